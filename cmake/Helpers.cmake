@@ -1,0 +1,63 @@
+# Functions that every folder's CMakeLists.txt uses.
+
+# Warnings, floating-point contract, include root and sanitizers, common to all targets.
+function(gpusim_target_defaults target)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-psabi -ffp-contract=off -fno-math-errno)
+  if(GPUSIM_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(GPUSIM_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${GPUSIM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${GPUSIM_SANITIZE})
+  endif()
+  if(GPUSIM_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
+# gpusim_library(name SOURCES a.cpp ... DEPS lib ...): a static library with the defaults above.
+function(gpusim_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+  gpusim_target_defaults(${name})
+endfunction()
+
+# gpusim_test(name SOURCES a_test.cpp ... DEPS lib ...): a GoogleTest binary; ctest runs each test in a
+# process of its own (SystemC elaborates once per process).
+function(gpusim_test name)
+  if(NOT GPUSIM_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE GPUSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gpusim_target_defaults(${name})
+  gtest_discover_tests(${name} PROPERTIES TIMEOUT 120)
+endfunction()
+
+# gpusim_fuzzer(name SOURCES a_fuzz.cpp DEPS lib ...): a libFuzzer binary, only with GPUSIM_FUZZ.
+function(gpusim_fuzzer name)
+  if(NOT GPUSIM_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  gpusim_target_defaults(${name})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
+
+# gpusim_benchmark(name SOURCES a_bench.cpp DEPS lib ...): a Google Benchmark binary, only with GPUSIM_BENCHMARKS.
+function(gpusim_benchmark name)
+  if(NOT GPUSIM_BENCHMARKS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} benchmark::benchmark benchmark::benchmark_main)
+  target_compile_definitions(${name} PRIVATE GPUSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gpusim_target_defaults(${name})
+endfunction()
