@@ -1,0 +1,97 @@
+// Records a run to HDF5 (layout: DESIGN section 6; docs/file_format.md). The simulation thread appends fixed-size records to
+// chunk buffers; a writer thread does every HDF5 call. Only whole chunks are appended while the run goes on, tails are
+// written at close, so a killed process leaves a file that opens, is marked partial and holds only right records.
+// Event schemas (plain structs with their column descriptions) stand in simcore/record/event_schema.h.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpusim::core {
+
+enum class EventLevel : uint8_t { kOff, kSummary, kMemory, kAll };
+enum class ColumnType : uint8_t { kU8, kU16, kU32, kU64, kI64, kF64, kString };
+
+/// One column of a recorded table; `offset` in the record (kString columns exist only in cell tables).
+struct Column {
+  std::string name;
+  ColumnType type = ColumnType::kU64;
+  uint32_t offset = 0;
+  std::string unit;
+  std::string meaning;
+};
+struct TableSchema {
+  std::string path;      ///< below the kernel group: "events/memory"
+  std::string meaning;
+  uint32_t record_bytes = 0;
+  std::vector<Column> columns;
+};
+
+/// Append-only table of fixed-size records. append() costs a copy into a buffer; a full chunk goes to the writer.
+class EventTable {
+ public:
+  virtual ~EventTable() = default;
+  void append(const void* record) {
+    __builtin_memcpy(cursor_, record, record_bytes_);
+    cursor_ += record_bytes_;
+    if (cursor_ == end_) flush_chunk();
+  }
+
+ protected:
+  virtual void flush_chunk() = 0;
+  std::byte* cursor_ = nullptr;
+  std::byte* end_ = nullptr;
+  uint32_t record_bytes_ = 0;
+};
+
+struct Counter {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  std::string description;
+};
+
+struct RunAttributes {
+  std::string program_version, config_text, ptx_text, launch_text, command_line;
+  uint64_t seed = 0;
+};
+/// Scalar attributes of a kernel group; exactly one of the values counts, by `is_text`.
+struct KernelAttribute {
+  std::string name;
+  std::string text;
+  uint64_t number = 0;
+  bool is_text = false;
+};
+
+/// Thrown when the file cannot be opened or written (message names file and reason). The CLI exits 1.
+/// See also check(): write errors of the writer thread surface there.
+class RecordError;
+
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  /// Creates `path` (through a temporary name, renamed once it opens as a partial file). Throws RecordError.
+  static std::unique_ptr<Recorder> create(const std::string& path, const RunAttributes& attributes, EventLevel level,
+                                          int compression_threads);
+  [[nodiscard]] virtual EventLevel level() const = 0;
+  /// Starts group /kernels/<n>; n counts from 0 in launch order.
+  virtual void begin_kernel(std::span<const KernelAttribute> attributes) = 0;
+  /// A table of the current kernel. Valid until end_kernel().
+  virtual EventTable& table(const TableSchema& schema) = 0;
+  /// A whole table at once (per_sm, per_pc, issue_slots): column-major cells as numbers, texts for kString columns.
+  virtual void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
+                           std::span<const std::vector<std::string>> texts) = 0;
+  virtual void write_counters(std::span<const Counter> counters) = 0;
+  /// Adds attributes known only at the end (cycles, instructions, ...), writes tails, closes the group's tables.
+  virtual void end_kernel(std::span<const KernelAttribute> attributes) = 0;
+  /// Throws RecordError if the writer thread met an error (cheap: one atomic load). Called at every few thousand cycles.
+  virtual void check() = 0;
+  /// Final status: "complete", "partial" or "failed" with a reason. Waits for the writer. Throws RecordError.
+  virtual void close(std::string_view status, std::string_view reason) = 0;
+};
+
+}  // namespace gpusim::core
