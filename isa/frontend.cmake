@@ -1,3 +1,6 @@
-add_library(gpusim_isa_frontend OBJECT types.cpp)
+# Paths are absolute so that a build of the front end alone can include this file.
+set(_isa ${CMAKE_CURRENT_LIST_DIR})
+add_library(gpusim_isa_frontend OBJECT
+  ${_isa}/types.cpp ${_isa}/module.cpp ${_isa}/control_flow.cpp)
 target_link_libraries(gpusim_isa_frontend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_frontend)
