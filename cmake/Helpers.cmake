@@ -1,9 +1,14 @@
 # Functions that every folder's CMakeLists.txt uses.
 
+# g++ 12 reports -Wrestrict inside std::string's operator+ (GCC bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(GPUSIM_EXTRA_WARNINGS -Wno-restrict)
+endif()
+
 # Warnings, floating-point contract, include root and sanitizers, common to all targets.
 function(gpusim_target_defaults target)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-psabi -ffp-contract=off -fno-math-errno)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-psabi ${GPUSIM_EXTRA_WARNINGS} -ffp-contract=off -fno-math-errno)
   if(GPUSIM_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

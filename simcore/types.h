@@ -1,5 +1,5 @@
-// Strong integer types of the simulation engine. Cycle counts one domain's cycles; mixing domains is a bug that only
-// ClockDomain's conversions may commit.
+// Strong integer types of the simulation engine. Cycle counts one domain's cycles; mixing domains is a bug
+// that only ClockDomain's conversions may commit.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -16,7 +16,10 @@ class Cycle {
   friend constexpr auto operator<=>(Cycle, Cycle) = default;
   friend constexpr Cycle operator+(Cycle c, uint64_t d) { return Cycle(c.n_ + d); }
   friend constexpr uint64_t operator-(Cycle a, Cycle b) { return a.n_ - b.n_; }
-  Cycle& operator++() { ++n_; return *this; }
+  Cycle& operator++() {
+    ++n_;
+    return *this;
+  }
 
  private:
   uint64_t n_ = 0;

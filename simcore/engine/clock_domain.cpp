@@ -1,0 +1,261 @@
+#include "simcore/engine/clock_domain.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace gpusim::core {
+
+namespace {
+using Wide = unsigned __int128;
+}
+
+Clocked::Clocked(const sc_core::sc_module_name& name, ClockDomain& domain)
+    : sc_module(name), domain_(domain) {
+  index_ = domain.add(*this);
+  SC_METHOD(activate);
+  sensitive << activation_;
+  dont_initialize();
+}
+
+void Clocked::activate() {
+  const Cycle now = domain_.now();
+  domain_.end_of_tick(index_, tick(now));
+}
+
+ClockDomain::ClockDomain(const sc_core::sc_module_name& name, Engine& engine, uint64_t khz)
+    : sc_module(name), engine_(engine), khz_(khz) {
+  engine.domains_.push_back(this);
+  occupied_.assign(kBuckets / 64, 0);
+  wheel_.assign(size_t{kBuckets} * words_, 0);
+  batch_.assign(words_, 0);
+  SC_METHOD(on_edge);
+  sensitive << edge_;
+  dont_initialize();
+}
+
+uint32_t ClockDomain::add(Clocked& module) {
+  const auto index = static_cast<uint32_t>(modules_.size());
+  modules_.push_back(&module);
+  next_.push_back(kNever);
+  if (modules_.size() > size_t{words_} * 64) {
+    // Widen every bucket; only during elaboration, when few or no modules are scheduled.
+    const uint32_t old = words_;
+    std::vector<uint64_t> wider(size_t{kBuckets} * (old + 1), 0);
+    for (uint32_t b = 0; b < kBuckets; ++b)
+      std::copy_n(&wheel_[size_t{b} * old], old, &wider[size_t{b} * (old + 1)]);
+    wheel_ = std::move(wider);
+    words_ = old + 1;
+    batch_.assign(words_, 0);
+  }
+  return index;
+}
+
+Femtoseconds ClockDomain::time_of(Cycle c) const {
+  const Wide product = Wide{c.count()} * kFsTimesKhz;
+  return static_cast<Femtoseconds>(product / khz_);
+}
+
+Cycle ClockDomain::first_edge_after(Femtoseconds t) const {
+  if (t == cached_query_) return cached_answer_;
+  // Smallest n with floor(n * 10^12 / f) > t, i.e. n >= (t + 1) * f / 10^12, counted from the last processed
+  // edge.
+  const uint64_t elapsed = t + 1 - now_fs_;
+  uint64_t cycles;
+  if (elapsed < (uint64_t{1} << 40) && khz_ < (uint64_t{1} << 23)) {
+    const uint64_t product = elapsed * khz_ - now_remainder_;
+    cycles = (product + kFsTimesKhz - 1) / kFsTimesKhz;
+  } else {
+    const Wide product = Wide{elapsed} * khz_ - now_remainder_;
+    cycles = static_cast<uint64_t>((product + (kFsTimesKhz - 1)) / kFsTimesKhz);
+  }
+  cached_query_ = t;
+  cached_answer_ = now_ + cycles;
+  return cached_answer_;
+}
+
+uint64_t ClockDomain::cycles_of_ns(double ns) const {
+  // The product is a whole number whenever the configuration means one; 1e-6 absorbs its rounding.
+  return static_cast<uint64_t>(std::ceil(ns * static_cast<double>(khz_) / 1e6 - 1e-6));
+}
+
+void ClockDomain::set_observer(Cycle due, std::function<Cycle(Cycle)> observer) {
+  observer_due_ = due;
+  observer_ = std::move(observer);
+}
+
+void ClockDomain::insert(uint32_t module, Cycle c) {
+  if (c - now_ < kBuckets) {
+    const uint32_t bucket = c.count() % kBuckets;
+    wheel_[size_t{bucket} * words_ + module / 64] |= uint64_t{1} << (module % 64);
+    occupied_[bucket / 64] |= uint64_t{1} << (bucket % 64);
+  } else {
+    far_.emplace_back(c, module);
+    std::push_heap(far_.begin(), far_.end(), std::greater<>{});
+  }
+}
+
+void ClockDomain::remove(uint32_t module, Cycle c) {
+  // A far entry goes stale instead: next_[module] no longer names its cycle.
+  if (c - now_ >= kBuckets) return;
+  const uint32_t bucket = c.count() % kBuckets;
+  uint64_t* words = &wheel_[size_t{bucket} * words_];
+  words[module / 64] &= ~(uint64_t{1} << (module % 64));
+  if (std::all_of(words, words + words_, [](uint64_t w) { return w == 0; }))
+    occupied_[bucket / 64] &= ~(uint64_t{1} << (bucket % 64));
+}
+
+void ClockDomain::schedule(uint32_t module, Cycle c) {
+  if (c == kNever) return;
+  // An idle domain may lag behind time: "now" is the first edge that has not passed yet.
+  const Cycle earliest = pending_ != 0 ? now_ + 1 : first_edge_after(engine_.now_fs_);
+  c = std::max(c, earliest);
+  Cycle& next = next_[module];
+  if (next == c) return;
+  if (next != kNever) remove(module, next);
+  next = c;
+  insert(module, c);
+  if (pending_ == 0 && c < armed_) arm();
+}
+
+Cycle ClockDomain::next_wanted() {
+  while (!far_.empty() && far_.front().first - now_ < kBuckets) {
+    const auto [cycle, module] = far_.front();
+    std::pop_heap(far_.begin(), far_.end(), std::greater<>{});
+    far_.pop_back();
+    if (next_[module] == cycle) insert(module, cycle);
+  }
+  // Search the wheel's occupancy bitmap from the bucket after now, once around.
+  const uint32_t start = (now_.count() + 1) % kBuckets;
+  constexpr uint32_t kWords = kBuckets / 64;
+  for (uint32_t step = 0; step <= kWords; ++step) {
+    const uint32_t word = (start / 64 + step) % kWords;
+    uint64_t bits = occupied_[word];
+    if (step == 0) bits &= ~uint64_t{0} << (start % 64);
+    if (step == kWords) bits &= (uint64_t{1} << (start % 64)) - 1;
+    if (bits != 0) {
+      const uint32_t bucket = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+      return now_ + 1 + (bucket - start + kBuckets) % kBuckets;
+    }
+  }
+  while (!far_.empty() && next_[far_.front().second] != far_.front().first) {
+    std::pop_heap(far_.begin(), far_.end(), std::greater<>{});
+    far_.pop_back();
+  }
+  return far_.empty() ? kNever : far_.front().first;
+}
+
+void ClockDomain::begin_edge(Cycle c) {
+  const uint64_t jump = c - now_;
+  if (jump < 10'000'000) {
+    const uint64_t total = now_remainder_ + jump * kFsTimesKhz;
+    now_fs_ += total / khz_;
+    now_remainder_ = total % khz_;
+  } else {
+    const Wide total = Wide{jump} * kFsTimesKhz + now_remainder_;
+    now_fs_ += static_cast<Femtoseconds>(total / khz_);
+    now_remainder_ = static_cast<uint64_t>(total % khz_);
+  }
+  now_ = c;
+  cached_query_ = ~0ull;
+  armed_ = kNever;
+  engine_.now_fs_ = now_fs_;
+  // The heap's entry for exactly this cycle, if the wheel could not hold it yet.
+  while (!far_.empty() && far_.front().first <= c) {
+    const uint32_t module = far_.front().second;
+    if (next_[module] == c) insert(module, c);
+    std::pop_heap(far_.begin(), far_.end(), std::greater<>{});
+    far_.pop_back();
+  }
+  const uint32_t bucket = c.count() % kBuckets;
+  uint64_t* words = &wheel_[size_t{bucket} * words_];
+  pending_ = 0;
+  for (uint32_t w = 0; w < words_; ++w) {
+    batch_[w] = words[w];
+    words[w] = 0;
+    pending_ += static_cast<uint32_t>(std::popcount(batch_[w]));
+  }
+  occupied_[bucket / 64] &= ~(uint64_t{1} << (bucket % 64));
+}
+
+void ClockDomain::end_of_tick(uint32_t module, Cycle wanted) {
+  if (wanted < next_[module]) schedule(module, wanted);
+  if (--pending_ == 0) {
+    if (engine_.stop_requested_) {
+      if (!engine_.direct_) sc_core::sc_stop();
+      return;
+    }
+    arm();
+  }
+}
+
+void ClockDomain::arm() {
+  const Cycle next = next_wanted();
+  if (next == kNever || next >= armed_) return;
+  armed_ = next;
+  if (engine_.direct_) return;
+  const uint64_t jump = next - now_;
+  Femtoseconds at;
+  if (jump < 10'000'000)
+    at = now_fs_ + (now_remainder_ + jump * kFsTimesKhz) / khz_;
+  else
+    at = time_of(next);
+  edge_.notify(sc_core::sc_time::from_value(at - engine_.now_fs_));
+}
+
+void ClockDomain::on_edge() {
+  begin_edge(armed_);
+  if (observer_ && now_ >= observer_due_) observer_due_ = observer_(now_);
+  const auto for_each_in_batch = [this](auto&& action) {
+    for (uint32_t w = 0; w < words_; ++w)
+      for (uint64_t bits = batch_[w]; bits != 0; bits &= bits - 1)
+        action(w * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+  };
+  for_each_in_batch([this](uint32_t module) { next_[module] = kNever; });
+  if (engine_.direct_)
+    for_each_in_batch([this](uint32_t module) { modules_[module]->activate(); });
+  else
+    for_each_in_batch([this](uint32_t module) { modules_[module]->activation_.notify(); });
+}
+
+Engine::Engine() { sc_core::sc_set_time_resolution(1, sc_core::SC_FS); }
+
+Engine::Outcome Engine::run() {
+  sc_core::sc_start();
+  return stop_requested_ ? Outcome::kStopped : Outcome::kNothingScheduled;
+}
+
+Engine::Outcome Engine::run_direct() {
+  direct_ = true;
+  while (!stop_requested_) {
+    ClockDomain* first = nullptr;
+    Femtoseconds earliest = ~0ull;
+    for (ClockDomain* d : domains_) {
+      if (d->armed_ == kNever) d->arm();
+      if (d->armed_ == kNever) continue;
+      const Femtoseconds t = d->time_of(d->armed_);
+      if (t < earliest) {
+        earliest = t;
+        first = d;
+      }
+    }
+    if (first == nullptr) return Outcome::kNothingScheduled;
+    first->on_edge();
+  }
+  return Outcome::kStopped;
+}
+
+std::vector<std::string> Engine::waiting() const {
+  std::vector<std::string> lines;
+  for (const ClockDomain* d : domains_)
+    for (const Clocked* m : d->modules_)
+      if (std::string what = m->waiting_for(); !what.empty())
+        lines.push_back(std::string(m->name()) + ": " + what);
+  return lines;
+}
+
+}  // namespace gpusim::core
+
+/// The SystemC library refers to sc_main; gpusim has a main() of its own and starts the kernel through
+/// Engine::run().
+int sc_main(int, char**) { return 0; }

@@ -1,0 +1,142 @@
+// ClockDomain and Clocked: the engine's notion of time. A domain is an sc_module with one event and one
+// method; it owns a timing wheel of its modules' next wanted cycles and, at each edge that anybody wants,
+// activates just those modules. Nothing toggles: a module without work sleeps and costs nothing. Edge n lies
+// at floor(n * 10^12 / f_kHz) femtoseconds after time 0, exactly (integer arithmetic with the remainder
+// carried), so no frequency drifts. Two ways to run the same modules: through SystemC events (Engine::run),
+// or called directly (Engine::run_direct, tests).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <systemc>
+#include <utility>
+#include <vector>
+
+#include "simcore/types.h"
+
+namespace gpusim::core {
+
+class ClockDomain;
+class Engine;
+
+/// A hardware block with timing of its own. Derived classes implement tick(); all state changes happen inside
+/// it.
+class Clocked : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(Clocked);
+  Clocked(const sc_core::sc_module_name& name, ClockDomain& domain);
+  ~Clocked() override = default;
+
+  [[nodiscard]] ClockDomain& domain() const { return domain_; }
+  /// Asks for a tick at `c` (or the next edge, if `c` is past) unless an earlier one is planned already.
+  inline void wake_at(Cycle c);
+  /// What this module waits for, one line, for a deadlock report; empty if it waits for nothing.
+  [[nodiscard]] virtual std::string waiting_for() const { return {}; }
+
+ protected:
+  /// Does one cycle's work, stages from sink to source, and returns the next cycle it wants: now + 1, later,
+  /// or kNever (asleep until a link or another module wakes it). Called at most once per cycle.
+  virtual Cycle tick(Cycle now) = 0;
+
+ private:
+  friend class ClockDomain;
+  void activate();
+
+  ClockDomain& domain_;
+  uint32_t index_ = 0;  ///< in its domain: the order of direct activation
+  sc_core::sc_event activation_;
+};
+
+class ClockDomain : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(ClockDomain);
+  /// `khz` > 0: frequency in kHz.
+  ClockDomain(const sc_core::sc_module_name& name, Engine& engine, uint64_t khz);
+
+  [[nodiscard]] uint64_t khz() const { return khz_; }
+  /// Cycle of the edge being processed, or of the last one that was.
+  [[nodiscard]] Cycle now() const { return now_; }
+  [[nodiscard]] bool active() const { return pending_ != 0; }
+  [[nodiscard]] Engine& engine() const { return engine_; }
+  /// Exact time of edge `c`.
+  [[nodiscard]] Femtoseconds time_of(Cycle c) const;
+  /// First edge strictly later than `t`; `t` must not lie before the last processed edge.
+  [[nodiscard]] Cycle first_edge_after(Femtoseconds t) const;
+  /// Whole cycles that cover `ns` nanoseconds (rounded up).
+  [[nodiscard]] uint64_t cycles_of_ns(double ns) const;
+
+  /// Called at the first processed edge at or after `due`, before any module ticks; returns the next due
+  /// cycle. Observers only: they may read modules and stop the engine, and do not count as work.
+  void set_observer(Cycle due, std::function<Cycle(Cycle)> observer);
+
+ private:
+  friend class Clocked;
+  friend class Engine;
+  static constexpr uint32_t kBuckets = 2048;
+  static constexpr uint64_t kFsTimesKhz = 1'000'000'000'000;  ///< period in fs x frequency in kHz
+
+  uint32_t add(Clocked& module);
+  void schedule(uint32_t module, Cycle c);
+  void insert(uint32_t module, Cycle c);
+  void remove(uint32_t module, Cycle c);
+  [[nodiscard]] Cycle next_wanted();
+  void begin_edge(Cycle c);
+  void end_of_tick(uint32_t module, Cycle wanted);
+  void arm();
+  void on_edge();
+
+  Engine& engine_;
+  uint64_t khz_;
+  Cycle now_{0};
+  Femtoseconds now_fs_ = 0;
+  uint64_t now_remainder_ = 0;  ///< now * 10^12 mod kHz
+  mutable Femtoseconds cached_query_ = ~0ull;
+  mutable Cycle cached_answer_{0};
+  Cycle armed_ = kNever;
+  uint32_t pending_ = 0;  ///< modules still to tick at this edge
+  uint32_t words_ = 1;    ///< 64-bit words per bucket
+  std::vector<Clocked*> modules_;
+  std::vector<Cycle> next_;         ///< per module: its one planned tick
+  std::vector<uint64_t> wheel_;     ///< kBuckets x words_: bit per module
+  std::vector<uint64_t> occupied_;  ///< bit per bucket
+  std::vector<std::pair<Cycle, uint32_t>>
+      far_;                      ///< min-heap beyond the wheel's reach; stale entries are skipped
+  std::vector<uint64_t> batch_;  ///< the bucket being processed
+  Cycle observer_due_ = kNever;
+  std::function<Cycle(Cycle)> observer_;
+  sc_core::sc_event edge_;
+};
+
+/// Owns simulated time and knows every domain; one per process (SystemC elaborates once).
+class Engine {
+ public:
+  enum class Outcome { kStopped, kNothingScheduled };
+  Engine();
+
+  [[nodiscard]] Femtoseconds now_fs() const { return now_fs_; }
+  /// Ends the run at this instant, once the modules of the edge in progress have ticked.
+  void stop() { stop_requested_ = true; }
+  [[nodiscard]] bool stop_requested() const { return stop_requested_; }
+
+  /// Runs through the SystemC kernel until stop() or until no module wants a tick.
+  Outcome run();
+  /// The same without SystemC events (test-only driver): edges in time order, domains in order of
+  /// construction.
+  Outcome run_direct();
+  [[nodiscard]] const std::vector<ClockDomain*>& domains() const { return domains_; }
+  /// Every module that waits for something, one line each (deadlock report).
+  [[nodiscard]] std::vector<std::string> waiting() const;
+
+ private:
+  friend class ClockDomain;
+  Femtoseconds now_fs_ = 0;
+  bool stop_requested_ = false;
+  bool direct_ = false;
+  std::vector<ClockDomain*> domains_;
+};
+
+inline void Clocked::wake_at(Cycle c) {
+  if (c < domain_.next_[index_]) domain_.schedule(index_, c);
+}
+
+}  // namespace gpusim::core
