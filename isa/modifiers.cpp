@@ -1,0 +1,460 @@
+#include "isa/modifiers.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <unordered_map>
+
+#include "isa/diagnostics.h"
+
+namespace gpusim::isa {
+namespace {
+
+/// Groups of modifiers that opcodes take or refuse together.
+enum Group : uint64_t {
+  kFtz = 1u << 0,
+  kSat = 1u << 1,
+  kRound = 1u << 2,     // rn rz rm rp
+  kRoundInt = 1u << 3,  // rni rzi rmi rpi
+  kApprox = 1u << 4,
+  kFull = 1u << 5,
+  kCc = 1u << 6,
+  kPart = 1u << 7,  // lo hi wide
+  kCompare = 1u << 8,
+  kBool = 1u << 9,
+  kSpace = 1u << 10,
+  kSemantics = 1u << 11,
+  kScope = 1u << 12,
+  kCache = 1u << 13,  // cache operators, eviction priorities, prefetch sizes
+  kVector = 1u << 14,
+  kAtomOps = 1u << 15,
+  kVoteOps = 1u << 16,
+  kShflOps = 1u << 17,
+  kPrmtModes = 1u << 18,
+  kUni = 1u << 19,
+  kSync = 1u << 20,
+  kTo = 1u << 21,
+  kNc = 1u << 22,
+  kWrapClamp = 1u << 23,
+  kLeftRight = 1u << 24,
+  kShiftamt = 1u << 25,
+  kRelu = 1u << 26,
+  kBarOps = 1u << 27,  // arrive red popc warp aligned
+  kNoftz = 1u << 28,
+  kNan = 1u << 29,
+  kXorsign = 1u << 30,
+  kTestpOps = uint64_t{1} << 31,
+  kBarRed = uint64_t{1} << 32,  // and or of bar.red
+  kIdx = uint64_t{1} << 33,
+  kLevel = uint64_t{1} << 34,       // L1 L2
+  kDependency = uint64_t{1} << 35,  // launch_dependents wait
+  kIncDec = uint64_t{1} << 36,
+  kAligned = uint64_t{1} << 37,
+  kMask = uint64_t{1} << 38,
+  kCluster = uint64_t{1} << 39,  // barrier.cluster: known, not supported
+};
+
+constexpr uint64_t groups_of(Opcode op) {
+  switch (op) {
+    using enum Opcode;
+    case kAdd:
+    case kSub:
+      return kFtz | kSat | kRound | kCc;
+    case kMul:
+      return kPart | kFtz | kSat | kRound;
+    case kMad:
+      return kPart | kFtz | kSat | kRound | kCc;
+    case kMul24:
+      return kPart;
+    case kMad24:
+      return kPart | kSat;
+    case kDiv:
+      return kRound | kApprox | kFull | kFtz;
+    case kAbs:
+    case kNeg:
+      return kFtz;
+    case kMin:
+    case kMax:
+      return kFtz | kNan | kXorsign | kRelu;
+    case kBfind:
+      return kShiftamt;
+    case kBmsk:
+    case kSzext:
+      return kWrapClamp;
+    case kDp2a:
+      return kPart;
+    case kAddc:
+    case kSubc:
+      return kCc;
+    case kMadc:
+      return kPart | kCc;
+    case kFma:
+      return kRound | kFtz | kSat | kRelu;
+    case kRcp:
+    case kSqrt:
+      return kRound | kApprox | kFtz;
+    case kRsqrt:
+    case kSin:
+    case kCos:
+    case kLg2:
+    case kEx2:
+      return kApprox | kFtz;
+    case kTanh:
+      return kApprox;
+    case kTestp:
+      return kTestpOps;
+    case kSet:
+    case kSetp:
+      return kCompare | kBool | kFtz;
+    case kSlct:
+      return kFtz;
+    case kLop3:
+      return kBool;
+    case kShf:
+      return kLeftRight | kWrapClamp;
+    case kShfl:
+      return kSync | kShflOps;
+    case kPrmt:
+      return kPrmtModes;
+    case kLd:
+      return kSemantics | kScope | kSpace | kCache | kVector | kNc;
+    case kLdu:
+      return kSpace | kVector;
+    case kSt:
+      return kSemantics | kScope | kSpace | kCache | kVector;
+    case kPrefetch:
+      return kSpace | kLevel | kCache;
+    case kPrefetchu:
+      return kLevel;
+    case kIsspacep:
+      return kSpace;
+    case kCvta:
+      return kTo | kSpace;
+    case kCvt:
+      return kRound | kRoundInt | kFtz | kSat | kRelu;
+    case kBra:
+    case kCall:
+    case kRet:
+      return kUni;
+    case kBrx:
+      return kUni | kIdx;
+    case kBar:
+    case kBarrier:
+      return kSync | kBarOps | kBarRed | kAligned | kScope | (op == kBarrier ? uint64_t{kCluster} : 0);
+    case kMembar:
+      return kScope;
+    case kFence:
+      return kSemantics | kScope;
+    case kAtom:
+    case kRed:
+      return kSemantics | kScope | kSpace | kAtomOps | kVector | kCache | kNoftz;
+    case kVote:
+      return kSync | kVoteOps;
+    case kMatch:
+      return kSync | kVoteOps;
+    case kRedux:
+      return kSync | kAtomOps | kNan;
+    case kElect:
+      return kSync;
+    case kGriddepcontrol:
+      return kDependency;
+    case kPmevent:
+      return kMask;
+    case kDiscard:
+    case kApplypriority:
+      return kSpace | kCache;
+    case kSetmaxnreg:
+      return kIncDec | kSync | kAligned;
+    default:
+      return 0;
+  }
+}
+
+struct Row {
+  std::string_view name;
+  uint64_t group;
+  void (*apply)(Modifiers&);
+};
+
+// The same name may mean different things to different opcodes; the first row whose group the opcode takes
+// counts.
+#define SET(field, value) [](Modifiers& m) { m.field = value; }
+constexpr auto kNothing = [](Modifiers&) {};
+const Row kRows[] = {
+    {"ftz", kFtz, SET(ftz, true)},
+    {"sat", kSat, SET(sat, true)},
+    {"rn", kRound, SET(rounding, Rounding::kRn)},
+    {"rz", kRound, SET(rounding, Rounding::kRz)},
+    {"rm", kRound, SET(rounding, Rounding::kRm)},
+    {"rp", kRound, SET(rounding, Rounding::kRp)},
+    {"rni", kRoundInt, SET(rounding, Rounding::kRni)},
+    {"rzi", kRoundInt, SET(rounding, Rounding::kRzi)},
+    {"rmi", kRoundInt, SET(rounding, Rounding::kRmi)},
+    {"rpi", kRoundInt, SET(rounding, Rounding::kRpi)},
+    {"rna", kRoundInt, SET(rounding, Rounding::kRna)},
+    {"approx", kApprox, SET(approx, true)},
+    {"full", kFull, SET(full, true)},
+    {"cc", kCc, SET(cc, true)},
+    {"lo", kPart, SET(part, MulPart::kLo)},
+    {"hi", kPart, SET(part, MulPart::kHi)},
+    {"wide", kPart, SET(part, MulPart::kWide)},
+    {"eq", kCompare, SET(compare, CompareOp::kEq)},
+    {"ne", kCompare, SET(compare, CompareOp::kNe)},
+    {"lt", kCompare, SET(compare, CompareOp::kLt)},
+    {"le", kCompare, SET(compare, CompareOp::kLe)},
+    {"gt", kCompare, SET(compare, CompareOp::kGt)},
+    {"ge", kCompare, SET(compare, CompareOp::kGe)},
+    {"lo", kCompare, SET(compare, CompareOp::kLo)},
+    {"ls", kCompare, SET(compare, CompareOp::kLs)},
+    {"hi", kCompare, SET(compare, CompareOp::kHi)},
+    {"hs", kCompare, SET(compare, CompareOp::kHs)},
+    {"equ", kCompare, SET(compare, CompareOp::kEqu)},
+    {"neu", kCompare, SET(compare, CompareOp::kNeu)},
+    {"ltu", kCompare, SET(compare, CompareOp::kLtu)},
+    {"leu", kCompare, SET(compare, CompareOp::kLeu)},
+    {"gtu", kCompare, SET(compare, CompareOp::kGtu)},
+    {"geu", kCompare, SET(compare, CompareOp::kGeu)},
+    {"num", kCompare, SET(compare, CompareOp::kNum)},
+    {"nan", kCompare, SET(compare, CompareOp::kNan)},
+    {"and", kBool, SET(bool_op, BoolOp::kAnd)},
+    {"or", kBool, SET(bool_op, BoolOp::kOr)},
+    {"xor", kBool, SET(bool_op, BoolOp::kXor)},
+    {"const", kSpace, SET(space, Space::kConst)},
+    {"global", kSpace, SET(space, Space::kGlobal)},
+    {"local", kSpace, SET(space, Space::kLocal)},
+    {"param", kSpace, SET(space, Space::kParam)},
+    {"param::entry", kSpace, SET(space, Space::kParam)},
+    {"param::func", kSpace, SET(space, Space::kParam)},
+    {"shared", kSpace, SET(space, Space::kShared)},
+    {"shared::cta", kSpace, SET(space, Space::kShared)},
+    {"shared::cluster", kSpace, SET(space, Space::kShared)},
+    {"weak", kSemantics, SET(semantics, Semantics::kWeak)},
+    {"volatile", kSemantics, SET(semantics, Semantics::kVolatile)},
+    {"relaxed", kSemantics, SET(semantics, Semantics::kRelaxed)},
+    {"acquire", kSemantics, SET(semantics, Semantics::kAcquire)},
+    {"release", kSemantics, SET(semantics, Semantics::kRelease)},
+    {"acq_rel", kSemantics, SET(semantics, Semantics::kAcqRel)},
+    {"sc", kSemantics, SET(semantics, Semantics::kSc)},
+    {"mmio", kSemantics, SET(semantics, Semantics::kMmio)},
+    {"cta", kScope, SET(scope, Scope::kCta)},
+    {"cluster", kScope, SET(scope, Scope::kCluster)},
+    {"gpu", kScope, SET(scope, Scope::kGpu)},
+    {"gl", kScope, SET(scope, Scope::kGpu)},
+    {"sys", kScope, SET(scope, Scope::kSys)},
+    {"ca", kCache, SET(cache, CacheOp::kCa)},
+    {"cg", kCache, SET(cache, CacheOp::kCg)},
+    {"cs", kCache, SET(cache, CacheOp::kCs)},
+    {"lu", kCache, SET(cache, CacheOp::kLu)},
+    {"cv", kCache, SET(cache, CacheOp::kCv)},
+    {"wb", kCache, SET(cache, CacheOp::kWb)},
+    {"wt", kCache, SET(cache, CacheOp::kWt)},
+    {"L1::evict_normal", kCache, kNothing},
+    {"L1::evict_unchanged", kCache, kNothing},
+    {"L1::evict_first", kCache, kNothing},
+    {"L1::evict_last", kCache, kNothing},
+    {"L1::no_allocate", kCache, kNothing},
+    {"L2::evict_normal", kCache, kNothing},
+    {"L2::evict_first", kCache, kNothing},
+    {"L2::evict_last", kCache, kNothing},
+    {"L2::cache_hint", kCache, kNothing},
+    {"L2::64B", kCache, kNothing},
+    {"L2::128B", kCache, kNothing},
+    {"L2::256B", kCache, kNothing},
+    {"L2", kCache | kLevel, kNothing},
+    {"L1", kLevel, kNothing},
+    {"v2", kVector, SET(vector, 2)},
+    {"v4", kVector, SET(vector, 4)},
+    {"v8", kVector, SET(vector, 8)},
+    {"add", kAtomOps, SET(atom, AtomOp::kAdd)},
+    {"min", kAtomOps, SET(atom, AtomOp::kMin)},
+    {"max", kAtomOps, SET(atom, AtomOp::kMax)},
+    {"inc", kAtomOps, SET(atom, AtomOp::kInc)},
+    {"dec", kAtomOps, SET(atom, AtomOp::kDec)},
+    {"and", kAtomOps | kBarRed, SET(atom, AtomOp::kAnd)},
+    {"or", kAtomOps | kBarRed, SET(atom, AtomOp::kOr)},
+    {"xor", kAtomOps, SET(atom, AtomOp::kXor)},
+    {"exch", kAtomOps, SET(atom, AtomOp::kExch)},
+    {"cas", kAtomOps, SET(atom, AtomOp::kCas)},
+    {"all", kVoteOps, SET(lane_op, LaneOp::kAll)},
+    {"any", kVoteOps, SET(lane_op, LaneOp::kAny)},
+    {"uni", kVoteOps, SET(lane_op, LaneOp::kUni)},
+    {"ballot", kVoteOps, SET(lane_op, LaneOp::kBallot)},
+    {"up", kShflOps, SET(lane_op, LaneOp::kUp)},
+    {"down", kShflOps, SET(lane_op, LaneOp::kDown)},
+    {"bfly", kShflOps, SET(lane_op, LaneOp::kBfly)},
+    {"idx", kShflOps, SET(lane_op, LaneOp::kIdx)},
+    {"idx", kIdx, kNothing},
+    {"f4e", kPrmtModes, SET(prmt, PrmtMode::kF4e)},
+    {"b4e", kPrmtModes, SET(prmt, PrmtMode::kB4e)},
+    {"rc8", kPrmtModes, SET(prmt, PrmtMode::kRc8)},
+    {"ecl", kPrmtModes, SET(prmt, PrmtMode::kEcl)},
+    {"ecr", kPrmtModes, SET(prmt, PrmtMode::kEcr)},
+    {"rc16", kPrmtModes, SET(prmt, PrmtMode::kRc16)},
+    {"uni", kUni, SET(uni, true)},
+    {"sync", kSync, SET(sync, true)},
+    {"to", kTo, SET(to, true)},
+    {"nc", kNc, SET(nc, true)},
+    {"wrap", kWrapClamp, SET(wrap, true)},
+    {"clamp", kWrapClamp, SET(clamp, true)},
+    {"l", kLeftRight, SET(left, true)},
+    {"r", kLeftRight, SET(right, true)},
+    {"shiftamt", kShiftamt, SET(shiftamt, true)},
+    {"relu", kRelu, SET(relu, true)},
+    {"arrive", kBarOps, SET(arrive, true)},
+    {"red", kBarOps, SET(red, true)},
+    {"popc", kBarOps,
+     [](Modifiers& m) {
+       m.popc = true;
+       m.atom = AtomOp::kAdd;
+     }},
+    {"warp", kBarOps, SET(warp, true)},
+    {"aligned", kAligned, SET(aligned, true)},
+    {"noftz", kNoftz, SET(noftz, true)},
+    {"NaN", kNan, SET(nan, true)},
+    {"xorsign", kXorsign, SET(xorsign_abs, true)},
+    {"abs", kXorsign, SET(xorsign_abs, true)},
+    {"finite", kTestpOps, SET(testp, 'f')},
+    {"infinite", kTestpOps, SET(testp, 'i')},
+    {"number", kTestpOps, SET(testp, 'n')},
+    {"notanumber", kTestpOps, SET(testp, 'N')},
+    {"normal", kTestpOps, SET(testp, 'm')},
+    {"subnormal", kTestpOps, SET(testp, 's')},
+    {"launch_dependents", kDependency, kNothing},
+    {"wait", kDependency, kNothing},
+    {"inc", kIncDec, kNothing},
+    {"dec", kIncDec, kNothing},
+    {"mask", kMask, kNothing},
+    {"cluster", kCluster, kNothing},
+};
+#undef SET
+
+// Legal PTX that no supported opcode takes here: told apart from a spelling mistake.
+constexpr std::string_view kUnsupported[] = {
+    "u16x2",
+    "s16x2",
+    "u8x4",
+    "s8x4",
+    "e4m3",
+    "e5m2",
+    "e4m3x2",
+    "e5m2x2",
+    "e2m1",
+    "e2m1x2",
+    "e2m3x2",
+    "e3m2x2",
+    "e4m3x4",
+    "e5m2x4",
+    "ue8m0",
+    "ue8m0x2",
+    "tf32",
+    "f32x2",
+    "satfinite",
+    "rs",
+    "oob",
+    "proxy",
+    "alias",
+    "async",
+    "tensormap",
+    "unified",
+    "pack",
+    "scaled",
+    "ran",
+    "acquire::cta",
+    "sync_restrict",
+    "mbarrier_init",
+    "v16",
+    "v32",
+    "bulk",
+    "shared::cluster",
+    "l2::cache_hint",
+    "b1024",
+};
+
+const std::unordered_multimap<std::string_view, const Row*>& row_map() {
+  static const auto map = [] {
+    std::unordered_multimap<std::string_view, const Row*> m;
+    for (const Row& row : kRows) m.emplace(row.name, &row);
+    return m;
+  }();
+  return map;
+}
+
+const Row* find_row(std::string_view name, uint64_t groups) {
+  const auto [first, last] = row_map().equal_range(name);
+  const Row* found = nullptr;
+  for (auto it = first; it != last; ++it) {
+    if ((it->second->group & groups) != 0 && (found == nullptr || it->second < found)) found = it->second;
+  }
+  return found;
+}
+
+bool add_type(Type type, Modifiers& mods) {
+  for (Type* slot : {&mods.type, &mods.type2, &mods.type3, &mods.type4}) {
+    if (*slot == Type::kNone) {
+      *slot = type;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool apply_modifier(Opcode op, std::string_view name, Modifiers& mods) {
+  if (const Type type = type_from_name(name); type != Type::kNone && add_type(type, mods)) return true;
+  if (!opcode_info(op).supported) {
+    if (const Row* row = find_row(name, ~uint64_t{0})) row->apply(mods);
+    return true;
+  }
+  if (const Row* row = find_row(name, groups_of(op))) {
+    row->apply(mods);
+    return true;
+  }
+  if (mods.unknown.empty()) mods.unknown = name;
+  return false;
+}
+
+void finish_modifiers(Opcode op, Modifiers& mods) {
+  const bool memory = op == Opcode::kLd || op == Opcode::kLdu || op == Opcode::kSt || op == Opcode::kAtom ||
+                      op == Opcode::kRed || op == Opcode::kPrefetch || op == Opcode::kPrefetchu;
+  if (memory && mods.space == Space::kNone) mods.space = Space::kGeneric;
+}
+
+ParsedOpcode parse_opcode(std::string_view text) {
+  ParsedOpcode result;
+  size_t dot = text.find('.');
+  result.opcode = opcode_from_name(text.substr(0, dot));
+  while (dot != std::string_view::npos) {
+    const size_t next = text.find('.', dot + 1);
+    const std::string_view name =
+        text.substr(dot + 1, next == std::string_view::npos ? next : next - dot - 1);
+    if (result.opcode == Opcode::kCvt && name == "pack") {
+      result.opcode = Opcode::kCvtPack;
+    } else {
+      apply_modifier(result.opcode, name, result.mods);
+    }
+    dot = next;
+  }
+  finish_modifiers(result.opcode, result.mods);
+  return result;
+}
+
+bool is_known_modifier(std::string_view name) {
+  return type_from_name(name) != Type::kNone || row_map().count(name) != 0 ||
+         std::find(std::begin(kUnsupported), std::end(kUnsupported), name) != std::end(kUnsupported);
+}
+
+std::string_view nearest_modifier(Opcode op, std::string_view name) {
+  NearestName nearest(name);
+  const uint64_t groups = groups_of(op);
+  for (const Row& row : kRows) {
+    if ((row.group & groups) != 0) nearest.consider(row.name);
+  }
+  const uint64_t types = opcode_info(op).types;
+  for (int t = 1; t < 64 && type_name(static_cast<Type>(t)) != ""; ++t) {
+    if ((types >> t) & 1u) nearest.consider(type_name(static_cast<Type>(t)));
+  }
+  return nearest.best();
+}
+
+}  // namespace gpusim::isa

@@ -1,0 +1,31 @@
+// Modifiers of PTX opcodes (".wide", ".ftz", ".global", ".u32"): one table of names, and per opcode the
+// groups of names it takes. They are read as a set, because files vary their order. PTX ISA manual, chapter
+// 9, syntax of each instruction.
+#pragma once
+#include <string_view>
+
+#include "isa/opcodes.h"
+
+namespace gpusim::isa {
+
+/// Adds one modifier (without its dot) to `mods`. False if `op` does not take it; then mods.unknown names the
+/// first such. Opcodes that are not supported yet take every modifier.
+bool apply_modifier(Opcode op, std::string_view name, Modifiers& mods);
+
+/// Fills what is implied when nothing is written: the generic space of ld, st, atom and red.
+void finish_modifiers(Opcode op, Modifiers& mods);
+
+/// An opcode as written, "mul.wide.s32". opcode is kInvalid if the base name is unknown.
+struct ParsedOpcode {
+  Opcode opcode = Opcode::kInvalid;
+  Modifiers mods;
+};
+[[nodiscard]] ParsedOpcode parse_opcode(std::string_view text);
+
+/// True if some opcode or type of the PTX ISA has this modifier, whether or not gpusim supports it.
+[[nodiscard]] bool is_known_modifier(std::string_view name);
+
+/// The modifier or type that `op` takes and that is nearest to `name`; empty if none is near.
+[[nodiscard]] std::string_view nearest_modifier(Opcode op, std::string_view name);
+
+}  // namespace gpusim::isa

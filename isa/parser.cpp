@@ -1,0 +1,304 @@
+#include "isa/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "isa/diagnostics.h"
+#include "isa/parser_impl.h"
+
+namespace gpusim::isa {
+namespace {
+
+constexpr std::string_view kModuleDirectives[] = {"version", "target", "address_size", "file",   "section",
+                                                  "pragma",  "extern", "visible",      "weak",   "common",
+                                                  "entry",   "func",   "global",       "const",  "shared",
+                                                  "tex",     "alias",  "samplerref",   "texref", "surfref"};
+
+std::string describe(const Token& t) {
+  if (t.kind == Token::Kind::kEnd) return "the end of the file";
+  return fmt::format("'{}'", t.text.substr(0, 80));
+}
+
+}  // namespace
+
+bool ParseResult::ok() const { return !has_errors(diagnostics); }
+
+ParseResult parse_module(std::string_view text) {
+  if (text.size() > kMaxTextBytes) {
+    ParseResult result;
+    result.diagnostics.push_back(
+        {Diagnostic::Severity::kError, {1, 1}, "the PTX text is larger than 1 GiB", {}});
+    return result;
+  }
+  return ModuleParser(text).parse();
+}
+
+ModuleParser::ModuleParser(std::string_view text) : text_(text), lexer_(text, diagnostics_) {
+  token_ = lexer_.next();
+  ahead_ = lexer_.next();
+}
+
+ParseResult ModuleParser::parse() {
+  while (token_.kind != Token::Kind::kEnd && !too_many_errors()) {
+    const uint32_t start = token_.begin;
+    brace_depth_ = 0;
+    try {
+      parse_item();
+    } catch (const SyntaxError& e) {
+      report(e);
+      skip_statement();
+      if (at("{")) skip_braces();
+      if (at("}") || (token_.begin == start && token_.kind != Token::Kind::kEnd)) take();
+    }
+  }
+  if (!has_version_ && !reported_version_ && !too_many_errors()) {
+    report({{1, 1}, "the file has no .version directive", "a PTX file begins with '.version M.N'"});
+  }
+  if (too_many_errors()) {
+    diagnostics_.resize(kMaxDiagnostics);
+    diagnostics_.back().message += fmt::format(" (and more: only {} messages are shown)", kMaxDiagnostics);
+  }
+  if (module_.address_size == 0) module_.address_size = 32;
+  sort_by_location(diagnostics_);
+  return {std::move(module_), std::move(diagnostics_)};
+}
+
+// --- tokens ---
+
+Token ModuleParser::take() {
+  previous_ = token_;
+  token_ = ahead_;
+  ahead_ = lexer_.next();
+  return previous_;
+}
+
+bool ModuleParser::accept(std::string_view punctuation) {
+  if (!at(punctuation)) return false;
+  take();
+  return true;
+}
+
+bool ModuleParser::accept_name(std::string_view dot_name) {
+  if (!at_name(dot_name)) return false;
+  take();
+  return true;
+}
+
+void ModuleParser::expect(std::string_view punctuation, std::string_view where) {
+  if (!accept(punctuation)) fail_here(fmt::format("'{}' {}", punctuation, where));
+}
+
+/// A statement that lacks its `;` is reported where it ends, and the next line is read as usual.
+void ModuleParser::expect_semicolon() {
+  if (accept(";")) return;
+  if (token_.loc.line == previous_.loc.line && token_.kind != Token::Kind::kEnd) fail_here("';'");
+  SourceLoc end = previous_.loc;
+  end.column += previous_.end - previous_.begin;
+  report({end, "expected ';' at the end of the statement", {}});
+}
+
+Token ModuleParser::expect_identifier(std::string_view what) {
+  if (token_.kind != Token::Kind::kIdentifier) fail_here(what);
+  return take();
+}
+
+uint64_t ModuleParser::expect_integer(std::string_view what) {
+  if (token_.kind != Token::Kind::kInteger) fail_here(what);
+  return take().value;
+}
+
+void ModuleParser::fail(SourceLoc loc, std::string message, std::string hint) const {
+  throw SyntaxError{loc, std::move(message), std::move(hint)};
+}
+
+void ModuleParser::fail_here(std::string_view expected) const {
+  fail(token_.loc, fmt::format("expected {}, found {}", expected, describe(token_)));
+}
+
+void ModuleParser::report(const SyntaxError& e) {
+  diagnostics_.push_back({Diagnostic::Severity::kError, e.loc, e.message, e.hint});
+}
+
+/// To behind the next `;`, or before a brace that ends or opens a scope. Braces of vectors do not count.
+void ModuleParser::skip_statement() {
+  int depth = brace_depth_;
+  brace_depth_ = 0;
+  while (token_.kind != Token::Kind::kEnd) {
+    if (accept(";")) return;
+    if (at("{")) {
+      if (depth == 0 && function_ == nullptr) return;
+      ++depth;
+    } else if (at("}") && depth-- == 0) {
+      return;
+    }
+    take();
+  }
+}
+
+void ModuleParser::skip_braces() {
+  const SourceLoc open = token_.loc;
+  int depth = 0;
+  do {
+    if (at("{")) ++depth;
+    if (at("}")) --depth;
+    if (token_.kind == Token::Kind::kEnd) {
+      report({open, "'{' is not closed, expected '}'", {}});
+      return;
+    }
+    take();
+  } while (depth > 0);
+}
+
+// --- module level ---
+
+void ModuleParser::parse_item() {
+  if (accept(";")) return;
+  if (token_.kind != Token::Kind::kDotName) {
+    if (at("}")) fail(token_.loc, "'}' closes nothing");
+    fail_here("a directive such as .entry, .func or .global");
+  }
+  const std::string_view name = token_.name();
+  if (name == "version") return parse_version();
+  require_version(token_.loc);
+  if (name == "target") return parse_target();
+  if (name == "address_size") return parse_address_size();
+  if (name == "file") return parse_file();
+  if (name == "loc") return parse_loc();
+  if (name == "section") return parse_section();
+  if (name == "pragma") return parse_pragma();
+  if (name == "alias") return parse_alias();
+  parse_linked_item();
+}
+
+void ModuleParser::require_version(SourceLoc loc) {
+  if (has_version_ || reported_version_) return;
+  reported_version_ = true;
+  report({loc, "the first directive must be .version", "a PTX file begins with '.version M.N'"});
+}
+
+void ModuleParser::parse_version() {
+  const Token directive = take();
+  if (token_.kind != Token::Kind::kFloat64) fail_here("a version such as 6.4");
+  const Token version = take();
+  if (has_version_) fail(directive.loc, "a second .version directive");
+  has_version_ = true;
+  const size_t dot = std::min(version.text.find('.'), version.text.size() - 1);
+  const char* end = version.text.data() + version.text.size();
+  std::from_chars(version.text.data(), version.text.data() + dot, module_.version_major);
+  std::from_chars(version.text.data() + dot + 1, end, module_.version_minor);
+  if (module_.version_major < 1 || module_.version_major > 9) {
+    report({version.loc, fmt::format("PTX version {} is not supported", version.text), "PTX 1.0 to 9.x are"});
+  }
+}
+
+void ModuleParser::parse_target() {
+  take();
+  do {
+    const Token name = expect_identifier("a target such as sm_70");
+    if (!module_.target_text.empty()) module_.target_text += ", ";
+    module_.target_text += name.text;
+    if (name.text == "map_f64_to_f32") module_.map_f64_to_f32 = true;
+    if (name.text.substr(0, 3) == "sm_" || name.text.substr(0, 8) == "compute_") {
+      const std::string_view number = name.text.substr(name.text.find('_') + 1);
+      int sm = 0;
+      const auto [stop, status] = std::from_chars(number.data(), number.data() + number.size(), sm);
+      const auto rest = static_cast<size_t>(number.data() + number.size() - stop);
+      if (status != std::errc() || sm < 10 || sm > 999 || rest > 1) {
+        fail(name.loc, fmt::format("unknown target '{}'", name.text), "targets are sm_10 to sm_121");
+      }
+      module_.target_sm = sm;
+    } else if (name.text != "map_f64_to_f32" && name.text != "debug" &&
+               name.text.substr(0, 8) != "texmode_") {
+      NearestName nearest(name.text);
+      for (const std::string_view n : {"map_f64_to_f32", "debug", "texmode_unified", "texmode_independent"})
+        nearest.consider(n);
+      fail(name.loc, fmt::format("unknown target '{}'", name.text), nearest.hint());
+    }
+  } while (accept(","));
+}
+
+void ModuleParser::parse_address_size() {
+  take();
+  const SourceLoc loc = token_.loc;
+  const uint64_t size = expect_integer("an address size, 32 or 64");
+  if (size != 32 && size != 64) fail(loc, fmt::format(".address_size {} is neither 32 nor 64", size));
+  module_.address_size = static_cast<int>(size);
+}
+
+void ModuleParser::parse_file() {
+  take();
+  const SourceLoc loc = token_.loc;
+  const uint64_t number = expect_integer("a file number");
+  if (token_.kind != Token::Kind::kString) fail_here("a file name in quotes");
+  const std::string_view name = take().text;
+  while (accept(",")) expect_integer("a time stamp or size");
+  constexpr uint64_t kMaxFiles = 65536;
+  if (number >= kMaxFiles) fail(loc, fmt::format("file number {} is above {}", number, kMaxFiles - 1));
+  if (module_.source_files.size() <= number) module_.source_files.resize(number + 1);
+  module_.source_files[number] = name;
+}
+
+/// Debug sections are not used: `{ ... }`, or data lines without braces in old files.
+void ModuleParser::parse_section() {
+  const uint32_t line = take().loc.line;
+  while (token_.kind != Token::Kind::kEnd && token_.loc.line == line && !at("{")) take();
+  if (at("{")) skip_braces();
+}
+
+void ModuleParser::parse_pragma() {
+  take();
+  do {
+    if (token_.kind != Token::Kind::kString) fail_here("a string in quotes");
+    take();
+  } while (accept(","));
+  expect_semicolon();
+}
+
+void ModuleParser::parse_alias() {
+  take();
+  const Token alias = expect_identifier("a function name");
+  fail(alias.loc, ".alias is not supported yet");
+}
+
+Linkage ModuleParser::parse_linkage() {
+  Linkage linkage = Linkage::kInternal;
+  for (;;) {
+    if (accept_name("extern")) {
+      linkage = Linkage::kExtern;
+    } else if (accept_name("visible")) {
+      linkage = Linkage::kVisible;
+    } else if (accept_name("weak")) {
+      linkage = Linkage::kWeak;
+    } else if (accept_name("common")) {
+      linkage = Linkage::kCommon;
+    } else {
+      return linkage;
+    }
+  }
+}
+
+void ModuleParser::parse_linked_item() {
+  const Linkage linkage = parse_linkage();
+  const SourceLoc loc = token_.loc;
+  if (token_.kind != Token::Kind::kDotName) fail_here(".entry, .func or a state space such as .global");
+  const std::string_view name = token_.name();
+  if (name == "entry" || name == "func") {
+    take();
+    return parse_function(name == "entry", linkage, loc);
+  }
+  const Space space = space_from_name(name);
+  if (space == Space::kGlobal || space == Space::kConst || space == Space::kShared || space == Space::kTex ||
+      space == Space::kLocal) {
+    take();
+    return parse_module_variables(space, linkage);
+  }
+  if (space != Space::kNone) fail(loc, fmt::format("a .{} variable cannot stand outside a function", name));
+  NearestName nearest(name);
+  for (const std::string_view d : kModuleDirectives) nearest.consider(d);
+  fail(loc, fmt::format("unknown directive '.{}'", name.substr(0, 80)),
+       nearest.best().empty() ? "" : fmt::format("did you mean '.{}'?", nearest.best()));
+}
+
+}  // namespace gpusim::isa

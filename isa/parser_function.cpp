@@ -1,0 +1,312 @@
+// Functions: signature, directives, scopes, declarations inside a body. PTX ISA manual, sections
+// 7, 11.2, 11.4.
+#include <fmt/format.h>
+
+#include "isa/diagnostics.h"
+#include "isa/parser_impl.h"
+
+namespace gpusim::isa {
+namespace {
+
+constexpr std::string_view kBodyDirectives[] = {"reg",     "local",         "shared",        "param",
+                                                "global",  "const",         "loc",           "pragma",
+                                                "section", "branchtargets", "callprototype", "calltargets"};
+
+}  // namespace
+
+void ModuleParser::check_register_budget(uint64_t count, SourceLoc loc) {
+  if (count > kMaxRegisters || registers_ + count > kMaxRegisters) {
+    fail(loc, fmt::format("more than {} registers in the file", kMaxRegisters));
+  }
+  registers_ += count;
+}
+
+void ModuleParser::skip_parenthesised() {
+  const SourceLoc open = token_.loc;
+  int depth = 0;
+  do {
+    if (at("(")) ++depth;
+    if (at(")")) --depth;
+    if (token_.kind == Token::Kind::kEnd || at(";") || at("}")) fail(open, "'(' is not closed, expected ')'");
+    take();
+  } while (depth > 0);
+}
+
+void ModuleParser::parse_function(bool is_entry, Linkage linkage, SourceLoc loc) {
+  Function f;
+  f.is_entry = is_entry;
+  f.linkage = linkage;
+  FunctionScopes scopes(f, module_names_);
+  scopes_ = &scopes;
+  // Whatever way this function is left, no later error handling may touch it.
+  struct Reset {
+    ModuleParser& parser;
+    ~Reset() {
+      parser.scopes_ = nullptr;
+      parser.function_ = nullptr;
+    }
+  } reset{*this};
+  while (at_name("attribute")) {
+    take();
+    skip_parenthesised();
+  }
+  if (at("(")) {
+    if (is_entry) fail(token_.loc, "an .entry has no return value");
+    parse_parameters(f, f.returns, f.return_registers, "return value");
+  }
+  const Token name = expect_identifier(is_entry ? "the kernel's name" : "the function's name");
+  f.name = name.text;
+  f.loc = name.loc.line != 0 ? name.loc : loc;
+  if (at("(")) parse_parameters(f, f.params, f.param_registers, "parameter");
+  while (parse_function_directive(f)) {
+  }
+  module_names_.insert(name.text);
+  if (accept(";")) {
+    f.is_declaration = true;
+  } else if (at("{")) {
+    function_ = &f;
+    parse_body();
+    while (scopes.depth() > 0) scopes.close();
+  } else {
+    fail_here("'{' or ';' after the function's header");
+  }
+  function_ = nullptr;
+  module_.functions.push_back(std::move(f));
+}
+
+void ModuleParser::parse_parameters(Function& f, std::vector<Variable>& list,
+                                    std::vector<RegisterId>& registers, std::string_view what) {
+  take();
+  if (accept(")")) return;
+  do {
+    if (token_.kind != Token::Kind::kDotName)
+      fail_here(fmt::format("a {} such as '.param .u32 x', or ')'", what));
+    const Token space_token = take();
+    const Space space = space_from_name(space_token.name());
+    if (space != Space::kParam && (space != Space::kReg || f.is_entry)) {
+      fail(space_token.loc, fmt::format("a {} cannot be in '.{}'", what, space_token.name().substr(0, 80)),
+           f.is_entry ? "kernel parameters are .param" : "it is .param or .reg");
+    }
+    const Declarator d = parse_declarator(space, Linkage::kInternal);
+    const Token name = token_;
+    Variable v = parse_variable(d);
+    if (space == Space::kReg) {
+      check_register_budget(1, name.loc);
+      const RegisterId id = scopes_->declare_register(name.text, d.type, d.vector);
+      if (id == kNoRegister && name.text != "_")
+        fail(name.loc, fmt::format("{} '{}' is declared twice", what, v.name));
+      registers.push_back(id);
+    } else if (name.text != "_" && !scopes_->declare_variable(name.text)) {
+      fail(name.loc, fmt::format("{} '{}' is declared twice", what, v.name));
+    } else if (module_names_.count(name.text) != 0) {
+      v.name = *scopes_->find_variable(name.text);
+    }
+    list.push_back(std::move(v));
+  } while (accept(","));
+  expect(")", fmt::format("after the {}s", what));
+}
+
+bool ModuleParser::parse_function_directive(Function& f) {
+  if (token_.kind != Token::Kind::kDotName) return false;
+  const Token t = take();
+  const std::string_view name = t.name();
+  if (name == "maxntid" || name == "reqntid" || name == "reqnctapercluster") {
+    uint32_t ignored[3];
+    uint32_t* sizes = name == "maxntid" ? f.maxntid : name == "reqntid" ? f.reqntid : ignored;
+    for (int i = 0; i < 3; ++i) sizes[i] = 1;
+    for (int i = 0; i == 0 || (i < 3 && accept(",")); ++i) {
+      sizes[i] = static_cast<uint32_t>(std::min<uint64_t>(expect_integer("a number of threads"), ~0u));
+    }
+  } else if (name == "maxnreg") {
+    f.maxnreg = static_cast<uint32_t>(std::min<uint64_t>(expect_integer("a number of registers"), ~0u));
+  } else if (name == "minnctapersm") {
+    f.minnctapersm = static_cast<uint32_t>(std::min<uint64_t>(expect_integer("a number of blocks"), ~0u));
+  } else if (name == "maxnctapersm" || name == "maxclusterrank" || name == "abi_preserve" ||
+             name == "abi_preserve_control") {
+    expect_integer("a number");
+  } else if (name == "pragma") {
+    do {
+      if (token_.kind != Token::Kind::kString) fail_here("a string in quotes");
+      take();
+    } while (accept(","));
+    expect_semicolon();
+  } else if (name == "loc") {
+    parse_loc();
+  } else if (name != "noreturn" && name != "explicitcluster" && name != "blocksareclusters" &&
+             name != "unique") {
+    NearestName nearest(name);
+    for (const std::string_view n :
+         {"maxntid", "reqntid", "maxnreg", "minnctapersm", "maxnctapersm", "pragma", "noreturn"}) {
+      nearest.consider(n);
+    }
+    fail(t.loc, fmt::format("unknown function directive '.{}'", name.substr(0, 80)),
+         nearest.best().empty() ? "" : fmt::format("did you mean '.{}'?", nearest.best()));
+  }
+  return true;
+}
+
+/// The body with its nested scopes; iterative, so depth costs no stack.
+void ModuleParser::parse_body() {
+  const SourceLoc open = take().loc;
+  const size_t outside = scopes_->depth();
+  scopes_->open();
+  source_file_ = source_line_ = 0;
+  while (scopes_->depth() > outside) {
+    if (too_many_errors()) return;
+    if (token_.kind == Token::Kind::kEnd) {
+      report({open,
+              fmt::format("the body of '{}' is not closed, expected '}}'", function_->name.substr(0, 80)),
+              {}});
+      return;
+    }
+    if (accept("}")) {
+      scopes_->close();
+      continue;
+    }
+    const uint32_t start = token_.begin;
+    brace_depth_ = 0;
+    try {
+      parse_scope_item();
+    } catch (const SyntaxError& e) {
+      report(e);
+      skip_statement();
+      if (token_.begin == start && !at("}") && token_.kind != Token::Kind::kEnd) take();
+    }
+  }
+}
+
+void ModuleParser::parse_scope_item() {
+  if (accept(";")) return;
+  if (at("{")) {
+    if (scopes_->depth() > kMaxScopeDepth)
+      fail(token_.loc, fmt::format("scopes are nested deeper than {}", kMaxScopeDepth));
+    take();
+    scopes_->open();
+    return;
+  }
+  if (token_.kind == Token::Kind::kIdentifier && ahead_.is(":")) return parse_label_or_table();
+  if (token_.kind != Token::Kind::kDotName) return parse_instruction();
+  if (at_name("reg")) return declare_registers();
+  if (at_name("loc")) return parse_loc();
+  if (at_name("pragma")) return parse_pragma();
+  if (at_name("section")) return parse_section();
+  if (at_name("file")) return parse_file();
+  const Linkage linkage = parse_linkage();
+  const Token t = token_;
+  const Space space = space_from_name(t.name());
+  if (space != Space::kNone && space != Space::kSreg && space != Space::kTex && space != Space::kReg) {
+    take();
+    return parse_local_variables(space, linkage);
+  }
+  NearestName nearest(t.name());
+  for (const std::string_view d : kBodyDirectives) nearest.consider(d);
+  fail(t.loc, fmt::format("unknown directive '.{}'", t.name().substr(0, 80)),
+       nearest.best().empty() ? "" : fmt::format("did you mean '.{}'?", nearest.best()));
+}
+
+void ModuleParser::declare_registers() {
+  take();
+  const Declarator d = parse_declarator(Space::kReg, Linkage::kInternal);
+  do {
+    declare_register_name(d);
+  } while (accept(","));
+  expect_semicolon();
+}
+
+void ModuleParser::declare_register_name(const Declarator& d) {
+  const Token name = expect_identifier("a register name");
+  if (accept("<")) {
+    const SourceLoc loc = token_.loc;
+    const uint64_t count = expect_integer("a number of registers");
+    expect(">", "after the number of registers");
+    check_register_budget(count, loc);
+    if (!scopes_->declare_register_range(name.text, static_cast<uint32_t>(count), d.type, d.vector)) {
+      fail(name.loc, fmt::format("registers '{}<..>' are declared twice in this scope", name.text));
+    }
+    return;
+  }
+  check_register_budget(1, name.loc);
+  if (scopes_->declare_register(name.text, d.type, d.vector) == kNoRegister) {
+    fail(name.loc, fmt::format("register '{}' is declared twice in this scope", name.text));
+  }
+}
+
+void ModuleParser::parse_local_variables(Space space, Linkage linkage) {
+  const Declarator d = parse_declarator(space, linkage);
+  do {
+    const Token name = token_;
+    Variable v = parse_variable(d);
+    if (accept("=")) parse_initialiser(v);
+    const std::optional<std::string> unique = scopes_->declare_variable(name.text);
+    if (!unique) fail(name.loc, fmt::format("variable '{}' is declared twice in this scope", name.text));
+    v.name = *unique;
+    function_->variables.push_back(std::move(v));
+  } while (accept(","));
+  expect_semicolon();
+}
+
+/// .loc file line column [, function_name label[+n], inlined_at file line column]; no `;`.
+void ModuleParser::parse_loc() {
+  take();
+  source_file_ = static_cast<uint32_t>(expect_integer("a file number"));
+  source_line_ = static_cast<uint32_t>(expect_integer("a line number"));
+  if (token_.kind == Token::Kind::kInteger) take();
+  while (accept(",")) {
+    const Token keyword = expect_identifier("function_name or inlined_at");
+    if (keyword.text == "function_name") {
+      expect_identifier("a label");
+      if (accept("+")) expect_integer("an offset");
+    } else if (keyword.text == "inlined_at") {
+      for (int i = 0; i < 3; ++i) expect_integer("file, line and column");
+    } else {
+      fail(keyword.loc,
+           fmt::format("expected function_name or inlined_at, found '{}'", keyword.text.substr(0, 80)));
+    }
+  }
+}
+
+void ModuleParser::parse_label_or_table() {
+  const Token name = take();
+  take();  // the colon
+  const bool is_targets = at_name("branchtargets") || at_name("calltargets");
+  if (!is_targets && !at_name("callprototype")) {
+    if (!scopes_->declare_label(name.text, static_cast<uint32_t>(function_->body.size()), name.loc)) {
+      fail(name.loc, fmt::format("label '{}' is declared twice in this scope", name.text.substr(0, 80)));
+    }
+    return;
+  }
+  const bool branches = take().name() == "branchtargets";
+  const std::optional<std::string> unique = scopes_->declare_table(name.text);
+  if (!unique)
+    fail(name.loc, fmt::format("label '{}' is declared twice in this scope", name.text.substr(0, 80)));
+  LabelTable table;
+  table.name = *unique;
+  if (!is_targets) {
+    parse_call_prototype();
+    function_->tables.push_back(std::move(table));
+    return;
+  }
+  const auto index = static_cast<uint32_t>(function_->tables.size());
+  std::vector<std::string_view> names;
+  do {
+    names.push_back(expect_identifier(branches ? "a label" : "a function name").text);
+    table.targets.emplace_back(names.back());
+  } while (accept(","));
+  expect_semicolon();
+  function_->tables.push_back(std::move(table));
+  for (uint32_t i = 0; branches && i < names.size(); ++i) scopes_->refer_label_in_table(names[i], index, i);
+}
+
+/// .callprototype (returns) _ (parameters) [.noreturn]; only its name is kept.
+void ModuleParser::parse_call_prototype() {
+  if (at("(")) skip_parenthesised();
+  expect_identifier("'_' in the prototype");
+  if (at("(")) skip_parenthesised();
+  while (token_.kind == Token::Kind::kDotName) {
+    take();
+    if (token_.kind == Token::Kind::kInteger) take();
+  }
+  expect_semicolon();
+}
+
+}  // namespace gpusim::isa

@@ -1,0 +1,149 @@
+// The parser's class, private to isa/parser*.cpp: module level (parser.cpp), variables and initialisers
+// (parser_variable.cpp), functions (parser_function.cpp), statements and operands (parser_statement.cpp).
+// An error inside a statement or declaration is thrown as SyntaxError and caught where the parser can go on.
+#pragma once
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "isa/lexer.h"
+#include "isa/module.h"
+#include "isa/parser.h"
+#include "isa/scopes.h"
+
+namespace gpusim::isa {
+
+struct SyntaxError {
+  SourceLoc loc;
+  std::string message;
+  std::string hint;
+};
+
+/// A constant expression's value, as an operand holds it.
+struct Constant {
+  Operand::ImmKind kind = Operand::ImmKind::kInt;
+  uint64_t bits = 0;
+  bool is_unsigned = false;
+};
+
+class ModuleParser {
+ public:
+  explicit ModuleParser(std::string_view text);
+  ParseResult parse();
+
+ private:
+  // Tokens
+  Token take();
+  [[nodiscard]] bool at(std::string_view punctuation) const { return token_.is(punctuation); }
+  [[nodiscard]] bool at_name(std::string_view dot_name) const {
+    return token_.kind == Token::Kind::kDotName && token_.name() == dot_name;
+  }
+  bool accept(std::string_view punctuation);
+  bool accept_name(std::string_view dot_name);
+  void expect(std::string_view punctuation, std::string_view where);
+  void expect_semicolon();
+  Token expect_identifier(std::string_view what);
+  uint64_t expect_integer(std::string_view what);
+  [[noreturn]] void fail(SourceLoc loc, std::string message, std::string hint = {}) const;
+  [[noreturn]] void fail_here(std::string_view expected) const;
+  void report(const SyntaxError& e);
+  [[nodiscard]] bool too_many_errors() const { return diagnostics_.size() >= kMaxDiagnostics; }
+  void skip_statement();
+  void skip_braces();
+
+  // Module level
+  void parse_item();
+  void parse_version();
+  void parse_target();
+  void parse_address_size();
+  void parse_file();
+  void parse_section();
+  void parse_pragma();
+  void parse_alias();
+  void parse_linked_item();
+  [[nodiscard]] Linkage parse_linkage();
+  void require_version(SourceLoc loc);
+
+  // Variables
+  struct Declarator {
+    Space space = Space::kNone;
+    Type type = Type::kNone;
+    uint8_t vector = 1;
+    uint64_t align = 0;
+    bool is_pointer = false;
+    Linkage linkage = Linkage::kInternal;
+  };
+  [[nodiscard]] static Space space_from_name(std::string_view name);
+  Declarator parse_declarator(Space space, Linkage linkage);
+  void parse_declarator_attribute(Declarator& d);
+  Variable parse_variable(const Declarator& d);
+  void parse_dimensions(Variable& v);
+  void compute_size(Variable& v, SourceLoc loc);
+  void parse_initialiser(Variable& v);
+  void parse_initial_level(Variable& v, size_t level, uint64_t offset, uint64_t& end);
+  void parse_initial_value(Variable& v, uint64_t offset);
+  void store_initial(Variable& v, uint64_t offset, const Constant& value, SourceLoc loc);
+  bool parse_relocation(Variable& v, uint64_t offset);
+  void parse_module_variables(Space space, Linkage linkage);
+
+  // Functions
+  void parse_function(bool is_entry, Linkage linkage, SourceLoc loc);
+  void parse_parameters(Function& f, std::vector<Variable>& list, std::vector<RegisterId>& registers,
+                        std::string_view what);
+  bool parse_function_directive(Function& f);
+  void parse_body();
+  void parse_scope_item();
+  void declare_registers();
+  void declare_register_name(const Declarator& d);
+  void parse_local_variables(Space space, Linkage linkage);
+  void parse_loc();
+  void parse_label_or_table();
+  void parse_call_prototype();
+  void skip_parenthesised();
+  void check_register_budget(uint64_t count, SourceLoc loc);
+
+  // Statements
+  void parse_instruction();
+  void parse_guard(Instruction& i);
+  void parse_opcode_token(Instruction& i);
+  void parse_modifier_error(const Instruction& i, const Token& token);
+  void parse_operands(Instruction& i);
+  void note_label_references(const Instruction& i);
+  [[nodiscard]] std::string statement_text(uint32_t begin, uint32_t end) const;
+
+  // Operands
+  Operand parse_operand(Opcode op, int depth);
+  Operand parse_address(Opcode op, int depth);
+  Operand parse_vector(Opcode op, int depth);
+  Operand parse_call_list(Opcode op, int depth);
+  Operand parse_name_operand(Opcode op);
+  Operand parse_register_operand(Opcode op, const Token& name, RegisterId id);
+  Operand parse_symbol_operand(const Token& name);
+  void parse_component(Opcode op, Operand& o, const Token& name);
+  bool parse_special(const Token& name, Operand& o);
+  RegisterId parse_register(std::string_view what);
+  int64_t parse_offset();
+
+  // Constant expressions
+  Constant parse_constant(int min_precedence = 0, int depth = 0);
+  Constant parse_constant_unary(int depth);
+  Constant parse_constant_primary(int depth);
+  Constant apply_binary(std::string_view op, const Constant& a, const Constant& b, SourceLoc loc) const;
+
+  std::string_view text_;
+  Diagnostics diagnostics_;
+  Lexer lexer_;
+  Token token_, ahead_, previous_;
+  Module module_;
+  std::unordered_set<std::string_view> module_names_;  // variables and functions, names inside the text
+  Function* function_ = nullptr;
+  FunctionScopes* scopes_ = nullptr;
+  uint64_t registers_ = 0;      // declared in the module so far
+  uint64_t initial_bytes_ = 0;  // of all initialisers so far
+  int brace_depth_ = 0;         // vector braces open in the current statement
+  bool has_version_ = false;
+  bool reported_version_ = false;
+  uint32_t source_file_ = 0, source_line_ = 0;
+};
+
+}  // namespace gpusim::isa
