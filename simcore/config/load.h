@@ -1,6 +1,6 @@
-// Loads machine descriptions (.cfg, TOML syntax; docs/configuration.md) into a validated MachineConfig, and the
-// `gpusim config` commands on them. The keys stand in one table (simcore/config/schema.cpp). All functions throw InputError
-// (simcore/text/input_error.h) with every problem of the file, and nothing else.
+// Loads machine descriptions (.cfg, TOML syntax; docs/configuration.md) into a validated MachineConfig, and
+// the `gpusim config` commands on them. The keys stand in one table (simcore/config/schema.cpp). All
+// functions throw InputError (simcore/text/input_error.h) with every problem of the file, and nothing else.
 #pragma once
 #include <span>
 #include <string>
@@ -12,28 +12,32 @@
 
 namespace gpusim::core {
 
-/// Loads `path_or_name`: a path, or the name of a file in one of `search_folders` (".cfg" may be left out). `sets` are
-/// `section.key=value` overrides (`--set`), applied last.
+/// Loads `path_or_name`: a path, or the name of a file in one of `search_folders` (".cfg" may be left out).
+/// `sets` are `section.key=value` overrides (`--set`), applied last.
 [[nodiscard]] MachineConfig load_machine(const std::string& path_or_name, std::span<const std::string> sets,
                                          std::span<const std::string> search_folders);
 
-/// Parses a configuration text that may not use `extends` (nothing is read from disk). `name` is for messages.
+/// Parses a configuration text that may not use `extends` (nothing is read from disk). `name` is for
+/// messages.
 [[nodiscard]] MachineConfig parse_machine(std::string_view text, const std::string& name,
                                           std::span<const std::string> sets = {});
 
-/// The complete configuration as .cfg text with unit and documentation of each key; parse_machine(show_machine(m)) == m.
-/// `with_comments` false: keys and values only (what a recorded file holds).
+/// The complete configuration as .cfg text with unit and documentation of each key;
+/// parse_machine(show_machine(m)) == m. `with_comments` false: keys and values only (what a recorded file
+/// holds).
 [[nodiscard]] std::string show_machine(const MachineConfig& machine, bool with_comments = true);
 
 struct MachineListing {
-  std::string name;         ///< file name without .cfg
+  std::string name;  ///< file name without .cfg
   std::string path;
   std::string description;  ///< gpu.description, or why the file does not load
 };
-/// Machines found in the folders, by name; a name found in two folders is listed once (the first folder wins).
+/// Machines found in the folders, by name; a name found in two folders is listed once (the first folder
+/// wins).
 [[nodiscard]] std::vector<MachineListing> list_machines(std::span<const std::string> search_folders);
 
-/// Table of keys: unit, default, range, documentation. `key`: empty for all, a section ("sm") or one key ("sm.max_warps").
+/// Table of keys: unit, default, range, documentation. `key`: empty for all, a section ("sm") or one key
+/// ("sm.max_warps").
 [[nodiscard]] std::string describe_keys(std::string_view key = "");
 
 /// One line per key that differs: `key  value in a  value in b`; empty if the machines are equal.

@@ -1,6 +1,7 @@
-// A validated machine description: what `[section] key` of a .cfg file means to the model. Filled by load_machine()
-// (simcore/config/load.h) from the schema table (simcore/config/schema.cpp), which holds unit, default, range and one line of
-// documentation for each key; const from then on. Units here are machine units: bytes, cycles of the named domain, kHz.
+// A validated machine description: what `[section] key` of a .cfg file means to the model. Filled by
+// load_machine() (simcore/config/load.h) from the schema table (simcore/config/schema.cpp), which holds unit,
+// default, range and one line of documentation for each key; const from then on. Units here are machine
+// units: bytes, cycles of the named domain, kHz.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,42 +12,48 @@ namespace gpusim::core {
 
 struct MachineConfig {
   struct Gpu {
-    std::string name;
+    std::string name, description;
     int64_t compute_capability = 13;  ///< x10: 13 is 1.3
     int64_t sms = 30;
     int64_t sms_per_cluster = 3;
-    bool sms_spread = false;          ///< --sms N: spread over clusters instead of filling them
-    int64_t launch_cycles = 0;        ///< core cycles from launch to the first block's dispatch
-    int64_t block_start_cycles = 0;   ///< core cycles from dispatch of a block to its first issue
+    bool sms_spread = false;         ///< --sms N: spread over clusters instead of filling them
+    int64_t launch_cycles = 0;       ///< core cycles from launch to the first block's dispatch
+    int64_t block_start_cycles = 0;  ///< core cycles from dispatch of a block to its first issue
+    friend bool operator==(const Gpu&, const Gpu&) = default;
   } gpu;
   struct Host {
     int64_t link_bytes_per_s = 0;
     double link_latency_ns = 0;
     double idle_power_w = 0, gpu_idle_power_w = 0;
+    friend bool operator==(const Host&, const Host&) = default;
   } host;
   struct Clocks {
     int64_t core_khz = 0, interconnect_khz = 0, dram_khz = 0;
+    friend bool operator==(const Clocks&, const Clocks&) = default;
   } clocks;
   struct Sm {
     int64_t max_threads_per_block = 0, max_warps = 0, max_threads = 0, max_blocks = 0;
-    int64_t registers = 0;                 ///< 32-bit registers
+    int64_t registers = 0;  ///< 32-bit registers
     int64_t register_alloc_unit = 0;
-    bool register_alloc_by_block = true;   ///< false: by warp
+    bool register_alloc_by_block = true;  ///< false: by warp
     int64_t max_registers_per_thread = 0;
-    int64_t shared_alloc_unit = 0;         ///< bytes
-    int64_t local_bytes_per_thread = 0;    ///< limit
+    int64_t shared_alloc_unit = 0;       ///< bytes
+    int64_t local_bytes_per_thread = 0;  ///< limit
     int64_t max_block_x = 0, max_block_y = 0, max_block_z = 0, max_grid_x = 0, max_grid_y = 0, max_grid_z = 0;
+    friend bool operator==(const Sm&, const Sm&) = default;
   } sm;
   struct Scheduler {
     std::string policy;        ///< "lrr" (loose round-robin) or "gto" (greedy-then-oldest)
     int64_t count = 1;         ///< schedulers per SM
     int64_t issue_cycles = 2;  ///< core cycles between two issue slots of one scheduler
+    friend bool operator==(const Scheduler&, const Scheduler&) = default;
   } scheduler;
-  /// [pipes.NAME] CLASS = cycles: the pipe is busy that many core cycles for one warp operation of that class. A class that
-  /// stands in several pipes takes the first free one in the order of the file.
+  /// [pipes.NAME] CLASS = cycles: the pipe is busy that many core cycles for one warp operation of that
+  /// class. A class that stands in several pipes takes the first free one in the order of the file.
   struct Pipe {
     std::string name;
     std::map<std::string, int64_t> interval;  ///< class -> core cycles
+    friend bool operator==(const Pipe&, const Pipe&) = default;
   };
   std::vector<Pipe> pipes;
   /// [latency] CLASS = core cycles from issue to the first issue of a dependent operation.
@@ -55,49 +62,58 @@ struct MachineConfig {
     std::string rule;                  ///< "cc10" (1.0/1.1), "cc12" (1.2/1.3)
     int64_t half_warps_per_cycle = 1;  ///< see cycles_per_transaction; core cycles
     int64_t cycles_per_transaction = 2;
+    friend bool operator==(const Coalescer&, const Coalescer&) = default;
   } coalescer;
-  struct LoadStore {                   ///< [lsu]
-    int64_t queue = 0;                 ///< warp memory operations waiting for the coalescer
-    int64_t mshrs = 0;                 ///< outstanding read transactions per SM
-    int64_t store_buffer = 0;          ///< outstanding write transactions per SM
+  struct LoadStore {           ///< [lsu]
+    int64_t queue = 0;         ///< warp memory operations waiting for the coalescer
+    int64_t mshrs = 0;         ///< outstanding read transactions per SM
+    int64_t store_buffer = 0;  ///< outstanding write transactions per SM
+    friend bool operator==(const LoadStore&, const LoadStore&) = default;
   } lsu;
   struct Shared {
-    int64_t bytes = 0;                 ///< per SM
+    int64_t bytes = 0;  ///< per SM
     int64_t banks = 0, bank_bytes = 4;
-    int64_t lanes_per_access = 16;     ///< 16: half-warp rules; 32 from 2.0
-    int64_t cycles_per_access = 2;     ///< core cycles that one conflict-free access of lanes_per_access lanes takes
+    int64_t lanes_per_access = 16;  ///< 16: half-warp rules; 32 from 2.0
+    int64_t cycles_per_access =
+        2;  ///< core cycles that one conflict-free access of lanes_per_access lanes takes
+    friend bool operator==(const Shared&, const Shared&) = default;
   } shared;
   struct Constant {
-    int64_t l1_bytes = 0, l1_line = 0, l1_ways = 0, l1_latency = 0;   ///< per SM; latency in core cycles
-    int64_t l2_bytes = 0, l2_line = 0, l2_ways = 0;                   ///< per cluster
-    int64_t l3_bytes = 0, l3_line = 0, l3_ways = 0;                   ///< shared, sliced over the partitions
-    double l2_latency_ns = 0, l3_latency_ns = 0;                      ///< added beyond the level before
+    int64_t l1_bytes = 0, l1_line = 0, l1_ways = 0, l1_latency = 0;  ///< per SM; latency in core cycles
+    int64_t l2_bytes = 0, l2_line = 0, l2_ways = 0;                  ///< per cluster
+    int64_t l3_bytes = 0, l3_line = 0, l3_ways = 0;                  ///< shared, sliced over the partitions
+    double l2_latency_ns = 0, l3_latency_ns = 0;                     ///< added beyond the level before
     int64_t mshrs = 0;
+    friend bool operator==(const Constant&, const Constant&) = default;
   } constant;
   struct Interconnect {
-    int64_t flit_bytes = 0;            ///< per port and interconnect cycle
+    int64_t flit_bytes = 0;  ///< per port and interconnect cycle
     int64_t header_bytes = 0;
-    int64_t queue = 0;                 ///< packets per input queue
+    int64_t queue = 0;  ///< packets per input queue
     double request_latency_ns = 0, reply_latency_ns = 0;
+    friend bool operator==(const Interconnect&, const Interconnect&) = default;
   } interconnect;
-  struct Partition {                   ///< [l2]: on GT200 the partition's pipeline in front of the DRAM channel
+  struct Partition {  ///< [l2]: on GT200 the partition's pipeline in front of the DRAM channel
     int64_t partitions = 0;
-    int64_t interleave = 0;            ///< bytes
+    int64_t interleave = 0;  ///< bytes
     int64_t queue = 0;
-    double latency_ns = 0;             ///< from request arrival to the DRAM queue
-    int64_t atomic_cycles = 0;         ///< interconnect cycles per 32-bit atomic of one warp on one word
+    double latency_ns = 0;      ///< from request arrival to the DRAM queue
+    int64_t atomic_cycles = 0;  ///< interconnect cycles per 32-bit atomic of one warp on one word
+    friend bool operator==(const Partition&, const Partition&) = default;
   } l2;
   struct Dram {
     int64_t banks = 0, row_bytes = 0, bus_bytes = 0, burst_bytes = 0;
-    int64_t queue = 0;                 ///< requests in the FR-FCFS window
+    int64_t queue = 0;  ///< requests in the FR-FCFS window
     int64_t reply_queue = 0;
-    double cl_ns = 0, rcd_ns = 0, rp_ns = 0, ras_ns = 0, rc_ns = 0, rrd_ns = 0, wl_ns = 0, ccd_ns = 0, wr_ns = 0,
-        cdlr_ns = 0, rtw_ns = 0, refi_ns = 0, rfc_ns = 0;
+    double cl_ns = 0, rcd_ns = 0, rp_ns = 0, ras_ns = 0, rc_ns = 0, rrd_ns = 0, wl_ns = 0, ccd_ns = 0,
+           wr_ns = 0, cdlr_ns = 0, rtw_ns = 0, refi_ns = 0, rfc_ns = 0;
     int64_t write_high = 0, write_low = 0;  ///< write-drain watermarks
     int64_t starvation_limit = 0;           ///< memory cycles after which the oldest request goes first
     bool bank_hash = false;
+    friend bool operator==(const Dram&, const Dram&) = default;
   } dram;
   int64_t memory_bytes = 0;  ///< [gpu] memory: device memory size
+  friend bool operator==(const MachineConfig&, const MachineConfig&) = default;
 };
 
 }  // namespace gpusim::core

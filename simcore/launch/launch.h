@@ -1,6 +1,7 @@
-// Launch descriptions: which kernels run, on which buffers, and what must come out (docs/launch_file.md). Read from the TOML
-// file beside a PTX or built from command-line values. Everything is evaluated and bounded when it is loaded: afterwards
-// only numbers are left. All functions throw InputError with all problems found, and nothing else.
+// Launch descriptions: which kernels run, on which buffers, and what must come out (docs/launch_file.md).
+// Read from the TOML file beside a PTX or built from command-line values. Everything is evaluated and bounded
+// when it is loaded: afterwards only numbers are left. All functions throw InputError with all problems
+// found, and nothing else.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,24 @@
 
 namespace gpusim::core {
 
-enum class ElementType : uint8_t { kU8, kS8, kB8, kU16, kS16, kB16, kU32, kS32, kB32, kU64, kS64, kB64, kF16, kBF16, kF32, kF64 };
+enum class ElementType : uint8_t {
+  kU8,
+  kS8,
+  kB8,
+  kU16,
+  kS16,
+  kB16,
+  kU32,
+  kS32,
+  kB32,
+  kU64,
+  kS64,
+  kB64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64
+};
 [[nodiscard]] std::string_view element_type_name(ElementType t);
 [[nodiscard]] std::optional<ElementType> element_type_from_name(std::string_view name);
 [[nodiscard]] uint32_t element_bytes(ElementType t);
@@ -29,7 +47,7 @@ enum class ElementType : uint8_t { kU8, kS8, kB8, kU16, kS16, kB16, kU32, kS32, 
 struct InitSpec {
   enum class Kind : uint8_t { kZeros, kFill, kIota, kUniform, kNormal, kRandint, kArray, kNpy, kBin };
   Kind kind = Kind::kZeros;
-  Number a, b;                 ///< fill: a; iota: start, step; uniform/randint: low, high; normal: mean, deviation
+  Number a, b;  ///< fill: a; iota: start, step; uniform/randint: low, high; normal: mean, deviation
   std::vector<Number> values;  ///< kArray
   std::string file;            ///< kNpy, kBin: path, folder included
 };
@@ -47,11 +65,11 @@ struct ArgumentSpec {
   uint32_t buffer = 0;  ///< index into LaunchDescription::buffers
   Number number;
   std::vector<std::byte> bytes;
-  std::string text;     ///< as written, for messages
+  std::string text;  ///< as written, for messages
   Where where;
 };
 struct LaunchSpec {
-  std::string kernel;   ///< empty: the only entry of the PTX
+  std::string kernel;  ///< empty: the only entry of the PTX
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamic_shared = 0;
@@ -59,9 +77,9 @@ struct LaunchSpec {
   std::vector<ArgumentSpec> arguments;
   uint32_t repeat = 1;
   uint32_t stream = 0;
-  uint32_t order = 0;      ///< rank among all launches and copies of the file
+  uint32_t order = 0;  ///< rank among all launches and copies of the file
   Where where;
-  Where kernel_where;      ///< of the kernel's name (or of the launch)
+  Where kernel_where;  ///< of the kernel's name (or of the launch)
 };
 struct CopySpec {
   uint32_t buffer = 0;
@@ -84,16 +102,16 @@ struct ExpectSpec {
   enum class Kind : uint8_t { kFile, kValues, kReference };
   Kind kind = Kind::kValues;
   uint32_t buffer = 0;
-  std::string file;            ///< path, folder included
+  std::string file;  ///< path, folder included
   std::vector<Number> values;
-  std::string reference;       ///< "matmul(A, B, N, N, N)"
+  std::string reference;  ///< "matmul(A, B, N, N, N)"
   double rtol = 0, atol = 0;
   Where where;
 };
 
 struct LaunchDescription {
-  std::string path;    ///< of the launch file; "command line" if there is none
-  std::string text;    ///< full text as read, for the recorded file
+  std::string path;  ///< of the launch file; "command line" if there is none
+  std::string text;  ///< full text as read, for the recorded file
   std::vector<std::pair<std::string, Number>> params;  ///< in file order, overrides applied
   std::vector<std::pair<std::string, double>> flops;   ///< [flops] keys; "total" is the application's count
   std::vector<BufferSpec> buffers;
@@ -109,16 +127,17 @@ struct LaunchDescription {
 };
 
 /// Loads a launch file. `param_overrides`: "N=1024" (`--param`); each must name a key of [params].
-[[nodiscard]] LaunchDescription load_launch(const std::string& path, std::span<const std::string> param_overrides,
-                                            uint64_t seed);
-/// The same for a text; `path` is for messages and its folder for relative file names. `allow_files` false refuses every
-/// file name (fuzzing).
+[[nodiscard]] LaunchDescription load_launch(const std::string& path,
+                                            std::span<const std::string> param_overrides, uint64_t seed);
+/// The same for a text; `path` is for messages and its folder for relative file names. `allow_files` false
+/// refuses every file name (fuzzing).
 [[nodiscard]] LaunchDescription parse_launch(std::string_view text, const std::string& path,
                                              std::span<const std::string> param_overrides, uint64_t seed,
                                              bool allow_files = true);
 
-/// Command-line launch: `--kernel`, `--grid X[,Y[,Z]]`, `--block`, `--arg` (a number, or `f32[1024]=uniform(-1,1)`; the
-/// buffers are named arg0, arg1, ... by position, so that --dump and the generator can name them).
+/// Command-line launch: `--kernel`, `--grid X[,Y[,Z]]`, `--block`, `--arg` (a number, or
+/// `f32[1024]=uniform(-1,1)`; the buffers are named arg0, arg1, ... by position, so that --dump and the
+/// generator can name them).
 struct CommandLineLaunch {
   std::string kernel, grid, block;
   std::vector<std::string> args;
@@ -136,30 +155,35 @@ void fill_buffer(const BufferSpec& buffer, uint64_t seed, std::span<std::byte> o
 /// A kernel parameter as its PTX declares it.
 struct ParameterSlot {
   std::string name;
-  std::string type;       ///< PTX spelling without the dot: "u64", "f32", "b8"
-  uint32_t offset = 0;    ///< bytes in the parameter block
+  std::string type;     ///< PTX spelling without the dot: "u64", "f32", "b8"
+  uint32_t offset = 0;  ///< bytes in the parameter block
   uint32_t bytes = 0;
   bool is_array = false;  ///< by-value struct: needs { bytes = [..] }
 };
-/// Packs the launch's arguments into the kernel's parameter block. `address_of(buffer index)` gives device addresses.
+/// Packs the launch's arguments into the kernel's parameter block. `address_of(buffer index)` gives device
+/// addresses.
 [[nodiscard]] std::vector<std::byte> pack_arguments(const LaunchDescription& launch, const LaunchSpec& spec,
-                                                    std::span<const ParameterSlot> slots, uint32_t param_bytes,
+                                                    std::span<const ParameterSlot> slots,
+                                                    uint32_t param_bytes,
                                                     const std::function<uint64_t(uint32_t)>& address_of);
 
 struct ExpectResult {
   std::string buffer;
   bool pass = false;
-  double worst = 0;        ///< largest relative error of the elements compared (0: all equal; infinity: NaN against number)
+  double worst =
+      0;  ///< largest relative error of the elements compared (0: all equal; infinity: NaN against number)
   uint64_t compared = 0;
   uint64_t wrong = 0;
   uint64_t first_bad = 0;  ///< index, valid if wrong > 0
   std::string message;     ///< one line for people
 };
-/// Compares the buffer's final content with what the expectation says. Throws InputError when a file or reference is wrong.
+/// Compares the buffer's final content with what the expectation says. Throws InputError when a file or
+/// reference is wrong.
 [[nodiscard]] ExpectResult check_expect(const LaunchDescription& launch, const ExpectSpec& expect,
                                         std::span<const std::byte> actual);
 
-/// Writes a buffer's content as .npy (version 1.0, little endian, one dimension). b8..b64 become unsigned, bf16 becomes u2.
+/// Writes a buffer's content as .npy (version 1.0, little endian, one dimension). b8..b64 become unsigned,
+/// bf16 becomes u2.
 void write_npy(const std::string& path, ElementType type, std::span<const std::byte> content);
 
 }  // namespace gpusim::core

@@ -1,5 +1,5 @@
-// A number of a launch file: a 64-bit signed integer (exact) or a double. Integers stay integers through + - * // % min max
-// and exact /; the rest gives doubles.
+// A number of a launch file: a 64-bit signed integer (exact) or a double. Integers stay integers through + -
+// * // % min max and exact /; the rest gives doubles.
 #pragma once
 #include <cstdint>
 

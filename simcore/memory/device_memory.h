@@ -1,6 +1,7 @@
-// The GPU's device memory: a sparse 64-bit address space of named allocations with host storage behind each. Storage is
-// reserved by mmap without swap, so untouched pages cost nothing. Allocations start at kBase, below 4 GiB first (32-bit PTX
-// can address those), and never touch: kGuardBytes of unmapped addresses follow each, so running over the end is found.
+// The GPU's device memory: a sparse 64-bit address space of named allocations with host storage behind each.
+// Storage is reserved by mmap without swap, so untouched pages cost nothing. Allocations start at kBase,
+// below 4 GiB first (32-bit PTX can address those), and never touch: kGuardBytes of unmapped addresses follow
+// each, so running over the end is found.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,8 @@ class DeviceMemory {
  public:
   static constexpr uint64_t kBase = 0x1000'0000;
   static constexpr uint64_t kAlign = 256;
-  /// A multiple of partitions x interleave of common machines: buffers keep the partition phase of packed ones.
+  /// A multiple of partitions x interleave of common machines: buffers keep the partition phase of packed
+  /// ones.
   static constexpr uint64_t kGuardBytes = 4096;
 
   explicit DeviceMemory(uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
@@ -33,12 +35,13 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// Reserves zeroed memory and returns its device address. `align` is a power of two; at least kAlign is used. Zero bytes
-  /// give an address of their own that maps nothing. Throws InputError when the capacity is exceeded.
+  /// Reserves zeroed memory and returns its device address. `align` is a power of two; at least kAlign is
+  /// used. Zero bytes give an address of their own that maps nothing. Throws InputError when the capacity is
+  /// exceeded.
   uint64_t allocate(uint64_t bytes, uint64_t align, std::string_view name, bool writable = true);
 
-  /// The allocation that holds `address`, nullptr if none does. Valid for the lifetime of this object (until the next
-  /// allocate() as a pointer).
+  /// The allocation that holds `address`, nullptr if none does. Valid for the lifetime of this object (until
+  /// the next allocate() as a pointer).
   [[nodiscard]] const Allocation* find(uint64_t address) const;
   [[nodiscard]] const Allocation* find(std::string_view name) const;
   /// The allocation whose bytes are nearest to `address`, nullptr if there is none at all.

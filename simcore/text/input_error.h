@@ -1,6 +1,7 @@
-// Errors about what the user gave: configuration files, launch files, command-line values. Messages are collected so that
-// one run reports all of them, and formatted as `file:line:col: error: message`, with an indented `hint:` line where there
-// is one. Everything in simcore that reads input throws InputError and nothing else.
+// Errors about what the user gave: configuration files, launch files, command-line values. Messages are
+// collected so that one run reports all of them, and formatted as `file:line:col: error: message`, with an
+// indented `hint:` line where there is one. Everything in simcore that reads input throws InputError and
+// nothing else.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -44,6 +45,7 @@ class Messages {
 };
 
 /// Formats one error message and throws it.
-[[noreturn]] void raise_input_error(const Where& where, const std::string& message, const std::string& hint = "");
+[[noreturn]] void raise_input_error(const Where& where, const std::string& message,
+                                    const std::string& hint = "");
 
 }  // namespace gpusim::core

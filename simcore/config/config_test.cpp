@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "simcore/config/load.h"
+#include "simcore/config/schema.h"
+
+namespace gpusim::core {
+namespace {
+
+const std::vector<std::string> kFolders{GPUSIM_SOURCE_DIR "/configs"};
+
+TEST(Config, C1060HasItsPublishedLimits) {
+  const MachineConfig m = load_machine("tesla_c1060", {}, kFolders);
+  EXPECT_EQ(m.gpu.sms, 30);
+  EXPECT_EQ(m.gpu.compute_capability, 13);
+  EXPECT_EQ(m.clocks.core_khz, 1296000);
+  EXPECT_EQ(m.memory_bytes, int64_t{4} << 30);
+  EXPECT_EQ(m.latency.at("shared_operand"), 24);
+  ASSERT_EQ(m.pipes.size(), 4u);
+  EXPECT_EQ(m.pipes[0].name, "sp");  // file order, not alphabetical
+  EXPECT_EQ(m.pipes[1].name, "sfu");
+  EXPECT_EQ(m.pipes[1].interval.at("fp32_mul"), 10);
+  EXPECT_DOUBLE_EQ(m.dram.rcd_ns, 15.0);  // 12 memory cycles at 800 MHz
+}
+
+TEST(Config, ExtendsOverridesKeyByKey) {
+  const MachineConfig m = load_machine("tesla_c870.cfg", {}, kFolders);
+  EXPECT_EQ(m.gpu.sms, 16);
+  EXPECT_EQ(m.coalescer.rule, "cc10");
+  EXPECT_EQ(m.l2.partitions, 6);
+  EXPECT_EQ(m.l2.interleave, 256);  // inherited
+}
+
+TEST(Config, ShowReadsBackTheSame) {
+  for (const char* name : {"tesla_c1060", "tesla_c870"}) {
+    const MachineConfig m =
+        load_machine(name, std::vector<std::string>{"clocks.dram=\"799.999MHz\""}, kFolders);
+    EXPECT_EQ(parse_machine(show_machine(m), "shown"), m);
+    EXPECT_EQ(parse_machine(show_machine(m, false), "shown"), m);
+  }
+}
+
+TEST(Config, SetsOverride) {
+  const std::vector<std::string> sets{"shared.size=8K",  "scheduler.policy=gto", "clocks.core=1.1GHz",
+                                      "pipes.sp.fp32=2", "dram.bank_hash=true",  "pipes.sfu.fp32_mul=0"};
+  const MachineConfig m = load_machine("tesla_c1060", sets, kFolders);
+  EXPECT_EQ(m.shared.bytes, 8192);
+  EXPECT_EQ(m.scheduler.policy, "gto");
+  EXPECT_EQ(m.clocks.core_khz, 1100000);
+  EXPECT_EQ(m.pipes[0].interval.at("fp32"), 2);
+  EXPECT_TRUE(m.dram.bank_hash);
+  EXPECT_FALSE(m.pipes[1].interval.contains("fp32_mul"));
+}
+
+std::string error_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Config, SetErrorsNameTheSet) {
+  const auto load = [](std::string set) {
+    return error_of([&] { (void)load_machine("tesla_c1060", std::vector<std::string>{set}, kFolders); });
+  };
+  EXPECT_EQ(load("shared.sizes=8K"),
+            "--set 'shared.sizes=8K': error: unknown key 'sizes' in [shared]\n  hint: did you mean 'size'?");
+  EXPECT_EQ(load("nonsense"), "--set 'nonsense': error: expected section.key=value");
+  EXPECT_NE(
+      load("shared.size=1000").find("shared.size = 1000 is not a multiple of sm.shared_alloc_unit = 512"),
+      std::string::npos);
+  EXPECT_NE(load("shared.size=1000").find("tesla_c1060.cfg:"), std::string::npos);  // the other place
+}
+
+TEST(Config, UnknownNameSuggestsTheNearest) {
+  EXPECT_EQ(error_of([] { (void)load_machine("tesla_c106", {}, kFolders); }),
+            "error: no machine configuration 'tesla_c106'\n  hint: did you mean 'tesla_c1060'?");
+}
+
+TEST(Config, CyclesOfExtendsAreRefused) {
+  const std::string folder = testing::TempDir();
+  std::ofstream(folder + "/a.cfg") << "extends = \"b.cfg\"\n";
+  std::ofstream(folder + "/b.cfg") << "\nextends = \"a.cfg\"\n";
+  const std::string error = error_of([&] { (void)load_machine(folder + "/a.cfg", {}, {}); });
+  EXPECT_NE(error.find("a.cfg:1:11: error: cannot extend 'b.cfg'"), std::string::npos) << error;
+  EXPECT_NE(error.find("the file extends itself"), std::string::npos) << error;
+}
+
+TEST(Config, ListAndDescribeAndDiff) {
+  const auto machines = list_machines(kFolders);
+  ASSERT_GE(machines.size(), 2u);
+  EXPECT_EQ(machines[0].name, "tesla_c1060");
+  EXPECT_NE(machines[0].description.find("GT200"), std::string::npos);
+  EXPECT_NE(describe_keys("sm.max_warps").find("resident warps per SM"), std::string::npos);
+  EXPECT_EQ(describe_keys("sm.max_warps").find("max_blocks"), std::string::npos);
+  EXPECT_NE(error_of([] { (void)describe_keys("sm.max_wraps"); }).find("did you mean 'max_warps'?"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { (void)describe_keys("sn"); }).find("did you mean 'sm'?"), std::string::npos);
+  const MachineConfig a = load_machine("tesla_c1060", {}, kFolders);
+  EXPECT_EQ(diff_machines(a, a), "");
+  const MachineConfig b = load_machine("tesla_c1060", std::vector<std::string>{"gpu.sms=27"}, kFolders);
+  EXPECT_EQ(diff_machines(a, b).substr(0, 7), "gpu.sms");
+}
+
+TEST(Schema, KeysAreUniqueAndDefaultsValid) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  std::set<std::string> members;
+  for (const KeySpec& spec : schema()) {
+    EXPECT_TRUE(seen.insert({spec.section, spec.name}).second) << spec.section << "." << spec.name;
+    EXPECT_FALSE(spec.doc.empty());
+    EXPECT_NE(std::ranges::find(section_names(), spec.section), section_names().end()) << spec.section;
+  }
+  // All defaults together with the C1060's pipes must load: every default is in range and contradicts no
+  // other.
+  std::string text = show_machine(load_machine("tesla_c1060", {}, kFolders), false);
+  const size_t pipes = text.find("[pipes.");
+  const size_t latency = text.find("[latency]");
+  EXPECT_NO_THROW((void)parse_machine(text.substr(pipes, latency - pipes), "defaults"));
+}
+
+}  // namespace
+}  // namespace gpusim::core

@@ -1,0 +1,308 @@
+#include "simcore/config/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "simcore/config/raw_config.h"
+#include "simcore/config/schema.h"
+#include "simcore/config/validate.h"
+#include "simcore/text/names.h"
+#include "simcore/text/units.h"
+
+namespace gpusim::core {
+namespace {
+
+const KeySpec* find_key(std::string_view section, std::string_view name) {
+  for (const KeySpec& spec : schema()) {
+    if (spec.section == section && spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+std::vector<std::string_view> keys_of(std::string_view section) {
+  std::vector<std::string_view> names;
+  for (const KeySpec& spec : schema()) {
+    if (spec.section == section) names.push_back(spec.name);
+  }
+  return names;
+}
+
+std::string show_raw(const RawValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return "\"" + *text + "\"";
+  if (const auto* number = std::get_if<int64_t>(&value)) return fmt::format("{}", *number);
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  return std::get<bool>(value) ? "true" : "false";
+}
+
+std::string_view expected_form(KeyKind kind) {
+  switch (kind) {
+    case KeyKind::kInteger:
+      return "an integer";
+    case KeyKind::kSize:
+      return "a size such as 512, \"16K\" or \"4G\"";
+    case KeyKind::kClock:
+      return "a clock such as \"1296MHz\" (a whole number of kHz)";
+    case KeyKind::kRate:
+      return "a rate such as \"5.5GB/s\"";
+    case KeyKind::kTime:
+      return "a time such as \"10ns\", or a number of ns";
+    case KeyKind::kDramTime:
+      return "a time such as \"10ns\" or memory cycles such as \"12ck\"";
+    case KeyKind::kReal:
+      return "a number";
+    case KeyKind::kBoolean:
+      return "true or false";
+    case KeyKind::kText:
+      return "a string";
+    case KeyKind::kChoice:
+      return "one of the valid words";
+    case KeyKind::kCapability:
+      return "a compute capability such as \"1.3\"";
+  }
+  return "";
+}
+
+std::optional<int64_t> to_integer(KeyKind kind, const RawValue& value) {
+  if (const auto* number = std::get_if<int64_t>(&value); number != nullptr && kind != KeyKind::kClock) {
+    return kind == KeyKind::kCapability ? std::optional<int64_t>() : *number;
+  }
+  if (kind == KeyKind::kCapability) {
+    double real = 0;
+    if (const auto* number = std::get_if<double>(&value)) real = *number;
+    if (const auto* text = std::get_if<std::string>(&value)) real = parse_real(*text).value_or(0);
+    const double tenths = real * 10;
+    if (!(tenths > 0 && tenths < 1000) || std::abs(tenths - std::round(tenths)) > 1e-6) return std::nullopt;
+    return std::llround(tenths);
+  }
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) return std::nullopt;
+  if (kind == KeyKind::kSize) return parse_size(*text);
+  if (kind == KeyKind::kClock) return parse_khz(*text);
+  if (kind == KeyKind::kRate) return parse_rate(*text);
+  return std::nullopt;
+}
+
+std::optional<double> to_real(KeyKind kind, const RawValue& value, int64_t dram_khz) {
+  if (const auto* number = std::get_if<int64_t>(&value)) return static_cast<double>(*number);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr || kind == KeyKind::kReal) return std::nullopt;
+  if (kind == KeyKind::kDramTime) {
+    if (auto cycles = parse_clocks(*text)) return *cycles * 1e6 / static_cast<double>(dram_khz);
+  }
+  return parse_ns(*text);
+}
+
+/// Stores one value; on a wrong one adds a message and leaves the member.
+void store(const KeySpec& spec, const RawValue& value, const Where& where, MachineConfig& machine,
+           Messages& messages) {
+  const std::string name = fmt::format("{}.{}", spec.section, spec.name);
+  const auto wrong = [&](const std::string& hint = "") {
+    messages.error(where, fmt::format("{} = {} is not {}", name, show_raw(value), expected_form(spec.kind)),
+                   hint);
+  };
+  const auto in_range = [&](double number) {
+    if (number >= spec.min && number <= spec.max) return true;
+    messages.error(
+        where, fmt::format("{} = {} is out of range", name, show_raw(value)),
+        fmt::format("valid: {} to {} {}", format_real(spec.min), format_real(spec.max), spec.unit));
+    return false;
+  };
+  if (const auto* at = std::get_if<int64_t* (*)(MachineConfig&)>(&spec.member)) {
+    const auto number = to_integer(spec.kind, value);
+    if (!number) return wrong();
+    if (in_range(static_cast<double>(*number))) *(*at)(machine) = *number;
+  } else if (const auto* at_real = std::get_if<double* (*)(MachineConfig&)>(&spec.member)) {
+    const auto number = to_real(spec.kind, value, machine.clocks.dram_khz);
+    if (!number || !std::isfinite(*number)) return wrong();
+    if (in_range(*number)) *(*at_real)(machine) = *number;
+  } else if (const auto* at_bool = std::get_if<bool* (*)(MachineConfig&)>(&spec.member)) {
+    const auto* flag = std::get_if<bool>(&value);
+    if (flag == nullptr) return wrong();
+    *(*at_bool)(machine) = *flag;
+  } else {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) return wrong();
+    if (spec.kind == KeyKind::kChoice) {
+      std::vector<std::string_view> choices;
+      for (std::string_view rest = spec.choices; !rest.empty();) {
+        const size_t bar = rest.find('|');
+        choices.push_back(rest.substr(0, bar));
+        rest = bar == std::string_view::npos ? std::string_view() : rest.substr(bar + 1);
+      }
+      if (std::ranges::find(choices, *text) == choices.end()) return wrong(name_hint(*text, choices));
+    }
+    *std::get<std::string* (*)(MachineConfig&)>(spec.member)(machine) = *text;
+  }
+}
+
+/// Default as a raw value, for the same path as a file's.
+RawValue default_value(const KeySpec& spec) {
+  const std::string text(spec.default_text);
+  switch (spec.kind) {
+    case KeyKind::kInteger:
+      return parse_size(text).value_or(0);
+    case KeyKind::kReal:
+      return parse_real(text).value_or(0);
+    case KeyKind::kBoolean:
+      return text == "true";
+    default:
+      return text;
+  }
+}
+
+class Loader {
+ public:
+  Loader(const RawConfig& raw, const std::string& file, Messages& messages) : raw_(raw), messages_(messages) {
+    places_[""] = {file};
+  }
+
+  MachineConfig build() {
+    for (const RawEntry& entry : raw_.entries()) take(entry);
+    // The memory clock first: DRAM times may be given in its cycles.
+    for (const KeySpec& spec : schema()) {
+      if (spec.section == "clocks") assign(spec);
+    }
+    for (const KeySpec& spec : schema()) {
+      if (spec.section != "clocks") assign(spec);
+    }
+    for (std::string_view name : timing_classes())
+      machine_.latency.try_emplace(std::string(name), kDefaultLatencyCycles);
+    for (MachineConfig::Pipe& pipe : machine_.pipes) {
+      std::erase_if(pipe.interval, [](const auto& item) { return item.second == 0; });
+    }
+    std::erase_if(machine_.pipes, [](const MachineConfig::Pipe& pipe) { return pipe.interval.empty(); });
+    if (!messages_.has_errors()) validate_machine(machine_, places_, messages_);
+    return std::move(machine_);
+  }
+
+ private:
+  void take(const RawEntry& entry) {
+    if (entry.section == "latency" || entry.section.starts_with("pipes.")) return take_class(entry);
+    if (std::ranges::find(section_names(), entry.section) == section_names().end()) {
+      if (unknown_sections_.insert(entry.section).second) {
+        messages_.error(entry.key_where, fmt::format("unknown section [{}]", entry.section),
+                        name_hint(entry.section, section_names()));
+      }
+      return;
+    }
+    if (entry.section == "pipes") {
+      messages_.error(entry.key_where, fmt::format("'{}' stands directly in [pipes]", entry.key),
+                      "name the pipe: [pipes.sp], with a line CLASS = cycles for each timing class");
+      return;
+    }
+    const KeySpec* spec = find_key(entry.section, entry.key);
+    if (spec == nullptr) {
+      messages_.error(entry.key_where, fmt::format("unknown key '{}' in [{}]", entry.key, entry.section),
+                      name_hint(entry.key, keys_of(entry.section)));
+      return;
+    }
+    chosen_[spec] = &entry;
+  }
+
+  void take_class(const RawEntry& entry) {
+    if (std::ranges::find(timing_classes(), entry.key) == timing_classes().end()) {
+      messages_.error(entry.key_where,
+                      fmt::format("unknown timing class '{}' in [{}]", entry.key, entry.section),
+                      name_hint(entry.key, timing_classes()));
+      return;
+    }
+    const auto* cycles = std::get_if<int64_t>(&entry.value);
+    const int64_t lowest = entry.section == "latency" ? 1 : 0;
+    if (cycles == nullptr || *cycles < lowest || *cycles > kMaxLatencyCycles) {
+      messages_.error(entry.where,
+                      fmt::format("{}.{} = {} is not a number of core cycles", entry.section, entry.key,
+                                  show_raw(entry.value)),
+                      fmt::format("valid: integers from {} to {}", lowest, kMaxLatencyCycles));
+      return;
+    }
+    places_[entry.section + "." + entry.key] = entry.where;
+    if (entry.section == "latency") {
+      machine_.latency[entry.key] = *cycles;
+      return;
+    }
+    const std::string name = entry.section.substr(6);
+    auto pipe = std::ranges::find(machine_.pipes, name, &MachineConfig::Pipe::name);
+    if (pipe == machine_.pipes.end()) {
+      if (machine_.pipes.size() >= kMaxPipes) {
+        messages_.error(entry.key_where, fmt::format("more than {} pipes", kMaxPipes));
+        return;
+      }
+      pipe = machine_.pipes.insert(pipe, {name, {}});
+    }
+    pipe->interval[entry.key] = *cycles;
+  }
+
+  void assign(const KeySpec& spec) {
+    const auto entry = chosen_.find(&spec);
+    const std::string name = fmt::format("{}.{}", spec.section, spec.name);
+    if (entry == chosen_.end()) {
+      store(spec, default_value(spec), {"default of " + name}, machine_, messages_);
+    } else {
+      places_[name] = entry->second->where;
+      store(spec, entry->second->value, entry->second->where, machine_, messages_);
+    }
+  }
+
+  const RawConfig& raw_;
+  Messages& messages_;
+  MachineConfig machine_;
+  std::map<const KeySpec*, const RawEntry*> chosen_;
+  KeyPlaces places_;
+  std::set<std::string> unknown_sections_;
+};
+
+MachineConfig finish(RawConfig& raw, const std::string& file, std::span<const std::string> sets,
+                     Messages& messages) {
+  for (const std::string& set : sets) raw.add_set(set, messages);
+  MachineConfig machine = Loader(raw, file, messages).build();
+  messages.raise_if_any();
+  return machine;
+}
+
+std::string resolve_name(const std::string& name, std::span<const std::string> folders) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::is_regular_file(name, ignored)) return name;
+  if (name.find('/') == std::string::npos && !name.empty()) {
+    for (const std::string& folder : folders) {
+      for (const std::string& file : {name, name + ".cfg"}) {
+        const fs::path candidate = fs::path(folder) / file;
+        if (fs::is_regular_file(candidate, ignored)) return candidate.string();
+      }
+    }
+  }
+  const std::vector<MachineListing> machines = list_machines(folders);
+  std::vector<std::string_view> names;
+  for (const MachineListing& machine : machines) names.push_back(machine.name);
+  const std::string stem = fs::path(name).stem().string();
+  raise_input_error({}, fmt::format("no machine configuration '{}'", name), name_hint(stem, names));
+}
+
+}  // namespace
+
+MachineConfig load_machine(const std::string& path_or_name, std::span<const std::string> sets,
+                           std::span<const std::string> search_folders) {
+  Messages messages;
+  RawConfig raw;
+  const std::string path = resolve_name(path_or_name, search_folders);
+  raw.add_file(path, messages);
+  return finish(raw, path, sets, messages);
+}
+
+MachineConfig parse_machine(std::string_view text, const std::string& name,
+                            std::span<const std::string> sets) {
+  Messages messages;
+  RawConfig raw;
+  raw.add_text(text, name, messages);
+  return finish(raw, name, sets, messages);
+}
+
+std::span<const std::string_view> op_class_names() { return timing_classes(); }
+
+}  // namespace gpusim::core

@@ -1,0 +1,132 @@
+#include "simcore/config/raw_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "simcore/text/toml_document.h"
+
+namespace gpusim::core {
+namespace {
+
+constexpr size_t kMaxExtends = 16;
+
+std::optional<RawValue> scalar(const toml::node& node) {
+  if (auto v = node.as_integer()) return RawValue(v->get());
+  if (auto v = node.as_floating_point()) return RawValue(v->get());
+  if (auto v = node.as_boolean()) return RawValue(v->get());
+  if (auto v = node.as_string()) return RawValue(v->get());
+  return std::nullopt;
+}
+
+void add_scalar(const std::string& section, const toml::key& key, const toml::node& node,
+                const std::string& file, std::vector<RawEntry>& out, Messages& messages) {
+  auto value = scalar(node);
+  if (!value) {
+    messages.error(where_of(node, file),
+                   fmt::format("'{}.{}' must be a number, a string or a boolean, not {}", section, key.str(),
+                               node_kind(node)));
+    return;
+  }
+  out.push_back(
+      {section, std::string(key.str()), std::move(*value), where_of(node, file), where_of(key, file)});
+}
+
+/// Entries of one section; only [pipes.NAME] nests.
+void add_section(const toml::key& key, const toml::table& table, const std::string& file,
+                 std::vector<RawEntry>& out, Messages& messages) {
+  const std::string section(key.str());
+  for (const auto& [inner, node] : table) {
+    const toml::table* nested = node.as_table();
+    if (section != "pipes" || nested == nullptr) {
+      add_scalar(section, inner, node, file, out, messages);
+      continue;
+    }
+    for (const auto& [name, value] : *nested) {
+      add_scalar("pipes." + std::string(inner.str()), name, value, file, out, messages);
+    }
+  }
+}
+
+bool stands_before(const RawEntry& a, const RawEntry& b) {
+  return std::pair(a.key_where.line, a.key_where.column) < std::pair(b.key_where.line, b.key_where.column);
+}
+
+}  // namespace
+
+void RawConfig::add_document(std::string_view text, const std::string& name, bool may_extend,
+                             Messages& messages) {
+  const toml::table document = parse_toml(text, name);
+  std::vector<RawEntry> own;
+  for (const auto& [key, node] : document) {
+    if (key.str() == "extends") {
+      const auto* base = node.as_string();
+      if (base == nullptr) {
+        messages.error(where_of(node, name),
+                       fmt::format("'extends' must be a string, not {}", node_kind(node)));
+      } else if (!may_extend) {
+        messages.error(where_of(node, name), "'extends' is not allowed here: the text has no folder");
+      } else {
+        const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+        try {
+          add_file((folder / base->get()).string(), messages);
+        } catch (const InputError& error) {
+          raise_input_error(where_of(node, name), fmt::format("cannot extend '{}'", base->get()),
+                            std::string("it says: ") + error.what());
+        }
+      }
+    } else if (const toml::table* table = node.as_table()) {
+      add_section(key, *table, name, own, messages);
+    } else {
+      messages.error(where_of(key, name), fmt::format("'{}' stands outside any section", key.str()),
+                     "only 'extends' may; keys stand under a [section] line");
+    }
+  }
+  std::stable_sort(own.begin(), own.end(),
+                   stands_before);  // toml++ sorts by name; pipes need the file's order
+  std::move(own.begin(), own.end(), std::back_inserter(entries_));
+}
+
+void RawConfig::add_text(std::string_view text, const std::string& name, Messages& messages) {
+  add_document(text, name, false, messages);
+}
+
+void RawConfig::add_file(const std::string& path, Messages& messages) {
+  std::error_code error;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, error);
+  const std::string identity = error ? path : canonical.string();
+  if (std::ranges::find(open_files_, identity) != open_files_.end()) {
+    raise_input_error({path}, "the file extends itself, directly or through others");
+  }
+  if (open_files_.size() >= kMaxExtends) {
+    raise_input_error({path}, fmt::format("more than {} files extend each other", kMaxExtends));
+  }
+  open_files_.push_back(identity);
+  add_document(read_text_file(path), path, true, messages);
+  open_files_.pop_back();
+}
+
+void RawConfig::add_set(const std::string& set, Messages& messages) {
+  const Where where{fmt::format("--set '{}'", set)};
+  const size_t equals = set.find('=');
+  const size_t dot = set.substr(0, equals).rfind('.');
+  if (equals == std::string::npos || dot == std::string::npos || dot == 0 || dot + 1 == equals) {
+    messages.error(where, "expected section.key=value");
+    return;
+  }
+  const std::string text = set.substr(equals + 1);
+  // A TOML scalar (12, 1.5, true, "text") or else the bare text (16K, 1296MHz, lrr).
+  RawValue value = text;
+  if (!text.empty() && text.size() < 4096 && text.find_first_of("\n\r#") == std::string::npos) {
+    const toml::parse_result parsed = toml::parse("v = " + text);
+    if (parsed && parsed.table().size() == 1) {
+      if (const toml::node* node = parsed.table().get("v")) value = scalar(*node).value_or(RawValue(text));
+    }
+  }
+  entries_.push_back(
+      {set.substr(0, dot), set.substr(dot + 1, equals - dot - 1), std::move(value), where, where});
+}
+
+}  // namespace gpusim::core

@@ -1,0 +1,59 @@
+// The schema of machine configurations: one row per key with kind, unit, default, range, documentation and
+// the member of MachineConfig it fills. Parsing, validation, `gpusim config show`, `describe` and `diff` are
+// all driven by it; a new key is one new row in schema.cpp. [pipes.NAME] and [latency] take timing classes as
+// keys and are described apart.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "simcore/config/machine_config.h"
+
+namespace gpusim::core {
+
+enum class KeyKind : uint8_t {
+  kInteger,   ///< plain integer
+  kSize,      ///< bytes; 16K
+  kClock,     ///< kHz; 1296MHz
+  kRate,      ///< bytes per second; 5.5GB/s
+  kTime,      ///< ns; 10ns, 1.5us
+  kDramTime,  ///< ns, or memory clock cycles: 12ck
+  kReal,
+  kBoolean,
+  kText,
+  kChoice,      ///< one of `choices`
+  kCapability,  ///< compute capability, "1.3", stored x 10
+};
+
+/// The member of a MachineConfig that a key fills.
+using Member = std::variant<int64_t* (*)(MachineConfig&), double* (*)(MachineConfig&),
+                            bool* (*)(MachineConfig&), std::string* (*)(MachineConfig&)>;
+
+struct KeySpec {
+  std::string_view section;
+  std::string_view name;
+  KeyKind kind;
+  std::string_view unit;          ///< for documentation
+  std::string_view default_text;  ///< as it would stand in a file, without quotes
+  double min, max;                ///< numbers only, in stored units
+  std::string_view choices;       ///< kChoice: "a|b"
+  std::string_view doc;
+  Member member;
+};
+
+/// All keys, grouped by section in file order.
+[[nodiscard]] std::span<const KeySpec> schema();
+[[nodiscard]] std::span<const std::string_view> section_names();  ///< includes "pipes" and "latency"
+
+/// Timing classes valid in [latency] and [pipes.*], in the order of isa::OpClass.
+[[nodiscard]] std::span<const std::string_view> timing_classes();
+/// Classes that need no pipe: the control logic of the SM handles them.
+[[nodiscard]] bool is_control_class(std::string_view timing_class);
+
+inline constexpr int64_t kMaxLatencyCycles = 1'000'000;
+inline constexpr int64_t kDefaultLatencyCycles = 24;  ///< of a class that [latency] does not name
+inline constexpr size_t kMaxPipes = 16;
+
+}  // namespace gpusim::core

@@ -1,0 +1,228 @@
+// `gpusim config show | list | describe | diff`: all printed from the schema table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "simcore/config/load.h"
+#include "simcore/config/schema.h"
+#include "simcore/text/names.h"
+#include "simcore/text/toml_document.h"
+#include "simcore/text/units.h"
+
+namespace gpusim::core {
+namespace {
+
+std::string toml_string(const std::string& text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+/// A value as a .cfg file writes it; reading it back gives the same value.
+std::string value_text(const KeySpec& spec, MachineConfig& machine) {
+  if (const auto* at = std::get_if<int64_t* (*)(MachineConfig&)>(&spec.member)) {
+    const int64_t value = *(*at)(machine);
+    switch (spec.kind) {
+      case KeyKind::kSize:
+        return value % 1024 == 0 && value > 0 ? toml_string(format_size(value)) : fmt::format("{}", value);
+      case KeyKind::kClock:
+        return toml_string(format_khz(value));
+      case KeyKind::kCapability:
+        return fmt::format("\"{}.{}\"", value / 10, value % 10);
+      default:
+        return fmt::format("{}", value);
+    }
+  }
+  if (const auto* at = std::get_if<double* (*)(MachineConfig&)>(&spec.member))
+    return format_real(*(*at)(machine));
+  if (const auto* at = std::get_if<bool* (*)(MachineConfig&)>(&spec.member))
+    return *(*at)(machine) ? "true" : "false";
+  return toml_string(*std::get<std::string* (*)(MachineConfig&)>(spec.member)(machine));
+}
+
+/// Key for a [pipes.NAME] header: bare if TOML allows it.
+std::string bare_or_quoted(const std::string& name) {
+  const bool bare = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  return bare ? name : toml_string(name);
+}
+
+std::string class_lines(const std::map<std::string, int64_t>& cycles) {
+  std::string text;
+  for (std::string_view name : timing_classes()) {
+    const auto entry = cycles.find(std::string(name));
+    if (entry != cycles.end()) text += fmt::format("{} = {}\n", name, entry->second);
+  }
+  return text;
+}
+
+std::string section_text(std::string_view section, MachineConfig& machine, bool comments) {
+  std::string text;
+  if (section == "pipes") {
+    for (const MachineConfig::Pipe& pipe : machine.pipes) {
+      text += fmt::format("\n[pipes.{}]{}\n", bare_or_quoted(pipe.name),
+                          comments ? "  # core cycles per warp operation" : "");
+      text += class_lines(pipe.interval);
+    }
+    return text;
+  }
+  text = fmt::format("\n[{}]\n", section);
+  if (section == "latency") {
+    if (comments) text += "# core cycles from issue to the first issue of a dependent operation\n";
+    return text + class_lines(machine.latency);
+  }
+  for (const KeySpec& spec : schema()) {
+    if (spec.section != section) continue;
+    const std::string line = fmt::format("{} = {}", spec.name, value_text(spec, machine));
+    if (comments) {
+      text += fmt::format("{:<32} # {}{}\n", line, spec.unit.empty() ? "" : fmt::format("[{}] ", spec.unit),
+                          spec.doc);
+    } else {
+      text += line + "\n";
+    }
+  }
+  return text;
+}
+
+/// Every value by its full key, for diff.
+std::map<std::string, std::string> flatten(MachineConfig machine) {
+  std::map<std::string, std::string> values;
+  for (const KeySpec& spec : schema()) {
+    values[fmt::format("{}.{}", spec.section, spec.name)] = value_text(spec, machine);
+  }
+  for (const auto& [name, cycles] : machine.latency) values["latency." + name] = std::to_string(cycles);
+  std::string order;
+  for (const MachineConfig::Pipe& pipe : machine.pipes) {
+    order += (order.empty() ? "" : " ") + pipe.name;
+    for (const auto& [name, cycles] : pipe.interval) {
+      values[fmt::format("pipes.{}.{}", pipe.name, name)] = std::to_string(cycles);
+    }
+  }
+  values["pipes (order)"] = order;
+  return values;
+}
+
+std::string range_text(const KeySpec& spec) {
+  switch (spec.kind) {
+    case KeyKind::kChoice:
+      return std::string(spec.choices);
+    case KeyKind::kBoolean:
+      return "true|false";
+    case KeyKind::kText:
+      return "text";
+    case KeyKind::kCapability:
+      return "1.0 to 9.9";
+    case KeyKind::kSize:
+      return format_size(static_cast<int64_t>(spec.min)) + " to " +
+             format_size(static_cast<int64_t>(spec.max));
+    case KeyKind::kClock:
+      return format_khz(static_cast<int64_t>(spec.min)) + " to " + format_khz(static_cast<int64_t>(spec.max));
+    default:
+      return format_real(spec.min) + " to " + format_real(spec.max);
+  }
+}
+
+}  // namespace
+
+std::string show_machine(const MachineConfig& machine, bool with_comments) {
+  MachineConfig copy = machine;
+  std::string text;
+  for (std::string_view section : section_names()) text += section_text(section, copy, with_comments);
+  return text.substr(text.find_first_not_of('\n'));
+}
+
+std::vector<MachineListing> list_machines(std::span<const std::string> search_folders) {
+  namespace fs = std::filesystem;
+  std::map<std::string, MachineListing> machines;
+  for (const std::string& folder : search_folders) {
+    std::error_code ignored;
+    std::map<std::string, std::string> found;
+    for (fs::directory_iterator item(folder, ignored), end; !ignored && item != end;
+         item.increment(ignored)) {
+      if (item->path().extension() == ".cfg") found[item->path().stem().string()] = item->path().string();
+    }
+    for (const auto& [name, path] : found) {
+      if (machines.contains(name)) continue;
+      MachineListing listing{name, path, ""};
+      try {
+        listing.description = load_machine(path, {}, {}).gpu.description;
+      } catch (const InputError& error) {
+        const std::string message = error.what();
+        listing.description = "does not load: " + message.substr(0, message.find('\n'));
+      }
+      machines[name] = std::move(listing);
+    }
+  }
+  std::vector<MachineListing> list;
+  for (auto& [name, listing] : machines) list.push_back(std::move(listing));
+  return list;
+}
+
+std::string describe_keys(std::string_view key) {
+  const size_t dot = key.find('.');
+  const std::string_view section = key.substr(0, dot);
+  const std::string_view name = dot == std::string_view::npos ? std::string_view() : key.substr(dot + 1);
+  if (!key.empty() && std::ranges::find(section_names(), section) == section_names().end()) {
+    raise_input_error({}, fmt::format("no section [{}]", section), name_hint(section, section_names()));
+  }
+  std::string text =
+      fmt::format("{:<30} {:<20} {:<12} {:<26} {}\n", "key", "unit", "default", "range", "meaning");
+  const size_t header = text.size();
+  std::vector<std::string_view> names;
+  for (const KeySpec& spec : schema()) {
+    if (!key.empty() && spec.section != section) continue;
+    names.push_back(spec.name);
+    if (!name.empty() && spec.name != name) continue;
+    text += fmt::format("{:<30} {:<20} {:<12} {:<26} {}\n", fmt::format("{}.{}", spec.section, spec.name),
+                        spec.unit, spec.default_text, range_text(spec), spec.doc);
+  }
+  const auto class_row = [&](std::string_view where, std::string_view meaning, std::string_view fallback) {
+    text += fmt::format("{:<30} {:<20} {:<12} {:<26} {}\n", where, "core cycles", fallback, "0 to 1000000",
+                        meaning);
+  };
+  if (key.empty() || section == "pipes") {
+    class_row("pipes.NAME.CLASS", "a pipe is busy that long for one warp operation; 0 takes the class out",
+              "");
+  }
+  if (key.empty() || section == "latency") {
+    class_row("latency.CLASS", "from issue to the first issue of a dependent operation",
+              std::to_string(kDefaultLatencyCycles));
+  }
+  if (key.empty() || section == "pipes" || section == "latency") {
+    text += "CLASS is one of:";
+    for (std::string_view timing_class : timing_classes()) text += " " + std::string(timing_class);
+    text += "\n";
+  }
+  if (text.size() == header) {
+    raise_input_error({}, fmt::format("no key '{}' in [{}]", name, section), name_hint(name, names));
+  }
+  return text;
+}
+
+std::string diff_machines(const MachineConfig& a, const MachineConfig& b) {
+  const auto left = flatten(a);
+  const auto right = flatten(b);
+  std::map<std::string, std::pair<std::string, std::string>> rows;
+  for (const auto& [key, value] : left) rows[key] = {value, "-"};
+  for (const auto& [key, value] : right) rows.try_emplace(key, "-", "").first->second.second = value;
+  std::string text;
+  for (const auto& [key, values] : rows) {
+    if (values.first != values.second)
+      text += fmt::format("{:<32} {:<24} {}\n", key, values.first, values.second);
+  }
+  return text;
+}
+
+}  // namespace gpusim::core

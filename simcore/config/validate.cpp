@@ -1,0 +1,163 @@
+#include "simcore/config/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "simcore/config/schema.h"
+
+namespace gpusim::core {
+namespace {
+
+class Validator {
+ public:
+  Validator(const MachineConfig& machine, const KeyPlaces& places, Messages& messages)
+      : m_(machine), places_(places), messages_(messages) {}
+
+  void run() {
+    sm_limits();
+    constant_caches();
+    memory();
+    dram();
+    pipes();
+  }
+
+ private:
+  /// `what` is wrong about `key`; `others` are the keys it contradicts.
+  void conflict(const std::string& key, const std::string& what, std::initializer_list<std::string> others) {
+    std::string hint;
+    for (const std::string& other : others) {
+      const auto place = places_.find(other);
+      hint += (hint.empty() ? "" : "; ") + other +
+              (place == places_.end() ? " has its default value" : " stands at " + place->second.text());
+    }
+    // The message stands where something was written: at the key, or else at what it contradicts.
+    auto place = places_.find(key);
+    for (auto other = others.begin(); place == places_.end() && other != others.end(); ++other) {
+      place = places_.find(*other);
+    }
+    messages_.error(place == places_.end() ? places_.at("") : place->second, what, hint);
+  }
+  void not_above(const std::string& key, int64_t value, const std::string& limit_key, int64_t limit) {
+    if (value > limit) {
+      conflict(key, fmt::format("{} = {} is more than {} = {}", key, value, limit_key, limit), {limit_key});
+    }
+  }
+  void multiple(const std::string& key, int64_t value, const std::string& unit_key, int64_t unit) {
+    if (unit == 0 || value % unit != 0) {
+      conflict(key, fmt::format("{} = {} is not a multiple of {} = {}", key, value, unit_key, unit),
+               {unit_key});
+    }
+  }
+  void power_of_two(const std::string& key, int64_t value) {
+    if (!std::has_single_bit(static_cast<uint64_t>(value))) {
+      conflict(key, fmt::format("{} = {} is not a power of two", key, value), {});
+    }
+  }
+
+  void sm_limits() {
+    multiple("gpu.sms", m_.gpu.sms, "gpu.sms_per_cluster", m_.gpu.sms_per_cluster);
+    not_above("sm.max_threads_per_block", m_.sm.max_threads_per_block, "sm.max_threads", m_.sm.max_threads);
+    not_above("sm.max_threads", m_.sm.max_threads, "sm.max_warps", m_.sm.max_warps * 32);
+    not_above("sm.max_block_x", m_.sm.max_block_x, "sm.max_threads_per_block", m_.sm.max_threads_per_block);
+    not_above("sm.max_block_y", m_.sm.max_block_y, "sm.max_threads_per_block", m_.sm.max_threads_per_block);
+    not_above("sm.max_blocks", m_.sm.max_blocks, "sm.max_warps", m_.sm.max_warps);
+    multiple("sm.registers", m_.sm.registers, "sm.register_alloc_unit", m_.sm.register_alloc_unit);
+    not_above("scheduler.count", m_.scheduler.count, "sm.max_warps", m_.sm.max_warps);
+    multiple("shared.size", m_.shared.bytes, "sm.shared_alloc_unit", m_.sm.shared_alloc_unit);
+    power_of_two("shared.banks", m_.shared.banks);
+    power_of_two("shared.bank_bytes", m_.shared.bank_bytes);
+    if (m_.shared.lanes_per_access != 16 && m_.shared.lanes_per_access != 32) {
+      conflict("shared.lanes_per_access",
+               fmt::format("shared.lanes_per_access = {} is neither 16 nor 32", m_.shared.lanes_per_access),
+               {});
+    }
+  }
+
+  void cache(const std::string& level, int64_t bytes, int64_t line, int64_t ways, int64_t slices) {
+    const std::string prefix = "constant." + level;
+    power_of_two(prefix + "_line", line);
+    const int64_t way_bytes = line * ways * slices;
+    if (bytes % way_bytes != 0) {
+      conflict(prefix + "_size",
+               fmt::format("{}_size = {} is not divisible into sets of {} ways of {} bytes{}", prefix, bytes,
+                           ways, line, slices > 1 ? fmt::format(" in {} partitions", slices) : ""),
+               {prefix + "_ways", prefix + "_line"});
+    } else {
+      const int64_t sets = bytes / way_bytes;
+      if (!std::has_single_bit(static_cast<uint64_t>(sets))) {
+        conflict(prefix + "_size",
+                 fmt::format("{}_size = {} gives {} sets, not a power of two", prefix, bytes, sets),
+                 {prefix + "_ways", prefix + "_line"});
+      }
+    }
+  }
+
+  void constant_caches() {
+    cache("l1", m_.constant.l1_bytes, m_.constant.l1_line, m_.constant.l1_ways, 1);
+    cache("l2", m_.constant.l2_bytes, m_.constant.l2_line, m_.constant.l2_ways, 1);
+    cache("l3", m_.constant.l3_bytes, m_.constant.l3_line, m_.constant.l3_ways, 1);
+    multiple("constant.l2_line", m_.constant.l2_line, "constant.l1_line", m_.constant.l1_line);
+    multiple("constant.l3_line", m_.constant.l3_line, "constant.l2_line", m_.constant.l2_line);
+    not_above("constant.l3_line", m_.constant.l3_line, "l2.interleave", m_.l2.interleave);
+  }
+
+  void memory() {
+    power_of_two("l2.interleave", m_.l2.interleave);
+    multiple("l2.interleave", m_.l2.interleave, "dram.burst", m_.dram.burst_bytes);
+    multiple("gpu.memory", m_.memory_bytes, "l2.interleave", m_.l2.interleave * m_.l2.partitions);
+  }
+
+  void dram() {
+    power_of_two("dram.banks", m_.dram.banks);
+    power_of_two("dram.row", m_.dram.row_bytes);
+    power_of_two("dram.burst", m_.dram.burst_bytes);
+    multiple("dram.row", m_.dram.row_bytes, "dram.burst", m_.dram.burst_bytes);
+    multiple("dram.burst", m_.dram.burst_bytes, "dram.bus", m_.dram.bus_bytes);
+    not_above("dram.write_high", m_.dram.write_high, "dram.queue", m_.dram.queue);
+    if (m_.dram.write_low >= m_.dram.write_high) {
+      conflict("dram.write_low",
+               fmt::format("dram.write_low = {} is not below dram.write_high = {}", m_.dram.write_low,
+                           m_.dram.write_high),
+               {"dram.write_high"});
+    }
+    if (m_.dram.rc_ns < m_.dram.ras_ns) {
+      conflict("dram.rc",
+               fmt::format("dram.rc = {} ns is below dram.ras = {} ns", m_.dram.rc_ns, m_.dram.ras_ns),
+               {"dram.ras"});
+    }
+    if (m_.dram.refi_ns > 0 && m_.dram.rfc_ns >= m_.dram.refi_ns) {
+      conflict("dram.rfc",
+               fmt::format("dram.rfc = {} ns leaves no time within dram.refi = {} ns", m_.dram.rfc_ns,
+                           m_.dram.refi_ns),
+               {"dram.refi"});
+    }
+  }
+
+  void pipes() {
+    std::string missing;
+    for (std::string_view name : timing_classes()) {
+      const bool served = std::ranges::any_of(m_.pipes, [&](const MachineConfig::Pipe& pipe) {
+        return pipe.interval.contains(std::string(name));
+      });
+      if (!served && !is_control_class(name)) missing += (missing.empty() ? "" : ", ") + std::string(name);
+    }
+    if (!missing.empty()) {
+      messages_.error(places_.at(""), "no pipe executes these timing classes: " + missing,
+                      "add CLASS = cycles to a [pipes.NAME] section, or extend a machine that has them");
+    }
+  }
+
+  const MachineConfig& m_;
+  const KeyPlaces& places_;
+  Messages& messages_;
+};
+
+}  // namespace
+
+void validate_machine(const MachineConfig& machine, const KeyPlaces& places, Messages& messages) {
+  Validator(machine, places, messages).run();
+}
+
+}  // namespace gpusim::core

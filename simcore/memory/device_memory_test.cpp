@@ -1,0 +1,73 @@
+#include "simcore/memory/device_memory.h"
+
+#include <gtest/gtest.h>
+
+namespace gpusim::core {
+namespace {
+
+TEST(DeviceMemory, AllocatesFromTheBaseWithGuards) {
+  DeviceMemory memory(1 << 20);
+  const uint64_t a = memory.allocate(100, 1, "A");
+  const uint64_t b = memory.allocate(4096, 4096, "B");
+  EXPECT_EQ(a, DeviceMemory::kBase);
+  EXPECT_EQ(b % 4096, 0u);
+  EXPECT_GE(b, a + 100 + DeviceMemory::kGuardBytes);
+  EXPECT_EQ(memory.find(a)->name, "A");
+  EXPECT_EQ(memory.find(a + 99)->name, "A");
+  EXPECT_EQ(memory.find(a + 100), nullptr);
+  EXPECT_EQ(memory.find(a - 1), nullptr);
+  EXPECT_EQ(memory.find(b - 1), nullptr);
+  EXPECT_EQ(memory.find("B")->base, b);
+  EXPECT_EQ(memory.find("C"), nullptr);
+  EXPECT_EQ(memory.used(), 4196u);
+}
+
+TEST(DeviceMemory, StorageIsZeroedAndWritable) {
+  DeviceMemory memory(uint64_t{1} << 40);
+  const uint64_t big = memory.allocate(uint64_t{64} << 30, 256, "big");  // costs nothing until touched
+  const Allocation* allocation = memory.find(big + (uint64_t{40} << 30));
+  ASSERT_NE(allocation, nullptr);
+  std::byte* middle = allocation->data + (uint64_t{40} << 30);
+  EXPECT_EQ(*middle, std::byte{0});
+  *middle = std::byte{7};
+  EXPECT_EQ(*middle, std::byte{7});
+  EXPECT_GE(big, uint64_t{1} << 32);
+  EXPECT_EQ(memory.allocate(16, 256, "small"), DeviceMemory::kBase);  // the low addresses are still free
+}
+
+TEST(DeviceMemory, RefusesWhatDoesNotFit) {
+  DeviceMemory memory(1000);
+  (void)memory.allocate(600, 256, "A");
+  try {
+    (void)memory.allocate(500, 256, "B");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "error: device memory is full: 'B' needs 500 bytes, 400 of 1000 are free");
+  }
+  DeviceMemory endless(~uint64_t{0});
+  EXPECT_THROW((void)endless.allocate(~uint64_t{0}, 256, "A"), InputError);
+  EXPECT_THROW((void)endless.allocate(uint64_t{1} << 50, 256, "A"), InputError);
+}
+
+TEST(DeviceMemory, ZeroBytesMapNothing) {
+  DeviceMemory memory(1000);
+  const uint64_t a = memory.allocate(0, 256, "A");
+  EXPECT_EQ(memory.find(a), nullptr);
+  EXPECT_NE(memory.allocate(0, 256, "B"), a);
+}
+
+TEST(DeviceMemory, DescribesAddresses) {
+  DeviceMemory memory(1 << 20);
+  EXPECT_EQ(memory.describe(16), "address 0x10: nothing is allocated");
+  const uint64_t a = memory.allocate(4096, 256, "C");
+  EXPECT_EQ(memory.describe(a + 4100),
+            "address 0x10001004 is 4 bytes past the end of 'C' (0x10000000, 4096 bytes)");
+  EXPECT_EQ(memory.describe(a - 8), "address 0xffffff8 is 8 bytes before 'C' (0x10000000, 4096 bytes)");
+  EXPECT_EQ(memory.describe(a + 8), "address 0x10000008 is byte 8 of 'C' (0x10000000, 4096 bytes)");
+  (void)memory.allocate(256, 256, "D");
+  EXPECT_EQ(memory.nearest(a + 5000)->name, "C");
+  EXPECT_EQ(memory.nearest(a + 8000)->name, "D");
+}
+
+}  // namespace
+}  // namespace gpusim::core

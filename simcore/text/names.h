@@ -1,0 +1,23 @@
+// Nearest valid name for a mistyped one, by edit distance with transpositions.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gpusim::core {
+
+/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`. Names are cut at 64
+/// characters.
+[[nodiscard]] size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The candidate nearest to `name`, the first of equals; empty if none is within a third of the length (at
+/// least 2).
+[[nodiscard]] std::string_view nearest_name(std::string_view name,
+                                            std::span<const std::string_view> candidates);
+
+/// "did you mean 'x'?" or, without a near candidate, "valid: a, b, c" (shortened when long); empty without
+/// candidates.
+[[nodiscard]] std::string name_hint(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace gpusim::core
