@@ -237,6 +237,7 @@ const Row kRows[] = {
     {"sc", kSemantics, SET(semantics, Semantics::kSc)},
     {"mmio", kSemantics, SET(semantics, Semantics::kMmio)},
     {"cta", kScope, SET(scope, Scope::kCta)},
+    {"cluster", kCluster, SET(unknown, "cluster")},
     {"cluster", kScope, SET(scope, Scope::kCluster)},
     {"gpu", kScope, SET(scope, Scope::kGpu)},
     {"gl", kScope, SET(scope, Scope::kGpu)},
@@ -324,50 +325,16 @@ const Row kRows[] = {
     {"inc", kIncDec, kNothing},
     {"dec", kIncDec, kNothing},
     {"mask", kMask, kNothing},
-    {"cluster", kCluster, kNothing},
 };
 #undef SET
 
 // Legal PTX that no supported opcode takes here: told apart from a spelling mistake.
 constexpr std::string_view kUnsupported[] = {
-    "u16x2",
-    "s16x2",
-    "u8x4",
-    "s8x4",
-    "e4m3",
-    "e5m2",
-    "e4m3x2",
-    "e5m2x2",
-    "e2m1",
-    "e2m1x2",
-    "e2m3x2",
-    "e3m2x2",
-    "e4m3x4",
-    "e5m2x4",
-    "ue8m0",
-    "ue8m0x2",
-    "tf32",
-    "f32x2",
-    "satfinite",
-    "rs",
-    "oob",
-    "proxy",
-    "alias",
-    "async",
-    "tensormap",
-    "unified",
-    "pack",
-    "scaled",
-    "ran",
-    "acquire::cta",
-    "sync_restrict",
-    "mbarrier_init",
-    "v16",
-    "v32",
-    "bulk",
-    "shared::cluster",
-    "l2::cache_hint",
-    "b1024",
+    "u16x2",     "s16x2",   "u8x4",      "s8x4",   "e4m3",   "e5m2",         "e4m3x2",        "e5m2x2",
+    "e2m1",      "e2m1x2",  "e2m3x2",    "e3m2x2", "e4m3x4", "e5m2x4",       "ue8m0",         "ue8m0x2",
+    "tf32",      "f32x2",   "satfinite", "rs",     "oob",    "proxy",        "alias",         "async",
+    "tensormap", "unified", "pack",      "scaled", "ran",    "acquire::cta", "sync_restrict", "mbarrier_init",
+    "v16",       "v32",     "bulk",      "b1024",
 };
 
 const std::unordered_multimap<std::string_view, const Row*>& row_map() {
@@ -440,8 +407,11 @@ ParsedOpcode parse_opcode(std::string_view text) {
 }
 
 bool is_known_modifier(std::string_view name) {
-  return type_from_name(name) != Type::kNone || row_map().count(name) != 0 ||
-         std::find(std::begin(kUnsupported), std::end(kUnsupported), name) != std::end(kUnsupported);
+  return type_from_name(name) != Type::kNone || row_map().count(name) != 0;
+}
+
+bool is_unsupported_modifier(std::string_view name) {
+  return std::find(std::begin(kUnsupported), std::end(kUnsupported), name) != std::end(kUnsupported);
 }
 
 std::string_view nearest_modifier(Opcode op, std::string_view name) {

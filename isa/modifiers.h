@@ -22,8 +22,12 @@ struct ParsedOpcode {
 };
 [[nodiscard]] ParsedOpcode parse_opcode(std::string_view text);
 
-/// True if some opcode or type of the PTX ISA has this modifier, whether or not gpusim supports it.
+/// True if some opcode takes this modifier.
 [[nodiscard]] bool is_known_modifier(std::string_view name);
+
+/// True for legal PTX modifiers and types that gpusim does not execute yet (".u16x2", ".satfinite"): a
+/// statement with one parses, with Modifiers::unknown set.
+[[nodiscard]] bool is_unsupported_modifier(std::string_view name);
 
 /// The modifier or type that `op` takes and that is nearest to `name`; empty if none is near.
 [[nodiscard]] std::string_view nearest_modifier(Opcode op, std::string_view name);

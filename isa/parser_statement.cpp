@@ -122,7 +122,7 @@ void ModuleParser::parse_opcode_token(Instruction& i) {
     const Token t = take();
     if (i.opcode == Opcode::kCvt && t.name() == "pack") {
       i.opcode = Opcode::kCvtPack;
-    } else if (!apply_modifier(i.opcode, t.name(), i.mods) && !is_known_modifier(t.name())) {
+    } else if (!apply_modifier(i.opcode, t.name(), i.mods) && !is_unsupported_modifier(t.name())) {
       parse_modifier_error(i, t);
     }
   }
@@ -133,6 +133,8 @@ void ModuleParser::parse_modifier_error(const Instruction& i, const Token& token
   const std::string_view name = opcode_info(i.opcode).name;
   const std::string_view nearest = nearest_modifier(i.opcode, token.name());
   const std::string hint = nearest.empty() ? "" : fmt::format("did you mean '.{}'?", nearest);
+  if (is_known_modifier(token.name()))
+    fail(token.loc, fmt::format("'{}' does not take '{}'", name, token.text), hint);
   fail(token.loc, fmt::format("unknown modifier '{}' of '{}'", token.text.substr(0, 80), name), hint);
 }
 

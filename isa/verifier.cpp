@@ -1,0 +1,176 @@
+#include "isa/verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "isa/diagnostics.h"
+#include "isa/parser.h"
+#include "isa/verifier_impl.h"
+
+namespace gpusim::isa {
+
+std::string opcode_text(const Instruction& instruction) {
+  std::string_view text = instruction.text;
+  if (!text.empty() && text[0] == '@') {
+    size_t begin = text.find_first_not_of("@! ");
+    begin = text.find(' ', begin == std::string_view::npos ? 0 : begin);
+    text = begin == std::string_view::npos ? std::string_view() : text.substr(begin + 1);
+  }
+  text = text.substr(0, text.find_first_of(" \t{[(;"));
+  return text.empty() ? std::string(opcode_info(instruction.opcode).name) : std::string(text.substr(0, 80));
+}
+
+std::string unsupported_reason(const Instruction& instruction) {
+  if (opcode_info(instruction.opcode).supported && instruction.mods.unknown.empty()) return {};
+  const std::string text = opcode_text(instruction);
+  if (!instruction.mods.unknown.empty()) return fmt::format("'{}' is not supported yet", text);
+  const size_t first = text.find('.');
+  const size_t second = first == std::string::npos ? first : text.find('.', first + 1);
+  return fmt::format("'{}' is not supported yet", text.substr(0, second));
+}
+
+namespace {
+
+void add_error(Diagnostics& out, SourceLoc loc, std::string message, std::string hint = {}) {
+  out.push_back({Diagnostic::Severity::kError, loc, std::move(message), std::move(hint)});
+}
+
+bool is_definition(const Variable& v) { return v.linkage != Linkage::kExtern; }
+
+void collect_variables(const Module& module, ModuleSymbols& symbols, Diagnostics& out) {
+  for (const Variable& v : module.variables) {
+    const auto [it, is_new] = symbols.variables.emplace(v.name, &v);
+    if (is_new) continue;
+    if (is_definition(*it->second) && is_definition(v)) {
+      add_error(out, v.loc, fmt::format("variable '{}' is defined twice", v.name.substr(0, 80)),
+                fmt::format("the first one is in line {}", it->second->loc.line));
+    }
+    if (is_definition(v)) it->second = &v;
+  }
+}
+
+void collect_functions(const Module& module, ModuleSymbols& symbols, Diagnostics& out) {
+  for (const Function& f : module.functions) {
+    if (const auto v = symbols.variables.find(f.name); v != symbols.variables.end()) {
+      add_error(out, f.loc, fmt::format("'{}' is a variable and a function", f.name.substr(0, 80)),
+                fmt::format("the variable is in line {}", v->second->loc.line));
+    }
+    const auto [it, is_new] = symbols.functions.emplace(f.name, &f);
+    if (is_new) continue;
+    const Function& other = *it->second;
+    if (!other.is_declaration && !f.is_declaration) {
+      add_error(out, f.loc, fmt::format("function '{}' is defined twice", f.name.substr(0, 80)),
+                fmt::format("the first one is in line {}", other.loc.line));
+    } else if (other.params.size() != f.params.size() || other.returns.size() != f.returns.size()) {
+      add_error(
+          out, f.loc,
+          fmt::format("function '{}' has {} parameters and {} return values here, but {} and {} in line {}",
+                      f.name.substr(0, 80), f.params.size(), f.returns.size(), other.params.size(),
+                      other.returns.size(), other.loc.line));
+    }
+    if (!f.is_declaration) it->second = &f;
+  }
+}
+
+void check_relocations(const Variable& v, const ModuleSymbols& symbols, Diagnostics& out) {
+  for (const Relocation& r : v.relocations) {
+    if (symbols.variables.count(r.symbol) != 0 || symbols.functions.count(r.symbol) != 0) continue;
+    NearestName nearest(r.symbol);
+    for (const auto& [name, variable] : symbols.variables) nearest.consider(name);
+    for (const auto& [name, function] : symbols.functions) nearest.consider(name);
+    add_error(out, v.loc,
+              fmt::format("the initial value of '{}' names '{}', which is not defined", v.name.substr(0, 80),
+                          r.symbol.substr(0, 80)),
+              nearest.hint());
+  }
+}
+
+}  // namespace
+
+Diagnostics verify_module(const Module& module) {
+  Diagnostics out;
+  if (module.target_sm == 0) {
+    add_error(out, {1, 1}, "the file has no .target directive",
+              "add for example '.target sm_70' after .version");
+  }
+  ModuleSymbols symbols;
+  collect_variables(module, symbols, out);
+  collect_functions(module, symbols, out);
+  for (const Variable& v : module.variables) check_relocations(v, symbols, out);
+  for (const Function& f : module.functions) {
+    if (out.size() >= kMaxDiagnostics) break;
+    FunctionVerifier(module, symbols, f, out).verify();
+  }
+  sort_by_location(out);
+  if (out.size() > kMaxDiagnostics) out.resize(kMaxDiagnostics);
+  return out;
+}
+
+FunctionVerifier::FunctionVerifier(const Module& module, const ModuleSymbols& symbols,
+                                   const Function& function, Diagnostics& out)
+    : module_(module), symbols_(symbols), function_(function), out_(out) {
+  for (const auto* list : {&function.params, &function.returns}) {
+    for (const Variable& v : *list) {
+      if (v.space == Space::kReg) continue;
+      locals_.emplace(v.name, &v);
+      if (list == &function.params) params_.insert(v.name);
+    }
+  }
+  for (const Variable& v : function.variables) locals_.emplace(v.name, &v);
+  for (const Label& l : function.labels) labels_.insert(l.name);
+  for (const LabelTable& t : function.tables) tables_.emplace(t.name, &t);
+}
+
+void FunctionVerifier::error(SourceLoc loc, std::string message, std::string hint) {
+  add_error(out_, loc, std::move(message), std::move(hint));
+}
+
+void FunctionVerifier::verify() {
+  for (const Instruction& i : function_.body) {
+    if (out_.size() >= kMaxDiagnostics) return;
+    current_ = &i;
+    verify_instruction(i);
+  }
+}
+
+void FunctionVerifier::verify_instruction(const Instruction& i) {
+  if (i.guard != kNoRegister && function_.registers[i.guard].type != Type::kPred) {
+    const Register& r = function_.registers[i.guard];
+    error(fmt::format("guard '{}' is a .{} register, not a predicate", r.name, type_name(r.type)),
+          "a guard is declared as .reg .pred");
+  }
+  if (std::string reason = unsupported_reason(i); !reason.empty()) {
+    out_.push_back(
+        {Diagnostic::Severity::kWarning, i.loc, std::move(reason), "kernels that execute it cannot run"});
+    return;
+  }
+  if (!check_types(i) || !check_operand_count(i)) return;
+  check_modifiers(i);
+  check_target(i);
+  check_operands(i);
+}
+
+FunctionVerifier::Found FunctionVerifier::find_symbol(std::string_view name) const {
+  if (const auto it = locals_.find(name); it != locals_.end())
+    return {it->second, nullptr, params_.count(name) != 0};
+  if (const auto it = symbols_.variables.find(name); it != symbols_.variables.end())
+    return {it->second, nullptr, false};
+  if (const auto it = symbols_.functions.find(name); it != symbols_.functions.end())
+    return {nullptr, it->second, false};
+  return {};
+}
+
+void FunctionVerifier::undefined_symbol(const Operand& o) {
+  NearestName nearest(o.symbol);
+  for (const auto& [name, variable] : locals_) nearest.consider(name);
+  for (const auto& [name, variable] : symbols_.variables) nearest.consider(name);
+  for (const auto& [name, function] : symbols_.functions) nearest.consider(name);
+  constexpr size_t kFewRegisters = 4096;
+  if (function_.registers.size() <= kFewRegisters) {
+    for (const Register& r : function_.registers) nearest.consider(r.name);
+  }
+  error(o.loc, fmt::format("undefined variable or function '{}'", o.symbol.substr(0, 80)), nearest.hint());
+}
+
+}  // namespace gpusim::isa

@@ -1,0 +1,87 @@
+// The verifier's classes, private to isa/verifier*.cpp: symbols of the module (verifier.cpp), operands of a
+// statement (verifier_operand.cpp), rules of single opcodes (verifier_rules.cpp), what a .target allows
+// (verifier_target.cpp).
+#pragma once
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "isa/module.h"
+#include "isa/verifier.h"
+
+namespace gpusim::isa {
+
+struct ModuleSymbols {
+  std::unordered_map<std::string_view, const Variable*> variables;
+  std::unordered_map<std::string_view, const Function*> functions;
+};
+
+class FunctionVerifier {
+ public:
+  FunctionVerifier(const Module& module, const ModuleSymbols& symbols, const Function& function,
+                   Diagnostics& out);
+  void verify();
+
+ private:
+  void verify_instruction(const Instruction& i);
+  void error(SourceLoc loc, std::string message, std::string hint = {});
+  void error(std::string message, std::string hint = {}) {
+    error(current_->loc, std::move(message), std::move(hint));
+  }
+  [[nodiscard]] std::string name() const { return opcode_text(*current_); }
+
+  // Types and modifiers (verifier_rules.cpp); false stops the checks of the statement.
+  bool check_types(const Instruction& i);
+  bool check_operand_count(const Instruction& i);
+  void check_modifiers(const Instruction& i);
+  void check_rounding(const Instruction& i);
+  void check_cvt(const Instruction& i);
+  void check_compare(const Instruction& i);
+  void check_atom(const Instruction& i);
+  void check_warp_ops(const Instruction& i);
+  void check_bar(const Instruction& i);
+  void check_target(const Instruction& i);  // verifier_target.cpp
+
+  // Operands (verifier_operand.cpp)
+  void check_operands(const Instruction& i);
+  void check_role(const Instruction& i, const Operand& o, char role, size_t index);
+  void check_destination(const Instruction& i, const Operand& o, Type type, bool may_be_wider);
+  void check_source(const Instruction& i, const Operand& o, Type type, bool may_be_wider);
+  void check_register(const Instruction& i, const Operand& o, Type type, bool may_be_wider);
+  void check_immediate(const Operand& o, Type type);
+  void check_special(const Operand& o, Type type);
+  void check_symbol_value(const Instruction& i, const Operand& o);
+  void check_address(const Instruction& i, const Operand& o);
+  void check_memory_value(const Instruction& i, const Operand& o, bool destination);
+  void check_mov(const Instruction& i);
+  void check_mov_vector(const Instruction& i, const Operand& vector, const Operand& other, bool unpack);
+  void check_label(const Operand& o);
+  void check_table(const Operand& o);
+  void check_call(const Instruction& i);
+  void check_bar_operands(const Instruction& i);
+  void check_store_space(const Instruction& i, const Operand& o);
+
+  struct Found {
+    const Variable* variable = nullptr;
+    const Function* function = nullptr;
+    bool is_param = false;
+  };
+  [[nodiscard]] Found find_symbol(std::string_view name) const;
+  void undefined_symbol(const Operand& o);
+
+  const Module& module_;
+  const ModuleSymbols& symbols_;
+  const Function& function_;
+  Diagnostics& out_;
+  const Instruction* current_ = nullptr;
+  std::unordered_map<std::string_view, const Variable*> locals_;
+  std::unordered_set<std::string_view> params_;
+  std::unordered_set<std::string_view> labels_;
+  std::unordered_map<std::string_view, const LabelTable*> tables_;
+};
+
+/// Version as one number: 1.4 is 104.
+[[nodiscard]] inline int ptx_version(const Module& m) { return m.version_major * 100 + m.version_minor; }
+
+}  // namespace gpusim::isa
