@@ -1,0 +1,106 @@
+#include "components/coalescer.h"
+
+#include <algorithm>
+
+namespace gpusim::comp {
+
+namespace {
+
+constexpr int kHalfWarp = 16;
+constexpr uint32_t kMinTransaction = 32;
+
+/// Segment size of the first step on 1.2/1.3 for one thread's word.
+uint32_t segment_bytes(uint32_t word) {
+  if (word == 1) return 32;
+  if (word == 2) return 64;
+  return 128;
+}
+
+void coalesce_cc12_half(const isa::MemoryAccess& access, uint32_t lanes, TransactionList& out) {
+  const uint32_t word = access.bytes;
+  const uint64_t segment = segment_bytes(word);
+  while (lanes != 0) {
+    const uint64_t base = access.address[std::countr_zero(lanes)] & ~(segment - 1);
+    uint64_t low = ~0ull, high = 0;
+    uint32_t rest = 0;
+    for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+      const int lane = std::countr_zero(bits);
+      const uint64_t a = access.address[lane];
+      if ((a & ~(segment - 1)) == base) {
+        low = std::min(low, a);
+        high = std::max(high, a + word);
+      } else {
+        rest |= uint32_t{1} << lane;
+      }
+    }
+    uint64_t address = base;
+    uint64_t bytes = segment;
+    while (bytes > kMinTransaction) {
+      const uint64_t half = bytes / 2;
+      if (high <= address + half) {
+        bytes = half;
+      } else if (low >= address + half) {
+        address += half;
+        bytes = half;
+      } else {
+        break;
+      }
+    }
+    out.add(address, static_cast<uint32_t>(bytes));
+    lanes = rest;
+  }
+}
+
+void coalesce_cc10_half(const isa::MemoryAccess& access, int first_lane, uint32_t lanes, TransactionList& out) {
+  const uint32_t word = access.bytes;
+  bool coalesced = word == 4 || word == 8 || word == 16;
+  const uint64_t segment = uint64_t{kHalfWarp} * word;
+  const int lowest = std::countr_zero(lanes);
+  const uint64_t base = access.address[lowest] - static_cast<uint64_t>(lowest - first_lane) * word;
+  if (base % segment != 0) coalesced = false;
+  for (uint32_t bits = lanes; bits != 0 && coalesced; bits &= bits - 1) {
+    const int lane = std::countr_zero(bits);
+    coalesced = access.address[lane] == base + static_cast<uint64_t>(lane - first_lane) * word;
+  }
+  if (coalesced) {
+    for (uint64_t offset = 0; offset < segment; offset += 128)
+      out.add(base + offset, static_cast<uint32_t>(std::min<uint64_t>(segment - offset, 128)));
+    return;
+  }
+  // Every thread gets a transaction of its own.
+  for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+    const uint64_t a = access.address[std::countr_zero(bits)];
+    out.add(a & ~uint64_t{kMinTransaction - 1}, kMinTransaction);
+  }
+}
+
+}  // namespace
+
+void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& out) {
+  for (int first = 0; first < isa::kWarpSize; first += kHalfWarp) {
+    const uint32_t lanes = access.lanes.bits() & (0xffffu << first);
+    if (lanes == 0) continue;
+    if (rule == CoalescingRule::kCc12)
+      coalesce_cc12_half(access, lanes, out);
+    else
+      coalesce_cc10_half(access, first, lanes, out);
+  }
+}
+
+void count_atomic_operations(const isa::MemoryAccess& access, TransactionList& list) {
+  for (uint32_t t = 0; t < list.count; ++t) {
+    Transaction& item = list.items[t];
+    uint32_t busiest = 1;
+    for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
+      const uint64_t a = access.address[std::countr_zero(bits)];
+      if (a < item.address || a >= item.address + item.bytes) continue;
+      uint32_t same = 0;
+      for (uint32_t others = bits; others != 0; others &= others - 1)
+        same += access.address[std::countr_zero(others)] == a;
+      busiest = std::max(busiest, same);
+    }
+    item.operations = static_cast<uint8_t>(busiest);
+  }
+}
+
+}  // namespace gpusim::comp

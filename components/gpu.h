@@ -1,0 +1,73 @@
+// The GPU: clock domains, SMs in clusters, constant clusters, request and reply crossbars, memory partitions, DRAM channels and
+// the block dispatcher, wired by links as the machine configuration says. Not a module itself; it only builds and binds.
+//   SM -> request crossbar -> partition -> DRAM channel -> partition -> reply crossbar -> SM
+//   SM -> constant cluster -> request crossbar -> partition (level 3) -> ... -> constant cluster -> SM
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "components/block_dispatcher.h"
+#include "components/constant_cluster.h"
+#include "components/crossbar.h"
+#include "components/dram_channel.h"
+#include "components/memory_partition.h"
+#include "components/sm.h"
+#include "components/timing.h"
+
+namespace gpusim::comp {
+
+class Gpu {
+ public:
+  /// Builds the machine with its `sms` lowest-numbered SMs (spread over the clusters if gpu.sms_spread). `on_error` is called
+  /// with a program error; the engine is stopped already then. Throws std::invalid_argument if the timing tables are
+  /// incomplete.
+  Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
+      std::function<void(std::string)> on_error);
+
+  [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
+  [[nodiscard]] EventSink& events() { return events_; }
+  [[nodiscard]] core::ClockDomain& core_domain() { return core_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
+  [[nodiscard]] const TimingTables& timing() const { return timing_; }
+  /// Sums over all channels since the start of the simulation.
+  [[nodiscard]] DramStats dram_stats() const;
+  [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
+  [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
+  [[nodiscard]] uint32_t num_channels() const { return static_cast<uint32_t>(channels_.size()); }
+  /// Books of every SM at the borders of a kernel.
+  void open_kernel(KernelRun& run);
+  void close_kernel(const KernelRun& run);
+
+ private:
+  template <class T, class... Args>
+  core::Link<T>& link(std::vector<std::unique_ptr<core::Link<T>>>& store, Args&&... args) {
+    store.push_back(std::make_unique<core::Link<T>>(std::forward<Args>(args)...));
+    return *store.back();
+  }
+  void build_memory();
+  void build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory);
+
+  const core::MachineConfig& machine_;
+  core::ClockDomain core_, interconnect_, dram_;
+  TimingTables timing_;
+  EventSink events_;
+  std::function<void(std::string)> on_error_;
+  uint32_t clusters_ = 1;
+  uint32_t num_sms_ = 1;
+  std::unique_ptr<Crossbar<MemoryRequest>> requests_;
+  std::unique_ptr<Crossbar<MemoryReply>> replies_;
+  std::vector<std::unique_ptr<MemoryPartition>> partitions_;
+  std::vector<std::unique_ptr<DramChannel>> channels_;
+  std::vector<std::unique_ptr<ConstantCluster>> constants_;
+  std::vector<std::unique_ptr<Sm>> sms_;
+  std::unique_ptr<BlockDispatcher> dispatcher_;
+  std::vector<std::unique_ptr<core::Link<MemoryRequest>>> request_links_;
+  std::vector<std::unique_ptr<core::Link<MemoryReply>>> reply_links_;
+  std::vector<std::unique_ptr<core::Link<BlockStart>>> start_links_;
+  std::vector<std::unique_ptr<core::Link<SmReport>>> report_links_;
+};
+
+}  // namespace gpusim::comp

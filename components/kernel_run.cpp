@@ -1,0 +1,54 @@
+#include "components/kernel_run.h"
+
+#include <fmt/format.h>
+
+namespace gpusim::comp {
+
+void set_thread_indices(const KernelRun& run, uint64_t block, uint32_t warp_in_block, isa::WarpContext& ctx) {
+  const uint32_t first = warp_in_block * isa::kWarpSize;
+  for (uint32_t lane = 0; lane < isa::kWarpSize; ++lane) {
+    const uint32_t t = first + lane;
+    ctx.tid[0][lane] = t % run.block.x;
+    ctx.tid[1][lane] = t / run.block.x % run.block.y;
+    ctx.tid[2][lane] = t / (run.block.x * run.block.y);
+  }
+  const Dim3 index = run.block_index(block);
+  ctx.ctaid[0] = index.x, ctx.ctaid[1] = index.y, ctx.ctaid[2] = index.z;
+  ctx.ntid[0] = run.block.x, ctx.ntid[1] = run.block.y, ctx.ntid[2] = run.block.z;
+  ctx.nctaid[0] = run.grid.x, ctx.nctaid[1] = run.grid.y, ctx.nctaid[2] = run.grid.z;
+  ctx.warp_in_block = warp_in_block;
+  ctx.warps_in_block = run.warps_per_block;
+  ctx.grid_id = run.id;
+  ctx.dynamic_shared_bytes = run.dynamic_shared;
+  ctx.existing = isa::LaneMask::first(static_cast<int>(std::min<uint32_t>(isa::kWarpSize, run.threads_per_block - first)));
+}
+
+std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block, uint32_t warp_in_block, int lane) {
+  const Dim3 b = run.block_index(block);
+  const uint32_t t = warp_in_block * isa::kWarpSize + static_cast<uint32_t>(lane);
+  std::string where = "end of kernel";
+  if (pc < run.image->ops.size()) {
+    const isa::PtxStatement& s = run.image->ptx[run.image->ops[pc].ptx_index];
+    where = fmt::format("PTX line {} `{}`", s.loc.line, s.text);
+  }
+  return fmt::format("kernel '{}', {}, block ({},{},{}), thread ({},{},{})", run.image->name, where, b.x, b.y, b.z,
+                     t % run.block.x, t / run.block.x % run.block.y, t / (run.block.x * run.block.y));
+}
+
+std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access) {
+  const uint32_t bytes = uint32_t{op.memory.element_bytes} * op.memory.elements;
+  const std::string_view space = isa::space_name(access.space == isa::Space::kNone ? op.memory.space : access.space);
+  switch (access.fault) {
+    case isa::FaultKind::kOutOfBounds:
+      return fmt::format("{}-byte access to {} memory at address {:#x} is out of bounds", bytes, space, access.fault_address);
+    case isa::FaultKind::kMisaligned:
+      return fmt::format("{}-byte access to {} memory at address {:#x} is misaligned", bytes, space, access.fault_address);
+    case isa::FaultKind::kReadOnly:
+      return fmt::format("store to read-only {} memory at address {:#x}", space, access.fault_address);
+    case isa::FaultKind::kTrap: return "trap";
+    case isa::FaultKind::kNone: break;
+  }
+  return "no fault";
+}
+
+}  // namespace gpusim::comp

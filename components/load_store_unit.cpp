@@ -1,0 +1,160 @@
+#include "components/load_store_unit.h"
+
+#include <algorithm>
+
+#include "components/warp_table.h"
+
+namespace gpusim::comp {
+
+LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links)
+    : rule_(machine.coalescer.rule == "cc10" ? CoalescingRule::kCc10 : CoalescingRule::kCc12),
+      port_(port),
+      links_(links),
+      queue_capacity_(static_cast<uint32_t>(machine.lsu.queue)),
+      store_capacity_(static_cast<uint32_t>(machine.lsu.store_buffer)),
+      send_interval_(static_cast<uint64_t>(machine.coalescer.cycles_per_transaction)),
+      constant_l1_(static_cast<uint64_t>(machine.constant.l1_bytes), static_cast<uint32_t>(machine.constant.l1_line),
+                   static_cast<uint32_t>(machine.constant.l1_ways)) {
+  const auto mshrs = static_cast<uint32_t>(machine.lsu.mshrs);
+  const auto constant_mshrs = static_cast<uint32_t>(machine.constant.mshrs);
+  records_.resize(queue_capacity_ + mshrs + store_capacity_ + kMaxWarps + kReserve);
+  for (uint32_t i = static_cast<uint32_t>(records_.size()); i-- > 0;) free_records_.push_back(i);
+  queue_.resize(queue_capacity_);
+  mshr_record_.resize(mshrs);
+  for (uint32_t i = mshrs; i-- > 0;) free_mshrs_.push_back(static_cast<uint16_t>(i));
+  store_record_.resize(store_capacity_);
+  for (uint32_t i = store_capacity_; i-- > 0;) free_stores_.push_back(static_cast<uint16_t>(i));
+  stores_of_warp_.assign(kMaxWarps, 0);
+  constant_mshrs_.resize(constant_mshrs);
+  for (ConstantMiss& miss : constant_mshrs_) miss.waiting.reserve(size_t{kMaxWarps} * 2);
+  unsent_lines_.reserve(constant_mshrs);
+  deferred_lines_.reserve(isa::kWarpSize);
+  completed_.reserve(records_.size());
+}
+
+uint32_t LoadStoreUnit::allocate(const isa::MicroOp& op, uint32_t warp, uint32_t pc, uint64_t now) {
+  const uint32_t index = free_records_.back();
+  free_records_.pop_back();
+  AccessRecord& r = records_[index];
+  r = AccessRecord{};
+  r.op = &op;
+  r.warp = warp;
+  r.pc = pc;
+  r.issued = now;
+  return index;
+}
+
+uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
+                               bool is_atomic, uint64_t now) {
+  const uint32_t index = allocate(op, warp, pc, now);
+  QueueEntry& entry = queue_[(queue_head_ + queue_count_) % queue_capacity_];
+  entry.record = index;
+  entry.next = 0;
+  entry.list.count = 0;
+  const bool is_store = op.kind == isa::OpKind::kStore;
+  entry.kind = is_atomic ? RequestKind::kAtomic : is_store ? RequestKind::kWrite : RequestKind::kRead;
+  coalesce(rule_, access, entry.list);
+  if (is_atomic) count_atomic_operations(access, entry.list);
+  AccessRecord& r = records_[index];
+  r.is_store = is_store || (is_atomic && op.num_sb_writes == 0);
+  r.remaining = r.transactions = entry.list.count;
+  r.first_address = entry.list.items[0].address;
+  for (uint32_t t = 0; t < entry.list.count; ++t) r.bytes += entry.list.items[t].bytes;
+  if (r.is_store) ++stores_of_warp_[warp];
+  if (queue_count_++ == 0) {
+    next_send_ = std::max(next_send_, now);
+    blocked_ = false;
+  }
+  return index;
+}
+
+uint32_t LoadStoreUnit::submit_constant(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
+                                        uint32_t& distinct, uint64_t now) {
+  // The constant cache serves one address a step; lanes of one address share it.
+  std::array<uint64_t, isa::kWarpSize> addresses;
+  distinct = 0;
+  for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
+    const uint64_t a = access.address[std::countr_zero(bits)];
+    if (std::find(addresses.begin(), addresses.begin() + distinct, a) == addresses.begin() + distinct)
+      addresses[distinct++] = a;
+  }
+  uint32_t index = kHit;
+  for (uint32_t i = 0; i < distinct; ++i) {
+    const uint64_t line = constant_l1_.line_of(addresses[i]);
+    if (constant_l1_.access(line)) continue;
+    if (index == kHit) index = allocate(op, warp, pc, now);
+    // Lines are distinct per record up to addresses that share one: those wait once.
+    if (i != 0 && records_[index].first_address == line) continue;
+    ++records_[index].remaining;
+    ++records_[index].transactions;
+    if (!deferred_lines_.empty() || !wait_for_line(line, index)) deferred_lines_.push_back({line, index});
+    records_[index].first_address = line;
+    records_[index].bytes += constant_l1_.line_bytes();
+  }
+  return index;
+}
+
+bool LoadStoreUnit::wait_for_line(uint64_t line, uint32_t record) {
+  ConstantMiss* free = nullptr;
+  for (ConstantMiss& miss : constant_mshrs_) {
+    if (miss.line == line) {
+      miss.waiting.push_back(record);
+      return true;
+    }
+    if (miss.line == kNone && free == nullptr) free = &miss;
+  }
+  if (free == nullptr) return false;
+  free->line = line;
+  free->waiting.push_back(record);
+  unsent_lines_.push_back(static_cast<uint16_t>(free - constant_mshrs_.data()));
+  return true;
+}
+
+void LoadStoreUnit::finish_one(uint32_t index, MemoryLevel level) {
+  AccessRecord& r = records_[index];
+  r.level = std::max(r.level, level);
+  if (--r.remaining == 0) completed_.push_back(index);
+}
+
+void LoadStoreUnit::send(uint64_t now) {
+  while (!unsent_lines_.empty() && links_.constant_request->can_push()) {
+    const uint16_t slot = unsent_lines_.front();
+    unsent_lines_.erase(unsent_lines_.begin());
+    links_.constant_request->push({constant_mshrs_[slot].line, static_cast<uint16_t>(constant_l1_.line_bytes()),
+                                   RequestKind::kConstant, 1, port_, slot, true});
+  }
+  if (queue_count_ == 0 || now < next_send_) return;
+  QueueEntry& entry = queue_[queue_head_];
+  if (!can_reserve(entry.kind) || !links_.request->can_push()) {
+    blocked_ = true;
+    return;
+  }
+  blocked_ = false;
+  const Transaction& t = entry.list.items[entry.next];
+  uint16_t tag;
+  if (entry.kind == RequestKind::kWrite) {
+    tag = free_stores_.back();
+    free_stores_.pop_back();
+    store_record_[tag] = entry.record;
+    ++stores_in_flight_;
+  } else {
+    tag = free_mshrs_.back();
+    free_mshrs_.pop_back();
+    mshr_record_[tag] = entry.record;
+  }
+  const bool wants_data = entry.kind != RequestKind::kAtomic || !records_[entry.record].is_store;
+  links_.request->push({t.address, t.bytes, entry.kind, t.operations, port_, tag, wants_data});
+  next_send_ = now + send_interval_;
+  if (++entry.next == entry.list.count) {
+    queue_head_ = (queue_head_ + 1) % queue_capacity_;
+    --queue_count_;
+  }
+}
+
+uint64_t LoadStoreUnit::next_send() const {
+  // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM too.
+  if (queue_count_ == 0 || blocked_) return kUnknownCycle;
+  return next_send_;
+}
+
+}  // namespace gpusim::comp

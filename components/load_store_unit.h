@@ -1,0 +1,159 @@
+// Load/store unit of an SM: a queue of coalesced warp accesses, the table of outstanding transactions (MSHRs for reads, a
+// store buffer for writes) and the records of warp loads in flight. Not a Clocked module: the SM calls it in its tick, in the
+// order replies, send. A transaction leaves only when its MSHR or store-buffer entry is reserved, so every reply sinks.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "components/coalescer.h"
+#include "components/messages.h"
+#include "components/tag_cache.h"
+#include "isa/executor.h"
+#include "simcore/config/machine_config.h"
+#include "simcore/engine/link.h"
+
+namespace gpusim::comp {
+
+/// A warp access in flight: from issue until its last transaction is answered.
+struct AccessRecord {
+  const isa::MicroOp* op = nullptr;
+  uint32_t warp = 0;
+  uint32_t pc = 0;
+  uint32_t remaining = 0;       ///< transactions not answered yet
+  uint32_t transactions = 0;
+  uint32_t bytes = 0;
+  uint64_t first_address = 0;
+  uint64_t issued = 0;          ///< core cycle
+  uint64_t stall_slots = 0;     ///< issue slots lost to waiting for this access; booked when its level is known
+  MemoryLevel level = MemoryLevel::kNone;
+  bool is_store = false;        ///< no warp waits for it, except at a fence
+};
+
+class LoadStoreUnit {
+ public:
+  struct Links {
+    core::Link<MemoryRequest>* request = nullptr;   ///< to the crossbar
+    core::Link<MemoryReply>* reply = nullptr;       ///< from the crossbar
+    core::Link<MemoryRequest>* constant_request = nullptr;  ///< to the cluster's constant cache
+    core::Link<MemoryReply>* constant_reply = nullptr;
+  };
+  LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links);
+
+  /// True if one more warp access fits the queue and a record is free.
+  [[nodiscard]] bool can_accept() const { return queue_count_ < queue_capacity_ && free_records_.size() > kReserve; }
+  /// Takes a global or local access at cycle `now`; `access.address` are device addresses. Returns the record's index.
+  uint32_t submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access, bool is_atomic,
+                  uint64_t now);
+  /// True if a constant load may issue: a record is free and no earlier miss waits for an MSHR.
+  [[nodiscard]] bool can_accept_constant() const { return deferred_lines_.empty() && !free_records_.empty(); }
+  /// Constant load: returns kHit if all lines are in the first level, else the record's index.
+  static constexpr uint32_t kHit = ~0u;
+  uint32_t submit_constant(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
+                           uint32_t& distinct, uint64_t now);
+
+  /// Takes every visible reply; calls done(record index) for each access that completes. The record is freed after the call.
+  template <class Done>
+  void collect_replies(Done&& done);
+  /// Sends transactions that may leave at `now`.
+  void send(uint64_t now);
+  /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can help.
+  [[nodiscard]] uint64_t next_send() const;
+  [[nodiscard]] core::Cycle next_reply() const {
+    const core::Cycle a = links_.reply->next_visible(), b = links_.constant_reply->next_visible();
+    return a < b ? a : b;
+  }
+
+  [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
+  [[nodiscard]] bool idle() const { return free_records_.size() == records_.size(); }
+  [[nodiscard]] uint32_t outstanding_stores(uint32_t warp) const { return stores_of_warp_[warp]; }
+  [[nodiscard]] uint32_t mshrs_in_use() const { return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size()); }
+  [[nodiscard]] uint32_t queued() const { return queue_count_; }
+  void invalidate_constants() { constant_l1_.invalidate(); }
+
+ private:
+  static constexpr size_t kReserve = 2;  ///< records kept for constant misses, which do not pass the queue
+  static constexpr uint64_t kNone = ~0ull;
+  struct QueueEntry {
+    uint32_t record = 0;
+    uint32_t next = 0;  ///< transaction to send next
+    RequestKind kind = RequestKind::kRead;
+    TransactionList list;
+  };
+  struct ConstantMiss {
+    uint64_t line = kNone;
+    std::vector<uint32_t> waiting;  ///< records; capacity fixed at construction
+  };
+  uint32_t allocate(const isa::MicroOp& op, uint32_t warp, uint32_t pc, uint64_t now);
+  void finish_one(uint32_t record, MemoryLevel level);
+  [[nodiscard]] bool wait_for_line(uint64_t line, uint32_t record);
+  [[nodiscard]] bool can_reserve(RequestKind kind) const {
+    return kind == RequestKind::kWrite ? stores_in_flight_ < store_capacity_ : !free_mshrs_.empty();
+  }
+
+  CoalescingRule rule_;
+  uint16_t port_;
+  Links links_;
+  uint32_t queue_capacity_, store_capacity_;
+  uint64_t send_interval_;
+  std::vector<AccessRecord> records_;
+  std::vector<uint32_t> free_records_;
+  std::vector<QueueEntry> queue_;
+  uint32_t queue_head_ = 0, queue_count_ = 0;
+  uint64_t next_send_ = 0;
+  bool blocked_ = false;  ///< head waits for an MSHR, a store-buffer entry or a link slot
+  std::vector<uint32_t> mshr_record_;
+  std::vector<uint16_t> free_mshrs_;
+  std::vector<uint32_t> store_record_;
+  std::vector<uint16_t> free_stores_;
+  uint32_t stores_in_flight_ = 0;
+  std::vector<uint32_t> stores_of_warp_;
+  TagCache constant_l1_;
+  std::vector<ConstantMiss> constant_mshrs_;
+  std::vector<uint16_t> unsent_lines_;  ///< constant MSHRs whose request has not left yet, oldest first
+  struct DeferredLine {
+    uint64_t line;
+    uint32_t record;
+  };
+  std::vector<DeferredLine> deferred_lines_;  ///< misses of one warp beyond the free constant MSHRs
+  std::vector<uint32_t> completed_;
+};
+
+template <class Done>
+void LoadStoreUnit::collect_replies(Done&& done) {
+  while (const MemoryReply* reply = links_.reply->front()) {
+    const MemoryReply r = *reply;
+    links_.reply->pop();
+    uint32_t index;
+    if (r.kind == RequestKind::kWrite) {
+      index = store_record_[r.tag];
+      free_stores_.push_back(r.tag);
+      --stores_in_flight_;
+    } else {
+      index = mshr_record_[r.tag];
+      free_mshrs_.push_back(r.tag);
+    }
+    blocked_ = false;
+    finish_one(index, r.level);
+  }
+  while (const MemoryReply* reply = links_.constant_reply->front()) {
+    const MemoryReply r = *reply;
+    links_.constant_reply->pop();
+    ConstantMiss& miss = constant_mshrs_[r.tag];
+    constant_l1_.fill(miss.line);
+    for (const uint32_t index : miss.waiting) finish_one(index, r.level);
+    miss.waiting.clear();
+    miss.line = kNone;
+    while (!deferred_lines_.empty() && wait_for_line(deferred_lines_.front().line, deferred_lines_.front().record))
+      deferred_lines_.erase(deferred_lines_.begin());
+  }
+  for (const uint32_t index : completed_) {
+    if (records_[index].is_store) --stores_of_warp_[records_[index].warp];
+    done(index);
+    free_records_.push_back(index);
+  }
+  completed_.clear();
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,48 @@
+// What travels over links between Clocked modules: memory requests and replies, block starts and SM reports.
+#pragma once
+#include <cstdint>
+
+#include "components/stall_cause.h"
+
+namespace gpusim::comp {
+
+struct KernelRun;
+
+enum class RequestKind : uint8_t { kRead, kWrite, kAtomic, kConstant };
+
+/// One memory transaction on its way from an SM (or a cluster's constant cache) to a partition. Every request is answered by
+/// exactly one reply; its sender has reserved the room for it (an MSHR or a store-buffer entry) before sending.
+struct MemoryRequest {
+  uint64_t address = 0;  ///< of the first byte, aligned to the transaction size
+  uint16_t bytes = 0;    ///< 32, 64 or 128 (constant: the line)
+  RequestKind kind = RequestKind::kRead;
+  uint8_t operations = 1;  ///< kAtomic: serial updates of the busiest word
+  uint16_t port = 0;     ///< reply destination: index of the crossbar's reply link
+  uint16_t tag = 0;      ///< sender's entry
+  bool wants_data = true;  ///< kAtomic without destination: the reply is an acknowledgement
+};
+
+struct MemoryReply {
+  uint64_t address = 0;
+  uint16_t bytes = 0;
+  RequestKind kind = RequestKind::kRead;
+  MemoryLevel level = MemoryLevel::kDram;
+  uint16_t port = 0;
+  uint16_t tag = 0;
+  bool has_data = true;
+};
+
+/// Dispatcher to SM: start block `block` of `run`.
+struct BlockStart {
+  KernelRun* run = nullptr;
+  uint64_t block = 0;  ///< linear index, x fastest
+};
+
+/// SM to dispatcher.
+struct SmReport {
+  uint16_t sm = 0;
+  uint16_t blocks_finished = 0;
+  bool drained = false;  ///< no block resident, no transaction outstanding
+};
+
+}  // namespace gpusim::comp

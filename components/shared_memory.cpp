@@ -1,0 +1,117 @@
+#include "components/shared_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace gpusim::comp {
+
+namespace {
+
+constexpr uint32_t kMaxBanks = 32;
+
+/// Steps of one group of lanes for 32-bit words at `word[lane]` (word index). In each step one word is broadcast to all lanes
+/// that want it, and every other bank serves one lane (half-warp rule) or one word (whole-warp rule).
+uint32_t group_steps_half_warp(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word, uint32_t lanes) {
+  uint32_t steps = 0;
+  while (lanes != 0) {
+    ++steps;
+    const uint64_t broadcast = word[std::countr_zero(lanes)];
+    uint32_t used_banks = uint32_t{1} << (broadcast % rules.banks);
+    uint32_t rest = 0;
+    for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+      const int lane = std::countr_zero(bits);
+      if (word[lane] == broadcast) continue;
+      const uint32_t bank = uint32_t{1} << (word[lane] % rules.banks);
+      if ((used_banks & bank) != 0)
+        rest |= uint32_t{1} << lane;
+      else
+        used_banks |= bank;
+    }
+    lanes = rest;
+  }
+  return steps;
+}
+
+uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word, uint32_t lanes) {
+  std::array<std::array<uint64_t, 32>, kMaxBanks> seen;
+  std::array<uint8_t, kMaxBanks> count{};
+  uint32_t steps = 1;
+  for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+    const uint64_t w = word[std::countr_zero(bits)];
+    const uint32_t bank = w % rules.banks;
+    const auto end = seen[bank].begin() + count[bank];
+    if (std::find(seen[bank].begin(), end, w) != end) continue;
+    seen[bank][count[bank]++] = w;
+    steps = std::max<uint32_t>(steps, count[bank]);
+  }
+  return steps;
+}
+
+/// Full warp, unit stride in 4-byte words or one address for all: the cases that matter for speed.
+bool conflict_free(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
+  if (access.bytes != 4 || rules.bank_bytes != 4 || !access.lanes.full()) return false;
+  const uint64_t first = access.address[0];
+  const uint64_t stride = access.address[1] - first;
+  if (stride != 0 && stride != 4) return false;
+  bool regular = true;
+  for (uint32_t lane = 0; lane < isa::kWarpSize; ++lane) regular &= access.address[lane] == first + stride * lane;
+  return regular;
+}
+
+uint32_t words_per_lane(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
+  return std::max<uint32_t>(1, access.bytes / rules.bank_bytes);
+}
+
+}  // namespace
+
+uint32_t shared_access_min_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
+  uint32_t groups = 0;
+  const uint32_t group_mask = rules.lanes_per_access >= 32 ? ~0u : (1u << rules.lanes_per_access) - 1;
+  for (uint32_t first = 0; first < isa::kWarpSize; first += rules.lanes_per_access)
+    groups += (access.lanes.bits() & (group_mask << first)) != 0;
+  return groups * words_per_lane(rules, access);
+}
+
+uint32_t shared_access_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
+  if (conflict_free(rules, access)) return isa::kWarpSize / rules.lanes_per_access;
+  const bool half_warp = rules.lanes_per_access < isa::kWarpSize;
+  const uint32_t group_mask = half_warp ? (1u << rules.lanes_per_access) - 1 : ~0u;
+  uint32_t steps = 0;
+  for (uint32_t first = 0; first < isa::kWarpSize; first += rules.lanes_per_access) {
+    const uint32_t lanes = access.lanes.bits() & (group_mask << first);
+    if (lanes == 0) continue;
+    // A word wider than a bank is served as separate requests, one for each bank-wide part.
+    for (uint32_t part = 0; part < words_per_lane(rules, access); ++part) {
+      std::array<uint64_t, 32> word;
+      for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+        const int lane = std::countr_zero(bits);
+        word[lane] = access.address[lane] / rules.bank_bytes + part;
+      }
+      if (half_warp && access.bytes < rules.bank_bytes) {
+        // Sub-word accesses of different addresses in one bank conflict on 1.x: number words by byte address, keep the bank.
+        for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+          const int lane = std::countr_zero(bits);
+          const uint64_t within = access.address[lane] % rules.bank_bytes;
+          word[lane] += within * rules.banks * (uint64_t{1} << 32);
+        }
+      }
+      steps += half_warp ? group_steps_half_warp(rules, word, lanes) : group_steps_whole_warp(rules, word, lanes);
+    }
+  }
+  return steps;
+}
+
+uint32_t shared_atomic_rounds(const isa::MemoryAccess& access) {
+  uint32_t rounds = 0;
+  for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
+    const uint64_t a = access.address[std::countr_zero(bits)];
+    uint32_t same = 0;
+    for (uint32_t others = bits; others != 0; others &= others - 1)
+      same += access.address[std::countr_zero(others)] == a;
+    rounds = std::max(rounds, same);
+  }
+  return rounds;
+}
+
+}  // namespace gpusim::comp

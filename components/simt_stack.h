@@ -1,0 +1,79 @@
+// SIMT reconvergence stack of one warp (compute capability below 7): the entry on top is what the warp executes; a divergent
+// branch leaves its reconvergence point below and pushes one entry a side. Reconvergence is at the immediate post-dominator
+// that lowering put into the branch. Plain class, no time of its own.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "isa/micro_op.h"
+
+namespace gpusim::comp {
+
+class SimtStack {
+ public:
+  /// Starts a warp at micro-op 0 with the lanes in `lanes`.
+  void reset(isa::LaneMask lanes) {
+    pc_ = 0;
+    mask_ = lanes;
+    reconverge_ = isa::kNoTarget;
+    below_.clear();
+  }
+  [[nodiscard]] uint32_t pc() const { return pc_; }
+  [[nodiscard]] isa::LaneMask mask() const { return mask_; }
+  [[nodiscard]] bool done() const { return mask_.none(); }
+  /// Entries below the top one.
+  [[nodiscard]] size_t depth() const { return below_.size(); }
+  /// Every lane that has not exited.
+  [[nodiscard]] isa::LaneMask alive() const {
+    isa::LaneMask lanes = mask_;
+    for (const Entry& e : below_) lanes |= e.mask;
+    return lanes;
+  }
+
+  /// After any operation that is not a taken branch.
+  void advance() {
+    ++pc_;
+    if (pc_ == reconverge_) pop();
+  }
+
+  /// Executes a branch whose `taken` lanes (a subset of mask()) go to op.target. True if the warp diverged.
+  bool branch(const isa::MicroOp& op, isa::LaneMask taken) {
+    if (taken == mask_) {
+      pc_ = op.target;
+      if (pc_ == reconverge_) pop();
+      return false;
+    }
+    if (taken.none()) {
+      advance();
+      return false;
+    }
+    diverge(op, taken);
+    return true;
+  }
+
+  /// Lanes in `leaving` (a subset of mask()) exit; the rest goes on at the next operation.
+  void exit(isa::LaneMask leaving) {
+    for (Entry& e : below_) e.mask = e.mask & ~leaving;
+    mask_ = mask_ & ~leaving;
+    if (mask_.any())
+      advance();
+    else
+      pop();
+  }
+
+ private:
+  struct Entry {
+    uint32_t pc;
+    uint32_t reconverge;
+    isa::LaneMask mask;
+  };
+  void pop();
+  void diverge(const isa::MicroOp& op, isa::LaneMask taken);
+
+  uint32_t pc_ = 0;
+  uint32_t reconverge_ = isa::kNoTarget;
+  isa::LaneMask mask_;
+  std::vector<Entry> below_;
+};
+
+}  // namespace gpusim::comp

@@ -1,0 +1,211 @@
+// Loading a program onto the machine; running it is in simulation_run.cpp.
+#include "components/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "components/device_memory_adapter.h"
+#include "components/occupancy_limits.h"
+#include "isa/diagnostics.h"
+#include "isa/parser.h"
+#include "isa/verifier.h"
+
+namespace gpusim::comp {
+
+namespace {
+
+/// Prints warnings, throws the errors of a diagnostics list.
+void report(const isa::Diagnostics& diagnostics, const std::string& file,
+            const std::function<void(const std::string&)>& on_warning) {
+  std::string errors;
+  for (const isa::Diagnostic& d : diagnostics) {
+    const std::string text = isa::format_diagnostic(file, d);
+    if (d.severity == isa::Diagnostic::Severity::kError)
+      errors += (errors.empty() ? "" : "\n") + text;
+    else if (on_warning)
+      on_warning(text);
+  }
+  if (!errors.empty()) throw core::InputError(errors);
+}
+
+std::string dimensions(const Dim3& d) { return fmt::format("{}x{}x{}", d.x, d.y, d.z); }
+
+}  // namespace
+
+bool SimulationResult::expectations_met() const {
+  return std::all_of(expects.begin(), expects.end(), [](const core::ExpectResult& e) { return e.pass; });
+}
+
+Simulation::Simulation(SimulationOptions options)
+    : options_(std::move(options)), memory_(static_cast<uint64_t>(options_.machine.memory_bytes)) {
+  load_program();
+  core::check_memory(options_.launch, static_cast<uint64_t>(options_.machine.memory_bytes));
+  for (const core::BufferSpec& b : options_.launch.buffers) {
+    buffer_address_.push_back(memory_.allocate(b.bytes(), core::DeviceMemory::kAlign, b.name));
+    if (b.bytes() == 0) continue;
+    const core::Allocation* a = memory_.find(buffer_address_.back());
+    core::fill_buffer(b, options_.launch.seed, {a->data, a->bytes});
+  }
+  place_variables();
+  prepare_launches();
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::load_program() {
+  isa::ParseResult parsed = isa::parse_module(options_.ptx_text);
+  report(parsed.diagnostics, options_.ptx_name, options_.on_warning);
+  module_ = std::move(parsed.module);
+  report(isa::verify_module(module_), options_.ptx_name, options_.on_warning);
+  const int64_t capability = options_.machine.gpu.compute_capability;
+  if (module_.target_sm > capability) {
+    const std::string text =
+        fmt::format("the module's target sm_{} is above the machine's compute capability {}.{}", module_.target_sm,
+                    capability / 10, capability % 10);
+    if (options_.strict_target) throw core::InputError(fmt::format("{}: error: {}", options_.ptx_name, text));
+    if (options_.on_warning)
+      options_.on_warning(fmt::format("{}: warning: {}; values follow the target, timing follows the machine",
+                                      options_.ptx_name, text));
+  }
+  if (module_.entries().empty())
+    throw core::InputError(fmt::format("{}: error: the module has no .entry to run", options_.ptx_name));
+}
+
+void Simulation::place_variables() {
+  for (const isa::Variable& v : module_.variables) {
+    if (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst) continue;
+    variable_address_.emplace_back(&v, memory_.allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name));
+  }
+  const auto address_of = [this](const std::string& name) -> const uint64_t* {
+    for (const auto& [variable, address] : variable_address_)
+      if (variable->name == name) return &address;
+    return nullptr;
+  };
+  for (const auto& [variable, address] : variable_address_) {
+    if (variable->init.empty() && variable->relocations.empty()) continue;
+    const core::Allocation* a = memory_.find(address);
+    std::memcpy(a->data, variable->init.data(), std::min<size_t>(variable->init.size(), a->bytes));
+    for (const isa::Relocation& r : variable->relocations) {
+      const uint64_t* target = address_of(r.symbol);
+      if (target == nullptr)
+        throw core::InputError(fmt::format("{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
+                                           "not a .global or .const variable (function addresses are not supported yet)",
+                                           options_.ptx_name, variable->loc.line, variable->loc.column, variable->name,
+                                           r.symbol));
+      const uint64_t value = *target + static_cast<uint64_t>(r.addend);
+      if (r.offset + r.bytes <= a->bytes) std::memcpy(a->data + r.offset, &value, r.bytes);
+    }
+  }
+}
+
+const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
+  std::string name = spec.kernel;
+  const std::vector<const isa::Function*> entries = module_.entries();
+  if (name.empty()) {
+    if (entries.size() > 1)
+      core::raise_input_error(spec.kernel_where, fmt::format("{} has {} kernels: name the one to launch", options_.ptx_name,
+                                                             entries.size()),
+                              fmt::format("kernel = \"{}\"", entries.front()->name));
+    name = entries.front()->name;
+  }
+  for (const LoweredKernel& k : images_)
+    if (k.name == name && k.registers == spec.registers) return *k.image;
+  const isa::Function* entry = module_.find_function(name);
+  if (entry == nullptr || !entry->is_entry) {
+    isa::NearestName nearest(name);
+    for (const isa::Function* f : entries) nearest.consider(f->name);
+    core::raise_input_error(spec.kernel_where, fmt::format("{} has no kernel '{}'", options_.ptx_name, name), nearest.hint());
+  }
+  isa::LoweringOptions lowering;
+  lowering.level = options_.lowering;
+  lowering.machine_capability = static_cast<int>(options_.machine.gpu.compute_capability);
+  lowering.register_limit = spec.registers;
+  lowering.max_registers = static_cast<uint32_t>(options_.machine.sm.max_registers_per_thread);
+  lowering.address_of = [this](const isa::Variable& v) {
+    for (const auto& [variable, address] : variable_address_)
+      if (variable == &v || variable->name == v.name) return address;
+    return uint64_t{0};
+  };
+  auto lowered = isa::lower_kernel(module_, *entry, lowering);
+  if (auto* errors = std::get_if<isa::Diagnostics>(&lowered)) report(*errors, options_.ptx_name, options_.on_warning);
+  auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
+  if (spec.registers != 0) image->registers = spec.registers;
+  images_.push_back({name, spec.registers, std::move(image)});
+  return *images_.back().image;
+}
+
+void Simulation::prepare_launches() {
+  if (options_.launch.launches.empty())
+    throw core::InputError(fmt::format("{}: error: nothing to launch", options_.launch.path));
+  for (const core::LaunchSpec& spec : options_.launch.launches)
+    for (uint32_t i = 0; i < spec.repeat; ++i) prepare_run(spec);
+}
+
+void Simulation::prepare_run(const core::LaunchSpec& spec) {
+  const core::MachineConfig& m = options_.machine;
+  const isa::KernelImage& image = lower(spec);
+  auto run = std::make_unique<KernelRun>();
+  run->image = &image;
+  run->id = static_cast<uint32_t>(runs_.size());
+  run->grid = {spec.grid[0], spec.grid[1], spec.grid[2]};
+  run->block = {spec.block[0], spec.block[1], spec.block[2]};
+  run->dynamic_shared = spec.dynamic_shared;
+  const auto fail = [&](const std::string& what, const std::string& hint = "") {
+    core::raise_input_error(spec.where, fmt::format("kernel '{}': {}", image.name, what), hint);
+  };
+  const auto limit = [&](const char* what, uint64_t value, int64_t most) {
+    if (value > static_cast<uint64_t>(most)) fail(fmt::format("{} is {}, machine '{}' allows {}", what, value, m.gpu.name, most));
+  };
+  limit("block x", run->block.x, m.sm.max_block_x);
+  limit("block y", run->block.y, m.sm.max_block_y);
+  limit("block z", run->block.z, m.sm.max_block_z);
+  limit("grid x", run->grid.x, m.sm.max_grid_x);
+  limit("grid y", run->grid.y, m.sm.max_grid_y);
+  limit("grid z", run->grid.z, m.sm.max_grid_z);
+  limit("threads per block", run->block.count(), m.sm.max_threads_per_block);
+  limit("local memory per thread", image.local_bytes, m.sm.local_bytes_per_thread);
+  for (int i = 0; i < 3; ++i) {
+    const uint32_t used = spec.block[i], maximum = image.maxntid[i], required = image.reqntid[i];
+    if (required != 0 && used != required)
+      fail(fmt::format("block {} differs from the kernel's .reqntid in dimension {} ({} against {})", dimensions(run->block),
+                       i, used, required));
+    if (maximum != 0 && image.maxntid[0] != 0 && run->block.count() > uint64_t{image.maxntid[0]} *
+                                                                         std::max(1u, image.maxntid[1]) *
+                                                                         std::max(1u, image.maxntid[2]))
+      fail(fmt::format("{} threads per block exceed the kernel's .maxntid", run->block.count()));
+  }
+  run->threads_per_block = static_cast<uint32_t>(run->block.count());
+  run->warps_per_block = (run->threads_per_block + isa::kWarpSize - 1) / isa::kWarpSize;
+  const uint64_t shared = uint64_t{image.dynamic_shared_offset > image.static_shared_bytes ? image.dynamic_shared_offset
+                                                                                         : image.static_shared_bytes} +
+                          spec.dynamic_shared;
+  limit("shared memory per block", shared, m.shared.bytes);
+  run->shared_bytes = static_cast<uint32_t>(shared);
+  run->num_blocks = run->grid.count();
+  const isa::Occupancy occupancy = occupancy_on(m, *run);
+  run->blocks_per_sm = static_cast<uint32_t>(occupancy.blocks_per_sm);
+  if (run->blocks_per_sm == 0)
+    fail(fmt::format("no block fits an SM of '{}' ({} threads, {} registers per thread, {} bytes of shared memory)",
+                     m.gpu.name, run->threads_per_block, image.registers, shared),
+         fmt::format("limited by {}", occupancy.limiter));
+  std::vector<core::ParameterSlot> slots;
+  for (const isa::KernelParam& p : image.params)
+    slots.push_back({p.name, std::string(isa::type_name(p.type)), p.offset, p.bytes, p.is_array});
+  run->params = core::pack_arguments(options_.launch, spec, slots, image.param_bytes,
+                                     [this](uint32_t b) { return buffer_address_[b]; });
+  run->pc.resize(image.ops.size());
+  run->sm.resize(static_cast<size_t>(m.gpu.sms));
+  limiters_.push_back(occupancy.limiter);
+  runs_.push_back(std::move(run));
+}
+
+std::span<const std::byte> Simulation::buffer(uint32_t index) const {
+  const core::BufferSpec& b = options_.launch.buffers[index];
+  if (b.bytes() == 0) return {};
+  const core::Allocation* a = memory_.find(buffer_address_[index]);
+  return {a->data, a->bytes};
+}
+
+}  // namespace gpusim::comp

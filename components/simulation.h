@@ -1,0 +1,110 @@
+// A whole run: PTX text and launch description onto a machine, executed cycle by cycle (or for values only), recorded and
+// checked. The layer that cli/ and the end-to-end tests call. Input problems throw core::InputError; what the simulated program
+// does wrong is in the result.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "components/kernel_run.h"
+#include "isa/lowering.h"
+#include "isa/module.h"
+#include "simcore/config/machine_config.h"
+#include "simcore/launch/launch.h"
+#include "simcore/memory/device_memory.h"
+#include "simcore/record/recorder.h"
+
+namespace gpusim::comp {
+
+struct Progress {
+  std::string kernel;
+  uint64_t cycles = 0;
+  uint64_t blocks_done = 0, blocks_total = 0;
+  uint64_t warp_instructions = 0;
+};
+
+struct SimulationOptions {
+  core::MachineConfig machine;
+  std::string ptx_name;   ///< for messages
+  std::string ptx_text;
+  core::LaunchDescription launch;
+  uint32_t sms = 0;       ///< 0: all
+  uint64_t max_cycles = 10'000'000'000;  ///< core cycles per kernel (warp operations with `functional`)
+  bool functional = false;
+  bool strict_target = false;
+  bool direct_driver = false;  ///< tests: activate modules without SystemC events
+  isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
+  std::string out;        ///< HDF5 file; empty: none
+  core::EventLevel events = core::EventLevel::kSummary;
+  int threads = 1;
+  std::string command_line;  ///< canonical, for the recorded file
+  std::string program_version;
+  const std::atomic<bool>* interrupt = nullptr;
+  std::function<void(const Progress&)> on_progress;
+  std::function<void(const std::string&)> on_warning;
+};
+
+struct KernelResult {
+  std::string name;
+  Dim3 grid, block;
+  uint64_t cycles = 0;   ///< core cycles; 0 with --functional
+  double time_s = 0;     ///< at the core clock
+  uint32_t registers = 0, shared_bytes = 0, blocks_per_sm = 0;
+  std::string occupancy_limiter;
+  SmStats total;         ///< over all SMs
+  std::vector<core::Counter> counters;
+  std::vector<std::string> top_stalls;  ///< "memory_dram 61.2 %", largest first
+};
+
+struct SimulationResult {
+  enum class Status { kComplete, kFailed, kInterrupted };
+  Status status = Status::kComplete;
+  std::string reason;
+  std::vector<KernelResult> kernels;
+  std::vector<core::ExpectResult> expects;
+  double wall_s = 0;     ///< host seconds of the simulation proper
+  uint64_t warp_instructions = 0;
+  uint64_t cycles = 0;
+  [[nodiscard]] bool expectations_met() const;
+};
+
+/// Loads, lowers and checks everything at construction (throws core::InputError); run() may be called once.
+class Simulation {
+ public:
+  explicit Simulation(SimulationOptions options);
+  ~Simulation();
+  [[nodiscard]] SimulationResult run();
+  /// Content of a launch-file buffer after run().
+  [[nodiscard]] std::span<const std::byte> buffer(uint32_t index) const;
+  [[nodiscard]] const SimulationOptions& options() const { return options_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<KernelRun>>& runs() const { return runs_; }
+
+ private:
+  void load_program();
+  void place_variables();
+  void prepare_launches();
+  const isa::KernelImage& lower(const core::LaunchSpec& spec);
+  void prepare_run(const core::LaunchSpec& spec);
+  void run_timed(SimulationResult& result);
+  void run_functional(SimulationResult& result);
+  [[nodiscard]] std::unique_ptr<core::Recorder> open_recorder() const;
+
+  struct LoweredKernel {
+    std::string name;
+    uint32_t registers;
+    std::unique_ptr<isa::KernelImage> image;
+  };
+  SimulationOptions options_;
+  isa::Module module_;
+  core::DeviceMemory memory_;
+  std::vector<uint64_t> buffer_address_;
+  std::vector<std::pair<const isa::Variable*, uint64_t>> variable_address_;
+  std::vector<LoweredKernel> images_;
+  std::vector<std::unique_ptr<KernelRun>> runs_;
+  std::vector<std::string> limiters_;  ///< per run
+};
+
+}  // namespace gpusim::comp

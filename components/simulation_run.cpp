@@ -1,0 +1,161 @@
+// Running a loaded program: on the timing model through SystemC, or for values only.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "components/device_memory_adapter.h"
+#include "components/functional_runner.h"
+#include "components/gpu.h"
+#include "components/run_recorder.h"
+#include "components/simulation.h"
+#include "simcore/config/load.h"
+
+namespace gpusim::comp {
+
+namespace {
+
+/// Cycles between two looks at the clock on the wall, the interrupt flag and the limits.
+constexpr uint64_t kObserverPeriod = 4096;
+
+bool interrupted(const SimulationOptions& options) {
+  return options.interrupt != nullptr && options.interrupt->load(std::memory_order_relaxed);
+}
+
+std::string deadlock_report(const core::Engine& engine) {
+  std::string text = "deadlock: nothing is scheduled but the kernel is not finished";
+  size_t shown = 0;
+  for (const std::string& line : engine.waiting()) {
+    if (++shown > 12) {
+      text += "\n  ...";
+      break;
+    }
+    text += "\n  " + line;
+  }
+  return text;
+}
+
+/// Any warp that still runs, for the report of a kernel that does not end.
+std::string running_where(const Gpu& gpu) {
+  for (const auto& sm : gpu.sms())
+    if (std::string text = sm->waiting_for(); !text.empty()) return fmt::format("{}: {}", sm->name(), text);
+  return "no warp is resident";
+}
+
+}  // namespace
+
+std::unique_ptr<core::Recorder> Simulation::open_recorder() const {
+  if (options_.out.empty()) return nullptr;
+  core::RunAttributes a;
+  a.program_version = options_.program_version;
+  a.config_text = core::show_machine(options_.machine, false);
+  a.ptx_text = options_.ptx_text;
+  a.launch_text = options_.launch.text;
+  a.command_line = options_.command_line;
+  a.seed = options_.launch.seed;
+  return core::Recorder::create(options_.out, a, options_.events, options_.threads);
+}
+
+SimulationResult Simulation::run() {
+  SimulationResult result;
+  const auto begin = std::chrono::steady_clock::now();
+  if (options_.functional)
+    run_functional(result);
+  else
+    run_timed(result);
+  result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  for (const KernelResult& k : result.kernels) {
+    result.warp_instructions += k.total.warp_instructions;
+    result.cycles += k.cycles;
+  }
+  if (result.status == SimulationResult::Status::kComplete)
+    for (const core::ExpectSpec& e : options_.launch.expects)
+      result.expects.push_back(core::check_expect(options_.launch, e, buffer(e.buffer)));
+  return result;
+}
+
+void Simulation::run_timed(SimulationResult& result) {
+  const DeviceMemoryAdapter memory(memory_);
+  std::unique_ptr<core::Recorder> recorder = open_recorder();
+  core::Engine engine;
+  std::string error;
+  const uint32_t sms = options_.sms == 0 ? static_cast<uint32_t>(options_.machine.gpu.sms) : options_.sms;
+  Gpu gpu(engine, options_.machine, memory, sms, [&](std::string message) {
+    if (error.empty()) error = std::move(message);
+  });
+  RunRecorder records(recorder.get(), gpu, options_.machine);
+  bool all_done = false, was_interrupted = false;
+  gpu.dispatcher().set_hooks({[&](KernelRun& run) {
+                                gpu.open_kernel(run);
+                                records.begin_kernel(run);
+                              },
+                              [&](KernelRun& run) {
+                                gpu.close_kernel(run);
+                                result.kernels.push_back(records.end_kernel(run, limiters_[run.id]));
+                              },
+                              [&] {
+                                all_done = true;
+                                engine.stop();
+                              }});
+  for (const auto& run : runs_) gpu.dispatcher().enqueue(*run);
+  gpu.core_domain().set_observer(core::Cycle(kObserverPeriod), [&](core::Cycle now) {
+    if (interrupted(options_)) {
+      was_interrupted = true;
+      engine.stop();
+    }
+    records.sample(now.count());
+    if (recorder) recorder->check();
+    if (const KernelRun* run = gpu.dispatcher().current()) {
+      if (now.count() > run->start.count() + options_.max_cycles) {
+        error = fmt::format("still running after {} cycles (--max-cycles): {}", options_.max_cycles, running_where(gpu));
+        engine.stop();
+      }
+      if (options_.on_progress) {
+        uint64_t instructions = 0;
+        for (const SmStats& s : run->sm) instructions += s.warp_instructions;
+        options_.on_progress({run->image->name, now - run->start, gpu.dispatcher().blocks_finished(), run->num_blocks,
+                              result.warp_instructions + instructions});
+      }
+    }
+    const uint64_t period = std::min(kObserverPeriod, options_.max_cycles);
+    return now + std::max<uint64_t>(period, 1);
+  });
+  const auto outcome = options_.direct_driver ? engine.run_direct() : engine.run();
+  if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done) error = deadlock_report(engine);
+  if (!error.empty()) {
+    result.status = SimulationResult::Status::kFailed;
+    result.reason = error;
+  } else if (was_interrupted) {
+    result.status = SimulationResult::Status::kInterrupted;
+    result.reason = "interrupted";
+  }
+  if (!all_done) records.abandon_kernel();
+  if (recorder) {
+    const char* status = result.status == SimulationResult::Status::kComplete ? "complete"
+                         : result.status == SimulationResult::Status::kFailed ? "failed"
+                                                                              : "partial";
+    recorder->close(status, result.reason);
+  }
+}
+
+void Simulation::run_functional(SimulationResult& result) {
+  const DeviceMemoryAdapter memory(memory_);
+  FunctionalRunner runner(memory, options_.max_cycles, [this] { return interrupted(options_); });
+  for (const auto& run : runs_) {
+    const auto outcome = runner.run(*run);
+    KernelResult k = summarise(*run, options_.machine, limiters_[run->id]);
+    result.kernels.push_back(std::move(k));
+    if (interrupted(options_)) {
+      result.status = SimulationResult::Status::kInterrupted;
+      result.reason = "interrupted";
+      return;
+    }
+    if (outcome == FunctionalRunner::Outcome::kError) {
+      result.status = SimulationResult::Status::kFailed;
+      result.reason = runner.error();
+      return;
+    }
+  }
+}
+
+}  // namespace gpusim::comp

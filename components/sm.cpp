@@ -1,0 +1,352 @@
+// Blocks, books and replies of an SM; one operation's issue is in sm_issue.cpp.
+#include "components/sm.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace gpusim::comp {
+
+namespace {
+constexpr size_t kRowAlign = 128;
+constexpr size_t kRowBytes = 128;
+}  // namespace
+
+void Sm::AlignedFree::operator()(std::byte* p) const { std::free(p); }
+
+Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index, const SmEnvironment& environment)
+    : Clocked(name, domain), index_(index), env_(environment) {
+  const core::MachineConfig& m = *env_.machine;
+  issue_cycles_ = static_cast<uint64_t>(m.scheduler.issue_cycles);
+  shared_rules_ = {static_cast<uint32_t>(m.shared.banks), static_cast<uint32_t>(m.shared.bank_bytes),
+                   static_cast<uint32_t>(m.shared.lanes_per_access)};
+  const auto count = static_cast<uint32_t>(m.scheduler.count);
+  for (uint32_t s = 0; s < count; ++s) {
+    schedulers_.push_back(std::make_unique<WarpScheduler>(fmt::format("scheduler{}", s).c_str(),
+                                                          scheduler_policy(m.scheduler.policy), s, count));
+    schedulers_.back()->sm.bind(*this);
+  }
+  slot_state_.resize(count);
+  warps_.resize(kMaxWarps);
+}
+
+Sm::~Sm() {
+  if (local_ != nullptr) munmap(local_, local_mapped_);
+}
+
+void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts, core::Link<SmReport>& reports) {
+  lsu_ = std::make_unique<LoadStoreUnit>(*env_.machine, static_cast<uint16_t>(index_), links);
+  starts_ = &starts;
+  reports_ = &reports;
+}
+
+core::Cycle Sm::tick(core::Cycle cycle) {
+  const uint64_t now = cycle.count();
+  // 1. What the slots since the last tick were lost to.
+  book_slots(now);
+  // 2. Replies: registers become ready, MSHRs and store-buffer entries free.
+  lsu_->collect_replies([this, now](uint32_t record) { complete_access(record, now); });
+  // 3. One transaction to the interconnect.
+  lsu_->send(now);
+  // 4. New blocks.
+  while (starts_->front() != nullptr) start_block(starts_->pop(), now);
+  // 5. Issue.
+  update_gates();
+  if (now % issue_cycles_ == 0 && run_ != nullptr) {
+    for (size_t s = 0; s < schedulers_.size(); ++s) {
+      const int w = schedulers_[s]->pick(now);
+      if (w == WarpScheduler::kNone) continue;
+      slot_state_[s].next_slot = now / issue_cycles_ + 1;
+      schedulers_[s]->issued(static_cast<uint32_t>(w));
+      issue(static_cast<uint32_t>(w), now);
+      update_gates();
+    }
+  }
+  report(now);
+  // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
+  uint64_t next = std::min({lsu_->next_send(), lsu_->next_reply().count(), starts_->next_visible().count()});
+  next = std::max(next, now + 1);
+  for (size_t s = 0; s < schedulers_.size(); ++s) {
+    slot_state_[s].candidate = schedulers_[s]->candidate();
+    uint64_t ready = schedulers_[s]->next_ready();
+    if (ready == kUnknownCycle) continue;
+    ready = (std::max(ready, now + 1) + issue_cycles_ - 1) / issue_cycles_ * issue_cycles_;
+    next = std::min(next, ready);
+  }
+  return core::Cycle(next);
+}
+
+void Sm::update_gates() {
+  table_.gate_free[WarpTable::kLoadStoreQueue] = lsu_->can_accept() ? 0 : kUnknownCycle;
+  table_.gate_free[WarpTable::kConstantMisses] = lsu_->can_accept_constant() ? 0 : kUnknownCycle;
+}
+
+void Sm::book_slots(uint64_t now) {
+  if (run_ == nullptr) return;
+  const uint64_t end = (now + issue_cycles_ - 1) / issue_cycles_;
+  for (uint32_t s = 0; s < slot_state_.size(); ++s) {
+    SlotState& state = slot_state_[s];
+    if (state.next_slot >= end) continue;
+    const uint64_t from = state.next_slot;
+    state.next_slot = end;
+    if (state.candidate == WarpScheduler::kNone) {
+      book(s, StallCause::kNoWarp, from, end);
+      continue;
+    }
+    const auto w = static_cast<uint32_t>(state.candidate);
+    const Warp& warp = warps_[w];
+    switch (warp.wait) {
+      case WarpWait::kMemory:
+        lsu_->record(warp.load).stall_slots += end - from;
+        if (env_.events->stall != nullptr)
+          open_stalls_.push_back({warp.load, s, from * issue_cycles_, end * issue_cycles_, w, warp.stack.pc()});
+        break;
+      case WarpWait::kBarrier: book(s, StallCause::kBarrier, from, end); break;
+      case WarpWait::kFence: book(s, StallCause::kFence, from, end); break;
+      case WarpWait::kNone: {
+        const uint64_t ready = std::clamp((table_.ready_at[w] + issue_cycles_ - 1) / issue_cycles_, from, end);
+        book(s, table_.cause[w], from, ready);
+        const bool throttled = table_.gate_free[table_.gate[w]] != 0;
+        book(s, throttled ? StallCause::kMemoryThrottle : StallCause::kPipeBusy, ready, end);
+        break;
+      }
+    }
+  }
+}
+
+void Sm::book(uint32_t scheduler, StallCause cause, uint64_t from_slot, uint64_t to_slot) {
+  if (from_slot >= to_slot) return;
+  const uint64_t slots = to_slot - from_slot;
+  stats_->slots[static_cast<size_t>(cause)] += slots;
+  const int w = slot_state_[scheduler].candidate;
+  if (w == WarpScheduler::kNone) return;
+  const uint32_t pc = warps_[static_cast<size_t>(w)].stack.pc();
+  run_->pc[pc].slots[static_cast<size_t>(cause)] += slots;
+  if (env_.events->stall != nullptr)
+    emit_stall(scheduler, cause, from_slot * issue_cycles_, to_slot * issue_cycles_, static_cast<uint32_t>(w), pc);
+}
+
+void Sm::emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp, uint32_t pc) {
+  core::StallEvent e{};
+  e.from = from;
+  e.to = to;
+  e.pc = pc;
+  e.sm = static_cast<uint16_t>(index_);
+  e.warp = static_cast<uint16_t>(warp);
+  e.scheduler = static_cast<uint8_t>(scheduler);
+  e.cause = static_cast<uint8_t>(cause);
+  env_.events->stall->append(&e);
+}
+
+void Sm::complete_access(uint32_t index, uint64_t now) {
+  const AccessRecord& r = lsu_->record(index);
+  Warp& warp = warps_[r.warp];
+  if (env_.events->memory != nullptr) {
+    core::MemoryEvent e{};
+    e.issue = r.issued;
+    e.complete = now;
+    e.address = r.first_address;
+    e.bytes = r.bytes;
+    e.pc = r.pc;
+    e.sm = static_cast<uint16_t>(index_);
+    e.warp = static_cast<uint16_t>(r.warp);
+    e.transactions = static_cast<uint16_t>(r.transactions);
+    e.level = static_cast<uint8_t>(r.level);
+    e.is_write = r.is_store ? 1 : 0;
+    env_.events->memory->append(&e);
+  }
+  if (r.is_store) {
+    if (warp.wait == WarpWait::kFence && lsu_->outstanding_stores(r.warp) == 0) {
+      warp.wait = WarpWait::kNone;
+      prepare_next(r.warp, now);
+    }
+    return;
+  }
+  const StallCause cause = cause_of(r.level);
+  for (uint32_t i = 0; i < r.op->num_sb_writes; ++i) scoreboard_.set_ready_at(r.warp, r.op->sb_writes[i], now, cause);
+  if (warp.wait == WarpWait::kMemory && warp.load == index) {
+    if (r.stall_slots != 0) {
+      stats_->slots[static_cast<size_t>(cause)] += r.stall_slots;
+      run_->pc[warp.stack.pc()].slots[static_cast<size_t>(cause)] += r.stall_slots;
+    }
+    if (!open_stalls_.empty())
+      std::erase_if(open_stalls_, [&](const OpenStall& o) {
+        if (o.record != index) return false;
+        emit_stall(o.scheduler, cause, o.from, o.to, o.warp, o.pc);
+        return true;
+      });
+    prepare_next(r.warp, now);
+  }
+  Block& block = blocks_[warp.block_slot];
+  --block.loads_in_flight;
+  if (block.live_warps == 0 && block.loads_in_flight == 0) finish_block(warp.block_slot, now);
+}
+
+void Sm::open_kernel(KernelRun& run) {
+  run_ = &run;
+  stats_ = &run.sm[index_];
+  for (SlotState& s : slot_state_) s = {run.start.count() / issue_cycles_, WarpScheduler::kNone};
+  configure(run);
+}
+
+void Sm::close_kernel(const KernelRun& run) {
+  book_slots(run.end.count());
+  run_ = nullptr;
+}
+
+void Sm::configure(KernelRun& run) {
+  const isa::KernelImage& image = *run.image;
+  const uint32_t warps = std::min(run.blocks_per_sm * run.warps_per_block, kMaxWarps);
+  const auto allocate = [](size_t bytes) {
+    return static_cast<std::byte*>(std::aligned_alloc(kRowAlign, (bytes + kRowAlign - 1) / kRowAlign * kRowAlign + kRowAlign));
+  };
+  row_stride_ = size_t{image.num_rows} * kRowBytes;
+  registers_.reset(allocate(row_stride_ * warps));
+  predicates_.assign(size_t{warps} * std::max(1u, image.num_predicates), 0);
+  shared_.reset(allocate(size_t{run.shared_bytes} * run.blocks_per_sm));
+  scoreboard_.configure(warps, image.num_rows + image.num_predicates);
+  if (local_ != nullptr) munmap(local_, local_mapped_);
+  local_ = nullptr;
+  if (image.local_bytes != 0) {
+    local_mapped_ = size_t{image.local_bytes} * isa::kWarpSize * warps;
+    void* p = mmap(nullptr, local_mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+      local_mapped_ = 0;
+      env_.on_error("the host has no memory for the kernel's local memory");
+      return;
+    }
+    local_ = static_cast<std::byte*>(p);
+  }
+  blocks_.assign(run.blocks_per_sm, Block{});
+  for (uint32_t b = 0; b < run.blocks_per_sm; ++b) blocks_[b].shared = shared_.get() + size_t{run.shared_bytes} * b;
+  for (const auto& s : schedulers_) s->reset();
+  lsu_->invalidate_constants();
+}
+
+void Sm::start_block(const BlockStart& start, uint64_t now) {
+  KernelRun& run = *start.run;
+  uint32_t slot = 0;
+  while (blocks_[slot].active) ++slot;  // the dispatcher never starts more than blocks_per_sm
+  Block& block = blocks_[slot];
+  std::byte* shared = block.shared;
+  block = Block{};
+  block.shared = shared;
+  block.active = true;
+  block.index = start.block;
+  block.live_threads = run.threads_per_block;
+  block.live_warps = run.warps_per_block;
+  block.start = block.phase_start = now;
+  if (run.shared_bytes != 0) std::memset(shared, 0, run.shared_bytes);
+  if (table_.resident == 0) last_active_update_ = now;
+  stats_->active_warp_cycles += resident_warps() * (now - last_active_update_);
+  stats_->active_cycles += resident_warps() != 0 ? now - last_active_update_ : 0;
+  last_active_update_ = now;
+  ++stats_->blocks;
+  stats_->warps += run.warps_per_block;
+  report_drained_ = true;
+  const isa::KernelImage& image = *run.image;
+  for (uint32_t i = 0; i < run.warps_per_block; ++i) {
+    const uint32_t w = slot * run.warps_per_block + i;
+    Warp& warp = warps_[w];
+    isa::WarpContext& ctx = warp.context;
+    ctx.bank[0] = registers_.get() + row_stride_ * w;
+    ctx.bank[1] = const_cast<std::byte*>(image.literals.data());
+    ctx.predicates = &predicates_[size_t{w} * std::max(1u, image.num_predicates)];
+    set_thread_indices(run, start.block, i, ctx);
+    ctx.sm = index_;
+    ctx.num_sms = env_.num_sms;
+    ctx.warp_slot = w;
+    ctx.global = env_.memory;
+    ctx.shared = shared;
+    ctx.shared_bytes = run.shared_bytes;
+    ctx.local = local_ == nullptr ? nullptr : local_ + size_t{image.local_bytes} * isa::kWarpSize * w;
+    ctx.local_bytes = image.local_bytes;
+    ctx.params = run.params.data();
+    ctx.param_bytes = static_cast<uint32_t>(run.params.size());
+    // Registers hold no defined value at start; zero keeps runs equal to each other.
+    if (row_stride_ != 0) std::memset(ctx.bank[0], 0, row_stride_);
+    std::fill_n(ctx.predicates, image.num_predicates, 0u);
+    warp.stack.reset(ctx.existing);
+    warp.block_slot = slot;
+    warp.wait = WarpWait::kNone;
+    scoreboard_.reset_warp(w);
+    table_.resident |= uint64_t{1} << w;
+    table_.age[w] = next_age_++;
+    prepare_next(w, now + static_cast<uint64_t>(env_.machine->gpu.block_start_cycles));
+  }
+  if (env_.events->slot != nullptr) {
+    core::SlotEvent e{};
+    e.time = now;
+    e.next_block = start.block;
+    e.sm = static_cast<uint16_t>(index_);
+    e.slot = static_cast<uint16_t>(slot);
+    env_.events->slot->append(&e);
+  }
+}
+
+void Sm::finish_block(uint32_t slot, uint64_t now) {
+  Block& block = blocks_[slot];
+  block.active = false;
+  ++pending_finished_;
+  if (env_.events->phase != nullptr) {
+    core::PhaseEvent e{};
+    e.block = block.index;
+    e.start = block.phase_start;
+    e.end = now;
+    e.interval = block.phase;
+    env_.events->phase->append(&e);
+  }
+  if (env_.events->block != nullptr) {
+    core::BlockEvent e{};
+    e.start = block.start;
+    e.end = now;
+    e.block = block.index;
+    e.sm = static_cast<uint16_t>(index_);
+    e.slot = static_cast<uint16_t>(slot);
+    env_.events->block->append(&e);
+  }
+}
+
+void Sm::report(uint64_t) {
+  if (run_ == nullptr) return;
+  const bool drained = table_.resident == 0 && lsu_->idle() &&
+                       std::none_of(blocks_.begin(), blocks_.end(), [](const Block& b) { return b.active; });
+  if (pending_finished_ == 0 && !(drained && report_drained_)) return;
+  if (!reports_->can_push()) return;
+  reports_->push({static_cast<uint16_t>(index_), static_cast<uint16_t>(pending_finished_), drained});
+  pending_finished_ = 0;
+  if (drained) report_drained_ = false;
+}
+
+std::string Sm::waiting_for() const {
+  std::string text;
+  uint32_t shown = 0;
+  for (uint64_t bits = table_.resident; bits != 0 && shown < 4; bits &= bits - 1, ++shown) {
+    const auto w = static_cast<uint32_t>(std::countr_zero(bits));
+    const Warp& warp = warps_[w];
+    const Block& block = blocks_[warp.block_slot];
+    const bool at_barrier = warp.wait == WarpWait::kBarrier;
+    const uint32_t pc = at_barrier && warp.op != nullptr ? static_cast<uint32_t>(warp.op - run_->image->ops.data())
+                                                         : warp.stack.pc();
+    const isa::LaneMask lanes = at_barrier ? warp.at_barrier : warp.stack.mask();
+    const char* what = at_barrier                        ? "waits at a barrier"
+                       : warp.wait == WarpWait::kFence   ? "waits at a memory fence"
+                       : warp.wait == WarpWait::kMemory  ? "waits for memory"
+                                                         : "is ready";
+    if (!text.empty()) text += "; ";
+    text += fmt::format("warp {} {}: {}", warp.context.warp_in_block, what,
+                        describe_location(*run_, pc, block.index, warp.context.warp_in_block, lanes.lowest() % 32));
+    if (at_barrier) {
+      const isa::LaneMask missing = warp.stack.alive() & ~warp.at_barrier;
+      if (missing.any()) text += fmt::format(" (its lanes {:#010x} never arrive: the barrier is divergent)", missing.bits());
+    }
+  }
+  if (text.empty() && lsu_ != nullptr && !lsu_->idle())
+    text = fmt::format("{} transactions without a reply, {} accesses queued", lsu_->mshrs_in_use(), lsu_->queued());
+  return text;
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,163 @@
+// Streaming multiprocessor: resident blocks and warps, warp schedulers, scoreboard, SIMT stacks, execution pipes, shared
+// memory and load/store unit. Clocked in the core domain; sleeps whenever no warp can issue and nothing waits to be sent, and
+// books the slept issue slots to their cause when it wakes. Stages of a tick, sink to source:
+//   1. book the slots since the last tick   2. take replies   3. send transactions   4. start blocks   5. issue
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "components/event_sink.h"
+#include "components/kernel_run.h"
+#include "components/load_store_unit.h"
+#include "components/messages.h"
+#include "components/scoreboard.h"
+#include "components/shared_memory.h"
+#include "components/simt_stack.h"
+#include "components/timing.h"
+#include "components/warp_scheduler.h"
+#include "components/warp_table.h"
+#include "isa/executor.h"
+#include "simcore/config/machine_config.h"
+#include "simcore/engine/link.h"
+
+namespace gpusim::comp {
+
+/// What the SM needs of the rest of the GPU.
+struct SmEnvironment {
+  const core::MachineConfig* machine = nullptr;
+  const TimingTables* timing = nullptr;
+  const isa::GlobalMemory* memory = nullptr;
+  EventSink* events = nullptr;
+  uint32_t num_sms = 1;
+  uint64_t local_memory_base = 0;  ///< device address of the interleaved local memory of all warps (timing only)
+  std::function<void(std::string)> on_error;  ///< a program error: ends the simulation
+};
+
+class Sm : public core::Clocked, public WarpTableIf {
+ public:
+  Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index, const SmEnvironment& environment);
+  ~Sm() override;
+
+  /// Binds the links; called once after construction.
+  void connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts, core::Link<SmReport>& reports);
+
+  [[nodiscard]] const WarpTable& warp_table() const override { return table_; }
+  [[nodiscard]] std::string waiting_for() const override;
+  /// Books every issue slot up to `end` of the kernel that just drained. No timing: called by the dispatcher.
+  void close_kernel(const KernelRun& run);
+  /// Opens the books of a kernel at `start`.
+  void open_kernel(KernelRun& run);
+  [[nodiscard]] uint32_t resident_warps() const { return static_cast<uint32_t>(std::popcount(table_.resident)); }
+  [[nodiscard]] uint32_t index() const { return index_; }
+
+ protected:
+  core::Cycle tick(core::Cycle now) override;
+
+ private:
+  enum class WarpWait : uint8_t { kNone, kMemory, kBarrier, kFence };
+  struct Warp {
+    SimtStack stack;
+    isa::WarpContext context;
+    const isa::MicroOp* op = nullptr;  ///< next operation
+    uint32_t block_slot = 0;
+    WarpWait wait = WarpWait::kNone;
+    uint32_t load = 0;                 ///< kMemory: record waited for
+    isa::LaneMask at_barrier;
+    std::byte* local = nullptr;
+  };
+  struct Barrier {
+    uint64_t waiting_warps = 0;  ///< bit per warp slot
+    uint32_t arrived_threads = 0;   ///< lanes that stand at the barrier
+    uint32_t arrived_slots = 0;     ///< the same in whole warps x 32, what an explicit thread count compares with
+    uint32_t expected_threads = 0;  ///< explicit count; 0: all live threads of the block
+  };
+  static constexpr uint32_t kBarriers = 16;
+  struct Block {
+    bool active = false;
+    uint64_t index = 0;
+    uint32_t live_threads = 0;
+    uint32_t live_warps = 0;
+    uint32_t loads_in_flight = 0;  ///< the slot is not reused before they return
+    uint64_t start = 0, phase_start = 0;
+    uint32_t phase = 0;
+    std::byte* shared = nullptr;
+    std::array<Barrier, kBarriers> barriers{};
+  };
+  /// A stretch of empty slots that waits for its access to be served before its cause is known (events only).
+  struct OpenStall {
+    uint32_t record;
+    uint32_t scheduler;
+    uint64_t from, to;
+    uint32_t warp, pc;
+  };
+  /// What the empty slots after the last tick are booked to.
+  struct SlotState {
+    uint64_t next_slot = 0;  ///< first slot not booked yet
+    int candidate = WarpScheduler::kNone;
+  };
+
+  // sm.cpp: blocks, books, replies
+  void configure(KernelRun& run);
+  void start_block(const BlockStart& start, uint64_t now);
+  void finish_block(uint32_t slot, uint64_t now);
+  void book_slots(uint64_t now);
+  void book(uint32_t scheduler, StallCause cause, uint64_t from_slot, uint64_t to_slot);
+  void emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp, uint32_t pc);
+  void complete_access(uint32_t record, uint64_t now);
+  void report(uint64_t now);
+  // sm_issue.cpp: one operation
+  void issue(uint32_t w, uint64_t now);
+  void prepare_next(uint32_t w, uint64_t earliest);
+  void execute_alu(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
+  void execute_memory(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
+  void shared_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);
+  void global_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);
+  void constant_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);
+  void execute_branch(Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
+  void execute_barrier(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
+  void execute_exit(Warp& warp, uint32_t w, isa::LaneMask lanes, uint64_t now);
+  void execute_fence(Warp& warp, uint32_t w, const isa::MicroOp& op, uint64_t now);
+  void try_release(Block& block, uint32_t barrier, uint64_t now);
+  uint32_t take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra);
+  void mark_ready(uint32_t w, const isa::MicroOp& op, uint64_t cycle, StallCause cause);
+  void fault(const Warp& warp, uint32_t pc, int lane, const std::string& what);
+  void update_gates();
+
+  uint32_t index_;
+  SmEnvironment env_;
+  KernelRun* run_ = nullptr;
+  SmStats* stats_ = nullptr;
+  core::Link<BlockStart>* starts_ = nullptr;
+  core::Link<SmReport>* reports_ = nullptr;
+  std::unique_ptr<LoadStoreUnit> lsu_;
+  std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
+  std::vector<SlotState> slot_state_;
+  WarpTable table_;
+  Scoreboard scoreboard_;
+  SharedMemoryRules shared_rules_;
+  std::vector<Warp> warps_;
+  std::vector<Block> blocks_;
+  isa::MemoryAccess access_;
+  std::vector<OpenStall> open_stalls_;
+  uint64_t issue_cycles_ = 2;
+  uint64_t next_age_ = 0;
+  uint64_t last_active_update_ = 0;
+  uint32_t pending_finished_ = 0;   ///< finished blocks not reported yet
+  bool report_drained_ = false;     ///< the dispatcher does not know yet that this SM is empty
+  // Storage of the resident warps and blocks; sized per kernel.
+  struct AlignedFree {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte[], AlignedFree> registers_, shared_;
+  std::vector<uint32_t> predicates_;
+  std::byte* local_ = nullptr;  ///< mapped lazily
+  size_t local_mapped_ = 0;
+  size_t row_stride_ = 0;       ///< bytes of registers per warp
+};
+
+}  // namespace gpusim::comp

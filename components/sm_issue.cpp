@@ -1,0 +1,353 @@
+// One warp operation of an SM: values at issue, then the timing of its class.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "components/sm.h"
+
+namespace gpusim::comp {
+
+using isa::LaneMask;
+using isa::MicroOp;
+using isa::OpClass;
+using isa::OpKind;
+using isa::Space;
+
+void Sm::prepare_next(uint32_t w, uint64_t earliest) {
+  Warp& warp = warps_[w];
+  const MicroOp& op = run_->image->ops[warp.stack.pc()];
+  warp.op = &op;
+  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  table_.pipe[w] = timing.pipe[0];
+  table_.other_pipe[w] = timing.pipe[1];
+  table_.gate[w] = WarpTable::kOpen;
+  if (op.kind == OpKind::kLoad || op.kind == OpKind::kStore || op.kind == OpKind::kAtomic) {
+    const Space space = op.memory.space;
+    if (space == Space::kGlobal || space == Space::kLocal || space == Space::kGeneric)
+      table_.gate[w] = WarpTable::kLoadStoreQueue;
+    else if (space == Space::kConst)
+      table_.gate[w] = WarpTable::kConstantMisses;
+  }
+  const Scoreboard::Wait wait = scoreboard_.wait_of(w, op);
+  if (wait.pending) {
+    warp.wait = WarpWait::kMemory;
+    warp.load = wait.load;
+    table_.ready_at[w] = kUnknownCycle;
+    return;
+  }
+  warp.wait = WarpWait::kNone;
+  table_.ready_at[w] = std::max(wait.cycle, earliest);
+  table_.cause[w] = wait.cycle >= earliest ? wait.cause : StallCause::kBlockStart;
+}
+
+void Sm::issue(uint32_t w, uint64_t now) {
+  Warp& warp = warps_[w];
+  const MicroOp& op = *warp.op;
+  const uint32_t pc = warp.stack.pc();
+  const LaneMask active = warp.stack.mask();
+  const LaneMask lanes = isa::guarded(op, warp.context, active);
+  PcStats& at = run_->pc[pc];
+  ++at.executed;
+  at.active_lanes += static_cast<uint64_t>(lanes.count());
+  ++at.slots[static_cast<size_t>(StallCause::kIssued)];
+  ++stats_->slots[static_cast<size_t>(StallCause::kIssued)];
+  stats_->warp_instructions += op.ptx_count;
+  stats_->thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(active.count());
+  stats_->flops += uint64_t{op.flops} * static_cast<uint64_t>(lanes.count());
+  ++stats_->inst_executed;
+  ++stats_->inst_issued;
+  if (env_.events->issue != nullptr) {
+    core::IssueEvent e{};
+    e.cycle = now;
+    e.pc = pc;
+    e.active_lanes = lanes.bits();
+    e.sm = static_cast<uint16_t>(index_);
+    e.warp = static_cast<uint16_t>(w);
+    env_.events->issue->append(&e);
+  }
+  switch (op.kind) {
+    case OpKind::kAlu: execute_alu(warp, w, op, lanes, now); break;
+    case OpKind::kLoad:
+    case OpKind::kStore:
+    case OpKind::kAtomic: execute_memory(warp, w, op, lanes, now); break;
+    case OpKind::kBranch: execute_branch(warp, op, lanes, now); break;
+    case OpKind::kBarrier: execute_barrier(warp, w, op, lanes, now); return;
+    case OpKind::kExit: execute_exit(warp, w, lanes, now); return;
+    case OpKind::kFence: execute_fence(warp, w, op, now); return;
+    case OpKind::kTrap:
+      if (lanes.any()) {
+        fault(warp, pc, lanes.lowest(), "trap");
+        return;
+      }
+      [[fallthrough]];
+    case OpKind::kNop:
+      take_pipe((*env_.timing)[op.op_class], now, 0);
+      warp.stack.advance();
+      break;
+  }
+  const bool resolve = op.kind == OpKind::kBranch;
+  prepare_next(w, now + (resolve ? (*env_.timing)[op.op_class].latency : issue_cycles_));
+}
+
+uint32_t Sm::take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra) {
+  const int choice = table_.pipe_free[timing.pipe[0]] <= now ? 0 : 1;
+  table_.pipe_free[timing.pipe[choice]] = now + timing.interval[choice] + extra;
+  return timing.pipe[choice];
+}
+
+void Sm::mark_ready(uint32_t w, const MicroOp& op, uint64_t cycle, StallCause cause) {
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_ready_at(w, op.sb_writes[i], cycle, cause);
+}
+
+void Sm::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
+  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  uint64_t extra = 0;
+  if (op.folded_load != isa::kNoTarget) {
+    const MicroOp& load = run_->image->folded_loads[op.folded_load];
+    load.mem(load, warp.context, lanes, access_);
+    if (access_.fault != isa::FaultKind::kNone) {
+      fault(warp, warp.stack.pc(), access_.fault_lane, describe_fault(load, access_));
+      return;
+    }
+    if (access_.lanes.any()) {
+      const uint32_t steps = shared_access_steps(shared_rules_, access_);
+      const uint32_t replays = steps - shared_access_min_steps(shared_rules_, access_);
+      extra = uint64_t{replays} * static_cast<uint64_t>(env_.machine->shared.cycles_per_access);
+      ++stats_->shared_loads;
+      stats_->shared_replays += replays;
+      stats_->inst_issued += replays;
+      PcStats& at = run_->pc[warp.stack.pc()];
+      at.transactions += steps;
+      at.replays += replays;
+    }
+  }
+  if (op.op_class == OpClass::kSpecial) {
+    warp.context.clock = now;
+    warp.context.globaltimer_ns = domain().engine().now_fs() / 1'000'000;
+  }
+  if (lanes.any()) op.exec(op, warp.context, lanes);
+  take_pipe(timing, now, extra);
+  mark_ready(w, op, now + timing.latency + extra, StallCause::kAluDependency);
+  warp.stack.advance();
+}
+
+void Sm::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
+  const uint32_t pc = warp.stack.pc();
+  access_.lanes = LaneMask();
+  access_.fault = isa::FaultKind::kNone;
+  if (lanes.any()) op.mem(op, warp.context, lanes, access_);
+  if (access_.fault != isa::FaultKind::kNone) {
+    fault(warp, pc, access_.fault_lane, describe_fault(op, access_));
+    return;
+  }
+  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  if (access_.lanes.none()) {
+    take_pipe(timing, now, 0);
+    mark_ready(w, op, now + issue_cycles_, StallCause::kAluDependency);
+    warp.stack.advance();
+    return;
+  }
+  switch (access_.space) {
+    case Space::kShared: shared_timing(w, op, now); break;
+    case Space::kConst: constant_timing(w, op, now); break;
+    case Space::kParam:
+      take_pipe(timing, now, 0);
+      mark_ready(w, op, now + timing.latency, StallCause::kAluDependency);
+      break;
+    default: global_timing(w, op, now); break;
+  }
+  warp.stack.advance();
+}
+
+void Sm::shared_timing(uint32_t w, const MicroOp& op, uint64_t now) {
+  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  const auto step_cycles = static_cast<uint64_t>(env_.machine->shared.cycles_per_access);
+  const uint32_t least = shared_access_min_steps(shared_rules_, access_);
+  uint32_t steps = shared_access_steps(shared_rules_, access_);
+  if (op.kind == OpKind::kAtomic) steps *= shared_atomic_rounds(access_);
+  const uint32_t replays = steps - least;
+  uint64_t extra = replays * step_cycles;
+  // Wide words take more than the class's interval even without conflicts.
+  if (least * step_cycles > timing.interval[0]) extra += least * step_cycles - timing.interval[0];
+  take_pipe(timing, now, extra);
+  mark_ready(w, op, now + timing.latency + extra, StallCause::kSharedMemory);
+  (op.kind == OpKind::kLoad ? stats_->shared_loads : stats_->shared_stores) += 1;
+  stats_->shared_replays += replays;
+  stats_->inst_issued += replays;
+  PcStats& at = run_->pc[warps_[w].stack.pc()];
+  at.transactions += steps;
+  at.replays += replays;
+  at.requested_bytes += uint64_t{access_.bytes} * static_cast<uint64_t>(access_.lanes.count());
+}
+
+void Sm::constant_timing(uint32_t w, const MicroOp& op, uint64_t now) {
+  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  uint32_t distinct = 1;
+  const uint32_t record = lsu_->submit_constant(op, w, warps_[w].stack.pc(), access_, distinct, now);
+  // One address a step: further addresses of the warp are replays.
+  const uint64_t extra = uint64_t{distinct - 1} * timing.interval[0];
+  take_pipe(timing, now, extra);
+  ++stats_->constant_loads;
+  stats_->inst_issued += distinct - 1;
+  PcStats& at = run_->pc[warps_[w].stack.pc()];
+  at.replays += distinct - 1;
+  at.transactions += distinct;
+  if (record == LoadStoreUnit::kHit) {
+    ++stats_->constant_hits;
+    mark_ready(w, op, now + timing.latency + extra, StallCause::kConstantL1);
+    return;
+  }
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_pending(w, op.sb_writes[i], record);
+  ++blocks_[warps_[w].block_slot].loads_in_flight;
+}
+
+void Sm::global_timing(uint32_t w, const MicroOp& op, uint64_t now) {
+  const uint32_t lanes = static_cast<uint32_t>(access_.lanes.count());
+  const bool local = access_.space == Space::kLocal;
+  if (local) {
+    // Local memory is interleaved so that equal offsets of a warp's lanes are neighbours (CUDA C Programming Guide, local
+    // memory): element k of lane l lies at (k * 32 + l) elements of the warp's region.
+    const uint64_t region = env_.local_memory_base + (uint64_t{index_} * kMaxWarps + w) *
+                                                         run_->image->local_bytes * isa::kWarpSize;
+    for (uint32_t bits = access_.lanes.bits(); bits != 0; bits &= bits - 1) {
+      const int lane = std::countr_zero(bits);
+      access_.address[lane] = region + access_.address[lane] * isa::kWarpSize + uint64_t{access_.bytes} * static_cast<uint32_t>(lane);
+    }
+  }
+  const bool atomic = op.kind == OpKind::kAtomic;
+  const uint32_t pc = warps_[w].stack.pc();
+  const uint32_t index = lsu_->submit(op, w, pc, access_, atomic, now);
+  const AccessRecord& r = lsu_->record(index);
+  take_pipe((*env_.timing)[op.op_class], now, 0);
+  PcStats& at = run_->pc[pc];
+  const uint64_t requested = uint64_t{access_.bytes} * lanes;
+  at.transactions += r.transactions;
+  at.requested_bytes += requested;
+  at.transferred_bytes += r.bytes;
+  if (op.kind == OpKind::kStore) {
+    (local ? stats_->local_stores : stats_->global_stores) += 1;
+    stats_->store_transactions += r.transactions;
+    stats_->store_bytes += r.bytes;
+    stats_->requested_store_bytes += requested;
+    return;
+  }
+  (atomic ? stats_->atomics : local ? stats_->local_loads : stats_->global_loads) += 1;
+  stats_->load_transactions += r.transactions;
+  stats_->load_bytes += r.bytes;
+  stats_->requested_load_bytes += requested;
+  if (r.is_store) return;
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_pending(w, op.sb_writes[i], index);
+  ++blocks_[warps_[w].block_slot].loads_in_flight;
+}
+
+void Sm::execute_branch(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t now) {
+  take_pipe((*env_.timing)[op.op_class], now, 0);
+  const uint32_t pc = warp.stack.pc();
+  const LaneMask active = warp.stack.mask();
+  const bool diverged = warp.stack.branch(op, lanes);
+  ++stats_->branches;
+  stats_->divergent_branches += diverged;
+  run_->pc[pc].divergent += diverged;
+  if (env_.events->branch != nullptr) {
+    core::BranchEvent e{};
+    e.cycle = now;
+    e.pc = pc;
+    e.active = active.bits();
+    e.taken = lanes.bits();
+    e.sm = static_cast<uint16_t>(index_);
+    e.warp = static_cast<uint16_t>(warp.context.warp_slot);
+    env_.events->branch->append(&e);
+  }
+}
+
+void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
+  take_pipe((*env_.timing)[op.op_class], now, 0);
+  if (lanes.none()) {
+    warp.stack.advance();
+    prepare_next(w, now + issue_cycles_);
+    return;
+  }
+  ++stats_->barriers;
+  Block& block = blocks_[warp.block_slot];
+  const auto number = static_cast<uint32_t>(op.imm % kBarriers);
+  Barrier& barrier = block.barriers[number];
+  if (op.num_src > 0) {
+    const auto* counts = reinterpret_cast<const uint32_t*>(warp.context.bank[static_cast<size_t>(op.src[0].bank)] +
+                                                           op.src[0].offset);
+    barrier.expected_threads = counts[lanes.lowest()];
+  }
+  const bool whole_warp = lanes == warp.stack.alive();
+  barrier.arrived_threads += static_cast<uint32_t>(lanes.count());
+  barrier.arrived_slots += whole_warp ? isa::kWarpSize : static_cast<uint32_t>(lanes.count());
+  barrier.waiting_warps |= uint64_t{1} << w;
+  warp.at_barrier = lanes;
+  warp.wait = WarpWait::kBarrier;
+  table_.ready_at[w] = kUnknownCycle;
+  try_release(block, number, now);
+}
+
+void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
+  Barrier& barrier = block.barriers[number];
+  if (barrier.waiting_warps == 0) return;
+  const bool complete = barrier.expected_threads != 0 ? barrier.arrived_slots >= barrier.expected_threads
+                                                      : barrier.arrived_threads >= block.live_threads;
+  if (!complete) return;
+  const uint64_t release = now + (*env_.timing)[OpClass::kBarrier].latency;
+  const uint64_t warps = barrier.waiting_warps;
+  barrier = Barrier{};
+  for (uint64_t bits = warps; bits != 0; bits &= bits - 1) {
+    const auto w = static_cast<uint32_t>(std::countr_zero(bits));
+    warps_[w].stack.advance();
+    prepare_next(w, release);
+    if (warps_[w].wait == WarpWait::kNone && table_.cause[w] == StallCause::kBlockStart)
+      table_.cause[w] = StallCause::kBarrier;
+  }
+  if (env_.events->phase != nullptr) {
+    core::PhaseEvent e{};
+    e.block = block.index;
+    e.start = block.phase_start;
+    e.end = now;
+    e.interval = block.phase;
+    env_.events->phase->append(&e);
+  }
+  ++block.phase;
+  block.phase_start = now;
+}
+
+void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
+  take_pipe((*env_.timing)[OpClass::kExit], now, 0);
+  Block& block = blocks_[warp.block_slot];
+  warp.stack.exit(lanes);
+  block.live_threads -= static_cast<uint32_t>(lanes.count());
+  if (!warp.stack.done()) {
+    prepare_next(w, now + issue_cycles_);
+  } else {
+    stats_->active_warp_cycles += resident_warps() * (now - last_active_update_);
+    stats_->active_cycles += now - last_active_update_;
+    last_active_update_ = now;
+    table_.resident &= ~(uint64_t{1} << w);
+    --block.live_warps;
+  }
+  if (lanes.any())
+    for (uint32_t b = 0; b < kBarriers; ++b) try_release(block, b, now);
+  if (block.live_warps == 0 && block.loads_in_flight == 0) finish_block(warp.block_slot, now);
+}
+
+void Sm::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
+  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  take_pipe(timing, now, 0);
+  warp.stack.advance();
+  if (lsu_->outstanding_stores(w) == 0) {
+    prepare_next(w, now + timing.latency);
+    return;
+  }
+  warp.wait = WarpWait::kFence;
+  table_.ready_at[w] = kUnknownCycle;
+}
+
+void Sm::fault(const Warp& warp, uint32_t pc, int lane, const std::string& what) {
+  const Block& block = blocks_[warp.block_slot];
+  env_.on_error(fmt::format("{}: {}", describe_location(*run_, pc, block.index, warp.context.warp_in_block, lane), what));
+}
+
+}  // namespace gpusim::comp

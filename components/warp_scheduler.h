@@ -1,0 +1,47 @@
+// Warp scheduler: picks, in each issue slot, the warp to issue from those its SM holds. An sc_module bound to the SM by a port
+// and ticked inside the SM's activation (zero-latency path). Policies: loose round-robin ("lrr"): the next ready warp after the
+// last issued one; greedy-then-oldest ("gto"): the same warp while it can, then the oldest ready one.
+// With several schedulers, scheduler s owns the warp slots w with w % count == s.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <systemc>
+
+#include "components/warp_table.h"
+
+namespace gpusim::comp {
+
+enum class SchedulerPolicy : uint8_t { kLooseRoundRobin, kGreedyThenOldest };
+
+class WarpScheduler : public sc_core::sc_module {
+ public:
+  WarpScheduler(const sc_core::sc_module_name& name, SchedulerPolicy policy, uint32_t index, uint32_t count);
+
+  sc_core::sc_port<WarpTableIf> sm;
+
+  static constexpr int kNone = -1;
+  /// Warp slot to issue at cycle `now`, or kNone.
+  [[nodiscard]] int pick(uint64_t now) const;
+  /// The warp that the policy would pick next if nothing held it back; the oldest if the policy has no opinion; kNone if no
+  /// warp is resident. Its wait is the cause of an empty slot.
+  [[nodiscard]] int candidate() const;
+  /// Earliest cycle at which some warp could issue as far as known (kUnknownCycle: only after an event).
+  [[nodiscard]] uint64_t next_ready() const;
+  void issued(uint32_t warp) { last_ = warp; }
+  void reset() { last_ = kMaxWarps - 1; }
+
+ private:
+  [[nodiscard]] uint64_t mine() const { return table().resident & owned_; }
+  [[nodiscard]] const WarpTable& table() const;
+  [[nodiscard]] int oldest(uint64_t warps) const;
+
+  SchedulerPolicy policy_;
+  uint64_t owned_ = 0;
+  uint32_t last_ = kMaxWarps - 1;
+  mutable const WarpTable* table_ = nullptr;
+};
+
+/// Policy of a configuration name ("lrr", "gto").
+[[nodiscard]] SchedulerPolicy scheduler_policy(const std::string& name);
+
+}  // namespace gpusim::comp
