@@ -1,3 +1,31 @@
-add_library(gpusim_isa_backend OBJECT micro_op.cpp)
+# Lowering and functional execution. The semantic functions (semantics/*.inc) are compiled once per instruction set; the
+# wrapper files that name the set are generated, and each gets the set's flags.
+set(GPUSIM_SEMANTIC_PARTS integer bit float approx compare convert warp memory atomic)
+set(simd_base_flags "")
+set(simd_avx2_flags -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt)
+set(simd_avx512_flags -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt -mavx512f -mavx512bw -mavx512dq -mavx512vl)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  list(APPEND simd_avx512_flags -mprefer-vector-width=512)
+endif()
+set(GPUSIM_SEMANTIC_SOURCES "")
+foreach(set simd_base simd_avx2 simd_avx512)
+  foreach(part ${GPUSIM_SEMANTIC_PARTS})
+    set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/semantics/${set}_${part}.cpp)
+    file(CONFIGURE OUTPUT ${wrapper} CONTENT
+         "#define GPUSIM_SIMD ${set}\n#include \"isa/semantics/${part}.inc\"\n" @ONLY)
+    set_source_files_properties(${wrapper} PROPERTIES
+      COMPILE_OPTIONS "${${set}_flags};-fno-trapping-math"
+      OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/semantics/${part}.inc)
+    list(APPEND GPUSIM_SEMANTIC_SOURCES ${wrapper})
+  endforeach()
+endforeach()
+
+add_library(gpusim_isa_backend OBJECT
+  micro_op.cpp executor.cpp lowering.cpp semantics/table.cpp
+  lowering/select.cpp lowering/select_statement.cpp lowering/select_form.cpp lowering/select_operand.cpp
+  lowering/select_alu.cpp lowering/select_memory.cpp lowering/select_warp.cpp
+  lowering/dominance.cpp lowering/propagate.cpp lowering/fold_address.cpp lowering/dead_code.cpp lowering/fold_shared.cpp
+  lowering/liveness.cpp lowering/spill.cpp lowering/allocate.cpp
+  ${GPUSIM_SEMANTIC_SOURCES})
 target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)

@@ -1,17 +1,20 @@
-// Functional execution of one micro-op for the 32 lanes of one warp. The executor knows values, not time: components/
-// decides when an operation issues and calls execute_alu()/execute_memory() at that moment ("execute at issue").
-// SIMD: the semantic functions are plain loops over 32 contiguous lanes, compiled for several instruction sets; the widest
-// that the CPU has is chosen once at lowering, and all give the same bits (see isa/semantics/).
+// Functional execution of one micro-op for the 32 lanes of one warp. The executor knows values, not time:
+// components/ decides when an operation issues and calls execute_alu()/execute_memory() at that moment
+// ("execute at issue"). SIMD: the semantic functions are plain loops over 32 contiguous lanes, compiled for
+// several instruction sets; the widest that the CPU has is chosen once at lowering, and all give the same
+// bits (see isa/semantics/).
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "isa/micro_op.h"
 
 namespace gpusim::isa {
 
-/// A contiguous piece of device memory: [begin, end) in the device's address space, `data` is the host byte of `begin`.
+/// A contiguous piece of device memory: [begin, end) in the device's address space, `data` is the host byte
+/// of `begin`.
 struct MemoryWindow {
   uint64_t begin = 0;
   uint64_t end = 0;
@@ -36,20 +39,21 @@ inline constexpr uint64_t kDeviceMemoryBase = 0x1000'0000;
 
 enum class FaultKind : uint8_t {
   kNone,
-  kOutOfBounds,   ///< global, shared, local, const or param access outside its allocation
+  kOutOfBounds,  ///< global, shared, local, const or param access outside its allocation
   kMisaligned,
-  kReadOnly,      ///< store to constant memory
+  kReadOnly,  ///< store to constant memory
   kTrap,
 };
 
 /// What one memory micro-op did: the coalescer's input, and the fault if there was one.
 struct MemoryAccess {
-  uint64_t address[kWarpSize];   ///< per lane, valid where `lanes` is set; byte address in `space` (shared/local: offset)
-  LaneMask lanes;                ///< lanes that accessed `space`
-  Space space = Space::kNone;    ///< kGlobal, kShared, kLocal, kConst, kParam (generic accesses are resolved; if the lanes of
-                                 ///< one generic access differ in space, kGlobal lanes are reported here and the others are
-                                 ///< treated as shared at no cost)
-  uint16_t bytes = 0;            ///< per lane: element_bytes * elements
+  uint64_t address[kWarpSize];  ///< per lane, valid where `lanes` is set; byte address in `space`
+                                ///< (shared/local: offset)
+  LaneMask lanes;               ///< lanes that accessed `space`
+  Space space = Space::kNone;   ///< kGlobal, kShared, kLocal, kConst, kParam (generic accesses are resolved;
+                               ///< if the lanes of one generic access differ in space, kGlobal lanes are
+                               ///< reported here and the others are treated as shared at no cost)
+  uint16_t bytes = 0;  ///< per lane: element_bytes * elements
   FaultKind fault = FaultKind::kNone;
   uint64_t fault_address = 0;
   uint8_t fault_lane = 0;
@@ -64,16 +68,16 @@ struct WarpContext {
   uint32_t ntid[3] = {}, ctaid[3] = {}, nctaid[3] = {};
   uint32_t warp_in_block = 0, warps_in_block = 0, sm = 0, num_sms = 0, warp_slot = 0;
   uint64_t grid_id = 0;
-  uint64_t clock = 0;               ///< core cycle of the issue; set by the caller when the op is kSpecial
+  uint64_t clock = 0;  ///< core cycle of the issue; set by the caller when the op is kSpecial
   uint64_t globaltimer_ns = 0;
   uint32_t dynamic_shared_bytes = 0;
-  LaneMask existing;                ///< lanes that hold a thread (the last warp of a block may be partial)
+  LaneMask existing;  ///< lanes that hold a thread (the last warp of a block may be partial)
   // Memories
   const GlobalMemory* global = nullptr;
-  MemoryWindow window;              ///< last window used: most accesses hit it
+  MemoryWindow window;  ///< last window used: most accesses hit it
   std::byte* shared = nullptr;
   uint32_t shared_bytes = 0;
-  std::byte* local = nullptr;       ///< 32 lanes x local_bytes, lane-major
+  std::byte* local = nullptr;  ///< 32 lanes x local_bytes, lane-major
   uint32_t local_bytes = 0;
   const std::byte* params = nullptr;
   uint32_t param_bytes = 0;
@@ -85,5 +89,18 @@ struct WarpContext {
   const uint32_t p = ctx.predicates[op.guard];
   return active & LaneMask(op.guard_negated ? ~p : p);
 }
+
+/// Runs a kAlu micro-op for the lanes in `mask` (the guard applied, see guarded()). A folded shared load must
+/// have run before, through execute_memory() on KernelImage::folded_loads[op.folded_load] with the same mask.
+inline void execute_alu(const MicroOp& op, WarpContext& ctx, LaneMask mask) { op.exec(op, ctx, mask); }
+
+/// Runs a load, store or atomic; `access` is overwritten (addresses only where it ran). After a fault no data
+/// has moved and access.fault names it.
+inline void execute_memory(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  op.mem(op, ctx, mask, access);
+}
+
+/// "misaligned access" and so on, for messages.
+[[nodiscard]] std::string_view fault_name(FaultKind kind);
 
 }  // namespace gpusim::isa

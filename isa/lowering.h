@@ -1,7 +1,9 @@
-// Lowering: a verified PTX entry function becomes a KernelImage. The passes, in order (each a function in isa/lowering/):
-//   inline calls -> select micro-ops -> [clean: propagate copies and constants, fold address arithmetic into [reg+imm],
-//   remove dead code, fold shared operands (compute capability 1.x)] -> liveness and register estimate -> [spill above the
-//   limit] -> allocate register rows -> resolve branch targets and reconvergence points (immediate post-dominators).
+// Lowering: a verified PTX entry function becomes a KernelImage. The passes, in order (each a function in
+// isa/lowering/):
+//   inline calls -> select micro-ops -> [clean: propagate copies and constants, fold address arithmetic into
+//   [reg+imm], remove dead code, fold shared operands (compute capability 1.x)] -> liveness and register
+//   estimate -> [spill above the limit] -> allocate register rows -> resolve branch targets and reconvergence
+//   points (immediate post-dominators).
 // `mul` followed by `add` is never fused. Results never depend on the level.
 #pragma once
 #include <cstdint>
@@ -12,6 +14,7 @@
 
 #include "isa/micro_op.h"
 #include "isa/module.h"
+#include "isa/semantics/table.h"
 
 namespace gpusim::isa {
 
@@ -19,11 +22,15 @@ enum class LoweringLevel : uint8_t { kNone, kClean };
 
 struct LoweringOptions {
   LoweringLevel level = LoweringLevel::kClean;
-  int machine_capability = 13;          ///< compute capability x 10 of the machine: decides shared-operand folding
-  uint32_t register_limit = 0;          ///< per thread; above it registers spill to local memory. 0: the machine's maximum
-  uint32_t max_registers = 124;         ///< the machine's maximum per thread (124 on 1.x, 63 on 2.x, 255 later)
+  int machine_capability = 13;  ///< compute capability x 10 of the machine: decides shared-operand folding
+  uint32_t register_limit =
+      0;  ///< per thread; above it registers spill to local memory. 0: the machine's maximum
+  uint32_t max_registers = 124;  ///< the machine's maximum per thread (124 on 1.x, 63 on 2.x, 255 later)
   /// Device address of a module-scope .global or .const variable; required if the kernel uses one.
   std::function<uint64_t(const Variable&)> address_of;
+  /// Instruction set of the semantic functions; the widest of this CPU if not given (all give the same
+  /// values).
+  std::optional<SimdLevel> simd;
 };
 
 /// Lowers one entry. On failure returns the messages (not supported opcode, recursion, ...), never throws.

@@ -1,12 +1,15 @@
-// The machine form of a kernel: micro-ops with every operand, timing class and semantic function resolved, so that the
-// hot path does no look-up. Produced by lower_kernel() (isa/lowering.h); executed by isa/executor.h; timed by components/.
+// The machine form of a kernel: micro-ops with every operand, timing class and semantic function resolved, so
+// that the hot path does no look-up. Produced by lower_kernel() (isa/lowering.h); executed by isa/executor.h;
+// timed by components/.
 //
-// Register file of a warp: rows of 32 lanes x 4 bytes (128 bytes), lane-contiguous. A 64-bit register takes two rows and
-// holds 32 contiguous 8-byte lanes, starting at an even row. 8- and 16-bit registers use the low bits of a 32-bit lane.
-// A predicate is one 32-bit lane mask. Register allocation happens at lowering: rows are shared by values whose live ranges
-// do not overlap (per-thread liveness; every write is masked by the active lanes).
+// Register file of a warp: rows of 32 lanes x 4 bytes (128 bytes), lane-contiguous. A 64-bit register takes
+// two rows and holds 32 contiguous 8-byte lanes, starting at an even row. 8- and 16-bit registers use the low
+// bits of a 32-bit lane. A predicate is one 32-bit lane mask. Register allocation happens at lowering: rows
+// are shared by values whose live ranges do not overlap (per-thread liveness; every write is masked by the
+// active lanes).
 #pragma once
 #include <array>
+#include <boost/align/aligned_allocator.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,54 +27,68 @@ struct MemoryAccess;
 
 /// Computes one non-memory micro-op for the lanes in `mask` (guard already applied).
 using ExecFn = void (*)(const MicroOp&, WarpContext&, LaneMask mask);
-/// Executes one memory micro-op: computes lane addresses into `access`, moves the data, reports faults in `access`.
+/// Executes one memory micro-op: computes lane addresses into `access`, moves the data, reports faults in
+/// `access`.
 using MemFn = void (*)(const MicroOp&, WarpContext&, LaneMask mask, MemoryAccess& access);
 
 /// What the micro-op is to the control logic of an SM.
 enum class OpKind : uint8_t {
-  kAlu,       ///< exec() writes registers or predicates
-  kLoad,      ///< mem(); also ldu, ld.const
-  kStore,     ///< mem()
-  kAtomic,    ///< mem(); atom (dst) and red (no dst), global or shared
-  kBranch,    ///< to `target` for lanes in the guard; unconditional without a guard
-  kBarrier,   ///< bar.sync: barrier number imm, thread count src[0] or all
-  kFence,     ///< membar/fence: the warp waits for its own outstanding stores and loads
-  kExit,      ///< lanes in the guard leave
-  kTrap,      ///< the kernel ends with an error
-  kNop,       ///< keeps the PTX instruction count of a block whose instructions all vanished
+  kAlu,      ///< exec() writes registers or predicates
+  kLoad,     ///< mem(); also ldu, ld.const
+  kStore,    ///< mem()
+  kAtomic,   ///< mem(); atom (dst) and red (no dst), global or shared
+  kBranch,   ///< to `target` for lanes in the guard; unconditional without a guard
+  kBarrier,  ///< bar.sync: barrier number imm, thread count src[0] or all
+  kFence,    ///< membar/fence: the warp waits for its own outstanding stores and loads
+  kExit,     ///< lanes in the guard leave
+  kTrap,     ///< the kernel ends with an error
+  kNop,      ///< keeps the PTX instruction count of a block whose instructions all vanished
 };
 
 /// Timing class: names a row in the machine's [latency] and [pipes.*] tables (op_class_name()).
 enum class OpClass : uint8_t {
-  kInt,           ///< 32-bit and narrower add, sub, logic, shift, min, max, compare, select, mov, address arithmetic
-  kInt64,         ///< the same on 64 bits (two machine operations)
-  kIntMul24,      ///< mul24, mad24, 16-bit multiplies
-  kIntMul,        ///< 32-bit multiply and mad (four 16-bit operations on 1.x)
-  kIntMul64,      ///< 64-bit multiply and mad, mul.wide.32
-  kIntDivU32, kIntDivS32,  ///< 32-bit division and remainder (a subroutine on every machine)
+  kInt,    ///< 32-bit and narrower add, sub, logic, shift, min, max, compare, select, mov, address arithmetic
+  kInt64,  ///< the same on 64 bits (two machine operations)
+  kIntMul24,  ///< mul24, mad24, 16-bit multiplies
+  kIntMul,    ///< 32-bit multiply and mad (four 16-bit operations on 1.x)
+  kIntMul64,  ///< 64-bit multiply and mad, mul.wide.32
+  kIntDivU32,
+  kIntDivS32,  ///< 32-bit division and remainder (a subroutine on every machine)
   kIntDiv64,
-  kBitCount,      ///< popc, clz, bfind, brev, bfe, bfi, fns
-  kFp32,          ///< add, sub, mad, fma, min, max, abs, neg, compare of f32
-  kFp32Mul,       ///< mul.f32 (may also use the SFU's multipliers on GT200)
-  kFp32Div,       ///< approximate f32 division (the sm_1x div.f32, div.full)
-  kFp32DivRn, kFp32SqrtRn, kFp32RcpRn,  ///< IEEE forms from sm_20
-  kSfuRcp,        ///< rcp.approx, div.approx
-  kSfuRsqrt,      ///< rsqrt, lg2
-  kSfuSqrt,       ///< sqrt.approx
-  kSfuSin,        ///< sin, cos, ex2, tanh
-  kFp64,          ///< add, sub, mul, mad, fma, min, max, compare of f64
-  kFp64Div, kFp64Sqrt,
-  kCvt,           ///< conversions between 32-bit and narrower types
-  kCvt64,         ///< conversions from or to f64 or 64-bit integers
-  kSharedOperand, ///< MAD, MUL, ADD with one operand from shared memory (1.x)
-  kWarp,          ///< vote, shfl, match, activemask
-  kSpecial,       ///< clock and other slow special registers
-  kLoadGlobal, kStoreGlobal, kAtomGlobal,
-  kLoadLocal, kStoreLocal,
-  kLoadShared, kStoreShared, kAtomShared,
+  kBitCount,  ///< popc, clz, bfind, brev, bfe, bfi, fns
+  kFp32,      ///< add, sub, mad, fma, min, max, abs, neg, compare of f32
+  kFp32Mul,   ///< mul.f32 (may also use the SFU's multipliers on GT200)
+  kFp32Div,   ///< approximate f32 division (the sm_1x div.f32, div.full)
+  kFp32DivRn,
+  kFp32SqrtRn,
+  kFp32RcpRn,  ///< IEEE forms from sm_20
+  kSfuRcp,     ///< rcp.approx, div.approx
+  kSfuRsqrt,   ///< rsqrt, lg2
+  kSfuSqrt,    ///< sqrt.approx
+  kSfuSin,     ///< sin, cos, ex2, tanh
+  kFp64,       ///< add, sub, mul, mad, fma, min, max, compare of f64
+  kFp64Div,
+  kFp64Sqrt,
+  kCvt,            ///< conversions between 32-bit and narrower types
+  kCvt64,          ///< conversions from or to f64 or 64-bit integers
+  kSharedOperand,  ///< MAD, MUL, ADD with one operand from shared memory (1.x)
+  kWarp,           ///< vote, shfl, match, activemask
+  kSpecial,        ///< clock and other slow special registers
+  kLoadGlobal,
+  kStoreGlobal,
+  kAtomGlobal,
+  kLoadLocal,
+  kStoreLocal,
+  kLoadShared,
+  kStoreShared,
+  kAtomShared,
   kLoadConst,
-  kLoadParam,     ///< kernel parameter (shared memory on 1.x, constant bank later)
-  kBranch, kBarrier, kFence, kExit, kNop,
+  kLoadParam,  ///< kernel parameter (shared memory on 1.x, constant bank later)
+  kBranch,
+  kBarrier,
+  kFence,
+  kExit,
+  kNop,
   kCount
 };
 /// Configuration key of a class: "int", "fp32_mul", "load_global", ...
@@ -104,29 +121,30 @@ struct MemoryOperand {
 
 /// One machine operation of a warp.
 struct MicroOp {
-  ExecFn exec = nullptr;       ///< kAlu (and an operation with a folded shared operand)
-  MemFn mem = nullptr;         ///< kLoad, kStore, kAtomic
+  ExecFn exec = nullptr;  ///< kAlu (and an operation with a folded shared operand)
+  MemFn mem = nullptr;    ///< kLoad, kStore, kAtomic
   std::array<RowRef, 4> dst{};
   std::array<RowRef, 6> src{};
-  uint64_t imm = 0;            ///< barrier number, special-register component, permute mode, ...
+  uint64_t imm = 0;  ///< barrier number, special-register component, permute mode, ...
   MemoryOperand memory;
   OpKind kind = OpKind::kNop;
   OpClass op_class = OpClass::kNop;
   uint8_t num_dst = 0;
   uint8_t num_src = 0;
-  Type type = Type::kNone;     ///< operation type (flops and statistics)
+  Type type = Type::kNone;  ///< operation type (flops and statistics)
   bool guard_negated = false;
   uint16_t guard = kNoPredicate;
   std::array<uint16_t, 2> pred_dst{kNoPredicate, kNoPredicate};
   std::array<uint16_t, 3> pred_src{kNoPredicate, kNoPredicate, kNoPredicate};
   std::array<bool, 3> pred_negated{};
-  uint8_t modifiers = 0;       ///< semantic function's own use (compare op, boolean op)
-  uint32_t target = kNoTarget;       ///< kBranch: micro-op index
-  uint32_t reconverge = kNoTarget;   ///< kBranch that may diverge: micro-op index of the immediate post-dominator (kNoTarget: at exit)
-  uint32_t ptx_index = 0;            ///< statement this comes from (KernelImage::ptx)
-  uint16_t ptx_count = 1;            ///< PTX instructions this micro-op stands for (dropped and folded ones included)
-  /// A shared-memory load folded into this operation (index into KernelImage::folded_loads), kNoTarget if none:
-  /// it executes first, writes its own register row, and takes no issue slot.
+  uint8_t modifiers = 0;            ///< semantic function's own use (compare op, boolean op)
+  uint32_t target = kNoTarget;      ///< kBranch: micro-op index
+  uint32_t reconverge = kNoTarget;  ///< kBranch that may diverge: micro-op index of the immediate
+                                    ///< post-dominator (kNoTarget: at exit)
+  uint32_t ptx_index = 0;           ///< statement this comes from (KernelImage::ptx)
+  uint16_t ptx_count = 1;  ///< PTX instructions this micro-op stands for (dropped and folded ones included)
+  /// A shared-memory load folded into this operation (index into KernelImage::folded_loads), kNoTarget if
+  /// none: it executes first, writes its own register row, and takes no issue slot.
   uint32_t folded_load = kNoTarget;
   /// Scoreboard: identifiers read and written. A row's id is its index (64-bit registers: the first row);
   /// predicate p has id KernelImage::num_rows + p.
@@ -134,8 +152,13 @@ struct MicroOp {
   std::array<uint16_t, 6> sb_writes{};
   uint8_t num_sb_reads = 0;
   uint8_t num_sb_writes = 0;
-  uint8_t flops = 0;           ///< floating-point operations per active lane (fma = 2)
+  uint8_t flops = 0;  ///< floating-point operations per active lane (fma = 2)
 };
+
+/// Bytes whose first one is 64-byte aligned, so that register and literal rows can be read with full-width
+/// SIMD loads.
+using AlignedBytes = std::vector<std::byte, boost::alignment::aligned_allocator<std::byte, 64>>;
+inline constexpr uint32_t kRowBytes = 4 * kWarpSize;
 
 /// A PTX statement as statistics and error messages show it.
 struct PtxStatement {
@@ -151,7 +174,7 @@ struct KernelParam {
   uint32_t offset = 0;  ///< bytes in the parameter block
   uint32_t bytes = 0;
   uint32_t align = 0;
-  bool is_array = false;   ///< by-value struct
+  bool is_array = false;  ///< by-value struct
 };
 
 /// A lowered kernel, ready to run. Immutable after lowering; shared by all SMs.
@@ -160,16 +183,16 @@ struct KernelImage {
   std::vector<MicroOp> ops;
   std::vector<MicroOp> folded_loads;
   std::vector<PtxStatement> ptx;
-  std::vector<std::byte> literals;      ///< Bank::kConstant, 128-byte aligned rows (data() may need AlignedBytes below)
+  AlignedBytes literals;  ///< Bank::kConstant: one row (64-bit: two) per distinct literal
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;
-  uint32_t num_rows = 0;                ///< register rows per warp
+  uint32_t num_rows = 0;  ///< register rows per warp
   uint32_t num_predicates = 0;
-  uint32_t registers = 0;               ///< 32-bit registers per thread: the estimate, or the limit if spilled
+  uint32_t registers = 0;  ///< 32-bit registers per thread: the estimate, or the limit if spilled
   uint32_t spilled_registers = 0;
   uint32_t static_shared_bytes = 0;
-  uint32_t dynamic_shared_offset = 0;   ///< where .extern .shared arrays start
-  uint32_t local_bytes = 0;             ///< per thread: .local variables and spills
+  uint32_t dynamic_shared_offset = 0;  ///< where .extern .shared arrays start
+  uint32_t local_bytes = 0;            ///< per thread: .local variables and spills
   uint32_t address_size = 64;
   int target_sm = 0;
   uint32_t maxntid[3] = {0, 0, 0};

@@ -1,0 +1,21 @@
+#include "isa/executor.h"
+
+namespace gpusim::isa {
+
+std::string_view fault_name(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kNone:
+      return "no fault";
+    case FaultKind::kOutOfBounds:
+      return "access out of bounds";
+    case FaultKind::kMisaligned:
+      return "misaligned access";
+    case FaultKind::kReadOnly:
+      return "store to constant memory";
+    case FaultKind::kTrap:
+      return "trap";
+  }
+  return "";
+}
+
+}  // namespace gpusim::isa

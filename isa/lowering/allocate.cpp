@@ -1,0 +1,206 @@
+// Row allocation and assembly of the image. Linear scan over the order of the program: every variable gets
+// one interval that covers all its live segments, and the lowest free row (an even pair for 64 bits).
+// Literals become rows of their own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "isa/control_flow.h"
+#include "isa/lowering/liveness.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+struct Interval {
+  Var var = kNoVar;
+  uint32_t begin = ~0u;
+  uint32_t end = 0;
+};
+
+std::vector<Interval> intervals(const Program& program, const Flow& flow) {
+  const Liveness live = compute_liveness(program, flow);
+  std::vector<Interval> of_var(program.vars.size());
+  for (const std::vector<Segment>& block : live.segments) {
+    for (const Segment& s : block) {
+      Interval& i = of_var[s.var];
+      i.var = s.var;
+      i.begin = std::min(i.begin, s.begin);
+      i.end = std::max(i.end, s.end);
+    }
+  }
+  std::erase_if(of_var, [](const Interval& i) { return i.var == kNoVar; });
+  std::stable_sort(of_var.begin(), of_var.end(),
+                   [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  return of_var;
+}
+
+/// The lowest free index first; 64-bit values take two from an even one.
+class FreeRows {
+ public:
+  uint32_t take(uint32_t width) {
+    uint32_t i = lowest_;
+    if (width == 2) i += i & 1;
+    while (i < used_.size() && (used_[i] || (width == 2 && i + 1 < used_.size() && used_[i + 1]))) i += width;
+    if (used_.size() < i + width) used_.resize(i + width, false);
+    for (uint32_t k = 0; k < width; ++k) used_[i + k] = true;
+    while (lowest_ < used_.size() && used_[lowest_]) ++lowest_;
+    return i;
+  }
+  void give(uint32_t i, uint32_t width) {
+    for (uint32_t k = 0; k < width; ++k) used_[i + k] = false;
+    lowest_ = std::min(lowest_, i);
+  }
+  [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(used_.size()); }
+
+ private:
+  std::vector<bool> used_;
+  uint32_t lowest_ = 0;
+};
+
+struct Rows {
+  std::vector<uint32_t> of_var;
+  uint32_t rows = 0;
+  uint32_t predicates = 0;
+};
+
+Rows assign_rows(const Program& program, const Flow& flow) {
+  Rows result;
+  result.of_var.assign(program.vars.size(), 0);
+  FreeRows rows, predicates;
+  using Active = std::pair<uint32_t, Var>;
+  std::priority_queue<Active, std::vector<Active>, std::greater<>> active;
+  for (const Interval& i : intervals(program, flow)) {
+    while (!active.empty() && active.top().first < i.begin) {
+      const Var v = active.top().second;
+      const uint32_t width = register_width(program.vars[v]);
+      if (width == 0)
+        predicates.give(result.of_var[v], 1);
+      else
+        rows.give(result.of_var[v], width);
+      active.pop();
+    }
+    const uint32_t width = register_width(program.vars[i.var]);
+    result.of_var[i.var] = width == 0 ? predicates.take(1) : rows.take(width);
+    active.emplace(i.end, i.var);
+  }
+  result.rows = rows.count();
+  result.predicates = predicates.count();
+  return result;
+}
+
+class Assembler {
+ public:
+  Assembler(const Program& program, const Rows& rows, KernelImage& image)
+      : program_(program), rows_(rows), image_(image) {}
+
+  MicroOp assemble(const Op& op) {
+    MicroOp m;
+    m.exec = op.exec;
+    m.mem = op.mem;
+    m.imm = op.imm;
+    m.memory = op.memory;
+    m.kind = op.kind;
+    m.op_class = op.op_class;
+    m.type = op.type;
+    m.flops = op.flops;
+    m.modifiers = op.modifiers;
+    m.num_dst = op.num_dst;
+    m.num_src = op.num_src;
+    m.guard_negated = op.guard_negated;
+    m.pred_negated = op.pred_negated;
+    m.ptx_index = op.ptx_index;
+    m.ptx_count = op.ptx_count;
+    for (int i = 0; i < op.num_dst; ++i) m.dst[i] = row(op.dst[i]);
+    for (int i = 0; i < op.num_src; ++i)
+      m.src[i] = op.src[i].is_literal() ? literal(op.src[i]) : row(op.src[i].var);
+    if (op.guard != kNoVar) m.guard = predicate(op.guard);
+    for (size_t i = 0; i < op.pred_dst.size(); ++i) m.pred_dst[i] = predicate(op.pred_dst[i]);
+    for (size_t i = 0; i < op.pred_src.size(); ++i) m.pred_src[i] = predicate(op.pred_src[i]);
+    scoreboard(op, m);
+    if (op.folded != kNone) {
+      const Op& load = program_.folded[op.folded];
+      m.folded_load = static_cast<uint32_t>(image_.folded_loads.size());
+      image_.folded_loads.push_back(assemble(load));
+      scoreboard(load, m);
+    }
+    return m;
+  }
+
+ private:
+  RowRef row(Var v) const { return {Bank::kRegister, rows_.of_var[v] * kRowBytes}; }
+  uint16_t predicate(Var v) const {
+    return v == kNoVar ? kNoPredicate : static_cast<uint16_t>(rows_.of_var[v]);
+  }
+  uint16_t scoreboard_id(Var v) const {
+    const uint32_t base = program_.vars[v] == VarClass::kPredicate ? image_.num_rows : 0;
+    return static_cast<uint16_t>(base + rows_.of_var[v]);
+  }
+  RowRef literal(const Value& v) {
+    const auto [it, added] =
+        literals_.try_emplace({v.bits, v.wide}, static_cast<uint32_t>(image_.literals.size()));
+    if (added) {
+      const size_t lane = v.wide ? 8 : 4;
+      const size_t at = image_.literals.size();
+      image_.literals.resize(at + lane * kWarpSize);
+      for (size_t l = 0; l < kWarpSize; ++l) {
+        for (size_t k = 0; k < lane; ++k) {
+          image_.literals[at + l * lane + k] = static_cast<std::byte>(v.bits >> (8 * k));
+        }
+      }
+    }
+    return {Bank::kConstant, it->second};
+  }
+  void scoreboard(const Op& op, MicroOp& m) const {
+    const auto add = [](auto& list, uint8_t& count, uint16_t id) {
+      if (std::find(list.begin(), list.begin() + count, id) == list.begin() + count && count < list.size())
+        list[count++] = id;
+    };
+    for_each_use(op, [&](Var v) { add(m.sb_reads, m.num_sb_reads, scoreboard_id(v)); });
+    for_each_def(op, [&](Var v) { add(m.sb_writes, m.num_sb_writes, scoreboard_id(v)); });
+  }
+
+  const Program& program_;
+  const Rows& rows_;
+  KernelImage& image_;
+  std::map<std::pair<uint64_t, bool>, uint32_t> literals_;
+};
+
+}  // namespace
+
+bool allocate(const Program& program, const Flow& flow, KernelImage& image, Diagnostics& errors) {
+  const Rows rows = assign_rows(program, flow);
+  if (rows.rows + rows.predicates >= kNoPredicate) {
+    errors.push_back({Diagnostic::Severity::kError,
+                      {},
+                      fmt::format("kernel '{}' needs {} register rows at once, more than {}", image.name,
+                                  rows.rows + rows.predicates, kNoPredicate - 1),
+                      {}});
+    return false;
+  }
+  image.num_rows = rows.rows;
+  image.num_predicates = rows.predicates;
+  image.ptx = program.ptx;
+  std::vector<uint32_t> first(program.blocks.size() + 1, 0);
+  for (size_t b = 0; b < program.blocks.size(); ++b) {
+    first[b + 1] = first[b] + static_cast<uint32_t>(program.blocks[b].ops.size());
+  }
+  const std::vector<uint32_t> join =
+      immediate_post_dominators(static_cast<uint32_t>(program.blocks.size()), flow.edges, flow.exits);
+  Assembler assembler(program, rows, image);
+  image.ops.reserve(first.back());
+  for (size_t b = 0; b < program.blocks.size(); ++b) {
+    for (const Op& op : program.blocks[b].ops) {
+      MicroOp m = assembler.assemble(op);
+      if (op.kind == OpKind::kBranch) {
+        m.target = first[op.target];
+        if (op.guard != kNoVar && join[b] != kNoBlock) m.reconverge = first[join[b]];
+      }
+      image.ops.push_back(std::move(m));
+    }
+  }
+  return true;
+}
+
+}  // namespace gpusim::isa::lir

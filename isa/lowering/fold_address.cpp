@@ -1,0 +1,73 @@
+// Address arithmetic into [register + constant]: a base computed by add, sub with a constant, or by a
+// constant itself, is replaced by what it was computed from. Only for SSA values, so the base has the same
+// value at the access. A 32-bit base keeps its wrap-around, because 32-bit addresses are computed modulo 2^32
+// at the access as well.
+#include "isa/lowering/dominance.h"
+#include "isa/lowering/lir.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+struct Sum {
+  Value base;
+  int64_t offset = 0;
+  bool valid = false;
+};
+
+/// `op` as base + constant, if it is that.
+Sum as_sum(const Op& op) {
+  if (op.kind != OpKind::kAlu || op.guard != kNoVar || op.num_dst != 1) return {};
+  const auto opcode = static_cast<Opcode>(op.opcode());
+  const Type type = op.type;
+  if (opcode == Opcode::kMov && op.num_src == 1 && op.src[0].is_literal() &&
+      static_cast<uint32_t>(op.key) == 0) {
+    return {op.src[0], 0, true};
+  }
+  const bool plain =
+      op.key == form_key(opcode, type) && is_integer(type) && type_bytes(type) >= 4 && op.num_src == 2;
+  if (!plain || (opcode != Opcode::kAdd && opcode != Opcode::kSub)) return {};
+  const auto constant = [&](const Value& v) {
+    return v.wide ? static_cast<int64_t>(v.bits)
+                  : int64_t{static_cast<int32_t>(static_cast<uint32_t>(v.bits))};
+  };
+  if (op.src[1].is_literal()) {
+    const int64_t c = constant(op.src[1]);
+    return {op.src[0], opcode == Opcode::kAdd ? c : static_cast<int64_t>(0 - static_cast<uint64_t>(c)), true};
+  }
+  if (opcode == Opcode::kAdd && op.src[0].is_literal()) return {op.src[1], constant(op.src[0]), true};
+  return {};
+}
+
+}  // namespace
+
+void fold_addresses(Program& program, const Flow& flow) {
+  const SsaValues ssa(program, flow);
+  std::vector<Sum> sums(program.vars.size());
+  for (const Block& block : program.blocks) {
+    for (const Op& op : block.ops) {
+      const Sum s = as_sum(op);
+      if (!s.valid || !ssa.is_value(op.dst[0])) continue;
+      if (s.base.is_literal() || ssa.is_value(s.base.var)) sums[op.dst[0]] = s;
+    }
+  }
+  for (Block& block : program.blocks) {
+    for (Op& op : block.ops) {
+      if (!op.is_memory() || !op.memory.has_base) continue;
+      uint64_t offset = static_cast<uint64_t>(op.memory.offset);
+      while (!op.src[0].is_literal() && sums[op.src[0].var].valid) {
+        offset += static_cast<uint64_t>(sums[op.src[0].var].offset);
+        op.src[0] = sums[op.src[0].var].base;
+      }
+      op.memory.offset = static_cast<int64_t>(offset);
+      if (!op.src[0].is_literal()) continue;
+      // A constant address: no base register any more.
+      const uint64_t address = op.src[0].bits + offset;
+      op.memory.offset = static_cast<int64_t>(op.memory.base_is_64 ? address : address & 0xffffffffu);
+      op.memory.has_base = op.memory.base_is_64 = false;
+      for (int i = 1; i < op.num_src; ++i) op.src[i - 1] = op.src[i];
+      --op.num_src;
+    }
+  }
+}
+
+}  // namespace gpusim::isa::lir

@@ -1,0 +1,133 @@
+// The form between PTX and KernelImage: micro-ops over virtual variables, in basic blocks. Selection produces
+// it, the clean passes rewrite it, allocation turns variables into rows. Blocks never merge or split after
+// selection, so the PTX instructions of a block stay countable: the ptx_count of a block's ops always sums to
+// its statements.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "isa/lowering.h"
+#include "isa/semantics/table.h"
+
+namespace gpusim::isa::lir {
+
+using Var = uint32_t;
+inline constexpr Var kNoVar = ~0u;
+inline constexpr uint32_t kNone = ~0u;
+
+enum class VarClass : uint8_t { kRow32, kRow64, kPredicate };
+
+/// A source operand: a variable, or a literal of 32 or 64 bits.
+struct Value {
+  Var var = kNoVar;
+  bool wide = false;  ///< 64-bit lanes
+  uint64_t bits = 0;  ///< literal, if var == kNoVar
+  [[nodiscard]] bool is_literal() const { return var == kNoVar; }
+};
+
+struct Op {
+  uint64_t key = 0;  ///< form key of `exec` / `mem`, 0 for control
+  ExecFn exec = nullptr;
+  MemFn mem = nullptr;
+  OpKind kind = OpKind::kNop;
+  OpClass op_class = OpClass::kNop;
+  Type type = Type::kNone;
+  uint8_t flops = 0;
+  uint8_t modifiers = 0;
+  uint8_t num_dst = 0;
+  uint8_t num_src = 0;
+  bool guard_negated = false;
+  std::array<Var, 4> dst{kNoVar, kNoVar, kNoVar, kNoVar};
+  std::array<Value, 6> src{};
+  std::array<Var, 2> pred_dst{kNoVar, kNoVar};
+  std::array<Var, 3> pred_src{kNoVar, kNoVar, kNoVar};
+  std::array<bool, 3> pred_negated{};
+  Var guard = kNoVar;
+  uint64_t imm = 0;
+  MemoryOperand memory;
+  uint32_t target = kNone;  ///< kBranch: block
+  uint32_t ptx_index = 0;
+  uint16_t ptx_count = 0;
+  uint32_t folded = kNone;  ///< index into Program::folded
+
+  [[nodiscard]] bool is_memory() const {
+    return kind == OpKind::kLoad || kind == OpKind::kStore || kind == OpKind::kAtomic;
+  }
+  /// Removable when nothing reads its results: only register and predicate writes.
+  [[nodiscard]] bool is_pure() const { return kind == OpKind::kAlu && folded == kNone; }
+  [[nodiscard]] uint32_t opcode() const { return static_cast<uint32_t>(key >> 48); }
+};
+
+/// Calls fn(Var) for every variable `op` reads: sources, predicates, guard.
+template <class Fn>
+void for_each_use(const Op& op, Fn fn) {
+  for (int i = 0; i < op.num_src; ++i) {
+    if (!op.src[i].is_literal()) fn(op.src[i].var);
+  }
+  for (const Var v : op.pred_src) {
+    if (v != kNoVar) fn(v);
+  }
+  if (op.guard != kNoVar) fn(op.guard);
+}
+/// Calls fn(Var) for every variable `op` writes.
+template <class Fn>
+void for_each_def(const Op& op, Fn fn) {
+  for (int i = 0; i < op.num_dst; ++i) {
+    if (op.dst[i] != kNoVar) fn(op.dst[i]);
+  }
+  for (const Var v : op.pred_dst) {
+    if (v != kNoVar) fn(v);
+  }
+}
+
+struct Block {
+  std::vector<Op> ops;
+};
+
+struct Program {
+  std::vector<VarClass> vars;
+  std::vector<Block> blocks;  ///< layout order; block 0 is the entry; falls through to the next one
+  std::vector<Op> folded;     ///< shared loads folded into an arithmetic op
+  std::vector<PtxStatement> ptx;
+  uint32_t local_bytes = 0;
+  uint32_t static_shared_bytes = 0;
+  uint32_t dynamic_shared_offset = 0;
+
+  Var new_var(VarClass c) {
+    vars.push_back(c);
+    return static_cast<Var>(vars.size() - 1);
+  }
+};
+
+/// Control flow of a program: successor blocks of each block, and the edges and exits for the
+/// (post-)dominator functions.
+struct Flow {
+  std::vector<std::array<uint32_t, 2>> successors;  ///< kNone where absent
+  std::vector<std::pair<uint32_t, uint32_t>> edges;
+  std::vector<uint32_t> exits;
+};
+[[nodiscard]] Flow build_flow(const Program& program);
+
+// The passes, in order. Each is one file.
+[[nodiscard]] Program select(const Module& module, const Function& entry, const LoweringOptions& options,
+                             Diagnostics& errors);          // select.cpp: also inlines calls
+void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
+void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
+void remove_dead_code(Program& program);                    // dead_code.cpp
+void fold_shared_operands(Program& program);                // fold_shared.cpp
+/// Registers per thread: most 32-bit values alive at one point. liveness.cpp
+[[nodiscard]] uint32_t register_estimate(const Program& program, const Flow& flow);
+/// Moves variables to local memory until the estimate is at most `limit` (or nothing more can move); returns
+/// how many 32-bit registers moved. spill.cpp
+uint32_t spill(Program& program, const Flow& flow, uint32_t limit, SimdLevel level);
+/// Rows, literals, branch targets, reconvergence points: the final image (without header fields).
+/// allocate.cpp
+[[nodiscard]] bool allocate(const Program& program, const Flow& flow, KernelImage& image,
+                            Diagnostics& errors);
+
+}  // namespace gpusim::isa::lir

@@ -1,0 +1,37 @@
+// Liveness of variables per thread, as one segment per block and variable. Positions count half-steps: op i
+// of the whole program reads its sources at 2i and writes its results at 2i+1, so a result may take the row
+// of a source that dies there. Guarded writes keep the old value in other lanes, hence do not end a range;
+// "may be defined" cuts what that would extend. Only variables that cross blocks take part in the data flow,
+// so kernels with tens of thousands of registers stay cheap.
+#pragma once
+#include <vector>
+
+#include "isa/lowering/lir.h"
+
+namespace gpusim::isa::lir {
+
+struct Segment {
+  Var var = kNoVar;
+  uint32_t begin = 0;  ///< half-steps, inclusive
+  uint32_t end = 0;
+};
+
+struct Liveness {
+  std::vector<uint32_t> first_op;              ///< global index of each block's first op
+  std::vector<std::vector<Segment>> segments;  ///< per block, in order of first mention
+};
+[[nodiscard]] Liveness compute_liveness(const Program& program, const Flow& flow);
+
+/// 32-bit registers a variable takes (predicates are apart).
+[[nodiscard]] constexpr uint32_t register_width(VarClass c) {
+  return c == VarClass::kRow64 ? 2 : c == VarClass::kRow32 ? 1 : 0;
+}
+/// Registers alive at each half-step of a block, relative to its first op.
+[[nodiscard]] std::vector<uint32_t> block_pressure(const Program& program, const Liveness& live,
+                                                   uint32_t block);
+
+/// True if the results of `op` must not share a row with its sources: rows of different width, or several
+/// results.
+[[nodiscard]] bool early_clobber(const Program& program, const Op& op);
+
+}  // namespace gpusim::isa::lir

@@ -1,0 +1,151 @@
+// Instruction selection: walks a function's statements and emits micro-ops over virtual variables; a direct
+// call emits the callee's body in place (inlining), with variables, labels and local memory of its own.
+// Values follow Module::target_sm.
+#pragma once
+#include <optional>
+#include <unordered_map>
+
+#include "isa/executor.h"
+#include "isa/lowering/lir.h"
+
+namespace gpusim::isa::lir {
+
+/// One form an arithmetic statement maps to: the table key and the type of each operand.
+struct AluForm {
+  uint64_t key = 0;
+  Type dst = Type::kNone;
+  std::array<Type, 4> src{};
+  uint64_t imm = 0;
+  uint8_t modifiers = 0;
+};
+/// Form of a statement whose operands are one destination register and plain sources; nullopt if there is
+/// none. `legacy` is true for sm_1x targets (select_form.cpp).
+[[nodiscard]] std::optional<AluForm> alu_form(const Modifiers& mods, Opcode opcode, bool legacy);
+/// Types of the same size without sign ("b32"), used by moves, logic and memory.
+[[nodiscard]] Type untyped(Type t);
+[[nodiscard]] Type unsigned_of(Type t);
+
+class Selector {
+ public:
+  Selector(const Module& module, const Function& entry, const LoweringOptions& options, Diagnostics& errors);
+  Program run();
+
+ private:
+  /// Where a .param variable of a call lives: one variable per scalar, local memory for arrays (structs).
+  struct ParamSlot {
+    Var var = kNoVar;
+    Type type = Type::kNone;
+    uint32_t local_offset = 0;
+    uint32_t bytes = 0;
+  };
+  /// One (inlined) activation of a function.
+  struct Frame {
+    const Function* function = nullptr;
+    std::vector<Var> registers;  ///< first variable of each PTX register
+    std::unordered_map<std::string_view, ParamSlot> slots;
+    std::unordered_map<const Variable*, uint32_t> locals;
+    std::unordered_map<std::string_view, const Variable*>
+        names;                                              ///< params, returns, function-scope variables
+    std::unordered_map<std::string_view, uint32_t> labels;  ///< block ids
+    uint32_t return_block = kNone;                          ///< kNone: the entry, `ret` leaves the kernel
+    Var carry = kNoVar;
+  };
+  struct Address {
+    Value base;
+    bool has_base = false;
+    int64_t offset = 0;
+    Space space = Space::kNone;
+  };
+
+  // select.cpp: blocks, functions, calls
+  uint32_t new_block();
+  void place(uint32_t block);
+  void layout_shared();
+  void collect_shared(const Function& function, std::vector<const Function*>& seen,
+                      std::vector<const Variable*>& found);
+  void open_frame(Frame& frame, const Function& function);
+  void add_local(Frame& frame, const Variable& variable);
+  void emit_function(Frame& frame);
+  void statement(Frame& frame, const Instruction& inst);
+  void call(Frame& frame, const Instruction& inst);
+  void bind(Frame& caller, Frame& callee, const Operand& actual, const Variable& formal, Var formal_register,
+            bool is_argument);
+  void copy_result(Frame& caller, const Operand& actual, const Variable& formal, Var from);
+  uint32_t statement_index(const Instruction& inst);
+  void finish_blocks();
+
+  // select_operand.cpp
+  Type mapped(Type t) const;
+  static VarClass class_of(Type t);
+  Var register_var(const Frame& frame, const Operand& operand) const;
+  Value value(Frame& frame, const Operand& operand, Type type);
+  Value literal(const Operand& operand, Type type) const;
+  Value resized(Value v, bool wide);
+  Value special(const Operand& operand, bool wide);
+  Var predicate(Frame& frame, const Operand& operand);
+  std::optional<Address> symbol_address(Frame& frame, const std::string& name, const SourceLoc& loc);
+  std::optional<Address> address(Frame& frame, const Operand& operand, Space space);
+  const Variable* find_variable(const Frame& frame, std::string_view name) const;
+  std::vector<Operand> elements(const Frame& frame, const Operand& operand) const;
+  /// Variable that takes a result of `type`; write_back() extends it into a wider register afterwards.
+  Var destination(Frame& frame, const Operand& operand, Type type);
+  void write_back(Frame& frame, const Operand& operand, Type type, Var temporary);
+
+  // select_alu.cpp
+  void alu(Frame& frame, const Instruction& inst);
+  void move(Frame& frame, const Instruction& inst);
+  void compare(Frame& frame, const Instruction& inst);
+  void predicate_logic(Frame& frame, const Instruction& inst);
+  void carry_arithmetic(Frame& frame, const Instruction& inst);
+  void select_predicate(Frame& frame, const Instruction& inst);
+  void convert_address(Frame& frame, const Instruction& inst);
+  void test_value(Frame& frame, const Instruction& inst);
+  void lookup(Frame& frame, const Instruction& inst);
+
+  // select_warp.cpp
+  void vote(Frame& frame, const Instruction& inst);
+  void shuffle(Frame& frame, const Instruction& inst);
+  void match_or_redux(Frame& frame, const Instruction& inst);
+  void barrier(Frame& frame, const Instruction& inst);
+  void leave(Frame& frame, const Instruction& inst);
+  void branch(Frame& frame, const Instruction& inst);
+
+  // select_memory.cpp
+  void load_store(Frame& frame, const Instruction& inst);
+  void param_slot_access(Frame& frame, const Instruction& inst, const ParamSlot& slot);
+  void atomic(Frame& frame, const Instruction& inst);
+  Op memory_op(OpKind kind, Space space, Type element, bool wide_lanes, const Address& address, int elements);
+
+  // emission
+  Op* emit(Op op);
+  /// Emits an arithmetic op of table form `key`; reports an error if the table has no such form.
+  Op* emit_form(uint64_t key, std::initializer_list<Var> dst, std::span<const Value> src);
+  void emit_control(OpKind kind, OpClass op_class, uint32_t target = kNone);
+  void error(const SourceLoc& loc, std::string message, std::string hint = {});
+  void unsupported(const Instruction& inst, const char* what);
+
+  const Module& module_;
+  const Function& entry_;
+  const LoweringOptions& options_;
+  Diagnostics& errors_;
+  Program program_;
+  SimdLevel level_;
+  bool legacy_;  ///< sm_1x value rules
+  bool f64_as_f32_;
+  uint32_t current_ = 0;  ///< block being filled
+  std::vector<uint32_t> layout_;
+  std::vector<const Function*> stack_;
+  std::unordered_map<const Variable*, uint32_t> shared_;
+  std::unordered_map<const Instruction*, uint32_t> statement_ids_;
+  uint32_t local_top_ = 0;
+  size_t emitted_ = 0;
+  // Of the statement being selected
+  const Instruction* inst_ = nullptr;
+  Var guard_ = kNoVar;
+  bool guard_negated_ = false;
+  bool counted_ = false;   ///< an op of this statement already carries its PTX count
+  bool reachable_ = true;  ///< control can reach the current position
+  uint32_t last_index_ = 0;
+};
+
+}  // namespace gpusim::isa::lir

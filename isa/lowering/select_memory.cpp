@@ -1,0 +1,162 @@
+// Selection of loads, stores and atomics, and of the parameters of inlined calls.
+#include <fmt/format.h>
+
+#include "isa/lowering/select.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+OpClass memory_class(OpKind kind, Space space) {
+  const bool load = kind == OpKind::kLoad, atomic = kind == OpKind::kAtomic;
+  switch (space) {
+    case Space::kShared:
+      return atomic ? OpClass::kAtomShared : load ? OpClass::kLoadShared : OpClass::kStoreShared;
+    case Space::kLocal:
+      return load ? OpClass::kLoadLocal : OpClass::kStoreLocal;
+    case Space::kConst:
+      return OpClass::kLoadConst;
+    case Space::kParam:
+      return OpClass::kLoadParam;
+    default:
+      return atomic ? OpClass::kAtomGlobal : load ? OpClass::kLoadGlobal : OpClass::kStoreGlobal;
+  }
+}
+
+/// Key type of an element: signed only where a wider lane needs the sign.
+Type element_type(Type t, bool wide_lanes) {
+  const int bytes = type_bytes(t);
+  if (!is_signed(t) || bytes == 8 || (bytes == 4 && !wide_lanes)) return unsigned_of(t);
+  return t;
+}
+
+}  // namespace
+
+Op Selector::memory_op(OpKind kind, Space space, Type element, bool wide_lanes, const Address& address,
+                       int count) {
+  Op op;
+  op.kind = kind;
+  op.op_class = memory_class(kind, space);
+  op.type = element;
+  op.memory.space = space;
+  op.memory.type = element;
+  op.memory.element_bytes = static_cast<uint8_t>(type_bytes(element));
+  op.memory.elements = static_cast<uint8_t>(count);
+  op.memory.has_base = address.has_base;
+  op.memory.base_is_64 = address.has_base && address.base.wide;
+  op.memory.offset = address.offset;
+  if (address.has_base) op.src[op.num_src++] = address.base;
+  if (kind != OpKind::kAtomic) {
+    const Type t = kind == OpKind::kLoad ? element_type(element, wide_lanes) : unsigned_of(element);
+    op.key =
+        form_key(kind == OpKind::kLoad ? Opcode::kLd : Opcode::kSt, t, wide_lanes ? Type::kB64 : Type::kB32);
+    if (const SemanticRow* row = find_form(op.key, level_)) op.mem = row->mem;
+  }
+  return op;
+}
+
+void Selector::load_store(Frame& frame, const Instruction& inst) {
+  const bool store = inst.opcode == Opcode::kSt;
+  if (inst.operands.size() < 2) return unsupported(inst, "this instruction");
+  const Operand& target = inst.operands[store ? 0 : 1];
+  const Operand& data = inst.operands[store ? 1 : 0];
+  if (!target.symbol.empty()) {
+    const auto slot = frame.slots.find(target.symbol);
+    if (slot != frame.slots.end() && slot->second.var != kNoVar)
+      return param_slot_access(frame, inst, slot->second);
+  }
+  const Type type = mapped(inst.mods.type);
+  if (inst.mods.vector > 4 || type_bytes(type) > 8 || type == Type::kPred)
+    return unsupported(inst, "this vector or type");
+  const auto where = address(frame, target, inst.mods.space);
+  if (!where) return;
+  if (store && (where->space == Space::kConst || where->space == Space::kParam)) {
+    return error(inst.loc, fmt::format("{} space cannot be written", space_name(where->space)));
+  }
+  const std::vector<Operand> parts = elements(frame, data);
+  if (parts.size() != inst.mods.vector) {
+    return error(data.loc, fmt::format("expected {} registers, found {}", inst.mods.vector, parts.size()));
+  }
+  // The lanes are as wide as the (first) register: a narrow element extends to it.
+  bool wide = type_bytes(type) == 8;
+  for (const Operand& p : parts) {
+    const Var v = register_var(frame, p);
+    if (v != kNoVar && program_.vars[v] == VarClass::kRow64) wide = true;
+  }
+  const Type lanes = wide ? Type::kB64 : Type::kB32;
+  std::vector<Value> sources;
+  std::vector<Var> results;
+  for (const Operand& p : parts) {
+    if (!store)
+      results.push_back(destination(frame, p, lanes));
+    else if (p.kind == Operand::Kind::kImmediate)
+      sources.push_back(resized(literal(p, type), wide));
+    else
+      sources.push_back(value(frame, p, lanes));
+  }
+  Op op =
+      memory_op(store ? OpKind::kStore : OpKind::kLoad, where->space, type, wide, *where, inst.mods.vector);
+  op.memory.is_volatile = inst.mods.semantics != Semantics::kNone && inst.mods.semantics != Semantics::kWeak;
+  for (const Value& v : sources) op.src[op.num_src++] = v;
+  for (const Var v : results) op.dst[op.num_dst++] = v;
+  if (op.mem == nullptr) return unsupported(inst, "this form");
+  emit(std::move(op));
+  for (size_t i = 0; i < results.size(); ++i) write_back(frame, parts[i], lanes, results[i]);
+}
+
+/// st.param / ld.param of a scalar call parameter: a move, extended like a load of that type.
+void Selector::param_slot_access(Frame& frame, const Instruction& inst, const ParamSlot& slot) {
+  const bool store = inst.opcode == Opcode::kSt;
+  const Operand& target = inst.operands[store ? 0 : 1];
+  const Operand& data = inst.operands[store ? 1 : 0];
+  const Type type = mapped(inst.mods.type);
+  if (target.offset != 0 || inst.mods.vector > 1 || class_of(type) != program_.vars[slot.var]) {
+    return unsupported(inst, "an access to part of a scalar parameter");
+  }
+  const Type moved = is_float(type) || type_bytes(type) >= 4 ? untyped(type) : type;
+  if (store) {
+    const Value v = value(frame, data, type);
+    emit_form(form_key(Opcode::kMov, untyped(type)), {slot.var}, {&v, 1});
+    return;
+  }
+  const Value v{slot.var, type_bytes(type) == 8, 0};
+  const Var dst = destination(frame, data, type);
+  if (is_integer(moved) || type_bytes(moved) < 4) {
+    const Type t = is_signed(moved) ? moved : unsigned_of(moved);
+    emit_form(form_key(Opcode::kCvt, is_signed(t) ? Type::kS32 : Type::kU32, t), {dst}, {&v, 1});
+  } else {
+    emit_form(form_key(Opcode::kMov, moved), {dst}, {&v, 1});
+  }
+  write_back(frame, data, type, dst);
+}
+
+/// atom d, [a], b {, c}; red [a], b.
+void Selector::atomic(Frame& frame, const Instruction& inst) {
+  const bool reduction = inst.opcode == Opcode::kRed;
+  const size_t at = reduction ? 0 : 1;
+  if (inst.operands.size() < at + 2) return unsupported(inst, "this instruction");
+  if (inst.mods.vector > 1) return unsupported(inst, "a vector atomic");
+  const Type type = mapped(inst.mods.type);
+  const auto where = address(frame, inst.operands[at], inst.mods.space);
+  if (!where) return;
+  const AtomOp operation = inst.mods.atom;
+  const bool bitwise = operation >= AtomOp::kAnd;
+  const Type key_type = bitwise ? untyped(type) : is_untyped(type) ? unsigned_of(type) : type;
+  std::vector<Value> sources;
+  for (size_t i = at + 1; i < inst.operands.size() && i < at + 3; ++i)
+    sources.push_back(value(frame, inst.operands[i], type));
+  if (operation == AtomOp::kCas && sources.size() < 2) return unsupported(inst, "this instruction");
+  Op op = memory_op(OpKind::kAtomic, where->space, type, false, *where, 1);
+  op.key = form_key(Opcode::kAtom, key_type, Type::kNone, atom_variant(operation));
+  if (const SemanticRow* row = find_form(op.key, level_)) op.mem = row->mem;
+  if (op.mem == nullptr) return unsupported(inst, "this form");
+  for (const Value& v : sources) op.src[op.num_src++] = v;
+  Var dst = kNoVar;
+  if (!reduction && inst.operands[0].kind != Operand::Kind::kSink) {
+    dst = destination(frame, inst.operands[0], type);
+    op.dst[op.num_dst++] = dst;
+  }
+  emit(std::move(op));
+  if (dst != kNoVar) write_back(frame, inst.operands[0], type, dst);
+}
+
+}  // namespace gpusim::isa::lir

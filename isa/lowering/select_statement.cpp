@@ -1,0 +1,107 @@
+// Dispatch of a statement to the function that selects its family.
+#include "isa/lowering/select.h"
+
+namespace gpusim::isa::lir {
+
+void Selector::statement(Frame& frame, const Instruction& inst) {
+  inst_ = &inst;
+  counted_ = false;
+  guard_ = inst.guard == kNoRegister || inst.guard >= frame.registers.size() ? kNoVar
+                                                                             : frame.registers[inst.guard];
+  guard_negated_ = inst.guard_negated;
+  switch (inst.opcode) {
+    case Opcode::kMov:
+      move(frame, inst);
+      break;
+    case Opcode::kSet:
+    case Opcode::kSetp:
+      compare(frame, inst);
+      break;
+    case Opcode::kSelp:
+      select_predicate(frame, inst);
+      break;
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+    case Opcode::kNot:
+      inst.mods.type == Type::kPred ? predicate_logic(frame, inst) : alu(frame, inst);
+      break;
+    case Opcode::kAddc:
+    case Opcode::kSubc:
+    case Opcode::kMadc:
+      carry_arithmetic(frame, inst);
+      break;
+    case Opcode::kAdd:
+    case Opcode::kSub:
+    case Opcode::kMad:
+      inst.mods.cc ? carry_arithmetic(frame, inst) : alu(frame, inst);
+      break;
+    case Opcode::kCvta:
+      convert_address(frame, inst);
+      break;
+    case Opcode::kTestp:
+    case Opcode::kIsspacep:
+      test_value(frame, inst);
+      break;
+    case Opcode::kLop3:
+      lookup(frame, inst);
+      break;
+    case Opcode::kLd:
+    case Opcode::kLdu:
+    case Opcode::kSt:
+      load_store(frame, inst);
+      break;
+    case Opcode::kAtom:
+    case Opcode::kRed:
+      atomic(frame, inst);
+      break;
+    case Opcode::kVote:
+      vote(frame, inst);
+      break;
+    case Opcode::kShfl:
+      shuffle(frame, inst);
+      break;
+    case Opcode::kMatch:
+    case Opcode::kRedux:
+    case Opcode::kActivemask:
+      match_or_redux(frame, inst);
+      break;
+    case Opcode::kBar:
+    case Opcode::kBarrier:
+      barrier(frame, inst);
+      break;
+    case Opcode::kMembar:
+    case Opcode::kFence:
+      emit_control(OpKind::kFence, OpClass::kFence);
+      break;
+    case Opcode::kBra:
+      branch(frame, inst);
+      break;
+    case Opcode::kRet:
+    case Opcode::kExit:
+      leave(frame, inst);
+      break;
+    case Opcode::kTrap:
+    case Opcode::kBrkpt:
+      emit_control(OpKind::kTrap, OpClass::kExit);
+      break;
+    case Opcode::kCall:
+      call(frame, inst);
+      break;
+    // Hints without an effect on values; the machine model has no use for them yet.
+    case Opcode::kPrefetch:
+    case Opcode::kPrefetchu:
+    case Opcode::kPmevent:
+    case Opcode::kNanosleep:
+    case Opcode::kDiscard:
+    case Opcode::kApplypriority:
+    case Opcode::kSetmaxnreg:
+      emit_control(OpKind::kNop, OpClass::kNop);
+      break;
+    default:
+      alu(frame, inst);
+      break;
+  }
+}
+
+}  // namespace gpusim::isa::lir

@@ -1,0 +1,115 @@
+// Selection of warp-wide operations, barriers and control flow.
+#include <fmt/format.h>
+
+#include "isa/lowering/select.h"
+
+namespace gpusim::isa::lir {
+
+namespace {
+/// MicroOp::imm flag of vote, match and redux: a member mask is the last source.
+constexpr uint64_t kHasMembers = 0x100;
+}  // namespace
+
+void Selector::vote(Frame& frame, const Instruction& inst) {
+  const bool ballot = inst.mods.lane_op == LaneOp::kBallot, sync = inst.mods.sync && inst.operands.size() > 2;
+  if (inst.operands.size() < 2) return unsupported(inst, "this instruction");
+  const Operand& source = inst.operands[1];
+  const bool constant = source.kind == Operand::Kind::kImmediate;
+  const Var p = constant ? kNoVar : predicate(frame, source);
+  std::vector<Value> sources;
+  if (sync) sources.push_back(value(frame, inst.operands[2], Type::kU32));
+  Var dst = kNoVar;
+  if (ballot) dst = destination(frame, inst.operands[0], Type::kB32);
+  Op* op = emit_form(form_key(Opcode::kVote, ballot ? Type::kB32 : Type::kPred), {}, sources);
+  if (op == nullptr) return;
+  op->modifiers = static_cast<uint8_t>(inst.mods.lane_op);
+  op->imm = (sync ? kHasMembers : 0) | (constant && (source.imm != 0) != source.negated ? 1 : 0);
+  op->pred_src[0] = p;
+  op->pred_negated[0] = p != kNoVar && source.negated;
+  if (!ballot) {
+    op->pred_dst[0] = register_var(frame, inst.operands[0]);
+    return;
+  }
+  op->dst[op->num_dst++] = dst;
+  write_back(frame, inst.operands[0], Type::kB32, dst);
+}
+
+/// shfl{.sync} d|p, a, b, c {, members}.
+void Selector::shuffle(Frame& frame, const Instruction& inst) {
+  if (inst.operands.size() < 4) return unsupported(inst, "this instruction");
+  Value sources[3];
+  for (size_t i = 0; i < 3; ++i) sources[i] = value(frame, inst.operands[i + 1], Type::kB32);
+  const Operand& d = inst.operands[0];
+  const Var dst = destination(frame, d, Type::kB32);
+  Op* op = emit_form(form_key(Opcode::kShfl, Type::kB32), {dst}, sources);
+  if (op == nullptr) return;
+  op->modifiers = static_cast<uint8_t>(inst.mods.lane_op);
+  if (d.reg2 != kNoRegister) op->pred_dst[0] = frame.registers[d.reg2];
+  write_back(frame, d, Type::kB32, dst);
+}
+
+void Selector::match_or_redux(Frame& frame, const Instruction& inst) {
+  const Operand& d = inst.operands[0];
+  if (inst.opcode == Opcode::kActivemask) {
+    const Var mask = destination(frame, d, Type::kB32);
+    emit_form(form_key(Opcode::kActivemask, Type::kB32), {mask}, {});
+    return write_back(frame, d, Type::kB32, mask);
+  }
+  if (inst.operands.size() < 3) return unsupported(inst, "this instruction");
+  const bool match = inst.opcode == Opcode::kMatch;
+  const Type type = inst.mods.type, result = match ? Type::kB32 : type;
+  const Value sources[2] = {value(frame, inst.operands[1], type), value(frame, inst.operands[2], Type::kU32)};
+  const uint32_t variant = match && inst.mods.lane_op == LaneOp::kAll ? kVarFull : 0;
+  const Var dst = destination(frame, d, result);
+  Op* op =
+      emit_form(form_key(inst.opcode, match ? untyped(type) : type, Type::kNone, variant), {dst}, sources);
+  if (op == nullptr) return;
+  op->imm = kHasMembers;
+  op->modifiers = static_cast<uint8_t>(inst.mods.atom);
+  if (d.reg2 != kNoRegister) op->pred_dst[0] = frame.registers[d.reg2];
+  write_back(frame, d, result, dst);
+}
+
+/// bar.sync a {, b}: barrier number and thread count; bar.warp.sync has nothing to wait for in a converged
+/// warp.
+void Selector::barrier(Frame& frame, const Instruction& inst) {
+  const Modifiers& m = inst.mods;
+  if (m.warp) return emit_control(OpKind::kNop, OpClass::kNop);
+  if (m.red) return unsupported(inst, "a barrier with reduction");
+  if (m.arrive) return unsupported(inst, "bar.arrive");
+  Op op;
+  op.kind = OpKind::kBarrier;
+  op.op_class = OpClass::kBarrier;
+  if (!inst.operands.empty()) {
+    if (inst.operands[0].kind != Operand::Kind::kImmediate)
+      return unsupported(inst, "a barrier number in a register");
+    op.imm = inst.operands[0].imm;
+    if (op.imm > 15)
+      return error(inst.operands[0].loc, fmt::format("barrier {} does not exist, expected 0 to 15", op.imm));
+  }
+  if (inst.operands.size() > 1) op.src[op.num_src++] = value(frame, inst.operands[1], Type::kU32);
+  emit(std::move(op));
+}
+
+/// exit ends the thread; ret does so in the entry and goes to the block behind the call in an inlined
+/// function.
+void Selector::leave(Frame& frame, const Instruction& inst) {
+  if (inst.opcode == Opcode::kRet && frame.return_block != kNone) {
+    emit_control(OpKind::kBranch, OpClass::kBranch, frame.return_block);
+  } else {
+    emit_control(OpKind::kExit, OpClass::kExit);
+  }
+  if (guard_ == kNoVar) reachable_ = false;
+  place(new_block());
+}
+
+void Selector::branch(Frame& frame, const Instruction& inst) {
+  const std::string name = inst.operands.empty() ? std::string() : inst.operands[0].symbol;
+  const auto it = frame.labels.find(name);
+  if (it == frame.labels.end()) return error(inst.loc, fmt::format("branch to undefined label '{}'", name));
+  emit_control(OpKind::kBranch, OpClass::kBranch, it->second);
+  if (guard_ == kNoVar) reachable_ = false;
+  place(new_block());
+}
+
+}  // namespace gpusim::isa::lir

@@ -1,0 +1,212 @@
+// Spilling: variables leave for local memory until at most `limit` registers are alive anywhere. Victims are
+// chosen where the pressure is too high: those with the fewest accesses per step of their range, loops
+// counted tenfold. Each access of a spilled variable then goes through a short-lived variable and a local
+// load or store under the guard of its op.
+#include <algorithm>
+
+#include "isa/lowering/liveness.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+constexpr int kMaxRounds = 12;  // each round adds short ranges; the rest is what one op needs at once
+
+struct Cost {
+  double accesses = 0;
+  uint64_t length = 0;
+};
+
+/// 10^depth per block: a block between the target of a backward branch and that branch is in a loop.
+std::vector<double> block_weights(const Program& program) {
+  std::vector<int> depth(program.blocks.size() + 1, 0);
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    if (program.blocks[b].ops.empty()) continue;
+    const Op& last = program.blocks[b].ops.back();
+    if (last.kind != OpKind::kBranch || last.target > b) continue;
+    ++depth[last.target];
+    --depth[b + 1];
+  }
+  std::vector<double> weight;
+  int level = 0;
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    level += depth[b];
+    double w = 1;
+    for (int i = 0; i < std::min(level, 6); ++i) w *= 10;
+    weight.push_back(w);
+  }
+  return weight;
+}
+
+class Spiller {
+ public:
+  Spiller(Program& program, const Flow& flow, uint32_t limit, SimdLevel level)
+      : program_(program), flow_(flow), limit_(limit), level_(level), weights_(block_weights(program)) {}
+
+  uint32_t run() {
+    uint32_t moved = 0;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      if (!choose()) break;
+      for (Var v = 0; v < chosen_.size(); ++v) {
+        if (chosen_[v]) moved += register_width(program_.vars[v]);
+      }
+      rewrite();
+    }
+    return moved;
+  }
+
+ private:
+  /// Marks victims; false if no point is above the limit or nothing can move.
+  bool choose() {
+    const Liveness live = compute_liveness(program_, flow_);
+    costs_.assign(program_.vars.size(), Cost{});
+    fixed_.resize(program_.vars.size(), false);
+    for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
+      const auto count = [&](Var v) { costs_[v].accesses += weights_[b]; };
+      for (const Op& op : program_.blocks[b].ops) {
+        for_each_use(op, count);
+        for_each_def(op, count);
+        if (op.folded == kNone) continue;
+        for_each_use(program_.folded[op.folded], count);
+        for_each_def(program_.folded[op.folded], [&](Var v) { fixed_[v] = true; });
+      }
+      for (const Segment& s : live.segments[b]) costs_[s.var].length += s.end - s.begin + 1;
+    }
+    chosen_.assign(program_.vars.size(), false);
+    bool any = false;
+    for (uint32_t b = 0; b < program_.blocks.size(); ++b) any = relieve(live, b) || any;
+    return any;
+  }
+
+  /// Walks the points of one block; above the limit the cheapest live variables leave.
+  bool relieve(const Liveness& live, uint32_t block) {
+    std::vector<Segment> segments = live.segments[block];
+    std::sort(segments.begin(), segments.end(),
+              [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
+    std::vector<Segment> alive;
+    uint32_t pressure = 0;
+    bool any = false;
+    for (size_t i = 0; i < segments.size(); ++i) {
+      const uint32_t at = segments[i].begin;
+      std::erase_if(alive, [&](const Segment& s) {
+        if (s.end >= at) return false;
+        pressure -= register_width(program_.vars[s.var]);
+        return true;
+      });
+      if (chosen_[segments[i].var] || register_width(program_.vars[segments[i].var]) == 0) continue;
+      alive.push_back(segments[i]);
+      pressure += register_width(program_.vars[segments[i].var]);
+      if (i + 1 < segments.size() && segments[i + 1].begin == at) continue;
+      while (pressure > limit_) {
+        auto victim = std::min_element(alive.begin(), alive.end(), [&](const Segment& a, const Segment& b) {
+          return rank(a.var) < rank(b.var);
+        });
+        if (victim == alive.end() || fixed_[victim->var]) break;
+        chosen_[victim->var] = true;
+        any = true;
+        pressure -= register_width(program_.vars[victim->var]);
+        alive.erase(victim);
+      }
+    }
+    return any;
+  }
+  double rank(Var v) const {
+    if (fixed_[v]) return 1e300;
+    return costs_[v].accesses / static_cast<double>(costs_[v].length + 1) / register_width(program_.vars[v]);
+  }
+
+  void rewrite() {
+    slots_.resize(program_.vars.size(), kNone);
+    for (Block& block : program_.blocks) {
+      std::vector<Op> ops;
+      ops.reserve(block.ops.size() * 2);
+      for (Op& op : block.ops) rewrite_op(op, ops);
+      block.ops = std::move(ops);
+    }
+  }
+
+  void rewrite_op(Op& op, std::vector<Op>& out) {
+    std::array<std::pair<Var, Var>, 16> renamed;  // at most 6 sources, 4 results and a folded address
+    size_t count = 0;
+    const auto stand_in = [&](Var v) {
+      for (size_t i = 0; i < count; ++i) {
+        if (renamed[i].first == v) return renamed[i].second;
+      }
+      const Var t = program_.new_var(program_.vars[v]);
+      fixed_.resize(program_.vars.size(), false);
+      chosen_.resize(program_.vars.size(), false);
+      slots_.resize(program_.vars.size(), kNone);
+      fixed_[t] = true;
+      renamed[count++] = {v, t};
+      return t;
+    };
+    const auto reload = [&](Op& reader) {
+      for (int i = 0; i < reader.num_src; ++i) {
+        if (reader.src[i].is_literal() || !chosen_[reader.src[i].var]) continue;
+        const Var v = reader.src[i].var;
+        const size_t before = count;
+        const Var t = stand_in(v);
+        if (count != before) out.push_back(transfer(OpKind::kLoad, v, t, op));
+        reader.src[i].var = t;
+      }
+    };
+    reload(op);
+    if (op.folded != kNone) reload(program_.folded[op.folded]);
+    std::array<std::pair<Var, Var>, 4> stores;
+    size_t num_stores = 0;
+    for (int i = 0; i < op.num_dst; ++i) {
+      if (!chosen_[op.dst[i]]) continue;
+      const Var v = op.dst[i];
+      op.dst[i] = stand_in(v);
+      stores[num_stores++] = {v, op.dst[i]};
+    }
+    const Op model = op;
+    out.push_back(std::move(op));
+    for (size_t i = 0; i < num_stores; ++i)
+      out.push_back(transfer(OpKind::kStore, stores[i].first, stores[i].second, model));
+  }
+
+  Op transfer(OpKind kind, Var spilled, Var temporary, const Op& model) {
+    const bool wide = program_.vars[spilled] == VarClass::kRow64;
+    const uint32_t bytes = wide ? 8 : 4;
+    if (slots_[spilled] == kNone) {
+      slots_[spilled] = (program_.local_bytes + bytes - 1) / bytes * bytes;
+      program_.local_bytes = slots_[spilled] + bytes;
+    }
+    Op op;
+    op.kind = kind;
+    op.op_class = kind == OpKind::kLoad ? OpClass::kLoadLocal : OpClass::kStoreLocal;
+    op.type = wide ? Type::kU64 : Type::kU32;
+    op.key =
+        form_key(kind == OpKind::kLoad ? Opcode::kLd : Opcode::kSt, op.type, wide ? Type::kB64 : Type::kB32);
+    op.mem = find_form(op.key, level_)->mem;
+    op.memory.space = Space::kLocal;
+    op.memory.type = op.type;
+    op.memory.element_bytes = static_cast<uint8_t>(bytes);
+    op.memory.offset = slots_[spilled];
+    op.guard = model.guard;
+    op.guard_negated = model.guard_negated;
+    op.ptx_index = model.ptx_index;
+    if (kind == OpKind::kLoad)
+      op.dst[op.num_dst++] = temporary;
+    else
+      op.src[op.num_src++] = Value{temporary, wide, 0};
+    return op;
+  }
+
+  Program& program_;
+  const Flow& flow_;
+  uint32_t limit_;
+  SimdLevel level_;
+  std::vector<double> weights_;
+  std::vector<Cost> costs_;
+  std::vector<bool> chosen_, fixed_;  // fixed_: short ranges made here, and folded loads
+  std::vector<uint32_t> slots_;
+};
+
+}  // namespace
+
+uint32_t spill(Program& program, const Flow& flow, uint32_t limit, SimdLevel level) {
+  return Spiller(program, flow, limit, level).run();
+}
+
+}  // namespace gpusim::isa::lir
