@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,7 +70,10 @@ struct KernelAttribute {
 
 /// Thrown when the file cannot be opened or written (message names file and reason). The CLI exits 1.
 /// See also check(): write errors of the writer thread surface there.
-class RecordError;
+class RecordError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 class Recorder {
  public:

@@ -1,0 +1,130 @@
+// `gpusim check` and `gpusim init`.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/commands.h"
+#include "isa/diagnostics.h"
+#include "isa/executor.h"
+#include "isa/lowering.h"
+#include "isa/parser.h"
+#include "isa/verifier.h"
+#include "simcore/config/load.h"
+
+namespace gpusim::cli {
+
+namespace {
+
+/// Parses, verifies and lowers one file; prints every message. True if all is well.
+bool check_one(const std::string& file, const core::MachineConfig* machine) {
+  const std::string text = read_file(file);
+  isa::ParseResult parsed = isa::parse_module(text);
+  isa::Diagnostics messages = parsed.diagnostics;
+  if (!isa::has_errors(messages)) {
+    const isa::Diagnostics verified = isa::verify_module(parsed.module);
+    messages.insert(messages.end(), verified.begin(), verified.end());
+  }
+  size_t lowered = 0;
+  const auto entries = parsed.module.entries();
+  if (!isa::has_errors(messages)) {
+    isa::LoweringOptions options;
+    options.machine_capability =
+        machine != nullptr ? static_cast<int>(machine->gpu.compute_capability) : parsed.module.target_sm;
+    options.max_registers = machine != nullptr ? static_cast<uint32_t>(machine->sm.max_registers_per_thread) : 255;
+    options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
+    // What verify warned about as unsupported, lowering refuses: keep one message a statement.
+    std::erase_if(messages, [](const isa::Diagnostic& d) { return d.message.find("not supported yet") != std::string::npos; });
+    for (const isa::Function* entry : entries) {
+      const auto image = isa::lower_kernel(parsed.module, *entry, options);
+      if (const auto* errors = std::get_if<isa::Diagnostics>(&image))
+        messages.insert(messages.end(), errors->begin(), errors->end());
+      else
+        ++lowered;
+    }
+  }
+  for (const isa::Diagnostic& d : messages) fmt::print(stderr, "{}\n", isa::format_diagnostic(file, d));
+  const bool good = !isa::has_errors(messages);
+  if (good) fmt::print("{}: good, {} kernel{}\n", file, entries.size(), entries.size() == 1 ? "" : "s");
+  else fmt::print("{}: not runnable ({} of {} kernels lowered)\n", file, lowered, entries.size());
+  return good;
+}
+
+std::string guess_buffer_type(const isa::Function& kernel, const std::string& parameter) {
+  // The type of the first load or store through a register loaded from this parameter tells the element type.
+  std::vector<bool> derived(kernel.registers.size(), false);
+  for (const isa::Instruction& i : kernel.body) {
+    if (i.operands.size() < 2) continue;
+    const isa::Operand& d = i.operands[0];
+    if (i.opcode == isa::Opcode::kLd && i.mods.space == isa::Space::kParam && i.operands[1].symbol == parameter &&
+        d.reg != isa::kNoRegister) {
+      derived[d.reg] = true;
+      continue;
+    }
+    if (i.opcode == isa::Opcode::kLd || i.opcode == isa::Opcode::kSt || i.opcode == isa::Opcode::kAtom) {
+      for (const isa::Operand& o : i.operands)
+        if (o.kind == isa::Operand::Kind::kAddress && o.reg != isa::kNoRegister && derived[o.reg])
+          return std::string(isa::type_name(i.mods.type));
+      continue;
+    }
+    for (size_t k = 1; k < i.operands.size(); ++k)
+      if (i.operands[k].reg != isa::kNoRegister && derived[i.operands[k].reg] && d.reg != isa::kNoRegister)
+        derived[d.reg] = true;
+  }
+  return "";
+}
+
+}  // namespace
+
+int check_command(const std::vector<std::string>& files, const std::string& config) {
+  core::MachineConfig machine;
+  if (!config.empty()) machine = core::load_machine(config, {}, config_folders());
+  bool good = true;
+  for (const std::string& file : files) {
+    try {
+      good = check_one(file, config.empty() ? nullptr : &machine) && good;
+    } catch (const core::InputError& e) {
+      fmt::print(stderr, "{}\n", e.what());
+      good = false;
+    }
+  }
+  return good ? kGood : kBadInput;
+}
+
+int init_command(const std::string& ptx, const std::string& out, bool force) {
+  const isa::ParseResult parsed = isa::parse_module(read_file(ptx));
+  for (const isa::Diagnostic& d : parsed.diagnostics) fmt::print(stderr, "{}\n", isa::format_diagnostic(ptx, d));
+  if (!parsed.ok()) return kBadInput;
+  const std::string path = out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : out;
+  if (!force && std::filesystem::exists(path))
+    core::raise_input_error({path, 0, 0}, "exists already", "give --force to overwrite it, or --out FILE");
+  std::string buffers, launches;
+  for (const isa::Function* kernel : parsed.module.entries()) {
+    std::string args;
+    for (const isa::Variable& p : kernel->params) {
+      if (!args.empty()) args += ", ";
+      const std::string type = guess_buffer_type(*kernel, p.name);
+      if (!type.empty()) {
+        const std::string name = fmt::format("buffer_{}", p.name);
+        buffers += fmt::format("[[buffer]]\nname = \"{}\"\ntype = \"{}\"\ncount = \"N\"\ninit = \"zeros\"\n\n", name, type);
+        args += fmt::format("\"{}\"", name);
+      } else if (p.is_array()) {
+        args += fmt::format("{{ bytes = [{}] }}", fmt::join(std::vector<int>(p.bytes, 0), ", "));
+      } else {
+        args += isa::is_float(p.type) ? "0.0" : "\"N\"";
+      }
+    }
+    launches += fmt::format("[[launch]]\nkernel = \"{}\"\ngrid = [\"ceil_div(N, 256)\"]\nblock = [256]\nargs = [{}]\n\n",
+                            kernel->name, args);
+  }
+  std::ofstream file(path);
+  file << "# Launch file for " << std::filesystem::path(ptx).filename().string()
+       << "; buffers, sizes and values are guesses: check each line (docs/launch_file.md).\n[params]\nN = 1024\n\n"
+       << buffers << launches;
+  file.close();
+  if (!file) core::raise_input_error({path, 0, 0}, "cannot be written");
+  fmt::print("{} written; check every line of it\n", path);
+  return kGood;
+}
+
+}  // namespace gpusim::cli

@@ -1,0 +1,51 @@
+// The commands of the `gpusim` program. Each adds its options to a CLI11 app and returns an exit code when run:
+// 0 good, 1 wrong usage or input, 2 the simulated program failed, 3 a result differs from `expect`, 130 interrupted.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gpusim::cli {
+
+inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult = 3, kInterruptedExit = 130;
+
+/// Folders searched for machine names: $GPUSIM_CONFIG_PATH, ./configs, beside the installed program, the source tree.
+[[nodiscard]] std::vector<std::string> config_folders();
+/// Whole content of a file; throws core::InputError.
+[[nodiscard]] std::string read_file(const std::string& path);
+
+struct RunArguments {
+  std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "clean";
+  std::vector<std::string> params, sets, args, dumps;
+  uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000;
+  uint32_t sms = 0;
+  int threads = 1;
+  bool functional = false, strict_target = false, quiet = false, json = false;
+};
+void add_run_options(CLI::App& app, RunArguments& arguments);
+int run_command(const RunArguments& arguments);
+
+int check_command(const std::vector<std::string>& files, const std::string& config);
+
+struct ConfigArguments {
+  std::string first, second, key;
+  std::vector<std::string> sets;
+};
+int config_show(const ConfigArguments& arguments);
+int config_list();
+int config_describe(const ConfigArguments& arguments);
+int config_diff(const ConfigArguments& arguments);
+
+struct OccupancyArguments {
+  std::string config, ptx, kernel, block;
+  int threads = 0, registers = 0;
+  int64_t shared = 0;
+  std::vector<std::string> sets;
+  bool json = false;
+};
+int occupancy_command(const OccupancyArguments& arguments);
+
+int init_command(const std::string& ptx, const std::string& out, bool force);
+
+}  // namespace gpusim::cli

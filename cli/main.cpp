@@ -1,0 +1,95 @@
+// gpusim: parses the command line and calls the layers. See README.md and docs/command_line.md.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/version.h"
+#include "simcore/record/recorder.h"
+#include "simcore/text/input_error.h"
+
+namespace {
+
+using namespace gpusim;
+using namespace gpusim::cli;
+
+void add_config_commands(CLI::App& app, ConfigArguments& a, int& code) {
+  CLI::App* config = app.add_subcommand("config", "Show, list, explain and compare machine configurations");
+  config->require_subcommand(1);
+  CLI::App* show = config->add_subcommand("show", "Print a machine's complete, resolved configuration");
+  show->add_option("machine", a.first, "Path or name")->required();
+  show->add_option("--set", a.sets, "section.key=value, applied last")->expected(1);
+  show->callback([&a, &code] { code = config_show(a); });
+  config->add_subcommand("list", "List the machines that can be named")->callback([&code] { code = config_list(); });
+  CLI::App* describe = config->add_subcommand("describe", "Explain every key: unit, default, range, meaning");
+  describe->add_option("key", a.key, "A section or one key");
+  describe->callback([&a, &code] { code = config_describe(a); });
+  CLI::App* diff = config->add_subcommand("diff", "Compare two machines key by key");
+  diff->add_option("a", a.first, "Path or name")->required();
+  diff->add_option("b", a.second, "Path or name")->required();
+  diff->callback([&a, &code] { code = config_diff(a); });
+}
+
+void add_occupancy_command(CLI::App& app, OccupancyArguments& a, int& code) {
+  CLI::App* occupancy = app.add_subcommand("occupancy", "How many blocks and warps of a kernel fit an SM, and what limits them");
+  occupancy->add_option("--config", a.config, "Machine: path or name")->required();
+  occupancy->add_option("ptx", a.ptx, "PTX file: registers and shared memory are taken from the kernel");
+  occupancy->add_option("--kernel", a.kernel, "Kernel of the PTX file (default: all)");
+  occupancy->add_option("--block", a.block, "Block dimensions X[,Y[,Z]]");
+  occupancy->add_option("--threads", a.threads, "Threads per block, instead of --block");
+  occupancy->add_option("--registers", a.registers, "Registers per thread (overrides the estimate)");
+  occupancy->add_option("--shared", a.shared, "Shared memory per block in bytes (added to the kernel's own)");
+  occupancy->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")->expected(1);
+  occupancy->add_flag("--json", a.json, "Print one JSON object");
+  occupancy->callback([&a, &code] { code = occupancy_command(a); });
+}
+
+int guarded_main(int argc, char** argv) {
+  CLI::App app{"gpusim: a cycle-level GPU simulator that executes PTX", "gpusim"};
+  app.set_version_flag("--version", std::string(kVersion));
+  app.footer("Exit codes: 0 good, 1 wrong usage or input, 2 simulated program failed, 3 result differs from expect, "
+             "130 interrupted.");
+  RunArguments run;
+  add_run_options(app, run);
+  int code = kGood;
+  std::vector<std::string> check_files;
+  std::string check_config, init_ptx, init_out;
+  bool init_force = false;
+  CLI::App* check = app.add_subcommand("check", "Parse, verify and lower PTX files; list what is not supported");
+  check->add_option("files", check_files, "PTX files")->required();
+  check->add_option("--config", check_config, "Lower for this machine (default: the module's own target)");
+  check->callback([&] { code = check_command(check_files, check_config); });
+  ConfigArguments config;
+  add_config_commands(app, config, code);
+  OccupancyArguments occupancy;
+  add_occupancy_command(app, occupancy, code);
+  CLI::App* init = app.add_subcommand("init", "Write a launch file to fill in for a PTX file");
+  init->add_option("ptx", init_ptx, "PTX file")->required();
+  init->add_option("--out", init_out, "Launch file (default: beside the PTX)");
+  init->add_flag("--force", init_force, "Overwrite an existing file");
+  init->callback([&] { code = init_command(init_ptx, init_out, init_force); });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kGood : kBadInput;
+  }
+  if (!app.get_subcommands().empty()) return code;
+  return run_command(run);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return guarded_main(argc, argv);
+  } catch (const core::InputError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+  } catch (const core::RecordError& e) {
+    fmt::print(stderr, "gpusim: error: {}\n", e.what());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "gpusim: error: out of memory\n");
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "gpusim: error: {}\n", e.what());
+  }
+  return kBadInput;
+}

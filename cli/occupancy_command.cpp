@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/commands.h"
+#include "components/occupancy_limits.h"
+#include "isa/diagnostics.h"
+#include "isa/executor.h"
+#include "isa/lowering.h"
+#include "isa/parser.h"
+#include "isa/verifier.h"
+#include "simcore/config/load.h"
+
+namespace gpusim::cli {
+
+namespace {
+
+int threads_of(const OccupancyArguments& a) {
+  if (a.threads != 0) return a.threads;
+  int64_t product = 1;
+  const char* p = a.block.data();
+  const char* end = p + a.block.size();
+  while (p < end) {
+    int value = 0;
+    const auto [next, error] = std::from_chars(p, end, value);
+    if (error != std::errc{} || value <= 0 || (next != end && *next != ','))
+      throw core::InputError(fmt::format("gpusim: error: --block '{}' is not X[,Y[,Z]]", a.block));
+    product = std::min<int64_t>(product * value, 1 << 20);
+    p = next == end ? end : next + 1;
+  }
+  return static_cast<int>(product);
+}
+
+void print(const OccupancyArguments& a, const std::string& name, const isa::OccupancyLimits& limits, int threads,
+           int registers, int64_t shared) {
+  const isa::Occupancy o = isa::compute_occupancy(limits, threads, registers, shared);
+  if (a.json) {
+    fmt::print("{{\"kernel\": \"{}\", \"threads_per_block\": {}, \"registers\": {}, \"shared_bytes\": {}, \"blocks_per_sm\": {}, "
+               "\"warps_per_sm\": {}, \"occupancy\": {:.6g}, \"limiter\": \"{}\", \"blocks_by\": {{\"blocks\": {}, \"warps\": "
+               "{}, \"threads\": {}, \"registers\": {}, \"shared_memory\": {}}}}}\n",
+               name, threads, registers, shared, o.blocks_per_sm, o.warps, o.fraction, o.limiter, o.blocks_by_blocks,
+               o.blocks_by_warps, o.blocks_by_threads, o.blocks_by_registers, o.blocks_by_shared);
+    return;
+  }
+  if (!name.empty()) fmt::print("{}\n", name);
+  fmt::print("  {} threads/block, {} registers/thread, {} bytes shared/block\n", threads, registers, shared);
+  fmt::print("  {} blocks/SM, {} of {} warps ({:.0f} %), limited by {}\n", o.blocks_per_sm, o.warps, limits.warps,
+             100 * o.fraction, o.limiter);
+  fmt::print("  blocks allowed by: block slots {}, warps {}, threads {}, registers {}, shared memory {}\n", o.blocks_by_blocks,
+             o.blocks_by_warps, o.blocks_by_threads, o.blocks_by_registers, o.blocks_by_shared);
+}
+
+}  // namespace
+
+int occupancy_command(const OccupancyArguments& a) {
+  const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
+  const isa::OccupancyLimits limits = comp::occupancy_limits(machine);
+  if (a.block.empty() && a.threads == 0) throw core::InputError("gpusim: error: occupancy needs --block X[,Y[,Z]] or --threads N");
+  const int threads = threads_of(a);
+  if (a.ptx.empty()) {
+    if (a.registers == 0) throw core::InputError("gpusim: error: occupancy without a PTX file needs --registers N");
+    print(a, "", limits, threads, a.registers, a.shared);
+    return kGood;
+  }
+  const isa::ParseResult parsed = isa::parse_module(read_file(a.ptx));
+  isa::Diagnostics messages = parsed.diagnostics;
+  if (parsed.ok()) messages = isa::verify_module(parsed.module);
+  for (const isa::Diagnostic& d : messages) fmt::print(stderr, "{}\n", isa::format_diagnostic(a.ptx, d));
+  if (isa::has_errors(messages)) return kBadInput;
+  isa::LoweringOptions options;
+  options.machine_capability = static_cast<int>(machine.gpu.compute_capability);
+  options.max_registers = static_cast<uint32_t>(machine.sm.max_registers_per_thread);
+  options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
+  bool any = false;
+  for (const isa::Function* entry : parsed.module.entries()) {
+    if (!a.kernel.empty() && entry->name != a.kernel) continue;
+    any = true;
+    const auto lowered = isa::lower_kernel(parsed.module, *entry, options);
+    if (const auto* errors = std::get_if<isa::Diagnostics>(&lowered)) {
+      for (const isa::Diagnostic& d : *errors) fmt::print(stderr, "{}\n", isa::format_diagnostic(a.ptx, d));
+      return kBadInput;
+    }
+    const auto& image = std::get<isa::KernelImage>(lowered);
+    print(a, entry->name, limits, threads, a.registers != 0 ? a.registers : static_cast<int>(image.registers),
+          image.static_shared_bytes + a.shared);
+  }
+  if (!any) throw core::InputError(fmt::format("{}: error: no kernel '{}'", a.ptx, a.kernel));
+  return kGood;
+}
+
+}  // namespace gpusim::cli

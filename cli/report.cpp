@@ -1,0 +1,177 @@
+#include "cli/report.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gpusim::cli {
+
+namespace {
+
+uint64_t peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+const char* status_name(comp::SimulationResult::Status s) {
+  switch (s) {
+    case comp::SimulationResult::Status::kComplete: return "complete";
+    case comp::SimulationResult::Status::kFailed: return "failed";
+    case comp::SimulationResult::Status::kInterrupted: return "partial";
+  }
+  return "";
+}
+
+std::string json_number(double v) {
+  if (!std::isfinite(v)) return "null";
+  return fmt::format("{}", v);
+}
+
+double counter(const comp::KernelResult& k, const std::string& name) {
+  for (const core::Counter& c : k.counters)
+    if (c.name == name) return c.value;
+  return 0;
+}
+
+double application_flops(const comp::Simulation& simulation) {
+  for (const auto& [name, value] : simulation.options().launch.flops)
+    if (name == "total") return value;
+  return 0;
+}
+
+std::string si(double v, const char* unit) {
+  const char* prefix = "";
+  if (v >= 1e9) v /= 1e9, prefix = "G";
+  else if (v >= 1e6) v /= 1e6, prefix = "M";
+  else if (v >= 1e3) v /= 1e3, prefix = "k";
+  return fmt::format("{:.4g} {}{}", v, prefix, unit);
+}
+
+std::string seconds(double s) {
+  if (s < 1e-3) return fmt::format("{:.2f} us", s * 1e6);
+  if (s < 1) return fmt::format("{:.3f} ms", s * 1e3);
+  return fmt::format("{:.3f} s", s);
+}
+
+void kernel_lines(std::string& out, const comp::KernelResult& k, const core::MachineConfig& machine, bool functional) {
+  const auto line = [&out](const char* name, const std::string& value) { out += fmt::format("  {:<18}{}\n", name, value); };
+  out += fmt::format("{}  grid {}x{}x{}  block {}x{}x{}\n", k.name, k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y,
+                     k.block.z);
+  line("instructions", fmt::format("{} warp, {} thread", k.total.warp_instructions, k.total.thread_instructions));
+  if (functional) return;
+  line("cycles", fmt::format("{}  ({} at {:.6g} MHz)", k.cycles, seconds(k.time_s),
+                             static_cast<double>(machine.clocks.core_khz) / 1e3));
+  line("IPC", fmt::format("{:.3f} per SM", counter(k, "ipc")));
+  line("occupancy", fmt::format("{:.0f} % achieved, {} blocks/SM (limited by {}; {} registers, {} bytes shared)",
+                                100 * counter(k, "achieved_occupancy"), k.blocks_per_sm, k.occupancy_limiter, k.registers,
+                                k.shared_bytes));
+  if (k.total.constant_loads != 0)
+    line("constant L1 hits", fmt::format("{:.1f} %", 100.0 * static_cast<double>(k.total.constant_hits) /
+                                                         static_cast<double>(k.total.constant_loads)));
+  const double activates = counter(k, "dram_activates"), hits = counter(k, "dram_row_hits");
+  line("DRAM", fmt::format("{}, read {}, written {}, row hits {:.0f} %", si(counter(k, "dram_throughput"), "B/s"),
+                           si(counter(k, "dram_read_bytes"), "B"), si(counter(k, "dram_write_bytes"), "B"),
+                           activates + hits == 0 ? 0 : 100 * hits / (activates + hits)));
+  if (k.total.flops != 0 && k.time_s > 0)
+    line("floating point", si(static_cast<double>(k.total.flops) / k.time_s, "FLOP/s"));
+  line("stalls", k.top_stalls.empty() ? "none" : fmt::format("{}", fmt::join(k.top_stalls, ", ")));
+}
+
+}  // namespace
+
+std::string json_escape(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\', out += c;
+    else if (c == '\n') out += "\\n";
+    else if (c == '\t') out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    else out += c;
+  }
+  return out;
+}
+
+std::string json_report(const comp::Simulation& simulation, const comp::SimulationResult& r) {
+  std::string out = fmt::format("{{\"status\": \"{}\"", status_name(r.status));
+  if (!r.reason.empty()) out += fmt::format(", \"reason\": \"{}\"", json_escape(r.reason));
+  out += fmt::format(", \"out\": \"{}\", \"kernels\": [", json_escape(simulation.options().out));
+  for (size_t i = 0; i < r.kernels.size(); ++i) {
+    const comp::KernelResult& k = r.kernels[i];
+    out += fmt::format(
+        "{}{{\"name\": \"{}\", \"grid\": [{}, {}, {}], \"block\": [{}, {}, {}], \"cycles\": {}, \"time_s\": {}, "
+        "\"warp_instructions\": {}, \"thread_instructions\": {}, \"ipc\": {}, \"registers\": {}, \"shared_bytes\": {}, "
+        "\"blocks_per_sm\": {}, \"issue_slots\": {{",
+        i == 0 ? "" : ", ", json_escape(k.name), k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y, k.block.z, k.cycles,
+        json_number(k.time_s), k.total.warp_instructions, k.total.thread_instructions, json_number(counter(k, "ipc")),
+        k.registers, k.shared_bytes, k.blocks_per_sm);
+    for (size_t c = 0; c < comp::kNumStallCauses; ++c)
+      out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", comp::kStallCauseNames[c], k.total.slots[c]);
+    out += "}, \"counters\": {";
+    for (size_t c = 0; c < k.counters.size(); ++c)
+      out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", k.counters[c].name, json_number(k.counters[c].value));
+    out += "}}";
+  }
+  out += "], \"expect\": [";
+  for (size_t i = 0; i < r.expects.size(); ++i)
+    out += fmt::format("{}{{\"buffer\": \"{}\", \"verdict\": \"{}\", \"worst\": {}}}", i == 0 ? "" : ", ",
+                       json_escape(r.expects[i].buffer), r.expects[i].pass ? "pass" : "fail", json_number(r.expects[i].worst));
+  const double wall = std::max(r.wall_s, 1e-9);
+  out += fmt::format("], \"speed\": {{\"wall_s\": {}, \"warp_instructions_per_second\": {}, \"cycles_per_second\": {}}}, "
+                     "\"memory\": {{\"peak_bytes\": {}}}}}\n",
+                     json_number(r.wall_s), json_number(static_cast<double>(r.warp_instructions) / wall),
+                     json_number(static_cast<double>(r.cycles) / wall), peak_bytes());
+  return out;
+}
+
+std::string table_report(const comp::Simulation& simulation, const comp::SimulationResult& r) {
+  const comp::SimulationOptions& o = simulation.options();
+  std::string out;
+  // A launch repeated many times prints its first rows only.
+  constexpr size_t kShown = 8;
+  for (size_t i = 0; i < std::min(kShown, r.kernels.size()); ++i) kernel_lines(out, r.kernels[i], o.machine, o.functional);
+  if (r.kernels.size() > kShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kShown);
+  double time = 0;
+  for (const comp::KernelResult& k : r.kernels) time += k.time_s;
+  if (const double flops = application_flops(simulation); flops > 0 && time > 0)
+    out += fmt::format("application          {}\n", si(flops / time, "FLOP/s"));
+  for (const core::ExpectResult& e : r.expects)
+    out += fmt::format("{:<21}{}\n", e.pass ? "verified" : "WRONG RESULT", e.message);
+  const double wall = std::max(r.wall_s, 1e-9);
+  out += fmt::format("simulation           {:.2f} s, {}, {}\n", r.wall_s,
+                     si(static_cast<double>(r.warp_instructions) / wall, "warp instructions/s"),
+                     si(static_cast<double>(r.cycles) / wall, "cycles/s"));
+  if (!o.out.empty() && !o.functional) out += fmt::format("recorded             {}\n", o.out);
+  return out;
+}
+
+ProgressBar::ProgressBar(bool enabled)
+    : enabled_(enabled && isatty(STDERR_FILENO) != 0), start_(std::chrono::steady_clock::now()), last_(start_) {}
+
+ProgressBar::~ProgressBar() { clear(); }
+
+void ProgressBar::clear() {
+  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  drawn_ = false;
+}
+
+void ProgressBar::update(const comp::Progress& p) {
+  if (!enabled_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  drawn_ = true;
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const double done = p.blocks_total == 0 ? 0 : static_cast<double>(p.blocks_done) / static_cast<double>(p.blocks_total);
+  const int filled = static_cast<int>(done * 24);
+  const std::string left = done > 0 ? fmt::format("{:.0f} s left", elapsed / done - elapsed) : "";
+  fmt::print(stderr, "\r\x1b[K{} [{:<24}] {}/{} blocks, {} cycles, {}, {}", p.kernel.substr(0, 24),
+             std::string(static_cast<size_t>(filled), '#'), p.blocks_done, p.blocks_total, si(static_cast<double>(p.cycles), ""),
+             si(static_cast<double>(p.warp_instructions) / elapsed, "warp instructions/s"), left);
+  std::fflush(stderr);
+}
+
+}  // namespace gpusim::cli

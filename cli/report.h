@@ -1,0 +1,32 @@
+// What a run prints: the table for people, the JSON object for programs, the progress bar.
+#pragma once
+#include <chrono>
+#include <string>
+
+#include "components/simulation.h"
+
+namespace gpusim::cli {
+
+/// One JSON object (DESIGN section 3), with a final new line.
+[[nodiscard]] std::string json_report(const comp::Simulation& simulation, const comp::SimulationResult& result);
+/// The summary table.
+[[nodiscard]] std::string table_report(const comp::Simulation& simulation, const comp::SimulationResult& result);
+
+/// Text inside a JSON string, quotes not included.
+[[nodiscard]] std::string json_escape(const std::string& text);
+
+/// Progress bar on a terminal's stderr; silent otherwise. Redraws at most ten times a second.
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool enabled);
+  ~ProgressBar();
+  void update(const comp::Progress& progress);
+  void clear();
+
+ private:
+  bool enabled_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+}  // namespace gpusim::cli
