@@ -55,9 +55,10 @@ NearestName::NearestName(std::string_view wanted)
       distance_(std::max(1, static_cast<int>(std::min<size_t>(wanted.size(), 64)) / 3) + 1) {}
 
 void NearestName::consider(std::string_view candidate) {
-  if (distance_ == 0 || candidate.empty()) return;
-  const int d = edit_distance(wanted_, candidate, distance_ - 1);
-  if (d < distance_) {
+  if (candidate.empty()) return;
+  const int d = edit_distance(wanted_, candidate, distance_);
+  // Of equally near names the first in the alphabet: the order of hash tables must not show.
+  if (d < distance_ || (d == distance_ && !best_.empty() && candidate < best_)) {
     distance_ = d;
     best_ = candidate;
   }

@@ -8,3 +8,9 @@ add_library(gpusim_isa_frontend OBJECT
 target_link_libraries(gpusim_isa_frontend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_frontend)
 
+
+gpusim_test(isa_frontend_test
+  SOURCES ${_isa}/lexer_test.cpp ${_isa}/modifiers_test.cpp ${_isa}/parser_test.cpp ${_isa}/parser_traps_test.cpp
+          ${_isa}/verifier_test.cpp ${_isa}/control_flow_test.cpp ${_isa}/occupancy_test.cpp ${_isa}/diagnostics_test.cpp
+  DEPS gpusim_isa_frontend)
+gpusim_fuzzer(ptx_fuzz SOURCES ${_isa}/fuzz/ptx_fuzz.cpp DEPS gpusim_isa_frontend)

@@ -80,6 +80,12 @@ void Lexer::skip_bad_characters() {
 }
 
 Token Lexer::next() {
+  const Token token = read_token();
+  after_value_ = token.kind == Token::Kind::kInteger || token.is(")");
+  return token;
+}
+
+Token Lexer::read_token() {
   for (;;) {
     skip_space();
     Token token;
@@ -89,7 +95,7 @@ Token Lexer::next() {
     const char c = at(0);
     if (pos_ >= text_.size()) {
       token.kind = Token::Kind::kEnd;
-    } else if (is_letter(c) || c == '_' || c == '$' || (c == '%' && is_name(at(1)))) {
+    } else if (is_letter(c) || c == '_' || c == '$' || (c == '%' && is_name(at(1)) && !after_value_)) {
       token.kind = Token::Kind::kIdentifier;
       ++pos_;
       while (is_name(at(0))) ++pos_;

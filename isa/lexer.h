@@ -43,6 +43,7 @@ class Lexer {
   [[nodiscard]] Token next();
 
  private:
+  [[nodiscard]] Token read_token();
   void skip_space();
   void skip_line();
   void skip_block_comment();
@@ -65,6 +66,7 @@ class Lexer {
   size_t pos_ = 0;
   size_t line_start_ = 0;
   uint32_t line_ = 1;
+  bool after_value_ = false;  // behind a number or `)`, where `%` is the operator and not part of a name
 };
 
 }  // namespace gpusim::isa

@@ -1,6 +1,7 @@
-// The parsed form of one PTX text: module header, variables, functions, statements. Produced by parse_module()
-// (isa/parser.h), checked by verify_module() (isa/verifier.h), consumed by lower_kernel() (isa/lowering.h).
-// It keeps the text's own names and order; nothing is resolved to machine terms here. PTX ISA manual, chapters 4-11.
+// The parsed form of one PTX text: module header, variables, functions, statements. Produced by
+// parse_module() (isa/parser.h), checked by verify_module() (isa/verifier.h), consumed by lower_kernel()
+// (isa/lowering.h). It keeps the text's own names and order; nothing is resolved to machine terms here. PTX
+// ISA manual, chapters 4-11.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -29,14 +30,14 @@ struct Variable {
   std::string name;
   Space space = Space::kNone;
   Type type = Type::kNone;
-  uint8_t vector = 1;             ///< 1, 2 or 4 elements
-  uint64_t align = 0;             ///< bytes; always filled in (natural alignment if not written)
-  std::vector<uint64_t> dims;     ///< array dimensions; a dimension [] is 0
-  uint64_t bytes = 0;             ///< total size; 0 for an unsized extern array
+  uint8_t vector = 1;          ///< 1, 2 or 4 elements
+  uint64_t align = 0;          ///< bytes; always filled in (natural alignment if not written)
+  std::vector<uint64_t> dims;  ///< array dimensions; a dimension [] is 0
+  uint64_t bytes = 0;          ///< total size; 0 for an unsized extern array
   Linkage linkage = Linkage::kInternal;
-  std::vector<std::byte> init;    ///< initial bytes; shorter than `bytes` is zero-filled
+  std::vector<std::byte> init;  ///< initial bytes; shorter than `bytes` is zero-filled
   std::vector<Relocation> relocations;
-  bool is_pointer = false;        ///< .param .u64 .ptr ...
+  bool is_pointer = false;  ///< .param .u64 .ptr ...
   SourceLoc loc;
   [[nodiscard]] bool is_array() const { return !dims.empty(); }
 };
@@ -53,28 +54,59 @@ inline constexpr RegisterId kNoRegister = ~0u;
 
 /// PTX special (read-only) registers, %tid.x and so on. One enumerator per component.
 enum class SpecialRegister : uint8_t {
-  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ,
-  kLaneid, kWarpid, kNwarpid, kSmid, kNsmid, kGridid,
-  kLanemaskEq, kLanemaskLe, kLanemaskLt, kLanemaskGe, kLanemaskGt,
-  kClock, kClockHi, kClock64, kGlobaltimer, kGlobaltimerLo, kGlobaltimerHi,
-  kDynamicSmemSize, kTotalSmemSize, kEnvreg, kPm, kWarpSz, kZero,
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneid,
+  kWarpid,
+  kNwarpid,
+  kSmid,
+  kNsmid,
+  kGridid,
+  kLanemaskEq,
+  kLanemaskLe,
+  kLanemaskLt,
+  kLanemaskGe,
+  kLanemaskGt,
+  kClock,
+  kClockHi,
+  kClock64,
+  kGlobaltimer,
+  kGlobaltimerLo,
+  kGlobaltimerHi,
+  kDynamicSmemSize,
+  kTotalSmemSize,
+  kEnvreg,
+  kPm,
+  kWarpSz,
+  kZero,
 };
 
 /// One operand of a statement.
 struct Operand {
   enum class Kind : uint8_t {
     kNone,
-    kRegister,    ///< reg; for `%r|%p` also reg2 (the second destination)
-    kImmediate,   ///< imm (raw bits of the literal), imm_kind
-    kSpecial,     ///< special (envreg number in `imm`)
-    kSymbol,      ///< symbol + offset: the address of a variable or function (also a bare label name)
-    kAddress,     ///< [base + offset]: base is reg, symbol, or none (absolute)
-    kVector,      ///< {a, b, ...}: elements
-    kSink,        ///< _
-    kLabel,       ///< branch target: symbol
-    kList,        ///< (a, b, ...) of a call: elements
+    kRegister,   ///< reg; for `%r|%p` also reg2 (the second destination)
+    kImmediate,  ///< imm (raw bits of the literal), imm_kind
+    kSpecial,    ///< special (envreg number in `imm`)
+    kSymbol,     ///< symbol + offset: the address of a variable or function (also a bare label name)
+    kAddress,    ///< [base + offset]: base is reg, symbol, or none (absolute)
+    kVector,     ///< {a, b, ...}: elements
+    kSink,       ///< _
+    kLabel,      ///< branch target: symbol
+    kList,       ///< (a, b, ...) of a call: elements
   };
-  /// How an immediate was written: kInt in 64-bit two's complement; kF32/kF64 raw IEEE bits (0f..., 0d..., 1.5 is kF64).
+  /// How an immediate was written: kInt in 64-bit two's complement; kF32/kF64 raw IEEE bits (0f...,
+  /// 0d..., 1.5 is kF64).
   enum class ImmKind : uint8_t { kInt, kF32, kF64 };
 
   Kind kind = Kind::kNone;
@@ -95,7 +127,7 @@ struct Operand {
 struct Instruction {
   Opcode opcode = Opcode::kInvalid;
   Modifiers mods;
-  std::vector<Operand> operands;  ///< in PTX order, destination(s) first
+  std::vector<Operand> operands;   ///< in PTX order, destination(s) first
   RegisterId guard = kNoRegister;  ///< @%p
   bool guard_negated = false;      ///< @!%p
   SourceLoc loc;                   ///< of the opcode
@@ -105,7 +137,7 @@ struct Instruction {
 };
 
 struct Label {
-  std::string name;       ///< unique within the function (inner scopes that redeclare a label get a suffix)
+  std::string name;        ///< unique within the function (inner scopes that redeclare a label get a suffix)
   uint32_t statement = 0;  ///< index into Function::body it stands before (may equal body.size())
   SourceLoc loc;
 };
@@ -121,7 +153,8 @@ struct Function {
   bool is_entry = false;
   bool is_declaration = false;  ///< no body
   Linkage linkage = Linkage::kInternal;
-  std::vector<Variable> params;   ///< .param space (or .reg parameters of old .func: space == kReg, and `registers` has them)
+  std::vector<Variable>
+      params;  ///< .param space (or .reg parameters of old .func: space == kReg, and `registers` has them)
   std::vector<Variable> returns;
   std::vector<Register> registers;
   std::vector<Variable> variables;  ///< function-scope .shared, .local, .param, .global
@@ -133,7 +166,7 @@ struct Function {
   uint32_t maxnreg = 0;
   uint32_t minnctapersm = 0;
   SourceLoc loc;
-  std::vector<RegisterId> param_registers;   ///< .func with .reg parameters: the register of each parameter
+  std::vector<RegisterId> param_registers;  ///< .func with .reg parameters: the register of each parameter
   std::vector<RegisterId> return_registers;
 
   [[nodiscard]] const Label* find_label(std::string_view label) const;
@@ -143,10 +176,10 @@ struct Function {
 struct Module {
   int version_major = 0;
   int version_minor = 0;
-  int target_sm = 0;              ///< 10, 13, 20, 70, 90, ...
-  std::string target_text;        ///< as written: "sm_13, map_f64_to_f32"
+  int target_sm = 0;        ///< 10, 13, 20, 70, 90, ...
+  std::string target_text;  ///< as written: "sm_13, map_f64_to_f32"
   bool map_f64_to_f32 = false;
-  int address_size = 0;           ///< 32 or 64; always filled in (32 for PTX before 2.3 without the directive)
+  int address_size = 0;  ///< 32 or 64; always filled in (32 for PTX before 2.3 without the directive)
   std::vector<Variable> variables;
   std::vector<Function> functions;
   std::vector<std::string> source_files;  ///< .file entries, index = number

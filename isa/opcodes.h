@@ -1,6 +1,6 @@
-// The PTX opcode table as data: every base opcode, which modifiers and how many types and operands it takes, and the
-// parsed modifier set of one statement. The rows stand in isa/opcodes.cpp in the order of the PTX ISA manual, chapter 9.
-// A new opcode is one enumerator, one row there and one semantic row in isa/semantics.
+// The PTX opcode table as data: every base opcode, which modifiers and how many types and operands it takes,
+// and the parsed modifier set of one statement. The rows stand in isa/opcodes.cpp in the order of the PTX ISA
+// manual, chapter 9. A new opcode is one enumerator, one row there and one semantic row in isa/semantics.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,31 +14,149 @@ namespace gpusim::isa {
 enum class Opcode : uint16_t {
   kInvalid,
   // integer
-  kAdd, kSub, kMul, kMad, kMul24, kMad24, kSad, kDiv, kRem, kAbs, kNeg, kMin, kMax, kPopc, kClz, kBfind, kFns, kBrev,
-  kBfe, kBfi, kBmsk, kSzext, kDp4a, kDp2a, kAddc, kSubc, kMadc,
+  kAdd,
+  kSub,
+  kMul,
+  kMad,
+  kMul24,
+  kMad24,
+  kSad,
+  kDiv,
+  kRem,
+  kAbs,
+  kNeg,
+  kMin,
+  kMax,
+  kPopc,
+  kClz,
+  kBfind,
+  kFns,
+  kBrev,
+  kBfe,
+  kBfi,
+  kBmsk,
+  kSzext,
+  kDp4a,
+  kDp2a,
+  kAddc,
+  kSubc,
+  kMadc,
   // floating point (add, sub, mul, ... are shared with the integer names above)
-  kFma, kRcp, kSqrt, kRsqrt, kSin, kCos, kLg2, kEx2, kTanh, kCopysign, kTestp,
+  kFma,
+  kRcp,
+  kSqrt,
+  kRsqrt,
+  kSin,
+  kCos,
+  kLg2,
+  kEx2,
+  kTanh,
+  kCopysign,
+  kTestp,
   // comparison and selection
-  kSet, kSetp, kSelp, kSlct,
+  kSet,
+  kSetp,
+  kSelp,
+  kSlct,
   // logic and shift
-  kAnd, kOr, kXor, kNot, kCnot, kLop3, kShf, kShl, kShr,
+  kAnd,
+  kOr,
+  kXor,
+  kNot,
+  kCnot,
+  kLop3,
+  kShf,
+  kShl,
+  kShr,
   // data movement and conversion
-  kMov, kShfl, kPrmt, kLd, kLdu, kSt, kPrefetch, kPrefetchu, kIsspacep, kCvta, kCvt, kCvtPack, kMapa,
+  kMov,
+  kShfl,
+  kPrmt,
+  kLd,
+  kLdu,
+  kSt,
+  kPrefetch,
+  kPrefetchu,
+  kIsspacep,
+  kCvta,
+  kCvt,
+  kCvtPack,
+  kMapa,
   // texture and surface
-  kTex, kTld4, kTxq, kSuld, kSust, kSured, kSuq,
+  kTex,
+  kTld4,
+  kTxq,
+  kSuld,
+  kSust,
+  kSured,
+  kSuq,
   // control flow
-  kBra, kBrx, kCall, kRet, kExit,
+  kBra,
+  kBrx,
+  kCall,
+  kRet,
+  kExit,
   // parallel synchronisation and communication
-  kBar, kBarrier, kMembar, kFence, kAtom, kRed, kVote, kMatch, kActivemask, kRedux, kElect, kGriddepcontrol,
+  kBar,
+  kBarrier,
+  kMembar,
+  kFence,
+  kAtom,
+  kRed,
+  kVote,
+  kMatch,
+  kActivemask,
+  kRedux,
+  kElect,
+  kGriddepcontrol,
   // miscellaneous
-  kTrap, kBrkpt, kPmevent, kNanosleep, kDiscard, kApplypriority, kStacksave, kStackrestore, kAlloca, kSetmaxnreg,
+  kTrap,
+  kBrkpt,
+  kPmevent,
+  kNanosleep,
+  kDiscard,
+  kApplypriority,
+  kStacksave,
+  kStackrestore,
+  kAlloca,
+  kSetmaxnreg,
   // known by name, not supported yet: reported as such, never a parse error
-  kCpAsync, kMbarrier, kLdmatrix, kStmatrix, kMovmatrix, kMma, kWmma, kWgmma, kTcgen05, kTensormap, kMultimem,
+  kCpAsync,
+  kMbarrier,
+  kLdmatrix,
+  kStmatrix,
+  kMovmatrix,
+  kMma,
+  kWmma,
+  kWgmma,
+  kTcgen05,
+  kTensormap,
+  kMultimem,
   kVideo,  ///< vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vmad, vset and their SIMD forms
   kCount
 };
 
-enum class CompareOp : uint8_t { kNone, kEq, kNe, kLt, kLe, kGt, kGe, kLo, kLs, kHi, kHs, kEqu, kNeu, kLtu, kLeu, kGtu, kGeu, kNum, kNan };
+enum class CompareOp : uint8_t {
+  kNone,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kLo,
+  kLs,
+  kHi,
+  kHs,
+  kEqu,
+  kNeu,
+  kLtu,
+  kLeu,
+  kGtu,
+  kGeu,
+  kNum,
+  kNan
+};
 enum class BoolOp : uint8_t { kNone, kAnd, kOr, kXor };
 /// Floating-point and float-to-integer roundings, as written.
 enum class Rounding : uint8_t { kNone, kRn, kRz, kRm, kRp, kRni, kRzi, kRmi, kRpi, kRna };
@@ -52,39 +170,42 @@ enum class PrmtMode : uint8_t { kDefault, kF4e, kB4e, kRc8, kEcl, kEcr, kRc16 };
 
 /// The modifiers of one statement, parsed as a set (PTX files vary their order).
 struct Modifiers {
-  Type type = Type::kNone;    ///< the first type written: the operation's (cvt, set: the destination's)
-  Type type2 = Type::kNone;   ///< the second type written (cvt, set, slct, dp4a: the source's)
+  Type type = Type::kNone;   ///< the first type written: the operation's (cvt, set: the destination's)
+  Type type2 = Type::kNone;  ///< the second type written (cvt, set, slct, dp4a: the source's)
   Type type3 = Type::kNone;
   Type type4 = Type::kNone;
-  uint8_t vector = 1;         ///< .v2 .v4 .v8
-  Space space = Space::kNone; ///< .global ...; kGeneric for ld/st/atom/red without one; cvta: the named space
+  uint8_t vector = 1;  ///< .v2 .v4 .v8
+  Space space =
+      Space::kNone;  ///< .global ...; kGeneric for ld/st/atom/red without one; cvta: the named space
   CompareOp compare = CompareOp::kNone;
   BoolOp bool_op = BoolOp::kNone;
   Rounding rounding = Rounding::kNone;
   MulPart part = MulPart::kNone;
-  AtomOp atom = AtomOp::kNone;   ///< atom, red, redux, bar.red (kAnd, kOr; popc is kAdd)
+  AtomOp atom = AtomOp::kNone;  ///< atom, red, redux, bar.red (kAnd, kOr; popc is kAdd)
   Semantics semantics = Semantics::kNone;
-  Scope scope = Scope::kNone;    ///< also membar.cta/gl/sys (gl is kGpu)
+  Scope scope = Scope::kNone;  ///< also membar.cta/gl/sys (gl is kGpu)
   CacheOp cache = CacheOp::kNone;
   LaneOp lane_op = LaneOp::kNone;
   PrmtMode prmt = PrmtMode::kDefault;
-  bool ftz = false, sat = false, approx = false, full = false, cc = false, uni = false, sync = false, to = false;
+  bool ftz = false, sat = false, approx = false, full = false, cc = false, uni = false, sync = false,
+       to = false;
   bool nc = false, wrap = false, clamp = false, left = false, right = false, shiftamt = false, relu = false;
-  bool arrive = false, red = false, popc = false, aligned = false, noftz = false, nan = false, xorsign_abs = false;
-  bool warp = false;             ///< bar.warp.sync
-  char testp = 0;                ///< testp: f(inite) i(nfinite) n(umber) N(otanumber) m: normal s(ubnormal)
-  std::string unknown;           ///< first modifier that the table does not list; empty if none
+  bool arrive = false, red = false, popc = false, aligned = false, noftz = false, nan = false,
+       xorsign_abs = false;
+  bool warp = false;    ///< bar.warp.sync
+  char testp = 0;       ///< testp: f(inite) i(nfinite) n(umber) N(otanumber) m: normal s(ubnormal)
+  std::string unknown;  ///< first modifier that the table does not list; empty if none
 };
 
 /// Static description of one base opcode.
 struct OpcodeInfo {
   Opcode opcode = Opcode::kInvalid;
-  std::string_view name;        ///< "add"
-  uint8_t min_operands = 0;     ///< destinations included
+  std::string_view name;     ///< "add"
+  uint8_t min_operands = 0;  ///< destinations included
   uint8_t max_operands = 0;
-  uint8_t destinations = 0;     ///< leading operands that are written (0 for st, bra, ...)
-  uint64_t types = 0;           ///< bit per isa::Type allowed as the first type; 0 = takes no type
-  bool supported = true;        ///< false: parses, and is reported as not supported yet
+  uint8_t destinations = 0;  ///< leading operands that are written (0 for st, bra, ...)
+  uint64_t types = 0;        ///< bit per isa::Type allowed as the first type; 0 = takes no type
+  bool supported = true;     ///< false: parses, and is reported as not supported yet
 };
 
 /// All rows, indexed by opcode.

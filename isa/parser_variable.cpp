@@ -444,6 +444,9 @@ int64_t ModuleParser::parse_offset() {
   int64_t offset = 0;
   while (at("+") || at("-")) {
     const Token sign = take();
+    if (token_.kind == Token::Kind::kIdentifier && token_.text != "WARP_SZ") {
+      fail(token_.loc, "an address has one register or variable and a constant offset");
+    }
     const Constant c = parse_constant(9, 0);
     if (c.kind != Operand::ImmKind::kInt) fail(sign.loc, "an address offset must be an integer");
     offset = static_cast<int64_t>(static_cast<uint64_t>(offset) + (sign.text == "-" ? 0 - c.bits : c.bits));

@@ -88,7 +88,7 @@ std::string FunctionScopes::hint_for_register(std::string_view name) const {
     for (const auto& [candidate, range] : level->ranges) nearest_prefix.consider(candidate);
   }
   if (!nearest.best().empty()) return nearest.hint();
-  if (nearest_prefix.best().empty()) return "declare it with .reg";
+  if (nearest_prefix.best().empty() || prefix.size() == name.size()) return "declare it with .reg";
   return fmt::format("did you mean '{}{}'?", nearest_prefix.best(), name.substr(prefix.size()));
 }
 

@@ -1,5 +1,6 @@
-// PTX vocabulary shared by the parser, the lowering passes and the executor: types, state spaces, source locations,
-// diagnostics and the 32-lane mask of a warp. Follows the PTX ISA manual, chapters 4-5 (syntax, state spaces, types).
+// PTX vocabulary shared by the parser, the lowering passes and the executor: types, state spaces, source
+// locations, diagnostics and the 32-lane mask of a warp. Follows the PTX ISA manual, chapters 4-5 (syntax,
+// state spaces, types).
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -30,24 +31,65 @@ using Diagnostics = std::vector<Diagnostic>;
 
 /// PTX fundamental and packed types.
 enum class Type : uint8_t {
-  kNone, kPred,
-  kB8, kB16, kB32, kB64, kB128,
-  kU8, kU16, kU32, kU64,
-  kS8, kS16, kS32, kS64,
-  kF16, kF16x2, kBF16, kBF16x2, kF32, kF64,
-  kTexRef, kSamplerRef, kSurfRef,
+  kNone,
+  kPred,
+  kB8,
+  kB16,
+  kB32,
+  kB64,
+  kB128,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kS8,
+  kS16,
+  kS32,
+  kS64,
+  kF16,
+  kF16x2,
+  kBF16,
+  kBF16x2,
+  kF32,
+  kF64,
+  kTexRef,
+  kSamplerRef,
+  kSurfRef,
 };
 
 /// Size of one value in bytes (a predicate counts as 1; opaque references as 8; kNone as 0).
 [[nodiscard]] constexpr int type_bytes(Type t) {
   switch (t) {
-    case Type::kNone: return 0;
-    case Type::kPred: case Type::kB8: case Type::kU8: case Type::kS8: return 1;
-    case Type::kB16: case Type::kU16: case Type::kS16: case Type::kF16: case Type::kBF16: return 2;
-    case Type::kB32: case Type::kU32: case Type::kS32: case Type::kF16x2: case Type::kBF16x2: case Type::kF32: return 4;
-    case Type::kB64: case Type::kU64: case Type::kS64: case Type::kF64:
-    case Type::kTexRef: case Type::kSamplerRef: case Type::kSurfRef: return 8;
-    case Type::kB128: return 16;
+    case Type::kNone:
+      return 0;
+    case Type::kPred:
+    case Type::kB8:
+    case Type::kU8:
+    case Type::kS8:
+      return 1;
+    case Type::kB16:
+    case Type::kU16:
+    case Type::kS16:
+    case Type::kF16:
+    case Type::kBF16:
+      return 2;
+    case Type::kB32:
+    case Type::kU32:
+    case Type::kS32:
+    case Type::kF16x2:
+    case Type::kBF16x2:
+    case Type::kF32:
+      return 4;
+    case Type::kB64:
+    case Type::kU64:
+    case Type::kS64:
+    case Type::kF64:
+    case Type::kTexRef:
+    case Type::kSamplerRef:
+    case Type::kSurfRef:
+      return 8;
+    case Type::kB128:
+      return 16;
   }
   return 0;
 }
@@ -86,8 +128,14 @@ class LaneMask {
   friend constexpr LaneMask operator|(LaneMask a, LaneMask b) { return LaneMask(a.bits_ | b.bits_); }
   friend constexpr LaneMask operator^(LaneMask a, LaneMask b) { return LaneMask(a.bits_ ^ b.bits_); }
   friend constexpr LaneMask operator~(LaneMask a) { return LaneMask(~a.bits_); }
-  LaneMask& operator&=(LaneMask b) { bits_ &= b.bits_; return *this; }
-  LaneMask& operator|=(LaneMask b) { bits_ |= b.bits_; return *this; }
+  LaneMask& operator&=(LaneMask b) {
+    bits_ &= b.bits_;
+    return *this;
+  }
+  LaneMask& operator|=(LaneMask b) {
+    bits_ |= b.bits_;
+    return *this;
+  }
   friend constexpr bool operator==(LaneMask, LaneMask) = default;
 
  private:

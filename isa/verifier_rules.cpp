@@ -67,8 +67,7 @@ bool FunctionVerifier::check_types(const Instruction& i) {
     }
     return false;
   }
-  const bool half_accumulate = i.opcode == kFma || i.opcode == kAdd || i.opcode == kSub || i.opcode == kRedux;
-  if (found > wanted && !(half_accumulate && found == 2)) {
+  if (found > wanted) {
     error(fmt::format("'{}' has {} types, expected {}", name(), found, wanted));
     return false;
   }
