@@ -149,7 +149,8 @@ struct CommandLineLaunch {
 /// Throws InputError if the buffers do not fit into `memory_bytes` (names the largest).
 void check_memory(const LaunchDescription& launch, uint64_t memory_bytes);
 
-/// Writes the buffer's first content into `out` (bytes() long). Throws InputError when a file is wrong.
+/// Writes the buffer's first content into `out` (bytes() long, zeroed as DeviceMemory gives it). Throws
+/// InputError when a file is wrong or a value does not fit.
 void fill_buffer(const BufferSpec& buffer, uint64_t seed, std::span<std::byte> out);
 
 /// A kernel parameter as its PTX declares it.

@@ -12,7 +12,7 @@
 
 namespace gpusim::core {
 
-inline constexpr size_t kMaxDocumentBytes = 16u << 20;
+inline constexpr size_t kMaxDocumentBytes = 4u << 20;
 
 /// Parses `text`; throws InputError with the place of the first syntax error. `name` is for messages.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::string& name);

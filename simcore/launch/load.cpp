@@ -1,0 +1,484 @@
+// Launch files: TOML to LaunchDescription.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "simcore/launch/element.h"
+#include "simcore/launch/init.h"
+#include "simcore/launch/launch.h"
+#include "simcore/launch/overrides.h"
+#include "simcore/launch/reader.h"
+#include "simcore/launch/scope.h"
+#include "simcore/reference/reference.h"
+#include "simcore/text/names.h"
+
+namespace gpusim::core {
+namespace {
+
+constexpr int64_t kMaxCount = int64_t{1} << 46;
+constexpr int64_t kMaxGrid = 2147483647;
+constexpr int64_t kMaxBlock = 1024;
+
+bool is_identifier(std::string_view name) {
+  return !name.empty() && name.size() <= 256 && !std::isdigit(static_cast<unsigned char>(name.front())) &&
+         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+class LaunchLoader {
+ public:
+  LaunchLoader(std::string_view text, const std::string& path, uint64_t seed, bool allow_files)
+      : document_(parse_toml(text, path)), context_{path, messages_, launch_} {
+    launch_.path = path;
+    launch_.text = std::string(text);
+    launch_.seed = seed;
+    files_ = {allow_files, std::filesystem::path(path).parent_path().string()};
+  }
+
+  LaunchDescription load(std::span<const std::string> overrides) {
+    check_top_level();
+    read_params(overrides);
+    read_flops();
+    for_each("buffer", [&](const toml::table& table) { read_buffer(table); });
+    for_each("launch", [&](const toml::table& table) { read_launch(table); });
+    for_each("copy", [&](const toml::table& table) { read_copy(table); });
+    for_each("texture", [&](const toml::table& table) { read_texture(table); });
+    for_each("expect", [&](const toml::table& table) { read_expect(table); });
+    if (launch_.launches.empty() && !messages_.has_errors()) {
+      messages_.error({launch_.path}, "no [[launch]]: nothing would run");
+    }
+    rank_steps();
+    messages_.raise_if_any();
+    launch_.warnings = messages_.warnings();
+    return std::move(launch_);
+  }
+
+ private:
+  void check_top_level() {
+    static constexpr std::array<std::string_view, 7> kTables{"params", "flops",   "buffer", "launch",
+                                                             "copy",   "texture", "expect"};
+    for (const auto& [key, node] : document_) {
+      const Where where = where_of(key, launch_.path);
+      if (std::ranges::find(kTables, key.str()) == kTables.end()) {
+        messages_.error(
+            where,
+            fmt::format("unknown {} '{}'", node.is_table() || node.is_array() ? "section" : "key", key.str()),
+            name_hint(key.str(), kTables));
+      } else if (key.str() == "params" || key.str() == "flops") {
+        if (!node.is_table())
+          messages_.error(where, fmt::format("'{}' must be a table: [{}]", key.str(), key.str()));
+      } else if (!node.is_array_of_tables()) {
+        messages_.error(where,
+                        fmt::format("'{}' must be an array of tables: write [[{}]]", key.str(), key.str()));
+      }
+    }
+  }
+
+  template <typename Read>
+  void for_each(std::string_view key, Read read) {
+    const toml::node* node = document_.get(key);
+    const toml::array* array = node != nullptr ? node->as_array() : nullptr;
+    if (array == nullptr || !array->is_array_of_tables()) return;
+    for (const toml::node& element : *array) {
+      if (const toml::table* table = element.as_table()) read(*table);
+    }
+  }
+
+  /// Keys of a table in the file's order.
+  static std::vector<std::pair<const toml::key*, const toml::node*>> in_order(const toml::table& table) {
+    std::vector<std::pair<const toml::key*, const toml::node*>> entries;
+    for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
+    std::ranges::stable_sort(entries, [](const auto& a, const auto& b) {
+      const auto& left = a.first->source().begin;
+      const auto& right = b.first->source().begin;
+      return std::pair(left.line, left.column) < std::pair(right.line, right.column);
+    });
+    return entries;
+  }
+
+  void read_params(std::span<const std::string> overrides) {
+    const std::vector<ParamOverride> given = parse_overrides(overrides, messages_);
+    std::set<std::string> used;
+    if (const toml::table* params = document_["params"].as_table()) {
+      for (const auto& [key, node] : in_order(*params)) {
+        const std::string name(key->str());
+        if (!is_identifier(name)) {
+          messages_.error(where_of(*key, launch_.path),
+                          fmt::format("'{}' is not a name that expressions can use", name));
+          continue;
+        }
+        const auto override_ = std::ranges::find(given, name, &ParamOverride::name);
+        if (override_ != given.end()) {
+          used.insert(name);
+          launch_.params.emplace_back(name, override_->value);
+        } else if (const auto value = read_number(context_, *node, name)) {
+          launch_.params.emplace_back(name, *value);
+        }
+      }
+    }
+    for (const ParamOverride& item : given) {
+      if (used.contains(item.name) || launch_.find_param(item.name) != nullptr) continue;
+      messages_.error(item.where, fmt::format("the launch file has no parameter '{}'", item.name),
+                      name_hint(item.name, param_scope(launch_).names));
+    }
+  }
+
+  void read_flops() {
+    const toml::table* flops = document_["flops"].as_table();
+    if (flops == nullptr) return;
+    for (const auto& [key, node] : in_order(*flops)) {
+      const auto value = read_number(context_, *node, key->str());
+      if (!value) continue;
+      if (!(value->as_double() >= 0)) {
+        messages_.error(where_of(*node, launch_.path), fmt::format("flops.{} is negative", key->str()));
+      }
+      launch_.flops.emplace_back(std::string(key->str()), value->as_double());
+    }
+  }
+
+  void read_buffer(const toml::table& table) {
+    const TableReader reader(context_, table, "[[buffer]]", {"name", "type", "count", "init"});
+    BufferSpec buffer;
+    buffer.where = reader.where("name");
+    const auto name = reader.text("name", true);
+    const auto type_name = reader.text("type", true);
+    bool good = name.has_value() && type_name.has_value();
+    if (name) {
+      buffer.name = *name;
+      good = check_buffer_name(buffer) && good;
+    }
+    if (type_name) {
+      if (const auto type = element_type_from_name(*type_name)) {
+        buffer.type = *type;
+      } else {
+        messages_.error(reader.where("type"), fmt::format("unknown element type '{}'", *type_name),
+                        name_hint(*type_name, type_names()));
+        good = false;
+      }
+    }
+    const toml::node* count = reader.node("count");
+    if (count != nullptr) {
+      const auto value = read_integer(context_, *count, "count", 0, kMaxCount);
+      good = value.has_value() && good;
+      buffer.count = static_cast<uint64_t>(value.value_or(0));
+    }
+    if (good) read_init(reader, count != nullptr, buffer);
+    // A faulty buffer still defines its name, so that its uses are not reported as well.
+    total_bytes_ += std::min(buffer.bytes(), kMaxBufferBytes);
+    if (total_bytes_ > kMaxBufferBytes) {
+      messages_.error(buffer.where,
+                      fmt::format("the buffers together need more than {} bytes", kMaxBufferBytes));
+      total_bytes_ = 0;
+    }
+    if (name) launch_.buffers.push_back(std::move(buffer));
+  }
+
+  bool check_buffer_name(const BufferSpec& buffer) {
+    if (!is_identifier(buffer.name)) {
+      messages_.error(buffer.where, fmt::format("'{}' is not a valid buffer name", buffer.name),
+                      "letters, digits and _, not beginning with a digit");
+    } else if (const BufferSpec* other = launch_.find_buffer(buffer.name)) {
+      messages_.error(buffer.where, fmt::format("buffer '{}' is defined twice", buffer.name),
+                      "first at " + other->where.text());
+    } else if (launch_.find_param(buffer.name) != nullptr) {
+      messages_.error(buffer.where,
+                      fmt::format("'{}' is a parameter as well: arguments would be ambiguous", buffer.name));
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  static std::vector<std::string_view> type_names() {
+    std::vector<std::string_view> names;
+    for (int t = 0; t <= static_cast<int>(ElementType::kF64); ++t)
+      names.push_back(element_type_name(static_cast<ElementType>(t)));
+    return names;
+  }
+
+  void read_init(const TableReader& reader, bool has_count, BufferSpec& buffer) {
+    const toml::node* node = reader.node("init");
+    if (node == nullptr) {
+      if (!has_count) messages_.error(reader.where(), fmt::format("buffer '{}' has no 'count'", buffer.name));
+    } else if (const toml::array* array = node->as_array()) {
+      buffer.init.kind = InitSpec::Kind::kArray;
+      buffer.init.values = read_numbers(context_, *array, "init");
+      if (has_count && buffer.count != array->size()) {
+        messages_.error(reader.where("init"), fmt::format("init has {} values, the buffer {} elements",
+                                                          array->size(), buffer.count));
+      }
+      buffer.count = array->size();
+      check_array(*array, buffer);
+    } else if (const auto* text = node->as_string()) {
+      ExpressionError error;
+      if (!parse_init(text->get(), param_scope(launch_), files_, has_count, buffer, error))
+        report(context_, *node, 0, error);
+    } else {
+      messages_.error(reader.where("init"),
+                      fmt::format("'init' must be a string or an array, not {}", node_kind(*node)));
+    }
+  }
+
+  void check_array(const toml::array& array, const BufferSpec& buffer) {
+    std::byte scratch[8];
+    for (size_t i = 0; i < buffer.init.values.size() && messages_.errors() < Messages::kMaxMessages; ++i) {
+      if (store_element(buffer.type, buffer.init.values[i], scratch)) continue;
+      messages_.error(where_of(array[i], launch_.path),
+                      fmt::format("value {} does not fit into type {}", i, element_type_name(buffer.type)));
+    }
+  }
+
+  void read_dimensions(const TableReader& reader, std::string_view key, int64_t limit, uint32_t (&out)[3]) {
+    const toml::node* node = reader.node(key);
+    if (node == nullptr) {
+      messages_.error(reader.where(), fmt::format("[[launch]] has no '{}'", key));
+      return;
+    }
+    const toml::array* array = node->as_array();
+    if (array == nullptr) {
+      if (const auto value = read_integer(context_, *node, key, 1, limit))
+        out[0] = static_cast<uint32_t>(*value);
+      return;
+    }
+    if (array->empty() || array->size() > 3) {
+      messages_.error(reader.where(key),
+                      fmt::format("'{}' has {} dimensions, expected 1 to 3", key, array->size()));
+      return;
+    }
+    for (size_t i = 0; i < array->size(); ++i) {
+      if (const auto value = read_integer(context_, (*array)[i], key, 1, limit))
+        out[i] = static_cast<uint32_t>(*value);
+    }
+  }
+
+  void read_launch(const toml::table& table) {
+    const TableReader reader(
+        context_, table, "[[launch]]",
+        {"kernel", "grid", "block", "dynamic_shared", "registers", "args", "repeat", "stream"});
+    LaunchSpec spec;
+    spec.where = reader.where();
+    spec.kernel_where = reader.where("kernel");
+    spec.kernel = reader.text("kernel", false).value_or("");
+    read_dimensions(reader, "grid", kMaxGrid, spec.grid);
+    read_dimensions(reader, "block", kMaxBlock, spec.block);
+    spec.dynamic_shared = static_cast<uint32_t>(reader.integer("dynamic_shared", 0, 0, 1 << 24));
+    spec.registers = static_cast<uint32_t>(reader.integer("registers", 0, 0, 1024));
+    spec.repeat = static_cast<uint32_t>(reader.integer("repeat", 1, 1, 1000000));
+    spec.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, 1023));
+    if (const toml::node* args = reader.node("args")) {
+      if (const toml::array* array = args->as_array()) {
+        for (const toml::node& node : *array) read_argument(node, spec);
+      } else {
+        messages_.error(reader.where("args"),
+                        fmt::format("'args' must be an array, not {}", node_kind(*args)));
+      }
+    }
+    launch_.launches.push_back(std::move(spec));
+  }
+
+  void read_argument(const toml::node& node, LaunchSpec& spec) {
+    ArgumentSpec argument;
+    argument.where = where_of(node, launch_.path);
+    if (const toml::table* table = node.as_table()) {
+      argument.kind = ArgumentSpec::Kind::kBytes;
+      argument.text = "{ bytes }";
+      read_bytes(*table, argument);
+    } else if (const auto* text = node.as_string()) {
+      argument.text = text->get();
+      if (!read_named_argument(node, text->get(), argument)) return;
+    } else if (const auto value = read_number(context_, node, "argument")) {
+      argument.number = *value;
+      argument.text = value->is_integer ? fmt::format("{}", value->integer) : fmt::format("{}", value->real);
+    }
+    spec.arguments.push_back(std::move(argument));
+  }
+
+  bool read_named_argument(const toml::node& node, const std::string& text, ArgumentSpec& argument) {
+    const auto buffer = std::ranges::find(launch_.buffers, text, &BufferSpec::name);
+    if (buffer != launch_.buffers.end()) {
+      argument.kind = ArgumentSpec::Kind::kBuffer;
+      argument.buffer = static_cast<uint32_t>(buffer - launch_.buffers.begin());
+      return true;
+    }
+    ExpressionScope scope = param_scope(launch_);
+    for (std::string_view name : buffer_names(launch_)) scope.names.push_back(name);
+    ExpressionError error;
+    const auto value = evaluate(text, scope, error);
+    if (!value) {
+      if (error.message.starts_with("undefined name")) error.message += " (neither a buffer nor a parameter)";
+      report(context_, node, 0, error);
+      return false;
+    }
+    argument.number = *value;
+    return true;
+  }
+
+  void read_bytes(const toml::table& table, ArgumentSpec& argument) {
+    const TableReader reader(context_, table, "an argument by value", {"bytes"});
+    const toml::node* node = reader.node("bytes");
+    const toml::array* array = node != nullptr ? node->as_array() : nullptr;
+    if (array == nullptr) {
+      messages_.error(argument.where, "an argument by value is { bytes = [..] }");
+      return;
+    }
+    for (const toml::node& element : *array) {
+      const auto value = read_integer(context_, element, "byte", 0, 255);
+      argument.bytes.push_back(static_cast<std::byte>(value.value_or(0)));
+    }
+  }
+
+  void read_copy(const toml::table& table) {
+    const TableReader reader(context_, table, "[[copy]]", {"buffer", "direction", "stream"});
+    CopySpec copy;
+    copy.where = reader.where();
+    const auto buffer = reader.buffer("buffer");
+    copy.to_device = reader.choice("direction", {"to_device", "from_device"}) == "to_device";
+    copy.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, 1023));
+    copy.buffer = buffer.value_or(0);
+    launch_.copies.push_back(copy);
+  }
+
+  void read_texture(const toml::table& table) {
+    const TableReader reader(
+        context_, table, "[[texture]]",
+        {"name", "buffer", "width", "height", "channels", "filter", "normalized", "address"});
+    TextureSpec texture;
+    texture.where = reader.where();
+    texture.name = reader.text("name", true).value_or("");
+    const auto buffer = reader.buffer("buffer");
+    texture.buffer = buffer.value_or(0);
+    const uint64_t count = buffer ? launch_.buffers[*buffer].count : 0;
+    texture.channels = static_cast<uint32_t>(reader.integer("channels", 1, 1, 4));
+    texture.height = static_cast<uint64_t>(reader.integer("height", 1, 1, 65536));
+    const auto whole = static_cast<int64_t>(std::max<uint64_t>(1, count / texture.channels / texture.height));
+    texture.width = static_cast<uint64_t>(reader.integer("width", whole, 1, int64_t{1} << 27));
+    texture.linear_filter = reader.choice("filter", {"point", "linear"}) == "linear";
+    texture.normalized = reader.boolean("normalized", false);
+    texture.address_mode = reader.choice("address", {"clamp", "wrap", "border", "mirror"});
+    if (buffer && texture.width * texture.height * texture.channels > count) {
+      messages_.error(texture.where,
+                      fmt::format("texture '{}' needs {} elements, buffer '{}' has {}", texture.name,
+                                  texture.width * texture.height * texture.channels,
+                                  launch_.buffers[*buffer].name, count));
+    }
+    launch_.textures.push_back(std::move(texture));
+  }
+
+  void read_expect(const toml::table& table) {
+    const TableReader reader(context_, table, "[[expect]]",
+                             {"buffer", "file", "values", "reference", "rtol", "atol"});
+    ExpectSpec expect;
+    expect.where = reader.where();
+    const auto buffer = reader.buffer("buffer");
+    expect.buffer = buffer.value_or(0);
+    expect.rtol = reader.real("rtol", 0, 0);
+    expect.atol = reader.real("atol", 0, 0);
+    const int forms = (reader.node("file") != nullptr ? 1 : 0) + (reader.node("values") != nullptr ? 1 : 0) +
+                      (reader.node("reference") != nullptr ? 1 : 0);
+    if (forms != 1) {
+      messages_.error(
+          expect.where,
+          fmt::format("[[expect]] needs exactly one of 'file', 'values' and 'reference', found {}", forms));
+    } else if (reader.node("values") != nullptr) {
+      read_values(reader, buffer, expect);
+    } else if (const auto reference = reader.text("reference", false)) {
+      expect.kind = ExpectSpec::Kind::kReference;
+      expect.reference = *reference;
+      ExpressionError error;
+      if (!parse_reference(*reference, launch_, error)) report(context_, *reader.node("reference"), 0, error);
+    } else if (const auto file = reader.text("file", false)) {
+      expect.kind = ExpectSpec::Kind::kFile;
+      read_expected_file(reader, buffer, *file, expect);
+    }
+    if (buffer) launch_.expects.push_back(std::move(expect));
+  }
+
+  void read_values(const TableReader& reader, std::optional<uint32_t> buffer, ExpectSpec& expect) {
+    const toml::array* array = reader.node("values")->as_array();
+    if (array == nullptr) {
+      messages_.error(reader.where("values"), "'values' must be an array of numbers");
+      return;
+    }
+    expect.values = read_numbers(context_, *array, "values");
+    if (buffer && expect.values.size() > launch_.buffers[*buffer].count) {
+      messages_.error(reader.where("values"),
+                      fmt::format("{} values, buffer '{}' has {} elements", expect.values.size(),
+                                  launch_.buffers[*buffer].name, launch_.buffers[*buffer].count));
+    }
+  }
+
+  /// The same checks as a buffer that is initialised from the file.
+  void read_expected_file(const TableReader& reader, std::optional<uint32_t> buffer, const std::string& file,
+                          ExpectSpec& expect) {
+    if (!buffer) return;
+    BufferSpec as_buffer = launch_.buffers[*buffer];
+    ExpressionError error;
+    if (parse_init("file:" + file, param_scope(launch_), files_, true, as_buffer, error)) {
+      expect.file = as_buffer.init.file;
+    } else {
+      error.offset -= std::min<size_t>(error.offset, 5);
+      report(context_, *reader.node("file"), 0, error);
+    }
+  }
+
+  /// Launches and copies run in the order in which the file lists them.
+  void rank_steps() {
+    std::vector<std::pair<std::pair<uint32_t, uint32_t>, uint32_t*>> steps;
+    for (LaunchSpec& spec : launch_.launches)
+      steps.push_back({{spec.where.line, spec.where.column}, &spec.order});
+    for (CopySpec& copy : launch_.copies)
+      steps.push_back({{copy.where.line, copy.where.column}, &copy.order});
+    std::ranges::stable_sort(steps, {}, [](const auto& step) { return step.first; });
+    for (uint32_t i = 0; i < steps.size(); ++i) *steps[i].second = i;
+  }
+
+  toml::table document_;
+  LaunchDescription launch_;
+  Messages messages_;
+  FileAccess files_;
+  uint64_t total_bytes_ = 0;
+  ReadContext context_;
+};
+
+}  // namespace
+
+const BufferSpec* LaunchDescription::find_buffer(std::string_view name) const {
+  const auto found = std::ranges::find(buffers, name, &BufferSpec::name);
+  return found == buffers.end() ? nullptr : &*found;
+}
+
+const Number* LaunchDescription::find_param(std::string_view name) const {
+  for (const auto& [param, value] : params) {
+    if (param == name) return &value;
+  }
+  return nullptr;
+}
+
+uint64_t LaunchDescription::total_buffer_bytes() const {
+  uint64_t total = 0;
+  for (const BufferSpec& buffer : buffers) total += buffer.bytes();
+  return total;
+}
+
+LaunchDescription parse_launch(std::string_view text, const std::string& path,
+                               std::span<const std::string> param_overrides, uint64_t seed,
+                               bool allow_files) {
+  return LaunchLoader(text, path, seed, allow_files).load(param_overrides);
+}
+
+LaunchDescription load_launch(const std::string& path, std::span<const std::string> param_overrides,
+                              uint64_t seed) {
+  return parse_launch(read_text_file(path), path, param_overrides, seed);
+}
+
+void check_memory(const LaunchDescription& launch, uint64_t memory_bytes) {
+  if (launch.total_buffer_bytes() <= memory_bytes) return;
+  const auto largest = std::ranges::max_element(launch.buffers, {}, &BufferSpec::bytes);
+  raise_input_error(largest->where,
+                    fmt::format("the buffers need {} bytes, the machine has {} bytes of device memory",
+                                launch.total_buffer_bytes(), memory_bytes),
+                    fmt::format("the largest is '{}' with {} bytes", largest->name, largest->bytes()));
+}
+
+}  // namespace gpusim::core

@@ -1,0 +1,29 @@
+// Names of a launch description as expressions and error hints see them.
+#pragma once
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "simcore/launch/expression.h"
+#include "simcore/launch/launch.h"
+
+namespace gpusim::core {
+
+/// The launch's [params]. Refers to `launch`: use it while that lives and its params do not change.
+[[nodiscard]] inline ExpressionScope param_scope(const LaunchDescription& launch) {
+  ExpressionScope scope;
+  scope.find = [&launch](std::string_view name) -> std::optional<Number> {
+    const Number* number = launch.find_param(name);
+    return number != nullptr ? std::optional<Number>(*number) : std::nullopt;
+  };
+  for (const auto& [name, value] : launch.params) scope.names.push_back(name);
+  return scope;
+}
+
+[[nodiscard]] inline std::vector<std::string_view> buffer_names(const LaunchDescription& launch) {
+  std::vector<std::string_view> names;
+  for (const BufferSpec& buffer : launch.buffers) names.push_back(buffer.name);
+  return names;
+}
+
+}  // namespace gpusim::core
