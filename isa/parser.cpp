@@ -169,6 +169,7 @@ void ModuleParser::parse_item() {
   if (name == "section") return parse_section();
   if (name == "pragma") return parse_pragma();
   if (name == "alias") return parse_alias();
+  if (name == "reg") return parse_module_registers();
   parse_linked_item();
 }
 

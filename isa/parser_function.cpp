@@ -65,6 +65,7 @@ void ModuleParser::parse_function(bool is_entry, Linkage linkage, SourceLoc loc)
     f.is_declaration = true;
   } else if (at("{")) {
     function_ = &f;
+    declare_module_registers();
     parse_body();
     while (scopes.depth() > 0) scopes.close();
   } else {
@@ -213,6 +214,36 @@ void ModuleParser::declare_registers() {
   expect_semicolon();
 }
 
+void ModuleParser::parse_module_registers() {
+  take();
+  const Declarator d = parse_declarator(Space::kReg, Linkage::kInternal);
+  do {
+    const Token name = expect_identifier("a register name");
+    ModuleRegister r{name.text, 0, d.type, d.vector};
+    if (accept("<")) {
+      const SourceLoc loc = token_.loc;
+      const uint64_t count = expect_integer("a number of registers");
+      expect(">", "after the number of registers");
+      if (count == 0 || count > kMaxRegisters)
+        fail(loc, fmt::format("a number of registers from 1 to {}", kMaxRegisters));
+      r.count = static_cast<uint32_t>(count);
+    }
+    module_registers_.push_back(r);
+  } while (accept(","));
+  expect_semicolon();
+}
+
+void ModuleParser::declare_module_registers() {
+  for (const ModuleRegister& r : module_registers_) {
+    check_register_budget(std::max(1u, r.count), token_.loc);
+    if (r.count == 0) {
+      scopes_->declare_register(r.name, r.type, r.vector);
+    } else {
+      scopes_->declare_register_range(r.name, r.count, r.type, r.vector);
+    }
+  }
+}
+
 void ModuleParser::declare_register_name(const Declarator& d) {
   const Token name = expect_identifier("a register name");
   if (accept("<")) {
@@ -231,6 +262,13 @@ void ModuleParser::declare_register_name(const Declarator& d) {
   }
 }
 
+/// Before PTX 2.0 a kernel without a parameter list may declare its parameters at the top of its body.
+bool ModuleParser::declares_parameters(Space space) const {
+  constexpr size_t kBodyDepth = 2;  // the scope of the parameters and that of the body
+  return space == Space::kParam && function_->is_entry && module_.version_major < 2 &&
+         scopes_->depth() == kBodyDepth;
+}
+
 void ModuleParser::parse_local_variables(Space space, Linkage linkage) {
   const Declarator d = parse_declarator(space, linkage);
   do {
@@ -240,7 +278,7 @@ void ModuleParser::parse_local_variables(Space space, Linkage linkage) {
     const std::optional<std::string> unique = scopes_->declare_variable(name.text);
     if (!unique) fail(name.loc, fmt::format("variable '{}' is declared twice in this scope", name.text));
     v.name = *unique;
-    function_->variables.push_back(std::move(v));
+    (declares_parameters(space) ? function_->params : function_->variables).push_back(std::move(v));
   } while (accept(","));
   expect_semicolon();
 }

@@ -95,7 +95,10 @@ class ModuleParser {
   void parse_scope_item();
   void declare_registers();
   void declare_register_name(const Declarator& d);
+  void parse_module_registers();
+  void declare_module_registers();
   void parse_local_variables(Space space, Linkage linkage);
+  [[nodiscard]] bool declares_parameters(Space space) const;
   void parse_loc();
   void parse_label_or_table();
   void parse_call_prototype();
@@ -138,6 +141,14 @@ class ModuleParser {
   std::unordered_set<std::string_view> module_names_;  // variables and functions, names inside the text
   Function* function_ = nullptr;
   FunctionScopes* scopes_ = nullptr;
+  /// PTX 1.x has registers outside functions; every function gets its own.
+  struct ModuleRegister {
+    std::string_view name;
+    uint32_t count;  // 0: a single register, not a range
+    Type type;
+    uint8_t vector;
+  };
+  std::vector<ModuleRegister> module_registers_;
   uint64_t registers_ = 0;      // declared in the module so far
   uint64_t initial_bytes_ = 0;  // of all initialisers so far
   int brace_depth_ = 0;         // vector braces open in the current statement

@@ -273,6 +273,28 @@ TEST(Traps, ParameterNamesMayEqualVariableNames) {
   EXPECT_EQ(m.functions[0].params[0].name, m.functions[0].body[0].operands[1].symbol);
 }
 
+TEST(Traps, RegistersOutsideFunctions) {
+  const Module m = parse_ok(R"(.version 1.4
+.target sm_10, map_f64_to_f32
+.reg .u32 %ra<17>;
+.reg .pred p;
+.entry a { mov.u32 %ra3, 1; setp.eq.u32 p, %ra3, %ra16; exit; }
+.entry b { .reg .f32 %ra<5>; mov.f32 %ra3, 0f00000000; exit; })");
+  EXPECT_EQ(test::messages(verify_module(m)), "");
+  EXPECT_EQ(m.functions[0].registers.size(), 18u);
+  EXPECT_EQ(m.functions[1].registers.size(), 23u);
+}
+
+TEST(Traps, ParametersInsideTheBodyOfOldKernels) {
+  const Module m = parse_ok(R"(.version 1.2
+.target sm_10
+.entry f { .param .s32 arr, n; .reg .s32 r; ld.param.s32 r, [n]; exit; })");
+  EXPECT_EQ(test::messages(verify_module(m)), "");
+  ASSERT_EQ(m.functions[0].params.size(), 2u);
+  EXPECT_EQ(m.functions[0].params[1].name, "n");
+  EXPECT_TRUE(m.functions[0].variables.empty());
+}
+
 TEST(Traps, DotFirstDirectivesAfterLabels) {
   const Module m = kernel_ok("L0: L1: .reg .b32 %r; mov.u32 %r, 1; L2:");
   EXPECT_EQ(m.functions[0].labels.size(), 3u);
