@@ -141,6 +141,7 @@ void ModuleParser::parse_modifier_error(const Instruction& i, const Token& token
 void ModuleParser::parse_operands(Instruction& i) {
   if (at(";")) return;
   if (token_.kind == Token::Kind::kEnd || at("}")) fail_here("an operand or ';'");
+  i.operands.reserve(4);
   do {
     if (i.operands.size() == kMaxOperands)
       fail(token_.loc, fmt::format("more than {} operands", kMaxOperands));

@@ -81,6 +81,9 @@ class FunctionVerifier {
   std::unordered_map<std::string_view, const LabelTable*> tables_;
 };
 
+/// "a register", "a constant": for messages.
+[[nodiscard]] std::string_view kind_name(Operand::Kind kind);
+
 /// Version as one number: 1.4 is 104.
 [[nodiscard]] inline int ptx_version(const Module& m) { return m.version_major * 100 + m.version_minor; }
 

@@ -155,6 +155,8 @@ Type widened(Type t) {
   }
 }
 
+}  // namespace
+
 std::string_view kind_name(Kind kind) {
   switch (kind) {
     case Kind::kNone:
@@ -180,8 +182,6 @@ std::string_view kind_name(Kind kind) {
   }
   return "";
 }
-
-}  // namespace
 
 void FunctionVerifier::check_operands(const Instruction& i) {
   switch (i.opcode) {
@@ -476,78 +476,6 @@ void FunctionVerifier::check_mov_vector(const Instruction& i, const Operand& vec
     check_source(i, other, i.mods.type, false);
   else
     check_destination(i, other, i.mods.type, false);
-}
-
-// --- control flow ---
-
-void FunctionVerifier::check_label(const Operand& o) {
-  if (o.kind != Kind::kLabel)
-    return error(o.loc, fmt::format("'{}' needs a label, found {}", name(), kind_name(o.kind)));
-  if (labels_.count(o.symbol) != 0) return;
-  NearestName nearest(o.symbol);
-  for (const std::string_view label : labels_) nearest.consider(label);
-  error(o.loc, fmt::format("undefined label '{}'", o.symbol.substr(0, 80)), nearest.hint());
-}
-
-void FunctionVerifier::check_table(const Operand& o) {
-  const auto table = tables_.find(o.symbol);
-  if (o.kind != Kind::kLabel || table == tables_.end()) {
-    return error(o.loc, fmt::format("'{}' needs the label of a .branchtargets list", name()));
-  }
-  for (const std::string& target : table->second->targets) {
-    if (labels_.count(target) != 0) continue;
-    NearestName nearest(target);
-    for (const std::string_view label : labels_) nearest.consider(label);
-    error(o.loc, fmt::format("undefined label '{}' in '{}'", target.substr(0, 80), o.symbol.substr(0, 80)),
-          nearest.hint());
-  }
-}
-
-void FunctionVerifier::check_call(const Instruction& i) {
-  size_t k = i.operands[0].kind == Kind::kList ? 1 : 0;
-  const size_t returns = k == 1 ? i.operands[0].elements.size() : 0;
-  if (k >= i.operands.size()) return error("'call' needs the name of a function");
-  const Operand& callee = i.operands[k];
-  const bool has_arguments = k + 1 < i.operands.size() && i.operands[k + 1].kind == Kind::kList;
-  const size_t arguments = has_arguments ? i.operands[k + 1].elements.size() : 0;
-  for (const Operand& list : i.operands) {
-    for (const Operand& e : list.elements) {
-      if (e.kind != Kind::kSymbol) continue;
-      if (find_symbol(e.symbol).variable == nullptr) undefined_symbol(e);
-    }
-  }
-  if (callee.kind == Kind::kRegister) return;  // indirect, described by a prototype
-  if (callee.kind != Kind::kSymbol) {
-    return error(callee.loc, fmt::format("'call' needs the name of a function or a register, found {}",
-                                         kind_name(callee.kind)));
-  }
-  const Found f = find_symbol(callee.symbol);
-  if (f.function == nullptr) {
-    NearestName nearest(callee.symbol);
-    for (const auto& [candidate, function] : symbols_.functions) nearest.consider(candidate);
-    return error(callee.loc, fmt::format("undefined function '{}'", callee.symbol.substr(0, 80)),
-                 nearest.hint());
-  }
-  if (f.function->is_entry)
-    error(callee.loc, fmt::format("'{}' is a kernel and cannot be called", callee.symbol.substr(0, 80)));
-  if (arguments != f.function->params.size()) {
-    error(callee.loc, fmt::format("'{}' takes {} arguments, found {}", callee.symbol.substr(0, 80),
-                                  f.function->params.size(), arguments));
-  }
-  if (returns != f.function->returns.size()) {
-    error(callee.loc, fmt::format("'{}' returns {} values, found {}", callee.symbol.substr(0, 80),
-                                  f.function->returns.size(), returns));
-  }
-}
-
-void FunctionVerifier::check_bar_operands(const Instruction& i) {
-  size_t k = 0;
-  const size_t n = i.operands.size();
-  if (i.mods.red && n > 0) check_destination(i, i.operands[k++], i.mods.type, false);
-  for (; k < n; ++k) {
-    const bool last_of_red = i.mods.red && k + 1 == n;
-    check_source(i, i.operands[k], last_of_red ? Type::kPred : Type::kB32, false);
-  }
 }
 
 }  // namespace gpusim::isa
