@@ -37,6 +37,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
   if (!errors.empty()) return errors;
   const lir::Flow flow = lir::build_flow(program);  // the passes keep blocks and branches
   if (options.level == LoweringLevel::kClean) {
+    lir::split_local_ranges(program);
     lir::propagate_copies(program, flow);
     lir::fold_addresses(program, flow);
     lir::remove_dead_code(program);

@@ -116,6 +116,7 @@ struct Flow {
 // The passes, in order. Each is one file.
 [[nodiscard]] Program select(const Module& module, const Function& entry, const LoweringOptions& options,
                              Diagnostics& errors);          // select.cpp: also inlines calls
+void split_local_ranges(Program& program);                  // split_ranges.cpp
 void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
 void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
 void remove_dead_code(Program& program);                    // dead_code.cpp

@@ -81,7 +81,8 @@ class Selector {
   Value value(Frame& frame, const Operand& operand, Type type);
   Value literal(const Operand& operand, Type type) const;
   Value resized(Value v, bool wide);
-  Value special(const Operand& operand, bool wide);
+  /// Reads a special register, into `into` or a new variable.
+  Value special(const Operand& operand, bool wide, Var into = kNoVar);
   Var predicate(Frame& frame, const Operand& operand);
   std::optional<Address> symbol_address(Frame& frame, const std::string& name, const SourceLoc& loc);
   std::optional<Address> address(Frame& frame, const Operand& operand, Space space);

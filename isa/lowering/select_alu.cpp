@@ -40,9 +40,11 @@ void Selector::move(Frame& frame, const Instruction& inst) {
              unpack = to_parts.size() > 1 && from_parts.size() == 1;
   if (!pack && !unpack) {
     for (size_t i = 0; i < to_parts.size() && i < from_parts.size(); ++i) {
-      const Value v = value(frame, from_parts[i], type);
       const Var dst = destination(frame, to_parts[i], type);
-      emit_form(form_key(Opcode::kMov, untyped(type)), {dst}, {&v, 1});
+      const bool direct = from_parts[i].kind == Operand::Kind::kSpecial && type_bytes(type) >= 4;
+      const Value v =
+          direct ? special(from_parts[i], type_bytes(type) == 8, dst) : value(frame, from_parts[i], type);
+      if (v.var != dst || !direct) emit_form(form_key(Opcode::kMov, untyped(type)), {dst}, {&v, 1});
       write_back(frame, to_parts[i], type, dst);
     }
     return;

@@ -56,7 +56,7 @@ Value Selector::resized(Value v, bool wide) {
   return Value{t, wide, 0};
 }
 
-Value Selector::special(const Operand& operand, bool wide) {
+Value Selector::special(const Operand& operand, bool wide, Var into) {
   const SpecialRegister r = operand.special;
   if (r == SpecialRegister::kWarpSz || r == SpecialRegister::kZero) {
     return Value{kNoVar, wide, r == SpecialRegister::kWarpSz ? uint64_t{kWarpSize} : 0};
@@ -64,7 +64,7 @@ Value Selector::special(const Operand& operand, bool wide) {
   const bool per_lane = r <= SpecialRegister::kTidZ || r == SpecialRegister::kLaneid ||
                         (r >= SpecialRegister::kLanemaskEq && r <= SpecialRegister::kLanemaskGt);
   const bool clock = r >= SpecialRegister::kClock && r <= SpecialRegister::kGlobaltimerHi;
-  const Var t = program_.new_var(wide ? VarClass::kRow64 : VarClass::kRow32);
+  const Var t = into != kNoVar ? into : program_.new_var(wide ? VarClass::kRow64 : VarClass::kRow32);
   Op* op = emit_form(
       form_key(Opcode::kMov, wide ? Type::kU64 : Type::kU32, per_lane ? Type::kB32 : Type::kU32, kVarFull),
       {t}, {});

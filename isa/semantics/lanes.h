@@ -78,17 +78,24 @@ constexpr void for_types(Fn fn) {
 
 GPUSIM_INLINE bool lane_on(u32 mask, int l) { return (mask >> l) & 1u; }
 
-/// Writes fn(lane) to every lane of the first destination that is in `mask`; full masks skip the blend.
+/// Bit of each lane: selecting by table vectorises where shifting by the lane number does not.
+alignas(64) inline constexpr u32 kLaneBit[kWarpSize] = {
+    1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
+    1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
+    1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+    1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
+
+/// Writes fn(lane) to every lane of row `d` that is in `mask`. Full masks store at once; others compute all
+/// lanes and blend, which costs less than branching per lane.
 template <class D, class Fn>
 GPUSIM_INLINE void write_lanes(Lane<D>* d, LaneMask mask, Fn fn) {
   if (mask.full()) {
     GPUSIM_LANE_LOOP d[l] = to_lane<D>(fn(l));
   } else {
     const u32 m = mask.bits();
-    GPUSIM_LANE_LOOP {
-      const Lane<D> v = to_lane<D>(fn(l));
-      d[l] = lane_on(m, l) ? v : d[l];
-    }
+    alignas(64) Lane<D> v[kWarpSize];
+    GPUSIM_LANE_LOOP v[l] = to_lane<D>(fn(l));
+    GPUSIM_LANE_LOOP d[l] = (m & kLaneBit[l]) != 0 ? v[l] : d[l];
   }
 }
 template <class D, class A, class Fn>
@@ -140,13 +147,8 @@ GPUSIM_INLINE void write_predicate(const MicroOp& op, WarpContext& ctx, LaneMask
 /// Bit per lane of a per-lane condition; written as an OR reduction because compilers vectorise that.
 template <class Fn>
 GPUSIM_INLINE u32 lane_bits(Fn fn) {
-  alignas(64) static constexpr u32 kBit[kWarpSize] = {
-      1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
-      1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
-      1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
-      1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
   u32 bits = 0;
-  GPUSIM_LANE_LOOP bits |= fn(l) ? kBit[l] : 0u;
+  GPUSIM_LANE_LOOP bits |= fn(l) ? kLaneBit[l] : 0u;
   return bits;
 }
 

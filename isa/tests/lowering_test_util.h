@@ -1,0 +1,89 @@
+// Shared by the lowering tests: text -> image with chosen options, and a run whose visible results can be
+// compared.
+#pragma once
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "isa/tests/ptx_test_util.h"
+#include "isa/tests/warp_runner.h"
+
+namespace gpusim::isa::test {
+
+inline LoweringOptions level(LoweringLevel l, uint32_t register_limit = 0, int capability = 13) {
+  LoweringOptions o;
+  o.level = l;
+  o.register_limit = register_limit;
+  o.machine_capability = capability;
+  return o;
+}
+
+inline KernelImage lower_ok(std::string_view text, const LoweringOptions& options) {
+  const Module module = parse_ok(text);
+  auto lowered = lower_kernel(module, *module.entries().at(0), options);
+  if (const auto* errors = std::get_if<Diagnostics>(&lowered)) {
+    ADD_FAILURE() << messages(*errors);
+    return {};
+  }
+  return std::get<KernelImage>(std::move(lowered));
+}
+
+/// The messages of a lowering that must fail.
+inline std::string lower_error(std::string_view text) {
+  const Module module = parse_ok(text);
+  auto lowered = lower_kernel(module, *module.entries().at(0), LoweringOptions{});
+  const auto* errors = std::get_if<Diagnostics>(&lowered);
+  return errors == nullptr ? std::string() : messages(*errors);
+}
+
+struct Outcome {
+  RunResult result;
+  std::vector<uint32_t> out;
+};
+
+/// Runs kernel k(.param .u64 in, .param .u64 out) with `threads` threads; 64 words of input and output per
+/// thread.
+inline Outcome run_image(const KernelImage& image, uint32_t threads) {
+  TestMemory memory;
+  std::vector<uint32_t> input(threads * 64);
+  uint32_t seed = 12345;
+  for (uint32_t& v : input) v = seed = seed * 1664525u + 1013904223u;
+  const uint64_t in = memory.add_values(input), out = memory.add(threads * 64 * 4);
+  BlockRunner runner(image, memory, pack_params({in, out}), threads);
+  Outcome o;
+  o.result = runner.run(2'000'000);
+  o.out = memory.read<uint32_t>(out, threads * 64);
+  return o;
+}
+
+/// Kernel text with the addresses of this thread's words in %in and %out (64 words each) and its number in
+/// %tid0.
+inline std::string thread_kernel(std::string_view declarations, std::string_view body,
+                                 std::string_view target = "sm_35", std::string_view before = "") {
+  return ".version 4.2\n.target " + std::string(target) + "\n.address_size 64\n" + std::string(before) +
+         ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{\n.reg .b64 %in, %out, %off;\n.reg .b32 "
+         "%tid0;\n" +
+         std::string(declarations) +
+         "\nmov.u32 %tid0, %tid.x;\nmul.wide.u32 %off, %tid0, 256;\nld.param.u64 %in, [pin];\nld.param.u64 "
+         "%out, [pout];\n"
+         "add.s64 %in, %in, %off;\nadd.s64 %out, %out, %off;\n" +
+         std::string(body) + "\n}\n";
+}
+
+/// All lowerings of one text agree in results and in the PTX instructions they count.
+inline void expect_same_everywhere(const std::string& text, uint32_t threads, uint32_t spill_limit = 12) {
+  const Outcome none = run_image(lower_ok(text, level(LoweringLevel::kNone)), threads);
+  ASSERT_TRUE(none.result.finished) << text;
+  const LoweringOptions others[] = {level(LoweringLevel::kClean), level(LoweringLevel::kClean, 0, 20),
+                                    level(LoweringLevel::kClean, spill_limit),
+                                    level(LoweringLevel::kNone, spill_limit)};
+  for (const LoweringOptions& options : others) {
+    const Outcome o = run_image(lower_ok(text, options), threads);
+    EXPECT_TRUE(o.result.finished) << text;
+    EXPECT_EQ(o.out, none.out) << "limit " << options.register_limit << "\n" << text;
+    EXPECT_EQ(o.result.ptx_instructions, none.result.ptx_instructions) << text;
+  }
+}
+
+}  // namespace gpusim::isa::test

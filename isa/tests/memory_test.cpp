@@ -1,0 +1,220 @@
+// Memory micro-ops: shapes of access, spaces, sign extension, vectors, atomics, faults, and what they report
+// for timing.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+std::vector<uint32_t> outputs(const std::string& text, uint32_t threads, uint32_t word = 0) {
+  expect_same_everywhere(text, threads);
+  const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), threads);
+  EXPECT_TRUE(o.result.finished) << fault_name(o.result.fault);
+  std::vector<uint32_t> words;
+  for (uint32_t t = 0; t < threads; ++t) words.push_back(o.out[t * 64 + word]);
+  return words;
+}
+
+/// One load or store with the base in row 0 and the data in row 2.
+class AccessTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ctx.bank[0] = rows.data();
+    ctx.global = &memory;
+    ctx.shared = shared.data();
+    ctx.shared_bytes = 256;
+    buffer = memory.add(4096);
+  }
+  MicroOp op(OpKind kind, Space space, Type type = Type::kU32, int elements = 1) {
+    MicroOp m;
+    m.kind = kind;
+    const bool wide = type_bytes(type) == 8;
+    m.mem = find_form(form_key(kind == OpKind::kLoad ? Opcode::kLd : Opcode::kSt, type,
+                               wide ? Type::kB64 : Type::kB32),
+                      best_simd_level())
+                ->mem;
+    m.memory.space = space;
+    m.memory.type = type;
+    m.memory.element_bytes = static_cast<uint8_t>(type_bytes(type));
+    m.memory.elements = static_cast<uint8_t>(elements);
+    m.memory.has_base = m.memory.base_is_64 = true;
+    m.num_src = 1;
+    for (uint32_t e = 0; e < 4; ++e) m.dst[e].offset = m.src[1 + e].offset = (2 + 2 * e) * kRowBytes;
+    return m;
+  }
+  void set_address(int lane, uint64_t address) { std::memcpy(rows.data() + lane * 8, &address, 8); }
+  void stride(uint64_t first, uint64_t step) {
+    for (int l = 0; l < kWarpSize; ++l) set_address(l, first + static_cast<uint64_t>(l) * step);
+  }
+  uint32_t lane(int l) const {
+    uint32_t v;
+    std::memcpy(&v, rows.data() + 2 * kRowBytes + l * 4, 4);
+    return v;
+  }
+  void fill_buffer() {
+    for (uint32_t i = 0; i < 1024; ++i) std::memcpy(memory.data(buffer) + 4 * i, &i, 4);
+  }
+
+  AlignedBytes rows = AlignedBytes(32 * kRowBytes);
+  std::vector<std::byte> shared = std::vector<std::byte>(256);
+  TestMemory memory;
+  WarpContext ctx;
+  MemoryAccess access;
+  uint64_t buffer = 0;
+};
+
+TEST_F(AccessTest, UnitStrideBroadcastGatherAndPartialMasks) {
+  fill_buffer();
+  const uint64_t steps[] = {4, 0, 8, 124};
+  for (const uint64_t step : steps) {
+    for (const uint32_t mask : {0xffffffffu, 0x80000001u, 0x0ff0f00fu, 0x10u}) {
+      stride(buffer + 64, step);
+      std::fill(rows.begin() + 2 * kRowBytes, rows.begin() + 3 * kRowBytes, std::byte{0xee});
+      execute_memory(op(OpKind::kLoad, Space::kGlobal), ctx, LaneMask(mask), access);
+      ASSERT_EQ(access.fault, FaultKind::kNone);
+      EXPECT_EQ(access.lanes.bits(), mask);
+      EXPECT_EQ(access.space, Space::kGlobal);
+      EXPECT_EQ(access.bytes, 4);
+      for (int l = 0; l < kWarpSize; ++l) {
+        EXPECT_EQ(lane(l), LaneMask(mask).test(l) ? 16 + l * step / 4 : 0xeeeeeeeeu) << step << " lane " << l;
+        if (LaneMask(mask).test(l)) {
+          EXPECT_EQ(access.address[l], buffer + 64 + l * step);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(AccessTest, HighestLaneWinsAStoreConflict) {
+  stride(buffer, 0);
+  for (uint32_t l = 0; l < 32; ++l) std::memcpy(rows.data() + 2 * kRowBytes + l * 4, &l, 4);
+  execute_memory(op(OpKind::kStore, Space::kGlobal), ctx, LaneMask(0x00ff00ff), access);
+  EXPECT_EQ(memory.read<uint32_t>(buffer, 1)[0], 23u);
+}
+
+TEST_F(AccessTest, OutOfBoundsNamesTheFirstLaneAndMovesNothing) {
+  fill_buffer();
+  stride(buffer + 4096 - 10 * 4, 4);  // lane 10 is the first outside
+  MicroOp m = op(OpKind::kStore, Space::kGlobal);
+  execute_memory(m, ctx, LaneMask::all(), access);
+  EXPECT_EQ(access.fault, FaultKind::kOutOfBounds);
+  EXPECT_EQ(access.fault_lane, 10);
+  EXPECT_EQ(access.fault_address, buffer + 4096);
+  EXPECT_EQ(memory.read<uint32_t>(buffer, 1024)[1023], 1023u);
+  execute_memory(m, ctx, LaneMask(0x3ff), access);
+  EXPECT_EQ(access.fault, FaultKind::kNone);
+  stride(~uint64_t{0} - 3, 0);
+  execute_memory(m, ctx, LaneMask::all(), access);
+  EXPECT_EQ(access.fault, FaultKind::kOutOfBounds);
+  stride(256 - 31 * 4, 4);
+  m.memory.space = Space::kShared;
+  execute_memory(m, ctx, LaneMask::all(), access);
+  EXPECT_EQ(access.fault, FaultKind::kOutOfBounds);
+  EXPECT_EQ(access.fault_lane, 31);
+}
+
+TEST_F(AccessTest, MisalignedAndReadOnly) {
+  stride(buffer, 4);
+  set_address(5, buffer + 2);
+  execute_memory(op(OpKind::kLoad, Space::kGlobal), ctx, LaneMask::all(), access);
+  EXPECT_EQ(access.fault, FaultKind::kMisaligned);
+  EXPECT_EQ(access.fault_lane, 5);
+  stride(buffer + 4, 16);  // a vector of four words needs 16-byte alignment
+  execute_memory(op(OpKind::kLoad, Space::kGlobal, Type::kU32, 4), ctx, LaneMask::all(), access);
+  EXPECT_EQ(access.fault, FaultKind::kMisaligned);
+  EXPECT_EQ(access.fault_lane, 0);
+  stride(memory.add(128, false), 4);
+  execute_memory(op(OpKind::kStore, Space::kGlobal), ctx, LaneMask::all(), access);
+  EXPECT_EQ(access.fault, FaultKind::kReadOnly);
+  execute_memory(op(OpKind::kLoad, Space::kConst), ctx, LaneMask::all(), access);
+  EXPECT_EQ(access.fault, FaultKind::kNone);
+  EXPECT_EQ(access.space, Space::kConst);
+}
+
+TEST_F(AccessTest, LanesInDifferentAllocationsAndGenericSpaces) {
+  const uint64_t other = memory.add_values<uint32_t>({111});
+  fill_buffer();
+  stride(buffer, 4);
+  set_address(9, other);
+  execute_memory(op(OpKind::kLoad, Space::kGlobal), ctx, LaneMask::all(), access);
+  ASSERT_EQ(access.fault, FaultKind::kNone);
+  EXPECT_EQ(lane(8), 8u);
+  EXPECT_EQ(lane(9), 111u);
+  const uint32_t v = 77;
+  std::memcpy(shared.data() + 12, &v, 4);
+  set_address(9, kSharedWindowBase + 12);
+  execute_memory(op(OpKind::kLoad, Space::kGeneric), ctx, LaneMask::all(), access);
+  EXPECT_EQ(lane(9), 77u);
+  EXPECT_EQ(lane(10), 10u);
+  EXPECT_EQ(access.space, Space::kGlobal);
+  EXPECT_EQ(access.lanes.bits(), ~(1u << 9));
+  stride(kSharedWindowBase, 4);
+  execute_memory(op(OpKind::kLoad, Space::kGeneric), ctx, LaneMask::all(), access);
+  EXPECT_EQ(access.space, Space::kShared);
+  EXPECT_EQ(access.address[3], 12u);
+}
+
+TEST(MemoryForms, NarrowLoadsExtendIntoWiderRegisters) {
+  const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .b16 %h;", R"(
+    mov.u32 %r0, 0x8081F2F3; st.global.u32 [%out+128], %r0;
+    ld.global.s8 %r1, [%out+128]; st.global.u32 [%out], %r1;
+    ld.global.u8 %r1, [%out+129]; st.global.u32 [%out+4], %r1;
+    ld.global.s16 %rd0, [%out+130]; st.global.u64 [%out+8], %rd0;
+    ld.global.s32 %rd1, [%out+128]; st.global.u64 [%out+16], %rd1;
+    ld.global.u8 %h, [%out+131]; st.global.u8 [%out+132], %h; ld.global.u8 %rd2, [%out+132]; st.global.u64 [%out+24], %rd2;
+    ret;)");
+  EXPECT_EQ(outputs(text, 32, 0)[3], 0xfffffff3u);
+  EXPECT_EQ(outputs(text, 32, 1)[3], 0xf2u);
+  EXPECT_EQ(outputs(text, 32, 2)[3], 0xffff8081u);
+  EXPECT_EQ(outputs(text, 32, 3)[3], 0xffffffffu);
+  EXPECT_EQ(outputs(text, 32, 4)[3], 0x8081f2f3u);
+  EXPECT_EQ(outputs(text, 32, 5)[3], 0xffffffffu);
+  EXPECT_EQ(outputs(text, 32, 6)[3], 0x80u);
+}
+
+TEST(MemoryForms, LocalMemoryIsPrivateAlsoThroughGenericAddresses) {
+  const std::string text =
+      thread_kernel(".reg .b64 %sp, %spl; .reg .b32 %r<3>; .local .align 8 .b8 depot[32];", R"(
+    mov.u64 %spl, depot; cvta.local.u64 %sp, %spl;
+    st.local.u32 [%spl+4], %tid0; ld.u32 %r0, [%sp+4]; mad.lo.u32 %r0, %r0, 2, 1; st.u32 [%sp+8], %r0;
+    ld.local.u32 %r1, [depot+8]; st.global.u32 [%out], %r1; ret;)");
+  const auto words = outputs(text, 32);
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(words[t], 2 * t + 1);
+}
+
+TEST(MemoryForms, VectorsMoveAllTheirElements) {
+  const std::string text = thread_kernel(".reg .b32 %r<8>; .reg .f64 %d<2>;", R"(
+    ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%in]; add.u32 %r4, %r0, %r3; st.global.v2.u32 [%out], {%r4, %r1};
+    ld.global.v2.f64 {%d0, %d1}, [%in+16]; st.global.v2.f64 [%out+16], {%d1, %d0}; ret;)");
+  const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 32);
+  ASSERT_TRUE(o.result.finished);
+  expect_same_everywhere(text, 32);
+}
+
+TEST(MemoryForms, AtomicsSerialiseInLaneOrder) {
+  const auto old = outputs(thread_kernel(".reg .b32 %r<4>; .shared .align 4 .b8 s[8];", R"(
+    mov.u32 %r1, 5; st.shared.u32 [s], %r1; atom.shared.add.u32 %r0, [s], %tid0; st.global.u32 [%out], %r0; ret;)"),
+                           32);
+  EXPECT_EQ(old[4], 5u + 0 + 1 + 2 + 3);
+  const auto wrapped = outputs(thread_kernel(".reg .b32 %r<4>; .shared .align 4 .b8 s[8];", R"(
+    mov.u32 %r1, 0; st.shared.u32 [s], %r1; atom.shared.inc.u32 %r0, [s], 4; st.global.u32 [%out], %r0; ret;)"),
+                               32);
+  EXPECT_EQ(wrapped[7], 2u);
+  const auto swapped = outputs(thread_kernel(".reg .b32 %r<4>; .shared .align 4 .b8 s[8];", R"(
+    mov.u32 %r1, 3; st.shared.u32 [s], %r1; atom.shared.cas.b32 %r0, [s], %tid0, 9; st.global.u32 [%out], %r0; ret;)"),
+                               32);
+  EXPECT_EQ(swapped[3], 3u);
+  EXPECT_EQ(swapped[4], 9u);
+  const auto sum = outputs(thread_kernel(".reg .b32 %r<4>; .reg .f32 %f; .shared .align 4 .b8 s[8];", R"(
+    mov.u32 %r1, 0; st.shared.u32 [s], %r1; red.shared.add.f32 [s], 0f3F000000; red.shared.max.s32 [s+4], %tid0;
+    ld.shared.u32 %r0, [s]; st.global.u32 [%out], %r0; ret;)"),
+                           32);
+  EXPECT_EQ(sum[0], 0x41800000u);  // 16.0f
+}
+
+}  // namespace
+}  // namespace gpusim::isa

@@ -1,0 +1,137 @@
+// Runs every isa/tests/opcodes/*.ptx: its `// vector:` lines (computed by generate.py, outside of the
+// simulator) go through the parser, lowering and executor, at both lowering levels, at every SIMD level of
+// this CPU, with full and partial masks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "isa/parser.h"
+#include "isa/tests/ptx_test_util.h"
+#include "isa/tests/warp_runner.h"
+
+namespace gpusim::isa {
+namespace {
+
+using test::BlockRunner;
+using test::TestMemory;
+
+struct Case {
+  std::string text;
+  std::vector<std::string> sources;
+  std::string result;
+  double tolerance = -1, floor = 0;
+  std::vector<std::vector<uint64_t>> inputs;  ///< per vector
+  std::vector<uint64_t> expected;
+};
+
+Case read_case(const std::filesystem::path& path) {
+  Case c;
+  c.text = test::read_file(path.string());
+  std::istringstream lines(c.text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string slashes, key, word;
+    words >> slashes >> key;
+    if (slashes != "//") break;
+    if (key == "sources:") {
+      while (words >> word && word != "result:") c.sources.push_back(word);
+      words >> c.result;
+    } else if (key == "tolerance:") {
+      words >> c.tolerance >> word >> c.floor;
+    } else if (key == "vector:") {
+      c.inputs.emplace_back();
+      while (words >> word && word != "->") c.inputs.back().push_back(std::stoull(word, nullptr, 16));
+      words >> word;
+      c.expected.push_back(std::stoull(word, nullptr, 16));
+    }
+  }
+  return c;
+}
+
+/// `got` and `want` are raw bits of the result type.
+bool matches(const Case& c, uint64_t got, uint64_t want) {
+  if (got == want) return true;
+  if (c.tolerance < 0) return false;
+  const double g = std::bit_cast<float>(static_cast<uint32_t>(got)),
+               w = std::bit_cast<float>(static_cast<uint32_t>(want));
+  return std::isfinite(g) && std::isfinite(w) &&
+         std::abs(g - w) <= c.tolerance * std::max(std::abs(w), c.floor);
+}
+
+constexpr uint64_t kStride = 65536, kUntouched = 0xabababababababab;
+
+void run_case(const std::string& name, const Case& c, LoweringLevel level, SimdLevel simd, LaneMask lanes) {
+  SCOPED_TRACE(name);
+  ParseResult parsed = parse_module(c.text);
+  ASSERT_TRUE(parsed.ok()) << test::messages(parsed.diagnostics);
+  LoweringOptions options;
+  options.level = level;
+  options.simd = simd;
+  auto lowered = lower_kernel(parsed.module, *parsed.module.find_function("test"), options);
+  ASSERT_TRUE(std::holds_alternative<KernelImage>(lowered)) << test::messages(std::get<Diagnostics>(lowered));
+  const KernelImage& image = std::get<KernelImage>(lowered);
+  TestMemory memory;
+  const uint64_t in = memory.add(4 * kStride), out = memory.add(c.inputs.size() * 8 + 256);
+  for (size_t v = 0; v < c.inputs.size(); ++v) {
+    for (size_t s = 0; s < c.inputs[v].size(); ++s)
+      std::memcpy(memory.data(in + s * kStride + v * 8), &c.inputs[v][s], 8);
+    std::memcpy(memory.data(out + v * 8), &kUntouched, 8);
+  }
+  // Warps of 32 vectors; `lanes` of each take part (the others get no thread).
+  BlockRunner runner(image, memory, test::pack_params({in, out}), static_cast<uint32_t>(c.inputs.size()));
+  runner.restrict_lanes(lanes);
+  const auto result = runner.run();
+  ASSERT_TRUE(result.finished) << fault_name(result.fault);
+  const int bytes = c.result == "pred" ? 4 : type_bytes(type_from_name(c.result));
+  for (size_t v = 0; v < c.inputs.size(); ++v) {
+    uint64_t got = 0;
+    std::memcpy(&got, memory.data(out + v * 8), static_cast<size_t>(bytes));
+    if (!lanes.test(static_cast<int>(v % 32))) {
+      uint64_t untouched = 0;
+      std::memcpy(&untouched, &kUntouched, static_cast<size_t>(bytes));
+      EXPECT_EQ(got, untouched) << "inactive lane " << v;
+      continue;
+    }
+    EXPECT_TRUE(matches(c, got, c.expected[v]))
+        << name << " " << simd_level_name(simd) << " vector " << v << std::hex << ": in " << c.inputs[v][0]
+        << " " << (c.inputs[v].size() > 1 ? c.inputs[v][1] : 0) << " "
+        << (c.inputs[v].size() > 2 ? c.inputs[v][2] : 0) << " got " << got << " expected " << c.expected[v];
+  }
+}
+
+std::vector<std::filesystem::path> case_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& e : std::filesystem::directory_iterator(GPUSIM_SOURCE_DIR "/isa/tests/opcodes")) {
+    if (e.path().extension() == ".ptx") files.push_back(e.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class OpcodeTest : public testing::TestWithParam<SimdLevel> {};
+
+TEST_P(OpcodeTest, VectorsGiveTheExpectedBits) {
+  if (!simd_supported(GetParam())) GTEST_SKIP() << "this CPU lacks " << simd_level_name(GetParam());
+  const auto files = case_files();
+  ASSERT_GT(files.size(), 400u);
+  for (const auto& path : files) {
+    const Case c = read_case(path);
+    ASSERT_FALSE(c.inputs.empty()) << path;
+    const std::string name = path.filename().string();
+    run_case(name, c, LoweringLevel::kClean, GetParam(), LaneMask::all());
+    run_case(name, c, LoweringLevel::kClean, GetParam(), LaneMask(0x5a3c9ff1));
+    run_case(name, c, LoweringLevel::kNone, GetParam(), LaneMask::all());
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, OpcodeTest,
+                         testing::Values(SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512),
+                         [](const auto& level) { return std::string(simd_level_name(level.param)); });
+
+}  // namespace
+}  // namespace gpusim::isa
