@@ -1,91 +1,111 @@
-// The event records of a run (DESIGN section 6): packed structs and their self-description. Cycles are core cycles since the
-// start of the simulation unless a column says otherwise. Summary level: block, phase, slot; memory level adds memory, cache,
-// mshr, dram; all adds issue, stall, branch.
+// The event tables of a recorded run: one packed record per row, with unit and meaning of every column.
+// Cycles are core (shader) cycles unless a column says otherwise. Together `block`, `phase`, `slot` and
+// `memory` are the run's task graph. Needs neither SystemC nor HDF5, so that analysis/ can use it alone.
 #pragma once
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "simcore/record/recorder.h"
 
 namespace gpusim::core {
 
-/// A thread block's stay on an SM.
-struct BlockEvent {
-  uint64_t start, end, block;
+/// What served a memory access (events/memory `level`).
+enum class ServedBy : uint8_t {
+  kShared,
+  kConstantL1,
+  kConstantL2,
+  kConstantL3,
+  kTextureL1,
+  kTextureL2,
+  kL1,
+  kL2,
+  kDram,
+  kNone
+};
+[[nodiscard]] std::string_view served_by_name(ServedBy level);
+enum class AccessKind : uint8_t { kLoad, kStore, kAtomic };
+enum class CacheResult : uint8_t { kHit, kMiss, kMissMerged, kReservationFail, kWrite };
+enum class MshrAction : uint8_t { kAllocate, kMerge, kRelease, kFull };
+enum class DramCommand : uint8_t { kActivate, kPrecharge, kRead, kWrite, kRefresh };
+
+#pragma pack(push, 1)
+struct BlockEvent {  ///< events/block: one row per block that ran
+  uint64_t start, end;
+  uint32_t block;
   uint16_t sm, slot;
-  uint32_t reserved;
 };
-/// One barrier interval of a block: `interval` counts from 0, from one barrier's release (or the block's start) to the next.
-struct PhaseEvent {
-  uint64_t block, start, end;
-  uint32_t interval;
-  uint32_t reserved;
+struct PhaseEvent {  ///< events/phase: one barrier interval of a block
+  uint64_t start, end;
+  uint32_t block, interval;
 };
-/// A block that starts in a slot of an SM after another has left it.
-struct SlotEvent {
-  uint64_t time, next_block, previous_block;  ///< previous_block: kNoBlock if the slot was new
+struct SlotEvent {  ///< events/slot: `next` took over the slot of `previous`
+  uint64_t time;
+  uint32_t previous, next;
   uint16_t sm, slot;
-  uint32_t reserved;
 };
-inline constexpr uint64_t kNoBlock = ~uint64_t{0};
-/// One warp access to device or constant memory, from issue to its last reply.
-struct MemoryEvent {
+struct MemoryEvent {  ///< events/memory: one warp memory instruction
   uint64_t issue, complete, address;
-  uint32_t bytes, pc;
+  uint32_t block, pc, bytes;
   uint16_t sm, warp, transactions;
-  uint8_t level, is_write;
+  uint8_t level, kind;
 };
-/// A look-up in a cache.
-struct CacheEvent {
-  uint64_t cycle, address;
-  uint16_t unit;        ///< SM, cluster or partition number
-  uint8_t cache, hit;   ///< cache: 1, 2, 3 constant level
-  uint32_t reserved;
-};
-/// Entries in use after a change.
-struct MshrEvent {
+struct IssueEvent {  ///< events/issue: one issued warp instruction
   uint64_t cycle;
-  uint16_t sm, in_use;
-  uint32_t reserved;
-};
-/// A DRAM command; cycle is a DRAM cycle.
-struct DramEvent {
-  uint64_t cycle, row;
-  uint16_t channel, bank;
-  uint8_t command, is_write;
-  uint16_t reserved;
-};
-inline constexpr uint8_t kDramActivate = 0, kDramPrecharge = 1, kDramRead = 2, kDramWrite = 3, kDramRefresh = 4;
-struct IssueEvent {
-  uint64_t cycle;
-  uint32_t pc, active_lanes;
+  uint32_t pc, lanes;
   uint16_t sm, warp;
   uint8_t scheduler;
-  uint8_t reserved[3];
 };
-/// Empty issue slots of one scheduler with one cause, [from, to).
-struct StallEvent {
+struct StallEvent {  ///< events/stall: a run of empty issue slots with one cause
   uint64_t from, to;
   uint32_t pc;
   uint16_t sm, warp;
   uint8_t scheduler, cause;
-  uint16_t reserved;
-  uint32_t reserved2;
 };
-struct BranchEvent {
+struct CacheEvent {  ///< events/cache: one look-up
+  uint64_t cycle, address;
+  uint16_t unit;
+  uint8_t cache, result;
+};
+struct MshrEvent {  ///< events/mshr
+  uint64_t cycle, address;
+  uint16_t sm, occupied;
+  uint8_t action;
+};
+struct DramEvent {  ///< events/dram: one command
+  uint64_t cycle;
+  uint32_t row;
+  uint16_t channel;
+  uint8_t bank, command, write;
+};
+struct BranchEvent {  ///< events/branch: one executed branch that could diverge
   uint64_t cycle;
   uint32_t pc, active, taken;
   uint16_t sm, warp;
 };
+#pragma pack(pop)
 
-[[nodiscard]] TableSchema block_event_schema();
-[[nodiscard]] TableSchema phase_event_schema();
-[[nodiscard]] TableSchema slot_event_schema();
-[[nodiscard]] TableSchema memory_event_schema();
-[[nodiscard]] TableSchema cache_event_schema();
-[[nodiscard]] TableSchema mshr_event_schema();
-[[nodiscard]] TableSchema dram_event_schema();
-[[nodiscard]] TableSchema issue_event_schema();
-[[nodiscard]] TableSchema stall_event_schema();
-[[nodiscard]] TableSchema branch_event_schema();
+[[nodiscard]] const TableSchema& block_schema();
+[[nodiscard]] const TableSchema& phase_schema();
+[[nodiscard]] const TableSchema& slot_schema();
+[[nodiscard]] const TableSchema& memory_schema();
+[[nodiscard]] const TableSchema& issue_schema();
+[[nodiscard]] const TableSchema& stall_schema();
+[[nodiscard]] const TableSchema& cache_schema();
+[[nodiscard]] const TableSchema& mshr_schema();
+[[nodiscard]] const TableSchema& dram_schema();
+[[nodiscard]] const TableSchema& branch_schema();
+
+/// An event table and the lowest level that records it: summary has block, phase, slot; memory adds memory,
+/// cache, mshr, dram; all adds issue, stall, branch.
+struct EventTableInfo {
+  EventLevel level;
+  const TableSchema& (*schema)();
+};
+[[nodiscard]] std::span<const EventTableInfo> event_tables();
+/// True if a recorder at level `have` records tables of level `need`.
+[[nodiscard]] constexpr bool level_includes(EventLevel have, EventLevel need) {
+  return have >= need && have != EventLevel::kOff;
+}
 
 }  // namespace gpusim::core

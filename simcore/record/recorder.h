@@ -1,7 +1,8 @@
-// Records a run to HDF5 (layout: DESIGN section 6; docs/file_format.md). The simulation thread appends fixed-size records to
-// chunk buffers; a writer thread does every HDF5 call. Only whole chunks are appended while the run goes on, tails are
-// written at close, so a killed process leaves a file that opens, is marked partial and holds only right records.
-// Event schemas (plain structs with their column descriptions) stand in simcore/record/event_schema.h.
+// Records a run to HDF5 (layout: DESIGN section 6; docs/file_format.md). The simulation thread appends
+// fixed-size records to chunk buffers; a writer thread does every HDF5 call. Only whole chunks are appended
+// while the run goes on, tails are written at close, so a killed process leaves a file that opens, is marked
+// partial and holds only right records. Event schemas (plain structs with their column descriptions) stand in
+// simcore/record/event_schema.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,13 +27,14 @@ struct Column {
   std::string meaning;
 };
 struct TableSchema {
-  std::string path;      ///< below the kernel group: "events/memory"
+  std::string path;  ///< below the kernel group: "events/memory"
   std::string meaning;
   uint32_t record_bytes = 0;
   std::vector<Column> columns;
 };
 
-/// Append-only table of fixed-size records. append() costs a copy into a buffer; a full chunk goes to the writer.
+/// Append-only table of fixed-size records. append() costs a copy into a buffer; a full chunk goes to the
+/// writer.
 class EventTable {
  public:
   virtual ~EventTable() = default;
@@ -79,20 +81,27 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
   /// Creates `path` (through a temporary name, renamed once it opens as a partial file). Throws RecordError.
-  static std::unique_ptr<Recorder> create(const std::string& path, const RunAttributes& attributes, EventLevel level,
-                                          int compression_threads);
+  /// `compression_threads`: 0 or 1 compresses in the writer thread, more are helpers of it; the file does not
+  /// depend on it. `flush_interval_s`: longest time between two commits to the file; the data does not depend
+  /// on it.
+  static std::unique_ptr<Recorder> create(const std::string& path, const RunAttributes& attributes,
+                                          EventLevel level, int compression_threads,
+                                          double flush_interval_s = 2.0);
   [[nodiscard]] virtual EventLevel level() const = 0;
   /// Starts group /kernels/<n>; n counts from 0 in launch order.
   virtual void begin_kernel(std::span<const KernelAttribute> attributes) = 0;
   /// A table of the current kernel. Valid until end_kernel().
   virtual EventTable& table(const TableSchema& schema) = 0;
-  /// A whole table at once (per_sm, per_pc, issue_slots): column-major cells as numbers, texts for kString columns.
+  /// A whole table at once (per_sm, per_pc, issue_slots): `rows` records of schema.record_bytes for the
+  /// numeric columns, and for each kString column, in order, `rows` texts. Data is copied.
   virtual void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
                            std::span<const std::vector<std::string>> texts) = 0;
   virtual void write_counters(std::span<const Counter> counters) = 0;
-  /// Adds attributes known only at the end (cycles, instructions, ...), writes tails, closes the group's tables.
+  /// Adds attributes known only at the end (cycles, instructions, ...), writes tails, closes the group's
+  /// tables.
   virtual void end_kernel(std::span<const KernelAttribute> attributes) = 0;
-  /// Throws RecordError if the writer thread met an error (cheap: one atomic load). Called at every few thousand cycles.
+  /// Throws RecordError if the writer thread met an error (cheap: one atomic load). Called at every few
+  /// thousand cycles.
   virtual void check() = 0;
   /// Final status: "complete", "partial" or "failed" with a reason. Waits for the writer. Throws RecordError.
   virtual void close(std::string_view status, std::string_view reason) = 0;

@@ -1,0 +1,87 @@
+// The HDF5 side of the recorder: everything that calls the HDF5 library for writing. Used by one thread (the
+// recorder's writer); holds hdf5_mutex() while in the library, because readers of the same process call it
+// too.
+#pragma once
+#include <hdf5.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simcore/record/ordered_file.h"
+#include "simcore/record/recorder.h"
+
+namespace gpusim::core {
+
+/// The HDF5 library of this build is not thread-safe: every call in this process holds this lock.
+[[nodiscard]] std::mutex& hdf5_mutex();
+
+inline constexpr uint64_t kSchemaVersion = 1;
+inline constexpr size_t kChunkBytes = 1u << 20;
+inline constexpr size_t kChunkRows = 1u << 16;
+/// Records per chunk of a table.
+[[nodiscard]] constexpr size_t chunk_rows(uint32_t record_bytes) {
+  const size_t fitting = kChunkBytes / record_bytes;
+  return fitting < kChunkRows ? (fitting > 0 ? fitting : 1) : kChunkRows;
+}
+
+/// One chunk after the filters: shuffle and deflate, or stored as it is if deflate does not shrink it.
+struct PackedChunk {
+  std::vector<unsigned char> bytes;
+  uint32_t filter_mask = 0;
+};
+[[nodiscard]] PackedChunk pack_chunk(const std::byte* records, size_t rows, uint32_t record_bytes);
+
+/// All functions throw RecordError.
+class Hdf5Writer {
+ public:
+  /// Creates the file under a temporary name, commits it as a partial file, checks that it opens, renames it.
+  Hdf5Writer(const std::string& path, const RunAttributes& attributes);
+  ~Hdf5Writer();
+  Hdf5Writer(const Hdf5Writer&) = delete;
+  Hdf5Writer& operator=(const Hdf5Writer&) = delete;
+
+  void begin_kernel(std::span<const KernelAttribute> attributes);
+  void end_kernel(std::span<const KernelAttribute> attributes);
+  /// Declares an event table; the dataset is made with the first data. Returns its id.
+  void declare_table(size_t id, const TableSchema& schema);
+  void append_chunk(size_t id, const PackedChunk& chunk);
+  /// The last rows of a table (fewer than a chunk, possibly none).
+  void finish_table(size_t id, std::span<const std::byte> records);
+  void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
+                   std::span<const std::vector<std::string>> texts);
+  /// Flushes and commits: from here on a kill leaves at least the present state.
+  void commit();
+  void close(std::string_view status, std::string_view reason);
+
+ private:
+  struct Table {
+    TableSchema schema;
+    hid_t dataset = -1;
+    hsize_t rows = 0;
+  };
+  [[noreturn]] void fail(const std::string& what) const;
+  hid_t checked(hid_t id, const char* what) const;
+  void write_root(const RunAttributes& attributes);
+  void text_attribute(hid_t object, const std::string& name, std::string_view text, size_t room = 0);
+  void text_list_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts);
+  void number_attribute(hid_t object, const std::string& name, uint64_t value);
+  void kernel_attributes(std::span<const KernelAttribute> attributes);
+  void text_dataset(const std::string& path, const std::string& text);
+  hid_t make_group(hid_t parent, const std::string& name, size_t expected_links);
+  void describe(hid_t dataset, const TableSchema& schema);
+  hid_t make_dataset(const TableSchema& schema, hid_t type, hsize_t rows, bool growing);
+  [[nodiscard]] static hid_t record_type(const TableSchema& schema);
+
+  std::string path_, temporary_;
+  OrderedFileState state_;
+  hid_t file_ = -1, kernels_ = -1, kernel_ = -1;
+  uint64_t kernel_count_ = 0;
+  std::map<size_t, Table> tables_;
+};
+
+}  // namespace gpusim::core

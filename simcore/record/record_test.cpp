@@ -1,0 +1,276 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hdf5.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "simcore/record/event_schema.h"
+#include "simcore/record/hdf5_writer.h"
+#include "simcore/record/ordered_file.h"
+#include "simcore/record/read.h"
+#include "simcore/record/recorder.h"
+#include "simcore/tests/kill_pattern.h"
+
+namespace gpusim::core {
+namespace {
+
+using testing::HasSubstr;
+
+std::string temp(const std::string& name) { return testing::TempDir() + "/" + name; }
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+void record(const std::string& path, uint64_t kernels, uint64_t rows, int threads, double interval) {
+  const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, threads, interval);
+  write_pattern(*recorder, kernels, rows, [] {});
+  recorder->close("complete", "");
+}
+
+TEST(Recorder, WritesWhatItWasGiven) {
+  const std::string path = temp("written.h5");
+  record(path, 2, 70'000, 1, 2);
+  uint64_t records = 0;
+  std::string status;
+  EXPECT_EQ(check_pattern_file(path, records, status), "");
+  EXPECT_EQ(records, 2u * 2 * 70'000);
+  EXPECT_EQ(status, "complete");
+  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+  const RecordedFile file(path);
+  EXPECT_EQ(file.list("/kernels"), (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(file.number_attribute("/", "seed"), 42u);
+  EXPECT_EQ(file.number_attribute("/", "schema_version"), kSchemaVersion);
+  EXPECT_EQ(file.text_attribute("/", "reason"), "");
+  EXPECT_EQ(file.text("/inputs/config"), "[gpu]\n");
+  EXPECT_EQ(file.text("/inputs/launch"), "");
+  EXPECT_EQ(file.number_attribute("/kernels/1", "grid_x"), 64u);
+  EXPECT_EQ(file.number_attribute("/kernels/1", "cycles"), 1234u);
+  EXPECT_EQ(file.text_attribute("/kernels/1", "note"), "done");
+  EXPECT_EQ(file.texts("/kernels/0/counters", "name"), (std::vector<std::string>{"cycles", "ipc"}));
+  EXPECT_EQ(file.reals("/kernels/0/counters", "value"), (std::vector<double>{1234.5, 0.5}));
+  EXPECT_EQ(file.texts("/kernels/0/counters", "unit")[1], "instructions/cycle");
+  EXPECT_EQ(file.text_list_attribute("/kernels/0/events/memory", "column_units")[0], "core cycles");
+  EXPECT_EQ(file.numbers("/kernels/0/events/memory", "issue")[69'999], 69'999u * 3);
+}
+
+TEST(Recorder, CellTablesMixNumbersAndTexts) {
+  const std::string path = temp("cells.h5");
+  const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kSummary, 1);
+  recorder->begin_kernel({});
+  const TableSchema schema{"issue_slots",
+                           "slots by cause",
+                           16,
+                           {{"cause", ColumnType::kString, 0, "", "cause"},
+                            {"slots", ColumnType::kU64, 0, "slots", "count"},
+                            {"share", ColumnType::kF64, 8, "1", "share"}}};
+  struct Row {
+    uint64_t slots;
+    double share;
+  };
+  const Row rows[] = {{10, 0.25}, {30, 0.75}};
+  const std::vector<std::string> causes[] = {{"issued", "memory_dram"}};
+  recorder->write_table(schema, std::as_bytes(std::span(rows)), 2, causes);
+  EXPECT_THROW(recorder->write_table(schema, std::as_bytes(std::span(rows)), 3, causes), RecordError);
+  recorder->table(block_schema());  // stays empty
+  recorder->end_kernel({});
+  recorder->close("failed", "out of bounds");
+  const RecordedFile file(path);
+  EXPECT_EQ(file.texts("/kernels/0/issue_slots", "cause"),
+            (std::vector<std::string>{"issued", "memory_dram"}));
+  EXPECT_EQ(file.numbers("/kernels/0/issue_slots", "slots"), (std::vector<uint64_t>{10, 30}));
+  EXPECT_EQ(file.reals("/kernels/0/issue_slots", "share"), (std::vector<double>{0.25, 0.75}));
+  EXPECT_EQ(file.rows("/kernels/0/events/block"), 0u);
+  EXPECT_EQ(file.columns("/kernels/0/events/block").size(), 5u);
+  EXPECT_EQ(file.text_attribute("/", "status"), "failed");
+  EXPECT_EQ(file.text_attribute("/", "reason"), "out of bounds");
+  EXPECT_THROW((void)file.numbers("/kernels/0/issue_slots", "slotz"), RecordError);
+}
+
+TEST(Recorder, BytesDoNotDependOnThreadsOrFlushTimes) {
+  record(temp("a.h5"), 3, 150'000, 1, 1000);
+  record(temp("b.h5"), 3, 150'000, 3, 1000);
+  record(temp("c.h5"), 3, 150'000, 2, 0);  // commits after every job
+  const std::string a = content_of(temp("a.h5"));
+  EXPECT_GT(a.size(), 100'000u);
+  EXPECT_TRUE(a == content_of(temp("b.h5")));
+  EXPECT_TRUE(a == content_of(temp("c.h5")));
+}
+
+/// Replays a recording change by change, torn at page boundaries: every state after the first commit must be
+/// a valid, partial file with right records only.
+TEST(Recorder, EveryStateOfTheFileIsValid) {
+  std::vector<FileChange> changes;
+  size_t first_commit = 0;
+  ordered_file_observe([&](const FileChange& change) { changes.push_back(change); });
+  {
+    const auto recorder = Recorder::create(temp("log.h5"), pattern_attributes(), EventLevel::kAll, 1, 0);
+    first_commit = changes.size();
+    write_pattern(*recorder, 2, 70'000, [] {});
+    // Enough chunks of one table to split B-tree nodes (30 entries each).
+    recorder->begin_kernel(std::vector<KernelAttribute>{{"name", "pattern2", 0, true}});
+    EventTable& tiny = recorder->table(tiny_schema());
+    for (uint64_t row = 0; row < 65 * chunk_rows(1); ++row) {
+      const uint8_t value = pattern_tiny(row);
+      tiny.append(&value);
+    }
+    recorder->end_kernel({});
+    recorder->close("complete", "");
+  }
+  ordered_file_observe({});
+  ASSERT_GT(first_commit, 0u);
+
+  const std::string path = temp("replay.h5");
+  std::filesystem::remove(path);
+  std::ofstream(path).close();
+  uint64_t most = 0;
+  size_t states = 0;
+  const auto apply = [&](uint64_t address, const unsigned char* data, size_t size) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(address));
+    file.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  };
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const FileChange& change = changes[i];
+    if (change.resize) std::filesystem::resize_file(path, change.address);
+    const bool large = change.bytes.size() > 64 * 1024;  // raw chunks: torn once in the middle is enough
+    for (size_t at = 0; at < change.bytes.size();) {
+      const size_t page_end = large ? at + change.bytes.size() / 2 + 1
+                                    : ((change.address + at) / 4096 + 1) * 4096 - change.address;
+      const size_t end = std::min(change.bytes.size(), page_end);
+      apply(change.address + at, change.bytes.data() + at, end - at);
+      at = end;
+      if (i < first_commit) continue;
+      uint64_t records = 0;
+      std::string status;
+      ASSERT_NO_THROW(ASSERT_EQ(check_pattern_file(path, records, status), ""))
+          << "change " << i << " of " << changes.size();
+      ASSERT_GE(records, most) << "records vanished at change " << i;
+      most = records;
+      ++states;
+      if (i + 10 < changes.size()) {
+        ASSERT_EQ(status, "partial");
+      }
+    }
+  }
+  EXPECT_GT(states, 400u);
+  EXPECT_TRUE(content_of(path) == content_of(temp("log.h5")));
+}
+
+std::string error_of(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const RecordError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Recorder, UnusablePathsAreReportedAtOnce) {
+  const auto create = [](const std::string& path) {
+    return error_of([&] { (void)Recorder::create(path, pattern_attributes(), EventLevel::kAll, 1); });
+  };
+  EXPECT_THAT(create("/nonexistent/run.h5"),
+              HasSubstr("cannot write '/nonexistent/run.h5': cannot create: No such file"));
+  EXPECT_THAT(create("/proc/run.h5"), HasSubstr("cannot write '/proc/run.h5'"));
+  const std::string folder = temp("folder.h5");
+  std::filesystem::create_directory(folder);
+  EXPECT_THAT(create(folder), HasSubstr("cannot write"));
+  EXPECT_FALSE(std::filesystem::exists(folder + ".tmp"));
+}
+
+TEST(Recorder, FullDiskKeepsEarlierData) {
+  for (const rlim_t limit : {rlim_t{20'000}, rlim_t{300'000}, rlim_t{1'000'000}, rlim_t{3'000'000}}) {
+    const std::string path = temp("full.h5");
+    std::filesystem::remove(path);
+    rlimit old{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+    const rlimit small{limit, old.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const std::string error = error_of([&] {
+      const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, 1, 0);
+      write_pattern(*recorder, 30, 300'000, [&] { recorder->check(); });
+      recorder->close("complete", "");
+    });
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+    EXPECT_THAT(error, HasSubstr("cannot write '" + path + "': cannot ")) << limit;
+    EXPECT_THAT(error, HasSubstr("File too large")) << limit;
+    uint64_t records = 0;
+    std::string status;
+    if (!std::filesystem::exists(path)) continue;  // too small even for the empty file
+    EXPECT_EQ(check_pattern_file(path, records, status), "") << limit;
+    EXPECT_EQ(status, "partial");
+    if (limit > 1'000'000) {
+      EXPECT_GT(records, 0u);
+    }
+  }
+}
+
+TEST(Recorder, UnclosedRecordersLeavePartialFiles) {
+  const std::string path = temp("unclosed.h5");
+  {
+    const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, 2);
+    recorder->begin_kernel(std::vector<KernelAttribute>{{"name", "pattern0", 0, true}});
+    EventTable& phase = recorder->table(phase_schema());
+    for (uint64_t row = 0; row < 1000; ++row) {
+      const PhaseEvent p = pattern_phase(row);
+      phase.append(&p);
+    }
+  }
+  uint64_t records = 0;
+  std::string status;
+  EXPECT_EQ(check_pattern_file(path, records, status), "");
+  EXPECT_EQ(records, 1000u);
+  EXPECT_EQ(status, "partial");
+}
+
+TEST(Recorder, ManyKernels) {
+  const std::string path = temp("many.h5");
+  record(path, 300, 10, 1, 0.01);
+  uint64_t records = 0;
+  std::string status;
+  EXPECT_EQ(check_pattern_file(path, records, status), "");
+  EXPECT_EQ(records, 300u * 20);
+  EXPECT_LT(std::filesystem::file_size(path), 300u * 40'000);
+}
+
+TEST(EventSchema, ColumnsCoverTheRecords) {
+  for (const EventTableInfo& info : event_tables()) {
+    const TableSchema& schema = info.schema();
+    std::vector<bool> used(schema.record_bytes, false);
+    for (const Column& column : schema.columns) {
+      const uint32_t bytes = column.type == ColumnType::kU8    ? 1
+                             : column.type == ColumnType::kU16 ? 2
+                             : column.type == ColumnType::kU32 ? 4
+                                                               : 8;
+      EXPECT_FALSE(column.meaning.empty()) << schema.path << " " << column.name;
+      for (uint32_t byte = 0; byte < bytes; ++byte) {
+        ASSERT_LT(column.offset + byte, schema.record_bytes);
+        EXPECT_FALSE(used[column.offset + byte]) << schema.path << " " << column.name;
+        used[column.offset + byte] = true;
+      }
+    }
+    EXPECT_EQ(std::count(used.begin(), used.end(), false), 0) << schema.path;
+  }
+  EXPECT_TRUE(level_includes(EventLevel::kMemory, EventLevel::kSummary));
+  EXPECT_FALSE(level_includes(EventLevel::kSummary, EventLevel::kMemory));
+  EXPECT_FALSE(level_includes(EventLevel::kOff, EventLevel::kOff));
+}
+
+TEST(Read, RefusesOtherFiles) {
+  std::ofstream(temp("no.h5")) << "not HDF5";
+  EXPECT_THROW(RecordedFile file(temp("no.h5")), RecordError);
+  EXPECT_THROW(RecordedFile file(temp("missing.h5")), RecordError);
+}
+
+}  // namespace
+}  // namespace gpusim::core

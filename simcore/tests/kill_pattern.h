@@ -1,0 +1,104 @@
+// What the kill tests write and check: tables whose every record follows from its row number, so that a
+// wrong, missing or repeated record is seen.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "simcore/record/event_schema.h"
+#include "simcore/record/read.h"
+
+namespace gpusim::core {
+
+inline MemoryEvent pattern_memory(uint64_t row) {
+  MemoryEvent e{};
+  e.issue = row * 3;
+  e.complete = row * 3 + 436;
+  e.address = 0x10000000 + (row * 2654435761u) % (1u << 24);
+  e.block = static_cast<uint32_t>(row / 64);
+  e.pc = static_cast<uint32_t>(row % 97);
+  e.bytes = 128;
+  e.sm = static_cast<uint16_t>(row % 30);
+  e.warp = static_cast<uint16_t>(row % 8);
+  e.transactions = static_cast<uint16_t>(1 + row % 16);
+  e.level = 8;
+  e.kind = static_cast<uint8_t>(row % 3);
+  return e;
+}
+inline PhaseEvent pattern_phase(uint64_t row) {
+  return {row, row + 100, static_cast<uint32_t>(row), static_cast<uint32_t>(row % 5)};
+}
+
+/// Records of one byte: small chunks, so that many of them (and a deep chunk index) are cheap to check.
+inline uint8_t pattern_tiny(uint64_t row) { return static_cast<uint8_t>(row * row % 251); }
+inline const TableSchema& tiny_schema() {
+  static const TableSchema schema{
+      "events/tiny", "test", 1, {{"value", ColumnType::kU8, 0, "", "row * row % 251"}}};
+  return schema;
+}
+
+/// Empty if every record in the file is right, else what is wrong. Sets the number of records found.
+inline std::string check_pattern_file(const std::string& path, uint64_t& records, std::string& status) {
+  records = 0;
+  const RecordedFile file(path);
+  status = file.text_attribute("/", "status");
+  if (file.text("/inputs/ptx") != std::string(5000, 'p')) return "the PTX text is wrong";
+  for (const std::string& kernel : file.list("/kernels")) {
+    const std::string group = "/kernels/" + kernel;
+    if (file.text_attribute(group, "name") != "pattern" + kernel)
+      return "the name of kernel " + kernel + " is wrong";
+    for (const std::string& table : file.list(group + "/events")) {
+      const bool is_memory = table == "memory";
+      const bool is_tiny = table == "tiny";
+      const TableSchema& schema = is_memory ? memory_schema() : is_tiny ? tiny_schema() : phase_schema();
+      const std::string dataset = group + "/events/" + table;
+      const std::vector<std::byte> data = file.records(dataset, schema, 0, ~uint64_t{0});
+      const uint64_t rows = data.size() / schema.record_bytes;
+      if (file.text_list_attribute(dataset, "column_units").size() != schema.columns.size())
+        return dataset + " is not described";
+      for (uint64_t row = 0; row < rows; ++row) {
+        const std::byte* at = data.data() + row * schema.record_bytes;
+        const MemoryEvent memory = pattern_memory(row);
+        const PhaseEvent phase = pattern_phase(row);
+        const uint8_t tiny = pattern_tiny(row);
+        const void* expected = is_memory ? static_cast<const void*>(&memory)
+                               : is_tiny ? static_cast<const void*>(&tiny)
+                                         : &phase;
+        if (__builtin_memcmp(at, expected, schema.record_bytes) != 0)
+          return dataset + ": record " + std::to_string(row) + " is wrong";
+      }
+      records += rows;
+    }
+  }
+  return "";
+}
+
+inline RunAttributes pattern_attributes() {
+  return {"test", "[gpu]\n", std::string(5000, 'p'), "", "gpusim test", 42};
+}
+
+/// Writes `kernels` kernels of `rows` records in each table; `between` is called after every 1000 records.
+template <typename Between>
+void write_pattern(Recorder& recorder, uint64_t kernels, uint64_t rows, Between between) {
+  for (uint64_t kernel = 0; kernel < kernels; ++kernel) {
+    const KernelAttribute begin[] = {{"name", "pattern" + std::to_string(kernel), 0, true},
+                                     {"grid_x", "", 64, false}};
+    recorder.begin_kernel(begin);
+    EventTable& memory = recorder.table(memory_schema());
+    EventTable& phase = recorder.table(phase_schema());
+    for (uint64_t row = 0; row < rows; ++row) {
+      const MemoryEvent m = pattern_memory(row);
+      const PhaseEvent p = pattern_phase(row);
+      memory.append(&m);
+      phase.append(&p);
+      if (row % 1000 == 0) between();
+    }
+    const Counter counters[] = {{"cycles", 1234.5, "cycles", "core cycles"},
+                                {"ipc", 0.5, "instructions/cycle", "per SM"}};
+    recorder.write_counters(counters);
+    const KernelAttribute end[] = {
+        {"cycles", "", 1234, false}, {"instructions", "", rows, false}, {"note", "done", 0, true}};
+    recorder.end_kernel(end);
+  }
+}
+
+}  // namespace gpusim::core
