@@ -11,10 +11,11 @@
 namespace gpusim::isa::lir {
 namespace {
 
-/// A full-width, unguarded register move.
+/// An unguarded register move. 16-bit readers take the low half of a lane, so the upper half may be anything.
 bool is_copy(const Op& op) {
   if (op.kind != OpKind::kAlu || op.guard != kNoVar || op.num_dst != 1 || op.num_src != 1) return false;
-  return op.key == form_key(Opcode::kMov, Type::kB32) || op.key == form_key(Opcode::kMov, Type::kB64);
+  return op.key == form_key(Opcode::kMov, Type::kB16) || op.key == form_key(Opcode::kMov, Type::kB32) ||
+         op.key == form_key(Opcode::kMov, Type::kB64);
 }
 
 class Propagator {

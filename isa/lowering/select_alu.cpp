@@ -41,7 +41,7 @@ void Selector::move(Frame& frame, const Instruction& inst) {
   if (!pack && !unpack) {
     for (size_t i = 0; i < to_parts.size() && i < from_parts.size(); ++i) {
       const Var dst = destination(frame, to_parts[i], type);
-      const bool direct = from_parts[i].kind == Operand::Kind::kSpecial && type_bytes(type) >= 4;
+      const bool direct = from_parts[i].kind == Operand::Kind::kSpecial && type_bytes(type) >= 2;
       const Value v =
           direct ? special(from_parts[i], type_bytes(type) == 8, dst) : value(frame, from_parts[i], type);
       if (v.var != dst || !direct) emit_form(form_key(Opcode::kMov, untyped(type)), {dst}, {&v, 1});
