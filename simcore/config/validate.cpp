@@ -39,9 +39,10 @@ class Validator {
     }
     messages_.error(place == places_.end() ? places_.at("") : place->second, what, hint);
   }
-  void not_above(const std::string& key, int64_t value, const std::string& limit_key, int64_t limit) {
+  void not_above(const std::string& key, int64_t value, const std::string& limit_key, int64_t limit,
+                 const std::string& factor = "") {
     if (value > limit) {
-      conflict(key, fmt::format("{} = {} is more than {} = {}", key, value, limit_key, limit), {limit_key});
+      conflict(key, fmt::format("{} = {} is more than {}{} = {}", key, value, limit_key, factor, limit), {limit_key});
     }
   }
   void multiple(const std::string& key, int64_t value, const std::string& unit_key, int64_t unit) {
@@ -59,7 +60,7 @@ class Validator {
   void sm_limits() {
     multiple("gpu.sms", m_.gpu.sms, "gpu.sms_per_cluster", m_.gpu.sms_per_cluster);
     not_above("sm.max_threads_per_block", m_.sm.max_threads_per_block, "sm.max_threads", m_.sm.max_threads);
-    not_above("sm.max_threads", m_.sm.max_threads, "sm.max_warps", m_.sm.max_warps * 32);
+    not_above("sm.max_threads", m_.sm.max_threads, "sm.max_warps", m_.sm.max_warps * 32, " * 32");
     not_above("sm.max_block_x", m_.sm.max_block_x, "sm.max_threads_per_block", m_.sm.max_threads_per_block);
     not_above("sm.max_block_y", m_.sm.max_block_y, "sm.max_threads_per_block", m_.sm.max_threads_per_block);
     not_above("sm.max_blocks", m_.sm.max_blocks, "sm.max_warps", m_.sm.max_warps);
@@ -106,7 +107,12 @@ class Validator {
   void memory() {
     power_of_two("l2.interleave", m_.l2.interleave);
     multiple("l2.interleave", m_.l2.interleave, "dram.burst", m_.dram.burst_bytes);
-    multiple("gpu.memory", m_.memory_bytes, "l2.interleave", m_.l2.interleave * m_.l2.partitions);
+    const int64_t stripe = m_.l2.interleave * m_.l2.partitions;
+    if (m_.memory_bytes % stripe != 0) {
+      conflict("gpu.memory",
+               fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions = {}", m_.memory_bytes, stripe),
+               {"l2.interleave", "l2.partitions"});
+    }
   }
 
   void dram() {
