@@ -115,7 +115,7 @@ TEST(Recorder, EveryStateOfTheFileIsValid) {
   {
     const auto recorder = Recorder::create(temp("log.h5"), pattern_attributes(), EventLevel::kAll, 1, 0);
     first_commit = changes.size();
-    write_pattern(*recorder, 2, 70'000, [] {});
+    write_pattern(*recorder, 2, 45'000, [] {});
     // Enough chunks of one table to split B-tree nodes (30 entries each).
     recorder->begin_kernel(std::vector<KernelAttribute>{{"name", "pattern2", 0, true}});
     EventTable& tiny = recorder->table(tiny_schema());
