@@ -162,7 +162,7 @@ TEST(Recorder, EveryStateOfTheFileIsValid) {
       }
     }
   }
-  EXPECT_GT(states, 400u);
+  EXPECT_GT(states, 300u);
   EXPECT_TRUE(content_of(path) == content_of(temp("log.h5")));
 }
 

@@ -36,6 +36,11 @@ inline const TableSchema& tiny_schema() {
   return schema;
 }
 
+template <typename Record>
+bool matches(const std::byte* at, const Record& expected) {
+  return __builtin_memcmp(at, &expected, sizeof expected) == 0;
+}
+
 /// Empty if every record in the file is right, else what is wrong. Sets the number of records found.
 inline std::string check_pattern_file(const std::string& path, uint64_t& records, std::string& status) {
   records = 0;
@@ -57,14 +62,10 @@ inline std::string check_pattern_file(const std::string& path, uint64_t& records
         return dataset + " is not described";
       for (uint64_t row = 0; row < rows; ++row) {
         const std::byte* at = data.data() + row * schema.record_bytes;
-        const MemoryEvent memory = pattern_memory(row);
-        const PhaseEvent phase = pattern_phase(row);
-        const uint8_t tiny = pattern_tiny(row);
-        const void* expected = is_memory ? static_cast<const void*>(&memory)
-                               : is_tiny ? static_cast<const void*>(&tiny)
-                                         : &phase;
-        if (__builtin_memcmp(at, expected, schema.record_bytes) != 0)
-          return dataset + ": record " + std::to_string(row) + " is wrong";
+        const bool right = is_memory ? matches(at, pattern_memory(row))
+                           : is_tiny ? matches(at, pattern_tiny(row))
+                                     : matches(at, pattern_phase(row));
+        if (!right) return dataset + ": record " + std::to_string(row) + " is wrong";
       }
       records += rows;
     }
