@@ -1,8 +1,9 @@
 # Functions that every folder's CMakeLists.txt uses.
 
-# g++ 12 reports -Wrestrict inside std::string's operator+ (GCC bug 105651).
+# False positives of g++ 12: -Wrestrict in std::string's operator+ (GCC bug 105651), -Wstringop-overflow in fmt's compile-time
+# format checks.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(GPUSIM_EXTRA_WARNINGS -Wno-restrict)
+  set(GPUSIM_EXTRA_WARNINGS -Wno-restrict -Wno-stringop-overflow)
 endif()
 
 # Warnings, floating-point contract, include root and sanitizers, common to all targets.

@@ -28,7 +28,14 @@ class Crossbar : public core::Clocked {
         output_free_(output_ports),
         last_input_(output_ports) {}
 
-  void add_input(core::Link<Message>& link, uint32_t port) { inputs_.push_back({&link, port, kNoOutput}); }
+  void add_input(core::Link<Message>& link, uint32_t port) {
+    const size_t i = inputs_.size();
+    inputs_.push_back({&link, port, 0});
+    words_ = i / 64 + 1;
+    without_head_.resize(words_);
+    without_head_[i / 64] |= uint64_t{1} << (i % 64);
+    wanting_.assign(output_free_.size() * words_, 0);
+  }
   void add_output(core::Link<Message>& link, uint32_t port) { outputs_.push_back({&link, port}); }
   [[nodiscard]] uint64_t flits_moved() const { return flits_moved_; }
   [[nodiscard]] uint64_t messages_moved() const { return messages_moved_; }
@@ -42,69 +49,102 @@ class Crossbar : public core::Clocked {
  protected:
   core::Cycle tick(core::Cycle cycle) override {
     const uint64_t now = cycle.count();
-    uint64_t next = core::kNever.count();
-    // 1. Look at the head of every input; note for which output port it asks.
-    uint64_t wanted_ports = 0;
-    for (Input& in : inputs_) {
-      in.output = kNoOutput;
-      const Message* m = in.link->front();
-      if (m == nullptr) {
-        next = std::min(next, in.link->next_visible().count());
-        continue;
-      }
-      in.output = route_(*m);
-      wanted_ports |= uint64_t{1} << outputs_[in.output].port;
-    }
+    uint64_t next = look_at_heads();
     // 2. Each free output port takes the next input after the one it served last.
-    const auto count = static_cast<uint32_t>(inputs_.size());
-    for (uint64_t bits = wanted_ports; bits != 0; bits &= bits - 1) {
-      const auto port = static_cast<uint32_t>(std::countr_zero(bits));
+    for (uint32_t port = 0; port < output_free_.size(); ++port) {
+      if (!any_wants(port)) continue;
       if (output_free_[port] > now) {
         next = std::min(next, output_free_[port]);
         continue;
       }
-      for (uint32_t step = 1; step <= count; ++step) {
-        const uint32_t i = (last_input_[port] + step) % count;
+      next = std::min(next, serve(port, now));
+    }
+    return core::Cycle(std::max(next, now + 1));
+  }
+
+ private:
+  struct Input {
+    core::Link<Message>* link;
+    uint32_t port;
+    uint32_t output;  ///< wanted by the head, if it is known
+  };
+  struct Output {
+    core::Link<Message>* link;
+    uint32_t port;
+  };
+  /// 1. Notes for which output port each newly visible head asks; returns when the next head becomes visible.
+  uint64_t look_at_heads() {
+    uint64_t next = core::kNever.count();
+    for (size_t word = 0; word < words_; ++word) {
+      for (uint64_t bits = without_head_[word]; bits != 0; bits &= bits - 1) {
+        const size_t i = word * 64 + static_cast<size_t>(std::countr_zero(bits));
         Input& in = inputs_[i];
-        if (in.output == kNoOutput || outputs_[in.output].port != port) continue;
+        const Message* m = in.link->front();
+        if (m == nullptr) {
+          next = std::min(next, in.link->next_visible().count());
+          continue;
+        }
+        in.output = route_(*m);
+        without_head_[word] &= ~(uint64_t{1} << (i % 64));
+        wanting_[outputs_[in.output].port * words_ + word] |= uint64_t{1} << (i % 64);
+      }
+    }
+    return next;
+  }
+  [[nodiscard]] bool any_wants(uint32_t port) const {
+    for (size_t word = 0; word < words_; ++word)
+      if (wanting_[port * words_ + word] != 0) return true;
+    return false;
+  }
+  /// Moves one message to `port` if one can go; returns the cycle at which the port wants to be looked at again.
+  uint64_t serve(uint32_t port, uint64_t now) {
+    uint64_t next = core::kNever.count();
+    const size_t count = inputs_.size();
+    const size_t start = (last_input_[port] + 1) % count;
+    // From the input after the last one, once around: the start's word is visited twice, its low part last.
+    for (size_t step = 0; step <= words_; ++step) {
+      const size_t word = (start / 64 + step) % words_;
+      uint64_t bits = wanting_[port * words_ + word];
+      const uint64_t from_start = ~uint64_t{0} << (start % 64);
+      if (step == 0) bits &= from_start;
+      if (step == words_) bits &= ~from_start;
+      for (; bits != 0; bits &= bits - 1) {
+        const size_t i = word * 64 + static_cast<size_t>(std::countr_zero(bits));
+        Input& in = inputs_[i];
         if (input_free_[in.port] > now) {
           next = std::min(next, input_free_[in.port]);
           continue;
         }
         core::Link<Message>& out = *outputs_[in.output].link;
         if (!out.can_push()) continue;  // the link wakes this module
-        Message m = in.link->pop();
-        const uint32_t length = flits_(m);
-        out.push(std::move(m), length - 1);
-        input_free_[in.port] = output_free_[port] = now + length;
-        flits_moved_ += length;
-        ++messages_moved_;
-        last_input_[port] = i;
-        in.output = kNoOutput;
+        move(i, port, out, now);
         // What stands behind it, here or at this port's other inputs, may move when the port is free again.
-        next = std::min(next, now + length);
-        break;
+        return output_free_[port];
       }
     }
-    return core::Cycle(std::max(next, now + 1));
+    return next;
+  }
+  void move(size_t i, uint32_t port, core::Link<Message>& out, uint64_t now) {
+    Input& in = inputs_[i];
+    Message m = in.link->pop();
+    const uint32_t length = flits_(m);
+    out.push(std::move(m), length - 1);
+    input_free_[in.port] = output_free_[port] = now + length;
+    flits_moved_ += length;
+    ++messages_moved_;
+    last_input_[port] = static_cast<uint32_t>(i);
+    wanting_[port * words_ + i / 64] &= ~(uint64_t{1} << (i % 64));
+    without_head_[i / 64] |= uint64_t{1} << (i % 64);
   }
 
- private:
-  static constexpr uint32_t kNoOutput = ~0u;
-  struct Input {
-    core::Link<Message>* link;
-    uint32_t port;
-    uint32_t output;  ///< wanted by the head in this tick
-  };
-  struct Output {
-    core::Link<Message>* link;
-    uint32_t port;
-  };
   std::function<uint32_t(const Message&)> route_, flits_;
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
   std::vector<uint64_t> input_free_, output_free_;
   std::vector<uint32_t> last_input_;
+  size_t words_ = 0;                    ///< 64-bit words of a set of inputs
+  std::vector<uint64_t> without_head_;  ///< inputs whose head is not known to be visible
+  std::vector<uint64_t> wanting_;       ///< per output port: inputs whose head asks for it
   uint64_t flits_moved_ = 0, messages_moved_ = 0;
 };
 

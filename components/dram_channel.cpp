@@ -88,7 +88,7 @@ void DramChannel::refresh(uint64_t now) {
     b.row = kNoRow;
     b.next_activate = std::max(b.next_activate, refresh_end_);
   }
-  event(now, 0, 0, core::kDramRefresh, false);
+  event(now, 0, 0, core::DramCommand::kRefresh, false);
 }
 
 void DramChannel::choose_direction() {
@@ -170,12 +170,12 @@ uint64_t DramChannel::issue_one(uint64_t now) {
     any_activate_ = true;
     e.opened_row = true;
     ++stats_.activates;
-    event(now, e.bank, e.row, core::kDramActivate, e.is_write);
+    event(now, e.bank, e.row, core::DramCommand::kActivate, e.is_write);
     return now + 1;
   }
   if (precharge != queue_.size()) {
     Bank& bank = banks_[queue_[precharge].bank];
-    event(now, queue_[precharge].bank, bank.row, core::kDramPrecharge, queue_[precharge].is_write);
+    event(now, queue_[precharge].bank, bank.row, core::DramCommand::kPrecharge, queue_[precharge].is_write);
     bank.row = kNoRow;
     bank.next_activate = std::max(bank.next_activate, now + t_.rp);
     ++stats_.precharges;
@@ -218,21 +218,21 @@ void DramChannel::issue_column(size_t position, uint64_t now) {
   bank.next_column = now + std::max<uint64_t>(t_.ccd, clocks);
   bus_free_ = end;
   last_column_end_ = end;
-  event(now, e.bank, e.row, e.is_write ? core::kDramWrite : core::kDramRead, e.is_write);
+  event(now, e.bank, e.row, e.is_write ? core::DramCommand::kWrite : core::DramCommand::kRead, e.is_write);
   replies_->push({e.request.address, e.request.bytes, e.request.kind, MemoryLevel::kDram, e.request.port, e.request.tag,
                   !e.is_write && e.request.wants_data},
                  data_end - now);
 }
 
-void DramChannel::event(uint64_t now, uint32_t bank, uint64_t row, uint8_t command, bool is_write) {
+void DramChannel::event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write) {
   if (events_->dram == nullptr) return;
   core::DramEvent e{};
   e.cycle = now;
-  e.row = row;
+  e.row = static_cast<uint32_t>(row);
   e.channel = static_cast<uint16_t>(index_);
-  e.bank = static_cast<uint16_t>(bank);
-  e.command = command;
-  e.is_write = is_write ? 1 : 0;
+  e.bank = static_cast<uint8_t>(bank);
+  e.command = static_cast<uint8_t>(command);
+  e.write = is_write ? 1 : 0;
   events_->dram->append(&e);
 }
 

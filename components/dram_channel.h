@@ -72,7 +72,7 @@ class DramChannel : public core::Clocked {
   uint64_t issue_one(uint64_t now);
   [[nodiscard]] uint64_t column_ready(const Entry& e) const;
   void issue_column(size_t position, uint64_t now);
-  void event(uint64_t now, uint32_t bank, uint64_t row, uint8_t command, bool is_write);
+  void event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write);
 
   DramTiming t_;
   uint32_t index_, partitions_, interleave_, row_bytes_;

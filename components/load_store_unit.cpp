@@ -152,6 +152,7 @@ void LoadStoreUnit::send(uint64_t now) {
 }
 
 uint64_t LoadStoreUnit::next_send() const {
+  if (!unsent_lines_.empty()) return 0;
   // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM too.
   if (queue_count_ == 0 || blocked_) return kUnknownCycle;
   return next_send_;

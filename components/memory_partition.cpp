@@ -13,7 +13,9 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
       atomic_cycles_(static_cast<uint64_t>(machine.l2.atomic_cycles)),
       l3_latency_(domain.cycles_of_ns(machine.constant.l3_latency_ns)),
       events_(events),
-      l3_(static_cast<uint64_t>(machine.constant.l3_bytes), static_cast<uint32_t>(machine.constant.l3_line),
+      interleave_(static_cast<uint64_t>(machine.l2.interleave)),
+      span_(interleave_ * static_cast<uint64_t>(machine.l2.partitions)),
+      l3_(static_cast<uint64_t>(machine.constant.l3_bytes / machine.l2.partitions), static_cast<uint32_t>(machine.constant.l3_line),
           static_cast<uint32_t>(machine.constant.l3_ways)) {}
 
 core::Cycle MemoryPartition::tick(core::Cycle cycle) {
@@ -24,7 +26,7 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
   if (from_dram_->front() != nullptr) {
     if (replies_->can_push()) {
       const MemoryReply r = from_dram_->pop();
-      if (r.kind == RequestKind::kConstant) l3_.fill(r.address);
+      if (r.kind == RequestKind::kConstant) l3_.fill(local(r.address));
       replies_->push(r);
     } else {
       reply_blocked = true;
@@ -32,7 +34,7 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
   }
   // 2. One request is taken.
   if (const MemoryRequest* r = requests_->front(); r != nullptr) {
-    if (r->kind == RequestKind::kConstant && l3_.access(r->address)) {
+    if (r->kind == RequestKind::kConstant && l3_.access(local(r->address))) {
       if (replies_->can_push()) {
         const MemoryRequest hit = requests_->pop();
         replies_->push({hit.address, hit.bytes, hit.kind, MemoryLevel::kConstantL3, hit.port, hit.tag, true}, l3_latency_);

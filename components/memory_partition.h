@@ -35,11 +35,15 @@ class MemoryPartition : public core::Clocked {
  private:
   [[nodiscard]] core::Cycle next_wanted(uint64_t now, bool reply_blocked, bool request_blocked, uint64_t retry) const;
 
+  /// Address inside this partition: the interleave is taken out, so that a slice uses all its sets.
+  [[nodiscard]] uint64_t local(uint64_t address) const { return address / span_ * interleave_ + address % interleave_; }
+
   uint32_t index_;
   uint64_t atomic_cycles_;
   uint64_t l3_latency_;
   const EventSink* events_;
-  TagCache l3_;
+  uint64_t interleave_, span_;
+  TagCache l3_;  ///< this partition's slice
   core::Link<MemoryRequest>* requests_ = nullptr;
   core::Link<MemoryReply>* replies_ = nullptr;
   core::Link<MemoryRequest>* to_dram_ = nullptr;

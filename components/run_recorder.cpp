@@ -223,19 +223,19 @@ void RunRecorder::begin_kernel(KernelRun& run) {
   const core::EventLevel level = recorder_->level();
   e = EventSink{};
   if (level == core::EventLevel::kOff) return;
-  e.block = &recorder_->table(core::block_event_schema());
-  e.phase = &recorder_->table(core::phase_event_schema());
-  e.slot = &recorder_->table(core::slot_event_schema());
+  e.block = &recorder_->table(core::block_schema());
+  e.phase = &recorder_->table(core::phase_schema());
+  e.slot = &recorder_->table(core::slot_schema());
   series_ = &recorder_->table(series_schema());
   if (level == core::EventLevel::kSummary) return;
-  e.memory = &recorder_->table(core::memory_event_schema());
-  e.cache = &recorder_->table(core::cache_event_schema());
-  e.mshr = &recorder_->table(core::mshr_event_schema());
-  e.dram = &recorder_->table(core::dram_event_schema());
+  e.memory = &recorder_->table(core::memory_schema());
+  e.cache = &recorder_->table(core::cache_schema());
+  e.mshr = &recorder_->table(core::mshr_schema());
+  e.dram = &recorder_->table(core::dram_schema());
   if (level == core::EventLevel::kMemory) return;
-  e.issue = &recorder_->table(core::issue_event_schema());
-  e.stall = &recorder_->table(core::stall_event_schema());
-  e.branch = &recorder_->table(core::branch_event_schema());
+  e.issue = &recorder_->table(core::issue_schema());
+  e.stall = &recorder_->table(core::stall_schema());
+  e.branch = &recorder_->table(core::branch_schema());
 }
 
 void RunRecorder::sample(uint64_t now) {

@@ -48,58 +48,50 @@ uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const std::array
   return steps;
 }
 
-/// Full warp, unit stride in 4-byte words or one address for all: the cases that matter for speed.
-bool conflict_free(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
-  if (access.bytes != 4 || rules.bank_bytes != 4 || !access.lanes.full()) return false;
-  const uint64_t first = access.address[0];
-  const uint64_t stride = access.address[1] - first;
+/// True for a whole group of 4-byte lanes that read one word, or consecutive words: the cases that matter for speed.
+bool regular_group(const isa::MemoryAccess& access, uint32_t first, uint32_t lanes) {
+  const uint64_t* a = &access.address[first];
+  const uint64_t stride = a[1] - a[0];
   if (stride != 0 && stride != 4) return false;
-  bool regular = true;
-  for (uint32_t lane = 0; lane < isa::kWarpSize; ++lane) regular &= access.address[lane] == first + stride * lane;
-  return regular;
+  uint64_t difference = 0;
+  for (uint32_t lane = 0; lane < lanes; ++lane) difference |= a[lane] ^ (a[0] + stride * lane);
+  return difference == 0;
 }
 
-uint32_t words_per_lane(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
-  return std::max<uint32_t>(1, access.bytes / rules.bank_bytes);
+uint32_t group_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access, uint32_t lanes, uint32_t words) {
+  const bool half_warp = rules.lanes_per_access < isa::kWarpSize;
+  uint32_t steps = 0;
+  // A word wider than a bank is served as separate requests, one for each bank-wide part.
+  for (uint32_t part = 0; part < words; ++part) {
+    std::array<uint64_t, 32> word;
+    for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+      const int lane = std::countr_zero(bits);
+      word[lane] = access.address[lane] / rules.bank_bytes + part;
+      // Sub-word accesses of different addresses in one bank conflict on 1.x: tell them apart, keep the bank.
+      if (half_warp && access.bytes < rules.bank_bytes)
+        word[lane] += access.address[lane] % rules.bank_bytes * rules.banks * (uint64_t{1} << 32);
+    }
+    steps += half_warp ? group_steps_half_warp(rules, word, lanes) : group_steps_whole_warp(rules, word, lanes);
+  }
+  return steps;
 }
 
 }  // namespace
 
-uint32_t shared_access_min_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
-  uint32_t groups = 0;
-  const uint32_t group_mask = rules.lanes_per_access >= 32 ? ~0u : (1u << rules.lanes_per_access) - 1;
-  for (uint32_t first = 0; first < isa::kWarpSize; first += rules.lanes_per_access)
-    groups += (access.lanes.bits() & (group_mask << first)) != 0;
-  return groups * words_per_lane(rules, access);
-}
-
-uint32_t shared_access_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
-  if (conflict_free(rules, access)) return isa::kWarpSize / rules.lanes_per_access;
-  const bool half_warp = rules.lanes_per_access < isa::kWarpSize;
-  const uint32_t group_mask = half_warp ? (1u << rules.lanes_per_access) - 1 : ~0u;
-  uint32_t steps = 0;
-  for (uint32_t first = 0; first < isa::kWarpSize; first += rules.lanes_per_access) {
+SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
+  const uint32_t group = rules.lanes_per_access;
+  const uint32_t group_mask = group >= isa::kWarpSize ? ~0u : (1u << group) - 1;
+  const uint32_t words = std::max<uint32_t>(1, access.bytes / rules.bank_bytes);
+  const bool may_be_regular = access.bytes == 4 && rules.bank_bytes == 4 && rules.banks >= group;
+  SharedMemoryCost cost;
+  for (uint32_t first = 0; first < isa::kWarpSize; first += group) {
     const uint32_t lanes = access.lanes.bits() & (group_mask << first);
     if (lanes == 0) continue;
-    // A word wider than a bank is served as separate requests, one for each bank-wide part.
-    for (uint32_t part = 0; part < words_per_lane(rules, access); ++part) {
-      std::array<uint64_t, 32> word;
-      for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
-        const int lane = std::countr_zero(bits);
-        word[lane] = access.address[lane] / rules.bank_bytes + part;
-      }
-      if (half_warp && access.bytes < rules.bank_bytes) {
-        // Sub-word accesses of different addresses in one bank conflict on 1.x: number words by byte address, keep the bank.
-        for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
-          const int lane = std::countr_zero(bits);
-          const uint64_t within = access.address[lane] % rules.bank_bytes;
-          word[lane] += within * rules.banks * (uint64_t{1} << 32);
-        }
-      }
-      steps += half_warp ? group_steps_half_warp(rules, word, lanes) : group_steps_whole_warp(rules, word, lanes);
-    }
+    cost.least += words;
+    const bool whole = lanes == group_mask << first;
+    cost.steps += may_be_regular && whole && regular_group(access, first, group) ? 1 : group_steps(rules, access, lanes, words);
   }
-  return steps;
+  return cost;
 }
 
 uint32_t shared_atomic_rounds(const isa::MemoryAccess& access) {

@@ -14,12 +14,14 @@ struct SharedMemoryRules {
   uint32_t lanes_per_access = 16;  ///< 16: half-warps; 32: whole warps
 };
 
-/// Number of serial steps that the access takes, over all its half-warps (or the warp); at least 1 for each group with an
-/// active lane. A conflict-free access of a full warp takes 2 steps by half-warp rules, 1 by whole-warp rules.
-[[nodiscard]] uint32_t shared_access_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access);
-
-/// Steps without conflicts (for counting replays): groups with an active lane, times the words per lane.
-[[nodiscard]] uint32_t shared_access_min_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access);
+struct SharedMemoryCost {
+  uint32_t steps = 0;    ///< serial steps over all half-warps (or the warp)
+  uint32_t least = 0;    ///< steps without conflicts: groups with an active lane, times the bank-wide words per lane
+  [[nodiscard]] uint32_t replays() const { return steps - least; }
+};
+/// Cost of an access with at least one lane. Conflict-free, a full warp takes 2 steps by half-warp rules, 1 by whole-warp
+/// rules.
+[[nodiscard]] SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::MemoryAccess& access);
 
 /// Atomics on shared memory are a lock loop on 1.2/1.3: rounds needed, i.e. the lanes that update the busiest word.
 [[nodiscard]] uint32_t shared_atomic_rounds(const isa::MemoryAccess& access);

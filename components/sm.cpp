@@ -21,6 +21,7 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
     : Clocked(name, domain), index_(index), env_(environment) {
   const core::MachineConfig& m = *env_.machine;
   issue_cycles_ = static_cast<uint64_t>(m.scheduler.issue_cycles);
+  table_ = WarpTable(issue_cycles_);
   shared_rules_ = {static_cast<uint32_t>(m.shared.banks), static_cast<uint32_t>(m.shared.bank_bytes),
                    static_cast<uint32_t>(m.shared.lanes_per_access)};
   const auto count = static_cast<uint32_t>(m.scheduler.count);
@@ -56,6 +57,7 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   // 5. Issue.
   update_gates();
   if (now % issue_cycles_ == 0 && run_ != nullptr) {
+    table_.promote(now);
     for (size_t s = 0; s < schedulers_.size(); ++s) {
       const int w = schedulers_[s]->pick(now);
       if (w == WarpScheduler::kNone) continue;
@@ -80,8 +82,8 @@ core::Cycle Sm::tick(core::Cycle cycle) {
 }
 
 void Sm::update_gates() {
-  table_.gate_free[WarpTable::kLoadStoreQueue] = lsu_->can_accept() ? 0 : kUnknownCycle;
-  table_.gate_free[WarpTable::kConstantMisses] = lsu_->can_accept_constant() ? 0 : kUnknownCycle;
+  table_.set_gate(WarpTable::kLoadStoreQueue, lsu_->can_accept());
+  table_.set_gate(WarpTable::kConstantMisses, lsu_->can_accept_constant());
 }
 
 void Sm::book_slots(uint64_t now) {
@@ -107,10 +109,9 @@ void Sm::book_slots(uint64_t now) {
       case WarpWait::kBarrier: book(s, StallCause::kBarrier, from, end); break;
       case WarpWait::kFence: book(s, StallCause::kFence, from, end); break;
       case WarpWait::kNone: {
-        const uint64_t ready = std::clamp((table_.ready_at[w] + issue_cycles_ - 1) / issue_cycles_, from, end);
-        book(s, table_.cause[w], from, ready);
-        const bool throttled = table_.gate_free[table_.gate[w]] != 0;
-        book(s, throttled ? StallCause::kMemoryThrottle : StallCause::kPipeBusy, ready, end);
+        const uint64_t ready = std::clamp((table_.ready_at(w) + issue_cycles_ - 1) / issue_cycles_, from, end);
+        book(s, table_.cause(w), from, ready);
+        book(s, table_.throttled(w) ? StallCause::kMemoryThrottle : StallCause::kPipeBusy, ready, end);
         break;
       }
     }
@@ -154,14 +155,17 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
     e.sm = static_cast<uint16_t>(index_);
     e.warp = static_cast<uint16_t>(r.warp);
     e.transactions = static_cast<uint16_t>(r.transactions);
-    e.level = static_cast<uint8_t>(r.level);
-    e.is_write = r.is_store ? 1 : 0;
+    e.block = static_cast<uint32_t>(blocks_[warp.block_slot].index);
+    e.level = recorded_level(r.level);
+    e.kind = static_cast<uint8_t>(r.op->kind == isa::OpKind::kAtomic  ? core::AccessKind::kAtomic
+                                  : r.op->kind == isa::OpKind::kStore ? core::AccessKind::kStore
+                                                                      : core::AccessKind::kLoad);
     env_.events->memory->append(&e);
   }
   if (r.is_store) {
     if (warp.wait == WarpWait::kFence && lsu_->outstanding_stores(r.warp) == 0) {
       warp.wait = WarpWait::kNone;
-      prepare_next(r.warp, now);
+      prepare_next(r.warp, now, now);
     }
     return;
   }
@@ -178,7 +182,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
         emit_stall(o.scheduler, cause, o.from, o.to, o.warp, o.pc);
         return true;
       });
-    prepare_next(r.warp, now);
+    prepare_next(r.warp, now, now);
   }
   Block& block = blocks_[warp.block_slot];
   --block.loads_in_flight;
@@ -232,15 +236,17 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
   while (blocks_[slot].active) ++slot;  // the dispatcher never starts more than blocks_per_sm
   Block& block = blocks_[slot];
   std::byte* shared = block.shared;
+  const uint32_t previous = block.previous;
   block = Block{};
   block.shared = shared;
+  block.previous = static_cast<uint32_t>(start.block);
   block.active = true;
   block.index = start.block;
   block.live_threads = run.threads_per_block;
   block.live_warps = run.warps_per_block;
   block.start = block.phase_start = now;
   if (run.shared_bytes != 0) std::memset(shared, 0, run.shared_bytes);
-  if (table_.resident == 0) last_active_update_ = now;
+  if (table_.resident() == 0) last_active_update_ = now;
   stats_->active_warp_cycles += resident_warps() * (now - last_active_update_);
   stats_->active_cycles += resident_warps() != 0 ? now - last_active_update_ : 0;
   last_active_update_ = now;
@@ -273,14 +279,14 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
     warp.block_slot = slot;
     warp.wait = WarpWait::kNone;
     scoreboard_.reset_warp(w);
-    table_.resident |= uint64_t{1} << w;
-    table_.age[w] = next_age_++;
-    prepare_next(w, now + static_cast<uint64_t>(env_.machine->gpu.block_start_cycles));
+    table_.add(w, next_age_++);
+    prepare_next(w, now + static_cast<uint64_t>(env_.machine->gpu.block_start_cycles), now);
   }
   if (env_.events->slot != nullptr) {
     core::SlotEvent e{};
     e.time = now;
-    e.next_block = start.block;
+    e.next = static_cast<uint32_t>(start.block);
+    e.previous = previous;
     e.sm = static_cast<uint16_t>(index_);
     e.slot = static_cast<uint16_t>(slot);
     env_.events->slot->append(&e);
@@ -293,7 +299,7 @@ void Sm::finish_block(uint32_t slot, uint64_t now) {
   ++pending_finished_;
   if (env_.events->phase != nullptr) {
     core::PhaseEvent e{};
-    e.block = block.index;
+    e.block = static_cast<uint32_t>(block.index);
     e.start = block.phase_start;
     e.end = now;
     e.interval = block.phase;
@@ -303,7 +309,7 @@ void Sm::finish_block(uint32_t slot, uint64_t now) {
     core::BlockEvent e{};
     e.start = block.start;
     e.end = now;
-    e.block = block.index;
+    e.block = static_cast<uint32_t>(block.index);
     e.sm = static_cast<uint16_t>(index_);
     e.slot = static_cast<uint16_t>(slot);
     env_.events->block->append(&e);
@@ -311,8 +317,8 @@ void Sm::finish_block(uint32_t slot, uint64_t now) {
 }
 
 void Sm::report(uint64_t) {
-  if (run_ == nullptr) return;
-  const bool drained = table_.resident == 0 && lsu_->idle() &&
+  if (pending_finished_ == 0 && (!report_drained_ || table_.resident() != 0)) return;
+  const bool drained = table_.resident() == 0 && lsu_->idle() &&
                        std::none_of(blocks_.begin(), blocks_.end(), [](const Block& b) { return b.active; });
   if (pending_finished_ == 0 && !(drained && report_drained_)) return;
   if (!reports_->can_push()) return;
@@ -324,7 +330,7 @@ void Sm::report(uint64_t) {
 std::string Sm::waiting_for() const {
   std::string text;
   uint32_t shown = 0;
-  for (uint64_t bits = table_.resident; bits != 0 && shown < 4; bits &= bits - 1, ++shown) {
+  for (uint64_t bits = table_.resident(); bits != 0 && shown < 4; bits &= bits - 1, ++shown) {
     const auto w = static_cast<uint32_t>(std::countr_zero(bits));
     const Warp& warp = warps_[w];
     const Block& block = blocks_[warp.block_slot];

@@ -52,7 +52,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   void close_kernel(const KernelRun& run);
   /// Opens the books of a kernel at `start`.
   void open_kernel(KernelRun& run);
-  [[nodiscard]] uint32_t resident_warps() const { return static_cast<uint32_t>(std::popcount(table_.resident)); }
+  [[nodiscard]] uint32_t resident_warps() const { return static_cast<uint32_t>(std::popcount(table_.resident())); }
   [[nodiscard]] uint32_t index() const { return index_; }
 
  protected:
@@ -80,6 +80,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   struct Block {
     bool active = false;
     uint64_t index = 0;
+    uint32_t previous = ~0u;  ///< block that held this slot before, ~0 if none did
     uint32_t live_threads = 0;
     uint32_t live_warps = 0;
     uint32_t loads_in_flight = 0;  ///< the slot is not reused before they return
@@ -112,7 +113,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   void report(uint64_t now);
   // sm_issue.cpp: one operation
   void issue(uint32_t w, uint64_t now);
-  void prepare_next(uint32_t w, uint64_t earliest);
+  void prepare_next(uint32_t w, uint64_t earliest, uint64_t now);
   void execute_alu(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   void execute_memory(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   void shared_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);

@@ -13,31 +13,25 @@ using isa::OpClass;
 using isa::OpKind;
 using isa::Space;
 
-void Sm::prepare_next(uint32_t w, uint64_t earliest) {
+void Sm::prepare_next(uint32_t w, uint64_t earliest, uint64_t now) {
   Warp& warp = warps_[w];
   const MicroOp& op = run_->image->ops[warp.stack.pc()];
   warp.op = &op;
   const ClassTiming& timing = (*env_.timing)[op.op_class];
-  table_.pipe[w] = timing.pipe[0];
-  table_.other_pipe[w] = timing.pipe[1];
-  table_.gate[w] = WarpTable::kOpen;
+  WarpTable::Gate gate = WarpTable::kOpen;
   if (op.kind == OpKind::kLoad || op.kind == OpKind::kStore || op.kind == OpKind::kAtomic) {
     const Space space = op.memory.space;
     if (space == Space::kGlobal || space == Space::kLocal || space == Space::kGeneric)
-      table_.gate[w] = WarpTable::kLoadStoreQueue;
+      gate = WarpTable::kLoadStoreQueue;
     else if (space == Space::kConst)
-      table_.gate[w] = WarpTable::kConstantMisses;
+      gate = WarpTable::kConstantMisses;
   }
   const Scoreboard::Wait wait = scoreboard_.wait_of(w, op);
-  if (wait.pending) {
-    warp.wait = WarpWait::kMemory;
-    warp.load = wait.load;
-    table_.ready_at[w] = kUnknownCycle;
-    return;
-  }
-  warp.wait = WarpWait::kNone;
-  table_.ready_at[w] = std::max(wait.cycle, earliest);
-  table_.cause[w] = wait.cycle >= earliest ? wait.cause : StallCause::kBlockStart;
+  warp.wait = wait.pending ? WarpWait::kMemory : WarpWait::kNone;
+  warp.load = wait.load;
+  const uint64_t ready_at = wait.pending ? kUnknownCycle : std::max(wait.cycle, earliest);
+  table_.set_next(w, ready_at, wait.cycle >= earliest ? wait.cause : StallCause::kBlockStart, timing.pipe[0],
+                  timing.pipe[1], gate, now);
 }
 
 void Sm::issue(uint32_t w, uint64_t now) {
@@ -60,7 +54,7 @@ void Sm::issue(uint32_t w, uint64_t now) {
     core::IssueEvent e{};
     e.cycle = now;
     e.pc = pc;
-    e.active_lanes = lanes.bits();
+    e.lanes = lanes.bits();
     e.sm = static_cast<uint16_t>(index_);
     e.warp = static_cast<uint16_t>(w);
     env_.events->issue->append(&e);
@@ -86,12 +80,12 @@ void Sm::issue(uint32_t w, uint64_t now) {
       break;
   }
   const bool resolve = op.kind == OpKind::kBranch;
-  prepare_next(w, now + (resolve ? (*env_.timing)[op.op_class].latency : issue_cycles_));
+  prepare_next(w, now + (resolve ? (*env_.timing)[op.op_class].latency : issue_cycles_), now);
 }
 
 uint32_t Sm::take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra) {
-  const int choice = table_.pipe_free[timing.pipe[0]] <= now ? 0 : 1;
-  table_.pipe_free[timing.pipe[choice]] = now + timing.interval[choice] + extra;
+  const int choice = table_.pipe_free(timing.pipe[0]) <= now ? 0 : 1;
+  table_.take_pipe(timing.pipe[choice], now + timing.interval[choice] + extra);
   return timing.pipe[choice];
 }
 
@@ -110,14 +104,14 @@ void Sm::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, 
       return;
     }
     if (access_.lanes.any()) {
-      const uint32_t steps = shared_access_steps(shared_rules_, access_);
-      const uint32_t replays = steps - shared_access_min_steps(shared_rules_, access_);
+      const SharedMemoryCost cost = shared_access_cost(shared_rules_, access_);
+      const uint32_t replays = cost.replays();
       extra = uint64_t{replays} * static_cast<uint64_t>(env_.machine->shared.cycles_per_access);
       ++stats_->shared_loads;
       stats_->shared_replays += replays;
       stats_->inst_issued += replays;
       PcStats& at = run_->pc[warp.stack.pc()];
-      at.transactions += steps;
+      at.transactions += cost.steps;
       at.replays += replays;
     }
   }
@@ -162,20 +156,19 @@ void Sm::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lane
 void Sm::shared_timing(uint32_t w, const MicroOp& op, uint64_t now) {
   const ClassTiming& timing = (*env_.timing)[op.op_class];
   const auto step_cycles = static_cast<uint64_t>(env_.machine->shared.cycles_per_access);
-  const uint32_t least = shared_access_min_steps(shared_rules_, access_);
-  uint32_t steps = shared_access_steps(shared_rules_, access_);
-  if (op.kind == OpKind::kAtomic) steps *= shared_atomic_rounds(access_);
-  const uint32_t replays = steps - least;
+  SharedMemoryCost cost = shared_access_cost(shared_rules_, access_);
+  if (op.kind == OpKind::kAtomic) cost.steps *= shared_atomic_rounds(access_);
+  const uint32_t replays = cost.replays();
   uint64_t extra = replays * step_cycles;
   // Wide words take more than the class's interval even without conflicts.
-  if (least * step_cycles > timing.interval[0]) extra += least * step_cycles - timing.interval[0];
+  if (cost.least * step_cycles > timing.interval[0]) extra += cost.least * step_cycles - timing.interval[0];
   take_pipe(timing, now, extra);
   mark_ready(w, op, now + timing.latency + extra, StallCause::kSharedMemory);
   (op.kind == OpKind::kLoad ? stats_->shared_loads : stats_->shared_stores) += 1;
   stats_->shared_replays += replays;
   stats_->inst_issued += replays;
   PcStats& at = run_->pc[warps_[w].stack.pc()];
-  at.transactions += steps;
+  at.transactions += cost.steps;
   at.replays += replays;
   at.requested_bytes += uint64_t{access_.bytes} * static_cast<uint64_t>(access_.lanes.count());
 }
@@ -264,7 +257,7 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
   take_pipe((*env_.timing)[op.op_class], now, 0);
   if (lanes.none()) {
     warp.stack.advance();
-    prepare_next(w, now + issue_cycles_);
+    prepare_next(w, now + issue_cycles_, now);
     return;
   }
   ++stats_->barriers;
@@ -282,7 +275,7 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
   barrier.waiting_warps |= uint64_t{1} << w;
   warp.at_barrier = lanes;
   warp.wait = WarpWait::kBarrier;
-  table_.ready_at[w] = kUnknownCycle;
+  table_.set_blocked(w);
   try_release(block, number, now);
 }
 
@@ -298,13 +291,13 @@ void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
   for (uint64_t bits = warps; bits != 0; bits &= bits - 1) {
     const auto w = static_cast<uint32_t>(std::countr_zero(bits));
     warps_[w].stack.advance();
-    prepare_next(w, release);
-    if (warps_[w].wait == WarpWait::kNone && table_.cause[w] == StallCause::kBlockStart)
-      table_.cause[w] = StallCause::kBarrier;
+    prepare_next(w, release, now);
+    if (warps_[w].wait == WarpWait::kNone && table_.cause(w) == StallCause::kBlockStart)
+      table_.set_cause(w, StallCause::kBarrier);
   }
   if (env_.events->phase != nullptr) {
     core::PhaseEvent e{};
-    e.block = block.index;
+    e.block = static_cast<uint32_t>(block.index);
     e.start = block.phase_start;
     e.end = now;
     e.interval = block.phase;
@@ -320,12 +313,12 @@ void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
   warp.stack.exit(lanes);
   block.live_threads -= static_cast<uint32_t>(lanes.count());
   if (!warp.stack.done()) {
-    prepare_next(w, now + issue_cycles_);
+    prepare_next(w, now + issue_cycles_, now);
   } else {
     stats_->active_warp_cycles += resident_warps() * (now - last_active_update_);
     stats_->active_cycles += now - last_active_update_;
     last_active_update_ = now;
-    table_.resident &= ~(uint64_t{1} << w);
+    table_.remove(w);
     --block.live_warps;
   }
   if (lanes.any())
@@ -338,11 +331,11 @@ void Sm::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) 
   take_pipe(timing, now, 0);
   warp.stack.advance();
   if (lsu_->outstanding_stores(w) == 0) {
-    prepare_next(w, now + timing.latency);
+    prepare_next(w, now + timing.latency, now);
     return;
   }
   warp.wait = WarpWait::kFence;
-  table_.ready_at[w] = kUnknownCycle;
+  table_.set_blocked(w);
 }
 
 void Sm::fault(const Warp& warp, uint32_t pc, int lane, const std::string& what) {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "simcore/record/event_schema.h"
+
 namespace gpusim::comp {
 
 enum class StallCause : uint8_t {
@@ -41,6 +43,20 @@ enum class MemoryLevel : uint8_t { kNone, kShared, kConstantL1, kConstantL2, kCo
     case MemoryLevel::kConstantL3: return StallCause::kConstantL3;
     default: return StallCause::kDram;
   }
+}
+
+/// The same level as events/memory records it.
+[[nodiscard]] constexpr uint8_t recorded_level(MemoryLevel level) {
+  using core::ServedBy;
+  switch (level) {
+    case MemoryLevel::kShared: return static_cast<uint8_t>(ServedBy::kShared);
+    case MemoryLevel::kConstantL1: return static_cast<uint8_t>(ServedBy::kConstantL1);
+    case MemoryLevel::kConstantL2: return static_cast<uint8_t>(ServedBy::kConstantL2);
+    case MemoryLevel::kConstantL3: return static_cast<uint8_t>(ServedBy::kConstantL3);
+    case MemoryLevel::kDram: return static_cast<uint8_t>(ServedBy::kDram);
+    case MemoryLevel::kNone: break;
+  }
+  return static_cast<uint8_t>(ServedBy::kNone);
 }
 
 }  // namespace gpusim::comp

@@ -31,9 +31,10 @@ class WarpScheduler : public sc_core::sc_module {
   void reset() { last_ = kMaxWarps - 1; }
 
  private:
-  [[nodiscard]] uint64_t mine() const { return table().resident & owned_; }
+  [[nodiscard]] uint64_t mine() const { return table().resident() & owned_; }
   [[nodiscard]] const WarpTable& table() const;
   [[nodiscard]] int oldest(uint64_t warps) const;
+  [[nodiscard]] int next_in_turn(uint64_t warps) const;
 
   SchedulerPolicy policy_;
   uint64_t owned_ = 0;

@@ -1,9 +1,14 @@
-// State of an SM's warps as its schedulers read it: when each warp's next operation could issue and on which pipes, and why
-// it waits. One flat table so that a scheduler's scan touches few cache lines.
+// State of an SM's warps as its schedulers read it, as bit sets (one bit per warp slot): whose operands are there, which pipe
+// and gate each warp's next operation needs, and a small wheel of the issue slots in which waiting operands become ready. A
+// scheduler's choice and the SM's next wake-up are a few word operations, whatever the number of warps.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <systemc>
+#include <utility>
+#include <vector>
 
 #include "components/stall_cause.h"
 #include "components/timing.h"
@@ -12,27 +17,79 @@
 namespace gpusim::comp {
 
 inline constexpr uint32_t kMaxWarps = 64;
-/// ready_at of a warp that waits for an event whose time is not known (memory, barrier, fence).
+/// "Not before an event": the cycle of something whose time is not known (memory, barrier, fence).
 inline constexpr uint64_t kUnknownCycle = ~0ull;
 
-struct WarpTable {
-  alignas(64) std::array<uint64_t, kMaxWarps> ready_at{};  ///< core cycle from which the operands are there
-  std::array<uint8_t, kMaxWarps> pipe{}, other_pipe{};
-  std::array<StallCause, kMaxWarps> cause{};  ///< why the warp waits before ready_at
-  std::array<uint64_t, kMaxWarps> age{};      ///< start order, lower is older
-  uint64_t resident = 0;                      ///< bit per warp slot: has a warp that is not done
-  std::array<uint64_t, kMaxPipes> pipe_free{};  ///< core cycle from which the pipe takes a new operation
+class WarpTable {
+ public:
   enum Gate : uint8_t { kOpen, kLoadStoreQueue, kConstantMisses, kNumGates };
-  std::array<Gate, kMaxWarps> gate{};           ///< further condition of the next operation
-  std::array<uint64_t, kNumGates> gate_free{};  ///< 0 if open, kUnknownCycle if closed
 
-  /// First cycle at which warp `w` could issue, as far as known now.
-  [[nodiscard]] uint64_t earliest(uint32_t w) const {
-    const uint64_t a = pipe_free[pipe[w]], b = pipe_free[other_pipe[w]];
-    uint64_t free = a < b ? a : b;
-    free = gate_free[gate[w]] > free ? gate_free[gate[w]] : free;
-    return ready_at[w] > free ? ready_at[w] : free;
+  explicit WarpTable(uint64_t issue_cycles = 2) : issue_cycles_(issue_cycles) {}
+
+  /// Warp `w` waits for operands until core cycle `ready_at` (kUnknownCycle: until the next call), then for one of two pipes
+  /// and a gate. `cause` is why it waits until then.
+  void set_next(uint32_t w, uint64_t ready_at, StallCause cause, uint8_t pipe, uint8_t other_pipe, Gate gate, uint64_t now);
+  /// Warp `w` waits for an event: it can neither issue nor become ready by itself.
+  void set_blocked(uint32_t w) {
+    ready_ &= ~bit(w);
+    ready_at_[w] = kUnknownCycle;
   }
+  void add(uint32_t w, uint64_t age) {
+    resident_ |= bit(w);
+    age_[w] = age;
+  }
+  void remove(uint32_t w) {
+    resident_ &= ~bit(w);
+    ready_ &= ~bit(w);
+    ready_at_[w] = kUnknownCycle;
+  }
+  /// Makes ready whoever's operands are there at `now`.
+  void promote(uint64_t now);
+  void take_pipe(uint32_t pipe, uint64_t free_from) { pipe_free_[pipe] = free_from; }
+  void set_gate(Gate gate, bool open) { closed_ = open ? closed_ & ~on_gate_bit(gate) : closed_ | on_gate_bit(gate); }
+
+  [[nodiscard]] uint64_t resident() const { return resident_; }
+  [[nodiscard]] uint64_t pipe_free(uint32_t pipe) const { return pipe_free_[pipe]; }
+  [[nodiscard]] uint64_t ready_at(uint32_t w) const { return ready_at_[w]; }
+  [[nodiscard]] StallCause cause(uint32_t w) const { return cause_[w]; }
+  void set_cause(uint32_t w, StallCause cause) { cause_[w] = cause; }
+  [[nodiscard]] uint64_t age(uint32_t w) const { return age_[w]; }
+  [[nodiscard]] bool throttled(uint32_t w) const { return (blocked_by_gates() & bit(w)) != 0; }
+
+  /// Warps that can issue at `now` (promote() has run).
+  [[nodiscard]] uint64_t issuable(uint64_t now) const {
+    uint64_t on_free_pipe = 0;
+    for (uint32_t p = 0; p < kMaxPipes; ++p) on_free_pipe |= pipe_free_[p] <= now ? on_pipe_[p] : 0;
+    return ready_ & on_free_pipe & ~blocked_by_gates();
+  }
+  /// Earliest cycle at which one of `warps` could issue as far as known; kUnknownCycle: only after an event.
+  [[nodiscard]] uint64_t next_issuable(uint64_t warps) const;
+
+ private:
+  static constexpr uint32_t kSlots = 64;  ///< the wheel's reach, in issue slots
+  static constexpr uint64_t bit(uint32_t w) { return uint64_t{1} << w; }
+  static constexpr uint8_t on_gate_bit(Gate g) { return static_cast<uint8_t>(1u << g); }
+  [[nodiscard]] uint64_t blocked_by_gates() const {
+    uint64_t warps = 0;
+    for (uint32_t g = kLoadStoreQueue; g < kNumGates; ++g)
+      if ((closed_ >> g & 1) != 0) warps |= on_gate_[g];
+    return warps;
+  }
+
+  uint64_t issue_cycles_;
+  uint64_t resident_ = 0;
+  uint64_t ready_ = 0;
+  std::array<uint64_t, kMaxPipes> on_pipe_{}, pipe_free_{};
+  std::array<uint64_t, kNumGates> on_gate_{};
+  uint8_t closed_ = 0;
+  uint64_t next_slot_ = 0;  ///< first issue slot not promoted yet
+  uint64_t occupied_ = 0;   ///< bit per wheel bucket
+  std::array<uint64_t, kSlots> due_{};
+  std::vector<std::pair<uint64_t, uint32_t>> far_;  ///< (slot, warp) beyond the wheel's reach, unordered, few
+  std::array<uint64_t, kMaxWarps> ready_at_{}, age_{};
+  std::array<uint8_t, kMaxWarps> pipe_{}, other_pipe_{};
+  std::array<Gate, kMaxWarps> gate_{};
+  std::array<StallCause, kMaxWarps> cause_{};
 };
 
 /// What an SM offers its schedulers.

@@ -218,7 +218,13 @@ void ClockDomain::on_edge() {
     for_each_in_batch([this](uint32_t module) { modules_[module]->activation_.notify(); });
 }
 
-Engine::Engine() { sc_core::sc_set_time_resolution(1, sc_core::SC_FS); }
+Engine::Engine() {
+  sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
+  // The kernel announces every sc_stop() on stdout, which belongs to --json; only its errors matter.
+  sc_core::sc_report_handler::set_handler([](const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
+    if (report.get_severity() >= sc_core::SC_ERROR) sc_core::sc_report_handler::default_handler(report, actions);
+  });
+}
 
 Engine::Outcome Engine::run() {
   sc_core::sc_start();
