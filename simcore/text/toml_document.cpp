@@ -11,38 +11,76 @@
 namespace gpusim::core {
 namespace {
 
-/// toml++ bounds nested values but not dotted keys: each part is one more table, destroyed recursively.
-void refuse_long_dotted_keys(std::string_view text, const std::string& name) {
-  constexpr int kMaxDots = 64;
-  int dots = 0;
-  char quote = 0;
-  bool comment = false;
-  uint32_t line = 1;
-  size_t line_start = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n') {
-      ++line;
-      line_start = i + 1;
-      dots = 0;
-      quote = 0;
-      comment = false;
-    } else if (comment) {
-      continue;
-    } else if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '#') {
-      comment = true;
-    } else if (c == ',' || c == '=' || c == '{' || c == '[') {
-      dots = 0;
-    } else if (c == '.' && ++dots > kMaxDots) {
-      raise_input_error({name, line, static_cast<uint32_t>(i - line_start + 1)},
-                        "dotted key has too many parts", fmt::format("at most {} are allowed", kMaxDots));
+/// Refuses what toml++ does not bear: very long dotted keys (each part is one more table, destroyed
+/// recursively) and characters outside ASCII where only keys and values may stand (undefined behaviour in its
+/// character tables).
+class Prescan {
+ public:
+  Prescan(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  void run() {
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // byte-order mark
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\'') {
+        skip_string(c);
+      } else if (c == '#') {
+        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+      } else {
+        plain(c);
+        ++at_;
+      }
     }
   }
-}
+
+ private:
+  void plain(char c) {
+    constexpr int kMaxDots = 64;
+    if (c == '\n') {
+      ++line_;
+      line_start_ = at_ + 1;
+    }
+    if (static_cast<unsigned char>(c) >= 0x80)
+      fail("character outside ASCII", "put keys and values with such characters in quotes");
+    if (c == '\n' || c == ',' || c == '=' || c == '{' || c == '[') dots_ = 0;
+    if (c == '.' && ++dots_ > kMaxDots) {
+      fail("dotted key has too many parts", fmt::format("at most {} are allowed", kMaxDots));
+    }
+  }
+
+  /// From an opening quote to after the closing one; an unterminated string is left to the parser.
+  void skip_string(char quote) {
+    const std::string triple(3, quote);
+    const bool multi_line = text_.substr(at_).starts_with(triple);
+    at_ += multi_line ? 3 : 1;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '\n') {
+        if (!multi_line) return;
+        ++line_;
+        line_start_ = at_ + 1;
+      }
+      if (multi_line ? text_.substr(at_).starts_with(triple) : c == quote) {
+        at_ += multi_line ? 3 : 1;
+        while (multi_line && at_ < text_.size() && text_[at_] == quote)
+          ++at_;  // up to two more belong to the string
+        return;
+      }
+      at_ += quote == '"' && c == '\\' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n' ? 2 : 1;
+    }
+  }
+
+  void fail(const std::string& message, const std::string& hint) const {
+    raise_input_error({name_, line_, static_cast<uint32_t>(at_ - line_start_ + 1)}, message, hint);
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  size_t at_ = 0;
+  size_t line_start_ = 0;
+  uint32_t line_ = 1;
+  int dots_ = 0;
+};
 
 }  // namespace
 
@@ -51,7 +89,7 @@ toml::table parse_toml(std::string_view text, const std::string& name) {
     raise_input_error({name},
                       fmt::format("file is too large: {} bytes, at most {}", text.size(), kMaxDocumentBytes));
   }
-  refuse_long_dotted_keys(text, name);
+  Prescan(text, name).run();
   toml::parse_result result = toml::parse(text, name);
   if (!result) {
     const auto& error = result.error();
