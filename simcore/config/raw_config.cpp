@@ -120,9 +120,11 @@ void RawConfig::add_set(const std::string& set, Messages& messages) {
   // A TOML scalar (12, 1.5, true, "text") or else the bare text (16K, 1296MHz, lrr).
   RawValue value = text;
   if (!text.empty() && text.size() < 4096 && text.find_first_of("\n\r#") == std::string::npos) {
-    const toml::parse_result parsed = toml::parse("v = " + text);
-    if (parsed && parsed.table().size() == 1) {
-      if (const toml::node* node = parsed.table().get("v")) value = scalar(*node).value_or(RawValue(text));
+    try {
+      const toml::table parsed = parse_toml("v = " + text, set);
+      const toml::node* node = parsed.size() == 1 ? parsed.get("v") : nullptr;
+      if (node != nullptr) value = scalar(*node).value_or(RawValue(text));
+    } catch (const InputError&) {  // no TOML value: taken as the text it is
     }
   }
   entries_.push_back(

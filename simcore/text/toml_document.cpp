@@ -23,11 +23,15 @@ class Prescan {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '"' || c == '\'') {
+        // Elsewhere the parser reads on as if there were no string.
+        if (std::string_view("\n=[{,.").find(before_) == std::string_view::npos) fail("unexpected quote", "");
         skip_string(c);
+        before_ = c;
       } else if (c == '#') {
         while (at_ < text_.size() && text_[at_] != '\n') ++at_;
       } else {
         plain(c);
+        if (c != ' ' && c != '\t' && c != '\r') before_ = c;
         ++at_;
       }
     }
@@ -80,6 +84,7 @@ class Prescan {
   size_t line_start_ = 0;
   uint32_t line_ = 1;
   int dots_ = 0;
+  char before_ = '\n';  ///< last character that is no blank
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ TEST(TomlDocument, RefusesWhatTheParserDoesNotBear) {
       error_of("\xef\xb9\xbf"),
       "t:1:1: error: character outside ASCII\n  hint: put keys and values with such characters in quotes");
   EXPECT_EQ(error_of("a = 1\nb\xc3\xa4 = 2\n").substr(0, 14), "t:2:2: error: ");
+  EXPECT_EQ(error_of("a = +\"\xca\x9e\""), "t:1:6: error: unexpected quote");
   std::string deep = "x";
   for (int i = 0; i < 100000; ++i) deep += ".x";
   EXPECT_EQ(error_of(deep + " = 1").substr(0, 44), "t:1:130: error: dotted key has too many part");
@@ -34,7 +35,10 @@ TEST(TomlDocument, StringsAndCommentsMayHoldAnything) {
                "......................................................................\n\"\"\"\"\nb = 2\n"),
       "no error");
   EXPECT_EQ(error_of("a = '''\n\xc3\xa4 \\'''\nb = \"\\\"\xc3\xa4\"\n"), "no error");
-  EXPECT_EQ(error_of("a = [1.5, 2.5, 3.5]\n"), "no error");
+  EXPECT_EQ(
+      error_of(
+          "a = [1.5, 2.5, 3.5]\nb = [ \"x\", # c\n  \"y\"\n, { k = \"v\", \"l\".m = 'w' } ]\n[\"t\".'u']\n"),
+      "no error");
 }
 
 }  // namespace
