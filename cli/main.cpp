@@ -18,7 +18,7 @@ void add_config_commands(CLI::App& app, ConfigArguments& a, int& code) {
   config->require_subcommand(1);
   CLI::App* show = config->add_subcommand("show", "Print a machine's complete, resolved configuration");
   show->add_option("machine", a.first, "Path or name")->required();
-  show->add_option("--set", a.sets, "section.key=value, applied last")->expected(1);
+  show->add_option("--set", a.sets, "section.key=value, applied last")->allow_extra_args(false);
   show->callback([&a, &code] { code = config_show(a); });
   config->add_subcommand("list", "List the machines that can be named")->callback([&code] { code = config_list(); });
   CLI::App* describe = config->add_subcommand("describe", "Explain every key: unit, default, range, meaning");
@@ -39,7 +39,7 @@ void add_occupancy_command(CLI::App& app, OccupancyArguments& a, int& code) {
   occupancy->add_option("--threads", a.threads, "Threads per block, instead of --block");
   occupancy->add_option("--registers", a.registers, "Registers per thread (overrides the estimate)");
   occupancy->add_option("--shared", a.shared, "Shared memory per block in bytes (added to the kernel's own)");
-  occupancy->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")->expected(1);
+  occupancy->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")->allow_extra_args(false);
   occupancy->add_flag("--json", a.json, "Print one JSON object");
   occupancy->callback([&a, &code] { code = occupancy_command(a); });
 }

@@ -118,13 +118,13 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--config", a.config, "Machine: a path, or a name found in configs/");
   app.add_option("ptx", a.ptx, "PTX file to run");
   app.add_option("--launch", a.launch, "Launch file (default: the .toml beside the PTX)");
-  app.add_option("--param", a.params, "NAME=VALUE, overrides [params] of the launch file (repeatable)")->expected(1);
-  app.add_option("--set", a.sets, "section.key=VALUE, overrides the configuration (repeatable)")->expected(1);
+  app.add_option("--param", a.params, "NAME=VALUE, overrides [params] of the launch file (repeatable)")->allow_extra_args(false);
+  app.add_option("--set", a.sets, "section.key=VALUE, overrides the configuration (repeatable)")->allow_extra_args(false);
   app.add_option("--kernel", a.kernel, "Kernel to launch without a launch file");
   app.add_option("--grid", a.grid, "Grid X[,Y[,Z]]");
   app.add_option("--block", a.block, "Block X[,Y[,Z]]");
   app.add_option("--arg", a.args, "Kernel argument: a number, or a buffer such as 'f32[1024]=uniform(-1,1)' (repeatable)")
-      ->expected(1);
+      ->allow_extra_args(false);
   app.add_option("--dynamic-shared", a.dynamic_shared, "Dynamic shared memory in bytes, with --kernel");
   app.add_flag("--functional", a.functional, "Values only, no timing, nothing recorded");
   app.add_option("--lowering", a.lowering, "Lowering passes: none, clean")->check(CLI::IsMember({"none", "clean"}));
@@ -135,7 +135,7 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--seed", a.seed, "Seed of the generated buffers");
   app.add_option("--max-cycles", a.max_cycles, "A kernel that runs longer is reported as endless")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 62));
-  app.add_option("--dump", a.dumps, "BUFFER=FILE.npy: write a buffer's final content (repeatable)")->expected(1);
+  app.add_option("--dump", a.dumps, "BUFFER=FILE.npy: write a buffer's final content (repeatable)")->allow_extra_args(false);
   app.add_option("--threads", a.threads, "Helper threads for writing and compression")->check(CLI::Range(0, 64));
   app.add_flag("--strict-target", a.strict_target, "Refuse a module whose target is above the machine's capability");
   app.add_flag("--quiet", a.quiet, "No progress bar, no table");

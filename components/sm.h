@@ -124,7 +124,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   void execute_exit(Warp& warp, uint32_t w, isa::LaneMask lanes, uint64_t now);
   void execute_fence(Warp& warp, uint32_t w, const isa::MicroOp& op, uint64_t now);
   void try_release(Block& block, uint32_t barrier, uint64_t now);
-  uint32_t take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra);
+  /// Books the first pipe of the class that takes an operation at `now`; returns the cycle at which it starts there.
+  uint64_t take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra);
   void mark_ready(uint32_t w, const isa::MicroOp& op, uint64_t cycle, StallCause cause);
   void fault(const Warp& warp, uint32_t pc, int lane, const std::string& what);
   void update_gates();
@@ -139,6 +140,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
   std::vector<SlotState> slot_state_;
   WarpTable table_;
+  std::array<uint64_t, kMaxPipes> pipe_busy_until_{};
   Scoreboard scoreboard_;
   SharedMemoryRules shared_rules_;
   std::vector<Warp> warps_;

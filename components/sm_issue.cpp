@@ -83,10 +83,13 @@ void Sm::issue(uint32_t w, uint64_t now) {
   prepare_next(w, now + (resolve ? (*env_.timing)[op.op_class].latency : issue_cycles_), now);
 }
 
-uint32_t Sm::take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra) {
-  const int choice = table_.pipe_free(timing.pipe[0]) <= now ? 0 : 1;
-  table_.take_pipe(timing.pipe[choice], now + timing.interval[choice] + extra);
-  return timing.pipe[choice];
+uint64_t Sm::take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra) {
+  const int choice = table_.accepts_from(timing.pipe[0]) <= now ? 0 : 1;
+  const uint32_t pipe = timing.pipe[choice];
+  const uint64_t start = std::max(now, pipe_busy_until_[pipe]);
+  pipe_busy_until_[pipe] = start + timing.interval[choice] + extra;
+  table_.take_pipe(pipe, pipe_busy_until_[pipe]);
+  return start;
 }
 
 void Sm::mark_ready(uint32_t w, const MicroOp& op, uint64_t cycle, StallCause cause) {
@@ -120,8 +123,8 @@ void Sm::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, 
     warp.context.globaltimer_ns = domain().engine().now_fs() / 1'000'000;
   }
   if (lanes.any()) op.exec(op, warp.context, lanes);
-  take_pipe(timing, now, extra);
-  mark_ready(w, op, now + timing.latency + extra, StallCause::kAluDependency);
+  const uint64_t start = take_pipe(timing, now, extra);
+  mark_ready(w, op, start + timing.latency + extra, StallCause::kAluDependency);
   warp.stack.advance();
 }
 
@@ -145,8 +148,7 @@ void Sm::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lane
     case Space::kShared: shared_timing(w, op, now); break;
     case Space::kConst: constant_timing(w, op, now); break;
     case Space::kParam:
-      take_pipe(timing, now, 0);
-      mark_ready(w, op, now + timing.latency, StallCause::kAluDependency);
+      mark_ready(w, op, take_pipe(timing, now, 0) + timing.latency, StallCause::kAluDependency);
       break;
     default: global_timing(w, op, now); break;
   }
@@ -162,8 +164,8 @@ void Sm::shared_timing(uint32_t w, const MicroOp& op, uint64_t now) {
   uint64_t extra = replays * step_cycles;
   // Wide words take more than the class's interval even without conflicts.
   if (cost.least * step_cycles > timing.interval[0]) extra += cost.least * step_cycles - timing.interval[0];
-  take_pipe(timing, now, extra);
-  mark_ready(w, op, now + timing.latency + extra, StallCause::kSharedMemory);
+  const uint64_t start = take_pipe(timing, now, extra);
+  mark_ready(w, op, start + timing.latency + extra, StallCause::kSharedMemory);
   (op.kind == OpKind::kLoad ? stats_->shared_loads : stats_->shared_stores) += 1;
   stats_->shared_replays += replays;
   stats_->inst_issued += replays;
@@ -179,7 +181,7 @@ void Sm::constant_timing(uint32_t w, const MicroOp& op, uint64_t now) {
   const uint32_t record = lsu_->submit_constant(op, w, warps_[w].stack.pc(), access_, distinct, now);
   // One address a step: further addresses of the warp are replays.
   const uint64_t extra = uint64_t{distinct - 1} * timing.interval[0];
-  take_pipe(timing, now, extra);
+  const uint64_t start = take_pipe(timing, now, extra);
   ++stats_->constant_loads;
   stats_->inst_issued += distinct - 1;
   PcStats& at = run_->pc[warps_[w].stack.pc()];
@@ -187,7 +189,7 @@ void Sm::constant_timing(uint32_t w, const MicroOp& op, uint64_t now) {
   at.transactions += distinct;
   if (record == LoadStoreUnit::kHit) {
     ++stats_->constant_hits;
-    mark_ready(w, op, now + timing.latency + extra, StallCause::kConstantL1);
+    mark_ready(w, op, start + timing.latency + extra, StallCause::kConstantL1);
     return;
   }
   for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_pending(w, op.sb_writes[i], record);

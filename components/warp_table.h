@@ -45,11 +45,15 @@ class WarpTable {
   }
   /// Makes ready whoever's operands are there at `now`.
   void promote(uint64_t now);
-  void take_pipe(uint32_t pipe, uint64_t free_from) { pipe_free_[pipe] = free_from; }
+  /// The pipe is busy until `busy_until`. In front of it stands a latch that holds one operation for one issue slot, so that
+  /// busy times need not be whole slots: the next operation may issue that much earlier and starts when the pipe is free.
+  void take_pipe(uint32_t pipe, uint64_t busy_until) {
+    pipe_free_[pipe] = busy_until > issue_cycles_ ? busy_until - issue_cycles_ : 0;
+  }
   void set_gate(Gate gate, bool open) { closed_ = open ? closed_ & ~on_gate_bit(gate) : closed_ | on_gate_bit(gate); }
 
   [[nodiscard]] uint64_t resident() const { return resident_; }
-  [[nodiscard]] uint64_t pipe_free(uint32_t pipe) const { return pipe_free_[pipe]; }
+  [[nodiscard]] uint64_t accepts_from(uint32_t pipe) const { return pipe_free_[pipe]; }
   [[nodiscard]] uint64_t ready_at(uint32_t w) const { return ready_at_[w]; }
   [[nodiscard]] StallCause cause(uint32_t w) const { return cause_[w]; }
   void set_cause(uint32_t w, StallCause cause) { cause_[w] = cause; }
@@ -79,7 +83,8 @@ class WarpTable {
   uint64_t issue_cycles_;
   uint64_t resident_ = 0;
   uint64_t ready_ = 0;
-  std::array<uint64_t, kMaxPipes> on_pipe_{}, pipe_free_{};
+  std::array<uint64_t, kMaxPipes> on_pipe_{};
+  std::array<uint64_t, kMaxPipes> pipe_free_{};  ///< cycle from which the pipe's latch takes an operation
   std::array<uint64_t, kNumGates> on_gate_{};
   uint8_t closed_ = 0;
   uint64_t next_slot_ = 0;  ///< first issue slot not promoted yet

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Operations between the two clock reads of a warp, by workload.
-STEPS = {"latency": 64, "throughput": 128, "memory_latency": 64, "shared_stride": 64}
+STEPS = {"latency": 64, "throughput": 384, "memory_latency": 256, "shared_stride": 256}
 
 
 def read_npy_u32(path: Path) -> list[int]:
