@@ -1,0 +1,212 @@
+"""Exit codes and error texts of the command line."""
+
+import json
+import os
+import re
+import signal
+import time
+from pathlib import Path
+from typing import Callable
+
+import h5py
+
+from cases import CASES
+from runner import Gpusim, require, require_equal
+
+Check = Callable[[Gpusim], None]
+
+
+def vecadd(gpusim: Gpusim) -> Path:
+    return CASES["vecadd"].ptx(gpusim.source)
+
+
+def check_input(gpusim: Gpusim) -> None:
+    """Wrong usage or input: exit 1, place, what was expected, the nearest valid name."""
+    ptx = vecadd(gpusim)
+    cases: list[tuple[list[str], list[str]]] = [
+        (["nothere.ptx"], ["nothere.ptx: error: cannot be opened"]),
+        ([str(gpusim.source)], ["is a folder"]),
+        ([str(ptx), "--launch", "nothere.toml"], ["nothere.toml: error: cannot open"]),
+        ([str(ptx), "--set", "lsu.queues=1"], ["unknown key 'queues' in [lsu]", "did you mean 'queue'?"]),
+        ([str(ptx), "--set", "lsu.queue=0"], ["lsu.queue = 0 is out of range", "1 to 1024"]),
+        ([str(ptx), "--set", "lsu.queue=abc"], ["lsu.queue = \"abc\" is not an integer"]),
+        ([str(ptx), "--set", "lsuqueue"], ["expected section.key=value"]),
+        ([str(ptx), "--set", "shared.size=15"], ["is not a multiple of sm.shared_alloc_unit", "tesla_c1060.cfg:"]),
+        ([str(ptx), "--param", "M=3"], ["no parameter 'M'", "valid: N"]),
+        ([str(ptx), "--param", "N=x"], ["undefined name 'x'"]),
+        ([str(ptx), "--param", "N=0"], ["vecadd.toml:27:9: error: grid = 0 is out of range"]),
+        ([str(ptx), "--param", "N=1000000000"], ["vecadd.toml:9:8: error: the buffers need", "the largest is 'A'"]),
+        ([str(ptx), "--sms", "31"], ["--sms 31", "has 30 SMs"]),
+        ([str(ptx), "--events", "some"], ["--events", "off", "summary"]),
+        ([str(ptx), "--dump", "D=d.npy"], ["no buffer 'D'"]),
+        ([str(ptx), "--dump", "C"], ["is not BUFFER=FILE.npy"]),
+        ([str(ptx), "--kernel", "vecad", "--grid", "1", "--block", "32"],
+         ["has no kernel 'vecad'", "did you mean 'vecadd'?"]),
+        ([str(ptx), "--kernel", "vecadd", "--grid", "1", "--block", "32"], ["takes 4 arguments, the launch gives 0"]),
+        ([str(ptx), "--kernel", "vecadd"], ["needs --grid and --block"]),
+        ([], ["the PTX file is missing", "hint:"]),
+    ]
+    for arguments, texts in cases:
+        gpusim.run("--config", gpusim.machine(), *arguments).require_code(1).require_error(*texts)
+    gpusim.run(ptx).require_code(1).require_error("--config MACHINE is missing")
+    require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), [])
+
+
+def check_limits(gpusim: Gpusim) -> None:
+    """What the machine cannot hold is refused before anything runs, with the limit."""
+    launch = ["--arg", "f32[1]", "--arg", "f32[1]", "--arg", "f32[1]", "--arg", "1"]
+    cases = [
+        (["--grid", "1", "--block", "513"], "block x is 513, machine 'Tesla C1060' allows 512"),
+        (["--grid", "1", "--block", "32,17"], "allows 512"),
+        (["--grid", "65536", "--block", "32"], "grid x is 65536, machine 'Tesla C1060' allows 65535"),
+        (["--grid", "1,1,2", "--block", "32"], "grid z is 2, machine 'Tesla C1060' allows 1"),
+        (["--grid", "1", "--block", "32", "--dynamic-shared", "16385"], "allows 16384"),
+    ]
+    for options, message in cases:
+        for mode in (["--functional"], ["--out", "none"]):
+            gpusim.simulate(vecadd(gpusim), *options, *launch, *mode).require_code(1).require_error(message)
+
+
+def check_machine(gpusim: Gpusim) -> None:
+    run = gpusim.run("--config", "tesla_c1061.cfg", vecadd(gpusim))
+    run.require_code(1).require_error("no machine configuration 'tesla_c1061.cfg'", "did you mean 'tesla_c1060'?")
+    (gpusim.scratch / "own.cfg").write_text(f'extends = "{gpusim.machine()}"\n[dram]\nrow = "3K"\nbankz = 1\n')
+    run = gpusim.run("--config", "own.cfg", vecadd(gpusim))
+    run.require_code(1).require_error("own.cfg:4:", "unknown key 'bankz' in [dram]", "did you mean 'banks'?")
+
+
+def check_no_launch(gpusim: Gpusim) -> None:
+    alone = gpusim.scratch / "alone.ptx"
+    alone.write_text(vecadd(gpusim).read_text())
+    gpusim.simulate(alone).require_code(1).require_error("no launch file", "gpusim init", "--kernel")
+    gpusim.run("init", alone).require_code(0)
+    require("[[launch]]" in alone.with_suffix(".toml").read_text(), "init wrote no launch")
+    gpusim.run("init", alone).require_code(1).require_error("exists already")
+
+
+def check_wrong_result(gpusim: Gpusim) -> None:
+    """Exit 3, and the message names buffer, element and both values."""
+    launch = gpusim.scratch / "wrong.toml"
+    text = CASES["saxpy"].ptx(gpusim.source).with_suffix(".toml").read_text()
+    launch.write_text(text.replace("saxpy(a, X, Y)", "saxpy(a + 1, X, Y)"))
+    for mode in (["--functional"], ["--out", "none"]):
+        run = gpusim.simulate(CASES["saxpy"].ptx(gpusim.source), "--launch", launch, "--param", "N=1000", "--json", *mode)
+        run.require_code(3).require_error("error:", "Y")
+        require_equal("verdict", [e["verdict"] for e in run.json()["expect"]], ["fail"])
+
+
+# file: the texts of the timed run, of the functional run
+FAILING = {
+    "out_of_bounds": ("PTX line 24 `st.global.u32 [%r6+0], %r3`, block (2,0,0), thread (5,0,0): 4-byte access to global "
+                      "memory at address 0x20000214 is out of bounds",) * 2,
+    "misaligned": ("PTX line 18 `ld.global.u32 %r5, [%r4+0]`, block (0,0,0), thread (3,0,0): 4-byte access to global "
+                   "memory at address 0x1000000d is misaligned",) * 2,
+    "shared_out_of_bounds": ("PTX line 14 `st.shared.u32 [%r4+0], %r1`, block (0,0,0), thread (1,0,0): 4-byte access to "
+                             "shared memory at address 0x10000 is out of bounds",) * 2,
+    "barrier_deadlock": ("warp 0 waits at a barrier: kernel 'barrier_deadlock', PTX line 13 `bar.sync 0`, block (0,0,0)",
+                         "PTX line 16 `bar.sync 1`, block (0,0,0), thread (32,0,0) waits at a barrier"),
+    "divergent_barrier": ("its lanes 0xffff0000 never arrive: the barrier is divergent", "waits at a barrier"),
+    "endless": ("still running after 50000 cycles (--max-cycles)", "still running after"),
+}
+
+
+def check_failing(gpusim: Gpusim, name: str) -> None:
+    """A program that fails: exit 2, the message names kernel, PTX line, block, thread and address; the file says so."""
+    ptx = gpusim.source / "regress" / "failing" / f"{name}.ptx"
+    launch = ["--grid", "4", "--block", "64", "--arg", "u32[256]", "--max-cycles", "50000", "--json"]
+    timed, functional = FAILING[name]
+    run = gpusim.simulate(ptx, *launch, "--functional").require_code(2)
+    run.require_error(f"kernel '{name}'", "PTX line", "block (", "thread (", functional)
+    out = gpusim.scratch / "failed.h5"
+    run = gpusim.simulate(ptx, *launch, "--out", str(out)).require_code(2)
+    run.require_error(f"kernel '{name}'", "PTX line", "block (", "thread (", timed)
+    report = run.json()
+    require_equal("status", report["status"], "failed")
+    require(timed in report["reason"], f"reason: {report['reason']}")
+    with h5py.File(out) as file:
+        require_equal("status in the file", file.attrs["status"], b"failed")
+        require(name in file.attrs["reason"].decode(), "the file's reason does not name the kernel")
+
+
+def check_bad_ptx(gpusim: Gpusim, name: str) -> None:
+    """`// expect:` lines of the file are the messages, in order; `check` and a run exit 1 with them."""
+    ptx = gpusim.source / "regress" / "bad" / f"{name}.ptx"
+    texts = re.findall(r"^\s*// expect: (.*)$", ptx.read_text(errors="replace"), re.MULTILINE)
+    require(len(texts) > 0, f"{name} asserts nothing")
+    messages = [f"{ptx}:{text}" for text in texts]
+    for run in (gpusim.run("check", ptx), gpusim.simulate(ptx, "--grid", "1", "--block", "32", "--arg", "u32[32]")):
+        run.require_code(1).require_error(*messages)
+        places = [run.err.index(message) for message in messages]
+        require_equal("order of messages", places, sorted(places))
+    require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), [])
+
+
+def check_interrupt(gpusim: Gpusim) -> None:
+    """SIGINT: exit 130 and a file that says partial."""
+    out = gpusim.scratch / "interrupted.h5"
+    ptx = gpusim.source / "regress" / "failing" / "endless.ptx"
+    process = gpusim.start("--config", gpusim.machine(), ptx, "--grid", "60", "--block", "256", "--arg", "u32[1]", "--json",
+                           "--out", out)
+    try:
+        deadline = time.monotonic() + 30
+        while not out.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    require_equal(f"exit code ({stderr})", process.returncode, 130)
+    require_equal("status", json.loads(stdout)["status"], "partial")
+    with h5py.File(out) as file:
+        require_equal("status in the file", file.attrs["status"], b"partial")
+        require("0" in file["kernels"], "the interrupted kernel is not in the file")
+
+
+def check_unwritable(gpusim: Gpusim) -> None:
+    """An --out that cannot be written: exit 1 at once, nothing left behind, nothing old lost."""
+    ptx = vecadd(gpusim)
+    gpusim.simulate(ptx, "--out", "no/such/folder/x.h5").require_code(1).require_error("cannot write", "no/such/folder/x.h5")
+    folder = gpusim.scratch / "folder"
+    folder.mkdir()
+    gpusim.simulate(ptx, "--out", folder).require_code(1).require_error("cannot write")
+    require_equal("files in it", list(folder.iterdir()), [])
+    if os.geteuid() != 0:  # root may write anywhere
+        folder.chmod(0o500)
+        gpusim.simulate(ptx, "--out", folder / "x.h5").require_code(1).require_error("Permission denied")
+        folder.chmod(0o700)
+    require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["folder"])
+
+
+def check_failed_run_keeps_file(gpusim: Gpusim) -> None:
+    """A run with wrong input does not touch the file of the run before."""
+    ptx = vecadd(gpusim)
+    gpusim.simulate(ptx, "--out", "kept.h5", "--param", "N=1000").require_code(0)
+    before = (gpusim.scratch / "kept.h5").read_bytes()
+    gpusim.simulate(ptx, "--out", "kept.h5", "--param", "M=1").require_code(1)
+    gpusim.simulate(gpusim.source / "regress" / "bad" / "syntax.ptx", "--out", "kept.h5", "--grid", "1", "--block", "1",
+                    "--arg", "0").require_code(1)
+    require((gpusim.scratch / "kept.h5").read_bytes() == before, "the file of an earlier run was changed")
+
+
+ERROR_CHECKS: dict[str, Check] = {
+    "input": check_input,
+    "limits": check_limits,
+    "machine": check_machine,
+    "no_launch": check_no_launch,
+    "wrong_result": check_wrong_result,
+    "interrupt": check_interrupt,
+    "unwritable": check_unwritable,
+    "kept_file": check_failed_run_keeps_file,
+}
+
+
+def run_named(gpusim: Gpusim, name: str) -> None:
+    """"input", "failing/endless", "bad/syntax", ..."""
+    kind, _, file = name.partition("/")
+    if kind == "failing":
+        check_failing(gpusim, file)
+    elif kind == "bad":
+        check_bad_ptx(gpusim, file)
+    else:
+        ERROR_CHECKS[name](gpusim)

@@ -1,0 +1,103 @@
+"""Values, lowering levels, cycle accounting, and that timing parameters do not change values."""
+
+from typing import Any
+
+from cases import Case
+from runner import Gpusim, params, require, require_equal
+
+ISSUE_CYCLES = 2  # scheduler.issue_cycles of the C1060
+SMS = 30
+
+
+def instructions(report: dict[str, Any]) -> list[tuple[str, int, int]]:
+    return [(k["name"], k["warp_instructions"], k["thread_instructions"]) for k in report["kernels"]]
+
+
+def require_verified(report: dict[str, Any], case: Case) -> None:
+    require_equal("kernels run", len(report["kernels"]), case.kernels)
+    require(len(report["expect"]) > 0, "nothing was compared with a reference")
+    for expect in report["expect"]:
+        require_equal(f"verdict on {expect['buffer']}", expect["verdict"], "pass")
+
+
+def require_exact_slots(report: dict[str, Any], sms: int) -> None:
+    """Every issue slot has exactly one cause; an operation issues in one slot (replays occupy its pipe, not slots)."""
+    for kernel in report["kernels"]:
+        slots = kernel["issue_slots"]
+        require_equal(f"{kernel['name']}: odd cycles", kernel["cycles"] % ISSUE_CYCLES, 0)
+        require_equal(f"{kernel['name']}: issue slots", sum(slots.values()),
+                      kernel["cycles"] // ISSUE_CYCLES * sms)
+        require_equal(f"{kernel['name']}: issued slots", slots["issued"], kernel["counters"]["inst_executed"])
+
+
+def check_verify(gpusim: Gpusim, case: Case) -> None:
+    """Functional and timed runs give the reference's values; the timed run accounts for every slot."""
+    ptx = case.ptx(gpusim.source)
+    gpusim.run("check", "--config", gpusim.machine(), ptx).require_code(0)
+    functional = gpusim.report(ptx, "--functional", *params(case.params))
+    timed = gpusim.report(ptx, "--out", "none", *params(case.params))
+    for report in (functional, timed):
+        require_verified(report, case)
+    require_equal("instructions, timed", instructions(timed), instructions(functional))
+    require_exact_slots(timed, SMS)
+    for kernel in timed["kernels"]:
+        require(kernel["cycles"] > 0 and kernel["warp_instructions"] > 0, f"{kernel['name']} did nothing")
+
+
+def check_sizes(gpusim: Gpusim, case: Case) -> None:
+    """Sizes that do not fill blocks, tiles or warps."""
+    for sizes in case.odd:
+        for mode in (["--functional"], ["--out", "none"]):
+            report = gpusim.report(case.ptx(gpusim.source), *mode, *params(sizes))
+            require_verified(report, case)
+
+
+def dump(gpusim: Gpusim, case: Case, *options: str) -> tuple[dict[str, Any], bytes]:
+    """A run's report and the .npy of its result."""
+    file = gpusim.scratch / "dump.npy"
+    file.unlink(missing_ok=True)
+    report = gpusim.report(case.ptx(gpusim.source), "--dump", f"{case.dump}={file}", *options)
+    return report, file.read_bytes()
+
+
+def check_lowering(gpusim: Gpusim, case: Case) -> None:
+    """Lowering passes change neither values nor the count of PTX instructions."""
+    sizes = params(case.small)
+    plain, plain_values = dump(gpusim, case, "--functional", "--lowering", "none", *sizes)
+    clean, clean_values = dump(gpusim, case, "--functional", "--lowering", "clean", *sizes)
+    timed, timed_values = dump(gpusim, case, "--out", "none", "--lowering", "none", *sizes)
+    require(plain_values == clean_values, f"{case.dump} differs between --lowering none and clean")
+    require(plain_values == timed_values, f"{case.dump} differs between functional and timed")
+    require_equal("instructions, clean", instructions(clean), instructions(plain))
+    require_equal("instructions, timed", instructions(timed), instructions(plain))
+    for bare, short in zip(plain["kernels"], clean["kernels"]):
+        require(short["counters"]["inst_executed"] <= bare["counters"]["inst_executed"],
+                f"{bare['name']}: clean executes more operations than none")
+
+
+# A short DRAM queue needs write-drain marks that fit it.
+_DRAM_QUEUE_1 = ["--set", "dram.queue=1", "--set", "dram.write_high=1", "--set", "dram.write_low=0"]
+
+TIMING_VARIATIONS = {
+    "gto": ["--set", "scheduler.policy=gto"],
+    "lsu_queue": ["--set", "lsu.queue=1"],
+    "interconnect_queue": ["--set", "interconnect.queue=1"],
+    "dram_queue": _DRAM_QUEUE_1,
+    "all_queues": ["--set", "lsu.queue=1", "--set", "interconnect.queue=1", *_DRAM_QUEUE_1],
+    "sms1": ["--sms", "1"],
+    "sms7": ["--sms", "7"],
+}
+
+
+def check_independence(gpusim: Gpusim, case: Case) -> None:
+    """No timing parameter changes values or instruction counts; the slot accounting holds under each."""
+    sizes = params(case.small)
+    base, base_values = dump(gpusim, case, "--out", "none", *sizes)
+    cycles = {tuple(k["cycles"] for k in base["kernels"])}
+    for name, options in TIMING_VARIATIONS.items():
+        report, values = dump(gpusim, case, "--out", "none", *options, *sizes)
+        require(values == base_values, f"{case.dump} differs under {name}")
+        require_equal(f"instructions under {name}", instructions(report), instructions(base))
+        require_exact_slots(report, {"sms1": 1, "sms7": 7}.get(name, SMS))
+        cycles.add(tuple(k["cycles"] for k in report["kernels"]))
+    require(len(cycles) > 1, "no variation changed the timing")

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""End-to-end checks of the gpusim program. Python 3.10, standard library and h5py.
+
+  e2e.py list                                    every check, one a line: the command that runs it
+  e2e.py --gpusim BIN [--source DIR] CHECK NAME  runs one check; exit 0 if it holds
+  e2e.py --gpusim BIN golden --update            writes regress/golden/*.json from this program
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import Callable
+
+sys.dont_write_bytecode = True
+SOURCE = Path(__file__).resolve().parent.parent
+
+from cases import CASES  # noqa: E402
+from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
+from golden import check_golden, update  # noqa: E402
+from runner import CheckFailed, Gpusim  # noqa: E402
+
+Named = dict[str, Callable[[Gpusim], None]]
+
+
+def per_case(check: Callable) -> Named:
+    return {name: lambda gpusim, case=case: check(gpusim, case) for name, case in CASES.items()}
+
+
+def all_checks(source: Path) -> dict[str, Named]:
+    # h5py loads slowly; `list` and the checks of values do without it.
+    def file_check(name: str, *arguments: str) -> Callable[[Gpusim], None]:
+        def run(gpusim: Gpusim) -> None:
+            import check_file
+
+            getattr(check_file, name)(gpusim, *arguments)
+
+        return run
+
+    def error_check(name: str) -> Callable[[Gpusim], None]:
+        def run(gpusim: Gpusim) -> None:
+            import check_errors
+
+            check_errors.run_named(gpusim, name)
+
+        return run
+
+    regress = source / "regress"
+    errors = ["input", "limits", "machine", "no_launch", "wrong_result", "interrupt", "unwritable", "kept_file"]
+    errors += [f"failing/{p.stem}" for p in sorted((regress / "failing").glob("*.ptx"))]
+    errors += [f"bad/{p.stem}" for p in sorted((regress / "bad").glob("*.ptx"))]
+    return {
+        "verify": per_case(check_verify),
+        "sizes": per_case(check_sizes),
+        "lowering": per_case(check_lowering),
+        "independence": per_case(check_independence),
+        "golden": per_case(check_golden),
+        "file": {level: file_check("check_file", level) for level in ("off", "summary", "memory", "all")},
+        "determinism": {level: file_check("check_determinism", level) for level in ("summary", "all")}
+        | {"seed": file_check("check_seed")},
+        "error": {name: error_check(name) for name in errors},
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gpusim", type=Path, help="the program under test")
+    parser.add_argument("--source", type=Path, default=SOURCE, help="the source tree")
+    parser.add_argument("--update", action="store_true", help="with golden: write the files")
+    parser.add_argument("check")
+    parser.add_argument("name", nargs="?")
+    arguments = parser.parse_args()
+    checks = all_checks(arguments.source)
+    if arguments.check == "list":
+        print("\n".join(f"{kind} {name}" for kind, named in checks.items() for name in named))
+        return 0
+    if arguments.gpusim is None:
+        parser.error("--gpusim is missing")
+    if arguments.check not in checks:
+        parser.error(f"no check '{arguments.check}'; there are: {', '.join(checks)}")
+    with tempfile.TemporaryDirectory(prefix="gpusim_e2e_") as scratch:
+        gpusim = Gpusim(arguments.gpusim.resolve(), arguments.source.resolve(), Path(scratch))
+        if arguments.update:
+            update(gpusim)
+            return 0
+        named = checks[arguments.check]
+        if arguments.name not in named:
+            parser.error(f"no {arguments.check} check '{arguments.name}'; there are: {', '.join(named)}")
+        try:
+            named[arguments.name](gpusim)
+        except CheckFailed as failure:
+            print(f"{arguments.check} {arguments.name}: FAILED: {failure}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Starts gpusim and looks at what it says; what every end-to-end check builds on."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Sequence
+
+MACHINE = "tesla_c1060.cfg"
+RUN_LIMIT_S = 110
+
+
+class CheckFailed(Exception):
+    """A check did not hold; the text says what was expected and what came."""
+
+
+def require(condition: bool, message: str) -> None:
+    if not condition:
+        raise CheckFailed(message)
+
+
+def require_equal(what: str, actual: Any, expected: Any) -> None:
+    require(actual == expected, f"{what}: {actual!r}, expected {expected!r}")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished process."""
+
+    command: str
+    code: int
+    out: str
+    err: str
+
+    def require_code(self, code: int) -> "Run":
+        require(self.code == code, f"exit code {self.code}, expected {code}\n{self.describe()}")
+        return self
+
+    def require_error(self, *texts: str) -> "Run":
+        for text in texts:
+            require(text in self.err, f"stderr lacks {text!r}\n{self.describe()}")
+        return self
+
+    def json(self) -> dict[str, Any]:
+        """stdout must be one JSON object and nothing else."""
+        try:
+            report = json.loads(self.out)
+        except json.JSONDecodeError as error:
+            raise CheckFailed(f"stdout is not one JSON object: {error}\n{self.describe()}") from error
+        require(isinstance(report, dict), f"stdout is no JSON object\n{self.describe()}")
+        return report
+
+    def describe(self) -> str:
+        return f"command: {self.command}\nstdout: {self.out[:2000]}\nstderr: {self.err[:4000]}"
+
+
+@dataclass(frozen=True)
+class Gpusim:
+    """The program under test, run in a scratch folder of this check."""
+
+    program: Path
+    source: Path
+    scratch: Path
+
+    def run(self, *arguments: str | Path) -> Run:
+        command = [str(self.program), *map(str, arguments)]
+        done = subprocess.run(command, cwd=self.scratch, capture_output=True, text=True, timeout=RUN_LIMIT_S,
+                              check=False, stdin=subprocess.DEVNULL)
+        return Run(" ".join(command), done.returncode, done.stdout, done.stderr)
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """A process to send signals to."""
+        return subprocess.Popen([str(self.program), *map(str, arguments)], cwd=self.scratch, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+
+    def simulate(self, ptx: Path, *options: str | Path) -> Run:
+        return self.run("--config", self.machine(), ptx, *options)
+
+    def machine(self) -> Path:
+        return self.source / "configs" / MACHINE
+
+    def report(self, ptx: Path, *options: str | Path) -> dict[str, Any]:
+        """A run that must end well; its JSON."""
+        report = self.simulate(ptx, "--json", *options).require_code(0).json()
+        require_equal("status", report["status"], "complete")
+        return report
+
+
+def params(values: Sequence[str]) -> list[str]:
+    """["N=3"] as command-line options."""
+    return [word for value in values for word in ("--param", value)]
