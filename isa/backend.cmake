@@ -25,7 +25,7 @@ add_library(gpusim_isa_backend OBJECT
   lowering/select.cpp lowering/select_statement.cpp lowering/select_form.cpp lowering/select_operand.cpp
   lowering/select_alu.cpp lowering/select_memory.cpp lowering/select_warp.cpp
   lowering/dominance.cpp lowering/split_ranges.cpp lowering/propagate.cpp lowering/fold_address.cpp lowering/dead_code.cpp lowering/fold_shared.cpp
-  lowering/liveness.cpp lowering/spill.cpp lowering/allocate.cpp
+  lowering/liveness.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/allocate.cpp
   ${GPUSIM_SEMANTIC_SOURCES})
 target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)

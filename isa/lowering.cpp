@@ -42,6 +42,8 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     lir::fold_addresses(program, flow);
     lir::remove_dead_code(program);
     if (options.machine_capability < 20) lir::fold_shared_operands(program);
+    lir::sink_values(program, flow);
+    lir::coalesce(program, flow);
   }
   const uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
                                                      : options.max_registers;

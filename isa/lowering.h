@@ -1,9 +1,10 @@
 // Lowering: a verified PTX entry function becomes a KernelImage. The passes, in order (each a function in
 // isa/lowering/):
 //   inline calls -> select micro-ops -> [clean: split local ranges, propagate copies and constants, fold
-//   address arithmetic into [reg+imm], remove dead code, fold shared operands (compute capability 1.x)] ->
-//   liveness and register estimate -> [spill above the limit] -> allocate register rows -> resolve branch
-//   targets and reconvergence points (immediate post-dominators).
+//   address arithmetic into [reg+imm], remove dead code, fold shared operands (compute capability 1.x), sink
+//   cheap values to their use if that saves registers, coalesce] -> liveness and register estimate -> [spill
+//   above the limit] -> allocate register rows -> resolve branch targets and reconvergence points (immediate
+//   post-dominators).
 // `mul` followed by `add` is never fused. Results never depend on the level.
 #pragma once
 #include <cstdint>

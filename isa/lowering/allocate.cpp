@@ -1,6 +1,7 @@
 // Row allocation and assembly of the image. Linear scan over the order of the program: every variable gets
 // one interval that covers all its live segments, and the lowest free row (an even pair for 64 bits).
-// Literals become rows of their own.
+// Literals become rows of their own. All folded shared loads deliver into one more row, which no scoreboard
+// knows: the value exists only inside its operation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,6 +87,10 @@ Rows assign_rows(const Program& program, const Flow& flow) {
     active.emplace(i.end, i.var);
   }
   result.rows = rows.count();
+  if (!program.folded.empty()) {
+    for (const Op& load : program.folded) result.of_var[load.dst[0]] = result.rows;
+    ++result.rows;
+  }
   result.predicates = predicates.count();
   return result;
 }
@@ -118,12 +123,14 @@ class Assembler {
     if (op.guard != kNoVar) m.guard = predicate(op.guard);
     for (size_t i = 0; i < op.pred_dst.size(); ++i) m.pred_dst[i] = predicate(op.pred_dst[i]);
     for (size_t i = 0; i < op.pred_src.size(); ++i) m.pred_src[i] = predicate(op.pred_src[i]);
-    scoreboard(op, m);
-    if (op.folded != kNone) {
+    if (op.folded == kNone) {
+      scoreboard(op, m, kNoVar);
+    } else {
       const Op& load = program_.folded[op.folded];
       m.folded_load = static_cast<uint32_t>(image_.folded_loads.size());
       image_.folded_loads.push_back(assemble(load));
-      scoreboard(load, m);
+      scoreboard(op, m, load.dst[0]);
+      scoreboard(load, m, load.dst[0]);
     }
     return m;
   }
@@ -152,13 +159,18 @@ class Assembler {
     }
     return {Bank::kConstant, it->second};
   }
-  void scoreboard(const Op& op, MicroOp& m) const {
+  /// Notes what `op` reads and writes, but for the variable `hidden`.
+  void scoreboard(const Op& op, MicroOp& m, Var hidden) const {
     const auto add = [](auto& list, uint8_t& count, uint16_t id) {
       if (std::find(list.begin(), list.begin() + count, id) == list.begin() + count && count < list.size())
         list[count++] = id;
     };
-    for_each_use(op, [&](Var v) { add(m.sb_reads, m.num_sb_reads, scoreboard_id(v)); });
-    for_each_def(op, [&](Var v) { add(m.sb_writes, m.num_sb_writes, scoreboard_id(v)); });
+    for_each_use(op, [&](Var v) {
+      if (v != hidden) add(m.sb_reads, m.num_sb_reads, scoreboard_id(v));
+    });
+    for_each_def(op, [&](Var v) {
+      if (v != hidden) add(m.sb_writes, m.num_sb_writes, scoreboard_id(v));
+    });
   }
 
   const Program& program_;

@@ -29,9 +29,10 @@ bool results_unread(const Op& op, const Uses& uses) {
   return unread;
 }
 
-/// Drops the marked ops (kind kNop) of one block; what they counted goes to the next kept op, else to the
-/// last one.
-void compact(Block& block) {
+}  // namespace
+
+/// What the ops counted goes to the next kept one, else to the last one.
+void drop_nops(Block& block) {
   std::vector<Op> kept;
   kept.reserve(block.ops.size());
   uint32_t pending = 0;
@@ -65,8 +66,6 @@ void compact(Block& block) {
   block.ops = std::move(kept);
 }
 
-}  // namespace
-
 void remove_dead_code(Program& program) {
   Uses uses = count_uses(program);
   std::vector<Op*> work;
@@ -92,7 +91,7 @@ void remove_dead_code(Program& program) {
       block.ops.back().kind = OpKind::kNop;
       block.ops.back().target = kNone;
     }
-    compact(block);
+    drop_nops(block);
   }
 }
 

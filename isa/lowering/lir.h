@@ -93,6 +93,7 @@ struct Program {
   std::vector<VarClass> vars;
   std::vector<Block> blocks;  ///< layout order; block 0 is the entry; falls through to the next one
   std::vector<Op> folded;     ///< shared loads folded into an arithmetic op
+  std::vector<std::pair<Var, Var>> splits;  ///< part and whole, from split_local_ranges()
   std::vector<PtxStatement> ptx;
   uint32_t local_bytes = 0;
   uint32_t static_shared_bytes = 0;
@@ -121,6 +122,11 @@ void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: co
 void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
 void remove_dead_code(Program& program);                    // dead_code.cpp
 void fold_shared_operands(Program& program);                // fold_shared.cpp
+void sink_values(Program& program, const Flow& flow);       // sink.cpp
+void coalesce(Program& program, const Flow& flow);          // coalesce.cpp
+/// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
+/// else is left. dead_code.cpp
+void drop_nops(Block& block);
 /// Registers per thread: most 32-bit values alive at one point. liveness.cpp
 [[nodiscard]] uint32_t register_estimate(const Program& program, const Flow& flow);
 /// Moves variables to local memory until the estimate is at most `limit` (or nothing more can move); returns

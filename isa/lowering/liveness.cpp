@@ -166,35 +166,44 @@ Liveness compute_liveness(const Program& program, const Flow& flow) {
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     live.first_op.push_back(index);
     std::vector<Segment>& segments = live.segments[b];
-    const uint32_t block_end = 2 * (index + static_cast<uint32_t>(program.blocks[b].ops.size()));
+    const uint32_t ops = static_cast<uint32_t>(program.blocks[b].ops.size());
+    const uint32_t block_end = 2 * index + std::max(2 * ops, 1u) - 1;
     d.live_in[b].for_each([&](size_t g) {
       if (!d.defined_in[b].test(g)) return;
       slot[var_of[g]] = static_cast<uint32_t>(segments.size());
       segments.push_back({var_of[g], 2 * index, 2 * index});
     });
-    const auto mention = [&](Var v, uint32_t at) {
-      if (slot[v] == kNone) {
-        slot[v] = static_cast<uint32_t>(segments.size());
-        segments.push_back({v, at, at});
-      }
-      Segment& s = segments[slot[v]];
-      s.end = std::max(s.end, at);
-      s.begin = std::min(s.begin, at);
+    const auto open = [&](Var v, uint32_t at) {
+      slot[v] = static_cast<uint32_t>(segments.size());
+      segments.push_back({v, at, at});
+    };
+    const auto read = [&](Var v, uint32_t at) {
+      if (slot[v] == kNone) open(v, at);
+      segments[slot[v]].end = std::max(segments[slot[v]].end, at);
+    };
+    const auto write = [&](Var v, uint32_t at, bool kills) {
+      // The range of the old value ended with its last reader; nothing lives in the gap.
+      if (kills && slot[v] != kNone && segments[slot[v]].end + 1 < at) open(v, at);
+      read(v, at);
     };
     for (const Op& op : program.blocks[b].ops) {
       const uint32_t at = 2 * index++;
-      visit_uses(program, op, [&](Var v) { mention(v, at); });
-      const bool clobber = early_clobber(program, op);
+      const Var own = op.folded == kNone ? kNoVar : program.folded[op.folded].dst[0];
+      visit_uses(program, op, [&](Var v) {
+        if (v != own) read(v, at);
+      });
+      const bool clobber = early_clobber(program, op), kills = op.guard == kNoVar;
       for (int i = 0; i < op.num_dst; ++i) {
-        if (clobber) mention(op.dst[i], at);
+        if (clobber) write(op.dst[i], at, kills);
       }
-      for_each_def(op, [&](Var v) { mention(v, at + 1); });
-      if (op.folded != kNone) for_each_def(program.folded[op.folded], [&](Var v) { mention(v, at); });
+      for_each_def(op, [&](Var v) { write(v, at + 1, kills); });
     }
-    for (Segment& s : segments) {
+    for (uint32_t i = 0; i < segments.size(); ++i) {
+      Segment& s = segments[i];
+      if (slot[s.var] != i) continue;
       if (number[s.var] != kNone && d.live_out[b].test(number[s.var])) s.end = std::max(block_end, s.end);
-      slot[s.var] = kNone;
     }
+    for (const Segment& s : segments) slot[s.var] = kNone;
   }
   return live;
 }
@@ -215,6 +224,26 @@ std::vector<uint32_t> block_pressure(const Program& program, const Liveness& liv
     pressure[i] = static_cast<uint32_t>(sum);
   }
   return pressure;
+}
+
+std::vector<double> block_weights(const Program& program) {
+  std::vector<int> change(program.blocks.size() + 1, 0);
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    if (program.blocks[b].ops.empty()) continue;
+    const Op& last = program.blocks[b].ops.back();
+    if (last.kind != OpKind::kBranch || last.target > b) continue;
+    ++change[last.target];
+    --change[b + 1];
+  }
+  std::vector<double> weights;
+  int depth = 0;
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    depth += change[b];
+    double w = 1;
+    for (int i = 0; i < std::min(depth, 6); ++i) w *= 10;
+    weights.push_back(w);
+  }
+  return weights;
 }
 
 uint32_t register_estimate(const Program& program, const Flow& flow) {

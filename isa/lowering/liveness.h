@@ -1,8 +1,10 @@
-// Liveness of variables per thread, as one segment per block and variable. Positions count half-steps: op i
-// of the whole program reads its sources at 2i and writes its results at 2i+1, so a result may take the row
-// of a source that dies there. Guarded writes keep the old value in other lanes, hence do not end a range;
-// "may be defined" cuts what that would extend. Only variables that cross blocks take part in the data flow,
-// so kernels with tens of thousands of registers stay cheap.
+// Liveness of variables per thread, as segments of blocks: a new one starts where a variable is overwritten
+// after its last reader, so that the gap is free for others. Positions count half-steps: op i of the whole
+// program reads its sources at 2i and writes its results at 2i+1, so a result may take the row of a source
+// that dies there. Guarded writes keep the old value in other lanes, hence do not end a range; "may be
+// defined" cuts what that would extend. What a folded shared load delivers exists only inside its op and has
+// no segment. Only variables that cross blocks take part in the data flow, so kernels with tens of thousands
+// of registers stay cheap.
 #pragma once
 #include <vector>
 
@@ -18,7 +20,7 @@ struct Segment {
 
 struct Liveness {
   std::vector<uint32_t> first_op;              ///< global index of each block's first op
-  std::vector<std::vector<Segment>> segments;  ///< per block, in order of first mention
+  std::vector<std::vector<Segment>> segments;  ///< per block; those of one variable are disjoint and ascend
 };
 [[nodiscard]] Liveness compute_liveness(const Program& program, const Flow& flow);
 
@@ -29,6 +31,9 @@ struct Liveness {
 /// Registers alive at each half-step of a block, relative to its first op.
 [[nodiscard]] std::vector<uint32_t> block_pressure(const Program& program, const Liveness& live,
                                                    uint32_t block);
+
+/// 10^depth per block: a block between the target of a backward branch and that branch is in a loop.
+[[nodiscard]] std::vector<double> block_weights(const Program& program);
 
 /// True if the results of `op` must not share a row with its sources: rows of different width, or several
 /// results.

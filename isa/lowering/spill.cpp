@@ -16,27 +16,6 @@ struct Cost {
   uint64_t length = 0;
 };
 
-/// 10^depth per block: a block between the target of a backward branch and that branch is in a loop.
-std::vector<double> block_weights(const Program& program) {
-  std::vector<int> depth(program.blocks.size() + 1, 0);
-  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
-    if (program.blocks[b].ops.empty()) continue;
-    const Op& last = program.blocks[b].ops.back();
-    if (last.kind != OpKind::kBranch || last.target > b) continue;
-    ++depth[last.target];
-    --depth[b + 1];
-  }
-  std::vector<double> weight;
-  int level = 0;
-  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
-    level += depth[b];
-    double w = 1;
-    for (int i = 0; i < std::min(level, 6); ++i) w *= 10;
-    weight.push_back(w);
-  }
-  return weight;
-}
-
 class Spiller {
  public:
   Spiller(Program& program, const Flow& flow, uint32_t limit, SimdLevel level)

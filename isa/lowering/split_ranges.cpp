@@ -24,7 +24,11 @@ void split_local_ranges(Program& program) {
         if (op.guard == kNoVar) {
           touched.push_back(original);
           // Not the block's last full write: nobody outside sees this value.
-          name[original] = --writes_left[original] > 0 ? program.new_var(program.vars[original]) : kNoVar;
+          name[original] = kNoVar;
+          if (--writes_left[original] > 0) {
+            name[original] = program.new_var(program.vars[original]);
+            program.splits.emplace_back(name[original], original);
+          }
         }
         v = current(original);
       };
