@@ -3,12 +3,12 @@
 import json
 import os
 import re
+import resource
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Callable
-
-import h5py
 
 from cases import CASES
 from runner import Gpusim, require, require_equal
@@ -18,6 +18,16 @@ Check = Callable[[Gpusim], None]
 
 def vecadd(gpusim: Gpusim) -> Path:
     return CASES["vecadd"].ptx(gpusim.source)
+
+
+def require_recorded_status(path: Path, status: str, reason: str = "") -> None:
+    """The file opens and carries this status; the reason contains the text."""
+    import h5py  # slow to load, and most checks here do without it
+
+    with h5py.File(path) as file:
+        require_equal("status in the file", file.attrs["status"].decode(), status)
+        require(reason in file.attrs["reason"].decode(), f"reason in the file: {file.attrs['reason']!r}")
+        require("kernels" in file, "the file has no /kernels")
 
 
 def check_input(gpusim: Gpusim) -> None:
@@ -86,24 +96,23 @@ def check_no_launch(gpusim: Gpusim) -> None:
 
 def check_wrong_result(gpusim: Gpusim) -> None:
     """Exit 3, and the message names buffer, element and both values."""
-    launch = gpusim.scratch / "wrong.toml"
-    text = CASES["saxpy"].ptx(gpusim.source).with_suffix(".toml").read_text()
-    launch.write_text(text.replace("saxpy(a, X, Y)", "saxpy(a + 1, X, Y)"))
+    ptx, launch = CASES["saxpy"].ptx(gpusim.source), gpusim.scratch / "wrong.toml"
+    launch.write_text(ptx.with_suffix(".toml").read_text().replace("saxpy(a, X, Y)", "saxpy(a + 1, X, Y)"))
     for mode in (["--functional"], ["--out", "none"]):
-        run = gpusim.simulate(CASES["saxpy"].ptx(gpusim.source), "--launch", launch, "--param", "N=1000", "--json", *mode)
+        run = gpusim.simulate(ptx, "--launch", launch, "--param", "N=1000", "--json", *mode)
         run.require_code(3).require_error("error:", "Y")
         require_equal("verdict", [e["verdict"] for e in run.json()["expect"]], ["fail"])
 
 
 # file: the texts of the timed run, of the functional run
 FAILING = {
-    "out_of_bounds": ("PTX line 24 `st.global.u32 [%r6+0], %r3`, block (2,0,0), thread (5,0,0): 4-byte access to global "
-                      "memory at address 0x20000214 is out of bounds",) * 2,
+    "out_of_bounds": ("PTX line 24 `st.global.u32 [%r6+0], %r3`, block (2,0,0), thread (5,0,0): 4-byte access to "
+                      "global memory at address 0x20000214 is out of bounds",) * 2,
     "misaligned": ("PTX line 18 `ld.global.u32 %r5, [%r4+0]`, block (0,0,0), thread (3,0,0): 4-byte access to global "
                    "memory at address 0x1000000d is misaligned",) * 2,
-    "shared_out_of_bounds": ("PTX line 14 `st.shared.u32 [%r4+0], %r1`, block (0,0,0), thread (1,0,0): 4-byte access to "
-                             "shared memory at address 0x10000 is out of bounds",) * 2,
-    "barrier_deadlock": ("warp 0 waits at a barrier: kernel 'barrier_deadlock', PTX line 13 `bar.sync 0`, block (0,0,0)",
+    "shared_out_of_bounds": ("PTX line 14 `st.shared.u32 [%r4+0], %r1`, block (0,0,0), thread (1,0,0): 4-byte "
+                             "access to shared memory at address 0x10000 is out of bounds",) * 2,
+    "barrier_deadlock": ("kernel 'barrier_deadlock', PTX line 13 `bar.sync 0`, block (0,0,0), thread (0,0,0)",
                          "PTX line 16 `bar.sync 1`, block (0,0,0), thread (32,0,0) waits at a barrier"),
     "divergent_barrier": ("its lanes 0xffff0000 never arrive: the barrier is divergent", "waits at a barrier"),
     "endless": ("still running after 50000 cycles (--max-cycles)", "still running after"),
@@ -123,9 +132,7 @@ def check_failing(gpusim: Gpusim, name: str) -> None:
     report = run.json()
     require_equal("status", report["status"], "failed")
     require(timed in report["reason"], f"reason: {report['reason']}")
-    with h5py.File(out) as file:
-        require_equal("status in the file", file.attrs["status"], b"failed")
-        require(name in file.attrs["reason"].decode(), "the file's reason does not name the kernel")
+    require_recorded_status(out, "failed", name)
 
 
 def check_bad_ptx(gpusim: Gpusim, name: str) -> None:
@@ -145,8 +152,8 @@ def check_interrupt(gpusim: Gpusim) -> None:
     """SIGINT: exit 130 and a file that says partial."""
     out = gpusim.scratch / "interrupted.h5"
     ptx = gpusim.source / "regress" / "failing" / "endless.ptx"
-    process = gpusim.start("--config", gpusim.machine(), ptx, "--grid", "60", "--block", "256", "--arg", "u32[1]", "--json",
-                           "--out", out)
+    process = gpusim.start("--config", gpusim.machine(), ptx, "--grid", "60", "--block", "256", "--arg", "u32[1]",
+                           "--json", "--out", out)
     try:
         deadline = time.monotonic() + 30
         while not out.exists() and process.poll() is None and time.monotonic() < deadline:
@@ -158,15 +165,13 @@ def check_interrupt(gpusim: Gpusim) -> None:
         process.kill()
     require_equal(f"exit code ({stderr})", process.returncode, 130)
     require_equal("status", json.loads(stdout)["status"], "partial")
-    with h5py.File(out) as file:
-        require_equal("status in the file", file.attrs["status"], b"partial")
-        require("0" in file["kernels"], "the interrupted kernel is not in the file")
+    require_recorded_status(out, "partial", "interrupted")
 
 
 def check_unwritable(gpusim: Gpusim) -> None:
     """An --out that cannot be written: exit 1 at once, nothing left behind, nothing old lost."""
     ptx = vecadd(gpusim)
-    gpusim.simulate(ptx, "--out", "no/such/folder/x.h5").require_code(1).require_error("cannot write", "no/such/folder/x.h5")
+    gpusim.simulate(ptx, "--out", "no/such/x.h5").require_code(1).require_error("cannot write", "no/such/x.h5")
     folder = gpusim.scratch / "folder"
     folder.mkdir()
     gpusim.simulate(ptx, "--out", folder).require_code(1).require_error("cannot write")
@@ -176,6 +181,23 @@ def check_unwritable(gpusim: Gpusim) -> None:
         gpusim.simulate(ptx, "--out", folder / "x.h5").require_code(1).require_error("Permission denied")
         folder.chmod(0o700)
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["folder"])
+
+
+def check_full_disk(gpusim: Gpusim) -> None:
+    """A write error ends the run with exit 1 and a plain message; the file stays readable and partial."""
+
+    def limit_file_size() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    out = gpusim.scratch / "full.h5"
+    command = [str(gpusim.program), "--config", str(gpusim.machine()), str(vecadd(gpusim)), "--param", "N=100000",
+               "--events", "all", "--quiet", "--out", str(out)]
+    done = subprocess.run(command, cwd=gpusim.scratch, preexec_fn=limit_file_size, restore_signals=False, check=False,
+                          capture_output=True, text=True, timeout=60)
+    require_equal("exit code", done.returncode, 1)
+    require(done.stderr.startswith("gpusim: error: cannot write"), f"stderr: {done.stderr}")
+    require_recorded_status(out, "partial")
 
 
 def check_failed_run_keeps_file(gpusim: Gpusim) -> None:
@@ -197,16 +219,15 @@ ERROR_CHECKS: dict[str, Check] = {
     "wrong_result": check_wrong_result,
     "interrupt": check_interrupt,
     "unwritable": check_unwritable,
+    "full_disk": check_full_disk,
     "kept_file": check_failed_run_keeps_file,
 }
 
 
-def run_named(gpusim: Gpusim, name: str) -> None:
+def error_checks(source: Path) -> dict[str, Check]:
     """"input", "failing/endless", "bad/syntax", ..."""
-    kind, _, file = name.partition("/")
-    if kind == "failing":
-        check_failing(gpusim, file)
-    elif kind == "bad":
-        check_bad_ptx(gpusim, file)
-    else:
-        ERROR_CHECKS[name](gpusim)
+    checks = dict(ERROR_CHECKS)
+    for kind, check in (("failing", check_failing), ("bad", check_bad_ptx)):
+        for path in sorted((source / "regress" / kind).glob("*.ptx")):
+            checks[f"{kind}/{path.stem}"] = lambda gpusim, check=check, name=path.stem: check(gpusim, name)
+    return checks

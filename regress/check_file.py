@@ -104,7 +104,8 @@ def require_events(group: h5py.Group, reported: dict[str, Any]) -> None:
     require_equal("phases", len(events["phase"]), 2 * blocks)
     require_equal("slot changes", len(events["slot"]), blocks)
     require_equal("issue events", len(events["issue"]), reported["counters"]["inst_executed"])
-    require(bool((events["memory"]["complete"] >= events["memory"]["issue"]).all()), "data came before it was asked for")
+    memory = events["memory"]
+    require(bool((memory["complete"] >= memory["issue"]).all()), "data came before it was asked for")
     require(bool((events["issue"]["pc"] < len(group["per_pc"])).all()), "an issue event names no row of per_pc")
     branches = reported["counters"]["branch"]
     require(0 < len(events["branch"]) <= branches, f"{len(events['branch'])} branch events of {branches} branches")

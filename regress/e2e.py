@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 SOURCE = Path(__file__).resolve().parent.parent
 
 from cases import CASES  # noqa: E402
+from check_errors import error_checks  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
 from golden import check_golden, update  # noqa: E402
 from runner import CheckFailed, Gpusim  # noqa: E402
@@ -28,7 +29,7 @@ def per_case(check: Callable) -> Named:
 
 
 def all_checks(source: Path) -> dict[str, Named]:
-    # h5py loads slowly; `list` and the checks of values do without it.
+    # check_file needs h5py, which loads slowly; most checks do without it.
     def file_check(name: str, *arguments: str) -> Callable[[Gpusim], None]:
         def run(gpusim: Gpusim) -> None:
             import check_file
@@ -37,18 +38,6 @@ def all_checks(source: Path) -> dict[str, Named]:
 
         return run
 
-    def error_check(name: str) -> Callable[[Gpusim], None]:
-        def run(gpusim: Gpusim) -> None:
-            import check_errors
-
-            check_errors.run_named(gpusim, name)
-
-        return run
-
-    regress = source / "regress"
-    errors = ["input", "limits", "machine", "no_launch", "wrong_result", "interrupt", "unwritable", "kept_file"]
-    errors += [f"failing/{p.stem}" for p in sorted((regress / "failing").glob("*.ptx"))]
-    errors += [f"bad/{p.stem}" for p in sorted((regress / "bad").glob("*.ptx"))]
     return {
         "verify": per_case(check_verify),
         "sizes": per_case(check_sizes),
@@ -58,7 +47,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "file": {level: file_check("check_file", level) for level in ("off", "summary", "memory", "all")},
         "determinism": {level: file_check("check_determinism", level) for level in ("summary", "all")}
         | {"seed": file_check("check_seed")},
-        "error": {name: error_check(name) for name in errors},
+        "error": error_checks(source),
     }
 
 
@@ -78,6 +67,8 @@ def main() -> int:
         parser.error("--gpusim is missing")
     if arguments.check not in checks:
         parser.error(f"no check '{arguments.check}'; there are: {', '.join(checks)}")
+    if arguments.update and arguments.check != "golden":
+        parser.error("--update goes with golden")
     with tempfile.TemporaryDirectory(prefix="gpusim_e2e_") as scratch:
         gpusim = Gpusim(arguments.gpusim.resolve(), arguments.source.resolve(), Path(scratch))
         if arguments.update:
