@@ -15,9 +15,13 @@ class Case:
     odd: tuple[tuple[str, ...], ...]
     params: tuple[str, ...] = ()
     kernels: int = 1
+    launch: str = ""  # beside the PTX, if not its own
 
     def ptx(self, source: Path) -> Path:
         return source / "workloads" / self.path
+
+    def launch_options(self, source: Path) -> list[str]:
+        return ["--launch", str(self.ptx(source).with_name(self.launch))] if self.launch else []
 
 
 def _sizes(*values: int) -> tuple[tuple[str, ...], ...]:
@@ -38,6 +42,8 @@ CASES = {case.name: case for case in (
     Case("histogram", "histogram/histogram.ptx", "bins", ("N=20011",), (("N=1",), ("N=999", "BLOCKS=3"))),
     Case("spmv_scalar", "spmv/csr_scalar.ptx", "y", ("ROWS=300",), _SPARSE),
     Case("spmv_vector", "spmv/csr_vector.ptx", "y", ("ROWS=300",), _SPARSE),
+    Case("spmv_power_law_scalar", "spmv/csr_scalar.ptx", "y", (), (("COLS=3",),), launch="power_law_scalar.toml"),
+    Case("spmv_power_law_vector", "spmv/csr_vector.ptx", "y", (), (("COLS=3",),), launch="power_law_vector.toml"),
     Case("collatz", "collatz/collatz.ptx", "steps", ("N=500",), (("N=1", "LIMIT=2"), ("N=129", "LIMIT=159487"))),
     Case("stencil", "stencil/stencil.ptx", "A", ("ROWS=50", "COLS=33"), _SHAPES, kernels=2),
     Case("matmul_naive_16x16", "matmul/naive_16x16.ptx", "C", ("N=48",), _sizes(16), ("N=96",)),

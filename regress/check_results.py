@@ -30,12 +30,15 @@ def require_exact_slots(report: dict[str, Any], sms: int) -> None:
         require_equal(f"{kernel['name']}: issued slots", slots["issued"], kernel["counters"]["inst_executed"])
 
 
+def report_of(gpusim: Gpusim, case: Case, *options: str) -> dict[str, Any]:
+    return gpusim.report(case.ptx(gpusim.source), *case.launch_options(gpusim.source), *options)
+
+
 def check_verify(gpusim: Gpusim, case: Case) -> None:
     """Functional and timed runs give the reference's values; the timed run accounts for every slot."""
-    ptx = case.ptx(gpusim.source)
-    gpusim.run("check", "--config", gpusim.machine(), ptx).require_code(0)
-    functional = gpusim.report(ptx, "--functional", *params(case.params))
-    timed = gpusim.report(ptx, "--out", "none", *params(case.params))
+    gpusim.run("check", "--config", gpusim.machine(), case.ptx(gpusim.source)).require_code(0)
+    functional = report_of(gpusim, case, "--functional", *params(case.params))
+    timed = report_of(gpusim, case, "--out", "none", *params(case.params))
     for report in (functional, timed):
         require_verified(report, case)
     require_equal("instructions, timed", instructions(timed), instructions(functional))
@@ -48,7 +51,7 @@ def check_sizes(gpusim: Gpusim, case: Case) -> None:
     """Sizes that do not fill blocks, tiles or warps."""
     for sizes in case.odd:
         for mode in (["--functional"], ["--out", "none"]):
-            report = gpusim.report(case.ptx(gpusim.source), *mode, *params(sizes))
+            report = report_of(gpusim, case, *mode, *params(sizes))
             require_verified(report, case)
 
 
@@ -56,7 +59,7 @@ def dump(gpusim: Gpusim, case: Case, *options: str) -> tuple[dict[str, Any], byt
     """A run's report and the .npy of its result."""
     file = gpusim.scratch / "dump.npy"
     file.unlink(missing_ok=True)
-    report = gpusim.report(case.ptx(gpusim.source), "--dump", f"{case.dump}={file}", *options)
+    report = report_of(gpusim, case, "--dump", f"{case.dump}={file}", *options)
     return report, file.read_bytes()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES, Case
+from check_results import report_of
 from runner import CheckFailed, Gpusim, params, require
 
 COUNTERS = ("warp_instructions", "thread_instructions", "inst_executed", "inst_issued", "divergent_branch", "barriers",
@@ -23,8 +24,9 @@ def _kernel_row(kernel: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure(gpusim: Gpusim, case: Case) -> dict[str, Any]:
-    report = gpusim.report(case.ptx(gpusim.source), "--out", "none", *params(case.params))
-    return {"workload": case.path, "params": list(case.params), "kernels": [_kernel_row(k) for k in report["kernels"]]}
+    report = report_of(gpusim, case, "--out", "none", *params(case.params))
+    return {"workload": case.path, "launch": case.launch, "params": list(case.params),
+            "kernels": [_kernel_row(k) for k in report["kernels"]]}
 
 
 def differences(actual: Any, expected: Any, place: str = "") -> list[str]:
