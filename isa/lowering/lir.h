@@ -127,10 +127,13 @@ void coalesce(Program& program, const Flow& flow);          // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp
 void drop_nops(Block& block);
+/// True if `op` alone gives the same value wherever it runs, without any register: a kernel parameter, a
+/// special register that is equal in a block of threads, a constant. sink.cpp
+[[nodiscard]] bool recomputable(const Op& op);
 /// Registers per thread: most 32-bit values alive at one point. liveness.cpp
 [[nodiscard]] uint32_t register_estimate(const Program& program, const Flow& flow);
-/// Moves variables to local memory until the estimate is at most `limit` (or nothing more can move); returns
-/// how many 32-bit registers moved. spill.cpp
+/// Recomputes variables at their readers or moves them to local memory until the estimate is at most `limit`
+/// (or nothing more can move); returns how many 32-bit registers went to local memory. spill.cpp
 uint32_t spill(Program& program, const Flow& flow, uint32_t limit, SimdLevel level);
 /// Rows, literals, branch targets, reconvergence points: the final image (without header fields).
 /// allocate.cpp

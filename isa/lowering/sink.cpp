@@ -73,8 +73,8 @@ class Sinker {
   }
 
   bool is_cheap(const Op& op) const {
+    if (recomputable(op)) return true;
     if (op.guard != kNoVar || op.pred_dst[0] != kNoVar || op.pred_dst[1] != kNoVar) return false;
-    if (is_parameter(op) || is_uniform_special(op)) return true;
     bool cheap = op.is_pure() && op.num_src > 0 && op.op_class != OpClass::kWarp;
     for_each_use(op, [&](Var v) { cheap = cheap && cheap_[v]; });
     return cheap;
@@ -132,6 +132,15 @@ class Sinker {
 };
 
 }  // namespace
+
+bool recomputable(const Op& op) {
+  if (op.guard != kNoVar || op.num_dst != 1 || op.pred_dst[0] != kNoVar || op.pred_dst[1] != kNoVar)
+    return false;
+  if (is_parameter(op) || is_uniform_special(op)) return true;
+  bool constant = op.is_pure() && op.num_src > 0 && op.op_class != OpClass::kWarp;
+  for_each_use(op, [&](Var) { constant = false; });
+  return constant;
+}
 
 void sink_values(Program& program, const Flow& flow) {
   Program trial = program;

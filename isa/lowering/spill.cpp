@@ -1,17 +1,23 @@
-// Spilling: variables leave for local memory until at most `limit` registers are alive anywhere. Victims are
-// chosen where the pressure is too high: those with the fewest accesses per step of their range, loops
-// counted tenfold. Each access of a spilled variable then goes through a short-lived variable and a local
-// load or store under the guard of its op.
+// Spilling: variables leave their register until at most `limit` registers are alive anywhere. Victims are
+// chosen where the pressure is too high: first those whose accesses lie in the least deep loop, each loop
+// counting tenfold, then those with the fewest accesses per step of their range. A value that needs no
+// register to compute (recomputable()) is computed again before each reader. Others go to local memory: each
+// access then goes through a short-lived variable and a local load or store under the guard of its op.
 #include <algorithm>
+#include <unordered_map>
 
+#include "isa/lowering/dominance.h"
 #include "isa/lowering/liveness.h"
 
 namespace gpusim::isa::lir {
 namespace {
 
+/// What one recomputation costs, where a local access costs 1: less, even one loop deeper.
+constexpr double kRecomputeCost = 0.05;
 constexpr int kMaxRounds = 12;  // each round adds short ranges; the rest is what one op needs at once
 
 struct Cost {
+  double peak = 0;  ///< of the access in the deepest loop
   double accesses = 0;
   uint64_t length = 0;
 };
@@ -19,14 +25,21 @@ struct Cost {
 class Spiller {
  public:
   Spiller(Program& program, const Flow& flow, uint32_t limit, SimdLevel level)
-      : program_(program), flow_(flow), limit_(limit), level_(level), weights_(block_weights(program)) {}
+      : program_(program), flow_(flow), limit_(limit), level_(level), weights_(block_weights(program)) {
+    const SsaValues ssa(program, flow);
+    for (const Block& block : program.blocks) {
+      for (const Op& op : block.ops) {
+        if (recomputable(op) && ssa.is_value(op.dst[0])) recompute_.emplace(op.dst[0], op);
+      }
+    }
+  }
 
   uint32_t run() {
     uint32_t moved = 0;
     for (int round = 0; round < kMaxRounds; ++round) {
       if (!choose()) break;
       for (Var v = 0; v < chosen_.size(); ++v) {
-        if (chosen_[v]) moved += register_width(program_.vars[v]);
+        if (chosen_[v] && !recompute_.contains(v)) moved += register_width(program_.vars[v]);
       }
       rewrite();
     }
@@ -40,7 +53,11 @@ class Spiller {
     costs_.assign(program_.vars.size(), Cost{});
     fixed_.resize(program_.vars.size(), false);
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
-      const auto count = [&](Var v) { costs_[v].accesses += weights_[b]; };
+      const auto count = [&](Var v) {
+        const double cost = weights_[b] * (recompute_.contains(v) ? kRecomputeCost : 1);
+        costs_[v].peak = std::max(costs_[v].peak, cost);
+        costs_[v].accesses += cost;
+      };
       for (const Op& op : program_.blocks[b].ops) {
         for_each_use(op, count);
         for_each_def(op, count);
@@ -88,9 +105,10 @@ class Spiller {
     }
     return any;
   }
-  double rank(Var v) const {
-    if (fixed_[v]) return 1e300;
-    return costs_[v].accesses / static_cast<double>(costs_[v].length + 1) / register_width(program_.vars[v]);
+  std::pair<double, double> rank(Var v) const {
+    if (fixed_[v]) return {1e300, 0};
+    const Cost& c = costs_[v];
+    return {c.peak, c.accesses / static_cast<double>(c.length + 1) / register_width(program_.vars[v])};
   }
 
   void rewrite() {
@@ -100,6 +118,7 @@ class Spiller {
       ops.reserve(block.ops.size() * 2);
       for (Op& op : block.ops) rewrite_op(op, ops);
       block.ops = std::move(ops);
+      drop_nops(block);
     }
   }
 
@@ -124,7 +143,7 @@ class Spiller {
         const Var v = reader.src[i].var;
         const size_t before = count;
         const Var t = stand_in(v);
-        if (count != before) out.push_back(transfer(OpKind::kLoad, v, t, op));
+        if (count != before) out.push_back(bring(v, t, op));
         reader.src[i].var = t;
       }
     };
@@ -135,6 +154,10 @@ class Spiller {
     for (int i = 0; i < op.num_dst; ++i) {
       if (!chosen_[op.dst[i]]) continue;
       const Var v = op.dst[i];
+      if (recompute_.contains(v)) {  // its readers compute it themselves
+        op.kind = OpKind::kNop;
+        continue;
+      }
       op.dst[i] = stand_in(v);
       stores[num_stores++] = {v, op.dst[i]};
     }
@@ -142,6 +165,19 @@ class Spiller {
     out.push_back(std::move(op));
     for (size_t i = 0; i < num_stores; ++i)
       out.push_back(transfer(OpKind::kStore, stores[i].first, stores[i].second, model));
+  }
+
+  /// Brings the value of `spilled` into `temporary`, for the op `model`.
+  Op bring(Var spilled, Var temporary, const Op& model) {
+    const auto it = recompute_.find(spilled);
+    if (it == recompute_.end()) return transfer(OpKind::kLoad, spilled, temporary, model);
+    Op op = it->second;
+    op.dst[0] = temporary;
+    op.guard = model.guard;
+    op.guard_negated = model.guard_negated;
+    op.ptx_index = model.ptx_index;
+    op.ptx_count = 0;
+    return op;
   }
 
   Op transfer(OpKind kind, Var spilled, Var temporary, const Op& model) {
@@ -177,6 +213,7 @@ class Spiller {
   uint32_t limit_;
   SimdLevel level_;
   std::vector<double> weights_;
+  std::unordered_map<Var, Op> recompute_;  // variables that need no register to compute, and how
   std::vector<Cost> costs_;
   std::vector<bool> chosen_, fixed_;  // fixed_: short ranges made here, and folded loads
   std::vector<uint32_t> slots_;
