@@ -115,6 +115,11 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
       out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", k.counters[c].name, json_number(k.counters[c].value));
     out += "}}";
   }
+  out += "], \"copies\": [";
+  for (size_t i = 0; i < r.copies.size(); ++i)
+    out += fmt::format("{}{{\"buffer\": \"{}\", \"direction\": \"{}\", \"bytes\": {}, \"time_s\": {}}}", i == 0 ? "" : ", ",
+                       json_escape(r.copies[i].buffer), r.copies[i].to_device ? "to_device" : "to_host", r.copies[i].bytes,
+                       json_number(r.copies[i].time_s));
   out += "], \"expect\": [";
   for (size_t i = 0; i < r.expects.size(); ++i)
     out += fmt::format("{}{{\"buffer\": \"{}\", \"verdict\": \"{}\", \"worst\": {}}}", i == 0 ? "" : ", ",
@@ -136,6 +141,9 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   if (r.kernels.size() > kShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kShown);
   double time = 0;
   for (const comp::KernelResult& k : r.kernels) time += k.time_s;
+  for (const comp::CopyResult& c : r.copies)
+    out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer, c.to_device ? "to the device" : "to the host",
+                       si(static_cast<double>(c.bytes), "B"), seconds(c.time_s));
   if (const double flops = application_flops(simulation); flops > 0 && time > 0)
     out += fmt::format("application          {}\n", si(flops / time, "FLOP/s"));
   for (const core::ExpectResult& e : r.expects)

@@ -1,5 +1,6 @@
 // The main job: `gpusim --config C [options] W.ptx`.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -98,6 +99,9 @@ std::vector<Dump> parse_dumps(const RunArguments& a, const core::LaunchDescripti
     if (equals == std::string::npos || equals + 1 == text.size())
       throw core::InputError(fmt::format("gpusim: error: --dump '{}' is not BUFFER=FILE.npy", text));
     if (buffer == nullptr) throw core::InputError(fmt::format("gpusim: error: --dump: no buffer '{}' in {}", name, launch.path));
+    const fs::path folder = fs::path(text.substr(equals + 1)).parent_path();
+    if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+      throw core::InputError(fmt::format("{}: error: --dump: the folder cannot be written to", text.substr(equals + 1)));
     dumps.push_back({static_cast<uint32_t>(buffer - launch.buffers.data()), text.substr(equals + 1)});
   }
   return dumps;

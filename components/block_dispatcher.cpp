@@ -26,9 +26,14 @@ core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
     current_ = nullptr;
   }
   if (current_ == nullptr) {
+    if (now < copy_until_) return core::Cycle(copy_until_);
     if (next_launch_ == queue_.size()) {
       hooks_.all_done();
       return core::kNever;
+    }
+    if (queue_[next_launch_].run == nullptr) {
+      copy_until_ = now + std::max<uint64_t>(queue_[next_launch_++].copy_cycles, 1);
+      return core::Cycle(copy_until_);
     }
     begin_next(now);
   }
@@ -40,7 +45,7 @@ core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
 }
 
 void BlockDispatcher::begin_next(uint64_t now) {
-  current_ = queue_[next_launch_++];
+  current_ = queue_[next_launch_++].run;
   next_block_ = finished_blocks_ = 0;
   next_port_ = 0;
   current_->start = core::Cycle((now + issue_cycles_ - 1) / issue_cycles_ * issue_cycles_);

@@ -1,4 +1,4 @@
-// Block dispatcher: runs the queued launches one after another (compute capability 1.x has no concurrent kernels) and hands
+// Block dispatcher: runs the queued launches and copies one after another (compute capability 1.x has no concurrent kernels) and hands
 // out each launch's thread blocks, at most one a core cycle, to the next SM in turn that has a free block slot. Slots per SM
 // come from the occupancy calculation. Clocked in the core domain; asleep until a block can start or an SM reports.
 #pragma once
@@ -27,7 +27,9 @@ class BlockDispatcher : public core::Clocked {
   /// SMs in dispatch order; `sm` is the SM's index as its reports carry it.
   void connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports);
   /// Appends a launch; only before the simulation starts.
-  void enqueue(KernelRun& run) { queue_.push_back(&run); }
+  void enqueue(KernelRun& run) { queue_.push_back({&run, 0}); }
+  /// Appends a host transfer that takes `cycles` core cycles; launches and copies run one after another.
+  void enqueue_copy(uint64_t cycles) { queue_.push_back({nullptr, cycles}); }
 
   [[nodiscard]] uint64_t blocks_started() const { return next_block_; }
   [[nodiscard]] uint64_t blocks_finished() const { return finished_blocks_; }
@@ -53,7 +55,12 @@ class BlockDispatcher : public core::Clocked {
   uint64_t launch_cycles_, issue_cycles_;
   Hooks hooks_;
   std::vector<Port> ports_;
-  std::vector<KernelRun*> queue_;
+  struct Item {
+    KernelRun* run;        ///< null: a copy
+    uint64_t copy_cycles;
+  };
+  std::vector<Item> queue_;
+  uint64_t copy_until_ = 0;
   size_t next_launch_ = 0;
   KernelRun* current_ = nullptr;
   uint64_t next_block_ = 0, finished_blocks_ = 0;

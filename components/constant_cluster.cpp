@@ -64,7 +64,10 @@ bool ConstantCluster::answer_one() {
 bool ConstantCluster::take_request(uint32_t sm) {
   const MemoryRequest request = *sms_[sm].requests->front();
   const uint64_t line = l2_.line_of(request.address);
-  if (l2_.access(line)) {
+  const bool hit = l2_.access(line);
+  if (events_ != nullptr && events_->cache != nullptr)
+    record_cache_event(*events_->cache, domain().now().count(), line, cluster_, 2, hit);
+  if (hit) {
     if (!sms_[sm].replies->can_push()) return false;
     sms_[sm].requests->pop();
     sms_[sm].replies->push({request.address, request.bytes, RequestKind::kConstant, MemoryLevel::kConstantL2, request.port,

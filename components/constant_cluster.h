@@ -28,6 +28,11 @@ class ConstantCluster : public core::Clocked {
     to_network_ = &requests;
     from_network_ = &replies;
   }
+  /// Where look-ups are recorded, under the cluster's number.
+  void set_events(const EventSink* events, uint32_t cluster) {
+    events_ = events;
+    cluster_ = cluster;
+  }
   [[nodiscard]] uint64_t hits() const { return hits_; }
   [[nodiscard]] uint64_t misses() const { return misses_; }
   [[nodiscard]] std::string waiting_for() const override;
@@ -63,6 +68,8 @@ class ConstantCluster : public core::Clocked {
   core::Link<MemoryReply>* from_network_ = nullptr;
   uint32_t next_sm_ = 0;
   uint64_t hits_ = 0, misses_ = 0;
+  const EventSink* events_ = nullptr;
+  uint32_t cluster_ = 0;
 };
 
 }  // namespace gpusim::comp

@@ -14,6 +14,8 @@ class DeviceMemoryAdapter : public isa::GlobalMemory {
     return {a->base, a->end(), a->data, a->writable};
   }
 
+  [[nodiscard]] std::string describe(uint64_t address) const override { return memory_.describe(address); }
+
  private:
   const core::DeviceMemory& memory_;
 };

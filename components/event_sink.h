@@ -19,4 +19,16 @@ struct EventSink {
   core::EventTable* branch = nullptr;
 };
 
+/// One look-up in constant cache level `level` of unit `unit` (SM, cluster or partition number).
+inline void record_cache_event(core::EventTable& table, uint64_t cycle, uint64_t address, uint32_t unit, uint8_t level,
+                               bool hit) {
+  core::CacheEvent e{};
+  e.cycle = cycle;
+  e.address = address;
+  e.unit = static_cast<uint16_t>(unit);
+  e.cache = level;
+  e.result = static_cast<uint8_t>(hit ? core::CacheResult::kHit : core::CacheResult::kMiss);
+  table.append(&e);
+}
+
 }  // namespace gpusim::comp

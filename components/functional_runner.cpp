@@ -119,7 +119,7 @@ bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, c
   if (access_.fault == isa::FaultKind::kNone) return true;
   error_ = fmt::format("{}: {}",
                        describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, access_.fault_lane),
-                       describe_fault(op, access_));
+                       describe_fault(op, access_, memory_));
   return false;
 }
 

@@ -105,6 +105,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   for (uint32_t c = 0; c < clusters_; ++c)
     constants_.push_back(std::make_unique<ConstantCluster>(fmt::format("constant{}", c).c_str(), core_, machine_,
                                                            static_cast<uint16_t>(num_sms_ + c)));
+  for (uint32_t c = 0; c < clusters_; ++c) constants_[c]->set_events(&events_, c);
   dispatcher_ = std::make_unique<BlockDispatcher>("dispatcher", core_, static_cast<uint64_t>(machine_.gpu.launch_cycles),
                                                   static_cast<uint64_t>(machine_.scheduler.issue_cycles));
   // The reply crossbar's outputs: one link per SM number (unused SMs included, so that a port is an SM number), then one per

@@ -35,12 +35,17 @@ std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block,
                      t % run.block.x, t / run.block.x % run.block.y, t / (run.block.x * run.block.y));
 }
 
-std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access) {
+std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access, const isa::GlobalMemory& memory) {
   const uint32_t bytes = uint32_t{op.memory.element_bytes} * op.memory.elements;
   const std::string_view space = isa::space_name(access.space == isa::Space::kNone ? op.memory.space : access.space);
   switch (access.fault) {
-    case isa::FaultKind::kOutOfBounds:
-      return fmt::format("{}-byte access to {} memory at address {:#x} is out of bounds", bytes, space, access.fault_address);
+    case isa::FaultKind::kOutOfBounds: {
+      const bool device = op.memory.space == isa::Space::kGlobal || op.memory.space == isa::Space::kGeneric ||
+                          op.memory.space == isa::Space::kConst;
+      const std::string where = device ? memory.describe(access.fault_address) : std::string();
+      return fmt::format("{}-byte access to {} memory at address {:#x} is out of bounds{}{}", bytes, space,
+                         access.fault_address, where.empty() ? "" : ": ", where);
+    }
     case isa::FaultKind::kMisaligned:
       return fmt::format("{}-byte access to {} memory at address {:#x} is misaligned", bytes, space, access.fault_address);
     case isa::FaultKind::kReadOnly:

@@ -78,7 +78,8 @@ void set_thread_indices(const KernelRun& run, uint64_t block, uint32_t warp_in_b
 [[nodiscard]] std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block, uint32_t warp_in_block,
                                             int lane);
 
-/// Turns a fault of the executor into a message.
-[[nodiscard]] std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access);
+/// Turns a fault of the executor into a message; device addresses are placed relative to the nearest allocation.
+[[nodiscard]] std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access,
+                                         const isa::GlobalMemory& memory);
 
 }  // namespace gpusim::comp

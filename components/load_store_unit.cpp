@@ -81,7 +81,9 @@ uint32_t LoadStoreUnit::submit_constant(const isa::MicroOp& op, uint32_t warp, u
   uint32_t index = kHit;
   for (uint32_t i = 0; i < distinct; ++i) {
     const uint64_t line = constant_l1_.line_of(addresses[i]);
-    if (constant_l1_.access(line)) continue;
+    const bool hit = constant_l1_.access(line);
+    if (events_ != nullptr && events_->cache != nullptr) record_cache_event(*events_->cache, now, line, port_, 1, hit);
+    if (hit) continue;
     if (index == kHit) index = allocate(op, warp, pc, now);
     // Lines are distinct per record up to addresses that share one: those wait once.
     if (i != 0 && records_[index].first_address == line) continue;
@@ -110,6 +112,17 @@ bool LoadStoreUnit::wait_for_line(uint64_t line, uint32_t record) {
   return true;
 }
 
+void LoadStoreUnit::record_mshr(uint64_t now, uint64_t address, core::MshrAction action) {
+  if (events_ == nullptr || events_->mshr == nullptr) return;
+  core::MshrEvent e{};
+  e.cycle = now;
+  e.address = address;
+  e.sm = port_;
+  e.occupied = static_cast<uint16_t>(mshrs_in_use());
+  e.action = static_cast<uint8_t>(action);
+  events_->mshr->append(&e);
+}
+
 void LoadStoreUnit::finish_one(uint32_t index, MemoryLevel level) {
   AccessRecord& r = records_[index];
   r.level = std::max(r.level, level);
@@ -126,6 +139,7 @@ void LoadStoreUnit::send(uint64_t now) {
   if (queue_count_ == 0 || now < next_send_) return;
   QueueEntry& entry = queue_[queue_head_];
   if (!can_reserve(entry.kind) || !links_.request->can_push()) {
+    if (!blocked_ && !can_reserve(entry.kind)) record_mshr(now, entry.list.items[entry.next].address, core::MshrAction::kFull);
     blocked_ = true;
     return;
   }
@@ -141,6 +155,7 @@ void LoadStoreUnit::send(uint64_t now) {
     tag = free_mshrs_.back();
     free_mshrs_.pop_back();
     mshr_record_[tag] = entry.record;
+    record_mshr(now, t.address, core::MshrAction::kAllocate);
   }
   const bool wants_data = entry.kind != RequestKind::kAtomic || !records_[entry.record].is_store;
   links_.request->push({t.address, t.bytes, entry.kind, t.operations, port_, tag, wants_data});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "components/coalescer.h"
+#include "components/event_sink.h"
 #include "components/messages.h"
 #include "components/tag_cache.h"
 #include "isa/executor.h"
@@ -41,6 +42,8 @@ class LoadStoreUnit {
   };
   LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links);
 
+  /// Where look-ups and MSHR changes are recorded; the unit is named by its SM's number.
+  void set_events(const EventSink* events) { events_ = events; }
   /// True if one more warp access fits the queue and a record is free.
   [[nodiscard]] bool can_accept() const { return queue_count_ < queue_capacity_ && free_records_.size() > kReserve; }
   /// Takes a global or local access at cycle `now`; `access.address` are device addresses. Returns the record's index.
@@ -55,7 +58,7 @@ class LoadStoreUnit {
 
   /// Takes every visible reply; calls done(record index) for each access that completes. The record is freed after the call.
   template <class Done>
-  void collect_replies(Done&& done);
+  void collect_replies(uint64_t now, Done&& done);
   /// Sends transactions that may leave at `now`.
   void send(uint64_t now);
   /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can help.
@@ -87,6 +90,7 @@ class LoadStoreUnit {
   };
   uint32_t allocate(const isa::MicroOp& op, uint32_t warp, uint32_t pc, uint64_t now);
   void finish_one(uint32_t record, MemoryLevel level);
+  void record_mshr(uint64_t now, uint64_t address, core::MshrAction action);
   [[nodiscard]] bool wait_for_line(uint64_t line, uint32_t record);
   [[nodiscard]] bool can_reserve(RequestKind kind) const {
     return kind == RequestKind::kWrite ? stores_in_flight_ < store_capacity_ : !free_mshrs_.empty();
@@ -118,10 +122,11 @@ class LoadStoreUnit {
   };
   std::vector<DeferredLine> deferred_lines_;  ///< misses of one warp beyond the free constant MSHRs
   std::vector<uint32_t> completed_;
+  const EventSink* events_ = nullptr;
 };
 
 template <class Done>
-void LoadStoreUnit::collect_replies(Done&& done) {
+void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
   while (const MemoryReply* reply = links_.reply->front()) {
     const MemoryReply r = *reply;
     links_.reply->pop();
@@ -133,6 +138,7 @@ void LoadStoreUnit::collect_replies(Done&& done) {
     } else {
       index = mshr_record_[r.tag];
       free_mshrs_.push_back(r.tag);
+      record_mshr(now, r.address, core::MshrAction::kRelease);
     }
     blocked_ = false;
     finish_one(index, r.level);

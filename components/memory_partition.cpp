@@ -10,6 +10,7 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
                                  const core::MachineConfig& machine, uint32_t index, const EventSink* events)
     : Clocked(name, domain),
       index_(index),
+      core_khz_(static_cast<uint64_t>(machine.clocks.core_khz)),
       atomic_cycles_(static_cast<uint64_t>(machine.l2.atomic_cycles)),
       l3_latency_(domain.cycles_of_ns(machine.constant.l3_latency_ns)),
       events_(events),
@@ -34,7 +35,7 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
   }
   // 2. One request is taken.
   if (const MemoryRequest* r = requests_->front(); r != nullptr) {
-    if (r->kind == RequestKind::kConstant && l3_.access(local(r->address))) {
+    if (r->kind == RequestKind::kConstant && look_up_constant(r->address)) {
       if (replies_->can_push()) {
         const MemoryRequest hit = requests_->pop();
         replies_->push({hit.address, hit.bytes, hit.kind, MemoryLevel::kConstantL3, hit.port, hit.tag, true}, l3_latency_);
@@ -55,6 +56,17 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
     }
   }
   return next_wanted(now, reply_blocked, request_blocked, retry);
+}
+
+bool MemoryPartition::look_up_constant(uint64_t address) {
+  const bool hit = l3_.access(local(address));
+  if (events_->cache != nullptr) {
+    // Event tables count core cycles.
+    const auto core_cycle = static_cast<uint64_t>(static_cast<unsigned __int128>(domain().engine().now_fs()) * core_khz_ /
+                                                  1'000'000'000'000u);
+    record_cache_event(*events_->cache, core_cycle, address, index_, 3, hit);
+  }
+  return hit;
 }
 
 core::Cycle MemoryPartition::next_wanted(uint64_t now, bool reply_blocked, bool request_blocked, uint64_t retry) const {

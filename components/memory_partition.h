@@ -38,7 +38,10 @@ class MemoryPartition : public core::Clocked {
   /// Address inside this partition: the interleave is taken out, so that a slice uses all its sets.
   [[nodiscard]] uint64_t local(uint64_t address) const { return address / span_ * interleave_ + address % interleave_; }
 
+  [[nodiscard]] bool look_up_constant(uint64_t address);
+
   uint32_t index_;
+  uint64_t core_khz_;
   uint64_t atomic_cycles_;
   uint64_t l3_latency_;
   const EventSink* events_;

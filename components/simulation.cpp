@@ -137,6 +137,8 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
 }
 
 void Simulation::prepare_launches() {
+  if (!options_.launch.textures.empty())
+    core::raise_input_error(options_.launch.textures.front().where, "textures are not supported yet");
   if (options_.launch.launches.empty())
     throw core::InputError(fmt::format("{}: error: nothing to launch", options_.launch.path));
   for (const core::LaunchSpec& spec : options_.launch.launches)
@@ -198,7 +200,30 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   run->pc.resize(image.ops.size());
   run->sm.resize(static_cast<size_t>(m.gpu.sms));
   limiters_.push_back(occupancy.limiter);
+  ranks_.push_back(spec.order);
   runs_.push_back(std::move(run));
+}
+
+std::vector<CopyResult> Simulation::copies() const {
+  std::vector<CopyResult> all;
+  const auto& host = options_.machine.host;
+  for (const core::CopySpec& c : options_.launch.copies) {
+    const core::BufferSpec& b = options_.launch.buffers[c.buffer];
+    const double rate = static_cast<double>(std::max<int64_t>(host.link_bytes_per_s, 1));
+    all.push_back({b.name, c.to_device, b.bytes(), host.link_latency_ns * 1e-9 + static_cast<double>(b.bytes()) / rate});
+  }
+  return all;
+}
+
+std::vector<int64_t> Simulation::order() const {
+  std::vector<std::pair<uint32_t, int64_t>> items;
+  for (size_t i = 0; i < runs_.size(); ++i) items.emplace_back(ranks_[i], static_cast<int64_t>(i));
+  for (size_t i = 0; i < options_.launch.copies.size(); ++i)
+    items.emplace_back(options_.launch.copies[i].order, -1 - static_cast<int64_t>(i));
+  std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<int64_t> order;
+  for (const auto& [rank, item] : items) order.push_back(item);
+  return order;
 }
 
 std::span<const std::byte> Simulation::buffer(uint32_t index) const {

@@ -19,6 +19,9 @@
 
 namespace gpusim::comp {
 
+class Gpu;
+class RunRecorder;
+
 struct Progress {
   std::string kernel;
   uint64_t cycles = 0;
@@ -59,11 +62,20 @@ struct KernelResult {
   std::vector<std::string> top_stalls;  ///< "memory_dram 61.2 %", largest first
 };
 
+/// A timed host transfer over the machine's [host] link.
+struct CopyResult {
+  std::string buffer;
+  bool to_device = true;
+  uint64_t bytes = 0;
+  double time_s = 0;  ///< latency + bytes / rate
+};
+
 struct SimulationResult {
   enum class Status { kComplete, kFailed, kInterrupted };
   Status status = Status::kComplete;
   std::string reason;
   std::vector<KernelResult> kernels;
+  std::vector<CopyResult> copies;
   std::vector<core::ExpectResult> expects;
   double wall_s = 0;     ///< host seconds of the simulation proper
   uint64_t warp_instructions = 0;
@@ -89,8 +101,14 @@ class Simulation {
   const isa::KernelImage& lower(const core::LaunchSpec& spec);
   void prepare_run(const core::LaunchSpec& spec);
   void run_timed(SimulationResult& result);
+  /// What happens now and then while the simulation runs: time series, recorder errors, progress. Throws RecordError.
+  void observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorder, const SimulationResult& result,
+               core::Cycle now) const;
   void run_functional(SimulationResult& result);
   [[nodiscard]] std::unique_ptr<core::Recorder> open_recorder() const;
+  [[nodiscard]] std::vector<CopyResult> copies() const;
+  /// Launches and copies in the order of the launch file: index into runs_, or -1 - index into copies().
+  [[nodiscard]] std::vector<int64_t> order() const;
 
   struct LoweredKernel {
     std::string name;
@@ -105,6 +123,7 @@ class Simulation {
   std::vector<LoweredKernel> images_;
   std::vector<std::unique_ptr<KernelRun>> runs_;
   std::vector<std::string> limiters_;  ///< per run
+  std::vector<uint32_t> ranks_;        ///< per run: its launch's place among launches and copies
 };
 
 }  // namespace gpusim::comp

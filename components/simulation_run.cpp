@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 
 #include "components/device_memory_adapter.h"
 #include "components/functional_runner.h"
@@ -85,42 +86,48 @@ void Simulation::run_timed(SimulationResult& result) {
   });
   RunRecorder records(recorder.get(), gpu, options_.machine);
   bool all_done = false, was_interrupted = false;
-  gpu.dispatcher().set_hooks({[&](KernelRun& run) {
-                                gpu.open_kernel(run);
-                                records.begin_kernel(run);
-                              },
-                              [&](KernelRun& run) {
-                                gpu.close_kernel(run);
-                                result.kernels.push_back(records.end_kernel(run, limiters_[run.id]));
-                              },
-                              [&] {
-                                all_done = true;
-                                engine.stop();
-                              }});
-  for (const auto& run : runs_) gpu.dispatcher().enqueue(*run);
-  gpu.core_domain().set_observer(core::Cycle(kObserverPeriod), [&](core::Cycle now) {
-    if (interrupted(options_)) {
-      was_interrupted = true;
+  // Hooks and the observer run inside SystemC processes, which no exception may leave: it ends the run and is thrown after it.
+  std::exception_ptr failure;
+  const auto guarded = [&](auto&& action) {
+    try {
+      if (!failure) action();
+    } catch (...) {
+      failure = std::current_exception();
       engine.stop();
     }
-    records.sample(now.count());
-    if (recorder) recorder->check();
-    if (const KernelRun* run = gpu.dispatcher().current()) {
-      if (now.count() > run->start.count() + options_.max_cycles) {
-        error = fmt::format("still running after {} cycles (--max-cycles): {}", options_.max_cycles, running_where(gpu));
-        engine.stop();
-      }
-      if (options_.on_progress) {
-        uint64_t instructions = 0;
-        for (const SmStats& s : run->sm) instructions += s.warp_instructions;
-        options_.on_progress({run->image->name, now - run->start, gpu.dispatcher().blocks_finished(), run->num_blocks,
-                              result.warp_instructions + instructions});
-      }
-    }
-    const uint64_t period = std::min(kObserverPeriod, options_.max_cycles);
-    return now + std::max<uint64_t>(period, 1);
+  };
+  gpu.dispatcher().set_hooks(
+      {[&](KernelRun& run) {
+         gpu.open_kernel(run);
+         guarded([&] { records.begin_kernel(run); });
+       },
+       [&](KernelRun& run) {
+         gpu.close_kernel(run);
+         guarded([&] { result.kernels.push_back(records.end_kernel(run, limiters_[run.id])); });
+       },
+       [&] {
+         all_done = true;
+         engine.stop();
+       }});
+  result.copies = copies();
+  for (const int64_t item : order()) {
+    if (item >= 0)
+      gpu.dispatcher().enqueue(*runs_[static_cast<size_t>(item)]);
+    else
+      gpu.dispatcher().enqueue_copy(gpu.core_domain().cycles_of_ns(result.copies[static_cast<size_t>(-1 - item)].time_s * 1e9));
+  }
+  const uint64_t period = std::clamp<uint64_t>(options_.max_cycles, 1, kObserverPeriod);
+  gpu.core_domain().set_observer(core::Cycle(period), [&](core::Cycle now) {
+    guarded([&] { observe(gpu, records, recorder.get(), result, now); });
+    if (interrupted(options_)) was_interrupted = true;
+    const KernelRun* run = gpu.dispatcher().current();
+    if (run != nullptr && now.count() > run->start.count() + options_.max_cycles)
+      error = fmt::format("still running after {} cycles (--max-cycles): {}", options_.max_cycles, running_where(gpu));
+    if (was_interrupted || !error.empty()) engine.stop();
+    return now + period;
   });
   const auto outcome = options_.direct_driver ? engine.run_direct() : engine.run();
+  if (failure) std::rethrow_exception(failure);
   if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done) error = deadlock_report(engine);
   if (!error.empty()) {
     result.status = SimulationResult::Status::kFailed;
@@ -138,10 +145,24 @@ void Simulation::run_timed(SimulationResult& result) {
   }
 }
 
+void Simulation::observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorder, const SimulationResult& result,
+                         core::Cycle now) const {
+  records.sample(now.count());
+  if (recorder != nullptr) recorder->check();
+  const KernelRun* run = gpu.dispatcher().current();
+  if (run == nullptr || !options_.on_progress) return;
+  uint64_t instructions = result.warp_instructions;
+  for (const SmStats& s : run->sm) instructions += s.warp_instructions;
+  options_.on_progress({run->image->name, now - run->start, gpu.dispatcher().blocks_finished(),
+                        run->num_blocks, instructions});
+}
+
 void Simulation::run_functional(SimulationResult& result) {
   const DeviceMemoryAdapter memory(memory_);
   FunctionalRunner runner(memory, options_.max_cycles, [this] { return interrupted(options_); });
-  for (const auto& run : runs_) {
+  for (const int64_t item : order()) {
+    if (item < 0) continue;  // buffers are where they are; only time would pass
+    const auto& run = runs_[static_cast<size_t>(item)];
     const auto outcome = runner.run(*run);
     KernelResult k = summarise(*run, options_.machine, limiters_[run->id]);
     result.kernels.push_back(std::move(k));

@@ -40,23 +40,24 @@ Sm::~Sm() {
 
 void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts, core::Link<SmReport>& reports) {
   lsu_ = std::make_unique<LoadStoreUnit>(*env_.machine, static_cast<uint16_t>(index_), links);
+  lsu_->set_events(env_.events);
   starts_ = &starts;
   reports_ = &reports;
 }
 
 core::Cycle Sm::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
-  // 1. What the slots since the last tick were lost to.
-  book_slots(now);
-  // 2. Replies: registers become ready, MSHRs and store-buffer entries free.
-  lsu_->collect_replies([this, now](uint32_t record) { complete_access(record, now); });
-  // 3. One transaction to the interconnect.
+  warps_changed_ = false;
+  // 1. Replies: registers become ready, MSHRs and store-buffer entries free.
+  lsu_->collect_replies(now, [this, now](uint32_t record) { complete_access(record, now); });
+  // 2. One transaction to the interconnect.
   lsu_->send(now);
-  // 4. New blocks.
+  // 3. New blocks.
   while (starts_->front() != nullptr) start_block(starts_->pop(), now);
-  // 5. Issue.
-  update_gates();
-  if (now % issue_cycles_ == 0 && run_ != nullptr) {
+  update_gates(now);
+  // 4. Issue, in every slot in which some warp may be able to.
+  if (now % issue_cycles_ == 0 && run_ != nullptr && (warps_changed_ || now >= next_issue_)) {
+    settle(now);
     table_.promote(now);
     for (size_t s = 0; s < schedulers_.size(); ++s) {
       const int w = schedulers_[s]->pick(now);
@@ -64,26 +65,39 @@ core::Cycle Sm::tick(core::Cycle cycle) {
       slot_state_[s].next_slot = now / issue_cycles_ + 1;
       schedulers_[s]->issued(static_cast<uint32_t>(w));
       issue(static_cast<uint32_t>(w), now);
-      update_gates();
+      update_gates(now);
     }
   }
-  report(now);
+  report();
   // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
-  uint64_t next = std::min({lsu_->next_send(), lsu_->next_reply().count(), starts_->next_visible().count()});
-  next = std::max(next, now + 1);
-  for (size_t s = 0; s < schedulers_.size(); ++s) {
-    slot_state_[s].candidate = schedulers_[s]->candidate();
-    uint64_t ready = schedulers_[s]->next_ready();
-    if (ready == kUnknownCycle) continue;
-    ready = (std::max(ready, now + 1) + issue_cycles_ - 1) / issue_cycles_ * issue_cycles_;
-    next = std::min(next, ready);
-  }
-  return core::Cycle(next);
+  if (warps_changed_) plan_issue(now);
+  const uint64_t next =
+      std::min({next_issue_, lsu_->next_send(), lsu_->next_reply().count(), starts_->next_visible().count()});
+  return core::Cycle(std::max(next, now + 1));
 }
 
-void Sm::update_gates() {
-  table_.set_gate(WarpTable::kLoadStoreQueue, lsu_->can_accept());
-  table_.set_gate(WarpTable::kConstantMisses, lsu_->can_accept_constant());
+void Sm::plan_issue(uint64_t now) {
+  next_issue_ = kUnknownCycle;
+  for (size_t s = 0; s < schedulers_.size(); ++s) {
+    slot_state_[s].candidate = schedulers_[s]->candidate();
+    const uint64_t ready = schedulers_[s]->next_ready();
+    if (ready == kUnknownCycle) continue;
+    next_issue_ = std::min(next_issue_, (std::max(ready, now + 1) + issue_cycles_ - 1) / issue_cycles_ * issue_cycles_);
+  }
+}
+
+void Sm::update_gates(uint64_t now) {
+  const bool queue = lsu_->can_accept(), constants = lsu_->can_accept_constant();
+  if (queue == table_.is_open(WarpTable::kLoadStoreQueue) && constants == table_.is_open(WarpTable::kConstantMisses)) return;
+  settle(now);
+  table_.set_gate(WarpTable::kLoadStoreQueue, queue);
+  table_.set_gate(WarpTable::kConstantMisses, constants);
+}
+
+void Sm::settle(uint64_t now) {
+  // Until something changes, the empty slots since the last change all have the cause that their candidate has now.
+  if (!warps_changed_) book_slots(now);
+  warps_changed_ = true;
 }
 
 void Sm::book_slots(uint64_t now) {
@@ -143,6 +157,7 @@ void Sm::emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_
 }
 
 void Sm::complete_access(uint32_t index, uint64_t now) {
+  settle(now);
   const AccessRecord& r = lsu_->record(index);
   Warp& warp = warps_[r.warp];
   if (env_.events->memory != nullptr) {
@@ -231,6 +246,7 @@ void Sm::configure(KernelRun& run) {
 }
 
 void Sm::start_block(const BlockStart& start, uint64_t now) {
+  settle(now);
   KernelRun& run = *start.run;
   uint32_t slot = 0;
   while (blocks_[slot].active) ++slot;  // the dispatcher never starts more than blocks_per_sm
@@ -316,7 +332,7 @@ void Sm::finish_block(uint32_t slot, uint64_t now) {
   }
 }
 
-void Sm::report(uint64_t) {
+void Sm::report() {
   if (pending_finished_ == 0 && (!report_drained_ || table_.resident() != 0)) return;
   const bool drained = table_.resident() == 0 && lsu_->idle() &&
                        std::none_of(blocks_.begin(), blocks_.end(), [](const Block& b) { return b.active; });

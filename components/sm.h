@@ -1,7 +1,8 @@
 // Streaming multiprocessor: resident blocks and warps, warp schedulers, scoreboard, SIMT stacks, execution pipes, shared
 // memory and load/store unit. Clocked in the core domain; sleeps whenever no warp can issue and nothing waits to be sent, and
 // books the slept issue slots to their cause when it wakes. Stages of a tick, sink to source:
-//   1. book the slots since the last tick   2. take replies   3. send transactions   4. start blocks   5. issue
+//   1. take replies   2. send a transaction   3. start blocks   4. issue
+// Slots that issued nothing are booked when the next change comes: until then their cause is the same.
 #pragma once
 #include <array>
 #include <bit>
@@ -110,7 +111,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   void book(uint32_t scheduler, StallCause cause, uint64_t from_slot, uint64_t to_slot);
   void emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp, uint32_t pc);
   void complete_access(uint32_t record, uint64_t now);
-  void report(uint64_t now);
+  void report();
   // sm_issue.cpp: one operation
   void issue(uint32_t w, uint64_t now);
   void prepare_next(uint32_t w, uint64_t earliest, uint64_t now);
@@ -128,7 +129,9 @@ class Sm : public core::Clocked, public WarpTableIf {
   uint64_t take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra);
   void mark_ready(uint32_t w, const isa::MicroOp& op, uint64_t cycle, StallCause cause);
   void fault(const Warp& warp, uint32_t pc, int lane, const std::string& what);
-  void update_gates();
+  void update_gates(uint64_t now);
+  void plan_issue(uint64_t now);
+  void settle(uint64_t now);
 
   uint32_t index_;
   SmEnvironment env_;
@@ -145,6 +148,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   SharedMemoryRules shared_rules_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
+  uint64_t next_issue_ = kUnknownCycle;  ///< first slot in which some warp may issue, as far as known
+  bool warps_changed_ = false;           ///< in this tick: what the schedulers see is not what the last plan saw
   isa::MemoryAccess access_;
   std::vector<OpenStall> open_stalls_;
   uint64_t issue_cycles_ = 2;

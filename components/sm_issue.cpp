@@ -103,7 +103,7 @@ void Sm::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, 
     const MicroOp& load = run_->image->folded_loads[op.folded_load];
     load.mem(load, warp.context, lanes, access_);
     if (access_.fault != isa::FaultKind::kNone) {
-      fault(warp, warp.stack.pc(), access_.fault_lane, describe_fault(load, access_));
+      fault(warp, warp.stack.pc(), access_.fault_lane, describe_fault(load, access_, *env_.memory));
       return;
     }
     if (access_.lanes.any()) {
@@ -134,7 +134,7 @@ void Sm::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lane
   access_.fault = isa::FaultKind::kNone;
   if (lanes.any()) op.mem(op, warp.context, lanes, access_);
   if (access_.fault != isa::FaultKind::kNone) {
-    fault(warp, pc, access_.fault_lane, describe_fault(op, access_));
+    fault(warp, pc, access_.fault_lane, describe_fault(op, access_, *env_.memory));
     return;
   }
   const ClassTiming& timing = (*env_.timing)[op.op_class];

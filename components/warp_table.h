@@ -52,6 +52,8 @@ class WarpTable {
   }
   void set_gate(Gate gate, bool open) { closed_ = open ? closed_ & ~on_gate_bit(gate) : closed_ | on_gate_bit(gate); }
 
+  [[nodiscard]] bool is_open(Gate gate) const { return (closed_ & on_gate_bit(gate)) == 0; }
+
   [[nodiscard]] uint64_t resident() const { return resident_; }
   [[nodiscard]] uint64_t accepts_from(uint32_t pipe) const { return pipe_free_[pipe]; }
   [[nodiscard]] uint64_t ready_at(uint32_t w) const { return ready_at_[w]; }

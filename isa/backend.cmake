@@ -8,6 +8,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang
   list(APPEND simd_avx512_flags -mprefer-vector-width=512)
 endif()
 set(GPUSIM_SEMANTIC_SOURCES "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 warns about the undefined vectors inside its own AVX-512 header.
+  list(APPEND simd_avx512_flags -Wno-uninitialized -Wno-maybe-uninitialized)
+endif()
 foreach(set simd_base simd_avx2 simd_avx512)
   foreach(part ${GPUSIM_SEMANTIC_PARTS})
     set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/semantics/${set}_${part}.cpp)

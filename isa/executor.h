@@ -28,6 +28,11 @@ class GlobalMemory {
   virtual ~GlobalMemory() = default;
   /// The allocation that holds `address`; a window with data == nullptr if none does.
   [[nodiscard]] virtual MemoryWindow window(uint64_t address) const = 0;
+  /// Where `address` lies relative to the nearest allocation, for error messages; may be empty.
+  [[nodiscard]] virtual std::string describe(uint64_t address) const {
+    (void)address;
+    return {};
+  }
 };
 
 /// Windows of the generic address space (cvta): shared and local memory of the running thread's block.
@@ -45,16 +50,24 @@ enum class FaultKind : uint8_t {
   kTrap,
 };
 
+/// How the lanes' addresses lie, as far as the executor noticed.
+enum class AccessShape : uint8_t {
+  kOther,       ///< anything, one of the others included
+  kUniform,     ///< all active lanes at one address
+  kContiguous,  ///< all 32 lanes active, lane l at address[0] + l * bytes
+};
+
 /// What one memory micro-op did: the coalescer's input, and the fault if there was one.
 struct MemoryAccess {
   uint64_t address[kWarpSize];  ///< per lane, valid where `lanes` is set; byte address in `space`
                                 ///< (shared/local: offset)
   LaneMask lanes;               ///< lanes that accessed `space`
   Space space = Space::kNone;   ///< kGlobal, kShared, kLocal, kConst, kParam (generic accesses are resolved;
-                               ///< if the lanes of one generic access differ in space, kGlobal lanes are
-                               ///< reported here and the others are treated as shared at no cost)
-  uint16_t bytes = 0;  ///< per lane: element_bytes * elements
+                                ///< if the lanes of one generic access differ in space, kGlobal lanes are
+                                ///< reported here and the others are treated as shared at no cost)
+  uint16_t bytes = 0;           ///< per lane: element_bytes * elements
   FaultKind fault = FaultKind::kNone;
+  AccessShape shape = AccessShape::kOther;  ///< a hint: saves the timing model a pass over the addresses
   uint64_t fault_address = 0;
   uint8_t fault_lane = 0;
 };
@@ -74,7 +87,8 @@ struct WarpContext {
   LaneMask existing;  ///< lanes that hold a thread (the last warp of a block may be partial)
   // Memories
   const GlobalMemory* global = nullptr;
-  MemoryWindow window;  ///< last window used: most accesses hit it
+  MemoryWindow window;           ///< last window used: most accesses hit it
+  MemoryWindow previous_window;  ///< the one before: kernels often take turns between two buffers
   std::byte* shared = nullptr;
   uint32_t shared_bytes = 0;
   std::byte* local = nullptr;  ///< 32 lanes x local_bytes, lane-major
