@@ -1,9 +1,12 @@
 // Dispatch of a statement to the function that selects its family.
 #include "isa/lowering/select.h"
+#include "isa/verifier.h"
 
 namespace gpusim::isa::lir {
 
 void Selector::statement(Frame& frame, const Instruction& inst) {
+  if (std::string reason = unsupported_reason(inst); !reason.empty())
+    return error(inst.loc, std::move(reason));
   inst_ = &inst;
   counted_ = false;
   guard_ = inst.guard == kNoRegister || inst.guard >= frame.registers.size() ? kNoVar

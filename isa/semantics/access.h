@@ -48,6 +48,20 @@ GPUSIM_INLINE bool inside(u64 address, u64 bytes, u64 begin, u64 end) {
   return address >= begin && address <= end && end - address >= bytes;
 }
 
+/// Makes the window that holds [address, address + bytes) the current one; false if there is none.
+GPUSIM_INLINE bool select_window(WarpContext& ctx, u64 address, u64 bytes) {
+  if (inside(address, bytes, ctx.window.begin, ctx.window.end) && ctx.window.data != nullptr) return true;
+  MemoryWindow w = ctx.previous_window;
+  if (!inside(address, bytes, w.begin, w.end) || w.data == nullptr) {
+    if (ctx.global == nullptr) return false;
+    w = ctx.global->window(address);
+    if (w.data == nullptr || !inside(address, bytes, w.begin, w.end)) return false;
+  }
+  ctx.previous_window = ctx.window;
+  ctx.window = w;
+  return true;
+}
+
 /// Host byte of one access, or nullptr; `fault` is set then.
 inline std::byte* locate_lane(WarpContext& ctx, Space space, u64 address, u64 bytes, bool store, int lane,
                               FaultKind& fault) {
@@ -69,12 +83,7 @@ inline std::byte* locate_lane(WarpContext& ctx, Space space, u64 address, u64 by
     default:
       break;
   }
-  if (!inside(address, bytes, ctx.window.begin, ctx.window.end) || ctx.window.data == nullptr) {
-    if (ctx.global == nullptr) return nullptr;
-    const MemoryWindow w = ctx.global->window(address);
-    if (w.data == nullptr || !inside(address, bytes, w.begin, w.end)) return nullptr;
-    ctx.window = w;
-  }
+  if (!select_window(ctx, address, bytes)) return nullptr;
   if (store && (space == Space::kConst || !ctx.window.writable)) {
     fault = FaultKind::kReadOnly;
     return nullptr;
@@ -133,6 +142,7 @@ inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool stor
   access.lanes = mask;
   access.bytes = uint16_t(bytes);
   access.fault = FaultKind::kNone;
+  access.shape = AccessShape::kOther;
   lane_addresses(op, ctx, mask, a);
   Space space = op.memory.space;
   Space spaces[kWarpSize];
@@ -176,6 +186,7 @@ inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool stor
     found = !store && inside(hi, bytes, 0, ctx.param_bytes);
     origin = const_cast<std::byte*>(ctx.params);
   } else if (space != Space::kLocal) {
+    static_cast<void>(select_window(ctx, first, bytes));
     const MemoryWindow& w = ctx.window;
     found = w.data != nullptr && lo >= w.begin && inside(hi, bytes, w.begin, w.end) &&
             !(store && (space == Space::kConst || !w.writable));
@@ -186,6 +197,8 @@ inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool stor
     return locate_slowly(ctx, mask, access, spaces, bytes, store, out);
   }
   out.base = out.shape == Shape::kBase ? origin : origin + first;
+  if (out.shape == Shape::kUniform) access.shape = AccessShape::kUniform;
+  if (out.shape == Shape::kContiguous) access.shape = AccessShape::kContiguous;
 }
 
 template <class M>

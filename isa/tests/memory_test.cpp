@@ -96,6 +96,99 @@ TEST_F(AccessTest, HighestLaneWinsAStoreConflict) {
   EXPECT_EQ(memory.read<uint32_t>(buffer, 1)[0], 23u);
 }
 
+/// Address patterns of whole and half warps, with 32- and 64-bit bases, in every instruction set.
+TEST_F(AccessTest, EveryPatternAndLevelMovesTheSameWords) {
+  const auto pattern = [](int kind, uint32_t l) -> uint32_t {
+    switch (kind) {
+      case 0:
+        return 4 * l;  // consecutive
+      case 1:
+        return 20;  // uniform
+      case 2:
+        return 4 * (l % 16);  // a row of a tile, twice
+      case 3:
+        return 64 * (l / 16);  // a column of a tile: uniform per half warp
+      case 4:
+        return 4 * (l % 16) + 128 * (l / 16);  // two rows
+      case 5:
+        return 4 * ((l * 7) % 32);  // scattered
+      default:
+        return 4 * (l / 2);  // conflicts
+    }
+  };
+  shared.assign(512, std::byte{});
+  ctx.shared = shared.data();
+  ctx.shared_bytes = 512;
+  for (const SimdLevel simd : {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512}) {
+    if (!simd_supported(simd)) continue;
+    for (int n = 0; n < 7 * 2 * 2 * 3; ++n) {
+      const int kind = n % 7;
+      const bool wide = n / 7 % 2 == 0;
+      const Space space = n / 14 % 2 == 0 ? Space::kGlobal : Space::kShared;
+      const LaneMask mask(std::array{0xffffffffu, 0xffff0ff0u, 0x80010000u}[static_cast<size_t>(n / 28)]);
+      SCOPED_TRACE(fmt::format("{} pattern {} wide {} {} mask {:x}", simd_level_name(simd), kind, wide,
+                               space_name(space), mask.bits()));
+      std::byte* data = space == Space::kShared ? shared.data() : memory.data(buffer) + 256;
+      const uint64_t origin = space == Space::kShared ? 0 : buffer + 256;
+      for (uint32_t i = 0; i < 128; ++i) std::memcpy(data + 4 * i, &i, 4);
+      for (uint32_t l = 0; l < 32; ++l) {
+        const uint64_t address = origin + pattern(kind, l) - 8;
+        std::memcpy(rows.data() + l * (wide ? 8 : 4), &address, wide ? 8 : 4);
+      }
+      MicroOp load = op(OpKind::kLoad, space), store = op(OpKind::kStore, space);
+      for (MicroOp* m : {&load, &store}) {
+        m->memory.base_is_64 = wide;
+        m->memory.offset = 8;
+        m->mem =
+            find_form(form_key(m == &load ? Opcode::kLd : Opcode::kSt, Type::kU32, Type::kB32), simd)->mem;
+      }
+      std::fill(rows.begin() + 2 * kRowBytes, rows.begin() + 3 * kRowBytes, std::byte{0xee});
+      execute_memory(load, ctx, mask, access);
+      ASSERT_EQ(access.fault, FaultKind::kNone);
+      EXPECT_EQ(access.space, space);
+      if (mask.full()) {
+        const AccessShape expected = kind == 0   ? AccessShape::kContiguous
+                                     : kind == 1 ? AccessShape::kUniform
+                                                 : AccessShape::kOther;
+        EXPECT_EQ(access.shape, expected);
+      }
+      for (int l = 0; l < kWarpSize; ++l) {
+        const uint32_t offset = pattern(kind, static_cast<uint32_t>(l));
+        EXPECT_EQ(lane(l), mask.test(l) ? offset / 4 : 0xeeeeeeeeu) << l;
+        if (mask.test(l)) {
+          EXPECT_EQ(access.address[l], origin + offset) << l;
+        }
+      }
+      std::vector<uint32_t> expected(128);
+      for (uint32_t i = 0; i < 128; ++i) expected[i] = i;
+      for (uint32_t l = 0; l < 32; ++l) {
+        const uint32_t value = 1000 + l;
+        std::memcpy(rows.data() + 2 * kRowBytes + 4 * l, &value, 4);
+        if (mask.test(static_cast<int>(l))) expected[pattern(kind, l) / 4] = value;
+      }
+      execute_memory(store, ctx, mask, access);
+      ASSERT_EQ(access.fault, FaultKind::kNone);
+      EXPECT_EQ(std::memcmp(data, expected.data(), 512), 0);
+    }
+  }
+}
+
+TEST_F(AccessTest, TakingTurnsBetweenBuffersFindsEach) {
+  const uint64_t other = memory.add(4096);
+  for (int turn = 0; turn < 4; ++turn) {
+    const uint64_t target = turn % 2 == 0 ? buffer : other;
+    stride(target, 4);
+    for (uint32_t l = 0; l < 32; ++l) {
+      const uint32_t value = static_cast<uint32_t>(turn) * 100 + l;
+      std::memcpy(rows.data() + 2 * kRowBytes + 4 * l, &value, 4);
+    }
+    execute_memory(op(OpKind::kStore, Space::kGlobal), ctx, LaneMask::all(), access);
+    ASSERT_EQ(access.fault, FaultKind::kNone);
+    EXPECT_EQ(ctx.window.begin, target);
+    EXPECT_EQ(memory.read<uint32_t>(target, 32)[31], static_cast<uint32_t>(turn) * 100 + 31);
+  }
+}
+
 TEST_F(AccessTest, OutOfBoundsNamesTheFirstLaneAndMovesNothing) {
   fill_buffer();
   stride(buffer + 4096 - 10 * 4, 4);  // lane 10 is the first outside

@@ -5,6 +5,7 @@ The expected values are computed here with Python's unbounded integers and exact
 simulator's C++. Run it again after changing it; its output is checked in. `// tolerance: x` asks for |result - expected|
 <= x * max(|expected|, floor) instead of equal bits.
 """
+import functools
 import math
 import random
 import struct
@@ -618,6 +619,115 @@ def conversions():
     write("cvt.s8.s32.wide", ["s32"], "s64", lambda a: mask("s64", to_signed(a, 8)), statement="cvt.s8.s32 %d, %s0;")
 
 
+def integer_specials():
+    """dp4a, dp2a, fns, bmsk, szext, carry chains, isspacep."""
+    W = 0xFFFFFFFF
+
+    def parts(t, raw, width):
+        return [decode_int(t[0] + str(width), raw >> i & (1 << width) - 1) for i in range(0, 32, width)]
+    for ta in ["u32", "s32"]:
+        for tb in ["u32", "s32"]:
+            write(f"dp4a.{ta}.{tb}", [ta, tb, "u32"], "u32",
+                  lambda a, b, c: c + sum(x * y for x, y in zip(parts(ta, a, 8), parts(tb, b, 8))) & W)
+            for half in ["lo", "hi"]:
+                at = 0 if half == "lo" else 2
+                write(f"dp2a.{half}.{ta}.{tb}", [ta, tb, "u32"], "u32",
+                      lambda a, b, c: c + sum(x * y for x, y in zip(parts(ta, a, 16), parts(tb, b, 8)[at:])) & W)
+
+    def fns(m, base, offset):
+        step = to_signed(offset, 32)
+        if step == 0:
+            return base if m >> base & 1 else W
+        order = range(base, 32) if step > 0 else range(base, -1, -1)
+        found = [i for i in order if m >> i & 1]
+        return found[abs(step) - 1] if abs(step) <= len(found) else W
+    rows = [[RNG.getrandbits(32) & RNG.getrandbits(32), RNG.randrange(32), RNG.randint(-9, 9) & W] for _ in range(48)]
+    rows += [[W, 0, 32], [W, 0, 33], [W, 31, -32 & W], [W, 31, -33 & W], [0, 5, 1], [W, 7, 1 << 31], [W, 7, (1 << 31) - 1]]
+    write("fns.b32", ["b32", "u32", "s32"], "b32", fns, rows=rows)
+
+    for mode in ["clamp", "wrap"]:
+        def ones(position, width):
+            if mode == "clamp":
+                position, width = min(position, 32), min(width, 32)
+            else:
+                position, width = position % 32, width % 32
+            return ((1 << width) - 1 << position) & W
+        write(f"bmsk.{mode}.b32", ["n", "n"], "b32", ones)
+        for t in ["u32", "s32"]:
+            def extend(a, width):
+                width = min(width, 32) if mode == "clamp" else width % 32
+                low = a & (1 << width) - 1
+                return mask("u32", to_signed(low, width)) if t == "s32" and width > 0 else low
+            write(f"szext.{mode}.{t}", [t, "n"], t, extend)
+
+    for t in ["u32", "u64"]:
+        n = bits_of(t)
+        full = (1 << n) - 1
+        four = [t] * 4
+        pair = lambda low, high: low + (high << n)
+        write(f"addc.{t}", four, t, lambda a, b, c, d: pair(a, c) + pair(b, d) >> n & full,
+              statement=f"add.cc.{t} %s0, %s0, %s1; addc.{t} %d, %s2, %s3;")
+        write(f"addc.cc.{t}", four, t, lambda a, b, c, d: pair(a, c) + pair(b, d) >> 2 * n,
+              statement=f"add.cc.{t} %s0, %s0, %s1; addc.cc.{t} %s1, %s2, %s3; addc.{t} %d, 0, 0;")
+        write(f"subc.{t}", four, t, lambda a, b, c, d: pair(a, c) - pair(b, d) >> n & full,
+              statement=f"sub.cc.{t} %s0, %s0, %s1; subc.{t} %d, %s2, %s3;")
+        write(f"subc.cc.{t}", four, t, lambda a, b, c, d: full * (pair(a, c) < pair(b, d)),
+              statement=f"sub.cc.{t} %s0, %s0, %s1; subc.cc.{t} %s1, %s2, %s3; subc.{t} %d, 0, 0;")
+    for t in ["u32", "s32"]:
+        D = lambda v: decode_int(t, v)
+        write(f"madc.hi.{t}", [t] * 4, t, lambda a, b, c, d: D(a) * D(b) + c + (d << 32) >> 32 & W,
+              statement=f"mad.lo.cc.{t} %s2, %s0, %s1, %s2; madc.hi.{t} %d, %s0, %s1, %s3;")
+        write(f"madc.lo.{t}", [t] * 4, t, lambda a, b, c, d: a * b + d + (a + c >> 32) & W,
+              statement=f"add.cc.{t} %s2, %s0, %s2; madc.lo.{t} %d, %s0, %s1, %s3;")
+        write(f"madc.hi.cc.{t}", [t] * 4, t,
+              lambda a, b, c, d: ((D(a) * D(b) >> 32 & W) + d + ((a * b & W) + c >> 32)) >> 32,
+              statement=f"mad.lo.cc.{t} %s2, %s0, %s1, %s2; madc.hi.cc.{t} %s2, %s0, %s1, %s3; addc.{t} %d, 0, 0;")
+
+    # The windows of isa/executor.h: shared from 2^24, local from 2^25, 2^24 bytes each; the rest is global.
+    edges = [[a] for a in [0, 0xFFFFFF, 0x1000000, 0x1000010, 0x1FFFFFF, 0x2000000, 0x2FFFFFF, 0x3000000, 0x10000000,
+                           0x101000000, 1 << 63 | 0x1000000]]
+    write("isspacep.shared", ["u64"], "pred", lambda a: int(a >> 24 == 1), rows=edges)
+    write("isspacep.local", ["u64"], "pred", lambda a: int(a >> 24 == 2), rows=edges)
+    write("isspacep.global", ["u64"], "pred", lambda a: int(a >> 24 not in (1, 2)), rows=edges)
+
+
+MEMBERS = 0x52309CF1  # some of the lanes that opcode_test.cpp always runs
+
+
+def write_warp(form, source, result, fn, statement):
+    """A warp operation: the lanes in MEMBERS give `fn(values of the members, own value)`, the others 0."""
+    pool = values(source, 16)
+    for kind, pick in enumerate([lambda i: pool[0], lambda i: RNG.choice(pool[:3]), lambda i: RNG.choice(pool)]):
+        rows = [[pick(i)] for i in range(32)]
+        member_values = [r[0] for i, r in enumerate(rows) if MEMBERS >> i & 1]
+        lanes = iter(range(32))
+
+        def lane(own):
+            return fn(rows, member_values, own) if MEMBERS >> next(lanes) & 1 else 0
+        guarded = (f"mov.u32 %t, %laneid; shr.u32 %t, {MEMBERS:#x}, %t; and.b32 %t, %t, 1; setp.ne.u32 %q, %t, 0; "
+                   f"mov.b32 %d, 0; @%q {statement}")
+        write(f"{form}.case{kind}", [source], result, lane, statement=guarded, rows=rows)
+
+
+def warp_operations():
+    W = 0xFFFFFFFF
+    equal = lambda rows, own: sum(1 << i for i, r in enumerate(rows) if MEMBERS >> i & 1 and r[0] == own)
+    for t in ["b32", "b64"]:
+        write_warp(f"match.any.sync.{t}", t, "b32", lambda rows, m, own: equal(rows, own),
+                   f"match.any.sync.{t} %d, %s0, {MEMBERS:#x};")
+        write_warp(f"match.all.sync.{t}", t, "b32", lambda rows, m, own: MEMBERS if len(set(m)) == 1 else 0,
+                   f"match.all.sync.{t} %d, %s0, {MEMBERS:#x};")
+        write_warp(f"match.all.sync.pred.{t}", t, "b32", lambda rows, m, own: int(len(set(m)) == 1),
+                   f"match.all.sync.{t} %d|%p, %s0, {MEMBERS:#x}; @%q selp.b32 %d, 1, 0, %p;")
+    for t in ["u32", "s32"]:
+        for op, f in [("add", sum), ("min", min), ("max", max)]:
+            write_warp(f"redux.sync.{op}.{t}", t, t, lambda rows, m, own: mask(t, f(decode_int(t, v) for v in m)),
+                       f"redux.sync.{op}.{t} %d, %s0, {MEMBERS:#x};")
+    for op, f in [("and", lambda a, b: a & b), ("or", lambda a, b: a | b), ("xor", lambda a, b: a ^ b)]:
+        write_warp(f"redux.sync.{op}.b32", "b32", "b32", lambda rows, m, own: functools.reduce(f, m) & W,
+                   f"redux.sync.{op}.b32 %d, %s0, {MEMBERS:#x};")
+
+
 if __name__ == "__main__":
     for old in HERE.glob("*.ptx"):
         old.unlink()
@@ -627,3 +737,5 @@ if __name__ == "__main__":
     approximations()
     comparisons()
     conversions()
+    integer_specials()
+    warp_operations()

@@ -1,0 +1,155 @@
+// The common memory access of the AVX-512 set: one 32-bit element per lane, in shared, global, constant or
+// parameter space, all lanes in one window. Addresses are computed, checked and recorded with full vectors;
+// each half warp is then moved as one vector if it is consecutive or uniform, else gathered or scattered.
+// What does not fit (faults, several windows, generic addresses) is left to locate(), before any data moved.
+#pragma once
+#include <immintrin.h>
+
+#include "isa/semantics/access.h"
+
+namespace gpusim::isa::GPUSIM_SIMD {
+
+/// Byte offsets of the lanes from `data`, 16 lanes each.
+struct LaneOffsets {
+  std::byte* data = nullptr;
+  __m512i half[2];
+};
+
+/// Address of the lowest active lane.
+GPUSIM_INLINE u64 first_address(const MicroOp& op, const WarpContext& ctx, LaneMask mask) {
+  const MemoryOperand& m = op.memory;
+  if (!m.has_base) return u64(m.offset);
+  if (m.base_is_64) return row<u64>(op.src[0], ctx)[mask.lowest()] + u64(m.offset);
+  return u32(row<u32>(op.src[0], ctx)[mask.lowest()] + u32(m.offset));
+}
+
+/// Writes access.address and `out.half`; false if an active lane leaves [begin, begin + limit] or is not
+/// aligned.
+GPUSIM_INLINE bool lane_offsets(const MicroOp& op, const WarpContext& ctx, LaneMask mask, u64 begin,
+                                u64 limit, u64* address, LaneOffsets& out) {
+  const MemoryOperand& m = op.memory;
+  u32 bad = 0;
+  if (m.has_base && !m.base_is_64) {
+    const u32* base = row<u32>(op.src[0], ctx);
+    for (int h = 0; h < 2; ++h) {
+      const __m512i v =
+          _mm512_add_epi32(_mm512_load_si512(base + 16 * h), _mm512_set1_epi32(int(u32(m.offset))));
+      _mm512_storeu_si512(address + 16 * h, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(v)));
+      _mm512_storeu_si512(address + 16 * h + 8, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(v, 1)));
+      out.half[h] = _mm512_sub_epi32(v, _mm512_set1_epi32(int(u32(begin))));
+      const u32 wrong = _mm512_cmpgt_epu32_mask(out.half[h], _mm512_set1_epi32(int(u32(limit)))) |
+                        _mm512_test_epi32_mask(v, _mm512_set1_epi32(3));
+      bad |= wrong << (16 * h);
+    }
+    return (bad & mask.bits()) == 0;
+  }
+  const u64* base = m.has_base ? row<u64>(op.src[0], ctx) : nullptr;
+  __m256i part[4];
+  for (int q = 0; q < 4; ++q) {
+    __m512i v = _mm512_set1_epi64(m.offset);
+    if (base != nullptr) v = _mm512_add_epi64(v, _mm512_load_si512(base + 8 * q));
+    _mm512_storeu_si512(address + 8 * q, v);
+    const __m512i offset = _mm512_sub_epi64(v, _mm512_set1_epi64(s64(begin)));
+    const u32 wrong = u32(_mm512_cmpgt_epu64_mask(offset, _mm512_set1_epi64(s64(limit)))) |
+                      u32(_mm512_test_epi64_mask(v, _mm512_set1_epi64(3)));
+    bad |= wrong << (8 * q);
+    part[q] = _mm512_cvtepi64_epi32(offset);
+  }
+  for (int h = 0; h < 2; ++h)
+    out.half[h] = _mm512_inserti64x4(_mm512_castsi256_si512(part[2 * h]), part[2 * h + 1], 1);
+  return (bad & mask.bits()) == 0;
+}
+
+/// False if locate() must do it. `mask` is not empty.
+GPUSIM_INLINE bool locate_words(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store,
+                                MemoryAccess& access, LaneOffsets& out) {
+  const MemoryOperand& m = op.memory;
+  if (m.elements != 1) return false;
+  u64 begin = 0, end = ctx.shared_bytes;
+  out.data = ctx.shared;
+  if (m.space == Space::kGlobal || m.space == Space::kConst) {
+    if (!select_window(ctx, first_address(op, ctx, mask), 4)) return false;
+    if (store && (m.space == Space::kConst || !ctx.window.writable)) return false;
+    begin = ctx.window.begin;
+    end = ctx.window.end;
+    out.data = ctx.window.data;
+  } else if (m.space == Space::kParam && !store) {
+    end = ctx.param_bytes;
+    out.data = const_cast<std::byte*>(ctx.params);
+  } else if (m.space != Space::kShared) {
+    return false;
+  }
+  // Offsets must fit the signed 32 bits of a gather, 32-bit addresses must not wrap around in the window.
+  const u64 size = end - begin;
+  if (size < 4 || size > 0x7fffffff || (end > 0xffffffff && !m.base_is_64)) return false;
+  if (!lane_offsets(op, ctx, mask, begin, size - 4, access.address, out)) return false;
+  access.lanes = mask;
+  access.space = m.space;
+  access.bytes = 4;
+  access.fault = FaultKind::kNone;
+  return true;
+}
+
+/// How the 16 lanes of one half warp lie.
+GPUSIM_INLINE AccessShape half_shape(__m512i offsets, u32& first) {
+  const __m512i iota = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60);
+  first = u32(_mm_cvtsi128_si32(_mm512_castsi512_si128(offsets)));
+  const __m512i distance = _mm512_sub_epi32(offsets, _mm512_set1_epi32(int(first)));
+  if (_mm512_cmpneq_epi32_mask(distance, iota) == 0) return AccessShape::kContiguous;
+  return _mm512_test_epi32_mask(distance, distance) == 0 ? AccessShape::kUniform : AccessShape::kOther;
+}
+GPUSIM_INLINE AccessShape warp_shape(LaneMask mask, const AccessShape* half, const u32* first) {
+  if (!mask.full() || half[0] != half[1]) return AccessShape::kOther;
+  const u32 step = half[0] == AccessShape::kContiguous ? 64 : 0;
+  return first[1] == first[0] + step ? half[0] : AccessShape::kOther;
+}
+
+/// Loads of 32 bits. False if nothing was done.
+GPUSIM_INLINE bool load_words(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  LaneOffsets at;
+  if (!locate_words(op, ctx, mask, false, access, at)) return false;
+  u32* d = row<u32>(op.dst[0], ctx);
+  AccessShape shape[2] = {};
+  u32 first[2] = {};
+  for (int h = 0; h < 2; ++h) {
+    const auto lanes = __mmask16(mask.bits() >> (16 * h));
+    if (lanes != 0xffff) {
+      const __m512i v = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, at.half[h], at.data, 1);
+      _mm512_mask_storeu_epi32(d + 16 * h, lanes, v);
+      continue;
+    }
+    shape[h] = half_shape(at.half[h], first[h]);
+    __m512i v;
+    if (shape[h] == AccessShape::kContiguous)
+      v = _mm512_loadu_si512(at.data + first[h]);
+    else if (shape[h] == AccessShape::kUniform)
+      v = _mm512_set1_epi32(read_bytes<s32>(at.data + first[h]));
+    else
+      v = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, at.half[h], at.data, 1);
+    _mm512_store_si512(d + 16 * h, v);
+  }
+  access.shape = warp_shape(mask, shape, first);
+  return true;
+}
+
+/// Stores of 32 bits. A scatter writes in ascending order of lanes, so the highest one wins.
+GPUSIM_INLINE bool store_words(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  LaneOffsets at;
+  if (!locate_words(op, ctx, mask, true, access, at)) return false;
+  const u32* s = row<u32>(op.src[op.memory.has_base ? 1 : 0], ctx);
+  AccessShape shape[2] = {};
+  u32 first[2] = {};
+  for (int h = 0; h < 2; ++h) {
+    const auto lanes = __mmask16(mask.bits() >> (16 * h));
+    const __m512i v = _mm512_load_si512(s + 16 * h);
+    if (lanes == 0xffff) shape[h] = half_shape(at.half[h], first[h]);
+    if (shape[h] == AccessShape::kContiguous)
+      _mm512_storeu_si512(at.data + first[h], v);
+    else
+      _mm512_mask_i32scatter_epi32(at.data, lanes, at.half[h], v, 1);
+  }
+  access.shape = warp_shape(mask, shape, first);
+  return true;
+}
+
+}  // namespace gpusim::isa::GPUSIM_SIMD
