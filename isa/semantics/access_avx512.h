@@ -44,19 +44,26 @@ GPUSIM_INLINE bool lane_offsets(const MicroOp& op, const WarpContext& ctx, LaneM
     return (bad & mask.bits()) == 0;
   }
   const u64* base = m.has_base ? row<u64>(op.src[0], ctx) : nullptr;
-  __m256i part[4];
+  __m512i offset[4];
   for (int q = 0; q < 4; ++q) {
     __m512i v = _mm512_set1_epi64(m.offset);
     if (base != nullptr) v = _mm512_add_epi64(v, _mm512_load_si512(base + 8 * q));
     _mm512_storeu_si512(address + 8 * q, v);
-    const __m512i offset = _mm512_sub_epi64(v, _mm512_set1_epi64(s64(begin)));
-    const u32 wrong = u32(_mm512_cmpgt_epu64_mask(offset, _mm512_set1_epi64(s64(limit)))) |
-                      u32(_mm512_test_epi64_mask(v, _mm512_set1_epi64(3)));
-    bad |= wrong << (8 * q);
-    part[q] = _mm512_cvtepi64_epi32(offset);
+    offset[q] = _mm512_sub_epi64(v, _mm512_set1_epi64(s64(begin)));
   }
-  for (int h = 0; h < 2; ++h)
-    out.half[h] = _mm512_inserti64x4(_mm512_castsi256_si512(part[2 * h]), part[2 * h + 1], 1);
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+  const __m512i low_bits = _mm512_set1_epi32(3 & int(u32(begin)));
+  for (int h = 0; h < 2; ++h) {
+    const __m512i low = _mm512_permutex2var_epi32(offset[2 * h], even, offset[2 * h + 1]);
+    const __m512i high = _mm512_permutex2var_epi32(offset[2 * h], odd, offset[2 * h + 1]);
+    const __m512i unaligned = _mm512_and_si512(_mm512_add_epi32(low, low_bits), _mm512_set1_epi32(3));
+    const __m512i wrong = _mm512_or_si512(high, unaligned);
+    out.half[h] = low;
+    bad |= (u32(_mm512_cmpgt_epu32_mask(low, _mm512_set1_epi32(int(u32(limit))))) |
+            u32(_mm512_test_epi32_mask(wrong, wrong)))
+           << (16 * h);
+  }
   return (bad & mask.bits()) == 0;
 }
 
@@ -90,17 +97,24 @@ GPUSIM_INLINE bool locate_words(const MicroOp& op, WarpContext& ctx, LaneMask ma
   return true;
 }
 
-/// How the 16 lanes of one half warp lie.
-GPUSIM_INLINE AccessShape half_shape(__m512i offsets, u32& first) {
+/// How the active lanes of one half warp lie: lane l at `first` + 4 l, or all at `first`.
+GPUSIM_INLINE AccessShape half_shape(__m512i offsets, __mmask16 lanes, s64& first) {
   const __m512i iota = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60);
-  first = u32(_mm_cvtsi128_si32(_mm512_castsi512_si128(offsets)));
-  const __m512i distance = _mm512_sub_epi32(offsets, _mm512_set1_epi32(int(first)));
-  if (_mm512_cmpneq_epi32_mask(distance, iota) == 0) return AccessShape::kContiguous;
-  return _mm512_test_epi32_mask(distance, distance) == 0 ? AccessShape::kUniform : AccessShape::kOther;
+  const int low = __builtin_ctz(u32{lanes} | 0x10000u);
+  const __m512i base = _mm512_permutexvar_epi32(_mm512_set1_epi32(low), offsets);
+  const __m512i distance = _mm512_sub_epi32(offsets, base);
+  first = _mm_cvtsi128_si32(_mm512_castsi512_si128(base));
+  if (_mm512_mask_cmpneq_epi32_mask(lanes, _mm512_add_epi32(distance, _mm512_set1_epi32(4 * low)), iota) ==
+      0) {
+    first -= 4 * low;
+    return AccessShape::kContiguous;
+  }
+  return _mm512_mask_test_epi32_mask(lanes, distance, distance) == 0 ? AccessShape::kUniform
+                                                                     : AccessShape::kOther;
 }
-GPUSIM_INLINE AccessShape warp_shape(LaneMask mask, const AccessShape* half, const u32* first) {
+GPUSIM_INLINE AccessShape warp_shape(LaneMask mask, const AccessShape* half, const s64* first) {
   if (!mask.full() || half[0] != half[1]) return AccessShape::kOther;
-  const u32 step = half[0] == AccessShape::kContiguous ? 64 : 0;
+  const s64 step = half[0] == AccessShape::kContiguous ? 64 : 0;
   return first[1] == first[0] + step ? half[0] : AccessShape::kOther;
 }
 
@@ -110,23 +124,19 @@ GPUSIM_INLINE bool load_words(const MicroOp& op, WarpContext& ctx, LaneMask mask
   if (!locate_words(op, ctx, mask, false, access, at)) return false;
   u32* d = row<u32>(op.dst[0], ctx);
   AccessShape shape[2] = {};
-  u32 first[2] = {};
+  s64 first[2] = {};
   for (int h = 0; h < 2; ++h) {
     const auto lanes = __mmask16(mask.bits() >> (16 * h));
-    if (lanes != 0xffff) {
-      const __m512i v = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, at.half[h], at.data, 1);
-      _mm512_mask_storeu_epi32(d + 16 * h, lanes, v);
-      continue;
-    }
-    shape[h] = half_shape(at.half[h], first[h]);
+    if (lanes == 0) continue;
+    shape[h] = half_shape(at.half[h], lanes, first[h]);
     __m512i v;
     if (shape[h] == AccessShape::kContiguous)
-      v = _mm512_loadu_si512(at.data + first[h]);
+      v = _mm512_maskz_loadu_epi32(lanes, at.data + first[h]);
     else if (shape[h] == AccessShape::kUniform)
       v = _mm512_set1_epi32(read_bytes<s32>(at.data + first[h]));
     else
       v = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, at.half[h], at.data, 1);
-    _mm512_store_si512(d + 16 * h, v);
+    _mm512_mask_store_epi32(d + 16 * h, lanes, v);
   }
   access.shape = warp_shape(mask, shape, first);
   return true;
@@ -138,13 +148,14 @@ GPUSIM_INLINE bool store_words(const MicroOp& op, WarpContext& ctx, LaneMask mas
   if (!locate_words(op, ctx, mask, true, access, at)) return false;
   const u32* s = row<u32>(op.src[op.memory.has_base ? 1 : 0], ctx);
   AccessShape shape[2] = {};
-  u32 first[2] = {};
+  s64 first[2] = {};
   for (int h = 0; h < 2; ++h) {
     const auto lanes = __mmask16(mask.bits() >> (16 * h));
+    if (lanes == 0) continue;
     const __m512i v = _mm512_load_si512(s + 16 * h);
-    if (lanes == 0xffff) shape[h] = half_shape(at.half[h], first[h]);
+    shape[h] = half_shape(at.half[h], lanes, first[h]);
     if (shape[h] == AccessShape::kContiguous)
-      _mm512_storeu_si512(at.data + first[h], v);
+      _mm512_mask_storeu_epi32(at.data + first[h], lanes, v);
     else
       _mm512_mask_i32scatter_epi32(at.data, lanes, at.half[h], v, 1);
   }
