@@ -59,13 +59,13 @@ enum class AccessShape : uint8_t {
 
 /// What one memory micro-op did: the coalescer's input, and the fault if there was one.
 struct MemoryAccess {
-  uint64_t address[kWarpSize];  ///< per lane, valid where `lanes` is set; byte address in `space`
-                                ///< (shared/local: offset)
-  LaneMask lanes;               ///< lanes that accessed `space`
-  Space space = Space::kNone;   ///< kGlobal, kShared, kLocal, kConst, kParam (generic accesses are resolved;
-                                ///< if the lanes of one generic access differ in space, kGlobal lanes are
-                                ///< reported here and the others are treated as shared at no cost)
-  uint16_t bytes = 0;           ///< per lane: element_bytes * elements
+  alignas(64) uint64_t address[kWarpSize];  ///< per lane, valid where `lanes` is set; byte address in `space`
+                                            ///< (shared/local: offset)
+  LaneMask lanes;                           ///< lanes that accessed `space`
+  Space space = Space::kNone;  ///< kGlobal, kShared, kLocal, kConst, kParam (generic accesses are resolved;
+                               ///< if the lanes of one generic access differ in space, kGlobal lanes are
+                               ///< reported here and the others are treated as shared at no cost)
+  uint16_t bytes = 0;          ///< per lane: element_bytes * elements
   FaultKind fault = FaultKind::kNone;
   AccessShape shape = AccessShape::kOther;  ///< a hint: saves the timing model a pass over the addresses
   uint64_t fault_address = 0;
