@@ -1,0 +1,295 @@
+// DRAM channel between a scripted sender and a sink, all in the 800 MHz memory domain. Clocks of the shipped
+// configuration: CL 10, tRCD 12, tRP 10, tRAS 25, tRC 35, tRRD 8, WL 7, tCCD 2, tWR 11, tCDLR 6, tRTW 6, tRFC
+// 80; 64 bytes take 4 data clocks. In every expected time: +1 from sender to channel (a message is seen at
+// the reader's next edge) and +1 from channel to sink.
+#include "components/dram_channel.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "components/testing/mocks.h"
+
+namespace gpusim::comp {
+namespace {
+
+constexpr uint64_t kCl = 10, kRcd = 12, kRp = 10, kRas = 25, kRc = 35, kRrd = 8, kWl = 7, kData = 4;
+constexpr uint64_t kReadTail = kCl + kData + 1;  // column command to the sink's edge
+constexpr uint64_t kWriteTail = kWl + kData + 1;
+
+core::MachineConfig plain_machine() {
+  core::MachineConfig m = test::tesla_c1060();
+  m.l2.partitions = 1;  // addresses are dense in the channel: row = address / 16K, bank = address / 2K % 8
+  m.dram.refi_ns = 0;   // no refresh unless a test wants it
+  return m;
+}
+
+uint64_t place(uint64_t bank, uint64_t row, uint64_t column = 0) { return (row * 8 + bank) * 2048 + column; }
+
+class DramChannelTest : public testing::Test {
+ protected:
+  void build(const core::MachineConfig& machine, uint64_t sink_from = 0, uint32_t reply_capacity = 4096) {
+    channel = std::make_unique<DramChannel>("channel", domain, machine, 0, &events);
+    sink = std::make_unique<test::Sink<MemoryReply>>("sink", domain, sink_from);
+    requests = std::make_unique<core::Link<MemoryRequest>>(source, *channel, 64, 0, 64);
+    replies = std::make_unique<core::Link<MemoryReply>>(*channel, *sink, reply_capacity);
+    source.out = requests.get();
+    sink->in = replies.get();
+    channel->connect(*requests, *replies);
+  }
+  void send(uint64_t cycle, uint64_t address, RequestKind kind = RequestKind::kRead) {
+    source.send(cycle, {address, 64, kind, 1, 0, next_tag_++, true});
+  }
+  void run() {
+    EXPECT_EQ(engine.run(), core::Engine::Outcome::kNothingScheduled);
+    EXPECT_EQ(sink->taken.size(), next_tag_);
+  }
+  [[nodiscard]] std::vector<uint64_t> tags() const {
+    std::vector<uint64_t> order;
+    for (const MemoryReply& r : sink->taken) order.push_back(r.tag);
+    return order;
+  }
+  using Times = std::vector<uint64_t>;
+
+  core::Engine engine;
+  core::ClockDomain domain{"dram", engine, 800'000};
+  test::Source<MemoryRequest> source{"source", domain};
+  EventSink events;
+  std::unique_ptr<DramChannel> channel;
+  std::unique_ptr<test::Sink<MemoryReply>> sink;
+  std::unique_ptr<core::Link<MemoryRequest>> requests;
+  std::unique_ptr<core::Link<MemoryReply>> replies;
+
+ private:
+  uint16_t next_tag_ = 0;
+};
+
+TEST_F(DramChannelTest, AddressesBecomeBankAndRow) {
+  build(plain_machine());
+  for (uint64_t bank = 0; bank < 8; ++bank) {
+    EXPECT_EQ(channel->place_of(place(bank, 5, 64)).bank, bank);
+    EXPECT_EQ(channel->place_of(place(bank, 5, 64)).row, 5u);
+  }
+}
+
+TEST_F(DramChannelTest, ClosedBankActivatesThenReads) {
+  build(plain_machine());
+  send(10, place(0, 0));
+  run();
+  EXPECT_EQ(sink->taken_at, Times{11 + kRcd + kReadTail});
+  EXPECT_EQ(sink->taken[0].level, MemoryLevel::kDram);
+  EXPECT_TRUE(sink->taken[0].has_data);
+  EXPECT_EQ(channel->stats().activates, 1u);
+  EXPECT_EQ(channel->stats().row_hits, 0u);
+}
+
+TEST_F(DramChannelTest, OpenRowCostsOnlyTheColumn) {
+  build(plain_machine());
+  send(10, place(0, 0));
+  send(100, place(0, 0, 64));
+  run();
+  EXPECT_EQ(sink->taken_at.at(1), 101 + kReadTail);
+  EXPECT_EQ(channel->stats().row_hits, 1u);
+}
+
+TEST_F(DramChannelTest, HitsFollowEachOtherAtTheSpeedOfTheDataBus) {
+  build(plain_machine());
+  for (uint64_t i = 0; i < 8; ++i) send(10, place(0, 0, 64 * i));
+  run();
+  for (uint64_t i = 0; i < 8; ++i) EXPECT_EQ(sink->taken_at[i], 11 + kRcd + kReadTail + i * kData);
+}
+
+TEST_F(DramChannelTest, OtherRowPrechargesActivatesReads) {
+  build(plain_machine());
+  send(10, place(0, 0));
+  send(100, place(0, 1));
+  run();
+  EXPECT_EQ(sink->taken_at.at(1), 101 + kRp + kRcd + kReadTail);
+  EXPECT_EQ(channel->stats().precharges, 1u);
+}
+
+TEST_F(DramChannelTest, PrechargeWaitsForTras) {
+  build(plain_machine());
+  send(10, place(0, 0));
+  send(12, place(0, 1));  // the row was opened at 11: closed no earlier than 11 + tRAS
+  run();
+  EXPECT_EQ(sink->taken_at.at(1), 11 + kRas + kRp + kRcd + kReadTail);
+}
+
+TEST_F(DramChannelTest, ActivatesOfOneBankAreTrcApart) {
+  core::MachineConfig m = plain_machine();
+  m.dram.rc_ns = 40 * 1.25;  // beyond tRAS + tRP
+  build(m);
+  send(10, place(0, 0));
+  send(12, place(0, 1));
+  run();
+  EXPECT_EQ(sink->taken_at.at(1), 11 + 40 + kRcd + kReadTail);
+}
+
+TEST_F(DramChannelTest, ActivatesOfTwoBanksAreTrrdApart) {
+  build(plain_machine());
+  send(10, place(0, 0));
+  send(10, place(1, 0));
+  run();
+  EXPECT_EQ(sink->taken_at.at(1), 11 + kRrd + kRcd + kReadTail);
+}
+
+TEST_F(DramChannelTest, ReadAfterWriteWaitsForTcdlr) {
+  build(plain_machine());
+  send(10, place(0, 0), RequestKind::kWrite);
+  send(30, place(0, 0, 64));
+  run();
+  const uint64_t write_column = 11 + kRcd, write_end = write_column + kWl + kData;
+  EXPECT_EQ(sink->taken_at.at(0), write_column + kWriteTail);
+  EXPECT_FALSE(sink->taken[0].has_data);
+  EXPECT_EQ(sink->taken_at.at(1), write_end + 6 + kReadTail);
+}
+
+TEST_F(DramChannelTest, WriteAfterReadLeavesTheBusTimeToTurn) {
+  build(plain_machine());
+  send(10, place(0, 0));
+  send(24, place(0, 0, 64), RequestKind::kWrite);
+  run();
+  // First written data no earlier than tRTW after the last read data; the command leads it by WL.
+  const uint64_t read_end = 11 + kRcd + kCl + kData;
+  EXPECT_EQ(sink->taken_at.at(1), read_end + 6 - kWl + kWriteTail);
+}
+
+TEST_F(DramChannelTest, PrechargeWaitsForWriteRecovery) {
+  build(plain_machine());
+  send(10, place(0, 0), RequestKind::kWrite);
+  send(30, place(0, 1));
+  run();
+  const uint64_t write_end = 11 + kRcd + kWl + kData;
+  EXPECT_EQ(sink->taken_at.at(1), write_end + 11 + kRp + kRcd + kReadTail);
+}
+
+TEST_F(DramChannelTest, RefreshHoldsARequestAndClosesTheRows) {
+  core::MachineConfig m = plain_machine();
+  m.dram.refi_ns = 200 * 1.25;
+  build(m);
+  send(10, place(0, 0));
+  send(205,
+       place(0, 0,
+             64));  // the refresh of clock 200 lasts until 280; an idle channel has closed its rows before
+  run();
+  EXPECT_EQ(sink->taken_at.at(1), 200 + 80 + kRcd + kReadTail);
+  EXPECT_EQ(channel->stats().refreshes, 1u);
+  EXPECT_EQ(channel->stats().activates, 2u);
+}
+
+TEST_F(DramChannelTest, RefreshesOfIdleTimeAreCountedWhenTheChannelWakes) {
+  core::MachineConfig m = plain_machine();
+  m.dram.refi_ns = 200 * 1.25;
+  build(m);
+  send(1090, place(0, 0));
+  run();
+  EXPECT_EQ(channel->stats().refreshes, 5u);
+  EXPECT_EQ(sink->taken_at.at(0), 1091 + kRcd + kReadTail) << "the last one ended at 1080";
+}
+
+TEST_F(DramChannelTest, RowHitsGoFirst) {
+  build(plain_machine());
+  send(10, place(0, 0));
+  send(10, place(0, 1));
+  send(10, place(0, 0, 64));
+  send(10, place(0, 0, 128));
+  run();
+  EXPECT_EQ(tags(), (Times{0, 2, 3, 1}));
+}
+
+TEST_F(DramChannelTest, StarvedRequestIsNotOvertaken) {
+  core::MachineConfig m = plain_machine();
+  m.dram.starvation_limit = 40;
+  build(m);
+  send(10, place(0, 0));
+  send(10, place(0, 1));
+  for (uint64_t i = 1; i < 30; ++i) send(10, place(0, 0, 64 * i));
+  run();
+  const auto order = tags();
+  const auto at = static_cast<size_t>(std::find(order.begin(), order.end(), 1u) - order.begin());
+  // Columns start at 23, four clocks each; the request is starved at 11 + 41 = 52, when eight hits have gone.
+  EXPECT_EQ(at, 8u);
+}
+
+TEST_F(DramChannelTest, WithoutStarvationAllHitsGoFirst) {
+  build(plain_machine());
+  send(10, place(0, 0));
+  send(10, place(0, 1));
+  for (uint64_t i = 1; i < 30; ++i) send(10, place(0, 0, 64 * i));
+  run();
+  EXPECT_EQ(tags().back(), 1u);
+}
+
+TEST_F(DramChannelTest, WritesWaitBelowTheHighWatermark) {
+  core::MachineConfig m = plain_machine();
+  m.dram.write_high = 4;
+  m.dram.write_low = 1;
+  build(m);
+  for (uint64_t i = 0; i < 3; ++i) send(10, place(0, 0, 64 * i), RequestKind::kWrite);
+  for (uint64_t i = 3; i < 6; ++i) send(10, place(0, 0, 64 * i));
+  run();
+  EXPECT_EQ(tags(), (Times{3, 4, 5, 0, 1, 2}));
+}
+
+TEST_F(DramChannelTest, AtTheHighWatermarkWritesDrainToTheLow) {
+  core::MachineConfig m = plain_machine();
+  m.dram.write_high = 4;
+  m.dram.write_low = 1;
+  build(m);
+  for (uint64_t i = 0; i < 4; ++i) send(10, place(0, 0, 64 * i), RequestKind::kWrite);
+  for (uint64_t i = 4; i < 7; ++i) send(10, place(0, 0, 64 * i));
+  run();
+  EXPECT_EQ(tags(), (Times{0, 1, 2, 4, 5, 6, 3}));
+}
+
+TEST_F(DramChannelTest, AtomicReadsAndWritesItsRow) {
+  build(plain_machine());
+  send(10, place(0, 0), RequestKind::kAtomic);
+  send(100, place(0, 1));
+  run();
+  EXPECT_EQ(sink->taken_at.at(0), 11 + kRcd + kReadTail) << "the old value returns like a read's";
+  EXPECT_EQ(channel->stats().reads, 2u);
+  EXPECT_EQ(channel->stats().writes, 1u);
+  EXPECT_EQ(channel->stats().busy_clocks, 3 * kData);
+}
+
+TEST_F(DramChannelTest, FullReplyLinkHoldsTheColumn) {
+  build(plain_machine(), 500, 1);
+  send(10, place(0, 0));
+  send(10, place(0, 0, 64));
+  run();
+  EXPECT_EQ(sink->taken_at.at(0), 500u);
+  EXPECT_EQ(sink->taken_at.at(1), 501 + kReadTail) << "the freed slot is seen one clock later";
+}
+
+TEST_F(DramChannelTest, SequentialStreamRunsAtTheDataBus) {
+  build(plain_machine());
+  constexpr uint64_t kRequests = 2048;
+  for (uint64_t i = 0; i < kRequests; ++i) send(10, 64 * i);
+  run();
+  EXPECT_EQ(channel->stats().busy_clocks, kRequests * kData);
+  // Closed formula: the data bus is busy throughout; only the first row's activation cannot be hidden.
+  const double formula = 11 + kRcd + kCl + kRequests * kData + 1;
+  EXPECT_NEAR(static_cast<double>(sink->taken_at.back()), formula, 0.01 * formula);
+  EXPECT_EQ(channel->stats().activates, kRequests * 64 / 2048);
+}
+
+TEST_F(DramChannelTest, ConflictsOfOneBankAreOneRowCycleApart) {
+  build(plain_machine());
+  for (uint64_t i = 0; i < 100; ++i) send(10, place(3, i));
+  run();
+  for (size_t i = 1; i < 100; ++i) EXPECT_EQ(sink->taken_at[i] - sink->taken_at[i - 1], kRc) << i;
+}
+
+TEST_F(DramChannelTest, ScatteredReadsAreLimitedByTrrd) {
+  build(plain_machine());
+  // One request a row over all eight banks in turn: an activate every max(tRRD, tRC / 8) clocks.
+  for (uint64_t i = 0; i < 400; ++i) send(10, place(i % 8, i / 8));
+  run();
+  const double formula = 11 + kRcd + kReadTail + 399 * kRrd;
+  EXPECT_NEAR(static_cast<double>(sink->taken_at.back()), formula, 0.05 * formula);
+}
+
+}  // namespace
+}  // namespace gpusim::comp

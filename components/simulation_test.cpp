@@ -1,0 +1,318 @@
+// Whole programs through comp::Simulation: SystemC and direct activation agree in every table, runs repeat
+// exactly, timing never changes values, and what the simulated program does wrong is reported with its place.
+#include "components/simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+
+#include "components/testing/run_program.h"
+
+namespace gpusim::comp {
+namespace {
+
+using test::Outcome;
+using test::program;
+using test::run_apart;
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Shared memory, barriers, a loop that diverges, constant look-ups of different lanes, atomics with and
+/// without result.
+constexpr const char* kMix = R"(
+.version 1.4
+.target sm_13
+.const .align 4 .u32 table[64] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2, 7, 9, 5,
+                                  0, 2, 8, 8, 4, 1, 9, 7, 1, 6, 9, 3, 9, 9, 3, 7, 5, 1, 0, 5, 8, 2, 0, 9, 7, 4, 9, 4, 4, 5, 9, 2};
+.entry mix(.param .u32 out, .param .u32 in, .param .u32 bins)
+{
+  .reg .u32 %r<32>;
+  .reg .u16 %h<4>;
+  .reg .pred %p<4>;
+  .shared .align 4 .b8 tile[512];
+  cvt.u32.u16 %r1, %tid.x;
+  mov.u16 %h1, %ctaid.x;
+  mov.u16 %h2, %ntid.x;
+  mul.wide.u16 %r2, %h1, %h2;
+  add.u32 %r2, %r2, %r1;
+  shl.b32 %r3, %r2, 2;
+  ld.param.u32 %r4, [in];
+  add.u32 %r4, %r4, %r3;
+  ld.global.u32 %r5, [%r4];
+  mov.u32 %r6, tile;
+  shl.b32 %r7, %r1, 2;
+  add.u32 %r8, %r6, %r7;
+  st.shared.u32 [%r8], %r5;
+  bar.sync 0;
+  xor.b32 %r9, %r7, 252;
+  add.u32 %r9, %r6, %r9;
+  ld.shared.u32 %r10, [%r9];
+  and.b32 %r11, %r10, 15;
+  mov.u32 %r12, table;
+  mov.u32 %r20, 0;
+LOOP:
+  setp.eq.u32 %p1, %r11, 0;
+  @%p1 bra DONE;
+  and.b32 %r13, %r10, 63;
+  shl.b32 %r13, %r13, 2;
+  add.u32 %r13, %r12, %r13;
+  ld.const.u32 %r14, [%r13];
+  add.u32 %r20, %r20, %r14;
+  shr.u32 %r10, %r10, 1;
+  sub.u32 %r11, %r11, 1;
+  bra LOOP;
+DONE:
+  and.b32 %r15, %r20, 31;
+  shl.b32 %r15, %r15, 2;
+  ld.param.u32 %r16, [bins];
+  add.u32 %r15, %r16, %r15;
+  red.global.add.u32 [%r15], 1;
+  atom.global.max.u32 %r17, [%r16+128], %r20;
+  bar.sync 0;
+  ld.param.u32 %r18, [out];
+  add.u32 %r18, %r18, %r3;
+  st.global.u32 [%r18], %r20;
+  exit;
+}
+)";
+constexpr const char* kMixLaunch = R"toml(
+[[buffer]]
+name = "out"
+type = "u32"
+count = 3072
+[[buffer]]
+name = "in"
+type = "u32"
+count = 3072
+init = "randint(0, 1000000)"
+[[buffer]]
+name = "bins"
+type = "u32"
+count = 33
+[[launch]]
+kernel = "mix"
+grid = [48]
+block = [64]
+args = ["out", "in", "bins"]
+repeat = 2
+)toml";
+
+std::string scratch(const std::string& name) {
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / ("gpusim_components_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  return (folder / name).string();
+}
+
+SimulationOptions mix(std::vector<std::string> sets = {}) {
+  SimulationOptions o = program(kMix, kMixLaunch, std::move(sets));
+  o.events = core::EventLevel::kAll;
+  return o;
+}
+
+void expect_same(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.status, "complete") << a.reason;
+  EXPECT_EQ(b.status, "complete") << b.reason;
+  EXPECT_EQ(a.values, b.values);
+  EXPECT_EQ(a.counts, b.counts);
+  EXPECT_EQ(a.timing, b.timing);
+  EXPECT_EQ(a.recorded, b.recorded);
+}
+
+TEST(Equivalence, SystemCAndDirectActivationAgreeInEveryTable) {
+  SimulationOptions systemc = mix();
+  systemc.direct_driver = false;
+  systemc.out = scratch("systemc.h5");
+  SimulationOptions direct = mix();
+  direct.out = scratch("direct.h5");
+  const Outcome a = run_apart(systemc), b = run_apart(direct);
+  expect_same(a, b);
+  EXPECT_THAT(a.recorded,
+              AllOf(HasSubstr("events/issue"), HasSubstr("events/memory"), HasSubstr("events/block")));
+  std::filesystem::remove_all(std::filesystem::path(systemc.out).parent_path());
+}
+
+TEST(Equivalence, SystemCAndDirectActivationAgreeWithTightQueues) {
+  SimulationOptions systemc =
+      mix({"interconnect.queue=1", "l2.queue=1", "dram.queue=1", "dram.reply_queue=1", "lsu.queue=1",
+           "lsu.mshrs=1", "lsu.store_buffer=1", "constant.mshrs=1", "dram.write_high=1", "dram.write_low=0"});
+  SimulationOptions direct = systemc;
+  systemc.direct_driver = false;
+  expect_same(run_apart(systemc), run_apart(direct));
+}
+
+TEST(Determinism, TwoRunsAndAnyNumberOfRecorderThreads) {
+  std::vector<Outcome> runs;
+  for (const int threads : {1, 1, 0, 2}) {
+    SimulationOptions o = mix();
+    o.direct_driver = false;
+    o.threads = threads;
+    o.out = scratch("run" + std::to_string(runs.size()) + ".h5");
+    runs.push_back(run_apart(o));
+  }
+  for (size_t i = 1; i < runs.size(); ++i) expect_same(runs[0], runs[i]);
+  std::filesystem::remove_all(std::filesystem::path(scratch("x")).parent_path());
+}
+
+TEST(TimingIndependence, SchedulersDifferInCyclesOnly) {
+  const Outcome lrr = run_apart(mix({"scheduler.policy=lrr"}));
+  const Outcome gto = run_apart(mix({"scheduler.policy=gto"}));
+  EXPECT_EQ(lrr.status, "complete");
+  EXPECT_EQ(lrr.values, gto.values);
+  EXPECT_EQ(lrr.counts, gto.counts);
+  EXPECT_NE(lrr.timing, gto.timing);
+}
+
+class TimingParameter : public testing::TestWithParam<const char*> {};
+
+TEST_P(TimingParameter, ChangesNeitherValuesNorCounts) {
+  std::istringstream words(GetParam());
+  const std::vector<std::string> sets{std::istream_iterator<std::string>(words), {}};
+  const Outcome plain = run_apart(mix());
+  const Outcome changed = run_apart(mix(sets));
+  EXPECT_EQ(plain.status, "complete");
+  EXPECT_EQ(changed.status, "complete") << changed.reason;
+  EXPECT_EQ(plain.values, changed.values);
+  EXPECT_EQ(plain.counts, changed.counts);
+  EXPECT_NE(plain.timing, changed.timing) << "the parameter must have an effect";
+}
+INSTANTIATE_TEST_SUITE_P(Parameters, TimingParameter,
+                         testing::Values("latency.int=48", "clocks.dram=400MHz", "interconnect.queue=1",
+                                         "lsu.mshrs=1", "lsu.queue=1", "lsu.store_buffer=1",
+                                         "dram.queue=1 dram.write_high=1 dram.write_low=0",
+                                         "l2.latency=100ns", "constant.mshrs=1", "constant.l2_latency=200ns",
+                                         "coalescer.rule=cc10", "scheduler.count=2", "l2.atomic_cycles=40",
+                                         "gpu.launch_cycles=0", "interconnect.request_latency=0ns",
+                                         "dram.cl=20ck", "shared.cycles_per_access=4",
+                                         "dram.starvation_limit=1"));
+
+TEST(TimingIndependence, FunctionalRunGivesTheSameValuesAndCounts) {
+  SimulationOptions o = mix();
+  const Outcome timed = run_apart(o);
+  o.functional = true;
+  const Outcome functional = run_apart(o);
+  EXPECT_EQ(functional.status, "complete") << functional.reason;
+  EXPECT_EQ(timed.values, functional.values);
+  // Accesses are counted by the timing model only; instructions by both.
+  const auto head = [](const std::string& counts) {
+    size_t at = 0;
+    for (int i = 0; i < 8; ++i) at = counts.find(' ', at + 1);
+    return counts.substr(0, at);
+  };
+  EXPECT_EQ(head(timed.counts), head(functional.counts));
+}
+
+TEST(TimingIndependence, OneSmComputesTheSame) {
+  SimulationOptions o = mix();
+  const Outcome all = run_apart(o);
+  o.sms = 1;
+  const Outcome one = run_apart(o);
+  EXPECT_EQ(all.values, one.values);
+  EXPECT_EQ(all.counts, one.counts);
+}
+
+TEST(Accounting, SlotsAddUpToTheCyclesOfEverySm) {
+  SimulationOptions o = mix();
+  Simulation simulation(o);
+  const SimulationResult r = simulation.run();
+  ASSERT_EQ(r.status, SimulationResult::Status::kComplete) << r.reason;
+  ASSERT_EQ(simulation.runs().size(), 2u);
+  for (const auto& run : simulation.runs())
+    for (const SmStats& sm : run->sm) {
+      uint64_t slots = 0;
+      for (const uint64_t s : sm.slots) slots += s;
+      EXPECT_EQ(slots, (run->end - run->start) / 2);
+    }
+}
+
+// ---- program errors
+// ---------------------------------------------------------------------------------------------------------
+
+/// A kernel of one buffer of 64 words; `body` from line 5 on.
+Outcome run_body(const std::string& body, bool functional = false, uint64_t max_cycles = 10'000'000,
+                 uint32_t threads = 32) {
+  const std::string ptx = ".version 1.4\n.target sm_13\n.entry k(.param .u32 out)\n{\n" + body + "\n}\n";
+  SimulationOptions o = program(ptx,
+                                "[[buffer]]\nname = \"out\"\ntype = \"u32\"\ncount = 64\n[[launch]]\nkernel "
+                                "= \"k\"\ngrid = [2]\nblock = [" +
+                                    std::to_string(threads) + "]\nargs = [\"out\"]\n");
+  o.functional = functional;
+  o.max_cycles = max_cycles;
+  return run_apart(o);
+}
+
+class ProgramErrors : public testing::TestWithParam<bool> {};
+
+TEST_P(ProgramErrors, OutOfBoundsNamesLineThreadAndAddress) {
+  const Outcome o = run_body(
+      ".reg .u32 %r<8>;\ncvt.u32.u16 %r1, %tid.x;\nmul.lo.u32 %r1, %r1, 16;\nld.param.u32 %r2, "
+      "[out];\nadd.u32 %r2, %r2, %r1;\n"
+      "st.global.u32 [%r2], %r1;\nexit;",
+      GetParam());
+  EXPECT_EQ(o.status, "failed");
+  EXPECT_THAT(o.reason, AllOf(HasSubstr("line 10"), HasSubstr("thread (16,0,0)"), HasSubstr("out of bounds"),
+                              HasSubstr("0x10000100")));
+}
+
+TEST_P(ProgramErrors, MisalignedNamesTheAddress) {
+  const Outcome o = run_body(
+      ".reg .u32 %r<8>;\nld.param.u32 %r2, [out];\nadd.u32 %r2, %r2, 2;\nld.global.u32 %r3, "
+      "[%r2];\nst.global.u32 [%r2], %r3;\nexit;",
+      GetParam());
+  EXPECT_EQ(o.status, "failed");
+  EXPECT_THAT(o.reason, AllOf(HasSubstr("line 8"), HasSubstr("misaligned"), HasSubstr("0x10000002")));
+}
+
+TEST_P(ProgramErrors, DivergentBarrierIsADeadlockWithItsPlace) {
+  const Outcome o = run_body(
+      ".reg .u32 %r<8>;\n.reg .pred %p;\ncvt.u32.u16 %r1, %tid.x;\nsetp.lt.u32 %p, %r1, 16;\n@%p bra "
+      "SKIP;\nbar.sync 0;\nSKIP:\nexit;",
+      GetParam());
+  EXPECT_EQ(o.status, "failed");
+  EXPECT_THAT(o.reason, AllOf(HasSubstr("deadlock"), HasSubstr("line 10"), HasSubstr("bar.sync"),
+                              HasSubstr("block (0,0,0)"), HasSubstr("thread (16,0,0)")));
+  EXPECT_THAT(o.reason, HasSubstr("0x0000ffff")) << "the lanes that never arrive";
+}
+
+TEST_P(ProgramErrors, BarrierForThreadsThatDoNotExist) {
+  const Outcome o = run_body("bar.sync 0;\nbar.sync 1, 96;\nexit;", GetParam());
+  EXPECT_EQ(o.status, "failed");
+  EXPECT_THAT(o.reason, AllOf(HasSubstr("deadlock"), HasSubstr("line 6")));
+}
+
+TEST_P(ProgramErrors, EndlessLoopMeetsTheLimit) {
+  const Outcome o = run_body("LOOP:\nbra LOOP;\nexit;", GetParam(), 100'000);
+  EXPECT_EQ(o.status, "failed");
+  EXPECT_THAT(o.reason, AllOf(HasSubstr("still running"), HasSubstr("line 6")));
+}
+
+TEST_P(ProgramErrors, TrapEndsTheRun) {
+  const Outcome o = run_body("trap;\nexit;", GetParam());
+  EXPECT_EQ(o.status, "failed");
+  EXPECT_THAT(o.reason, AllOf(HasSubstr("trap"), HasSubstr("line 5"), HasSubstr("thread (0,0,0)")));
+}
+INSTANTIATE_TEST_SUITE_P(TimedAndFunctional, ProgramErrors, testing::Bool());
+
+TEST(InputErrors, UnknownKernelNamesTheNearest) {
+  try {
+    Simulation simulation(program(kMix, "[[launch]]\nkernel = \"mixx\"\ngrid = [1]\nblock = [32]\n"));
+    FAIL();
+  } catch (const core::InputError& e) {
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("mixx"), HasSubstr("mix")));
+  }
+}
+
+TEST(InputErrors, BlockThatFitsNoSm) {
+  try {
+    Simulation simulation(program(kMix, "[[launch]]\nkernel = \"mix\"\ngrid = [1]\nblock = [1024]\n"));
+    FAIL();
+  } catch (const core::InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("512"));
+  }
+}
+
+}  // namespace
+}  // namespace gpusim::comp

@@ -1,0 +1,151 @@
+// Runs a program through comp::Simulation in a process of its own (SystemC elaborates once per process) and
+// brings back everything deterministic about it as text, so that two runs are compared with one EXPECT_EQ.
+#pragma once
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "components/simulation.h"
+#include "components/testing/mocks.h"
+#include "simcore/record/read.h"
+
+namespace gpusim::comp::test {
+
+inline SimulationOptions program(const std::string& ptx, const std::string& launch,
+                                 std::vector<std::string> sets = {}) {
+  SimulationOptions o;
+  o.machine = tesla_c1060(std::move(sets));
+  o.ptx_name = "test.ptx";
+  o.ptx_text = ptx;
+  o.launch = core::parse_launch(launch, "test.toml", {}, 1, false);
+  o.direct_driver = true;
+  return o;
+}
+
+/// What a run did, by topic.
+struct Outcome {
+  std::string status, reason;
+  std::string values;    ///< content of all buffers
+  std::string counts;    ///< instructions, accesses, transactions: what no timing may change
+  std::string timing;    ///< cycles, counters, stall slots
+  std::string recorded;  ///< every table of the recorded file
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+inline uint64_t digest(const void* data, size_t bytes, uint64_t h = 0xcbf29ce484222325ull) {
+  const auto* p = static_cast<const unsigned char*>(data);
+  for (size_t i = 0; i < bytes; ++i) h = (h ^ p[i]) * 0x100000001b3ull;
+  return h;
+}
+
+/// Every table of a recorded file: name, rows and a digest of each column.
+inline std::string describe_tables(const std::string& path) {
+  const core::RecordedFile file(path);
+  std::string text;
+  const std::function<void(const std::string&)> walk = [&](const std::string& object) {
+    std::vector<std::string> columns;
+    try {
+      columns = file.columns(object);
+    } catch (const core::RecordError&) {
+      for (const std::string& child : file.list(object)) walk((object == "/" ? "" : object) + "/" + child);
+      return;
+    }
+    text += fmt::format("{} {} rows:", object, file.rows(object));
+    for (const std::string& c : columns) {
+      uint64_t h = 0;
+      try {
+        const auto v = file.reals(object, c);
+        h = digest(v.data(), v.size() * sizeof(double));
+      } catch (const core::RecordError&) {
+        for (const std::string& s : file.texts(object, c)) h = digest(s.data(), s.size(), h);
+      }
+      text += fmt::format(" {}={:x}", c, h);
+    }
+    text += "\n";
+  };
+  walk("/kernels");
+  return text;
+}
+
+/// In this process: at most once.
+inline Outcome run_here(SimulationOptions options) {
+  const std::string out = options.out;
+  Simulation simulation(std::move(options));
+  const SimulationResult r = simulation.run();
+  Outcome o;
+  o.status = r.status == SimulationResult::Status::kComplete ? "complete"
+             : r.status == SimulationResult::Status::kFailed ? "failed"
+                                                             : "interrupted";
+  o.reason = r.reason;
+  for (uint32_t b = 0; b < simulation.options().launch.buffers.size(); ++b) {
+    const auto bytes = simulation.buffer(b);
+    o.values += fmt::format("{}: {:x}\n", simulation.options().launch.buffers[b].name,
+                            digest(bytes.data(), bytes.size()));
+  }
+  for (const KernelResult& k : r.kernels) {
+    const SmStats& s = k.total;
+    o.counts += fmt::format("{}: {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", k.name, s.warp_instructions,
+                            s.thread_instructions, s.inst_executed, s.branches, s.divergent_branches,
+                            s.barriers, s.flops, s.blocks, s.warps, s.global_loads, s.global_stores,
+                            s.atomics, s.shared_loads, s.shared_stores);
+    o.timing += fmt::format("{}: {} cycles\n", k.name, k.cycles);
+    for (const core::Counter& c : k.counters) o.timing += fmt::format("  {} = {:.17g}\n", c.name, c.value);
+    for (size_t c = 0; c < kNumStallCauses; ++c)
+      o.timing += fmt::format("  slots {} = {}\n", kStallCauseNames[c], s.slots[c]);
+  }
+  if (!out.empty()) o.recorded = describe_tables(out);
+  return o;
+}
+
+/// The same in a child process: any driver, any number of times.
+inline Outcome run_apart(const SimulationOptions& options) {
+  int ends[2];
+  if (pipe(ends) != 0) return {"no pipe", "", "", "", "", ""};
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    Outcome o;
+    try {
+      o = run_here(options);
+    } catch (const std::exception& e) {
+      o.status = "exception";
+      o.reason = e.what();
+    }
+    for (const std::string* part : {&o.status, &o.reason, &o.values, &o.counts, &o.timing, &o.recorded}) {
+      const uint64_t size = part->size();
+      if (write(ends[1], &size, sizeof size) < 0 || write(ends[1], part->data(), size) < 0) _exit(1);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  const auto read_all = [&](void* to, size_t bytes) {
+    auto* p = static_cast<char*>(to);
+    while (bytes > 0) {
+      const ssize_t n = read(ends[0], p, bytes);
+      if (n <= 0) return false;
+      p += n;
+      bytes -= static_cast<size_t>(n);
+    }
+    return true;
+  };
+  Outcome o;
+  for (std::string* part : {&o.status, &o.reason, &o.values, &o.counts, &o.timing, &o.recorded}) {
+    uint64_t size = 0;
+    if (!read_all(&size, sizeof size)) {
+      o.status = "child died";
+      break;
+    }
+    part->resize(size);
+    if (!read_all(part->data(), size)) o.status = "child died";
+  }
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return o;
+}
+
+}  // namespace gpusim::comp::test
