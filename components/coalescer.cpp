@@ -46,7 +46,7 @@ void coalesce_cc12_half(const isa::MemoryAccess& access, uint32_t lanes, Transac
         break;
       }
     }
-    out.add(address, static_cast<uint32_t>(bytes));
+    out.add(address, static_cast<uint32_t>(bytes), lanes & ~rest);
     lanes = rest;
   }
 }
@@ -64,13 +64,13 @@ void coalesce_cc10_half(const isa::MemoryAccess& access, int first_lane, uint32_
   }
   if (coalesced) {
     for (uint64_t offset = 0; offset < segment; offset += 128)
-      out.add(base + offset, static_cast<uint32_t>(std::min<uint64_t>(segment - offset, 128)));
+      out.add(base + offset, static_cast<uint32_t>(std::min<uint64_t>(segment - offset, 128)), lanes);
     return;
   }
   // Every thread gets a transaction of its own.
   for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
-    const uint64_t a = access.address[std::countr_zero(bits)];
-    out.add(a & ~uint64_t{kMinTransaction - 1}, kMinTransaction);
+    const int lane = std::countr_zero(bits);
+    out.add(access.address[lane] & ~uint64_t{kMinTransaction - 1}, kMinTransaction, uint32_t{1} << lane);
   }
 }
 
@@ -91,9 +91,8 @@ void count_atomic_operations(const isa::MemoryAccess& access, TransactionList& l
   for (uint32_t t = 0; t < list.count; ++t) {
     Transaction& item = list.items[t];
     uint32_t busiest = 1;
-    for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
+    for (uint32_t bits = item.lanes; bits != 0; bits &= bits - 1) {
       const uint64_t a = access.address[std::countr_zero(bits)];
-      if (a < item.address || a >= item.address + item.bytes) continue;
       uint32_t same = 0;
       for (uint32_t others = bits; others != 0; others &= others - 1)
         same += access.address[std::countr_zero(others)] == a;

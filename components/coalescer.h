@@ -14,14 +14,15 @@ struct Transaction {
   uint64_t address = 0;
   uint16_t bytes = 0;
   uint8_t operations = 1;  ///< atomics: updates of the busiest word (they are serial)
+  uint32_t lanes = 0;      ///< that it serves, bit per lane
 };
 
 /// Transactions of one warp access; at most one per lane and 8-byte half of a 16-byte word on 1.0/1.1.
 struct TransactionList {
   std::array<Transaction, 2 * isa::kWarpSize> items;
   uint32_t count = 0;
-  void add(uint64_t address, uint32_t bytes) {
-    items[count++] = {address, static_cast<uint16_t>(bytes), 1};
+  void add(uint64_t address, uint32_t bytes, uint32_t lanes) {
+    items[count++] = {address, static_cast<uint16_t>(bytes), 1, lanes};
   }
 };
 
@@ -30,7 +31,7 @@ enum class CoalescingRule : uint8_t { kCc10, kCc12 };
 /// Splits `access` (global or local addresses in access.address) by `rule`. Appends to `out` in the order of issue.
 void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& out);
 
-/// Fills Transaction::operations for an atomic access: how many lanes update the busiest 4-byte word of each transaction.
+/// Fills Transaction::operations for an atomic access: how many of its lanes update the busiest word of each transaction.
 void count_atomic_operations(const isa::MemoryAccess& access, TransactionList& list);
 
 }  // namespace gpusim::comp

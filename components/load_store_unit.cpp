@@ -79,18 +79,21 @@ uint32_t LoadStoreUnit::submit_constant(const isa::MicroOp& op, uint32_t warp, u
       addresses[distinct++] = a;
   }
   uint32_t index = kHit;
+  std::array<uint64_t, isa::kWarpSize> missed;
+  uint32_t lines = 0;
   for (uint32_t i = 0; i < distinct; ++i) {
     const uint64_t line = constant_l1_.line_of(addresses[i]);
     const bool hit = constant_l1_.access(line);
     if (events_ != nullptr && events_->cache != nullptr) record_cache_event(*events_->cache, now, line, port_, 1, hit);
     if (hit) continue;
     if (index == kHit) index = allocate(op, warp, pc, now);
-    // Lines are distinct per record up to addresses that share one: those wait once.
-    if (i != 0 && records_[index].first_address == line) continue;
+    // Addresses that share a line wait for it once.
+    if (std::find(missed.begin(), missed.begin() + lines, line) != missed.begin() + lines) continue;
+    if (lines == 0) records_[index].first_address = line;
+    missed[lines++] = line;
     ++records_[index].remaining;
     ++records_[index].transactions;
     if (!deferred_lines_.empty() || !wait_for_line(line, index)) deferred_lines_.push_back({line, index});
-    records_[index].first_address = line;
     records_[index].bytes += constant_l1_.line_bytes();
   }
   return index;
@@ -108,6 +111,7 @@ bool LoadStoreUnit::wait_for_line(uint64_t line, uint32_t record) {
   if (free == nullptr) return false;
   free->line = line;
   free->waiting.push_back(record);
+  ++constants_outstanding_;
   unsent_lines_.push_back(static_cast<uint16_t>(free - constant_mshrs_.data()));
   return true;
 }
