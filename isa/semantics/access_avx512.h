@@ -31,11 +31,12 @@ GPUSIM_INLINE bool lane_offsets(const MicroOp& op, const WarpContext& ctx, LaneM
   u32 bad = 0;
   if (m.has_base && !m.base_is_64) {
     const u32* base = row<u32>(op.src[0], ctx);
+#pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) {
       const __m512i v =
           _mm512_add_epi32(_mm512_load_si512(base + 16 * h), _mm512_set1_epi32(int(u32(m.offset))));
-      _mm512_storeu_si512(address + 16 * h, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(v)));
-      _mm512_storeu_si512(address + 16 * h + 8, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(v, 1)));
+      _mm512_store_si512(address + 16 * h, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(v)));
+      _mm512_store_si512(address + 16 * h + 8, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(v, 1)));
       out.half[h] = _mm512_sub_epi32(v, _mm512_set1_epi32(int(u32(begin))));
       const u32 wrong = _mm512_cmpgt_epu32_mask(out.half[h], _mm512_set1_epi32(int(u32(limit)))) |
                         _mm512_test_epi32_mask(v, _mm512_set1_epi32(3));
@@ -45,15 +46,17 @@ GPUSIM_INLINE bool lane_offsets(const MicroOp& op, const WarpContext& ctx, LaneM
   }
   const u64* base = m.has_base ? row<u64>(op.src[0], ctx) : nullptr;
   __m512i offset[4];
+#pragma GCC unroll 4
   for (int q = 0; q < 4; ++q) {
     __m512i v = _mm512_set1_epi64(m.offset);
     if (base != nullptr) v = _mm512_add_epi64(v, _mm512_load_si512(base + 8 * q));
-    _mm512_storeu_si512(address + 8 * q, v);
+    _mm512_store_si512(address + 8 * q, v);
     offset[q] = _mm512_sub_epi64(v, _mm512_set1_epi64(s64(begin)));
   }
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   const __m512i odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
   const __m512i low_bits = _mm512_set1_epi32(3 & int(u32(begin)));
+#pragma GCC unroll 2
   for (int h = 0; h < 2; ++h) {
     const __m512i low = _mm512_permutex2var_epi32(offset[2 * h], even, offset[2 * h + 1]);
     const __m512i high = _mm512_permutex2var_epi32(offset[2 * h], odd, offset[2 * h + 1]);
@@ -67,33 +70,58 @@ GPUSIM_INLINE bool lane_offsets(const MicroOp& op, const WarpContext& ctx, LaneM
   return (bad & mask.bits()) == 0;
 }
 
+/// The bytes that `op` may touch if all lanes are where the first one is.
+struct Reach {
+  std::byte* data = nullptr;
+  u64 begin = 0, end = 0;
+};
 /// False if locate() must do it. `mask` is not empty.
-GPUSIM_INLINE bool locate_words(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store,
-                                MemoryAccess& access, LaneOffsets& out) {
+GPUSIM_INLINE bool find_reach(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store, Reach& reach) {
   const MemoryOperand& m = op.memory;
   if (m.elements != 1) return false;
-  u64 begin = 0, end = ctx.shared_bytes;
-  out.data = ctx.shared;
-  if (m.space == Space::kGlobal || m.space == Space::kConst) {
+  if (m.space == Space::kShared) {
+    reach = {ctx.shared, 0, ctx.shared_bytes};
+  } else if (m.space == Space::kGlobal || m.space == Space::kConst) {
     if (!select_window(ctx, first_address(op, ctx, mask), 4)) return false;
     if (store && (m.space == Space::kConst || !ctx.window.writable)) return false;
-    begin = ctx.window.begin;
-    end = ctx.window.end;
-    out.data = ctx.window.data;
+    reach = {ctx.window.data, ctx.window.begin, ctx.window.end};
   } else if (m.space == Space::kParam && !store) {
-    end = ctx.param_bytes;
-    out.data = const_cast<std::byte*>(ctx.params);
-  } else if (m.space != Space::kShared) {
+    reach = {const_cast<std::byte*>(ctx.params), 0, ctx.param_bytes};
+  } else {
     return false;
   }
-  // Offsets must fit the signed 32 bits of a gather, 32-bit addresses must not wrap around in the window.
-  const u64 size = end - begin;
-  if (size < 4 || size > 0x7fffffff || (end > 0xffffffff && !m.base_is_64)) return false;
-  if (!lane_offsets(op, ctx, mask, begin, size - 4, access.address, out)) return false;
+  return reach.end - reach.begin >= 4;
+}
+GPUSIM_INLINE void report(const MicroOp& op, LaneMask mask, AccessShape shape, MemoryAccess& access) {
   access.lanes = mask;
-  access.space = m.space;
+  access.space = op.memory.space;
   access.bytes = 4;
   access.fault = FaultKind::kNone;
+  access.shape = shape;
+}
+
+/// False if locate() must do it.
+GPUSIM_INLINE bool locate_words(const MicroOp& op, const WarpContext& ctx, LaneMask mask, const Reach& reach,
+                                MemoryAccess& access, LaneOffsets& out) {
+  // Offsets must fit the signed 32 bits of a gather, 32-bit addresses must not wrap around in the window.
+  const u64 size = reach.end - reach.begin;
+  if (size > 0x7fffffff || (reach.end > 0xffffffff && !op.memory.base_is_64)) return false;
+  out.data = reach.data;
+  return lane_offsets(op, ctx, mask, reach.begin, size - 4, access.address, out);
+}
+
+/// A load without a base register: one address for all lanes.
+GPUSIM_INLINE bool load_word(const MicroOp& op, WarpContext& ctx, LaneMask mask, const Reach& reach,
+                             MemoryAccess& access) {
+  const u64 address = u64(op.memory.offset);
+  if ((address & 3) != 0 || !inside(address, 4, reach.begin, reach.end)) return false;
+  const __m512i v = _mm512_set1_epi32(read_bytes<s32>(reach.data + (address - reach.begin)));
+  u32* d = row<u32>(op.dst[0], ctx);
+  _mm512_mask_store_epi32(d, __mmask16(mask.bits()), v);
+  _mm512_mask_store_epi32(d + 16, __mmask16(mask.bits() >> 16), v);
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; ++q) _mm512_store_si512(access.address + 8 * q, _mm512_set1_epi64(s64(address)));
+  report(op, mask, AccessShape::kUniform, access);
   return true;
 }
 
@@ -120,11 +148,15 @@ GPUSIM_INLINE AccessShape warp_shape(LaneMask mask, const AccessShape* half, con
 
 /// Loads of 32 bits. False if nothing was done.
 GPUSIM_INLINE bool load_words(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  Reach reach;
+  if (!find_reach(op, ctx, mask, false, reach)) return false;
+  if (!op.memory.has_base) return load_word(op, ctx, mask, reach, access);
   LaneOffsets at;
-  if (!locate_words(op, ctx, mask, false, access, at)) return false;
+  if (!locate_words(op, ctx, mask, reach, access, at)) return false;
   u32* d = row<u32>(op.dst[0], ctx);
   AccessShape shape[2] = {};
   s64 first[2] = {};
+#pragma GCC unroll 2
   for (int h = 0; h < 2; ++h) {
     const auto lanes = __mmask16(mask.bits() >> (16 * h));
     if (lanes == 0) continue;
@@ -138,17 +170,20 @@ GPUSIM_INLINE bool load_words(const MicroOp& op, WarpContext& ctx, LaneMask mask
       v = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, at.half[h], at.data, 1);
     _mm512_mask_store_epi32(d + 16 * h, lanes, v);
   }
-  access.shape = warp_shape(mask, shape, first);
+  report(op, mask, warp_shape(mask, shape, first), access);
   return true;
 }
 
 /// Stores of 32 bits. A scatter writes in ascending order of lanes, so the highest one wins.
 GPUSIM_INLINE bool store_words(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  Reach reach;
   LaneOffsets at;
-  if (!locate_words(op, ctx, mask, true, access, at)) return false;
+  if (!find_reach(op, ctx, mask, true, reach) || !locate_words(op, ctx, mask, reach, access, at))
+    return false;
   const u32* s = row<u32>(op.src[op.memory.has_base ? 1 : 0], ctx);
   AccessShape shape[2] = {};
   s64 first[2] = {};
+#pragma GCC unroll 2
   for (int h = 0; h < 2; ++h) {
     const auto lanes = __mmask16(mask.bits() >> (16 * h));
     if (lanes == 0) continue;
@@ -159,7 +194,7 @@ GPUSIM_INLINE bool store_words(const MicroOp& op, WarpContext& ctx, LaneMask mas
     else
       _mm512_mask_i32scatter_epi32(at.data, lanes, at.half[h], v, 1);
   }
-  access.shape = warp_shape(mask, shape, first);
+  report(op, mask, warp_shape(mask, shape, first), access);
   return true;
 }
 
