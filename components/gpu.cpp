@@ -34,11 +34,12 @@ std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sm
 }  // namespace
 
 Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
-         std::function<void(std::string)> on_error)
+         std::function<void(std::string)> on_error, bool run_ahead)
     : machine_(machine),
       core_("core", engine, static_cast<uint64_t>(machine.clocks.core_khz)),
       interconnect_("interconnect", engine, static_cast<uint64_t>(machine.clocks.interconnect_khz)),
       dram_("dram", engine, static_cast<uint64_t>(machine.clocks.dram_khz)) {
+  run_ahead_ = run_ahead;
   on_error_ = [&engine, report = std::move(on_error)](std::string message) {
     engine.stop();
     report(std::move(message));
@@ -94,12 +95,14 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   const auto constant_mshrs = static_cast<uint32_t>(machine_.constant.mshrs);
   const uint64_t reply_latency = core_.cycles_of_ns(net.reply_latency_ns);
   const uint64_t l2_latency = core_.cycles_of_ns(machine_.constant.l2_latency_ns);
+  const auto start_cycles = static_cast<uint64_t>(machine_.gpu.block_start_cycles);
   SmEnvironment environment;
   environment.machine = &machine_;
   environment.timing = &timing_;
   environment.memory = &memory;
   environment.events = &events_;
   environment.num_sms = num_sms_;
+  environment.run_ahead = run_ahead_;
   environment.local_memory_base = uint64_t{1} << 40;
   environment.on_error = on_error_;
   for (uint32_t c = 0; c < clusters_; ++c)
@@ -124,7 +127,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
     links.constant_reply = &link(reply_links_, constant, sm, constant_mshrs + static_cast<uint32_t>(l2_latency));
     requests_->add_input(*links.request, n / per_cluster);
     constant.connect_sm(*links.constant_request, *links.constant_reply);
-    start_of[n] = &link(start_links_, *dispatcher_, sm, 8u);
+    start_of[n] = &link(start_links_, *dispatcher_, sm, 8u + static_cast<uint32_t>(start_cycles), start_cycles);
     report_of[n] = &link(report_links_, sm, *dispatcher_, 8u);
     sm.connect(links, *start_of[n], *report_of[n]);
   }

@@ -23,9 +23,9 @@ class Gpu {
  public:
   /// Builds the machine with its `sms` lowest-numbered SMs (spread over the clusters if gpu.sms_spread). `on_error` is called
   /// with a program error; the engine is stopped already then. Throws std::invalid_argument if the timing tables are
-  /// incomplete.
+  /// incomplete. `run_ahead` false makes SMs issue once per activation (tests).
   Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
-      std::function<void(std::string)> on_error);
+      std::function<void(std::string)> on_error, bool run_ahead = true);
 
   [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
   [[nodiscard]] EventSink& events() { return events_; }
@@ -57,6 +57,7 @@ class Gpu {
   std::function<void(std::string)> on_error_;
   uint32_t clusters_ = 1;
   uint32_t num_sms_ = 1;
+  bool run_ahead_;
   std::unique_ptr<Crossbar<MemoryRequest>> requests_;
   std::unique_ptr<Crossbar<MemoryReply>> replies_;
   std::vector<std::unique_ptr<MemoryPartition>> partitions_;

@@ -111,6 +111,7 @@ bool LoadStoreUnit::wait_for_line(uint64_t line, uint32_t record) {
   if (free == nullptr) return false;
   free->line = line;
   free->waiting.push_back(record);
+  ++constants_outstanding_;
   unsent_lines_.push_back(static_cast<uint16_t>(free - constant_mshrs_.data()));
   return true;
 }

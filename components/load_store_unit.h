@@ -69,6 +69,9 @@ class LoadStoreUnit {
   }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
+  /// True while the head of the queue waits for room in a link, which may come at any time.
+  [[nodiscard]] bool waits_for_link() const { return blocked_ && queue_count_ != 0 && can_reserve(queue_[queue_head_].kind); }
+  [[nodiscard]] bool constants_outstanding() const { return constants_outstanding_ != 0; }
   [[nodiscard]] bool idle() const { return free_records_.size() == records_.size(); }
   [[nodiscard]] uint32_t outstanding_stores(uint32_t warp) const { return stores_of_warp_[warp]; }
   [[nodiscard]] uint32_t mshrs_in_use() const { return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size()); }
@@ -122,6 +125,7 @@ class LoadStoreUnit {
   };
   std::vector<DeferredLine> deferred_lines_;  ///< misses of one warp beyond the free constant MSHRs
   std::vector<uint32_t> completed_;
+  uint32_t constants_outstanding_ = 0;
   const EventSink* events_ = nullptr;
 };
 
@@ -151,6 +155,7 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
     for (const uint32_t index : miss.waiting) finish_one(index, r.level);
     miss.waiting.clear();
     miss.line = kNone;
+    --constants_outstanding_;
     while (!deferred_lines_.empty() && wait_for_line(deferred_lines_.front().line, deferred_lines_.front().record))
       deferred_lines_.erase(deferred_lines_.begin());
   }

@@ -38,7 +38,7 @@ struct SimulationOptions {
   uint64_t max_cycles = 10'000'000'000;  ///< core cycles per kernel (warp operations with `functional`)
   bool functional = false;
   bool strict_target = false;
-  bool direct_driver = false;  ///< tests: activate modules without SystemC events
+  bool direct_driver = false;  ///< tests: activate modules without SystemC events, SMs never run ahead
   isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
   std::string out;        ///< HDF5 file; empty: none
   core::EventLevel events = core::EventLevel::kSummary;

@@ -81,12 +81,16 @@ void Simulation::run_timed(SimulationResult& result) {
   core::Engine engine;
   std::string error;
   const uint32_t sms = options_.sms == 0 ? static_cast<uint32_t>(options_.machine.gpu.sms) : options_.sms;
-  Gpu gpu(engine, options_.machine, memory, sms, [&](std::string message) {
-    if (error.empty()) error = std::move(message);
-  });
+  Gpu gpu(
+      engine, options_.machine, memory, sms,
+      [&](std::string message) {
+        if (error.empty()) error = std::move(message);
+      },
+      !options_.direct_driver);
   RunRecorder records(recorder.get(), gpu, options_.machine);
   bool all_done = false, was_interrupted = false;
-  // Hooks and the observer run inside SystemC processes, which no exception may leave: it ends the run and is thrown after it.
+  // Hooks and the observer run inside SystemC processes, which no exception may leave: it ends the run and is
+  // thrown after it.
   std::exception_ptr failure;
   const auto guarded = [&](auto&& action) {
     try {
@@ -114,7 +118,8 @@ void Simulation::run_timed(SimulationResult& result) {
     if (item >= 0)
       gpu.dispatcher().enqueue(*runs_[static_cast<size_t>(item)]);
     else
-      gpu.dispatcher().enqueue_copy(gpu.core_domain().cycles_of_ns(result.copies[static_cast<size_t>(-1 - item)].time_s * 1e9));
+      gpu.dispatcher().enqueue_copy(
+          gpu.core_domain().cycles_of_ns(result.copies[static_cast<size_t>(-1 - item)].time_s * 1e9));
   }
   const uint64_t period = std::clamp<uint64_t>(options_.max_cycles, 1, kObserverPeriod);
   gpu.core_domain().set_observer(core::Cycle(period), [&](core::Cycle now) {
@@ -122,7 +127,8 @@ void Simulation::run_timed(SimulationResult& result) {
     if (interrupted(options_)) was_interrupted = true;
     const KernelRun* run = gpu.dispatcher().current();
     if (run != nullptr && now.count() > run->start.count() + options_.max_cycles)
-      error = fmt::format("still running after {} cycles (--max-cycles): {}", options_.max_cycles, running_where(gpu));
+      error = fmt::format("still running after {} cycles (--max-cycles): {}", options_.max_cycles,
+                          running_where(gpu));
     if (was_interrupted || !error.empty()) engine.stop();
     return now + period;
   });
@@ -145,8 +151,8 @@ void Simulation::run_timed(SimulationResult& result) {
   }
 }
 
-void Simulation::observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorder, const SimulationResult& result,
-                         core::Cycle now) const {
+void Simulation::observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorder,
+                         const SimulationResult& result, core::Cycle now) const {
   records.sample(now.count());
   if (recorder != nullptr) recorder->check();
   const KernelRun* run = gpu.dispatcher().current();

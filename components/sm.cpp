@@ -39,6 +39,8 @@ Sm::~Sm() {
 }
 
 void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts, core::Link<SmReport>& reports) {
+  reply_latency_ = links.reply->latency();
+  start_latency_ = starts.latency();
   lsu_ = std::make_unique<LoadStoreUnit>(*env_.machine, static_cast<uint16_t>(index_), links);
   lsu_->set_events(env_.events);
   starts_ = &starts;
@@ -69,11 +71,55 @@ core::Cycle Sm::tick(core::Cycle cycle) {
     }
   }
   report();
-  // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
   if (warps_changed_) plan_issue(now);
+  // 5. Issue what concerns nobody else ahead of time.
+  if (env_.run_ahead && schedulers_.size() == 1) run_ahead(now);
+  // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
   const uint64_t next =
       std::min({next_issue_, lsu_->next_send(), lsu_->next_reply().count(), starts_->next_visible().count()});
   return core::Cycle(std::max(next, now + 1));
+}
+
+uint64_t Sm::undisturbed_until(uint64_t now) const {
+  if (run_ == nullptr || lsu_->waits_for_link() || lsu_->constants_outstanding()) return now;
+  // A message that is not in a link yet is seen after that link's latency at the earliest.
+  const uint64_t reply = std::min(lsu_->next_reply().count(), now + 1 + reply_latency_);
+  const uint64_t start = std::min(starts_->next_visible().count(), now + 1 + start_latency_);
+  return std::min({reply, start, lsu_->next_send()});
+}
+
+bool Sm::is_local(const isa::MicroOp& op) {
+  switch (op.kind) {
+    case isa::OpKind::kAlu: return op.op_class != isa::OpClass::kSpecial;
+    case isa::OpKind::kLoad:
+    case isa::OpKind::kStore:
+    case isa::OpKind::kAtomic: return op.memory.space == isa::Space::kShared || op.memory.space == isa::Space::kParam;
+    case isa::OpKind::kBranch:
+    case isa::OpKind::kBarrier:
+    case isa::OpKind::kNop: return true;
+    default: return false;
+  }
+}
+
+void Sm::run_ahead(uint64_t now) {
+  if (next_issue_ == kUnknownCycle) return;
+  const uint64_t limit = undisturbed_until(now);
+  while (next_issue_ < limit) {
+    const uint64_t slot = next_issue_;
+    warps_changed_ = false;
+    settle(slot);
+    table_.promote(slot);
+    const int w = schedulers_[0]->pick(slot);
+    if (w == WarpScheduler::kNone) {
+      plan_issue(slot);
+      continue;
+    }
+    if (!is_local(*warps_[static_cast<size_t>(w)].op)) return;
+    slot_state_[0].next_slot = slot / issue_cycles_ + 1;
+    schedulers_[0]->issued(static_cast<uint32_t>(w));
+    issue(static_cast<uint32_t>(w), slot);
+    plan_issue(slot);
+  }
 }
 
 void Sm::plan_issue(uint64_t now) {
@@ -296,7 +342,7 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
     warp.wait = WarpWait::kNone;
     scoreboard_.reset_warp(w);
     table_.add(w, next_age_++);
-    prepare_next(w, now + static_cast<uint64_t>(env_.machine->gpu.block_start_cycles), now);
+    prepare_next(w, now + issue_cycles_, now);
   }
   if (env_.events->slot != nullptr) {
     core::SlotEvent e{};

@@ -1,7 +1,10 @@
 // Streaming multiprocessor: resident blocks and warps, warp schedulers, scoreboard, SIMT stacks, execution pipes, shared
 // memory and load/store unit. Clocked in the core domain; sleeps whenever no warp can issue and nothing waits to be sent, and
 // books the slept issue slots to their cause when it wakes. Stages of a tick, sink to source:
-//   1. take replies   2. send a transaction   3. start blocks   4. issue
+//   1. take replies   2. send a transaction   3. start blocks   4. issue   5. run ahead
+// Running ahead: until the first cycle at which a message could be seen (links have latencies), operations that concern this
+// SM alone issue in the same activation, each at its own cycle. Cycles, values and accounting are those of one activation per
+// cycle; the time series may see up to that latency of them early.
 // Slots that issued nothing are booked when the next change comes: until then their cause is the same.
 #pragma once
 #include <array>
@@ -35,6 +38,7 @@ struct SmEnvironment {
   const isa::GlobalMemory* memory = nullptr;
   EventSink* events = nullptr;
   uint32_t num_sms = 1;
+  bool run_ahead = true;  ///< false: one issue per activation (tests: the results are the same)
   uint64_t local_memory_base = 0;  ///< device address of the interleaved local memory of all warps (timing only)
   std::function<void(std::string)> on_error;  ///< a program error: ends the simulation
 };
@@ -131,6 +135,11 @@ class Sm : public core::Clocked, public WarpTableIf {
   void fault(const Warp& warp, uint32_t pc, int lane, const std::string& what);
   void update_gates(uint64_t now);
   void plan_issue(uint64_t now);
+  /// First cycle at which something outside may change what the schedulers see.
+  [[nodiscard]] uint64_t undisturbed_until(uint64_t now) const;
+  /// True for operations that touch this SM's registers and shared memory only.
+  [[nodiscard]] static bool is_local(const isa::MicroOp& op);
+  void run_ahead(uint64_t now);
   void settle(uint64_t now);
 
   uint32_t index_;
@@ -153,6 +162,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   isa::MemoryAccess access_;
   std::vector<OpenStall> open_stalls_;
   uint64_t issue_cycles_ = 2;
+  uint64_t reply_latency_ = 0, start_latency_ = 0;
   uint64_t next_age_ = 0;
   uint64_t last_active_update_ = 0;
   uint32_t pending_finished_ = 0;   ///< finished blocks not reported yet

@@ -91,6 +91,8 @@ class Link {
   [[nodiscard]] Cycle next_visible() const {
     return queued_ == 0 ? kNever : entries_[head_ & slot_mask_].visible;
   }
+  /// In reader cycles beyond the next edge.
+  [[nodiscard]] uint64_t latency() const { return latency_; }
   [[nodiscard]] bool empty() const { return queued_ == 0; }
   [[nodiscard]] uint32_t size() const { return queued_; }
 
