@@ -31,10 +31,13 @@ bool check_one(const std::string& file, const core::MachineConfig* machine) {
     isa::LoweringOptions options;
     options.machine_capability =
         machine != nullptr ? static_cast<int>(machine->gpu.compute_capability) : parsed.module.target_sm;
-    options.max_registers = machine != nullptr ? static_cast<uint32_t>(machine->sm.max_registers_per_thread) : 255;
+    options.max_registers =
+        machine != nullptr ? static_cast<uint32_t>(machine->sm.max_registers_per_thread) : 255;
     options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
     // What verify warned about as unsupported, lowering refuses: keep one message a statement.
-    std::erase_if(messages, [](const isa::Diagnostic& d) { return d.message.find("not supported yet") != std::string::npos; });
+    std::erase_if(messages, [](const isa::Diagnostic& d) {
+      return d.message.find("not supported yet") != std::string::npos;
+    });
     for (const isa::Function* entry : entries) {
       const auto image = isa::lower_kernel(parsed.module, *entry, options);
       if (const auto* errors = std::get_if<isa::Diagnostics>(&image))
@@ -45,8 +48,10 @@ bool check_one(const std::string& file, const core::MachineConfig* machine) {
   }
   for (const isa::Diagnostic& d : messages) fmt::print(stderr, "{}\n", isa::format_diagnostic(file, d));
   const bool good = !isa::has_errors(messages);
-  if (good) fmt::print("{}: good, {} kernel{}\n", file, entries.size(), entries.size() == 1 ? "" : "s");
-  else fmt::print("{}: not runnable ({} of {} kernels lowered)\n", file, lowered, entries.size());
+  if (good)
+    fmt::print("{}: good, {} kernel{}\n", file, entries.size(), entries.size() == 1 ? "" : "s");
+  else
+    fmt::print("{}: not runnable ({} of {} kernels lowered)\n", file, lowered, entries.size());
   return good;
 }
 
@@ -56,8 +61,8 @@ std::string guess_buffer_type(const isa::Function& kernel, const std::string& pa
   for (const isa::Instruction& i : kernel.body) {
     if (i.operands.size() < 2) continue;
     const isa::Operand& d = i.operands[0];
-    if (i.opcode == isa::Opcode::kLd && i.mods.space == isa::Space::kParam && i.operands[1].symbol == parameter &&
-        d.reg != isa::kNoRegister) {
+    if (i.opcode == isa::Opcode::kLd && i.mods.space == isa::Space::kParam &&
+        i.operands[1].symbol == parameter && d.reg != isa::kNoRegister) {
       derived[d.reg] = true;
       continue;
     }
@@ -93,7 +98,8 @@ int check_command(const std::vector<std::string>& files, const std::string& conf
 
 int init_command(const std::string& ptx, const std::string& out, bool force) {
   const isa::ParseResult parsed = isa::parse_module(read_file(ptx));
-  for (const isa::Diagnostic& d : parsed.diagnostics) fmt::print(stderr, "{}\n", isa::format_diagnostic(ptx, d));
+  for (const isa::Diagnostic& d : parsed.diagnostics)
+    fmt::print(stderr, "{}\n", isa::format_diagnostic(ptx, d));
   if (!parsed.ok()) return kBadInput;
   const std::string path = out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : out;
   if (!force && std::filesystem::exists(path))
@@ -106,7 +112,8 @@ int init_command(const std::string& ptx, const std::string& out, bool force) {
       const std::string type = guess_buffer_type(*kernel, p.name);
       if (!type.empty()) {
         const std::string name = fmt::format("buffer_{}", p.name);
-        buffers += fmt::format("[[buffer]]\nname = \"{}\"\ntype = \"{}\"\ncount = \"N\"\ninit = \"zeros\"\n\n", name, type);
+        buffers += fmt::format(
+            "[[buffer]]\nname = \"{}\"\ntype = \"{}\"\ncount = \"N\"\ninit = \"zeros\"\n\n", name, type);
         args += fmt::format("\"{}\"", name);
       } else if (p.is_array()) {
         args += fmt::format("{{ bytes = [{}] }}", fmt::join(std::vector<int>(p.bytes, 0), ", "));
@@ -114,12 +121,14 @@ int init_command(const std::string& ptx, const std::string& out, bool force) {
         args += isa::is_float(p.type) ? "0.0" : "\"N\"";
       }
     }
-    launches += fmt::format("[[launch]]\nkernel = \"{}\"\ngrid = [\"ceil_div(N, 256)\"]\nblock = [256]\nargs = [{}]\n\n",
-                            kernel->name, args);
+    launches += fmt::format(
+        "[[launch]]\nkernel = \"{}\"\ngrid = [\"ceil_div(N, 256)\"]\nblock = [256]\nargs = [{}]\n\n",
+        kernel->name, args);
   }
   std::ofstream file(path);
   file << "# Launch file for " << std::filesystem::path(ptx).filename().string()
-       << "; buffers, sizes and values are guesses: check each line (docs/launch_file.md).\n[params]\nN = 1024\n\n"
+       << "; buffers, sizes and values are guesses: check each line (docs/launch_file.md).\n[params]\nN = "
+          "1024\n\n"
        << buffers << launches;
   file.close();
   if (!file) core::raise_input_error({path, 0, 0}, "cannot be written");

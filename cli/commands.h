@@ -1,5 +1,6 @@
-// The commands of the `gpusim` program. Each adds its options to a CLI11 app and returns an exit code when run:
-// 0 good, 1 wrong usage or input, 2 the simulated program failed, 3 a result differs from `expect`, 130 interrupted.
+// The commands of the `gpusim` program. Each adds its options to a CLI11 app and returns an exit code when
+// run: 0 good, 1 wrong usage or input, 2 the simulated program failed, 3 a result differs from `expect`, 130
+// interrupted.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -10,7 +11,8 @@ namespace gpusim::cli {
 
 inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult = 3, kInterruptedExit = 130;
 
-/// Folders searched for machine names: $GPUSIM_CONFIG_PATH, ./configs, beside the installed program, the source tree.
+/// Folders searched for machine names: $GPUSIM_CONFIG_PATH, ./configs, beside the installed program, the
+/// source tree.
 [[nodiscard]] std::vector<std::string> config_folders();
 /// Whole content of a file; throws core::InputError.
 [[nodiscard]] std::string read_file(const std::string& path);

@@ -24,7 +24,8 @@ int config_describe(const ConfigArguments& a) {
 
 int config_diff(const ConfigArguments& a) {
   const auto folders = config_folders();
-  fmt::print("{}", core::diff_machines(core::load_machine(a.first, {}, folders), core::load_machine(a.second, {}, folders)));
+  fmt::print("{}", core::diff_machines(core::load_machine(a.first, {}, folders),
+                                       core::load_machine(a.second, {}, folders)));
   return kGood;
 }
 

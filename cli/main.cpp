@@ -20,7 +20,9 @@ void add_config_commands(CLI::App& app, ConfigArguments& a, int& code) {
   show->add_option("machine", a.first, "Path or name")->required();
   show->add_option("--set", a.sets, "section.key=value, applied last")->allow_extra_args(false);
   show->callback([&a, &code] { code = config_show(a); });
-  config->add_subcommand("list", "List the machines that can be named")->callback([&code] { code = config_list(); });
+  config->add_subcommand("list", "List the machines that can be named")->callback([&code] {
+    code = config_list();
+  });
   CLI::App* describe = config->add_subcommand("describe", "Explain every key: unit, default, range, meaning");
   describe->add_option("key", a.key, "A section or one key");
   describe->callback([&a, &code] { code = config_describe(a); });
@@ -31,7 +33,8 @@ void add_config_commands(CLI::App& app, ConfigArguments& a, int& code) {
 }
 
 void add_occupancy_command(CLI::App& app, OccupancyArguments& a, int& code) {
-  CLI::App* occupancy = app.add_subcommand("occupancy", "How many blocks and warps of a kernel fit an SM, and what limits them");
+  CLI::App* occupancy = app.add_subcommand(
+      "occupancy", "How many blocks and warps of a kernel fit an SM, and what limits them");
   occupancy->add_option("--config", a.config, "Machine: path or name")->required();
   occupancy->add_option("ptx", a.ptx, "PTX file: registers and shared memory are taken from the kernel");
   occupancy->add_option("--kernel", a.kernel, "Kernel of the PTX file (default: all)");
@@ -39,7 +42,8 @@ void add_occupancy_command(CLI::App& app, OccupancyArguments& a, int& code) {
   occupancy->add_option("--threads", a.threads, "Threads per block, instead of --block");
   occupancy->add_option("--registers", a.registers, "Registers per thread (overrides the estimate)");
   occupancy->add_option("--shared", a.shared, "Shared memory per block in bytes (added to the kernel's own)");
-  occupancy->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")->allow_extra_args(false);
+  occupancy->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")
+      ->allow_extra_args(false);
   occupancy->add_flag("--json", a.json, "Print one JSON object");
   occupancy->callback([&a, &code] { code = occupancy_command(a); });
 }
@@ -47,15 +51,17 @@ void add_occupancy_command(CLI::App& app, OccupancyArguments& a, int& code) {
 int guarded_main(int argc, char** argv) {
   CLI::App app{"gpusim: a cycle-level GPU simulator that executes PTX", "gpusim"};
   app.set_version_flag("--version", std::string(kVersion));
-  app.footer("Exit codes: 0 good, 1 wrong usage or input, 2 simulated program failed, 3 result differs from expect, "
-             "130 interrupted.");
+  app.footer(
+      "Exit codes: 0 good, 1 wrong usage or input, 2 simulated program failed, 3 result differs from expect, "
+      "130 interrupted.");
   RunArguments run;
   add_run_options(app, run);
   int code = kGood;
   std::vector<std::string> check_files;
   std::string check_config, init_ptx, init_out;
   bool init_force = false;
-  CLI::App* check = app.add_subcommand("check", "Parse, verify and lower PTX files; list what is not supported");
+  CLI::App* check =
+      app.add_subcommand("check", "Parse, verify and lower PTX files; list what is not supported");
   check->add_option("files", check_files, "PTX files")->required();
   check->add_option("--config", check_config, "Lower for this machine (default: the module's own target)");
   check->callback([&] { code = check_command(check_files, check_config); });

@@ -32,23 +32,27 @@ int threads_of(const OccupancyArguments& a) {
   return static_cast<int>(product);
 }
 
-void print(const OccupancyArguments& a, const std::string& name, const isa::OccupancyLimits& limits, int threads,
-           int registers, int64_t shared) {
+void print(const OccupancyArguments& a, const std::string& name, const isa::OccupancyLimits& limits,
+           int threads, int registers, int64_t shared) {
   const isa::Occupancy o = isa::compute_occupancy(limits, threads, registers, shared);
   if (a.json) {
-    fmt::print("{{\"kernel\": \"{}\", \"threads_per_block\": {}, \"registers\": {}, \"shared_bytes\": {}, \"blocks_per_sm\": {}, "
-               "\"warps_per_sm\": {}, \"occupancy\": {:.6g}, \"limiter\": \"{}\", \"blocks_by\": {{\"blocks\": {}, \"warps\": "
-               "{}, \"threads\": {}, \"registers\": {}, \"shared_memory\": {}}}}}\n",
-               name, threads, registers, shared, o.blocks_per_sm, o.warps, o.fraction, o.limiter, o.blocks_by_blocks,
-               o.blocks_by_warps, o.blocks_by_threads, o.blocks_by_registers, o.blocks_by_shared);
+    fmt::print(
+        "{{\"kernel\": \"{}\", \"threads_per_block\": {}, \"registers\": {}, \"shared_bytes\": {}, "
+        "\"blocks_per_sm\": {}, "
+        "\"warps_per_sm\": {}, \"occupancy\": {:.6g}, \"limiter\": \"{}\", \"blocks_by\": {{\"blocks\": {}, "
+        "\"warps\": "
+        "{}, \"threads\": {}, \"registers\": {}, \"shared_memory\": {}}}}}\n",
+        name, threads, registers, shared, o.blocks_per_sm, o.warps, o.fraction, o.limiter, o.blocks_by_blocks,
+        o.blocks_by_warps, o.blocks_by_threads, o.blocks_by_registers, o.blocks_by_shared);
     return;
   }
   if (!name.empty()) fmt::print("{}\n", name);
   fmt::print("  {} threads/block, {} registers/thread, {} bytes shared/block\n", threads, registers, shared);
-  fmt::print("  {} blocks/SM, {} of {} warps ({:.0f} %), limited by {}\n", o.blocks_per_sm, o.warps, limits.warps,
-             100 * o.fraction, o.limiter);
-  fmt::print("  blocks allowed by: block slots {}, warps {}, threads {}, registers {}, shared memory {}\n", o.blocks_by_blocks,
-             o.blocks_by_warps, o.blocks_by_threads, o.blocks_by_registers, o.blocks_by_shared);
+  fmt::print("  {} blocks/SM, {} of {} warps ({:.0f} %), limited by {}\n", o.blocks_per_sm, o.warps,
+             limits.warps, 100 * o.fraction, o.limiter);
+  fmt::print("  blocks allowed by: block slots {}, warps {}, threads {}, registers {}, shared memory {}\n",
+             o.blocks_by_blocks, o.blocks_by_warps, o.blocks_by_threads, o.blocks_by_registers,
+             o.blocks_by_shared);
 }
 
 }  // namespace
@@ -56,10 +60,12 @@ void print(const OccupancyArguments& a, const std::string& name, const isa::Occu
 int occupancy_command(const OccupancyArguments& a) {
   const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
   const isa::OccupancyLimits limits = comp::occupancy_limits(machine);
-  if (a.block.empty() && a.threads == 0) throw core::InputError("gpusim: error: occupancy needs --block X[,Y[,Z]] or --threads N");
+  if (a.block.empty() && a.threads == 0)
+    throw core::InputError("gpusim: error: occupancy needs --block X[,Y[,Z]] or --threads N");
   const int threads = threads_of(a);
   if (a.ptx.empty()) {
-    if (a.registers == 0) throw core::InputError("gpusim: error: occupancy without a PTX file needs --registers N");
+    if (a.registers == 0)
+      throw core::InputError("gpusim: error: occupancy without a PTX file needs --registers N");
     print(a, "", limits, threads, a.registers, a.shared);
     return kGood;
   }

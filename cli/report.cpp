@@ -19,9 +19,12 @@ uint64_t peak_bytes() {
 
 const char* status_name(comp::SimulationResult::Status s) {
   switch (s) {
-    case comp::SimulationResult::Status::kComplete: return "complete";
-    case comp::SimulationResult::Status::kFailed: return "failed";
-    case comp::SimulationResult::Status::kInterrupted: return "partial";
+    case comp::SimulationResult::Status::kComplete:
+      return "complete";
+    case comp::SimulationResult::Status::kFailed:
+      return "failed";
+    case comp::SimulationResult::Status::kInterrupted:
+      return "partial";
   }
   return "";
 }
@@ -45,9 +48,12 @@ double application_flops(const comp::Simulation& simulation) {
 
 std::string si(double v, const char* unit) {
   const char* prefix = "";
-  if (v >= 1e9) v /= 1e9, prefix = "G";
-  else if (v >= 1e6) v /= 1e6, prefix = "M";
-  else if (v >= 1e3) v /= 1e3, prefix = "k";
+  if (v >= 1e9)
+    v /= 1e9, prefix = "G";
+  else if (v >= 1e6)
+    v /= 1e6, prefix = "M";
+  else if (v >= 1e3)
+    v /= 1e3, prefix = "k";
   return fmt::format("{:.4g} {}{}", v, prefix, unit);
 }
 
@@ -57,25 +63,31 @@ std::string seconds(double s) {
   return fmt::format("{:.3f} s", s);
 }
 
-void kernel_lines(std::string& out, const comp::KernelResult& k, const core::MachineConfig& machine, bool functional) {
-  const auto line = [&out](const char* name, const std::string& value) { out += fmt::format("  {:<18}{}\n", name, value); };
-  out += fmt::format("{}  grid {}x{}x{}  block {}x{}x{}\n", k.name, k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y,
-                     k.block.z);
-  line("instructions", fmt::format("{} warp, {} thread", k.total.warp_instructions, k.total.thread_instructions));
+void kernel_lines(std::string& out, const comp::KernelResult& k, const core::MachineConfig& machine,
+                  bool functional) {
+  const auto line = [&out](const char* name, const std::string& value) {
+    out += fmt::format("  {:<18}{}\n", name, value);
+  };
+  out += fmt::format("{}  grid {}x{}x{}  block {}x{}x{}\n", k.name, k.grid.x, k.grid.y, k.grid.z, k.block.x,
+                     k.block.y, k.block.z);
+  line("instructions",
+       fmt::format("{} warp, {} thread", k.total.warp_instructions, k.total.thread_instructions));
   if (functional) return;
   line("cycles", fmt::format("{}  ({} at {:.6g} MHz)", k.cycles, seconds(k.time_s),
                              static_cast<double>(machine.clocks.core_khz) / 1e3));
   line("IPC", fmt::format("{:.3f} per SM", counter(k, "ipc")));
-  line("occupancy", fmt::format("{:.0f} % achieved, {} blocks/SM (limited by {}; {} registers, {} bytes shared)",
-                                100 * counter(k, "achieved_occupancy"), k.blocks_per_sm, k.occupancy_limiter, k.registers,
-                                k.shared_bytes));
+  line("occupancy",
+       fmt::format("{:.0f} % achieved, {} blocks/SM (limited by {}; {} registers, {} bytes shared)",
+                   100 * counter(k, "achieved_occupancy"), k.blocks_per_sm, k.occupancy_limiter, k.registers,
+                   k.shared_bytes));
   if (k.total.constant_loads != 0)
     line("constant L1 hits", fmt::format("{:.1f} %", 100.0 * static_cast<double>(k.total.constant_hits) /
                                                          static_cast<double>(k.total.constant_loads)));
   const double activates = counter(k, "dram_activates"), hits = counter(k, "dram_row_hits");
-  line("DRAM", fmt::format("{}, read {}, written {}, row hits {:.0f} %", si(counter(k, "dram_throughput"), "B/s"),
-                           si(counter(k, "dram_read_bytes"), "B"), si(counter(k, "dram_write_bytes"), "B"),
-                           activates + hits == 0 ? 0 : 100 * hits / (activates + hits)));
+  line("DRAM",
+       fmt::format("{}, read {}, written {}, row hits {:.0f} %", si(counter(k, "dram_throughput"), "B/s"),
+                   si(counter(k, "dram_read_bytes"), "B"), si(counter(k, "dram_write_bytes"), "B"),
+                   activates + hits == 0 ? 0 : 100 * hits / (activates + hits)));
   if (k.total.flops != 0 && k.time_s > 0)
     line("floating point", si(static_cast<double>(k.total.flops) / k.time_s, "FLOP/s"));
   line("stalls", k.top_stalls.empty() ? "none" : fmt::format("{}", fmt::join(k.top_stalls, ", ")));
@@ -86,11 +98,16 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, const core::Mac
 std::string json_escape(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\', out += c;
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += '\\', out += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    else
+      out += c;
   }
   return out;
 }
@@ -102,33 +119,39 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
   for (size_t i = 0; i < r.kernels.size(); ++i) {
     const comp::KernelResult& k = r.kernels[i];
     out += fmt::format(
-        "{}{{\"name\": \"{}\", \"grid\": [{}, {}, {}], \"block\": [{}, {}, {}], \"cycles\": {}, \"time_s\": {}, "
-        "\"warp_instructions\": {}, \"thread_instructions\": {}, \"ipc\": {}, \"registers\": {}, \"shared_bytes\": {}, "
+        "{}{{\"name\": \"{}\", \"grid\": [{}, {}, {}], \"block\": [{}, {}, {}], \"cycles\": {}, \"time_s\": "
+        "{}, "
+        "\"warp_instructions\": {}, \"thread_instructions\": {}, \"ipc\": {}, \"registers\": {}, "
+        "\"shared_bytes\": {}, "
         "\"blocks_per_sm\": {}, \"issue_slots\": {{",
-        i == 0 ? "" : ", ", json_escape(k.name), k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y, k.block.z, k.cycles,
-        json_number(k.time_s), k.total.warp_instructions, k.total.thread_instructions, json_number(counter(k, "ipc")),
-        k.registers, k.shared_bytes, k.blocks_per_sm);
+        i == 0 ? "" : ", ", json_escape(k.name), k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y,
+        k.block.z, k.cycles, json_number(k.time_s), k.total.warp_instructions, k.total.thread_instructions,
+        json_number(counter(k, "ipc")), k.registers, k.shared_bytes, k.blocks_per_sm);
     for (size_t c = 0; c < comp::kNumStallCauses; ++c)
       out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", comp::kStallCauseNames[c], k.total.slots[c]);
     out += "}, \"counters\": {";
     for (size_t c = 0; c < k.counters.size(); ++c)
-      out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", k.counters[c].name, json_number(k.counters[c].value));
+      out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", k.counters[c].name,
+                         json_number(k.counters[c].value));
     out += "}}";
   }
   out += "], \"copies\": [";
   for (size_t i = 0; i < r.copies.size(); ++i)
-    out += fmt::format("{}{{\"buffer\": \"{}\", \"direction\": \"{}\", \"bytes\": {}, \"time_s\": {}}}", i == 0 ? "" : ", ",
-                       json_escape(r.copies[i].buffer), r.copies[i].to_device ? "to_device" : "to_host", r.copies[i].bytes,
+    out += fmt::format("{}{{\"buffer\": \"{}\", \"direction\": \"{}\", \"bytes\": {}, \"time_s\": {}}}",
+                       i == 0 ? "" : ", ", json_escape(r.copies[i].buffer),
+                       r.copies[i].to_device ? "to_device" : "to_host", r.copies[i].bytes,
                        json_number(r.copies[i].time_s));
   out += "], \"expect\": [";
   for (size_t i = 0; i < r.expects.size(); ++i)
     out += fmt::format("{}{{\"buffer\": \"{}\", \"verdict\": \"{}\", \"worst\": {}}}", i == 0 ? "" : ", ",
-                       json_escape(r.expects[i].buffer), r.expects[i].pass ? "pass" : "fail", json_number(r.expects[i].worst));
+                       json_escape(r.expects[i].buffer), r.expects[i].pass ? "pass" : "fail",
+                       json_number(r.expects[i].worst));
   const double wall = std::max(r.wall_s, 1e-9);
-  out += fmt::format("], \"speed\": {{\"wall_s\": {}, \"warp_instructions_per_second\": {}, \"cycles_per_second\": {}}}, "
-                     "\"memory\": {{\"peak_bytes\": {}}}}}\n",
-                     json_number(r.wall_s), json_number(static_cast<double>(r.warp_instructions) / wall),
-                     json_number(static_cast<double>(r.cycles) / wall), peak_bytes());
+  out += fmt::format(
+      "], \"speed\": {{\"wall_s\": {}, \"warp_instructions_per_second\": {}, \"cycles_per_second\": {}}}, "
+      "\"memory\": {{\"peak_bytes\": {}}}}}\n",
+      json_number(r.wall_s), json_number(static_cast<double>(r.warp_instructions) / wall),
+      json_number(static_cast<double>(r.cycles) / wall), peak_bytes());
   return out;
 }
 
@@ -137,13 +160,15 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   std::string out;
   // A launch repeated many times prints its first rows only.
   constexpr size_t kShown = 8;
-  for (size_t i = 0; i < std::min(kShown, r.kernels.size()); ++i) kernel_lines(out, r.kernels[i], o.machine, o.functional);
+  for (size_t i = 0; i < std::min(kShown, r.kernels.size()); ++i)
+    kernel_lines(out, r.kernels[i], o.machine, o.functional);
   if (r.kernels.size() > kShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kShown);
   double time = 0;
   for (const comp::KernelResult& k : r.kernels) time += k.time_s;
   for (const comp::CopyResult& c : r.copies)
-    out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer, c.to_device ? "to the device" : "to the host",
-                       si(static_cast<double>(c.bytes), "B"), seconds(c.time_s));
+    out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer,
+                       c.to_device ? "to the device" : "to the host", si(static_cast<double>(c.bytes), "B"),
+                       seconds(c.time_s));
   if (const double flops = application_flops(simulation); flops > 0 && time > 0)
     out += fmt::format("application          {}\n", si(flops / time, "FLOP/s"));
   for (const core::ExpectResult& e : r.expects)
@@ -157,7 +182,9 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
 }
 
 ProgressBar::ProgressBar(bool enabled)
-    : enabled_(enabled && isatty(STDERR_FILENO) != 0), start_(std::chrono::steady_clock::now()), last_(start_) {}
+    : enabled_(enabled && isatty(STDERR_FILENO) != 0),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
 
 ProgressBar::~ProgressBar() { clear(); }
 
@@ -173,11 +200,13 @@ void ProgressBar::update(const comp::Progress& p) {
   last_ = now;
   drawn_ = true;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const double done = p.blocks_total == 0 ? 0 : static_cast<double>(p.blocks_done) / static_cast<double>(p.blocks_total);
+  const double done =
+      p.blocks_total == 0 ? 0 : static_cast<double>(p.blocks_done) / static_cast<double>(p.blocks_total);
   const int filled = static_cast<int>(done * 24);
   const std::string left = done > 0 ? fmt::format("{:.0f} s left", elapsed / done - elapsed) : "";
   fmt::print(stderr, "\r\x1b[K{} [{:<24}] {}/{} blocks, {} cycles, {}, {}", p.kernel.substr(0, 24),
-             std::string(static_cast<size_t>(filled), '#'), p.blocks_done, p.blocks_total, si(static_cast<double>(p.cycles), ""),
+             std::string(static_cast<size_t>(filled), '#'), p.blocks_done, p.blocks_total,
+             si(static_cast<double>(p.cycles), ""),
              si(static_cast<double>(p.warp_instructions) / elapsed, "warp instructions/s"), left);
   std::fflush(stderr);
 }

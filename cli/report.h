@@ -8,9 +8,11 @@
 namespace gpusim::cli {
 
 /// One JSON object (DESIGN section 3), with a final new line.
-[[nodiscard]] std::string json_report(const comp::Simulation& simulation, const comp::SimulationResult& result);
+[[nodiscard]] std::string json_report(const comp::Simulation& simulation,
+                                      const comp::SimulationResult& result);
 /// The summary table.
-[[nodiscard]] std::string table_report(const comp::Simulation& simulation, const comp::SimulationResult& result);
+[[nodiscard]] std::string table_report(const comp::Simulation& simulation,
+                                       const comp::SimulationResult& result);
 
 /// Text inside a JSON string, quotes not included.
 [[nodiscard]] std::string json_escape(const std::string& text);

@@ -33,9 +33,10 @@ std::string file_and_hash(const std::string& path, const std::string& text) {
 }
 
 /// The command line without what does not change results, files by name and hash (DESIGN section 6).
-std::string canonical_command(const RunArguments& a, const std::string& config_text, const std::string& ptx_text,
-                              const core::LaunchDescription& launch) {
-  std::string c = fmt::format("gpusim --config {} {}", file_and_hash(a.config, config_text), file_and_hash(a.ptx, ptx_text));
+std::string canonical_command(const RunArguments& a, const std::string& config_text,
+                              const std::string& ptx_text, const core::LaunchDescription& launch) {
+  std::string c = fmt::format("gpusim --config {} {}", file_and_hash(a.config, config_text),
+                              file_and_hash(a.ptx, ptx_text));
   if (a.kernel.empty()) c += fmt::format(" --launch {}", file_and_hash(launch.path, launch.text));
   const auto option = [&c](const char* name, const std::string& value) {
     if (!value.empty()) c += fmt::format(" {} '{}'", name, value);
@@ -48,7 +49,8 @@ std::string canonical_command(const RunArguments& a, const std::string& config_t
   for (const auto& v : a.sets) option("--set", v);
   if (a.dynamic_shared != 0) c += fmt::format(" --dynamic-shared {}", a.dynamic_shared);
   if (a.sms != 0) c += fmt::format(" --sms {}", a.sms);
-  c += fmt::format(" --seed {} --events {} --lowering {} --max-cycles {}", a.seed, a.events, a.lowering, a.max_cycles);
+  c += fmt::format(" --seed {} --events {} --lowering {} --max-cycles {}", a.seed, a.events, a.lowering,
+                   a.max_cycles);
   return c;
 }
 
@@ -62,7 +64,8 @@ core::EventLevel event_level(const std::string& name) {
 core::LaunchDescription load_launch(const RunArguments& a) {
   if (!a.kernel.empty() || !a.grid.empty() || !a.args.empty()) {
     if (!a.launch.empty())
-      throw core::InputError("gpusim: error: --launch cannot be combined with --kernel, --grid, --block or --arg");
+      throw core::InputError(
+          "gpusim: error: --launch cannot be combined with --kernel, --grid, --block or --arg");
     if (a.grid.empty() || a.block.empty())
       throw core::InputError("gpusim: error: a launch from the command line needs --grid and --block");
     core::CommandLineLaunch command;
@@ -79,7 +82,8 @@ core::LaunchDescription load_launch(const RunArguments& a) {
     path = fs::path(a.ptx).replace_extension(".toml").string();
     if (!fs::exists(path))
       throw core::InputError(fmt::format(
-          "{}: error: no launch file '{}' beside it, and no --kernel, --grid, --block\n  hint: `gpusim init {}` writes a launch "
+          "{}: error: no launch file '{}' beside it, and no --kernel, --grid, --block\n  hint: `gpusim init "
+          "{}` writes a launch "
           "file to fill in; or give --launch FILE, or --kernel NAME --grid X --block X --arg V ...",
           a.ptx, path, a.ptx));
   }
@@ -98,10 +102,12 @@ std::vector<Dump> parse_dumps(const RunArguments& a, const core::LaunchDescripti
     const core::BufferSpec* buffer = launch.find_buffer(name);
     if (equals == std::string::npos || equals + 1 == text.size())
       throw core::InputError(fmt::format("gpusim: error: --dump '{}' is not BUFFER=FILE.npy", text));
-    if (buffer == nullptr) throw core::InputError(fmt::format("gpusim: error: --dump: no buffer '{}' in {}", name, launch.path));
+    if (buffer == nullptr)
+      throw core::InputError(fmt::format("gpusim: error: --dump: no buffer '{}' in {}", name, launch.path));
     const fs::path folder = fs::path(text.substr(equals + 1)).parent_path();
     if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
-      throw core::InputError(fmt::format("{}: error: --dump: the folder cannot be written to", text.substr(equals + 1)));
+      throw core::InputError(
+          fmt::format("{}: error: --dump: the folder cannot be written to", text.substr(equals + 1)));
     dumps.push_back({static_cast<uint32_t>(buffer - launch.buffers.data()), text.substr(equals + 1)});
   }
   return dumps;
@@ -109,9 +115,12 @@ std::vector<Dump> parse_dumps(const RunArguments& a, const core::LaunchDescripti
 
 int exit_code(const comp::SimulationResult& r) {
   switch (r.status) {
-    case comp::SimulationResult::Status::kInterrupted: return kInterruptedExit;
-    case comp::SimulationResult::Status::kFailed: return kProgramFailed;
-    case comp::SimulationResult::Status::kComplete: break;
+    case comp::SimulationResult::Status::kInterrupted:
+      return kInterruptedExit;
+    case comp::SimulationResult::Status::kFailed:
+      return kProgramFailed;
+    case comp::SimulationResult::Status::kComplete:
+      break;
   }
   return r.expectations_met() ? kGood : kWrongResult;
 }
@@ -122,16 +131,20 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--config", a.config, "Machine: a path, or a name found in configs/");
   app.add_option("ptx", a.ptx, "PTX file to run");
   app.add_option("--launch", a.launch, "Launch file (default: the .toml beside the PTX)");
-  app.add_option("--param", a.params, "NAME=VALUE, overrides [params] of the launch file (repeatable)")->allow_extra_args(false);
-  app.add_option("--set", a.sets, "section.key=VALUE, overrides the configuration (repeatable)")->allow_extra_args(false);
+  app.add_option("--param", a.params, "NAME=VALUE, overrides [params] of the launch file (repeatable)")
+      ->allow_extra_args(false);
+  app.add_option("--set", a.sets, "section.key=VALUE, overrides the configuration (repeatable)")
+      ->allow_extra_args(false);
   app.add_option("--kernel", a.kernel, "Kernel to launch without a launch file");
   app.add_option("--grid", a.grid, "Grid X[,Y[,Z]]");
   app.add_option("--block", a.block, "Block X[,Y[,Z]]");
-  app.add_option("--arg", a.args, "Kernel argument: a number, or a buffer such as 'f32[1024]=uniform(-1,1)' (repeatable)")
+  app.add_option("--arg", a.args,
+                 "Kernel argument: a number, or a buffer such as 'f32[1024]=uniform(-1,1)' (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--dynamic-shared", a.dynamic_shared, "Dynamic shared memory in bytes, with --kernel");
   app.add_flag("--functional", a.functional, "Values only, no timing, nothing recorded");
-  app.add_option("--lowering", a.lowering, "Lowering passes: none, clean")->check(CLI::IsMember({"none", "clean"}));
+  app.add_option("--lowering", a.lowering, "Lowering passes: none, clean")
+      ->check(CLI::IsMember({"none", "clean"}));
   app.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
       ->check(CLI::IsMember({"off", "summary", "memory", "all"}));
   app.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
@@ -139,23 +152,28 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--seed", a.seed, "Seed of the generated buffers");
   app.add_option("--max-cycles", a.max_cycles, "A kernel that runs longer is reported as endless")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 62));
-  app.add_option("--dump", a.dumps, "BUFFER=FILE.npy: write a buffer's final content (repeatable)")->allow_extra_args(false);
-  app.add_option("--threads", a.threads, "Helper threads for writing and compression")->check(CLI::Range(0, 64));
-  app.add_flag("--strict-target", a.strict_target, "Refuse a module whose target is above the machine's capability");
+  app.add_option("--dump", a.dumps, "BUFFER=FILE.npy: write a buffer's final content (repeatable)")
+      ->allow_extra_args(false);
+  app.add_option("--threads", a.threads, "Helper threads for writing and compression")
+      ->check(CLI::Range(0, 64));
+  app.add_flag("--strict-target", a.strict_target,
+               "Refuse a module whose target is above the machine's capability");
   app.add_flag("--quiet", a.quiet, "No progress bar, no table");
   app.add_flag("--json", a.json, "Print one JSON object on stdout instead of the table");
 }
 
 int run_command(const RunArguments& a) {
   if (a.config.empty() || a.ptx.empty())
-    throw core::InputError(fmt::format("gpusim: error: {} is missing\n  hint: gpusim --config tesla_c1060.cfg workload.ptx "
-                                       "(gpusim --help; machines: gpusim config list)",
-                                       a.config.empty() ? "--config MACHINE" : "the PTX file"));
+    throw core::InputError(
+        fmt::format("gpusim: error: {} is missing\n  hint: gpusim --config tesla_c1060.cfg workload.ptx "
+                    "(gpusim --help; machines: gpusim config list)",
+                    a.config.empty() ? "--config MACHINE" : "the PTX file"));
   ProgressBar bar(!a.quiet && !a.json);
   comp::SimulationOptions o;
   o.machine = core::load_machine(a.config, a.sets, config_folders());
   if (a.sms > o.machine.gpu.sms)
-    throw core::InputError(fmt::format("gpusim: error: --sms {}: machine '{}' has {} SMs", a.sms, a.config, o.machine.gpu.sms));
+    throw core::InputError(
+        fmt::format("gpusim: error: --sms {}: machine '{}' has {} SMs", a.sms, a.config, o.machine.gpu.sms));
   o.ptx_name = a.ptx;
   o.ptx_text = read_file(a.ptx);
   o.launch = load_launch(a);
@@ -169,7 +187,8 @@ int run_command(const RunArguments& a) {
   o.events = event_level(a.events);
   o.threads = a.threads;
   o.program_version = kVersion;
-  if (a.out != "none" && !a.functional) o.out = a.out.empty() ? fs::path(a.ptx).stem().string() + ".h5" : a.out;
+  if (a.out != "none" && !a.functional)
+    o.out = a.out.empty() ? fs::path(a.ptx).stem().string() + ".h5" : a.out;
   o.command_line = canonical_command(a, core::show_machine(o.machine, false), o.ptx_text, o.launch);
   o.interrupt = &interrupt_flag;
   o.on_progress = [&bar](const comp::Progress& p) { bar.update(p); };
@@ -190,7 +209,8 @@ int run_command(const RunArguments& a) {
     fmt::print("{}", json_report(simulation, result));
   else if (!a.quiet)
     fmt::print("{}", table_report(simulation, result));
-  if (result.status != comp::SimulationResult::Status::kComplete) fmt::print(stderr, "{}: error: {}\n", a.ptx, result.reason);
+  if (result.status != comp::SimulationResult::Status::kComplete)
+    fmt::print(stderr, "{}: error: {}\n", a.ptx, result.reason);
   for (const core::ExpectResult& e : result.expects)
     if (!e.pass) fmt::print(stderr, "{}: error: {}\n", a.ptx, e.message);
   return exit_code(result);

@@ -6,8 +6,8 @@
 
 namespace gpusim::comp {
 
-BlockDispatcher::BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint64_t launch_cycles,
-                                 uint64_t issue_cycles)
+BlockDispatcher::BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain,
+                                 uint64_t launch_cycles, uint64_t issue_cycles)
     : Clocked(name, domain), launch_cycles_(launch_cycles), issue_cycles_(issue_cycles) {
   wake_at(core::Cycle(1));
 }

@@ -1,6 +1,7 @@
-// Block dispatcher: runs the queued launches and copies one after another (compute capability 1.x has no concurrent kernels) and hands
-// out each launch's thread blocks, at most one a core cycle, to the next SM in turn that has a free block slot. Slots per SM
-// come from the occupancy calculation. Clocked in the core domain; asleep until a block can start or an SM reports.
+// Block dispatcher: runs the queued launches and copies one after another (compute capability 1.x has no
+// concurrent kernels) and hands out each launch's thread blocks, at most one a core cycle, to the next SM in
+// turn that has a free block slot. Slots per SM come from the occupancy calculation. Clocked in the core
+// domain; asleep until a block can start or an SM reports.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -56,7 +57,7 @@ class BlockDispatcher : public core::Clocked {
   Hooks hooks_;
   std::vector<Port> ports_;
   struct Item {
-    KernelRun* run;        ///< null: a copy
+    KernelRun* run;  ///< null: a copy
     uint64_t copy_cycles;
   };
   std::vector<Item> queue_;

@@ -51,7 +51,8 @@ void coalesce_cc12_half(const isa::MemoryAccess& access, uint32_t lanes, Transac
   }
 }
 
-void coalesce_cc10_half(const isa::MemoryAccess& access, int first_lane, uint32_t lanes, TransactionList& out) {
+void coalesce_cc10_half(const isa::MemoryAccess& access, int first_lane, uint32_t lanes,
+                        TransactionList& out) {
   const uint32_t word = access.bytes;
   bool coalesced = word == 4 || word == 8 || word == 16;
   const uint64_t segment = uint64_t{kHalfWarp} * word;

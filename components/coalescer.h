@@ -1,7 +1,8 @@
-// Half-warp memory coalescer of compute capability 1.x: turns the lane addresses of one warp access into transactions.
-// Rules: CUDA C Programming Guide 2.x-4.x, appendix "Compute Capability 1.x" (global memory): 1.2/1.3 serve the segment of the
-// lowest active thread and shrink it; 1.0/1.1 coalesce only if thread k touches word k of an aligned segment.
-// Plain class without time of its own; the load/store unit decides when a transaction leaves.
+// Half-warp memory coalescer of compute capability 1.x: turns the lane addresses of one warp access into
+// transactions. Rules: CUDA C Programming Guide 2.x-4.x, appendix "Compute Capability 1.x" (global
+// memory): 1.2/1.3 serve the segment of the lowest active thread and shrink it; 1.0/1.1 coalesce only if
+// thread k touches word k of an aligned segment. Plain class without time of its own; the load/store unit
+// decides when a transaction leaves.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -28,10 +29,12 @@ struct TransactionList {
 
 enum class CoalescingRule : uint8_t { kCc10, kCc12 };
 
-/// Splits `access` (global or local addresses in access.address) by `rule`. Appends to `out` in the order of issue.
+/// Splits `access` (global or local addresses in access.address) by `rule`. Appends to `out` in the order of
+/// issue.
 void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& out);
 
-/// Fills Transaction::operations for an atomic access: how many of its lanes update the busiest word of each transaction.
+/// Fills Transaction::operations for an atomic access: how many of its lanes update the busiest word of each
+/// transaction.
 void count_atomic_operations(const isa::MemoryAccess& access, TransactionList& list);
 
 }  // namespace gpusim::comp

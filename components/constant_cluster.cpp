@@ -70,8 +70,8 @@ bool ConstantCluster::take_request(uint32_t sm) {
   if (hit) {
     if (!sms_[sm].replies->can_push()) return false;
     sms_[sm].requests->pop();
-    sms_[sm].replies->push({request.address, request.bytes, RequestKind::kConstant, MemoryLevel::kConstantL2, request.port,
-                            request.tag, true},
+    sms_[sm].replies->push({request.address, request.bytes, RequestKind::kConstant, MemoryLevel::kConstantL2,
+                            request.port, request.tag, true},
                            latency_);
     ++hits_;
     return true;
@@ -97,7 +97,8 @@ bool ConstantCluster::take_request(uint32_t sm) {
 }
 
 std::string ConstantCluster::waiting_for() const {
-  const auto lines = std::count_if(misses_table_.begin(), misses_table_.end(), [](const Miss& m) { return m.line != kNone; });
+  const auto lines = std::count_if(misses_table_.begin(), misses_table_.end(),
+                                   [](const Miss& m) { return m.line != kNone; });
   return lines == 0 ? std::string() : fmt::format("{} constant lines outstanding", lines);
 }
 

@@ -1,6 +1,7 @@
-// Second-level constant cache of a cluster (TPC), shared by its SMs: hits answer after a fixed latency, misses go over the
-// interconnect to the partition's third level; misses of one line are merged. Clocked in the core domain; asleep unless a
-// request or a reply is visible. Sources of the sizes: configuration [constant].
+// Second-level constant cache of a cluster (TPC), shared by its SMs: hits answer after a fixed latency,
+// misses go over the interconnect to the partition's third level; misses of one line are merged. Clocked in
+// the core domain; asleep unless a request or a reply is visible. Sources of the sizes: configuration
+// [constant].
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,8 +18,8 @@ namespace gpusim::comp {
 class ConstantCluster : public core::Clocked {
  public:
   /// `port`: index of this cluster's link among the reply crossbar's outputs.
-  ConstantCluster(const sc_core::sc_module_name& name, core::ClockDomain& domain, const core::MachineConfig& machine,
-                  uint16_t port);
+  ConstantCluster(const sc_core::sc_module_name& name, core::ClockDomain& domain,
+                  const core::MachineConfig& machine, uint16_t port);
 
   /// One call per SM of the cluster, in order.
   void connect_sm(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies) {

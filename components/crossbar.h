@@ -1,7 +1,8 @@
-// Crossbar network of one direction (requests to partitions, or replies to clusters). Clocked in the interconnect domain.
-// Several input links may share one input port (the SMs of a cluster) and several output links one output port. A message of
-// n flits holds its input and output port for n cycles; an output port takes its inputs round-robin. Back-pressure: a message
-// moves only if its output link has room. Asleep when no message is visible and no port is about to become free.
+// Crossbar network of one direction (requests to partitions, or replies to clusters). Clocked in the
+// interconnect domain. Several input links may share one input port (the SMs of a cluster) and several output
+// links one output port. A message of n flits holds its input and output port for n cycles; an output port
+// takes its inputs round-robin. Back-pressure: a message moves only if its output link has room. Asleep when
+// no message is visible and no port is about to become free.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -19,8 +20,9 @@ template <class Message>
 class Crossbar : public core::Clocked {
  public:
   /// `route(message)` is the output link's index, `flits(message)` >= 1 its length.
-  Crossbar(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t input_ports, uint32_t output_ports,
-           std::function<uint32_t(const Message&)> route, std::function<uint32_t(const Message&)> flits)
+  Crossbar(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t input_ports,
+           uint32_t output_ports, std::function<uint32_t(const Message&)> route,
+           std::function<uint32_t(const Message&)> flits)
       : Clocked(name, domain),
         route_(std::move(route)),
         flits_(std::move(flits)),
@@ -96,7 +98,8 @@ class Crossbar : public core::Clocked {
       if (wanting_[port * words_ + word] != 0) return true;
     return false;
   }
-  /// Moves one message to `port` if one can go; returns the cycle at which the port wants to be looked at again.
+  /// Moves one message to `port` if one can go; returns the cycle at which the port wants to be looked at
+  /// again.
   uint64_t serve(uint32_t port, uint64_t now) {
     uint64_t next = core::kNever.count();
     const size_t count = inputs_.size();

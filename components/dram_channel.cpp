@@ -74,7 +74,8 @@ void DramChannel::accept(uint64_t now) {
 
 void DramChannel::refresh(uint64_t now) {
   if (t_.refi == 0 || now < next_refresh_) return;
-  // Refreshes that fell due while the channel slept were done in idle time; the last one may still be going on.
+  // Refreshes that fell due while the channel slept were done in idle time; the last one may still be going
+  // on.
   const uint64_t due = (now - next_refresh_) / t_.refi + 1;
   const uint64_t last = next_refresh_ + (due - 1) * t_.refi;
   next_refresh_ += due * t_.refi;
@@ -114,7 +115,7 @@ uint64_t DramChannel::column_ready(const Entry& e) const {
 uint64_t DramChannel::issue_one(uint64_t now) {
   uint64_t soonest = kFar;
   size_t column = queue_.size(), activate = queue_.size(), precharge = queue_.size();
-  uint32_t banks_seen = 0;      // banks for which an older request already chose the row command
+  uint32_t banks_seen = 0;  // banks for which an older request already chose the row command
   const bool starved = !queue_.empty() && now - queue_.front().arrival > starvation_;
   const bool reply_room = replies_->can_push();
   uint32_t banks_with_hits = 0;  // open rows that a queued request of this direction still wants
@@ -206,7 +207,8 @@ void DramChannel::issue_column(size_t position, uint64_t now) {
   }
   const uint64_t data_end = end;
   if (atomic) {
-    // The old value goes through the partition's update unit and comes back on the open row: a write after the read.
+    // The old value goes through the partition's update unit and comes back on the open row: a write after
+    // the read.
     end += t_.rtw + clocks;
     ++stats_.writes;
     stats_.write_bytes += e.request.bytes;
@@ -219,8 +221,8 @@ void DramChannel::issue_column(size_t position, uint64_t now) {
   bus_free_ = end;
   last_column_end_ = end;
   event(now, e.bank, e.row, e.is_write ? core::DramCommand::kWrite : core::DramCommand::kRead, e.is_write);
-  replies_->push({e.request.address, e.request.bytes, e.request.kind, MemoryLevel::kDram, e.request.port, e.request.tag,
-                  !e.is_write && e.request.wants_data},
+  replies_->push({e.request.address, e.request.bytes, e.request.kind, MemoryLevel::kDram, e.request.port,
+                  e.request.tag, !e.is_write && e.request.wants_data},
                  data_end - now);
 }
 

@@ -1,8 +1,9 @@
-// One GDDR3 channel with its memory controller: a window of requests, first-ready first-come-first-served (FR-FCFS) among
-// them, banks with activate, precharge and column timing, a shared data bus with read/write turnaround, periodic refresh and
-// write draining between two watermarks. Clocked in the DRAM domain; it computes the earliest cycle at which its next command
-// is legal and sleeps until then; refresh is computed lazily, so an idle channel costs nothing.
-// One column command moves a whole request (a run of bursts on one row). Timings: configuration [dram], in ns there.
+// One GDDR3 channel with its memory controller: a window of requests, first-ready first-come-first-served
+// (FR-FCFS) among them, banks with activate, precharge and column timing, a shared data bus with read/write
+// turnaround, periodic refresh and write draining between two watermarks. Clocked in the DRAM domain; it
+// computes the earliest cycle at which its next command is legal and sleeps until then; refresh is computed
+// lazily, so an idle channel costs nothing. One column command moves a whole request (a run of bursts on one
+// row). Timings: configuration [dram], in ns there.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -23,16 +24,16 @@ struct DramTiming {
 };
 
 struct DramStats {
-  uint64_t reads = 0, writes = 0;              ///< requests
+  uint64_t reads = 0, writes = 0;  ///< requests
   uint64_t read_bytes = 0, write_bytes = 0;
   uint64_t row_hits = 0, activates = 0, precharges = 0, refreshes = 0, turnarounds = 0;
-  uint64_t busy_clocks = 0;                    ///< data-bus clocks in use
+  uint64_t busy_clocks = 0;  ///< data-bus clocks in use
 };
 
 class DramChannel : public core::Clocked {
  public:
-  DramChannel(const sc_core::sc_module_name& name, core::ClockDomain& domain, const core::MachineConfig& machine,
-              uint32_t index, const EventSink* events);
+  DramChannel(const sc_core::sc_module_name& name, core::ClockDomain& domain,
+              const core::MachineConfig& machine, uint32_t index, const EventSink* events);
 
   void connect(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies) {
     requests_ = &requests;
@@ -68,7 +69,9 @@ class DramChannel : public core::Clocked {
   void accept(uint64_t now);
   void refresh(uint64_t now);
   void choose_direction();
-  [[nodiscard]] bool may_go(const Entry& e) const { return e.is_write == draining_ || e.request.kind == RequestKind::kAtomic; }
+  [[nodiscard]] bool may_go(const Entry& e) const {
+    return e.is_write == draining_ || e.request.kind == RequestKind::kAtomic;
+  }
   uint64_t issue_one(uint64_t now);
   [[nodiscard]] uint64_t column_ready(const Entry& e) const;
   void issue_column(size_t position, uint64_t now);
@@ -88,8 +91,8 @@ class DramChannel : public core::Clocked {
   uint32_t waiting_writes_ = 0;
   bool draining_ = false;
   bool last_was_write_ = false;
-  uint64_t bus_free_ = 0;          ///< data bus
-  uint64_t last_column_end_ = 0;   ///< end of the last data burst
+  uint64_t bus_free_ = 0;         ///< data bus
+  uint64_t last_column_end_ = 0;  ///< end of the last data burst
   uint64_t last_activate_ = 0;
   bool any_activate_ = false;
   uint64_t next_refresh_ = 0, refresh_end_ = 0;

@@ -1,5 +1,6 @@
-// Where components write events: one pointer per event table, null if the run does not record it, so that an unrecorded event
-// costs one test. The Gpu fills it at the start of each kernel from the recorder and the event level.
+// Where components write events: one pointer per event table, null if the run does not record it, so that an
+// unrecorded event costs one test. The Gpu fills it at the start of each kernel from the recorder and the
+// event level.
 #pragma once
 #include "simcore/record/event_schema.h"
 #include "simcore/record/recorder.h"
@@ -20,8 +21,8 @@ struct EventSink {
 };
 
 /// One look-up in constant cache level `level` of unit `unit` (SM, cluster or partition number).
-inline void record_cache_event(core::EventTable& table, uint64_t cycle, uint64_t address, uint32_t unit, uint8_t level,
-                               bool hit) {
+inline void record_cache_event(core::EventTable& table, uint64_t cycle, uint64_t address, uint32_t unit,
+                               uint8_t level, bool hit) {
   core::CacheEvent e{};
   e.cycle = cycle;
   e.address = address;

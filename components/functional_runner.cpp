@@ -58,7 +58,8 @@ void FunctionalRunner::prepare(KernelRun& run) {
 bool FunctionalRunner::run_block(KernelRun& run, uint64_t block) {
   const isa::KernelImage& image = *run.image;
   if (run.shared_bytes != 0) std::memset(shared_.get(), 0, run.shared_bytes);
-  if (image.num_rows != 0) std::memset(registers_.get(), 0, size_t{image.num_rows} * kRowBytes * run.warps_per_block);
+  if (image.num_rows != 0)
+    std::memset(registers_.get(), 0, size_t{image.num_rows} * kRowBytes * run.warps_per_block);
   std::fill(predicates_.begin(), predicates_.end(), 0u);
   ++run.sm[0].blocks;
   run.sm[0].warps += run.warps_per_block;
@@ -105,21 +106,24 @@ bool FunctionalRunner::release_barriers(KernelRun& run, uint64_t block) {
   }
   if (released) return true;
   const LaneMask missing = stuck->stack.alive() & ~stuck->barrier_lanes;
-  error_ = fmt::format("deadlock: {} waits at a barrier that the block's other threads never reach{}",
-                       describe_location(run, stuck->stack.pc(), block, stuck->context.warp_in_block,
-                                         stuck->barrier_lanes.lowest()),
-                       missing.any() ? fmt::format(" (lanes {:#010x} of its warp diverged around it)", missing.bits()) : "");
+  error_ = fmt::format(
+      "deadlock: {} waits at a barrier that the block's other threads never reach{}",
+      describe_location(run, stuck->stack.pc(), block, stuck->context.warp_in_block,
+                        stuck->barrier_lanes.lowest()),
+      missing.any() ? fmt::format(" (lanes {:#010x} of its warp diverged around it)", missing.bits()) : "");
   return false;
 }
 
-bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, const MicroOp& op, LaneMask lanes) {
+bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, const MicroOp& op,
+                                   LaneMask lanes) {
   access_.lanes = LaneMask();
   access_.fault = isa::FaultKind::kNone;
   op.mem(op, warp.context, lanes, access_);
   if (access_.fault == isa::FaultKind::kNone) return true;
-  error_ = fmt::format("{}: {}",
-                       describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, access_.fault_lane),
-                       describe_fault(op, access_, memory_));
+  error_ = fmt::format(
+      "{}: {}",
+      describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, access_.fault_lane),
+      describe_fault(op, access_, memory_));
   return false;
 }
 
@@ -139,8 +143,10 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
     stats.flops += uint64_t{op.flops} * static_cast<uint64_t>(lanes.count());
     ++stats.inst_executed;
     if ((++operations_ & 0xffff) == 0 && (operations_ > max_operations_ || interrupted_())) {
-      error_ = fmt::format("{}: still running after {} warp operations (--max-cycles)",
-                           describe_location(run, stack.pc(), block, warp.context.warp_in_block, active.lowest()), operations_);
+      error_ =
+          fmt::format("{}: still running after {} warp operations (--max-cycles)",
+                      describe_location(run, stack.pc(), block, warp.context.warp_in_block, active.lowest()),
+                      operations_);
       return Stop::kError;
     }
     switch (op.kind) {
@@ -179,16 +185,21 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
           warp.barrier_threads = reinterpret_cast<const uint32_t*>(row)[lanes.lowest()];
         }
         return Stop::kBarrier;
-      case OpKind::kExit: stack.exit(lanes); break;
+      case OpKind::kExit:
+        stack.exit(lanes);
+        break;
       case OpKind::kTrap:
         if (lanes.any()) {
-          error_ = describe_location(run, stack.pc(), block, warp.context.warp_in_block, lanes.lowest()) + ": trap";
+          error_ = describe_location(run, stack.pc(), block, warp.context.warp_in_block, lanes.lowest()) +
+                   ": trap";
           return Stop::kError;
         }
         stack.advance();
         break;
       case OpKind::kFence:
-      case OpKind::kNop: stack.advance(); break;
+      case OpKind::kNop:
+        stack.advance();
+        break;
     }
   }
   return Stop::kDone;

@@ -1,6 +1,6 @@
-// Values only (`--functional`): runs the blocks of a launch one after another, the warps of a block in turn from barrier to
-// barrier, without time. Same micro-ops, same executor and same SIMT stacks as the timing model, so for race-free programs
-// results and instruction counts are the same.
+// Values only (`--functional`): runs the blocks of a launch one after another, the warps of a block in turn
+// from barrier to barrier, without time. Same micro-ops, same executor and same SIMT stacks as the timing
+// model, so for race-free programs results and instruction counts are the same.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,8 +16,10 @@ namespace gpusim::comp {
 
 class FunctionalRunner {
  public:
-  /// `max_operations`: warp operations after which a kernel counts as endless. `interrupted` is polled now and then.
-  FunctionalRunner(const isa::GlobalMemory& memory, uint64_t max_operations, std::function<bool()> interrupted)
+  /// `max_operations`: warp operations after which a kernel counts as endless. `interrupted` is polled now
+  /// and then.
+  FunctionalRunner(const isa::GlobalMemory& memory, uint64_t max_operations,
+                   std::function<bool()> interrupted)
       : memory_(memory), max_operations_(max_operations), interrupted_(std::move(interrupted)) {}
 
   enum class Outcome { kDone, kError, kInterrupted };

@@ -23,7 +23,8 @@ std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sm
   if (machine.gpu.sms_spread) {
     for (uint32_t k = 0; k < per_cluster; ++k)
       for (uint32_t c = 0; c < clusters; ++c)
-        if (numbers.size() < sms && c * per_cluster + k < machine.gpu.sms) numbers.push_back(c * per_cluster + k);
+        if (numbers.size() < sms && c * per_cluster + k < machine.gpu.sms)
+          numbers.push_back(c * per_cluster + k);
     std::sort(numbers.begin(), numbers.end());
   } else {
     for (uint32_t i = 0; i < sms; ++i) numbers.push_back(i);
@@ -33,8 +34,8 @@ std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sm
 
 }  // namespace
 
-Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
-         std::function<void(std::string)> on_error, bool run_ahead)
+Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory,
+         uint32_t sms, std::function<void(std::string)> on_error, bool run_ahead)
     : machine_(machine),
       core_("core", engine, static_cast<uint64_t>(machine.clocks.core_khz)),
       interconnect_("interconnect", engine, static_cast<uint64_t>(machine.clocks.interconnect_khz)),
@@ -60,7 +61,9 @@ void Gpu::build_memory() {
   const auto interleave = static_cast<uint64_t>(machine_.l2.interleave);
   requests_ = std::make_unique<Crossbar<MemoryRequest>>(
       "requests", interconnect_, clusters_, partitions,
-      [interleave, partitions](const MemoryRequest& r) { return static_cast<uint32_t>(r.address / interleave % partitions); },
+      [interleave, partitions](const MemoryRequest& r) {
+        return static_cast<uint32_t>(r.address / interleave % partitions);
+      },
       [&net](const MemoryRequest& r) { return flits_of(r.kind == RequestKind::kWrite ? r.bytes : 0, net); });
   replies_ = std::make_unique<Crossbar<MemoryReply>>(
       "replies", interconnect_, partitions, clusters_, [](const MemoryReply& r) { return uint32_t{r.port}; },
@@ -70,15 +73,18 @@ void Gpu::build_memory() {
   const uint64_t dram_latency = dram_.cycles_of_ns(machine_.l2.latency_ns);
   const auto reply_queue = static_cast<uint32_t>(machine_.dram.reply_queue);
   for (uint32_t p = 0; p < partitions; ++p) {
-    partitions_.push_back(
-        std::make_unique<MemoryPartition>(fmt::format("partition{}", p).c_str(), interconnect_, machine_, p, &events_));
-    channels_.push_back(std::make_unique<DramChannel>(fmt::format("dram{}", p).c_str(), dram_, machine_, p, &events_));
+    partitions_.push_back(std::make_unique<MemoryPartition>(fmt::format("partition{}", p).c_str(),
+                                                            interconnect_, machine_, p, &events_));
+    channels_.push_back(
+        std::make_unique<DramChannel>(fmt::format("dram{}", p).c_str(), dram_, machine_, p, &events_));
     MemoryPartition& partition = *partitions_.back();
     DramChannel& channel = *channels_.back();
     // A latency is a pipeline: its stages hold messages besides the queue behind it.
-    auto& in = link(request_links_, *requests_, partition, queue + static_cast<uint32_t>(request_latency), request_latency);
-    auto& to_dram = link(request_links_, partition, channel,
-                         static_cast<uint32_t>(machine_.l2.queue) + static_cast<uint32_t>(dram_latency), dram_latency);
+    auto& in = link(request_links_, *requests_, partition, queue + static_cast<uint32_t>(request_latency),
+                    request_latency);
+    auto& to_dram =
+        link(request_links_, partition, channel,
+             static_cast<uint32_t>(machine_.l2.queue) + static_cast<uint32_t>(dram_latency), dram_latency);
     auto& from_dram = link(reply_links_, channel, partition, reply_queue);
     auto& out = link(reply_links_, partition, *replies_, queue);
     requests_->add_output(in, p);
@@ -106,13 +112,14 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   environment.local_memory_base = uint64_t{1} << 40;
   environment.on_error = on_error_;
   for (uint32_t c = 0; c < clusters_; ++c)
-    constants_.push_back(std::make_unique<ConstantCluster>(fmt::format("constant{}", c).c_str(), core_, machine_,
-                                                           static_cast<uint16_t>(num_sms_ + c)));
+    constants_.push_back(std::make_unique<ConstantCluster>(fmt::format("constant{}", c).c_str(), core_,
+                                                           machine_, static_cast<uint16_t>(num_sms_ + c)));
   for (uint32_t c = 0; c < clusters_; ++c) constants_[c]->set_events(&events_, c);
-  dispatcher_ = std::make_unique<BlockDispatcher>("dispatcher", core_, static_cast<uint64_t>(machine_.gpu.launch_cycles),
+  dispatcher_ = std::make_unique<BlockDispatcher>("dispatcher", core_,
+                                                  static_cast<uint64_t>(machine_.gpu.launch_cycles),
                                                   static_cast<uint64_t>(machine_.scheduler.issue_cycles));
-  // The reply crossbar's outputs: one link per SM number (unused SMs included, so that a port is an SM number), then one per
-  // cluster.
+  // The reply crossbar's outputs: one link per SM number (unused SMs included, so that a port is an SM
+  // number), then one per cluster.
   std::vector<core::Link<MemoryReply>*> reply_of(num_sms_, nullptr);
   std::vector<core::Link<BlockStart>*> start_of(num_sms_, nullptr);
   std::vector<core::Link<SmReport>*> report_of(num_sms_, nullptr);
@@ -122,12 +129,15 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
     ConstantCluster& constant = *constants_[n / per_cluster];
     LoadStoreUnit::Links links;
     links.request = &link(request_links_, sm, *requests_, queue);
-    links.reply = reply_of[n] = &link(reply_links_, *replies_, sm, queue + static_cast<uint32_t>(reply_latency), reply_latency);
+    links.reply = reply_of[n] =
+        &link(reply_links_, *replies_, sm, queue + static_cast<uint32_t>(reply_latency), reply_latency);
     links.constant_request = &link(request_links_, sm, constant, constant_mshrs);
-    links.constant_reply = &link(reply_links_, constant, sm, constant_mshrs + static_cast<uint32_t>(l2_latency));
+    links.constant_reply =
+        &link(reply_links_, constant, sm, constant_mshrs + static_cast<uint32_t>(l2_latency));
     requests_->add_input(*links.request, n / per_cluster);
     constant.connect_sm(*links.constant_request, *links.constant_reply);
-    start_of[n] = &link(start_links_, *dispatcher_, sm, 8u + static_cast<uint32_t>(start_cycles), start_cycles);
+    start_of[n] =
+        &link(start_links_, *dispatcher_, sm, 8u + static_cast<uint32_t>(start_cycles), start_cycles);
     report_of[n] = &link(report_links_, sm, *dispatcher_, 8u);
     sm.connect(links, *start_of[n], *report_of[n]);
   }
@@ -136,12 +146,14 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
     replies_->add_output(*(reply_of[n] != nullptr ? reply_of[n] : reply_of[fallback]), n / per_cluster);
   for (uint32_t c = 0; c < clusters_; ++c) {
     auto& out = link(request_links_, *constants_[c], *requests_, queue);
-    auto& in = link(reply_links_, *replies_, *constants_[c], queue + static_cast<uint32_t>(reply_latency), reply_latency);
+    auto& in = link(reply_links_, *replies_, *constants_[c], queue + static_cast<uint32_t>(reply_latency),
+                    reply_latency);
     requests_->add_input(out, c);
     replies_->add_output(in, c);
     constants_[c]->connect_network(out, in);
   }
-  // Blocks go to the clusters in turn, so that neighbours do not share a cluster's port before all clusters work.
+  // Blocks go to the clusters in turn, so that neighbours do not share a cluster's port before all clusters
+  // work.
   for (uint32_t k = 0; k < per_cluster; ++k)
     for (uint32_t c = 0; c < clusters_; ++c) {
       const uint32_t n = c * per_cluster + k;

@@ -1,5 +1,6 @@
-// The GPU: clock domains, SMs in clusters, constant clusters, request and reply crossbars, memory partitions, DRAM channels and
-// the block dispatcher, wired by links as the machine configuration says. Not a module itself; it only builds and binds.
+// The GPU: clock domains, SMs in clusters, constant clusters, request and reply crossbars, memory partitions,
+// DRAM channels and the block dispatcher, wired by links as the machine configuration says. Not a module
+// itself; it only builds and binds.
 //   SM -> request crossbar -> partition -> DRAM channel -> partition -> reply crossbar -> SM
 //   SM -> constant cluster -> request crossbar -> partition (level 3) -> ... -> constant cluster -> SM
 #pragma once
@@ -21,9 +22,10 @@ namespace gpusim::comp {
 
 class Gpu {
  public:
-  /// Builds the machine with its `sms` lowest-numbered SMs (spread over the clusters if gpu.sms_spread). `on_error` is called
-  /// with a program error; the engine is stopped already then. Throws std::invalid_argument if the timing tables are
-  /// incomplete. `run_ahead` false makes SMs issue once per activation (tests).
+  /// Builds the machine with its `sms` lowest-numbered SMs (spread over the clusters if gpu.sms_spread).
+  /// `on_error` is called with a program error; the engine is stopped already then. Throws
+  /// std::invalid_argument if the timing tables are incomplete. `run_ahead` false makes SMs issue once per
+  /// activation (tests).
   Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
       std::function<void(std::string)> on_error, bool run_ahead = true);
 

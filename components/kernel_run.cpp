@@ -20,10 +20,12 @@ void set_thread_indices(const KernelRun& run, uint64_t block, uint32_t warp_in_b
   ctx.warps_in_block = run.warps_per_block;
   ctx.grid_id = run.id;
   ctx.dynamic_shared_bytes = run.dynamic_shared;
-  ctx.existing = isa::LaneMask::first(static_cast<int>(std::min<uint32_t>(isa::kWarpSize, run.threads_per_block - first)));
+  ctx.existing = isa::LaneMask::first(
+      static_cast<int>(std::min<uint32_t>(isa::kWarpSize, run.threads_per_block - first)));
 }
 
-std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block, uint32_t warp_in_block, int lane) {
+std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block, uint32_t warp_in_block,
+                              int lane) {
   const Dim3 b = run.block_index(block);
   const uint32_t t = warp_in_block * isa::kWarpSize + static_cast<uint32_t>(lane);
   std::string where = "end of kernel";
@@ -31,13 +33,15 @@ std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block,
     const isa::PtxStatement& s = run.image->ptx[run.image->ops[pc].ptx_index];
     where = fmt::format("PTX line {} `{}`", s.loc.line, s.text);
   }
-  return fmt::format("kernel '{}', {}, block ({},{},{}), thread ({},{},{})", run.image->name, where, b.x, b.y, b.z,
-                     t % run.block.x, t / run.block.x % run.block.y, t / (run.block.x * run.block.y));
+  return fmt::format("kernel '{}', {}, block ({},{},{}), thread ({},{},{})", run.image->name, where, b.x, b.y,
+                     b.z, t % run.block.x, t / run.block.x % run.block.y, t / (run.block.x * run.block.y));
 }
 
-std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access, const isa::GlobalMemory& memory) {
+std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access,
+                           const isa::GlobalMemory& memory) {
   const uint32_t bytes = uint32_t{op.memory.element_bytes} * op.memory.elements;
-  const std::string_view space = isa::space_name(access.space == isa::Space::kNone ? op.memory.space : access.space);
+  const std::string_view space =
+      isa::space_name(access.space == isa::Space::kNone ? op.memory.space : access.space);
   switch (access.fault) {
     case isa::FaultKind::kOutOfBounds: {
       const bool device = op.memory.space == isa::Space::kGlobal || op.memory.space == isa::Space::kGeneric ||
@@ -47,11 +51,14 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
                          access.fault_address, where.empty() ? "" : ": ", where);
     }
     case isa::FaultKind::kMisaligned:
-      return fmt::format("{}-byte access to {} memory at address {:#x} is misaligned", bytes, space, access.fault_address);
+      return fmt::format("{}-byte access to {} memory at address {:#x} is misaligned", bytes, space,
+                         access.fault_address);
     case isa::FaultKind::kReadOnly:
       return fmt::format("store to read-only {} memory at address {:#x}", space, access.fault_address);
-    case isa::FaultKind::kTrap: return "trap";
-    case isa::FaultKind::kNone: break;
+    case isa::FaultKind::kTrap:
+      return "trap";
+    case isa::FaultKind::kNone:
+      break;
   }
   return "no fault";
 }

@@ -1,5 +1,6 @@
-// One launch of a kernel as the components share it: what to run, what is counted, and the program error that ended it.
-// Owned by the Gpu; SMs add to it during their ticks (one thread, fixed order). Counts: DESIGN section 2, "Counts".
+// One launch of a kernel as the components share it: what to run, what is counted, and the program error that
+// ended it. Owned by the Gpu; SMs add to it during their ticks (one thread, fixed order). Counts: DESIGN
+// section 2, "Counts".
 #pragma once
 #include <array>
 #include <cstdint>
@@ -27,8 +28,8 @@ struct PcStats {
   uint64_t transactions = 0;  ///< memory transactions, or shared-memory steps
   uint64_t requested_bytes = 0;
   uint64_t transferred_bytes = 0;
-  uint64_t replays = 0;       ///< extra issues by bank or constant conflicts
-  uint64_t divergent = 0;     ///< branches that split the warp
+  uint64_t replays = 0;                           ///< extra issues by bank or constant conflicts
+  uint64_t divergent = 0;                         ///< branches that split the warp
   std::array<uint64_t, kNumStallCauses> slots{};  ///< issue slots whose candidate stood here, by cause
 };
 
@@ -75,10 +76,11 @@ struct KernelRun {
 void set_thread_indices(const KernelRun& run, uint64_t block, uint32_t warp_in_block, isa::WarpContext& ctx);
 
 /// "kernel 'k', file line 12 `ld.global...`, block (0,0,0), thread (5,0,0): <what>".
-[[nodiscard]] std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block, uint32_t warp_in_block,
-                                            int lane);
+[[nodiscard]] std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block,
+                                            uint32_t warp_in_block, int lane);
 
-/// Turns a fault of the executor into a message; device addresses are placed relative to the nearest allocation.
+/// Turns a fault of the executor into a message; device addresses are placed relative to the nearest
+/// allocation.
 [[nodiscard]] std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access,
                                          const isa::GlobalMemory& memory);
 

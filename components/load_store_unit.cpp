@@ -13,7 +13,8 @@ LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, 
       queue_capacity_(static_cast<uint32_t>(machine.lsu.queue)),
       store_capacity_(static_cast<uint32_t>(machine.lsu.store_buffer)),
       send_interval_(static_cast<uint64_t>(machine.coalescer.cycles_per_transaction)),
-      constant_l1_(static_cast<uint64_t>(machine.constant.l1_bytes), static_cast<uint32_t>(machine.constant.l1_line),
+      constant_l1_(static_cast<uint64_t>(machine.constant.l1_bytes),
+                   static_cast<uint32_t>(machine.constant.l1_line),
                    static_cast<uint32_t>(machine.constant.l1_ways)) {
   const auto mshrs = static_cast<uint32_t>(machine.lsu.mshrs);
   const auto constant_mshrs = static_cast<uint32_t>(machine.constant.mshrs);
@@ -44,8 +45,8 @@ uint32_t LoadStoreUnit::allocate(const isa::MicroOp& op, uint32_t warp, uint32_t
   return index;
 }
 
-uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
-                               bool is_atomic, uint64_t now) {
+uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
+                               const isa::MemoryAccess& access, bool is_atomic, uint64_t now) {
   const uint32_t index = allocate(op, warp, pc, now);
   QueueEntry& entry = queue_[(queue_head_ + queue_count_) % queue_capacity_];
   entry.record = index;
@@ -68,8 +69,8 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
   return index;
 }
 
-uint32_t LoadStoreUnit::submit_constant(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
-                                        uint32_t& distinct, uint64_t now) {
+uint32_t LoadStoreUnit::submit_constant(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
+                                        const isa::MemoryAccess& access, uint32_t& distinct, uint64_t now) {
   // The constant cache serves one address a step; lanes of one address share it.
   std::array<uint64_t, isa::kWarpSize> addresses;
   distinct = 0;
@@ -84,7 +85,8 @@ uint32_t LoadStoreUnit::submit_constant(const isa::MicroOp& op, uint32_t warp, u
   for (uint32_t i = 0; i < distinct; ++i) {
     const uint64_t line = constant_l1_.line_of(addresses[i]);
     const bool hit = constant_l1_.access(line);
-    if (events_ != nullptr && events_->cache != nullptr) record_cache_event(*events_->cache, now, line, port_, 1, hit);
+    if (events_ != nullptr && events_->cache != nullptr)
+      record_cache_event(*events_->cache, now, line, port_, 1, hit);
     if (hit) continue;
     if (index == kHit) index = allocate(op, warp, pc, now);
     // Addresses that share a line wait for it once.
@@ -137,13 +139,15 @@ void LoadStoreUnit::send(uint64_t now) {
   while (!unsent_lines_.empty() && links_.constant_request->can_push()) {
     const uint16_t slot = unsent_lines_.front();
     unsent_lines_.erase(unsent_lines_.begin());
-    links_.constant_request->push({constant_mshrs_[slot].line, static_cast<uint16_t>(constant_l1_.line_bytes()),
-                                   RequestKind::kConstant, 1, port_, slot, true});
+    links_.constant_request->push({constant_mshrs_[slot].line,
+                                   static_cast<uint16_t>(constant_l1_.line_bytes()), RequestKind::kConstant,
+                                   1, port_, slot, true});
   }
   if (queue_count_ == 0 || now < next_send_) return;
   QueueEntry& entry = queue_[queue_head_];
   if (!can_reserve(entry.kind) || !links_.request->can_push()) {
-    if (!blocked_ && !can_reserve(entry.kind)) record_mshr(now, entry.list.items[entry.next].address, core::MshrAction::kFull);
+    if (!blocked_ && !can_reserve(entry.kind))
+      record_mshr(now, entry.list.items[entry.next].address, core::MshrAction::kFull);
     blocked_ = true;
     return;
   }
@@ -172,7 +176,8 @@ void LoadStoreUnit::send(uint64_t now) {
 
 uint64_t LoadStoreUnit::next_send() const {
   if (!unsent_lines_.empty()) return 0;
-  // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM too.
+  // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM
+  // too.
   if (queue_count_ == 0 || blocked_) return kUnknownCycle;
   return next_send_;
 }

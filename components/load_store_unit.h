@@ -1,6 +1,7 @@
-// Load/store unit of an SM: a queue of coalesced warp accesses, the table of outstanding transactions (MSHRs for reads, a
-// store buffer for writes) and the records of warp loads in flight. Not a Clocked module: the SM calls it in its tick, in the
-// order replies, send. A transaction leaves only when its MSHR or store-buffer entry is reserved, so every reply sinks.
+// Load/store unit of an SM: a queue of coalesced warp accesses, the table of outstanding transactions (MSHRs
+// for reads, a store buffer for writes) and the records of warp loads in flight. Not a Clocked module: the SM
+// calls it in its tick, in the order replies, send. A transaction leaves only when its MSHR or store-buffer
+// entry is reserved, so every reply sinks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -22,21 +23,21 @@ struct AccessRecord {
   const isa::MicroOp* op = nullptr;
   uint32_t warp = 0;
   uint32_t pc = 0;
-  uint32_t remaining = 0;       ///< transactions not answered yet
+  uint32_t remaining = 0;  ///< transactions not answered yet
   uint32_t transactions = 0;
   uint32_t bytes = 0;
   uint64_t first_address = 0;
-  uint64_t issued = 0;          ///< core cycle
-  uint64_t stall_slots = 0;     ///< issue slots lost to waiting for this access; booked when its level is known
+  uint64_t issued = 0;       ///< core cycle
+  uint64_t stall_slots = 0;  ///< issue slots lost to waiting for this access; booked when its level is known
   MemoryLevel level = MemoryLevel::kNone;
-  bool is_store = false;        ///< no warp waits for it, except at a fence
+  bool is_store = false;  ///< no warp waits for it, except at a fence
 };
 
 class LoadStoreUnit {
  public:
   struct Links {
-    core::Link<MemoryRequest>* request = nullptr;   ///< to the crossbar
-    core::Link<MemoryReply>* reply = nullptr;       ///< from the crossbar
+    core::Link<MemoryRequest>* request = nullptr;           ///< to the crossbar
+    core::Link<MemoryReply>* reply = nullptr;               ///< from the crossbar
     core::Link<MemoryRequest>* constant_request = nullptr;  ///< to the cluster's constant cache
     core::Link<MemoryReply>* constant_reply = nullptr;
   };
@@ -45,23 +46,28 @@ class LoadStoreUnit {
   /// Where look-ups and MSHR changes are recorded; the unit is named by its SM's number.
   void set_events(const EventSink* events) { events_ = events; }
   /// True if one more warp access fits the queue and a record is free.
-  [[nodiscard]] bool can_accept() const { return queue_count_ < queue_capacity_ && free_records_.size() > kReserve; }
-  /// Takes a global or local access at cycle `now`; `access.address` are device addresses. Returns the record's index.
-  uint32_t submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access, bool is_atomic,
-                  uint64_t now);
+  [[nodiscard]] bool can_accept() const {
+    return queue_count_ < queue_capacity_ && free_records_.size() > kReserve;
+  }
+  /// Takes a global or local access at cycle `now`; `access.address` are device addresses. Returns the
+  /// record's index.
+  uint32_t submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
+                  bool is_atomic, uint64_t now);
   /// True if a constant load may issue: a record is free and no earlier miss waits for an MSHR.
   [[nodiscard]] bool can_accept_constant() const { return deferred_lines_.empty() && !free_records_.empty(); }
   /// Constant load: returns kHit if all lines are in the first level, else the record's index.
   static constexpr uint32_t kHit = ~0u;
-  uint32_t submit_constant(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
-                           uint32_t& distinct, uint64_t now);
+  uint32_t submit_constant(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
+                           const isa::MemoryAccess& access, uint32_t& distinct, uint64_t now);
 
-  /// Takes every visible reply; calls done(record index) for each access that completes. The record is freed after the call.
+  /// Takes every visible reply; calls done(record index) for each access that completes. The record is freed
+  /// after the call.
   template <class Done>
   void collect_replies(uint64_t now, Done&& done);
   /// Sends transactions that may leave at `now`.
   void send(uint64_t now);
-  /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can help.
+  /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can
+  /// help.
   [[nodiscard]] uint64_t next_send() const;
   [[nodiscard]] core::Cycle next_reply() const {
     const core::Cycle a = links_.reply->next_visible(), b = links_.constant_reply->next_visible();
@@ -70,11 +76,15 @@ class LoadStoreUnit {
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
   /// True while the head of the queue waits for room in a link, which may come at any time.
-  [[nodiscard]] bool waits_for_link() const { return blocked_ && queue_count_ != 0 && can_reserve(queue_[queue_head_].kind); }
+  [[nodiscard]] bool waits_for_link() const {
+    return blocked_ && queue_count_ != 0 && can_reserve(queue_[queue_head_].kind);
+  }
   [[nodiscard]] bool constants_outstanding() const { return constants_outstanding_ != 0; }
   [[nodiscard]] bool idle() const { return free_records_.size() == records_.size(); }
   [[nodiscard]] uint32_t outstanding_stores(uint32_t warp) const { return stores_of_warp_[warp]; }
-  [[nodiscard]] uint32_t mshrs_in_use() const { return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size()); }
+  [[nodiscard]] uint32_t mshrs_in_use() const {
+    return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size());
+  }
   [[nodiscard]] uint32_t queued() const { return queue_count_; }
   void invalidate_constants() { constant_l1_.invalidate(); }
 
@@ -156,7 +166,8 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
     miss.waiting.clear();
     miss.line = kNone;
     --constants_outstanding_;
-    while (!deferred_lines_.empty() && wait_for_line(deferred_lines_.front().line, deferred_lines_.front().record))
+    while (!deferred_lines_.empty() &&
+           wait_for_line(deferred_lines_.front().line, deferred_lines_.front().record))
       deferred_lines_.erase(deferred_lines_.begin());
   }
   for (const uint32_t index : completed_) {

@@ -16,8 +16,8 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
       events_(events),
       interleave_(static_cast<uint64_t>(machine.l2.interleave)),
       span_(interleave_ * static_cast<uint64_t>(machine.l2.partitions)),
-      l3_(static_cast<uint64_t>(machine.constant.l3_bytes / machine.l2.partitions), static_cast<uint32_t>(machine.constant.l3_line),
-          static_cast<uint32_t>(machine.constant.l3_ways)) {}
+      l3_(static_cast<uint64_t>(machine.constant.l3_bytes / machine.l2.partitions),
+          static_cast<uint32_t>(machine.constant.l3_line), static_cast<uint32_t>(machine.constant.l3_ways)) {}
 
 core::Cycle MemoryPartition::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
@@ -38,7 +38,8 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
     if (r->kind == RequestKind::kConstant && look_up_constant(r->address)) {
       if (replies_->can_push()) {
         const MemoryRequest hit = requests_->pop();
-        replies_->push({hit.address, hit.bytes, hit.kind, MemoryLevel::kConstantL3, hit.port, hit.tag, true}, l3_latency_);
+        replies_->push({hit.address, hit.bytes, hit.kind, MemoryLevel::kConstantL3, hit.port, hit.tag, true},
+                       l3_latency_);
         ++constant_hits_;
       } else {
         request_blocked = true;
@@ -62,14 +63,15 @@ bool MemoryPartition::look_up_constant(uint64_t address) {
   const bool hit = l3_.access(local(address));
   if (events_->cache != nullptr) {
     // Event tables count core cycles.
-    const auto core_cycle = static_cast<uint64_t>(static_cast<unsigned __int128>(domain().engine().now_fs()) * core_khz_ /
-                                                  1'000'000'000'000u);
+    const auto core_cycle = static_cast<uint64_t>(static_cast<unsigned __int128>(domain().engine().now_fs()) *
+                                                  core_khz_ / 1'000'000'000'000u);
     record_cache_event(*events_->cache, core_cycle, address, index_, 3, hit);
   }
   return hit;
 }
 
-core::Cycle MemoryPartition::next_wanted(uint64_t now, bool reply_blocked, bool request_blocked, uint64_t retry) const {
+core::Cycle MemoryPartition::next_wanted(uint64_t now, bool reply_blocked, bool request_blocked,
+                                         uint64_t retry) const {
   // What is blocked is woken by the link that refused it.
   uint64_t next = retry;
   if (!reply_blocked) next = std::min(next, from_dram_->next_visible().count());
@@ -79,7 +81,8 @@ core::Cycle MemoryPartition::next_wanted(uint64_t now, bool reply_blocked, bool 
 
 std::string MemoryPartition::waiting_for() const {
   const uint32_t held = requests_->size() + from_dram_->size();
-  return held == 0 ? std::string() : fmt::format("{} requests and {} replies held", requests_->size(), from_dram_->size());
+  return held == 0 ? std::string()
+                   : fmt::format("{} requests and {} replies held", requests_->size(), from_dram_->size());
 }
 
 }  // namespace gpusim::comp

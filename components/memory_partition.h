@@ -1,6 +1,7 @@
-// Memory partition: the end of the interconnect in front of one DRAM channel. It serves constant reads from its slice of the
-// third-level constant cache, serialises atomic updates, and passes the rest to the channel. Clocked in the interconnect
-// domain; asleep unless a request or a reply is visible. Replies go first: they always sink, so requests always drain.
+// Memory partition: the end of the interconnect in front of one DRAM channel. It serves constant reads from
+// its slice of the third-level constant cache, serialises atomic updates, and passes the rest to the channel.
+// Clocked in the interconnect domain; asleep unless a request or a reply is visible. Replies go first: they
+// always sink, so requests always drain.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,11 +16,11 @@ namespace gpusim::comp {
 
 class MemoryPartition : public core::Clocked {
  public:
-  MemoryPartition(const sc_core::sc_module_name& name, core::ClockDomain& domain, const core::MachineConfig& machine,
-                  uint32_t index, const EventSink* events);
+  MemoryPartition(const sc_core::sc_module_name& name, core::ClockDomain& domain,
+                  const core::MachineConfig& machine, uint32_t index, const EventSink* events);
 
-  void connect(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies, core::Link<MemoryRequest>& to_dram,
-               core::Link<MemoryReply>& from_dram) {
+  void connect(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies,
+               core::Link<MemoryRequest>& to_dram, core::Link<MemoryReply>& from_dram) {
     requests_ = &requests;
     replies_ = &replies;
     to_dram_ = &to_dram;
@@ -33,10 +34,13 @@ class MemoryPartition : public core::Clocked {
   core::Cycle tick(core::Cycle now) override;
 
  private:
-  [[nodiscard]] core::Cycle next_wanted(uint64_t now, bool reply_blocked, bool request_blocked, uint64_t retry) const;
+  [[nodiscard]] core::Cycle next_wanted(uint64_t now, bool reply_blocked, bool request_blocked,
+                                        uint64_t retry) const;
 
   /// Address inside this partition: the interleave is taken out, so that a slice uses all its sets.
-  [[nodiscard]] uint64_t local(uint64_t address) const { return address / span_ * interleave_ + address % interleave_; }
+  [[nodiscard]] uint64_t local(uint64_t address) const {
+    return address / span_ * interleave_ + address % interleave_;
+  }
 
   [[nodiscard]] bool look_up_constant(uint64_t address);
 

@@ -10,15 +10,16 @@ struct KernelRun;
 
 enum class RequestKind : uint8_t { kRead, kWrite, kAtomic, kConstant };
 
-/// One memory transaction on its way from an SM (or a cluster's constant cache) to a partition. Every request is answered by
-/// exactly one reply; its sender has reserved the room for it (an MSHR or a store-buffer entry) before sending.
+/// One memory transaction on its way from an SM (or a cluster's constant cache) to a partition. Every request
+/// is answered by exactly one reply; its sender has reserved the room for it (an MSHR or a store-buffer
+/// entry) before sending.
 struct MemoryRequest {
   uint64_t address = 0;  ///< of the first byte, aligned to the transaction size
   uint16_t bytes = 0;    ///< 32, 64 or 128 (constant: the line)
   RequestKind kind = RequestKind::kRead;
   uint8_t operations = 1;  ///< kAtomic: serial updates of the busiest word
-  uint16_t port = 0;     ///< reply destination: index of the crossbar's reply link
-  uint16_t tag = 0;      ///< sender's entry
+  uint16_t port = 0;       ///< reply destination: index of the crossbar's reply link
+  uint16_t tag = 0;        ///< sender's entry
   bool wants_data = true;  ///< kAtomic without destination: the reply is an acknowledgement
 };
 

@@ -22,7 +22,8 @@ void add(SmStats& sum, const SmStats& s) {
   sum.active_warp_cycles += s.active_warp_cycles, sum.active_cycles += s.active_cycles;
   sum.global_loads += s.global_loads, sum.global_stores += s.global_stores;
   sum.local_loads += s.local_loads, sum.local_stores += s.local_stores, sum.atomics += s.atomics;
-  sum.shared_loads += s.shared_loads, sum.shared_stores += s.shared_stores, sum.shared_replays += s.shared_replays;
+  sum.shared_loads += s.shared_loads, sum.shared_stores += s.shared_stores,
+      sum.shared_replays += s.shared_replays;
   sum.constant_loads += s.constant_loads, sum.constant_hits += s.constant_hits;
   sum.load_transactions += s.load_transactions, sum.store_transactions += s.store_transactions;
   sum.load_bytes += s.load_bytes, sum.store_bytes += s.store_bytes;
@@ -53,12 +54,16 @@ TableSchema series_schema() {
           "differences between samples; cycle is the end of the interval, counted from the kernel's start",
           sizeof(SeriesRow),
           {column("cycle", offsetof(SeriesRow, cycle), "core cycles", "end of the interval"),
-           column("warp_instructions", offsetof(SeriesRow, warp_instructions), "1", "PTX instructions executed by warps"),
-           column("inst_issued", offsetof(SeriesRow, inst_issued), "1", "machine operations issued, replays included"),
+           column("warp_instructions", offsetof(SeriesRow, warp_instructions), "1",
+                  "PTX instructions executed by warps"),
+           column("inst_issued", offsetof(SeriesRow, inst_issued), "1",
+                  "machine operations issued, replays included"),
            column("active_warp_cycles", offsetof(SeriesRow, active_warp_cycles), "core cycles",
                   "resident warps integrated over cycles, booked when a block starts or ends"),
-           column("load_bytes", offsetof(SeriesRow, load_bytes), "bytes", "transferred by global and local load transactions"),
-           column("store_bytes", offsetof(SeriesRow, store_bytes), "bytes", "transferred by global and local store transactions"),
+           column("load_bytes", offsetof(SeriesRow, load_bytes), "bytes",
+                  "transferred by global and local load transactions"),
+           column("store_bytes", offsetof(SeriesRow, store_bytes), "bytes",
+                  "transferred by global and local store transactions"),
            column("dram_read_bytes", offsetof(SeriesRow, dram_read_bytes), "bytes", "read from DRAM"),
            column("dram_write_bytes", offsetof(SeriesRow, dram_write_bytes), "bytes", "written to DRAM")}};
 }
@@ -71,8 +76,8 @@ class TableBuilder {
     schema_.meaning = std::move(meaning);
   }
   void column(std::string name, std::string unit, std::string meaning) {
-    schema_.columns.push_back({std::move(name), ColumnType::kU64, static_cast<uint32_t>(8 * numbers_++), std::move(unit),
-                               std::move(meaning)});
+    schema_.columns.push_back({std::move(name), ColumnType::kU64, static_cast<uint32_t>(8 * numbers_++),
+                               std::move(unit), std::move(meaning)});
   }
   void text_column(std::string name, std::string meaning) {
     schema_.columns.push_back({std::move(name), ColumnType::kString, 0, "", std::move(meaning)});
@@ -97,7 +102,8 @@ core::KernelAttribute text(const char* name, std::string value) { return {name, 
 
 std::string dims(const Dim3& d) { return fmt::format("{},{},{}", d.x, d.y, d.z); }
 
-std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t, const core::MachineConfig& machine) {
+std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
+                                       const core::MachineConfig& machine) {
   std::vector<core::Counter> c;
   const auto count = [&](const char* name, uint64_t value, const char* unit, const char* meaning) {
     c.push_back({name, static_cast<double>(value), unit, meaning});
@@ -109,7 +115,8 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t, c
   count("thread_instructions", t.thread_instructions, "1", "the same times active threads");
   count("inst_executed", t.inst_executed, "1", "machine operations executed by warps, after lowering");
   count("inst_issued", t.inst_issued, "1", "machine operations issued, replays included");
-  count("flop_count", t.flops, "1", "floating-point operations of active threads; a fused or unfused multiply-add counts two");
+  count("flop_count", t.flops, "1",
+        "floating-point operations of active threads; a fused or unfused multiply-add counts two");
   count("branch", t.branches, "1", "branches executed by warps");
   count("divergent_branch", t.divergent_branches, "1", "branches that split their warp");
   count("barriers", t.barriers, "1", "barrier instructions executed by warps");
@@ -126,31 +133,45 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t, c
   count("shared_store", t.shared_stores, "1", "shared-memory stores and atomics of warps");
   count("atom_count", t.atomics, "1", "global atomic operations of warps");
   count("constant_load", t.constant_loads, "1", "constant loads of warps");
-  count("constant_load_hit", t.constant_hits, "1", "of these, served whole by the SM's first-level constant cache");
-  count("gld_transactions", t.load_transactions, "1", "transactions of global and local loads and atomics (32, 64 or 128 bytes)");
+  count("constant_load_hit", t.constant_hits, "1",
+        "of these, served whole by the SM's first-level constant cache");
+  count("gld_transactions", t.load_transactions, "1",
+        "transactions of global and local loads and atomics (32, 64 or 128 bytes)");
   count("gst_transactions", t.store_transactions, "1", "transactions of global and local stores");
-  count("l1_shared_bank_conflict", t.shared_replays, "1", "extra shared-memory steps because of bank conflicts");
-  rate("gld_efficiency", ratio(static_cast<double>(t.requested_load_bytes), static_cast<double>(t.load_bytes)), "1",
+  count("l1_shared_bank_conflict", t.shared_replays, "1",
+        "extra shared-memory steps because of bank conflicts");
+  rate("gld_efficiency",
+       ratio(static_cast<double>(t.requested_load_bytes), static_cast<double>(t.load_bytes)), "1",
        "bytes that threads asked for per byte moved by load transactions");
-  rate("gst_efficiency", ratio(static_cast<double>(t.requested_store_bytes), static_cast<double>(t.store_bytes)), "1",
+  rate("gst_efficiency",
+       ratio(static_cast<double>(t.requested_store_bytes), static_cast<double>(t.store_bytes)), "1",
        "bytes that threads stored per byte moved by store transactions");
-  rate("gld_throughput", static_cast<double>(t.load_bytes) / cycles * clock, "bytes/s", "moved by load transactions");
-  rate("gst_throughput", static_cast<double>(t.store_bytes) / cycles * clock, "bytes/s", "moved by store transactions");
-  rate("branch_efficiency", t.branches == 0 ? 1 : 1 - ratio(static_cast<double>(t.divergent_branches), static_cast<double>(t.branches)),
+  rate("gld_throughput", static_cast<double>(t.load_bytes) / cycles * clock, "bytes/s",
+       "moved by load transactions");
+  rate("gst_throughput", static_cast<double>(t.store_bytes) / cycles * clock, "bytes/s",
+       "moved by store transactions");
+  rate("branch_efficiency",
+       t.branches == 0
+           ? 1
+           : 1 - ratio(static_cast<double>(t.divergent_branches), static_cast<double>(t.branches)),
        "1", "branches that did not diverge");
-  rate("warp_execution_efficiency", ratio(static_cast<double>(t.thread_instructions), 32.0 * static_cast<double>(t.warp_instructions)),
+  rate("warp_execution_efficiency",
+       ratio(static_cast<double>(t.thread_instructions), 32.0 * static_cast<double>(t.warp_instructions)),
        "1", "active threads per executed warp instruction, of 32");
-  rate("achieved_occupancy", ratio(ratio(static_cast<double>(t.active_warp_cycles), static_cast<double>(t.active_cycles)),
-                                   static_cast<double>(machine.sm.max_warps)),
+  rate("achieved_occupancy",
+       ratio(ratio(static_cast<double>(t.active_warp_cycles), static_cast<double>(t.active_cycles)),
+             static_cast<double>(machine.sm.max_warps)),
        "1", "resident warps per cycle with at least one, of the SM's maximum");
-  rate("sm_efficiency", ratio(static_cast<double>(t.active_cycles), cycles * static_cast<double>(machine.gpu.sms)), "1",
+  rate("sm_efficiency",
+       ratio(static_cast<double>(t.active_cycles), cycles * static_cast<double>(machine.gpu.sms)), "1",
        "cycles with a resident warp, average over all SMs of the machine");
   rate("ipc", static_cast<double>(t.inst_executed) / cycles / static_cast<double>(machine.gpu.sms), "1",
        "machine operations per core cycle and SM");
   return c;
 }
 
-void add_dram_counters(std::vector<core::Counter>& c, const DramStats& now, const DramStats& then, double seconds) {
+void add_dram_counters(std::vector<core::Counter>& c, const DramStats& now, const DramStats& then,
+                       double seconds) {
   const auto count = [&](const char* name, uint64_t value, const char* unit, const char* meaning) {
     c.push_back({name, static_cast<double>(value), unit, meaning});
   };
@@ -162,15 +183,18 @@ void add_dram_counters(std::vector<core::Counter>& c, const DramStats& now, cons
   count("dram_activates", now.activates - then.activates, "1", "rows opened");
   count("dram_row_hits", now.row_hits - then.row_hits, "1", "requests served by a row that was open already");
   count("dram_refreshes", now.refreshes - then.refreshes, "1", "refreshes, all channels");
-  count("dram_turnarounds", now.turnarounds - then.turnarounds, "1", "changes of the data bus between reading and writing");
-  c.push_back({"dram_throughput", seconds == 0 ? 0 : static_cast<double>(reads + writes) / seconds, "bytes/s", "read and written"});
+  count("dram_turnarounds", now.turnarounds - then.turnarounds, "1",
+        "changes of the data bus between reading and writing");
+  c.push_back({"dram_throughput", seconds == 0 ? 0 : static_cast<double>(reads + writes) / seconds, "bytes/s",
+               "read and written"});
 }
 
 std::vector<std::string> top_stalls(const SmStats& total) {
   const uint64_t slots = std::accumulate(total.slots.begin(), total.slots.end(), uint64_t{0});
   std::vector<size_t> order(kNumStallCauses);
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return total.slots[a] > total.slots[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return total.slots[a] > total.slots[b]; });
   std::vector<std::string> lines;
   for (const size_t i : order) {
     if (i == static_cast<size_t>(StallCause::kIssued) || total.slots[i] == 0 || lines.size() == 3) continue;
@@ -262,8 +286,8 @@ KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter)
   k.cycles = run.end - run.start;
   k.time_s = static_cast<double>(k.cycles) / (static_cast<double>(machine_.clocks.core_khz) * 1e3);
   add_dram_counters(k.counters, gpu_.dram_stats(), dram_at_start_, k.time_s);
-  k.counters.push_back({"noc_request_flits", static_cast<double>(gpu_.request_flits() - flits_at_start_[0]), "1",
-                        "flits through the request crossbar"});
+  k.counters.push_back({"noc_request_flits", static_cast<double>(gpu_.request_flits() - flits_at_start_[0]),
+                        "1", "flits through the request crossbar"});
   k.counters.push_back({"noc_reply_flits", static_cast<double>(gpu_.reply_flits() - flits_at_start_[1]), "1",
                         "flits through the reply crossbar"});
   run_ = nullptr;
@@ -308,13 +332,15 @@ void RunRecorder::write_per_sm(const KernelRun& run) {
   t.column("load_transactions", "1", "global and local load transactions");
   t.column("store_transactions", "1", "global and local store transactions");
   t.column("shared_replays", "1", "extra shared-memory steps");
-  for (const auto name : kStallCauseNames) t.column(fmt::format("slots_{}", name), "issue slots", "issue slots with this cause");
+  for (const auto name : kStallCauseNames)
+    t.column(fmt::format("slots_{}", name), "issue slots", "issue slots with this cause");
   uint64_t rows = 0;
   for (const auto& sm : gpu_.sms()) {
     const SmStats& s = run.sm[sm->index()];
-    for (const uint64_t v : {uint64_t{sm->index()}, s.blocks, s.warps, s.warp_instructions, s.thread_instructions,
-                             s.inst_executed, s.inst_issued, s.active_cycles, s.active_warp_cycles, s.load_transactions,
-                             s.store_transactions, s.shared_replays})
+    for (const uint64_t v :
+         {uint64_t{sm->index()}, s.blocks, s.warps, s.warp_instructions, s.thread_instructions,
+          s.inst_executed, s.inst_issued, s.active_cycles, s.active_warp_cycles, s.load_transactions,
+          s.store_transactions, s.shared_replays})
       t.cell(v);
     for (const uint64_t v : s.slots) t.cell(v);
     ++rows;
@@ -336,15 +362,16 @@ void RunRecorder::write_per_pc(const KernelRun& run) {
   t.column("transferred_bytes", "bytes", "moved by transactions");
   t.column("replays", "1", "extra steps by conflicts");
   for (const auto name : kStallCauseNames)
-    t.column(fmt::format("slots_{}", name), "issue slots", "issue slots whose candidate warp stood here, with this cause");
+    t.column(fmt::format("slots_{}", name), "issue slots",
+             "issue slots whose candidate warp stood here, with this cause");
   t.text_column("ptx", "the PTX statement");
   const isa::KernelImage& image = *run.image;
   for (size_t pc = 0; pc < image.ops.size(); ++pc) {
     const isa::PtxStatement& s = image.ptx[image.ops[pc].ptx_index];
     const PcStats& p = run.pc[pc];
-    for (const uint64_t v : {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line}, uint64_t{image.ops[pc].ptx_count},
-                             p.executed, p.active_lanes, p.divergent, p.transactions, p.requested_bytes,
-                             p.transferred_bytes, p.replays})
+    for (const uint64_t v : {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line},
+                             uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent,
+                             p.transactions, p.requested_bytes, p.transferred_bytes, p.replays})
       t.cell(v);
     for (const uint64_t v : p.slots) t.cell(v);
     t.text(0, s.text);

@@ -1,5 +1,6 @@
-// Turns what the components counted into results: the counters, per-SM, per-PC and issue-slot tables and the time series of a
-// kernel, for the summary and for the recorded file. Names are nvprof's where one exists; docs/statistics.md defines each.
+// Turns what the components counted into results: the counters, per-SM, per-PC and issue-slot tables and the
+// time series of a kernel, for the summary and for the recorded file. Names are nvprof's where one exists;
+// docs/statistics.md defines each.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,7 +13,8 @@
 namespace gpusim::comp {
 
 /// Totals of a kernel without anything timed (functional runs).
-[[nodiscard]] KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine, const std::string& limiter);
+[[nodiscard]] KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine,
+                                     const std::string& limiter);
 
 class RunRecorder {
  public:

@@ -1,5 +1,6 @@
-// Scoreboard of one SM: for every warp and register (or predicate), the cycle from which its value may be used, or the load
-// that will bring it. Plain class; one 64-bit word per entry keeps a check to one load and one compare.
+// Scoreboard of one SM: for every warp and register (or predicate), the cycle from which its value may be
+// used, or the load that will bring it. Plain class; one 64-bit word per entry keeps a check to one load and
+// one compare.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -22,21 +23,25 @@ class Scoreboard {
   void set_ready_at(uint32_t warp, uint32_t id, uint64_t cycle, StallCause cause) {
     entries_[size_t{warp} * ids_ + id] = cycle << kCauseBits | static_cast<uint64_t>(cause);
   }
-  void set_pending(uint32_t warp, uint32_t id, uint32_t load) { entries_[size_t{warp} * ids_ + id] = kPending | load; }
+  void set_pending(uint32_t warp, uint32_t id, uint32_t load) {
+    entries_[size_t{warp} * ids_ + id] = kPending | load;
+  }
 
   struct Wait {
-    bool pending = false;    ///< for a load of unknown completion
-    uint32_t load = 0;       ///< which
-    uint64_t cycle = 0;      ///< else: ready from here
+    bool pending = false;  ///< for a load of unknown completion
+    uint32_t load = 0;     ///< which
+    uint64_t cycle = 0;    ///< else: ready from here
     StallCause cause = StallCause::kAluDependency;
   };
-  /// What `op` of `warp` waits for: a pending load among its operands (of several, the highest record), else the latest
-  /// ready cycle.
+  /// What `op` of `warp` waits for: a pending load among its operands (of several, the highest record), else
+  /// the latest ready cycle.
   [[nodiscard]] Wait wait_of(uint32_t warp, const isa::MicroOp& op) const {
     const uint64_t* row = &entries_[size_t{warp} * ids_];
     uint64_t latest = 0;
-    for (uint32_t i = 0; i < op.num_sb_reads; ++i) latest = row[op.sb_reads[i]] > latest ? row[op.sb_reads[i]] : latest;
-    for (uint32_t i = 0; i < op.num_sb_writes; ++i) latest = row[op.sb_writes[i]] > latest ? row[op.sb_writes[i]] : latest;
+    for (uint32_t i = 0; i < op.num_sb_reads; ++i)
+      latest = row[op.sb_reads[i]] > latest ? row[op.sb_reads[i]] : latest;
+    for (uint32_t i = 0; i < op.num_sb_writes; ++i)
+      latest = row[op.sb_writes[i]] > latest ? row[op.sb_writes[i]] : latest;
     if ((latest & kPending) != 0) return {true, static_cast<uint32_t>(latest), kNoCycle, StallCause::kDram};
     return {false, 0, latest >> kCauseBits, static_cast<StallCause>(latest & ((1u << kCauseBits) - 1))};
   }

@@ -10,9 +10,11 @@ namespace {
 
 constexpr uint32_t kMaxBanks = 32;
 
-/// Steps of one group of lanes for 32-bit words at `word[lane]` (word index). In each step one word is broadcast to all lanes
-/// that want it, and every other bank serves one lane (half-warp rule) or one word (whole-warp rule).
-uint32_t group_steps_half_warp(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word, uint32_t lanes) {
+/// Steps of one group of lanes for 32-bit words at `word[lane]` (word index). In each step one word is
+/// broadcast to all lanes that want it, and every other bank serves one lane (half-warp rule) or one word
+/// (whole-warp rule).
+uint32_t group_steps_half_warp(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word,
+                               uint32_t lanes) {
   uint32_t steps = 0;
   while (lanes != 0) {
     ++steps;
@@ -33,7 +35,8 @@ uint32_t group_steps_half_warp(const SharedMemoryRules& rules, const std::array<
   return steps;
 }
 
-uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word, uint32_t lanes) {
+uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word,
+                                uint32_t lanes) {
   std::array<std::array<uint64_t, 32>, kMaxBanks> seen;
   std::array<uint8_t, kMaxBanks> count{};
   uint32_t steps = 1;
@@ -48,7 +51,8 @@ uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const std::array
   return steps;
 }
 
-/// True for a whole group of 4-byte lanes that read one word, or consecutive words: the cases that matter for speed.
+/// True for a whole group of 4-byte lanes that read one word, or consecutive words: the cases that matter for
+/// speed.
 bool regular_group(const isa::MemoryAccess& access, uint32_t first, uint32_t lanes) {
   const uint64_t* a = &access.address[first];
   const uint64_t stride = a[1] - a[0];
@@ -58,7 +62,8 @@ bool regular_group(const isa::MemoryAccess& access, uint32_t first, uint32_t lan
   return difference == 0;
 }
 
-uint32_t group_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access, uint32_t lanes, uint32_t words) {
+uint32_t group_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access, uint32_t lanes,
+                     uint32_t words) {
   const bool half_warp = rules.lanes_per_access < isa::kWarpSize;
   uint32_t steps = 0;
   // A word wider than a bank is served as separate requests, one for each bank-wide part.
@@ -71,7 +76,8 @@ uint32_t group_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& ac
       if (half_warp && access.bytes < rules.bank_bytes)
         word[lane] += access.address[lane] % rules.bank_bytes * rules.banks * (uint64_t{1} << 32);
     }
-    steps += half_warp ? group_steps_half_warp(rules, word, lanes) : group_steps_whole_warp(rules, word, lanes);
+    steps +=
+        half_warp ? group_steps_half_warp(rules, word, lanes) : group_steps_whole_warp(rules, word, lanes);
   }
   return steps;
 }
@@ -89,7 +95,9 @@ SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::M
     if (lanes == 0) continue;
     cost.least += words;
     const bool whole = lanes == group_mask << first;
-    cost.steps += may_be_regular && whole && regular_group(access, first, group) ? 1 : group_steps(rules, access, lanes, words);
+    cost.steps += may_be_regular && whole && regular_group(access, first, group)
+                      ? 1
+                      : group_steps(rules, access, lanes, words);
   }
   return cost;
 }

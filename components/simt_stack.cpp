@@ -3,7 +3,8 @@
 namespace gpusim::comp {
 
 void SimtStack::pop() {
-  // Entries whose lanes all exited, or that already stand at their own reconvergence point, have nothing to execute.
+  // Entries whose lanes all exited, or that already stand at their own reconvergence point, have nothing to
+  // execute.
   mask_ = isa::LaneMask();
   while (!below_.empty() && mask_.none()) {
     const Entry e = below_.back();
@@ -18,7 +19,8 @@ void SimtStack::pop() {
 void SimtStack::diverge(const isa::MicroOp& op, isa::LaneMask taken) {
   const isa::LaneMask fallen = mask_ & ~taken;
   const uint32_t join = op.reconverge;
-  // A loop's exits share one join: the entry that waits there exists already when it is the current entry's own.
+  // A loop's exits share one join: the entry that waits there exists already when it is the current entry's
+  // own.
   if (join != isa::kNoTarget && join != reconverge_) below_.push_back({join, reconverge_, mask_});
   const uint32_t side_join = join == isa::kNoTarget ? reconverge_ : join;
   const uint32_t next = pc_ + 1;

@@ -1,6 +1,7 @@
-// SIMT reconvergence stack of one warp (compute capability below 7): the entry on top is what the warp executes; a divergent
-// branch leaves its reconvergence point below and pushes one entry a side. Reconvergence is at the immediate post-dominator
-// that lowering put into the branch. Plain class, no time of its own.
+// SIMT reconvergence stack of one warp (compute capability below 7): the entry on top is what the warp
+// executes; a divergent branch leaves its reconvergence point below and pushes one entry a side.
+// Reconvergence is at the immediate post-dominator that lowering put into the branch. Plain class, no time of
+// its own.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -62,8 +62,8 @@ void Simulation::load_program() {
   const int64_t capability = options_.machine.gpu.compute_capability;
   if (module_.target_sm > capability) {
     const std::string text =
-        fmt::format("the module's target sm_{} is above the machine's compute capability {}.{}", module_.target_sm,
-                    capability / 10, capability % 10);
+        fmt::format("the module's target sm_{} is above the machine's compute capability {}.{}",
+                    module_.target_sm, capability / 10, capability % 10);
     if (options_.strict_target) throw core::InputError(fmt::format("{}: error: {}", options_.ptx_name, text));
     if (options_.on_warning)
       options_.on_warning(fmt::format("{}: warning: {}; values follow the target, timing follows the machine",
@@ -90,10 +90,10 @@ void Simulation::place_variables() {
     for (const isa::Relocation& r : variable->relocations) {
       const uint64_t* target = address_of(r.symbol);
       if (target == nullptr)
-        throw core::InputError(fmt::format("{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
-                                           "not a .global or .const variable (function addresses are not supported yet)",
-                                           options_.ptx_name, variable->loc.line, variable->loc.column, variable->name,
-                                           r.symbol));
+        throw core::InputError(fmt::format(
+            "{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
+            "not a .global or .const variable (function addresses are not supported yet)",
+            options_.ptx_name, variable->loc.line, variable->loc.column, variable->name, r.symbol));
       const uint64_t value = *target + static_cast<uint64_t>(r.addend);
       if (r.offset + r.bytes <= a->bytes) std::memcpy(a->data + r.offset, &value, r.bytes);
     }
@@ -105,9 +105,10 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
   const std::vector<const isa::Function*> entries = module_.entries();
   if (name.empty()) {
     if (entries.size() > 1)
-      core::raise_input_error(spec.kernel_where, fmt::format("{} has {} kernels: name the one to launch", options_.ptx_name,
-                                                             entries.size()),
-                              fmt::format("kernel = \"{}\"", entries.front()->name));
+      core::raise_input_error(
+          spec.kernel_where,
+          fmt::format("{} has {} kernels: name the one to launch", options_.ptx_name, entries.size()),
+          fmt::format("kernel = \"{}\"", entries.front()->name));
     name = entries.front()->name;
   }
   for (const LoweredKernel& k : images_)
@@ -116,7 +117,8 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
   if (entry == nullptr || !entry->is_entry) {
     isa::NearestName nearest(name);
     for (const isa::Function* f : entries) nearest.consider(f->name);
-    core::raise_input_error(spec.kernel_where, fmt::format("{} has no kernel '{}'", options_.ptx_name, name), nearest.hint());
+    core::raise_input_error(spec.kernel_where, fmt::format("{} has no kernel '{}'", options_.ptx_name, name),
+                            nearest.hint());
   }
   isa::LoweringOptions lowering;
   lowering.level = options_.lowering;
@@ -129,7 +131,8 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
     return uint64_t{0};
   };
   auto lowered = isa::lower_kernel(module_, *entry, lowering);
-  if (auto* errors = std::get_if<isa::Diagnostics>(&lowered)) report(*errors, options_.ptx_name, options_.on_warning);
+  if (auto* errors = std::get_if<isa::Diagnostics>(&lowered))
+    report(*errors, options_.ptx_name, options_.on_warning);
   auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
   if (spec.registers != 0) image->registers = spec.registers;
   images_.push_back({name, spec.registers, std::move(image)});
@@ -158,7 +161,8 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
     core::raise_input_error(spec.where, fmt::format("kernel '{}': {}", image.name, what), hint);
   };
   const auto limit = [&](const char* what, uint64_t value, int64_t most) {
-    if (value > static_cast<uint64_t>(most)) fail(fmt::format("{} is {}, machine '{}' allows {}", what, value, m.gpu.name, most));
+    if (value > static_cast<uint64_t>(most))
+      fail(fmt::format("{} is {}, machine '{}' allows {}", what, value, m.gpu.name, most));
   };
   limit("block x", run->block.x, m.sm.max_block_x);
   limit("block y", run->block.y, m.sm.max_block_y);
@@ -171,26 +175,28 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   for (int i = 0; i < 3; ++i) {
     const uint32_t used = spec.block[i], maximum = image.maxntid[i], required = image.reqntid[i];
     if (required != 0 && used != required)
-      fail(fmt::format("block {} differs from the kernel's .reqntid in dimension {} ({} against {})", dimensions(run->block),
-                       i, used, required));
-    if (maximum != 0 && image.maxntid[0] != 0 && run->block.count() > uint64_t{image.maxntid[0]} *
-                                                                         std::max(1u, image.maxntid[1]) *
-                                                                         std::max(1u, image.maxntid[2]))
+      fail(fmt::format("block {} differs from the kernel's .reqntid in dimension {} ({} against {})",
+                       dimensions(run->block), i, used, required));
+    if (maximum != 0 && image.maxntid[0] != 0 &&
+        run->block.count() >
+            uint64_t{image.maxntid[0]} * std::max(1u, image.maxntid[1]) * std::max(1u, image.maxntid[2]))
       fail(fmt::format("{} threads per block exceed the kernel's .maxntid", run->block.count()));
   }
   run->threads_per_block = static_cast<uint32_t>(run->block.count());
   run->warps_per_block = (run->threads_per_block + isa::kWarpSize - 1) / isa::kWarpSize;
-  const uint64_t shared = uint64_t{image.dynamic_shared_offset > image.static_shared_bytes ? image.dynamic_shared_offset
-                                                                                         : image.static_shared_bytes} +
-                          spec.dynamic_shared;
+  const uint64_t shared =
+      uint64_t{image.dynamic_shared_offset > image.static_shared_bytes ? image.dynamic_shared_offset
+                                                                       : image.static_shared_bytes} +
+      spec.dynamic_shared;
   limit("shared memory per block", shared, m.shared.bytes);
   run->shared_bytes = static_cast<uint32_t>(shared);
   run->num_blocks = run->grid.count();
   const isa::Occupancy occupancy = occupancy_on(m, *run);
   run->blocks_per_sm = static_cast<uint32_t>(occupancy.blocks_per_sm);
   if (run->blocks_per_sm == 0)
-    fail(fmt::format("no block fits an SM of '{}' ({} threads, {} registers per thread, {} bytes of shared memory)",
-                     m.gpu.name, run->threads_per_block, image.registers, shared),
+    fail(fmt::format(
+             "no block fits an SM of '{}' ({} threads, {} registers per thread, {} bytes of shared memory)",
+             m.gpu.name, run->threads_per_block, image.registers, shared),
          fmt::format("limited by {}", occupancy.limiter));
   std::vector<core::ParameterSlot> slots;
   for (const isa::KernelParam& p : image.params)
@@ -210,7 +216,8 @@ std::vector<CopyResult> Simulation::copies() const {
   for (const core::CopySpec& c : options_.launch.copies) {
     const core::BufferSpec& b = options_.launch.buffers[c.buffer];
     const double rate = static_cast<double>(std::max<int64_t>(host.link_bytes_per_s, 1));
-    all.push_back({b.name, c.to_device, b.bytes(), host.link_latency_ns * 1e-9 + static_cast<double>(b.bytes()) / rate});
+    all.push_back({b.name, c.to_device, b.bytes(),
+                   host.link_latency_ns * 1e-9 + static_cast<double>(b.bytes()) / rate});
   }
   return all;
 }
@@ -220,7 +227,8 @@ std::vector<int64_t> Simulation::order() const {
   for (size_t i = 0; i < runs_.size(); ++i) items.emplace_back(ranks_[i], static_cast<int64_t>(i));
   for (size_t i = 0; i < options_.launch.copies.size(); ++i)
     items.emplace_back(options_.launch.copies[i].order, -1 - static_cast<int64_t>(i));
-  std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(items.begin(), items.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<int64_t> order;
   for (const auto& [rank, item] : items) order.push_back(item);
   return order;

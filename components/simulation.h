@@ -1,6 +1,6 @@
-// A whole run: PTX text and launch description onto a machine, executed cycle by cycle (or for values only), recorded and
-// checked. The layer that cli/ and the end-to-end tests call. Input problems throw core::InputError; what the simulated program
-// does wrong is in the result.
+// A whole run: PTX text and launch description onto a machine, executed cycle by cycle (or for values only),
+// recorded and checked. The layer that cli/ and the end-to-end tests call. Input problems throw
+// core::InputError; what the simulated program does wrong is in the result.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -31,16 +31,16 @@ struct Progress {
 
 struct SimulationOptions {
   core::MachineConfig machine;
-  std::string ptx_name;   ///< for messages
+  std::string ptx_name;  ///< for messages
   std::string ptx_text;
   core::LaunchDescription launch;
-  uint32_t sms = 0;       ///< 0: all
+  uint32_t sms = 0;                      ///< 0: all
   uint64_t max_cycles = 10'000'000'000;  ///< core cycles per kernel (warp operations with `functional`)
   bool functional = false;
   bool strict_target = false;
   bool direct_driver = false;  ///< tests: activate modules without SystemC events, SMs never run ahead
   isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
-  std::string out;        ///< HDF5 file; empty: none
+  std::string out;  ///< HDF5 file; empty: none
   core::EventLevel events = core::EventLevel::kSummary;
   int threads = 1;
   std::string command_line;  ///< canonical, for the recorded file
@@ -53,11 +53,11 @@ struct SimulationOptions {
 struct KernelResult {
   std::string name;
   Dim3 grid, block;
-  uint64_t cycles = 0;   ///< core cycles; 0 with --functional
-  double time_s = 0;     ///< at the core clock
+  uint64_t cycles = 0;  ///< core cycles; 0 with --functional
+  double time_s = 0;    ///< at the core clock
   uint32_t registers = 0, shared_bytes = 0, blocks_per_sm = 0;
   std::string occupancy_limiter;
-  SmStats total;         ///< over all SMs
+  SmStats total;  ///< over all SMs
   std::vector<core::Counter> counters;
   std::vector<std::string> top_stalls;  ///< "memory_dram 61.2 %", largest first
 };
@@ -77,7 +77,7 @@ struct SimulationResult {
   std::vector<KernelResult> kernels;
   std::vector<CopyResult> copies;
   std::vector<core::ExpectResult> expects;
-  double wall_s = 0;     ///< host seconds of the simulation proper
+  double wall_s = 0;  ///< host seconds of the simulation proper
   uint64_t warp_instructions = 0;
   uint64_t cycles = 0;
   [[nodiscard]] bool expectations_met() const;
@@ -101,7 +101,8 @@ class Simulation {
   const isa::KernelImage& lower(const core::LaunchSpec& spec);
   void prepare_run(const core::LaunchSpec& spec);
   void run_timed(SimulationResult& result);
-  /// What happens now and then while the simulation runs: time series, recorder errors, progress. Throws RecordError.
+  /// What happens now and then while the simulation runs: time series, recorder errors, progress. Throws
+  /// RecordError.
   void observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorder, const SimulationResult& result,
                core::Cycle now) const;
   void run_functional(SimulationResult& result);

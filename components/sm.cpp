@@ -17,7 +17,8 @@ constexpr size_t kRowBytes = 128;
 
 void Sm::AlignedFree::operator()(std::byte* p) const { std::free(p); }
 
-Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index, const SmEnvironment& environment)
+Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index,
+       const SmEnvironment& environment)
     : Clocked(name, domain), index_(index), env_(environment) {
   const core::MachineConfig& m = *env_.machine;
   issue_cycles_ = static_cast<uint64_t>(m.scheduler.issue_cycles);
@@ -38,7 +39,8 @@ Sm::~Sm() {
   if (local_ != nullptr) munmap(local_, local_mapped_);
 }
 
-void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts, core::Link<SmReport>& reports) {
+void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts,
+                 core::Link<SmReport>& reports) {
   reply_latency_ = links.reply->latency();
   start_latency_ = starts.latency();
   lsu_ = std::make_unique<LoadStoreUnit>(*env_.machine, static_cast<uint16_t>(index_), links);
@@ -90,14 +92,18 @@ uint64_t Sm::undisturbed_until(uint64_t now) const {
 
 bool Sm::is_local(const isa::MicroOp& op) {
   switch (op.kind) {
-    case isa::OpKind::kAlu: return op.op_class != isa::OpClass::kSpecial;
+    case isa::OpKind::kAlu:
+      return op.op_class != isa::OpClass::kSpecial;
     case isa::OpKind::kLoad:
     case isa::OpKind::kStore:
-    case isa::OpKind::kAtomic: return op.memory.space == isa::Space::kShared || op.memory.space == isa::Space::kParam;
+    case isa::OpKind::kAtomic:
+      return op.memory.space == isa::Space::kShared || op.memory.space == isa::Space::kParam;
     case isa::OpKind::kBranch:
     case isa::OpKind::kBarrier:
-    case isa::OpKind::kNop: return true;
-    default: return false;
+    case isa::OpKind::kNop:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -128,20 +134,24 @@ void Sm::plan_issue(uint64_t now) {
     slot_state_[s].candidate = schedulers_[s]->candidate();
     const uint64_t ready = schedulers_[s]->next_ready();
     if (ready == kUnknownCycle) continue;
-    next_issue_ = std::min(next_issue_, (std::max(ready, now + 1) + issue_cycles_ - 1) / issue_cycles_ * issue_cycles_);
+    next_issue_ =
+        std::min(next_issue_, (std::max(ready, now + 1) + issue_cycles_ - 1) / issue_cycles_ * issue_cycles_);
   }
 }
 
 void Sm::update_gates(uint64_t now) {
   const bool queue = lsu_->can_accept(), constants = lsu_->can_accept_constant();
-  if (queue == table_.is_open(WarpTable::kLoadStoreQueue) && constants == table_.is_open(WarpTable::kConstantMisses)) return;
+  if (queue == table_.is_open(WarpTable::kLoadStoreQueue) &&
+      constants == table_.is_open(WarpTable::kConstantMisses))
+    return;
   settle(now);
   table_.set_gate(WarpTable::kLoadStoreQueue, queue);
   table_.set_gate(WarpTable::kConstantMisses, constants);
 }
 
 void Sm::settle(uint64_t now) {
-  // Until something changes, the empty slots since the last change all have the cause that their candidate has now.
+  // Until something changes, the empty slots since the last change all have the cause that their candidate
+  // has now.
   if (!warps_changed_) book_slots(now);
   warps_changed_ = true;
 }
@@ -164,12 +174,18 @@ void Sm::book_slots(uint64_t now) {
       case WarpWait::kMemory:
         lsu_->record(warp.load).stall_slots += end - from;
         if (env_.events->stall != nullptr)
-          open_stalls_.push_back({warp.load, s, from * issue_cycles_, end * issue_cycles_, w, warp.stack.pc()});
+          open_stalls_.push_back(
+              {warp.load, s, from * issue_cycles_, end * issue_cycles_, w, warp.stack.pc()});
         break;
-      case WarpWait::kBarrier: book(s, StallCause::kBarrier, from, end); break;
-      case WarpWait::kFence: book(s, StallCause::kFence, from, end); break;
+      case WarpWait::kBarrier:
+        book(s, StallCause::kBarrier, from, end);
+        break;
+      case WarpWait::kFence:
+        book(s, StallCause::kFence, from, end);
+        break;
       case WarpWait::kNone: {
-        const uint64_t ready = std::clamp((table_.ready_at(w) + issue_cycles_ - 1) / issue_cycles_, from, end);
+        const uint64_t ready =
+            std::clamp((table_.ready_at(w) + issue_cycles_ - 1) / issue_cycles_, from, end);
         book(s, table_.cause(w), from, ready);
         book(s, table_.throttled(w) ? StallCause::kMemoryThrottle : StallCause::kPipeBusy, ready, end);
         break;
@@ -187,10 +203,12 @@ void Sm::book(uint32_t scheduler, StallCause cause, uint64_t from_slot, uint64_t
   const uint32_t pc = warps_[static_cast<size_t>(w)].stack.pc();
   run_->pc[pc].slots[static_cast<size_t>(cause)] += slots;
   if (env_.events->stall != nullptr)
-    emit_stall(scheduler, cause, from_slot * issue_cycles_, to_slot * issue_cycles_, static_cast<uint32_t>(w), pc);
+    emit_stall(scheduler, cause, from_slot * issue_cycles_, to_slot * issue_cycles_, static_cast<uint32_t>(w),
+               pc);
 }
 
-void Sm::emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp, uint32_t pc) {
+void Sm::emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp,
+                    uint32_t pc) {
   core::StallEvent e{};
   e.from = from;
   e.to = to;
@@ -231,7 +249,8 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
     return;
   }
   const StallCause cause = cause_of(r.level);
-  for (uint32_t i = 0; i < r.op->num_sb_writes; ++i) scoreboard_.set_ready_at(r.warp, r.op->sb_writes[i], now, cause);
+  for (uint32_t i = 0; i < r.op->num_sb_writes; ++i)
+    scoreboard_.set_ready_at(r.warp, r.op->sb_writes[i], now, cause);
   if (warp.wait == WarpWait::kMemory && warp.load == index) {
     if (r.stall_slots != 0) {
       stats_->slots[static_cast<size_t>(cause)] += r.stall_slots;
@@ -266,7 +285,8 @@ void Sm::configure(KernelRun& run) {
   const isa::KernelImage& image = *run.image;
   const uint32_t warps = std::min(run.blocks_per_sm * run.warps_per_block, kMaxWarps);
   const auto allocate = [](size_t bytes) {
-    return static_cast<std::byte*>(std::aligned_alloc(kRowAlign, (bytes + kRowAlign - 1) / kRowAlign * kRowAlign + kRowAlign));
+    return static_cast<std::byte*>(
+        std::aligned_alloc(kRowAlign, (bytes + kRowAlign - 1) / kRowAlign * kRowAlign + kRowAlign));
   };
   row_stride_ = size_t{image.num_rows} * kRowBytes;
   registers_.reset(allocate(row_stride_ * warps));
@@ -277,7 +297,8 @@ void Sm::configure(KernelRun& run) {
   local_ = nullptr;
   if (image.local_bytes != 0) {
     local_mapped_ = size_t{image.local_bytes} * isa::kWarpSize * warps;
-    void* p = mmap(nullptr, local_mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, local_mapped_, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) {
       local_mapped_ = 0;
       env_.on_error("the host has no memory for the kernel's local memory");
@@ -286,7 +307,8 @@ void Sm::configure(KernelRun& run) {
     local_ = static_cast<std::byte*>(p);
   }
   blocks_.assign(run.blocks_per_sm, Block{});
-  for (uint32_t b = 0; b < run.blocks_per_sm; ++b) blocks_[b].shared = shared_.get() + size_t{run.shared_bytes} * b;
+  for (uint32_t b = 0; b < run.blocks_per_sm; ++b)
+    blocks_[b].shared = shared_.get() + size_t{run.shared_bytes} * b;
   for (const auto& s : schedulers_) s->reset();
   lsu_->invalidate_constants();
 }
@@ -397,23 +419,27 @@ std::string Sm::waiting_for() const {
     const Warp& warp = warps_[w];
     const Block& block = blocks_[warp.block_slot];
     const bool at_barrier = warp.wait == WarpWait::kBarrier;
-    const uint32_t pc = at_barrier && warp.op != nullptr ? static_cast<uint32_t>(warp.op - run_->image->ops.data())
-                                                         : warp.stack.pc();
+    const uint32_t pc = at_barrier && warp.op != nullptr
+                            ? static_cast<uint32_t>(warp.op - run_->image->ops.data())
+                            : warp.stack.pc();
     const isa::LaneMask lanes = at_barrier ? warp.at_barrier : warp.stack.mask();
-    const char* what = at_barrier                        ? "waits at a barrier"
-                       : warp.wait == WarpWait::kFence   ? "waits at a memory fence"
-                       : warp.wait == WarpWait::kMemory  ? "waits for memory"
-                                                         : "is ready";
+    const char* what = at_barrier                       ? "waits at a barrier"
+                       : warp.wait == WarpWait::kFence  ? "waits at a memory fence"
+                       : warp.wait == WarpWait::kMemory ? "waits for memory"
+                                                        : "is ready";
     if (!text.empty()) text += "; ";
-    text += fmt::format("warp {} {}: {}", warp.context.warp_in_block, what,
-                        describe_location(*run_, pc, block.index, warp.context.warp_in_block, lanes.lowest() % 32));
+    text += fmt::format(
+        "warp {} {}: {}", warp.context.warp_in_block, what,
+        describe_location(*run_, pc, block.index, warp.context.warp_in_block, lanes.lowest() % 32));
     if (at_barrier) {
       const isa::LaneMask missing = warp.stack.alive() & ~warp.at_barrier;
-      if (missing.any()) text += fmt::format(" (its lanes {:#010x} never arrive: the barrier is divergent)", missing.bits());
+      if (missing.any())
+        text += fmt::format(" (its lanes {:#010x} never arrive: the barrier is divergent)", missing.bits());
     }
   }
   if (text.empty() && lsu_ != nullptr && !lsu_->idle())
-    text = fmt::format("{} transactions without a reply, {} accesses queued", lsu_->mshrs_in_use(), lsu_->queued());
+    text = fmt::format("{} transactions without a reply, {} accesses queued", lsu_->mshrs_in_use(),
+                       lsu_->queued());
   return text;
 }
 

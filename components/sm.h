@@ -1,10 +1,11 @@
-// Streaming multiprocessor: resident blocks and warps, warp schedulers, scoreboard, SIMT stacks, execution pipes, shared
-// memory and load/store unit. Clocked in the core domain; sleeps whenever no warp can issue and nothing waits to be sent, and
-// books the slept issue slots to their cause when it wakes. Stages of a tick, sink to source:
+// Streaming multiprocessor: resident blocks and warps, warp schedulers, scoreboard, SIMT stacks, execution
+// pipes, shared memory and load/store unit. Clocked in the core domain; sleeps whenever no warp can issue and
+// nothing waits to be sent, and books the slept issue slots to their cause when it wakes. Stages of a tick,
+// sink to source:
 //   1. take replies   2. send a transaction   3. start blocks   4. issue   5. run ahead
-// Running ahead: until the first cycle at which a message could be seen (links have latencies), operations that concern this
-// SM alone issue in the same activation, each at its own cycle. Cycles, values and accounting are those of one activation per
-// cycle; the time series may see up to that latency of them early.
+// Running ahead: until the first cycle at which a message could be seen (links have latencies), operations
+// that concern this SM alone issue in the same activation, each at its own cycle. Cycles, values and
+// accounting are those of one activation per cycle; the time series may see up to that latency of them early.
 // Slots that issued nothing are booked when the next change comes: until then their cause is the same.
 #pragma once
 #include <array>
@@ -39,17 +40,20 @@ struct SmEnvironment {
   EventSink* events = nullptr;
   uint32_t num_sms = 1;
   bool run_ahead = true;  ///< false: one issue per activation (tests: the results are the same)
-  uint64_t local_memory_base = 0;  ///< device address of the interleaved local memory of all warps (timing only)
+  uint64_t local_memory_base =
+      0;  ///< device address of the interleaved local memory of all warps (timing only)
   std::function<void(std::string)> on_error;  ///< a program error: ends the simulation
 };
 
 class Sm : public core::Clocked, public WarpTableIf {
  public:
-  Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index, const SmEnvironment& environment);
+  Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index,
+     const SmEnvironment& environment);
   ~Sm() override;
 
   /// Binds the links; called once after construction.
-  void connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts, core::Link<SmReport>& reports);
+  void connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts,
+               core::Link<SmReport>& reports);
 
   [[nodiscard]] const WarpTable& warp_table() const override { return table_; }
   [[nodiscard]] std::string waiting_for() const override;
@@ -57,7 +61,9 @@ class Sm : public core::Clocked, public WarpTableIf {
   void close_kernel(const KernelRun& run);
   /// Opens the books of a kernel at `start`.
   void open_kernel(KernelRun& run);
-  [[nodiscard]] uint32_t resident_warps() const { return static_cast<uint32_t>(std::popcount(table_.resident())); }
+  [[nodiscard]] uint32_t resident_warps() const {
+    return static_cast<uint32_t>(std::popcount(table_.resident()));
+  }
   [[nodiscard]] uint32_t index() const { return index_; }
 
  protected:
@@ -71,14 +77,15 @@ class Sm : public core::Clocked, public WarpTableIf {
     const isa::MicroOp* op = nullptr;  ///< next operation
     uint32_t block_slot = 0;
     WarpWait wait = WarpWait::kNone;
-    uint32_t load = 0;                 ///< kMemory: record waited for
+    uint32_t load = 0;  ///< kMemory: record waited for
     isa::LaneMask at_barrier;
     std::byte* local = nullptr;
   };
   struct Barrier {
-    uint64_t waiting_warps = 0;  ///< bit per warp slot
-    uint32_t arrived_threads = 0;   ///< lanes that stand at the barrier
-    uint32_t arrived_slots = 0;     ///< the same in whole warps x 32, what an explicit thread count compares with
+    uint64_t waiting_warps = 0;    ///< bit per warp slot
+    uint32_t arrived_threads = 0;  ///< lanes that stand at the barrier
+    uint32_t arrived_slots =
+        0;  ///< the same in whole warps x 32, what an explicit thread count compares with
     uint32_t expected_threads = 0;  ///< explicit count; 0: all live threads of the block
   };
   static constexpr uint32_t kBarriers = 16;
@@ -113,7 +120,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   void finish_block(uint32_t slot, uint64_t now);
   void book_slots(uint64_t now);
   void book(uint32_t scheduler, StallCause cause, uint64_t from_slot, uint64_t to_slot);
-  void emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp, uint32_t pc);
+  void emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp,
+                  uint32_t pc);
   void complete_access(uint32_t record, uint64_t now);
   void report();
   // sm_issue.cpp: one operation
@@ -129,7 +137,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   void execute_exit(Warp& warp, uint32_t w, isa::LaneMask lanes, uint64_t now);
   void execute_fence(Warp& warp, uint32_t w, const isa::MicroOp& op, uint64_t now);
   void try_release(Block& block, uint32_t barrier, uint64_t now);
-  /// Books the first pipe of the class that takes an operation at `now`; returns the cycle at which it starts there.
+  /// Books the first pipe of the class that takes an operation at `now`; returns the cycle at which it starts
+  /// there.
   uint64_t take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra);
   void mark_ready(uint32_t w, const isa::MicroOp& op, uint64_t cycle, StallCause cause);
   void fault(const Warp& warp, uint32_t pc, int lane, const std::string& what);
@@ -158,15 +167,15 @@ class Sm : public core::Clocked, public WarpTableIf {
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
   uint64_t next_issue_ = kUnknownCycle;  ///< first slot in which some warp may issue, as far as known
-  bool warps_changed_ = false;           ///< in this tick: what the schedulers see is not what the last plan saw
+  bool warps_changed_ = false;  ///< in this tick: what the schedulers see is not what the last plan saw
   isa::MemoryAccess access_;
   std::vector<OpenStall> open_stalls_;
   uint64_t issue_cycles_ = 2;
   uint64_t reply_latency_ = 0, start_latency_ = 0;
   uint64_t next_age_ = 0;
   uint64_t last_active_update_ = 0;
-  uint32_t pending_finished_ = 0;   ///< finished blocks not reported yet
-  bool report_drained_ = false;     ///< the dispatcher does not know yet that this SM is empty
+  uint32_t pending_finished_ = 0;  ///< finished blocks not reported yet
+  bool report_drained_ = false;    ///< the dispatcher does not know yet that this SM is empty
   // Storage of the resident warps and blocks; sized per kernel.
   struct AlignedFree {
     void operator()(std::byte* p) const;
@@ -175,7 +184,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   std::vector<uint32_t> predicates_;
   std::byte* local_ = nullptr;  ///< mapped lazily
   size_t local_mapped_ = 0;
-  size_t row_stride_ = 0;       ///< bytes of registers per warp
+  size_t row_stride_ = 0;  ///< bytes of registers per warp
 };
 
 }  // namespace gpusim::comp

@@ -60,14 +60,26 @@ void Sm::issue(uint32_t w, uint64_t now) {
     env_.events->issue->append(&e);
   }
   switch (op.kind) {
-    case OpKind::kAlu: execute_alu(warp, w, op, lanes, now); break;
+    case OpKind::kAlu:
+      execute_alu(warp, w, op, lanes, now);
+      break;
     case OpKind::kLoad:
     case OpKind::kStore:
-    case OpKind::kAtomic: execute_memory(warp, w, op, lanes, now); break;
-    case OpKind::kBranch: execute_branch(warp, op, lanes, now); break;
-    case OpKind::kBarrier: execute_barrier(warp, w, op, lanes, now); return;
-    case OpKind::kExit: execute_exit(warp, w, lanes, now); return;
-    case OpKind::kFence: execute_fence(warp, w, op, now); return;
+    case OpKind::kAtomic:
+      execute_memory(warp, w, op, lanes, now);
+      break;
+    case OpKind::kBranch:
+      execute_branch(warp, op, lanes, now);
+      break;
+    case OpKind::kBarrier:
+      execute_barrier(warp, w, op, lanes, now);
+      return;
+    case OpKind::kExit:
+      execute_exit(warp, w, lanes, now);
+      return;
+    case OpKind::kFence:
+      execute_fence(warp, w, op, now);
+      return;
     case OpKind::kTrap:
       if (lanes.any()) {
         fault(warp, pc, lanes.lowest(), "trap");
@@ -145,12 +157,18 @@ void Sm::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lane
     return;
   }
   switch (access_.space) {
-    case Space::kShared: shared_timing(w, op, now); break;
-    case Space::kConst: constant_timing(w, op, now); break;
+    case Space::kShared:
+      shared_timing(w, op, now);
+      break;
+    case Space::kConst:
+      constant_timing(w, op, now);
+      break;
     case Space::kParam:
       mark_ready(w, op, take_pipe(timing, now, 0) + timing.latency, StallCause::kAluDependency);
       break;
-    default: global_timing(w, op, now); break;
+    default:
+      global_timing(w, op, now);
+      break;
   }
   warp.stack.advance();
 }
@@ -200,13 +218,14 @@ void Sm::global_timing(uint32_t w, const MicroOp& op, uint64_t now) {
   const uint32_t lanes = static_cast<uint32_t>(access_.lanes.count());
   const bool local = access_.space == Space::kLocal;
   if (local) {
-    // Local memory is interleaved so that equal offsets of a warp's lanes are neighbours (CUDA C Programming Guide, local
-    // memory): element k of lane l lies at (k * 32 + l) elements of the warp's region.
-    const uint64_t region = env_.local_memory_base + (uint64_t{index_} * kMaxWarps + w) *
-                                                         run_->image->local_bytes * isa::kWarpSize;
+    // Local memory is interleaved so that equal offsets of a warp's lanes are neighbours (CUDA C Programming
+    // Guide, local memory): element k of lane l lies at (k * 32 + l) elements of the warp's region.
+    const uint64_t region = env_.local_memory_base +
+                            (uint64_t{index_} * kMaxWarps + w) * run_->image->local_bytes * isa::kWarpSize;
     for (uint32_t bits = access_.lanes.bits(); bits != 0; bits &= bits - 1) {
       const int lane = std::countr_zero(bits);
-      access_.address[lane] = region + access_.address[lane] * isa::kWarpSize + uint64_t{access_.bytes} * static_cast<uint32_t>(lane);
+      access_.address[lane] = region + access_.address[lane] * isa::kWarpSize +
+                              uint64_t{access_.bytes} * static_cast<uint32_t>(lane);
     }
   }
   const bool atomic = op.kind == OpKind::kAtomic;
@@ -267,8 +286,8 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
   const auto number = static_cast<uint32_t>(op.imm % kBarriers);
   Barrier& barrier = block.barriers[number];
   if (op.num_src > 0) {
-    const auto* counts = reinterpret_cast<const uint32_t*>(warp.context.bank[static_cast<size_t>(op.src[0].bank)] +
-                                                           op.src[0].offset);
+    const auto* counts = reinterpret_cast<const uint32_t*>(
+        warp.context.bank[static_cast<size_t>(op.src[0].bank)] + op.src[0].offset);
     barrier.expected_threads = counts[lanes.lowest()];
   }
   const bool whole_warp = lanes == warp.stack.alive();
@@ -342,7 +361,8 @@ void Sm::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) 
 
 void Sm::fault(const Warp& warp, uint32_t pc, int lane, const std::string& what) {
   const Block& block = blocks_[warp.block_slot];
-  env_.on_error(fmt::format("{}: {}", describe_location(*run_, pc, block.index, warp.context.warp_in_block, lane), what));
+  env_.on_error(fmt::format(
+      "{}: {}", describe_location(*run_, pc, block.index, warp.context.warp_in_block, lane), what));
 }
 
 }  // namespace gpusim::comp

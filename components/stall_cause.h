@@ -1,6 +1,6 @@
-// The causes of the exact cycle accounting: every issue slot of every scheduler in every cycle has exactly one. A slot that
-// issues nothing takes the cause of the warp that the policy would have picked next (DESIGN section 2, exact accounting).
-// Memory waits carry the level that finally served the access.
+// The causes of the exact cycle accounting: every issue slot of every scheduler in every cycle has exactly
+// one. A slot that issues nothing takes the cause of the warp that the policy would have picked next (DESIGN
+// section 2, exact accounting). Memory waits carry the level that finally served the access.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,37 +11,43 @@
 namespace gpusim::comp {
 
 enum class StallCause : uint8_t {
-  kIssued,           ///< no stall: one warp instruction issued
-  kNoWarp,           ///< no warp is resident
-  kBlockStart,       ///< a block is being set up, or a branch is being resolved
+  kIssued,      ///< no stall: one warp instruction issued
+  kNoWarp,      ///< no warp is resident
+  kBlockStart,  ///< a block is being set up, or a branch is being resolved
   kBarrier,
   kFence,
-  kAluDependency,    ///< operand of an arithmetic operation not ready
-  kSharedMemory,     ///< operand loaded from shared memory not ready
+  kAluDependency,  ///< operand of an arithmetic operation not ready
+  kSharedMemory,   ///< operand loaded from shared memory not ready
   kConstantL1,
   kConstantL2,
   kConstantL3,
-  kDram,             ///< operand loaded from device memory not ready
-  kPipeBusy,         ///< operands ready, the execution pipe is not
-  kMemoryThrottle,   ///< operands ready, the load/store queue is full
+  kDram,            ///< operand loaded from device memory not ready
+  kPipeBusy,        ///< operands ready, the execution pipe is not
+  kMemoryThrottle,  ///< operands ready, the load/store queue is full
   kCount
 };
 inline constexpr size_t kNumStallCauses = static_cast<size_t>(StallCause::kCount);
 
 inline constexpr std::array<std::string_view, kNumStallCauses> kStallCauseNames = {
-    "issued",      "no_warp",     "control",     "barrier",   "fence",     "alu_dependency", "memory_shared",
-    "memory_const_l1", "memory_const_l2", "memory_const_l3", "memory_dram", "pipe_busy",      "memory_throttle"};
+    "issued",         "no_warp",       "control",         "barrier",         "fence",
+    "alu_dependency", "memory_shared", "memory_const_l1", "memory_const_l2", "memory_const_l3",
+    "memory_dram",    "pipe_busy",     "memory_throttle"};
 
 /// Level of the memory hierarchy that served an access (column `level` of events/memory).
 enum class MemoryLevel : uint8_t { kNone, kShared, kConstantL1, kConstantL2, kConstantL3, kDram };
 
 [[nodiscard]] constexpr StallCause cause_of(MemoryLevel level) {
   switch (level) {
-    case MemoryLevel::kShared: return StallCause::kSharedMemory;
-    case MemoryLevel::kConstantL1: return StallCause::kConstantL1;
-    case MemoryLevel::kConstantL2: return StallCause::kConstantL2;
-    case MemoryLevel::kConstantL3: return StallCause::kConstantL3;
-    default: return StallCause::kDram;
+    case MemoryLevel::kShared:
+      return StallCause::kSharedMemory;
+    case MemoryLevel::kConstantL1:
+      return StallCause::kConstantL1;
+    case MemoryLevel::kConstantL2:
+      return StallCause::kConstantL2;
+    case MemoryLevel::kConstantL3:
+      return StallCause::kConstantL3;
+    default:
+      return StallCause::kDram;
   }
 }
 
@@ -49,12 +55,18 @@ enum class MemoryLevel : uint8_t { kNone, kShared, kConstantL1, kConstantL2, kCo
 [[nodiscard]] constexpr uint8_t recorded_level(MemoryLevel level) {
   using core::ServedBy;
   switch (level) {
-    case MemoryLevel::kShared: return static_cast<uint8_t>(ServedBy::kShared);
-    case MemoryLevel::kConstantL1: return static_cast<uint8_t>(ServedBy::kConstantL1);
-    case MemoryLevel::kConstantL2: return static_cast<uint8_t>(ServedBy::kConstantL2);
-    case MemoryLevel::kConstantL3: return static_cast<uint8_t>(ServedBy::kConstantL3);
-    case MemoryLevel::kDram: return static_cast<uint8_t>(ServedBy::kDram);
-    case MemoryLevel::kNone: break;
+    case MemoryLevel::kShared:
+      return static_cast<uint8_t>(ServedBy::kShared);
+    case MemoryLevel::kConstantL1:
+      return static_cast<uint8_t>(ServedBy::kConstantL1);
+    case MemoryLevel::kConstantL2:
+      return static_cast<uint8_t>(ServedBy::kConstantL2);
+    case MemoryLevel::kConstantL3:
+      return static_cast<uint8_t>(ServedBy::kConstantL3);
+    case MemoryLevel::kDram:
+      return static_cast<uint8_t>(ServedBy::kDram);
+    case MemoryLevel::kNone:
+      break;
   }
   return static_cast<uint8_t>(ServedBy::kNone);
 }

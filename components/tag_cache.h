@@ -1,5 +1,6 @@
-// Tags of a set-associative read-only cache with least-recently-used replacement (constant cache levels). Values live in
-// device memory ("execute at issue"), so a cache is tags only. Plain class; its owner adds latency and misses.
+// Tags of a set-associative read-only cache with least-recently-used replacement (constant cache levels).
+// Values live in device memory ("execute at issue"), so a cache is tags only. Plain class; its owner adds
+// latency and misses.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,8 @@
-// Warp scheduler: picks, in each issue slot, the warp to issue from those its SM holds. An sc_module bound to the SM by a port
-// and ticked inside the SM's activation (zero-latency path). Policies: loose round-robin ("lrr"): the next ready warp after the
-// last issued one; greedy-then-oldest ("gto"): the same warp while it can, then the oldest ready one.
-// With several schedulers, scheduler s owns the warp slots w with w % count == s.
+// Warp scheduler: picks, in each issue slot, the warp to issue from those its SM holds. An sc_module bound to
+// the SM by a port and ticked inside the SM's activation (zero-latency path). Policies: loose round-robin
+// ("lrr"): the next ready warp after the last issued one; greedy-then-oldest ("gto"): the same warp while it
+// can, then the oldest ready one. With several schedulers, scheduler s owns the warp slots w with w % count
+// == s.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,8 +23,8 @@ class WarpScheduler : public sc_core::sc_module {
   static constexpr int kNone = -1;
   /// Warp slot to issue at cycle `now`, or kNone.
   [[nodiscard]] int pick(uint64_t now) const;
-  /// The warp that the policy would pick next if nothing held it back; the oldest if the policy has no opinion; kNone if no
-  /// warp is resident. Its wait is the cause of an empty slot.
+  /// The warp that the policy would pick next if nothing held it back; the oldest if the policy has no
+  /// opinion; kNone if no warp is resident. Its wait is the cause of an empty slot.
   [[nodiscard]] int candidate() const;
   /// Earliest cycle at which some warp could issue as far as known (kUnknownCycle: only after an event).
   [[nodiscard]] uint64_t next_ready() const;

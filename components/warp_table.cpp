@@ -2,8 +2,8 @@
 
 namespace gpusim::comp {
 
-void WarpTable::set_next(uint32_t w, uint64_t ready_at, StallCause cause, uint8_t pipe, uint8_t other_pipe, Gate gate,
-                         uint64_t now) {
+void WarpTable::set_next(uint32_t w, uint64_t ready_at, StallCause cause, uint8_t pipe, uint8_t other_pipe,
+                         Gate gate, uint64_t now) {
   const uint64_t b = bit(w);
   on_pipe_[pipe_[w]] &= ~b;
   on_pipe_[other_pipe_[w]] &= ~b;

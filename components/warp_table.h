@@ -1,6 +1,7 @@
-// State of an SM's warps as its schedulers read it, as bit sets (one bit per warp slot): whose operands are there, which pipe
-// and gate each warp's next operation needs, and a small wheel of the issue slots in which waiting operands become ready. A
-// scheduler's choice and the SM's next wake-up are a few word operations, whatever the number of warps.
+// State of an SM's warps as its schedulers read it, as bit sets (one bit per warp slot): whose operands are
+// there, which pipe and gate each warp's next operation needs, and a small wheel of the issue slots in which
+// waiting operands become ready. A scheduler's choice and the SM's next wake-up are a few word operations,
+// whatever the number of warps.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -26,9 +27,10 @@ class WarpTable {
 
   explicit WarpTable(uint64_t issue_cycles = 2) : issue_cycles_(issue_cycles) {}
 
-  /// Warp `w` waits for operands until core cycle `ready_at` (kUnknownCycle: until the next call), then for one of two pipes
-  /// and a gate. `cause` is why it waits until then.
-  void set_next(uint32_t w, uint64_t ready_at, StallCause cause, uint8_t pipe, uint8_t other_pipe, Gate gate, uint64_t now);
+  /// Warp `w` waits for operands until core cycle `ready_at` (kUnknownCycle: until the next call), then for
+  /// one of two pipes and a gate. `cause` is why it waits until then.
+  void set_next(uint32_t w, uint64_t ready_at, StallCause cause, uint8_t pipe, uint8_t other_pipe, Gate gate,
+                uint64_t now);
   /// Warp `w` waits for an event: it can neither issue nor become ready by itself.
   void set_blocked(uint32_t w) {
     ready_ &= ~bit(w);
@@ -45,12 +47,15 @@ class WarpTable {
   }
   /// Makes ready whoever's operands are there at `now`.
   void promote(uint64_t now);
-  /// The pipe is busy until `busy_until`. In front of it stands a latch that holds one operation for one issue slot, so that
-  /// busy times need not be whole slots: the next operation may issue that much earlier and starts when the pipe is free.
+  /// The pipe is busy until `busy_until`. In front of it stands a latch that holds one operation for one
+  /// issue slot, so that busy times need not be whole slots: the next operation may issue that much earlier
+  /// and starts when the pipe is free.
   void take_pipe(uint32_t pipe, uint64_t busy_until) {
     pipe_free_[pipe] = busy_until > issue_cycles_ ? busy_until - issue_cycles_ : 0;
   }
-  void set_gate(Gate gate, bool open) { closed_ = open ? closed_ & ~on_gate_bit(gate) : closed_ | on_gate_bit(gate); }
+  void set_gate(Gate gate, bool open) {
+    closed_ = open ? closed_ & ~on_gate_bit(gate) : closed_ | on_gate_bit(gate);
+  }
 
   [[nodiscard]] bool is_open(Gate gate) const { return (closed_ & on_gate_bit(gate)) == 0; }
 

@@ -42,7 +42,8 @@ class Validator {
   void not_above(const std::string& key, int64_t value, const std::string& limit_key, int64_t limit,
                  const std::string& factor = "") {
     if (value > limit) {
-      conflict(key, fmt::format("{} = {} is more than {}{} = {}", key, value, limit_key, factor, limit), {limit_key});
+      conflict(key, fmt::format("{} = {} is more than {}{} = {}", key, value, limit_key, factor, limit),
+               {limit_key});
     }
   }
   void multiple(const std::string& key, int64_t value, const std::string& unit_key, int64_t unit) {
@@ -110,7 +111,8 @@ class Validator {
     const int64_t stripe = m_.l2.interleave * m_.l2.partitions;
     if (m_.memory_bytes % stripe != 0) {
       conflict("gpu.memory",
-               fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions = {}", m_.memory_bytes, stripe),
+               fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions = {}",
+                           m_.memory_bytes, stripe),
                {"l2.interleave", "l2.partitions"});
     }
   }

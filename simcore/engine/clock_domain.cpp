@@ -219,11 +219,15 @@ void ClockDomain::on_edge() {
 }
 
 Engine::Engine() {
-  sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
+  // Once per process: SystemC refuses a second call, but engines driven directly may follow one another.
+  static const bool resolution_set = (sc_core::sc_set_time_resolution(1, sc_core::SC_FS), true);
+  (void)resolution_set;
   // The kernel announces every sc_stop() on stdout, which belongs to --json; only its errors matter.
-  sc_core::sc_report_handler::set_handler([](const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
-    if (report.get_severity() >= sc_core::SC_ERROR) sc_core::sc_report_handler::default_handler(report, actions);
-  });
+  sc_core::sc_report_handler::set_handler(
+      [](const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
+        if (report.get_severity() >= sc_core::SC_ERROR)
+          sc_core::sc_report_handler::default_handler(report, actions);
+      });
 }
 
 Engine::Outcome Engine::run() {

@@ -1,4 +1,5 @@
-// libFuzzer target: any text as a launch file. Files are not opened; small buffers are filled and compared as well.
+// libFuzzer target: any text as a launch file. Files are not opened; small buffers are filled and compared as
+// well.
 #include "simcore/launch/launch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
