@@ -69,6 +69,7 @@ void DramChannel::accept(uint64_t now) {
     e.is_write = e.request.kind == RequestKind::kWrite;
     waiting_writes_ += e.is_write;
     queue_.push_back(e);
+    next_command_ = std::min(next_command_, earliest(e));
   }
 }
 
@@ -89,6 +90,7 @@ void DramChannel::refresh(uint64_t now) {
     b.row = kNoRow;
     b.next_activate = std::max(b.next_activate, refresh_end_);
   }
+  next_command_ = 0;
   event(now, 0, 0, core::DramCommand::kRefresh, false);
 }
 
@@ -102,14 +104,20 @@ void DramChannel::choose_direction() {
   }
 }
 
-uint64_t DramChannel::column_ready(const Entry& e) const {
-  uint64_t at = banks_[e.bank].next_column;
-  const uint32_t lead = e.is_write ? t_.wl : t_.cl;  // command to first data
-  if (bus_free_ > lead) at = std::max(at, bus_free_ - lead);
-  if (last_was_write_ && !e.is_write) at = std::max(at, last_column_end_ + t_.cdlr);
-  if (!last_was_write_ && e.is_write && last_column_end_ + t_.rtw > lead)
+uint64_t DramChannel::bus_ready(bool is_write) const {
+  const uint64_t lead = is_write ? t_.wl : t_.cl;  // command to first data
+  uint64_t at = bus_free_ > lead ? bus_free_ - lead : 0;
+  if (last_was_write_ && !is_write) at = std::max(at, last_column_end_ + t_.cdlr);
+  if (!last_was_write_ && is_write && last_column_end_ + t_.rtw > lead)
     at = std::max(at, last_column_end_ + t_.rtw - lead);
   return at;
+}
+
+uint64_t DramChannel::earliest(const Entry& e) const {
+  const Bank& bank = banks_[e.bank];
+  if (bank.row == e.row) return std::max(bank.next_column, bus_ready(e.is_write));
+  if (bank.row == kNoRow) return std::max(bank.next_activate, any_activate_ ? last_activate_ + t_.rrd : 0);
+  return bank.next_precharge;
 }
 
 uint64_t DramChannel::issue_one(uint64_t now) {
@@ -118,6 +126,8 @@ uint64_t DramChannel::issue_one(uint64_t now) {
   uint32_t banks_seen = 0;  // banks for which an older request already chose the row command
   const bool starved = !queue_.empty() && now - queue_.front().arrival > starvation_;
   const bool reply_room = replies_->can_push();
+  reply_blocked_ = !reply_room;
+  const uint64_t bus[2] = {bus_ready(false), bus_ready(true)};
   uint32_t banks_with_hits = 0;  // open rows that a queued request of this direction still wants
   for (const Entry& e : queue_)
     if (may_go(e) && banks_[e.bank].row == e.row) banks_with_hits |= 1u << e.bank;
@@ -127,7 +137,7 @@ uint64_t DramChannel::issue_one(uint64_t now) {
     const Bank& bank = banks_[e.bank];
     const uint32_t bank_bit = 1u << e.bank;
     if (bank.row == e.row) {
-      const uint64_t at = column_ready(e);
+      const uint64_t at = std::max(bank.next_column, bus[e.is_write]);
       if (at <= now) {
         if (column == queue_.size() && reply_room) column = i;
       } else {
@@ -242,11 +252,22 @@ core::Cycle DramChannel::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
   // 1. Requests into the window, 2. refresh, 3. direction, 4. one command.
   accept(now);
-  if (queue_.empty()) return requests_->next_visible();
+  if (queue_.empty()) {
+    next_command_ = 0;
+    return requests_->next_visible();
+  }
+  const bool was_draining = draining_;
   refresh(now);
   choose_direction();
-  uint64_t next = std::max(refresh_end_, now);
-  if (refresh_end_ <= now) next = issue_one(now);
+  // Between commands nothing but a new request (accept() looks at it) or a change of direction makes one
+  // legal earlier.
+  if (now >= next_command_ || draining_ != was_draining || reply_blocked_)
+    next_command_ = refresh_end_ <= now ? issue_one(now) : refresh_end_;
+  // The oldest request may go first whatever its direction once it has starved.
+  if (const uint64_t starves = queue_.empty() ? kFar : queue_.front().arrival + starvation_ + 1;
+      starves > now)
+    next_command_ = std::min(next_command_, starves);
+  uint64_t next = next_command_;
   if (t_.refi != 0) next = std::min(next, next_refresh_);
   if (queue_.size() < window_) next = std::min(next, requests_->next_visible().count());
   return core::Cycle(std::max(next, now + 1));

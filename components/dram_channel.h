@@ -73,7 +73,10 @@ class DramChannel : public core::Clocked {
     return e.is_write == draining_ || e.request.kind == RequestKind::kAtomic;
   }
   uint64_t issue_one(uint64_t now);
-  [[nodiscard]] uint64_t column_ready(const Entry& e) const;
+  /// First cycle at which the data bus allows a column command of this direction.
+  [[nodiscard]] uint64_t bus_ready(bool is_write) const;
+  /// First cycle at which the entry's next command would be legal, other entries aside.
+  [[nodiscard]] uint64_t earliest(const Entry& e) const;
   void issue_column(size_t position, uint64_t now);
   void event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write);
 
@@ -96,6 +99,8 @@ class DramChannel : public core::Clocked {
   uint64_t last_activate_ = 0;
   bool any_activate_ = false;
   uint64_t next_refresh_ = 0, refresh_end_ = 0;
+  uint64_t next_command_ = 0;   ///< no command is legal before this cycle, as far as known
+  bool reply_blocked_ = false;  ///< the last look found no room for a reply
   DramStats stats_;
 };
 

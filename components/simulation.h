@@ -39,6 +39,7 @@ struct SimulationOptions {
   bool functional = false;
   bool strict_target = false;
   bool direct_driver = false;  ///< tests: activate modules without SystemC events, SMs never run ahead
+  bool module_events = false;  ///< tests: activate each module through a SystemC event of its own
   isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
   std::string out;  ///< HDF5 file; empty: none
   core::EventLevel events = core::EventLevel::kSummary;

@@ -22,7 +22,7 @@ TEST(Config, C1060HasItsPublishedLimits) {
   ASSERT_GE(m.pipes.size(), 4u);
   EXPECT_EQ(m.pipes[0].name, "sp");  // file order, not alphabetical
   EXPECT_EQ(m.pipes[1].name, "sfu");
-  EXPECT_EQ(m.pipes[1].interval.at("fp32_mul"), 10);
+  EXPECT_EQ(m.pipes[1].interval.at("fp32_mul"), 9);
   EXPECT_DOUBLE_EQ(m.dram.rcd_ns, 15.0);  // 12 memory cycles at 800 MHz
 }
 

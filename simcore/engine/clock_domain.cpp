@@ -212,13 +212,13 @@ void ClockDomain::on_edge() {
         action(w * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
   };
   for_each_in_batch([this](uint32_t module) { next_[module] = kNever; });
-  if (engine_.direct_)
+  if (engine_.activation_ == Engine::Activation::kByDomain || engine_.direct_)
     for_each_in_batch([this](uint32_t module) { modules_[module]->activate(); });
   else
     for_each_in_batch([this](uint32_t module) { modules_[module]->activation_.notify(); });
 }
 
-Engine::Engine() {
+Engine::Engine(Activation activation) : activation_(activation) {
   // Once per process: SystemC refuses a second call, but engines driven directly may follow one another.
   static const bool resolution_set = (sc_core::sc_set_time_resolution(1, sc_core::SC_FS), true);
   (void)resolution_set;

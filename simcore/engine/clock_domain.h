@@ -2,8 +2,8 @@
 // method; it owns a timing wheel of its modules' next wanted cycles and, at each edge that anybody wants,
 // activates just those modules. Nothing toggles: a module without work sleeps and costs nothing. Edge n lies
 // at floor(n * 10^12 / f_kHz) femtoseconds after time 0, exactly (integer arithmetic with the remainder
-// carried), so no frequency drifts. Two ways to run the same modules: through SystemC events (Engine::run),
-// or called directly (Engine::run_direct, tests).
+// carried), so no frequency drifts. The same modules also run without the SystemC kernel
+// (Engine::run_direct, tests).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -111,7 +111,11 @@ class ClockDomain : public sc_core::sc_module {
 class Engine {
  public:
   enum class Outcome { kStopped, kNothingScheduled };
-  Engine();
+  /// How a domain's edge (always a SystemC event) reaches its awake modules: called in order by the domain's
+  /// own process, or each through an immediate notification of an event of its own. Results are equal
+  /// (tested); the call costs about 15 ns less per activation.
+  enum class Activation { kByDomain, kModuleEvents };
+  explicit Engine(Activation activation = Activation::kByDomain);
 
   [[nodiscard]] Femtoseconds now_fs() const { return now_fs_; }
   /// Ends the run at this instant, once the modules of the edge in progress have ticked.
@@ -132,6 +136,7 @@ class Engine {
   Femtoseconds now_fs_ = 0;
   bool stop_requested_ = false;
   bool direct_ = false;
+  Activation activation_;
   std::vector<ClockDomain*> domains_;
 };
 
