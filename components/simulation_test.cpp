@@ -153,6 +153,17 @@ TEST(Equivalence, SystemCAndDirectActivationAgree) {
   std::filesystem::remove_all(std::filesystem::path(systemc.out).parent_path());
 }
 
+TEST(Equivalence, ModuleEventsAndCallsByTheDomainAgreeInEveryTable) {
+  SimulationOptions called = mix();
+  called.direct_driver = false;
+  called.out = scratch("called.h5");
+  SimulationOptions notified = called;
+  notified.module_events = true;
+  notified.out = scratch("notified.h5");
+  expect_same(run_apart(called), run_apart(notified));
+  std::filesystem::remove_all(std::filesystem::path(called.out).parent_path());
+}
+
 TEST(Equivalence, SystemCAndDirectActivationAgreeWithTightQueues) {
   SimulationOptions systemc =
       mix({"interconnect.queue=1", "l2.queue=1", "dram.queue=1", "dram.reply_queue=1", "lsu.queue=1",
