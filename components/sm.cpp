@@ -273,7 +273,7 @@ void Sm::open_kernel(KernelRun& run) {
   run_ = &run;
   stats_ = &run.sm[index_];
   for (SlotState& s : slot_state_) s = {run.start.count() / issue_cycles_, WarpScheduler::kNone};
-  configure(run);
+  configured_ = false;
 }
 
 void Sm::close_kernel(const KernelRun& run) {
@@ -316,6 +316,9 @@ void Sm::configure(KernelRun& run) {
 void Sm::start_block(const BlockStart& start, uint64_t now) {
   settle(now);
   KernelRun& run = *start.run;
+  // An SM that gets no block of a kernel needs no storage for it.
+  if (!configured_) configure(run);
+  configured_ = true;
   uint32_t slot = 0;
   while (blocks_[slot].active) ++slot;  // the dispatcher never starts more than blocks_per_sm
   Block& block = blocks_[slot];

@@ -154,6 +154,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   uint32_t index_;
   SmEnvironment env_;
   KernelRun* run_ = nullptr;
+  bool configured_ = false;  ///< storage is sized for run_
   SmStats* stats_ = nullptr;
   core::Link<BlockStart>* starts_ = nullptr;
   core::Link<SmReport>* reports_ = nullptr;
