@@ -16,9 +16,33 @@ uint32_t segment_bytes(uint32_t word) {
   return 128;
 }
 
-void coalesce_cc12_half(const isa::MemoryAccess& access, uint32_t lanes, TransactionList& out) {
+/// A whole half-warp whose words lie in one segment, the common case: all of them are looked at together.
+bool coalesce_cc12_regular(const uint64_t* address, uint64_t segment, uint32_t lanes, TransactionList& out) {
+  const uint64_t base = address[0] & ~(segment - 1);
+  uint64_t any = 0, all = ~0ull;  // of the offsets in the segment, bit by bit
+  for (int lane = 0; lane < kHalfWarp; ++lane) {
+    any |= address[lane] ^ base;
+    all &= address[lane] ^ base;
+  }
+  if (any >= segment) return false;
+  // An aligned word lies in the half that its address bit names.
+  uint64_t start = base, bytes = segment;
+  for (uint64_t half = segment / 2; bytes > kMinTransaction; half /= 2) {
+    if ((any & half) != 0 && (all & half) == 0) break;
+    start += all & half;
+    bytes = half;
+  }
+  out.add(start, static_cast<uint32_t>(bytes), lanes);
+  return true;
+}
+
+void coalesce_cc12_half(const isa::MemoryAccess& access, int first_lane, uint32_t lanes,
+                        TransactionList& out) {
   const uint32_t word = access.bytes;
   const uint64_t segment = segment_bytes(word);
+  if (lanes == 0xffffu << first_lane &&
+      coalesce_cc12_regular(&access.address[first_lane], segment, lanes, out))
+    return;
   while (lanes != 0) {
     const uint64_t base = access.address[std::countr_zero(lanes)] & ~(segment - 1);
     uint64_t low = ~0ull, high = 0;
@@ -82,7 +106,7 @@ void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionL
     const uint32_t lanes = access.lanes.bits() & (0xffffu << first);
     if (lanes == 0) continue;
     if (rule == CoalescingRule::kCc12)
-      coalesce_cc12_half(access, lanes, out);
+      coalesce_cc12_half(access, first, lanes, out);
     else
       coalesce_cc10_half(access, first, lanes, out);
   }

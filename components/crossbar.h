@@ -16,13 +16,13 @@
 
 namespace gpusim::comp {
 
-template <class Message>
+/// `Route` gives a message's output link (its index), `Flits` its length >= 1.
+template <class Message, class Route = std::function<uint32_t(const Message&)>,
+          class Flits = std::function<uint32_t(const Message&)>>
 class Crossbar : public core::Clocked {
  public:
-  /// `route(message)` is the output link's index, `flits(message)` >= 1 its length.
   Crossbar(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t input_ports,
-           uint32_t output_ports, std::function<uint32_t(const Message&)> route,
-           std::function<uint32_t(const Message&)> flits)
+           uint32_t output_ports, Route route, Flits flits)
       : Clocked(name, domain),
         route_(std::move(route)),
         flits_(std::move(flits)),
@@ -30,13 +30,17 @@ class Crossbar : public core::Clocked {
         output_free_(output_ports),
         last_input_(output_ports) {}
 
+  /// Every input and output before the first message.
   void add_input(core::Link<Message>& link, uint32_t port) {
     const size_t i = inputs_.size();
     inputs_.push_back({&link, port, 0});
     words_ = i / 64 + 1;
-    without_head_.resize(words_);
-    without_head_[i / 64] |= uint64_t{1} << (i % 64);
+    holding_.assign(words_, 0);
+    known_.assign(words_, 0);
     wanting_.assign(output_free_.size() * words_, 0);
+    head_visible_.assign(inputs_.size(), core::kNever);
+    for (size_t k = 0; k < inputs_.size(); ++k)
+      inputs_[k].link->publish_head(head_visible_[k], holding_[k / 64], uint64_t{1} << (k % 64));
   }
   void add_output(core::Link<Message>& link, uint32_t port) { outputs_.push_back({&link, port}); }
   [[nodiscard]] uint64_t flits_moved() const { return flits_moved_; }
@@ -50,16 +54,13 @@ class Crossbar : public core::Clocked {
 
  protected:
   core::Cycle tick(core::Cycle cycle) override {
-    const uint64_t now = cycle.count();
-    uint64_t next = look_at_heads();
+    uint64_t next = look_at_heads(cycle);
     // 2. Each free output port takes the next input after the one it served last.
+    const uint64_t now = cycle.count();
     for (uint32_t port = 0; port < output_free_.size(); ++port) {
       if (!any_wants(port)) continue;
-      if (output_free_[port] > now) {
-        next = std::min(next, output_free_[port]);
-        continue;
-      }
-      next = std::min(next, serve(port, now));
+      if (output_free_[port] <= now) next = std::min(next, serve(port, now));
+      if (output_free_[port] > now && any_wants(port)) next = std::min(next, output_free_[port]);
     }
     return core::Cycle(std::max(next, now + 1));
   }
@@ -74,39 +75,38 @@ class Crossbar : public core::Clocked {
     core::Link<Message>* link;
     uint32_t port;
   };
-  /// 1. Notes for which output port each newly visible head asks; returns when the next head becomes visible.
-  uint64_t look_at_heads() {
-    uint64_t next = core::kNever.count();
+  /// 1. Notes for which output port each newly visible head asks; returns when the next one becomes visible.
+  uint64_t look_at_heads(core::Cycle now) {
+    core::Cycle next = core::kNever;
     for (size_t word = 0; word < words_; ++word) {
-      for (uint64_t bits = without_head_[word]; bits != 0; bits &= bits - 1) {
+      for (uint64_t bits = holding_[word] & ~known_[word]; bits != 0; bits &= bits - 1) {
         const size_t i = word * 64 + static_cast<size_t>(std::countr_zero(bits));
-        Input& in = inputs_[i];
-        const Message* m = in.link->front();
-        if (m == nullptr) {
-          next = std::min(next, in.link->next_visible().count());
+        if (head_visible_[i] > now) {
+          next = std::min(next, head_visible_[i]);
           continue;
         }
-        in.output = route_(*m);
-        without_head_[word] &= ~(uint64_t{1} << (i % 64));
+        Input& in = inputs_[i];
+        in.output = route_(*in.link->front());
+        known_[word] |= uint64_t{1} << (i % 64);
         wanting_[outputs_[in.output].port * words_ + word] |= uint64_t{1} << (i % 64);
       }
     }
-    return next;
+    return next.count();
   }
   [[nodiscard]] bool any_wants(uint32_t port) const {
     for (size_t word = 0; word < words_; ++word)
       if (wanting_[port * words_ + word] != 0) return true;
     return false;
   }
-  /// Moves one message to `port` if one can go; returns the cycle at which the port wants to be looked at
-  /// again.
+  /// Moves one message to `port` if one can go; returns when an input of those that could not is free, or the
+  /// one that could has its next message.
   uint64_t serve(uint32_t port, uint64_t now) {
     uint64_t next = core::kNever.count();
     const size_t count = inputs_.size();
-    const size_t start = (last_input_[port] + 1) % count;
+    const size_t start = last_input_[port] + 1 == count ? 0 : last_input_[port] + 1;
     // From the input after the last one, once around: the start's word is visited twice, its low part last.
-    for (size_t step = 0; step <= words_; ++step) {
-      const size_t word = (start / 64 + step) % words_;
+    size_t word = start / 64;
+    for (size_t step = 0; step <= words_; ++step, word = word + 1 == words_ ? 0 : word + 1) {
       uint64_t bits = wanting_[port * words_ + word];
       const uint64_t from_start = ~uint64_t{0} << (start % 64);
       if (step == 0) bits &= from_start;
@@ -121,8 +121,7 @@ class Crossbar : public core::Clocked {
         core::Link<Message>& out = *outputs_[in.output].link;
         if (!out.can_push()) continue;  // the link wakes this module
         move(i, port, out, now);
-        // What stands behind it, here or at this port's other inputs, may move when the port is free again.
-        return output_free_[port];
+        return std::min(next, std::max(head_visible_[i].count(), input_free_[in.port]));
       }
     }
     return next;
@@ -137,17 +136,20 @@ class Crossbar : public core::Clocked {
     ++messages_moved_;
     last_input_[port] = static_cast<uint32_t>(i);
     wanting_[port * words_ + i / 64] &= ~(uint64_t{1} << (i % 64));
-    without_head_[i / 64] |= uint64_t{1} << (i % 64);
+    known_[i / 64] &= ~(uint64_t{1} << (i % 64));
   }
 
-  std::function<uint32_t(const Message&)> route_, flits_;
+  Route route_;
+  Flits flits_;
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
   std::vector<uint64_t> input_free_, output_free_;
   std::vector<uint32_t> last_input_;
-  size_t words_ = 0;                    ///< 64-bit words of a set of inputs
-  std::vector<uint64_t> without_head_;  ///< inputs whose head is not known to be visible
-  std::vector<uint64_t> wanting_;       ///< per output port: inputs whose head asks for it
+  std::vector<core::Cycle> head_visible_;  ///< per input, from its link
+  size_t words_ = 0;                       ///< 64-bit words of a set of inputs
+  std::vector<uint64_t> holding_;          ///< inputs that hold a message, from their links
+  std::vector<uint64_t> known_;            ///< inputs whose head has been entered in wanting_
+  std::vector<uint64_t> wanting_;          ///< per output port: inputs whose head asks for it
   uint64_t flits_moved_ = 0, messages_moved_ = 0;
 };
 

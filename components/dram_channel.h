@@ -5,6 +5,7 @@
 // lazily, so an idle channel costs nothing. One column command moves a whole request (a run of bursts on one
 // row). Timings: configuration [dram], in ns there.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "components/event_sink.h"
 #include "components/messages.h"
 #include "simcore/config/machine_config.h"
+#include "simcore/divisor.h"
 #include "simcore/engine/link.h"
 
 namespace gpusim::comp {
@@ -54,34 +56,59 @@ class DramChannel : public core::Clocked {
 
  private:
   static constexpr uint64_t kNoRow = ~0ull;
-  struct Bank {
-    uint64_t row = kNoRow;
-    uint64_t next_activate = 0, next_precharge = 0, next_column = 0;
-  };
+  static constexpr uint16_t kNoEntry = 0xffff;
+  /// What a request wants of the data bus decides when it may go; an atomic goes in either direction.
+  enum Class : uint8_t { kReads, kWrites, kAtomics, kClasses };
   struct Entry {
     MemoryRequest request;
     uint64_t arrival = 0;
+    uint64_t order = 0;  ///< of acceptance
     uint64_t row = 0;
-    uint32_t bank = 0;
-    bool is_write = false;
-    bool opened_row = false;  ///< its row was activated for it: not a row hit
+    uint16_t bank = 0;
+    Class cls = kReads;
+    bool opened_row = false;                                ///< its row was activated for it: not a row hit
+    uint16_t bank_older = kNoEntry, bank_newer = kNoEntry;  ///< neighbours in its bank's list
+    uint16_t older = kNoEntry, newer = kNoEntry;            ///< neighbours among all
+  };
+  struct Bank {
+    uint64_t row = kNoRow;
+    uint64_t next_activate = 0, next_precharge = 0, next_column = 0;
+    uint16_t oldest = kNoEntry, newest = kNoEntry;  ///< its requests by age
+    /// Per class, the oldest request and the oldest that hits the open row.
+    std::array<uint16_t, kClasses> first{kNoEntry, kNoEntry, kNoEntry};
+    std::array<uint16_t, kClasses> first_hit{kNoEntry, kNoEntry, kNoEntry};
+  };
+  /// The next commands that are legal, by FR-FCFS, and the first cycle at which a further one would be.
+  struct Choice {
+    uint16_t column = kNoEntry, activate = kNoEntry, precharge = kNoEntry;
+    uint64_t soonest = ~0ull;
   };
   void accept(uint64_t now);
   void refresh(uint64_t now);
-  void choose_direction();
-  [[nodiscard]] bool may_go(const Entry& e) const {
-    return e.is_write == draining_ || e.request.kind == RequestKind::kAtomic;
-  }
+  [[nodiscard]] bool direction_wanted() const;
   uint64_t issue_one(uint64_t now);
+  /// What may go at `now`; `reply_room`: whether a column command's reply has a place.
+  [[nodiscard]] Choice choose(uint64_t now, bool reply_room) const;
+  /// Enters a request's next command into `choice`, or the cycle at which it would be legal.
+  void consider(uint16_t index, uint64_t now, bool reply_room, Choice& choice) const;
   /// First cycle at which the data bus allows a column command of this direction.
   [[nodiscard]] uint64_t bus_ready(bool is_write) const;
   /// First cycle at which the entry's next command would be legal, other entries aside.
   [[nodiscard]] uint64_t earliest(const Entry& e) const;
-  void issue_column(size_t position, uint64_t now);
+  [[nodiscard]] bool starved(uint64_t now) const {
+    return oldest_ != kNoEntry && now - entries_[oldest_].arrival > starvation_;
+  }
+  void issue_column(uint16_t index, uint64_t now);
+  void issue_activate(uint16_t index, uint64_t now);
+  void issue_precharge(uint16_t index, uint64_t now);
+  void add(const MemoryRequest& request, uint64_t now);
+  void remove(uint16_t index);
+  void find_firsts(Bank& bank) const;
   void event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write);
 
   DramTiming t_;
-  uint32_t index_, partitions_, interleave_, row_bytes_;
+  uint32_t index_;
+  core::Divisor interleave_, span_, row_bytes_, bank_count_;
   bool bank_hash_;
   size_t window_;
   uint32_t write_high_, write_low_;
@@ -90,8 +117,13 @@ class DramChannel : public core::Clocked {
   core::Link<MemoryRequest>* requests_ = nullptr;
   core::Link<MemoryReply>* replies_ = nullptr;
   std::vector<Bank> banks_;
-  std::vector<Entry> queue_;  ///< oldest first, at most window_
-  uint32_t waiting_writes_ = 0;
+  std::vector<Entry> entries_;  ///< the window; linked lists by age, one of all and one per bank
+  std::vector<uint16_t> free_entries_;
+  uint16_t oldest_ = kNoEntry, newest_ = kNoEntry;
+  uint64_t banks_in_use_ = 0;  ///< bit per bank that has requests
+  size_t queued_ = 0;
+  uint64_t next_order_ = 0;
+  std::array<uint32_t, kClasses> waiting_{};  ///< requests per class
   bool draining_ = false;
   bool last_was_write_ = false;
   uint64_t bus_free_ = 0;         ///< data bus

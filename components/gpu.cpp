@@ -9,12 +9,6 @@ namespace gpusim::comp {
 
 namespace {
 
-uint32_t flits_of(uint64_t bytes, const core::MachineConfig::Interconnect& net) {
-  const uint64_t total = bytes + static_cast<uint64_t>(net.header_bytes);
-  const auto flit = static_cast<uint64_t>(net.flit_bytes);
-  return static_cast<uint32_t>(std::max<uint64_t>(1, (total + flit - 1) / flit));
-}
-
 /// The SM numbers that `--sms N` keeps.
 std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sms) {
   const auto per_cluster = static_cast<uint32_t>(machine.gpu.sms_per_cluster);
@@ -59,15 +53,11 @@ void Gpu::build_memory() {
   const auto& net = machine_.interconnect;
   const auto partitions = static_cast<uint32_t>(machine_.l2.partitions);
   const auto interleave = static_cast<uint64_t>(machine_.l2.interleave);
-  requests_ = std::make_unique<Crossbar<MemoryRequest>>(
+  requests_ = std::make_unique<RequestNetwork>(
       "requests", interconnect_, clusters_, partitions,
-      [interleave, partitions](const MemoryRequest& r) {
-        return static_cast<uint32_t>(r.address / interleave % partitions);
-      },
-      [&net](const MemoryRequest& r) { return flits_of(r.kind == RequestKind::kWrite ? r.bytes : 0, net); });
-  replies_ = std::make_unique<Crossbar<MemoryReply>>(
-      "replies", interconnect_, partitions, clusters_, [](const MemoryReply& r) { return uint32_t{r.port}; },
-      [&net](const MemoryReply& r) { return flits_of(r.has_data ? r.bytes : 0, net); });
+      PartitionOfAddress{core::Divisor(interleave), core::Divisor(partitions)}, PacketLength(net));
+  replies_ = std::make_unique<ReplyNetwork>("replies", interconnect_, partitions, clusters_, PortOfReply{},
+                                            PacketLength(net));
   const auto queue = static_cast<uint32_t>(net.queue);
   const uint64_t request_latency = interconnect_.cycles_of_ns(net.request_latency_ns);
   const uint64_t dram_latency = dram_.cycles_of_ns(machine_.l2.latency_ns);
@@ -107,6 +97,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   environment.timing = &timing_;
   environment.memory = &memory;
   environment.events = &events_;
+  environment.access = &access_;
   environment.num_sms = num_sms_;
   environment.run_ahead = run_ahead_;
   environment.local_memory_base = uint64_t{1} << 40;

@@ -12,9 +12,9 @@
 
 #include "components/block_dispatcher.h"
 #include "components/constant_cluster.h"
-#include "components/crossbar.h"
 #include "components/dram_channel.h"
 #include "components/memory_partition.h"
+#include "components/network.h"
 #include "components/sm.h"
 #include "components/timing.h"
 
@@ -56,12 +56,13 @@ class Gpu {
   core::ClockDomain core_, interconnect_, dram_;
   TimingTables timing_;
   EventSink events_;
+  isa::MemoryAccess access_;  ///< scratch of the SMs
   std::function<void(std::string)> on_error_;
   uint32_t clusters_ = 1;
   uint32_t num_sms_ = 1;
   bool run_ahead_;
-  std::unique_ptr<Crossbar<MemoryRequest>> requests_;
-  std::unique_ptr<Crossbar<MemoryReply>> replies_;
+  std::unique_ptr<RequestNetwork> requests_;
+  std::unique_ptr<ReplyNetwork> replies_;
   std::vector<std::unique_ptr<MemoryPartition>> partitions_;
   std::vector<std::unique_ptr<DramChannel>> channels_;
   std::vector<std::unique_ptr<ConstantCluster>> constants_;

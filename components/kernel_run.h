@@ -23,20 +23,21 @@ struct Dim3 {
 
 /// Per micro-op counts over all SMs.
 struct PcStats {
-  uint64_t executed = 0;      ///< warp operations
-  uint64_t active_lanes = 0;  ///< lanes that passed the guard, summed
-  uint64_t transactions = 0;  ///< memory transactions, or shared-memory steps
+  uint64_t executed = 0;                          ///< warp operations
+  uint64_t active_lanes = 0;                      ///< lanes that passed the guard, summed
+  std::array<uint64_t, kNumStallCauses> slots{};  ///< issue slots whose candidate stood here, by cause
+  uint64_t transactions = 0;                      ///< memory transactions, or shared-memory steps
   uint64_t requested_bytes = 0;
   uint64_t transferred_bytes = 0;
-  uint64_t replays = 0;                           ///< extra issues by bank or constant conflicts
-  uint64_t divergent = 0;                         ///< branches that split the warp
-  std::array<uint64_t, kNumStallCauses> slots{};  ///< issue slots whose candidate stood here, by cause
+  uint64_t replays = 0;    ///< extra issues by bank or constant conflicts
+  uint64_t divergent = 0;  ///< branches that split the warp
 };
 
 /// Counts of one SM in one kernel.
 struct SmStats {
-  uint64_t warp_instructions = 0, thread_instructions = 0, inst_executed = 0, inst_issued = 0;
-  uint64_t branches = 0, divergent_branches = 0, barriers = 0, flops = 0;
+  uint64_t warp_instructions = 0, thread_instructions = 0, inst_executed = 0, inst_issued = 0, flops = 0;
+  std::array<uint64_t, kNumStallCauses> slots{};  ///< sum equals issue slots of the kernel's cycles
+  uint64_t branches = 0, divergent_branches = 0, barriers = 0;
   uint64_t blocks = 0, warps = 0;
   uint64_t active_warp_cycles = 0;  ///< resident warps integrated over core cycles
   uint64_t active_cycles = 0;       ///< core cycles with at least one resident warp
@@ -44,7 +45,6 @@ struct SmStats {
   uint64_t shared_loads = 0, shared_stores = 0, shared_replays = 0, constant_loads = 0, constant_hits = 0;
   uint64_t load_transactions = 0, store_transactions = 0, load_bytes = 0, store_bytes = 0;
   uint64_t requested_load_bytes = 0, requested_store_bytes = 0;
-  std::array<uint64_t, kNumStallCauses> slots{};  ///< sum equals issue slots of the kernel's cycles
 };
 
 /// Why a simulated program cannot go on (exit code 2): names kernel, PTX line, block, thread and address.

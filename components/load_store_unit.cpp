@@ -21,7 +21,11 @@ LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, 
   records_.resize(queue_capacity_ + mshrs + store_capacity_ + kMaxWarps + kReserve);
   for (uint32_t i = static_cast<uint32_t>(records_.size()); i-- > 0;) free_records_.push_back(i);
   queue_.resize(queue_capacity_);
+  arrivals_ = core::Ring<Arrival>(mshrs + store_capacity_);
+  needed_ = core::Ring<core::Cycle>(mshrs + store_capacity_);
+  links_.reply->deliver_to(*this);
   mshr_record_.resize(mshrs);
+  mshr_address_.resize(mshrs);
   for (uint32_t i = mshrs; i-- > 0;) free_mshrs_.push_back(static_cast<uint16_t>(i));
   store_record_.resize(store_capacity_);
   for (uint32_t i = store_capacity_; i-- > 0;) free_stores_.push_back(static_cast<uint16_t>(i));
@@ -48,9 +52,11 @@ uint32_t LoadStoreUnit::allocate(const isa::MicroOp& op, uint32_t warp, uint32_t
 uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
                                const isa::MemoryAccess& access, bool is_atomic, uint64_t now) {
   const uint32_t index = allocate(op, warp, pc, now);
-  QueueEntry& entry = queue_[(queue_head_ + queue_count_) % queue_capacity_];
+  const uint32_t tail = queue_head_ + queue_count_;
+  QueueEntry& entry = queue_[tail >= queue_capacity_ ? tail - queue_capacity_ : tail];
   entry.record = index;
   entry.next = 0;
+  entry.sent_at = kUnknownCycle;
   entry.list.count = 0;
   const bool is_store = op.kind == isa::OpKind::kStore;
   entry.kind = is_atomic ? RequestKind::kAtomic : is_store ? RequestKind::kWrite : RequestKind::kRead;
@@ -58,11 +64,12 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
   if (is_atomic) count_atomic_operations(access, entry.list);
   AccessRecord& r = records_[index];
   r.is_store = is_store || (is_atomic && op.num_sb_writes == 0);
-  r.remaining = r.transactions = entry.list.count;
+  r.remaining = r.unannounced = r.transactions = entry.list.count;
   r.first_address = entry.list.items[0].address;
   for (uint32_t t = 0; t < entry.list.count; ++t) r.bytes += entry.list.items[t].bytes;
   if (r.is_store) ++stores_of_warp_[warp];
-  if (queue_count_++ == 0) {
+  ++queue_count_;
+  if (queue_unsent_++ == 0) {
     next_send_ = std::max(next_send_, now);
     blocked_ = false;
   }
@@ -143,8 +150,9 @@ void LoadStoreUnit::send(uint64_t now) {
                                    static_cast<uint16_t>(constant_l1_.line_bytes()), RequestKind::kConstant,
                                    1, port_, slot, true});
   }
-  if (queue_count_ == 0 || now < next_send_) return;
-  QueueEntry& entry = queue_[queue_head_];
+  leave_queue(now);
+  if (!unsent() || now < next_send_) return;
+  QueueEntry& entry = queue_[queue_send_];
   if (!can_reserve(entry.kind) || !links_.request->can_push()) {
     if (!blocked_ && !can_reserve(entry.kind))
       record_mshr(now, entry.list.items[entry.next].address, core::MshrAction::kFull);
@@ -152,6 +160,21 @@ void LoadStoreUnit::send(uint64_t now) {
     return;
   }
   blocked_ = false;
+  transmit(entry, now, false);
+  leave_queue(now);
+}
+
+void LoadStoreUnit::send_ahead(uint64_t now) {
+  // Entries and link slots can only become free until then. Events of MSHRs are recorded as they happen.
+  if (blocked_ || (events_ != nullptr && events_->mshr != nullptr)) return;
+  while (unsent()) {
+    QueueEntry& entry = queue_[queue_send_];
+    if (!can_reserve(entry.kind) || !links_.request->has_room()) return;
+    transmit(entry, std::max(next_send_, now + 1), true);
+  }
+}
+
+void LoadStoreUnit::transmit(QueueEntry& entry, uint64_t at, bool ahead) {
   const Transaction& t = entry.list.items[entry.next];
   uint16_t tag;
   if (entry.kind == RequestKind::kWrite) {
@@ -163,23 +186,49 @@ void LoadStoreUnit::send(uint64_t now) {
     tag = free_mshrs_.back();
     free_mshrs_.pop_back();
     mshr_record_[tag] = entry.record;
-    record_mshr(now, t.address, core::MshrAction::kAllocate);
+    if (events_ != nullptr && events_->mshr != nullptr) {
+      mshr_address_[tag] = t.address;
+      record_mshr(at, t.address, core::MshrAction::kAllocate);
+    }
   }
   const bool wants_data = entry.kind != RequestKind::kAtomic || !records_[entry.record].is_store;
-  links_.request->push({t.address, t.bytes, entry.kind, t.operations, port_, tag, wants_data});
-  next_send_ = now + send_interval_;
+  const MemoryRequest request{t.address, t.bytes, entry.kind, t.operations, port_, tag, wants_data};
+  if (ahead)
+    links_.request->push_at(core::Cycle(at), request);
+  else
+    links_.request->push(request);
+  next_send_ = at + send_interval_;
   if (++entry.next == entry.list.count) {
-    queue_head_ = (queue_head_ + 1) % queue_capacity_;
+    entry.sent_at = at;
+    queue_send_ = queue_send_ + 1 == queue_capacity_ ? 0 : queue_send_ + 1;
+    --queue_unsent_;
+  }
+}
+
+void LoadStoreUnit::leave_queue(uint64_t now) {
+  while (queue_count_ != queue_unsent_ && queue_[queue_head_].sent_at <= now) {
+    queue_head_ = queue_head_ + 1 == queue_capacity_ ? 0 : queue_head_ + 1;
     --queue_count_;
   }
+}
+
+bool LoadStoreUnit::deliver(const MemoryReply& reply, core::Cycle visible) {
+  const bool is_write = reply.kind == RequestKind::kWrite;
+  arrivals_.push({visible, reply.tag, is_write, reply.level});
+  AccessRecord& r = records_[is_write ? store_record_[reply.tag] : mshr_record_[reply.tag]];
+  const bool completes = --r.unannounced == 0;
+  const bool recorded = events_ != nullptr && events_->mshr != nullptr;
+  if (completes || recorded) needed_.push(visible);
+  return completes || recorded || blocked_;
 }
 
 uint64_t LoadStoreUnit::next_send() const {
   if (!unsent_lines_.empty()) return 0;
   // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM
   // too.
-  if (queue_count_ == 0 || blocked_) return kUnknownCycle;
-  return next_send_;
+  const uint64_t next = unsent() && !blocked_ ? next_send_ : kUnknownCycle;
+  // A full queue has room when its oldest access has left.
+  return queue_count_ == queue_capacity_ ? std::min(next, queue_[queue_head_].sent_at) : next;
 }
 
 }  // namespace gpusim::comp

@@ -1,8 +1,10 @@
 // Load/store unit of an SM: a queue of coalesced warp accesses, the table of outstanding transactions (MSHRs
 // for reads, a store buffer for writes) and the records of warp loads in flight. Not a Clocked module: the SM
-// calls it in its tick, in the order replies, send. A transaction leaves only when its MSHR or store-buffer
-// entry is reserved, so every reply sinks.
+// calls it in its tick, in the order replies, send, (issue,) send ahead. A transaction leaves only when its
+// MSHR or store-buffer entry is reserved, so every reply sinks: the unit is told of replies when the
+// interconnect delivers them, and the SM wakes only for those that something waits for.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -15,6 +17,7 @@
 #include "isa/executor.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
+#include "simcore/ring.h"
 
 namespace gpusim::comp {
 
@@ -23,7 +26,8 @@ struct AccessRecord {
   const isa::MicroOp* op = nullptr;
   uint32_t warp = 0;
   uint32_t pc = 0;
-  uint32_t remaining = 0;  ///< transactions not answered yet
+  uint32_t remaining = 0;    ///< transactions not answered yet
+  uint32_t unannounced = 0;  ///< transactions whose reply has not been sent yet
   uint32_t transactions = 0;
   uint32_t bytes = 0;
   uint64_t first_address = 0;
@@ -33,7 +37,7 @@ struct AccessRecord {
   bool is_store = false;  ///< no warp waits for it, except at a fence
 };
 
-class LoadStoreUnit {
+class LoadStoreUnit : public core::MessageSink<MemoryReply> {
  public:
   struct Links {
     core::Link<MemoryRequest>* request = nullptr;           ///< to the crossbar
@@ -60,24 +64,28 @@ class LoadStoreUnit {
   uint32_t submit_constant(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
                            const isa::MemoryAccess& access, uint32_t& distinct, uint64_t now);
 
+  /// Every reply sinks; the SM wakes if it completes an access or something waits for its entry.
+  bool deliver(const MemoryReply& reply, core::Cycle visible) override;
   /// Takes every visible reply; calls done(record index) for each access that completes. The record is freed
   /// after the call.
   template <class Done>
   void collect_replies(uint64_t now, Done&& done);
   /// Sends transactions that may leave at `now`.
   void send(uint64_t now);
+  /// Decides now, after the last submit of cycle `now`, what leaves in later cycles, as far as that is
+  /// certain.
+  void send_ahead(uint64_t now);
   /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can
   /// help.
   [[nodiscard]] uint64_t next_send() const;
   [[nodiscard]] core::Cycle next_reply() const {
-    const core::Cycle a = links_.reply->next_visible(), b = links_.constant_reply->next_visible();
-    return a < b ? a : b;
+    return std::min(next_needed_reply(), links_.constant_reply->next_visible());
   }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
   /// True while the head of the queue waits for room in a link, which may come at any time.
   [[nodiscard]] bool waits_for_link() const {
-    return blocked_ && queue_count_ != 0 && can_reserve(queue_[queue_head_].kind);
+    return blocked_ && unsent() && can_reserve(queue_[queue_send_].kind);
   }
   [[nodiscard]] bool constants_outstanding() const { return constants_outstanding_ != 0; }
   [[nodiscard]] bool idle() const { return free_records_.size() == records_.size(); }
@@ -93,7 +101,8 @@ class LoadStoreUnit {
   static constexpr uint64_t kNone = ~0ull;
   struct QueueEntry {
     uint32_t record = 0;
-    uint32_t next = 0;  ///< transaction to send next
+    uint32_t next = 0;     ///< transaction to send next
+    uint64_t sent_at = 0;  ///< cycle of the last transaction, once it is known
     RequestKind kind = RequestKind::kRead;
     TransactionList list;
   };
@@ -101,6 +110,20 @@ class LoadStoreUnit {
     uint64_t line = kNone;
     std::vector<uint32_t> waiting;  ///< records; capacity fixed at construction
   };
+  /// A reply on its way.
+  struct Arrival {
+    core::Cycle visible{0};
+    uint16_t tag = 0;
+    bool is_write = false;
+    MemoryLevel level = MemoryLevel::kNone;
+  };
+  [[nodiscard]] bool unsent() const { return queue_unsent_ != 0; }
+  [[nodiscard]] core::Cycle next_needed_reply() const {
+    if (blocked_ && arrivals_.size() != 0) return arrivals_.front().visible;
+    return needed_.size() != 0 ? needed_.front() : core::kNever;
+  }
+  void transmit(QueueEntry& entry, uint64_t at, bool ahead);
+  void leave_queue(uint64_t now);
   uint32_t allocate(const isa::MicroOp& op, uint32_t warp, uint32_t pc, uint64_t now);
   void finish_one(uint32_t record, MemoryLevel level);
   void record_mshr(uint64_t now, uint64_t address, core::MshrAction action);
@@ -117,10 +140,15 @@ class LoadStoreUnit {
   std::vector<AccessRecord> records_;
   std::vector<uint32_t> free_records_;
   std::vector<QueueEntry> queue_;
-  uint32_t queue_head_ = 0, queue_count_ = 0;
+  /// Accesses in the queue, oldest first: all of them, then from `queue_send_` on those that have
+  /// transactions to send. The others leave it at their sent_at.
+  uint32_t queue_head_ = 0, queue_count_ = 0, queue_send_ = 0, queue_unsent_ = 0;
   uint64_t next_send_ = 0;
-  bool blocked_ = false;  ///< head waits for an MSHR, a store-buffer entry or a link slot
+  bool blocked_ = false;            ///< head waits for an MSHR, a store-buffer entry or a link slot
+  core::Ring<Arrival> arrivals_;    ///< replies sent, not taken yet
+  core::Ring<core::Cycle> needed_;  ///< when those become visible for which the SM wakes
   std::vector<uint32_t> mshr_record_;
+  std::vector<uint64_t> mshr_address_;  ///< for events
   std::vector<uint16_t> free_mshrs_;
   std::vector<uint32_t> store_record_;
   std::vector<uint16_t> free_stores_;
@@ -141,22 +169,22 @@ class LoadStoreUnit {
 
 template <class Done>
 void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
-  while (const MemoryReply* reply = links_.reply->front()) {
-    const MemoryReply r = *reply;
-    links_.reply->pop();
+  while (arrivals_.size() != 0 && arrivals_.front().visible.count() <= now) {
+    const Arrival r = arrivals_.pop();
     uint32_t index;
-    if (r.kind == RequestKind::kWrite) {
+    if (r.is_write) {
       index = store_record_[r.tag];
       free_stores_.push_back(r.tag);
       --stores_in_flight_;
     } else {
       index = mshr_record_[r.tag];
       free_mshrs_.push_back(r.tag);
-      record_mshr(now, r.address, core::MshrAction::kRelease);
+      record_mshr(now, mshr_address_[r.tag], core::MshrAction::kRelease);
     }
     blocked_ = false;
     finish_one(index, r.level);
   }
+  while (needed_.size() != 0 && needed_.front().count() <= now) needed_.pop();
   while (const MemoryReply* reply = links_.constant_reply->front()) {
     const MemoryReply r = *reply;
     links_.constant_reply->pop();

@@ -25,7 +25,7 @@ class Host : public core::Clocked {
  protected:
   core::Cycle tick(core::Cycle cycle) override {
     const uint64_t now = cycle.count();
-    unit->collect_replies(0, [&](uint32_t r) { done.emplace_back(now, unit->record(r)); });
+    unit->collect_replies(now, [&](uint32_t r) { done.emplace_back(now, unit->record(r)); });
     if (const auto step = script.find(now); step != script.end()) step->second(now);
     unit->send(now);
     most_mshrs = std::max(most_mshrs, unit->mshrs_in_use());

@@ -15,7 +15,7 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
       l3_latency_(domain.cycles_of_ns(machine.constant.l3_latency_ns)),
       events_(events),
       interleave_(static_cast<uint64_t>(machine.l2.interleave)),
-      span_(interleave_ * static_cast<uint64_t>(machine.l2.partitions)),
+      span_(static_cast<uint64_t>(machine.l2.interleave * machine.l2.partitions)),
       l3_(static_cast<uint64_t>(machine.constant.l3_bytes / machine.l2.partitions),
           static_cast<uint32_t>(machine.constant.l3_line), static_cast<uint32_t>(machine.constant.l3_ways)) {}
 

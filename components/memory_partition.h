@@ -10,6 +10,7 @@
 #include "components/messages.h"
 #include "components/tag_cache.h"
 #include "simcore/config/machine_config.h"
+#include "simcore/divisor.h"
 #include "simcore/engine/link.h"
 
 namespace gpusim::comp {
@@ -39,7 +40,7 @@ class MemoryPartition : public core::Clocked {
 
   /// Address inside this partition: the interleave is taken out, so that a slice uses all its sets.
   [[nodiscard]] uint64_t local(uint64_t address) const {
-    return address / span_ * interleave_ + address % interleave_;
+    return address / span_ * interleave_.value() + address % interleave_;
   }
 
   [[nodiscard]] bool look_up_constant(uint64_t address);
@@ -49,7 +50,7 @@ class MemoryPartition : public core::Clocked {
   uint64_t atomic_cycles_;
   uint64_t l3_latency_;
   const EventSink* events_;
-  uint64_t interleave_, span_;
+  core::Divisor interleave_, span_;
   TagCache l3_;  ///< this partition's slice
   core::Link<MemoryRequest>* requests_ = nullptr;
   core::Link<MemoryReply>* replies_ = nullptr;

@@ -51,14 +51,21 @@ uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const std::array
   return steps;
 }
 
+using Offsets = std::array<uint64_t, isa::kWarpSize>;
+constexpr Offsets kOneWord{};
+constexpr Offsets kConsecutiveWords = [] {
+  Offsets offsets{};
+  for (size_t lane = 0; lane < offsets.size(); ++lane) offsets[lane] = 4 * lane;
+  return offsets;
+}();
+
 /// True for a whole group of 4-byte lanes that read one word, or consecutive words: the cases that matter for
 /// speed.
 bool regular_group(const isa::MemoryAccess& access, uint32_t first, uint32_t lanes) {
   const uint64_t* a = &access.address[first];
-  const uint64_t stride = a[1] - a[0];
-  if (stride != 0 && stride != 4) return false;
+  const Offsets& expected = a[1] == a[0] ? kOneWord : kConsecutiveWords;
   uint64_t difference = 0;
-  for (uint32_t lane = 0; lane < lanes; ++lane) difference |= a[lane] ^ (a[0] + stride * lane);
+  for (uint32_t lane = 0; lane < lanes; ++lane) difference |= a[lane] ^ (a[0] + expected[lane]);
   return difference == 0;
 }
 

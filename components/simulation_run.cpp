@@ -79,7 +79,7 @@ void Simulation::run_timed(SimulationResult& result) {
   const DeviceMemoryAdapter memory(memory_);
   std::unique_ptr<core::Recorder> recorder = open_recorder();
   core::Engine engine(options_.module_events ? core::Engine::Activation::kModuleEvents
-                                             : core::Engine::Activation::kByDomain);
+                                             : core::Engine::Activation::kBatched);
   std::string error;
   const uint32_t sms = options_.sms == 0 ? static_cast<uint32_t>(options_.machine.gpu.sms) : options_.sms;
   Gpu gpu(

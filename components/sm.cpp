@@ -19,10 +19,11 @@ void Sm::AlignedFree::operator()(std::byte* p) const { std::free(p); }
 
 Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index,
        const SmEnvironment& environment)
-    : Clocked(name, domain), index_(index), env_(environment) {
+    : Clocked(name, domain), index_(index), env_(environment), access_(*environment.access) {
   const core::MachineConfig& m = *env_.machine;
   issue_cycles_ = static_cast<uint64_t>(m.scheduler.issue_cycles);
-  table_ = WarpTable(issue_cycles_);
+  slot_cycles_ = core::Divisor(issue_cycles_);
+  table_ = WarpTable(issue_cycles_, env_.timing->pipe_names.size());
   shared_rules_ = {static_cast<uint32_t>(m.shared.banks), static_cast<uint32_t>(m.shared.bank_bytes),
                    static_cast<uint32_t>(m.shared.lanes_per_access)};
   const auto count = static_cast<uint32_t>(m.scheduler.count);
@@ -31,7 +32,7 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
                                                           scheduler_policy(m.scheduler.policy), s, count));
     schedulers_.back()->sm.bind(*this);
   }
-  slot_state_.resize(count);
+  next_slot_.resize(count);
   warps_.resize(kMaxWarps);
 }
 
@@ -60,18 +61,19 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   while (starts_->front() != nullptr) start_block(starts_->pop(), now);
   update_gates(now);
   // 4. Issue, in every slot in which some warp may be able to.
-  if (now % issue_cycles_ == 0 && run_ != nullptr && (warps_changed_ || now >= next_issue_)) {
+  if (now % slot_cycles_ == 0 && run_ != nullptr && (warps_changed_ || now >= next_issue_)) {
     settle(now);
     table_.promote(now);
     for (size_t s = 0; s < schedulers_.size(); ++s) {
       const int w = schedulers_[s]->pick(now);
       if (w == WarpScheduler::kNone) continue;
-      slot_state_[s].next_slot = now / issue_cycles_ + 1;
+      next_slot_[s] = now / slot_cycles_ + 1;
       schedulers_[s]->issued(static_cast<uint32_t>(w));
       issue(static_cast<uint32_t>(w), now);
       update_gates(now);
     }
   }
+  lsu_->send_ahead(now);
   report();
   if (warps_changed_) plan_issue(now);
   // 5. Issue what concerns nobody else ahead of time.
@@ -121,7 +123,7 @@ void Sm::run_ahead(uint64_t now) {
       continue;
     }
     if (!is_local(*warps_[static_cast<size_t>(w)].op)) return;
-    slot_state_[0].next_slot = slot / issue_cycles_ + 1;
+    next_slot_[0] = slot / slot_cycles_ + 1;
     schedulers_[0]->issued(static_cast<uint32_t>(w));
     issue(static_cast<uint32_t>(w), slot);
     plan_issue(slot);
@@ -130,13 +132,8 @@ void Sm::run_ahead(uint64_t now) {
 
 void Sm::plan_issue(uint64_t now) {
   next_issue_ = kUnknownCycle;
-  for (size_t s = 0; s < schedulers_.size(); ++s) {
-    slot_state_[s].candidate = schedulers_[s]->candidate();
-    const uint64_t ready = schedulers_[s]->next_ready();
-    if (ready == kUnknownCycle) continue;
-    next_issue_ =
-        std::min(next_issue_, (std::max(ready, now + 1) + issue_cycles_ - 1) / issue_cycles_ * issue_cycles_);
-  }
+  const uint64_t from = slot_cycles_.up(now + 1) * issue_cycles_;
+  for (const auto& s : schedulers_) next_issue_ = std::min(next_issue_, s->next_issue(from));
 }
 
 void Sm::update_gates(uint64_t now) {
@@ -158,47 +155,50 @@ void Sm::settle(uint64_t now) {
 
 void Sm::book_slots(uint64_t now) {
   if (run_ == nullptr) return;
-  const uint64_t end = (now + issue_cycles_ - 1) / issue_cycles_;
-  for (uint32_t s = 0; s < slot_state_.size(); ++s) {
-    SlotState& state = slot_state_[s];
-    if (state.next_slot >= end) continue;
-    const uint64_t from = state.next_slot;
-    state.next_slot = end;
-    if (state.candidate == WarpScheduler::kNone) {
-      book(s, StallCause::kNoWarp, from, end);
-      continue;
-    }
-    const auto w = static_cast<uint32_t>(state.candidate);
-    const Warp& warp = warps_[w];
-    switch (warp.wait) {
-      case WarpWait::kMemory:
-        lsu_->record(warp.load).stall_slots += end - from;
-        if (env_.events->stall != nullptr)
-          open_stalls_.push_back(
-              {warp.load, s, from * issue_cycles_, end * issue_cycles_, w, warp.stack.pc()});
-        break;
-      case WarpWait::kBarrier:
-        book(s, StallCause::kBarrier, from, end);
-        break;
-      case WarpWait::kFence:
-        book(s, StallCause::kFence, from, end);
-        break;
-      case WarpWait::kNone: {
-        const uint64_t ready =
-            std::clamp((table_.ready_at(w) + issue_cycles_ - 1) / issue_cycles_, from, end);
-        book(s, table_.cause(w), from, ready);
-        book(s, table_.throttled(w) ? StallCause::kMemoryThrottle : StallCause::kPipeBusy, ready, end);
-        break;
-      }
+  const uint64_t end = slot_cycles_.up(now);
+  for (uint32_t s = 0; s < next_slot_.size(); ++s) {
+    const uint64_t from = next_slot_[s];
+    if (from >= end) continue;
+    next_slot_[s] = end;
+    book_gap(s, from, end);
+  }
+}
+
+void Sm::book_gap(uint32_t scheduler, uint64_t from, uint64_t end) {
+  const int w = schedulers_[scheduler]->candidate();
+  if (w == WarpScheduler::kNone) {
+    book(scheduler, w, StallCause::kNoWarp, from, end);
+    return;
+  }
+  const auto slot = static_cast<uint32_t>(w);
+  const Warp& warp = warps_[slot];
+  switch (warp.wait) {
+    case WarpWait::kMemory:
+      lsu_->record(warp.load).stall_slots += end - from;
+      if (env_.events->stall != nullptr)
+        open_stalls_.push_back(
+            {warp.load, scheduler, from * issue_cycles_, end * issue_cycles_, slot, warp.stack.pc()});
+      break;
+    case WarpWait::kBarrier:
+      book(scheduler, w, StallCause::kBarrier, from, end);
+      break;
+    case WarpWait::kFence:
+      book(scheduler, w, StallCause::kFence, from, end);
+      break;
+    case WarpWait::kNone: {
+      const uint64_t ready = std::clamp(slot_cycles_.up(table_.ready_at(slot)), from, end);
+      book(scheduler, w, table_.cause(slot), from, ready);
+      book(scheduler, w, table_.throttled(slot) ? StallCause::kMemoryThrottle : StallCause::kPipeBusy, ready,
+           end);
+      break;
     }
   }
 }
 
-void Sm::book(uint32_t scheduler, StallCause cause, uint64_t from_slot, uint64_t to_slot) {
+void Sm::book(uint32_t scheduler, int w, StallCause cause, uint64_t from_slot, uint64_t to_slot) {
   if (from_slot >= to_slot) return;
   const uint64_t slots = to_slot - from_slot;
   stats_->slots[static_cast<size_t>(cause)] += slots;
-  const int w = slot_state_[scheduler].candidate;
   if (w == WarpScheduler::kNone) return;
   const uint32_t pc = warps_[static_cast<size_t>(w)].stack.pc();
   run_->pc[pc].slots[static_cast<size_t>(cause)] += slots;
@@ -272,7 +272,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
 void Sm::open_kernel(KernelRun& run) {
   run_ = &run;
   stats_ = &run.sm[index_];
-  for (SlotState& s : slot_state_) s = {run.start.count() / issue_cycles_, WarpScheduler::kNone};
+  for (uint64_t& slot : next_slot_) slot = run.start.count() / slot_cycles_;
   configured_ = false;
 }
 

@@ -28,6 +28,7 @@
 #include "components/warp_table.h"
 #include "isa/executor.h"
 #include "simcore/config/machine_config.h"
+#include "simcore/divisor.h"
 #include "simcore/engine/link.h"
 
 namespace gpusim::comp {
@@ -38,6 +39,7 @@ struct SmEnvironment {
   const TimingTables* timing = nullptr;
   const isa::GlobalMemory* memory = nullptr;
   EventSink* events = nullptr;
+  isa::MemoryAccess* access = nullptr;  ///< scratch of the operation that executes; all SMs share it
   uint32_t num_sms = 1;
   bool run_ahead = true;  ///< false: one issue per activation (tests: the results are the same)
   uint64_t local_memory_base =
@@ -71,15 +73,14 @@ class Sm : public core::Clocked, public WarpTableIf {
 
  private:
   enum class WarpWait : uint8_t { kNone, kMemory, kBarrier, kFence };
-  struct Warp {
+  struct alignas(64) Warp {  // what every issue needs comes first
     SimtStack stack;
-    isa::WarpContext context;
     const isa::MicroOp* op = nullptr;  ///< next operation
     uint32_t block_slot = 0;
-    WarpWait wait = WarpWait::kNone;
     uint32_t load = 0;  ///< kMemory: record waited for
+    WarpWait wait = WarpWait::kNone;
     isa::LaneMask at_barrier;
-    std::byte* local = nullptr;
+    isa::WarpContext context;
   };
   struct Barrier {
     uint64_t waiting_warps = 0;    ///< bit per warp slot
@@ -108,18 +109,14 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint64_t from, to;
     uint32_t warp, pc;
   };
-  /// What the empty slots after the last tick are booked to.
-  struct SlotState {
-    uint64_t next_slot = 0;  ///< first slot not booked yet
-    int candidate = WarpScheduler::kNone;
-  };
 
   // sm.cpp: blocks, books, replies
   void configure(KernelRun& run);
   void start_block(const BlockStart& start, uint64_t now);
   void finish_block(uint32_t slot, uint64_t now);
   void book_slots(uint64_t now);
-  void book(uint32_t scheduler, StallCause cause, uint64_t from_slot, uint64_t to_slot);
+  void book_gap(uint32_t scheduler, uint64_t from, uint64_t end);
+  void book(uint32_t scheduler, int warp, StallCause cause, uint64_t from_slot, uint64_t to_slot);
   void emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp,
                   uint32_t pc);
   void complete_access(uint32_t record, uint64_t now);
@@ -160,7 +157,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   core::Link<SmReport>* reports_ = nullptr;
   std::unique_ptr<LoadStoreUnit> lsu_;
   std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
-  std::vector<SlotState> slot_state_;
+  std::vector<uint64_t> next_slot_;  ///< per scheduler: first slot not booked yet
   WarpTable table_;
   std::array<uint64_t, kMaxPipes> pipe_busy_until_{};
   Scoreboard scoreboard_;
@@ -169,9 +166,10 @@ class Sm : public core::Clocked, public WarpTableIf {
   std::vector<Block> blocks_;
   uint64_t next_issue_ = kUnknownCycle;  ///< first slot in which some warp may issue, as far as known
   bool warps_changed_ = false;  ///< in this tick: what the schedulers see is not what the last plan saw
-  isa::MemoryAccess access_;
+  isa::MemoryAccess& access_;
   std::vector<OpenStall> open_stalls_;
-  uint64_t issue_cycles_ = 2;
+  core::Divisor slot_cycles_;  ///< core cycles of an issue slot
+  uint64_t issue_cycles_ = 2;  ///< the same
   uint64_t reply_latency_ = 0, start_latency_ = 0;
   uint64_t next_age_ = 0;
   uint64_t last_active_update_ = 0;

@@ -98,6 +98,7 @@ class SmTest : public testing::Test {
   KernelRun run;
   Buffer buffer;
   EventSink events;
+  isa::MemoryAccess access;
   test::EventList<core::IssueEvent> issues;
   test::Source<BlockStart> dispatcher{"dispatcher", domain};
   test::Sink<SmReport> reports{"reports", domain};
@@ -129,6 +130,7 @@ class SmTest : public testing::Test {
     environment.timing = &timing;
     environment.memory = &buffer;
     environment.events = &events;
+    environment.access = &access;
     environment.local_memory_base = uint64_t{1} << 40;
     environment.on_error = [this](std::string message) {
       engine.stop();

@@ -5,17 +5,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "simcore/divisor.h"
+
 namespace gpusim::comp {
 
 class TagCache {
  public:
   /// `bytes` divisible by line_bytes * ways; both sizes powers of two or not, sets by modulo.
   TagCache(uint64_t bytes, uint32_t line_bytes, uint32_t ways)
-      : line_bytes_(line_bytes), ways_(ways), sets_(static_cast<uint32_t>(bytes / line_bytes / ways)) {
-    lines_.resize(size_t{sets_} * ways_);
+      : line_bytes_(line_bytes), ways_(ways), sets_(bytes / line_bytes / ways) {
+    lines_.resize(sets_.value() * ways_);
   }
-  [[nodiscard]] uint64_t line_of(uint64_t address) const { return address / line_bytes_ * line_bytes_; }
-  [[nodiscard]] uint32_t line_bytes() const { return line_bytes_; }
+  [[nodiscard]] uint64_t line_of(uint64_t address) const {
+    return address / line_bytes_ * line_bytes_.value();
+  }
+  [[nodiscard]] uint32_t line_bytes() const { return static_cast<uint32_t>(line_bytes_.value()); }
 
   /// True on a hit, which becomes the most recently used line of its set.
   bool access(uint64_t address) {
@@ -49,7 +53,9 @@ class TagCache {
   };
   Line* set_of(uint64_t address) { return &lines_[size_t{(address / line_bytes_) % sets_} * ways_]; }
 
-  uint32_t line_bytes_, ways_, sets_;
+  core::Divisor line_bytes_;
+  uint32_t ways_;
+  core::Divisor sets_;
   uint64_t clock_ = 0;
   std::vector<Line> lines_;
 };

@@ -4,6 +4,7 @@
 // can, then the oldest ready one. With several schedulers, scheduler s owns the warp slots w with w % count
 // == s.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <systemc>
@@ -22,20 +23,35 @@ class WarpScheduler : public sc_core::sc_module {
 
   static constexpr int kNone = -1;
   /// Warp slot to issue at cycle `now`, or kNone.
-  [[nodiscard]] int pick(uint64_t now) const;
+  [[nodiscard]] int pick(uint64_t now) const { return choose(table().issuable(now) & owned_); }
   /// The warp that the policy would pick next if nothing held it back; the oldest if the policy has no
   /// opinion; kNone if no warp is resident. Its wait is the cause of an empty slot.
-  [[nodiscard]] int candidate() const;
-  /// Earliest cycle at which some warp could issue as far as known (kUnknownCycle: only after an event).
-  [[nodiscard]] uint64_t next_ready() const;
+  [[nodiscard]] int candidate() const { return choose(mine()); }
+  /// First issue slot's cycle, not before `from`, in which some warp can issue unless an event comes first
+  /// (kUnknownCycle: only after an event).
+  [[nodiscard]] uint64_t next_issue(uint64_t from) const { return table().next_issuable(mine(), from); }
   void issued(uint32_t warp) { last_ = warp; }
   void reset() { last_ = kMaxWarps - 1; }
 
  private:
   [[nodiscard]] uint64_t mine() const { return table().resident() & owned_; }
-  [[nodiscard]] const WarpTable& table() const;
+  [[nodiscard]] const WarpTable& table() const {
+    if (table_ == nullptr) table_ = &sm->warp_table();
+    return *table_;
+  }
+  /// What the policy takes of a set of warps.
+  [[nodiscard]] int choose(uint64_t warps) const {
+    if (warps == 0) return kNone;
+    if (policy_ == SchedulerPolicy::kLooseRoundRobin) return next_in_turn(warps);
+    return (warps >> last_ & 1) != 0 ? static_cast<int>(last_) : oldest(warps);
+  }
   [[nodiscard]] int oldest(uint64_t warps) const;
-  [[nodiscard]] int next_in_turn(uint64_t warps) const;
+  /// The first one after the last issued, once around.
+  [[nodiscard]] int next_in_turn(uint64_t warps) const {
+    const uint32_t start = (last_ + 1) % kMaxWarps;
+    const auto distance = static_cast<uint32_t>(std::countr_zero(std::rotr(warps, static_cast<int>(start))));
+    return static_cast<int>((start + distance) % kMaxWarps);
+  }
 
   SchedulerPolicy policy_;
   uint64_t owned_ = 0;

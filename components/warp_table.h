@@ -13,6 +13,7 @@
 
 #include "components/stall_cause.h"
 #include "components/timing.h"
+#include "simcore/divisor.h"
 #include "simcore/types.h"
 
 namespace gpusim::comp {
@@ -25,7 +26,9 @@ class WarpTable {
  public:
   enum Gate : uint8_t { kOpen, kLoadStoreQueue, kConstantMisses, kNumGates };
 
-  explicit WarpTable(uint64_t issue_cycles = 2) : issue_cycles_(issue_cycles) {}
+  /// `issue_cycles`: core cycles of an issue slot; `pipes` <= kMaxPipes: how many of them exist.
+  explicit WarpTable(uint64_t issue_cycles = 2, size_t pipes = kMaxPipes)
+      : issue_cycles_(issue_cycles), pipes_(pipes) {}
 
   /// Warp `w` waits for operands until core cycle `ready_at` (kUnknownCycle: until the next call), then for
   /// one of two pipes and a gate. `cause` is why it waits until then.
@@ -34,24 +37,36 @@ class WarpTable {
   /// Warp `w` waits for an event: it can neither issue nor become ready by itself.
   void set_blocked(uint32_t w) {
     ready_ &= ~bit(w);
-    ready_at_[w] = kUnknownCycle;
+    warps_[w].ready_at = kUnknownCycle;
   }
   void add(uint32_t w, uint64_t age) {
     resident_ |= bit(w);
-    age_[w] = age;
+    warps_[w].age = age;
   }
   void remove(uint32_t w) {
     resident_ &= ~bit(w);
     ready_ &= ~bit(w);
-    ready_at_[w] = kUnknownCycle;
+    warps_[w].ready_at = kUnknownCycle;
   }
   /// Makes ready whoever's operands are there at `now`.
-  void promote(uint64_t now);
+  void promote(uint64_t now) {
+    const uint64_t end = now / issue_cycles_ + 1;
+    if (end <= next_slot_) return;
+    uint64_t buckets = occupied_;
+    if (end - next_slot_ < kSlots) {
+      const uint64_t span = (uint64_t{1} << (end - next_slot_)) - 1;
+      buckets &= std::rotl(span, static_cast<int>(next_slot_ % kSlots));
+    }
+    next_slot_ = end;
+    if (buckets != 0) promote_buckets(buckets, now);
+    if (!far_.empty()) promote_far(now);
+  }
   /// The pipe is busy until `busy_until`. In front of it stands a latch that holds one operation for one
   /// issue slot, so that busy times need not be whole slots: the next operation may issue that much earlier
   /// and starts when the pipe is free.
   void take_pipe(uint32_t pipe, uint64_t busy_until) {
-    pipe_free_[pipe] = busy_until > issue_cycles_ ? busy_until - issue_cycles_ : 0;
+    const uint64_t slot = issue_cycles_.value();
+    pipe_free_[pipe] = busy_until > slot ? busy_until - slot : 0;
   }
   void set_gate(Gate gate, bool open) {
     closed_ = open ? closed_ & ~on_gate_bit(gate) : closed_ | on_gate_bit(gate);
@@ -61,20 +76,26 @@ class WarpTable {
 
   [[nodiscard]] uint64_t resident() const { return resident_; }
   [[nodiscard]] uint64_t accepts_from(uint32_t pipe) const { return pipe_free_[pipe]; }
-  [[nodiscard]] uint64_t ready_at(uint32_t w) const { return ready_at_[w]; }
-  [[nodiscard]] StallCause cause(uint32_t w) const { return cause_[w]; }
-  void set_cause(uint32_t w, StallCause cause) { cause_[w] = cause; }
-  [[nodiscard]] uint64_t age(uint32_t w) const { return age_[w]; }
+  [[nodiscard]] uint64_t ready_at(uint32_t w) const { return warps_[w].ready_at; }
+  [[nodiscard]] StallCause cause(uint32_t w) const { return warps_[w].cause; }
+  void set_cause(uint32_t w, StallCause cause) { warps_[w].cause = cause; }
+  [[nodiscard]] uint64_t age(uint32_t w) const { return warps_[w].age; }
   [[nodiscard]] bool throttled(uint32_t w) const { return (blocked_by_gates() & bit(w)) != 0; }
 
   /// Warps that can issue at `now` (promote() has run).
   [[nodiscard]] uint64_t issuable(uint64_t now) const {
     uint64_t on_free_pipe = 0;
-    for (uint32_t p = 0; p < kMaxPipes; ++p) on_free_pipe |= pipe_free_[p] <= now ? on_pipe_[p] : 0;
+    for (size_t p = 0; p < pipes_; ++p) on_free_pipe |= pipe_free_[p] <= now ? on_pipe_[p] : 0;
     return ready_ & on_free_pipe & ~blocked_by_gates();
   }
-  /// Earliest cycle at which one of `warps` could issue as far as known; kUnknownCycle: only after an event.
-  [[nodiscard]] uint64_t next_issuable(uint64_t warps) const;
+  /// Earliest issue slot's cycle, not before `from`, in which one of `warps` can issue unless an event comes
+  /// first; kUnknownCycle: only after an event.
+  [[nodiscard]] uint64_t next_issuable(uint64_t warps, uint64_t from) const {
+    const uint64_t able = warps & ~blocked_by_gates();
+    const uint64_t earliest = next_of(able & ready_, from);
+    return earliest == from || occupied_ == 0 ? std::min(earliest, next_of_far(able, from))
+                                              : next_of_waiting(able, from, earliest);
+  }
 
  private:
   static constexpr uint32_t kSlots = 64;  ///< the wheel's reach, in issue slots
@@ -87,7 +108,25 @@ class WarpTable {
     return warps;
   }
 
-  uint64_t issue_cycles_;
+  void promote_buckets(uint64_t buckets, uint64_t now);
+  void promote_far(uint64_t now);
+  /// First cycle of a slot, not before `from`, in which a pipe takes one of `warps`, whose operands are
+  /// there.
+  [[nodiscard]] uint64_t next_of(uint64_t warps, uint64_t from) const {
+    uint64_t first = kUnknownCycle;
+    if (warps == 0) return first;
+    for (size_t p = 0; p < pipes_; ++p)
+      if ((warps & on_pipe_[p]) != 0) first = std::min(first, pipe_free_[p]);
+    return first == kUnknownCycle ? first : slot_cycle(std::max(first, from));
+  }
+  [[nodiscard]] uint64_t next_of_waiting(uint64_t warps, uint64_t from, uint64_t earliest) const;
+  [[nodiscard]] uint64_t next_of_far(uint64_t warps, uint64_t from) const;
+  [[nodiscard]] uint64_t slot_cycle(uint64_t cycle) const {
+    return issue_cycles_.up(cycle) * issue_cycles_.value();
+  }
+
+  core::Divisor issue_cycles_;
+  size_t pipes_;
   uint64_t resident_ = 0;
   uint64_t ready_ = 0;
   std::array<uint64_t, kMaxPipes> on_pipe_{};
@@ -98,10 +137,13 @@ class WarpTable {
   uint64_t occupied_ = 0;   ///< bit per wheel bucket
   std::array<uint64_t, kSlots> due_{};
   std::vector<std::pair<uint64_t, uint32_t>> far_;  ///< (slot, warp) beyond the wheel's reach, unordered, few
-  std::array<uint64_t, kMaxWarps> ready_at_{}, age_{};
-  std::array<uint8_t, kMaxWarps> pipe_{}, other_pipe_{};
-  std::array<Gate, kMaxWarps> gate_{};
-  std::array<StallCause, kMaxWarps> cause_{};
+  struct PerWarp {
+    uint64_t ready_at = 0, age = 0;
+    uint8_t pipe = 0, other_pipe = 0;
+    Gate gate = kOpen;
+    StallCause cause{};
+  };
+  std::array<PerWarp, kMaxWarps> warps_{};
 };
 
 /// What an SM offers its schedulers.

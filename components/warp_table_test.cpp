@@ -29,8 +29,8 @@ TEST(WarpTable, OperandsAreReadyInTheirSlotAndNotOneBefore) {
   table.add(1, 1);
   wait_until(table, 0, 24, 0);
   wait_until(table, 1, 25, 0);  // the next slot after cycle 25 is at 26
-  EXPECT_EQ(table.next_issuable(table.resident()), 24u);
-  EXPECT_EQ(table.next_issuable(bit(1)), 26u);
+  EXPECT_EQ(table.next_issuable(table.resident(), 0), 24u);
+  EXPECT_EQ(table.next_issuable(bit(1), 0), 26u);
   table.promote(22);
   EXPECT_EQ(table.issuable(22), 0u);
   table.promote(24);
@@ -43,7 +43,7 @@ TEST(WarpTable, WaitsBeyondTheWheelsReachAreKept) {
   WarpTable table(2);
   table.add(3, 0);
   wait_until(table, 3, 2400, 0);
-  EXPECT_EQ(table.next_issuable(bit(3)), 2400u);
+  EXPECT_EQ(table.next_issuable(bit(3), 0), 2400u);
   table.promote(2398);
   EXPECT_EQ(table.issuable(2398), 0u);
   table.promote(2400);
@@ -57,7 +57,7 @@ TEST(WarpTable, LatchLetsTheNextOperationInOneSlotEarly) {
   table.promote(0);
   table.take_pipe(0, 4);  // taken at 0 for four cycles: the latch takes another from 2 on
   EXPECT_EQ(table.issuable(0), 0u);
-  EXPECT_EQ(table.next_issuable(bit(0)), 2u);
+  EXPECT_EQ(table.next_issuable(bit(0), 0), 2u);
   EXPECT_EQ(table.issuable(1), 0u);
   EXPECT_EQ(table.issuable(2), bit(0));
   // That one starts when the pipe is free at 4 and leaves it at 8: the latch is full until 6.
@@ -75,7 +75,7 @@ TEST(WarpTable, EitherPipeWillDo) {
   EXPECT_EQ(table.issuable(0), bit(0));
   table.take_pipe(1, 50);
   EXPECT_EQ(table.issuable(0), 0u);
-  EXPECT_EQ(table.next_issuable(bit(0)), 48u);
+  EXPECT_EQ(table.next_issuable(bit(0), 0), 48u);
 }
 
 TEST(WarpTable, ClosedGateHoldsItsWarpsOnly) {
@@ -88,7 +88,7 @@ TEST(WarpTable, ClosedGateHoldsItsWarpsOnly) {
   table.set_gate(WarpTable::kLoadStoreQueue, false);
   EXPECT_EQ(table.issuable(0), bit(1) | bit(2));
   EXPECT_TRUE(table.throttled(0));
-  EXPECT_EQ(table.next_issuable(bit(0)), kUnknownCycle);
+  EXPECT_EQ(table.next_issuable(bit(0), 0), kUnknownCycle);
   table.set_gate(WarpTable::kConstantMisses, false);
   EXPECT_EQ(table.issuable(0), bit(2));
   table.set_gate(WarpTable::kLoadStoreQueue, true);
@@ -125,13 +125,10 @@ TEST(WarpTable, AgreesWithAPlainListOfWarps) {
       const uint64_t pipe = std::min(pipe_from[plain[w].pipe], pipe_from[plain[w].other]);
       if (plain[w].ready == kUnknownCycle) continue;
       if (std::max(plain[w].ready, pipe) <= now) expected |= bit(w);
-      const uint64_t ready_slot = (plain[w].ready + 1) / 2 * 2;
-      // A warp whose operands are not there yet promises its operands' slot; its pipe is looked at then.
-      soonest = std::min(soonest, plain[w].ready <= now ? pipe : ready_slot);
+      soonest = std::min(soonest, (std::max({plain[w].ready, pipe, now}) + 1) / 2 * 2);
     }
     ASSERT_EQ(table.issuable(now), expected) << "cycle " << now;
-    // A promise that a warp was given another operation since may wake the SM too early, never too late.
-    ASSERT_LE(table.next_issuable(~0ull), soonest) << "cycle " << now;
+    ASSERT_EQ(table.next_issuable(~0ull, now), soonest) << "cycle " << now;
     const auto w = static_cast<uint32_t>(random() % 32);
     if (random() % 4 == 0) {
       const auto p = static_cast<uint32_t>(random() % 4);
@@ -219,7 +216,7 @@ TEST(WarpSchedulerTest, NothingResidentNothingPicked) {
   Schedulers s(SchedulerPolicy::kGreedyThenOldest, 1);
   EXPECT_EQ(s.issue(0, 0), WarpScheduler::kNone);
   EXPECT_EQ(s.all[0]->candidate(), WarpScheduler::kNone);
-  EXPECT_EQ(s.all[0]->next_ready(), kUnknownCycle);
+  EXPECT_EQ(s.all[0]->next_issue(0), kUnknownCycle);
 }
 
 }  // namespace

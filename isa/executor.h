@@ -76,25 +76,25 @@ struct MemoryAccess {
 struct WarpContext {
   std::byte* bank[2] = {nullptr, nullptr};  ///< indexed by Bank; 64-byte aligned rows
   uint32_t* predicates = nullptr;           ///< num_predicates lane masks
-  // Block and grid, for special registers
-  uint32_t tid[3][kWarpSize] = {};
-  uint32_t ntid[3] = {}, ctaid[3] = {}, nctaid[3] = {};
-  uint32_t warp_in_block = 0, warps_in_block = 0, sm = 0, num_sms = 0, warp_slot = 0;
-  uint64_t grid_id = 0;
-  uint64_t clock = 0;  ///< core cycle of the issue; set by the caller when the op is kSpecial
-  uint64_t globaltimer_ns = 0;
-  uint32_t dynamic_shared_bytes = 0;
-  LaneMask existing;  ///< lanes that hold a thread (the last warp of a block may be partial)
   // Memories
+  std::byte* shared = nullptr;
+  uint32_t shared_bytes = 0;
+  uint32_t param_bytes = 0;
+  const std::byte* params = nullptr;
   const GlobalMemory* global = nullptr;
   MemoryWindow window;           ///< last window used: most accesses hit it
   MemoryWindow previous_window;  ///< the one before: kernels often take turns between two buffers
-  std::byte* shared = nullptr;
-  uint32_t shared_bytes = 0;
-  std::byte* local = nullptr;  ///< 32 lanes x local_bytes, lane-major
+  std::byte* local = nullptr;    ///< 32 lanes x local_bytes, lane-major
   uint32_t local_bytes = 0;
-  const std::byte* params = nullptr;
-  uint32_t param_bytes = 0;
+  LaneMask existing;  ///< lanes that hold a thread (the last warp of a block may be partial)
+  // Block and grid, for special registers
+  uint64_t clock = 0;  ///< core cycle of the issue; set by the caller when the op is kSpecial
+  uint64_t globaltimer_ns = 0;
+  uint64_t grid_id = 0;
+  uint32_t warp_in_block = 0, warps_in_block = 0, sm = 0, num_sms = 0, warp_slot = 0;
+  uint32_t dynamic_shared_bytes = 0;
+  uint32_t ntid[3] = {}, ctaid[3] = {}, nctaid[3] = {};
+  uint32_t tid[3][kWarpSize] = {};
 };
 
 /// Guard predicate of `op` applied to the lanes in `active`.

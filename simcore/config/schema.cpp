@@ -145,7 +145,7 @@ const KeySpec kSchema[] = {
     {"l2", "atomic_cycles", K::kInteger, "interconnect cycles", "4", 1, 1e6, "",
      "per 32-bit atomic on one word", AT(l2.atomic_cycles)},
 
-    {"dram", "banks", K::kInteger, "banks", "8", 1, 256, "", "banks per channel", AT(dram.banks)},
+    {"dram", "banks", K::kInteger, "banks", "8", 1, 64, "", "banks per channel", AT(dram.banks)},
     {"dram", "row", K::kSize, "bytes", "2K", 32, 1 << 20, "", "row (page) of one channel",
      AT(dram.row_bytes)},
     {"dram", "bus", K::kSize, "bytes", "8", 1, 1024, "", "data bus of one channel", AT(dram.bus_bytes)},

@@ -19,12 +19,16 @@ Clocked::Clocked(const sc_core::sc_module_name& name, ClockDomain& domain)
 }
 
 void Clocked::activate() {
-  const Cycle now = domain_.now();
-  domain_.end_of_tick(index_, tick(now));
+  domain_.tick(index_);
+  if (--domain_.pending_ == 0) domain_.end_of_edge();
 }
 
 ClockDomain::ClockDomain(const sc_core::sc_module_name& name, Engine& engine, uint64_t khz)
-    : sc_module(name), engine_(engine), khz_(khz) {
+    : sc_module(name),
+      engine_(engine),
+      khz_(khz),
+      period_fs_(kFsTimesKhz / khz),
+      period_remainder_(kFsTimesKhz % khz) {
   engine.domains_.push_back(this);
   occupied_.assign(kBuckets / 64, 0);
   wheel_.assign(size_t{kBuckets} * words_, 0);
@@ -52,8 +56,13 @@ uint32_t ClockDomain::add(Clocked& module) {
 }
 
 Femtoseconds ClockDomain::time_of(Cycle c) const {
-  const Wide product = Wide{c.count()} * kFsTimesKhz;
-  return static_cast<Femtoseconds>(product / khz_);
+  if (c >= now_) {
+    Femtoseconds fs;
+    uint64_t remainder;
+    advance_time(c, fs, remainder);
+    return fs;
+  }
+  return static_cast<Femtoseconds>(Wide{c.count()} * kFsTimesKhz / khz_);
 }
 
 Cycle ClockDomain::first_edge_after(Femtoseconds t) const {
@@ -84,15 +93,19 @@ void ClockDomain::set_observer(Cycle due, std::function<Cycle(Cycle)> observer) 
   observer_ = std::move(observer);
 }
 
-void ClockDomain::insert(uint32_t module, Cycle c) {
-  if (c - now_ < kBuckets) {
-    const uint32_t bucket = c.count() % kBuckets;
-    wheel_[size_t{bucket} * words_ + module / 64] |= uint64_t{1} << (module % 64);
-    occupied_[bucket / 64] |= uint64_t{1} << (bucket % 64);
-  } else {
-    far_.emplace_back(c, module);
-    std::push_heap(far_.begin(), far_.end(), std::greater<>{});
+inline void ClockDomain::insert(uint32_t module, Cycle c) {
+  if (c - now_ >= kBuckets) {
+    insert_far(module, c);
+    return;
   }
+  const uint32_t bucket = c.count() % kBuckets;
+  wheel_[size_t{bucket} * words_ + module / 64] |= uint64_t{1} << (module % 64);
+  occupied_[bucket / 64] |= uint64_t{1} << (bucket % 64);
+}
+
+void ClockDomain::insert_far(uint32_t module, Cycle c) {
+  far_.emplace_back(c, module);
+  std::push_heap(far_.begin(), far_.end(), std::greater<>{});
 }
 
 void ClockDomain::remove(uint32_t module, Cycle c) {
@@ -105,39 +118,52 @@ void ClockDomain::remove(uint32_t module, Cycle c) {
     occupied_[bucket / 64] &= ~(uint64_t{1} << (bucket % 64));
 }
 
-void ClockDomain::schedule(uint32_t module, Cycle c) {
-  if (c == kNever) return;
-  // An idle domain may lag behind time: "now" is the first edge that has not passed yet.
-  const Cycle earliest = pending_ != 0 ? now_ + 1 : first_edge_after(engine_.now_fs_);
-  c = std::max(c, earliest);
+/// Makes `c` the module's one planned tick. Requires c > now.
+inline void ClockDomain::plan(uint32_t module, Cycle c) {
   Cycle& next = next_[module];
   if (next == c) return;
   if (next != kNever) remove(module, next);
   next = c;
   insert(module, c);
-  if (pending_ == 0 && c < armed_) arm();
+}
+
+void ClockDomain::schedule(uint32_t module, Cycle c) {
+  if (c == kNever) return;
+  if (pending_ != 0) {
+    plan(module, std::max(c, now_ + 1));
+    return;
+  }
+  // An idle domain may lag behind time: "now" is the first edge that has not passed yet.
+  c = std::max(c, first_edge_after(engine_.now_fs_));
+  plan(module, c);
+  if (c < armed_) arm();
 }
 
 Cycle ClockDomain::next_wanted() {
-  while (!far_.empty() && far_.front().first - now_ < kBuckets) {
-    const auto [cycle, module] = far_.front();
-    std::pop_heap(far_.begin(), far_.end(), std::greater<>{});
-    far_.pop_back();
-    if (next_[module] == cycle) insert(module, cycle);
+  if (!far_.empty()) {
+    while (!far_.empty() && far_.front().first - now_ < kBuckets) {
+      const auto [cycle, module] = far_.front();
+      std::pop_heap(far_.begin(), far_.end(), std::greater<>{});
+      far_.pop_back();
+      if (next_[module] == cycle) insert(module, cycle);
+    }
   }
   // Search the wheel's occupancy bitmap from the bucket after now, once around.
   const uint32_t start = (now_.count() + 1) % kBuckets;
   constexpr uint32_t kWords = kBuckets / 64;
-  for (uint32_t step = 0; step <= kWords; ++step) {
+  uint64_t bits = occupied_[start / 64] >> (start % 64);
+  if (bits != 0) return now_ + 1 + static_cast<uint64_t>(std::countr_zero(bits));
+  for (uint32_t step = 1; step <= kWords; ++step) {
     const uint32_t word = (start / 64 + step) % kWords;
-    uint64_t bits = occupied_[word];
-    if (step == 0) bits &= ~uint64_t{0} << (start % 64);
-    if (step == kWords) bits &= (uint64_t{1} << (start % 64)) - 1;
-    if (bits != 0) {
-      const uint32_t bucket = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
-      return now_ + 1 + (bucket - start + kBuckets) % kBuckets;
-    }
+    bits = occupied_[word];
+    if (bits == 0) continue;
+    const uint32_t bucket = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+    return now_ + 1 + (bucket - start + kBuckets) % kBuckets;
   }
+  return next_far();
+}
+
+Cycle ClockDomain::next_far() {
   while (!far_.empty() && next_[far_.front().second] != far_.front().first) {
     std::pop_heap(far_.begin(), far_.end(), std::greater<>{});
     far_.pop_back();
@@ -145,89 +171,152 @@ Cycle ClockDomain::next_wanted() {
   return far_.empty() ? kNever : far_.front().first;
 }
 
-void ClockDomain::begin_edge(Cycle c) {
+void ClockDomain::advance_time(Cycle c, Femtoseconds& fs, uint64_t& remainder) const {
   const uint64_t jump = c - now_;
-  if (jump < 10'000'000) {
+  if (jump == 1) {
+    fs = now_fs_ + period_fs_;
+    remainder = now_remainder_ + period_remainder_;
+    if (remainder >= khz_) {
+      remainder -= khz_;
+      ++fs;
+    }
+  } else if (jump < 10'000'000) {
     const uint64_t total = now_remainder_ + jump * kFsTimesKhz;
-    now_fs_ += total / khz_;
-    now_remainder_ = total % khz_;
+    fs = now_fs_ + total / khz_;
+    remainder = total % khz_;
   } else {
     const Wide total = Wide{jump} * kFsTimesKhz + now_remainder_;
-    now_fs_ += static_cast<Femtoseconds>(total / khz_);
-    now_remainder_ = static_cast<uint64_t>(total % khz_);
+    fs = now_fs_ + static_cast<Femtoseconds>(total / khz_);
+    remainder = static_cast<uint64_t>(total % khz_);
   }
-  now_ = c;
+}
+
+void ClockDomain::begin_edge() {
+  now_ = armed_;
+  now_fs_ = armed_fs_;
+  now_remainder_ = armed_remainder_;
   cached_query_ = ~0ull;
   armed_ = kNever;
   engine_.now_fs_ = now_fs_;
   // The heap's entry for exactly this cycle, if the wheel could not hold it yet.
-  while (!far_.empty() && far_.front().first <= c) {
+  while (!far_.empty() && far_.front().first <= now_) {
     const uint32_t module = far_.front().second;
-    if (next_[module] == c) insert(module, c);
+    if (next_[module] == now_) insert(module, now_);
     std::pop_heap(far_.begin(), far_.end(), std::greater<>{});
     far_.pop_back();
   }
-  const uint32_t bucket = c.count() % kBuckets;
+  const uint32_t bucket = now_.count() % kBuckets;
   uint64_t* words = &wheel_[size_t{bucket} * words_];
   pending_ = 0;
   for (uint32_t w = 0; w < words_; ++w) {
     batch_[w] = words[w];
     words[w] = 0;
-    pending_ += static_cast<uint32_t>(std::popcount(batch_[w]));
+    for (uint64_t bits = batch_[w]; bits != 0; bits &= bits - 1) {
+      next_[w * 64 + static_cast<uint32_t>(std::countr_zero(bits))] = kNever;
+      ++pending_;
+    }
   }
   occupied_[bucket / 64] &= ~(uint64_t{1} << (bucket % 64));
 }
 
-void ClockDomain::end_of_tick(uint32_t module, Cycle wanted) {
-  if (wanted < next_[module]) schedule(module, wanted);
-  if (--pending_ == 0) {
-    if (engine_.stop_requested_) {
-      if (!engine_.direct_) sc_core::sc_stop();
-      return;
-    }
+inline void ClockDomain::tick(uint32_t module) {
+  const Cycle wanted = modules_[module]->tick(now_);
+  if (wanted < next_[module]) plan(module, std::max(wanted, now_ + 1));
+}
+
+void ClockDomain::end_of_edge() {
+  if (!engine_.stop_requested_)
     arm();
-  }
+  else if (!engine_.direct_)
+    sc_core::sc_stop();
 }
 
 void ClockDomain::arm() {
   const Cycle next = next_wanted();
   if (next == kNever || next >= armed_) return;
   armed_ = next;
-  if (engine_.direct_) return;
-  const uint64_t jump = next - now_;
-  Femtoseconds at;
-  if (jump < 10'000'000)
-    at = now_fs_ + (now_remainder_ + jump * kFsTimesKhz) / khz_;
-  else
-    at = time_of(next);
-  edge_.notify(sc_core::sc_time::from_value(at - engine_.now_fs_));
+  advance_time(next, armed_fs_, armed_remainder_);
+  engine_.armed(*this);
 }
 
 void ClockDomain::on_edge() {
-  begin_edge(armed_);
+  begin_edge();
   if (observer_ && now_ >= observer_due_) observer_due_ = observer_(now_);
-  const auto for_each_in_batch = [this](auto&& action) {
-    for (uint32_t w = 0; w < words_; ++w)
-      for (uint64_t bits = batch_[w]; bits != 0; bits &= bits - 1)
-        action(w * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
-  };
-  for_each_in_batch([this](uint32_t module) { next_[module] = kNever; });
-  if (engine_.activation_ == Engine::Activation::kByDomain || engine_.direct_)
-    for_each_in_batch([this](uint32_t module) { modules_[module]->activate(); });
-  else
-    for_each_in_batch([this](uint32_t module) { modules_[module]->activation_.notify(); });
+  const bool call = engine_.activation_ == Engine::Activation::kBatched || engine_.direct_;
+  for (uint32_t w = 0; w < words_; ++w) {
+    for (uint64_t bits = batch_[w]; bits != 0; bits &= bits - 1) {
+      const uint32_t module = w * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+      if (call)
+        tick(module);
+      else
+        modules_[module]->activation_.notify();
+    }
+  }
+  if (call || pending_ == 0) {
+    pending_ = 0;
+    end_of_edge();
+  }
 }
+
+/// The process of kBatched.
+class Engine::Stepper : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(Stepper);
+  explicit Stepper(Engine& engine) : sc_module(sc_core::sc_module_name("engine")), engine_(engine) {
+    SC_METHOD(step);
+    sensitive << next;
+    dont_initialize();
+  }
+  sc_core::sc_event next;
+
+ private:
+  void step() { engine_.run_batch(); }
+  Engine& engine_;
+};
 
 Engine::Engine(Activation activation) : activation_(activation) {
   // Once per process: SystemC refuses a second call, but engines driven directly may follow one another.
   static const bool resolution_set = (sc_core::sc_set_time_resolution(1, sc_core::SC_FS), true);
   (void)resolution_set;
+  if (activation_ == Activation::kBatched) stepper_ = std::make_unique<Stepper>(*this);
   // The kernel announces every sc_stop() on stdout, which belongs to --json; only its errors matter.
   sc_core::sc_report_handler::set_handler(
       [](const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
         if (report.get_severity() >= sc_core::SC_ERROR)
           sc_core::sc_report_handler::default_handler(report, actions);
       });
+}
+
+Engine::~Engine() = default;
+
+ClockDomain* Engine::next_domain() const {
+  ClockDomain* first = nullptr;
+  for (ClockDomain* d : domains_)
+    if (d->armed_ != kNever && (first == nullptr || d->armed_fs_ < first->armed_fs_)) first = d;
+  return first;
+}
+
+void Engine::armed(ClockDomain& domain) {
+  if (direct_ || in_batch_) return;
+  sc_core::sc_event& event = activation_ == Activation::kBatched ? stepper_->next : domain.edge_;
+  event.notify(sc_core::sc_time::from_value(domain.armed_fs_ - now_fs_));
+}
+
+void Engine::run_batch() {
+  in_batch_ = true;
+  const Femtoseconds kernel_time = sc_core::sc_time_stamp().value();
+  while (ClockDomain* d = next_domain()) {
+    // Anything else that SystemC has to do comes first, at the same time or before.
+    if (d->armed_fs_ > kernel_time && sc_core::sc_pending_activity() &&
+        (kernel_time + sc_core::sc_time_to_pending_activity(sc_core::sc_get_curr_simcontext()).value() <=
+         d->armed_fs_)) {
+      stepper_->next.notify(sc_core::sc_time::from_value(d->armed_fs_ - kernel_time));
+      break;
+    }
+    d->on_edge();
+    if (stop_requested_) break;
+  }
+  in_batch_ = false;
 }
 
 Engine::Outcome Engine::run() {
@@ -238,17 +327,9 @@ Engine::Outcome Engine::run() {
 Engine::Outcome Engine::run_direct() {
   direct_ = true;
   while (!stop_requested_) {
-    ClockDomain* first = nullptr;
-    Femtoseconds earliest = ~0ull;
-    for (ClockDomain* d : domains_) {
+    for (ClockDomain* d : domains_)
       if (d->armed_ == kNever) d->arm();
-      if (d->armed_ == kNever) continue;
-      const Femtoseconds t = d->time_of(d->armed_);
-      if (t < earliest) {
-        earliest = t;
-        first = d;
-      }
-    }
+    ClockDomain* first = next_domain();
     if (first == nullptr) return Outcome::kNothingScheduled;
     first->on_edge();
   }

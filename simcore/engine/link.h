@@ -14,22 +14,34 @@
 
 namespace gpusim::core {
 
+/// A reader that takes every message in the cycle in which it becomes visible, whatever happens: it may then
+/// be told of messages when they are sent, and sleep through those that nothing waits for.
 template <class T>
-class Link {
+class MessageSink {
+ public:
+  virtual ~MessageSink() = default;
+  /// `message` becomes visible at `visible`; until then nothing may show that it is known. True if the reader
+  /// must be awake then.
+  virtual bool deliver(const T& message, Cycle visible) = 0;
+};
+
+template <class T>
+class alignas(64) Link {
  public:
   /// `capacity` >= 1 messages in flight and queued; `latency` in reader cycles beyond the next edge; `width`
   /// >= 1 messages per writer cycle.
   Link(Clocked& writer, Clocked& reader, uint32_t capacity, uint64_t latency = 0, uint32_t width = 1)
-      : writer_(writer),
+      : reader_domain_(reader.domain()),
+        writer_domain_(writer.domain()),
         reader_(reader),
+        writer_(writer),
+        latency_(latency),
         capacity_(capacity),
         width_(width),
-        latency_(latency),
         same_domain_(&writer.domain() == &reader.domain()) {
     const uint32_t slots = std::bit_ceil(capacity);
     slot_mask_ = slots - 1;
     entries_.resize(slots);
-    freed_at_.resize(slots);
   }
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -37,96 +49,145 @@ class Link {
   // Writer's side.
   /// True if push() may be called now. If not, the writer is woken when that may have changed.
   [[nodiscard]] bool can_push() {
-    if (last_push_cycle_ == writer_.domain().now() && pushed_this_cycle_ >= width_) {
-      writer_.wake_at(writer_.domain().now() + 1);
+    if (last_push_cycle_ == writer_domain_.now() && pushed_this_cycle_ >= width_) {
+      writer_.wake_at(writer_domain_.now() + 1);
       return false;
     }
-    collect_credits();
-    if (used_ < capacity_) return true;
-    if (freed_count_ != 0)
-      writer_.wake_at(writer_.domain().first_edge_after(freed_at_[freed_head_ & slot_mask_]));
+    if (has_room()) return true;
+    if (credited_ != head_)
+      writer_.wake_at(writer_domain_.first_edge_after(freed_at(entries_[credited_ & slot_mask_])));
     else
       writer_blocked_ = true;
     return false;
   }
+  /// True if nothing but the width can refuse a push from now on, until one is made.
+  [[nodiscard]] bool has_room() {
+    if (tail_ - credited_ < capacity_) return true;
+    collect_credits();
+    return tail_ - credited_ < capacity_;
+  }
   /// Sends `message`; `delay` further reader cycles (serialisation). Messages stay in order. Requires
   /// can_push().
   void push(T message, uint64_t delay = 0) {
-    const Cycle now = writer_.domain().now();
+    const Cycle now = writer_domain_.now();
     pushed_this_cycle_ = last_push_cycle_ == now ? pushed_this_cycle_ + 1 : 1;
     last_push_cycle_ = now;
-    const Cycle next =
-        same_domain_ ? now + 1 : reader_.domain().first_edge_after(writer_.domain().engine().now_fs());
-    Cycle visible = next + latency_ + delay;
-    if (visible < last_visible_) visible = last_visible_;
-    last_visible_ = visible;
-    Entry& e = entries_[tail_++ & slot_mask_];
-    e.visible = visible;
-    e.message = std::move(message);
-    ++used_;
-    if (++queued_ == 1) reader_.wake_at(visible);
+    send(std::move(message),
+         (same_domain_ ? now + 1 : reader_domain_.first_edge_after(writer_domain_.engine().now_fs())) +
+             latency_ + delay);
+  }
+  /// The same as a push at the later writer cycle `at`, decided now. Requires has_room(), and no push between
+  /// now and `at`.
+  void push_at(Cycle at, T message) {
+    pushed_this_cycle_ = 1;
+    last_push_cycle_ = at;
+    send(std::move(message),
+         (same_domain_ ? at + 1 : reader_domain_.first_edge_after(writer_domain_.time_of(at))) + latency_);
   }
 
   // Reader's side.
+  /// From now on messages go to `sink`, and front() shows none. Before the first message.
+  void deliver_to(MessageSink<T>& sink) { sink_ = &sink; }
+  /// Keeps next_visible() in `slot`, and in `bit` of `set` whether the link holds a message, so that a reader
+  /// of many links looks at those that do. Both outlive the link.
+  void publish_head(Cycle& slot, uint64_t& set, uint64_t bit) {
+    slot = head_ == tail_ ? kNever : entries_[head_ & slot_mask_].visible;
+    head_visible_ = &slot;
+    holders_ = &set;
+    holder_bit_ = bit;
+    if (head_ != tail_) set |= bit;
+  }
   /// The oldest message if it is visible now, else nullptr.
   [[nodiscard]] const T* front() const {
-    if (queued_ == 0) return nullptr;
-    const Entry& e = entries_[head_ & slot_mask_];
-    return e.visible <= reader_.domain().now() ? &e.message : nullptr;
+    return *head_visible_ <= reader_domain_.now() ? &entries_[head_ & slot_mask_].message : nullptr;
   }
   /// Takes front(). Requires front() != nullptr.
   T pop() {
     Entry& e = entries_[head_++ & slot_mask_];
-    --queued_;
-    freed_at_[(freed_head_ + freed_count_++) & slot_mask_] = reader_.domain().engine().now_fs();
+    e.freed = reader_domain_.engine().now_fs();
+    if (head_ == tail_) {
+      *head_visible_ = kNever;
+      *holders_ &= ~holder_bit_;
+    } else {
+      *head_visible_ = entries_[head_ & slot_mask_].visible;
+    }
     if (writer_blocked_) {
       writer_blocked_ = false;
-      writer_.wake_at(same_domain_ ? reader_.domain().now() + 1
-                                   : writer_.domain().first_edge_after(reader_.domain().engine().now_fs()));
+      writer_.wake_at(same_domain_ ? reader_domain_.now() + 1
+                                   : writer_domain_.first_edge_after(reader_domain_.engine().now_fs()));
     }
     return std::move(e.message);
   }
   /// Cycle at which front() is or becomes visible; kNever if the link is empty. The reader's tick() must
   /// include this in the cycle it returns.
-  [[nodiscard]] Cycle next_visible() const {
-    return queued_ == 0 ? kNever : entries_[head_ & slot_mask_].visible;
-  }
+  [[nodiscard]] Cycle next_visible() const { return *head_visible_; }
   /// In reader cycles beyond the next edge.
   [[nodiscard]] uint64_t latency() const { return latency_; }
-  [[nodiscard]] bool empty() const { return queued_ == 0; }
-  [[nodiscard]] uint32_t size() const { return queued_; }
+  [[nodiscard]] bool empty() const { return head_ == tail_; }
+  [[nodiscard]] uint32_t size() const { return tail_ - head_; }
 
  private:
+  static constexpr Femtoseconds kWhenVisible = ~0ull;
   struct Entry {
     Cycle visible{0};
+    Femtoseconds freed = 0;  ///< when the reader took it; the slot is the writer's again after that
     T message{};
   };
+  void send(T message, Cycle visible) {
+    if (visible < last_visible_) visible = last_visible_;
+    last_visible_ = visible;
+    const bool was_empty = head_ == tail_;
+    Entry& e = entries_[tail_++ & slot_mask_];
+    e.visible = visible;
+    if (sink_ != nullptr) {
+      e.freed = kWhenVisible;
+      ++head_;
+      if (sink_->deliver(message, visible)) reader_.wake_at(visible);
+      return;
+    }
+    e.message = std::move(message);
+    if (was_empty) {
+      *head_visible_ = visible;
+      *holders_ |= holder_bit_;
+      reader_.wake_at(visible);
+    }
+  }
+  [[nodiscard]] Femtoseconds freed_at(const Entry& e) const {
+    return e.freed == kWhenVisible ? reader_domain_.time_of(e.visible) : e.freed;
+  }
   void collect_credits() {
-    const Femtoseconds now = writer_.domain().engine().now_fs();
-    while (freed_count_ != 0 && freed_at_[freed_head_ & slot_mask_] < now) {
-      ++freed_head_;
-      --freed_count_;
-      --used_;
+    const Femtoseconds now = writer_domain_.engine().now_fs();
+    const Cycle reader_edge = sink_ == nullptr ? kNever : reader_domain_.first_edge_from(now);
+    while (credited_ != head_) {
+      const Entry& e = entries_[credited_ & slot_mask_];
+      if (e.freed == kWhenVisible ? e.visible >= reader_edge : e.freed >= now) return;
+      ++credited_;
     }
   }
 
-  Clocked& writer_;
-  Clocked& reader_;
-  uint32_t capacity_;
-  uint32_t width_;
-  uint64_t latency_;
-  bool same_domain_;
-  bool writer_blocked_ = false;
+  // In the order of use: the reader's side, both, the writer's side.
+  Cycle* head_visible_ = &own_head_visible_;  ///< when the oldest message becomes visible
+  ClockDomain& reader_domain_;
+  std::vector<Entry> entries_;
+  /// Running numbers: messages sent, taken by the reader, and known by the writer to be taken.
+  uint32_t tail_ = 0, head_ = 0, credited_ = 0;
   uint32_t slot_mask_ = 0;
-  uint32_t head_ = 0, tail_ = 0;
-  uint32_t queued_ = 0;  ///< messages the reader has not taken
-  uint32_t used_ = 0;    ///< capacity in use as the writer sees it
-  uint32_t freed_head_ = 0, freed_count_ = 0;
-  uint32_t pushed_this_cycle_ = 0;
+  uint64_t* holders_ = &own_holders_;  ///< its `holder_bit_`: there is a message
+  uint64_t holder_bit_ = 1;
+  Cycle own_head_visible_ = kNever;
+  uint64_t own_holders_ = 0;
+  ClockDomain& writer_domain_;
+  Clocked& reader_;
+  Clocked& writer_;
+  MessageSink<T>* sink_ = nullptr;
   Cycle last_push_cycle_ = kNever;
   Cycle last_visible_{0};
-  std::vector<Entry> entries_;
-  std::vector<Femtoseconds> freed_at_;  ///< times at which slots were freed, oldest first
+  uint64_t latency_;
+  uint32_t capacity_;
+  uint32_t width_;
+  uint32_t pushed_this_cycle_ = 0;
+  bool same_domain_;
+  bool writer_blocked_ = false;
 };
 
 }  // namespace gpusim::core

@@ -135,5 +135,103 @@ TEST(Link, EventDrivenActivationGivesTheSameCycles) {
   EXPECT_EQ(p.sink.taken_at.back() - p.sink.taken_at.front(), 99u * 3);
 }
 
+/// Takes every visible message in each tick.
+class Drain : public Clocked {
+ public:
+  using Clocked::Clocked;
+  Link<int>* in = nullptr;
+  std::vector<uint64_t> taken_at;
+
+ protected:
+  Cycle tick(Cycle now) override {
+    for (; in->front() != nullptr; in->pop()) taken_at.push_back(now.count());
+    return in->next_visible();
+  }
+};
+
+/// Knows of messages when they are sent, and never wakes.
+class SleepingDrain : public Clocked, public MessageSink<int> {
+ public:
+  using Clocked::Clocked;
+  std::vector<uint64_t> taken_at;
+  bool deliver(const int&, Cycle visible) override {
+    taken_at.push_back(visible.count());
+    return false;
+  }
+
+ protected:
+  Cycle tick(Cycle) override {
+    ADD_FAILURE() << "woken for nothing";
+    return kNever;
+  }
+};
+
+TEST(Link, ASinkChangesNoTime) {
+  for (const uint64_t reader_khz : {300'000u, 602'000u, 1'000'000u, 1'296'000u}) {
+    for (const uint32_t capacity : {1u, 3u, 8u}) {
+      for (const uint64_t latency : {0u, 5u}) {
+        Engine first, second;
+        ClockDomain writer("writer", first, 1'000'000), reader("reader", first, reader_khz);
+        Source source("source", writer, 40);
+        Drain drain("drain", reader);
+        Link<int> link(source, drain, capacity, latency, 2);
+        source.out = drain.in = &link;
+        first.run_direct();
+        ClockDomain writer2("writer2", second, 1'000'000), reader2("reader2", second, reader_khz);
+        Source source2("source2", writer2, 40);
+        SleepingDrain sleeper("sleeper", reader2);
+        Link<int> link2(source2, sleeper, capacity, latency, 2);
+        link2.deliver_to(sleeper);
+        source2.out = &link2;
+        second.run_direct();
+        ASSERT_EQ(source.sent_at.size(), 40u);
+        EXPECT_EQ(source2.sent_at, source.sent_at) << reader_khz << " " << capacity << " " << latency;
+        EXPECT_EQ(sleeper.taken_at, drain.taken_at) << reader_khz << " " << capacity << " " << latency;
+      }
+    }
+  }
+}
+
+/// Sends one message at each of some cycles, deciding on all of them at the first or on each when it comes.
+class Planner : public Clocked {
+ public:
+  Planner(const sc_core::sc_module_name& name, ClockDomain& domain, bool ahead)
+      : Clocked(name, domain), ahead_(ahead) {
+    wake_at(Cycle(kCycles[0]));
+  }
+  Link<int>* out = nullptr;
+
+ protected:
+  Cycle tick(Cycle now) override {
+    EXPECT_TRUE(out->has_room());
+    out->push(0);
+    if (!ahead_) return ++next_ < std::size(kCycles) ? Cycle(kCycles[next_]) : kNever;
+    for (const uint64_t c : kCycles)
+      if (c > now.count()) out->push_at(Cycle(c), 0);
+    return kNever;
+  }
+
+ private:
+  static constexpr uint64_t kCycles[] = {3, 5, 6, 20, 1001};
+  bool ahead_;
+  size_t next_ = 0;
+};
+
+TEST(Link, APushDecidedAheadArrivesAsIfMadeThen) {
+  std::vector<std::vector<uint64_t>> taken;
+  for (const bool ahead : {false, true}) {
+    Engine engine;
+    ClockDomain writer("writer", engine, 1'296'000), reader("reader", engine, 602'000);
+    Planner source("source", writer, ahead);
+    Drain drain("drain", reader);
+    Link<int> link(source, drain, 8, 4);
+    source.out = drain.in = &link;
+    engine.run_direct();
+    taken.push_back(drain.taken_at);
+  }
+  EXPECT_EQ(taken[0].size(), 5u);
+  EXPECT_EQ(taken[1], taken[0]);
+}
+
 }  // namespace
 }  // namespace gpusim::core

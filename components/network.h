@@ -1,0 +1,51 @@
+// The two interconnect networks of the GPU: crossbars of memory requests and of replies, with the rules that
+// give a message's way and its length.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "components/crossbar.h"
+#include "components/messages.h"
+#include "simcore/config/machine_config.h"
+#include "simcore/divisor.h"
+
+namespace gpusim::comp {
+
+/// Length of a packet: header and payload in whole flits.
+class PacketLength {
+ public:
+  explicit PacketLength(const core::MachineConfig::Interconnect& net)
+      : header_bytes_(static_cast<uint64_t>(net.header_bytes)),
+        flit_(static_cast<uint64_t>(net.flit_bytes)) {}
+  [[nodiscard]] uint32_t operator()(uint64_t payload_bytes) const {
+    return static_cast<uint32_t>(
+        std::max<uint64_t>(1, (payload_bytes + header_bytes_ + flit_.value() - 1) / flit_));
+  }
+  uint32_t operator()(const MemoryRequest& r) const {
+    return (*this)(uint64_t{r.kind == RequestKind::kWrite ? r.bytes : uint16_t{0}});
+  }
+  uint32_t operator()(const MemoryReply& r) const {
+    return (*this)(uint64_t{r.has_data ? r.bytes : uint16_t{0}});
+  }
+
+ private:
+  uint64_t header_bytes_;
+  core::Divisor flit_;
+};
+
+/// Requests go to the partition of their address.
+struct PartitionOfAddress {
+  core::Divisor interleave, partitions;
+  uint32_t operator()(const MemoryRequest& r) const {
+    return static_cast<uint32_t>(r.address / interleave % partitions);
+  }
+};
+/// Replies go to the port that the request named.
+struct PortOfReply {
+  uint32_t operator()(const MemoryReply& r) const { return r.port; }
+};
+
+using RequestNetwork = Crossbar<MemoryRequest, PartitionOfAddress, PacketLength>;
+using ReplyNetwork = Crossbar<MemoryReply, PortOfReply, PacketLength>;
+
+}  // namespace gpusim::comp
