@@ -36,7 +36,7 @@ class Scoreboard {
   /// What `op` of `warp` waits for: a pending load among its operands (of several, the highest record), else
   /// the latest ready cycle.
   [[nodiscard]] Wait wait_of(uint32_t warp, const isa::MicroOp& op) const {
-    const uint64_t* row = &entries_[size_t{warp} * ids_];
+    const uint64_t* row = entries_.data() + size_t{warp} * ids_;
     uint64_t latest = 0;
     for (uint32_t i = 0; i < op.num_sb_reads; ++i)
       latest = row[op.sb_reads[i]] > latest ? row[op.sb_reads[i]] : latest;

@@ -85,7 +85,8 @@ class SmTest : public testing::Test {
   [[nodiscard]] std::vector<uint64_t> cycles_of(isa::OpClass c, uint16_t warp = 0) const {
     std::vector<uint64_t> cycles;
     for (const core::IssueEvent& e : issues.events)
-      if (e.warp == warp && image.ops[e.pc].op_class == c) cycles.push_back(e.cycle);
+      if (e.warp == warp && image.ops[e.pc].op_class == c)
+        cycles.push_back(uint64_t{e.cycle});  // a packed field
     return cycles;
   }
   [[nodiscard]] uint64_t slots_of(StallCause c) const { return run.sm[0].slots[static_cast<size_t>(c)]; }
@@ -268,15 +269,16 @@ TEST_F(SmTest, DivergentSidesRunOneAfterTheOther) {
   EXPECT_LT(cycles_of(isa::OpClass::kIntMul)[0], cycles_of(isa::OpClass::kIntDivU32)[0])
       << "the side that falls through goes first";
   for (const core::IssueEvent& e : issues.events) {
+    const uint32_t lanes = e.lanes;  // a packed field
     switch (image.ops[e.pc].op_class) {
       case isa::OpClass::kIntMul:
-        EXPECT_EQ(e.lanes, 0xffffff00u);
+        EXPECT_EQ(lanes, 0xffffff00u);
         break;
       case isa::OpClass::kIntDivU32:
-        EXPECT_EQ(e.lanes, 0xffu);
+        EXPECT_EQ(lanes, 0xffu);
         break;
       case isa::OpClass::kStoreGlobal:
-        EXPECT_EQ(e.lanes, ~0u) << "together again";
+        EXPECT_EQ(lanes, ~0u) << "together again";
         break;
       default:
         break;
@@ -292,9 +294,11 @@ TEST_F(SmTest, ThroughputOfManyWarpsIsThePipes) {
   build(body + "cvt.rzi.u32.f32 %r1, %f1;\nadd.u32 %r0, %r0, %r1;\n" + kStoreR0, 512);
   simulate();
   uint64_t first = ~0ull, last = 0, count = 0;
-  for (const core::IssueEvent& e : issues.events)
-    if (image.ops[e.pc].op_class == isa::OpClass::kFp32)
-      first = std::min(first, e.cycle), last = std::max(last, e.cycle), ++count;
+  for (const core::IssueEvent& e : issues.events) {
+    if (image.ops[e.pc].op_class != isa::OpClass::kFp32) continue;
+    const uint64_t cycle = e.cycle;  // a packed field
+    first = std::min(first, cycle), last = std::max(last, cycle), ++count;
+  }
   EXPECT_EQ(count, 512u);
   EXPECT_NEAR(static_cast<double>(last - first), 511 * 4, 0.03 * 511 * 4);
 }

@@ -185,13 +185,22 @@ void ModuleParser::parse_version() {
   const Token version = take();
   if (has_version_) fail(directive.loc, "a second .version directive");
   has_version_ = true;
-  const size_t dot = std::min(version.text.find('.'), version.text.size() - 1);
-  const char* end = version.text.data() + version.text.size();
-  std::from_chars(version.text.data(), version.text.data() + dot, module_.version_major);
-  std::from_chars(version.text.data() + dot + 1, end, module_.version_minor);
-  if (module_.version_major < 1 || module_.version_major > 9) {
-    report({version.loc, fmt::format("PTX version {} is not supported", version.text), "PTX 1.0 to 9.x are"});
+  const char* begin = version.text.data();
+  const char* end = begin + version.text.size();
+  const char* dot = begin + std::min(version.text.find('.'), version.text.size() - 1);
+  int major = 0, minor = 0;
+  const auto major_end = std::from_chars(begin, dot, major);
+  const auto minor_end = std::from_chars(dot + 1, end, minor);
+  const bool is_number = major_end.ec == std::errc() && major_end.ptr == dot && minor_end.ec == std::errc() &&
+                         minor_end.ptr == end;
+  if (!is_number || major < 1 || major > 9 || minor > 9) {
+    report({version.loc, fmt::format("PTX version {} is not supported", version.text.substr(0, 80)),
+            "PTX 1.0 to 9.x are"});
+    major = 9;  // what follows is judged by the newest rules
+    minor = 0;
   }
+  module_.version_major = major;
+  module_.version_minor = minor;
 }
 
 void ModuleParser::parse_target() {

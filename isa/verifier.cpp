@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "isa/diagnostics.h"
 #include "isa/parser.h"
@@ -98,6 +99,32 @@ void check_relocations(const Variable& v, const ModuleSymbols& symbols, Diagnost
   }
 }
 
+// PTX ISA, "Constant State Space": regions of 64 KiB; a variable lies in one of them.
+void check_constant_size(const Variable& v, Diagnostics& out) {
+  constexpr uint64_t kRegionBytes = 64 * 1024;
+  if (v.space != Space::kConst || v.bytes <= kRegionBytes) return;
+  add_error(
+      out, v.loc,
+      fmt::format("constant variable '{}' is larger than {} bytes", v.name.substr(0, 80), kRegionBytes));
+}
+
+// PTX ISA, "Kernel Function Parameters".
+void check_parameter_size(const Module& module, const Function& f, Diagnostics& out) {
+  if (!f.is_entry) return;
+  const bool has_large =
+      module.target_sm >= 70 && std::pair(module.version_major, module.version_minor) >= std::pair(8, 1);
+  const uint64_t limit = has_large ? 32764 : 4352;
+  uint64_t bytes = 0;
+  for (const Variable& v : f.params) {
+    const uint64_t align = std::max<uint64_t>(v.align, 1);  // 0: a .texref
+    bytes = (bytes + align - 1) / align * align + v.bytes;
+  }
+  if (bytes <= limit) return;
+  add_error(out, f.loc,
+            fmt::format("the parameters of kernel '{}' take {} bytes; {} are allowed", f.name.substr(0, 80),
+                        bytes, limit));
+}
+
 }  // namespace
 
 Diagnostics verify_module(const Module& module) {
@@ -109,9 +136,13 @@ Diagnostics verify_module(const Module& module) {
   ModuleSymbols symbols;
   collect_variables(module, symbols, out);
   collect_functions(module, symbols, out);
-  for (const Variable& v : module.variables) check_relocations(v, symbols, out);
+  for (const Variable& v : module.variables) {
+    check_relocations(v, symbols, out);
+    check_constant_size(v, out);
+  }
   for (const Function& f : module.functions) {
     if (out.size() >= kMaxDiagnostics) break;
+    check_parameter_size(module, f, out);
     FunctionVerifier(module, symbols, f, out).verify();
   }
   sort_by_location(out);

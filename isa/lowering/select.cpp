@@ -4,12 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace gpusim::isa::lir {
 namespace {
 
-/// Inlining may multiply code; beyond this many micro-ops the kernel is refused instead of filling memory.
+/// Inlining may multiply code; beyond this many micro-ops, variables or blocks the kernel is refused instead
+/// of filling memory.
 constexpr size_t kMaxOps = 4'000'000;
+constexpr size_t kMaxVars = 16'000'000;
+constexpr size_t kMaxBlocks = 1'000'000;
+/// Inlining recurses once per level.
+constexpr size_t kMaxCallDepth = 256;
 
 uint64_t align_up(uint64_t v, uint64_t align) { return align < 2 ? v : (v + align - 1) / align * align; }
 
@@ -78,40 +84,40 @@ void Selector::finish_blocks() {
 
 // --- shared memory ---
 
-void Selector::collect_shared(const Function& function, std::vector<const Function*>& seen,
-                              std::vector<const Variable*>& found) {
-  if (std::find(seen.begin(), seen.end(), &function) != seen.end()) return;
-  seen.push_back(&function);
+std::vector<const Variable*> Selector::shared_variables() const {
+  std::vector<const Variable*> found;
   const auto note = [&](const Variable* v) {
     if (v != nullptr && v->space == Space::kShared &&
         std::find(found.begin(), found.end(), v) == found.end()) {
       found.push_back(v);
     }
   };
-  for (const Variable& v : function.variables) note(&v);
+  std::unordered_set<std::string_view> names;
+  std::vector<const Function*> reached{&entry_};
   const auto visit = [&](const std::string& symbol) {
-    if (symbol.empty()) return;
+    if (symbol.empty() || !names.insert(symbol).second) return;
     note(module_.find_variable(symbol));
-    for (const Function& f : module_.functions) {
-      if (f.name == symbol && !f.is_declaration) collect_shared(f, seen, found);
-    }
+    const Function* f = module_.find_function(symbol);
+    if (f != nullptr && !f->is_declaration && f != &entry_) reached.push_back(f);
   };
-  for (const Instruction& inst : function.body) {
-    for (const Operand& o : inst.operands) {
-      visit(o.symbol);
-      for (const Operand& e : o.elements) visit(e.symbol);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const Function& function = *reached[i];
+    for (const Variable& v : function.variables) note(&v);
+    for (const Instruction& inst : function.body) {
+      for (const Operand& o : inst.operands) {
+        visit(o.symbol);
+        for (const Operand& e : o.elements) visit(e.symbol);
+      }
     }
   }
+  return found;
 }
 
 /// Static variables of the entry and of all it calls come first, dynamic (.extern, unsized) ones share what
 /// follows.
 void Selector::layout_shared() {
-  std::vector<const Function*> seen;
-  std::vector<const Variable*> found;
-  collect_shared(entry_, seen, found);
   uint64_t top = 0, dynamic_align = 8;
-  for (const Variable* v : found) {
+  for (const Variable* v : shared_variables()) {
     if (v->bytes == 0) {
       dynamic_align = std::max(dynamic_align, v->align);
       continue;
@@ -180,7 +186,7 @@ void Selector::emit_function(Frame& frame) {
       place(labels[next].second);
       reachable_ = true;
     }
-    if (s == f.body.size() || emitted_ > kMaxOps || errors_.size() > 100) continue;
+    if (s == f.body.size() || too_large_ || errors_.size() > 100) continue;
     statement(frame, f.body[s]);
   }
 }
@@ -203,14 +209,16 @@ void Selector::call(Frame& frame, const Instruction& inst) {
   }
   const std::string& name = inst.operands[at++].symbol;
   if (at < inst.operands.size() && is_list(inst.operands[at])) arguments = &inst.operands[at];
-  const auto callee = std::find_if(module_.functions.begin(), module_.functions.end(),
-                                   [&](const Function& f) { return f.name == name && !f.is_declaration; });
-  if (callee == module_.functions.end()) {
+  const Function* callee = module_.find_function(name);
+  if (callee == nullptr || callee->is_declaration) {
     return error(inst.loc,
                  fmt::format("call of '{}', which has no body in this file, is not supported yet", name));
   }
-  if (std::find(stack_.begin(), stack_.end(), &*callee) != stack_.end()) {
+  if (std::find(stack_.begin(), stack_.end(), callee) != stack_.end()) {
     return error(inst.loc, fmt::format("recursive call of '{}' is not supported yet", name));
+  }
+  if (stack_.size() == kMaxCallDepth) {
+    return error(inst.loc, fmt::format("calls are nested deeper than {}", kMaxCallDepth));
   }
   if (returns->elements.size() != callee->returns.size() ||
       arguments->elements.size() != callee->params.size()) {
@@ -218,6 +226,10 @@ void Selector::call(Frame& frame, const Instruction& inst) {
                  fmt::format("'{}' takes {} arguments and returns {} values, the call has {} and {}", name,
                              callee->params.size(), callee->returns.size(), arguments->elements.size(),
                              returns->elements.size()));
+  }
+  if (program_.vars.size() + callee->registers.size() + callee->variables.size() > kMaxVars ||
+      program_.blocks.size() + callee->labels.size() > kMaxBlocks) {
+    return refuse_size();
   }
   const uint32_t after = new_block();
   const Var guard = guard_;
@@ -244,7 +256,7 @@ void Selector::call(Frame& frame, const Instruction& inst) {
     bind(frame, inner, returns->elements[i], callee->returns[i], reg_of(callee->return_registers, inner, i),
          false);
   }
-  stack_.push_back(&*callee);
+  stack_.push_back(callee);
   emit_function(inner);
   stack_.pop_back();
   local_top_ = local_mark;
@@ -312,9 +324,14 @@ void Selector::copy_result(Frame& caller, const Operand& actual, const Variable&
 
 // --- emission ---
 
+void Selector::refuse_size() {
+  if (!too_large_) error(entry_.loc, "the kernel is too large after inlining its calls");
+  too_large_ = true;
+}
+
 Op* Selector::emit(Op op) {
-  if (++emitted_ == kMaxOps) error(entry_.loc, "the kernel is too large after inlining its calls");
-  if (emitted_ > kMaxOps) return nullptr;
+  if (++emitted_ == kMaxOps) refuse_size();
+  if (too_large_) return nullptr;
   op.guard = guard_;
   op.guard_negated = guard_negated_;
   op.ptx_index = inst_ != nullptr ? statement_index(*inst_) : last_index_;

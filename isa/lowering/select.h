@@ -61,8 +61,8 @@ class Selector {
   uint32_t new_block();
   void place(uint32_t block);
   void layout_shared();
-  void collect_shared(const Function& function, std::vector<const Function*>& seen,
-                      std::vector<const Variable*>& found);
+  /// Of the entry and of all functions that it reaches, in order of discovery.
+  [[nodiscard]] std::vector<const Variable*> shared_variables() const;
   void open_frame(Frame& frame, const Function& function);
   void add_local(Frame& frame, const Variable& variable);
   void emit_function(Frame& frame);
@@ -124,6 +124,7 @@ class Selector {
   void emit_control(OpKind kind, OpClass op_class, uint32_t target = kNone);
   void error(const SourceLoc& loc, std::string message, std::string hint = {});
   void unsupported(const Instruction& inst, const char* what);
+  void refuse_size();
 
   const Module& module_;
   const Function& entry_;
@@ -140,6 +141,7 @@ class Selector {
   std::unordered_map<const Instruction*, uint32_t> statement_ids_;
   uint32_t local_top_ = 0;
   size_t emitted_ = 0;
+  bool too_large_ = false;  ///< reported once; nothing more is emitted
   // Of the statement being selected
   const Instruction* inst_ = nullptr;
   Var guard_ = kNoVar;

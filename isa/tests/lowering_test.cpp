@@ -220,6 +220,34 @@ TEST(CallLowering, RefusesWhatItCannotInline) {
               testing::HasSubstr("'g', which has no body"));
 }
 
+std::string call_chain(int functions) {
+  std::string text = ".func f0() { ret; }\n";
+  for (int i = 1; i < functions; ++i) text += fmt::format(".func f{}() {{ call f{}; ret; }}\n", i, i - 1);
+  return thread_kernel("", fmt::format("call f{};\nret;", functions - 1), "sm_35", text);
+}
+
+TEST(CallLowering, RefusesDeeplyNestedCalls) {
+  lower_ok(call_chain(255), level(LoweringLevel::kClean));
+  EXPECT_THAT(lower_error(call_chain(256)), testing::HasSubstr("calls are nested deeper than 256"));
+  EXPECT_THAT(lower_error(call_chain(12000)), testing::HasSubstr("calls are nested deeper than 256"));
+}
+
+TEST(CallLowering, RefusesWhatInliningMakesTooLarge) {
+  const auto calls = [](int n) {
+    std::string text;
+    for (int i = 0; i < n; ++i) text += "call f;\n";
+    return text + "ret;";
+  };
+  const std::string registers = ".func f() { .reg .b32 %r<100000>; ret; }\n";
+  std::string labels = ".func f() {\n";
+  for (int i = 0; i < 20000; ++i) labels += fmt::format("L{}:\n", i);
+  labels += "ret; }\n";
+  for (const std::string& function : {registers, labels}) {
+    EXPECT_THAT(lower_error(thread_kernel("", calls(1000), "sm_35", function)),
+                testing::HasSubstr("the kernel is too large after inlining its calls"));
+  }
+}
+
 TEST(Unsupported, StatementsAreRefusedWithTheVerifiersReasonAndTheirPosition) {
   const std::string text = thread_kernel(".reg .b32 %r<4>;", "add.u16x2 %r0, %r1, %r2;\nret;", "sm_90");
   const Module module = parse_ok(text);
@@ -563,7 +591,7 @@ TEST(Registers, LargeKernelsLowerQuickly) {
   const auto lowered = lower_kernel(module, *module.entries().at(0), options);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ASSERT_TRUE(std::holds_alternative<KernelImage>(lowered));
-  EXPECT_LT(seconds, 8.0)
+  EXPECT_LT(seconds, 30.0)
       << "this grows quadratically somewhere";  // generous: sanitizer builds, shared machines
 }
 

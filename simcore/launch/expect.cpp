@@ -106,7 +106,7 @@ void compare_reference(const LaunchDescription& launch, const BufferSpec& buffer
   if (!call) raise_input_error(expect.where, error.message, error.hint);
   ReferenceResult reference;
   try {
-    reference = evaluate_reference(*call, launch);
+    reference = evaluate_reference(*call, launch, buffer.count);
   } catch (const std::bad_alloc&) {
     raise_input_error(expect.where,
                       fmt::format("not enough memory for the reference '{}'", expect.reference));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "simcore/launch/element.h"
@@ -11,14 +12,14 @@ namespace {
 
 using Args = ReferenceArguments;
 
-constexpr uint64_t kMaxElements = uint64_t{1} << 32;
 constexpr double kMaxOperations = 4e10;
 
 [[noreturn]] void refuse(const std::string& message) { throw InputError("error: " + message); }
 
-void check_elements(uint64_t count) {
-  if (count > kMaxElements)
-    refuse(fmt::format("the reference would have {} elements, at most {}", count, kMaxElements));
+/// Called before memory is taken for `count` results.
+void check_elements(const Args& args, uint64_t count) {
+  if (count > args.room())
+    refuse(fmt::format("the reference gives {} elements, the buffer has {}", count, args.room()));
 }
 
 /// Applies `op` to doubles or, for integer buffers, to 64-bit words (wrapping).
@@ -73,10 +74,11 @@ void multiply(const Args& args, ReferenceResult& result, uint64_t m, uint64_t n,
   if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > kMaxOperations) {
     refuse(fmt::format("a {} x {} x {} product is too large for a host reference", m, n, k));
   }
-  const uint64_t size = last_index(m, n, lc);
-  check_elements(size);
   const auto a = args.reals(0, last_index(m, k, la));
   const auto b = args.reals(1, last_index(k, n, lb));
+  const uint64_t size = last_index(m, n, lc);
+  if (size == 0) return;
+  check_elements(args, size);
   result.reals.assign(size, 0);
   result.covered.assign(size, false);
   std::vector<double> line(n);
@@ -195,7 +197,7 @@ void transpose(const Args& args, ReferenceResult& result) {
   pitch_at_least("the input pitch", in_pitch, columns);
   pitch_at_least("the output pitch", out_pitch, rows);
   const uint64_t size = last_index(columns, rows, {out_pitch, 1});
-  check_elements(size);
+  check_elements(args, size);
   const uint64_t need = last_index(rows, columns, {in_pitch, 1});
   result.is_integer = !args.is_real(0);
   result.covered.assign(size, false);
@@ -218,7 +220,7 @@ void transpose(const Args& args, ReferenceResult& result) {
 void histogram(const Args& args, ReferenceResult& result) {
   const uint64_t bins = args.size(0, 0);
   if (bins == 0) refuse("a histogram needs at least one bin");
-  check_elements(bins);
+  check_elements(args, bins);
   if (args.is_real(0)) refuse("histogram needs a buffer of integers");
   result.is_integer = true;
   result.integers.assign(bins, 0);
@@ -260,11 +262,11 @@ void stencil2d(const Args& args, ReferenceResult& result) {
   const uint64_t rows = args.size(0, 0), columns = args.size(1, 0);
   const double center = args.real(2, 0), neighbour = args.real(3, 0);
   const uint64_t steps = args.size(4, 1);
-  if (static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(steps) >
-      kMaxOperations) {
+  const auto work = [](uint64_t n) { return static_cast<double>(std::max<uint64_t>(n, 1)); };
+  if (work(rows) * work(columns) * work(steps) > kMaxOperations) {
     refuse("the stencil is too large for a host reference");
   }
-  check_elements(rows * columns);
+  check_elements(args, rows * columns);
   std::vector<double> now = args.reals(0, rows * columns);
   now.resize(rows * columns);
   std::vector<double> next = now;  // the border keeps its values

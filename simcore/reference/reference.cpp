@@ -71,7 +71,8 @@ std::optional<ReferenceCall> parse_reference(std::string_view text, const Launch
   return call;
 }
 
-ReferenceResult evaluate_reference(const ReferenceCall& call, const LaunchDescription& launch) {
+ReferenceResult evaluate_reference(const ReferenceCall& call, const LaunchDescription& launch,
+                                   uint64_t room) {
   std::vector<ReferenceInput> buffers;
   std::vector<Number> numbers;
   for (const ReferenceCall::Argument& argument : call.arguments) {
@@ -85,7 +86,7 @@ ReferenceResult evaluate_reference(const ReferenceCall& call, const LaunchDescri
     buffers.push_back(std::move(input));
   }
   ReferenceResult result;
-  call.function->run(ReferenceArguments(std::move(buffers), std::move(numbers)), result);
+  call.function->run(ReferenceArguments(std::move(buffers), std::move(numbers), room), result);
   return result;
 }
 

@@ -54,7 +54,9 @@ struct ReferenceCall {
 [[nodiscard]] std::optional<ReferenceCall> parse_reference(std::string_view text,
                                                            const LaunchDescription& launch,
                                                            ExpressionError& error);
-/// Computes the expected values. Throws InputError (without a place) if sizes do not fit together.
-[[nodiscard]] ReferenceResult evaluate_reference(const ReferenceCall& call, const LaunchDescription& launch);
+/// Computes the expected values for a buffer of `room` elements. Throws InputError (without a place) if sizes
+/// do not fit together.
+[[nodiscard]] ReferenceResult evaluate_reference(const ReferenceCall& call, const LaunchDescription& launch,
+                                                 uint64_t room);
 
 }  // namespace gpusim::core

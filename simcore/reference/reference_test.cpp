@@ -124,6 +124,14 @@ TEST(Reference, Errors) {
               HasSubstr("the reference reads 81 elements of 'X', which has 6"));
   EXPECT_THAT(error_of("matmul(X, Y, 100000, 100000, 100000)"), HasSubstr("too large for a host reference"));
   EXPECT_THAT(error_of("copy(X, 6)"), HasSubstr("gives 6 elements, buffer 'C' has 4"));
+  // Refused before memory is taken for the result, or time for empty rows.
+  EXPECT_THAT(error_of("matmul(X, Y, 2, 2, 3, 3, 2, 2147483648)"),
+              HasSubstr("the reference gives 2147483650 elements, the buffer has 4"));
+  EXPECT_THAT(error_of("matmul(X, Y, 2, 2147483648, 0)"),
+              HasSubstr("the reference gives 4294967296 elements, the buffer has 4"));
+  EXPECT_THAT(error_of("transpose(X, 2, 3, 3, 2147483648)"), HasSubstr("the buffer has 4"));
+  EXPECT_THAT(error_of("histogram(I, 2147483648)"), HasSubstr("the buffer has 4"));
+  EXPECT_THAT(error_of("stencil2d(X, 2147483648, 0, 1, 1, 2147483648)"), HasSubstr("too large"));
   EXPECT_THAT(error_of("histogram(X, 4)"), HasSubstr("needs a buffer of integers"));
   EXPECT_THAT(error_of("spmv_csr(I, J, X, I)"), HasSubstr("no error"));
   EXPECT_THAT(error_of("block_sums(X, 0)"), HasSubstr("at least one element"));
