@@ -28,7 +28,8 @@ class Crossbar : public core::Clocked {
         flits_(std::move(flits)),
         input_free_(input_ports),
         output_free_(output_ports),
-        last_input_(output_ports) {}
+        last_input_(output_ports),
+        links_of_port_(output_ports) {}
 
   /// Every input and output before the first message.
   void add_input(core::Link<Message>& link, uint32_t port) {
@@ -42,7 +43,10 @@ class Crossbar : public core::Clocked {
     for (size_t k = 0; k < inputs_.size(); ++k)
       inputs_[k].link->publish_head(head_visible_[k], holding_[k / 64], uint64_t{1} << (k % 64));
   }
-  void add_output(core::Link<Message>& link, uint32_t port) { outputs_.push_back({&link, port}); }
+  void add_output(core::Link<Message>& link, uint32_t port) {
+    outputs_.push_back({&link, port});
+    ++links_of_port_[port];
+  }
   [[nodiscard]] uint64_t flits_moved() const { return flits_moved_; }
   [[nodiscard]] uint64_t messages_moved() const { return messages_moved_; }
 
@@ -119,7 +123,10 @@ class Crossbar : public core::Clocked {
           continue;
         }
         core::Link<Message>& out = *outputs_[in.output].link;
-        if (!out.can_push()) continue;  // the link wakes this module
+        if (!out.can_push()) {  // the link wakes this module
+          if (links_of_port_[port] == 1) return next;
+          continue;
+        }
         move(i, port, out, now);
         return std::min(next, std::max(head_visible_[i].count(), input_free_[in.port]));
       }
@@ -145,6 +152,7 @@ class Crossbar : public core::Clocked {
   std::vector<Output> outputs_;
   std::vector<uint64_t> input_free_, output_free_;
   std::vector<uint32_t> last_input_;
+  std::vector<uint32_t> links_of_port_;    ///< output links that share the port
   std::vector<core::Cycle> head_visible_;  ///< per input, from its link
   size_t words_ = 0;                       ///< 64-bit words of a set of inputs
   std::vector<uint64_t> holding_;          ///< inputs that hold a message, from their links

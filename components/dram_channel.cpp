@@ -43,8 +43,10 @@ DramChannel::DramChannel(const sc_core::sc_module_name& name, core::ClockDomain&
       events_(events),
       banks_(static_cast<size_t>(machine.dram.banks)),
       next_refresh_(t_.refi) {
-  entries_.resize(window_);
-  for (size_t i = window_; i-- > 0;) free_entries_.push_back(static_cast<uint16_t>(i));
+  held_.resize(window_);
+  for (size_t i = window_; i-- > 0;) free_held_.push_back(static_cast<uint16_t>(i));
+  waiting_.resize(window_ * banks_.size());
+  for (size_t b = 0; b < banks_.size(); ++b) banks_[b].waiting = &waiting_[b * window_];
 }
 
 DramChannel::Place DramChannel::place_of(uint64_t address) const {
@@ -58,59 +60,59 @@ DramChannel::Place DramChannel::place_of(uint64_t address) const {
   return {static_cast<uint32_t>(bank), row};
 }
 
-void DramChannel::accept(uint64_t now) {
-  while (queued_ < window_ && requests_->front() != nullptr) add(requests_->pop(), now);
+void DramChannel::accept(core::Cycle now) {
+  while (queued_ < window_ && next_request_ <= now) add(requests_->pop(), now.count());
 }
 
 void DramChannel::add(const MemoryRequest& request, uint64_t now) {
-  const uint16_t index = free_entries_.back();
-  free_entries_.pop_back();
-  Entry& e = entries_[index];
+  const uint16_t index = free_held_.back();
+  free_held_.pop_back();
+  held_[index] = {request, now};
   const Place place = place_of(request.address);
-  e = Entry{};
-  e.request = request;
-  e.arrival = now;
-  e.order = next_order_++;
-  e.row = place.row;
-  e.bank = static_cast<uint16_t>(place.bank);
-  e.cls = request.kind == RequestKind::kWrite    ? kWrites
-          : request.kind == RequestKind::kAtomic ? kAtomics
-                                                 : kReads;
-  Bank& bank = banks_[e.bank];
-  e.older = newest_;
-  e.bank_older = bank.newest;
-  (newest_ == kNoEntry ? oldest_ : entries_[newest_].newer) = index;
-  (bank.newest == kNoEntry ? bank.oldest : entries_[bank.newest].bank_newer) = index;
-  newest_ = bank.newest = index;
-  if (bank.first[e.cls] == kNoEntry) bank.first[e.cls] = index;
-  if (bank.row == e.row && bank.first_hit[e.cls] == kNoEntry) bank.first_hit[e.cls] = index;
-  banks_in_use_ |= uint64_t{1} << e.bank;
-  ++waiting_[e.cls];
-  ++queued_;
-  next_command_ = std::min(next_command_, earliest(e));
+  const Class cls = request.kind == RequestKind::kWrite    ? kWrites
+                    : request.kind == RequestKind::kAtomic ? kAtomics
+                                                           : kReads;
+  Bank& bank = banks_[place.bank];
+  const auto at = static_cast<uint16_t>(bank.count++);
+  Waiting& w = bank.waiting[at];
+  w = {place.row, next_order_++, index, cls, false};
+  if (bank.first[cls] == kNoPlace) bank.first[cls] = at;
+  if (bank.row == w.row && bank.first_hit[cls] == kNoPlace) bank.first_hit[cls] = at;
+  if (queued_++ == 0) oldest_bank_ = place.bank;
+  banks_in_use_ |= uint64_t{1} << place.bank;
+  ++of_class_[cls];
+  next_command_ = std::min(next_command_, earliest(bank, w));
 }
 
-void DramChannel::remove(uint16_t index) {
-  const Entry& e = entries_[index];
-  Bank& bank = banks_[e.bank];
-  (e.older == kNoEntry ? oldest_ : entries_[e.older].newer) = e.newer;
-  (e.newer == kNoEntry ? newest_ : entries_[e.newer].older) = e.older;
-  (e.bank_older == kNoEntry ? bank.oldest : entries_[e.bank_older].bank_newer) = e.bank_newer;
-  (e.bank_newer == kNoEntry ? bank.newest : entries_[e.bank_newer].bank_older) = e.bank_older;
-  if (bank.oldest == kNoEntry) banks_in_use_ &= ~(uint64_t{1} << e.bank);
-  --waiting_[e.cls];
+void DramChannel::remove(const Candidate& c) {
+  Bank& bank = banks_[c.bank];
+  const Waiting w = bank.waiting[c.place];
+  free_held_.push_back(w.request);
+  --of_class_[w.cls];
   --queued_;
-  free_entries_.push_back(index);
+  std::copy(bank.waiting + c.place + 1, bank.waiting + bank.count, bank.waiting + c.place);
+  if (--bank.count == 0) banks_in_use_ &= ~(uint64_t{1} << c.bank);
   find_firsts(bank);
+  if (c.place == 0 && c.bank == oldest_bank_) find_oldest();
 }
 
-void DramChannel::find_firsts(Bank& bank) const {
-  bank.first.fill(kNoEntry);
-  bank.first_hit.fill(kNoEntry);
-  for (uint16_t i = bank.oldest; i != kNoEntry; i = entries_[i].bank_newer) {
-    const Entry& e = entries_[i];
-    if (bank.first[e.cls] == kNoEntry) bank.first[e.cls] = i;
-    if (bank.row == e.row && bank.first_hit[e.cls] == kNoEntry) bank.first_hit[e.cls] = i;
+void DramChannel::find_oldest() {
+  uint64_t order = ~0ull;
+  for (uint64_t bits = banks_in_use_; bits != 0; bits &= bits - 1) {
+    const auto b = static_cast<uint32_t>(std::countr_zero(bits));
+    if (banks_[b].waiting[0].order >= order) continue;
+    order = banks_[b].waiting[0].order;
+    oldest_bank_ = b;
+  }
+}
+
+void DramChannel::find_firsts(Bank& bank) {
+  bank.first.fill(kNoPlace);
+  bank.first_hit.fill(kNoPlace);
+  for (uint32_t i = bank.count; i-- > 0;) {
+    const Waiting& w = bank.waiting[i];
+    bank.first[w.cls] = static_cast<uint16_t>(i);
+    if (bank.row == w.row) bank.first_hit[w.cls] = static_cast<uint16_t>(i);
   }
 }
 
@@ -129,7 +131,7 @@ void DramChannel::refresh(uint64_t now) {
   refresh_end_ = start + t_.rfc;
   for (Bank& b : banks_) {
     b.row = kNoRow;
-    b.first_hit.fill(kNoEntry);
+    b.first_hit.fill(kNoPlace);
     b.next_activate = std::max(b.next_activate, refresh_end_);
   }
   next_command_ = 0;
@@ -137,7 +139,7 @@ void DramChannel::refresh(uint64_t now) {
 }
 
 bool DramChannel::direction_wanted() const {
-  const uint32_t writes = waiting_[kWrites];
+  const uint32_t writes = of_class_[kWrites];
   const bool others = queued_ != writes;
   if (draining_) return writes != 0 && (writes > write_low_ || !others);
   return writes >= write_high_ || (!others && writes != 0);
@@ -152,48 +154,54 @@ uint64_t DramChannel::bus_ready(bool is_write) const {
   return at;
 }
 
-uint64_t DramChannel::earliest(const Entry& e) const {
-  const Bank& bank = banks_[e.bank];
-  if (bank.row == e.row) return std::max(bank.next_column, bus_ready(e.cls == kWrites));
-  if (bank.row == kNoRow) return std::max(bank.next_activate, any_activate_ ? last_activate_ + t_.rrd : 0);
+uint64_t DramChannel::earliest(const Bank& bank, const Waiting& w) const {
+  if (bank.row == w.row) return std::max(bank.next_column, bus_ready(w.cls == kWrites));
+  if (bank.row == kNoRow) return std::max(bank.next_activate, activate_ready());
   return bank.next_precharge;
-}
-
-void DramChannel::consider(uint16_t index, uint64_t now, bool reply_room, Choice& choice) const {
-  const Entry& e = entries_[index];
-  const uint64_t at = earliest(e);
-  if (at > now) {
-    choice.soonest = std::min(choice.soonest, at);
-    return;
-  }
-  const uint64_t row = banks_[e.bank].row;
-  if (row == e.row && !reply_room) return;
-  uint16_t& slot = row == e.row ? choice.column : row == kNoRow ? choice.activate : choice.precharge;
-  if (slot == kNoEntry || e.order < entries_[slot].order) slot = index;
 }
 
 DramChannel::Choice DramChannel::choose(uint64_t now, bool reply_room) const {
   Choice choice;
+  const auto consider = [&](uint32_t b, uint16_t place, uint64_t at, Candidate& candidate) {
+    if (at > now) {
+      choice.soonest = std::min(choice.soonest, at);
+      return;
+    }
+    const uint64_t order = banks_[b].waiting[place].order;
+    if (order < candidate.order) candidate = {order, b, place};
+  };
+  Candidate without_room;  // its reply has no place yet
+  Candidate& column = reply_room ? choice.column : without_room;
   if (starved(now)) {  // nothing may overtake it
-    consider(oldest_, now, reply_room, choice);
+    const Bank& bank = banks_[oldest_bank_];
+    Candidate& command = bank.row == bank.waiting[0].row ? column
+                         : bank.row == kNoRow            ? choice.activate
+                                                         : choice.precharge;
+    consider(oldest_bank_, 0, earliest(bank, bank.waiting[0]), command);
     return choice;
   }
   const Class direction = draining_ ? kWrites : kReads;
+  const uint64_t bus = bus_ready(draining_), activate = activate_ready();
+  const bool atomics = of_class_[kAtomics] != 0;
   for (uint64_t bits = banks_in_use_; bits != 0; bits &= bits - 1) {
-    const Bank& bank = banks_[static_cast<size_t>(std::countr_zero(bits))];
-    // A row that others still hit stays open; a row command is for the oldest request.
-    bool hits = false;
-    uint16_t first = kNoEntry;
-    for (const Class cls : {direction, kAtomics}) {
-      if (bank.first[cls] == kNoEntry) continue;
-      if (bank.first_hit[cls] != kNoEntry) {
-        consider(bank.first_hit[cls], now, reply_room, choice);
+    const auto b = static_cast<uint32_t>(std::countr_zero(bits));
+    const Bank& bank = banks_[b];
+    uint16_t first = bank.first[direction];
+    bool hits = bank.first_hit[direction] != kNoPlace;
+    if (hits) consider(b, bank.first_hit[direction], std::max(bank.next_column, bus), column);
+    if (atomics) {
+      first = std::min(first, bank.first[kAtomics]);
+      if (const uint16_t hit = bank.first_hit[kAtomics]; hit != kNoPlace) {
+        consider(b, hit, std::max(bank.next_column, bus_ready(false)), column);
         hits = true;
       }
-      if (first == kNoEntry || entries_[bank.first[cls]].order < entries_[first].order)
-        first = bank.first[cls];
     }
-    if (!hits && first != kNoEntry) consider(first, now, reply_room, choice);
+    // A row that others still hit stays open; a row command is for the oldest request.
+    if (hits || first == kNoPlace) continue;
+    if (bank.row == kNoRow)
+      consider(b, first, std::max(bank.next_activate, activate), choice.activate);
+    else
+      consider(b, first, bank.next_precharge, choice.precharge);
   }
   return choice;
 }
@@ -203,62 +211,62 @@ uint64_t DramChannel::issue_one(uint64_t now) {
   reply_blocked_ = !reply_room;
   const Choice choice = choose(now, reply_room);
   // One command a clock: data first, then the row commands that prepare the next data.
-  if (choice.column != kNoEntry)
+  if (choice.column.found())
     issue_column(choice.column, now);
-  else if (choice.activate != kNoEntry)
+  else if (choice.activate.found())
     issue_activate(choice.activate, now);
-  else if (choice.precharge != kNoEntry)
+  else if (choice.precharge.found())
     issue_precharge(choice.precharge, now);
   else
     return choice.soonest;
   if (queued_ == 0 || direction_wanted() != draining_) return now + 1;
   const Choice then = choose(now + 1, true);
-  const bool at_once = then.column != kNoEntry || then.activate != kNoEntry || then.precharge != kNoEntry;
+  const bool at_once = then.column.found() || then.activate.found() || then.precharge.found();
   return at_once ? now + 1 : then.soonest;
 }
 
-void DramChannel::issue_activate(uint16_t index, uint64_t now) {
-  Entry& e = entries_[index];
-  Bank& bank = banks_[e.bank];
-  bank.row = e.row;
+void DramChannel::issue_activate(const Candidate& c, uint64_t now) {
+  Bank& bank = banks_[c.bank];
+  Waiting& w = bank.waiting[c.place];
+  bank.row = w.row;
   bank.next_column = now + t_.rcd;
   bank.next_precharge = now + t_.ras;
   bank.next_activate = now + t_.rc;
   last_activate_ = now;
   any_activate_ = true;
-  e.opened_row = true;
+  w.opened_row = true;
   find_firsts(bank);
   ++stats_.activates;
-  event(now, e.bank, e.row, core::DramCommand::kActivate, e.cls == kWrites);
+  event(now, c.bank, w.row, core::DramCommand::kActivate, w.cls == kWrites);
 }
 
-void DramChannel::issue_precharge(uint16_t index, uint64_t now) {
-  const Entry& e = entries_[index];
-  Bank& bank = banks_[e.bank];
-  event(now, e.bank, bank.row, core::DramCommand::kPrecharge, e.cls == kWrites);
+void DramChannel::issue_precharge(const Candidate& c, uint64_t now) {
+  Bank& bank = banks_[c.bank];
+  event(now, c.bank, bank.row, core::DramCommand::kPrecharge, bank.waiting[c.place].cls == kWrites);
   bank.row = kNoRow;
-  bank.first_hit.fill(kNoEntry);
+  bank.first_hit.fill(kNoPlace);
   bank.next_activate = std::max(bank.next_activate, now + t_.rp);
   ++stats_.precharges;
 }
 
-void DramChannel::issue_column(uint16_t index, uint64_t now) {
-  const Entry& e = entries_[index];
-  Bank& bank = banks_[e.bank];
-  const uint32_t bursts = (e.request.bytes + t_.burst_bytes - 1) / t_.burst_bytes;
+void DramChannel::issue_column(const Candidate& c, uint64_t now) {
+  Bank& bank = banks_[c.bank];
+  const Waiting& w = bank.waiting[c.place];
+  const MemoryRequest& request = held_[w.request].request;
+  const uint32_t bursts = (request.bytes + t_.burst_bytes - 1) / t_.burst_bytes;
   const uint32_t clocks = bursts * t_.clocks_per_burst;
-  const bool atomic = e.cls == kAtomics;
-  const bool is_write = e.cls == kWrites;
+  const bool atomic = w.cls == kAtomics;
+  const bool is_write = w.cls == kWrites;
   const uint32_t lead = is_write ? t_.wl : t_.cl;
   uint64_t end = now + lead + clocks;
   if (last_was_write_ != is_write) ++stats_.turnarounds;
   if (is_write) {
     ++stats_.writes;
-    stats_.write_bytes += e.request.bytes;
+    stats_.write_bytes += request.bytes;
     bank.next_precharge = std::max(bank.next_precharge, end + t_.wr);
   } else {
     ++stats_.reads;
-    stats_.read_bytes += e.request.bytes;
+    stats_.read_bytes += request.bytes;
     bank.next_precharge = std::max(bank.next_precharge, now + clocks);
   }
   const uint64_t data_end = end;
@@ -267,20 +275,20 @@ void DramChannel::issue_column(uint16_t index, uint64_t now) {
     // the read.
     end += t_.rtw + clocks;
     ++stats_.writes;
-    stats_.write_bytes += e.request.bytes;
+    stats_.write_bytes += request.bytes;
     bank.next_precharge = std::max(bank.next_precharge, end + t_.wr);
   }
   last_was_write_ = is_write || atomic;
-  if (!e.opened_row) ++stats_.row_hits;
+  if (!w.opened_row) ++stats_.row_hits;
   stats_.busy_clocks += clocks * (atomic ? 2 : 1);
   bank.next_column = now + std::max<uint64_t>(t_.ccd, clocks);
   bus_free_ = end;
   last_column_end_ = end;
-  event(now, e.bank, e.row, is_write ? core::DramCommand::kWrite : core::DramCommand::kRead, is_write);
-  replies_->push({e.request.address, e.request.bytes, e.request.kind, MemoryLevel::kDram, e.request.port,
-                  e.request.tag, !is_write && e.request.wants_data},
+  event(now, c.bank, w.row, is_write ? core::DramCommand::kWrite : core::DramCommand::kRead, is_write);
+  replies_->push({request.address, request.bytes, request.kind, MemoryLevel::kDram, request.port, request.tag,
+                  !is_write && request.wants_data},
                  data_end - now);
-  remove(index);
+  remove(c);
 }
 
 void DramChannel::event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write) {
@@ -298,10 +306,10 @@ void DramChannel::event(uint64_t now, uint32_t bank, uint64_t row, core::DramCom
 core::Cycle DramChannel::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
   // 1. Requests into the window, 2. refresh, 3. direction, 4. one command.
-  accept(now);
+  accept(cycle);
   if (queued_ == 0) {
     next_command_ = 0;
-    return requests_->next_visible();
+    return next_request_;
   }
   const bool was_draining = draining_;
   refresh(now);
@@ -311,12 +319,11 @@ core::Cycle DramChannel::tick(core::Cycle cycle) {
   if (now >= next_command_ || draining_ != was_draining || reply_blocked_)
     next_command_ = refresh_end_ <= now ? issue_one(now) : refresh_end_;
   // The oldest request may go first whatever its direction once it has starved.
-  if (const uint64_t starves = queued_ == 0 ? kFar : entries_[oldest_].arrival + starvation_ + 1;
-      starves > now)
+  if (const uint64_t starves = queued_ == 0 ? kFar : oldest_arrival() + starvation_ + 1; starves > now)
     next_command_ = std::min(next_command_, starves);
   uint64_t next = next_command_;
   if (t_.refi != 0) next = std::min(next, next_refresh_);
-  if (queued_ < window_) next = std::min(next, requests_->next_visible().count());
+  if (queued_ < window_) next = std::min(next, next_request_.count());
   return core::Cycle(std::max(next, now + 1));
 }
 

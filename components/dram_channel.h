@@ -39,6 +39,7 @@ class DramChannel : public core::Clocked {
 
   void connect(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies) {
     requests_ = &requests;
+    requests_->publish_head(next_request_, request_waits_, 1);
     replies_ = &replies;
   }
   [[nodiscard]] const DramStats& stats() const { return stats_; }
@@ -56,54 +57,67 @@ class DramChannel : public core::Clocked {
 
  private:
   static constexpr uint64_t kNoRow = ~0ull;
-  static constexpr uint16_t kNoEntry = 0xffff;
+  static constexpr uint32_t kNone = ~0u;
   /// What a request wants of the data bus decides when it may go; an atomic goes in either direction.
   enum Class : uint8_t { kReads, kWrites, kAtomics, kClasses };
-  struct Entry {
-    MemoryRequest request;
-    uint64_t arrival = 0;
-    uint64_t order = 0;  ///< of acceptance
-    uint64_t row = 0;
-    uint16_t bank = 0;
-    Class cls = kReads;
-    bool opened_row = false;                                ///< its row was activated for it: not a row hit
-    uint16_t bank_older = kNoEntry, bank_newer = kNoEntry;  ///< neighbours in its bank's list
-    uint16_t older = kNoEntry, newer = kNoEntry;            ///< neighbours among all
+  /// A request of the window as its bank sees it: what the choice of a command needs, and no more.
+  struct Waiting {
+    uint64_t row;
+    uint64_t order;    ///< of acceptance
+    uint16_t request;  ///< in held_
+    Class cls;
+    bool opened_row;  ///< its row was activated for it: not a row hit
   };
-  struct Bank {
+  struct alignas(64) Bank {
     uint64_t row = kNoRow;
     uint64_t next_activate = 0, next_precharge = 0, next_column = 0;
-    uint16_t oldest = kNoEntry, newest = kNoEntry;  ///< its requests by age
-    /// Per class, the oldest request and the oldest that hits the open row.
-    std::array<uint16_t, kClasses> first{kNoEntry, kNoEntry, kNoEntry};
-    std::array<uint16_t, kClasses> first_hit{kNoEntry, kNoEntry, kNoEntry};
+    Waiting* waiting = nullptr;  ///< oldest first; room for the whole window
+    uint32_t count = 0;
+    /// Per class, the oldest request and the oldest that hits the open row: places in `waiting`.
+    std::array<uint16_t, kClasses> first{kNoPlace, kNoPlace, kNoPlace};
+    std::array<uint16_t, kClasses> first_hit{kNoPlace, kNoPlace, kNoPlace};
+  };
+  static constexpr uint16_t kNoPlace = 0xffff;
+  struct Candidate {
+    uint64_t order = ~0ull;
+    uint32_t bank = kNone;
+    uint16_t place = kNoPlace;
+    [[nodiscard]] bool found() const { return bank != kNone; }
   };
   /// The next commands that are legal, by FR-FCFS, and the first cycle at which a further one would be.
   struct Choice {
-    uint16_t column = kNoEntry, activate = kNoEntry, precharge = kNoEntry;
+    Candidate column, activate, precharge;
     uint64_t soonest = ~0ull;
   };
-  void accept(uint64_t now);
+  struct Held {
+    MemoryRequest request;
+    uint64_t arrival = 0;
+  };
+  void accept(core::Cycle now);
   void refresh(uint64_t now);
   [[nodiscard]] bool direction_wanted() const;
   uint64_t issue_one(uint64_t now);
   /// What may go at `now`; `reply_room`: whether a column command's reply has a place.
   [[nodiscard]] Choice choose(uint64_t now, bool reply_room) const;
-  /// Enters a request's next command into `choice`, or the cycle at which it would be legal.
-  void consider(uint16_t index, uint64_t now, bool reply_room, Choice& choice) const;
   /// First cycle at which the data bus allows a column command of this direction.
   [[nodiscard]] uint64_t bus_ready(bool is_write) const;
-  /// First cycle at which the entry's next command would be legal, other entries aside.
-  [[nodiscard]] uint64_t earliest(const Entry& e) const;
-  [[nodiscard]] bool starved(uint64_t now) const {
-    return oldest_ != kNoEntry && now - entries_[oldest_].arrival > starvation_;
+  [[nodiscard]] uint64_t activate_ready() const { return any_activate_ ? last_activate_ + t_.rrd : 0; }
+  /// First cycle at which the request's next command would be legal, other requests aside.
+  [[nodiscard]] uint64_t earliest(const Bank& bank, const Waiting& w) const;
+  /// Arrival of the oldest request; requires one.
+  [[nodiscard]] uint64_t oldest_arrival() const {
+    return held_[banks_[oldest_bank_].waiting[0].request].arrival;
   }
-  void issue_column(uint16_t index, uint64_t now);
-  void issue_activate(uint16_t index, uint64_t now);
-  void issue_precharge(uint16_t index, uint64_t now);
+  [[nodiscard]] bool starved(uint64_t now) const {
+    return queued_ != 0 && now - oldest_arrival() > starvation_;
+  }
+  void issue_column(const Candidate& c, uint64_t now);
+  void issue_activate(const Candidate& c, uint64_t now);
+  void issue_precharge(const Candidate& c, uint64_t now);
   void add(const MemoryRequest& request, uint64_t now);
-  void remove(uint16_t index);
-  void find_firsts(Bank& bank) const;
+  void remove(const Candidate& c);
+  void find_oldest();
+  static void find_firsts(Bank& bank);
   void event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write);
 
   DramTiming t_;
@@ -114,16 +128,19 @@ class DramChannel : public core::Clocked {
   uint32_t write_high_, write_low_;
   uint64_t starvation_;
   const EventSink* events_;
+  core::Cycle next_request_ = core::kNever;  ///< when the oldest message of requests_ is visible
+  uint64_t request_waits_ = 0;               ///< bit 0: requests_ holds a message
   core::Link<MemoryRequest>* requests_ = nullptr;
   core::Link<MemoryReply>* replies_ = nullptr;
   std::vector<Bank> banks_;
-  std::vector<Entry> entries_;  ///< the window; linked lists by age, one of all and one per bank
-  std::vector<uint16_t> free_entries_;
-  uint16_t oldest_ = kNoEntry, newest_ = kNoEntry;
+  std::vector<Waiting> waiting_;  ///< of the banks
+  std::vector<Held> held_;        ///< the requests of the window
+  std::vector<uint16_t> free_held_;
+  uint32_t oldest_bank_ = 0;   ///< that holds the oldest request
   uint64_t banks_in_use_ = 0;  ///< bit per bank that has requests
   size_t queued_ = 0;
   uint64_t next_order_ = 0;
-  std::array<uint32_t, kClasses> waiting_{};  ///< requests per class
+  std::array<uint32_t, kClasses> of_class_{};  ///< requests in the window
   bool draining_ = false;
   bool last_was_write_ = false;
   uint64_t bus_free_ = 0;         ///< data bus

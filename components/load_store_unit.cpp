@@ -7,12 +7,12 @@
 namespace gpusim::comp {
 
 LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links)
-    : rule_(machine.coalescer.rule == "cc10" ? CoalescingRule::kCc10 : CoalescingRule::kCc12),
-      port_(port),
-      links_(links),
-      queue_capacity_(static_cast<uint32_t>(machine.lsu.queue)),
+    : queue_capacity_(static_cast<uint32_t>(machine.lsu.queue)),
       store_capacity_(static_cast<uint32_t>(machine.lsu.store_buffer)),
       send_interval_(static_cast<uint64_t>(machine.coalescer.cycles_per_transaction)),
+      links_(links),
+      rule_(machine.coalescer.rule == "cc10" ? CoalescingRule::kCc10 : CoalescingRule::kCc12),
+      port_(port),
       constant_l1_(static_cast<uint64_t>(machine.constant.l1_bytes),
                    static_cast<uint32_t>(machine.constant.l1_line),
                    static_cast<uint32_t>(machine.constant.l1_ways)) {
@@ -126,7 +126,7 @@ bool LoadStoreUnit::wait_for_line(uint64_t line, uint32_t record) {
 }
 
 void LoadStoreUnit::record_mshr(uint64_t now, uint64_t address, core::MshrAction action) {
-  if (events_ == nullptr || events_->mshr == nullptr) return;
+  if (!records_mshrs()) return;
   core::MshrEvent e{};
   e.cycle = now;
   e.address = address;
@@ -142,7 +142,23 @@ void LoadStoreUnit::finish_one(uint32_t index, MemoryLevel level) {
   if (--r.remaining == 0) completed_.push_back(index);
 }
 
-void LoadStoreUnit::send(uint64_t now) {
+void LoadStoreUnit::collect_constants() {
+  while (const MemoryReply* reply = links_.constant_reply->front()) {
+    const MemoryReply r = *reply;
+    links_.constant_reply->pop();
+    ConstantMiss& miss = constant_mshrs_[r.tag];
+    constant_l1_.fill(miss.line);
+    for (const uint32_t index : miss.waiting) finish_one(index, r.level);
+    miss.waiting.clear();
+    miss.line = kNone;
+    --constants_outstanding_;
+    while (!deferred_lines_.empty() &&
+           wait_for_line(deferred_lines_.front().line, deferred_lines_.front().record))
+      deferred_lines_.erase(deferred_lines_.begin());
+  }
+}
+
+void LoadStoreUnit::send_constants() {
   while (!unsent_lines_.empty() && links_.constant_request->can_push()) {
     const uint16_t slot = unsent_lines_.front();
     unsent_lines_.erase(unsent_lines_.begin());
@@ -150,6 +166,10 @@ void LoadStoreUnit::send(uint64_t now) {
                                    static_cast<uint16_t>(constant_l1_.line_bytes()), RequestKind::kConstant,
                                    1, port_, slot, true});
   }
+}
+
+void LoadStoreUnit::send(uint64_t now) {
+  if (constants_outstanding_ != 0) send_constants();
   leave_queue(now);
   if (!unsent() || now < next_send_) return;
   QueueEntry& entry = queue_[queue_send_];
@@ -166,7 +186,7 @@ void LoadStoreUnit::send(uint64_t now) {
 
 void LoadStoreUnit::send_ahead(uint64_t now) {
   // Entries and link slots can only become free until then. Events of MSHRs are recorded as they happen.
-  if (blocked_ || (events_ != nullptr && events_->mshr != nullptr)) return;
+  if (blocked_ || records_mshrs()) return;
   while (unsent()) {
     QueueEntry& entry = queue_[queue_send_];
     if (!can_reserve(entry.kind) || !links_.request->has_room()) return;
@@ -186,7 +206,7 @@ void LoadStoreUnit::transmit(QueueEntry& entry, uint64_t at, bool ahead) {
     tag = free_mshrs_.back();
     free_mshrs_.pop_back();
     mshr_record_[tag] = entry.record;
-    if (events_ != nullptr && events_->mshr != nullptr) {
+    if (records_mshrs()) {
       mshr_address_[tag] = t.address;
       record_mshr(at, t.address, core::MshrAction::kAllocate);
     }
@@ -217,13 +237,13 @@ bool LoadStoreUnit::deliver(const MemoryReply& reply, core::Cycle visible) {
   arrivals_.push({visible, reply.tag, is_write, reply.level});
   AccessRecord& r = records_[is_write ? store_record_[reply.tag] : mshr_record_[reply.tag]];
   const bool completes = --r.unannounced == 0;
-  const bool recorded = events_ != nullptr && events_->mshr != nullptr;
+  const bool recorded = records_mshrs();
   if (completes || recorded) needed_.push(visible);
   return completes || recorded || blocked_;
 }
 
 uint64_t LoadStoreUnit::next_send() const {
-  if (!unsent_lines_.empty()) return 0;
+  if (constants_outstanding_ != 0 && !unsent_lines_.empty()) return 0;
   // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM
   // too.
   const uint64_t next = unsent() && !blocked_ ? next_send_ : kUnknownCycle;

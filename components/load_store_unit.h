@@ -79,7 +79,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
   /// help.
   [[nodiscard]] uint64_t next_send() const;
   [[nodiscard]] core::Cycle next_reply() const {
-    return std::min(next_needed_reply(), links_.constant_reply->next_visible());
+    const core::Cycle next = next_needed_reply();
+    return constants_outstanding_ == 0 ? next : std::min(next, links_.constant_reply->next_visible());
   }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
@@ -122,49 +123,54 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
     if (blocked_ && arrivals_.size() != 0) return arrivals_.front().visible;
     return needed_.size() != 0 ? needed_.front() : core::kNever;
   }
+  void collect_constants();
+  void send_constants();
   void transmit(QueueEntry& entry, uint64_t at, bool ahead);
   void leave_queue(uint64_t now);
   uint32_t allocate(const isa::MicroOp& op, uint32_t warp, uint32_t pc, uint64_t now);
   void finish_one(uint32_t record, MemoryLevel level);
+  [[nodiscard]] bool records_mshrs() const { return events_ != nullptr && events_->mshr != nullptr; }
   void record_mshr(uint64_t now, uint64_t address, core::MshrAction action);
   [[nodiscard]] bool wait_for_line(uint64_t line, uint32_t record);
   [[nodiscard]] bool can_reserve(RequestKind kind) const {
     return kind == RequestKind::kWrite ? stores_in_flight_ < store_capacity_ : !free_mshrs_.empty();
   }
 
-  CoalescingRule rule_;
-  uint16_t port_;
-  Links links_;
-  uint32_t queue_capacity_, store_capacity_;
-  uint64_t send_interval_;
-  std::vector<AccessRecord> records_;
-  std::vector<uint32_t> free_records_;
-  std::vector<QueueEntry> queue_;
-  /// Accesses in the queue, oldest first: all of them, then from `queue_send_` on those that have
-  /// transactions to send. The others leave it at their sent_at.
-  uint32_t queue_head_ = 0, queue_count_ = 0, queue_send_ = 0, queue_unsent_ = 0;
-  uint64_t next_send_ = 0;
-  bool blocked_ = false;            ///< head waits for an MSHR, a store-buffer entry or a link slot
-  core::Ring<Arrival> arrivals_;    ///< replies sent, not taken yet
-  core::Ring<core::Cycle> needed_;  ///< when those become visible for which the SM wakes
-  std::vector<uint32_t> mshr_record_;
-  std::vector<uint64_t> mshr_address_;  ///< for events
-  std::vector<uint16_t> free_mshrs_;
-  std::vector<uint32_t> store_record_;
-  std::vector<uint16_t> free_stores_;
-  uint32_t stores_in_flight_ = 0;
-  std::vector<uint32_t> stores_of_warp_;
-  TagCache constant_l1_;
-  std::vector<ConstantMiss> constant_mshrs_;
-  std::vector<uint16_t> unsent_lines_;  ///< constant MSHRs whose request has not left yet, oldest first
   struct DeferredLine {
     uint64_t line;
     uint32_t record;
   };
-  std::vector<DeferredLine> deferred_lines_;  ///< misses of one warp beyond the free constant MSHRs
-  std::vector<uint32_t> completed_;
-  uint32_t constants_outstanding_ = 0;
+
+  // What every tick of the SM looks at comes first.
+  /// Accesses in the queue, oldest first: all of them, then from `queue_send_` on those that have
+  /// transactions to send. The others leave it at their sent_at.
+  uint32_t queue_head_ = 0, queue_count_ = 0, queue_send_ = 0, queue_unsent_ = 0;
+  uint32_t queue_capacity_, store_capacity_;
+  uint32_t stores_in_flight_ = 0;
+  uint32_t constants_outstanding_ = 0;  ///< lines asked for, requests not sent yet included
+  uint64_t next_send_ = 0;
+  uint64_t send_interval_;
   const EventSink* events_ = nullptr;
+  core::Ring<Arrival> arrivals_;    ///< replies sent, not taken yet
+  core::Ring<core::Cycle> needed_;  ///< when those become visible for which the SM wakes
+  std::vector<uint32_t> completed_;
+  std::vector<uint32_t> free_records_;
+  std::vector<DeferredLine> deferred_lines_;  ///< misses of one warp beyond the free constant MSHRs
+  std::vector<AccessRecord> records_;
+  std::vector<QueueEntry> queue_;
+  std::vector<uint32_t> mshr_record_;
+  std::vector<uint16_t> free_mshrs_;
+  Links links_;
+  bool blocked_ = false;  ///< head waits for an MSHR, a store-buffer entry or a link slot
+  CoalescingRule rule_;
+  uint16_t port_;
+  std::vector<uint64_t> mshr_address_;  ///< for events
+  std::vector<uint32_t> store_record_;
+  std::vector<uint16_t> free_stores_;
+  std::vector<uint32_t> stores_of_warp_;
+  TagCache constant_l1_;
+  std::vector<ConstantMiss> constant_mshrs_;
+  std::vector<uint16_t> unsent_lines_;  ///< constant MSHRs whose request has not left yet, oldest first
 };
 
 template <class Done>
@@ -179,25 +185,13 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
     } else {
       index = mshr_record_[r.tag];
       free_mshrs_.push_back(r.tag);
-      record_mshr(now, mshr_address_[r.tag], core::MshrAction::kRelease);
+      if (records_mshrs()) record_mshr(now, mshr_address_[r.tag], core::MshrAction::kRelease);
     }
     blocked_ = false;
     finish_one(index, r.level);
   }
   while (needed_.size() != 0 && needed_.front().count() <= now) needed_.pop();
-  while (const MemoryReply* reply = links_.constant_reply->front()) {
-    const MemoryReply r = *reply;
-    links_.constant_reply->pop();
-    ConstantMiss& miss = constant_mshrs_[r.tag];
-    constant_l1_.fill(miss.line);
-    for (const uint32_t index : miss.waiting) finish_one(index, r.level);
-    miss.waiting.clear();
-    miss.line = kNone;
-    --constants_outstanding_;
-    while (!deferred_lines_.empty() &&
-           wait_for_line(deferred_lines_.front().line, deferred_lines_.front().record))
-      deferred_lines_.erase(deferred_lines_.begin());
-  }
+  if (constants_outstanding_ != 0) collect_constants();
   for (const uint32_t index : completed_) {
     if (records_[index].is_store) --stores_of_warp_[records_[index].warp];
     done(index);

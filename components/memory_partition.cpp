@@ -24,7 +24,7 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
   bool reply_blocked = false, request_blocked = false;
   uint64_t retry = core::kNever.count();
   // 1. One reply of the channel goes back.
-  if (from_dram_->front() != nullptr) {
+  if (next_reply_ <= cycle) {
     if (replies_->can_push()) {
       const MemoryReply r = from_dram_->pop();
       if (r.kind == RequestKind::kConstant) l3_.fill(local(r.address));
@@ -34,7 +34,8 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
     }
   }
   // 2. One request is taken.
-  if (const MemoryRequest* r = requests_->front(); r != nullptr) {
+  if (next_request_ <= cycle) {
+    const MemoryRequest* r = requests_->front();
     if (r->kind == RequestKind::kConstant && look_up_constant(r->address)) {
       if (replies_->can_push()) {
         const MemoryRequest hit = requests_->pop();
@@ -74,8 +75,8 @@ core::Cycle MemoryPartition::next_wanted(uint64_t now, bool reply_blocked, bool 
                                          uint64_t retry) const {
   // What is blocked is woken by the link that refused it.
   uint64_t next = retry;
-  if (!reply_blocked) next = std::min(next, from_dram_->next_visible().count());
-  if (!request_blocked) next = std::min(next, requests_->next_visible().count());
+  if (!reply_blocked) next = std::min(next, next_reply_.count());
+  if (!request_blocked) next = std::min(next, next_request_.count());
   return next == core::kNever.count() ? core::kNever : core::Cycle(std::max(next, now + 1));
 }
 

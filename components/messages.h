@@ -17,10 +17,10 @@ struct MemoryRequest {
   uint64_t address = 0;  ///< of the first byte, aligned to the transaction size
   uint16_t bytes = 0;    ///< 32, 64 or 128 (constant: the line)
   RequestKind kind = RequestKind::kRead;
-  uint8_t operations = 1;  ///< kAtomic: serial updates of the busiest word
-  uint16_t port = 0;       ///< reply destination: index of the crossbar's reply link
-  uint16_t tag = 0;        ///< sender's entry
-  bool wants_data = true;  ///< kAtomic without destination: the reply is an acknowledgement
+  uint8_t operations = 1;      ///< kAtomic: serial updates of the busiest word
+  uint16_t port = 0;           ///< reply destination: index of the crossbar's reply link
+  uint16_t tag : 15 = 0;       ///< sender's entry
+  bool wants_data : 1 = true;  ///< kAtomic without destination: the reply is an acknowledgement
 };
 
 struct MemoryReply {
@@ -29,9 +29,10 @@ struct MemoryReply {
   RequestKind kind = RequestKind::kRead;
   MemoryLevel level = MemoryLevel::kDram;
   uint16_t port = 0;
-  uint16_t tag = 0;
-  bool has_data = true;
+  uint16_t tag : 15 = 0;
+  bool has_data : 1 = true;
 };
+static_assert(sizeof(MemoryRequest) == 16 && sizeof(MemoryReply) == 16, "links hold many of them");
 
 /// Dispatcher to SM: start block `block` of `run`.
 struct BlockStart {

@@ -19,7 +19,7 @@ void Sm::AlignedFree::operator()(std::byte* p) const { std::free(p); }
 
 Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index,
        const SmEnvironment& environment)
-    : Clocked(name, domain), index_(index), env_(environment), access_(*environment.access) {
+    : Clocked(name, domain), index_(index), access_(*environment.access), env_(environment) {
   const core::MachineConfig& m = *env_.machine;
   issue_cycles_ = static_cast<uint64_t>(m.scheduler.issue_cycles);
   slot_cycles_ = core::Divisor(issue_cycles_);
@@ -47,6 +47,7 @@ void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& star
   lsu_ = std::make_unique<LoadStoreUnit>(*env_.machine, static_cast<uint16_t>(index_), links);
   lsu_->set_events(env_.events);
   starts_ = &starts;
+  starts_->publish_head(next_start_, start_waits_, 1);
   reports_ = &reports;
 }
 
@@ -58,7 +59,7 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   // 2. One transaction to the interconnect.
   lsu_->send(now);
   // 3. New blocks.
-  while (starts_->front() != nullptr) start_block(starts_->pop(), now);
+  while (next_start_ <= cycle) start_block(starts_->pop(), now);
   update_gates(now);
   // 4. Issue, in every slot in which some warp may be able to.
   if (now % slot_cycles_ == 0 && run_ != nullptr && (warps_changed_ || now >= next_issue_)) {
@@ -80,7 +81,7 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   if (env_.run_ahead && schedulers_.size() == 1) run_ahead(now);
   // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
   const uint64_t next =
-      std::min({next_issue_, lsu_->next_send(), lsu_->next_reply().count(), starts_->next_visible().count()});
+      std::min({next_issue_, lsu_->next_send(), lsu_->next_reply().count(), next_start_.count()});
   return core::Cycle(std::max(next, now + 1));
 }
 
@@ -88,7 +89,7 @@ uint64_t Sm::undisturbed_until(uint64_t now) const {
   if (run_ == nullptr || lsu_->waits_for_link() || lsu_->constants_outstanding()) return now;
   // A message that is not in a link yet is seen after that link's latency at the earliest.
   const uint64_t reply = std::min(lsu_->next_reply().count(), now + 1 + reply_latency_);
-  const uint64_t start = std::min(starts_->next_visible().count(), now + 1 + start_latency_);
+  const uint64_t start = std::min(next_start_.count(), now + 1 + start_latency_);
   return std::min({reply, start, lsu_->next_send()});
 }
 

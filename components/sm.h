@@ -149,32 +149,35 @@ class Sm : public core::Clocked, public WarpTableIf {
   void settle(uint64_t now);
 
   uint32_t index_;
-  SmEnvironment env_;
+  // What every tick looks at comes first.
+  uint32_t pending_finished_ = 0;        ///< finished blocks not reported yet
+  uint64_t next_issue_ = kUnknownCycle;  ///< first slot in which some warp may issue, as far as known
   KernelRun* run_ = nullptr;
-  bool configured_ = false;  ///< storage is sized for run_
   SmStats* stats_ = nullptr;
-  core::Link<BlockStart>* starts_ = nullptr;
-  core::Link<SmReport>* reports_ = nullptr;
   std::unique_ptr<LoadStoreUnit> lsu_;
-  std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
+  core::Cycle next_start_ = core::kNever;  ///< when the oldest message of starts_ is visible
+  uint64_t start_waits_ = 0;               ///< bit 0: starts_ holds a message
+  bool warps_changed_ = false;   ///< in this tick: what the schedulers see is not what the last plan saw
+  bool report_drained_ = false;  ///< the dispatcher does not know yet that this SM is empty
+  bool configured_ = false;      ///< storage is sized for run_
+  core::Divisor slot_cycles_;    ///< core cycles of an issue slot
+  uint64_t issue_cycles_ = 2;    ///< the same
+  uint64_t reply_latency_ = 0, start_latency_ = 0;
   std::vector<uint64_t> next_slot_;  ///< per scheduler: first slot not booked yet
-  WarpTable table_;
-  std::array<uint64_t, kMaxPipes> pipe_busy_until_{};
-  Scoreboard scoreboard_;
-  SharedMemoryRules shared_rules_;
+  std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
-  uint64_t next_issue_ = kUnknownCycle;  ///< first slot in which some warp may issue, as far as known
-  bool warps_changed_ = false;  ///< in this tick: what the schedulers see is not what the last plan saw
+  Scoreboard scoreboard_;
   isa::MemoryAccess& access_;
+  WarpTable table_;
+  std::array<uint64_t, kMaxPipes> pipe_busy_until_{};
+  core::Link<BlockStart>* starts_ = nullptr;
+  core::Link<SmReport>* reports_ = nullptr;
+  SmEnvironment env_;
+  SharedMemoryRules shared_rules_;
   std::vector<OpenStall> open_stalls_;
-  core::Divisor slot_cycles_;  ///< core cycles of an issue slot
-  uint64_t issue_cycles_ = 2;  ///< the same
-  uint64_t reply_latency_ = 0, start_latency_ = 0;
   uint64_t next_age_ = 0;
   uint64_t last_active_update_ = 0;
-  uint32_t pending_finished_ = 0;  ///< finished blocks not reported yet
-  bool report_drained_ = false;    ///< the dispatcher does not know yet that this SM is empty
   // Storage of the resident warps and blocks; sized per kernel.
   struct AlignedFree {
     void operator()(std::byte* p) const;

@@ -85,9 +85,9 @@ const KeySpec kSchema[] = {
 
     {"lsu", "queue", K::kInteger, "operations", "8", 1, 1024, "",
      "warp memory operations waiting for the coalescer", AT(lsu.queue)},
-    {"lsu", "mshrs", K::kInteger, "transactions", "128", 1, 65536, "", "outstanding read transactions per SM",
+    {"lsu", "mshrs", K::kInteger, "transactions", "128", 1, 32768, "", "outstanding read transactions per SM",
      AT(lsu.mshrs)},
-    {"lsu", "store_buffer", K::kInteger, "transactions", "64", 1, 65536, "",
+    {"lsu", "store_buffer", K::kInteger, "transactions", "64", 1, 32768, "",
      "outstanding write transactions per SM", AT(lsu.store_buffer)},
 
     {"shared", "size", K::kSize, "bytes", "16K", 0, 1 << 20, "", "shared memory per SM", AT(shared.bytes)},
