@@ -124,7 +124,8 @@ void DramChannel::refresh(uint64_t now) {
   const uint64_t last = next_refresh_ + (due - 1) * t_.refi;
   next_refresh_ += due * t_.refi;
   stats_.refreshes += due;
-  // All banks are precharged first, no earlier than their timing allows.
+  // All banks are precharged first, no earlier than their timing allows; the controller knows when a refresh
+  // is due, so idle rows have been closed before.
   uint64_t start = std::max(last, last_column_end_);
   for (const Bank& b : banks_)
     if (b.row != kNoRow) start = std::max(start, b.next_precharge + t_.rp);

@@ -173,6 +173,44 @@ TEST(Equivalence, SystemCAndDirectActivationAgreeWithTightQueues) {
   expect_same(run_apart(systemc), run_apart(direct));
 }
 
+class PlanningAhead : public testing::TestWithParam<const char*> {};
+
+/// Recording MSHR events makes the load/store units decide each transaction in its own cycle and wake for
+/// every reply; without, they plan ahead. An SM of the direct driver does not run ahead either.
+TEST_P(PlanningAhead, ChangesNoTime) {
+  std::istringstream words(GetParam());
+  const std::vector<std::string> sets{std::istream_iterator<std::string>(words), {}};
+  SimulationOptions ahead = mix(sets);
+  ahead.direct_driver = false;
+  ahead.events = core::EventLevel::kOff;
+  SimulationOptions stepwise = mix(sets);
+  stepwise.out = scratch("stepwise.h5");
+  Outcome a = run_apart(ahead), b = run_apart(stepwise);
+  EXPECT_THAT(b.recorded, HasSubstr("events/mshr"));
+  b.recorded = a.recorded;
+  expect_same(a, b);
+  std::filesystem::remove_all(std::filesystem::path(stepwise.out).parent_path());
+}
+INSTANTIATE_TEST_SUITE_P(Machines, PlanningAhead,
+                         testing::Values("gpu.sms=30", "lsu.queue=1", "lsu.queue=2 lsu.mshrs=3",
+                                         "lsu.mshrs=2 lsu.store_buffer=1", "interconnect.queue=1",
+                                         "coalescer.cycles_per_transaction=7 lsu.queue=3",
+                                         "coalescer.rule=cc10 lsu.mshrs=20",
+                                         "scheduler.policy=gto l2.queue=1",
+                                         "interconnect.reply_latency=0ns gpu.block_start_cycles=0"));
+
+TEST(BlockStart, TakesTheConfiguredCycles) {
+  const auto cycles = [](const char* set) {
+    const SimulationOptions o =
+        program(".version 1.4\n.target sm_13\n.entry nothing() { exit; }\n",
+                "[[launch]]\nkernel = \"nothing\"\ngrid = [1]\nblock = [32]\n", {set});
+    const std::string timing = run_apart(o).timing;
+    const std::string before = "nothing: ";
+    return std::stoull(timing.substr(timing.find(before) + before.size()));
+  };
+  EXPECT_EQ(cycles("gpu.block_start_cycles=520"), cycles("gpu.block_start_cycles=20") + 500);
+}
+
 TEST(Determinism, TwoRunsAndAnyNumberOfRecorderThreads) {
   std::vector<Outcome> runs;
   for (const int threads : {1, 1, 0, 2}) {

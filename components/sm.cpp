@@ -385,14 +385,7 @@ void Sm::finish_block(uint32_t slot, uint64_t now) {
   Block& block = blocks_[slot];
   block.active = false;
   ++pending_finished_;
-  if (env_.events->phase != nullptr) {
-    core::PhaseEvent e{};
-    e.block = static_cast<uint32_t>(block.index);
-    e.start = block.phase_start;
-    e.end = now;
-    e.interval = block.phase;
-    env_.events->phase->append(&e);
-  }
+  end_phase(block, now);
   if (env_.events->block != nullptr) {
     core::BlockEvent e{};
     e.start = block.start;
@@ -402,6 +395,19 @@ void Sm::finish_block(uint32_t slot, uint64_t now) {
     e.slot = static_cast<uint16_t>(slot);
     env_.events->block->append(&e);
   }
+}
+
+void Sm::end_phase(Block& block, uint64_t now) {
+  if (env_.events->phase != nullptr) {
+    core::PhaseEvent e{};
+    e.block = static_cast<uint32_t>(block.index);
+    e.start = block.phase_start;
+    e.end = now;
+    e.interval = block.phase;
+    env_.events->phase->append(&e);
+  }
+  ++block.phase;
+  block.phase_start = now;
 }
 
 void Sm::report() {

@@ -114,6 +114,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   void configure(KernelRun& run);
   void start_block(const BlockStart& start, uint64_t now);
   void finish_block(uint32_t slot, uint64_t now);
+  /// Ends the stretch between two barriers.
+  void end_phase(Block& block, uint64_t now);
   void book_slots(uint64_t now);
   void book_gap(uint32_t scheduler, uint64_t from, uint64_t end);
   void book(uint32_t scheduler, int warp, StallCause cause, uint64_t from_slot, uint64_t to_slot);

@@ -316,16 +316,7 @@ void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
     if (warps_[w].wait == WarpWait::kNone && table_.cause(w) == StallCause::kBlockStart)
       table_.set_cause(w, StallCause::kBarrier);
   }
-  if (env_.events->phase != nullptr) {
-    core::PhaseEvent e{};
-    e.block = static_cast<uint32_t>(block.index);
-    e.start = block.phase_start;
-    e.end = now;
-    e.interval = block.phase;
-    env_.events->phase->append(&e);
-  }
-  ++block.phase;
-  block.phase_start = now;
+  end_phase(block, now);
 }
 
 void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
