@@ -9,6 +9,8 @@ namespace gpusim::comp {
 LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links)
     : queue_capacity_(static_cast<uint32_t>(machine.lsu.queue)),
       store_capacity_(static_cast<uint32_t>(machine.lsu.store_buffer)),
+      mshr_count_(static_cast<uint32_t>(machine.lsu.mshrs)),
+      constant_mshr_count_(static_cast<uint32_t>(machine.constant.mshrs)),
       send_interval_(static_cast<uint64_t>(machine.coalescer.cycles_per_transaction)),
       links_(links),
       rule_(machine.coalescer.rule == "cc10" ? CoalescingRule::kCc10 : CoalescingRule::kCc12),
@@ -16,23 +18,25 @@ LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, 
       constant_l1_(static_cast<uint64_t>(machine.constant.l1_bytes),
                    static_cast<uint32_t>(machine.constant.l1_line),
                    static_cast<uint32_t>(machine.constant.l1_ways)) {
-  const auto mshrs = static_cast<uint32_t>(machine.lsu.mshrs);
-  const auto constant_mshrs = static_cast<uint32_t>(machine.constant.mshrs);
-  records_.resize(queue_capacity_ + mshrs + store_capacity_ + kMaxWarps + kReserve);
+  links_.reply->deliver_to(*this);
+}
+
+void LoadStoreUnit::prepare() {
+  if (!records_.empty()) return;
+  records_.resize(queue_capacity_ + mshr_count_ + store_capacity_ + kMaxWarps + kReserve);
   for (uint32_t i = static_cast<uint32_t>(records_.size()); i-- > 0;) free_records_.push_back(i);
   queue_.resize(queue_capacity_);
-  arrivals_ = core::Ring<Arrival>(mshrs + store_capacity_);
-  needed_ = core::Ring<core::Cycle>(mshrs + store_capacity_);
-  links_.reply->deliver_to(*this);
-  mshr_record_.resize(mshrs);
-  mshr_address_.resize(mshrs);
-  for (uint32_t i = mshrs; i-- > 0;) free_mshrs_.push_back(static_cast<uint16_t>(i));
+  arrivals_ = core::Ring<Arrival>(mshr_count_ + store_capacity_);
+  needed_ = core::Ring<core::Cycle>(mshr_count_ + store_capacity_);
+  mshr_record_.resize(mshr_count_);
+  mshr_address_.resize(mshr_count_);
+  for (uint32_t i = mshr_count_; i-- > 0;) free_mshrs_.push_back(static_cast<uint16_t>(i));
   store_record_.resize(store_capacity_);
   for (uint32_t i = store_capacity_; i-- > 0;) free_stores_.push_back(static_cast<uint16_t>(i));
   stores_of_warp_.assign(kMaxWarps, 0);
-  constant_mshrs_.resize(constant_mshrs);
+  constant_mshrs_.resize(constant_mshr_count_);
   for (ConstantMiss& miss : constant_mshrs_) miss.waiting.reserve(size_t{kMaxWarps} * 2);
-  unsent_lines_.reserve(constant_mshrs);
+  unsent_lines_.reserve(constant_mshr_count_);
   deferred_lines_.reserve(isa::kWarpSize);
   completed_.reserve(records_.size());
 }

@@ -47,6 +47,9 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
   };
   LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links);
 
+  /// Takes memory for the tables, the first time; before the first access. An SM that never gets a block
+  /// needs none.
+  void prepare();
   /// Where look-ups and MSHR changes are recorded; the unit is named by its SM's number.
   void set_events(const EventSink* events) { events_ = events; }
   /// True if one more warp access fits the queue and a record is free.
@@ -145,7 +148,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
   /// Accesses in the queue, oldest first: all of them, then from `queue_send_` on those that have
   /// transactions to send. The others leave it at their sent_at.
   uint32_t queue_head_ = 0, queue_count_ = 0, queue_send_ = 0, queue_unsent_ = 0;
-  uint32_t queue_capacity_, store_capacity_;
+  uint32_t queue_capacity_, store_capacity_, mshr_count_, constant_mshr_count_;
   uint32_t stores_in_flight_ = 0;
   uint32_t constants_outstanding_ = 0;  ///< lines asked for, requests not sent yet included
   uint64_t next_send_ = 0;

@@ -53,6 +53,7 @@ class LoadStoreUnitTest : public testing::Test {
         machine, uint16_t{7},
         LoadStoreUnit::Links{request.get(), reply.get(), constant_request.get(), constant_reply.get()});
     host.unit = unit.get();
+    unit->prepare();
     load.kind = isa::OpKind::kLoad;
     load.num_sb_writes = 1;
     store.kind = isa::OpKind::kStore;

@@ -33,7 +33,6 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
     schedulers_.back()->sm.bind(*this);
   }
   next_slot_.resize(count);
-  warps_.resize(kMaxWarps);
 }
 
 Sm::~Sm() {
@@ -289,6 +288,8 @@ void Sm::configure(KernelRun& run) {
     return static_cast<std::byte*>(
         std::aligned_alloc(kRowAlign, (bytes + kRowAlign - 1) / kRowAlign * kRowAlign + kRowAlign));
   };
+  warps_.resize(kMaxWarps);
+  lsu_->prepare();
   row_stride_ = size_t{image.num_rows} * kRowBytes;
   registers_.reset(allocate(row_stride_ * warps));
   predicates_.assign(size_t{warps} * std::max(1u, image.num_predicates), 0);
