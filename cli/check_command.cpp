@@ -46,7 +46,7 @@ bool check_one(const std::string& file, const core::MachineConfig* machine) {
         ++lowered;
     }
   }
-  for (const isa::Diagnostic& d : messages) fmt::print(stderr, "{}\n", isa::format_diagnostic(file, d));
+  for (const isa::Diagnostic& d : messages) print_error("{}\n", isa::format_diagnostic(file, d));
   const bool good = !isa::has_errors(messages);
   if (good)
     fmt::print("{}: good, {} kernel{}\n", file, entries.size(), entries.size() == 1 ? "" : "s");
@@ -89,7 +89,7 @@ int check_command(const std::vector<std::string>& files, const std::string& conf
     try {
       good = check_one(file, config.empty() ? nullptr : &machine) && good;
     } catch (const core::InputError& e) {
-      fmt::print(stderr, "{}\n", e.what());
+      print_error("{}\n", e.what());
       good = false;
     }
   }
@@ -98,8 +98,7 @@ int check_command(const std::vector<std::string>& files, const std::string& conf
 
 int init_command(const std::string& ptx, const std::string& out, bool force) {
   const isa::ParseResult parsed = isa::parse_module(read_file(ptx));
-  for (const isa::Diagnostic& d : parsed.diagnostics)
-    fmt::print(stderr, "{}\n", isa::format_diagnostic(ptx, d));
+  for (const isa::Diagnostic& d : parsed.diagnostics) print_error("{}\n", isa::format_diagnostic(ptx, d));
   if (!parsed.ok()) return kBadInput;
   const std::string path = out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : out;
   if (!force && std::filesystem::exists(path))

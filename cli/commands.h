@@ -2,9 +2,13 @@
 // run: 0 good, 1 wrong usage or input, 2 the simulated program failed, 3 a result differs from `expect`, 130
 // interrupted.
 #pragma once
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpusim::cli {
@@ -16,6 +20,13 @@ inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult 
 [[nodiscard]] std::vector<std::string> config_folders();
 /// Whole content of a file; throws core::InputError.
 [[nodiscard]] std::string read_file(const std::string& path);
+
+/// Prints to stderr; a stderr that is closed or full does not change what the program does.
+template <class... Args>
+void print_error(fmt::format_string<Args...> format, Args&&... args) {
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 struct RunArguments {
   std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "clean";

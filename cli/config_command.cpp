@@ -12,7 +12,7 @@ int config_show(const ConfigArguments& a) {
 
 int config_list() {
   const auto machines = core::list_machines(config_folders());
-  if (machines.empty()) fmt::print(stderr, "no machine configuration found\n");
+  if (machines.empty()) print_error("no machine configuration found\n");
   for (const core::MachineListing& m : machines) fmt::print("{:<16} {}\n", m.name, m.description);
   return machines.empty() ? kBadInput : kGood;
 }

@@ -1,7 +1,9 @@
 // gpusim: parses the command line and calls the layers. See README.md and docs/command_line.md.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "cli/commands.h"
 #include "cli/version.h"
@@ -86,16 +88,20 @@ int guarded_main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  using namespace gpusim::cli;
   try {
-    return guarded_main(argc, argv);
+    const int code = guarded_main(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    print_error("gpusim: error: cannot write to standard output: {}\n", std::strerror(errno));
+    return code == kGood ? kBadInput : code;
   } catch (const core::InputError& e) {
-    fmt::print(stderr, "{}\n", e.what());
+    print_error("{}\n", e.what());
   } catch (const core::RecordError& e) {
-    fmt::print(stderr, "gpusim: error: {}\n", e.what());
+    print_error("gpusim: error: {}\n", e.what());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "gpusim: error: out of memory\n");
+    print_error("gpusim: error: out of memory\n");
   } catch (const std::exception& e) {
-    fmt::print(stderr, "gpusim: error: {}\n", e.what());
+    print_error("gpusim: error: {}\n", e.what());
   }
   return kBadInput;
 }

@@ -72,7 +72,7 @@ int occupancy_command(const OccupancyArguments& a) {
   const isa::ParseResult parsed = isa::parse_module(read_file(a.ptx));
   isa::Diagnostics messages = parsed.diagnostics;
   if (parsed.ok()) messages = isa::verify_module(parsed.module);
-  for (const isa::Diagnostic& d : messages) fmt::print(stderr, "{}\n", isa::format_diagnostic(a.ptx, d));
+  for (const isa::Diagnostic& d : messages) print_error("{}\n", isa::format_diagnostic(a.ptx, d));
   if (isa::has_errors(messages)) return kBadInput;
   isa::LoweringOptions options;
   options.machine_capability = static_cast<int>(machine.gpu.compute_capability);
@@ -84,7 +84,7 @@ int occupancy_command(const OccupancyArguments& a) {
     any = true;
     const auto lowered = isa::lower_kernel(parsed.module, *entry, options);
     if (const auto* errors = std::get_if<isa::Diagnostics>(&lowered)) {
-      for (const isa::Diagnostic& d : *errors) fmt::print(stderr, "{}\n", isa::format_diagnostic(a.ptx, d));
+      for (const isa::Diagnostic& d : *errors) print_error("{}\n", isa::format_diagnostic(a.ptx, d));
       return kBadInput;
     }
     const auto& image = std::get<isa::KernelImage>(lowered);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/commands.h"
+
 namespace gpusim::cli {
 
 namespace {
@@ -189,7 +191,7 @@ ProgressBar::ProgressBar(bool enabled)
 ProgressBar::~ProgressBar() { clear(); }
 
 void ProgressBar::clear() {
-  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  if (drawn_) print_error("\r\x1b[K");
   drawn_ = false;
 }
 
@@ -204,10 +206,10 @@ void ProgressBar::update(const comp::Progress& p) {
       p.blocks_total == 0 ? 0 : static_cast<double>(p.blocks_done) / static_cast<double>(p.blocks_total);
   const int filled = static_cast<int>(done * 24);
   const std::string left = done > 0 ? fmt::format("{:.0f} s left", elapsed / done - elapsed) : "";
-  fmt::print(stderr, "\r\x1b[K{} [{:<24}] {}/{} blocks, {} cycles, {}, {}", p.kernel.substr(0, 24),
-             std::string(static_cast<size_t>(filled), '#'), p.blocks_done, p.blocks_total,
-             si(static_cast<double>(p.cycles), ""),
-             si(static_cast<double>(p.warp_instructions) / elapsed, "warp instructions/s"), left);
+  print_error("\r\x1b[K{} [{:<24}] {}/{} blocks, {} cycles, {}, {}", p.kernel.substr(0, 24),
+              std::string(static_cast<size_t>(filled), '#'), p.blocks_done, p.blocks_total,
+              si(static_cast<double>(p.cycles), ""),
+              si(static_cast<double>(p.warp_instructions) / elapsed, "warp instructions/s"), left);
   std::fflush(stderr);
 }
 

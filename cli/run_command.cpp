@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -62,7 +63,7 @@ core::EventLevel event_level(const std::string& name) {
 }
 
 core::LaunchDescription load_launch(const RunArguments& a) {
-  if (!a.kernel.empty() || !a.grid.empty() || !a.args.empty()) {
+  if (!a.kernel.empty() || !a.grid.empty() || !a.block.empty() || !a.args.empty() || a.dynamic_shared != 0) {
     if (!a.launch.empty())
       throw core::InputError(
           "gpusim: error: --launch cannot be combined with --kernel, --grid, --block or --arg");
@@ -113,6 +114,27 @@ std::vector<Dump> parse_dumps(const RunArguments& a, const core::LaunchDescripti
   return dumps;
 }
 
+/// The file that `path` names, links followed. Outputs replace regular files only, and never an input or each
+/// other.
+std::string output_file(const std::string& option, const std::string& path, const RunArguments& a,
+                        const core::LaunchDescription& launch, std::vector<std::string>& outputs) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw core::InputError(fmt::format("{}: error: {}: not a regular file", path, option));
+  for (const std::string& input : {a.ptx, launch.path, a.config})
+    if (fs::exists(status) && fs::equivalent(path, input, error))
+      throw core::InputError(fmt::format("{}: error: {}: this is an input of the run", path, option));
+  fs::path file = path;
+  for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(file, error)); ++links)
+    file = file.parent_path() / fs::read_symlink(file, error);
+  const std::string name = fs::weakly_canonical(fs::absolute(file), error).string();
+  if (std::find(outputs.begin(), outputs.end(), name) != outputs.end())
+    throw core::InputError(fmt::format("{}: error: {}: another output has this name", path, option));
+  outputs.push_back(name);
+  return file.string();
+}
+
 int exit_code(const comp::SimulationResult& r) {
   switch (r.status) {
     case comp::SimulationResult::Status::kInterrupted:
@@ -141,7 +163,8 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--arg", a.args,
                  "Kernel argument: a number, or a buffer such as 'f32[1024]=uniform(-1,1)' (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--dynamic-shared", a.dynamic_shared, "Dynamic shared memory in bytes, with --kernel");
+  app.add_option("--dynamic-shared", a.dynamic_shared, "Dynamic shared memory in bytes, with --kernel")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--functional", a.functional, "Values only, no timing, nothing recorded");
   app.add_option("--lowering", a.lowering, "Lowering passes: none, clean")
       ->check(CLI::IsMember({"none", "clean"}));
@@ -149,7 +172,14 @@ void add_run_options(CLI::App& app, RunArguments& a) {
       ->check(CLI::IsMember({"off", "summary", "memory", "all"}));
   app.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
   app.add_option("--sms", a.sms, "Use only the N lowest-numbered SMs")->check(CLI::Range(1, 4096));
-  app.add_option("--seed", a.seed, "Seed of the generated buffers");
+  const CLI::Validator natural(
+      [](const std::string& text) {
+        const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+        return digits && text.size() < 20 ? std::string()
+                                          : "'" + text + "' is not a natural number below 10^19";
+      },
+      "");
+  app.add_option("--seed", a.seed, "Seed of the generated buffers")->check(natural);
   app.add_option("--max-cycles", a.max_cycles, "A kernel that runs longer is reported as endless")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 62));
   app.add_option("--dump", a.dumps, "BUFFER=FILE.npy: write a buffer's final content (repeatable)")
@@ -177,8 +207,10 @@ int run_command(const RunArguments& a) {
   o.ptx_name = a.ptx;
   o.ptx_text = read_file(a.ptx);
   o.launch = load_launch(a);
-  for (const std::string& w : o.launch.warnings) fmt::print(stderr, "{}\n", w);
-  const std::vector<Dump> dumps = parse_dumps(a, o.launch);
+  for (const std::string& w : o.launch.warnings) print_error("{}\n", w);
+  std::vector<Dump> dumps = parse_dumps(a, o.launch);
+  std::vector<std::string> outputs;
+  for (Dump& d : dumps) d.file = output_file("--dump", d.file, a, o.launch, outputs);
   o.sms = a.sms;
   o.max_cycles = a.max_cycles;
   o.functional = a.functional;
@@ -188,11 +220,12 @@ int run_command(const RunArguments& a) {
   o.threads = a.threads;
   o.program_version = kVersion;
   if (a.out != "none" && !a.functional)
-    o.out = a.out.empty() ? fs::path(a.ptx).stem().string() + ".h5" : a.out;
+    o.out = output_file("--out", a.out.empty() ? fs::path(a.ptx).stem().string() + ".h5" : a.out, a, o.launch,
+                        outputs);
   o.command_line = canonical_command(a, core::show_machine(o.machine, false), o.ptx_text, o.launch);
   o.interrupt = &interrupt_flag;
   o.on_progress = [&bar](const comp::Progress& p) { bar.update(p); };
-  o.on_warning = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  o.on_warning = [](const std::string& text) { print_error("{}\n", text); };
 
   struct sigaction action {};
   action.sa_handler = on_interrupt;
@@ -210,9 +243,9 @@ int run_command(const RunArguments& a) {
   else if (!a.quiet)
     fmt::print("{}", table_report(simulation, result));
   if (result.status != comp::SimulationResult::Status::kComplete)
-    fmt::print(stderr, "{}: error: {}\n", a.ptx, result.reason);
+    print_error("{}: error: {}\n", a.ptx, result.reason);
   for (const core::ExpectResult& e : result.expects)
-    if (!e.pass) fmt::print(stderr, "{}: error: {}\n", a.ptx, e.message);
+    if (!e.pass) print_error("{}: error: {}\n", a.ptx, e.message);
   return exit_code(result);
 }
 

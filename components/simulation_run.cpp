@@ -122,17 +122,28 @@ void Simulation::run_timed(SimulationResult& result) {
       gpu.dispatcher().enqueue_copy(
           gpu.core_domain().cycles_of_ns(result.copies[static_cast<size_t>(-1 - item)].time_s * 1e9));
   }
-  const uint64_t period = std::clamp<uint64_t>(options_.max_cycles, 1, kObserverPeriod);
-  gpu.core_domain().set_observer(core::Cycle(period), [&](core::Cycle now) {
-    guarded([&] { observe(gpu, records, recorder.get(), result, now); });
+  const auto watch = [&](uint64_t core_cycle) {
     if (interrupted(options_)) was_interrupted = true;
     const KernelRun* run = gpu.dispatcher().current();
-    if (run != nullptr && now.count() > run->start.count() + options_.max_cycles)
+    if (run != nullptr && core_cycle > run->start.count() + options_.max_cycles)
       error = fmt::format("still running after {} cycles (--max-cycles): {}", options_.max_cycles,
                           running_where(gpu));
     if (was_interrupted || !error.empty()) engine.stop();
+  };
+  const uint64_t period = std::clamp<uint64_t>(options_.max_cycles, 1, kObserverPeriod);
+  gpu.core_domain().set_observer(core::Cycle(period), [&](core::Cycle now) {
+    guarded([&] { observe(gpu, records, recorder.get(), result, now); });
+    watch(now.count());
     return now + period;
   });
+  // The core may sleep while memory works: the other domains watch too.
+  for (core::ClockDomain* domain : engine.domains()) {
+    if (domain == &gpu.core_domain()) continue;
+    domain->set_observer(core::Cycle(kObserverPeriod), [&, domain](core::Cycle now) {
+      watch(gpu.core_domain().first_edge_from(domain->time_of(now)).count());
+      return now + kObserverPeriod;
+    });
+  }
   const auto outcome = options_.direct_driver ? engine.run_direct() : engine.run();
   if (failure) std::rethrow_exception(failure);
   if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done) error = deadlock_report(engine);

@@ -174,13 +174,65 @@ def check_unwritable(gpusim: Gpusim) -> None:
     gpusim.simulate(ptx, "--out", "no/such/x.h5").require_code(1).require_error("cannot write", "no/such/x.h5")
     folder = gpusim.scratch / "folder"
     folder.mkdir()
-    gpusim.simulate(ptx, "--out", folder).require_code(1).require_error("cannot write")
+    gpusim.simulate(ptx, "--out", folder).require_code(1).require_error("not a regular file")
     require_equal("files in it", list(folder.iterdir()), [])
     if os.geteuid() != 0:  # root may write anywhere
         folder.chmod(0o500)
         gpusim.simulate(ptx, "--out", folder / "x.h5").require_code(1).require_error("Permission denied")
         folder.chmod(0o700)
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["folder"])
+
+
+def check_outputs(gpusim: Gpusim) -> None:
+    """An output replaces no input, no other output and no device; a link's target is written, not the link."""
+    ptx, launch = gpusim.scratch / "own.ptx", gpusim.scratch / "own.toml"
+    ptx.write_bytes(vecadd(gpusim).read_bytes())
+    launch.write_bytes(vecadd(gpusim).with_suffix(".toml").read_bytes())
+    pipe = gpusim.scratch / "pipe"
+    os.mkfifo(pipe)
+    for options, text in ((["--out", ptx], "an input of the run"), (["--out", launch], "an input of the run"),
+                          (["--dump", f"C={ptx}"], "an input of the run"), (["--out", pipe], "not a regular file"),
+                          (["--out", "x.h5", "--dump", "C=./x.h5"], "another output has this name")):
+        gpusim.simulate(ptx, "--param", "N=1000", *options).require_code(1).require_error(text)
+    require(ptx.read_bytes() == vecadd(gpusim).read_bytes(), "the PTX was overwritten")
+    link = gpusim.scratch / "link.h5"
+    link.symlink_to("target.h5")
+    gpusim.simulate(ptx, "--param", "N=1000", "--out", "link.h5").require_code(0)
+    require(link.is_symlink(), "the link was replaced")
+    require_recorded_status(gpusim.scratch / "target.h5", "complete")
+
+
+def check_same_output_twice(gpusim: Gpusim) -> None:
+    """Two runs with one output name: the file is one run's, and nothing else is left."""
+    out = gpusim.scratch / "shared.h5"
+    command = [str(gpusim.program), "--config", str(gpusim.machine()), str(vecadd(gpusim)), "--quiet", "--events", "all",
+               "--out", str(out), "--param"]
+    runs = [subprocess.Popen([*command, f"N={n}"], cwd=gpusim.scratch) for n in (3000, 4000, 5000)]
+    for run in runs:
+        require_equal("exit code", run.wait(timeout=60), 0)
+    require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["shared.h5"])
+    require_recorded_status(out, "complete")
+
+
+def check_lost_streams(gpusim: Gpusim) -> None:
+    """A result that cannot be printed is an error; an error that cannot be printed changes no exit code."""
+    simulate = [str(gpusim.program), "--config", str(gpusim.machine()), str(vecadd(gpusim)), "--param", "N=1000", "--out",
+                "none"]
+    with open("/dev/full", "w", encoding="ascii") as full:
+        for command in ([*simulate, "--json"], simulate, [str(gpusim.program), "--version"]):
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, text=True, timeout=60)
+            require_equal(f"exit code of {command[1:]}", done.returncode, 1)
+            require("cannot write to standard output" in done.stderr, f"stderr: {done.stderr}")
+        for command in ([*simulate, "--param", "M=1"], [str(gpusim.program), "nosuch"]):
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False, timeout=60)
+            require_equal(f"exit code of {command[1:]}", done.returncode, 1)
+
+
+def check_refresh(gpusim: Gpusim) -> None:
+    """A DRAM that would do nothing but refresh is refused."""
+    for setting in ("dram.rcd=1000000", "clocks.dram=2MHz"):
+        gpusim.simulate(vecadd(gpusim), "--set", setting).require_code(1).require_error(
+            "dram.refi = 3900 ns leaves no time for an access", "stands at --set")
 
 
 def check_full_disk(gpusim: Gpusim) -> None:
@@ -220,6 +272,10 @@ ERROR_CHECKS: dict[str, Check] = {
     "interrupt": check_interrupt,
     "unwritable": check_unwritable,
     "full_disk": check_full_disk,
+    "outputs": check_outputs,
+    "same_output_twice": check_same_output_twice,
+    "lost_streams": check_lost_streams,
+    "refresh": check_refresh,
     "kept_file": check_failed_run_keeps_file,
 }
 

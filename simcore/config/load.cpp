@@ -289,7 +289,7 @@ std::string resolve_name(const std::string& name, std::span<const std::string> f
 MachineConfig load_machine(const std::string& path_or_name, std::span<const std::string> sets,
                            std::span<const std::string> search_folders) {
   Messages messages;
-  RawConfig raw;
+  RawConfig raw(search_folders);
   const std::string path = resolve_name(path_or_name, search_folders);
   raw.add_file(path, messages);
   return finish(raw, path, sets, messages);

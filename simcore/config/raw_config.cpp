@@ -69,9 +69,14 @@ void RawConfig::add_document(std::string_view text, const std::string& name, boo
       } else if (!may_extend) {
         messages.error(where_of(node, name), "'extends' is not allowed here: the text has no folder");
       } else {
-        const std::filesystem::path folder = std::filesystem::path(name).parent_path();
+        std::filesystem::path file = std::filesystem::path(name).parent_path() / base->get();
+        for (const std::string& folder : search_folders_) {
+          if (std::filesystem::exists(file)) break;
+          if (const auto other = std::filesystem::path(folder) / base->get(); std::filesystem::exists(other))
+            file = other;
+        }
         try {
-          add_file((folder / base->get()).string(), messages);
+          add_file(file.string(), messages);
         } catch (const InputError& error) {
           raise_input_error(where_of(node, name), fmt::format("cannot extend '{}'", base->get()),
                             std::string("it says: ") + error.what());

@@ -24,6 +24,9 @@ struct RawEntry {
 /// Entries in override order: of the base file, of the file itself, of the sets. Later entries win.
 class RawConfig {
  public:
+  /// `extends` names a file beside the one that says it, or else one in `search_folders`.
+  explicit RawConfig(std::span<const std::string> search_folders = {})
+      : search_folders_(search_folders.begin(), search_folders.end()) {}
   /// Adds the file's entries after those of the files it extends.
   void add_file(const std::string& path, Messages& messages);
   /// Adds a text's entries; `extends` is refused.
@@ -34,6 +37,7 @@ class RawConfig {
 
  private:
   void add_document(std::string_view text, const std::string& name, bool may_extend, Messages& messages);
+  std::vector<std::string> search_folders_;
   std::vector<RawEntry> entries_;
   std::vector<std::string> open_files_;  ///< the chain being read, for cycles
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "simcore/config/schema.h"
 
@@ -141,6 +142,23 @@ class Validator {
                            m_.dram.refi_ns),
                {"dram.refi"});
     }
+    refresh_leaves_time();
+  }
+
+  /// A refresh closes all rows: one must be opened and read before the next, in whole memory clocks.
+  void refresh_leaves_time() {
+    const auto& d = m_.dram;
+    if (d.refi_ns <= 0 || m_.clocks.dram_khz <= 0) return;
+    const double clock_ns = 1e6 / static_cast<double>(m_.clocks.dram_khz);
+    const auto whole = [&](double ns) { return std::ceil(ns / clock_ns - 1e-6) * clock_ns; };
+    const double cycle = whole(d.rfc_ns) + whole(std::max(d.rp_ns, d.rrd_ns)) + whole(d.rcd_ns) +
+                         whole(d.ccd_ns) + 2 * clock_ns;
+    if (cycle < d.refi_ns) return;
+    conflict("dram.refi",
+             fmt::format("dram.refi = {} ns leaves no time for an access: refresh, precharge and activation "
+                         "take {:.6g} ns at {:.6g} MHz",
+                         d.refi_ns, cycle, static_cast<double>(m_.clocks.dram_khz) / 1e3),
+             {"dram.rfc", "dram.rcd", "dram.rp", "clocks.dram"});
   }
 
   void pipes() {

@@ -110,7 +110,7 @@ void store_real(ElementType type, double value, std::byte* out) {
 bool store_element(ElementType type, const Number& value, std::byte* out) {
   if (element_is_float(type)) {
     store_real(type, value.as_double(), out);
-    return true;
+    return !std::isfinite(value.as_double()) || std::isfinite(load_element(type, out).as_double());
   }
   __int128 integer = value.integer;
   if (!value.is_integer) {
