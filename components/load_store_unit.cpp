@@ -238,8 +238,9 @@ void LoadStoreUnit::leave_queue(uint64_t now) {
 
 bool LoadStoreUnit::deliver(const MemoryReply& reply, core::Cycle visible) {
   const bool is_write = reply.kind == RequestKind::kWrite;
-  arrivals_.push({visible, reply.tag, is_write, reply.level});
-  AccessRecord& r = records_[is_write ? store_record_[reply.tag] : mshr_record_[reply.tag]];
+  const uint32_t record = is_write ? store_record_[reply.tag] : mshr_record_[reply.tag];
+  arrivals_.push({visible, reply.tag, is_write, reply.level, record});
+  AccessRecord& r = records_[record];
   const bool completes = --r.unannounced == 0;
   const bool recorded = records_mshrs();
   if (completes || recorded) needed_.push(visible);

@@ -22,7 +22,7 @@
 namespace gpusim::comp {
 
 /// A warp access in flight: from issue until its last transaction is answered.
-struct AccessRecord {
+struct alignas(64) AccessRecord {
   const isa::MicroOp* op = nullptr;
   uint32_t warp = 0;
   uint32_t pc = 0;
@@ -120,6 +120,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
     uint16_t tag = 0;
     bool is_write = false;
     MemoryLevel level = MemoryLevel::kNone;
+    uint32_t record = 0;
   };
   [[nodiscard]] bool unsent() const { return queue_unsent_ != 0; }
   [[nodiscard]] core::Cycle next_needed_reply() const {
@@ -180,18 +181,15 @@ template <class Done>
 void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
   while (arrivals_.size() != 0 && arrivals_.front().visible.count() <= now) {
     const Arrival r = arrivals_.pop();
-    uint32_t index;
     if (r.is_write) {
-      index = store_record_[r.tag];
       free_stores_.push_back(r.tag);
       --stores_in_flight_;
     } else {
-      index = mshr_record_[r.tag];
       free_mshrs_.push_back(r.tag);
       if (records_mshrs()) record_mshr(now, mshr_address_[r.tag], core::MshrAction::kRelease);
     }
     blocked_ = false;
-    finish_one(index, r.level);
+    finish_one(r.record, r.level);
   }
   while (needed_.size() != 0 && needed_.front().count() <= now) needed_.pop();
   if (constants_outstanding_ != 0) collect_constants();
