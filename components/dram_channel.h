@@ -39,7 +39,7 @@ class DramChannel : public core::Clocked {
 
   void connect(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies) {
     requests_ = &requests;
-    requests_->publish_head(next_request_, request_waits_, 1);
+    requests_->publish_head(next_request_);
     replies_ = &replies;
   }
   [[nodiscard]] const DramStats& stats() const { return stats_; }
@@ -129,7 +129,6 @@ class DramChannel : public core::Clocked {
   uint64_t starvation_;
   const EventSink* events_;
   core::Cycle next_request_ = core::kNever;  ///< when the oldest message of requests_ is visible
-  uint64_t request_waits_ = 0;               ///< bit 0: requests_ holds a message
   core::Link<MemoryRequest>* requests_ = nullptr;
   core::Link<MemoryReply>* replies_ = nullptr;
   std::vector<Bank> banks_;

@@ -26,8 +26,8 @@ class MemoryPartition : public core::Clocked {
     replies_ = &replies;
     to_dram_ = &to_dram;
     from_dram_ = &from_dram;
-    requests_->publish_head(next_request_, waiting_, 1);
-    from_dram_->publish_head(next_reply_, waiting_, 2);
+    requests_->publish_head(next_request_);
+    from_dram_->publish_head(next_reply_);
   }
   [[nodiscard]] uint64_t constant_hits() const { return constant_hits_; }
   [[nodiscard]] uint64_t constant_misses() const { return constant_misses_; }
@@ -59,7 +59,6 @@ class MemoryPartition : public core::Clocked {
   core::Link<MemoryRequest>* to_dram_ = nullptr;
   core::Link<MemoryReply>* from_dram_ = nullptr;
   core::Cycle next_request_ = core::kNever, next_reply_ = core::kNever;  ///< when the oldest is visible
-  uint64_t waiting_ = 0;                                                 ///< bits 0, 1: there is one
   uint64_t atomic_free_ = 0;
   uint64_t constant_hits_ = 0, constant_misses_ = 0;
 };

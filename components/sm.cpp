@@ -46,7 +46,7 @@ void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& star
   lsu_ = std::make_unique<LoadStoreUnit>(*env_.machine, static_cast<uint16_t>(index_), links);
   lsu_->set_events(env_.events);
   starts_ = &starts;
-  starts_->publish_head(next_start_, start_waits_, 1);
+  starts_->publish_head(next_start_);
   reports_ = &reports;
 }
 
@@ -73,10 +73,11 @@ core::Cycle Sm::tick(core::Cycle cycle) {
       update_gates(now);
     }
   }
+  // 5. What leaves in the next cycles, as far as it is certain.
   lsu_->send_ahead(now);
   report();
   if (warps_changed_) plan_issue(now);
-  // 5. Issue what concerns nobody else ahead of time.
+  // 6. Issue what concerns nobody else ahead of time.
   if (env_.run_ahead && schedulers_.size() == 1) run_ahead(now);
   // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
   const uint64_t next =

@@ -2,7 +2,7 @@
 // pipes, shared memory and load/store unit. Clocked in the core domain; sleeps whenever no warp can issue and
 // nothing waits to be sent, and books the slept issue slots to their cause when it wakes. Stages of a tick,
 // sink to source:
-//   1. take replies   2. send a transaction   3. start blocks   4. issue   5. run ahead
+//   1. take replies   2. send a transaction   3. start blocks   4. issue   5. plan what leaves   6. run ahead
 // Running ahead: until the first cycle at which a message could be seen (links have latencies), operations
 // that concern this SM alone issue in the same activation, each at its own cycle. Cycles, values and
 // accounting are those of one activation per cycle; the time series may see up to that latency of them early.
@@ -158,7 +158,6 @@ class Sm : public core::Clocked, public WarpTableIf {
   SmStats* stats_ = nullptr;
   std::unique_ptr<LoadStoreUnit> lsu_;
   core::Cycle next_start_ = core::kNever;  ///< when the oldest message of starts_ is visible
-  uint64_t start_waits_ = 0;               ///< bit 0: starts_ holds a message
   bool warps_changed_ = false;   ///< in this tick: what the schedulers see is not what the last plan saw
   bool report_drained_ = false;  ///< the dispatcher does not know yet that this SM is empty
   bool configured_ = false;      ///< storage is sized for run_

@@ -93,8 +93,7 @@ class WarpTable {
   [[nodiscard]] uint64_t next_issuable(uint64_t warps, uint64_t from) const {
     const uint64_t able = warps & ~blocked_by_gates();
     const uint64_t earliest = next_of(able & ready_, from);
-    return earliest == from || occupied_ == 0 ? std::min(earliest, next_of_far(able, from))
-                                              : next_of_waiting(able, from, earliest);
+    return earliest == from ? from : next_of_waiting(able, from, earliest);
   }
 
  private:

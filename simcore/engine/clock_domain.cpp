@@ -140,13 +140,11 @@ void ClockDomain::schedule(uint32_t module, Cycle c) {
 }
 
 Cycle ClockDomain::next_wanted() {
-  if (!far_.empty()) {
-    while (!far_.empty() && far_.front().first - now_ < kBuckets) {
-      const auto [cycle, module] = far_.front();
-      std::pop_heap(far_.begin(), far_.end(), std::greater<>{});
-      far_.pop_back();
-      if (next_[module] == cycle) insert(module, cycle);
-    }
+  while (!far_.empty() && far_.front().first - now_ < kBuckets) {
+    const auto [cycle, module] = far_.front();
+    std::pop_heap(far_.begin(), far_.end(), std::greater<>{});
+    far_.pop_back();
+    if (next_[module] == cycle) insert(module, cycle);
   }
   // Search the wheel's occupancy bitmap from the bucket after now, once around.
   const uint32_t start = (now_.count() + 1) % kBuckets;

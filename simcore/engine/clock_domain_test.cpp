@@ -121,5 +121,50 @@ TEST(ClockDomain, MoreModulesThanOneWordAreAllActivatedInOrder) {
   for (const auto& m : modules) EXPECT_EQ(m->seen, (std::vector<uint64_t>{5, 9}));
 }
 
+/// A SystemC process that knows nothing of the engine: every 7 ns it looks how far the engine is.
+class Bystander : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(Bystander);
+  Bystander(const sc_core::sc_module_name& name, const Engine& engine, const ClockDomain& domain)
+      : sc_module(name), engine_(engine), domain_(domain) {
+    SC_METHOD(look);
+    sensitive << again_;
+  }
+  int looks = 0;
+
+ private:
+  void look() {
+    const Femtoseconds now = sc_core::sc_time_stamp().value();
+    EXPECT_LE(engine_.now_fs(), now) << "an edge ran before its time";
+    const uint64_t passed = now == 0 ? 0 : domain_.first_edge_from(now).count() - 1;  // edges before now
+    EXPECT_GE(domain_.now().count(), passed) << "an edge is late";
+    if (++looks < 100) again_.notify(sc_core::sc_time::from_value(7'000'000));
+  }
+  const Engine& engine_;
+  const ClockDomain& domain_;
+  sc_core::sc_event again_;
+};
+
+class EveryCycle : public Clocked {
+ public:
+  EveryCycle(const sc_core::sc_module_name& name, ClockDomain& domain) : Clocked(name, domain) {
+    wake_at(Cycle(1));
+  }
+  uint64_t ticks = 0;
+
+ protected:
+  Cycle tick(Cycle now) override { return ++ticks < 1000 ? now + 1 : kNever; }
+};
+
+TEST(Engine, BatchedEdgesLeaveOtherProcessesTheirTime) {
+  Engine engine;
+  ClockDomain domain("domain", engine, 1'296'000);
+  EveryCycle module("module", domain);
+  Bystander bystander("bystander", engine, domain);
+  engine.run();
+  EXPECT_EQ(module.ticks, 1000u);
+  EXPECT_EQ(bystander.looks, 100);
+}
+
 }  // namespace
 }  // namespace gpusim::core

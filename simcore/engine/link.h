@@ -88,8 +88,13 @@ class alignas(64) Link {
   // Reader's side.
   /// From now on messages go to `sink`, and front() shows none. Before the first message.
   void deliver_to(MessageSink<T>& sink) { sink_ = &sink; }
-  /// Keeps next_visible() in `slot`, and in `bit` of `set` whether the link holds a message, so that a reader
-  /// of many links looks at those that do. Both outlive the link.
+  /// Keeps next_visible() in `slot` too, where the reader finds it without touching the link. It outlives the
+  /// link.
+  void publish_head(Cycle& slot) {
+    slot = next_visible();
+    head_visible_ = &slot;
+  }
+  /// The same, and in `bit` of `set` whether the link holds a message: for a reader of many links.
   void publish_head(Cycle& slot, uint64_t& set, uint64_t bit) {
     slot = head_ == tail_ ? kNever : entries_[head_ & slot_mask_].visible;
     head_visible_ = &slot;
