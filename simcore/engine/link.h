@@ -62,14 +62,7 @@ class alignas(64) Link {
       writer_.wake_at(writer_domain_.now() + 1);
       return false;
     }
-    if (tail_ - credited_ < capacity_) return true;
-    collect_credits();
-    if (tail_ - credited_ < capacity_) return true;
-    if (credited_ != head_)
-      writer_.wake_at(writer_domain_.first_edge_after(freed_at(entries_[credited_ & slot_mask_])));
-    else
-      writer_blocked_ = true;
-    return false;
+    return tail_ - credited_ < capacity_ || find_room();
   }
   /// From now on `taker` is told of slots that free, not the writer woken.
   void give_credits_to(CreditTaker& taker) { taker_ = &taker; }
@@ -138,6 +131,16 @@ class alignas(64) Link {
   [[nodiscard]] uint32_t size() const { return tail_ - head_; }
 
  private:
+  /// can_push() when the credits known so far are used up.
+  [[gnu::noinline]] bool find_room() {
+    collect_credits();
+    if (tail_ - credited_ < capacity_) return true;
+    if (credited_ != head_)
+      writer_.wake_at(writer_domain_.first_edge_after(freed_at(entries_[credited_ & slot_mask_])));
+    else
+      writer_blocked_ = true;
+    return false;
+  }
   static constexpr Femtoseconds kWhenVisible = ~0ull;
   struct Entry {
     Cycle visible{0};
