@@ -1,10 +1,11 @@
 // Row allocation and assembly of the image. Linear scan over the order of the program: every variable gets
-// one interval that covers all its live segments, and the lowest free row (an even pair for 64 bits).
-// Literals become rows of their own. All folded shared loads deliver into one more row, which no scoreboard
-// knows: the value exists only inside its operation.
+// one interval that covers all its live segments, and the lowest free row (an even pair for 64 bits) that
+// never held the other width. Literals become rows of their own. All folded shared loads deliver into one
+// more row, which no scoreboard knows: the value exists only inside its operation.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <queue>
 #include <unordered_map>
 
@@ -37,27 +38,41 @@ std::vector<Interval> intervals(const Program& program, const Flow& flow) {
   return of_var;
 }
 
-/// The lowest free index first; 64-bit values take two from an even one.
+/// The lowest free index first; 64-bit values take two from an even one. A row that ever held one width never
+/// holds the other: lane l of a 64-bit value lies over the lanes 2l and 2l + 1 of 32-bit values, so lanes
+/// that wait elsewhere (at the exit of a loop that others still run) would lose their value.
 class FreeRows {
  public:
   uint32_t take(uint32_t width) {
-    uint32_t i = lowest_;
-    if (width == 2) i += i & 1;
-    while (i < used_.size() && (used_[i] || (width == 2 && i + 1 < used_.size() && used_[i + 1]))) i += width;
-    if (used_.size() < i + width) used_.resize(i + width, false);
-    for (uint32_t k = 0; k < width; ++k) used_[i + k] = true;
-    while (lowest_ < used_.size() && used_[lowest_]) ++lowest_;
+    uint32_t i = lowest_[width - 1];
+    while (!fits(i, width)) i += width;
+    if (widths_.size() < i + width) {
+      widths_.resize(i + width, 0);
+      used_.resize(i + width, false);
+    }
+    for (uint32_t k = 0; k < width; ++k) {
+      widths_[i + k] = static_cast<uint8_t>(width);
+      used_[i + k] = true;
+    }
+    lowest_[width - 1] = i + width;
     return i;
   }
   void give(uint32_t i, uint32_t width) {
     for (uint32_t k = 0; k < width; ++k) used_[i + k] = false;
-    lowest_ = std::min(lowest_, i);
+    lowest_[width - 1] = std::min(lowest_[width - 1], i);
   }
   [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(used_.size()); }
 
  private:
+  [[nodiscard]] bool fits(uint32_t i, uint32_t width) const {
+    for (uint32_t row = i; row < i + width && row < used_.size(); ++row) {
+      if (used_[row] || (widths_[row] != 0 && widths_[row] != width)) return false;
+    }
+    return true;
+  }
+  std::vector<uint8_t> widths_;  // 0 where not known yet
   std::vector<bool> used_;
-  uint32_t lowest_ = 0;
+  std::array<uint32_t, 2> lowest_{0, 0};  // by width - 1: no row below can be taken
 };
 
 struct Rows {
