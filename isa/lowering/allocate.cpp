@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <queue>
 #include <unordered_map>
 
@@ -26,6 +26,7 @@ std::vector<Interval> intervals(const Program& program, const Flow& flow) {
   std::vector<Interval> of_var(program.vars.size());
   for (const std::vector<Segment>& block : live.segments) {
     for (const Segment& s : block) {
+      if (s.var == program.stack_pointer) continue;
       Interval& i = of_var[s.var];
       i.var = s.var;
       i.begin = std::min(i.begin, s.begin);
@@ -40,9 +41,11 @@ std::vector<Interval> intervals(const Program& program, const Flow& flow) {
 
 /// The lowest free index first; 64-bit values take two from an even one. A row that ever held one width never
 /// holds the other: lane l of a 64-bit value lies over the lanes 2l and 2l + 1 of 32-bit values, so lanes
-/// that wait elsewhere (at the exit of a loop that others still run) would lose their value.
+/// that wait elsewhere (at the exit of a loop that others still run, or in a caller) would lose their value.
 class FreeRows {
  public:
+  /// `widths`: of the rows so far, 0 where not known yet; kept for the next program of the kernel.
+  explicit FreeRows(std::vector<uint8_t>& widths) : widths_(widths), used_(widths.size(), false) {}
   uint32_t take(uint32_t width) {
     uint32_t i = lowest_[width - 1];
     while (!fits(i, width)) i += width;
@@ -70,7 +73,7 @@ class FreeRows {
     }
     return true;
   }
-  std::vector<uint8_t> widths_;  // 0 where not known yet
+  std::vector<uint8_t>& widths_;
   std::vector<bool> used_;
   std::array<uint32_t, 2> lowest_{0, 0};  // by width - 1: no row below can be taken
 };
@@ -81,10 +84,13 @@ struct Rows {
   uint32_t predicates = 0;
 };
 
-Rows assign_rows(const Program& program, const Flow& flow) {
+Rows assign_rows(const Program& program, const Flow& flow, std::vector<uint8_t>& widths) {
   Rows result;
   result.of_var.assign(program.vars.size(), 0);
-  FreeRows rows, predicates;
+  std::vector<uint8_t> predicate_widths;
+  FreeRows rows(widths), predicates(predicate_widths);
+  if (program.stack_pointer != kNoVar)
+    result.of_var[program.stack_pointer] = rows.take(1);  // 0 in all programs
   using Active = std::pair<uint32_t, Var>;
   std::priority_queue<Active, std::vector<Active>, std::greater<>> active;
   for (const Interval& i : intervals(program, flow)) {
@@ -104,6 +110,7 @@ Rows assign_rows(const Program& program, const Flow& flow) {
   result.rows = rows.count();
   if (!program.folded.empty()) {
     for (const Op& load : program.folded) result.of_var[load.dst[0]] = result.rows;
+    widths.push_back(1);
     ++result.rows;
   }
   result.predicates = predicates.count();
@@ -196,8 +203,9 @@ class Assembler {
 
 }  // namespace
 
-bool allocate(const Program& program, const Flow& flow, KernelImage& image, Diagnostics& errors) {
-  const Rows rows = assign_rows(program, flow);
+bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& row_widths, KernelImage& image,
+              Diagnostics& errors) {
+  const Rows rows = assign_rows(program, flow, row_widths);
   if (rows.rows + rows.predicates >= kNoPredicate) {
     errors.push_back({Diagnostic::Severity::kError,
                       {},
@@ -208,7 +216,6 @@ bool allocate(const Program& program, const Flow& flow, KernelImage& image, Diag
   }
   image.num_rows = rows.rows;
   image.num_predicates = rows.predicates;
-  image.ptx = program.ptx;
   std::vector<uint32_t> first(program.blocks.size() + 1, 0);
   for (size_t b = 0; b < program.blocks.size(); ++b) {
     first[b + 1] = first[b] + static_cast<uint32_t>(program.blocks[b].ops.size());
@@ -220,10 +227,16 @@ bool allocate(const Program& program, const Flow& flow, KernelImage& image, Diag
   for (size_t b = 0; b < program.blocks.size(); ++b) {
     for (const Op& op : program.blocks[b].ops) {
       MicroOp m = assembler.assemble(op);
-      if (op.kind == OpKind::kBranch) {
-        m.target = first[op.target];
-        if (op.guard != kNoVar && join[b] != kNoBlock) m.reconverge = first[join[b]];
+      const bool table = op.kind == OpKind::kBranchTable;
+      if (op.kind == OpKind::kBranch) m.target = first[op.target];
+      if (table) {
+        m.target = static_cast<uint32_t>(image.branch_targets.size());
+        m.imm = program.tables[op.target].size();
+        for (const uint32_t block : program.tables[op.target]) image.branch_targets.push_back(first[block]);
       }
+      if (op.kind == OpKind::kCall) m.target = op.target;
+      if ((table || (op.kind == OpKind::kBranch && op.guard != kNoVar)) && join[b] != kNoBlock)
+        m.reconverge = first[join[b]];
       image.ops.push_back(std::move(m));
     }
   }
