@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "components/control_transfer.h"
+
 namespace gpusim::comp {
 
 using isa::LaneMask;
@@ -127,6 +129,18 @@ bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, c
   return false;
 }
 
+bool FunctionalRunner::step_transfer(KernelRun& run, uint64_t block, Warp& warp, const MicroOp& op,
+                                     LaneMask lanes) {
+  const uint32_t pc = warp.stack.pc();
+  const Transfer t = transfer_control(*run.image, op, warp.context, lanes, warp.stack);
+  ++run.sm[0].branches;
+  run.sm[0].divergent_branches += t.diverged;
+  if (t.fault_lane < 0) return true;
+  error_ = fmt::format("{}: {}", describe_location(run, pc, block, warp.context.warp_in_block, t.fault_lane),
+                       t.fault);
+  return false;
+}
+
 FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block, Warp& warp) {
   const MicroOp* ops = run.image->ops.data();
   SmStats& stats = run.sm[0];
@@ -169,6 +183,11 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
       case OpKind::kBranch:
         ++stats.branches;
         stats.divergent_branches += stack.branch(op, lanes);
+        break;
+      case OpKind::kBranchTable:
+      case OpKind::kCall:
+      case OpKind::kReturn:
+        if (!step_transfer(run, block, warp, op, lanes)) return Stop::kError;
         break;
       case OpKind::kBarrier:
         if (lanes.none()) {

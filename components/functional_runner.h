@@ -41,6 +41,7 @@ class FunctionalRunner {
   Stop run_warp(KernelRun& run, uint64_t block, Warp& warp);
   bool release_barriers(KernelRun& run, uint64_t block);
   bool step_memory(KernelRun& run, uint64_t block, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
+  bool step_transfer(KernelRun& run, uint64_t block, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
 
   const isa::GlobalMemory& memory_;
   uint64_t max_operations_;

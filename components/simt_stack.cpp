@@ -1,5 +1,8 @@
 #include "components/simt_stack.h"
 
+#include <algorithm>
+#include <array>
+
 namespace gpusim::comp {
 
 void SimtStack::pop() {
@@ -37,6 +40,49 @@ void SimtStack::diverge(const isa::MicroOp& op, isa::LaneMask taken) {
   mask_ = fallen;
   reconverge_ = side_join;
   if (pc_ == reconverge_) pop();
+}
+
+int SimtStack::push_places(const uint32_t* target, isa::LaneMask lanes, uint32_t reconverge) {
+  std::array<Entry, isa::kWarpSize> places;
+  int n = 0;
+  for (int lane = 0; lane < isa::kWarpSize; ++lane) {
+    if (!lanes.test(lane)) continue;
+    Entry* const end = places.data() + n;
+    Entry* const place =
+        std::find_if(places.data(), end, [&](const Entry& e) { return e.pc == target[lane]; });
+    if (place == end) *end = {target[lane], reconverge, isa::LaneMask()}, ++n;
+    place->mask |= isa::LaneMask(1u << lane);
+  }
+  std::sort(places.data(), places.data() + n, [](const Entry& a, const Entry& b) { return a.pc > b.pc; });
+  below_.insert(below_.end(), places.data(), places.data() + n);
+  return n;
+}
+
+bool SimtStack::branch_many(const uint32_t* target, isa::LaneMask taken, uint32_t reconverge) {
+  std::array<uint32_t, isa::kWarpSize> place;
+  for (int lane = 0; lane < isa::kWarpSize; ++lane)
+    place[static_cast<size_t>(lane)] = taken.test(lane) ? target[lane] : pc_ + 1;
+  const uint32_t first = place[static_cast<size_t>(mask_.lowest())];
+  bool same = true;
+  for (int lane = 0; lane < isa::kWarpSize; ++lane)
+    same = same && (!mask_.test(lane) || place[static_cast<size_t>(lane)] == first);
+  if (same) {
+    pc_ = first;
+    if (pc_ == reconverge_) pop();
+    return false;
+  }
+  const bool joins = reconverge != isa::kNoTarget;
+  if (joins && reconverge != reconverge_) below_.push_back({reconverge, reconverge_, mask_});
+  push_places(place.data(), mask_, joins ? reconverge : reconverge_);
+  pop();
+  return true;
+}
+
+bool SimtStack::call(const uint32_t* target) {
+  below_.push_back({pc_ + 1, reconverge_, mask_});
+  const int places = push_places(target, mask_, isa::kNoTarget);
+  pop();
+  return places > 1;
 }
 
 }  // namespace gpusim::comp

@@ -1,7 +1,9 @@
 // SIMT reconvergence stack of one warp (compute capability below 7): the entry on top is what the warp
 // executes; a divergent branch leaves its reconvergence point below and pushes one entry a side.
-// Reconvergence is at the immediate post-dominator that lowering put into the branch. Plain class, no time of
-// its own.
+// Reconvergence is at the immediate post-dominator that lowering put into the branch. It is also the call
+// stack of return points: a call leaves its return point below and pushes one entry for each function that
+// lanes call; inside, lanes join at the points of that activation only, and behind the call when all have
+// returned. Plain class, no time of its own.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -52,6 +54,15 @@ class SimtStack {
     return true;
   }
 
+  /// The lanes in `taken` go to target[lane], the others on; true if the warp diverged.
+  bool branch_many(const uint32_t* target, isa::LaneMask taken, uint32_t reconverge);
+
+  /// All lanes call the function at target[lane] and go on behind the call; true if the warp diverged.
+  bool call(const uint32_t* target);
+
+  /// The lanes on top return from their function. All its branches have joined: lowering gives it one return.
+  void leave_function() { pop(); }
+
   /// Lanes in `leaving` (a subset of mask()) exit; the rest goes on at the next operation.
   void exit(isa::LaneMask leaving) {
     for (Entry& e : below_) e.mask = e.mask & ~leaving;
@@ -70,6 +81,8 @@ class SimtStack {
   };
   void pop();
   void diverge(const isa::MicroOp& op, isa::LaneMask taken);
+  /// An entry for every different place that `lanes` go to, the lowest on top; returns how many.
+  int push_places(const uint32_t* target, isa::LaneMask lanes, uint32_t reconverge);
 
   uint32_t pc_ = 0;
   uint32_t reconverge_ = isa::kNoTarget;

@@ -9,6 +9,7 @@
 #include "components/device_memory_adapter.h"
 #include "components/occupancy_limits.h"
 #include "isa/diagnostics.h"
+#include "isa/executor.h"
 #include "isa/parser.h"
 #include "isa/verifier.h"
 
@@ -89,12 +90,15 @@ void Simulation::place_variables() {
     std::memcpy(a->data, variable->init.data(), std::min<size_t>(variable->init.size(), a->bytes));
     for (const isa::Relocation& r : variable->relocations) {
       const uint64_t* target = address_of(r.symbol);
-      if (target == nullptr)
+      const isa::Function* function = target == nullptr ? module_.find_function(r.symbol) : nullptr;
+      if (target == nullptr && function == nullptr)
         throw core::InputError(fmt::format(
             "{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
-            "not a .global or .const variable (function addresses are not supported yet)",
+            "neither a .global or .const variable nor a function",
             options_.ptx_name, variable->loc.line, variable->loc.column, variable->name, r.symbol));
-      const uint64_t value = *target + static_cast<uint64_t>(r.addend);
+      const uint64_t place =
+          target != nullptr ? *target : isa::function_address(module_.number_of(*function));
+      const uint64_t value = place + static_cast<uint64_t>(r.addend);
       if (r.offset + r.bytes <= a->bytes) std::memcpy(a->data + r.offset, &value, r.bytes);
     }
   }
@@ -112,7 +116,7 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
     name = entries.front()->name;
   }
   for (const LoweredKernel& k : images_)
-    if (k.name == name && k.registers == spec.registers) return *k.image;
+    if (k.name == name && k.registers == spec.registers && k.stack == spec.stack) return *k.image;
   const isa::Function* entry = module_.find_function(name);
   if (entry == nullptr || !entry->is_entry) {
     isa::NearestName nearest(name);
@@ -124,6 +128,7 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
   lowering.level = options_.lowering;
   lowering.machine_capability = static_cast<int>(options_.machine.gpu.compute_capability);
   lowering.register_limit = spec.registers;
+  if (spec.stack != 0) lowering.stack_bytes = spec.stack;
   lowering.max_registers = static_cast<uint32_t>(options_.machine.sm.max_registers_per_thread);
   lowering.address_of = [this](const isa::Variable& v) {
     for (const auto& [variable, address] : variable_address_)
@@ -135,7 +140,7 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
     report(*errors, options_.ptx_name, options_.on_warning);
   auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
   if (spec.registers != 0) image->registers = spec.registers;
-  images_.push_back({name, spec.registers, std::move(image)});
+  images_.push_back({name, spec.registers, spec.stack, std::move(image)});
   return *images_.back().image;
 }
 

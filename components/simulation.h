@@ -115,6 +115,7 @@ class Simulation {
   struct LoweredKernel {
     std::string name;
     uint32_t registers;
+    uint32_t stack;
     std::unique_ptr<isa::KernelImage> image;
   };
   SimulationOptions options_;

@@ -132,6 +132,10 @@ class Sm : public core::Clocked, public WarpTableIf {
   void global_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);
   void constant_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);
   void execute_branch(Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
+  /// False after a program error.
+  bool execute_transfer(Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
+  void count_branch(const Warp& warp, uint32_t pc, isa::LaneMask active, isa::LaneMask taken, bool diverged,
+                    uint64_t now);
   void execute_barrier(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   void execute_exit(Warp& warp, uint32_t w, isa::LaneMask lanes, uint64_t now);
   void execute_fence(Warp& warp, uint32_t w, const isa::MicroOp& op, uint64_t now);

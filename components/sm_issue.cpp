@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "components/control_transfer.h"
 #include "components/sm.h"
 
 namespace gpusim::comp {
@@ -72,6 +73,11 @@ void Sm::issue(uint32_t w, uint64_t now) {
     case OpKind::kBranch:
       execute_branch(warp, op, lanes, now);
       break;
+    case OpKind::kBranchTable:
+    case OpKind::kCall:
+    case OpKind::kReturn:
+      if (!execute_transfer(warp, op, lanes, now)) return;
+      break;
     case OpKind::kBarrier:
       execute_barrier(warp, w, op, lanes, now);
       return;
@@ -92,7 +98,7 @@ void Sm::issue(uint32_t w, uint64_t now) {
       warp.stack.advance();
       break;
   }
-  const bool resolve = op.kind == OpKind::kBranch;
+  const bool resolve = op.op_class == OpClass::kBranch;
   prepare_next(w, now + (resolve ? (*env_.timing)[op.op_class].latency : issue_cycles_), now);
 }
 
@@ -259,7 +265,24 @@ void Sm::execute_branch(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t 
   take_pipe((*env_.timing)[op.op_class], now, 0);
   const uint32_t pc = warp.stack.pc();
   const LaneMask active = warp.stack.mask();
-  const bool diverged = warp.stack.branch(op, lanes);
+  count_branch(warp, pc, active, lanes, warp.stack.branch(op, lanes), now);
+}
+
+bool Sm::execute_transfer(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t now) {
+  take_pipe((*env_.timing)[op.op_class], now, 0);
+  const uint32_t pc = warp.stack.pc();
+  const LaneMask active = warp.stack.mask();
+  const Transfer t = transfer_control(*run_->image, op, warp.context, lanes, warp.stack);
+  if (t.fault_lane >= 0) {
+    fault(warp, pc, t.fault_lane, t.fault);
+    return false;
+  }
+  count_branch(warp, pc, active, lanes, t.diverged, now);
+  return true;
+}
+
+void Sm::count_branch(const Warp& warp, uint32_t pc, LaneMask active, LaneMask taken, bool diverged,
+                      uint64_t now) {
   ++stats_->branches;
   stats_->divergent_branches += diverged;
   run_->pc[pc].divergent += diverged;
@@ -268,7 +291,7 @@ void Sm::execute_branch(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t 
     e.cycle = now;
     e.pc = pc;
     e.active = active.bits();
-    e.taken = lanes.bits();
+    e.taken = taken.bits();
     e.sm = static_cast<uint16_t>(index_);
     e.warp = static_cast<uint16_t>(warp.context.warp_slot);
     env_.events->branch->append(&e);

@@ -39,7 +39,14 @@ class GlobalMemory {
 inline constexpr uint64_t kSharedWindowBase = 0x0100'0000;
 inline constexpr uint64_t kLocalWindowBase = 0x0200'0000;
 inline constexpr uint64_t kWindowBytes = 0x0100'0000;
-/// Device allocations start here, above both windows and below 4 GiB so that 32-bit PTX can address them.
+/// Functions have addresses of their own, so that a pointer to one is told from any other: number i of the
+/// module's functions is at kCodeWindowBase + 16 i. Nothing can be loaded or stored there.
+inline constexpr uint64_t kCodeWindowBase = 0x0300'0000;
+inline constexpr uint64_t kFunctionStride = 16;
+[[nodiscard]] constexpr uint64_t function_address(uint64_t number) {
+  return kCodeWindowBase + kFunctionStride * number;
+}
+/// Device allocations start here, above all windows and below 4 GiB so that 32-bit PTX can address them.
 inline constexpr uint64_t kDeviceMemoryBase = 0x1000'0000;
 
 enum class FaultKind : uint8_t {

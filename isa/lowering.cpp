@@ -2,21 +2,17 @@
 
 #include <algorithm>
 
-#include "isa/lowering/lir.h"
+#include "isa/lowering/link.h"
 
 namespace gpusim::isa {
 namespace {
 
-void set_header(const Module& module, const Function& entry, const lir::Program& program,
-                KernelImage& image) {
+void set_header(const Module& module, const Function& entry, KernelImage& image) {
   image.name = entry.name;
   image.target_sm = module.target_sm;
   image.address_size = static_cast<uint32_t>(module.address_size);
   std::copy(std::begin(entry.maxntid), std::end(entry.maxntid), std::begin(image.maxntid));
   std::copy(std::begin(entry.reqntid), std::end(entry.reqntid), std::begin(image.reqntid));
-  image.static_shared_bytes = program.static_shared_bytes;
-  image.dynamic_shared_offset = program.dynamic_shared_offset;
-  image.local_bytes = (program.local_bytes + 15) / 16 * 16;
   uint64_t offset = 0;
   for (const Variable& p : entry.params) {
     const uint64_t align = std::max<uint64_t>(p.align, 1);
@@ -28,14 +24,11 @@ void set_header(const Module& module, const Function& entry, const lir::Program&
   image.param_bytes = static_cast<uint32_t>(offset);
 }
 
-}  // namespace
-
-std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const Function& entry,
-                                                    const LoweringOptions& options) {
-  Diagnostics errors;
-  lir::Program program = lir::select(module, entry, options, errors);
-  if (!errors.empty()) return errors;
-  const lir::Flow flow = lir::build_flow(program);  // the passes keep blocks and branches
+/// The passes between selection and allocation.
+void run_passes(lir::Unit& unit, const LoweringOptions& options, KernelImage& image) {
+  lir::Program& program = unit.program;
+  const lir::Flow& flow = unit.flow;
+  const SimdLevel simd = options.simd.value_or(best_simd_level());
   if (options.level == LoweringLevel::kClean) {
     lir::split_local_ranges(program);
     lir::propagate_copies(program, flow);
@@ -45,16 +38,55 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     lir::sink_values(program, flow);
     lir::coalesce(program, flow);
   }
+  if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
   const uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
                                                      : options.max_registers;
-  KernelImage image;
-  image.registers = lir::register_estimate(program, flow);
-  if (limit != 0 && image.registers > limit) {
-    image.spilled_registers = lir::spill(program, flow, limit, options.simd.value_or(best_simd_level()));
-    image.registers = limit;
+  uint32_t registers = lir::register_estimate(program, flow);
+  if (limit != 0 && registers > limit) {
+    const uint32_t reserved = program.stack_pointer != lir::kNoVar ? 1 : 0;
+    image.spilled_registers += lir::spill(program, flow, limit - std::min(reserved, limit - 1), simd);
+    registers = limit;
   }
-  set_header(module, entry, program, image);
-  if (!lir::allocate(program, flow, image, errors)) return errors;
+  image.registers = std::max(image.registers, registers);
+}
+
+}  // namespace
+
+std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const Function& entry,
+                                                    const LoweringOptions& options) {
+  Diagnostics errors;
+  KernelImage image;
+  lir::Statements statements;
+  const lir::CallPlan plan = lir::plan_calls(module, entry, errors);
+  std::vector<lir::Unit> units;
+  const auto lower = [&](const Function& function) {
+    if (!errors.empty()) return;
+    units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
+    if (!errors.empty()) return;
+    units.back().flow = lir::build_flow(units.back().program);  // the passes keep blocks and branches
+    run_passes(units.back(), options, image);
+  };
+  lower(entry);
+  for (const Function* f : plan.callables) lower(*f);
+  if (!errors.empty()) return errors;
+  set_header(module, entry, image);
+  image.static_shared_bytes = plan.static_shared_bytes;
+  image.dynamic_shared_offset = plan.dynamic_shared_offset;
+  image.local_bytes = (units.front().program.local_bytes + 15) / 16 * 16;
+  if (plan.uses_stack) {
+    lir::lay_out_stack(units, module, options.stack_bytes, image);
+    for (lir::Unit& unit : units)
+      lir::adjust_stack_pointer(unit.program, options.simd.value_or(best_simd_level()));
+  }
+  std::vector<uint8_t> row_widths;
+  if (!lir::allocate(units.front().program, units.front().flow, row_widths, image, errors)) return errors;
+  for (size_t i = 1; i < units.size(); ++i) {
+    KernelImage part;
+    part.name = units[i].function->name;
+    if (!lir::allocate(units[i].program, units[i].flow, row_widths, part, errors)) return errors;
+    lir::append_code(std::move(part), *units[i].function, module, image);
+  }
+  image.ptx = std::move(statements.list);
   return image;
 }
 

@@ -1,10 +1,12 @@
 // Lowering: a verified PTX entry function becomes a KernelImage. The passes, in order (each a function in
 // isa/lowering/):
-//   inline calls -> select micro-ops -> [clean: split local ranges, propagate copies and constants, fold
-//   address arithmetic into [reg+imm], remove dead code, fold shared operands (compute capability 1.x), sink
-//   cheap values to their use if that saves registers, coalesce] -> liveness and register estimate -> [spill
-//   above the limit] -> allocate register rows -> resolve branch targets and reconvergence points (immediate
-//   post-dominators).
+//   plan calls -> inline calls, select micro-ops -> [clean: split local ranges, propagate copies and
+//   constants, fold address arithmetic into [reg+imm], remove dead code, fold shared operands (compute
+//   capability 1.x), sink cheap values to their use if that saves registers, coalesce] -> [save registers
+//   around calls through the stack] -> liveness and register estimate -> [spill above the limit] -> allocate
+//   register rows -> resolve branch targets and reconvergence points (immediate post-dominators).
+// Functions that are called through the stack (isa/lowering/call_plan.h) go through the same passes, each for
+// itself, and are appended to the kernel's code.
 // `mul` followed by `add` is never fused. Results never depend on the level.
 #pragma once
 #include <cstdint>
@@ -21,12 +23,16 @@ namespace gpusim::isa {
 
 enum class LoweringLevel : uint8_t { kNone, kClean };
 
+inline constexpr uint32_t kDefaultStackBytes = 4096;
+
 struct LoweringOptions {
   LoweringLevel level = LoweringLevel::kClean;
   int machine_capability = 13;  ///< compute capability x 10 of the machine: decides shared-operand folding
   uint32_t register_limit =
       0;  ///< per thread; above it registers spill to local memory. 0: the machine's maximum
   uint32_t max_registers = 124;  ///< the machine's maximum per thread (124 on 1.x, 63 on 2.x, 255 later)
+  /// Call stack per thread for kernels with recursion (others get what their deepest calls need).
+  uint32_t stack_bytes = kDefaultStackBytes;
   /// Device address of a module-scope .global or .const variable; required if the kernel uses one.
   std::function<uint64_t(const Variable&)> address_of;
   /// Instruction set of the semantic functions; the widest of this CPU if not given (all give the same
@@ -34,7 +40,7 @@ struct LoweringOptions {
   std::optional<SimdLevel> simd;
 };
 
-/// Lowers one entry. On failure returns the messages (not supported opcode, recursion, ...), never throws.
+/// Lowers one entry. On failure returns the messages (not supported opcode, ...), never throws.
 [[nodiscard]] std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const Function& entry,
                                                                   const LoweringOptions& options);
 

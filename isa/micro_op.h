@@ -33,16 +33,19 @@ using MemFn = void (*)(const MicroOp&, WarpContext&, LaneMask mask, MemoryAccess
 
 /// What the micro-op is to the control logic of an SM.
 enum class OpKind : uint8_t {
-  kAlu,      ///< exec() writes registers or predicates
-  kLoad,     ///< mem(); also ldu, ld.const
-  kStore,    ///< mem()
-  kAtomic,   ///< mem(); atom (dst) and red (no dst), global or shared
-  kBranch,   ///< to `target` for lanes in the guard; unconditional without a guard
-  kBarrier,  ///< bar.sync: barrier number imm, thread count src[0] or all
-  kFence,    ///< membar/fence: the warp waits for its own outstanding stores and loads
-  kExit,     ///< lanes in the guard leave
-  kTrap,     ///< the kernel ends with an error
-  kNop,      ///< keeps the PTX instruction count of a block whose instructions all vanished
+  kAlu,          ///< exec() writes registers or predicates
+  kLoad,         ///< mem(); also ldu, ld.const
+  kStore,        ///< mem()
+  kAtomic,       ///< mem(); atom (dst) and red (no dst), global or shared
+  kBranch,       ///< to `target` for lanes in the guard; unconditional without a guard
+  kBranchTable,  ///< brx.idx: each lane of the guard to its entry src[0] of the table `target`, `imm` entries
+  kCall,         ///< of a function with a frame on the call stack: pushes the return point (see CallTarget)
+  kReturn,       ///< from such a function
+  kBarrier,      ///< bar.sync: barrier number imm, thread count src[0] or all
+  kFence,        ///< membar/fence: the warp waits for its own outstanding stores and loads
+  kExit,         ///< lanes in the guard leave
+  kTrap,         ///< the kernel ends with an error
+  kNop,          ///< keeps the PTX instruction count of a block whose instructions all vanished
 };
 
 /// Timing class: names a row in the machine's [latency] and [pipes.*] tables (op_class_name()).
@@ -155,6 +158,17 @@ struct MicroOp {
   uint8_t flops = 0;  ///< floating-point operations per active lane (fma = 2)
 };
 
+/// A function that is called through the call stack (recursive, or through its address) rather than inlined.
+/// kCall: src[0] is the stack pointer, the local address of the callee's frame; a direct call has the
+/// function's number in `target`, an indirect one its 64-bit address in src[1]; `imm` is the signature that
+/// the call assumes.
+struct CallTarget {
+  std::string name;
+  uint32_t entry = kNoTarget;  ///< micro-op index; kNoTarget: it has no code in this kernel
+  uint32_t frame_bytes = 0;    ///< arguments, results, .local variables, spilled and saved registers
+  uint64_t signature = 0;      ///< sizes and offsets of its parameters and results
+};
+
 /// Bytes whose first one is 64-byte aligned, so that register and literal rows can be read with full-width
 /// SIMD loads.
 using AlignedBytes = std::vector<std::byte, boost::alignment::aligned_allocator<std::byte, 64>>;
@@ -191,8 +205,12 @@ struct KernelImage {
   uint32_t registers = 0;  ///< 32-bit registers per thread: the estimate, or the limit if spilled
   uint32_t spilled_registers = 0;
   uint32_t static_shared_bytes = 0;
-  uint32_t dynamic_shared_offset = 0;  ///< where .extern .shared arrays start
-  uint32_t local_bytes = 0;            ///< per thread: .local variables and spills
+  uint32_t dynamic_shared_offset = 0;    ///< where .extern .shared arrays start
+  uint32_t local_bytes = 0;              ///< per thread: .local variables, spills and the call stack
+  uint32_t stack_bytes = 0;              ///< of these, for the frames of called functions
+  uint32_t stack_end = 0;                ///< local address at which the call stack ends
+  std::vector<CallTarget> functions;     ///< by number (see function_address()); empty without such calls
+  std::vector<uint32_t> branch_targets;  ///< of all kBranchTable: micro-op indices
   uint32_t address_size = 64;
   int target_sm = 0;
   uint32_t maxntid[3] = {0, 0, 0};

@@ -9,6 +9,12 @@ const Label* Function::find_label(std::string_view label) const {
   return it == labels.end() ? nullptr : &*it;
 }
 
+const LabelTable* Function::find_table(std::string_view table) const {
+  const auto it =
+      std::find_if(tables.begin(), tables.end(), [&](const LabelTable& t) { return t.name == table; });
+  return it == tables.end() ? nullptr : &*it;
+}
+
 const Function* Module::find_function(std::string_view name) const {
   const Function* declaration = nullptr;
   for (const Function& f : functions) {

@@ -142,10 +142,13 @@ struct Label {
   SourceLoc loc;
 };
 
-/// .branchtargets / .calltargets / .callprototype: parsed, kept for the verifier and later issues.
+/// .branchtargets / .calltargets / .callprototype.
 struct LabelTable {
+  enum class Kind : uint8_t { kBranchTargets, kCallTargets, kCallPrototype };
   std::string name;
-  std::vector<std::string> targets;
+  Kind kind = Kind::kBranchTargets;
+  std::vector<std::string> targets;       ///< labels or functions
+  std::vector<Variable> returns, params;  ///< kCallPrototype
 };
 
 struct Function {
@@ -170,6 +173,7 @@ struct Function {
   std::vector<RegisterId> return_registers;
 
   [[nodiscard]] const Label* find_label(std::string_view label) const;
+  [[nodiscard]] const LabelTable* find_table(std::string_view table) const;
 };
 
 /// One PTX text.
@@ -186,6 +190,10 @@ struct Module {
 
   [[nodiscard]] const Function* find_function(std::string_view name) const;
   [[nodiscard]] const Variable* find_variable(std::string_view name) const;
+  /// Number of one of `functions`: what its address is made from (isa/executor.h).
+  [[nodiscard]] uint32_t number_of(const Function& f) const {
+    return static_cast<uint32_t>(&f - functions.data());
+  }
   /// Entry functions in file order.
   [[nodiscard]] std::vector<const Function*> entries() const;
 };

@@ -313,14 +313,18 @@ void ModuleParser::parse_label_or_table() {
     }
     return;
   }
-  const bool branches = take().name() == "branchtargets";
+  const std::string_view directive = take().name();
+  const bool branches = directive == "branchtargets";
   const std::optional<std::string> unique = scopes_->declare_table(name.text);
   if (!unique)
     fail(name.loc, fmt::format("label '{}' is declared twice in this scope", name.text.substr(0, 80)));
   LabelTable table;
   table.name = *unique;
+  table.kind = branches     ? LabelTable::Kind::kBranchTargets
+               : is_targets ? LabelTable::Kind::kCallTargets
+                            : LabelTable::Kind::kCallPrototype;
   if (!is_targets) {
-    parse_call_prototype();
+    parse_call_prototype(table);
     function_->tables.push_back(std::move(table));
     return;
   }
@@ -335,16 +339,33 @@ void ModuleParser::parse_label_or_table() {
   for (uint32_t i = 0; branches && i < names.size(); ++i) scopes_->refer_label_in_table(names[i], index, i);
 }
 
-/// .callprototype (returns) _ (parameters) [.noreturn]; only its name is kept.
-void ModuleParser::parse_call_prototype() {
-  if (at("(")) skip_parenthesised();
+/// .callprototype (returns) _ (parameters) [.noreturn]
+void ModuleParser::parse_call_prototype(LabelTable& table) {
+  if (at("(")) parse_prototype_list(table.returns);
   expect_identifier("'_' in the prototype");
-  if (at("(")) skip_parenthesised();
+  if (at("(")) parse_prototype_list(table.params);
   while (token_.kind == Token::Kind::kDotName) {
     take();
     if (token_.kind == Token::Kind::kInteger) take();
   }
   expect_semicolon();
+}
+
+void ModuleParser::parse_prototype_list(std::vector<Variable>& list) {
+  take();
+  if (accept(")")) return;
+  do {
+    const Token space = token_;
+    if (space.kind != Token::Kind::kDotName) fail_here("a parameter such as '.param .u32 _', or ')'");
+    take();
+    const Space where = space_from_name(space.name());
+    if (where != Space::kParam && where != Space::kReg) {
+      fail(space.loc, fmt::format("a parameter cannot be in '.{}'", space.name().substr(0, 80)),
+           "it is .param or .reg");
+    }
+    list.push_back(parse_variable(parse_declarator(where, Linkage::kInternal)));
+  } while (accept(","));
+  expect(")", "after the parameters of the prototype");
 }
 
 }  // namespace gpusim::isa

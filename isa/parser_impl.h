@@ -101,7 +101,8 @@ class ModuleParser {
   [[nodiscard]] bool declares_parameters(Space space) const;
   void parse_loc();
   void parse_label_or_table();
-  void parse_call_prototype();
+  void parse_call_prototype(LabelTable& table);
+  void parse_prototype_list(std::vector<Variable>& list);
   void skip_parenthesised();
   void check_register_budget(uint64_t count, SourceLoc loc);
 

@@ -20,7 +20,8 @@ void FunctionVerifier::check_label(const Operand& o) {
 
 void FunctionVerifier::check_table(const Operand& o) {
   const auto table = tables_.find(o.symbol);
-  if (o.kind != Kind::kLabel || table == tables_.end()) {
+  if (o.kind != Kind::kLabel || table == tables_.end() ||
+      table->second->kind != LabelTable::Kind::kBranchTargets) {
     return error(o.loc, fmt::format("'{}' needs the label of a .branchtargets list", name()));
   }
   for (const std::string& target : table->second->targets) {
@@ -45,7 +46,7 @@ void FunctionVerifier::check_call(const Instruction& i) {
       if (find_symbol(e.symbol).variable == nullptr) undefined_symbol(e);
     }
   }
-  if (callee.kind == Kind::kRegister) return;  // indirect, described by a prototype
+  if (callee.kind == Kind::kRegister) return check_indirect_call(i, returns, arguments);
   if (callee.kind != Kind::kSymbol) {
     return error(callee.loc, fmt::format("'call' needs the name of a function or a register, found {}",
                                          kind_name(callee.kind)));
@@ -66,6 +67,35 @@ void FunctionVerifier::check_call(const Instruction& i) {
   if (returns != f.function->returns.size()) {
     error(callee.loc, fmt::format("'{}' returns {} values, found {}", callee.symbol.substr(0, 80),
                                   f.function->returns.size(), returns));
+  }
+}
+
+/// call (returns), %register, (arguments), table: a prototype, or a list of functions of one kind.
+void FunctionVerifier::check_indirect_call(const Instruction& i, size_t returns, size_t arguments) {
+  const Operand& last = i.operands.back();
+  const auto found = last.kind == Kind::kSymbol ? tables_.find(last.symbol) : tables_.end();
+  if (found == tables_.end() || found->second->kind == LabelTable::Kind::kBranchTargets) {
+    return error("an indirect call needs the label of a .callprototype or .calltargets",
+                 "call (result), %register, (arguments), label");
+  }
+  const LabelTable& table = *found->second;
+  const auto compare = [&](std::string_view callee, size_t params, size_t results) {
+    if (arguments != params)
+      error(last.loc,
+            fmt::format("'{}' takes {} arguments, found {}", callee.substr(0, 80), params, arguments));
+    if (returns != results)
+      error(last.loc,
+            fmt::format("'{}' returns {} values, found {}", callee.substr(0, 80), results, returns));
+  };
+  if (table.kind == LabelTable::Kind::kCallPrototype)
+    return compare(table.name, table.params.size(), table.returns.size());
+  for (const std::string& target : table.targets) {
+    const auto f = symbols_.functions.find(target);
+    if (f == symbols_.functions.end()) {
+      error(last.loc, fmt::format("undefined function '{}' in '{}'", target.substr(0, 80), table.name));
+    } else {
+      compare(target, f->second->params.size(), f->second->returns.size());
+    }
   }
 }
 

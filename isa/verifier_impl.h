@@ -59,6 +59,7 @@ class FunctionVerifier {
   void check_label(const Operand& o);
   void check_table(const Operand& o);
   void check_call(const Instruction& i);
+  void check_indirect_call(const Instruction& i, size_t returns, size_t arguments);
   void check_bar_operands(const Instruction& i);
   void check_store_space(const Instruction& i, const Operand& o);
 

@@ -52,4 +52,7 @@ CASES = {case.name: case for case in (
     Case("matmul_tiled_8x8", "matmul/tiled_8x8.ptx", "C", ("N=40",), _sizes(8), ("N=96",)),
     Case("matmul_volkov", "matmul/volkov.ptx", "C", ("N=64", "ld=96"), (("N=64", "ld=64"),),
          ("N=128", "ld=160")),
+    Case("switch_table", "features/switch_table.ptx", "by_table", (), (), kernels=2),
+    Case("recursion", "features/recursion.ptx", "sum", (), (), kernels=3),
+    Case("virtual_calls", "features/virtual_calls.ptx", "results", (), (), kernels=2),
 )}

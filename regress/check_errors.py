@@ -115,6 +115,11 @@ FAILING = {
     "barrier_deadlock": ("kernel 'barrier_deadlock', PTX line 13 `bar.sync 0`, block (0,0,0), thread (0,0,0)",
                          "PTX line 16 `bar.sync 1`, block (0,0,0), thread (32,0,0) waits at a barrier"),
     "divergent_barrier": ("its lanes 0xffff0000 never arrive: the barrier is divergent", "waits at a barrier"),
+    "call_stack_full": ("thread (37,0,0): the call stack of 4096 bytes is full: 'deeper' needs 176 more; raise 'stack'",)
+                       * 2,
+    "bad_function_address": ("thread (9,0,0): call of address 0x0, where no function is",) * 2,
+    "branch_table": ("PTX line 18 `brx.idx %r1, targets`, block (0,0,0), thread (21,0,0): index 2 of a branch table "
+                     "with 2 targets",) * 2,
     "endless": ("still running after 50000 cycles (--max-cycles)", "still running after"),
 }
 

@@ -1,10 +1,11 @@
 // Row allocation and assembly of the image. Linear scan over the order of the program: every variable gets
-// one interval that covers all its live segments, and the lowest free row (an even pair for 64 bits).
-// Literals become rows of their own. All folded shared loads deliver into one more row, which no scoreboard
-// knows: the value exists only inside its operation.
+// one interval that covers all its live segments, and the lowest free row (an even pair for 64 bits) that
+// never held the other width. Literals become rows of their own. All folded shared loads deliver into one
+// more row, which no scoreboard knows: the value exists only inside its operation.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <queue>
 #include <unordered_map>
 
@@ -25,6 +26,7 @@ std::vector<Interval> intervals(const Program& program, const Flow& flow) {
   std::vector<Interval> of_var(program.vars.size());
   for (const std::vector<Segment>& block : live.segments) {
     for (const Segment& s : block) {
+      if (s.var == program.stack_pointer) continue;
       Interval& i = of_var[s.var];
       i.var = s.var;
       i.begin = std::min(i.begin, s.begin);
@@ -37,27 +39,43 @@ std::vector<Interval> intervals(const Program& program, const Flow& flow) {
   return of_var;
 }
 
-/// The lowest free index first; 64-bit values take two from an even one.
+/// The lowest free index first; 64-bit values take two from an even one. A row that ever held one width never
+/// holds the other: lane l of a 64-bit value lies over the lanes 2l and 2l + 1 of 32-bit values, so lanes
+/// that wait elsewhere (at the exit of a loop that others still run, or in a caller) would lose their value.
 class FreeRows {
  public:
+  /// `widths`: of the rows so far, 0 where not known yet; kept for the next program of the kernel.
+  explicit FreeRows(std::vector<uint8_t>& widths) : widths_(widths), used_(widths.size(), false) {}
   uint32_t take(uint32_t width) {
-    uint32_t i = lowest_;
-    if (width == 2) i += i & 1;
-    while (i < used_.size() && (used_[i] || (width == 2 && i + 1 < used_.size() && used_[i + 1]))) i += width;
-    if (used_.size() < i + width) used_.resize(i + width, false);
-    for (uint32_t k = 0; k < width; ++k) used_[i + k] = true;
-    while (lowest_ < used_.size() && used_[lowest_]) ++lowest_;
+    uint32_t i = lowest_[width - 1];
+    while (!fits(i, width)) i += width;
+    if (widths_.size() < i + width) {
+      widths_.resize(i + width, 0);
+      used_.resize(i + width, false);
+    }
+    for (uint32_t k = 0; k < width; ++k) {
+      widths_[i + k] = static_cast<uint8_t>(width);
+      used_[i + k] = true;
+    }
+    lowest_[width - 1] = i + width;
     return i;
   }
   void give(uint32_t i, uint32_t width) {
     for (uint32_t k = 0; k < width; ++k) used_[i + k] = false;
-    lowest_ = std::min(lowest_, i);
+    lowest_[width - 1] = std::min(lowest_[width - 1], i);
   }
   [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(used_.size()); }
 
  private:
+  [[nodiscard]] bool fits(uint32_t i, uint32_t width) const {
+    for (uint32_t row = i; row < i + width && row < used_.size(); ++row) {
+      if (used_[row] || (widths_[row] != 0 && widths_[row] != width)) return false;
+    }
+    return true;
+  }
+  std::vector<uint8_t>& widths_;
   std::vector<bool> used_;
-  uint32_t lowest_ = 0;
+  std::array<uint32_t, 2> lowest_{0, 0};  // by width - 1: no row below can be taken
 };
 
 struct Rows {
@@ -66,10 +84,13 @@ struct Rows {
   uint32_t predicates = 0;
 };
 
-Rows assign_rows(const Program& program, const Flow& flow) {
+Rows assign_rows(const Program& program, const Flow& flow, std::vector<uint8_t>& widths) {
   Rows result;
   result.of_var.assign(program.vars.size(), 0);
-  FreeRows rows, predicates;
+  std::vector<uint8_t> predicate_widths;
+  FreeRows rows(widths), predicates(predicate_widths);
+  if (program.stack_pointer != kNoVar)
+    result.of_var[program.stack_pointer] = rows.take(1);  // 0 in all programs
   using Active = std::pair<uint32_t, Var>;
   std::priority_queue<Active, std::vector<Active>, std::greater<>> active;
   for (const Interval& i : intervals(program, flow)) {
@@ -89,6 +110,7 @@ Rows assign_rows(const Program& program, const Flow& flow) {
   result.rows = rows.count();
   if (!program.folded.empty()) {
     for (const Op& load : program.folded) result.of_var[load.dst[0]] = result.rows;
+    widths.push_back(1);
     ++result.rows;
   }
   result.predicates = predicates.count();
@@ -181,8 +203,9 @@ class Assembler {
 
 }  // namespace
 
-bool allocate(const Program& program, const Flow& flow, KernelImage& image, Diagnostics& errors) {
-  const Rows rows = assign_rows(program, flow);
+bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& row_widths, KernelImage& image,
+              Diagnostics& errors) {
+  const Rows rows = assign_rows(program, flow, row_widths);
   if (rows.rows + rows.predicates >= kNoPredicate) {
     errors.push_back({Diagnostic::Severity::kError,
                       {},
@@ -193,7 +216,6 @@ bool allocate(const Program& program, const Flow& flow, KernelImage& image, Diag
   }
   image.num_rows = rows.rows;
   image.num_predicates = rows.predicates;
-  image.ptx = program.ptx;
   std::vector<uint32_t> first(program.blocks.size() + 1, 0);
   for (size_t b = 0; b < program.blocks.size(); ++b) {
     first[b + 1] = first[b] + static_cast<uint32_t>(program.blocks[b].ops.size());
@@ -205,10 +227,16 @@ bool allocate(const Program& program, const Flow& flow, KernelImage& image, Diag
   for (size_t b = 0; b < program.blocks.size(); ++b) {
     for (const Op& op : program.blocks[b].ops) {
       MicroOp m = assembler.assemble(op);
-      if (op.kind == OpKind::kBranch) {
-        m.target = first[op.target];
-        if (op.guard != kNoVar && join[b] != kNoBlock) m.reconverge = first[join[b]];
+      const bool table = op.kind == OpKind::kBranchTable;
+      if (op.kind == OpKind::kBranch) m.target = first[op.target];
+      if (table) {
+        m.target = static_cast<uint32_t>(image.branch_targets.size());
+        m.imm = program.tables[op.target].size();
+        for (const uint32_t block : program.tables[op.target]) image.branch_targets.push_back(first[block]);
       }
+      if (op.kind == OpKind::kCall) m.target = op.target;
+      if ((table || (op.kind == OpKind::kBranch && op.guard != kNoVar)) && join[b] != kNoBlock)
+        m.reconverge = first[join[b]];
       image.ops.push_back(std::move(m));
     }
   }

@@ -1,7 +1,7 @@
 // Compute capability 1.x: one operand of MAD, MUL and ADD may come from shared memory. A load is folded into
 // its only reader if both stand in one block under one guard and nothing between them could change what the
-// load reads: no barrier, store to shared memory (or to a generic address), atomic, volatile access, or write
-// of the address register or the guard.
+// load reads: no barrier, call, store to shared memory (or to a generic address), atomic, volatile access, or
+// write of the address register or the guard.
 #include <algorithm>
 
 #include "isa/lowering/lir.h"
@@ -37,6 +37,7 @@ bool is_fence_for_shared(const Op& op) {
   switch (op.kind) {
     case OpKind::kBarrier:
     case OpKind::kFence:
+    case OpKind::kCall:
     case OpKind::kAtomic:
       return true;
     case OpKind::kStore:

@@ -5,9 +5,9 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -50,7 +50,10 @@ struct Op {
   Var guard = kNoVar;
   uint64_t imm = 0;
   MemoryOperand memory;
-  uint32_t target = kNone;  ///< kBranch: block
+  bool outgoing =
+      false;  ///< memory operation on the frame of the function to be called, behind the own frame
+  uint32_t target = kNone;  ///< kBranch: block; kBranchTable: index into Program::tables; kCall: number of
+                            ///< the function, kNone if src[0] is its address
   uint32_t ptx_index = 0;
   uint16_t ptx_count = 0;
   uint32_t folded = kNone;  ///< index into Program::folded
@@ -89,15 +92,20 @@ struct Block {
   std::vector<Op> ops;
 };
 
+/// The code of the kernel, or of one function that is called through the call stack.
 struct Program {
   std::vector<VarClass> vars;
   std::vector<Block> blocks;  ///< layout order; block 0 is the entry; falls through to the next one
   std::vector<Op> folded;     ///< shared loads folded into an arithmetic op
-  std::vector<std::pair<Var, Var>> splits;  ///< part and whole, from split_local_ranges()
-  std::vector<PtxStatement> ptx;
-  uint32_t local_bytes = 0;
-  uint32_t static_shared_bytes = 0;
-  uint32_t dynamic_shared_offset = 0;
+  std::vector<std::vector<uint32_t>> tables;  ///< blocks of a brx.idx
+  std::vector<std::pair<Var, Var>> splits;    ///< part and whole, from split_local_ranges()
+  /// 32-bit variable with the local address of this activation's frame: base of all local accesses of a
+  /// function. The kernel's own frame is at 0; its programs have one only if it calls through the stack.
+  Var stack_pointer = kNoVar;
+  bool is_function = false;
+  uint32_t local_bytes = 0;  ///< the frame
+  uint32_t local_align = 16;
+  uint32_t outgoing_bytes = 0;  ///< most arguments and results of a call through the stack
 
   Var new_var(VarClass c) {
     vars.push_back(c);
@@ -105,18 +113,30 @@ struct Program {
   }
 };
 
-/// Control flow of a program: successor blocks of each block, and the edges and exits for the
-/// (post-)dominator functions.
+/// Control flow of a program, for the (post-)dominator functions and data flow.
 struct Flow {
-  std::vector<std::array<uint32_t, 2>> successors;  ///< kNone where absent
-  std::vector<std::pair<uint32_t, uint32_t>> edges;
+  std::vector<std::pair<uint32_t, uint32_t>> edges;  ///< by their first block
+  std::vector<uint32_t> first_edge;                  ///< of each block, and the end
   std::vector<uint32_t> exits;
+  /// The edges that leave `block`.
+  [[nodiscard]] std::span<const std::pair<uint32_t, uint32_t>> out_of(uint32_t block) const {
+    return {edges.data() + first_edge[block], edges.data() + first_edge[block + 1]};
+  }
 };
 [[nodiscard]] Flow build_flow(const Program& program);
 
+/// The statements of all programs of a kernel, numbered.
+struct Statements {
+  std::vector<PtxStatement> list;
+  std::unordered_map<const Instruction*, uint32_t> numbers;
+};
+
+struct CallPlan;  // call_plan.h
+
 // The passes, in order. Each is one file.
-[[nodiscard]] Program select(const Module& module, const Function& entry, const LoweringOptions& options,
-                             Diagnostics& errors);          // select.cpp: also inlines calls
+/// `root` is the kernel or a function with a frame of its own. select.cpp: also inlines calls
+[[nodiscard]] Program select(const Module& module, const Function& root, const CallPlan& plan,
+                             const LoweringOptions& options, Statements& statements, Diagnostics& errors);
 void split_local_ranges(Program& program);                  // split_ranges.cpp
 void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
 void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
@@ -135,9 +155,19 @@ void drop_nops(Block& block);
 /// Recomputes variables at their readers or moves them to local memory until the estimate is at most `limit`
 /// (or nothing more can move); returns how many 32-bit registers went to local memory. spill.cpp
 uint32_t spill(Program& program, const Flow& flow, uint32_t limit, SimdLevel level);
+/// Keeps what lives across a call through the stack in the frame, for the callee uses the same registers.
+/// save_registers.cpp
+void save_registers(Program& program, const Flow& flow, SimdLevel level);
+/// Moves the stack pointer by the frame around each such call, once the frame has its size.
+/// save_registers.cpp
+void adjust_stack_pointer(Program& program, SimdLevel level);
+/// A load or store of `v` at `offset` of the frame. save_registers.cpp
+[[nodiscard]] Op frame_access(const Program& program, OpKind kind, Var v, uint32_t offset, SimdLevel level);
+/// Bytes of the frame for `bytes` more; returns their offset.
+[[nodiscard]] uint32_t extend_frame(Program& program, uint32_t bytes);
 /// Rows, literals, branch targets, reconvergence points: the final image (without header fields).
-/// allocate.cpp
-[[nodiscard]] bool allocate(const Program& program, const Flow& flow, KernelImage& image,
-                            Diagnostics& errors);
+/// `row_widths` (first empty) goes from one program of a kernel to the next. allocate.cpp
+[[nodiscard]] bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& row_widths,
+                            KernelImage& image, Diagnostics& errors);
 
 }  // namespace gpusim::isa::lir

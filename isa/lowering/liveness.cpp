@@ -105,9 +105,7 @@ DataFlow solve(const Program& program, const Flow& flow, const std::vector<uint3
     const uint32_t b = work.back();
     work.pop_back();
     queued[b] = false;
-    for (const uint32_t s : flow.successors[b]) {
-      if (s != kNone) d.live_out[b].add(d.live_in[s], nullptr);
-    }
+    for (const auto& [from, s] : flow.out_of(b)) d.live_out[b].add(d.live_in[s], nullptr);
     if (!d.live_in[b].add(d.live_out[b], &kills[b])) {
       // nothing new, but the first visit of a block must still reach its predecessors through reads
     }
@@ -125,8 +123,8 @@ DataFlow solve(const Program& program, const Flow& flow, const std::vector<uint3
     work.pop_back();
     queued[b] = false;
     defined_out[b].add(d.defined_in[b], nullptr);
-    for (const uint32_t s : flow.successors[b]) {
-      if (s != kNone && d.defined_in[s].add(defined_out[b], nullptr) && !queued[s]) {
+    for (const auto& [from, s] : flow.out_of(b)) {
+      if (d.defined_in[s].add(defined_out[b], nullptr) && !queued[s]) {
         queued[s] = true;
         work.push_back(s);
       }
@@ -213,6 +211,7 @@ std::vector<uint32_t> block_pressure(const Program& program, const Liveness& liv
   const size_t steps = 2 * program.blocks[block].ops.size() + 1;
   std::vector<int64_t> change(steps + 1, 0);
   for (const Segment& s : live.segments[block]) {
+    if (s.var == program.stack_pointer) continue;  // always alive: register_estimate() adds it
     const uint32_t width = register_width(program.vars[s.var]);
     change[s.begin - first] += width;
     change[std::min<size_t>(s.end - first + 1, steps)] -= width;
@@ -231,8 +230,11 @@ std::vector<double> block_weights(const Program& program) {
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     if (program.blocks[b].ops.empty()) continue;
     const Op& last = program.blocks[b].ops.back();
-    if (last.kind != OpKind::kBranch || last.target > b) continue;
-    ++change[last.target];
+    uint32_t target = kNone;
+    if (last.kind == OpKind::kBranch) target = last.target;
+    if (last.kind == OpKind::kBranchTable) target = *std::ranges::min_element(program.tables[last.target]);
+    if (target > b) continue;
+    ++change[target];
     --change[b + 1];
   }
   std::vector<double> weights;
@@ -252,26 +254,33 @@ uint32_t register_estimate(const Program& program, const Flow& flow) {
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     for (const uint32_t p : block_pressure(program, live, b)) most = std::max(most, p);
   }
-  return std::max(most, 1u);
+  return std::max(most + (program.stack_pointer != kNoVar ? 1 : 0), 1u);
 }
 
 Flow build_flow(const Program& program) {
   Flow flow;
   const uint32_t n = static_cast<uint32_t>(program.blocks.size());
+  std::vector<uint32_t> next;
   for (uint32_t b = 0; b < n; ++b) {
-    std::array<uint32_t, 2> next{kNone, kNone};
     const Op* last = program.blocks[b].ops.empty() ? nullptr : &program.blocks[b].ops.back();
-    const bool branch = last != nullptr && last->kind == OpKind::kBranch;
-    const bool exit = last != nullptr && (last->kind == OpKind::kExit || last->kind == OpKind::kTrap);
-    if (branch) next[1] = last->target;
+    const OpKind kind = last != nullptr ? last->kind : OpKind::kNop;
+    const bool branch = kind == OpKind::kBranch || kind == OpKind::kBranchTable;
+    const bool exit = kind == OpKind::kExit || kind == OpKind::kTrap || kind == OpKind::kReturn;
     const bool falls = !(branch || exit) || last->guard != kNoVar;
-    if (falls && b + 1 < n) next[0] = b + 1;
-    if (exit || (falls && b + 1 == n)) flow.exits.push_back(b);
-    for (const uint32_t s : next) {
-      if (s != kNone) flow.edges.emplace_back(b, s);
+    next.clear();
+    if (falls && b + 1 < n) next.push_back(b + 1);
+    if (kind == OpKind::kBranch) next.push_back(last->target);
+    if (kind == OpKind::kBranchTable)
+      next.insert(next.end(), program.tables[last->target].begin(), program.tables[last->target].end());
+    if (next.size() > 1) {
+      std::sort(next.begin(), next.end());
+      next.erase(std::unique(next.begin(), next.end()), next.end());
     }
-    flow.successors.push_back(next);
+    if (exit || (falls && b + 1 == n)) flow.exits.push_back(b);
+    flow.first_edge.push_back(static_cast<uint32_t>(flow.edges.size()));
+    for (const uint32_t s : next) flow.edges.emplace_back(b, s);
   }
+  flow.first_edge.push_back(static_cast<uint32_t>(flow.edges.size()));
   return flow;
 }
 

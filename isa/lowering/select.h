@@ -1,11 +1,12 @@
-// Instruction selection: walks a function's statements and emits micro-ops over virtual variables; a direct
-// call emits the callee's body in place (inlining), with variables, labels and local memory of its own.
+// Instruction selection: walks a function's statements and emits micro-ops over virtual variables. A direct
+// call of a function that is not recursive emits the callee's body in place (select_call.cpp, call_plan.h).
 // Values follow Module::target_sm.
 #pragma once
 #include <optional>
 #include <unordered_map>
 
 #include "isa/executor.h"
+#include "isa/lowering/call_plan.h"
 #include "isa/lowering/lir.h"
 
 namespace gpusim::isa::lir {
@@ -27,7 +28,8 @@ struct AluForm {
 
 class Selector {
  public:
-  Selector(const Module& module, const Function& entry, const LoweringOptions& options, Diagnostics& errors);
+  Selector(const Module& module, const Function& root, const CallPlan& plan, const LoweringOptions& options,
+           Statements& statements, Diagnostics& errors);
   Program run();
 
  private:
@@ -57,22 +59,44 @@ class Selector {
     Space space = Space::kNone;
   };
 
-  // select.cpp: blocks, functions, calls
+  struct CallSite {
+    const Instruction& inst;
+    std::vector<Operand> returns, arguments;
+    const Function* callee;  ///< null: indirect
+  };
+  enum class Direction : uint8_t { kToCallee, kFromCallee };
+
+  // select.cpp: blocks, functions
   uint32_t new_block();
   void place(uint32_t block);
-  void layout_shared();
-  /// Of the entry and of all functions that it reaches, in order of discovery.
-  [[nodiscard]] std::vector<const Variable*> shared_variables() const;
+  void kernel(Frame& frame);
   void open_frame(Frame& frame, const Function& function);
   void add_local(Frame& frame, const Variable& variable);
   void emit_function(Frame& frame);
   void statement(Frame& frame, const Instruction& inst);
+  uint32_t statement_index(const Instruction& inst);
+  void finish_blocks();
+
+  // select_call.cpp
   void call(Frame& frame, const Instruction& inst);
+  bool agrees(const CallSite& site, const std::string& name, const std::vector<Variable>& params,
+              const std::vector<Variable>& returns);
+  bool jump_over_call(uint32_t after);
+  void call_inline(Frame& frame, const CallSite& site);
   void bind(Frame& caller, Frame& callee, const Operand& actual, const Variable& formal, Var formal_register,
             bool is_argument);
   void copy_result(Frame& caller, const Operand& actual, const Variable& formal, Var from);
-  uint32_t statement_index(const Instruction& inst);
-  void finish_blocks();
+  void call_indirect(Frame& frame, const CallSite& site, const Operand& address);
+  void call_through_stack(Frame& frame, const CallSite& site, std::optional<Value> address,
+                          const std::vector<Variable>& params, const std::vector<Variable>& returns);
+  void pass(Frame& frame, const Operand& actual, const Variable& formal, uint32_t offset,
+            Direction direction);
+  void move_argument(OpKind kind, Var v, Type type, uint32_t offset, bool outgoing);
+  void called_function(Frame& frame);
+  void move_register(const Frame& frame, OpKind kind, const Variable& formal,
+                     const std::vector<RegisterId>& ids, size_t index, uint32_t offset);
+  /// Place in the frame of the function being selected.
+  [[nodiscard]] Address frame_address(uint32_t offset) const;
 
   // select_operand.cpp
   Type mapped(Type t) const;
@@ -110,6 +134,7 @@ class Selector {
   void barrier(Frame& frame, const Instruction& inst);
   void leave(Frame& frame, const Instruction& inst);
   void branch(Frame& frame, const Instruction& inst);
+  void branch_table(Frame& frame, const Instruction& inst);
 
   // select_memory.cpp
   void load_store(Frame& frame, const Instruction& inst);
@@ -118,6 +143,7 @@ class Selector {
   Op memory_op(OpKind kind, Space space, Type element, bool wide_lanes, const Address& address, int elements);
 
   // emission
+  void begin_helpers(const Instruction* inst);
   Op* emit(Op op);
   /// Emits an arithmetic op of table form `key`; reports an error if the table has no such form.
   Op* emit_form(uint64_t key, std::initializer_list<Var> dst, std::span<const Value> src);
@@ -127,8 +153,10 @@ class Selector {
   void refuse_size();
 
   const Module& module_;
-  const Function& entry_;
+  const Function& root_;
+  const CallPlan& plan_;
   const LoweringOptions& options_;
+  Statements& statements_;
   Diagnostics& errors_;
   Program program_;
   SimdLevel level_;
@@ -137,8 +165,6 @@ class Selector {
   uint32_t current_ = 0;  ///< block being filled
   std::vector<uint32_t> layout_;
   std::vector<const Function*> stack_;
-  std::unordered_map<const Variable*, uint32_t> shared_;
-  std::unordered_map<const Instruction*, uint32_t> statement_ids_;
   uint32_t local_top_ = 0;
   size_t emitted_ = 0;
   bool too_large_ = false;  ///< reported once; nothing more is emitted

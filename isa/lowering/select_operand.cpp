@@ -90,7 +90,13 @@ Value Selector::value(Frame& frame, const Operand& operand, Type type) {
     case Operand::Kind::kSymbol: {
       const auto a = symbol_address(frame, operand.symbol, operand.loc);
       if (!a) return Value{kNoVar, wide, 0};
-      return resized(Value{kNoVar, true, static_cast<uint64_t>(a->offset + operand.offset)}, wide);
+      const Value offset =
+          resized(Value{kNoVar, true, static_cast<uint64_t>(a->offset + operand.offset)}, wide);
+      if (!a->has_base) return offset;
+      const Var sum = program_.new_var(wide ? VarClass::kRow64 : VarClass::kRow32);
+      const Value parts[2] = {resized(a->base, wide), offset};
+      emit_form(form_key(Opcode::kAdd, wide ? Type::kU64 : Type::kU32), {sum}, parts);
+      return Value{sum, wide, 0};
     }
     default:
       break;
@@ -126,24 +132,25 @@ std::optional<Selector::Address> Selector::symbol_address(Frame& frame, const st
   Address a;
   const Variable* v = find_variable(frame, name);
   if (v == nullptr) {
-    if (module_.find_function(name) != nullptr)
-      error(loc, fmt::format("the address of function '{}' is not supported yet", name));
-    else
+    const Function* f = plan_.find_function(name);
+    if (f == nullptr) {
       error(loc, fmt::format("undefined variable '{}'", name));
-    return std::nullopt;
+      return std::nullopt;
+    }
+    a.offset = static_cast<int64_t>(function_address(module_.number_of(*f)));
+    return a;
   }
   a.space = v->space;
   switch (v->space) {
     case Space::kShared: {
-      const auto it = shared_.find(v);
-      a.offset = it != shared_.end() ? it->second : program_.dynamic_shared_offset;
+      const auto it = plan_.shared.find(v);
+      a.offset = it != plan_.shared.end() ? it->second : plan_.dynamic_shared_offset;
       return a;
     }
     case Space::kLocal: {
       const auto it = frame.locals.find(v);
       if (it == frame.locals.end()) break;
-      a.offset = it->second;
-      return a;
+      return frame_address(it->second);
     }
     case Space::kGlobal:
     case Space::kConst:
@@ -158,9 +165,7 @@ std::optional<Selector::Address> Selector::symbol_address(Frame& frame, const st
         return a;
       }
       if (it->second.var == kNoVar) {  // a structure passed by value: in local memory
-        a.space = Space::kLocal;
-        a.offset = it->second.local_offset;
-        return a;
+        return frame_address(it->second.local_offset);
       }
       break;
     }
@@ -183,6 +188,8 @@ std::optional<Selector::Address> Selector::address(Frame& frame, const Operand& 
     const auto symbol = symbol_address(frame, operand.symbol, operand.loc);
     if (!symbol) return std::nullopt;
     a.offset += symbol->offset;
+    a.has_base = symbol->has_base;
+    a.base = symbol->base;
     const bool own = space == Space::kGeneric || space == Space::kNone || space == Space::kParam;
     if (own && symbol->space != Space::kNone) a.space = symbol->space;
     return a;
@@ -198,6 +205,7 @@ std::optional<Selector::Address> Selector::address(Frame& frame, const Operand& 
     }
     a.has_base = true;
     a.base = Value{v, program_.vars[v] == VarClass::kRow64, 0};
+    if (space == Space::kParam && !frame.function->is_entry) a.space = Space::kLocal;  // see symbol_address()
   }
   return a;
 }

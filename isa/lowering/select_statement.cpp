@@ -80,6 +80,9 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kBra:
       branch(frame, inst);
       break;
+    case Opcode::kBrx:
+      branch_table(frame, inst);
+      break;
     case Opcode::kRet:
     case Opcode::kExit:
       leave(frame, inst);

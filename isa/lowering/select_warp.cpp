@@ -91,8 +91,8 @@ void Selector::barrier(Frame& frame, const Instruction& inst) {
   emit(std::move(op));
 }
 
-/// exit ends the thread; ret does so in the entry and goes to the block behind the call in an inlined
-/// function.
+/// exit ends the thread; ret does so in the kernel and goes to the block behind the call in an inlined
+/// function, to the only return in a function with a frame.
 void Selector::leave(Frame& frame, const Instruction& inst) {
   if (inst.opcode == Opcode::kRet && frame.return_block != kNone) {
     emit_control(OpKind::kBranch, OpClass::kBranch, frame.return_block);
@@ -108,6 +108,30 @@ void Selector::branch(Frame& frame, const Instruction& inst) {
   const auto it = frame.labels.find(name);
   if (it == frame.labels.end()) return error(inst.loc, fmt::format("branch to undefined label '{}'", name));
   emit_control(OpKind::kBranch, OpClass::kBranch, it->second);
+  if (guard_ == kNoVar) reachable_ = false;
+  place(new_block());
+}
+
+/// brx.idx index, table: one branch with a target for each lane.
+void Selector::branch_table(Frame& frame, const Instruction& inst) {
+  const LabelTable* table =
+      inst.operands.size() < 2 ? nullptr : frame.function->find_table(inst.operands[1].symbol);
+  if (table == nullptr || table->kind != LabelTable::Kind::kBranchTargets)
+    return error(inst.loc, "'brx.idx' needs the label of a .branchtargets list");
+  std::vector<uint32_t> blocks;
+  for (const std::string& label : table->targets) {
+    const auto it = frame.labels.find(label);
+    if (it == frame.labels.end())
+      return error(inst.loc, fmt::format("branch to undefined label '{}'", label));
+    blocks.push_back(it->second);
+  }
+  Op op;
+  op.kind = OpKind::kBranchTable;
+  op.op_class = OpClass::kBranch;
+  op.src[op.num_src++] = value(frame, inst.operands[0], Type::kU32);
+  op.target = static_cast<uint32_t>(program_.tables.size());
+  program_.tables.push_back(std::move(blocks));
+  emit(std::move(op));
   if (guard_ == kNoVar) reachable_ = false;
   place(new_block());
 }

@@ -52,6 +52,7 @@ class Spiller {
     const Liveness live = compute_liveness(program_, flow_);
     costs_.assign(program_.vars.size(), Cost{});
     fixed_.resize(program_.vars.size(), false);
+    if (program_.stack_pointer != kNoVar) fixed_[program_.stack_pointer] = true;
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
       const auto count = [&](Var v) {
         const double cost = weights_[b] * (recompute_.contains(v) ? kRecomputeCost : 1);
@@ -88,7 +89,9 @@ class Spiller {
         pressure -= register_width(program_.vars[s.var]);
         return true;
       });
-      if (chosen_[segments[i].var] || register_width(program_.vars[segments[i].var]) == 0) continue;
+      if (chosen_[segments[i].var] || register_width(program_.vars[segments[i].var]) == 0 ||
+          segments[i].var == program_.stack_pointer)
+        continue;
       alive.push_back(segments[i]);
       pressure += register_width(program_.vars[segments[i].var]);
       if (i + 1 < segments.size() && segments[i + 1].begin == at) continue;
@@ -181,30 +184,12 @@ class Spiller {
   }
 
   Op transfer(OpKind kind, Var spilled, Var temporary, const Op& model) {
-    const bool wide = program_.vars[spilled] == VarClass::kRow64;
-    const uint32_t bytes = wide ? 8 : 4;
-    if (slots_[spilled] == kNone) {
-      slots_[spilled] = (program_.local_bytes + bytes - 1) / bytes * bytes;
-      program_.local_bytes = slots_[spilled] + bytes;
-    }
-    Op op;
-    op.kind = kind;
-    op.op_class = kind == OpKind::kLoad ? OpClass::kLoadLocal : OpClass::kStoreLocal;
-    op.type = wide ? Type::kU64 : Type::kU32;
-    op.key =
-        form_key(kind == OpKind::kLoad ? Opcode::kLd : Opcode::kSt, op.type, wide ? Type::kB64 : Type::kB32);
-    op.mem = find_form(op.key, level_)->mem;
-    op.memory.space = Space::kLocal;
-    op.memory.type = op.type;
-    op.memory.element_bytes = static_cast<uint8_t>(bytes);
-    op.memory.offset = slots_[spilled];
+    if (slots_[spilled] == kNone)
+      slots_[spilled] = extend_frame(program_, program_.vars[spilled] == VarClass::kRow64 ? 8 : 4);
+    Op op = frame_access(program_, kind, temporary, slots_[spilled], level_);
     op.guard = model.guard;
     op.guard_negated = model.guard_negated;
     op.ptx_index = model.ptx_index;
-    if (kind == OpKind::kLoad)
-      op.dst[op.num_dst++] = temporary;
-    else
-      op.src[op.num_src++] = Value{temporary, wide, 0};
     return op;
   }
 

@@ -115,6 +115,31 @@ TEST(ControlFlowLowering, LoopsWithDivergentTripCounts) {
                          64, 8);
 }
 
+TEST(ControlFlowLowering, LanesThatLeftALoopKeepWideValuesWhileOthersRunIt) {
+  const std::string text = thread_kernel(".reg .b32 %i, %a<4>; .reg .b64 %x; .reg .pred %p;", R"(
+    mov.u32 %i, 0;
+  LOOP:
+    mad.lo.u32 %a0, %i, 3, 7;
+    xor.b32 %a1, %a0, %tid0;
+    mul.lo.u32 %a2, %a1, %a0;
+    add.u32 %a3, %a2, %a1;
+    mul.wide.u32 %x, %a3, %a0;
+    add.u32 %i, %i, 1;
+    setp.lt.u32 %p, %i, %tid0;
+    @%p bra LOOP;
+    st.global.u64 [%out], %x;
+    ret;)");
+  for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean}) {
+    const Outcome o = run_image(lower_ok(text, level(l)), 32);
+    ASSERT_TRUE(o.result.finished);
+    for (uint32_t t = 0; t < 32; ++t) {
+      const uint32_t a0 = 3 * (std::max(t, 1u) - 1) + 7, a1 = a0 ^ t, a3 = a1 * a0 + a1;
+      const uint64_t x = uint64_t{a3} * a0;
+      EXPECT_EQ(o.out[t * 64] | uint64_t{o.out[t * 64 + 1]} << 32, x) << t;
+    }
+  }
+}
+
 TEST(ControlFlowLowering, BarriersJoinTheWarpsOfABlock) {
   const std::string text = thread_kernel(".reg .b32 %r<6>; .shared .align 4 .b8 tile[512];", R"(
     mov.u32 %r0, tile;
@@ -214,8 +239,6 @@ TEST(CallLowering, OldRegisterParametersAndStructures) {
 }
 
 TEST(CallLowering, RefusesWhatItCannotInline) {
-  EXPECT_THAT(lower_error(thread_kernel("", "call f;\nret;", "sm_35", ".func f() { call f; ret; }\n")),
-              testing::HasSubstr("recursive call of 'f' is not supported yet"));
   EXPECT_THAT(lower_error(thread_kernel("", "call g;\nret;", "sm_35", ".extern .func g();\n")),
               testing::HasSubstr("'g', which has no body"));
 }
@@ -434,7 +457,7 @@ TEST(Registers, AccumulatorsOfALoopAreNotCountedTwice) {
   const std::string text = accumulator_loop(16);
   const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
   EXPECT_EQ(image.registers, 16u + 2 * 2 + 2);  // sums, two addresses, the counter and one factor
-  EXPECT_LE(image.num_rows, image.registers + 1);
+  EXPECT_LE(image.num_rows, image.registers + 2) << "rows of the two widths are not shared";
   expect_same_everywhere(text, 32);
 }
 

@@ -62,8 +62,9 @@ struct RunResult {
   uint64_t micro_ops = 0;
   uint64_t local_accesses = 0;
   FaultKind fault = FaultKind::kNone;
-  MemoryAccess access{};  ///< of the fault
-  bool finished = false;  ///< false: stopped by a fault, a trap or the step limit
+  MemoryAccess access{};    ///< of the fault
+  std::string failed_call;  ///< function that could not be called
+  bool finished = false;    ///< false: stopped by a fault, a trap or the step limit
 };
 
 /// Runs one block of `threads` threads; `dynamic_shared` bytes behind the static ones.
@@ -161,6 +162,14 @@ class BlockRunner {
         branch(w, op, active, mask);
         continue;
       }
+      if (op.kind == OpKind::kBranchTable || op.kind == OpKind::kCall) {
+        if (!branch_lanes(w, op, active, mask)) return false;
+        continue;
+      }
+      if (op.kind == OpKind::kReturn) {
+        w.stack.pop_back();
+        continue;
+      }
       ++top.pc;
       switch (op.kind) {
         case OpKind::kAlu:
@@ -197,6 +206,52 @@ class BlockRunner {
     result_.fault = a.fault;
     result_.access = a;
     return false;
+  }
+
+  /// Lane by lane, the highest first on the stack.
+  bool branch_lanes(Warp& w, const MicroOp& op, LaneMask active, LaneMask taken) {
+    Entry& top = w.stack.back();
+    const uint32_t next = top.pc + 1;
+    const bool call = op.kind == OpKind::kCall;
+    const uint32_t join = call ? kNoTarget : op.reconverge == kNoTarget ? top.join : op.reconverge;
+    if (call || op.reconverge != kNoTarget)
+      top.pc = call ? next : op.reconverge;
+    else
+      w.stack.pop_back();
+    for (int l = kWarpSize - 1; l >= 0; --l) {
+      if (!active.test(l)) continue;
+      uint32_t target = next;
+      if (taken.test(l) && !find_target(w, op, l, target)) return false;
+      w.stack.push_back({target, join, LaneMask(1u << l)});
+    }
+    return true;
+  }
+
+  bool find_target(const Warp& w, const MicroOp& op, int lane, uint32_t& target) {
+    const auto source = [&](int i) {
+      return w.ctx.bank[static_cast<size_t>(op.src[static_cast<size_t>(i)].bank)] +
+             op.src[static_cast<size_t>(i)].offset;
+    };
+    const uint32_t word = reinterpret_cast<const uint32_t*>(source(0))[lane];
+    if (op.kind == OpKind::kBranchTable) {
+      if (word >= op.imm) return false;
+      target = image_.branch_targets[op.target + word];
+      return true;
+    }
+    uint64_t number = op.target;
+    if (op.num_src > 1) {
+      const uint64_t offset = reinterpret_cast<const uint64_t*>(source(1))[lane] - kCodeWindowBase;
+      if (offset % kFunctionStride != 0) return false;
+      number = offset / kFunctionStride;
+    }
+    if (number >= image_.functions.size()) return false;
+    const CallTarget& f = image_.functions[number];
+    if (f.entry == kNoTarget || f.signature != op.imm || word + f.frame_bytes > image_.stack_end) {
+      result_.failed_call = f.name;
+      return false;
+    }
+    target = f.entry;
+    return true;
   }
 
   void branch(Warp& w, const MicroOp& op, LaneMask active, LaneMask taken) {

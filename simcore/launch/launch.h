@@ -74,6 +74,7 @@ struct LaunchSpec {
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamic_shared = 0;
   uint32_t registers = 0;  ///< 0: estimate
+  uint32_t stack = 0;      ///< bytes of call stack per thread for recursion; 0: the default
   std::vector<ArgumentSpec> arguments;
   uint32_t repeat = 1;
   uint32_t stream = 0;

@@ -255,7 +255,7 @@ class LaunchLoader {
   void read_launch(const toml::table& table) {
     const TableReader reader(
         context_, table, "[[launch]]",
-        {"kernel", "grid", "block", "dynamic_shared", "registers", "args", "repeat", "stream"});
+        {"kernel", "grid", "block", "dynamic_shared", "registers", "stack", "args", "repeat", "stream"});
     LaunchSpec spec;
     spec.where = reader.where();
     spec.kernel_where = reader.where("kernel");
@@ -264,6 +264,7 @@ class LaunchLoader {
     read_dimensions(reader, "block", kMaxBlock, spec.block);
     spec.dynamic_shared = static_cast<uint32_t>(reader.integer("dynamic_shared", 0, 0, 1 << 24));
     spec.registers = static_cast<uint32_t>(reader.integer("registers", 0, 0, 1024));
+    spec.stack = static_cast<uint32_t>(reader.integer("stack", 0, 0, 1 << 20));
     spec.repeat = static_cast<uint32_t>(reader.integer("repeat", 1, 1, 1000000));
     spec.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, 1023));
     if (const toml::node* args = reader.node("args")) {

@@ -1,0 +1,241 @@
+#include "isa/lowering/call_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/strong_components.hpp>
+
+#include "isa/executor.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+uint64_t align_up(uint64_t v, uint64_t align) { return align < 2 ? v : (v + align - 1) / align * align; }
+
+/// The operand that names the callee: behind the list of results, if there is one.
+const Operand* callee_of(const Instruction& inst) {
+  const size_t at = !inst.operands.empty() && inst.operands[0].kind == Operand::Kind::kList ? 1 : 0;
+  return at < inst.operands.size() ? &inst.operands[at] : nullptr;
+}
+
+/// Calls fn(symbol) for the symbols of a statement, except the callee of a direct call and call tables.
+template <class Fn>
+void for_each_address(const Instruction& inst, Fn fn) {
+  for (const Operand& o : inst.operands) {
+    if (inst.opcode != Opcode::kCall && o.kind == Operand::Kind::kSymbol) fn(o.symbol);
+    for (const Operand& e : o.elements) {
+      if (e.kind == Operand::Kind::kSymbol) fn(e.symbol);
+    }
+  }
+}
+
+class Planner {
+ public:
+  Planner(const Module& module, const Function& entry, Diagnostics& errors)
+      : module_(module), entry_(entry), errors_(errors) {}
+
+  CallPlan run() {
+    for (const Function& f : module_.functions) {
+      const auto [it, added] = plan_.functions.emplace(f.name, &f);
+      if (!added && it->second->is_declaration && !f.is_declaration) it->second = &f;
+    }
+    reach(entry_);
+    follow();
+    if (!signatures_.empty()) add_address_taken();
+    find_recursion();
+    plan_.uses_stack = !plan_.callables.empty() || !signatures_.empty();
+    layout_shared();
+    return std::move(plan_);
+  }
+
+ private:
+  void reach(const Function& f) {
+    if (number_.emplace(&f, reached_.size()).second) reached_.push_back(&f);
+  }
+
+  /// Direct calls and the signatures of indirect ones, of all that is reached.
+  void follow() {
+    for (; next_ < reached_.size(); ++next_) {
+      const Function& f = *reached_[next_];
+      for (const Instruction& inst : f.body) {
+        if (inst.opcode != Opcode::kCall) continue;
+        const Operand* callee = callee_of(inst);
+        if (callee == nullptr) continue;
+        if (callee->kind == Operand::Kind::kRegister) {
+          const LabelTable* table = f.find_table(inst.operands.back().symbol);
+          if (table != nullptr) signatures_.insert(layout_of_table(module_, *table).signature);
+        } else if (const Function* to = plan_.find_function(callee->symbol);
+                   to != nullptr && !to->is_declaration && !to->is_entry) {
+          reach(*to);
+          calls_.emplace_back(next_, number_.at(to));
+        }
+      }
+    }
+  }
+
+  /// An address may come from anywhere in the module, through memory.
+  void add_address_taken() {
+    std::vector<const Function*> taken;
+    std::unordered_set<std::string_view> seen;
+    const auto note = [&](std::string_view symbol) {
+      const Function* f = plan_.find_function(symbol);
+      if (f != nullptr && !f->is_declaration && !f->is_entry && seen.insert(symbol).second)
+        taken.push_back(f);
+    };
+    for (const Variable& v : module_.variables) {
+      for (const Relocation& r : v.relocations) note(r.symbol);
+    }
+    for (const Function& f : module_.functions) {
+      for (const Variable& v : f.variables) {
+        for (const Relocation& r : v.relocations) note(r.symbol);
+      }
+      for (const LabelTable& t : f.tables) {
+        if (t.kind != LabelTable::Kind::kCallTargets) continue;
+        for (const std::string& target : t.targets) note(target);
+      }
+      for (const Instruction& inst : f.body) for_each_address(inst, note);
+    }
+    // What is called may itself call through other signatures.
+    for (bool added = true; added;) {
+      added = false;
+      std::erase_if(taken, [&](const Function* f) {
+        if (!signatures_.contains(layout_arguments(f->params, f->returns).signature)) return false;
+        plan_.callables.push_back(f);
+        reach(*f);
+        follow();
+        return added = true;
+      });
+    }
+  }
+
+  /// Functions on a cycle of direct calls.
+  void find_recursion() {
+    using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
+    Graph graph(reached_.size());
+    for (const auto& [from, to] : calls_) boost::add_edge(from, to, graph);
+    std::vector<size_t> component(reached_.size());
+    const auto map =
+        boost::make_iterator_property_map(component.begin(), boost::get(boost::vertex_index, graph));
+    std::vector<size_t> size(static_cast<size_t>(boost::strong_components(graph, map)), 0);
+    for (const size_t c : component) ++size[c];
+    std::vector<bool> cyclic(reached_.size(), false);
+    for (size_t i = 0; i < reached_.size(); ++i) cyclic[i] = size[component[i]] > 1;
+    for (const auto& [from, to] : calls_) {
+      if (from == to) cyclic[from] = true;
+    }
+    for (size_t i = 0; i < reached_.size(); ++i) {
+      const Function* f = reached_[i];
+      if (!cyclic[i]) continue;
+      plan_.recursive.insert(f);
+      if (std::find(plan_.callables.begin(), plan_.callables.end(), f) == plan_.callables.end())
+        plan_.callables.push_back(f);
+    }
+  }
+
+  /// Static variables come first, dynamic (.extern, unsized) ones share what follows.
+  void layout_shared() {
+    uint64_t top = 0, dynamic_align = 8;
+    for (const Variable* v : shared_variables()) {
+      if (v->bytes == 0) {
+        dynamic_align = std::max(dynamic_align, v->align);
+        continue;
+      }
+      top = align_up(top, v->align);
+      plan_.shared[v] = static_cast<uint32_t>(top);
+      top += v->bytes;
+      if (top >= kWindowBytes) {
+        errors_.push_back(
+            {Diagnostic::Severity::kError,
+             v->loc,
+             fmt::format("shared variable '{}' does not fit: more than {} bytes", v->name, kWindowBytes),
+             {}});
+        return;
+      }
+    }
+    plan_.static_shared_bytes = static_cast<uint32_t>(top);
+    plan_.dynamic_shared_offset = static_cast<uint32_t>(align_up(top, dynamic_align));
+  }
+
+  /// Of the kernel and of all functions that it names or may call, in order of discovery.
+  std::vector<const Variable*> shared_variables() const {
+    std::vector<const Variable*> found;
+    const auto note = [&](const Variable* v) {
+      if (v != nullptr && v->space == Space::kShared &&
+          std::find(found.begin(), found.end(), v) == found.end()) {
+        found.push_back(v);
+      }
+    };
+    std::unordered_set<std::string_view> names;
+    std::unordered_set<const Function*> seen{&entry_};
+    std::vector<const Function*> functions{&entry_};
+    const auto add = [&](const Function* f) {
+      if (f != nullptr && !f->is_declaration && seen.insert(f).second) functions.push_back(f);
+    };
+    const auto visit = [&](const std::string& symbol) {
+      if (symbol.empty() || !names.insert(symbol).second) return;
+      note(module_.find_variable(symbol));
+      add(plan_.find_function(symbol));
+    };
+    for (size_t i = 0; i < functions.size(); ++i) {
+      for (const Variable& v : functions[i]->variables) note(&v);
+      for (const Instruction& inst : functions[i]->body) {
+        for (const Operand& o : inst.operands) {
+          visit(o.symbol);
+          for (const Operand& e : o.elements) visit(e.symbol);
+        }
+      }
+      if (i + 1 == functions.size()) {
+        for (const Function* f : plan_.callables) add(f);
+      }
+    }
+    return found;
+  }
+
+  const Module& module_;
+  const Function& entry_;
+  Diagnostics& errors_;
+  CallPlan plan_;
+  std::vector<const Function*> reached_;
+  std::unordered_map<const Function*, size_t> number_;  // index into reached_
+  std::vector<std::pair<size_t, size_t>> calls_;        // direct, by index into reached_
+  std::unordered_set<uint64_t> signatures_;             // of indirect calls
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+ArgumentLayout layout_arguments(const std::vector<Variable>& params, const std::vector<Variable>& returns) {
+  ArgumentLayout layout;
+  uint64_t top = 0, signature = 0xcbf29ce484222325ull;
+  const auto mix = [&](uint64_t v) { signature = (signature ^ v) * 0x100000001b3ull; };
+  const auto place = [&](const std::vector<Variable>& list, std::vector<uint32_t>& offsets) {
+    mix(list.size());
+    for (const Variable& v : list) {
+      const uint64_t align = std::max<uint64_t>(v.align, 1), bytes = std::max<uint64_t>(v.bytes, 1);
+      top = align_up(top, align);
+      offsets.push_back(static_cast<uint32_t>(top));
+      mix(top);
+      mix(bytes);
+      top = std::min(top + bytes, kWindowBytes);
+      layout.align = std::max(layout.align, static_cast<uint32_t>(align));
+    }
+  };
+  place(params, layout.params);
+  place(returns, layout.returns);
+  layout.bytes = static_cast<uint32_t>(top);
+  layout.signature = signature;
+  return layout;
+}
+
+ArgumentLayout layout_of_table(const Module& module, const LabelTable& table) {
+  if (table.kind == LabelTable::Kind::kCallPrototype) return layout_arguments(table.params, table.returns);
+  const Function* first = table.targets.empty() ? nullptr : module.find_function(table.targets.front());
+  return first == nullptr ? ArgumentLayout{} : layout_arguments(first->params, first->returns);
+}
+
+CallPlan plan_calls(const Module& module, const Function& entry, Diagnostics& errors) {
+  return Planner(module, entry, errors).run();
+}
+
+}  // namespace gpusim::isa::lir
