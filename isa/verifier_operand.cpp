@@ -109,10 +109,6 @@ bool writes_pair(Opcode op) {
   return op == kSetp || op == kShfl || op == kLop3 || op == kMatch || op == kElect;
 }
 
-bool is_half(Type t) {
-  return t == Type::kF16 || t == Type::kBF16 || t == Type::kF16x2 || t == Type::kBF16x2;
-}
-
 /// May a register of type `reg` stand for an operand of type `type`?
 bool compatible(Type reg, Type type, bool may_be_wider) {
   if ((reg == Type::kPred) != (type == Type::kPred)) return false;

@@ -94,6 +94,7 @@ class Selector {
 
   // select_alu.cpp
   void alu(Frame& frame, const Instruction& inst);
+  void extreme_of_three(Frame& frame, const Instruction& inst);
   void move(Frame& frame, const Instruction& inst);
   void compare(Frame& frame, const Instruction& inst);
   void predicate_logic(Frame& frame, const Instruction& inst);
@@ -115,6 +116,7 @@ class Selector {
   void load_store(Frame& frame, const Instruction& inst);
   void param_slot_access(Frame& frame, const Instruction& inst, const ParamSlot& slot);
   void atomic(Frame& frame, const Instruction& inst);
+  void atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources, Var old);
   Op memory_op(OpKind kind, Space space, Type element, bool wide_lanes, const Address& address, int elements);
 
   // emission

@@ -129,34 +129,55 @@ void Selector::param_slot_access(Frame& frame, const Instruction& inst, const Pa
   write_back(frame, data, type, dst);
 }
 
-/// atom d, [a], b {, c}; red [a], b.
-void Selector::atomic(Frame& frame, const Instruction& inst) {
-  const bool reduction = inst.opcode == Opcode::kRed;
-  const size_t at = reduction ? 0 : 1;
-  if (inst.operands.size() < at + 2) return unsupported(inst, "this instruction");
-  if (inst.mods.vector > 1) return unsupported(inst, "a vector atomic");
+/// One atomic access; the old value goes to `old` unless that is kNoVar.
+void Selector::atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources,
+                              Var old) {
   const Type type = mapped(inst.mods.type);
-  const auto where = address(frame, inst.operands[at], inst.mods.space);
-  if (!where) return;
   const AtomOp operation = inst.mods.atom;
   const bool bitwise = operation >= AtomOp::kAnd;
   const Type key_type = bitwise ? untyped(type) : is_untyped(type) ? unsigned_of(type) : type;
-  std::vector<Value> sources;
-  for (size_t i = at + 1; i < inst.operands.size() && i < at + 3; ++i)
-    sources.push_back(value(frame, inst.operands[i], type));
-  if (operation == AtomOp::kCas && sources.size() < 2) return unsupported(inst, "this instruction");
-  Op op = memory_op(OpKind::kAtomic, where->space, type, false, *where, 1);
+  Op op = memory_op(OpKind::kAtomic, where.space, type, false, where, 1);
   op.key = form_key(Opcode::kAtom, key_type, Type::kNone, atom_variant(operation));
   if (const SemanticRow* row = find_form(op.key, level_)) op.mem = row->mem;
   if (op.mem == nullptr) return unsupported(inst, "this form");
   for (const Value& v : sources) op.src[op.num_src++] = v;
-  Var dst = kNoVar;
-  if (!reduction && inst.operands[0].kind != Operand::Kind::kSink) {
-    dst = destination(frame, inst.operands[0], type);
-    op.dst[op.num_dst++] = dst;
-  }
+  if (old != kNoVar) op.dst[op.num_dst++] = old;
   emit(std::move(op));
-  if (dst != kNoVar) write_back(frame, inst.operands[0], type, dst);
+}
+
+/// atom d, [a], b {, c}; red [a], b. A vector is atomic by element (PTX ISA, atom): one access each, whose
+/// results are written when all are done.
+void Selector::atomic(Frame& frame, const Instruction& inst) {
+  const size_t at = inst.opcode == Opcode::kRed ? 0 : 1;
+  const bool swap = inst.mods.atom == AtomOp::kCas;
+  if (inst.operands.size() < at + (swap ? 3 : 2)) return unsupported(inst, "this instruction");
+  const Type type = mapped(inst.mods.type);
+  const auto where = address(frame, inst.operands[at], inst.mods.space);
+  if (!where) return;
+  std::vector<Value> sources;
+  for (const Operand& o : elements(frame, inst.operands[at + 1])) sources.push_back(value(frame, o, type));
+  const size_t count = sources.size();
+  if (swap) sources.push_back(value(frame, inst.operands[at + 2], type));
+  std::vector<Operand> results(count);
+  if (at == 1) results = elements(frame, inst.operands[0]);
+  results.resize(count);
+  std::vector<Var> old(count, kNoVar);
+  Address element = *where;
+  for (size_t i = 0; i < count; ++i, element.offset += type_bytes(type)) {
+    if (results[i].kind == Operand::Kind::kRegister)
+      old[i] = count == 1 ? destination(frame, results[i], type) : program_.new_var(class_of(type));
+    atomic_element(inst, element, std::span(sources).subspan(i, swap ? 2 : 1), old[i]);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (old[i] == kNoVar) continue;
+    Var dst = old[i];
+    if (count > 1) {
+      const Value v{old[i], type_bytes(type) == 8, 0};
+      dst = destination(frame, results[i], type);
+      emit_form(form_key(Opcode::kMov, untyped(type)), {dst}, {&v, 1});
+    }
+    write_back(frame, results[i], type, dst);
+  }
 }
 
 }  // namespace gpusim::isa::lir

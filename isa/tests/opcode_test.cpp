@@ -52,14 +52,35 @@ Case read_case(const std::filesystem::path& path) {
   return c;
 }
 
+/// Value of raw bits with `exponent` and `mantissa` bits; infinite where the exponent is all ones.
+double decoded(uint64_t raw, int exponent, int mantissa) {
+  const int field = static_cast<int>(raw >> mantissa) & ((1 << exponent) - 1),
+            bias = (1 << (exponent - 1)) - 1;
+  if (field == (1 << exponent) - 1) return HUGE_VAL;
+  const auto fraction = static_cast<double>((raw & ((uint64_t{1} << mantissa) - 1)) |
+                                            (field != 0 ? uint64_t{1} << mantissa : 0));
+  const double magnitude = std::ldexp(fraction, std::max(field, 1) - bias - mantissa);
+  return (raw >> (exponent + mantissa)) & 1 ? -magnitude : magnitude;
+}
+
+bool near(const Case& c, double got, double want) {
+  return std::isfinite(got) && std::isfinite(want) &&
+         std::abs(got - want) <= c.tolerance * std::max(std::abs(want), c.floor);
+}
+
 /// `got` and `want` are raw bits of the result type.
 bool matches(const Case& c, uint64_t got, uint64_t want) {
   if (got == want) return true;
   if (c.tolerance < 0) return false;
-  const double g = std::bit_cast<float>(static_cast<uint32_t>(got)),
-               w = std::bit_cast<float>(static_cast<uint32_t>(want));
-  return std::isfinite(g) && std::isfinite(w) &&
-         std::abs(g - w) <= c.tolerance * std::max(std::abs(w), c.floor);
+  if (c.result.ends_with("x2")) {
+    Case one = c;
+    one.result.resize(c.result.size() - 2);
+    return matches(one, got & 0xffff, want & 0xffff) && matches(one, got >> 16, want >> 16);
+  }
+  const int exponent = c.result == "f16" ? 5 : 8, mantissa = c.result == "f16"    ? 10
+                                                             : c.result == "bf16" ? 7
+                                                                                  : 23;
+  return near(c, decoded(got, exponent, mantissa), decoded(want, exponent, mantissa));
 }
 
 constexpr uint64_t kStride = 65536, kUntouched = 0xabababababababab;
