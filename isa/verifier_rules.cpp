@@ -275,6 +275,8 @@ void FunctionVerifier::check_atom(const Instruction& i) {
   const bool counts = m.atom == AtomOp::kInc || m.atom == AtomOp::kDec;
   if (bits && (is_float(m.type) || (is_untyped(m.type) && type_bytes(m.type) < (swaps ? 2 : 4)))) {
     error(fmt::format("'{}' does not take type .{}", name(), type_name(m.type)), "use .b32 or .b64");
+  } else if (m.atom == AtomOp::kAdd && m.type == Type::kS64) {
+    error(fmt::format("'{}' does not take type .s64", name()), "use .u64");
   } else if (counts && m.type != Type::kU32) {
     error(fmt::format("'{}' does not take type .{}", name(), type_name(m.type)), "use .u32");
   } else if (!bits && (is_untyped(m.type) || type_bytes(m.type) < 2 ||

@@ -108,6 +108,7 @@ class Selector {
   void vote(Frame& frame, const Instruction& inst);
   void shuffle(Frame& frame, const Instruction& inst);
   void match_or_redux(Frame& frame, const Instruction& inst);
+  void elect(Frame& frame, const Instruction& inst);
   void barrier(Frame& frame, const Instruction& inst);
   void leave(Frame& frame, const Instruction& inst);
   void branch(Frame& frame, const Instruction& inst);

@@ -306,7 +306,9 @@ def write(form, sources, result, fn, target="sm_90", statement=None, rows=None, 
     version = {"sm_10": "3.0", "sm_13": "3.0", "sm_100": "8.8"}.get(target, "8.0")
     ptx = ptx.replace(".version 8.0", f".version {version}")
     suffix = "" if target == "sm_90" else "." + target
-    (HERE / (form.replace("::", "_") + suffix + ".ptx")).write_text("\n".join(lines) + "\n" + ptx)
+    path = HERE / (form.replace("::", "_") + suffix + ".ptx")
+    assert not path.exists(), f"{path} is written twice"
+    path.write_text("\n".join(lines) + "\n" + ptx)
 
 
 def mask(t, v):
@@ -698,7 +700,8 @@ def packed_and_marked():
     W = 0xFFFFFFFF
     for t in ["u16", "s16"]:
         pair = f"{t}x2"
-        each = lambda fn, a, b: sum(mask(t, fn(decode_int(t, a >> i & 0xFFFF), decode_int(t, b >> i & 0xFFFF))) << i for i in (0, 16))
+        part = lambda v, i: decode_int(t, v >> i & 0xFFFF)
+        each = lambda fn, a, b: sum(mask(t, fn(part(a, i), part(b, i))) << i for i in (0, 16))
         edges = values(t, 24)
         rows = [[RNG.choice(edges) | RNG.choice(edges) << 16 for _ in range(2)] for _ in range(64)]
         for op, f in [("add", lambda a, b: a + b), ("min", min), ("max", max)]:
@@ -789,5 +792,7 @@ if __name__ == "__main__":
     integer_specials()
     warp_operations()
     packed_and_marked()
-    import generate_half  # uses this file's functions, so it is read when they are there
+    import generate_forms  # these use this file's functions, so they are read when they are there
+    import generate_half
     generate_half.halves()
+    generate_forms.forms()

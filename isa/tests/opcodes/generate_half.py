@@ -178,7 +178,8 @@ def comparisons():
                 test = lambda a, b: int(holds(t, name, F(a), F(b)))
                 rows = operands(t, 2)
                 write(f"setp.{name}{ftz}.{t}", [t, t], "pred", test, rows=rows)
-                two = f"setp.{name}{ftz}.{t}x2 %p|%q, %s0, %s1; selp.b32 %d, 1, 0, %p; selp.b32 %t, 0x10000, 0, %q; or.b32 %d, %d, %t;"
+                two = (f"setp.{name}{ftz}.{t}x2 %p|%q, %s0, %s1; selp.b32 %d, 1, 0, %p; "
+                       "selp.b32 %t, 0x10000, 0, %q; or.b32 %d, %d, %t;")
                 write_pair_test(f"setp.{name}{ftz}", t, test, rows, two)
                 to = ["u32", "s32", "u16", "s16", t][i % 5]
                 write(f"set.{name}{ftz}.{to}.{t}", [t, t], to, lambda a, b: TRUE[to] * test(a, b), rows=rows)
@@ -233,7 +234,8 @@ def float_conversions():
         for s in ["f32", "f64"]:
             for mode in ROUNDINGS:
                 exact = lambda a: convert(t, s, a, mode)
-                write(f"cvt.{mode}.{t}.{s}.midpoints", [s], t, exact, rows=around(t, s), statement=f"cvt.{mode}.{t}.{s} %d, %s0;")
+                write(f"cvt.{mode}.{t}.{s}.midpoints", [s], t, exact, rows=around(t, s),
+                      statement=f"cvt.{mode}.{t}.{s} %d, %s0;")
                 if t == "f16":
                     write(f"cvt.{mode}.sat.{t}.{s}", [s], t, lambda a: saturate(t, exact(a)), rows=around(t, s))
                 if s == "f64" or mode in ("rm", "rp"):
