@@ -33,9 +33,9 @@ constexpr uint64_t kAnything = ~uint64_t{0};
 constexpr OpcodeInfo kTable[] = {
     {Opcode::kInvalid, "", 0, 0, 0, 0, false},
     // 9.7.1, 9.7.2 integer and extended-precision arithmetic; 9.7.3-9.7.5 floating point share the names
-    {Opcode::kAdd, "add", 3, 3, 1, kInts | kPairs | kFloats | kHalf, true},
-    {Opcode::kSub, "sub", 3, 3, 1, kInts | kFloats | kHalf, true},
-    {Opcode::kMul, "mul", 3, 3, 1, kInts | kFloats | kHalf, true},
+    {Opcode::kAdd, "add", 3, 3, 1, kInts | kPairs | kFloats | kHalf | bits(kF32x2), true},
+    {Opcode::kSub, "sub", 3, 3, 1, kInts | kFloats | kHalf | bits(kF32x2), true},
+    {Opcode::kMul, "mul", 3, 3, 1, kInts | kFloats | kHalf | bits(kF32x2), true},
     {Opcode::kMad, "mad", 4, 4, 1, kInts | kFloats, true},
     {Opcode::kMul24, "mul24", 3, 3, 1, kInts32, true},
     {Opcode::kMad24, "mad24", 4, 4, 1, kInts32, true},
@@ -60,7 +60,7 @@ constexpr OpcodeInfo kTable[] = {
     {Opcode::kAddc, "addc", 3, 3, 1, bits(kU32, kS32, kU64, kS64), true},
     {Opcode::kSubc, "subc", 3, 3, 1, bits(kU32, kS32, kU64, kS64), true},
     {Opcode::kMadc, "madc", 4, 4, 1, bits(kU32, kS32, kU64, kS64), true},
-    {Opcode::kFma, "fma", 4, 4, 1, kFloats | kHalf, true},
+    {Opcode::kFma, "fma", 4, 4, 1, kFloats | kHalf | bits(kF32x2), true},
     {Opcode::kRcp, "rcp", 2, 2, 1, kFloats, true},
     {Opcode::kSqrt, "sqrt", 2, 2, 1, kFloats, true},
     {Opcode::kRsqrt, "rsqrt", 2, 2, 1, kFloats, true},

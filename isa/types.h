@@ -54,6 +54,7 @@ enum class Type : uint8_t {
   kF64,
   kU16x2,
   kS16x2,
+  kF32x2,
   kTexRef,
   kSamplerRef,
   kSurfRef,
@@ -88,6 +89,7 @@ enum class Type : uint8_t {
     case Type::kU64:
     case Type::kS64:
     case Type::kF64:
+    case Type::kF32x2:
     case Type::kTexRef:
     case Type::kSamplerRef:
     case Type::kSurfRef:

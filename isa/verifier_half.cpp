@@ -30,6 +30,8 @@ void FunctionVerifier::check_half(const Instruction& i) {
         fmt::format("'{}' cannot compare .{} into .{}", name(), type_name(m.type2), type_name(m.type)));
   }
   if (i.opcode == kMin || i.opcode == kMax) check_extreme(i);
+  if (m.type == Type::kF32x2 && (m.sat || m.relu || m.cc))
+    error(fmt::format("'{}': .f32x2 has roundings and .ftz only", name()));
   if ((is_half(m.type) || is_pair(m.type)) && i.opcode != kAtom && i.opcode != kRed) check_half_arithmetic(i);
   const Type compared = i.opcode == kSet ? m.type2 : m.type;
   if ((i.opcode == kSet || i.opcode == kSetp) && m.ftz && is_bfloat(compared))

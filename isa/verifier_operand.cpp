@@ -20,6 +20,7 @@ using enum Opcode;
 /// A symbol or address register, n address register, l label, t label table, h 64-bit cache policy.
 std::string_view signature(const Instruction& i) {
   const bool wide = i.mods.part == MulPart::kWide;
+  if (mixes_precision(i)) return i.opcode == kFma ? "dSSs" : "dSs";
   switch (i.opcode) {
     case kMul:
       return wide ? "Dss" : "dss";

@@ -13,7 +13,7 @@ bool has_type(uint64_t mask, Type t) { return ((mask >> static_cast<int>(t)) & 1
 
 std::string list_types(uint64_t mask) {
   std::string text;
-  for (int t = 1; t <= static_cast<int>(Type::kS16x2); ++t) {
+  for (int t = 1; t <= static_cast<int>(Type::kF32x2); ++t) {
     if (has_type(mask, static_cast<Type>(t))) text += fmt::format(" .{}", type_name(static_cast<Type>(t)));
   }
   return text;
@@ -21,6 +21,7 @@ std::string list_types(uint64_t mask) {
 
 /// How many types the opcode carries.
 int type_count(const Instruction& i) {
+  if (mixes_precision(i)) return 2;
   switch (i.opcode) {
     case kCvt:
     case kSet:

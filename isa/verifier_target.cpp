@@ -19,6 +19,9 @@ bool is_64(const Modifiers& m) { return type_bytes(m.type) == 8; }
 bool is_f16(const Modifiers& m) { return m.type == Type::kF16 || m.type == Type::kF16x2; }
 bool is_bf16(const Modifiers& m) { return is_bfloat(m.type); }
 bool is_pair(const Modifiers& m) { return m.type == Type::kU16x2 || m.type == Type::kS16x2; }
+bool is_f32x2(const Modifiers& m) { return m.type == Type::kF32x2; }
+/// f32 with sources of half precision.
+bool is_mixed(const Modifiers& m) { return m.type == Type::kF32 && is_half(m.type2); }
 bool has_relu(const Modifiers& m) { return m.relu; }
 bool has_nan(const Modifiers& m) { return m.nan; }
 bool has_xorsign(const Modifiers& m) { return m.xorsign; }
@@ -52,6 +55,13 @@ constexpr TargetRule kRules[] = {
     {kEx2, 75, is_f16},
     {kEx2, 90, is_bf16},
     {kTanh, 75, nullptr},
+    {kAdd, 100, is_f32x2},
+    {kSub, 100, is_f32x2},
+    {kMul, 100, is_f32x2},
+    {kFma, 100, is_f32x2},
+    {kAdd, 100, is_mixed},
+    {kSub, 100, is_mixed},
+    {kFma, 100, is_mixed},
     {kAbs, 53, is_f16},
     {kNeg, 53, is_f16},
     {kAbs, 80, is_bf16},

@@ -94,6 +94,7 @@ class Selector {
 
   // select_alu.cpp
   void alu(Frame& frame, const Instruction& inst);
+  Value widened_half(Frame& frame, const Operand& operand, Type half);
   void extreme_of_three(Frame& frame, const Instruction& inst);
   void move(Frame& frame, const Instruction& inst);
   void compare(Frame& frame, const Instruction& inst);

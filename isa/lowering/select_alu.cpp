@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "isa/lowering/select.h"
+#include "isa/verifier.h"
 
 namespace gpusim::isa::lir {
 
@@ -36,13 +37,15 @@ void Selector::alu(Frame& frame, const Instruction& inst) {
   Modifiers mods = inst.mods;
   mods.type = mapped(mods.type);
   mods.type2 = mapped(mods.type2);
+  const size_t halves = !mixes_precision(inst) ? 0 : inst.opcode == Opcode::kFma ? 2 : 1;
   const auto form = alu_form(mods, inst.opcode, legacy_);
   if (!form || inst.operands.empty()) return unsupported(inst, "this instruction");
   std::vector<Value> sources;
   for (size_t i = 0; i < form->src.size() && form->src[i] != Type::kNone; ++i) {
     if (i + 1 >= inst.operands.size())
       return error(inst.loc, fmt::format("'{}' has too few operands", inst.text));
-    sources.push_back(value(frame, inst.operands[i + 1], form->src[i]));
+    sources.push_back(i < halves ? widened_half(frame, inst.operands[i + 1], mods.type2)
+                                 : value(frame, inst.operands[i + 1], form->src[i]));
   }
   const Var dst = destination(frame, inst.operands[0], form->dst);
   Op* op = emit_form(form->key, {dst}, sources);
@@ -50,6 +53,14 @@ void Selector::alu(Frame& frame, const Instruction& inst) {
   op->imm = form->imm;
   op->modifiers = form->modifiers;
   write_back(frame, inst.operands[0], form->dst, dst);
+}
+
+/// A source of half precision of an f32 operation (add.f32.f16).
+Value Selector::widened_half(Frame& frame, const Operand& operand, Type half) {
+  const Value narrow = value(frame, operand, half);
+  const Var wide = program_.new_var(VarClass::kRow32);
+  emit_form(form_key(Opcode::kCvt, Type::kF32, half, kVarDirected), {wide}, {&narrow, 1});
+  return Value{wide, false, 0};
 }
 
 /// min and max of three (f32): two operations of two.

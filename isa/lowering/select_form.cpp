@@ -143,8 +143,8 @@ std::optional<AluForm> float_form(const Modifiers& m, Opcode op, bool legacy) {
   return f;
 }
 
-/// The same on half precision: one function per type reads the modifiers at run time.
-std::optional<AluForm> half_form(const Modifiers& m, Opcode op) {
+/// The same on half precision and pairs of f32: one function per type reads the modifiers at run time.
+std::optional<AluForm> runtime_form(const Modifiers& m, Opcode op) {
   const Type t = m.type;
   AluForm f;
   switch (op) {
@@ -298,7 +298,7 @@ std::optional<AluForm> convert_form(const Modifiers& m, bool legacy) {
 
 std::optional<AluForm> alu_form(const Modifiers& mods, Opcode opcode, bool legacy) {
   if (opcode == Opcode::kCvt) return convert_form(mods, legacy);
-  if (is_half(mods.type)) return half_form(mods, opcode);
+  if (is_half(mods.type) || mods.type == Type::kF32x2) return runtime_form(mods, opcode);
   if (mods.type == Type::kF32 || mods.type == Type::kF64) {
     if (auto f = float_form(mods, opcode, legacy)) return f;
   }

@@ -1,6 +1,8 @@
 // Selection of loads, stores and atomics, and of the parameters of inlined calls.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "isa/lowering/select.h"
 
 namespace gpusim::isa::lir {
@@ -21,6 +23,9 @@ OpClass memory_class(OpKind kind, Space space) {
       return atomic ? OpClass::kAtomGlobal : load ? OpClass::kLoadGlobal : OpClass::kStoreGlobal;
   }
 }
+
+/// Elements of one memory operation.
+constexpr size_t kMaxElements = 4;
 
 /// Key type of an element: signed only where a wider lane needs the sign.
 Type element_type(Type t, bool wide_lanes) {
@@ -65,8 +70,7 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
       return param_slot_access(frame, inst, slot->second);
   }
   const Type type = mapped(inst.mods.type);
-  if (inst.mods.vector > 4 || type_bytes(type) > 8 || type == Type::kPred)
-    return unsupported(inst, "this vector or type");
+  if (type_bytes(type) > 8 || type == Type::kPred) return unsupported(inst, "this vector or type");
   const auto where = address(frame, target, inst.mods.space);
   if (!where) return;
   if (store && (where->space == Space::kConst || where->space == Space::kParam)) {
@@ -93,14 +97,30 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
     else
       sources.push_back(value(frame, p, lanes));
   }
-  Op op =
-      memory_op(store ? OpKind::kStore : OpKind::kLoad, where->space, type, wide, *where, inst.mods.vector);
-  op.memory.is_volatile = inst.mods.semantics != Semantics::kNone && inst.mods.semantics != Semantics::kWeak;
-  for (const Value& v : sources) op.src[op.num_src++] = v;
-  for (const Var v : results) op.dst[op.num_dst++] = v;
-  if (op.mem == nullptr) return unsupported(inst, "this form");
-  emit(std::move(op));
-  for (size_t i = 0; i < results.size(); ++i) write_back(frame, parts[i], lanes, results[i]);
+  // Eight elements are two accesses; the first must leave the base register alone.
+  std::vector<Var> targets = results;
+  for (Var& v : targets) {
+    if (targets.size() > kMaxElements && where->has_base && v == where->base.var)
+      v = program_.new_var(class_of(lanes));
+  }
+  for (size_t first = 0; first < parts.size(); first += kMaxElements) {
+    const size_t count = std::min(parts.size() - first, kMaxElements);
+    Address part = *where;
+    part.offset += static_cast<int64_t>(first) * type_bytes(type);
+    Op op = memory_op(store ? OpKind::kStore : OpKind::kLoad, part.space, type, wide, part,
+                      static_cast<int>(count));
+    op.memory.is_volatile =
+        inst.mods.semantics != Semantics::kNone && inst.mods.semantics != Semantics::kWeak;
+    for (size_t i = first; store && i < first + count; ++i) op.src[op.num_src++] = sources[i];
+    for (size_t i = first; !store && i < first + count; ++i) op.dst[op.num_dst++] = targets[i];
+    if (op.mem == nullptr) return unsupported(inst, "this form");
+    emit(std::move(op));
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Value loaded{targets[i], wide, 0};
+    if (targets[i] != results[i]) emit_form(form_key(Opcode::kMov, lanes), {results[i]}, {&loaded, 1});
+    write_back(frame, parts[i], lanes, results[i]);
+  }
 }
 
 /// st.param / ld.param of a scalar call parameter: a move, extended like a load of that type.

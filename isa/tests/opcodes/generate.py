@@ -304,6 +304,8 @@ def write(form, sources, result, fn, target="sm_90", statement=None, rows=None, 
   add.s64 %a3, %a2, 65536;
 """ + "\n".join(body) + "\n  ret;\n}\n"
     version = {"sm_10": "3.0", "sm_13": "3.0", "sm_100": "8.8"}.get(target, "8.0")
+    if version == "8.0" and any(new in statement for new in ("satfinite", "lop3.", ".v2.")):
+        version = "8.3"
     ptx = ptx.replace(".version 8.0", f".version {version}")
     suffix = "" if target == "sm_90" else "." + target
     path = HERE / (form.replace("::", "_") + suffix + ".ptx")

@@ -80,6 +80,13 @@ def memory():
             if t[0] == "u":
                 write(f"st.{t}.{lanes}", ["u64", lanes], "u64", lambda a, b: a >> n << n | b & (1 << n) - 1,
                       statement=f"st.global.{t} [%a0], %s1; ld.global.u64 %d, [%a0];")
+    names = ", ".join(f"%e{i}" for i in range(8))
+    sums = " ".join(f"mad.lo.u16 %t0, %e{i}, {2 * i + 1}, %t0;" for i in range(8))
+    write("ld.v8.u8", ["u64"], "u16", lambda a: sum((2 * i + 1) * (a >> 8 * i & 255) for i in range(8)) & 0xFFFF,
+          statement=f"{{ .reg .b16 %e<8>, %t0; mov.u16 %t0, 0; ld.global.v8.u8 {{{names}}}, [%a0]; {sums} mov.u16 %d, %t0; }}")
+    shifts = " ".join(f"shr.u64 %w, %s1, {8 * i}; cvt.u16.u64 %e{i}, %w;" for i in range(8))
+    write("st.v8.b8", ["u64", "u64"], "u64", lambda a, b: b,
+          statement=f"{{ .reg .b16 %e<8>; .reg .b64 %w; {shifts} st.global.v8.b8 [%a0], {{{names}}}; ld.global.u64 %d, [%a0]; }}")
     write("ldu.global.u32", ["u32"], "u32", lambda a: a, statement="ldu.global.u32 %d, [%a0];")
 
 
@@ -172,9 +179,35 @@ def floats():
     write("mad.sat.f32", three, "f32", lambda a, b, c: saturate("f32", legacy_mad(a, b, c)), target="sm_13")
 
 
-def widened(a):
-    x = decode("f32", a)
-    return NAN["f64"] if x.kind == "nan" else inf("f64", x.sign) if x.kind == "inf" else encode("f64", x.value, "rn", x.sign)
+def pairs_and_mixed():
+    """Two f32 values in 64 bits; f32 arithmetic with sources of half precision."""
+    two = lambda v: (v & W, v >> 32)
+    some = lambda n: operands(["f32"] * n)
+    rows = {n: [[low | high << 32 for low, high in zip(*r)] for r in zip(some(n), reversed(some(n)))] for n in (2, 3)}
+    both = lambda fn: lambda *v: fn(*[two(x)[0] for x in v]) | fn(*[two(x)[1] for x in v]) << 32
+    negate = 1 << 31
+    for mode in ["rn", "rz", "rm", "rp"]:
+        for ftz in ["", ".ftz"]:
+            F = (lambda v: flush("f32", v)) if ftz else (lambda v: v)
+            three = ["f32x2"] * 3
+            for op, n, fn in [("add", 2, lambda a, b: add_raw("f32", F(a), F(b), mode)),
+                              ("sub", 2, lambda a, b: add_raw("f32", F(a), F(b) ^ negate, mode)),
+                              ("mul", 2, lambda a, b: mul_raw("f32", F(a), F(b), mode)),
+                              ("fma", 3, lambda a, b, c: fma_raw("f32", F(a), F(b), F(c), mode))]:
+                write(f"{op}.{mode}{ftz}.f32x2", three[:n], "f32x2", both(lambda *v: F(fn(*v))), rows=rows[n], target="sm_100")
+        for t in ["f16", "bf16"]:
+            for sat in ["", ".sat"]:
+                E = (lambda v: saturate("f32", v)) if sat else (lambda v: v)
+                U = lambda v: widened(v, t, "f32")
+                for op, n, fn in [("add", 1, lambda a, c: add_raw("f32", U(a), c, mode)),
+                                  ("sub", 1, lambda a, c: add_raw("f32", U(a), c ^ negate, mode)),
+                                  ("fma", 2, lambda a, b, c: fma_raw("f32", U(a), U(b), c, mode))]:
+                    write(f"{op}.{mode}{sat}.f32.{t}", [t] * n + ["f32"], "f32", lambda *v: E(fn(*v)), target="sm_100")
+
+
+def widened(a, t="f32", to="f64"):
+    x = decode(t, a)
+    return NAN[to] if x.kind == "nan" else inf(to, x.sign) if x.kind == "inf" else encode(to, x.value, "rn", x.sign)
 
 
 def number(t, raw):
@@ -264,6 +297,7 @@ def forms():
     integers()
     moves()
     floats()
+    pairs_and_mixed()
     approximations()
     warps()
     hints()
