@@ -133,6 +133,8 @@ constexpr uint64_t groups_of(Opcode op) {
       return kTo | kSpace;
     case kCvt:
       return kRound | kRoundInt | kFtz | kSat | kRelu | kSatfinite;
+    case kCvtPack:
+      return kSat;
     case kBra:
     case kCall:
     case kRet:
@@ -332,10 +334,11 @@ const Row kRows[] = {
 
 // Legal PTX that no supported opcode takes here: told apart from a spelling mistake.
 constexpr std::string_view kUnsupported[] = {
-    "u8x4",   "s8x4",         "e4m3",          "e5m2",          "e4m3x2",    "e5m2x2",  "e2m1", "e2m1x2",
-    "e2m3x2", "e3m2x2",       "e4m3x4",        "e5m2x4",        "ue8m0",     "ue8m0x2", "tf32", "rs",
-    "oob",    "proxy",        "alias",         "async",         "tensormap", "unified", "pack", "scaled",
-    "ran",    "acquire::cta", "sync_restrict", "mbarrier_init", "v16",       "v32",     "bulk", "b1024",
+    "u4",        "s4",      "u2",   "s2",     "u8x4",   "s8x4",         "e4m3",          "e5m2",
+    "e4m3x2",    "e5m2x2",  "e2m1", "e2m1x2", "e2m3x2", "e3m2x2",       "e4m3x4",        "e5m2x4",
+    "ue8m0",     "ue8m0x2", "tf32", "rs",     "oob",    "proxy",        "alias",         "async",
+    "tensormap", "unified", "pack", "scaled", "ran",    "acquire::cta", "sync_restrict", "mbarrier_init",
+    "v16",       "v32",     "bulk", "b1024",
 };
 
 const std::unordered_multimap<std::string_view, const Row*>& row_map() {

@@ -98,7 +98,7 @@ constexpr OpcodeInfo kTable[] = {
     {Opcode::kIsspacep, "isspacep", 2, 2, 1, 0, true},
     {Opcode::kCvta, "cvta", 2, 2, 1, bits(kU32, kU64), true},
     {Opcode::kCvt, "cvt", 2, 4, 1, kMemory, true},
-    {Opcode::kCvtPack, "cvt.pack", 3, 4, 1, kAnything, false},
+    {Opcode::kCvtPack, "cvt.pack", 3, 4, 1, bits(kU8, kS8, kU16, kS16), true},
     {Opcode::kMapa, "mapa", 3, 3, 1, bits(kU32, kU64), false},
     // 9.7.10, 9.7.11 texture and surface
     {Opcode::kTex, "tex", 2, 8, 1, kMemory, false},

@@ -37,6 +37,8 @@ std::string_view signature(const Instruction& i) {
     case kDp4a:
     case kDp2a:
       return "Uuuuu";
+    case kCvtPack:
+      return "Uuuu";
     case kLop3:
       return "Uuuuip";
     case kBfe:

@@ -29,6 +29,8 @@ int type_count(const Instruction& i) {
     case kDp4a:
     case kDp2a:
       return 2;
+    case kCvtPack:
+      return i.operands.size() == 4 ? 3 : 2;
     case kBar:
     case kBarrier:
       return i.mods.red ? 1 : 0;
@@ -140,6 +142,13 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
     case kCvt:
       check_cvt(i);
       break;
+    case kCvtPack:
+      if (!m.sat || m.type2 != Type::kS32 || (type_bytes(m.type) == 1) != (m.type3 == Type::kB32))
+        error(fmt::format("'{}' is cvt.pack.sat from .s32, to 8 bits with a third source .b32", name()));
+      break;
+    case kLop3:
+      if (m.bool_op == BoolOp::kXor) error(fmt::format("'{}' combines with .or or .and", name()));
+      break;
     case kAtom:
     case kRed:
       check_atom(i);
@@ -159,7 +168,7 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
   }
   if (i.opcode == kMad) check_rounding(i);
   check_half(i);
-  if (m.sat && integer && m.type != Type::kS32 && i.opcode != kCvt) {
+  if (m.sat && integer && m.type != Type::kS32 && i.opcode != kCvt && i.opcode != kCvtPack) {
     error(fmt::format("'{}': .sat on integers needs type .s32", name()));
   }
   if (m.ftz && (integer || is_untyped(m.type) || m.type == Type::kF64) && i.opcode != kCvt &&

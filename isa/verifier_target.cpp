@@ -76,6 +76,7 @@ constexpr TargetRule kRules[] = {
     {kMax, 90, is_pair},
     {kMin, 90, has_relu},
     {kMax, 90, has_relu},
+    {kCvtPack, 72, nullptr},
     {kCvt, 80, is_packed_or_relu},
     {kCvt, 80, is_cvt_bf16},
     {kCvt, 90, is_bf16_general},

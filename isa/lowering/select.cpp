@@ -107,7 +107,10 @@ void Selector::open_frame(Frame& frame, const Function& function) {
   frame.registers.reserve(function.registers.size());
   for (const Register& r : function.registers) {
     frame.registers.push_back(static_cast<Var>(program_.vars.size()));
-    program_.vars.insert(program_.vars.end(), std::max<size_t>(r.vector, 1), class_of(mapped(r.type)));
+    if (type_bytes(r.type) == 16)
+      program_.vars.insert(program_.vars.end(), 2, VarClass::kRow64);  // lower and upper half
+    else
+      program_.vars.insert(program_.vars.end(), std::max<size_t>(r.vector, 1), class_of(mapped(r.type)));
   }
   frame.carry = program_.new_var(VarClass::kPredicate);
   for (const auto* list : {&function.params, &function.returns, &function.variables}) {

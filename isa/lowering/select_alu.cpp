@@ -83,9 +83,9 @@ void Selector::move(Frame& frame, const Instruction& inst) {
   if (inst.operands.size() < 2) return unsupported(inst, "this instruction");
   const Operand& to = inst.operands[0];
   const Operand& from = inst.operands[1];
-  const Type type = mapped(inst.mods.type);
+  Type type = mapped(inst.mods.type);
   if (type == Type::kPred) return predicate_logic(frame, inst);
-  if (type_bytes(type) == 16) return unsupported(inst, "a 128-bit move");
+  if (type == Type::kB128) type = Type::kB64;  // both sides are two halves
   const std::vector<Operand> to_parts = elements(frame, to), from_parts = elements(frame, from);
   const bool pack = to_parts.size() == 1 && from_parts.size() > 1,
              unpack = to_parts.size() > 1 && from_parts.size() == 1;

@@ -69,7 +69,12 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
     if (slot != frame.slots.end() && slot->second.var != kNoVar)
       return param_slot_access(frame, inst, slot->second);
   }
-  const Type type = mapped(inst.mods.type);
+  Type type = mapped(inst.mods.type);
+  size_t elements_wanted = inst.mods.vector;
+  if (type == Type::kB128 && elements_wanted == 1) {  // two halves
+    type = Type::kB64;
+    elements_wanted = 2;
+  }
   if (type_bytes(type) > 8 || type == Type::kPred) return unsupported(inst, "this vector or type");
   const auto where = address(frame, target, inst.mods.space);
   if (!where) return;
@@ -77,8 +82,8 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
     return error(inst.loc, fmt::format("{} space cannot be written", space_name(where->space)));
   }
   const std::vector<Operand> parts = elements(frame, data);
-  if (parts.size() != inst.mods.vector) {
-    return error(data.loc, fmt::format("expected {} registers, found {}", inst.mods.vector, parts.size()));
+  if (parts.size() != elements_wanted) {
+    return error(data.loc, fmt::format("expected {} registers, found {}", elements_wanted, parts.size()));
   }
   // The lanes are as wide as the (first) register: a narrow element extends to it.
   bool wide = type_bytes(type) == 8;

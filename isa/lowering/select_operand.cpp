@@ -210,12 +210,14 @@ std::optional<Selector::Address> Selector::address(Frame& frame, const Operand& 
   return a;
 }
 
-/// The parts of a vector operand: {a, b}, a vector register, or the operand itself.
+/// The parts of a vector operand: {a, b}, a vector register, the halves of a 128-bit one, or the operand
+/// itself.
 std::vector<Operand> Selector::elements(const Frame& frame, const Operand& operand) const {
   if (operand.kind == Operand::Kind::kVector) return operand.elements;
   std::vector<Operand> parts;
   if (operand.kind == Operand::Kind::kRegister && operand.reg != kNoRegister && operand.component < 0) {
-    const uint8_t n = frame.function->registers[operand.reg].vector;
+    const Register& r = frame.function->registers[operand.reg];
+    const uint8_t n = type_bytes(r.type) == 16 ? 2 : r.vector;
     for (uint8_t i = 0; n > 1 && i < n; ++i) {
       parts.push_back(operand);
       parts.back().component = static_cast<int8_t>(i);

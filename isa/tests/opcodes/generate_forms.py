@@ -112,6 +112,17 @@ def integers():
               statement=f"mad.lo.cc.{t} %s2, %s0, %s1, %s2; madc.hi.{t} %d, %s0, %s1, %s3;")
         write(f"madc.lo.{t}", [t] * 4, t, lambda a, b, c, d: a * b + d + (a + c >> 64) & full,
               statement=f"add.cc.{t} %s2, %s0, %s2; madc.lo.{t} %d, %s0, %s1, %s3;")
+    for t in ["u16", "s16", "u8", "s8"]:
+        n = bits_of(t)
+        low, high = (-(1 << n - 1), (1 << n - 1) - 1) if t[0] == "s" else (0, (1 << n) - 1)
+        part = lambda v: mask(t, max(low, min(high, S(v))))
+        near = [v & W for v in [low - 1, low, low + 1, high - 1, high, high + 1, 0, 5, -5, 1 << 31, (1 << 31) - 1]]
+        rows = [[RNG.choice(near + [RNG.getrandbits(n + 1)]) for _ in range(2)] + [RNG.getrandbits(32)] for _ in range(64)]
+        if n == 16:
+            write(f"cvt.pack.sat.{t}.s32", ["s32"] * 2, "b32", lambda a, b: part(a) << 16 | part(b), rows=[r[:2] for r in rows])
+        else:
+            write(f"cvt.pack.sat.{t}.s32.b32", ["s32", "s32", "b32"], "b32",
+                  lambda a, b, c: (c << 16 | part(a) << 8 | part(b)) & W, rows=rows)
     for t in ["u8", "s8"] + INTS:
         n = bits_of(t)
         write(f"cvt.{t}.{t}", [t], t, lambda a: a)
@@ -142,6 +153,15 @@ def moves():
     write("mov.b16.unpack.two", ["b16"], "b32", lambda a: a >> 8 | (a & 255) << 8,
           statement="{ .reg .b8 %lo, %hi; .reg .b32 %w<2>; mov.b16 {%lo, %hi}, %s0; cvt.u32.u8 %w0, %lo; cvt.u32.u8 %w1, %hi; "
                     "bfi.b32 %d, %w0, %w1, 8, 8; }")
+    write("mov.b128", ["b64", "b64"], "u64", lambda a, b: a + 3 * b & (1 << 64) - 1,
+          statement="{ .reg .b128 %q<2>; mov.b128 %q0, {%s0, %s1}; mov.b128 %q1, %q0; mov.b128 {%s1, %s0}, %q1; "
+                    "mad.lo.u64 %d, %s0, 3, %s1; }")
+    write("ld.b128", ["b64", "b64"], "u64", lambda a, b: 3 * a + b & (1 << 64) - 1,
+          statement="{ .reg .b128 %q; .local .align 16 .b64 m[4]; st.local.v2.b64 [m+16], {%s0, %s1}; ld.local.b128 %q, [m+16]; "
+                    "mov.b128 {%s1, %s0}, %q; mad.lo.u64 %d, %s1, 3, %s0; }")
+    write("st.b128", ["b64", "b64"], "u64", lambda a, b: 3 * a + b & (1 << 64) - 1,
+          statement="{ .reg .b128 %q; .local .align 16 .b64 m[4]; mov.b128 %q, {%s0, %s1}; st.local.b128 [m], %q; "
+                    "ld.local.v2.b64 {%s1, %s0}, [m]; mad.lo.u64 %d, %s1, 3, %s0; }")
     for t in ["b16", "b32", "b64"]:
         u = "u" + t[1:]
         write(f"slct.{t}.s32", [t, t, "s32"], t, lambda a, b, c: b if c >> 31 else a)
@@ -152,9 +172,13 @@ def moves():
             write(f"slct.{ftz}{u}.f32", [t, t, "f32"], t, pick)
     count = 48
     rows = [[i] for i in range(count)]
-    write("mov.u32.tid", ["u32"], "u32", lambda a: a, rows=rows, statement="mov.u32 %d, %tid.x;")
-    write("mov.u32.lanemask_lt", ["u32"], "u32", lambda a: (1 << a % 32) - 1, rows=rows, statement="mov.u32 %d, %lanemask_lt;")
-    write("mov.u32.ntid", ["u32"], "u32", lambda a: count, rows=rows, statement="mov.u32 %d, %ntid.x;")
+    lane = lambda a: 1 << a % 32
+    special = {"tid.x": lambda a: a, "tid.y": lambda a: 0, "laneid": lambda a: a % 32, "lanemask_eq": lane,
+               "lanemask_lt": lambda a: lane(a) - 1, "lanemask_le": lambda a: 2 * lane(a) - 1,
+               "lanemask_gt": lambda a: W & -2 * lane(a), "lanemask_ge": lambda a: W & -lane(a), "warpid": lambda a: a // 32,
+               "ntid.x": lambda a: count, "ntid.z": lambda a: 1, "ctaid.x": lambda a: 0, "nctaid.y": lambda a: 1}
+    for name, f in special.items():
+        write(f"mov.u32.{name}", ["u32"], "u32", f, rows=rows, statement=f"mov.u32 %d, %{name};")
     write("mov.u64.gridid", ["u64"], "u64", lambda a: 0, rows=rows, statement="mov.u64 %d, %gridid;")
 
 
@@ -262,7 +286,8 @@ def warps():
     ballot = lambda rows: sum(1 << i for i, r in enumerate(rows) if MEMBERS >> i & 1 and r[0] & 1)
     odd = "and.b32 %s0, %s0, 1; setp.ne.u32 %p, %s0, 0; "
     result = " selp.b32 %d, 1, 0, %p;"
-    write_warp("vote.sync.ballot.b32", "b32", "b32", lambda rows, m, own: ballot(rows), guarded("vote.sync.ballot.b32 %d, %p", odd))
+    write_warp("vote.sync.ballot.b32", "b32", "b32", lambda rows, m, own: ballot(rows),
+               guarded("vote.sync.ballot.b32 %d, %p", odd))
     for name, f in [("all", lambda b: b == MEMBERS), ("any", lambda b: b != 0), ("uni", lambda b: b in (0, MEMBERS))]:
         write_warp(f"vote.sync.{name}.pred", "b32", "b32", lambda rows, m, own: int(f(ballot(rows))),
                    guarded(f"vote.sync.{name}.pred %p, %p", odd) + " @%q" + result)
