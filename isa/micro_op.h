@@ -197,7 +197,8 @@ struct KernelImage {
   std::vector<MicroOp> ops;
   std::vector<MicroOp> folded_loads;
   std::vector<PtxStatement> ptx;
-  AlignedBytes literals;  ///< Bank::kConstant: one row (64-bit: two) per distinct literal
+  std::vector<std::string> files;  ///< names of the PTX files by SourceLoc::file, if there are several
+  AlignedBytes literals;           ///< Bank::kConstant: one row (64-bit: two) per distinct literal
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;
   uint32_t num_rows = 0;  ///< register rows per warp
