@@ -158,9 +158,9 @@ TEST(Linker, BytesOfAddressesAreMaskedRelocations) {
   EXPECT_EQ(m.find_variable("half")->relocations[0].bytes, 2);
   const ParseResult bad = parse_module(
       ".version 7.0\n.target sm_75\n.global .b32 foo;\n.global .u8 b = 0x1F(foo);\n.global .u8 c = "
-      "0xFFFF(foo);\n");
+      "0xFFFF(foo);\n.global .b128 d = 0xFF(foo);\n");
   EXPECT_THAT(messages(bad.diagnostics), testing::HasSubstr("the mask of an address must be whole bytes"));
-  EXPECT_EQ(bad.diagnostics.size(), 2u);
+  EXPECT_EQ(bad.diagnostics.size(), 3u);
 }
 
 }  // namespace

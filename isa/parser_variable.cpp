@@ -212,7 +212,8 @@ void ModuleParser::parse_address_bytes(Variable& v, uint64_t offset, const Const
   const int low = std::countr_zero(mask.bits);
   const uint64_t bits = mask.bits == 0 ? 0 : mask.bits >> low;
   if (mask.kind != Operand::ImmKind::kInt || bits == 0 || low % 8 != 0 || (bits & (bits + 1)) != 0 ||
-      std::popcount(bits) % 8 != 0 || std::popcount(bits) > 8 * type_bytes(v.type)) {
+      type_bytes(v.type) > 8 || std::popcount(bits) % 8 != 0 ||
+      std::popcount(bits) > 8 * type_bytes(v.type)) {
     fail(loc,
          fmt::format("the mask of an address must be whole bytes that fit a .{} element", type_name(v.type)),
          "such as 0xFF or 0xFF00");
