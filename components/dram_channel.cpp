@@ -61,7 +61,7 @@ DramChannel::Place DramChannel::place_of(uint64_t address) const {
 }
 
 void DramChannel::accept(core::Cycle now) {
-  while (queued_ < window_ && next_request_ <= now) add(requests_->pop(), now.count());
+  while (queued_ < window_ && next_request_ <= now) add(requests_->pop_at(now), now.count());
 }
 
 void DramChannel::add(const MemoryRequest& request, uint64_t now) {
@@ -73,47 +73,58 @@ void DramChannel::add(const MemoryRequest& request, uint64_t now) {
                     : request.kind == RequestKind::kAtomic ? kAtomics
                                                            : kReads;
   Bank& bank = banks_[place.bank];
-  const auto at = static_cast<uint16_t>(bank.count++);
-  Waiting& w = bank.waiting[at];
+  Waiting& w = bank.waiting[bank.count++];
   w = {place.row, next_order_++, index, cls, false};
-  if (bank.first[cls] == kNoPlace) bank.first[cls] = at;
-  if (bank.row == w.row && bank.first_hit[cls] == kNoPlace) bank.first_hit[cls] = at;
-  if (queued_++ == 0) oldest_bank_ = place.bank;
-  banks_in_use_ |= uint64_t{1} << place.bank;
+  if (bank.count == 1) oldest_order_[place.bank] = w.order;
+  if (first_[cls].order[place.bank] == kNoOrder) first_[cls].set(place.bank, w.order);
+  if (bank.row == w.row && hit_[cls].order[place.bank] == kNoOrder) hit_[cls].set(place.bank, w.order);
+  if (queued_++ == 0) {
+    oldest_bank_ = place.bank;
+    oldest_arrival_ = now;
+  }
   ++of_class_[cls];
-  next_command_ = std::min(next_command_, earliest(bank, w));
+  next_command_ = std::min(next_command_, earliest(place.bank, w));
 }
 
-void DramChannel::remove(const Candidate& c) {
-  Bank& bank = banks_[c.bank];
-  const Waiting w = bank.waiting[c.place];
-  free_held_.push_back(w.request);
-  --of_class_[w.cls];
+void DramChannel::remove(uint32_t b, const Waiting& gone) {
+  Bank& bank = banks_[b];
+  const uint64_t order = gone.order, row = gone.row;
+  const Class cls = gone.cls;
+  free_held_.push_back(gone.request);
+  --of_class_[cls];
   --queued_;
-  std::copy(bank.waiting + c.place + 1, bank.waiting + bank.count, bank.waiting + c.place);
-  if (--bank.count == 0) banks_in_use_ &= ~(uint64_t{1} << c.bank);
-  find_firsts(bank);
-  if (c.place == 0 && c.bank == oldest_bank_) find_oldest();
+  Waiting* const at = bank.waiting + (&gone - bank.waiting);
+  Waiting* const end = bank.waiting + --bank.count;
+  std::copy(at + 1, end + 1, at);
+  // The next of its kind is younger: behind it.
+  const auto next = [&](auto&& wanted) {
+    const Waiting* w = std::find_if(at, end, wanted);
+    return w == end ? kNoOrder : w->order;
+  };
+  if (first_[cls].order[b] == order) first_[cls].set(b, next([&](const Waiting& w) { return w.cls == cls; }));
+  if (hit_[cls].order[b] == order)
+    hit_[cls].set(b, next([&](const Waiting& w) { return w.cls == cls && w.row == row; }));
+  if (at != bank.waiting) return;
+  oldest_order_[b] = bank.count == 0 ? kNoOrder : bank.waiting[0].order;
+  if (b == oldest_bank_) find_oldest();
 }
 
 void DramChannel::find_oldest() {
-  uint64_t order = ~0ull;
-  for (uint64_t bits = banks_in_use_; bits != 0; bits &= bits - 1) {
-    const auto b = static_cast<uint32_t>(std::countr_zero(bits));
-    if (banks_[b].waiting[0].order >= order) continue;
-    order = banks_[b].waiting[0].order;
-    oldest_bank_ = b;
-  }
+  if (queued_ == 0) return;
+  Candidate oldest;
+  for (uint32_t b = 0; b < banks_.size(); ++b) oldest.take_older(oldest_order_[b], b);
+  oldest_bank_ = oldest.bank;
+  oldest_arrival_ = held_[banks_[oldest_bank_].waiting[0].request].arrival;
 }
 
-void DramChannel::find_firsts(Bank& bank) {
-  bank.first.fill(kNoPlace);
-  bank.first_hit.fill(kNoPlace);
-  for (uint32_t i = bank.count; i-- > 0;) {
-    const Waiting& w = bank.waiting[i];
-    bank.first[w.cls] = static_cast<uint16_t>(i);
-    if (bank.row == w.row) bank.first_hit[w.cls] = static_cast<uint16_t>(i);
-  }
+void DramChannel::set_row(uint32_t b, uint64_t row) {
+  Bank& bank = banks_[b];
+  bank.row = row;
+  const uint64_t bit = uint64_t{1} << b;
+  open_ = row == kNoRow ? open_ & ~bit : open_ | bit;
+  for (Firsts& hit : hit_) hit.set(b, kNoOrder);
+  for (uint32_t i = bank.count; i-- > 0;)
+    if (bank.waiting[i].row == row) hit_[bank.waiting[i].cls].set(b, bank.waiting[i].order);
 }
 
 void DramChannel::refresh(uint64_t now) {
@@ -127,13 +138,12 @@ void DramChannel::refresh(uint64_t now) {
   // All banks are precharged first, no earlier than their timing allows; the controller knows when a refresh
   // is due, so idle rows have been closed before.
   uint64_t start = std::max(last, last_column_end_);
-  for (const Bank& b : banks_)
-    if (b.row != kNoRow) start = std::max(start, b.next_precharge + t_.rp);
+  for (uint64_t bits = open_; bits != 0; bits &= bits - 1)
+    start = std::max(start, next_precharge_[static_cast<size_t>(std::countr_zero(bits))] + t_.rp);
   refresh_end_ = start + t_.rfc;
-  for (Bank& b : banks_) {
-    b.row = kNoRow;
-    b.first_hit.fill(kNoPlace);
-    b.next_activate = std::max(b.next_activate, refresh_end_);
+  for (uint32_t b = 0; b < banks_.size(); ++b) {
+    set_row(b, kNoRow);
+    next_activate_[b] = std::max(next_activate_[b], refresh_end_);
   }
   next_command_ = 0;
   event(now, 0, 0, core::DramCommand::kRefresh, false);
@@ -155,56 +165,77 @@ uint64_t DramChannel::bus_ready(bool is_write) const {
   return at;
 }
 
-uint64_t DramChannel::earliest(const Bank& bank, const Waiting& w) const {
-  if (bank.row == w.row) return std::max(bank.next_column, bus_ready(w.cls == kWrites));
-  if (bank.row == kNoRow) return std::max(bank.next_activate, activate_ready());
-  return bank.next_precharge;
+uint64_t DramChannel::earliest(uint32_t bank, const Waiting& w) const {
+  const uint64_t row = banks_[bank].row;
+  if (row == w.row) return std::max(next_column_[bank], bus_ready(w.cls == kWrites));
+  if (row == kNoRow) return std::max(next_activate_[bank], activate_ready());
+  return next_precharge_[bank];
 }
 
 DramChannel::Choice DramChannel::choose(uint64_t now, bool reply_room) const {
   Choice choice;
-  const auto consider = [&](uint32_t b, uint16_t place, uint64_t at, Candidate& candidate) {
-    if (at > now) {
-      choice.soonest = std::min(choice.soonest, at);
-      return;
-    }
-    const uint64_t order = banks_[b].waiting[place].order;
-    if (order < candidate.order) candidate = {order, b, place};
-  };
-  Candidate without_room;  // its reply has no place yet
-  Candidate& column = reply_room ? choice.column : without_room;
   if (starved(now)) {  // nothing may overtake it
     const Bank& bank = banks_[oldest_bank_];
-    Candidate& command = bank.row == bank.waiting[0].row ? column
-                         : bank.row == kNoRow            ? choice.activate
-                                                         : choice.precharge;
-    consider(oldest_bank_, 0, earliest(bank, bank.waiting[0]), command);
+    const Waiting& w = bank.waiting[0];
+    Candidate& command = bank.row == w.row    ? choice.column
+                         : bank.row == kNoRow ? choice.activate
+                                              : choice.precharge;
+    if (earliest(oldest_bank_, w) <= now && (reply_room || bank.row != w.row))
+      command = {w.order, oldest_bank_};
     return choice;
   }
   const Class direction = draining_ ? kWrites : kReads;
-  const uint64_t bus = bus_ready(draining_), activate = activate_ready();
-  const bool atomics = of_class_[kAtomics] != 0;
-  for (uint64_t bits = banks_in_use_; bits != 0; bits &= bits - 1) {
-    const auto b = static_cast<uint32_t>(std::countr_zero(bits));
-    const Bank& bank = banks_[b];
-    uint16_t first = bank.first[direction];
-    bool hits = bank.first_hit[direction] != kNoPlace;
-    if (hits) consider(b, bank.first_hit[direction], std::max(bank.next_column, bus), column);
-    if (atomics) {
-      first = std::min(first, bank.first[kAtomics]);
-      if (const uint16_t hit = bank.first_hit[kAtomics]; hit != kNoPlace) {
-        consider(b, hit, std::max(bank.next_column, bus_ready(false)), column);
-        hits = true;
-      }
+  const auto hits = [&](Class cls) {
+    if (!reply_room || bus_ready(cls == kWrites) > now) return;
+    // Mostly the oldest of all hits, and no other need be looked at.
+    if (const uint32_t b = oldest_bank_; next_column_[b] <= now && hit_[cls].order[b] == oldest_order_[b]) {
+      choice.column = {oldest_order_[b], b};
+      return;
     }
-    // A row that others still hit stays open; a row command is for the oldest request.
-    if (hits || first == kNoPlace) continue;
-    if (bank.row == kNoRow)
-      consider(b, first, std::max(bank.next_activate, activate), choice.activate);
+    for (uint64_t bits = hit_[cls].banks; bits != 0; bits &= bits - 1) {
+      const auto b = static_cast<uint32_t>(std::countr_zero(bits));
+      choice.column.take_older(next_column_[b] <= now ? hit_[cls].order[b] : kNoOrder, b);
+    }
+  };
+  hits(direction);
+  if (of_class_[kAtomics] != 0) hits(kAtomics);
+  if (choice.column.found()) return choice;
+  // A row that others still hit stays open; a row command is for the oldest request.
+  const uint64_t activate = activate_ready();
+  for (uint64_t bits = row_banks(direction); bits != 0; bits &= bits - 1) {
+    const auto b = static_cast<uint32_t>(std::countr_zero(bits));
+    const uint64_t oldest = std::min(first_[direction].order[b], first_[kAtomics].order[b]);
+    if ((open_ >> b & 1) != 0)
+      choice.precharge.take_older(next_precharge_[b] <= now ? oldest : kNoOrder, b);
     else
-      consider(b, first, bank.next_precharge, choice.precharge);
+      choice.activate.take_older(std::max(next_activate_[b], activate) <= now ? oldest : kNoOrder, b);
   }
   return choice;
+}
+
+uint64_t DramChannel::first_choice(uint64_t from, bool reply_room) const {
+  if (starved(from)) {
+    const Waiting& w = banks_[oldest_bank_].waiting[0];
+    return reply_room || banks_[oldest_bank_].row != w.row ? std::max(from, earliest(oldest_bank_, w)) : kFar;
+  }
+  const Class direction = draining_ ? kWrites : kReads;
+  uint64_t first = kFar;
+  const auto hits = [&](Class cls) {
+    if (!reply_room || hit_[cls].banks == 0) return;
+    const uint64_t bus = std::max(from, bus_ready(cls == kWrites));
+    uint64_t column = kFar;
+    for (uint64_t bits = hit_[cls].banks; bits != 0 && column > bus; bits &= bits - 1)
+      column = std::min(column, next_column_[static_cast<size_t>(std::countr_zero(bits))]);
+    first = std::min(first, std::max(column, bus));
+  };
+  hits(direction);
+  if (of_class_[kAtomics] != 0) hits(kAtomics);
+  for (uint64_t bits = row_banks(direction); bits != 0; bits &= bits - 1) {
+    const auto b = static_cast<uint32_t>(std::countr_zero(bits));
+    first = std::min(
+        first, (open_ >> b & 1) != 0 ? next_precharge_[b] : std::max(next_activate_[b], activate_ready()));
+  }
+  return std::max(first, from);
 }
 
 uint64_t DramChannel::issue_one(uint64_t now) {
@@ -219,41 +250,37 @@ uint64_t DramChannel::issue_one(uint64_t now) {
   else if (choice.precharge.found())
     issue_precharge(choice.precharge, now);
   else
-    return choice.soonest;
+    return first_choice(now + 1, reply_room);
+  // A full window takes the next request in the next cycle, whatever else that brings.
+  accept(core::Cycle(now + 1));
   if (queued_ == 0 || direction_wanted() != draining_) return now + 1;
-  const Choice then = choose(now + 1, true);
-  const bool at_once = then.column.found() || then.activate.found() || then.precharge.found();
-  return at_once ? now + 1 : then.soonest;
+  return first_choice(now + 1, true);
 }
 
 void DramChannel::issue_activate(const Candidate& c, uint64_t now) {
-  Bank& bank = banks_[c.bank];
-  Waiting& w = bank.waiting[c.place];
-  bank.row = w.row;
-  bank.next_column = now + t_.rcd;
-  bank.next_precharge = now + t_.ras;
-  bank.next_activate = now + t_.rc;
+  Waiting& w = waiting_of(c);
+  w.opened_row = true;
+  set_row(c.bank, w.row);
+  next_column_[c.bank] = now + t_.rcd;
+  next_precharge_[c.bank] = now + t_.ras;
+  next_activate_[c.bank] = now + t_.rc;
   last_activate_ = now;
   any_activate_ = true;
-  w.opened_row = true;
-  find_firsts(bank);
   ++stats_.activates;
   event(now, c.bank, w.row, core::DramCommand::kActivate, w.cls == kWrites);
 }
 
 void DramChannel::issue_precharge(const Candidate& c, uint64_t now) {
-  Bank& bank = banks_[c.bank];
-  event(now, c.bank, bank.row, core::DramCommand::kPrecharge, bank.waiting[c.place].cls == kWrites);
-  bank.row = kNoRow;
-  bank.first_hit.fill(kNoPlace);
-  bank.next_activate = std::max(bank.next_activate, now + t_.rp);
+  event(now, c.bank, banks_[c.bank].row, core::DramCommand::kPrecharge, waiting_of(c).cls == kWrites);
+  set_row(c.bank, kNoRow);
+  next_activate_[c.bank] = std::max(next_activate_[c.bank], now + t_.rp);
   ++stats_.precharges;
 }
 
 void DramChannel::issue_column(const Candidate& c, uint64_t now) {
-  Bank& bank = banks_[c.bank];
-  const Waiting& w = bank.waiting[c.place];
+  const Waiting& w = waiting_of(c);
   const MemoryRequest& request = held_[w.request].request;
+  uint64_t& next_precharge = next_precharge_[c.bank];
   const uint32_t bursts = (request.bytes + t_.burst_bytes - 1) / t_.burst_bytes;
   const uint32_t clocks = bursts * t_.clocks_per_burst;
   const bool atomic = w.cls == kAtomics;
@@ -264,11 +291,11 @@ void DramChannel::issue_column(const Candidate& c, uint64_t now) {
   if (is_write) {
     ++stats_.writes;
     stats_.write_bytes += request.bytes;
-    bank.next_precharge = std::max(bank.next_precharge, end + t_.wr);
+    next_precharge = std::max(next_precharge, end + t_.wr);
   } else {
     ++stats_.reads;
     stats_.read_bytes += request.bytes;
-    bank.next_precharge = std::max(bank.next_precharge, now + clocks);
+    next_precharge = std::max(next_precharge, now + clocks);
   }
   const uint64_t data_end = end;
   if (atomic) {
@@ -277,19 +304,19 @@ void DramChannel::issue_column(const Candidate& c, uint64_t now) {
     end += t_.rtw + clocks;
     ++stats_.writes;
     stats_.write_bytes += request.bytes;
-    bank.next_precharge = std::max(bank.next_precharge, end + t_.wr);
+    next_precharge = std::max(next_precharge, end + t_.wr);
   }
   last_was_write_ = is_write || atomic;
   if (!w.opened_row) ++stats_.row_hits;
   stats_.busy_clocks += clocks * (atomic ? 2 : 1);
-  bank.next_column = now + std::max<uint64_t>(t_.ccd, clocks);
+  next_column_[c.bank] = now + std::max<uint64_t>(t_.ccd, clocks);
   bus_free_ = end;
   last_column_end_ = end;
   event(now, c.bank, w.row, is_write ? core::DramCommand::kWrite : core::DramCommand::kRead, is_write);
   replies_->push({request.address, request.bytes, request.kind, MemoryLevel::kDram, request.port, request.tag,
                   !is_write && request.wants_data},
                  data_end - now);
-  remove(c);
+  remove(c.bank, w);
 }
 
 void DramChannel::event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write) {
@@ -320,7 +347,7 @@ core::Cycle DramChannel::tick(core::Cycle cycle) {
   if (now >= next_command_ || draining_ != was_draining || reply_blocked_)
     next_command_ = refresh_end_ <= now ? issue_one(now) : refresh_end_;
   // The oldest request may go first whatever its direction once it has starved.
-  if (const uint64_t starves = queued_ == 0 ? kFar : oldest_arrival() + starvation_ + 1; starves > now)
+  if (const uint64_t starves = queued_ == 0 ? kFar : oldest_arrival_ + starvation_ + 1; starves > now)
     next_command_ = std::min(next_command_, starves);
   uint64_t next = next_command_;
   if (t_.refi != 0) next = std::min(next, next_refresh_);

@@ -5,6 +5,7 @@
 // lazily, so an idle channel costs nothing. One column command moves a whole request (a run of bursts on one
 // row). Timings: configuration [dram], in ns there.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -57,10 +58,11 @@ class DramChannel : public core::Clocked {
 
  private:
   static constexpr uint64_t kNoRow = ~0ull;
-  static constexpr uint32_t kNone = ~0u;
+  static constexpr uint64_t kNoOrder = ~0ull;
+  static constexpr uint32_t kMaxBanks = 64;
   /// What a request wants of the data bus decides when it may go; an atomic goes in either direction.
   enum Class : uint8_t { kReads, kWrites, kAtomics, kClasses };
-  /// A request of the window as its bank sees it: what the choice of a command needs, and no more.
+  /// A request of the window in the list of its bank.
   struct Waiting {
     uint64_t row;
     uint64_t order;    ///< of acceptance
@@ -68,56 +70,76 @@ class DramChannel : public core::Clocked {
     Class cls;
     bool opened_row;  ///< its row was activated for it: not a row hit
   };
-  struct alignas(64) Bank {
+  struct Bank {
     uint64_t row = kNoRow;
-    uint64_t next_activate = 0, next_precharge = 0, next_column = 0;
     Waiting* waiting = nullptr;  ///< oldest first; room for the whole window
     uint32_t count = 0;
-    /// Per class, the oldest request and the oldest that hits the open row: places in `waiting`.
-    std::array<uint16_t, kClasses> first{kNoPlace, kNoPlace, kNoPlace};
-    std::array<uint16_t, kClasses> first_hit{kNoPlace, kNoPlace, kNoPlace};
   };
-  static constexpr uint16_t kNoPlace = 0xffff;
+  /// A number per bank, side by side: a choice of the next command reads few lines of memory.
+  struct alignas(64) PerBank : std::array<uint64_t, kMaxBanks> {
+    explicit PerBank(uint64_t value) { fill(value); }
+  };
+  /// Per bank, the order of the oldest request of a class, and bit per bank whether there is one.
+  struct Firsts {
+    PerBank order{kNoOrder};
+    uint64_t banks = 0;
+    void set(uint32_t bank, uint64_t o) {
+      order[bank] = o;
+      banks = (banks & ~(uint64_t{1} << bank)) | uint64_t{o != kNoOrder} << bank;
+    }
+  };
   struct Candidate {
-    uint64_t order = ~0ull;
-    uint32_t bank = kNone;
-    uint16_t place = kNoPlace;
-    [[nodiscard]] bool found() const { return bank != kNone; }
+    uint64_t order = kNoOrder;
+    uint32_t bank = 0;
+    [[nodiscard]] bool found() const { return order != kNoOrder; }
+    void take_older(uint64_t other, uint32_t its_bank) {
+      bank = other < order ? its_bank : bank;
+      order = std::min(order, other);
+    }
   };
-  /// The next commands that are legal, by FR-FCFS, and the first cycle at which a further one would be.
+  /// The next commands that are legal, by FR-FCFS; no row commands if there is a column command.
   struct Choice {
     Candidate column, activate, precharge;
-    uint64_t soonest = ~0ull;
   };
   struct Held {
     MemoryRequest request;
     uint64_t arrival = 0;
   };
+  /// Takes requests visible by `now`, the cycle of this tick or the next.
   void accept(core::Cycle now);
   void refresh(uint64_t now);
   [[nodiscard]] bool direction_wanted() const;
   uint64_t issue_one(uint64_t now);
-  /// What may go at `now`; `reply_room`: whether a column command's reply has a place.
+  /// What may go at `now`; columns only if their reply has a place (`reply_room`).
   [[nodiscard]] Choice choose(uint64_t now, bool reply_room) const;
+  /// First cycle, not before `from`, at which choose() finds something if nothing changes.
+  [[nodiscard]] uint64_t first_choice(uint64_t from, bool reply_room) const;
+  /// Banks whose next command is a row command: they hold requests that may go, and none hits.
+  [[nodiscard]] uint64_t row_banks(Class direction) const {
+    return (first_[direction].banks | first_[kAtomics].banks) &
+           ~(hit_[direction].banks | hit_[kAtomics].banks);
+  }
   /// First cycle at which the data bus allows a column command of this direction.
   [[nodiscard]] uint64_t bus_ready(bool is_write) const;
   [[nodiscard]] uint64_t activate_ready() const { return any_activate_ ? last_activate_ + t_.rrd : 0; }
   /// First cycle at which the request's next command would be legal, other requests aside.
-  [[nodiscard]] uint64_t earliest(const Bank& bank, const Waiting& w) const;
-  /// Arrival of the oldest request; requires one.
-  [[nodiscard]] uint64_t oldest_arrival() const {
-    return held_[banks_[oldest_bank_].waiting[0].request].arrival;
-  }
+  [[nodiscard]] uint64_t earliest(uint32_t bank, const Waiting& w) const;
   [[nodiscard]] bool starved(uint64_t now) const {
-    return queued_ != 0 && now - oldest_arrival() > starvation_;
+    return queued_ != 0 && now - oldest_arrival_ > starvation_;
+  }
+  [[nodiscard]] Waiting& waiting_of(const Candidate& c) {
+    Waiting* w = banks_[c.bank].waiting;
+    while (w->order != c.order) ++w;
+    return *w;
   }
   void issue_column(const Candidate& c, uint64_t now);
   void issue_activate(const Candidate& c, uint64_t now);
   void issue_precharge(const Candidate& c, uint64_t now);
   void add(const MemoryRequest& request, uint64_t now);
-  void remove(const Candidate& c);
+  void remove(uint32_t bank, const Waiting& w);
   void find_oldest();
-  static void find_firsts(Bank& bank);
+  /// The row of the bank is now `row`.
+  void set_row(uint32_t bank, uint64_t row);
   void event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write);
 
   DramTiming t_;
@@ -131,12 +153,17 @@ class DramChannel : public core::Clocked {
   core::Cycle next_request_ = core::kNever;  ///< when the oldest message of requests_ is visible
   core::Link<MemoryRequest>* requests_ = nullptr;
   core::Link<MemoryReply>* replies_ = nullptr;
+  std::array<Firsts, kClasses> first_;  ///< the oldest request of all
+  std::array<Firsts, kClasses> hit_;    ///< of those that hit the open row
+  PerBank next_column_{0}, next_activate_{0}, next_precharge_{0};
+  PerBank oldest_order_{kNoOrder};  ///< of the bank's oldest request
   std::vector<Bank> banks_;
   std::vector<Waiting> waiting_;  ///< of the banks
   std::vector<Held> held_;        ///< the requests of the window
   std::vector<uint16_t> free_held_;
-  uint32_t oldest_bank_ = 0;   ///< that holds the oldest request
-  uint64_t banks_in_use_ = 0;  ///< bit per bank that has requests
+  uint32_t oldest_bank_ = 0;     ///< that holds the oldest request
+  uint64_t oldest_arrival_ = 0;  ///< of that request
+  uint64_t open_ = 0;            ///< bit per bank that has an open row
   size_t queued_ = 0;
   uint64_t next_order_ = 0;
   std::array<uint32_t, kClasses> of_class_{};  ///< requests in the window

@@ -19,6 +19,7 @@ LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, 
                    static_cast<uint32_t>(machine.constant.l1_line),
                    static_cast<uint32_t>(machine.constant.l1_ways)) {
   links_.reply->deliver_to(*this);
+  links_.request->give_credits_to(*this);
 }
 
 void LoadStoreUnit::prepare() {
@@ -27,7 +28,8 @@ void LoadStoreUnit::prepare() {
   for (uint32_t i = static_cast<uint32_t>(records_.size()); i-- > 0;) free_records_.push_back(i);
   queue_.resize(queue_capacity_);
   arrivals_ = core::Ring<Arrival>(mshr_count_ + store_capacity_);
-  needed_ = core::Ring<core::Cycle>(mshr_count_ + store_capacity_);
+  completions_ = core::Ring<core::Cycle>(mshr_count_ + store_capacity_);
+  awaited_.reserve(size_t{mshr_count_} + store_capacity_);
   mshr_record_.resize(mshr_count_);
   mshr_address_.resize(mshr_count_);
   for (uint32_t i = mshr_count_; i-- > 0;) free_mshrs_.push_back(static_cast<uint16_t>(i));
@@ -47,7 +49,7 @@ uint32_t LoadStoreUnit::allocate(const isa::MicroOp& op, uint32_t warp, uint32_t
   AccessRecord& r = records_[index];
   r = AccessRecord{};
   r.op = &op;
-  r.warp = warp;
+  r.warp = static_cast<uint16_t>(warp);
   r.pc = pc;
   r.issued = now;
   return index;
@@ -68,7 +70,8 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
   if (is_atomic) count_atomic_operations(access, entry.list);
   AccessRecord& r = records_[index];
   r.is_store = is_store || (is_atomic && op.num_sb_writes == 0);
-  r.remaining = r.unannounced = r.transactions = entry.list.count;
+  r.awaited = r.is_store;
+  r.remaining = r.unannounced = r.transactions = static_cast<uint16_t>(entry.list.count);
   r.first_address = entry.list.items[0].address;
   for (uint32_t t = 0; t < entry.list.count; ++t) r.bytes += entry.list.items[t].bytes;
   if (r.is_store) ++stores_of_warp_[warp];
@@ -99,7 +102,10 @@ uint32_t LoadStoreUnit::submit_constant(const isa::MicroOp& op, uint32_t warp, u
     if (events_ != nullptr && events_->cache != nullptr)
       record_cache_event(*events_->cache, now, line, port_, 1, hit);
     if (hit) continue;
-    if (index == kHit) index = allocate(op, warp, pc, now);
+    if (index == kHit) {
+      index = allocate(op, warp, pc, now);
+      records_[index].awaited = true;
+    }
     // Addresses that share a line wait for it once.
     if (std::find(missed.begin(), missed.begin() + lines, line) != missed.begin() + lines) continue;
     if (lines == 0) records_[index].first_address = line;
@@ -175,7 +181,7 @@ void LoadStoreUnit::send_constants() {
 void LoadStoreUnit::send(uint64_t now) {
   if (constants_outstanding_ != 0) send_constants();
   leave_queue(now);
-  if (!unsent() || now < next_send_) return;
+  if (!unsent() || awaits_credit_ || now < next_send_) return;
   QueueEntry& entry = queue_[queue_send_];
   if (!can_reserve(entry.kind) || !links_.request->can_push()) {
     if (!blocked_ && !can_reserve(entry.kind))
@@ -190,12 +196,25 @@ void LoadStoreUnit::send(uint64_t now) {
 
 void LoadStoreUnit::send_ahead(uint64_t now) {
   // Entries and link slots can only become free until then. Events of MSHRs are recorded as they happen.
-  if (blocked_ || records_mshrs()) return;
+  if (!blocked_ && !awaits_credit_ && !records_mshrs()) plan_sends(now + 1);
+}
+
+void LoadStoreUnit::plan_sends(uint64_t earliest) {
   while (unsent()) {
     QueueEntry& entry = queue_[queue_send_];
-    if (!can_reserve(entry.kind) || !links_.request->has_room()) return;
-    transmit(entry, std::max(next_send_, now + 1), true);
+    if (!can_reserve(entry.kind)) return;
+    const core::Cycle from = links_.request->take_credit();
+    awaits_credit_ = from == core::kNever;
+    if (awaits_credit_) return;
+    transmit(entry, std::max({next_send_, from.count(), earliest}), true);
   }
+}
+
+core::Cycle LoadStoreUnit::credit(core::Cycle at) {
+  if (!awaits_credit_) return at;
+  awaits_credit_ = false;
+  plan_sends(at.count());
+  return core::Cycle(next_send());
 }
 
 void LoadStoreUnit::transmit(QueueEntry& entry, uint64_t at, bool ahead) {
@@ -241,17 +260,37 @@ bool LoadStoreUnit::deliver(const MemoryReply& reply, core::Cycle visible) {
   const uint32_t record = is_write ? store_record_[reply.tag] : mshr_record_[reply.tag];
   arrivals_.push({visible, reply.tag, is_write, reply.level, record});
   AccessRecord& r = records_[record];
-  const bool completes = --r.unannounced == 0;
   const bool recorded = records_mshrs();
-  if (completes || recorded) needed_.push(visible);
-  return completes || recorded || blocked_;
+  bool wakes = recorded || blocked_;
+  if (--r.unannounced == 0) {
+    completions_.push(visible);
+    r.done_at = visible;
+    wakes |= r.awaited;
+  }
+  if (recorded || (r.awaited && r.unannounced == 0)) add_awaited(visible);
+  return wakes;
+}
+
+void LoadStoreUnit::add_awaited(core::Cycle at) {
+  awaited_.insert(std::upper_bound(awaited_.begin(), awaited_.end(), at, std::greater<>{}), at);
+}
+
+void LoadStoreUnit::await(uint32_t index) {
+  AccessRecord& r = records_[index];
+  if (!r.awaited && r.done_at != core::kNever) add_awaited(r.done_at);
+  r.awaited = true;
+}
+
+void LoadStoreUnit::await_all(uint32_t warp) {
+  for (uint32_t i = 0; i < records_.size(); ++i)
+    if (records_[i].remaining != 0 && records_[i].warp == warp) await(i);
 }
 
 uint64_t LoadStoreUnit::next_send() const {
   if (constants_outstanding_ != 0 && !unsent_lines_.empty()) return 0;
   // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM
   // too.
-  const uint64_t next = unsent() && !blocked_ ? next_send_ : kUnknownCycle;
+  const uint64_t next = unsent() && !blocked_ && !awaits_credit_ ? next_send_ : kUnknownCycle;
   // A full queue has room when its oldest access has left.
   return queue_count_ == queue_capacity_ ? std::min(next, queue_[queue_head_].sent_at) : next;
 }

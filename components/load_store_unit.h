@@ -24,20 +24,22 @@ namespace gpusim::comp {
 /// A warp access in flight: from issue until its last transaction is answered.
 struct alignas(64) AccessRecord {
   const isa::MicroOp* op = nullptr;
-  uint32_t warp = 0;
   uint32_t pc = 0;
-  uint32_t remaining = 0;    ///< transactions not answered yet
-  uint32_t unannounced = 0;  ///< transactions whose reply has not been sent yet
-  uint32_t transactions = 0;
   uint32_t bytes = 0;
+  uint16_t warp = 0;
+  uint16_t transactions = 0;
+  uint16_t remaining = 0;    ///< transactions whose reply has not been taken yet
+  uint16_t unannounced = 0;  ///< transactions whose reply has not been sent yet
   uint64_t first_address = 0;
-  uint64_t issued = 0;       ///< core cycle
-  uint64_t stall_slots = 0;  ///< issue slots lost to waiting for this access; booked when its level is known
+  uint64_t issued = 0;                 ///< core cycle
+  uint64_t stall_slots = 0;            ///< issue slots lost to waiting for it; booked when its level is known
+  core::Cycle done_at = core::kNever;  ///< when its last reply is visible, once that has been sent
   MemoryLevel level = MemoryLevel::kNone;
   bool is_store = false;  ///< no warp waits for it, except at a fence
+  bool awaited = false;   ///< the SM must be awake at done_at
 };
 
-class LoadStoreUnit : public core::MessageSink<MemoryReply> {
+class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::CreditTaker {
  public:
   struct Links {
     core::Link<MemoryRequest>* request = nullptr;           ///< to the crossbar
@@ -67,10 +69,18 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
   uint32_t submit_constant(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
                            const isa::MemoryAccess& access, uint32_t& distinct, uint64_t now);
 
-  /// Every reply sinks; the SM wakes if it completes an access or something waits for its entry.
+  /// Something waits for the load: the SM must be awake when it completes.
+  void await(uint32_t index);
+  /// The same for all loads of the warp.
+  void await_all(uint32_t warp);
+
+  /// Every reply sinks; the SM wakes if it completes an access that is awaited or something waits for its
+  /// entry.
   bool deliver(const MemoryReply& reply, core::Cycle visible) override;
-  /// Takes every visible reply; calls done(record index) for each access that completes. The record is freed
-  /// after the call.
+  /// Room in the link of requests: the next transaction leaves at `at`, or later if the unit is not free.
+  core::Cycle credit(core::Cycle at) override;
+  /// Takes every visible reply; calls done(record index) for each access that completed, in order. The record
+  /// is freed after the call.
   template <class Done>
   void collect_replies(uint64_t now, Done&& done);
   /// Sends transactions that may leave at `now`.
@@ -81,14 +91,19 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
   /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can
   /// help.
   [[nodiscard]] uint64_t next_send() const;
+  /// Next cycle at which a reply comes for which the SM must be awake.
   [[nodiscard]] core::Cycle next_reply() const {
-    const core::Cycle next = next_needed_reply();
-    return constants_outstanding_ == 0 ? next : std::min(next, links_.constant_reply->next_visible());
+    return earliest_reply(awaited_.empty() ? core::kNever : awaited_.back());
+  }
+  /// Next cycle at which a reply completes an access, as far as replies have been sent.
+  [[nodiscard]] core::Cycle next_completion() const {
+    return earliest_reply(completions_.size() == 0 ? core::kNever : completions_.front());
   }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
-  /// True while the head of the queue waits for room in a link, which may come at any time.
-  [[nodiscard]] bool waits_for_link() const {
+  /// True while can_accept() may change at any time: a full queue waits for room in the link.
+  [[nodiscard]] bool may_open() const {
+    if (awaits_credit_) return queue_count_ == queue_capacity_;
     return blocked_ && unsent() && can_reserve(queue_[queue_send_].kind);
   }
   [[nodiscard]] bool constants_outstanding() const { return constants_outstanding_ != 0; }
@@ -123,10 +138,12 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
     uint32_t record = 0;
   };
   [[nodiscard]] bool unsent() const { return queue_unsent_ != 0; }
-  [[nodiscard]] core::Cycle next_needed_reply() const {
-    if (blocked_ && arrivals_.size() != 0) return arrivals_.front().visible;
-    return needed_.size() != 0 ? needed_.front() : core::kNever;
+  [[nodiscard]] core::Cycle earliest_reply(core::Cycle next) const {
+    if (blocked_ && arrivals_.size() != 0) next = arrivals_.front().visible;
+    return constants_outstanding_ == 0 ? next : std::min(next, links_.constant_reply->next_visible());
   }
+  void add_awaited(core::Cycle at);
+  void plan_sends(uint64_t earliest);
   void collect_constants();
   void send_constants();
   void transmit(QueueEntry& entry, uint64_t at, bool ahead);
@@ -155,8 +172,9 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
   uint64_t next_send_ = 0;
   uint64_t send_interval_;
   const EventSink* events_ = nullptr;
-  core::Ring<Arrival> arrivals_;    ///< replies sent, not taken yet
-  core::Ring<core::Cycle> needed_;  ///< when those become visible for which the SM wakes
+  core::Ring<Arrival> arrivals_;         ///< replies sent, not taken yet
+  core::Ring<core::Cycle> completions_;  ///< when those become visible that complete an access
+  std::vector<core::Cycle> awaited_;     ///< those of them for which the SM must be awake, the next one last
   std::vector<uint32_t> completed_;
   std::vector<uint32_t> free_records_;
   std::vector<DeferredLine> deferred_lines_;  ///< misses of one warp beyond the free constant MSHRs
@@ -165,7 +183,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply> {
   std::vector<uint32_t> mshr_record_;
   std::vector<uint16_t> free_mshrs_;
   Links links_;
-  bool blocked_ = false;  ///< head waits for an MSHR, a store-buffer entry or a link slot
+  bool blocked_ = false;        ///< send() found no MSHR, store-buffer entry or link slot for the head
+  bool awaits_credit_ = false;  ///< the head leaves when the link has a slot: credit()
   CoalescingRule rule_;
   uint16_t port_;
   std::vector<uint64_t> mshr_address_;  ///< for events
@@ -191,7 +210,7 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
     blocked_ = false;
     finish_one(r.record, r.level);
   }
-  while (needed_.size() != 0 && needed_.front().count() <= now) needed_.pop();
+  while (completions_.size() != 0 && completions_.front().count() <= now) completions_.pop();
   if (constants_outstanding_ != 0) collect_constants();
   for (const uint32_t index : completed_) {
     if (records_[index].is_store) --stores_of_warp_[records_[index].warp];
@@ -199,6 +218,7 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
     free_records_.push_back(index);
   }
   completed_.clear();
+  while (!awaited_.empty() && awaited_.back().count() <= now) awaited_.pop_back();
 }
 
 }  // namespace gpusim::comp

@@ -80,7 +80,7 @@ class LoadStoreUnitTest : public testing::Test {
   }
   void submit(const isa::MicroOp& op, const isa::MemoryAccess& access, uint64_t now, uint32_t warp = 0) {
     ASSERT_TRUE(unit->can_accept());
-    (void)unit->submit(op, warp, 0, access, op.kind == isa::OpKind::kAtomic, now);
+    unit->await(unit->submit(op, warp, 0, access, op.kind == isa::OpKind::kAtomic, now));
   }
   core::Engine engine;
   core::ClockDomain domain{"core", engine, test::kTestKhz};

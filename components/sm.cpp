@@ -86,9 +86,9 @@ core::Cycle Sm::tick(core::Cycle cycle) {
 }
 
 uint64_t Sm::undisturbed_until(uint64_t now) const {
-  if (run_ == nullptr || lsu_->waits_for_link() || lsu_->constants_outstanding()) return now;
+  if (run_ == nullptr || lsu_->may_open() || lsu_->constants_outstanding()) return now;
   // A message that is not in a link yet is seen after that link's latency at the earliest.
-  const uint64_t reply = std::min(lsu_->next_reply().count(), now + 1 + reply_latency_);
+  const uint64_t reply = std::min(lsu_->next_completion().count(), now + 1 + reply_latency_);
   const uint64_t start = std::min(next_start_.count(), now + 1 + start_latency_);
   return std::min({reply, start, lsu_->next_send()});
 }
@@ -222,13 +222,12 @@ void Sm::emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_
 }
 
 void Sm::complete_access(uint32_t index, uint64_t now) {
-  settle(now);
   const AccessRecord& r = lsu_->record(index);
   Warp& warp = warps_[r.warp];
   if (env_.events->memory != nullptr) {
     core::MemoryEvent e{};
     e.issue = r.issued;
-    e.complete = now;
+    e.complete = std::min(now, r.done_at.count());
     e.address = r.first_address;
     e.bytes = r.bytes;
     e.pc = r.pc;
@@ -244,6 +243,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
   }
   if (r.is_store) {
     if (warp.wait == WarpWait::kFence && lsu_->outstanding_stores(r.warp) == 0) {
+      settle(now);
       warp.wait = WarpWait::kNone;
       prepare_next(r.warp, now, now);
     }
@@ -251,8 +251,9 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
   }
   const StallCause cause = cause_of(r.level);
   for (uint32_t i = 0; i < r.op->num_sb_writes; ++i)
-    scoreboard_.set_ready_at(r.warp, r.op->sb_writes[i], now, cause);
+    scoreboard_.set_ready_at(r.warp, r.op->sb_writes[i], std::min(now, r.done_at.count()), cause);
   if (warp.wait == WarpWait::kMemory && warp.load == index) {
+    settle(now);
     if (r.stall_slots != 0) {
       stats_->slots[static_cast<size_t>(cause)] += r.stall_slots;
       run_->pc[warp.stack.pc()].slots[static_cast<size_t>(cause)] += r.stall_slots;
@@ -267,7 +268,10 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
   }
   Block& block = blocks_[warp.block_slot];
   --block.loads_in_flight;
-  if (block.live_warps == 0 && block.loads_in_flight == 0) finish_block(warp.block_slot, now);
+  if (block.live_warps == 0 && block.loads_in_flight == 0) {
+    settle(now);
+    finish_block(warp.block_slot, now);
+  }
 }
 
 void Sm::open_kernel(KernelRun& run) {

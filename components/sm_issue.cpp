@@ -30,6 +30,7 @@ void Sm::prepare_next(uint32_t w, uint64_t earliest, uint64_t now) {
   const Scoreboard::Wait wait = scoreboard_.wait_of(w, op);
   warp.wait = wait.pending ? WarpWait::kMemory : WarpWait::kNone;
   warp.load = wait.load;
+  if (wait.pending) lsu_->await(wait.load);
   const uint64_t ready_at = wait.pending ? kUnknownCycle : std::max(wait.cycle, earliest);
   table_.set_next(w, ready_at, wait.cycle >= earliest ? wait.cause : StallCause::kBlockStart, timing.pipe[0],
                   timing.pipe[1], gate, now);
@@ -355,6 +356,7 @@ void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
     last_active_update_ = now;
     table_.remove(w);
     --block.live_warps;
+    if (block.loads_in_flight != 0) lsu_->await_all(w);
   }
   if (lanes.any())
     for (uint32_t b = 0; b < kBarriers; ++b) try_release(block, b, now);

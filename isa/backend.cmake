@@ -1,6 +1,6 @@
 # Lowering and functional execution. The semantic functions (semantics/*.inc) are compiled once per instruction set; the
 # wrapper files that name the set are generated, and each gets the set's flags.
-set(GPUSIM_SEMANTIC_PARTS integer bit float approx compare convert warp memory atomic)
+set(GPUSIM_SEMANTIC_PARTS integer bit float half approx compare convert warp memory atomic)
 set(simd_base_flags "")
 set(simd_avx2_flags -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt)
 set(simd_avx512_flags -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt -mavx512f -mavx512bw -mavx512dq -mavx512vl)

@@ -52,6 +52,7 @@ enum Group : uint64_t {
   kAligned = uint64_t{1} << 37,
   kMask = uint64_t{1} << 38,
   kCluster = uint64_t{1} << 39,  // barrier.cluster: known, not supported
+  kSatfinite = uint64_t{1} << 40,
 };
 
 constexpr uint64_t groups_of(Opcode op) {
@@ -131,7 +132,7 @@ constexpr uint64_t groups_of(Opcode op) {
     case kCvta:
       return kTo | kSpace;
     case kCvt:
-      return kRound | kRoundInt | kFtz | kSat | kRelu;
+      return kRound | kRoundInt | kFtz | kSat | kRelu | kSatfinite;
     case kBra:
     case kCall:
     case kRet:
@@ -312,8 +313,9 @@ const Row kRows[] = {
     {"aligned", kAligned, SET(aligned, true)},
     {"noftz", kNoftz, SET(noftz, true)},
     {"NaN", kNan, SET(nan, true)},
-    {"xorsign", kXorsign, SET(xorsign_abs, true)},
-    {"abs", kXorsign, SET(xorsign_abs, true)},
+    {"xorsign", kXorsign, SET(xorsign, true)},
+    {"abs", kXorsign, SET(abs, true)},
+    {"satfinite", kSatfinite, SET(satfinite, true)},
     {"finite", kTestpOps, SET(testp, 'f')},
     {"infinite", kTestpOps, SET(testp, 'i')},
     {"number", kTestpOps, SET(testp, 'n')},
@@ -330,11 +332,10 @@ const Row kRows[] = {
 
 // Legal PTX that no supported opcode takes here: told apart from a spelling mistake.
 constexpr std::string_view kUnsupported[] = {
-    "u16x2",     "s16x2",   "u8x4",      "s8x4",   "e4m3",   "e5m2",         "e4m3x2",        "e5m2x2",
-    "e2m1",      "e2m1x2",  "e2m3x2",    "e3m2x2", "e4m3x4", "e5m2x4",       "ue8m0",         "ue8m0x2",
-    "tf32",      "f32x2",   "satfinite", "rs",     "oob",    "proxy",        "alias",         "async",
-    "tensormap", "unified", "pack",      "scaled", "ran",    "acquire::cta", "sync_restrict", "mbarrier_init",
-    "v16",       "v32",     "bulk",      "b1024",
+    "u8x4",   "s8x4",         "e4m3",          "e5m2",          "e4m3x2",    "e5m2x2",  "e2m1", "e2m1x2",
+    "e2m3x2", "e3m2x2",       "e4m3x4",        "e5m2x4",        "ue8m0",     "ue8m0x2", "tf32", "rs",
+    "oob",    "proxy",        "alias",         "async",         "tensormap", "unified", "pack", "scaled",
+    "ran",    "acquire::cta", "sync_restrict", "mbarrier_init", "v16",       "v32",     "bulk", "b1024",
 };
 
 const std::unordered_multimap<std::string_view, const Row*>& row_map() {

@@ -25,7 +25,7 @@ struct ParsedOpcode {
 /// True if some opcode takes this modifier.
 [[nodiscard]] bool is_known_modifier(std::string_view name);
 
-/// True for legal PTX modifiers and types that gpusim does not execute yet (".u16x2", ".satfinite"): a
+/// True for legal PTX modifiers and types that gpusim does not execute yet (".tf32", ".oob"): a
 /// statement with one parses, with Modifiers::unknown set.
 [[nodiscard]] bool is_unsupported_modifier(std::string_view name);
 

@@ -26,17 +26,16 @@ constexpr uint64_t kMemory =
     bits(kF16, kF16x2, kBF16, kBF16x2, kF32, kF64);
 constexpr uint64_t kCompared = kInts | kBits | kFloats | kHalf;
 constexpr uint64_t kSelected = kInts | kBits | kFloats;
-constexpr uint64_t kPacked16 =
-    bits(kU16, kS16, kF16x2, kBF16x2);  // .u16x2 and .s16x2 are spelt apart (see modifiers)
+constexpr uint64_t kPairs = bits(kU16x2, kS16x2);
 constexpr uint64_t kAnything = ~uint64_t{0};
 
 // {opcode, name, min operands, max operands, destinations, first types, supported}
 constexpr OpcodeInfo kTable[] = {
     {Opcode::kInvalid, "", 0, 0, 0, 0, false},
     // 9.7.1, 9.7.2 integer and extended-precision arithmetic; 9.7.3-9.7.5 floating point share the names
-    {Opcode::kAdd, "add", 3, 3, 1, kInts | kFloats | kHalf, true},
-    {Opcode::kSub, "sub", 3, 3, 1, kInts | kFloats | kHalf, true},
-    {Opcode::kMul, "mul", 3, 3, 1, kInts | kFloats | kHalf, true},
+    {Opcode::kAdd, "add", 3, 3, 1, kInts | kPairs | kFloats | kHalf | bits(kF32x2), true},
+    {Opcode::kSub, "sub", 3, 3, 1, kInts | kFloats | kHalf | bits(kF32x2), true},
+    {Opcode::kMul, "mul", 3, 3, 1, kInts | kFloats | kHalf | bits(kF32x2), true},
     {Opcode::kMad, "mad", 4, 4, 1, kInts | kFloats, true},
     {Opcode::kMul24, "mul24", 3, 3, 1, kInts32, true},
     {Opcode::kMad24, "mad24", 4, 4, 1, kInts32, true},
@@ -45,8 +44,8 @@ constexpr OpcodeInfo kTable[] = {
     {Opcode::kRem, "rem", 3, 3, 1, kInts, true},
     {Opcode::kAbs, "abs", 2, 2, 1, bits(kS16, kS32, kS64) | kFloats | kHalf, true},
     {Opcode::kNeg, "neg", 2, 2, 1, bits(kS16, kS32, kS64) | kFloats | kHalf, true},
-    {Opcode::kMin, "min", 3, 4, 1, kInts | kFloats | kHalf | kPacked16, true},
-    {Opcode::kMax, "max", 3, 4, 1, kInts | kFloats | kHalf | kPacked16, true},
+    {Opcode::kMin, "min", 3, 4, 1, kInts | kPairs | kFloats | kHalf, true},
+    {Opcode::kMax, "max", 3, 4, 1, kInts | kPairs | kFloats | kHalf, true},
     {Opcode::kPopc, "popc", 2, 2, 1, kWords, true},
     {Opcode::kClz, "clz", 2, 2, 1, kWords, true},
     {Opcode::kBfind, "bfind", 2, 2, 1, bits(kU32, kU64, kS32, kS64), true},
@@ -61,7 +60,7 @@ constexpr OpcodeInfo kTable[] = {
     {Opcode::kAddc, "addc", 3, 3, 1, bits(kU32, kS32, kU64, kS64), true},
     {Opcode::kSubc, "subc", 3, 3, 1, bits(kU32, kS32, kU64, kS64), true},
     {Opcode::kMadc, "madc", 4, 4, 1, bits(kU32, kS32, kU64, kS64), true},
-    {Opcode::kFma, "fma", 4, 4, 1, kFloats | kHalf, true},
+    {Opcode::kFma, "fma", 4, 4, 1, kFloats | kHalf | bits(kF32x2), true},
     {Opcode::kRcp, "rcp", 2, 2, 1, kFloats, true},
     {Opcode::kSqrt, "sqrt", 2, 2, 1, kFloats, true},
     {Opcode::kRsqrt, "rsqrt", 2, 2, 1, kFloats, true},

@@ -191,7 +191,7 @@ struct Modifiers {
        to = false;
   bool nc = false, wrap = false, clamp = false, left = false, right = false, shiftamt = false, relu = false;
   bool arrive = false, red = false, popc = false, aligned = false, noftz = false, nan = false,
-       xorsign_abs = false;
+       xorsign = false, abs = false, satfinite = false;
   bool warp = false;    ///< bar.warp.sync
   char testp = 0;       ///< testp: f(inite) i(nfinite) n(umber) N(otanumber) m: normal s(ubnormal)
   std::string unknown;  ///< first modifier that the table does not list; empty if none

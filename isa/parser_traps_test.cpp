@@ -252,7 +252,7 @@ TEST(Traps, UnsupportedFamiliesParse) {
     vadd4.u32.u32.u32.add %r1, %r2, %r3, %r4;
     vadd.u32.u32.u32 %r1, %r2.b0, %r3.h1;
     barrier.cluster.arrive.aligned;
-    min.u16x2 %r1, %r2, %r3;)"));
+    cvt.rna.tf32.f32 %r1, %r2;)"));
   const Diagnostics d = verify_module(m);
   EXPECT_EQ(d.size(), m.functions[0].body.size());
   EXPECT_FALSE(has_errors(d)) << test::messages(d);

@@ -53,6 +53,9 @@ enum class Type : uint8_t {
   kBF16x2,
   kF32,
   kF64,
+  kU16x2,
+  kS16x2,
+  kF32x2,
   kTexRef,
   kSamplerRef,
   kSurfRef,
@@ -79,12 +82,15 @@ enum class Type : uint8_t {
     case Type::kS32:
     case Type::kF16x2:
     case Type::kBF16x2:
+    case Type::kU16x2:
+    case Type::kS16x2:
     case Type::kF32:
       return 4;
     case Type::kB64:
     case Type::kU64:
     case Type::kS64:
     case Type::kF64:
+    case Type::kF32x2:
     case Type::kTexRef:
     case Type::kSamplerRef:
     case Type::kSurfRef:
@@ -99,6 +105,12 @@ enum class Type : uint8_t {
 [[nodiscard]] constexpr bool is_untyped(Type t) { return t >= Type::kB8 && t <= Type::kB128; }
 [[nodiscard]] constexpr bool is_float(Type t) { return t >= Type::kF16 && t <= Type::kF64; }
 [[nodiscard]] constexpr bool is_integer(Type t) { return is_signed(t) || is_unsigned(t); }
+[[nodiscard]] constexpr bool is_half(Type t) { return t >= Type::kF16 && t <= Type::kBF16x2; }
+[[nodiscard]] constexpr bool is_bfloat(Type t) { return t == Type::kBF16 || t == Type::kBF16x2; }
+/// Two 16-bit values in 32 bits.
+[[nodiscard]] constexpr bool is_packed16(Type t) {
+  return t == Type::kF16x2 || t == Type::kBF16x2 || t == Type::kU16x2 || t == Type::kS16x2;
+}
 
 /// PTX spelling without the dot ("f32"), "" for kNone.
 [[nodiscard]] std::string_view type_name(Type t);

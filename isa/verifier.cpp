@@ -22,19 +22,14 @@ std::string opcode_text(const Instruction& instruction) {
   return text.empty() ? std::string(opcode_info(instruction.opcode).name) : std::string(text.substr(0, 80));
 }
 
-namespace {
-
-/// add.f32.f16 and the like: half-precision operands accumulated in single precision (PTX 8.6).
 bool mixes_precision(const Instruction& i) {
   const Type second = i.mods.type2;
   return (i.opcode == Opcode::kAdd || i.opcode == Opcode::kSub || i.opcode == Opcode::kFma) &&
          i.mods.type == Type::kF32 && (second == Type::kF16 || second == Type::kBF16);
 }
 
-}  // namespace
-
 std::string unsupported_reason(const Instruction& instruction) {
-  const bool whole_form = !instruction.mods.unknown.empty() || mixes_precision(instruction);
+  const bool whole_form = !instruction.mods.unknown.empty();
   if (opcode_info(instruction.opcode).supported && !whole_form) return {};
   const std::string text = opcode_text(instruction);
   if (whole_form) return fmt::format("'{}' is not supported yet", text);

@@ -16,6 +16,9 @@ namespace gpusim::isa {
 /// "'mma.sync' is not supported yet" for a legal statement that gpusim cannot execute; empty if it can.
 [[nodiscard]] std::string unsupported_reason(const Instruction& instruction);
 
+/// add.f32.f16 and the like: sources of half precision, the rest in single precision (PTX 8.6).
+[[nodiscard]] bool mixes_precision(const Instruction& instruction);
+
 /// The opcode with its modifiers as written: "ld.global.f32".
 [[nodiscard]] std::string opcode_text(const Instruction& instruction);
 

@@ -37,6 +37,10 @@ class FunctionVerifier {
   void check_modifiers(const Instruction& i);
   void check_rounding(const Instruction& i);
   void check_cvt(const Instruction& i);
+  void check_half(const Instruction& i);
+  void check_half_arithmetic(const Instruction& i);
+  void check_half_cvt(const Instruction& i);
+  void check_extreme(const Instruction& i);
   void check_compare(const Instruction& i);
   void check_atom(const Instruction& i);
   void check_warp_ops(const Instruction& i);

@@ -20,6 +20,7 @@ using enum Opcode;
 /// A symbol or address register, n address register, l label, t label table, h 64-bit cache policy.
 std::string_view signature(const Instruction& i) {
   const bool wide = i.mods.part == MulPart::kWide;
+  if (mixes_precision(i)) return i.opcode == kFma ? "dSSs" : "dSs";
   switch (i.opcode) {
     case kMul:
       return wide ? "Dss" : "dss";
@@ -107,10 +108,6 @@ std::string_view signature(const Instruction& i) {
 /// Opcodes whose destination may be a pair `%a|%p`.
 bool writes_pair(Opcode op) {
   return op == kSetp || op == kShfl || op == kLop3 || op == kMatch || op == kElect;
-}
-
-bool is_half(Type t) {
-  return t == Type::kF16 || t == Type::kBF16 || t == Type::kF16x2 || t == Type::kBF16x2;
 }
 
 /// May a register of type `reg` stand for an operand of type `type`?

@@ -13,7 +13,7 @@ bool has_type(uint64_t mask, Type t) { return ((mask >> static_cast<int>(t)) & 1
 
 std::string list_types(uint64_t mask) {
   std::string text;
-  for (int t = 1; t <= static_cast<int>(Type::kF64); ++t) {
+  for (int t = 1; t <= static_cast<int>(Type::kF32x2); ++t) {
     if (has_type(mask, static_cast<Type>(t))) text += fmt::format(" .{}", type_name(static_cast<Type>(t)));
   }
   return text;
@@ -21,6 +21,7 @@ std::string list_types(uint64_t mask) {
 
 /// How many types the opcode carries.
 int type_count(const Instruction& i) {
+  if (mixes_precision(i)) return 2;
   switch (i.opcode) {
     case kCvt:
     case kSet:
@@ -157,6 +158,7 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
       check_rounding(i);
   }
   if (i.opcode == kMad) check_rounding(i);
+  check_half(i);
   if (m.sat && integer && m.type != Type::kS32 && i.opcode != kCvt) {
     error(fmt::format("'{}': .sat on integers needs type .s32", name()));
   }
@@ -214,7 +216,7 @@ void FunctionVerifier::check_cvt(const Instruction& i) {
   const bool to_float = is_float(m.type), from_float = is_float(m.type2);
   const bool integral = m.rounding >= Rounding::kRni;
   const bool rounded = m.rounding != Rounding::kNone;
-  if (i.operands.size() > 2 && m.type != Type::kF16x2 && m.type != Type::kBF16x2) {
+  if (i.operands.size() > 2 && !is_packed16(m.type)) {
     error(fmt::format("'{}' takes 2 operands, found {}", name(), i.operands.size()));
   }
   if (ptx_version(module_) < 104) return;
@@ -266,10 +268,16 @@ void FunctionVerifier::check_atom(const Instruction& i) {
   const size_t wanted = (i.opcode == kAtom ? 3u : 2u) + (m.atom == AtomOp::kCas ? 1u : 0u);
   if (i.operands.size() < wanted)
     error(fmt::format("'{}' takes {} operands, found {}", name(), wanted, i.operands.size()));
+  if (is_half(m.type) != m.noftz)
+    error(fmt::format("'{}': .noftz goes with half precision, which needs it", name()));
+  if (m.vector == 1 && is_half(m.type) && (m.atom == AtomOp::kMin || m.atom == AtomOp::kMax))
+    error(fmt::format("'{}': half precision has .min and .max on vectors only", name()));
   const bool bits = m.atom == AtomOp::kAnd || m.atom == AtomOp::kOr || m.atom == AtomOp::kXor || swaps;
   const bool counts = m.atom == AtomOp::kInc || m.atom == AtomOp::kDec;
   if (bits && (is_float(m.type) || (is_untyped(m.type) && type_bytes(m.type) < (swaps ? 2 : 4)))) {
     error(fmt::format("'{}' does not take type .{}", name(), type_name(m.type)), "use .b32 or .b64");
+  } else if (m.atom == AtomOp::kAdd && m.type == Type::kS64) {
+    error(fmt::format("'{}' does not take type .s64", name()), "use .u64");
   } else if (counts && m.type != Type::kU32) {
     error(fmt::format("'{}' does not take type .{}", name(), type_name(m.type)), "use .u32");
   } else if (!bits && (is_untyped(m.type) || type_bytes(m.type) < 2 ||

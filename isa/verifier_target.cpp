@@ -16,32 +16,75 @@ struct TargetRule {
 };
 
 bool is_64(const Modifiers& m) { return type_bytes(m.type) == 8; }
-bool is_half(const Modifiers& m) { return m.type == Type::kF16 || m.type == Type::kF16x2; }
-bool is_bfloat(const Modifiers& m) { return m.type == Type::kBF16 || m.type == Type::kBF16x2; }
+bool is_f16(const Modifiers& m) { return m.type == Type::kF16 || m.type == Type::kF16x2; }
+bool is_bf16(const Modifiers& m) { return is_bfloat(m.type); }
+bool is_pair(const Modifiers& m) { return m.type == Type::kU16x2 || m.type == Type::kS16x2; }
+bool is_f32x2(const Modifiers& m) { return m.type == Type::kF32x2; }
+/// f32 with sources of half precision.
+bool is_mixed(const Modifiers& m) { return m.type == Type::kF32 && is_half(m.type2); }
+bool has_relu(const Modifiers& m) { return m.relu; }
+bool has_nan(const Modifiers& m) { return m.nan; }
+bool has_xorsign(const Modifiers& m) { return m.xorsign; }
+bool is_packed_or_relu(const Modifiers& m) { return m.relu || is_packed16(m.type); }
+/// Between bf16 and anything but f32.
+bool is_bf16_general(const Modifiers& m) {
+  return (is_bfloat(m.type) && m.type2 != Type::kF32) || (is_bfloat(m.type2) && m.type != Type::kF32);
+}
+bool is_cvt_bf16(const Modifiers& m) { return is_bfloat(m.type) || is_bfloat(m.type2); }
+bool is_set_f16(const Modifiers& m) { return is_f16(m) || m.type2 == Type::kF16 || m.type2 == Type::kF16x2; }
+bool is_vector(const Modifiers& m) { return m.vector > 1; }
+bool is_16_bits(const Modifiers& m) { return type_bytes(m.type) == 2; }
 bool is_generic(const Modifiers& m) { return m.space == Space::kGeneric; }
 bool is_ordered(const Modifiers& m) { return m.semantics >= Semantics::kRelaxed; }
 
 // The row with the highest sm that applies decides; rows of one opcode may stand in any order.
 constexpr TargetRule kRules[] = {
     {kFma, 20, [](const Modifiers& m) { return m.type == Type::kF32; }},
-    {kFma, 53, is_half},
-    {kFma, 80, is_bfloat},
-    {kAdd, 53, is_half},
-    {kSub, 53, is_half},
-    {kMul, 53, is_half},
-    {kAdd, 90, is_bfloat},
-    {kSub, 90, is_bfloat},
-    {kMul, 90, is_bfloat},
-    {kMin, 80, is_half},
-    {kMax, 80, is_half},
-    {kMin, 80, is_bfloat},
-    {kMax, 80, is_bfloat},
-    {kEx2, 75, is_half},
-    {kEx2, 90, is_bfloat},
+    {kFma, 53, is_f16},
+    {kFma, 80, is_bf16},
+    {kAdd, 53, is_f16},
+    {kSub, 53, is_f16},
+    {kMul, 53, is_f16},
+    {kAdd, 90, is_bf16},
+    {kSub, 90, is_bf16},
+    {kMul, 90, is_bf16},
+    {kMin, 80, is_f16},
+    {kMax, 80, is_f16},
+    {kMin, 80, is_bf16},
+    {kMax, 80, is_bf16},
+    {kEx2, 75, is_f16},
+    {kEx2, 90, is_bf16},
     {kTanh, 75, nullptr},
-    {kSet, 53, is_half},
-    {kSetp, 53, is_half},
-    {kSetp, 90, is_bfloat},
+    {kAdd, 100, is_f32x2},
+    {kSub, 100, is_f32x2},
+    {kMul, 100, is_f32x2},
+    {kFma, 100, is_f32x2},
+    {kAdd, 100, is_mixed},
+    {kSub, 100, is_mixed},
+    {kFma, 100, is_mixed},
+    {kAbs, 53, is_f16},
+    {kNeg, 53, is_f16},
+    {kAbs, 80, is_bf16},
+    {kNeg, 80, is_bf16},
+    {kFma, 80, has_relu},
+    {kMin, 80, has_nan},
+    {kMax, 80, has_nan},
+    {kMin, 86, has_xorsign},
+    {kMax, 86, has_xorsign},
+    {kAdd, 90, is_pair},
+    {kMin, 90, is_pair},
+    {kMax, 90, is_pair},
+    {kMin, 90, has_relu},
+    {kMax, 90, has_relu},
+    {kCvt, 80, is_packed_or_relu},
+    {kCvt, 80, is_cvt_bf16},
+    {kCvt, 90, is_bf16_general},
+    {kTanh, 90, is_bf16},
+    {kSet, 53, is_set_f16},
+    {kSet, 90, is_cvt_bf16},
+    {kLop3, 70, [](const Modifiers& m) { return m.bool_op != BoolOp::kNone; }},
+    {kSetp, 53, is_f16},
+    {kSetp, 90, is_bf16},
     {kMadc, 20, nullptr},
     {kPopc, 20, nullptr},
     {kClz, 20, nullptr},
@@ -83,8 +126,10 @@ constexpr TargetRule kRules[] = {
     {kAtom, 20, [](const Modifiers& m) { return m.space == Space::kShared && is_64(m); }},
     {kAtom, 20, [](const Modifiers& m) { return m.type == Type::kF32; }},
     {kAtom, 60, [](const Modifiers& m) { return m.type == Type::kF64; }},
-    {kAtom, 60, is_half},
-    {kAtom, 90, is_bfloat},
+    {kAtom, 60, is_f16},
+    {kAtom, 70, is_16_bits},
+    {kAtom, 90, is_vector},
+    {kAtom, 90, is_bf16},
     {kAtom, 70, is_ordered},
     {kRed, 11, nullptr},
     {kRed, 12, is_64},
@@ -93,6 +138,10 @@ constexpr TargetRule kRules[] = {
     {kRed, 20, [](const Modifiers& m) { return m.space == Space::kShared && is_64(m); }},
     {kRed, 20, [](const Modifiers& m) { return m.type == Type::kF32; }},
     {kRed, 60, [](const Modifiers& m) { return m.type == Type::kF64; }},
+    {kRed, 60, is_f16},
+    {kRed, 70, is_16_bits},
+    {kRed, 90, is_bf16},
+    {kRed, 90, is_vector},
     {kVote, 12, nullptr},
     {kVote, 20, [](const Modifiers& m) { return m.lane_op == LaneOp::kBallot; }},
     {kVote, 30, [](const Modifiers& m) { return m.sync; }},
@@ -121,6 +170,8 @@ void FunctionVerifier::check_target(const Instruction& i) {
     if (rule.opcode == i.opcode && rule.sm > needed && (rule.applies == nullptr || rule.applies(i.mods)))
       needed = rule.sm;
   }
+  const bool three_sources = (i.opcode == kMin || i.opcode == kMax) && i.operands.size() == 4;
+  if (three_sources) needed = 100;
   const bool is_double = i.mods.type == Type::kF64 || i.mods.type2 == Type::kF64;
   if (is_double && !only_moves(i.opcode) && !module_.map_f64_to_f32 && needed < 13) {
     if (target < 13) {

@@ -118,6 +118,8 @@ class Selector {
 
   // select_alu.cpp
   void alu(Frame& frame, const Instruction& inst);
+  Value widened_half(Frame& frame, const Operand& operand, Type half);
+  void extreme_of_three(Frame& frame, const Instruction& inst);
   void move(Frame& frame, const Instruction& inst);
   void compare(Frame& frame, const Instruction& inst);
   void predicate_logic(Frame& frame, const Instruction& inst);
@@ -131,6 +133,7 @@ class Selector {
   void vote(Frame& frame, const Instruction& inst);
   void shuffle(Frame& frame, const Instruction& inst);
   void match_or_redux(Frame& frame, const Instruction& inst);
+  void elect(Frame& frame, const Instruction& inst);
   void barrier(Frame& frame, const Instruction& inst);
   void leave(Frame& frame, const Instruction& inst);
   void branch(Frame& frame, const Instruction& inst);
@@ -140,6 +143,7 @@ class Selector {
   void load_store(Frame& frame, const Instruction& inst);
   void param_slot_access(Frame& frame, const Instruction& inst, const ParamSlot& slot);
   void atomic(Frame& frame, const Instruction& inst);
+  void atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources, Var old);
   Op memory_op(OpKind kind, Space space, Type element, bool wide_lanes, const Address& address, int elements);
 
   // emission

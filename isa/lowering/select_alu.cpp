@@ -2,21 +2,50 @@
 #include <fmt/format.h>
 
 #include "isa/lowering/select.h"
+#include "isa/verifier.h"
 
 namespace gpusim::isa::lir {
 
+namespace {
+
+/// What set writes where the comparison holds.
+uint64_t true_value(Type t) {
+  switch (t) {
+    case Type::kF32:
+      return 0x3f800000;
+    case Type::kF16:
+      return 0x3c00;
+    case Type::kBF16:
+      return 0x3f80;
+    case Type::kF16x2:
+      return 0x3c003c00;
+    case Type::kBF16x2:
+      return 0x3f803f80;
+    case Type::kU16:
+      return 0xffff;
+    default:
+      return 0xffffffff;
+  }
+}
+
+}  // namespace
+
 /// One destination register, plain sources: everything that alu_form() knows.
 void Selector::alu(Frame& frame, const Instruction& inst) {
+  if ((inst.opcode == Opcode::kMin || inst.opcode == Opcode::kMax) && inst.operands.size() == 4)
+    return extreme_of_three(frame, inst);
   Modifiers mods = inst.mods;
   mods.type = mapped(mods.type);
   mods.type2 = mapped(mods.type2);
+  const size_t halves = !mixes_precision(inst) ? 0 : inst.opcode == Opcode::kFma ? 2 : 1;
   const auto form = alu_form(mods, inst.opcode, legacy_);
   if (!form || inst.operands.empty()) return unsupported(inst, "this instruction");
   std::vector<Value> sources;
   for (size_t i = 0; i < form->src.size() && form->src[i] != Type::kNone; ++i) {
     if (i + 1 >= inst.operands.size())
       return error(inst.loc, fmt::format("'{}' has too few operands", inst.text));
-    sources.push_back(value(frame, inst.operands[i + 1], form->src[i]));
+    sources.push_back(i < halves ? widened_half(frame, inst.operands[i + 1], mods.type2)
+                                 : value(frame, inst.operands[i + 1], form->src[i]));
   }
   const Var dst = destination(frame, inst.operands[0], form->dst);
   Op* op = emit_form(form->key, {dst}, sources);
@@ -24,6 +53,28 @@ void Selector::alu(Frame& frame, const Instruction& inst) {
   op->imm = form->imm;
   op->modifiers = form->modifiers;
   write_back(frame, inst.operands[0], form->dst, dst);
+}
+
+/// A source of half precision of an f32 operation (add.f32.f16).
+Value Selector::widened_half(Frame& frame, const Operand& operand, Type half) {
+  const Value narrow = value(frame, operand, half);
+  const Var wide = program_.new_var(VarClass::kRow32);
+  emit_form(form_key(Opcode::kCvt, Type::kF32, half, kVarDirected), {wide}, {&narrow, 1});
+  return Value{wide, false, 0};
+}
+
+/// min and max of three (f32): two operations of two.
+void Selector::extreme_of_three(Frame& frame, const Instruction& inst) {
+  const auto form = alu_form(inst.mods, inst.opcode, legacy_);
+  if (!form || inst.mods.type != Type::kF32) return unsupported(inst, "this instruction");
+  Value sources[3];
+  for (size_t i = 0; i < 3; ++i) sources[i] = value(frame, inst.operands[i + 1], Type::kF32);
+  const Var first = program_.new_var(VarClass::kRow32);
+  emit_form(form->key, {first}, std::span(sources, 2));
+  const Value rest[2] = {Value{first, false, 0}, sources[2]};
+  const Var dst = destination(frame, inst.operands[0], Type::kF32);
+  emit_form(form->key, {dst}, rest);
+  write_back(frame, inst.operands[0], Type::kF32, dst);
 }
 
 /// mov: register, constant, address, special register, predicate; {a, b} packs and unpacks; vectors copy by
@@ -111,10 +162,11 @@ void Selector::compare(Frame& frame, const Instruction& inst) {
                     sources);
   if (o == nullptr) return;
   o->imm = source_predicate == kNoVar ? 0 : static_cast<uint64_t>(m.bool_op);
+  if (is_half(type) && m.ftz) o->modifiers = kModFtz;
   o->pred_src[0] = source_predicate;
   if (source_predicate != kNoVar) o->pred_negated[0] = inst.operands[3].negated;
   if (!to_predicate) {
-    if (mapped(m.type) == Type::kF32) o->imm |= 0x100;
+    o->imm |= true_value(mapped(m.type)) << 32;
     o->dst[o->num_dst++] = dst;
     return write_back(frame, d, Type::kU32, dst);
   }
@@ -225,9 +277,11 @@ void Selector::test_value(Frame& frame, const Instruction& inst) {
   op->pred_dst[0] = register_var(frame, inst.operands[0]);
 }
 
-/// lop3: the truth table is the fourth source, a constant. The form with a predicate result is not known yet.
+/// lop3: the truth table is the fourth source, a constant. lop3.BoolOp d|p, ..., q also sets p to
+/// (d != 0) BoolOp q.
 void Selector::lookup(Frame& frame, const Instruction& inst) {
-  if (inst.operands.size() != 5 || inst.mods.bool_op != BoolOp::kNone ||
+  const bool has_predicate = inst.mods.bool_op != BoolOp::kNone;
+  if (inst.operands.size() != (has_predicate ? 6u : 5u) ||
       inst.operands[4].kind != Operand::Kind::kImmediate) {
     return unsupported(inst, "this form of lop3");
   }
@@ -236,6 +290,17 @@ void Selector::lookup(Frame& frame, const Instruction& inst) {
   const Var dst = destination(frame, inst.operands[0], Type::kB32);
   Op* op = emit_form(form_key(Opcode::kLop3, Type::kB32), {dst}, sources);
   if (op != nullptr) op->imm = inst.operands[4].imm & 0xff;
+  if (has_predicate && inst.operands[0].reg2 != kNoRegister) {
+    const Value compared[2] = {Value{dst, false, 0}, Value{kNoVar, false, 0}};
+    const Var q = predicate(frame, inst.operands[5]);
+    Op* test = emit_form(form_key(Opcode::kSetp, Type::kU32, Type::kNone, compare_variant(CompareOp::kNe)),
+                         {}, compared);
+    if (test == nullptr) return;
+    test->imm = static_cast<uint64_t>(inst.mods.bool_op);
+    test->pred_src[0] = q;
+    test->pred_negated[0] = inst.operands[5].negated;
+    test->pred_dst[0] = frame.registers[inst.operands[0].reg2];
+  }
   write_back(frame, inst.operands[0], Type::kB32, dst);
 }
 

@@ -66,7 +66,9 @@ uint8_t runtime_modifiers(const Modifiers& m, bool ftz) {
     default:
       break;
   }
-  return static_cast<uint8_t>(mode | (ftz ? kModFtz : 0) | (m.sat ? kModSat : 0));
+  return static_cast<uint8_t>(mode | (ftz ? kModFtz : 0) | (m.sat ? kModSat : 0) | (m.relu ? kModRelu : 0) |
+                              (m.nan ? kModNan : 0) | (m.xorsign ? kModXorsign : 0) |
+                              (m.satfinite ? kModSatfinite : 0));
 }
 bool directed(Rounding r) { return r == Rounding::kRz || r == Rounding::kRm || r == Rounding::kRp; }
 
@@ -93,8 +95,7 @@ std::optional<AluForm> float_form(const Modifiers& m, Opcode op, bool legacy) {
       break;
     case Opcode::kMin:
     case Opcode::kMax:
-      if (m.xorsign_abs) return std::nullopt;
-      variant |= m.nan ? kVarNan : 0;
+      variant |= (m.nan ? kVarNan : 0) | (m.xorsign ? kVarXorsign : m.abs ? kVarAbs : 0);
       break;
     case Opcode::kDiv:
       if (m.approx)
@@ -142,20 +143,48 @@ std::optional<AluForm> float_form(const Modifiers& m, Opcode op, bool legacy) {
   return f;
 }
 
+/// The same on half precision and pairs of f32: one function per type reads the modifiers at run time.
+std::optional<AluForm> runtime_form(const Modifiers& m, Opcode op) {
+  const Type t = m.type;
+  AluForm f;
+  switch (op) {
+    case Opcode::kAdd:
+    case Opcode::kSub:
+    case Opcode::kMul:
+    case Opcode::kMin:
+    case Opcode::kMax:
+      f = simple(op, t, 0, t, {t, t});
+      break;
+    case Opcode::kFma:
+      f = simple(op, t, 0, t, {t, t, t});
+      break;
+    case Opcode::kNeg:
+    case Opcode::kAbs:
+    case Opcode::kEx2:
+    case Opcode::kTanh:
+      f = simple(op, t, 0, t, {t});
+      break;
+    default:
+      return std::nullopt;
+  }
+  f.modifiers = runtime_modifiers(m, m.ftz);
+  return f;
+}
+
 /// Arithmetic on integers whose operands all have the operation's type, and the multiplications.
 std::optional<AluForm> integer_form(const Modifiers& m, Opcode op) {
   const Type t = arithmetic_type(m.type);
   const uint32_t sat = m.sat ? kVarSat : 0;
   const uint32_t part = m.part == MulPart::kHi ? kVarHi : m.part == MulPart::kWide ? kVarWide : 0;
   const Type wide = part == kVarWide ? wide_of(t) : t;
+  if (!is_integer(t) && !is_packed16(t)) return std::nullopt;
   switch (op) {
     case Opcode::kAdd:
     case Opcode::kSub:
       return simple(op, t, sat, t, {t, t});
     case Opcode::kMin:
     case Opcode::kMax:
-      if (m.relu) return std::nullopt;
-      return simple(op, t, 0, t, {t, t});
+      return simple(op, t, m.relu ? kVarRelu : 0, t, {t, t});
     case Opcode::kDiv:
     case Opcode::kRem:
       return simple(op, t, 0, t, {t, t});
@@ -239,14 +268,13 @@ std::optional<AluForm> bit_form(const Modifiers& m, Opcode op) {
 std::optional<AluForm> convert_form(const Modifiers& m, bool legacy) {
   const Type d = arithmetic_type(m.type), s = m.type2 == Type::kNone ? d : arithmetic_type(m.type2);
   const bool ftz = (m.ftz || legacy) && (d == Type::kF32 || s == Type::kF32);
-  if (m.relu || m.rounding == Rounding::kRna) return std::nullopt;
+  if (((m.relu || m.satfinite) && !is_half(d)) || m.rounding == Rounding::kRna) return std::nullopt;
   uint32_t variant = 0;
   const bool to_float = is_float(d), from_float = is_float(s);
-  const bool half = d == Type::kF16 || s == Type::kF16 || d == Type::kBF16 || s == Type::kBF16;
   const bool integral = m.rounding == Rounding::kRni || m.rounding == Rounding::kRzi ||
                         m.rounding == Rounding::kRmi || m.rounding == Rounding::kRpi;
-  if (half) {
-    variant = kVarDirected;
+  if (is_half(d) || is_half(s)) {
+    variant = d == s && integral ? kVarFull : kVarDirected;
   } else if (!to_float && !from_float) {
     variant = m.sat ? kVarSat : 0;
   } else if (to_float && !from_float) {
@@ -260,7 +288,7 @@ std::optional<AluForm> convert_form(const Modifiers& m, bool legacy) {
   } else {
     variant = directed(m.rounding) || m.sat ? kVarDirected : ftz ? kVarFtz : 0;
   }
-  AluForm f = simple(Opcode::kCvt, d, variant, d, {s});
+  AluForm f = simple(Opcode::kCvt, d, variant, d, {s, is_packed16(d) ? s : Type::kNone});
   f.key = form_key(Opcode::kCvt, d, s, variant);
   f.modifiers = runtime_modifiers(m, ftz);
   return f;
@@ -270,6 +298,7 @@ std::optional<AluForm> convert_form(const Modifiers& m, bool legacy) {
 
 std::optional<AluForm> alu_form(const Modifiers& mods, Opcode opcode, bool legacy) {
   if (opcode == Opcode::kCvt) return convert_form(mods, legacy);
+  if (is_half(mods.type) || mods.type == Type::kF32x2) return runtime_form(mods, opcode);
   if (mods.type == Type::kF32 || mods.type == Type::kF64) {
     if (auto f = float_form(mods, opcode, legacy)) return f;
   }

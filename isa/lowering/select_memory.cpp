@@ -1,6 +1,8 @@
 // Selection of loads, stores and atomics, and of the parameters of inlined calls.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "isa/lowering/select.h"
 
 namespace gpusim::isa::lir {
@@ -21,6 +23,9 @@ OpClass memory_class(OpKind kind, Space space) {
       return atomic ? OpClass::kAtomGlobal : load ? OpClass::kLoadGlobal : OpClass::kStoreGlobal;
   }
 }
+
+/// Elements of one memory operation.
+constexpr size_t kMaxElements = 4;
 
 /// Key type of an element: signed only where a wider lane needs the sign.
 Type element_type(Type t, bool wide_lanes) {
@@ -65,8 +70,7 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
       return param_slot_access(frame, inst, slot->second);
   }
   const Type type = mapped(inst.mods.type);
-  if (inst.mods.vector > 4 || type_bytes(type) > 8 || type == Type::kPred)
-    return unsupported(inst, "this vector or type");
+  if (type_bytes(type) > 8 || type == Type::kPred) return unsupported(inst, "this vector or type");
   const auto where = address(frame, target, inst.mods.space);
   if (!where) return;
   if (store && (where->space == Space::kConst || where->space == Space::kParam)) {
@@ -93,14 +97,30 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
     else
       sources.push_back(value(frame, p, lanes));
   }
-  Op op =
-      memory_op(store ? OpKind::kStore : OpKind::kLoad, where->space, type, wide, *where, inst.mods.vector);
-  op.memory.is_volatile = inst.mods.semantics != Semantics::kNone && inst.mods.semantics != Semantics::kWeak;
-  for (const Value& v : sources) op.src[op.num_src++] = v;
-  for (const Var v : results) op.dst[op.num_dst++] = v;
-  if (op.mem == nullptr) return unsupported(inst, "this form");
-  emit(std::move(op));
-  for (size_t i = 0; i < results.size(); ++i) write_back(frame, parts[i], lanes, results[i]);
+  // Eight elements are two accesses; the first must leave the base register alone.
+  std::vector<Var> targets = results;
+  for (Var& v : targets) {
+    if (targets.size() > kMaxElements && where->has_base && v == where->base.var)
+      v = program_.new_var(class_of(lanes));
+  }
+  for (size_t first = 0; first < parts.size(); first += kMaxElements) {
+    const size_t count = std::min(parts.size() - first, kMaxElements);
+    Address part = *where;
+    part.offset += static_cast<int64_t>(first) * type_bytes(type);
+    Op op = memory_op(store ? OpKind::kStore : OpKind::kLoad, part.space, type, wide, part,
+                      static_cast<int>(count));
+    op.memory.is_volatile =
+        inst.mods.semantics != Semantics::kNone && inst.mods.semantics != Semantics::kWeak;
+    for (size_t i = first; store && i < first + count; ++i) op.src[op.num_src++] = sources[i];
+    for (size_t i = first; !store && i < first + count; ++i) op.dst[op.num_dst++] = targets[i];
+    if (op.mem == nullptr) return unsupported(inst, "this form");
+    emit(std::move(op));
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Value loaded{targets[i], wide, 0};
+    if (targets[i] != results[i]) emit_form(form_key(Opcode::kMov, lanes), {results[i]}, {&loaded, 1});
+    write_back(frame, parts[i], lanes, results[i]);
+  }
 }
 
 /// st.param / ld.param of a scalar call parameter: a move, extended like a load of that type.
@@ -129,34 +149,55 @@ void Selector::param_slot_access(Frame& frame, const Instruction& inst, const Pa
   write_back(frame, data, type, dst);
 }
 
-/// atom d, [a], b {, c}; red [a], b.
-void Selector::atomic(Frame& frame, const Instruction& inst) {
-  const bool reduction = inst.opcode == Opcode::kRed;
-  const size_t at = reduction ? 0 : 1;
-  if (inst.operands.size() < at + 2) return unsupported(inst, "this instruction");
-  if (inst.mods.vector > 1) return unsupported(inst, "a vector atomic");
+/// One atomic access; the old value goes to `old` unless that is kNoVar.
+void Selector::atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources,
+                              Var old) {
   const Type type = mapped(inst.mods.type);
-  const auto where = address(frame, inst.operands[at], inst.mods.space);
-  if (!where) return;
   const AtomOp operation = inst.mods.atom;
   const bool bitwise = operation >= AtomOp::kAnd;
   const Type key_type = bitwise ? untyped(type) : is_untyped(type) ? unsigned_of(type) : type;
-  std::vector<Value> sources;
-  for (size_t i = at + 1; i < inst.operands.size() && i < at + 3; ++i)
-    sources.push_back(value(frame, inst.operands[i], type));
-  if (operation == AtomOp::kCas && sources.size() < 2) return unsupported(inst, "this instruction");
-  Op op = memory_op(OpKind::kAtomic, where->space, type, false, *where, 1);
+  Op op = memory_op(OpKind::kAtomic, where.space, type, false, where, 1);
   op.key = form_key(Opcode::kAtom, key_type, Type::kNone, atom_variant(operation));
   if (const SemanticRow* row = find_form(op.key, level_)) op.mem = row->mem;
   if (op.mem == nullptr) return unsupported(inst, "this form");
   for (const Value& v : sources) op.src[op.num_src++] = v;
-  Var dst = kNoVar;
-  if (!reduction && inst.operands[0].kind != Operand::Kind::kSink) {
-    dst = destination(frame, inst.operands[0], type);
-    op.dst[op.num_dst++] = dst;
-  }
+  if (old != kNoVar) op.dst[op.num_dst++] = old;
   emit(std::move(op));
-  if (dst != kNoVar) write_back(frame, inst.operands[0], type, dst);
+}
+
+/// atom d, [a], b {, c}; red [a], b. A vector is atomic by element (PTX ISA, atom): one access each, whose
+/// results are written when all are done.
+void Selector::atomic(Frame& frame, const Instruction& inst) {
+  const size_t at = inst.opcode == Opcode::kRed ? 0 : 1;
+  const bool swap = inst.mods.atom == AtomOp::kCas;
+  if (inst.operands.size() < at + (swap ? 3 : 2)) return unsupported(inst, "this instruction");
+  const Type type = mapped(inst.mods.type);
+  const auto where = address(frame, inst.operands[at], inst.mods.space);
+  if (!where) return;
+  std::vector<Value> sources;
+  for (const Operand& o : elements(frame, inst.operands[at + 1])) sources.push_back(value(frame, o, type));
+  const size_t count = sources.size();
+  if (swap) sources.push_back(value(frame, inst.operands[at + 2], type));
+  std::vector<Operand> results(count);
+  if (at == 1) results = elements(frame, inst.operands[0]);
+  results.resize(count);
+  std::vector<Var> old(count, kNoVar);
+  Address element = *where;
+  for (size_t i = 0; i < count; ++i, element.offset += type_bytes(type)) {
+    if (results[i].kind == Operand::Kind::kRegister)
+      old[i] = count == 1 ? destination(frame, results[i], type) : program_.new_var(class_of(type));
+    atomic_element(inst, element, std::span(sources).subspan(i, swap ? 2 : 1), old[i]);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (old[i] == kNoVar) continue;
+    Var dst = old[i];
+    if (count > 1) {
+      const Value v{old[i], type_bytes(type) == 8, 0};
+      dst = destination(frame, results[i], type);
+      emit_form(form_key(Opcode::kMov, untyped(type)), {dst}, {&v, 1});
+    }
+    write_back(frame, results[i], type, dst);
+  }
 }
 
 }  // namespace gpusim::isa::lir

@@ -69,6 +69,9 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kActivemask:
       match_or_redux(frame, inst);
       break;
+    case Opcode::kElect:
+      elect(frame, inst);
+      break;
     case Opcode::kBar:
     case Opcode::kBarrier:
       barrier(frame, inst);
@@ -102,6 +105,7 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kDiscard:
     case Opcode::kApplypriority:
     case Opcode::kSetmaxnreg:
+    case Opcode::kGriddepcontrol:  // no grid waits for another here
       emit_control(OpKind::kNop, OpClass::kNop);
       break;
     default:

@@ -70,6 +70,19 @@ void Selector::match_or_redux(Frame& frame, const Instruction& inst) {
   write_back(frame, d, result, dst);
 }
 
+/// elect.sync d|p, members: all lanes get the leader's number, the leader alone the predicate.
+void Selector::elect(Frame& frame, const Instruction& inst) {
+  if (inst.operands.size() < 2) return unsupported(inst, "this instruction");
+  const Operand& d = inst.operands[0];
+  const Value members = value(frame, inst.operands[1], Type::kU32);
+  const Var leader = destination(frame, d, Type::kB32);
+  Op* op = emit_form(form_key(Opcode::kElect, Type::kNone), {leader}, {&members, 1});
+  if (op == nullptr) return;
+  op->imm = kHasMembers;
+  if (d.reg2 != kNoRegister) op->pred_dst[0] = frame.registers[d.reg2];
+  write_back(frame, d, Type::kB32, leader);
+}
+
 /// bar.sync a {, b}: barrier number and thread count; bar.warp.sync has nothing to wait for in a converged
 /// warp.
 void Selector::barrier(Frame& frame, const Instruction& inst) {

@@ -13,6 +13,7 @@ namespace gpusim::isa {
   RowSpan integer_rows();        \
   RowSpan bit_rows();            \
   RowSpan float_rows();          \
+  RowSpan half_rows();           \
   RowSpan approx_rows();         \
   RowSpan compare_rows();        \
   RowSpan convert_rows();        \
@@ -35,9 +36,9 @@ std::vector<SemanticRow> collect(std::initializer_list<RowSpan> parts) {
   return rows;
 }
 
-#define GPUSIM_COLLECT_LEVEL(ns)                                                                        \
-  collect({ns::integer_rows(), ns::bit_rows(), ns::float_rows(), ns::approx_rows(), ns::compare_rows(), \
-           ns::convert_rows(), ns::warp_rows(), ns::memory_rows(), ns::atomic_rows()})
+#define GPUSIM_COLLECT_LEVEL(ns)                                                                     \
+  collect({ns::integer_rows(), ns::bit_rows(), ns::float_rows(), ns::half_rows(), ns::approx_rows(), \
+           ns::compare_rows(), ns::convert_rows(), ns::warp_rows(), ns::memory_rows(), ns::atomic_rows()})
 
 const std::vector<SemanticRow>& sorted_rows(SimdLevel level) {
   static const std::array<std::vector<SemanticRow>, kSimdLevels> tables = {

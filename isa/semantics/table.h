@@ -37,9 +37,12 @@ inline constexpr uint32_t kVarWide = 1u << 7;
 inline constexpr uint32_t kVarNan = 1u << 8;
 inline constexpr uint32_t kVarCarryIn = 1u << 9;
 inline constexpr uint32_t kVarCarryOut = 1u << 10;
-inline constexpr uint32_t kVarCompareShift = 11;  ///< CompareOp or AtomOp from here
+inline constexpr uint32_t kVarXorsign = 1u << 11;  ///< min, max: .xorsign.abs
+inline constexpr uint32_t kVarAbs = 1u << 12;      ///< min, max of three: .abs
+inline constexpr uint32_t kVarRelu = 1u << 13;
+inline constexpr uint32_t kVarCompareShift = 14;  ///< CompareOp or AtomOp from here
 
-/// MicroOp::modifiers of kVarDirected forms: rounding in the low bits, then flags.
+/// MicroOp::modifiers of kVarDirected and of half-precision forms: rounding in the low bits, then flags.
 enum RuntimeModifier : uint8_t {
   kModRn = 0,
   kModRz = 1,
@@ -48,6 +51,10 @@ enum RuntimeModifier : uint8_t {
   kModRoundMask = 3,
   kModFtz = 4,
   kModSat = 8,
+  kModRelu = 16,
+  kModNan = 32,
+  kModXorsign = 64,
+  kModSatfinite = 128,
 };
 
 [[nodiscard]] constexpr uint64_t form_key(Opcode op, Type type, Type type2 = Type::kNone,

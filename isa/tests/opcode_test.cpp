@@ -7,9 +7,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "isa/parser.h"
+#include "isa/semantics/table.h"
 #include "isa/tests/ptx_test_util.h"
 #include "isa/tests/warp_runner.h"
 
@@ -52,14 +56,35 @@ Case read_case(const std::filesystem::path& path) {
   return c;
 }
 
+/// Value of raw bits with `exponent` and `mantissa` bits; infinite where the exponent is all ones.
+double decoded(uint64_t raw, int exponent, int mantissa) {
+  const int field = static_cast<int>(raw >> mantissa) & ((1 << exponent) - 1),
+            bias = (1 << (exponent - 1)) - 1;
+  if (field == (1 << exponent) - 1) return HUGE_VAL;
+  const auto fraction = static_cast<double>((raw & ((uint64_t{1} << mantissa) - 1)) |
+                                            (field != 0 ? uint64_t{1} << mantissa : 0));
+  const double magnitude = std::ldexp(fraction, std::max(field, 1) - bias - mantissa);
+  return (raw >> (exponent + mantissa)) & 1 ? -magnitude : magnitude;
+}
+
+bool near(const Case& c, double got, double want) {
+  return std::isfinite(got) && std::isfinite(want) &&
+         std::abs(got - want) <= c.tolerance * std::max(std::abs(want), c.floor);
+}
+
 /// `got` and `want` are raw bits of the result type.
 bool matches(const Case& c, uint64_t got, uint64_t want) {
   if (got == want) return true;
   if (c.tolerance < 0) return false;
-  const double g = std::bit_cast<float>(static_cast<uint32_t>(got)),
-               w = std::bit_cast<float>(static_cast<uint32_t>(want));
-  return std::isfinite(g) && std::isfinite(w) &&
-         std::abs(g - w) <= c.tolerance * std::max(std::abs(w), c.floor);
+  if (c.result.ends_with("x2")) {
+    Case one = c;
+    one.result.resize(c.result.size() - 2);
+    return matches(one, got & 0xffff, want & 0xffff) && matches(one, got >> 16, want >> 16);
+  }
+  const std::map<std::string, std::pair<int, int>> formats = {
+      {"f16", {5, 10}}, {"bf16", {8, 7}}, {"f32", {8, 23}}, {"f64", {11, 52}}};
+  const auto [exponent, mantissa] = formats.at(c.result);
+  return near(c, decoded(got, exponent, mantissa), decoded(want, exponent, mantissa));
 }
 
 constexpr uint64_t kStride = 65536, kUntouched = 0xabababababababab;
@@ -126,6 +151,93 @@ TEST_P(OpcodeTest, VectorsGiveTheExpectedBits) {
     run_case(name, c, LoweringLevel::kClean, GetParam(), LaneMask(0x5a3c9ff1));
     run_case(name, c, LoweringLevel::kNone, GetParam(), LaneMask::all());
     if (HasFatalFailure()) return;
+  }
+}
+
+/// Opcodes whose tests need more than one result per lane, memory or control flow: where these tests are.
+const std::map<std::string, std::string, std::less<>> kTestedElsewhere = {
+    {"shfl", "isa/tests/semantics_test.cpp"}, {"bra", "isa/tests/lowering_test.cpp"},
+    {"bar", "isa/tests/lowering_test.cpp"},   {"call", "isa/tests/lowering_test.cpp"},
+    {"ret", "isa/tests/lowering_test.cpp"},   {"exit", "isa/tests/lowering_test.cpp"},
+    {"trap", "isa/tests/opcode_test.cpp"},    {"brkpt", "isa/tests/opcode_test.cpp"},
+    {"brx.idx", "isa/control_flow_test.cpp"},  // parsed; kernels that use it are refused
+};
+
+std::string base_of(std::string_view name) { return std::string(name.substr(0, name.find_first_of(". "))); }
+
+/// Opcode of a statement as written, without its guard.
+std::string statement_base(std::string_view text) {
+  if (text.starts_with("@")) text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
+  return base_of(text);
+}
+
+struct Covered {
+  std::set<std::string> opcodes;
+  std::set<ExecFn> exec;
+  std::set<MemFn> mem;
+};
+
+/// The functions that the statements of each file's own opcode lower to; the rest of a file is scaffolding.
+Covered functions_with_vectors() {
+  Covered covered;
+  for (const auto& path : case_files()) {
+    const std::string base = base_of(path.filename().string());
+    ParseResult parsed = parse_module(test::read_file(path.string()));
+    LoweringOptions options;
+    options.level = LoweringLevel::kNone;
+    options.simd = SimdLevel::kBaseline;
+    auto lowered = lower_kernel(parsed.module, *parsed.module.find_function("test"), options);
+    if (!std::holds_alternative<KernelImage>(lowered)) continue;  // the other test reports it
+    const KernelImage& image = std::get<KernelImage>(lowered);
+    for (const MicroOp& op : image.ops) {
+      if (statement_base(image.ptx[op.ptx_index].text) != base) continue;
+      covered.opcodes.insert(base);
+      if (op.exec != nullptr) covered.exec.insert(op.exec);
+      if (op.mem != nullptr) covered.mem.insert(op.mem);
+    }
+  }
+  return covered;
+}
+
+TEST(TrapAndBreakpoint, EndTheKernel) {
+  for (const char* statement : {"trap;", "brkpt;"}) {
+    const ParseResult parsed = parse_module(
+        std::string(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry test()\n{\n") +
+        statement + "\nret;\n}\n");
+    ASSERT_TRUE(parsed.ok()) << test::messages(parsed.diagnostics);
+    auto lowered = lower_kernel(parsed.module, *parsed.module.find_function("test"), LoweringOptions{});
+    ASSERT_TRUE(std::holds_alternative<KernelImage>(lowered))
+        << test::messages(std::get<Diagnostics>(lowered));
+    TestMemory memory;
+    const auto result = BlockRunner(std::get<KernelImage>(lowered), memory, {}, 32).run();
+    EXPECT_FALSE(result.finished);
+    EXPECT_EQ(result.fault, FaultKind::kTrap);
+  }
+}
+
+TEST(OpcodeCoverage, EverySupportedOpcodeAndFormHasATest) {
+  const Covered covered = functions_with_vectors();
+  for (const OpcodeInfo& info : opcode_table()) {
+    if (!info.supported || covered.opcodes.contains(base_of(info.name))) continue;
+    const auto elsewhere = kTestedElsewhere.find(info.name);
+    EXPECT_NE(elsewhere, kTestedElsewhere.end()) << "no vectors and no other test for '" << info.name << "'";
+  }
+  for (const SemanticRow& row : all_forms(SimdLevel::kBaseline)) {
+    const auto name = opcode_info(static_cast<Opcode>(row.key >> 48)).name;
+    if (kTestedElsewhere.contains(name)) continue;
+    EXPECT_TRUE(row.exec != nullptr ? covered.exec.contains(row.exec) : covered.mem.contains(row.mem))
+        << "no vectors for a form of '" << name << "': type "
+        << type_name(static_cast<Type>(row.key >> 40 & 0xff)) << " and "
+        << type_name(static_cast<Type>(row.key >> 32 & 0xff)) << ", variant " << std::hex
+        << (row.key & 0xffffffffu);
+  }
+}
+
+TEST(OpcodeCoverage, TheOtherTestsNameTheirOpcodes) {
+  for (const auto& [opcode, file] : kTestedElsewhere) {
+    const std::string text = test::read_file(GPUSIM_SOURCE_DIR "/" + file);
+    const std::regex statement("\\b" + opcode + "(\\.[a-z0-9_.:]+)?[ ;]");
+    EXPECT_TRUE(std::regex_search(text, statement)) << file << " has no '" << opcode << "'";
   }
 }
 

@@ -1,6 +1,6 @@
-// ClockDomain and Clocked: the engine's notion of time. A domain is an sc_module with one event and one
-// method; it owns a timing wheel of its modules' next wanted cycles and, at each edge that anybody wants,
-// activates just those modules. Nothing toggles: a module without work sleeps and costs nothing. Edge n lies
+// ClockDomain and Clocked: the engine's notion of time. A domain is an sc_module; it owns a timing wheel of
+// its modules' next wanted cycles and, at each edge that anybody wants, ticks just those modules (from which
+// SystemC event: Engine::Activation). Nothing toggles: a module without work sleeps and costs nothing. Edge n lies
 // at floor(n * 10^12 / f_kHz) femtoseconds after time 0, exactly (integer arithmetic with the remainder
 // carried), so no frequency drifts. The same modules also run without the SystemC kernel
 // (Engine::run_direct, tests).
@@ -61,6 +61,8 @@ class ClockDomain : public sc_core::sc_module {
   [[nodiscard]] Engine& engine() const { return engine_; }
   /// Exact time of edge `c`.
   [[nodiscard]] Femtoseconds time_of(Cycle c) const;
+  /// True if an edge later than `t` has been processed.
+  [[nodiscard]] bool has_passed(Femtoseconds t) const { return t < now_fs_; }
   /// First edge strictly later than `t`; `t` must not lie before the last processed edge.
   [[nodiscard]] Cycle first_edge_after(Femtoseconds t) const;
   /// First edge at or after `t`, which must not lie before the last processed edge.

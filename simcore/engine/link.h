@@ -25,6 +25,15 @@ class MessageSink {
   virtual bool deliver(const T& message, Cycle visible) = 0;
 };
 
+/// A writer that decides what it sends before the cycle in which it may.
+class CreditTaker {
+ public:
+  virtual ~CreditTaker() = default;
+  /// The reader has freed a slot that the writer waited for; it may be used from `at` on. Returns when the
+  /// writer must be awake, kNever if it need not.
+  virtual Cycle credit(Cycle at) = 0;
+};
+
 template <class T>
 class alignas(64) Link {
  public:
@@ -53,18 +62,20 @@ class alignas(64) Link {
       writer_.wake_at(writer_domain_.now() + 1);
       return false;
     }
-    if (has_room()) return true;
-    if (credited_ != head_)
-      writer_.wake_at(writer_domain_.first_edge_after(freed_at(entries_[credited_ & slot_mask_])));
-    else
-      writer_blocked_ = true;
-    return false;
+    return tail_ - credited_ < capacity_ || find_room();
   }
-  /// True if nothing but the width can refuse a push from now on, until one is made.
-  [[nodiscard]] bool has_room() {
-    if (tail_ - credited_ < capacity_) return true;
-    collect_credits();
-    return tail_ - credited_ < capacity_;
+  /// From now on `taker` is told of slots that free, not the writer woken.
+  void give_credits_to(CreditTaker& taker) { taker_ = &taker; }
+  /// Reserves room for the next push_at and returns the first cycle at which it may be, 0 if any; kNever if
+  /// that is not known yet: the CreditTaker is told.
+  [[nodiscard]] Cycle take_credit() {
+    if (tail_ - credited_ < capacity_) return Cycle(0);
+    if (credited_ == head_) {
+      writer_blocked_ = true;
+      return kNever;
+    }
+    const Femtoseconds freed = freed_at(entries_[credited_++ & slot_mask_]);
+    return writer_domain_.has_passed(freed) ? Cycle(0) : writer_domain_.first_edge_after(freed);
   }
   /// Sends `message`; `delay` further reader cycles (serialisation). Messages stay in order. Requires
   /// can_push().
@@ -76,8 +87,8 @@ class alignas(64) Link {
          (same_domain_ ? now + 1 : reader_domain_.first_edge_after(writer_domain_.engine().now_fs())) +
              latency_ + delay);
   }
-  /// The same as a push at the later writer cycle `at`, decided now. Requires has_room(), and no push between
-  /// now and `at`.
+  /// The same as a push at the later writer cycle `at`, decided now. Requires take_credit(), and no push
+  /// between now and `at`.
   void push_at(Cycle at, T message) {
     pushed_this_cycle_ = 1;
     last_push_cycle_ = at;
@@ -107,22 +118,10 @@ class alignas(64) Link {
     return *head_visible_ <= reader_domain_.now() ? &entries_[head_ & slot_mask_].message : nullptr;
   }
   /// Takes front(). Requires front() != nullptr.
-  T pop() {
-    Entry& e = entries_[head_++ & slot_mask_];
-    e.freed = reader_domain_.engine().now_fs();
-    if (head_ == tail_) {
-      *head_visible_ = kNever;
-      *holders_ &= ~holder_bit_;
-    } else {
-      *head_visible_ = entries_[head_ & slot_mask_].visible;
-    }
-    if (writer_blocked_) {
-      writer_blocked_ = false;
-      writer_.wake_at(same_domain_ ? reader_domain_.now() + 1
-                                   : writer_domain_.first_edge_after(reader_domain_.engine().now_fs()));
-    }
-    return std::move(e.message);
-  }
+  T pop() { return take(reader_domain_.engine().now_fs()); }
+  /// The same as a pop in the reader's cycle `at`, which is this one or later, decided now. Requires
+  /// next_visible() <= at.
+  T pop_at(Cycle at) { return take(reader_domain_.time_of(at)); }
   /// Cycle at which front() is or becomes visible; kNever if the link is empty. The reader's tick() must
   /// include this in the cycle it returns.
   [[nodiscard]] Cycle next_visible() const { return *head_visible_; }
@@ -132,6 +131,16 @@ class alignas(64) Link {
   [[nodiscard]] uint32_t size() const { return tail_ - head_; }
 
  private:
+  /// can_push() when the credits known so far are used up.
+  [[gnu::noinline]] bool find_room() {
+    collect_credits();
+    if (tail_ - credited_ < capacity_) return true;
+    if (credited_ != head_)
+      writer_.wake_at(writer_domain_.first_edge_after(freed_at(entries_[credited_ & slot_mask_])));
+    else
+      writer_blocked_ = true;
+    return false;
+  }
   static constexpr Femtoseconds kWhenVisible = ~0ull;
   struct Entry {
     Cycle visible{0};
@@ -156,6 +165,26 @@ class alignas(64) Link {
       *holders_ |= holder_bit_;
       reader_.wake_at(visible);
     }
+  }
+  /// Takes the oldest message; its slot is free from `freed` on.
+  T take(Femtoseconds freed) {
+    Entry& e = entries_[head_++ & slot_mask_];
+    e.freed = freed;
+    if (head_ == tail_) {
+      *head_visible_ = kNever;
+      *holders_ &= ~holder_bit_;
+    } else {
+      *head_visible_ = entries_[head_ & slot_mask_].visible;
+    }
+    T message = std::move(e.message);
+    if (writer_blocked_) give_credit(freed);
+    return message;
+  }
+  /// The writer, which waits for a slot, gets one.
+  void give_credit(Femtoseconds freed) {
+    writer_blocked_ = false;
+    const Cycle at = writer_domain_.first_edge_after(freed);
+    writer_.wake_at(taker_ == nullptr ? at : taker_->credit(at));
   }
   [[nodiscard]] Femtoseconds freed_at(const Entry& e) const {
     return e.freed == kWhenVisible ? reader_domain_.time_of(e.visible) : e.freed;
@@ -185,6 +214,7 @@ class alignas(64) Link {
   Clocked& reader_;
   Clocked& writer_;
   MessageSink<T>* sink_ = nullptr;
+  CreditTaker* taker_ = nullptr;
   Cycle last_push_cycle_ = kNever;
   Cycle last_visible_{0};
   uint64_t latency_;

@@ -203,7 +203,7 @@ class Planner : public Clocked {
 
  protected:
   Cycle tick(Cycle now) override {
-    EXPECT_TRUE(out->has_room());
+    EXPECT_EQ(out->take_credit(), core::Cycle(0));
     out->push(0);
     if (!ahead_) return ++next_ < std::size(kCycles) ? Cycle(kCycles[next_]) : kNever;
     for (const uint64_t c : kCycles)
@@ -231,6 +231,109 @@ TEST(Link, APushDecidedAheadArrivesAsIfMadeThen) {
   }
   EXPECT_EQ(taken[0].size(), 5u);
   EXPECT_EQ(taken[1], taken[0]);
+}
+
+/// Sends the numbers 0 .. count-1, each decided as soon as its cycle is known; ticks once.
+class CreditPlanner : public Clocked, public CreditTaker {
+ public:
+  CreditPlanner(const sc_core::sc_module_name& name, ClockDomain& domain, int count)
+      : Clocked(name, domain), count_(count) {
+    wake_at(Cycle(1));
+  }
+  Link<int>* out = nullptr;
+  std::vector<uint64_t> sent_at;
+  Cycle credit(Cycle at) override {
+    plan(at);
+    return kNever;
+  }
+
+ protected:
+  Cycle tick(Cycle now) override {
+    EXPECT_EQ(now, Cycle(1)) << "woken for nothing";
+    plan(now);
+    return kNever;
+  }
+
+ private:
+  void plan(Cycle earliest) {
+    while (next_ < count_) {
+      const Cycle from = out->take_credit();
+      if (from == kNever) return;
+      next_cycle_ = std::max({next_cycle_, from, earliest});
+      out->push_at(next_cycle_, next_++);
+      sent_at.push_back(next_cycle_.count());
+      next_cycle_ = next_cycle_ + 1;
+    }
+  }
+  int count_;
+  int next_ = 0;
+  Cycle next_cycle_{0};
+};
+
+TEST(Link, SendingOnCreditChangesNoTime) {
+  for (const uint64_t reader_khz : {300'000u, 602'000u, 1'000'000u, 1'296'000u}) {
+    for (const uint32_t capacity : {1u, 2u, 3u, 8u}) {
+      for (const uint64_t pause : {1u, 3u}) {
+        Engine first, second;
+        Pair p(first, 1'000'000, reader_khz, 40, pause, capacity, 1, 1);
+        first.run_direct();
+        ClockDomain writer("writer2", second, 1'000'000), reader("reader2", second, reader_khz);
+        CreditPlanner source("source2", writer, 40);
+        Sink sink("sink2", reader, pause);
+        Link<int> link(source, sink, capacity, 1, 1);
+        link.give_credits_to(source);
+        source.out = sink.in = &link;
+        second.run_direct();
+        ASSERT_EQ(p.source.sent_at.size(), 40u);
+        EXPECT_EQ(source.sent_at, p.source.sent_at) << reader_khz << " " << capacity << " " << pause;
+        EXPECT_EQ(sink.taken_at, p.sink.taken_at) << reader_khz << " " << capacity << " " << pause;
+        EXPECT_EQ(sink.values, p.sink.values);
+      }
+    }
+  }
+}
+
+/// Takes each message in the cycle before the one in which it takes it, or in that one.
+class EarlyDrain : public Clocked {
+ public:
+  EarlyDrain(const sc_core::sc_module_name& name, ClockDomain& domain, bool early)
+      : Clocked(name, domain), early_(early) {}
+  Link<int>* in = nullptr;
+  std::vector<uint64_t> taken_at;
+
+ protected:
+  Cycle tick(Cycle now) override {
+    const Cycle last = early_ ? now + 1 : now;
+    while (in->next_visible() <= last) {
+      const Cycle at = std::max(now, in->next_visible());
+      in->pop_at(at);
+      taken_at.push_back(at.count());
+    }
+    return in->next_visible();
+  }
+
+ private:
+  bool early_;
+};
+
+TEST(Link, APopDecidedAheadFreesTheSlotInItsCycle) {
+  for (const uint64_t reader_khz : {602'000u, 1'000'000u, 1'296'000u}) {
+    std::vector<std::vector<uint64_t>> sent, taken;
+    for (const bool early : {false, true}) {
+      Engine engine;
+      ClockDomain writer("writer", engine, 1'000'000), reader("reader", engine, reader_khz);
+      Source source("source", writer, 40);
+      EarlyDrain drain("drain", reader, early);
+      Link<int> link(source, drain, 2, 3);
+      source.out = drain.in = &link;
+      engine.run_direct();
+      sent.push_back(source.sent_at);
+      taken.push_back(drain.taken_at);
+    }
+    EXPECT_EQ(sent[0].size(), 40u);
+    EXPECT_EQ(sent[1], sent[0]) << reader_khz;
+    EXPECT_EQ(taken[1], taken[0]) << reader_khz;
+  }
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ RNG = random.Random(20)
 
 # --- number formats ---
 def bits_of(t):
-    return int(t[1:].rstrip("x"))
+    width, _, count = t.lstrip("bfsu").partition("x")
+    return int(width) * int(count or 1)
 
 
 def to_signed(v, n):
@@ -31,8 +32,8 @@ def decode_int(t, raw):
     return to_signed(raw, n) if t[0] == "s" else raw & ((1 << n) - 1)
 
 
-FORMATS = {"f16": (5, 10), "f32": (8, 23), "f64": (11, 52)}
-NAN = {"f16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000}
+FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
+NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000}
 
 
 class Float:
@@ -102,7 +103,7 @@ def inf(t, sign):
 
 def flush(t, raw):
     e_bits, m_bits = FORMATS[t]
-    return raw & (1 << (e_bits + m_bits)) if t == "f32" and not raw >> m_bits & ((1 << e_bits) - 1) else raw
+    return raw & (1 << (e_bits + m_bits)) if not raw >> m_bits & ((1 << e_bits) - 1) else raw
 
 
 # --- exact float operations on raw bits ---
@@ -219,6 +220,7 @@ SPECIAL = {
     "f64": [0, 1 << 63, 0x3FF0000000000000, 0xBFF0000000000000, 0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000001,
             1, 0x800FFFFFFFFFFFFF, 0x0010000000000000, 0x7FEFFFFFFFFFFFFF, 0x400921FB54442D18, 0x41E0000000000000],
     "f16": [0, 0x8000, 0x3C00, 0x7C00, 0xFC00, 0x7E00, 1, 0x83FF, 0x0400, 0x7BFF],
+    "bf16": [0, 0x8000, 0x3F80, 0x7F80, 0xFF80, 0x7FC0, 1, 0x807F, 0x0080, 0x7F7F],
 }
 
 
@@ -301,10 +303,14 @@ def write(form, sources, result, fn, target="sm_90", statement=None, rows=None, 
   add.s64 %a2, %a1, 65536;
   add.s64 %a3, %a2, 65536;
 """ + "\n".join(body) + "\n  ret;\n}\n"
-    if target in ("sm_10", "sm_13"):
-        ptx = ptx.replace(".version 8.0", ".version 3.0")
+    version = {"sm_10": "3.0", "sm_13": "3.0", "sm_100": "8.8"}.get(target, "8.0")
+    if version == "8.0" and any(new in statement for new in ("satfinite", "lop3.", ".v2.")):
+        version = "8.3"
+    ptx = ptx.replace(".version 8.0", f".version {version}")
     suffix = "" if target == "sm_90" else "." + target
-    (HERE / (form.replace("::", "_") + suffix + ".ptx")).write_text("\n".join(lines) + "\n" + ptx)
+    path = HERE / (form.replace("::", "_") + suffix + ".ptx")
+    assert not path.exists(), f"{path} is written twice"
+    path.write_text("\n".join(lines) + "\n" + ptx)
 
 
 def mask(t, v):
@@ -691,6 +697,54 @@ def integer_specials():
     write("isspacep.global", ["u64"], "pred", lambda a: int(a >> 24 not in (1, 2)), rows=edges)
 
 
+def packed_and_marked():
+    """Packed 16-bit integers, .relu, and what min, max, testp and lop3 of single values have beyond the plain forms."""
+    W = 0xFFFFFFFF
+    for t in ["u16", "s16"]:
+        pair = f"{t}x2"
+        part = lambda v, i: decode_int(t, v >> i & 0xFFFF)
+        each = lambda fn, a, b: sum(mask(t, fn(part(a, i), part(b, i))) << i for i in (0, 16))
+        edges = values(t, 24)
+        rows = [[RNG.choice(edges) | RNG.choice(edges) << 16 for _ in range(2)] for _ in range(64)]
+        for op, f in [("add", lambda a, b: a + b), ("min", min), ("max", max)]:
+            write(f"{op}.{pair}", [pair, pair], pair, lambda a, b: each(f, a, b), rows=rows)
+            if t == "s16" and op != "add":
+                write(f"{op}.relu.{pair}", [pair, pair], pair, lambda a, b: each(lambda x, y: max(f(x, y), 0), a, b), rows=rows)
+    S = lambda v: to_signed(v, 32)
+    for op, f in [("min", min), ("max", max)]:
+        write(f"{op}.relu.s32", ["s32", "s32"], "s32", lambda a, b: max(f(S(a), S(b)), 0))
+        for ftz in ["", ".ftz"]:
+            for nan in ["", ".NaN"]:
+                F = (lambda v: flush("f32", v)) if ftz else (lambda v: v)
+
+                def pick(a, b):
+                    if nan and "nan" in (decode("f32", a).kind, decode("f32", b).kind):
+                        return NAN["f32"]
+                    return minmax_raw("f32", a, b, op == "max")
+
+                def signed(a, b):
+                    a, b = F(a), F(b)
+                    r = pick(a & W >> 1, b & W >> 1)
+                    return r if decode("f32", r).kind == "nan" else r | (a ^ b) & ~(W >> 1)
+                dots = ftz + nan
+                three = ["f32"] * 3
+                if nan:
+                    write(f"{op}{dots}.f32", ["f32", "f32"], "f32", lambda a, b: pick(F(a), F(b)))
+                write(f"{op}{dots}.xorsign.abs.f32", ["f32", "f32"], "f32", signed)
+                write(f"{op}{dots}.f32", three, "f32", lambda a, b, c: pick(pick(F(a), F(b)), F(c)), target="sm_100")
+                low = lambda v: F(v) & W >> 1
+                write(f"{op}{dots}.abs.f32", three, "f32", lambda a, b, c: pick(pick(low(a), low(b)), low(c)), target="sm_100")
+    for t in ["f32", "f64"]:
+        e_bits, m_bits = FORMATS[t]
+        field = lambda a: a >> m_bits & (1 << e_bits) - 1
+        write(f"testp.normal.{t}", [t], "pred", lambda a: int(0 < field(a) < (1 << e_bits) - 1))
+        write(f"testp.subnormal.{t}", [t], "pred", lambda a: int(field(a) == 0 and a & (1 << m_bits) - 1 != 0))
+    for name, f in [("or", lambda p, q: p | q), ("and", lambda p, q: p & q), ("xor", lambda p, q: p ^ q)]:
+        rows = [[RNG.choice([0, W, RNG.getrandbits(32)]) for _ in range(3)] for _ in range(48)]
+        write(f"lop3.{name}.b32", ["b32"] * 3, "pred", lambda a, b, c: f(int(a & b & c != 0), int(a & 1 == 0)), rows=rows,
+              statement=f"and.b32 %t, %s0, 1; setp.ne.u32 %q, %t, 0; lop3.{name}.b32 %d|%p, %s0, %s1, %s2, 0x80, !%q;")
+
+
 MEMBERS = 0x52309CF1  # some of the lanes that opcode_test.cpp always runs
 
 
@@ -739,3 +793,8 @@ if __name__ == "__main__":
     conversions()
     integer_specials()
     warp_operations()
+    packed_and_marked()
+    import generate_forms  # these use this file's functions, so they are read when they are there
+    import generate_half
+    generate_half.halves()
+    generate_forms.forms()
