@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "isa/diagnostics.h"
 #include "isa/executor.h"
+#include "isa/linker.h"
 #include "isa/lowering.h"
 #include "isa/parser.h"
 #include "isa/verifier.h"
@@ -16,21 +17,38 @@ namespace gpusim::cli {
 
 namespace {
 
-/// Parses, verifies and lowers one file; prints every message. True if all is well.
-bool check_one(const std::string& file, const core::MachineConfig* machine) {
-  const std::string text = read_file(file);
-  isa::ParseResult parsed = isa::parse_module(text);
-  isa::Diagnostics messages = parsed.diagnostics;
-  if (!isa::has_errors(messages)) {
+/// Parses and verifies one file.
+isa::Module load(const std::string& file, uint32_t number, isa::Diagnostics& messages) {
+  isa::ParseResult parsed = isa::parse_module(read_file(file));
+  isa::Diagnostics own = parsed.diagnostics;
+  if (!isa::has_errors(own)) {
     const isa::Diagnostics verified = isa::verify_module(parsed.module);
-    messages.insert(messages.end(), verified.begin(), verified.end());
+    own.insert(own.end(), verified.begin(), verified.end());
+  }
+  for (isa::Diagnostic& d : own) d.loc.file = number;
+  messages.insert(messages.end(), own.begin(), own.end());
+  return std::move(parsed.module);
+}
+
+/// Parses, verifies and lowers the files of one program; prints every message. True if all is well.
+bool check_program(const std::vector<std::string>& files, const core::MachineConfig* machine) {
+  isa::Diagnostics messages;
+  std::vector<isa::Module> modules;
+  for (const std::string& f : files)
+    modules.push_back(load(f, static_cast<uint32_t>(modules.size()), messages));
+  size_t kernels = 0;
+  for (const isa::Module& m : modules) kernels += m.entries().size();
+  isa::Module module;
+  if (!isa::has_errors(messages)) {
+    isa::LinkResult linked = isa::link_modules(std::move(modules), files);
+    module = std::move(linked.module);
+    messages.insert(messages.end(), linked.diagnostics.begin(), linked.diagnostics.end());
   }
   size_t lowered = 0;
-  const auto entries = parsed.module.entries();
   if (!isa::has_errors(messages)) {
     isa::LoweringOptions options;
     options.machine_capability =
-        machine != nullptr ? static_cast<int>(machine->gpu.compute_capability) : parsed.module.target_sm;
+        machine != nullptr ? static_cast<int>(machine->gpu.compute_capability) : module.target_sm;
     options.max_registers =
         machine != nullptr ? static_cast<uint32_t>(machine->sm.max_registers_per_thread) : 255;
     options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
@@ -38,20 +56,21 @@ bool check_one(const std::string& file, const core::MachineConfig* machine) {
     std::erase_if(messages, [](const isa::Diagnostic& d) {
       return d.message.find("not supported yet") != std::string::npos;
     });
-    for (const isa::Function* entry : entries) {
-      const auto image = isa::lower_kernel(parsed.module, *entry, options);
+    for (const isa::Function* entry : module.entries()) {
+      const auto image = isa::lower_kernel(module, *entry, options);
       if (const auto* errors = std::get_if<isa::Diagnostics>(&image))
         messages.insert(messages.end(), errors->begin(), errors->end());
       else
         ++lowered;
     }
   }
-  for (const isa::Diagnostic& d : messages) print_error("{}\n", isa::format_diagnostic(file, d));
+  for (const isa::Diagnostic& d : messages) print_error("{}\n", isa::format_diagnostic(files[d.loc.file], d));
+  const std::string file = fmt::format("{}", fmt::join(files, " + "));
   const bool good = !isa::has_errors(messages);
   if (good)
-    fmt::print("{}: good, {} kernel{}\n", file, entries.size(), entries.size() == 1 ? "" : "s");
+    fmt::print("{}: good, {} kernel{}\n", file, kernels, kernels == 1 ? "" : "s");
   else
-    fmt::print("{}: not runnable ({} of {} kernels lowered)\n", file, lowered, entries.size());
+    fmt::print("{}: not runnable ({} of {} kernels lowered)\n", file, lowered, kernels);
   return good;
 }
 
@@ -81,13 +100,16 @@ std::string guess_buffer_type(const isa::Function& kernel, const std::string& pa
 
 }  // namespace
 
-int check_command(const std::vector<std::string>& files, const std::string& config) {
+int check_command(const std::vector<std::string>& files, const std::string& config, bool linked) {
   core::MachineConfig machine;
   if (!config.empty()) machine = core::load_machine(config, {}, config_folders());
   bool good = true;
-  for (const std::string& file : files) {
+  std::vector<std::vector<std::string>> programs;
+  if (linked) programs.push_back(files);
+  for (size_t i = 0; !linked && i < files.size(); ++i) programs.push_back({files[i]});
+  for (const std::vector<std::string>& program : programs) {
     try {
-      good = check_one(file, config.empty() ? nullptr : &machine) && good;
+      good = check_program(program, config.empty() ? nullptr : &machine) && good;
     } catch (const core::InputError& e) {
       print_error("{}\n", e.what());
       good = false;

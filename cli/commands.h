@@ -30,7 +30,7 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) {
 
 struct RunArguments {
   std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "clean";
-  std::vector<std::string> params, sets, args, dumps;
+  std::vector<std::string> params, sets, args, dumps, linked;
   uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000;
   uint32_t sms = 0;
   int threads = 1;
@@ -39,7 +39,7 @@ struct RunArguments {
 void add_run_options(CLI::App& app, RunArguments& arguments);
 int run_command(const RunArguments& arguments);
 
-int check_command(const std::vector<std::string>& files, const std::string& config);
+int check_command(const std::vector<std::string>& files, const std::string& config, bool linked);
 
 struct ConfigArguments {
   std::string first, second, key;

@@ -60,13 +60,15 @@ int guarded_main(int argc, char** argv) {
   add_run_options(app, run);
   int code = kGood;
   std::vector<std::string> check_files;
+  bool check_linked = false;
   std::string check_config, init_ptx, init_out;
   bool init_force = false;
   CLI::App* check =
       app.add_subcommand("check", "Parse, verify and lower PTX files; list what is not supported");
   check->add_option("files", check_files, "PTX files")->required();
   check->add_option("--config", check_config, "Lower for this machine (default: the module's own target)");
-  check->callback([&] { code = check_command(check_files, check_config); });
+  check->add_flag("--link", check_linked, "The files are one program: link them");
+  check->callback([&] { code = check_command(check_files, check_config, check_linked); });
   ConfigArguments config;
   add_config_commands(app, config, code);
   OccupancyArguments occupancy;

@@ -35,9 +35,10 @@ std::string file_and_hash(const std::string& path, const std::string& text) {
 
 /// The command line without what does not change results, files by name and hash (DESIGN section 6).
 std::string canonical_command(const RunArguments& a, const std::string& config_text,
-                              const std::string& ptx_text, const core::LaunchDescription& launch) {
+                              const comp::SimulationOptions& program, const core::LaunchDescription& launch) {
   std::string c = fmt::format("gpusim --config {} {}", file_and_hash(a.config, config_text),
-                              file_and_hash(a.ptx, ptx_text));
+                              file_and_hash(a.ptx, program.ptx_text));
+  for (const auto& file : program.linked) c += fmt::format(" + {}", file_and_hash(file.name, file.text));
   if (a.kernel.empty()) c += fmt::format(" --launch {}", file_and_hash(launch.path, launch.text));
   const auto option = [&c](const char* name, const std::string& value) {
     if (!value.empty()) c += fmt::format(" {} '{}'", name, value);
@@ -122,7 +123,9 @@ std::string output_file(const std::string& option, const std::string& path, cons
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw core::InputError(fmt::format("{}: error: {}: not a regular file", path, option));
-  for (const std::string& input : {a.ptx, launch.path, a.config})
+  std::vector<std::string> inputs{a.ptx, launch.path, a.config};
+  inputs.insert(inputs.end(), launch.link.begin(), launch.link.end());
+  for (const std::string& input : inputs)
     if (fs::exists(status) && fs::equivalent(path, input, error))
       throw core::InputError(fmt::format("{}: error: {}: this is an input of the run", path, option));
   fs::path file = path;
@@ -153,6 +156,8 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--config", a.config, "Machine: a path, or a name found in configs/");
   app.add_option("ptx", a.ptx, "PTX file to run");
   app.add_option("--launch", a.launch, "Launch file (default: the .toml beside the PTX)");
+  app.add_option("--link", a.linked, "A further PTX file of the program (repeatable)")
+      ->allow_extra_args(false);
   app.add_option("--param", a.params, "NAME=VALUE, overrides [params] of the launch file (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--set", a.sets, "section.key=VALUE, overrides the configuration (repeatable)")
@@ -207,6 +212,8 @@ int run_command(const RunArguments& a) {
   o.ptx_name = a.ptx;
   o.ptx_text = read_file(a.ptx);
   o.launch = load_launch(a);
+  o.launch.link.insert(o.launch.link.end(), a.linked.begin(), a.linked.end());
+  for (const std::string& file : o.launch.link) o.linked.push_back({file, read_file(file)});
   for (const std::string& w : o.launch.warnings) print_error("{}\n", w);
   std::vector<Dump> dumps = parse_dumps(a, o.launch);
   std::vector<std::string> outputs;
@@ -222,7 +229,7 @@ int run_command(const RunArguments& a) {
   if (a.out != "none" && !a.functional)
     o.out = output_file("--out", a.out.empty() ? fs::path(a.ptx).stem().string() + ".h5" : a.out, a, o.launch,
                         outputs);
-  o.command_line = canonical_command(a, core::show_machine(o.machine, false), o.ptx_text, o.launch);
+  o.command_line = canonical_command(a, core::show_machine(o.machine, false), o, o.launch);
   o.interrupt = &interrupt_flag;
   o.on_progress = [&bar](const comp::Progress& p) { bar.update(p); };
   o.on_warning = [](const std::string& text) { print_error("{}\n", text); };

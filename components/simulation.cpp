@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "components/device_memory_adapter.h"
 #include "components/occupancy_limits.h"
 #include "isa/diagnostics.h"
 #include "isa/executor.h"
+#include "isa/linker.h"
 #include "isa/parser.h"
 #include "isa/verifier.h"
 
@@ -17,12 +19,12 @@ namespace gpusim::comp {
 
 namespace {
 
-/// Prints warnings, throws the errors of a diagnostics list.
-void report(const isa::Diagnostics& diagnostics, const std::string& file,
+/// Prints warnings, throws the errors of a diagnostics list. `files`: names by SourceLoc::file.
+void report(const isa::Diagnostics& diagnostics, const std::vector<std::string>& files,
             const std::function<void(const std::string&)>& on_warning) {
   std::string errors;
   for (const isa::Diagnostic& d : diagnostics) {
-    const std::string text = isa::format_diagnostic(file, d);
+    const std::string text = isa::format_diagnostic(files[d.loc.file], d);
     if (d.severity == isa::Diagnostic::Severity::kError)
       errors += (errors.empty() ? "" : "\n") + text;
     else if (on_warning)
@@ -55,11 +57,24 @@ Simulation::Simulation(SimulationOptions options)
 
 Simulation::~Simulation() = default;
 
+isa::Module Simulation::load_module(const std::string& name, const std::string& text) const {
+  isa::ParseResult parsed = isa::parse_module(text);
+  report(parsed.diagnostics, {name}, options_.on_warning);
+  report(isa::verify_module(parsed.module), {name}, options_.on_warning);
+  return std::move(parsed.module);
+}
+
 void Simulation::load_program() {
-  isa::ParseResult parsed = isa::parse_module(options_.ptx_text);
-  report(parsed.diagnostics, options_.ptx_name, options_.on_warning);
-  module_ = std::move(parsed.module);
-  report(isa::verify_module(module_), options_.ptx_name, options_.on_warning);
+  std::vector<isa::Module> modules;
+  std::vector<std::string> names{options_.ptx_name};
+  modules.push_back(load_module(options_.ptx_name, options_.ptx_text));
+  for (const SimulationOptions::PtxFile& file : options_.linked) {
+    names.push_back(file.name);
+    modules.push_back(load_module(file.name, file.text));
+  }
+  isa::LinkResult linked = isa::link_modules(std::move(modules), names);
+  report(linked.diagnostics, names, options_.on_warning);
+  module_ = std::move(linked.module);
   const int64_t capability = options_.machine.gpu.compute_capability;
   if (module_.target_sm > capability) {
     const std::string text =
@@ -75,13 +90,18 @@ void Simulation::load_program() {
 }
 
 void Simulation::place_variables() {
-  for (const isa::Variable& v : module_.variables) {
-    if (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst) continue;
-    variable_address_.emplace_back(&v, memory_.allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name));
-  }
-  const auto address_of = [this](const std::string& name) -> const uint64_t* {
-    for (const auto& [variable, address] : variable_address_)
-      if (variable->name == name) return &address;
+  const auto place = [this](const std::vector<isa::Variable>& variables) {
+    for (const isa::Variable& v : variables) {
+      if (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst) continue;
+      variable_address_.emplace_back(&v, memory_.allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name));
+    }
+  };
+  place(module_.variables);
+  const size_t of_module = variable_address_.size();
+  for (const isa::Function& f : module_.functions) place(f.variables);
+  const auto address_of = [&](const std::string& name) -> const uint64_t* {
+    for (size_t i = 0; i < of_module; ++i)
+      if (variable_address_[i].first->name == name) return &variable_address_[i].second;
     return nullptr;
   };
   for (const auto& [variable, address] : variable_address_) {
@@ -92,13 +112,13 @@ void Simulation::place_variables() {
       const uint64_t* target = address_of(r.symbol);
       const isa::Function* function = target == nullptr ? module_.find_function(r.symbol) : nullptr;
       if (target == nullptr && function == nullptr)
-        throw core::InputError(fmt::format(
-            "{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
-            "neither a .global or .const variable nor a function",
-            options_.ptx_name, variable->loc.line, variable->loc.column, variable->name, r.symbol));
-      const uint64_t place =
-          target != nullptr ? *target : isa::function_address(module_.number_of(*function));
-      const uint64_t value = place + static_cast<uint64_t>(r.addend);
+        throw core::InputError(
+            fmt::format("{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
+                        "neither a .global or .const variable nor a function",
+                        module_.files[variable->loc.file], variable->loc.line, variable->loc.column,
+                        variable->name, r.symbol));
+      const uint64_t base = target != nullptr ? *target : isa::function_address(module_.number_of(*function));
+      const uint64_t value = ((base + static_cast<uint64_t>(r.addend)) & r.mask) >> std::countr_zero(r.mask);
       if (r.offset + r.bytes <= a->bytes) std::memcpy(a->data + r.offset, &value, r.bytes);
     }
   }
@@ -132,12 +152,12 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
   lowering.max_registers = static_cast<uint32_t>(options_.machine.sm.max_registers_per_thread);
   lowering.address_of = [this](const isa::Variable& v) {
     for (const auto& [variable, address] : variable_address_)
-      if (variable == &v || variable->name == v.name) return address;
+      if (variable == &v) return address;
     return uint64_t{0};
   };
   auto lowered = isa::lower_kernel(module_, *entry, lowering);
   if (auto* errors = std::get_if<isa::Diagnostics>(&lowered))
-    report(*errors, options_.ptx_name, options_.on_warning);
+    report(*errors, module_.files, options_.on_warning);
   auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
   if (spec.registers != 0) image->registers = spec.registers;
   images_.push_back({name, spec.registers, spec.stack, std::move(image)});

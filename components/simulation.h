@@ -33,6 +33,10 @@ struct SimulationOptions {
   core::MachineConfig machine;
   std::string ptx_name;  ///< for messages
   std::string ptx_text;
+  struct PtxFile {
+    std::string name, text;
+  };
+  std::vector<PtxFile> linked;  ///< further PTX files, linked with the first
   core::LaunchDescription launch;
   uint32_t sms = 0;                      ///< 0: all
   uint64_t max_cycles = 10'000'000'000;  ///< core cycles per kernel (warp operations with `functional`)
@@ -97,6 +101,7 @@ class Simulation {
 
  private:
   void load_program();
+  [[nodiscard]] isa::Module load_module(const std::string& name, const std::string& text) const;
   void place_variables();
   void prepare_launches();
   const isa::KernelImage& lower(const core::LaunchSpec& spec);
@@ -122,7 +127,7 @@ class Simulation {
   isa::Module module_;
   core::DeviceMemory memory_;
   std::vector<uint64_t> buffer_address_;
-  std::vector<std::pair<const isa::Variable*, uint64_t>> variable_address_;
+  std::vector<std::pair<const isa::Variable*, uint64_t>> variable_address_;  ///< module's and functions'
   std::vector<LoweredKernel> images_;
   std::vector<std::unique_ptr<KernelRun>> runs_;
   std::vector<std::string> limiters_;  ///< per run

@@ -51,6 +51,8 @@ std::unique_ptr<core::Recorder> Simulation::open_recorder() const {
   a.program_version = options_.program_version;
   a.config_text = core::show_machine(options_.machine, false);
   a.ptx_text = options_.ptx_text;
+  for (const SimulationOptions::PtxFile& file : options_.linked)
+    a.ptx_text += fmt::format("\n// linked: {}\n{}", file.name, file.text);
   a.launch_text = options_.launch.text;
   a.command_line = options_.command_line;
   a.seed = options_.launch.seed;

@@ -363,6 +363,60 @@ TEST_P(ProgramErrors, TrapEndsTheRun) {
 }
 INSTANTIATE_TEST_SUITE_P(TimedAndFunctional, ProgramErrors, testing::Bool());
 
+// ---- modules
+// ---------------------------------------------------------------------------------------------------------
+
+class Modules : public testing::TestWithParam<bool> {
+ protected:
+  /// Runs `k` of the first text, linked with the second.
+  static Outcome run(const std::string& first, const std::string& second = "") {
+    const std::string header = ".version 7.0\n.target sm_75\n.address_size 64\n";
+    SimulationOptions o = program(header + first, "[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [32]\n");
+    if (!second.empty()) o.linked.push_back({"second.ptx", header + second});
+    o.functional = GetParam();
+    return run_apart(o);
+  }
+};
+
+TEST_P(Modules, InitialValuesAreBytesOfAddressesAndVariablesOfFunctionsHaveTheirPlace) {
+  const auto text = [](const std::string& second_byte) {
+    return R"(
+.global .align 8 .b32 target[4] = {1, 2, 3, 0x1234};
+.global .align 8 .u8 bytes[8] = {0xFF(target+12), )" +
+           second_byte + R"((target+12), 0xFF0000(target+12), 0xFF000000(target+12),
+  0xFF00000000(target+12), 0xFF0000000000(target+12), 0xFF000000000000(generic(target)+12),
+  0xFF00000000000000(generic(target)+12)};
+.visible .entry k() {
+  .global .align 8 .u64 own = generic(bytes);
+  .reg .b64 %rd<4>; .reg .b32 %r; .reg .pred %p, %q, %e;
+  ld.global.u64 %rd0, [own];
+  mov.u64 %rd1, bytes;
+  setp.ne.u64 %p, %rd0, %rd1;
+  ld.u64 %rd2, [%rd0];
+  mov.u64 %rd3, target;
+  add.u64 %rd3, %rd3, 12;
+  setp.ne.u64 %q, %rd2, %rd3;
+  or.pred %e, %p, %q;
+  @%e trap;
+  ld.global.u32 %r, [%rd2];
+  setp.ne.u32 %p, %r, 0x1234;
+  @%p trap;
+  ret; })";
+  };
+  EXPECT_EQ(run(text("0xFF00")).reason, "");
+  EXPECT_THAT(run(text("0xFF")).reason, HasSubstr("trap"));
+}
+
+TEST_P(Modules, AnErrorInALinkedFileNamesIt) {
+  const Outcome o = run(".extern .func f();\n.visible .entry k() { call f; ret; }\n",
+                        ".visible .func f() {\n  trap;\n  ret; }\n");
+  EXPECT_EQ(o.status, "failed");
+  EXPECT_THAT(o.reason, HasSubstr("kernel 'k', second.ptx, PTX line 5 `trap`"));
+  const Outcome missing = run(".extern .func f();\n.visible .entry k() { call f; ret; }\n");
+  EXPECT_THAT(missing.reason, HasSubstr("test.ptx:5:23: error: call of 'f', which has no body"));
+}
+INSTANTIATE_TEST_SUITE_P(TimedAndFunctional, Modules, testing::Bool());
+
 TEST(InputErrors, UnknownKernelNamesTheNearest) {
   try {
     Simulation simulation(program(kMix, "[[launch]]\nkernel = \"mixx\"\ngrid = [1]\nblock = [32]\n"));

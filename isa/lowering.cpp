@@ -87,6 +87,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     lir::append_code(std::move(part), *units[i].function, module, image);
   }
   image.ptx = std::move(statements.list);
+  if (module.files.size() > 1) image.files = module.files;
   return image;
 }
 

@@ -5,8 +5,8 @@
 // Register file of a warp: rows of 32 lanes x 4 bytes (128 bytes), lane-contiguous. A 64-bit register takes
 // two rows and holds 32 contiguous 8-byte lanes, starting at an even row. 8- and 16-bit registers use the low
 // bits of a 32-bit lane. A predicate is one 32-bit lane mask. Register allocation happens at lowering: rows
-// are shared by values whose live ranges do not overlap (per-thread liveness; every write is masked by the
-// active lanes).
+// are shared by values of one width whose live ranges do not overlap (per-thread liveness; every write is
+// masked by the active lanes, and lanes of one width lie over each other).
 #pragma once
 #include <array>
 #include <boost/align/aligned_allocator.hpp>
@@ -197,7 +197,8 @@ struct KernelImage {
   std::vector<MicroOp> ops;
   std::vector<MicroOp> folded_loads;
   std::vector<PtxStatement> ptx;
-  AlignedBytes literals;  ///< Bank::kConstant: one row (64-bit: two) per distinct literal
+  std::vector<std::string> files;  ///< names of the PTX files by SourceLoc::file, if there are several
+  AlignedBytes literals;           ///< Bank::kConstant: one row (64-bit: two) per distinct literal
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;
   uint32_t num_rows = 0;  ///< register rows per warp

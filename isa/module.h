@@ -20,7 +20,8 @@ struct Relocation {
   uint8_t bytes = 8;    ///< size of the patched field, 4 or 8
   std::string symbol;   ///< variable or function name
   int64_t addend = 0;
-  bool generic = false;  ///< generic(symbol): the address in the generic space
+  bool generic = false;          ///< generic(symbol): the address in the generic space
+  uint64_t mask = ~uint64_t{0};  ///< 0xFF00(symbol): only these bits, shifted to the right end
 };
 
 enum class Linkage : uint8_t { kInternal, kVisible, kExtern, kWeak, kCommon };
@@ -187,6 +188,12 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
   std::vector<std::string> source_files;  ///< .file entries, index = number
+  struct Alias {
+    std::string name, target;
+    SourceLoc loc;
+  };
+  std::vector<Alias> aliases;      ///< .alias; link_modules() resolves them
+  std::vector<std::string> files;  ///< of linked modules, by SourceLoc::file
 
   [[nodiscard]] const Function* find_function(std::string_view name) const;
   [[nodiscard]] const Variable* find_variable(std::string_view name) const;

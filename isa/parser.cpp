@@ -269,7 +269,10 @@ void ModuleParser::parse_pragma() {
 void ModuleParser::parse_alias() {
   take();
   const Token alias = expect_identifier("a function name");
-  fail(alias.loc, ".alias is not supported yet");
+  expect(",", "between the two names of .alias");
+  const Token target = expect_identifier("a function name");
+  expect_semicolon();
+  module_.aliases.push_back({std::string(alias.text), std::string(target.text), alias.loc});
 }
 
 Linkage ModuleParser::parse_linkage() {

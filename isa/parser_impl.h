@@ -83,6 +83,8 @@ class ModuleParser {
   void parse_initial_level(Variable& v, size_t level, uint64_t offset, uint64_t& end);
   void parse_initial_value(Variable& v, uint64_t offset);
   void store_initial(Variable& v, uint64_t offset, const Constant& value, SourceLoc loc);
+  Relocation parse_symbol_reference();
+  void parse_address_bytes(Variable& v, uint64_t offset, const Constant& mask, SourceLoc loc);
   bool parse_relocation(Variable& v, uint64_t offset);
   void parse_module_variables(Space space, Linkage linkage);
 

@@ -203,18 +203,50 @@ void ModuleParser::parse_initial_value(Variable& v, uint64_t offset) {
     return;
   const SourceLoc loc = token_.loc;
   const Constant value = parse_constant();
-  if (at("(")) fail(loc, "a byte of an address (mask operator) is not supported yet");
+  if (at("(")) return parse_address_bytes(v, offset, value, loc);
   store_initial(v, offset, value, loc);
 }
 
+/// `0xFF00(symbol)`, `0xFF(generic(symbol)+4)`: bytes of an address. PTX ISA, "Initializers", mask operator.
+void ModuleParser::parse_address_bytes(Variable& v, uint64_t offset, const Constant& mask, SourceLoc loc) {
+  const int low = std::countr_zero(mask.bits);
+  const uint64_t bits = mask.bits == 0 ? 0 : mask.bits >> low;
+  if (mask.kind != Operand::ImmKind::kInt || bits == 0 || low % 8 != 0 || (bits & (bits + 1)) != 0 ||
+      type_bytes(v.type) > 8 || std::popcount(bits) % 8 != 0 ||
+      std::popcount(bits) > 8 * type_bytes(v.type)) {
+    fail(loc,
+         fmt::format("the mask of an address must be whole bytes that fit a .{} element", type_name(v.type)),
+         "such as 0xFF or 0xFF00");
+  }
+  take();
+  if (token_.kind != Token::Kind::kIdentifier) fail_here("a variable or function name");
+  Relocation r = parse_symbol_reference();
+  expect(")", "after the masked address");
+  r.offset = offset;
+  r.bytes = static_cast<uint8_t>(type_bytes(v.type));
+  r.mask = mask.bits;
+  store_initial(v, offset, Constant{}, loc);
+  v.relocations.push_back(std::move(r));
+}
+
 /// `symbol`, `symbol+4`, `generic(symbol)`, `generic(symbol)+4`.
-bool ModuleParser::parse_relocation(Variable& v, uint64_t offset) {
+Relocation ModuleParser::parse_symbol_reference() {
   const Token first = take();
   Relocation r;
   r.generic = first.text == "generic" && accept("(");
   r.symbol = r.generic ? expect_identifier("a variable or function name").text : first.text;
-  if (r.generic) expect(")", "after generic(symbol");
-  if (at("+") || at("-")) r.addend = parse_offset();
+  if (r.generic) {
+    if (at("+") || at("-")) r.addend = parse_offset();
+    expect(")", "after generic(symbol");
+  }
+  if (at("+") || at("-")) r.addend += parse_offset();
+  return r;
+}
+
+/// An address as initial value.
+bool ModuleParser::parse_relocation(Variable& v, uint64_t offset) {
+  const Token first = token_;
+  Relocation r = parse_symbol_reference();
   const int bytes = type_bytes(v.type);
   if (bytes != 4 && bytes != 8) {
     fail(first.loc, fmt::format("an address does not fit a .{} element", type_name(v.type)));

@@ -16,6 +16,7 @@ inline constexpr int kWarpSize = 32;
 struct SourceLoc {
   uint32_t line = 0;
   uint32_t column = 0;
+  uint32_t file = 0;  ///< of linked modules: index into Module::files
   friend bool operator==(const SourceLoc&, const SourceLoc&) = default;
 };
 

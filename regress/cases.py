@@ -16,6 +16,7 @@ class Case:
     params: tuple[str, ...] = ()
     kernels: int = 1
     launch: str = ""  # beside the PTX, if not its own
+    linked: tuple[str, ...] = ()  # further PTX files that the launch file names
 
     def ptx(self, source: Path) -> Path:
         return source / "workloads" / self.path
@@ -54,5 +55,7 @@ CASES = {case.name: case for case in (
          ("N=128", "ld=160")),
     Case("switch_table", "features/switch_table.ptx", "by_table", (), (), kernels=2),
     Case("recursion", "features/recursion.ptx", "sum", (), (), kernels=3),
+    Case("linked", "features/linked_main.ptx", "results", (), (), kernels=2,
+         linked=("features/linked_library.ptx",)),
     Case("virtual_calls", "features/virtual_calls.ptx", "results", (), (), kernels=2),
 )}

@@ -36,7 +36,8 @@ def report_of(gpusim: Gpusim, case: Case, *options: str) -> dict[str, Any]:
 
 def check_verify(gpusim: Gpusim, case: Case) -> None:
     """Functional and timed runs give the reference's values; the timed run accounts for every slot."""
-    gpusim.run("check", "--config", gpusim.machine(), case.ptx(gpusim.source)).require_code(0)
+    files = [case.ptx(gpusim.source), *(gpusim.source / "workloads" / file for file in case.linked)]
+    gpusim.run("check", "--config", gpusim.machine(), "--link", *files).require_code(0)
     functional = report_of(gpusim, case, "--functional", *params(case.params))
     timed = report_of(gpusim, case, "--out", "none", *params(case.params))
     for report in (functional, timed):

@@ -120,6 +120,7 @@ struct LaunchDescription {
   std::vector<CopySpec> copies;
   std::vector<TextureSpec> textures;
   std::vector<ExpectSpec> expects;
+  std::vector<std::string> link;  ///< further PTX files of the program: paths, folder included
   uint64_t seed = 0;
   std::vector<std::string> warnings;
   [[nodiscard]] const BufferSpec* find_buffer(std::string_view name) const;

@@ -38,6 +38,7 @@ kernel = "matmul"
 grid = ["N/4", "HALF"]
 block = [16, 4]
 dynamic_shared = "4*N"
+stack = "N*1024"
 args = ["C", "A", "N", 1.5, { bytes = [1, 2, 0xff] }]
 repeat = 2
 stream = 1
@@ -63,6 +64,18 @@ std::string error_of(const std::function<void()>& run) {
   return "no error";
 }
 
+TEST(Launch, LinkedFilesLieInTheFoldersOfTheLaunchFile) {
+  const LaunchDescription launch = parse(std::string("link = [\"b.ptx\", \"/x/c.ptx\"]\n") + kFile);
+  EXPECT_EQ(launch.link, (std::vector<std::string>{"folder/b.ptx", "/x/c.ptx"}));
+  EXPECT_TRUE(parse(kFile).link.empty());
+  for (const std::string wrong : {"link = \"b.ptx\"\n", "link = [1]\n", "link = [\"\"]\n"}) {
+    EXPECT_THAT(error_of([&] { (void)parse(wrong + kFile); }),
+                HasSubstr("'link' must be an array of PTX files"));
+  }
+  EXPECT_THAT(error_of([&] { (void)parse_launch("link = [\"b.ptx\"]\n", "w.toml", {}, 0, false); }),
+              HasSubstr("files are not allowed here"));
+}
+
 TEST(Launch, ReadsEverything) {
   const LaunchDescription launch = parse(kFile);
   EXPECT_EQ(launch.find_param("HALF")->integer, 4);
@@ -77,6 +90,7 @@ TEST(Launch, ReadsEverything) {
   EXPECT_EQ(spec.grid[2], 1u);
   EXPECT_EQ(spec.block[1], 4u);
   EXPECT_EQ(spec.dynamic_shared, 32u);
+  EXPECT_EQ(spec.stack, 8192u);
   EXPECT_EQ(spec.repeat, 2u);
   EXPECT_EQ(spec.stream, 1u);
   ASSERT_EQ(spec.arguments.size(), 5u);

@@ -38,6 +38,7 @@ class LaunchLoader {
 
   LaunchDescription load(std::span<const std::string> overrides) {
     check_top_level();
+    read_link();
     read_params(overrides);
     read_flops();
     for_each("buffer", [&](const toml::table& table) { read_buffer(table); });
@@ -56,8 +57,8 @@ class LaunchLoader {
 
  private:
   void check_top_level() {
-    static constexpr std::array<std::string_view, 7> kTables{"params", "flops",   "buffer", "launch",
-                                                             "copy",   "texture", "expect"};
+    static constexpr std::array<std::string_view, 8> kTables{"params", "flops",   "buffer", "launch",
+                                                             "copy",   "texture", "expect", "link"};
     for (const auto& [key, node] : document_) {
       const Where where = where_of(key, launch_.path);
       if (std::ranges::find(kTables, key.str()) == kTables.end()) {
@@ -68,10 +69,30 @@ class LaunchLoader {
       } else if (key.str() == "params" || key.str() == "flops") {
         if (!node.is_table())
           messages_.error(where, fmt::format("'{}' must be a table: [{}]", key.str(), key.str()));
-      } else if (!node.is_array_of_tables()) {
+      } else if (key.str() != "link" && !node.is_array_of_tables()) {
         messages_.error(where,
                         fmt::format("'{}' must be an array of tables: write [[{}]]", key.str(), key.str()));
       }
+    }
+  }
+
+  /// link = ["other.ptx", ...]
+  void read_link() {
+    const toml::node* node = document_.get("link");
+    if (node == nullptr) return;
+    const toml::array* list = node->as_array();
+    const auto wrong = [&](const toml::node& at, const char* what) {
+      messages_.error(where_of(at, launch_.path), what, "link = [\"other.ptx\"]");
+    };
+    if (list == nullptr) return wrong(*node, "'link' must be an array of PTX files");
+    for (const toml::node& element : *list) {
+      const auto* name = element.as_string();
+      if (name == nullptr || name->get().empty())
+        wrong(element, "'link' must be an array of PTX files");
+      else if (!files_.allowed)
+        wrong(element, "files are not allowed here");
+      else
+        launch_.link.push_back(resolve_file(files_, name->get()));
     }
   }
 

@@ -95,6 +95,14 @@ def pointers(i: int, kind: int) -> int:
     return twice(OPERATIONS[kind % 3], i, kind) ^ twice(selected, kind, i)
 
 
+# linked_main
+
+
+def linked(i: int) -> int:
+    a, b = 3 * i + 1, (2, 3, 5, 7, 11, 13, 17, 19)[i % 8]
+    return a * b + (a ^ 0x55) + sum(map(int, str(i)))
+
+
 def main() -> None:
     n, steps = 1000, 20
     programs = [i * 2654435761 & MASK for i in range(n)]
@@ -113,6 +121,9 @@ def main() -> None:
     kinds = [k * k % 7 for k in range(n)]
     write("virtual_kinds", "i4", kinds)
     write("virtual_shapes", "i4", (shapes(i, kinds[i]) for i in range(n)))
+    results = [linked(i) for i in range(n)]
+    write("linked_results", "u4", results)
+    write("linked_total", "u4", [1000 + sum(r & 1 for r in results)])
     write("virtual_pointers", "u4", (pointers(i, kinds[i]) for i in range(n)))
 
 
