@@ -1,7 +1,7 @@
 // ClockDomain and Clocked: the engine's notion of time. A domain is an sc_module; it owns a timing wheel of
 // its modules' next wanted cycles and, at each edge that anybody wants, ticks just those modules (from which
-// SystemC event: Engine::Activation). Nothing toggles: a module without work sleeps and costs nothing. Edge n lies
-// at floor(n * 10^12 / f_kHz) femtoseconds after time 0, exactly (integer arithmetic with the remainder
+// SystemC event: Engine::Activation). Nothing toggles: a module without work sleeps and costs nothing. Edge n
+// lies at floor(n * 10^12 / f_kHz) femtoseconds after time 0, exactly (integer arithmetic with the remainder
 // carried), so no frequency drifts. The same modules also run without the SystemC kernel
 // (Engine::run_direct, tests).
 #pragma once
