@@ -189,6 +189,10 @@ void FunctionVerifier::check_operands(const Instruction& i) {
     case kBar:
     case kBarrier:
       return check_bar_operands(i);
+    case kTex:
+      return check_tex(i);
+    case kTxq:
+      return check_txq(i);
     case kFence:
     case kMembar:
       return;

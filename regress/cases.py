@@ -55,4 +55,6 @@ CASES = {case.name: case for case in (
     Case("switch_table", "features/switch_table.ptx", "by_table", (), (), kernels=2),
     Case("recursion", "features/recursion.ptx", "sum", (), (), kernels=3),
     Case("virtual_calls", "features/virtual_calls.ptx", "results", (), (), kernels=2),
+    Case("texture", "features/texture.ptx", "from_image", (), (), kernels=4),
+    Case("texture_references", "features/texture_references.ptx", "out_values", (), ()),
 )}

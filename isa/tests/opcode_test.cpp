@@ -160,6 +160,7 @@ const std::map<std::string, std::string, std::less<>> kTestedElsewhere = {
     {"bar", "isa/tests/lowering_test.cpp"},   {"call", "isa/tests/lowering_test.cpp"},
     {"ret", "isa/tests/lowering_test.cpp"},   {"exit", "isa/tests/lowering_test.cpp"},
     {"trap", "isa/tests/opcode_test.cpp"},    {"brkpt", "isa/tests/opcode_test.cpp"},
+    {"tex", "isa/tests/texture_test.cpp"},    {"txq", "isa/tests/texture_test.cpp"},
     {"brx.idx", "isa/control_flow_test.cpp"},  // parsed; kernels that use it are refused
 };
 
