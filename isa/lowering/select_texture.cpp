@@ -47,6 +47,8 @@ Op Selector::texture_op(const Instruction& inst, MemFn function, uint64_t what, 
 }
 
 void Selector::texture_read(Frame& frame, const Instruction& inst) {
+  if (inst.operands.size() != 2 || inst.operands[1].elements.empty())
+    return unsupported(inst, "this instruction");
   const Operand& source = inst.operands[1];
   const auto handle = texture_handle_of(frame, source);
   if (!handle) return;
@@ -54,7 +56,7 @@ void Selector::texture_read(Frame& frame, const Instruction& inst) {
   Op op = texture_op(inst, &execute_tex, static_cast<uint64_t>(shape), *handle);
   op.modifiers = inst.mods.type2 == Type::kS32 ? 1 : 0;
   op.memory.elements = 4;
-  const std::vector<Operand> coordinates = elements(frame, source.elements.at(0));
+  const std::vector<Operand> coordinates = elements(frame, source.elements[0]);
   const size_t first = is_array_shape(shape) ? 1 : 0;
   const auto dimensions = static_cast<size_t>(shape_dimensions(shape));
   if (coordinates.size() < first + dimensions) return unsupported(inst, "this coordinate vector");
@@ -70,6 +72,7 @@ void Selector::texture_read(Frame& frame, const Instruction& inst) {
 }
 
 void Selector::texture_query(Frame& frame, const Instruction& inst) {
+  if (inst.operands.size() != 2) return unsupported(inst, "this instruction");
   const auto handle = texture_handle_of(frame, inst.operands[1]);
   if (!handle) return;
   Op op = texture_op(inst, &execute_txq, static_cast<uint64_t>(inst.mods.query), *handle);
