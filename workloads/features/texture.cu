@@ -1,5 +1,6 @@
 // Reads of texture objects: by texel number, filtered with address modes, volumes and layers; expected.py computes
-// the results. nvcc -ptx -arch=compute_75 texture.cu
+// the results.
+// nvcc 13: nvcc -arch=compute_75 -ptx texture.cu
 
 extern "C" __global__ void table(float* out, cudaTextureObject_t t, const int* index, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
