@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "isa/texture.h"
+
 namespace gpusim::comp {
 
 void set_thread_indices(const KernelRun& run, uint64_t block, uint32_t warp_in_block, isa::WarpContext& ctx) {
@@ -38,6 +40,13 @@ std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block,
                      b.z, t % run.block.x, t / run.block.x % run.block.y, t / (run.block.x * run.block.y));
 }
 
+namespace {
+std::string describe_texture(const isa::Texture& texture) {
+  return fmt::format("the texture has {} dimension{}{}: another geometry is read", texture.dimensions,
+                     texture.dimensions == 1 ? "" : "s", texture.array ? " and layers" : " and no layers");
+}
+}  // namespace
+
 std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access,
                            const isa::GlobalMemory& memory) {
   const uint32_t bytes = uint32_t{op.memory.element_bytes} * op.memory.elements;
@@ -56,6 +65,10 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
                          access.fault_address);
     case isa::FaultKind::kReadOnly:
       return fmt::format("store to read-only {} memory at address {:#x}", space, access.fault_address);
+    case isa::FaultKind::kNoTexture:
+      return fmt::format("{:#x} is not a texture of the launch file", access.fault_address);
+    case isa::FaultKind::kTextureShape:
+      return describe_texture(*memory.texture(access.fault_address));
     case isa::FaultKind::kTrap:
       return "trap";
     case isa::FaultKind::kNone:

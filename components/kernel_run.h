@@ -43,6 +43,7 @@ struct SmStats {
   uint64_t active_cycles = 0;       ///< core cycles with at least one resident warp
   uint64_t global_loads = 0, global_stores = 0, local_loads = 0, local_stores = 0, atomics = 0;
   uint64_t shared_loads = 0, shared_stores = 0, shared_replays = 0, constant_loads = 0, constant_hits = 0;
+  uint64_t texture_loads = 0, texture_transactions = 0;
   uint64_t load_transactions = 0, store_transactions = 0, load_bytes = 0, store_bytes = 0;
   uint64_t requested_load_bytes = 0, requested_store_bytes = 0;
 };

@@ -25,6 +25,7 @@ void add(SmStats& sum, const SmStats& s) {
   sum.shared_loads += s.shared_loads, sum.shared_stores += s.shared_stores,
       sum.shared_replays += s.shared_replays;
   sum.constant_loads += s.constant_loads, sum.constant_hits += s.constant_hits;
+  sum.texture_loads += s.texture_loads, sum.texture_transactions += s.texture_transactions;
   sum.load_transactions += s.load_transactions, sum.store_transactions += s.store_transactions;
   sum.load_bytes += s.load_bytes, sum.store_bytes += s.store_bytes;
   sum.requested_load_bytes += s.requested_load_bytes, sum.requested_store_bytes += s.requested_store_bytes;
@@ -135,6 +136,9 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
   count("constant_load", t.constant_loads, "1", "constant loads of warps");
   count("constant_load_hit", t.constant_hits, "1",
         "of these, served whole by the SM's first-level constant cache");
+  count("tex_request", t.texture_loads, "1", "texture reads of warps that touch a texel");
+  count("tex_transactions", t.texture_transactions, "1",
+        "transactions of texture reads (32, 64 or 128 bytes)");
   count("gld_transactions", t.load_transactions, "1",
         "transactions of global and local loads and atomics (32, 64 or 128 bytes)");
   count("gst_transactions", t.store_transactions, "1", "transactions of global and local stores");

@@ -51,6 +51,7 @@ Simulation::Simulation(SimulationOptions options)
     const core::Allocation* a = memory_.find(buffer_address_.back());
     core::fill_buffer(b, options_.launch.seed, {a->data, a->bytes});
   }
+  place_textures();
   place_variables();
   prepare_launches();
 }
@@ -92,7 +93,7 @@ void Simulation::load_program() {
 void Simulation::place_variables() {
   const auto place = [this](const std::vector<isa::Variable>& variables) {
     for (const isa::Variable& v : variables) {
-      if (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst) continue;
+      if (isa::is_texture(v) || (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst)) continue;
       variable_address_.emplace_back(&v, memory_.allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name));
     }
   };
@@ -165,8 +166,6 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
 }
 
 void Simulation::prepare_launches() {
-  if (!options_.launch.textures.empty())
-    core::raise_input_error(options_.launch.textures.front().where, "textures are not supported yet");
   if (options_.launch.launches.empty())
     throw core::InputError(fmt::format("{}: error: nothing to launch", options_.launch.path));
   for (const core::LaunchSpec& spec : options_.launch.launches)
@@ -226,8 +225,9 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   std::vector<core::ParameterSlot> slots;
   for (const isa::KernelParam& p : image.params)
     slots.push_back({p.name, std::string(isa::type_name(p.type)), p.offset, p.bytes, p.is_array});
-  run->params = core::pack_arguments(options_.launch, spec, slots, image.param_bytes,
-                                     [this](uint32_t b) { return buffer_address_[b]; });
+  run->params = core::pack_arguments(
+      options_.launch, spec, slots, image.param_bytes, [this](uint32_t b) { return buffer_address_[b]; },
+      isa::texture_handle);
   run->pc.resize(image.ops.size());
   run->sm.resize(static_cast<size_t>(m.gpu.sms));
   limiters_.push_back(occupancy.limiter);

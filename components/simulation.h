@@ -12,6 +12,7 @@
 #include "components/kernel_run.h"
 #include "isa/lowering.h"
 #include "isa/module.h"
+#include "isa/texture.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/launch/launch.h"
 #include "simcore/memory/device_memory.h"
@@ -103,6 +104,8 @@ class Simulation {
   void load_program();
   [[nodiscard]] isa::Module load_module(const std::string& name, const std::string& text) const;
   void place_variables();
+  void place_textures();  // simulation_textures.cpp
+  void check_textures() const;
   void prepare_launches();
   const isa::KernelImage& lower(const core::LaunchSpec& spec);
   void prepare_run(const core::LaunchSpec& spec);
@@ -128,6 +131,7 @@ class Simulation {
   core::DeviceMemory memory_;
   std::vector<uint64_t> buffer_address_;
   std::vector<std::pair<const isa::Variable*, uint64_t>> variable_address_;  ///< module's and functions'
+  std::vector<isa::Texture> textures_;  ///< as the launch file lists them
   std::vector<LoweredKernel> images_;
   std::vector<std::unique_ptr<KernelRun>> runs_;
   std::vector<std::string> limiters_;  ///< per run

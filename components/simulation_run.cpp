@@ -78,7 +78,7 @@ SimulationResult Simulation::run() {
 }
 
 void Simulation::run_timed(SimulationResult& result) {
-  const DeviceMemoryAdapter memory(memory_);
+  const DeviceMemoryAdapter memory(memory_, textures_);
   std::unique_ptr<core::Recorder> recorder = open_recorder();
   core::Engine engine(options_.module_events ? core::Engine::Activation::kModuleEvents
                                              : core::Engine::Activation::kBatched);
@@ -178,7 +178,7 @@ void Simulation::observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorde
 }
 
 void Simulation::run_functional(SimulationResult& result) {
-  const DeviceMemoryAdapter memory(memory_);
+  const DeviceMemoryAdapter memory(memory_, textures_);
   FunctionalRunner runner(memory, options_.max_cycles, [this] { return interrupted(options_); });
   for (const int64_t item : order()) {
     if (item < 0) continue;  // buffers are where they are; only time would pass

@@ -252,10 +252,15 @@ void Sm::global_timing(uint32_t w, const MicroOp& op, uint64_t now) {
     stats_->requested_store_bytes += requested;
     return;
   }
-  (atomic ? stats_->atomics : local ? stats_->local_loads : stats_->global_loads) += 1;
-  stats_->load_transactions += r.transactions;
-  stats_->load_bytes += r.bytes;
-  stats_->requested_load_bytes += requested;
+  if (op.op_class == OpClass::kTexture) {
+    ++stats_->texture_loads;
+    stats_->texture_transactions += r.transactions;
+  } else {
+    (atomic ? stats_->atomics : local ? stats_->local_loads : stats_->global_loads) += 1;
+    stats_->load_transactions += r.transactions;
+    stats_->load_bytes += r.bytes;
+    stats_->requested_load_bytes += requested;
+  }
   if (r.is_store) return;
   for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_pending(w, op.sb_writes[i], index);
   ++blocks_[warps_[w].block_slot].loads_in_flight;

@@ -12,6 +12,10 @@ std::string_view fault_name(FaultKind kind) {
       return "misaligned access";
     case FaultKind::kReadOnly:
       return "store to constant memory";
+    case FaultKind::kNoTexture:
+      return "not a texture";
+    case FaultKind::kTextureShape:
+      return "wrong texture geometry";
     case FaultKind::kTrap:
       return "trap";
   }

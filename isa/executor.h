@@ -22,12 +22,19 @@ struct MemoryWindow {
   bool writable = true;
 };
 
+struct Texture;  // isa/texture.h
+
 /// Device memory as the executor sees it (implemented over simcore's DeviceMemory by components/).
 class GlobalMemory {
  public:
   virtual ~GlobalMemory() = default;
   /// The allocation that holds `address`; a window with data == nullptr if none does.
   [[nodiscard]] virtual MemoryWindow window(uint64_t address) const = 0;
+  /// The texture with this handle (see texture_handle()); nullptr if there is none.
+  [[nodiscard]] virtual const Texture* texture(uint64_t handle) const {
+    (void)handle;
+    return nullptr;
+  }
   /// Where `address` lies relative to the nearest allocation, for error messages; may be empty.
   [[nodiscard]] virtual std::string describe(uint64_t address) const {
     (void)address;
@@ -46,6 +53,13 @@ inline constexpr uint64_t kFunctionStride = 16;
 [[nodiscard]] constexpr uint64_t function_address(uint64_t number) {
   return kCodeWindowBase + kFunctionStride * number;
 }
+/// Texture objects and references are handles: number i of the launch's textures is kTextureWindowBase + 32
+/// i. They are no addresses that can be loaded from.
+inline constexpr uint64_t kTextureWindowBase = 0x0400'0000;
+inline constexpr uint64_t kTextureStride = 32;
+[[nodiscard]] constexpr uint64_t texture_handle(uint64_t number) {
+  return kTextureWindowBase + kTextureStride * number;
+}
 /// Device allocations start here, above all windows and below 4 GiB so that 32-bit PTX can address them.
 inline constexpr uint64_t kDeviceMemoryBase = 0x1000'0000;
 
@@ -53,7 +67,9 @@ enum class FaultKind : uint8_t {
   kNone,
   kOutOfBounds,  ///< global, shared, local, const or param access outside its allocation
   kMisaligned,
-  kReadOnly,  ///< store to constant memory
+  kReadOnly,      ///< store to constant memory
+  kNoTexture,     ///< tex or txq of a value that is no texture's handle
+  kTextureShape,  ///< tex of another geometry than the texture has
   kTrap,
 };
 

@@ -78,6 +78,8 @@ std::string_view op_class_name(OpClass c) {
       return "load_const";
     case OpClass::kLoadParam:
       return "load_param";
+    case OpClass::kTexture:
+      return "texture";
     case OpClass::kBranch:
       return "branch";
     case OpClass::kBarrier:

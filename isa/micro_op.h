@@ -87,6 +87,7 @@ enum class OpClass : uint8_t {
   kAtomShared,
   kLoadConst,
   kLoadParam,  ///< kernel parameter (shared memory on 1.x, constant bank later)
+  kTexture,    ///< tex, txq
   kBranch,
   kBarrier,
   kFence,

@@ -53,6 +53,8 @@ enum Group : uint64_t {
   kMask = uint64_t{1} << 38,
   kCluster = uint64_t{1} << 39,  // barrier.cluster: known, not supported
   kSatfinite = uint64_t{1} << 40,
+  kTextureShapes = uint64_t{1} << 41,
+  kTextureQueries = uint64_t{1} << 42,
 };
 
 constexpr uint64_t groups_of(Opcode op) {
@@ -123,6 +125,10 @@ constexpr uint64_t groups_of(Opcode op) {
       return kSpace | kVector;
     case kSt:
       return kSemantics | kScope | kSpace | kCache | kVector;
+    case kTex:
+      return kTextureShapes | kVector;
+    case kTxq:
+      return kTextureQueries;
     case kPrefetch:
       return kSpace | kLevel | kCache;
     case kPrefetchu:
@@ -329,16 +335,73 @@ const Row kRows[] = {
     {"inc", kIncDec, kNothing},
     {"dec", kIncDec, kNothing},
     {"mask", kMask, kNothing},
+    {"1d", kTextureShapes, SET(texture, TextureShape::k1d)},
+    {"2d", kTextureShapes, SET(texture, TextureShape::k2d)},
+    {"3d", kTextureShapes, SET(texture, TextureShape::k3d)},
+    {"a1d", kTextureShapes, SET(texture, TextureShape::kA1d)},
+    {"a2d", kTextureShapes, SET(texture, TextureShape::kA2d)},
+    {"width", kTextureQueries, SET(query, TextureQuery::kWidth)},
+    {"height", kTextureQueries, SET(query, TextureQuery::kHeight)},
+    {"depth", kTextureQueries, SET(query, TextureQuery::kDepth)},
+    {"array_size", kTextureQueries, SET(query, TextureQuery::kArraySize)},
+    {"channel_data_type", kTextureQueries, SET(query, TextureQuery::kChannelDataType)},
+    {"channel_order", kTextureQueries, SET(query, TextureQuery::kChannelOrder)},
+    {"normalized_coords", kTextureQueries, SET(query, TextureQuery::kNormalizedCoords)},
+    {"filter_mode", kTextureQueries, SET(query, TextureQuery::kFilterMode)},
+    {"addr_mode_0", kTextureQueries, SET(query, TextureQuery::kAddressMode0)},
+    {"addr_mode_1", kTextureQueries, SET(query, TextureQuery::kAddressMode1)},
+    {"addr_mode_2", kTextureQueries, SET(query, TextureQuery::kAddressMode2)},
 };
 #undef SET
 
 // Legal PTX that no supported opcode takes here: told apart from a spelling mistake.
 constexpr std::string_view kUnsupported[] = {
-    "u4",        "s4",      "u2",   "s2",     "u8x4",   "s8x4",         "e4m3",          "e5m2",
-    "e4m3x2",    "e5m2x2",  "e2m1", "e2m1x2", "e2m3x2", "e3m2x2",       "e4m3x4",        "e5m2x4",
-    "ue8m0",     "ue8m0x2", "tf32", "rs",     "oob",    "proxy",        "alias",         "async",
-    "tensormap", "unified", "pack", "scaled", "ran",    "acquire::cta", "sync_restrict", "mbarrier_init",
-    "v16",       "v32",     "bulk", "b1024",
+    "u4",
+    "s4",
+    "u2",
+    "s2",
+    "u8x4",
+    "s8x4",
+    "e4m3",
+    "e5m2",
+    "e4m3x2",
+    "e5m2x2",
+    "e2m1",
+    "e2m1x2",
+    "e2m3x2",
+    "e3m2x2",
+    "e4m3x4",
+    "e5m2x4",
+    "ue8m0",
+    "ue8m0x2",
+    "tf32",
+    "rs",
+    "oob",
+    "proxy",
+    "alias",
+    "async",
+    "tensormap",
+    "unified",
+    "pack",
+    "scaled",
+    "ran",
+    "acquire::cta",
+    "sync_restrict",
+    "mbarrier_init",
+    "v16",
+    "v32",
+    "bulk",
+    "b1024",
+    "level",
+    "grad",
+    "base",
+    "cube",
+    "acube",
+    "2dms",
+    "a2dms",
+    "num_mipmap_levels",
+    "num_samples",
+    "force_unnormalized_coords",
 };
 
 const std::unordered_multimap<std::string_view, const Row*>& row_map() {

@@ -43,6 +43,11 @@ struct Variable {
   [[nodiscard]] bool is_array() const { return !dims.empty(); }
 };
 
+/// A texture reference: `.global .texref t`, or `.tex .u32 t` of PTX 1.x.
+[[nodiscard]] inline bool is_texture(const Variable& v) {
+  return v.space == Space::kTex || (v.space == Space::kGlobal && v.type == Type::kTexRef);
+}
+
 /// A virtual register. `%r<100>` declares 100 of them; each has an entry of its own in Function::registers.
 struct Register {
   std::string name;

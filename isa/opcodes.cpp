@@ -101,9 +101,9 @@ constexpr OpcodeInfo kTable[] = {
     {Opcode::kCvtPack, "cvt.pack", 3, 4, 1, bits(kU8, kS8, kU16, kS16), true},
     {Opcode::kMapa, "mapa", 3, 3, 1, bits(kU32, kU64), false},
     // 9.7.10, 9.7.11 texture and surface
-    {Opcode::kTex, "tex", 2, 8, 1, kMemory, false},
+    {Opcode::kTex, "tex", 2, 8, 1, bits(kU32, kS32, kF32, kF16, kF16x2), true},
     {Opcode::kTld4, "tld4", 2, 8, 1, kMemory, false},
-    {Opcode::kTxq, "txq", 2, 3, 1, bits(kB32), false},
+    {Opcode::kTxq, "txq", 2, 2, 1, bits(kB32), true},
     {Opcode::kSuld, "suld", 2, 2, 1, kMemory, false},
     {Opcode::kSust, "sust", 2, 2, 0, kMemory, false},
     {Opcode::kSured, "sured", 2, 2, 0, kMemory, false},

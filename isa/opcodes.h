@@ -166,6 +166,23 @@ enum class Semantics : uint8_t { kNone, kWeak, kVolatile, kRelaxed, kAcquire, kR
 enum class Scope : uint8_t { kNone, kCta, kCluster, kGpu, kSys };
 enum class CacheOp : uint8_t { kNone, kCa, kCg, kCs, kLu, kCv, kWb, kWt };
 enum class LaneOp : uint8_t { kNone, kAll, kAny, kUni, kBallot, kUp, kDown, kBfly, kIdx };
+/// Geometry of tex: dimensions, and with an array of layers.
+enum class TextureShape : uint8_t { kNone, k1d, k2d, k3d, kA1d, kA2d };
+/// What txq asks for.
+enum class TextureQuery : uint8_t {
+  kNone,
+  kWidth,
+  kHeight,
+  kDepth,
+  kArraySize,
+  kChannelDataType,
+  kChannelOrder,
+  kNormalizedCoords,
+  kFilterMode,
+  kAddressMode0,
+  kAddressMode1,
+  kAddressMode2
+};
 enum class PrmtMode : uint8_t { kDefault, kF4e, kB4e, kRc8, kEcl, kEcr, kRc16 };
 
 /// The modifiers of one statement, parsed as a set (PTX files vary their order).
@@ -187,6 +204,8 @@ struct Modifiers {
   CacheOp cache = CacheOp::kNone;
   LaneOp lane_op = LaneOp::kNone;
   PrmtMode prmt = PrmtMode::kDefault;
+  TextureShape texture = TextureShape::kNone;
+  TextureQuery query = TextureQuery::kNone;
   bool ftz = false, sat = false, approx = false, full = false, cc = false, uni = false, sync = false,
        to = false;
   bool nc = false, wrap = false, clamp = false, left = false, right = false, shiftamt = false, relu = false;

@@ -231,7 +231,7 @@ Operand ModuleParser::parse_address(Opcode op, int depth) {
     o.offset = static_cast<int64_t>(c.bits);
   }
   while (accept(",")) {
-    if (opcode_info(op).supported)
+    if (opcode_info(op).supported && op != Opcode::kTex)
       fail(previous_.loc, "an address has one register or variable and a constant offset");
     if (o.elements.size() == kMaxOperands) fail(previous_.loc, "too many parts in an address");
     o.elements.push_back(parse_operand(op, depth + 1));

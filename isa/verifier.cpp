@@ -28,8 +28,19 @@ bool mixes_precision(const Instruction& i) {
          i.mods.type == Type::kF32 && (second == Type::kF16 || second == Type::kBF16);
 }
 
+namespace {
+
+/// Samplers of their own, offsets and depth comparison, results in half precision.
+bool unsupported_texture_form(const Instruction& i) {
+  if (i.opcode != Opcode::kTex) return false;
+  return i.operands.size() > 2 || is_half(i.mods.type) ||
+         (i.operands.size() == 2 && i.operands[1].elements.size() > 1);
+}
+
+}  // namespace
+
 std::string unsupported_reason(const Instruction& instruction) {
-  const bool whole_form = !instruction.mods.unknown.empty();
+  const bool whole_form = !instruction.mods.unknown.empty() || unsupported_texture_form(instruction);
   if (opcode_info(instruction.opcode).supported && !whole_form) return {};
   const std::string text = opcode_text(instruction);
   if (whole_form) return fmt::format("'{}' is not supported yet", text);

@@ -68,6 +68,20 @@ void FunctionVerifier::check_call(const Instruction& i) {
     error(callee.loc, fmt::format("'{}' returns {} values, found {}", callee.symbol.substr(0, 80),
                                   f.function->returns.size(), returns));
   }
+  if (has_arguments) check_argument_sizes(i.operands[k + 1], f.function->params);
+  if (k == 1) check_argument_sizes(i.operands[0], f.function->returns);
+}
+
+/// A variable that is passed has the size of the parameter that it becomes, or the callee would reach beyond.
+void FunctionVerifier::check_argument_sizes(const Operand& list, const std::vector<Variable>& formals) {
+  for (size_t n = 0; n < std::min(list.elements.size(), formals.size()); ++n) {
+    const Operand& e = list.elements[n];
+    if (e.kind != Kind::kSymbol) continue;
+    const Variable* actual = find_symbol(e.symbol).variable;
+    if (actual == nullptr || actual->bytes == formals[n].bytes) continue;
+    error(e.loc, fmt::format("'{}' has {} bytes, the parameter '{}' has {}", e.symbol.substr(0, 80), actual->bytes,
+                             formals[n].name.substr(0, 80), formals[n].bytes));
+  }
 }
 
 /// call (returns), %register, (arguments), table: a prototype, or a list of functions of one kind.

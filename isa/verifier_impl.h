@@ -64,7 +64,13 @@ class FunctionVerifier {
   void check_table(const Operand& o);
   void check_call(const Instruction& i);
   void check_indirect_call(const Instruction& i, size_t returns, size_t arguments);
+  void check_argument_sizes(const Operand& list, const std::vector<Variable>& formals);
   void check_bar_operands(const Instruction& i);
+  // verifier_texture.cpp
+  void check_tex(const Instruction& i);
+  void check_txq(const Instruction& i);
+  void check_texture_name(const Operand& o);
+  void check_coordinates(const Instruction& i, const Operand& o);
   void check_store_space(const Instruction& i, const Operand& o);
 
   struct Found {

@@ -28,6 +28,7 @@ int type_count(const Instruction& i) {
     case kSlct:
     case kDp4a:
     case kDp2a:
+    case kTex:
       return 2;
     case kCvtPack:
       return i.operands.size() == 4 ? 3 : 2;

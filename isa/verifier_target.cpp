@@ -110,6 +110,8 @@ constexpr TargetRule kRules[] = {
     {kElect, 90, nullptr},
     {kNanosleep, 70, nullptr},
     {kFence, 70, nullptr},
+    {kTex, 20, [](const Modifiers& m) { return m.texture >= TextureShape::kA1d; }},
+    {kTxq, 20, nullptr},
     {kLd, 20, is_generic},
     {kSt, 20, is_generic},
     {kLd, 70, is_ordered},

@@ -58,4 +58,6 @@ CASES = {case.name: case for case in (
     Case("linked", "features/linked_main.ptx", "results", (), (), kernels=2,
          linked=("features/linked_library.ptx",)),
     Case("virtual_calls", "features/virtual_calls.ptx", "results", (), (), kernels=2),
+    Case("texture", "features/texture.ptx", "from_image", (), (), kernels=4),
+    Case("texture_references", "features/texture_references.ptx", "out_values", (), ()),
 )}

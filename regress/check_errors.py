@@ -104,6 +104,29 @@ def check_wrong_result(gpusim: Gpusim) -> None:
         require_equal("verdict", [e["verdict"] for e in run.json()["expect"]], ["fail"])
 
 
+def check_textures(gpusim: Gpusim) -> None:
+    """A texture that nothing reads, a reference that nothing is bound to, an object of another geometry or size."""
+    references, objects = (CASES[name].ptx(gpusim.source) for name in ("texture_references", "texture"))
+    picture = '[[texture]]\nname = "picture"\nbuffer = "picture_data"\nwidth = 9\nheight = 6\nfilter = "linear"\n'
+    for ptx, old, new, code, texts in (
+        (references, 'name = "palette"\n', 'name = "palete"\n', 1,
+         ["texture 'palete' is not used", "did you mean 'palette'?"]),
+        (references, picture, "", 1, ["texture_references.ptx:45:42: error: the texture reference 'picture' is not bound"]),
+        (objects, '["from_table", "table", "index", "N"]', '["table", "table", 0.5, "N"]', 1,
+         ["parameter 'table_param_2' (.u64) needs an integer"]),
+        (objects, '["from_volume", "volume",', '["from_volume", "image",', 1, ["texture 'volume' is not used"]),
+        (references, "width = 9\nheight = 6", "width = 9\nheight = 6\ndepth = 1", 2,
+         ["kernel 'references', PTX line 45", "the texture has 3 dimensions and no layers: another geometry is read"]),
+    ):
+        launch = gpusim.scratch / "textures.toml"
+        text = ptx.with_suffix(".toml").read_text()
+        require(old in text, f"{old!r} is not in {ptx.with_suffix('.toml')}")
+        for before, after in ((old, new), ("file:", f"file:{ptx.parent}/"), ('file = "', f'file = "{ptx.parent}/')):
+            text = text.replace(before, after)
+        launch.write_text(text)
+        gpusim.simulate(ptx, "--launch", launch, "--functional").require_code(code).require_error(*texts)
+
+
 # file: the texts of the timed run, of the functional run
 FAILING = {
     "out_of_bounds": ("PTX line 24 `st.global.u32 [%r6+0], %r3`, block (2,0,0), thread (5,0,0): 4-byte access to "
@@ -118,6 +141,8 @@ FAILING = {
     "call_stack_full": ("thread (37,0,0): the call stack of 4096 bytes is full: 'deeper' needs 176 more; raise 'stack'",)
                        * 2,
     "bad_function_address": ("thread (9,0,0): call of address 0x0, where no function is",) * 2,
+    "no_texture": ("PTX line 12 `tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd0, {%r0}]`, block (0,0,0), thread (0,0,0): "
+                   "0x10000000 is not a texture of the launch file",) * 2,
     "branch_table": ("PTX line 18 `brx.idx %r1, targets`, block (0,0,0), thread (21,0,0): index 2 of a branch table "
                      "with 2 targets",) * 2,
     "endless": ("still running after 50000 cycles (--max-cycles)", "still running after"),
@@ -274,6 +299,7 @@ ERROR_CHECKS: dict[str, Check] = {
     "machine": check_machine,
     "no_launch": check_no_launch,
     "wrong_result": check_wrong_result,
+    "textures": check_textures,
     "interrupt": check_interrupt,
     "unwritable": check_unwritable,
     "full_disk": check_full_disk,

@@ -139,6 +139,12 @@ class Selector {
   void branch(Frame& frame, const Instruction& inst);
   void branch_table(Frame& frame, const Instruction& inst);
 
+  // select_texture.cpp
+  void texture_read(Frame& frame, const Instruction& inst);
+  void texture_query(Frame& frame, const Instruction& inst);
+  std::optional<Value> texture_handle_of(Frame& frame, const Operand& operand);
+  Op texture_op(const Instruction& inst, MemFn function, uint64_t what, const Value& handle);
+
   // select_memory.cpp
   void load_store(Frame& frame, const Instruction& inst);
   void param_slot_access(Frame& frame, const Instruction& inst, const ParamSlot& slot);

@@ -154,6 +154,7 @@ std::optional<Selector::Address> Selector::symbol_address(Frame& frame, const st
     }
     case Space::kGlobal:
     case Space::kConst:
+    case Space::kTex:
       if (!options_.address_of) break;
       a.offset = static_cast<int64_t>(options_.address_of(*v));
       return a;

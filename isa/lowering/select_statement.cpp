@@ -58,6 +58,12 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kRed:
       atomic(frame, inst);
       break;
+    case Opcode::kTex:
+      texture_read(frame, inst);
+      break;
+    case Opcode::kTxq:
+      texture_query(frame, inst);
+      break;
     case Opcode::kVote:
       vote(frame, inst);
       break;

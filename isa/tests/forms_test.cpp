@@ -1,5 +1,5 @@
 // Every instruction form of tests/required_forms.txt (what the benchmark programs use) lowers and runs.
-// Texture forms are the subject of a later issue.
+// Those of tex are in texture_test.cpp.
 #include <fmt/format.h>
 
 #include <set>

@@ -193,8 +193,8 @@ constexpr std::string_view kTimingClasses[] = {
     "fp64_div",    "fp64_sqrt",   "cvt",         "cvt64",        "shared_operand",
     "warp",        "special",     "load_global", "store_global", "atom_global",
     "load_local",  "store_local", "load_shared", "store_shared", "atom_shared",
-    "load_const",  "load_param",  "branch",      "barrier",      "fence",
-    "exit",        "nop"};
+    "load_const",  "load_param",  "texture",     "branch",       "barrier",
+    "fence",       "exit",        "nop"};
 
 }  // namespace
 

@@ -23,7 +23,8 @@ class Packer {
       : launch_(launch), block_(block), messages_(messages) {}
 
   void pack(const ArgumentSpec& argument, const ParameterSlot& slot,
-            const std::function<uint64_t(uint32_t)>& address_of) {
+            const std::function<uint64_t(uint32_t)>& address_of,
+            const std::function<uint64_t(uint32_t)>& handle_of) {
     if (slot.offset + uint64_t{slot.bytes} > block_.size()) {
       wrong(argument, slot, "lies outside the parameter block");
     } else if (argument.kind == ArgumentSpec::Kind::kBytes) {
@@ -33,6 +34,8 @@ class Packer {
             fmt::format("write {{ bytes = [..] }} with {} bytes", slot.bytes));
     } else if (argument.kind == ArgumentSpec::Kind::kBuffer) {
       pack_address(argument, slot, address_of(argument.buffer));
+    } else if (argument.kind == ArgumentSpec::Kind::kTexture) {
+      pack_handle(argument, slot, handle_of(argument.texture));
     } else {
       pack_number(argument, slot);
     }
@@ -70,6 +73,14 @@ class Packer {
     }
   }
 
+  void pack_handle(const ArgumentSpec& argument, const ParameterSlot& slot, uint64_t handle) {
+    const auto type = element_type_from_name(slot.type);
+    if (slot.bytes == 8 && type && !element_is_float(*type))
+      std::memcpy(block_.data() + slot.offset, &handle, slot.bytes);
+    else
+      wrong(argument, slot, "cannot hold a texture object", "it has 64 bits");
+  }
+
   void pack_number(const ArgumentSpec& argument, const ParameterSlot& slot) {
     auto type = element_type_from_name(slot.type);
     if (!type || element_bytes(*type) != slot.bytes) {
@@ -104,7 +115,8 @@ class Packer {
 
 std::vector<std::byte> pack_arguments(const LaunchDescription& launch, const LaunchSpec& spec,
                                       std::span<const ParameterSlot> slots, uint32_t param_bytes,
-                                      const std::function<uint64_t(uint32_t)>& address_of) {
+                                      const std::function<uint64_t(uint32_t)>& address_of,
+                                      const std::function<uint64_t(uint32_t)>& handle_of) {
   std::vector<std::byte> block(param_bytes);
   Messages messages;
   if (spec.arguments.size() != slots.size()) {
@@ -114,7 +126,7 @@ std::vector<std::byte> pack_arguments(const LaunchDescription& launch, const Lau
                    "parameters: " + slot_list(slots));
   } else {
     Packer packer(launch, block, messages);
-    for (size_t i = 0; i < slots.size(); ++i) packer.pack(spec.arguments[i], slots[i], address_of);
+    for (size_t i = 0; i < slots.size(); ++i) packer.pack(spec.arguments[i], slots[i], address_of, handle_of);
   }
   messages.raise_if_any();
   return block;

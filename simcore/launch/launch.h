@@ -3,6 +3,7 @@
 // when it is loaded: afterwards only numbers are left. All functions throw InputError with all problems
 // found, and nothing else.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -60,9 +61,10 @@ struct BufferSpec {
   [[nodiscard]] uint64_t bytes() const { return count * element_bytes(type); }
 };
 struct ArgumentSpec {
-  enum class Kind : uint8_t { kBuffer, kNumber, kBytes };
+  enum class Kind : uint8_t { kBuffer, kNumber, kBytes, kTexture };
   Kind kind = Kind::kNumber;
-  uint32_t buffer = 0;  ///< index into LaunchDescription::buffers
+  uint32_t buffer = 0;   ///< index into LaunchDescription::buffers
+  uint32_t texture = 0;  ///< index into LaunchDescription::textures
   Number number;
   std::vector<std::byte> bytes;
   std::string text;  ///< as written, for messages
@@ -89,15 +91,23 @@ struct CopySpec {
   uint32_t order = 0;
   Where where;
 };
-/// A texture reference of the PTX bound to a buffer.
+enum class TextureAddress : uint8_t { kWrap, kMirror, kClamp, kBorder };
+/// A texture in a buffer: a texture reference of the PTX has its name, or launches pass it as an object.
 struct TextureSpec {
   std::string name;
   uint32_t buffer = 0;
-  uint64_t width = 0, height = 1;
+  ElementType format = ElementType::kF32;  ///< of a channel
   uint32_t channels = 1;
-  bool linear_filter = false, normalized = false;
-  std::string address_mode;  ///< clamp, wrap, border, mirror
+  uint32_t dimensions = 1;
+  bool array = false;  ///< has layers
+  std::array<uint32_t, 3> size{1, 1, 1};
+  uint32_t layers = 1;
+  uint64_t pitch = 0;  ///< bytes from row to row
+  bool linear_filter = false, normalized = false, normalized_float = false;
+  std::array<TextureAddress, 3> address{TextureAddress::kClamp, TextureAddress::kClamp,
+                                        TextureAddress::kClamp};
   Where where;
+  [[nodiscard]] uint64_t texel_bytes() const { return uint64_t{channels} * element_bytes(format); }
 };
 struct ExpectSpec {
   enum class Kind : uint8_t { kFile, kValues, kReference };
@@ -164,11 +174,12 @@ struct ParameterSlot {
   bool is_array = false;  ///< by-value struct: needs { bytes = [..] }
 };
 /// Packs the launch's arguments into the kernel's parameter block. `address_of(buffer index)` gives device
-/// addresses.
+/// addresses, `handle_of(texture index)` the values that texture objects have.
 [[nodiscard]] std::vector<std::byte> pack_arguments(const LaunchDescription& launch, const LaunchSpec& spec,
                                                     std::span<const ParameterSlot> slots,
                                                     uint32_t param_bytes,
-                                                    const std::function<uint64_t(uint32_t)>& address_of);
+                                                    const std::function<uint64_t(uint32_t)>& address_of,
+                                                    const std::function<uint64_t(uint32_t)>& handle_of);
 
 struct ExpectResult {
   std::string buffer;

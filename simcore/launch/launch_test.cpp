@@ -251,7 +251,60 @@ std::vector<std::byte> pack(const std::string& args, std::vector<ParameterSlot> 
       "[[buffer]]\nname = \"A\"\ntype = \"f32\"\ncount = 4\n[[launch]]\nkernel = \"k\"\n"
       "grid = 1\nblock = 1\nargs = " +
       args + "\n");
-  return pack_arguments(launch, launch.launches[0], slots, 32, [&](uint32_t) { return address; });
+  return pack_arguments(
+      launch, launch.launches[0], slots, 32, [&](uint32_t) { return address; },
+      [](uint32_t texture) { return uint64_t{0x4000000} + 32 * texture; });
+}
+
+constexpr const char* kTextured =
+    "[[buffer]]\nname = \"A\"\ntype = \"u8\"\ncount = 96\n[[texture]]\nname = \"table\"\nbuffer = \"A\"\n"
+    "format = \"s16\"\nchannels = 2\n[[texture]]\nname = \"image\"\nbuffer = \"A\"\nwidth = 5\nheight = 2\n"
+    "layers = 3\npitch = 16\nfilter = \"linear\"\nread = \"normalized_float\"\nnormalized = true\n"
+    "address = [\"mirror\", \"border\"]\n[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 1\nargs = "
+    "[\"image\"]\n";
+
+TEST(Textures, AreRead) {
+  const LaunchDescription launch = parse(kTextured);
+  ASSERT_EQ(launch.textures.size(), 2u);
+  const TextureSpec &table = launch.textures[0], &image = launch.textures[1];
+  EXPECT_EQ(table.format, ElementType::kS16);
+  EXPECT_EQ(table.dimensions, 1u);
+  EXPECT_EQ(table.size, (std::array<uint32_t, 3>{24, 1, 1}));
+  EXPECT_EQ(table.pitch, 96u);
+  EXPECT_FALSE(table.array || table.linear_filter || table.normalized || table.normalized_float);
+  EXPECT_EQ(table.address[0], TextureAddress::kClamp);
+  EXPECT_EQ(image.format, ElementType::kU8);
+  EXPECT_EQ(image.dimensions, 2u);
+  EXPECT_EQ(image.size, (std::array<uint32_t, 3>{5, 2, 1}));
+  EXPECT_EQ(image.layers, 3u);
+  EXPECT_EQ(image.pitch, 16u);
+  EXPECT_TRUE(image.array && image.linear_filter && image.normalized && image.normalized_float);
+  EXPECT_EQ(image.address[0], TextureAddress::kMirror);
+  EXPECT_EQ(image.address[1], TextureAddress::kBorder);
+  EXPECT_TRUE(launch.warnings.empty());
+}
+
+TEST(Textures, PeriodicModesNeedNormalizedCoordinates) {
+  std::string text = kTextured;
+  text.replace(text.find("normalized = true"), 17, "normalized = false");
+  const LaunchDescription launch = parse(text);
+  ASSERT_EQ(launch.warnings.size(), 1u);
+  EXPECT_THAT(launch.warnings[0], HasSubstr("wrap and mirror need normalized coordinates"));
+}
+
+TEST(Textures, AreHandlesAsArguments) {
+  const LaunchDescription launch = parse(kTextured);
+  const auto packed = [&](const char* type, uint32_t bytes) {
+    const std::vector<ParameterSlot> slots{{"t", type, 0, bytes, false}};
+    return pack_arguments(
+        launch, launch.launches[0], slots, 8, [](uint32_t) { return uint64_t{1}; },
+        [](uint32_t texture) { return uint64_t{0x4000000} + 32 * texture; });
+  };
+  uint64_t handle = 0;
+  std::memcpy(&handle, packed("u64", 8).data(), 8);
+  EXPECT_EQ(handle, 0x4000020u);
+  EXPECT_THAT(error_of([&] { (void)packed("u32", 4); }), HasSubstr("cannot hold a texture object"));
+  EXPECT_THAT(error_of([&] { (void)packed("f64", 8); }), HasSubstr("cannot hold a texture object"));
 }
 
 TEST(Arguments, ArePackedByType) {

@@ -11,6 +11,7 @@
 #include "simcore/launch/overrides.h"
 #include "simcore/launch/reader.h"
 #include "simcore/launch/scope.h"
+#include "simcore/launch/texture.h"
 #include "simcore/reference/reference.h"
 #include "simcore/text/names.h"
 
@@ -42,9 +43,10 @@ class LaunchLoader {
     read_params(overrides);
     read_flops();
     for_each("buffer", [&](const toml::table& table) { read_buffer(table); });
+    for_each("texture",
+             [&](const toml::table& table) { launch_.textures.push_back(read_texture(context_, table)); });
     for_each("launch", [&](const toml::table& table) { read_launch(table); });
     for_each("copy", [&](const toml::table& table) { read_copy(table); });
-    for_each("texture", [&](const toml::table& table) { read_texture(table); });
     for_each("expect", [&](const toml::table& table) { read_expect(table); });
     if (launch_.launches.empty() && !messages_.has_errors()) {
       messages_.error({launch_.path}, "no [[launch]]: nothing would run");
@@ -323,12 +325,21 @@ class LaunchLoader {
       argument.buffer = static_cast<uint32_t>(buffer - launch_.buffers.begin());
       return true;
     }
+    const auto texture = std::ranges::find(launch_.textures, text, &TextureSpec::name);
+    if (texture != launch_.textures.end()) {
+      argument.kind = ArgumentSpec::Kind::kTexture;
+      argument.texture = static_cast<uint32_t>(texture - launch_.textures.begin());
+      return true;
+    }
     ExpressionScope scope = param_scope(launch_);
     for (std::string_view name : buffer_names(launch_)) scope.names.push_back(name);
+    for (const TextureSpec& other : launch_.textures) scope.names.push_back(other.name);
     ExpressionError error;
     const auto value = evaluate(text, scope, error);
     if (!value) {
-      if (error.message.starts_with("undefined name")) error.message += " (neither a buffer nor a parameter)";
+      if (error.message.starts_with("undefined name"))
+        error.message += launch_.textures.empty() ? " (neither a buffer nor a parameter)"
+                                                  : " (neither a buffer, a texture nor a parameter)";
       report(context_, node, 0, error);
       return false;
     }
@@ -359,32 +370,6 @@ class LaunchLoader {
     copy.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, 1023));
     copy.buffer = buffer.value_or(0);
     launch_.copies.push_back(copy);
-  }
-
-  void read_texture(const toml::table& table) {
-    const TableReader reader(
-        context_, table, "[[texture]]",
-        {"name", "buffer", "width", "height", "channels", "filter", "normalized", "address"});
-    TextureSpec texture;
-    texture.where = reader.where();
-    texture.name = reader.text("name", true).value_or("");
-    const auto buffer = reader.buffer("buffer");
-    texture.buffer = buffer.value_or(0);
-    const uint64_t count = buffer ? launch_.buffers[*buffer].count : 0;
-    texture.channels = static_cast<uint32_t>(reader.integer("channels", 1, 1, 4));
-    texture.height = static_cast<uint64_t>(reader.integer("height", 1, 1, 65536));
-    const auto whole = static_cast<int64_t>(std::max<uint64_t>(1, count / texture.channels / texture.height));
-    texture.width = static_cast<uint64_t>(reader.integer("width", whole, 1, int64_t{1} << 27));
-    texture.linear_filter = reader.choice("filter", {"point", "linear"}) == "linear";
-    texture.normalized = reader.boolean("normalized", false);
-    texture.address_mode = reader.choice("address", {"clamp", "wrap", "border", "mirror"});
-    if (buffer && texture.width * texture.height * texture.channels > count) {
-      messages_.error(texture.where,
-                      fmt::format("texture '{}' needs {} elements, buffer '{}' has {}", texture.name,
-                                  texture.width * texture.height * texture.channels,
-                                  launch_.buffers[*buffer].name, count));
-    }
-    launch_.textures.push_back(std::move(texture));
   }
 
   void read_expect(const toml::table& table) {

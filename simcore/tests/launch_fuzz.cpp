@@ -14,7 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
     }
     for (const LaunchSpec& spec : launch.launches) {
       const ParameterSlot slots[] = {{"a", "u64", 0, 8, false}, {"n", "u32", 8, 4, false}};
-      (void)pack_arguments(launch, spec, slots, 16, [](uint32_t) { return uint64_t{0x10000000}; });
+      (void)pack_arguments(
+          launch, spec, slots, 16, [](uint32_t) { return uint64_t{0x10000000}; },
+          [](uint32_t) { return uint64_t{0x4000000}; });
     }
   } catch (const InputError&) {  // the only way out for wrong input
   }

@@ -12,7 +12,7 @@ namespace gpusim::core {
 namespace {
 
 /// Refuses what toml++ does not bear: very long dotted keys (each part is one more table, destroyed
-/// recursively) and characters outside ASCII where only keys and values may stand (undefined behaviour in its
+/// recursively), table names that begin with a dot (an assertion) and characters outside ASCII where only keys and values may stand (undefined behaviour in its
 /// character tables).
 class Prescan {
  public:
@@ -47,6 +47,7 @@ class Prescan {
     if (static_cast<unsigned char>(c) >= 0x80)
       fail("character outside ASCII", "put keys and values with such characters in quotes");
     if (c == '\n' || c == ',' || c == '=' || c == '{' || c == '[') dots_ = 0;
+    if (c == '.' && before_ == '[') fail("expected a name or a number in brackets, found '.'", "");
     if (c == '.' && ++dots_ > kMaxDots) {
       fail("dotted key has too many parts", fmt::format("at most {} are allowed", kMaxDots));
     }

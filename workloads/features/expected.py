@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
-"""Writes the expected results (NAME.npy) of the workloads of this folder, computed with Python's integers."""
+"""Writes the expected results (NAME.npy) of the workloads of this folder, computed with Python's integers and
+fractions."""
 
 import struct
+from fractions import Fraction
 from functools import cache
+from itertools import product
+from math import floor
 from pathlib import Path
-from typing import Iterable
+from typing import Callable, Iterable, Optional
 
 FOLDER = Path(__file__).resolve().parent
 MASK = 0xFFFFFFFF
 
 
-def write(name: str, kind: str, values: Iterable[int]) -> None:
+def write(name: str, kind: str, values: Iterable) -> None:
     """One dimension, little endian; `kind` is numpy's, such as u4."""
     values = list(values)
-    header = f"{{'descr': '<{kind}', 'fortran_order': False, 'shape': ({len(values)},), }}"
+    order = "|" if kind == "u1" else "<"
+    header = f"{{'descr': '{order}{kind}', 'fortran_order': False, 'shape': ({len(values)},), }}"
     header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    code = {"u4": "I", "i4": "i", "u8": "Q"}[kind]
+    code = {"u1": "B", "i2": "h", "u4": "I", "i4": "i", "u8": "Q", "f2": "e", "f4": "f"}[kind]
     (FOLDER / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
                                          + struct.pack(f"<{len(values)}{code}", *values))
 
@@ -103,7 +108,104 @@ def linked(i: int) -> int:
     return a * b + (a ^ 0x55) + sum(map(int, str(i)))
 
 
+# texture
+
+
+def texel(mode: str, i: int, size: int) -> Optional[int]:
+    """Texel number after the address mode; None is outside."""
+    if mode == "border":
+        return i if 0 <= i < size else None
+    if mode == "clamp":
+        return min(max(i, 0), size - 1)
+    if mode == "wrap":
+        return i % size
+    i %= 2 * size
+    return i if i < size else 2 * size - 1 - i
+
+
+Tap = tuple[Optional[int], Fraction]
+
+
+def linear(mode: str, x: Fraction, size: int) -> list[Tap]:
+    """The two texels of a dimension with weights in 1/256."""
+    x -= Fraction(1, 2)
+    low = floor(x)
+    weight = Fraction(floor((x - low) * 256 + Fraction(1, 2)), 256)
+    return [(texel(mode, low, size), 1 - weight), (texel(mode, low + 1, size), weight)]
+
+
+def filtered(value: Callable[..., Fraction], *taps: list[Tap]) -> Fraction:
+    total = Fraction(0)
+    for corner in product(*taps):
+        if any(index is None for index, _ in corner):
+            continue
+        weight = Fraction(1)
+        for _, w in corner:
+            weight *= w
+        total += weight * value(*(index for index, _ in corner))
+    return total
+
+
+def image(pixels: list[int], width: int, height: int) -> Iterable[Fraction]:
+    """Ten by five pixels of four bytes in rows of 48 bytes."""
+    for y, x in product(range(height), range(width)):
+        u, v = (Fraction(3 * k, n) - 1 for k, n in ((x, width), (y, height)))
+        columns, rows = linear("mirror", u * 10, 10), linear("wrap", v * 5, 5)
+        for c in range(4):
+            yield filtered(lambda i, j: Fraction(pixels[48 * j + 4 * i + c], 255), columns, rows)
+
+
+def volume(cells: list[Fraction], x: Fraction, y: Fraction, z: Fraction) -> Fraction:
+    taps = [linear(mode, p, size) for mode, p, size in (("border", x, 5), ("clamp", y, 4), ("border", z, 3))]
+    return filtered(lambda i, j, k: cells[(k * 4 + j) * 5 + i], *taps)
+
+
+def layer(pairs: list[int], i: int) -> int:
+    mode, layers = ("clamp", 4) if i % 2 else ("border", 5)
+    x = texel(mode, floor(Fraction(i % 7) - Fraction(5, 4)), 4)
+    y = texel(mode, floor(Fraction(i % 5) - Fraction(1, 2)), 3)
+    if x is None or y is None:
+        return 0
+    at = 2 * ((min(i % 6, layers - 1) * 3 + y) * 4 + x)
+    return signed(pairs[at] * 65536 + (pairs[at + 1] & 0xFFFF))
+
+
+def textures() -> None:
+    n = 700
+    index = [i * 7919 % 521 - 10 for i in range(n)]
+    write("texture_index", "i4", index)
+    write("texture_from_table", "f4", (-7.5 + 0.25 * k if 0 <= k < 500 else 0 for k in index))
+    pixels = [k * k * 31 % 256 for k in range(4 * 12 * 5)]
+    write("texture_pixels", "u1", pixels)
+    write("texture_from_image", "f4", map(float, image(pixels, 64, 48)))
+    cells = [Fraction(k * k * 37 % 1009 - 500, 16) for k in range(60)]
+    write("texture_cells", "f4", map(float, cells))
+    position = [Fraction(k * 7919 % 4001, 512) - 1 for k in range(3 * n)]
+    write("texture_position", "f4", map(float, position))
+    write("texture_from_volume", "f4", (float(volume(cells, *position[3 * i:3 * i + 3])) for i in range(n)))
+    pairs = [k * k * 4099 % 65536 - 32768 for k in range(2 * 4 * 3 * 5)]
+    write("texture_pairs", "i2", pairs)
+    write("texture_from_layers", "i4", (layer(pairs, i) for i in range(n)))
+
+
+def texture_references() -> None:
+    n = 300
+    write("texture_numbers", "u4", (4000000000 + 11 * k & MASK if 0 <= k < 600 else 0
+                                    for k in (3 * i - 5 for i in range(n))))
+    picture = [Fraction(k * k * 13 % 101 - 50, 8) for k in range(54)]
+    write("texture_picture", "f2", map(float, picture))
+    values = []
+    for i in range(n):
+        columns, rows = linear("clamp", Fraction(3 * i, 8) - 2, 9), linear("clamp", Fraction(i, 16) - 1, 6)
+        values.append(filtered(lambda x, y: picture[9 * y + x], columns, rows))
+        entry = -128 + 25 * texel("wrap", floor((Fraction(i, 64) - 1) * 11), 11)
+        values.append(max(Fraction(entry, 127), Fraction(-1)))
+    write("texture_values", "f4", map(float, values))
+
+
 def main() -> None:
+    textures()
+    texture_references()
     n, steps = 1000, 20
     programs = [i * 2654435761 & MASK for i in range(n)]
     write("switch_program", "u4", programs)
