@@ -391,7 +391,8 @@ def bits() -> None:
             simd(16, lambda x, y: max(signed(x, 16), signed(y, 16)), a, b) ^ simd(8, lambda x, y: -(x > y), a, c),
             simd(16, lambda x, y: x + y + 1 >> 1, b, c)]
         wide += [reverse(w, 64), (64 - w.bit_length()) * 100 + popcount(w), ffs(w & ~255),
-                 w << (c & 63) & M64 | signed(mix64(i), 64) >> (b & 63) & M64, (w & 0xFF00FF00FF00FF) * 3 & M64 ^ ~w & M64]
+                 w << (c & 63) & M64 | signed(mix64(i), 64) >> (b & 63) & M64,
+                 (w & 0xFF00FF00FF00FF) * 3 & M64 ^ ~w & M64]
     write("bits", "u4", results)
     write("bits_wide", "u8", wide)
 
@@ -535,8 +536,8 @@ def memory_spaces() -> None:
 
 
 def conversions() -> None:
-    singles = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.75, 2147483520.0, 2147483648.0, -2147483648.0, 4294967040.0,
-               4294967296.0, 9.2e18, 1.8e19, 1e30, -1e30, math.inf, -math.inf, 1e-40]
+    singles = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.75, 2147483520.0, 2147483648.0, -2147483648.0,
+               4294967040.0, 4294967296.0, 9.2e18, 1.8e19, 1e30, -1e30, math.inf, -math.inf, 1e-40]
     singles = [single(v) for v in singles] + [single((unit(k) - 0.5) * 2.0 ** (k % 66)) for k in range(80)]
     narrow, wide = [], []
     for v in singles:
@@ -557,7 +558,8 @@ def conversions() -> None:
         narrow += [rounded(v, SINGLE), rounded(v, SINGLE, "rz"), rounded(v, SINGLE, "ru"),
                    rounded(v & M64, SINGLE, "rd"), rounded(signed(v), SINGLE), float(signed(v, 8))]
         high = v >> 32 & 0x7FEFFFFF
-        wide += [float(v), rounded(v & M64, DOUBLE, "ru"), struct.unpack("<d", struct.pack("<Q", high << 32 | v & M32))[0]]
+        wide += [float(v), rounded(v & M64, DOUBLE, "ru"),
+                 struct.unpack("<d", struct.pack("<Q", high << 32 | v & M32))[0]]
     write("conversions_integers", "i8", integers)
     write("conversions_from_integer", "f4", narrow)
     write("conversions_from_integer_wide", "f8", wide)
@@ -626,8 +628,8 @@ def single_math() -> None:
         write(f"{name}_results", "f4", (r for v in x for r in single_functions(v)))
         write(f"{name}_hyperbolic", "f4", (math.tanh(v / 8) for v in x))
     tiny = 2.0**-126
-    cases = [(1.5, 2 * tiny), (0.25, tiny), (1e20, tiny / 2), (1e30, -tiny / 1024), (0.75, tiny), (3.0, 5.0), (tiny / 8, 1e38),
-             (2.0**-70, 2.0**-60), (2.0**-63, 2.0**-63), (tiny, 1.0)]
+    cases = [(1.5, 2 * tiny), (0.25, tiny), (1e20, tiny / 2), (1e30, -tiny / 1024), (0.75, tiny), (3.0, 5.0),
+             (tiny / 8, 1e38), (2.0**-70, 2.0**-60), (2.0**-63, 2.0**-63), (tiny, 1.0)]
     cases = [(single(a), single(b)) for a, b in cases]
     flush = lambda v: v if abs(v) >= tiny else 0.0
     write("fast_flush_x", "f4", (a for a, _ in cases))
@@ -644,7 +646,8 @@ def ieee(f: Callable, form: tuple[int, int, int], *operands: float) -> float:
 
 def divided(a: float, b: float, form: tuple[int, int, int]) -> float:
     if b == 0:
-        return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, math.copysign(1, a) * math.copysign(1, b))
+        negative = math.copysign(1, a) != math.copysign(1, b)
+        return math.nan if a == 0 or math.isnan(a) else -math.inf if negative else math.inf
     return ieee(lambda x, y: x / y, form, a, b)
 
 
@@ -694,7 +697,8 @@ def half() -> None:
         shorts += [rounded(v, HALF, mode) for mode in ("rn", "rz", "ru", "rd")]
         shorts += [rounded(math.trunc(v), HALF), rounded(Fraction(v) * Fraction(1.0009765625), HALF)]
         singles.append(h * 2)
-        integers += [to_integer(h, 32, True, round), to_integer(h, 16, True, math.trunc), to_integer(h, 32, False, math.ceil)]
+        integers += [to_integer(h, 32, True, round), to_integer(h, 16, True, math.trunc),
+                     to_integer(h, 32, False, math.ceil)]
     write("half_singles", "f4", x)
     write("half_converted", "f2", shorts)
     write("half_widened", "f4", singles)
@@ -718,8 +722,8 @@ def bfloat16() -> None:
         a, b = from_bfloat(a_bits), from_bfloat(b_bits)
         both = [ieee(add, BFLOAT, a, b), ieee(mul, BFLOAT, a, b), ieee(fma, BFLOAT, a, b), greater(a, b)]
         flags = (a < b) | (a >= b) << 1 | (a == b) << 2
-        results += [*map(bfloat_bits, [both[0], ieee(sub, BFLOAT, a, b), both[1], both[2], -abs(a), both[3], lesser(a, b)]),
-                    flags]
+        values = [both[0], ieee(sub, BFLOAT, a, b), both[1], both[2], -abs(a), both[3], lesser(a, b)]
+        results += [*map(bfloat_bits, values), flags]
         paired.append(list(map(bfloat_bits, both)))
     write("bfloat16_x", "u2", [a for a, _ in patterns])
     write("bfloat16_y", "u2", [b for _, b in patterns])
@@ -729,7 +733,8 @@ def bfloat16() -> None:
     x = [0.0, 1.0, -2.5, 0.1, 3.4e38, -3.4e38, 1e-38, 1e-40, 1.00390625, 1.01171875]
     x = [single(v) for v in x] + [single((unit(k) - 0.5) * 2.0 ** (k % 60 - 24)) for k in range(80)]
     write("bfloat16_singles", "f4", x)
-    write("bfloat16_converted", "u2", (bfloat_bits(rounded(v, BFLOAT, mode)) for v in x for mode in ("rn", "rz", "ru", "rd")))
+    modes = ("rn", "rz", "ru", "rd")
+    write("bfloat16_converted", "u2", (bfloat_bits(rounded(v, BFLOAT, mode)) for v in x for mode in modes))
     doubled = [rounded(rounded(v, BFLOAT) * 2, SINGLE) for v in x]
     write("bfloat16_widened", "f4", doubled)
     write("bfloat16_integers", "i4", (to_integer(rounded(v, BFLOAT), 32, True, math.trunc) for v in x))
