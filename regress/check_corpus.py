@@ -26,9 +26,9 @@ def sources(source: Path) -> list[str]:
 
 
 def compiler() -> str:
-    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    nvcc = shutil.which("nvcc")
     if nvcc is None:
-        raise NoCompiler("nvcc is not installed")
+        raise NoCompiler("nvcc is not in PATH")
     return nvcc
 
 
