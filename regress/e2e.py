@@ -2,7 +2,7 @@
 """End-to-end checks of the gpusim program. Python 3.10, standard library and h5py.
 
   e2e.py list                                    every check, one a line: the command that runs it
-  e2e.py --gpusim BIN [--source DIR] CHECK NAME  runs one check; exit 0 if it holds
+  e2e.py --gpusim BIN [--source DIR] CHECK NAME  runs one check; exit 0 if it holds, 77 if it cannot run
   e2e.py --gpusim BIN golden --update            writes regress/golden/*.json from this program
 """
 
@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 SOURCE = Path(__file__).resolve().parent.parent
 
 from cases import CASES  # noqa: E402
+from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
 from golden import check_golden, update  # noqa: E402
@@ -48,6 +49,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "determinism": {level: file_check("check_determinism", level) for level in ("summary", "all")}
         | {"seed": file_check("check_seed")},
         "error": error_checks(source),
+        "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 
 
@@ -79,6 +81,9 @@ def main() -> int:
             parser.error(f"no {arguments.check} check '{arguments.name}'; there are: {', '.join(named)}")
         try:
             named[arguments.name](gpusim)
+        except NoCompiler as missing:
+            print(f"{arguments.check} {arguments.name}: skipped: {missing}")
+            return SKIPPED
         except CheckFailed as failure:
             print(f"{arguments.check} {arguments.name}: FAILED: {failure}", file=sys.stderr)
             return 1

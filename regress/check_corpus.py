@@ -1,0 +1,59 @@
+"""The corpus: what nvcc makes of regress/corpus/*.cu is accepted, runs and verifies for each architecture."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from runner import RUN_LIMIT_S, CheckFailed, Gpusim, require, require_equal
+
+ARCHITECTURES = (75, 90, 100)
+OPTIONS = {"fast_math": ["-use_fast_math"]}  # others as they come
+# Sources that need what is not right yet: no tests until it is.
+GAPS = {
+    "barrier_reductions": "bar.red is not supported",
+    "division128": "after sub.cc the carry flag is the borrow, but addc must see its inverse",
+    "tile_votes": "vote.sync and match.sync take the member mask of the first lane for all",
+}
+SKIPPED = 77  # the exit code that CTest shows as skipped
+
+
+class NoCompiler(Exception):
+    """There is no nvcc."""
+
+
+def sources(source: Path) -> list[str]:
+    return sorted({file.stem for file in (source / "regress" / "corpus").glob("*.toml")} - set(GAPS))
+
+
+def compiler() -> str:
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        raise NoCompiler("nvcc is not in PATH")
+    return nvcc
+
+
+def compiled(nvcc: str, file: Path, architecture: int, folder: Path) -> Path:
+    ptx = folder / f"{file.stem}.compute_{architecture}.ptx"
+    command = [nvcc, "-std=c++17", "-ptx", f"-arch=compute_{architecture}", "-Wno-deprecated-gpu-targets",
+               *OPTIONS.get(file.stem, []), str(file), "-o", str(ptx)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False,
+                          stdin=subprocess.DEVNULL)
+    require_equal(f"{' '.join(command)}\n{done.stderr[:4000]}\nexit code", done.returncode, 0)
+    return ptx
+
+
+def check_corpus(gpusim: Gpusim, name: str) -> None:
+    nvcc = compiler()
+    file = gpusim.source / "regress" / "corpus" / f"{name}.cu"
+    failures = []
+    for architecture in ARCHITECTURES:
+        ptx = compiled(nvcc, file, architecture, gpusim.scratch)
+        try:
+            gpusim.run("check", "--config", gpusim.machine(), ptx).require_code(0)
+            report = gpusim.report(ptx, "--launch", file.with_suffix(".toml"), "--functional")
+            require(len(report["expect"]) > 0, "nothing was compared")
+            for expect in report["expect"]:
+                require_equal(f"verdict on {expect['buffer']}", expect["verdict"], "pass")
+        except CheckFailed as failure:
+            failures.append(f"compute_{architecture}: {failure}")
+    require(not failures, "\n".join(failures))
