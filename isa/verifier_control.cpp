@@ -79,8 +79,8 @@ void FunctionVerifier::check_argument_sizes(const Operand& list, const std::vect
     if (e.kind != Kind::kSymbol) continue;
     const Variable* actual = find_symbol(e.symbol).variable;
     if (actual == nullptr || actual->bytes == formals[n].bytes) continue;
-    error(e.loc, fmt::format("'{}' has {} bytes, the parameter '{}' has {}", e.symbol.substr(0, 80), actual->bytes,
-                             formals[n].name.substr(0, 80), formals[n].bytes));
+    error(e.loc, fmt::format("'{}' has {} bytes, the parameter '{}' has {}", e.symbol.substr(0, 80),
+                             actual->bytes, formals[n].name.substr(0, 80), formals[n].bytes));
   }
 }
 

@@ -333,8 +333,10 @@ void FunctionVerifier::check_register(const Instruction&, const Operand& o, Type
 
 void FunctionVerifier::check_immediate(const Operand& o, Type type) {
   if (is_half(type) || type == Type::kF32x2) {
-    return error(o.loc, fmt::format("'{}' takes .{} values from registers only, found a constant", name(), type_name(type)),
-                 fmt::format("mov.b{} %register, bits first", type_bytes(type) * 8));
+    return error(
+        o.loc,
+        fmt::format("'{}' takes .{} values from registers only, found a constant", name(), type_name(type)),
+        fmt::format("mov.b{} %register, bits first", type_bytes(type) * 8));
   }
   const bool is_float_constant = o.imm_kind != Operand::ImmKind::kInt;
   if (is_float_constant &&

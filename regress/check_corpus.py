@@ -11,8 +11,6 @@ OPTIONS = {"fast_math": ["-use_fast_math"]}  # others as they come
 # Sources that need what is not right yet: no tests until it is.
 GAPS = {
     "barrier_reductions": "bar.red is not supported",
-    "division128": "after sub.cc the carry flag is the borrow, but addc must see its inverse",
-    "tile_votes": "vote.sync and match.sync take the member mask of the first lane for all",
 }
 SKIPPED = 77  # the exit code that CTest shows as skipped
 

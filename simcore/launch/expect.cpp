@@ -43,7 +43,10 @@ class Comparison {
     result_.worst = std::max(result_.worst, d.relative);
     const bool integer_differs =
         !element_is_float(buffer_.type) && d.absolute == 0;  // beyond a double's 53 bits
-    const bool close = d.absolute <= expect_.atol + expect_.rtol * std::abs(value(expected));
+    // An infinite value, or a NaN, is near nothing but itself.
+    const bool close =
+        d.absolute == 0 ||
+        (std::isfinite(d.absolute) && d.absolute <= expect_.atol + expect_.rtol * std::abs(value(expected)));
     if (close && !(integer_differs && expect_.rtol == 0 && expect_.atol == 0)) return;
     if (result_.wrong++ > 0) return;
     result_.first_bad = index;

@@ -12,8 +12,8 @@ namespace gpusim::core {
 namespace {
 
 /// Refuses what toml++ does not bear: very long dotted keys (each part is one more table, destroyed
-/// recursively), table names that begin with a dot (an assertion) and characters outside ASCII where only keys and values may stand (undefined behaviour in its
-/// character tables).
+/// recursively), table names that begin with a dot (an assertion) and characters outside ASCII where only
+/// keys and values may stand (undefined behaviour in its character tables).
 class Prescan {
  public:
   Prescan(std::string_view text, const std::string& name) : text_(text), name_(name) {}

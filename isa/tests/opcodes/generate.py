@@ -679,6 +679,11 @@ def integer_specials():
               statement=f"sub.cc.{t} %s0, %s0, %s1; subc.{t} %d, %s2, %s3;")
         write(f"subc.cc.{t}", four, t, lambda a, b, c, d: full * (pair(a, c) < pair(b, d)),
               statement=f"sub.cc.{t} %s0, %s0, %s1; subc.cc.{t} %s1, %s2, %s3; subc.{t} %d, 0, 0;")
+        # One flag for all: set by a carry, and by a subtraction that did not borrow (nvcc's 128-bit division).
+        write(f"addc.{t}.after_sub", [t] * 3, t, lambda a, b, c: c + (a >= b) & full,
+              statement=f"sub.cc.{t} %s0, %s0, %s1; addc.{t} %d, %s2, 0;")
+        write(f"subc.{t}.after_add", [t] * 3, t, lambda a, b, c: c - 1 + (a + b >> n) & full,
+              statement=f"add.cc.{t} %s0, %s0, %s1; subc.{t} %d, %s2, 0;")
     for t in ["u32", "s32"]:
         D = lambda v: decode_int(t, v)
         write(f"madc.hi.{t}", [t] * 4, t, lambda a, b, c, d: D(a) * D(b) + c + (d << 32) >> 32 & W,
