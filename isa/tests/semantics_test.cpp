@@ -143,6 +143,28 @@ TEST(WarpOperations, VoteBallotAndGuards) {
   EXPECT_EQ(uni[0], 0u);
 }
 
+TEST(WarpOperations, TilesOfAWarpTakePartApart) {
+  // Four tiles of eight lanes meet in one operation, each with its own member mask.
+  const auto of_tiles = [](const char* operation) {
+    return first_words(".reg .pred %p, %q; .reg .b32 %r, %m, %v;",
+                       std::string("and.b32 %v, %tid0, 1; setp.ne.u32 %p, %v, 0; and.b32 %m, %tid0, 24; "
+                                   "shl.b32 %m, 255, %m; ") +
+                           operation + " st.global.u32 [%out], %r; ret;");
+  };
+  const auto ballot = of_tiles("vote.sync.ballot.b32 %r, %p, %m;");
+  const auto all =
+      of_tiles("setp.lt.u32 %p, %tid0, 16; vote.sync.all.pred %q, %p, %m; selp.u32 %r, 1, 0, %q;");
+  const auto same = of_tiles("match.any.sync.b32 %r, %v, %m;");
+  const auto sum = of_tiles("redux.sync.add.u32 %r, %tid0, %m;");
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t first = lane / 8 * 8;
+    EXPECT_EQ(ballot[lane], 0xaau << first) << lane;
+    EXPECT_EQ(all[lane], lane < 16 ? 1u : 0u) << lane;
+    EXPECT_EQ(same[lane], (lane % 2 != 0 ? 0xaau : 0x55u) << first) << lane;
+    EXPECT_EQ(sum[lane], 8 * first + 28) << lane;
+  }
+}
+
 TEST(WarpOperations, ShuffleModes) {
   const std::string_view declare = ".reg .pred %p; .reg .b32 %r<4>;";
   const auto up = first_words(
