@@ -131,6 +131,27 @@ void check_parameter_size(const Module& module, const Function& f, Diagnostics& 
                         bytes, limit));
 }
 
+/// Arguments of functions are copied word by word, so their size is the size of the code of a call.
+void check_argument_size(SourceLoc loc, const std::string& name, const std::vector<Variable>& list,
+                         Diagnostics& out) {
+  constexpr uint64_t kLimit = 65536;
+  uint64_t bytes = 0;
+  for (const Variable& v : list) bytes += std::min(v.bytes, kLimit + 1);
+  if (bytes <= kLimit) return;
+  add_error(out, loc, fmt::format("'{}' passes more than {} bytes", name.substr(0, 80), kLimit),
+            "pass the address of the data");
+}
+
+void check_argument_sizes(const Function& f, Diagnostics& out) {
+  for (const LabelTable& t : f.tables) {
+    check_argument_size(f.loc, t.name, t.params, out);
+    check_argument_size(f.loc, t.name, t.returns, out);
+  }
+  if (f.is_entry) return;
+  check_argument_size(f.loc, f.name, f.params, out);
+  check_argument_size(f.loc, f.name, f.returns, out);
+}
+
 }  // namespace
 
 Diagnostics verify_module(const Module& module) {
@@ -149,6 +170,7 @@ Diagnostics verify_module(const Module& module) {
   for (const Function& f : module.functions) {
     if (out.size() >= kMaxDiagnostics) break;
     check_parameter_size(module, f, out);
+    check_argument_sizes(f, out);
     FunctionVerifier(module, symbols, f, out).verify();
   }
   sort_by_location(out);
