@@ -251,7 +251,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
   }
   const StallCause cause = cause_of(r.level);
   for (uint32_t i = 0; i < r.op->num_sb_writes; ++i)
-    scoreboard_.set_ready_at(r.warp, r.op->sb_writes[i], std::min(now, r.done_at.count()), cause);
+    scoreboard_.set_ready_at(r.warp, r.op->sb_writes[i], now, cause);
   if (warp.wait == WarpWait::kMemory && warp.load == index) {
     settle(now);
     if (r.stall_slots != 0) {

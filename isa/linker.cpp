@@ -82,6 +82,7 @@ void rename_all(Module& module, const Renames& renames) {
     rename(v.name, renames);
     for (Relocation& r : v.relocations) rename(r.symbol, renames);
   }
+  for (Module::Alias& a : module.aliases) rename(a.target, renames);
   for (Function& f : module.functions) rename_function(f, renames);
 }
 
@@ -205,10 +206,23 @@ class ModuleLinker {
   static uint64_t size_of(const Function&) { return 0; }
 
   void check_agreement(const Function& a, const Function& b) {
-    if (a.params.size() == b.params.size() && a.returns.size() == b.returns.size()) return;
+    if (a.params.size() == b.params.size() && a.returns.size() == b.returns.size()) {
+      check_sizes(a, b, a.params, b.params);
+      check_sizes(a, b, a.returns, b.returns);
+      return;
+    }
     error(b.loc, fmt::format("function '{}' has {} parameters and {} return values here, but {} and {} in {}",
                              b.name, b.params.size(), b.returns.size(), a.params.size(), a.returns.size(),
                              file(a.loc)));
+  }
+  /// Calls are checked against the declaration that they see.
+  void check_sizes(const Function& a, const Function& b, const std::vector<Variable>& of_a,
+                   const std::vector<Variable>& of_b) {
+    for (size_t i = 0; i < of_a.size(); ++i) {
+      if (of_a[i].bytes == of_b[i].bytes) continue;
+      return error(b.loc, fmt::format("'{}' of function '{}' has {} bytes here, but {} in {}", of_b[i].name,
+                                      b.name, of_b[i].bytes, of_a[i].bytes, file(a.loc)));
+    }
   }
   void check_agreement(const Variable& a, const Variable& b) {
     if (a.space == b.space) return;

@@ -125,6 +125,30 @@ TEST(Linker, AnAliasIsItsFunctionInEveryModule) {
               testing::HasSubstr("'a' cannot be an alias of 'b', which is no function with a body here"));
 }
 
+TEST(Linker, AnAliasFollowsItsFunctionWhenThatIsRenamed) {
+  const LinkResult r = link_texts(R"(
+.func g() { exit; }
+.visible .func f();
+.alias f, g;
+)",
+                                  R"(
+.visible .func g() { ret; }
+.extern .func f();
+.visible .entry k() { call f; ret; }
+)");
+  ASSERT_EQ(messages(r.diagnostics), "");
+  const Function* target = r.module.find_function(r.module.find_function("k")->body[0].operands[0].symbol);
+  ASSERT_NE(target, nullptr);
+  EXPECT_EQ(target->body[0].opcode, Opcode::kExit) << "the private g of its own file";
+}
+
+TEST(Linker, ArgumentsHaveOneSizeInAllFiles) {
+  EXPECT_THAT(messages(link_texts(".visible .func f(.param .b8 x[400]) { ret; }\n",
+                                  ".extern .func f(.param .b8 y[4]);\n")
+                           .diagnostics),
+              testing::HasSubstr("'y' of function 'f' has 4 bytes here, but 400 in a.ptx"));
+}
+
 TEST(Linker, ConflictsAreNamedWithTheirFiles) {
   const std::string_view f = ".visible .func f() { ret; }\n";
   const LinkResult twice = link_texts(f, f);

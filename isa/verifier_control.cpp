@@ -101,8 +101,14 @@ void FunctionVerifier::check_indirect_call(const Instruction& i, size_t returns,
       error(last.loc,
             fmt::format("'{}' returns {} values, found {}", callee.substr(0, 80), results, returns));
   };
-  if (table.kind == LabelTable::Kind::kCallPrototype)
-    return compare(table.name, table.params.size(), table.returns.size());
+  if (table.kind == LabelTable::Kind::kCallPrototype) {
+    compare(table.name, table.params.size(), table.returns.size());
+    for (size_t n = 0; n + 1 < i.operands.size(); ++n) {
+      if (i.operands[n].kind != Kind::kList) continue;
+      check_argument_sizes(i.operands[n], n == 0 ? table.returns : table.params);
+    }
+    return;
+  }
   for (const std::string& target : table.targets) {
     const auto f = symbols_.functions.find(target);
     if (f == symbols_.functions.end()) {
