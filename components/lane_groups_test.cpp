@@ -198,24 +198,42 @@ TEST(LaneGroups, OnlyBarriersWithoutAResultMeetAtDifferentPlaces) {
   }
 }
 
+/// Backward branches until the lanes on top yield, in a loop of micro-ops 2 to 4.
+int laps_until_yield(const Code& code) {
+  LaneGroups groups;
+  const SimtStack stack = diverged(LaneMask(0xff));
+  LoopWatch watch;
+  int laps = 0;
+  do {
+    while (!watch.lap()) ++laps;
+    ++laps;
+  } while (!watch.must_yield(code.image, 2, 4, stack, groups, false));
+  return laps;
+}
+
 TEST(LoopWatch, OnlyALoopThatMayWaitYieldsSoon) {
-  for (const bool atomic : {false, true}) {
-    Code code(10);
-    if (atomic) code.image.ops[3].kind = OpKind::kAtomic;
-    LaneGroups groups;
-    const SimtStack stack = diverged(LaneMask(0xff));
-    LoopWatch watch;
-    int laps = 0;
-    do {
-      while (!watch.lap()) ++laps;
-      ++laps;
-    } while (!watch.must_yield(code.ops(), 2, 4, stack, groups, false));
-    EXPECT_EQ(laps, atomic ? 64 : 64 * 256);
-    EXPECT_TRUE(watch.must_yield(code.ops(), 2, 4, stack, groups, true)) << "it is seen to wait";
-    SimtStack together;
-    together.reset(LaneMask::all());
-    EXPECT_FALSE(watch.must_yield(code.ops(), 2, 4, together, groups, true)) << "nobody waits";
-  }
+  Code code(10);
+  EXPECT_EQ(laps_until_yield(code), 64 * 256);
+  code.image.ops[3].kind = OpKind::kLoad;
+  EXPECT_EQ(laps_until_yield(code), 64 * 256);
+  code.image.ops[3].memory.is_volatile = true;
+  EXPECT_EQ(laps_until_yield(code), 64);
+  code.image.ops[3].kind = OpKind::kAtomic;
+  EXPECT_EQ(laps_until_yield(code), 64);
+  code.image.ops[3].kind = OpKind::kCall;
+  EXPECT_EQ(laps_until_yield(code), 64 * 256) << "no function waits";
+  code.image.ops[7].kind = OpKind::kAtomic;
+  EXPECT_EQ(laps_until_yield(code), 64);
+}
+
+TEST(LoopWatch, WhoIsSeenToWaitYieldsAtOnceUnlessHeIsAlone) {
+  const Code code(10);
+  LaneGroups groups;
+  LoopWatch watch;
+  EXPECT_TRUE(watch.must_yield(code.image, 2, 4, diverged(LaneMask(0xff)), groups, true));
+  SimtStack together;
+  together.reset(LaneMask::all());
+  EXPECT_FALSE(watch.must_yield(code.image, 2, 4, together, groups, true));
 }
 
 TEST(LoopWatch, AWarpIsUnchangedFromTheSecondLookOn) {

@@ -12,9 +12,17 @@ using isa::OpKind;
 
 namespace {
 
-bool may_wait(const MicroOp& op) {
-  return op.kind == OpKind::kAtomic || op.kind == OpKind::kCall ||
-         (op.kind == OpKind::kLoad && op.memory.is_volatile);
+bool reads_for_others(const MicroOp& op) {
+  return op.kind == OpKind::kAtomic || (op.kind == OpKind::kLoad && op.memory.is_volatile);
+}
+
+/// A loop that calls may run any function of the kernel.
+bool may_wait(const isa::KernelImage& image, uint32_t first, uint32_t last) {
+  const auto begin = image.ops.begin();
+  const bool calls = std::any_of(begin + first, begin + last + 1,
+                                 [](const MicroOp& op) { return op.kind == OpKind::kCall; });
+  return calls ? std::any_of(begin, image.ops.end(), reads_for_others)
+               : std::any_of(begin + first, begin + last + 1, reads_for_others);
 }
 
 /// Changes memory in every lap without a trace in the registers.
@@ -40,14 +48,14 @@ uint64_t digest_of(const isa::KernelImage& image, const isa::WarpContext& contex
 
 }  // namespace
 
-bool LoopWatch::must_yield(const MicroOp* ops, uint32_t first, uint32_t last, const SimtStack& current,
-                           const LaneGroups& groups, bool unchanged) {
+bool LoopWatch::must_yield(const isa::KernelImage& image, uint32_t first, uint32_t last,
+                           const SimtStack& current, const LaneGroups& groups, bool unchanged) {
   if (current.waiting().lanes.none() && groups.empty()) {
     waits_ = false;
     rounds_ = 0;
     return false;
   }
-  const bool waits = unchanged || std::any_of(ops + first, ops + last + 1, may_wait);
+  const bool waits = unchanged || may_wait(image, first, last);
   if (!waits && ++rounds_ < kPlainRounds) return false;
   waits_ = waits_ || waits;
   rounds_ = 0;

@@ -22,9 +22,9 @@ class LoopWatch {
   }
 
   /// True if the lanes on top of `current` are to yield: others of the warp wait, and the loop between
-  /// micro-ops `first` and `last` is `unchanged` or may read what they write. One without atomics, calls and
-  /// volatile or ordered loads gets long before it must.
-  [[nodiscard]] bool must_yield(const isa::MicroOp* ops, uint32_t first, uint32_t last,
+  /// micro-ops `first` and `last` is `unchanged` or may read what they write. One without atomics and
+  /// volatile or ordered loads, its calls included, gets long before it must.
+  [[nodiscard]] bool must_yield(const isa::KernelImage& image, uint32_t first, uint32_t last,
                                 const SimtStack& current, const LaneGroups& groups, bool unchanged);
   /// Compares the warp with what it was at an earlier lap: true if it has changed nothing in between, so that
   /// only memory that others write can end the loop.
