@@ -203,7 +203,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
       case OpKind::kTrap:
         if (lanes.any()) {
           error_ = describe_location(run, stack.pc(), block, warp.context.warp_in_block, lanes.lowest()) +
-                   ": trap";
+                   ": " + describe_trap(op, warp.context, lanes.lowest(), memory_);
           return Stop::kError;
         }
         stack.advance();

@@ -77,4 +77,34 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
   return "no fault";
 }
 
+namespace {
+/// A string of the program; what cannot be printed becomes '?'.
+std::string text_at(uint64_t address, const isa::GlobalMemory& memory) {
+  constexpr uint64_t kMost = 1000;
+  const isa::MemoryWindow window = memory.window(address);
+  std::string text;
+  if (window.data == nullptr) return "?";
+  for (uint64_t at = address; at < window.end && text.size() < kMost; ++at) {
+    const char c = static_cast<char>(window.data[at - window.begin]);
+    if (c == '\0') break;
+    text += c >= ' ' && c <= '~' ? c : '?';
+  }
+  return text;
+}
+}  // namespace
+
+std::string describe_trap(const isa::MicroOp& op, const isa::WarpContext& context, int lane,
+                          const isa::GlobalMemory& memory) {
+  if (op.num_src != isa::kAssertSources) return "trap";
+  const auto row = [&](size_t i) {
+    return context.bank[static_cast<size_t>(op.src[i].bank)] + op.src[i].offset;
+  };
+  const auto text = [&](size_t i) {
+    return text_at(reinterpret_cast<const uint64_t*>(row(i))[lane], memory);
+  };
+  return fmt::format("assertion `{}` failed: {}:{}, function {}", text(isa::kAssertCondition),
+                     text(isa::kAssertFile), reinterpret_cast<const uint32_t*>(row(isa::kAssertLine))[lane],
+                     text(isa::kAssertFunction));
+}
+
 }  // namespace gpusim::comp

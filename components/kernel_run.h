@@ -84,5 +84,8 @@ void set_thread_indices(const KernelRun& run, uint64_t block, uint32_t warp_in_b
 /// allocation.
 [[nodiscard]] std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access,
                                          const isa::GlobalMemory& memory);
+/// "trap", or what a failed assert() of `lane` says.
+[[nodiscard]] std::string describe_trap(const isa::MicroOp& op, const isa::WarpContext& context, int lane,
+                                        const isa::GlobalMemory& memory);
 
 }  // namespace gpusim::comp

@@ -91,7 +91,7 @@ void Sm::issue(uint32_t w, uint64_t now) {
       return;
     case OpKind::kTrap:
       if (lanes.any()) {
-        fault(warp, pc, lanes.lowest(), "trap");
+        fault(warp, pc, lanes.lowest(), describe_trap(op, warp.context, lanes.lowest(), *env_.memory));
         return;
       }
       [[fallthrough]];

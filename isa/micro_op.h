@@ -45,9 +45,14 @@ enum class OpKind : uint8_t {
   kBarrier,      ///< bar, barrier: see BarrierAction
   kFence,        ///< membar/fence: the warp waits for its own outstanding stores and loads
   kExit,         ///< lanes in the guard leave
-  kTrap,         ///< the kernel ends with an error
-  kNop,          ///< keeps the PTX instruction count of a block whose instructions all vanished
+  kTrap,  ///< the kernel ends with an error: trap without sources, a failed assert() with kAssertSources
+  kNop,   ///< keeps the PTX instruction count of a block whose instructions all vanished
 };
+
+// Sources of a kTrap that is a failed assert(): addresses of the condition's text, the file's name and the
+// function's name; between the last two the line.
+inline constexpr uint8_t kAssertCondition = 0, kAssertFile = 1, kAssertLine = 2, kAssertFunction = 3,
+                         kAssertSources = 4;
 
 /// What a kBarrier micro-op does (MicroOp::modifiers). All but kArrive wait until the barrier is complete;
 /// the reductions then write the same result in all lanes: to dst[0] how many threads had the predicate

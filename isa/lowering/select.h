@@ -82,6 +82,7 @@ class Selector {
   bool agrees(const CallSite& site, const std::string& name, const std::vector<Variable>& params,
               const std::vector<Variable>& returns);
   bool jump_over_call(uint32_t after);
+  void assertion_failed(Frame& frame, const CallSite& site);
   void call_inline(Frame& frame, const CallSite& site);
   void bind(Frame& caller, Frame& callee, const Operand& actual, const Variable& formal, Var formal_register,
             bool is_argument);

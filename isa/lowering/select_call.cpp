@@ -47,6 +47,7 @@ void Selector::call(Frame& frame, const Instruction& inst) {
   if (callee.kind == Operand::Kind::kRegister) return call_indirect(frame, site, callee);
   site.callee = plan_.find_function(callee.symbol);
   if (site.callee == nullptr || site.callee->is_declaration) {
+    if (callee.symbol == "__assertfail") return assertion_failed(frame, site);
     return error(inst.loc, fmt::format("call of '{}', which is only declared in this file", callee.symbol),
                  "link the file with its body: --link, or 'link' in the launch file");
   }
@@ -64,6 +65,25 @@ bool Selector::agrees(const CallSite& site, const std::string& name, const std::
         fmt::format("'{}' takes {} arguments and returns {} values, the call has {} and {}", name,
                     params.size(), returns.size(), site.arguments.size(), site.returns.size()));
   return false;
+}
+
+/// __assertfail(message, file, line, function, size of a character): the system call behind assert() (PTX
+/// Interoperability, "System Calls"). A trap that says what failed.
+void Selector::assertion_failed(Frame& frame, const CallSite& site) {
+  Op op;
+  op.kind = OpKind::kTrap;
+  op.op_class = OpClass::kExit;
+  for (const Operand& argument : site.arguments) {
+    const auto slot = frame.slots.find(argument.symbol);
+    if (op.num_src == kAssertSources || slot == frame.slots.end() || slot->second.var == kNoVar) break;
+    const bool wide = program_.vars[slot->second.var] == VarClass::kRow64;
+    if (wide == (op.num_src == kAssertLine)) break;
+    op.src[op.num_src++] = {slot->second.var, wide, 0};
+  }
+  if (op.num_src != kAssertSources)
+    return error(site.inst.loc,
+                 "'__assertfail' takes (.b64 message, .b64 file, .b32 line, .b64 function, .b64)");
+  emit(std::move(op));
 }
 
 // --- inlined ---
