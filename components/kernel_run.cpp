@@ -69,12 +69,19 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
       return fmt::format("{:#x} is not a texture of the launch file", access.fault_address);
     case isa::FaultKind::kTextureShape:
       return describe_texture(*memory.texture(access.fault_address));
+    case isa::FaultKind::kMatrixPlace:
+      return "the lanes of the warp give different addresses or strides of a matrix";
     case isa::FaultKind::kTrap:
       return "trap";
     case isa::FaultKind::kNone:
       break;
   }
   return "no fault";
+}
+
+std::string describe_missing_lanes(isa::LaneMask present) {
+  return fmt::format("the operation needs all 32 lanes of the warp, lanes {:#010x} are not there",
+                     (~present).bits());
 }
 
 }  // namespace gpusim::comp

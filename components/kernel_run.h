@@ -84,5 +84,7 @@ void set_thread_indices(const KernelRun& run, uint64_t block, uint32_t warp_in_b
 /// allocation.
 [[nodiscard]] std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access,
                                          const isa::GlobalMemory& memory);
+/// Message about an operation of the whole warp that only `present` lanes execute.
+[[nodiscard]] std::string describe_missing_lanes(isa::LaneMask present);
 
 }  // namespace gpusim::comp

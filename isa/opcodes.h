@@ -2,6 +2,7 @@
 // and the parsed modifier set of one statement. The rows stand in isa/opcodes.cpp in the order of the PTX ISA
 // manual, chapter 9. A new opcode is one enumerator, one row there and one semantic row in isa/semantics.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -127,7 +128,10 @@ enum class Opcode : uint16_t {
   kStmatrix,
   kMovmatrix,
   kMma,
-  kWmma,
+  kWmma,  ///< the bare name; the parser makes it one of the next three
+  kWmmaLoad,
+  kWmmaStore,
+  kWmmaMma,
   kWgmma,
   kTcgen05,
   kTensormap,
@@ -183,6 +187,11 @@ enum class TextureQuery : uint8_t {
   kAddressMode1,
   kAddressMode2
 };
+/// Matrix of wmma.load and wmma.store.
+enum class WmmaMatrix : uint8_t { kNone, kA, kB, kC, kD };
+/// Rows x columns x inner dimension of a wmma operation.
+enum class WmmaShape : uint8_t { kNone, kM16N16K16, kM8N32K16, kM32N8K16, kM8N8K4 };
+enum class WmmaLayout : uint8_t { kNone, kRow, kCol };
 enum class PrmtMode : uint8_t { kDefault, kF4e, kB4e, kRc8, kEcl, kEcr, kRc16 };
 
 /// The modifiers of one statement, parsed as a set (PTX files vary their order).
@@ -206,6 +215,10 @@ struct Modifiers {
   PrmtMode prmt = PrmtMode::kDefault;
   TextureShape texture = TextureShape::kNone;
   TextureQuery query = TextureQuery::kNone;
+  WmmaMatrix matrix = WmmaMatrix::kNone;
+  WmmaShape shape = WmmaShape::kNone;
+  std::array<WmmaLayout, 2> layouts{};  ///< .row .col as written; wmma.mma: of A and of B
+  uint8_t num_layouts = 0;              ///< how many were written
   bool ftz = false, sat = false, approx = false, full = false, cc = false, uni = false, sync = false,
        to = false;
   bool nc = false, wrap = false, clamp = false, left = false, right = false, shiftamt = false, relu = false;

@@ -8,6 +8,7 @@
 #include "isa/executor.h"
 #include "isa/lowering/call_plan.h"
 #include "isa/lowering/lir.h"
+#include "isa/wmma.h"
 
 namespace gpusim::isa::lir {
 
@@ -144,6 +145,14 @@ class Selector {
   void texture_query(Frame& frame, const Instruction& inst);
   std::optional<Value> texture_handle_of(Frame& frame, const Operand& operand);
   Op texture_op(const Instruction& inst, MemFn function, uint64_t what, const Value& handle);
+
+  // select_wmma.cpp
+  void wmma_transfer(Frame& frame, const Instruction& inst);
+  Op wmma_access(const Instruction& inst, const Address& where, const Value& stride, WmmaTile tile,
+                 int count);
+  void wmma_results(const WmmaFragment& fragment, std::span<const Var> loaded, std::span<const Var> results);
+  void wmma_mma(Frame& frame, const Instruction& inst);
+  void wmma_emit(std::vector<Op> ops, bool wide);
 
   // select_memory.cpp
   void load_store(Frame& frame, const Instruction& inst);

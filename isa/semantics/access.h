@@ -134,16 +134,15 @@ inline Space resolve_generic(LaneMask mask, MemoryAccess& access, Space* spaces)
   return Space::kGeneric;
 }
 
-/// Fills in `access` and finds the bytes. `mask` is not empty.
-inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store, MemoryAccess& access,
-                   Located& out) {
+/// Fills in `access`, whose addresses are there already, and finds the bytes. `mask` is not empty.
+inline void locate_addresses(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store,
+                             MemoryAccess& access, Located& out) {
   u64* a = access.address;
   const u64 bytes = u64(op.memory.element_bytes) * op.memory.elements;
   access.lanes = mask;
   access.bytes = uint16_t(bytes);
   access.fault = FaultKind::kNone;
   access.shape = AccessShape::kOther;
-  lane_addresses(op, ctx, mask, a);
   Space space = op.memory.space;
   Space spaces[kWarpSize];
   if (space == Space::kGeneric) space = resolve_generic(mask, access, spaces);
@@ -199,6 +198,13 @@ inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool stor
   out.base = out.shape == Shape::kBase ? origin : origin + first;
   if (out.shape == Shape::kUniform) access.shape = AccessShape::kUniform;
   if (out.shape == Shape::kContiguous) access.shape = AccessShape::kContiguous;
+}
+
+/// The same at the addresses of the lanes' base registers.
+inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store, MemoryAccess& access,
+                   Located& out) {
+  lane_addresses(op, ctx, mask, access.address);
+  locate_addresses(op, ctx, mask, store, access, out);
 }
 
 template <class M>
