@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "isa/texture.h"
 
 namespace gpusim::comp {
@@ -61,8 +63,8 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
                          access.fault_address, where.empty() ? "" : ": ", where);
     }
     case isa::FaultKind::kMisaligned:
-      return fmt::format("{}-byte access to {} memory at address {:#x} is misaligned", bytes, space,
-                         access.fault_address);
+      return fmt::format("{}-byte access to {} memory at address {:#x} is misaligned",
+                         std::max(bytes, op.memory.align_mask + 1u), space, access.fault_address);
     case isa::FaultKind::kReadOnly:
       return fmt::format("store to read-only {} memory at address {:#x}", space, access.fault_address);
     case isa::FaultKind::kNoTexture:

@@ -60,6 +60,8 @@ inline constexpr uint64_t kTextureStride = 32;
 [[nodiscard]] constexpr uint64_t texture_handle(uint64_t number) {
   return kTextureWindowBase + kTextureStride * number;
 }
+/// Generic addresses of kernel parameters (cvta.param); they can only be read.
+inline constexpr uint64_t kParamWindowBase = 0x0500'0000;
 /// Device allocations start here, above all windows and below 4 GiB so that 32-bit PTX can address them.
 inline constexpr uint64_t kDeviceMemoryBase = 0x1000'0000;
 

@@ -120,6 +120,7 @@ struct MemoryOperand {
   Type type = Type::kNone;     ///< element type in memory; decides sign or zero extension
   uint8_t element_bytes = 0;   ///< 1, 2, 4, 8
   uint8_t elements = 1;        ///< vector size 1, 2, 4 (8)
+  uint8_t align_mask = 0;      ///< address bits that must be zero besides the size's: part of a larger access
   bool has_base = false;       ///< address = base register (src[0]) + offset; else absolute offset
   bool base_is_64 = false;
   bool is_volatile = false;

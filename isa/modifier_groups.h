@@ -54,6 +54,7 @@ enum Group : uint64_t {
   kWmmaSources = uint64_t{1} << 44,  // a b c
   kWmmaResult = uint64_t{1} << 45,   // d
   kWmmaForms = uint64_t{1} << 46,    // layouts and shapes
+  kPackSizes = uint64_t{1} << 48,    // u4 s4 u2 s2
   kWmmaBits = uint64_t{1} << 47,     // of single bits: known, not supported
 };
 
@@ -140,7 +141,7 @@ constexpr uint64_t groups_of(Opcode op) {
     case kCvt:
       return kRound | kRoundInt | kFtz | kSat | kRelu | kSatfinite;
     case kCvtPack:
-      return kSat;
+      return kSat | kPackSizes;
     case kBra:
     case kCall:
     case kRet:

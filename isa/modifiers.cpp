@@ -22,6 +22,12 @@ void add_layout(Modifiers& m, WmmaLayout layout) {
   if (m.num_layouts <= m.layouts.size()) ++m.num_layouts;
 }
 
+/// The first type of cvt.pack; a further one of these is none.
+void pack_to(Modifiers& m, Type type, uint8_t bits) {
+  (m.type == Type::kNone ? m.type : m.type4) = type;
+  m.pack_bits = bits;
+}
+
 // The same name may mean different things to different opcodes; the first row whose group the opcode takes
 // counts.
 #define SET(field, value) [](Modifiers& m) { m.field = value; }
@@ -188,6 +194,10 @@ const Row kRows[] = {
     {"addr_mode_0", kTextureQueries, SET(query, TextureQuery::kAddressMode0)},
     {"addr_mode_1", kTextureQueries, SET(query, TextureQuery::kAddressMode1)},
     {"addr_mode_2", kTextureQueries, SET(query, TextureQuery::kAddressMode2)},
+    {"u4", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kU8, 4); }},
+    {"s4", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kS8, 4); }},
+    {"u2", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kU8, 2); }},
+    {"s2", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kS8, 2); }},
     {"load", kWmmaKinds, kNothing},
     {"store", kWmmaKinds, kNothing},
     {"mma", kWmmaKinds, kNothing},

@@ -200,7 +200,8 @@ struct Modifiers {
   Type type2 = Type::kNone;  ///< the second type written (cvt, set, slct, dp4a: the source's)
   Type type3 = Type::kNone;
   Type type4 = Type::kNone;
-  uint8_t vector = 1;  ///< .v2 .v4 .v8
+  uint8_t vector = 1;     ///< .v2 .v4 .v8
+  uint8_t pack_bits = 0;  ///< cvt.pack to .u4 .s4 .u2 .s2 (type: .u8 or .s8): 4 or 2
   Space space =
       Space::kNone;  ///< .global ...; kGeneric for ld/st/atom/red without one; cvta: the named space
   CompareOp compare = CompareOp::kNone;

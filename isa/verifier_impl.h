@@ -58,6 +58,7 @@ class FunctionVerifier {
   void check_symbol_value(const Instruction& i, const Operand& o);
   void check_address(const Instruction& i, const Operand& o);
   void check_memory_value(const Instruction& i, const Operand& o, bool destination);
+  void check_wide_access(const Instruction& i);
   void check_mov(const Instruction& i);
   void check_mov_vector(const Instruction& i, const Operand& vector, const Operand& other, bool unpack);
   void check_label(const Operand& o);

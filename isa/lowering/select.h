@@ -158,7 +158,9 @@ class Selector {
   void load_store(Frame& frame, const Instruction& inst);
   void param_slot_access(Frame& frame, const Instruction& inst, const ParamSlot& slot);
   void atomic(Frame& frame, const Instruction& inst);
-  void atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources, Var old);
+  void atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources, Var old,
+                      uint8_t align_mask);
+  void atomic_pair(Frame& frame, const Instruction& inst, const Address& where);
   Op memory_op(OpKind kind, Space space, Type element, bool wide_lanes, const Address& address, int elements);
 
   // emission

@@ -85,6 +85,12 @@ WmmaSum sum_of(const Modifiers& mods, int target) {
   return sum;
 }
 
+/// Does the operand have as many registers as the matrix?
+bool holds(const Instruction& inst, size_t operand, const std::optional<WmmaFragment>& fragment) {
+  return fragment && operand < inst.operands.size() &&
+         inst.operands[operand].elements.size() == static_cast<size_t>(fragment->registers);
+}
+
 bool contains(const Op& op, Var v) {
   return std::any_of(op.src.begin(), op.src.begin() + op.num_src, [v](const Value& s) { return s.var == v; });
 }
@@ -111,7 +117,9 @@ Op Selector::wmma_access(const Instruction& inst, const Address& where, const Va
 void Selector::wmma_transfer(Frame& frame, const Instruction& inst) {
   const Modifiers& m = inst.mods;
   const bool store = inst.opcode == Opcode::kWmmaStore;
-  const WmmaFragment fragment = *wmma_fragment(m.matrix, m.shape, m.type);
+  const std::optional<WmmaFragment> found = wmma_fragment(m.matrix, m.shape, m.type);
+  if (!holds(inst, store ? 1 : 0, found)) return unsupported(inst, "this form");
+  const WmmaFragment& fragment = *found;
   const std::vector<Operand>& parts = inst.operands[store ? 1 : 0].elements;
   const auto where = address(frame, inst.operands[store ? 0 : 1], m.space);
   if (!where) return;
@@ -168,17 +176,23 @@ void Selector::wmma_results(const WmmaFragment& fragment, std::span<const Var> l
 void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
   const Modifiers& m = inst.mods;
   const WmmaTypes types = wmma_types(m);
-  const WmmaFragment d = *wmma_fragment(WmmaMatrix::kD, m.shape, types.d);
-  const auto values = [&](size_t operand, WmmaMatrix matrix, Type type) {
+  const std::array<std::optional<WmmaFragment>, 4> fragments{
+      wmma_fragment(WmmaMatrix::kD, m.shape, types.d), wmma_fragment(WmmaMatrix::kA, m.shape, types.a),
+      wmma_fragment(WmmaMatrix::kB, m.shape, types.b), wmma_fragment(WmmaMatrix::kC, m.shape, types.c)};
+  for (size_t i = 0; i < fragments.size(); ++i) {
+    if (!holds(inst, i, fragments[i])) return unsupported(inst, "this form");
+  }
+  const WmmaFragment& d = *fragments[0];
+  const auto values = [&](size_t operand) {
     std::vector<Value> list;
-    const WmmaFragment f = *wmma_fragment(matrix, m.shape, type);
+    const WmmaFragment& f = *fragments[operand];
     for (int i = 0; i < f.distinct; ++i) {
       list.push_back(value(frame, inst.operands[operand].elements[static_cast<size_t>(i)], f.register_type));
     }
     return list;
   };
-  std::vector<Value> rows = values(1, WmmaMatrix::kA, types.a), columns = values(2, WmmaMatrix::kB, types.b);
-  const std::vector<Value> sums = values(3, WmmaMatrix::kC, types.c);
+  std::vector<Value> rows = values(1), columns = values(2);
+  const std::vector<Value> sums = values(3);
   if (m.shape == WmmaShape::kM8N32K16) std::swap(rows, columns);
   std::vector<Var> results;
   for (const Operand& p : inst.operands[0].elements)
