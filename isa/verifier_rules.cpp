@@ -145,7 +145,8 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
       break;
     case kCvtPack:
       if (!m.sat || m.type2 != Type::kS32 || (type_bytes(m.type) == 1) != (m.type3 == Type::kB32))
-        error(fmt::format("'{}' is cvt.pack.sat from .s32, to 8 bits or fewer with a third source .b32", name()));
+        error(fmt::format("'{}' is cvt.pack.sat from .s32, to 8 bits or fewer with a third source .b32",
+                          name()));
       break;
     case kLop3:
       if (m.bool_op == BoolOp::kXor) error(fmt::format("'{}' combines with .or or .and", name()));
