@@ -163,9 +163,10 @@ TEST_P(WmmaTest, SmallIntegersAreExactInEveryFormat) {
   }
 }
 
-/// D where A and B have the same 16 values in each row and column, and C the same everywhere.
+/// D where every row of A has these values, B is `factor` in each row that meets one, and C is the same
+/// everywhere.
 uint64_t one_sum(int target, const Types& types, const std::vector<double>& products, double c,
-                 const std::string& suffix = "", const std::string& version = "7.8") {
+                 const std::string& suffix = "", const std::string& version = "7.8", double factor = 1.0) {
   Case t = make_case(kShapes[0], types.multiplicand, types.c, types.d, [](const Format&) { return 0; });
   t.target = target;
   t.suffix = suffix;
@@ -173,7 +174,7 @@ uint64_t one_sum(int target, const Types& types, const std::vector<double>& prod
   for (int i = 0; i < 16; ++i) {
     for (size_t k = 0; k < products.size(); ++k) {
       t.a.raw[static_cast<size_t>(i) * 16 + k] = encode(types.multiplicand, products[k]);
-      t.b.raw[k * 16 + static_cast<size_t>(i)] = encode(types.multiplicand, 1.0);
+      t.b.raw[k * 16 + static_cast<size_t>(i)] = encode(types.multiplicand, factor);
     }
   }
   for (uint64_t& v : t.c.raw) v = encode(types.c, c);
@@ -188,7 +189,7 @@ float single_sum(int target, const std::vector<double>& products, double c) {
 // Fasi et al. 2021, sections "Rounding in the accumulation", "Extra bits", "Subnormal numbers"; MMA-Sim for
 // the number of bits and products of each architecture.
 TEST(WmmaArithmetic, BitsBehindThePoint) {
-  const double tiny = 0x1p-24, half_tiny = 0x1p-24 * 0.5;
+  const double tiny = 0x1p-24;
   const std::vector<double> four(4, tiny);
   EXPECT_EQ(single_sum(70, four, 1.0), 1.0f);  // each term is cut off before the sum
   EXPECT_EQ(single_sum(75, four, 1.0), 1.0f + 0x1p-22f);
@@ -197,7 +198,6 @@ TEST(WmmaArithmetic, BitsBehindThePoint) {
   EXPECT_EQ(single_sum(80, four, 2.0), 2.0f);
   EXPECT_EQ(single_sum(90, four, 2.0), 2.0f + 0x1p-22f);
   EXPECT_EQ(single_sum(100, four, 2.0), 2.0f + 0x1p-22f);
-  EXPECT_NE(half_tiny, 0);
 }
 
 TEST(WmmaArithmetic, SumsAreCutOffNotRounded) {
@@ -249,6 +249,14 @@ TEST(WmmaArithmetic, BfloatSumsReachInfinityAndDenormals) {
   EXPECT_EQ(one_sum(80, types, {0x1p-130}, 0x1p-140), encode(kF32, 0x1p-130 + 0x1p-140));
 }
 
+TEST(WmmaArithmetic, DenormalAccumulators) {
+  // A product of half of the last place is cut off from a single-precision sum.
+  EXPECT_EQ(one_sum(80, kTypes[4], {0x1p-75}, 0x1p-127 + 0x1p-149, "", "7.8", 0x1p-75),
+            encode(kF32, 0x1p-127 + 0x1p-149));
+  // The exponent of a half-precision one is that of the format: 2^-46 lies too far below it to break the tie.
+  EXPECT_EQ(one_sum(80, kTypes[1], {0x1p-2, 0x1p-23}, 0x1p-23, "", "7.8", 0x1p-23), encode(kF16, 0x1p-23));
+}
+
 TEST(WmmaArithmetic, SatfiniteOfIntegersClamps) {
   const Types &u8 = kTypes[5], &s8 = kTypes[6];
   const double top = INT32_MAX, bottom = INT32_MIN;
@@ -257,6 +265,8 @@ TEST(WmmaArithmetic, SatfiniteOfIntegersClamps) {
   EXPECT_EQ(one_sum(75, s8, {-128}, bottom), static_cast<uint32_t>(INT32_MAX) - 127);
   EXPECT_EQ(one_sum(75, s8, {-128}, bottom, ".satfinite"), static_cast<uint32_t>(INT32_MIN));
   EXPECT_EQ(one_sum(75, s8, {-128}, bottom + 128, ".satfinite"), static_cast<uint32_t>(INT32_MIN));
+  EXPECT_EQ(one_sum(75, u8, {100}, top - 101, ".satfinite"), static_cast<uint32_t>(INT32_MAX) - 1);
+  EXPECT_EQ(one_sum(75, s8, {-100}, bottom + 101, ".satfinite"), static_cast<uint32_t>(INT32_MIN) + 1);
   // CUDA C++ Programming Guide, mma_sync with satf; in PTX up to 6.4.
   EXPECT_EQ(one_sum(75, kTypes[1], {HUGE_VAL}, 0, ".satfinite", "6.4"), 0x7bffu);
   EXPECT_EQ(one_sum(75, kTypes[1], {-HUGE_VAL}, 0, ".satfinite", "6.4"), 0xfbffu);
