@@ -153,6 +153,12 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
                       operations_);
       return Stop::kError;
     }
+    if (isa::lacks_lanes(op, lanes)) {
+      error_ = fmt::format(
+          "{}: {}", describe_location(run, stack.pc(), block, warp.context.warp_in_block, lanes.lowest()),
+          describe_missing_lanes(lanes));
+      return Stop::kError;
+    }
     switch (op.kind) {
       case OpKind::kAlu:
         if (lanes.any()) {

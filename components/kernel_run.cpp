@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "isa/texture.h"
 
 namespace gpusim::comp {
@@ -61,14 +63,16 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
                          access.fault_address, where.empty() ? "" : ": ", where);
     }
     case isa::FaultKind::kMisaligned:
-      return fmt::format("{}-byte access to {} memory at address {:#x} is misaligned", bytes, space,
-                         access.fault_address);
+      return fmt::format("{}-byte access to {} memory at address {:#x} is misaligned",
+                         std::max(bytes, op.memory.align_mask + 1u), space, access.fault_address);
     case isa::FaultKind::kReadOnly:
       return fmt::format("store to read-only {} memory at address {:#x}", space, access.fault_address);
     case isa::FaultKind::kNoTexture:
       return fmt::format("{:#x} is not a texture of the launch file", access.fault_address);
     case isa::FaultKind::kTextureShape:
       return describe_texture(*memory.texture(access.fault_address));
+    case isa::FaultKind::kMatrixPlace:
+      return "the lanes of the warp give different addresses or strides of a matrix";
     case isa::FaultKind::kTrap:
       return "trap";
     case isa::FaultKind::kNone:
@@ -105,6 +109,11 @@ std::string describe_trap(const isa::MicroOp& op, const isa::WarpContext& contex
   return fmt::format("assertion `{}` failed: {}:{}, function {}", text(isa::kAssertCondition),
                      text(isa::kAssertFile), reinterpret_cast<const uint32_t*>(row(isa::kAssertLine))[lane],
                      text(isa::kAssertFunction));
+}
+
+std::string describe_missing_lanes(isa::LaneMask present) {
+  return fmt::format("the operation needs all 32 lanes of the warp, lanes {:#010x} are not there",
+                     (~present).bits());
 }
 
 }  // namespace gpusim::comp

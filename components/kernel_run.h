@@ -87,5 +87,7 @@ void set_thread_indices(const KernelRun& run, uint64_t block, uint32_t warp_in_b
 /// "trap", or what a failed assert() of `lane` says.
 [[nodiscard]] std::string describe_trap(const isa::MicroOp& op, const isa::WarpContext& context, int lane,
                                         const isa::GlobalMemory& memory);
+/// Message about an operation of the whole warp that only `present` lanes execute.
+[[nodiscard]] std::string describe_missing_lanes(isa::LaneMask present);
 
 }  // namespace gpusim::comp

@@ -51,6 +51,10 @@ void Sm::issue(uint32_t w, uint64_t now) {
   stats_->flops += uint64_t{op.flops} * static_cast<uint64_t>(lanes.count());
   ++stats_->inst_executed;
   ++stats_->inst_issued;
+  if (isa::lacks_lanes(op, lanes)) {
+    fault(warp, pc, lanes.lowest(), describe_missing_lanes(lanes));
+    return;
+  }
   if (env_.events->issue != nullptr) {
     core::IssueEvent e{};
     e.cycle = now;

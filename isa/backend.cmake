@@ -1,6 +1,6 @@
 # Lowering and functional execution. The semantic functions (semantics/*.inc) are compiled once per instruction set; the
 # wrapper files that name the set are generated, and each gets the set's flags.
-set(GPUSIM_SEMANTIC_PARTS integer bit float half approx compare convert warp memory atomic)
+set(GPUSIM_SEMANTIC_PARTS integer bit float half approx compare convert warp memory atomic wmma)
 set(simd_base_flags "")
 set(simd_avx2_flags -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt)
 set(simd_avx512_flags -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt -mavx512f -mavx512bw -mavx512dq -mavx512vl)
@@ -33,6 +33,7 @@ add_library(gpusim_isa_backend OBJECT
   micro_op.cpp executor.cpp texture.cpp lowering.cpp semantics/table.cpp
   lowering/select.cpp lowering/select_statement.cpp lowering/select_form.cpp lowering/select_operand.cpp
   lowering/select_alu.cpp lowering/select_memory.cpp lowering/select_texture.cpp lowering/select_warp.cpp
+  lowering/select_wmma.cpp
   lowering/call_plan.cpp lowering/select_call.cpp lowering/save_registers.cpp lowering/link.cpp
   lowering/dominance.cpp lowering/split_ranges.cpp lowering/propagate.cpp lowering/fold_address.cpp lowering/dead_code.cpp lowering/fold_shared.cpp
   lowering/liveness.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/allocate.cpp
@@ -42,6 +43,6 @@ gpusim_target_defaults(gpusim_isa_backend)
 
 gpusim_test(isa_backend_test
   SOURCES tests/opcode_test.cpp tests/forms_test.cpp tests/semantics_test.cpp tests/memory_test.cpp tests/lowering_test.cpp
-          tests/call_lowering_test.cpp tests/texture_test.cpp
+          tests/call_lowering_test.cpp tests/texture_test.cpp tests/wmma_test.cpp
   DEPS gpusim_isa)
 gpusim_benchmark(executor_bench SOURCES bench/executor_bench.cpp DEPS gpusim_isa)

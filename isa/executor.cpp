@@ -16,6 +16,8 @@ std::string_view fault_name(FaultKind kind) {
       return "not a texture";
     case FaultKind::kTextureShape:
       return "wrong texture geometry";
+    case FaultKind::kMatrixPlace:
+      return "the lanes of the warp give different matrices";
     case FaultKind::kTrap:
       return "trap";
   }

@@ -60,6 +60,8 @@ inline constexpr uint64_t kTextureStride = 32;
 [[nodiscard]] constexpr uint64_t texture_handle(uint64_t number) {
   return kTextureWindowBase + kTextureStride * number;
 }
+/// Generic addresses of kernel parameters (cvta.param); they can only be read.
+inline constexpr uint64_t kParamWindowBase = 0x0500'0000;
 /// Device allocations start here, above all windows and below 4 GiB so that 32-bit PTX can address them.
 inline constexpr uint64_t kDeviceMemoryBase = 0x1000'0000;
 
@@ -70,6 +72,7 @@ enum class FaultKind : uint8_t {
   kReadOnly,      ///< store to constant memory
   kNoTexture,     ///< tex or txq of a value that is no texture's handle
   kTextureShape,  ///< tex of another geometry than the texture has
+  kMatrixPlace,   ///< wmma: the lanes give different addresses or strides
   kTrap,
 };
 
@@ -125,6 +128,11 @@ struct WarpContext {
   if (op.guard == kNoPredicate) return active;
   const uint32_t p = ctx.predicates[op.guard];
   return active & LaneMask(op.guard_negated ? ~p : p);
+}
+
+/// An operation of the whole warp that only some lanes have come to.
+[[nodiscard]] inline bool lacks_lanes(const MicroOp& op, LaneMask mask) {
+  return op.whole_warp && !mask.full() && mask.any();
 }
 
 /// Runs a kAlu micro-op for the lanes in `mask` (the guard applied, see guarded()). A folded shared load must

@@ -56,6 +56,12 @@ std::string_view op_class_name(OpClass c) {
       return "shared_operand";
     case OpClass::kWarp:
       return "warp";
+    case OpClass::kMmaHalf:
+      return "mma_half";
+    case OpClass::kMmaInt8:
+      return "mma_int8";
+    case OpClass::kMmaFp64:
+      return "mma_fp64";
     case OpClass::kSpecial:
       return "special";
     case OpClass::kLoadGlobal:

@@ -93,6 +93,9 @@ enum class OpClass : uint8_t {
   kCvt64,          ///< conversions from or to f64 or 64-bit integers
   kSharedOperand,  ///< MAD, MUL, ADD with one operand from shared memory (1.x)
   kWarp,           ///< vote, shfl, match, activemask
+  kMmaHalf,        ///< wmma.mma of f16 and bf16: 16 x 8 results, 16 products each
+  kMmaInt8,        ///< the same of 8-bit integers
+  kMmaFp64,        ///< wmma.mma of f64: 8 x 8 results, 4 products each
   kSpecial,        ///< clock and other slow special registers
   kLoadGlobal,
   kStoreGlobal,
@@ -134,6 +137,7 @@ struct MemoryOperand {
   Type type = Type::kNone;     ///< element type in memory; decides sign or zero extension
   uint8_t element_bytes = 0;   ///< 1, 2, 4, 8
   uint8_t elements = 1;        ///< vector size 1, 2, 4 (8)
+  uint8_t align_mask = 0;      ///< address bits that must be zero besides the size's: part of a larger access
   bool has_base = false;       ///< address = base register (src[0]) + offset; else absolute offset
   bool base_is_64 = false;
   bool is_volatile = false;
@@ -145,7 +149,7 @@ struct MicroOp {
   ExecFn exec = nullptr;  ///< kAlu (and an operation with a folded shared operand)
   MemFn mem = nullptr;    ///< kLoad, kStore, kAtomic
   std::array<RowRef, 4> dst{};
-  std::array<RowRef, 6> src{};
+  std::array<RowRef, 10> src{};
   uint64_t imm = 0;  ///< barrier number, special-register component, permute mode, ...
   MemoryOperand memory;
   OpKind kind = OpKind::kNop;
@@ -154,6 +158,7 @@ struct MicroOp {
   uint8_t num_src = 0;
   Type type = Type::kNone;  ///< operation type (flops and statistics)
   bool guard_negated = false;
+  bool whole_warp = false;  ///< needs all 32 lanes (wmma); see lacks_lanes()
   uint16_t guard = kNoPredicate;
   std::array<uint16_t, 2> pred_dst{kNoPredicate, kNoPredicate};
   std::array<uint16_t, 3> pred_src{kNoPredicate, kNoPredicate, kNoPredicate};
@@ -169,7 +174,7 @@ struct MicroOp {
   uint32_t folded_load = kNoTarget;
   /// Scoreboard: identifiers read and written. A row's id is its index (64-bit registers: the first row);
   /// predicate p has id KernelImage::num_rows + p.
-  std::array<uint16_t, 10> sb_reads{};
+  std::array<uint16_t, 12> sb_reads{};
   std::array<uint16_t, 6> sb_writes{};
   uint8_t num_sb_reads = 0;
   uint8_t num_sb_writes = 0;

@@ -6,184 +6,27 @@
 #include <unordered_map>
 
 #include "isa/diagnostics.h"
+#include "isa/modifier_groups.h"
 
 namespace gpusim::isa {
 namespace {
-
-/// Groups of modifiers that opcodes take or refuse together.
-enum Group : uint64_t {
-  kFtz = 1u << 0,
-  kSat = 1u << 1,
-  kRound = 1u << 2,     // rn rz rm rp
-  kRoundInt = 1u << 3,  // rni rzi rmi rpi
-  kApprox = 1u << 4,
-  kFull = 1u << 5,
-  kCc = 1u << 6,
-  kPart = 1u << 7,  // lo hi wide
-  kCompare = 1u << 8,
-  kBool = 1u << 9,
-  kSpace = 1u << 10,
-  kSemantics = 1u << 11,
-  kScope = 1u << 12,
-  kCache = 1u << 13,  // cache operators, eviction priorities, prefetch sizes
-  kVector = 1u << 14,
-  kAtomOps = 1u << 15,
-  kVoteOps = 1u << 16,
-  kShflOps = 1u << 17,
-  kPrmtModes = 1u << 18,
-  kUni = 1u << 19,
-  kSync = 1u << 20,
-  kTo = 1u << 21,
-  kNc = 1u << 22,
-  kWrapClamp = 1u << 23,
-  kLeftRight = 1u << 24,
-  kShiftamt = 1u << 25,
-  kRelu = 1u << 26,
-  kBarOps = 1u << 27,  // arrive red popc warp aligned
-  kNoftz = 1u << 28,
-  kNan = 1u << 29,
-  kXorsign = 1u << 30,
-  kTestpOps = uint64_t{1} << 31,
-  kBarRed = uint64_t{1} << 32,  // and or of bar.red
-  kIdx = uint64_t{1} << 33,
-  kLevel = uint64_t{1} << 34,       // L1 L2
-  kDependency = uint64_t{1} << 35,  // launch_dependents wait
-  kIncDec = uint64_t{1} << 36,
-  kAligned = uint64_t{1} << 37,
-  kMask = uint64_t{1} << 38,
-  kCluster = uint64_t{1} << 39,  // barrier.cluster: known, not supported
-  kSatfinite = uint64_t{1} << 40,
-  kTextureShapes = uint64_t{1} << 41,
-  kTextureQueries = uint64_t{1} << 42,
-};
-
-constexpr uint64_t groups_of(Opcode op) {
-  switch (op) {
-    using enum Opcode;
-    case kAdd:
-    case kSub:
-      return kFtz | kSat | kRound | kCc;
-    case kMul:
-      return kPart | kFtz | kSat | kRound;
-    case kMad:
-      return kPart | kFtz | kSat | kRound | kCc;
-    case kMul24:
-      return kPart;
-    case kMad24:
-      return kPart | kSat;
-    case kDiv:
-      return kRound | kApprox | kFull | kFtz;
-    case kAbs:
-    case kNeg:
-      return kFtz;
-    case kMin:
-    case kMax:
-      return kFtz | kNan | kXorsign | kRelu;
-    case kBfind:
-      return kShiftamt;
-    case kBmsk:
-    case kSzext:
-      return kWrapClamp;
-    case kDp2a:
-      return kPart;
-    case kAddc:
-    case kSubc:
-      return kCc;
-    case kMadc:
-      return kPart | kCc;
-    case kFma:
-      return kRound | kFtz | kSat | kRelu;
-    case kRcp:
-    case kSqrt:
-      return kRound | kApprox | kFtz;
-    case kRsqrt:
-    case kSin:
-    case kCos:
-    case kLg2:
-    case kEx2:
-      return kApprox | kFtz;
-    case kTanh:
-      return kApprox;
-    case kTestp:
-      return kTestpOps;
-    case kSet:
-    case kSetp:
-      return kCompare | kBool | kFtz;
-    case kSlct:
-      return kFtz;
-    case kLop3:
-      return kBool;
-    case kShf:
-      return kLeftRight | kWrapClamp;
-    case kShfl:
-      return kSync | kShflOps;
-    case kPrmt:
-      return kPrmtModes;
-    case kLd:
-      return kSemantics | kScope | kSpace | kCache | kVector | kNc;
-    case kLdu:
-      return kSpace | kVector;
-    case kSt:
-      return kSemantics | kScope | kSpace | kCache | kVector;
-    case kTex:
-      return kTextureShapes | kVector;
-    case kTxq:
-      return kTextureQueries;
-    case kPrefetch:
-      return kSpace | kLevel | kCache;
-    case kPrefetchu:
-      return kLevel;
-    case kIsspacep:
-      return kSpace;
-    case kCvta:
-      return kTo | kSpace;
-    case kCvt:
-      return kRound | kRoundInt | kFtz | kSat | kRelu | kSatfinite;
-    case kCvtPack:
-      return kSat;
-    case kBra:
-    case kCall:
-    case kRet:
-      return kUni;
-    case kBrx:
-      return kUni | kIdx;
-    case kBar:
-    case kBarrier:
-      return kSync | kBarOps | kBarRed | kAligned | kScope | (op == kBarrier ? uint64_t{kCluster} : 0);
-    case kMembar:
-      return kScope;
-    case kFence:
-      return kSemantics | kScope;
-    case kAtom:
-    case kRed:
-      return kSemantics | kScope | kSpace | kAtomOps | kVector | kCache | kNoftz;
-    case kVote:
-      return kSync | kVoteOps;
-    case kMatch:
-      return kSync | kVoteOps;
-    case kRedux:
-      return kSync | kAtomOps | kNan;
-    case kElect:
-      return kSync;
-    case kGriddepcontrol:
-      return kDependency;
-    case kPmevent:
-      return kMask;
-    case kDiscard:
-    case kApplypriority:
-      return kSpace | kCache;
-    case kSetmaxnreg:
-      return kIncDec | kSync | kAligned;
-    default:
-      return 0;
-  }
-}
 
 struct Row {
   std::string_view name;
   uint64_t group;
   void (*apply)(Modifiers&);
 };
+
+void add_layout(Modifiers& m, WmmaLayout layout) {
+  if (m.num_layouts < m.layouts.size()) m.layouts[m.num_layouts] = layout;
+  if (m.num_layouts <= m.layouts.size()) ++m.num_layouts;
+}
+
+/// The first type of cvt.pack; a further one of these is none.
+void pack_to(Modifiers& m, Type type, uint8_t bits) {
+  (m.type == Type::kNone ? m.type : m.type4) = type;
+  m.pack_bits = bits;
+}
 
 // The same name may mean different things to different opcodes; the first row whose group the opcode takes
 // counts.
@@ -351,6 +194,26 @@ const Row kRows[] = {
     {"addr_mode_0", kTextureQueries, SET(query, TextureQuery::kAddressMode0)},
     {"addr_mode_1", kTextureQueries, SET(query, TextureQuery::kAddressMode1)},
     {"addr_mode_2", kTextureQueries, SET(query, TextureQuery::kAddressMode2)},
+    {"u4", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kU8, 4); }},
+    {"s4", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kS8, 4); }},
+    {"u2", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kU8, 2); }},
+    {"s2", kPackSizes, [](Modifiers& m) { pack_to(m, Type::kS8, 2); }},
+    {"load", kWmmaKinds, kNothing},
+    {"store", kWmmaKinds, kNothing},
+    {"mma", kWmmaKinds, kNothing},
+    {"a", kWmmaSources, SET(matrix, WmmaMatrix::kA)},
+    {"b", kWmmaSources, SET(matrix, WmmaMatrix::kB)},
+    {"c", kWmmaSources, SET(matrix, WmmaMatrix::kC)},
+    {"d", kWmmaResult, SET(matrix, WmmaMatrix::kD)},
+    {"row", kWmmaForms, [](Modifiers& m) { add_layout(m, WmmaLayout::kRow); }},
+    {"col", kWmmaForms, [](Modifiers& m) { add_layout(m, WmmaLayout::kCol); }},
+    {"m16n16k16", kWmmaForms, SET(shape, WmmaShape::kM16N16K16)},
+    {"m8n32k16", kWmmaForms, SET(shape, WmmaShape::kM8N32K16)},
+    {"m32n8k16", kWmmaForms, SET(shape, WmmaShape::kM32N8K16)},
+    {"m8n8k4", kWmmaForms, SET(shape, WmmaShape::kM8N8K4)},
+    {"and", kWmmaBits, SET(unknown, "and")},
+    {"xor", kWmmaBits, SET(unknown, "xor")},
+    {"popc", kWmmaBits, kNothing},
 };
 #undef SET
 
@@ -360,6 +223,10 @@ constexpr std::string_view kUnsupported[] = {
     "s4",
     "u2",
     "s2",
+    "b1",
+    "m16n16k8",
+    "m8n8k32",
+    "m8n8k128",
     "u8x4",
     "s8x4",
     "e4m3",
@@ -448,9 +315,19 @@ bool apply_modifier(Opcode op, std::string_view name, Modifiers& mods) {
   return false;
 }
 
+Opcode joined_opcode(Opcode op, std::string_view name) {
+  if (op == Opcode::kCvt && name == "pack") return Opcode::kCvtPack;
+  if (op != Opcode::kWmma) return Opcode::kInvalid;
+  return name == "load"    ? Opcode::kWmmaLoad
+         : name == "store" ? Opcode::kWmmaStore
+         : name == "mma"   ? Opcode::kWmmaMma
+                           : Opcode::kInvalid;
+}
+
 void finish_modifiers(Opcode op, Modifiers& mods) {
   const bool memory = op == Opcode::kLd || op == Opcode::kLdu || op == Opcode::kSt || op == Opcode::kAtom ||
-                      op == Opcode::kRed || op == Opcode::kPrefetch || op == Opcode::kPrefetchu;
+                      op == Opcode::kRed || op == Opcode::kPrefetch || op == Opcode::kPrefetchu ||
+                      op == Opcode::kWmmaLoad || op == Opcode::kWmmaStore;
   if (memory && mods.space == Space::kNone) mods.space = Space::kGeneric;
 }
 
@@ -462,8 +339,8 @@ ParsedOpcode parse_opcode(std::string_view text) {
     const size_t next = text.find('.', dot + 1);
     const std::string_view name =
         text.substr(dot + 1, next == std::string_view::npos ? next : next - dot - 1);
-    if (result.opcode == Opcode::kCvt && name == "pack") {
-      result.opcode = Opcode::kCvtPack;
+    if (const Opcode joined = joined_opcode(result.opcode, name); joined != Opcode::kInvalid) {
+      result.opcode = joined;
     } else {
       apply_modifier(result.opcode, name, result.mods);
     }

@@ -12,6 +12,10 @@ namespace gpusim::isa {
 /// first such. Opcodes that are not supported yet take every modifier.
 bool apply_modifier(Opcode op, std::string_view name, Modifiers& mods);
 
+/// The opcode of a name of two parts, "pack" behind cvt or "load" behind wmma; kInvalid if `name` is a
+/// modifier.
+[[nodiscard]] Opcode joined_opcode(Opcode op, std::string_view name);
+
 /// Fills what is implied when nothing is written: the generic space of ld, st, atom and red.
 void finish_modifiers(Opcode op, Modifiers& mods);
 

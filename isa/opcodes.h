@@ -2,6 +2,7 @@
 // and the parsed modifier set of one statement. The rows stand in isa/opcodes.cpp in the order of the PTX ISA
 // manual, chapter 9. A new opcode is one enumerator, one row there and one semantic row in isa/semantics.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -127,7 +128,10 @@ enum class Opcode : uint16_t {
   kStmatrix,
   kMovmatrix,
   kMma,
-  kWmma,
+  kWmma,  ///< the bare name; the parser makes it one of the next three
+  kWmmaLoad,
+  kWmmaStore,
+  kWmmaMma,
   kWgmma,
   kTcgen05,
   kTensormap,
@@ -183,6 +187,11 @@ enum class TextureQuery : uint8_t {
   kAddressMode1,
   kAddressMode2
 };
+/// Matrix of wmma.load and wmma.store.
+enum class WmmaMatrix : uint8_t { kNone, kA, kB, kC, kD };
+/// Rows x columns x inner dimension of a wmma operation.
+enum class WmmaShape : uint8_t { kNone, kM16N16K16, kM8N32K16, kM32N8K16, kM8N8K4 };
+enum class WmmaLayout : uint8_t { kNone, kRow, kCol };
 enum class PrmtMode : uint8_t { kDefault, kF4e, kB4e, kRc8, kEcl, kEcr, kRc16 };
 
 /// The modifiers of one statement, parsed as a set (PTX files vary their order).
@@ -191,7 +200,8 @@ struct Modifiers {
   Type type2 = Type::kNone;  ///< the second type written (cvt, set, slct, dp4a: the source's)
   Type type3 = Type::kNone;
   Type type4 = Type::kNone;
-  uint8_t vector = 1;  ///< .v2 .v4 .v8
+  uint8_t vector = 1;     ///< .v2 .v4 .v8
+  uint8_t pack_bits = 0;  ///< cvt.pack to .u4 .s4 .u2 .s2 (type: .u8 or .s8): 4 or 2
   Space space =
       Space::kNone;  ///< .global ...; kGeneric for ld/st/atom/red without one; cvta: the named space
   CompareOp compare = CompareOp::kNone;
@@ -206,6 +216,10 @@ struct Modifiers {
   PrmtMode prmt = PrmtMode::kDefault;
   TextureShape texture = TextureShape::kNone;
   TextureQuery query = TextureQuery::kNone;
+  WmmaMatrix matrix = WmmaMatrix::kNone;
+  WmmaShape shape = WmmaShape::kNone;
+  std::array<WmmaLayout, 2> layouts{};  ///< .row .col as written; wmma.mma: of A and of B
+  uint8_t num_layouts = 0;              ///< how many were written
   bool ftz = false, sat = false, approx = false, full = false, cc = false, uni = false, sync = false,
        to = false;
   bool nc = false, wrap = false, clamp = false, left = false, right = false, shiftamt = false, relu = false;

@@ -120,8 +120,8 @@ void ModuleParser::parse_opcode_token(Instruction& i) {
   }
   while (token_.kind == Token::Kind::kDotName) {
     const Token t = take();
-    if (i.opcode == Opcode::kCvt && t.name() == "pack") {
-      i.opcode = Opcode::kCvtPack;
+    if (const Opcode joined = joined_opcode(i.opcode, t.name()); joined != Opcode::kInvalid) {
+      i.opcode = joined;
     } else if (!apply_modifier(i.opcode, t.name(), i.mods) && !is_unsupported_modifier(t.name())) {
       parse_modifier_error(i, t);
     }

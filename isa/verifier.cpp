@@ -8,6 +8,7 @@
 #include "isa/diagnostics.h"
 #include "isa/parser.h"
 #include "isa/verifier_impl.h"
+#include "isa/wmma.h"
 
 namespace gpusim::isa {
 
@@ -216,6 +217,7 @@ void FunctionVerifier::verify_instruction(const Instruction& i) {
         {Diagnostic::Severity::kWarning, i.loc, std::move(reason), "kernels that execute it cannot run"});
     return;
   }
+  if (is_wmma(i.opcode)) return check_wmma(i);
   if (!check_types(i) || !check_operand_count(i)) return;
   check_modifiers(i);
   check_target(i);

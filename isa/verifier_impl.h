@@ -1,6 +1,6 @@
 // The verifier's classes, private to isa/verifier*.cpp: symbols of the module (verifier.cpp), operands of a
 // statement (verifier_operand.cpp), rules of single opcodes (verifier_rules.cpp), what a .target allows
-// (verifier_target.cpp).
+// (verifier_target.cpp), wmma (verifier_wmma.cpp).
 #pragma once
 #include <string>
 #include <string_view>
@@ -58,6 +58,7 @@ class FunctionVerifier {
   void check_symbol_value(const Instruction& i, const Operand& o);
   void check_address(const Instruction& i, const Operand& o);
   void check_memory_value(const Instruction& i, const Operand& o, bool destination);
+  void check_wide_access(const Instruction& i);
   void check_mov(const Instruction& i);
   void check_mov_vector(const Instruction& i, const Operand& vector, const Operand& other, bool unpack);
   void check_label(const Operand& o);
@@ -71,6 +72,12 @@ class FunctionVerifier {
   void check_txq(const Instruction& i);
   void check_texture_name(const Operand& o);
   void check_coordinates(const Instruction& i, const Operand& o);
+  // verifier_wmma.cpp
+  void check_wmma(const Instruction& i);
+  void check_wmma_transfer(const Instruction& i);
+  void check_wmma_mma(const Instruction& i);
+  void check_wmma_vector(const Instruction& i, const Operand& o, WmmaMatrix matrix, Type element);
+  void check_wmma_target(Type type, WmmaShape shape);
   void check_store_space(const Instruction& i, const Operand& o);
 
   struct Found {

@@ -417,6 +417,7 @@ void FunctionVerifier::check_memory_value(const Instruction& i, const Operand& o
     error(fmt::format("'{}' moves {} bytes, at most {} are possible", name(), type_bytes(m.type) * m.vector,
                       limit));
   }
+  check_wide_access(i);
   const auto check_one = [&](const Operand& e) {
     if (e.kind == Kind::kSink && destination) return;
     if (destination) return check_destination(i, e, m.type, true);

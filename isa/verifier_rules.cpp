@@ -145,7 +145,8 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
       break;
     case kCvtPack:
       if (!m.sat || m.type2 != Type::kS32 || (type_bytes(m.type) == 1) != (m.type3 == Type::kB32))
-        error(fmt::format("'{}' is cvt.pack.sat from .s32, to 8 bits with a third source .b32", name()));
+        error(fmt::format("'{}' is cvt.pack.sat from .s32, to 8 bits or fewer with a third source .b32",
+                          name()));
       break;
     case kLop3:
       if (m.bool_op == BoolOp::kXor) error(fmt::format("'{}' combines with .or or .and", name()));
@@ -283,6 +284,8 @@ void FunctionVerifier::check_atom(const Instruction& i) {
   if (m.vector == 1 && is_half(m.type) && (m.atom == AtomOp::kMin || m.atom == AtomOp::kMax))
     error(fmt::format("'{}': half precision has .min and .max on vectors only", name()));
   const bool bits = m.atom == AtomOp::kAnd || m.atom == AtomOp::kOr || m.atom == AtomOp::kXor || swaps;
+  if (m.type == Type::kB128 && !swaps)
+    error(fmt::format("'{}' does not take type .b128", name()), ".b128 has .exch and .cas only");
   const bool counts = m.atom == AtomOp::kInc || m.atom == AtomOp::kDec;
   if (bits && (is_float(m.type) || (is_untyped(m.type) && type_bytes(m.type) < (swaps ? 2 : 4)))) {
     error(fmt::format("'{}' does not take type .{}", name(), type_name(m.type)), "use .b32 or .b64");
@@ -297,6 +300,17 @@ void FunctionVerifier::check_atom(const Instruction& i) {
   if (m.space != Space::kGlobal && m.space != Space::kShared && m.space != Space::kGeneric) {
     error(fmt::format("'{}': atomics work on .global and .shared only", name()));
   }
+}
+
+/// 256 bits at once: global memory only; eight elements have 32 bits each.
+void FunctionVerifier::check_wide_access(const Instruction& i) {
+  const Modifiers& m = i.mods;
+  const bool is_load_or_store = i.opcode == kLd || i.opcode == kSt;
+  if (is_load_or_store && m.vector == 8 && type_bytes(m.type) != 4)
+    error(fmt::format("'{}': .v8 is for types of 32 bits", name()));
+  if (is_load_or_store && type_bytes(m.type) * m.vector == 32 && m.space != Space::kGlobal &&
+      m.space != Space::kGeneric)
+    error(fmt::format("'{}': accesses of 32 bytes are for .global memory", name()));
 }
 
 void FunctionVerifier::check_warp_ops(const Instruction& i) {

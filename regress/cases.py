@@ -59,5 +59,6 @@ CASES = {case.name: case for case in (
          linked=("features/linked_library.ptx",)),
     Case("virtual_calls", "features/virtual_calls.ptx", "results", (), (), kernels=2),
     Case("texture", "features/texture.ptx", "from_image", (), (), kernels=4),
+    Case("wmma", "features/wmma.ptx", "sums", (), (), kernels=2),
     Case("texture_references", "features/texture_references.ptx", "out_values", (), ()),
 )}

@@ -147,6 +147,10 @@ FAILING = {
                    "0x10000000 is not a texture of the launch file",) * 2,
     "branch_table": ("PTX line 18 `brx.idx %r1, targets`, block (0,0,0), thread (21,0,0): index 2 of a branch table "
                      "with 2 targets",) * 2,
+    "wmma_diverged": ("block (0,0,0), thread (0,0,0): the operation needs all 32 lanes of the warp, lanes 0x00000080 are "
+                      "not there",) * 2,
+    "wmma_exited": ("%r7}, [%rd1]`, block (0,0,0), thread (0,0,0): the operation needs all 32 lanes of the warp, lanes "
+                    "0xffff0000 are not there",) * 2,
     "endless": ("still running after 50000 cycles (--max-cycles)", "still running after"),
 }
 

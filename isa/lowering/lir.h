@@ -42,8 +42,9 @@ struct Op {
   uint8_t num_dst = 0;
   uint8_t num_src = 0;
   bool guard_negated = false;
+  bool whole_warp = false;
   std::array<Var, 4> dst{kNoVar, kNoVar, kNoVar, kNoVar};
-  std::array<Value, 6> src{};
+  std::array<Value, 10> src{};
   std::array<Var, 2> pred_dst{kNoVar, kNoVar};
   std::array<Var, 3> pred_src{kNoVar, kNoVar, kNoVar};
   std::array<bool, 3> pred_negated{};

@@ -8,6 +8,7 @@
 #include "isa/executor.h"
 #include "isa/lowering/call_plan.h"
 #include "isa/lowering/lir.h"
+#include "isa/wmma.h"
 
 namespace gpusim::isa::lir {
 
@@ -150,11 +151,21 @@ class Selector {
   std::optional<Value> texture_handle_of(Frame& frame, const Operand& operand);
   Op texture_op(const Instruction& inst, MemFn function, uint64_t what, const Value& handle);
 
+  // select_wmma.cpp
+  void wmma_transfer(Frame& frame, const Instruction& inst);
+  Op wmma_access(const Instruction& inst, const Address& where, const Value& stride, WmmaTile tile,
+                 int count);
+  void wmma_results(const WmmaFragment& fragment, std::span<const Var> loaded, std::span<const Var> results);
+  void wmma_mma(Frame& frame, const Instruction& inst);
+  void wmma_emit(std::vector<Op> ops, bool wide);
+
   // select_memory.cpp
   void load_store(Frame& frame, const Instruction& inst);
   void param_slot_access(Frame& frame, const Instruction& inst, const ParamSlot& slot);
   void atomic(Frame& frame, const Instruction& inst);
-  void atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources, Var old);
+  void atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources, Var old,
+                      uint8_t align_mask);
+  void atomic_pair(Frame& frame, const Instruction& inst, const Address& where);
   Op memory_op(OpKind kind, Space space, Type element, bool wide_lanes, const Address& address, int elements);
 
   // emission

@@ -244,6 +244,9 @@ void Selector::convert_address(Frame& frame, const Instruction& inst) {
     case Space::kLocal:
       window = kLocalWindowBase;
       break;
+    case Space::kParam:
+      window = kParamWindowBase;
+      break;
     case Space::kGlobal:
     case Space::kConst:
       break;

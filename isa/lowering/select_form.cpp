@@ -300,7 +300,7 @@ std::optional<AluForm> alu_form(const Modifiers& mods, Opcode opcode, bool legac
   if (opcode == Opcode::kCvt) return convert_form(mods, legacy);
   if (opcode == Opcode::kCvtPack) {
     const Type rest = type_bytes(mods.type) == 1 ? Type::kU32 : Type::kNone;
-    return simple(opcode, mods.type, 0, Type::kU32, {Type::kS32, Type::kS32, rest});
+    return simple(opcode, mods.type, mods.pack_bits, Type::kU32, {Type::kS32, Type::kS32, rest});
   }
   if (is_half(mods.type) || mods.type == Type::kF32x2) return runtime_form(mods, opcode);
   if (mods.type == Type::kF32 || mods.type == Type::kF64) {

@@ -27,6 +27,11 @@ OpClass memory_class(OpKind kind, Space space) {
 /// Elements of one memory operation.
 constexpr size_t kMaxElements = 4;
 
+/// Address bits that are zero in a naturally aligned vector of `count` elements.
+uint8_t whole_mask(Type element, size_t count) {
+  return static_cast<uint8_t>(static_cast<size_t>(type_bytes(element)) * count - 1);
+}
+
 /// Key type of an element: signed only where a wider lane needs the sign.
 Type element_type(Type t, bool wide_lanes) {
   const int bytes = type_bytes(t);
@@ -116,6 +121,8 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
                       static_cast<int>(count));
     op.memory.is_volatile =
         inst.mods.semantics != Semantics::kNone && inst.mods.semantics != Semantics::kWeak;
+    // The whole access is aligned to its size, not only this part of it; the first part says so.
+    if (first == 0) op.memory.align_mask = whole_mask(type, parts.size());
     for (size_t i = first; store && i < first + count; ++i) op.src[op.num_src++] = sources[i];
     for (size_t i = first; !store && i < first + count; ++i) op.dst[op.num_dst++] = targets[i];
     if (op.mem == nullptr) return unsupported(inst, "this form");
@@ -156,7 +163,7 @@ void Selector::param_slot_access(Frame& frame, const Instruction& inst, const Pa
 
 /// One atomic access; the old value goes to `old` unless that is kNoVar.
 void Selector::atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources,
-                              Var old) {
+                              Var old, uint8_t align_mask) {
   const Type type = mapped(inst.mods.type);
   const AtomOp operation = inst.mods.atom;
   const bool bitwise = operation >= AtomOp::kAnd;
@@ -165,6 +172,7 @@ void Selector::atomic_element(const Instruction& inst, const Address& where, std
   op.key = form_key(Opcode::kAtom, key_type, Type::kNone, atom_variant(operation));
   if (const SemanticRow* row = find_form(op.key, level_)) op.mem = row->mem;
   if (op.mem == nullptr) return unsupported(inst, "this form");
+  op.memory.align_mask = align_mask;
   for (const Value& v : sources) op.src[op.num_src++] = v;
   if (old != kNoVar) op.dst[op.num_dst++] = old;
   emit(std::move(op));
@@ -179,6 +187,7 @@ void Selector::atomic(Frame& frame, const Instruction& inst) {
   const Type type = mapped(inst.mods.type);
   const auto where = address(frame, inst.operands[at], inst.mods.space);
   if (!where) return;
+  if (type == Type::kB128) return atomic_pair(frame, inst, *where);
   std::vector<Value> sources;
   for (const Operand& o : elements(frame, inst.operands[at + 1])) sources.push_back(value(frame, o, type));
   const size_t count = sources.size();
@@ -191,7 +200,8 @@ void Selector::atomic(Frame& frame, const Instruction& inst) {
   for (size_t i = 0; i < count; ++i, element.offset += type_bytes(type)) {
     if (results[i].kind == Operand::Kind::kRegister)
       old[i] = count == 1 ? destination(frame, results[i], type) : program_.new_var(class_of(type));
-    atomic_element(inst, element, std::span(sources).subspan(i, swap ? 2 : 1), old[i]);
+    atomic_element(inst, element, std::span(sources).subspan(i, swap ? 2 : 1), old[i],
+                   i == 0 ? whole_mask(type, count) : uint8_t{0});
   }
   for (size_t i = 0; i < count; ++i) {
     if (old[i] == kNoVar) continue;
@@ -203,6 +213,24 @@ void Selector::atomic(Frame& frame, const Instruction& inst) {
     }
     write_back(frame, results[i], type, dst);
   }
+}
+
+/// atom.exch and atom.cas of 128 bits: the halves of each value are sources and results of one access.
+void Selector::atomic_pair(Frame& frame, const Instruction& inst, const Address& where) {
+  Op op = memory_op(OpKind::kAtomic, where.space, Type::kB64, true, where, 2);
+  op.key = form_key(Opcode::kAtom, Type::kB128, Type::kNone, atom_variant(inst.mods.atom));
+  if (const SemanticRow* row = find_form(op.key, level_)) op.mem = row->mem;
+  if (op.mem == nullptr) return unsupported(inst, "this form");
+  for (size_t i = 2; i < inst.operands.size() && i < 4; ++i) {
+    const std::vector<Operand> halves = elements(frame, inst.operands[i]);
+    if (halves.size() != 2) return unsupported(inst, "this operand");
+    for (const Operand& half : halves) op.src[op.num_src++] = value(frame, half, Type::kB64);
+  }
+  const bool unread = inst.operands[0].kind == Operand::Kind::kSink;
+  for (const Operand& half : elements(frame, inst.operands[0])) {
+    if (!unread) op.dst[op.num_dst++] = destination(frame, half, Type::kB64);
+  }
+  emit(std::move(op));
 }
 
 }  // namespace gpusim::isa::lir

@@ -58,6 +58,13 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kRed:
       atomic(frame, inst);
       break;
+    case Opcode::kWmmaLoad:
+    case Opcode::kWmmaStore:
+      wmma_transfer(frame, inst);
+      break;
+    case Opcode::kWmmaMma:
+      wmma_mma(frame, inst);
+      break;
     case Opcode::kTex:
       texture_read(frame, inst);
       break;

@@ -126,7 +126,7 @@ class Spiller {
   }
 
   void rewrite_op(Op& op, std::vector<Op>& out) {
-    std::array<std::pair<Var, Var>, 16> renamed;  // at most 6 sources, 4 results and a folded address
+    std::array<std::pair<Var, Var>, 16> renamed;  // at most 10 sources, 4 results and a folded address
     size_t count = 0;
     const auto stand_in = [&](Var v) {
       for (size_t i = 0; i < count; ++i) {

@@ -63,10 +63,10 @@ GPUSIM_INLINE bool select_window(WarpContext& ctx, u64 address, u64 bytes) {
 }
 
 /// Host byte of one access, or nullptr; `fault` is set then.
-inline std::byte* locate_lane(WarpContext& ctx, Space space, u64 address, u64 bytes, bool store, int lane,
-                              FaultKind& fault) {
+inline std::byte* locate_lane(WarpContext& ctx, Space space, u64 address, u64 bytes, u64 align_mask,
+                              bool store, int lane, FaultKind& fault) {
   fault = FaultKind::kOutOfBounds;
-  if (address & (bytes - 1)) {
+  if (address & align_mask) {
     fault = FaultKind::kMisaligned;
     return nullptr;
   }
@@ -94,11 +94,11 @@ inline std::byte* locate_lane(WarpContext& ctx, Space space, u64 address, u64 by
 /// Lane by lane: different windows, local memory, generic lanes of different spaces, and the search for the
 /// first fault.
 inline void locate_slowly(WarpContext& ctx, LaneMask mask, MemoryAccess& access, const Space* spaces,
-                          u64 bytes, bool store, Located& out) {
+                          u64 bytes, u64 align_mask, bool store, Located& out) {
   for (int l = 0; l < kWarpSize; ++l) {
     if (!mask.test(l)) continue;
     FaultKind fault = FaultKind::kNone;
-    out.pointer[l] = locate_lane(ctx, spaces[l], access.address[l], bytes, store, l, fault);
+    out.pointer[l] = locate_lane(ctx, spaces[l], access.address[l], bytes, align_mask, store, l, fault);
     if (out.pointer[l] == nullptr) {
       access.fault = fault;
       access.fault_lane = uint8_t(l);
@@ -117,40 +117,48 @@ inline void locate_slowly(WarpContext& ctx, LaneMask mask, MemoryAccess& access,
 /// Resolves generic addresses to spaces; returns the common space, or kGeneric if the lanes differ (`spaces`
 /// is filled in).
 inline Space resolve_generic(LaneMask mask, MemoryAccess& access, Space* spaces) {
-  u32 shared = 0, local = 0;
+  u32 shared = 0, local = 0, param = 0;
   for (int l = 0; l < kWarpSize; ++l) {
     shared |= u32{access.address[l] - kSharedWindowBase < kWindowBytes} << l;
     local |= u32{access.address[l] - kLocalWindowBase < kWindowBytes} << l;
+    param |= u32{access.address[l] - kParamWindowBase < kWindowBytes} << l;
   }
-  if ((shared | local) == 0) return Space::kGlobal;
+  if ((shared | local | param) == 0) return Space::kGlobal;
   for (int l = 0; l < kWarpSize; ++l) {
-    spaces[l] = lane_on(shared, l) ? Space::kShared : lane_on(local, l) ? Space::kLocal : Space::kGlobal;
-    access.address[l] -= lane_on(shared, l) ? kSharedWindowBase : lane_on(local, l) ? kLocalWindowBase : 0;
+    spaces[l] = lane_on(shared, l)  ? Space::kShared
+                : lane_on(local, l) ? Space::kLocal
+                : lane_on(param, l) ? Space::kParam
+                                    : Space::kGlobal;
+    access.address[l] -= lane_on(shared, l)  ? kSharedWindowBase
+                         : lane_on(local, l) ? kLocalWindowBase
+                         : lane_on(param, l) ? kParamWindowBase
+                                             : 0;
   }
   const u32 on = mask.bits();
   if ((shared & on) == on) return Space::kShared;
   if ((local & on) == on) return Space::kLocal;
-  access.lanes = LaneMask(on & ~(shared | local));  // only the global lanes are timed
+  if ((param & on) == on) return Space::kParam;
+  access.lanes = LaneMask(on & ~(shared | local | param));  // only the global lanes are timed
   return Space::kGeneric;
 }
 
-/// Fills in `access` and finds the bytes. `mask` is not empty.
-inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store, MemoryAccess& access,
-                   Located& out) {
+/// Fills in `access`, whose addresses are there already, and finds the bytes. `mask` is not empty.
+inline void locate_addresses(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store,
+                             MemoryAccess& access, Located& out) {
   u64* a = access.address;
   const u64 bytes = u64(op.memory.element_bytes) * op.memory.elements;
+  const u64 align_mask = (bytes - 1) | op.memory.align_mask;
   access.lanes = mask;
   access.bytes = uint16_t(bytes);
   access.fault = FaultKind::kNone;
   access.shape = AccessShape::kOther;
-  lane_addresses(op, ctx, mask, a);
   Space space = op.memory.space;
   Space spaces[kWarpSize];
   if (space == Space::kGeneric) space = resolve_generic(mask, access, spaces);
   if (space == Space::kGeneric) {
     access.space = access.lanes.any() ? Space::kGlobal : Space::kShared;
     if (access.lanes.none()) access.lanes = mask;
-    return locate_slowly(ctx, mask, access, spaces, bytes, store, out);
+    return locate_slowly(ctx, mask, access, spaces, bytes, align_mask, store, out);
   }
   access.space = space;
 
@@ -176,7 +184,7 @@ inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool stor
       }
     }
   }
-  const bool aligned = (low_bits & (bytes - 1)) == 0 && hi >= lo;
+  const bool aligned = (low_bits & align_mask) == 0 && hi >= lo;
   std::byte* origin = nullptr;  // host byte of address 0, if one window holds all lanes
   bool found = false;
   if (space == Space::kShared) {
@@ -194,11 +202,18 @@ inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool stor
   }
   if (!aligned || !found) {
     for (Space& s : spaces) s = space;
-    return locate_slowly(ctx, mask, access, spaces, bytes, store, out);
+    return locate_slowly(ctx, mask, access, spaces, bytes, align_mask, store, out);
   }
   out.base = out.shape == Shape::kBase ? origin : origin + first;
   if (out.shape == Shape::kUniform) access.shape = AccessShape::kUniform;
   if (out.shape == Shape::kContiguous) access.shape = AccessShape::kContiguous;
+}
+
+/// The same at the addresses of the lanes' base registers.
+inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store, MemoryAccess& access,
+                   Located& out) {
+  lane_addresses(op, ctx, mask, access.address);
+  locate_addresses(op, ctx, mask, store, access, out);
 }
 
 template <class M>

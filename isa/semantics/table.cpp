@@ -20,6 +20,7 @@ namespace gpusim::isa {
   RowSpan warp_rows();           \
   RowSpan memory_rows();         \
   RowSpan atomic_rows();         \
+  RowSpan wmma_rows();           \
   }
 GPUSIM_DECLARE_LEVEL(simd_base)
 GPUSIM_DECLARE_LEVEL(simd_avx2)
@@ -36,9 +37,10 @@ std::vector<SemanticRow> collect(std::initializer_list<RowSpan> parts) {
   return rows;
 }
 
-#define GPUSIM_COLLECT_LEVEL(ns)                                                                     \
-  collect({ns::integer_rows(), ns::bit_rows(), ns::float_rows(), ns::half_rows(), ns::approx_rows(), \
-           ns::compare_rows(), ns::convert_rows(), ns::warp_rows(), ns::memory_rows(), ns::atomic_rows()})
+#define GPUSIM_COLLECT_LEVEL(ns)                                                                          \
+  collect({ns::integer_rows(), ns::bit_rows(), ns::float_rows(), ns::half_rows(), ns::approx_rows(),      \
+           ns::compare_rows(), ns::convert_rows(), ns::warp_rows(), ns::memory_rows(), ns::atomic_rows(), \
+           ns::wmma_rows()})
 
 const std::vector<SemanticRow>& sorted_rows(SimdLevel level) {
   static const std::array<std::vector<SemanticRow>, kSimdLevels> tables = {

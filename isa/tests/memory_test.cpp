@@ -309,5 +309,96 @@ TEST(MemoryForms, AtomicsSerialiseInLaneOrder) {
   EXPECT_EQ(sum[0], 0x41800000u);  // 16.0f
 }
 
+TEST(MemoryForms, ParametersHaveGenericAddresses) {
+  const std::string text = thread_kernel(".reg .b64 %p, %q; .reg .b32 %r; .reg .pred %is;", R"(
+    mov.b64 %p, pout; cvta.param.u64 %q, %p; ld.u64 %p, [%q+-8]; st.global.u64 [%out], %p;
+    isspacep.param %is, %q; selp.b32 %r, 1, 0, %is; st.global.u32 [%out+8], %r;
+    isspacep.global %is, %q; selp.b32 %r, 1, 0, %is; st.global.u32 [%out+12], %r;
+    setp.eq.u32 %is, %tid0, 3; selp.b64 %q, %in, %q, %is; ld.u32 %r, [%q]; st.global.u32 [%out+16], %r; ret;)",
+                                         "sm_70");
+  const uint64_t in = kDeviceMemoryBase;
+  for (uint32_t t = 0; t < 32; ++t) {
+    EXPECT_EQ(outputs(text, 32, 0)[t], static_cast<uint32_t>(in));
+    EXPECT_EQ(outputs(text, 32, 2)[t], 1u);
+    EXPECT_EQ(outputs(text, 32, 3)[t], 0u);
+  }
+  const auto last = outputs(text, 32, 4), first_input = outputs(thread_kernel(".reg .b32 %r;", R"(
+    ld.global.u32 %r, [%in]; st.global.u32 [%out], %r; ret;)"),
+                                                                32);
+  EXPECT_EQ(last[3], first_input[3]);
+  EXPECT_EQ(last[4], static_cast<uint32_t>(in + 32 * 256 + 256));  // the second buffer: parameter pout
+}
+
+TEST(MemoryForms, ParametersCannotBeWrittenThroughGenericAddresses) {
+  const std::string text = thread_kernel(".reg .b64 %p;", R"(
+    mov.b64 %p, pin; cvta.param.u64 %p, %p; st.u32 [%p], %tid0; ret;)",
+                                         "sm_70");
+  const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 32);
+  EXPECT_EQ(o.result.fault, FaultKind::kReadOnly);
+}
+
+std::string pair_kernel(const std::string& statements) {
+  return thread_kernel(".reg .b128 %q<4>; .reg .b64 %d<8>; .reg .b32 %r<4>; .shared .align 16 .b8 s[64];",
+                       "cvt.u64.u32 %d0, %tid0; mov.b64 %d1, 7; mov.b128 %q0, {%d0, %d1};\n"
+                       "mov.b64 %d2, 0; st.shared.u64 [s+16], %d2; st.shared.u64 [s+24], %d1;\n" +
+                           statements + "ret;",
+                       "sm_90");
+}
+
+TEST(MemoryForms, AtomicsOf128Bits) {
+  // Lanes in ascending order: each gets what the one before it left.
+  const std::string exchange = pair_kernel(R"(
+    atom.shared.exch.b128 %q1, [s+16], %q0; mov.b128 {%d3, %d4}, %q1;
+    st.global.u64 [%out], %d3; st.global.u64 [%out+8], %d4;
+    ld.shared.v2.u64 {%d5, %d6}, [s+16]; st.global.u64 [%out+16], %d5; )");
+  EXPECT_EQ(outputs(exchange, 32, 0)[5], 4u);
+  EXPECT_EQ(outputs(exchange, 32, 0)[0], 0u);
+  EXPECT_EQ(outputs(exchange, 32, 2)[5], 7u);
+  EXPECT_EQ(outputs(exchange, 32, 4)[5], 31u);
+  // 0, 7 is there: lane 0 puts 5, 9 in its place, which no other lane expects.
+  const std::string swap = pair_kernel(R"(
+    mov.b64 %d3, 5; mov.b64 %d4, 9; mov.b128 %q2, {%d3, %d4};
+    atom.shared.cas.b128 %q1, [s+16], %q0, %q2; mov.b128 {%d3, %d4}, %q1;
+    st.global.u64 [%out], %d3; st.global.u64 [%out+8], %d4;
+    atom.shared.exch.b128 _, [s+32], %q2; ld.shared.u64 %d5, [s+40]; st.global.u64 [%out+16], %d5; )");
+  EXPECT_EQ(outputs(swap, 32, 0)[0], 0u);
+  EXPECT_EQ(outputs(swap, 32, 2)[0], 7u);
+  EXPECT_EQ(outputs(swap, 32, 0)[5], 5u);
+  EXPECT_EQ(outputs(swap, 32, 2)[5], 9u);
+  EXPECT_EQ(outputs(swap, 32, 4)[8], 9u);
+}
+
+TEST(MemoryForms, CompareAndSwapOf128BitsLooksAtBothHalves) {
+  const std::string text = pair_kernel(R"(
+    mov.b64 %d3, 8; mov.b128 %q0, {%d2, %d3}; mov.b128 %q2, {%d3, %d3};
+    atom.shared.cas.b128 %q1, [s+16], %q0, %q2; ld.shared.u64 %d5, [s+16]; st.global.u64 [%out], %d5; )");
+  EXPECT_EQ(outputs(text, 32, 0)[3], 0u);
+}
+
+FaultKind fault_of(const std::string& declarations, const std::string& statements,
+                   const std::string& target) {
+  const std::string text = thread_kernel(declarations, statements + " ret;", target);
+  return run_image(lower_ok(text, level(LoweringLevel::kClean)), 32).result.fault;
+}
+
+TEST(MemoryForms, WholeVectorsAreAligned) {
+  const std::string words = ".reg .b32 %r<8>;", list = "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}";
+  for (const auto& [offset, fault] : {std::pair{"32", FaultKind::kNone}, {"16", FaultKind::kMisaligned}}) {
+    EXPECT_EQ(fault_of(words, "ld.global.v8.b32 " + list + ", [%in+" + offset + "];", "sm_100"), fault);
+    EXPECT_EQ(fault_of(words, "st.v8.b32 [%out+" + std::string(offset) + "], " + list + ";", "sm_100"),
+              fault);
+  }
+  const std::string singles = ".reg .f32 %f<4>;";
+  for (const auto& [offset, fault] : {std::pair{"16", FaultKind::kNone}, {"8", FaultKind::kMisaligned}}) {
+    EXPECT_EQ(
+        fault_of(singles, "red.global.add.v4.f32 [%out+" + std::string(offset) + "], {%f0, %f1, %f2, %f3};",
+                 "sm_90"),
+        fault);
+    EXPECT_EQ(fault_of(".reg .b128 %q;", "atom.global.exch.b128 %q, [%out+" + std::string(offset) + "], %q;",
+                       "sm_90"),
+              fault);
+  }
+}
+
 }  // namespace
 }  // namespace gpusim::isa

@@ -161,7 +161,9 @@ const std::map<std::string, std::string, std::less<>> kTestedElsewhere = {
     {"ret", "isa/tests/lowering_test.cpp"},          {"exit", "isa/tests/lowering_test.cpp"},
     {"trap", "isa/tests/opcode_test.cpp"},           {"brkpt", "isa/tests/opcode_test.cpp"},
     {"brx.idx", "isa/tests/call_lowering_test.cpp"}, {"tex", "isa/tests/texture_test.cpp"},
-    {"txq", "isa/tests/texture_test.cpp"},
+    {"txq", "isa/tests/texture_test.cpp"},           {"wmma", "isa/tests/wmma_test.cpp"},
+    {"wmma.load", "isa/tests/wmma_test.cpp"},        {"wmma.store", "isa/tests/wmma_test.cpp"},
+    {"wmma.mma", "isa/tests/wmma_test.cpp"},
 };
 
 std::string base_of(std::string_view name) { return std::string(name.substr(0, name.find_first_of(". "))); }

@@ -746,10 +746,47 @@ def waiting_lanes() -> None:
     write("waiting_lanes_sums", "u4", (sums[lane // 2] for lane in range(32)))
 
 
+def wmma() -> None:
+    def small(i: int, span: int) -> int:
+        return mix(i) % (2 * span + 1) - span
+
+    def matrix(seed: int, rows: int, columns: int, span: int) -> list[list[int]]:
+        return [[small(seed + i * columns + j, span) for j in range(columns)] for i in range(rows)]
+
+    def product(a: list[list[int]], b: list[list[int]]) -> list[list[int]]:
+        return [[sum(x * y for x, y in zip(row, column)) for column in zip(*b)] for row in a]
+
+    def changed(m: int, n: int, k: int, seed: int) -> list[int]:
+        a = [[max(v, 0) for v in row] for row in matrix(seed, m, k, 4)]
+        c = matrix(seed + 2000, m, n, 16)
+        p = product(a, matrix(seed + 1000, k, n, 4))
+        values = [3 * (p[i][j] + c[i][j]) - 1 for i in range(m) for j in range(n)]
+        return values + [0] * (256 - m * n)
+
+    def clamped(v: int, clamp: bool) -> int:
+        return min(max(v, -1 << 31), (1 << 31) - 1) if clamp else signed(v)
+
+    def integers(m: int, n: int, seed: int, is_signed: bool, clamp: bool) -> list[int]:
+        a, b = ([[v if is_signed else v & 255 for v in row] for row in matrix(s, rows, columns, 127)]
+                for s, rows, columns in ((seed, m, 16), (seed + 1000, 16, n)))
+        p = [v for row in product(a, b) for v in row]
+        starts = [(0x7FFF0000, -0x7FFF0000, i)[i % 3] for i in range(256)]
+        return [clamped(clamped(c + v, clamp) + v, clamp) for c, v in zip(starts, p)]
+
+    shapes = [(16, 16)] * 4 + [(32, 8)] * 3 + [(8, 32)] * 3
+    write("wmma_products", "f4", (v for i, (m, n) in enumerate(shapes) for v in changed(m, n, 16, 10000 * i)))
+    forms = [(16, 16, True, False), (16, 16, False, False), (32, 8, True, True), (32, 8, False, True),
+             (8, 32, True, True), (8, 32, False, False)]
+    write("wmma_integers", "i4", (v for i, (m, n, is_signed, clamp) in enumerate(forms)
+                                  for v in integers(m, n, 10000 * i + 5, is_signed, clamp)))
+    newer = [(16, 16, 16), (32, 8, 16), (8, 32, 16), (8, 8, 4)]
+    write("wmma_newer", "f4", (v for i, shape in enumerate(newer) for v in changed(*shape, 10000 * i + 7)))
+
+
 def main() -> None:
     for part in (virtual_calls, lambdas, templates, local_arrays, recursion, switches, function_pointers, structs,
                  division64, bits, cooperative, atomics, memory_spaces, conversions, double_math, single_math, half,
-                 bfloat16, waiting_lanes):
+                 bfloat16, waiting_lanes, wmma):
         part()
     shuffles(2)
     votes(2)

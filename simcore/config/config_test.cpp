@@ -55,6 +55,21 @@ TEST(Config, SetsOverride) {
   EXPECT_FALSE(m.pipes[1].interval.contains("fp32_mul"));
 }
 
+TEST(Config, MatrixClassesTakeThePipesOfTheirPartsOrTheirOwn) {
+  const MachineConfig without = load_machine("tesla_c1060", {}, kFolders);
+  EXPECT_EQ(without.pipes[0].interval.at("mma_half"), 64 * 4);  // 64 times fp32
+  EXPECT_EQ(without.latency.at("mma_half"), 24 + 63 * 4);
+  EXPECT_EQ(without.pipes[2].interval.at("mma_fp64"), 8 * 32);
+  EXPECT_EQ(without.latency.at("mma_fp64"), 48 + 7 * 32);
+  const std::vector<std::string> sets{"pipes.tensor.mma_half=8", "latency.mma_half=33", "pipes.sp.fp32=2"};
+  const MachineConfig with = load_machine("tesla_c1060", sets, kFolders);
+  EXPECT_EQ(with.pipes.back().name, "tensor");
+  EXPECT_EQ(with.pipes.back().interval.at("mma_half"), 8);
+  EXPECT_EQ(with.latency.at("mma_half"), 33);
+  EXPECT_FALSE(with.pipes[0].interval.contains("mma_half"));
+  EXPECT_EQ(with.pipes[0].interval.at("mma_int8"), 64 * 4);
+}
+
 std::string error_of(const std::function<void()>& run) {
   try {
     run();

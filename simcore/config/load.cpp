@@ -171,17 +171,36 @@ class Loader {
     for (const KeySpec& spec : schema()) {
       if (spec.section != "clocks") assign(spec);
     }
-    for (std::string_view name : timing_classes())
-      machine_.latency.try_emplace(std::string(name), kDefaultLatencyCycles);
     for (MachineConfig::Pipe& pipe : machine_.pipes) {
       std::erase_if(pipe.interval, [](const auto& item) { return item.second == 0; });
     }
+    for (const ComposedClass& composed : composed_classes()) compose(composed);
+    for (std::string_view name : timing_classes())
+      machine_.latency.try_emplace(std::string(name), kDefaultLatencyCycles);
     std::erase_if(machine_.pipes, [](const MachineConfig::Pipe& pipe) { return pipe.interval.empty(); });
     if (!messages_.has_errors()) validate_machine(machine_, places_, messages_);
     return std::move(machine_);
   }
 
  private:
+  /// A class that no pipe takes goes to the pipes of its parts, one part behind the other.
+  void compose(const ComposedClass& composed) {
+    const std::string name(composed.name), part(composed.part);
+    for (const MachineConfig::Pipe& pipe : machine_.pipes) {
+      if (pipe.interval.contains(name)) return;
+    }
+    int64_t shortest = kMaxLatencyCycles;
+    for (MachineConfig::Pipe& pipe : machine_.pipes) {
+      const auto interval = pipe.interval.find(part);
+      if (interval == pipe.interval.end()) continue;
+      shortest = std::min(shortest, interval->second);
+      pipe.interval[name] = std::min(interval->second * composed.parts, kMaxLatencyCycles);
+    }
+    const auto latency = machine_.latency.find(part);
+    const int64_t last = latency == machine_.latency.end() ? kDefaultLatencyCycles : latency->second;
+    machine_.latency.try_emplace(name, std::min(last + (composed.parts - 1) * shortest, kMaxLatencyCycles));
+  }
+
   void take(const RawEntry& entry) {
     if (entry.section == "latency" || entry.section.starts_with("pipes.")) return take_class(entry);
     if (std::ranges::find(section_names(), entry.section) == section_names().end()) {

@@ -187,21 +187,29 @@ constexpr std::string_view kSections[] = {"gpu",      "host",         "clocks", 
                                           "constant", "interconnect", "l2",        "dram"};
 
 constexpr std::string_view kTimingClasses[] = {
-    "int",         "int64",       "int_mul24",   "int_mul",      "int_mul64",
-    "int_div_u32", "int_div_s32", "int_div64",   "bit_count",    "fp32",
-    "fp32_mul",    "fp32_div",    "fp32_div_rn", "fp32_sqrt_rn", "fp32_rcp_rn",
-    "sfu_rcp",     "sfu_rsqrt",   "sfu_sqrt",    "sfu_sin",      "fp64",
-    "fp64_div",    "fp64_sqrt",   "cvt",         "cvt64",        "shared_operand",
-    "warp",        "special",     "load_global", "store_global", "atom_global",
-    "load_local",  "store_local", "load_shared", "store_shared", "atom_shared",
-    "load_const",  "load_param",  "texture",     "branch",       "barrier",
-    "fence",       "exit",        "nop"};
+    "int",         "int64",        "int_mul24",   "int_mul",      "int_mul64",
+    "int_div_u32", "int_div_s32",  "int_div64",   "bit_count",    "fp32",
+    "fp32_mul",    "fp32_div",     "fp32_div_rn", "fp32_sqrt_rn", "fp32_rcp_rn",
+    "sfu_rcp",     "sfu_rsqrt",    "sfu_sqrt",    "sfu_sin",      "fp64",
+    "fp64_div",    "fp64_sqrt",    "cvt",         "cvt64",        "shared_operand",
+    "warp",        "mma_half",     "mma_int8",    "mma_fp64",     "special",
+    "load_global", "store_global", "atom_global", "load_local",   "store_local",
+    "load_shared", "store_shared", "atom_shared", "load_const",   "load_param",
+    "texture",     "branch",       "barrier",     "fence",        "exit",
+    "nop"};
 
 }  // namespace
 
 std::span<const KeySpec> schema() { return kSchema; }
 std::span<const std::string_view> section_names() { return kSections; }
 std::span<const std::string_view> timing_classes() { return kTimingClasses; }
+
+std::span<const ComposedClass> composed_classes() {
+  // Multiply-adds of one operation over the 32 lanes: 16 x 8 results of 16 products, f64 8 x 8 of 4.
+  static constexpr ComposedClass kComposed[] = {
+      {"mma_half", "fp32", 64}, {"mma_int8", "int_mul24", 64}, {"mma_fp64", "fp64", 8}};
+  return kComposed;
+}
 
 bool is_control_class(std::string_view timing_class) {
   static constexpr std::array<std::string_view, 5> kControl{"branch", "barrier", "fence", "exit", "nop"};

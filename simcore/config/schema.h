@@ -49,6 +49,13 @@ struct KeySpec {
 
 /// Timing classes valid in [latency] and [pipes.*], in the order of isa::OpClass.
 [[nodiscard]] std::span<const std::string_view> timing_classes();
+/// A class whose work, on a machine without a pipe for it, is done by operations of another one.
+struct ComposedClass {
+  std::string_view name;
+  std::string_view part;
+  int64_t parts;
+};
+[[nodiscard]] std::span<const ComposedClass> composed_classes();
 /// Classes that need no pipe: the control logic of the SM handles them.
 [[nodiscard]] bool is_control_class(std::string_view timing_class);
 

@@ -203,8 +203,64 @@ def texture_references() -> None:
     write("texture_values", "f4", map(float, values))
 
 
+# wmma
+
+
+def exponent(v: Fraction, lowest: int) -> int:
+    """Of a number in a format with this lowest exponent."""
+    e = v.numerator.bit_length() - v.denominator.bit_length()
+    if abs(v) < Fraction(2) ** e:
+        e -= 1
+    return max(e, lowest)
+
+
+def cut(v: Fraction, unit: int) -> Fraction:
+    """Towards zero, to a multiple of 2^unit."""
+    scale = Fraction(2) ** unit
+    return int(v / scale) * scale
+
+
+def tensor_sum(a: list[Fraction], b: list[Fraction], c: Fraction) -> Fraction:
+    """Eight products and the sum so far, each cut off 24 bits below the largest, their sum cut off to f32: sm_75 in
+    "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"."""
+    for k in range(0, len(a), 8):
+        terms = [(x * y, exponent(x, -14) + exponent(y, -14)) for x, y in zip(a[k:k + 8], b[k:k + 8]) if x and y]
+        terms += [(c, exponent(c, -126))] if c else []
+        if not terms:
+            continue
+        unit = max(e for _, e in terms) - 24
+        total = sum((cut(v, unit) for v, _ in terms), Fraction(0))
+        c = cut(total, exponent(total, -126) - 23) if total else total
+    return c
+
+
+def matrices() -> None:
+    rows, columns, inner = 48, 32, 64
+
+    def halves(count: int, seed: int) -> list[Fraction]:
+        """Eleven bits and exponents apart from each other; some zeros."""
+        values = (k * k * seed + 977 * k for k in range(count))
+        return [Fraction(v * 7919 % 4095 - 2047, 2 ** (v // 3 % 13)) * (v % 11 > 0) / 16 for v in values]
+
+    a, b = halves(rows * inner, 31), halves(inner * columns, 57)
+    c = [Fraction(k * k * 104729 % 33554431 - 16777215, 2 ** (10 + k % 9)) for k in range(rows * columns)]
+    c = [cut(v, exponent(v, -126) - 23) for v in c]
+    write("wmma_a", "f2", map(float, a))
+    write("wmma_b", "f2", map(float, b))
+    write("wmma_c", "f4", map(float, c))
+    sums = (tensor_sum(a[i * inner:(i + 1) * inner], b[j * inner:(j + 1) * inner], c[i * columns + j])
+            for i, j in product(range(rows), range(columns)))
+    write("wmma_sums", "f4", (float(max(v, Fraction(0))) for v in sums))
+    left, right = ([k * k * 7 % 251 + k % 5 for k in range(64 * n)] for n in (inner, columns))
+    write("wmma_left", "u1", left)
+    write("wmma_right", "u1", right)
+    write("wmma_counts", "i4", (sum(left[i * inner + k] * right[k * columns + j] for k in range(inner))
+                                for j, i in product(range(columns), range(64))))
+
+
 def main() -> None:
     textures()
+    matrices()
     texture_references()
     n, steps = 1000, 20
     programs = [i * 2654435761 & MASK for i in range(n)]

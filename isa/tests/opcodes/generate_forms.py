@@ -1,6 +1,7 @@
 """Forms that generate.py's lists leave out: set on every type, atomics, loads and stores by width, .sat of conversions,
 the plain approximations, special registers, hints."""
 import math
+import random
 from fractions import Fraction
 
 from generate import (MEMBERS, NAN, RNG, add_raw, bits_of, decode, decode_int, encode, flush, fma_raw, inf, legacy_mad, mask,
@@ -315,6 +316,39 @@ def hints():
         write(name, ["u32"], "u32", lambda a: a, statement=f"{statement} ld.global.u32 %d, [%a0];")
 
 
+def small_parts_and_parameters():
+    own = random.Random(21)  # so that the files of the other functions stay as they are
+    for t, n in [("u4", 4), ("s4", 4), ("u2", 2), ("s2", 2)]:
+        low, high = (-(1 << n - 1), (1 << n - 1) - 1) if t[0] == "s" else (0, (1 << n) - 1)
+        part = lambda v: max(low, min(high, to_signed(v, 32))) & (1 << n) - 1
+        near = [v & W for v in [low - 1, low, low + 1, high - 1, high, high + 1, 0, 9, -9, 1 << 31, (1 << 31) - 1]]
+        rows = [[own.choice(near), own.choice(near), own.getrandbits(32)] for _ in range(64)]
+        write(f"cvt.pack.sat.{t}.s32.b32", ["s32", "s32", "b32"], "b32",
+              lambda a, b, c: (c << 2 * n | part(a) << n | part(b)) & W, rows=rows)
+    write("isspacep.param.u64", ["u64"], "pred", lambda a: int(a >> 24 == 5), statement="isspacep.param %p, %s0;",
+          rows=[[a] for a in [0, 0x4FFFFFF, 0x5000000, 0x5000010, 0x5FFFFFF, 0x6000000, 5 << 32]])
+    offsets = [[own.getrandbits(15)] for _ in range(32)]
+    write("cvta.param.u64", ["u64"], "u64", lambda a: a + (5 << 24), rows=offsets)
+    write("cvta.to.param.u64", ["u64"], "u64", lambda a: a - (5 << 24), rows=[[a + (5 << 24)] for a, in offsets])
+
+
+def wide_atomics():
+    """d = a sum of the old value and of what is in memory afterwards, all halves told apart."""
+    own = random.Random(22)
+    told = lambda old, new: old[0] + 3 * old[1] + 5 * new[0] + 7 * new[1] & (1 << 64) - 1
+    before = ("{ .shared .align 16 .b8 slots[4096]; .reg .b128 %q<3>; .reg .b64 %e<5>; mov.u64 %e0, slots; "
+              "mad.wide.u32 %e0, %t, 16, %e0; st.shared.v2.u64 [%e0], {%s0, %s1}; mov.b128 %q0, {%s2, %s3}; ")
+    after = ("mov.b128 {%e1, %e2}, %q1; ld.shared.v2.u64 {%e3, %e4}, [%e0]; mad.lo.u64 %e1, %e2, 3, %e1; "
+             "mad.lo.u64 %e1, %e3, 5, %e1; mad.lo.u64 %d, %e4, 7, %e1; }")
+    rows = [[own.getrandbits(64) for _ in range(4)] for _ in range(32)]
+    write("atom.exch.b128", ["u64"] * 4, "u64", lambda a, b, c, d: told((a, b), (c, d)), rows=rows,
+          statement=before + "atom.shared.exch.b128 %q1, [%e0], %q0; " + after)
+    for row in rows[:24]:  # equal in both halves, in one of them
+        row[2:] = [[row[0], row[1]], [row[0], row[3]], [row[2], row[1]]][own.randrange(3)]
+    write("atom.cas.b128", ["u64"] * 4, "u64", lambda a, b, c, d: told((a, b), (d, a) if (a, b) == (c, d) else (a, b)),
+          rows=rows, statement=before + "mov.b128 %q2, {%s3, %s0}; atom.shared.cas.b128 %q1, [%e0], %q0, %q2; " + after)
+
+
 def forms():
     sets()
     atomics()
@@ -326,3 +360,5 @@ def forms():
     approximations()
     warps()
     hints()
+    small_parts_and_parameters()
+    wide_atomics()
