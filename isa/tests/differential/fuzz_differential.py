@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Differential fuzzing: random programs over all scalar instruction forms, run by gpusim --functional at both lowering
-levels and by the references of the opcode tests (Python's integers and fractions), compared bit for bit.
+"""Differential fuzzing: random programs over all scalar instruction forms, run by gpusim (--functional at both lowering
+levels, and timed) and by the references of the opcode tests (Python's integers and fractions), compared bit for bit.
 
-  fuzz_differential.py --gpusim BIN [--seed S] [--programs N] [--coverage]
+  fuzz_differential.py --gpusim BIN [--seed S] [--programs N | --seconds T] [--coverage]
 
-Program i of seed S is the same whatever N is. A difference is shrunk to the instructions that it needs and printed with
+Module i of seed S is the same whatever N is. A difference is shrunk to the instructions that it needs and printed with
 the lane's values. Exit code: 0 no difference, 1 a difference, 2 gpusim refused a program.
 """
 import argparse
 import collections
+import itertools
 import random
 import sys
 import tempfile
@@ -23,13 +24,15 @@ from run import Refused, Runner, differences, render  # noqa: E402
 from shrink import shrink  # noqa: E402
 
 BATCH = 24
+# Loads of shared memory fold into operands below compute capability 2.0 only.
+MACHINES = ["tesla_c1060.cfg", "tesla_c870.cfg", "tesla_c1060.cfg --set gpu.compute_capability=9.0"]
 
 
 def make_batch(catalogue, seed, number):
     """Programs of one module: they share the target and the machine."""
     rng = random.Random(f"{seed} {number}")
     target = rng.choices(list(TARGETS), [70, 20, 10])[0]
-    machine = rng.choice(["tesla_c1060.cfg", "tesla_c870.cfg"])
+    machine = rng.choice(MACHINES)
     programs = [Chooser(catalogue, target, rng.getrandbits(64)).program(rng.randint(30, 300)) for _ in range(BATCH)]
     return target, machine, programs
 
@@ -52,7 +55,7 @@ def report(runner, target, program, where):
     print(f"{where}: gpusim differs from the reference; the smallest program:\n")
     print(render([small], target))
     for d in found[0][:8]:
-        print(f"{d.lowering}: lane {d.lane} {d.register}: expected {d.expected}, found {d.found}")
+        print(f"{d.run}: lane {d.lane} {d.register}: expected {d.expected}, found {d.found}")
     if found[0]:
         lane = found[0][0].lane
         print("inputs of the lane: " + ", ".join(f"{name}={v[lane]:x}" for name, v in small.inputs.items()))
@@ -80,14 +83,15 @@ def main():
     parser.add_argument("--gpusim", type=Path, required=True)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--programs", type=int, default=4 * BATCH, help=f"rounded up to whole modules of {BATCH}")
-    parser.add_argument("--seconds", type=float, help="stop after this time")
+    parser.add_argument("--seconds", type=float, help="go on for this time instead")
     parser.add_argument("--coverage", action="store_true", help="list the forms that ran")
     arguments = parser.parse_args()
     catalogue, used, totals = Catalogue(), collections.Counter(), collections.Counter()
     begin, failures = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="gpusim_fuzz_") as folder:
-        for number in range(-(-arguments.programs // BATCH)):
-            if arguments.seconds and time.monotonic() - begin > arguments.seconds:
+        for number in itertools.count():
+            spent = time.monotonic() - begin
+            if spent > arguments.seconds if arguments.seconds else number * BATCH >= arguments.programs:
                 break
             target, machine, programs = make_batch(catalogue, arguments.seed, number)
             runner = Runner(arguments.gpusim.resolve(), machine, Path(folder))

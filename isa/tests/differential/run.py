@@ -8,7 +8,7 @@ import model
 from choose import TARGETS
 
 SOURCE = Path(__file__).resolve().parents[3]
-LEVELS = ("none", "clean")
+RUNS = {"none": ["--functional", "--lowering", "none"], "clean": ["--functional"], "timed": ["--out", "none"]}
 LIMIT_S = 300
 
 
@@ -17,7 +17,7 @@ class Refused(Exception):
 
 
 class Difference(NamedTuple):
-    lowering: str
+    run: str
     lane: int
     register: str
     expected: str
@@ -85,9 +85,10 @@ def launch_file(programs):
 
 class Runner:
     def __init__(self, gpusim, machine, folder):
-        self.gpusim, self.machine, self.folder = gpusim, machine, folder
+        self.gpusim, self.folder = gpusim, folder
+        self.machine = ["--config", SOURCE / "configs" / machine.split()[0], *machine.split()[1:]]
 
-    def run(self, programs, target, lowering):
+    def run(self, programs, target, options):
         """Per program the values by register. Files: one module, one launch file, the inputs."""
         folder = self.folder
         (folder / "m.ptx").write_text(render(programs, target))
@@ -95,8 +96,7 @@ class Runner:
         zero = [0] * model.LANES
         words = [v for p in programs for name in p.widths for v in p.inputs.get(name, zero)]
         (folder / "in.bin").write_bytes(struct.pack(f"<{len(words)}Q", *words))
-        command = [self.gpusim, "--config", SOURCE / "configs" / self.machine, "--functional", "--quiet", "--lowering", lowering,
-                   "--out", "none", "--dump", "out=out.npy", "m.ptx"]
+        command = [self.gpusim, *self.machine, *options, "--quiet", "--dump", "out=out.npy", "m.ptx"]
         done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S,
                               check=False, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
@@ -117,17 +117,19 @@ class Runner:
 
 
 def differences(runner, target, programs):
-    """Per program a list of Difference: from the reference, and where that is unknown between the levels."""
-    found = {level: runner.run(programs, target, level) for level in LEVELS}
+    """Per program a list of Difference: from the reference, and where that is unknown from the first run."""
+    found = {name: runner.run(programs, target, options) for name, options in RUNS.items()}
+    return [compare(program, {name: values[i] for name, values in found.items()}) for i, program in enumerate(programs)]
+
+
+def compare(program, found):
+    expected, first = program.expected(), found[next(iter(RUNS))]
     result = []
-    for i, program in enumerate(programs):
-        expected, first = program.expected(), found[LEVELS[0]][i]
-        result.append([])
-        for level in LEVELS:
-            for register, values in found[level][i].items():
-                for lane, value in enumerate(values):
-                    want = expected[register][lane]
-                    want = first[register][lane] if want is model.UNKNOWN else want
-                    if value != want:
-                        result[-1].append(Difference(level, lane, register, f"{want:x}", f"{value:x}"))
+    for name, registers in found.items():
+        for register, values in registers.items():
+            for lane, value in enumerate(values):
+                want = expected[register][lane]
+                want = first[register][lane] if want is model.UNKNOWN else want
+                if value != want:
+                    result.append(Difference(name, lane, register, f"{want:x}", f"{value:x}"))
     return result
