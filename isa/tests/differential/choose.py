@@ -99,6 +99,9 @@ def inputs_of(rng, width):
         return rng.choice([[rng.getrandbits(1) for _ in range(model.LANES)], [rng.getrandbits(1)] * model.LANES])
     pool = corner_values(rng, rng.choice(FLAVOURS[width]))
     few = pool if rng.random() < 0.8 else rng.sample(pool, 2)
+    if width == 64 and rng.random() < 0.2:  # values that share a half
+        words = [rng.choice(pool) >> rng.choice([0, 32]) & 0xFFFFFFFF for _ in range(4)]
+        few = [low | high << 32 for low in words[:2] for high in words[2:]]
     return [rng.choice(few) if rng.random() < 0.85 else rng.getrandbits(width) for _ in range(model.LANES)]
 
 
