@@ -1,5 +1,6 @@
-// libFuzzer target: what the verifier and the linker accept must lower at every level, with and without spilling, and run
-// without a step outside of its registers and memory. "//====" on a line of its own starts the next file of the program.
+// libFuzzer target: what the verifier and the linker accept must lower at every level, with and without
+// spilling, and run without a step outside of its registers and memory. "//====" on a line of its own starts
+// the next file of the program.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,8 @@ void run(const KernelImage& image, test::TestMemory& memory) {
   const uint64_t shared = image.dynamic_shared_offset, local = image.local_bytes;
   if (shared > kMaxRunBytes || local > kMaxRunBytes / 32 || image.param_bytes > kMaxRunBytes) return;
   const uint64_t buffer = memory.add(4096);
-  test::BlockRunner runner(image, memory, test::pack_params(std::vector<uint64_t>(image.param_bytes / 8 + 1, buffer)), 33);
+  test::BlockRunner runner(image, memory,
+                           test::pack_params(std::vector<uint64_t>(image.param_bytes / 8 + 1, buffer)), 33);
   (void)runner.run(kMaxSteps);
 }
 

@@ -137,8 +137,9 @@ MEMBERS = 0x52309CF1  # some of the lanes that opcode_test.cpp always runs
 def write_warp(form, source, result, fn, statement):
     """A warp operation: the lanes in MEMBERS give `fn(rows of all lanes, values of the members, own value)`, the others 0."""
     pool = values(source, 16)
-    picks = [lambda i: pool[0], lambda i: RNG.choice(pool[:3]), lambda i: RNG.choice(pool)]
-    if bits_of(source) == 64:  # values that differ in one half only
+    n = bits_of(source)
+    picks = [lambda i: pool[0], lambda i: RNG.choice(pool[:3]), lambda i: RNG.choice(pool), lambda i: 1 << n - 1 | 65 | i % 5 << 2]
+    if n == 64:  # values that differ in one half only
         picks.append(lambda i: [5, 5 | 1 << 32, 7][i % 7 % 3])
     for kind, pick in enumerate(picks):
         rows = [[pick(i)] for i in range(32)]
