@@ -197,6 +197,8 @@ class Block(Plain):
         for i, (t, operand) in enumerate(zip(f.sources, self.operands)):
             declarations.append(f".reg .{reg_type(t)} %B_s{i};")
             copies.append(f"{operand.prepare()}mov.{reg_type(t)} %B_s{i}, {operand.text()};")
+        if "%t" in f.statement:  # the thread's number in the vector files
+            copies.append("mov.u32 %B_t, %tid.x;")
         if "[%a0" in f.statement:
             t = f.sources[0]
             copies.append("add.u64 %B_a, %gl, 64; st.global.u64 [%B_a], 0; "
