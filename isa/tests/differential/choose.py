@@ -116,7 +116,7 @@ class Chooser:
         self.forms, self.heads, self.compares, self.sets = catalogue.by_target[target]
         counts = {16: self.rng.randint(3, 6), 32: self.rng.randint(4, 10), 64: self.rng.randint(3, 7), 1: self.rng.randint(3, 5)}
         self.pools = {w: [f"%{LETTER.get(w, 'p')}{i}" for i in range(n)] for w, n in counts.items()}
-        self.labels = 0
+        self.labels = self.probes = 0
         self.constants = self.rng.choice([0.05, 0.2, 0.5])
         self.cells = self.rng.choice([0, 0.05, 0.2])
         self.guards = self.rng.choice([0, 0.1, 0.4])
@@ -127,13 +127,19 @@ class Chooser:
         widths |= {f"%x{LETTER[w]}": w for w in LETTER}
         items = self.items(length, top=True)
         limit = self.rng.choice([0, 0, 0, 10, 16, 24])
-        return model.Program(widths, inputs, items, limit)
+        return model.Program(widths, inputs, items, self.probes, limit)
 
     def items(self, length, top):
         items, size = [], 0
         while size < length:
             items.append(self.item(top, length))
             size += items[-1].size
+            register = getattr(items[-1], "destination", None)
+            if register and self.rng.random() < 0.3:
+                width = next((w for w, names in self.pools.items() if register in names), None)
+                if width:  # not of an approximation
+                    items.append(model.Probe(self.probes, register, width))
+                    self.probes += 1
         return items
 
     def item(self, top, length):

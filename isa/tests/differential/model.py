@@ -38,18 +38,23 @@ class State:
 class Program:
     """`widths`: bits of each register, 1 for a predicate, those that start with %x hold approximations."""
 
-    def __init__(self, widths, inputs, items, registers=0):
-        self.widths, self.inputs, self.items, self.registers = widths, inputs, items, registers
+    def __init__(self, widths, inputs, items, probes, registers=0):
+        self.widths, self.inputs, self.items, self.probes, self.registers = widths, inputs, items, probes, registers
 
     def with_items(self, items):
-        return Program(self.widths, self.inputs, items, self.registers)
+        return Program(self.widths, self.inputs, items, self.probes, self.registers)
+
+    def results(self):
+        """What a kernel stores: all registers at its end, and the probes."""
+        return [*self.widths, *(f"probe{i}" for i in range(self.probes))]
 
     def with_used_registers(self):
         used = set(re.findall(r"%\w+", " ".join(item.text() for item in self.items)))
-        return Program({n: w for n, w in self.widths.items() if n in used}, self.inputs, self.items, self.registers)
+        widths = {n: w for n, w in self.widths.items() if n in used}
+        return Program(widths, self.inputs, self.items, self.probes, self.registers)
 
     def expected(self):
-        state = State({name: list(self.inputs.get(name, [0] * LANES)) for name in self.widths})
+        state = State({name: list(self.inputs.get(name, [0] * LANES)) for name in self.results()})
         for item in self.items:
             item.run(state, range(LANES))
         return state.values
@@ -428,6 +433,23 @@ class Load(Access):
         cells = state.cells[self.space][lane]
         return {register: decode_int(self.t, int.from_bytes(cells[place], "little")) & ones(self.width)
                 for register, place in self.places()}
+
+
+class Probe(Item):
+    """Stores a register at once, so that a wrong value shows even if nothing comes of it."""
+
+    def __init__(self, number, register, width):
+        super().__init__(None)
+        self.number, self.register, self.width = number, register, width
+
+    def text(self):
+        at = f"[%pr+{self.number * LANES * 8}]"
+        if self.width == 1:
+            return f"selp.u32 %tid_, 1, 0, {self.register}; st.global.u32 {at}, %tid_;"
+        return f"st.global.b{self.width} {at}, {self.register};"
+
+    def effect(self, state, lane):
+        return {f"probe{self.number}": state.values[self.register][lane]}
 
 
 class Region(Item):

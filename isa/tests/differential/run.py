@@ -32,13 +32,14 @@ def kernel(name, program, in_offset, out_offset):
     for width in (16, 32, 64):
         declared[width] += [f"%m{width}_{i}" for i in range(5)]
     lines = [f".visible .entry {name}(.param .u64 in, .param .u64 out, .param .u64 scratch)", "{",
-             "  .reg .b64 %in, %out, %sh, %lo, %gl, %at, %lane; .reg .b32 %tid_;",
+             "  .reg .b64 %in, %out, %sh, %lo, %gl, %at, %pr, %lane; .reg .b32 %tid_;",
              f"  .shared .align 8 .b8 {name}_cells[{model.LANES * model.CELL_BYTES}];",
              f"  .local .align 8 .b8 {name}_own[{model.CELL_BYTES}];"]
     lines += [f"  .reg .{'pred' if w == 1 else 'b%d' % w} {', '.join(names)};" for w, names in declared.items() if names]
     lines += ["  mov.u32 %tid_, %tid.x;", "  mul.wide.u32 %lane, %tid_, 8;",
               f"  ld.param.u64 %in, [in]; add.u64 %in, %in, %lane; add.u64 %in, %in, {in_offset};",
               f"  ld.param.u64 %out, [out]; add.u64 %out, %out, %lane; add.u64 %out, %out, {out_offset};",
+              f"  add.u64 %pr, %out, {len(program.widths) * model.LANES * 8};",
               "  ld.param.u64 %gl, [scratch]; mul.wide.u32 %lane, %tid_, 128; add.u64 %gl, %gl, %lane;",
               f"  mov.u64 %sh, {name}_cells; mul.wide.u32 %lane, %tid_, {model.CELL_BYTES}; add.u64 %sh, %sh, %lane;",
               f"  mov.u64 %lo, {name}_own;"]
@@ -61,7 +62,7 @@ def kernel(name, program, in_offset, out_offset):
 
 
 def size_of(program):
-    return len(program.widths) * model.LANES * 8
+    return len(program.results()) * model.LANES * 8
 
 
 def render(programs, target):
@@ -94,7 +95,7 @@ class Runner:
         (folder / "m.ptx").write_text(render(programs, target))
         (folder / "m.toml").write_text(launch_file(programs))
         zero = [0] * model.LANES
-        words = [v for p in programs for name in p.widths for v in p.inputs.get(name, zero)]
+        words = [v for p in programs for name in p.results() for v in p.inputs.get(name, zero)]
         (folder / "in.bin").write_bytes(struct.pack(f"<{len(words)}Q", *words))
         command = [self.gpusim, *self.machine, *options, "--quiet", "--dump", "out=out.npy", "m.ptx"]
         done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S,
@@ -109,7 +110,7 @@ class Runner:
         found = []
         for program in programs:
             values = {}
-            for name in program.widths:
+            for name in program.results():
                 values[name] = struct.unpack_from(f"<{model.LANES}Q", data, at)
                 at += model.LANES * 8
             found.append(values)
