@@ -45,4 +45,5 @@ gpusim_test(isa_backend_test
   SOURCES tests/opcode_test.cpp tests/forms_test.cpp tests/semantics_test.cpp tests/memory_test.cpp tests/lowering_test.cpp
           tests/call_lowering_test.cpp tests/texture_test.cpp tests/wmma_test.cpp
   DEPS gpusim_isa)
+gpusim_fuzzer(lowering_fuzz SOURCES fuzz/lowering_fuzz.cpp DEPS gpusim_isa)
 gpusim_benchmark(executor_bench SOURCES bench/executor_bench.cpp DEPS gpusim_isa)

@@ -17,6 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent
 
 from cases import CASES  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
+from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
 from golden import check_golden, update  # noqa: E402
@@ -48,6 +49,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "file": {level: file_check("check_file", level) for level in ("off", "summary", "memory", "all")},
         "determinism": {level: file_check("check_determinism", level) for level in ("summary", "all")}
         | {"seed": file_check("check_seed")},
+        "differential": {name: lambda gpusim, name=name: check_differential(gpusim, name) for name in SEEDS},
         "error": error_checks(source),
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }

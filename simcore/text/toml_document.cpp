@@ -13,7 +13,7 @@ namespace {
 
 /// Refuses what toml++ does not bear: very long dotted keys (each part is one more table, destroyed
 /// recursively), table names that begin with a dot (an assertion) and characters outside ASCII where only
-/// keys and values may stand (undefined behaviour in its character tables).
+/// keys and values may stand or behind a backslash (undefined behaviour in its character tables).
 class Prescan {
  public:
   Prescan(std::string_view text, const std::string& name) : text_(text), name_(name) {}
@@ -71,8 +71,16 @@ class Prescan {
           ++at_;  // up to two more belong to the string
         return;
       }
+      if (quote == '"' && c == '\\') check_escape();
       at_ += quote == '"' && c == '\\' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n' ? 2 : 1;
     }
+  }
+
+  /// At a backslash. What follows it, behind white space too, goes through the parser's character tables.
+  void check_escape() const {
+    const size_t next = text_.find_first_not_of(" \t\r\n", at_ + 1);
+    if (next != std::string_view::npos && static_cast<unsigned char>(text_[next]) >= 0x80)
+      fail("character outside ASCII behind a backslash", "");
   }
 
   void fail(const std::string& message, const std::string& hint) const {

@@ -20,6 +20,9 @@ TEST(TomlDocument, RefusesWhatTheParserDoesNotBear) {
       "t:1:1: error: character outside ASCII\n  hint: put keys and values with such characters in quotes");
   EXPECT_EQ(error_of("a = 1\nb\xc3\xa4 = 2\n").substr(0, 14), "t:2:2: error: ");
   EXPECT_EQ(error_of("a = +\"\xca\x9e\""), "t:1:6: error: unexpected quote");
+  const std::string escape = "error: character outside ASCII behind a backslash";
+  EXPECT_EQ(error_of("a = \"\"\"o \\\xef\xbb\xbb\"\"\""), "t:1:10: " + escape);
+  EXPECT_EQ(error_of("a = \"\"\"\n\\ \n \xc3\xa4\"\"\""), "t:2:1: " + escape);
   std::string deep = "x";
   for (int i = 0; i < 100000; ++i) deep += ".x";
   EXPECT_EQ(error_of(deep + " = 1").substr(0, 44), "t:1:130: error: dotted key has too many part");
@@ -29,6 +32,7 @@ TEST(TomlDocument, RefusesWhatTheParserDoesNotBear) {
 }
 
 TEST(TomlDocument, StringsAndCommentsMayHoldAnything) {
+  EXPECT_EQ(error_of("a = \"\"\"\\\\\xc3\xa4 \\n\xc3\xa4\"\"\""), "no error");
   EXPECT_EQ(error_of("a = \"\xc3\xa4\" # \xc3\xa4\n'\xc3\xb6' = 1\n"), "no error");
   EXPECT_EQ(
       error_of("a = \"\"\"\n\xc3\xa4 \\\" \"\" "

@@ -4,8 +4,9 @@ import math
 import random
 from fractions import Fraction
 
-from generate import (MEMBERS, NAN, RNG, add_raw, bits_of, decode, decode_int, encode, flush, fma_raw, inf, legacy_mad, mask,
-                      mul_raw, operands, saturate, to_signed, values, write, write_warp)
+from formats import (NAN, add_raw, bits_of, decode, decode_int, encode, flush, fma_raw, inf, legacy_mad, mask, mul_raw, saturate,
+                     to_signed)
+from vectors import MEMBERS, RNG, operands, values, write, write_warp
 
 W = 0xFFFFFFFF
 INTS = ["u16", "s16", "u32", "s32", "u64", "s64"]

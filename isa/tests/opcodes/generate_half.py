@@ -3,8 +3,9 @@ import functools
 import math
 from fractions import Fraction
 
-from generate import (NAN, RNG, SPECIAL, add_raw, bits_of, decode, decode_int, encode, flush, fma_raw, inf, mask, minmax_raw,
-                      mul_raw, round_int, saturate, values, write)
+from formats import (NAN, add_raw, bits_of, decode, decode_int, encode, flush, fma_raw, inf, mask, minmax_raw, mul_raw, round_int,
+                     saturate)
+from vectors import RNG, SPECIAL, values, write
 
 HALVES = ["f16", "bf16"]
 EDGES = {
