@@ -26,7 +26,7 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelRun& run) {
   prepare(run);
   operations_ = 0;
   for (uint64_t block = 0; block < run.num_blocks; ++block) {
-    if (!run_block(run, block)) return Outcome::kError;
+    if (!run_block(run, block)) return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
     if (interrupted_()) return Outcome::kInterrupted;
   }
   return Outcome::kDone;
@@ -70,6 +70,15 @@ bool FunctionalRunner::run_block(KernelRun& run, uint64_t block) {
     warps_[w].stack.reset(warps_[w].context.existing);
     warps_[w].at_barrier = false;
   }
+  if (checker_ == nullptr) return run_warps(run, block);
+  checks_ = checker_->begin_block(run, block);
+  for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = checks_->warp(w);
+  if (!run_warps(run, block)) return false;
+  checker_->end_block(checks_);
+  return true;
+}
+
+bool FunctionalRunner::run_warps(KernelRun& run, uint64_t block) {
   for (;;) {
     bool alive = false;
     for (Warp& warp : warps_) {
@@ -99,6 +108,7 @@ bool FunctionalRunner::release_barriers(KernelRun& run, uint64_t block) {
       stuck = &warp;
     }
     if (arrived == 0 || (wanted != 0 ? slots < wanted : arrived < live)) continue;
+    if (checks_ != nullptr) checks_->open(id);
     for (Warp& warp : warps_) {
       if (!warp.at_barrier || warp.barrier != id) continue;
       warp.at_barrier = false;
@@ -107,6 +117,7 @@ bool FunctionalRunner::release_barriers(KernelRun& run, uint64_t block) {
     }
   }
   if (released) return true;
+  deadlock_ = true;
   const LaneMask missing = stuck->stack.alive() & ~stuck->barrier_lanes;
   error_ = fmt::format(
       "deadlock: {} waits at a barrier that the block's other threads never reach{}",
@@ -203,8 +214,11 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
           const std::byte* row = warp.context.bank[static_cast<size_t>(op.src[0].bank)] + op.src[0].offset;
           warp.barrier_threads = reinterpret_cast<const uint32_t*>(row)[lanes.lowest()];
         }
+        if (checks_ != nullptr)
+          checks_->arrive(warp.context.warp_in_block, op, warp.barrier, warp.barrier_threads, lanes);
         return Stop::kBarrier;
       case OpKind::kExit:
+        if (checks_ != nullptr) checks_->exit(warp.context.warp_in_block, lanes);
         stack.exit(lanes);
         break;
       case OpKind::kTrap:

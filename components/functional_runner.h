@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "components/checker/checker.h"
 #include "components/kernel_run.h"
 #include "components/simt_stack.h"
 
@@ -19,11 +20,14 @@ class FunctionalRunner {
   /// `max_operations`: warp operations after which a kernel counts as endless. `interrupted` is polled now
   /// and then.
   FunctionalRunner(const isa::GlobalMemory& memory, uint64_t max_operations,
-                   std::function<bool()> interrupted)
-      : memory_(memory), max_operations_(max_operations), interrupted_(std::move(interrupted)) {}
+                   std::function<bool()> interrupted, Checker* checker = nullptr)
+      : memory_(memory),
+        max_operations_(max_operations),
+        interrupted_(std::move(interrupted)),
+        checker_(checker) {}
 
-  enum class Outcome { kDone, kError, kInterrupted };
-  /// Runs all blocks; counts go into run.sm[0] and run.pc. On kError, error() says why.
+  enum class Outcome { kDone, kError, kDeadlock, kInterrupted };
+  /// Runs all blocks; counts go into run.sm[0] and run.pc. On kError and kDeadlock, error() says why.
   Outcome run(KernelRun& run);
   [[nodiscard]] const std::string& error() const { return error_; }
 
@@ -38,6 +42,7 @@ class FunctionalRunner {
   enum class Stop { kBarrier, kDone, kError };
   void prepare(KernelRun& run);
   bool run_block(KernelRun& run, uint64_t block);
+  bool run_warps(KernelRun& run, uint64_t block);
   Stop run_warp(KernelRun& run, uint64_t block, Warp& warp);
   bool release_barriers(KernelRun& run, uint64_t block);
   bool step_memory(KernelRun& run, uint64_t block, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
@@ -46,8 +51,11 @@ class FunctionalRunner {
   const isa::GlobalMemory& memory_;
   uint64_t max_operations_;
   std::function<bool()> interrupted_;
+  Checker* checker_;               ///< of a run with --check
+  BlockChecks* checks_ = nullptr;  ///< its part for the running block
   uint64_t operations_ = 0;
   std::string error_;
+  bool deadlock_ = false;
   std::vector<Warp> warps_;
   struct Free {
     void operator()(std::byte* p) const;

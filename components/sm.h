@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "components/checker/checker.h"
 #include "components/event_sink.h"
 #include "components/kernel_run.h"
 #include "components/load_store_unit.h"
@@ -45,6 +46,7 @@ struct SmEnvironment {
   uint64_t local_memory_base =
       0;  ///< device address of the interleaved local memory of all warps (timing only)
   std::function<void(std::string)> on_error;  ///< a program error: ends the simulation
+  Checker* checker = nullptr;                 ///< of a run with --check
 };
 
 class Sm : public core::Clocked, public WarpTableIf {
@@ -101,6 +103,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t phase = 0;
     std::byte* shared = nullptr;
     std::array<Barrier, kBarriers> barriers{};
+    BlockChecks* checks = nullptr;  ///< of a run with --check
   };
   /// A stretch of empty slots that waits for its access to be served before its cause is known (events only).
   struct OpenStall {

@@ -319,6 +319,8 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
         warp.context.bank[static_cast<size_t>(op.src[0].bank)] + op.src[0].offset);
     barrier.expected_threads = counts[lanes.lowest()];
   }
+  if (block.checks != nullptr)
+    block.checks->arrive(warp.context.warp_in_block, op, number, barrier.expected_threads, lanes);
   const bool whole_warp = lanes == warp.stack.alive();
   barrier.arrived_threads += static_cast<uint32_t>(lanes.count());
   barrier.arrived_slots += whole_warp ? isa::kWarpSize : static_cast<uint32_t>(lanes.count());
@@ -336,6 +338,7 @@ void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
                                                       : barrier.arrived_threads >= block.live_threads;
   if (!complete) return;
   const uint64_t release = now + (*env_.timing)[OpClass::kBarrier].latency;
+  if (block.checks != nullptr) block.checks->open(number);
   const uint64_t warps = barrier.waiting_warps;
   barrier = Barrier{};
   for (uint64_t bits = warps; bits != 0; bits &= bits - 1) {
@@ -351,6 +354,7 @@ void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
 void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
   take_pipe((*env_.timing)[OpClass::kExit], now, 0);
   Block& block = blocks_[warp.block_slot];
+  if (block.checks != nullptr) block.checks->exit(warp.context.warp_in_block, lanes);
   warp.stack.exit(lanes);
   block.live_threads -= static_cast<uint32_t>(lanes.count());
   if (!warp.stack.done()) {
