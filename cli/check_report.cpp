@@ -58,9 +58,10 @@ std::string check_report(const comp::Simulation& simulation, const comp::Simulat
   std::string out;
   for (size_t i = 0; i < std::min(kShown, r.findings.size()); ++i) out += finding_text(r.findings[i]);
   if (r.findings.size() > kShown) out += fmt::format("... and {} more\n", r.findings.size() - kShown);
-  return out + fmt::format("check {}: {}{} findings, {} occurrences\n", simulation.options().checks.text(),
+  return out + fmt::format("check {}: {}{} finding{}, {} occurrence{}\n", simulation.options().checks.text(),
                            r.findings_overflowed ? "more than " : "", r.findings.size(),
-                           r.finding_occurrences);
+                           r.findings.size() == 1 ? "" : "s", r.finding_occurrences,
+                           r.finding_occurrences == 1 ? "" : "s");
 }
 
 std::string check_json(const comp::Simulation& simulation, const comp::SimulationResult& r) {

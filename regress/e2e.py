@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 SOURCE = Path(__file__).resolve().parent.parent
 
 from cases import CASES  # noqa: E402
+from check_checks import check_checks  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
@@ -49,6 +50,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "determinism": {level: file_check("check_determinism", level) for level in ("summary", "all")}
         | {"seed": file_check("check_seed")},
         "error": error_checks(source),
+        "check": check_checks(source),
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 

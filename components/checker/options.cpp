@@ -27,10 +27,11 @@ std::string CheckOptions::text() const {
 
 CheckOptions parse_checks(std::string_view list) {
   CheckOptions o;
-  while (!list.empty()) {
+  for (bool more = !list.empty(); more;) {
     const size_t comma = list.find(',');
     const std::string_view name = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+    more = comma != std::string_view::npos;
+    list.remove_prefix(more ? comma + 1 : list.size());
     const bool all = name == kNames[4];
     if (!all && name != kNames[0] && name != kNames[1] && name != kNames[2] && name != kNames[3])
       throw core::InputError(fmt::format("gpusim: error: --check: no check is called '{}'\n  hint: {}", name,
