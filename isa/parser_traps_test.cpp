@@ -204,6 +204,7 @@ TEST(Traps, DebugSectionsAndPragmas) {
 .entry k() {
   .pragma "nounroll";
   .pragma "used_bytes_mask 4095";
+  bar.sync 0;
   ret;
 }
 .file 1 "x.cu"

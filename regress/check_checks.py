@@ -1,7 +1,7 @@
 """`--check`: the programs of regress/checks/ are found guilty of what their comments say, the workloads of nothing.
 
-A program's head says how to launch it (`// launch:`), with which further options (`// options:`), how it ends (`// exit:`) and
-what a buffer must hold then (`// dump: buffer value`). A statement's comment `//! kind ...` names the findings it is the place of;
+A program's head says how to launch it (`// launch:`), with which further options (`// options:`), which checks (`// checks:`,
+else all), how it ends (`// exit:`) and what a buffer must hold then (`// dump: buffer value`). A statement's comment `//! kind ...` names the findings it is the place of;
 `//! race:N` marks the one or two statements of race N.
 """
 
@@ -52,7 +52,8 @@ def check_program(gpusim: Gpusim, name: str) -> None:
     """The same findings with and without timing, and the exit code."""
     ptx = gpusim.source / "regress" / "checks" / f"{name}.ptx"
     text = ptx.read_text()
-    options = [*directive(text, "launch"), *directive(text, "options"), "--check", "all", "--json"]
+    options = [*directive(text, "launch"), *directive(text, "options"), "--json",
+               "--check", *(directive(text, "checks") or ["all"])]
     dump = directive(text, "dump")
     (code,) = map(int, directive(text, "exit"))
     for mode in (["--functional"], ["--out", "none"]):

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "components/checker/fault_text.h"
 
 namespace gpusim::comp {
@@ -190,7 +192,13 @@ void BlockChecks::check_init(WarpChecks& warp, const isa::MicroOp& op, const Lan
         break;
     }
     if (map == nullptr) return;
-    const uint32_t missing = checked.reads && !op.memory.is_spill ? map->clear_bytes(first, lanes.bytes) : 0;
+    uint32_t missing = checked.reads && !op.memory.is_spill ? map->clear_bytes(first, lanes.bytes) : 0;
+    // Bytes that the PTX says nobody uses, such as a structure's padding.
+    for (uint64_t unused = op.kind == OpKind::kLoad ? op.imm : 0; missing != 0 && unused != 0;
+         unused &= unused - 1) {
+      const auto byte = static_cast<uint32_t>(std::countr_zero(unused));
+      if (byte < lanes.bytes) missing -= map->clear_bytes(first + byte, 1);
+    }
     if (missing != 0) {
       const FaultPlace place{op.kind, lanes.space[l], lanes.address[l], lanes.bytes};
       shared_.log.note(FindingKind::kUninitialised, site(op.ptx_index, thread_of(warp, lane)),
