@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -67,64 +68,46 @@ bool FunctionalRunner::run_block(KernelRun& run, uint64_t block) {
   run.sm[0].warps += run.warps_per_block;
   for (uint32_t w = 0; w < run.warps_per_block; ++w) {
     set_thread_indices(run, block, w, warps_[w].context);
-    warps_[w].stack.reset(warps_[w].context.existing);
-    warps_[w].at_barrier = false;
+    Warp& warp = warps_[w];
+    warp.stack.reset(warp.context.existing);
+    warp.groups.reset();
+    warp.watch.reset();
+    warp.blocked = false;
+    warp.at_barrier = LaneMask();
   }
-  if (checker_ == nullptr) return run_warps(run, block);
-  checks_ = checker_->begin_block(run, block);
-  for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = checks_->warp(w);
-  if (!run_warps(run, block)) return false;
-  checker_->end_block(checks_);
+  barriers_.reset();
+  live_threads_ = run.threads_per_block;
+  if (checker_ != nullptr) {
+    checks_ = checker_->begin_block(run, block);
+    for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = checks_->warp(w);
+  }
+  // Rounds in which all warps did nothing but repeat a lap of a loop, until that counts as a deadlock.
+  constexpr int kIdleRounds = 100;
+  int idle = 0;
+  const auto done = [](const Warp& warp) { return warp.done(); };
+  while (!std::all_of(warps_.begin(), warps_.end(), done)) {
+    bool moved = false;
+    if (!run_warps(run, block, moved)) return false;
+    idle = moved ? 0 : idle + 1;
+    if (idle < kIdleRounds) continue;
+    report_spin(run, block);
+    return false;
+  }
+  if (checker_ != nullptr) checker_->end_block(checks_);
   return true;
 }
 
-bool FunctionalRunner::run_warps(KernelRun& run, uint64_t block) {
-  for (;;) {
-    bool alive = false;
-    for (Warp& warp : warps_) {
-      if (warp.stack.done() || warp.at_barrier) continue;
-      if (run_warp(run, block, warp) == Stop::kError) return false;
-    }
-    for (const Warp& warp : warps_) alive |= !warp.stack.done();
-    if (!alive) return true;
-    if (!release_barriers(run, block)) return false;
+bool FunctionalRunner::run_warps(KernelRun& run, uint64_t block, bool& moved) {
+  bool ran = false;
+  for (Warp& warp : warps_) {
+    if (warp.done() || warp.blocked) continue;
+    const Stop stop = run_warp(run, block, warp);
+    if (stop == Stop::kError) return false;
+    moved = moved || stop != Stop::kSpins;
+    ran = true;
   }
-}
-
-bool FunctionalRunner::release_barriers(KernelRun& run, uint64_t block) {
-  // Every live warp stands at a barrier now: each barrier opens if enough threads are there.
-  uint32_t live = 0;
-  for (const Warp& warp : warps_) live += static_cast<uint32_t>(warp.stack.alive().count());
-  bool released = false;
-  const Warp* stuck = nullptr;
-  for (uint32_t id = 0; id < 16; ++id) {
-    uint32_t arrived = 0, slots = 0, wanted = 0;
-    for (const Warp& warp : warps_) {
-      if (!warp.at_barrier || warp.barrier != id) continue;
-      const auto lanes = static_cast<uint32_t>(warp.barrier_lanes.count());
-      arrived += lanes;
-      slots += warp.barrier_lanes == warp.stack.alive() ? isa::kWarpSize : lanes;
-      if (warp.barrier_threads != 0) wanted = warp.barrier_threads;
-      stuck = &warp;
-    }
-    if (arrived == 0 || (wanted != 0 ? slots < wanted : arrived < live)) continue;
-    if (checks_ != nullptr) checks_->open(id);
-    for (Warp& warp : warps_) {
-      if (!warp.at_barrier || warp.barrier != id) continue;
-      warp.at_barrier = false;
-      warp.stack.advance();
-      released = true;
-    }
-  }
-  if (released) return true;
-  deadlock_ = true;
-  const LaneMask missing = stuck->stack.alive() & ~stuck->barrier_lanes;
-  error_ = fmt::format(
-      "deadlock: {} waits at a barrier that the block's other threads never reach{}",
-      describe_location(run, stuck->stack.pc(), block, stuck->context.warp_in_block,
-                        stuck->barrier_lanes.lowest()),
-      missing.any() ? fmt::format(" (lanes {:#010x} of its warp diverged around it)", missing.bits()) : "");
-  return false;
+  if (!ran) report_deadlock(run, block);
+  return ran;
 }
 
 bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, const MicroOp& op,
@@ -156,6 +139,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
   const MicroOp* ops = run.image->ops.data();
   SmStats& stats = run.sm[0];
   SimtStack& stack = warp.stack;
+  warp.yields = 0;
   while (!stack.done()) {
     const MicroOp& op = ops[stack.pc()];
     const LaneMask active = stack.mask();
@@ -193,7 +177,13 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
         break;
       case OpKind::kBranch:
         ++stats.branches;
-        stats.divergent_branches += stack.branch(op, lanes);
+        {
+          const uint32_t pc = stack.pc();
+          stats.divergent_branches += stack.branch(op, lanes);
+          if (op.target > pc || lanes.none() || !warp.watch.lap()) break;
+          const Stop stop = look_at_loop(run, warp, op.target, pc);
+          if (stop != Stop::kNone) return stop;
+        }
         break;
       case OpKind::kBranchTable:
       case OpKind::kCall:
@@ -206,20 +196,14 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
           break;
         }
         ++stats.barriers;
-        warp.at_barrier = true;
-        warp.barrier = static_cast<uint32_t>(op.imm % 16);
-        warp.barrier_lanes = lanes;
-        warp.barrier_threads = 0;
-        if (op.num_src > 0) {
-          const std::byte* row = warp.context.bank[static_cast<size_t>(op.src[0].bank)] + op.src[0].offset;
-          warp.barrier_threads = reinterpret_cast<const uint32_t*>(row)[lanes.lowest()];
-        }
-        if (checks_ != nullptr)
-          checks_->arrive(warp.context.warp_in_block, op, warp.barrier, warp.barrier_threads, lanes);
-        return Stop::kBarrier;
+        if (const Stop stop = step_barrier(run, block, warp, op, lanes); stop != Stop::kNone) return stop;
+        break;
+      case OpKind::kSync:
+        step_sync(run, warp, op, lanes);
+        if (warp.blocked) return Stop::kBlocked;
+        break;
       case OpKind::kExit:
-        if (checks_ != nullptr) checks_->exit(warp.context.warp_in_block, lanes);
-        stack.exit(lanes);
+        if (const Stop stop = step_exit(run, warp, lanes); stop != Stop::kNone) return stop;
         break;
       case OpKind::kTrap:
         if (lanes.any()) {

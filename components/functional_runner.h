@@ -1,6 +1,7 @@
 // Values only (`--functional`): runs the blocks of a launch one after another, the warps of a block in turn
-// from barrier to barrier, without time. Same micro-ops, same executor and same SIMT stacks as the timing
-// model, so for race-free programs results and instruction counts are the same.
+// until they wait at a barrier or for memory that others write, without time. Same micro-ops, same executor
+// and same SIMT stacks as the timing model, so for race-free programs results and instruction counts are the
+// same. A block that waits for a later one never ends.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,8 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "components/block_barriers.h"
 #include "components/checker/checker.h"
 #include "components/kernel_run.h"
+#include "components/lane_groups.h"
+#include "components/loop_watch.h"
 #include "components/simt_stack.h"
 
 namespace gpusim::comp {
@@ -18,11 +22,13 @@ namespace gpusim::comp {
 class FunctionalRunner {
  public:
   /// `max_operations`: warp operations after which a kernel counts as endless. `interrupted` is polled now
-  /// and then.
-  FunctionalRunner(const isa::GlobalMemory& memory, uint64_t max_operations,
+  /// and then. `independent`: the lanes of a warp are scheduled independently (compute capability 7 and
+  /// later).
+  FunctionalRunner(const isa::GlobalMemory& memory, uint64_t max_operations, bool independent,
                    std::function<bool()> interrupted, Checker* checker = nullptr)
       : memory_(memory),
         max_operations_(max_operations),
+        independent_(independent),
         interrupted_(std::move(interrupted)),
         checker_(checker) {}
 
@@ -34,22 +40,39 @@ class FunctionalRunner {
  private:
   struct Warp {
     SimtStack stack;
+    LaneGroups groups;
+    LoopWatch watch;
     isa::WarpContext context;
-    bool at_barrier = false;
-    uint32_t barrier = 0, barrier_threads = 0;
-    isa::LaneMask barrier_lanes;
+    bool blocked = false;      ///< until a barrier opens
+    isa::LaneMask at_barrier;  ///< lanes of the stack's top that wait there; none if it is the groups
+    uint32_t barrier = 0;
+    uint32_t yields = 0;  ///< since the warp had its turn
+    [[nodiscard]] bool done() const { return stack.done() && groups.empty(); }
+    [[nodiscard]] isa::LaneMask alive() const { return stack.alive() | groups.apart(); }
   };
-  enum class Stop { kBarrier, kDone, kError };
+  enum class Stop { kNone, kBlocked, kPaused, kSpins, kDone, kError };
   void prepare(KernelRun& run);
   bool run_block(KernelRun& run, uint64_t block);
-  bool run_warps(KernelRun& run, uint64_t block);
+  /// One turn of each warp that can run; `moved`: some did more than go round a loop. False after an error.
+  bool run_warps(KernelRun& run, uint64_t block, bool& moved);
   Stop run_warp(KernelRun& run, uint64_t block, Warp& warp);
-  bool release_barriers(KernelRun& run, uint64_t block);
+  Stop step_barrier(KernelRun& run, uint64_t block, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
+  Stop step_exit(KernelRun& run, Warp& warp, isa::LaneMask lanes);
+  void step_sync(KernelRun& run, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
+  Stop look_at_loop(const KernelRun& run, Warp& warp, uint32_t first, uint32_t last);
+  /// The current lanes are gone: others that can run take their place, or the warp is blocked.
+  void run_other_lanes(const KernelRun& run, Warp& warp);
+  void try_release(const KernelRun& run, uint32_t number);
+  /// All warps that are left go round loops for ever.
+  void report_spin(const KernelRun& run, uint64_t block);
+  /// All warps that are left wait at barriers.
+  void report_deadlock(const KernelRun& run, uint64_t block);
   bool step_memory(KernelRun& run, uint64_t block, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
   bool step_transfer(KernelRun& run, uint64_t block, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
 
   const isa::GlobalMemory& memory_;
   uint64_t max_operations_;
+  bool independent_;
   std::function<bool()> interrupted_;
   Checker* checker_;               ///< of a run with --check
   BlockChecks* checks_ = nullptr;  ///< its part for the running block
@@ -57,6 +80,8 @@ class FunctionalRunner {
   std::string error_;
   bool deadlock_ = false;
   std::vector<Warp> warps_;
+  BlockBarriers barriers_;
+  uint32_t live_threads_ = 0;
   struct Free {
     void operator()(std::byte* p) const;
   };

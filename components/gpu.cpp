@@ -85,6 +85,15 @@ void Gpu::build_memory() {
   }
 }
 
+bool Gpu::nobody_moves() const {
+  // Whatever a warp wrote before it began to wait has long been seen by all after this.
+  constexpr uint64_t kQuietCycles = 100'000;
+  uint64_t since = 0, until = ~uint64_t{0};
+  for (const auto& sm : sms_)
+    if (!sm->all_wait(since, until)) return false;
+  return until - since >= kQuietCycles;
+}
+
 void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory) {
   const auto& net = machine_.interconnect;
   const auto queue = static_cast<uint32_t>(net.queue);
@@ -103,6 +112,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   environment.run_ahead = run_ahead_;
   environment.local_memory_base = uint64_t{1} << 40;
   environment.on_error = on_error_;
+  environment.nobody_moves = [this] { return nobody_moves(); };
   environment.checker = checker_;
   for (uint32_t c = 0; c < clusters_; ++c)
     constants_.push_back(std::make_unique<ConstantCluster>(fmt::format("constant{}", c).c_str(), core_,

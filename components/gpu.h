@@ -50,6 +50,8 @@ class Gpu {
     return *store.back();
   }
   void build_memory();
+  /// True if no warp can ever change anything: all have gone round unchanged, or waited, for long.
+  [[nodiscard]] bool nobody_moves() const;
   void build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory);
 
   const core::MachineConfig& machine_;

@@ -42,6 +42,39 @@ void SimtStack::diverge(const isa::MicroOp& op, isa::LaneMask taken) {
   if (pc_ == reconverge_) pop();
 }
 
+SimtStack::Waiting SimtStack::waiting() const {
+  for (auto e = below_.rbegin(); e != below_.rend(); ++e) {
+    const isa::LaneMask lanes = e->mask & ~mask_;
+    if (lanes.any()) return {e->pc, lanes};
+  }
+  return {};
+}
+
+SimtStack SimtStack::split(isa::LaneMask lanes) {
+  SimtStack apart = *this;
+  apart.mask_ = mask_ & lanes;
+  for (Entry& e : apart.below_) e.mask = e.mask & lanes;
+  for (Entry& e : below_) e.mask = e.mask & ~lanes;
+  const auto empty = [](const Entry& e) { return e.mask.none(); };
+  std::erase_if(apart.below_, empty);
+  std::erase_if(below_, empty);
+  mask_ = mask_ & ~lanes;
+  if (mask_.none()) pop();
+  return apart;
+}
+
+bool SimtStack::merge(const SimtStack& other) {
+  const auto same_place = [](const Entry& a, const Entry& b) {
+    return a.pc == b.pc && a.reconverge == b.reconverge;
+  };
+  if (pc_ != other.pc_ || reconverge_ != other.reconverge_ ||
+      !std::equal(below_.begin(), below_.end(), other.below_.begin(), other.below_.end(), same_place))
+    return false;
+  mask_ |= other.mask_;
+  for (size_t i = 0; i < below_.size(); ++i) below_[i].mask |= other.below_[i].mask;
+  return true;
+}
+
 int SimtStack::push_places(const uint32_t* target, isa::LaneMask lanes, uint32_t reconverge) {
   std::array<Entry, isa::kWarpSize> places;
   int n = 0;

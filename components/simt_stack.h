@@ -1,5 +1,5 @@
-// SIMT reconvergence stack of one warp (compute capability below 7): the entry on top is what the warp
-// executes; a divergent branch leaves its reconvergence point below and pushes one entry a side.
+// SIMT reconvergence stack of one warp, or of a group of its lanes (LaneGroups): the entry on top is what the
+// warp executes; a divergent branch leaves its reconvergence point below and pushes one entry a side.
 // Reconvergence is at the immediate post-dominator that lowering put into the branch. It is also the call
 // stack of return points: a call leaves its return point below and pushes one entry for each function that
 // lanes call; inside, lanes join at the points of that activation only, and behind the call when all have
@@ -32,6 +32,19 @@ class SimtStack {
     for (const Entry& e : below_) lanes |= e.mask;
     return lanes;
   }
+
+  /// The highest entry below with lanes that wait for those on top, or have yet to start.
+  struct Waiting {
+    uint32_t pc = isa::kNoTarget;
+    isa::LaneMask lanes;  ///< none: nobody waits
+  };
+  [[nodiscard]] Waiting waiting() const;
+
+  /// Takes `lanes` (a subset of mask()) out into a stack of their own: both parts keep the points at which
+  /// their lanes join among themselves. If nothing is left on top, the lanes below go on.
+  [[nodiscard]] SimtStack split(isa::LaneMask lanes);
+  /// Takes the lanes of `other` in if both stand at the same place with the same points to join at.
+  bool merge(const SimtStack& other);
 
   /// After any operation that is not a taken branch.
   void advance() {

@@ -184,7 +184,8 @@ void Simulation::observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorde
 void Simulation::run_functional(SimulationResult& result) {
   const DeviceMemoryAdapter memory(memory_, textures_);
   FunctionalRunner runner(
-      memory, options_.max_cycles, [this] { return interrupted(options_); }, checker_.get());
+      memory, options_.max_cycles, options_.machine.gpu.compute_capability >= 70,
+      [this] { return interrupted(options_); }, checker_.get());
   for (const int64_t item : order()) {
     if (item < 0) continue;  // buffers are where they are; only time would pass
     const auto& run = runs_[static_cast<size_t>(item)];

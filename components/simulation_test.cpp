@@ -351,9 +351,19 @@ TEST_P(ProgramErrors, BarrierForThreadsThatDoNotExist) {
 }
 
 TEST_P(ProgramErrors, EndlessLoopMeetsTheLimit) {
-  const Outcome o = run_body("LOOP:\nbra LOOP;\nexit;", GetParam(), 100'000);
+  const Outcome o = run_body(
+      ".reg .u32 %r;\n.reg .pred %p;\nLOOP:\nadd.u32 %r, %r, 1;\nsetp.ne.u32 %p, %r, 0;\n@%p bra "
+      "LOOP;\nexit;",
+      GetParam(), 100'000);
   EXPECT_EQ(o.status, "failed");
-  EXPECT_THAT(o.reason, AllOf(HasSubstr("still running"), HasSubstr("line 6")));
+  EXPECT_THAT(o.reason, AllOf(HasSubstr("still running"), testing::ContainsRegex("line (8|9|10)")));
+}
+
+TEST_P(ProgramErrors, ALoopThatChangesNothingIsADeadlock) {
+  const Outcome o = run_body("LOOP:\nbra LOOP;\nexit;", GetParam(), 10'000'000);
+  EXPECT_EQ(o.status, "failed");
+  EXPECT_THAT(o.reason,
+              AllOf(HasSubstr("deadlock"), HasSubstr("line 6"), HasSubstr("what no other warp will do")));
 }
 
 TEST_P(ProgramErrors, TrapEndsTheRun) {

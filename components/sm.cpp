@@ -23,6 +23,7 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
   const core::MachineConfig& m = *env_.machine;
   issue_cycles_ = static_cast<uint64_t>(m.scheduler.issue_cycles);
   slot_cycles_ = core::Divisor(issue_cycles_);
+  independent_ = m.gpu.compute_capability >= 70;
   table_ = WarpTable(issue_cycles_, env_.timing->pipe_names.size());
   shared_rules_ = {static_cast<uint32_t>(m.shared.banks), static_cast<uint32_t>(m.shared.bank_bytes),
                    static_cast<uint32_t>(m.shared.lanes_per_access)};
@@ -96,6 +97,7 @@ uint64_t Sm::undisturbed_until(uint64_t now) const {
 bool Sm::is_local(const isa::MicroOp& op) {
   switch (op.kind) {
     case isa::OpKind::kAlu:
+    case isa::OpKind::kSync:
       return op.op_class != isa::OpClass::kSpecial;
     case isa::OpKind::kLoad:
     case isa::OpKind::kStore:
@@ -372,6 +374,9 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
     if (row_stride_ != 0) std::memset(ctx.bank[0], 0, row_stride_);
     std::fill_n(ctx.predicates, image.num_predicates, 0u);
     warp.stack.reset(ctx.existing);
+    warp.groups.reset();
+    warp.watch.reset();
+    warp.at_barrier = isa::LaneMask();
     warp.block_slot = slot;
     warp.wait = WarpWait::kNone;
     scoreboard_.reset_warp(w);
@@ -434,31 +439,38 @@ std::string Sm::waiting_for() const {
   std::string text;
   uint32_t shown = 0;
   for (uint64_t bits = table_.resident(); bits != 0 && shown < 4; bits &= bits - 1, ++shown) {
-    const auto w = static_cast<uint32_t>(std::countr_zero(bits));
-    const Warp& warp = warps_[w];
-    const Block& block = blocks_[warp.block_slot];
-    const bool at_barrier = warp.wait == WarpWait::kBarrier;
-    const uint32_t pc = at_barrier && warp.op != nullptr
-                            ? static_cast<uint32_t>(warp.op - run_->image->ops.data())
-                            : warp.stack.pc();
-    const isa::LaneMask lanes = at_barrier ? warp.at_barrier : warp.stack.mask();
-    const char* what = at_barrier                       ? "waits at a barrier"
-                       : warp.wait == WarpWait::kFence  ? "waits at a memory fence"
-                       : warp.wait == WarpWait::kMemory ? "waits for memory"
-                                                        : "is ready";
     if (!text.empty()) text += "; ";
-    text += fmt::format(
-        "warp {} {}: {}", warp.context.warp_in_block, what,
-        describe_location(*run_, pc, block.index, warp.context.warp_in_block, lanes.lowest() % 32));
-    if (at_barrier) {
-      const isa::LaneMask missing = warp.stack.alive() & ~warp.at_barrier;
-      if (missing.any())
-        text += fmt::format(" (its lanes {:#010x} never arrive: the barrier is divergent)", missing.bits());
-    }
+    text += waiting_for(warps_[static_cast<size_t>(std::countr_zero(bits))]);
   }
   if (text.empty() && lsu_ != nullptr && !lsu_->idle())
     text = fmt::format("{} transactions without a reply, {} accesses queued", lsu_->mshrs_in_use(),
                        lsu_->queued());
+  return text;
+}
+
+std::string Sm::waiting_for(const Warp& warp) const {
+  const bool at_barrier = warp.wait == WarpWait::kBarrier;
+  const char* what = at_barrier                       ? "waits at a barrier"
+                     : warp.wait == WarpWait::kFence  ? "waits at a memory fence"
+                     : warp.wait == WarpWait::kMemory ? "waits for memory"
+                                                      : "is ready";
+  uint32_t pc = warp.stack.pc();
+  isa::LaneMask lanes = at_barrier ? warp.at_barrier : warp.stack.mask();
+  const isa::LaneMask alive = warp.stack.alive() | warp.groups.apart();
+  isa::LaneMask missing = alive & ~lanes;
+  std::string never = "never arrive: the barrier is divergent";
+  if (at_barrier && lanes.none()) {
+    const LaneGroups::Waiting group = warp.groups.longest_waiting();
+    pc = group.pc;
+    lanes = group.lanes;
+    missing = alive & ~lanes;
+    if (group.at_sync) what = "waits at a .sync operation";
+    never = "wait elsewhere";
+  }
+  std::string text = fmt::format("warp {} {}: {}", warp.context.warp_in_block, what,
+                                 describe_location(*run_, pc, blocks_[warp.block_slot].index,
+                                                   warp.context.warp_in_block, lanes.lowest() % 32));
+  if (at_barrier && missing.any()) text += fmt::format(" (its lanes {:#010x} {})", missing.bits(), never);
   return text;
 }
 

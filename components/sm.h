@@ -16,10 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "components/block_barriers.h"
 #include "components/checker/checker.h"
 #include "components/event_sink.h"
 #include "components/kernel_run.h"
+#include "components/lane_groups.h"
 #include "components/load_store_unit.h"
+#include "components/loop_watch.h"
 #include "components/messages.h"
 #include "components/scoreboard.h"
 #include "components/shared_memory.h"
@@ -46,7 +49,9 @@ struct SmEnvironment {
   uint64_t local_memory_base =
       0;  ///< device address of the interleaved local memory of all warps (timing only)
   std::function<void(std::string)> on_error;  ///< a program error: ends the simulation
-  Checker* checker = nullptr;                 ///< of a run with --check
+  /// True if all warps of the GPU wait at barriers or have gone round their loops unchanged for long.
+  std::function<bool()> nobody_moves;
+  Checker* checker = nullptr;  ///< of a run with --check
 };
 
 class Sm : public core::Clocked, public WarpTableIf {
@@ -69,6 +74,9 @@ class Sm : public core::Clocked, public WarpTableIf {
     return static_cast<uint32_t>(std::popcount(table_.resident()));
   }
   [[nodiscard]] uint32_t index() const { return index_; }
+  /// Narrows [since, until], in core cycles, to when all resident warps waited at barriers or went round
+  /// loops unchanged; false if nothing is left.
+  [[nodiscard]] bool all_wait(uint64_t& since, uint64_t& until) const;
 
  protected:
   core::Cycle tick(core::Cycle now) override;
@@ -81,17 +89,12 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t block_slot = 0;
     uint32_t load = 0;  ///< kMemory: record waited for
     WarpWait wait = WarpWait::kNone;
-    isa::LaneMask at_barrier;
+    isa::LaneMask at_barrier;  ///< kBarrier: lanes of the stack's top; none if it is the groups that wait
+    uint32_t barrier = 0;      ///< its number
+    LoopWatch watch;
+    LaneGroups groups;
     isa::WarpContext context;
   };
-  struct Barrier {
-    uint64_t waiting_warps = 0;    ///< bit per warp slot
-    uint32_t arrived_threads = 0;  ///< lanes that stand at the barrier
-    uint32_t arrived_slots =
-        0;  ///< the same in whole warps x 32, what an explicit thread count compares with
-    uint32_t expected_threads = 0;  ///< explicit count; 0: all live threads of the block
-  };
-  static constexpr uint32_t kBarriers = 16;
   struct Block {
     bool active = false;
     uint64_t index = 0;
@@ -102,7 +105,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint64_t start = 0, phase_start = 0;
     uint32_t phase = 0;
     std::byte* shared = nullptr;
-    std::array<Barrier, kBarriers> barriers{};
+    BlockBarriers barriers;
     BlockChecks* checks = nullptr;  ///< of a run with --check
   };
   /// A stretch of empty slots that waits for its access to be served before its cause is known (events only).
@@ -113,6 +116,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t warp, pc;
   };
 
+  [[nodiscard]] std::string waiting_for(const Warp& warp) const;
   // sm.cpp: blocks, books, replies
   void configure(KernelRun& run);
   void start_block(const BlockStart& start, uint64_t now);
@@ -134,20 +138,27 @@ class Sm : public core::Clocked, public WarpTableIf {
   void shared_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);
   void global_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);
   void constant_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);
-  void execute_branch(Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
-  /// False after a program error.
+  void fault(const Warp& warp, uint32_t pc, int lane, const std::string& what);
+  // sm_control.cpp: control flow. What returns false has stopped the warp (or the simulation).
+  bool execute_branch(Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
+  /// After laps of the loop between the micro-ops `first` and `last`: deadlocks, lanes that must yield.
+  bool look_at_loop(Warp& warp, uint32_t first, uint32_t last, uint64_t now);
   bool execute_transfer(Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   void count_branch(const Warp& warp, uint32_t pc, isa::LaneMask active, isa::LaneMask taken, bool diverged,
                     uint64_t now);
+  bool execute_sync(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
+  /// The current lanes are gone: others that can run take their place.
+  bool run_other_lanes(Warp& warp, uint32_t w);
   void execute_barrier(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   void execute_exit(Warp& warp, uint32_t w, isa::LaneMask lanes, uint64_t now);
   void execute_fence(Warp& warp, uint32_t w, const isa::MicroOp& op, uint64_t now);
   void try_release(Block& block, uint32_t barrier, uint64_t now);
+  void release_warp(uint32_t w, uint32_t number, const BlockBarriers::Opened& opened, uint64_t release,
+                    uint64_t now);
   /// Books the first pipe of the class that takes an operation at `now`; returns the cycle at which it starts
   /// there.
   uint64_t take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra);
   void mark_ready(uint32_t w, const isa::MicroOp& op, uint64_t cycle, StallCause cause);
-  void fault(const Warp& warp, uint32_t pc, int lane, const std::string& what);
   void update_gates(uint64_t now);
   void plan_issue(uint64_t now);
   /// First cycle at which something outside may change what the schedulers see.
@@ -165,6 +176,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   SmStats* stats_ = nullptr;
   std::unique_ptr<LoadStoreUnit> lsu_;
   core::Cycle next_start_ = core::kNever;  ///< when the oldest message of starts_ is visible
+  bool independent_ = false;     ///< lanes are scheduled independently (compute capability 7 and later)
   bool warps_changed_ = false;   ///< in this tick: what the schedulers see is not what the last plan saw
   bool report_drained_ = false;  ///< the dispatcher does not know yet that this SM is empty
   bool configured_ = false;      ///< storage is sized for run_

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "components/control_transfer.h"
 #include "components/sm.h"
 
 namespace gpusim::comp {
@@ -65,13 +64,16 @@ void Sm::issue(uint32_t w, uint64_t now) {
     case OpKind::kAlu:
       execute_alu(warp, w, op, lanes, now);
       break;
+    case OpKind::kSync:
+      if (!execute_sync(warp, w, op, lanes, now)) return;
+      break;
     case OpKind::kLoad:
     case OpKind::kStore:
     case OpKind::kAtomic:
       execute_memory(warp, w, op, lanes, now);
       break;
     case OpKind::kBranch:
-      execute_branch(warp, op, lanes, now);
+      if (!execute_branch(warp, op, lanes, now)) return;
       break;
     case OpKind::kBranchTable:
     case OpKind::kCall:
@@ -264,124 +266,6 @@ void Sm::global_timing(uint32_t w, const MicroOp& op, uint64_t now) {
   if (r.is_store) return;
   for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_pending(w, op.sb_writes[i], index);
   ++blocks_[warps_[w].block_slot].loads_in_flight;
-}
-
-void Sm::execute_branch(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t now) {
-  take_pipe((*env_.timing)[op.op_class], now, 0);
-  const uint32_t pc = warp.stack.pc();
-  const LaneMask active = warp.stack.mask();
-  count_branch(warp, pc, active, lanes, warp.stack.branch(op, lanes), now);
-}
-
-bool Sm::execute_transfer(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t now) {
-  take_pipe((*env_.timing)[op.op_class], now, 0);
-  const uint32_t pc = warp.stack.pc();
-  const LaneMask active = warp.stack.mask();
-  const Transfer t = transfer_control(*run_->image, op, warp.context, lanes, warp.stack);
-  if (t.fault_lane >= 0) {
-    fault(warp, pc, t.fault_lane, t.fault);
-    return false;
-  }
-  count_branch(warp, pc, active, lanes, t.diverged, now);
-  return true;
-}
-
-void Sm::count_branch(const Warp& warp, uint32_t pc, LaneMask active, LaneMask taken, bool diverged,
-                      uint64_t now) {
-  ++stats_->branches;
-  stats_->divergent_branches += diverged;
-  run_->pc[pc].divergent += diverged;
-  if (env_.events->branch != nullptr) {
-    core::BranchEvent e{};
-    e.cycle = now;
-    e.pc = pc;
-    e.active = active.bits();
-    e.taken = taken.bits();
-    e.sm = static_cast<uint16_t>(index_);
-    e.warp = static_cast<uint16_t>(warp.context.warp_slot);
-    env_.events->branch->append(&e);
-  }
-}
-
-void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
-  take_pipe((*env_.timing)[op.op_class], now, 0);
-  if (lanes.none()) {
-    warp.stack.advance();
-    prepare_next(w, now + issue_cycles_, now);
-    return;
-  }
-  ++stats_->barriers;
-  Block& block = blocks_[warp.block_slot];
-  const auto number = static_cast<uint32_t>(op.imm % kBarriers);
-  Barrier& barrier = block.barriers[number];
-  if (op.num_src > 0) {
-    const auto* counts = reinterpret_cast<const uint32_t*>(
-        warp.context.bank[static_cast<size_t>(op.src[0].bank)] + op.src[0].offset);
-    barrier.expected_threads = counts[lanes.lowest()];
-  }
-  if (block.checks != nullptr)
-    block.checks->arrive(warp.context.warp_in_block, op, number, barrier.expected_threads, lanes);
-  const bool whole_warp = lanes == warp.stack.alive();
-  barrier.arrived_threads += static_cast<uint32_t>(lanes.count());
-  barrier.arrived_slots += whole_warp ? isa::kWarpSize : static_cast<uint32_t>(lanes.count());
-  barrier.waiting_warps |= uint64_t{1} << w;
-  warp.at_barrier = lanes;
-  warp.wait = WarpWait::kBarrier;
-  table_.set_blocked(w);
-  try_release(block, number, now);
-}
-
-void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
-  Barrier& barrier = block.barriers[number];
-  if (barrier.waiting_warps == 0) return;
-  const bool complete = barrier.expected_threads != 0 ? barrier.arrived_slots >= barrier.expected_threads
-                                                      : barrier.arrived_threads >= block.live_threads;
-  if (!complete) return;
-  const uint64_t release = now + (*env_.timing)[OpClass::kBarrier].latency;
-  if (block.checks != nullptr) block.checks->open(number);
-  const uint64_t warps = barrier.waiting_warps;
-  barrier = Barrier{};
-  for (uint64_t bits = warps; bits != 0; bits &= bits - 1) {
-    const auto w = static_cast<uint32_t>(std::countr_zero(bits));
-    warps_[w].stack.advance();
-    prepare_next(w, release, now);
-    if (warps_[w].wait == WarpWait::kNone && table_.cause(w) == StallCause::kBlockStart)
-      table_.set_cause(w, StallCause::kBarrier);
-  }
-  end_phase(block, now);
-}
-
-void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
-  take_pipe((*env_.timing)[OpClass::kExit], now, 0);
-  Block& block = blocks_[warp.block_slot];
-  if (block.checks != nullptr) block.checks->exit(warp.context.warp_in_block, lanes);
-  warp.stack.exit(lanes);
-  block.live_threads -= static_cast<uint32_t>(lanes.count());
-  if (!warp.stack.done()) {
-    prepare_next(w, now + issue_cycles_, now);
-  } else {
-    stats_->active_warp_cycles += resident_warps() * (now - last_active_update_);
-    stats_->active_cycles += now - last_active_update_;
-    last_active_update_ = now;
-    table_.remove(w);
-    --block.live_warps;
-    if (block.loads_in_flight != 0) lsu_->await_all(w);
-  }
-  if (lanes.any())
-    for (uint32_t b = 0; b < kBarriers; ++b) try_release(block, b, now);
-  if (block.live_warps == 0 && block.loads_in_flight == 0) finish_block(warp.block_slot, now);
-}
-
-void Sm::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
-  const ClassTiming& timing = (*env_.timing)[op.op_class];
-  take_pipe(timing, now, 0);
-  warp.stack.advance();
-  if (lsu_->outstanding_stores(w) == 0) {
-    prepare_next(w, now + timing.latency, now);
-    return;
-  }
-  warp.wait = WarpWait::kFence;
-  table_.set_blocked(w);
 }
 
 void Sm::fault(const Warp& warp, uint32_t pc, int lane, const std::string& what) {

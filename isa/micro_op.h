@@ -41,12 +41,24 @@ enum class OpKind : uint8_t {
   kBranchTable,  ///< brx.idx: each lane of the guard to its entry src[0] of the table `target`, `imm` entries
   kCall,         ///< of a function with a frame on the call stack: pushes the return point (see CallTarget)
   kReturn,       ///< from such a function
-  kBarrier,      ///< bar.sync: barrier number imm, thread count src[0] or all
+  kSync,         ///< exec() (if any) once all live lanes of the member mask, the last source, are there
+  kBarrier,      ///< bar, barrier: see BarrierAction
   kFence,        ///< membar/fence: the warp waits for its own outstanding stores and loads
   kExit,         ///< lanes in the guard leave
   kTrap,         ///< the kernel ends with an error
   kNop,          ///< keeps the PTX instruction count of a block whose instructions all vanished
 };
+
+/// What a kBarrier micro-op does (MicroOp::modifiers). All but kArrive wait until the barrier is complete;
+/// the reductions then write the same result in all lanes: to dst[0] how many threads had the predicate
+/// pred_src[0], to pred_dst[0] whether all or any had it.
+enum class BarrierAction : uint8_t { kSync, kArrive, kRedPopc, kRedAnd, kRedOr };
+// MicroOp::imm of a kBarrier: the number of the barrier in the low bits, or a flag that src[0] has it;
+// whether the last source has the count of threads; the value of a reduction's predicate that is a constant.
+inline constexpr uint32_t kNumBarriers = 16;
+inline constexpr uint64_t kBarrierNumberInSource = 0x10;
+inline constexpr uint64_t kBarrierHasCount = 0x20;
+inline constexpr uint64_t kBarrierConstant = 0x40;
 
 /// Timing class: names a row in the machine's [latency] and [pipes.*] tables (op_class_name()).
 enum class OpClass : uint8_t {

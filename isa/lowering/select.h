@@ -134,7 +134,11 @@ class Selector {
   void shuffle(Frame& frame, const Instruction& inst);
   void match_or_redux(Frame& frame, const Instruction& inst);
   void elect(Frame& frame, const Instruction& inst);
+  /// Kind of an operation with a member mask: only independent lanes have to wait for each other.
+  [[nodiscard]] OpKind sync_kind() const;
+  void warp_barrier(Frame& frame, const Instruction& inst);
   void barrier(Frame& frame, const Instruction& inst);
+  void emit_barrier(Frame& frame, const Instruction& inst, Op op);
   void leave(Frame& frame, const Instruction& inst);
   void branch(Frame& frame, const Instruction& inst);
   void branch_table(Frame& frame, const Instruction& inst);

@@ -1,6 +1,8 @@
 // Selection of warp-wide operations, barriers and control flow.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "isa/lowering/select.h"
 
 namespace gpusim::isa::lir {
@@ -22,6 +24,7 @@ void Selector::vote(Frame& frame, const Instruction& inst) {
   if (ballot) dst = destination(frame, inst.operands[0], Type::kB32);
   Op* op = emit_form(form_key(Opcode::kVote, ballot ? Type::kB32 : Type::kPred), {}, sources);
   if (op == nullptr) return;
+  if (sync) op->kind = sync_kind();
   op->modifiers = static_cast<uint8_t>(inst.mods.lane_op);
   op->imm = (sync ? kHasMembers : 0) | (constant && (source.imm != 0) != source.negated ? 1 : 0);
   op->pred_src[0] = p;
@@ -37,12 +40,14 @@ void Selector::vote(Frame& frame, const Instruction& inst) {
 /// shfl{.sync} d|p, a, b, c {, members}.
 void Selector::shuffle(Frame& frame, const Instruction& inst) {
   if (inst.operands.size() < 4) return unsupported(inst, "this instruction");
-  Value sources[3];
-  for (size_t i = 0; i < 3; ++i) sources[i] = value(frame, inst.operands[i + 1], Type::kB32);
+  Value sources[4];
+  const size_t count = std::min<size_t>(inst.operands.size() - 1, 4);
+  for (size_t i = 0; i < count; ++i) sources[i] = value(frame, inst.operands[i + 1], Type::kB32);
   const Operand& d = inst.operands[0];
   const Var dst = destination(frame, d, Type::kB32);
-  Op* op = emit_form(form_key(Opcode::kShfl, Type::kB32), {dst}, sources);
+  Op* op = emit_form(form_key(Opcode::kShfl, Type::kB32), {dst}, {sources, count});
   if (op == nullptr) return;
+  if (count == 4) op->kind = sync_kind();
   op->modifiers = static_cast<uint8_t>(inst.mods.lane_op);
   if (d.reg2 != kNoRegister) op->pred_dst[0] = frame.registers[d.reg2];
   write_back(frame, d, Type::kB32, dst);
@@ -64,6 +69,7 @@ void Selector::match_or_redux(Frame& frame, const Instruction& inst) {
   Op* op =
       emit_form(form_key(inst.opcode, match ? untyped(type) : type, Type::kNone, variant), {dst}, sources);
   if (op == nullptr) return;
+  op->kind = sync_kind();
   op->imm = kHasMembers;
   op->modifiers = static_cast<uint8_t>(inst.mods.atom);
   if (d.reg2 != kNoRegister) op->pred_dst[0] = frame.registers[d.reg2];
@@ -78,29 +84,73 @@ void Selector::elect(Frame& frame, const Instruction& inst) {
   const Var leader = destination(frame, d, Type::kB32);
   Op* op = emit_form(form_key(Opcode::kElect, Type::kNone), {leader}, {&members, 1});
   if (op == nullptr) return;
+  op->kind = sync_kind();
   op->imm = kHasMembers;
   if (d.reg2 != kNoRegister) op->pred_dst[0] = frame.registers[d.reg2];
   write_back(frame, d, Type::kB32, leader);
 }
 
-/// bar.sync a {, b}: barrier number and thread count; bar.warp.sync has nothing to wait for in a converged
-/// warp.
+OpKind Selector::sync_kind() const {
+  return options_.machine_capability >= 70 ? OpKind::kSync : OpKind::kAlu;
+}
+
+/// bar.warp.sync members: lanes below capability 7 are in step wherever they meet it.
+void Selector::warp_barrier(Frame& frame, const Instruction& inst) {
+  if (sync_kind() != OpKind::kSync) return emit_control(OpKind::kNop, OpClass::kNop);
+  Op op;
+  op.kind = OpKind::kSync;
+  op.op_class = OpClass::kWarp;
+  op.src[op.num_src++] = value(frame, inst.operands[0], Type::kU32);
+  emit(std::move(op));
+}
+
+/// bar.sync a {, b}; bar.arrive a, b; bar.red.op d, a {, b}, {!}p: a barrier's number and a count of threads.
 void Selector::barrier(Frame& frame, const Instruction& inst) {
   const Modifiers& m = inst.mods;
-  if (m.warp) return emit_control(OpKind::kNop, OpClass::kNop);
-  if (m.red) return unsupported(inst, "a barrier with reduction");
-  if (m.arrive) return unsupported(inst, "bar.arrive");
+  if (m.warp) return warp_barrier(frame, inst);
   Op op;
   op.kind = OpKind::kBarrier;
   op.op_class = OpClass::kBarrier;
-  if (!inst.operands.empty()) {
-    if (inst.operands[0].kind != Operand::Kind::kImmediate)
-      return unsupported(inst, "a barrier number in a register");
-    op.imm = inst.operands[0].imm;
-    if (op.imm > 15)
-      return error(inst.operands[0].loc, fmt::format("barrier {} does not exist, expected 0 to 15", op.imm));
+  std::span<const Operand> operands = inst.operands;
+  if (m.red) {
+    const Operand& source = operands.back();
+    const bool constant = source.kind == Operand::Kind::kImmediate;
+    if (constant && (source.imm != 0) != source.negated) op.imm |= kBarrierConstant;
+    if (!constant) op.pred_src[0] = predicate(frame, source);
+    op.pred_negated[0] = !constant && source.negated;
+    operands = operands.subspan(1, operands.size() - 2);
   }
-  if (inst.operands.size() > 1) op.src[op.num_src++] = value(frame, inst.operands[1], Type::kU32);
+  if (!operands.empty() && operands[0].kind != Operand::Kind::kImmediate) {
+    op.src[op.num_src++] = value(frame, operands[0], Type::kU32);
+    op.imm |= kBarrierNumberInSource;
+  } else if (!operands.empty()) {
+    const uint64_t number = operands[0].imm;
+    if (number >= kNumBarriers)
+      return error(operands[0].loc, fmt::format("barrier {} does not exist, expected 0 to 15", number));
+    op.imm |= number;
+  }
+  if (operands.size() > 1) {
+    op.src[op.num_src++] = value(frame, operands[1], Type::kU32);
+    op.imm |= kBarrierHasCount;
+  }
+  emit_barrier(frame, inst, std::move(op));
+}
+
+void Selector::emit_barrier(Frame& frame, const Instruction& inst, Op op) {
+  const Modifiers& m = inst.mods;
+  BarrierAction action = m.arrive ? BarrierAction::kArrive : BarrierAction::kSync;
+  if (m.red && m.popc) {
+    const Var count = destination(frame, inst.operands[0], Type::kU32);
+    op.modifiers = static_cast<uint8_t>(BarrierAction::kRedPopc);
+    op.dst[op.num_dst++] = count;
+    emit(std::move(op));
+    return write_back(frame, inst.operands[0], Type::kU32, count);
+  }
+  if (m.red) {
+    action = m.atom == AtomOp::kAnd ? BarrierAction::kRedAnd : BarrierAction::kRedOr;
+    op.pred_dst[0] = register_var(frame, inst.operands[0]);
+  }
+  op.modifiers = static_cast<uint8_t>(action);
   emit(std::move(op));
 }
 

@@ -172,6 +172,9 @@ class BlockRunner {
       }
       ++top.pc;
       switch (op.kind) {
+        case OpKind::kSync:
+          if (op.exec != nullptr) execute_alu(op, w.ctx, mask);
+          break;
         case OpKind::kAlu:
           if (op.folded_load != kNoTarget && !access(w, image_.folded_loads[op.folded_load], mask))
             return false;

@@ -740,10 +740,16 @@ def bfloat16() -> None:
     write("bfloat16_integers", "i4", (to_integer(rounded(v, BFLOAT), 32, True, math.trunc) for v in x))
 
 
+def waiting_lanes() -> None:
+    write("waiting_lanes_order", "u4", (3 * (31 - turn) + 1 for turn in range(32)))
+    sums = [sum(mix(20 * pair + i) for i in range(20)) for pair in range(16)]
+    write("waiting_lanes_sums", "u4", (sums[lane // 2] for lane in range(32)))
+
+
 def main() -> None:
     for part in (virtual_calls, lambdas, templates, local_arrays, recursion, switches, function_pointers, structs,
                  division64, bits, cooperative, atomics, memory_spaces, conversions, double_math, single_math, half,
-                 bfloat16):
+                 bfloat16, waiting_lanes):
         part()
     shuffles(2)
     votes(2)

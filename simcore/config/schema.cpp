@@ -16,7 +16,7 @@ const KeySpec kSchema[] = {
     {"gpu", "name", K::kText, "", "", 0, 0, "", "product name", AT(gpu.name)},
     {"gpu", "description", K::kText, "", "", 0, 0, "", "one line for `gpusim config list`",
      AT(gpu.description)},
-    {"gpu", "compute_capability", K::kCapability, "", "1.3", 10, 99, "", "compute capability of the machine",
+    {"gpu", "compute_capability", K::kCapability, "", "1.3", 10, 99, "", "compute capability; lanes of a warp are scheduled independently from 7.0 on",
      AT(gpu.compute_capability)},
     {"gpu", "memory", K::kSize, "bytes", "4G", 1 << 20, 1e12, "", "device memory", AT(memory_bytes)},
     {"gpu", "sms", K::kInteger, "", "30", 1, 1024, "", "streaming multiprocessors", AT(gpu.sms)},

@@ -1,0 +1,59 @@
+// The named barriers of one thread block (PTX ISA, "bar, barrier"): who has arrived, who waits, and what a
+// reduction over the threads found. Plain class, no time of its own; the caller says when warps go on.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "isa/executor.h"
+
+namespace gpusim::comp {
+
+/// What one barrier operation of a warp asks for.
+struct BarrierRequest {
+  isa::BarrierAction action = isa::BarrierAction::kSync;
+  uint32_t number = 0;
+  uint32_t threads = 0;  ///< that complete the barrier; 0: all live threads of the block
+  isa::LaneMask lanes;
+  isa::LaneMask holding;    ///< of a reduction: lanes whose predicate is true
+  bool whole_warp = false;  ///< no live lane of the warp is missing: it counts as a full one
+
+  [[nodiscard]] bool waits() const { return action != isa::BarrierAction::kArrive; }
+};
+/// Reads the operands of `op` for `lanes` (at least one), of a warp whose live lanes are `alive`. An error
+/// text if the lanes name no barrier or different ones, else empty.
+[[nodiscard]] std::string read_barrier_request(const isa::MicroOp& op, const isa::WarpContext& context,
+                                               isa::LaneMask lanes, isa::LaneMask alive,
+                                               BarrierRequest& request);
+
+class BlockBarriers {
+ public:
+  /// A barrier that has opened.
+  struct Opened {
+    uint64_t warps = 0;                 ///< that waited, one bit each
+    uint32_t holding = 0, lacking = 0;  ///< threads whose predicate was true, or false
+  };
+  void reset() { barriers_ = {}; }
+  /// Lanes of warp `warp` (below 64) arrive.
+  void arrive(const BarrierRequest& request, uint32_t warp);
+  /// True if lanes have arrived and they complete the barrier of a block with `live` threads.
+  [[nodiscard]] bool complete(uint32_t number, uint32_t live) const;
+  /// Empties the barrier.
+  Opened open(uint32_t number);
+
+ private:
+  struct Barrier {
+    uint64_t warps = 0;
+    uint32_t threads = 0;   ///< arrived
+    uint32_t slots = 0;     ///< the same in whole warps x 32, what an explicit count compares with
+    uint32_t expected = 0;  ///< explicit count, 0 if none was given
+    uint32_t holding = 0, lacking = 0;
+  };
+  std::array<Barrier, isa::kNumBarriers> barriers_{};
+};
+
+/// Gives the result of a reduction to the lanes that waited for it with `op`.
+void write_barrier_result(const isa::MicroOp& op, isa::WarpContext& context, isa::LaneMask lanes,
+                          const BlockBarriers::Opened& opened);
+
+}  // namespace gpusim::comp

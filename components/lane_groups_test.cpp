@@ -1,0 +1,266 @@
+// Groups of a warp's lanes that go separate ways: who runs, who waits, and when they are together again.
+#include "components/lane_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "components/loop_watch.h"
+
+namespace gpusim::comp {
+namespace {
+
+using isa::LaneMask;
+using isa::MicroOp;
+using isa::OpKind;
+
+/// A kernel of `n` operations and a warp with one register row, the members of every .sync operation.
+struct Code {
+  explicit Code(size_t n) : image() {
+    image.ops.resize(n);
+    image.num_rows = image.num_predicates = 1;
+    context.bank[0] = reinterpret_cast<std::byte*>(members.data());
+    context.predicates = &predicate;
+  }
+  MicroOp& sync(size_t pc, bool with_result) {
+    MicroOp& op = image.ops[pc];
+    op.kind = OpKind::kSync;
+    op.num_src = 1;
+    op.exec = with_result ? [](const MicroOp&, isa::WarpContext&, LaneMask) {} : isa::ExecFn{};
+    return op;
+  }
+  [[nodiscard]] const MicroOp* ops() const { return image.ops.data(); }
+  isa::KernelImage image;
+  alignas(128) std::array<uint32_t, 32> members{};
+  uint32_t predicate = 0;
+  isa::WarpContext context;
+};
+
+MicroOp branch(uint32_t target, uint32_t reconverge) {
+  MicroOp op;
+  op.kind = OpKind::kBranch;
+  op.target = target;
+  op.reconverge = reconverge;
+  return op;
+}
+
+/// At 1 the lanes in `taken` go to 5, the others on to 2; both join at 9.
+SimtStack diverged(LaneMask taken) {
+  SimtStack stack;
+  stack.reset(LaneMask::all());
+  stack.advance();
+  EXPECT_TRUE(stack.branch(branch(5, 9), taken));
+  return stack;
+}
+
+TEST(SimtStackSplit, BothPartsKeepThePointsAtWhichTheirLanesJoin) {
+  SimtStack stack = diverged(LaneMask::first(8));
+  SimtStack apart = stack.split(LaneMask(0xf00));
+  EXPECT_EQ(apart.pc(), 2u);
+  EXPECT_EQ(apart.mask(), LaneMask(0xf00));
+  EXPECT_EQ(apart.alive(), LaneMask(0xf00));
+  EXPECT_EQ(stack.pc(), 2u);
+  EXPECT_EQ(stack.mask(), LaneMask(~0xfffu));
+  EXPECT_EQ(stack.alive(), LaneMask(~0xf00u));
+  for (int i = 0; i < 7; ++i) apart.advance();
+  EXPECT_EQ(apart.pc(), 9u);
+  EXPECT_EQ(apart.mask(), LaneMask(0xf00));
+  EXPECT_EQ(apart.depth(), 0u);
+}
+
+TEST(SimtStackSplit, TheLanesBelowGoOnWhenNothingIsLeftOnTop) {
+  SimtStack stack = diverged(LaneMask::first(8));
+  const SimtStack apart = stack.split(stack.mask());
+  EXPECT_EQ(apart.mask(), LaneMask(~0xffu));
+  EXPECT_EQ(stack.pc(), 5u);
+  EXPECT_EQ(stack.mask(), LaneMask::first(8));
+}
+
+TEST(SimtStackSplit, PartsMergeOnlyWhereAllTheirPlacesAgree) {
+  SimtStack stack;
+  stack.reset(LaneMask::all());
+  stack.advance();
+  EXPECT_TRUE(stack.branch(branch(9, 9), LaneMask::first(8)));
+  SimtStack apart = stack.split(LaneMask(0xf00));
+  apart.advance();
+  EXPECT_FALSE(stack.merge(apart)) << "another place";
+  stack.advance();
+  EXPECT_TRUE(stack.merge(apart));
+  EXPECT_EQ(stack.mask(), LaneMask(~0xffu));
+  SimtStack straight;
+  straight.reset(LaneMask(1));
+  for (int i = 0; i < 3; ++i) straight.advance();
+  EXPECT_EQ(straight.pc(), stack.pc());
+  EXPECT_FALSE(stack.merge(straight)) << "the same place, but nothing to join at";
+}
+
+TEST(LaneGroups, WhoYieldsLetsTheLanesBelowRunAndThenComesBack) {
+  Code code(10);
+  LaneGroups groups;
+  SimtStack stack = diverged(LaneMask::first(8));
+  groups.yield(code.ops(), code.context, stack);
+  EXPECT_EQ(stack.pc(), 5u);
+  EXPECT_EQ(stack.mask(), LaneMask::first(8));
+  EXPECT_EQ(groups.apart(), LaneMask(~0xffu));
+  stack.exit(LaneMask::first(8));
+  EXPECT_TRUE(stack.done());
+  ASSERT_TRUE(groups.next(code.ops(), code.context, stack));
+  EXPECT_EQ(stack.pc(), 2u);
+  EXPECT_EQ(stack.mask(), LaneMask(~0xffu));
+  EXPECT_TRUE(groups.empty());
+}
+
+TEST(LaneGroups, GroupsThatLeaveABarrierTogetherJoin) {
+  Code code(12);
+  LaneGroups groups;
+  SimtStack stack = diverged(LaneMask::first(8));
+  for (int i = 0; i < 7; ++i) stack.advance();  // the others wait at 9, lanes 0-7 start at 5
+  for (int i = 0; i < 4; ++i) stack.advance();
+  EXPECT_EQ(stack.mask(), LaneMask::all());
+  groups.wait_at_barrier(stack, LaneMask::first(8), 3);
+  EXPECT_EQ(stack.pc(), 10u) << "whose guard is false goes on";
+  groups.wait_at_barrier(stack, stack.mask(), 3);
+  EXPECT_TRUE(stack.done());
+  EXPECT_FALSE(groups.next(code.ops(), code.context, stack));
+  groups.release(4, [](uint32_t, LaneMask) { FAIL() << "another barrier"; });
+  LaneMask released;
+  groups.release(3, [&](uint32_t, LaneMask lanes) { released |= lanes; });
+  EXPECT_EQ(released, LaneMask::all());
+  ASSERT_TRUE(groups.next(code.ops(), code.context, stack));
+  EXPECT_EQ(stack.pc(), 10u);
+  EXPECT_EQ(stack.mask(), LaneMask::first(8)) << "the others are one behind the second barrier";
+  EXPECT_EQ(groups.apart(), LaneMask(~0xffu));
+}
+
+TEST(LaneGroups, TilesMeetWithoutWaitingForEachOther) {
+  Code code(10);
+  code.sync(2, true);
+  for (uint32_t lane = 0; lane < 32; ++lane) code.members[lane] = lane < 16 ? 0xffffu : 0xffff0000u;
+  LaneGroups groups;
+  SimtStack stack = diverged(LaneMask(0xff000000u));
+  // Lanes 0-23 are at 2: the lower tile is complete, the upper one waits for lanes 24-31.
+  LaneGroups::Meeting m = groups.meet(code.ops(), code.context, stack.mask(), stack);
+  EXPECT_EQ(m.lanes, LaneMask(0xffffu));
+  EXPECT_FALSE(m.advance);
+  EXPECT_EQ(stack.pc(), 3u);
+  EXPECT_EQ(stack.mask(), LaneMask(0xffffu));
+  stack.exit(stack.mask());
+  EXPECT_EQ(stack.pc(), 5u);
+  EXPECT_EQ(stack.mask(), LaneMask(0xff000000u));
+  // They exit without coming: whoever waits for them need not any more.
+  stack.exit(stack.mask());
+  ASSERT_TRUE(stack.done());
+  ASSERT_TRUE(groups.next(code.ops(), code.context, stack));
+  EXPECT_EQ(stack.pc(), 2u);
+  m = groups.meet(code.ops(), code.context, stack.mask(), stack);
+  EXPECT_EQ(m.lanes, LaneMask(0x00ff0000u));
+  EXPECT_TRUE(m.advance);
+}
+
+TEST(LaneGroups, TheLastToComeExecutesForAll) {
+  Code code(10);
+  code.sync(2, true);
+  code.members.fill(~0u);
+  LaneGroups groups;
+  SimtStack stack;
+  stack.reset(LaneMask::all());
+  stack.advance();
+  EXPECT_TRUE(stack.branch(branch(2, 9), LaneMask(0xff)));  // both sides come to 2, one after the other
+  LaneGroups::Meeting m = groups.meet(code.ops(), code.context, stack.mask(), stack);
+  EXPECT_TRUE(m.lanes.none());
+  EXPECT_EQ(groups.longest_waiting().pc, 2u);
+  EXPECT_TRUE(groups.longest_waiting().at_sync);
+  EXPECT_EQ(stack.mask(), LaneMask(0xff));
+  m = groups.meet(code.ops(), code.context, stack.mask(), stack);
+  EXPECT_EQ(m.lanes, LaneMask::all());
+  EXPECT_TRUE(m.advance);
+  EXPECT_EQ(groups.apart(), LaneMask(~0xffu));
+}
+
+TEST(LaneGroups, OnlyBarriersWithoutAResultMeetAtDifferentPlaces) {
+  for (const bool with_result : {false, true}) {
+    Code code(10);
+    code.sync(2, with_result);
+    code.sync(5, with_result);
+    code.members.fill(~0u);
+    LaneGroups groups;
+    SimtStack stack = diverged(LaneMask(0xff));
+    EXPECT_TRUE(groups.meet(code.ops(), code.context, stack.mask(), stack).lanes.none());
+    EXPECT_EQ(stack.pc(), 5u);
+    const LaneGroups::Meeting m = groups.meet(code.ops(), code.context, stack.mask(), stack);
+    EXPECT_EQ(m.lanes, with_result ? LaneMask() : LaneMask::all());
+    EXPECT_EQ(m.advance, !with_result);
+    if (with_result) {
+      EXPECT_TRUE(stack.done());
+      EXPECT_FALSE(groups.next(code.ops(), code.context, stack));
+    }
+  }
+}
+
+/// Backward branches until the lanes on top yield, in a loop of micro-ops 2 to 4.
+int laps_until_yield(const Code& code) {
+  LaneGroups groups;
+  const SimtStack stack = diverged(LaneMask(0xff));
+  LoopWatch watch;
+  int laps = 0;
+  do {
+    while (!watch.lap()) ++laps;
+    ++laps;
+  } while (!watch.must_yield(code.image, 2, 4, stack, groups, false));
+  return laps;
+}
+
+TEST(LoopWatch, OnlyALoopThatMayWaitYieldsSoon) {
+  Code code(10);
+  EXPECT_EQ(laps_until_yield(code), 64 * 256);
+  code.image.ops[3].kind = OpKind::kLoad;
+  EXPECT_EQ(laps_until_yield(code), 64 * 256);
+  code.image.ops[3].memory.is_volatile = true;
+  EXPECT_EQ(laps_until_yield(code), 64);
+  code.image.ops[3].kind = OpKind::kAtomic;
+  EXPECT_EQ(laps_until_yield(code), 64);
+  code.image.ops[3].kind = OpKind::kCall;
+  EXPECT_EQ(laps_until_yield(code), 64 * 256) << "no function waits";
+  code.image.ops[7].kind = OpKind::kAtomic;
+  EXPECT_EQ(laps_until_yield(code), 64);
+}
+
+TEST(LoopWatch, WhoIsSeenToWaitYieldsAtOnceUnlessHeIsAlone) {
+  const Code code(10);
+  LaneGroups groups;
+  LoopWatch watch;
+  EXPECT_TRUE(watch.must_yield(code.image, 2, 4, diverged(LaneMask(0xff)), groups, true));
+  SimtStack together;
+  together.reset(LaneMask::all());
+  EXPECT_FALSE(watch.must_yield(code.image, 2, 4, together, groups, true));
+}
+
+TEST(LoopWatch, AWarpIsUnchangedFromTheSecondLookOn) {
+  Code code(10);
+  SimtStack stack;
+  stack.reset(LaneMask::all());
+  LoopWatch watch;
+  const auto look = [&](uint64_t now) { return watch.unchanged(code.image, 2, 4, code.context, stack, now); };
+  uint64_t now = 0;
+  for (int i = 0; i < 16; ++i) EXPECT_FALSE(look(++now));
+  EXPECT_EQ(watch.unchanged_since(), watch.unchanged_until());
+  for (int i = 0; i < 15; ++i) EXPECT_FALSE(look(++now)) << "looks are far apart until it is unchanged";
+  EXPECT_TRUE(look(++now));
+  EXPECT_TRUE(look(++now)) << "and then at every time";
+  EXPECT_EQ(watch.unchanged_since(), 16u);
+  EXPECT_EQ(watch.unchanged_until(), 33u);
+  code.members[7] = 1;
+  EXPECT_FALSE(look(++now));
+  EXPECT_EQ(watch.unchanged_since(), 34u);
+  for (int i = 0; i < 16; ++i) (void)look(++now);
+  EXPECT_EQ(watch.unchanged_until(), 50u);
+  code.predicate = 4;
+  EXPECT_FALSE(look(++now));
+  // A reduction into memory leaves no trace in the registers.
+  code.image.ops[3].kind = OpKind::kAtomic;
+  for (int i = 0; i < 64; ++i) EXPECT_FALSE(look(++now));
+}
+
+}  // namespace
+}  // namespace gpusim::comp
