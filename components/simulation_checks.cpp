@@ -16,7 +16,8 @@ void Simulation::make_checker() {
   for (uint32_t b = 0; b < options_.launch.buffers.size(); ++b) {
     const bool copied = std::any_of(options_.launch.copies.begin(), options_.launch.copies.end(),
                                     [b](const core::CopySpec& c) { return c.buffer == b && c.to_device; });
-    add(buffer_address_[b], GlobalObject::Kind::kBuffer, options_.launch.buffers[b].init.given || copied);
+    add(buffer_address_[b], GlobalObject::Kind::kBuffer,
+        !options_.checks.init || copied || options_.launch.buffers[b].init.given);
   }
   // Variables without an initial value hold zeros.
   for (const auto& [variable, address] : variable_address_)

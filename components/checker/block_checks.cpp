@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
-
-#include "components/checker/fault_text.h"
+#include <cstring>
 
 namespace gpusim::comp {
 
@@ -85,11 +84,25 @@ void BlockChecks::exec(const WarpChecks& warp, const isa::MicroOp& op, isa::Warp
   if (checked.exec != nullptr) checked.exec(op, context, mask);
 }
 
+void BlockChecks::mark_whole_object(const isa::MicroOp& op, const isa::WarpContext& context,
+                                    const isa::MemoryAccess& access) {
+  if (op.kind == OpKind::kLoad || access.lanes.none()) return;
+  if (access.space == Space::kShared) {
+    written_.set(0, context.shared_bytes);
+    return;
+  }
+  for_each_lane(access.lanes, [&](int lane) {
+    GlobalObject* object = shared_.globals.find(access.address[lane]);
+    if (object != nullptr) object->initialised = true;
+  });
+}
+
 void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, LaneMask mask,
                          isa::MemoryAccess& access) {
   const CheckedOp& checked = kernel_->of(op);
   if (!checked.plain || mask.none()) {
     static_cast<void>(execute(warp, op, nullptr, context, mask, access));
+    if (shared_.options.init) mark_whole_object(op, context, access);
     return;
   }
   const LaneAccess lanes = find_lanes(op, context, mask);
@@ -113,26 +126,36 @@ LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, co
     checked.mem(op, context, left, access);
     if (access.fault == isa::FaultKind::kNone || !shared_.options.memory) return left;
     const int lane = access.fault_lane;
-    if (lanes != nullptr) {
-      report_fault(warp, op, *lanes, lane, access.fault, context);
-      continue;
+    if (op.op_class == isa::OpClass::kTexture) {
+      shared_.log.note(FindingKind::kTexture, site(op.ptx_index, thread_of(warp, lane)), [&] {
+        return FindingDetail{describe_fault(op, access, *context.global), {}};
+      });
+    } else {
+      const auto l = static_cast<size_t>(lane);
+      const bool known = lanes != nullptr;
+      report_fault(
+          warp, op, lane, access.fault,
+          {op.kind, known ? lanes->space[l] : access.space, known ? lanes->address[l] : access.fault_address,
+           known ? lanes->bytes : uint32_t{op.memory.element_bytes} * op.memory.elements},
+          context);
     }
-    shared_.log.note(FindingKind::kTexture, site(op.ptx_index, thread_of(warp, lane)), [&] {
-      return FindingDetail{describe_fault(op, access, *context.global), {}};
-    });
-    for (size_t d = 0; d < op.num_dst; ++d)
-      reinterpret_cast<uint32_t*>(context.bank[static_cast<size_t>(op.dst[d].bank)] +
-                                  op.dst[d].offset)[lane] = 0;
+    if (!checked.plain) clear_results(op, context, lane);
   }
   access.lanes = LaneMask();
   access.fault = isa::FaultKind::kNone;
   return left;
 }
 
-void BlockChecks::report_fault(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
-                               int lane, isa::FaultKind fault, const isa::WarpContext& context) {
-  const FaultPlace place{op.kind, lanes.space[static_cast<size_t>(lane)],
-                         lanes.address[static_cast<size_t>(lane)], lanes.bytes};
+void BlockChecks::clear_results(const isa::MicroOp& op, const isa::WarpContext& context, int lane) {
+  const size_t bytes = op.memory.element_bytes == 8 ? 8 : 4;
+  for (size_t d = 0; d < op.num_dst; ++d)
+    std::memset(context.bank[static_cast<size_t>(op.dst[d].bank)] + op.dst[d].offset +
+                    bytes * static_cast<size_t>(lane),
+                0, bytes);
+}
+
+void BlockChecks::report_fault(const WarpChecks& warp, const isa::MicroOp& op, int lane, isa::FaultKind fault,
+                               const FaultPlace& place, const isa::WarpContext& context) {
   const MemoryLimits limits{context.shared_bytes, context.local_bytes, context.param_bytes};
   const FindingKind kind = classify_fault(fault, place, shared_.globals);
   shared_.log.note(kind, site(op.ptx_index, thread_of(warp, lane)), [&] {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "components/checker/block_clocks.h"
+#include "components/checker/fault_text.h"
 #include "components/checker/finding.h"
 #include "components/checker/kernel_checks.h"
 #include "components/checker/lane_access.h"
@@ -76,8 +77,12 @@ class BlockChecks {
                   const isa::WarpContext& context, isa::LaneMask mask);
   void note_race(const isa::MicroOp& op, uint32_t thread, const RaceCheck::Conflict& conflict,
                  uint64_t address, uint32_t bytes);
-  void report_fault(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes, int lane,
-                    isa::FaultKind fault, const isa::WarpContext& context);
+  /// Of an operation whose lanes access several places: what it writes to counts as written altogether.
+  void mark_whole_object(const isa::MicroOp& op, const isa::WarpContext& context,
+                         const isa::MemoryAccess& access);
+  static void clear_results(const isa::MicroOp& op, const isa::WarpContext& context, int lane);
+  void report_fault(const WarpChecks& warp, const isa::MicroOp& op, int lane, isa::FaultKind fault,
+                    const FaultPlace& place, const isa::WarpContext& context);
   [[nodiscard]] Site site(uint32_t statement, uint32_t thread) const {
     return {run_, statement, block_, thread};
   }
