@@ -88,7 +88,7 @@ FunctionalRunner::Stop FunctionalRunner::look_at_loop(const KernelRun& run, Warp
                                                       uint32_t last) {
   const isa::KernelImage& image = *run.image;
   const bool same = warp.watch.unchanged(image, first, last, warp.context, warp.stack, operations_);
-  if (!independent_ || !warp.watch.must_yield(image.ops.data(), first, last, warp.stack, warp.groups, same))
+  if (!independent_ || !warp.watch.must_yield(image, first, last, warp.stack, warp.groups, same))
     return same ? Stop::kSpins : Stop::kNone;
   warp.groups.yield(image.ops.data(), warp.context, warp.stack);
   // The lanes of this warp may all wait for another one.

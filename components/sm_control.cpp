@@ -22,7 +22,7 @@ bool Sm::execute_branch(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t 
 bool Sm::look_at_loop(Warp& warp, uint32_t first, uint32_t last, uint64_t now) {
   const isa::KernelImage& image = *run_->image;
   const bool same = warp.watch.unchanged(image, first, last, warp.context, warp.stack, now);
-  if (independent_ && warp.watch.must_yield(image.ops.data(), first, last, warp.stack, warp.groups, same)) {
+  if (independent_ && warp.watch.must_yield(image, first, last, warp.stack, warp.groups, same)) {
     warp.groups.yield(image.ops.data(), warp.context, warp.stack);
   } else if (same && env_.nobody_moves && env_.nobody_moves()) {
     const uint64_t block = blocks_[warp.block_slot].index;

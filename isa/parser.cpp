@@ -316,6 +316,8 @@ void ModuleParser::parse_linked_item() {
   const Space space = space_from_name(name);
   if (space == Space::kGlobal || space == Space::kConst || space == Space::kShared || space == Space::kTex ||
       space == Space::kLocal) {
+    if (linkage == Linkage::kCommon && space != Space::kGlobal)
+      fail(loc, fmt::format(".common is for .global variables, not .{}", name));
     take();
     return parse_module_variables(space, linkage);
   }

@@ -201,6 +201,8 @@ void ModuleParser::parse_scope_item() {
   }
   NearestName nearest(t.name());
   for (const std::string_view d : kBodyDirectives) nearest.consider(d);
+  if (t.name() == "branchtargets" || t.name() == "callprototype" || t.name() == "calltargets")
+    fail(t.loc, fmt::format("'.{}' needs a label", t.name()), fmt::format("label: .{} ...", t.name()));
   fail(t.loc, fmt::format("unknown directive '.{}'", t.name().substr(0, 80)),
        nearest.best().empty() ? "" : fmt::format("did you mean '.{}'?", nearest.best()));
 }

@@ -76,6 +76,12 @@ void FunctionVerifier::check_call(const Instruction& i) {
 void FunctionVerifier::check_argument_sizes(const Operand& list, const std::vector<Variable>& formals) {
   for (size_t n = 0; n < std::min(list.elements.size(), formals.size()); ++n) {
     const Operand& e = list.elements[n];
+    if (e.kind == Kind::kRegister && formals[n].space == Space::kReg) {
+      const Register& r = function_.registers[e.reg];
+      if (type_bytes(r.type) * r.vector == type_bytes(formals[n].type) * formals[n].vector) continue;
+      error(e.loc, fmt::format("register '{}' is .{}, the parameter '{}' is .{}", r.name.substr(0, 80),
+                               type_name(r.type), formals[n].name.substr(0, 80), type_name(formals[n].type)));
+    }
     if (e.kind != Kind::kSymbol) continue;
     const Variable* actual = find_symbol(e.symbol).variable;
     if (actual == nullptr || actual->bytes == formals[n].bytes) continue;
@@ -93,6 +99,12 @@ void FunctionVerifier::check_indirect_call(const Instruction& i, size_t returns,
                  "call (result), %register, (arguments), label");
   }
   const LabelTable& table = *found->second;
+  const Operand& address = i.operands[i.operands[0].kind == Kind::kList ? 1 : 0];
+  check_source(i, address, module_.address_size == 64 ? Type::kU64 : Type::kU32, false);
+  const auto check_sizes = [&](const std::vector<Variable>& params, const std::vector<Variable>& results) {
+    for (size_t n = 0; n + 1 < i.operands.size(); ++n)
+      if (i.operands[n].kind == Kind::kList) check_argument_sizes(i.operands[n], n == 0 ? results : params);
+  };
   const auto compare = [&](std::string_view callee, size_t params, size_t results) {
     if (arguments != params)
       error(last.loc,
@@ -103,11 +115,7 @@ void FunctionVerifier::check_indirect_call(const Instruction& i, size_t returns,
   };
   if (table.kind == LabelTable::Kind::kCallPrototype) {
     compare(table.name, table.params.size(), table.returns.size());
-    for (size_t n = 0; n + 1 < i.operands.size(); ++n) {
-      if (i.operands[n].kind != Kind::kList) continue;
-      check_argument_sizes(i.operands[n], n == 0 ? table.returns : table.params);
-    }
-    return;
+    return check_sizes(table.params, table.returns);
   }
   for (const std::string& target : table.targets) {
     const auto f = symbols_.functions.find(target);
@@ -115,6 +123,7 @@ void FunctionVerifier::check_indirect_call(const Instruction& i, size_t returns,
       error(last.loc, fmt::format("undefined function '{}' in '{}'", target.substr(0, 80), table.name));
     } else {
       compare(target, f->second->params.size(), f->second->returns.size());
+      check_sizes(f->second->params, f->second->returns);
     }
   }
 }

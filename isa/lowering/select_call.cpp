@@ -47,8 +47,8 @@ void Selector::call(Frame& frame, const Instruction& inst) {
   if (callee.kind == Operand::Kind::kRegister) return call_indirect(frame, site, callee);
   site.callee = plan_.find_function(callee.symbol);
   if (site.callee == nullptr || site.callee->is_declaration) {
-    return error(inst.loc, fmt::format("call of '{}', which has no body in this file, is not supported yet",
-                                       callee.symbol));
+    return error(inst.loc, fmt::format("call of '{}', which is only declared in this file", callee.symbol),
+                 "link the file with its body: --link, or 'link' in the launch file");
   }
   if (!agrees(site, callee.symbol, site.callee->params, site.callee->returns)) return;
   if (plan_.recursive.contains(site.callee))

@@ -240,7 +240,7 @@ TEST(CallLowering, OldRegisterParametersAndStructures) {
 
 TEST(CallLowering, RefusesWhatItCannotInline) {
   EXPECT_THAT(lower_error(thread_kernel("", "call g;\nret;", "sm_35", ".extern .func g();\n")),
-              testing::HasSubstr("'g', which has no body"));
+              testing::HasSubstr("'g', which is only declared"));
 }
 
 std::string call_chain(int functions) {
