@@ -247,14 +247,7 @@ void BlockChecks::check_race(const WarpChecks& warp, const isa::MicroOp& op, con
   a.statement = op.ptx_index;
   a.instance = ++instance_;
   a.write = op.kind != OpKind::kLoad;
-  // All lanes name one address: a flag that threads wait for, not an exchange of data.
-  bool one_address = true;
-  for_each_lane(shared, [&](int lane) {
-    one_address = one_address && lanes.address[static_cast<size_t>(lane)] ==
-                                     lanes.address[static_cast<size_t>(shared.lowest())];
-  });
-  a.atomic = checked.strong || (checked.is_volatile && one_address);
-  a.is_volatile = checked.is_volatile;
+  a.atomic = talks;
   // What lane `lane` has stored.
   const auto value = [&](uint32_t thread) {
     Scratch there;

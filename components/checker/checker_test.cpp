@@ -141,10 +141,10 @@ class RaceTest : public testing::Test {
     clocks.reset(2, false);
     race.reset(256);
   }
-  RaceCheck::Hazard access(uint32_t thread, uint32_t address, uint32_t bytes, bool write, bool atomic = false,
-                           bool is_volatile = false) {
+  RaceCheck::Hazard access(uint32_t thread, uint32_t address, uint32_t bytes, bool write,
+                           bool atomic = false) {
     return race
-        .access(clocks, address, bytes, {7, ++instance, thread, write, atomic, is_volatile},
+        .access(clocks, address, bytes, {7, ++instance, thread, write, atomic},
                 [](uint32_t) { return false; })
         .hazard;
   }
@@ -183,19 +183,15 @@ TEST_F(RaceTest, BytesOfAWord) {
   EXPECT_EQ(access(32, 8, 4, false), kNone) << "written before the barrier, in a whole word";
 }
 
-TEST_F(RaceTest, AtomicsAndVolatileFlags) {
+TEST_F(RaceTest, Atomics) {
   EXPECT_EQ(access(0, 0, 4, true, true), kNone);
   EXPECT_EQ(access(32, 0, 4, true, true), kNone);
   EXPECT_EQ(access(0, 0, 4, false), RaceCheck::Hazard::kRaw);
-  EXPECT_EQ(access(0, 16, 4, true, false, true), kNone);
-  EXPECT_EQ(access(32, 16, 4, false, false, true), kNone);
-  EXPECT_EQ(access(32, 16, 4, false), RaceCheck::Hazard::kRaw) << "the other side is not volatile";
 }
 
 TEST_F(RaceTest, LanesOfOneInstruction) {
   const auto store = [&](uint32_t thread, bool same) {
-    return race.access(clocks, 0, 4, {7, 1, thread, true, false, false}, [=](uint32_t) { return same; })
-        .hazard;
+    return race.access(clocks, 0, 4, {7, 1, thread, true, false}, [=](uint32_t) { return same; }).hazard;
   };
   EXPECT_EQ(store(0, false), kNone);
   EXPECT_EQ(store(1, true), kNone);

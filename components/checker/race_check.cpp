@@ -36,10 +36,6 @@ void RaceCheck::split_words() {
 
 bool RaceCheck::conflicts(const BlockClocks& clocks, const Entry& before, const SharedAccess& a) {
   if (before.stamp == 0 || before.thread == a.thread || (before.atomic && a.atomic)) return false;
-  const bool same_warp = warp_of(before.thread) == warp_of(a.thread);
-  // A volatile flag that warps pass to each other is meant to be read while it is written; lanes of one warp
-  // that exchange values this way need a warp barrier.
-  if (before.is_volatile && a.is_volatile && !same_warp) return false;
   if (before.instance == a.instance) return true;
   return !clocks.ordered(warp_of(before.thread), lane_of(before.thread), before.stamp, warp_of(a.thread),
                          lane_of(a.thread));

@@ -16,8 +16,7 @@ struct SharedAccess {
   uint32_t instance = 0;   ///< of the executed instruction, different for each in a block; never 0
   uint32_t thread = 0;     ///< linear, in the block
   bool write = false;      ///< also a read, if it is atomic
-  bool atomic = false;     ///< atom, red, and the strong forms of ld and st but volatile
-  bool is_volatile = false;
+  bool atomic = false;     ///< atom, red, and the strong forms of ld and st, volatile ones included
 };
 
 class RaceCheck {
@@ -41,7 +40,7 @@ class RaceCheck {
     uint32_t statement = 0;
     uint32_t instance = 0;
     uint16_t thread = 0;
-    bool atomic = false, is_volatile = false;
+    bool atomic = false;
   };
   struct Cell {
     Entry write;
@@ -71,7 +70,7 @@ RaceCheck::Conflict RaceCheck::access(const BlockClocks& clocks, uint32_t addres
     found = {hazard, before.statement, before.thread};
   };
   const Entry entry{clocks.now(a.thread / isa::kWarpSize), a.statement, a.instance,
-                    static_cast<uint16_t>(a.thread),       a.atomic,    a.is_volatile};
+                    static_cast<uint16_t>(a.thread), a.atomic};
   for (uint32_t c = address / grain_; c < (address + bytes) / grain_; ++c) {
     Cell& cell = cells_[c];
     look(cell.write, a.write ? Hazard::kWaw : Hazard::kRaw);
