@@ -1,6 +1,6 @@
 // The commands of the `gpusim` program. Each adds its options to a CLI11 app and returns an exit code when
-// run: 0 good, 1 wrong usage or input, 2 the simulated program failed, 3 a result differs from `expect`, 130
-// interrupted.
+// run: 0 good, 1 wrong usage or input, 2 the simulated program failed, 3 a result differs from `expect`, 4
+// `--check` found something, 130 interrupted.
 #pragma once
 #include <fmt/format.h>
 
@@ -13,7 +13,8 @@
 
 namespace gpusim::cli {
 
-inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult = 3, kInterruptedExit = 130;
+inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult = 3, kChecksFound = 4,
+                     kInterruptedExit = 130;
 
 /// Folders searched for machine names: $GPUSIM_CONFIG_PATH, ./configs, beside the installed program, the
 /// source tree.
@@ -29,7 +30,7 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) {
 }
 
 struct RunArguments {
-  std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "clean";
+  std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "clean", checks;
   std::vector<std::string> params, sets, args, dumps, linked;
   uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000;
   uint32_t sms = 0;

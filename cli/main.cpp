@@ -55,7 +55,7 @@ int guarded_main(int argc, char** argv) {
   app.set_version_flag("--version", std::string(kVersion));
   app.footer(
       "Exit codes: 0 good, 1 wrong usage or input, 2 simulated program failed, 3 result differs from expect, "
-      "130 interrupted.");
+      "4 --check found something, 130 interrupted.");
   RunArguments run;
   add_run_options(app, run);
   int code = kGood;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/check_report.h"
 #include "cli/commands.h"
 
 namespace gpusim::cli {
@@ -148,9 +149,11 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
     out += fmt::format("{}{{\"buffer\": \"{}\", \"verdict\": \"{}\", \"worst\": {}}}", i == 0 ? "" : ", ",
                        json_escape(r.expects[i].buffer), r.expects[i].pass ? "pass" : "fail",
                        json_number(r.expects[i].worst));
+  out += "]";
+  if (simulation.options().checks.any()) out += ", \"checks\": " + check_json(simulation, r);
   const double wall = std::max(r.wall_s, 1e-9);
   out += fmt::format(
-      "], \"speed\": {{\"wall_s\": {}, \"warp_instructions_per_second\": {}, \"cycles_per_second\": {}}}, "
+      ", \"speed\": {{\"wall_s\": {}, \"warp_instructions_per_second\": {}, \"cycles_per_second\": {}}}, "
       "\"memory\": {{\"peak_bytes\": {}}}}}\n",
       json_number(r.wall_s), json_number(static_cast<double>(r.warp_instructions) / wall),
       json_number(static_cast<double>(r.cycles) / wall), peak_bytes());

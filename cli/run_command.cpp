@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "cli/check_report.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/version.h"
@@ -51,6 +52,7 @@ std::string canonical_command(const RunArguments& a, const std::string& config_t
   for (const auto& v : a.sets) option("--set", v);
   if (a.dynamic_shared != 0) c += fmt::format(" --dynamic-shared {}", a.dynamic_shared);
   if (a.sms != 0) c += fmt::format(" --sms {}", a.sms);
+  if (program.checks.any()) c += fmt::format(" --check {}", program.checks.text());
   c += fmt::format(" --seed {} --events {} --lowering {} --max-cycles {}", a.seed, a.events, a.lowering,
                    a.max_cycles);
   return c;
@@ -147,6 +149,7 @@ int exit_code(const comp::SimulationResult& r) {
     case comp::SimulationResult::Status::kComplete:
       break;
   }
+  if (!r.findings.empty()) return kChecksFound;
   return r.expectations_met() ? kGood : kWrongResult;
 }
 
@@ -171,6 +174,8 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--dynamic-shared", a.dynamic_shared, "Dynamic shared memory in bytes, with --kernel")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--functional", a.functional, "Values only, no timing, nothing recorded");
+  app.add_option("--check", a.checks,
+                 "Look for mistakes of the program: memory, race, init, sync (a list), or all");
   app.add_option("--lowering", a.lowering, "Lowering passes: none, clean")
       ->check(CLI::IsMember({"none", "clean"}));
   app.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
@@ -222,6 +227,7 @@ int run_command(const RunArguments& a) {
   o.max_cycles = a.max_cycles;
   o.functional = a.functional;
   o.strict_target = a.strict_target;
+  o.checks = comp::parse_checks(a.checks);
   o.lowering = a.lowering == "none" ? isa::LoweringLevel::kNone : isa::LoweringLevel::kClean;
   o.events = event_level(a.events);
   o.threads = a.threads;
@@ -253,6 +259,7 @@ int run_command(const RunArguments& a) {
     print_error("{}: error: {}\n", a.ptx, result.reason);
   for (const core::ExpectResult& e : result.expects)
     if (!e.pass) print_error("{}: error: {}\n", a.ptx, e.message);
+  if (simulation.options().checks.any()) print_error("{}", check_report(simulation, result));
   return exit_code(result);
 }
 

@@ -24,6 +24,8 @@ FunctionalRunner::Stop FunctionalRunner::step_barrier(KernelRun& run, uint64_t b
     return Stop::kError;
   }
   barriers_.arrive(request, warp.context.warp_in_block);
+  if (checks_ != nullptr)
+    checks_->arrive(warp.context.warp_in_block, op, request.number, request.threads, lanes, request.waits());
   if (!request.waits()) {
     warp.stack.advance();
   } else if (independent_ && lanes != alive) {
@@ -39,6 +41,7 @@ FunctionalRunner::Stop FunctionalRunner::step_barrier(KernelRun& run, uint64_t b
 }
 
 FunctionalRunner::Stop FunctionalRunner::step_exit(KernelRun& run, Warp& warp, LaneMask lanes) {
+  if (checks_ != nullptr) checks_->exit(warp.context.warp_in_block, lanes);
   warp.stack.exit(lanes);
   live_threads_ -= static_cast<uint32_t>(lanes.count());
   if (warp.stack.done() && !warp.groups.empty()) run_other_lanes(run, warp);
@@ -63,6 +66,7 @@ void FunctionalRunner::run_other_lanes(const KernelRun& run, Warp& warp) {
 void FunctionalRunner::try_release(const KernelRun& run, uint32_t number) {
   if (!barriers_.complete(number, live_threads_)) return;
   const BlockBarriers::Opened opened = barriers_.open(number);
+  if (checks_ != nullptr) checks_->open(number);
   for (uint64_t bits = opened.warps; bits != 0; bits &= bits - 1) {
     Warp& warp = warps_[static_cast<size_t>(std::countr_zero(bits))];
     const auto finish = [&](uint32_t pc, LaneMask lanes) {
@@ -93,6 +97,7 @@ FunctionalRunner::Stop FunctionalRunner::look_at_loop(const KernelRun& run, Warp
 }
 
 void FunctionalRunner::report_spin(const KernelRun& run, uint64_t block) {
+  deadlock_ = true;
   for (const Warp& warp : warps_) {
     if (warp.done() || warp.blocked) continue;
     error_ = describe_spin(run, warp.stack.pc(), block, warp.context.warp_in_block, warp.stack);
@@ -102,6 +107,7 @@ void FunctionalRunner::report_spin(const KernelRun& run, uint64_t block) {
 }
 
 void FunctionalRunner::report_deadlock(const KernelRun& run, uint64_t block) {
+  deadlock_ = true;
   std::vector<uint32_t> places;
   for (const Warp& warp : warps_) {
     if (warp.done()) continue;

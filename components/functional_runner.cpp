@@ -27,7 +27,7 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelRun& run) {
   prepare(run);
   operations_ = 0;
   for (uint64_t block = 0; block < run.num_blocks; ++block) {
-    if (!run_block(run, block)) return Outcome::kError;
+    if (!run_block(run, block)) return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
     if (interrupted_()) return Outcome::kInterrupted;
   }
   return Outcome::kDone;
@@ -77,6 +77,10 @@ bool FunctionalRunner::run_block(KernelRun& run, uint64_t block) {
   }
   barriers_.reset();
   live_threads_ = run.threads_per_block;
+  if (checker_ != nullptr) {
+    checks_ = checker_->begin_block(run, block);
+    for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = checks_->warp(w);
+  }
   // Rounds in which all warps did nothing but repeat a lap of a loop, until that counts as a deadlock.
   constexpr int kIdleRounds = 100;
   int idle = 0;
@@ -89,6 +93,7 @@ bool FunctionalRunner::run_block(KernelRun& run, uint64_t block) {
     report_spin(run, block);
     return false;
   }
+  if (checker_ != nullptr) checker_->end_block(checks_);
   return true;
 }
 

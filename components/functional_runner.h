@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "components/block_barriers.h"
+#include "components/checker/checker.h"
 #include "components/kernel_run.h"
 #include "components/lane_groups.h"
 #include "components/loop_watch.h"
@@ -24,14 +25,15 @@ class FunctionalRunner {
   /// and then. `independent`: the lanes of a warp are scheduled independently (compute capability 7 and
   /// later).
   FunctionalRunner(const isa::GlobalMemory& memory, uint64_t max_operations, bool independent,
-                   std::function<bool()> interrupted)
+                   std::function<bool()> interrupted, Checker* checker = nullptr)
       : memory_(memory),
         max_operations_(max_operations),
         independent_(independent),
-        interrupted_(std::move(interrupted)) {}
+        interrupted_(std::move(interrupted)),
+        checker_(checker) {}
 
-  enum class Outcome { kDone, kError, kInterrupted };
-  /// Runs all blocks; counts go into run.sm[0] and run.pc. On kError, error() says why.
+  enum class Outcome { kDone, kError, kDeadlock, kInterrupted };
+  /// Runs all blocks; counts go into run.sm[0] and run.pc. On kError and kDeadlock, error() says why.
   Outcome run(KernelRun& run);
   [[nodiscard]] const std::string& error() const { return error_; }
 
@@ -72,8 +74,11 @@ class FunctionalRunner {
   uint64_t max_operations_;
   bool independent_;
   std::function<bool()> interrupted_;
+  Checker* checker_;               ///< of a run with --check
+  BlockChecks* checks_ = nullptr;  ///< its part for the running block
   uint64_t operations_ = 0;
   std::string error_;
+  bool deadlock_ = false;
   std::vector<Warp> warps_;
   BlockBarriers barriers_;
   uint32_t live_threads_ = 0;

@@ -29,12 +29,13 @@ std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sm
 }  // namespace
 
 Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory,
-         uint32_t sms, std::function<void(std::string)> on_error, bool run_ahead)
+         uint32_t sms, std::function<void(std::string)> on_error, bool run_ahead, Checker* checker)
     : machine_(machine),
       core_("core", engine, static_cast<uint64_t>(machine.clocks.core_khz)),
       interconnect_("interconnect", engine, static_cast<uint64_t>(machine.clocks.interconnect_khz)),
       dram_("dram", engine, static_cast<uint64_t>(machine.clocks.dram_khz)) {
   run_ahead_ = run_ahead;
+  checker_ = checker;
   on_error_ = [&engine, report = std::move(on_error)](std::string message) {
     engine.stop();
     report(std::move(message));
@@ -112,6 +113,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   environment.local_memory_base = uint64_t{1} << 40;
   environment.on_error = on_error_;
   environment.nobody_moves = [this] { return nobody_moves(); };
+  environment.checker = checker_;
   for (uint32_t c = 0; c < clusters_; ++c)
     constants_.push_back(std::make_unique<ConstantCluster>(fmt::format("constant{}", c).c_str(), core_,
                                                            machine_, static_cast<uint16_t>(num_sms_ + c)));

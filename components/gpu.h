@@ -25,9 +25,9 @@ class Gpu {
   /// Builds the machine with its `sms` lowest-numbered SMs (spread over the clusters if gpu.sms_spread).
   /// `on_error` is called with a program error; the engine is stopped already then. Throws
   /// std::invalid_argument if the timing tables are incomplete. `run_ahead` false makes SMs issue once per
-  /// activation (tests).
+  /// activation (tests). `checker`: of a run with --check.
   Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
-      std::function<void(std::string)> on_error, bool run_ahead = true);
+      std::function<void(std::string)> on_error, bool run_ahead = true, Checker* checker = nullptr);
 
   [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
   [[nodiscard]] EventSink& events() { return events_; }
@@ -63,6 +63,7 @@ class Gpu {
   uint32_t clusters_ = 1;
   uint32_t num_sms_ = 1;
   bool run_ahead_;
+  Checker* checker_ = nullptr;
   std::unique_ptr<RequestNetwork> requests_;
   std::unique_ptr<ReplyNetwork> replies_;
   std::vector<std::unique_ptr<MemoryPartition>> partitions_;

@@ -37,6 +37,8 @@ std::string describe_location(const KernelRun& run, uint32_t pc, uint64_t block,
     const isa::PtxStatement& s = run.image->ptx[run.image->ops[pc].ptx_index];
     where = fmt::format("PTX line {} `{}`", s.loc.line, s.text);
     if (!run.image->files.empty()) where = fmt::format("{}, {}", run.image->files[s.loc.file], where);
+    if (s.source_line != 0 && s.source_file < run.image->source_files.size())
+      where += fmt::format(" ({}:{})", run.image->source_files[s.source_file], s.source_line);
   }
   return fmt::format("kernel '{}', {}, block ({},{},{}), thread ({},{},{})", run.image->name, where, b.x, b.y,
                      b.z, t % run.block.x, t / run.block.x % run.block.y, t / (run.block.x * run.block.y));

@@ -12,8 +12,9 @@ using isa::OpKind;
 namespace {
 
 /// bar.warp.sync has no result: lanes may meet at different ones (PTX ISA, "bar.warp.sync").
+bool has_result(const MicroOp& op) { return op.num_dst != 0 || op.pred_dst[0] != isa::kNoPredicate; }
 bool same_meeting(const MicroOp* ops, uint32_t a, uint32_t b) {
-  return a == b || (ops[a].exec == nullptr && ops[b].exec == nullptr);
+  return a == b || (!has_result(ops[a]) && !has_result(ops[b]));
 }
 
 /// Lanes that the member masks of `lanes` name.

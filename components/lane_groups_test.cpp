@@ -27,6 +27,7 @@ struct Code {
     MicroOp& op = image.ops[pc];
     op.kind = OpKind::kSync;
     op.num_src = 1;
+    op.num_dst = with_result ? 1 : 0;
     op.exec = with_result ? [](const MicroOp&, isa::WarpContext&, LaneMask) {} : isa::ExecFn{};
     return op;
   }

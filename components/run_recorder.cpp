@@ -299,6 +299,7 @@ KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter)
   write_per_sm(run);
   write_per_pc(run);
   write_issue_slots(k.total);
+  if (checker_ != nullptr) write_checks(run);
   recorder_->write_counters(k.counters);
   const core::KernelAttribute attributes[] = {
       number("cycles", k.cycles),
@@ -392,6 +393,41 @@ void RunRecorder::write_issue_slots(const SmStats& total) {
     t.text(0, std::string(kStallCauseNames[i]));
   }
   t.write(*recorder_, kNumStallCauses);
+}
+
+void RunRecorder::write_checks(const KernelRun& run) {
+  TableBuilder t("checks", "what --check found in this launch, by PTX statement");
+  t.column("count", "1", "occurrences in this launch");
+  t.column("ptx_line", "1", "line of the PTX statement");
+  t.column("source_line", "1", "line of the source (.loc), 0 if unknown");
+  t.column("other_ptx_line", "1", "a race: line of the other access, else 0");
+  for (const char* name : {"block_x", "block_y", "block_z"})
+    t.column(name, "1", "block of the occurrence that the message tells of");
+  for (const char* name : {"thread_x", "thread_y", "thread_z"}) t.column(name, "1", "its thread");
+  t.column("address", "1", "its address (shared and local memory: offset)");
+  t.column("bytes", "bytes", "its size, 0 if it is not about memory");
+  t.text_column("check", "memory, race, init or sync");
+  t.text_column("kind", "out_of_bounds, ... (docs/checking.md)");
+  t.text_column("ptx", "the PTX statement");
+  t.text_column("object", "nearest buffer or variable, empty if none is");
+  t.text_column("message", "what happened");
+  uint64_t rows = 0;
+  for (const Finding& f : checker_->log().sorted()) {
+    if (f.last_launch != run.id) continue;
+    const Dim3 &block = f.place.block, &thread = f.place.thread;
+    for (const uint64_t v : {f.launch_count, uint64_t{f.place.ptx_line}, uint64_t{f.place.source_line},
+                             uint64_t{f.other.ptx_line}, uint64_t{block.x}, uint64_t{block.y},
+                             uint64_t{block.z}, uint64_t{thread.x}, uint64_t{thread.y}, uint64_t{thread.z},
+                             f.detail.address, uint64_t{f.detail.bytes}})
+      t.cell(v);
+    t.text(0, std::string(check_name(f.kind)));
+    t.text(1, std::string(finding_name(f.kind)));
+    t.text(2, f.place.ptx);
+    t.text(3, f.detail.object);
+    t.text(4, f.detail.message);
+    ++rows;
+  }
+  if (rows != 0) t.write(*recorder_, rows);
 }
 
 }  // namespace gpusim::comp

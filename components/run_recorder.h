@@ -18,9 +18,10 @@ namespace gpusim::comp {
 
 class RunRecorder {
  public:
-  /// `recorder` may be null: results are computed, nothing is recorded.
-  RunRecorder(core::Recorder* recorder, Gpu& gpu, const core::MachineConfig& machine)
-      : recorder_(recorder), gpu_(gpu), machine_(machine) {}
+  /// `recorder` may be null: results are computed, nothing is recorded. `checker`: of a run with --check.
+  RunRecorder(core::Recorder* recorder, Gpu& gpu, const core::MachineConfig& machine,
+              const Checker* checker = nullptr)
+      : recorder_(recorder), gpu_(gpu), machine_(machine), checker_(checker) {}
 
   void begin_kernel(KernelRun& run);
   [[nodiscard]] KernelResult end_kernel(KernelRun& run, const std::string& limiter);
@@ -33,10 +34,12 @@ class RunRecorder {
   void write_per_sm(const KernelRun& run);
   void write_per_pc(const KernelRun& run);
   void write_issue_slots(const SmStats& total);
+  void write_checks(const KernelRun& run);
 
   core::Recorder* recorder_;
   Gpu& gpu_;
   const core::MachineConfig& machine_;
+  const Checker* checker_;
   KernelRun* run_ = nullptr;
   core::EventTable* series_ = nullptr;
   DramStats dram_at_start_;

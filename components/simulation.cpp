@@ -53,6 +53,7 @@ Simulation::Simulation(SimulationOptions options)
   }
   place_textures();
   place_variables();
+  if (options_.checks.any()) make_checker();
   prepare_launches();
 }
 
@@ -167,6 +168,7 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
     report(*errors, module_.files, options_.on_warning);
   auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
   if (spec.registers != 0) image->registers = spec.registers;
+  if (checker_) checker_->observe(*image);
   images_.push_back({name, spec.registers, spec.stack, std::move(image)});
   return *images_.back().image;
 }

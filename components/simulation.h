@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "components/checker/checker.h"
 #include "components/kernel_run.h"
 #include "isa/lowering.h"
 #include "isa/module.h"
@@ -45,6 +46,7 @@ struct SimulationOptions {
   bool strict_target = false;
   bool direct_driver = false;  ///< tests: activate modules without SystemC events, SMs never run ahead
   bool module_events = false;  ///< tests: activate each module through a SystemC event of its own
+  CheckOptions checks;         ///< what to look for besides running
   isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
   std::string out;  ///< HDF5 file; empty: none
   core::EventLevel events = core::EventLevel::kSummary;
@@ -86,6 +88,9 @@ struct SimulationResult {
   double wall_s = 0;  ///< host seconds of the simulation proper
   uint64_t warp_instructions = 0;
   uint64_t cycles = 0;
+  std::vector<Finding> findings;     ///< of the checks
+  uint64_t finding_occurrences = 0;  ///< how often, all together
+  bool findings_overflowed = false;  ///< some distinct ones are not in the list
   [[nodiscard]] bool expectations_met() const;
 };
 
@@ -104,6 +109,8 @@ class Simulation {
   void load_program();
   [[nodiscard]] isa::Module load_module(const std::string& name, const std::string& text) const;
   void place_variables();
+  void make_checker();  // simulation_checks.cpp
+  void collect_findings(SimulationResult& result) const;
   void place_textures();  // simulation_textures.cpp
   void check_textures() const;
   void prepare_launches();
@@ -132,6 +139,7 @@ class Simulation {
   std::vector<uint64_t> buffer_address_;
   std::vector<std::pair<const isa::Variable*, uint64_t>> variable_address_;  ///< module's and functions'
   std::vector<isa::Texture> textures_;  ///< as the launch file lists them
+  std::unique_ptr<Checker> checker_;    ///< of a run with checks
   std::vector<LoweredKernel> images_;
   std::vector<std::unique_ptr<KernelRun>> runs_;
   std::vector<std::string> limiters_;  ///< per run

@@ -71,6 +71,7 @@ SimulationResult Simulation::run() {
     result.warp_instructions += k.total.warp_instructions;
     result.cycles += k.cycles;
   }
+  if (checker_) collect_findings(result);
   if (result.status == SimulationResult::Status::kComplete)
     for (const core::ExpectSpec& e : options_.launch.expects)
       result.expects.push_back(core::check_expect(options_.launch, e, buffer(e.buffer)));
@@ -89,8 +90,8 @@ void Simulation::run_timed(SimulationResult& result) {
       [&](std::string message) {
         if (error.empty()) error = std::move(message);
       },
-      !options_.direct_driver);
-  RunRecorder records(recorder.get(), gpu, options_.machine);
+      !options_.direct_driver, checker_.get());
+  RunRecorder records(recorder.get(), gpu, options_.machine, checker_.get());
   bool all_done = false, was_interrupted = false;
   // Hooks and the observer run inside SystemC processes, which no exception may leave: it ends the run and is
   // thrown after it.
@@ -148,7 +149,10 @@ void Simulation::run_timed(SimulationResult& result) {
   }
   const auto outcome = options_.direct_driver ? engine.run_direct() : engine.run();
   if (failure) std::rethrow_exception(failure);
-  if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done) error = deadlock_report(engine);
+  if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done) {
+    error = deadlock_report(engine);
+    if (checker_) checker_->report_stuck_barriers();
+  }
   if (!error.empty()) {
     result.status = SimulationResult::Status::kFailed;
     result.reason = error;
@@ -179,8 +183,9 @@ void Simulation::observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorde
 
 void Simulation::run_functional(SimulationResult& result) {
   const DeviceMemoryAdapter memory(memory_, textures_);
-  FunctionalRunner runner(memory, options_.max_cycles, options_.machine.gpu.compute_capability >= 70,
-                          [this] { return interrupted(options_); });
+  FunctionalRunner runner(
+      memory, options_.max_cycles, options_.machine.gpu.compute_capability >= 70,
+      [this] { return interrupted(options_); }, checker_.get());
   for (const int64_t item : order()) {
     if (item < 0) continue;  // buffers are where they are; only time would pass
     const auto& run = runs_[static_cast<size_t>(item)];
@@ -192,7 +197,8 @@ void Simulation::run_functional(SimulationResult& result) {
       result.reason = "interrupted";
       return;
     }
-    if (outcome == FunctionalRunner::Outcome::kError) {
+    if (outcome == FunctionalRunner::Outcome::kDeadlock && checker_) checker_->report_stuck_barriers();
+    if (outcome == FunctionalRunner::Outcome::kError || outcome == FunctionalRunner::Outcome::kDeadlock) {
       result.status = SimulationResult::Status::kFailed;
       result.reason = runner.error();
       return;

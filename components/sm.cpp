@@ -342,6 +342,7 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
   block.live_warps = run.warps_per_block;
   block.start = block.phase_start = now;
   if (run.shared_bytes != 0) std::memset(shared, 0, run.shared_bytes);
+  if (env_.checker != nullptr) block.checks = env_.checker->begin_block(run, start.block);
   if (table_.resident() == 0) last_active_update_ = now;
   stats_->active_warp_cycles += resident_warps() * (now - last_active_update_);
   stats_->active_cycles += resident_warps() != 0 ? now - last_active_update_ : 0;
@@ -368,6 +369,7 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
     ctx.local_bytes = image.local_bytes;
     ctx.params = run.params.data();
     ctx.param_bytes = static_cast<uint32_t>(run.params.size());
+    ctx.observer = block.checks == nullptr ? nullptr : block.checks->warp(i);
     // Registers hold no defined value at start; zero keeps runs equal to each other.
     if (row_stride_ != 0) std::memset(ctx.bank[0], 0, row_stride_);
     std::fill_n(ctx.predicates, image.num_predicates, 0u);
@@ -395,6 +397,7 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
 void Sm::finish_block(uint32_t slot, uint64_t now) {
   Block& block = blocks_[slot];
   block.active = false;
+  if (block.checks != nullptr) env_.checker->end_block(block.checks);
   ++pending_finished_;
   end_phase(block, now);
   if (env_.events->block != nullptr) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "components/block_barriers.h"
+#include "components/checker/checker.h"
 #include "components/event_sink.h"
 #include "components/kernel_run.h"
 #include "components/lane_groups.h"
@@ -50,6 +51,7 @@ struct SmEnvironment {
   std::function<void(std::string)> on_error;  ///< a program error: ends the simulation
   /// True if all warps of the GPU wait at barriers or have gone round their loops unchanged for long.
   std::function<bool()> nobody_moves;
+  Checker* checker = nullptr;  ///< of a run with --check
 };
 
 class Sm : public core::Clocked, public WarpTableIf {
@@ -104,6 +106,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t phase = 0;
     std::byte* shared = nullptr;
     BlockBarriers barriers;
+    BlockChecks* checks = nullptr;  ///< of a run with --check
   };
   /// A stretch of empty slots that waits for its access to be served before its cause is known (events only).
   struct OpenStall {

@@ -26,6 +26,7 @@ bool Sm::look_at_loop(Warp& warp, uint32_t first, uint32_t last, uint64_t now) {
     warp.groups.yield(image.ops.data(), warp.context, warp.stack);
   } else if (same && env_.nobody_moves && env_.nobody_moves()) {
     const uint64_t block = blocks_[warp.block_slot].index;
+    if (env_.checker != nullptr) env_.checker->report_stuck_barriers();
     env_.on_error(describe_spin(*run_, last, block, warp.context.warp_in_block, warp.stack));
     return false;
   }
@@ -113,6 +114,9 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
     return;
   }
   block.barriers.arrive(request, w);
+  if (block.checks != nullptr)
+    block.checks->arrive(warp.context.warp_in_block, op, request.number, request.threads, lanes,
+                         request.waits());
   if (!request.waits()) {
     warp.stack.advance();
   } else if (independent_ && lanes != alive) {
@@ -134,6 +138,7 @@ void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
   if (!block.barriers.complete(number, block.live_threads)) return;
   const uint64_t release = now + (*env_.timing)[OpClass::kBarrier].latency;
   const BlockBarriers::Opened opened = block.barriers.open(number);
+  if (block.checks != nullptr) block.checks->open(number);
   for (uint64_t bits = opened.warps; bits != 0; bits &= bits - 1)
     release_warp(static_cast<uint32_t>(std::countr_zero(bits)), number, opened, release, now);
   end_phase(block, now);
@@ -163,6 +168,7 @@ void Sm::release_warp(uint32_t w, uint32_t number, const BlockBarriers::Opened& 
 void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
   take_pipe((*env_.timing)[OpClass::kExit], now, 0);
   Block& block = blocks_[warp.block_slot];
+  if (block.checks != nullptr) block.checks->exit(warp.context.warp_in_block, lanes);
   warp.stack.exit(lanes);
   block.live_threads -= static_cast<uint32_t>(lanes.count());
   if (warp.stack.done() && warp.groups.empty()) {

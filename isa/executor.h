@@ -98,6 +98,17 @@ struct MemoryAccess {
   uint8_t fault_lane = 0;
 };
 
+struct WarpContext;
+/// Sees operations instead of their semantic functions, which it calls itself: a checker puts observed_memory
+/// and observed_exec into the operations of a kernel and itself into the contexts of its warps. What is not
+/// observed pays nothing.
+class ExecutionObserver {
+ public:
+  virtual ~ExecutionObserver() = default;
+  virtual void memory(const MicroOp& op, WarpContext& context, LaneMask mask, MemoryAccess& access) = 0;
+  virtual void exec(const MicroOp& op, WarpContext& context, LaneMask mask) = 0;
+};
+
 /// Everything one warp's semantic functions may touch. Owned by the SM (or the functional runner).
 struct WarpContext {
   std::byte* bank[2] = {nullptr, nullptr};  ///< indexed by Bank; 64-byte aligned rows
@@ -121,7 +132,16 @@ struct WarpContext {
   uint32_t dynamic_shared_bytes = 0;
   uint32_t ntid[3] = {}, ctaid[3] = {}, nctaid[3] = {};
   uint32_t tid[3][kWarpSize] = {};
+  ExecutionObserver* observer = nullptr;  ///< of a kernel that is checked
 };
+
+/// The MemFn and the ExecFn of an observed operation.
+inline void observed_memory(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  ctx.observer->memory(op, ctx, mask, access);
+}
+inline void observed_exec(const MicroOp& op, WarpContext& ctx, LaneMask mask) {
+  ctx.observer->exec(op, ctx, mask);
+}
 
 /// Guard predicate of `op` applied to the lanes in `active`.
 [[nodiscard]] inline LaneMask guarded(const MicroOp& op, const WarpContext& ctx, LaneMask active) {

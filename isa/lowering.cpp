@@ -88,6 +88,11 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
   }
   image.ptx = std::move(statements.list);
   if (module.files.size() > 1) image.files = module.files;
+  image.source_files = module.source_files;
+  for (const auto& [variable, offset] : plan.shared)
+    image.shared_variables.push_back({variable->name, offset, static_cast<uint32_t>(variable->bytes)});
+  std::sort(image.shared_variables.begin(), image.shared_variables.end(),
+            [](const PlacedVariable& a, const PlacedVariable& b) { return a.offset < b.offset; });
   return image;
 }
 

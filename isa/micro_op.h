@@ -141,6 +141,8 @@ struct MemoryOperand {
   bool has_base = false;       ///< address = base register (src[0]) + offset; else absolute offset
   bool base_is_64 = false;
   bool is_volatile = false;
+  bool is_spill =
+      false;  ///< a register saved or an argument passed by the compiler: no access of the program
   int64_t offset = 0;
 };
 
@@ -202,6 +204,13 @@ struct PtxStatement {
   std::string text;
   SourceLoc loc;
   uint32_t source_line = 0;  ///< from .loc, 0 if none
+  uint32_t source_file = 0;  ///< its file: index into KernelImage::source_files
+};
+
+/// Where a .shared variable lies.
+struct PlacedVariable {
+  std::string name;
+  uint32_t offset = 0, bytes = 0;
 };
 
 /// A kernel parameter.
@@ -220,8 +229,10 @@ struct KernelImage {
   std::vector<MicroOp> ops;
   std::vector<MicroOp> folded_loads;
   std::vector<PtxStatement> ptx;
-  std::vector<std::string> files;  ///< names of the PTX files by SourceLoc::file, if there are several
-  AlignedBytes literals;           ///< Bank::kConstant: one row (64-bit: two) per distinct literal
+  std::vector<std::string> files;         ///< names of the PTX files by SourceLoc::file, if there are several
+  std::vector<std::string> source_files;  ///< of .file directives, by number
+  std::vector<PlacedVariable> shared_variables;  ///< static ones, by offset
+  AlignedBytes literals;  ///< Bank::kConstant: one row (64-bit: two) per distinct literal
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;
   uint32_t num_rows = 0;  ///< register rows per warp

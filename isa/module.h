@@ -140,6 +140,7 @@ struct Instruction {
   std::string text;                ///< the statement as written, white space collapsed, without the `;`
   uint32_t source_file = 0;        ///< .loc: file number, 0 if none
   uint32_t source_line = 0;        ///< .loc: line
+  uint32_t unused_bytes = 0;       ///< of a load: bit per byte that .pragma "used_bytes_mask" leaves out
 };
 
 struct Label {

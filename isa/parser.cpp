@@ -261,9 +261,21 @@ void ModuleParser::parse_pragma() {
   take();
   do {
     if (token_.kind != Token::Kind::kString) fail_here("a string in quotes");
-    take();
+    note_used_bytes(take().text);
   } while (accept(","));
   expect_semicolon();
+}
+
+/// "used_bytes_mask N": bit i of N is clear if nothing uses byte i of the next load.
+void ModuleParser::note_used_bytes(std::string_view pragma) {
+  constexpr std::string_view kName = "used_bytes_mask ";
+  if (!pragma.starts_with(kName)) return;
+  pragma.remove_prefix(kName.size());
+  const int base = pragma.starts_with("0x") ? 16 : 10;
+  if (base == 16) pragma.remove_prefix(2);
+  uint32_t mask = 0;
+  const auto [end, error] = std::from_chars(pragma.data(), pragma.data() + pragma.size(), mask, base);
+  if (error == std::errc() && end == pragma.data() + pragma.size()) unused_bytes_ = ~mask;
 }
 
 void ModuleParser::parse_alias() {

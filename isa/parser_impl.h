@@ -59,6 +59,7 @@ class ModuleParser {
   void parse_file();
   void parse_section();
   void parse_pragma();
+  void note_used_bytes(std::string_view pragma);
   void parse_alias();
   void parse_linked_item();
   [[nodiscard]] Linkage parse_linkage();
@@ -158,6 +159,7 @@ class ModuleParser {
   bool has_version_ = false;
   bool reported_version_ = false;
   uint32_t source_file_ = 0, source_line_ = 0;
+  uint32_t unused_bytes_ = 0;  // of the next instruction
 };
 
 }  // namespace gpusim::isa

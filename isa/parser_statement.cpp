@@ -99,6 +99,7 @@ void ModuleParser::parse_instruction() {
   i.text = statement_text(begin, end);
   i.source_file = source_file_;
   i.source_line = source_line_;
+  i.unused_bytes = std::exchange(unused_bytes_, 0u);
   note_label_references(i);
   function_->body.push_back(std::move(i));
 }

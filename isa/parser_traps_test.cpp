@@ -204,6 +204,7 @@ TEST(Traps, DebugSectionsAndPragmas) {
 .entry k() {
   .pragma "nounroll";
   .pragma "used_bytes_mask 4095";
+  bar.sync 0;
   ret;
 }
 .file 1 "x.cu"
@@ -219,6 +220,8 @@ $L__x:
 .section .debug_info, "", @progbits
 .entry after() { ret; })");
   EXPECT_EQ(m.functions.size(), 2u);
+  EXPECT_EQ(m.functions[0].body[0].unused_bytes, ~uint32_t{4095});  // of the next instruction only
+  EXPECT_EQ(m.functions[0].body[1].unused_bytes, 0u);
 }
 
 TEST(Traps, OldTexturesAndSurfaces) {

@@ -48,6 +48,8 @@ def check_input(gpusim: Gpusim) -> None:
         ([str(ptx), "--param", "N=1000000000"], ["vecadd.toml:9:8: error: the buffers need", "the largest is 'A'"]),
         ([str(ptx), "--sms", "31"], ["--sms 31", "has 30 SMs"]),
         ([str(ptx), "--events", "some"], ["--events", "off", "summary"]),
+        ([str(ptx), "--check", "memroy"], ["no check is called 'memroy'", "did you mean 'memory'?"]),
+        ([str(ptx), "--check", "memory,"], ["no check is called ''"]),
         ([str(ptx), "--dump", "D=d.npy"], ["no buffer 'D'"]),
         ([str(ptx), "--dump", "C"], ["is not BUFFER=FILE.npy"]),
         ([str(ptx), "--kernel", "vecad", "--grid", "1", "--block", "32"],

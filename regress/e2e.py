@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 SOURCE = Path(__file__).resolve().parent.parent
 
 from cases import CASES  # noqa: E402
+from check_checks import check_checks  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
@@ -51,6 +52,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         | {"seed": file_check("check_seed")},
         "differential": {name: lambda gpusim, name=name: check_differential(gpusim, name) for name in SEEDS},
         "error": error_checks(source),
+        "check": check_checks(source),
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 

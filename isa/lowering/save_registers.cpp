@@ -113,6 +113,7 @@ Op frame_access(const Program& program, OpKind kind, Var v, uint32_t offset, Sim
   op.memory.type = op.type;
   op.memory.element_bytes = wide ? 8 : 4;
   op.memory.offset = offset;
+  op.memory.is_spill = true;
   if (program.is_function) {
     op.memory.has_base = true;
     op.src[op.num_src++] = Value{program.stack_pointer, false, 0};

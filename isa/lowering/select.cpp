@@ -150,7 +150,7 @@ void Selector::emit_function(Frame& frame) {
 uint32_t Selector::statement_index(const Instruction& inst) {
   std::vector<PtxStatement>& list = statements_.list;
   const auto [it, added] = statements_.numbers.try_emplace(&inst, static_cast<uint32_t>(list.size()));
-  if (added) list.push_back({inst.text, inst.loc, inst.source_line});
+  if (added) list.push_back({inst.text, inst.loc, inst.source_line, inst.source_file});
   return it->second;
 }
 

@@ -273,6 +273,7 @@ void Selector::move_argument(OpKind kind, Var v, Type type, uint32_t offset, boo
   const bool wide = program_.vars[v] == VarClass::kRow64;
   Op op = memory_op(kind, Space::kLocal, type, wide, frame_address(offset), 1);
   op.outgoing = outgoing;
+  op.memory.is_spill = true;
   if (kind == OpKind::kLoad)
     op.dst[op.num_dst++] = v;
   else

@@ -123,6 +123,8 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
         inst.mods.semantics != Semantics::kNone && inst.mods.semantics != Semantics::kWeak;
     // The whole access is aligned to its size, not only this part of it; the first part says so.
     if (first == 0) op.memory.align_mask = whole_mask(type, parts.size());
+    if (!store)
+      op.imm = inst.unused_bytes >> std::min<size_t>(first * static_cast<size_t>(type_bytes(type)), 31);
     for (size_t i = first; store && i < first + count; ++i) op.src[op.num_src++] = sources[i];
     for (size_t i = first; !store && i < first + count; ++i) op.dst[op.num_dst++] = targets[i];
     if (op.mem == nullptr) return unsupported(inst, "this form");

@@ -119,8 +119,8 @@ class CommandLine {
       messages_.error(where, fmt::format("'{}' is not a usable number of elements", count));
     } else {
       buffer.count = static_cast<uint64_t>(value->integer);
-      const std::string_view init =
-          close + 2 <= text.size() ? std::string_view(text).substr(close + 2) : "zeros";
+      buffer.init.given = close + 2 <= text.size();
+      const std::string_view init = buffer.init.given ? std::string_view(text).substr(close + 2) : "zeros";
       if (!parse_init(init, param_scope(launch_), {true, ""}, true, buffer, error)) {
         messages_.error(where, error.message, error.hint);
       }

@@ -48,7 +48,8 @@ enum class ElementType : uint8_t {
 struct InitSpec {
   enum class Kind : uint8_t { kZeros, kFill, kIota, kUniform, kNormal, kRandint, kArray, kNpy, kBin };
   Kind kind = Kind::kZeros;
-  Number a, b;  ///< fill: a; iota: start, step; uniform/randint: low, high; normal: mean, deviation
+  bool given = false;  ///< false: nobody asked for these zeros, a host program would not have written them
+  Number a, b;         ///< fill: a; iota: start, step; uniform/randint: low, high; normal: mean, deviation
   std::vector<Number> values;  ///< kArray
   std::string file;            ///< kNpy, kBin: path, folder included
 };

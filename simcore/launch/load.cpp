@@ -222,6 +222,7 @@ class LaunchLoader {
 
   void read_init(const TableReader& reader, bool has_count, BufferSpec& buffer) {
     const toml::node* node = reader.node("init");
+    buffer.init.given = node != nullptr;
     if (node == nullptr) {
       if (!has_count) messages_.error(reader.where(), fmt::format("buffer '{}' has no 'count'", buffer.name));
     } else if (const toml::array* array = node->as_array()) {

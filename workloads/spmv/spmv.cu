@@ -12,13 +12,14 @@ __global__ void spmv_csr_scalar(float* y, const int* row_start, const int* colum
 
 // Blocks of 128 threads, 4 rows a block.
 __global__ void spmv_csr_vector(float* y, const int* row_start, const int* column, const float* value, const float* x, int rows) {
-  __shared__ volatile float part[128 + 16];
+  __shared__ volatile float part[128];
   const int tid = threadIdx.x, lane = tid & 31, row = blockIdx.x * 4 + (tid >> 5);
   if (row >= rows) return;
   float sum = 0;
   for (int i = row_start[row] + lane; i < row_start[row + 1]; i += 32) sum += value[i] * x[column[i]];
   part[tid] = sum;
-  part[tid] = sum = sum + part[tid + 16];  // lanes 16 and up add another warp's words; nobody uses their sums
+  if (lane >= 16) return;  // the words behind are another warp's
+  part[tid] = sum = sum + part[tid + 16];
   part[tid] = sum = sum + part[tid + 8];
   part[tid] = sum = sum + part[tid + 4];
   part[tid] = sum = sum + part[tid + 2];

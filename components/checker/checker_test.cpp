@@ -1,0 +1,321 @@
+// The parts of --check alone: what is ordered, what races, which barriers are misused, where an address lies.
+#include "components/checker/checker.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "components/checker/fault_text.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::comp {
+namespace {
+
+using isa::LaneMask;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr LaneMask kAll = LaneMask::all();
+
+TEST(CheckOptionsTest, ListsAndMistakes) {
+  EXPECT_FALSE(parse_checks("").any());
+  EXPECT_EQ(parse_checks("race,memory").text(), "memory,race");
+  EXPECT_EQ(parse_checks("all").text(), "memory,race,init,sync");
+  EXPECT_THROW((void)parse_checks("memory,"), core::InputError);
+  try {
+    (void)parse_checks("memory,sink");
+    FAIL();
+  } catch (const core::InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("did you mean 'sync'?"));
+  }
+}
+
+TEST(ByteMapTest, CountsAcrossWords) {
+  ByteMap map;
+  map.reset(200);
+  EXPECT_EQ(map.clear_bytes(0, 200), 200u);
+  map.set(60, 8);
+  EXPECT_EQ(map.clear_bytes(60, 8), 0u);
+  EXPECT_EQ(map.clear_bytes(59, 10), 2u);
+  map.set(64, 128);
+  EXPECT_EQ(map.clear_bytes(0, 200), 60u + 8u);
+}
+
+TEST(GlobalObjectsTest, FindsAndMeasures) {
+  GlobalObjects objects;
+  objects.add({"B", GlobalObject::Kind::kBuffer, 0x2000, 0x2100, true, {}});
+  objects.add({"A", GlobalObject::Kind::kBuffer, 0x1000, 0x1100, false, {}});
+  EXPECT_EQ(objects.find(0x10ff)->name, "A");
+  EXPECT_EQ(objects.find(0x2000)->name, "B");
+  EXPECT_EQ(objects.find(0x1100), nullptr);
+  EXPECT_EQ(objects.nearest(0x1104, 4)->name, "A");
+  EXPECT_EQ(objects.nearest(0x1ff0, 4)->name, "B");
+  EXPECT_EQ(describe_distance(0x1104, 4, 0x1000, 0x1100), "4 bytes past the end of");
+  EXPECT_EQ(describe_distance(0x10fc, 8, 0x1000, 0x1100), "4 bytes over the end of");
+  EXPECT_EQ(describe_distance(0xffc, 8, 0x1000, 0x1100), "4 bytes before");
+}
+
+TEST(FaultTextTest, AddressesOfOtherSpaces) {
+  GlobalObjects objects;
+  objects.add({"A", GlobalObject::Kind::kBuffer, 0x1000'0000, 0x1000'0100, true, {}});
+  const auto kind = [&](isa::Space space, uint64_t address) {
+    return classify_fault(isa::FaultKind::kOutOfBounds, {isa::OpKind::kLoad, space, address, 4}, objects);
+  };
+  EXPECT_EQ(kind(isa::Space::kGlobal, 0x1000'0100), FindingKind::kOutOfBounds);
+  EXPECT_EQ(kind(isa::Space::kShared, 0x1000'0010), FindingKind::kWrongSpace);
+  EXPECT_EQ(kind(isa::Space::kShared, 0x10000), FindingKind::kOutOfBounds);
+  EXPECT_EQ(kind(isa::Space::kGlobal, isa::kLocalWindowBase + 8), FindingKind::kWrongSpace);
+  EXPECT_EQ(kind(isa::Space::kGlobal, isa::function_address(1)), FindingKind::kWrongSpace);
+}
+
+TEST(BlockClocksTest, BarriersOrderWarpsThatWait) {
+  BlockClocks clocks;
+  clocks.reset(3, false);
+  const uint32_t before = clocks.now(0);
+  EXPECT_FALSE(clocks.ordered(0, 0, before, 1, 0));
+  clocks.arrive(0, 0, true);
+  const uint32_t after = clocks.now(0);
+  clocks.arrive(0, 1, true);
+  EXPECT_FALSE(clocks.ordered(0, 0, before, 1, 0)) << "the barrier is not complete yet";
+  clocks.open(0);
+  EXPECT_TRUE(clocks.ordered(0, 0, before, 1, 0));
+  EXPECT_FALSE(clocks.ordered(0, 0, after, 1, 0));
+  EXPECT_FALSE(clocks.ordered(0, 0, before, 2, 0)) << "warp 2 was not there";
+  // What warp 1 heard it passes on.
+  clocks.arrive(1, 1, true);
+  clocks.arrive(1, 2, true);
+  clocks.open(1);
+  EXPECT_TRUE(clocks.ordered(0, 0, before, 2, 0));
+}
+
+TEST(BlockClocksTest, ArrivingAloneTellsButDoesNotHear) {
+  BlockClocks clocks;
+  clocks.reset(2, false);
+  const uint32_t producer = clocks.now(0), consumer = clocks.now(1);
+  clocks.arrive(0, 0, false);
+  clocks.arrive(0, 1, true);
+  clocks.open(0);
+  EXPECT_TRUE(clocks.ordered(0, 0, producer, 1, 0));
+  EXPECT_FALSE(clocks.ordered(1, 0, consumer, 0, 0));
+}
+
+TEST(BlockClocksTest, LanesOfAWarp) {
+  BlockClocks in_step, independent;
+  in_step.reset(1, false);
+  EXPECT_TRUE(in_step.ordered(0, 3, in_step.now(0), 0, 4));
+  independent.reset(1, true);
+  const uint32_t first = independent.now(0);
+  EXPECT_TRUE(independent.ordered(0, 3, first, 0, 3));
+  EXPECT_FALSE(independent.ordered(0, 3, first, 0, 4));
+  independent.meet(0, LaneMask(0xff));
+  EXPECT_TRUE(independent.ordered(0, 3, first, 0, 4));
+  EXPECT_FALSE(independent.ordered(0, 3, first, 0, 8));
+  EXPECT_FALSE(independent.ordered(0, 8, first, 0, 4));
+  independent.meet(0, LaneMask(0x180));  // lane 7 passes on what it knows
+  EXPECT_TRUE(independent.ordered(0, 3, first, 0, 8));
+  EXPECT_FALSE(independent.ordered(0, 3, first, 0, 9));
+  independent.meet(0, kAll);
+  EXPECT_TRUE(independent.ordered(0, 20, first, 0, 9));
+}
+
+TEST(BlockClocksTest, ALockIsPassedOn) {
+  BlockClocks clocks;
+  clocks.reset(2, true);
+  const uint32_t written = clocks.now(0);
+  clocks.advance(0);
+  clocks.publish(0, 64);
+  EXPECT_FALSE(clocks.ordered(0, 5, written, 1, 0));
+  clocks.acquire(1, LaneMask(1), 64);
+  EXPECT_TRUE(clocks.ordered(0, 5, written, 1, 0));
+  clocks.acquire(0, LaneMask(2), 64);
+  EXPECT_TRUE(clocks.ordered(0, 5, written, 0, 1));
+  EXPECT_FALSE(clocks.ordered(0, 5, written, 0, 2)) << "lane 2 has not taken the lock";
+}
+
+class RaceTest : public testing::Test {
+ protected:
+  RaceTest() {
+    clocks.reset(2, false);
+    race.reset(256);
+  }
+  RaceCheck::Hazard access(uint32_t thread, uint32_t address, uint32_t bytes, bool write,
+                           bool atomic = false) {
+    return race
+        .access(clocks, address, bytes, {7, ++instance, thread, write, atomic},
+                [](uint32_t) { return false; })
+        .hazard;
+  }
+  void barrier() {
+    clocks.arrive(0, 0, true);
+    clocks.arrive(0, 1, true);
+    clocks.open(0);
+  }
+  BlockClocks clocks;
+  RaceCheck race;
+  uint32_t instance = 0;
+  static constexpr auto kNone = RaceCheck::Hazard::kNone;
+};
+
+TEST_F(RaceTest, Hazards) {
+  EXPECT_EQ(access(0, 0, 4, true), kNone);
+  EXPECT_EQ(access(0, 0, 4, false), kNone) << "a thread with itself";
+  EXPECT_EQ(access(1, 0, 4, false), kNone) << "lanes of one warp are in step";
+  EXPECT_EQ(access(32, 0, 4, false), RaceCheck::Hazard::kRaw);
+  EXPECT_EQ(access(32, 4, 4, false), kNone);
+  EXPECT_EQ(access(33, 0, 4, true), RaceCheck::Hazard::kWaw);
+  EXPECT_EQ(access(0, 4, 4, true), RaceCheck::Hazard::kWar);
+  barrier();
+  EXPECT_EQ(access(0, 0, 8, false), kNone);
+  EXPECT_EQ(access(32, 0, 8, false), kNone);
+  barrier();
+  EXPECT_EQ(access(32, 0, 8, true), kNone);
+}
+
+TEST_F(RaceTest, BytesOfAWord) {
+  EXPECT_EQ(access(0, 8, 4, true), kNone);
+  barrier();
+  EXPECT_EQ(access(0, 0, 1, true), kNone);
+  EXPECT_EQ(access(32, 1, 1, true), kNone);
+  EXPECT_EQ(access(0, 1, 1, false), RaceCheck::Hazard::kRaw);
+  EXPECT_EQ(access(32, 8, 4, false), kNone) << "written before the barrier, in a whole word";
+}
+
+TEST_F(RaceTest, Atomics) {
+  EXPECT_EQ(access(0, 0, 4, true, true), kNone);
+  EXPECT_EQ(access(32, 0, 4, true, true), kNone);
+  EXPECT_EQ(access(0, 0, 4, false), RaceCheck::Hazard::kRaw);
+}
+
+TEST_F(RaceTest, LanesOfOneInstruction) {
+  const auto store = [&](uint32_t thread, bool same) {
+    return race.access(clocks, 0, 4, {7, 1, thread, true, false}, [=](uint32_t) { return same; }).hazard;
+  };
+  EXPECT_EQ(store(0, false), kNone);
+  EXPECT_EQ(store(1, true), kNone);
+  EXPECT_EQ(store(2, false), RaceCheck::Hazard::kWaw);
+}
+
+TEST_F(RaceTest, ALaterReaderDoesNotHideTheOtherWarps) {
+  EXPECT_EQ(access(32, 0, 4, false), kNone);
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(access(t, 0, 4, false), kNone);
+  EXPECT_EQ(access(3, 0, 4, true), RaceCheck::Hazard::kWar);
+}
+
+class SyncTest : public testing::Test {
+ protected:
+  void start(uint32_t warps, bool independent = false) {
+    sync.reset(std::vector<LaneMask>(warps, kAll), independent);
+  }
+  std::vector<std::string> seen;
+  SyncCheck sync{[this](FindingKind kind, uint32_t statement, uint32_t thread, const std::string&) {
+    seen.push_back(fmt::format("{} {} {}", finding_name(kind), statement, thread));
+  }};
+};
+
+TEST_F(SyncTest, GoodBarriers) {
+  start(2);
+  for (uint32_t round = 0; round < 2; ++round) {
+    sync.arrive({0, 0, kAll, 0, true, 10, true});
+    sync.arrive({0, 1, kAll, 0, true, 10, true});
+    sync.open(0);
+  }
+  sync.arrive({1, 0, kAll, 64, false, 11, true});  // a producer arrives, a consumer waits
+  sync.arrive({1, 1, kAll, 64, true, 12, true});
+  sync.open(1);
+  sync.exit(0, kAll);
+  sync.arrive({0, 1, kAll, 0, true, 13, true});
+  sync.open(0);
+  sync.report_stuck();
+  EXPECT_THAT(seen, IsEmpty());
+}
+
+TEST_F(SyncTest, CountsAndPlacesThatDiffer) {
+  start(3);
+  sync.arrive({1, 1, kAll, 32, true, 11, true});
+  sync.arrive({1, 0, kAll, 64, true, 11, true});
+  sync.open(1);
+  EXPECT_THAT(seen, ElementsAre("mixed_barrier 11 32"));
+  seen.clear();
+  sync.arrive({0, 0, kAll, 0, true, 21, true});
+  sync.arrive({0, 1, kAll, 0, true, 20, true});
+  sync.arrive({0, 2, kAll, 0, true, 20, true});
+  sync.open(0);
+  EXPECT_THAT(seen, ElementsAre("mixed_barrier 21 0"));
+  seen.clear();
+  sync.arrive({2, 0, kAll, 40, true, 30, true});
+  sync.arrive({3, 0, kAll, 128, true, 31, true});
+  EXPECT_THAT(seen, ElementsAre("barrier_count 30 0", "barrier_count 31 0"));
+}
+
+TEST_F(SyncTest, DivergentWarps) {
+  start(1);
+  sync.arrive({0, 0, LaneMask(0xffff0000), 0, true, 10, true});
+  EXPECT_THAT(seen, ElementsAre("divergent_barrier 10 16"));
+  sync.report_stuck();
+  EXPECT_THAT(seen, ElementsAre("divergent_barrier 10 16", "stuck_barrier 10 16"));
+  seen.clear();
+  start(1, true);  // lanes may come one by one, but to the same statement
+  sync.arrive({0, 0, LaneMask(0xffff), 0, true, 10, true});
+  sync.arrive({0, 0, LaneMask(0xffff0000), 0, true, 10, true});
+  sync.open(0);
+  EXPECT_THAT(seen, IsEmpty());
+  sync.arrive({0, 0, LaneMask(0xffff), 0, true, 10, true});
+  sync.arrive({0, 0, LaneMask(0xffff0000), 0, true, 12, true});
+  sync.open(0);
+  EXPECT_THAT(seen, ElementsAre("divergent_barrier 12 16"));
+}
+
+TEST_F(SyncTest, MemberMasks) {
+  start(2);
+  uint32_t members[32];
+  std::fill(std::begin(members), std::end(members), 0xffffu);
+  sync.warp_operation(1, LaneMask(0xffff), members, 5);
+  EXPECT_THAT(seen, IsEmpty());
+  sync.warp_operation(1, LaneMask(0x1ffff), members, 5);
+  EXPECT_THAT(seen, ElementsAre("member_mask 5 48"));
+  seen.clear();
+  sync.warp_operation(1, LaneMask(0xff), members, 6);
+  EXPECT_THAT(seen, ElementsAre("missing_member 6 32"));
+  seen.clear();
+  sync.exit(1, LaneMask(0xff00));
+  sync.warp_operation(1, LaneMask(0xff), members, 6);
+  EXPECT_THAT(seen, IsEmpty()) << "lanes that have exited are not missing";
+}
+
+TEST(FindingLogTest, MergesAndShowsTheFirstInTheGrid) {
+  isa::KernelImage image;
+  image.name = "k";
+  image.ptx = {{"a", {10, 1, 0}, 3, 0}, {"b", {20, 1, 0}, 0, 0}};
+  image.source_files = {"k.cu"};
+  KernelRun run;
+  run.image = &image;
+  run.grid = {4, 1, 1};
+  run.block = {8, 4, 1};
+  FindingLog log("k.ptx");
+  const auto message = [](const char* text) { return [text] { return FindingDetail{text, {}}; }; };
+  log.note(FindingKind::kOutOfBounds, {&run, 0, 2, 9}, message("later"));
+  log.note(FindingKind::kOutOfBounds, {&run, 0, 1, 30}, message("earlier"));
+  log.note(FindingKind::kOutOfBounds, {&run, 0, 1, 31}, message("last"));
+  const Site a{&run, 0, 0, 0}, b{&run, 1, 0, 5};
+  log.note(FindingKind::kRace, a, &b, message("race"));
+  log.note(FindingKind::kRace, b, &a, message("the same race"));
+  const std::vector<Finding> all = log.sorted();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].count, 3u);
+  EXPECT_EQ(all[0].detail.message, "earlier");
+  EXPECT_EQ(all[0].place.block.x, 1u);
+  EXPECT_EQ(all[0].place.thread.x, 6u);
+  EXPECT_EQ(all[0].place.thread.y, 3u);
+  EXPECT_EQ(all[0].place.source_file, "k.cu");
+  EXPECT_EQ(all[0].place.source_line, 3u);
+  EXPECT_EQ(all[1].count, 2u);
+  EXPECT_EQ(all[1].detail.message, "race");
+  EXPECT_TRUE(all[1].has_other);
+  EXPECT_EQ(log.occurrences(), 5u);
+}
+
+}  // namespace
+}  // namespace gpusim::comp

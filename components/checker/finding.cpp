@@ -1,0 +1,109 @@
+#include "components/checker/finding.h"
+
+#include <algorithm>
+
+namespace gpusim::comp {
+
+std::string_view finding_name(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::kOutOfBounds:
+      return "out_of_bounds";
+    case FindingKind::kMisaligned:
+      return "misaligned";
+    case FindingKind::kReadOnly:
+      return "read_only";
+    case FindingKind::kWrongSpace:
+      return "wrong_space";
+    case FindingKind::kTexture:
+      return "texture";
+    case FindingKind::kUninitialised:
+      return "uninitialised";
+    case FindingKind::kRace:
+      return "race";
+    case FindingKind::kDivergentBarrier:
+      return "divergent_barrier";
+    case FindingKind::kMixedBarrier:
+      return "mixed_barrier";
+    case FindingKind::kBarrierCount:
+      return "barrier_count";
+    case FindingKind::kStuckBarrier:
+      return "stuck_barrier";
+    case FindingKind::kMemberMask:
+      return "member_mask";
+    case FindingKind::kMissingMember:
+      return "missing_member";
+  }
+  return "";
+}
+
+std::string_view check_name(FindingKind kind) {
+  if (kind <= FindingKind::kTexture) return "memory";
+  if (kind == FindingKind::kUninitialised) return "init";
+  return kind == FindingKind::kRace ? "race" : "sync";
+}
+
+void FindingLog::note(FindingKind kind, const Site& site, const Site* other,
+                      const std::function<FindingDetail()>& detail) {
+  ++occurrences_;
+  // A race is one between two statements, whichever ran first.
+  const uint32_t second = other == nullptr ? site.statement : other->statement;
+  const Key key{kind, site.run->image, std::min(site.statement, second), std::max(site.statement, second)};
+  auto it = entries_.find(key);
+  const bool first = it == entries_.end();
+  if (first) {
+    if (entries_.size() == kMost) {
+      overflowed_ = true;
+      return;
+    }
+    it = entries_.emplace(key, Entry{}).first;
+  }
+  auto& [finding, shown] = it->second;
+  if (first || finding.last_launch != site.run->id) {
+    finding.last_launch = site.run->id;
+    finding.launch_count = 0;
+  }
+  ++finding.count;
+  ++finding.launch_count;
+  const Shown occurrence{site.run->id, site.block, site.thread};
+  if (!first && shown <= occurrence) return;
+  shown = occurrence;
+  finding.kind = kind;
+  finding.kernel = site.run->image->name;
+  finding.launch = site.run->id;
+  finding.place = place_of(site);
+  finding.has_other = other != nullptr;
+  if (other != nullptr) finding.other = place_of(*other);
+  finding.detail = detail();
+}
+
+FindingPlace FindingLog::place_of(const Site& site) const {
+  const isa::KernelImage& image = *site.run->image;
+  const isa::PtxStatement& s = image.ptx[site.statement];
+  FindingPlace p;
+  p.ptx_file = image.files.empty() ? ptx_name_ : image.files[s.loc.file];
+  p.ptx = s.text;
+  p.ptx_line = s.loc.line;
+  p.ptx_column = s.loc.column;
+  if (s.source_line != 0 && s.source_file < image.source_files.size()) {
+    p.source_file = image.source_files[s.source_file];
+    p.source_line = s.source_line;
+  }
+  const Dim3& b = site.run->block;
+  p.block = site.run->block_index(site.block);
+  p.thread = {site.thread % b.x, site.thread / b.x % b.y, site.thread / (b.x * b.y)};
+  return p;
+}
+
+std::vector<Finding> FindingLog::sorted() const {
+  std::vector<Finding> all;
+  all.reserve(entries_.size());
+  for (const auto& [key, entry] : entries_) all.push_back(entry.finding);
+  const auto place = [](const Finding& f) {
+    return std::tie(f.launch, f.kernel, f.kind, f.place.ptx_file, f.place.ptx_line, f.place.ptx_column,
+                    f.other.ptx_line, f.other.ptx_column);
+  };
+  std::sort(all.begin(), all.end(), [&](const Finding& a, const Finding& b) { return place(a) < place(b); });
+  return all;
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,58 @@
+#include "components/checker/lane_access.h"
+
+#include <algorithm>
+
+namespace gpusim::comp {
+
+using isa::LaneMask;
+using isa::Space;
+
+LaneAccess find_lanes(const isa::MicroOp& op, const isa::WarpContext& context, LaneMask lanes) {
+  LaneAccess a;
+  const isa::MemoryOperand& m = op.memory;
+  a.bytes = uint32_t{m.element_bytes} * m.elements;
+  const std::byte* row =
+      m.has_base ? context.bank[static_cast<size_t>(op.src[0].bank)] + op.src[0].offset : nullptr;
+  const auto offset = static_cast<uint64_t>(m.offset);
+  for_each_lane(lanes, [&](int lane) {
+    const auto l = static_cast<size_t>(lane);
+    uint64_t address = offset;
+    if (m.has_base && m.base_is_64)
+      address += reinterpret_cast<const uint64_t*>(row)[l];
+    else if (m.has_base)
+      address = static_cast<uint32_t>(reinterpret_cast<const uint32_t*>(row)[l] + offset);
+    Space space = m.space;
+    if (space == Space::kGeneric) {
+      space = Space::kGlobal;
+      if (address - isa::kSharedWindowBase < isa::kWindowBytes) {
+        space = Space::kShared;
+        address -= isa::kSharedWindowBase;
+      } else if (address - isa::kLocalWindowBase < isa::kWindowBytes) {
+        space = Space::kLocal;
+        address -= isa::kLocalWindowBase;
+      }
+    }
+    a.address[l] = address;
+    a.space[l] = space;
+  });
+  return a;
+}
+
+void execute_on(Scratch& scratch, const isa::MicroOp& op, isa::MemFn function,
+                const isa::WarpContext& context, int lane) {
+  isa::MicroOp moved = op;
+  if (op.memory.has_base) {
+    std::copy(op.src.begin() + 1, op.src.end(), moved.src.begin());
+    --moved.num_src;
+  }
+  moved.memory.space = Space::kShared;
+  moved.memory.has_base = moved.memory.base_is_64 = false;
+  moved.memory.offset = 0;
+  isa::WarpContext there = context;  // the registers stay where they are
+  there.shared = scratch.bytes.data();
+  there.shared_bytes = static_cast<uint32_t>(scratch.bytes.size());
+  isa::MemoryAccess access;
+  function(moved, there, LaneMask(uint32_t{1} << lane), access);
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,52 @@
+#include "components/checker/objects.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gpusim::comp {
+
+void GlobalObjects::add(GlobalObject object) {
+  if (!object.initialised) object.written.reset(object.end - object.begin);
+  const auto place =
+      std::upper_bound(objects_.begin(), objects_.end(), object.begin,
+                       [](uint64_t address, const GlobalObject& o) { return address < o.begin; });
+  objects_.insert(place, std::move(object));
+}
+
+GlobalObject* GlobalObjects::find(uint64_t address) {
+  const auto holds = [address](const GlobalObject& o) { return address >= o.begin && address < o.end; };
+  if (last_ < objects_.size() && holds(objects_[last_])) return &objects_[last_];
+  const auto after = std::upper_bound(objects_.begin(), objects_.end(), address,
+                                      [](uint64_t a, const GlobalObject& o) { return a < o.begin; });
+  if (after == objects_.begin() || !holds(*std::prev(after))) return nullptr;
+  last_ = static_cast<size_t>(std::prev(after) - objects_.begin());
+  return &objects_[last_];
+}
+
+const GlobalObject* GlobalObjects::nearest(uint64_t address, uint64_t bytes) const {
+  const auto distance = [&](const GlobalObject& o) {
+    if (address + bytes <= o.begin) return o.begin - (address + bytes) + 1;
+    return address < o.end ? uint64_t{0} : address - o.end + 1;
+  };
+  const auto best = std::min_element(
+      objects_.begin(), objects_.end(),
+      [&](const GlobalObject& a, const GlobalObject& b) { return distance(a) < distance(b); });
+  return best == objects_.end() ? nullptr : &*best;
+}
+
+std::string describe_object(const GlobalObject& object) {
+  const char* const kind = object.kind == GlobalObject::Kind::kBuffer     ? "buffer"
+                           : object.kind == GlobalObject::Kind::kConstant ? ".const variable"
+                                                                          : ".global variable";
+  return fmt::format("{} '{}' ({} bytes)", kind, object.name, object.end - object.begin);
+}
+
+std::string describe_distance(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t end) {
+  if (address < begin) return fmt::format("{} bytes before", begin - address);
+  if (address >= end) return fmt::format("{} bytes past the end of", address - end);
+  if (end - address < bytes) return fmt::format("{} bytes over the end of", bytes - (end - address));
+  return fmt::format("at byte {} of", address - begin);
+}
+
+}  // namespace gpusim::comp
