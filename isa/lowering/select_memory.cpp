@@ -116,7 +116,8 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
                       static_cast<int>(count));
     op.memory.is_volatile =
         inst.mods.semantics != Semantics::kNone && inst.mods.semantics != Semantics::kWeak;
-    if (!store) op.imm = inst.unused_bytes >> std::min<size_t>(first * static_cast<size_t>(type_bytes(type)), 31);
+    if (!store)
+      op.imm = inst.unused_bytes >> std::min<size_t>(first * static_cast<size_t>(type_bytes(type)), 31);
     for (size_t i = first; store && i < first + count; ++i) op.src[op.num_src++] = sources[i];
     for (size_t i = first; !store && i < first + count; ++i) op.dst[op.num_dst++] = targets[i];
     if (op.mem == nullptr) return unsupported(inst, "this form");
