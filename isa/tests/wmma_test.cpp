@@ -253,8 +253,8 @@ TEST(WmmaArithmetic, DenormalAccumulators) {
   // A product of half of the last place is cut off from a single-precision sum.
   EXPECT_EQ(one_sum(80, kTypes[4], {0x1p-75}, 0x1p-127 + 0x1p-149, "", "7.8", 0x1p-75),
             encode(kF32, 0x1p-127 + 0x1p-149));
-  // The exponent of a half-precision one is that of the format: 2^-46 lies too far below it to break the tie.
-  EXPECT_EQ(one_sum(80, kTypes[1], {0x1p-2, 0x1p-23}, 0x1p-23, "", "7.8", 0x1p-23), encode(kF16, 0x1p-23));
+  // The exponent of a half-precision one is that of the format: 2^-38 lies too far below it to break the tie.
+  EXPECT_EQ(one_sum(70, kTypes[1], {0x1p-11, 0x1p-24}, 0x1p-23, "", "7.8", 0x1p-14), encode(kF16, 0x1p-23));
 }
 
 TEST(WmmaArithmetic, SatfiniteOfIntegersClamps) {
