@@ -51,11 +51,12 @@ FunctionalRunner::Stop FunctionalRunner::step_exit(KernelRun& run, Warp& warp, L
 }
 
 void FunctionalRunner::step_sync(KernelRun& run, Warp& warp, const MicroOp& op, LaneMask lanes) {
-  LaneGroups::Meeting meeting{lanes, true};
+  LaneMask together = lanes;
   if (lanes.any() && (warp.stack.depth() != 0 || !warp.groups.empty()))
-    meeting = warp.groups.meet(run.image->ops.data(), warp.context, lanes, warp.stack);
-  if (op.exec != nullptr && meeting.lanes.any()) op.exec(op, warp.context, meeting.lanes);
-  if (meeting.advance) warp.stack.advance();
+    together = warp.groups.meet(run.image->ops.data(), warp.context, lanes, warp.stack);
+  else
+    warp.stack.advance();
+  if (op.exec != nullptr && together.any()) op.exec(op, warp.context, together);
   if (warp.stack.done()) run_other_lanes(run, warp);
 }
 

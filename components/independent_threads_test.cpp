@@ -243,6 +243,44 @@ LOW:
   }
 }
 
+/// The upper half of the warp waits for the lower one and comes to the product later: ones times ones.
+constexpr const char* kProduct = R"(.version 6.4
+.target sm_70
+.address_size 64
+.visible .entry product(.param .u64 data)
+{
+  .reg .u64 %d, %a;
+  .reg .u32 %t, %v;
+  .reg .b32 %x, %c<4>;
+  .reg .pred %p, %q;
+  .shared .u32 flag;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  mov.b32 %x, 0x3c003c00;
+  mov.b32 %c0, 0;
+  setp.lt.u32 %p, %t, 16;
+  @%p bra SET;
+WAIT:
+  ld.volatile.shared.u32 %v, [flag];
+  setp.eq.u32 %q, %v, 0;
+  @%q bra WAIT;
+  bra MULTIPLY;
+SET:
+  st.volatile.shared.u32 [flag], 1;
+MULTIPLY:
+  wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16 {%c0, %c1, %c2, %c3}, {%x, %x, %x, %x, %x, %x, %x, %x},
+      {%x, %x, %x, %x, %x, %x, %x, %x}, {%c0, %c0, %c0, %c0};
+  mul.wide.u32 %a, %t, 4;
+  add.u64 %a, %d, %a;
+  st.global.u32 [%a], %c3;
+  ret;
+}
+)";
+
+TEST(IndependentThreads, AMatrixOperationWaitsForTheWholeWarp) {
+  expect_values(kProduct, "product", 1, 32, std::vector<uint32_t>(32, 0x4c004c00));
+}
+
 /// Warp 0 hands 64 values to warp 1 through two barriers: it arrives at 1 and waits at 2.
 constexpr const char* kPipe = R"(.version 6.0
 .target sm_30

@@ -39,13 +39,11 @@ class LaneGroups {
     }
   }
 
-  /// What becomes of a kSync operation that `lanes`, on top of `current`, have come to.
-  struct Meeting {
-    isa::LaneMask lanes;  ///< execute it now, all together
-    bool advance = true;  ///< false: `current` is no longer at the operation (done(): nobody can run)
-  };
-  [[nodiscard]] Meeting meet(const isa::MicroOp* ops, const isa::WarpContext& context, isa::LaneMask lanes,
-                             SimtStack& current);
+  /// `lanes` on top of `current` have come to a kSync operation. Returns the lanes that execute it now, all
+  /// together; the others wait. `current` has moved on: behind the operation or to lanes below; done() if
+  /// none can run.
+  [[nodiscard]] isa::LaneMask meet(const isa::MicroOp* ops, const isa::WarpContext& context,
+                                   isa::LaneMask lanes, SimtStack& current);
 
   /// `current` is done(): takes a group that can run, and all that stand at its place. False if none can.
   bool next(const isa::MicroOp* ops, const isa::WarpContext& context, SimtStack& current);
@@ -67,8 +65,10 @@ class LaneGroups {
   };
   /// Takes `lanes` out of `current`, whose other lanes on top go on behind the operation.
   void wait(SimtStack& current, isa::LaneMask lanes, State state, uint32_t barrier);
-  [[nodiscard]] bool all_there(const isa::MicroOp* ops, const isa::WarpContext& context,
-                               const Group& group) const;
+  /// Lanes that wait at the .sync operation `pc` or one that goes with it.
+  [[nodiscard]] isa::LaneMask waiting_like(const isa::MicroOp* ops, uint32_t pc) const;
+  [[nodiscard]] bool can_run(const isa::MicroOp* ops, const isa::WarpContext& context,
+                             const Group& group) const;
 
   std::vector<Group> groups_;
 };

@@ -141,9 +141,7 @@ TEST(LaneGroups, TilesMeetWithoutWaitingForEachOther) {
   LaneGroups groups;
   SimtStack stack = diverged(LaneMask(0xff000000u));
   // Lanes 0-23 are at 2: the lower tile is complete, the upper one waits for lanes 24-31.
-  LaneGroups::Meeting m = groups.meet(code.ops(), code.context, stack.mask(), stack);
-  EXPECT_EQ(m.lanes, LaneMask(0xffffu));
-  EXPECT_FALSE(m.advance);
+  EXPECT_EQ(groups.meet(code.ops(), code.context, stack.mask(), stack), LaneMask(0xffffu));
   EXPECT_EQ(stack.pc(), 3u);
   EXPECT_EQ(stack.mask(), LaneMask(0xffffu));
   stack.exit(stack.mask());
@@ -154,9 +152,8 @@ TEST(LaneGroups, TilesMeetWithoutWaitingForEachOther) {
   ASSERT_TRUE(stack.done());
   ASSERT_TRUE(groups.next(code.ops(), code.context, stack));
   EXPECT_EQ(stack.pc(), 2u);
-  m = groups.meet(code.ops(), code.context, stack.mask(), stack);
-  EXPECT_EQ(m.lanes, LaneMask(0x00ff0000u));
-  EXPECT_TRUE(m.advance);
+  EXPECT_EQ(groups.meet(code.ops(), code.context, stack.mask(), stack), LaneMask(0x00ff0000u));
+  EXPECT_EQ(stack.pc(), 3u);
 }
 
 TEST(LaneGroups, TheLastToComeExecutesForAll) {
@@ -168,15 +165,14 @@ TEST(LaneGroups, TheLastToComeExecutesForAll) {
   stack.reset(LaneMask::all());
   stack.advance();
   EXPECT_TRUE(stack.branch(branch(2, 9), LaneMask(0xff)));  // both sides come to 2, one after the other
-  LaneGroups::Meeting m = groups.meet(code.ops(), code.context, stack.mask(), stack);
-  EXPECT_TRUE(m.lanes.none());
+  EXPECT_TRUE(groups.meet(code.ops(), code.context, stack.mask(), stack).none());
   EXPECT_EQ(groups.longest_waiting().pc, 2u);
   EXPECT_TRUE(groups.longest_waiting().at_sync);
   EXPECT_EQ(stack.mask(), LaneMask(0xff));
-  m = groups.meet(code.ops(), code.context, stack.mask(), stack);
-  EXPECT_EQ(m.lanes, LaneMask::all());
-  EXPECT_TRUE(m.advance);
-  EXPECT_EQ(groups.apart(), LaneMask(~0xffu));
+  EXPECT_EQ(groups.meet(code.ops(), code.context, stack.mask(), stack), LaneMask::all());
+  EXPECT_EQ(stack.pc(), 3u);
+  EXPECT_EQ(stack.mask(), LaneMask::all()) << "they stay together";
+  EXPECT_TRUE(groups.empty());
 }
 
 TEST(LaneGroups, OnlyBarriersWithoutAResultMeetAtDifferentPlaces) {
@@ -187,11 +183,10 @@ TEST(LaneGroups, OnlyBarriersWithoutAResultMeetAtDifferentPlaces) {
     code.members.fill(~0u);
     LaneGroups groups;
     SimtStack stack = diverged(LaneMask(0xff));
-    EXPECT_TRUE(groups.meet(code.ops(), code.context, stack.mask(), stack).lanes.none());
+    EXPECT_TRUE(groups.meet(code.ops(), code.context, stack.mask(), stack).none());
     EXPECT_EQ(stack.pc(), 5u);
-    const LaneGroups::Meeting m = groups.meet(code.ops(), code.context, stack.mask(), stack);
-    EXPECT_EQ(m.lanes, with_result ? LaneMask() : LaneMask::all());
-    EXPECT_EQ(m.advance, !with_result);
+    const LaneMask met = groups.meet(code.ops(), code.context, stack.mask(), stack);
+    EXPECT_EQ(met, with_result ? LaneMask() : LaneMask::all());
     if (with_result) {
       EXPECT_TRUE(stack.done());
       EXPECT_FALSE(groups.next(code.ops(), code.context, stack));

@@ -76,17 +76,13 @@ void Sm::count_branch(const Warp& warp, uint32_t pc, LaneMask active, LaneMask t
 
 bool Sm::execute_sync(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
   LaneMask together = lanes;
-  bool advance = true;
-  if (lanes.any() && (warp.stack.depth() != 0 || !warp.groups.empty())) {
-    const MicroOp* const ops = run_->image->ops.data();
-    const LaneGroups::Meeting meeting = warp.groups.meet(ops, warp.context, lanes, warp.stack);
-    together = meeting.lanes;
-    advance = meeting.advance;
-  }
+  if (lanes.any() && (warp.stack.depth() != 0 || !warp.groups.empty()))
+    together = warp.groups.meet(run_->image->ops.data(), warp.context, lanes, warp.stack);
+  else
+    warp.stack.advance();
   const ClassTiming& timing = (*env_.timing)[op.op_class];
   if (op.exec != nullptr && together.any()) op.exec(op, warp.context, together);
   mark_ready(w, op, take_pipe(timing, now, 0) + timing.latency, StallCause::kAluDependency);
-  if (advance) warp.stack.advance();
   return !warp.stack.done() || run_other_lanes(warp, w);
 }
 

@@ -302,12 +302,12 @@ void FunctionVerifier::check_atom(const Instruction& i) {
   }
 }
 
-/// 256 bits at once: global memory only; eight elements have 32 bits each.
+/// 256 bits at once: global memory only; eight elements have 32 bits each, or 8 (which ptxas accepts).
 void FunctionVerifier::check_wide_access(const Instruction& i) {
   const Modifiers& m = i.mods;
   const bool is_load_or_store = i.opcode == kLd || i.opcode == kSt;
-  if (is_load_or_store && m.vector == 8 && type_bytes(m.type) != 4)
-    error(fmt::format("'{}': .v8 is for types of 32 bits", name()));
+  if (is_load_or_store && m.vector == 8 && type_bytes(m.type) != 4 && type_bytes(m.type) != 1)
+    error(fmt::format("'{}': .v8 is for types of 8 and 32 bits", name()));
   if (is_load_or_store && type_bytes(m.type) * m.vector == 32 && m.space != Space::kGlobal &&
       m.space != Space::kGeneric)
     error(fmt::format("'{}': accesses of 32 bytes are for .global memory", name()));

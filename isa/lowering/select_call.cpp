@@ -3,6 +3,9 @@
 // stores the arguments to the frame behind its own, and loads the results from it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "isa/lowering/select.h"
 
 namespace gpusim::isa::lir {
@@ -18,6 +21,13 @@ constexpr size_t kMaxCallDepth = 256;
 /// First variable of parameter or result `i` of an old function that has it in a register.
 Var register_of(const std::vector<RegisterId>& ids, const std::vector<Var>& registers, size_t i) {
   return i < ids.size() && ids[i] != kNoRegister ? registers[ids[i]] : kNoVar;
+}
+
+/// Functions of the CUDA run-time system that PTX calls by name (PTX Interoperability, "System Calls").
+bool is_system_call(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "vprintf", "malloc", "free", "cudaDeviceSynchronize", "cudaLaunchDevice", "cudaGetParameterBuffer"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
 Type unsigned_of_size(uint32_t bytes) {
@@ -48,6 +58,8 @@ void Selector::call(Frame& frame, const Instruction& inst) {
   site.callee = plan_.find_function(callee.symbol);
   if (site.callee == nullptr || site.callee->is_declaration) {
     if (callee.symbol == "__assertfail") return assertion_failed(frame, site);
+    if (is_system_call(callee.symbol))
+      return error(inst.loc, fmt::format("the system call '{}' is not supported yet", callee.symbol));
     return error(inst.loc, fmt::format("call of '{}', which is only declared in this file", callee.symbol),
                  "link the file with its body: --link, or 'link' in the launch file");
   }

@@ -97,10 +97,16 @@ OpKind Selector::sync_kind() const {
 /// bar.warp.sync members: lanes below capability 7 are in step wherever they meet it.
 void Selector::warp_barrier(Frame& frame, const Instruction& inst) {
   if (sync_kind() != OpKind::kSync) return emit_control(OpKind::kNop, OpClass::kNop);
+  gather(value(frame, inst.operands[0], Type::kU32));
+}
+
+/// Independent lanes wait for the members.
+void Selector::gather(const Value& members) {
+  if (sync_kind() != OpKind::kSync) return;
   Op op;
   op.kind = OpKind::kSync;
   op.op_class = OpClass::kWarp;
-  op.src[op.num_src++] = value(frame, inst.operands[0], Type::kU32);
+  op.src[op.num_src++] = members;
   emit(std::move(op));
 }
 

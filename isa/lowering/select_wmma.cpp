@@ -10,6 +10,8 @@
 namespace gpusim::isa::lir {
 namespace {
 
+constexpr Value kAllLanes{kNoVar, false, ~0u};
+
 /// How the registers of a matrix lie in tiles.
 struct Arrangement {
   Type element = Type::kNone;
@@ -115,6 +117,7 @@ Op Selector::wmma_access(const Instruction& inst, const Address& where, const Va
 }
 
 void Selector::wmma_transfer(Frame& frame, const Instruction& inst) {
+  gather(kAllLanes);
   const Modifiers& m = inst.mods;
   const bool store = inst.opcode == Opcode::kWmmaStore;
   const std::optional<WmmaFragment> found = wmma_fragment(m.matrix, m.shape, m.type);
@@ -174,6 +177,7 @@ void Selector::wmma_results(const WmmaFragment& fragment, std::span<const Var> l
 }
 
 void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
+  gather(kAllLanes);
   const Modifiers& m = inst.mods;
   const WmmaTypes types = wmma_types(m);
   const std::array<std::optional<WmmaFragment>, 4> fragments{

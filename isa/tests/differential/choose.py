@@ -15,7 +15,6 @@ EXCLUDED = {
     "changes more than a result": r"discard|setmaxnreg|griddepcontrol",
     "only in PTX before 1.4": r"div\.f32$",
     "its vectors are for large divisors": r"div\.approx\.f32$",
-    "the manual has .v8 for types of 32 bits only": r"(ld|st)\.v8\.[ub]8",
     "shared memory of its own in each place": r"atom\.(exch|cas)\.b128",
     "Compare makes them of every setp and set": r"set(p\.(le\.xor|lt\.and|second)|\.gtu\.or)\.",
     "Carry makes chains of any length": r"addc|subc|madc|add\.cc|sub\.cc",
