@@ -101,9 +101,10 @@ bool FunctionalRunner::run_warps(KernelRun& run, uint64_t block, bool& moved) {
   bool ran = false;
   for (Warp& warp : warps_) {
     if (warp.done() || warp.blocked) continue;
+    const uint64_t start = operations_;
     const Stop stop = run_warp(run, block, warp);
     if (stop == Stop::kError) return false;
-    moved = moved || stop != Stop::kSpins;
+    moved = moved || stop != Stop::kSpins || warp.watch.unchanged_since() > start;
     ran = true;
   }
   if (!ran) report_deadlock(run, block);
@@ -186,7 +187,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
         {
           const uint32_t pc = stack.pc();
           stats.divergent_branches += stack.branch(op, lanes);
-          if (op.target > pc || lanes.none() || !warp.watch.lap()) break;
+          if (op.target > pc || lanes.none() || !warp.watch.lap(pc)) break;
           const Stop stop = look_at_loop(run, warp, op.target, pc);
           if (stop != Stop::kNone) return stop;
         }

@@ -440,5 +440,45 @@ W:
   }
 }
 
+/// Two warps take 2000 turns; what they count is in memory, and in their waiting loops they look the same
+/// every time.
+constexpr const char* kPingPong = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry ping_pong(.param .u64 data)
+{
+  .reg .u64 %d;
+  .reg .u32 %me, %other, %v;
+  .reg .pred %p;
+  ld.param.u64 %d, [data];
+  mov.u32 %me, %tid.x;
+  shr.u32 %me, %me, 5;
+  xor.b32 %other, %me, 1;
+TURN:
+  ld.volatile.global.u32 %v, [%d];
+  setp.ne.u32 %p, %v, %me;
+  @%p bra TURN;
+  ld.volatile.global.u32 %v, [%d+4];
+  add.u32 %v, %v, 1;
+  st.volatile.global.u32 [%d+4], %v;
+  st.volatile.global.u32 [%d], %other;
+  setp.lt.u32 %p, %v, 2000;
+  @%p bra TURN;
+  ret;
+}
+)";
+
+TEST(Deadlocks, WarpsThatWaitForLongButMoveAreNone) {
+  std::vector<uint32_t> data(64, 0);
+  data[0] = 1;
+  data[1] = 2001;
+  const std::string expected = fmt::format("data: {:x}\n", test::digest(data.data(), 256));
+  for (const bool functional : {false, true}) {
+    const Outcome o = run(kPingPong, launch("ping_pong", 1, 64), functional, {});
+    EXPECT_EQ(o.status, "complete") << o.reason;
+    EXPECT_EQ(o.values, expected);
+  }
+}
+
 }  // namespace
 }  // namespace gpusim::comp

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "components/loop_watch.h"
+#include "isa/opcodes.h"
 
 namespace gpusim::comp {
 namespace {
@@ -201,7 +202,7 @@ int laps_until_yield(const Code& code) {
   LoopWatch watch;
   int laps = 0;
   do {
-    while (!watch.lap()) ++laps;
+    while (!watch.lap(4)) ++laps;
     ++laps;
   } while (!watch.must_yield(code.image, 2, 4, stack, groups, false));
   return laps;
@@ -232,30 +233,65 @@ TEST(LoopWatch, WhoIsSeenToWaitYieldsAtOnceUnlessHeIsAlone) {
   EXPECT_FALSE(watch.must_yield(code.image, 2, 4, together, groups, true));
 }
 
-TEST(LoopWatch, AWarpIsUnchangedFromTheSecondLookOn) {
-  Code code(10);
+/// A warp that goes round the loop of micro-ops 2 to 4, and is looked at whenever its watch asks for it.
+struct Rounds {
+  Code code{10};
   SimtStack stack;
-  stack.reset(LaneMask::all());
   LoopWatch watch;
-  const auto look = [&](uint64_t now) { return watch.unchanged(code.image, 2, 4, code.context, stack, now); };
   uint64_t now = 0;
-  for (int i = 0; i < 16; ++i) EXPECT_FALSE(look(++now));
-  EXPECT_EQ(watch.unchanged_since(), watch.unchanged_until());
-  for (int i = 0; i < 15; ++i) EXPECT_FALSE(look(++now)) << "looks are far apart until it is unchanged";
-  EXPECT_TRUE(look(++now));
-  EXPECT_TRUE(look(++now)) << "and then at every time";
-  EXPECT_EQ(watch.unchanged_since(), 16u);
-  EXPECT_EQ(watch.unchanged_until(), 33u);
-  code.members[7] = 1;
-  EXPECT_FALSE(look(++now));
-  EXPECT_EQ(watch.unchanged_since(), 34u);
-  for (int i = 0; i < 16; ++i) (void)look(++now);
-  EXPECT_EQ(watch.unchanged_until(), 50u);
-  code.predicate = 4;
-  EXPECT_FALSE(look(++now));
-  // A reduction into memory leaves no trace in the registers.
-  code.image.ops[3].kind = OpKind::kAtomic;
-  for (int i = 0; i < 64; ++i) EXPECT_FALSE(look(++now));
+  Rounds() { stack.reset(LaneMask::all()); }
+  bool look(uint32_t branch = 4) {
+    while (!watch.lap(branch)) {
+    }
+    return watch.unchanged(code.image, 2, 4, code.context, stack, ++now);
+  }
+  /// How many of the next looks find it unchanged.
+  int unchanged(int looks) {
+    int found = 0;
+    for (int i = 0; i < looks; ++i) found += look();
+    return found;
+  }
+};
+
+TEST(LoopWatch, AWarpIsUnchangedFromTheSecondComparisonOn) {
+  Rounds r;
+  EXPECT_EQ(r.unchanged(31), 0) << "comparisons are 16 looks apart until it is unchanged";
+  EXPECT_EQ(r.unchanged(10), 10) << "and then at every look";
+  EXPECT_EQ(r.watch.unchanged_since(), 16u);
+  EXPECT_EQ(r.watch.unchanged_until(), 41u);
+}
+
+TEST(LoopWatch, RegistersPredicatesAndOtherLoopsAreChanges) {
+  Rounds r;
+  EXPECT_EQ(r.unchanged(40), 9);
+  r.code.members[7] = 1;
+  EXPECT_FALSE(r.look());
+  EXPECT_EQ(r.watch.unchanged_since(), 41u);
+  EXPECT_EQ(r.unchanged(16), 1);
+  r.code.predicate = 4;
+  EXPECT_FALSE(r.look());
+  EXPECT_EQ(r.unchanged(16), 1);
+  (void)r.watch.lap(9);  // once round an outer loop, and back with the same registers
+  EXPECT_FALSE(r.look());
+  EXPECT_EQ(r.unchanged(16), 1);
+}
+
+TEST(LoopWatch, ALoopThatMayChangeMemoryIsNeverUnchanged) {
+  using isa::AtomOp;
+  for (const AtomOp operation : {AtomOp::kAdd, AtomOp::kInc, AtomOp::kDec, AtomOp::kXor, AtomOp::kCas,
+                                 AtomOp::kExch, AtomOp::kAnd, AtomOp::kOr, AtomOp::kMin, AtomOp::kMax}) {
+    Rounds r;
+    r.code.image.ops[3].kind = OpKind::kAtomic;
+    r.code.image.ops[3].modifiers = static_cast<uint8_t>(operation);
+    const bool changes = operation == AtomOp::kAdd || operation == AtomOp::kInc ||
+                         operation == AtomOp::kDec || operation == AtomOp::kXor;
+    EXPECT_EQ(r.unchanged(40), changes ? 0 : 9);
+  }
+  for (const OpKind kind : {OpKind::kStore, OpKind::kCall}) {
+    Rounds r;
+    r.code.image.ops[3].kind = kind;
+    EXPECT_EQ(r.unchanged(40), 0);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "isa/opcodes.h"
+
 namespace gpusim::comp {
 
 using isa::MicroOp;
@@ -25,8 +27,14 @@ bool may_wait(const isa::KernelImage& image, uint32_t first, uint32_t last) {
                : std::any_of(begin + first, begin + last + 1, reads_for_others);
 }
 
-/// Changes memory in every lap without a trace in the registers.
-bool changes_memory_unseen(const MicroOp& op) { return op.kind == OpKind::kAtomic && op.num_dst == 0; }
+/// Could change memory in a lap that leaves the registers as they were. Doing the other atomics again with
+/// the same operands changes nothing.
+bool may_change_memory(const MicroOp& op) {
+  if (op.kind != OpKind::kAtomic) return op.kind == OpKind::kStore || op.kind == OpKind::kCall;
+  const auto operation = static_cast<isa::AtomOp>(op.modifiers);
+  return operation == isa::AtomOp::kAdd || operation == isa::AtomOp::kInc || operation == isa::AtomOp::kDec ||
+         operation == isa::AtomOp::kXor;
+}
 
 uint64_t mix(uint64_t digest, uint64_t word) {
   digest = (digest ^ word) * 0x9e3779b97f4a7c15ull;
@@ -67,7 +75,9 @@ bool LoopWatch::unchanged(const isa::KernelImage& image, uint32_t first, uint32_
   if (--to_sample_ != 0) return false;
   const uint64_t digest = digest_of(image, context, current);
   const MicroOp* const ops = image.ops.data();
-  const bool same = digest == digest_ && std::none_of(ops + first, ops + last + 1, changes_memory_unseen);
+  const bool same =
+      one_loop_ && digest == digest_ && std::none_of(ops + first, ops + last + 1, may_change_memory);
+  one_loop_ = true;
   digest_ = digest;
   to_sample_ = same ? 1 : kSampleRounds;
   if (!same) since_ = now;

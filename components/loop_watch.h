@@ -14,8 +14,11 @@ namespace gpusim::comp {
 class LoopWatch {
  public:
   void reset() { *this = {}; }
-  /// At each taken backward branch: true if it is time to look closer, with the functions below.
-  bool lap() {
+  /// At each taken backward branch, of micro-op `branch`: true if it is time to look closer, with the
+  /// functions below.
+  bool lap(uint32_t branch) {
+    one_loop_ = one_loop_ && branch == branch_;
+    branch_ = branch;
     if (--left_ != 0) return false;
     left_ = waits_ ? 1 : kLaps;
     return true;
@@ -26,11 +29,11 @@ class LoopWatch {
   /// volatile or ordered loads, its calls included, gets long before it must.
   [[nodiscard]] bool must_yield(const isa::KernelImage& image, uint32_t first, uint32_t last,
                                 const SimtStack& current, const LaneGroups& groups, bool unchanged);
-  /// Compares the warp with what it was at an earlier lap: true if it has changed nothing in between, so that
-  /// only memory that others write can end the loop.
+  /// Compares the warp with what it was at an earlier lap: true if it has gone round this loop only and its
+  /// laps leave everything as it was, so that only memory that others write can end the loop.
   bool unchanged(const isa::KernelImage& image, uint32_t first, uint32_t last,
                  const isa::WarpContext& context, const SimtStack& current, uint64_t now);
-  /// First and last time at which the warp was seen unchanged; both 0 if it was not.
+  /// First and last time at which the warp was seen unchanged.
   [[nodiscard]] uint64_t unchanged_since() const { return since_; }
   [[nodiscard]] uint64_t unchanged_until() const { return until_; }
 
@@ -43,6 +46,8 @@ class LoopWatch {
   uint32_t rounds_ = 0;
   uint32_t to_sample_ = kSampleRounds;
   bool waits_ = false;  ///< a loop of this warp had to yield: no patience until its lanes are together again
+  bool one_loop_ = false;  ///< all laps since the last comparison were of the same loop
+  uint32_t branch_ = isa::kNoTarget;
   uint64_t digest_ = 0;
   uint64_t since_ = 0, until_ = 0;
 };

@@ -324,6 +324,7 @@ void Sm::configure(KernelRun& run) {
 
 void Sm::start_block(const BlockStart& start, uint64_t now) {
   settle(now);
+  last_event_ = now;
   KernelRun& run = *start.run;
   // An SM that gets no block of a kernel needs no storage for it.
   if (!configured_) configure(run);

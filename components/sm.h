@@ -198,6 +198,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   std::vector<OpenStall> open_stalls_;
   uint64_t next_age_ = 0;
   uint64_t last_active_update_ = 0;
+  uint64_t last_event_ = 0;  ///< last start of a block, arrival at a barrier or exit
   // Storage of the resident warps and blocks; sized per kernel.
   struct AlignedFree {
     void operator()(std::byte* p) const;

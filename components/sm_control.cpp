@@ -16,7 +16,7 @@ bool Sm::execute_branch(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t 
   const uint32_t pc = warp.stack.pc();
   const LaneMask active = warp.stack.mask();
   count_branch(warp, pc, active, lanes, warp.stack.branch(op, lanes), now);
-  return op.target > pc || lanes.none() || !warp.watch.lap() || look_at_loop(warp, op.target, pc, now);
+  return op.target > pc || lanes.none() || !warp.watch.lap(pc) || look_at_loop(warp, op.target, pc, now);
 }
 
 bool Sm::look_at_loop(Warp& warp, uint32_t first, uint32_t last, uint64_t now) {
@@ -34,6 +34,7 @@ bool Sm::look_at_loop(Warp& warp, uint32_t first, uint32_t last, uint64_t now) {
 }
 
 bool Sm::all_wait(uint64_t& since, uint64_t& until) const {
+  since = std::max(since, last_event_);
   for (uint64_t bits = table_.resident(); bits != 0; bits &= bits - 1) {
     const Warp& warp = warps_[static_cast<size_t>(std::countr_zero(bits))];
     if (warp.wait == WarpWait::kBarrier) continue;
@@ -95,6 +96,7 @@ bool Sm::run_other_lanes(Warp& warp, uint32_t w) {
 
 void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
   take_pipe((*env_.timing)[op.op_class], now, 0);
+  last_event_ = now;
   if (lanes.none()) {
     warp.stack.advance();
     prepare_next(w, now + issue_cycles_, now);
@@ -163,6 +165,7 @@ void Sm::release_warp(uint32_t w, uint32_t number, const BlockBarriers::Opened& 
 
 void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
   take_pipe((*env_.timing)[OpClass::kExit], now, 0);
+  last_event_ = now;
   Block& block = blocks_[warp.block_slot];
   if (block.checks != nullptr) block.checks->exit(warp.context.warp_in_block, lanes);
   warp.stack.exit(lanes);

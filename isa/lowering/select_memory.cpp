@@ -175,6 +175,7 @@ void Selector::atomic_element(const Instruction& inst, const Address& where, std
   if (const SemanticRow* row = find_form(op.key, level_)) op.mem = row->mem;
   if (op.mem == nullptr) return unsupported(inst, "this form");
   op.memory.align_mask = align_mask;
+  op.modifiers = static_cast<uint8_t>(operation);  // for who watches loops
   for (const Value& v : sources) op.src[op.num_src++] = v;
   if (old != kNoVar) op.dst[op.num_dst++] = old;
   emit(std::move(op));
