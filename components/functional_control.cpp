@@ -89,12 +89,13 @@ FunctionalRunner::Stop FunctionalRunner::look_at_loop(const KernelRun& run, Warp
                                                       uint32_t last) {
   const isa::KernelImage& image = *run.image;
   const bool same = warp.watch.unchanged(image, first, last, warp.context, warp.stack, operations_);
-  if (!independent_ || !warp.watch.must_yield(image, first, last, warp.stack, warp.groups, same))
-    return same ? Stop::kSpins : Stop::kNone;
-  warp.groups.yield(image.ops.data(), warp.context, warp.stack);
-  // The lanes of this warp may all wait for another one.
-  constexpr uint32_t kYields = 64;
-  return ++warp.yields == kYields ? Stop::kPaused : Stop::kNone;
+  const bool yields =
+      independent_ && warp.watch.must_yield(image, first, last, warp.stack, warp.groups, same);
+  if (yields) warp.groups.yield(image.ops.data(), warp.context, warp.stack);
+  if (same && !yields) return Stop::kSpins;
+  // Even a warp that changes may wait for another one of its block.
+  constexpr uint32_t kLooks = 64;
+  return ++warp.looks == kLooks ? Stop::kPaused : Stop::kNone;
 }
 
 void FunctionalRunner::report_spin(const KernelRun& run, uint64_t block) {
@@ -108,10 +109,8 @@ void FunctionalRunner::report_spin(const KernelRun& run, uint64_t block) {
 }
 
 void FunctionalRunner::report_deadlock(const KernelRun& run, uint64_t block) {
-  deadlock_ = true;
   std::vector<uint32_t> places;
-  for (const Warp& warp : warps_) {
-    if (warp.done()) continue;
+  const auto report = [&](const Warp& warp, bool with_missing) {
     uint32_t pc = warp.stack.pc();
     LaneMask lanes = warp.at_barrier;
     const char* where = "a barrier that the block's other threads never reach";
@@ -121,13 +120,18 @@ void FunctionalRunner::report_deadlock(const KernelRun& run, uint64_t block) {
       lanes = group.lanes;
       if (group.at_sync) where = "a .sync operation that other lanes of its member mask never reach";
     }
-    if (std::find(places.begin(), places.end(), pc) != places.end()) continue;
-    places.push_back(pc);
     const LaneMask missing = warp.alive() & ~lanes;
+    if (missing.any() != with_missing || std::find(places.begin(), places.end(), pc) != places.end()) return;
+    places.push_back(pc);
     error_ += fmt::format(
         "{}{} waits at {}{}", places.size() == 1 ? "deadlock: " : "; ",
         describe_location(run, pc, block, warp.context.warp_in_block, lanes.lowest()), where,
         missing.any() ? fmt::format(" (lanes {:#010x} of its warp diverged around it)", missing.bits()) : "");
+  };
+  // One warp for each place, one with lanes that are elsewhere if there is any.
+  for (const bool with_missing : {true, false}) {
+    for (const Warp& warp : warps_)
+      if (!warp.done()) report(warp, with_missing);
   }
 }
 

@@ -124,23 +124,27 @@ bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, c
   return false;
 }
 
-bool FunctionalRunner::step_transfer(KernelRun& run, uint64_t block, Warp& warp, const MicroOp& op,
-                                     LaneMask lanes) {
+FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelRun& run, uint64_t block, Warp& warp,
+                                                       const MicroOp& op, LaneMask lanes) {
   const uint32_t pc = warp.stack.pc();
   const Transfer t = transfer_control(*run.image, op, warp.context, lanes, warp.stack);
   ++run.sm[0].branches;
   run.sm[0].divergent_branches += t.diverged;
-  if (t.fault_lane < 0) return true;
+  const uint32_t next = warp.stack.pc();
+  if (t.fault_lane < 0) {
+    const bool loops = op.kind == OpKind::kBranchTable && next <= pc && lanes.any();
+    return loops && warp.watch.lap(pc) ? look_at_loop(run, warp, next, pc) : Stop::kNone;
+  }
   error_ = fmt::format("{}: {}", describe_location(run, pc, block, warp.context.warp_in_block, t.fault_lane),
                        t.fault);
-  return false;
+  return Stop::kError;
 }
 
 FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block, Warp& warp) {
   const MicroOp* ops = run.image->ops.data();
   SmStats& stats = run.sm[0];
   SimtStack& stack = warp.stack;
-  warp.yields = 0;
+  warp.looks = 0;
   while (!stack.done()) {
     const MicroOp& op = ops[stack.pc()];
     const LaneMask active = stack.mask();
@@ -195,7 +199,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
       case OpKind::kBranchTable:
       case OpKind::kCall:
       case OpKind::kReturn:
-        if (!step_transfer(run, block, warp, op, lanes)) return Stop::kError;
+        if (const Stop stop = step_transfer(run, block, warp, op, lanes); stop != Stop::kNone) return stop;
         break;
       case OpKind::kBarrier:
         if (lanes.none()) {

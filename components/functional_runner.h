@@ -46,7 +46,7 @@ class FunctionalRunner {
     bool blocked = false;      ///< until a barrier opens
     isa::LaneMask at_barrier;  ///< lanes of the stack's top that wait there; none if it is the groups
     uint32_t barrier = 0;
-    uint32_t yields = 0;  ///< since the warp had its turn
+    uint32_t looks = 0;  ///< at its loops, since the warp had its turn
     [[nodiscard]] bool done() const { return stack.done() && groups.empty(); }
     [[nodiscard]] isa::LaneMask alive() const { return stack.alive() | groups.apart(); }
   };
@@ -68,7 +68,7 @@ class FunctionalRunner {
   /// All warps that are left wait at barriers.
   void report_deadlock(const KernelRun& run, uint64_t block);
   bool step_memory(KernelRun& run, uint64_t block, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
-  bool step_transfer(KernelRun& run, uint64_t block, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
+  Stop step_transfer(KernelRun& run, uint64_t block, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
 
   const isa::GlobalMemory& memory_;
   uint64_t max_operations_;

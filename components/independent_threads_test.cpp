@@ -440,6 +440,48 @@ W:
   }
 }
 
+/// The lower half of a warp waits in a loop whose branch back is a table; warp 1 counts its laps while it
+/// waits for warp 0.
+constexpr const char* kOtherLoops = R"(.version 6.0
+.target sm_70
+.address_size 64
+.visible .entry other_loops(.param .u64 data)
+{
+  .reg .u64 %d;
+  .reg .u32 %t, %v, %laps;
+  .reg .pred %p;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  mov.u32 %laps, 0;
+  setp.ge.u32 %p, %t, 32;
+  @%p bra COUNT;
+  setp.ge.u32 %p, %t, 16;
+  @%p bra GIVE;
+  targets: .branchtargets TABLE, TAKEN;
+TABLE:
+  ld.volatile.global.u32 %v, [%d];
+  brx.idx %v, targets;
+TAKEN:
+  atom.global.add.u32 %v, [%d+4], 1;
+  ret;
+GIVE:
+  st.volatile.global.u32 [%d], 1;
+  ret;
+COUNT:
+  ld.volatile.global.u32 %v, [%d+4];
+  add.u32 %laps, %laps, 1;
+  setp.ne.u32 %p, %v, 16;
+  @%p bra COUNT;
+  min.u32 %laps, %laps, 1;
+  st.global.u32 [%d+8], %laps;
+  ret;
+}
+)";
+
+TEST(IndependentThreads, LoopsThroughATableAndLoopsThatCountLetOthersGoFirst) {
+  expect_values(kOtherLoops, "other_loops", 1, 64, {1, 16, 1});
+}
+
 /// Two warps take 2000 turns; what they count is in memory, and in their waiting loops they look the same
 /// every time.
 constexpr const char* kPingPong = R"(.version 6.0

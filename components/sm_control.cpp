@@ -40,9 +40,8 @@ bool Sm::all_wait(uint64_t& since, uint64_t& until) const {
     if (warp.wait == WarpWait::kBarrier) continue;
     since = std::max(since, warp.watch.unchanged_since());
     until = std::min(until, warp.watch.unchanged_until());
-    if (since >= until) return false;
   }
-  return true;
+  return since < until;
 }
 
 bool Sm::execute_transfer(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t now) {
@@ -55,7 +54,9 @@ bool Sm::execute_transfer(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_
     return false;
   }
   count_branch(warp, pc, active, lanes, t.diverged, now);
-  return true;
+  const uint32_t next = warp.stack.pc();
+  const bool loops = op.kind == isa::OpKind::kBranchTable && next <= pc && lanes.any();
+  return !loops || !warp.watch.lap(pc) || look_at_loop(warp, next, pc, now);
 }
 
 void Sm::count_branch(const Warp& warp, uint32_t pc, LaneMask active, LaneMask taken, bool diverged,

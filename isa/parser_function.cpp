@@ -99,7 +99,7 @@ void ModuleParser::parse_parameters(Function& f, std::vector<Variable>& list,
       registers.push_back(id);
     } else if (name.text != "_" && !scopes_->declare_variable(name.text)) {
       fail(name.loc, fmt::format("{} '{}' is declared twice", what, v.name));
-    } else if (module_names_.count(name.text) != 0) {
+    } else if (name.text != "_" && module_names_.count(name.text) != 0) {
       v.name = *scopes_->find_variable(name.text);
     }
     list.push_back(std::move(v));

@@ -304,5 +304,11 @@ TEST(Traps, DotFirstDirectivesAfterLabels) {
   EXPECT_EQ(m.functions[0].labels[2].statement, 1u);
 }
 
+TEST(Traps, AParameterWithoutANameBesideAVariableWithThatName) {
+  const Module m = parse_ok(".version 7.0\n.target sm_70\n.global .u32 _;\n.func f(.param .b32 _) { ret; }");
+  ASSERT_EQ(m.functions[0].params.size(), 1u);
+  EXPECT_EQ(m.functions[0].params[0].name, "_");
+}
+
 }  // namespace
 }  // namespace gpusim::isa

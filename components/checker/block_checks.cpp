@@ -65,10 +65,14 @@ void BlockChecks::exec(const WarpChecks& warp, const isa::MicroOp& op, isa::Warp
                        LaneMask mask) {
   const CheckedOp& checked = kernel_->of(op);
   LaneMask together = mask;
-  if (checked.members && mask.any()) {
-    const isa::RowRef& row = op.src[op.num_src - 1u];
-    const auto* members =
-        reinterpret_cast<const uint32_t*>(context.bank[static_cast<size_t>(row.bank)] + row.offset);
+  const isa::RowRef& row = op.src[op.num_src == 0 ? 0 : op.num_src - 1u];
+  const auto* members =
+      reinterpret_cast<const uint32_t*>(context.bank[static_cast<size_t>(row.bank)] + row.offset);
+  // Lanes that came to another bar.warp.sync have their masks elsewhere.
+  bool from_elsewhere = false;
+  if (checked.members && checked.exec == nullptr && independent_)
+    for_each_lane(mask, [&](int lane) { from_elsewhere |= ((members[lane] >> lane) & 1) == 0; });
+  if (checked.members && mask.any() && !from_elsewhere) {
     if (shared_.options.sync) sync_.warp_operation(warp.warp_, mask, members, op.ptx_index);
     for (LaneMask left = mask; shared_.options.race && left.any(); left &= ~together) {
       const uint32_t named = members[left.lowest()];
@@ -126,10 +130,12 @@ LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, co
     checked.mem(op, context, left, access);
     if (access.fault == isa::FaultKind::kNone || !shared_.options.memory) return left;
     const int lane = access.fault_lane;
-    if (op.op_class == isa::OpClass::kTexture) {
-      shared_.log.note(FindingKind::kTexture, site(op.ptx_index, thread_of(warp, lane)), [&] {
-        return FindingDetail{describe_fault(op, access, *context.global), {}};
-      });
+    const bool matrix = access.fault == isa::FaultKind::kMatrixPlace;
+    if (op.op_class == isa::OpClass::kTexture || matrix) {
+      shared_.log.note(matrix ? FindingKind::kWrongSpace : FindingKind::kTexture,
+                       site(op.ptx_index, thread_of(warp, lane)), [&] {
+                         return FindingDetail{describe_fault(op, access, *context.global), {}};
+                       });
     } else {
       const auto l = static_cast<size_t>(lane);
       const bool known = lanes != nullptr;

@@ -65,7 +65,8 @@ void SyncCheck::compare(const std::vector<BarrierArrival>& arrivals) {
               fmt::format("lanes {:#010x} of the warp reach barrier {} here, its lanes {:#010x} at another "
                           "statement",
                           a.lanes.bits(), a.number, first.lanes.bits()));
-    } else if (a.statement != first.statement && a.threads == 0 && a.warp != first.warp) {
+    } else if (a.statement != first.statement && a.threads == 0 && a.warp != first.warp &&
+               (a.aligned || first.aligned)) {
       report_(FindingKind::kMixedBarrier, a.statement, first_thread(a),
               fmt::format("barrier {} is reached here and, by thread {} of the block, at another statement",
                           a.number, first_thread(first)));
