@@ -109,7 +109,7 @@ void FunctionalRunner::report_spin(const KernelRun& run, uint64_t block) {
 }
 
 void FunctionalRunner::report_deadlock(const KernelRun& run, uint64_t block) {
-  if (checks_ != nullptr) checks_->report_stuck();
+  deadlock_ = true;
   std::vector<uint32_t> places;
   const auto report = [&](const Warp& warp, bool with_missing) {
     uint32_t pc = warp.stack.pc();
