@@ -90,10 +90,10 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t load = 0;  ///< kMemory: record waited for
     WarpWait wait = WarpWait::kNone;
     isa::LaneMask at_barrier;  ///< kBarrier: lanes of the stack's top; none if it is the groups that wait
-    uint32_t barrier = 0;      ///< its number
+    isa::WarpContext context;
     LoopWatch watch;
     LaneGroups groups;
-    isa::WarpContext context;
+    uint32_t barrier = 0;  ///< the number of the barrier of at_barrier
   };
   struct Block {
     bool active = false;

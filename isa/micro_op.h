@@ -124,8 +124,11 @@ enum class Bank : uint8_t {
   kConstant = 1,  ///< the kernel's literal rows (KernelImage::literals), every literal broadcast to 32 lanes
 };
 struct RowRef {
-  Bank bank = Bank::kRegister;
-  uint32_t offset = 0;  ///< bytes
+  RowRef() = default;
+  RowRef(Bank in, uint32_t at) : bank(in), offset(at) {}
+
+  Bank bank : 1 = Bank::kRegister;
+  uint32_t offset : 31 = 0;  ///< bytes
 };
 
 inline constexpr uint16_t kNoPredicate = 0xffff;
@@ -146,41 +149,41 @@ struct MemoryOperand {
   int64_t offset = 0;
 };
 
-/// One machine operation of a warp.
-struct MicroOp {
+/// One machine operation of a warp. What most operations need lies in the first two cache lines.
+struct alignas(64) MicroOp {
   ExecFn exec = nullptr;  ///< kAlu (and an operation with a folded shared operand)
   MemFn mem = nullptr;    ///< kLoad, kStore, kAtomic
-  std::array<RowRef, 4> dst{};
-  std::array<RowRef, 10> src{};
-  uint64_t imm = 0;  ///< barrier number, special-register component, permute mode, ...
-  MemoryOperand memory;
   OpKind kind = OpKind::kNop;
   OpClass op_class = OpClass::kNop;
   uint8_t num_dst = 0;
   uint8_t num_src = 0;
   Type type = Type::kNone;  ///< operation type (flops and statistics)
-  bool guard_negated = false;
   bool whole_warp = false;  ///< needs all 32 lanes (wmma); see lacks_lanes()
+  uint8_t modifiers = 0;    ///< semantic function's own use (compare op, boolean op)
+  uint8_t flops = 0;        ///< floating-point operations per active lane (fma = 2)
+  uint8_t num_sb_reads = 0;
+  uint8_t num_sb_writes = 0;
+  bool guard_negated = false;
   uint16_t guard = kNoPredicate;
-  std::array<uint16_t, 2> pred_dst{kNoPredicate, kNoPredicate};
-  std::array<uint16_t, 3> pred_src{kNoPredicate, kNoPredicate, kNoPredicate};
-  std::array<bool, 3> pred_negated{};
-  uint8_t modifiers = 0;            ///< semantic function's own use (compare op, boolean op)
-  uint32_t target = kNoTarget;      ///< kBranch: micro-op index
-  uint32_t reconverge = kNoTarget;  ///< kBranch that may diverge: micro-op index of the immediate
-                                    ///< post-dominator (kNoTarget: at exit)
-  uint32_t ptx_index = 0;           ///< statement this comes from (KernelImage::ptx)
   uint16_t ptx_count = 1;  ///< PTX instructions this micro-op stands for (dropped and folded ones included)
-  /// A shared-memory load folded into this operation (index into KernelImage::folded_loads), kNoTarget if
-  /// none: it executes first, writes its own register row, and takes no issue slot.
-  uint32_t folded_load = kNoTarget;
+  std::array<RowRef, 4> dst{};
+  std::array<RowRef, 10> src{};
   /// Scoreboard: identifiers read and written. A row's id is its index (64-bit registers: the first row);
   /// predicate p has id KernelImage::num_rows + p.
   std::array<uint16_t, 12> sb_reads{};
   std::array<uint16_t, 6> sb_writes{};
-  uint8_t num_sb_reads = 0;
-  uint8_t num_sb_writes = 0;
-  uint8_t flops = 0;  ///< floating-point operations per active lane (fma = 2)
+  /// A shared-memory load folded into this operation (index into KernelImage::folded_loads), kNoTarget if
+  /// none: it executes first, writes its own register row, and takes no issue slot.
+  uint32_t folded_load = kNoTarget;
+  std::array<uint16_t, 2> pred_dst{kNoPredicate, kNoPredicate};
+  std::array<uint16_t, 3> pred_src{kNoPredicate, kNoPredicate, kNoPredicate};
+  std::array<bool, 3> pred_negated{};
+  uint32_t target = kNoTarget;      ///< kBranch: micro-op index
+  uint32_t reconverge = kNoTarget;  ///< kBranch that may diverge: micro-op index of the immediate
+                                    ///< post-dominator (kNoTarget: at exit)
+  uint32_t ptx_index = 0;           ///< statement this comes from (KernelImage::ptx)
+  uint64_t imm = 0;                 ///< barrier number, special-register component, permute mode, ...
+  MemoryOperand memory;
 };
 
 /// A function that is called through the call stack (recursive, or through its address) rather than inlined.
