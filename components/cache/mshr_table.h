@@ -33,6 +33,8 @@ class MshrTable {
   [[nodiscard]] bool full() const { return free_.empty(); }
   [[nodiscard]] uint32_t in_use() const { return static_cast<uint32_t>(entries_.size() - free_.size()); }
   [[nodiscard]] uint64_t line(uint32_t entry) const { return entries_[entry].line; }
+  /// Its sectors that are on their way.
+  [[nodiscard]] SectorMask asked(uint32_t entry) const { return entries_[entry].asked; }
 
   /// Whether a miss of `warp` on a line without an entry can be taken now.
   [[nodiscard]] MshrRefusal can_allocate(uint32_t warp) const;
