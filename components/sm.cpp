@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "components/checker/checker.h"
+
 namespace gpusim::comp {
 
 namespace {
