@@ -3,27 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-
-#include "components/testing/run_program.h"
+#include "components/testing/run_kernel.h"
 
 namespace gpusim::comp {
 namespace {
 
 using test::Outcome;
-
-constexpr const char* kLaunch = R"(
-[[buffer]]
-name = "data"
-type = "u32"
-count = 16
-init = "zeros"
-[[launch]]
-kernel = "chain"
-grid = 3
-block = 32
-args = ["data"]
-)";
 
 /// Block 2 works for 3000 laps and gives data[0] to block 0, which then does 600 dependent loads without a
 /// loop, so that nobody looks at it, and gives data[1] to block 1 unless `breaks`.
@@ -60,16 +45,13 @@ exit;
 }
 
 TEST(DeadlockProof, AWaitThatIsOverDoesNotCount) {
-  const std::string text = chain(false);
-  const Outcome o = test::run_apart(test::program(text.c_str(), kLaunch, {}));
+  const Outcome o = test::run(chain(false), test::launch("chain", 3, 32), false, {});
   EXPECT_EQ(o.status, "complete") << o.reason;
-  const std::array<uint32_t, 16> expected{3000, 7, 0, 7};
-  EXPECT_EQ(o.values, fmt::format("data: {:x}\n", test::digest(expected.data(), sizeof expected)));
+  EXPECT_EQ(o.values, test::values_of({3000, 7, 0, 7}));
 }
 
 TEST(DeadlockProof, AWaitForABlockThatIsGoneDoes) {
-  const std::string text = chain(true);
-  const Outcome o = test::run_apart(test::program(text.c_str(), kLaunch, {}));
+  const Outcome o = test::run(chain(true), test::launch("chain", 3, 32), false, {});
   EXPECT_EQ(o.status, "failed");
   EXPECT_THAT(o.reason, testing::AllOf(testing::HasSubstr("deadlock"), testing::HasSubstr("block (1,0,0)"),
                                        testing::HasSubstr("what no other warp will do")));
