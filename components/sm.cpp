@@ -31,8 +31,8 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
                    static_cast<uint32_t>(m.shared.lanes_per_access)};
   const auto count = static_cast<uint32_t>(m.scheduler.count);
   for (uint32_t s = 0; s < count; ++s) {
-    schedulers_.push_back(std::make_unique<WarpScheduler>(fmt::format("scheduler{}", s).c_str(),
-                                                          scheduler_policy(m.scheduler.policy), s, count));
+    schedulers_.push_back(
+        std::make_unique<WarpScheduler>(fmt::format("scheduler{}", s).c_str(), m.scheduler, s));
     schedulers_.back()->sm.bind(*this);
   }
   next_slot_.resize(count);

@@ -1,27 +1,27 @@
 #include "components/warp_scheduler.h"
 
-#include <bit>
+#include <stdexcept>
 
 namespace gpusim::comp {
 
-WarpScheduler::WarpScheduler(const sc_core::sc_module_name& name, SchedulerPolicy policy, uint32_t index,
-                             uint32_t count)
-    : sc_module(name), sm("sm"), policy_(policy) {
-  for (uint32_t w = index; w < kMaxWarps; w += count) owned_ |= uint64_t{1} << w;
+// The build lists the policies, GPUSIM_POLICY(name) for each.
+#define GPUSIM_POLICY(name) std::unique_ptr<IssuePolicy> make_##name(const core::MachineConfig::Scheduler&);
+#include "components/schedulers/policies.inc"
+#undef GPUSIM_POLICY
+
+std::unique_ptr<IssuePolicy> make_issue_policy(const core::MachineConfig::Scheduler& config) {
+#define GPUSIM_POLICY(name) \
+  if (config.policy == #name) return make_##name(config);
+#include "components/schedulers/policies.inc"
+#undef GPUSIM_POLICY
+  throw std::invalid_argument("no scheduling policy '" + config.policy + "'");
 }
 
-int WarpScheduler::oldest(uint64_t warps) const {
-  int best = kNone;
-  for (; warps != 0; warps &= warps - 1) {
-    const int w = std::countr_zero(warps);
-    if (best == kNone || table().age(static_cast<uint32_t>(w)) < table().age(static_cast<uint32_t>(best)))
-      best = w;
-  }
-  return best;
-}
-
-SchedulerPolicy scheduler_policy(const std::string& name) {
-  return name == "gto" ? SchedulerPolicy::kGreedyThenOldest : SchedulerPolicy::kLooseRoundRobin;
+WarpScheduler::WarpScheduler(const sc_core::sc_module_name& name,
+                             const core::MachineConfig::Scheduler& config, uint32_t index)
+    : sc_module(name), sm("sm"), policy_(make_issue_policy(config)) {
+  for (uint32_t w = index; w < kMaxWarps; w += static_cast<uint32_t>(config.count))
+    owned_ |= uint64_t{1} << w;
 }
 
 }  // namespace gpusim::comp

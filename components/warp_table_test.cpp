@@ -153,9 +153,13 @@ struct TableHolder : sc_core::sc_module, WarpTableIf {
 
 /// Schedulers bound to a table that the test fills; the engine only completes the binding.
 struct Schedulers {
-  Schedulers(SchedulerPolicy policy, uint32_t count) {
+  Schedulers(const char* policy, uint32_t count, int64_t group = 8) {
+    core::MachineConfig::Scheduler config;
+    config.policy = policy;
+    config.count = count;
+    config.group = group;
     for (uint32_t s = 0; s < count; ++s) {
-      all.push_back(std::make_unique<WarpScheduler>(("s" + std::to_string(s)).c_str(), policy, s, count));
+      all.push_back(std::make_unique<WarpScheduler>(("s" + std::to_string(s)).c_str(), config, s));
       all.back()->sm.bind(holder);
     }
     EXPECT_EQ(engine.run(), core::Engine::Outcome::kNothingScheduled);
@@ -178,7 +182,7 @@ struct Schedulers {
 };
 
 TEST(WarpSchedulerTest, LooseRoundRobinGoesAroundAndSkipsWaiters) {
-  Schedulers s(SchedulerPolicy::kLooseRoundRobin, 1);
+  Schedulers s("lrr", 1);
   s.ready({1, 4, 9});
   EXPECT_EQ(s.issue(0, 0), 1);
   EXPECT_EQ(s.issue(0, 2), 4);
@@ -190,7 +194,7 @@ TEST(WarpSchedulerTest, LooseRoundRobinGoesAroundAndSkipsWaiters) {
 }
 
 TEST(WarpSchedulerTest, GreedyThenOldestStaysAndThenTakesTheOldest) {
-  Schedulers s(SchedulerPolicy::kGreedyThenOldest, 1);
+  Schedulers s("gto", 1);
   s.ready({1, 4, 9});
   EXPECT_EQ(s.issue(0, 0), 9);
   EXPECT_EQ(s.issue(0, 2), 9);
@@ -202,8 +206,44 @@ TEST(WarpSchedulerTest, GreedyThenOldestStaysAndThenTakesTheOldest) {
   EXPECT_EQ(s.issue(0, 8), 9);
 }
 
+TEST(WarpSchedulerTest, OldestFirstInterrupts) {
+  Schedulers s("oldest", 1);
+  s.ready({1, 4, 9});
+  EXPECT_EQ(s.issue(0, 0), 9);
+  s.holder.table.set_blocked(9);
+  EXPECT_EQ(s.issue(0, 2), 4);
+  wait_until(s.holder.table, 9, 0, 4);
+  EXPECT_EQ(s.issue(0, 4), 9);
+}
+
+TEST(WarpSchedulerTest, TwoLevelsStayInAGroupUntilAllOfItWaits) {
+  Schedulers s("two_level", 1, 4);
+  s.ready({0, 2, 5, 6, 9});
+  EXPECT_EQ(s.issue(0, 0), 2);
+  EXPECT_EQ(s.issue(0, 2), 0);
+  EXPECT_EQ(s.issue(0, 4), 2);
+  s.holder.table.set_blocked(0);
+  s.holder.table.set_blocked(2);
+  EXPECT_EQ(s.issue(0, 6), 5) << "the next group";
+  wait_until(s.holder.table, 0, 0, 6);
+  EXPECT_EQ(s.issue(0, 8), 6) << "ready warps of other groups do not interrupt";
+  s.holder.table.set_blocked(5);
+  s.holder.table.set_blocked(6);
+  EXPECT_EQ(s.issue(0, 10), 9);
+  s.holder.table.set_blocked(9);
+  EXPECT_EQ(s.issue(0, 12), 0);
+}
+
+TEST(WarpSchedulerTest, OneGroupOfAllWarpsIsRoundRobin) {
+  Schedulers s("two_level", 1, 64);
+  s.ready({3, 63});
+  EXPECT_EQ(s.issue(0, 0), 3);
+  EXPECT_EQ(s.issue(0, 2), 63);
+  EXPECT_EQ(s.issue(0, 4), 3);
+}
+
 TEST(WarpSchedulerTest, SeveralSchedulersShareTheWarpsBySlot) {
-  Schedulers s(SchedulerPolicy::kLooseRoundRobin, 2);
+  Schedulers s("lrr", 2);
   s.ready({0, 1, 2, 3});
   EXPECT_EQ(s.issue(0, 0), 0);
   EXPECT_EQ(s.issue(1, 0), 1);
@@ -213,7 +253,7 @@ TEST(WarpSchedulerTest, SeveralSchedulersShareTheWarpsBySlot) {
 }
 
 TEST(WarpSchedulerTest, NothingResidentNothingPicked) {
-  Schedulers s(SchedulerPolicy::kGreedyThenOldest, 1);
+  Schedulers s("gto", 1);
   EXPECT_EQ(s.issue(0, 0), WarpScheduler::kNone);
   EXPECT_EQ(s.all[0]->candidate(), WarpScheduler::kNone);
   EXPECT_EQ(s.all[0]->next_issue(0), kUnknownCycle);

@@ -84,6 +84,8 @@ _DRAM_QUEUE_1 = ["--set", "dram.queue=1", "--set", "dram.write_high=1", "--set",
 
 TIMING_VARIATIONS = {
     "gto": ["--set", "scheduler.policy=gto"],
+    "oldest": ["--set", "scheduler.policy=oldest"],
+    "two_level": ["--set", "scheduler.policy=two_level", "--set", "scheduler.group=4"],
     "lsu_queue": ["--set", "lsu.queue=1"],
     "interconnect_queue": ["--set", "interconnect.queue=1"],
     "dram_queue": _DRAM_QUEUE_1,

@@ -2,12 +2,14 @@
 // operands, writes only the lanes of its mask, and the warp-wide operations do what the manual says.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <random>
 
 #include "isa/executor.h"
 #include "isa/semantics/table.h"
 #include "isa/tests/lowering_test_util.h"
+#include "isa/wmma.h"
 
 namespace gpusim::isa {
 namespace {
@@ -48,6 +50,10 @@ MicroOp probe(const SemanticRow& row, uint32_t variation) {
   op.pred_dst = {0, 1};
   op.pred_src = {2, 3, kNoPredicate};
   op.imm = variation % 4;
+  if (row.op_class >= OpClass::kMmaHalf && row.op_class <= OpClass::kMmaFp64) {
+    const WmmaSum sums[] = {{23, 4}, {24, 8, 1}, {25, 16}};  // of sm_70, sm_75, sm_90
+    op.imm = std::bit_cast<uint64_t>(sums[variation % 3]);
+  }
   // Small numbers are also enumerators (vote, redux); the others set the upper flags.
   op.modifiers = static_cast<uint8_t>(variation < 16 ? variation : variation % 16 * 17);
   return op;

@@ -43,7 +43,8 @@ struct MachineConfig {
     friend bool operator==(const Sm&, const Sm&) = default;
   } sm;
   struct Scheduler {
-    std::string policy;        ///< "lrr" (loose round-robin) or "gto" (greedy-then-oldest)
+    std::string policy;        ///< a policy of components/schedulers
+    int64_t group = 8;         ///< warps of a group ("two_level")
     int64_t count = 1;         ///< schedulers per SM
     int64_t issue_cycles = 2;  ///< core cycles between two issue slots of one scheduler
     friend bool operator==(const Scheduler&, const Scheduler&) = default;

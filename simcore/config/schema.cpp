@@ -71,8 +71,11 @@ const KeySpec kSchema[] = {
     {"sm", "max_grid_y", K::kInteger, "blocks", "65535", 1, 65535, "", "grid limit, y", AT(sm.max_grid_y)},
     {"sm", "max_grid_z", K::kInteger, "blocks", "1", 1, 65535, "", "grid limit, z", AT(sm.max_grid_z)},
 
-    {"scheduler", "policy", K::kChoice, "", "lrr", 0, 0, "lrr|gto",
-     "loose round-robin, or greedy-then-oldest", AT(scheduler.policy)},
+    {"scheduler", "policy", K::kChoice, "", "lrr", 0, 0, GPUSIM_POLICY_NAMES,
+     "loose round-robin, greedy then oldest, oldest first, or round-robin in groups of warps",
+     AT(scheduler.policy)},
+    {"scheduler", "group", K::kInteger, "warps", "8", 1, 64, "", "warps of a group, with policy two_level",
+     AT(scheduler.group)},
     {"scheduler", "count", K::kInteger, "", "1", 1, 8, "", "warp schedulers per SM", AT(scheduler.count)},
     {"scheduler", "issue_cycles", K::kInteger, "core cycles", "2", 1, 32, "",
      "between two issue slots of one scheduler", AT(scheduler.issue_cycles)},

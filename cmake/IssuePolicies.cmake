@@ -1,0 +1,12 @@
+# The scheduling policies: one for each components/schedulers/policy_NAME.cpp.
+file(GLOB GPUSIM_POLICY_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/components/schedulers/policy_*.cpp)
+list(SORT GPUSIM_POLICY_SOURCES)
+set(GPUSIM_POLICY_NAMES "")
+foreach(source IN LISTS GPUSIM_POLICY_SOURCES)
+  string(REGEX REPLACE ".*/policy_(.*)[.]cpp" "\\1" name ${source})
+  list(APPEND GPUSIM_POLICY_NAMES ${name})
+endforeach()
+list(TRANSFORM GPUSIM_POLICY_NAMES REPLACE "(.+)" "GPUSIM_POLICY(\\1)\n" OUTPUT_VARIABLE lines)
+list(JOIN lines "" lines)
+list(JOIN GPUSIM_POLICY_NAMES "|" GPUSIM_POLICY_NAMES)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/components/schedulers/policies.inc CONTENT "${lines}" @ONLY)
