@@ -1,30 +1,22 @@
 // Inclusive prefix sums of N words by M blocks, M a power of two up to 1024: each block adds up its piece of N / M words, one
 // block turns the M sums into what precedes each piece (up-sweep and down-sweep, log2 M steps each), and each block scans
-// its piece tile by tile from there. reduce_down.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+// its piece tile by tile from there. reduce_down.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75;
+// reduce_down_sm13.ptx is written as nvcc 2.3 for a 32-bit host would have written it for sm_13 (PTX 1.4), and runs with the
+// same launch file.
 
 constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / 32;
-
-__device__ unsigned warp_scan(unsigned x) {
-  const int lane = threadIdx.x & 31;
-  for (int d = 1; d < 32; d *= 2) {
-    const unsigned left = __shfl_up_sync(~0u, x, d);
-    if (lane >= d) x += left;
-  }
-  return x;
-}
 
 extern "C" __global__ void reduce(unsigned* sums, const unsigned* in, int N, int piece) {
-  __shared__ unsigned part[kWarps];
-  const int first = blockIdx.x * piece, end = min(first + piece, N);
+  __shared__ unsigned part[kThreads];
+  const int tid = threadIdx.x, first = blockIdx.x * piece, end = min(first + piece, N);
   unsigned sum = 0;
-  for (int i = first + threadIdx.x; i < end; i += kThreads) sum += in[i];
-  for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(~0u, sum, d);
-  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x > 0) return;
-  for (int w = 1; w < kWarps; ++w) sum += part[w];
-  sums[blockIdx.x] = sum;
+  for (int i = first + tid; i < end; i += kThreads) sum += in[i];
+  part[tid] = sum;
+  for (int d = kThreads / 2; d > 0; d /= 2) {
+    __syncthreads();
+    if (tid < d) part[tid] += part[tid + d];
+  }
+  if (tid == 0) sums[blockIdx.x] = part[0];
 }
 
 // One block of M / 2 threads (one if M is 1); M words of dynamic shared memory.
@@ -53,21 +45,21 @@ extern "C" __global__ void sweep(unsigned* sums, int M) {
 }
 
 extern "C" __global__ void scan_pieces(unsigned* out, const unsigned* before, const unsigned* in, int N, int piece) {
-  __shared__ unsigned part[kWarps];
+  __shared__ unsigned part[2][kThreads];
   const int tid = threadIdx.x, first = blockIdx.x * piece, end = min(first + piece, N);
   unsigned carry = before[blockIdx.x];
   for (int tile = first; tile < end; tile += kThreads) {
     const int i = tile + tid;
-    unsigned x = warp_scan(i < end ? in[i] : 0);
-    if (tid % 32 == 31) part[tid / 32] = x;
+    int now = 0;
+    part[0][tid] = i < end ? in[i] : 0;
     __syncthreads();
-    unsigned all = 0;
-    for (int w = 0; w < kWarps; ++w) {
-      if (w < tid / 32) x += part[w];
-      all += part[w];
+    for (int d = 1; d < kThreads; d *= 2) {
+      part[1 - now][tid] = part[now][tid] + (tid >= d ? part[now][tid - d] : 0);
+      now = 1 - now;
+      __syncthreads();
     }
-    if (i < end) out[i] = carry + x;
-    carry += all;
+    if (i < end) out[i] = carry + part[now][tid];
+    carry += part[now][kThreads - 1];
     __syncthreads();
   }
 }
