@@ -1,5 +1,6 @@
 // 5 x 5 convolution of a ROWS x COLS image, zero outside: the filter in constant memory, the image through a shared tile
-// with a halo. convolution.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+// with a halo. convolution.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75; convolution_sm13.ptx is
+// written as nvcc 2.3 for a 32-bit host would have written it for sm_13 (PTX 1.4), and runs with the same launch file.
 
 constexpr int kRadius = 2, kSide = 2 * kRadius + 1;
 constexpr int kTile = 16, kPadded = kTile + 2 * kRadius;

@@ -1,6 +1,7 @@
 // Jacobi steps for Laplace's equation on a ROWS x COLS grid with a fixed border. A launch makes three steps: a block loads
 // its tile with a halo of three cells, and after each step the ring in which neighbours are missing is one cell wider.
-// jacobi.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+// jacobi.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75; jacobi_sm13.ptx is
+// written as nvcc 2.3 for a 32-bit host would have written it for sm_13 (PTX 1.4), and runs with the same launch file.
 
 constexpr int kWidth = 32, kHeight = 16, kSteps = 3;
 
