@@ -87,6 +87,17 @@ _COMPILED = (  # by nvcc 13 for sm_75
          kernels=4, brief=True),
 )
 
+_BY_HAND = (  # PTX 1.4 for sm_13, with the launch files of the compiled ones
+    Case("reduce_down_sm13", "scan/reduce_down_sm13.ptx", "out", (), (("N=5001", "M=128"),), kernels=3,
+         launch="reduce_down.toml", brief=True),
+    Case("spmv_ell", "spmv/ell.ptx", "y", ("ROWS=300",), _SPARSE, ("ROWS=1000",), kernels=2, brief=True),
+    Case("jacobi_sm13", "jacobi/jacobi_sm13.ptx", "A", (), _SHAPES[2:], ("ROWS=100", "COLS=100"), kernels=2,
+         launch="jacobi.toml", brief=True),
+    Case("convolution_sm13", "convolution/convolution_sm13.ptx", "out", (), _SHAPES[2:], ("ROWS=100", "COLS=100"),
+         launch="convolution.toml", brief=True),
+    Case("nbody_sm13", "nbody/nbody_sm13.ptx", "acceleration", (), _sizes(129), ("N=300",), launch="nbody.toml", brief=True),
+)
+
 _FT = (("NX=2", "NY=16", "NZ=4"),), ("NX=16", "NY=8", "NZ=8")
 _LU = (("NX=1", "NY=1", "NZ=1"), ("NX=40", "NY=3", "NZ=7")), ("NX=8", "NY=7", "NZ=5")
 
@@ -100,4 +111,4 @@ _NPB = tuple(  # two styles each
         ("sp", "thread", "x", (("N=7",),), (), 3), ("sp", "block", "x", (("N=14",),), (), 3),
         ("bt", "thread", "x", (), ("N=6",), 3), ("bt", "warp", "x", (), ("N=6",), 3)))
 
-CASES = {case.name: case for case in (*_WORKLOADS, *_COMPILED, *_NPB)}
+CASES = {case.name: case for case in (*_WORKLOADS, *_COMPILED, *_BY_HAND, *_NPB)}
