@@ -95,6 +95,8 @@ _BY_HAND = (  # PTX 1.4 for sm_13, with the launch files of the compiled ones
          launch="jacobi.toml", brief=True),
     Case("convolution_sm13", "convolution/convolution_sm13.ptx", "out", (), _SHAPES[2:], ("ROWS=100", "COLS=100"),
          launch="convolution.toml", brief=True),
+    Case("gemm_sm13", "gemm/gemm_sm13.ptx", "C_tn", (), (("M=65", "N=130", "K=33"),), ("M=100", "N=72", "K=50"), kernels=4,
+         launch="gemm.toml", brief=True),
     Case("nbody_sm13", "nbody/nbody_sm13.ptx", "acceleration", (), _sizes(129), ("N=300",), launch="nbody.toml", brief=True),
 )
 

@@ -1,6 +1,7 @@
 // C = op(A) op(B), row-major, for any sizes: blocks of 16 x 16 threads make 64 x 64 of C through shared tiles, each thread
 // 4 x 4 in registers. The four kernels differ in which operands are stored transposed. gemm.ptx is what nvcc 13 makes of
-// this: nvcc -ptx -arch=compute_75
+// this: nvcc -ptx -arch=compute_75; gemm_sm13.ptx is written as nvcc 2.3 for a 32-bit host would have written it for sm_13 (PTX
+// 1.4), and runs with the same launch file.
 
 constexpr int kTile = 64, kDepth = 16, kSide = 16, kOwn = kTile / kSide;
 
