@@ -18,7 +18,8 @@ class Case:
     launch: str = ""  # beside the PTX, if not its own
     linked: tuple[str, ...] = ()  # further PTX files that the launch file names
     steady: bool = True  # how many instructions it executes does not depend on the order of its atomics
-    brief: bool = False  # `verify` looks for findings too, with --lowering none; only `sizes` and `golden` besides
+    # `verify` compares with the golden file too, and looks for findings with --lowering none; besides it only `sizes`.
+    brief: bool = False
 
     def ptx(self, source: Path) -> Path:
         return source / "workloads" / self.path
@@ -66,8 +67,9 @@ _WORKLOADS = (
 )
 
 _COMPILED = (  # by nvcc 13 for sm_75
-    Case("reduce_down", "scan/reduce_down.ptx", "out", (), (("N=1", "M=2"), ("N=5001", "M=128")), kernels=3, brief=True),
-    Case("spmv_formats", "spmv/formats.ptx", "y_ell", (), _SPARSE, ("ROWS=700",), kernels=4, brief=True),
+    Case("reduce_down", "scan/reduce_down.ptx", "out", (), (("N=1", "M=2"), ("N=5001", "M=128")), ("N=40000",), kernels=3,
+         brief=True),
+    Case("spmv_formats", "spmv/formats.ptx", "y_ell", (), _SPARSE, ("ROWS=500",), kernels=4, brief=True),
     Case("jacobi", "jacobi/jacobi.ptx", "A", (), _SHAPES[1:], ("ROWS=100", "COLS=100"), kernels=2, brief=True),
     Case("convolution", "convolution/convolution.ptx", "out", (), _SHAPES[1:], ("ROWS=100", "COLS=100"), brief=True),
     Case("nbody", "nbody/nbody.ptx", "acceleration", (), _sizes(1, 129), ("N=300",), brief=True),
@@ -88,9 +90,9 @@ _COMPILED = (  # by nvcc 13 for sm_75
 )
 
 _BY_HAND = (  # PTX 1.4 for sm_13, with the launch files of the compiled ones
-    Case("reduce_down_sm13", "scan/reduce_down_sm13.ptx", "out", (), (("N=5001", "M=128"),), kernels=3,
+    Case("reduce_down_sm13", "scan/reduce_down_sm13.ptx", "out", (), (("N=5001", "M=128"),), ("N=40000",), kernels=3,
          launch="reduce_down.toml", brief=True),
-    Case("spmv_ell", "spmv/ell.ptx", "y", ("ROWS=300",), _SPARSE, ("ROWS=1000",), kernels=2, brief=True),
+    Case("spmv_ell", "spmv/ell.ptx", "y", ("ROWS=300",), _SPARSE, ("ROWS=500",), kernels=2, brief=True),
     Case("jacobi_sm13", "jacobi/jacobi_sm13.ptx", "A", (), _SHAPES[2:], ("ROWS=100", "COLS=100"), kernels=2,
          launch="jacobi.toml", brief=True),
     Case("convolution_sm13", "convolution/convolution_sm13.ptx", "out", (), _SHAPES[2:], ("ROWS=100", "COLS=100"),

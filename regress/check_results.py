@@ -35,8 +35,8 @@ def report_of(gpusim: Gpusim, case: Case, *options: str) -> dict[str, Any]:
     return gpusim.report(case.ptx(gpusim.source), *case.launch_options(gpusim.source), *options)
 
 
-def check_verify(gpusim: Gpusim, case: Case) -> None:
-    """Functional and timed runs give the reference's values; the timed run accounts for every slot."""
+def check_verify(gpusim: Gpusim, case: Case) -> dict[str, Any]:
+    """Functional and timed runs give the reference's values; the timed run, which is returned, accounts for every slot."""
     files = [case.ptx(gpusim.source), *(gpusim.source / "workloads" / file for file in case.linked)]
     gpusim.run("check", "--config", gpusim.machine(), "--link", *files).require_code(0)
     strict = ["--check", "all", "--lowering", "none"] if case.brief else []
@@ -50,6 +50,7 @@ def check_verify(gpusim: Gpusim, case: Case) -> None:
     require_exact_slots(timed, SMS)
     for kernel in timed["kernels"]:
         require(kernel["cycles"] > 0 and kernel["warp_instructions"] > 0, f"{kernel['name']} did nothing")
+    return timed
 
 
 def check_sizes(gpusim: Gpusim, case: Case) -> None:

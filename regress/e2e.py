@@ -21,14 +21,18 @@ from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E40
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
-from golden import check_golden, update  # noqa: E402
+from golden import check_brief, check_golden, update  # noqa: E402
 from runner import CheckFailed, Gpusim  # noqa: E402
 
 Named = dict[str, Callable[[Gpusim], None]]
 
 
-def per_case(check: Callable, wanted: Callable[[Case], bool] = lambda case: True) -> Named:
+def per_case(check: Callable, wanted: Callable[[Case], bool]) -> Named:
     return {name: lambda gpusim, case=case: check(gpusim, case) for name, case in CASES.items() if wanted(case)}
+
+
+def in_full(case: Case) -> bool:
+    return not case.brief
 
 
 def all_checks(source: Path) -> dict[str, Named]:
@@ -42,11 +46,11 @@ def all_checks(source: Path) -> dict[str, Named]:
         return run
 
     return {
-        "verify": per_case(check_verify),
-        "sizes": per_case(check_sizes, lambda case: bool(case.odd) or not case.brief),
-        "lowering": per_case(check_lowering, lambda case: not case.brief),
-        "independence": per_case(check_independence, lambda case: not case.brief),
-        "golden": per_case(check_golden),
+        "verify": per_case(check_verify, in_full) | per_case(check_brief, lambda case: case.brief),
+        "sizes": per_case(check_sizes, lambda case: bool(case.odd) or in_full(case)),
+        "lowering": per_case(check_lowering, in_full),
+        "independence": per_case(check_independence, in_full),
+        "golden": per_case(check_golden, in_full),
         "file": {level: file_check("check_file", level) for level in ("off", "summary", "memory", "all")},
         "determinism": {level: file_check("check_determinism", level) for level in ("summary", "all")}
         | {"seed": file_check("check_seed")},
