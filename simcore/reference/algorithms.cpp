@@ -185,6 +185,7 @@ void softmax(const Args& args, ReferenceResult& result) {
 
 void attention(const Args& args, ReferenceResult& result) {
   const uint64_t n = args.size(0, 0), m = args.size(1, 0), d = args.size(2, 0);
+  if (d == 0) refuse("attention needs values to work on");
   check_work(product({n, m, d}) * 2);
   check_elements(args, n * d);
   const auto q = args.reals(0, n * d), k = args.reals(1, m * d), v = args.reals(2, m * d);

@@ -260,6 +260,13 @@ TEST(Solvers, RefuseWhatDoesNotFit) {
   EXPECT_THAT(error_of("sweeps3d(X, 2, 2, 2, 1, 1)", {x}, 4),
               HasSubstr("gives 8 elements, the buffer has 4"));
   EXPECT_THAT(error_of("nbody(X, 1000000, 1)", {x}, 4), HasSubstr("too large"));
+  // Refused before memory is taken, and products of sizes do not wrap.
+  EXPECT_THAT(error_of("multigrid3d(X, 2147483648)", {x}, 4), HasSubstr("too large"));
+  EXPECT_THAT(error_of("sweeps3d(X, 2147483648, 2147483648, 4, 1, 1)", {x}, 4), HasSubstr("too large"));
+  EXPECT_THAT(error_of("dft3d(X, 2147483648, 2147483648, 4)", {x}, 4), HasSubstr("too large"));
+  EXPECT_THAT(error_of("attention(X, X, X, 1, 2147483648, 0)", {x}, 4), HasSubstr("needs values"));
+  EXPECT_THAT(error_of("softmax(X, 2147483648, 2)", {x}, 4), HasSubstr("the buffer has 4"));
+  EXPECT_THAT(error_of("convolve2d(X, X, 2, 2, 2147483648)", {x}, 4), HasSubstr("too large"));
 }
 
 }  // namespace

@@ -216,8 +216,8 @@ void multigrid3d(const Args& args, ReferenceResult& result) {
   if (levels == 0 || levels > 16 || n == 0 || n % (uint64_t{1} << (levels - 1)) != 0) {
     refuse(fmt::format("a cube of side {} has no {} grids", n, levels));
   }
-  Cube right(n);
   const uint64_t cells = cube(args, n, 1, 300);
+  Cube right(n);
   right.cell = args.reals(0, cells);
   right.cell.resize(cells);
   result.reals = v_cycle(right, levels).cell;
@@ -226,6 +226,7 @@ void multigrid3d(const Args& args, ReferenceResult& result) {
 void sweeps3d(const Args& args, ReferenceResult& result) {
   const uint64_t nx = args.size(0, 0), ny = args.size(1, 0), nz = args.size(2, 0);
   const double a = args.real(3, 0), b = args.real(4, 0);
+  check_work(static_cast<double>(nx) * static_cast<double>(ny) * static_cast<double>(nz) * 10);
   check_elements(args, nx * ny * nz);
   Reals v = args.reals(0, nx * ny * nz);
   v.resize(nx * ny * nz);
