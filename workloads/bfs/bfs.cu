@@ -1,6 +1,6 @@
-// Breadth-first search of a graph in compressed sparse rows, one launch per level, in two forms: every vertex looks whether it
-// is of this level (no atomics, all vertices every time), or a queue holds the frontier (atomics claim vertices and places).
-// bfs.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+// Breadth-first search of a graph in compressed sparse rows, one launch per level, in two forms: every vertex
+// looks whether it is of this level (no atomics, all vertices every time), or a queue holds the frontier
+// (atomics claim vertices and places). bfs.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
 
 extern "C" __global__ void start(int* level, int* frontier, int* count, int vertices, int source) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -11,7 +11,8 @@ extern "C" __global__ void start(int* level, int* frontier, int* count, int vert
 }
 
 // Several threads may set the same neighbour, all to the same level.
-extern "C" __global__ void expand_all(int* level, const int* row_start, const int* column, int vertices, int now) {
+extern "C" __global__ void expand_all(int* level, const int* row_start, const int* column, int vertices,
+                                      int now) {
   const int vertex = blockIdx.x * blockDim.x + threadIdx.x;
   if (vertex >= vertices || level[vertex] != now) return;
   for (int k = row_start[vertex]; k < row_start[vertex + 1]; ++k) {
@@ -22,8 +23,8 @@ extern "C" __global__ void expand_all(int* level, const int* row_start, const in
 }
 
 // count[now] vertices of this level lie in `frontier`, those of the next level go to `next`.
-extern "C" __global__ void expand_queue(int* level, int* next, int* count, const int* frontier, const int* row_start,
-                                        const int* column, int now) {
+extern "C" __global__ void expand_queue(int* level, int* next, int* count, const int* frontier,
+                                        const int* row_start, const int* column, int now) {
   const int found = count[now];
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < found; i += gridDim.x * blockDim.x) {
     const int vertex = frontier[i];

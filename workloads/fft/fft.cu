@@ -1,6 +1,6 @@
-// Discrete Fourier transforms of N complex numbers each, N a power of two: radix 2, decimation in time, log2 N stages in
-// shared memory, one block of N / 2 threads for each transform. fft.ptx is what nvcc 13 makes of this:
-// nvcc -ptx -arch=compute_75
+// Discrete Fourier transforms of N complex numbers each, N a power of two: radix 2, decimation in time, log2
+// N stages in shared memory, one block of N / 2 threads for each transform. fft.ptx is what nvcc 13 makes of
+// this: nvcc -ptx -arch=compute_75
 
 extern "C" __global__ void fft(float2* out, const float2* in, int N, int log2_N) {
   extern __shared__ float2 x[];

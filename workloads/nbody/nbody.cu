@@ -1,6 +1,7 @@
-// Accelerations of N bodies (x, y, z, mass) by all pairs, through shared tiles (Nyland, Harris, Prins: GPU Gems 3, ch. 31).
-// nbody.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75; nbody_sm13.ptx is
-// written as nvcc 2.3 for a 32-bit host would have written it for sm_13 (PTX 1.4), and runs with the same launch file.
+// Accelerations of N bodies (x, y, z, mass) by all pairs, through shared tiles (Nyland, Harris, Prins: GPU
+// Gems 3, ch. 31). nbody.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75; nbody_sm13.ptx is
+// written as nvcc 2.3 for a 32-bit host would have written it for sm_13 (PTX 1.4), and runs with the same
+// launch file.
 
 constexpr int kTile = 128;
 

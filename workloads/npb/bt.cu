@@ -1,15 +1,18 @@
-// Block-tridiagonal systems with 5 x 5 blocks along the lines of an n^3 grid in x, then y, then z, after NPB BT; the blocks
-// depend on the cells' five state values u from 0 to 1. Value m of cell c lies at m * n^3 + c. Two styles: one thread per
-// line, its blocks in local memory; one warp per line, lane 5 m + k with element (m, k) of the blocks. bt.ptx is what nvcc
-// 13 makes of this: nvcc -ptx -arch=compute_75
+// Block-tridiagonal systems with 5 x 5 blocks along the lines of an n^3 grid in x, then y, then z, after NPB
+// BT; the blocks depend on the cells' five state values u from 0 to 1. Value m of cell c lies at m * n^3 + c.
+// Two styles: one thread per line, its blocks in local memory; one warp per line, lane 5 m + k with element
+// (m, k) of the blocks. bt.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
 #include "common.h"
 
 constexpr int kSize = 5, kElements = kSize * kSize;
 
 __device__ int line_start(int line, int n, int inner) { return line / inner * inner * n + line % inner; }
 
-// Element (m, k) of the block with which a cell enters the equations of the cell behind it, its own, and the one before.
-__device__ double state(const double* u, int cell, int cells, int m, int k) { return u[(m + k) % kSize * cells + cell]; }
+// Element (m, k) of the block with which a cell enters the equations of the cell behind it, its own, and the
+// one before.
+__device__ double state(const double* u, int cell, int cells, int m, int k) {
+  return u[(m + k) % kSize * cells + cell];
+}
 __device__ double low(const double* u, int cell, int cells, int m, int k) {
   return -0.02 * state(u, cell, cells, m, k) - (m == k ? 0.1 : 0);
 }
@@ -20,7 +23,8 @@ __device__ double high(const double* u, int cell, int cells, int m, int k) {
   return 0.02 * state(u, cell, cells, m, k) - (m == k ? 0.1 : 0);
 }
 
-// block * [solution] = [rhs] by Gauss-Jordan elimination, for six right-hand sides: a 5 x 5 block and a vector.
+// block * [solution] = [rhs] by Gauss-Jordan elimination, for six right-hand sides: a 5 x 5 block and a
+// vector.
 __device__ void solve(double (*block)[kSize], double (*rhs)[kSize], double* vector) {
 #pragma unroll 1
   for (int p = 0; p < kSize; ++p) {
@@ -45,7 +49,8 @@ __device__ void solve(double (*block)[kSize], double (*rhs)[kSize], double* vect
   }
 }
 
-// `above` holds 25 values for each cell: the block of the next cell when the equations are solved for this one.
+// `above` holds 25 values for each cell: the block of the next cell when the equations are solved for this
+// one.
 extern "C" __global__ void bt_solve_thread(double* x, double* above, const double* u, int n, int inner) {
   const int line = thread_index(), cells = n * n * n;
   if (line >= n * n) return;
@@ -115,7 +120,8 @@ extern "C" __global__ void bt_solve_warp(double* x, double* above, const double*
 #pragma unroll 1
     for (int p = 0; p < kSize; ++p) {
       const double pivot = 1 / from(block, p, p), factor = from(block, m, p);
-      const double block_p = from(block, p, k) * pivot, next_p = from(next, p, k) * pivot, right_p = from(right, p, 0) * pivot;
+      const double block_p = from(block, p, k) * pivot, next_p = from(next, p, k) * pivot,
+                   right_p = from(right, p, 0) * pivot;
       block = m == p ? block_p : block - factor * block_p;
       next = m == p ? next_p : next - factor * next_p;
       right = m == p ? right_p : right - factor * right_p;

@@ -1,6 +1,6 @@
-// Conjugate gradients for a sparse symmetric matrix in compressed sparse rows, after NPB CG: a launch for q = A p with the
-// partial sums of p.q (in two styles: one thread per row, one warp per row), one for x, r and r.r, one for p. cg.ptx is
-// what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+// Conjugate gradients for a sparse symmetric matrix in compressed sparse rows, after NPB CG: a launch for q =
+// A p with the partial sums of p.q (in two styles: one thread per row, one warp per row), one for x, r and
+// r.r, one for p. cg.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
 #include "common.h"
 
 constexpr int kThreads = 128, kWarps = kThreads / 32;
@@ -62,7 +62,8 @@ extern "C" __global__ void cg_multiply_warp(double* q, double* pq, const double*
 }
 
 extern "C" __global__ void cg_update(double* x, double* r, double* rr, const double* p, const double* q,
-                                     const double* rr_before, int rr_count, const double* pq, int pq_count, int n) {
+                                     const double* rr_before, int rr_count, const double* pq, int pq_count,
+                                     int n) {
   const double alpha = sum_of(rr_before, rr_count) / sum_of(pq, pq_count);
   const int i = thread_index();
   double left = 0;
@@ -74,8 +75,8 @@ extern "C" __global__ void cg_update(double* x, double* r, double* rr, const dou
   if (threadIdx.x == 0) rr[blockIdx.x] = sum;
 }
 
-extern "C" __global__ void cg_direction(double* p, const double* r, const double* rr, const double* rr_before, int rr_count,
-                                        int n) {
+extern "C" __global__ void cg_direction(double* p, const double* r, const double* rr, const double* rr_before,
+                                        int rr_count, int n) {
   const double beta = sum_of(rr, rr_count) / sum_of(rr_before, rr_count);
   const int i = thread_index();
   if (i < n) p[i] = r[i] + beta * p[i];

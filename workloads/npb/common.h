@@ -17,5 +17,6 @@ struct Step {
 __device__ inline void end_step(Step* step, unsigned steps) {
   __syncthreads();
   if (threadIdx.x > 0) return;
-  if (atomicInc(&step->blocks_done, gridDim.x - 1) == gridDim.x - 1) step->now = step->now + 1 < steps ? step->now + 1 : 0;
+  if (atomicInc(&step->blocks_done, gridDim.x - 1) == gridDim.x - 1)
+    step->now = step->now + 1 < steps ? step->now + 1 : 0;
 }

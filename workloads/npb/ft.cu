@@ -1,7 +1,7 @@
-// Heat flow by Fourier transforms of a grid of complex numbers, after NPB FT: transform along x, y and z, multiply by
-// exp(-t k^2), transform back. Radix 2, sides are powers of two. Two styles: one thread per butterfly and a launch per
-// stage through global memory, and one block per line through shared memory. ft.ptx is what nvcc 13 makes of this:
-// nvcc -ptx -arch=compute_75
+// Heat flow by Fourier transforms of a grid of complex numbers, after NPB FT: transform along x, y and z,
+// multiply by exp(-t k^2), transform back. Radix 2, sides are powers of two. Two styles: one thread per
+// butterfly and a launch per stage through global memory, and one block per line through shared memory.
+// ft.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
 #include "common.h"
 
 // A line along one direction has `n` cells that are `inner` apart: 1, nx or nx * ny.
@@ -22,14 +22,15 @@ __device__ void butterfly(double2& a, double2& b, double2 w, double sign) {
 }
 
 // Cells of every line to the bit-reversed place.
-extern "C" __global__ void ft_reverse_thread(double2* out, const double2* in, int cells, int n, int log2_n, int inner) {
+extern "C" __global__ void ft_reverse_thread(double2* out, const double2* in, int cells, int n, int log2_n,
+                                             int inner) {
   const int i = thread_index(), place = i / inner % n;
   if (i < cells) out[i] = in[i + static_cast<int>((__brev(place) >> (32 - log2_n)) - place) * inner];
 }
 
 // Stage step->now of all lines.
-extern "C" __global__ void ft_stage_thread(double2* x, const double2* root, Step* step, int cells, int n, int log2_n,
-                                           int inner, int roots, double sign) {
+extern "C" __global__ void ft_stage_thread(double2* x, const double2* root, Step* step, int cells, int n,
+                                           int log2_n, int inner, int roots, double sign) {
   const int i = thread_index(), span = 1 << step->now;
   if (i < cells / 2) {
     const int line = i / (n / 2), t = i % (n / 2), k = t & (span - 1), low = 2 * t - k;
@@ -40,8 +41,8 @@ extern "C" __global__ void ft_stage_thread(double2* x, const double2* root, Step
 }
 
 // n / 2 threads and n complex numbers of dynamic shared memory; out may be in.
-extern "C" __global__ void ft_line(double2* out, const double2* in, const double2* root, int n, int log2_n, int inner,
-                                   int roots, double sign) {
+extern "C" __global__ void ft_line(double2* out, const double2* in, const double2* root, int n, int log2_n,
+                                   int inner, int roots, double sign) {
   extern __shared__ double2 x[];
   const int tid = threadIdx.x, start = line_start(blockIdx.x, n, inner);
   for (int i = tid; i < n; i += n / 2) x[__brev(i) >> (32 - log2_n)] = in[start + i * inner];

@@ -1,7 +1,8 @@
-// The two triangular sweeps of symmetric successive over-relaxation on an nx x ny x nz grid, after NPB LU (one equation
-// where LU has five): v = a r + b (v of the three cells before), then u = v + b (u of the three cells behind). Two styles:
-// one thread per cell, a launch for each plane x + y + z = const; one warp per line along x, a launch for each diagonal
-// y + z = const, the recurrence along the line as a scan. lu.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+// The two triangular sweeps of symmetric successive over-relaxation on an nx x ny x nz grid, after NPB LU
+// (one equation where LU has five): v = a r + b (v of the three cells before), then u = v + b (u of the three
+// cells behind). Two styles: one thread per cell, a launch for each plane x + y + z = const; one warp per
+// line along x, a launch for each diagonal y + z = const, the recurrence along the line as a scan. lu.ptx is
+// what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
 #include "common.h"
 
 // Plane step->now of 0 to nx + ny + nz - 3, counted from the far corner if `back`; threads are (y, z).
@@ -18,7 +19,8 @@ __device__ void sweep_plane(double* v, Step* step, int nx, int ny, int nz, doubl
   }
   end_step(step, nx + ny + nz - 2);
 }
-extern "C" __global__ void lu_lower_thread(double* v, Step* step, int nx, int ny, int nz, double a, double b) {
+extern "C" __global__ void lu_lower_thread(double* v, Step* step, int nx, int ny, int nz, double a,
+                                           double b) {
   sweep_plane(v, step, nx, ny, nz, a, b, false);
 }
 extern "C" __global__ void lu_upper_thread(double* v, Step* step, int nx, int ny, int nz, double b) {

@@ -1,7 +1,7 @@
-// A multigrid V-cycle for the Poisson problem on a periodic cube of n^3 cells, after NPB MG (the same four operators): residual,
-// smoother, restriction and interpolation in two styles, one thread per cell and one warp per line along x. A warp first adds
-// up the neighbours in y and z of every cell of its line, so that each cell is loaded 9 times, not 27. mg.ptx is what nvcc 13
-// makes of this: nvcc -ptx -arch=compute_75
+// A multigrid V-cycle for the Poisson problem on a periodic cube of n^3 cells, after NPB MG (the same four
+// operators): residual, smoother, restriction and interpolation in two styles, one thread per cell and one
+// warp per line along x. A warp first adds up the neighbours in y and z of every cell of its line, so that
+// each cell is loaded 9 times, not 27. mg.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
 #include "common.h"
 
 // By the number of coordinates in which a neighbour differs.
@@ -24,7 +24,8 @@ __device__ Plane plane(const double* in, int n, int x, int y, int z) {
   const double* here = in + z * n * n + x;
   const double* up = in + behind(z, n) * n * n + x;
   const int low = before(y, n) * n, own = y * n, high = behind(y, n) * n;
-  return {here[own], here[low] + here[high] + down[own] + up[own], down[low] + down[high] + up[low] + up[high]};
+  return {here[own], here[low] + here[high] + down[own] + up[own],
+          down[low] + down[high] + up[low] + up[high]};
 }
 
 __device__ double weighted(const Weights& w, const Plane& left, const Plane& own, const Plane& right) {
@@ -33,7 +34,8 @@ __device__ double weighted(const Weights& w, const Plane& left, const Plane& own
 }
 
 __device__ double stencil(const Weights& w, const double* in, int n, int x, int y, int z) {
-  return weighted(w, plane(in, n, before(x, n), y, z), plane(in, n, x, y, z), plane(in, n, behind(x, n), y, z));
+  return weighted(w, plane(in, n, before(x, n), y, z), plane(in, n, x, y, z),
+                  plane(in, n, behind(x, n), y, z));
 }
 
 // A line's planes in shared memory.
@@ -74,7 +76,8 @@ extern "C" __global__ void mg_smooth_warp(double* u, const double* r, int n) {
 // From the fine grid of (2 n)^3 cells to the coarse one of n^3.
 extern "C" __global__ void mg_restrict_thread(double* coarse, const double* fine, int n) {
   const int i = thread_index();
-  if (i < n * n * n) coarse[i] = stencil(restriction(), fine, 2 * n, 2 * (i % n), 2 * (i / n % n), 2 * (i / (n * n)));
+  if (i < n * n * n)
+    coarse[i] = stencil(restriction(), fine, 2 * n, 2 * (i % n), 2 * (i / n % n), 2 * (i / (n * n)));
 }
 extern "C" __global__ void mg_restrict_warp(double* coarse, const double* fine, int n) {
   load_line(fine, 2 * n, 2 * blockIdx.x, 2 * blockIdx.y);

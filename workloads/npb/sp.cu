@@ -1,7 +1,7 @@
-// Scalar pentadiagonal systems along the lines of an n^3 grid in x, then y, then z, after NPB SP; the coefficients depend on
-// the cells' state s from 0 to 1. Two styles: one thread per line (Gaussian elimination), and one block per line with a
-// thread for each two cells (cyclic reduction of 2 x 2 blocks). sp.ptx is what nvcc 13 makes of this:
-// nvcc -ptx -arch=compute_75
+// Scalar pentadiagonal systems along the lines of an n^3 grid in x, then y, then z, after NPB SP; the
+// coefficients depend on the cells' state s from 0 to 1. Two styles: one thread per line (Gaussian
+// elimination), and one block per line with a thread for each two cells (cyclic reduction of 2 x 2 blocks).
+// sp.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
 #include "common.h"
 
 __device__ int line_start(int line, int n, int inner) { return line / inner * inner * n + line % inner; }
@@ -71,7 +71,9 @@ extern "C" __global__ void sp_solve_block(double* x, const double* s, int n, int
   double even[5], odd[5];
   row(even, s + start, 2 * p, n, inner);
   row(odd, s + start, 2 * p + 1, n, inner);
-  Pair own = {{even[0], even[1], 0, odd[0]}, {even[2], even[3], odd[1], odd[2]}, {even[4], 0, odd[3], odd[4]},
+  Pair own = {{even[0], even[1], 0, odd[0]},
+              {even[2], even[3], odd[1], odd[2]},
+              {even[4], 0, odd[3], odd[4]},
               {value[0], value[inner]}};
   for (int step = 1; step < n / 2; step *= 2) {
     pairs[p] = own;

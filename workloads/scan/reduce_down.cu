@@ -1,8 +1,8 @@
-// Inclusive prefix sums of N words by M blocks, M a power of two up to 1024: each block adds up its piece of N / M words, one
-// block turns the M sums into what precedes each piece (up-sweep and down-sweep, log2 M steps each), and each block scans
-// its piece tile by tile from there. reduce_down.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75;
-// reduce_down_sm13.ptx is written as nvcc 2.3 for a 32-bit host would have written it for sm_13 (PTX 1.4), and runs with the
-// same launch file.
+// Inclusive prefix sums of N words by M blocks, M a power of two up to 1024: each block adds up its piece of
+// N / M words, one block turns the M sums into what precedes each piece (up-sweep and down-sweep, log2 M
+// steps each), and each block scans its piece tile by tile from there. reduce_down.ptx is what nvcc 13 makes
+// of this: nvcc -ptx -arch=compute_75; reduce_down_sm13.ptx is written as nvcc 2.3 for a 32-bit host would
+// have written it for sm_13 (PTX 1.4), and runs with the same launch file.
 
 constexpr int kThreads = 256;
 
@@ -44,7 +44,8 @@ extern "C" __global__ void sweep(unsigned* sums, int M) {
   for (int i = tid; i < M; i += blockDim.x) sums[i] = tree[i];
 }
 
-extern "C" __global__ void scan_pieces(unsigned* out, const unsigned* before, const unsigned* in, int N, int piece) {
+extern "C" __global__ void scan_pieces(unsigned* out, const unsigned* before, const unsigned* in, int N,
+                                       int piece) {
   __shared__ unsigned part[2][kThreads];
   const int tid = threadIdx.x, first = blockIdx.x * piece, end = min(first + piece, N);
   unsigned carry = before[blockIdx.x];

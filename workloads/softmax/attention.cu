@@ -1,7 +1,7 @@
-// Attention of one head: out = softmax(Q K^T / sqrt(D)) V for N queries and M keys of D = 64 values. A block takes 16 queries,
-// a warp four of them; keys and values come in shared tiles of 32, and maximum and sum are carried from tile to tile
-// (online softmax), so the N x M scores are never stored. attention.ptx is what nvcc 13 makes of this:
-// nvcc -ptx -arch=compute_75
+// Attention of one head: out = softmax(Q K^T / sqrt(D)) V for N queries and M keys of D = 64 values. A block
+// takes 16 queries, a warp four of them; keys and values come in shared tiles of 32, and maximum and sum are
+// carried from tile to tile (online softmax), so the N x M scores are never stored. attention.ptx is what
+// nvcc 13 makes of this: nvcc -ptx -arch=compute_75
 #include <cmath>
 
 constexpr int kD = 64, kKeys = 32, kQueries = 16, kWarps = 4, kPerWarp = kQueries / kWarps;
@@ -15,7 +15,8 @@ __device__ float warp_sum(float x) {
   return x;
 }
 
-extern "C" __global__ void attention(float* out, const float* Q, const float* K, const float* V, int N, int M) {
+extern "C" __global__ void attention(float* out, const float* Q, const float* K, const float* V, int N,
+                                     int M) {
   __shared__ float q[kQueries][kD], tile[kKeys][kD + 1];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.x * kQueries;
   for (int i = threadIdx.x; i < kQueries * kD; i += blockDim.x)

@@ -1,5 +1,5 @@
-// Softmax of the rows of a matrix, one block a row, with maxima and sums by shuffles and shared memory. softmax.ptx is what
-// nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+// Softmax of the rows of a matrix, one block a row, with maxima and sums by shuffles and shared memory.
+// softmax.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
 #include <cmath>
 
 constexpr int kThreads = 128, kWarps = kThreads / 32;

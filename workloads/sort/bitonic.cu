@@ -1,5 +1,6 @@
-// Bitonic sort of N words, N a power of two from 1024: blocks of 512 threads sort 1024 words in shared memory; steps that go
-// further apart are launches of their own. bitonic.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+// Bitonic sort of N words, N a power of two from 1024: blocks of 512 threads sort 1024 words in shared
+// memory; steps that go further apart are launches of their own. bitonic.ptx is what nvcc 13 makes of this:
+// nvcc -ptx -arch=compute_75
 
 constexpr int kThreads = 512, kWords = 2 * kThreads;
 

@@ -1,6 +1,7 @@
-// Radix sort of N words by digits of eight bits, least significant first, three launches a digit: a warp counts the digits of
-// its piece, one block turns the counts (digit by digit, and within a digit piece by piece) into places, and the warps
-// scatter their words in order. radix.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+// Radix sort of N words by digits of eight bits, least significant first, three launches a digit: a warp
+// counts the digits of its piece, one block turns the counts (digit by digit, and within a digit piece by
+// piece) into places, and the warps scatter their words in order. radix.ptx is what nvcc 13 makes of this:
+// nvcc -ptx -arch=compute_75
 
 constexpr int kDigits = 256;
 
@@ -37,7 +38,8 @@ extern "C" __global__ void places(unsigned* counts, int pieces) {
   }
 }
 
-extern "C" __global__ void scatter(unsigned* out, const unsigned* counts, const unsigned* in, int N, int piece, int shift) {
+extern "C" __global__ void scatter(unsigned* out, const unsigned* counts, const unsigned* in, int N,
+                                   int piece, int shift) {
   __shared__ unsigned place[kDigits];
   const unsigned before = (1u << threadIdx.x) - 1;
   for (int d = threadIdx.x; d < kDigits; d += 32) place[d] = counts[d * gridDim.x + blockIdx.x];

@@ -1,6 +1,6 @@
-// Sparse matrix times vector for machines with shuffles: compressed sparse rows with a thread or a warp per row, and padded
-// rows stored by columns (ELL), converted on the device. formats.ptx is what nvcc 13 makes of this:
-// nvcc -ptx -arch=compute_75
+// Sparse matrix times vector for machines with shuffles: compressed sparse rows with a thread or a warp per
+// row, and padded rows stored by columns (ELL), converted on the device. formats.ptx is what nvcc 13 makes of
+// this: nvcc -ptx -arch=compute_75
 
 extern "C" __global__ void csr_scalar(float* y, const int* row_start, const int* column, const float* value,
                                       const float* x, int rows) {
@@ -22,8 +22,8 @@ extern "C" __global__ void csr_vector(float* y, const int* row_start, const int*
 }
 
 // Element k of a row goes to k * rows + row; rows are padded to `width` with zeros in column 0.
-extern "C" __global__ void csr_to_ell(int* ell_column, float* ell_value, const int* row_start, const int* column,
-                                      const float* value, int rows, int width) {
+extern "C" __global__ void csr_to_ell(int* ell_column, float* ell_value, const int* row_start,
+                                      const int* column, const float* value, int rows, int width) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
   const int first = row_start[row], length = row_start[row + 1] - first;
@@ -33,7 +33,8 @@ extern "C" __global__ void csr_to_ell(int* ell_column, float* ell_value, const i
   }
 }
 
-extern "C" __global__ void ell(float* y, const int* column, const float* value, const float* x, int rows, int width) {
+extern "C" __global__ void ell(float* y, const int* column, const float* value, const float* x, int rows,
+                               int width) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
   float sum = 0;
