@@ -25,11 +25,10 @@ class Case:
         return source / "workloads" / self.path
 
     def cuda_source(self, source: Path, path: str = "") -> Path:
-        """Of a PTX file: the .cu of that name, else the only one of its folder."""
+        """Of a PTX file: the .cu of that name, else the one of its folder's name."""
         ptx = source / "workloads" / (path or self.path)
         same = ptx.with_suffix(".cu")
-        (only,) = [same] if same.exists() else ptx.parent.glob("*.cu")
-        return only
+        return same if same.exists() else ptx.with_name(f"{ptx.parent.name}.cu")
 
     def launch_options(self, source: Path) -> list[str]:
         return ["--launch", str(self.ptx(source).with_name(self.launch))] if self.launch else []

@@ -58,7 +58,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "differential": {name: lambda gpusim, name=name: check_differential(gpusim, name) for name in SEEDS},
         "error": error_checks(source),
         "check": check_checks(source),
-        "compiled": {name: check for name, check in per_case(check_compiled).items() if name not in WITHOUT_SOURCE},
+        "compiled": per_case(check_compiled, lambda case: in_full(case) and case.name not in WITHOUT_SOURCE),
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 

@@ -3,8 +3,8 @@
 // `width` with zeros in column 0. One thread per row. ell.ptx is written as nvcc 2.3 for a 32-bit host would
 // have written it for sm_13 (PTX 1.4).
 
-__global__ void csr_to_ell(int* ell_column, float* ell_value, const int* row_start, const int* column,
-                           const float* value, int rows, int width) {
+extern "C" __global__ void csr_to_ell(int* ell_column, float* ell_value, const int* row_start,
+                                      const int* column, const float* value, int rows, int width) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
   int i = row_start[row];
@@ -15,8 +15,8 @@ __global__ void csr_to_ell(int* ell_column, float* ell_value, const int* row_sta
   }
 }
 
-__global__ void spmv_ell(float* y, const int* column, const float* value, const float* x, int rows,
-                         int width) {
+extern "C" __global__ void spmv_ell(float* y, const int* column, const float* value, const float* x, int rows,
+                                    int width) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
   float sum = 0;
