@@ -15,21 +15,25 @@ from typing import Callable
 sys.dont_write_bytecode = True
 SOURCE = Path(__file__).resolve().parent.parent
 
-from cases import CASES  # noqa: E402
+from cases import CASES, Case  # noqa: E402
 from check_checks import check_checks  # noqa: E402
 from check_compiled import WITHOUT_SOURCE, check_compiled  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
-from golden import check_golden, update  # noqa: E402
+from golden import check_brief, check_golden, update  # noqa: E402
 from runner import CheckFailed, Gpusim  # noqa: E402
 
 Named = dict[str, Callable[[Gpusim], None]]
 
 
-def per_case(check: Callable) -> Named:
-    return {name: lambda gpusim, case=case: check(gpusim, case) for name, case in CASES.items()}
+def per_case(check: Callable, wanted: Callable[[Case], bool]) -> Named:
+    return {name: lambda gpusim, case=case: check(gpusim, case) for name, case in CASES.items() if wanted(case)}
+
+
+def in_full(case: Case) -> bool:
+    return not case.brief
 
 
 def all_checks(source: Path) -> dict[str, Named]:
@@ -43,18 +47,18 @@ def all_checks(source: Path) -> dict[str, Named]:
         return run
 
     return {
-        "verify": per_case(check_verify),
-        "sizes": per_case(check_sizes),
-        "lowering": per_case(check_lowering),
-        "independence": per_case(check_independence),
-        "golden": per_case(check_golden),
+        "verify": per_case(check_verify, in_full) | per_case(check_brief, lambda case: case.brief),
+        "sizes": per_case(check_sizes, lambda case: bool(case.odd) or in_full(case)),
+        "lowering": per_case(check_lowering, in_full),
+        "independence": per_case(check_independence, in_full),
+        "golden": per_case(check_golden, in_full),
         "file": {level: file_check("check_file", level) for level in ("off", "summary", "memory", "all")},
         "determinism": {level: file_check("check_determinism", level) for level in ("summary", "all")}
         | {"seed": file_check("check_seed")},
         "differential": {name: lambda gpusim, name=name: check_differential(gpusim, name) for name in SEEDS},
         "error": error_checks(source),
         "check": check_checks(source),
-        "compiled": {name: check for name, check in per_case(check_compiled).items() if name not in WITHOUT_SOURCE},
+        "compiled": per_case(check_compiled, lambda case: in_full(case) and case.name not in WITHOUT_SOURCE),
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES, Case
-from check_results import report_of
+from check_results import check_verify, report_of
 from runner import CheckFailed, Gpusim, params, require
 
 COUNTERS = ("warp_instructions", "thread_instructions", "inst_executed", "inst_issued", "divergent_branch", "barriers",
@@ -23,8 +23,11 @@ def _kernel_row(kernel: dict[str, Any]) -> dict[str, Any]:
             "counters": {name: int(kernel["counters"][name]) for name in COUNTERS}}
 
 
-def measure(gpusim: Gpusim, case: Case) -> dict[str, Any]:
-    report = report_of(gpusim, case, "--out", "none", *params(case.params))
+def timed_report(gpusim: Gpusim, case: Case) -> dict[str, Any]:
+    return report_of(gpusim, case, "--out", "none", *params(case.params))
+
+
+def golden_of(case: Case, report: dict[str, Any]) -> dict[str, Any]:
     return {"workload": case.path, "launch": case.launch, "params": list(case.params),
             "kernels": [_kernel_row(k) for k in report["kernels"]]}
 
@@ -39,17 +42,26 @@ def differences(actual: Any, expected: Any, place: str = "") -> list[str]:
     return [] if actual == expected else [f"{place.lstrip('.')}: {actual!r}, golden {expected!r}"]
 
 
-def check_golden(gpusim: Gpusim, case: Case) -> None:
+def compare(gpusim: Gpusim, case: Case, report: dict[str, Any]) -> None:
     path = golden_path(gpusim, case)
     require(path.exists(), f"{path} is missing; `e2e.py golden --update` writes it")
-    wrong = differences(measure(gpusim, case), json.loads(path.read_text()))
+    wrong = differences(golden_of(case, report), json.loads(path.read_text()))
     if wrong:
         raise CheckFailed(f"differs from {path.name} (if meant: e2e.py golden --update):\n  " + "\n  ".join(wrong))
+
+
+def check_golden(gpusim: Gpusim, case: Case) -> None:
+    compare(gpusim, case, timed_report(gpusim, case))
+
+
+def check_brief(gpusim: Gpusim, case: Case) -> None:
+    """check_verify and check_golden with one timed run."""
+    compare(gpusim, case, check_verify(gpusim, case))
 
 
 def update(gpusim: Gpusim) -> None:
     for case in CASES.values():
         path = golden_path(gpusim, case)
         path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(measure(gpusim, case), indent=2) + "\n")
+        path.write_text(json.dumps(golden_of(case, timed_report(gpusim, case)), indent=2) + "\n")
         print(f"{path.name} written")

@@ -8,19 +8,29 @@
 #include "simcore/launch/element.h"
 
 namespace gpusim::core {
-namespace {
 
-using Args = ReferenceArguments;
+namespace reference {
 
-constexpr double kMaxOperations = 4e10;
+void refuse(const std::string& message) { throw InputError("error: " + message); }
 
-[[noreturn]] void refuse(const std::string& message) { throw InputError("error: " + message); }
-
-/// Called before memory is taken for `count` results.
-void check_elements(const Args& args, uint64_t count) {
+void check_elements(const ReferenceArguments& args, uint64_t count) {
   if (count > args.room())
     refuse(fmt::format("the reference gives {} elements, the buffer has {}", count, args.room()));
 }
+
+void check_work(double operations) {
+  constexpr double kMaxOperations = 4e10;
+  if (operations > kMaxOperations) refuse("this is too large for a host reference");
+}
+
+}  // namespace reference
+
+namespace {
+
+using Args = ReferenceArguments;
+using reference::check_elements;
+using reference::check_work;
+using reference::refuse;
 
 /// Applies `op` to doubles or, for integer buffers, to 64-bit words (wrapping).
 template <typename Op>
@@ -71,9 +81,7 @@ uint64_t last_index(uint64_t rows, uint64_t columns, Layout layout) {
 
 void multiply(const Args& args, ReferenceResult& result, uint64_t m, uint64_t n, uint64_t k, Layout la,
               Layout lb, Layout lc) {
-  if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > kMaxOperations) {
-    refuse(fmt::format("a {} x {} x {} product is too large for a host reference", m, n, k));
-  }
+  check_work(static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
   const auto a = args.reals(0, last_index(m, k, la));
   const auto b = args.reals(1, last_index(k, n, lb));
   const uint64_t size = last_index(m, n, lc);
@@ -133,6 +141,14 @@ void matmul_cm(const Args& args, ReferenceResult& result) {
   pitch_at_least("ldb", ldb, k);
   pitch_at_least("ldc", ldc, m);
   multiply(args, result, m, n, k, {1, lda}, {1, ldb}, {1, ldc});
+}
+
+/// Row-major with transposed operands: A is stored K x M if `ta`, B is stored N x K if `tb`.
+void matmul_t(const Args& args, ReferenceResult& result) {
+  const auto [m, n, k] = matmul_sizes(args);
+  const Layout a = args.size(3, 0) != 0 ? Layout{1, m} : Layout{k, 1};
+  const Layout b = args.size(4, 0) != 0 ? Layout{1, k} : Layout{n, 1};
+  multiply(args, result, m, n, k, a, b, {n, 1});
 }
 
 /// Sums of consecutive pieces of `piece` elements.
@@ -263,9 +279,7 @@ void stencil2d(const Args& args, ReferenceResult& result) {
   const double center = args.real(2, 0), neighbour = args.real(3, 0);
   const uint64_t steps = args.size(4, 1);
   const auto work = [](uint64_t n) { return static_cast<double>(std::max<uint64_t>(n, 1)); };
-  if (work(rows) * work(columns) * work(steps) > kMaxOperations) {
-    refuse("the stencil is too large for a host reference");
-  }
+  check_work(work(rows) * work(columns) * work(steps));
   check_elements(args, rows * columns);
   std::vector<double> now = args.reals(0, rows * columns);
   now.resize(rows * columns);
@@ -301,6 +315,10 @@ const ReferenceFunction kFunctions[] = {
      matmul},
     {"matmul_cm", "bb|nnnnnn", "matmul_cm(A, B[, M, N, K[, lda, ldb, ldc]]): the same, column-major",
      matmul_cm},
+    {"matmul_t", "bbnnnnn",
+     "matmul_t(A, B, M, N, K, ta, tb): row-major C = op(A) * op(B); A is stored transposed if ta is 1, B if "
+     "tb",
+     matmul_t},
     {"reduce_sum", "b|n", "reduce_sum(X[, n]): one element, the sum of the first n", reduce_sum},
     {"block_sums", "bn|n", "block_sums(X, piece[, n]): sums of consecutive pieces", block_sums},
     {"scan_inclusive", "b|n", "scan_inclusive(X[, segment]): prefix sums, restarted every `segment` elements",
@@ -315,6 +333,38 @@ const ReferenceFunction kFunctions[] = {
     {"stencil2d", "bnnnn|n",
      "stencil2d(A, rows, columns, center, neighbour[, steps]): 5-point stencil, border unchanged", stencil2d},
     {"gather", "bb", "gather(A, index): A[index[i]]", gather},
+    {"sort", "b", "sort(X): ascending", reference::sort},
+    {"bfs", "bb|n", "bfs(row_pointers, columns[, source]): levels of a graph's vertices, -1: not reached",
+     reference::bfs},
+    {"convolve2d", "bbnnn",
+     "convolve2d(A, F, rows, columns, radius): sums of F[i, j] * A[r + i - radius, c + j - radius], 0 "
+     "outside",
+     reference::convolve2d},
+    {"nbody", "bnn", "nbody(P, n, softening): accelerations (x, y, z, 0) of bodies (x, y, z, mass)",
+     reference::nbody},
+    {"softmax", "bnn", "softmax(X, rows, columns): of each row", reference::softmax},
+    {"attention", "bbbnnn", "attention(Q, K, V, n, m, d): softmax(Q K^T / sqrt(d)) V, Q n x d, K and V m x d",
+     reference::attention},
+    {"dft", "bn|n", "dft(X, n[, inverse]): of each n complex numbers; with inverse = 1 the sums of exp(+...)",
+     reference::dft},
+    {"dft3d", "bnnn", "dft3d(X, nx, ny, nz): of a grid of complex numbers, x fastest", reference::dft3d},
+    {"heat3d", "bnnnn", "heat3d(X, nx, ny, nz, t): inverse DFT of exp(-t (kx^2 + ky^2 + kz^2)) * DFT of X",
+     reference::heat3d},
+    {"cg", "bbbbn",
+     "cg(row_pointers, columns, values, b, steps): conjugate gradients for a sparse matrix, from x = 0",
+     reference::cg},
+    {"multigrid3d", "bn|n",
+     "multigrid3d(V, n[, levels]): one V-cycle for the periodic Poisson problem as in NPB MG, from u = 0",
+     reference::multigrid3d},
+    {"sweeps3d", "bnnnnn",
+     "sweeps3d(R, nx, ny, nz, a, b): v = a R + b (v of the 3 cells before), then u = v + b (u of the 3 "
+     "behind)",
+     reference::sweeps3d},
+    {"penta3d", "bbn", "penta3d(R, S, n): pentadiagonal systems along x, y and z (workloads/npb/sp.cu)",
+     reference::penta3d},
+    {"block_tri3d", "bbn",
+     "block_tri3d(R, U, n): block-tridiagonal systems along x, y and z (workloads/npb/bt.cu)",
+     reference::block_tri3d},
 };
 
 }  // namespace

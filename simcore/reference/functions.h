@@ -1,4 +1,5 @@
-// The table of host references. A new one is a function and a row in functions.cpp.
+// The table of host references. A new one is a function (in functions.cpp, or in a file of its kind and
+// declared here) and a row in functions.cpp.
 #pragma once
 #include <span>
 #include <string_view>
@@ -39,5 +40,34 @@ struct ReferenceFunction {
 };
 
 [[nodiscard]] std::span<const ReferenceFunction> reference_functions();
+
+namespace reference {
+
+/// Throws InputError: the sizes do not fit together.
+[[noreturn]] void refuse(const std::string& message);
+/// Called before memory is taken for `count` results.
+void check_elements(const ReferenceArguments& args, uint64_t count);
+/// Refuses what would take minutes: `operations` of about a nanosecond each.
+void check_work(double operations);
+
+// algorithms.cpp
+void sort(const ReferenceArguments& args, ReferenceResult& result);
+void bfs(const ReferenceArguments& args, ReferenceResult& result);
+void convolve2d(const ReferenceArguments& args, ReferenceResult& result);
+void nbody(const ReferenceArguments& args, ReferenceResult& result);
+void softmax(const ReferenceArguments& args, ReferenceResult& result);
+void attention(const ReferenceArguments& args, ReferenceResult& result);
+void dft(const ReferenceArguments& args, ReferenceResult& result);
+void dft3d(const ReferenceArguments& args, ReferenceResult& result);
+void heat3d(const ReferenceArguments& args, ReferenceResult& result);
+
+// solvers.cpp
+void cg(const ReferenceArguments& args, ReferenceResult& result);
+void multigrid3d(const ReferenceArguments& args, ReferenceResult& result);
+void sweeps3d(const ReferenceArguments& args, ReferenceResult& result);
+void penta3d(const ReferenceArguments& args, ReferenceResult& result);
+void block_tri3d(const ReferenceArguments& args, ReferenceResult& result);
+
+}  // namespace reference
 
 }  // namespace gpusim::core

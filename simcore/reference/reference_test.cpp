@@ -136,7 +136,7 @@ TEST(Reference, Errors) {
   EXPECT_THAT(error_of("spmv_csr(I, J, X, I)"), HasSubstr("no error"));
   EXPECT_THAT(error_of("block_sums(X, 0)"), HasSubstr("at least one element"));
   EXPECT_THAT(error_of("transpose(X, 2, 3, 1)"), HasSubstr("is less than 3"));
-  EXPECT_EQ(reference_names().size(), 15u);
+  EXPECT_EQ(reference_names().size(), 30u);
   EXPECT_THAT(reference_help(), HasSubstr("collatz(X[, limit])"));
 }
 

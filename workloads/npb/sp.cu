@@ -1,0 +1,100 @@
+// Scalar pentadiagonal systems along the lines of an n^3 grid in x, then y, then z, after NPB SP; the
+// coefficients depend on the cells' state s from 0 to 1. Two styles: one thread per line (Gaussian
+// elimination), and one block per line with a thread for each two cells (cyclic reduction of 2 x 2 blocks).
+// sp.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+#include "common.h"
+
+__device__ int line_start(int line, int n, int inner) { return line / inner * inner * n + line % inner; }
+
+// Row i of a line's matrix: coefficients of the cells i - 2 to i + 2, 0 outside.
+__device__ void row(double (&c)[5], const double* s, int i, int n, int inner) {
+  c[0] = i >= 2 ? 0.0625 : 0;
+  c[1] = i >= 1 ? -0.25 - 0.125 * s[(i - 1) * inner] : 0;
+  c[2] = 2 + 0.25 * s[i * inner];
+  c[3] = i + 1 < n ? -0.25 + 0.125 * s[(i + 1) * inner] : 0;
+  c[4] = i + 2 < n ? 0.0625 : 0;
+}
+
+// `above` holds two values for each cell: the coefficients of i + 1 and i + 2 when row i is solved for x[i].
+extern "C" __global__ void sp_solve_thread(double* x, double* above, const double* s, int n, int inner) {
+  const int line = thread_index(), cells = n * n * n;
+  if (line >= n * n) return;
+  const int start = line_start(line, n, inner);
+  x += start;
+  s += start;
+  double *one = above + start, *two = above + cells + start;
+  double one_1 = 0, two_1 = 0, x_1 = 0, one_2 = 0, two_2 = 0, x_2 = 0;  // of the rows i - 1 and i - 2
+  for (int i = 0; i < n; ++i) {
+    double c[5];
+    row(c, s, i, n, inner);
+    const double below = c[1] - c[0] * one_2;
+    const double pivot = 1 / (c[2] - c[0] * two_2 - below * one_1);
+    const double right = (x[i * inner] - c[0] * x_2 - below * x_1) * pivot;
+    one_2 = one_1, two_2 = two_1, x_2 = x_1;
+    one[i * inner] = one_1 = (c[3] - below * two_2) * pivot;
+    two[i * inner] = two_1 = c[4] * pivot;
+    x[i * inner] = x_1 = right;
+  }
+  double next = 0, after_next = 0;
+  for (int i = n - 1; i >= 0; --i) {
+    const double own = x[i * inner] - one[i * inner] * next - two[i * inner] * after_next;
+    after_next = next;
+    x[i * inner] = next = own;
+  }
+}
+
+struct Matrix {
+  double a, b, c, d;
+};
+__device__ Matrix operator*(Matrix l, Matrix r) {
+  return {l.a * r.a + l.b * r.c, l.a * r.b + l.b * r.d, l.c * r.a + l.d * r.c, l.c * r.b + l.d * r.d};
+}
+__device__ double2 operator*(Matrix l, double2 r) { return {l.a * r.x + l.b * r.y, l.c * r.x + l.d * r.y}; }
+__device__ Matrix operator-(Matrix l, Matrix r) { return {l.a - r.a, l.b - r.b, l.c - r.c, l.d - r.d}; }
+__device__ double2 operator-(double2 l, double2 r) { return {l.x - r.x, l.y - r.y}; }
+__device__ Matrix inverse(Matrix m) {
+  const double scale = 1 / (m.a * m.d - m.b * m.c);
+  return {m.d * scale, -m.b * scale, -m.c * scale, m.a * scale};
+}
+
+// Two rows: low * pair[p - step] + own * pair[p] + high * pair[p + step] = right.
+struct Pair {
+  Matrix low, own, high;
+  double2 right;
+};
+
+// n / 2 threads (n even), a Pair of dynamic shared memory each.
+extern "C" __global__ void sp_solve_block(double* x, const double* s, int n, int inner) {
+  extern __shared__ Pair pairs[];
+  const int p = threadIdx.x, start = line_start(blockIdx.x, n, inner);
+  double* value = x + start + 2 * p * inner;
+  double even[5], odd[5];
+  row(even, s + start, 2 * p, n, inner);
+  row(odd, s + start, 2 * p + 1, n, inner);
+  Pair own = {{even[0], even[1], 0, odd[0]},
+              {even[2], even[3], odd[1], odd[2]},
+              {even[4], 0, odd[3], odd[4]},
+              {value[0], value[inner]}};
+  for (int step = 1; step < n / 2; step *= 2) {
+    pairs[p] = own;
+    __syncthreads();
+    if (p >= step) {
+      const Pair& low = pairs[p - step];
+      const Matrix factor = own.low * inverse(low.own);
+      own.own = own.own - factor * low.high;
+      own.right = own.right - factor * low.right;
+      own.low = Matrix{} - factor * low.low;
+    }
+    if (p + step < n / 2) {
+      const Pair& high = pairs[p + step];
+      const Matrix factor = own.high * inverse(high.own);
+      own.own = own.own - factor * high.low;
+      own.right = own.right - factor * high.right;
+      own.high = Matrix{} - factor * high.high;
+    }
+    __syncthreads();
+  }
+  const double2 solved = inverse(own.own) * own.right;
+  value[0] = solved.x;
+  value[inner] = solved.y;
+}
