@@ -59,7 +59,7 @@ TEST(NamedBarriers, AProducerArrivesAndAConsumerWaits) {
   expect_values(kPipe, "pipe", 1, 64, {63 * 64 / 2}, {});
 }
 
-/// Reductions over the 80 threads of a block; thread t stores popc + 100 and + 1000 or of `t >= 50` etc.
+/// Reductions over the 80 threads of a block: of `t >= 50`, of its negation, of what all threads have.
 constexpr const char* kReductions = R"(.version 6.0
 .target sm_30
 .address_size 64

@@ -88,6 +88,8 @@ TIMING_VARIATIONS = {
     "interconnect_queue": ["--set", "interconnect.queue=1"],
     "dram_queue": _DRAM_QUEUE_1,
     "all_queues": ["--set", "lsu.queue=1", "--set", "interconnect.queue=1", *_DRAM_QUEUE_1],
+    "l1": ["--set", "coalescer.rule=cc20", "--set", "l1.size=16K"],
+    "l1_small": ["--set", "coalescer.rule=cc20", "--set", "l1.size=128", "--set", "l1.ways=1", "--set", "l1.mshrs=1"],
     "sms1": ["--sms", "1"],
     "sms7": ["--sms", "7"],
 }
