@@ -143,6 +143,28 @@ void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionL
   }
 }
 
+void split_into_runs(const isa::MemoryAccess& access, TransactionList& list) {
+  for (uint32_t t = 0; t < list.count; ++t) {
+    Transaction& item = list.items[t];
+    const uint32_t sectors = item.sectors;
+    const uint32_t run = sectors & ~(sectors + (sectors & -sectors));
+    if (run == sectors) continue;
+    Transaction& rest = list.items[list.count++];
+    rest = item;
+    rest.lanes = 0;
+    for (uint32_t bits = item.lanes; bits != 0; bits &= bits - 1) {
+      const int lane = std::countr_zero(bits);
+      const uint64_t sector = (access.address[lane] - item.address) / kMinTransaction;
+      if ((run >> sector & 1) == 0) rest.lanes |= uint32_t{1} << lane;
+    }
+    item.lanes &= ~rest.lanes;
+    item.sectors = static_cast<uint8_t>(run);
+    item.bytes = static_cast<uint16_t>(kMinTransaction * std::popcount(run));
+    rest.sectors = static_cast<uint8_t>(sectors & ~run);
+    rest.bytes = static_cast<uint16_t>(kMinTransaction * std::popcount(rest.sectors));
+  }
+}
+
 void count_atomic_operations(const isa::MemoryAccess& access, TransactionList& list) {
   for (uint32_t t = 0; t < list.count; ++t) {
     Transaction& item = list.items[t];

@@ -36,6 +36,10 @@ enum class CoalescingRule : uint8_t { kCc10, kCc12, kCc20 };
 void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& out,
               uint32_t line = 128);
 
+/// Splits the transactions of an atomic access into runs of neighbouring sectors (2.0 and later): the message
+/// of an atomic has no mask of them.
+void split_into_runs(const isa::MemoryAccess& access, TransactionList& list);
+
 /// Fills Transaction::operations for an atomic access: how many of its lanes update the busiest word of each
 /// transaction.
 void count_atomic_operations(const isa::MemoryAccess& access, TransactionList& list);

@@ -202,6 +202,27 @@ TEST(CoalescerAtomics, EveryUpdateIsCountedInOneTransactionOnly) {
 }
 
 /// From 2.0 on: the sectors of each line, found byte by byte.
+TEST(CoalescerCc20, AtomicsAreSplitIntoRunsOfSectors) {
+  // Words 0 to 3 of sectors 0, 1, 3 and 5 of a line of 256 bytes, four lanes each; then sector 7 alone.
+  constexpr uint64_t kSectors[] = {0, 3, 1, 5, 7, 7, 7, 7};
+  const isa::MemoryAccess access = access_of(4, ~0u, [&](int lane) {
+    return 0x1000 + 32 * kSectors[lane / 4] + 4 * static_cast<uint64_t>(lane % 4);
+  });
+  TransactionList list;
+  coalesce(CoalescingRule::kCc20, access, list, 256);
+  ASSERT_EQ(list.count, 1u);
+  split_into_runs(access, list);
+  ASSERT_EQ(list.count, 4u);
+  const std::pair<uint8_t, uint32_t> expected[] = {
+      {0b11, 0x00000f0fu}, {0b1000, 0xf0u}, {0b100000, 0xf000u}, {0b10000000, 0xffff0000u}};
+  for (uint32_t t = 0; t < 4; ++t) {
+    EXPECT_EQ(list.items[t].address, 0x1000u);
+    EXPECT_EQ(list.items[t].sectors, expected[t].first);
+    EXPECT_EQ(list.items[t].lanes, expected[t].second);
+    EXPECT_EQ(list.items[t].bytes, 32 * std::popcount(expected[t].first));
+  }
+}
+
 TEST(CoalescerCc20, LinesAndSectorsOfRandomAccesses) {
   std::mt19937_64 random(11);
   for (int i = 0; i < 3000; ++i) {

@@ -53,10 +53,9 @@ Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::Gl
 void Gpu::build_memory() {
   const auto& net = machine_.interconnect;
   const auto partitions = static_cast<uint32_t>(machine_.l2.partitions);
-  const auto interleave = static_cast<uint64_t>(machine_.l2.interleave);
-  requests_ = std::make_unique<RequestNetwork>(
-      "requests", interconnect_, clusters_, partitions,
-      PartitionOfAddress{core::Divisor(interleave), core::Divisor(partitions)}, PacketLength(net));
+  requests_ =
+      std::make_unique<RequestNetwork>("requests", interconnect_, clusters_, partitions,
+                                       PartitionOfAddress{AddressMap(machine_.l2)}, PacketLength(net));
   replies_ = std::make_unique<ReplyNetwork>("replies", interconnect_, partitions, clusters_, PortOfReply{},
                                             PacketLength(net));
   const auto queue = static_cast<uint32_t>(net.queue);
@@ -174,6 +173,20 @@ DramStats Gpu::dram_stats() const {
     sum.refreshes += s.refreshes, sum.turnarounds += s.turnarounds, sum.busy_clocks += s.busy_clocks;
   }
   return sum;
+}
+
+L2Stats Gpu::l2_stats() const {
+  L2Stats sum;
+  for (const auto& p : partitions_)
+    if (p->l2() != nullptr) add(sum, p->l2()->stats());
+  return sum;
+}
+
+uint64_t Gpu::l2_dirty_sectors() const {
+  uint64_t sectors = 0;
+  for (const auto& p : partitions_)
+    if (p->l2() != nullptr) sectors += p->l2()->dirty_sectors();
+  return sectors;
 }
 
 void Gpu::open_kernel(KernelRun& run) {

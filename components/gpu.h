@@ -36,6 +36,9 @@ class Gpu {
   [[nodiscard]] const TimingTables& timing() const { return timing_; }
   /// Sums over all channels since the start of the simulation.
   [[nodiscard]] DramStats dram_stats() const;
+  /// The same over all slices of the second-level cache; zeros if there is none.
+  [[nodiscard]] L2Stats l2_stats() const;
+  [[nodiscard]] uint64_t l2_dirty_sectors() const;
   [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
   [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
   [[nodiscard]] uint32_t num_channels() const { return static_cast<uint32_t>(channels_.size()); }

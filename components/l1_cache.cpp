@@ -14,13 +14,8 @@ CacheShape shape_of(const core::MachineConfig::FirstLevel& c) {
   s.line_bytes = static_cast<uint32_t>(c.line);
   s.sector_bytes = static_cast<uint32_t>(c.sector);
   s.ways = static_cast<uint32_t>(c.ways);
-  s.index = c.index == "fermi" ? SetIndexKind::kFermi
-            : c.index == "xor" ? SetIndexKind::kXor
-                               : SetIndexKind::kModulo;
-  s.replacement = c.replacement == "plru"     ? ReplacementKind::kTreePlru
-                  : c.replacement == "fifo"   ? ReplacementKind::kFifo
-                  : c.replacement == "random" ? ReplacementKind::kRandom
-                                              : ReplacementKind::kLru;
+  s.index = set_index_kind(c.index);
+  s.replacement = replacement_kind(c.replacement);
   return s;
 }
 
@@ -115,6 +110,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   else
     entry = mshrs_.allocate(line, a.warp, a.record, missing);
   stats_.merged += merges;
+  stats_.fill_sectors += sectors(of_32(request));
   ++(a.local ? stats_.local_load_misses : stats_.load_misses);
   return {Answer::kWait, of_32(request), entry};
 }
@@ -126,7 +122,10 @@ L1Cache::Result L1Cache::store(const Access& a, bool can_send, bool& goes_on) {
   goes_on = policy != Write::kBack;
   if (goes_on && !can_send) return {Answer::kRefused, 0, 0};
   if (policy == Write::kEvict && frame != CacheTags::kNoFrame) tags_.invalidate(frame, own(a.sectors));
-  if (goes_on) return {};
+  if (goes_on) {
+    stats_.store_sectors += sectors(a.sectors);
+    return {};
+  }
   const bool hit = frame != CacheTags::kNoFrame;
   if (!hit) {
     if (has_writeback()) return {Answer::kRefused, 0, 0};
@@ -142,12 +141,14 @@ L1Cache::Result L1Cache::store(const Access& a, bool can_send, bool& goes_on) {
 void L1Cache::drop(const Access& a) {
   const uint32_t frame = tags_.find(tags_.line_of(a.address));
   if (frame != CacheTags::kNoFrame) tags_.invalidate(frame, own(a.sectors));
+  stats_.atomic_sectors += sectors(a.sectors);
 }
 
 bool L1Cache::take_writeback(Writeback& w) {
   if (writebacks_.empty()) return false;
   w = writebacks_.front();
   writebacks_.erase(writebacks_.begin());
+  stats_.writeback_sectors += sectors(w.sectors);
   return true;
 }
 

@@ -3,6 +3,7 @@
 // it misses and brings what comes back. Values live in device memory, so a cache only decides what takes how
 // long. Lines are not coherent over SMs: they are dropped at the start of each kernel.
 #pragma once
+#include <bit>
 #include <systemc>
 
 #include "components/cache/cache_tags.h"
@@ -51,6 +52,8 @@ class L1Cache : public sc_core::sc_module {
   Result store(const Access& a, bool can_send, bool& goes_on);
   /// An atomic operation at the second level: what is here of the line is stale.
   void drop(const Access& a);
+  /// A load that does not ask here.
+  void bypass(const Access& a) { stats_.bypass_sectors += sectors(a.sectors); }
   /// 32-byte `sectors` of the entry's line have come; calls done(record) for each access that is complete.
   template <class Done>
   void fill(uint32_t entry, SectorMask sectors, Done done);
@@ -70,6 +73,7 @@ class L1Cache : public sc_core::sc_module {
   /// 32-byte sectors <-> sectors of this cache.
   [[nodiscard]] SectorMask own(SectorMask of_32) const;
   [[nodiscard]] SectorMask of_32(SectorMask own) const;
+  static uint64_t sectors(SectorMask of_32) { return static_cast<uint64_t>(std::popcount(of_32)); }
   Result refuse(const Access& a, MshrRefusal why);
   Result refuse_way(const Access& a);
   /// A frame for the line; kNoFrame if all of its set wait.

@@ -60,6 +60,7 @@ TEST(L1Cache, OnlyMissingSectorsAreAskedForAndOnlyOnce) {
   EXPECT_EQ(l1.stats().load_misses, 3u);
   EXPECT_EQ(l1.stats().merged, 1u);
   EXPECT_EQ(l1.stats().load_hits, 2u);
+  EXPECT_EQ(l1.stats().fill_sectors, 4u);
 }
 
 TEST(L1Cache, AWholeLineIsFetchedIfThatIsItsSector) {

@@ -37,6 +37,8 @@ bool LoadStoreUnit::send_transaction(QueueEntry& entry, uint64_t now, bool link)
     return false;
   } else if (entry.kind == RequestKind::kAtomic) {
     l1_->drop(access);
+  } else {
+    l1_->bypass(access);
   }
   entry.refused = false;
   transmit(entry, now, false);

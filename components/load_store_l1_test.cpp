@@ -1,6 +1,7 @@
 // The load/store unit with a first-level data cache: times of hits and misses, and random traffic through
 // queues of the smallest sizes.
 #include <random>
+#include <set>
 
 #include "components/testing/load_store_host.h"
 
@@ -94,6 +95,21 @@ TEST_F(LoadStoreL1Test, StoresAndAtomicsGoOnAndLocalStoresStay) {
   EXPECT_EQ(memory.seen[2].kind, RequestKind::kAtomic);
   EXPECT_EQ(memory.seen[2].parts, 32) << "updates of one word";
   EXPECT_EQ(memory.seen[3].kind, RequestKind::kRead) << "the store dropped the line";
+}
+
+TEST_F(LoadStoreL1Test, AtomicsGoToTheirSectors) {
+  build_l1();
+  at(10, [&](uint64_t now) { submit(atomic, words(0x1040, 16), now); });  // sectors 2 and 0 in turn
+  run();
+  ASSERT_EQ(memory.seen.size(), 32u);
+  std::set<uint64_t> addresses;
+  for (const MemoryRequest& r : memory.seen) {
+    EXPECT_EQ(r.bytes, 32);
+    addresses.insert(r.address);
+  }
+  EXPECT_EQ(addresses.size(), 32u);
+  EXPECT_EQ(*addresses.begin(), 0x1040u);
+  EXPECT_EQ(*addresses.rbegin(), 0x1040u + 31 * 64);
 }
 
 TEST_F(LoadStoreL1Test, DirtyLinesLeaveBeforeTheirPlaceIsTakenAgain) {

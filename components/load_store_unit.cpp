@@ -81,7 +81,10 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
   entry.cached = l1_ != nullptr && entry.kind == RequestKind::kRead && !op.memory.bypasses_l1 &&
                  op.op_class != isa::OpClass::kTexture && (entry.local || l1_->caches_global());
   coalesce(rule_, access, entry.list, line_bytes_);
-  if (is_atomic) count_atomic_operations(access, entry.list);
+  if (is_atomic) {
+    split_into_runs(access, entry.list);
+    count_atomic_operations(access, entry.list);
+  }
   AccessRecord& r = records_[index];
   r.is_store = is_store || (is_atomic && op.num_sb_writes == 0);
   r.awaited = r.is_store;
@@ -252,7 +255,9 @@ void LoadStoreUnit::transmit(QueueEntry& entry, uint64_t at, bool ahead) {
   }
   const bool wants_data = entry.kind != RequestKind::kAtomic || !records_[entry.record].is_store;
   const uint8_t parts = entry.kind == RequestKind::kAtomic ? t.operations : t.sectors;
-  const MemoryRequest request{t.address, t.bytes, entry.kind, parts, port_, tag, wants_data};
+  const bool is_run = entry.kind == RequestKind::kAtomic && t.sectors != 0;
+  const uint64_t address = t.address + (is_run ? 32u * std::countr_zero(t.sectors) : 0u);
+  const MemoryRequest request{address, t.bytes, entry.kind, parts, port_, tag, wants_data};
   if (ahead)
     links_.request->push_at(core::Cycle(at), request);
   else

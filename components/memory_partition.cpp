@@ -14,12 +14,16 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
       atomic_cycles_(static_cast<uint64_t>(machine.l2.atomic_cycles)),
       l3_latency_(domain.cycles_of_ns(machine.constant.l3_latency_ns)),
       events_(events),
-      interleave_(static_cast<uint64_t>(machine.l2.interleave)),
-      span_(static_cast<uint64_t>(machine.l2.interleave * machine.l2.partitions)),
+      map_(machine.l2),
       l3_(static_cast<uint64_t>(machine.constant.l3_bytes / machine.l2.partitions),
-          static_cast<uint32_t>(machine.constant.l3_line), static_cast<uint32_t>(machine.constant.l3_ways)) {}
+          static_cast<uint32_t>(machine.constant.l3_line), static_cast<uint32_t>(machine.constant.l3_ways)) {
+  if (machine.l2.bytes != 0)
+    l2_ = std::make_unique<L2Slice>(machine.l2, index, domain.cycles_of_ns(machine.l2.hit_latency_ns),
+                                    l3_latency_);
+}
 
 core::Cycle MemoryPartition::tick(core::Cycle cycle) {
+  if (l2_ != nullptr) return tick_with_l2(cycle);
   const uint64_t now = cycle.count();
   bool reply_blocked = false, request_blocked = false;
   uint64_t retry = core::kNever.count();
@@ -27,7 +31,7 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
   if (next_reply_ <= cycle) {
     if (replies_->can_push()) {
       const MemoryReply r = from_dram_->pop();
-      if (r.kind == RequestKind::kConstant) l3_.fill(local(r.address));
+      if (r.kind == RequestKind::kConstant) l3_.fill(map_.local(r.address));
       replies_->push(r);
     } else {
       reply_blocked = true;
@@ -61,14 +65,17 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
 }
 
 bool MemoryPartition::look_up_constant(uint64_t address) {
-  const bool hit = l3_.access(local(address));
-  if (events_->cache != nullptr) {
-    // Event tables count core cycles.
-    const auto core_cycle = static_cast<uint64_t>(static_cast<unsigned __int128>(domain().engine().now_fs()) *
-                                                  core_khz_ / 1'000'000'000'000u);
-    record_cache_event(*events_->cache, core_cycle, address, index_, 3, hit);
-  }
+  const bool hit = l3_.access(map_.local(address));
+  if (!refused_) record(address, 3, hit ? core::CacheResult::kHit : core::CacheResult::kMiss);
   return hit;
+}
+
+void MemoryPartition::record(uint64_t address, uint8_t cache, core::CacheResult result) const {
+  if (events_->cache == nullptr) return;
+  // Event tables count core cycles.
+  const auto core_cycle = static_cast<uint64_t>(static_cast<unsigned __int128>(domain().engine().now_fs()) *
+                                                core_khz_ / 1'000'000'000'000u);
+  record_cache_event(*events_->cache, core_cycle, address, index_, cache, result);
 }
 
 core::Cycle MemoryPartition::next_wanted(uint64_t now, bool reply_blocked, bool request_blocked,
@@ -82,8 +89,12 @@ core::Cycle MemoryPartition::next_wanted(uint64_t now, bool reply_blocked, bool 
 
 std::string MemoryPartition::waiting_for() const {
   const uint32_t held = requests_->size() + from_dram_->size();
-  return held == 0 ? std::string()
-                   : fmt::format("{} requests and {} replies held", requests_->size(), from_dram_->size());
+  std::string text =
+      held == 0 ? std::string()
+                : fmt::format("{} requests and {} replies held", requests_->size(), from_dram_->size());
+  const std::string slice = l2_ == nullptr ? std::string() : l2_->waiting_for();
+  if (!text.empty() && !slice.empty()) text += "; ";
+  return text + slice;
 }
 
 }  // namespace gpusim::comp

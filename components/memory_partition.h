@@ -1,16 +1,19 @@
 // Memory partition: the end of the interconnect in front of one DRAM channel. It serves constant reads from
-// its slice of the third-level constant cache, serialises atomic updates, and passes the rest to the channel.
+// its slice of the third-level constant cache, serialises atomic updates, and passes the rest to its slice of
+// the second-level cache if the machine has one, else to the channel.
 // Clocked in the interconnect domain; asleep unless a request or a reply is visible. Replies go first: they
 // always sink, so requests always drain.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "components/address_map.h"
 #include "components/event_sink.h"
+#include "components/l2_slice.h"
 #include "components/messages.h"
 #include "components/tag_cache.h"
 #include "simcore/config/machine_config.h"
-#include "simcore/divisor.h"
 #include "simcore/engine/link.h"
 
 namespace gpusim::comp {
@@ -31,6 +34,8 @@ class MemoryPartition : public core::Clocked {
   }
   [[nodiscard]] uint64_t constant_hits() const { return constant_hits_; }
   [[nodiscard]] uint64_t constant_misses() const { return constant_misses_; }
+  /// Null if the machine has none.
+  [[nodiscard]] const L2Slice* l2() const { return l2_.get(); }
   [[nodiscard]] std::string waiting_for() const override;
 
  protected:
@@ -40,20 +45,22 @@ class MemoryPartition : public core::Clocked {
   [[nodiscard]] core::Cycle next_wanted(uint64_t now, bool reply_blocked, bool request_blocked,
                                         uint64_t retry) const;
 
-  /// Address inside this partition: the interleave is taken out, so that a slice uses all its sets.
-  [[nodiscard]] uint64_t local(uint64_t address) const {
-    return address / span_ * interleave_.value() + address % interleave_;
-  }
-
   [[nodiscard]] bool look_up_constant(uint64_t address);
+  void record(uint64_t address, uint8_t cache, core::CacheResult result) const;
+  // memory_partition_l2.cpp: with a second-level cache
+  core::Cycle tick_with_l2(core::Cycle now);
+  [[nodiscard]] bool take_request(uint64_t now);
+  void send_answer();
 
   uint32_t index_;
   uint64_t core_khz_;
   uint64_t atomic_cycles_;
   uint64_t l3_latency_;
   const EventSink* events_;
-  core::Divisor interleave_, span_;
-  TagCache l3_;  ///< this partition's slice
+  AddressMap map_;
+  TagCache l3_;  ///< this partition's slice, by place in the partition, so that all its sets are used
+  std::unique_ptr<L2Slice> l2_;
+  bool refused_ = false;  ///< l2_: the oldest request was looked at and has to wait
   core::Link<MemoryRequest>* requests_ = nullptr;
   core::Link<MemoryReply>* replies_ = nullptr;
   core::Link<MemoryRequest>* to_dram_ = nullptr;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "components/address_map.h"
 #include "components/crossbar.h"
 #include "components/messages.h"
 #include "simcore/config/machine_config.h"
@@ -35,10 +36,8 @@ class PacketLength {
 
 /// Requests go to the partition of their address.
 struct PartitionOfAddress {
-  core::Divisor interleave, partitions;
-  uint32_t operator()(const MemoryRequest& r) const {
-    return static_cast<uint32_t>(r.address / interleave % partitions);
-  }
+  AddressMap map;
+  uint32_t operator()(const MemoryRequest& r) const { return map.partition(r.address); }
 };
 /// Replies go to the port that the request named.
 struct PortOfReply {

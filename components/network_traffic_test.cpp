@@ -1,11 +1,15 @@
 // The whole memory network with every queue at one entry: random loads, stores, atomics and constant reads of
 // all SMs must drain, and every request must be answered exactly once, by the right kind and address. Traffic
-// generators stand for the SMs.
+// generators stand for the SMs. With a second-level cache of the smallest sizes too, where sectors must agree
+// between SMs, cache and DRAM.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <map>
 #include <memory>
 #include <random>
+#include <tuple>
 
 #include "components/constant_cluster.h"
 #include "components/crossbar.h"
@@ -29,6 +33,7 @@ class Generator : public core::Clocked {
   core::Link<MemoryRequest>*request = nullptr, *constant_request = nullptr;
   core::Link<MemoryReply>*reply = nullptr, *constant_reply = nullptr;
   uint32_t answered = 0;
+  std::array<uint64_t, 4> sectors{};  ///< asked for, by RequestKind
   [[nodiscard]] bool finished() const { return left_ == 0 && open_.empty() && constant_open_.empty(); }
 
  protected:
@@ -70,10 +75,17 @@ class Generator : public core::Clocked {
       constant_request->push(r);
     } else {
       r.kind = kind < 3 ? RequestKind::kRead : kind < 5 ? RequestKind::kWrite : RequestKind::kAtomic;
-      r.parts = static_cast<uint8_t>(1 + random_() % 16);
       r.wants_data = kind != 6;
+      if (r.kind == RequestKind::kAtomic) {
+        r.parts = static_cast<uint8_t>(1 + random_() % 16);
+      } else if (random_() % 2 == 0) {
+        r.address &= ~uint64_t{127};
+        r.parts = static_cast<uint8_t>(1 + random_() % 15);
+        r.bytes = static_cast<uint16_t>(32 * std::popcount(r.parts));
+      }
       if (open_.size() >= window_ || !request->can_push()) return;
       open_[r.tag] = r;
+      sectors[static_cast<size_t>(r.kind)] += r.bytes / 32;
       request->push(r);
     }
     --left_;
@@ -88,8 +100,9 @@ class Generator : public core::Clocked {
 /// Same topology as Gpu, queues and latencies as the test wants.
 class Network {
  public:
-  Network(uint64_t seed, uint32_t capacity, uint64_t latency, uint32_t window, uint32_t count)
-      : capacity_(capacity), latency_(latency) {
+  Network(uint64_t seed, uint32_t capacity, uint64_t latency, uint32_t window, uint32_t count,
+          const std::vector<std::string>& sets = {})
+      : machine(test::tesla_c1060(sets)), capacity_(capacity), latency_(latency) {
     machine.l2.partitions = kPartitions;
     machine.dram.queue = capacity;
     machine.dram.write_high = 1;
@@ -100,7 +113,7 @@ class Network {
     machine.constant.l2_bytes = 1024;
     requests = std::make_unique<Crossbar<MemoryRequest>>(
         "requests", net, kClusters, kPartitions,
-        [](const MemoryRequest& r) { return static_cast<uint32_t>(r.address / 256 % kPartitions); },
+        [map = AddressMap(machine.l2)](const MemoryRequest& r) { return map.partition(r.address); },
         [](const MemoryRequest& r) { return r.kind == RequestKind::kWrite ? 3u : 1u; });
     replies = std::make_unique<Crossbar<MemoryReply>>(
         "replies", net, kPartitions, kClusters, [](const MemoryReply& r) { return uint32_t{r.port}; },
@@ -109,7 +122,10 @@ class Network {
     build_sms(seed, window, count);
   }
   core::Engine engine;
+  core::MachineConfig machine;
   std::vector<std::unique_ptr<Generator>> sms;
+  std::vector<std::unique_ptr<MemoryPartition>> partitions;
+  std::vector<std::unique_ptr<DramChannel>> channels;
 
  private:
   template <class T>
@@ -161,15 +177,12 @@ class Network {
   }
   uint32_t capacity_;
   uint64_t latency_;
-  core::MachineConfig machine = test::tesla_c1060();
   core::ClockDomain core{"core", engine, 1'296'000}, net{"net", engine, 602'000},
       dram{"dram", engine, 800'000};
   EventSink events;
   std::vector<std::shared_ptr<void>> links_;
   std::unique_ptr<Crossbar<MemoryRequest>> requests;
   std::unique_ptr<Crossbar<MemoryReply>> replies;
-  std::vector<std::unique_ptr<MemoryPartition>> partitions;
-  std::vector<std::unique_ptr<DramChannel>> channels;
   std::vector<std::unique_ptr<ConstantCluster>> clusters;
 };
 
@@ -188,6 +201,65 @@ TEST_P(NetworkTraffic, DrainsAndAnswersEachRequestOnce) {
   EXPECT_TRUE(network.engine.waiting().empty()) << network.engine.waiting().front();
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, NetworkTraffic, testing::Range(0, 40));
+
+struct CacheCase {
+  const char* name;
+  std::vector<std::string> sets;
+};
+class NetworkTrafficL2 : public testing::TestWithParam<std::tuple<CacheCase, int>> {};
+
+TEST_P(NetworkTrafficL2, DrainsAndSectorsAgreeBetweenLevels) {
+  constexpr uint32_t kCount = 300;
+  const auto& [cache, number] = GetParam();
+  const auto seed = static_cast<uint64_t>(number);
+  std::vector<std::string> sets = {"l2.partitions=4"};
+  sets.insert(sets.end(), cache.sets.begin(), cache.sets.end());
+  Network network(seed, seed % 4 == 3 ? 2 : 1, seed % 2 == 0 ? 0 : 7, seed % 3 == 0 ? 1 : 4, kCount, sets);
+  EXPECT_EQ(network.engine.run(), core::Engine::Outcome::kNothingScheduled);
+  EXPECT_TRUE(network.engine.waiting().empty()) << network.engine.waiting().front();
+  std::array<uint64_t, 4> asked{};
+  for (const auto& sm : network.sms) {
+    EXPECT_TRUE(sm->finished());
+    EXPECT_EQ(sm->answered, kCount);
+    for (size_t k = 0; k < asked.size(); ++k) asked[k] += sm->sectors[k];
+  }
+  L2Stats sum;
+  uint64_t constant_misses = 0;
+  for (uint32_t p = 0; p < kPartitions; ++p) {
+    const MemoryPartition& partition = *network.partitions[p];
+    const L2Stats& l2 = partition.l2()->stats();
+    const DramStats& dram = network.channels[p]->stats();
+    EXPECT_EQ(32 * l2.fills, dram.read_bytes);
+    EXPECT_EQ(32 * l2.writebacks, dram.write_bytes);
+    EXPECT_EQ(l2.written, l2.writebacks) << "every acknowledgement ends in the partition";
+    EXPECT_GT(l2.writebacks, 0u);
+    EXPECT_LE(l2.writebacks + partition.l2()->dirty_sectors(), l2.writes + l2.atomics);
+    constant_misses += partition.constant_misses();
+    add(sum, l2);
+  }
+  EXPECT_EQ(sum.reads, asked[static_cast<size_t>(RequestKind::kRead)]);
+  EXPECT_EQ(sum.writes, asked[static_cast<size_t>(RequestKind::kWrite)]);
+  EXPECT_EQ(sum.atomics, asked[static_cast<size_t>(RequestKind::kAtomic)]);
+  EXPECT_EQ(sum.constants, 2 * constant_misses) << "lines of 64 bytes";
+}
+
+std::string case_name(const testing::TestParamInfo<std::tuple<CacheCase, int>>& info) {
+  return std::string(std::get<0>(info.param).name) + std::to_string(std::get<1>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Caches, NetworkTrafficL2,
+    testing::Combine(
+        testing::Values(
+            CacheCase{"OneLine", {"l2.size=512", "l2.ways=1", "l2.mshrs=1", "l2.merges=1"}},
+            CacheCase{"NoHitTime", {"l2.size=4K", "l2.ways=2", "l2.merges=2", "l2.hit_latency=0ns"}},
+            CacheCase{"WideSectors", {"l2.size=4K", "l2.ways=4", "l2.sector=128", "l2.mshrs=2"}},
+            CacheCase{"WideLines",
+                      {"l2.size=8K", "l2.ways=8", "l2.line=256", "l2.replacement=plru", "l2.hash=xor"}},
+            CacheCase{
+                "Polynomial",
+                {"l2.size=8K", "l2.ways=4", "l2.replacement=random", "l2.hash=polynomial", "l2.index=xor"}}),
+        testing::Range(0, 8)),
+    case_name);
 
 }  // namespace
 }  // namespace gpusim::comp

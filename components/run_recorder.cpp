@@ -29,6 +29,12 @@ constexpr L1Counter kL1Counters[] = {
      "lines of local stores not found there (write-back)"},
     {"l1_merged_misses", &L1Stats::merged, "of these misses, those on a line that was on its way"},
     {"l1_writebacks", &L1Stats::writebacks, "dirty lines replaced"},
+    {"l1_fill_sectors", &L1Stats::fill_sectors, "32-byte sectors asked of the second level by these misses"},
+    {"l1_bypass_sectors", &L1Stats::bypass_sectors,
+     "sectors asked of it by loads that bypass the first-level cache"},
+    {"l1_store_sectors", &L1Stats::store_sectors, "sectors of stores that went on to it"},
+    {"l1_writeback_sectors", &L1Stats::writeback_sectors, "sectors of dirty lines that went to it"},
+    {"l1_atomic_sectors", &L1Stats::atomic_sectors, "sectors of atomics that it performs"},
     {"l1_wait_mshr", &L1Stats::no_mshr, "misses that waited for a free MSHR"},
     {"l1_wait_merge", &L1Stats::no_merge,
      "misses that waited because their line's MSHR had no room for one more"},
@@ -253,6 +259,7 @@ KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine,
 void RunRecorder::begin_kernel(KernelRun& run) {
   run_ = &run;
   dram_at_start_ = last_dram_ = gpu_.dram_stats();
+  l2_at_start_ = gpu_.l2_stats();
   flits_at_start_[0] = gpu_.request_flits();
   flits_at_start_[1] = gpu_.reply_flits();
   last_sample_ = SmStats{};
@@ -315,6 +322,8 @@ KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter)
   k.cycles = run.end - run.start;
   k.time_s = static_cast<double>(k.cycles) / (static_cast<double>(machine_.clocks.core_khz) * 1e3);
   add_dram_counters(k.counters, gpu_.dram_stats(), dram_at_start_, k.time_s);
+  if (machine_.l2.bytes != 0)
+    add_l2_counters(k.counters, gpu_.l2_stats(), l2_at_start_, gpu_.l2_dirty_sectors());
   k.counters.push_back({"noc_request_flits", static_cast<double>(gpu_.request_flits() - flits_at_start_[0]),
                         "1", "flits through the request crossbar"});
   k.counters.push_back({"noc_reply_flits", static_cast<double>(gpu_.reply_flits() - flits_at_start_[1]), "1",

@@ -286,7 +286,8 @@ void Sm::open_kernel(KernelRun& run) {
 }
 
 void Sm::close_kernel(const KernelRun& run) {
-  if (const L1Stats* l1 = lsu_->l1_stats()) stats_->l1 = *l1;
+  // Without a block of this kernel, the cache still holds the counts of an earlier one.
+  if (const L1Stats* l1 = lsu_->l1_stats(); l1 != nullptr && configured_) stats_->l1 = *l1;
   book_slots(run.end.count());
   run_ = nullptr;
 }

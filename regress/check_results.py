@@ -97,6 +97,8 @@ TIMING_VARIATIONS = {
     "all_queues": ["--set", "lsu.queue=1", "--set", "interconnect.queue=1", *_DRAM_QUEUE_1],
     "l1": ["--set", "coalescer.rule=cc20", "--set", "l1.size=16K"],
     "l1_small": ["--set", "coalescer.rule=cc20", "--set", "l1.size=128", "--set", "l1.ways=1", "--set", "l1.mshrs=1"],
+    "l2": ["--set", "coalescer.rule=cc20", "--set", "l1.size=16K", "--set", "l2.size=512K", "--set", "l2.hash=xor"],
+    "l2_small": ["--set", "l2.size=1K", "--set", "l2.ways=1", "--set", "l2.mshrs=1", "--set", "l2.merges=1"],
     "sms1": ["--sms", "1"],
     "sms7": ["--sms", "7"],
 }

@@ -5,6 +5,12 @@
 
 namespace gpusim::comp {
 
+ReplacementKind replacement_kind(std::string_view name) {
+  if (name == "plru") return ReplacementKind::kTreePlru;
+  if (name == "fifo") return ReplacementKind::kFifo;
+  return name == "random" ? ReplacementKind::kRandom : ReplacementKind::kLru;
+}
+
 CacheTags::CacheTags(const CacheShape& shape)
     : shape_(shape),
       line_bytes_(shape.line_bytes),

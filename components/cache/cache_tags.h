@@ -3,6 +3,7 @@
 // its owner adds latency, misses and policy.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "components/cache/set_index.h"
@@ -15,6 +16,9 @@ enum class ReplacementKind : uint8_t {
   kFifo,      ///< the line that came first
   kRandom,    ///< any; the same in each run
 };
+
+/// As configurations name them; an unknown name is kLru.
+[[nodiscard]] ReplacementKind replacement_kind(std::string_view name);
 
 /// One bit per sector of a line, the lowest address first.
 using SectorMask = uint32_t;

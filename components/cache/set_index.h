@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <string_view>
 
 #include "simcore/divisor.h"
 
@@ -13,6 +14,11 @@ enum class SetIndexKind : uint8_t {
   kXor,     ///< all bits of the line number, folded onto the low ones
   kFermi,   ///< the hash of Fermi's first level, found with strided loads (reuse-distance-cache-model-2014)
 };
+
+/// As configurations name them; an unknown name is kModulo.
+[[nodiscard]] inline SetIndexKind set_index_kind(std::string_view name) {
+  return name == "fermi" ? SetIndexKind::kFermi : name == "xor" ? SetIndexKind::kXor : SetIndexKind::kModulo;
+}
 
 class SetIndex {
  public:

@@ -55,6 +55,21 @@ TEST(Config, SetsOverride) {
   EXPECT_FALSE(m.pipes[1].interval.contains("fp32_mul"));
 }
 
+TEST(Config, SecondLevelCache) {
+  const std::vector<std::string> sets{"l2.size=512K", "l2.hash=polynomial", "l2.hit_latency=90ns"};
+  const MachineConfig with = load_machine("tesla_c1060", sets, kFolders);
+  EXPECT_EQ(with.l2.bytes, 512 * 1024);
+  EXPECT_EQ(with.l2.hash, "polynomial");
+  EXPECT_DOUBLE_EQ(with.l2.hit_latency_ns, 90);
+  EXPECT_EQ(parse_machine(show_machine(with), "shown"), with);
+  const MachineConfig without = load_machine("tesla_c1060", {}, kFolders);
+  EXPECT_EQ(without.l2.bytes, 0);
+  EXPECT_EQ(without.l2.hash, "modulo");
+  // Any number of partitions and sets: the GTX 480's 768 KB in six.
+  const std::vector<std::string> six{"l2.size=768K", "l2.partitions=6", "gpu.memory=1536M"};
+  EXPECT_EQ(load_machine("tesla_c1060", six, kFolders).l2.partitions, 6);
+}
+
 TEST(Config, MatrixClassesTakeThePipesOfTheirPartsOrTheirOwn) {
   const MachineConfig without = load_machine("tesla_c1060", {}, kFolders);
   EXPECT_EQ(without.pipes[0].interval.at("mma_half"), 64 * 4);  // 64 times fp32

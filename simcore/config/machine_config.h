@@ -108,12 +108,19 @@ struct MachineConfig {
     double request_latency_ns = 0, reply_latency_ns = 0;
     friend bool operator==(const Interconnect&, const Interconnect&) = default;
   } interconnect;
-  struct Partition {  ///< [l2]: on GT200 the partition's pipeline in front of the DRAM channel
+  struct Partition {  ///< [l2]: the partition's pipeline in front of the DRAM channel, and its cache
     int64_t partitions = 0;
     int64_t interleave = 0;  ///< bytes
     int64_t queue = 0;
     double latency_ns = 0;      ///< from request arrival to the DRAM queue
     int64_t atomic_cycles = 0;  ///< interconnect cycles per 32-bit atomic of one warp on one word
+    std::string hash;           ///< "modulo", "xor", "polynomial": which partition a block of addresses is in
+    // Second-level data cache, a slice in each partition.
+    int64_t bytes = 0;  ///< all slices; 0: there is none
+    int64_t line = 128, sector = 32, ways = 16;
+    int64_t mshrs = 0, merges = 0;   ///< per slice, as in [l1]
+    double hit_latency_ns = 0;       ///< from look-up to reply
+    std::string index, replacement;  ///< as in [l1]
     friend bool operator==(const Partition&, const Partition&) = default;
   } l2;
   struct Dram {

@@ -21,6 +21,7 @@ class Validator {
     first_level();
     constant_caches();
     memory();
+    second_level();
     dram();
     pipes();
   }
@@ -133,6 +134,38 @@ class Validator {
                fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions = {}",
                            m_.memory_bytes, stripe),
                {"l2.interleave", "l2.partitions"});
+    }
+  }
+
+  void second_level() {
+    const bool whole = std::has_single_bit(static_cast<uint64_t>(m_.l2.partitions));
+    if (m_.l2.hash != "modulo" && !whole) {
+      conflict("l2.hash",
+               fmt::format("l2.hash = {} needs a power of two for l2.partitions = {}", m_.l2.hash,
+                           m_.l2.partitions),
+               {"l2.partitions"});
+    }
+    if (m_.l2.bytes == 0) return;
+    power_of_two("l2.line", m_.l2.line);
+    power_of_two("l2.sector", m_.l2.sector);
+    multiple("l2.line", m_.l2.line, "l2.sector", m_.l2.sector);
+    not_above("l2.line", m_.l2.line, "l2.interleave", m_.l2.interleave);
+    if (m_.l2.bytes % (m_.l2.line * m_.l2.ways * m_.l2.partitions) != 0) {
+      conflict("l2.size",
+               fmt::format("l2.size = {} is not divisible into sets of {} ways of {} bytes in {} partitions",
+                           m_.l2.bytes, m_.l2.ways, m_.l2.line, m_.l2.partitions),
+               {"l2.ways", "l2.line", "l2.partitions"});
+    }
+    // A request lies in one line.
+    not_above("constant.l2_line", m_.constant.l2_line, "l2.line", m_.l2.line);
+    if (m_.coalescer.rule == "cc20") {
+      not_above("l1.line", m_.l1.line, "l2.line", m_.l2.line);
+    } else if (m_.l2.line < 128) {
+      conflict("l2.line",
+               fmt::format("l2.line = {} is less than the 128 bytes of the largest transaction of "
+                           "coalescer.rule = {}",
+                           m_.l2.line, m_.coalescer.rule),
+               {"coalescer.rule"});
     }
   }
 

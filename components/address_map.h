@@ -1,0 +1,68 @@
+// Which memory partition an address lies in, and where in it: blocks of l2.interleave bytes go round the
+// partitions, in their order or permuted by a hash of the block's number (XOR folding, or the remainder of a
+// division of polynomials: Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991). Each round of blocks holds
+// one of every partition whatever the hash, so places in a partition are dense. Plain function object.
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "simcore/config/machine_config.h"
+#include "simcore/divisor.h"
+
+namespace gpusim::comp {
+
+class AddressMap {
+ public:
+  explicit AddressMap(const core::MachineConfig::Partition& config)
+      : interleave_(static_cast<uint64_t>(config.interleave)),
+        partitions_(static_cast<uint64_t>(config.partitions)),
+        span_(static_cast<uint64_t>(config.interleave * config.partitions)) {
+    if (config.hash == "modulo" || config.partitions == 1) return;
+    bits_ = static_cast<uint32_t>(std::countr_zero(partitions_.value()));
+    build_masks(config.hash == "polynomial");
+  }
+
+  [[nodiscard]] uint32_t partition(uint64_t address) const {
+    const uint64_t block = address / interleave_;
+    return bits_ == 0 ? static_cast<uint32_t>(block % partitions_) : hash(block);
+  }
+  /// Place in its partition.
+  [[nodiscard]] uint64_t local(uint64_t address) const {
+    return address / span_ * interleave_.value() + address % interleave_;
+  }
+  /// The address at a place of a partition.
+  [[nodiscard]] uint64_t global(uint64_t local, uint32_t partition) const {
+    const uint64_t round = local / interleave_ * partitions_.value();
+    // The hash is linear, and the identity within a round's low bits.
+    const uint64_t in_round = bits_ == 0 ? partition : partition ^ hash(round);
+    return (round + in_round) * interleave_.value() + local % interleave_;
+  }
+
+ private:
+  static constexpr uint32_t kMostBits = 8;
+  [[nodiscard]] uint32_t hash(uint64_t block) const {
+    uint32_t p = 0;
+    for (uint32_t b = 0; b < bits_; ++b)
+      p |= static_cast<uint32_t>(std::popcount(block & masks_[b]) & 1) << b;
+    return p;
+  }
+  void build_masks(bool polynomial) {
+    // A primitive polynomial over GF(2) of each degree, without its highest term.
+    constexpr std::array<uint32_t, kMostBits + 1> kPolynomials{0, 0x1, 0x3, 0x3, 0x3, 0x5, 0x3, 0x3, 0x1d};
+    const uint32_t low = (1u << bits_) - 1;
+    uint32_t remainder = 1;  // of x^k
+    for (uint32_t k = 0; k < 64; ++k) {
+      for (uint32_t b = 0; b < bits_; ++b)
+        if ((polynomial ? remainder >> b & 1 : k % bits_ == b) != 0) masks_[b] |= uint64_t{1} << k;
+      const bool carry = (remainder >> (bits_ - 1) & 1) != 0;
+      remainder = (remainder << 1 & low) ^ (carry ? kPolynomials[bits_] : 0);
+    }
+  }
+
+  core::Divisor interleave_, partitions_, span_;
+  uint32_t bits_ = 0;                        ///< of a partition's number; 0: no hash
+  std::array<uint64_t, kMostBits> masks_{};  ///< bits of the block's number whose parity is a bit of the hash
+};
+
+}  // namespace gpusim::comp
