@@ -52,13 +52,18 @@ void stack_line(std::string& out, const Scale& scale, std::string_view name, uin
                      scale.cpi(slots));
 }
 
+/// "pipe_busy" and "pipe busy".
+bool says_the_same(std::string_view cause, std::string_view group) {
+  return std::ranges::equal(cause, group, [](char a, char b) { return a == b || (a == '_' && b == ' '); });
+}
+
 std::string stack_text(const Scale& scale, const Explanation& e) {
   std::string out =
       fmt::format("  {:<26}{:>16}{:>11}{:>10}\n", "where the issue slots went", "slots", "share", "CPI");
   for (const CauseGroup& group : e.groups) {
     stack_line(out, scale, group.name, group.slots);
-    if (group.causes.size() == 1 && group.causes[0].name == group.name) continue;
-    for (const CauseSlots& cause : group.causes) stack_line(out, scale, "  " + cause.name, cause.slots);
+    for (const CauseSlots& cause : group.causes)
+      if (!says_the_same(cause.name, group.name)) stack_line(out, scale, "  " + cause.name, cause.slots);
   }
   stack_line(out, scale, "total", e.slots);
   return out;

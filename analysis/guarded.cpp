@@ -31,7 +31,7 @@ void send(int pipe, Ending ending, std::string_view text) {
 }
 
 [[noreturn]] void run_child(const std::function<int()>& work, int pipe, unsigned cpu_seconds) {
-  const rlimit no_core{0, 0}, time{cpu_seconds, cpu_seconds};
+  const rlimit no_core{0, 0}, time{cpu_seconds, cpu_seconds + 1};
   setrlimit(RLIMIT_CORE, &no_core);
   setrlimit(RLIMIT_CPU, &time);
   for (const int crash : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) std::signal(crash, SIG_DFL);
@@ -85,10 +85,16 @@ int guarded(const std::string& file, const std::function<int()>& work, unsigned 
     return static_cast<unsigned char>(text[0]);
   if (!message.empty() && message[0] == kInputError) throw core::InputError(text);
   if (!message.empty() && message[0] == kRecordError) throw core::RecordError(text);
-  throw core::RecordError(fmt::format("'{}': the HDF5 library fails on it ({}): the file is damaged", file,
-                                      WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL
-                                          ? "it was killed, or used too much time or memory"
-                                          : "it crashes"));
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  // Not about the file: a reader of our output that went away, or somebody who ends us.
+  if (signal == SIGPIPE || signal == SIGINT || signal == SIGTERM) {
+    std::signal(signal, SIG_DFL);
+    raise(signal);
+  }
+  const char* how = signal == SIGXCPU   ? "it does not come to an end"
+                    : signal == SIGKILL ? "it was killed, perhaps for using too much memory"
+                                        : "it crashes";
+  throw core::RecordError(fmt::format("'{}': reading it fails ({}): the file is damaged", file, how));
 }
 
 }  // namespace gpusim::analysis

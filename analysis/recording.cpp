@@ -11,6 +11,7 @@
 #include "simcore/config/load.h"
 #include "simcore/record/hdf5_writer.h"
 #include "simcore/text/names.h"
+#include "simcore/text/sha256.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -78,8 +79,11 @@ Recording::Recording(const std::string& path) : path_(path), file_(open_recordin
     fail(fmt::format("has schema version {}, this program reads version {}", version, core::kSchemaVersion));
   status_ = file_->text_attribute("/", "status");
   reason_ = file_->text_attribute("/", "reason");
+  const std::string config = file_->text("/inputs/config");
+  if (core::sha256_hex(config) != file_->text_attribute("/", "config_sha256"))
+    fail("its /inputs/config is not the text that config_sha256 was computed from; the file is damaged");
   try {
-    machine_ = core::parse_machine(file_->text("/inputs/config"), path + ":/inputs/config");
+    machine_ = core::parse_machine(config, path + ":/inputs/config");
   } catch (const core::InputError& e) {
     fail(fmt::format("its /inputs/config is not a machine description this program understands:\n{}",
                      e.what()));
@@ -125,7 +129,10 @@ std::vector<uint64_t> Recording::select(const std::string& selection) const {
                      core::name_hint(selection, names)));
   }
   for (const uint64_t i : chosen)
-    if (!launches_[i].finished)
+    if (!launches_[i].finished && status_ == "complete")
+      fail(fmt::format("kernel {} has no attribute 'cycles', though the run is complete; the file is damaged",
+                       i));
+    else if (!launches_[i].finished)
       fail(fmt::format("kernel {} '{}' did not end (the run is {}: {}); {}", i, launches_[i].name, status_,
                        reason_, finished_hint()));
   return chosen;
