@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <utility>
+#include <tuple>
 
 namespace gpusim::analysis {
 namespace {
@@ -35,11 +35,13 @@ std::vector<StatementSlots> by_statement(const Table& per_pc, std::string_view c
                                          const std::function<bool(uint64_t)>& chosen, size_t limit) {
   const std::vector<std::string>& ptx = per_pc.texts.find("ptx")->second;
   const std::vector<uint64_t>&lines = per_pc["ptx_line"], &slots = per_pc[column];
-  std::map<std::pair<uint64_t, std::string_view>, size_t> seen;
+  const auto files = per_pc.texts.find("ptx_file");
+  std::map<std::tuple<std::string_view, uint64_t, std::string_view>, size_t> seen;
   std::vector<StatementSlots> statements;
   for (uint64_t pc = 0; pc < per_pc.rows; ++pc) {
     if (slots[pc] == 0 || !chosen(pc)) continue;
-    const auto [at, added] = seen.try_emplace({lines[pc], ptx[pc]}, statements.size());
+    const std::string_view file = files == per_pc.texts.end() ? std::string_view() : files->second[pc];
+    const auto [at, added] = seen.try_emplace({file, lines[pc], ptx[pc]}, statements.size());
     if (added) statements.push_back({pc, 0});
     statements[at->second].slots += slots[pc];
   }

@@ -40,11 +40,11 @@ std::string source(const Table& per_pc, uint64_t pc) {
   return file.empty() ? fmt::format("source line {}", line) : fmt::format("{}:{}", printable(file), line);
 }
 
-/// "line 12 `ld.global ...` (k.cu:3)".
+/// "line 12 `ld.global ...` (k.cu:3)"; of a linked program "a.ptx:12 `ld.global ...`".
 std::string place(const Table& per_pc, uint64_t pc) {
-  const std::string from = source(per_pc, pc);
-  return fmt::format("line {} `{}`{}", per_pc["ptx_line"][pc], printable(text_at(per_pc, "ptx", pc)),
-                     from.empty() ? "" : fmt::format(" ({})", from));
+  const std::string from = source(per_pc, pc), &file = text_at(per_pc, "ptx_file", pc);
+  return fmt::format("{}{} `{}`{}", file.empty() ? "line " : printable(file) + ":", per_pc["ptx_line"][pc],
+                     printable(text_at(per_pc, "ptx", pc)), from.empty() ? "" : fmt::format(" ({})", from));
 }
 
 void stack_line(std::string& out, const Scale& scale, std::string_view name, uint64_t slots) {
@@ -99,11 +99,12 @@ std::string hot_text(const Scale& scale, const Table& per_pc, const Explanation&
 
 std::string json_place(const Table& per_pc, uint64_t pc) {
   return fmt::format(
-      "\"pc\": {}, \"ptx_line\": {}, \"ptx\": \"{}\", \"class\": \"{}\", \"source_file\": \"{}\", "
+      "\"pc\": {}, \"ptx_file\": \"{}\", \"ptx_line\": {}, \"ptx\": \"{}\", \"class\": \"{}\", "
+      "\"source_file\": \"{}\", "
       "\"source_line\": {}",
-      pc, per_pc["ptx_line"][pc], json_escaped(text_at(per_pc, "ptx", pc)),
-      json_escaped(text_at(per_pc, "class", pc)), json_escaped(text_at(per_pc, "source_file", pc)),
-      per_pc["source_line"][pc]);
+      pc, json_escaped(text_at(per_pc, "ptx_file", pc)), per_pc["ptx_line"][pc],
+      json_escaped(text_at(per_pc, "ptx", pc)), json_escaped(text_at(per_pc, "class", pc)),
+      json_escaped(text_at(per_pc, "source_file", pc)), per_pc["source_line"][pc]);
 }
 
 template <class Items, class ToText>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <numeric>
 
 #include "simcore/config/schema.h"
@@ -375,6 +376,7 @@ void RunRecorder::write_per_pc(const KernelRun& run) {
   t.text_column("ptx", "the PTX statement");
   t.text_column("class", "timing class of the operation, as in [latency]");
   t.text_column("source_file", "file of source_line, empty if unknown");
+  t.text_column("ptx_file", "file of ptx_line, empty if the program is one file");
   const isa::KernelImage& image = *run.image;
   for (size_t pc = 0; pc < image.ops.size(); ++pc) {
     const isa::PtxStatement& s = image.ptx[image.ops[pc].ptx_index];
@@ -389,6 +391,8 @@ void RunRecorder::write_per_pc(const KernelRun& run) {
     t.text(1, std::string(core::timing_classes()[static_cast<size_t>(image.ops[pc].op_class)]));
     const bool has_source = s.source_line != 0 && s.source_file < image.source_files.size();
     t.text(2, has_source ? image.source_files[s.source_file] : "");
+    const bool linked = s.loc.file < image.files.size();
+    t.text(3, linked ? std::filesystem::path(image.files[s.loc.file]).filename().string() : "");
   }
   t.write(*recorder_, image.ops.size());
 }

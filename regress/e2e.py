@@ -20,6 +20,7 @@ from check_checks import check_checks  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
+from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
 from golden import check_golden, update  # noqa: E402
 from runner import CheckFailed, Gpusim  # noqa: E402
@@ -53,6 +54,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "differential": {name: lambda gpusim, name=name: check_differential(gpusim, name) for name in SEEDS},
         "error": error_checks(source),
         "check": check_checks(source),
+        "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 
