@@ -194,6 +194,22 @@ def check_commands(gpusim: Gpusim, _: str) -> None:
     gpusim.run("explain", out, "--top", "0").require_code(1)
 
 
+def check_source(gpusim: Gpusim, _: str) -> None:
+    """Statements carry the source line of the PTX's .loc directives."""
+    out = gpusim.scratch / "reverse.h5"
+    ptx = gpusim.source / "regress" / "checks" / "reverse.ptx"
+    gpusim.report(ptx, "--grid", "4", "--block", "256", "--arg", "f32[1024]", "--arg", "f32[1024]", "--arg", "1024",
+                  "--out", str(out))
+    hot = read(gpusim, "explain", out, "--top", "1000")[0]["hot"]
+    source = ptx.with_suffix(".cu").read_text().splitlines()
+    for opcode, expression in (("ld.global", "tile["), ("st.global", "out[")):
+        statement = next(h for h in hot if opcode in h["ptx"])
+        require_equal(f"source of {opcode}", Path(statement["source_file"]).name, "reverse.cu")
+        line = source[statement["source_line"] - 1]
+        require(expression in line, f"{opcode} comes from {line!r}")
+    require("(reverse.cu:" in gpusim.run("explain", out).require_code(0).out, "no source line is printed")
+
+
 def require_refused(gpusim: Gpusim, file: Path, *texts: str) -> None:
     """Both commands: exit 1, nothing on stdout, one message that names the file."""
     for command in ("metrics", "explain"):
@@ -270,7 +286,8 @@ def check_unfinished(gpusim: Gpusim, _: str) -> None:
 
 
 CHECKS: dict[str, Callable[[Gpusim, str], None]] = {name: check_identities for name in CASE_NAMES} | {
-    "behaviour": check_behaviour, "commands": check_commands, "broken": check_broken, "unfinished": check_unfinished}
+    "behaviour": check_behaviour, "commands": check_commands, "source": check_source, "broken": check_broken,
+    "unfinished": check_unfinished}
 
 
 def check_metrics(gpusim: Gpusim, name: str) -> None:
