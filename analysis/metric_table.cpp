@@ -51,8 +51,7 @@ constexpr Metric kMetrics[] = {
      "machine operations executed by warps, each counted once however often it is replayed", inst_executed},
     {"inst_issued", "smsp__inst_issued.sum", "1", kFirst, kLast,
      "machine operations issued, replays included: each further step of a shared-memory bank conflict or of "
-     "a "
-     "constant load of several addresses is one more issue",
+     "a constant load of several addresses is one more issue",
      [](const Q& q) { return q.counter("inst_issued"); }},
     {"inst_replay_overhead", "", "1", kFirst, kLast,
      "(inst_issued - inst_executed) / inst_executed: replays per operation",
@@ -64,8 +63,7 @@ constexpr Metric kMetrics[] = {
      [](const Q& q) { return Q::ratio(inst_executed(q), q.counter("warps"), "warps"); }},
     {"ipc", "smsp__inst_executed.avg.per_cycle_active", "1", kFirst, kLast,
      "inst_executed / the sum over SMs of the cycles with a resident warp: per active cycle of an SM. The "
-     "run's "
-     "summary and its counter of the same name divide by all cycles of all SMs: that is ipc_elapsed",
+     "run's summary and its counter of the same name divide by all cycles of all SMs: that is ipc_elapsed",
      [](const Q& q) { return Q::ratio(inst_executed(q), active_cycles(q), "active cycles"); }},
     {"issued_ipc", "smsp__inst_issued.avg.per_cycle_active", "1", kFirst, kLast,
      "inst_issued / the same active cycles",
@@ -127,8 +125,7 @@ constexpr Metric kMetrics[] = {
      [](const Q& q) { return q.counter("gst_request"); }},
     {"gld_transactions", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "transactions", kFirst, kTeslaEnd,
      "transactions of 32, 64 or 128 bytes that the coalescer makes of global loads, half-warp by half-warp; "
-     "local "
-     "loads and atomics are counted apart (the run's counter of this name holds all three)",
+     "local loads and atomics are counted apart (the run's counter of this name holds all three)",
      [](const Q& q) { return q.pc("transactions", kGlobalLoad); }},
     {"gld_transactions", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "transactions", kFermi, kFermiEnd,
      "128-byte lines of cached global loads and 32-byte sectors of uncached ones",
@@ -167,8 +164,7 @@ constexpr Metric kMetrics[] = {
     {"gld_efficiency", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", "%", kFirst,
      kTeslaEnd,
      "bytes that threads asked for with global loads / bytes moved by their 32-, 64- and 128-byte "
-     "transactions. "
-     "Above 100 % where threads of a half-warp read the same word",
+     "transactions. Above 100 % where threads of a half-warp read the same word",
      [](const Q& q) {
        return percent(q.pc("requested_bytes", kGlobalLoad), q.pc("transferred_bytes", kGlobalLoad), kNoLoads);
      }},
@@ -269,8 +265,7 @@ constexpr Metric kMetrics[] = {
      "shared-memory stores and atomics of warps", [](const Q& q) { return q.counter("shared_store"); }},
     {"shared_load_transactions_per_request", "", "1", kFirst, kTeslaEnd,
      "steps of shared-memory loads / shared_load. A step serves a half-warp without conflict, so 2 is the "
-     "best for "
-     "a full warp of 32-bit words",
+     "best for a full warp of 32-bit words",
      [](const Q& q) {
        return Q::ratio(shared_load_transactions(q), q.counter("shared_load"), "shared-memory loads");
      }},
@@ -316,16 +311,13 @@ constexpr Metric kMetrics[] = {
      }},
     {"stall_exec_dependency", "smsp__warp_issue_stalled_wait_per_warp_active.pct", "%", kFirst, kLast,
      "share of stalled issue slots whose candidate warp waited for an arithmetic result (alu_dependency) or "
-     "for "
-     "shared memory (memory_shared). A stalled slot has a candidate warp and issues nothing; the stall_ "
-     "metrics "
-     "together are 100 %",
+     "for shared memory (memory_shared). A stalled slot has a candidate warp and issues nothing; the stall_ "
+     "metrics together are 100 %",
      [](const Q& q) { return q.stall("stall_exec_dependency"); }},
     {"stall_memory_dependency", "smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct", "%", kFirst,
      kLast,
      "share of stalled issue slots whose candidate warp waited for data of a global, local, texture or "
-     "atomic access "
-     "(memory_dram)",
+     "atomic access (memory_dram)",
      [](const Q& q) { return q.stall("stall_memory_dependency"); }},
     {"stall_texture", "smsp__warp_issue_stalled_tex_throttle_per_warp_active.pct", "%", kFirst, kLast,
      "the texture path was full",
@@ -347,8 +339,7 @@ constexpr Metric kMetrics[] = {
      [](const Q& q) { return q.stall("stall_pipe_busy"); }},
     {"stall_memory_throttle", "smsp__warp_issue_stalled_lg_throttle_per_warp_active.pct", "%", kFirst, kLast,
      "share of stalled issue slots whose candidate warp had its operands, but found the load/store queue or "
-     "the "
-     "constant miss registers full (memory_throttle)",
+     "the constant miss registers full (memory_throttle)",
      [](const Q& q) { return q.stall("stall_memory_throttle"); }},
     {"stall_not_selected", "smsp__warp_issue_stalled_not_selected_per_warp_active.pct", "%", kFirst, kLast,
      "the warp could issue, but another one was picked",
@@ -357,8 +348,7 @@ constexpr Metric kMetrics[] = {
      }},
     {"stall_other", "smsp__warp_issue_stalled_branch_resolving_per_warp_active.pct", "%", kFirst, kLast,
      "share of stalled issue slots whose candidate warp's block was starting or whose branch was being "
-     "resolved "
-     "(control), or with a cause that this version does not know",
+     "resolved (control), or with a cause that this version does not know",
      [](const Q& q) { return q.stall("stall_other"); }},
 };
 

@@ -32,19 +32,16 @@ constexpr std::array<CauseInfo, 13> kCauses{{
      "the warp waited for a constant from the third constant cache level, or from device memory behind it"},
     {"alu_dependency", "execution dependency", "stall_exec_dependency",
      "the warp waited for the result of its own earlier arithmetic: too few warps or too little independent "
-     "work "
-     "to fill the latency"},
+     "work to fill the latency"},
     {"barrier", "synchronisation", "stall_sync",
      "the warp waited at a barrier for the other warps of its block"},
     {"fence", "synchronisation", "stall_sync", "the warp waited at a memory fence for its own stores"},
     {"pipe_busy", "pipe busy", "stall_pipe_busy",
      "the warp's operands were ready, but the pipe that executes the operation was busy: throughput of that "
-     "pipe, "
-     "or replays by bank conflicts, is the limit"},
+     "pipe, or replays by bank conflicts, is the limit"},
     {"memory_throttle", "memory throttle", "stall_memory_throttle",
      "the warp's operands were ready, but the load/store queue or the constant miss registers were full: "
-     "more "
-     "transactions than the memory system takes"},
+     "more transactions than the memory system takes"},
     {"control", "control", "stall_other", "the warp's block was starting, or its branch was being resolved"},
 }};
 
