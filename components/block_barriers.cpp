@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace gpusim::comp {
@@ -24,11 +25,12 @@ LaneMask holding_lanes(const isa::MicroOp& op, const isa::WarpContext& context, 
 }  // namespace
 
 std::string read_barrier_request(const isa::MicroOp& op, const isa::WarpContext& context, LaneMask lanes,
-                                 LaneMask alive, BarrierRequest& request) {
+                                 LaneMask alive, bool independent, BarrierRequest& request) {
   request.action = static_cast<BarrierAction>(op.modifiers);
   request.number = static_cast<uint32_t>(op.imm % isa::kNumBarriers);
   request.lanes = lanes;
-  request.whole_warp = lanes == alive;
+  request.arriving = independent ? lanes : alive;
+  request.alive = alive;
   if ((op.imm & isa::kBarrierHasCount) != 0)
     request.threads = row(op.src[op.num_src - 1u], context)[lanes.lowest()];
   if (op.modifiers >= static_cast<uint8_t>(BarrierAction::kRedPopc))
@@ -48,15 +50,30 @@ std::string read_barrier_request(const isa::MicroOp& op, const isa::WarpContext&
 
 void BlockBarriers::arrive(const BarrierRequest& request, uint32_t warp) {
   Barrier& b = barriers_[request.number];
-  const auto lanes = static_cast<uint32_t>(request.lanes.count());
-  b.threads += lanes;
-  b.slots += request.whole_warp ? isa::kWarpSize : lanes;
+  const auto arriving = static_cast<uint32_t>(request.arriving.count());
+  b.threads += arriving;
+  if (request.arriving == request.alive) {
+    b.slots += isa::kWarpSize;
+  } else {
+    auto part = std::find_if(b.parts.begin(), b.parts.end(), [&](const Part& p) { return p.warp == warp; });
+    if (part == b.parts.end()) part = b.parts.insert(part, {warp, isa::LaneMask()});
+    part->lanes |= request.arriving;
+    leave(warp, request.alive);
+  }
   if (request.threads != 0) b.expected = request.threads;
   if (request.waits()) b.warps |= uint64_t{1} << warp;
   if (request.action < BarrierAction::kRedPopc) return;
   const auto holding = static_cast<uint32_t>(request.holding.count());
   b.holding += holding;
-  b.lacking += lanes - holding;
+  b.lacking += static_cast<uint32_t>(request.lanes.count()) - holding;
+}
+
+void BlockBarriers::leave(uint32_t warp, LaneMask alive) {
+  for (Barrier& b : barriers_) {
+    const size_t completed =
+        std::erase_if(b.parts, [&](const Part& p) { return p.warp == warp && (alive & ~p.lanes).none(); });
+    b.slots += static_cast<uint32_t>(completed) * isa::kWarpSize;
+  }
 }
 
 bool BlockBarriers::complete(uint32_t number, uint32_t live) const {

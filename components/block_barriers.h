@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "isa/executor.h"
 
@@ -13,17 +14,19 @@ namespace gpusim::comp {
 struct BarrierRequest {
   isa::BarrierAction action = isa::BarrierAction::kSync;
   uint32_t number = 0;
-  uint32_t threads = 0;  ///< that complete the barrier; 0: all live threads of the block
-  isa::LaneMask lanes;
-  isa::LaneMask holding;    ///< of a reduction: lanes whose predicate is true
-  bool whole_warp = false;  ///< no live lane of the warp is missing: it counts as a full one
+  uint32_t threads = 0;    ///< that complete the barrier; 0: all live threads of the block
+  isa::LaneMask lanes;     ///< that execute it
+  isa::LaneMask arriving;  ///< that count as arrived
+  isa::LaneMask alive;     ///< of the warp
+  isa::LaneMask holding;   ///< of a reduction: lanes whose predicate is true
 
   [[nodiscard]] bool waits() const { return action != isa::BarrierAction::kArrive; }
 };
-/// Reads the operands of `op` for `lanes` (at least one), of a warp whose live lanes are `alive`. An error
-/// text if the lanes name no barrier or different ones, else empty.
+/// Reads the operands of `op` for `lanes` (at least one), of a warp whose live lanes are `alive`. Below
+/// compute capability 7.0 (not `independent`) barriers are per warp: one lane that executes it does so for
+/// all (PTX ISA 5.0, "bar"). An error text if the lanes name no barrier or different ones, else empty.
 [[nodiscard]] std::string read_barrier_request(const isa::MicroOp& op, const isa::WarpContext& context,
-                                               isa::LaneMask lanes, isa::LaneMask alive,
+                                               isa::LaneMask lanes, isa::LaneMask alive, bool independent,
                                                BarrierRequest& request);
 
 class BlockBarriers {
@@ -36,18 +39,26 @@ class BlockBarriers {
   void reset() { barriers_ = {}; }
   /// Lanes of warp `warp` (below 64) arrive.
   void arrive(const BarrierRequest& request, uint32_t warp);
+  /// Lanes of warp `warp` exit; those in `alive` are left.
+  void leave(uint32_t warp, isa::LaneMask alive);
   /// True if lanes have arrived and they complete the barrier of a block with `live` threads.
   [[nodiscard]] bool complete(uint32_t number, uint32_t live) const;
   /// Empties the barrier.
   Opened open(uint32_t number);
 
  private:
+  /// Arrived lanes of a warp whose other lanes have not.
+  struct Part {
+    uint32_t warp;
+    isa::LaneMask lanes;
+  };
   struct Barrier {
     uint64_t warps = 0;
     uint32_t threads = 0;   ///< arrived
-    uint32_t slots = 0;     ///< the same in whole warps x 32, what an explicit count compares with
+    uint32_t slots = 0;     ///< warps whose live lanes have all arrived x 32: compared with an explicit count
     uint32_t expected = 0;  ///< explicit count, 0 if none was given
     uint32_t holding = 0, lacking = 0;
+    std::vector<Part> parts;
   };
   std::array<Barrier, isa::kNumBarriers> barriers_{};
 };

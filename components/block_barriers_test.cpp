@@ -11,23 +11,23 @@ using isa::BarrierAction;
 using isa::LaneMask;
 using isa::MicroOp;
 
-BarrierRequest request(uint32_t number, uint32_t threads, LaneMask lanes, bool whole,
+BarrierRequest request(uint32_t number, uint32_t threads, LaneMask lanes, LaneMask alive,
                        BarrierAction action = BarrierAction::kSync) {
   BarrierRequest r;
   r.action = action;
   r.number = number;
   r.threads = threads;
-  r.lanes = lanes;
-  r.whole_warp = whole;
+  r.lanes = r.arriving = lanes;
+  r.alive = alive;
   return r;
 }
 
 TEST(BlockBarriers, AllLiveThreadsOpenOne) {
   BlockBarriers b;
   EXPECT_FALSE(b.complete(0, 0)) << "nobody is there";
-  b.arrive(request(0, 0, LaneMask::all(), true), 0);
+  b.arrive(request(0, 0, LaneMask::all(), LaneMask::all()), 0);
   EXPECT_FALSE(b.complete(0, 40));
-  b.arrive(request(0, 0, LaneMask::first(8), true), 1);
+  b.arrive(request(0, 0, LaneMask::first(8), LaneMask::first(8)), 1);
   EXPECT_TRUE(b.complete(0, 40));
   EXPECT_FALSE(b.complete(1, 40));
   EXPECT_EQ(b.open(0).warps, 3u);
@@ -36,17 +36,26 @@ TEST(BlockBarriers, AllLiveThreadsOpenOne) {
 
 TEST(BlockBarriers, AnExplicitCountIsInWholeWarps) {
   BlockBarriers b;
-  b.arrive(request(2, 64, LaneMask::all(), true), 5);
-  b.arrive(request(2, 64, LaneMask(0xf), false), 7);
+  b.arrive(request(2, 64, LaneMask::all(), LaneMask::all()), 5);
+  b.arrive(request(2, 64, LaneMask(0xf), LaneMask::first(12)), 7);
   EXPECT_FALSE(b.complete(2, 1000)) << "four lanes of a warp that has more";
-  b.arrive(request(2, 64, LaneMask::first(8), true), 6);
-  EXPECT_TRUE(b.complete(2, 1000)) << "a last warp of eight threads counts as 32";
+  BlockBarriers others = b, parts = b, exits = b;
+  others.arrive(request(2, 64, LaneMask::first(8), LaneMask::first(8)), 6);
+  EXPECT_TRUE(others.complete(2, 1000)) << "a last warp of eight threads counts as 32";
+  parts.arrive(request(2, 64, LaneMask(0xf0), LaneMask::first(12)), 7);
+  EXPECT_FALSE(parts.complete(2, 1000)) << "four lanes are still missing";
+  parts.arrive(request(2, 64, LaneMask(0xf00), LaneMask::first(12)), 7);
+  EXPECT_TRUE(parts.complete(2, 1000)) << "a warp that comes in parts";
+  exits.leave(6, LaneMask());
+  EXPECT_FALSE(exits.complete(2, 1000)) << "another warp's lanes";
+  exits.leave(7, LaneMask(0xf));
+  EXPECT_TRUE(exits.complete(2, 1000)) << "the missing lanes have left";
 }
 
 TEST(BlockBarriers, WhoArrivesWithoutWaitingIsCountedOnly) {
   BlockBarriers b;
-  b.arrive(request(1, 64, LaneMask::all(), true, BarrierAction::kArrive), 0);
-  b.arrive(request(1, 64, LaneMask::all(), true), 1);
+  b.arrive(request(1, 64, LaneMask::all(), LaneMask::all(), BarrierAction::kArrive), 0);
+  b.arrive(request(1, 64, LaneMask::all(), LaneMask::all()), 1);
   EXPECT_TRUE(b.complete(1, 128));
   EXPECT_EQ(b.open(1).warps, 2u);
 }
@@ -72,18 +81,29 @@ TEST(BlockBarriers, OperandsComeFromRegisters) {
   o.rows.fill(9);
   o.rows[32 + 4] = 96;
   BarrierRequest r;
-  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask(0xf0), LaneMask(0xf0), r), "");
+  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask(0xf0), LaneMask(0xf0), true, r), "");
   EXPECT_EQ(r.number, 9u);
   EXPECT_EQ(r.threads, 96u);
-  EXPECT_TRUE(r.whole_warp);
+  EXPECT_EQ(r.arriving, r.alive);
   o.rows[5] = 8;
-  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask(0xf0), LaneMask::all(), r),
+  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask(0xf0), LaneMask::all(), true, r),
             "lanes of one warp name barriers 9 and 8");
-  EXPECT_FALSE(r.whole_warp);
-  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask(0x10), LaneMask::all(), r), "");
+  EXPECT_EQ(r.arriving, LaneMask(0xf0));
+  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask(0x10), LaneMask::all(), true, r), "");
   o.rows[4] = 16;
-  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask(0xf0), LaneMask::all(), r),
+  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask(0xf0), LaneMask::all(), true, r),
             "barrier 16 does not exist, expected 0 to 15");
+}
+
+TEST(BlockBarriers, BelowSevenOneLaneArrivesForItsWarp) {
+  Operands o;
+  BarrierRequest r;
+  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask(0xf0), LaneMask::first(20), false, r), "");
+  EXPECT_EQ(r.lanes, LaneMask(0xf0));
+  BlockBarriers b;
+  b.arrive(r, 0);
+  EXPECT_FALSE(b.complete(0, 21));
+  EXPECT_TRUE(b.complete(0, 20));
 }
 
 /// Two warps reduce; lanes of the first hold `a`, of the second (negated) predicate `b`.
@@ -94,11 +114,11 @@ BlockBarriers::Opened reduce(BarrierAction action, uint32_t a, uint32_t b) {
   o.op.pred_src[0] = 1;
   BarrierRequest r;
   o.predicates[1] = a;
-  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask::all(), LaneMask::all(), r), "");
+  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask::all(), LaneMask::all(), true, r), "");
   barriers.arrive(r, 0);
   o.predicates[1] = ~b;
   o.op.pred_negated[0] = true;
-  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask::first(8), LaneMask::first(8), r), "");
+  EXPECT_EQ(read_barrier_request(o.op, o.context, LaneMask::first(8), LaneMask::first(8), true, r), "");
   barriers.arrive(r, 1);
   EXPECT_TRUE(barriers.complete(0, 40));
   return barriers.open(0);

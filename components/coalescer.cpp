@@ -99,9 +99,40 @@ void coalesce_cc10_half(const isa::MemoryAccess& access, int first_lane, uint32_
   }
 }
 
+void coalesce_cc20_group(const isa::MemoryAccess& access, uint32_t lanes, uint32_t line_bytes,
+                         TransactionList& out) {
+  const uint32_t first = out.count;
+  uint32_t t = first;
+  for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+    const int lane = std::countr_zero(bits);
+    const uint64_t address = access.address[lane], line = address & ~uint64_t{line_bytes - 1};
+    // Neighbours mostly share a line.
+    if (t == out.count || out.items[t].address != line)
+      for (t = first; t < out.count && out.items[t].address != line;) ++t;
+    if (t == out.count) out.add(line, 0, 0);
+    Transaction& item = out.items[t];
+    item.lanes |= uint32_t{1} << lane;
+    const uint64_t end = std::min<uint64_t>(address - line + access.bytes, line_bytes);
+    item.sectors |= static_cast<uint8_t>((2u << (end - 1) / kMinTransaction) -
+                                         (1u << (address - line) / kMinTransaction));
+  }
+  for (t = first; t < out.count; ++t)
+    out.items[t].bytes = static_cast<uint16_t>(kMinTransaction * std::popcount(out.items[t].sectors));
+}
+
+/// Words of 8 and 16 bytes: half a warp, a quarter of one at a time.
+void coalesce_cc20(const isa::MemoryAccess& access, uint32_t line_bytes, TransactionList& out) {
+  const int group = access.bytes <= 4 ? isa::kWarpSize : std::max(isa::kWarpSize * 4 / access.bytes, 1);
+  for (int first = 0; first < isa::kWarpSize; first += group) {
+    const uint32_t lanes = access.lanes.bits() & (isa::LaneMask::first(group).bits() << first);
+    if (lanes != 0) coalesce_cc20_group(access, lanes, line_bytes, out);
+  }
+}
+
 }  // namespace
 
-void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& out) {
+void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& out, uint32_t line) {
+  if (rule == CoalescingRule::kCc20) return coalesce_cc20(access, line, out);
   for (int first = 0; first < isa::kWarpSize; first += kHalfWarp) {
     const uint32_t lanes = access.lanes.bits() & (0xffffu << first);
     if (lanes == 0) continue;

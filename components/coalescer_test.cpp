@@ -201,5 +201,37 @@ TEST(CoalescerAtomics, EveryUpdateIsCountedInOneTransactionOnly) {
   EXPECT_EQ(list.items[0].operations + list.items[1].operations, 32);
 }
 
+/// From 2.0 on: the sectors of each line, found byte by byte.
+TEST(CoalescerCc20, LinesAndSectorsOfRandomAccesses) {
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 3000; ++i) {
+    const uint16_t word = static_cast<uint16_t>(1 << random() % 5);
+    const uint32_t line = 32u << random() % 4;
+    const uint64_t range = uint64_t{word} << random() % 9;
+    const isa::MemoryAccess access = access_of(word, static_cast<uint32_t>(random()),
+                                               [&](int) { return 0x1000 + random() % range / word * word; });
+    std::map<std::pair<int, uint64_t>, uint32_t> sectors, lanes;  // by group of lanes and line
+    const int group = word <= 4 ? 32 : word == 8 ? 16 : 8;
+    for (int lane = 0; lane < 32; ++lane) {
+      if (!access.lanes.test(lane)) continue;
+      const uint64_t a = access.address[lane];
+      const std::pair key{lane / group, a / line};
+      lanes[key] |= uint32_t{1} << lane;
+      for (uint64_t b = a; b < a + word; ++b) sectors[key] |= uint32_t{1} << b % line / 32;
+    }
+    TransactionList list;
+    coalesce(CoalescingRule::kCc20, access, list, line);
+    ASSERT_EQ(list.count, lanes.size());
+    for (uint32_t t = 0; t < list.count; ++t) {
+      const Transaction& item = list.items[t];
+      const std::pair key{std::countr_zero(item.lanes) / group, item.address / line};
+      EXPECT_EQ(item.address % line, 0u);
+      EXPECT_EQ(item.lanes, lanes[key]);
+      EXPECT_EQ(item.sectors, sectors[key]);
+      EXPECT_EQ(item.bytes, 32 * std::popcount(sectors[key]));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gpusim::comp

@@ -90,7 +90,7 @@ bool ConstantCluster::take_request(uint32_t sm) {
   free->line = line;
   free->waiting.push_back({sm, request});
   sms_[sm].requests->pop();
-  to_network_->push({line, static_cast<uint16_t>(l2_.line_bytes()), RequestKind::kConstant, 1, port_,
+  to_network_->push({line, static_cast<uint16_t>(l2_.line_bytes()), RequestKind::kConstant, 0, port_,
                      static_cast<uint16_t>(free - misses_table_.data()), true});
   ++misses_;
   return true;

@@ -20,16 +20,24 @@ struct EventSink {
   core::EventTable* branch = nullptr;
 };
 
-/// One look-up in constant cache level `level` of unit `unit` (SM, cluster or partition number).
+/// Codes of events/cache, besides 1 to 3 for the levels of the constant cache.
+inline constexpr uint8_t kL1Cache = 6, kL2Cache = 7;
+
+/// One look-up in cache `cache` of unit `unit` (SM, cluster or partition number).
 inline void record_cache_event(core::EventTable& table, uint64_t cycle, uint64_t address, uint32_t unit,
-                               uint8_t level, bool hit) {
+                               uint8_t cache, core::CacheResult result) {
   core::CacheEvent e{};
   e.cycle = cycle;
   e.address = address;
   e.unit = static_cast<uint16_t>(unit);
-  e.cache = level;
-  e.result = static_cast<uint8_t>(hit ? core::CacheResult::kHit : core::CacheResult::kMiss);
+  e.cache = cache;
+  e.result = static_cast<uint8_t>(result);
   table.append(&e);
+}
+inline void record_cache_event(core::EventTable& table, uint64_t cycle, uint64_t address, uint32_t unit,
+                               uint8_t cache, bool hit) {
+  record_cache_event(table, cycle, address, unit, cache,
+                     hit ? core::CacheResult::kHit : core::CacheResult::kMiss);
 }
 
 }  // namespace gpusim::comp

@@ -5,6 +5,7 @@
 #include <bit>
 #include <vector>
 
+#include "components/checker/checker.h"
 #include "components/functional_runner.h"
 
 namespace gpusim::comp {
@@ -16,7 +17,7 @@ FunctionalRunner::Stop FunctionalRunner::step_barrier(KernelRun& run, uint64_t b
                                                       const MicroOp& op, LaneMask lanes) {
   BarrierRequest request;
   const LaneMask alive = warp.alive();
-  const std::string error = read_barrier_request(op, warp.context, lanes, alive, request);
+  const std::string error = read_barrier_request(op, warp.context, lanes, alive, independent_, request);
   if (!error.empty()) {
     error_ = fmt::format(
         "{}: {}", describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, lanes.lowest()),
@@ -45,8 +46,10 @@ FunctionalRunner::Stop FunctionalRunner::step_exit(KernelRun& run, Warp& warp, L
   warp.stack.exit(lanes);
   live_threads_ -= static_cast<uint32_t>(lanes.count());
   if (warp.stack.done() && !warp.groups.empty()) run_other_lanes(run, warp);
-  if (lanes.any())
+  if (lanes.any()) {
+    barriers_.leave(warp.context.warp_in_block, warp.alive());
     for (uint32_t b = 0; b < isa::kNumBarriers; ++b) try_release(run, b);
+  }
   return warp.blocked ? Stop::kBlocked : Stop::kNone;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "components/checker/checker.h"
 #include "components/control_transfer.h"
 
 namespace gpusim::comp {

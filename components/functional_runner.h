@@ -11,13 +11,15 @@
 #include <vector>
 
 #include "components/block_barriers.h"
-#include "components/checker/checker.h"
 #include "components/kernel_run.h"
 #include "components/lane_groups.h"
 #include "components/loop_watch.h"
 #include "components/simt_stack.h"
 
 namespace gpusim::comp {
+
+class BlockChecks;
+class Checker;
 
 class FunctionalRunner {
  public:

@@ -3,53 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "components/testing/run_program.h"
+#include <algorithm>
+
+#include "components/testing/run_kernel.h"
 
 namespace gpusim::comp {
 namespace {
 
+using test::expect_values;
+using test::kIndependent;
+using test::launch;
 using test::Outcome;
-using test::program;
-using test::run_apart;
+using test::run;
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr const char* kIndependent = "gpu.compute_capability=7.0";
-
-std::string launch(const std::string& kernel, int blocks, int threads) {
-  return fmt::format(R"(
-[[buffer]]
-name = "data"
-type = "u32"
-count = 64
-init = "zeros"
-[[launch]]
-kernel = "{}"
-grid = [{}]
-block = [{}]
-args = ["data"]
-)",
-                     kernel, blocks, threads);
-}
-
-Outcome run(const char* ptx, const std::string& launch, bool functional, std::vector<std::string> sets) {
-  SimulationOptions o = program(ptx, launch, std::move(sets));
-  o.functional = functional;
-  return run_apart(o);
-}
-
-/// Buffer contents as run_apart() describes them, for comparison with a run that is known.
-void expect_values(const char* ptx, const std::string& kernel, int blocks, int threads,
-                   const std::vector<uint32_t>& expected) {
-  std::vector<uint32_t> data(64, 0);
-  std::copy(expected.begin(), expected.end(), data.begin());
-  const std::string wanted = fmt::format("data: {:x}\n", test::digest(data.data(), data.size() * 4));
-  for (const bool functional : {false, true}) {
-    const Outcome o = run(ptx, launch(kernel, blocks, threads), functional, {kIndependent});
-    EXPECT_EQ(o.status, "complete") << o.reason;
-    EXPECT_EQ(o.values, wanted) << "functional: " << functional;
-  }
-}
 
 /// Every thread takes the lock at [data], adds 1 to [data+4] without atomics, and gives it back.
 constexpr const char* kLock = R"(.version 6.0
@@ -128,12 +95,11 @@ END:
 TEST(IndependentThreads, AConsumerWaitsForAProducerOfItsWarp) {
   for (const bool producer_taken : {false, true})
     for (const char* load : {"ld.volatile.global.u32", "ld.global.u32"})
-      expect_values(handshake(load, producer_taken).c_str(), "handshake", 1, 32, {7, 7, 32});
+      expect_values(handshake(load, producer_taken), "handshake", 1, 32, {7, 7, 32});
 }
 
 TEST(IndependentThreads, BelowSeventyTheConsumerStarvesTheProducer) {
-  const Outcome o =
-      run(handshake("ld.volatile.global.u32", true).c_str(), launch("handshake", 1, 32), false, {});
+  const Outcome o = run(handshake("ld.volatile.global.u32", true), launch("handshake", 1, 32), false, {});
   EXPECT_EQ(o.status, "failed");
   EXPECT_THAT(o.reason, AllOf(HasSubstr("SIMT deadlock"), HasSubstr("lanes 0x00000001 go round")));
 }
@@ -281,165 +247,6 @@ TEST(IndependentThreads, AMatrixOperationWaitsForTheWholeWarp) {
   expect_values(kProduct, "product", 1, 32, std::vector<uint32_t>(32, 0x4c004c00));
 }
 
-/// Warp 0 hands 64 values to warp 1 through two barriers: it arrives at 1 and waits at 2.
-constexpr const char* kPipe = R"(.version 6.0
-.target sm_30
-.address_size 64
-.visible .entry pipe(.param .u64 data)
-{
-  .reg .u64 %d, %a;
-  .reg .u32 %t, %i, %v, %sum, %one, %count;
-  .reg .pred %p, %q;
-  .shared .u32 slot;
-  ld.param.u64 %d, [data];
-  mov.u32 %t, %tid.x;
-  mov.u32 %i, 0;
-  mov.u32 %sum, 0;
-  mov.u32 %one, 1;
-  setp.ge.u32 %p, %t, 32;
-  @%p bra TAKE;
-GIVE:
-  setp.eq.u32 %q, %t, 0;
-  @%q st.shared.u32 [slot], %i;
-  bar.arrive %one, 64;
-  bar.sync 2, 64;
-  add.u32 %i, %i, 1;
-  setp.lt.u32 %q, %i, 64;
-  @%q bra GIVE;
-  ret;
-TAKE:
-  bar.sync %one, 64;
-  ld.shared.u32 %v, [slot];
-  add.u32 %sum, %sum, %v;
-  bar.sync 2, 64;
-  add.u32 %i, %i, 1;
-  setp.lt.u32 %q, %i, 64;
-  @%q bra TAKE;
-  st.global.u32 [%d], %sum;
-  ret;
-}
-)";
-
-TEST(NamedBarriers, AProducerArrivesAndAConsumerWaits) {
-  const std::string expected = fmt::format("data: {:x}\n", [] {
-    std::vector<uint32_t> data(64, 0);
-    data[0] = 63 * 64 / 2;
-    return test::digest(data.data(), 256);
-  }());
-  for (const bool functional : {false, true}) {
-    const Outcome o = run(kPipe, launch("pipe", 1, 64), functional, {});
-    EXPECT_EQ(o.status, "complete") << o.reason;
-    EXPECT_EQ(o.values, expected);
-  }
-}
-
-/// Reductions over the 80 threads of a block; thread t stores popc + 100 and + 1000 or of `t >= 50` etc.
-constexpr const char* kReductions = R"(.version 6.0
-.target sm_30
-.address_size 64
-.visible .entry reductions(.param .u64 data)
-{
-  .reg .u64 %d;
-  .reg .u32 %t, %v, %n;
-  .reg .pred %p, %q, %r;
-  ld.param.u64 %d, [data];
-  mov.u32 %t, %tid.x;
-  setp.ge.u32 %p, %t, 50;
-  bar.red.popc.u32 %n, 0, %p;
-  st.global.u32 [%d], %n;
-  bar.red.popc.u32 %n, 0, !%p;
-  st.global.u32 [%d+4], %n;
-  bar.red.and.pred %q, 1, %p;
-  selp.u32 %v, 1, 0, %q;
-  st.global.u32 [%d+8], %v;
-  bar.red.or.pred %q, 1, %p;
-  selp.u32 %v, 1, 0, %q;
-  st.global.u32 [%d+12], %v;
-  setp.lt.u32 %r, %t, 80;
-  bar.red.and.pred %q, 2, %r;
-  selp.u32 %v, 1, 0, %q;
-  st.global.u32 [%d+16], %v;
-  mov.u32 %n, 3;
-  bar.red.or.pred %q, %n, 96, !%r;
-  selp.u32 %v, 1, 0, %q;
-  st.global.u32 [%d+20], %v;
-  ret;
-}
-)";
-
-TEST(NamedBarriers, ReductionsOverTheBlock) {
-  std::vector<uint32_t> data(64, 0);
-  const uint32_t expected[] = {30, 50, 0, 1, 1, 0};
-  std::copy(std::begin(expected), std::end(expected), data.begin());
-  for (const char* capability : {"gpu.compute_capability=3.0", kIndependent}) {
-    for (const bool functional : {false, true}) {
-      const Outcome o = run(kReductions, launch("reductions", 1, 80), functional, {capability});
-      EXPECT_EQ(o.status, "complete") << o.reason;
-      EXPECT_EQ(o.values, fmt::format("data: {:x}\n", test::digest(data.data(), 256))) << capability;
-    }
-  }
-}
-
-TEST(NamedBarriers, ABarrierThatDoesNotExistIsAnError) {
-  const char* const ptx = R"(.version 6.0
-.target sm_30
-.address_size 64
-.visible .entry k(.param .u64 data)
-{
-  .reg .u32 %t;
-  mov.u32 %t, 16;
-  bar.sync %t;
-  ret;
-}
-)";
-  for (const bool functional : {false, true}) {
-    const Outcome o = run(ptx, launch("k", 1, 32), functional, {});
-    EXPECT_EQ(o.status, "failed");
-    EXPECT_THAT(o.reason, AllOf(HasSubstr("line 8"), HasSubstr("barrier 16 does not exist")));
-  }
-}
-
-/// One warp of the block waits for what another one writes, without a barrier.
-TEST(FunctionalTurns, WarpsOfABlockThatWaitForEachOtherTakeTurns) {
-  const char* const ptx = R"(.version 6.0
-.target sm_30
-.address_size 64
-.visible .entry turns(.param .u64 data)
-{
-  .reg .u64 %d;
-  .reg .u32 %t, %v;
-  .reg .pred %p;
-  ld.param.u64 %d, [data];
-  mov.u32 %t, %tid.x;
-  shr.u32 %t, %t, 5;
-  xor.b32 %t, %t, 3;
-W:
-  ld.volatile.global.u32 %v, [%d];
-  setp.ne.u32 %p, %v, %t;
-  @%p bra W;
-  add.u32 %v, %v, 1;
-  st.volatile.global.u32 [%d], %v;
-  ret;
-}
-)";
-  std::vector<uint32_t> data(64, 0);
-  data[0] = 4;
-  const std::string expected = fmt::format("data: {:x}\n", test::digest(data.data(), 256));
-  for (const char* capability : {"gpu.compute_capability=3.0", kIndependent}) {
-    for (const bool functional : {false, true}) {
-      const Outcome o = run(ptx, launch("turns", 1, 128), functional, {capability});
-      EXPECT_EQ(o.status, "complete") << o.reason;
-      EXPECT_EQ(o.values, expected);
-    }
-  }
-  // One warp short: the others wait for ever.
-  for (const bool functional : {false, true}) {
-    const Outcome o = run(ptx, launch("turns", 1, 96), functional, {});
-    EXPECT_EQ(o.status, "failed");
-    EXPECT_THAT(o.reason, AllOf(HasSubstr("deadlock"), HasSubstr("what no other warp will do")));
-  }
-}
-
 /// The lower half of a warp waits in a loop whose branch back is a table; warp 1 counts its laps while it
 /// waits for warp 0.
 constexpr const char* kOtherLoops = R"(.version 6.0
@@ -480,46 +287,6 @@ COUNT:
 
 TEST(IndependentThreads, LoopsThroughATableAndLoopsThatCountLetOthersGoFirst) {
   expect_values(kOtherLoops, "other_loops", 1, 64, {1, 16, 1});
-}
-
-/// Two warps take 2000 turns; what they count is in memory, and in their waiting loops they look the same
-/// every time.
-constexpr const char* kPingPong = R"(.version 6.0
-.target sm_30
-.address_size 64
-.visible .entry ping_pong(.param .u64 data)
-{
-  .reg .u64 %d;
-  .reg .u32 %me, %other, %v;
-  .reg .pred %p;
-  ld.param.u64 %d, [data];
-  mov.u32 %me, %tid.x;
-  shr.u32 %me, %me, 5;
-  xor.b32 %other, %me, 1;
-TURN:
-  ld.volatile.global.u32 %v, [%d];
-  setp.ne.u32 %p, %v, %me;
-  @%p bra TURN;
-  ld.volatile.global.u32 %v, [%d+4];
-  add.u32 %v, %v, 1;
-  st.volatile.global.u32 [%d+4], %v;
-  st.volatile.global.u32 [%d], %other;
-  setp.lt.u32 %p, %v, 2000;
-  @%p bra TURN;
-  ret;
-}
-)";
-
-TEST(Deadlocks, WarpsThatWaitForLongButMoveAreNone) {
-  std::vector<uint32_t> data(64, 0);
-  data[0] = 1;
-  data[1] = 2001;
-  const std::string expected = fmt::format("data: {:x}\n", test::digest(data.data(), 256));
-  for (const bool functional : {false, true}) {
-    const Outcome o = run(kPingPong, launch("ping_pong", 1, 64), functional, {});
-    EXPECT_EQ(o.status, "complete") << o.reason;
-    EXPECT_EQ(o.values, expected);
-  }
 }
 
 }  // namespace

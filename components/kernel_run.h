@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "components/l1_stats.h"
 #include "components/stall_cause.h"
 #include "isa/executor.h"
 #include "isa/micro_op.h"
@@ -47,6 +48,7 @@ struct SmStats {
   uint64_t texture_loads = 0, texture_transactions = 0;
   uint64_t load_transactions = 0, store_transactions = 0, load_bytes = 0, store_bytes = 0;
   uint64_t requested_load_bytes = 0, requested_store_bytes = 0;
+  L1Stats l1;  ///< zeros without a first-level data cache
 };
 
 /// Why a simulated program cannot go on (exit code 2): names kernel, PTX line, block, thread and address.

@@ -1,5 +1,7 @@
 #include "components/load_store_unit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "components/warp_table.h"
@@ -13,11 +15,18 @@ LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, 
       constant_mshr_count_(static_cast<uint32_t>(machine.constant.mshrs)),
       send_interval_(static_cast<uint64_t>(machine.coalescer.cycles_per_transaction)),
       links_(links),
-      rule_(machine.coalescer.rule == "cc10" ? CoalescingRule::kCc10 : CoalescingRule::kCc12),
+      rule_(machine.coalescer.rule == "cc10"   ? CoalescingRule::kCc10
+            : machine.coalescer.rule == "cc12" ? CoalescingRule::kCc12
+                                               : CoalescingRule::kCc20),
       port_(port),
+      line_bytes_(static_cast<uint32_t>(machine.l1.line)),
       constant_l1_(static_cast<uint64_t>(machine.constant.l1_bytes),
                    static_cast<uint32_t>(machine.constant.l1_line),
                    static_cast<uint32_t>(machine.constant.l1_ways)) {
+  if (machine.l1.bytes != 0) {
+    l1_ = std::make_unique<L1Cache>(fmt::format("l1_{}", port).c_str(), machine.l1, kMaxWarps);
+    hits_ = core::Ring<Hit>(l1_->latency() + 2);
+  }
   links_.reply->deliver_to(*this);
   links_.request->give_credits_to(*this);
 }
@@ -32,6 +41,7 @@ void LoadStoreUnit::prepare() {
   awaited_.reserve(size_t{mshr_count_} + store_capacity_);
   mshr_record_.resize(mshr_count_);
   mshr_address_.resize(mshr_count_);
+  line_requests_.resize(mshr_count_);
   for (uint32_t i = mshr_count_; i-- > 0;) free_mshrs_.push_back(static_cast<uint16_t>(i));
   store_record_.resize(store_capacity_);
   for (uint32_t i = store_capacity_; i-- > 0;) free_stores_.push_back(static_cast<uint16_t>(i));
@@ -66,7 +76,11 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
   entry.list.count = 0;
   const bool is_store = op.kind == isa::OpKind::kStore;
   entry.kind = is_atomic ? RequestKind::kAtomic : is_store ? RequestKind::kWrite : RequestKind::kRead;
-  coalesce(rule_, access, entry.list);
+  entry.local = access.space == isa::Space::kLocal;
+  entry.refused = false;
+  entry.cached = l1_ != nullptr && entry.kind == RequestKind::kRead && !op.memory.bypasses_l1 &&
+                 op.op_class != isa::OpClass::kTexture && (entry.local || l1_->caches_global());
+  coalesce(rule_, access, entry.list, line_bytes_);
   if (is_atomic) count_atomic_operations(access, entry.list);
   AccessRecord& r = records_[index];
   r.is_store = is_store || (is_atomic && op.num_sb_writes == 0);
@@ -141,7 +155,7 @@ void LoadStoreUnit::record_mshr(uint64_t now, uint64_t address, core::MshrAction
   e.cycle = now;
   e.address = address;
   e.sm = port_;
-  e.occupied = static_cast<uint16_t>(mshrs_in_use());
+  e.occupied = static_cast<uint16_t>(l1_ == nullptr ? mshrs_in_use() : l1_->mshrs_in_use());
   e.action = static_cast<uint8_t>(action);
   events_->mshr->append(&e);
 }
@@ -174,13 +188,14 @@ void LoadStoreUnit::send_constants() {
     unsent_lines_.erase(unsent_lines_.begin());
     links_.constant_request->push({constant_mshrs_[slot].line,
                                    static_cast<uint16_t>(constant_l1_.line_bytes()), RequestKind::kConstant,
-                                   1, port_, slot, true});
+                                   0, port_, slot, true});
   }
 }
 
 void LoadStoreUnit::send(uint64_t now) {
   if (constants_outstanding_ != 0) send_constants();
   leave_queue(now);
+  if (l1_ != nullptr) return send_through_l1(now);
   if (!unsent() || awaits_credit_ || now < next_send_) return;
   QueueEntry& entry = queue_[queue_send_];
   if (!can_reserve(entry.kind) || !links_.request->can_push()) {
@@ -196,7 +211,7 @@ void LoadStoreUnit::send(uint64_t now) {
 
 void LoadStoreUnit::send_ahead(uint64_t now) {
   // Entries and link slots can only become free until then. Events of MSHRs are recorded as they happen.
-  if (!blocked_ && !awaits_credit_ && !records_mshrs()) plan_sends(now + 1);
+  if (l1_ == nullptr && !blocked_ && !awaits_credit_ && !records_mshrs()) plan_sends(now + 1);
 }
 
 void LoadStoreUnit::plan_sends(uint64_t earliest) {
@@ -229,17 +244,23 @@ void LoadStoreUnit::transmit(QueueEntry& entry, uint64_t at, bool ahead) {
     tag = free_mshrs_.back();
     free_mshrs_.pop_back();
     mshr_record_[tag] = entry.record;
-    if (records_mshrs()) {
+    line_requests_[tag] = LineRequest{};
+    if (l1_ == nullptr && records_mshrs()) {
       mshr_address_[tag] = t.address;
       record_mshr(at, t.address, core::MshrAction::kAllocate);
     }
   }
   const bool wants_data = entry.kind != RequestKind::kAtomic || !records_[entry.record].is_store;
-  const MemoryRequest request{t.address, t.bytes, entry.kind, t.operations, port_, tag, wants_data};
+  const uint8_t parts = entry.kind == RequestKind::kAtomic ? t.operations : t.sectors;
+  const MemoryRequest request{t.address, t.bytes, entry.kind, parts, port_, tag, wants_data};
   if (ahead)
     links_.request->push_at(core::Cycle(at), request);
   else
     links_.request->push(request);
+  step(entry, at);
+}
+
+void LoadStoreUnit::step(QueueEntry& entry, uint64_t at) {
   next_send_ = at + send_interval_;
   if (++entry.next == entry.list.count) {
     entry.sent_at = at;
@@ -259,6 +280,7 @@ bool LoadStoreUnit::deliver(const MemoryReply& reply, core::Cycle visible) {
   const bool is_write = reply.kind == RequestKind::kWrite;
   const uint32_t record = is_write ? store_record_[reply.tag] : mshr_record_[reply.tag];
   arrivals_.push({visible, reply.tag, is_write, reply.level, record});
+  if (l1_ != nullptr) return true;  // who waits for it is known when it is taken
   AccessRecord& r = records_[record];
   const bool recorded = records_mshrs();
   bool wakes = recorded || blocked_;
@@ -273,6 +295,13 @@ bool LoadStoreUnit::deliver(const MemoryReply& reply, core::Cycle visible) {
 
 void LoadStoreUnit::add_awaited(core::Cycle at) {
   awaited_.insert(std::upper_bound(awaited_.begin(), awaited_.end(), at, std::greater<>{}), at);
+}
+
+void LoadStoreUnit::invalidate_caches() {
+  constant_l1_.invalidate();
+  if (l1_ == nullptr) return;
+  l1_->invalidate();
+  l1_->clear_stats();
 }
 
 void LoadStoreUnit::await(uint32_t index) {
@@ -290,7 +319,8 @@ uint64_t LoadStoreUnit::next_send() const {
   if (constants_outstanding_ != 0 && !unsent_lines_.empty()) return 0;
   // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM
   // too.
-  const uint64_t next = unsent() && !blocked_ && !awaits_credit_ ? next_send_ : kUnknownCycle;
+  const bool work = unsent() || has_writeback();
+  const uint64_t next = work && !blocked_ && !awaits_credit_ ? next_send_ : kUnknownCycle;
   // A full queue has room when its oldest access has left.
   return queue_count_ == queue_capacity_ ? std::min(next, queue_[queue_head_].sent_at) : next;
 }

@@ -12,6 +12,7 @@
 
 #include "components/coalescer.h"
 #include "components/event_sink.h"
+#include "components/l1_cache.h"
 #include "components/messages.h"
 #include "components/tag_cache.h"
 #include "isa/executor.h"
@@ -99,31 +100,50 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] core::Cycle next_completion() const {
     return earliest_reply(completions_.size() == 0 ? core::kNever : completions_.front());
   }
+  /// What the first-level cache found since the kernel's start; null if there is none.
+  [[nodiscard]] const L1Stats* l1_stats() const { return l1_ == nullptr ? nullptr : &l1_->stats(); }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
   /// True while can_accept() may change at any time: a full queue waits for room in the link.
   [[nodiscard]] bool may_open() const {
+    if (l1_ != nullptr) return blocked_ && queue_count_ == queue_capacity_;
     if (awaits_credit_) return queue_count_ == queue_capacity_;
     return blocked_ && unsent() && can_reserve(queue_[queue_send_].kind);
   }
   [[nodiscard]] bool constants_outstanding() const { return constants_outstanding_ != 0; }
-  [[nodiscard]] bool idle() const { return free_records_.size() == records_.size(); }
+  [[nodiscard]] bool idle() const {
+    return free_records_.size() == records_.size() && stores_in_flight_ == 0 && !has_writeback();
+  }
   [[nodiscard]] uint32_t outstanding_stores(uint32_t warp) const { return stores_of_warp_[warp]; }
   [[nodiscard]] uint32_t mshrs_in_use() const {
     return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size());
   }
   [[nodiscard]] uint32_t queued() const { return queue_count_; }
-  void invalidate_constants() { constant_l1_.invalidate(); }
+  /// A kernel starts: its caches are empty.
+  void invalidate_caches();
 
  private:
   static constexpr size_t kReserve = 2;  ///< records kept for constant misses, which do not pass the queue
   static constexpr uint64_t kNone = ~0ull;
+  static constexpr uint32_t kNoRecord = ~0u;
   struct QueueEntry {
     uint32_t record = 0;
     uint32_t next = 0;     ///< transaction to send next
     uint64_t sent_at = 0;  ///< cycle of the last transaction, once it is known
     RequestKind kind = RequestKind::kRead;
+    bool cached = false;  ///< its transactions ask the first-level cache
+    bool local = false;
+    bool refused = false;  ///< the first-level cache could not take its next transaction yet
     TransactionList list;
+  };
+  /// A request for sectors of a line of the first-level cache.
+  struct LineRequest {
+    uint32_t entry = kNoRecord;  ///< kNoRecord: the transaction of a record
+    uint8_t sectors = 0;
+  };
+  struct Hit {
+    uint64_t at = 0;
+    uint32_t record = 0;
   };
   struct ConstantMiss {
     uint64_t line = kNone;
@@ -139,7 +159,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   };
   [[nodiscard]] bool unsent() const { return queue_unsent_ != 0; }
   [[nodiscard]] core::Cycle earliest_reply(core::Cycle next) const {
-    if (blocked_ && arrivals_.size() != 0) next = arrivals_.front().visible;
+    if ((blocked_ || l1_ != nullptr) && arrivals_.size() != 0) next = arrivals_.front().visible;
+    if (hits_.size() != 0) next = std::min(next, core::Cycle(hits_.front().at));
     return constants_outstanding_ == 0 ? next : std::min(next, links_.constant_reply->next_visible());
   }
   void add_awaited(core::Cycle at);
@@ -147,6 +168,18 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   void collect_constants();
   void send_constants();
   void transmit(QueueEntry& entry, uint64_t at, bool ahead);
+  /// The entry's next transaction is done with at `at`.
+  void step(QueueEntry& entry, uint64_t at);
+  // load_store_l1.cpp: with a first-level cache
+  void send_through_l1(uint64_t now);
+  /// False if the transaction at the head of the queue has to wait.
+  [[nodiscard]] bool send_transaction(QueueEntry& entry, uint64_t now, bool link);
+  [[nodiscard]] bool load_through_l1(QueueEntry& entry, const L1Cache::Access& access, uint64_t now,
+                                     bool can_send);
+  void send_writeback();
+  void finish_line(uint32_t tag, MemoryLevel level, uint64_t now);
+  [[nodiscard]] bool has_writeback() const { return l1_ != nullptr && l1_->has_writeback(); }
+  void record_l1(uint64_t now, uint64_t address, core::CacheResult result);
   void leave_queue(uint64_t now);
   uint32_t allocate(const isa::MicroOp& op, uint32_t warp, uint32_t pc, uint64_t now);
   void finish_one(uint32_t record, MemoryLevel level);
@@ -187,7 +220,11 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   bool awaits_credit_ = false;  ///< the head leaves when the link has a slot: credit()
   CoalescingRule rule_;
   uint16_t port_;
-  std::vector<uint64_t> mshr_address_;  ///< for events
+  uint32_t line_bytes_;
+  std::unique_ptr<L1Cache> l1_;
+  std::vector<LineRequest> line_requests_;  ///< by MSHR
+  core::Ring<Hit> hits_;                    ///< of the first-level cache, not complete yet
+  std::vector<uint64_t> mshr_address_;      ///< for events
   std::vector<uint32_t> store_record_;
   std::vector<uint16_t> free_stores_;
   std::vector<uint32_t> stores_of_warp_;
@@ -205,11 +242,16 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
       --stores_in_flight_;
     } else {
       free_mshrs_.push_back(r.tag);
-      if (records_mshrs()) record_mshr(now, mshr_address_[r.tag], core::MshrAction::kRelease);
+      if (l1_ == nullptr && records_mshrs())
+        record_mshr(now, mshr_address_[r.tag], core::MshrAction::kRelease);
     }
     blocked_ = false;
-    finish_one(r.record, r.level);
+    if (l1_ != nullptr && !r.is_write && line_requests_[r.tag].entry != kNoRecord)
+      finish_line(r.tag, r.level, now);
+    else if (r.record != kNoRecord)
+      finish_one(r.record, r.level);
   }
+  while (hits_.size() != 0 && hits_.front().at <= now) finish_one(hits_.pop().record, MemoryLevel::kL1);
   while (completions_.size() != 0 && completions_.front().count() <= now) completions_.pop();
   if (constants_outstanding_ != 0) collect_constants();
   for (const uint32_t index : completed_) {

@@ -93,10 +93,8 @@ std::string describe_spin(const KernelRun& run, uint32_t pc, uint64_t block, uin
     return fmt::format("deadlock: {}: the loop that ends here waits for what no other warp will do", where);
   return fmt::format(
       "SIMT deadlock: {}: lanes {:#010x} go round the loop that ends here and wait for lanes {:#010x} of "
-      "their "
-      "warp, which wait for them at the reconvergence point: {}; below compute capability 7.0 lanes go on "
-      "only "
-      "together",
+      "their warp, which wait for them at the reconvergence point: {}; below compute capability 7.0 lanes "
+      "go on only together",
       where, stack.mask().bits(), waiting.lanes.bits(),
       describe_location(run, waiting.pc, block, warp_in_block, waiting.lanes.lowest()));
 }

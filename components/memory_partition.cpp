@@ -52,7 +52,7 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
       request_blocked = true;
     } else {
       const MemoryRequest request = requests_->pop();
-      if (request.kind == RequestKind::kAtomic) atomic_free_ = now + request.operations * atomic_cycles_;
+      if (request.kind == RequestKind::kAtomic) atomic_free_ = now + request.parts * atomic_cycles_;
       constant_misses_ += request.kind == RequestKind::kConstant;
       to_dram_->push(request);
     }

@@ -17,7 +17,9 @@ struct MemoryRequest {
   uint64_t address = 0;  ///< of the first byte, aligned to the transaction size
   uint16_t bytes = 0;    ///< 32, 64 or 128 (constant: the line)
   RequestKind kind = RequestKind::kRead;
-  uint8_t operations = 1;      ///< kAtomic: serial updates of the busiest word
+  /// kAtomic: serial updates of the busiest word. kRead, kWrite: the 32-byte sectors from `address` on that
+  /// are meant, a bit each, `bytes` in all; 0: they are contiguous.
+  uint8_t parts = 0;
   uint16_t port = 0;           ///< reply destination: index of the crossbar's reply link
   uint16_t tag : 15 = 0;       ///< sender's entry
   bool wants_data : 1 = true;  ///< kAtomic without destination: the reply is an acknowledgement

@@ -70,7 +70,7 @@ class Generator : public core::Clocked {
       constant_request->push(r);
     } else {
       r.kind = kind < 3 ? RequestKind::kRead : kind < 5 ? RequestKind::kWrite : RequestKind::kAtomic;
-      r.operations = static_cast<uint8_t>(1 + random_() % 16);
+      r.parts = static_cast<uint8_t>(1 + random_() % 16);
       r.wants_data = kind != 6;
       if (open_.size() >= window_ || !request->can_push()) return;
       open_[r.tag] = r;

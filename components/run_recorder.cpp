@@ -17,6 +17,28 @@ using core::Column;
 using core::ColumnType;
 using core::TableSchema;
 
+struct L1Counter {
+  const char* name;
+  uint64_t L1Stats::*value;
+  const char* meaning;
+};
+constexpr L1Counter kL1Counters[] = {
+    {"l1_global_load_hit", &L1Stats::load_hits, "lines of global loads found in the first-level cache"},
+    {"l1_global_load_miss", &L1Stats::load_misses, "lines of global loads not found there, or not whole"},
+    {"l1_local_load_hit", &L1Stats::local_load_hits, "lines of local loads found in the first-level cache"},
+    {"l1_local_load_miss", &L1Stats::local_load_misses, "lines of local loads not found there, or not whole"},
+    {"l1_local_store_hit", &L1Stats::local_store_hits, "lines of local stores found there (write-back)"},
+    {"l1_local_store_miss", &L1Stats::local_store_misses,
+     "lines of local stores not found there (write-back)"},
+    {"l1_merged_misses", &L1Stats::merged, "of these misses, those on a line that was on its way"},
+    {"l1_writebacks", &L1Stats::writebacks, "dirty lines replaced"},
+    {"l1_wait_mshr", &L1Stats::no_mshr, "misses that waited for a free MSHR"},
+    {"l1_wait_merge", &L1Stats::no_merge,
+     "misses that waited because their line's MSHR had no room for one more"},
+    {"l1_wait_warp_mshr", &L1Stats::no_warp_mshr, "misses that waited because their warp had all its MSHRs"},
+    {"l1_wait_way", &L1Stats::no_way, "misses that waited because all lines of their set were on their way"},
+};
+
 void add(SmStats& sum, const SmStats& s) {
   sum.warp_instructions += s.warp_instructions, sum.thread_instructions += s.thread_instructions;
   sum.inst_executed += s.inst_executed, sum.inst_issued += s.inst_issued;
@@ -33,6 +55,7 @@ void add(SmStats& sum, const SmStats& s) {
   sum.load_bytes += s.load_bytes, sum.store_bytes += s.store_bytes;
   sum.requested_load_bytes += s.requested_load_bytes, sum.requested_store_bytes += s.requested_store_bytes;
   for (size_t i = 0; i < kNumStallCauses; ++i) sum.slots[i] += s.slots[i];
+  for (const L1Counter& c : kL1Counters) sum.l1.*c.value += s.l1.*c.value;
 }
 
 SmStats total_of(const KernelRun& run) {
@@ -145,6 +168,8 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
   count("gld_transactions", t.load_transactions, "1",
         "transactions of global and local loads and atomics (32, 64 or 128 bytes)");
   count("gst_transactions", t.store_transactions, "1", "transactions of global and local stores");
+  if (machine.l1.bytes != 0)
+    for (const L1Counter& l1 : kL1Counters) count(l1.name, t.l1.*l1.value, "1", l1.meaning);
   count("l1_shared_bank_conflict", t.shared_replays, "1",
         "extra shared-memory steps because of bank conflicts");
   rate("gld_efficiency",

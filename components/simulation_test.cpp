@@ -333,10 +333,10 @@ TEST_P(ProgramErrors, MisalignedNamesTheAddress) {
   EXPECT_THAT(o.reason, AllOf(HasSubstr("line 8"), HasSubstr("misaligned"), HasSubstr("0x10000002")));
 }
 
-TEST_P(ProgramErrors, DivergentBarrierIsADeadlockWithItsPlace) {
+TEST_P(ProgramErrors, DivergentBarrierThatNeverOpensIsADeadlockWithItsPlace) {
   const Outcome o = run_body(
       ".reg .u32 %r<8>;\n.reg .pred %p;\ncvt.u32.u16 %r1, %tid.x;\nsetp.lt.u32 %p, %r1, 16;\n@%p bra "
-      "SKIP;\nbar.sync 0;\nSKIP:\nexit;",
+      "SKIP;\nbar.sync 1, 96;\nSKIP:\nbar.sync 0;\nexit;",
       GetParam());
   EXPECT_EQ(o.status, "failed");
   EXPECT_THAT(o.reason, AllOf(HasSubstr("deadlock"), HasSubstr("line 10"), HasSubstr("bar.sync"),

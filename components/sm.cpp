@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "components/checker/checker.h"
+
 namespace gpusim::comp {
 
 namespace {
@@ -285,6 +287,7 @@ void Sm::open_kernel(KernelRun& run) {
 }
 
 void Sm::close_kernel(const KernelRun& run) {
+  if (const L1Stats* l1 = lsu_->l1_stats()) stats_->l1 = *l1;
   book_slots(run.end.count());
   run_ = nullptr;
 }
@@ -320,7 +323,7 @@ void Sm::configure(KernelRun& run) {
   for (uint32_t b = 0; b < run.blocks_per_sm; ++b)
     blocks_[b].shared = shared_.get() + size_t{run.shared_bytes} * b;
   for (const auto& s : schedulers_) s->reset();
-  lsu_->invalidate_constants();
+  lsu_->invalidate_caches();
 }
 
 void Sm::start_block(const BlockStart& start, uint64_t now) {

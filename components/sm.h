@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "components/block_barriers.h"
-#include "components/checker/checker.h"
 #include "components/event_sink.h"
 #include "components/kernel_run.h"
 #include "components/lane_groups.h"
@@ -36,6 +35,9 @@
 #include "simcore/engine/link.h"
 
 namespace gpusim::comp {
+
+class BlockChecks;
+class Checker;
 
 /// What the SM needs of the rest of the GPU.
 struct SmEnvironment {
@@ -148,7 +150,7 @@ class Sm : public core::Clocked, public WarpTableIf {
                     uint64_t now);
   bool execute_sync(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   /// The current lanes are gone: others that can run take their place.
-  bool run_other_lanes(Warp& warp, uint32_t w);
+  bool run_other_lanes(Warp& warp, uint32_t w, uint64_t now);
   void execute_barrier(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   void execute_exit(Warp& warp, uint32_t w, isa::LaneMask lanes, uint64_t now);
   void execute_fence(Warp& warp, uint32_t w, const isa::MicroOp& op, uint64_t now);
@@ -198,7 +200,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   std::vector<OpenStall> open_stalls_;
   uint64_t next_age_ = 0;
   uint64_t last_active_update_ = 0;
-  uint64_t last_event_ = 0;  ///< last start of a block, arrival at a barrier or exit
+  uint64_t last_event_ = 0;  ///< last start of a block, arrival at a barrier, exit, or warp that blocked
   // Storage of the resident warps and blocks; sized per kernel.
   struct AlignedFree {
     void operator()(std::byte* p) const;

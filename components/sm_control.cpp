@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "components/checker/checker.h"
 #include "components/control_transfer.h"
 #include "components/sm.h"
 
@@ -85,11 +86,12 @@ bool Sm::execute_sync(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes,
   const ClassTiming& timing = (*env_.timing)[op.op_class];
   if (op.exec != nullptr && together.any()) op.exec(op, warp.context, together);
   mark_ready(w, op, take_pipe(timing, now, 0) + timing.latency, StallCause::kAluDependency);
-  return !warp.stack.done() || run_other_lanes(warp, w);
+  return !warp.stack.done() || run_other_lanes(warp, w, now);
 }
 
-bool Sm::run_other_lanes(Warp& warp, uint32_t w) {
+bool Sm::run_other_lanes(Warp& warp, uint32_t w, uint64_t now) {
   if (warp.groups.next(run_->image->ops.data(), warp.context, warp.stack)) return true;
+  last_event_ = now;
   warp.wait = WarpWait::kBarrier;
   table_.set_blocked(w);
   return false;
@@ -107,7 +109,7 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
   Block& block = blocks_[warp.block_slot];
   BarrierRequest request;
   const LaneMask alive = warp.stack.alive() | warp.groups.apart();
-  const std::string error = read_barrier_request(op, warp.context, lanes, alive, request);
+  const std::string error = read_barrier_request(op, warp.context, lanes, alive, independent_, request);
   if (!error.empty()) {
     fault(warp, warp.stack.pc(), lanes.lowest(), error);
     return;
@@ -127,7 +129,7 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
   if (warp.at_barrier.any()) {
     warp.wait = WarpWait::kBarrier;
     table_.set_blocked(w);
-  } else if (!warp.stack.done() || run_other_lanes(warp, w)) {
+  } else if (!warp.stack.done() || run_other_lanes(warp, w, now)) {
     prepare_next(w, now + issue_cycles_, now);
   }
   try_release(block, request.number, now);
@@ -178,11 +180,13 @@ void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
     table_.remove(w);
     --block.live_warps;
     if (block.loads_in_flight != 0) lsu_->await_all(w);
-  } else if (!warp.stack.done() || run_other_lanes(warp, w)) {
+  } else if (!warp.stack.done() || run_other_lanes(warp, w, now)) {
     prepare_next(w, now + issue_cycles_, now);
   }
-  if (lanes.any())
+  if (lanes.any()) {
+    block.barriers.leave(w, warp.stack.alive() | warp.groups.apart());
     for (uint32_t b = 0; b < isa::kNumBarriers; ++b) try_release(block, b, now);
+  }
   if (block.live_warps == 0 && block.loads_in_flight == 0) finish_block(warp.block_slot, now);
 }
 

@@ -21,6 +21,7 @@ enum class StallCause : uint8_t {
   kConstantL1,
   kConstantL2,
   kConstantL3,
+  kL1,              ///< operand loaded through the first-level cache not ready
   kDram,            ///< operand loaded from device memory not ready
   kPipeBusy,        ///< operands ready, the execution pipe is not
   kMemoryThrottle,  ///< operands ready, the load/store queue is full
@@ -31,10 +32,10 @@ inline constexpr size_t kNumStallCauses = static_cast<size_t>(StallCause::kCount
 inline constexpr std::array<std::string_view, kNumStallCauses> kStallCauseNames = {
     "issued",         "no_warp",       "control",         "barrier",         "fence",
     "alu_dependency", "memory_shared", "memory_const_l1", "memory_const_l2", "memory_const_l3",
-    "memory_dram",    "pipe_busy",     "memory_throttle"};
+    "memory_l1",      "memory_dram",   "pipe_busy",       "memory_throttle"};
 
 /// Level of the memory hierarchy that served an access (column `level` of events/memory).
-enum class MemoryLevel : uint8_t { kNone, kShared, kConstantL1, kConstantL2, kConstantL3, kDram };
+enum class MemoryLevel : uint8_t { kNone, kShared, kConstantL1, kConstantL2, kConstantL3, kL1, kDram };
 
 [[nodiscard]] constexpr StallCause cause_of(MemoryLevel level) {
   switch (level) {
@@ -46,6 +47,8 @@ enum class MemoryLevel : uint8_t { kNone, kShared, kConstantL1, kConstantL2, kCo
       return StallCause::kConstantL2;
     case MemoryLevel::kConstantL3:
       return StallCause::kConstantL3;
+    case MemoryLevel::kL1:
+      return StallCause::kL1;
     default:
       return StallCause::kDram;
   }
@@ -63,6 +66,8 @@ enum class MemoryLevel : uint8_t { kNone, kShared, kConstantL1, kConstantL2, kCo
       return static_cast<uint8_t>(ServedBy::kConstantL2);
     case MemoryLevel::kConstantL3:
       return static_cast<uint8_t>(ServedBy::kConstantL3);
+    case MemoryLevel::kL1:
+      return static_cast<uint8_t>(ServedBy::kL1);
     case MemoryLevel::kDram:
       return static_cast<uint8_t>(ServedBy::kDram);
     case MemoryLevel::kNone:

@@ -63,6 +63,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     if (!errors.empty()) return;
     units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
     if (!errors.empty()) return;
+    lir::exit_early(units.back().program);
     units.back().flow = lir::build_flow(units.back().program);  // the passes keep blocks and branches
     run_passes(units.back(), options, image);
   };

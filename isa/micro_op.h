@@ -146,6 +146,7 @@ struct MemoryOperand {
   bool is_volatile = false;
   bool is_spill =
       false;  ///< a register saved or an argument passed by the compiler: no access of the program
+  bool bypasses_l1 = false;  ///< .cg, .cv, volatile and ordered loads
   int64_t offset = 0;
 };
 

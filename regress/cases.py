@@ -21,6 +21,13 @@ class Case:
     def ptx(self, source: Path) -> Path:
         return source / "workloads" / self.path
 
+    def cuda_source(self, source: Path, path: str = "") -> Path:
+        """Of a PTX file: the .cu of that name, else the only one of its folder."""
+        ptx = source / "workloads" / (path or self.path)
+        same = ptx.with_suffix(".cu")
+        (only,) = [same] if same.exists() else ptx.parent.glob("*.cu")
+        return only
+
     def launch_options(self, source: Path) -> list[str]:
         return ["--launch", str(self.ptx(source).with_name(self.launch))] if self.launch else []
 

@@ -17,6 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent
 
 from cases import CASES  # noqa: E402
 from check_checks import check_checks  # noqa: E402
+from check_compiled import WITHOUT_SOURCE, check_compiled  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
@@ -54,6 +55,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "differential": {name: lambda gpusim, name=name: check_differential(gpusim, name) for name in SEEDS},
         "error": error_checks(source),
         "check": check_checks(source),
+        "compiled": {name: check for name, check in per_case(check_compiled).items() if name not in WITHOUT_SOURCE},
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }

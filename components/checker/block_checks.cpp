@@ -132,7 +132,7 @@ LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, co
     const int lane = access.fault_lane;
     const bool matrix = access.fault == isa::FaultKind::kMatrixPlace;
     if (op.op_class == isa::OpClass::kTexture || matrix) {
-      shared_.log.note(matrix ? FindingKind::kWrongSpace : FindingKind::kTexture,
+      shared_.log.note(matrix ? FindingKind::kMatrix : FindingKind::kTexture,
                        site(op.ptx_index, thread_of(warp, lane)), [&] {
                          return FindingDetail{describe_fault(op, access, *context.global), {}};
                        });

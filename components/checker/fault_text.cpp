@@ -114,9 +114,10 @@ FindingDetail describe_unwritten(uint32_t missing, const FaultPlace& p, const is
     where = "in the thread's local memory";
   else
     where = whereabouts(p, image, globals, inside, d.object);
-  d.message = fmt::format("{}-byte {} {} at {:#x} reads {} that nothing has written: {}", p.bytes, verb(p.op),
-                          space_text(p.space), p.address,
-                          missing == p.bytes ? "bytes" : fmt::format("{} bytes", missing), where);
+  d.message = fmt::format(
+      "{}-byte {} {} at {:#x} reads {} that nothing has written: {}", p.bytes, verb(p.op),
+      space_text(p.space), p.address,
+      missing == p.bytes ? "bytes" : fmt::format("{} byte{}", missing, missing == 1 ? "" : "s"), where);
   return d;
 }
 

@@ -16,6 +16,8 @@ std::string_view finding_name(FindingKind kind) {
       return "wrong_space";
     case FindingKind::kTexture:
       return "texture";
+    case FindingKind::kMatrix:
+      return "matrix";
     case FindingKind::kUninitialised:
       return "uninitialised";
     case FindingKind::kRace:
@@ -37,7 +39,7 @@ std::string_view finding_name(FindingKind kind) {
 }
 
 std::string_view check_name(FindingKind kind) {
-  if (kind <= FindingKind::kTexture) return "memory";
+  if (kind <= FindingKind::kMatrix) return "memory";
   if (kind == FindingKind::kUninitialised) return "init";
   return kind == FindingKind::kRace ? "race" : "sync";
 }

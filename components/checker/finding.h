@@ -20,6 +20,7 @@ enum class FindingKind : uint8_t {
   kReadOnly,
   kWrongSpace,
   kTexture,
+  kMatrix,
   kUninitialised,
   kRace,
   kDivergentBarrier,

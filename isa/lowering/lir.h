@@ -138,6 +138,7 @@ struct CallPlan;  // call_plan.h
 /// `root` is the kernel or a function with a frame of its own. select.cpp: also inlines calls
 [[nodiscard]] Program select(const Module& module, const Function& root, const CallPlan& plan,
                              const LoweringOptions& options, Statements& statements, Diagnostics& errors);
+void exit_early(Program& program);                          // early_exit.cpp: before the flow is built
 void split_local_ranges(Program& program);                  // split_ranges.cpp
 void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
 void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp

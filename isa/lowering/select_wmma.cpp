@@ -53,20 +53,6 @@ WmmaTile tile_of(const Arrangement& a, int r) {
   return tile;
 }
 
-/// Type that memory_op() and the table of forms know for the elements.
-Type memory_type(Type element) {
-  switch (type_bytes(element)) {
-    case 1:
-      return Type::kB8;
-    case 2:
-      return Type::kB16;
-    case 8:
-      return Type::kB64;
-    default:
-      return Type::kB32;
-  }
-}
-
 /// Elements from one row (or column) to the next where the statement does not say it.
 int default_stride(WmmaMatrix matrix, WmmaShape shape, WmmaLayout layout) {
   const auto [m, n, k] = wmma_size(shape);
@@ -108,7 +94,7 @@ Op Selector::wmma_access(const Instruction& inst, const Address& where, const Va
   Op op =
       memory_op(store ? OpKind::kStore : OpKind::kLoad, where.space, word, word == Type::kB64, where, count);
   op.src[op.num_src++] = stride;
-  op.key = form_key(inst.opcode, memory_type(m.type), word);
+  op.key = form_key(inst.opcode, untyped(m.type), word);
   const SemanticRow* row = find_form(op.key, level_);
   op.mem = row == nullptr ? nullptr : row->mem;
   op.imm = std::bit_cast<uint64_t>(tile);

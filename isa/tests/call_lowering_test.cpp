@@ -11,11 +11,6 @@ namespace {
 
 using namespace test;  // NOLINT: helpers of this folder
 
-const MicroOp* find_op(const KernelImage& image, OpKind kind) {
-  const auto it = std::ranges::find(image.ops, kind, &MicroOp::kind);
-  return it == image.ops.end() ? nullptr : &*it;
-}
-
 // --- brx.idx ---
 
 const std::string kSwitch = thread_kernel(".reg .b32 %r<8>; .reg .pred %p;", R"(

@@ -1,5 +1,5 @@
 // Every instruction form of tests/required_forms.txt (what the benchmark programs use) lowers and runs.
-// Those of tex are in texture_test.cpp.
+// Those of tex are in texture_statement_test.cpp.
 #include <fmt/format.h>
 
 #include <set>

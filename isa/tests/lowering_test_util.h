@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "isa/tests/ptx_test_util.h"
@@ -69,6 +70,33 @@ inline std::string thread_kernel(std::string_view declarations, std::string_view
          "%out, [pout];\n"
          "add.s64 %in, %in, %off;\nadd.s64 %out, %out, %off;\n" +
          std::string(body) + "\n}\n";
+}
+
+/// A thread_kernel() with words of shared memory at [%r1] and [%r1+128]; stores %f3.
+inline std::string shared_kernel(std::string_view body) {
+  return thread_kernel(".reg .f32 %f<8>; .reg .b32 %r<8>; .shared .align 4 .b8 s[512];", std::string(R"(
+    shl.b32 %r0, %tid0, 2;
+    mov.u32 %r1, s;
+    add.s32 %r1, %r1, %r0;
+    cvt.rn.f32.u32 %f0, %tid0;
+    st.shared.f32 [%r1], %f0;
+    st.shared.f32 [%r1+128], %f0;
+    bar.sync 0;)") + std::string(body) + "\nst.global.f32 [%out], %f3;\nret;");
+}
+
+inline const MicroOp* find_op(const KernelImage& image, OpKind kind) {
+  const auto it = std::ranges::find(image.ops, kind, &MicroOp::kind);
+  return it == image.ops.end() ? nullptr : &*it;
+}
+
+inline size_t count_class(const KernelImage& image, OpClass c) {
+  return static_cast<size_t>(std::ranges::count(image.ops, c, &MicroOp::op_class));
+}
+
+inline uint64_t total_ptx(const KernelImage& image) {
+  uint64_t n = 0;
+  for (const MicroOp& op : image.ops) n += op.ptx_count;
+  return n;
 }
 
 /// All lowerings of one text agree in results and in the PTX instructions they count.

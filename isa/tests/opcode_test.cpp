@@ -156,13 +156,20 @@ TEST_P(OpcodeTest, VectorsGiveTheExpectedBits) {
 
 /// Opcodes whose tests need more than one result per lane, memory or control flow: where these tests are.
 const std::map<std::string, std::string, std::less<>> kTestedElsewhere = {
-    {"shfl", "isa/tests/semantics_test.cpp"},        {"bra", "isa/tests/lowering_test.cpp"},
-    {"bar", "isa/tests/lowering_test.cpp"},          {"call", "isa/tests/lowering_test.cpp"},
-    {"ret", "isa/tests/lowering_test.cpp"},          {"exit", "isa/tests/lowering_test.cpp"},
-    {"trap", "isa/tests/opcode_test.cpp"},           {"brkpt", "isa/tests/opcode_test.cpp"},
-    {"brx.idx", "isa/tests/call_lowering_test.cpp"}, {"tex", "isa/tests/texture_test.cpp"},
-    {"txq", "isa/tests/texture_test.cpp"},           {"wmma", "isa/tests/wmma_test.cpp"},
-    {"wmma.load", "isa/tests/wmma_test.cpp"},        {"wmma.store", "isa/tests/wmma_test.cpp"},
+    {"shfl", "isa/tests/semantics_test.cpp"},
+    {"bra", "isa/tests/control_flow_lowering_test.cpp"},
+    {"bar", "isa/tests/control_flow_lowering_test.cpp"},
+    {"call", "isa/tests/inlining_test.cpp"},
+    {"ret", "isa/tests/inlining_test.cpp"},
+    {"exit", "isa/tests/control_flow_lowering_test.cpp"},
+    {"trap", "isa/tests/opcode_test.cpp"},
+    {"brkpt", "isa/tests/opcode_test.cpp"},
+    {"brx.idx", "isa/tests/call_lowering_test.cpp"},
+    {"tex", "isa/tests/texture_statement_test.cpp"},
+    {"txq", "isa/tests/texture_statement_test.cpp"},
+    {"wmma", "isa/tests/wmma_test.cpp"},
+    {"wmma.load", "isa/tests/wmma_test.cpp"},
+    {"wmma.store", "isa/tests/wmma_test.cpp"},
     {"wmma.mma", "isa/tests/wmma_test.cpp"},
 };
 

@@ -1,4 +1,4 @@
-// Shared by the sources of the corpus; expected.py has the same functions in Python.
+// Shared by the sources of the corpus; corpus.py has the same functions in Python.
 #pragma once
 
 __device__ inline unsigned thread_index() { return blockIdx.x * blockDim.x + threadIdx.x; }

@@ -59,7 +59,7 @@ struct MachineConfig {
   /// [latency] CLASS = core cycles from issue to the first issue of a dependent operation.
   std::map<std::string, int64_t> latency;
   struct Coalescer {
-    std::string rule;                  ///< "cc10" (1.0/1.1), "cc12" (1.2/1.3)
+    std::string rule;                  ///< "cc10" (1.0/1.1), "cc12" (1.2/1.3), "cc20" (2.0 and later)
     int64_t half_warps_per_cycle = 1;  ///< see cycles_per_transaction; core cycles
     int64_t cycles_per_transaction = 2;
     friend bool operator==(const Coalescer&, const Coalescer&) = default;
@@ -70,6 +70,20 @@ struct MachineConfig {
     int64_t store_buffer = 0;  ///< outstanding write transactions per SM
     friend bool operator==(const LoadStore&, const LoadStore&) = default;
   } lsu;
+  /// First-level data cache of an SM.
+  struct FirstLevel {   ///< [l1]
+    int64_t bytes = 0;  ///< 0: there is none
+    int64_t line = 128, sector = 32, ways = 4;
+    int64_t latency = 0;                    ///< core cycles from look-up to data
+    int64_t mshrs = 0, merges = 0;          ///< lines on their way; accesses that wait for one of them
+    int64_t warp_mshrs = 0;                 ///< of one warp; 0: no limit
+    std::string index;                      ///< "modulo", "xor", "fermi"
+    std::string replacement;                ///< "lru", "plru", "fifo", "random"
+    std::string allocate;                   ///< "miss": a line's frame is taken when it is asked for; "fill"
+    bool cache_global = true;               ///< false: local memory only
+    std::string write_global, write_local;  ///< "through", "evict", "back"
+    friend bool operator==(const FirstLevel&, const FirstLevel&) = default;
+  } l1;
   struct Shared {
     int64_t bytes = 0;  ///< per SM
     int64_t banks = 0, bank_bytes = 4;

@@ -77,8 +77,9 @@ const KeySpec kSchema[] = {
     {"scheduler", "issue_cycles", K::kInteger, "core cycles", "2", 1, 32, "",
      "between two issue slots of one scheduler", AT(scheduler.issue_cycles)},
 
-    {"coalescer", "rule", K::kChoice, "", "cc12", 0, 0, "cc10|cc12",
-     "half-warp coalescing of compute capability 1.0/1.1 or 1.2/1.3", AT(coalescer.rule)},
+    {"coalescer", "rule", K::kChoice, "", "cc12", 0, 0, "cc10|cc12|cc20",
+     "half-warp coalescing of compute capability 1.0/1.1 or 1.2/1.3; lines of whole warps from 2.0 on",
+     AT(coalescer.rule)},
     {"coalescer", "half_warps_per_cycle", K::kInteger, "half-warps", "1", 1, 4, "",
      "half-warps taken per core cycle", AT(coalescer.half_warps_per_cycle)},
     {"coalescer", "cycles_per_transaction", K::kInteger, "core cycles", "2", 1, 1024, "",
@@ -90,6 +91,32 @@ const KeySpec kSchema[] = {
      AT(lsu.mshrs)},
     {"lsu", "store_buffer", K::kInteger, "transactions", "64", 1, 32768, "",
      "outstanding write transactions per SM", AT(lsu.store_buffer)},
+
+    {"l1", "size", K::kSize, "bytes", "0", 0, 1 << 24, "", "first-level data cache of an SM; 0: none",
+     AT(l1.bytes)},
+    {"l1", "line", K::kSize, "bytes", "128", 32, 256, "", "line", AT(l1.line)},
+    {"l1", "sector", K::kSize, "bytes", "32", 32, 256, "", "part of a line that is fetched alone",
+     AT(l1.sector)},
+    {"l1", "ways", K::kInteger, "ways", "4", 1, 32, "", "associativity", AT(l1.ways)},
+    {"l1", "latency", K::kInteger, "core cycles", "30", 1, 10000, "", "from look-up to data, on a hit",
+     AT(l1.latency)},
+    {"l1", "index", K::kChoice, "", "modulo", 0, 0, "modulo|xor|fermi",
+     "set of a line: its low bits, all bits folded, or Fermi's hash", AT(l1.index)},
+    {"l1", "replacement", K::kChoice, "", "lru", 0, 0, "lru|plru|fifo|random", "which line goes",
+     AT(l1.replacement)},
+    {"l1", "allocate", K::kChoice, "", "miss", 0, 0, "miss|fill",
+     "a missing line takes its place when it is asked for, or when it comes (streaming)", AT(l1.allocate)},
+    {"l1", "mshrs", K::kInteger, "lines", "64", 1, 4096, "", "lines on their way", AT(l1.mshrs)},
+    {"l1", "merges", K::kInteger, "accesses", "8", 1, 256, "", "accesses that can wait for one line",
+     AT(l1.merges)},
+    {"l1", "warp_mshrs", K::kInteger, "lines", "0", 0, 4096, "",
+     "lines on their way that one warp asked for; 0: no limit", AT(l1.warp_mshrs)},
+    {"l1", "cache_global", K::kBoolean, "", "true", 0, 0, "",
+     "global loads are cached; false: local memory only", AT(l1.cache_global)},
+    {"l1", "write_global", K::kChoice, "", "evict", 0, 0, "through|evict",
+     "a global store leaves its line in place, or drops it; the data goes on", AT(l1.write_global)},
+    {"l1", "write_local", K::kChoice, "", "back", 0, 0, "through|evict|back",
+     "the same for local stores; back: they stay until their line is replaced", AT(l1.write_local)},
 
     {"shared", "size", K::kSize, "bytes", "16K", 0, 1 << 20, "", "shared memory per SM", AT(shared.bytes)},
     {"shared", "banks", K::kInteger, "banks", "16", 1, 128, "", "shared-memory banks", AT(shared.banks)},
@@ -182,9 +209,9 @@ const KeySpec kSchema[] = {
      AT(dram.bank_hash)},
 };
 
-constexpr std::string_view kSections[] = {"gpu",      "host",         "clocks",    "sm",  "scheduler",
-                                          "pipes",    "latency",      "coalescer", "lsu", "shared",
-                                          "constant", "interconnect", "l2",        "dram"};
+constexpr std::string_view kSections[] = {"gpu",    "host",     "clocks",       "sm",  "scheduler",
+                                          "pipes",  "latency",  "coalescer",    "lsu", "l1",
+                                          "shared", "constant", "interconnect", "l2",  "dram"};
 
 constexpr std::string_view kTimingClasses[] = {
     "int",         "int64",        "int_mul24",   "int_mul",      "int_mul64",

@@ -18,6 +18,7 @@ class Validator {
 
   void run() {
     sm_limits();
+    first_level();
     constant_caches();
     memory();
     dram();
@@ -94,6 +95,23 @@ class Validator {
                  fmt::format("{}_size = {} gives {} sets, not a power of two", prefix, bytes, sets),
                  {prefix + "_ways", prefix + "_line"});
       }
+    }
+  }
+
+  void first_level() {
+    if (m_.l1.bytes == 0) return;
+    power_of_two("l1.line", m_.l1.line);
+    power_of_two("l1.sector", m_.l1.sector);
+    multiple("l1.line", m_.l1.line, "l1.sector", m_.l1.sector);
+    if (m_.l1.bytes % (m_.l1.line * m_.l1.ways) != 0) {
+      conflict("l1.size",
+               fmt::format("l1.size = {} is not divisible into sets of {} ways of {} bytes", m_.l1.bytes,
+                           m_.l1.ways, m_.l1.line),
+               {"l1.ways", "l1.line"});
+    }
+    if (m_.coalescer.rule != "cc20") {
+      conflict("l1.size", "a first-level cache needs coalescer.rule = cc20, whose transactions are lines",
+               {"coalescer.rule"});
     }
   }
 

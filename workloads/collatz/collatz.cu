@@ -2,7 +2,7 @@
 // of the inner branch. The PTX beside this source is written as nvcc 2.3 for a 32-bit host would have written it for sm_13
 // (PTX 1.4), with the inner branch kept.
 
-__global__ void collatz(unsigned* steps, const unsigned* start, int N) {
+extern "C" __global__ void collatz(unsigned* steps, const unsigned* start, int N) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= N) return;
   unsigned n = start[i], count = 0;

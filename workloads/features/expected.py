@@ -220,15 +220,16 @@ def cut(v: Fraction, unit: int) -> Fraction:
     return int(v / scale) * scale
 
 
-def tensor_sum(a: list[Fraction], b: list[Fraction], c: Fraction) -> Fraction:
-    """Eight products and the sum so far, each cut off 24 bits below the largest, their sum cut off to f32: sm_75 in
-    "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"."""
-    for k in range(0, len(a), 8):
-        terms = [(x * y, exponent(x, -14) + exponent(y, -14)) for x, y in zip(a[k:k + 8], b[k:k + 8]) if x and y]
+def tensor_sum(a: list[Fraction], b: list[Fraction], c: Fraction, block: int, bits: int) -> Fraction:
+    """`block` products and the sum so far, each cut off `bits` below the largest, their sum cut off to f32: the tensor
+    cores in "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"."""
+    for k in range(0, len(a), block):
+        factors = zip(a[k:k + block], b[k:k + block])
+        terms = [(x * y, exponent(x, -14) + exponent(y, -14)) for x, y in factors if x and y]
         terms += [(c, exponent(c, -126))] if c else []
         if not terms:
             continue
-        unit = max(e for _, e in terms) - 24
+        unit = max(e for _, e in terms) - bits
         total = sum((cut(v, unit) for v, _ in terms), Fraction(0))
         c = cut(total, exponent(total, -126) - 23) if total else total
     return c
@@ -248,9 +249,10 @@ def matrices() -> None:
     write("wmma_a", "f2", map(float, a))
     write("wmma_b", "f2", map(float, b))
     write("wmma_c", "f4", map(float, c))
-    sums = (tensor_sum(a[i * inner:(i + 1) * inner], b[j * inner:(j + 1) * inner], c[i * columns + j])
-            for i, j in product(range(rows), range(columns)))
-    write("wmma_sums", "f4", (float(max(v, Fraction(0))) for v in sums))
+    for name, block, bits in ("wmma_sums", 8, 24), ("wmma_sums.sm_90", 16, 25):
+        sums = (tensor_sum(a[i * inner:(i + 1) * inner], b[j * inner:(j + 1) * inner], c[i * columns + j], block, bits)
+                for i, j in product(range(rows), range(columns)))
+        write(name, "f4", (float(max(v, Fraction(0))) for v in sums))
     left, right = ([k * k * 7 % 251 + k % 5 for k in range(64 * n)] for n in (inner, columns))
     write("wmma_left", "u1", left)
     write("wmma_right", "u1", right)

@@ -4,7 +4,7 @@
 
 #define BINS 256
 
-__global__ void histogram(unsigned* bins, const unsigned* data, int N) {
+extern "C" __global__ void histogram(unsigned* bins, const unsigned* data, int N) {
   __shared__ unsigned part[BINS];
   part[threadIdx.x] = 0;
   __syncthreads();

@@ -2,7 +2,7 @@
 // source are written as nvcc 2.3 for a 32-bit host would have written them for sm_13 (PTX 1.4).
 
 template <int BS>
-__global__ void matmul_naive(float* C, const float* A, const float* B, int N) {
+__device__ void naive(float* C, const float* A, const float* B, int N) {
   const int x = blockIdx.x * BS + threadIdx.x, y = blockIdx.y * BS + threadIdx.y;
   float sum = 0;
   for (int k = 0; k < N; ++k) sum += A[y * N + k] * B[k * N + x];
@@ -10,7 +10,7 @@ __global__ void matmul_naive(float* C, const float* A, const float* B, int N) {
 }
 
 template <int BS>
-__global__ void matmul_tiled(float* C, const float* A, const float* B, int N) {
+__device__ void tiled(float* C, const float* A, const float* B, int N) {
   __shared__ float As[BS][BS], Bs[BS][BS];
   const int tx = threadIdx.x, ty = threadIdx.y;
   const float* a = A + (blockIdx.y * BS + ty) * N + tx;
@@ -30,7 +30,7 @@ __global__ void matmul_tiled(float* C, const float* A, const float* B, int N) {
   C[(blockIdx.y * BS + ty) * N + blockIdx.x * BS + tx] = sum;
 }
 
-__global__ void sgemm_volkov(float* C, const float* A, const float* B, int ld, int N) {
+extern "C" __global__ void sgemm_volkov(float* C, const float* A, const float* B, int ld, int N) {
   __shared__ float bs[16][17];
   const int inx = threadIdx.x, iny = threadIdx.y;
   const int row = blockIdx.x * 64 + iny * 16 + inx;
@@ -52,7 +52,15 @@ __global__ void sgemm_volkov(float* C, const float* A, const float* B, int ld, i
   for (int j = 0; j < 16; ++j, C += ld) C[0] = c[j];
 }
 
-template __global__ void matmul_naive<8>(float*, const float*, const float*, int);
-template __global__ void matmul_naive<16>(float*, const float*, const float*, int);
-template __global__ void matmul_tiled<8>(float*, const float*, const float*, int);
-template __global__ void matmul_tiled<16>(float*, const float*, const float*, int);
+extern "C" __global__ void matmul_naive_8x8(float* C, const float* A, const float* B, int N) {
+  naive<8>(C, A, B, N);
+}
+extern "C" __global__ void matmul_naive_16x16(float* C, const float* A, const float* B, int N) {
+  naive<16>(C, A, B, N);
+}
+extern "C" __global__ void matmul_tiled_8x8(float* C, const float* A, const float* B, int N) {
+  tiled<8>(C, A, B, N);
+}
+extern "C" __global__ void matmul_tiled_16x16(float* C, const float* A, const float* B, int N) {
+  tiled<16>(C, A, B, N);
+}

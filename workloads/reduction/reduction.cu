@@ -4,7 +4,7 @@
 
 #define THREADS 256
 
-__global__ void reduce(float* out, const float* in, int N) {
+extern "C" __global__ void reduce(float* out, const float* in, int N) {
   __shared__ float part[THREADS];
   const int tid = threadIdx.x;
   float sum = 0;

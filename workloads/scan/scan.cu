@@ -4,7 +4,7 @@
 
 #define THREADS 256
 
-__global__ void scan_blocks(unsigned* out, unsigned* sums, const unsigned* in, int N) {
+extern "C" __global__ void scan_blocks(unsigned* out, unsigned* sums, const unsigned* in, int N) {
   __shared__ unsigned tile[2 * THREADS];
   const int tid = threadIdx.x, first = blockIdx.x * 2 * THREADS;
   tile[tid] = first + tid < N ? in[first + tid] : 0;
@@ -35,7 +35,7 @@ __global__ void scan_blocks(unsigned* out, unsigned* sums, const unsigned* in, i
   if (first + tid + THREADS < N) out[first + tid + THREADS] = tile[tid + THREADS];
 }
 
-__global__ void scan_sums(unsigned* before, const unsigned* sums, int blocks) {
+extern "C" __global__ void scan_sums(unsigned* before, const unsigned* sums, int blocks) {
   __shared__ unsigned tile[2][THREADS];
   const int tid = threadIdx.x;
   unsigned carry = 0;
@@ -56,7 +56,7 @@ __global__ void scan_sums(unsigned* before, const unsigned* sums, int blocks) {
   }
 }
 
-__global__ void add_before(unsigned* out, const unsigned* before, int N) {
+extern "C" __global__ void add_before(unsigned* out, const unsigned* before, int N) {
   const int i = blockIdx.x * 2 * THREADS + threadIdx.x;
   const unsigned add = before[blockIdx.x];
   if (i < N) out[i] += add;

@@ -2,7 +2,7 @@
 // sum (Bell and Garland 2008). The PTX files beside this source are written as nvcc 2.3 for a 32-bit host would have written
 // them for sm_13 (PTX 1.4).
 
-__global__ void spmv_csr_scalar(float* y, const int* row_start, const int* column, const float* value, const float* x, int rows) {
+extern "C" __global__ void spmv_csr_scalar(float* y, const int* row_start, const int* column, const float* value, const float* x, int rows) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
   float sum = 0;
@@ -11,7 +11,7 @@ __global__ void spmv_csr_scalar(float* y, const int* row_start, const int* colum
 }
 
 // Blocks of 128 threads, 4 rows a block.
-__global__ void spmv_csr_vector(float* y, const int* row_start, const int* column, const float* value, const float* x, int rows) {
+extern "C" __global__ void spmv_csr_vector(float* y, const int* row_start, const int* column, const float* value, const float* x, int rows) {
   __shared__ volatile float part[128];
   const int tid = threadIdx.x, lane = tid & 31, row = blockIdx.x * 4 + (tid >> 5);
   if (row >= rows) return;

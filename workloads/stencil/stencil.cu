@@ -4,7 +4,7 @@
 
 #define TILE 16
 
-__global__ void stencil(float* out, const float* in, float center, float neighbour, int rows, int cols) {
+extern "C" __global__ void stencil(float* out, const float* in, float center, float neighbour, int rows, int cols) {
   __shared__ float tile[TILE + 2][TILE + 2];
   const int tx = threadIdx.x, ty = threadIdx.y;
   const int x = blockIdx.x * TILE + tx, y = blockIdx.y * TILE + ty;

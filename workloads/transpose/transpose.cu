@@ -4,12 +4,12 @@
 
 #define TILE 16
 
-__global__ void transpose_naive(float* out, const float* in, int rows, int cols) {
+extern "C" __global__ void transpose_naive(float* out, const float* in, int rows, int cols) {
   const int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
   if (x < cols && y < rows) out[x * rows + y] = in[y * cols + x];
 }
 
-__global__ void transpose_padded(float* out, const float* in, int rows, int cols) {
+extern "C" __global__ void transpose_padded(float* out, const float* in, int rows, int cols) {
   __shared__ float tile[TILE][TILE + 1];
   int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
   if (x < cols && y < rows) tile[threadIdx.y][threadIdx.x] = in[y * cols + x];

@@ -2,10 +2,13 @@
 import random
 import re
 
-import model
 from catalog import all_forms
+from cell_items import Load, Store
+from form_items import Block, Plain, Special, WarpBlock
 from formats import bits_of
 from generate_half import TRUE
+from model import CELL_BYTES, LANES, SPACES, CellOperand, Constant, Guard, Lane, Probe, Program, Reg, Region, type_bits
+from own_items import Carry, Compare, CompareSet, Lop3, Pack, Permute, PredicateLogic, Select, Shuffle, Unpack
 from vectors import RNG, SHIFTS, reg_type, values
 
 # Forms that a random operand does not suit.
@@ -97,13 +100,13 @@ def corner_values(rng, flavour):
 
 def inputs_of(rng, width):
     if width == 1:
-        return rng.choice([[rng.getrandbits(1) for _ in range(model.LANES)], [rng.getrandbits(1)] * model.LANES])
+        return rng.choice([[rng.getrandbits(1) for _ in range(LANES)], [rng.getrandbits(1)] * LANES])
     pool = corner_values(rng, rng.choice(FLAVOURS[width]))
     few = pool if rng.random() < 0.8 else rng.sample(pool, 2)
     if width == 64 and rng.random() < 0.2:  # values that share a half
         words = [rng.choice(pool) >> rng.choice([0, 32]) & 0xFFFFFFFF for _ in range(4)]
         few = [low | high << 32 for low in words[:2] for high in words[2:]]
-    return [rng.choice(few) if rng.random() < 0.85 else rng.getrandbits(width) for _ in range(model.LANES)]
+    return [rng.choice(few) if rng.random() < 0.85 else rng.getrandbits(width) for _ in range(LANES)]
 
 
 class Chooser:
@@ -127,7 +130,7 @@ class Chooser:
         widths |= {f"%x{LETTER[w]}": w for w in LETTER}
         items = self.items(length, top=True)
         limit = self.rng.choice([0, 0, 0, 10, 16, 24])
-        return model.Program(widths, inputs, items, self.probes, limit)
+        return Program(widths, inputs, items, self.probes, limit)
 
     def items(self, length, top):
         items, size = [], 0
@@ -138,7 +141,7 @@ class Chooser:
             if register and self.rng.random() < 0.3:
                 width = next((w for w, names in self.pools.items() if register in names), None)
                 if width:  # not of an approximation
-                    items.append(model.Probe(self.probes, register, width))
+                    items.append(Probe(self.probes, register, width))
                     self.probes += 1
         return items
 
@@ -146,7 +149,7 @@ class Chooser:
         if top and length > 20 and self.rng.random() < 0.02:
             self.labels += 1
             label = f"L{self.labels}"
-            return model.Region(self.guard(always=True), self.items(self.rng.randint(1, 15), top=False), label)
+            return Region(self.guard(always=True), self.items(self.rng.randint(1, 15), top=False), label)
         modern = self.target != "sm_13"
         kinds = [(70, self.form), (4, self.compare), (2, self.compare_set), (3, self.select), (3, self.logic), (4, self.pack),
                  (3, self.unpack), (4, self.store), (4, self.load)]
@@ -160,7 +163,7 @@ class Chooser:
     def guard(self, always=False):
         if not always and self.rng.random() >= self.guards:
             return None
-        return model.Guard(self.rng.choice(self.pools[1]), self.rng.random() < 0.5)
+        return Guard(self.rng.choice(self.pools[1]), self.rng.random() < 0.5)
 
     def register(self, width):
         return self.rng.choice(self.pools[width])
@@ -170,11 +173,11 @@ class Chooser:
         draw = self.rng.random()
         if draw < self.constants and t in CONSTANTS:
             pool = SHIFTS + list(range(34)) if t == "n" else values(t, 24)
-            return model.Constant("b32" if t == "n" else t, self.rng.choice(pool))
-        if draw > 1 - self.cells and model.type_bits(t) == width:
-            offset = self.rng.randrange(model.CELL_BYTES * 8 // width) * width // 8
-            return model.CellOperand(self.rng.choice(list(model.SPACES)), offset, width, position)
-        return model.Reg(self.register(width))
+            return Constant("b32" if t == "n" else t, self.rng.choice(pool))
+        if draw > 1 - self.cells and type_bits(t) == width:
+            offset = self.rng.randrange(CELL_BYTES * 8 // width) * width // 8
+            return CellOperand(self.rng.choice(list(SPACES)), offset, width, position)
+        return Reg(self.register(width))
 
     def operands(self, form, opcode):
         wide = widens(opcode)
@@ -184,10 +187,10 @@ class Chooser:
             if t[0] == "b" and form.form.endswith((".f32", ".f64")) and form.form.startswith("mov."):
                 t = form.form[-3:]  # moves bits, but a constant is written as the type wants it
             chosen.append(self.operand(t, i, widths))
-            if form.form.startswith("bf") and isinstance(chosen[-1], model.Constant) and t == "n":
-                chosen[-1] = model.Constant("u32", chosen[-1].raw & 255)
+            if form.form.startswith("bf") and isinstance(chosen[-1], Constant) and t == "n":
+                chosen[-1] = Constant("u32", chosen[-1].raw & 255)
         if form.form.startswith("fns"):  # a base above 31 is undefined
-            chosen[1] = model.Constant("u32", self.rng.randrange(32))
+            chosen[1] = Constant("u32", self.rng.randrange(32))
         return chosen
 
     def destination(self, form, opcode):
@@ -210,14 +213,14 @@ class Chooser:
         opcode = simple[1] if simple else None
         if SPECIAL.match(form.text()):
             width = bits_of(form.result)
-            return model.Special(self.guard(), form, "mov." + form.result, self.register(width), width, [model.Lane()])
+            return Special(self.guard(), form, "mov." + form.result, self.register(width), width, [Lane()])
         destination, width = self.destination(form, opcode)
         operands = self.operands(form, opcode)
         if form.warp:
-            return model.WarpBlock(self.guard(), form, destination, width, operands)
+            return WarpBlock(self.guard(), form, destination, width, operands)
         if simple is None:
-            return model.Block(self.guard(), form, destination, width, operands)
-        return model.Plain(self.guard(), form, opcode, destination, width, operands)
+            return Block(self.guard(), form, destination, width, operands)
+        return Plain(self.guard(), form, opcode, destination, width, operands)
 
     def compare(self, top):
         form = self.rng.choice(self.compares)
@@ -225,30 +228,30 @@ class Chooser:
         if form.form.endswith("f16") or self.rng.random() < 0.5:  # half precision writes one predicate
             second = None
         operation = self.rng.choice([None, "and", "or", "xor"])
-        return model.Compare(self.guard(), form, form.form, operation, first, second,
+        return Compare(self.guard(), form, form.form, operation, first, second,
                              self.operands(form, None), self.register(1), self.rng.random() < 0.5)
 
     def compare_set(self, top):
         form = self.rng.choice(self.sets)
         destination = self.register(int(reg_type(form.result)[1:]))
-        return model.CompareSet(TRUE[form.result], self.guard(), form, form.form, self.rng.choice(["and", "or", "xor"]), destination,
+        return CompareSet(TRUE[form.result], self.guard(), form, form.form, self.rng.choice(["and", "or", "xor"]), destination,
                                 None, self.operands(form, None), self.register(1), self.rng.random() < 0.5)
 
     def select(self, top):
         t = self.rng.choice(["b16", "u16", "b32", "u32", "s32", "f32", "b64", "s64", "f64"])
-        return model.Select(self.guard(), t, self.register(bits_of(t)), [self.operand(t, i) for i in range(2)], self.register(1))
+        return Select(self.guard(), t, self.register(bits_of(t)), [self.operand(t, i) for i in range(2)], self.register(1))
 
     def logic(self, top):
         op = self.rng.choice(["and", "or", "xor", "not", "mov"])
         sources = [self.register(1) for _ in range(1 if op in ("not", "mov") else 2)]
-        return model.PredicateLogic(self.guard(), op, self.register(1), sources)
+        return PredicateLogic(self.guard(), op, self.register(1), sources)
 
     def carry(self, top):
         op = self.rng.choice(["add", "addc", "sub", "subc", "mad.lo", "mad.hi", "madc.lo", "madc.hi"])
         t = self.rng.choice(["u32", "s32", "u64", "s64"])
         writes = not op.split(".")[0].endswith("c") or self.rng.random() < 0.6
         count = 3 if op.startswith("mad") else 2
-        return model.Carry(self.guard(), op, t, writes, self.register(bits_of(t)), [self.operand(t, i) for i in range(count)])
+        return Carry(self.guard(), op, t, writes, self.register(bits_of(t)), [self.operand(t, i) for i in range(count)])
 
     def parts(self):
         whole, part = self.rng.choice([(32, 16), (64, 32), (64, 16)])
@@ -256,7 +259,7 @@ class Chooser:
 
     def pack(self, top):
         whole, part, count = self.parts()
-        return model.Pack(self.guard(), whole, self.register(whole), [self.register(part) for _ in range(count)])
+        return Pack(self.guard(), whole, self.register(whole), [self.register(part) for _ in range(count)])
 
     def unpack(self, top):
         whole, part, count = self.parts()
@@ -266,7 +269,7 @@ class Chooser:
             destinations[self.rng.randrange(count - 1)] = "_"
         if count_used < count and self.target == "sm_13":
             return self.pack(top)
-        return model.Unpack(self.guard(), whole, destinations, self.register(whole))
+        return Unpack(self.guard(), whole, destinations, self.register(whole))
 
     def access(self):
         """Space, type, offset, registers, the part of the offset that an `add` makes, the registers' width."""
@@ -274,24 +277,24 @@ class Chooser:
         step = bits_of(t) // 8
         width = self.rng.choice([w for w in LETTER if w >= bits_of(t)])
         count = self.rng.choice([n for n in (1, 1, 1, 2, 4) if n <= len(self.pools[width]) and n * step <= 16])
-        offset = self.rng.randrange(model.CELL_BYTES // (step * count)) * step * count
+        offset = self.rng.randrange(CELL_BYTES // (step * count)) * step * count
         base = self.rng.choice([0, 0, offset, 8, -24])
-        return self.rng.choice(list(model.SPACES)), t, offset, self.rng.sample(self.pools[width], count), base, width
+        return self.rng.choice(list(SPACES)), t, offset, self.rng.sample(self.pools[width], count), base, width
 
     def store(self, top):
-        return model.Store(self.guard(), *self.access()[:-1])
+        return Store(self.guard(), *self.access()[:-1])
 
     def load(self, top):
-        return model.Load(self.guard(), *self.access())
+        return Load(self.guard(), *self.access())
 
     def permute(self, top):
-        opcode = "prmt.b32." + self.rng.choice(list(model.Permute.TABLE))
-        return model.Permute(self.guard(), None, opcode, self.register(32), 32, [self.operand("b32", i) for i in range(3)])
+        opcode = "prmt.b32." + self.rng.choice(list(Permute.TABLE))
+        return Permute(self.guard(), None, opcode, self.register(32), 32, [self.operand("b32", i) for i in range(3)])
 
     def lop3(self, top):
-        return model.Lop3(self.guard(), self.rng.getrandbits(8), self.register(32), [self.operand("b32", i) for i in range(3)])
+        return Lop3(self.guard(), self.rng.getrandbits(8), self.register(32), [self.operand("b32", i) for i in range(3)])
 
     def shuffle(self, top):
         mode = self.rng.choice(["up", "down", "bfly", "idx"])
-        clamp = model.Constant("b32", self.rng.choice([0, 0x1F, 0x181F, 0x1C03, 0x1000, self.rng.getrandbits(13)]))
-        return model.Shuffle(mode, self.register(32), self.register(1), model.Reg(self.register(32)), self.operand("n"), clamp)
+        clamp = Constant("b32", self.rng.choice([0, 0x1F, 0x181F, 0x1C03, 0x1000, self.rng.getrandbits(13)]))
+        return Shuffle(mode, self.register(32), self.register(1), Reg(self.register(32)), self.operand("n"), clamp)

@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "opcodes")]
 
 from choose import EXCLUDED, TARGETS, Catalogue, Chooser, name_of  # noqa: E402
 from run import Refused, Runner, differences, render  # noqa: E402

@@ -1,0 +1,113 @@
+#include "components/cache/cache_tags.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gpusim::comp {
+
+CacheTags::CacheTags(const CacheShape& shape)
+    : shape_(shape),
+      line_bytes_(shape.line_bytes),
+      sector_bytes_(shape.sector_bytes),
+      ways_(shape.ways),
+      all_sectors_(static_cast<SectorMask>((uint64_t{1} << shape.line_bytes / shape.sector_bytes) - 1)),
+      index_(shape.index, shape.bytes / shape.line_bytes / shape.ways),
+      frames_(size_t{index_.sets()} * shape.ways),
+      tree_ways_(std::bit_ceil(shape.ways)) {
+  if (shape.replacement == ReplacementKind::kTreePlru) tree_.resize(index_.sets());
+}
+
+SectorMask CacheTags::sectors_of(uint64_t address, uint32_t bytes) const {
+  const uint64_t first = address % line_bytes_ / sector_bytes_;
+  const uint64_t last = (address % line_bytes_ + bytes - 1) / sector_bytes_;
+  return static_cast<SectorMask>((uint64_t{2} << last) - (uint64_t{1} << first)) & all_sectors_;
+}
+
+uint32_t CacheTags::find(uint64_t line) const {
+  const uint32_t first = index_(line) * shape_.ways;
+  for (uint32_t f = first; f < first + shape_.ways; ++f)
+    if (frames_[f].tag == line + 1) return f;
+  return kNoFrame;
+}
+
+void CacheTags::touch(uint32_t frame) {
+  if (shape_.replacement == ReplacementKind::kLru) frames_[frame].order = ++clock_;
+  if (shape_.replacement == ReplacementKind::kTreePlru)
+    plru_touch(static_cast<uint32_t>(frame / ways_), static_cast<uint32_t>(frame % ways_));
+}
+
+CacheTags::Allocation CacheTags::allocate(uint64_t line) {
+  Allocation a;
+  a.frame = victim(index_(line));
+  if (a.frame == kNoFrame) return a;
+  Frame& f = frames_[a.frame];
+  if (f.dirty != 0) {
+    a.evicted = f.line();
+    a.dirty = f.dirty;
+  }
+  f = Frame{};
+  f.tag = line + 1;
+  f.order = ++clock_;
+  touch(a.frame);
+  return a;
+}
+
+void CacheTags::invalidate(uint32_t frame, SectorMask sectors) {
+  Frame& f = frames_[frame];
+  f.valid &= ~sectors;
+  f.dirty &= ~sectors;
+  if (f.valid == 0 && f.pending == 0) f = Frame{};
+}
+
+void CacheTags::invalidate_all() {
+  for (uint32_t f = 0; f < frames_.size(); ++f) invalidate(f, all_sectors_);
+}
+
+uint32_t CacheTags::victim(uint32_t set) {
+  const uint32_t first = set * shape_.ways, end = first + shape_.ways;
+  uint32_t oldest = kNoFrame, free = 0;
+  for (uint32_t f = first; f < end; ++f) {
+    if (frames_[f].empty()) return f;
+    if (frames_[f].pending != 0) continue;
+    ++free;
+    if (oldest == kNoFrame || frames_[f].order < frames_[oldest].order) oldest = f;
+  }
+  if (free == 0) return kNoFrame;
+  uint32_t way = oldest - first;
+  if (shape_.replacement == ReplacementKind::kTreePlru) way = plru_way(set);
+  if (shape_.replacement == ReplacementKind::kRandom) way = random_way();
+  // The next one, if that one cannot be replaced.
+  while (frames_[first + way].pending != 0) way = (way + 1) % shape_.ways;
+  return first + way;
+}
+
+uint32_t CacheTags::plru_way(uint32_t set) const {
+  // Node 1 is the root, the children of n are 2n and 2n + 1; ways beyond the last do not exist.
+  uint32_t node = 1, first = 0;
+  for (uint32_t half = tree_ways_ / 2; half != 0; half /= 2) {
+    const bool right = (tree_[set] >> node & 1) != 0 && first + half < shape_.ways;
+    node = 2 * node + (right ? 1 : 0);
+    first += right ? half : 0;
+  }
+  return first;
+}
+
+void CacheTags::plru_touch(uint32_t set, uint32_t way) {
+  uint32_t node = 1, first = 0;
+  for (uint32_t half = tree_ways_ / 2; half != 0; half /= 2) {
+    const bool right = way >= first + half;
+    const uint64_t bit = uint64_t{1} << node;
+    tree_[set] = right ? tree_[set] & ~bit : tree_[set] | bit;
+    node = 2 * node + (right ? 1 : 0);
+    first += right ? half : 0;
+  }
+}
+
+uint32_t CacheTags::random_way() {
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 7;
+  random_ ^= random_ << 17;
+  return static_cast<uint32_t>((random_ >> 32) % ways_);
+}
+
+}  // namespace gpusim::comp

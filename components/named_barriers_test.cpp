@@ -1,0 +1,121 @@
+// Barriers with a number: arrival without waiting, reductions, numbers that do not exist.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "components/testing/run_kernel.h"
+
+namespace gpusim::comp {
+namespace {
+
+using test::expect_values;
+using test::kIndependent;
+using test::kOneStack;
+using test::launch;
+using test::Outcome;
+using test::run;
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Warp 0 hands 64 values to warp 1 through two barriers: it arrives at 1 and waits at 2.
+constexpr const char* kPipe = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry pipe(.param .u64 data)
+{
+  .reg .u64 %d, %a;
+  .reg .u32 %t, %i, %v, %sum, %one, %count;
+  .reg .pred %p, %q;
+  .shared .u32 slot;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  mov.u32 %i, 0;
+  mov.u32 %sum, 0;
+  mov.u32 %one, 1;
+  setp.ge.u32 %p, %t, 32;
+  @%p bra TAKE;
+GIVE:
+  setp.eq.u32 %q, %t, 0;
+  @%q st.shared.u32 [slot], %i;
+  bar.arrive %one, 64;
+  bar.sync 2, 64;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %q, %i, 64;
+  @%q bra GIVE;
+  ret;
+TAKE:
+  bar.sync %one, 64;
+  ld.shared.u32 %v, [slot];
+  add.u32 %sum, %sum, %v;
+  bar.sync 2, 64;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %q, %i, 64;
+  @%q bra TAKE;
+  st.global.u32 [%d], %sum;
+  ret;
+}
+)";
+
+TEST(NamedBarriers, AProducerArrivesAndAConsumerWaits) {
+  expect_values(kPipe, "pipe", 1, 64, {63 * 64 / 2}, {});
+}
+
+/// Reductions over the 80 threads of a block: of `t >= 50`, of its negation, of what all threads have.
+constexpr const char* kReductions = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry reductions(.param .u64 data)
+{
+  .reg .u64 %d;
+  .reg .u32 %t, %v, %n;
+  .reg .pred %p, %q, %r;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  setp.ge.u32 %p, %t, 50;
+  bar.red.popc.u32 %n, 0, %p;
+  st.global.u32 [%d], %n;
+  bar.red.popc.u32 %n, 0, !%p;
+  st.global.u32 [%d+4], %n;
+  bar.red.and.pred %q, 1, %p;
+  selp.u32 %v, 1, 0, %q;
+  st.global.u32 [%d+8], %v;
+  bar.red.or.pred %q, 1, %p;
+  selp.u32 %v, 1, 0, %q;
+  st.global.u32 [%d+12], %v;
+  setp.lt.u32 %r, %t, 80;
+  bar.red.and.pred %q, 2, %r;
+  selp.u32 %v, 1, 0, %q;
+  st.global.u32 [%d+16], %v;
+  mov.u32 %n, 3;
+  bar.red.or.pred %q, %n, 96, !%r;
+  selp.u32 %v, 1, 0, %q;
+  st.global.u32 [%d+20], %v;
+  ret;
+}
+)";
+
+TEST(NamedBarriers, ReductionsOverTheBlock) {
+  for (const char* capability : {kOneStack, kIndependent})
+    expect_values(kReductions, "reductions", 1, 80, {30, 50, 0, 1, 1, 0}, {capability});
+}
+
+TEST(NamedBarriers, ABarrierThatDoesNotExistIsAnError) {
+  const char* const ptx = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry k(.param .u64 data)
+{
+  .reg .u32 %t;
+  mov.u32 %t, 16;
+  bar.sync %t;
+  ret;
+}
+)";
+  for (const bool functional : {false, true}) {
+    const Outcome o = run(ptx, launch("k", 1, 32), functional, {});
+    EXPECT_EQ(o.status, "failed");
+    EXPECT_THAT(o.reason, AllOf(HasSubstr("line 8"), HasSubstr("barrier 16 does not exist")));
+  }
+}
+
+}  // namespace
+}  // namespace gpusim::comp

@@ -1,0 +1,85 @@
+// Warps of a block that wait for each other in memory: they take turns, and long waits are no deadlock.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "components/testing/run_kernel.h"
+
+namespace gpusim::comp {
+namespace {
+
+using test::expect_values;
+using test::kIndependent;
+using test::kOneStack;
+using test::launch;
+using test::Outcome;
+using test::run;
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// One warp of the block waits for what another one writes, without a barrier.
+TEST(FunctionalTurns, WarpsOfABlockThatWaitForEachOtherTakeTurns) {
+  const char* const ptx = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry turns(.param .u64 data)
+{
+  .reg .u64 %d;
+  .reg .u32 %t, %v;
+  .reg .pred %p;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  shr.u32 %t, %t, 5;
+  xor.b32 %t, %t, 3;
+W:
+  ld.volatile.global.u32 %v, [%d];
+  setp.ne.u32 %p, %v, %t;
+  @%p bra W;
+  add.u32 %v, %v, 1;
+  st.volatile.global.u32 [%d], %v;
+  ret;
+}
+)";
+  for (const char* capability : {kOneStack, kIndependent})
+    expect_values(ptx, "turns", 1, 128, {4}, {capability});
+  // One warp short: the others wait for ever.
+  for (const bool functional : {false, true}) {
+    const Outcome o = run(ptx, launch("turns", 1, 96), functional, {});
+    EXPECT_EQ(o.status, "failed");
+    EXPECT_THAT(o.reason, AllOf(HasSubstr("deadlock"), HasSubstr("what no other warp will do")));
+  }
+}
+
+/// Two warps take 2000 turns; what they count is in memory, and in their waiting loops they look the same
+/// every time.
+constexpr const char* kPingPong = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry ping_pong(.param .u64 data)
+{
+  .reg .u64 %d;
+  .reg .u32 %me, %other, %v;
+  .reg .pred %p;
+  ld.param.u64 %d, [data];
+  mov.u32 %me, %tid.x;
+  shr.u32 %me, %me, 5;
+  xor.b32 %other, %me, 1;
+TURN:
+  ld.volatile.global.u32 %v, [%d];
+  setp.ne.u32 %p, %v, %me;
+  @%p bra TURN;
+  ld.volatile.global.u32 %v, [%d+4];
+  add.u32 %v, %v, 1;
+  st.volatile.global.u32 [%d+4], %v;
+  st.volatile.global.u32 [%d], %other;
+  setp.lt.u32 %p, %v, 2000;
+  @%p bra TURN;
+  ret;
+}
+)";
+
+TEST(Deadlocks, WarpsThatWaitForLongButMoveAreNone) {
+  expect_values(kPingPong, "ping_pong", 1, 64, {1, 2001}, {});
+}
+
+}  // namespace
+}  // namespace gpusim::comp

@@ -1,0 +1,111 @@
+// The passes of level `clean`: copies, constants, address sums, shared operands of capability 1.x.
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+TEST(CleanPasses, CopiesAndConstantsDisappear) {
+  const std::string text = thread_kernel(".reg .b32 %r<6>;", R"(
+    mov.u32 %r0, 3;
+    mov.u32 %r1, %r0;
+    add.s32 %r2, %tid0, %r1;
+    mov.b32 %r3, %r2;
+    mul.lo.s32 %r4, %r3, %r3;
+    st.global.u32 [%out], %r3;
+    ret;)");
+  const KernelImage none = lower_ok(text, level(LoweringLevel::kNone)),
+                    clean = lower_ok(text, level(LoweringLevel::kClean));
+  EXPECT_EQ(none.ops.size(), 13u);
+  EXPECT_EQ(clean.ops.size(), 8u);  // three moves, the unused product and the input address are gone
+  EXPECT_EQ(total_ptx(clean), total_ptx(none));
+  EXPECT_EQ(total_ptx(none), 13u);
+  expect_same_everywhere(text, 32);
+}
+
+TEST(CleanPasses, GuardedOrRepeatedCopiesStay) {
+  expect_same_everywhere(thread_kernel(".reg .b32 %r<6>; .reg .pred %p;", R"(
+    mov.u32 %r0, %tid0;
+    mov.u32 %r1, %r0;
+    add.s32 %r0, %r0, 1;
+    setp.gt.u32 %p, %tid0, 9;
+    @%p mov.u32 %r1, %r0;
+    mov.u32 %r2, %r1;
+    @%p mov.u32 %r1, 77;
+    st.global.u32 [%out], %r1;
+    st.global.u32 [%out+4], %r2;
+    ret;)"),
+                         32);
+}
+
+TEST(CleanPasses, AddressSumsFoldIntoTheAccess) {
+  const std::string text = thread_kernel(".reg .b64 %rd<4>; .reg .b32 %r<2>;", R"(
+    add.s64 %rd0, %in, 8;
+    add.s64 %rd1, %rd0, 4;
+    ld.global.u32 %r0, [%rd1+-8];
+    sub.s64 %rd2, %out, 16;
+    st.global.u32 [%rd2+16], %r0;
+    ret;)");
+  const KernelImage clean = lower_ok(text, level(LoweringLevel::kClean));
+  const MicroOp* load = nullptr;
+  for (const MicroOp& op : clean.ops) {
+    if (op.op_class == OpClass::kLoadGlobal) load = &op;
+  }
+  ASSERT_NE(load, nullptr);
+  EXPECT_EQ(load->memory.offset, 4);
+  EXPECT_EQ(clean.ops.size(), 9u);
+  expect_same_everywhere(text, 32);
+}
+
+TEST(CleanPasses, ABlockThatVanishesKeepsItsCount) {
+  const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .pred %p;", R"(
+    setp.gt.u32 %p, %tid0, 3;
+    @%p bra END;
+    mov.u32 %r0, 1;
+    add.s32 %r1, %r0, 2;
+  END:
+    ret;)");
+  const KernelImage clean = lower_ok(text, level(LoweringLevel::kClean));
+  const MicroOp* nop = find_op(clean, OpKind::kNop);
+  ASSERT_NE(nop, nullptr);
+  EXPECT_EQ(nop->ptx_count, 2);
+  expect_same_everywhere(text, 32);
+}
+
+// --- shared operands of capability 1.x ---
+
+size_t folds(std::string_view body, int capability = 13) {
+  const std::string text = shared_kernel(body);
+  expect_same_everywhere(text, 32);
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kClean, 0, capability));
+  EXPECT_EQ(image.folded_loads.size(), count_class(image, OpClass::kSharedOperand));
+  EXPECT_EQ(total_ptx(image), total_ptx(lower_ok(text, level(LoweringLevel::kNone))));
+  return image.folded_loads.size();
+}
+
+TEST(SharedOperands, FoldIntoMadMulAdd) {
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; fma.rn.f32 %f3, %f1, %f0, %f0;"), 1u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1+128]; mul.f32 %f3, %f0, %f1;"), 1u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; ld.shared.f32 %f2, [%r1+128]; add.f32 %f3, %f1, %f2;"), 1u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; add.f32 %f3, %f1, %f0;", 20), 0u);
+}
+TEST(SharedOperands, DoNotFoldAcrossWhatCouldChangeThem) {
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; bar.sync 0; add.f32 %f3, %f1, %f0;"), 0u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; st.shared.f32 [%r1], %f0; add.f32 %f3, %f1, %f0;"), 0u);
+  EXPECT_EQ(folds("ld.volatile.shared.f32 %f1, [%r1]; add.f32 %f3, %f1, %f0;"), 0u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; ld.volatile.shared.f32 %f2, [%r1]; add.f32 %f3, %f1, %f2;"), 0u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; atom.shared.add.u32 %r2, [%r1], 0; add.f32 %f3, %f1, %f0;"), 0u);
+}
+TEST(SharedOperands, DoNotFoldOtherUses) {
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; add.f32 %f2, %f1, %f0; add.f32 %f3, %f1, %f2;"),
+            0u);                                                                       // two uses
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; max.f32 %f3, %f1, %f0;"), 0u);            // not add, mul, mad
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; bra L; L: add.f32 %f3, %f1, %f0;"), 0u);  // another block
+  EXPECT_EQ(folds(".reg .pred %p; setp.gt.u32 %p, %tid0, 9; xor.b32 %r3, %r1, 0; ld.shared.f32 %f1, [%r3]; "
+                  "@%p mov.u32 %r3, %r0; add.f32 %f3, %f1, %f0; st.global.u32 [%out+8], %r3;"),
+            0u);  // address overwritten
+}
+
+}  // namespace
+}  // namespace gpusim::isa

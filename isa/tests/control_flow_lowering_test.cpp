@@ -1,0 +1,140 @@
+// Lowering of branches, loops, exits and barriers: where lanes join, and what they compute.
+#include <algorithm>
+
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+TEST(ControlFlowLowering, DivergentBranchJoinsAtThePostDominator) {
+  const std::string text = thread_kernel(".reg .pred %p; .reg .b32 %r<4>;", R"(
+    and.b32 %r0, %tid0, 1;
+    setp.eq.u32 %p, %r0, 0;
+    @%p bra EVEN;
+    mov.u32 %r1, 10;
+    bra JOIN;
+  EVEN:
+    mov.u32 %r1, 20;
+  JOIN:
+    st.global.u32 [%out], %r1;
+    ret;)");
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kNone));
+  const MicroOp* branch = find_op(image, OpKind::kBranch);
+  ASSERT_NE(branch, nullptr);
+  ASSERT_LT(branch->target, image.ops.size());
+  ASSERT_LT(branch->reconverge, image.ops.size());
+  EXPECT_EQ(image.ptx[image.ops[branch->target].ptx_index].text, "mov.u32 %r1, 20");
+  EXPECT_EQ(image.ptx[image.ops[branch->reconverge].ptx_index].text, "st.global.u32 [%out], %r1");
+  const Outcome o = run_image(image, 32);
+  EXPECT_EQ(o.out[0], 20u);
+  EXPECT_EQ(o.out[64], 10u);
+  expect_same_everywhere(text, 45);
+}
+
+TEST(ControlFlowLowering, BranchWhoseArmsExitJoinsNowhere) {
+  const std::string text = thread_kernel(".reg .pred %p;", R"(
+    setp.lt.u32 %p, %tid0, 7;
+    @%p bra A;
+    st.global.u32 [%out], 1;
+    exit;
+  A:
+    st.global.u32 [%out], 2;
+    exit;)");
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
+  EXPECT_EQ(find_op(image, OpKind::kBranch)->reconverge, kNoTarget);
+  const Outcome o = run_image(image, 32);
+  EXPECT_EQ(o.out[6 * 64], 2u);
+  EXPECT_EQ(o.out[7 * 64], 1u);
+}
+
+TEST(ControlFlowLowering, GuardedExitAndFallingOffTheEnd) {
+  const std::string text = thread_kernel(".reg .pred %p;", R"(
+    st.global.u32 [%out], 1;
+    setp.lt.u32 %p, %tid0, 3;
+    @%p exit;
+    st.global.u32 [%out], 2;)");
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
+  EXPECT_EQ(image.ops.back().kind, OpKind::kExit);
+  const Outcome o = run_image(image, 32);
+  ASSERT_TRUE(o.result.finished);
+  EXPECT_EQ(o.out[2 * 64], 1u);
+  EXPECT_EQ(o.out[3 * 64], 2u);
+  EXPECT_EQ(o.result.ptx_instructions, 10u);  // six of the frame, four written here
+}
+
+TEST(ControlFlowLowering, LoopsWithDivergentTripCounts) {
+  expect_same_everywhere(thread_kernel(".reg .pred %p, %q; .reg .b32 %r<8>; .reg .f32 %f<4>;", R"(
+    mov.u32 %r0, 0;
+    mov.u32 %r1, 0;
+    mov.f32 %f0, 0f3F800000;
+  OUTER:
+    mov.u32 %r2, 0;
+  INNER:
+    mad.lo.s32 %r1, %r2, %r0, %r1;
+    cvt.rn.f32.s32 %f1, %r1;
+    fma.rn.f32 %f0, %f1, 0f3A83126F, %f0;
+    and.b32 %r3, %r1, 15;
+    setp.gt.u32 %q, %r3, 12;
+    @%q bra NEXT;
+    add.s32 %r2, %r2, 1;
+    setp.lt.u32 %p, %r2, %tid0;
+    @%p bra INNER;
+  NEXT:
+    add.s32 %r0, %r0, 1;
+    setp.lt.u32 %p, %r0, 6;
+    @%p bra OUTER;
+    st.global.u32 [%out], %r1;
+    st.global.f32 [%out+4], %f0;
+    ret;)"),
+                         64, 8);
+}
+
+TEST(ControlFlowLowering, LanesThatLeftALoopKeepWideValuesWhileOthersRunIt) {
+  const std::string text = thread_kernel(".reg .b32 %i, %a<4>; .reg .b64 %x; .reg .pred %p;", R"(
+    mov.u32 %i, 0;
+  LOOP:
+    mad.lo.u32 %a0, %i, 3, 7;
+    xor.b32 %a1, %a0, %tid0;
+    mul.lo.u32 %a2, %a1, %a0;
+    add.u32 %a3, %a2, %a1;
+    mul.wide.u32 %x, %a3, %a0;
+    add.u32 %i, %i, 1;
+    setp.lt.u32 %p, %i, %tid0;
+    @%p bra LOOP;
+    st.global.u64 [%out], %x;
+    ret;)");
+  for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean}) {
+    const Outcome o = run_image(lower_ok(text, level(l)), 32);
+    ASSERT_TRUE(o.result.finished);
+    for (uint32_t t = 0; t < 32; ++t) {
+      const uint32_t a0 = 3 * (std::max(t, 1u) - 1) + 7, a1 = a0 ^ t, a3 = a1 * a0 + a1;
+      const uint64_t x = uint64_t{a3} * a0;
+      EXPECT_EQ(o.out[t * 64] | uint64_t{o.out[t * 64 + 1]} << 32, x) << t;
+    }
+  }
+}
+
+TEST(ControlFlowLowering, BarriersJoinTheWarpsOfABlock) {
+  const std::string text = thread_kernel(".reg .b32 %r<6>; .shared .align 4 .b8 tile[512];", R"(
+    mov.u32 %r0, tile;
+    shl.b32 %r1, %tid0, 2;
+    add.s32 %r2, %r0, %r1;
+    st.shared.u32 [%r2], %tid0;
+    bar.sync 0;
+    xor.b32 %r3, %tid0, 127;
+    shl.b32 %r3, %r3, 2;
+    add.s32 %r3, %r0, %r3;
+    ld.shared.u32 %r4, [%r3];
+    st.global.u32 [%out], %r4;
+    ret;)");
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
+  EXPECT_EQ(image.static_shared_bytes, 512u);
+  const Outcome o = run_image(image, 128);
+  for (uint32_t t = 0; t < 128; ++t) EXPECT_EQ(o.out[t * 64], t ^ 127) << t;
+  expect_same_everywhere(text, 128);
+}
+
+}  // namespace
+}  // namespace gpusim::isa
