@@ -51,6 +51,7 @@ std::vector<StatementSlots> by_statement(const Table& per_pc, std::string_view c
 
 bool feeds(std::string_view op_class, std::string_view cause) {
   if (cause.starts_with("memory_const")) return op_class == "load_const";
+  if (cause == "memory_l1") return op_class == "load_global" || op_class == "load_local";
   return cause == "memory_dram" && (op_class == "load_global" || op_class == "load_local" ||
                                     op_class == "atom_global" || op_class == "texture");
 }

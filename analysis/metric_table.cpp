@@ -236,6 +236,13 @@ constexpr Metric kMetrics[] = {
      [](const Q& q) {
        return Q::ratio(q.pc("transactions", kLocalStore), q.counter("local_store"), "local stores");
      }},
+    {"l1_cache_global_hit_rate", "", "%", kFermi, kKeplerEnd,
+     "lines of global loads that the L1 cache had / lines looked up; one that is on its way is a miss",
+     [](const Q& q) {
+       const double hit = q.counter("l1_global_load_hit");
+       return percent(hit, hit + q.counter("l1_global_load_miss"),
+                      "global loads that looked up the L1 cache");
+     }},
     {"l1_local_load_hit", "", "1", kFermi, kKeplerEnd, "lines of local loads that the L1 cache had",
      [](const Q& q) { return hits(q, "load_hit"); }},
     {"l1_local_load_miss", "", "1", kFermi, kKeplerEnd, "lines of local loads that the L1 cache did not have",
@@ -317,7 +324,7 @@ constexpr Metric kMetrics[] = {
     {"stall_memory_dependency", "smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct", "%", kFirst,
      kLast,
      "share of stalled issue slots whose candidate warp waited for data of a global, local, texture or "
-     "atomic access (memory_dram)",
+     "atomic access (memory_l1, memory_dram)",
      [](const Q& q) { return q.stall("stall_memory_dependency"); }},
     {"stall_texture", "smsp__warp_issue_stalled_tex_throttle_per_warp_active.pct", "%", kFirst, kLast,
      "the texture path was full",

@@ -16,13 +16,15 @@ constexpr std::array<std::string_view, 8> kGroups{
     "issued",          "no warp",   kMemory,           "execution dependency",
     "synchronisation", "pipe busy", "memory throttle", "control"};
 
-constexpr std::array<CauseInfo, 13> kCauses{{
+constexpr std::array<CauseInfo, 14> kCauses{{
     {"issued", "issued", "", "a warp operation issued: useful work"},
     {"no_warp", "no warp", "",
      "the SM had no resident warp: too few blocks for the machine, an uneven last round, or the end of the "
      "kernel"},
     {"memory_dram", kMemory, "stall_memory_dependency",
      "the warp waited for data of a global, local, texture or atomic access that device memory served"},
+    {"memory_l1", kMemory, "stall_memory_dependency",
+     "the warp waited for data of a global or local access that the SM's first-level data cache had"},
     {"memory_shared", kMemory, "stall_exec_dependency", "the warp waited for data from shared memory"},
     {"memory_const_l1", kMemory, "stall_constant_memory_dependency",
      "the warp waited for a constant that the SM's own constant cache had"},
