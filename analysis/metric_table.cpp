@@ -22,6 +22,13 @@ double active_cycles(const Q& q) { return q.sm("active_cycles"); }
 double per_second(const Q& q, double amount) { return Q::ratio(amount, q.seconds(), "cycles"); }
 double percent(double part, double whole, const char* none) { return 100 * Q::ratio(part, whole, none); }
 
+/// Bytes that global loads move on 2.x: whole lines through the L1 cache, sectors past it.
+double fermi_load_bytes(const Q& q) {
+  const auto& l1 = q.machine().l1;
+  if (l1.bytes == 0 || !l1.cache_global) return q.pc("transferred_bytes", kGlobalLoad);
+  return static_cast<double>(l1.line) * q.pc("transactions", kGlobalLoad);
+}
+
 double shared_step_bytes(const Q& q) {
   return static_cast<double>(q.machine().shared.banks * q.machine().shared.bank_bytes);
 }
@@ -173,7 +180,7 @@ constexpr Metric kMetrics[] = {
      "bytes that threads asked for with global loads / (128 x lines of cached loads + 32 x sectors of "
      "uncached ones)",
      [](const Q& q) {
-       return percent(q.pc("requested_bytes", kGlobalLoad), q.pc("transferred_bytes", kGlobalLoad), kNoLoads);
+       return percent(q.pc("requested_bytes", kGlobalLoad), fermi_load_bytes(q), kNoLoads);
      }},
     {"gld_efficiency", "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", "%", kKepler, kLast,
      "bytes that threads asked for with global loads / (32 x sectors)",
@@ -199,10 +206,15 @@ constexpr Metric kMetrics[] = {
     {"gst_requested_throughput", "", "bytes/s", kFirst, kLast,
      "bytes that threads stored to global memory / time",
      [](const Q& q) { return per_second(q, q.pc("requested_bytes", kGlobalStore)); }},
-    {"gld_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", "bytes/s", kFirst, kLast,
-     "bytes moved by transactions of global loads / time (the run's counter of this name adds local loads "
-     "and atomics)",
-     [](const Q& q) { return per_second(q, q.pc("transferred_bytes", kGlobalLoad)); }},
+    {"gld_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", "bytes/s", kFirst, kTeslaEnd,
+ "bytes moved by transactions of global loads / time (the run's counter of this name adds local loads and atomics)",
+ [](const Q& q) { return per_second(q, q.pc("transferred_bytes", kGlobalLoad)); }},
+    {"gld_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", "bytes/s", kFermi, kFermiEnd,
+ "(128 x lines of cached global loads + 32 x sectors of uncached ones) / time",
+ [](const Q& q) { return per_second(q, fermi_load_bytes(q)); }},
+    {"gld_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", "bytes/s", kKepler, kLast,
+ "32 x sectors of global loads / time",
+ [](const Q& q) { return per_second(q, q.pc("transferred_bytes", kGlobalLoad)); }},
     {"gst_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum.per_second", "bytes/s", kFirst, kLast,
      "bytes moved by transactions of global stores / time (the run's counter of this name adds local stores)",
      [](const Q& q) { return per_second(q, q.pc("transferred_bytes", kGlobalStore)); }},

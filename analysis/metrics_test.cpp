@@ -26,6 +26,7 @@ class Metrics : public testing::Test {
     const Recording recording(small.write(test::temp_path("r.h5")));
     core::MachineConfig machine = recording.machine();
     machine.gpu.compute_capability = capability;
+    machine.l1.bytes = l1_bytes;
     const std::vector<std::string> names{name};
     return compute_metrics(recording.kernel(0), machine, names).at(0);
   }
@@ -38,6 +39,7 @@ class Metrics : public testing::Test {
     EXPECT_THAT(metric(name, capability).reason, HasSubstr(reason)) << name;
   }
   SmallRecording small;
+  int64_t l1_bytes = 0;
 };
 
 TEST_F(Metrics, InstructionsByHand) {
@@ -104,6 +106,11 @@ TEST_F(Metrics, DefinitionsFollowTheComputeCapability) {
   expect("gld_transactions", 4, 20);  // lines
   expect("gld_transactions", 8, 35);  // sectors: 256 bytes moved
   expect("gld_transactions_per_request", 4, 70);
+  expect("gld_efficiency", 75, 20);  // no cache: sectors
+  l1_bytes = 16384;
+  expect("gld_efficiency", 100 * 192.0 / (4 * 128), 20);
+  expect("gld_throughput", 4 * 128 / (20 / 1.296e9), 20);
+  expect("gld_efficiency", 75, 35);
   EXPECT_THAT(metric("gld_efficiency", 13).metric->definition, HasSubstr("64- and 128-byte transactions"));
   EXPECT_THAT(metric("gld_efficiency", 20).metric->definition, HasSubstr("128 x lines"));
   EXPECT_THAT(metric("gld_efficiency", 90).metric->definition, HasSubstr("32 x sectors"));
