@@ -60,6 +60,15 @@ struct OccupancyArguments {
 };
 int occupancy_command(const OccupancyArguments& arguments);
 
+/// `metrics` and `explain`: reports on a recorded file.
+struct RecordingArguments {
+  std::string file, kernel, metrics;
+  size_t top = 5;
+  bool json = false, describe = false;
+};
+int metrics_command(const RecordingArguments& arguments);
+int explain_command(const RecordingArguments& arguments);
+
 int init_command(const std::string& ptx, const std::string& out, bool force);
 
 }  // namespace gpusim::cli

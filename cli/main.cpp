@@ -50,6 +50,28 @@ void add_occupancy_command(CLI::App& app, OccupancyArguments& a, int& code) {
   occupancy->callback([&a, &code] { code = occupancy_command(a); });
 }
 
+CLI::App* add_recording_command(CLI::App& app, const std::string& name, const std::string& what,
+                                RecordingArguments& a) {
+  CLI::App* command = app.add_subcommand(name, what);
+  command->add_option("file", a.file, "Recorded file (--out of a run)");
+  command->add_option("--kernel", a.kernel, "Number of the launch, or name of the kernel (default: all)");
+  command->add_flag("--json", a.json, "Print one JSON object");
+  return command;
+}
+
+void add_recording_commands(CLI::App& app, RecordingArguments& a, int& code) {
+  CLI::App* metrics = add_recording_command(app, "metrics", "Profiler metrics of a recorded run", a);
+  metrics->add_option("--metrics", a.metrics, "Names, separated by commas (default: all)");
+  metrics->add_flag("--describe", a.describe, "Print the definitions");
+  metrics->callback([&a, &code] { code = metrics_command(a); });
+  CLI::App* explain =
+      add_recording_command(app, "explain", "Where the cycles of a recorded run went, exactly, and why", a);
+  explain->add_option("--top", a.top, "Causes, statements of each, and operations shown")
+      ->check(CLI::Range(1, 100000));
+  explain->add_flag("--describe", a.describe, "Print what each cause means");
+  explain->callback([&a, &code] { code = explain_command(a); });
+}
+
 int guarded_main(int argc, char** argv) {
   CLI::App app{"gpusim: a cycle-level GPU simulator that executes PTX", "gpusim"};
   app.set_version_flag("--version", std::string(kVersion));
@@ -73,6 +95,8 @@ int guarded_main(int argc, char** argv) {
   add_config_commands(app, config, code);
   OccupancyArguments occupancy;
   add_occupancy_command(app, occupancy, code);
+  RecordingArguments recording;
+  add_recording_commands(app, recording, code);
   CLI::App* init = app.add_subcommand("init", "Write a launch file to fill in for a PTX file");
   init->add_option("ptx", init_ptx, "PTX file")->required();
   init->add_option("--out", init_out, "Launch file (default: beside the PTX)");

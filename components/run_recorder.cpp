@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <numeric>
+
+#include "simcore/config/schema.h"
 
 namespace gpusim::comp {
 
@@ -400,20 +403,30 @@ void RunRecorder::write_per_pc(const KernelRun& run) {
   t.column("requested_bytes", "bytes", "asked for by threads");
   t.column("transferred_bytes", "bytes", "moved by transactions");
   t.column("replays", "1", "extra steps by conflicts");
+  t.column("awaited_slots", "issue slots", "lost by warps that waited for this access's data");
   for (const auto name : kStallCauseNames)
     t.column(fmt::format("slots_{}", name), "issue slots",
              "issue slots whose candidate warp stood here, with this cause");
   t.text_column("ptx", "the PTX statement");
+  t.text_column("class", "timing class of the operation, as in [latency]");
+  t.text_column("source_file", "file of source_line, empty if unknown");
+  t.text_column("ptx_file", "file of ptx_line, empty if the program is one file");
   const isa::KernelImage& image = *run.image;
   for (size_t pc = 0; pc < image.ops.size(); ++pc) {
     const isa::PtxStatement& s = image.ptx[image.ops[pc].ptx_index];
     const PcStats& p = run.pc[pc];
-    for (const uint64_t v : {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line},
-                             uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent,
-                             p.transactions, p.requested_bytes, p.transferred_bytes, p.replays})
+    for (const uint64_t v :
+         {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line}, uint64_t{image.ops[pc].ptx_count},
+          p.executed, p.active_lanes, p.divergent, p.transactions, p.requested_bytes, p.transferred_bytes,
+          p.replays, p.awaited_slots})
       t.cell(v);
     for (const uint64_t v : p.slots) t.cell(v);
     t.text(0, s.text);
+    t.text(1, std::string(core::timing_classes()[static_cast<size_t>(image.ops[pc].op_class)]));
+    const bool has_source = s.source_line != 0 && s.source_file < image.source_files.size();
+    t.text(2, has_source ? image.source_files[s.source_file] : "");
+    const bool linked = s.loc.file < image.files.size();
+    t.text(3, linked ? std::filesystem::path(image.files[s.loc.file]).filename().string() : "");
   }
   t.write(*recorder_, image.ops.size());
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include <algorithm>
+
 #include "simcore/record/hdf5_writer.h"
 
 namespace gpusim::core {
@@ -63,6 +65,20 @@ uint64_t row_count(hid_t dataset) {
   return points > 0 ? static_cast<uint64_t>(points) : 0;
 }
 
+/// Rows of a dataset whose data is in the file. What a foreign or damaged file declares beyond that would
+/// only fill memory. Deflate shrinks by 1032 at most.
+uint64_t stored_rows(hid_t dataset, hid_t file, const std::string& path, const std::string& what) {
+  constexpr uint64_t kBestDeflate = 1032;
+  const uint64_t rows = row_count(dataset);
+  hsize_t file_bytes = 0;
+  H5Fget_filesize(file, &file_bytes);
+  const Id type(H5Dget_type(dataset), H5Tclose, path, what);
+  const uint64_t stored = std::min<uint64_t>(H5Dget_storage_size(dataset), file_bytes);
+  if (rows > stored * kBestDeflate / std::max<size_t>(H5Tget_size(type), 1))
+    throw RecordError(fmt::format("'{}': {} has {} rows, more than the file can hold", path, what, rows));
+  return rows;
+}
+
 template <typename T>
 std::vector<T> read_column(hid_t file, const std::string& path, const std::string& dataset_name,
                            const std::string& column, hid_t element) {
@@ -70,10 +86,12 @@ std::vector<T> read_column(hid_t file, const std::string& path, const std::strin
   const Id dataset(H5Dopen2(file, dataset_name.c_str(), H5P_DEFAULT), H5Dclose, path, what);
   const Id type(member_type(element, column), H5Tclose, path, what);
   const Id stored(H5Dget_type(dataset), H5Tclose, path, what);
-  if (H5Tget_class(stored) != H5T_COMPOUND || H5Tget_member_index(stored, column.c_str()) < 0) {
-    throw RecordError(fmt::format("'{}': there is no {}", path, what));
-  }
-  std::vector<T> values(row_count(dataset));
+  const int index = H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, column.c_str()) : -1;
+  if (index < 0) throw RecordError(fmt::format("'{}': there is no {}", path, what));
+  if (const H5T_class_t have = H5Tget_member_class(stored, static_cast<unsigned>(index));
+      have != H5Tget_class(element) && have != H5T_INTEGER)
+    throw RecordError(fmt::format("'{}': {} holds no numbers of the expected kind", path, what));
+  std::vector<T> values(stored_rows(dataset, file, path, what));
   if (!values.empty() && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
     throw RecordError(fmt::format("'{}': cannot read {}", path, what));
   }
@@ -133,9 +151,13 @@ std::vector<std::string> RecordedFile::text_list_attribute(const std::string& ob
                      path_, what);
   const Id type(H5Aget_type(attribute), H5Tclose, path_, what);
   const Id space(H5Aget_space(attribute), H5Sclose, path_, what);
-  if (H5Tget_class(type) != H5T_STRING) throw RecordError(fmt::format("'{}': {} is no text", path_, what));
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0)
+    throw RecordError(fmt::format("'{}': {} is no text of fixed length", path_, what));
   const size_t bytes = H5Tget_size(type);
-  const auto count = static_cast<size_t>(H5Sget_simple_extent_npoints(space));
+  const hssize_t points = H5Sget_simple_extent_npoints(space);
+  if (points <= 0 || H5Aget_storage_size(attribute) != bytes * static_cast<size_t>(points))
+    throw RecordError(fmt::format("'{}': {} is empty or damaged", path_, what));
+  const auto count = static_cast<size_t>(points);
   std::string raw(bytes * count, '\0');
   if (H5Aread(attribute, type, raw.data()) < 0)
     throw RecordError(fmt::format("'{}': cannot read {}", path_, what));
@@ -153,6 +175,10 @@ uint64_t RecordedFile::number_attribute(const std::string& object, const std::st
   const std::string what = fmt::format("attribute '{}' of '{}'", name, object);
   const Id attribute(H5Aopen_by_name(file_, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
                      path_, what);
+  const Id type(H5Aget_type(attribute), H5Tclose, path_, what);
+  const Id space(H5Aget_space(attribute), H5Sclose, path_, what);
+  if (H5Tget_class(type) != H5T_INTEGER || H5Sget_simple_extent_npoints(space) != 1)
+    throw RecordError(fmt::format("'{}': {} is not one integer", path_, what));
   uint64_t value = 0;
   if (H5Aread(attribute, H5T_NATIVE_UINT64, &value) < 0)
     throw RecordError(fmt::format("'{}': cannot read {}", path_, what));
@@ -163,6 +189,8 @@ std::string RecordedFile::text(const std::string& name) const {
   const std::scoped_lock lock(hdf5_mutex());
   const Id dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, path_, name);
   const Id type(H5Dget_type(dataset), H5Tclose, path_, name);
+  if (stored_rows(dataset, file_, path_, name) != 1 || H5Tis_variable_str(type) != 0)
+    throw RecordError(fmt::format("'{}': '{}' is not one text", path_, name));
   std::string value(H5Tget_size(type), '\0');
   if (H5Tget_class(type) != H5T_STRING ||
       H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value.data()) < 0) {
@@ -182,12 +210,22 @@ std::vector<std::string> RecordedFile::columns(const std::string& name) const {
   const Id dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, path_, name);
   const Id type(H5Dget_type(dataset), H5Tclose, path_, name);
   std::vector<std::string> names;
+  if (H5Tget_class(type) != H5T_COMPOUND)
+    throw RecordError(fmt::format("'{}': '{}' is no table", path_, name));
   for (int i = 0; i < H5Tget_nmembers(type); ++i) {
     char* member = H5Tget_member_name(type, static_cast<unsigned>(i));
     names.emplace_back(member);
     H5free_memory(member);
   }
   return names;
+}
+
+bool RecordedFile::is_text(const std::string& name, const std::string& column) const {
+  const std::scoped_lock lock(hdf5_mutex());
+  const Id dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, path_, name);
+  const Id type(H5Dget_type(dataset), H5Tclose, path_, name);
+  const int index = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_member_index(type, column.c_str()) : -1;
+  return index >= 0 && H5Tget_member_class(type, static_cast<unsigned>(index)) == H5T_STRING;
 }
 
 std::vector<uint64_t> RecordedFile::numbers(const std::string& dataset, const std::string& column) const {
@@ -205,14 +243,16 @@ std::vector<std::string> RecordedFile::texts(const std::string& name, const std:
   const std::string what = fmt::format("column '{}' of '{}'", column, name);
   const Id dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, path_, what);
   const Id stored(H5Dget_type(dataset), H5Tclose, path_, what);
-  const int index = H5Tget_member_index(stored, column.c_str());
+  const int index = H5Tget_class(stored) == H5T_COMPOUND ? H5Tget_member_index(stored, column.c_str()) : -1;
   if (index < 0 || H5Tget_member_class(stored, static_cast<unsigned>(index)) != H5T_STRING) {
     throw RecordError(fmt::format("'{}': there is no text {}", path_, what));
   }
   const Id element(H5Tget_member_type(stored, static_cast<unsigned>(index)), H5Tclose, path_, what);
+  if (H5Tis_variable_str(element) != 0)
+    throw RecordError(fmt::format("'{}': {} is no text of fixed length", path_, what));
   const Id type(member_type(element, column), H5Tclose, path_, what);
   const size_t bytes = H5Tget_size(element);
-  const uint64_t count = row_count(dataset);
+  const uint64_t count = stored_rows(dataset, file_, path_, what);
   std::string raw(bytes * count, '\0');
   if (count > 0 && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw.data()) < 0) {
     throw RecordError(fmt::format("'{}': cannot read {}", path_, what));
@@ -226,7 +266,7 @@ std::vector<std::byte> RecordedFile::records(const std::string& name, const Tabl
                                              uint64_t first, uint64_t count) const {
   const std::scoped_lock lock(hdf5_mutex());
   const Id dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, path_, name);
-  const uint64_t total = row_count(dataset);
+  const uint64_t total = stored_rows(dataset, file_, path_, name);
   first = std::min(first, total);
   count = std::min(count, total - first);
   const Id type(H5Tcreate(H5T_COMPOUND, schema.record_bytes), H5Tclose, path_, name);

@@ -31,6 +31,7 @@ class RecordedFile {
 
   [[nodiscard]] uint64_t rows(const std::string& dataset) const;
   [[nodiscard]] std::vector<std::string> columns(const std::string& dataset) const;
+  [[nodiscard]] bool is_text(const std::string& dataset, const std::string& column) const;
   [[nodiscard]] std::vector<uint64_t> numbers(const std::string& dataset, const std::string& column) const;
   [[nodiscard]] std::vector<double> reals(const std::string& dataset, const std::string& column) const;
   [[nodiscard]] std::vector<std::string> texts(const std::string& dataset, const std::string& column) const;

@@ -1,0 +1,87 @@
+// A recorded run as the models see it: the machine, the inputs, and each finished kernel's counters and
+// tables as plain columns (docs/file_format.md). Nothing read is trusted: a file that is not ours, of another
+// schema version, cut off or damaged gives core::RecordError with file, place and what was expected, and
+// tables whose sums do not agree are refused (check_sums). Needs no component of the simulator.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simcore/config/machine_config.h"
+#include "simcore/record/read.h"
+
+namespace gpusim::analysis {
+
+/// A table in memory, column by column.
+struct Table {
+  uint64_t rows = 0;
+  std::map<std::string, std::vector<uint64_t>, std::less<>> numbers;
+  std::map<std::string, std::vector<std::string>, std::less<>> texts;
+
+  [[nodiscard]] bool has(std::string_view column) const { return numbers.contains(column); }
+  /// A column that reading has checked to be there.
+  [[nodiscard]] const std::vector<uint64_t>& operator[](std::string_view column) const {
+    return numbers.find(column)->second;
+  }
+};
+
+/// Issue slots of one cause, over the whole kernel.
+struct CauseSlots {
+  std::string name;
+  uint64_t slots = 0;
+};
+
+/// A launch that ran to its end.
+struct KernelRecord {
+  uint64_t index = 0;  ///< launch order
+  std::string name, grid, block;
+  uint64_t cycles = 0, warp_instructions = 0, thread_instructions = 0, inst_executed = 0, inst_issued = 0;
+  std::map<std::string, double, std::less<>> counters;
+  std::vector<CauseSlots> causes;  ///< of issue_slots, in file order
+  Table per_sm, per_pc;
+  [[nodiscard]] uint64_t slots_of(std::string_view cause) const;
+  [[nodiscard]] uint64_t total_slots() const;
+};
+
+/// Name of the column of per_sm and per_pc that holds the slots of a cause.
+[[nodiscard]] std::string slots_column(std::string_view cause);
+
+class Recording {
+ public:
+  explicit Recording(const std::string& path);
+
+  struct Launch {
+    std::string name;
+    bool finished = false;
+  };
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const core::MachineConfig& machine() const { return machine_; }
+  [[nodiscard]] const std::vector<Launch>& launches() const { return launches_; }
+  /// Launches that `selection` names: a number, a kernel's name, or empty for all. Throws if one of them did
+  /// not end, or if all of an unfinished run are asked for.
+  [[nodiscard]] std::vector<uint64_t> select(const std::string& selection) const;
+  /// Reads and checks a finished launch.
+  [[nodiscard]] KernelRecord kernel(uint64_t index) const;
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const;
+  void read_launches();
+  [[nodiscard]] Table read_table(const std::string& name, std::initializer_list<const char*> expected) const;
+  void read_counters(const std::string& name, KernelRecord& kernel) const;
+  void read_causes(const std::string& name, KernelRecord& kernel) const;
+  [[nodiscard]] std::string finished_hint() const;
+
+  std::string path_, status_, reason_;
+  std::unique_ptr<core::RecordedFile> file_;
+  core::MachineConfig machine_;
+  std::vector<Launch> launches_;
+};
+
+/// Sums that must agree in every recording: slots by cause per PC, per SM and in total; slots of an SM and
+/// the kernel's cycles; operations executed and issued. Empty, or the first that does not.
+[[nodiscard]] std::string check_sums(const KernelRecord& kernel, const core::MachineConfig& machine);
+
+}  // namespace gpusim::analysis

@@ -1,0 +1,23 @@
+// What `gpusim metrics` and `gpusim explain` print about one kernel: for people, or as a JSON object (without
+// a new line at its end).
+#pragma once
+#include <span>
+#include <string>
+
+#include "analysis/explain.h"
+#include "analysis/metrics.h"
+
+namespace gpusim::analysis {
+
+/// "kernel 0 name  grid 1,1,1  block 32,1,1", with a new line.
+[[nodiscard]] std::string kernel_title(const KernelRecord& kernel);
+
+[[nodiscard]] std::string metrics_text(const KernelRecord& kernel, std::span<const MetricValue> values);
+[[nodiscard]] std::string metrics_json(const KernelRecord& kernel, std::span<const MetricValue> values);
+
+[[nodiscard]] std::string explanation_text(const KernelRecord& kernel, const core::MachineConfig& machine,
+                                           const Explanation& explanation);
+[[nodiscard]] std::string explanation_json(const KernelRecord& kernel, const core::MachineConfig& machine,
+                                           const Explanation& explanation);
+
+}  // namespace gpusim::analysis

@@ -1,0 +1,19 @@
+// Text as the reports of analysis/ print it.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace gpusim::analysis {
+
+/// Words in lines of at most 100 columns, each indented by four; ends with a new line.
+[[nodiscard]] std::string indented(std::string_view text);
+/// Text inside a JSON string, quotes not included. Bytes that are no UTF-8 become '?'.
+[[nodiscard]] std::string json_escaped(std::string_view text);
+/// Printable on a terminal: control characters become '?'.
+[[nodiscard]] std::string printable(std::string_view text);
+/// An exact number if it is one, else six digits.
+[[nodiscard]] std::string number_text(double value);
+/// A number as JSON holds it.
+[[nodiscard]] std::string json_number(double value);
+
+}  // namespace gpusim::analysis

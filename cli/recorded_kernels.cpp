@@ -1,0 +1,30 @@
+#include "cli/recorded_kernels.h"
+
+#include "analysis/guarded.h"
+#include "analysis/text.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::cli {
+
+int for_recorded_kernels(
+    const RecordingArguments& a,
+    const std::function<std::string(const analysis::KernelRecord&, const core::MachineConfig&)>& report) {
+  if (a.file.empty())
+    throw core::InputError(
+        "gpusim: error: the recorded file is missing\n  hint: gpusim --config C W.ptx --out FILE.h5");
+  return analysis::guarded(a.file, [&] {
+    const analysis::Recording recording(a.file);
+    std::string out;
+    for (const uint64_t index : recording.select(a.kernel)) {
+      const std::string text = report(recording.kernel(index), recording.machine());
+      out += a.json && !out.empty() ? ",\n" + text : text;
+    }
+    if (a.json)
+      fmt::print("{{\"file\": \"{}\", \"kernels\": [{}]}}\n", analysis::json_escaped(a.file), out);
+    else
+      fmt::print("{}", out);
+    return kGood;
+  });
+}
+
+}  // namespace gpusim::cli
