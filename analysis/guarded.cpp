@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <new>
 
+#include "analysis/text.h"
 #include "simcore/record/recorder.h"
 #include "simcore/text/input_error.h"
 
@@ -85,9 +86,11 @@ int guarded(const std::string& file, const std::function<int()>& work, unsigned 
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  const std::string text = message.empty() ? "" : message.substr(1);
+  std::string text = message.empty() ? "" : message.substr(1);
   if (!message.empty() && message[0] == kReturned && !text.empty())
     return static_cast<unsigned char>(text[0]);
+  // Words of a damaged file may be in it.
+  text = printable_lines(text);
   if (!message.empty() && message[0] == kInputError) throw core::InputError(text);
   if (!message.empty() && message[0] == kRecordError) throw core::RecordError(text);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

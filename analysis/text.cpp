@@ -71,6 +71,13 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
+    out += printable(text.substr(0, end)) + '\n';
+  return out + printable(text);
+}
+
 std::string number_text(double value) {
   constexpr double kExact = 9007199254740992.0;
   return value == std::floor(value) && std::abs(value) < kExact ? fmt::format("{:.0f}", value)

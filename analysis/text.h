@@ -11,6 +11,8 @@ namespace gpusim::analysis {
 [[nodiscard]] std::string json_escaped(std::string_view text);
 /// Printable on a terminal: control characters become '?'.
 [[nodiscard]] std::string printable(std::string_view text);
+/// The same for text of several lines, which stay.
+[[nodiscard]] std::string printable_lines(std::string_view text);
 /// An exact number if it is one, else six digits.
 [[nodiscard]] std::string number_text(double value);
 /// A number as JSON holds it.

@@ -22,7 +22,16 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string temp(const std::string& name) { return testing::TempDir() + "/" + name; }
+/// A file of this process alone, for other builds may run the same test; gone at its end.
+std::string temp(const std::string& name) {
+  static const struct Folder {
+    std::filesystem::path path =
+        std::filesystem::path(testing::TempDir()) / ("gpusim_record_" + std::to_string(getpid()));
+    Folder() { std::filesystem::create_directory(path); }
+    ~Folder() { std::filesystem::remove_all(path); }
+  } folder;
+  return folder.path / name;
+}
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
