@@ -191,17 +191,20 @@ TEST_P(PlanningAhead, ChangesNoTime) {
   expect_same(a, b);
   std::filesystem::remove_all(std::filesystem::path(stepwise.out).parent_path());
 }
-INSTANTIATE_TEST_SUITE_P(Machines, PlanningAhead,
-                         testing::Values("gpu.sms=30", "lsu.queue=1", "lsu.queue=2 lsu.mshrs=3",
-                                         "lsu.mshrs=2 lsu.store_buffer=1", "interconnect.queue=1",
-                                         "coalescer.cycles_per_transaction=7 lsu.queue=3",
-                                         "coalescer.rule=cc10 lsu.mshrs=20", "coalescer.rule=cc20",
-                                         "coalescer.rule=cc20 l1.size=4K l1.index=fermi l1.warp_mshrs=2",
-                                         "coalescer.rule=cc20 l1.size=4K l1.latency=1 l1.allocate=fill",
-                                         "coalescer.rule=cc20 l1.size=128 l1.ways=1 l1.mshrs=1 l1.merges=1 "
-                                         "lsu.queue=1 lsu.mshrs=1 lsu.store_buffer=1",
-                                         "scheduler.policy=gto l2.queue=1",
-                                         "interconnect.reply_latency=0ns gpu.block_start_cycles=0"));
+INSTANTIATE_TEST_SUITE_P(
+    Machines, PlanningAhead,
+    testing::Values("gpu.sms=30", "lsu.queue=1", "lsu.queue=2 lsu.mshrs=3", "lsu.mshrs=2 lsu.store_buffer=1",
+                    "interconnect.queue=1", "coalescer.cycles_per_transaction=7 lsu.queue=3",
+                    "coalescer.rule=cc10 lsu.mshrs=20", "coalescer.rule=cc20",
+                    "coalescer.rule=cc20 l1.size=4K l1.index=fermi l1.warp_mshrs=2",
+                    "coalescer.rule=cc20 l1.size=4K l1.latency=1 l1.allocate=fill",
+                    "coalescer.rule=cc20 l1.size=128 l1.ways=1 l1.mshrs=1 l1.merges=1 "
+                    "lsu.queue=1 lsu.mshrs=1 lsu.store_buffer=1",
+                    "l2.size=64K", "coalescer.rule=cc20 l1.size=4K l2.size=64K l2.hash=xor",
+                    "coalescer.rule=cc20 l1.size=4K l2.size=8K l2.ways=1 l2.mshrs=1 l2.merges=1 "
+                    "l2.queue=1 interconnect.queue=1",
+                    "scheduler.policy=two_level scheduler.group=4", "scheduler.policy=gto l2.queue=1",
+                    "interconnect.reply_latency=0ns gpu.block_start_cycles=0"));
 
 TEST(BlockStart, TakesTheConfiguredCycles) {
   const auto cycles = [](const char* set) {

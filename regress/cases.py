@@ -18,16 +18,17 @@ class Case:
     launch: str = ""  # beside the PTX, if not its own
     linked: tuple[str, ...] = ()  # further PTX files that the launch file names
     steady: bool = True  # how many instructions it executes does not depend on the order of its atomics
-    # `verify` compares with the golden file too, and looks for findings with --lowering none; besides it only `sizes`.
+    # `verify` compares with the golden file too and looks for findings with --lowering none; besides it only `sizes` and
+    # `compiled`, with values only.
     brief: bool = False
 
     def ptx(self, source: Path) -> Path:
         return source / "workloads" / self.path
 
     def cuda_source(self, source: Path, path: str = "") -> Path:
-        """Of a PTX file: the .cu of that name, else the one of its folder's name."""
+        """Of a PTX file: the .cu of that name (one for all targets), else the one of its folder's name."""
         ptx = source / "workloads" / (path or self.path)
-        same = ptx.with_suffix(".cu")
+        same = ptx.with_name(ptx.stem.removesuffix("_sm13") + ".cu")
         return same if same.exists() else ptx.with_name(f"{ptx.parent.name}.cu")
 
     def launch_options(self, source: Path) -> list[str]:
