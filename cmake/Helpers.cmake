@@ -1,9 +1,12 @@
 # Functions that every folder's CMakeLists.txt uses.
 
 # False positives of g++ 12: -Wrestrict in std::string's operator+ (GCC bug 105651), -Wstringop-overflow in fmt's compile-time
-# format checks.
+# format checks; with sanitizers, -Wmaybe-uninitialized in std::optional and std::variant.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(GPUSIM_EXTRA_WARNINGS -Wno-restrict -Wno-stringop-overflow)
+  if(GPUSIM_SANITIZE)
+    list(APPEND GPUSIM_EXTRA_WARNINGS -Wno-maybe-uninitialized)
+  endif()
 endif()
 
 # Warnings, floating-point contract, include root and sanitizers, common to all targets.
