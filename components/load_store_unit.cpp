@@ -247,7 +247,7 @@ void LoadStoreUnit::transmit(QueueEntry& entry, uint64_t at, bool ahead) {
     tag = free_mshrs_.back();
     free_mshrs_.pop_back();
     mshr_record_[tag] = entry.record;
-    line_requests_[tag] = LineRequest{};
+    if (l1_ != nullptr) line_requests_[tag] = LineRequest{};
     if (l1_ == nullptr && records_mshrs()) {
       mshr_address_[tag] = t.address;
       record_mshr(at, t.address, core::MshrAction::kAllocate);

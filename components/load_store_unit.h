@@ -160,7 +160,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] bool unsent() const { return queue_unsent_ != 0; }
   [[nodiscard]] core::Cycle earliest_reply(core::Cycle next) const {
     if ((blocked_ || l1_ != nullptr) && arrivals_.size() != 0) next = arrivals_.front().visible;
-    if (hits_.size() != 0) next = std::min(next, core::Cycle(hits_.front().at));
+    if (l1_ != nullptr && hits_.size() != 0) next = std::min(next, core::Cycle(hits_.front().at));
     return constants_outstanding_ == 0 ? next : std::min(next, links_.constant_reply->next_visible());
   }
   void add_awaited(core::Cycle at);
@@ -205,6 +205,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   uint64_t next_send_ = 0;
   uint64_t send_interval_;
   const EventSink* events_ = nullptr;
+  std::unique_ptr<L1Cache> l1_;          ///< first-level data cache, if the machine has one
   core::Ring<Arrival> arrivals_;         ///< replies sent, not taken yet
   core::Ring<core::Cycle> completions_;  ///< when those become visible that complete an access
   std::vector<core::Cycle> awaited_;     ///< those of them for which the SM must be awake, the next one last
@@ -221,7 +222,6 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   CoalescingRule rule_;
   uint16_t port_;
   uint32_t line_bytes_;
-  std::unique_ptr<L1Cache> l1_;
   std::vector<LineRequest> line_requests_;  ///< by MSHR
   core::Ring<Hit> hits_;                    ///< of the first-level cache, not complete yet
   std::vector<uint64_t> mshr_address_;      ///< for events
@@ -251,7 +251,8 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
     else if (r.record != kNoRecord)
       finish_one(r.record, r.level);
   }
-  while (hits_.size() != 0 && hits_.front().at <= now) finish_one(hits_.pop().record, MemoryLevel::kL1);
+  while (l1_ != nullptr && hits_.size() != 0 && hits_.front().at <= now)
+    finish_one(hits_.pop().record, MemoryLevel::kL1);
   while (completions_.size() != 0 && completions_.front().count() <= now) completions_.pop();
   if (constants_outstanding_ != 0) collect_constants();
   for (const uint32_t index : completed_) {
