@@ -1,5 +1,7 @@
 #include "analysis/explain.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -30,16 +32,15 @@ std::vector<CauseGroup> group_causes(const KernelRecord& kernel) {
   return groups;
 }
 
-/// Slots of a column by statement, of the operations that `chosen` takes.
-std::vector<StatementSlots> by_statement(const Table& per_pc, std::string_view column,
-                                         const std::function<bool(uint64_t)>& chosen, size_t limit) {
+/// Slots of a column by statement.
+std::vector<StatementSlots> by_statement(const Table& per_pc, std::string_view column, size_t limit) {
   const std::vector<std::string>& ptx = per_pc.texts.find("ptx")->second;
   const std::vector<uint64_t>&lines = per_pc["ptx_line"], &slots = per_pc[column];
   const auto files = per_pc.texts.find("ptx_file");
   std::map<std::tuple<std::string_view, uint64_t, std::string_view>, size_t> seen;
   std::vector<StatementSlots> statements;
   for (uint64_t pc = 0; pc < per_pc.rows; ++pc) {
-    if (slots[pc] == 0 || !chosen(pc)) continue;
+    if (slots[pc] == 0) continue;
     const std::string_view file = files == per_pc.texts.end() ? std::string_view() : files->second[pc];
     const auto [at, added] = seen.try_emplace({file, lines[pc], ptx[pc]}, statements.size());
     if (added) statements.push_back({pc, 0});
@@ -49,23 +50,11 @@ std::vector<StatementSlots> by_statement(const Table& per_pc, std::string_view c
   return statements;
 }
 
-bool feeds(std::string_view op_class, std::string_view cause) {
-  if (cause.starts_with("memory_const")) return op_class == "load_const";
-  if (cause == "memory_l1") return op_class == "load_global" || op_class == "load_local";
-  return (cause == "memory_dram" || cause == "memory_l2") &&
-         (op_class == "load_global" || op_class == "load_local" || op_class == "atom_global" ||
-          op_class == "texture");
-}
-
 TopCause top_cause(const KernelRecord& kernel, const CauseSlots& cause, size_t limit) {
   const Table& per_pc = kernel.per_pc;
-  TopCause top{cause.name, cause.slots, {}, {}};
-  top.at = by_statement(
-      per_pc, slots_column(cause.name), [](uint64_t) { return true; }, limit);
-  const auto classes = per_pc.texts.find("class");
-  if (classes == per_pc.texts.end() || !per_pc.has("awaited_slots")) return top;
-  top.awaiting = by_statement(
-      per_pc, "awaited_slots", [&](uint64_t pc) { return feeds(classes->second[pc], cause.name); }, limit);
+  TopCause top{cause.name, cause.slots, by_statement(per_pc, slots_column(cause.name), limit), {}};
+  const std::string awaited = fmt::format("awaited_{}", cause.name);
+  if (per_pc.has(awaited)) top.awaiting = by_statement(per_pc, awaited, limit);
   return top;
 }
 

@@ -57,6 +57,21 @@ TEST_F(Explain, NamesTheStatementThatWaitsAndTheOneThatItWaitsFor) {
   EXPECT_EQ(memory.awaiting[0].pc, 0u);
 }
 
+TEST_F(Explain, EachLevelNamesTheAccessesThatItServed) {
+  small.causes[5] = "memory_l2";
+  small.totals["memory_l2"] = 1;
+  small.sms[0]["slots_memory_l2"] = small.operations[1].values["slots_memory_l2"] = 1;
+  small.pc_columns.emplace_back("awaited_memory_l2");
+  small.operations[2].values["awaited_memory_l2"] = 1;
+  const KernelRecord k = kernel();
+  for (const TopCause& cause : explain(k, 10).top) {
+    if (cause.name != "memory_l2" && cause.name != "memory_dram") continue;
+    ASSERT_EQ(cause.awaiting.size(), 1u) << cause.name;
+    EXPECT_EQ(cause.awaiting[0].pc, cause.name == "memory_l2" ? 2u : 0u);
+    EXPECT_EQ(cause.awaiting[0].slots, cause.slots);
+  }
+}
+
 TEST_F(Explain, OperationsOfOneStatementCountTogether) {
   small.operations[1].ptx = small.operations[0].ptx;
   small.operations[1].values["ptx_line"] = 10;
@@ -96,7 +111,7 @@ TEST_F(Explain, ReportNamesLinesSourceAndMeaning) {
 }
 
 TEST_F(Explain, OlderFilesHaveNoProducersAndUnknownCausesKeepTheirName) {
-  std::erase(small.pc_columns, "awaited_slots");
+  std::erase(small.pc_columns, "awaited_memory_dram");
   small.causes[5] = "replay_trap";
   small.totals["replay_trap"] = 1;
   small.sms[0]["slots_replay_trap"] = small.operations[0].values["slots_replay_trap"] = 1;

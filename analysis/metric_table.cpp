@@ -207,7 +207,8 @@ constexpr Metric kMetrics[] = {
      "bytes that threads stored to global memory / time",
      [](const Q& q) { return per_second(q, q.pc("requested_bytes", kGlobalStore)); }},
     {"gld_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", "bytes/s", kFirst, kTeslaEnd,
- "bytes moved by transactions of global loads / time (the run's counter of this name adds local loads and atomics)",
+     "bytes moved by transactions of global loads / time (the run's counter of this name adds local loads "
+     "and atomics)",
  [](const Q& q) { return per_second(q, q.pc("transferred_bytes", kGlobalLoad)); }},
     {"gld_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", "bytes/s", kFermi, kFermiEnd,
  "(128 x lines of cached global loads + 32 x sectors of uncached ones) / time",
@@ -336,7 +337,7 @@ constexpr Metric kMetrics[] = {
     {"stall_memory_dependency", "smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct", "%", kFirst,
      kLast,
      "share of stalled issue slots whose candidate warp waited for data of a global, local, texture or "
-     "atomic access (memory_l1, memory_dram)",
+     "atomic access (memory_l1, memory_l2, memory_dram)",
      [](const Q& q) { return q.stall("stall_memory_dependency"); }},
     {"stall_texture", "smsp__warp_issue_stalled_tex_throttle_per_warp_active.pct", "%", kFirst, kLast,
      "the texture path was full",

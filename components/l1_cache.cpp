@@ -67,11 +67,6 @@ L1Cache::Result L1Cache::refuse(const Access& a, MshrRefusal why) {
   return {Answer::kRefused, 0, 0};
 }
 
-L1Cache::Result L1Cache::refuse_way(const Access& a) {
-  stats_.no_way += !a.again;
-  return {Answer::kRefused, 0, 0};
-}
-
 uint32_t L1Cache::take_frame(uint64_t line) {
   const CacheTags::Allocation a = tags_.allocate(line);
   if (a.dirty != 0) {
@@ -99,7 +94,10 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   if (request != 0 && !can_send) return {Answer::kRefused, 0, 0};
   if (frame == CacheTags::kNoFrame && !allocate_on_fill_) {
     frame = take_frame(line);
-    if (frame == CacheTags::kNoFrame) return refuse_way(a);
+    if (frame == CacheTags::kNoFrame) {
+      stats_.no_way += !a.again;
+      return {Answer::kRefused, 0, 0};
+    }
   }
   if (frame != CacheTags::kNoFrame) {
     tags_.touch(frame);
@@ -115,33 +113,39 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   return {Answer::kWait, of_32(request), entry};
 }
 
-L1Cache::Result L1Cache::store(const Access& a, bool can_send, bool& goes_on) {
+L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
   const uint64_t line = tags_.line_of(a.address);
   const Write policy = a.local ? write_local_ : write_global_;
-  uint32_t frame = tags_.find(line);
-  goes_on = policy != Write::kBack;
-  if (goes_on && !can_send) return {Answer::kRefused, 0, 0};
-  if (policy == Write::kEvict && frame != CacheTags::kNoFrame) tags_.invalidate(frame, own(a.sectors));
-  if (goes_on) {
+  if (policy != Write::kBack) {
+    if (!can_send) return Stored::kRefused;
+    if (policy == Write::kEvict) forget(line, own(a.sectors));
     stats_.store_sectors += sectors(a.sectors);
-    return {};
+    return Stored::kGoesOn;
   }
+  uint32_t frame = tags_.find(line);
   const bool hit = frame != CacheTags::kNoFrame;
   if (!hit) {
-    if (has_writeback()) return {Answer::kRefused, 0, 0};
+    if (has_writeback()) return Stored::kRefused;
     frame = take_frame(line);
-    if (frame == CacheTags::kNoFrame) return refuse_way(a);
+    if (frame == CacheTags::kNoFrame) {
+      stats_.no_way += !a.again;
+      return Stored::kRefused;
+    }
   }
   tags_.touch(frame);
   tags_.write(frame, own(a.sectors));
   ++(hit ? stats_.local_store_hits : stats_.local_store_misses);
-  return {};
+  return Stored::kKept;
 }
 
 void L1Cache::drop(const Access& a) {
-  const uint32_t frame = tags_.find(tags_.line_of(a.address));
-  if (frame != CacheTags::kNoFrame) tags_.invalidate(frame, own(a.sectors));
+  forget(tags_.line_of(a.address), own(a.sectors));
   stats_.atomic_sectors += sectors(a.sectors);
+}
+
+void L1Cache::forget(uint64_t line, SectorMask own) {
+  if (const uint32_t frame = tags_.find(line); frame != CacheTags::kNoFrame) tags_.invalidate(frame, own);
+  if (const uint32_t entry = mshrs_.find(line); entry != MshrTable::kNoEntry) mshrs_.spoil(entry, own);
 }
 
 bool L1Cache::take_writeback(Writeback& w) {

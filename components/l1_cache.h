@@ -47,9 +47,12 @@ class L1Cache : public sc_core::sc_module {
   [[nodiscard]] bool caches_global() const { return cache_global_; }
   /// `can_send`: a request can leave now, and there is room for a write-back.
   Result load(const Access& a, bool can_send);
-  /// A store. True if its data goes on to memory; else the line keeps it, which may need a write-back.
-  /// False with kRefused in `answer` if it has to try again.
-  Result store(const Access& a, bool can_send, bool& goes_on);
+  enum class Stored : uint8_t {
+    kGoesOn,   ///< the data is to be sent to the second level
+    kKept,     ///< the line has it; another line may have to be written back
+    kRefused,  ///< nothing has changed: again later
+  };
+  Stored store(const Access& a, bool can_send);
   /// An atomic operation at the second level: what is here of the line is stale.
   void drop(const Access& a);
   /// A load that does not ask here.
@@ -75,7 +78,8 @@ class L1Cache : public sc_core::sc_module {
   [[nodiscard]] SectorMask of_32(SectorMask own) const;
   static uint64_t sectors(SectorMask of_32) { return static_cast<uint64_t>(std::popcount(of_32)); }
   Result refuse(const Access& a, MshrRefusal why);
-  Result refuse_way(const Access& a);
+  /// Sectors that are stale: those here go, those on their way are not kept.
+  void forget(uint64_t line, SectorMask own);
   /// A frame for the line; kNoFrame if all of its set wait.
   uint32_t take_frame(uint64_t line);
   static Write write_policy(const std::string& name);
@@ -95,7 +99,10 @@ void L1Cache::fill(uint32_t entry, SectorMask sectors, Done done) {
   const uint64_t line = mshrs_.line(entry);
   uint32_t frame = tags_.find(line);
   if (frame == CacheTags::kNoFrame) frame = take_frame(line);
-  if (frame != CacheTags::kNoFrame) tags_.fill(frame, own(sectors));
+  if (frame != CacheTags::kNoFrame) {
+    tags_.fill(frame, own(sectors));
+    tags_.invalidate(frame, mshrs_.spoiled(entry) & own(sectors));
+  }
   mshrs_.fill(entry, own(sectors), done);
 }
 

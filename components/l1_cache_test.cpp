@@ -9,6 +9,7 @@ namespace gpusim::comp {
 namespace {
 
 using Answer = L1Cache::Answer;
+using Stored = L1Cache::Stored;
 
 core::MachineConfig::FirstLevel small() {
   core::MachineConfig::FirstLevel c;
@@ -115,25 +116,21 @@ TEST(L1Cache, WritePolicies) {
     c.write_global = policy;
     L1Cache l1("l1", c, 4);
     bring(l1, 7, 0b0011);
-    bool goes_on = false;
-    EXPECT_EQ(l1.store(access(7, 0b0001), false, goes_on).answer, Answer::kRefused);
-    EXPECT_EQ(l1.store(access(7, 0b0001), true, goes_on).answer, Answer::kHit);
-    EXPECT_TRUE(goes_on);
+    EXPECT_EQ(l1.store(access(7, 0b0001), false), Stored::kRefused);
+    EXPECT_EQ(l1.store(access(7, 0b0001), true), Stored::kGoesOn);
     const bool kept = std::string(policy) == "through";
     EXPECT_EQ(l1.load(access(7, 0b0001), true).answer, kept ? Answer::kHit : Answer::kWait);
     EXPECT_EQ(l1.load(access(7, 0b0010), true).answer, Answer::kHit) << "its neighbour stays";
-    l1.store(access(9, 1), true, goes_on);
+    EXPECT_EQ(l1.store(access(9, 1), true), Stored::kGoesOn);
     EXPECT_EQ(l1.load(access(9, 1), true).answer, Answer::kWait) << "stores allocate nothing";
   }
 }
 
 TEST(L1Cache, LocalStoresStayUntilTheirLineIsReplaced) {
   L1Cache l1("l1", small(), 4);
-  bool goes_on = true;
   for (uint64_t line : {0, 2, 4, 6})
-    EXPECT_EQ(l1.store(access(line, 0b0110, 0, true), false, goes_on).answer, Answer::kHit);
-  EXPECT_FALSE(goes_on);
-  l1.store(access(0, 0b1000, 0, true), false, goes_on);
+    EXPECT_EQ(l1.store(access(line, 0b0110, 0, true), false), Stored::kKept);
+  EXPECT_EQ(l1.store(access(0, 0b1000, 0, true), false), Stored::kKept);
   EXPECT_EQ(l1.stats().local_store_misses, 4u);
   EXPECT_EQ(l1.stats().local_store_hits, 1u);
   EXPECT_EQ(l1.load(access(2, 0b0010, 0, true), true).answer, Answer::kHit);
@@ -147,6 +144,22 @@ TEST(L1Cache, LocalStoresStayUntilTheirLineIsReplaced) {
   EXPECT_FALSE(l1.take_writeback(w));
   l1.invalidate();
   EXPECT_FALSE(l1.has_writeback()) << "local memory ends with its kernel";
+}
+
+TEST(L1Cache, WhatIsWrittenWhileOnItsWayIsNotKept) {
+  for (const char* allocate : {"miss", "fill"}) {
+    core::MachineConfig::FirstLevel c = small();
+    c.allocate = allocate;
+    L1Cache l1("l1", c, 4);
+    const L1Cache::Result r = l1.load(access(7, 0b0111, 1), true);
+    EXPECT_EQ(l1.store(access(7, 0b0001), true), Stored::kGoesOn);
+    l1.drop(access(7, 0b0010));
+    std::vector<uint32_t> done;
+    l1.fill(r.entry, r.request, [&](uint32_t record) { done.push_back(record); });
+    EXPECT_EQ(done, std::vector<uint32_t>{1}) << "who asked before has its data";
+    EXPECT_EQ(l1.load(access(7, 0b0100), true).answer, Answer::kHit);
+    EXPECT_EQ(l1.load(access(7, 0b0111), true).request, 0b0011u) << allocate;
+  }
 }
 
 TEST(L1Cache, AtomicsDropTheirLine) {

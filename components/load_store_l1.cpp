@@ -23,12 +23,12 @@ bool LoadStoreUnit::send_transaction(QueueEntry& entry, uint64_t now, bool link)
                                entry.record, entry.local, entry.refused};
   if (entry.cached) return load_through_l1(entry, access, now, can_send);
   if (entry.kind == RequestKind::kWrite) {
-    bool goes_on = true;
-    if (l1_->store(access, can_send, goes_on).answer == L1Cache::Answer::kRefused) {
+    const L1Cache::Stored stored = l1_->store(access, can_send);
+    if (stored == L1Cache::Stored::kRefused) {
       entry.refused = true;
       return false;
     }
-    if (!goes_on) {
+    if (stored == L1Cache::Stored::kKept) {
       hits_.push({now + l1_->latency(), entry.record});
       step(entry, now);
       return true;

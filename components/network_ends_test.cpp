@@ -7,8 +7,7 @@
 
 #include "components/block_dispatcher.h"
 #include "components/constant_cluster.h"
-#include "components/memory_partition.h"
-#include "components/testing/mocks.h"
+#include "components/testing/partition_bench.h"
 
 namespace gpusim::comp {
 namespace {
@@ -97,37 +96,14 @@ TEST_F(ConstantClusterTest, OneRequestACycleInTurn) {
 // ---- memory partition
 // -------------------------------------------------------------------------------------------------------
 
-class PartitionTest : public testing::Test {
+class PartitionTest : public test::PartitionBench {
  protected:
-  static constexpr uint64_t kL3Latency = 20, kDram = 50;
   void build(uint32_t reply_capacity = 64, uint64_t sink_from = 0) {
-    core::MachineConfig m = test::tesla_c1060();
-    m.constant.l3_latency_ns = kL3Latency * 1e6 / static_cast<double>(test::kTestKhz);
-    partition = std::make_unique<MemoryPartition>("partition", domain, m, 0, &events);
-    sink = std::make_unique<test::Sink<MemoryReply>>("sink", domain, sink_from);
-    requests = std::make_unique<core::Link<MemoryRequest>>(source, *partition, 64, 0, 64);
-    to_dram = std::make_unique<core::Link<MemoryRequest>>(*partition, dram, 16);
-    from_dram = std::make_unique<core::Link<MemoryReply>>(dram, *partition, 64);
-    replies = std::make_unique<core::Link<MemoryReply>>(*partition, *sink, reply_capacity);
-    source.out = requests.get();
-    dram.in = to_dram.get();
-    dram.out = from_dram.get();
-    sink->in = replies.get();
-    partition->connect(*requests, *replies, *to_dram, *from_dram);
+    PartitionBench::build(test::tesla_c1060(), reply_capacity, sink_from);
   }
   void send(uint64_t cycle, uint64_t address, RequestKind kind, uint8_t operations = 1) {
     source.send(cycle, {address, 64, kind, operations, 2, 9, true});
   }
-  void run() { EXPECT_EQ(engine.run(), core::Engine::Outcome::kNothingScheduled); }
-  core::Engine engine;
-  core::ClockDomain domain{"net", engine, test::kTestKhz};
-  EventSink events;
-  test::Source<MemoryRequest> source{"source", domain};
-  test::FixedMemory dram{"dram", domain, kDram};
-  std::unique_ptr<MemoryPartition> partition;
-  std::unique_ptr<test::Sink<MemoryReply>> sink;
-  std::unique_ptr<core::Link<MemoryRequest>> requests, to_dram;
-  std::unique_ptr<core::Link<MemoryReply>> from_dram, replies;
 };
 
 TEST_F(PartitionTest, ReadsPassThrough) {

@@ -1,11 +1,6 @@
 // The memory partition with a slice of the second-level cache, between mocks. Interconnect cycles; +1 in a
 // time: a message is seen at the reader's next edge.
-#include <gtest/gtest.h>
-
-#include <memory>
-
-#include "components/memory_partition.h"
-#include "components/testing/mocks.h"
+#include "components/testing/partition_bench.h"
 
 namespace gpusim::comp {
 namespace {
@@ -13,44 +8,20 @@ namespace {
 using Times = std::vector<uint64_t>;
 using core::CacheResult;
 
-class PartitionL2Test : public testing::Test {
+class PartitionL2Test : public test::PartitionBench {
  protected:
-  static constexpr uint64_t kL3Latency = 20, kHit = 30, kDram = 50;
+  static constexpr uint64_t kHit = 30;
   void build(const std::vector<std::string>& sets = {}, uint64_t sink_from = 0) {
     std::vector<std::string> all = {"l2.size=64K", "l2.ways=4"};
     all.insert(all.end(), sets.begin(), sets.end());
     core::MachineConfig m = test::tesla_c1060(all);
-    m.constant.l3_latency_ns = kL3Latency;  // the domain's cycles are nanoseconds
-    m.l2.hit_latency_ns = kHit;
-    partition = std::make_unique<MemoryPartition>("partition", domain, m, 0, &events);
-    sink = std::make_unique<test::Sink<MemoryReply>>("sink", domain, sink_from);
-    requests = std::make_unique<core::Link<MemoryRequest>>(source, *partition, 64, 0, 64);
-    to_dram = std::make_unique<core::Link<MemoryRequest>>(*partition, dram, 16);
-    from_dram = std::make_unique<core::Link<MemoryReply>>(dram, *partition, 64);
-    replies = std::make_unique<core::Link<MemoryReply>>(*partition, *sink, 2);
-    source.out = requests.get();
-    dram.in = to_dram.get();
-    dram.out = from_dram.get();
-    sink->in = replies.get();
-    partition->connect(*requests, *replies, *to_dram, *from_dram);
+    m.l2.hit_latency_ns = kHit * 1e6 / static_cast<double>(test::kTestKhz);
+    PartitionBench::build(std::move(m), 2, sink_from);
   }
   void send(uint64_t cycle, uint64_t address, RequestKind kind, uint16_t bytes = 64, uint8_t parts = 0) {
     source.send(cycle, {address, bytes, kind, parts, 2, tag_++, true});
   }
-  void run() {
-    EXPECT_EQ(engine.run(), core::Engine::Outcome::kNothingScheduled);
-    EXPECT_TRUE(engine.waiting().empty());
-  }
   [[nodiscard]] const L2Stats& stats() const { return partition->l2()->stats(); }
-  core::Engine engine;
-  core::ClockDomain domain{"net", engine, test::kTestKhz};
-  EventSink events;
-  test::Source<MemoryRequest> source{"source", domain};
-  test::FixedMemory dram{"dram", domain, kDram};
-  std::unique_ptr<MemoryPartition> partition;
-  std::unique_ptr<test::Sink<MemoryReply>> sink;
-  std::unique_ptr<core::Link<MemoryRequest>> requests, to_dram;
-  std::unique_ptr<core::Link<MemoryReply>> from_dram, replies;
   uint16_t tag_ = 0;
 };
 

@@ -403,7 +403,9 @@ void RunRecorder::write_per_pc(const KernelRun& run) {
   t.column("requested_bytes", "bytes", "asked for by threads");
   t.column("transferred_bytes", "bytes", "moved by transactions");
   t.column("replays", "1", "extra steps by conflicts");
-  t.column("awaited_slots", "issue slots", "lost by warps that waited for this access's data");
+  for (const StallCause cause : kAwaitedCauses)
+    t.column(fmt::format("awaited_{}", kStallCauseNames[static_cast<size_t>(cause)]), "issue slots",
+             "lost by warps that waited for this access's data, which that level had");
   for (const auto name : kStallCauseNames)
     t.column(fmt::format("slots_{}", name), "issue slots",
              "issue slots whose candidate warp stood here, with this cause");
@@ -418,8 +420,9 @@ void RunRecorder::write_per_pc(const KernelRun& run) {
     for (const uint64_t v :
          {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line}, uint64_t{image.ops[pc].ptx_count},
           p.executed, p.active_lanes, p.divergent, p.transactions, p.requested_bytes, p.transferred_bytes,
-          p.replays, p.awaited_slots})
+          p.replays})
       t.cell(v);
+    for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[static_cast<size_t>(cause)]);
     for (const uint64_t v : p.slots) t.cell(v);
     t.text(0, s.text);
     t.text(1, std::string(core::timing_classes()[static_cast<size_t>(image.ops[pc].op_class)]));

@@ -261,7 +261,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
     if (r.stall_slots != 0) {
       stats_->slots[static_cast<size_t>(cause)] += r.stall_slots;
       run_->pc[warp.stack.pc()].slots[static_cast<size_t>(cause)] += r.stall_slots;
-      run_->pc[r.pc].awaited_slots += r.stall_slots;
+      run_->pc[r.pc].awaited[static_cast<size_t>(cause)] += r.stall_slots;
     }
     if (!open_stalls_.empty())
       std::erase_if(open_stalls_, [&](const OpenStall& o) {

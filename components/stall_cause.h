@@ -35,6 +35,11 @@ inline constexpr std::array<std::string_view, kNumStallCauses> kStallCauseNames 
     "alu_dependency", "memory_shared", "memory_const_l1", "memory_const_l2", "memory_const_l3",
     "memory_l1",      "memory_l2",     "memory_dram",     "pipe_busy",       "memory_throttle"};
 
+/// Causes of waits that last until an access is served (those for shared memory and constants in the first
+/// level have a length that is known before).
+inline constexpr std::array kAwaitedCauses = {StallCause::kConstantL2, StallCause::kConstantL3,
+                                              StallCause::kL1, StallCause::kL2, StallCause::kDram};
+
 /// Level of the memory hierarchy that served an access (column `level` of events/memory).
 enum class MemoryLevel : uint8_t { kNone, kShared, kConstantL1, kConstantL2, kConstantL3, kL1, kL2, kDram };
 

@@ -70,10 +70,10 @@ def require_metric_identities(metrics: dict[str, float], counters: dict[str, flo
     for kind, names in MEMORY_CLASSES.items():
         of_kind = sum(int(row["transactions"]) for row, c in zip(per_pc, classes) if c in names)
         require_equal(f"transactions of {names}", of_kind, counters[f"{kind}_transactions"])
-    waited = sum(int(per_pc[f"slots_memory_{level}"].sum()) for level in ("dram", "const_l1", "const_l2", "const_l3"))
-    awaited = int(per_pc["awaited_slots"].sum())
-    require(awaited <= waited, f"{awaited} slots waited for known accesses, {waited} for memory in all")
-    require(awaited >= 0.9 * waited, f"of {waited} slots that waited for memory the access is known for {awaited} only")
+    for level in ("l1", "l2", "dram", "const_l2", "const_l3"):
+        waited, awaited = (int(per_pc[f"{what}_memory_{level}"].sum()) for what in ("slots", "awaited"))
+        require(awaited <= waited, f"{awaited} slots waited for known accesses served by {level}, {waited} in all")
+        require(awaited >= 0.9 * waited, f"of {waited} slots that waited for {level} the access is known for {awaited}")
 
 
 def require_explanation(explained: dict[str, Any], reported: dict[str, Any]) -> None:

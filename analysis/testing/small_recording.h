@@ -55,9 +55,9 @@ struct SmallRecording {
                         {"slots_no_warp", 5},
                         {"slots_alu_dependency", 1},
                         {"slots_memory_dram", 2}}};
-  std::vector<std::string> pc_columns{"pc",           "ptx_line",     "source_line",     "executed",
-                                      "active_lanes", "transactions", "requested_bytes", "transferred_bytes",
-                                      "replays",      "awaited_slots"};
+  std::vector<std::string> pc_columns{
+      "pc",           "ptx_line",        "source_line",       "executed", "active_lanes",
+      "transactions", "requested_bytes", "transferred_bytes", "replays",  "awaited_memory_dram"};
   std::vector<Operation> operations{
       {"ld.global.f32 %f1, [%r1+0]",
        "load_global",
@@ -70,7 +70,7 @@ struct SmallRecording {
         {"transactions", 4},
         {"requested_bytes", 192},
         {"transferred_bytes", 256},
-        {"awaited_slots", 4},
+        {"awaited_memory_dram", 4},
         {"slots_issued", 2},
         {"slots_pipe_busy", 1}}},
       {"add.f32 %f2, %f1, %f1",

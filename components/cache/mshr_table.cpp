@@ -35,7 +35,7 @@ MshrRefusal MshrTable::can_merge(uint32_t entry) const {
 uint32_t MshrTable::allocate(uint64_t line, uint32_t warp, uint32_t waiter, SectorMask sectors) {
   const uint32_t entry = free_.back();
   free_.pop_back();
-  entries_[entry] = {line, sectors, warp, 1};
+  entries_[entry] = {line, sectors, warp, 1, 0};
   waiters_[size_t{entry} * limits_.merges] = {waiter, sectors};
   if (limits_.per_warp != 0) ++of_warp_[warp];
   slots_[slot_of(line)] = entry;

@@ -44,6 +44,9 @@ class MshrTable {
   uint32_t allocate(uint64_t line, uint32_t warp, uint32_t waiter, SectorMask sectors);
   /// `waiter` waits for `sectors` of the entry's line; returns those that nobody has asked for yet.
   SectorMask merge(uint32_t entry, uint32_t waiter, SectorMask sectors);
+  /// Sectors of the line are written elsewhere: those on their way are stale when they come.
+  void spoil(uint32_t entry, SectorMask sectors) { entries_[entry].spoiled |= sectors & entries_[entry].asked; }
+  [[nodiscard]] SectorMask spoiled(uint32_t entry) const { return entries_[entry].spoiled; }
   /// `sectors` have come: calls fn(waiter) for each that waits for no more, in the order in which they came.
   /// Frees the entry when nothing of it is on its way any more; true then.
   template <class Fn>
@@ -59,6 +62,7 @@ class MshrTable {
     SectorMask asked = 0;  ///< on their way
     uint32_t warp = 0;
     uint32_t waiters = 0;
+    SectorMask spoiled = 0;
   };
   [[nodiscard]] size_t home(uint64_t line) const { return (line * 0x9e3779b97f4a7c15ull >> 32) & mask_; }
   [[nodiscard]] size_t slot_of(uint64_t line) const;
@@ -88,6 +92,7 @@ bool MshrTable::fill(uint32_t entry, SectorMask sectors, Fn fn) {
   }
   e.waiters = kept;
   e.asked &= ~sectors;
+  e.spoiled &= ~sectors;
   if (e.asked != 0) return false;
   release(entry);
   return true;
