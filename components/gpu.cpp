@@ -93,7 +93,9 @@ void Gpu::connect_channel(MemoryPartition& partition, Channel& channel) {
   const uint64_t latency = dram_.cycles_of_ns(machine_.l2.latency_ns);
   const auto queue = static_cast<uint32_t>(machine_.l2.queue) + static_cast<uint32_t>(latency);
   auto& to = link(request_links_, partition, channel, queue, latency);
-  auto& from = link(reply_links_, channel, partition, static_cast<uint32_t>(machine_.dram.reply_queue));
+  const uint64_t back = interconnect_.cycles_of_ns(machine_.dram.latency_ns);
+  const auto replies = static_cast<uint32_t>(machine_.dram.reply_queue) + static_cast<uint32_t>(back);
+  auto& from = link(reply_links_, channel, partition, replies, back);
   partition.connect_channel(to, from);
   channel.connect(to, from);
 }

@@ -9,6 +9,7 @@
 
 #include "components/device_memory_adapter.h"
 #include "components/occupancy_limits.h"
+#include "components/register_banks.h"
 #include "isa/diagnostics.h"
 #include "isa/executor.h"
 #include "isa/linker.h"
@@ -230,6 +231,7 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
              "no block fits an SM of '{}' ({} threads, {} registers per thread, {} bytes of shared memory)",
              m.gpu.name, run->threads_per_block, image.registers, shared),
          fmt::format("limited by {}", occupancy.limiter));
+  run->l1_ways = l1_ways_beside(m, uint64_t{run->shared_bytes} * run->blocks_per_sm);
   std::vector<core::ParameterSlot> slots;
   for (const isa::KernelParam& p : image.params)
     slots.push_back({p.name, std::string(isa::type_name(p.type)), p.offset, p.bytes, p.is_array});
@@ -237,6 +239,9 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
       options_.launch, spec, slots, image.param_bytes, [this](uint32_t b) { return buffer_address_[b]; },
       isa::texture_handle);
   run->pc.resize(image.ops.size());
+  if (m.sm.register_banks != 0)
+    run->bank_delay = register_bank_delays(image, static_cast<uint32_t>(m.sm.register_banks),
+                                           static_cast<uint32_t>(m.sm.register_bank_reads));
   run->sm.resize(static_cast<size_t>(m.gpu.sms));
   limiters_.push_back(occupancy.limiter);
   ranks_.push_back(spec.order);

@@ -37,6 +37,8 @@ struct MachineConfig {
     int64_t register_alloc_unit = 0;
     bool register_alloc_by_block = true;  ///< false: by warp
     int64_t max_registers_per_thread = 0;
+    int64_t register_banks = 0;          ///< 0: they never conflict
+    int64_t register_bank_reads = 1;     ///< registers that a bank gives per core cycle
     int64_t shared_alloc_unit = 0;       ///< bytes
     int64_t local_bytes_per_thread = 0;  ///< limit
     int64_t max_block_x = 0, max_block_y = 0, max_block_z = 0, max_grid_x = 0, max_grid_y = 0, max_grid_z = 0;
@@ -46,14 +48,16 @@ struct MachineConfig {
     std::string policy;        ///< a policy of components/schedulers
     int64_t group = 8;         ///< warps of a group ("two_level")
     int64_t count = 1;         ///< schedulers per SM
-    int64_t issue_cycles = 2;  ///< core cycles between two issue slots of one scheduler
+    int64_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
+    int64_t issue_width = 1;   ///< operations of one warp that it can issue then
     friend bool operator==(const Scheduler&, const Scheduler&) = default;
   } scheduler;
   /// [pipes.NAME] CLASS = cycles: the pipe is busy that many core cycles for one warp operation of that
-  /// class. A class that stands in several pipes takes the first free one in the order of the file.
+  /// class. A class that stands in two pipes takes the first free one in the order of the file.
   struct Pipe {
     std::string name;
     std::map<std::string, int64_t> interval;  ///< class -> core cycles
+    bool per_scheduler = false;               ///< every scheduler has one of its own (sub-cores)
     friend bool operator==(const Pipe&, const Pipe&) = default;
   };
   std::vector<Pipe> pipes;
@@ -86,7 +90,8 @@ struct MachineConfig {
     friend bool operator==(const FirstLevel&, const FirstLevel&) = default;
   } l1;
   struct Shared {
-    int64_t bytes = 0;  ///< per SM
+    int64_t bytes = 0;     ///< per SM, at most
+    int64_t carveout = 0;  ///< unit in which it is taken from the first-level cache; 0: a memory of its own
     int64_t banks = 0, bank_bytes = 4;
     int64_t lanes_per_access = 16;  ///< 16: half-warp rules; 32 from 2.0
     int64_t cycles_per_access =
@@ -152,6 +157,7 @@ struct MachineConfig {
     std::string refresh;           ///< "all", "bank"
     int64_t queue = 0;             ///< requests that the controller chooses among
     int64_t reply_queue = 0;
+    double latency_ns = 0;
     double cl_ns = 0, rcd_ns = 0, rp_ns = 0, ras_ns = 0, rc_ns = 0, rrd_ns = 0, wl_ns = 0, ccd_ns = 0,
            wr_ns = 0, cdlr_ns = 0, rtw_ns = 0, refi_ns = 0, rfc_ns = 0;
     double ccd_l_ns = 0, rrd_l_ns = 0;      ///< within a bank group; 0: as ccd, rrd

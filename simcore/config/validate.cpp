@@ -112,6 +112,21 @@ class Validator {
                            m_.l1.ways, m_.l1.line),
                {"l1.ways", "l1.line"});
     }
+    if (m_.shared.carveout != 0) {
+      const int64_t way = m_.l1.bytes / m_.l1.ways;
+      if (m_.shared.carveout % way != 0)
+        conflict("shared.carveout",
+                 fmt::format("shared.carveout = {} is no whole number of ways, which have {} bytes each",
+                             m_.shared.carveout, way),
+                 {"l1.size", "l1.ways"});
+      if ((m_.shared.bytes + m_.shared.carveout - 1) / m_.shared.carveout * m_.shared.carveout >= m_.l1.bytes)
+        conflict("shared.carveout",
+                 fmt::format("shared.size = {} leaves nothing of l1.size = {}", m_.shared.bytes, m_.l1.bytes),
+                 {"shared.size", "l1.size"});
+      if (m_.l1.replacement == "plru")
+        conflict("shared.carveout", "plru needs a fixed number of ways, which the carve-out changes",
+                 {"l1.replacement"});
+    }
     if (m_.coalescer.rule != "cc20") {
       conflict("l1.size", "a first-level cache needs coalescer.rule = cc20, whose transactions are lines",
                {"coalescer.rule"});
