@@ -163,12 +163,25 @@ const KeySpec kSchema[] = {
     {"constant", "mshrs", K::kInteger, "lines", "8", 1, 1024, "", "outstanding misses per SM",
      AT(constant.mshrs)},
 
+    {"interconnect", "topology", K::kChoice, "", "crossbar", 0, 0, "crossbar|mesh",
+     "every input beside every output, or a grid of routers", AT(interconnect.topology)},
+    {"interconnect", "arbitration", K::kChoice, "", "round_robin", 0, 0, "round_robin|oldest",
+     "an output takes its inputs in turn, or the packet that has waited for longest",
+     AT(interconnect.arbitration)},
     {"interconnect", "flit", K::kSize, "bytes", "32", 1, 1024, "", "bytes per port and interconnect cycle",
      AT(interconnect.flit_bytes)},
+    {"interconnect", "reply_flit", K::kSize, "bytes", "0", 0, 1024, "", "the same for replies; 0: as flit",
+     AT(interconnect.reply_flit_bytes)},
     {"interconnect", "header", K::kSize, "bytes", "8", 0, 1024, "", "packet header",
      AT(interconnect.header_bytes)},
     {"interconnect", "queue", K::kInteger, "packets", "8", 1, 4096, "", "packets per input queue",
      AT(interconnect.queue)},
+    {"interconnect", "mesh_width", K::kInteger, "routers", "0", 0, 1280, "",
+     "mesh: routers in a row; 0: nearly square", AT(interconnect.mesh_width)},
+    {"interconnect", "hop_cycles", K::kInteger, "interconnect cycles", "1", 1, 1000, "",
+     "mesh: from router to router", AT(interconnect.hop_cycles)},
+    {"interconnect", "router_queue", K::kInteger, "packets", "4", 1, 4096, "",
+     "mesh: packets of one neighbour in a router", AT(interconnect.router_queue)},
     {"interconnect", "request_latency", K::kTime, "ns", "30ns", 0, 1e6, "",
      "SM to partition, without queueing", AT(interconnect.request_latency_ns)},
     {"interconnect", "reply_latency", K::kTime, "ns", "30ns", 0, 1e6, "", "partition to SM, without queueing",
@@ -204,6 +217,28 @@ const KeySpec kSchema[] = {
      AT(l2.mshrs)},
     {"l2", "merges", K::kInteger, "requests", "16", 1, 256, "", "requests that can wait for one line",
      AT(l2.merges)},
+    {"l2", "halves", K::kInteger, "", "1", 1, 2, "",
+     "parts of the chip, each with half of the clusters and half of the partitions", AT(l2.halves)},
+    {"l2", "far_latency", K::kTime, "ns", "0ns", 0, 1e6, "",
+     "what a reply to a cluster of the other half takes longer", AT(l2.far_latency_ns)},
+
+    {"tlb", "l1_entries", K::kInteger, "pages", "0", 0, 65536, "",
+     "first-level TLB of an SM; 0: addresses are not translated", AT(tlb.l1_entries)},
+    {"tlb", "page", K::kSize, "bytes", "64K", 4096, 1 << 30, "", "page", AT(tlb.page_bytes)},
+    {"tlb", "l1_ways", K::kInteger, "ways", "16", 1, 1024, "", "first level, associativity", AT(tlb.l1_ways)},
+    {"tlb", "l1_misses", K::kInteger, "pages", "8", 1, 1024, "", "pages on their way, per SM",
+     AT(tlb.l1_misses)},
+    {"tlb", "l2_entries", K::kInteger, "pages", "0", 0, 1 << 20, "", "second level; 0: none",
+     AT(tlb.l2_entries)},
+    {"tlb", "l2_ways", K::kInteger, "ways", "16", 1, 1024, "", "second level, associativity",
+     AT(tlb.l2_ways)},
+    {"tlb", "l2_scope", K::kChoice, "", "gpu", 0, 0, "gpu|cluster",
+     "SMs that share a second level, and its walkers", AT(tlb.l2_scope)},
+    {"tlb", "l2_latency", K::kTime, "ns", "20ns", 0, 1e6, "", "second level, from look-up to reply",
+     AT(tlb.l2_latency_ns)},
+    {"tlb", "walk_latency", K::kTime, "ns", "200ns", 0, 1e6, "",
+     "a walk through the page table, beyond the look-up", AT(tlb.walk_latency_ns)},
+    {"tlb", "walkers", K::kInteger, "walks", "8", 1, 1024, "", "walks at once", AT(tlb.walkers)},
 
     {"dram", "channels", K::kInteger, "channels", "1", 1, 16, "",
      "independent (pseudo-)channels per partition, blocks of l2.interleave in turn", AT(dram.channels)},
@@ -263,9 +298,9 @@ const KeySpec kSchema[] = {
      AT(dram.bank_hash)},
 };
 
-constexpr std::string_view kSections[] = {"gpu",    "host",     "clocks",       "sm",  "scheduler",
-                                          "pipes",  "latency",  "coalescer",    "lsu", "l1",
-                                          "shared", "constant", "interconnect", "l2",  "dram"};
+constexpr std::string_view kSections[] = {
+    "gpu", "host", "clocks", "sm",       "scheduler",    "pipes", "latency", "coalescer",
+    "lsu", "l1",   "shared", "constant", "interconnect", "l2",    "tlb",     "dram"};
 
 constexpr std::string_view kTimingClasses[] = {
     "int",         "int64",        "int_mul24",   "int_mul",      "int_mul64",
