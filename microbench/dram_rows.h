@@ -1,0 +1,13 @@
+// Rows of DRAM, from the time of two loads at once: two that lie in different rows of one bank take longer
+// than any others, for the first row must be closed before the second opens.
+#pragma once
+#include "microbench/data_sheet.h"
+#include "microbench/device.h"
+
+namespace gpusim::microbench {
+
+/// Figures dram.row (bytes of a row in one channel), dram.row_span (bytes from its first to behind its last)
+/// and dram.bank_stride (bytes to the next row of the bank).
+void measure_dram_rows(Device& device, DataSheet& sheet);
+
+}  // namespace gpusim::microbench

@@ -1,0 +1,33 @@
+#include "microbench/kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+
+#include "microbench/kernel_files.h"
+
+namespace gpusim::microbench {
+
+namespace {
+
+constexpr std::string_view kOldHeader = "\t.version 1.4\n\t.target sm_13\n";
+
+}  // namespace
+
+std::string module_header(const DeviceProperties& device) {
+  if (device.capability < 20) return std::string(kOldHeader);
+  // The newest targets need the newest PTX versions, which know all older targets too.
+  return fmt::format("\t.version 8.0\n\t.target sm_{}\n\t.address_size 64\n", device.capability);
+}
+
+std::string kernel_file(std::string_view name, const DeviceProperties& device) {
+  const auto file = std::find_if(std::begin(kKernelFiles), std::end(kKernelFiles),
+                                 [&](const KernelFile& f) { return f.name == name; });
+  if (file == std::end(kKernelFiles) || !file->text.starts_with(kOldHeader))
+    throw std::logic_error(fmt::format("no microbenchmark '{}'", name));
+  return module_header(device) + std::string(file->text.substr(kOldHeader.size()));
+}
+
+}  // namespace gpusim::microbench
