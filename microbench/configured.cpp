@@ -106,9 +106,11 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   if (f.name == "shared.lanes_per_access") set(f, static_cast<double>(m.shared.lanes_per_access));
   if (f.name == "shared.conflict_cycles") set(f, static_cast<double>(m.shared.cycles_per_access), 0.01);
   if (f.name == "dram.row") set(f, static_cast<double>(m.dram.row_bytes));
-  if (f.name == "dram.row_span") set(f, static_cast<double>(m.dram.row_bytes * m.l2.partitions));
-  if (f.name == "dram.bank_stride" && !m.dram.bank_hash)
-    set(f, static_cast<double>(m.dram.row_bytes * m.l2.partitions * m.dram.banks));
+  // Where partitions are hashed, a row's pieces lie irregularly.
+  const bool regular = m.l2.hash == "modulo" && m.dram.row_bytes > m.l2.interleave;
+  if (regular && f.name == "dram.interleave") set(f, static_cast<double>(m.l2.interleave));
+  if (regular && f.name == "dram.channels") set(f, static_cast<double>(m.l2.partitions));
+  if (regular && !m.dram.bank_hash && f.name == "dram.banks") set(f, static_cast<double>(m.dram.banks));
   if (f.name == "latency.l1") set(f, static_cast<double>(m.latency.at("load_global") + m.l1.latency), 0.1);
   if (f.name == "latency.shared") set(f, static_cast<double>(m.latency.at("load_shared")), 0.02);
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kTrials = 5;  // the fastest counts: refreshes come in between
 constexpr uint32_t kNear = 32;   // surely in the row of an aligned address, and another load
 constexpr unsigned kLeastBit = 12, kMostBit = 24;
-constexpr uint32_t kGranule = 128, kBatch = 256;
+constexpr uint32_t kGranule = 128, kBatch = 256, kWideGap = 4, kMostScan = 1u << 21;
 constexpr std::array<uint32_t, 4> kFactors = {1, 3, 5, 7};
 /// Less than any DRAM needs to close a row and open another.
 constexpr double kLeastConflict = 15e-9;
@@ -72,51 +72,105 @@ class Pairs {
   Device* device_;
 };
 
+struct Piece {
+  uint32_t begin, end;
+};
 struct Rows {
-  uint32_t bank_stride = 0, bytes = 0, span = 0;
+  uint32_t conflict = 0;       ///< smallest distance that conflicts
+  bool is_stride = false;      ///< all its multiples conflict: it is the distance of two rows of a bank
+  std::vector<Piece> pieces;   ///< of the row at `conflict`, in bytes behind its first
+  [[nodiscard]] uint32_t bytes() const {
+    uint32_t sum = 0;
+    for (const Piece& p : pieces) sum += p.end - p.begin;
+    return sum;
+  }
+  /// From piece to piece, if all are as long and as far apart; else 0.
+  [[nodiscard]] uint32_t period() const {
+    if (pieces.size() < 2) return 0;
+    const uint32_t period = pieces[1].begin, length = pieces[0].end;
+    for (size_t i = 0; i < pieces.size(); ++i)
+      if (pieces[i].begin != i * period || pieces[i].end != i * period + length) return 0;
+    return period;
+  }
 };
 
-Rows find_rows(Device& device) {
-  const Pairs pairs(device);
-  std::vector<uint32_t> distances{kNear};
+/// Distances of rows of one bank where channels go round in order.
+std::vector<uint32_t> likely_distances() {
+  std::vector<uint32_t> distances;
   for (unsigned bit = kLeastBit; bit <= kMostBit; ++bit)
     for (const uint32_t factor : kFactors) distances.push_back(factor << bit);
-  std::sort(distances.begin() + 1, distances.end());
-  const std::vector<double> times = pairs.times(distances);
-  const double least = times.front(), most = *std::max_element(times.begin(), times.end());
-  if (most - least < kLeastConflict * device.properties().core_hz) return {};
-  const double limit = least + 0.7 * (most - least);
-  Rows rows;
-  rows.bank_stride = distances[static_cast<size_t>(
-      std::find_if(times.begin(), times.end(), [&](double t) { return t > limit; }) - times.begin())];
-  // Whatever lies in the row that is `bank_stride` away conflicts too. Its pieces are regularly apart; the
-  // next row of the bank is much farther.
-  uint32_t last = 0, widest_gap = 0;
-  for (uint32_t from = 0; from < rows.bank_stride; from += kBatch * kGranule) {
-    std::vector<uint32_t> offsets;
-    for (uint32_t o = from; o < std::min(from + kBatch * kGranule, rows.bank_stride); o += kGranule)
-      offsets.push_back(rows.bank_stride + o);
-    const std::vector<double> t = pairs.times(offsets);
-    for (size_t i = 0; i < t.size(); ++i) {
-      if (t[i] <= limit) continue;
-      const uint32_t offset = offsets[i] - rows.bank_stride;
-      if (widest_gap != 0 && offset - last > 4 * widest_gap) return rows;
-      widest_gap = std::max(widest_gap, offset - last);
-      last = offset;
-      rows.bytes += kGranule;
-      rows.span = offset + kGranule;
-    }
-    if (widest_gap != 0 && from + kBatch * kGranule - last > 4 * std::max(widest_gap, kGranule)) break;
-  }
-  return rows;
+  std::sort(distances.begin(), distances.end());
+  distances.erase(std::unique(distances.begin(), distances.end()), distances.end());
+  return distances;
 }
 
-void add(DataSheet& sheet, const char* name, uint32_t found, const char* method) {
+std::vector<uint32_t> all_distances(uint32_t from, uint32_t count) {
+  std::vector<uint32_t> distances;
+  for (uint32_t i = 0; i < count; ++i) distances.push_back(from + i * kGranule);
+  return distances;
+}
+
+class RowSearch {
+ public:
+  explicit RowSearch(Device& device)
+      : pairs_(device),
+        near_(pairs_.times({kNear}).front()),
+        least_conflict_(near_ + kLeastConflict * device.properties().core_hz) {}
+
+  [[nodiscard]] Rows find() {
+    Rows rows;
+    rows.is_stride = look(likely_distances(), rows);
+    for (uint32_t from = kGranule; rows.conflict == 0 && from < kMostScan; from += kBatch * kGranule)
+      look(all_distances(from, kBatch), rows);
+    if (rows.conflict != 0) collect(rows);
+    return rows;
+  }
+
+ private:
+  bool look(const std::vector<uint32_t>& distances, Rows& rows) {
+    const std::vector<double> times = pairs_.times(distances);
+    const double most = *std::max_element(times.begin(), times.end());
+    if (most < least_conflict_) return false;
+    limit_ = near_ + 0.7 * (most - near_);
+    const auto first = std::find_if(times.begin(), times.end(), [&](double t) { return t > limit_; });
+    rows.conflict = distances[static_cast<size_t>(first - times.begin())];
+    return true;
+  }
+  /// Whatever lies in the row at `conflict` conflicts too. Its pieces are more or less regularly apart, on all
+  /// channels in turn; other rows of the bank are much farther.
+  void collect(Rows& rows) const {
+    uint32_t widest_gap = 0;
+    const uint32_t most = rows.is_stride ? rows.conflict : kMostScan;
+    for (uint32_t from = 0; from < most; from += kBatch * kGranule) {
+      const uint32_t count = std::min(kBatch, (most - from) / kGranule);
+      const std::vector<double> times = pairs_.times(all_distances(rows.conflict + from, count));
+      for (uint32_t i = 0; i < count; ++i) {
+        if (times[i] <= limit_) continue;
+        const uint32_t begin = from + i * kGranule;
+        if (!rows.pieces.empty() && rows.pieces.back().end == begin) {
+          rows.pieces.back().end += kGranule;
+          continue;
+        }
+        const uint32_t gap = rows.pieces.empty() ? 0 : begin - rows.pieces.back().end;
+        if (widest_gap != 0 && gap > kWideGap * widest_gap) return;
+        widest_gap = std::max(widest_gap, gap);
+        rows.pieces.push_back({begin, begin + kGranule});
+      }
+      if (widest_gap != 0 && from + count * kGranule > rows.pieces.back().end + kWideGap * widest_gap) return;
+    }
+  }
+
+  Pairs pairs_;
+  double near_, least_conflict_, limit_ = 0;
+};
+
+void add(DataSheet& sheet, const char* name, uint32_t found, const char* unit, const char* method,
+         const char* why_not) {
   Figure f;
   f.name = std::string("dram.") + name;
-  if (found != 0) f.found = Value::of(static_cast<double>(found));
-  f.unit = "bytes";
-  f.method = found != 0 ? method : "no two loads at once that conflict were found";
+  if (found != 0) f.found = Value::of(found);
+  f.unit = unit;
+  f.method = found != 0 ? method : why_not;
   f.kernel = "burst: burst_list";
   sheet.figures.push_back(std::move(f));
 }
@@ -124,10 +178,16 @@ void add(DataSheet& sheet, const char* name, uint32_t found, const char* method)
 }  // namespace
 
 void measure_dram_rows(Device& device, DataSheet& sheet) {
-  const Rows rows = find_rows(device);
-  add(sheet, "row", rows.bytes, "what conflicts with a load of another row of its bank, loaded at once");
-  add(sheet, "row_span", rows.span, "from the first to the last byte of a row");
-  add(sheet, "bank_stride", rows.bank_stride, "smallest distance of two loads that conflict");
+  const Rows rows = RowSearch(device).find();
+  const uint32_t row = rows.bytes(), period = rows.period();
+  const uint32_t interleave = period == 0 ? 0 : rows.pieces[0].end, channels = period == 0 ? 0 : period / interleave;
+  const char* const none = "no two loads at once that conflict were found";
+  const char* const hashed = rows.conflict == 0 ? none : "the row's pieces are not regularly apart";
+  add(sheet, "row", row, "bytes", "what conflicts with a load of another row of its bank, loaded at once", none);
+  add(sheet, "interleave", interleave, "bytes", "bytes of a row that follow each other", hashed);
+  add(sheet, "channels", channels, "channels", "distance of these pieces, in their lengths", hashed);
+  add(sheet, "banks", rows.is_stride && channels != 0 ? rows.conflict / (row * channels) : 0, "banks",
+      "smallest distance of rows that conflict, in rows of all channels", hashed);
 }
 
 }  // namespace gpusim::microbench

@@ -6,8 +6,8 @@
 
 namespace gpusim::microbench {
 
-/// Figures dram.row (bytes of a row in one channel), dram.row_span (bytes from its first to behind its last)
-/// and dram.bank_stride (bytes to the next row of the bank).
+/// Figures dram.row (bytes of a row in one channel), .interleave (bytes of it that follow each other), .channels
+/// and .banks (of a channel).
 void measure_dram_rows(Device& device, DataSheet& sheet);
 
 }  // namespace gpusim::microbench

@@ -63,10 +63,13 @@ uint32_t first_jump(const std::vector<double>& times) {
 
 void measure_outstanding(Device& device, uint32_t line, DataSheet& sheet) {
   const uint32_t one = 32;
-  add(sheet, "mshrs.warp", first_jump(bursts(device, line, one, one)), one, 1);
+  const uint32_t of_warp = first_jump(bursts(device, line, one, one));
+  add(sheet, "mshrs.warp", of_warp, one, 1);
   const uint32_t threads = std::min(device.properties().threads_per_block, kMostThreads);
-  const uint32_t most = std::min(kMostLoads, threads);
-  add(sheet, "mshrs.sm", first_jump(bursts(device, line, threads, most)), most, threads / 32);
+  // More than the warps may ask for, each for itself, tells nothing about the SM.
+  const uint32_t warps = threads / 32;
+  const uint32_t most = std::min({kMostLoads, threads, of_warp == 0 ? threads : of_warp * warps});
+  add(sheet, "mshrs.sm", first_jump(bursts(device, line, threads, most)), most, warps);
 }
 
 }  // namespace gpusim::microbench
