@@ -9,6 +9,7 @@
 
 #include "components/device_memory_adapter.h"
 #include "components/occupancy_limits.h"
+#include "components/register_banks.h"
 #include "isa/diagnostics.h"
 #include "isa/executor.h"
 #include "isa/linker.h"
@@ -237,6 +238,9 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
       options_.launch, spec, slots, image.param_bytes, [this](uint32_t b) { return buffer_address_[b]; },
       isa::texture_handle);
   run->pc.resize(image.ops.size());
+  if (m.sm.register_banks != 0)
+    run->bank_delay = register_bank_delays(image, static_cast<uint32_t>(m.sm.register_banks),
+                                           static_cast<uint32_t>(m.sm.register_bank_reads));
   run->sm.resize(static_cast<size_t>(m.gpu.sms));
   limiters_.push_back(occupancy.limiter);
   ranks_.push_back(spec.order);
