@@ -22,9 +22,11 @@ double throughput_of(const core::MachineConfig& m, const std::string& timing_cla
   for (const auto& pipe : m.pipes)
     if (const auto cycles = pipe.interval.find(timing_class);
         cycles != pipe.interval.end() && cycles->second != 0)
-      rate += kWarp / static_cast<double>(cycles->second);
+      rate += kWarp * static_cast<double>(pipe.per_scheduler ? m.scheduler.count : 1) /
+              static_cast<double>(cycles->second);
   const double issue =
-      kWarp * static_cast<double>(m.scheduler.count) / static_cast<double>(m.scheduler.issue_cycles);
+      kWarp * static_cast<double>(m.scheduler.count * m.scheduler.issue_width) /
+      static_cast<double>(m.scheduler.issue_cycles);
   return std::min(rate, issue);
 }
 
@@ -105,12 +107,17 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   if (f.name == "shared.bank_bytes") set(f, static_cast<double>(m.shared.bank_bytes));
   if (f.name == "shared.lanes_per_access") set(f, static_cast<double>(m.shared.lanes_per_access));
   if (f.name == "shared.conflict_cycles") set(f, static_cast<double>(m.shared.cycles_per_access), 0.01);
+  if (f.name == "constant.l1_size") set(f, static_cast<double>(m.constant.l1_bytes));
+  if (f.name == "constant.l2_size") set(f, static_cast<double>(m.constant.l2_bytes));
+  if (f.name == "constant.l3_size") set(f, static_cast<double>(m.constant.l3_bytes));
+  if (f.name == "latency.constant_l1") set(f, static_cast<double>(m.latency.at("load_const")), 0.05);
   if (f.name == "dram.row") set(f, static_cast<double>(m.dram.row_bytes));
   // Where partitions are hashed, a row's pieces lie irregularly.
   const bool regular = m.l2.hash == "modulo" && m.dram.row_bytes > m.l2.interleave;
   if (regular && f.name == "dram.interleave") set(f, static_cast<double>(m.l2.interleave));
   if (regular && f.name == "dram.channels") set(f, static_cast<double>(m.l2.partitions));
-  if (regular && !m.dram.bank_hash && f.name == "dram.banks") set(f, static_cast<double>(m.dram.banks));
+  if (regular && f.name == "dram.bank_period")
+    set(f, static_cast<double>(m.dram.bank_hash ? m.dram.banks * m.dram.banks : m.dram.banks));
   if (f.name == "latency.l1") set(f, static_cast<double>(m.latency.at("load_global") + m.l1.latency), 0.1);
   if (f.name == "latency.shared") set(f, static_cast<double>(m.latency.at("load_shared")), 0.02);
 }

@@ -6,6 +6,7 @@
 #include "microbench/bandwidths.h"
 #include "microbench/cache_structure.h"
 #include "microbench/chases.h"
+#include "microbench/constant_caches.h"
 #include "microbench/dram_rows.h"
 #include "microbench/hierarchy.h"
 #include "microbench/operations.h"
@@ -16,8 +17,8 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kSections = {"operations", "latency", "bandwidth", "l1",
-                                                       "l2",         "mshrs",   "shared",    "dram"};
+constexpr std::array<std::string_view, 9> kSections = {"operations", "latency", "bandwidth", "l1",
+                                                       "l2",         "mshrs",   "shared",    "constant", "dram"};
 constexpr uint32_t kUsualLine = 128;
 
 }  // namespace
@@ -42,6 +43,7 @@ DataSheet discover(Device& device, const std::vector<std::string>& only) {
     add_structure("l2", past, h.l2, h.l2.present ? find_structure(past, h.l2) : CacheStructure{}, sheet);
   if (wanted("mshrs")) measure_outstanding(device, l1.line != 0 ? l1.line : kUsualLine, sheet);
   if (wanted("shared")) measure_shared_banks(device, sheet);
+  if (wanted("constant")) measure_constant_caches(device, sheet);
   if (wanted("dram")) measure_dram_rows(device, sheet);
   return sheet;
 }

@@ -15,18 +15,19 @@ namespace {
 constexpr uint32_t kTrials = 5;  // the fastest counts: refreshes come in between
 constexpr uint32_t kNear = 32;   // surely in the row of an aligned address, and another load
 constexpr unsigned kLeastBit = 12, kMostBit = 24;
-constexpr uint32_t kGranule = 128, kBatch = 256, kWideGap = 4, kMostScan = 1u << 21;
+constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 22;
 constexpr std::array<uint32_t, 4> kFactors = {1, 3, 5, 7};
 /// Less than any DRAM needs to close a row and open another.
 constexpr double kLeastConflict = 15e-9;
 
-/// Clocks of loading, at once, an address and another `distance` behind it; addresses are fresh in each pair.
+/// Clocks of loading two addresses at once, `distance` apart, the first one `start` behind an address that is
+/// aligned to whatever matters. Addresses are fresh in each pair.
 class Pairs {
  public:
   explicit Pairs(Device& device) : device_(&device) {}
 
-  [[nodiscard]] std::vector<double> times(const std::vector<uint32_t>& distances) const {
-    const uint32_t farthest = *std::max_element(distances.begin(), distances.end()) + 2 * kGranule;
+  [[nodiscard]] std::vector<double> times(const std::vector<uint32_t>& distances, uint32_t start = 0) const {
+    const uint32_t farthest = start + *std::max_element(distances.begin(), distances.end()) + 2 * kGranule;
     uint64_t apart = uint64_t{1} << 18;
     while (apart < farthest) apart *= 2;
     std::vector<double> best(distances.size(), 1e300);
@@ -35,18 +36,18 @@ class Pairs {
     for (size_t first = 0; first < distances.size(); first += most)
       measure({distances.begin() + static_cast<std::ptrdiff_t>(first),
                distances.begin() + static_cast<std::ptrdiff_t>(std::min(distances.size(), first + most))},
-              apart, best.data() + first);
+              start, apart, best.data() + first);
     return best;
   }
 
  private:
-  void measure(const std::vector<uint32_t>& distances, uint64_t apart, double* best) const {
+  void measure(const std::vector<uint32_t>& distances, uint32_t start, uint64_t apart, double* best) const {
     Program p;
     p.sms = 1;
     p.ptx = kernel_file("burst", device_->properties());
     p.buffers.push_back({apart * distances.size(), {}, false});
     for (size_t i = 0; i < distances.size(); ++i) {
-      const auto base = static_cast<uint32_t>(i * apart);
+      const auto base = static_cast<uint32_t>(i * apart) + start;
       p.buffers.push_back({8, {}, true});
       p.buffers.push_back({8, {base, base + distances[i]}, false});
       p.launches.push_back({"burst_list", 1, 32, 0,
@@ -136,27 +137,19 @@ class RowSearch {
     rows.conflict = distances[static_cast<size_t>(first - times.begin())];
     return true;
   }
-  /// Whatever lies in the row at `conflict` conflicts too. Its pieces are more or less regularly apart, on all
-  /// channels in turn; other rows of the bank are much farther.
+  /// Whatever lies in the row at `conflict` conflicts with the first address too, but not with that row. The
+  /// first that does conflict with it is in another row of the bank: this one is over.
   void collect(Rows& rows) const {
-    uint32_t widest_gap = 0;
-    const uint32_t most = rows.is_stride ? rows.conflict : kMostScan;
-    for (uint32_t from = 0; from < most; from += kBatch * kGranule) {
-      const uint32_t count = std::min(kBatch, (most - from) / kGranule);
-      const std::vector<double> times = pairs_.times(all_distances(rows.conflict + from, count));
-      for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t from = 0; from < kMostScan; from += kBatch * kGranule) {
+      std::vector<uint32_t> offsets = all_distances(from, kBatch), distances = all_distances(rows.conflict + from, kBatch);
+      const std::vector<double> times = pairs_.times(distances), within = pairs_.times(offsets, rows.conflict);
+      for (uint32_t i = 0; i < kBatch; ++i) {
         if (times[i] <= limit_) continue;
-        const uint32_t begin = from + i * kGranule;
-        if (!rows.pieces.empty() && rows.pieces.back().end == begin) {
-          rows.pieces.back().end += kGranule;
-          continue;
-        }
-        const uint32_t gap = rows.pieces.empty() ? 0 : begin - rows.pieces.back().end;
-        if (widest_gap != 0 && gap > kWideGap * widest_gap) return;
-        widest_gap = std::max(widest_gap, gap);
-        rows.pieces.push_back({begin, begin + kGranule});
+        if (offsets[i] != 0 && within[i] > limit_) return;
+        if (rows.pieces.empty() || rows.pieces.back().end != offsets[i])
+          rows.pieces.push_back({offsets[i], offsets[i]});
+        rows.pieces.back().end += kGranule;
       }
-      if (widest_gap != 0 && from + count * kGranule > rows.pieces.back().end + kWideGap * widest_gap) return;
     }
   }
 
@@ -186,8 +179,8 @@ void measure_dram_rows(Device& device, DataSheet& sheet) {
   add(sheet, "row", row, "bytes", "what conflicts with a load of another row of its bank, loaded at once", none);
   add(sheet, "interleave", interleave, "bytes", "bytes of a row that follow each other", hashed);
   add(sheet, "channels", channels, "channels", "distance of these pieces, in their lengths", hashed);
-  add(sheet, "banks", rows.is_stride && channels != 0 ? rows.conflict / (row * channels) : 0, "banks",
-      "smallest distance of rows that conflict, in rows of all channels", hashed);
+  add(sheet, "bank_period", rows.is_stride && channels != 0 ? rows.conflict / (row * channels) : 0, "rows",
+      "from a row to the next one of its bank", hashed);
 }
 
 }  // namespace gpusim::microbench

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
+#include "isa/diagnostics.h"
+#include "isa/executor.h"
 #include "isa/lowering.h"
 #include "isa/parser.h"
 #include "isa/verifier.h"
