@@ -131,7 +131,7 @@ const KeySpec kSchema[] = {
     {"shared", "carveout", K::kSize, "bytes", "0", 0, 1 << 20, "",
      "unit in which shared memory takes of l1.size what a kernel's blocks need; 0: a memory of its own",
      AT(shared.carveout)},
-    {"shared", "banks", K::kInteger, "banks", "16", 1, 128, "", "shared-memory banks", AT(shared.banks)},
+    {"shared", "banks", K::kInteger, "banks", "16", 1, 32, "", "shared-memory banks", AT(shared.banks)},
     {"shared", "bank_bytes", K::kSize, "bytes", "4", 1, 64, "", "width of a bank", AT(shared.bank_bytes)},
     {"shared", "lanes_per_access", K::kInteger, "lanes", "16", 1, 32, "",
      "lanes whose bank conflicts are resolved together: 16 half-warp, 32 from 2.0",
