@@ -87,6 +87,11 @@ def check_lowering(gpusim: Gpusim, case: Case) -> None:
 # A short DRAM queue needs write-drain marks that fit it.
 _DRAM_QUEUE_1 = ["--set", "dram.queue=1", "--set", "dram.write_high=1", "--set", "dram.write_low=0"]
 
+
+def _sets(*keys: str) -> list[str]:
+    return [word for key in keys for word in ("--set", key)]
+
+
 TIMING_VARIATIONS = {
     "gto": ["--set", "scheduler.policy=gto"],
     "oldest": ["--set", "scheduler.policy=oldest"],
@@ -99,6 +104,13 @@ TIMING_VARIATIONS = {
     "l1_small": ["--set", "coalescer.rule=cc20", "--set", "l1.size=128", "--set", "l1.ways=1", "--set", "l1.mshrs=1"],
     "l2": ["--set", "coalescer.rule=cc20", "--set", "l1.size=16K", "--set", "l2.size=512K", "--set", "l2.hash=xor"],
     "l2_small": ["--set", "l2.size=1K", "--set", "l2.ways=1", "--set", "l2.mshrs=1", "--set", "l2.merges=1"],
+    "mesh": _sets("interconnect.topology=mesh", "interconnect.router_queue=1", "interconnect.arbitration=oldest",
+                  "interconnect.reply_flit=16"),
+    "dram": _sets("dram.channels=2", "dram.bank_groups=4", "dram.group_interleave=128", "dram.ccd_l=4ck", "dram.rrd_l=10ck",
+                  "dram.faw=40ck", "dram.page=closed", "dram.refresh=bank"),
+    "fcfs": _sets("dram.scheduler=fcfs"),
+    "tlb_halves": _sets("tlb.l1_entries=1", "tlb.l1_ways=1", "tlb.l1_misses=1", "tlb.walkers=1", "tlb.page=4K", "l2.size=512K",
+                        "l2.halves=2", "l2.far_latency=100ns"),
     "sms1": ["--sms", "1"],
     "sms7": ["--sms", "7"],
 }
