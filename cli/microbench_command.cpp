@@ -14,8 +14,8 @@ int microbench_command(const MicrobenchArguments& a) {
   const auto sections = microbench::section_names();
   for (const std::string& name : a.only)
     if (std::find(sections.begin(), sections.end(), name) == sections.end())
-      throw core::InputError(fmt::format("gpusim: error: --only '{}' is none of {}", name,
-                                         fmt::join(sections, ", ")));
+      throw core::InputError(
+          fmt::format("gpusim: error: --only '{}' is none of {}", name, fmt::join(sections, ", ")));
   microbench::SimulatedDevice device(machine, static_cast<unsigned>(a.threads));
   microbench::DataSheet sheet = microbench::discover(device, a.only);
   sheet.machine = machine.gpu.name;

@@ -17,8 +17,8 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kSections = {"operations", "latency", "bandwidth", "l1",
-                                                       "l2",         "mshrs",   "shared",    "constant", "dram"};
+constexpr std::array<std::string_view, 9> kSections = {"operations", "latency", "bandwidth", "l1",  "l2",
+                                                       "mshrs",      "shared",  "constant",  "dram"};
 constexpr uint32_t kUsualLine = 128;
 
 }  // namespace
@@ -31,7 +31,8 @@ DataSheet discover(Device& device, const std::vector<std::string>& only) {
   };
   DataSheet sheet;
   if (wanted("operations")) measure_operations(device, sheet);
-  const bool hierarchy = wanted("latency") || wanted("bandwidth") || wanted("l1") || wanted("l2") || wanted("mshrs");
+  const bool hierarchy =
+      wanted("latency") || wanted("bandwidth") || wanted("l1") || wanted("l2") || wanted("mshrs");
   const Hierarchy h = hierarchy ? find_hierarchy(device) : Hierarchy{};
   if (wanted("latency")) measure_chases(device, h, sheet);
   if (wanted("bandwidth")) measure_bandwidths(device, h, sheet);
