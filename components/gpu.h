@@ -17,6 +17,8 @@
 #include "components/network.h"
 #include "components/sm.h"
 #include "components/timing.h"
+#include "components/tlb/tlb_stats.h"
+#include "components/tlm_memory.h"
 
 namespace gpusim::comp {
 
@@ -25,9 +27,11 @@ class Gpu {
   /// Builds the machine with its `sms` lowest-numbered SMs (spread over the clusters if gpu.sms_spread).
   /// `on_error` is called with a program error; the engine is stopped already then. Throws
   /// std::invalid_argument if the timing tables are incomplete. `run_ahead` false makes SMs issue once per
-  /// activation (tests). `checker`: of a run with --check.
+  /// activation (tests). `checker`: of a run with --check. `attach`: binds an outside memory to each channel,
+  /// in place of our DRAM; such a machine runs through the SystemC kernel only.
   Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
-      std::function<void(std::string)> on_error, bool run_ahead = true, Checker* checker = nullptr);
+      std::function<void(std::string)> on_error, bool run_ahead = true, Checker* checker = nullptr,
+      AttachMemory attach = {});
 
   [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
   [[nodiscard]] EventSink& events() { return events_; }
@@ -39,9 +43,13 @@ class Gpu {
   /// The same over all slices of the second-level cache; zeros if there is none.
   [[nodiscard]] L2Stats l2_stats() const;
   [[nodiscard]] uint64_t l2_dirty_sectors() const;
+  /// The same over all translation look-aside buffers.
+  [[nodiscard]] TlbStats tlb_stats() const;
   [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
   [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
-  [[nodiscard]] uint32_t num_channels() const { return static_cast<uint32_t>(channels_.size()); }
+  [[nodiscard]] uint32_t num_channels() const {
+    return static_cast<uint32_t>(channels_.size() + outside_.size());
+  }
   /// Books of every SM at the borders of a kernel.
   void open_kernel(KernelRun& run);
   void close_kernel(const KernelRun& run);
@@ -53,8 +61,14 @@ class Gpu {
     return *store.back();
   }
   void build_memory();
+  void build_channel(MemoryPartition& partition);
+  template <class Channel>
+  void connect_channel(MemoryPartition& partition, Channel& channel);
   /// True if no warp can ever change anything: all have gone round unchanged, or waited, for long.
   [[nodiscard]] bool nobody_moves() const;
+  void build_tlbs();
+  /// The links of SM `number` to its second-level TLB.
+  void connect_tlb(uint32_t number, Sm& sm, LoadStoreUnit::Links& links);
   void build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory);
 
   const core::MachineConfig& machine_;
@@ -71,11 +85,15 @@ class Gpu {
   std::unique_ptr<ReplyNetwork> replies_;
   std::vector<std::unique_ptr<MemoryPartition>> partitions_;
   std::vector<std::unique_ptr<DramChannel>> channels_;
+  std::vector<std::unique_ptr<TlmMemory>> outside_;  ///< instead of channels_
+  AttachMemory attach_;
   std::vector<std::unique_ptr<ConstantCluster>> constants_;
+  std::vector<std::unique_ptr<SharedTlb>> tlbs_;  ///< of the GPU, or of each cluster
   std::vector<std::unique_ptr<Sm>> sms_;
   std::unique_ptr<BlockDispatcher> dispatcher_;
   std::vector<std::unique_ptr<core::Link<MemoryRequest>>> request_links_;
   std::vector<std::unique_ptr<core::Link<MemoryReply>>> reply_links_;
+  std::vector<std::unique_ptr<core::Link<PageMessage>>> page_links_;
   std::vector<std::unique_ptr<core::Link<BlockStart>>> start_links_;
   std::vector<std::unique_ptr<core::Link<SmReport>>> report_links_;
 };

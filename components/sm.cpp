@@ -154,7 +154,10 @@ void Sm::take_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
 void Sm::plan_issue(uint64_t now) {
   next_issue_ = kUnknownCycle;
   const uint64_t from = slot_cycles_.up(now + 1) * issue_cycles_;
-  for (const auto& s : schedulers_) next_issue_ = std::min(next_issue_, s->next_issue(from));
+  for (const auto& s : schedulers_) {
+    next_issue_ = std::min(next_issue_, s->next_issue(from));
+    if (next_issue_ == from) break;
+  }
 }
 
 void Sm::update_gates(uint64_t now) {
@@ -340,7 +343,7 @@ void Sm::configure(KernelRun& run) {
   for (uint32_t b = 0; b < run.blocks_per_sm; ++b)
     blocks_[b].shared = shared_.get() + size_t{run.shared_bytes} * b;
   for (const auto& s : schedulers_) s->reset();
-  lsu_->invalidate_caches();
+  lsu_->invalidate_caches(run.l1_ways);
 }
 
 void Sm::start_block(const BlockStart& start, uint64_t now) {

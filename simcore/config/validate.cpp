@@ -22,6 +22,8 @@ class Validator {
     constant_caches();
     memory();
     second_level();
+    interconnect();
+    translation();
     dram();
     pipes();
   }
@@ -110,6 +112,21 @@ class Validator {
                            m_.l1.ways, m_.l1.line),
                {"l1.ways", "l1.line"});
     }
+    if (m_.shared.carveout != 0) {
+      const int64_t way = m_.l1.bytes / m_.l1.ways;
+      if (m_.shared.carveout % way != 0)
+        conflict("shared.carveout",
+                 fmt::format("shared.carveout = {} is no whole number of ways, which have {} bytes each",
+                             m_.shared.carveout, way),
+                 {"l1.size", "l1.ways"});
+      if ((m_.shared.bytes + m_.shared.carveout - 1) / m_.shared.carveout * m_.shared.carveout >= m_.l1.bytes)
+        conflict("shared.carveout",
+                 fmt::format("shared.size = {} leaves nothing of l1.size = {}", m_.shared.bytes, m_.l1.bytes),
+                 {"shared.size", "l1.size"});
+      if (m_.l1.replacement == "plru")
+        conflict("shared.carveout", "plru needs a fixed number of ways, which the carve-out changes",
+                 {"l1.replacement"});
+    }
     if (m_.coalescer.rule != "cc20") {
       conflict("l1.size", "a first-level cache needs coalescer.rule = cc20, whose transactions are lines",
                {"coalescer.rule"});
@@ -128,12 +145,12 @@ class Validator {
   void memory() {
     power_of_two("l2.interleave", m_.l2.interleave);
     multiple("l2.interleave", m_.l2.interleave, "dram.burst", m_.dram.burst_bytes);
-    const int64_t stripe = m_.l2.interleave * m_.l2.partitions;
+    const int64_t stripe = m_.l2.interleave * m_.l2.partitions * m_.dram.channels;
     if (m_.memory_bytes % stripe != 0) {
       conflict("gpu.memory",
-               fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions = {}",
-                           m_.memory_bytes, stripe),
-               {"l2.interleave", "l2.partitions"});
+               fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions{} = {}",
+                           m_.memory_bytes, m_.dram.channels == 1 ? "" : " * dram.channels", stripe),
+               {"l2.interleave", "l2.partitions", "dram.channels"});
     }
   }
 
@@ -145,6 +162,7 @@ class Validator {
                            m_.l2.partitions),
                {"l2.partitions"});
     }
+    halves();
     if (m_.l2.bytes == 0) return;
     power_of_two("l2.line", m_.l2.line);
     power_of_two("l2.sector", m_.l2.sector);
@@ -169,12 +187,44 @@ class Validator {
     }
   }
 
+  void halves() {
+    if (m_.l2.halves == 1) return;
+    if (m_.l2.bytes == 0)
+      conflict("l2.halves", "l2.halves = 2 needs a second-level cache, and l2.size = 0", {"l2.size"});
+    multiple("l2.partitions", m_.l2.partitions, "l2.halves", m_.l2.halves);
+    if (m_.gpu.sms / m_.gpu.sms_per_cluster % m_.l2.halves != 0) {
+      conflict("l2.halves",
+               fmt::format("{} clusters cannot be shared out to l2.halves = {}",
+                           m_.gpu.sms / m_.gpu.sms_per_cluster, m_.l2.halves),
+               {"gpu.sms", "gpu.sms_per_cluster"});
+    }
+  }
+
+  void interconnect() {
+    const int64_t routers = m_.gpu.sms / m_.gpu.sms_per_cluster + m_.l2.partitions;
+    if (m_.interconnect.mesh_width > routers) {
+      conflict("interconnect.mesh_width",
+               fmt::format(
+                   "interconnect.mesh_width = {} is more than the {} routers of all clusters and partitions",
+                   m_.interconnect.mesh_width, routers),
+               {"gpu.sms", "gpu.sms_per_cluster", "l2.partitions"});
+    }
+  }
+
+  void translation() {
+    if (m_.tlb.l1_entries == 0) return;
+    power_of_two("tlb.page", m_.tlb.page_bytes);
+    multiple("tlb.l1_entries", m_.tlb.l1_entries, "tlb.l1_ways", m_.tlb.l1_ways);
+    if (m_.tlb.l2_entries != 0) multiple("tlb.l2_entries", m_.tlb.l2_entries, "tlb.l2_ways", m_.tlb.l2_ways);
+  }
+
   void dram() {
     power_of_two("dram.banks", m_.dram.banks);
     power_of_two("dram.row", m_.dram.row_bytes);
     power_of_two("dram.burst", m_.dram.burst_bytes);
     multiple("dram.row", m_.dram.row_bytes, "dram.burst", m_.dram.burst_bytes);
     multiple("dram.burst", m_.dram.burst_bytes, "dram.bus", m_.dram.bus_bytes);
+    bank_groups();
     not_above("dram.write_high", m_.dram.write_high, "dram.queue", m_.dram.queue);
     if (m_.dram.write_low >= m_.dram.write_high) {
       conflict("dram.write_low",
@@ -194,6 +244,30 @@ class Validator {
                {"dram.refi"});
     }
     refresh_leaves_time();
+  }
+
+  void bank_groups() {
+    const auto& d = m_.dram;
+    power_of_two("dram.bank_groups", d.bank_groups);
+    not_above("dram.bank_groups", d.bank_groups, "dram.banks", d.banks);
+    const auto at_least = [&](const std::string& key, double value, const std::string& least_key,
+                              double least) {
+      if (value == 0 || value >= least) return;
+      conflict(key, fmt::format("{} = {} ns is below {} = {} ns", key, value, least_key, least), {least_key});
+    };
+    at_least("dram.ccd_l", d.ccd_l_ns, "dram.ccd", d.ccd_ns);
+    at_least("dram.rrd_l", d.rrd_l_ns, "dram.rrd", d.rrd_ns);
+    if (d.group_interleave == 0) return;
+    power_of_two("dram.group_interleave", d.group_interleave);
+    not_above("dram.group_interleave", d.group_interleave, "dram.row", d.row_bytes);
+    // A request lies in one row of one bank.
+    const int64_t longest = std::max<int64_t>(128, m_.l2.bytes != 0 ? m_.l2.line : 0);
+    if (d.group_interleave < longest) {
+      conflict("dram.group_interleave",
+               fmt::format("dram.group_interleave = {} is less than the {} bytes of the largest request",
+                           d.group_interleave, longest),
+               {"l2.line"});
+    }
   }
 
   /// A refresh closes all rows: one must be opened and read before the next, in whole memory clocks.
