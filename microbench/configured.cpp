@@ -106,6 +106,11 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   if (f.name == "shared.bank_bytes") set(f, static_cast<double>(m.shared.bank_bytes));
   if (f.name == "shared.lanes_per_access") set(f, static_cast<double>(m.shared.lanes_per_access));
   if (f.name == "shared.conflict_cycles") set(f, static_cast<double>(m.shared.cycles_per_access), 0.01);
+  if (m.tlb.l1_entries != 0) {
+    if (f.name == "tlb.l1_entries") set(f, static_cast<double>(m.tlb.l1_entries));
+    if (f.name == "tlb.page") set(f, static_cast<double>(m.tlb.page_bytes));
+    if (f.name == "tlb.l2_entries" && m.tlb.l2_entries != 0) set(f, static_cast<double>(m.tlb.l2_entries));
+  }
   if (f.name == "constant.l1_size") set(f, static_cast<double>(m.constant.l1_bytes));
   if (f.name == "constant.l2_size") set(f, static_cast<double>(m.constant.l2_bytes));
   if (f.name == "constant.l3_size") set(f, static_cast<double>(m.constant.l3_bytes));
