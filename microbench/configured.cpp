@@ -121,7 +121,7 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   if (regular && f.name == "dram.interleave") set(f, static_cast<double>(m.l2.interleave));
   if (regular && f.name == "dram.channels") set(f, static_cast<double>(m.l2.partitions));
   if (regular && f.name == "dram.bank_period")
-    set(f, static_cast<double>(m.dram.bank_hash ? m.dram.banks * m.dram.banks : m.dram.banks));
+    set(f, static_cast<double>(m.dram.bank_hash ? m.dram.banks * m.dram.banks * m.dram.banks : m.dram.banks));
   if (f.name == "latency.l1") set(f, static_cast<double>(m.l1.latency), 0.1);
   if (f.name == "latency.shared") set(f, static_cast<double>(m.latency.at("load_shared")), 0.02);
 }
