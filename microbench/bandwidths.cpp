@@ -14,7 +14,9 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-constexpr uint64_t kChunk = 8192;            // of cache_read
+/// Chunks of cache_read, and how far apart they begin: blocks that run in step begin in different partitions,
+/// for any usual number of these.
+constexpr uint64_t kChunk = 8192, kChunkPitch = 9472;
 constexpr uint64_t kSmallStream = 1u << 18;  // elements, without a second level to get past
 constexpr uint32_t kSharedThreads = 1024, kSharedLoads = 256;
 
@@ -73,7 +75,7 @@ void measure_l2(Device& device, const Hierarchy& h, DataSheet& sheet) {
   const uint64_t chunks = std::bit_floor(std::max(h.l2.capacity / 2, kChunk) / kChunk);
   Program p;
   p.ptx = kernel_file("cache_read", device.properties());
-  p.buffers = {{chunks * kChunk, {}, false}};
+  p.buffers = {{chunks * kChunkPitch, {}, false}};
   const auto warm = static_cast<uint32_t>((chunks + 2 * blocks - 1) / (2 * blocks) * 2);  // even
   for (const uint32_t rounds : {warm, kFew, kMany}) {
     p.launches.push_back({"read_past_l1",

@@ -1,4 +1,4 @@
-// Reads that stay in a cache. Blocks of 256 threads; block b of g reads the 8 KB chunks b, b + g, b + 2 g, ... of the first mask + 1
+// Reads that stay in a cache. Blocks of 256 threads; block b of g reads the 8 KB chunks b, b + g, b + 2 g, ... (9472 bytes apart) of the first mask + 1
 // (a power of two), `rounds` (even) of them: four coalesced pairs of words per thread and chunk. Out: per warp, clock before and after. read_cached:
 // through the first level; read_past_l1: past it.
 
@@ -24,7 +24,7 @@ static __device__ void read(unsigned* out, const char* a, unsigned mask, unsigne
   const unsigned before = clock();
 #pragma unroll 2
   for (; rounds != 0; --rounds, chunk += gridDim.x) {
-    const float2* pairs = reinterpret_cast<const float2*>(a + (chunk & mask) * size_t{8192}) + threadIdx.x;
+    const float2* pairs = reinterpret_cast<const float2*>(a + (chunk & mask) * size_t{9472}) + threadIdx.x;
 #pragma unroll
     for (int k = 0; k < 4; ++k) sum += Load::product(pairs + 256 * k);
   }
