@@ -14,7 +14,9 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-constexpr uint64_t kChunk = 8192;            // of cache_read
+/// Chunks of cache_read, and how far apart they begin: blocks that run in step begin in different partitions,
+/// for any usual number of these.
+constexpr uint64_t kChunk = 8192, kChunkPitch = 9472;
 constexpr uint64_t kSmallStream = 1u << 18;  // elements, without a second level to get past
 constexpr uint32_t kSharedThreads = 1024, kSharedLoads = 256;
 
@@ -73,8 +75,8 @@ void measure_l2(Device& device, const Hierarchy& h, DataSheet& sheet) {
   const uint64_t chunks = std::bit_floor(std::max(h.l2.capacity / 2, kChunk) / kChunk);
   Program p;
   p.ptx = kernel_file("cache_read", device.properties());
-  p.buffers = {{chunks * kChunk, {}, false}};
-  const auto warm = static_cast<uint32_t>((chunks + blocks - 1) / blocks);
+  p.buffers = {{chunks * kChunkPitch, {}, false}};
+  const auto warm = static_cast<uint32_t>((chunks + 2 * blocks - 1) / (2 * blocks) * 2);  // even
   for (const uint32_t rounds : {warm, kFew, kMany}) {
     p.launches.push_back({"read_past_l1",
                           blocks,
@@ -96,13 +98,15 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
     uint32_t words;  ///< per element
   };
   constexpr std::array kStreams = {Stream{"read", 2}, Stream{"copy", 2}, Stream{"triad", 3}};
-  // Three arrays that are twice and four times what the second level holds.
-  const uint64_t few = std::max(kSmallStream, std::bit_ceil(h.l2.capacity / 6)), many = 2 * few;
+  // Each array is larger than the second level, and each kernel runs once before: it finds nothing of its
+  // data there, and as many lines to be written back as it leaves.
+  const uint64_t few = std::max<uint64_t>(kSmallStream, (h.l2.capacity / 4 / kThreads + 1) * kThreads);
+  const uint64_t many = few + std::max(kSmallStream, few / 2 / kThreads * kThreads);
   Program p;
   p.ptx = kernel_file("stream", device.properties());
   for (int i = 0; i < 3; ++i) p.buffers.push_back({many * 4, {}, false});
   for (const Stream& s : kStreams)
-    for (const uint64_t n : {few, many})
+    for (const uint64_t n : {few, few, many})
       p.launches.push_back(
           {s.kernel,
            static_cast<uint32_t>(n / kThreads),
@@ -112,7 +116,7 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
   const std::vector<double> seconds = device.run_one(p).seconds;
   for (size_t i = 0; i < kStreams.size(); ++i)
     add(sheet, fmt::format("bandwidth.{}", kStreams[i].kernel),
-        static_cast<double>(4 * kStreams[i].words * (many - few)) / (seconds[2 * i + 1] - seconds[2 * i]),
+        static_cast<double>(4 * kStreams[i].words * (many - few)) / (seconds[3 * i + 2] - seconds[3 * i + 1]),
         "bytes/s", fmt::format("{} and {} elements", few, many),
         fmt::format("stream: {}", kStreams[i].kernel));
 }

@@ -14,7 +14,12 @@ namespace {
 
 constexpr std::string_view kOldHeader = "\t.version 1.4\n\t.target sm_13\n";
 
-constexpr std::string_view kOldRead = "cvt.u32.u16";
+/// What PTX says otherwise from 2.0 on. Block and thread numbers have 32 bits; nothing else is converted
+/// from 16.
+struct Replaced {
+  std::string_view old, now;
+};
+constexpr Replaced kReplaced[] = {{"cvt.u32.u16", "mov.u32"}, {"mad.f32", "fma.rn.f32"}};
 
 }  // namespace
 
@@ -30,10 +35,9 @@ std::string kernel_file(std::string_view name, const DeviceProperties& device) {
   if (file == std::end(kKernelFiles) || !file->text.starts_with(kOldHeader))
     throw std::logic_error(fmt::format("no microbenchmark '{}'", name));
   std::string text = module_header(device) + std::string(file->text.substr(kOldHeader.size()));
-  // Block and thread numbers have 32 bits from PTX 2.0 on; nothing else is converted from 16 there.
-  if (device.capability >= 20)
-    for (size_t at = 0; (at = text.find(kOldRead, at)) != std::string::npos;)
-      text.replace(at, kOldRead.size(), "mov.u32");
+  if (device.capability < 20) return text;
+  for (const auto& [old, now] : kReplaced)
+    for (size_t at = 0; (at = text.find(old, at)) != std::string::npos;) text.replace(at, old.size(), now);
   return text;
 }
 
