@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/lowering/link.h"
+#include "isa/lowering/machine_count.h"
 
 namespace gpusim::isa {
 namespace {
@@ -29,11 +30,15 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, KernelImage& im
   lir::Program& program = unit.program;
   const lir::Flow& flow = unit.flow;
   const SimdLevel simd = options.simd.value_or(best_simd_level());
-  if (options.level == LoweringLevel::kClean) {
+  if (options.level != LoweringLevel::kNone) {
     lir::split_local_ranges(program);
     lir::propagate_copies(program, flow);
     lir::fold_addresses(program, flow);
     lir::remove_dead_code(program);
+    if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70) {
+      lir::fuse_operations(program, flow, simd);
+      lir::remove_dead_code(program);
+    }
     if (options.machine_capability < 20) lir::fold_shared_operands(program);
     lir::sink_values(program, flow);
     lir::coalesce(program, flow);
@@ -48,6 +53,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, KernelImage& im
     registers = limit;
   }
   image.registers = std::max(image.registers, registers);
+  image.machine_instructions += lir::machine_instructions(program, flow);
 }
 
 }  // namespace

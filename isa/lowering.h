@@ -21,7 +21,7 @@
 
 namespace gpusim::isa {
 
-enum class LoweringLevel : uint8_t { kNone, kClean };
+enum class LoweringLevel : uint8_t { kNone, kClean, kSchedule };
 
 inline constexpr uint32_t kDefaultStackBytes = 4096;
 

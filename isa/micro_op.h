@@ -243,6 +243,9 @@ struct KernelImage {
   uint32_t num_predicates = 0;
   uint32_t registers = 0;  ///< 32-bit registers per thread: the estimate, or the limit if spilled
   uint32_t spilled_registers = 0;
+  /// How many instructions ptxas would write for this code (an estimate, isa/lowering/machine_count.h): an
+  /// operation may stand for several, or be an operand of another.
+  uint32_t machine_instructions = 0;
   uint32_t static_shared_bytes = 0;
   uint32_t dynamic_shared_offset = 0;    ///< where .extern .shared arrays start
   uint32_t local_bytes = 0;              ///< per thread: .local variables, spills and the call stack

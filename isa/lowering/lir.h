@@ -143,6 +143,7 @@ void split_local_ranges(Program& program);                  // split_ranges.cpp
 void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
 void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
 void remove_dead_code(Program& program);                    // dead_code.cpp
+void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
 void fold_shared_operands(Program& program);                // fold_shared.cpp
 void sink_values(Program& program, const Flow& flow);       // sink.cpp
 void coalesce(Program& program, const Flow& flow);          // coalesce.cpp

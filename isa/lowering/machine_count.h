@@ -1,0 +1,13 @@
+// How many instructions ptxas writes for the operations of a program: the static size of its code on compute
+// capability 7.5. Most operations are one. Those on 64-bit integers are two, divisions and IEEE roots are
+// sequences (some with a subroutine that a kernel has once), and some cost nothing, because an instruction
+// takes them as an operand: parameters and negations. Issue slots do not follow this: an operation issues
+// once, and takes its pipe as long as its class says.
+#pragma once
+#include "isa/lowering/lir.h"
+
+namespace gpusim::isa::lir {
+
+[[nodiscard]] uint32_t machine_instructions(const Program& program, const Flow& flow);
+
+}  // namespace gpusim::isa::lir
