@@ -10,6 +10,7 @@
 #include "components/device_memory_adapter.h"
 #include "components/occupancy_limits.h"
 #include "isa/diagnostics.h"
+#include "isa/launch_constants.h"
 #include "isa/executor.h"
 #include "isa/linker.h"
 #include "isa/parser.h"
@@ -236,6 +237,9 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   run->params = core::pack_arguments(
       options_.launch, spec, slots, image.param_bytes, [this](uint32_t b) { return buffer_address_[b]; },
       isa::texture_handle);
+  if (!image.launch_constants.empty())
+    run->literals = isa::bind_literals(image, run->params, {run->block.x, run->block.y, run->block.z},
+                                       {run->grid.x, run->grid.y, run->grid.z});
   run->pc.resize(image.ops.size());
   run->sm.resize(static_cast<size_t>(m.gpu.sms));
   limiters_.push_back(occupancy.limiter);

@@ -41,6 +41,8 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, KernelImage& im
     }
     if (options.machine_capability < 20) lir::fold_shared_operands(program);
     lir::sink_values(program, flow);
+    if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
+      lir::bind_operands(program, flow);
     lir::coalesce(program, flow);
   }
   if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);

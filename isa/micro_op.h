@@ -217,6 +217,15 @@ struct PlacedVariable {
   uint32_t offset = 0, bytes = 0;
 };
 
+/// A row of literals that gets its value at the launch (isa/launch_constants.h).
+struct LaunchConstant {
+  enum class Source : uint8_t { kParameter, kSpecial };
+  Source source = Source::kParameter;
+  bool wide = false;  ///< 64-bit lanes
+  uint32_t from = 0;  ///< offset in the parameter block, or a SpecialRegister: a component of %ntid or %nctaid
+  uint32_t row = 0;   ///< byte offset in KernelImage::literals
+};
+
 /// A kernel parameter.
 struct KernelParam {
   std::string name;
@@ -237,6 +246,7 @@ struct KernelImage {
   std::vector<std::string> source_files;  ///< of .file directives, by number
   std::vector<PlacedVariable> shared_variables;  ///< static ones, by offset
   AlignedBytes literals;  ///< Bank::kConstant: one row (64-bit: two) per distinct literal
+  std::vector<LaunchConstant> launch_constants;
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;
   uint32_t num_rows = 0;  ///< register rows per warp

@@ -27,6 +27,7 @@ struct Value {
   Var var = kNoVar;
   bool wide = false;  ///< 64-bit lanes
   uint64_t bits = 0;  ///< literal, if var == kNoVar
+  uint32_t launch_constant = kNone;  ///< a literal that the launch gives: index into the Program's
   [[nodiscard]] bool is_literal() const { return var == kNoVar; }
 };
 
@@ -98,6 +99,7 @@ struct Program {
   std::vector<VarClass> vars;
   std::vector<Block> blocks;  ///< layout order; block 0 is the entry; falls through to the next one
   std::vector<Op> folded;     ///< shared loads folded into an arithmetic op
+  std::vector<LaunchConstant> launch_constants;
   std::vector<std::vector<uint32_t>> tables;  ///< blocks of a brx.idx
   std::vector<std::pair<Var, Var>> splits;    ///< part and whole, from split_local_ranges()
   /// 32-bit variable with the local address of this activation's frame: base of all local accesses of a
@@ -144,6 +146,7 @@ void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: co
 void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
 void remove_dead_code(Program& program);                    // dead_code.cpp
 void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
+void bind_operands(Program& program, const Flow& flow);     // bind_operands.cpp: 2.0 and up
 void fold_shared_operands(Program& program);                // fold_shared.cpp
 void sink_values(Program& program, const Flow& flow);       // sink.cpp
 void coalesce(Program& program, const Flow& flow);          // coalesce.cpp

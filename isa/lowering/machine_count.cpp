@@ -40,11 +40,20 @@ class Counter {
  public:
   Counter(const Program& program, const Flow& flow)
       : program_(program), flow_(flow), float_readers_(program.vars.size(), true),
+        shared_bases_(program.vars.size(), true), readers_(program.vars.size(), 0), addends_(program.vars.size(), 0),
         divergent_(program.vars.size(), false) {
     for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) {
         const bool takes_sign = op.kind == OpKind::kAlu && plain_float(op);
-        for_each_use(op, [&](Var v) { float_readers_[v] = float_readers_[v] && takes_sign; });
+        for_each_use(op, [&](Var v) {
+          float_readers_[v] = float_readers_[v] && takes_sign;
+          ++readers_[v];
+          if (is_word_sum(op)) ++addends_[v];
+        });
+        for (int i = 0; i < op.num_src; ++i) {
+          const bool base = op.is_memory() && i == 0 && op.memory.has_base && op.memory.space == Space::kShared;
+          if (!op.src[i].is_literal() && !base) shared_bases_[op.src[i].var] = false;
+        }
       }
     }
     find_divergent();
@@ -59,6 +68,12 @@ class Counter {
   }
 
  private:
+  static bool is_word_sum(const Op& op) {
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) && is_integer(op.type) &&
+           type_bytes(op.type) == 4 && static_cast<uint32_t>(op.key) == 0;
+  }
+
   void find_divergent() {
     for (bool changed = true; changed;) {
       changed = false;
@@ -83,6 +98,8 @@ class Counter {
 
   uint32_t count_block(uint32_t b) {
     uint32_t n = 0;
+    in_registers_.clear();
+    summed_.clear();
     for (const Op& op : program_.blocks[b].ops) n += count(op);
     return n;
   }
@@ -113,13 +130,25 @@ class Counter {
     }
   }
 
+  /// The first of two sums of which the second takes the first's result and nobody else: one iadd3.
+  bool joins_sum(const Op& op) {
+    if (!is_word_sum(op) || op.guard != kNoVar) return false;
+    for (int i = 0; i < op.num_src; ++i) {  // this is the second of such a pair
+      if (!op.src[i].is_literal() && summed_.erase(op.src[i].var) != 0) return false;
+    }
+    const Var d = op.dst[0];
+    if (readers_[d] != 1 || addends_[d] != 1) return false;
+    return summed_.insert(d).second;
+  }
+
   uint32_t arithmetic(const Op& op) {
+    if (joins_sum(op)) return 0;
     const auto opcode = static_cast<Opcode>(op.opcode());
     const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
     const auto variant = static_cast<uint32_t>(op.key);
     const bool wide = type_bytes(op.type) == 8;
     const bool is_float_type = is_float(op.type);
-    const bool by_constant = op.num_src > 1 && op.src[1].is_literal();
+    const bool by_constant = op.num_src > 1 && op.src[1].is_literal() && op.src[1].launch_constant == kNone;
     switch (opcode) {
       case Opcode::kMov:
         if (op.type == Type::kPred) return 1;
@@ -162,6 +191,9 @@ class Counter {
       case Opcode::kMin:
       case Opcode::kMax:
         return op.type == Type::kF64 ? 6 : wide ? 4 : 1;
+      case Opcode::kShl:
+        if (by_constant && !wide && shared_bases_[op.dst[0]] && op.src[1].bits >= 2 && op.src[1].bits <= 4) return 0;
+        return wide ? 2 : 1;
       case Opcode::kClz:
         return 2;
       case Opcode::kPopc:
@@ -189,15 +221,15 @@ class Counter {
   }
 
   /// An instruction takes one constant; what else it reads must be in registers.
-  static uint32_t literals(const Op& op) {
+  uint32_t literals(const Op& op) {
     if (static_cast<Opcode>(op.opcode()) == Opcode::kMov || op.op_class == OpClass::kWarp) return 0;
     uint32_t taken = 0, extra = 0;
     for (int i = 0; i < op.num_src; ++i) {
       const Value& v = op.src[i];
-      if (!v.is_literal() || v.bits == 0) continue;
+      if (!v.is_literal() || (v.bits == 0 && v.launch_constant == kNone)) continue;
       if (op.type == Type::kF64 && (v.bits & 0xffffffffu) != 0)
         extra += 2;
-      else if (taken++ > 0)
+      else if (taken++ > 0 && in_registers_.insert(v.bits).second)
         ++extra;
     }
     return extra;
@@ -240,6 +272,10 @@ class Counter {
   const Program& program_;
   const Flow& flow_;
   std::vector<bool> float_readers_;  // only operations that take a negated or absolute source read it
+  std::vector<bool> shared_bases_;   // only read as an address of shared memory, which scales it
+  std::vector<uint32_t> readers_, addends_;  // addends_: the readers that are sums of words
+  std::set<uint64_t> in_registers_;  // constants of a block
+  std::set<Var> summed_;             // of a block: waits for the sum that takes it
   std::vector<bool> divergent_;      // may differ in the lanes of a warp
   std::vector<uint32_t> block_;      // instructions
   std::unordered_map<uint64_t, uint32_t> subroutines_;
