@@ -24,6 +24,7 @@ foreach(set simd_base simd_avx2 simd_avx512)
          "#define GPUSIM_SIMD ${set}\n#include \"isa/semantics/${part}.inc\"\n" @ONLY)
     set_source_files_properties(${wrapper} PROPERTIES
       COMPILE_OPTIONS "${${set}_flags};${semantic_flags}"
+      SKIP_PRECOMPILE_HEADERS ON  # compiled for another instruction set
       OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/semantics/${part}.inc)
     list(APPEND GPUSIM_SEMANTIC_SOURCES ${wrapper})
   endforeach()
@@ -41,6 +42,7 @@ add_library(gpusim_isa_backend OBJECT
   ${GPUSIM_SEMANTIC_SOURCES})
 target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)
+gpusim_precompile(gpusim_isa_backend)
 
 gpusim_test(isa_backend_test
   SOURCES tests/opcode_test.cpp tests/forms_test.cpp tests/semantics_test.cpp tests/memory_test.cpp
