@@ -38,7 +38,7 @@ add_library(gpusim_isa_backend OBJECT
   lowering/call_plan.cpp lowering/select_call.cpp lowering/save_registers.cpp lowering/link.cpp
   lowering/dominance.cpp lowering/early_exit.cpp lowering/split_ranges.cpp lowering/propagate.cpp lowering/fold_address.cpp lowering/dead_code.cpp lowering/fold_shared.cpp
   lowering/liveness.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/allocate.cpp
-  lowering/machine_count.cpp lowering/fuse.cpp lowering/bind_operands.cpp
+  lowering/machine_count.cpp lowering/fuse.cpp lowering/bind_operands.cpp lowering/unroll.cpp lowering/schedule.cpp
   ${GPUSIM_SEMANTIC_SOURCES})
 target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)

@@ -25,8 +25,33 @@ void set_header(const Module& module, const Function& entry, KernelImage& image)
   image.param_bytes = static_cast<uint32_t>(offset);
 }
 
+/// Registers per thread with which the largest block that the kernel allows still fits an SM.
+uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, uint32_t limit) {
+  uint64_t threads = 1;
+  for (const uint32_t n : entry.reqntid[0] != 0 ? entry.reqntid : entry.maxntid) threads *= std::max(n, 1u);
+  const bool given = entry.reqntid[0] != 0 || entry.maxntid[0] != 0;
+  if (!given || threads > options.largest_block) threads = options.largest_block;
+  const uint64_t warps = std::max<uint64_t>((threads + kWarpSize - 1) / kWarpSize, 1);
+  return static_cast<uint32_t>(std::min<uint64_t>(limit, options.register_file / (warps * kWarpSize)));
+}
+
+/// Scheduled for as many registers as the limit leaves; unchanged if no schedule stays below it.
+void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit) {
+  const uint32_t most = std::max(lir::machine_registers(program, flow), limit);
+  for (uint32_t eighths = 8; eighths >= 4; --eighths) {
+    lir::Program scheduled = program;
+    lir::schedule(scheduled, flow, limit * eighths / 8);
+    if (lir::machine_registers(scheduled, flow) > most) continue;
+    program = std::move(scheduled);
+    return;
+  }
+}
+
 /// The passes between selection and allocation.
-void run_passes(lir::Unit& unit, const LoweringOptions& options, KernelImage& image) {
+void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
+  const uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
+                                                     : options.max_registers;
+  const uint32_t schedule_to = schedule_limit(entry, options, limit);
   lir::Program& program = unit.program;
   const lir::Flow& flow = unit.flow;
   const SimdLevel simd = options.simd.value_or(best_simd_level());
@@ -43,17 +68,18 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, KernelImage& im
     lir::sink_values(program, flow);
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
+    if (options.level == LoweringLevel::kSchedule) schedule_within(program, flow, schedule_to);
     lir::coalesce(program, flow);
   }
   if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
-  const uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
-                                                     : options.max_registers;
   uint32_t registers = lir::register_estimate(program, flow);
   if (limit != 0 && registers > limit) {
     const uint32_t reserved = program.stack_pointer != lir::kNoVar ? 1 : 0;
     image.spilled_registers += lir::spill(program, flow, limit - std::min(reserved, limit - 1), simd);
     registers = limit;
   }
+  if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
+    registers = std::min(std::max(registers, lir::machine_registers(program, flow)), limit);
   image.registers = std::max(image.registers, registers);
   image.machine_instructions += lir::machine_instructions(program, flow);
 }
@@ -72,8 +98,10 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
     if (!errors.empty()) return;
     lir::exit_early(units.back().program);
+    if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70)
+      lir::unroll_loops(units.back().program, options.simd.value_or(best_simd_level()));
     units.back().flow = lir::build_flow(units.back().program);  // the passes keep blocks and branches
-    run_passes(units.back(), options, image);
+    run_passes(units.back(), options, entry, image);
   };
   lower(entry);
   for (const Function* f : plan.callables) lower(*f);

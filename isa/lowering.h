@@ -31,6 +31,9 @@ struct LoweringOptions {
   uint32_t register_limit =
       0;  ///< per thread; above it registers spill to local memory. 0: the machine's maximum
   uint32_t max_registers = 124;  ///< the machine's maximum per thread (124 on 1.x, 63 on 2.x, 255 later)
+  /// Level kSchedule keeps so many registers free of use that a block of the largest size fits an SM: of an
+  /// SM, and threads of such a block.
+  uint32_t register_file = 65536, largest_block = 1024;
   /// Call stack per thread for kernels with recursion (others get what their deepest calls need).
   uint32_t stack_bytes = kDefaultStackBytes;
   /// Device address of a module-scope .global or .const variable; required if the kernel uses one.

@@ -92,6 +92,7 @@ void for_each_def(const Op& op, Fn fn) {
 
 struct Block {
   std::vector<Op> ops;
+  bool no_unroll = false;  ///< a loop that starts here stays as it is (.pragma "nounroll")
 };
 
 /// The code of the kernel, or of one function that is called through the call stack.
@@ -141,6 +142,7 @@ struct CallPlan;  // call_plan.h
 [[nodiscard]] Program select(const Module& module, const Function& root, const CallPlan& plan,
                              const LoweringOptions& options, Statements& statements, Diagnostics& errors);
 void exit_early(Program& program);                          // early_exit.cpp: before the flow is built
+void unroll_loops(Program& program, SimdLevel level);       // unroll.cpp: before the flow is built
 void split_local_ranges(Program& program);                  // split_ranges.cpp
 void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
 void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
@@ -149,6 +151,8 @@ void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // f
 void bind_operands(Program& program, const Flow& flow);     // bind_operands.cpp: 2.0 and up
 void fold_shared_operands(Program& program);                // fold_shared.cpp
 void sink_values(Program& program, const Flow& flow);       // sink.cpp
+/// Up to `limit` registers. schedule.cpp
+void schedule(Program& program, const Flow& flow, uint32_t limit);
 void coalesce(Program& program, const Flow& flow);          // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp

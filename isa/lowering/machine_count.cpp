@@ -4,6 +4,7 @@
 #include <set>
 
 #include "isa/control_flow.h"
+#include "isa/lowering/liveness.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -281,7 +282,55 @@ class Counter {
   std::unordered_map<uint64_t, uint32_t> subroutines_;
 };
 
+/// Registers that the sequence of an operation needs besides its sources and results, counted as above.
+uint32_t scratch_registers(const Op& op) {
+  if (op.kind != OpKind::kAlu) return 0;
+  switch (op.op_class) {
+    case OpClass::kIntDivU32:
+    case OpClass::kIntDivS32:
+      return op.src[1].is_literal() && op.src[1].launch_constant == kNone ? 1 : 5;
+    case OpClass::kFp32DivRn:
+    case OpClass::kFp32RcpRn:
+      return 7;
+    case OpClass::kFp32SqrtRn:
+      return 3;
+    case OpClass::kIntDiv64:
+    case OpClass::kFp64Div:
+      return 13;
+    case OpClass::kFp64Sqrt:
+      return 10;
+    default:
+      break;
+  }
+  uint32_t constants = 0;
+  for (int i = 0; i < op.num_src; ++i) {
+    if (op.src[i].is_literal() && (op.src[i].bits != 0 || op.src[i].launch_constant != kNone)) ++constants;
+  }
+  return constants > 1 && op.op_class != OpClass::kWarp ? constants - 1 : 0;
+}
+
+/// The stack pointer.
+constexpr uint32_t kReserved = 1;
+/// Code that calls through the stack: the registers that its calling convention hands to the callee.
+constexpr uint32_t kWithCalls = 26;
+
 }  // namespace
+
+uint32_t machine_registers(const Program& program, const Flow& flow) {
+  const Liveness live = compute_liveness(program, flow);
+  uint32_t most = 0;
+  bool calls = program.is_function;
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    const std::vector<uint32_t> pressure = block_pressure(program, live, b);
+    const std::vector<Op>& ops = program.blocks[b].ops;
+    for (size_t i = 0; i < pressure.size(); ++i) {
+      const uint32_t scratch = i / 2 < ops.size() ? scratch_registers(ops[i / 2]) : 0;
+      most = std::max(most, pressure[i] + scratch);
+    }
+    for (const Op& op : ops) calls = calls || op.kind == OpKind::kCall;
+  }
+  return std::max(most + kReserved, calls ? kWithCalls : 0);
+}
 
 uint32_t machine_instructions(const Program& program, const Flow& flow) {
   return Counter(program, flow).run();
