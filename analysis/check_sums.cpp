@@ -64,7 +64,7 @@ std::string check_causes(const KernelRecord& k) {
 
 std::string check_cycles(const KernelRecord& k, const core::MachineConfig& machine) {
   const auto step = static_cast<uint64_t>(machine.scheduler.issue_cycles);
-  const auto schedulers = static_cast<uint64_t>(machine.scheduler.count);
+  const auto schedulers = static_cast<uint64_t>(machine.scheduler.count * machine.scheduler.issue_width);
   std::vector<uint64_t> all;
   for (const CauseSlots& cause : k.causes) all.push_back(cause.slots);
   if (!sum(all)) return "issue_slots sums to more than 64 bits hold";
@@ -74,7 +74,7 @@ std::string check_cycles(const KernelRecord& k, const core::MachineConfig& machi
     for (const CauseSlots& cause : k.causes) slots.push_back(k.per_sm[slots_column(cause.name)][row]);
     const std::optional<uint64_t> total = sum(slots);
     if (!total || *total % schedulers != 0 || *total / schedulers != k.cycles / step)
-      return fmt::format("SM {} has {} issue slots, expected {} cycles / {} x {} schedulers",
+      return fmt::format("SM {} has {} issue slots, expected {} cycles / {} x {} in all schedulers",
                          k.per_sm["sm"][row], total.value_or(~uint64_t{0}), k.cycles, step, schedulers);
   }
   return "";

@@ -16,7 +16,8 @@ double part(uint64_t slots, uint64_t of) {
 struct Scale {
   Scale(const KernelRecord& kernel, const core::MachineConfig& machine, uint64_t total)
       : slots(total),
-        cycles(static_cast<double>(machine.scheduler.issue_cycles)),
+        cycles(static_cast<double>(machine.scheduler.issue_cycles) /
+               static_cast<double>(machine.scheduler.issue_width)),
         operations(static_cast<double>(kernel.inst_executed)) {}
   [[nodiscard]] double share(uint64_t n) const { return 100 * part(n, slots); }
   [[nodiscard]] double cpi(uint64_t n) const {

@@ -46,6 +46,7 @@ struct SmStats {
   uint64_t active_cycles = 0;       ///< core cycles with at least one resident warp
   uint64_t global_loads = 0, global_stores = 0, local_loads = 0, local_stores = 0, atomics = 0;
   uint64_t shared_loads = 0, shared_stores = 0, shared_replays = 0, constant_loads = 0, constant_hits = 0;
+  uint64_t register_bank_cycles = 0;  ///< by which operations were late because of register banks
   uint64_t texture_loads = 0, texture_transactions = 0;
   uint64_t load_transactions = 0, store_transactions = 0, load_bytes = 0, store_bytes = 0;
   uint64_t requested_load_bytes = 0, requested_store_bytes = 0;
@@ -68,6 +69,7 @@ struct KernelRun {
   uint32_t shared_bytes = 0;  ///< static and dynamic
   uint32_t blocks_per_sm = 0;
   uint64_t num_blocks = 0;
+  std::vector<uint8_t> bank_delay;  ///< by micro-op: register_bank_delays(); empty without register banks
   std::vector<PcStats> pc;
   std::vector<SmStats> sm;
   core::Cycle start{0}, end{0};  ///< core cycles

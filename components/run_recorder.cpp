@@ -56,6 +56,7 @@ void add(SmStats& sum, const SmStats& s) {
   sum.shared_loads += s.shared_loads, sum.shared_stores += s.shared_stores,
       sum.shared_replays += s.shared_replays;
   sum.constant_loads += s.constant_loads, sum.constant_hits += s.constant_hits;
+  sum.register_bank_cycles += s.register_bank_cycles;
   sum.texture_loads += s.texture_loads, sum.texture_transactions += s.texture_transactions;
   sum.load_transactions += s.load_transactions, sum.store_transactions += s.store_transactions;
   sum.load_bytes += s.load_bytes, sum.store_bytes += s.store_bytes;
@@ -178,6 +179,9 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
     for (const L1Counter& l1 : kL1Counters) count(l1.name, t.l1.*l1.value, "1", l1.meaning);
   count("l1_shared_bank_conflict", t.shared_replays, "1",
         "extra shared-memory steps because of bank conflicts");
+  if (machine.sm.register_banks != 0)
+    count("register_bank_conflict", t.register_bank_cycles, "cycles",
+          "core cycles by which operations were late because their registers lie in one bank");
   rate("gld_efficiency",
        ratio(static_cast<double>(t.requested_load_bytes), static_cast<double>(t.load_bytes)), "1",
        "bytes that threads asked for per byte moved by load transactions");
@@ -417,10 +421,9 @@ void RunRecorder::write_per_pc(const KernelRun& run) {
   for (size_t pc = 0; pc < image.ops.size(); ++pc) {
     const isa::PtxStatement& s = image.ptx[image.ops[pc].ptx_index];
     const PcStats& p = run.pc[pc];
-    for (const uint64_t v :
-         {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line}, uint64_t{image.ops[pc].ptx_count},
-          p.executed, p.active_lanes, p.divergent, p.transactions, p.requested_bytes, p.transferred_bytes,
-          p.replays})
+    for (const uint64_t v : {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line},
+                             uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent,
+                             p.transactions, p.requested_bytes, p.transferred_bytes, p.replays})
       t.cell(v);
     for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[static_cast<size_t>(cause)]);
     for (const uint64_t v : p.slots) t.cell(v);

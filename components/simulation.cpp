@@ -9,6 +9,7 @@
 
 #include "components/device_memory_adapter.h"
 #include "components/occupancy_limits.h"
+#include "components/register_banks.h"
 #include "isa/diagnostics.h"
 #include "isa/launch_constants.h"
 #include "isa/executor.h"
@@ -241,6 +242,9 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
     run->literals = isa::bind_literals(image, run->params, {run->block.x, run->block.y, run->block.z},
                                        {run->grid.x, run->grid.y, run->grid.z});
   run->pc.resize(image.ops.size());
+  if (m.sm.register_banks != 0)
+    run->bank_delay = register_bank_delays(image, static_cast<uint32_t>(m.sm.register_banks),
+                                           static_cast<uint32_t>(m.sm.register_bank_reads));
   run->sm.resize(static_cast<size_t>(m.gpu.sms));
   limiters_.push_back(occupancy.limiter);
   ranks_.push_back(spec.order);

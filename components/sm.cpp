@@ -26,7 +26,8 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
   issue_cycles_ = static_cast<uint64_t>(m.scheduler.issue_cycles);
   slot_cycles_ = core::Divisor(issue_cycles_);
   independent_ = m.gpu.compute_capability >= 70;
-  table_ = WarpTable(issue_cycles_, env_.timing->pipe_names.size());
+  issue_width_ = static_cast<uint64_t>(m.scheduler.issue_width);
+  table_ = WarpTable(issue_cycles_, env_.timing->shared_pipes, env_.timing->own_pipes);
   shared_rules_ = {static_cast<uint32_t>(m.shared.banks), static_cast<uint32_t>(m.shared.bank_bytes),
                    static_cast<uint32_t>(m.shared.lanes_per_access)};
   const auto count = static_cast<uint32_t>(m.scheduler.count);
@@ -67,12 +68,12 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   if (now % slot_cycles_ == 0 && run_ != nullptr && (warps_changed_ || now >= next_issue_)) {
     settle(now);
     table_.promote(now);
-    for (size_t s = 0; s < schedulers_.size(); ++s) {
+    const uint64_t slot = now / slot_cycles_;
+    for (uint32_t s = 0; s < schedulers_.size(); ++s) {
+      if (next_slot_[s] > slot) continue;  // it ran ahead of another
       const int w = schedulers_[s]->pick(now);
       if (w == WarpScheduler::kNone) continue;
-      next_slot_[s] = now / slot_cycles_ + 1;
-      schedulers_[s]->issued(static_cast<uint32_t>(w));
-      issue(static_cast<uint32_t>(w), now);
+      take_slot(s, static_cast<uint32_t>(w), now);
       update_gates(now);
     }
   }
@@ -81,7 +82,7 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   report();
   if (warps_changed_) plan_issue(now);
   // 6. Issue what concerns nobody else ahead of time.
-  if (env_.run_ahead && schedulers_.size() == 1) run_ahead(now);
+  if (env_.run_ahead && issue_width_ == 1) run_ahead(now);
   // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
   const uint64_t next =
       std::min({next_issue_, lsu_->next_send(), lsu_->next_reply().count(), next_start_.count()});
@@ -118,20 +119,35 @@ void Sm::run_ahead(uint64_t now) {
   if (next_issue_ == kUnknownCycle) return;
   const uint64_t limit = undisturbed_until(now);
   while (next_issue_ < limit) {
-    const uint64_t slot = next_issue_;
+    const uint64_t cycle = next_issue_;
+    const uint64_t slot = cycle / slot_cycles_;
     warps_changed_ = false;
-    settle(slot);
-    table_.promote(slot);
-    const int w = schedulers_[0]->pick(slot);
-    if (w == WarpScheduler::kNone) {
-      plan_issue(slot);
-      continue;
+    settle(cycle);
+    table_.promote(cycle);
+    for (uint32_t s = 0; s < schedulers_.size(); ++s) {
+      if (next_slot_[s] > slot) continue;
+      const int w = schedulers_[s]->pick(cycle);
+      if (w == WarpScheduler::kNone) continue;
+      // The rest of the slot has to wait for the time to come.
+      if (!is_local(*warps_[static_cast<size_t>(w)].op)) return;
+      take_slot(s, static_cast<uint32_t>(w), cycle);
     }
-    if (!is_local(*warps_[static_cast<size_t>(w)].op)) return;
-    next_slot_[0] = slot / slot_cycles_ + 1;
-    schedulers_[0]->issued(static_cast<uint32_t>(w));
-    issue(static_cast<uint32_t>(w), slot);
-    plan_issue(slot);
+    plan_issue(cycle);
+  }
+}
+
+void Sm::take_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
+  const uint64_t slot = now / slot_cycles_;
+  next_slot_[scheduler] = slot + 1;
+  schedulers_[scheduler]->issued(w);
+  issue(w, now);
+  if (issue_width_ == 1) return;
+  update_gates(now);
+  if (schedulers_[scheduler]->can_issue(w, now)) {
+    issue(w, now);
+  } else {
+    const bool resident = (table_.resident() >> w & 1) != 0;
+    book_wait(scheduler, resident ? static_cast<int>(w) : WarpScheduler::kNone, slot, slot + 1, 1);
   }
 }
 
@@ -165,44 +181,44 @@ void Sm::book_slots(uint64_t now) {
     const uint64_t from = next_slot_[s];
     if (from >= end) continue;
     next_slot_[s] = end;
-    book_gap(s, from, end);
+    book_wait(s, schedulers_[s]->candidate(), from, end, issue_width_);
   }
 }
 
-void Sm::book_gap(uint32_t scheduler, uint64_t from, uint64_t end) {
-  const int w = schedulers_[scheduler]->candidate();
+void Sm::book_wait(uint32_t scheduler, int w, uint64_t from, uint64_t end, uint64_t width) {
   if (w == WarpScheduler::kNone) {
-    book(scheduler, w, StallCause::kNoWarp, from, end);
+    book(scheduler, w, StallCause::kNoWarp, from, end, width);
     return;
   }
   const auto slot = static_cast<uint32_t>(w);
   const Warp& warp = warps_[slot];
   switch (warp.wait) {
     case WarpWait::kMemory:
-      lsu_->record(warp.load).stall_slots += end - from;
+      lsu_->record(warp.load).stall_slots += (end - from) * width;
       if (env_.events->stall != nullptr)
         open_stalls_.push_back(
             {warp.load, scheduler, from * issue_cycles_, end * issue_cycles_, slot, warp.stack.pc()});
       break;
     case WarpWait::kBarrier:
-      book(scheduler, w, StallCause::kBarrier, from, end);
+      book(scheduler, w, StallCause::kBarrier, from, end, width);
       break;
     case WarpWait::kFence:
-      book(scheduler, w, StallCause::kFence, from, end);
+      book(scheduler, w, StallCause::kFence, from, end, width);
       break;
     case WarpWait::kNone: {
       const uint64_t ready = std::clamp(slot_cycles_.up(table_.ready_at(slot)), from, end);
-      book(scheduler, w, table_.cause(slot), from, ready);
+      book(scheduler, w, table_.cause(slot), from, ready, width);
       book(scheduler, w, table_.throttled(slot) ? StallCause::kMemoryThrottle : StallCause::kPipeBusy, ready,
-           end);
+           end, width);
       break;
     }
   }
 }
 
-void Sm::book(uint32_t scheduler, int w, StallCause cause, uint64_t from_slot, uint64_t to_slot) {
+void Sm::book(uint32_t scheduler, int w, StallCause cause, uint64_t from_slot, uint64_t to_slot,
+              uint64_t width) {
   if (from_slot >= to_slot) return;
-  const uint64_t slots = to_slot - from_slot;
+  const uint64_t slots = (to_slot - from_slot) * width;
   stats_->slots[static_cast<size_t>(cause)] += slots;
   if (w == WarpScheduler::kNone) return;
   const uint32_t pc = warps_[static_cast<size_t>(w)].stack.pc();
@@ -385,6 +401,7 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
     warp.at_barrier = isa::LaneMask();
     warp.block_slot = slot;
     warp.wait = WarpWait::kNone;
+    warp.timing = env_.timing->of_scheduler[w % schedulers_.size()].data();
     scoreboard_.reset_warp(w);
     table_.add(w, next_age_++);
     prepare_next(w, now + issue_cycles_, now);

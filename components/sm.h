@@ -91,6 +91,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t block_slot = 0;
     uint32_t load = 0;  ///< kMemory: record waited for
     WarpWait wait = WarpWait::kNone;
+    const ClassTiming* timing = nullptr;  ///< of the warp's scheduler, by OpClass
     isa::LaneMask at_barrier;  ///< kBarrier: lanes of the stack's top; none if it is the groups that wait
     isa::WarpContext context;
     LoopWatch watch;
@@ -126,12 +127,17 @@ class Sm : public core::Clocked, public WarpTableIf {
   /// Ends the stretch between two barriers.
   void end_phase(Block& block, uint64_t now);
   void book_slots(uint64_t now);
-  void book_gap(uint32_t scheduler, uint64_t from, uint64_t end);
-  void book(uint32_t scheduler, int warp, StallCause cause, uint64_t from_slot, uint64_t to_slot);
+  /// Books the slots [from, end) of a scheduler that has warp `w` (WarpScheduler::kNone: none) to what that
+  /// warp waits for; `width`: how many operations each slot could have issued.
+  void book_wait(uint32_t scheduler, int w, uint64_t from, uint64_t end, uint64_t width);
+  void book(uint32_t scheduler, int warp, StallCause cause, uint64_t from_slot, uint64_t to_slot,
+            uint64_t width);
   void emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp,
                   uint32_t pc);
   void complete_access(uint32_t record, uint64_t now);
   void report();
+  /// Issues warp `w`'s next operation, with dual issue also the one after it if nothing holds that back.
+  void take_slot(uint32_t scheduler, uint32_t w, uint64_t now);
   // sm_issue.cpp: one operation
   void issue(uint32_t w, uint64_t now);
   void prepare_next(uint32_t w, uint64_t earliest, uint64_t now);
@@ -160,6 +166,9 @@ class Sm : public core::Clocked, public WarpTableIf {
   /// Books the first pipe of the class that takes an operation at `now`; returns the cycle at which it starts
   /// there.
   uint64_t take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra);
+  [[nodiscard]] static const ClassTiming& timing_of(const Warp& warp, isa::OpClass op_class) {
+    return warp.timing[static_cast<size_t>(op_class)];
+  }
   void mark_ready(uint32_t w, const isa::MicroOp& op, uint64_t cycle, StallCause cause);
   void update_gates(uint64_t now);
   void plan_issue(uint64_t now);
@@ -184,8 +193,9 @@ class Sm : public core::Clocked, public WarpTableIf {
   bool configured_ = false;      ///< storage is sized for run_
   core::Divisor slot_cycles_;    ///< core cycles of an issue slot
   uint64_t issue_cycles_ = 2;    ///< the same
+  uint64_t issue_width_ = 1;     ///< operations of one warp that a slot can issue
   uint64_t reply_latency_ = 0, start_latency_ = 0;
-  std::vector<uint64_t> next_slot_;  ///< per scheduler: first slot not booked yet
+  std::vector<uint64_t> next_slot_;  ///< per scheduler: first slot neither used nor booked yet
   std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;

@@ -13,7 +13,7 @@ using isa::MicroOp;
 using isa::OpClass;
 
 bool Sm::execute_branch(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t now) {
-  take_pipe((*env_.timing)[op.op_class], now, 0);
+  take_pipe(timing_of(warp, op.op_class), now, 0);
   const uint32_t pc = warp.stack.pc();
   const LaneMask active = warp.stack.mask();
   count_branch(warp, pc, active, lanes, warp.stack.branch(op, lanes), now);
@@ -28,6 +28,7 @@ bool Sm::look_at_loop(Warp& warp, uint32_t first, uint32_t last, uint64_t now) {
   } else if (same && env_.nobody_moves && env_.nobody_moves()) {
     const uint64_t block = blocks_[warp.block_slot].index;
     if (env_.checker != nullptr) env_.checker->report_stuck_barriers();
+    table_.set_blocked(static_cast<uint32_t>(&warp - warps_.data()));
     env_.on_error(describe_spin(*run_, last, block, warp.context.warp_in_block, warp.stack));
     return false;
   }
@@ -46,7 +47,7 @@ bool Sm::all_wait(uint64_t& since, uint64_t& until) const {
 }
 
 bool Sm::execute_transfer(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t now) {
-  take_pipe((*env_.timing)[op.op_class], now, 0);
+  take_pipe(timing_of(warp, op.op_class), now, 0);
   const uint32_t pc = warp.stack.pc();
   const LaneMask active = warp.stack.mask();
   const Transfer t = transfer_control(*run_->image, op, warp.context, lanes, warp.stack);
@@ -83,7 +84,7 @@ bool Sm::execute_sync(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes,
     together = warp.groups.meet(run_->image->ops.data(), warp.context, lanes, warp.stack);
   else
     warp.stack.advance();
-  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  const ClassTiming& timing = timing_of(warp, op.op_class);
   if (op.exec != nullptr && together.any()) op.exec(op, warp.context, together);
   mark_ready(w, op, take_pipe(timing, now, 0) + timing.latency, StallCause::kAluDependency);
   return !warp.stack.done() || run_other_lanes(warp, w, now);
@@ -98,7 +99,7 @@ bool Sm::run_other_lanes(Warp& warp, uint32_t w, uint64_t now) {
 }
 
 void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
-  take_pipe((*env_.timing)[op.op_class], now, 0);
+  take_pipe(timing_of(warp, op.op_class), now, 0);
   last_event_ = now;
   if (lanes.none()) {
     warp.stack.advance();
@@ -137,7 +138,8 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
 
 void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
   if (!block.barriers.complete(number, block.live_threads)) return;
-  const uint64_t release = now + (*env_.timing)[OpClass::kBarrier].latency;
+  const uint64_t release =
+      now + (*env_.timing).of_scheduler[0][static_cast<size_t>(OpClass::kBarrier)].latency;
   const BlockBarriers::Opened opened = block.barriers.open(number);
   if (block.checks != nullptr) block.checks->open(number);
   for (uint64_t bits = opened.warps; bits != 0; bits &= bits - 1)
@@ -167,7 +169,7 @@ void Sm::release_warp(uint32_t w, uint32_t number, const BlockBarriers::Opened& 
 }
 
 void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
-  take_pipe((*env_.timing)[OpClass::kExit], now, 0);
+  take_pipe(timing_of(warp, OpClass::kExit), now, 0);
   last_event_ = now;
   Block& block = blocks_[warp.block_slot];
   if (block.checks != nullptr) block.checks->exit(warp.context.warp_in_block, lanes);
@@ -191,7 +193,7 @@ void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
 }
 
 void Sm::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
-  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  const ClassTiming& timing = timing_of(warp, op.op_class);
   take_pipe(timing, now, 0);
   warp.stack.advance();
   if (lsu_->outstanding_stores(w) == 0) {

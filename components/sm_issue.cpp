@@ -17,7 +17,7 @@ void Sm::prepare_next(uint32_t w, uint64_t earliest, uint64_t now) {
   Warp& warp = warps_[w];
   const MicroOp& op = run_->image->ops[warp.stack.pc()];
   warp.op = &op;
-  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  const ClassTiming& timing = timing_of(warp, op.op_class);
   WarpTable::Gate gate = WarpTable::kOpen;
   if (op.kind == OpKind::kLoad || op.kind == OpKind::kStore || op.kind == OpKind::kAtomic) {
     const Space space = op.memory.space;
@@ -100,12 +100,14 @@ void Sm::issue(uint32_t w, uint64_t now) {
       }
       [[fallthrough]];
     case OpKind::kNop:
-      take_pipe((*env_.timing)[op.op_class], now, 0);
+      take_pipe(timing_of(warp, op.op_class), now, 0);
       warp.stack.advance();
       break;
   }
   const bool resolve = op.op_class == OpClass::kBranch;
-  prepare_next(w, now + (resolve ? (*env_.timing)[op.op_class].latency : issue_cycles_), now);
+  // With dual issue the next operation may follow in this slot.
+  const uint64_t next = issue_width_ == 1 ? issue_cycles_ : 0;
+  prepare_next(w, now + (resolve ? timing_of(warp, op.op_class).latency : next), now);
 }
 
 uint64_t Sm::take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra) {
@@ -122,7 +124,7 @@ void Sm::mark_ready(uint32_t w, const MicroOp& op, uint64_t cycle, StallCause ca
 }
 
 void Sm::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
-  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  const ClassTiming& timing = timing_of(warp, op.op_class);
   uint64_t extra = 0;
   if (op.folded_load != isa::kNoTarget) {
     const MicroOp& load = run_->image->folded_loads[op.folded_load];
@@ -143,6 +145,11 @@ void Sm::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, 
       at.replays += replays;
     }
   }
+  if (!run_->bank_delay.empty()) {
+    const uint64_t delay = run_->bank_delay[warp.stack.pc()];
+    stats_->register_bank_cycles += delay;
+    extra += delay;
+  }
   if (op.op_class == OpClass::kSpecial) {
     warp.context.clock = now;
     warp.context.globaltimer_ns = domain().engine().now_fs() / 1'000'000;
@@ -162,7 +169,7 @@ void Sm::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lane
     fault(warp, pc, access_.fault_lane, describe_fault(op, access_, *env_.memory));
     return;
   }
-  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  const ClassTiming& timing = timing_of(warp, op.op_class);
   if (access_.lanes.none()) {
     take_pipe(timing, now, 0);
     mark_ready(w, op, now + issue_cycles_, StallCause::kAluDependency);
@@ -187,7 +194,7 @@ void Sm::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lane
 }
 
 void Sm::shared_timing(uint32_t w, const MicroOp& op, uint64_t now) {
-  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  const ClassTiming& timing = timing_of(warps_[w], op.op_class);
   const auto step_cycles = static_cast<uint64_t>(env_.machine->shared.cycles_per_access);
   SharedMemoryCost cost = shared_access_cost(shared_rules_, access_);
   if (op.kind == OpKind::kAtomic) cost.steps *= shared_atomic_rounds(access_);
@@ -207,7 +214,7 @@ void Sm::shared_timing(uint32_t w, const MicroOp& op, uint64_t now) {
 }
 
 void Sm::constant_timing(uint32_t w, const MicroOp& op, uint64_t now) {
-  const ClassTiming& timing = (*env_.timing)[op.op_class];
+  const ClassTiming& timing = timing_of(warps_[w], op.op_class);
   uint32_t distinct = 1;
   const uint32_t record = lsu_->submit_constant(op, w, warps_[w].stack.pc(), access_, distinct, now);
   // One address a step: further addresses of the warp are replays.
@@ -245,7 +252,7 @@ void Sm::global_timing(uint32_t w, const MicroOp& op, uint64_t now) {
   const uint32_t pc = warps_[w].stack.pc();
   const uint32_t index = lsu_->submit(op, w, pc, access_, atomic, now);
   const AccessRecord& r = lsu_->record(index);
-  take_pipe((*env_.timing)[op.op_class], now, 0);
+  take_pipe(timing_of(warps_[w], op.op_class), now, 0);
   PcStats& at = run_->pc[pc];
   const uint64_t requested = uint64_t{access_.bytes} * lanes;
   at.transactions += r.transactions;
@@ -274,6 +281,7 @@ void Sm::global_timing(uint32_t w, const MicroOp& op, uint64_t now) {
 
 void Sm::fault(const Warp& warp, uint32_t pc, int lane, const std::string& what) {
   const Block& block = blocks_[warp.block_slot];
+  table_.set_blocked(static_cast<uint32_t>(&warp - warps_.data()));
   env_.on_error(fmt::format(
       "{}: {}", describe_location(*run_, pc, block.index, warp.context.warp_in_block, lane), what));
 }

@@ -109,14 +109,35 @@ TEST(TimingTablesTest, PipesInTheOrderOfTheFile) {
   std::string problem;
   const TimingTables tables = build_timing(machine, problem);
   EXPECT_EQ(problem, "");
-  const ClassTiming& multiply = tables[isa::OpClass::kFp32Mul];
-  EXPECT_EQ(tables.pipe_names[multiply.pipe[0]], "sp");
-  EXPECT_EQ(tables.pipe_names[multiply.pipe[1]], "sfu");
+  ASSERT_EQ(tables.of_scheduler.size(), 1u);
+  const ClassTiming& multiply = tables.of_scheduler[0][static_cast<size_t>(isa::OpClass::kFp32Mul)];
+  EXPECT_EQ(multiply.pipe[0], 0);  // sp
+  EXPECT_EQ(multiply.pipe[1], 1);  // sfu
   EXPECT_EQ(multiply.interval[0], 4);
   EXPECT_EQ(multiply.interval[1], 9);
   EXPECT_EQ(multiply.latency, 24u);
-  const ClassTiming& plain = tables[isa::OpClass::kInt];
+  const ClassTiming& plain = tables.of_scheduler[0][static_cast<size_t>(isa::OpClass::kInt)];
   EXPECT_EQ(plain.pipe[0], plain.pipe[1]);
+}
+
+TEST(TimingTablesTest, SubCoresHavePipesOfTheirOwnBehindTheSharedOnes) {
+  core::MachineConfig machine = test::tesla_c1060();  // sp sfu dp lsu control
+  machine.scheduler.count = 3;
+  machine.pipes[0].per_scheduler = machine.pipes[1].per_scheduler = true;
+  std::string problem;
+  const TimingTables tables = build_timing(machine, problem);
+  EXPECT_EQ(problem, "");
+  EXPECT_EQ(tables.shared_pipes, 3);
+  EXPECT_EQ(tables.own_pipes, 2);
+  ASSERT_EQ(tables.of_scheduler.size(), 3u);
+  for (size_t s = 0; s < 3; ++s) {
+    const ClassTimings& classes = tables.of_scheduler[s];
+    const ClassTiming& multiply = classes[static_cast<size_t>(isa::OpClass::kFp32Mul)];
+    EXPECT_EQ(multiply.pipe[0], 3 + 2 * s);
+    EXPECT_EQ(multiply.pipe[1], 4 + 2 * s);
+    EXPECT_EQ(classes[static_cast<size_t>(isa::OpClass::kFp64)].pipe[0], 0);
+    EXPECT_EQ(classes[static_cast<size_t>(isa::OpClass::kLoadGlobal)].pipe[0], 1);
+  }
 }
 
 TEST(TimingTablesTest, MissingRowsAreNamed) {

@@ -8,24 +8,26 @@
 
 #include "isa/micro_op.h"
 #include "simcore/config/machine_config.h"
+#include "simcore/config/schema.h"
 
 namespace gpusim::comp {
 
 inline constexpr size_t kNumOpClasses = static_cast<size_t>(isa::OpClass::kCount);
-inline constexpr size_t kMaxPipes = 8;
+inline constexpr size_t kMaxSchedulers = 8;
+/// The pipes of an SM: those that all schedulers share come first, then those of each scheduler.
+inline constexpr size_t kMaxPipes = core::kMaxPipes * kMaxSchedulers;
 
 struct ClassTiming {
   uint32_t latency = 0;           ///< core cycles until a dependent operation may issue
   uint8_t pipe[2] = {0, 0};       ///< pipes that can take it, preferred first; equal if there is one
   uint16_t interval[2] = {0, 0};  ///< core cycles that the pipe is busy
 };
+using ClassTimings = std::array<ClassTiming, kNumOpClasses>;
 
 struct TimingTables {
-  std::array<ClassTiming, kNumOpClasses> of_class{};
-  std::vector<std::string> pipe_names;
-  [[nodiscard]] const ClassTiming& operator[](isa::OpClass c) const {
-    return of_class[static_cast<size_t>(c)];
-  }
+  std::vector<ClassTimings> of_scheduler;  ///< differ in the pipes that each scheduler has for itself
+  uint8_t shared_pipes = 0;                ///< pipes [0, shared_pipes) serve all schedulers
+  uint8_t own_pipes = 0;                   ///< then come so many of scheduler 0, as many of scheduler 1, ...
 };
 
 /// Builds the tables; `problem` names a class without pipe or latency, empty if all is well.

@@ -21,13 +21,19 @@ class WarpScheduler : public sc_core::sc_module {
 
   static constexpr int kNone = -1;
   /// Warp slot to issue at cycle `now`, or kNone.
-  [[nodiscard]] int pick(uint64_t now) const { return choose(table().issuable(now) & owned_); }
+  [[nodiscard]] int pick(uint64_t now) const { return choose(table().issuable(owned_, now, index_)); }
+  /// True if warp `w`, one of this scheduler's, can issue at `now`.
+  [[nodiscard]] bool can_issue(uint32_t w, uint64_t now) const {
+    return table().issuable(uint64_t{1} << w, now, index_) != 0;
+  }
   /// The warp that the policy would pick next if nothing held it back; the oldest if the policy has no
   /// opinion; kNone if no warp is resident. Its wait is the cause of an empty slot.
   [[nodiscard]] int candidate() const { return choose(mine()); }
   /// First issue slot's cycle, not before `from`, in which some warp can issue unless an event comes first
   /// (kUnknownCycle: only after an event).
-  [[nodiscard]] uint64_t next_issue(uint64_t from) const { return table().next_issuable(mine(), from); }
+  [[nodiscard]] uint64_t next_issue(uint64_t from) const {
+    return table().next_issuable(mine(), from, index_);
+  }
   void issued(uint32_t warp) { policy_->issued(warp); }
   void reset() { policy_->reset(); }
 
@@ -45,6 +51,7 @@ class WarpScheduler : public sc_core::sc_module {
   }
 
   std::unique_ptr<IssuePolicy> policy_;
+  uint32_t index_;
   uint64_t owned_ = 0;
   mutable const WarpTable* table_ = nullptr;
 };

@@ -51,21 +51,23 @@ void WarpTable::promote_far(uint64_t now) {
   });
 }
 
-uint64_t WarpTable::next_of_waiting(uint64_t warps, uint64_t from, uint64_t earliest) const {
+uint64_t WarpTable::next_of_waiting(uint64_t warps, uint64_t from, uint64_t earliest,
+                                    uint32_t scheduler) const {
   const auto start = static_cast<int>(next_slot_ % kSlots);
   for (uint64_t buckets = std::rotr(occupied_, start); buckets != 0; buckets &= buckets - 1) {
     const uint64_t slot = next_slot_ + static_cast<uint64_t>(std::countr_zero(buckets));
     const uint64_t cycle = slot * issue_cycles_.value();
     if (cycle >= earliest) break;
-    earliest = std::min(earliest, next_of(due_[slot % kSlots] & warps, std::max(cycle, from)));
+    earliest = std::min(earliest, next_of(due_[slot % kSlots] & warps, std::max(cycle, from), scheduler));
   }
-  return std::min(earliest, next_of_far(warps, from));
+  return std::min(earliest, next_of_far(warps, from, scheduler));
 }
 
-uint64_t WarpTable::next_of_far(uint64_t warps, uint64_t from) const {
+uint64_t WarpTable::next_of_far(uint64_t warps, uint64_t from, uint32_t scheduler) const {
   uint64_t earliest = kUnknownCycle;
   for (const auto& [slot, w] : far_)
-    earliest = std::min(earliest, next_of(warps & bit(w), std::max(slot * issue_cycles_.value(), from)));
+    earliest =
+        std::min(earliest, next_of(warps & bit(w), std::max(slot * issue_cycles_.value(), from), scheduler));
   return earliest;
 }
 

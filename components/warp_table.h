@@ -26,9 +26,9 @@ class WarpTable {
  public:
   enum Gate : uint8_t { kOpen, kLoadStoreQueue, kConstantMisses, kNumGates };
 
-  /// `issue_cycles`: core cycles of an issue slot; `pipes` <= kMaxPipes: how many of them exist.
-  explicit WarpTable(uint64_t issue_cycles = 2, size_t pipes = kMaxPipes)
-      : issue_cycles_(issue_cycles), pipes_(pipes) {}
+  /// `issue_cycles`: core cycles of an issue slot; the pipes are numbered as TimingTables says.
+  explicit WarpTable(uint64_t issue_cycles = 2, size_t shared_pipes = 8, size_t own_pipes = 0)
+      : issue_cycles_(issue_cycles), shared_pipes_(shared_pipes), own_pipes_(own_pipes) {}
 
   /// Warp `w` waits for operands until core cycle `ready_at` (kUnknownCycle: until the next call), then for
   /// one of two pipes and a gate. `cause` is why it waits until then.
@@ -82,18 +82,20 @@ class WarpTable {
   [[nodiscard]] uint64_t age(uint32_t w) const { return warps_[w].age; }
   [[nodiscard]] bool throttled(uint32_t w) const { return (blocked_by_gates() & bit(w)) != 0; }
 
-  /// Warps that can issue at `now` (promote() has run).
-  [[nodiscard]] uint64_t issuable(uint64_t now) const {
+  /// Those of `warps`, which scheduler `scheduler` owns, that can issue at `now` (promote() has run).
+  [[nodiscard]] uint64_t issuable(uint64_t warps, uint64_t now, uint32_t scheduler = 0) const {
+    warps &= ready_;
+    if (warps == 0) return 0;
     uint64_t on_free_pipe = 0;
-    for (size_t p = 0; p < pipes_; ++p) on_free_pipe |= pipe_free_[p] <= now ? on_pipe_[p] : 0;
-    return ready_ & on_free_pipe & ~blocked_by_gates();
+    for_each_pipe(scheduler, [&](size_t p) { on_free_pipe |= pipe_free_[p] <= now ? on_pipe_[p] : 0; });
+    return warps & on_free_pipe & ~blocked_by_gates();
   }
-  /// Earliest issue slot's cycle, not before `from`, in which one of `warps` can issue unless an event comes
-  /// first; kUnknownCycle: only after an event.
-  [[nodiscard]] uint64_t next_issuable(uint64_t warps, uint64_t from) const {
+  /// Earliest issue slot's cycle, not before `from`, in which one of `warps`, which scheduler `scheduler`
+  /// owns, can issue unless an event comes first; kUnknownCycle: only after an event.
+  [[nodiscard]] uint64_t next_issuable(uint64_t warps, uint64_t from, uint32_t scheduler = 0) const {
     const uint64_t able = warps & ~blocked_by_gates();
-    const uint64_t earliest = next_of(able & ready_, from);
-    return earliest == from ? from : next_of_waiting(able, from, earliest);
+    const uint64_t earliest = next_of(able & ready_, from, scheduler);
+    return earliest == from ? from : next_of_waiting(able, from, earliest, scheduler);
   }
 
  private:
@@ -107,25 +109,35 @@ class WarpTable {
     return warps;
   }
 
+  /// Calls f for every pipe that `scheduler` can use.
+  template <typename F>
+  void for_each_pipe(uint32_t scheduler, F f) const {
+    for (size_t p = 0; p < shared_pipes_; ++p) f(p);
+    const size_t own = shared_pipes_ + scheduler * own_pipes_;
+    for (size_t p = own; p < own + own_pipes_; ++p) f(p);
+  }
+
   void promote_buckets(uint64_t buckets, uint64_t now);
   void promote_far(uint64_t now);
   /// First cycle of a slot, not before `from`, in which a pipe takes one of `warps`, whose operands are
   /// there.
-  [[nodiscard]] uint64_t next_of(uint64_t warps, uint64_t from) const {
+  [[nodiscard]] uint64_t next_of(uint64_t warps, uint64_t from, uint32_t scheduler) const {
     uint64_t first = kUnknownCycle;
     if (warps == 0) return first;
-    for (size_t p = 0; p < pipes_; ++p)
+    for_each_pipe(scheduler, [&](size_t p) {
       if ((warps & on_pipe_[p]) != 0) first = std::min(first, pipe_free_[p]);
+    });
     return first == kUnknownCycle ? first : slot_cycle(std::max(first, from));
   }
-  [[nodiscard]] uint64_t next_of_waiting(uint64_t warps, uint64_t from, uint64_t earliest) const;
-  [[nodiscard]] uint64_t next_of_far(uint64_t warps, uint64_t from) const;
+  [[nodiscard]] uint64_t next_of_waiting(uint64_t warps, uint64_t from, uint64_t earliest,
+                                         uint32_t scheduler) const;
+  [[nodiscard]] uint64_t next_of_far(uint64_t warps, uint64_t from, uint32_t scheduler) const;
   [[nodiscard]] uint64_t slot_cycle(uint64_t cycle) const {
     return issue_cycles_.up(cycle) * issue_cycles_.value();
   }
 
   core::Divisor issue_cycles_;
-  size_t pipes_;
+  size_t shared_pipes_, own_pipes_;
   uint64_t resident_ = 0;
   uint64_t ready_ = 0;
   std::array<uint64_t, kMaxPipes> on_pipe_{};

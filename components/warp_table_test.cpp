@@ -32,11 +32,11 @@ TEST(WarpTable, OperandsAreReadyInTheirSlotAndNotOneBefore) {
   EXPECT_EQ(table.next_issuable(table.resident(), 0), 24u);
   EXPECT_EQ(table.next_issuable(bit(1), 0), 26u);
   table.promote(22);
-  EXPECT_EQ(table.issuable(22), 0u);
+  EXPECT_EQ(table.issuable(~0ull, 22), 0u);
   table.promote(24);
-  EXPECT_EQ(table.issuable(24), bit(0));
+  EXPECT_EQ(table.issuable(~0ull, 24), bit(0));
   table.promote(26);
-  EXPECT_EQ(table.issuable(26), bit(0) | bit(1));
+  EXPECT_EQ(table.issuable(~0ull, 26), bit(0) | bit(1));
 }
 
 TEST(WarpTable, WaitsBeyondTheWheelsReachAreKept) {
@@ -45,9 +45,9 @@ TEST(WarpTable, WaitsBeyondTheWheelsReachAreKept) {
   wait_until(table, 3, 2400, 0);
   EXPECT_EQ(table.next_issuable(bit(3), 0), 2400u);
   table.promote(2398);
-  EXPECT_EQ(table.issuable(2398), 0u);
+  EXPECT_EQ(table.issuable(~0ull, 2398), 0u);
   table.promote(2400);
-  EXPECT_EQ(table.issuable(2400), bit(3));
+  EXPECT_EQ(table.issuable(~0ull, 2400), bit(3));
 }
 
 TEST(WarpTable, LatchLetsTheNextOperationInOneSlotEarly) {
@@ -56,14 +56,14 @@ TEST(WarpTable, LatchLetsTheNextOperationInOneSlotEarly) {
   wait_until(table, 0, 0, 0);
   table.promote(0);
   table.take_pipe(0, 4);  // taken at 0 for four cycles: the latch takes another from 2 on
-  EXPECT_EQ(table.issuable(0), 0u);
+  EXPECT_EQ(table.issuable(~0ull, 0), 0u);
   EXPECT_EQ(table.next_issuable(bit(0), 0), 2u);
-  EXPECT_EQ(table.issuable(1), 0u);
-  EXPECT_EQ(table.issuable(2), bit(0));
+  EXPECT_EQ(table.issuable(~0ull, 1), 0u);
+  EXPECT_EQ(table.issuable(~0ull, 2), bit(0));
   // That one starts when the pipe is free at 4 and leaves it at 8: the latch is full until 6.
   table.take_pipe(0, 8);
-  EXPECT_EQ(table.issuable(5), 0u);
-  EXPECT_EQ(table.issuable(6), bit(0));
+  EXPECT_EQ(table.issuable(~0ull, 5), 0u);
+  EXPECT_EQ(table.issuable(~0ull, 6), bit(0));
 }
 
 TEST(WarpTable, EitherPipeWillDo) {
@@ -72,9 +72,9 @@ TEST(WarpTable, EitherPipeWillDo) {
   table.set_next(0, 0, StallCause::kAluDependency, 0, 1, kOpen, 0);
   table.promote(0);
   table.take_pipe(0, 100);
-  EXPECT_EQ(table.issuable(0), bit(0));
+  EXPECT_EQ(table.issuable(~0ull, 0), bit(0));
   table.take_pipe(1, 50);
-  EXPECT_EQ(table.issuable(0), 0u);
+  EXPECT_EQ(table.issuable(~0ull, 0), 0u);
   EXPECT_EQ(table.next_issuable(bit(0), 0), 48u);
 }
 
@@ -86,13 +86,13 @@ TEST(WarpTable, ClosedGateHoldsItsWarpsOnly) {
   wait_until(table, 2, 0, 0);
   table.promote(0);
   table.set_gate(WarpTable::kLoadStoreQueue, false);
-  EXPECT_EQ(table.issuable(0), bit(1) | bit(2));
+  EXPECT_EQ(table.issuable(~0ull, 0), bit(1) | bit(2));
   EXPECT_TRUE(table.throttled(0));
   EXPECT_EQ(table.next_issuable(bit(0), 0), kUnknownCycle);
   table.set_gate(WarpTable::kConstantMisses, false);
-  EXPECT_EQ(table.issuable(0), bit(2));
+  EXPECT_EQ(table.issuable(~0ull, 0), bit(2));
   table.set_gate(WarpTable::kLoadStoreQueue, true);
-  EXPECT_EQ(table.issuable(0), bit(0) | bit(2));
+  EXPECT_EQ(table.issuable(~0ull, 0), bit(0) | bit(2));
 }
 
 TEST(WarpTable, BlockedAndRemovedWarpsDoNotIssue) {
@@ -104,7 +104,7 @@ TEST(WarpTable, BlockedAndRemovedWarpsDoNotIssue) {
   table.set_blocked(0);
   table.remove(1);
   table.promote(10);
-  EXPECT_EQ(table.issuable(10), 0u);
+  EXPECT_EQ(table.issuable(~0ull, 10), 0u);
   EXPECT_EQ(table.resident(), bit(0));
 }
 
@@ -127,7 +127,7 @@ TEST(WarpTable, AgreesWithAPlainListOfWarps) {
       if (std::max(plain[w].ready, pipe) <= now) expected |= bit(w);
       soonest = std::min(soonest, (std::max({plain[w].ready, pipe, now}) + 1) / 2 * 2);
     }
-    ASSERT_EQ(table.issuable(now), expected) << "cycle " << now;
+    ASSERT_EQ(table.issuable(~0ull, now), expected) << "cycle " << now;
     ASSERT_EQ(table.next_issuable(~0ull, now), soonest) << "cycle " << now;
     const auto w = static_cast<uint32_t>(random() % 32);
     if (random() % 4 == 0) {

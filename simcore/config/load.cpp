@@ -225,6 +225,16 @@ class Loader {
   }
 
   void take_class(const RawEntry& entry) {
+    if (entry.key == "per_scheduler" && entry.section != "latency") {
+      const auto* value = std::get_if<bool>(&entry.value);
+      if (value == nullptr) {
+        messages_.error(entry.where, fmt::format("{}.per_scheduler = {} is neither true nor false",
+                                                 entry.section, show_raw(entry.value)));
+      } else if (MachineConfig::Pipe* pipe = pipe_of(entry); pipe != nullptr) {
+        pipe->per_scheduler = *value;
+      }
+      return;
+    }
     if (std::ranges::find(timing_classes(), entry.key) == timing_classes().end()) {
       messages_.error(entry.key_where,
                       fmt::format("unknown timing class '{}' in [{}]", entry.key, entry.section),
@@ -245,16 +255,19 @@ class Loader {
       machine_.latency[entry.key] = *cycles;
       return;
     }
+    if (MachineConfig::Pipe* pipe = pipe_of(entry); pipe != nullptr) pipe->interval[entry.key] = *cycles;
+  }
+
+  /// The pipe of a [pipes.NAME] entry, a new one if need be; nullptr if there are too many.
+  MachineConfig::Pipe* pipe_of(const RawEntry& entry) {
     const std::string name = entry.section.substr(6);
-    auto pipe = std::ranges::find(machine_.pipes, name, &MachineConfig::Pipe::name);
-    if (pipe == machine_.pipes.end()) {
-      if (machine_.pipes.size() >= kMaxPipes) {
-        messages_.error(entry.key_where, fmt::format("more than {} pipes", kMaxPipes));
-        return;
-      }
-      pipe = machine_.pipes.insert(pipe, {name, {}});
+    const auto pipe = std::ranges::find(machine_.pipes, name, &MachineConfig::Pipe::name);
+    if (pipe != machine_.pipes.end()) return &*pipe;
+    if (machine_.pipes.size() >= kMaxPipes) {
+      messages_.error(entry.key_where, fmt::format("more than {} pipes", kMaxPipes));
+      return nullptr;
     }
-    pipe->interval[entry.key] = *cycles;
+    return &machine_.pipes.emplace_back(MachineConfig::Pipe{name, {}, false});
   }
 
   void assign(const KeySpec& spec) {

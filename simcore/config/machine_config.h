@@ -37,6 +37,8 @@ struct MachineConfig {
     int64_t register_alloc_unit = 0;
     bool register_alloc_by_block = true;  ///< false: by warp
     int64_t max_registers_per_thread = 0;
+    int64_t register_banks = 0;          ///< 0: they never conflict
+    int64_t register_bank_reads = 1;     ///< registers that a bank gives per core cycle
     int64_t shared_alloc_unit = 0;       ///< bytes
     int64_t local_bytes_per_thread = 0;  ///< limit
     int64_t max_block_x = 0, max_block_y = 0, max_block_z = 0, max_grid_x = 0, max_grid_y = 0, max_grid_z = 0;
@@ -46,14 +48,16 @@ struct MachineConfig {
     std::string policy;        ///< a policy of components/schedulers
     int64_t group = 8;         ///< warps of a group ("two_level")
     int64_t count = 1;         ///< schedulers per SM
-    int64_t issue_cycles = 2;  ///< core cycles between two issue slots of one scheduler
+    int64_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
+    int64_t issue_width = 1;   ///< operations of one warp that it can issue then
     friend bool operator==(const Scheduler&, const Scheduler&) = default;
   } scheduler;
   /// [pipes.NAME] CLASS = cycles: the pipe is busy that many core cycles for one warp operation of that
-  /// class. A class that stands in several pipes takes the first free one in the order of the file.
+  /// class. A class that stands in two pipes takes the first free one in the order of the file.
   struct Pipe {
     std::string name;
     std::map<std::string, int64_t> interval;  ///< class -> core cycles
+    bool per_scheduler = false;               ///< every scheduler has one of its own (sub-cores)
     friend bool operator==(const Pipe&, const Pipe&) = default;
   };
   std::vector<Pipe> pipes;

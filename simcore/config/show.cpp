@@ -74,6 +74,7 @@ std::string section_text(std::string_view section, MachineConfig& machine, bool 
     for (const MachineConfig::Pipe& pipe : machine.pipes) {
       text += fmt::format("\n[pipes.{}]{}\n", bare_or_quoted(pipe.name),
                           comments ? "  # core cycles per warp operation" : "");
+      if (pipe.per_scheduler) text += "per_scheduler = true\n";
       text += class_lines(pipe.interval);
     }
     return text;
@@ -106,6 +107,7 @@ std::map<std::string, std::string> flatten(MachineConfig machine) {
   std::string order;
   for (const MachineConfig::Pipe& pipe : machine.pipes) {
     order += (order.empty() ? "" : " ") + pipe.name;
+    values[fmt::format("pipes.{}.per_scheduler", pipe.name)] = pipe.per_scheduler ? "true" : "false";
     for (const auto& [name, cycles] : pipe.interval) {
       values[fmt::format("pipes.{}.{}", pipe.name, name)] = std::to_string(cycles);
     }
@@ -195,6 +197,9 @@ std::string describe_keys(std::string_view key) {
   if (key.empty() || section == "pipes") {
     class_row("pipes.NAME.CLASS", "a pipe is busy that long for one warp operation; 0 takes the class out",
               "");
+    text +=
+        fmt::format("{:<30} {:<20} {:<12} {:<26} {}\n", "pipes.NAME.per_scheduler", "", "false", "true|false",
+                    "every scheduler has such a pipe of its own (sub-cores); false: the SM has one");
   }
   if (key.empty() || section == "latency") {
     class_row("latency.CLASS", "from issue to the first issue of a dependent operation",
