@@ -40,7 +40,12 @@ struct RunArguments {
 void add_run_options(CLI::App& app, RunArguments& arguments);
 int run_command(const RunArguments& arguments);
 
-int check_command(const std::vector<std::string>& files, const std::string& config, bool linked);
+struct CheckArguments {
+  std::vector<std::string> files;
+  std::string config, lowering = "clean";
+  bool linked = false, json = false;
+};
+int check_command(const CheckArguments& arguments);
 
 struct ConfigArguments {
   std::string first, second, key;

@@ -160,6 +160,8 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
   lowering.register_limit = spec.registers;
   if (spec.stack != 0) lowering.stack_bytes = spec.stack;
   lowering.max_registers = static_cast<uint32_t>(options_.machine.sm.max_registers_per_thread);
+  lowering.register_file = static_cast<uint32_t>(options_.machine.sm.registers);
+  lowering.largest_block = static_cast<uint32_t>(options_.machine.sm.max_threads_per_block);
   lowering.address_of = [this](const isa::Variable& v) {
     for (const auto& [variable, address] : variable_address_)
       if (variable == &v) return address;

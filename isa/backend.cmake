@@ -47,7 +47,7 @@ gpusim_precompile(gpusim_isa_backend)
 gpusim_test(isa_backend_test
   SOURCES tests/opcode_test.cpp tests/forms_test.cpp tests/semantics_test.cpp tests/memory_test.cpp
           tests/lowering_test.cpp tests/control_flow_lowering_test.cpp tests/inlining_test.cpp tests/call_lowering_test.cpp
-          tests/clean_passes_test.cpp tests/early_exit_test.cpp tests/registers_test.cpp
+          tests/clean_passes_test.cpp tests/schedule_test.cpp tests/early_exit_test.cpp tests/registers_test.cpp
           tests/texture_reference_test.cpp tests/texture_test.cpp tests/texture_statement_test.cpp tests/wmma_test.cpp
   DEPS gpusim_isa)
 gpusim_fuzzer(lowering_fuzz SOURCES fuzz/lowering_fuzz.cpp DEPS gpusim_isa)

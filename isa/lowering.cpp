@@ -25,6 +25,16 @@ void set_header(const Module& module, const Function& entry, KernelImage& image)
   image.param_bytes = static_cast<uint32_t>(offset);
 }
 
+/// Whether operations are fused and loops unrolled. A kernel that reads a clock measures what it says, so its
+/// operations stay.
+bool rewrites(const lir::Program& program, const LoweringOptions& options) {
+  if (options.level != LoweringLevel::kSchedule || options.machine_capability < 70) return false;
+  return std::none_of(program.blocks.begin(), program.blocks.end(), [](const lir::Block& block) {
+    return std::any_of(block.ops.begin(), block.ops.end(),
+                       [](const lir::Op& op) { return op.op_class == OpClass::kSpecial; });
+  });
+}
+
 /// Registers per thread with which the largest block that the kernel allows still fits an SM.
 uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, uint32_t limit) {
   uint64_t threads = 1;
@@ -60,7 +70,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::propagate_copies(program, flow);
     lir::fold_addresses(program, flow);
     lir::remove_dead_code(program);
-    if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70) {
+    if (rewrites(program, options)) {
       lir::fuse_operations(program, flow, simd);
       lir::remove_dead_code(program);
     }
@@ -86,6 +96,12 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
 
 }  // namespace
 
+LoweringLevel lowering_level(std::string_view name) {
+  const auto found = std::find(kLoweringLevels.begin(), kLoweringLevels.end(), name);
+  if (found == kLoweringLevels.end()) return LoweringLevel::kClean;
+  return static_cast<LoweringLevel>(found - kLoweringLevels.begin());
+}
+
 std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const Function& entry,
                                                     const LoweringOptions& options) {
   Diagnostics errors;
@@ -98,7 +114,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
     if (!errors.empty()) return;
     lir::exit_early(units.back().program);
-    if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70)
+    if (rewrites(units.back().program, options))
       lir::unroll_loops(units.back().program, options.simd.value_or(best_simd_level()));
     units.back().flow = lir::build_flow(units.back().program);  // the passes keep blocks and branches
     run_passes(units.back(), options, entry, image);

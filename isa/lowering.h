@@ -9,10 +9,12 @@
 // itself, and are appended to the kernel's code.
 // `mul` followed by `add` is never fused. Results never depend on the level.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "isa/micro_op.h"
@@ -21,7 +23,12 @@
 
 namespace gpusim::isa {
 
+/// `none`: as written; `clean`: what removes needless operations; `schedule`: also what makes the code and
+/// its registers like ptxas's.
 enum class LoweringLevel : uint8_t { kNone, kClean, kSchedule };
+inline constexpr std::array<std::string_view, 3> kLoweringLevels{"none", "clean", "schedule"};
+/// kClean if there is no such name.
+[[nodiscard]] LoweringLevel lowering_level(std::string_view name);
 
 inline constexpr uint32_t kDefaultStackBytes = 4096;
 
