@@ -27,6 +27,8 @@ class AddressMap {
     const uint64_t block = address / interleave_;
     return bits_ == 0 ? static_cast<uint32_t>(block % partitions_) : hash(block);
   }
+  /// Number of its round of blocks, one of each partition.
+  [[nodiscard]] uint64_t round(uint64_t address) const { return address / span_; }
   /// Place in its partition.
   [[nodiscard]] uint64_t local(uint64_t address) const {
     return address / span_ * interleave_.value() + address % interleave_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace gpusim::comp {
 
@@ -11,53 +12,29 @@ namespace {
 
 constexpr uint64_t kFar = ~0ull;
 
-DramTiming timing_of(const core::MachineConfig::Dram& d, const core::ClockDomain& domain) {
-  const auto clocks = [&](double ns) { return static_cast<uint32_t>(domain.cycles_of_ns(ns)); };
-  DramTiming t{};
-  t.cl = clocks(d.cl_ns), t.rcd = clocks(d.rcd_ns), t.rp = clocks(d.rp_ns), t.ras = clocks(d.ras_ns);
-  t.rc = clocks(d.rc_ns), t.rrd = clocks(d.rrd_ns), t.wl = clocks(d.wl_ns), t.ccd = clocks(d.ccd_ns);
-  t.wr = clocks(d.wr_ns), t.cdlr = clocks(d.cdlr_ns), t.rtw = clocks(d.rtw_ns);
-  t.refi = clocks(d.refi_ns), t.rfc = clocks(d.rfc_ns);
-  t.burst_bytes = static_cast<uint32_t>(d.burst_bytes);
-  // Double data rate: two transfers of bus_bytes a clock.
-  t.clocks_per_burst = static_cast<uint32_t>(std::max<int64_t>(1, d.burst_bytes / (2 * d.bus_bytes)));
-  return t;
-}
-
 }  // namespace
 
 DramChannel::DramChannel(const sc_core::sc_module_name& name, core::ClockDomain& domain,
                          const core::MachineConfig& machine, uint32_t index, const EventSink* events)
     : Clocked(name, domain),
-      t_(timing_of(machine.dram, domain)),
+      t_(machine.dram, domain),
+      places_(machine),
       index_(index),
-      interleave_(static_cast<uint64_t>(machine.l2.interleave)),
-      span_(static_cast<uint64_t>(machine.l2.interleave * machine.l2.partitions)),
-      row_bytes_(static_cast<uint64_t>(machine.dram.row_bytes)),
-      bank_count_(static_cast<uint64_t>(machine.dram.banks)),
-      bank_hash_(machine.dram.bank_hash),
+      groups_(static_cast<uint32_t>(machine.dram.bank_groups)),
+      in_order_(machine.dram.scheduler == "fcfs"),
+      closes_rows_(machine.dram.page == "closed"),
+      refreshes_in_turn_(machine.dram.refresh == "bank"),
       window_(static_cast<size_t>(machine.dram.queue)),
       write_high_(static_cast<uint32_t>(machine.dram.write_high)),
       write_low_(static_cast<uint32_t>(machine.dram.write_low)),
       starvation_(static_cast<uint64_t>(machine.dram.starvation_limit)),
       events_(events),
       banks_(static_cast<size_t>(machine.dram.banks)),
-      next_refresh_(t_.refi) {
+      next_refresh_(refreshes_in_turn_ ? bank_refresh_interval() : t_.refi) {
   held_.resize(window_);
   for (size_t i = window_; i-- > 0;) free_held_.push_back(static_cast<uint16_t>(i));
   waiting_.resize(window_ * banks_.size());
   for (size_t b = 0; b < banks_.size(); ++b) banks_[b].waiting = &waiting_[b * window_];
-}
-
-DramChannel::Place DramChannel::place_of(uint64_t address) const {
-  // Addresses inside the channel are dense: the partition interleave is taken out.
-  const uint64_t local = address / span_ * interleave_.value() + address % interleave_;
-  const uint64_t page = local / row_bytes_;
-  const uint64_t row = page / bank_count_;
-  uint64_t bank = page % bank_count_;
-  // Spreads rows of one bank index that differ in higher bits only (power-of-two strides).
-  if (bank_hash_) bank = (bank + row) % bank_count_;
-  return {static_cast<uint32_t>(bank), row};
 }
 
 void DramChannel::accept(core::Cycle now) {
@@ -68,13 +45,14 @@ void DramChannel::add(const MemoryRequest& request, uint64_t now) {
   const uint16_t index = free_held_.back();
   free_held_.pop_back();
   held_[index] = {request, now};
-  const Place place = place_of(request.address);
+  const DramPlaces::Place place = places_.of(request.address);
   const Class cls = request.kind == RequestKind::kWrite    ? kWrites
                     : request.kind == RequestKind::kAtomic ? kAtomics
                                                            : kReads;
   Bank& bank = banks_[place.bank];
   Waiting& w = bank.waiting[bank.count++];
-  w = {place.row, next_order_++, index, cls, false};
+  const auto bursts = static_cast<uint16_t>((request.bytes + t_.burst_bytes - 1) / t_.burst_bytes);
+  w = {place.row, next_order_++, index, bursts, cls, false, false};
   if (bank.count == 1) oldest_order_[place.bank] = w.order;
   if (first_[cls].order[place.bank] == kNoOrder) first_[cls].set(place.bank, w.order);
   if (bank.row == w.row && hit_[cls].order[place.bank] == kNoOrder) hit_[cls].set(place.bank, w.order);
@@ -129,6 +107,7 @@ void DramChannel::set_row(uint32_t b, uint64_t row) {
 
 void DramChannel::refresh(uint64_t now) {
   if (t_.refi == 0 || now < next_refresh_) return;
+  if (refreshes_in_turn_) return refresh_in_turn(now);
   // Refreshes that fell due while the channel slept were done in idle time; the last one may still be going
   // on.
   const uint64_t due = (now - next_refresh_) / t_.refi + 1;
@@ -137,7 +116,7 @@ void DramChannel::refresh(uint64_t now) {
   stats_.refreshes += due;
   // All banks are precharged first, no earlier than their timing allows; the controller knows when a refresh
   // is due, so idle rows have been closed before.
-  uint64_t start = std::max(last, last_column_end_);
+  uint64_t start = std::max({last, last_column_end_, closing_end_});
   for (uint64_t bits = open_; bits != 0; bits &= bits - 1)
     start = std::max(start, next_precharge_[static_cast<size_t>(std::countr_zero(bits))] + t_.rp);
   refresh_end_ = start + t_.rfc;
@@ -147,6 +126,26 @@ void DramChannel::refresh(uint64_t now) {
   }
   next_command_ = 0;
   event(now, 0, 0, core::DramCommand::kRefresh, false);
+}
+
+void DramChannel::refresh_in_turn(uint64_t now) {
+  // As above, for the bank whose turn it is; the others go on. A bank refreshed twice while the channel slept
+  // is busy with the later one at most.
+  const uint64_t interval = bank_refresh_interval();
+  const uint64_t due = (now - next_refresh_) / interval + 1;
+  stats_.refreshes += due;
+  const uint64_t skipped = due > banks_.size() ? due - banks_.size() : 0;
+  for (uint64_t k = skipped; k < due; ++k) {
+    const auto b = static_cast<uint32_t>((refresh_bank_ + k) % banks_.size());
+    const bool open = (open_ >> b & 1) != 0;
+    const uint64_t idle = open ? next_precharge_[b] + t_.rp : next_activate_[b];
+    set_row(b, kNoRow);
+    next_activate_[b] = std::max(next_refresh_ + k * interval, idle) + t_.rfc;
+    event(now, b, 0, core::DramCommand::kRefresh, false);
+  }
+  refresh_bank_ = static_cast<uint32_t>((refresh_bank_ + due) % banks_.size());
+  next_refresh_ += due * interval;
+  next_command_ = 0;
 }
 
 bool DramChannel::direction_wanted() const {
@@ -168,7 +167,7 @@ uint64_t DramChannel::bus_ready(bool is_write) const {
 uint64_t DramChannel::earliest(uint32_t bank, const Waiting& w) const {
   const uint64_t row = banks_[bank].row;
   if (row == w.row) return std::max(next_column_[bank], bus_ready(w.cls == kWrites));
-  if (row == kNoRow) return std::max(next_activate_[bank], activate_ready());
+  if (row == kNoRow) return std::max(next_activate_[bank], activate_ready_);
   return next_precharge_[bank];
 }
 
@@ -201,14 +200,13 @@ DramChannel::Choice DramChannel::choose(uint64_t now, bool reply_room) const {
   if (of_class_[kAtomics] != 0) hits(kAtomics);
   if (choice.column.found()) return choice;
   // A row that others still hit stays open; a row command is for the oldest request.
-  const uint64_t activate = activate_ready();
   for (uint64_t bits = row_banks(direction); bits != 0; bits &= bits - 1) {
     const auto b = static_cast<uint32_t>(std::countr_zero(bits));
     const uint64_t oldest = std::min(first_[direction].order[b], first_[kAtomics].order[b]);
     if ((open_ >> b & 1) != 0)
       choice.precharge.take_older(next_precharge_[b] <= now ? oldest : kNoOrder, b);
     else
-      choice.activate.take_older(std::max(next_activate_[b], activate) <= now ? oldest : kNoOrder, b);
+      choice.activate.take_older(std::max(next_activate_[b], activate_ready_) <= now ? oldest : kNoOrder, b);
   }
   return choice;
 }
@@ -233,7 +231,7 @@ uint64_t DramChannel::first_choice(uint64_t from, bool reply_room) const {
   for (uint64_t bits = row_banks(direction); bits != 0; bits &= bits - 1) {
     const auto b = static_cast<uint32_t>(std::countr_zero(bits));
     first = std::min(
-        first, (open_ >> b & 1) != 0 ? next_precharge_[b] : std::max(next_activate_[b], activate_ready()));
+        first, (open_ >> b & 1) != 0 ? next_precharge_[b] : std::max(next_activate_[b], activate_ready_));
   }
   return std::max(first, from);
 }
@@ -260,63 +258,98 @@ uint64_t DramChannel::issue_one(uint64_t now) {
 void DramChannel::issue_activate(const Candidate& c, uint64_t now) {
   Waiting& w = waiting_of(c);
   w.opened_row = true;
+  w.closed_row = std::exchange(banks_[c.bank].row_closed, false);
   set_row(c.bank, w.row);
   next_column_[c.bank] = now + t_.rcd;
   next_precharge_[c.bank] = now + t_.ras;
   next_activate_[c.bank] = now + t_.rc;
-  last_activate_ = now;
-  any_activate_ = true;
-  ++stats_.activates;
+  if (groups_ > 1)
+    for (uint32_t b = c.bank % groups_; b < banks_.size(); b += groups_)
+      next_activate_[b] = std::max(next_activate_[b], now + t_.rrd_l);
+  // Four activates and no more in any time of tFAW.
+  last_activates_[stats_.activates++ % last_activates_.size()] = now;
+  activate_ready_ = now + t_.rrd;
+  if (t_.faw != 0 && stats_.activates >= last_activates_.size())
+    activate_ready_ =
+        std::max(activate_ready_, last_activates_[stats_.activates % last_activates_.size()] + t_.faw);
   event(now, c.bank, w.row, core::DramCommand::kActivate, w.cls == kWrites);
 }
 
 void DramChannel::issue_precharge(const Candidate& c, uint64_t now) {
   event(now, c.bank, banks_[c.bank].row, core::DramCommand::kPrecharge, waiting_of(c).cls == kWrites);
   set_row(c.bank, kNoRow);
+  banks_[c.bank].row_closed = true;
   next_activate_[c.bank] = std::max(next_activate_[c.bank], now + t_.rp);
   ++stats_.precharges;
 }
 
 void DramChannel::issue_column(const Candidate& c, uint64_t now) {
-  const Waiting& w = waiting_of(c);
-  const MemoryRequest& request = held_[w.request].request;
+  Waiting& w = waiting_of(c);
   uint64_t& next_precharge = next_precharge_[c.bank];
-  const uint32_t bursts = (request.bytes + t_.burst_bytes - 1) / t_.burst_bytes;
-  const uint32_t clocks = bursts * t_.clocks_per_burst;
   const bool atomic = w.cls == kAtomics;
   const bool is_write = w.cls == kWrites;
+  const uint32_t bursts = groups_ > 1 && !atomic ? 1 : w.bursts;
+  const uint32_t clocks = bursts * t_.clocks_per_burst;
   const uint32_t lead = is_write ? t_.wl : t_.cl;
   uint64_t end = now + lead + clocks;
   if (last_was_write_ != is_write) ++stats_.turnarounds;
-  if (is_write) {
-    ++stats_.writes;
-    stats_.write_bytes += request.bytes;
-    next_precharge = std::max(next_precharge, end + t_.wr);
-  } else {
-    ++stats_.reads;
-    stats_.read_bytes += request.bytes;
-    next_precharge = std::max(next_precharge, now + clocks);
-  }
+  next_precharge = std::max(next_precharge, is_write ? end + t_.wr : now + clocks);
   const uint64_t data_end = end;
   if (atomic) {
     // The old value goes through the partition's update unit and comes back on the open row: a write after
     // the read.
     end += t_.rtw + clocks;
-    ++stats_.writes;
-    stats_.write_bytes += request.bytes;
     next_precharge = std::max(next_precharge, end + t_.wr);
   }
   last_was_write_ = is_write || atomic;
-  if (!w.opened_row) ++stats_.row_hits;
   stats_.busy_clocks += clocks * (atomic ? 2 : 1);
-  next_column_[c.bank] = now + std::max<uint64_t>(t_.ccd, clocks);
+  space_columns(c.bank, now, clocks);
   bus_free_ = end;
   last_column_end_ = end;
   event(now, c.bank, w.row, is_write ? core::DramCommand::kWrite : core::DramCommand::kRead, is_write);
+  w.bursts = static_cast<uint16_t>(w.bursts - bursts);
+  if (w.bursts == 0) finish(c.bank, w, now, data_end);
+}
+
+void DramChannel::space_columns(uint32_t bank, uint64_t now, uint32_t clocks) {
+  if (groups_ == 1) {
+    next_column_[bank] = now + std::max(t_.ccd, clocks);
+    return;
+  }
+  const uint64_t same = now + std::max(t_.ccd_l, clocks), other = now + std::max(t_.ccd, clocks);
+  for (uint32_t b = 0; b < banks_.size(); ++b)
+    next_column_[b] = std::max(next_column_[b], b % groups_ == bank % groups_ ? same : other);
+}
+
+void DramChannel::finish(uint32_t bank, const Waiting& w, uint64_t now, uint64_t data_end) {
+  const MemoryRequest& request = held_[w.request].request;
+  const bool is_write = w.cls == kWrites;
+  if (w.cls != kWrites) {
+    ++stats_.reads;
+    stats_.read_bytes += request.bytes;
+  }
+  if (w.cls != kReads) {
+    ++stats_.writes;
+    stats_.write_bytes += request.bytes;
+  }
+  ++(w.closed_row ? stats_.row_conflicts : w.opened_row ? stats_.row_misses : stats_.row_hits);
   replies_->push({request.address, request.bytes, request.kind, MemoryLevel::kDram, request.port, request.tag,
                   !is_write && request.wants_data},
                  data_end - now);
-  remove(c.bank, w);
+  remove(bank, w);
+  if (closes_rows_) close_unless_hit(bank);
+}
+
+void DramChannel::close_unless_hit(uint32_t bank) {
+  for (const Firsts& hit : hit_)
+    if (hit.order[bank] != kNoOrder) return;
+  // Auto-precharge: the bank closes its row by itself as soon as it may.
+  const uint64_t closed = next_precharge_[bank] + t_.rp;
+  event(next_precharge_[bank], bank, banks_[bank].row, core::DramCommand::kPrecharge, last_was_write_);
+  set_row(bank, kNoRow);
+  next_activate_[bank] = std::max(next_activate_[bank], closed);
+  closing_end_ = std::max(closing_end_, closed);
+  ++stats_.precharges;
 }
 
 void DramChannel::event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write) {
@@ -356,7 +389,7 @@ core::Cycle DramChannel::tick(core::Cycle cycle) {
 }
 
 std::string DramChannel::waiting_for() const {
-  return queued_ == 0 ? std::string() : fmt::format("{} requests in the FR-FCFS window", queued_);
+  return queued_ == 0 ? std::string() : fmt::format("{} requests in the controller's window", queued_);
 }
 
 }  // namespace gpusim::comp

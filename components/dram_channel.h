@@ -1,9 +1,11 @@
-// One GDDR3 channel with its memory controller: a window of requests, first-ready first-come-first-served
-// (FR-FCFS) among them, banks with activate, precharge and column timing, a shared data bus with read/write
-// turnaround, periodic refresh and write draining between two watermarks. Clocked in the DRAM domain; it
-// computes the earliest cycle at which its next command is legal and sleeps until then; refresh is computed
-// lazily, so an idle channel costs nothing. One column command moves a whole request (a run of bursts on one
-// row). Timings: configuration [dram], in ns there.
+// One DRAM channel with its memory controller: a window of requests, first-ready first-come-first-served
+// (FR-FCFS) among them or strictly first-come-first-served (one command after the other, all for the oldest
+// request), banks in groups with activate, precharge and column timing, a shared data bus with read/write
+// turnaround, rows that stay open or close behind their last hit, periodic refresh of all banks or of one
+// after the other, and write draining between two watermarks. Clocked in the DRAM domain; it computes the
+// earliest cycle at which its next command is legal and sleeps until then; refresh is computed lazily, so an
+// idle channel costs nothing. One column command moves a whole request (a run of bursts on one row), or with
+// bank groups one burst, so that bursts of different groups alternate. Timings: configuration [dram].
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,25 +13,21 @@
 #include <string>
 #include <vector>
 
+#include "components/dram_timing.h"
 #include "components/event_sink.h"
 #include "components/messages.h"
 #include "simcore/config/machine_config.h"
-#include "simcore/divisor.h"
 #include "simcore/engine/link.h"
 
 namespace gpusim::comp {
 
-/// DRAM timing in memory clocks.
-struct DramTiming {
-  uint32_t cl, rcd, rp, ras, rc, rrd, wl, ccd, wr, cdlr, rtw, refi, rfc;
-  uint32_t clocks_per_burst;  ///< data-bus clocks of one burst
-  uint32_t burst_bytes;
-};
-
 struct DramStats {
   uint64_t reads = 0, writes = 0;  ///< requests
   uint64_t read_bytes = 0, write_bytes = 0;
-  uint64_t row_hits = 0, activates = 0, precharges = 0, refreshes = 0, turnarounds = 0;
+  /// Requests whose row was open, for whom it was opened, and for whom another was closed before: their sum
+  /// is the number of requests (an atomic is one).
+  uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0;
+  uint64_t activates = 0, precharges = 0, refreshes = 0, turnarounds = 0;
   uint64_t busy_clocks = 0;  ///< data-bus clocks in use
 };
 
@@ -47,11 +45,7 @@ class DramChannel : public core::Clocked {
   [[nodiscard]] std::string waiting_for() const override;
 
   /// Bank and row of an address as this channel maps it (tests).
-  struct Place {
-    uint32_t bank;
-    uint64_t row;
-  };
-  [[nodiscard]] Place place_of(uint64_t address) const;
+  [[nodiscard]] DramPlaces::Place place_of(uint64_t address) const { return places_.of(address); }
 
  protected:
   core::Cycle tick(core::Cycle now) override;
@@ -67,11 +61,14 @@ class DramChannel : public core::Clocked {
     uint64_t row;
     uint64_t order;    ///< of acceptance
     uint16_t request;  ///< in held_
+    uint16_t bursts;   ///< still to move
     Class cls;
     bool opened_row;  ///< its row was activated for it: not a row hit
+    bool closed_row;  ///< and another one was closed for that
   };
   struct Bank {
     uint64_t row = kNoRow;
+    bool row_closed = false;     ///< for a request that needs another one, not opened since
     Waiting* waiting = nullptr;  ///< oldest first; room for the whole window
     uint32_t count = 0;
   };
@@ -108,6 +105,10 @@ class DramChannel : public core::Clocked {
   /// Takes requests visible by `now`, the cycle of this tick or the next.
   void accept(core::Cycle now);
   void refresh(uint64_t now);
+  void refresh_in_turn(uint64_t now);
+  [[nodiscard]] uint64_t bank_refresh_interval() const {
+    return std::max<uint64_t>(1, t_.refi / banks_.size());
+  }
   [[nodiscard]] bool direction_wanted() const;
   uint64_t issue_one(uint64_t now);
   /// What may go at `now`; columns only if their reply has a place (`reply_room`).
@@ -121,11 +122,10 @@ class DramChannel : public core::Clocked {
   }
   /// First cycle at which the data bus allows a column command of this direction.
   [[nodiscard]] uint64_t bus_ready(bool is_write) const;
-  [[nodiscard]] uint64_t activate_ready() const { return any_activate_ ? last_activate_ + t_.rrd : 0; }
   /// First cycle at which the request's next command would be legal, other requests aside.
   [[nodiscard]] uint64_t earliest(uint32_t bank, const Waiting& w) const;
   [[nodiscard]] bool starved(uint64_t now) const {
-    return queued_ != 0 && now - oldest_arrival_ > starvation_;
+    return queued_ != 0 && (in_order_ || now - oldest_arrival_ > starvation_);
   }
   [[nodiscard]] Waiting& waiting_of(const Candidate& c) {
     Waiting* w = banks_[c.bank].waiting;
@@ -133,6 +133,11 @@ class DramChannel : public core::Clocked {
     return *w;
   }
   void issue_column(const Candidate& c, uint64_t now);
+  /// Column commands of all banks keep their distance from one that moves data for `clocks`.
+  void space_columns(uint32_t bank, uint64_t now, uint32_t clocks);
+  /// The request's last data ends at `data_end`.
+  void finish(uint32_t bank, const Waiting& w, uint64_t now, uint64_t data_end);
+  void close_unless_hit(uint32_t bank);
   void issue_activate(const Candidate& c, uint64_t now);
   void issue_precharge(const Candidate& c, uint64_t now);
   void add(const MemoryRequest& request, uint64_t now);
@@ -143,9 +148,10 @@ class DramChannel : public core::Clocked {
   void event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write);
 
   DramTiming t_;
+  DramPlaces places_;
   uint32_t index_;
-  core::Divisor interleave_, span_, row_bytes_, bank_count_;
-  bool bank_hash_;
+  uint32_t groups_;
+  bool in_order_, closes_rows_, refreshes_in_turn_;
   size_t window_;
   uint32_t write_high_, write_low_;
   uint64_t starvation_;
@@ -171,9 +177,11 @@ class DramChannel : public core::Clocked {
   bool last_was_write_ = false;
   uint64_t bus_free_ = 0;         ///< data bus
   uint64_t last_column_end_ = 0;  ///< end of the last data burst
-  uint64_t last_activate_ = 0;
-  bool any_activate_ = false;
+  uint64_t activate_ready_ = 0;   ///< no bank may be activated before
+  std::array<uint64_t, 4> last_activates_{};
+  uint64_t closing_end_ = 0;  ///< when all rows that close by themselves are closed
   uint64_t next_refresh_ = 0, refresh_end_ = 0;
+  uint32_t refresh_bank_ = 0;   ///< whose turn it is
   uint64_t next_command_ = 0;   ///< no command is legal before this cycle, as far as known
   bool reply_blocked_ = false;  ///< the last look found no room for a reply
   DramStats stats_;

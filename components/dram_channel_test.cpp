@@ -2,67 +2,18 @@
 // configuration: CL 10, tRCD 12, tRP 10, tRAS 25, tRC 35, tRRD 8, WL 7, tCCD 2, tWR 11, tCDLR 6, tRTW 6, tRFC
 // 80; 64 bytes take 4 data clocks. In every expected time: +1 from sender to channel (a message is seen at
 // the reader's next edge) and +1 from channel to sink.
-#include "components/dram_channel.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "components/testing/mocks.h"
+#include "components/testing/dram_bench.h"
 
 namespace gpusim::comp {
 namespace {
 
-constexpr uint64_t kCl = 10, kRcd = 12, kRp = 10, kRas = 25, kRc = 35, kRrd = 8, kWl = 7, kData = 4;
-constexpr uint64_t kReadTail = kCl + kData + 1;  // column command to the sink's edge
-constexpr uint64_t kWriteTail = kWl + kData + 1;
+using namespace test::dram;
 
-core::MachineConfig plain_machine() {
-  core::MachineConfig m = test::tesla_c1060();
-  m.l2.partitions = 1;  // addresses are dense in the channel: row = address / 16K, bank = address / 2K % 8
-  m.dram.refi_ns = 0;   // no refresh unless a test wants it
-  return m;
-}
-
-uint64_t place(uint64_t bank, uint64_t row, uint64_t column = 0) { return (row * 8 + bank) * 2048 + column; }
-
-class DramChannelTest : public testing::Test {
- protected:
-  void build(const core::MachineConfig& machine, uint64_t sink_from = 0, uint32_t reply_capacity = 4096) {
-    channel = std::make_unique<DramChannel>("channel", domain, machine, 0, &events);
-    sink = std::make_unique<test::Sink<MemoryReply>>("sink", domain, sink_from);
-    requests = std::make_unique<core::Link<MemoryRequest>>(source, *channel, 64, 0, 64);
-    replies = std::make_unique<core::Link<MemoryReply>>(*channel, *sink, reply_capacity);
-    source.out = requests.get();
-    sink->in = replies.get();
-    channel->connect(*requests, *replies);
-  }
-  void send(uint64_t cycle, uint64_t address, RequestKind kind = RequestKind::kRead) {
-    source.send(cycle, {address, 64, kind, 1, 0, next_tag_++, true});
-  }
-  void run() {
-    EXPECT_EQ(engine.run(), core::Engine::Outcome::kNothingScheduled);
-    EXPECT_EQ(sink->taken.size(), next_tag_);
-  }
-  [[nodiscard]] std::vector<uint64_t> tags() const {
-    std::vector<uint64_t> order;
-    for (const MemoryReply& r : sink->taken) order.push_back(r.tag);
-    return order;
-  }
-  using Times = std::vector<uint64_t>;
-
-  core::Engine engine;
-  core::ClockDomain domain{"dram", engine, 800'000};
-  test::Source<MemoryRequest> source{"source", domain};
-  EventSink events;
-  std::unique_ptr<DramChannel> channel;
-  std::unique_ptr<test::Sink<MemoryReply>> sink;
-  std::unique_ptr<core::Link<MemoryRequest>> requests;
-  std::unique_ptr<core::Link<MemoryReply>> replies;
-
- private:
-  uint16_t next_tag_ = 0;
-};
+class DramChannelTest : public test::DramBench {};
 
 TEST_F(DramChannelTest, AddressesBecomeBankAndRow) {
   build(plain_machine());

@@ -29,13 +29,15 @@ std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sm
 }  // namespace
 
 Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory,
-         uint32_t sms, std::function<void(std::string)> on_error, bool run_ahead, Checker* checker)
+         uint32_t sms, std::function<void(std::string)> on_error, bool run_ahead, Checker* checker,
+         AttachMemory attach)
     : machine_(machine),
       core_("core", engine, static_cast<uint64_t>(machine.clocks.core_khz)),
       interconnect_("interconnect", engine, static_cast<uint64_t>(machine.clocks.interconnect_khz)),
       dram_("dram", engine, static_cast<uint64_t>(machine.clocks.dram_khz)) {
   run_ahead_ = run_ahead;
   checker_ = checker;
+  attach_ = std::move(attach);
   on_error_ = [&engine, report = std::move(on_error)](std::string message) {
     engine.stop();
     report(std::move(message));
@@ -60,28 +62,44 @@ void Gpu::build_memory() {
                                             PacketLength(net));
   const auto queue = static_cast<uint32_t>(net.queue);
   const uint64_t request_latency = interconnect_.cycles_of_ns(net.request_latency_ns);
-  const uint64_t dram_latency = dram_.cycles_of_ns(machine_.l2.latency_ns);
-  const auto reply_queue = static_cast<uint32_t>(machine_.dram.reply_queue);
   for (uint32_t p = 0; p < partitions; ++p) {
     partitions_.push_back(std::make_unique<MemoryPartition>(fmt::format("partition{}", p).c_str(),
                                                             interconnect_, machine_, p, &events_));
-    channels_.push_back(
-        std::make_unique<DramChannel>(fmt::format("dram{}", p).c_str(), dram_, machine_, p, &events_));
     MemoryPartition& partition = *partitions_.back();
-    DramChannel& channel = *channels_.back();
     // A latency is a pipeline: its stages hold messages besides the queue behind it.
     auto& in = link(request_links_, *requests_, partition, queue + static_cast<uint32_t>(request_latency),
                     request_latency);
-    auto& to_dram =
-        link(request_links_, partition, channel,
-             static_cast<uint32_t>(machine_.l2.queue) + static_cast<uint32_t>(dram_latency), dram_latency);
-    auto& from_dram = link(reply_links_, channel, partition, reply_queue);
     auto& out = link(reply_links_, partition, *replies_, queue);
     requests_->add_output(in, p);
     replies_->add_input(out, p);
-    partition.connect(in, out, to_dram, from_dram);
-    channel.connect(to_dram, from_dram);
+    partition.connect(in, out);
+    for (int64_t c = 0; c < machine_.dram.channels; ++c) build_channel(partition);
   }
+}
+
+void Gpu::build_channel(MemoryPartition& partition) {
+  const uint32_t number = num_channels();
+  const std::string name = fmt::format("dram{}", number);
+  if (attach_) {
+    outside_.push_back(std::make_unique<TlmMemory>(name.c_str(), dram_, machine_, number, on_error_));
+    attach_(*outside_.back());
+    connect_channel(partition, *outside_.back());
+  } else {
+    channels_.push_back(std::make_unique<DramChannel>(name.c_str(), dram_, machine_, number, &events_));
+    connect_channel(partition, *channels_.back());
+  }
+}
+
+template <class Channel>
+void Gpu::connect_channel(MemoryPartition& partition, Channel& channel) {
+  const uint64_t latency = dram_.cycles_of_ns(machine_.l2.latency_ns);
+  const auto queue = static_cast<uint32_t>(machine_.l2.queue) + static_cast<uint32_t>(latency);
+  auto& to = link(request_links_, partition, channel, queue, latency);
+  const uint64_t back = interconnect_.cycles_of_ns(machine_.dram.latency_ns);
+  const auto replies = static_cast<uint32_t>(machine_.dram.reply_queue) + static_cast<uint32_t>(back);
+  auto& from = link(reply_links_, channel, partition, replies, back);
+  partition.connect_channel(to, from);
+  channel.connect(to, from);
 }
 
 bool Gpu::nobody_moves() const {
@@ -165,13 +183,15 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
 
 DramStats Gpu::dram_stats() const {
   DramStats sum;
-  for (const auto& c : channels_) {
-    const DramStats& s = c->stats();
+  const auto add = [&sum](const DramStats& s) {
     sum.reads += s.reads, sum.writes += s.writes;
     sum.read_bytes += s.read_bytes, sum.write_bytes += s.write_bytes;
+    sum.row_misses += s.row_misses, sum.row_conflicts += s.row_conflicts;
     sum.row_hits += s.row_hits, sum.activates += s.activates, sum.precharges += s.precharges;
     sum.refreshes += s.refreshes, sum.turnarounds += s.turnarounds, sum.busy_clocks += s.busy_clocks;
-  }
+  };
+  for (const auto& c : channels_) add(c->stats());
+  for (const auto& m : outside_) add(m->stats());
   return sum;
 }
 

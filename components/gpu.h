@@ -17,6 +17,7 @@
 #include "components/network.h"
 #include "components/sm.h"
 #include "components/timing.h"
+#include "components/tlm_memory.h"
 
 namespace gpusim::comp {
 
@@ -25,9 +26,11 @@ class Gpu {
   /// Builds the machine with its `sms` lowest-numbered SMs (spread over the clusters if gpu.sms_spread).
   /// `on_error` is called with a program error; the engine is stopped already then. Throws
   /// std::invalid_argument if the timing tables are incomplete. `run_ahead` false makes SMs issue once per
-  /// activation (tests). `checker`: of a run with --check.
+  /// activation (tests). `checker`: of a run with --check. `attach`: binds an outside memory to each channel,
+  /// in place of our DRAM; such a machine runs through the SystemC kernel only.
   Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
-      std::function<void(std::string)> on_error, bool run_ahead = true, Checker* checker = nullptr);
+      std::function<void(std::string)> on_error, bool run_ahead = true, Checker* checker = nullptr,
+      AttachMemory attach = {});
 
   [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
   [[nodiscard]] EventSink& events() { return events_; }
@@ -41,7 +44,9 @@ class Gpu {
   [[nodiscard]] uint64_t l2_dirty_sectors() const;
   [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
   [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
-  [[nodiscard]] uint32_t num_channels() const { return static_cast<uint32_t>(channels_.size()); }
+  [[nodiscard]] uint32_t num_channels() const {
+    return static_cast<uint32_t>(channels_.size() + outside_.size());
+  }
   /// Books of every SM at the borders of a kernel.
   void open_kernel(KernelRun& run);
   void close_kernel(const KernelRun& run);
@@ -53,6 +58,9 @@ class Gpu {
     return *store.back();
   }
   void build_memory();
+  void build_channel(MemoryPartition& partition);
+  template <class Channel>
+  void connect_channel(MemoryPartition& partition, Channel& channel);
   /// True if no warp can ever change anything: all have gone round unchanged, or waited, for long.
   [[nodiscard]] bool nobody_moves() const;
   void build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory);
@@ -71,6 +79,8 @@ class Gpu {
   std::unique_ptr<ReplyNetwork> replies_;
   std::vector<std::unique_ptr<MemoryPartition>> partitions_;
   std::vector<std::unique_ptr<DramChannel>> channels_;
+  std::vector<std::unique_ptr<TlmMemory>> outside_;  ///< instead of channels_
+  AttachMemory attach_;
   std::vector<std::unique_ptr<ConstantCluster>> constants_;
   std::vector<std::unique_ptr<Sm>> sms_;
   std::unique_ptr<BlockDispatcher> dispatcher_;

@@ -68,6 +68,7 @@ struct KernelRun {
   uint32_t threads_per_block = 0, warps_per_block = 0;
   uint32_t shared_bytes = 0;  ///< static and dynamic
   uint32_t blocks_per_sm = 0;
+  uint32_t l1_ways = ~0u;  ///< of each set, at most: what shared memory leaves
   uint64_t num_blocks = 0;
   std::vector<uint8_t> bank_delay;  ///< by micro-op: register_bank_delays(); empty without register banks
   std::vector<PcStats> pc;

@@ -1,5 +1,6 @@
 #include "components/l1_cache.h"
 
+#include <algorithm>
 #include <string>
 
 namespace gpusim::comp {
@@ -28,6 +29,7 @@ L1Cache::L1Cache(const sc_core::sc_module_name& name, const core::MachineConfig:
       mshrs_({static_cast<uint32_t>(config.mshrs), static_cast<uint32_t>(config.merges),
               static_cast<uint32_t>(config.warp_mshrs), warps}),
       latency_(static_cast<uint64_t>(config.latency)),
+      ways_(static_cast<uint32_t>(config.ways)),
       parts_(static_cast<uint32_t>(config.sector) / kSector),
       cache_global_(config.cache_global),
       allocate_on_fill_(config.allocate == "fill"),
@@ -156,8 +158,16 @@ bool L1Cache::take_writeback(Writeback& w) {
   return true;
 }
 
-void L1Cache::invalidate() {
-  tags_.invalidate_all();
+void L1Cache::invalidate(uint32_t ways) {
+  CacheShape shape = tags_.shape();
+  ways = std::min(ways, ways_);
+  if (ways == shape.ways) {
+    tags_.invalidate_all();
+  } else {
+    shape.bytes = shape.bytes / shape.ways * ways;
+    shape.ways = ways;
+    tags_ = CacheTags(shape);
+  }
   writebacks_.clear();
 }
 

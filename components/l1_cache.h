@@ -64,8 +64,9 @@ class L1Cache : public sc_core::sc_module {
   bool take_writeback(Writeback& w);
   [[nodiscard]] bool has_writeback() const { return !writebacks_.empty(); }
 
-  /// A kernel starts. Local memory of the last one is gone: nothing is written back.
-  void invalidate();
+  /// A kernel starts, to which each set has `ways` ways at most. Local memory of the last one is gone:
+  /// nothing is written back.
+  void invalidate(uint32_t ways);
   [[nodiscard]] uint64_t line_address(uint32_t entry) const { return tags_.address_of(mshrs_.line(entry)); }
   [[nodiscard]] uint32_t mshrs_in_use() const { return mshrs_.in_use(); }
   [[nodiscard]] const L1Stats& stats() const { return stats_; }
@@ -87,6 +88,7 @@ class L1Cache : public sc_core::sc_module {
   CacheTags tags_;
   MshrTable mshrs_;
   uint64_t latency_;
+  uint32_t ways_;   ///< of the configuration
   uint32_t parts_;  ///< 32-byte sectors of one of this cache's
   bool cache_global_, allocate_on_fill_;
   Write write_global_, write_local_;

@@ -128,8 +128,7 @@ TEST(L1Cache, WritePolicies) {
 
 TEST(L1Cache, LocalStoresStayUntilTheirLineIsReplaced) {
   L1Cache l1("l1", small(), 4);
-  for (uint64_t line : {0, 2, 4, 6})
-    EXPECT_EQ(l1.store(access(line, 0b0110, 0, true), false), Stored::kKept);
+  for (uint64_t line : {0, 2, 4, 6}) EXPECT_EQ(l1.store(access(line, 0b0110, 0, true), false), Stored::kKept);
   EXPECT_EQ(l1.store(access(0, 0b1000, 0, true), false), Stored::kKept);
   EXPECT_EQ(l1.stats().local_store_misses, 4u);
   EXPECT_EQ(l1.stats().local_store_hits, 1u);
@@ -142,7 +141,7 @@ TEST(L1Cache, LocalStoresStayUntilTheirLineIsReplaced) {
   EXPECT_EQ(w.address, 4u * 128) << "0 and 2 were used later";
   EXPECT_EQ(w.sectors, 0b0110u);
   EXPECT_FALSE(l1.take_writeback(w));
-  l1.invalidate();
+  l1.invalidate(~0u);
   EXPECT_FALSE(l1.has_writeback()) << "local memory ends with its kernel";
 }
 

@@ -40,6 +40,7 @@ class L2Slice {
   void fill(const MemoryReply& reply, uint64_t now);
 
   [[nodiscard]] bool has_dram_request() const { return to_dram_.size() != 0; }
+  [[nodiscard]] const MemoryRequest& next_dram_request() const { return to_dram_.front(); }
   MemoryRequest pop_dram_request() { return to_dram_.pop(); }
   /// When the next answer may leave.
   [[nodiscard]] uint64_t answer_at() const {

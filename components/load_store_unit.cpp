@@ -302,10 +302,10 @@ void LoadStoreUnit::add_awaited(core::Cycle at) {
   awaited_.insert(std::upper_bound(awaited_.begin(), awaited_.end(), at, std::greater<>{}), at);
 }
 
-void LoadStoreUnit::invalidate_caches() {
+void LoadStoreUnit::invalidate_caches(uint32_t l1_ways) {
   constant_l1_.invalidate();
   if (l1_ == nullptr) return;
-  l1_->invalidate();
+  l1_->invalidate(l1_ways);
   l1_->clear_stats();
 }
 

@@ -119,8 +119,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size());
   }
   [[nodiscard]] uint32_t queued() const { return queue_count_; }
-  /// A kernel starts: its caches are empty.
-  void invalidate_caches();
+  /// A kernel starts: its caches are empty, the first-level one has so many ways at most.
+  void invalidate_caches(uint32_t l1_ways);
 
  private:
   static constexpr size_t kReserve = 2;  ///< records kept for constant misses, which do not pass the queue

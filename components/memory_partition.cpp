@@ -16,10 +16,28 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
       events_(events),
       map_(machine.l2),
       l3_(static_cast<uint64_t>(machine.constant.l3_bytes / machine.l2.partitions),
-          static_cast<uint32_t>(machine.constant.l3_line), static_cast<uint32_t>(machine.constant.l3_ways)) {
+          static_cast<uint32_t>(machine.constant.l3_line), static_cast<uint32_t>(machine.constant.l3_ways)),
+      channel_count_(static_cast<uint64_t>(machine.dram.channels)) {
+  channels_.reserve(channel_count_.value());  // links write into them
   if (machine.l2.bytes != 0)
     l2_ = std::make_unique<L2Slice>(machine.l2, index, domain.cycles_of_ns(machine.l2.hit_latency_ns),
                                     l3_latency_);
+}
+
+MemoryPartition::Channel* MemoryPartition::replying(core::Cycle now) {
+  for (size_t step = 1; step <= channels_.size(); ++step) {
+    const size_t c = (last_replying_ + step) % channel_count_;
+    if (channels_[c].next_reply > now) continue;
+    last_replying_ = c;
+    return &channels_[c];
+  }
+  return nullptr;
+}
+
+core::Cycle MemoryPartition::next_reply() const {
+  core::Cycle next = core::kNever;
+  for (const Channel& c : channels_) next = std::min(next, c.next_reply);
+  return next;
 }
 
 core::Cycle MemoryPartition::tick(core::Cycle cycle) {
@@ -28,9 +46,9 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
   bool reply_blocked = false, request_blocked = false;
   uint64_t retry = core::kNever.count();
   // 1. One reply of the channel goes back.
-  if (next_reply_ <= cycle) {
+  if (next_reply() <= cycle) {
     if (replies_->can_push()) {
-      const MemoryReply r = from_dram_->pop();
+      const MemoryReply r = replying(cycle)->from->pop();
       if (r.kind == RequestKind::kConstant) l3_.fill(map_.local(r.address));
       replies_->push(r);
     } else {
@@ -52,13 +70,13 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
     } else if (r->kind == RequestKind::kAtomic && atomic_free_ > now) {
       retry = atomic_free_;
       request_blocked = true;
-    } else if (!to_dram_->can_push()) {
+    } else if (!channel_of(r->address).to->can_push()) {
       request_blocked = true;
     } else {
       const MemoryRequest request = requests_->pop();
       if (request.kind == RequestKind::kAtomic) atomic_free_ = now + request.parts * atomic_cycles_;
       constant_misses_ += request.kind == RequestKind::kConstant;
-      to_dram_->push(request);
+      channel_of(request.address).to->push(request);
     }
   }
   return next_wanted(now, reply_blocked, request_blocked, retry);
@@ -82,16 +100,17 @@ core::Cycle MemoryPartition::next_wanted(uint64_t now, bool reply_blocked, bool 
                                          uint64_t retry) const {
   // What is blocked is woken by the link that refused it.
   uint64_t next = retry;
-  if (!reply_blocked) next = std::min(next, next_reply_.count());
+  if (!reply_blocked) next = std::min(next, next_reply().count());
   if (!request_blocked) next = std::min(next, next_request_.count());
   return next == core::kNever.count() ? core::kNever : core::Cycle(std::max(next, now + 1));
 }
 
 std::string MemoryPartition::waiting_for() const {
-  const uint32_t held = requests_->size() + from_dram_->size();
-  std::string text =
-      held == 0 ? std::string()
-                : fmt::format("{} requests and {} replies held", requests_->size(), from_dram_->size());
+  uint32_t replies = 0;
+  for (const Channel& c : channels_) replies += c.from->size();
+  std::string text = requests_->size() + replies == 0
+                         ? std::string()
+                         : fmt::format("{} requests and {} replies held", requests_->size(), replies);
   const std::string slice = l2_ == nullptr ? std::string() : l2_->waiting_for();
   if (!text.empty() && !slice.empty()) text += "; ";
   return text + slice;

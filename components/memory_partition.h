@@ -1,12 +1,13 @@
-// Memory partition: the end of the interconnect in front of one DRAM channel. It serves constant reads from
+// Memory partition: the end of the interconnect in front of its DRAM channels. It serves constant reads from
 // its slice of the third-level constant cache, serialises atomic updates, and passes the rest to its slice of
-// the second-level cache if the machine has one, else to the channel.
+// the second-level cache if the machine has one, else to the channel of its address.
 // Clocked in the interconnect domain; asleep unless a request or a reply is visible. Replies go first: they
 // always sink, so requests always drain.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "components/address_map.h"
 #include "components/event_sink.h"
@@ -23,14 +24,15 @@ class MemoryPartition : public core::Clocked {
   MemoryPartition(const sc_core::sc_module_name& name, core::ClockDomain& domain,
                   const core::MachineConfig& machine, uint32_t index, const EventSink* events);
 
-  void connect(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies,
-               core::Link<MemoryRequest>& to_dram, core::Link<MemoryReply>& from_dram) {
+  void connect(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies) {
     requests_ = &requests;
     replies_ = &replies;
-    to_dram_ = &to_dram;
-    from_dram_ = &from_dram;
     requests_->publish_head(next_request_);
-    from_dram_->publish_head(next_reply_);
+  }
+  /// The links of its next channel; dram.channels times.
+  void connect_channel(core::Link<MemoryRequest>& to, core::Link<MemoryReply>& from) {
+    channels_.push_back({&to, &from});
+    from.publish_head(channels_.back().next_reply);
   }
   [[nodiscard]] uint64_t constant_hits() const { return constant_hits_; }
   [[nodiscard]] uint64_t constant_misses() const { return constant_misses_; }
@@ -42,6 +44,17 @@ class MemoryPartition : public core::Clocked {
   core::Cycle tick(core::Cycle now) override;
 
  private:
+  struct Channel {
+    core::Link<MemoryRequest>* to;
+    core::Link<MemoryReply>* from;
+    core::Cycle next_reply = core::kNever;  ///< when the oldest is visible
+  };
+  [[nodiscard]] Channel& channel_of(uint64_t address) {
+    return channels_.size() == 1 ? channels_[0] : channels_[map_.round(address) % channel_count_];
+  }
+  /// A channel that has a reply by `now`, the next in turn; null if none has.
+  [[nodiscard]] Channel* replying(core::Cycle now);
+  [[nodiscard]] core::Cycle next_reply() const;
   [[nodiscard]] core::Cycle next_wanted(uint64_t now, bool reply_blocked, bool request_blocked,
                                         uint64_t retry) const;
 
@@ -63,9 +76,10 @@ class MemoryPartition : public core::Clocked {
   bool refused_ = false;  ///< l2_: the oldest request was looked at and has to wait
   core::Link<MemoryRequest>* requests_ = nullptr;
   core::Link<MemoryReply>* replies_ = nullptr;
-  core::Link<MemoryRequest>* to_dram_ = nullptr;
-  core::Link<MemoryReply>* from_dram_ = nullptr;
-  core::Cycle next_request_ = core::kNever, next_reply_ = core::kNever;  ///< when the oldest is visible
+  core::Divisor channel_count_;
+  std::vector<Channel> channels_;
+  size_t last_replying_ = 0;
+  core::Cycle next_request_ = core::kNever;  ///< when the oldest is visible
   uint64_t atomic_free_ = 0;
   uint64_t constant_hits_ = 0, constant_misses_ = 0;
 };

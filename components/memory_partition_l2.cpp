@@ -1,4 +1,4 @@
-// The memory partition with a slice of the second-level cache between the interconnect and its DRAM channel.
+// The memory partition with a slice of the second-level cache between the interconnect and its DRAM channels.
 #include <algorithm>
 
 #include "components/memory_partition.h"
@@ -7,19 +7,23 @@ namespace gpusim::comp {
 
 core::Cycle MemoryPartition::tick_with_l2(core::Cycle cycle) {
   const uint64_t now = cycle.count();
-  // 1. A reply of the channel sinks.
-  if (next_reply_ <= cycle) l2_->fill(from_dram_->pop(), now);
+  // 1. A reply of a channel sinks.
+  if (Channel* channel = replying(cycle)) l2_->fill(channel->from->pop(), now);
   // 2. One answer leaves.
   const bool answer_blocked = l2_->answer_at() <= now && !replies_->can_push();
   if (!answer_blocked && l2_->answer_at() <= now) send_answer();
   // 3. One request is taken.
   if (next_request_ <= cycle) refused_ = !take_request(now);
-  // 4. One request goes to the channel.
-  const bool dram_blocked = l2_->has_dram_request() && !to_dram_->can_push();
-  if (!dram_blocked && l2_->has_dram_request()) to_dram_->push(l2_->pop_dram_request());
+  // 4. One request goes to its channel.
+  bool dram_blocked = false;
+  if (l2_->has_dram_request()) {
+    core::Link<MemoryRequest>& to_dram = *channel_of(l2_->next_dram_request().address).to;
+    dram_blocked = !to_dram.can_push();
+    if (!dram_blocked) to_dram.push(l2_->pop_dram_request());
+  }
   // Links wake what they refused. A request that waits for an entry, a place among the answers or the queue
   // to DRAM is looked at again when a reply, an answer or a request to DRAM moves, which wakes this module.
-  uint64_t next = next_reply_.count();
+  uint64_t next = next_reply().count();
   if (!answer_blocked) next = std::min(next, l2_->answer_at());
   if (!dram_blocked && l2_->has_dram_request()) next = now + 1;
   if (!refused_) next = std::min(next, next_request_.count());

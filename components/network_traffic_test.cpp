@@ -138,16 +138,20 @@ class Network {
     for (uint32_t p = 0; p < kPartitions; ++p) {
       partitions.push_back(std::make_unique<MemoryPartition>(("partition" + std::to_string(p)).c_str(), net,
                                                              machine, p, &events));
-      channels.push_back(
-          std::make_unique<DramChannel>(("dram" + std::to_string(p)).c_str(), dram, machine, p, &events));
       auto& in = link<MemoryRequest>(*requests, *partitions[p]);
-      auto& down = link<MemoryRequest>(*partitions[p], *channels[p]);
-      auto& up = link<MemoryReply>(*channels[p], *partitions[p]);
       auto& out = link<MemoryReply>(*partitions[p], *replies);
       requests->add_output(in, p);
       replies->add_input(out, p);
-      partitions[p]->connect(in, out, down, up);
-      channels[p]->connect(down, up);
+      partitions[p]->connect(in, out);
+      for (int64_t c = 0; c < machine.dram.channels; ++c) {
+        const auto number = static_cast<uint32_t>(channels.size());
+        channels.push_back(std::make_unique<DramChannel>(("dram" + std::to_string(number)).c_str(), dram,
+                                                         machine, number, &events));
+        auto& down = link<MemoryRequest>(*partitions[p], *channels.back());
+        auto& up = link<MemoryReply>(*channels.back(), *partitions[p]);
+        partitions[p]->connect_channel(down, up);
+        channels.back()->connect(down, up);
+      }
     }
   }
   void build_sms(uint64_t seed, uint32_t window, uint32_t count) {
@@ -228,9 +232,16 @@ TEST_P(NetworkTrafficL2, DrainsAndSectorsAgreeBetweenLevels) {
   for (uint32_t p = 0; p < kPartitions; ++p) {
     const MemoryPartition& partition = *network.partitions[p];
     const L2Stats& l2 = partition.l2()->stats();
-    const DramStats& dram = network.channels[p]->stats();
-    EXPECT_EQ(32 * l2.fills, dram.read_bytes);
-    EXPECT_EQ(32 * l2.writebacks, dram.write_bytes);
+    uint64_t read_bytes = 0, write_bytes = 0;
+    const auto channels = static_cast<uint32_t>(network.machine.dram.channels);
+    for (uint32_t c = p * channels; c < (p + 1) * channels; ++c) {
+      const DramStats& dram = network.channels[c]->stats();
+      EXPECT_GT(dram.reads, 0u);
+      EXPECT_EQ(dram.row_hits + dram.row_misses + dram.row_conflicts, dram.reads + dram.writes);
+      read_bytes += dram.read_bytes, write_bytes += dram.write_bytes;
+    }
+    EXPECT_EQ(32 * l2.fills, read_bytes);
+    EXPECT_EQ(32 * l2.writebacks, write_bytes);
     EXPECT_EQ(l2.written, l2.writebacks) << "every acknowledgement ends in the partition";
     EXPECT_GT(l2.writebacks, 0u);
     EXPECT_LE(l2.writebacks + partition.l2()->dirty_sectors(), l2.writes + l2.atomics);
@@ -255,6 +266,11 @@ INSTANTIATE_TEST_SUITE_P(
             CacheCase{"WideSectors", {"l2.size=4K", "l2.ways=4", "l2.sector=128", "l2.mshrs=2"}},
             CacheCase{"WideLines",
                       {"l2.size=8K", "l2.ways=8", "l2.line=256", "l2.replacement=plru", "l2.hash=xor"}},
+            CacheCase{"Channels",
+                      {"l2.size=4K", "l2.ways=2", "dram.channels=3", "gpu.memory=3G", "dram.bank_groups=4",
+                       "dram.ccd_l=4ck", "dram.rrd_l=10ck", "dram.faw=40ck", "dram.page=closed",
+                       "dram.refresh=bank", "dram.group_interleave=128"}},
+            CacheCase{"InOrder", {"l2.size=4K", "l2.ways=2", "dram.scheduler=fcfs"}},
             CacheCase{
                 "Polynomial",
                 {"l2.size=8K", "l2.ways=4", "l2.replacement=random", "l2.hash=polynomial", "l2.index=xor"}}),

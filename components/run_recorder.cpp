@@ -212,8 +212,9 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
   return c;
 }
 
+/// `clocks`: of the data buses of all channels in that time.
 void add_dram_counters(std::vector<core::Counter>& c, const DramStats& now, const DramStats& then,
-                       double seconds) {
+                       double seconds, double clocks) {
   const auto count = [&](const char* name, uint64_t value, const char* unit, const char* meaning) {
     c.push_back({name, static_cast<double>(value), unit, meaning});
   };
@@ -223,10 +224,16 @@ void add_dram_counters(std::vector<core::Counter>& c, const DramStats& now, cons
   count("dram_read_bytes", reads, "bytes", "read from DRAM");
   count("dram_write_bytes", writes, "bytes", "written to DRAM");
   count("dram_activates", now.activates - then.activates, "1", "rows opened");
+  count("dram_precharges", now.precharges - then.precharges, "1", "rows closed, but for refreshes");
   count("dram_row_hits", now.row_hits - then.row_hits, "1", "requests served by a row that was open already");
+  count("dram_row_misses", now.row_misses - then.row_misses, "1", "requests whose bank had no row open");
+  count("dram_row_conflicts", now.row_conflicts - then.row_conflicts, "1",
+        "requests for which another row had to be closed");
   count("dram_refreshes", now.refreshes - then.refreshes, "1", "refreshes, all channels");
   count("dram_turnarounds", now.turnarounds - then.turnarounds, "1",
         "changes of the data bus between reading and writing");
+  c.push_back({"dram_bus_utilization", ratio(static_cast<double>(now.busy_clocks - then.busy_clocks), clocks),
+               "1", "clocks in which the data buses move data"});
   c.push_back({"dram_throughput", seconds == 0 ? 0 : static_cast<double>(reads + writes) / seconds, "bytes/s",
                "read and written"});
 }
@@ -328,7 +335,9 @@ KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter)
   KernelResult k = summarise(run, machine_, limiter);
   k.cycles = run.end - run.start;
   k.time_s = static_cast<double>(k.cycles) / (static_cast<double>(machine_.clocks.core_khz) * 1e3);
-  add_dram_counters(k.counters, gpu_.dram_stats(), dram_at_start_, k.time_s);
+  const double bus_clocks = k.time_s * static_cast<double>(machine_.clocks.dram_khz) * 1e3 *
+                            static_cast<double>(gpu_.num_channels());
+  add_dram_counters(k.counters, gpu_.dram_stats(), dram_at_start_, k.time_s, bus_clocks);
   if (machine_.l2.bytes != 0)
     add_l2_counters(k.counters, gpu_.l2_stats(), l2_at_start_, gpu_.l2_dirty_sectors());
   k.counters.push_back({"noc_request_flits", static_cast<double>(gpu_.request_flits() - flits_at_start_[0]),

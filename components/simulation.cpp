@@ -234,6 +234,7 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
              "no block fits an SM of '{}' ({} threads, {} registers per thread, {} bytes of shared memory)",
              m.gpu.name, run->threads_per_block, image.registers, shared),
          fmt::format("limited by {}", occupancy.limiter));
+  run->l1_ways = l1_ways_beside(m, uint64_t{run->shared_bytes} * run->blocks_per_sm);
   std::vector<core::ParameterSlot> slots;
   for (const isa::KernelParam& p : image.params)
     slots.push_back({p.name, std::string(isa::type_name(p.type)), p.offset, p.bytes, p.is_array});

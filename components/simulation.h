@@ -23,6 +23,7 @@ namespace gpusim::comp {
 
 class Gpu;
 class RunRecorder;
+class TlmMemory;
 
 struct Progress {
   std::string kernel;
@@ -46,7 +47,9 @@ struct SimulationOptions {
   bool strict_target = false;
   bool direct_driver = false;  ///< tests: activate modules without SystemC events, SMs never run ahead
   bool module_events = false;  ///< tests: activate each module through a SystemC event of its own
-  CheckOptions checks;         ///< what to look for besides running
+  /// Binds an outside TLM-2.0 memory to each DRAM channel, in place of our DRAM (components/tlm_memory.h).
+  std::function<void(TlmMemory&)> attach_memory;
+  CheckOptions checks;  ///< what to look for besides running
   isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
   std::string out;  ///< HDF5 file; empty: none
   core::EventLevel events = core::EventLevel::kSummary;

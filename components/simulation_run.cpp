@@ -90,7 +90,7 @@ void Simulation::run_timed(SimulationResult& result) {
       [&](std::string message) {
         if (error.empty()) error = std::move(message);
       },
-      !options_.direct_driver, checker_.get());
+      !options_.direct_driver, checker_.get(), options_.attach_memory);
   RunRecorder records(recorder.get(), gpu, options_.machine, checker_.get());
   bool all_done = false, was_interrupted = false;
   // Hooks and the observer run inside SystemC processes, which no exception may leave: it ends the run and is

@@ -340,7 +340,7 @@ void Sm::configure(KernelRun& run) {
   for (uint32_t b = 0; b < run.blocks_per_sm; ++b)
     blocks_[b].shared = shared_.get() + size_t{run.shared_bytes} * b;
   for (const auto& s : schedulers_) s->reset();
-  lsu_->invalidate_caches();
+  lsu_->invalidate_caches(run.l1_ways);
 }
 
 void Sm::start_block(const BlockStart& start, uint64_t now) {

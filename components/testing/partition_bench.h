@@ -26,7 +26,8 @@ class PartitionBench : public testing::Test {
     dram.in = to_dram.get();
     dram.out = from_dram.get();
     sink->in = replies.get();
-    partition->connect(*requests, *replies, *to_dram, *from_dram);
+    partition->connect(*requests, *replies);
+    partition->connect_channel(*to_dram, *from_dram);
   }
   void run() {
     EXPECT_EQ(engine.run(), core::Engine::Outcome::kNothingScheduled);

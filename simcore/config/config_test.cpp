@@ -34,6 +34,17 @@ TEST(Config, ExtendsOverridesKeyByKey) {
   EXPECT_EQ(m.l2.interleave, 256);  // inherited
 }
 
+TEST(Config, ExtendsSeveralTheLastWins) {
+  const std::string folder = testing::TempDir();
+  std::ofstream(folder + "/memory.cfg") << "[dram]\nbanks = 16\nqueue = 7\n";
+  std::ofstream(folder + "/several.cfg")
+      << "extends = [\"tesla_c870.cfg\", \"memory.cfg\"]\n[dram]\nqueue = 48\n";
+  const MachineConfig m = load_machine(folder + "/several.cfg", {}, kFolders);
+  EXPECT_EQ(m.gpu.sms, 16);     // of the first
+  EXPECT_EQ(m.dram.banks, 16);  // the second replaces the first's
+  EXPECT_EQ(m.dram.queue, 48);  // its own
+}
+
 TEST(Config, ShowReadsBackTheSame) {
   for (const char* name : {"tesla_c1060", "tesla_c870"}) {
     const MachineConfig m =

@@ -90,7 +90,8 @@ struct MachineConfig {
     friend bool operator==(const FirstLevel&, const FirstLevel&) = default;
   } l1;
   struct Shared {
-    int64_t bytes = 0;  ///< per SM
+    int64_t bytes = 0;     ///< per SM, at most
+    int64_t carveout = 0;  ///< unit in which it is taken from the first-level cache; 0: a memory of its own
     int64_t banks = 0, bank_bytes = 4;
     int64_t lanes_per_access = 16;  ///< 16: half-warp rules; 32 from 2.0
     int64_t cycles_per_access =
@@ -128,11 +129,20 @@ struct MachineConfig {
     friend bool operator==(const Partition&, const Partition&) = default;
   } l2;
   struct Dram {
+    int64_t channels = 1;  ///< per partition
     int64_t banks = 0, row_bytes = 0, bus_bytes = 0, burst_bytes = 0;
-    int64_t queue = 0;  ///< requests in the FR-FCFS window
+    int64_t bank_groups = 1;
+    int64_t group_interleave = 0;  ///< consecutive bytes of one bank group; 0: a row
+    std::string scheduler;         ///< "frfcfs", "fcfs"
+    std::string page;              ///< "open", "closed"
+    std::string refresh;           ///< "all", "bank"
+    int64_t queue = 0;             ///< requests that the controller chooses among
     int64_t reply_queue = 0;
+    double latency_ns = 0;
     double cl_ns = 0, rcd_ns = 0, rp_ns = 0, ras_ns = 0, rc_ns = 0, rrd_ns = 0, wl_ns = 0, ccd_ns = 0,
            wr_ns = 0, cdlr_ns = 0, rtw_ns = 0, refi_ns = 0, rfc_ns = 0;
+    double ccd_l_ns = 0, rrd_l_ns = 0;      ///< within a bank group; 0: as ccd, rrd
+    double faw_ns = 0;                      ///< four activates; 0: no limit
     int64_t write_high = 0, write_low = 0;  ///< write-drain watermarks
     int64_t starvation_limit = 0;           ///< memory cycles after which the oldest request goes first
     bool bank_hash = false;

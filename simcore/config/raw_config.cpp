@@ -11,7 +11,7 @@
 namespace gpusim::core {
 namespace {
 
-constexpr size_t kMaxExtends = 16;
+constexpr size_t kMaxExtends = 16, kMaxBases = 64;
 
 std::optional<RawValue> scalar(const toml::node& node) {
   if (auto v = node.as_integer()) return RawValue(v->get());
@@ -62,26 +62,22 @@ void RawConfig::add_document(std::string_view text, const std::string& name, boo
   std::vector<RawEntry> own;
   for (const auto& [key, node] : document) {
     if (key.str() == "extends") {
-      const auto* base = node.as_string();
-      if (base == nullptr) {
-        messages.error(where_of(node, name),
-                       fmt::format("'extends' must be a string, not {}", node_kind(node)));
-      } else if (!may_extend) {
+      if (!may_extend) {
         messages.error(where_of(node, name), "'extends' is not allowed here: the text has no folder");
-      } else {
-        std::filesystem::path file = std::filesystem::path(name).parent_path() / base->get();
-        for (const std::string& folder : search_folders_) {
-          if (std::filesystem::exists(file)) break;
-          if (const auto other = std::filesystem::path(folder) / base->get(); std::filesystem::exists(other))
-            file = other;
-        }
-        try {
-          add_file(file.string(), messages);
-        } catch (const InputError& error) {
-          raise_input_error(where_of(node, name), fmt::format("cannot extend '{}'", base->get()),
-                            std::string("it says: ") + error.what());
-        }
+        continue;
       }
+      const auto extend = [&](const toml::node& base) {
+        if (const auto* file = base.as_string())
+          add_base(file->get(), where_of(base, name), messages);
+        else
+          messages.error(
+              where_of(base, name),
+              fmt::format("'extends' must be a string or an array of strings, not {}", node_kind(base)));
+      };
+      if (const toml::array* bases = node.as_array())
+        for (const toml::node& base : *bases) extend(base);
+      else
+        extend(node);
     } else if (const toml::table* table = node.as_table()) {
       add_section(key, *table, name, own, messages);
     } else {
@@ -92,6 +88,22 @@ void RawConfig::add_document(std::string_view text, const std::string& name, boo
   std::stable_sort(own.begin(), own.end(),
                    stands_before);  // toml++ sorts by name; pipes need the file's order
   std::move(own.begin(), own.end(), std::back_inserter(entries_));
+}
+
+void RawConfig::add_base(const std::string& base, const Where& where, Messages& messages) {
+  std::filesystem::path file = std::filesystem::path(where.file).parent_path() / base;
+  for (const std::string& folder : search_folders_) {
+    if (std::filesystem::exists(file)) break;
+    if (const auto other = std::filesystem::path(folder) / base; std::filesystem::exists(other)) file = other;
+  }
+  try {
+    if (++bases_ > kMaxBases)
+      raise_input_error({}, fmt::format("more than {} files are extended", kMaxBases));
+    add_file(file.string(), messages);
+  } catch (const InputError& error) {
+    raise_input_error(where, fmt::format("cannot extend '{}'", base),
+                      std::string("it says: ") + error.what());
+  }
 }
 
 void RawConfig::add_text(std::string_view text, const std::string& name, Messages& messages) {

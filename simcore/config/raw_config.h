@@ -21,7 +21,8 @@ struct RawEntry {
   Where key_where;  ///< of the key
 };
 
-/// Entries in override order: of the base file, of the file itself, of the sets. Later entries win.
+/// Entries in override order: of the base files as they are listed, of the file itself, of the sets. Later
+/// entries win.
 class RawConfig {
  public:
   /// `extends` names a file beside the one that says it, or else one in `search_folders`.
@@ -37,9 +38,12 @@ class RawConfig {
 
  private:
   void add_document(std::string_view text, const std::string& name, bool may_extend, Messages& messages);
+  /// Adds the entries of the file that `extends` names at `where`.
+  void add_base(const std::string& base, const Where& where, Messages& messages);
   std::vector<std::string> search_folders_;
   std::vector<RawEntry> entries_;
   std::vector<std::string> open_files_;  ///< the chain being read, for cycles
+  size_t bases_ = 0;                     ///< files extended so far
 };
 
 }  // namespace gpusim::core

@@ -110,6 +110,21 @@ class Validator {
                            m_.l1.ways, m_.l1.line),
                {"l1.ways", "l1.line"});
     }
+    if (m_.shared.carveout != 0) {
+      const int64_t way = m_.l1.bytes / m_.l1.ways;
+      if (m_.shared.carveout % way != 0)
+        conflict("shared.carveout",
+                 fmt::format("shared.carveout = {} is no whole number of ways, which have {} bytes each",
+                             m_.shared.carveout, way),
+                 {"l1.size", "l1.ways"});
+      if ((m_.shared.bytes + m_.shared.carveout - 1) / m_.shared.carveout * m_.shared.carveout >= m_.l1.bytes)
+        conflict("shared.carveout",
+                 fmt::format("shared.size = {} leaves nothing of l1.size = {}", m_.shared.bytes, m_.l1.bytes),
+                 {"shared.size", "l1.size"});
+      if (m_.l1.replacement == "plru")
+        conflict("shared.carveout", "plru needs a fixed number of ways, which the carve-out changes",
+                 {"l1.replacement"});
+    }
     if (m_.coalescer.rule != "cc20") {
       conflict("l1.size", "a first-level cache needs coalescer.rule = cc20, whose transactions are lines",
                {"coalescer.rule"});
@@ -128,11 +143,11 @@ class Validator {
   void memory() {
     power_of_two("l2.interleave", m_.l2.interleave);
     multiple("l2.interleave", m_.l2.interleave, "dram.burst", m_.dram.burst_bytes);
-    const int64_t stripe = m_.l2.interleave * m_.l2.partitions;
+    const int64_t stripe = m_.l2.interleave * m_.l2.partitions * m_.dram.channels;
     if (m_.memory_bytes % stripe != 0) {
       conflict("gpu.memory",
-               fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions = {}",
-                           m_.memory_bytes, stripe),
+               fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions{} = {}",
+                           m_.memory_bytes, m_.dram.channels == 1 ? "" : " * dram.channels", stripe),
                {"l2.interleave", "l2.partitions"});
     }
   }
@@ -175,6 +190,7 @@ class Validator {
     power_of_two("dram.burst", m_.dram.burst_bytes);
     multiple("dram.row", m_.dram.row_bytes, "dram.burst", m_.dram.burst_bytes);
     multiple("dram.burst", m_.dram.burst_bytes, "dram.bus", m_.dram.bus_bytes);
+    bank_groups();
     not_above("dram.write_high", m_.dram.write_high, "dram.queue", m_.dram.queue);
     if (m_.dram.write_low >= m_.dram.write_high) {
       conflict("dram.write_low",
@@ -194,6 +210,30 @@ class Validator {
                {"dram.refi"});
     }
     refresh_leaves_time();
+  }
+
+  void bank_groups() {
+    const auto& d = m_.dram;
+    power_of_two("dram.bank_groups", d.bank_groups);
+    not_above("dram.bank_groups", d.bank_groups, "dram.banks", d.banks);
+    const auto at_least = [&](const std::string& key, double value, const std::string& least_key,
+                              double least) {
+      if (value == 0 || value >= least) return;
+      conflict(key, fmt::format("{} = {} ns is below {} = {} ns", key, value, least_key, least), {least_key});
+    };
+    at_least("dram.ccd_l", d.ccd_l_ns, "dram.ccd", d.ccd_ns);
+    at_least("dram.rrd_l", d.rrd_l_ns, "dram.rrd", d.rrd_ns);
+    if (d.group_interleave == 0) return;
+    power_of_two("dram.group_interleave", d.group_interleave);
+    not_above("dram.group_interleave", d.group_interleave, "dram.row", d.row_bytes);
+    // A request lies in one row of one bank.
+    const int64_t longest = std::max<int64_t>(128, m_.l2.bytes != 0 ? m_.l2.line : 0);
+    if (d.group_interleave < longest) {
+      conflict("dram.group_interleave",
+               fmt::format("dram.group_interleave = {} is less than the {} bytes of the largest request",
+                           d.group_interleave, longest),
+               {"l2.line"});
+    }
   }
 
   /// A refresh closes all rows: one must be opened and read before the next, in whole memory clocks.

@@ -297,7 +297,8 @@ ClockDomain* Engine::next_domain() const {
 void Engine::armed(ClockDomain& domain) {
   if (direct_ || in_batch_) return;
   sc_core::sc_event& event = activation_ == Activation::kBatched ? stepper_->next : domain.edge_;
-  event.notify(sc_core::sc_time::from_value(domain.armed_fs_ - now_fs_));
+  // Not from the engine's time: other processes of the kernel may wake a module between two edges.
+  event.notify(sc_core::sc_time::from_value(domain.armed_fs_ - sc_core::sc_time_stamp().value()));
 }
 
 void Engine::run_batch() {

@@ -1,0 +1,128 @@
+// Kernels on a machine whose DRAM is an outside TLM-2.0 memory, with and without a second-level cache.
+#include <gtest/gtest.h>
+
+#include "components/testing/queueing_memory.h"
+#include "components/testing/run_program.h"
+#include "components/tlm_memory.h"
+
+namespace gpusim::comp {
+namespace {
+
+/// b[i] = a[(37 i) mod n] + 1 with an atomic addition to one of 16 words for each element.
+constexpr const char* kPtx = R"(
+.version 1.4
+.target sm_13
+.entry gather(.param .u32 a, .param .u32 b, .param .u32 sums)
+{
+  .reg .u32 %r<16>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.u32 %r4, %r1, %r2, %r3;
+  ld.param.u32 %r5, [a];
+  ld.param.u32 %r6, [b];
+  ld.param.u32 %r7, [sums];
+  mul.lo.u32 %r8, %r4, 37;
+  and.b32 %r8, %r8, 4095;
+  shl.b32 %r8, %r8, 2;
+  add.u32 %r8, %r5, %r8;
+  ld.global.u32 %r9, [%r8];
+  add.u32 %r9, %r9, 1;
+  shl.b32 %r10, %r4, 2;
+  add.u32 %r10, %r6, %r10;
+  st.global.u32 [%r10], %r9;
+  and.b32 %r11, %r4, 15;
+  shl.b32 %r11, %r11, 8;
+  add.u32 %r11, %r7, %r11;
+  atom.global.add.u32 %r12, [%r11], %r9;
+  ret;
+}
+)";
+constexpr const char* kLaunch = R"toml(
+[[buffer]]
+name = "a"
+type = "u32"
+count = 4096
+init = "iota(3, 5)"
+[[buffer]]
+name = "b"
+type = "u32"
+count = 4096
+[[buffer]]
+name = "sums"
+type = "u32"
+count = 1024
+[[launch]]
+kernel = "gather"
+grid = [32]
+block = [128]
+args = ["a", "b", "sums"]
+)toml";
+
+using Memories = std::vector<std::unique_ptr<test::QueueingMemory>>;
+
+struct Case {
+  const char* name;
+  size_t queue;  ///< of the outside memory
+  std::vector<std::string> sets;
+};
+
+class OutsideMemory : public testing::TestWithParam<Case> {
+ protected:
+  static SimulationOptions options() {
+    SimulationOptions o = test::program(kPtx, kLaunch, GetParam().sets);
+    o.direct_driver = false;
+    return o;
+  }
+  SimulationOptions outside(double ns, bool module_events = false) {
+    SimulationOptions o = options();
+    o.module_events = module_events;
+    o.attach_memory = [this, ns](TlmMemory& channel) {
+      const sc_core::sc_time latency(ns, sc_core::SC_NS);
+      memories.push_back(std::make_unique<test::QueueingMemory>(
+          ("outside" + std::to_string(channel.index())).c_str(), GetParam().queue, latency));
+      channel.socket.bind(memories.back()->socket);
+    };
+    return o;
+  }
+  Memories memories;  ///< outlive the GPU
+};
+
+TEST_P(OutsideMemory, ValuesAreRightAndEveryRequestIsAnsweredOnce) {
+  const test::Outcome ours = test::run_apart(options());
+  const test::Outcome again = test::run_apart(outside(40)), slower = test::run_apart(outside(90));
+  const test::Outcome by_events = test::run_apart(outside(40, true));
+  const test::Outcome here = test::run_here(outside(40));
+  ASSERT_EQ(here.status, "complete") << here.reason;
+  EXPECT_EQ(here.values, ours.values);
+  EXPECT_EQ(here.counts, ours.counts);
+  EXPECT_EQ(here, again) << "deterministic";
+  EXPECT_EQ(here, by_events) << "with an event for each module too";
+  EXPECT_EQ(slower.values, ours.values);
+  EXPECT_NE(slower.timing, here.timing);
+  uint64_t held_back = 0, overtaken = 0, requests = 0;
+  for (const auto& m : memories) {
+    EXPECT_EQ(m->broken, 0u);
+    EXPECT_EQ(m->answered, m->accepted);
+    EXPECT_EQ(m->ended, m->accepted);
+    held_back += m->held_back, overtaken += m->overtaken, requests += m->accepted;
+  }
+  EXPECT_GT(requests, 500u);
+  EXPECT_GT(held_back, 0u);
+  if (GetParam().queue > 1) EXPECT_GT(overtaken, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, OutsideMemory,
+                         testing::Values(Case{"Plain", 4, {}},
+                                         Case{"SmallestQueues",
+                                              1,
+                                              {"dram.queue=1", "dram.write_high=1", "dram.write_low=0",
+                                               "dram.reply_queue=1", "l2.queue=1", "interconnect.queue=1",
+                                               "lsu.mshrs=1", "lsu.store_buffer=1"}},
+                                         Case{"SecondLevelTwoChannels",
+                                              3,
+                                              {"l2.size=64K", "dram.channels=2", "dram.reply_queue=1"}}),
+                         [](const auto& machine) { return std::string(machine.param.name); });
+
+}  // namespace
+}  // namespace gpusim::comp
