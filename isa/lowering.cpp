@@ -42,15 +42,16 @@ uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, u
   const bool given = entry.reqntid[0] != 0 || entry.maxntid[0] != 0;
   if (!given || threads > options.largest_block) threads = options.largest_block;
   const uint64_t warps = std::max<uint64_t>((threads + kWarpSize - 1) / kWarpSize, 1);
-  return static_cast<uint32_t>(std::min<uint64_t>(limit, options.register_file / (warps * kWarpSize)));
+  const auto fits = static_cast<uint32_t>(options.register_file / (warps * kWarpSize));
+  return limit == 0 ? fits : std::min(limit, fits);
 }
 
 /// Scheduled for as many registers as the limit leaves; unchanged if no schedule stays below it.
-void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit) {
+void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit, bool lockstep) {
   const uint32_t most = std::max(lir::machine_registers(program, flow), limit);
   for (uint32_t eighths = 8; eighths >= 4; --eighths) {
     lir::Program scheduled = program;
-    lir::schedule(scheduled, flow, limit * eighths / 8);
+    lir::schedule(scheduled, flow, limit * eighths / 8, lockstep);
     if (lir::machine_registers(scheduled, flow) > most) continue;
     program = std::move(scheduled);
     return;
@@ -78,7 +79,8 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::sink_values(program, flow);
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
-    if (options.level == LoweringLevel::kSchedule) schedule_within(program, flow, schedule_to);
+    if (options.level == LoweringLevel::kSchedule) 
+      schedule_within(program, flow, schedule_to, options.machine_capability < 70);
     lir::coalesce(program, flow);
   }
   if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
@@ -88,8 +90,10 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     image.spilled_registers += lir::spill(program, flow, limit - std::min(reserved, limit - 1), simd);
     registers = limit;
   }
-  if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
-    registers = std::min(std::max(registers, lir::machine_registers(program, flow)), limit);
+  if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20) {
+    registers = std::max(registers, lir::machine_registers(program, flow));
+    if (limit != 0) registers = std::min(registers, limit);
+  }
   image.registers = std::max(image.registers, registers);
   image.machine_instructions += lir::machine_instructions(program, flow);
 }

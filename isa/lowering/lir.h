@@ -1,7 +1,7 @@
 // The form between PTX and KernelImage: micro-ops over virtual variables, in basic blocks. Selection produces
-// it, the clean passes rewrite it, allocation turns variables into rows. Blocks never merge or split after
-// selection, so the PTX instructions of a block stay countable: the ptx_count of a block's ops always sums to
-// its statements.
+// it, the passes rewrite it, allocation turns variables into rows. Blocks never merge or split after selection
+// (unrolling copies whole ones), so the PTX instructions of a block stay countable: the ptx_count of a block's
+// ops always sums to its statements.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -151,8 +151,9 @@ void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // f
 void bind_operands(Program& program, const Flow& flow);     // bind_operands.cpp: 2.0 and up
 void fold_shared_operands(Program& program);                // fold_shared.cpp
 void sink_values(Program& program, const Flow& flow);       // sink.cpp
-/// Up to `limit` registers. schedule.cpp
-void schedule(Program& program, const Flow& flow, uint32_t limit);
+/// Reorders blocks for up to `limit` registers. `lockstep`: the lanes of a warp stay together without a
+/// bar.warp.sync, so they may exchange data through memory without one. schedule.cpp
+void schedule(Program& program, const Flow& flow, uint32_t limit, bool lockstep);
 void coalesce(Program& program, const Flow& flow);          // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp

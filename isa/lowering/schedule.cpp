@@ -2,7 +2,7 @@
 // are taken one after the other from those whose inputs are there: the one with the longest way to the end
 // of its stretch of code, or, where that would need more registers than the limit, the one that frees most.
 // Order is kept between writes and reads of a variable; between accesses that may touch the same memory;
-// between volatile accesses and atomics; between operations of several lanes; and around whatever is no
+// around volatile accesses and atomics; between operations of several lanes; and around whatever is no
 // plain computation or access (branches, barriers, fences, calls, exits, reads of a clock): nothing passes
 // those. So every value is the same as before, and a clock still brackets what it did. Each operation keeps
 // its PTX statement and count.
@@ -64,19 +64,22 @@ uint32_t latency(const Op& op) {
 /// Nothing passes these.
 bool is_wall(const Op& op) {
   const bool plain = op.kind == OpKind::kAlu || op.is_memory() || op.kind == OpKind::kSync;
-  return !plain || op.op_class == OpClass::kSpecial || op.whole_warp;
+  const bool gathers = op.kind == OpKind::kSync && op.exec == nullptr;  // bar.warp.sync
+  return !plain || gathers || op.op_class == OpClass::kSpecial || op.whole_warp;
 }
 
 bool is_ordered(const Op& op) { return op.kind == OpKind::kAtomic || op.memory.is_volatile; }
 
-/// Could the two accesses, one of them a write, touch the same byte? `same_base`: the bases hold one value.
+/// Could the two accesses, one of them a write, touch the same byte? `same_base`: the bases hold one value in
+/// each thread.
 bool may_overlap(const Op& a, const Op& b, bool same_base) {
   const MemoryOperand &m = a.memory, &n = b.memory;
-  const auto generic = [](Space s) { return s == Space::kGeneric || s == Space::kNone; };
-  if (m.space != n.space) {
-    if (generic(m.space) || generic(n.space)) return m.space != Space::kParam && n.space != Space::kParam;
-    return false;
-  }
+  const auto anywhere = [](const Op& op) {
+    return op.memory.space == Space::kGeneric || op.memory.space == Space::kNone ||
+           op.op_class == OpClass::kTexture;
+  };
+  if (anywhere(a) || anywhere(b)) return m.space != Space::kParam && n.space != Space::kParam;
+  if (m.space != n.space) return false;
   if (!same_base || m.has_base != n.has_base) return true;
   const int64_t m_end = m.offset + m.element_bytes * m.elements, n_end = n.offset + n.element_bytes * n.elements;
   return m.offset < n_end && n.offset < m_end;
@@ -84,8 +87,8 @@ bool may_overlap(const Op& a, const Op& b, bool same_base) {
 
 class BlockScheduler {
  public:
-  BlockScheduler(const Program& program, uint32_t limit)
-      : program_(program), limit_(limit), alive_(program.vars.size(), false), wanted_(program.vars.size(), 0),
+  BlockScheduler(const Program& program, uint32_t limit, bool lockstep)
+      : program_(program), limit_(limit), lockstep_(lockstep), alive_(program.vars.size(), false), wanted_(program.vars.size(), 0),
         kept_(program.vars.size(), false), writer_(program.vars.size(), kNone), readers_(program.vars.size()) {}
 
   /// `in` and `out`: variables alive at the block's start and end.
@@ -320,6 +323,7 @@ class BlockScheduler {
   /// The base register of `a` holds the same value at `b`, which comes later and whose base was last written
   /// where `a`'s was.
   bool same_base(const Op& a, const Op& b, uint32_t written) const {
+    if (lockstep_ && a.memory.space != Space::kLocal) return false;  // another lane's offset may make up for it
     if (!a.memory.has_base || !b.memory.has_base) return a.memory.has_base == b.memory.has_base;
     const Value &x = a.src[0], &y = b.src[0];
     return !x.is_literal() && !y.is_literal() && x.var == y.var && writer_[y.var] == written;
@@ -327,6 +331,7 @@ class BlockScheduler {
 
   const Program& program_;
   uint32_t limit_;
+  bool lockstep_;
   int pressure_ = 0;
   std::vector<bool> alive_;
   std::vector<uint32_t> wanted_;  // mentions that are still to come in the block
@@ -342,9 +347,9 @@ class BlockScheduler {
 
 }  // namespace
 
-void schedule(Program& program, const Flow& flow, uint32_t limit) {
+void schedule(Program& program, const Flow& flow, uint32_t limit, bool lockstep) {
   const Liveness live = compute_liveness(program, flow);
-  BlockScheduler scheduler(program, limit);
+  BlockScheduler scheduler(program, limit, lockstep);
   std::vector<Var> in, out;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     Block& block = program.blocks[b];
