@@ -74,6 +74,14 @@ struct RecordingArguments {
 int metrics_command(const RecordingArguments& arguments);
 int explain_command(const RecordingArguments& arguments);
 
+struct MicrobenchArguments {
+  std::string config;
+  std::vector<std::string> sets, only;
+  int threads = 1;
+  bool json = false;
+};
+int microbench_command(const MicrobenchArguments& arguments);
+
 int init_command(const std::string& ptx, const std::string& out, bool force);
 
 }  // namespace gpusim::cli

@@ -72,6 +72,19 @@ void add_recording_commands(CLI::App& app, RecordingArguments& a, int& code) {
   explain->callback([&a, &code] { code = explain_command(a); });
 }
 
+void add_microbench_command(CLI::App& app, MicrobenchArguments& a, int& code) {
+  CLI::App* command = app.add_subcommand(
+      "microbench", "Run microbenchmarks on a machine and print what they find out about it");
+  command->add_option("--config", a.config, "Machine: path or name")->required();
+  command->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--only", a.only, "Sections to measure, separated by commas (default: all)")
+      ->delimiter(',');
+  command->add_option("--threads", a.threads, "Simulations at the same time")->check(CLI::Range(1, 64));
+  command->add_flag("--json", a.json, "Print one JSON object");
+  command->callback([&a, &code] { code = microbench_command(a); });
+}
+
 int guarded_main(int argc, char** argv) {
   CLI::App app{"gpusim: a cycle-level GPU simulator that executes PTX", "gpusim"};
   app.set_version_flag("--version", std::string(kVersion));
@@ -99,6 +112,8 @@ int guarded_main(int argc, char** argv) {
   add_occupancy_command(app, occupancy, code);
   RecordingArguments recording;
   add_recording_commands(app, recording, code);
+  MicrobenchArguments microbench;
+  add_microbench_command(app, microbench, code);
   CLI::App* init = app.add_subcommand("init", "Write a launch file to fill in for a PTX file");
   init->add_option("ptx", init_ptx, "PTX file")->required();
   init->add_option("--out", init_out, "Launch file (default: beside the PTX)");

@@ -21,11 +21,12 @@ class CrossbarTest : public testing::Test {
  protected:
   /// `input_ports[i]`: port of input link i; `outputs` output links, each with a port of its own.
   void build(const std::vector<uint32_t>& input_ports, uint32_t outputs, uint32_t capacity = 64,
-             uint64_t sink_interval = 0, uint64_t sink_from = 0) {
+             uint64_t sink_interval = 0, uint64_t sink_from = 0,
+             Arbitration arbitration = Arbitration::kRoundRobin) {
     const uint32_t ports = *std::max_element(input_ports.begin(), input_ports.end()) + 1;
     crossbar = std::make_unique<Crossbar<Packet>>(
         "crossbar", domain, ports, outputs, [](const Packet& p) { return p.to; },
-        [](const Packet& p) { return p.flits; });
+        [](const Packet& p) { return p.flits; }, arbitration);
     for (size_t i = 0; i < input_ports.size(); ++i) {
       sources.push_back(
           std::make_unique<test::Source<Packet>>(("source" + std::to_string(i)).c_str(), domain));
@@ -102,6 +103,27 @@ TEST_F(CrossbarTest, OutputPortServesItsInputsRoundRobin) {
   EXPECT_NE(order[0], order[1]);
   // Closed formula: 150 messages of two flits through one port, back to back.
   EXPECT_EQ(sinks[0]->taken_at.back(), 11 + 150 * 2);
+}
+
+TEST_F(CrossbarTest, OldestMessageGoesFirst) {
+  build({0, 1, 2}, 1, 64, 0, 0, Arbitration::kOldest);
+  // While a long message holds the output, the others come in the order 2, 0, 1.
+  sources[0]->send(10, {0, 30, 0});
+  sources[2]->send(20, {0, 1, 1});
+  sources[0]->send(21, {0, 1, 2});
+  sources[1]->send(22, {0, 1, 3});
+  run();
+  EXPECT_EQ(ids(0), (std::vector<uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(sinks[0]->taken_at.back(), 11 + 30 + 2 + 1u);
+}
+
+TEST_F(CrossbarTest, OldestWithoutRoomBehindItLetsOthersPass) {
+  build({0, 1}, 2, 1, 0, 1000, Arbitration::kOldest);  // sink 0 takes nothing before 1000
+  for (uint32_t i = 0; i < 3; ++i) sources[0]->send(10, {0, 1, i});
+  for (uint32_t i = 0; i < 3; ++i) sources[1]->send(11, {1, 1, i});
+  run();
+  EXPECT_LT(sinks[1]->taken_at.back(), 30u);
+  EXPECT_EQ(ids(0), (std::vector<uint32_t>{0, 1, 2}));
 }
 
 TEST_F(CrossbarTest, BlockedHeadDoesNotHoldOtherPorts) {

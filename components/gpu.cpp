@@ -55,11 +55,9 @@ Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::Gl
 void Gpu::build_memory() {
   const auto& net = machine_.interconnect;
   const auto partitions = static_cast<uint32_t>(machine_.l2.partitions);
-  requests_ =
-      std::make_unique<RequestNetwork>("requests", interconnect_, clusters_, partitions,
-                                       PartitionOfAddress{AddressMap(machine_.l2)}, PacketLength(net));
-  replies_ = std::make_unique<ReplyNetwork>("replies", interconnect_, partitions, clusters_, PortOfReply{},
-                                            PacketLength(net));
+  Networks networks(interconnect_, machine_);
+  requests_ = std::move(networks.requests);
+  replies_ = std::move(networks.replies);
   const auto queue = static_cast<uint32_t>(net.queue);
   const uint64_t request_latency = interconnect_.cycles_of_ns(net.request_latency_ns);
   for (uint32_t p = 0; p < partitions; ++p) {
@@ -102,6 +100,25 @@ void Gpu::connect_channel(MemoryPartition& partition, Channel& channel) {
   channel.connect(to, from);
 }
 
+void Gpu::build_tlbs() {
+  if (machine_.tlb.l1_entries == 0) return;
+  const bool of_gpu = machine_.tlb.l2_scope == "gpu";
+  const auto per_cluster = static_cast<uint32_t>(machine_.gpu.sms_per_cluster);
+  for (uint32_t i = 0; i < (of_gpu ? 1 : clusters_); ++i)
+    tlbs_.push_back(std::make_unique<SharedTlb>(fmt::format("tlb{}", i).c_str(), core_, machine_.tlb,
+                                                of_gpu ? num_sms_ : per_cluster));
+}
+
+void Gpu::connect_tlb(uint32_t number, Sm& sm, LoadStoreUnit::Links& links) {
+  if (tlbs_.empty()) return;
+  const auto per_cluster = static_cast<uint32_t>(machine_.gpu.sms_per_cluster);
+  const auto misses = static_cast<uint32_t>(machine_.tlb.l1_misses);
+  SharedTlb& tlb = *tlbs_[tlbs_.size() == 1 ? 0 : number / per_cluster];
+  links.tlb.ask = &link(page_links_, sm, tlb, misses);
+  links.tlb.page = &link(page_links_, tlb, sm, misses);
+  tlb.connect_sm(*links.tlb.ask, *links.tlb.page);
+}
+
 bool Gpu::nobody_moves() const {
   // Whatever a warp wrote before it began to wait has long been seen by all after this.
   constexpr uint64_t kQuietCycles = 100'000;
@@ -138,6 +155,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   dispatcher_ = std::make_unique<BlockDispatcher>("dispatcher", core_,
                                                   static_cast<uint64_t>(machine_.gpu.launch_cycles),
                                                   static_cast<uint64_t>(machine_.scheduler.issue_cycles));
+  build_tlbs();
   // The reply crossbar's outputs: one link per SM number (unused SMs included, so that a port is an SM
   // number), then one per cluster.
   std::vector<core::Link<MemoryReply>*> reply_of(num_sms_, nullptr);
@@ -154,6 +172,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
     links.constant_request = &link(request_links_, sm, constant, constant_mshrs);
     links.constant_reply =
         &link(reply_links_, constant, sm, constant_mshrs + static_cast<uint32_t>(l2_latency));
+    connect_tlb(n, sm, links);
     requests_->add_input(*links.request, n / per_cluster);
     constant.connect_sm(*links.constant_request, *links.constant_reply);
     start_of[n] =
@@ -199,6 +218,14 @@ L2Stats Gpu::l2_stats() const {
   L2Stats sum;
   for (const auto& p : partitions_)
     if (p->l2() != nullptr) add(sum, p->l2()->stats());
+  return sum;
+}
+
+TlbStats Gpu::tlb_stats() const {
+  TlbStats sum;
+  for (const auto& sm : sms_)
+    if (const SmTlbStats* s = sm->tlb_stats(); s != nullptr) sum.add(*s);
+  for (const auto& t : tlbs_) sum.add(t->stats());
   return sum;
 }
 

@@ -17,6 +17,7 @@
 #include "components/network.h"
 #include "components/sm.h"
 #include "components/timing.h"
+#include "components/tlb/tlb_stats.h"
 #include "components/tlm_memory.h"
 
 namespace gpusim::comp {
@@ -42,6 +43,8 @@ class Gpu {
   /// The same over all slices of the second-level cache; zeros if there is none.
   [[nodiscard]] L2Stats l2_stats() const;
   [[nodiscard]] uint64_t l2_dirty_sectors() const;
+  /// The same over all translation look-aside buffers.
+  [[nodiscard]] TlbStats tlb_stats() const;
   [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
   [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
   [[nodiscard]] uint32_t num_channels() const {
@@ -63,6 +66,9 @@ class Gpu {
   void connect_channel(MemoryPartition& partition, Channel& channel);
   /// True if no warp can ever change anything: all have gone round unchanged, or waited, for long.
   [[nodiscard]] bool nobody_moves() const;
+  void build_tlbs();
+  /// The links of SM `number` to its second-level TLB.
+  void connect_tlb(uint32_t number, Sm& sm, LoadStoreUnit::Links& links);
   void build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory);
 
   const core::MachineConfig& machine_;
@@ -82,10 +88,12 @@ class Gpu {
   std::vector<std::unique_ptr<TlmMemory>> outside_;  ///< instead of channels_
   AttachMemory attach_;
   std::vector<std::unique_ptr<ConstantCluster>> constants_;
+  std::vector<std::unique_ptr<SharedTlb>> tlbs_;  ///< of the GPU, or of each cluster
   std::vector<std::unique_ptr<Sm>> sms_;
   std::unique_ptr<BlockDispatcher> dispatcher_;
   std::vector<std::unique_ptr<core::Link<MemoryRequest>>> request_links_;
   std::vector<std::unique_ptr<core::Link<MemoryReply>>> reply_links_;
+  std::vector<std::unique_ptr<core::Link<PageMessage>>> page_links_;
   std::vector<std::unique_ptr<core::Link<BlockStart>>> start_links_;
   std::vector<std::unique_ptr<core::Link<SmReport>>> report_links_;
 };

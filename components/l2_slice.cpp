@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <utility>
 
 namespace gpusim::comp {
 
@@ -27,22 +28,26 @@ MemoryReply reply_to(const MemoryRequest& r, MemoryLevel level) {
 
 }  // namespace
 
-L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partition, uint64_t hit_cycles,
-                 uint64_t constant_cycles)
+L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partition, const L2Times& times,
+                 std::vector<bool> far_ports)
     : map_(config),
       partition_(partition),
       tags_(shape_of(config)),
       mshrs_({static_cast<uint32_t>(config.mshrs), static_cast<uint32_t>(config.merges), 0, 0}),
       fetch_(static_cast<uint32_t>(config.sector) / kSector),
       most_runs_((static_cast<uint32_t>(config.line) / kSector + 1) / 2 * 2),
-      hit_cycles_(std::max<uint64_t>(hit_cycles, 1)),
-      constant_cycles_(std::max<uint64_t>(constant_cycles, 1)),
       atomic_cycles_(static_cast<uint64_t>(config.atomic_cycles)),
       waiting_(static_cast<size_t>(config.mshrs * config.merges)),
-      filled_(waiting_.size()),
-      hits_(hit_cycles_ + 1),
-      constant_hits_(constant_cycles_ + 1),
+      far_ports_(std::move(far_ports)),
+      kinds_(answers_.size() / (far_ports_.empty() ? 2 : 1)),
       to_dram_(kQueue) {
+  for (size_t i = 0; i < kinds_; ++i) {
+    const uint64_t far = i < kAnswerKinds ? 0 : times.far;
+    const bool filled = i % kAnswerKinds == kFilled;
+    const uint64_t own = i % kAnswerKinds == kHits ? times.hit : times.constant;
+    const uint64_t cycles = filled ? far : std::max<uint64_t>(own, 1) + far;
+    answers_[i] = {core::Ring<Answer>(filled ? waiting_.size() : cycles + 1), cycles};
+  }
   for (size_t i = waiting_.size(); i-- > 0;) free_waiting_.push_back(static_cast<uint32_t>(i));
 }
 
@@ -75,7 +80,7 @@ CacheResult L2Slice::take(const MemoryRequest& r, uint64_t now, bool again) {
 CacheResult L2Slice::write(const Access& a, uint64_t now) {
   uint32_t frame = tags_.find(a.line);
   const bool found = frame != CacheTags::kNoFrame;
-  if (hits_.size() > hit_cycles_) return refuse(a, &L2Stats::no_reply);
+  if (!can_answer(a.request, kHits)) return refuse(a, &L2Stats::no_reply);
   if (!found) {
     if (!queue_has_room()) return refuse(a, &L2Stats::no_queue);
     frame = take_frame(a.line);
@@ -83,19 +88,19 @@ CacheResult L2Slice::write(const Access& a, uint64_t now) {
   }
   tags_.touch(frame);
   tags_.write(frame, a.sectors);
-  hits_.push({now + hit_cycles_, reply_to(a.request, MemoryLevel::kL2)});
+  answer(a.request, kHits, MemoryLevel::kL2, now);
   count(a, found ? a.sectors : 0);
   return CacheResult::kWrite;
 }
 
 CacheResult L2Slice::hit(const Access& a, uint32_t frame, uint64_t now) {
-  if (hits_.size() > hit_cycles_) return refuse(a, &L2Stats::no_reply);
+  if (!can_answer(a.request, kHits)) return refuse(a, &L2Stats::no_reply);
   tags_.touch(frame);
   if (a.request.kind == RequestKind::kAtomic) {
     tags_.write(frame, a.sectors);
     occupy_atomic_unit(a.request, now);
   }
-  hits_.push({now + hit_cycles_, reply_to(a.request, MemoryLevel::kL2)});
+  answer(a.request, kHits, MemoryLevel::kL2, now);
   count(a, a.sectors);
   return CacheResult::kHit;
 }
@@ -135,9 +140,15 @@ CacheResult L2Slice::refuse(const Access& a, uint64_t L2Stats::*cause) {
 }
 
 bool L2Slice::take_constant_hit(const MemoryRequest& request, uint64_t now) {
-  if (constant_hits_.size() > constant_cycles_) return false;
-  constant_hits_.push({now + constant_cycles_, reply_to(request, MemoryLevel::kConstantL3)});
+  if (!can_answer(request, kConstantHits)) return false;
+  answer(request, kConstantHits, MemoryLevel::kConstantL3, now);
   return true;
+}
+
+void L2Slice::answer(const MemoryRequest& r, AnswerKind kind, MemoryLevel level, uint64_t now) {
+  Answers& answers = answers_to(r, kind);
+  answers.waiting.push({now + answers.cycles, reply_to(r, level)});
+  stats_.far += &answers >= &answers_[kAnswerKinds];
 }
 
 uint32_t L2Slice::take_frame(uint64_t line) {
@@ -178,15 +189,16 @@ void L2Slice::fill(const MemoryReply& reply, uint64_t now) {
   mshrs_.fill(entry, sectors, [&](uint32_t waiter) {
     const MemoryRequest& r = waiting_[waiter];
     if (r.kind == RequestKind::kAtomic) tags_.write(frame, sectors_of(r));
-    filled_.push({now, reply_to(r, MemoryLevel::kDram)});
+    answer(r, kFilled, MemoryLevel::kDram, now);
     free_waiting_.push_back(waiter);
   });
 }
 
 MemoryReply L2Slice::pop_answer() {
   const uint64_t at = answer_at();
-  Answers& answers = first_at(filled_) == at ? filled_ : first_at(hits_) == at ? hits_ : constant_hits_;
-  return answers.pop().reply;
+  size_t i = 0;
+  while (answers_[i].first_at() != at) ++i;
+  return answers_[i].waiting.pop().reply;
 }
 
 void L2Slice::count(const Access& a, SectorMask found) {
@@ -216,7 +228,8 @@ uint64_t L2Slice::dirty_sectors() const {
 }
 
 std::string L2Slice::waiting_for() const {
-  const uint32_t answers = filled_.size() + hits_.size() + constant_hits_.size();
+  uint32_t answers = 0;
+  for (const Answers& a : answers_) answers += a.waiting.size();
   if (answers == 0 && mshrs_.in_use() == 0 && to_dram_.size() == 0) return {};
   return fmt::format("{} lines on their way, {} requests to DRAM and {} answers held", mshrs_.in_use(),
                      to_dram_.size(), answers);

@@ -3,9 +3,11 @@
 // fetching it: a sector that is written counts as whole (hardware keeps a mask of its written bytes, messages
 // name sectors only). Atomics are performed here, on a sector that is there or has been fetched, one after
 // another. Plain class: the partition brings requests and DRAM's replies and carries away what results. Each
-// request taken has its place among the answers, so DRAM's replies always sink.
+// request taken has its place among the answers, so DRAM's replies always sink. On a chip of two halves
+// answers to the other half take longer.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,14 +23,20 @@
 
 namespace gpusim::comp {
 
+/// Times of a slice, in interconnect cycles.
+struct L2Times {
+  uint64_t hit;       ///< from look-up to reply
+  uint64_t constant;  ///< the same of a hit in the third level of the constant cache
+  uint64_t far = 0;   ///< what a reply to the other half takes longer
+};
+
 class L2Slice {
  public:
   static constexpr uint64_t kNever = ~0ull;
 
-  /// `hit_cycles`, `constant_cycles`: from look-up to reply, of a hit here and in the third level of the
-  /// constant cache. `config.bytes` is not 0.
-  L2Slice(const core::MachineConfig::Partition& config, uint32_t partition, uint64_t hit_cycles,
-          uint64_t constant_cycles);
+  /// `config.bytes` is not 0. `far_ports`: by reply port, whether it is in the other half; empty: none is.
+  L2Slice(const core::MachineConfig::Partition& config, uint32_t partition, const L2Times& times,
+          std::vector<bool> far_ports = {});
 
   /// Takes a request at `now`; kReservationFail: it has to come again. `again`: it was refused before.
   core::CacheResult take(const MemoryRequest& request, uint64_t now, bool again);
@@ -44,7 +52,9 @@ class L2Slice {
   MemoryRequest pop_dram_request() { return to_dram_.pop(); }
   /// When the next answer may leave.
   [[nodiscard]] uint64_t answer_at() const {
-    return std::min({first_at(filled_), first_at(hits_), first_at(constant_hits_)});
+    uint64_t at = kNever;
+    for (size_t i = 0; i < kinds_; ++i) at = std::min(at, answers_[i].first_at());
+    return at;
   }
   /// That answer. Requires answer_at() != kNever.
   MemoryReply pop_answer();
@@ -59,7 +69,25 @@ class L2Slice {
     uint64_t at = 0;
     MemoryReply reply;
   };
-  using Answers = core::Ring<Answer>;
+  /// Answers that take the same time, in their order.
+  struct Answers {
+    core::Ring<Answer> waiting{1};
+    uint64_t cycles = 0;
+    [[nodiscard]] uint64_t first_at() const { return waiting.size() == 0 ? kNever : waiting.front().at; }
+  };
+  /// Answers to requests that waited for DRAM, to hits, and to hits in the third level of the constant cache:
+  /// those to this half of the chip, then those to the other.
+  enum AnswerKind : uint8_t { kFilled, kHits, kConstantHits, kAnswerKinds };
+  [[nodiscard]] Answers& answers_to(const MemoryRequest& r, AnswerKind kind) {
+    const bool far = !far_ports_.empty() && far_ports_[r.port];
+    return answers_[far ? kAnswerKinds + kind : kind];
+  }
+  /// True if a hit has a place among the answers.
+  [[nodiscard]] bool can_answer(const MemoryRequest& r, AnswerKind kind) {
+    const Answers& a = answers_to(r, kind);
+    return a.waiting.size() <= a.cycles;
+  }
+  void answer(const MemoryRequest& r, AnswerKind kind, MemoryLevel level, uint64_t now);
   /// A request and where it looks.
   struct Access {
     const MemoryRequest& request;
@@ -67,9 +95,6 @@ class L2Slice {
     SectorMask sectors;
     bool again;
   };
-  static uint64_t first_at(const Answers& answers) {
-    return answers.size() == 0 ? kNever : answers.front().at;
-  }
   [[nodiscard]] bool queue_has_room() const { return to_dram_.size() + most_runs_ <= kQueue; }
   [[nodiscard]] SectorMask sectors_of(const MemoryRequest& r) const;
   /// All sectors of the units that are fetched as one.
@@ -93,11 +118,13 @@ class L2Slice {
   MshrTable mshrs_;
   uint32_t fetch_;      ///< sectors that are fetched as one
   uint32_t most_runs_;  ///< DRAM requests of one miss: those of its sectors and of the line that leaves
-  uint64_t hit_cycles_, constant_cycles_, atomic_cycles_;
+  uint64_t atomic_cycles_;
   uint64_t atomic_free_ = 0;
   std::vector<MemoryRequest> waiting_;  ///< requests that wait for sectors
   std::vector<uint32_t> free_waiting_;
-  Answers filled_, hits_, constant_hits_;
+  std::vector<bool> far_ports_;
+  size_t kinds_;  ///< used of answers_
+  std::array<Answers, size_t{2} * kAnswerKinds> answers_;
   core::Ring<MemoryRequest> to_dram_;
   L2Stats stats_;
 };

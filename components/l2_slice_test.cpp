@@ -24,15 +24,15 @@ core::MachineConfig::Partition small() {
   return c;
 }
 constexpr uint32_t kPartition = 3;
-constexpr uint64_t kHit = 10;
+constexpr uint64_t kHit = 10, kFar = 7;
 
 /// Address of a line of the partition: two in each block.
 uint64_t line(uint64_t n) { return (n / 2 * 8 + kPartition) * 256 + n % 2 * 128; }
 
 class L2SliceTest : public testing::Test {
  protected:
-  void build(const core::MachineConfig::Partition& config) {
-    slice = std::make_unique<L2Slice>(config, kPartition, kHit, 20);
+  void build(const core::MachineConfig::Partition& config, std::vector<bool> far_ports = {}) {
+    slice = std::make_unique<L2Slice>(config, kPartition, L2Times{kHit, 20, kFar}, std::move(far_ports));
   }
   void SetUp() override { build(small()); }
   /// `sectors` of line n as the coalescer of 2.0 asks for them.
@@ -228,6 +228,29 @@ TEST_F(L2SliceTest, MissesWaitWhenDramTakesNothing) {
   EXPECT_EQ(read(0, 0b0001), CacheResult::kMissMerged) << "asks for nothing";
   slice->pop_dram_request(), slice->pop_dram_request();
   EXPECT_EQ(read(n, 1), CacheResult::kMiss);
+}
+
+TEST_F(L2SliceTest, AnswersToTheOtherHalfTakeLonger) {
+  build(small(), {false, false, true});
+  const auto read_from = [&](uint16_t port, uint64_t now) {
+    MemoryRequest r = request(RequestKind::kRead, 0, 0b1, port);
+    r.port = port;
+    return slice->take(r, now, false);
+  };
+  EXPECT_EQ(read_from(2, 100), CacheResult::kMiss);
+  EXPECT_EQ(read_from(1, 101), CacheResult::kMissMerged);
+  dram(200);
+  EXPECT_EQ(slice->answer_at(), 200u);
+  EXPECT_EQ(slice->pop_answer().port, 1) << "near: as soon as the sector is there";
+  EXPECT_EQ(slice->answer_at(), 200u + kFar);
+  EXPECT_EQ(slice->pop_answer().port, 2);
+  EXPECT_EQ(read_from(2, 300), CacheResult::kHit);
+  EXPECT_EQ(read_from(1, 301), CacheResult::kHit);
+  EXPECT_EQ(slice->answer_at(), 301u + kHit);
+  EXPECT_EQ(slice->pop_answer().port, 1);
+  EXPECT_EQ(slice->answer_at(), 300u + kHit + kFar);
+  EXPECT_EQ(slice->pop_answer().port, 2);
+  EXPECT_EQ(slice->stats().far, 2u);
 }
 
 }  // namespace

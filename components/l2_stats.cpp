@@ -19,6 +19,7 @@ constexpr L2Counter kL2Counters[] = {
     {"l2_constant_sectors", &L2Stats::constants,
      "sectors that the third-level constant cache asked the second-level cache for"},
     {"l2_constant_hit_sectors", &L2Stats::constant_hits, "of these, those that were there"},
+    {"l2_far_replies", &L2Stats::far, "replies to SMs of the other half of the chip"},
     {"l2_merged_misses", &L2Stats::merged, "requests that waited for a line already on its way from DRAM"},
     {"l2_fill_sectors", &L2Stats::fills, "sectors read from DRAM into the second-level cache"},
     {"l2_writeback_sectors", &L2Stats::writebacks,

@@ -17,6 +17,7 @@ void LoadStoreUnit::send_through_l1(uint64_t now) {
 }
 
 bool LoadStoreUnit::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
+  if (tlb_ != nullptr && !translated(entry, now)) return false;
   const Transaction& t = entry.list.items[entry.next];
   const bool can_send = link && can_reserve(entry.kind) && !has_writeback();
   const L1Cache::Access access{t.address,    t.sectors,   records_[entry.record].warp,

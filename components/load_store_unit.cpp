@@ -27,6 +27,7 @@ LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, 
     l1_ = std::make_unique<L1Cache>(fmt::format("l1_{}", port).c_str(), machine.l1, kMaxWarps);
     hits_ = core::Ring<Hit>(l1_->latency() + 2);
   }
+  if (machine.tlb.l1_entries != 0) tlb_ = std::make_unique<SmTlb>(machine.tlb, links_.tlb);
   links_.reply->deliver_to(*this);
   links_.request->give_credits_to(*this);
 }
@@ -78,6 +79,7 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
   entry.kind = is_atomic ? RequestKind::kAtomic : is_store ? RequestKind::kWrite : RequestKind::kRead;
   entry.local = access.space == isa::Space::kLocal;
   entry.refused = false;
+  entry.looked_up = false;
   entry.cached = l1_ != nullptr && entry.kind == RequestKind::kRead && !op.memory.bypasses_l1 &&
                  op.op_class != isa::OpClass::kTexture && (entry.local || l1_->caches_global());
   coalesce(rule_, access, entry.list, line_bytes_);
@@ -198,9 +200,14 @@ void LoadStoreUnit::send_constants() {
 void LoadStoreUnit::send(uint64_t now) {
   if (constants_outstanding_ != 0) send_constants();
   leave_queue(now);
+  if (tlb_ != nullptr) tlb_->send();
   if (l1_ != nullptr) return send_through_l1(now);
   if (!unsent() || awaits_credit_ || now < next_send_) return;
   QueueEntry& entry = queue_[queue_send_];
+  if (tlb_ != nullptr && !translated(entry, now)) {
+    blocked_ = true;
+    return;
+  }
   if (!can_reserve(entry.kind) || !links_.request->can_push()) {
     if (!blocked_ && !can_reserve(entry.kind))
       record_mshr(now, entry.list.items[entry.next].address, core::MshrAction::kFull);
@@ -214,7 +221,17 @@ void LoadStoreUnit::send(uint64_t now) {
 
 void LoadStoreUnit::send_ahead(uint64_t now) {
   // Entries and link slots can only become free until then. Events of MSHRs are recorded as they happen.
-  if (l1_ == nullptr && !blocked_ && !awaits_credit_ && !records_mshrs()) plan_sends(now + 1);
+  if (l1_ == nullptr && tlb_ == nullptr && !blocked_ && !awaits_credit_ && !records_mshrs())
+    plan_sends(now + 1);
+}
+
+bool LoadStoreUnit::translated(QueueEntry& entry, uint64_t now) {
+  if (!entry.looked_up) {
+    entry.looked_up = true;
+    tlb_->look_up(entry.list);
+    tlb_->send();
+  }
+  return tlb_->knows(entry.next, now);
 }
 
 void LoadStoreUnit::plan_sends(uint64_t earliest) {
@@ -322,6 +339,7 @@ void LoadStoreUnit::await_all(uint32_t warp) {
 
 uint64_t LoadStoreUnit::next_send() const {
   if (constants_outstanding_ != 0 && !unsent_lines_.empty()) return 0;
+  if (tlb_ != nullptr && tlb_->has_to_ask()) return 0;
   // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM
   // too.
   const bool work = unsent() || has_writeback();

@@ -15,6 +15,7 @@
 #include "components/l1_cache.h"
 #include "components/messages.h"
 #include "components/tag_cache.h"
+#include "components/tlb/sm_tlb.h"
 #include "isa/executor.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
@@ -47,6 +48,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     core::Link<MemoryReply>* reply = nullptr;               ///< from the crossbar
     core::Link<MemoryRequest>* constant_request = nullptr;  ///< to the cluster's constant cache
     core::Link<MemoryReply>* constant_reply = nullptr;
+    SmTlb::Links tlb = {};  ///< on a machine that has one
   };
   LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links);
 
@@ -102,11 +104,13 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   }
   /// What the first-level cache found since the kernel's start; null if there is none.
   [[nodiscard]] const L1Stats* l1_stats() const { return l1_ == nullptr ? nullptr : &l1_->stats(); }
+  /// Of the translation look-aside buffer since the simulation's start; null if there is none.
+  [[nodiscard]] const SmTlbStats* tlb_stats() const { return tlb_ == nullptr ? nullptr : &tlb_->stats(); }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
   /// True while can_accept() may change at any time: a full queue waits for room in the link.
   [[nodiscard]] bool may_open() const {
-    if (l1_ != nullptr) return blocked_ && queue_count_ == queue_capacity_;
+    if (l1_ != nullptr || tlb_ != nullptr) return blocked_ && queue_count_ == queue_capacity_;
     if (awaits_credit_) return queue_count_ == queue_capacity_;
     return blocked_ && unsent() && can_reserve(queue_[queue_send_].kind);
   }
@@ -133,7 +137,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     RequestKind kind = RequestKind::kRead;
     bool cached = false;  ///< its transactions ask the first-level cache
     bool local = false;
-    bool refused = false;  ///< the first-level cache could not take its next transaction yet
+    bool looked_up = false;  ///< its pages, in the translation look-aside buffer
+    bool refused = false;    ///< the first-level cache could not take its next transaction yet
     TransactionList list;
   };
   /// A request for sectors of a line of the first-level cache.
@@ -161,10 +166,13 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] core::Cycle earliest_reply(core::Cycle next) const {
     if ((blocked_ || l1_ != nullptr) && arrivals_.size() != 0) next = arrivals_.front().visible;
     if (l1_ != nullptr && hits_.size() != 0) next = std::min(next, core::Cycle(hits_.front().at));
+    if (tlb_ != nullptr) next = std::min(next, tlb_->next_page());
     return constants_outstanding_ == 0 ? next : std::min(next, links_.constant_reply->next_visible());
   }
   void add_awaited(core::Cycle at);
   void plan_sends(uint64_t earliest);
+  /// False if the entry's next transaction waits for its page.
+  [[nodiscard]] bool translated(QueueEntry& entry, uint64_t now);
   void collect_constants();
   void send_constants();
   void transmit(QueueEntry& entry, uint64_t at, bool ahead);
@@ -206,6 +214,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   uint64_t send_interval_;
   const EventSink* events_ = nullptr;
   std::unique_ptr<L1Cache> l1_;          ///< first-level data cache, if the machine has one
+  std::unique_ptr<SmTlb> tlb_;           ///< if addresses are translated
   core::Ring<Arrival> arrivals_;         ///< replies sent, not taken yet
   core::Ring<core::Cycle> completions_;  ///< when those become visible that complete an access
   std::vector<core::Cycle> awaited_;     ///< those of them for which the SM must be awake, the next one last
@@ -253,6 +262,7 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
   }
   while (l1_ != nullptr && hits_.size() != 0 && hits_.front().at <= now)
     finish_one(hits_.pop().record, MemoryLevel::kL1);
+  if (tlb_ != nullptr && tlb_->collect(now)) blocked_ = false;
   while (completions_.size() != 0 && completions_.front().count() <= now) completions_.pop();
   if (constants_outstanding_ != 0) collect_constants();
   for (const uint32_t index : completed_) {

@@ -3,8 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace gpusim::comp {
+
+namespace {
+
+/// By reply port (SMs, then the constant caches of the clusters): whether it is in the other half of the
+/// chip. Each half has the clusters and partitions of half of the numbers.
+std::vector<bool> far_ports(const core::MachineConfig& machine, uint32_t partition) {
+  std::vector<bool> far;
+  if (machine.l2.halves == 1) return far;
+  const int64_t clusters = (machine.gpu.sms + machine.gpu.sms_per_cluster - 1) / machine.gpu.sms_per_cluster;
+  const int64_t home = partition * machine.l2.halves / machine.l2.partitions;
+  const auto add = [&](int64_t cluster) { far.push_back(cluster * machine.l2.halves / clusters != home); };
+  for (int64_t sm = 0; sm < machine.gpu.sms; ++sm) add(sm / machine.gpu.sms_per_cluster);
+  for (int64_t c = 0; c < clusters; ++c) add(c);
+  return far;
+}
+
+}  // namespace
 
 MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::ClockDomain& domain,
                                  const core::MachineConfig& machine, uint32_t index, const EventSink* events)
@@ -20,8 +38,10 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
       channel_count_(static_cast<uint64_t>(machine.dram.channels)) {
   channels_.reserve(channel_count_.value());  // links write into them
   if (machine.l2.bytes != 0)
-    l2_ = std::make_unique<L2Slice>(machine.l2, index, domain.cycles_of_ns(machine.l2.hit_latency_ns),
-                                    l3_latency_);
+    l2_ = std::make_unique<L2Slice>(machine.l2, index,
+                                    L2Times{domain.cycles_of_ns(machine.l2.hit_latency_ns), l3_latency_,
+                                            domain.cycles_of_ns(machine.l2.far_latency_ns)},
+                                    far_ports(machine, index));
 }
 
 MemoryPartition::Channel* MemoryPartition::replying(core::Cycle now) {

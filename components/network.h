@@ -1,11 +1,12 @@
-// The two interconnect networks of the GPU: crossbars of memory requests and of replies, with the rules that
-// give a message's way and its length.
+// The two interconnect networks of the GPU, of memory requests and of replies: crossbars or meshes, with the
+// rules that give a message's way and its length.
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "components/address_map.h"
-#include "components/crossbar.h"
+#include "components/interconnect.h"
 #include "components/messages.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
@@ -15,9 +16,8 @@ namespace gpusim::comp {
 /// Length of a packet: header and payload in whole flits.
 class PacketLength {
  public:
-  explicit PacketLength(const core::MachineConfig::Interconnect& net)
-      : header_bytes_(static_cast<uint64_t>(net.header_bytes)),
-        flit_(static_cast<uint64_t>(net.flit_bytes)) {}
+  PacketLength(int64_t header_bytes, int64_t flit_bytes)
+      : header_bytes_(static_cast<uint64_t>(header_bytes)), flit_(static_cast<uint64_t>(flit_bytes)) {}
   [[nodiscard]] uint32_t operator()(uint64_t payload_bytes) const {
     return static_cast<uint32_t>(
         std::max<uint64_t>(1, (payload_bytes + header_bytes_ + flit_.value() - 1) / flit_));
@@ -44,7 +44,16 @@ struct PortOfReply {
   uint32_t operator()(const MemoryReply& r) const { return r.port; }
 };
 
-using RequestNetwork = Crossbar<MemoryRequest, PartitionOfAddress, PacketLength>;
-using ReplyNetwork = Crossbar<MemoryReply, PortOfReply, PacketLength>;
+using RequestNetwork = Interconnect<MemoryRequest>;
+using ReplyNetwork = Interconnect<MemoryReply>;
+
+/// The machine's networks, before their links. Requests enter at the clusters' ports and leave at the
+/// partitions', replies the other way.
+struct Networks {
+  Networks(core::ClockDomain& domain, const core::MachineConfig& machine);
+
+  std::unique_ptr<RequestNetwork> requests;
+  std::unique_ptr<ReplyNetwork> replies;
+};
 
 }  // namespace gpusim::comp

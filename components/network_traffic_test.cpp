@@ -12,9 +12,9 @@
 #include <tuple>
 
 #include "components/constant_cluster.h"
-#include "components/crossbar.h"
 #include "components/dram_channel.h"
 #include "components/memory_partition.h"
+#include "components/network.h"
 #include "components/testing/mocks.h"
 
 namespace gpusim::comp {
@@ -111,13 +111,11 @@ class Network {
     machine.constant.mshrs = window;
     machine.constant.l3_bytes = 4096;
     machine.constant.l2_bytes = 1024;
-    requests = std::make_unique<Crossbar<MemoryRequest>>(
-        "requests", net, kClusters, kPartitions,
-        [map = AddressMap(machine.l2)](const MemoryRequest& r) { return map.partition(r.address); },
-        [](const MemoryRequest& r) { return r.kind == RequestKind::kWrite ? 3u : 1u; });
-    replies = std::make_unique<Crossbar<MemoryReply>>(
-        "replies", net, kPartitions, kClusters, [](const MemoryReply& r) { return uint32_t{r.port}; },
-        [](const MemoryReply& r) { return r.has_data ? 2u : 1u; });
+    machine.gpu.sms = kSms;
+    machine.gpu.sms_per_cluster = kPerCluster;
+    Networks networks(net, machine);
+    requests = std::move(networks.requests);
+    replies = std::move(networks.replies);
     build_memory();
     build_sms(seed, window, count);
   }
@@ -185,8 +183,8 @@ class Network {
       dram{"dram", engine, 800'000};
   EventSink events;
   std::vector<std::shared_ptr<void>> links_;
-  std::unique_ptr<Crossbar<MemoryRequest>> requests;
-  std::unique_ptr<Crossbar<MemoryReply>> replies;
+  std::unique_ptr<RequestNetwork> requests;
+  std::unique_ptr<ReplyNetwork> replies;
   std::vector<std::unique_ptr<ConstantCluster>> clusters;
 };
 
@@ -270,6 +268,12 @@ INSTANTIATE_TEST_SUITE_P(
                       {"l2.size=4K", "l2.ways=2", "dram.channels=3", "gpu.memory=3G", "dram.bank_groups=4",
                        "dram.ccd_l=4ck", "dram.rrd_l=10ck", "dram.faw=40ck", "dram.page=closed",
                        "dram.refresh=bank", "dram.group_interleave=128"}},
+            CacheCase{"Mesh",
+                      {"l2.size=4K", "l2.ways=2", "interconnect.topology=mesh", "interconnect.router_queue=1",
+                       "interconnect.hop_cycles=2", "interconnect.reply_flit=16"}},
+            CacheCase{"OldestFarHalves",
+                      {"l2.size=4K", "l2.ways=2", "interconnect.arbitration=oldest", "interconnect.flit=16",
+                       "l2.halves=2", "l2.far_latency=40ns"}},
             CacheCase{"InOrder", {"l2.size=4K", "l2.ways=2", "dram.scheduler=fcfs"}},
             CacheCase{
                 "Polynomial",

@@ -109,7 +109,9 @@ TEST_P(OutsideMemory, ValuesAreRightAndEveryRequestIsAnsweredOnce) {
   }
   EXPECT_GT(requests, 500u);
   EXPECT_GT(held_back, 0u);
-  if (GetParam().queue > 1) EXPECT_GT(overtaken, 0u);
+  if (GetParam().queue > 1) {
+    EXPECT_GT(overtaken, 0u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, OutsideMemory,

@@ -274,6 +274,7 @@ void RunRecorder::begin_kernel(KernelRun& run) {
   run_ = &run;
   dram_at_start_ = last_dram_ = gpu_.dram_stats();
   l2_at_start_ = gpu_.l2_stats();
+  tlb_at_start_ = gpu_.tlb_stats();
   flits_at_start_[0] = gpu_.request_flits();
   flits_at_start_[1] = gpu_.reply_flits();
   last_sample_ = SmStats{};
@@ -340,10 +341,11 @@ KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter)
   add_dram_counters(k.counters, gpu_.dram_stats(), dram_at_start_, k.time_s, bus_clocks);
   if (machine_.l2.bytes != 0)
     add_l2_counters(k.counters, gpu_.l2_stats(), l2_at_start_, gpu_.l2_dirty_sectors());
+  if (machine_.tlb.l1_entries != 0) add_tlb_counters(k.counters, gpu_.tlb_stats(), tlb_at_start_);
   k.counters.push_back({"noc_request_flits", static_cast<double>(gpu_.request_flits() - flits_at_start_[0]),
-                        "1", "flits through the request crossbar"});
+                        "1", "flits of requests through the interconnect"});
   k.counters.push_back({"noc_reply_flits", static_cast<double>(gpu_.reply_flits() - flits_at_start_[1]), "1",
-                        "flits through the reply crossbar"});
+                        "flits of replies through the interconnect"});
   run_ = nullptr;
   if (recorder_ == nullptr) return k;
   write_per_sm(run);

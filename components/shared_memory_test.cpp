@@ -58,14 +58,24 @@ uint32_t serve_whole_warp(const SharedMemoryRules& rules, const std::vector<uint
 
 uint32_t reference_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
   uint32_t total = 0;
+  if (rules.lanes_per_access == 32) {  // half or a quarter of the warp at a time if words are wide
+    const uint32_t words = std::max(1u, access.bytes / rules.bank_bytes);
+    for (uint32_t first = 0; first < 32; first += 32 / words) {
+      std::vector<uint64_t> addresses;
+      for (uint32_t lane = first; lane < first + 32 / words; ++lane)
+        for (uint32_t part = 0; part < words && access.lanes.test(static_cast<int>(lane)); ++part)
+          addresses.push_back(access.address[lane] + part * rules.bank_bytes);
+      total += serve_whole_warp(rules, addresses);
+    }
+    return total;
+  }
   for (uint32_t first = 0; first < 32; first += rules.lanes_per_access)
     for (uint32_t part = 0; part < std::max(1u, access.bytes / rules.bank_bytes); ++part) {
       std::vector<uint64_t> addresses;
       for (uint32_t lane = first; lane < first + rules.lanes_per_access; ++lane)
         if (access.lanes.test(static_cast<int>(lane)))
           addresses.push_back(access.address[lane] + part * rules.bank_bytes);
-      total += rules.lanes_per_access == 16 ? serve_half_warp(rules, addresses)
-                                            : serve_whole_warp(rules, addresses);
+      total += serve_half_warp(rules, addresses);
     }
   return total;
 }
@@ -105,6 +115,35 @@ TEST(SharedMemory, WideWordsAreSeveralRequests) {
       shared_access_cost(kHalfWarps, access_of(16, ~0u, [](uint64_t lane) { return lane * 16; }));
   EXPECT_EQ(vectors.steps, 32u);
   EXPECT_EQ(vectors.least, 8u);
+}
+
+TEST(SharedMemory, WideWordsOfConsecutiveLanesDoNotConflictFromFermiOn) {
+  // Guide, 2.x: 64-bit accesses conflict within half-warps only; 128-bit ones take four quarters.
+  const auto wide = [](uint16_t bytes) {
+    return shared_access_cost(kWholeWarps,
+                              access_of(bytes, ~0u, [&](uint64_t lane) { return lane * bytes; }));
+  };
+  EXPECT_EQ(wide(8).steps, 2u);
+  EXPECT_EQ(wide(8).replays(), 0u);
+  EXPECT_EQ(wide(16).steps, 4u);
+  EXPECT_EQ(wide(16).replays(), 0u);
+  EXPECT_EQ(steps(kWholeWarps, access_of(8, ~0u, [](uint64_t lane) { return lane * 16; })), 4u);
+}
+
+TEST(SharedMemory, RowsOfTilesAreOneStep) {
+  const auto word = [](uint64_t row, uint64_t column, uint64_t width) { return 4 * (row * width + column); };
+  const auto row = access_of(4, ~0u, [&](uint64_t l) { return word(3, l % 16, 16); });
+  const auto column = access_of(4, ~0u, [&](uint64_t l) { return word(l / 16, 5, 16); });
+  const auto clash = access_of(4, ~0u, [&](uint64_t l) { return word(l / 16, 5, 32); });
+  const auto both = access_of(4, ~0u, [&](uint64_t l) { return l < 16 ? 4 * l : 0; });
+  const auto shifted = access_of(4, ~0u, [&](uint64_t l) { return 4 * (l < 16 ? l : l + 20); });
+  EXPECT_EQ(steps(kWholeWarps, row), 1u);
+  EXPECT_EQ(steps(kWholeWarps, column), 1u);
+  EXPECT_EQ(steps(kWholeWarps, clash), 2u);
+  EXPECT_EQ(steps(kWholeWarps, both), 1u);
+  EXPECT_EQ(steps(kWholeWarps, shifted), 2u);
+  for (const auto& a : {row, column, clash, both, shifted})
+    EXPECT_EQ(steps(kWholeWarps, a), reference_steps(kWholeWarps, a));
 }
 
 TEST(SharedMemory, SubWordsOfOneBankConflict) {

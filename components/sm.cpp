@@ -154,7 +154,10 @@ void Sm::take_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
 void Sm::plan_issue(uint64_t now) {
   next_issue_ = kUnknownCycle;
   const uint64_t from = slot_cycles_.up(now + 1) * issue_cycles_;
-  for (const auto& s : schedulers_) next_issue_ = std::min(next_issue_, s->next_issue(from));
+  for (const auto& s : schedulers_) {
+    next_issue_ = std::min(next_issue_, s->next_issue(from));
+    if (next_issue_ == from) break;
+  }
 }
 
 void Sm::update_gates(uint64_t now) {

@@ -76,6 +76,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     return static_cast<uint32_t>(std::popcount(table_.resident()));
   }
   [[nodiscard]] uint32_t index() const { return index_; }
+  [[nodiscard]] const SmTlbStats* tlb_stats() const { return lsu_->tlb_stats(); }
   /// Narrows [since, until], in core cycles, to when all resident warps waited at barriers or went round
   /// loops unchanged; false if nothing is left.
   [[nodiscard]] bool all_wait(uint64_t& since, uint64_t& until) const;

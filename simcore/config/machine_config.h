@@ -107,9 +107,15 @@ struct MachineConfig {
     friend bool operator==(const Constant&, const Constant&) = default;
   } constant;
   struct Interconnect {
-    int64_t flit_bytes = 0;  ///< per port and interconnect cycle
+    std::string topology;          ///< "crossbar", "mesh"
+    std::string arbitration;       ///< "round_robin", "oldest"
+    int64_t flit_bytes = 0;        ///< per port and interconnect cycle
+    int64_t reply_flit_bytes = 0;  ///< the same of the reply network; 0: equal
     int64_t header_bytes = 0;
-    int64_t queue = 0;  ///< packets per input queue
+    int64_t queue = 0;         ///< packets per input queue
+    int64_t mesh_width = 0;    ///< routers in a row; 0: nearly square
+    int64_t hop_cycles = 1;    ///< interconnect cycles from router to router
+    int64_t router_queue = 4;  ///< packets of one neighbour in a router
     double request_latency_ns = 0, reply_latency_ns = 0;
     friend bool operator==(const Interconnect&, const Interconnect&) = default;
   } interconnect;
@@ -126,8 +132,21 @@ struct MachineConfig {
     int64_t mshrs = 0, merges = 0;   ///< per slice, as in [l1]
     double hit_latency_ns = 0;       ///< from look-up to reply
     std::string index, replacement;  ///< as in [l1]
+    int64_t halves = 1;              ///< parts of the chip that clusters and partitions belong to
+    double far_latency_ns = 0;       ///< of a reply to a cluster of another half, more
     friend bool operator==(const Partition&, const Partition&) = default;
   } l2;
+  /// Translation look-aside buffers.
+  struct Tlb {               ///< [tlb]
+    int64_t l1_entries = 0;  ///< per SM; 0: addresses need no translation
+    int64_t page_bytes = 0, l1_ways = 0;
+    int64_t l1_misses = 0;  ///< pages on their way, per SM
+    int64_t l2_entries = 0, l2_ways = 0;
+    std::string l2_scope;  ///< "gpu", "cluster"
+    double l2_latency_ns = 0, walk_latency_ns = 0;
+    int64_t walkers = 0;
+    friend bool operator==(const Tlb&, const Tlb&) = default;
+  } tlb;
   struct Dram {
     int64_t channels = 1;  ///< per partition
     int64_t banks = 0, row_bytes = 0, bus_bytes = 0, burst_bytes = 0;

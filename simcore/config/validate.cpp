@@ -22,6 +22,8 @@ class Validator {
     constant_caches();
     memory();
     second_level();
+    interconnect();
+    translation();
     dram();
     pipes();
   }
@@ -148,7 +150,7 @@ class Validator {
       conflict("gpu.memory",
                fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions{} = {}",
                            m_.memory_bytes, m_.dram.channels == 1 ? "" : " * dram.channels", stripe),
-               {"l2.interleave", "l2.partitions"});
+               {"l2.interleave", "l2.partitions", "dram.channels"});
     }
   }
 
@@ -160,6 +162,7 @@ class Validator {
                            m_.l2.partitions),
                {"l2.partitions"});
     }
+    halves();
     if (m_.l2.bytes == 0) return;
     power_of_two("l2.line", m_.l2.line);
     power_of_two("l2.sector", m_.l2.sector);
@@ -182,6 +185,37 @@ class Validator {
                            m_.l2.line, m_.coalescer.rule),
                {"coalescer.rule"});
     }
+  }
+
+  void halves() {
+    if (m_.l2.halves == 1) return;
+    if (m_.l2.bytes == 0)
+      conflict("l2.halves", "l2.halves = 2 needs a second-level cache, and l2.size = 0", {"l2.size"});
+    multiple("l2.partitions", m_.l2.partitions, "l2.halves", m_.l2.halves);
+    if (m_.gpu.sms / m_.gpu.sms_per_cluster % m_.l2.halves != 0) {
+      conflict("l2.halves",
+               fmt::format("{} clusters cannot be shared out to l2.halves = {}",
+                           m_.gpu.sms / m_.gpu.sms_per_cluster, m_.l2.halves),
+               {"gpu.sms", "gpu.sms_per_cluster"});
+    }
+  }
+
+  void interconnect() {
+    const int64_t routers = m_.gpu.sms / m_.gpu.sms_per_cluster + m_.l2.partitions;
+    if (m_.interconnect.mesh_width > routers) {
+      conflict("interconnect.mesh_width",
+               fmt::format(
+                   "interconnect.mesh_width = {} is more than the {} routers of all clusters and partitions",
+                   m_.interconnect.mesh_width, routers),
+               {"gpu.sms", "gpu.sms_per_cluster", "l2.partitions"});
+    }
+  }
+
+  void translation() {
+    if (m_.tlb.l1_entries == 0) return;
+    power_of_two("tlb.page", m_.tlb.page_bytes);
+    multiple("tlb.l1_entries", m_.tlb.l1_entries, "tlb.l1_ways", m_.tlb.l1_ways);
+    if (m_.tlb.l2_entries != 0) multiple("tlb.l2_entries", m_.tlb.l2_entries, "tlb.l2_ways", m_.tlb.l2_ways);
   }
 
   void dram() {

@@ -1,0 +1,120 @@
+#include "microbench/bandwidths.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "microbench/kernels.h"
+#include "microbench/timing.h"
+
+namespace gpusim::microbench {
+
+namespace {
+
+constexpr uint32_t kThreads = 256;
+constexpr uint64_t kChunk = 8192;       // of cache_read
+constexpr uint64_t kSmallStream = 1u << 18;  // elements, without a second level to get past
+constexpr uint32_t kSharedThreads = 512, kSharedLoads = 256;
+
+void add(DataSheet& sheet, std::string name, double value, std::string unit, std::string method,
+         std::string kernel) {
+  Figure f;
+  f.name = std::move(name);
+  f.found = Value::of(value);
+  f.unit = std::move(unit);
+  f.method = std::move(method);
+  f.kernel = std::move(kernel);
+  sheet.figures.push_back(std::move(f));
+}
+
+uint32_t blocks_per_sm(const DeviceProperties& p) { return std::max(1u, p.warps_per_sm * 32 / kThreads); }
+
+void measure_l1(Device& device, DataSheet& sheet) {
+  constexpr uint32_t kFew = 16, kMany = 48;
+  const uint32_t blocks = std::min(blocks_per_sm(device.properties()), 4u);
+  Program p;
+  p.sms = 1;
+  p.ptx = kernel_file("cache_read", device.properties());
+  p.buffers = {{kChunk, {}, false}};
+  for (const uint32_t rounds : {kFew, kMany}) {
+    p.launches.push_back({"read_cached", blocks, kThreads, 0,
+                          {Argument::buffer(p.buffers.size()), Argument::buffer(0), Argument::number(0),
+                           Argument::number(rounds)}});
+    p.buffers.push_back({blocks * kThreads / 32 * 8, {}, true});
+  }
+  const Outcome out = device.run_one(p);
+  const double clocks = elapsed(out.buffers[2]) - elapsed(out.buffers[1]);
+  add(sheet, "bandwidth.l1", static_cast<double>(kMany - kFew) * blocks * kChunk / clocks, "bytes/cycle/SM",
+      fmt::format("{} warps read the same 8 KB", blocks * kThreads / 32), "cache_read: read_cached");
+}
+
+void measure_shared(Device& device, DataSheet& sheet) {
+  const uint32_t threads = std::min(kSharedThreads, device.properties().threads_per_block);
+  Program p;
+  p.sms = 1;
+  p.ptx = kernel_file("shared_pattern", device.properties());
+  std::vector<uint32_t> offsets;
+  for (uint32_t lane = 0; lane < 32; ++lane) offsets.push_back(4 * lane);
+  p.buffers = {{threads / 32 * 8, {}, true}, {128, offsets, false}};
+  p.launches.push_back(
+      {"shared_pattern", 1, threads, 128, {Argument::buffer(0), Argument::buffer(1)}});
+  const double clocks = elapsed(device.run_one(p).buffers[0]);
+  add(sheet, "bandwidth.shared", static_cast<double>(threads) * 4 * kSharedLoads / clocks, "bytes/cycle/SM",
+      fmt::format("{} warps read consecutive words", threads / 32), "shared_pattern: shared_pattern");
+}
+
+void measure_l2(Device& device, const Hierarchy& h, DataSheet& sheet) {
+  constexpr uint32_t kFew = 2, kMany = 6;
+  const uint32_t blocks = blocks_per_sm(device.properties()) * device.properties().sms;
+  const uint64_t chunks = std::bit_floor(std::max(h.l2.capacity / 2, kChunk) / kChunk);
+  Program p;
+  p.ptx = kernel_file("cache_read", device.properties());
+  p.buffers = {{chunks * kChunk, {}, false}};
+  const auto warm = static_cast<uint32_t>((chunks + blocks - 1) / blocks);
+  for (const uint32_t rounds : {warm, kFew, kMany}) {
+    p.launches.push_back({"read_past_l1", blocks, kThreads, 0,
+                          {Argument::buffer(p.buffers.size()), Argument::buffer(0),
+                           Argument::number(chunks - 1), Argument::number(rounds)}});
+    p.buffers.push_back({uint64_t{blocks} * kThreads / 32 * 8, {}, false});
+  }
+  const std::vector<double> seconds = device.run_one(p).seconds;
+  add(sheet, "bandwidth.l2", static_cast<double>(kMany - kFew) * blocks * kChunk / (seconds[2] - seconds[1]), "bytes/s",
+      fmt::format("all SMs read {} KB past the first level", chunks * kChunk / 1024),
+      "cache_read: read_past_l1");
+}
+
+void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
+  struct Stream {
+    const char* kernel;
+    uint32_t words;  ///< per element
+  };
+  constexpr std::array kStreams = {Stream{"read", 2}, Stream{"copy", 2}, Stream{"triad", 3}};
+  // Three arrays that are twice and four times what the second level holds.
+  const uint64_t few = std::max(kSmallStream, std::bit_ceil(h.l2.capacity / 6)), many = 2 * few;
+  Program p;
+  p.ptx = kernel_file("stream", device.properties());
+  for (int i = 0; i < 3; ++i) p.buffers.push_back({many * 4, {}, false});
+  for (const Stream& s : kStreams)
+    for (const uint64_t n : {few, many})
+      p.launches.push_back({s.kernel, static_cast<uint32_t>(n / kThreads), kThreads, 0,
+                            {Argument::buffer(0), Argument::buffer(1), Argument::buffer(2),
+                             Argument::number(n)}});
+  const std::vector<double> seconds = device.run_one(p).seconds;
+  for (size_t i = 0; i < kStreams.size(); ++i)
+    add(sheet, fmt::format("bandwidth.{}", kStreams[i].kernel),
+        static_cast<double>(4 * kStreams[i].words * (many - few)) / (seconds[2 * i + 1] - seconds[2 * i]),
+        "bytes/s", fmt::format("{} and {} elements", few, many), fmt::format("stream: {}", kStreams[i].kernel));
+}
+
+}  // namespace
+
+void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
+  measure_shared(device, sheet);
+  if (h.l1.capacity >= kChunk) measure_l1(device, sheet);
+  if (h.l2.present) measure_l2(device, h, sheet);
+  measure_streams(device, h, sheet);
+}
+
+}  // namespace gpusim::microbench

@@ -1,0 +1,112 @@
+// A machine is changed at random: the data sheet must find the change, by the right amount, and nothing else.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "microbench/configured.h"
+#include "microbench/discover.h"
+#include "microbench/simulated_device.h"
+#include "simcore/config/load.h"
+
+namespace gpusim::microbench {
+namespace {
+
+/// A machine with caches like those of Fermi, small so that tests are short.
+const std::vector<std::string> kBase = {
+    "gpu.sms=2",           "gpu.memory=4G",      "coalescer.rule=cc20",       "l1.size=16K",
+    "l1.index=modulo",     "l1.latency=30",      "l1.merges=32",              "l2.size=256K",
+    "l2.partitions=4",     "l2.ways=8",          "l2.mshrs=64",               "l2.hit_latency=80ns",
+    "shared.banks=32",     "shared.size=48K",    "shared.lanes_per_access=32"};
+
+struct Change {
+  const char* section;               ///< of the data sheet, that is measured
+  std::vector<const char*> settings;
+  std::vector<const char*> figures;  ///< that change; the others of the section stay
+};
+const std::vector<Change> kChanges = {
+    {"l1", {"l1.size=32K"}, {"l1.size", "l1.sets", "l1.stride_misses"}},
+    {"l1", {"l1.size=12K", "l1.ways=3"}, {"l1.size", "l1.ways", "l1.stride_misses"}},
+    {"l1", {"l1.ways=8"}, {"l1.ways", "l1.sets", "l1.stride_misses"}},
+    {"l1", {"l1.line=64"}, {"l1.line", "l1.sets", "l1.stride_misses"}},
+    {"l1", {"l1.sector=128"}, {"l1.sector"}},
+    {"l1", {"l1.sector=64"}, {"l1.sector"}},
+    {"l1", {"l1.index=fermi"}, {"l1.index", "l1.stride_misses"}},
+    {"l1", {"l1.index=xor"}, {"l1.index", "l1.stride_misses"}},
+    {"l1", {"l1.replacement=fifo"}, {"l1.replacement"}},
+    {"l1", {"l1.replacement=plru"}, {"l1.replacement"}},
+    {"l1", {"l1.replacement=random"}, {"l1.replacement", "l1.stride_misses"}},
+    {"l1", {"l1.size=0"}, {"l1.size"}},
+    {"l2", {"l2.size=512K"}, {"l2.size", "l2.sets", "l2.stride_misses"}},
+    {"l2", {"l2.ways=16"}, {"l2.ways", "l2.sets", "l2.stride_misses"}},
+    {"l2", {"l2.sector=64"}, {"l2.sector"}},
+    {"l2", {"l2.hash=xor"}, {"l2.index", "l2.stride_misses"}},
+    {"l2", {"l2.index=xor"}, {"l2.index", "l2.stride_misses"}},
+    {"l2", {"l2.replacement=fifo"}, {"l2.replacement"}},
+    {"l2", {"l2.size=0"}, {"l2.size"}},
+    {"mshrs", {"l1.mshrs=32"}, {"mshrs.sm"}},
+    {"mshrs", {"l1.mshrs=48"}, {"mshrs.sm"}},
+    {"mshrs", {"l1.warp_mshrs=6"}, {"mshrs.warp"}},
+    {"mshrs", {"l1.warp_mshrs=10"}, {"mshrs.warp"}},
+    {"shared", {"shared.banks=16"}, {"shared.banks"}},
+    {"shared", {"shared.bank_bytes=8"}, {"shared.bank_bytes"}},
+    {"shared", {"shared.lanes_per_access=16"}, {"shared.lanes_per_access"}},
+    {"shared", {"shared.cycles_per_access=1"}, {"shared.conflict_cycles"}},
+    {"constant", {"constant.l1_size=4K"}, {"constant.l1_size"}},
+    {"constant", {"constant.l2_size=16K"}, {"constant.l2_size"}},
+    {"dram", {"dram.row=4K"}, {"dram.row"}},
+    {"dram", {"dram.row=1K"}, {"dram.row"}},
+    {"dram", {"dram.banks=16"}, {"dram.bank_period"}},
+    {"dram", {"l2.interleave=512"}, {"dram.interleave"}},
+    {"dram", {"l2.partitions=8"}, {"dram.channels"}},
+    {"operations", {"latency.fp32=30"}, {"latency.fp32_add", "latency.fp32_mad"}},
+    {"operations", {"latency.sfu_sin=60"}, {"latency.sfu_sin", "latency.sfu_ex2"}},
+    {"operations", {"latency.int_mul=80"}, {"latency.int_mul"}},
+    {"operations", {"pipes.sp.int=8"}, {"throughput.int_add"}},
+    {"operations", {"pipes.sp.int_mul=25"}, {"throughput.int_mul"}},
+    {"operations", {"pipes.dp.fp64=16"}, {"throughput.fp64_add", "throughput.fp64_fma"}},
+};
+
+DataSheet measure(const char* section, const std::vector<const char*>& settings) {
+  std::vector<std::string> sets = kBase;
+  sets.insert(sets.end(), settings.begin(), settings.end());
+  const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};
+  const core::MachineConfig machine = core::load_machine("tesla_c1060", sets, folders);
+  SimulatedDevice device(machine, 1);
+  DataSheet sheet = discover(device, {section});
+  add_configured(machine, sheet);
+  return sheet;
+}
+
+void check(const Change& change) {
+  SCOPED_TRACE(fmt::format("--set {}", fmt::join(change.settings, " --set ")));
+  const DataSheet before = measure(change.section, {}), after = measure(change.section, change.settings);
+  for (const Figure& f : before.figures) {
+    EXPECT_TRUE(!f.configured || f.agrees()) << f.name << " before the change: " << sheet_text(before);
+    const Figure* now = after.find(f.name);
+    const bool changes = std::find(change.figures.begin(), change.figures.end(), f.name) != change.figures.end();
+    // Of a cache that is not there, nothing but its size is said.
+    if (now == nullptr && after.find(f.name.substr(0, f.name.find('.')) + ".size")->found->number == 0) continue;
+    ASSERT_NE(now, nullptr) << f.name;
+    EXPECT_TRUE(!now->configured || now->agrees()) << f.name << ": " << sheet_text(after);
+    EXPECT_EQ(now->found != f.found, changes) << f.name << ": " << sheet_text(after);
+  }
+}
+
+class RandomChange : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(RandomChange, IsFound) {
+  std::mt19937 random(GetParam());
+  check(kChanges[random() % kChanges.size()]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomChange, ::testing::Range(1u, 9u));
+
+/// All changes one after another: minutes. Run it by --gtest_also_run_disabled_tests.
+TEST(AllChanges, DISABLED_AreFound) {
+  for (const Change& change : kChanges) check(change);
+}
+
+}  // namespace
+}  // namespace gpusim::microbench

@@ -1,0 +1,137 @@
+#include "microbench/configured.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "components/address_map.h"
+#include "components/cache/set_index.h"
+#include "microbench/operation_classes.h"
+#include "microbench/set_index_form.h"
+
+namespace gpusim::microbench {
+
+namespace {
+
+constexpr double kWarp = 32;
+
+/// Operations per cycle and SM that the pipes of a class and the schedulers allow.
+double throughput_of(const core::MachineConfig& m, const std::string& timing_class) {
+  double rate = 0;
+  for (const auto& pipe : m.pipes)
+    if (const auto cycles = pipe.interval.find(timing_class);
+        cycles != pipe.interval.end() && cycles->second != 0)
+      rate += kWarp * static_cast<double>(pipe.per_scheduler ? m.scheduler.count : 1) /
+              static_cast<double>(cycles->second);
+  const double issue =
+      kWarp * static_cast<double>(m.scheduler.count * m.scheduler.issue_width) /
+      static_cast<double>(m.scheduler.issue_cycles);
+  return std::min(rate, issue);
+}
+
+void set(Figure& f, double value, double tolerance = 0) {
+  f.configured = Value::of(value);
+  f.tolerance = tolerance;
+}
+
+void add_operation(const core::MachineConfig& m, Figure& f) {
+  const auto name = std::string_view(f.name).substr(f.name.find('.') + 1);
+  for (const OperationRow& row : operation_rows()) {
+    if (row.name != name) continue;
+    const std::string timing_class(row.timing_class);
+    if (f.name.starts_with("latency."))
+      set(f, static_cast<double>(m.latency.at(timing_class)), 0.02);
+    else
+      set(f, throughput_of(m, timing_class), 0.02);
+  }
+}
+
+using SetOf = std::function<uint64_t(uint64_t address)>;
+
+/// The index in the words of the data sheet, by asking the function instead of a cache.
+std::string index_form(uint64_t line, uint64_t sets, const SetOf& set_of) {
+  SetIndexQuestion q;
+  q.line = line;
+  q.sets = sets;
+  return set_index_form(q, [&](std::span<const uint64_t> addresses) {
+    std::vector<bool> same;
+    for (const uint64_t a : addresses) same.push_back(set_of(a) == set_of(q.anchor));
+    return same;
+  });
+}
+
+void add_l1(const core::MachineConfig::FirstLevel& c, std::string_view key, Figure& f) {
+  const int64_t sets = c.bytes / (c.line * c.ways);
+  if (key == "size") set(f, static_cast<double>(c.bytes));
+  if (c.bytes == 0) return;
+  if (key == "ways") set(f, static_cast<double>(c.ways));
+  if (key == "line") set(f, static_cast<double>(c.line));
+  if (key == "sector") set(f, static_cast<double>(c.sector));
+  if (key == "sets") set(f, static_cast<double>(sets));
+  if (key == "replacement") f.configured = Value::of_words(c.ways == 1 ? "one way" : c.replacement);
+  if (key == "index") {
+    const comp::SetIndex index(comp::set_index_kind(c.index), static_cast<uint64_t>(sets));
+    const auto line = static_cast<uint64_t>(c.line);
+    f.configured =
+        Value::of_words(index_form(line, static_cast<uint64_t>(sets), [&](uint64_t a) { return index(a / line); }));
+  }
+}
+
+void add_l2(const core::MachineConfig::Partition& c, std::string_view key, Figure& f) {
+  if (key == "size") set(f, static_cast<double>(c.bytes));
+  if (c.bytes == 0) return;
+  const int64_t of_slice = c.bytes / c.partitions / (c.line * c.ways), sets = of_slice * c.partitions;
+  if (key == "ways") set(f, static_cast<double>(c.ways));
+  if (key == "line") set(f, static_cast<double>(c.line));
+  if (key == "sector") set(f, static_cast<double>(c.sector));
+  if (key == "sets") set(f, static_cast<double>(sets));
+  if (key == "replacement") f.configured = Value::of_words(c.ways == 1 ? "one way" : c.replacement);
+  if (key == "index") {
+    const comp::AddressMap map(c);
+    const comp::SetIndex index(comp::set_index_kind(c.index), static_cast<uint64_t>(of_slice));
+    const auto line = static_cast<uint64_t>(c.line);
+    f.configured = Value::of_words(index_form(line, static_cast<uint64_t>(sets), [&](uint64_t a) {
+                           return uint64_t{map.partition(a)} << 32 | index(map.local(a) / line);
+                         }));
+  }
+}
+
+void add_other(const core::MachineConfig& m, Figure& f) {
+  constexpr int64_t kLanes = 32;
+  const int64_t mshrs = m.l1.bytes == 0 ? m.lsu.mshrs : std::min(m.l1.mshrs, m.lsu.mshrs);
+  const int64_t of_warp = m.l1.bytes == 0 || m.l1.warp_mshrs == 0 ? mshrs : std::min(mshrs, m.l1.warp_mshrs);
+  if (f.name == "mshrs.sm") set(f, static_cast<double>(mshrs));
+  if (f.name == "mshrs.warp" && of_warp < kLanes) set(f, static_cast<double>(of_warp));
+  if (f.name == "shared.banks") set(f, static_cast<double>(m.shared.banks));
+  if (f.name == "shared.bank_bytes") set(f, static_cast<double>(m.shared.bank_bytes));
+  if (f.name == "shared.lanes_per_access") set(f, static_cast<double>(m.shared.lanes_per_access));
+  if (f.name == "shared.conflict_cycles") set(f, static_cast<double>(m.shared.cycles_per_access), 0.01);
+  if (f.name == "constant.l1_size") set(f, static_cast<double>(m.constant.l1_bytes));
+  if (f.name == "constant.l2_size") set(f, static_cast<double>(m.constant.l2_bytes));
+  if (f.name == "constant.l3_size") set(f, static_cast<double>(m.constant.l3_bytes));
+  if (f.name == "latency.constant_l1") set(f, static_cast<double>(m.latency.at("load_const")), 0.05);
+  if (f.name == "dram.row") set(f, static_cast<double>(m.dram.row_bytes));
+  // Where partitions are hashed, a row's pieces lie irregularly.
+  const bool regular = m.l2.hash == "modulo" && m.dram.row_bytes > m.l2.interleave;
+  if (regular && f.name == "dram.interleave") set(f, static_cast<double>(m.l2.interleave));
+  if (regular && f.name == "dram.channels") set(f, static_cast<double>(m.l2.partitions));
+  if (regular && f.name == "dram.bank_period")
+    set(f, static_cast<double>(m.dram.bank_hash ? m.dram.banks * m.dram.banks : m.dram.banks));
+  if (f.name == "latency.l1") set(f, static_cast<double>(m.latency.at("load_global") + m.l1.latency), 0.1);
+  if (f.name == "latency.shared") set(f, static_cast<double>(m.latency.at("load_shared")), 0.02);
+}
+
+}  // namespace
+
+void add_configured(const core::MachineConfig& m, DataSheet& sheet) {
+  for (Figure& f : sheet.figures) {
+    const auto key = std::string_view(f.name).substr(f.name.find('.') + 1);
+    if (f.name.starts_with("latency.") || f.name.starts_with("throughput.")) add_operation(m, f);
+    if (f.name.starts_with("l1.")) add_l1(m.l1, key, f);
+    if (f.name.starts_with("l2.")) add_l2(m.l2, key, f);
+    add_other(m, f);
+  }
+}
+
+}  // namespace gpusim::microbench

@@ -1,0 +1,186 @@
+#include "microbench/dram_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "microbench/kernels.h"
+#include "microbench/timing.h"
+
+namespace gpusim::microbench {
+
+namespace {
+
+constexpr uint32_t kTrials = 5;  // the fastest counts: refreshes come in between
+constexpr uint32_t kNear = 32;   // surely in the row of an aligned address, and another load
+constexpr unsigned kLeastBit = 12, kMostBit = 24;
+constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 22;
+constexpr std::array<uint32_t, 4> kFactors = {1, 3, 5, 7};
+/// Less than any DRAM needs to close a row and open another.
+constexpr double kLeastConflict = 15e-9;
+
+/// Clocks of loading two addresses at once, `distance` apart, the first one `start` behind an address that is
+/// aligned to whatever matters. Addresses are fresh in each pair.
+class Pairs {
+ public:
+  explicit Pairs(Device& device) : device_(&device) {}
+
+  [[nodiscard]] std::vector<double> times(const std::vector<uint32_t>& distances, uint32_t start = 0) const {
+    const uint32_t farthest = start + *std::max_element(distances.begin(), distances.end()) + 2 * kGranule;
+    uint64_t apart = uint64_t{1} << 18;
+    while (apart < farthest) apart *= 2;
+    std::vector<double> best(distances.size(), 1e300);
+    const uint64_t reach = std::min<uint64_t>(device_->properties().memory_bytes / 2, uint64_t{1} << 31);
+    const size_t most = std::max<size_t>(1, reach / apart);
+    for (size_t first = 0; first < distances.size(); first += most)
+      measure({distances.begin() + static_cast<std::ptrdiff_t>(first),
+               distances.begin() + static_cast<std::ptrdiff_t>(std::min(distances.size(), first + most))},
+              start, apart, best.data() + first);
+    return best;
+  }
+
+ private:
+  void measure(const std::vector<uint32_t>& distances, uint32_t start, uint64_t apart, double* best) const {
+    Program p;
+    p.sms = 1;
+    p.ptx = kernel_file("burst", device_->properties());
+    p.buffers.push_back({apart * distances.size(), {}, false});
+    for (size_t i = 0; i < distances.size(); ++i) {
+      const auto base = static_cast<uint32_t>(i * apart) + start;
+      p.buffers.push_back({8, {}, true});
+      p.buffers.push_back({8, {base, base + distances[i]}, false});
+      p.launches.push_back({"burst_list", 1, 32, 0,
+                            {Argument::buffer(2 * i + 1), Argument::buffer(0), Argument::buffer(2 * i + 2),
+                             Argument::number(2)}});
+    }
+    // Trials differ in when they meet a refresh.
+    std::vector<Program> programs;
+    p.buffers.push_back({8, {}, false});
+    p.buffers.push_back({8, {0, 0}, false});
+    for (uint32_t trial = 0; trial < kTrials; ++trial) {
+      programs.push_back(p);
+      p.launches.insert(p.launches.begin(),
+                        {"burst_list", 1, 32, 0,
+                         {Argument::buffer(p.buffers.size() - 2), Argument::buffer(0),
+                          Argument::buffer(p.buffers.size() - 1), Argument::number(0)}});
+    }
+    for (const Outcome& o : device_->run(programs))
+      for (size_t i = 0; i < distances.size(); ++i)
+        best[i] = std::min(best[i], elapsed(o.buffers[2 * i + 1]));
+  }
+
+  Device* device_;
+};
+
+struct Piece {
+  uint32_t begin, end;
+};
+struct Rows {
+  uint32_t conflict = 0;       ///< smallest distance that conflicts
+  bool is_stride = false;      ///< all its multiples conflict: it is the distance of two rows of a bank
+  std::vector<Piece> pieces;   ///< of the row at `conflict`, in bytes behind its first
+  [[nodiscard]] uint32_t bytes() const {
+    uint32_t sum = 0;
+    for (const Piece& p : pieces) sum += p.end - p.begin;
+    return sum;
+  }
+  /// From piece to piece, if all are as long and as far apart; else 0.
+  [[nodiscard]] uint32_t period() const {
+    if (pieces.size() < 2) return 0;
+    const uint32_t period = pieces[1].begin, length = pieces[0].end;
+    for (size_t i = 0; i < pieces.size(); ++i)
+      if (pieces[i].begin != i * period || pieces[i].end != i * period + length) return 0;
+    return period;
+  }
+};
+
+/// Distances of rows of one bank where channels go round in order.
+std::vector<uint32_t> likely_distances() {
+  std::vector<uint32_t> distances;
+  for (unsigned bit = kLeastBit; bit <= kMostBit; ++bit)
+    for (const uint32_t factor : kFactors) distances.push_back(factor << bit);
+  std::sort(distances.begin(), distances.end());
+  distances.erase(std::unique(distances.begin(), distances.end()), distances.end());
+  return distances;
+}
+
+std::vector<uint32_t> all_distances(uint32_t from, uint32_t count) {
+  std::vector<uint32_t> distances;
+  for (uint32_t i = 0; i < count; ++i) distances.push_back(from + i * kGranule);
+  return distances;
+}
+
+class RowSearch {
+ public:
+  explicit RowSearch(Device& device)
+      : pairs_(device),
+        near_(pairs_.times({kNear}).front()),
+        least_conflict_(near_ + kLeastConflict * device.properties().core_hz) {}
+
+  [[nodiscard]] Rows find() {
+    Rows rows;
+    rows.is_stride = look(likely_distances(), rows);
+    for (uint32_t from = kGranule; rows.conflict == 0 && from < kMostScan; from += kBatch * kGranule)
+      look(all_distances(from, kBatch), rows);
+    if (rows.conflict != 0) collect(rows);
+    return rows;
+  }
+
+ private:
+  bool look(const std::vector<uint32_t>& distances, Rows& rows) {
+    const std::vector<double> times = pairs_.times(distances);
+    const double most = *std::max_element(times.begin(), times.end());
+    if (most < least_conflict_) return false;
+    limit_ = near_ + 0.7 * (most - near_);
+    const auto first = std::find_if(times.begin(), times.end(), [&](double t) { return t > limit_; });
+    rows.conflict = distances[static_cast<size_t>(first - times.begin())];
+    return true;
+  }
+  /// Whatever lies in the row at `conflict` conflicts with the first address too, but not with that row. The
+  /// first that does conflict with it is in another row of the bank: this one is over.
+  void collect(Rows& rows) const {
+    for (uint32_t from = 0; from < kMostScan; from += kBatch * kGranule) {
+      std::vector<uint32_t> offsets = all_distances(from, kBatch), distances = all_distances(rows.conflict + from, kBatch);
+      const std::vector<double> times = pairs_.times(distances), within = pairs_.times(offsets, rows.conflict);
+      for (uint32_t i = 0; i < kBatch; ++i) {
+        if (times[i] <= limit_) continue;
+        if (offsets[i] != 0 && within[i] > limit_) return;
+        if (rows.pieces.empty() || rows.pieces.back().end != offsets[i])
+          rows.pieces.push_back({offsets[i], offsets[i]});
+        rows.pieces.back().end += kGranule;
+      }
+    }
+  }
+
+  Pairs pairs_;
+  double near_, least_conflict_, limit_ = 0;
+};
+
+void add(DataSheet& sheet, const char* name, uint32_t found, const char* unit, const char* method,
+         const char* why_not) {
+  Figure f;
+  f.name = std::string("dram.") + name;
+  if (found != 0) f.found = Value::of(found);
+  f.unit = unit;
+  f.method = found != 0 ? method : why_not;
+  f.kernel = "burst: burst_list";
+  sheet.figures.push_back(std::move(f));
+}
+
+}  // namespace
+
+void measure_dram_rows(Device& device, DataSheet& sheet) {
+  const Rows rows = RowSearch(device).find();
+  const uint32_t row = rows.bytes(), period = rows.period();
+  const uint32_t interleave = period == 0 ? 0 : rows.pieces[0].end, channels = period == 0 ? 0 : period / interleave;
+  const char* const none = "no two loads at once that conflict were found";
+  const char* const hashed = rows.conflict == 0 ? none : "the row's pieces are not regularly apart";
+  add(sheet, "row", row, "bytes", "what conflicts with a load of another row of its bank, loaded at once", none);
+  add(sheet, "interleave", interleave, "bytes", "bytes of a row that follow each other", hashed);
+  add(sheet, "channels", channels, "channels", "distance of these pieces, in their lengths", hashed);
+  add(sheet, "bank_period", rows.is_stride && channels != 0 ? rows.conflict / (row * channels) : 0, "rows",
+      "from a row to the next one of its bank", hashed);
+}
+
+}  // namespace gpusim::microbench

@@ -1,0 +1,37 @@
+// Which levels of caches a machine has, how long a hit in each takes, and how much each holds.
+#pragma once
+#include <cstdint>
+
+#include "microbench/device.h"
+#include "microbench/probe.h"
+
+namespace gpusim::microbench {
+
+/// A level as the probe sees it.
+struct Level {
+  bool present = false;
+  uint32_t hit = 0;       ///< clocks of one load that hits
+  uint32_t limit = 0;     ///< one thread: what takes longer missed
+  uint64_t capacity = 0;  ///< bytes
+};
+
+struct Hierarchy {
+  Level l1, l2;
+  uint32_t memory = 0;  ///< clocks of one load from DRAM, the fastest seen
+};
+
+/// Finds the levels of global memory. `l1` is what ld.global hits and ld.volatile.global does not.
+[[nodiscard]] Hierarchy find_hierarchy(Device& device);
+
+/// Largest footprint, in steps of `step` bytes from one on, all of whose loads hit in the second lap and after;
+/// at most `most`, which it returns too if everything hits up to there. `stride` bytes between loads.
+struct Footprint {
+  uint32_t stride = 32;
+  uint32_t threads = 1;
+  uint32_t laps = 2;
+  uint32_t limit = 0;
+  uint64_t most = 0;
+};
+[[nodiscard]] uint64_t largest_that_hits(const Probe& probe, const Footprint& footprint);
+
+}  // namespace gpusim::microbench

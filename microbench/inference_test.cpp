@@ -1,0 +1,98 @@
+// What is inferred from readings, with readings of known origin.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "isa/diagnostics.h"
+#include "isa/executor.h"
+#include "isa/lowering.h"
+#include "isa/parser.h"
+#include "isa/verifier.h"
+#include "microbench/cache_structure.h"
+#include "microbench/operations.h"
+#include "microbench/outstanding.h"
+#include "microbench/timing.h"
+
+namespace gpusim::microbench {
+namespace {
+
+std::vector<uint32_t> random_picks(uint32_t lines) {
+  std::mt19937 random(7);
+  std::vector<uint32_t> picks;
+  for (int i = 0; i < 300; ++i) picks.push_back(static_cast<uint32_t>(random() % lines));
+  return picks;
+}
+
+/// A set as a list, the next line to go in front; `moves`: a hit takes its line to the end (LRU, not FIFO).
+std::vector<bool> list_misses(uint32_t ways, const std::vector<uint32_t>& picks, bool moves) {
+  std::vector<uint32_t> set;
+  std::vector<bool> missed;
+  for (const uint32_t line : picks) {
+    const auto at = std::find(set.begin(), set.end(), line);
+    missed.push_back(at == set.end());
+    if (at == set.end()) {
+      if (set.size() == ways) set.erase(set.begin());
+      set.push_back(line);
+    } else if (moves) {
+      set.erase(at);
+      set.push_back(line);
+    }
+  }
+  return missed;
+}
+
+TEST(Replacement, IsToldByItsMisses) {
+  for (const uint32_t ways : {2u, 4u, 6u, 16u}) {
+    const std::vector<uint32_t> picks = random_picks(ways + 1);
+    EXPECT_EQ(replacement_of(ways, picks, list_misses(ways, picks, true)), "lru") << ways;
+    EXPECT_EQ(replacement_of(ways, picks, list_misses(ways, picks, false)), "fifo") << ways;
+  }
+}
+
+TEST(Replacement, NamesNoPolicyThatDoesNotFit) {
+  const std::vector<uint32_t> picks = random_picks(5);
+  std::vector<bool> missed = list_misses(4, picks, true);
+  missed[250] = !missed[250];
+  EXPECT_EQ(replacement_of(4, picks, missed), "");
+}
+
+TEST(FirstJump, FindsTheLoadThatWaits) {
+  std::vector<double> times;
+  for (int n = 1; n <= 100; ++n) times.push_back(500 + 2 * n + (n > 64 ? 350 : 0));
+  EXPECT_EQ(first_jump(times), 64u);
+  times.resize(64);
+  EXPECT_EQ(first_jump(times), 0u);
+}
+
+TEST(Elapsed, IsFromTheFirstStartToTheLastEndAcrossTheWrap) {
+  EXPECT_EQ(elapsed(std::vector<uint32_t>{100, 150, 90, 180}), 90);
+  EXPECT_EQ(elapsed(std::vector<uint32_t>{5, 40, 0xfffffff6u, 20}), 50);
+}
+
+/// Each operation is of the timing class that the data sheet compares it with.
+TEST(Operations, AreOfTheirTimingClass) {
+  for (const int capability : {13, 20, 30, 70, 90}) {
+    DeviceProperties device;
+    device.capability = capability;
+    const std::vector<OperationRow> rows = operations_of(device);
+    const isa::ParseResult parsed = isa::parse_module(operation_module(device, rows, 2, 8));
+    ASSERT_TRUE(parsed.ok()) << capability;
+    ASSERT_FALSE(isa::has_errors(isa::verify_module(parsed.module))) << capability;
+    isa::LoweringOptions options;
+    options.machine_capability = capability;
+    options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
+    for (const OperationRow& row : rows) {
+      const auto lowered = isa::lower_kernel(parsed.module, *parsed.module.find_function(std::string(row.name)), options);
+      const auto* image = std::get_if<isa::KernelImage>(&lowered);
+      ASSERT_NE(image, nullptr) << row.name;
+      int of_class = 0;
+      for (const isa::MicroOp& op : image->ops) of_class += isa::op_class_name(op.op_class) == row.timing_class;
+      EXPECT_GE(of_class, 2 * 8 * row.operations) << row.name << " at " << capability;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpusim::microbench

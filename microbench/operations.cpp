@@ -1,0 +1,154 @@
+#include "microbench/operations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "microbench/kernels.h"
+#include "microbench/timing.h"
+
+namespace gpusim::microbench {
+
+namespace {
+
+constexpr int kLatencyLength = 32;           // and twice that
+constexpr int kChains = 4, kChainLength = 24;  // and twice that
+constexpr uint32_t kThroughputThreads = 512;
+constexpr uint64_t kOperand = 3;
+
+std::string_view register_of(char type) {
+  switch (type) {
+    case 'l':
+      return "%l";
+    case 'h':
+      return "%w";
+    case 'f':
+      return "%f";
+    case 'd':
+      return "%d";
+    default:
+      return "%i";
+  }
+}
+
+/// The chain's first value, its own for each chain.
+std::string start_of(char type, int chain) {
+  const std::string_view to = register_of(type);
+  switch (type) {
+    case 'l':
+      return fmt::format("\tadd.s64 {}{}, %k1, {};\n", to, chain, chain);
+    case 'h':
+      return fmt::format("\tadd.s32 {}{}, %c1, {};\n", to, chain, chain);
+    case 'f':
+      return fmt::format("\tadd.f32 {}{}, %g1, 0f3f80000{};\n", to, chain, chain);
+    case 'd':
+      return fmt::format("\tadd.rn.f64 {}{}, %h1, 0d3ff000000000000{};\n", to, chain, chain);
+    default:
+      return fmt::format("\tadd.s32 {}{}, %c1, {};\n", to, chain, chain);
+  }
+}
+
+/// A comparison that needs the chain's last value and is never true.
+std::string end_of(char type, int chain) {
+  const std::string_view from = register_of(type);
+  switch (type) {
+    case 'l':
+      return fmt::format("\tsetp.eq.s64 %p1, {}{}, 123456789;\n\t@%p1 exit;\n", from, chain);
+    case 'f':
+      return fmt::format("\tsetp.eq.f32 %p1, {}{}, 0f4CEB79A3;\n\t@%p1 exit;\n", from, chain);
+    case 'd':
+      return fmt::format("\tsetp.eq.f64 %p1, {}{}, 0d419d6f3454000000;\n\t@%p1 exit;\n", from, chain);
+    default:
+      return fmt::format("\tsetp.eq.s32 %p1, {}{}, 123456789;\n\t@%p1 exit;\n", from, chain);
+  }
+}
+
+std::string kernel_of(const OperationRow& row, int chains, int length) {
+  const int total = chains * length;
+  std::string k = fmt::format(
+      "\t.entry {} (.param .u64 p_out, .param .u32 p_x)\n\t{{\n"
+      "\t.reg .s32 %i<{}>, %q<{}>, %c1, %w<{}>, %s1;\n\t.reg .u32 %r<8>, %sh, %sl;\n\t.reg .s64 %l<{}>, %k1;\n"
+      "\t.reg .f32 %f<{}>, %t<{}>, %g1, %g2;\n\t.reg .u64 %rd<4>;\n\t.reg .pred %p<3>;\n",
+      row.name, chains, total, chains, chains, chains, total);
+  const bool doubles = row.type == 'd';
+  const bool shared = row.text.find("%s") != std::string_view::npos;
+  if (doubles) k += fmt::format("\t.reg .f64 %d<{}>, %h1, %h2;\n", chains);
+  if (shared) k += "\t.shared .align 4 .b8 words[4096];\n";
+  k += "\tld.param.u32 %c1, [p_x];\n\tcvt.s64.s32 %k1, %c1;\n\tcvt.rn.f32.s32 %g1, %c1;\n"
+       "\tcvt.rn.f32.s32 %g2, %c1;\n\tmov.b32 %s1, %c1;\n\tcvt.u32.u16 %r1, %tid.x;\n";
+  if (doubles) k += "\tcvt.rn.f64.s32 %h1, %c1;\n\tcvt.rn.f64.s32 %h2, %c1;\n";
+  if (shared)
+    k += "\tmov.u32 %sh, words;\n\tst.shared.f32 [%sh], %g1;\n\tand.b32 %sl, %r1, 1023;\n"
+         "\tshl.b32 %sl, %sl, 2;\n\tadd.u32 %sl, %sl, %sh;\n";
+  for (int c = 0; c < chains; ++c) k += start_of(row.type, c);
+  k += "\tbar.sync 0;\n\tmov.u32 %r2, %clock;\n";
+  for (int i = 0; i < total; ++i)
+    k += '\t' + fmt::format(fmt::runtime(row.text), fmt::format("{}{}", register_of(row.type), i % chains), i) +
+         '\n';
+  for (int c = 0; c < chains; ++c) k += end_of(row.type, c);
+  return k + "\tmov.u32 %r3, %clock;\n\tshr.u32 %r4, %r1, 5;\n\tshl.b32 %r4, %r4, 3;\n\tcvt.u64.u32 %rd1, %r4;\n"
+             "\tld.param.u64 %rd2, [p_out];\n\tadd.u64 %rd1, %rd1, %rd2;\n\tst.global.u32 [%rd1], %r2;\n"
+             "\tst.global.u32 [%rd1+4], %r3;\n\texit;\n\t}\n";
+}
+
+/// Clocks of each row's kernel, from the first warp's start to the last one's end.
+std::vector<double> clocks(Device& device, const std::vector<OperationRow>& rows, int chains, int length,
+                           uint32_t threads) {
+  Program p;
+  p.sms = 1;
+  p.ptx = operation_module(device.properties(), rows, chains, length);
+  for (const OperationRow& row : rows) {
+    p.launches.push_back({std::string(row.name), 1, threads, 0,
+                          {Argument::buffer(p.buffers.size()), Argument::number(kOperand)}});
+    p.buffers.push_back({threads / 32 * 8, {}, true});
+  }
+  std::vector<double> result;
+  for (const auto& out : device.run_one(p).buffers) result.push_back(elapsed(out));
+  return result;
+}
+
+}  // namespace
+
+std::string operation_module(const DeviceProperties& device, const std::vector<OperationRow>& rows, int chains,
+                             int length) {
+  std::string module = module_header(device);
+  for (const OperationRow& row : rows) module += kernel_of(row, chains, length);
+  return module;
+}
+
+std::vector<OperationRow> operations_of(const DeviceProperties& device) {
+  std::vector<OperationRow> rows;
+  for (const OperationRow& row : operation_rows())
+    if (row.from <= device.capability && device.capability <= row.to) rows.push_back(row);
+  return rows;
+}
+
+void measure_operations(Device& device, DataSheet& sheet) {
+  const std::vector<OperationRow> rows = operations_of(device.properties());
+  const auto one = clocks(device, rows, 1, kLatencyLength, 32);
+  const auto two = clocks(device, rows, 1, 2 * kLatencyLength, 32);
+  const uint32_t threads = std::min(kThroughputThreads, device.properties().threads_per_block);
+  const auto few = clocks(device, rows, kChains, kChainLength, threads);
+  const auto many = clocks(device, rows, kChains, 2 * kChainLength, threads);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Figure f;
+    f.name = fmt::format("latency.{}", rows[i].name);
+    f.found = Value::of((two[i] - one[i]) / (kLatencyLength * rows[i].operations));
+    f.unit = "core cycles";
+    f.method = "dependent chain of one warp, difference of two lengths";
+    f.kernel = rows[i].text;
+    sheet.figures.push_back(std::move(f));
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Figure f;
+    f.name = fmt::format("throughput.{}", rows[i].name);
+    const double operations = static_cast<double>(threads) * kChains * kChainLength * rows[i].operations;
+    f.found = Value::of(operations / (many[i] - few[i]));
+    f.unit = "per cycle and SM";
+    f.method = fmt::format("{} warps of {} chains on one SM, difference of two lengths", threads / 32, kChains);
+    f.kernel = rows[i].text;
+    sheet.figures.push_back(std::move(f));
+  }
+}
+
+}  // namespace gpusim::microbench

@@ -1,0 +1,75 @@
+#include "microbench/outstanding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "microbench/kernels.h"
+#include "microbench/timing.h"
+
+namespace gpusim::microbench {
+
+namespace {
+
+constexpr uint32_t kTrials = 3;  // the fastest counts: refreshes of DRAM come in between
+constexpr uint32_t kMostLoads = 320;
+constexpr uint32_t kMostThreads = 1024;
+constexpr double kJump = 0.2;  // of the time of one load
+
+/// Clocks of bursts of 1, 2, ... `most` loads of lines that nobody has loaded before.
+std::vector<double> bursts(Device& device, uint32_t line, uint32_t threads, uint32_t most) {
+  std::vector<Program> programs;
+  for (uint32_t trial = 0; trial < kTrials; ++trial) {
+    Program p;
+    p.sms = 1;
+    p.ptx = kernel_file("burst", device.properties());
+    for (uint32_t n = 1; n <= most; ++n) {
+      const size_t out = p.buffers.size();
+      p.buffers.push_back({threads / 32 * 8, {}, true});
+      p.buffers.push_back({uint64_t{n} * line, {}, false});
+      p.launches.push_back({"burst", 1, threads, 0,
+                            {Argument::buffer(out), Argument::buffer(out + 1), Argument::number(line),
+                             Argument::number(n)}});
+    }
+    // Trials differ in when they meet a refresh.
+    for (uint32_t i = 0; i < trial; ++i) p.launches.insert(p.launches.begin(), p.launches.back());
+    programs.push_back(std::move(p));
+  }
+  std::vector<double> best(most, 1e300);
+  for (const Outcome& o : device.run(programs))
+    for (uint32_t n = 0; n < most; ++n) best[n] = std::min(best[n], elapsed(o.buffers[2 * n]));
+  return best;
+}
+
+void add(DataSheet& sheet, const char* name, uint32_t found, uint32_t most, uint32_t warps) {
+  Figure f;
+  f.name = name;
+  if (found != 0) f.found = Value::of(static_cast<double>(found));
+  f.unit = "lines";
+  f.method = found != 0 ? fmt::format("{} warp{} miss at once: the time jumps with one line more", warps,
+                                      warps == 1 ? "" : "s")
+                        : fmt::format("no jump up to {} lines of {} warp{}", most, warps, warps == 1 ? "" : "s");
+  f.kernel = "burst: burst";
+  sheet.figures.push_back(std::move(f));
+}
+
+}  // namespace
+
+uint32_t first_jump(const std::vector<double>& times) {
+  for (size_t i = 1; i < times.size(); ++i)
+    if (times[i] - times[i - 1] > kJump * times.front()) return static_cast<uint32_t>(i);
+  return 0;
+}
+
+void measure_outstanding(Device& device, uint32_t line, DataSheet& sheet) {
+  const uint32_t one = 32;
+  const uint32_t of_warp = first_jump(bursts(device, line, one, one));
+  add(sheet, "mshrs.warp", of_warp, one, 1);
+  const uint32_t threads = std::min(device.properties().threads_per_block, kMostThreads);
+  // More than the warps may ask for, each for itself, tells nothing about the SM.
+  const uint32_t warps = threads / 32;
+  const uint32_t most = std::min({kMostLoads, threads, of_warp == 0 ? threads : of_warp * warps});
+  add(sheet, "mshrs.sm", first_jump(bursts(device, line, threads, most)), most, warps);
+}
+
+}  // namespace gpusim::microbench

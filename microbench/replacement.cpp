@@ -1,0 +1,48 @@
+// Telling replacement policies apart by their misses.
+#include <algorithm>
+
+#include "components/cache/cache_tags.h"
+#include "microbench/cache_structure.h"
+
+namespace gpusim::microbench {
+
+namespace {
+
+/// What a set of `ways` lines misses with this policy, from empty.
+std::vector<bool> misses_of(comp::ReplacementKind kind, uint32_t ways, const std::vector<uint32_t>& picks) {
+  comp::CacheShape shape;
+  shape.line_bytes = shape.sector_bytes = 32;
+  shape.bytes = uint64_t{ways} * shape.line_bytes;
+  shape.ways = ways;
+  shape.replacement = kind;
+  comp::CacheTags set(shape);
+  std::vector<bool> missed;
+  for (const uint32_t line : picks) {
+    uint32_t frame = set.find(line);
+    missed.push_back(frame == comp::CacheTags::kNoFrame);
+    if (missed.back()) frame = set.allocate(line).frame;
+    set.fill(frame, 1);
+    set.touch(frame);
+  }
+  return missed;
+}
+
+}  // namespace
+
+std::string replacement_of(uint32_t ways, const std::vector<uint32_t>& picks, const std::vector<bool>& missed) {
+  if (ways == 1) return "one way";
+  // What the set held before is gone after a while.
+  const auto settled = static_cast<std::ptrdiff_t>(picks.size() / 3);
+  struct Policy {
+    const char* name;
+    comp::ReplacementKind kind;
+  };
+  for (const Policy p : {Policy{"lru", comp::ReplacementKind::kLru}, Policy{"plru", comp::ReplacementKind::kTreePlru},
+                         Policy{"fifo", comp::ReplacementKind::kFifo}}) {
+    const std::vector<bool> model = misses_of(p.kind, ways, picks);
+    if (std::equal(model.begin() + settled, model.end(), missed.begin() + settled, missed.end())) return p.name;
+  }
+  return {};
+}
+
+}  // namespace gpusim::microbench
