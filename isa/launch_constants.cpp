@@ -19,7 +19,8 @@ AlignedBytes bind_literals(const KernelImage& image, std::span<const std::byte> 
     } else {
       const auto first_of_grid = static_cast<uint32_t>(SpecialRegister::kNctaidX);
       const bool of_grid = c.from >= first_of_grid;
-      const uint32_t axis = c.from - (of_grid ? first_of_grid : static_cast<uint32_t>(SpecialRegister::kNtidX));
+      const uint32_t axis =
+          c.from - (of_grid ? first_of_grid : static_cast<uint32_t>(SpecialRegister::kNtidX));
       std::memcpy(value, of_grid ? &grid[axis] : &block[axis], sizeof(uint32_t));
     }
     for (size_t l = 0; l < kWarpSize; ++l) std::memcpy(rows.data() + c.row + l * bytes, value, bytes);

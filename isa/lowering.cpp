@@ -79,7 +79,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::sink_values(program, flow);
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
-    if (options.level == LoweringLevel::kSchedule) 
+    if (options.level == LoweringLevel::kSchedule)
       schedule_within(program, flow, schedule_to, options.machine_capability < 70);
     lir::coalesce(program, flow);
   }

@@ -222,8 +222,9 @@ struct LaunchConstant {
   enum class Source : uint8_t { kParameter, kSpecial };
   Source source = Source::kParameter;
   bool wide = false;  ///< 64-bit lanes
-  uint32_t from = 0;  ///< offset in the parameter block, or a SpecialRegister: a component of %ntid or %nctaid
-  uint32_t row = 0;   ///< byte offset in KernelImage::literals
+  uint32_t from =
+      0;             ///< offset in the parameter block, or a SpecialRegister: a component of %ntid or %nctaid
+  uint32_t row = 0;  ///< byte offset in KernelImage::literals
 };
 
 /// A kernel parameter.

@@ -169,8 +169,8 @@ class Assembler {
     return static_cast<uint16_t>(base + rows_.of_var[v]);
   }
   RowRef literal(const Value& v) {
-    const auto [it, added] =
-        literals_.try_emplace({v.bits, v.wide, v.launch_constant}, static_cast<uint32_t>(image_.literals.size()));
+    const auto [it, added] = literals_.try_emplace({v.bits, v.wide, v.launch_constant},
+                                                   static_cast<uint32_t>(image_.literals.size()));
     if (added) {
       if (v.launch_constant != kNone) {
         image_.launch_constants.push_back(program_.launch_constants[v.launch_constant]);

@@ -117,7 +117,8 @@ class Fuser {
       a = extended->src[0];
       b = Value{kNoVar, false, uint64_t{1} << from.src[1].bits};
     }
-    if (type == Type::kNone || !set_form(op, form_key(Opcode::kMad, type, Type::kNone, kVarWide))) return false;
+    if (type == Type::kNone || !set_form(op, form_key(Opcode::kMad, type, Type::kNone, kVarWide)))
+      return false;
     set_sources(op, {a, b, rest});
     return true;
   }
@@ -148,7 +149,8 @@ class Fuser {
     for (int i = 0; i < 2; ++i) {
       const Op* from = source(op.src[i]);
       if (from == nullptr || readers_[op.src[i].var] != 1) continue;
-      const bool two = is_alu(*from, Opcode::kAnd) || is_alu(*from, Opcode::kOr) || is_alu(*from, Opcode::kXor);
+      const bool two =
+          is_alu(*from, Opcode::kAnd) || is_alu(*from, Opcode::kOr) || is_alu(*from, Opcode::kXor);
       const bool one = is_alu(*from, Opcode::kNot);
       if ((!two && !one) || type_bytes(from->type) != 4) continue;
       const uint64_t inner = two ? truth(opcode_of(*from), 0xf0, 0xcc) : 0x0f;
@@ -220,8 +222,8 @@ class Fuser {
   SimdLevel level_;
   SsaValues ssa_;
   std::vector<uint32_t> readers_;
-  std::vector<Op*> writer_;            // SSA values; others while their block is looked at
-  std::vector<uint32_t> written_at_;   // when run() passed the last write
+  std::vector<Op*> writer_;           // SSA values; others while their block is looked at
+  std::vector<uint32_t> written_at_;  // when run() passed the last write
   uint32_t now_ = 0, block_start_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // The form between PTX and KernelImage: micro-ops over virtual variables, in basic blocks. Selection produces
-// it, the passes rewrite it, allocation turns variables into rows. Blocks never merge or split after selection
-// (unrolling copies whole ones), so the PTX instructions of a block stay countable: the ptx_count of a block's
-// ops always sums to its statements.
+// it, the passes rewrite it, allocation turns variables into rows. Blocks never merge or split after
+// selection (unrolling copies whole ones), so the PTX instructions of a block stay countable: the ptx_count
+// of a block's ops always sums to its statements.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -25,8 +25,8 @@ enum class VarClass : uint8_t { kRow32, kRow64, kPredicate };
 /// A source operand: a variable, or a literal of 32 or 64 bits.
 struct Value {
   Var var = kNoVar;
-  bool wide = false;  ///< 64-bit lanes
-  uint64_t bits = 0;  ///< literal, if var == kNoVar
+  bool wide = false;                 ///< 64-bit lanes
+  uint64_t bits = 0;                 ///< literal, if var == kNoVar
   uint32_t launch_constant = kNone;  ///< a literal that the launch gives: index into the Program's
   [[nodiscard]] bool is_literal() const { return var == kNoVar; }
 };
@@ -148,13 +148,13 @@ void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: co
 void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
 void remove_dead_code(Program& program);                    // dead_code.cpp
 void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
-void bind_operands(Program& program, const Flow& flow);     // bind_operands.cpp: 2.0 and up
-void fold_shared_operands(Program& program);                // fold_shared.cpp
-void sink_values(Program& program, const Flow& flow);       // sink.cpp
+void bind_operands(Program& program, const Flow& flow);                     // bind_operands.cpp: 2.0 and up
+void fold_shared_operands(Program& program);                                // fold_shared.cpp
+void sink_values(Program& program, const Flow& flow);                       // sink.cpp
 /// Reorders blocks for up to `limit` registers. `lockstep`: the lanes of a warp stay together without a
 /// bar.warp.sync, so they may exchange data through memory without one. schedule.cpp
 void schedule(Program& program, const Flow& flow, uint32_t limit, bool lockstep);
-void coalesce(Program& program, const Flow& flow);          // coalesce.cpp
+void coalesce(Program& program, const Flow& flow);  // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp
 void drop_nops(Block& block);

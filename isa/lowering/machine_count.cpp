@@ -40,8 +40,12 @@ bool plain_float(const Op& op) {
 class Counter {
  public:
   Counter(const Program& program, const Flow& flow)
-      : program_(program), flow_(flow), float_readers_(program.vars.size(), true),
-        shared_bases_(program.vars.size(), true), readers_(program.vars.size(), 0), addends_(program.vars.size(), 0),
+      : program_(program),
+        flow_(flow),
+        float_readers_(program.vars.size(), true),
+        shared_bases_(program.vars.size(), true),
+        readers_(program.vars.size(), 0),
+        addends_(program.vars.size(), 0),
         divergent_(program.vars.size(), false) {
     for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) {
@@ -52,7 +56,8 @@ class Counter {
           if (is_word_sum(op)) ++addends_[v];
         });
         for (int i = 0; i < op.num_src; ++i) {
-          const bool base = op.is_memory() && i == 0 && op.memory.has_base && op.memory.space == Space::kShared;
+          const bool base =
+              op.is_memory() && i == 0 && op.memory.has_base && op.memory.space == Space::kShared;
           if (!op.src[i].is_literal() && !base) shared_bases_[op.src[i].var] = false;
         }
       }
@@ -71,8 +76,8 @@ class Counter {
  private:
   static bool is_word_sum(const Op& op) {
     const auto opcode = static_cast<Opcode>(op.opcode());
-    return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) && is_integer(op.type) &&
-           type_bytes(op.type) == 4 && static_cast<uint32_t>(op.key) == 0;
+    return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) &&
+           is_integer(op.type) && type_bytes(op.type) == 4 && static_cast<uint32_t>(op.key) == 0;
   }
 
   void find_divergent() {
@@ -115,8 +120,7 @@ class Counter {
       case OpKind::kAlu:
         return arithmetic(op) + literals(op);
       case OpKind::kLoad:
-        if (op.memory.space == Space::kParam)
-          return op.memory.element_bytes * op.memory.elements > 4 ? 2 : 1;
+        if (op.memory.space == Space::kParam) return op.memory.element_bytes * op.memory.elements > 4 ? 2 : 1;
         return 1;
       case OpKind::kStore:
         return 1 + stored_literals(op);
@@ -153,7 +157,7 @@ class Counter {
     switch (opcode) {
       case Opcode::kMov:
         if (op.type == Type::kPred) return 1;
-        if (op.num_src == 0) return 1;                                  // a special register
+        if (op.num_src == 0) return 1;                                    // a special register
         if (type2 != Type::kNone) return type_bytes(type2) == 4 ? 0 : 1;  // halves of a pair are registers
         if (!wide) return 1;
         return op.src[0].is_literal() && op.src[0].bits == 0 ? 1 : 2;
@@ -193,7 +197,8 @@ class Counter {
       case Opcode::kMax:
         return op.type == Type::kF64 ? 6 : wide ? 4 : 1;
       case Opcode::kShl:
-        if (by_constant && !wide && shared_bases_[op.dst[0]] && op.src[1].bits >= 2 && op.src[1].bits <= 4) return 0;
+        if (by_constant && !wide && shared_bases_[op.dst[0]] && op.src[1].bits >= 2 && op.src[1].bits <= 4)
+          return 0;
         return wide ? 2 : 1;
       case Opcode::kClz:
         return 2;
@@ -272,13 +277,13 @@ class Counter {
 
   const Program& program_;
   const Flow& flow_;
-  std::vector<bool> float_readers_;  // only operations that take a negated or absolute source read it
-  std::vector<bool> shared_bases_;   // only read as an address of shared memory, which scales it
+  std::vector<bool> float_readers_;          // only operations that take a negated or absolute source read it
+  std::vector<bool> shared_bases_;           // only read as an address of shared memory, which scales it
   std::vector<uint32_t> readers_, addends_;  // addends_: the readers that are sums of words
-  std::set<uint64_t> in_registers_;  // constants of a block
-  std::set<Var> summed_;             // of a block: waits for the sum that takes it
-  std::vector<bool> divergent_;      // may differ in the lanes of a warp
-  std::vector<uint32_t> block_;      // instructions
+  std::set<uint64_t> in_registers_;          // constants of a block
+  std::set<Var> summed_;                     // of a block: waits for the sum that takes it
+  std::vector<bool> divergent_;              // may differ in the lanes of a warp
+  std::vector<uint32_t> block_;              // instructions
   std::unordered_map<uint64_t, uint32_t> subroutines_;
 };
 

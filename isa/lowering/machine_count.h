@@ -1,7 +1,8 @@
-// How many instructions and registers ptxas needs for the operations of a program on compute capability 7.5. Most operations are one. Those on 64-bit integers are two, divisions and IEEE roots are
-// sequences (some with a subroutine that a kernel has once), and some cost nothing, because an instruction
-// takes them as an operand: parameters and negations. Issue slots do not follow this: an operation issues
-// once, and takes its pipe as long as its class says.
+// How many instructions and registers ptxas needs for the operations of a program on compute capability 7.5.
+// Most operations are one. Those on 64-bit integers are two, divisions and IEEE roots are sequences (some
+// with a subroutine that a kernel has once), and some cost nothing, because an instruction takes them as an
+// operand: parameters and negations. Issue slots do not follow this: an operation issues once, and takes its
+// pipe as long as its class says.
 #pragma once
 #include "isa/lowering/lir.h"
 

@@ -81,15 +81,22 @@ bool may_overlap(const Op& a, const Op& b, bool same_base) {
   if (anywhere(a) || anywhere(b)) return m.space != Space::kParam && n.space != Space::kParam;
   if (m.space != n.space) return false;
   if (!same_base || m.has_base != n.has_base) return true;
-  const int64_t m_end = m.offset + m.element_bytes * m.elements, n_end = n.offset + n.element_bytes * n.elements;
+  const int64_t m_end = m.offset + m.element_bytes * m.elements,
+                n_end = n.offset + n.element_bytes * n.elements;
   return m.offset < n_end && n.offset < m_end;
 }
 
 class BlockScheduler {
  public:
   BlockScheduler(const Program& program, uint32_t limit, bool lockstep)
-      : program_(program), limit_(limit), lockstep_(lockstep), alive_(program.vars.size(), false), wanted_(program.vars.size(), 0),
-        kept_(program.vars.size(), false), writer_(program.vars.size(), kNone), readers_(program.vars.size()) {}
+      : program_(program),
+        limit_(limit),
+        lockstep_(lockstep),
+        alive_(program.vars.size(), false),
+        wanted_(program.vars.size(), 0),
+        kept_(program.vars.size(), false),
+        writer_(program.vars.size(), kNone),
+        readers_(program.vars.size()) {}
 
   /// `in` and `out`: variables alive at the block's start and end.
   void run(Block& block, const std::vector<Var>& in, const std::vector<Var>& out) {
@@ -217,9 +224,7 @@ class BlockScheduler {
 
   bool reads_from(const Op& reader, const Op& writer) const {
     bool reads = false;
-    for_each_def(writer, [&](Var v) {
-      each_use(reader, [&](Var u) { reads = reads || u == v; });
-    });
+    for_each_def(writer, [&](Var v) { each_use(reader, [&](Var u) { reads = reads || u == v; }); });
     return reads;
   }
 
@@ -323,7 +328,8 @@ class BlockScheduler {
   /// The base register of `a` holds the same value at `b`, which comes later and whose base was last written
   /// where `a`'s was.
   bool same_base(const Op& a, const Op& b, uint32_t written) const {
-    if (lockstep_ && a.memory.space != Space::kLocal) return false;  // another lane's offset may make up for it
+    if (lockstep_ && a.memory.space != Space::kLocal)
+      return false;  // another lane's offset may make up for it
     if (!a.memory.has_base || !b.memory.has_base) return a.memory.has_base == b.memory.has_base;
     const Value &x = a.src[0], &y = b.src[0];
     return !x.is_literal() && !y.is_literal() && x.var == y.var && writer_[y.var] == written;

@@ -5,7 +5,8 @@
 // and the loop as it was does the rest. Only the test between rounds goes: how many rounds are certain is
 // decided by the distance of counter and end, without overflow, so that every thread makes the same rounds
 // with the same values whatever they are. The PTX count of a round stays in it. Loops that the program asks
-// to leave alone (.pragma "nounroll"), that read a clock, synchronise, call or have an atomic, and large ones stay.
+// to leave alone (.pragma "nounroll"), that read a clock, synchronise, call or have an atomic, and large ones
+// stay.
 #include <algorithm>
 
 #include "isa/lowering/lir.h"

@@ -103,7 +103,8 @@ inline uint64_t total_ptx(const KernelImage& image) {
 inline void expect_same_everywhere(const std::string& text, uint32_t threads, uint32_t spill_limit = 12) {
   const Outcome none = run_image(lower_ok(text, level(LoweringLevel::kNone)), threads);
   ASSERT_TRUE(none.result.finished) << text;
-  const LoweringOptions others[] = {level(LoweringLevel::kClean), level(LoweringLevel::kClean, 0, 20),
+  const LoweringOptions others[] = {level(LoweringLevel::kClean),
+                                    level(LoweringLevel::kClean, 0, 20),
                                     level(LoweringLevel::kClean, spill_limit),
                                     level(LoweringLevel::kNone, spill_limit),
                                     level(LoweringLevel::kSchedule),

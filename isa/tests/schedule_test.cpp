@@ -117,13 +117,14 @@ TEST(LaunchConstants, ValuesOfTheLaunch) {
 /// Sums of 3 k + 1 over the rounds of a loop whose counter starts at %r1 and ends at %r2.
 std::string counted_loop(std::string_view start, std::string_view end, std::string_view step,
                          std::string_view relation, std::string_view pragma = "") {
-  return thread_kernel(".reg .b32 %r<8>; .reg .pred %p0;",
-                       "mov.u32 %r0, 0; mov.u32 %r3, 0;\n" + std::string(start) + std::string(end) + "\nL:\n" +
-                           std::string(pragma) + R"(
+  return thread_kernel(".reg .b32 %r<8>; .reg .pred %p0;", "mov.u32 %r0, 0; mov.u32 %r3, 0;\n" +
+                                                               std::string(start) + std::string(end) +
+                                                               "\nL:\n" + std::string(pragma) + R"(
     mad.lo.u32 %r0, %r1, 3, %r0;
     add.u32 %r0, %r0, 1;
     add.u32 %r3, %r3, 1;
-    add.s32 %r1, %r1, )" + std::string(step) + ";\n    setp." + std::string(relation) + R"( %p0, %r1, %r2;
+    add.s32 %r1, %r1, )" + std::string(step) + ";\n    setp." + std::string(relation) +
+                                                               R"( %p0, %r1, %r2;
     @%p0 bra L;
     st.global.u32 [%out], %r0;
     st.global.u32 [%out+4], %r3;
@@ -147,8 +148,8 @@ TEST(Unroll, EveryNumberOfRoundsIsTheSame) {
       }
     }
   }
-  expect_same_everywhere(counted_loop("mul.lo.u32 %r1, %tid0, 4; add.u32 %r1, %r1, 4;", "mov.u32 %r2, 0;", "-4", "ne.s32"),
-                         33);
+  expect_same_everywhere(
+      counted_loop("mul.lo.u32 %r1, %tid0, 4; add.u32 %r1, %r1, 4;", "mov.u32 %r2, 0;", "-4", "ne.s32"), 33);
   expect_same_everywhere(counted_loop("mul.lo.u32 %r1, %tid0, 4;", "mov.u32 %r2, -9;", "-4", "gt.s32"), 33);
 }
 
@@ -160,7 +161,8 @@ TEST(Unroll, RoundsAreCopiedUnlessToldNotTo) {
   EXPECT_EQ(products(scheduled(counted_loop("mov.u32 %r1, 0;", "mov.u32 %r2, %tid0;", "1", "lt.s32",
                                             ".pragma \"nounroll\";"))),
             1u);
-  EXPECT_EQ(products(scheduled(counted_loop("mov.u32 %r1, 0;", "mov.u32 %r2, %tid0;", "%tid0", "lt.s32"))), 1u);
+  EXPECT_EQ(products(scheduled(counted_loop("mov.u32 %r1, 0;", "mov.u32 %r2, %tid0;", "%tid0", "lt.s32"))),
+            1u);
 }
 
 TEST(Schedule, LoadsStartEarlyAndStoresKeepTheirPlace) {
@@ -205,13 +207,16 @@ TEST(Schedule, NothingPassesABarrierAClockOrAVolatileAccess) {
     st.global.u32 [%out+4], %r3;
     ret;)");
   const KernelImage image = scheduled(text);
-  const size_t first = position(image, "mov.u32 %r1, %clock"), second = position(image, "mov.u32 %r3, %clock");
+  const size_t first = position(image, "mov.u32 %r1, %clock"),
+               second = position(image, "mov.u32 %r3, %clock");
   EXPECT_LT(position(image, "ld.global.u32 %r0, [%in]"), first);
   EXPECT_LT(first, position(image, "add.u32 %r2, %r0, 1"));
   EXPECT_LT(position(image, "mul.lo.u32 %r2, %r2, %r2"), second);
   EXPECT_LT(second, position(image, "ld.volatile.global.u32 %r4, [%in+4]"));
-  EXPECT_LT(position(image, "ld.volatile.global.u32 %r4, [%in+4]"), position(image, "ld.global.u32 %r5, [%in+8]"));
-  EXPECT_LT(position(image, "ld.global.u32 %r5, [%in+8]"), position(image, "ld.volatile.global.u32 %r6, [%in+12]"));
+  EXPECT_LT(position(image, "ld.volatile.global.u32 %r4, [%in+4]"),
+            position(image, "ld.global.u32 %r5, [%in+8]"));
+  EXPECT_LT(position(image, "ld.global.u32 %r5, [%in+8]"),
+            position(image, "ld.volatile.global.u32 %r6, [%in+12]"));
   EXPECT_LT(position(image, "bar.sync 0"), position(image, "ld.global.u32 %r7, [%in+16]"));
 }
 
@@ -246,11 +251,12 @@ TEST(MachineCount, WideSumsAreTwoAndDivisionsSequences) {
   EXPECT_EQ(instructions("xor.b32 %r2, %r0, %r1; add.u64 %rd2, %rd0, %rd1;"), plain);
   EXPECT_EQ(instructions("div.u32 %r2, %r0, %r1; xor.b64 %rd2, %rd0, %rd1;"), plain + 17);
   // ptxas 13.0 for sm_75: a kernel that only adds two loaded words and stores the sum has 7 instructions.
-  EXPECT_EQ(scheduled(".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
-                      ".reg .b64 %a; .reg .b32 %r<3>; ld.param.u64 %a, [p]; ld.global.u32 %r0, [%a]; "
-                      "ld.global.u32 %r1, [%a+8]; add.u32 %r2, %r0, %r1; st.global.u32 [%a+64], %r2; ret; }\n")
-                .machine_instructions,
-            8u);  // the address comes as one pair: two moves
+  EXPECT_EQ(
+      scheduled(".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+                ".reg .b64 %a; .reg .b32 %r<3>; ld.param.u64 %a, [p]; ld.global.u32 %r0, [%a]; "
+                "ld.global.u32 %r1, [%a+8]; add.u32 %r2, %r0, %r1; st.global.u32 [%a+64], %r2; ret; }\n")
+          .machine_instructions,
+      8u);  // the address comes as one pair: two moves
 }
 
 }  // namespace
