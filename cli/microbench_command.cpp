@@ -6,6 +6,7 @@
 #include "microbench/discover.h"
 #include "microbench/simulated_device.h"
 #include "simcore/config/load.h"
+#include "simcore/text/names.h"
 
 namespace gpusim::cli {
 
@@ -14,8 +15,9 @@ int microbench_command(const MicrobenchArguments& a) {
   const auto sections = microbench::section_names();
   for (const std::string& name : a.only)
     if (std::find(sections.begin(), sections.end(), name) == sections.end())
-      throw core::InputError(fmt::format("gpusim: error: --only '{}' is none of {}", name,
-                                         fmt::join(sections, ", ")));
+      throw core::InputError(
+          fmt::format("gpusim: error: --only: the data sheet has no section '{}'\n  hint: {}", name,
+                      core::name_hint(name, sections)));
   microbench::SimulatedDevice device(machine, static_cast<unsigned>(a.threads));
   microbench::DataSheet sheet = microbench::discover(device, a.only);
   sheet.machine = machine.gpu.name;

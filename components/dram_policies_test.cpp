@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
+#include <set>
 
+#include "components/address_map.h"
 #include "components/testing/dram_bench.h"
 
 namespace gpusim::comp {
@@ -162,6 +165,26 @@ TEST_F(DramPolicies, BlocksGoRoundTheGroups) {
     EXPECT_EQ(at.bank % 4, address / 256 % 4);
     EXPECT_EQ(at.bank / 4, address / 8192 % 2);
     EXPECT_EQ(at.row, address / 16384);
+  }
+}
+
+TEST(DramPlaces, BlocksOfAPartitionGoRoundItsChannelsAndAreDenseThere) {
+  for (const char* hash : {"modulo", "xor"}) {
+    const core::MachineConfig m =
+        test::tesla_c1060({"dram.channels=3", "gpu.memory=3G", std::string("l2.hash=") + hash});
+    const AddressMap map(m.l2);
+    const DramPlaces places(m);
+    std::map<std::pair<uint32_t, uint64_t>, std::set<uint64_t>> blocks;  // by partition and channel
+    for (uint64_t block = 0; block < 8 * 3 * 16; ++block) {
+      const uint64_t address = block * 256 + 32;
+      EXPECT_EQ(places.local(address) % 256, 32u);
+      blocks[{map.partition(address), map.round(address) % 3}].insert(places.local(address) / 256);
+    }
+    EXPECT_EQ(blocks.size(), 8u * 3);
+    for (const auto& [where, local] : blocks) {
+      EXPECT_EQ(local.size(), 16u);
+      EXPECT_EQ(*local.rbegin(), 15u);
+    }
   }
 }
 

@@ -103,15 +103,15 @@ TEST_P(OutsideMemory, ValuesAreRightAndEveryRequestIsAnsweredOnce) {
   uint64_t held_back = 0, overtaken = 0, requests = 0;
   for (const auto& m : memories) {
     EXPECT_EQ(m->broken, 0u);
-    EXPECT_EQ(m->answered, m->accepted);
-    EXPECT_EQ(m->ended, m->accepted);
+    // What nobody waits for, the writes of atomics and write-backs, may be on its way at the end.
+    EXPECT_LE(m->accepted - m->answered, GetParam().queue);
+    EXPECT_LE(m->answered - m->ended, 1u);
     held_back += m->held_back, overtaken += m->overtaken, requests += m->accepted;
   }
   EXPECT_GT(requests, 500u);
-  EXPECT_GT(held_back, 0u);
-  if (GetParam().queue > 1) {
-    EXPECT_GT(overtaken, 0u);
-  }
+  const bool many = options().machine.dram.queue > 1;
+  EXPECT_EQ(held_back > 0, many) << "END_REQ was late";
+  EXPECT_EQ(overtaken > 0, many) << "answers came out of order";
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, OutsideMemory,

@@ -72,6 +72,24 @@ TEST_F(PartitionL2Test, HitsPassMissesAndBothLeaveInTheOrderInWhichTheyAreReady)
   EXPECT_EQ(sink->taken[1].tag, 2);
 }
 
+TEST_F(PartitionL2Test, ClustersOfTheOtherHalfAreFar) {
+  // Partition 0 is in the half of clusters 0 to 4: SMs 0 to 14, and constant caches 30 to 34.
+  build({"l2.halves=2", "l2.far_latency=25ns"});
+  const auto read = [&](uint64_t cycle, uint16_t port, RequestKind kind = RequestKind::kRead) {
+    source.send(cycle, {0, 64, kind, 0, port, tag_++, true});
+  };
+  read(10, 15);  // miss, far
+  uint64_t cycle = 200;
+  for (const uint16_t port : {14, 15, 29, 0}) read(cycle += 100, port);
+  for (const uint16_t port : {34, 35, 34, 35}) read(cycle += 100, port, RequestKind::kConstant);
+  run();
+  EXPECT_EQ(sink->taken_at,
+            (Times{63 + 25, 301 + kHit + 1, 401 + kHit + 26, 501 + kHit + 26, 601 + kHit + 1,
+                   701 + kHit + 1,  // brings the line to the third level of the constant cache
+                   801 + kL3Latency + 26, 901 + kL3Latency + 1, 1001 + kL3Latency + 26}));
+  EXPECT_EQ(stats().far, 5u);
+}
+
 TEST_F(PartitionL2Test, DirtyLinesGoToDramWithoutAReplyToAnyone) {
   build({"l2.size=1K", "l2.ways=1"});  // one line in each partition
   send(10, 0, RequestKind::kWrite, 64, 0b1001);

@@ -50,7 +50,8 @@ class TlmMemoryTest : public testing::Test {
  protected:
   template <class Memory>
   void build(Memory& memory, uint64_t sink_from = 0, uint32_t reply_capacity = 64) {
-    core::MachineConfig machine = test::tesla_c1060({"dram.queue=4"});
+    core::MachineConfig machine =
+        test::tesla_c1060({"dram.queue=4", "dram.write_high=4", "dram.write_low=1"});
     machine.l2.partitions = 2;  // blocks of 256 bytes in turn
     channel = std::make_unique<TlmMemory>("channel", domain, machine, 0, [this](std::string what) {
       error += what;

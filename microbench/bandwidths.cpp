@@ -14,9 +14,9 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-constexpr uint64_t kChunk = 8192;       // of cache_read
+constexpr uint64_t kChunk = 8192;            // of cache_read
 constexpr uint64_t kSmallStream = 1u << 18;  // elements, without a second level to get past
-constexpr uint32_t kSharedThreads = 512, kSharedLoads = 256;
+constexpr uint32_t kSharedThreads = 1024, kSharedLoads = 256;
 
 void add(DataSheet& sheet, std::string name, double value, std::string unit, std::string method,
          std::string kernel) {
@@ -39,7 +39,10 @@ void measure_l1(Device& device, DataSheet& sheet) {
   p.ptx = kernel_file("cache_read", device.properties());
   p.buffers = {{kChunk, {}, false}};
   for (const uint32_t rounds : {kFew, kMany}) {
-    p.launches.push_back({"read_cached", blocks, kThreads, 0,
+    p.launches.push_back({"read_cached",
+                          blocks,
+                          kThreads,
+                          0,
                           {Argument::buffer(p.buffers.size()), Argument::buffer(0), Argument::number(0),
                            Argument::number(rounds)}});
     p.buffers.push_back({blocks * kThreads / 32 * 8, {}, true});
@@ -58,8 +61,7 @@ void measure_shared(Device& device, DataSheet& sheet) {
   std::vector<uint32_t> offsets;
   for (uint32_t lane = 0; lane < 32; ++lane) offsets.push_back(4 * lane);
   p.buffers = {{threads / 32 * 8, {}, true}, {128, offsets, false}};
-  p.launches.push_back(
-      {"shared_pattern", 1, threads, 128, {Argument::buffer(0), Argument::buffer(1)}});
+  p.launches.push_back({"shared_pattern", 1, threads, 128, {Argument::buffer(0), Argument::buffer(1)}});
   const double clocks = elapsed(device.run_one(p).buffers[0]);
   add(sheet, "bandwidth.shared", static_cast<double>(threads) * 4 * kSharedLoads / clocks, "bytes/cycle/SM",
       fmt::format("{} warps read consecutive words", threads / 32), "shared_pattern: shared_pattern");
@@ -74,14 +76,17 @@ void measure_l2(Device& device, const Hierarchy& h, DataSheet& sheet) {
   p.buffers = {{chunks * kChunk, {}, false}};
   const auto warm = static_cast<uint32_t>((chunks + blocks - 1) / blocks);
   for (const uint32_t rounds : {warm, kFew, kMany}) {
-    p.launches.push_back({"read_past_l1", blocks, kThreads, 0,
+    p.launches.push_back({"read_past_l1",
+                          blocks,
+                          kThreads,
+                          0,
                           {Argument::buffer(p.buffers.size()), Argument::buffer(0),
                            Argument::number(chunks - 1), Argument::number(rounds)}});
     p.buffers.push_back({uint64_t{blocks} * kThreads / 32 * 8, {}, false});
   }
   const std::vector<double> seconds = device.run_one(p).seconds;
-  add(sheet, "bandwidth.l2", static_cast<double>(kMany - kFew) * blocks * kChunk / (seconds[2] - seconds[1]), "bytes/s",
-      fmt::format("all SMs read {} KB past the first level", chunks * kChunk / 1024),
+  add(sheet, "bandwidth.l2", static_cast<double>(kMany - kFew) * blocks * kChunk / (seconds[2] - seconds[1]),
+      "bytes/s", fmt::format("all SMs read {} KB past the first level", chunks * kChunk / 1024),
       "cache_read: read_past_l1");
 }
 
@@ -98,14 +103,18 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
   for (int i = 0; i < 3; ++i) p.buffers.push_back({many * 4, {}, false});
   for (const Stream& s : kStreams)
     for (const uint64_t n : {few, many})
-      p.launches.push_back({s.kernel, static_cast<uint32_t>(n / kThreads), kThreads, 0,
-                            {Argument::buffer(0), Argument::buffer(1), Argument::buffer(2),
-                             Argument::number(n)}});
+      p.launches.push_back(
+          {s.kernel,
+           static_cast<uint32_t>(n / kThreads),
+           kThreads,
+           0,
+           {Argument::buffer(0), Argument::buffer(1), Argument::buffer(2), Argument::number(n)}});
   const std::vector<double> seconds = device.run_one(p).seconds;
   for (size_t i = 0; i < kStreams.size(); ++i)
     add(sheet, fmt::format("bandwidth.{}", kStreams[i].kernel),
         static_cast<double>(4 * kStreams[i].words * (many - few)) / (seconds[2 * i + 1] - seconds[2 * i]),
-        "bytes/s", fmt::format("{} and {} elements", few, many), fmt::format("stream: {}", kStreams[i].kernel));
+        "bytes/s", fmt::format("{} and {} elements", few, many),
+        fmt::format("stream: {}", kStreams[i].kernel));
 }
 
 }  // namespace

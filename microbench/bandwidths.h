@@ -1,5 +1,5 @@
-// Bandwidth of each level of memory. Two lengths of each run are timed and their difference taken, so that the
-// launch does not count.
+// Bandwidth of each level of memory. Two lengths of each run are timed and their difference taken, so that
+// the launch does not count.
 #pragma once
 #include "microbench/data_sheet.h"
 #include "microbench/device.h"

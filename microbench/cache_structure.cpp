@@ -12,9 +12,8 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr uint32_t kRegion = 1u << 20;  // apart enough to be other lines of anything
+constexpr uint32_t kRegion = 1u << 20;              // apart enough to be other lines of anything
 constexpr uint32_t kSmallest = 8, kLargest = 4096;  // line and sector
-constexpr unsigned kAddressBits = 25;
 constexpr uint32_t kPicks = 480, kRounds = 64;
 
 /// Bytes that a miss brings: a load this far behind a first one misses too. The lines are fresh in each try.
@@ -51,7 +50,7 @@ std::string index_of(const ConflictTest& test, const CacheStructure& c) {
   q.line = c.line;
   q.sets = c.sets;
   const unsigned reach = static_cast<unsigned>(std::bit_width(test.probe().reach())) - 1;
-  q.bits = std::min(kAddressBits, reach);
+  q.bits = std::min(q.bits, reach);
   return set_index_form(q, [&](std::span<const uint64_t> addresses) {
     std::vector<Group> groups;
     for (const uint64_t address : addresses) {
@@ -109,8 +108,8 @@ std::string stride_test(const ConflictTest& test, const CacheStructure& c) {
   std::string words;
   const auto readings = test.probe().read(requests);
   for (size_t i = 0; i < readings.size(); ++i)
-    words += fmt::format("{}{}:{:.0f}", i == 0 ? "" : " ", requests[i].stride,
-                         100.0 * readings[i].slow / lines);
+    words +=
+        fmt::format("{}{}:{:.0f}", i == 0 ? "" : " ", requests[i].stride, 100.0 * readings[i].slow / lines);
   return words;
 }
 
@@ -125,7 +124,8 @@ CacheStructure find_structure(const Probe& probe, const Level& level) {
   c.ways = static_cast<uint32_t>(c.conflicting.size()) - 1;
   c.line = line_of(test, c.conflicting);
   // All lines of a cache with one set conflict: the line follows from the number of them.
-  if (c.line == 0 || uint64_t{c.line} * c.ways > level.capacity) c.line = static_cast<uint32_t>(level.capacity / c.ways);
+  if (c.line == 0 || uint64_t{c.line} * c.ways > level.capacity)
+    c.line = static_cast<uint32_t>(level.capacity / c.ways);
   c.sets = level.capacity / (uint64_t{c.line} * c.ways);
   if (!std::has_single_bit(c.line) || c.sets == 0) return c;
   c.index = index_of(test, c);
@@ -148,7 +148,9 @@ void add_structure(const std::string& prefix, const Probe& probe, const Level& l
   const auto number = [](uint64_t v) {
     return v == 0 ? std::optional<Value>() : Value::of(static_cast<double>(v));
   };
-  const auto words = [](const std::string& w) { return w.empty() ? std::optional<Value>() : Value::of_words(w); };
+  const auto words = [](const std::string& w) {
+    return w.empty() ? std::optional<Value>() : Value::of_words(w);
+  };
   if (!level.present) {
     add("size", Value::of(0), "bytes", "a word loaded again takes as long as past this level");
     return;
@@ -160,7 +162,8 @@ void add_structure(const std::string& prefix, const Probe& probe, const Level& l
   add("sector", number(c.sector), "bytes", "distance behind a miss at which a load misses again");
   add("sets", number(c.sets), "sets", "size / (line * ways)");
   add("index", words(c.index), "", "which single addresses, pairs, ... of bits leave the set");
-  add("replacement", words(c.replacement), "", fmt::format("misses of {} random loads of ways + 1 lines of a set", kPicks));
+  add("replacement", words(c.replacement), "",
+      fmt::format("misses of {} random loads of ways + 1 lines of a set", kPicks));
   add("stride_misses", words(c.stride_misses), "stride:percent", "2 * ways lines round and round");
 }
 

@@ -22,8 +22,8 @@ struct CacheStructure {
 /// `level` is present and its capacity known.
 [[nodiscard]] CacheStructure find_structure(const Probe& probe, const Level& level);
 
-/// Policy whose model misses where the cache missed: "lru", "plru", "fifo"; empty if none does. `picks`: lines
-/// of one set by number; `missed`: of each pick.
+/// Policy whose model misses where the cache missed: "lru", "plru", "fifo"; empty if none does. `picks`:
+/// lines of one set by number; `missed`: of each pick.
 [[nodiscard]] std::string replacement_of(uint32_t ways, const std::vector<uint32_t>& picks,
                                          const std::vector<bool>& missed);
 

@@ -14,20 +14,24 @@ namespace gpusim::microbench {
 namespace {
 
 /// A machine with caches like those of Fermi, small so that tests are short.
-const std::vector<std::string> kBase = {
-    "gpu.sms=2",           "gpu.memory=4G",      "coalescer.rule=cc20",       "l1.size=16K",
-    "l1.index=modulo",     "l1.latency=30",      "l1.merges=32",              "l2.size=256K",
-    "l2.partitions=4",     "l2.ways=8",          "l2.mshrs=64",               "l2.hit_latency=80ns",
-    "shared.banks=32",     "shared.size=48K",    "shared.lanes_per_access=32"};
+const std::vector<std::string> kBase = {"gpu.sms=3",       "gpu.memory=4G",   "coalescer.rule=cc20",
+                                        "l1.size=16K",     "l1.index=modulo", "l1.latency=30",
+                                        "l1.merges=32",    "l2.size=256K",    "l2.partitions=4",
+                                        "l2.ways=8",       "l2.mshrs=64",     "l2.hit_latency=80ns",
+                                        "shared.banks=32", "shared.size=48K", "shared.lanes_per_access=32"};
+
+/// For its own section only: pages that are not known make loads of any level slow.
+const std::vector<std::string> kTlb = {"tlb.l1_entries=16", "tlb.l1_ways=4", "tlb.l2_entries=64",
+                                       "tlb.l2_ways=4"};
 
 struct Change {
-  const char* section;               ///< of the data sheet, that is measured
+  const char* section;  ///< of the data sheet, that is measured
   std::vector<const char*> settings;
   std::vector<const char*> figures;  ///< that change; the others of the section stay
 };
 const std::vector<Change> kChanges = {
     {"l1", {"l1.size=32K"}, {"l1.size", "l1.sets", "l1.stride_misses"}},
-    {"l1", {"l1.size=12K", "l1.ways=3"}, {"l1.size", "l1.ways", "l1.stride_misses"}},
+    {"l1", {"l1.size=12K", "l1.ways=3"}, {"l1.size", "l1.ways"}},
     {"l1", {"l1.ways=8"}, {"l1.ways", "l1.sets", "l1.stride_misses"}},
     {"l1", {"l1.line=64"}, {"l1.line", "l1.sets", "l1.stride_misses"}},
     {"l1", {"l1.sector=128"}, {"l1.sector"}},
@@ -45,6 +49,9 @@ const std::vector<Change> kChanges = {
     {"l2", {"l2.index=xor"}, {"l2.index", "l2.stride_misses"}},
     {"l2", {"l2.replacement=fifo"}, {"l2.replacement"}},
     {"l2", {"l2.size=0"}, {"l2.size"}},
+    {"tlb", {"tlb.l1_entries=32"}, {"tlb.l1_entries"}},
+    {"tlb", {"tlb.page=128K"}, {"tlb.page"}},
+    {"tlb", {"tlb.l2_entries=128"}, {"tlb.l2_entries"}},
     {"mshrs", {"l1.mshrs=32"}, {"mshrs.sm"}},
     {"mshrs", {"l1.mshrs=48"}, {"mshrs.sm"}},
     {"mshrs", {"l1.warp_mshrs=6"}, {"mshrs.warp"}},
@@ -54,7 +61,7 @@ const std::vector<Change> kChanges = {
     {"shared", {"shared.lanes_per_access=16"}, {"shared.lanes_per_access"}},
     {"shared", {"shared.cycles_per_access=1"}, {"shared.conflict_cycles"}},
     {"constant", {"constant.l1_size=4K"}, {"constant.l1_size"}},
-    {"constant", {"constant.l2_size=16K"}, {"constant.l2_size"}},
+    {"constant", {"constant.l2_size=16K"}, {"constant.l2_size", "latency.constant_l3"}},
     {"dram", {"dram.row=4K"}, {"dram.row"}},
     {"dram", {"dram.row=1K"}, {"dram.row"}},
     {"dram", {"dram.banks=16"}, {"dram.bank_period"}},
@@ -70,6 +77,7 @@ const std::vector<Change> kChanges = {
 
 DataSheet measure(const char* section, const std::vector<const char*>& settings) {
   std::vector<std::string> sets = kBase;
+  if (std::string_view(section) == "tlb") sets.insert(sets.end(), kTlb.begin(), kTlb.end());
   sets.insert(sets.end(), settings.begin(), settings.end());
   const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};
   const core::MachineConfig machine = core::load_machine("tesla_c1060", sets, folders);
@@ -85,9 +93,11 @@ void check(const Change& change) {
   for (const Figure& f : before.figures) {
     EXPECT_TRUE(!f.configured || f.agrees()) << f.name << " before the change: " << sheet_text(before);
     const Figure* now = after.find(f.name);
-    const bool changes = std::find(change.figures.begin(), change.figures.end(), f.name) != change.figures.end();
+    const bool changes =
+        std::find(change.figures.begin(), change.figures.end(), f.name) != change.figures.end();
     // Of a cache that is not there, nothing but its size is said.
-    if (now == nullptr && after.find(f.name.substr(0, f.name.find('.')) + ".size")->found->number == 0) continue;
+    if (now == nullptr && after.find(f.name.substr(0, f.name.find('.')) + ".size")->found->number == 0)
+      continue;
     ASSERT_NE(now, nullptr) << f.name;
     EXPECT_TRUE(!now->configured || now->agrees()) << f.name << ": " << sheet_text(after);
     EXPECT_EQ(now->found != f.found, changes) << f.name << ": " << sheet_text(after);
@@ -102,6 +112,22 @@ TEST_P(RandomChange, IsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomChange, ::testing::Range(1u, 9u));
+
+TEST(DataSheet, OfTheTeslaC1060AgreesWithItsConfiguration) {
+  const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};
+  const core::MachineConfig machine = core::load_machine("tesla_c1060", {}, folders);
+  SimulatedDevice device(machine, 1);
+  DataSheet sheet = discover(device);
+  add_configured(machine, sheet);
+  int compared = 0;
+  for (const Figure& f : sheet.figures) {
+    EXPECT_TRUE(!f.configured || f.agrees()) << f.name;
+    compared += f.configured.has_value();
+  }
+  EXPECT_GE(compared, 60);
+  EXPECT_NEAR(sheet.find("latency.dram")->found->number, 550, 0.05 * 550);
+  EXPECT_NEAR(sheet.find("bandwidth.triad")->found->number, 90.6e9, 0.07 * 90.6e9);
+}
 
 /// All changes one after another: minutes. Run it by --gtest_also_run_disabled_tests.
 TEST(AllChanges, DISABLED_AreFound) {

@@ -25,7 +25,10 @@ double chase(Device& device, uint64_t bytes, bool warm) {
   p.ptx = kernel_file("chase", device.properties());
   const auto elements = static_cast<uint32_t>(bytes / kElement);
   p.buffers = {{bytes, {}, false}, {8, {}, true}};
-  p.launches.push_back({"link", (elements + kThreads - 1) / kThreads, kThreads, 0,
+  p.launches.push_back({"link",
+                        (elements + kThreads - 1) / kThreads,
+                        kThreads,
+                        0,
                         {Argument::buffer(0), Argument::number(elements - 1), Argument::number(kElement),
                          Argument::number(kStep)}});
   p.launches.push_back(

@@ -24,9 +24,8 @@ double throughput_of(const core::MachineConfig& m, const std::string& timing_cla
         cycles != pipe.interval.end() && cycles->second != 0)
       rate += kWarp * static_cast<double>(pipe.per_scheduler ? m.scheduler.count : 1) /
               static_cast<double>(cycles->second);
-  const double issue =
-      kWarp * static_cast<double>(m.scheduler.count * m.scheduler.issue_width) /
-      static_cast<double>(m.scheduler.issue_cycles);
+  const double issue = kWarp * static_cast<double>(m.scheduler.count * m.scheduler.issue_width) /
+                       static_cast<double>(m.scheduler.issue_cycles);
   return std::min(rate, issue);
 }
 
@@ -73,8 +72,8 @@ void add_l1(const core::MachineConfig::FirstLevel& c, std::string_view key, Figu
   if (key == "index") {
     const comp::SetIndex index(comp::set_index_kind(c.index), static_cast<uint64_t>(sets));
     const auto line = static_cast<uint64_t>(c.line);
-    f.configured =
-        Value::of_words(index_form(line, static_cast<uint64_t>(sets), [&](uint64_t a) { return index(a / line); }));
+    f.configured = Value::of_words(
+        index_form(line, static_cast<uint64_t>(sets), [&](uint64_t a) { return index(a / line); }));
   }
 }
 
@@ -92,8 +91,8 @@ void add_l2(const core::MachineConfig::Partition& c, std::string_view key, Figur
     const comp::SetIndex index(comp::set_index_kind(c.index), static_cast<uint64_t>(of_slice));
     const auto line = static_cast<uint64_t>(c.line);
     f.configured = Value::of_words(index_form(line, static_cast<uint64_t>(sets), [&](uint64_t a) {
-                           return uint64_t{map.partition(a)} << 32 | index(map.local(a) / line);
-                         }));
+      return uint64_t{map.partition(a)} << 32 | index(map.local(a) / line);
+    }));
   }
 }
 
@@ -107,6 +106,11 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   if (f.name == "shared.bank_bytes") set(f, static_cast<double>(m.shared.bank_bytes));
   if (f.name == "shared.lanes_per_access") set(f, static_cast<double>(m.shared.lanes_per_access));
   if (f.name == "shared.conflict_cycles") set(f, static_cast<double>(m.shared.cycles_per_access), 0.01);
+  if (m.tlb.l1_entries != 0) {
+    if (f.name == "tlb.l1_entries") set(f, static_cast<double>(m.tlb.l1_entries));
+    if (f.name == "tlb.page") set(f, static_cast<double>(m.tlb.page_bytes));
+    if (f.name == "tlb.l2_entries" && m.tlb.l2_entries != 0) set(f, static_cast<double>(m.tlb.l2_entries));
+  }
   if (f.name == "constant.l1_size") set(f, static_cast<double>(m.constant.l1_bytes));
   if (f.name == "constant.l2_size") set(f, static_cast<double>(m.constant.l2_bytes));
   if (f.name == "constant.l3_size") set(f, static_cast<double>(m.constant.l3_bytes));
@@ -118,7 +122,7 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   if (regular && f.name == "dram.channels") set(f, static_cast<double>(m.l2.partitions));
   if (regular && f.name == "dram.bank_period")
     set(f, static_cast<double>(m.dram.bank_hash ? m.dram.banks * m.dram.banks : m.dram.banks));
-  if (f.name == "latency.l1") set(f, static_cast<double>(m.latency.at("load_global") + m.l1.latency), 0.1);
+  if (f.name == "latency.l1") set(f, static_cast<double>(m.l1.latency), 0.1);
   if (f.name == "latency.shared") set(f, static_cast<double>(m.latency.at("load_shared")), 0.02);
 }
 

@@ -1,6 +1,7 @@
 #include "microbench/conflicts.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace gpusim::microbench {
 
@@ -11,12 +12,7 @@ constexpr uint32_t kMostLines = 4096;
 constexpr uint32_t kManyLines = 64;  // more of them settle in fewer laps, by and large
 constexpr size_t kLaunches = 128;    // of a program
 constexpr uint32_t kPoints = 7;      // that a search looks at together
-
-std::vector<uint32_t> without(const std::vector<uint32_t>& all, size_t index) {
-  std::vector<uint32_t> rest = all;
-  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(index));
-  return rest;
-}
+constexpr size_t kPieces = 64;       // that a group is cut into
 
 /// Smallest count in (low, high] with which the group overflows, if it does with `high` and not with `low`.
 uint32_t smallest_count(const ConflictTest& test, Group group, uint32_t low, uint32_t high) {
@@ -35,24 +31,34 @@ uint32_t smallest_count(const ConflictTest& test, Group group, uint32_t low, uin
   return high;
 }
 
-/// The lines of a small group that it needs to overflow; empty if they do not suffice (two sets overflow).
-std::vector<uint32_t> needed(const ConflictTest& test, const std::vector<uint32_t>& lines) {
-  std::vector<Group> groups;
-  for (size_t i = 0; i < lines.size(); ++i) groups.push_back({0, 0, without(lines, i)});
-  const std::vector<bool> overflows = test.overflow(groups);
-  std::vector<uint32_t> kept;
-  for (size_t i = 0; i < lines.size(); ++i)
-    if (!overflows[i]) kept.push_back(lines[i]);
-  return !kept.empty() && test.overflow(Group{0, 0, kept}) ? kept : std::vector<uint32_t>{};
+/// The lines that a group needs to overflow, if these are those of a single set: pieces without any of them
+/// can go at once. Empty if more than one set overflows.
+std::vector<uint32_t> needed(const ConflictTest& test, std::vector<uint32_t> lines) {
+  for (size_t piece = std::bit_ceil(lines.size()) / kPieces + 1;; piece = (piece + 1) / 2) {
+    std::vector<Group> groups;
+    for (size_t first = 0; first < lines.size(); first += piece) {
+      Group rest{0, 0, lines};
+      const auto begin = rest.members.begin() + static_cast<std::ptrdiff_t>(first);
+      rest.members.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(piece, lines.size() - first)));
+      groups.push_back(std::move(rest));
+    }
+    const std::vector<bool> overflows = test.overflow(groups);
+    std::vector<uint32_t> kept;
+    for (size_t i = 0; i < lines.size(); ++i)
+      if (!overflows[i / piece]) kept.push_back(lines[i]);
+    if (kept.empty() || !test.overflow(Group{0, 0, kept})) return {};
+    lines = std::move(kept);
+    if (piece == 1) return lines;
+  }
 }
 
 /// `count`: the smallest with which the lines k * stride overflow. The last line of the shortest prefix that
 /// overflows together with those found before is always one of the set.
 std::vector<uint32_t> reduce(const ConflictTest& test, uint32_t stride, uint32_t count) {
-  if (count <= kManyLines) {
+  if (count <= test.probe().most_members()) {
     std::vector<uint32_t> lines;
     for (uint32_t k = 0; k < count; ++k) lines.push_back(k * stride);
-    if (std::vector<uint32_t> kept = needed(test, lines); !kept.empty()) return kept;
+    if (std::vector<uint32_t> kept = needed(test, std::move(lines)); !kept.empty()) return kept;
   }
   Group group{stride, count, {}};
   while (group.count != 0) {

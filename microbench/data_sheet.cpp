@@ -57,13 +57,14 @@ bool Figure::agrees() const {
 }
 
 const Figure* DataSheet::find(const std::string& name) const {
-  const auto f = std::find_if(figures.begin(), figures.end(), [&](const Figure& x) { return x.name == name; });
+  const auto f =
+      std::find_if(figures.begin(), figures.end(), [&](const Figure& x) { return x.name == name; });
   return f == figures.end() ? nullptr : &*f;
 }
 
 std::string sheet_text(const DataSheet& sheet) {
-  std::string out = fmt::format("{}\n{:<28} {:>14} {:<16} {:>14} {:>9}  {}\n", sheet.machine, "figure", "found",
-                                "unit", "configured", "", "method");
+  std::string out = fmt::format("{}\n{:<28} {:>14} {:<16} {:>14} {:>9}  {}\n", sheet.machine, "figure",
+                                "found", "unit", "configured", "", "method");
   std::string section;
   for (const Figure& f : sheet.figures) {
     const std::string its_section = f.name.substr(0, f.name.find('.'));

@@ -19,7 +19,7 @@ struct Value {
 };
 
 struct Figure {
-  std::string name;  ///< "l1.size"; as the configuration's key where there is one
+  std::string name;            ///< "l1.size"; as the configuration's key where there is one
   std::optional<Value> found;  ///< nothing: the method gave no answer, `method` says why
   std::string unit;
   std::string kernel;  ///< file and entry that measured it

@@ -12,8 +12,8 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr uint32_t kTrials = 5;  // the fastest counts: refreshes come in between
-constexpr uint32_t kNear = 32;   // surely in the row of an aligned address, and another load
+constexpr uint32_t kTrials = 3, kAgain = 3;  // the fastest counts: refreshes come in between
+constexpr uint32_t kNear = 32;               // surely in the row of an aligned address, and another load
 constexpr unsigned kLeastBit = 12, kMostBit = 24;
 constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 22;
 constexpr std::array<uint32_t, 4> kFactors = {1, 3, 5, 7};
@@ -27,6 +27,24 @@ class Pairs {
   explicit Pairs(Device& device) : device_(&device) {}
 
   [[nodiscard]] std::vector<double> times(const std::vector<uint32_t>& distances, uint32_t start = 0) const {
+    std::vector<double> best = measured(distances, start);
+    // What seems slow is measured again, in other company: a refresh may have been in step with the trials.
+    for (uint32_t again = 0; again < kAgain; ++again) {
+      const auto [least, most] = std::minmax_element(best.begin(), best.end());
+      const double limit = (*least + *most) / 2;
+      std::vector<uint32_t> slow;
+      for (size_t i = 0; i < best.size(); ++i)
+        if (best[i] > limit) slow.push_back(distances[i]);
+      if (slow.empty()) break;
+      const std::vector<double> now = measured(slow, start);
+      for (size_t i = 0, k = 0; i < best.size(); ++i)
+        if (best[i] > limit) best[i] = std::min(best[i], now[k++]);
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] std::vector<double> measured(const std::vector<uint32_t>& distances, uint32_t start) const {
     const uint32_t farthest = start + *std::max_element(distances.begin(), distances.end()) + 2 * kGranule;
     uint64_t apart = uint64_t{1} << 18;
     while (apart < farthest) apart *= 2;
@@ -39,8 +57,6 @@ class Pairs {
               start, apart, best.data() + first);
     return best;
   }
-
- private:
   void measure(const std::vector<uint32_t>& distances, uint32_t start, uint64_t apart, double* best) const {
     Program p;
     p.sms = 1;
@@ -50,7 +66,10 @@ class Pairs {
       const auto base = static_cast<uint32_t>(i * apart) + start;
       p.buffers.push_back({8, {}, true});
       p.buffers.push_back({8, {base, base + distances[i]}, false});
-      p.launches.push_back({"burst_list", 1, 32, 0,
+      p.launches.push_back({"burst_list",
+                            1,
+                            32,
+                            0,
                             {Argument::buffer(2 * i + 1), Argument::buffer(0), Argument::buffer(2 * i + 2),
                              Argument::number(2)}});
     }
@@ -60,10 +79,12 @@ class Pairs {
     p.buffers.push_back({8, {0, 0}, false});
     for (uint32_t trial = 0; trial < kTrials; ++trial) {
       programs.push_back(p);
-      p.launches.insert(p.launches.begin(),
-                        {"burst_list", 1, 32, 0,
-                         {Argument::buffer(p.buffers.size() - 2), Argument::buffer(0),
-                          Argument::buffer(p.buffers.size() - 1), Argument::number(0)}});
+      p.launches.insert(p.launches.begin(), {"burst_list",
+                                             1,
+                                             32,
+                                             0,
+                                             {Argument::buffer(p.buffers.size() - 2), Argument::buffer(0),
+                                              Argument::buffer(p.buffers.size() - 1), Argument::number(0)}});
     }
     for (const Outcome& o : device_->run(programs))
       for (size_t i = 0; i < distances.size(); ++i)
@@ -77,18 +98,25 @@ struct Piece {
   uint32_t begin, end;
 };
 struct Rows {
-  uint32_t conflict = 0;       ///< smallest distance that conflicts
-  bool is_stride = false;      ///< all its multiples conflict: it is the distance of two rows of a bank
-  std::vector<Piece> pieces;   ///< of the row at `conflict`, in bytes behind its first
+  uint32_t conflict = 0;      ///< smallest distance that conflicts
+  bool is_stride = false;     ///< all its multiples conflict: it is the distance of two rows of a bank
+  std::vector<Piece> pieces;  ///< of the row at `conflict`, in bytes behind its first
   [[nodiscard]] uint32_t bytes() const {
     uint32_t sum = 0;
     for (const Piece& p : pieces) sum += p.end - p.begin;
     return sum;
   }
+  [[nodiscard]] uint32_t shortest() const {
+    uint32_t length = ~0u;
+    for (const Piece& p : pieces) length = std::min(length, p.end - p.begin);
+    return length;
+  }
   /// From piece to piece, if all are as long and as far apart; else 0.
   [[nodiscard]] uint32_t period() const {
     if (pieces.size() < 2) return 0;
     const uint32_t period = pieces[1].begin, length = pieces[0].end;
+    // Rows of a bank lie whole rounds apart, unless channels are hashed.
+    if (!is_stride || conflict % period != 0) return 0;
     for (size_t i = 0; i < pieces.size(); ++i)
       if (pieces[i].begin != i * period || pieces[i].end != i * period + length) return 0;
     return period;
@@ -105,9 +133,9 @@ std::vector<uint32_t> likely_distances() {
   return distances;
 }
 
-std::vector<uint32_t> all_distances(uint32_t from, uint32_t count) {
+std::vector<uint32_t> all_distances(uint32_t from, uint32_t granule) {
   std::vector<uint32_t> distances;
-  for (uint32_t i = 0; i < count; ++i) distances.push_back(from + i * kGranule);
+  for (uint32_t i = 0; i < kBatch; ++i) distances.push_back(from + i * granule);
   return distances;
 }
 
@@ -122,7 +150,7 @@ class RowSearch {
     Rows rows;
     rows.is_stride = look(likely_distances(), rows);
     for (uint32_t from = kGranule; rows.conflict == 0 && from < kMostScan; from += kBatch * kGranule)
-      look(all_distances(from, kBatch), rows);
+      look(all_distances(from, kGranule), rows);
     if (rows.conflict != 0) collect(rows);
     return rows;
   }
@@ -138,17 +166,23 @@ class RowSearch {
     return true;
   }
   /// Whatever lies in the row at `conflict` conflicts with the first address too, but not with that row. The
-  /// first that does conflict with it is in another row of the bank: this one is over.
+  /// first that does conflict with it is in another row of the bank: this one is over. Pieces are
+  /// as long as the shortest, or several of them.
   void collect(Rows& rows) const {
-    for (uint32_t from = 0; from < kMostScan; from += kBatch * kGranule) {
-      std::vector<uint32_t> offsets = all_distances(from, kBatch), distances = all_distances(rows.conflict + from, kBatch);
-      const std::vector<double> times = pairs_.times(distances), within = pairs_.times(offsets, rows.conflict);
-      for (uint32_t i = 0; i < kBatch; ++i) {
-        if (times[i] <= limit_) continue;
+    uint32_t granule = kGranule;
+    for (uint32_t from = 0; from < kMostScan; from += kBatch * granule) {
+      if (rows.pieces.size() > 1 && from % rows.shortest() == 0) granule = rows.shortest();
+      const std::vector<double> times = pairs_.times(all_distances(rows.conflict + from, granule));
+      std::vector<uint32_t> offsets;
+      for (uint32_t i = 0; i < kBatch; ++i)
+        if (times[i] > limit_) offsets.push_back(from + i * granule);
+      if (offsets.empty()) continue;
+      const std::vector<double> within = pairs_.times(offsets, rows.conflict);
+      for (size_t i = 0; i < offsets.size(); ++i) {
         if (offsets[i] != 0 && within[i] > limit_) return;
         if (rows.pieces.empty() || rows.pieces.back().end != offsets[i])
           rows.pieces.push_back({offsets[i], offsets[i]});
-        rows.pieces.back().end += kGranule;
+        rows.pieces.back().end += granule;
       }
     }
   }
@@ -173,13 +207,15 @@ void add(DataSheet& sheet, const char* name, uint32_t found, const char* unit, c
 void measure_dram_rows(Device& device, DataSheet& sheet) {
   const Rows rows = RowSearch(device).find();
   const uint32_t row = rows.bytes(), period = rows.period();
-  const uint32_t interleave = period == 0 ? 0 : rows.pieces[0].end, channels = period == 0 ? 0 : period / interleave;
+  const uint32_t interleave = period == 0 ? 0 : rows.pieces[0].end,
+                 channels = period == 0 ? 0 : period / interleave;
   const char* const none = "no two loads at once that conflict were found";
   const char* const hashed = rows.conflict == 0 ? none : "the row's pieces are not regularly apart";
-  add(sheet, "row", row, "bytes", "what conflicts with a load of another row of its bank, loaded at once", none);
+  add(sheet, "row", row, "bytes", "what conflicts with a load of another row of its bank, loaded at once",
+      none);
   add(sheet, "interleave", interleave, "bytes", "bytes of a row that follow each other", hashed);
   add(sheet, "channels", channels, "channels", "distance of these pieces, in their lengths", hashed);
-  add(sheet, "bank_period", rows.is_stride && channels != 0 ? rows.conflict / (row * channels) : 0, "rows",
+  add(sheet, "bank_period", channels != 0 ? rows.conflict / (row * channels) : 0, "rows",
       "from a row to the next one of its bank", hashed);
 }
 

@@ -6,8 +6,9 @@
 
 namespace gpusim::microbench {
 
-/// Figures dram.row (bytes of a row in one channel), .interleave (bytes of it that follow each other), .channels
-/// and .bank_period (rows of a channel from one to the next in its bank: the number of banks, unless hashed).
+/// Figures dram.row (bytes of a row in one channel), .interleave (bytes of it that follow each other),
+/// .channels and .bank_period (rows of a channel from one to the next in its bank: the number of banks,
+/// unless hashed).
 void measure_dram_rows(Device& device, DataSheet& sheet);
 
 }  // namespace gpusim::microbench

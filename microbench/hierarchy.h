@@ -23,8 +23,8 @@ struct Hierarchy {
 /// Finds the levels of global memory. `l1` is what ld.global hits and ld.volatile.global does not.
 [[nodiscard]] Hierarchy find_hierarchy(Device& device);
 
-/// Largest footprint, in steps of `step` bytes from one on, all of whose loads hit in the second lap and after;
-/// at most `most`, which it returns too if everything hits up to there. `stride` bytes between loads.
+/// Largest footprint, in steps of `step` bytes from one on, all of whose loads hit in the second lap and
+/// after; at most `most`, which it returns too if everything hits up to there. `stride` bytes between loads.
 struct Footprint {
   uint32_t stride = 32;
   uint32_t threads = 1;

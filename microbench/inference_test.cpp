@@ -84,11 +84,13 @@ TEST(Operations, AreOfTheirTimingClass) {
     options.machine_capability = capability;
     options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
     for (const OperationRow& row : rows) {
-      const auto lowered = isa::lower_kernel(parsed.module, *parsed.module.find_function(std::string(row.name)), options);
+      const auto lowered =
+          isa::lower_kernel(parsed.module, *parsed.module.find_function(std::string(row.name)), options);
       const auto* image = std::get_if<isa::KernelImage>(&lowered);
       ASSERT_NE(image, nullptr) << row.name;
       int of_class = 0;
-      for (const isa::MicroOp& op : image->ops) of_class += isa::op_class_name(op.op_class) == row.timing_class;
+      for (const isa::MicroOp& op : image->ops)
+        of_class += isa::op_class_name(op.op_class) == row.timing_class;
       EXPECT_GE(of_class, 2 * 8 * row.operations) << row.name << " at " << capability;
     }
   }

@@ -11,7 +11,7 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr int kLatencyLength = 32;           // and twice that
+constexpr int kLatencyLength = 32;             // and twice that
 constexpr int kChains = 4, kChainLength = 24;  // and twice that
 constexpr uint32_t kThroughputThreads = 512;
 constexpr uint64_t kOperand = 3;
@@ -67,7 +67,8 @@ std::string kernel_of(const OperationRow& row, int chains, int length) {
   const int total = chains * length;
   std::string k = fmt::format(
       "\t.entry {} (.param .u64 p_out, .param .u32 p_x)\n\t{{\n"
-      "\t.reg .s32 %i<{}>, %q<{}>, %c1, %w<{}>, %s1;\n\t.reg .u32 %r<8>, %sh, %sl;\n\t.reg .s64 %l<{}>, %k1;\n"
+      "\t.reg .s32 %i<{}>, %q<{}>, %c1, %w<{}>, %s1;\n\t.reg .u32 %r<8>, %sh, %sl;\n\t.reg .s64 %l<{}>, "
+      "%k1;\n"
       "\t.reg .f32 %f<{}>, %t<{}>, %g1, %g2;\n\t.reg .u64 %rd<4>;\n\t.reg .pred %p<3>;\n",
       row.name, chains, total, chains, chains, chains, total);
   const bool doubles = row.type == 'd';
@@ -83,12 +84,14 @@ std::string kernel_of(const OperationRow& row, int chains, int length) {
   for (int c = 0; c < chains; ++c) k += start_of(row.type, c);
   k += "\tbar.sync 0;\n\tmov.u32 %r2, %clock;\n";
   for (int i = 0; i < total; ++i)
-    k += '\t' + fmt::format(fmt::runtime(row.text), fmt::format("{}{}", register_of(row.type), i % chains), i) +
+    k += '\t' +
+         fmt::format(fmt::runtime(row.text), fmt::format("{}{}", register_of(row.type), i % chains), i) +
          '\n';
   for (int c = 0; c < chains; ++c) k += end_of(row.type, c);
-  return k + "\tmov.u32 %r3, %clock;\n\tshr.u32 %r4, %r1, 5;\n\tshl.b32 %r4, %r4, 3;\n\tcvt.u64.u32 %rd1, %r4;\n"
-             "\tld.param.u64 %rd2, [p_out];\n\tadd.u64 %rd1, %rd1, %rd2;\n\tst.global.u32 [%rd1], %r2;\n"
-             "\tst.global.u32 [%rd1+4], %r3;\n\texit;\n\t}\n";
+  return k +
+         "\tmov.u32 %r3, %clock;\n\tshr.u32 %r4, %r1, 5;\n\tshl.b32 %r4, %r4, 3;\n\tcvt.u64.u32 %rd1, %r4;\n"
+         "\tld.param.u64 %rd2, [p_out];\n\tadd.u64 %rd1, %rd1, %rd2;\n\tst.global.u32 [%rd1], %r2;\n"
+         "\tst.global.u32 [%rd1+4], %r3;\n\texit;\n\t}\n";
 }
 
 /// Clocks of each row's kernel, from the first warp's start to the last one's end.
@@ -98,7 +101,10 @@ std::vector<double> clocks(Device& device, const std::vector<OperationRow>& rows
   p.sms = 1;
   p.ptx = operation_module(device.properties(), rows, chains, length);
   for (const OperationRow& row : rows) {
-    p.launches.push_back({std::string(row.name), 1, threads, 0,
+    p.launches.push_back({std::string(row.name),
+                          1,
+                          threads,
+                          0,
                           {Argument::buffer(p.buffers.size()), Argument::number(kOperand)}});
     p.buffers.push_back({threads / 32 * 8, {}, true});
   }
@@ -109,8 +115,8 @@ std::vector<double> clocks(Device& device, const std::vector<OperationRow>& rows
 
 }  // namespace
 
-std::string operation_module(const DeviceProperties& device, const std::vector<OperationRow>& rows, int chains,
-                             int length) {
+std::string operation_module(const DeviceProperties& device, const std::vector<OperationRow>& rows,
+                             int chains, int length) {
   std::string module = module_header(device);
   for (const OperationRow& row : rows) module += kernel_of(row, chains, length);
   return module;
@@ -145,7 +151,8 @@ void measure_operations(Device& device, DataSheet& sheet) {
     const double operations = static_cast<double>(threads) * kChains * kChainLength * rows[i].operations;
     f.found = Value::of(operations / (many[i] - few[i]));
     f.unit = "per cycle and SM";
-    f.method = fmt::format("{} warps of {} chains on one SM, difference of two lengths", threads / 32, kChains);
+    f.method =
+        fmt::format("{} warps of {} chains on one SM, difference of two lengths", threads / 32, kChains);
     f.kernel = rows[i].text;
     sheet.figures.push_back(std::move(f));
   }

@@ -27,9 +27,12 @@ std::vector<double> bursts(Device& device, uint32_t line, uint32_t threads, uint
       const size_t out = p.buffers.size();
       p.buffers.push_back({threads / 32 * 8, {}, true});
       p.buffers.push_back({uint64_t{n} * line, {}, false});
-      p.launches.push_back({"burst", 1, threads, 0,
-                            {Argument::buffer(out), Argument::buffer(out + 1), Argument::number(line),
-                             Argument::number(n)}});
+      p.launches.push_back(
+          {"burst",
+           1,
+           threads,
+           0,
+           {Argument::buffer(out), Argument::buffer(out + 1), Argument::number(line), Argument::number(n)}});
     }
     // Trials differ in when they meet a refresh.
     for (uint32_t i = 0; i < trial; ++i) p.launches.insert(p.launches.begin(), p.launches.back());
@@ -46,9 +49,10 @@ void add(DataSheet& sheet, const char* name, uint32_t found, uint32_t most, uint
   f.name = name;
   if (found != 0) f.found = Value::of(static_cast<double>(found));
   f.unit = "lines";
-  f.method = found != 0 ? fmt::format("{} warp{} miss at once: the time jumps with one line more", warps,
-                                      warps == 1 ? "" : "s")
-                        : fmt::format("no jump up to {} lines of {} warp{}", most, warps, warps == 1 ? "" : "s");
+  f.method = found != 0
+                 ? fmt::format("{} warp{} miss at once: the time jumps with one line more", warps,
+                               warps == 1 ? "" : "s")
+                 : fmt::format("no jump up to {} lines of {} warp{}", most, warps, warps == 1 ? "" : "s");
   f.kernel = "burst: burst";
   sheet.figures.push_back(std::move(f));
 }

@@ -48,10 +48,13 @@ Program Probe::program(std::span<const ProbeRequest> requests) const {
     p.buffers.push_back({(kHeader + members) * 4, {}, true});
     p.buffers.push_back({std::max<uint64_t>(members, 1) * 4, r.members, false});
     const auto number = [](uint64_t v) { return Argument::number(v); };
-    p.launches.push_back({std::string(entry_of(path_)), 1, r.threads, members * 4,
-                          {Argument::buffer(out), Argument::buffer(0), Argument::buffer(out + 1),
-                           number(r.stride), number(r.rounds), number(members), number(r.laps),
-                           number(r.limit)}});
+    p.launches.push_back(
+        {std::string(entry_of(path_)),
+         1,
+         r.threads,
+         members * 4,
+         {Argument::buffer(out), Argument::buffer(0), Argument::buffer(out + 1), number(r.stride),
+          number(r.rounds), number(members), number(r.laps), number(r.limit)}});
   }
   return p;
 }

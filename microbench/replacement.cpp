@@ -29,7 +29,8 @@ std::vector<bool> misses_of(comp::ReplacementKind kind, uint32_t ways, const std
 
 }  // namespace
 
-std::string replacement_of(uint32_t ways, const std::vector<uint32_t>& picks, const std::vector<bool>& missed) {
+std::string replacement_of(uint32_t ways, const std::vector<uint32_t>& picks,
+                           const std::vector<bool>& missed) {
   if (ways == 1) return "one way";
   // What the set held before is gone after a while.
   const auto settled = static_cast<std::ptrdiff_t>(picks.size() / 3);
@@ -37,10 +38,12 @@ std::string replacement_of(uint32_t ways, const std::vector<uint32_t>& picks, co
     const char* name;
     comp::ReplacementKind kind;
   };
-  for (const Policy p : {Policy{"lru", comp::ReplacementKind::kLru}, Policy{"plru", comp::ReplacementKind::kTreePlru},
-                         Policy{"fifo", comp::ReplacementKind::kFifo}}) {
+  for (const Policy p :
+       {Policy{"lru", comp::ReplacementKind::kLru}, Policy{"plru", comp::ReplacementKind::kTreePlru},
+        Policy{"fifo", comp::ReplacementKind::kFifo}}) {
     const std::vector<bool> model = misses_of(p.kind, ways, picks);
-    if (std::equal(model.begin() + settled, model.end(), missed.begin() + settled, missed.end())) return p.name;
+    if (std::equal(model.begin() + settled, model.end(), missed.begin() + settled, missed.end()))
+      return p.name;
   }
   return {};
 }

@@ -15,7 +15,8 @@ constexpr uint64_t kPeriods = 6;
 bool is_modulo(const SetIndexQuestion& q, const SameSet& same_set) {
   const uint64_t period = q.sets * q.line, end = uint64_t{1} << q.bits;
   std::vector<uint64_t> inside, outside;
-  for (uint64_t k = 1; k <= kPeriods && q.anchor + k * period < end; ++k) inside.push_back(q.anchor + k * period);
+  for (uint64_t k = 1; k <= kPeriods && q.anchor + k * period < end; ++k)
+    inside.push_back(q.anchor + k * period);
   // Far periods show hashes of high bits.
   for (uint64_t far = kPeriods * period; q.anchor + far < end; far *= 2)
     inside.push_back(q.anchor + far / period * period);

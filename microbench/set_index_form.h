@@ -16,7 +16,7 @@ struct SetIndexQuestion {
   uint64_t anchor = 0;
   uint64_t line = 128;  ///< bytes, a power of two
   uint64_t sets = 1;
-  unsigned bits = 24;  ///< of an address that may be asked for
+  unsigned bits = 25;  ///< of an address that may be asked for
 };
 
 /// "modulo": lines a multiple of `sets` apart share a set, and no others. Else a sum (exclusive or) of

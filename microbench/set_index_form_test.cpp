@@ -22,7 +22,9 @@ uint64_t bit(uint64_t a, int from, int to) { return (a >> from & 1) << to; }
 
 TEST(SetIndexForm, FindsModulo) {
   EXPECT_EQ(form_of(128, 32, [](uint64_t a) { return a / 128 % 32; }), "modulo");
-  EXPECT_EQ(form_of(64, 96, [](uint64_t a) { return a / 64 % 96; }, 64 * 7), "modulo");
+  EXPECT_EQ(form_of(
+                64, 96, [](uint64_t a) { return a / 64 % 96; }, 64 * 7),
+            "modulo");
   EXPECT_EQ(form_of(128, 1, [](uint64_t) { return 0; }), "one set");
 }
 
@@ -33,7 +35,8 @@ TEST(SetIndexForm, FindsTheHashOfFermi) {
            bit(a ^ a >> 8, 11, 4);
   };
   EXPECT_EQ(form_of(128, 32, small), "a7^a13 a8^a14 a9^a15 a10^a17 a11^a19");
-  EXPECT_EQ(form_of(128, 64, [&](uint64_t a) { return small(a) | bit(a, 12, 5); }, 5 * 65536),
+  EXPECT_EQ(form_of(
+                128, 64, [&](uint64_t a) { return small(a) | bit(a, 12, 5); }, 5 * 65536),
             "a7^a13 a8^a14 a9^a15 a10^a17 a11^a19 a12");
 }
 
@@ -48,7 +51,9 @@ TEST(SetIndexForm, FindsFoldedBits) {
 
 TEST(SetIndexForm, FindsSumsOfThreeBits) {
   // Bit 12 is the sum of three others.
-  const auto hash = [](uint64_t a) { return (a / 128 & 7) ^ (bit(a, 12, 0) | bit(a, 12, 1) | bit(a, 12, 2)); };
+  const auto hash = [](uint64_t a) {
+    return (a / 128 & 7) ^ (bit(a, 12, 0) | bit(a, 12, 1) | bit(a, 12, 2));
+  };
   EXPECT_EQ(form_of(128, 8, hash), "a7^a12 a8^a12 a9^a12");
 }
 

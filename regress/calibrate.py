@@ -2,7 +2,9 @@
 """Runs the microbenchmarks on a machine and compares them with its judged figures.
 
 usage: calibrate.py GPUSIM [--machine tesla_c1060] [--table regress/calibration/tesla_c1060.csv] [--only WORKLOAD]
-Prints one line per figure; exits 1 if one is outside its tolerance.
+A row of the table names a workload of workloads/micro, or `microbench` with the name of a figure of `gpusim microbench` as its
+kernel (in the unit of that data sheet; `figure` is its quantity). Prints one line per figure; exits 1 if one is outside its
+tolerance.
 """
 
 import argparse
@@ -41,6 +43,14 @@ def run(gpusim: str, machine: str, workload: str, buffers: list[str], folder: Pa
     return json.loads(result.stdout), {b: read_npy_u32(folder / f"{b}.npy") for b in buffers}
 
 
+def data_sheet(gpusim: str, machine: str) -> dict[str, float | None]:
+    """The figures that `gpusim microbench` finds, by name; None where it finds none."""
+    result = subprocess.run([gpusim, "microbench", "--config", machine, "--json"], capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"gpusim microbench --config {machine}\n{result.stderr}")
+    return {figure["name"]: figure["found"] for figure in json.loads(result.stdout)["figures"]}
+
+
 def measure(row: dict, report: dict, buffers: dict[str, list[int]]) -> float:
     """The figure of one table row: clocks are (before, after, unused) per warp."""
     if row["quantity"] == "bandwidth":
@@ -61,21 +71,29 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("gpusim")
     parser.add_argument("--machine", default="tesla_c1060")
-    parser.add_argument("--table", default=str(ROOT / "regress" / "calibration" / "tesla_c1060.csv"))
+    parser.add_argument("--table", help="default: that of the machine")
     parser.add_argument("--only")
     options = parser.parse_args()
-    with open(options.table, encoding="utf-8") as file:
+    table = options.table or str(ROOT / "regress" / "calibration" / f"{options.machine}.csv")
+    with open(table, encoding="utf-8") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     if options.only:
         rows = [r for r in rows if r["workload"] == options.only]
     bad = 0
     for workload in dict.fromkeys(r["workload"] for r in rows):
         mine = [r for r in rows if r["workload"] == workload]
-        names = [] if workload == "stream" else [r["kernel"] for r in mine]
-        with tempfile.TemporaryDirectory() as folder:
-            report, buffers = run(options.gpusim, options.machine, workload, names, Path(folder))
-        for row in mine:
-            value, expected = measure(row, report, buffers), float(row["expected"])
+        if workload == "microbench":
+            sheet = data_sheet(options.gpusim, options.machine)
+            values = [sheet.get(row["kernel"]) for row in mine]
+        else:
+            names = [] if workload == "stream" else [r["kernel"] for r in mine]
+            with tempfile.TemporaryDirectory() as folder:
+                report, buffers = run(options.gpusim, options.machine, workload, names, Path(folder))
+            values = [measure(row, report, buffers) for row in mine]
+        for row, value in zip(mine, values):
+            expected = float(row["expected"])
+            if value is None:
+                sys.exit(f"gpusim microbench found no {row['kernel']} of {options.machine}")
             error = value / expected - 1
             good = abs(error) <= float(row["tolerance"])
             bad += not good

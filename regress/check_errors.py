@@ -106,6 +106,20 @@ def check_wrong_result(gpusim: Gpusim) -> None:
         require_equal("verdict", [e["verdict"] for e in run.json()["expect"]], ["fail"])
 
 
+def check_microbench(gpusim: Gpusim) -> None:
+    """A section of the data sheet: what was found beside what is configured; and sections that there are not."""
+    run = gpusim.run("microbench", "--config", gpusim.machine(), "--only", "shared", "--set", "shared.banks=32", "--json")
+    sheet = run.require_code(0).json()
+    require_equal("machine", sheet["machine"], "Tesla C1060")
+    banks = next(f for f in sheet["figures"] if f["name"] == "shared.banks")
+    require_equal("banks", (banks["found"], banks["configured"], banks["difference"]), (32, 32, 0))
+    require(bool(banks["method"] and banks["kernel"] and banks["unit"]), f"a figure that does not explain itself: {banks}")
+    run = gpusim.run("microbench", "--config", gpusim.machine(), "--only", "shared,l3")
+    run.require_code(1).require_error("no section 'l3'", "did you mean 'l1'?")
+    run = gpusim.run("microbench", "--config", gpusim.machine(), "--set", "l1.sizes=1")
+    run.require_code(1).require_error("unknown key 'sizes' in [l1]")
+
+
 def check_textures(gpusim: Gpusim) -> None:
     """A texture that nothing reads, a reference that nothing is bound to, an object of another geometry or size."""
     references, objects = (CASES[name].ptx(gpusim.source) for name in ("texture_references", "texture"))
@@ -307,6 +321,7 @@ ERROR_CHECKS: dict[str, Check] = {
     "machine": check_machine,
     "no_launch": check_no_launch,
     "wrong_result": check_wrong_result,
+    "microbench": check_microbench,
     "textures": check_textures,
     "interrupt": check_interrupt,
     "unwritable": check_unwritable,
