@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from check_corpus import NoCompiler
-from runner import RUN_LIMIT_S, Gpusim, require
+from runner import RUN_LIMIT_S, Gpusim, require, require_equal
 
 LIMIT = 0.15  # mean absolute relative error, of each
 INSTRUCTION_BYTES = 16
@@ -133,6 +133,22 @@ def check_ptxas(gpusim: Gpusim) -> None:
     summary = f"{len(rows)} kernels: mean absolute error of registers {registers:.1%}, of instructions {instructions:.1%}"
     print(summary)
     require(registers <= LIMIT and instructions <= LIMIT, f"{summary}; at most {LIMIT:.0%} each")
+
+
+def check_report(gpusim: Gpusim) -> None:
+    """What `check --json` says of good and bad files; needs no ptxas."""
+    good = gpusim.source / "workloads" / "bfs" / "bfs.ptx"
+    sizes = {level: by_gpusim(gpusim, good, level) for level in ("none", "clean", "schedule")}
+    require_equal("kernels", {level: sorted(kernels) for level, kernels in sizes.items()},
+                  dict.fromkeys(sizes, ["expand_all", "expand_queue", "start"]))
+    for name, plain in sizes["none"].items():
+        require(sizes["schedule"][name].instructions < sizes["clean"][name].instructions < plain.instructions,
+                f"{name}: instructions at levels none, clean, schedule: {[s[name].instructions for s in sizes.values()]}")
+    bad = gpusim.source / "regress" / "bad" / "syntax.ptx"
+    report = gpusim.run("check", "--json", good, bad).require_code(1).json()
+    require_equal("files", [p["files"] for p in report["programs"]], [[str(good)], [str(bad)]])
+    require_equal("verdicts", [p["good"] for p in report["programs"]], [True, False])
+    gpusim.run("check", "--lowering", "best", good).require_code(1).require_error("none", "clean", "schedule")
 
 
 def main() -> int:
