@@ -101,7 +101,7 @@ int guarded_main(int argc, char** argv) {
       app.add_subcommand("check", "Parse, verify and lower PTX files; list what is not supported");
   check->add_option("files", checked.files, "PTX files")->required();
   check->add_option("--config", checked.config, "Lower for this machine (default: the module's own target)");
-  check->add_option("--lowering", checked.lowering, "Lowering passes: none, clean, schedule")
+  check->add_option("--lowering", checked.lowering, "Lowering passes: none, clean, schedule (default)")
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
   check->add_flag("--link", checked.linked, "The files are one program: link them");
   check->add_flag("--json", checked.json, "Print each kernel's registers and size as a JSON object");

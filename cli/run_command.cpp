@@ -177,7 +177,7 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--check", a.checks,
                  "Look for mistakes of the program: memory, race, init, sync (a list), or all")
       ->check([](const std::string& list) { return std::string(list.empty() ? "expected a list" : ""); });
-  app.add_option("--lowering", a.lowering, "Lowering passes: none, clean, schedule")
+  app.add_option("--lowering", a.lowering, "Lowering passes: none, clean, schedule (default)")
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
   app.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
       ->check(CLI::IsMember({"off", "summary", "memory", "all"}));
