@@ -173,15 +173,18 @@ uint64_t DramChannel::earliest(uint32_t bank, const Waiting& w) const {
 
 DramChannel::Choice DramChannel::choose(uint64_t now, bool reply_room) const {
   Choice choice;
-  if (starved(now)) {  // nothing may overtake it
+  const bool starved_one = starved(now);
+  if (starved_one) {
     const Bank& bank = banks_[oldest_bank_];
     const Waiting& w = bank.waiting[0];
     Candidate& command = bank.row == w.row    ? choice.column
                          : bank.row == kNoRow ? choice.activate
                                               : choice.precharge;
-    if (earliest(oldest_bank_, w) <= now && (reply_room || bank.row != w.row))
+    if (earliest(oldest_bank_, w) <= now && (reply_room || bank.row != w.row)) {
       command = {w.order, oldest_bank_};
-    return choice;
+      return choice;
+    }
+    if (in_order_) return choice;
   }
   const Class direction = draining_ ? kWrites : kReads;
   const auto hits = [&](Class cls) {
@@ -198,6 +201,7 @@ DramChannel::Choice DramChannel::choose(uint64_t now, bool reply_room) const {
   };
   hits(direction);
   if (of_class_[kAtomics] != 0) hits(kAtomics);
+  if (starved_one) keep_behind_oldest(choice);
   if (choice.column.found()) return choice;
   // A row that others still hit stays open; a row command is for the oldest request.
   for (uint64_t bits = row_banks(direction); bits != 0; bits &= bits - 1) {
@@ -208,16 +212,28 @@ DramChannel::Choice DramChannel::choose(uint64_t now, bool reply_room) const {
     else
       choice.activate.take_older(std::max(next_activate_[b], activate_ready_) <= now ? oldest : kNoOrder, b);
   }
+  if (starved_one) keep_behind_oldest(choice);
   return choice;
 }
 
+void DramChannel::keep_behind_oldest(Choice& choice) const {
+  const Bank& bank = banks_[oldest_bank_];
+  const bool wants_column = bank.row == bank.waiting[0].row;
+  const bool wants_activate = bank.row == kNoRow;
+  if (choice.column.found() && (wants_column || choice.column.bank == oldest_bank_)) choice.column = {};
+  if (choice.activate.found() && (wants_activate || choice.activate.bank == oldest_bank_))
+    choice.activate = {};
+  if (choice.precharge.found() && choice.precharge.bank == oldest_bank_) choice.precharge = {};
+}
+
 uint64_t DramChannel::first_choice(uint64_t from, bool reply_room) const {
+  uint64_t first = kFar;
   if (starved(from)) {
     const Waiting& w = banks_[oldest_bank_].waiting[0];
-    return reply_room || banks_[oldest_bank_].row != w.row ? std::max(from, earliest(oldest_bank_, w)) : kFar;
+    if (reply_room || banks_[oldest_bank_].row != w.row) first = std::max(from, earliest(oldest_bank_, w));
+    if (in_order_) return first;
   }
   const Class direction = draining_ ? kWrites : kReads;
-  uint64_t first = kFar;
   const auto hits = [&](Class cls) {
     if (!reply_room || hit_[cls].banks == 0) return;
     const uint64_t bus = std::max(from, bus_ready(cls == kWrites));

@@ -113,6 +113,9 @@ class DramChannel : public core::Clocked {
   uint64_t issue_one(uint64_t now);
   /// What may go at `now`; columns only if their reply has a place (`reply_room`).
   [[nodiscard]] Choice choose(uint64_t now, bool reply_room) const;
+  /// Takes out what would make a starved oldest request later: commands to its bank, and columns or activates
+  /// while it waits for the same.
+  void keep_behind_oldest(Choice& choice) const;
   /// First cycle, not before `from`, at which choose() finds something if nothing changes.
   [[nodiscard]] uint64_t first_choice(uint64_t from, bool reply_room) const;
   /// Banks whose next command is a row command: they hold requests that may go, and none hits.
@@ -124,6 +127,8 @@ class DramChannel : public core::Clocked {
   [[nodiscard]] uint64_t bus_ready(bool is_write) const;
   /// First cycle at which the request's next command would be legal, other requests aside.
   [[nodiscard]] uint64_t earliest(uint32_t bank, const Waiting& w) const;
+  /// The oldest request goes before all others, which may go while its bank is not ready (in order: not even
+  /// then).
   [[nodiscard]] bool starved(uint64_t now) const {
     return queued_ != 0 && (in_order_ || now - oldest_arrival_ > starvation_);
   }

@@ -40,8 +40,9 @@ class DramPlaces {
     const uint64_t page = block / groups_ / blocks_per_row_;
     const uint64_t row = page / banks_per_group_;
     uint64_t bank = page % banks_per_group_ * groups_.value() + block % groups_;
-    // Spreads rows of one bank index that differ in higher bits only (power-of-two strides).
-    if (hash_) bank = (bank + row) % banks_;
+    // Spreads rows of one bank index that differ in higher bits only (power-of-two strides, arrays that lie
+    // powers of two apart).
+    if (hash_) bank = (bank + row + row / banks_ + row / banks_ / banks_) % banks_;
     return {static_cast<uint32_t>(bank), row};
   }
 

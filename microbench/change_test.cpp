@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cmath>
 #include <random>
 
 #include "microbench/configured.h"
@@ -87,6 +87,12 @@ DataSheet measure(const char* section, const std::vector<const char*>& settings)
   return sheet;
 }
 
+/// Rates of two pipes together vary a little with how their operations fall.
+bool differ(const std::optional<Value>& a, const std::optional<Value>& b) {
+  if (!a || !b || !a->is_number() || !b->is_number()) return a != b;
+  return std::abs(a->number - b->number) > 0.01 * std::abs(a->number);
+}
+
 void check(const Change& change) {
   SCOPED_TRACE(fmt::format("--set {}", fmt::join(change.settings, " --set ")));
   const DataSheet before = measure(change.section, {}), after = measure(change.section, change.settings);
@@ -100,7 +106,7 @@ void check(const Change& change) {
       continue;
     ASSERT_NE(now, nullptr) << f.name;
     EXPECT_TRUE(!now->configured || now->agrees()) << f.name << ": " << sheet_text(after);
-    EXPECT_EQ(now->found != f.found, changes) << f.name << ": " << sheet_text(after);
+    EXPECT_EQ(differ(now->found, f.found), changes) << f.name << ": " << sheet_text(after);
   }
 }
 

@@ -116,12 +116,20 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   if (f.name == "constant.l3_size") set(f, static_cast<double>(m.constant.l3_bytes));
   if (f.name == "latency.constant_l1") set(f, static_cast<double>(m.latency.at("load_const")), 0.05);
   if (f.name == "dram.row") set(f, static_cast<double>(m.dram.row_bytes));
-  // Where partitions are hashed, a row's pieces lie irregularly.
-  const bool regular = m.l2.hash == "modulo" && m.dram.row_bytes > m.l2.interleave;
-  if (regular && f.name == "dram.interleave") set(f, static_cast<double>(m.l2.interleave));
-  if (regular && f.name == "dram.channels") set(f, static_cast<double>(m.l2.partitions));
+  // Where partitions are hashed, a row's pieces lie irregularly. Channels of a partition, and bank groups
+  // where they alternate within a row, take turns as partitions do.
+  const bool groups =
+      m.dram.bank_groups > 1 && m.dram.group_interleave != 0 && m.dram.group_interleave < m.dram.row_bytes;
+  const int64_t turns = m.l2.partitions * m.dram.channels * (groups ? m.dram.bank_groups : 1);
+  const int64_t piece = groups ? std::min(m.l2.interleave, m.dram.group_interleave) : m.l2.interleave;
+  const int64_t banks = groups ? m.dram.banks / m.dram.bank_groups : m.dram.banks;
+  const bool even =
+      !groups || (piece == m.dram.group_interleave && piece * m.dram.bank_groups % m.l2.interleave == 0);
+  const bool regular = m.l2.hash == "modulo" && m.dram.row_bytes > piece && even;
+  if (regular && f.name == "dram.interleave") set(f, static_cast<double>(piece));
+  if (regular && f.name == "dram.channels") set(f, static_cast<double>(turns));
   if (regular && f.name == "dram.bank_period")
-    set(f, static_cast<double>(m.dram.bank_hash ? m.dram.banks * m.dram.banks : m.dram.banks));
+    set(f, static_cast<double>(m.dram.bank_hash ? banks * m.dram.banks * m.dram.banks : banks));
   if (f.name == "latency.l1") set(f, static_cast<double>(m.l1.latency), 0.1);
   if (f.name == "latency.shared") set(f, static_cast<double>(m.latency.at("load_shared")), 0.02);
 }

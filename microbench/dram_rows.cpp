@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "microbench/kernels.h"
 #include "microbench/timing.h"
@@ -14,8 +15,12 @@ namespace {
 
 constexpr uint32_t kTrials = 3, kAgain = 3;  // the fastest counts: refreshes come in between
 constexpr uint32_t kNear = 32;               // surely in the row of an aligned address, and another load
+/// A whole number of rounds of 3, 5, 6, 10, 12, 15, ... times a power of two of channels, as of that power of
+/// two.
+constexpr uint64_t kRounds = 15u << 14;
+constexpr uint64_t kOffsets = 0xff000000;
 constexpr unsigned kLeastBit = 12, kMostBit = 24;
-constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 22;
+constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 22, kWideGap = 4, kLeastGap = 16384;
 constexpr std::array<uint32_t, 4> kFactors = {1, 3, 5, 7};
 /// Less than any DRAM needs to close a row and open another.
 constexpr double kLeastConflict = 15e-9;
@@ -46,10 +51,10 @@ class Pairs {
  private:
   [[nodiscard]] std::vector<double> measured(const std::vector<uint32_t>& distances, uint32_t start) const {
     const uint32_t farthest = start + *std::max_element(distances.begin(), distances.end()) + 2 * kGranule;
-    uint64_t apart = uint64_t{1} << 18;
+    uint64_t apart = kRounds;
     while (apart < farthest) apart *= 2;
     std::vector<double> best(distances.size(), 1e300);
-    const uint64_t reach = std::min<uint64_t>(device_->properties().memory_bytes / 2, uint64_t{1} << 31);
+    const uint64_t reach = std::min<uint64_t>(device_->properties().memory_bytes / 4 * 3, kOffsets);
     const size_t most = std::max<size_t>(1, reach / apart);
     for (size_t first = 0; first < distances.size(); first += most)
       measure({distances.begin() + static_cast<std::ptrdiff_t>(first),
@@ -95,32 +100,31 @@ class Pairs {
 };
 
 struct Piece {
-  uint32_t begin, end;
+  int64_t begin, end;  ///< bytes behind the place that conflicted
 };
 struct Rows {
   uint32_t conflict = 0;      ///< smallest distance that conflicts
   bool is_stride = false;     ///< all its multiples conflict: it is the distance of two rows of a bank
   std::vector<Piece> pieces;  ///< of the row at `conflict`, in bytes behind its first
   [[nodiscard]] uint32_t bytes() const {
-    uint32_t sum = 0;
+    int64_t sum = 0;
     for (const Piece& p : pieces) sum += p.end - p.begin;
-    return sum;
-  }
-  [[nodiscard]] uint32_t shortest() const {
-    uint32_t length = ~0u;
-    for (const Piece& p : pieces) length = std::min(length, p.end - p.begin);
-    return length;
+    return static_cast<uint32_t>(sum);
   }
   /// From piece to piece, if all are as long and as far apart; else 0.
   [[nodiscard]] uint32_t period() const {
     if (pieces.size() < 2) return 0;
-    const uint32_t period = pieces[1].begin, length = pieces[0].end;
+    const Piece first = pieces.front();
+    const int64_t period = pieces[1].begin - first.begin;
     // Rows of a bank lie whole rounds apart, unless channels are hashed.
     if (!is_stride || conflict % period != 0) return 0;
-    for (size_t i = 0; i < pieces.size(); ++i)
-      if (pieces[i].begin != i * period || pieces[i].end != i * period + length) return 0;
-    return period;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const int64_t shift = static_cast<int64_t>(i) * period;
+      if (pieces[i].begin != first.begin + shift || pieces[i].end != first.end + shift) return 0;
+    }
+    return static_cast<uint32_t>(period);
   }
+  [[nodiscard]] uint32_t piece() const { return static_cast<uint32_t>(pieces[0].end - pieces[0].begin); }
 };
 
 /// Distances of rows of one bank where channels go round in order.
@@ -165,26 +169,60 @@ class RowSearch {
     rows.conflict = distances[static_cast<size_t>(first - times.begin())];
     return true;
   }
-  /// Whatever lies in the row at `conflict` conflicts with the first address too, but not with that row. The
-  /// first that does conflict with it is in another row of the bank: this one is over. Pieces are
-  /// as long as the shortest, or several of them.
+  /// Whatever lies in the row at `conflict` conflicts with the first address too, but not with that row. What
+  /// does conflict with it is in another row of the bank: this one is over. `conflict` may lie anywhere in
+  /// it.
   void collect(Rows& rows) const {
-    uint32_t granule = kGranule;
-    for (uint32_t from = 0; from < kMostScan; from += kBatch * granule) {
-      if (rows.pieces.size() > 1 && from % rows.shortest() == 0) granule = rows.shortest();
-      const std::vector<double> times = pairs_.times(all_distances(rows.conflict + from, granule));
-      std::vector<uint32_t> offsets;
-      for (uint32_t i = 0; i < kBatch; ++i)
-        if (times[i] > limit_) offsets.push_back(from + i * granule);
-      if (offsets.empty()) continue;
-      const std::vector<double> within = pairs_.times(offsets, rows.conflict);
-      for (size_t i = 0; i < offsets.size(); ++i) {
-        if (offsets[i] != 0 && within[i] > limit_) return;
-        if (rows.pieces.empty() || rows.pieces.back().end != offsets[i])
-          rows.pieces.push_back({offsets[i], offsets[i]});
-        rows.pieces.back().end += granule;
-      }
+    collect(rows, true);
+    collect(rows, false);
+    std::sort(rows.pieces.begin(), rows.pieces.end(),
+              [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
+    // Granules that follow each other are one piece.
+    std::vector<Piece> joined;
+    for (const Piece& p : rows.pieces) {
+      if (!joined.empty() && joined.back().end == p.begin)
+        joined.back().end = p.end;
+      else
+        joined.push_back(p);
     }
+    rows.pieces = std::move(joined);
+  }
+  void collect(Rows& rows, bool upwards) const {
+    int64_t widest_gap = 0, last = 0;
+    const int64_t most = std::min<int64_t>(kMostScan, upwards ? kMostScan : rows.conflict);
+    for (int64_t from = upwards ? 0 : kGranule; from < most; from += kBatch * kGranule) {
+      std::vector<int64_t> offsets;
+      for (int64_t o = from; o < std::min<int64_t>(most, from + kBatch * kGranule); o += kGranule)
+        offsets.push_back(upwards ? o : -o);
+      const std::vector<double> times = pairs_.times(distances(offsets, rows.conflict));
+      std::vector<int64_t> slow;
+      for (size_t i = 0; i < offsets.size(); ++i)
+        if (times[i] > limit_) slow.push_back(offsets[i]);
+      const std::vector<bool> other = other_rows(slow, rows.conflict);
+      for (size_t i = 0; i < slow.size(); ++i) {
+        if (other[i]) return;
+        rows.pieces.push_back({slow[i], slow[i] + kGranule});
+        widest_gap = std::max(widest_gap, std::abs(slow[i] - last) - kGranule);
+        last = slow[i];
+      }
+      // Where channels go round in order, gaps are equal; a row without any is over long before the next.
+      const int64_t ahead = from + kBatch * kGranule - std::abs(last);
+      if (rows.is_stride && ahead > kWideGap * std::max<int64_t>(widest_gap, kLeastGap)) return;
+    }
+  }
+  /// Of places in rows of the bank, whether they are in another than `conflict`.
+  [[nodiscard]] std::vector<bool> other_rows(const std::vector<int64_t>& offsets, uint32_t conflict) const {
+    std::vector<bool> other;
+    for (const int64_t o : offsets) {
+      const auto start = static_cast<uint32_t>(conflict + std::min<int64_t>(o, 0));
+      other.push_back(o != 0 && pairs_.times({static_cast<uint32_t>(std::abs(o))}, start).front() > limit_);
+    }
+    return other;
+  }
+  static std::vector<uint32_t> distances(const std::vector<int64_t>& offsets, uint32_t conflict) {
+    std::vector<uint32_t> result;
+    for (const int64_t o : offsets) result.push_back(static_cast<uint32_t>(conflict + o));
+    return result;
   }
 
   Pairs pairs_;
@@ -207,7 +245,7 @@ void add(DataSheet& sheet, const char* name, uint32_t found, const char* unit, c
 void measure_dram_rows(Device& device, DataSheet& sheet) {
   const Rows rows = RowSearch(device).find();
   const uint32_t row = rows.bytes(), period = rows.period();
-  const uint32_t interleave = period == 0 ? 0 : rows.pieces[0].end,
+  const uint32_t interleave = period == 0 ? 0 : rows.piece(),
                  channels = period == 0 ? 0 : period / interleave;
   const char* const none = "no two loads at once that conflict were found";
   const char* const hashed = rows.conflict == 0 ? none : "the row's pieces are not regularly apart";

@@ -52,7 +52,7 @@ Program Probe::program(std::span<const ProbeRequest> requests) const {
         {std::string(entry_of(path_)),
          1,
          r.threads,
-         members * 4,
+         path_ == Path::kCached ? 0 : members * 4,
          {Argument::buffer(out), Argument::buffer(0), Argument::buffer(out + 1), number(r.stride),
           number(r.rounds), number(members), number(r.laps), number(r.limit)}});
   }

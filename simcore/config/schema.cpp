@@ -294,8 +294,8 @@ const KeySpec kSchema[] = {
      AT(dram.write_low)},
     {"dram", "starvation_limit", K::kInteger, "memory cycles", "1000", 1, 1e9, "",
      "age after which the oldest request goes first", AT(dram.starvation_limit)},
-    {"dram", "bank_hash", K::kBoolean, "", "false", 0, 0, "", "bank index is XORed with the low row bits",
-     AT(dram.bank_hash)},
+    {"dram", "bank_hash", K::kBoolean, "", "false", 0, 0, "",
+     "bank index is rotated by the digits of the row", AT(dram.bank_hash)},
 };
 
 constexpr std::string_view kSections[] = {
