@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "cli/commands.h"
+#include "cli/report.h"
 #include "isa/diagnostics.h"
 #include "isa/executor.h"
 #include "isa/linker.h"
@@ -30,8 +31,27 @@ isa::Module load(const std::string& file, uint32_t number, isa::Diagnostics& mes
   return std::move(parsed.module);
 }
 
-/// Parses, verifies and lowers the files of one program; prints every message. True if all is well.
-bool check_program(const std::vector<std::string>& files, const core::MachineConfig* machine) {
+std::string json_kernel(const isa::KernelImage& k) {
+  return fmt::format(
+      "{{\"name\": \"{}\", \"registers\": {}, \"spilled_registers\": {}, \"shared_bytes\": {}, "
+      "\"operations\": {}, \"machine_instructions\": {}}}",
+      json_escape(k.name), k.registers, k.spilled_registers, k.static_shared_bytes, k.ops.size(),
+      k.machine_instructions);
+}
+
+std::string json_program(const std::vector<std::string>& files, bool good,
+                         const std::vector<std::string>& kernels) {
+  std::string names;
+  for (const std::string& f : files)
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", json_escape(f));
+  return fmt::format("{{\"files\": [{}], \"good\": {}, \"kernels\": [{}]}}", names, good,
+                     fmt::join(kernels, ", "));
+}
+
+/// Parses, verifies and lowers the files of one program; prints every message. True if all is well; what is
+/// to be said of it goes to `report`.
+bool check_program(const CheckArguments& arguments, const std::vector<std::string>& files,
+                   const core::MachineConfig* machine, std::string& report) {
   isa::Diagnostics messages;
   std::vector<isa::Module> modules;
   for (const std::string& f : files)
@@ -44,13 +64,18 @@ bool check_program(const std::vector<std::string>& files, const core::MachineCon
     module = std::move(linked.module);
     messages.insert(messages.end(), linked.diagnostics.begin(), linked.diagnostics.end());
   }
-  size_t lowered = 0;
+  std::vector<std::string> lowered;
   if (!isa::has_errors(messages)) {
     isa::LoweringOptions options;
+    options.level = isa::lowering_level(arguments.lowering);
     options.machine_capability =
         machine != nullptr ? static_cast<int>(machine->gpu.compute_capability) : module.target_sm;
     options.max_registers =
         machine != nullptr ? static_cast<uint32_t>(machine->sm.max_registers_per_thread) : 255;
+    if (machine != nullptr) {
+      options.register_file = static_cast<uint32_t>(machine->sm.registers);
+      options.largest_block = static_cast<uint32_t>(machine->sm.max_threads_per_block);
+    }
     options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
     // What verify warned about as unsupported, lowering refuses: keep one message a statement.
     std::erase_if(messages, [](const isa::Diagnostic& d) {
@@ -61,16 +86,18 @@ bool check_program(const std::vector<std::string>& files, const core::MachineCon
       if (const auto* errors = std::get_if<isa::Diagnostics>(&image))
         messages.insert(messages.end(), errors->begin(), errors->end());
       else
-        ++lowered;
+        lowered.push_back(json_kernel(std::get<isa::KernelImage>(image)));
     }
   }
   for (const isa::Diagnostic& d : messages) print_error("{}\n", isa::format_diagnostic(files[d.loc.file], d));
   const std::string file = fmt::format("{}", fmt::join(files, " + "));
   const bool good = !isa::has_errors(messages);
-  if (good)
-    fmt::print("{}: good, {} kernel{}\n", file, kernels, kernels == 1 ? "" : "s");
+  if (arguments.json)
+    report = json_program(files, good, lowered);
+  else if (good)
+    report = fmt::format("{}: good, {} kernel{}", file, kernels, kernels == 1 ? "" : "s");
   else
-    fmt::print("{}: not runnable ({} of {} kernels lowered)\n", file, lowered, kernels);
+    report = fmt::format("{}: not runnable ({} of {} kernels lowered)", file, lowered.size(), kernels);
   return good;
 }
 
@@ -100,21 +127,31 @@ std::string guess_buffer_type(const isa::Function& kernel, const std::string& pa
 
 }  // namespace
 
-int check_command(const std::vector<std::string>& files, const std::string& config, bool linked) {
+int check_command(const CheckArguments& arguments) {
+  const std::vector<std::string>& files = arguments.files;
+  const std::string& config = arguments.config;
+  const bool linked = arguments.linked;
   core::MachineConfig machine;
   if (!config.empty()) machine = core::load_machine(config, {}, config_folders());
   bool good = true;
   std::vector<std::vector<std::string>> programs;
   if (linked) programs.push_back(files);
   for (size_t i = 0; !linked && i < files.size(); ++i) programs.push_back({files[i]});
+  std::vector<std::string> reports;
   for (const std::vector<std::string>& program : programs) {
     try {
-      good = check_program(program, config.empty() ? nullptr : &machine) && good;
+      std::string report;
+      good = check_program(arguments, program, config.empty() ? nullptr : &machine, report) && good;
+      if (arguments.json)
+        reports.push_back(report);
+      else
+        fmt::print("{}\n", report);
     } catch (const core::InputError& e) {
       print_error("{}\n", e.what());
       good = false;
     }
   }
+  if (arguments.json) fmt::print("{{\"programs\": [{}]}}\n", fmt::join(reports, ", "));
   return good ? kGood : kBadInput;
 }
 

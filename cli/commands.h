@@ -30,7 +30,8 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) {
 }
 
 struct RunArguments {
-  std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "clean", checks;
+  std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "schedule",
+                                                             checks;
   std::vector<std::string> params, sets, args, dumps, linked;
   uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000;
   uint32_t sms = 0;
@@ -40,7 +41,12 @@ struct RunArguments {
 void add_run_options(CLI::App& app, RunArguments& arguments);
 int run_command(const RunArguments& arguments);
 
-int check_command(const std::vector<std::string>& files, const std::string& config, bool linked);
+struct CheckArguments {
+  std::vector<std::string> files;
+  std::string config, lowering = "schedule";
+  bool linked = false, json = false;
+};
+int check_command(const CheckArguments& arguments);
 
 struct ConfigArguments {
   std::string first, second, key;

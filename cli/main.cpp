@@ -94,16 +94,18 @@ int guarded_main(int argc, char** argv) {
   RunArguments run;
   add_run_options(app, run);
   int code = kGood;
-  std::vector<std::string> check_files;
-  bool check_linked = false;
-  std::string check_config, init_ptx, init_out;
+  CheckArguments checked;
+  std::string init_ptx, init_out;
   bool init_force = false;
   CLI::App* check =
       app.add_subcommand("check", "Parse, verify and lower PTX files; list what is not supported");
-  check->add_option("files", check_files, "PTX files")->required();
-  check->add_option("--config", check_config, "Lower for this machine (default: the module's own target)");
-  check->add_flag("--link", check_linked, "The files are one program: link them");
-  check->callback([&] { code = check_command(check_files, check_config, check_linked); });
+  check->add_option("files", checked.files, "PTX files")->required();
+  check->add_option("--config", checked.config, "Lower for this machine (default: the module's own target)");
+  check->add_option("--lowering", checked.lowering, "Lowering passes: none, clean, schedule (default)")
+      ->check(CLI::IsMember({"none", "clean", "schedule"}));
+  check->add_flag("--link", checked.linked, "The files are one program: link them");
+  check->add_flag("--json", checked.json, "Print each kernel's registers and size as a JSON object");
+  check->callback([&] { code = check_command(checked); });
   ConfigArguments config;
   add_config_commands(app, config, code);
   OccupancyArguments occupancy;

@@ -75,8 +75,11 @@ int occupancy_command(const OccupancyArguments& a) {
   for (const isa::Diagnostic& d : messages) print_error("{}\n", isa::format_diagnostic(a.ptx, d));
   if (isa::has_errors(messages)) return kBadInput;
   isa::LoweringOptions options;
+  options.level = isa::lowering_level(RunArguments{}.lowering);
   options.machine_capability = static_cast<int>(machine.gpu.compute_capability);
   options.max_registers = static_cast<uint32_t>(machine.sm.max_registers_per_thread);
+  options.register_file = static_cast<uint32_t>(machine.sm.registers);
+  options.largest_block = static_cast<uint32_t>(machine.sm.max_threads_per_block);
   options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
   bool any = false;
   for (const isa::Function* entry : parsed.module.entries()) {

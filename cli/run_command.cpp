@@ -177,8 +177,8 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--check", a.checks,
                  "Look for mistakes of the program: memory, race, init, sync (a list), or all")
       ->check([](const std::string& list) { return std::string(list.empty() ? "expected a list" : ""); });
-  app.add_option("--lowering", a.lowering, "Lowering passes: none, clean")
-      ->check(CLI::IsMember({"none", "clean"}));
+  app.add_option("--lowering", a.lowering, "Lowering passes: none, clean, schedule (default)")
+      ->check(CLI::IsMember({"none", "clean", "schedule"}));
   app.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
       ->check(CLI::IsMember({"off", "summary", "memory", "all"}));
   app.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
@@ -229,7 +229,7 @@ int run_command(const RunArguments& a) {
   o.functional = a.functional;
   o.strict_target = a.strict_target;
   o.checks = comp::parse_checks(a.checks);
-  o.lowering = a.lowering == "none" ? isa::LoweringLevel::kNone : isa::LoweringLevel::kClean;
+  o.lowering = isa::lowering_level(a.lowering);
   o.events = event_level(a.events);
   o.threads = a.threads;
   o.program_version = kVersion;

@@ -45,7 +45,7 @@ void FunctionalRunner::prepare(KernelRun& run) {
     isa::WarpContext& ctx = warps_[w].context;
     ctx = isa::WarpContext{};
     ctx.bank[0] = registers_.get() + size_t{image.num_rows} * kRowBytes * w;
-    ctx.bank[1] = const_cast<std::byte*>(image.literals.data());
+    ctx.bank[1] = const_cast<std::byte*>(run.literal_rows());
     ctx.predicates = predicates_.data() + size_t{image.num_predicates} * w;
     ctx.num_sms = 1;
     ctx.warp_slot = w;

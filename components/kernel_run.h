@@ -63,6 +63,7 @@ struct KernelRun {
   uint32_t id = 0;
   Dim3 grid, block;
   std::vector<std::byte> params;
+  isa::AlignedBytes literals;  ///< the image's with the launch's values, if it asks for any
   uint32_t dynamic_shared = 0;
   uint32_t threads_per_block = 0, warps_per_block = 0;
   uint32_t shared_bytes = 0;  ///< static and dynamic
@@ -74,6 +75,9 @@ struct KernelRun {
   std::vector<SmStats> sm;
   core::Cycle start{0}, end{0};  ///< core cycles
 
+  [[nodiscard]] const std::byte* literal_rows() const {
+    return literals.empty() ? image->literals.data() : literals.data();
+  }
   [[nodiscard]] Dim3 block_index(uint64_t linear) const {
     return {static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(linear / grid.x % grid.y),
             static_cast<uint32_t>(linear / (uint64_t{grid.x} * grid.y))};

@@ -12,6 +12,7 @@
 #include "components/register_banks.h"
 #include "isa/diagnostics.h"
 #include "isa/executor.h"
+#include "isa/launch_constants.h"
 #include "isa/linker.h"
 #include "isa/parser.h"
 #include "isa/verifier.h"
@@ -159,6 +160,8 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
   lowering.register_limit = spec.registers;
   if (spec.stack != 0) lowering.stack_bytes = spec.stack;
   lowering.max_registers = static_cast<uint32_t>(options_.machine.sm.max_registers_per_thread);
+  lowering.register_file = static_cast<uint32_t>(options_.machine.sm.registers);
+  lowering.largest_block = static_cast<uint32_t>(options_.machine.sm.max_threads_per_block);
   lowering.address_of = [this](const isa::Variable& v) {
     for (const auto& [variable, address] : variable_address_)
       if (variable == &v) return address;
@@ -238,6 +241,9 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   run->params = core::pack_arguments(
       options_.launch, spec, slots, image.param_bytes, [this](uint32_t b) { return buffer_address_[b]; },
       isa::texture_handle);
+  if (!image.launch_constants.empty())
+    run->literals = isa::bind_literals(image, run->params, {run->block.x, run->block.y, run->block.z},
+                                       {run->grid.x, run->grid.y, run->grid.z});
   run->pc.resize(image.ops.size());
   if (m.sm.register_banks != 0)
     run->bank_delay = register_bank_delays(image, static_cast<uint32_t>(m.sm.register_banks),

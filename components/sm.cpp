@@ -381,7 +381,7 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
     Warp& warp = warps_[w];
     isa::WarpContext& ctx = warp.context;
     ctx.bank[0] = registers_.get() + row_stride_ * w;
-    ctx.bank[1] = const_cast<std::byte*>(image.literals.data());
+    ctx.bank[1] = const_cast<std::byte*>(run.literal_rows());
     ctx.predicates = &predicates_[size_t{w} * std::max(1u, image.num_predicates)];
     set_thread_indices(run, start.block, i, ctx);
     ctx.sm = index_;

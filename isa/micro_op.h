@@ -217,6 +217,16 @@ struct PlacedVariable {
   uint32_t offset = 0, bytes = 0;
 };
 
+/// A row of literals that gets its value at the launch (isa/launch_constants.h).
+struct LaunchConstant {
+  enum class Source : uint8_t { kParameter, kSpecial };
+  Source source = Source::kParameter;
+  bool wide = false;  ///< 64-bit lanes
+  uint32_t from =
+      0;             ///< offset in the parameter block, or a SpecialRegister: a component of %ntid or %nctaid
+  uint32_t row = 0;  ///< byte offset in KernelImage::literals
+};
+
 /// A kernel parameter.
 struct KernelParam {
   std::string name;
@@ -237,12 +247,16 @@ struct KernelImage {
   std::vector<std::string> source_files;  ///< of .file directives, by number
   std::vector<PlacedVariable> shared_variables;  ///< static ones, by offset
   AlignedBytes literals;  ///< Bank::kConstant: one row (64-bit: two) per distinct literal
+  std::vector<LaunchConstant> launch_constants;
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;
   uint32_t num_rows = 0;  ///< register rows per warp
   uint32_t num_predicates = 0;
   uint32_t registers = 0;  ///< 32-bit registers per thread: the estimate, or the limit if spilled
   uint32_t spilled_registers = 0;
+  /// How many instructions ptxas would write for this code (an estimate, isa/lowering/machine_count.h): an
+  /// operation may stand for several, or be an operand of another.
+  uint32_t machine_instructions = 0;
   uint32_t static_shared_bytes = 0;
   uint32_t dynamic_shared_offset = 0;    ///< where .extern .shared arrays start
   uint32_t local_bytes = 0;              ///< per thread: .local variables, spills and the call stack

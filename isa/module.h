@@ -141,6 +141,7 @@ struct Instruction {
   uint32_t source_file = 0;        ///< .loc: file number, 0 if none
   uint32_t source_line = 0;        ///< .loc: line
   uint32_t unused_bytes = 0;       ///< of a load: bit per byte that .pragma "used_bytes_mask" leaves out
+  bool no_unroll = false;          ///< .pragma "nounroll" stands before it: the first of a loop
 };
 
 struct Label {

@@ -261,6 +261,8 @@ void ModuleParser::parse_pragma() {
   take();
   do {
     if (token_.kind != Token::Kind::kString) fail_here("a string in quotes");
+    const std::string_view text = token_.text;
+    if (text == "nounroll") no_unroll_ = true;
     note_used_bytes(take().text);
   } while (accept(","));
   expect_semicolon();

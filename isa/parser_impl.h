@@ -160,6 +160,7 @@ class ModuleParser {
   bool reported_version_ = false;
   uint32_t source_file_ = 0, source_line_ = 0;
   uint32_t unused_bytes_ = 0;  // of the next instruction
+  bool no_unroll_ = false;     // the same
 };
 
 }  // namespace gpusim::isa

@@ -100,6 +100,7 @@ void ModuleParser::parse_instruction() {
   i.source_file = source_file_;
   i.source_line = source_line_;
   i.unused_bytes = std::exchange(unused_bytes_, 0u);
+  i.no_unroll = std::exchange(no_unroll_, false);
   note_label_references(i);
   function_->body.push_back(std::move(i));
 }

@@ -69,8 +69,11 @@ def dump(gpusim: Gpusim, case: Case, *options: str) -> tuple[dict[str, Any], byt
     return report, file.read_bytes()
 
 
+SCHEDULE = {"1.3": [], "7.5": ["--set", "gpu.compute_capability=7.5"]}
+
+
 def check_lowering(gpusim: Gpusim, case: Case) -> None:
-    """Lowering passes change neither values nor the count of PTX instructions."""
+    """Lowering passes change neither values nor the count of PTX instructions (of threads, where loops are unrolled)."""
     sizes = params(case.small)
     plain, plain_values = dump(gpusim, case, "--functional", "--lowering", "none", *sizes)
     clean, clean_values = dump(gpusim, case, "--functional", "--lowering", "clean", *sizes)
@@ -82,6 +85,15 @@ def check_lowering(gpusim: Gpusim, case: Case) -> None:
     for bare, short in zip(plain["kernels"], clean["kernels"]):
         require(short["counters"]["inst_executed"] <= bare["counters"]["inst_executed"],
                 f"{bare['name']}: clean executes more operations than none")
+    for capability, machine in SCHEDULE.items():
+        for mode in (["--functional"], ["--out", "none"]):
+            options = ["--lowering", "schedule", *machine, *mode, *sizes]
+            scheduled, values = dump(gpusim, case, *options)
+            require(values == plain_values, f"{case.dump} differs between --lowering none and {' '.join(options)}")
+            if case.steady:
+                for bare, kernel in zip(plain["kernels"], scheduled["kernels"]):
+                    require_equal(f"thread instructions of {bare['name']}, {' '.join(options)}",
+                                  kernel["thread_instructions"], bare["thread_instructions"])
 
 
 # A short DRAM queue needs write-drain marks that fit it.

@@ -70,7 +70,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     lower_and_run(module, *entry, options);
     options.register_limit = 6;
     lower_and_run(module, *entry, options);
+    options.level = LoweringLevel::kSchedule;
+    lower_and_run(module, *entry, options);
+    options.register_limit = 0;
     options.machine_capability = 90;
+    lower_and_run(module, *entry, options);
     options.level = LoweringLevel::kNone;
     lower_and_run(module, *entry, options);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <queue>
+#include <tuple>
 #include <unordered_map>
 
 #include "isa/control_flow.h"
@@ -168,9 +169,13 @@ class Assembler {
     return static_cast<uint16_t>(base + rows_.of_var[v]);
   }
   RowRef literal(const Value& v) {
-    const auto [it, added] =
-        literals_.try_emplace({v.bits, v.wide}, static_cast<uint32_t>(image_.literals.size()));
+    const auto [it, added] = literals_.try_emplace({v.bits, v.wide, v.launch_constant},
+                                                   static_cast<uint32_t>(image_.literals.size()));
     if (added) {
+      if (v.launch_constant != kNone) {
+        image_.launch_constants.push_back(program_.launch_constants[v.launch_constant]);
+        image_.launch_constants.back().row = it->second;
+      }
       const size_t lane = v.wide ? 8 : 4;
       const size_t at = image_.literals.size();
       image_.literals.resize(at + lane * kWarpSize);
@@ -199,7 +204,7 @@ class Assembler {
   const Program& program_;
   const Rows& rows_;
   KernelImage& image_;
-  std::map<std::pair<uint64_t, bool>, uint32_t> literals_;
+  std::map<std::tuple<uint64_t, bool, uint32_t>, uint32_t> literals_;
 };
 
 }  // namespace

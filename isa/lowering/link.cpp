@@ -134,10 +134,12 @@ void append_code(KernelImage&& part, const Function& function, const Module& mod
   image.num_rows = rows;
   image.num_predicates = std::max(image.num_predicates, part.num_predicates);
   for (uint32_t& target : part.branch_targets) target += code;
+  for (LaunchConstant& c : part.launch_constants) c.row += literals;
   const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   append(image.ops, part.ops);
   append(image.folded_loads, part.folded_loads);
   append(image.literals, part.literals);
+  append(image.launch_constants, part.launch_constants);
   append(image.branch_targets, part.branch_targets);
   image.functions[module.number_of(function)].entry = code;
 }

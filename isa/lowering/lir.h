@@ -1,7 +1,7 @@
 // The form between PTX and KernelImage: micro-ops over virtual variables, in basic blocks. Selection produces
-// it, the clean passes rewrite it, allocation turns variables into rows. Blocks never merge or split after
-// selection, so the PTX instructions of a block stay countable: the ptx_count of a block's ops always sums to
-// its statements.
+// it, the passes rewrite it, allocation turns variables into rows. Blocks never merge or split after
+// selection (unrolling copies whole ones), so the PTX instructions of a block stay countable: the ptx_count
+// of a block's ops always sums to its statements.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -25,8 +25,9 @@ enum class VarClass : uint8_t { kRow32, kRow64, kPredicate };
 /// A source operand: a variable, or a literal of 32 or 64 bits.
 struct Value {
   Var var = kNoVar;
-  bool wide = false;  ///< 64-bit lanes
-  uint64_t bits = 0;  ///< literal, if var == kNoVar
+  bool wide = false;                 ///< 64-bit lanes
+  uint64_t bits = 0;                 ///< literal, if var == kNoVar
+  uint32_t launch_constant = kNone;  ///< a literal that the launch gives: index into the Program's
   [[nodiscard]] bool is_literal() const { return var == kNoVar; }
 };
 
@@ -91,6 +92,7 @@ void for_each_def(const Op& op, Fn fn) {
 
 struct Block {
   std::vector<Op> ops;
+  bool no_unroll = false;  ///< a loop that starts here stays as it is (.pragma "nounroll")
 };
 
 /// The code of the kernel, or of one function that is called through the call stack.
@@ -98,6 +100,7 @@ struct Program {
   std::vector<VarClass> vars;
   std::vector<Block> blocks;  ///< layout order; block 0 is the entry; falls through to the next one
   std::vector<Op> folded;     ///< shared loads folded into an arithmetic op
+  std::vector<LaunchConstant> launch_constants;
   std::vector<std::vector<uint32_t>> tables;  ///< blocks of a brx.idx
   std::vector<std::pair<Var, Var>> splits;    ///< part and whole, from split_local_ranges()
   /// 32-bit variable with the local address of this activation's frame: base of all local accesses of a
@@ -139,13 +142,19 @@ struct CallPlan;  // call_plan.h
 [[nodiscard]] Program select(const Module& module, const Function& root, const CallPlan& plan,
                              const LoweringOptions& options, Statements& statements, Diagnostics& errors);
 void exit_early(Program& program);                          // early_exit.cpp: before the flow is built
+void unroll_loops(Program& program, SimdLevel level);       // unroll.cpp: before the flow is built
 void split_local_ranges(Program& program);                  // split_ranges.cpp
 void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
 void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
 void remove_dead_code(Program& program);                    // dead_code.cpp
-void fold_shared_operands(Program& program);                // fold_shared.cpp
-void sink_values(Program& program, const Flow& flow);       // sink.cpp
-void coalesce(Program& program, const Flow& flow);          // coalesce.cpp
+void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
+void bind_operands(Program& program, const Flow& flow);                     // bind_operands.cpp: 2.0 and up
+void fold_shared_operands(Program& program);                                // fold_shared.cpp
+void sink_values(Program& program, const Flow& flow);                       // sink.cpp
+/// Reorders blocks for up to `limit` registers. `lockstep`: the lanes of a warp stay together without a
+/// bar.warp.sync, so they may exchange data through memory without one. schedule.cpp
+void schedule(Program& program, const Flow& flow, uint32_t limit, bool lockstep);
+void coalesce(Program& program, const Flow& flow);  // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp
 void drop_nops(Block& block);

@@ -12,6 +12,7 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
   guard_ = inst.guard == kNoRegister || inst.guard >= frame.registers.size() ? kNoVar
                                                                              : frame.registers[inst.guard];
   guard_negated_ = inst.guard_negated;
+  if (inst.no_unroll) program_.blocks[current_].no_unroll = true;
   switch (inst.opcode) {
     case Opcode::kMov:
       move(frame, inst);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "isa/executor.h"
+#include "isa/launch_constants.h"
 #include "isa/lowering.h"
 
 namespace gpusim::isa::test {
@@ -59,6 +60,7 @@ class TestMemory : public GlobalMemory {
 
 struct RunResult {
   uint64_t ptx_instructions = 0;
+  uint64_t thread_instructions = 0;  ///< the same times lanes
   uint64_t micro_ops = 0;
   uint64_t local_accesses = 0;
   FaultKind fault = FaultKind::kNone;
@@ -74,6 +76,7 @@ class BlockRunner {
               uint32_t dynamic_shared = 0)
       : image_(image),
         params_(std::move(params)),
+        literals_(bind_literals(image, params_, {threads, 1, 1}, {1, 1, 1})),
         shared_(image.dynamic_shared_offset + dynamic_shared + 64) {
     const uint32_t warps = (threads + 31) / 32;
     for (uint32_t w = 0; w < warps; ++w) {
@@ -83,7 +86,7 @@ class BlockRunner {
       warp->local.resize(size_t{kWarpSize} * image.local_bytes);
       WarpContext& c = warp->ctx;
       c.bank[0] = warp->rows.data();
-      c.bank[1] = const_cast<std::byte*>(image.literals.data());
+      c.bank[1] = literals_.data();
       c.predicates = warp->predicates.data();
       for (uint32_t l = 0; l < kWarpSize; ++l) c.tid[0][l] = w * 32 + l;
       c.ntid[0] = threads;
@@ -157,6 +160,7 @@ class BlockRunner {
       const MicroOp& op = image_.ops[top.pc];
       const LaneMask mask = guarded(op, w.ctx, active);
       result_.ptx_instructions += op.ptx_count;
+      result_.thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(active.count());
       ++result_.micro_ops;
       if (op.kind == OpKind::kBranch) {
         branch(w, op, active, mask);
@@ -279,6 +283,7 @@ class BlockRunner {
 
   const KernelImage& image_;
   std::vector<std::byte> params_;
+  AlignedBytes literals_;
   std::vector<std::byte> shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   RunResult result_;

@@ -8,7 +8,9 @@ import model
 from choose import TARGETS
 
 SOURCE = Path(__file__).resolve().parents[3]
-RUNS = {"none": ["--functional", "--lowering", "none"], "clean": ["--functional"], "timed": ["--out", "none"]}
+_SCHEDULE = ["--lowering", "schedule", "--set", "gpu.compute_capability=7.5"]
+RUNS = {"none": ["--functional", "--lowering", "none"], "clean": ["--functional", "--lowering", "clean"],
+        "schedule": ["--functional", *_SCHEDULE], "timed": ["--out", "none"]}
 LIMIT_S = 300
 
 

@@ -1,0 +1,236 @@
+// Joins two operations into one where the machine has an instruction for both (compute capability 7.0 and up,
+// where multiply-add is as fast as add): a product or a shift by a constant and an addition become a
+// multiply-add (of 32 bits, or of 32 x 32 + 64 bits for addresses), two bitwise operations become a lop3, a
+// comparison and the logic on its predicate become one comparison, and a negated predicate is read as such.
+// Only integers and predicates: every result has the same bits. The first operation stays for its other
+// readers; remove_dead_code() takes it away if there are none.
+#include <algorithm>
+
+#include "isa/lowering/dominance.h"
+#include "isa/lowering/lir.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+Opcode opcode_of(const Op& op) { return static_cast<Opcode>(op.opcode()); }
+uint32_t variant_of(const Op& op) { return static_cast<uint32_t>(op.key); }
+Type type2_of(const Op& op) { return static_cast<Type>((op.key >> 32) & 0xff); }
+
+bool is_alu(const Op& op, Opcode opcode) { return op.kind == OpKind::kAlu && opcode_of(op) == opcode; }
+bool is_word(Type t) { return t == Type::kU32 || t == Type::kS32; }
+
+class Fuser {
+ public:
+  Fuser(Program& program, const Flow& flow, SimdLevel level)
+      : program_(program),
+        level_(level),
+        ssa_(program, flow),
+        readers_(program.vars.size(), 0),
+        writer_(program.vars.size(), nullptr),
+        written_at_(program.vars.size(), 0) {
+    for (Block& block : program.blocks) {
+      for (Op& op : block.ops) {
+        for_each_use(op, [&](Var v) { ++readers_[v]; });
+        for_each_def(op, [&](Var v) {
+          if (ssa_.is_value(v)) writer_[v] = &op;
+        });
+      }
+    }
+  }
+
+  void run() {
+    for (Block& block : program_.blocks) {
+      block_start_ = now_ + 1;
+      for (Op& op : block.ops) {
+        ++now_;
+        read_negated(op);
+        if (op.kind == OpKind::kAlu) {
+          if (is_alu(op, Opcode::kAdd)) fuse_add(op);
+          if (is_alu(op, Opcode::kAnd) || is_alu(op, Opcode::kOr) || is_alu(op, Opcode::kXor)) {
+            op.type == Type::kPred ? fuse_predicates(op) : fuse_logic(op);
+          }
+        }
+        for_each_def(op, [&](Var v) {
+          written_at_[v] = now_;
+          if (!ssa_.is_value(v)) writer_[v] = op.guard == kNoVar ? &op : nullptr;
+        });
+      }
+      for (const Op& op : block.ops) {  // what is no SSA value is followed within its block only
+        for_each_def(op, [&](Var v) {
+          if (!ssa_.is_value(v)) writer_[v] = nullptr;
+        });
+      }
+    }
+  }
+
+ private:
+  /// The operation that wrote `v`, if what it read is still the same here.
+  const Op* source(const Value& v) const { return v.is_literal() ? nullptr : source(v.var); }
+  const Op* source(Var v) const {
+    const Op* from = writer_[v];
+    if (from == nullptr || from->guard != kNoVar || from->kind != OpKind::kAlu || from->folded != kNone)
+      return nullptr;
+    const bool here = written_at_[v] >= block_start_;
+    bool same = true;
+    for_each_use(*from, [&](Var u) {
+      same = same && (ssa_.is_value(u) || (here && written_at_[u] < written_at_[v]));
+    });
+    return same ? from : nullptr;
+  }
+
+  bool set_form(Op& op, uint64_t key) const {
+    const SemanticRow* row = find_form(key, level_);
+    if (row == nullptr) return false;
+    op.key = key;
+    op.exec = row->exec;
+    op.op_class = row->op_class;
+    op.type = static_cast<Type>((key >> 40) & 0xff);
+    return true;
+  }
+
+  void fuse_add(Op& op) {
+    if (op.num_src != 2 || variant_of(op) != 0 || type2_of(op) != Type::kNone) return;
+    for (int i = 0; i < 2; ++i) {
+      const Op* from = source(op.src[i]);
+      if (from == nullptr) continue;
+      if (op.type == Type::kU64 || op.type == Type::kS64 ? fuse_wide(op, *from, op.src[1 - i])
+                                                         : is_word(op.type) && fuse_word(op, *from, i))
+        return;
+    }
+  }
+
+  /// 64-bit sum of `rest` and a product of two words, or of an extended word shifted left.
+  bool fuse_wide(Op& op, const Op& from, const Value& rest) {
+    Value a, b;
+    Type type = Type::kNone;
+    if (is_alu(from, Opcode::kMul) && variant_of(from) == kVarWide && is_word(from.type)) {
+      type = from.type;
+      a = from.src[0];
+      b = from.src[1];
+    } else if (is_alu(from, Opcode::kShl) && from.num_src == 2 && from.src[1].is_literal() &&
+               from.src[1].bits < 31) {
+      const Op* extended = source(from.src[0]);
+      if (extended == nullptr || !is_alu(*extended, Opcode::kCvt) || variant_of(*extended) != 0) return false;
+      const bool widens = extended->type == Type::kS64 || extended->type == Type::kU64;
+      if (!widens || !is_word(type2_of(*extended))) return false;
+      type = type2_of(*extended);
+      a = extended->src[0];
+      b = Value{kNoVar, false, uint64_t{1} << from.src[1].bits};
+    }
+    if (type == Type::kNone || !set_form(op, form_key(Opcode::kMad, type, Type::kNone, kVarWide)))
+      return false;
+    set_sources(op, {a, b, rest});
+    return true;
+  }
+
+  bool fuse_word(Op& op, const Op& from, int i) {
+    if (readers_[op.src[i].var] != 1) return false;
+    Value b;
+    if (is_alu(from, Opcode::kMul) && variant_of(from) == 0 && is_word(from.type))
+      b = from.src[1];
+    else if (is_alu(from, Opcode::kShl) && type_bytes(from.type) == 4 && from.src[1].is_literal() &&
+             from.src[1].bits < 32)
+      b = Value{kNoVar, false, uint64_t{1} << from.src[1].bits};
+    else
+      return false;
+    const Value rest = op.src[1 - i];
+    if (!set_form(op, form_key(Opcode::kMad, op.type))) return false;
+    set_sources(op, {from.src[0], b, rest});
+    return true;
+  }
+
+  static uint64_t truth(Opcode opcode, uint64_t a, uint64_t b) {
+    return opcode == Opcode::kAnd ? a & b : opcode == Opcode::kOr ? a | b : a ^ b;
+  }
+
+  /// (a op b) op c of words: one lop3, whose table is indexed by a << 2 | b << 1 | c.
+  void fuse_logic(Op& op) {
+    if (type_bytes(op.type) != 4 || op.num_src != 2) return;
+    for (int i = 0; i < 2; ++i) {
+      const Op* from = source(op.src[i]);
+      if (from == nullptr || readers_[op.src[i].var] != 1) continue;
+      const bool two =
+          is_alu(*from, Opcode::kAnd) || is_alu(*from, Opcode::kOr) || is_alu(*from, Opcode::kXor);
+      const bool one = is_alu(*from, Opcode::kNot);
+      if ((!two && !one) || type_bytes(from->type) != 4) continue;
+      const uint64_t inner = two ? truth(opcode_of(*from), 0xf0, 0xcc) : 0x0f;
+      const uint64_t table = truth(opcode_of(op), inner, 0xaa) & 0xff;
+      const Value rest = op.src[1 - i];
+      if (!set_form(op, form_key(Opcode::kLop3, Type::kB32))) continue;
+      set_sources(op, {from->src[0], two ? from->src[1] : Value{kNoVar, false, 0}, rest});
+      op.imm = table;
+      return;
+    }
+  }
+
+  /// p = (a cmp b) op q: the comparison itself takes q.
+  void fuse_predicates(Op& op) {
+    for (size_t i = 0; i < 2; ++i) {
+      const Var p = op.pred_src[i], q = op.pred_src[1 - i];
+      if (p == kNoVar || q == kNoVar || p == q || op.pred_negated[i] || readers_[p] != 1) continue;
+      const Op* compare = source(p);
+      if (compare == nullptr || !is_alu(*compare, Opcode::kSetp) || compare->imm != 0 ||
+          compare->pred_dst[0] != p || compare->pred_dst[1] != kNoVar)
+        continue;
+      const BoolOp with = is_alu(op, Opcode::kAnd)  ? BoolOp::kAnd
+                          : is_alu(op, Opcode::kOr) ? BoolOp::kOr
+                                                    : BoolOp::kXor;
+      const bool negated = op.pred_negated[1 - i];
+      Op joined = *compare;
+      joined.pred_dst = op.pred_dst;
+      joined.pred_src = {q, kNoVar, kNoVar};
+      joined.pred_negated = {negated, false, false};
+      joined.imm = static_cast<uint64_t>(with);
+      joined.guard = op.guard;
+      joined.guard_negated = op.guard_negated;
+      joined.ptx_index = op.ptx_index;
+      joined.ptx_count = op.ptx_count;
+      for_each_use(joined, [&](Var v) { ++readers_[v]; });
+      for_each_use(op, [&](Var v) { --readers_[v]; });
+      op = joined;
+      return;
+    }
+  }
+
+  /// Reads p instead of q where q = !p.
+  void read_negated(Op& op) {
+    const auto follow = [&](Var& v, bool& negated) {
+      if (v == kNoVar) return;
+      const Op* from = source(v);
+      if (from == nullptr || !is_alu(*from, Opcode::kNot) || from->type != Type::kPred ||
+          from->pred_src[0] == kNoVar)
+        return;
+      --readers_[v];
+      v = from->pred_src[0];
+      ++readers_[v];
+      negated = negated == from->pred_negated[0];
+    };
+    follow(op.guard, op.guard_negated);
+    for (size_t i = 0; i < op.pred_src.size(); ++i) {
+      if (op.kind == OpKind::kAlu) follow(op.pred_src[i], op.pred_negated[i]);
+    }
+  }
+
+  void set_sources(Op& op, std::initializer_list<Value> sources) {
+    for_each_use(op, [&](Var v) { --readers_[v]; });
+    op.num_src = 0;
+    for (const Value& v : sources) op.src[op.num_src++] = v;
+    for_each_use(op, [&](Var v) { ++readers_[v]; });
+  }
+
+  Program& program_;
+  SimdLevel level_;
+  SsaValues ssa_;
+  std::vector<uint32_t> readers_;
+  std::vector<Op*> writer_;           // SSA values; others while their block is looked at
+  std::vector<uint32_t> written_at_;  // when run() passed the last write
+  uint32_t now_ = 0, block_start_ = 0;
+};
+
+}  // namespace
+
+void fuse_operations(Program& program, const Flow& flow, SimdLevel level) {
+  Fuser(program, flow, level).run();
+}
+
+}  // namespace gpusim::isa::lir

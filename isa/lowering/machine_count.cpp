@@ -1,0 +1,344 @@
+#include "isa/lowering/machine_count.h"
+
+#include <algorithm>
+#include <set>
+
+#include "isa/control_flow.h"
+#include "isa/lowering/liveness.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+/// Sequences, counted in code that ptxas 13.0 makes for sm_75: `inline_count` at each use, `subroutine` once
+/// in a kernel.
+struct Sequence {
+  uint32_t inline_count = 1;
+  uint32_t subroutine = 0;
+};
+
+/// A short block is executed under a predicate instead of being jumped over.
+constexpr uint32_t kMaxPredicated = 10;
+/// What a warp needs to meet again behind a branch: bmov, bssy, bsync.
+constexpr uint32_t kReconvergence = 3;
+
+bool plain_float(const Op& op) {
+  switch (static_cast<Opcode>(op.opcode())) {
+    case Opcode::kAdd:
+    case Opcode::kSub:
+    case Opcode::kMul:
+    case Opcode::kFma:
+    case Opcode::kMad:
+    case Opcode::kSetp:
+    case Opcode::kMin:
+    case Opcode::kMax:
+      return op.type == Type::kF32 || op.type == Type::kF64;
+    default:
+      return false;
+  }
+}
+
+class Counter {
+ public:
+  Counter(const Program& program, const Flow& flow)
+      : program_(program),
+        flow_(flow),
+        float_readers_(program.vars.size(), true),
+        shared_bases_(program.vars.size(), true),
+        readers_(program.vars.size(), 0),
+        addends_(program.vars.size(), 0),
+        divergent_(program.vars.size(), false) {
+    for (const Block& block : program.blocks) {
+      for (const Op& op : block.ops) {
+        const bool takes_sign = op.kind == OpKind::kAlu && plain_float(op);
+        for_each_use(op, [&](Var v) {
+          float_readers_[v] = float_readers_[v] && takes_sign;
+          ++readers_[v];
+          if (is_word_sum(op)) ++addends_[v];
+        });
+        for (int i = 0; i < op.num_src; ++i) {
+          const bool base =
+              op.is_memory() && i == 0 && op.memory.has_base && op.memory.space == Space::kShared;
+          if (!op.src[i].is_literal() && !base) shared_bases_[op.src[i].var] = false;
+        }
+      }
+    }
+    find_divergent();
+  }
+
+  uint32_t run() {
+    for (uint32_t b = 0; b < program_.blocks.size(); ++b) block_.push_back(count_block(b));
+    uint32_t total = 1;  // the stack pointer
+    for (const uint32_t n : block_) total += n;
+    for (const auto& [key, subroutine] : subroutines_) total += subroutine;
+    return total + branches();
+  }
+
+ private:
+  static bool is_word_sum(const Op& op) {
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) &&
+           is_integer(op.type) && type_bytes(op.type) == 4 && static_cast<uint32_t>(op.key) == 0;
+  }
+
+  void find_divergent() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Block& block : program_.blocks) {
+        for (const Op& op : block.ops) {
+          bool varies = (op.kind != OpKind::kAlu && op.op_class != OpClass::kLoadParam) ||
+                        op.op_class == OpClass::kSpecial || op.op_class == OpClass::kWarp || reads_lane(op);
+          for_each_use(op, [&](Var v) { varies = varies || divergent_[v]; });
+          if (!varies) continue;
+          for_each_def(op, [&](Var v) {
+            changed = changed || !divergent_[v];
+            divergent_[v] = true;
+          });
+        }
+      }
+    }
+  }
+  static bool reads_lane(const Op& op) {
+    return op.kind == OpKind::kAlu && op.num_src == 0 && static_cast<Opcode>(op.opcode()) == Opcode::kMov &&
+           (op.key & kVarFull) != 0 && static_cast<Type>((op.key >> 32) & 0xff) == Type::kB32;
+  }
+
+  uint32_t count_block(uint32_t b) {
+    uint32_t n = 0;
+    in_registers_.clear();
+    summed_.clear();
+    for (const Op& op : program_.blocks[b].ops) n += count(op);
+    return n;
+  }
+
+  uint32_t sequence(uint64_t key, Sequence s) {
+    if (s.subroutine != 0) subroutines_.emplace(key, s.subroutine);
+    return s.inline_count;
+  }
+
+  uint32_t count(const Op& op) {
+    switch (op.kind) {
+      case OpKind::kAlu:
+        return arithmetic(op) + literals(op);
+      case OpKind::kLoad:
+        if (op.memory.space == Space::kParam) return op.memory.element_bytes * op.memory.elements > 4 ? 2 : 1;
+        return 1;
+      case OpKind::kStore:
+        return 1 + stored_literals(op);
+      case OpKind::kBranchTable:
+        return 6;  // the table's address, the entry, and the jump
+      case OpKind::kCall:
+        return 4;  // the return address is two moves
+      case OpKind::kNop:
+        return 0;
+      default:
+        return 1;
+    }
+  }
+
+  /// The first of two sums of which the second takes the first's result and nobody else: one iadd3.
+  bool joins_sum(const Op& op) {
+    if (!is_word_sum(op) || op.guard != kNoVar) return false;
+    for (int i = 0; i < op.num_src; ++i) {  // this is the second of such a pair
+      if (!op.src[i].is_literal() && summed_.erase(op.src[i].var) != 0) return false;
+    }
+    const Var d = op.dst[0];
+    if (readers_[d] != 1 || addends_[d] != 1) return false;
+    return summed_.insert(d).second;
+  }
+
+  uint32_t arithmetic(const Op& op) {
+    if (joins_sum(op)) return 0;
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
+    const auto variant = static_cast<uint32_t>(op.key);
+    const bool wide = type_bytes(op.type) == 8;
+    const bool is_float_type = is_float(op.type);
+    const bool by_constant = op.num_src > 1 && op.src[1].is_literal() && op.src[1].launch_constant == kNone;
+    switch (opcode) {
+      case Opcode::kMov:
+        if (op.type == Type::kPred) return 1;
+        if (op.num_src == 0) return 1;                                    // a special register
+        if (type2 != Type::kNone) return type_bytes(type2) == 4 ? 0 : 1;  // halves of a pair are registers
+        if (!wide) return 1;
+        return op.src[0].is_literal() && op.src[0].bits == 0 ? 1 : 2;
+      case Opcode::kCvt:
+        if (is_integer(op.type) && is_integer(type2)) {
+          if (type_bytes(type2) == 8) return 0;
+          return 1;
+        }
+        return 1;
+      case Opcode::kNot:
+        return op.type == Type::kPred ? 0 : wide ? 2 : 1;
+      case Opcode::kNeg:
+      case Opcode::kAbs:
+        if (is_float_type) return float_readers_[op.dst[0]] ? 0 : 1;
+        return wide ? 3 : 1;
+      case Opcode::kDiv:
+      case Opcode::kRem:
+        return division(op, by_constant);
+      case Opcode::kSqrt:
+        if ((variant & kVarApprox) != 0) return (variant & kVarFtz) != 0 ? 3 : 4;
+        return sequence(op.key, op.type == Type::kF64 ? Sequence{32, 29} : Sequence{14, 20});
+      case Opcode::kRcp:
+        if ((variant & kVarApprox) != 0) return (variant & kVarFtz) != 0 ? 1 : 7;
+        return sequence(op.key, op.type == Type::kF64 ? Sequence{20, 33} : Sequence{14, 51});
+      case Opcode::kRsqrt:
+      case Opcode::kEx2:
+      case Opcode::kLg2:
+        return op.type == Type::kF32 && (variant & kVarFtz) == 0 ? 4 : 1;
+      case Opcode::kSin:
+      case Opcode::kCos:
+        return 2;
+      case Opcode::kMul:
+      case Opcode::kMad:
+        if (is_float_type || !wide) return 1;
+        return (variant & kVarHi) != 0 ? 17 : 4;
+      case Opcode::kMin:
+      case Opcode::kMax:
+        return op.type == Type::kF64 ? 6 : wide ? 4 : 1;
+      case Opcode::kShl:
+        if (by_constant && !wide && shared_bases_[op.dst[0]] && op.src[1].bits >= 2 && op.src[1].bits <= 4)
+          return 0;
+        return wide ? 2 : 1;
+      case Opcode::kClz:
+        return 2;
+      case Opcode::kPopc:
+        return wide ? 3 : 1;
+      case Opcode::kSet:
+        return wide ? 3 : 2;
+      default:
+        return wide && !is_float_type ? 2 : 1;
+    }
+  }
+
+  uint32_t division(const Op& op, bool by_constant) {
+    const bool remainder = static_cast<Opcode>(op.opcode()) == Opcode::kRem;
+    const bool is_signed_type = is_signed(op.type);
+    if (op.type == Type::kF32) {
+      if ((op.key & kVarApprox) != 0) return (op.key & kVarFtz) != 0 ? 2 : 5;
+      if ((op.key & kVarFull) != 0) return 8;
+      return sequence(op.key, {14, 98});
+    }
+    if (op.type == Type::kF64) return sequence(op.key, {22, 86});
+    if (by_constant) return 3 + (is_signed_type ? 1 : 0) + (remainder ? 1 : 0);
+    if (type_bytes(op.type) == 8) return sequence(op.key, {8, is_signed_type ? 78u : 62u});
+    if (is_signed_type) return remainder ? 22 : 24;
+    return remainder ? 17 : 18;
+  }
+
+  /// An instruction takes one constant; what else it reads must be in registers.
+  uint32_t literals(const Op& op) {
+    if (static_cast<Opcode>(op.opcode()) == Opcode::kMov || op.op_class == OpClass::kWarp) return 0;
+    uint32_t taken = 0, extra = 0;
+    for (int i = 0; i < op.num_src; ++i) {
+      const Value& v = op.src[i];
+      if (!v.is_literal() || (v.bits == 0 && v.launch_constant == kNone)) continue;
+      if (op.type == Type::kF64 && (v.bits & 0xffffffffu) != 0)
+        extra += 2;
+      else if (taken++ > 0 && in_registers_.insert(v.bits).second)
+        ++extra;
+    }
+    return extra;
+  }
+
+  static uint32_t stored_literals(const Op& op) {
+    uint32_t n = 0;
+    for (int i = op.memory.has_base ? 1 : 0; i < op.num_src; ++i) {
+      if (op.src[i].is_literal() && op.src[i].bits != 0) n += op.src[i].wide ? 2 : 1;
+    }
+    return n;
+  }
+
+  /// Changes by what branches need, or save where a block is predicated.
+  uint32_t branches() {
+    std::set<uint32_t> joins;
+    uint32_t saved = 0;
+    const auto blocks = static_cast<uint32_t>(program_.blocks.size());
+    const std::vector<uint32_t> join = immediate_post_dominators(blocks, flow_.edges, flow_.exits);
+    for (uint32_t b = 0; b < blocks; ++b) {
+      if (program_.blocks[b].ops.empty()) continue;
+      const Op& last = program_.blocks[b].ops.back();
+      if (last.kind != OpKind::kBranch || last.guard == kNoVar) continue;
+      if (last.target == b + 2 && predicable(b + 1)) {
+        ++saved;
+        continue;
+      }
+      if (divergent_[last.guard] && join[b] != kNoBlock) joins.insert(join[b]);
+    }
+    return kReconvergence * static_cast<uint32_t>(joins.size()) - saved;
+  }
+  bool predicable(uint32_t b) const {
+    if (block_[b] > kMaxPredicated) return false;
+    return std::none_of(program_.blocks[b].ops.begin(), program_.blocks[b].ops.end(), [](const Op& op) {
+      return op.kind != OpKind::kAlu && op.kind != OpKind::kLoad && op.kind != OpKind::kStore &&
+             op.kind != OpKind::kNop;
+    });
+  }
+
+  const Program& program_;
+  const Flow& flow_;
+  std::vector<bool> float_readers_;          // only operations that take a negated or absolute source read it
+  std::vector<bool> shared_bases_;           // only read as an address of shared memory, which scales it
+  std::vector<uint32_t> readers_, addends_;  // addends_: the readers that are sums of words
+  std::set<uint64_t> in_registers_;          // constants of a block
+  std::set<Var> summed_;                     // of a block: waits for the sum that takes it
+  std::vector<bool> divergent_;              // may differ in the lanes of a warp
+  std::vector<uint32_t> block_;              // instructions
+  std::unordered_map<uint64_t, uint32_t> subroutines_;
+};
+
+/// Registers that the sequence of an operation needs besides its sources and results, counted as above.
+uint32_t scratch_registers(const Op& op) {
+  if (op.kind != OpKind::kAlu) return 0;
+  switch (op.op_class) {
+    case OpClass::kIntDivU32:
+    case OpClass::kIntDivS32:
+      return op.src[1].is_literal() && op.src[1].launch_constant == kNone ? 1 : 5;
+    case OpClass::kFp32DivRn:
+    case OpClass::kFp32RcpRn:
+      return 7;
+    case OpClass::kFp32SqrtRn:
+      return 3;
+    case OpClass::kIntDiv64:
+    case OpClass::kFp64Div:
+      return 13;
+    case OpClass::kFp64Sqrt:
+      return 10;
+    default:
+      break;
+  }
+  uint32_t constants = 0;
+  for (int i = 0; i < op.num_src; ++i) {
+    if (op.src[i].is_literal() && (op.src[i].bits != 0 || op.src[i].launch_constant != kNone)) ++constants;
+  }
+  return constants > 1 && op.op_class != OpClass::kWarp ? constants - 1 : 0;
+}
+
+/// The stack pointer.
+constexpr uint32_t kReserved = 1;
+/// Code that calls through the stack: the registers that its calling convention hands to the callee.
+constexpr uint32_t kWithCalls = 26;
+
+}  // namespace
+
+uint32_t machine_registers(const Program& program, const Flow& flow) {
+  const Liveness live = compute_liveness(program, flow);
+  uint32_t most = 0;
+  bool calls = program.is_function;
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    const std::vector<uint32_t> pressure = block_pressure(program, live, b);
+    const std::vector<Op>& ops = program.blocks[b].ops;
+    for (size_t i = 0; i < pressure.size(); ++i) {
+      const uint32_t scratch = i / 2 < ops.size() ? scratch_registers(ops[i / 2]) : 0;
+      most = std::max(most, pressure[i] + scratch);
+    }
+    for (const Op& op : ops) calls = calls || op.kind == OpKind::kCall;
+  }
+  return std::max(most + kReserved, calls ? kWithCalls : 0);
+}
+
+uint32_t machine_instructions(const Program& program, const Flow& flow) {
+  return Counter(program, flow).run();
+}
+
+}  // namespace gpusim::isa::lir

@@ -1,0 +1,15 @@
+// How many instructions and registers ptxas needs for the operations of a program on compute capability 7.5.
+// Most operations are one. Those on 64-bit integers are two, divisions and IEEE roots are sequences (some
+// with a subroutine that a kernel has once), and some cost nothing, because an instruction takes them as an
+// operand: parameters and negations. Issue slots do not follow this: an operation issues once, and takes its
+// pipe as long as its class says.
+#pragma once
+#include "isa/lowering/lir.h"
+
+namespace gpusim::isa::lir {
+
+/// Registers per thread of that code: what is alive, and what the sequences and constants need besides.
+[[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow);
+[[nodiscard]] uint32_t machine_instructions(const Program& program, const Flow& flow);
+
+}  // namespace gpusim::isa::lir

@@ -1,0 +1,376 @@
+// List scheduling inside basic blocks: what takes long starts early, as far as registers allow. Operations
+// are taken one after the other from those whose inputs are there: the one with the longest way to the end
+// of its stretch of code, or, where that would need more registers than the limit, the one that frees most.
+// Order is kept between writes and reads of a variable; between accesses that may touch the same memory;
+// around volatile accesses and atomics; between operations of several lanes; and around whatever is no
+// plain computation or access (branches, barriers, fences, calls, exits, reads of a clock): nothing passes
+// those. So every value is the same as before, and a clock still brackets what it did. Each operation keeps
+// its PTX statement and count.
+#include <algorithm>
+#include <span>
+
+#include "isa/lowering/liveness.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+/// Longer stretches are scheduled piece by piece, which bounds the time.
+constexpr uint32_t kLongest = 512;
+
+/// Cycles that the schedule assumes between an operation and who needs its result (compute capability 7.5).
+uint32_t latency(const Op& op) {
+  switch (op.op_class) {
+    case OpClass::kLoadGlobal:
+    case OpClass::kLoadLocal:
+    case OpClass::kAtomGlobal:
+    case OpClass::kTexture:
+      return 200;
+    case OpClass::kLoadShared:
+    case OpClass::kAtomShared:
+    case OpClass::kWarp:
+    case OpClass::kLoadConst:
+      return 24;
+    case OpClass::kIntDivU32:
+    case OpClass::kIntDivS32:
+    case OpClass::kIntDiv64:
+    case OpClass::kFp32DivRn:
+    case OpClass::kFp32SqrtRn:
+    case OpClass::kFp32RcpRn:
+    case OpClass::kFp64Div:
+    case OpClass::kFp64Sqrt:
+      return 100;
+    case OpClass::kSfuRcp:
+    case OpClass::kSfuRsqrt:
+    case OpClass::kSfuSqrt:
+    case OpClass::kSfuSin:
+    case OpClass::kFp32Div:
+    case OpClass::kCvt:
+    case OpClass::kCvt64:
+    case OpClass::kBitCount:
+      return 16;
+    case OpClass::kMmaHalf:
+    case OpClass::kMmaInt8:
+    case OpClass::kMmaFp64:
+      return 32;
+    case OpClass::kFp64:
+      return 16;
+    case OpClass::kLoadParam:
+      return 8;
+    default:
+      return 5;
+  }
+}
+
+/// Nothing passes these.
+bool is_wall(const Op& op) {
+  const bool plain = op.kind == OpKind::kAlu || op.is_memory() || op.kind == OpKind::kSync;
+  const bool gathers = op.kind == OpKind::kSync && op.exec == nullptr;  // bar.warp.sync
+  return !plain || gathers || op.op_class == OpClass::kSpecial || op.whole_warp;
+}
+
+bool is_ordered(const Op& op) { return op.kind == OpKind::kAtomic || op.memory.is_volatile; }
+
+/// Could the two accesses, one of them a write, touch the same byte? `same_base`: the bases hold one value in
+/// each thread.
+bool may_overlap(const Op& a, const Op& b, bool same_base) {
+  const MemoryOperand &m = a.memory, &n = b.memory;
+  const auto anywhere = [](const Op& op) {
+    return op.memory.space == Space::kGeneric || op.memory.space == Space::kNone ||
+           op.op_class == OpClass::kTexture;
+  };
+  if (anywhere(a) || anywhere(b)) return m.space != Space::kParam && n.space != Space::kParam;
+  if (m.space != n.space) return false;
+  if (!same_base || m.has_base != n.has_base) return true;
+  const int64_t m_end = m.offset + m.element_bytes * m.elements,
+                n_end = n.offset + n.element_bytes * n.elements;
+  return m.offset < n_end && n.offset < m_end;
+}
+
+class BlockScheduler {
+ public:
+  BlockScheduler(const Program& program, uint32_t limit, bool lockstep)
+      : program_(program),
+        limit_(limit),
+        lockstep_(lockstep),
+        alive_(program.vars.size(), false),
+        wanted_(program.vars.size(), 0),
+        kept_(program.vars.size(), false),
+        writer_(program.vars.size(), kNone),
+        readers_(program.vars.size()) {}
+
+  /// `in` and `out`: variables alive at the block's start and end.
+  void run(Block& block, const std::vector<Var>& in, const std::vector<Var>& out) {
+    begin(block, in, out);
+    std::vector<Op> ordered;
+    ordered.reserve(block.ops.size());
+    size_t at = 0;
+    while (at < block.ops.size()) {
+      size_t end = at;
+      while (end < block.ops.size() && end - at < kLongest && !is_wall(block.ops[end])) ++end;
+      if (end - at > 1) {
+        stretch(std::span(block.ops).subspan(at, end - at), ordered);
+      } else if (end > at) {
+        take(block.ops[at], ordered);
+      }
+      at = end;
+      for (; at < block.ops.size() && is_wall(block.ops[at]); ++at) take(block.ops[at], ordered);
+    }
+    block.ops = std::move(ordered);
+    for (const Var v : touched_) {
+      alive_[v] = kept_[v] = false;
+      wanted_[v] = 0;
+    }
+    touched_.clear();
+  }
+
+ private:
+  struct Node {
+    std::vector<uint32_t> next;
+    uint32_t waits = 0;     // predecessors that are not taken yet
+    uint32_t way = 0;       // cycles to the end of the stretch
+    uint32_t ready_at = 0;  // cycle at which the inputs are there
+  };
+
+  /// What `op` reads, and the shared load that is folded into it.
+  template <class Fn>
+  void each_use(const Op& op, Fn fn) const {
+    if (op.folded == kNone) return for_each_use(op, fn);
+    const Op& load = program_.folded[op.folded];
+    for_each_use(op, [&](Var v) {
+      if (v != load.dst[0]) fn(v);
+    });
+    for_each_use(load, fn);
+  }
+  template <class Fn>
+  void each(const Op& op, Fn fn) const {
+    each_use(op, fn);
+    for_each_def(op, fn);
+  }
+  /// The memory operation that `op` is or has; nullptr if none.
+  [[nodiscard]] const Op* access_of(const Op& op) const {
+    if (op.folded != kNone) return &program_.folded[op.folded];
+    return op.is_memory() ? &op : nullptr;
+  }
+
+  void begin(const Block& block, const std::vector<Var>& in, const std::vector<Var>& out) {
+    pressure_ = 0;
+    if (program_.stack_pointer != kNoVar) {
+      touched_.push_back(program_.stack_pointer);
+      alive_[program_.stack_pointer] = kept_[program_.stack_pointer] = true;
+    }
+    for (const Var v : in) {
+      touched_.push_back(v);
+      alive_[v] = true;
+      pressure_ += register_width(program_.vars[v]);
+    }
+    for (const Var v : out) {
+      touched_.push_back(v);
+      kept_[v] = true;
+    }
+    for (const Op& op : block.ops) {
+      each(op, [&](Var v) {
+        touched_.push_back(v);
+        ++wanted_[v];
+      });
+    }
+  }
+
+  /// How many registers more `op` leaves occupied.
+  [[nodiscard]] int growth(const Op& op) const {
+    int change = 0;
+    for_each_def(op, [&](Var v) {
+      if (!alive_[v]) change += static_cast<int>(register_width(program_.vars[v]));
+    });
+    mentioned_.clear();
+    each(op, [&](Var v) { mentioned_.push_back(v); });
+    for (size_t i = 0; i < mentioned_.size(); ++i) {
+      const Var v = mentioned_[i];
+      const auto rest = mentioned_.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::find(mentioned_.begin(), rest, v) != rest || kept_[v]) continue;
+      const auto times = static_cast<uint32_t>(std::count(rest, mentioned_.end(), v));
+      if (wanted_[v] == times) change -= static_cast<int>(register_width(program_.vars[v]));
+    }
+    return change;
+  }
+
+  void take(Op& op, std::vector<Op>& ordered) {
+    pressure_ += growth(op);
+    for_each_def(op, [&](Var v) { alive_[v] = true; });
+    each(op, [&](Var v) {
+      if (--wanted_[v] == 0 && !kept_[v]) alive_[v] = false;
+    });
+    ordered.push_back(std::move(op));
+  }
+
+  void stretch(std::span<Op> ops, std::vector<Op>& ordered) {
+    depend(ops);
+    std::vector<uint32_t> ready;
+    for (uint32_t i = 0; i < ops.size(); ++i) {
+      if (nodes_[i].waits == 0) ready.push_back(i);
+    }
+    for (uint32_t now = 0; !ready.empty(); ++now) {
+      const size_t at = choose(ops, ready, now);
+      const uint32_t i = ready[at];
+      ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
+      now = std::max(now, nodes_[i].ready_at);
+      const uint32_t done = now + latency(ops[i]);
+      for (const uint32_t n : nodes_[i].next) {
+        nodes_[n].ready_at = std::max(nodes_[n].ready_at, reads_from(ops[n], ops[i]) ? done : now + 1);
+        if (--nodes_[n].waits == 0) ready.push_back(n);
+      }
+      take(ops[i], ordered);
+    }
+  }
+
+  bool reads_from(const Op& reader, const Op& writer) const {
+    bool reads = false;
+    for_each_def(writer, [&](Var v) { each_use(reader, [&](Var u) { reads = reads || u == v; }); });
+    return reads;
+  }
+
+  /// Index into `ready`.
+  size_t choose(std::span<const Op> ops, const std::vector<uint32_t>& ready, uint32_t now) const {
+    size_t best = 0;
+    Rank best_rank;
+    for (size_t k = 0; k < ready.size(); ++k) {
+      const uint32_t i = ready[k];
+      const int more = growth(ops[i]);
+      Rank r;
+      r.over = std::max(0, pressure_ + more - static_cast<int>(limit_));
+      r.stall = r.over > 0 || nodes_[i].ready_at <= now ? 0 : nodes_[i].ready_at - now;
+      r.way = nodes_[i].way;
+      r.index = i;
+      if (k == 0 || r.before(best_rank)) {
+        best = k;
+        best_rank = r;
+      }
+    }
+    return best;
+  }
+  struct Rank {
+    int over = 0;
+    uint32_t stall = 0, way = 0, index = 0;
+    [[nodiscard]] bool before(const Rank& b) const {
+      if (over != b.over) return over < b.over;
+      if (stall != b.stall) return stall < b.stall;
+      if (way != b.way) return way > b.way;
+      return index < b.index;
+    }
+  };
+
+  void edge(uint32_t from, uint32_t to) {
+    if (from == to) return;
+    std::vector<uint32_t>& next = nodes_[from].next;
+    if (!next.empty() && next.back() == to) return;
+    next.push_back(to);
+    ++nodes_[to].waits;
+  }
+
+  void depend(std::span<const Op> ops) {
+    nodes_.assign(ops.size(), Node{});
+    std::vector<uint32_t> accesses;
+    uint32_t last_sync = kNone, last_ordered = kNone;
+    for (uint32_t i = 0; i < ops.size(); ++i) {
+      const Op& op = ops[i];
+      each_use(op, [&](Var v) {
+        if (writer_[v] != kNone) edge(writer_[v], i);
+      });
+      for_each_def(op, [&](Var v) {
+        if (writer_[v] != kNone) edge(writer_[v], i);
+        for (const uint32_t r : readers_[v]) edge(r, i);
+      });
+      if (const Op* access = access_of(op)) {
+        for (const uint32_t a : accesses) {
+          const Op& before = *access_of(ops[a]);
+          const bool reads_only = before.kind == OpKind::kLoad && access->kind == OpKind::kLoad;
+          if (!reads_only && may_overlap(before, *access, same_base(before, *access, base_written_[a])))
+            edge(a, i);
+        }
+        accesses.push_back(i);
+        if (is_ordered(*access)) {
+          for (const uint32_t a : accesses) edge(a, i);
+          last_ordered = i;
+        } else if (last_ordered != kNone) {
+          edge(last_ordered, i);
+        }
+      }
+      if (op.kind == OpKind::kSync || op.op_class == OpClass::kWarp) {
+        if (last_sync != kNone) edge(last_sync, i);
+        last_sync = i;
+      }
+      note(op, i);
+    }
+    for (const Op& op : ops) {
+      each(op, [&](Var v) {
+        writer_[v] = kNone;
+        readers_[v].clear();
+      });
+    }
+    base_written_.clear();
+    for (auto i = static_cast<uint32_t>(ops.size()); i-- > 0;) {
+      uint32_t way = 0;
+      for (const uint32_t n : nodes_[i].next) way = std::max(way, nodes_[n].way);
+      nodes_[i].way = way + latency(ops[i]);
+    }
+  }
+
+  void note(const Op& op, uint32_t i) {
+    const Op* access = access_of(op);
+    const bool based = access != nullptr && access->memory.has_base && !access->src[0].is_literal();
+    base_written_.push_back(based ? writer_[access->src[0].var] : kNone);
+    each_use(op, [&](Var v) { readers_[v].push_back(i); });
+    for_each_def(op, [&](Var v) {
+      writer_[v] = i;
+      readers_[v].clear();
+    });
+  }
+
+  /// The base register of `a` holds the same value at `b`, which comes later and whose base was last written
+  /// where `a`'s was.
+  bool same_base(const Op& a, const Op& b, uint32_t written) const {
+    if (lockstep_ && a.memory.space != Space::kLocal)
+      return false;  // another lane's offset may make up for it
+    if (!a.memory.has_base || !b.memory.has_base) return a.memory.has_base == b.memory.has_base;
+    const Value &x = a.src[0], &y = b.src[0];
+    return !x.is_literal() && !y.is_literal() && x.var == y.var && writer_[y.var] == written;
+  }
+
+  const Program& program_;
+  uint32_t limit_;
+  bool lockstep_;
+  int pressure_ = 0;
+  std::vector<bool> alive_;
+  std::vector<uint32_t> wanted_;  // mentions that are still to come in the block
+  std::vector<bool> kept_;        // alive at the block's end
+  std::vector<Var> touched_;
+  mutable std::vector<Var> mentioned_;
+  // Of a stretch
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> writer_;                // last so far
+  std::vector<std::vector<uint32_t>> readers_;  // since then
+  std::vector<uint32_t> base_written_;          // of each op: who wrote the base it used
+};
+
+}  // namespace
+
+void schedule(Program& program, const Flow& flow, uint32_t limit, bool lockstep) {
+  const Liveness live = compute_liveness(program, flow);
+  BlockScheduler scheduler(program, limit, lockstep);
+  std::vector<Var> in, out;
+  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
+    Block& block = program.blocks[b];
+    if (block.ops.empty()) continue;
+    const uint32_t first = 2 * live.first_op[b];
+    const auto last = first + 2 * static_cast<uint32_t>(block.ops.size()) - 1;
+    in.clear();
+    out.clear();
+    for (const Segment& s : live.segments[b]) {
+      if (s.var == program.stack_pointer) continue;
+      if (s.begin == first) in.push_back(s.var);
+      if (s.end >= last) out.push_back(s.var);
+    }
+    scheduler.run(block, in, out);
+  }
+}
+
+}  // namespace gpusim::isa::lir
