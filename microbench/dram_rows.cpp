@@ -15,12 +15,13 @@ namespace {
 
 constexpr uint32_t kTrials = 3, kAgain = 3;  // the fastest counts: refreshes come in between
 constexpr uint32_t kNear = 32;               // surely in the row of an aligned address, and another load
-/// A whole number of rounds of 3, 5, 6, 10, 12, 15, ... times a power of two of channels, as of that power of
-/// two.
-constexpr uint64_t kRounds = 15u << 14;
+/// Pairs are a multiple of this apart: whole rounds of 3, 5, 6, 10, 12, 15, ... times a power of two of
+/// channels; or, where a hash of address bits chooses the channel, no bit below that.
+constexpr uint64_t kRounds = 15u << 14, kBits = 1u << 18;
 constexpr uint64_t kOffsets = 0xff000000;
 constexpr unsigned kLeastBit = 12, kMostBit = 24;
-constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 22, kWideGap = 4, kLeastGap = 16384;
+constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 21, kWideGap = 4, kLeastGap = 16384,
+                   kPlaces = 8;
 constexpr std::array<uint32_t, 4> kFactors = {1, 3, 5, 7};
 /// Less than any DRAM needs to close a row and open another.
 constexpr double kLeastConflict = 15e-9;
@@ -29,7 +30,7 @@ constexpr double kLeastConflict = 15e-9;
 /// aligned to whatever matters. Addresses are fresh in each pair.
 class Pairs {
  public:
-  explicit Pairs(Device& device) : device_(&device) {}
+  Pairs(Device& device, uint64_t unit) : device_(&device), unit_(unit) {}
 
   [[nodiscard]] std::vector<double> times(const std::vector<uint32_t>& distances, uint32_t start = 0) const {
     std::vector<double> best = measured(distances, start);
@@ -51,7 +52,7 @@ class Pairs {
  private:
   [[nodiscard]] std::vector<double> measured(const std::vector<uint32_t>& distances, uint32_t start) const {
     const uint32_t farthest = start + *std::max_element(distances.begin(), distances.end()) + 2 * kGranule;
-    uint64_t apart = kRounds;
+    uint64_t apart = unit_;
     while (apart < farthest) apart *= 2;
     std::vector<double> best(distances.size(), 1e300);
     const uint64_t reach = std::min<uint64_t>(device_->properties().memory_bytes / 4 * 3, kOffsets);
@@ -97,6 +98,7 @@ class Pairs {
   }
 
   Device* device_;
+  uint64_t unit_;
 };
 
 struct Piece {
@@ -145,15 +147,20 @@ std::vector<uint32_t> all_distances(uint32_t from, uint32_t granule) {
 
 class RowSearch {
  public:
-  explicit RowSearch(Device& device)
-      : pairs_(device),
+  RowSearch(Device& device, bool hashed)
+      : pairs_(device, hashed ? kBits : kRounds),
+        hashed_(hashed),
         near_(pairs_.times({kNear}).front()),
         least_conflict_(near_ + kLeastConflict * device.properties().core_hz) {}
 
   [[nodiscard]] Rows find() {
     Rows rows;
-    rows.is_stride = look(likely_distances(), rows);
-    for (uint32_t from = kGranule; rows.conflict == 0 && from < kMostScan; from += kBatch * kGranule)
+    if (!hashed_) {
+      rows.is_stride = look(likely_distances(), rows) && everywhere(rows.conflict);
+      if (!rows.is_stride) return {};
+    }
+    for (uint32_t from = kGranule; hashed_ && rows.conflict == 0 && from < kMostScan;
+         from += kBatch * kGranule)
       look(all_distances(from, kGranule), rows);
     if (rows.conflict != 0) collect(rows);
     return rows;
@@ -168,6 +175,11 @@ class RowSearch {
     const auto first = std::find_if(times.begin(), times.end(), [&](double t) { return t > limit_; });
     rows.conflict = distances[static_cast<size_t>(first - times.begin())];
     return true;
+  }
+  /// With a hash, a distance may conflict in one place and not in others.
+  [[nodiscard]] bool everywhere(uint32_t distance) const {
+    const std::vector<double> times = pairs_.times(std::vector<uint32_t>(kPlaces, distance));
+    return *std::min_element(times.begin(), times.end()) > limit_;
   }
   /// Whatever lies in the row at `conflict` conflicts with the first address too, but not with that row. What
   /// does conflict with it is in another row of the bank: this one is over. `conflict` may lie anywhere in
@@ -226,6 +238,7 @@ class RowSearch {
   }
 
   Pairs pairs_;
+  bool hashed_;
   double near_, least_conflict_, limit_ = 0;
 };
 
@@ -243,7 +256,8 @@ void add(DataSheet& sheet, const char* name, uint32_t found, const char* unit, c
 }  // namespace
 
 void measure_dram_rows(Device& device, DataSheet& sheet) {
-  const Rows rows = RowSearch(device).find();
+  Rows rows = RowSearch(device, false).find();
+  if (rows.conflict == 0) rows = RowSearch(device, true).find();
   const uint32_t row = rows.bytes(), period = rows.period();
   const uint32_t interleave = period == 0 ? 0 : rows.piece(),
                  channels = period == 0 ? 0 : period / interleave;

@@ -15,7 +15,7 @@ constexpr std::array<uint32_t, 4> kStrides = {4096 + 128, 16384 + 128, 65536 + 1
 constexpr uint32_t kVaries = 12;  ///< clocks by which equal loads differ, with the phase of other clocks
 constexpr uint32_t kLaps = 3;
 constexpr uint32_t kLine = 128,
-                   kSpare = 4;  ///< a quarter of the second level's lines stays wherever they lie
+                   kSpare = 16;  ///< a part of the second level's lines stays wherever they lie
 
 void add(DataSheet& sheet, std::string name, uint64_t found, const char* unit, std::string method,
          const Probe& probe) {
