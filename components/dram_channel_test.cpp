@@ -165,16 +165,17 @@ TEST_F(DramChannelTest, StarvedRequestIsNotOvertaken) {
 
 TEST_F(DramChannelTest, OtherBanksGoOnWhileAStarvedRequestOpensItsRow) {
   core::MachineConfig m = plain_machine();
-  m.dram.starvation_limit = 40;
+  m.dram.starvation_limit = 10;
   build(m);
   send(10, place(0, 0));
-  send(10, place(0, 1));                                            // starved at 52
+  send(10, place(0, 1));                                            // starved at 22
   for (uint64_t i = 1; i < 20; ++i) send(10, place(1, 0, 64 * i));  // hits of another bank
   run();
   const auto order = tags();
   const auto at = static_cast<size_t>(std::find(order.begin(), order.end(), 1u) - order.begin());
-  EXPECT_GT(at, 9u);   // some went between its precharge and its column
-  EXPECT_LT(at, 16u);  // but not all: its column was first when its row was open
+  // Precharge and activate of bank 0 leave time for some of them, but its column comes before the rest.
+  EXPECT_GT(at, 3u);
+  EXPECT_LT(at, 12u);
 }
 
 TEST_F(DramChannelTest, WithoutStarvationAllHitsGoFirst) {

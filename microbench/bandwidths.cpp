@@ -101,7 +101,7 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
   // Each array is larger than the second level, and each kernel runs once before: it finds nothing of its
   // data there, and as many lines to be written back as it leaves.
   const uint64_t few = std::max<uint64_t>(kSmallStream, (h.l2.capacity / 4 / kThreads + 1) * kThreads);
-  const uint64_t many = few + std::max(kSmallStream, few / 2 / kThreads * kThreads);
+  const uint64_t many = few + std::max(kSmallStream, few);
   Program p;
   p.ptx = kernel_file("stream", device.properties());
   for (int i = 0; i < 3; ++i) p.buffers.push_back({many * 4, {}, false});
