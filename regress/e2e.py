@@ -17,6 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent
 
 from cases import CASES, Case  # noqa: E402
 from check_checks import check_checks  # noqa: E402
+from check_calibrated import MACHINES, check_calibrated  # noqa: E402
 from check_compiled import WITHOUT_SOURCE, check_compiled  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
@@ -60,6 +61,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "differential": {name: lambda gpusim, name=name: check_differential(gpusim, name) for name in SEEDS},
         "error": error_checks(source),
         "check": check_checks(source),
+        "calibrated": {name: lambda gpusim, name=name: check_calibrated(gpusim, name) for name in MACHINES},
         "compiled": per_case(check_compiled, lambda case: case.name not in WITHOUT_SOURCE),
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "ptxas": {"workloads": check_ptxas, "report": check_report},
