@@ -45,7 +45,9 @@ class MshrTable {
   /// `waiter` waits for `sectors` of the entry's line; returns those that nobody has asked for yet.
   SectorMask merge(uint32_t entry, uint32_t waiter, SectorMask sectors);
   /// Sectors of the line are written elsewhere: those on their way are stale when they come.
-  void spoil(uint32_t entry, SectorMask sectors) { entries_[entry].spoiled |= sectors & entries_[entry].asked; }
+  void spoil(uint32_t entry, SectorMask sectors) {
+    entries_[entry].spoiled |= sectors & entries_[entry].asked;
+  }
   [[nodiscard]] SectorMask spoiled(uint32_t entry) const { return entries_[entry].spoiled; }
   /// `sectors` have come: calls fn(waiter) for each that waits for no more, in the order in which they came.
   /// Frees the entry when nothing of it is on its way any more; true then.
