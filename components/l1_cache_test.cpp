@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "components/occupancy_limits.h"
 #include "components/testing/mocks.h"
 
 namespace gpusim::comp {
@@ -143,6 +144,37 @@ TEST(L1Cache, LocalStoresStayUntilTheirLineIsReplaced) {
   EXPECT_FALSE(l1.take_writeback(w));
   l1.invalidate(~0u);
   EXPECT_FALSE(l1.has_writeback()) << "local memory ends with its kernel";
+}
+
+TEST(L1Cache, AKernelThatNeedsSharedMemoryLeavesFewerWays) {
+  L1Cache l1("l1", small(), 4);
+  const auto kept = [&](uint32_t ways) {  // of four lines of one set
+    l1.invalidate(ways);
+    for (uint64_t line : {0, 2, 4, 6}) bring(l1, line, 1);
+    int hits = 0;
+    for (uint64_t line : {6, 4, 2, 0}) {
+      const L1Cache::Result r = l1.load(access(line, 1), true);
+      hits += r.answer == Answer::kHit;
+      if (r.answer == Answer::kWait) l1.fill(r.entry, r.request, [](uint32_t) {});
+    }
+    return hits;
+  };
+  EXPECT_EQ(kept(~0u), 4);
+  EXPECT_EQ(kept(3), 3);
+  EXPECT_EQ(kept(1), 1);
+  EXPECT_EQ(kept(4), 4) << "the next kernel may have it back";
+}
+
+TEST(L1Cache, WaysBesideSharedMemoryAreRoundedDown) {
+  core::MachineConfig m = test::tesla_c1060(
+      {"coalescer.rule=cc20", "l1.size=128K", "l1.ways=32", "shared.carveout=8K", "shared.size=96K"});
+  EXPECT_EQ(l1_ways_beside(m, 0), 32u);
+  EXPECT_EQ(l1_ways_beside(m, 1), 30u);
+  EXPECT_EQ(l1_ways_beside(m, 8192), 30u);
+  EXPECT_EQ(l1_ways_beside(m, 8193), 28u);
+  EXPECT_EQ(l1_ways_beside(m, 96 * 1024), 8u);
+  m.shared.carveout = 0;
+  EXPECT_EQ(l1_ways_beside(m, 96 * 1024), 32u);
 }
 
 TEST(L1Cache, WhatIsWrittenWhileOnItsWayIsNotKept) {

@@ -203,6 +203,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "l2.size=64K", "coalescer.rule=cc20 l1.size=4K l2.size=64K l2.hash=xor",
                     "coalescer.rule=cc20 l1.size=4K l2.size=8K l2.ways=1 l2.mshrs=1 l2.merges=1 "
                     "l2.queue=1 interconnect.queue=1",
+                    "scheduler.count=4", "scheduler.count=3 sm.register_banks=2 l2.queue=1",
+                    "scheduler.count=4 scheduler.issue_cycles=1 scheduler.policy=gto "
+                    "pipes.sp.per_scheduler=true pipes.sfu.per_scheduler=true",
+                    "scheduler.count=2 scheduler.issue_width=2 coalescer.rule=cc20 l1.size=4K",
                     "scheduler.policy=two_level scheduler.group=4", "scheduler.policy=gto l2.queue=1",
                     "interconnect.reply_latency=0ns gpu.block_start_cycles=0"));
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 
+#include "components/register_banks.h"
 #include "components/testing/mocks.h"
 #include "isa/lowering.h"
 #include "isa/parser.h"
@@ -72,12 +73,12 @@ class SmTest : public testing::Test {
     // Exact accounting: every slot of every scheduler has one cause, in total and summed over the operations
     // and idle slots.
     const auto& slots = run.sm[0].slots;
-    EXPECT_EQ(std::accumulate(slots.begin(), slots.end(), uint64_t{0}),
-              run.end.count() / 2 * static_cast<uint64_t>(machine.scheduler.count));
+    const uint64_t expected = run.end.count() / 2 * static_cast<uint64_t>(machine.scheduler.count) *
+                              static_cast<uint64_t>(machine.scheduler.issue_width);
+    EXPECT_EQ(std::accumulate(slots.begin(), slots.end(), uint64_t{0}), expected);
     uint64_t at_pcs = 0;
     for (const PcStats& pc : run.pc) at_pcs = std::accumulate(pc.slots.begin(), pc.slots.end(), at_pcs);
-    EXPECT_EQ(at_pcs + slots[static_cast<size_t>(StallCause::kNoWarp)],
-              run.end.count() / 2 * static_cast<uint64_t>(machine.scheduler.count));
+    EXPECT_EQ(at_pcs + slots[static_cast<size_t>(StallCause::kNoWarp)], expected);
     EXPECT_EQ(run.sm[0].inst_executed, issues.events.size());
   }
 
@@ -194,6 +195,77 @@ TEST_F(SmTest, IndependentOperationsFillThePipe) {
   ASSERT_GE(t.size(), 11u);
   // The pipe takes one every 4 cycles. The latch in front of it may let one in 2 cycles early, once.
   EXPECT_EQ(t[10] - t[1], 9u * 4u);
+}
+
+/// Independent multiply-adds, and what keeps their results alive.
+std::string independent_mads(int count) {
+  std::string body = "mov.u32 %r0, %clock;\n";
+  for (int i = 1; i <= count; ++i) body += "mad.f32 %f" + std::to_string(i) + ", %f0, %f0, %f0;\n";
+  for (int i = 1; i <= count; ++i)
+    body += "cvt.rzi.u32.f32 %r1, %f" + std::to_string(i) + ";\nadd.u32 %r0, %r0, %r1;\n";
+  return body;
+}
+
+TEST_F(SmTest, SchedulersShareAPipe) {
+  build(independent_mads(11) + kStoreR0, 64, 1, {"scheduler.count=2"});
+  simulate();
+  for (const uint16_t w : {uint16_t{0}, uint16_t{1}}) {
+    const Times t = cycles_of(isa::OpClass::kFp32, w);
+    EXPECT_GE(t.at(10) - t.at(1), 8u * 8u) << "each warp gets every other turn of four cycles";
+  }
+}
+
+TEST_F(SmTest, SubCoresHavePipesOfTheirOwn) {
+  build(independent_mads(11) + kStoreR0, 64, 1, {"scheduler.count=2", "pipes.sp.per_scheduler=true"});
+  simulate();
+  for (const uint16_t w : {uint16_t{0}, uint16_t{1}}) {
+    const Times t = cycles_of(isa::OpClass::kFp32, w);
+    EXPECT_EQ(t.at(10) - t.at(1), 9u * 4u);
+  }
+  EXPECT_EQ(cycles_of(isa::OpClass::kFp32, 0), cycles_of(isa::OpClass::kFp32, 1));
+}
+
+TEST_F(SmTest, DualIssueTakesTwoIndependentOperationsOfAWarp) {
+  // A multiply goes to the SFU while a multiply-add takes the SP.
+  std::string body = "mov.u32 %r0, %clock;\n";
+  for (int i = 1; i < 9; i += 2)
+    body += "mad.f32 %f" + std::to_string(i) + ", %f0, %f0, %f0;\nmul.f32 %f" + std::to_string(i + 1) +
+            ", %f0, %f0;\n";
+  for (int i = 1; i < 9; ++i)
+    body += "cvt.rzi.u32.f32 %r1, %f" + std::to_string(i) + ";\nadd.u32 %r0, %r0, %r1;\n";
+  build(body + kStoreR0, 32, 1, {"scheduler.issue_width=2", "pipes.sfu.fp32_mul=4"});
+  simulate();
+  EXPECT_EQ(cycles_of(isa::OpClass::kFp32), cycles_of(isa::OpClass::kFp32Mul));
+  EXPECT_EQ(cycles_of(isa::OpClass::kFp32).size(), 4u);
+}
+
+TEST_F(SmTest, DualIssueWaitsForOperands) {
+  std::string body = "cvt.rn.f32.u16 %f1, %tid.x;\n";
+  for (int i = 0; i < 4; ++i) body += "mad.f32 %f1, %f1, %f1, %f1;\n";
+  build(body + "cvt.rzi.u32.f32 %r0, %f1;\n" + kStoreR0, 32, 1, {"scheduler.issue_width=2"});
+  simulate();
+  EXPECT_EQ(gaps(cycles_of(isa::OpClass::kFp32)), (Times{24, 24, 24}));
+}
+
+TEST_F(SmTest, RegistersOfOneBankAreReadOneAfterTheOther) {
+  std::string body =
+      "cvt.rn.f32.u16 %f1, %tid.x;\nadd.f32 %f2, %f1, %f1;\nadd.f32 %f3, %f2, %f1;\nmov.f32 %f4, %f3;\n";
+  for (int i = 0; i < 4; ++i) body += "mad.f32 %f4, %f1, %f2, %f4;\n";
+  build(body + "add.f32 %f4, %f4, %f3;\ncvt.rzi.u32.f32 %r0, %f4;\n" + kStoreR0, 32);
+  const auto mad = [&](const std::vector<uint8_t>& delays) {
+    for (size_t pc = image.ops.size(); pc-- > 0;)
+      if (image.ops[pc].op_class == isa::OpClass::kFp32 && image.ops[pc].num_sb_reads == 3) return delays[pc];
+    return uint8_t{99};
+  };
+  EXPECT_EQ(mad(register_bank_delays(image, 1, 1)), 2);
+  EXPECT_EQ(mad(register_bank_delays(image, 1, 2)), 1);
+  EXPECT_EQ(mad(register_bank_delays(image, 1, 3)), 0);
+  EXPECT_EQ(mad(register_bank_delays(image, 32, 1)), 0);
+  run.bank_delay = register_bank_delays(image, 1, 1);
+  simulate();
+  const Times t = cycles_of(isa::OpClass::kFp32);
+  EXPECT_EQ(t.at(t.size() - 2) - t.at(t.size() - 3), 26u) << "the latency and two cycles";
+  EXPECT_GE(run.sm[0].register_bank_cycles, 8u);
 }
 
 TEST_F(SmTest, SharedLoadIs36Cycles) {

@@ -22,6 +22,7 @@ from check_compiled import WITHOUT_SOURCE, check_compiled  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
+from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
 from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
 from check_ptxas import check_ptxas, check_report  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
@@ -63,6 +64,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "check": check_checks(source),
         "calibrated": {name: lambda gpusim, name=name: check_calibrated(gpusim, name) for name in MACHINES},
         "compiled": per_case(check_compiled, lambda case: case.name not in WITHOUT_SOURCE),
+        "machines": {name: lambda gpusim, name=name: check_machines(gpusim, name) for name in OTHER_MACHINES},
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "ptxas": {"workloads": check_ptxas, "report": check_report},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
