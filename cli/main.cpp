@@ -41,9 +41,12 @@ void add_occupancy_command(CLI::App& app, OccupancyArguments& a, int& code) {
   occupancy->add_option("ptx", a.ptx, "PTX file: registers and shared memory are taken from the kernel");
   occupancy->add_option("--kernel", a.kernel, "Kernel of the PTX file (default: all)");
   occupancy->add_option("--block", a.block, "Block dimensions X[,Y[,Z]]");
-  occupancy->add_option("--threads", a.threads, "Threads per block, instead of --block");
-  occupancy->add_option("--registers", a.registers, "Registers per thread (overrides the estimate)");
-  occupancy->add_option("--shared", a.shared, "Shared memory per block in bytes (added to the kernel's own)");
+  occupancy->add_option("--threads", a.threads, "Threads per block, instead of --block")
+      ->check(CLI::Range(1, 1024));
+  occupancy->add_option("--registers", a.registers, "Registers per thread (overrides the estimate)")
+      ->check(CLI::Range(1, 1024));
+  occupancy->add_option("--shared", a.shared, "Shared memory per block in bytes (added to the kernel's own)")
+      ->check(CLI::Range(0, 1 << 20));
   occupancy->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")
       ->allow_extra_args(false);
   occupancy->add_flag("--json", a.json, "Print one JSON object");

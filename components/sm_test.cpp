@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 
@@ -209,10 +210,12 @@ std::string independent_mads(int count) {
 TEST_F(SmTest, SchedulersShareAPipe) {
   build(independent_mads(11) + kStoreR0, 64, 1, {"scheduler.count=2"});
   simulate();
-  for (const uint16_t w : {uint16_t{0}, uint16_t{1}}) {
-    const Times t = cycles_of(isa::OpClass::kFp32, w);
-    EXPECT_GE(t.at(10) - t.at(1), 8u * 8u) << "each warp gets every other turn of four cycles";
-  }
+  Times all = cycles_of(isa::OpClass::kFp32, 0);
+  const Times other = cycles_of(isa::OpClass::kFp32, 1);
+  all.insert(all.end(), other.begin(), other.end());
+  std::ranges::sort(all);
+  ASSERT_EQ(all.size(), 22u);
+  EXPECT_EQ(all.back() - all.at(1), 20u * 4u) << "one every four cycles, whosever it is";
 }
 
 TEST_F(SmTest, SubCoresHavePipesOfTheirOwn) {

@@ -111,8 +111,7 @@ class Validator {
                fmt::format("l1.size = {} is not divisible into sets of {} ways of {} bytes", m_.l1.bytes,
                            m_.l1.ways, m_.l1.line),
                {"l1.ways", "l1.line"});
-    }
-    if (m_.shared.carveout != 0) {
+    } else if (m_.shared.carveout != 0) {
       const int64_t way = m_.l1.bytes / m_.l1.ways;
       if (m_.shared.carveout % way != 0)
         conflict("shared.carveout",
