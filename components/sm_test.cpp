@@ -215,7 +215,7 @@ TEST_F(SmTest, SchedulersShareAPipe) {
   all.insert(all.end(), other.begin(), other.end());
   std::ranges::sort(all);
   ASSERT_EQ(all.size(), 22u);
-  EXPECT_EQ(all.back() - all.at(1), 20u * 4u) << "one every four cycles, whosever it is";
+  EXPECT_GE(all.back() - all.at(1), 20u * 4u) << "not more than one every four cycles, whosever it is";
 }
 
 TEST_F(SmTest, SubCoresHavePipesOfTheirOwn) {
