@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "components/checker/checker.h"
@@ -13,11 +12,8 @@
 namespace gpusim::comp {
 
 namespace {
-constexpr size_t kRowAlign = 128;
 constexpr size_t kRowBytes = 128;
 }  // namespace
-
-void Sm::AlignedFree::operator()(std::byte* p) const { std::free(p); }
 
 Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index,
        const SmEnvironment& environment)
@@ -309,16 +305,12 @@ void Sm::close_kernel(const KernelRun& run) {
 void Sm::configure(KernelRun& run) {
   const isa::KernelImage& image = *run.image;
   const uint32_t warps = std::min(run.blocks_per_sm * run.warps_per_block, kMaxWarps);
-  const auto allocate = [](size_t bytes) {
-    return static_cast<std::byte*>(
-        std::aligned_alloc(kRowAlign, (bytes + kRowAlign - 1) / kRowAlign * kRowAlign + kRowAlign));
-  };
   warps_.resize(kMaxWarps);
   lsu_->prepare();
   row_stride_ = size_t{image.num_rows} * kRowBytes;
-  registers_.reset(allocate(row_stride_ * warps));
+  rows_ = registers_.reserve(*env_.arena, row_stride_ * warps);
   predicates_.assign(size_t{warps} * std::max(1u, image.num_predicates), 0);
-  shared_.reset(allocate(size_t{run.shared_bytes} * run.blocks_per_sm));
+  std::byte* const shared = shared_.reserve(*env_.arena, size_t{run.shared_bytes} * run.blocks_per_sm);
   scoreboard_.configure(warps, image.num_rows + image.num_predicates);
   if (local_ != nullptr) munmap(local_, local_mapped_);
   local_ = nullptr;
@@ -334,8 +326,7 @@ void Sm::configure(KernelRun& run) {
     local_ = static_cast<std::byte*>(p);
   }
   blocks_.assign(run.blocks_per_sm, Block{});
-  for (uint32_t b = 0; b < run.blocks_per_sm; ++b)
-    blocks_[b].shared = shared_.get() + size_t{run.shared_bytes} * b;
+  for (uint32_t b = 0; b < run.blocks_per_sm; ++b) blocks_[b].shared = shared + size_t{run.shared_bytes} * b;
   for (const auto& s : schedulers_) s->reset();
   lsu_->invalidate_caches(run.l1_ways);
 }
@@ -374,7 +365,7 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
     const uint32_t w = slot * run.warps_per_block + i;
     Warp& warp = warps_[w];
     isa::WarpContext& ctx = warp.context;
-    ctx.bank[0] = registers_.get() + row_stride_ * w;
+    ctx.bank[0] = rows_ + row_stride_ * w;
     ctx.bank[1] = const_cast<std::byte*>(run.literal_rows());
     ctx.predicates = &predicates_[size_t{w} * std::max(1u, image.num_predicates)];
     set_thread_indices(run, start.block, i, ctx);

@@ -34,6 +34,7 @@
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 #include "simcore/engine/link.h"
+#include "simcore/memory/page_arena.h"
 
 namespace gpusim::comp {
 
@@ -46,6 +47,7 @@ struct SmEnvironment {
   const TimingTables* timing = nullptr;
   const isa::GlobalMemory* memory = nullptr;
   EventSink* events = nullptr;
+  core::PageArena* arena = nullptr;     ///< for registers and shared memory
   isa::MemoryAccess* access = nullptr;  ///< scratch of the operation that executes; all SMs share it
   uint32_t num_sms = 1;
   bool run_ahead = true;  ///< false: one issue per activation (tests: the results are the same)
@@ -219,14 +221,12 @@ class Sm : public core::Clocked, public WarpTableIf {
   uint64_t last_active_update_ = 0;
   uint64_t last_event_ = 0;  ///< last start of a block, arrival at a barrier, exit, or warp that blocked
   // Storage of the resident warps and blocks; sized per kernel.
-  struct AlignedFree {
-    void operator()(std::byte* p) const;
-  };
-  std::unique_ptr<std::byte[], AlignedFree> registers_, shared_;
+  core::PageStore registers_, shared_;
   std::vector<uint32_t> predicates_;
   std::byte* local_ = nullptr;  ///< mapped lazily
   size_t local_mapped_ = 0;
-  size_t row_stride_ = 0;  ///< bytes of registers per warp
+  std::byte* rows_ = nullptr;  ///< registers of the warp slots
+  size_t row_stride_ = 0;      ///< bytes of registers per warp
 };
 
 }  // namespace gpusim::comp
