@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "simcore/launch/launch.h"
+
 namespace gpusim::cli {
 
 inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult = 3, kChecksFound = 4,
@@ -39,6 +41,8 @@ struct RunArguments {
   bool functional = false, strict_target = false, quiet = false, json = false;
 };
 void add_run_options(CLI::App& app, RunArguments& arguments);
+/// From the launch file or the options that stand for one; throws core::InputError.
+[[nodiscard]] core::LaunchDescription load_launch(const RunArguments& arguments);
 int run_command(const RunArguments& arguments);
 
 struct CheckArguments {
@@ -82,6 +86,13 @@ struct MicrobenchArguments {
   bool json = false;
 };
 int microbench_command(const MicrobenchArguments& arguments);
+
+struct TraceArguments {
+  RunArguments run;
+  int number = -1;  ///< launch; -1: the only one
+};
+void add_trace_command(CLI::App& app, TraceArguments& arguments, int& code);
+int trace_command(const TraceArguments& arguments);
 
 struct ReuseArguments {
   std::string trace, size = "16K";

@@ -117,6 +117,8 @@ int guarded_main(int argc, char** argv) {
   add_recording_commands(app, recording, code);
   MicrobenchArguments microbench;
   add_microbench_command(app, microbench, code);
+  TraceArguments trace;
+  add_trace_command(app, trace, code);
   ReuseArguments reuse;
   add_reuse_command(app, reuse, code);
   CLI::App* init = app.add_subcommand("init", "Write a launch file to fill in for a PTX file");

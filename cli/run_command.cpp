@@ -65,35 +65,6 @@ core::EventLevel event_level(const std::string& name) {
   return core::EventLevel::kSummary;
 }
 
-core::LaunchDescription load_launch(const RunArguments& a) {
-  if (!a.kernel.empty() || !a.grid.empty() || !a.block.empty() || !a.args.empty() || a.dynamic_shared != 0) {
-    if (!a.launch.empty())
-      throw core::InputError(
-          "gpusim: error: --launch cannot be combined with --kernel, --grid, --block or --arg");
-    if (a.grid.empty() || a.block.empty())
-      throw core::InputError("gpusim: error: a launch from the command line needs --grid and --block");
-    core::CommandLineLaunch command;
-    command.kernel = a.kernel;
-    command.grid = a.grid;
-    command.block = a.block;
-    command.args = a.args;
-    command.dynamic_shared = a.dynamic_shared;
-    command.params = a.params;
-    return core::launch_from_arguments(command, a.seed);
-  }
-  std::string path = a.launch;
-  if (path.empty()) {
-    path = fs::path(a.ptx).replace_extension(".toml").string();
-    if (!fs::exists(path))
-      throw core::InputError(fmt::format(
-          "{}: error: no launch file '{}' beside it, and no --kernel, --grid, --block\n  hint: `gpusim init "
-          "{}` writes a launch "
-          "file to fill in; or give --launch FILE, or --kernel NAME --grid X --block X --arg V ...",
-          a.ptx, path, a.ptx));
-  }
-  return core::load_launch(path, a.params, a.seed);
-}
-
 struct Dump {
   uint32_t buffer;
   std::string file;
@@ -154,6 +125,35 @@ int exit_code(const comp::SimulationResult& r) {
 }
 
 }  // namespace
+
+core::LaunchDescription load_launch(const RunArguments& a) {
+  if (!a.kernel.empty() || !a.grid.empty() || !a.block.empty() || !a.args.empty() || a.dynamic_shared != 0) {
+    if (!a.launch.empty())
+      throw core::InputError(
+          "gpusim: error: --launch cannot be combined with --kernel, --grid, --block or --arg");
+    if (a.grid.empty() || a.block.empty())
+      throw core::InputError("gpusim: error: a launch from the command line needs --grid and --block");
+    core::CommandLineLaunch command;
+    command.kernel = a.kernel;
+    command.grid = a.grid;
+    command.block = a.block;
+    command.args = a.args;
+    command.dynamic_shared = a.dynamic_shared;
+    command.params = a.params;
+    return core::launch_from_arguments(command, a.seed);
+  }
+  std::string path = a.launch;
+  if (path.empty()) {
+    path = fs::path(a.ptx).replace_extension(".toml").string();
+    if (!fs::exists(path))
+      throw core::InputError(fmt::format(
+          "{}: error: no launch file '{}' beside it, and no --kernel, --grid, --block\n  hint: `gpusim init "
+          "{}` writes a launch "
+          "file to fill in; or give --launch FILE, or --kernel NAME --grid X --block X --arg V ...",
+          a.ptx, path, a.ptx));
+  }
+  return core::load_launch(path, a.params, a.seed);
+}
 
 void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--config", a.config, "Machine: a path, or a name found in configs/");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -117,12 +118,27 @@ bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, c
   access_.lanes = LaneMask();
   access_.fault = isa::FaultKind::kNone;
   op.mem(op, warp.context, lanes, access_);
-  if (access_.fault == isa::FaultKind::kNone) return true;
+  if (access_.fault == isa::FaultKind::kNone) {
+    if (trace_) trace(run, block, warp, op);
+    return true;
+  }
   error_ = fmt::format(
       "{}: {}",
       describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, access_.fault_lane),
       describe_fault(op, access_, memory_));
   return false;
+}
+
+void FunctionalRunner::trace(const KernelRun& run, uint64_t block, const Warp& warp,
+                             const MicroOp& op) const {
+  if (access_.space != isa::Space::kGlobal || op.op_class == isa::OpClass::kTexture) return;
+  const uint64_t first =
+      block * run.threads_per_block + uint64_t{warp.context.warp_in_block} * isa::kWarpSize;
+  for (uint32_t bits = access_.lanes.bits(); bits != 0; bits &= bits - 1) {
+    const int lane = std::countr_zero(bits);
+    trace_({run.id, first + static_cast<uint32_t>(lane), access_.address[lane], access_.bytes,
+            op.kind == OpKind::kStore});
+  }
 }
 
 FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelRun& run, uint64_t block, Warp& warp,

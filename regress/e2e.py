@@ -25,6 +25,7 @@ from check_errors import error_checks  # noqa: E402
 from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
 from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
 from check_ptxas import check_ptxas, check_report  # noqa: E402
+from check_reuse import check_reuse  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
 from golden import check_brief, check_golden, update  # noqa: E402
 from runner import CheckFailed, Gpusim  # noqa: E402
@@ -67,6 +68,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "machines": {name: lambda gpusim, name=name: check_machines(gpusim, name) for name in OTHER_MACHINES},
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "ptxas": {"workloads": check_ptxas, "report": check_report},
+        "reuse": {"traces": check_reuse},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 

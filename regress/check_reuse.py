@@ -1,0 +1,46 @@
+"""`gpusim trace` and `gpusim reuse`: traces of our own workloads, and counts that follow from their code."""
+
+from typing import Any
+
+from cases import CASES
+from runner import Gpusim, require, require_equal
+
+
+def trace(gpusim: Gpusim, case: str, *options: str) -> tuple[Any, list[str]]:
+    out = gpusim.scratch / f"{case}.trc"
+    gpusim.run("trace", CASES[case].ptx(gpusim.source), "-o", out, *options).require_code(0)
+    return out, out.read_text().splitlines()
+
+
+def counts(gpusim: Gpusim, file: Any, *options: str) -> dict[str, int]:
+    return gpusim.run("reuse", "--trace", file, "--sigma", "0", "--reference", "--json", *options).require_code(0).json()
+
+
+def check_reuse(gpusim: Gpusim, _: str) -> None:
+    # The published trace of this program, at this size, has these counts (analysis/testing/traces/expected.csv).
+    file, lines = trace(gpusim, "matmul_naive_16x16", "--param", "N=32")
+    require_equal("first line", lines[0], "blocksize: 16 16 1")
+    require_equal("accesses", len(lines) - 1, 1024 * (2 * 32 + 1))
+    require_equal("counts of matrix multiplication", counts(gpusim, file),
+                  {"accesses": 3072, "hits": 1984, "misses": 1088, "compulsory": 64, "capacity": 0, "associativity": 0,
+                   "latency": 1024, "mshr": 0})
+    # 10007 words of A and B each, a line of 128 bytes once: nothing is used again.
+    file, lines = trace(gpusim, "vecadd", "--param", "N=10007")
+    require_equal("stores", sum(line.split()[1] == "1" for line in lines[1:]), 10007)
+    streamed = counts(gpusim, file)
+    require_equal("lines of vecadd", (streamed["accesses"], streamed["compulsory"], streamed["hits"]), (626, 626, 0))
+    # Several launches: one is chosen, and those before it have run.
+    scan = CASES["scan"].ptx(gpusim.source)
+    out = gpusim.scratch / "scan.trc"
+    gpusim.run("trace", scan, "-o", out).require_code(1).require_error("3 launches", "--number 0 to 2")
+    require(not out.exists(), "a trace was left behind")
+    gpusim.run("trace", scan, "-o", out, "--number", "2").require_code(0)
+    require(counts(gpusim, out)["accesses"] > 0, "the last launch loads nothing")
+    # A program that fails leaves no trace.
+    failing = gpusim.source / "regress" / "failing"
+    bad = gpusim.scratch / "bad.trc"
+    ptx = failing / "out_of_bounds.ptx"
+    launch = gpusim.scratch / "bad.toml"
+    launch.write_text('[[buffer]]\nname = "x"\ntype = "f32"\ncount = 4\n[[launch]]\ngrid = [1]\nblock = [64]\nargs = ["x"]\n')
+    done = gpusim.run("trace", ptx, "--launch", launch, "-o", bad)
+    require(done.code in (1, 2) and not bad.exists() and not list(gpusim.scratch.glob("bad.trc*")), done.describe())
