@@ -16,7 +16,7 @@ def counts(gpusim: Gpusim, file: Any, *options: str) -> dict[str, int]:
     return gpusim.run("reuse", "--trace", file, "--sigma", "0", "--reference", "--json", *options).require_code(0).json()
 
 
-def check_reuse(gpusim: Gpusim, _: str) -> None:
+def check_reuse(gpusim: Gpusim) -> None:
     # The published trace of this program, at this size, has these counts (analysis/testing/traces/expected.csv).
     file, lines = trace(gpusim, "matmul_naive_16x16", "--param", "N=32")
     require_equal("first line", lines[0], "blocksize: 16 16 1")
