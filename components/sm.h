@@ -121,12 +121,14 @@ class Sm : public core::Clocked, public WarpTableIf {
   };
 
   [[nodiscard]] std::string waiting_for(const Warp& warp) const;
-  // sm.cpp: blocks, books, replies
+  // sm_blocks.cpp: blocks
   void configure(KernelRun& run);
   void start_block(const BlockStart& start, uint64_t now);
   void finish_block(uint32_t slot, uint64_t now);
   /// Ends the stretch between two barriers.
   void end_phase(Block& block, uint64_t now);
+  void report();
+  // sm.cpp: slots, books, replies
   void book_slots(uint64_t now);
   /// Books the slots [from, end) of a scheduler that has warp `w` (WarpScheduler::kNone: none) to what that
   /// warp waits for; `width`: how many operations each slot could have issued.
@@ -136,7 +138,6 @@ class Sm : public core::Clocked, public WarpTableIf {
   void emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp,
                   uint32_t pc);
   void complete_access(uint32_t record, uint64_t now);
-  void report();
   /// Issues warp `w`'s next operation, with dual issue also the one after it if nothing holds that back.
   void take_slot(uint32_t scheduler, uint32_t w, uint64_t now);
   // sm_issue.cpp: one operation
