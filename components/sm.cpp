@@ -1,15 +1,11 @@
-// Slots, books and replies of an SM; its blocks are in sm_blocks.cpp, one operation's issue is in sm_issue.cpp.
+// Slots, books and replies of an SM; its blocks are in sm_blocks.cpp, one operation's issue in sm_issue.cpp.
 #include "components/sm.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace gpusim::comp {
-
-void Sm::AlignedFree::operator()(std::byte* p) const { std::free(p); }
 
 Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index,
        const SmEnvironment& environment)
@@ -29,10 +25,6 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
     schedulers_.back()->sm.bind(*this);
   }
   next_slot_.resize(count);
-}
-
-Sm::~Sm() {
-  if (local_ != nullptr) munmap(local_, local_mapped_);
 }
 
 void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts,
@@ -57,7 +49,7 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   while (next_start_ <= cycle) start_block(starts_->pop(), now);
   update_gates(now);
   // 4. Issue, in every slot in which some warp may be able to.
-  if (now % slot_cycles_ == 0 && run_ != nullptr && (warps_changed_ || now >= next_issue_)) {
+  if (now % slot_cycles_ == 0 && open_kernels_ != 0 && (warps_changed_ || now >= next_issue_)) {
     settle(now);
     table_.promote(now);
     const uint64_t slot = now / slot_cycles_;
@@ -71,7 +63,7 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   }
   // 5. What leaves in the next cycles, as far as it is certain.
   lsu_->send_ahead(now);
-  report();
+  if (due_ != 0) report();
   if (warps_changed_) plan_issue(now);
   // 6. Issue what concerns nobody else ahead of time.
   if (env_.run_ahead && issue_width_ == 1) run_ahead(now);
@@ -82,7 +74,7 @@ core::Cycle Sm::tick(core::Cycle cycle) {
 }
 
 uint64_t Sm::undisturbed_until(uint64_t now) const {
-  if (run_ == nullptr || lsu_->may_open() || lsu_->constants_outstanding()) return now;
+  if (open_kernels_ == 0 || lsu_->may_open() || lsu_->constants_outstanding()) return now;
   // A message that is not in a link yet is seen after that link's latency at the earliest.
   const uint64_t reply = std::min(lsu_->next_completion().count(), now + 1 + reply_latency_);
   const uint64_t start = std::min(next_start_.count(), now + 1 + start_latency_);
@@ -132,6 +124,7 @@ void Sm::take_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
   const uint64_t slot = now / slot_cycles_;
   next_slot_[scheduler] = slot + 1;
   schedulers_[scheduler]->issued(w);
+  enter(*warps_[w].kernel);
   issue(w, now);
   if (issue_width_ == 1) return;
   update_gates(now);
@@ -170,7 +163,7 @@ void Sm::settle(uint64_t now) {
 }
 
 void Sm::book_slots(uint64_t now) {
-  if (run_ == nullptr) return;
+  if (open_kernels_ == 0) return;
   const uint64_t end = slot_cycles_.up(now);
   for (uint32_t s = 0; s < next_slot_.size(); ++s) {
     const uint64_t from = next_slot_[s];
@@ -190,7 +183,7 @@ void Sm::book_wait(uint32_t scheduler, int w, uint64_t from, uint64_t end, uint6
   switch (warp.wait) {
     case WarpWait::kMemory:
       lsu_->record(warp.load).stall_slots += (end - from) * width;
-      if (env_.events->stall != nullptr)
+      if (warp.kernel->events->stall != nullptr)
         open_stalls_.push_back(
             {warp.load, scheduler, from * issue_cycles_, end * issue_cycles_, slot, warp.stack.pc()});
       break;
@@ -214,17 +207,22 @@ void Sm::book(uint32_t scheduler, int w, StallCause cause, uint64_t from_slot, u
               uint64_t width) {
   if (from_slot >= to_slot) return;
   const uint64_t slots = (to_slot - from_slot) * width;
-  stats_->slots[static_cast<size_t>(cause)] += slots;
-  if (w == WarpScheduler::kNone) return;
-  const uint32_t pc = warps_[static_cast<size_t>(w)].stack.pc();
-  run_->pc[pc].slots[static_cast<size_t>(cause)] += slots;
-  if (env_.events->stall != nullptr)
-    emit_stall(scheduler, cause, from_slot * issue_cycles_, to_slot * issue_cycles_, static_cast<uint32_t>(w),
-               pc);
+  if (w == WarpScheduler::kNone) {
+    idle_slots_ += slots;
+    return;
+  }
+  const Warp& warp = warps_[static_cast<size_t>(w)];
+  const Kernel& kernel = *warp.kernel;
+  const uint32_t pc = warp.stack.pc();
+  kernel.stats->slots[static_cast<size_t>(cause)] += slots;
+  kernel.run->pc[pc].slots[static_cast<size_t>(cause)] += slots;
+  if (kernel.events->stall != nullptr)
+    emit_stall(*kernel.events->stall, scheduler, cause, from_slot * issue_cycles_, to_slot * issue_cycles_,
+               static_cast<uint32_t>(w), pc);
 }
 
-void Sm::emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp,
-                    uint32_t pc) {
+void Sm::emit_stall(core::EventTable& table, uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to,
+                    uint32_t warp, uint32_t pc) const {
   core::StallEvent e{};
   e.from = from;
   e.to = to;
@@ -233,13 +231,14 @@ void Sm::emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_
   e.warp = static_cast<uint16_t>(warp);
   e.scheduler = static_cast<uint8_t>(scheduler);
   e.cause = static_cast<uint8_t>(cause);
-  env_.events->stall->append(&e);
+  table.append(&e);
 }
 
 void Sm::complete_access(uint32_t index, uint64_t now) {
   const AccessRecord& r = lsu_->record(index);
   Warp& warp = warps_[r.warp];
-  if (env_.events->memory != nullptr) {
+  enter(*kernels_[r.kernel]);
+  if (events_->memory != nullptr) {
     core::MemoryEvent e{};
     e.issue = r.issued;
     e.complete = std::min(now, r.done_at.count());
@@ -254,12 +253,13 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
     e.kind = static_cast<uint8_t>(r.op->kind == isa::OpKind::kAtomic  ? core::AccessKind::kAtomic
                                   : r.op->kind == isa::OpKind::kStore ? core::AccessKind::kStore
                                                                       : core::AccessKind::kLoad);
-    env_.events->memory->append(&e);
+    events_->memory->append(&e);
   }
   if (r.is_store) {
     if (warp.wait == WarpWait::kFence && lsu_->outstanding_stores(r.warp) == 0) {
       settle(now);
       warp.wait = WarpWait::kNone;
+      enter(*warp.kernel);  // a store may outlive its block
       prepare_next(r.warp, now, now);
     }
     return;
@@ -277,7 +277,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
     if (!open_stalls_.empty())
       std::erase_if(open_stalls_, [&](const OpenStall& o) {
         if (o.record != index) return false;
-        emit_stall(o.scheduler, cause, o.from, o.to, o.warp, o.pc);
+        emit_stall(*events_->stall, o.scheduler, cause, o.from, o.to, o.warp, o.pc);
         return true;
       });
     prepare_next(r.warp, now, now);
@@ -288,20 +288,6 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
     settle(now);
     finish_block(warp.block_slot, now);
   }
-}
-
-void Sm::open_kernel(KernelRun& run) {
-  run_ = &run;
-  stats_ = &run.sm[index_];
-  for (uint64_t& slot : next_slot_) slot = run.start.count() / slot_cycles_;
-  configured_ = false;
-}
-
-void Sm::close_kernel(const KernelRun& run) {
-  // Without a block of this kernel, the cache still holds the counts of an earlier one.
-  if (const L1Stats* l1 = lsu_->l1_stats(); l1 != nullptr && configured_) stats_->l1 = *l1;
-  book_slots(run.end.count());
-  run_ = nullptr;
 }
 
 std::string Sm::waiting_for() const {
@@ -337,7 +323,7 @@ std::string Sm::waiting_for(const Warp& warp) const {
     never = "wait elsewhere";
   }
   std::string text = fmt::format("warp {} {}: {}", warp.context.warp_in_block, what,
-                                 describe_location(*run_, pc, blocks_[warp.block_slot].index,
+                                 describe_location(*warp.kernel->run, pc, blocks_[warp.block_slot].index,
                                                    warp.context.warp_in_block, lanes.lowest() % 32));
   if (at_barrier && missing.any()) text += fmt::format(" (its lanes {:#010x} {})", missing.bits(), never);
   return text;
