@@ -75,7 +75,7 @@ void BlockDispatcher::begin(uint32_t item, uint64_t now) {
   slot_taken_[run.slot] = true;
   for (Port& p : ports_) p.held[run.slot] = Held{};
   if (open_.empty()) next_port_ = 0;
-  run.start = core::Cycle((now + rules_.issue_cycles - 1) / rules_.issue_cycles * rules_.issue_cycles);
+  run.start = core::Cycle(whole_slots(now));
   open_.push_back({&run, item, run.start.count() + rules_.launch_cycles, 0, 0});
   hooks_.begin(run);
 }
@@ -83,8 +83,9 @@ void BlockDispatcher::begin(uint32_t item, uint64_t now) {
 void BlockDispatcher::begin_copy(uint32_t item, uint64_t now) {
   const WorkQueue::Item& copy = work_.item(item);
   const uint32_t engine = work_.engine_of(copy);
-  transfers_[engine] = {item, now + copy.cycles};
-  if (hooks_.copy) hooks_.copy({copy.number, engine, now, now + copy.cycles});
+  const uint64_t start = whole_slots(now);
+  transfers_[engine] = {item, start + copy.cycles};
+  if (hooks_.copy) hooks_.copy({copy.number, engine, start, start + copy.cycles});
 }
 
 void BlockDispatcher::collect_reports() {
@@ -111,7 +112,7 @@ void BlockDispatcher::finish(uint64_t now) {
     }
     const Open done = open_[i];
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
-    done.run->end = core::Cycle((now + rules_.issue_cycles - 1) / rules_.issue_cycles * rules_.issue_cycles);
+    done.run->end = core::Cycle(whole_slots(now));
     hooks_.end(*done.run);
     slot_taken_[done.run->slot] = false;
     work_.finish(done.item);

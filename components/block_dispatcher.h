@@ -99,6 +99,10 @@ class BlockDispatcher : public core::Clocked {
   };
   static constexpr uint64_t kIdle = ~0ull;
 
+  /// Kernels begin and end at whole issue slots, and what waits for them begins there too.
+  [[nodiscard]] uint64_t whole_slots(uint64_t cycle) const {
+    return (cycle + rules_.issue_cycles - 1) / rules_.issue_cycles * rules_.issue_cycles;
+  }
   void begin(uint32_t item, uint64_t now);
   void begin_copy(uint32_t item, uint64_t now);
   void collect_reports();

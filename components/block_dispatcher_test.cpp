@@ -270,8 +270,8 @@ TEST_F(DispatcherTest, TransfersOfOtherStreamsOverlapKernels) {
   const auto as_tuple = [](const BlockDispatcher::Copy& c) {
     return std::tuple(c.number, c.engine, c.start, c.end);
   };
-  EXPECT_EQ(as_tuple(copies[0]), std::tuple(1u, 0u, 1ull, 501ull));
-  EXPECT_EQ(as_tuple(copies[1]), std::tuple(2u, 0u, 501ull, 701ull));
+  EXPECT_EQ(as_tuple(copies[0]), std::tuple(1u, 0u, 2ull, 502ull));
+  EXPECT_EQ(as_tuple(copies[1]), std::tuple(2u, 0u, 502ull, 702ull));
   EXPECT_EQ(as_tuple(copies[2]), std::tuple(0u, 1u, 1104ull, 1404ull));
   EXPECT_EQ(log, "begin0 end0 done");
 }

@@ -334,7 +334,7 @@ TEST_F(ConcurrentKernels, TransfersOverlapKernelsOfOtherStreams) {
   const std::string kernel = text_of({"chain", "a", 1, 8, 64, 2000});
   ASSERT_EQ(run(kernel + copy("c", 2) + copy("b", 2, "from_device")).status, "complete");
   EXPECT_TRUE(span("c").overlaps(span("chain")));
-  EXPECT_EQ(span("b").start, span("c").end);
+  EXPECT_EQ(span("b").start, (span("c").end + 1) / 2 * 2) << "the next issue slot";
   // 10 us and 16 KB at 5.5 GB/s are 12.98 us, at 1.296 GHz.
   EXPECT_NEAR(static_cast<double>(span("c").length()), (10e-6 + 16384 / 5.5e9) * 1.296e9, 2.0);
   ASSERT_EQ(run(kernel + copy("c", 1)).status, "complete");
@@ -368,7 +368,7 @@ TEST_F(ConcurrentKernels, AKernelMayWaitForAnother) {
   slow.emplace_back("host.link_latency=200us");
   const Outcome o = run(items, slow);
   EXPECT_EQ(o.status, "complete") << o.reason;
-  EXPECT_EQ(order, (std::vector<std::string>{"c", "wait", "wake"}));
+  EXPECT_EQ(order, (std::vector<std::string>{"wait", "c", "wake"}));
   slow.front() = "gpu.concurrent_kernels=1";
   const Outcome alone = run(items, slow);
   EXPECT_EQ(alone.status, "failed");
