@@ -6,7 +6,8 @@
 // Running ahead: until the first cycle at which a message could be seen (links have latencies), operations
 // that concern this SM alone issue in the same activation, each at its own cycle. Cycles, values and
 // accounting are those of one activation per cycle; the time series may see up to that latency of them early.
-// Slots that issued nothing are booked when the next change comes: until then their cause is the same.
+// A scheduler's slots that issued nothing are booked when its warps change next: until then their cause is
+// the same.
 #pragma once
 #include <array>
 #include <bit>
@@ -106,6 +107,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t block_slot = 0;
     uint32_t load = 0;  ///< kMemory: record waited for
     WarpWait wait = WarpWait::kNone;
+    uint8_t scheduler = 0;
     const ClassTiming* timing = nullptr;  ///< of the warp's scheduler, by OpClass
     isa::LaneMask at_barrier;  ///< kBarrier: lanes of the stack's top; none if it is the groups that wait
     isa::WarpContext context;
@@ -157,7 +159,6 @@ class Sm : public core::Clocked, public WarpTableIf {
     events_ = kernel.events;
   }
   // sm.cpp: slots, books, replies
-  void book_slots(uint64_t now);
   /// Books the slots [from, end) of a scheduler that has warp `w` (WarpScheduler::kNone: none) to what that
   /// warp waits for; `width`: how many operations each slot could have issued.
   void book_wait(uint32_t scheduler, int w, uint64_t from, uint64_t end, uint64_t width);
@@ -201,13 +202,17 @@ class Sm : public core::Clocked, public WarpTableIf {
   }
   void mark_ready(uint32_t w, const isa::MicroOp& op, uint64_t cycle, StallCause cause);
   void update_gates(uint64_t now);
+  /// Finds anew when the schedulers in changed_ can issue after `now`.
   void plan_issue(uint64_t now);
   /// First cycle at which something outside may change what the schedulers see.
   [[nodiscard]] uint64_t undisturbed_until(uint64_t now) const;
   /// True for operations that touch this SM's registers and shared memory only.
   [[nodiscard]] static bool is_local(const isa::MicroOp& op);
   void run_ahead(uint64_t now);
-  void settle(uint64_t now);
+  /// Before a warp of this scheduler changes: books its empty slots before `now`, which all have the cause
+  /// that its candidate has until then.
+  void settle(uint32_t scheduler, uint64_t now);
+  void settle_all(uint64_t now);
 
   uint32_t index_;
   // What every tick looks at comes first.
@@ -220,13 +225,14 @@ class Sm : public core::Clocked, public WarpTableIf {
   EventSink* events_ = nullptr;
   std::unique_ptr<LoadStoreUnit> lsu_;
   core::Cycle next_start_ = core::kNever;  ///< when the oldest message of starts_ is visible
-  bool independent_ = false;    ///< lanes are scheduled independently (compute capability 7 and later)
-  bool warps_changed_ = false;  ///< in this tick: what the schedulers see is not what the last plan saw
-  core::Divisor slot_cycles_;   ///< core cycles of an issue slot
-  uint64_t issue_cycles_ = 2;   ///< the same
-  uint64_t issue_width_ = 1;    ///< operations of one warp that a slot can issue
+  bool independent_ = false;   ///< lanes are scheduled independently (compute capability 7 and later)
+  uint32_t changed_ = 0;       ///< schedulers (bits) that see something else than when wake_ was found
+  core::Divisor slot_cycles_;  ///< core cycles of an issue slot
+  uint64_t issue_cycles_ = 2;  ///< the same
+  uint64_t issue_width_ = 1;   ///< operations of one warp that a slot can issue
   uint64_t reply_latency_ = 0, start_latency_ = 0;
   std::vector<uint64_t> next_slot_;  ///< per scheduler: first slot neither used nor booked yet
+  std::vector<uint64_t> wake_;       ///< per scheduler: no warp of it can issue before, but for events
   std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;

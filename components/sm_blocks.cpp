@@ -19,7 +19,7 @@ void Sm::open_kernel(KernelRun& run) {
 }
 
 void Sm::close_kernel(const KernelRun& run) {
-  if (open_kernels_ == 1) book_slots(run.end.count());
+  if (open_kernels_ == 1) settle_all(run.end.count());
   --open_kernels_;
   // Slots that have no warp of this kernel as their candidate: the SM has none, or it is another kernel's.
   auto& slots = kernels_[run.slot]->stats->slots;
@@ -45,7 +45,7 @@ void Sm::configure(Kernel& kernel, bool fresh) {
 }
 
 void Sm::start_block(const BlockStart& start, uint64_t now) {
-  settle(now);
+  settle_all(now);
   last_event_ = now;
   KernelRun& run = *start.run;
   Kernel& kernel = *kernels_[run.slot];
@@ -121,7 +121,8 @@ void Sm::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_block, std::byte
   warp.at_barrier = isa::LaneMask();
   warp.block_slot = slot;
   warp.wait = WarpWait::kNone;
-  warp.timing = env_.timing->of_scheduler[w % schedulers_.size()].data();
+  warp.scheduler = static_cast<uint8_t>(w % schedulers_.size());
+  warp.timing = env_.timing->of_scheduler[warp.scheduler].data();
   scoreboard_.reset_warp(w);
   lsu_->set_kernel(w, run.slot);
   table_.add(w, next_age_++);
