@@ -63,6 +63,13 @@ LOOP:
   ld.param.u32 %r5, [rounds];
   ld.global.u32 %r6, [%r4];
   mov.u32 %r8, array;
+  add.u32 %r11, %r8, 64;
+CLEAR:
+  st.local.u32 [%r8], %r6;
+  add.u32 %r8, %r8, 4;
+  setp.ne.u32 %p1, %r8, %r11;
+  @%p1 bra CLEAR;
+  mov.u32 %r8, array;
 LOOP:
   and.b32 %r9, %r5, 15;
   shl.b32 %r9, %r9, 2;
@@ -135,7 +142,7 @@ LOOP:
 }
 )";
 
-constexpr const char* kBuffers = R"(
+constexpr const char* kBuffers = R"toml(
 [[buffer]]
 name = "in"
 type = "u32"
@@ -158,7 +165,7 @@ name = "flag"
 type = "u32"
 count = 1
 init = "zeros"
-)";
+)toml";
 
 struct Launch {
   std::string kernel, out;

@@ -37,11 +37,7 @@ void Sm::configure(Kernel& kernel, bool fresh) {
   lsu_->count_l1(kernel.run->slot, kernel.stats->l1);
   if (!kernel.storage.configure(*kernel.run))
     env_.on_error("the host has no memory for the kernel's local memory");
-  const uint32_t ids = image.num_rows + image.num_predicates;
-  if (fresh)
-    scoreboard_.configure(kMaxWarps, ids);
-  else
-    scoreboard_.widen(kMaxWarps, ids);
+  if (fresh) scoreboard_.configure(kMaxWarps, image.num_rows + image.num_predicates);
 }
 
 void Sm::start_block(const BlockStart& start, uint64_t now) {
@@ -56,6 +52,8 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
   }
   // An SM that gets no block of a kernel needs no storage for it.
   if (!kernel.configured) configure(kernel, block_slots_ == 0);
+  // Another kernel may have found the SM empty since.
+  scoreboard_.widen(kMaxWarps, run.image->num_rows + run.image->num_predicates);
   // The dispatcher never starts more than fit.
   const auto slot = static_cast<uint32_t>(std::countr_one(block_slots_));
   block_slots_ |= uint64_t{1} << slot;
