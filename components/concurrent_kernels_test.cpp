@@ -331,7 +331,7 @@ TEST_F(ConcurrentKernels, LookUpsInTheFirstLevelAreCountedForTheirKernel) {
   for (const uint64_t k : {0u, 1u}) {
     const uint64_t looked_up = counter(k, "l1_global_load_hit") + counter(k, "l1_global_load_miss") +
                                counter(k, "l1_local_load_hit") + counter(k, "l1_local_load_miss");
-    EXPECT_EQ(looked_up, counter(k, "gld_transactions")) << k;
+    EXPECT_EQ(looked_up, counter(k, "load_transactions")) << k;
   }
   EXPECT_EQ(counter(1, "l1_local_load_hit") + counter(1, "l1_local_load_miss"), 0u);
   EXPECT_EQ(counter(1, "l1_global_load_hit") + counter(1, "l1_global_load_miss"), 9u * 2);

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "components/warp_table.h"
@@ -11,16 +10,8 @@
 namespace gpusim::comp {
 
 namespace {
-constexpr size_t kRowAlign = 128;
 constexpr size_t kRowBytes = 128;
-
-std::byte* allocate(size_t bytes) {
-  return static_cast<std::byte*>(
-      std::aligned_alloc(kRowAlign, (bytes + kRowAlign - 1) / kRowAlign * kRowAlign + kRowAlign));
-}
 }  // namespace
-
-void KernelStorage::AlignedFree::operator()(std::byte* p) const { std::free(p); }
 
 KernelStorage::~KernelStorage() { unmap_local(); }
 
@@ -29,14 +20,14 @@ void KernelStorage::unmap_local() {
   local_ = nullptr;
 }
 
-bool KernelStorage::configure(const KernelRun& run) {
+bool KernelStorage::configure(const KernelRun& run, core::PageArena& arena) {
   run_ = &run;
   const isa::KernelImage& image = *run.image;
   const uint32_t warps = std::min(run.blocks_per_sm * run.warps_per_block, kMaxWarps);
   row_stride_ = size_t{image.num_rows} * kRowBytes;
-  registers_.reset(allocate(row_stride_ * warps));
+  registers_ = registers_store_.reserve(arena, row_stride_ * warps);
   predicates_.assign(size_t{warps} * std::max(1u, image.num_predicates), 0);
-  shared_.reset(allocate(size_t{run.shared_bytes} * run.blocks_per_sm));
+  shared_ = shared_store_.reserve(arena, size_t{run.shared_bytes} * run.blocks_per_sm);
   unmap_local();
   if (image.local_bytes == 0) return true;
   local_mapped_ = size_t{image.local_bytes} * isa::kWarpSize * warps;
@@ -48,7 +39,7 @@ bool KernelStorage::configure(const KernelRun& run) {
 }
 
 std::byte* KernelStorage::shared(uint32_t place) {
-  std::byte* const begin = shared_.get() + size_t{run_->shared_bytes} * place;
+  std::byte* const begin = shared_ + size_t{run_->shared_bytes} * place;
   if (run_->shared_bytes != 0) std::memset(begin, 0, run_->shared_bytes);
   return begin;
 }
@@ -56,7 +47,7 @@ std::byte* KernelStorage::shared(uint32_t place) {
 void KernelStorage::bind(uint32_t place, uint32_t warp_in_block, isa::WarpContext& context) {
   const isa::KernelImage& image = *run_->image;
   const size_t warp = size_t{place} * run_->warps_per_block + warp_in_block;
-  context.bank[0] = registers_.get() + row_stride_ * warp;
+  context.bank[0] = registers_ + row_stride_ * warp;
   context.predicates = &predicates_[warp * std::max(1u, image.num_predicates)];
   context.local = local_ == nullptr ? nullptr : local_ + size_t{image.local_bytes} * isa::kWarpSize * warp;
   context.local_bytes = image.local_bytes;

@@ -2,11 +2,11 @@
 // where their values are. Sized for a launch when its first block comes to the SM; a block has a place in it.
 #pragma once
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "components/kernel_run.h"
 #include "isa/executor.h"
+#include "simcore/memory/page_arena.h"
 
 namespace gpusim::comp {
 
@@ -18,7 +18,7 @@ class KernelStorage {
   KernelStorage& operator=(const KernelStorage&) = delete;
 
   /// Room for blocks_per_sm blocks of the launch. False: the host has no memory for their local memory.
-  [[nodiscard]] bool configure(const KernelRun& run);
+  [[nodiscard]] bool configure(const KernelRun& run, core::PageArena& arena);
   /// Shared memory of the block at `place`, zeros.
   [[nodiscard]] std::byte* shared(uint32_t place);
   /// Gives warp `warp_in_block` of the block at `place` its registers and predicates, zeros, and its local
@@ -26,13 +26,11 @@ class KernelStorage {
   void bind(uint32_t place, uint32_t warp_in_block, isa::WarpContext& context);
 
  private:
-  struct AlignedFree {
-    void operator()(std::byte* p) const;
-  };
   void unmap_local();
 
   const KernelRun* run_ = nullptr;
-  std::unique_ptr<std::byte[], AlignedFree> registers_, shared_;
+  core::PageStore registers_store_, shared_store_;
+  std::byte *registers_ = nullptr, *shared_ = nullptr;
   std::vector<uint32_t> predicates_;
   std::byte* local_ = nullptr;  ///< mapped lazily
   size_t local_mapped_ = 0;

@@ -249,7 +249,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   std::vector<uint64_t> mshr_address_;      ///< for events
   std::vector<uint32_t> store_record_;
   std::vector<uint16_t> free_stores_;
-  std::vector<uint32_t> stores_of_warp_;
+  std::vector<uint32_t> stores_of_warp_, records_of_warp_;  ///< accesses under way, by warp
   std::array<uint8_t, kMaxWarps> kernel_of_warp_{};
   std::array<uint32_t, kMaxKernels> outstanding_{};
   std::array<L1Stats*, kMaxKernels> l1_stats_{};
@@ -285,6 +285,7 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
     if (records_[index].is_store) --stores_of_warp_[records_[index].warp];
     done(index);
     --outstanding_[records_[index].kernel];
+    --records_of_warp_[records_[index].warp];
     free_records_.push_back(index);
   }
   completed_.clear();

@@ -56,7 +56,7 @@ TEST(NetworkPrograms, HalfOfTheRepliesCross) {
   EXPECT_EQ(two.values, one.values);
   EXPECT_EQ(counter(one, "l2_far_replies"), 0);
   // Addresses are spread over all partitions.
-  const double replies = counter(two, "gld_transactions") + counter(two, "gst_transactions");
+  const double replies = counter(two, "load_transactions") + counter(two, "store_transactions");
   EXPECT_NEAR(counter(two, "l2_far_replies") / replies, 0.5, 0.1);
 }
 

@@ -47,6 +47,7 @@ struct SmEnvironment {
   const TimingTables* timing = nullptr;
   const isa::GlobalMemory* memory = nullptr;
   EventSink* events = nullptr;          ///< of what no kernel is known for
+  core::PageArena* arena = nullptr;     ///< for registers and shared memory
   isa::MemoryAccess* access = nullptr;  ///< scratch of the operation that executes; all SMs share it
   uint32_t num_sms = 1;
   bool run_ahead = true;  ///< false: one issue per activation (tests: the results are the same)

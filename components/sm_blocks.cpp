@@ -35,7 +35,7 @@ void Sm::configure(Kernel& kernel, bool fresh) {
   blocks_.resize(kMaxWarps);
   lsu_->prepare();
   lsu_->count_l1(kernel.run->slot, kernel.stats->l1);
-  if (!kernel.storage.configure(*kernel.run))
+  if (!kernel.storage.configure(*kernel.run, *env_.arena))
     env_.on_error("the host has no memory for the kernel's local memory");
   if (fresh) scoreboard_.configure(kMaxWarps, image.num_rows + image.num_predicates);
 }
