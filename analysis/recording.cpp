@@ -105,10 +105,14 @@ void Recording::read_launches() {
 }
 
 std::string Recording::finished_hint() const {
-  const auto done = static_cast<size_t>(std::ranges::count_if(launches_, &Launch::finished));
-  if (done == 0) return "no kernel of it ended";
-  if (done == 1) return "kernel 0 of it ended: --kernel 0 reads it";
-  return fmt::format("kernels 0 to {} of it ended: --kernel N reads one", done - 1);
+  std::vector<size_t> done;
+  for (size_t i = 0; i < launches_.size(); ++i)
+    if (launches_[i].finished) done.push_back(i);
+  if (done.empty()) return "no kernel of it ended";
+  if (done.size() == 1) return fmt::format("kernel {0} of it ended: --kernel {0} reads it", done[0]);
+  if (done.back() == done.size() - 1)
+    return fmt::format("kernels 0 to {} of it ended: --kernel N reads one", done.back());
+  return fmt::format("kernels {} of it ended: --kernel N reads one", fmt::join(done, ", "));
 }
 
 std::vector<uint64_t> Recording::select(const std::string& selection) const {

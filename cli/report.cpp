@@ -106,6 +106,31 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, const core::Mac
   line("stalls", k.top_stalls.empty() ? "none" : fmt::format("{}", fmt::join(k.top_stalls, ", ")));
 }
 
+/// What ran when, if it was more than one thing: a line and a bar for each.
+void timeline_lines(std::string& out, const comp::SimulationResult& r, const core::MachineConfig& machine) {
+  constexpr size_t kShown = 16;
+  constexpr uint64_t kWidth = 32;
+  const std::vector<comp::TimelineItem> items = comp::timeline(r);
+  if (items.size() < 2) return;
+  uint64_t end = 1;
+  for (const comp::TimelineItem& i : items) end = std::max(end, i.end);
+  const auto time = [&](uint64_t cycle) {
+    return seconds(static_cast<double>(cycle) / (static_cast<double>(machine.clocks.core_khz) * 1e3));
+  };
+  out += fmt::format("timeline             stream {:>12} {:>12}\n", "start", "end");
+  for (size_t n = 0; n < std::min(kShown, items.size()); ++n) {
+    const comp::TimelineItem& i = items[n];
+    const std::string name = i.kernel != nullptr
+                                 ? i.kernel->name
+                                 : i.copy->buffer + (i.copy->to_device ? " to the device" : " to the host");
+    const uint64_t from = i.start * kWidth / end, to = std::max(i.end * kWidth / end, from + 1);
+    const std::string bar = std::string(from, ' ') + std::string(to - from, i.kernel != nullptr ? '#' : '=');
+    out += fmt::format("  {:<19}{:>6} {:>12} {:>12}  |{:<{}}|\n", name.substr(0, 18), i.stream, time(i.start),
+                       time(i.end), bar, kWidth);
+  }
+  if (items.size() > kShown) out += fmt::format("  ... and {} more\n", items.size() - kShown);
+}
+
 }  // namespace
 
 std::string json_escape(const std::string& text) {
@@ -132,14 +157,16 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
   for (size_t i = 0; i < r.kernels.size(); ++i) {
     const comp::KernelResult& k = r.kernels[i];
     out += fmt::format(
-        "{}{{\"name\": \"{}\", \"grid\": [{}, {}, {}], \"block\": [{}, {}, {}], \"cycles\": {}, \"time_s\": "
+        "{}{{\"name\": \"{}\", \"launch\": {}, \"stream\": {}, \"start_cycle\": {}, \"grid\": [{}, {}, {}], "
+        "\"block\": [{}, {}, {}], \"cycles\": {}, \"time_s\": "
         "{}, "
         "\"warp_instructions\": {}, \"thread_instructions\": {}, \"ipc\": {}, \"registers\": {}, "
         "\"shared_bytes\": {}, "
         "\"blocks_per_sm\": {}, \"issue_slots\": {{",
-        i == 0 ? "" : ", ", json_escape(k.name), k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y,
-        k.block.z, k.cycles, json_number(k.time_s), k.total.warp_instructions, k.total.thread_instructions,
-        json_number(counter(k, "ipc")), k.registers, k.shared_bytes, k.blocks_per_sm);
+        i == 0 ? "" : ", ", json_escape(k.name), k.launch, k.stream, k.start, k.grid.x, k.grid.y, k.grid.z,
+        k.block.x, k.block.y, k.block.z, k.cycles, json_number(k.time_s), k.total.warp_instructions,
+        k.total.thread_instructions, json_number(counter(k, "ipc")), k.registers, k.shared_bytes,
+        k.blocks_per_sm);
     for (size_t c = 0; c < comp::kNumStallCauses; ++c)
       out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", comp::kStallCauseNames[c], k.total.slots[c]);
     out += "}, \"counters\": {";
@@ -150,10 +177,12 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
   }
   out += "], \"copies\": [";
   for (size_t i = 0; i < r.copies.size(); ++i)
-    out += fmt::format("{}{{\"buffer\": \"{}\", \"direction\": \"{}\", \"bytes\": {}, \"time_s\": {}}}",
-                       i == 0 ? "" : ", ", json_escape(r.copies[i].buffer),
-                       r.copies[i].to_device ? "to_device" : "to_host", r.copies[i].bytes,
-                       json_number(r.copies[i].time_s));
+    out += fmt::format(
+        "{}{{\"buffer\": \"{}\", \"direction\": \"{}\", \"stream\": {}, \"engine\": {}, \"bytes\": {}, "
+        "\"time_s\": {}, \"start_cycle\": {}, \"end_cycle\": {}}}",
+        i == 0 ? "" : ", ", json_escape(r.copies[i].buffer), r.copies[i].to_device ? "to_device" : "to_host",
+        r.copies[i].stream, r.copies[i].engine, r.copies[i].bytes, json_number(r.copies[i].time_s),
+        r.copies[i].start, r.copies[i].end);
   out += "], \"expect\": [";
   for (size_t i = 0; i < r.expects.size(); ++i)
     out += fmt::format("{}{{\"buffer\": \"{}\", \"verdict\": \"{}\", \"worst\": {}}}", i == 0 ? "" : ", ",
@@ -185,8 +214,8 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
     if (recorded) out += fmt::format("  {:<18}{}\n", "profiler metrics", metrics[i]);
   }
   if (r.kernels.size() > kShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kShown);
-  double time = 0;
-  for (const comp::KernelResult& k : r.kernels) time += k.time_s;
+  if (!o.functional) timeline_lines(out, r, o.machine);
+  const double time = static_cast<double>(r.cycles) / (static_cast<double>(o.machine.clocks.core_khz) * 1e3);
   for (const comp::CopyResult& c : r.copies)
     out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer,
                        c.to_device ? "to the device" : "to the host", si(static_cast<double>(c.bytes), "B"),

@@ -4,90 +4,182 @@
 
 #include <algorithm>
 
+#include "components/occupancy_limits.h"
+
 namespace gpusim::comp {
 
+DispatchRules dispatch_rules(const core::MachineConfig& machine, const core::ClockDomain& domain) {
+  DispatchRules r;
+  r.launch_cycles = static_cast<uint64_t>(machine.gpu.launch_cycles);
+  r.issue_cycles = static_cast<uint64_t>(machine.scheduler.issue_cycles);
+  r.depth_first = machine.gpu.block_dispatch == "depth_first";
+  r.in_turn = machine.gpu.kernel_dispatch == "in_turn";
+  r.sm = whole_sm(machine);
+  r.work.concurrent_kernels = static_cast<uint32_t>(machine.gpu.concurrent_kernels);
+  r.work.copy_engines = static_cast<uint32_t>(machine.host.copy_engines);
+  r.work.launch_queues = static_cast<uint32_t>(machine.gpu.launch_queues);
+  r.work.launch_interval = domain.cycles_of_ns(machine.host.launch_interval_ns);
+  return r;
+}
+
 BlockDispatcher::BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain,
-                                 uint64_t launch_cycles, uint64_t issue_cycles)
-    : Clocked(name, domain), launch_cycles_(launch_cycles), issue_cycles_(issue_cycles) {
+                                 const DispatchRules& rules)
+    : Clocked(name, domain), rules_(rules), work_(rules.work), slot_taken_(rules.work.concurrent_kernels) {
   wake_at(core::Cycle(1));
 }
 
 void BlockDispatcher::connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports) {
-  ports_.push_back({sm, &starts, &reports});
+  Port port{};
+  port.sm = sm;
+  port.starts = &starts;
+  port.reports = &reports;
+  port.held.resize(slot_taken_.size());
+  ports_.push_back(std::move(port));
 }
 
 core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
-  // 1. Reports of SMs, 2. the end of a kernel, 3. the start of the next, 4. one block.
+  // 1. Reports of SMs, 2. the ends of kernels and transfers, 3. the starts of others, 4. one block.
   collect_reports();
-  if (current_ != nullptr && finished()) {
-    current_->end = core::Cycle((now + issue_cycles_ - 1) / issue_cycles_ * issue_cycles_);
-    hooks_.end(*current_);
-    current_ = nullptr;
+  finish(now);
+  while (const auto item = work_.start_next(now)) {
+    if (work_.item(*item).run != nullptr)
+      begin(*item, now);
+    else
+      begin_copy(*item, now);
   }
-  if (current_ == nullptr) {
-    if (now < copy_until_) return core::Cycle(copy_until_);
-    if (next_launch_ == queue_.size()) {
-      hooks_.all_done();
-      return core::kNever;
-    }
-    if (queue_[next_launch_].run == nullptr) {
-      copy_until_ = now + std::max<uint64_t>(queue_[next_launch_++].copy_cycles, 1);
-      return core::Cycle(copy_until_);
-    }
-    begin_next(now);
+  if (work_.all_done()) {
+    hooks_.all_done();
+    return core::kNever;
   }
-  if (now < dispatch_from_) return core::Cycle(dispatch_from_);
-  const bool dispatched = dispatch_one();
-  uint64_t next = dispatched && next_block_ < current_->num_blocks ? now + 1 : core::kNever.count();
+  own_next_ = next_event(now, dispatch_one(now));
+  uint64_t next = own_next_;
   for (const Port& p : ports_) next = std::min(next, p.reports->next_visible().count());
   return core::Cycle(next);
 }
 
-void BlockDispatcher::begin_next(uint64_t now) {
-  current_ = queue_[next_launch_++].run;
-  next_block_ = finished_blocks_ = 0;
-  next_port_ = 0;
-  current_->start = core::Cycle((now + issue_cycles_ - 1) / issue_cycles_ * issue_cycles_);
-  dispatch_from_ = current_->start.count() + launch_cycles_;
-  hooks_.begin(*current_);
+uint64_t BlockDispatcher::next_event(uint64_t now, bool dispatched) const {
+  uint64_t next = work_.next_issue();
+  for (const Open& k : open_) {
+    if (k.next_block == k.run->num_blocks) continue;
+    if (now < k.from) next = std::min(next, k.from);
+    if (dispatched && now >= k.from) next = std::min(next, now + 1);
+  }
+  for (const Transfer& t : transfers_) next = std::min(next, t.end);
+  return next;
+}
+
+void BlockDispatcher::begin(uint32_t item, uint64_t now) {
+  KernelRun& run = *work_.item(item).run;
+  run.slot = static_cast<uint32_t>(std::ranges::find(slot_taken_, false) - slot_taken_.begin());
+  slot_taken_[run.slot] = true;
+  for (Port& p : ports_) p.held[run.slot] = Held{};
+  if (open_.empty()) next_port_ = 0;
+  run.start = core::Cycle(whole_slots(now));
+  open_.push_back({&run, item, run.start.count() + rules_.launch_cycles, 0, 0});
+  hooks_.begin(run);
+}
+
+void BlockDispatcher::begin_copy(uint32_t item, uint64_t now) {
+  const WorkQueue::Item& copy = work_.item(item);
+  const uint32_t engine = work_.engine_of(copy);
+  const uint64_t start = whole_slots(now);
+  transfers_[engine] = {item, start + copy.cycles};
+  if (hooks_.copy) hooks_.copy({copy.number, engine, start, start + copy.cycles});
 }
 
 void BlockDispatcher::collect_reports() {
   for (Port& p : ports_) {
     while (p.reports->front() != nullptr) {
       const SmReport r = p.reports->pop();
-      p.resident -= r.blocks_finished;
-      p.drained = r.drained;
-      finished_blocks_ += r.blocks_finished;
+      const auto kernel = std::ranges::find_if(open_, [&](const Open& k) { return k.run->slot == r.kernel; });
+      Held& held = p.held[r.kernel];
+      held.blocks -= r.blocks_finished;
+      p.blocks -= r.blocks_finished;
+      p.used = p.used - kernel->run->share * r.blocks_finished;
+      kernel->finished += r.blocks_finished;
+      if (r.drained && !held.drained) --p.undrained;
+      held.drained = r.drained;
     }
   }
 }
 
-bool BlockDispatcher::dispatch_one() {
-  if (next_block_ >= current_->num_blocks) return false;
+void BlockDispatcher::finish(uint64_t now) {
+  for (size_t i = 0; i < open_.size();) {
+    if (!finished(open_[i])) {
+      ++i;
+      continue;
+    }
+    const Open done = open_[i];
+    open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
+    done.run->end = core::Cycle(whole_slots(now));
+    hooks_.end(*done.run);
+    slot_taken_[done.run->slot] = false;
+    work_.finish(done.item);
+  }
+  for (Transfer& t : transfers_) {
+    if (t.end > now) continue;
+    t.end = kIdle;
+    work_.finish(t.item);
+  }
+}
+
+bool BlockDispatcher::dispatch_one(uint64_t now) {
+  const auto count = static_cast<uint32_t>(open_.size());
+  for (uint32_t step = 0; step < count; ++step) {
+    const uint32_t i = rules_.in_turn ? (next_turn_ + step) % count : step;
+    if (!open_[i].has_blocks(now)) continue;
+    const bool started = start_block_of(open_[i]);
+    if (started) next_turn_ = i + 1;
+    // Nobody overtakes the oldest kernel that has blocks left.
+    if (started || !rules_.in_turn) return started;
+  }
+  return false;
+}
+
+bool BlockDispatcher::has_room(const Port& p, const KernelRun& run) const {
+  const Held& held = p.held[run.slot];
+  if (held.blocks >= run.blocks_per_sm) return false;
+  if (p.undrained == 0) return true;
+  if (p.blocks == held.blocks) return run.carved <= p.carved;
+  const SmShare together = p.used + run.share;
+  return together.fits(rules_.sm) && static_cast<uint64_t>(together.shared) <= p.carved;
+}
+
+bool BlockDispatcher::start_block_of(Open& kernel) {
+  KernelRun& run = *kernel.run;
   const auto count = static_cast<uint32_t>(ports_.size());
   for (uint32_t step = 0; step < count; ++step) {
-    Port& p = ports_[(next_port_ + step) % count];
-    if (p.resident >= current_->blocks_per_sm || !p.starts->can_push()) continue;
-    p.starts->push({current_, next_block_++});
-    ++p.resident;
-    p.drained = false;
-    next_port_ = (next_port_ + step + 1) % count;
+    const uint32_t at = (next_port_ + step) % count;
+    Port& p = ports_[at];
+    if (!has_room(p, run) || !p.starts->can_push()) continue;
+    Held& held = p.held[run.slot];
+    const bool fresh = p.undrained == 0 && (!held.has_been || p.carved < run.carved);
+    if (fresh) p.carved = run.carved;
+    p.starts->push({&run, kernel.next_block++, fresh});
+    ++held.blocks;
+    ++p.blocks;
+    p.undrained += held.drained;
+    held.drained = false;
+    held.has_been = true;
+    p.used = p.used + run.share;
+    next_port_ = rules_.depth_first ? at : (at + 1) % count;
     return true;
   }
   return false;
 }
 
-bool BlockDispatcher::finished() const {
-  return finished_blocks_ == current_->num_blocks &&
-         std::all_of(ports_.begin(), ports_.end(), [](const Port& p) { return p.drained; });
+bool BlockDispatcher::finished(const Open& kernel) const {
+  return kernel.finished == kernel.run->num_blocks &&
+         std::ranges::all_of(ports_, [&](const Port& p) { return p.held[kernel.run->slot].drained; });
 }
 
 std::string BlockDispatcher::waiting_for() const {
-  if (current_ == nullptr) return {};
-  return fmt::format("kernel '{}': {} of {} blocks started, {} finished", current_->image->name, next_block_,
-                     current_->num_blocks, finished_blocks_);
+  std::string text;
+  for (const Open& k : open_)
+    text += fmt::format("{}kernel '{}': {} of {} blocks started, {} finished", text.empty() ? "" : "; ",
+                        k.run->image->name, k.next_block, k.run->num_blocks, k.finished);
+  return text;
 }
 
 }  // namespace gpusim::comp

@@ -1,8 +1,12 @@
-// Block dispatcher: runs the queued launches and copies one after another (compute capability 1.x has no
-// concurrent kernels) and hands out each launch's thread blocks, at most one a core cycle, to the next SM in
-// turn that has a free block slot. Slots per SM come from the occupancy calculation. Clocked in the core
-// domain; asleep until a block can start or an SM reports.
+// Block dispatcher: starts launches and transfers as their streams allow (WorkQueue) and hands out the thread
+// blocks of the kernels that run, at most one a core cycle. The kernel that began first goes first: blocks of
+// the next are not started before all of its blocks are (the "leftover" policy: Pai, Thazhuthaveetil and
+// Govindarajan, ASPLOS 2013; Amert et al., RTSS 2017), or kernels take turns. A block goes to the next SM in
+// turn that has room for it, or to the one that is being filled. How many blocks of one kernel an SM holds
+// comes from the occupancy calculation; beside those of other kernels a block must also fit what they leave.
+// Clocked in the core domain; asleep until a block can start, a transfer ends or an SM reports.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,63 +14,115 @@
 
 #include "components/kernel_run.h"
 #include "components/messages.h"
+#include "components/work_queue.h"
+#include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
 
 namespace gpusim::comp {
 
+struct DispatchRules {
+  uint64_t launch_cycles = 0, issue_cycles = 2;
+  bool depth_first = false;  ///< an SM is filled before the next
+  bool in_turn = false;      ///< one block of each kernel in turn
+  SmShare sm;                ///< what an SM has
+  WorkQueue::Rules work;
+};
+/// Rules of the machine whose core clock is that of `domain`.
+[[nodiscard]] DispatchRules dispatch_rules(const core::MachineConfig& machine,
+                                           const core::ClockDomain& domain);
+
 class BlockDispatcher : public core::Clocked {
  public:
+  /// A transfer that has started: its rank among enqueue_copy() calls.
+  struct Copy {
+    uint32_t number = 0, engine = 0;
+    uint64_t start = 0, end = 0;  ///< core cycles
+  };
   struct Hooks {
     std::function<void(KernelRun&)> begin;  ///< before the first block; run.start is set
-    std::function<void(KernelRun&)> end;    ///< all blocks done, all SMs drained; run.end is set
+    std::function<void(KernelRun&)> end;    ///< all its blocks done, drained from all SMs; run.end is set
     std::function<void()> all_done;
+    std::function<void(const Copy&)> copy;
   };
-  BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint64_t launch_cycles,
-                  uint64_t issue_cycles);
+  BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain, const DispatchRules& rules);
 
   void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
   /// SMs in dispatch order; `sm` is the SM's index as its reports carry it.
   void connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports);
+  /// Stream 0 waits for all streams, and they for it. Before the first enqueue().
+  void use_legacy_default_stream() { work_.use_legacy_default_stream(); }
   /// Appends a launch; only before the simulation starts.
-  void enqueue(KernelRun& run) { queue_.push_back({&run, 0}); }
-  /// Appends a host transfer that takes `cycles` core cycles; launches and copies run one after another.
-  void enqueue_copy(uint64_t cycles) { queue_.push_back({nullptr, cycles}); }
+  void enqueue(KernelRun& run, uint32_t stream = 0) { work_.add({&run, stream}); }
+  /// Appends a host transfer that takes `cycles` core cycles.
+  void enqueue_copy(uint64_t cycles, uint32_t stream = 0, bool to_device = true) {
+    work_.add({nullptr, stream, cycles, to_device, copies_++});
+  }
 
-  [[nodiscard]] uint64_t blocks_started() const { return next_block_; }
-  [[nodiscard]] uint64_t blocks_finished() const { return finished_blocks_; }
-  [[nodiscard]] const KernelRun* current() const { return current_; }
+  /// Of the kernels that run, the one that began first; null if none does.
+  [[nodiscard]] const KernelRun* current() const { return open_.empty() ? nullptr : open_.front().run; }
+  /// Blocks of current() that have finished.
+  [[nodiscard]] uint64_t blocks_finished() const { return open_.empty() ? 0 : open_.front().finished; }
+  /// True if no block starts and no transfer ends unless a block finishes.
+  [[nodiscard]] bool nothing_to_come() const { return own_next_ == core::kNever.count(); }
   [[nodiscard]] std::string waiting_for() const override;
 
  protected:
   core::Cycle tick(core::Cycle now) override;
 
  private:
+  /// Blocks of one kernel on one SM.
+  struct Held {
+    uint32_t blocks = 0;
+    bool drained = true;
+    bool has_been = false;  ///< a block of this launch has been there
+  };
   struct Port {
     uint32_t sm;
     core::Link<BlockStart>* starts;
     core::Link<SmReport>* reports;
-    uint32_t resident = 0;
-    bool drained = true;
+    std::vector<Held> held;  ///< by KernelRun::slot
+    uint32_t blocks = 0;     ///< of all kernels
+    uint32_t undrained = 0;  ///< kernels that are
+    SmShare used;
+    uint64_t carved = 0;  ///< bytes of shared memory that the SM has now
   };
-  void begin_next(uint64_t now);
-  void collect_reports();
-  bool dispatch_one();
-  [[nodiscard]] bool finished() const;
+  struct Open {
+    KernelRun* run = nullptr;
+    uint32_t item = 0;
+    uint64_t from = 0;  ///< cycle from which its blocks start
+    uint64_t next_block = 0, finished = 0;
+    [[nodiscard]] bool has_blocks(uint64_t now) const { return now >= from && next_block < run->num_blocks; }
+  };
+  struct Transfer {
+    uint32_t item = 0;
+    uint64_t end = kIdle;
+  };
+  static constexpr uint64_t kIdle = ~0ull;
 
-  uint64_t launch_cycles_, issue_cycles_;
+  /// Kernels begin and end at whole issue slots, and what waits for them begins there too.
+  [[nodiscard]] uint64_t whole_slots(uint64_t cycle) const {
+    return (cycle + rules_.issue_cycles - 1) / rules_.issue_cycles * rules_.issue_cycles;
+  }
+  void begin(uint32_t item, uint64_t now);
+  void begin_copy(uint32_t item, uint64_t now);
+  void collect_reports();
+  void finish(uint64_t now);
+  bool dispatch_one(uint64_t now);
+  bool start_block_of(Open& kernel);
+  [[nodiscard]] bool has_room(const Port& p, const KernelRun& run) const;
+  [[nodiscard]] bool finished(const Open& kernel) const;
+  [[nodiscard]] uint64_t next_event(uint64_t now, bool dispatched) const;
+
+  DispatchRules rules_;
   Hooks hooks_;
+  WorkQueue work_;
   std::vector<Port> ports_;
-  struct Item {
-    KernelRun* run;  ///< null: a copy
-    uint64_t copy_cycles;
-  };
-  std::vector<Item> queue_;
-  uint64_t copy_until_ = 0;
-  size_t next_launch_ = 0;
-  KernelRun* current_ = nullptr;
-  uint64_t next_block_ = 0, finished_blocks_ = 0;
-  uint64_t dispatch_from_ = 0;
-  uint32_t next_port_ = 0;
+  std::vector<Open> open_;  ///< kernels that run, in the order in which they began
+  std::vector<bool> slot_taken_;
+  std::array<Transfer, WorkQueue::kEngines> transfers_;
+  uint32_t copies_ = 0;
+  uint32_t next_port_ = 0, next_turn_ = 0;
+  uint64_t own_next_ = 0;
 };
 
 }  // namespace gpusim::comp

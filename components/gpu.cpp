@@ -123,6 +123,7 @@ bool Gpu::nobody_moves() const {
   // Whatever a warp wrote before it began to wait has long been seen by all after this.
   constexpr uint64_t kQuietCycles = 100'000;
   uint64_t since = 0, until = ~uint64_t{0};
+  if (!dispatcher_->nothing_to_come()) return false;
   for (const auto& sm : sms_)
     if (!sm->all_wait(since, until)) return false;
   return until - since >= kQuietCycles;
@@ -153,9 +154,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
     constants_.push_back(std::make_unique<ConstantCluster>(fmt::format("constant{}", c).c_str(), core_,
                                                            machine_, static_cast<uint16_t>(num_sms_ + c)));
   for (uint32_t c = 0; c < clusters_; ++c) constants_[c]->set_events(&events_, c);
-  dispatcher_ = std::make_unique<BlockDispatcher>("dispatcher", core_,
-                                                  static_cast<uint64_t>(machine_.gpu.launch_cycles),
-                                                  static_cast<uint64_t>(machine_.scheduler.issue_cycles));
+  dispatcher_ = std::make_unique<BlockDispatcher>("dispatcher", core_, dispatch_rules(machine_, core_));
   build_tlbs();
   // The reply crossbar's outputs: one link per SM number (unused SMs included, so that a port is an SM
   // number), then one per cluster.

@@ -1,5 +1,5 @@
 // One launch of a kernel as the components share it: what to run, what is counted, and the program error that
-// ended it. Owned by the Gpu; SMs add to it during their ticks (one thread, fixed order). Counts: DESIGN
+// ended it. SMs add to it during their ticks (one thread, fixed order). Counts: DESIGN
 // section 2, "Counts".
 #pragma once
 #include <array>
@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "components/event_sink.h"
 #include "components/l1_stats.h"
+#include "components/sm_share.h"
 #include "components/stall_cause.h"
 #include "isa/executor.h"
 #include "isa/micro_op.h"
@@ -60,7 +62,8 @@ struct ProgramError {
 
 struct KernelRun {
   const isa::KernelImage* image = nullptr;
-  uint32_t id = 0;
+  uint32_t id = 0;    ///< among the launches, in the order of the launch file
+  uint32_t slot = 0;  ///< among the kernels that run at the same time; the dispatcher's choice
   Dim3 grid, block;
   std::vector<std::byte> params;
   isa::AlignedBytes literals;  ///< the image's with the launch's values, if it asks for any
@@ -69,10 +72,13 @@ struct KernelRun {
   uint32_t shared_bytes = 0;  ///< static and dynamic
   uint32_t blocks_per_sm = 0;
   uint32_t l1_ways = ~0u;  ///< of each set, at most: what shared memory leaves
+  uint64_t carved = 0;     ///< bytes of shared memory that an SM needs for it: carved_shared()
+  SmShare share;           ///< what a block takes of an SM
   uint64_t num_blocks = 0;
   std::vector<uint8_t> bank_delay;  ///< by micro-op: register_bank_delays(); empty without register banks
   std::vector<PcStats> pc;
   std::vector<SmStats> sm;
+  EventSink events;              ///< its tables, while it runs
   core::Cycle start{0}, end{0};  ///< core cycles
 
   [[nodiscard]] const std::byte* literal_rows() const {

@@ -62,9 +62,9 @@ SectorMask L1Cache::of_32(SectorMask own) const {
 
 L1Cache::Result L1Cache::refuse(const Access& a, MshrRefusal why) {
   if (!a.again) {
-    stats_.no_mshr += why == MshrRefusal::kEntries;
-    stats_.no_merge += why == MshrRefusal::kMerges;
-    stats_.no_warp_mshr += why == MshrRefusal::kWarp;
+    stats_->no_mshr += why == MshrRefusal::kEntries;
+    stats_->no_merge += why == MshrRefusal::kMerges;
+    stats_->no_warp_mshr += why == MshrRefusal::kWarp;
   }
   return {Answer::kRefused, 0, 0};
 }
@@ -73,7 +73,8 @@ uint32_t L1Cache::take_frame(uint64_t line) {
   const CacheTags::Allocation a = tags_.allocate(line);
   if (a.dirty != 0) {
     writebacks_.push_back({tags_.address_of(a.evicted), of_32(a.dirty)});
-    ++stats_.writebacks;
+    ++stats_->writebacks;
+    stats_->writeback_sectors += sectors(writebacks_.back().sectors);
   }
   return a.frame;
 }
@@ -85,7 +86,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   const SectorMask missing = frame == CacheTags::kNoFrame ? wanted : wanted & ~tags_.frame(frame).valid;
   if (missing == 0) {
     tags_.touch(frame);
-    ++(a.local ? stats_.local_load_hits : stats_.load_hits);
+    ++(a.local ? stats_->local_load_hits : stats_->load_hits);
     return {};
   }
   uint32_t entry = mshrs_.find(line);
@@ -97,7 +98,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   if (frame == CacheTags::kNoFrame && !allocate_on_fill_) {
     frame = take_frame(line);
     if (frame == CacheTags::kNoFrame) {
-      stats_.no_way += !a.again;
+      stats_->no_way += !a.again;
       return {Answer::kRefused, 0, 0};
     }
   }
@@ -109,9 +110,9 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
     request = mshrs_.merge(entry, a.record, missing);
   else
     entry = mshrs_.allocate(line, a.warp, a.record, missing);
-  stats_.merged += merges;
-  stats_.fill_sectors += sectors(of_32(request));
-  ++(a.local ? stats_.local_load_misses : stats_.load_misses);
+  stats_->merged += merges;
+  stats_->fill_sectors += sectors(of_32(request));
+  ++(a.local ? stats_->local_load_misses : stats_->load_misses);
   return {Answer::kWait, of_32(request), entry};
 }
 
@@ -121,7 +122,7 @@ L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
   if (policy != Write::kBack) {
     if (!can_send) return Stored::kRefused;
     if (policy == Write::kEvict) forget(line, own(a.sectors));
-    stats_.store_sectors += sectors(a.sectors);
+    stats_->store_sectors += sectors(a.sectors);
     return Stored::kGoesOn;
   }
   uint32_t frame = tags_.find(line);
@@ -130,19 +131,19 @@ L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
     if (has_writeback()) return Stored::kRefused;
     frame = take_frame(line);
     if (frame == CacheTags::kNoFrame) {
-      stats_.no_way += !a.again;
+      stats_->no_way += !a.again;
       return Stored::kRefused;
     }
   }
   tags_.touch(frame);
   tags_.write(frame, own(a.sectors));
-  ++(hit ? stats_.local_store_hits : stats_.local_store_misses);
+  ++(hit ? stats_->local_store_hits : stats_->local_store_misses);
   return Stored::kKept;
 }
 
 void L1Cache::drop(const Access& a) {
   forget(tags_.line_of(a.address), own(a.sectors));
-  stats_.atomic_sectors += sectors(a.sectors);
+  stats_->atomic_sectors += sectors(a.sectors);
 }
 
 void L1Cache::forget(uint64_t line, SectorMask own) {
@@ -154,7 +155,6 @@ bool L1Cache::take_writeback(Writeback& w) {
   if (writebacks_.empty()) return false;
   w = writebacks_.front();
   writebacks_.erase(writebacks_.begin());
-  stats_.writeback_sectors += sectors(w.sectors);
   return true;
 }
 

@@ -56,7 +56,7 @@ class L1Cache : public sc_core::sc_module {
   /// An atomic operation at the second level: what is here of the line is stale.
   void drop(const Access& a);
   /// A load that does not ask here.
-  void bypass(const Access& a) { stats_.bypass_sectors += sectors(a.sectors); }
+  void bypass(const Access& a) { stats_->bypass_sectors += sectors(a.sectors); }
   /// 32-byte `sectors` of the entry's line have come; calls done(record) for each access that is complete.
   template <class Done>
   void fill(uint32_t entry, SectorMask sectors, Done done);
@@ -69,8 +69,9 @@ class L1Cache : public sc_core::sc_module {
   void invalidate(uint32_t ways);
   [[nodiscard]] uint64_t line_address(uint32_t entry) const { return tags_.address_of(mshrs_.line(entry)); }
   [[nodiscard]] uint32_t mshrs_in_use() const { return mshrs_.in_use(); }
-  [[nodiscard]] const L1Stats& stats() const { return stats_; }
-  void clear_stats() { stats_ = {}; }
+  /// What follows is counted there.
+  void count_in(L1Stats& stats) { stats_ = &stats; }
+  [[nodiscard]] const L1Stats& stats() const { return *stats_; }
 
  private:
   enum class Write : uint8_t { kThrough, kEvict, kBack };
@@ -93,7 +94,8 @@ class L1Cache : public sc_core::sc_module {
   bool cache_global_, allocate_on_fill_;
   Write write_global_, write_local_;
   std::vector<Writeback> writebacks_;
-  L1Stats stats_;
+  L1Stats unclaimed_;  ///< until count_in() is called
+  L1Stats* stats_ = &unclaimed_;
 };
 
 template <class Done>

@@ -19,6 +19,7 @@ void LoadStoreUnit::send_through_l1(uint64_t now) {
 bool LoadStoreUnit::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
   if (tlb_ != nullptr && !translated(entry, now)) return false;
   const Transaction& t = entry.list.items[entry.next];
+  count_for(entry.record);
   const bool can_send = link && can_reserve(entry.kind) && !has_writeback();
   const L1Cache::Access access{t.address,    t.sectors,   records_[entry.record].warp,
                                entry.record, entry.local, entry.refused};
@@ -94,6 +95,7 @@ void LoadStoreUnit::send_writeback() {
 void LoadStoreUnit::finish_line(uint32_t tag, MemoryLevel level, uint64_t now) {
   const LineRequest request = line_requests_[tag];
   const uint64_t address = l1_->line_address(request.entry);
+  count_for(mshr_record_[tag]);
   l1_->fill(request.entry, request.sectors, [&](uint32_t record) { finish_one(record, level); });
   record_mshr(now, address, core::MshrAction::kRelease);
 }

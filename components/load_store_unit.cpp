@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "components/warp_table.h"
-
 namespace gpusim::comp {
 
 LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links)
@@ -65,6 +63,8 @@ uint32_t LoadStoreUnit::allocate(const isa::MicroOp& op, uint32_t warp, uint32_t
   r.warp = static_cast<uint16_t>(warp);
   r.pc = pc;
   r.issued = now;
+  r.kernel = kernel_of_warp_[warp];
+  ++outstanding_[r.kernel];
   return index;
 }
 
@@ -323,9 +323,7 @@ void LoadStoreUnit::add_awaited(core::Cycle at) {
 
 void LoadStoreUnit::invalidate_caches(uint32_t l1_ways) {
   constant_l1_.invalidate();
-  if (l1_ == nullptr) return;
-  l1_->invalidate(l1_ways);
-  l1_->clear_stats();
+  if (l1_ != nullptr) l1_->invalidate(l1_ways);
 }
 
 void LoadStoreUnit::await(uint32_t index) {

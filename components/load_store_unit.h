@@ -16,6 +16,7 @@
 #include "components/messages.h"
 #include "components/tag_cache.h"
 #include "components/tlb/sm_tlb.h"
+#include "components/warp_table.h"
 #include "isa/executor.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
@@ -39,7 +40,9 @@ struct alignas(64) AccessRecord {
   MemoryLevel level = MemoryLevel::kNone;
   bool is_store = false;  ///< no warp waits for it, except at a fence
   bool awaited = false;   ///< the SM must be awake at done_at
+  uint8_t kernel = 0;     ///< KernelRun::slot
 };
+static_assert(sizeof(AccessRecord) == 64);
 
 class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::CreditTaker {
  public:
@@ -102,8 +105,14 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] core::Cycle next_completion() const {
     return earliest_reply(completions_.size() == 0 ? core::kNever : completions_.front());
   }
-  /// What the first-level cache found since the kernel's start; null if there is none.
+  /// The warp slot belongs to the kernel in slot `kernel` from now on.
+  void set_kernel(uint32_t warp, uint32_t kernel) { kernel_of_warp_[warp] = static_cast<uint8_t>(kernel); }
+  /// Where look-ups of that kernel's accesses in the first-level cache are counted.
+  void count_l1(uint32_t kernel, L1Stats& stats) { l1_stats_[kernel] = &stats; }
+  /// Where the first-level cache counts at present; null if there is none.
   [[nodiscard]] const L1Stats* l1_stats() const { return l1_ == nullptr ? nullptr : &l1_->stats(); }
+  /// Accesses of the kernel in flight.
+  [[nodiscard]] uint32_t outstanding(uint32_t kernel) const { return outstanding_[kernel]; }
   /// Of the translation look-aside buffer since the simulation's start; null if there is none.
   [[nodiscard]] const SmTlbStats* tlb_stats() const { return tlb_ == nullptr ? nullptr : &tlb_->stats(); }
 
@@ -123,7 +132,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size());
   }
   [[nodiscard]] uint32_t queued() const { return queue_count_; }
-  /// A kernel starts: its caches are empty, the first-level one has so many ways at most.
+  /// The first-level caches are empty, that of data has so many ways at most. Requires idle().
   void invalidate_caches(uint32_t l1_ways);
 
  private:
@@ -186,6 +195,10 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
                                      bool can_send);
   void send_writeback();
   void finish_line(uint32_t tag, MemoryLevel level, uint64_t now);
+  /// What the first-level cache does next, it does for this access.
+  void count_for(uint32_t record) {
+    if (L1Stats* stats = l1_stats_[records_[record].kernel]; stats != nullptr) l1_->count_in(*stats);
+  }
   [[nodiscard]] bool has_writeback() const { return l1_ != nullptr && l1_->has_writeback(); }
   void record_l1(uint64_t now, uint64_t address, core::CacheResult result);
   void leave_queue(uint64_t now);
@@ -237,6 +250,9 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   std::vector<uint32_t> store_record_;
   std::vector<uint16_t> free_stores_;
   std::vector<uint32_t> stores_of_warp_, records_of_warp_;  ///< accesses under way, by warp
+  std::array<uint8_t, kMaxWarps> kernel_of_warp_{};
+  std::array<uint32_t, kMaxKernels> outstanding_{};
+  std::array<L1Stats*, kMaxKernels> l1_stats_{};
   TagCache constant_l1_;
   std::vector<ConstantMiss> constant_mshrs_;
   std::vector<uint16_t> unsent_lines_;  ///< constant MSHRs whose request has not left yet, oldest first
@@ -268,6 +284,7 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
   for (const uint32_t index : completed_) {
     if (records_[index].is_store) --stores_of_warp_[records_[index].warp];
     done(index);
+    --outstanding_[records_[index].kernel];
     --records_of_warp_[records_[index].warp];
     free_records_.push_back(index);
   }

@@ -8,6 +8,9 @@ namespace gpusim::comp {
 
 struct KernelRun;
 
+/// Kernels that run at the same time, at most (the range of gpu.concurrent_kernels).
+inline constexpr uint32_t kMaxKernels = 128;
+
 enum class RequestKind : uint8_t { kRead, kWrite, kAtomic, kConstant };
 
 /// One memory transaction on its way from an SM (or a cluster's constant cache) to a partition. Every request
@@ -40,13 +43,15 @@ static_assert(sizeof(MemoryRequest) == 16 && sizeof(MemoryReply) == 16, "links h
 struct BlockStart {
   KernelRun* run = nullptr;
   uint64_t block = 0;  ///< linear index, x fastest
+  bool fresh = false;  ///< the SM holds nothing: its first-level caches are emptied and shaped for the kernel
 };
 
 /// SM to dispatcher.
 struct SmReport {
   uint16_t sm = 0;
   uint16_t blocks_finished = 0;
-  bool drained = false;  ///< no block resident, no transaction outstanding
+  bool drained = false;  ///< no block of the kernel resident, no transaction of it outstanding
+  uint8_t kernel = 0;    ///< KernelRun::slot
 };
 
 }  // namespace gpusim::comp

@@ -1,11 +1,10 @@
-// Constant cluster, memory partition and block dispatcher between mocks. +1 in a time: a message is seen at
+// Constant cluster and memory partition between mocks. +1 in a time: a message is seen at
 // the reader's next edge.
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
 
-#include "components/block_dispatcher.h"
 #include "components/constant_cluster.h"
 #include "components/testing/partition_bench.h"
 
@@ -151,117 +150,6 @@ TEST_F(PartitionTest, BlockedRepliesDoNotHoldRequests) {
   run();
   EXPECT_EQ(dram.seen_at.back(), 21u) << "requests go on while the network refuses replies";
   EXPECT_EQ(sink->taken.size(), 10u);
-}
-
-// ---- block dispatcher
-// -------------------------------------------------------------------------------------------------------
-
-/// An SM that keeps each block for a fixed time and reports its end.
-class MockSm : public core::Clocked {
- public:
-  MockSm(const char* name, core::ClockDomain& domain, uint16_t index, uint64_t duration)
-      : Clocked(name, domain), index_(index), duration_(duration) {}
-  core::Link<BlockStart>* in = nullptr;
-  core::Link<SmReport>* out = nullptr;
-  std::vector<uint64_t> blocks, started_at;
-  size_t most_resident = 0;
-
- protected:
-  core::Cycle tick(core::Cycle now) override {
-    while (!ends_.empty() && ends_.front() <= now.count() && out->can_push()) {
-      ends_.erase(ends_.begin());
-      out->push({index_, 1, ends_.empty()});
-    }
-    while (in->front() != nullptr) {
-      const BlockStart start = in->pop();
-      blocks.push_back(start.block);
-      started_at.push_back(now.count());
-      ends_.push_back(now.count() + duration_);
-      most_resident = std::max(most_resident, ends_.size());
-    }
-    const core::Cycle end =
-        ends_.empty() ? core::kNever : core::Cycle(std::max(ends_.front(), now.count() + 1));
-    return std::min(end, in->next_visible());
-  }
-
- private:
-  uint16_t index_;
-  uint64_t duration_;
-  std::vector<uint64_t> ends_;
-};
-
-class DispatcherTest : public testing::Test {
- protected:
-  void build(uint32_t sms, uint64_t duration) {
-    for (uint32_t i = 0; i < sms; ++i) {
-      mocks.push_back(std::make_unique<MockSm>(("sm" + std::to_string(i)).c_str(), domain,
-                                               static_cast<uint16_t>(i), duration));
-      starts.push_back(std::make_unique<core::Link<BlockStart>>(dispatcher, *mocks[i], 8));
-      reports.push_back(std::make_unique<core::Link<SmReport>>(*mocks[i], dispatcher, 8));
-      mocks[i]->in = starts[i].get();
-      mocks[i]->out = reports[i].get();
-      dispatcher.connect_sm(i, *starts[i], *reports[i]);
-    }
-    dispatcher.set_hooks({[this](KernelRun& r) { log += "begin" + std::to_string(r.id) + " "; },
-                          [this](KernelRun& r) { log += "end" + std::to_string(r.id) + " "; },
-                          [this] {
-                            log += "done";
-                            engine.stop();
-                          }});
-  }
-  KernelRun& launch(uint64_t blocks, uint32_t per_sm) {
-    runs.push_back(std::make_unique<KernelRun>());
-    runs.back()->id = static_cast<uint32_t>(runs.size() - 1);
-    runs.back()->num_blocks = blocks;
-    runs.back()->blocks_per_sm = per_sm;
-    dispatcher.enqueue(*runs.back());
-    return *runs.back();
-  }
-  core::Engine engine;
-  core::ClockDomain domain{"core", engine, test::kTestKhz};
-  BlockDispatcher dispatcher{"dispatcher", domain, 100, 2};
-  std::vector<std::unique_ptr<MockSm>> mocks;
-  std::vector<std::unique_ptr<core::Link<BlockStart>>> starts;
-  std::vector<std::unique_ptr<core::Link<SmReport>>> reports;
-  std::vector<std::unique_ptr<KernelRun>> runs;
-  std::string log;
-};
-
-TEST_F(DispatcherTest, OneBlockACycleToTheNextSm) {
-  build(3, 1000);
-  const KernelRun& run = launch(6, 4);
-  EXPECT_EQ(engine.run(), core::Engine::Outcome::kStopped);
-  // The kernel begins at the first issue slot, 2; blocks leave from 102 on and are seen one cycle later.
-  EXPECT_EQ(run.start.count(), 2u);
-  for (uint64_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(mocks[i]->blocks, (Times{i, i + 3}));
-    EXPECT_EQ(mocks[i]->started_at, (Times{103 + i, 106 + i}));
-  }
-  // The last block ends at 108 + 1000, is reported one cycle later; rounded up to an issue slot.
-  EXPECT_EQ(run.end.count(), 1110u);
-  EXPECT_EQ(log, "begin0 end0 done");
-}
-
-TEST_F(DispatcherTest, OccupancyLimitsAndFreedSlotsAreRefilled) {
-  build(2, 50);
-  launch(20, 3);
-  EXPECT_EQ(engine.run(), core::Engine::Outcome::kStopped);
-  EXPECT_EQ(mocks[0]->blocks.size() + mocks[1]->blocks.size(), 20u);
-  EXPECT_EQ(mocks[0]->most_resident, 3u);
-  EXPECT_EQ(mocks[1]->most_resident, 3u);
-  // Block 0 started at 103 and ends at 153; the report is read at 154, the next block is seen at 155.
-  EXPECT_EQ(mocks[0]->started_at.at(3), 155u);
-}
-
-TEST_F(DispatcherTest, LaunchesRunOneAfterAnother) {
-  build(2, 50);
-  const KernelRun& first = launch(3, 8);
-  const KernelRun& second = launch(2, 8);
-  EXPECT_EQ(engine.run(), core::Engine::Outcome::kStopped);
-  EXPECT_EQ(log, "begin0 end0 begin1 end1 done");
-  EXPECT_EQ(second.start, first.end);
-  EXPECT_EQ(mocks[0]->started_at.back(), second.start.count() + 100 + 1)
-      << "launch_cycles count for each launch";
 }
 
 }  // namespace

@@ -7,6 +7,12 @@
 namespace gpusim::comp {
 
 [[nodiscard]] isa::OccupancyLimits occupancy_limits(const core::MachineConfig& machine);
+/// What one block of the launch takes of an SM, and what an SM has.
+[[nodiscard]] SmShare share_of_block(const core::MachineConfig& machine, const KernelRun& run);
+[[nodiscard]] SmShare whole_sm(const core::MachineConfig& machine);
+/// Bytes that an SM has for shared memory while its blocks need `shared_bytes`: those it takes from the
+/// first-level cache, or all of a memory of its own.
+[[nodiscard]] uint64_t carved_shared(const core::MachineConfig& machine, uint64_t shared_bytes);
 /// Ways of a first-level set that shared memory leaves if the SM's blocks need `shared_bytes` of it.
 [[nodiscard]] uint32_t l1_ways_beside(const core::MachineConfig& machine, uint64_t shared_bytes);
 /// Blocks per SM of a launch on the machine.

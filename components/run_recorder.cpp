@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <numeric>
-
-#include "simcore/config/schema.h"
 
 namespace gpusim::comp {
 
@@ -101,35 +98,6 @@ TableSchema series_schema() {
            column("dram_read_bytes", offsetof(SeriesRow, dram_read_bytes), "bytes", "read from DRAM"),
            column("dram_write_bytes", offsetof(SeriesRow, dram_write_bytes), "bytes", "written to DRAM")}};
 }
-
-/// Builds a table of u64 cells column by column.
-class TableBuilder {
- public:
-  TableBuilder(std::string path, std::string meaning) {
-    schema_.path = std::move(path);
-    schema_.meaning = std::move(meaning);
-  }
-  void column(std::string name, std::string unit, std::string meaning) {
-    schema_.columns.push_back({std::move(name), ColumnType::kU64, static_cast<uint32_t>(8 * numbers_++),
-                               std::move(unit), std::move(meaning)});
-  }
-  void text_column(std::string name, std::string meaning) {
-    schema_.columns.push_back({std::move(name), ColumnType::kString, 0, "", std::move(meaning)});
-    texts_.emplace_back();
-  }
-  void cell(uint64_t value) { cells_.push_back(value); }
-  void text(size_t column, std::string value) { texts_[column].push_back(std::move(value)); }
-  void write(core::Recorder& recorder, uint64_t rows) {
-    schema_.record_bytes = static_cast<uint32_t>(8 * numbers_);
-    recorder.write_table(schema_, std::as_bytes(std::span(cells_)), rows, texts_);
-  }
-
- private:
-  TableSchema schema_;
-  size_t numbers_ = 0;
-  std::vector<uint64_t> cells_;
-  std::vector<std::vector<std::string>> texts_;
-};
 
 core::KernelAttribute number(const char* name, uint64_t value) { return {name, "", value, false}; }
 core::KernelAttribute text(const char* name, std::string value) { return {name, std::move(value), 0, true}; }
@@ -260,6 +228,7 @@ std::vector<std::string> top_stalls(const SmStats& total) {
 KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine, const std::string& limiter) {
   KernelResult k;
   k.name = run.image->name;
+  k.launch = run.id;
   k.grid = run.grid;
   k.block = run.block;
   k.registers = run.image->registers;
@@ -272,15 +241,19 @@ KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine,
   return k;
 }
 
-void RunRecorder::begin_kernel(KernelRun& run) {
-  run_ = &run;
-  dram_at_start_ = last_dram_ = gpu_.dram_stats();
-  l2_at_start_ = gpu_.l2_stats();
-  tlb_at_start_ = gpu_.tlb_stats();
-  flits_at_start_[0] = gpu_.request_flits();
-  flits_at_start_[1] = gpu_.reply_flits();
-  last_sample_ = SmStats{};
-  last_sample_cycle_ = run.start.count();
+void RunRecorder::begin_kernel(KernelRun& run, const core::LaunchSpec& spec) {
+  for (OpenKernel& other : open_) ++other.beside;
+  OpenKernel& kernel = open_.emplace_back();
+  kernel.run = &run;
+  kernel.spec = &spec;
+  kernel.number = begun_++;
+  kernel.beside = static_cast<uint32_t>(open_.size() - 1);
+  kernel.dram_at_start = kernel.last_dram = gpu_.dram_stats();
+  kernel.l2_at_start = gpu_.l2_stats();
+  kernel.tlb_at_start = gpu_.tlb_stats();
+  kernel.flits_at_start[0] = gpu_.request_flits();
+  kernel.flits_at_start[1] = gpu_.reply_flits();
+  kernel.last_sample_cycle = run.start.count();
   if (recorder_ == nullptr) return;
   const core::KernelAttribute attributes[] = {
       text("name", run.image->name),
@@ -294,16 +267,23 @@ void RunRecorder::begin_kernel(KernelRun& run) {
       number("warps_per_block", run.warps_per_block),
       number("blocks_per_sm", run.blocks_per_sm),
       number("start_cycle", run.start.count()),
+      number("launch", run.id),
+      number("stream", spec.stream),
   };
   recorder_->begin_kernel(attributes);
-  EventSink& e = gpu_.events();
+  open_tables(kernel);
+  // What no kernel is known for goes to the one that runs longest.
+  gpu_.events() = open_.front().run->events;
+}
+
+void RunRecorder::open_tables(OpenKernel& kernel) {
+  EventSink& e = kernel.run->events;
   const core::EventLevel level = recorder_->level();
-  e = EventSink{};
   if (level == core::EventLevel::kOff) return;
   e.block = &recorder_->table(core::block_schema());
   e.phase = &recorder_->table(core::phase_schema());
   e.slot = &recorder_->table(core::slot_schema());
-  series_ = &recorder_->table(series_schema());
+  kernel.series = &recorder_->table(series_schema());
   if (level == core::EventLevel::kSummary) return;
   e.memory = &recorder_->table(core::memory_schema());
   e.cache = &recorder_->table(core::cache_schema());
@@ -316,40 +296,63 @@ void RunRecorder::begin_kernel(KernelRun& run) {
 }
 
 void RunRecorder::sample(uint64_t now) {
-  if (run_ == nullptr || series_ == nullptr || now <= run_->start.count()) return;
-  const SmStats t = total_of(*run_);
+  for (OpenKernel& kernel : open_) sample(kernel, now);
+}
+
+void RunRecorder::sample(OpenKernel& kernel, uint64_t now) {
+  const KernelRun& run = *kernel.run;
+  if (kernel.series == nullptr || now <= run.start.count()) return;
+  const SmStats t = total_of(run);
   const DramStats d = gpu_.dram_stats();
-  const SeriesRow row{now - run_->start.count(),
-                      t.warp_instructions - last_sample_.warp_instructions,
-                      t.inst_issued - last_sample_.inst_issued,
-                      t.active_warp_cycles - last_sample_.active_warp_cycles,
-                      t.load_bytes - last_sample_.load_bytes,
-                      t.store_bytes - last_sample_.store_bytes,
-                      d.read_bytes - last_dram_.read_bytes,
-                      d.write_bytes - last_dram_.write_bytes};
-  series_->append(&row);
-  last_sample_ = t;
-  last_dram_ = d;
-  last_sample_cycle_ = now;
+  const SeriesRow row{now - run.start.count(),
+                      t.warp_instructions - kernel.last_sample.warp_instructions,
+                      t.inst_issued - kernel.last_sample.inst_issued,
+                      t.active_warp_cycles - kernel.last_sample.active_warp_cycles,
+                      t.load_bytes - kernel.last_sample.load_bytes,
+                      t.store_bytes - kernel.last_sample.store_bytes,
+                      d.read_bytes - kernel.last_dram.read_bytes,
+                      d.write_bytes - kernel.last_dram.write_bytes};
+  kernel.series->append(&row);
+  kernel.last_sample = t;
+  kernel.last_dram = d;
+  kernel.last_sample_cycle = now;
 }
 
 KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter) {
-  if (run.end.count() > last_sample_cycle_) sample(run.end.count());
+  const auto it = std::ranges::find(open_, &run, &OpenKernel::run);
+  OpenKernel& kernel = *it;
+  if (run.end.count() > kernel.last_sample_cycle) sample(kernel, run.end.count());
   KernelResult k = summarise(run, machine_, limiter);
+  k.number = kernel.number;
+  k.stream = kernel.spec->stream;
+  k.beside = kernel.beside;
+  k.start = run.start.count();
   k.cycles = run.end - run.start;
   k.time_s = static_cast<double>(k.cycles) / (static_cast<double>(machine_.clocks.core_khz) * 1e3);
+  add_machine_counters(kernel, k);
+  if (recorder_ != nullptr) record_end(kernel, k);
+  open_.erase(it);
+  if (recorder_ != nullptr) gpu_.events() = open_.empty() ? EventSink{} : open_.front().run->events;
+  return k;
+}
+
+void RunRecorder::add_machine_counters(const OpenKernel& kernel, KernelResult& k) const {
   const double bus_clocks = k.time_s * static_cast<double>(machine_.clocks.dram_khz) * 1e3 *
                             static_cast<double>(gpu_.num_channels());
-  add_dram_counters(k.counters, gpu_.dram_stats(), dram_at_start_, k.time_s, bus_clocks);
+  add_dram_counters(k.counters, gpu_.dram_stats(), kernel.dram_at_start, k.time_s, bus_clocks);
   if (machine_.l2.bytes != 0)
-    add_l2_counters(k.counters, gpu_.l2_stats(), l2_at_start_, gpu_.l2_dirty_sectors());
-  if (machine_.tlb.l1_entries != 0) add_tlb_counters(k.counters, gpu_.tlb_stats(), tlb_at_start_);
-  k.counters.push_back({"noc_request_flits", static_cast<double>(gpu_.request_flits() - flits_at_start_[0]),
-                        "1", "flits of requests through the interconnect"});
-  k.counters.push_back({"noc_reply_flits", static_cast<double>(gpu_.reply_flits() - flits_at_start_[1]), "1",
-                        "flits of replies through the interconnect"});
-  run_ = nullptr;
-  if (recorder_ == nullptr) return k;
+    add_l2_counters(k.counters, gpu_.l2_stats(), kernel.l2_at_start, gpu_.l2_dirty_sectors());
+  if (machine_.tlb.l1_entries != 0) add_tlb_counters(k.counters, gpu_.tlb_stats(), kernel.tlb_at_start);
+  k.counters.push_back({"noc_request_flits",
+                        static_cast<double>(gpu_.request_flits() - kernel.flits_at_start[0]), "1",
+                        "flits of requests through the interconnect"});
+  k.counters.push_back({"noc_reply_flits", static_cast<double>(gpu_.reply_flits() - kernel.flits_at_start[1]),
+                        "1", "flits of replies through the interconnect"});
+}
+
+void RunRecorder::record_end(OpenKernel& kernel, const KernelResult& k) {
+  KernelRun& run = *kernel.run;
+  recorder_->choose_kernel(kernel.number);
   write_per_sm(run);
   write_per_pc(run);
   write_issue_slots(k.total);
@@ -361,139 +364,22 @@ KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter)
       number("thread_instructions", k.total.thread_instructions),
       number("inst_executed", k.total.inst_executed),
       number("inst_issued", k.total.inst_issued),
-      text("occupancy_limiter", limiter),
+      number("kernels_beside", k.beside),
+      text("occupancy_limiter", k.occupancy_limiter),
   };
-  gpu_.events() = EventSink{};
-  series_ = nullptr;
+  run.events = EventSink{};
   recorder_->end_kernel(attributes);
-  return k;
 }
 
-void RunRecorder::abandon_kernel() {
-  if (recorder_ == nullptr || run_ == nullptr) return;
+void RunRecorder::abandon_kernels() {
+  if (recorder_ == nullptr) return;
   gpu_.events() = EventSink{};
-  series_ = nullptr;
-  run_ = nullptr;
-  recorder_->end_kernel({});
-}
-
-void RunRecorder::write_per_sm(const KernelRun& run) {
-  TableBuilder t("per_sm", "counts of each simulated SM");
-  t.column("sm", "1", "SM number");
-  t.column("blocks", "1", "thread blocks executed");
-  t.column("warps", "1", "warps executed");
-  t.column("warp_instructions", "1", "PTX instructions executed by warps");
-  t.column("thread_instructions", "1", "the same times active threads");
-  t.column("inst_executed", "1", "machine operations executed");
-  t.column("inst_issued", "1", "machine operations issued, replays included");
-  t.column("active_cycles", "core cycles", "cycles with a resident warp");
-  t.column("active_warp_cycles", "core cycles", "resident warps integrated over cycles");
-  t.column("load_transactions", "1", "global and local load transactions");
-  t.column("store_transactions", "1", "global and local store transactions");
-  t.column("shared_replays", "1", "extra shared-memory steps");
-  for (const auto name : kStallCauseNames)
-    t.column(fmt::format("slots_{}", name), "issue slots", "issue slots with this cause");
-  uint64_t rows = 0;
-  for (const auto& sm : gpu_.sms()) {
-    const SmStats& s = run.sm[sm->index()];
-    for (const uint64_t v :
-         {uint64_t{sm->index()}, s.blocks, s.warps, s.warp_instructions, s.thread_instructions,
-          s.inst_executed, s.inst_issued, s.active_cycles, s.active_warp_cycles, s.load_transactions,
-          s.store_transactions, s.shared_replays})
-      t.cell(v);
-    for (const uint64_t v : s.slots) t.cell(v);
-    ++rows;
+  for (const OpenKernel& kernel : open_) {
+    kernel.run->events = EventSink{};
+    recorder_->choose_kernel(kernel.number);
+    recorder_->end_kernel({});
   }
-  t.write(*recorder_, rows);
-}
-
-void RunRecorder::write_per_pc(const KernelRun& run) {
-  TableBuilder t("per_pc", "counts of each machine operation, over all SMs");
-  t.column("pc", "1", "index of the machine operation");
-  t.column("ptx_line", "1", "line of the PTX statement it comes from");
-  t.column("source_line", "1", "line of the source (.loc), 0 if unknown");
-  t.column("ptx_instructions", "1", "PTX instructions it stands for");
-  t.column("executed", "1", "executions by warps");
-  t.column("active_lanes", "1", "threads that executed it, summed");
-  t.column("divergent", "1", "executions that split the warp");
-  t.column("transactions", "1", "memory transactions, or shared-memory and constant steps");
-  t.column("requested_bytes", "bytes", "asked for by threads");
-  t.column("transferred_bytes", "bytes", "moved by transactions");
-  t.column("replays", "1", "extra steps by conflicts");
-  for (const StallCause cause : kAwaitedCauses)
-    t.column(fmt::format("awaited_{}", kStallCauseNames[static_cast<size_t>(cause)]), "issue slots",
-             "lost by warps that waited for this access's data, which that level had");
-  for (const auto name : kStallCauseNames)
-    t.column(fmt::format("slots_{}", name), "issue slots",
-             "issue slots whose candidate warp stood here, with this cause");
-  t.text_column("ptx", "the PTX statement");
-  t.text_column("class", "timing class of the operation, as in [latency]");
-  t.text_column("source_file", "file of source_line, empty if unknown");
-  t.text_column("ptx_file", "file of ptx_line, empty if the program is one file");
-  const isa::KernelImage& image = *run.image;
-  for (size_t pc = 0; pc < image.ops.size(); ++pc) {
-    const isa::PtxStatement& s = image.ptx[image.ops[pc].ptx_index];
-    const PcStats& p = run.pc[pc];
-    for (const uint64_t v : {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line},
-                             uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent,
-                             p.transactions, p.requested_bytes, p.transferred_bytes, p.replays})
-      t.cell(v);
-    for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[static_cast<size_t>(cause)]);
-    for (const uint64_t v : p.slots) t.cell(v);
-    t.text(0, s.text);
-    t.text(1, std::string(core::timing_classes()[static_cast<size_t>(image.ops[pc].op_class)]));
-    const bool has_source = s.source_line != 0 && s.source_file < image.source_files.size();
-    t.text(2, has_source ? image.source_files[s.source_file] : "");
-    const bool linked = s.loc.file < image.files.size();
-    t.text(3, linked ? std::filesystem::path(image.files[s.loc.file]).filename().string() : "");
-  }
-  t.write(*recorder_, image.ops.size());
-}
-
-void RunRecorder::write_issue_slots(const SmStats& total) {
-  TableBuilder t("issue_slots", "every issue slot of every scheduler by cause; the sum is slots x cycles");
-  t.column("slots", "issue slots", "over all simulated SMs");
-  t.text_column("cause", "what the slot was used for or lost to");
-  for (size_t i = 0; i < kNumStallCauses; ++i) {
-    t.cell(total.slots[i]);
-    t.text(0, std::string(kStallCauseNames[i]));
-  }
-  t.write(*recorder_, kNumStallCauses);
-}
-
-void RunRecorder::write_checks(const KernelRun& run) {
-  TableBuilder t("checks", "what --check found in this launch, by PTX statement");
-  t.column("count", "1", "occurrences in this launch");
-  t.column("ptx_line", "1", "line of the PTX statement");
-  t.column("source_line", "1", "line of the source (.loc), 0 if unknown");
-  t.column("other_ptx_line", "1", "a race: line of the other access, else 0");
-  for (const char* name : {"block_x", "block_y", "block_z"})
-    t.column(name, "1", "block of the occurrence that the message tells of");
-  for (const char* name : {"thread_x", "thread_y", "thread_z"}) t.column(name, "1", "its thread");
-  t.column("address", "1", "its address (shared and local memory: offset)");
-  t.column("bytes", "bytes", "its size, 0 if it is not about memory");
-  t.text_column("check", "memory, race, init or sync");
-  t.text_column("kind", "out_of_bounds, ... (docs/checking.md)");
-  t.text_column("ptx", "the PTX statement");
-  t.text_column("object", "nearest buffer or variable, empty if none is");
-  t.text_column("message", "what happened");
-  uint64_t rows = 0;
-  for (const Finding& f : checker_->log().sorted()) {
-    if (f.last_launch != run.id) continue;
-    const Dim3 &block = f.place.block, &thread = f.place.thread;
-    for (const uint64_t v : {f.launch_count, uint64_t{f.place.ptx_line}, uint64_t{f.place.source_line},
-                             uint64_t{f.other.ptx_line}, uint64_t{block.x}, uint64_t{block.y},
-                             uint64_t{block.z}, uint64_t{thread.x}, uint64_t{thread.y}, uint64_t{thread.z},
-                             f.detail.address, uint64_t{f.detail.bytes}})
-      t.cell(v);
-    t.text(0, std::string(check_name(f.kind)));
-    t.text(1, std::string(finding_name(f.kind)));
-    t.text(2, f.place.ptx);
-    t.text(3, f.detail.object);
-    t.text(4, f.detail.message);
-    ++rows;
-  }
-  if (rows != 0) t.write(*recorder_, rows);
+  open_.clear();
 }
 
 }  // namespace gpusim::comp

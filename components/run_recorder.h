@@ -23,14 +23,35 @@ class RunRecorder {
               const Checker* checker = nullptr)
       : recorder_(recorder), gpu_(gpu), machine_(machine), checker_(checker) {}
 
-  void begin_kernel(KernelRun& run);
+  void begin_kernel(KernelRun& run, const core::LaunchSpec& spec);
   [[nodiscard]] KernelResult end_kernel(KernelRun& run, const std::string& limiter);
-  /// A run that ends early: closes the open kernel's tables without final counters.
-  void abandon_kernel();
-  /// One row of the time series (called at fixed cycles by the core domain's observer).
+  /// A run that ends early: closes the open kernels' tables without final counters.
+  void abandon_kernels();
+  /// What ran when, once nothing does any more.
+  void write_timeline(const SimulationResult& result);
+  /// One row of each time series (called at fixed cycles by the core domain's observer).
   void sample(uint64_t now);
 
  private:
+  struct OpenKernel {
+    KernelRun* run = nullptr;
+    const core::LaunchSpec* spec = nullptr;
+    uint32_t number = 0;  ///< of its group in the recorded file
+    uint32_t beside = 0;  ///< other kernels that have run meanwhile
+    core::EventTable* series = nullptr;
+    DramStats dram_at_start;
+    TlbStats tlb_at_start;
+    L2Stats l2_at_start;
+    uint64_t flits_at_start[2] = {0, 0};
+    SmStats last_sample;
+    DramStats last_dram;
+    uint64_t last_sample_cycle = 0;
+  };
+  void open_tables(OpenKernel& kernel);
+  void sample(OpenKernel& kernel, uint64_t now);
+  /// Counters of what all kernels share, between the kernel's start and its end.
+  void add_machine_counters(const OpenKernel& kernel, KernelResult& k) const;
+  void record_end(OpenKernel& kernel, const KernelResult& k);
   void write_per_sm(const KernelRun& run);
   void write_per_pc(const KernelRun& run);
   void write_issue_slots(const SmStats& total);
@@ -40,15 +61,8 @@ class RunRecorder {
   Gpu& gpu_;
   const core::MachineConfig& machine_;
   const Checker* checker_;
-  KernelRun* run_ = nullptr;
-  core::EventTable* series_ = nullptr;
-  DramStats dram_at_start_;
-  TlbStats tlb_at_start_;
-  L2Stats l2_at_start_;
-  uint64_t flits_at_start_[2] = {0, 0};
-  SmStats last_sample_;
-  DramStats last_dram_;
-  uint64_t last_sample_cycle_ = 0;
+  std::vector<OpenKernel> open_;  ///< in the order in which they began
+  uint32_t begun_ = 0;
 };
 
 }  // namespace gpusim::comp

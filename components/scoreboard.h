@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "components/stall_cause.h"
@@ -13,10 +14,19 @@ namespace gpusim::comp {
 
 class Scoreboard {
  public:
-  /// `ids` = register rows + predicates of the kernel.
+  /// `ids` = register rows + predicates of the kernel, for `warps` warp slots.
   void configure(uint32_t warps, uint32_t ids) {
     ids_ = ids;
     entries_.assign(size_t{warps} * ids, 0);
+  }
+  /// The same beside the warps of other kernels, whose entries stay.
+  void widen(uint32_t warps, uint32_t ids) {
+    if (ids <= ids_) return;
+    std::vector<uint64_t> wider(size_t{warps} * ids, 0);
+    for (uint32_t w = 0; w < warps; ++w)
+      std::copy_n(entries_.begin() + size_t{w} * ids_, ids_, wider.begin() + size_t{w} * ids);
+    entries_ = std::move(wider);
+    ids_ = ids;
   }
   void reset_warp(uint32_t warp) { std::fill_n(entries_.begin() + size_t{warp} * ids_, ids_, 0); }
 

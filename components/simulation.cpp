@@ -235,6 +235,8 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
              m.gpu.name, run->threads_per_block, image.registers, shared),
          fmt::format("limited by {}", occupancy.limiter));
   run->l1_ways = l1_ways_beside(m, uint64_t{run->shared_bytes} * run->blocks_per_sm);
+  run->carved = carved_shared(m, uint64_t{run->shared_bytes} * run->blocks_per_sm);
+  run->share = share_of_block(m, *run);
   std::vector<core::ParameterSlot> slots;
   for (const isa::KernelParam& p : image.params)
     slots.push_back({p.name, std::string(isa::type_name(p.type)), p.offset, p.bytes, p.is_array});
@@ -250,7 +252,7 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
                                            static_cast<uint32_t>(m.sm.register_bank_reads));
   run->sm.resize(static_cast<size_t>(m.gpu.sms));
   limiters_.push_back(occupancy.limiter);
-  ranks_.push_back(spec.order);
+  launches_.push_back(&spec);
   runs_.push_back(std::move(run));
 }
 
@@ -260,15 +262,20 @@ std::vector<CopyResult> Simulation::copies() const {
   for (const core::CopySpec& c : options_.launch.copies) {
     const core::BufferSpec& b = options_.launch.buffers[c.buffer];
     const double rate = static_cast<double>(std::max<int64_t>(host.link_bytes_per_s, 1));
-    all.push_back({b.name, c.to_device, b.bytes(),
-                   host.link_latency_ns * 1e-9 + static_cast<double>(b.bytes()) / rate});
+    CopyResult copy;
+    copy.buffer = b.name;
+    copy.stream = c.stream;
+    copy.to_device = c.to_device;
+    copy.bytes = b.bytes();
+    copy.time_s = host.link_latency_ns * 1e-9 + static_cast<double>(b.bytes()) / rate;
+    all.push_back(std::move(copy));
   }
   return all;
 }
 
 std::vector<int64_t> Simulation::order() const {
   std::vector<std::pair<uint32_t, int64_t>> items;
-  for (size_t i = 0; i < runs_.size(); ++i) items.emplace_back(ranks_[i], static_cast<int64_t>(i));
+  for (size_t i = 0; i < runs_.size(); ++i) items.emplace_back(launches_[i]->order, static_cast<int64_t>(i));
   for (size_t i = 0; i < options_.launch.copies.size(); ++i)
     items.emplace_back(options_.launch.copies[i].order, -1 - static_cast<int64_t>(i));
   std::stable_sort(items.begin(), items.end(),

@@ -66,8 +66,13 @@ struct SimulationOptions {
 
 struct KernelResult {
   std::string name;
+  uint32_t launch = 0;  ///< number in the order of the launch file
+  uint32_t number = 0;  ///< in the order in which kernels began: its group in the recorded file
+  uint32_t stream = 0;
   Dim3 grid, block;
+  uint64_t start = 0;   ///< core cycle
   uint64_t cycles = 0;  ///< core cycles; 0 with --functional
+  uint32_t beside = 0;  ///< other kernels that ran during some of it
   double time_s = 0;    ///< at the core clock
   uint32_t registers = 0, shared_bytes = 0, blocks_per_sm = 0;
   std::string occupancy_limiter;
@@ -79,26 +84,38 @@ struct KernelResult {
 /// A timed host transfer over the machine's [host] link.
 struct CopyResult {
   std::string buffer;
+  uint32_t stream = 0, engine = 0;
   bool to_device = true;
   uint64_t bytes = 0;
-  double time_s = 0;  ///< latency + bytes / rate
+  double time_s = 0;            ///< latency + bytes / rate
+  uint64_t start = 0, end = 0;  ///< core cycles; 0 and 0 if it did not start
 };
 
 struct SimulationResult {
   enum class Status { kComplete, kFailed, kInterrupted };
   Status status = Status::kComplete;
   std::string reason;
-  std::vector<KernelResult> kernels;
-  std::vector<CopyResult> copies;
+  std::vector<KernelResult> kernels;  ///< that ended, in the order in which they began
+  std::vector<CopyResult> copies;     ///< in the order of the launch file
   std::vector<core::ExpectResult> expects;
   double wall_s = 0;  ///< host seconds of the simulation proper
   uint64_t warp_instructions = 0;
-  uint64_t cycles = 0;
+  uint64_t cycles = 0;               ///< in which a kernel ran
   std::vector<Finding> findings;     ///< of the checks
   uint64_t finding_occurrences = 0;  ///< how often, all together
   bool findings_overflowed = false;  ///< some distinct ones are not in the list
   [[nodiscard]] bool expectations_met() const;
 };
+
+/// A launch or a transfer that was carried out.
+struct TimelineItem {
+  const KernelResult* kernel = nullptr;  ///< or
+  const CopyResult* copy = nullptr;
+  uint32_t stream = 0;
+  uint64_t start = 0, end = 0;  ///< core cycles
+};
+/// In the order in which they began; of those that began at the same time, kernels first.
+[[nodiscard]] std::vector<TimelineItem> timeline(const SimulationResult& result);
 
 /// Loads, lowers and checks everything at construction (throws core::InputError); run() may be called once.
 class Simulation {
@@ -123,6 +140,7 @@ class Simulation {
   const isa::KernelImage& lower(const core::LaunchSpec& spec);
   void prepare_run(const core::LaunchSpec& spec);
   void run_timed(SimulationResult& result);
+  void enqueue(Gpu& gpu, const SimulationResult& result) const;
   /// What happens now and then while the simulation runs: time series, recorder errors, progress. Throws
   /// RecordError.
   void observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorder, const SimulationResult& result,
@@ -148,8 +166,8 @@ class Simulation {
   std::unique_ptr<Checker> checker_;    ///< of a run with checks
   std::vector<LoweredKernel> images_;
   std::vector<std::unique_ptr<KernelRun>> runs_;
-  std::vector<std::string> limiters_;  ///< per run
-  std::vector<uint32_t> ranks_;        ///< per run: its launch's place among launches and copies
+  std::vector<std::string> limiters_;              ///< per run
+  std::vector<const core::LaunchSpec*> launches_;  ///< per run
 };
 
 }  // namespace gpusim::comp

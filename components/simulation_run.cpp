@@ -45,6 +45,16 @@ std::string running_where(const Gpu& gpu) {
 
 }  // namespace
 
+std::vector<TimelineItem> timeline(const SimulationResult& result) {
+  std::vector<TimelineItem> items;
+  for (const KernelResult& k : result.kernels)
+    items.push_back({&k, nullptr, k.stream, k.start, k.start + k.cycles});
+  for (const CopyResult& c : result.copies)
+    if (c.end != 0) items.push_back({nullptr, &c, c.stream, c.start, c.end});
+  std::ranges::stable_sort(items, {}, &TimelineItem::start);
+  return items;
+}
+
 std::unique_ptr<core::Recorder> Simulation::open_recorder() const {
   if (options_.out.empty()) return nullptr;
   core::RunAttributes a;
@@ -67,9 +77,12 @@ SimulationResult Simulation::run() {
   else
     run_timed(result);
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  uint64_t counted_until = 0;  // kernels stand in the order in which they began
   for (const KernelResult& k : result.kernels) {
     result.warp_instructions += k.total.warp_instructions;
-    result.cycles += k.cycles;
+    const uint64_t end = k.start + k.cycles;
+    if (end > counted_until) result.cycles += end - std::max(k.start, counted_until);
+    counted_until = std::max(counted_until, end);
   }
   if (checker_) collect_findings(result);
   if (result.status == SimulationResult::Status::kComplete)
@@ -107,26 +120,28 @@ void Simulation::run_timed(SimulationResult& result) {
   gpu.dispatcher().set_hooks(
       {[&](KernelRun& run) {
          gpu.open_kernel(run);
-         guarded([&] { records.begin_kernel(run); });
+         guarded([&] { records.begin_kernel(run, *launches_[run.id]); });
        },
        [&](KernelRun& run) {
          gpu.close_kernel(run);
          guarded([&] { result.kernels.push_back(records.end_kernel(run, limiters_[run.id])); });
+         if (checker_) checker_->end_launch(run);
        },
        [&] {
          all_done = true;
          engine.stop();
+       },
+       [&](const BlockDispatcher::Copy& copy) {
+         CopyResult& r = result.copies[copy.number];
+         r.engine = copy.engine;
+         r.start = copy.start;
+         r.end = copy.end;
        }});
   result.copies = copies();
-  for (const int64_t item : order()) {
-    if (item >= 0)
-      gpu.dispatcher().enqueue(*runs_[static_cast<size_t>(item)]);
-    else
-      gpu.dispatcher().enqueue_copy(
-          gpu.core_domain().cycles_of_ns(result.copies[static_cast<size_t>(-1 - item)].time_s * 1e9));
-  }
+  enqueue(gpu, result);
   const auto watch = [&](uint64_t core_cycle) {
     if (interrupted(options_)) was_interrupted = true;
+    // No other kernel that runs began earlier.
     const KernelRun* run = gpu.dispatcher().current();
     if (run != nullptr && core_cycle > run->start.count() + options_.max_cycles)
       error = fmt::format("still running after {} cycles (--max-cycles): {}", options_.max_cycles,
@@ -160,12 +175,28 @@ void Simulation::run_timed(SimulationResult& result) {
     result.status = SimulationResult::Status::kInterrupted;
     result.reason = "interrupted";
   }
-  if (!all_done) records.abandon_kernel();
+  std::ranges::sort(result.kernels, {}, &KernelResult::number);
+  if (!all_done) records.abandon_kernels();
   if (recorder) {
+    records.write_timeline(result);
     const char* status = result.status == SimulationResult::Status::kComplete ? "complete"
                          : result.status == SimulationResult::Status::kFailed ? "failed"
                                                                               : "partial";
     recorder->close(status, result.reason);
+  }
+}
+
+void Simulation::enqueue(Gpu& gpu, const SimulationResult& result) const {
+  BlockDispatcher& dispatcher = gpu.dispatcher();
+  if (options_.launch.legacy_default_stream) dispatcher.use_legacy_default_stream();
+  for (const int64_t item : order()) {
+    if (item >= 0) {
+      const auto run = static_cast<size_t>(item);
+      dispatcher.enqueue(*runs_[run], launches_[run]->stream);
+    } else {
+      const CopyResult& copy = result.copies[static_cast<size_t>(-1 - item)];
+      dispatcher.enqueue_copy(gpu.core_domain().cycles_of_ns(copy.time_s * 1e9), copy.stream, copy.to_device);
+    }
   }
 }
 
@@ -192,7 +223,9 @@ void Simulation::run_functional(SimulationResult& result) {
     const auto& run = runs_[static_cast<size_t>(item)];
     const auto outcome = runner.run(*run);
     KernelResult k = summarise(*run, options_.machine, limiters_[run->id]);
+    k.stream = launches_[run->id]->stream;
     result.kernels.push_back(std::move(k));
+    if (checker_) checker_->end_launch(*run);
     if (interrupted(options_)) {
       result.status = SimulationResult::Status::kInterrupted;
       result.reason = "interrupted";

@@ -1,7 +1,7 @@
-// Streaming multiprocessor: resident blocks and warps, warp schedulers, scoreboard, SIMT stacks, execution
-// pipes, shared memory and load/store unit. Clocked in the core domain; sleeps whenever no warp can issue and
-// nothing waits to be sent, and books the slept issue slots to their cause when it wakes. Stages of a tick,
-// sink to source:
+// Streaming multiprocessor: resident blocks and warps of one kernel or several, warp schedulers, scoreboard,
+// SIMT stacks, execution pipes, shared memory and load/store unit. Clocked in the core domain; sleeps
+// whenever no warp can issue and nothing waits to be sent, and books the slept issue slots to their cause
+// when it wakes. Stages of a tick, sink to source:
 //   1. take replies   2. send a transaction   3. start blocks   4. issue   5. plan what leaves   6. run ahead
 // Running ahead: until the first cycle at which a message could be seen (links have latencies), operations
 // that concern this SM alone issue in the same activation, each at its own cycle. Cycles, values and
@@ -20,6 +20,7 @@
 #include "components/block_barriers.h"
 #include "components/event_sink.h"
 #include "components/kernel_run.h"
+#include "components/kernel_storage.h"
 #include "components/lane_groups.h"
 #include "components/load_store_unit.h"
 #include "components/loop_watch.h"
@@ -34,7 +35,6 @@
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 #include "simcore/engine/link.h"
-#include "simcore/memory/page_arena.h"
 
 namespace gpusim::comp {
 
@@ -46,13 +46,14 @@ struct SmEnvironment {
   const core::MachineConfig* machine = nullptr;
   const TimingTables* timing = nullptr;
   const isa::GlobalMemory* memory = nullptr;
-  EventSink* events = nullptr;
+  EventSink* events = nullptr;          ///< of what no kernel is known for
   core::PageArena* arena = nullptr;     ///< for registers and shared memory
   isa::MemoryAccess* access = nullptr;  ///< scratch of the operation that executes; all SMs share it
   uint32_t num_sms = 1;
   bool run_ahead = true;  ///< false: one issue per activation (tests: the results are the same)
-  uint64_t local_memory_base =
-      0;  ///< device address of the interleaved local memory of all warps (timing only)
+  /// Device address of the interleaved local memory of all warps, a multiple of it for each further kernel
+  /// (timing only).
+  uint64_t local_memory_base = 0;
   std::function<void(std::string)> on_error;  ///< a program error: ends the simulation
   /// True if all warps of the GPU wait at barriers or have gone round their loops unchanged for long.
   std::function<bool()> nobody_moves;
@@ -63,21 +64,18 @@ class Sm : public core::Clocked, public WarpTableIf {
  public:
   Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index,
      const SmEnvironment& environment);
-  ~Sm() override;
-
   /// Binds the links; called once after construction.
   void connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts,
                core::Link<SmReport>& reports);
 
   [[nodiscard]] const WarpTable& warp_table() const override { return table_; }
   [[nodiscard]] std::string waiting_for() const override;
-  /// Books every issue slot up to `end` of the kernel that just drained. No timing: called by the dispatcher.
-  void close_kernel(const KernelRun& run);
-  /// Opens the books of a kernel at `start`.
+  /// Opens the books of a kernel at its `start`. No timing: called by the dispatcher.
   void open_kernel(KernelRun& run);
-  [[nodiscard]] uint32_t resident_warps() const {
-    return static_cast<uint32_t>(std::popcount(table_.resident()));
-  }
+  /// Closes the books of a kernel that has drained at its `end`.
+  void close_kernel(const KernelRun& run);
+  /// Issue slots that had no candidate, of any kernel.
+  [[nodiscard]] uint64_t idle_slots() const { return idle_slots_; }
   [[nodiscard]] uint32_t index() const { return index_; }
   [[nodiscard]] const SmTlbStats* tlb_stats() const { return lsu_->tlb_stats(); }
   /// Narrows [since, until], in core cycles, to when all resident warps waited at barriers or went round
@@ -89,9 +87,24 @@ class Sm : public core::Clocked, public WarpTableIf {
 
  private:
   enum class WarpWait : uint8_t { kNone, kMemory, kBarrier, kFence };
+  /// A kernel that is open: its books, and the blocks that it has here.
+  struct Kernel {
+    KernelRun* run = nullptr;
+    SmStats* stats = nullptr;
+    EventSink* events = nullptr;
+    uint32_t blocks = 0, warps = 0;  ///< resident
+    uint32_t finished = 0;           ///< blocks not reported yet
+    bool configured = false;         ///< storage is sized for `run`
+    bool undrained = false;          ///< the dispatcher does not know yet that it has nothing here
+    bool due = false;                ///< there is something to report, or will be without a further block
+    uint64_t counted_until = 0;      ///< cycle to which its residence is counted
+    uint64_t places = 0;             ///< of `storage` that are taken, a bit each
+    KernelStorage storage;
+  };
   struct alignas(64) Warp {  // what every issue needs comes first
     SimtStack stack;
     const isa::MicroOp* op = nullptr;  ///< next operation
+    Kernel* kernel = nullptr;
     uint32_t block_slot = 0;
     uint32_t load = 0;  ///< kMemory: record waited for
     WarpWait wait = WarpWait::kNone;
@@ -104,15 +117,16 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t barrier = 0;  ///< the number of the barrier of at_barrier
   };
   struct Block {
-    bool active = false;
+    Kernel* kernel = nullptr;
+    const KernelRun* run = nullptr;  ///< of the block that is here, or was last
     uint64_t index = 0;
-    uint32_t previous = ~0u;  ///< block that held this slot before, ~0 if none did
+    uint64_t warps = 0;  ///< warp slots, a bit each
+    uint32_t place = 0;  ///< in the kernel's storage
     uint32_t live_threads = 0;
     uint32_t live_warps = 0;
     uint32_t loads_in_flight = 0;  ///< the slot is not reused before they return
     uint64_t start = 0, phase_start = 0;
     uint32_t phase = 0;
-    std::byte* shared = nullptr;
     BlockBarriers barriers;
     BlockChecks* checks = nullptr;  ///< of a run with --check
   };
@@ -125,21 +139,35 @@ class Sm : public core::Clocked, public WarpTableIf {
   };
 
   [[nodiscard]] std::string waiting_for(const Warp& warp) const;
-  // sm.cpp: blocks, books, replies
-  void configure(KernelRun& run);
+  // sm_blocks.cpp: kernels and blocks
+  /// `fresh`: no block is here.
+  void configure(Kernel& kernel, bool fresh);
   void start_block(const BlockStart& start, uint64_t now);
+  void start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_block, std::byte* shared, uint64_t now);
+  /// Counts the warps that the kernel has had here until now.
+  static void count_residence(Kernel& kernel, uint64_t now);
+  void remove_warp(uint32_t w, uint64_t now);
   void finish_block(uint32_t slot, uint64_t now);
   /// Ends the stretch between two barriers.
-  void end_phase(Block& block, uint64_t now);
+  static void end_phase(Block& block, uint64_t now);
+  void update_due(Kernel& kernel);
+  [[nodiscard]] bool is_drained(const Kernel& kernel) const;
+  void report();
+  /// What follows is done for this kernel.
+  void enter(const Kernel& kernel) {
+    run_ = kernel.run;
+    stats_ = kernel.stats;
+    events_ = kernel.events;
+  }
+  // sm.cpp: slots, books, replies
   /// Books the slots [from, end) of a scheduler that has warp `w` (WarpScheduler::kNone: none) to what that
   /// warp waits for; `width`: how many operations each slot could have issued.
   void book_wait(uint32_t scheduler, int w, uint64_t from, uint64_t end, uint64_t width);
   void book(uint32_t scheduler, int warp, StallCause cause, uint64_t from_slot, uint64_t to_slot,
             uint64_t width);
-  void emit_stall(uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to, uint32_t warp,
-                  uint32_t pc);
+  void emit_stall(core::EventTable& table, uint32_t scheduler, StallCause cause, uint64_t from, uint64_t to,
+                  uint32_t warp, uint32_t pc) const;
   void complete_access(uint32_t record, uint64_t now);
-  void report();
   /// Issues warp `w`'s next operation, with dual issue also the one after it if nothing holds that back.
   void take_slot(uint32_t scheduler, uint32_t w, uint64_t now);
   // sm_issue.cpp: one operation
@@ -189,25 +217,30 @@ class Sm : public core::Clocked, public WarpTableIf {
 
   uint32_t index_;
   // What every tick looks at comes first.
-  uint32_t pending_finished_ = 0;        ///< finished blocks not reported yet
+  uint32_t due_ = 0;  ///< kernels that are due to be reported
+  uint32_t open_kernels_ = 0;
   uint64_t next_issue_ = kUnknownCycle;  ///< first slot in which some warp may issue, as far as known
+  // Of the kernel for which something is being done: enter().
   KernelRun* run_ = nullptr;
   SmStats* stats_ = nullptr;
+  EventSink* events_ = nullptr;
   std::unique_ptr<LoadStoreUnit> lsu_;
   core::Cycle next_start_ = core::kNever;  ///< when the oldest message of starts_ is visible
-  bool independent_ = false;     ///< lanes are scheduled independently (compute capability 7 and later)
-  uint32_t changed_ = 0;         ///< schedulers (bits) that see something else than when wake_ was found
-  bool report_drained_ = false;  ///< the dispatcher does not know yet that this SM is empty
-  bool configured_ = false;      ///< storage is sized for run_
-  core::Divisor slot_cycles_;    ///< core cycles of an issue slot
-  uint64_t issue_cycles_ = 2;    ///< the same
-  uint64_t issue_width_ = 1;     ///< operations of one warp that a slot can issue
+  bool independent_ = false;   ///< lanes are scheduled independently (compute capability 7 and later)
+  uint32_t changed_ = 0;       ///< schedulers (bits) that see something else than when wake_ was found
+  core::Divisor slot_cycles_;  ///< core cycles of an issue slot
+  uint64_t issue_cycles_ = 2;  ///< the same
+  uint64_t issue_width_ = 1;   ///< operations of one warp that a slot can issue
   uint64_t reply_latency_ = 0, start_latency_ = 0;
   std::vector<uint64_t> next_slot_;  ///< per scheduler: first slot neither used nor booked yet
   std::vector<uint64_t> wake_;       ///< per scheduler: no warp of it can issue before, but for events
   std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
+  uint64_t block_slots_ = 0, warp_slots_ = 0;     ///< that are taken, a bit each
+  std::vector<std::unique_ptr<Kernel>> kernels_;  ///< by KernelRun::slot
+  uint32_t undrained_ = 0;                        ///< kernels that are
+  uint64_t idle_slots_ = 0;
   Scoreboard scoreboard_;
   isa::MemoryAccess& access_;
   WarpTable table_;
@@ -218,15 +251,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   SharedMemoryRules shared_rules_;
   std::vector<OpenStall> open_stalls_;
   uint64_t next_age_ = 0;
-  uint64_t last_active_update_ = 0;
   uint64_t last_event_ = 0;  ///< last start of a block, arrival at a barrier, exit, or warp that blocked
-  // Storage of the resident warps and blocks; sized per kernel.
-  core::PageStore registers_, shared_;
-  std::vector<uint32_t> predicates_;
-  std::byte* local_ = nullptr;  ///< mapped lazily
-  size_t local_mapped_ = 0;
-  std::byte* rows_ = nullptr;  ///< registers of the warp slots
-  size_t row_stride_ = 0;      ///< bytes of registers per warp
 };
 
 }  // namespace gpusim::comp

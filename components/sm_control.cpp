@@ -66,7 +66,7 @@ void Sm::count_branch(const Warp& warp, uint32_t pc, LaneMask active, LaneMask t
   ++stats_->branches;
   stats_->divergent_branches += diverged;
   run_->pc[pc].divergent += diverged;
-  if (env_.events->branch != nullptr) {
+  if (events_->branch != nullptr) {
     core::BranchEvent e{};
     e.cycle = now;
     e.pc = pc;
@@ -74,7 +74,7 @@ void Sm::count_branch(const Warp& warp, uint32_t pc, LaneMask active, LaneMask t
     e.taken = taken.bits();
     e.sm = static_cast<uint16_t>(index_);
     e.warp = static_cast<uint16_t>(warp.context.warp_slot);
-    env_.events->branch->append(&e);
+    events_->branch->append(&e);
   }
 }
 
@@ -177,10 +177,7 @@ void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
   warp.stack.exit(lanes);
   block.live_threads -= static_cast<uint32_t>(lanes.count());
   if (warp.stack.done() && warp.groups.empty()) {
-    stats_->active_warp_cycles += resident_warps() * (now - last_active_update_);
-    stats_->active_cycles += now - last_active_update_;
-    last_active_update_ = now;
-    table_.remove(w);
+    remove_warp(w, now);
     --block.live_warps;
     if (block.loads_in_flight != 0) lsu_->await_all(w);
   } else if (!warp.stack.done() || run_other_lanes(warp, w, now)) {

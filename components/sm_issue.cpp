@@ -55,14 +55,14 @@ void Sm::issue(uint32_t w, uint64_t now) {
     fault(warp, pc, lanes.lowest(), describe_missing_lanes(lanes));
     return;
   }
-  if (env_.events->issue != nullptr) {
+  if (events_->issue != nullptr) {
     core::IssueEvent e{};
     e.cycle = now;
     e.pc = pc;
     e.lanes = lanes.bits();
     e.sm = static_cast<uint16_t>(index_);
     e.warp = static_cast<uint16_t>(w);
-    env_.events->issue->append(&e);
+    events_->issue->append(&e);
   }
   switch (op.kind) {
     case OpKind::kAlu:
@@ -240,7 +240,7 @@ void Sm::global_timing(uint32_t w, const MicroOp& op, uint64_t now) {
   if (local) {
     // Local memory is interleaved so that equal offsets of a warp's lanes are neighbours (CUDA C Programming
     // Guide, local memory): element k of lane l lies at (k * 32 + l) elements of the warp's region.
-    const uint64_t region = env_.local_memory_base +
+    const uint64_t region = env_.local_memory_base * (1 + run_->slot) +
                             (uint64_t{index_} * kMaxWarps + w) * run_->image->local_bytes * isa::kWarpSize;
     for (uint32_t bits = access_.lanes.bits(); bits != 0; bits &= bits - 1) {
       const int lane = std::countr_zero(bits);

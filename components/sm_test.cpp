@@ -77,6 +77,7 @@ class SmTest : public testing::Test {
     const uint64_t expected = run.end.count() / 2 * static_cast<uint64_t>(machine.scheduler.count) *
                               static_cast<uint64_t>(machine.scheduler.issue_width);
     EXPECT_EQ(std::accumulate(slots.begin(), slots.end(), uint64_t{0}), expected);
+    EXPECT_EQ(slots_of(StallCause::kNoWarp), sm->idle_slots()) << "booked one by one";
     uint64_t at_pcs = 0;
     for (const PcStats& pc : run.pc) at_pcs = std::accumulate(pc.slots.begin(), pc.slots.end(), at_pcs);
     EXPECT_EQ(at_pcs + slots[static_cast<size_t>(StallCause::kNoWarp)], expected);
@@ -128,7 +129,7 @@ class SmTest : public testing::Test {
     std::memcpy(run.params.data(), &base, 8);
   }
   void connect() {
-    events.issue = &issues;
+    run.events.issue = &issues;
     SmEnvironment environment;
     environment.machine = &machine;
     environment.timing = &timing;

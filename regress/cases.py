@@ -45,6 +45,8 @@ _SPARSE = (("ROWS=1", "PER_ROW=0"), ("ROWS=131", "PER_ROW=33", "COLS=7"))
 _WORKLOADS = (
     Case("vecadd", "vecadd/vecadd.ptx", "C", ("N=10007",), _sizes(1, 257)),
     Case("saxpy", "saxpy/saxpy.ptx", "Y", ("N=10007",), (("N=1",), ("N=70001", "BLOCKS=7"))),
+    Case("saxpy_streams", "saxpy/saxpy.ptx", "Y0", ("N=2003",), (("N=1",), ("N=7001", "BLOCKS=7")), ("N=20000",), kernels=4,
+         launch="streams.toml", brief=True),
     Case("reduction", "reduction/reduction.ptx", "sum", ("N=20011",), (("N=1",), ("N=255", "BLOCKS=300")),
          kernels=2),
     Case("scan", "scan/scan.ptx", "out", ("N=5003",), _sizes(1, 513, 140001), kernels=3),

@@ -51,6 +51,14 @@ def all_checks(source: Path) -> dict[str, Named]:
 
         return run
 
+    def stream_check(name: str) -> Callable[[Gpusim], None]:
+        def run(gpusim: Gpusim) -> None:
+            import check_streams
+
+            check_streams.check_streams(gpusim, name)
+
+        return run
+
     return {
         "verify": per_case(check_verify, in_full) | per_case(check_brief, lambda case: case.brief),
         "sizes": per_case(check_sizes, lambda case: bool(case.odd) or in_full(case)),
@@ -66,6 +74,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "calibrated": {name: lambda gpusim, name=name: check_calibrated(gpusim, name) for name in MACHINES},
         "compiled": per_case(check_compiled, lambda case: case.name not in WITHOUT_SOURCE),
         "machines": {name: lambda gpusim, name=name: check_machines(gpusim, name) for name in OTHER_MACHINES},
+        "streams": {name: stream_check(name) for name in ("tesla_c1060", "gtx480", "tesla_v100", "timeline")},
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "ptxas": {"workloads": check_ptxas, "report": check_report},
         "reuse": {"traces": check_reuse},

@@ -60,12 +60,8 @@ void FindingLog::note(FindingKind kind, const Site& site, const Site* other,
     it = entries_.emplace(key, Entry{}).first;
   }
   auto& [finding, shown] = it->second;
-  if (first || finding.last_launch != site.run->id) {
-    finding.last_launch = site.run->id;
-    finding.launch_count = 0;
-  }
   ++finding.count;
-  ++finding.launch_count;
+  ++finding.of_launch[site.run->id];
   const Shown occurrence{site.run->id, site.block, site.thread};
   if (!first && shown <= occurrence) return;
   shown = occurrence;

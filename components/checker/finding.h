@@ -69,8 +69,7 @@ struct Finding {
   FindingPlace other;
   FindingDetail detail;
   uint64_t count = 0;
-  uint32_t last_launch = 0;   ///< that had an occurrence, and
-  uint64_t launch_count = 0;  ///< how many that launch had so far
+  std::map<uint32_t, uint64_t> of_launch;  ///< how many of these each launch had that has not ended
 };
 
 class FindingLog {
@@ -87,6 +86,11 @@ class FindingLog {
   }
   void note(FindingKind kind, const Site& site, const Site* other,
             const std::function<FindingDetail()>& detail);
+
+  /// The launch has ended: forgets how many it had.
+  void end_launch(uint32_t launch) {
+    for (auto& [key, entry] : entries_) entry.finding.of_launch.erase(launch);
+  }
 
   /// By kernel, kind and place.
   [[nodiscard]] std::vector<Finding> sorted() const;

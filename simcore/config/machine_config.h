@@ -19,11 +19,17 @@ struct MachineConfig {
     bool sms_spread = false;         ///< --sms N: spread over clusters instead of filling them
     int64_t launch_cycles = 0;       ///< core cycles from launch to the first block's dispatch
     int64_t block_start_cycles = 0;  ///< core cycles from dispatch of a block to its first issue
+    int64_t concurrent_kernels = 1;  ///< that run at the same time, at most
+    int64_t launch_queues = 1;       ///< that streams are mapped to; each starts its work in order
+    std::string block_dispatch;      ///< "breadth_first", "depth_first"
+    std::string kernel_dispatch;     ///< "oldest", "in_turn"
     friend bool operator==(const Gpu&, const Gpu&) = default;
   } gpu;
   struct Host {
     int64_t link_bytes_per_s = 0;
     double link_latency_ns = 0;
+    int64_t copy_engines = 1;       ///< 1: one direction at a time; 2: one for each
+    double launch_interval_ns = 0;  ///< between two launches or copies that the host issues
     double idle_power_w = 0, gpu_idle_power_w = 0;
     friend bool operator==(const Host&, const Host&) = default;
   } host;

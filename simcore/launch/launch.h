@@ -131,7 +131,8 @@ struct LaunchDescription {
   std::vector<CopySpec> copies;
   std::vector<TextureSpec> textures;
   std::vector<ExpectSpec> expects;
-  std::vector<std::string> link;  ///< further PTX files of the program: paths, folder included
+  std::vector<std::string> link;       ///< further PTX files of the program: paths, folder included
+  bool legacy_default_stream = false;  ///< stream 0 waits for all streams, and they for it
   uint64_t seed = 0;
   std::vector<std::string> warnings;
   [[nodiscard]] const BufferSpec* find_buffer(std::string_view name) const;

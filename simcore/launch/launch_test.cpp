@@ -102,6 +102,12 @@ TEST(Launch, ReadsEverything) {
   EXPECT_FALSE(launch.copies[1].to_device);
 }
 
+TEST(Launch, StreamZeroIsAStreamUnlessItIsCalledLegacy) {
+  EXPECT_FALSE(parse(kFile).legacy_default_stream);
+  EXPECT_FALSE(parse(std::string("default_stream = \"per_thread\"\n") + kFile).legacy_default_stream);
+  EXPECT_TRUE(parse(std::string("default_stream = \"legacy\"\n") + kFile).legacy_default_stream);
+}
+
 TEST(Launch, OverridesReachDerivedParams) {
   const LaunchDescription launch = parse(kFile, {"N=16", "N=32"});
   EXPECT_EQ(launch.find_param("HALF")->integer, 16);

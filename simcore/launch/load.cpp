@@ -21,6 +21,8 @@ namespace {
 constexpr int64_t kMaxCount = int64_t{1} << 46;
 constexpr int64_t kMaxGrid = 2147483647;
 constexpr int64_t kMaxBlock = 1024;
+constexpr int64_t kMaxStream = 1023;
+constexpr std::string_view kDefaultStream = "default_stream";
 
 bool is_identifier(std::string_view name) {
   return !name.empty() && name.size() <= 256 && !std::isdigit(static_cast<unsigned char>(name.front())) &&
@@ -40,6 +42,7 @@ class LaunchLoader {
   LaunchDescription load(std::span<const std::string> overrides) {
     check_top_level();
     read_link();
+    read_default_stream();
     read_params(overrides);
     read_flops();
     for_each("buffer", [&](const toml::table& table) { read_buffer(table); });
@@ -59,8 +62,8 @@ class LaunchLoader {
 
  private:
   void check_top_level() {
-    static constexpr std::array<std::string_view, 8> kTables{"params", "flops",   "buffer", "launch",
-                                                             "copy",   "texture", "expect", "link"};
+    static constexpr std::array<std::string_view, 9> kTables{
+        "params", "flops", "buffer", "launch", "copy", "texture", "expect", "link", kDefaultStream};
     for (const auto& [key, node] : document_) {
       const Where where = where_of(key, launch_.path);
       if (std::ranges::find(kTables, key.str()) == kTables.end()) {
@@ -71,11 +74,21 @@ class LaunchLoader {
       } else if (key.str() == "params" || key.str() == "flops") {
         if (!node.is_table())
           messages_.error(where, fmt::format("'{}' must be a table: [{}]", key.str(), key.str()));
-      } else if (key.str() != "link" && !node.is_array_of_tables()) {
+      } else if (key.str() != "link" && key.str() != kDefaultStream && !node.is_array_of_tables()) {
         messages_.error(where,
                         fmt::format("'{}' must be an array of tables: write [[{}]]", key.str(), key.str()));
       }
     }
+  }
+
+  /// default_stream = "per_thread" or "legacy": the two meanings that stream 0 has in CUDA
+  void read_default_stream() {
+    const toml::node* node = document_.get(kDefaultStream);
+    if (node == nullptr) return;
+    const auto* text = node->as_string();
+    launch_.legacy_default_stream = text != nullptr && text->get() == "legacy";
+    if (text == nullptr || (!launch_.legacy_default_stream && text->get() != "per_thread"))
+      messages_.error(where_of(*node, launch_.path), "'default_stream' must be \"per_thread\" or \"legacy\"");
   }
 
   /// link = ["other.ptx", ...]
@@ -290,7 +303,7 @@ class LaunchLoader {
     spec.registers = static_cast<uint32_t>(reader.integer("registers", 0, 0, 1024));
     spec.stack = static_cast<uint32_t>(reader.integer("stack", 0, 0, 1 << 20));
     spec.repeat = static_cast<uint32_t>(reader.integer("repeat", 1, 1, 1000000));
-    spec.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, 1023));
+    spec.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, kMaxStream));
     if (const toml::node* args = reader.node("args")) {
       if (const toml::array* array = args->as_array()) {
         for (const toml::node& node : *array) read_argument(node, spec);
@@ -368,7 +381,7 @@ class LaunchLoader {
     copy.where = reader.where();
     const auto buffer = reader.buffer("buffer");
     copy.to_device = reader.choice("direction", {"to_device", "from_device"}) == "to_device";
-    copy.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, 1023));
+    copy.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, kMaxStream));
     copy.buffer = buffer.value_or(0);
     launch_.copies.push_back(copy);
   }
@@ -451,24 +464,6 @@ class LaunchLoader {
 
 }  // namespace
 
-const BufferSpec* LaunchDescription::find_buffer(std::string_view name) const {
-  const auto found = std::ranges::find(buffers, name, &BufferSpec::name);
-  return found == buffers.end() ? nullptr : &*found;
-}
-
-const Number* LaunchDescription::find_param(std::string_view name) const {
-  for (const auto& [param, value] : params) {
-    if (param == name) return &value;
-  }
-  return nullptr;
-}
-
-uint64_t LaunchDescription::total_buffer_bytes() const {
-  uint64_t total = 0;
-  for (const BufferSpec& buffer : buffers) total += buffer.bytes();
-  return total;
-}
-
 LaunchDescription parse_launch(std::string_view text, const std::string& path,
                                std::span<const std::string> param_overrides, uint64_t seed,
                                bool allow_files) {
@@ -478,15 +473,6 @@ LaunchDescription parse_launch(std::string_view text, const std::string& path,
 LaunchDescription load_launch(const std::string& path, std::span<const std::string> param_overrides,
                               uint64_t seed) {
   return parse_launch(read_text_file(path), path, param_overrides, seed);
-}
-
-void check_memory(const LaunchDescription& launch, uint64_t memory_bytes) {
-  if (launch.total_buffer_bytes() <= memory_bytes) return;
-  const auto largest = std::ranges::max_element(launch.buffers, {}, &BufferSpec::bytes);
-  raise_input_error(largest->where,
-                    fmt::format("the buffers need {} bytes, the machine has {} bytes of device memory",
-                                launch.total_buffer_bytes(), memory_bytes),
-                    fmt::format("the largest is '{}' with {} bytes", largest->name, largest->bytes()));
 }
 
 }  // namespace gpusim::core

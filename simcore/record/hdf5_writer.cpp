@@ -245,35 +245,41 @@ void Hdf5Writer::write_root(const RunAttributes& attributes) {
   kernels_ = make_group(file_, "kernels", 64);
 }
 
-void Hdf5Writer::kernel_attributes(std::span<const KernelAttribute> attributes) {
+void Hdf5Writer::kernel_attributes(hid_t group, std::span<const KernelAttribute> attributes) {
   for (const KernelAttribute& attribute : attributes) {
     if (attribute.is_text) {
-      text_attribute(kernel_, attribute.name, attribute.text);
+      text_attribute(group, attribute.name, attribute.text);
     } else {
-      number_attribute(kernel_, attribute.name, attribute.number);
+      number_attribute(group, attribute.name, attribute.number);
     }
   }
 }
 
-void Hdf5Writer::begin_kernel(std::span<const KernelAttribute> attributes) {
+void Hdf5Writer::begin_kernel(uint64_t kernel, std::span<const KernelAttribute> attributes) {
   const std::scoped_lock lock(hdf5_mutex());
-  kernel_ = make_group(kernels_, std::to_string(kernel_count_++), 32);
-  kernel_attributes(attributes);
-  const Handle events(make_group(kernel_, "events", 16), H5Gclose);
+  const hid_t group = make_group(kernels_, std::to_string(kernel), 32);
+  open_[kernel] = group;
+  kernel_attributes(group, attributes);
+  const Handle events(make_group(group, "events", 16), H5Gclose);
 }
 
-void Hdf5Writer::end_kernel(std::span<const KernelAttribute> attributes) {
+void Hdf5Writer::end_kernel(uint64_t kernel, std::span<const KernelAttribute> attributes) {
   const std::scoped_lock lock(hdf5_mutex());
-  kernel_attributes(attributes);
-  for (auto& [id, table] : tables_) {
+  const auto group = open_.find(kernel);
+  kernel_attributes(group->second, attributes);
+  std::erase_if(tables_, [kernel](const auto& entry) {
+    const Table& table = entry.second;
+    if (table.kernel != kernel) return false;
     if (table.dataset >= 0) H5Dclose(table.dataset);
-  }
-  tables_.clear();
-  H5Gclose(kernel_);
-  kernel_ = -1;
+    return true;
+  });
+  H5Gclose(group->second);
+  open_.erase(group);
 }
 
-void Hdf5Writer::declare_table(size_t id, const TableSchema& schema) { tables_[id] = {schema, -1, 0}; }
+void Hdf5Writer::declare_table(uint64_t kernel, size_t id, const TableSchema& schema) {
+  tables_[id] = {kernel, schema, -1, 0};
+}
 
 hid_t Hdf5Writer::record_type(const TableSchema& schema) {
   const hid_t type = H5Tcreate(H5T_COMPOUND, schema.record_bytes);
@@ -296,7 +302,8 @@ void Hdf5Writer::describe(hid_t dataset, const TableSchema& schema) {
 }
 
 /// A growing dataset has chunks of the table's full size; others are made in their final size.
-hid_t Hdf5Writer::make_dataset(const TableSchema& schema, hid_t type, hsize_t rows, bool growing) {
+hid_t Hdf5Writer::make_dataset(hid_t group, const TableSchema& schema, hid_t type, hsize_t rows,
+                               bool growing) {
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation, false);
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
@@ -310,7 +317,7 @@ hid_t Hdf5Writer::make_dataset(const TableSchema& schema, hid_t type, hsize_t ro
   const hsize_t unlimited = H5S_UNLIMITED;
   const Handle space(H5Screate_simple(1, &rows, growing ? &unlimited : nullptr), H5Sclose);
   const hid_t dataset =
-      checked(H5Dcreate2(kernel_, schema.path.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+      checked(H5Dcreate2(group, schema.path.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
               "create a dataset");
   describe(dataset, schema);
   return dataset;
@@ -321,7 +328,7 @@ void Hdf5Writer::append_chunk(size_t id, const PackedChunk& chunk) {
   Table& table = tables_.at(id);
   if (table.dataset < 0) {
     const Handle type(record_type(table.schema), H5Tclose);
-    table.dataset = make_dataset(table.schema, type, 0, true);
+    table.dataset = make_dataset(group_of(table.kernel), table.schema, type, 0, true);
   }
   const hsize_t offset = table.rows;
   table.rows += chunk_rows(table.schema.record_bytes);
@@ -338,7 +345,7 @@ void Hdf5Writer::finish_table(size_t id, std::span<const std::byte> records) {
   const hsize_t rows = records.size() / table.schema.record_bytes;
   if (table.dataset < 0) {
     const Handle type(record_type(table.schema), H5Tclose);
-    table.dataset = make_dataset(table.schema, type, rows, false);
+    table.dataset = make_dataset(group_of(table.kernel), table.schema, type, rows, false);
     if (rows > 0 && H5Dwrite(table.dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()) < 0) {
       fail("write " + table.schema.path);
     }
@@ -359,8 +366,8 @@ void Hdf5Writer::finish_table(size_t id, std::span<const std::byte> records) {
   }
 }
 
-void Hdf5Writer::write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
-                             std::span<const std::vector<std::string>> texts) {
+void Hdf5Writer::write_table(uint64_t kernel, const TableSchema& schema, std::span<const std::byte> records,
+                             uint64_t rows, std::span<const std::vector<std::string>> texts) {
   const std::scoped_lock lock(hdf5_mutex());
   // Numbers first, then the texts, padded to the longest of their column.
   size_t record_bytes = schema.record_bytes;
@@ -390,7 +397,7 @@ void Hdf5Writer::write_table(const TableSchema& schema, std::span<const std::byt
     }
     offset += widths[text++];
   }
-  const Handle dataset(make_dataset(schema, type, rows, false), H5Dclose);
+  const Handle dataset(make_dataset(group_of(kernel), schema, type, rows, false), H5Dclose);
   if (rows > 0 && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()) < 0)
     fail("write " + schema.path);
 }
@@ -405,12 +412,10 @@ void Hdf5Writer::close(std::string_view status, std::string_view reason) {
   const std::scoped_lock lock(hdf5_mutex());
   text_attribute(file_, "status", status, 16);
   text_attribute(file_, "reason", reason, kReasonRoom);
-  if (kernel_ >= 0) {
-    for (auto& [id, table] : tables_) {
-      if (table.dataset >= 0) H5Dclose(table.dataset);
-    }
-    H5Gclose(kernel_);
+  for (auto& [id, table] : tables_) {
+    if (table.dataset >= 0) H5Dclose(table.dataset);
   }
+  for (const auto& [kernel, group] : open_) H5Gclose(group);
   H5Gclose(kernels_);
   const herr_t closed = H5Fclose(std::exchange(file_, -1));
   if (closed < 0 || !state_.error.empty()) fail("close");

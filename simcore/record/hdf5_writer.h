@@ -45,21 +45,24 @@ class Hdf5Writer {
   Hdf5Writer(const Hdf5Writer&) = delete;
   Hdf5Writer& operator=(const Hdf5Writer&) = delete;
 
-  void begin_kernel(std::span<const KernelAttribute> attributes);
-  void end_kernel(std::span<const KernelAttribute> attributes);
-  /// Declares an event table; the dataset is made with the first data. Returns its id.
-  void declare_table(size_t id, const TableSchema& schema);
+  /// In the place of a kernel's number: the run, whose tables lie at the root.
+  static constexpr uint64_t kRun = ~0ull;
+  void begin_kernel(uint64_t kernel, std::span<const KernelAttribute> attributes);
+  void end_kernel(uint64_t kernel, std::span<const KernelAttribute> attributes);
+  /// Declares an event table of an open kernel; the dataset is made with the first data.
+  void declare_table(uint64_t kernel, size_t id, const TableSchema& schema);
   void append_chunk(size_t id, const PackedChunk& chunk);
   /// The last rows of a table (fewer than a chunk, possibly none).
   void finish_table(size_t id, std::span<const std::byte> records);
-  void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
-                   std::span<const std::vector<std::string>> texts);
+  void write_table(uint64_t kernel, const TableSchema& schema, std::span<const std::byte> records,
+                   uint64_t rows, std::span<const std::vector<std::string>> texts);
   /// Flushes and commits: from here on a kill leaves at least the present state.
   void commit();
   void close(std::string_view status, std::string_view reason);
 
  private:
   struct Table {
+    uint64_t kernel = 0;
     TableSchema schema;
     hid_t dataset = -1;
     hsize_t rows = 0;
@@ -70,17 +73,18 @@ class Hdf5Writer {
   void text_attribute(hid_t object, const std::string& name, std::string_view text, size_t room = 0);
   void text_list_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts);
   void number_attribute(hid_t object, const std::string& name, uint64_t value);
-  void kernel_attributes(std::span<const KernelAttribute> attributes);
+  void kernel_attributes(hid_t group, std::span<const KernelAttribute> attributes);
+  [[nodiscard]] hid_t group_of(uint64_t kernel) const { return kernel == kRun ? file_ : open_.at(kernel); }
   void text_dataset(const std::string& path, const std::string& text);
   hid_t make_group(hid_t parent, const std::string& name, size_t expected_links);
   void describe(hid_t dataset, const TableSchema& schema);
-  hid_t make_dataset(const TableSchema& schema, hid_t type, hsize_t rows, bool growing);
+  hid_t make_dataset(hid_t group, const TableSchema& schema, hid_t type, hsize_t rows, bool growing);
   [[nodiscard]] static hid_t record_type(const TableSchema& schema);
 
   std::string path_, temporary_;
   OrderedFileState state_;
-  hid_t file_ = -1, kernels_ = -1, kernel_ = -1;
-  uint64_t kernel_count_ = 0;
+  hid_t file_ = -1, kernels_ = -1;
+  std::map<uint64_t, hid_t> open_;  ///< groups of open kernels
   std::map<size_t, Table> tables_;
 };
 

@@ -105,6 +105,45 @@ TEST(Recorder, CellTablesMixNumbersAndTexts) {
   EXPECT_THROW((void)file.numbers("/kernels/0/issue_slots", "slotz"), RecordError);
 }
 
+TEST(Recorder, SeveralKernelsMayBeOpen) {
+  const std::string path = temp("open.h5");
+  const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kSummary, 1);
+  const auto block = [](uint32_t n) { return BlockEvent{n, n + 1, n, 0, 0}; };
+  EXPECT_EQ(recorder->begin_kernel({}), 0u);
+  EventTable& first = recorder->table(block_schema());
+  EXPECT_EQ(recorder->begin_kernel({}), 1u);
+  EventTable& second = recorder->table(block_schema());
+  for (uint32_t i = 0; i < 100'000; ++i) {  // chunks of both in turn
+    const BlockEvent a = block(i), b = block(2 * i);
+    first.append(&a);
+    second.append(&b);
+  }
+  recorder->choose_kernel(0);
+  recorder->write_counters(std::vector<Counter>{{"of", 7, "1", "test"}});
+  recorder->end_kernel(std::vector<KernelAttribute>{{"cycles", "", 5, false}});
+  EXPECT_THROW(recorder->end_kernel({}), RecordError) << "no kernel is current";
+  EXPECT_THROW(recorder->choose_kernel(0), RecordError) << "it has ended";
+  EXPECT_EQ(recorder->begin_kernel({}), 2u);
+  recorder->end_kernel({});
+  recorder->choose_kernel(1);
+  recorder->end_kernel(std::vector<KernelAttribute>{{"cycles", "", 6, false}});
+  const TableSchema schema{"timeline", "of the run", 8, {{"start", ColumnType::kU64, 0, "", "start"}}};
+  const uint64_t starts[] = {3, 4};
+  recorder->write_run_table(schema, std::as_bytes(std::span(starts)), 2, {});
+  recorder->close("complete", "");
+  const RecordedFile file(path);
+  EXPECT_EQ(file.number_attribute("/kernels/0", "cycles"), 5u);
+  EXPECT_EQ(file.number_attribute("/kernels/1", "cycles"), 6u);
+  EXPECT_EQ(file.reals("/kernels/0/counters", "value"), std::vector<double>{7});
+  EXPECT_FALSE(file.exists("/kernels/1/counters"));
+  for (const uint64_t kernel : {0u, 1u}) {
+    const auto blocks = file.numbers("/kernels/" + std::to_string(kernel) + "/events/block", "block");
+    ASSERT_EQ(blocks.size(), 100'000u);
+    EXPECT_EQ(blocks[99'999], 99'999u * (kernel + 1));
+  }
+  EXPECT_EQ(file.numbers("/timeline", "start"), (std::vector<uint64_t>{3, 4}));
+}
+
 TEST(Recorder, BytesDoNotDependOnThreadsOrFlushTimes) {
   record(temp("a.h5"), 3, 150'000, 1, 1000);
   record(temp("b.h5"), 3, 150'000, 3, 1000);

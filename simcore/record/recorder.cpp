@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -266,11 +267,19 @@ class Hdf5Recorder final : public Recorder {
 
   [[nodiscard]] EventLevel level() const override { return level_; }
 
-  void begin_kernel(std::span<const KernelAttribute> attributes) override {
+  uint64_t begin_kernel(std::span<const KernelAttribute> attributes) override {
     pipeline_.check();
-    if (in_kernel_) throw RecordError("recorder: begin_kernel() without end_kernel() of the kernel before");
-    in_kernel_ = true;
-    pipeline_.push([copy = copied(attributes)](Hdf5Writer& writer) { writer.begin_kernel(copy); });
+    current_ = kernels_++;
+    open_[current_];
+    pipeline_.push([kernel = current_, copy = copied(attributes)](Hdf5Writer& writer) {
+      writer.begin_kernel(kernel, copy);
+    });
+    return current_;
+  }
+
+  void choose_kernel(uint64_t n) override {
+    if (!open_.contains(n)) throw RecordError(fmt::format("recorder: kernel {} is not open", n));
+    current_ = n;
   }
 
   EventTable& table(const TableSchema& schema) override {
@@ -279,25 +288,24 @@ class Hdf5Recorder final : public Recorder {
       throw RecordError(
           fmt::format("recorder: records of '{}' have {} bytes", schema.path, schema.record_bytes));
     }
-    const size_t id = tables_.size();
-    pipeline_.push([id, schema](Hdf5Writer& writer) { writer.declare_table(id, schema); });
-    tables_.push_back(std::make_unique<ChunkedTable>(pipeline_, id, schema));
-    return *tables_.back();
+    const size_t id = next_table_++;
+    pipeline_.push(
+        [kernel = current_, id, schema](Hdf5Writer& writer) { writer.declare_table(kernel, id, schema); });
+    auto& tables = open_[current_];
+    tables.push_back(std::make_unique<ChunkedTable>(pipeline_, id, schema));
+    return *tables.back();
   }
 
   void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
                    std::span<const std::vector<std::string>> texts) override {
     need_kernel();
-    const auto strings =
-        std::count_if(schema.columns.begin(), schema.columns.end(),
-                      [](const Column& column) { return column.type == ColumnType::kString; });
-    bool fits = records.size() == rows * schema.record_bytes && texts.size() == static_cast<size_t>(strings);
-    for (const auto& column : texts) fits = fits && column.size() == rows;
-    if (!fits)
-      throw RecordError(fmt::format("recorder: the data of '{}' does not have {} rows", schema.path, rows));
-    pipeline_.push([schema, rows, data = std::vector<std::byte>(records.begin(), records.end()),
-                    strings_copy = std::vector<std::vector<std::string>>(texts.begin(), texts.end())](
-                       Hdf5Writer& writer) { writer.write_table(schema, data, rows, strings_copy); });
+    write_whole(current_, schema, records, rows, texts);
+  }
+
+  void write_run_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
+                       std::span<const std::vector<std::string>> texts) override {
+    pipeline_.check();
+    write_whole(Hdf5Writer::kRun, schema, records, rows, texts);
   }
 
   void write_counters(std::span<const Counter> counters) override {
@@ -321,9 +329,12 @@ class Hdf5Recorder final : public Recorder {
 
   void end_kernel(std::span<const KernelAttribute> attributes) override {
     need_kernel();
-    finish_tables();
-    in_kernel_ = false;
-    pipeline_.push([copy = copied(attributes)](Hdf5Writer& writer) { writer.end_kernel(copy); });
+    for (auto& table : open_[current_]) table->finish();
+    open_.erase(current_);
+    pipeline_.push([kernel = current_, copy = copied(attributes)](Hdf5Writer& writer) {
+      writer.end_kernel(kernel, copy);
+    });
+    current_ = kNoKernel;
   }
 
   void check() override { pipeline_.check(); }
@@ -331,7 +342,9 @@ class Hdf5Recorder final : public Recorder {
   void close(std::string_view status, std::string_view reason) override {
     if (closed_) return;
     closed_ = true;
-    finish_tables();
+    for (auto& [kernel, tables] : open_)
+      for (auto& table : tables) table->finish();
+    open_.clear();
     pipeline_.push(
         [this, status_copy = std::string(status), reason_copy = std::string(reason)](Hdf5Writer& writer) {
           pipeline_.closed_ = true;
@@ -347,17 +360,29 @@ class Hdf5Recorder final : public Recorder {
   }
   void need_kernel() {
     pipeline_.check();
-    if (!in_kernel_) throw RecordError("recorder: no kernel has begun");
+    if (current_ == kNoKernel) throw RecordError("recorder: no kernel has begun");
   }
-  void finish_tables() {
-    for (auto& table : tables_) table->finish();
-    tables_.clear();
+  void write_whole(uint64_t kernel, const TableSchema& schema, std::span<const std::byte> records,
+                   uint64_t rows, std::span<const std::vector<std::string>> texts) {
+    const auto strings =
+        std::count_if(schema.columns.begin(), schema.columns.end(),
+                      [](const Column& column) { return column.type == ColumnType::kString; });
+    bool fits = records.size() == rows * schema.record_bytes && texts.size() == static_cast<size_t>(strings);
+    for (const auto& column : texts) fits = fits && column.size() == rows;
+    if (!fits)
+      throw RecordError(fmt::format("recorder: the data of '{}' does not have {} rows", schema.path, rows));
+    pipeline_.push([kernel, schema, rows, data = std::vector<std::byte>(records.begin(), records.end()),
+                    strings_copy = std::vector<std::vector<std::string>>(texts.begin(), texts.end())](
+                       Hdf5Writer& writer) { writer.write_table(kernel, schema, data, rows, strings_copy); });
   }
 
+  static constexpr uint64_t kNoKernel = ~0ull;
   EventLevel level_;
-  bool in_kernel_ = false, closed_ = false;
+  bool closed_ = false;
+  uint64_t kernels_ = 0, current_ = kNoKernel;  ///< begun so far; the one that calls are about
+  size_t next_table_ = 0;
   Pipeline pipeline_;
-  std::vector<std::unique_ptr<ChunkedTable>> tables_;
+  std::map<uint64_t, std::vector<std::unique_ptr<ChunkedTable>>> open_;  ///< by kernel
 };
 
 }  // namespace

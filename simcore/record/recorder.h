@@ -88,17 +88,23 @@ class Recorder {
                                           EventLevel level, int compression_threads,
                                           double flush_interval_s = 2.0);
   [[nodiscard]] virtual EventLevel level() const = 0;
-  /// Starts group /kernels/<n>; n counts from 0 in launch order.
-  virtual void begin_kernel(std::span<const KernelAttribute> attributes) = 0;
-  /// A table of the current kernel. Valid until end_kernel().
+  /// Starts group /kernels/<n> and returns n, which counts these calls from 0. Several kernels may be open:
+  /// what follows is about this one, until the next begin_kernel() or choose_kernel().
+  virtual uint64_t begin_kernel(std::span<const KernelAttribute> attributes) = 0;
+  /// What follows is about kernel `n`, which is open.
+  virtual void choose_kernel(uint64_t n) = 0;
+  /// A table of the current kernel. Valid until its end_kernel().
   virtual EventTable& table(const TableSchema& schema) = 0;
   /// A whole table at once (per_sm, per_pc, issue_slots): `rows` records of schema.record_bytes for the
   /// numeric columns, and for each kString column, in order, `rows` texts. Data is copied.
   virtual void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
                            std::span<const std::vector<std::string>> texts) = 0;
   virtual void write_counters(std::span<const Counter> counters) = 0;
+  /// The same as write_table() for a table of the whole run, at the root.
+  virtual void write_run_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
+                               std::span<const std::vector<std::string>> texts) = 0;
   /// Adds attributes known only at the end (cycles, instructions, ...), writes tails, closes the group's
-  /// tables.
+  /// tables. No kernel is current then.
   virtual void end_kernel(std::span<const KernelAttribute> attributes) = 0;
   /// Throws RecordError if the writer thread met an error (cheap: one atomic load). Called at every few
   /// thousand cycles.
