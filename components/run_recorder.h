@@ -44,6 +44,7 @@ class RunRecorder {
   core::EventTable* series_ = nullptr;
   DramStats dram_at_start_;
   TlbStats tlb_at_start_;
+  TextureStats textures_at_start_;
   L2Stats l2_at_start_;
   uint64_t flits_at_start_[2] = {0, 0};
   SmStats last_sample_;
