@@ -82,8 +82,9 @@ core::Cycle ClusterCache::tick(core::Cycle cycle) {
 }
 
 MemoryReply ClusterCache::reply(uint64_t line, MemoryLevel level, uint32_t waiter) const {
-  return {line, static_cast<uint16_t>(shape_.line),     shape_.kind, level,
-          0,    static_cast<uint16_t>(waiter & 0x7fff), true};
+  const uint16_t port = sms_[waiter >> 16].port;
+  const auto bytes = static_cast<uint16_t>(shape_.line);
+  return {line, bytes, shape_.kind, level, port, static_cast<uint16_t>(waiter & 0x7fff), true};
 }
 
 bool ClusterCache::answer_one() {
@@ -99,11 +100,12 @@ bool ClusterCache::answer_one() {
 
 bool ClusterCache::take_request(uint32_t sm) {
   const MemoryRequest request = *sms_[sm].requests->front();
+  sms_[sm].port = request.port;
   const uint64_t line = tags_.line_of(request.address);
   const bool hit = tags_.access(line);
   if (hit) {
     if (!sms_[sm].replies->can_push()) return false;
-    sms_[sm].replies->push(reply(line, shape_.level, request.tag), shape_.latency);
+    sms_[sm].replies->push(reply(line, shape_.level, waiter_of(sm, request.tag)), shape_.latency);
   } else if (!take_miss(sm, request, line)) {
     return false;
   }

@@ -46,7 +46,7 @@ class ClusterCache : public core::Clocked {
 
   /// One call per requester, in order; each takes turns.
   void connect_sm(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies) {
-    sms_.push_back({&requests, &replies});
+    sms_.push_back({&requests, &replies, 0});
   }
   void connect_network(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies) {
     to_network_ = &requests;
@@ -68,6 +68,7 @@ class ClusterCache : public core::Clocked {
   struct SmPort {
     core::Link<MemoryRequest>* requests;
     core::Link<MemoryReply>* replies;
+    uint16_t port = 0;  ///< that its requests name
   };
   /// A reply not sent yet, to a request that waited for its line.
   struct Answer {
