@@ -271,7 +271,7 @@ TEST(CachingRules, KeplerCachesReadOnlyLoadsOnTheTexturePath) {
   EXPECT_EQ(k.counters.at("tex_cache_miss"), 2);
   EXPECT_EQ(k.counters.at("tex_cache_hit"), 2);
   EXPECT_EQ(k.counters.at("gld_request"), 4) << "still loads of global memory";
-  EXPECT_EQ(k.counters.at("gld_transactions"), 4);
+  EXPECT_EQ(k.counters.at("load_transactions"), 4);
   EXPECT_EQ(k.counters.at("l1_global_load_hit") + k.counters.at("l1_global_load_miss"), 0);
   EXPECT_EQ(k.counters.at("l1_bypass_sectors"), 0);
   EXPECT_EQ(k.counters.at("l2_texture_sectors"), 8);
