@@ -117,6 +117,8 @@ int guarded_main(int argc, char** argv) {
   add_recording_commands(app, recording, code);
   MicrobenchArguments microbench;
   add_microbench_command(app, microbench, code);
+  ReuseArguments reuse;
+  add_reuse_command(app, reuse, code);
   CLI::App* init = app.add_subcommand("init", "Write a launch file to fill in for a PTX file");
   init->add_option("ptx", init_ptx, "PTX file")->required();
   init->add_option("--out", init_out, "Launch file (default: beside the PTX)");
