@@ -15,6 +15,7 @@ constexpr double kSector = 32;
 
 constexpr const char* kNoLoads = "global loads";
 constexpr const char* kNoStores = "global stores";
+constexpr const char* kNoTextures = "reads that looked up the texture cache";
 constexpr const char* kNoLocalL1 = "local loads or stores that looked up the L1 cache";
 
 double inst_executed(const Q& q) { return q.counter("inst_executed"); }
@@ -45,6 +46,8 @@ double shared_load_transactions(const Q& q) {
   return q.pc("transactions", kSharedLoad) + q.pc("transactions", kSharedOperand);
 }
 
+double texture_lines(const Q& q) { return q.counter("tex_cache_hit") + q.counter("tex_cache_miss"); }
+
 double hits(const Q& q, const char* kind) { return q.counter(std::string("l1_local_") + kind); }
 
 double local_hit_rate(const Q& q) {
@@ -57,7 +60,9 @@ double global_hit_rate(const Q& q) {
   return percent(hit, hit + q.counter("l1_global_load_miss"), "global loads that looked up the L1 cache");
 }
 
-double l2_reads(const Q& q) { return q.counter("l2_read_sectors") + q.counter("l2_constant_sectors"); }
+double l2_reads(const Q& q) {
+  return q.counter("l2_read_sectors") + q.counter("l2_constant_sectors") + q.counter("l2_texture_sectors");
+}
 
 double l2_read_hit_rate(const Q& q) {
   return percent(q.counter("l2_read_hit_sectors"), q.counter("l2_read_sectors"), "reads of the L2 cache");
@@ -282,6 +287,24 @@ constexpr Metric kMetrics[] = {
      [](const Q& q) {
        return percent(hits(q, "store_hit"), hits(q, "store_hit") + hits(q, "store_miss"), kNoLocalL1);
      }},
+    // textures
+    {"tex_cache_hit_rate", "", "%", kFirst, kKeplerEnd,
+     "lines of texture reads (and read-only loads that go there) that the texture caches had / lines looked "
+     "up; one that is on its way is a miss",
+     [](const Q& q) { return percent(q.counter("tex_cache_hit"), texture_lines(q), kNoTextures); }},
+    {"tex_cache_hit_rate", "l1tex__t_sector_hit_rate.pct", "%", kMaxwell, kLast,
+     "lines of global loads and texture reads that the unified cache had / lines looked up",
+     [](const Q& q) {
+       const double hit = q.counter("l1_global_load_hit");
+       return percent(hit, hit + q.counter("l1_global_load_miss"), kNoTextures);
+     }},
+    {"tex_cache_transactions", "", "transactions", kFirst, kKeplerEnd, "lines looked up in texture caches",
+     texture_lines},
+    {"tex_cache_throughput", "", "bytes/s", kFirst, kKeplerEnd,
+     "tex_cache_transactions x bytes of a line / time",
+     [](const Q& q) {
+       return per_second(q, static_cast<double>(q.machine().texture.l1_line) * texture_lines(q));
+     }},
     {"global_hit_rate", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", "%", kMaxwell, kLast,
      "lines of global loads that the unified L1 cache had / lines looked up; one that is on its way is a miss. "
      "(Nsight Compute counts sectors)",
@@ -290,7 +313,7 @@ constexpr Metric kMetrics[] = {
      "lines of local loads and stores that the unified L1 cache had / lines looked up", local_hit_rate},
     // second-level cache
     {"l2_read_transactions", "lts__t_sectors_op_read.sum", "transactions", kFermi, kLast,
-     "32-byte sectors that SMs read through the L2 cache, constants included", l2_reads},
+     "32-byte sectors that SMs read through the L2 cache, constants and textures included", l2_reads},
     {"l2_write_transactions", "lts__t_sectors_op_write.sum", "transactions", kFermi, kLast,
      "32-byte sectors that SMs wrote to the L2 cache", [](const Q& q) { return q.counter("l2_write_sectors"); }},
     {"l2_atomic_transactions", "lts__t_sectors_op_atom.sum + lts__t_sectors_op_red.sum", "transactions", kFermi,
@@ -304,6 +327,12 @@ constexpr Metric kMetrics[] = {
      [](const Q& q) { return per_second(q, kSector * q.counter("l2_write_sectors")); }},
     {"l2_l1_read_hit_rate", "", "%", kFermi, kKeplerEnd,
      "sectors of reads from the SMs' data caches that the L2 cache had / all of them", l2_read_hit_rate},
+    {"l2_tex_read_hit_rate", "", "%", kFermi, kKeplerEnd,
+     "sectors of reads from the texture caches that the L2 cache had / all of them",
+     [](const Q& q) {
+       return percent(q.counter("l2_texture_hit_sectors"), q.counter("l2_texture_sectors"),
+                      "reads of the L2 cache by texture caches");
+     }},
     {"l2_tex_read_hit_rate", "lts__t_sector_op_read_hit_rate.pct", "%", kMaxwell, kLast,
      "sectors of reads from the SMs' unified caches that the L2 cache had / all of them", l2_read_hit_rate},
     {"l2_tex_write_hit_rate", "lts__t_sector_op_write_hit_rate.pct", "%", kMaxwell, kLast,
@@ -359,9 +388,12 @@ constexpr Metric kMetrics[] = {
      [](const Q& q) { return per_second(q, kSector * q.counter("dram_write_transactions")); }},
     // stall reasons
     {"stall_inst_fetch", "smsp__warp_issue_stalled_no_instruction_per_warp_active.pct", "%", kFirst, kLast,
-     "the next instruction was not there yet",
-     [](const Q&) -> double {
-       Q::unavailable("the simulated machine has no instruction cache yet: operations are always there");
+     "share of stalled issue slots whose candidate warp's next instruction was not in the instruction cache "
+     "(inst_fetch)",
+     [](const Q& q) {
+       if (q.machine().instruction.l1_bytes == 0)
+         Q::unavailable("the machine has no instruction cache: operations are always there");
+       return q.stall("stall_inst_fetch");
      }},
     {"stall_exec_dependency", "smsp__warp_issue_stalled_wait_per_warp_active.pct", "%", kFirst, kLast,
      "share of stalled issue slots whose candidate warp waited for an arithmetic result (alu_dependency) or "
@@ -371,14 +403,17 @@ constexpr Metric kMetrics[] = {
     {"stall_memory_dependency", "smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct", "%", kFirst,
      kLast,
      "share of stalled issue slots whose candidate warp waited for data of a global, local, texture or "
-     "atomic access (memory_l1, memory_l2, memory_dram)",
+     "atomic access (memory_l1, memory_l2, memory_dram, memory_tex_l1, memory_tex_l2)",
      [](const Q& q) { return q.stall("stall_memory_dependency"); }},
     {"stall_texture", "smsp__warp_issue_stalled_tex_throttle_per_warp_active.pct", "%", kFirst, kLast,
-     "the texture path was full",
-     [](const Q&) -> double {
-       Q::unavailable(
-           "texture reads use the load/store queue: waits for them are in stall_memory_throttle and "
-           "stall_memory_dependency");
+     "share of stalled issue slots whose candidate warp had its operands, but found the texture path full "
+     "(texture_throttle)",
+     [](const Q& q) {
+       if (q.machine().texture.cache != "own")
+         Q::unavailable(
+             "texture reads use the load/store queue: waits for them are in stall_memory_throttle and "
+             "stall_memory_dependency");
+       return q.stall("stall_texture");
      }},
     {"stall_sync", "smsp__warp_issue_stalled_barrier_per_warp_active.pct", "%", kFirst, kLast,
      "share of stalled issue slots whose candidate warp waited at a barrier or fence (barrier, fence)",

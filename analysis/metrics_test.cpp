@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
 
@@ -27,6 +28,7 @@ class Metrics : public testing::Test {
     core::MachineConfig machine = recording.machine();
     machine.gpu.compute_capability = capability;
     machine.l1.bytes = l1_bytes;
+    if (machine_keys) machine_keys(machine);
     const std::vector<std::string> names{name};
     return compute_metrics(recording.kernel(0), machine, names).at(0);
   }
@@ -40,6 +42,7 @@ class Metrics : public testing::Test {
   }
   SmallRecording small;
   int64_t l1_bytes = 0;
+  std::function<void(core::MachineConfig&)> machine_keys;  ///< more of what `machine` differs in
 };
 
 TEST_F(Metrics, InstructionsByHand) {
@@ -131,6 +134,32 @@ TEST_F(Metrics, StallReasonsAreSharesOfTheStalledSlots) {
   expect("stall_constant_memory_dependency", 0);
   for (const char* absent : {"stall_texture", "stall_not_selected", "stall_inst_fetch"})
     EXPECT_FALSE(metric(absent).available());
+}
+
+TEST_F(Metrics, FetchAndTextureStallsOfMachinesThatHaveThem) {
+  small.causes[4] = "inst_fetch";
+  small.totals["inst_fetch"] = 4;
+  for (auto& sm : small.sms) sm["slots_inst_fetch"] = 2;
+  small.operations[1].values["slots_inst_fetch"] = 4;
+  machine_keys = [](core::MachineConfig& m) { m.instruction.l1_bytes = 4096; };
+  expect("stall_inst_fetch", 50);
+  expect("stall_memory_dependency", 0);
+  expect("stall_other", 0);
+  machine_keys = [](core::MachineConfig& m) { m.texture.cache = "own"; };
+  expect("stall_texture", 0);
+  EXPECT_FALSE(metric("stall_inst_fetch").available());
+}
+
+TEST_F(Metrics, TextureCachesUntilTheyAreUnified) {
+  expect_none("tex_cache_hit_rate", "the recording has no counter 'tex_cache_hit'", 35);
+  small.counters["tex_cache_hit"] = 30, small.counters["tex_cache_miss"] = 10;
+  machine_keys = [](core::MachineConfig& m) { m.texture.l1_line = 32; };
+  expect("tex_cache_hit_rate", 75, 35);
+  expect("tex_cache_transactions", 40, 13);
+  expect("tex_cache_throughput", 40 * 32 / (20 / 1.296e9), 13);
+  expect_none("tex_cache_transactions", "defined for compute capability 1.0 to 3.9", 70);
+  small.counters["l1_global_load_hit"] = 1, small.counters["l1_global_load_miss"] = 3;
+  expect("tex_cache_hit_rate", 25, 70);
 }
 
 TEST_F(Metrics, StallReasonsOfACauseThatNobodyKnowsStillSumToAHundred) {

@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::string_view kMemory = "memory dependency";
 
-constexpr std::array<std::string_view, 8> kGroups{
-    "issued",          "no warp",   kMemory,           "execution dependency",
-    "synchronisation", "pipe busy", "memory throttle", "control"};
+constexpr std::array<std::string_view, 9> kGroups{
+    "issued",          "no warp",           kMemory,  "execution dependency", "synchronisation", "pipe busy",
+    "memory throttle", "instruction fetch", "control"};
 
-constexpr std::array<CauseInfo, 15> kCauses{{
+constexpr std::array<CauseInfo, 19> kCauses{{
     {"issued", "issued", "", "a warp operation issued: useful work"},
     {"no_warp", "no warp", "",
      "the SM had no resident warp: too few blocks for the machine, an uneven last round, or the end of the "
@@ -27,6 +27,10 @@ constexpr std::array<CauseInfo, 15> kCauses{{
      "the warp waited for data of a global or local access that the SM's first-level data cache had"},
     {"memory_l2", kMemory, "stall_memory_dependency",
      "the warp waited for data of a global, local, texture or atomic access that the second-level cache had"},
+    {"memory_tex_l1", kMemory, "stall_memory_dependency",
+     "the warp waited for data of a texture or read-only access that the texture cache had"},
+    {"memory_tex_l2", kMemory, "stall_memory_dependency",
+     "the warp waited for data of a texture or read-only access that the second texture level had"},
     {"memory_shared", kMemory, "stall_exec_dependency", "the warp waited for data from shared memory"},
     {"memory_const_l1", kMemory, "stall_constant_memory_dependency",
      "the warp waited for a constant that the SM's own constant cache had"},
@@ -46,6 +50,12 @@ constexpr std::array<CauseInfo, 15> kCauses{{
     {"memory_throttle", "memory throttle", "stall_memory_throttle",
      "the warp's operands were ready, but the load/store queue or the constant miss registers were full: "
      "more transactions than the memory system takes"},
+    {"texture_throttle", "memory throttle", "stall_texture",
+     "the warp's operands were ready, but the texture path was full: more texture reads than it holds"},
+    {"inst_fetch", "instruction fetch", "stall_inst_fetch",
+     "the warp's next instruction was not in the instruction cache: the code, or what the SM's warps execute "
+     "of "
+     "it at one time, is larger than the cache, or runs for the first time"},
     {"control", "control", "stall_other", "the warp's block was starting, or its branch was being resolved"},
 }};
 

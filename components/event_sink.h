@@ -20,8 +20,9 @@ struct EventSink {
   core::EventTable* branch = nullptr;
 };
 
-/// Codes of events/cache, besides 1 to 3 for the levels of the constant cache.
-inline constexpr uint8_t kL1Cache = 6, kL2Cache = 7;
+/// Codes of events/cache, besides 1 and 3 for the other levels of the constant cache.
+inline constexpr uint8_t kConstantL2Cache = 2, kTextureL1Cache = 4, kTextureL2Cache = 5, kL1Cache = 6,
+                         kL2Cache = 7, kInstructionCache = 8;
 
 /// One look-up in cache `cache` of unit `unit` (SM, cluster or partition number).
 inline void record_cache_event(core::EventTable& table, uint64_t cycle, uint64_t address, uint32_t unit,

@@ -119,6 +119,49 @@ void Gpu::connect_tlb(uint32_t number, Sm& sm, LoadStoreUnit::Links& links) {
   tlb.connect_sm(*links.tlb.ask, *links.tlb.page);
 }
 
+void Gpu::build_textures() {
+  if (machine_.texture.cache != "own") return;
+  const uint32_t count = machine_.texture.scope == "cluster" ? clusters_ : num_sms_;
+  for (uint32_t i = 0; i < count; ++i) {
+    textures_.push_back(std::make_unique<ClusterCache>(fmt::format("texture{}", i).c_str(), core_,
+                                                       texture_shape(machine_),
+                                                       static_cast<uint16_t>(num_sms_ + clusters_ + i)));
+    textures_[i]->set_events(&events_, i);
+  }
+}
+
+void Gpu::connect_texture(uint32_t number, Sm& sm, LoadStoreUnit::Links& links) {
+  if (textures_.empty()) return;
+  const auto per_cluster = static_cast<uint32_t>(machine_.gpu.sms_per_cluster);
+  ClusterCache& cache = *textures_[textures_.size() == num_sms_ ? number : number / per_cluster];
+  const auto fetches = static_cast<uint32_t>(machine_.texture.fetches);
+  links.texture.request = &link(request_links_, sm, cache, 8u);
+  links.texture.reply = &link(reply_links_, cache, sm, fetches);
+  cache.connect_sm(*links.texture.request, *links.texture.reply);
+}
+
+void Gpu::connect_fetch(uint32_t number, Sm& sm) {
+  if (machine_.instruction.l1_bytes == 0) return;
+  ClusterCache& cache = *constants_[number / static_cast<uint32_t>(machine_.gpu.sms_per_cluster)];
+  const auto lines = static_cast<uint32_t>(machine_.instruction.mshrs);
+  const uint64_t latency = core_.cycles_of_ns(machine_.constant.l2_latency_ns);
+  InstructionFetch::Links links;
+  links.request = &link(request_links_, sm, cache, lines);
+  links.reply = &link(reply_links_, cache, sm, lines + static_cast<uint32_t>(latency));
+  cache.connect_sm(*links.request, *links.reply);
+  sm.connect_fetch(links);
+}
+
+void Gpu::connect_to_network(ClusterCache& cache, uint32_t cluster) {
+  const auto queue = static_cast<uint32_t>(machine_.interconnect.queue);
+  const uint64_t latency = core_.cycles_of_ns(machine_.interconnect.reply_latency_ns);
+  auto& out = link(request_links_, cache, *requests_, queue);
+  auto& in = link(reply_links_, *replies_, cache, queue + static_cast<uint32_t>(latency), latency);
+  requests_->add_input(out, cluster);
+  replies_->add_output(in, cluster);
+  cache.connect_network(out, in);
+}
+
 bool Gpu::nobody_moves() const {
   // Whatever a warp wrote before it began to wait has long been seen by all after this.
   constexpr uint64_t kQuietCycles = 100'000;
@@ -151,20 +194,22 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   environment.nobody_moves = [this] { return nobody_moves(); };
   environment.checker = checker_;
   for (uint32_t c = 0; c < clusters_; ++c)
-    constants_.push_back(std::make_unique<ConstantCluster>(fmt::format("constant{}", c).c_str(), core_,
-                                                           machine_, static_cast<uint16_t>(num_sms_ + c)));
+    constants_.push_back(std::make_unique<ClusterCache>(fmt::format("constant{}", c).c_str(), core_,
+                                                        constant_shape(machine_, core_),
+                                                        static_cast<uint16_t>(num_sms_ + c)));
   for (uint32_t c = 0; c < clusters_; ++c) constants_[c]->set_events(&events_, c);
   dispatcher_ = std::make_unique<BlockDispatcher>("dispatcher", core_, dispatch_rules(machine_, core_));
   build_tlbs();
+  build_textures();
   // The reply crossbar's outputs: one link per SM number (unused SMs included, so that a port is an SM
-  // number), then one per cluster.
+  // number), then one per cluster, then one per texture cache.
   std::vector<core::Link<MemoryReply>*> reply_of(num_sms_, nullptr);
   std::vector<core::Link<BlockStart>*> start_of(num_sms_, nullptr);
   std::vector<core::Link<SmReport>*> report_of(num_sms_, nullptr);
   for (const uint32_t n : numbers) {
     sms_.push_back(std::make_unique<Sm>(fmt::format("sm{}", n).c_str(), core_, n, environment));
     Sm& sm = *sms_.back();
-    ConstantCluster& constant = *constants_[n / per_cluster];
+    ClusterCache& constant = *constants_[n / per_cluster];
     LoadStoreUnit::Links links;
     links.request = &link(request_links_, sm, *requests_, queue);
     links.reply = reply_of[n] =
@@ -173,24 +218,21 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
     links.constant_reply =
         &link(reply_links_, constant, sm, constant_mshrs + static_cast<uint32_t>(l2_latency));
     connect_tlb(n, sm, links);
+    connect_texture(n, sm, links);
     requests_->add_input(*links.request, n / per_cluster);
     constant.connect_sm(*links.constant_request, *links.constant_reply);
     start_of[n] =
         &link(start_links_, *dispatcher_, sm, 8u + static_cast<uint32_t>(start_cycles), start_cycles);
     report_of[n] = &link(report_links_, sm, *dispatcher_, 8u);
     sm.connect(links, *start_of[n], *report_of[n]);
+    connect_fetch(n, sm);
   }
   const uint32_t fallback = numbers.front();
   for (uint32_t n = 0; n < num_sms_; ++n)
     replies_->add_output(*(reply_of[n] != nullptr ? reply_of[n] : reply_of[fallback]), n / per_cluster);
-  for (uint32_t c = 0; c < clusters_; ++c) {
-    auto& out = link(request_links_, *constants_[c], *requests_, queue);
-    auto& in = link(reply_links_, *replies_, *constants_[c], queue + static_cast<uint32_t>(reply_latency),
-                    reply_latency);
-    requests_->add_input(out, c);
-    replies_->add_output(in, c);
-    constants_[c]->connect_network(out, in);
-  }
+  for (uint32_t c = 0; c < clusters_; ++c) connect_to_network(*constants_[c], c);
+  for (uint32_t i = 0; i < textures_.size(); ++i)
+    connect_to_network(*textures_[i], textures_.size() == num_sms_ ? i / per_cluster : i);
   // Blocks go to the clusters in turn, so that neighbours do not share a cluster's port before all clusters
   // work.
   for (uint32_t k = 0; k < per_cluster; ++k)
@@ -226,6 +268,18 @@ TlbStats Gpu::tlb_stats() const {
   for (const auto& sm : sms_)
     if (const SmTlbStats* s = sm->tlb_stats(); s != nullptr) sum.add(*s);
   for (const auto& t : tlbs_) sum.add(t->stats());
+  return sum;
+}
+
+TextureStats Gpu::texture_stats() const {
+  TextureStats sum;
+  for (const auto& t : textures_) {
+    const ClusterCacheStats& s = t->stats();
+    sum.l1.hits += s.hits, sum.l1.misses += s.misses, sum.l1.fills += s.fills;
+  }
+  for (const auto& p : partitions_)
+    if (const TextureL2* l2 = p->texture_l2(); l2 != nullptr)
+      sum.l2.hits += l2->stats().hits, sum.l2.misses += l2->stats().misses;
   return sum;
 }
 

@@ -3,6 +3,7 @@
 // itself; it only builds and binds.
 //   SM -> request crossbar -> partition -> DRAM channel -> partition -> reply crossbar -> SM
 //   SM -> constant cluster -> request crossbar -> partition (level 3) -> ... -> constant cluster -> SM
+//   SM -> texture cache -> request crossbar -> partition (texture level 2) -> ... -> texture cache -> SM
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "components/block_dispatcher.h"
-#include "components/constant_cluster.h"
+#include "components/cluster_cache.h"
 #include "components/dram_channel.h"
 #include "components/memory_partition.h"
 #include "components/network.h"
@@ -21,6 +22,12 @@
 #include "components/tlm_memory.h"
 
 namespace gpusim::comp {
+
+/// Look-ups of texture lines.
+struct TextureStats {
+  ClusterCacheStats l1;
+  TextureL2Stats l2;
+};
 
 class Gpu {
  public:
@@ -45,6 +52,8 @@ class Gpu {
   [[nodiscard]] uint64_t l2_dirty_sectors() const;
   /// The same over all translation look-aside buffers.
   [[nodiscard]] TlbStats tlb_stats() const;
+  /// The same over all texture caches.
+  [[nodiscard]] TextureStats texture_stats() const;
   [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
   [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
   [[nodiscard]] uint32_t num_channels() const {
@@ -69,6 +78,14 @@ class Gpu {
   void build_tlbs();
   /// The links of SM `number` to its second-level TLB.
   void connect_tlb(uint32_t number, Sm& sm, LoadStoreUnit::Links& links);
+  /// The caches of machine.texture, if textures have caches of their own.
+  void build_textures();
+  /// The links of SM `number` to its texture cache.
+  void connect_texture(uint32_t number, Sm& sm, LoadStoreUnit::Links& links);
+  /// The links of SM `number` to the second level of its instructions, if it has a first.
+  void connect_fetch(uint32_t number, Sm& sm);
+  /// Both ways between a cache of `cluster` and the networks; its port is the next of the replies' outputs.
+  void connect_to_network(ClusterCache& cache, uint32_t cluster);
   void build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory);
 
   const core::MachineConfig& machine_;
@@ -88,8 +105,9 @@ class Gpu {
   std::vector<std::unique_ptr<DramChannel>> channels_;
   std::vector<std::unique_ptr<TlmMemory>> outside_;  ///< instead of channels_
   AttachMemory attach_;
-  std::vector<std::unique_ptr<ConstantCluster>> constants_;
-  std::vector<std::unique_ptr<SharedTlb>> tlbs_;  ///< of the GPU, or of each cluster
+  std::vector<std::unique_ptr<ClusterCache>> constants_;
+  std::vector<std::unique_ptr<ClusterCache>> textures_;  ///< of the SMs, or of the clusters
+  std::vector<std::unique_ptr<SharedTlb>> tlbs_;         ///< of the GPU, or of each cluster
   std::vector<std::unique_ptr<Sm>> sms_;
   std::unique_ptr<BlockDispatcher> dispatcher_;
   std::vector<std::unique_ptr<core::Link<MemoryRequest>>> request_links_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "components/control_codes.h"
 #include "components/event_sink.h"
 #include "components/l1_stats.h"
 #include "components/sm_share.h"
@@ -50,6 +51,7 @@ struct SmStats {
   uint64_t shared_loads = 0, shared_stores = 0, shared_replays = 0, constant_loads = 0, constant_hits = 0;
   uint64_t register_bank_cycles = 0;  ///< by which operations were late because of register banks
   uint64_t texture_loads = 0, texture_transactions = 0;
+  uint64_t instruction_hits = 0, instruction_misses = 0;  ///< lines that warps came to
   uint64_t load_transactions = 0, store_transactions = 0, load_bytes = 0, store_bytes = 0;
   uint64_t requested_load_bytes = 0, requested_store_bytes = 0;
   L1Stats l1;  ///< zeros without a first-level data cache
@@ -75,7 +77,9 @@ struct KernelRun {
   uint64_t carved = 0;     ///< bytes of shared memory that an SM needs for it: carved_shared()
   SmShare share;           ///< what a block takes of an SM
   uint64_t num_blocks = 0;
+  uint64_t code_address = 0;        ///< of its first operation, for the instruction cache
   std::vector<uint8_t> bank_delay;  ///< by micro-op: register_bank_delays(); empty without register banks
+  std::vector<ControlCode> codes;   ///< by micro-op; empty if the machine has a scoreboard
   std::vector<PcStats> pc;
   std::vector<SmStats> sm;
   EventSink events;              ///< its tables, while it runs

@@ -217,6 +217,9 @@ void L2Slice::count(const Access& a, SectorMask found) {
     case RequestKind::kConstant:
       stats_.constants += sectors, stats_.constant_hits += hits;
       break;
+    case RequestKind::kTexture:
+      stats_.textures += sectors, stats_.texture_hits += hits;
+      break;
   }
 }
 

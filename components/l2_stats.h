@@ -13,6 +13,7 @@ struct L2Stats {
   uint64_t writes = 0, write_hits = 0;  ///< a hit: its line was there
   uint64_t atomics = 0, atomic_hits = 0;
   uint64_t constants = 0, constant_hits = 0;
+  uint64_t textures = 0, texture_hits = 0;
   uint64_t far = 0;         ///< replies to the other half of the chip
   uint64_t merged = 0;      ///< requests that joined a line on its way
   uint64_t fills = 0;       ///< sectors that came from DRAM

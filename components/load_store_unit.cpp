@@ -16,6 +16,8 @@ LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, 
       rule_(machine.coalescer.rule == "cc10"   ? CoalescingRule::kCc10
             : machine.coalescer.rule == "cc12" ? CoalescingRule::kCc12
                                                : CoalescingRule::kCc20),
+      textures_in_l1_(machine.texture.cache == "l1"),
+      read_only_in_l1_(textures_in_l1_ && machine.texture.read_only_loads),
       port_(port),
       line_bytes_(static_cast<uint32_t>(machine.l1.line)),
       constant_l1_(static_cast<uint64_t>(machine.constant.l1_bytes),
@@ -26,13 +28,16 @@ LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, 
     hits_ = core::Ring<Hit>(l1_->latency() + 2);
   }
   if (machine.tlb.l1_entries != 0) tlb_ = std::make_unique<SmTlb>(machine.tlb, links_.tlb);
+  if (links_.texture.request != nullptr)
+    texture_ = std::make_unique<TexturePath>(machine.texture, port_, links_.texture);
   links_.reply->deliver_to(*this);
   links_.request->give_credits_to(*this);
 }
 
 void LoadStoreUnit::prepare() {
   if (!records_.empty()) return;
-  records_.resize(queue_capacity_ + mshr_count_ + store_capacity_ + kMaxWarps + kReserve);
+  const size_t textures = texture_ == nullptr ? 0 : texture_->capacity();
+  records_.resize(queue_capacity_ + mshr_count_ + store_capacity_ + kMaxWarps + textures + kReserve);
   for (uint32_t i = static_cast<uint32_t>(records_.size()); i-- > 0;) free_records_.push_back(i);
   queue_.resize(queue_capacity_);
   arrivals_ = core::Ring<Arrival>(mshr_count_ + store_capacity_);
@@ -70,6 +75,7 @@ uint32_t LoadStoreUnit::allocate(const isa::MicroOp& op, uint32_t warp, uint32_t
 
 uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
                                const isa::MemoryAccess& access, bool is_atomic, uint64_t now) {
+  if (reads_texture_cache(op)) return submit_texture(op, warp, pc, access, now);
   const uint32_t index = allocate(op, warp, pc, now);
   const uint32_t tail = queue_head_ + queue_count_;
   QueueEntry& entry = queue_[tail >= queue_capacity_ ? tail - queue_capacity_ : tail];
@@ -82,8 +88,7 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
   entry.local = access.space == isa::Space::kLocal;
   entry.refused = false;
   entry.looked_up = false;
-  entry.cached = l1_ != nullptr && entry.kind == RequestKind::kRead && !op.memory.bypasses_l1 &&
-                 op.op_class != isa::OpClass::kTexture && (entry.local || l1_->caches_global());
+  entry.cached = l1_ != nullptr && entry.kind == RequestKind::kRead && is_cached(op, entry.local);
   coalesce(rule_, access, entry.list, line_bytes_);
   if (is_atomic) {
     split_into_runs(access, entry.list);
@@ -101,6 +106,24 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
     next_send_ = std::max(next_send_, now);
     blocked_ = false;
   }
+  return index;
+}
+
+bool LoadStoreUnit::is_cached(const isa::MicroOp& op, bool local) const {
+  if (op.op_class == isa::OpClass::kTexture) return textures_in_l1_;
+  if (op.memory.bypasses_l1) return false;
+  return local || l1_->caches_global() || (read_only_in_l1_ && op.memory.read_only);
+}
+
+uint32_t LoadStoreUnit::submit_texture(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
+                                       const isa::MemoryAccess& access, uint64_t now) {
+  const uint32_t index = allocate(op, warp, pc, now);
+  const TexturePath::Request request = texture_->submit(index, access);
+  AccessRecord& r = records_[index];
+  r.awaited = true;
+  r.remaining = r.transactions = request.lines;
+  r.bytes = request.bytes;
+  r.first_address = request.first_address;
   return index;
 }
 
@@ -201,6 +224,7 @@ void LoadStoreUnit::send_constants() {
 
 void LoadStoreUnit::send(uint64_t now) {
   if (constants_outstanding_ != 0) send_constants();
+  if (texture_ != nullptr) texture_->send();
   leave_queue(now);
   if (tlb_ != nullptr) tlb_->send();
   if (l1_ != nullptr) return send_through_l1(now);
@@ -341,6 +365,7 @@ void LoadStoreUnit::await_all(uint32_t warp) {
 uint64_t LoadStoreUnit::next_send() const {
   if (constants_outstanding_ != 0 && !unsent_lines_.empty()) return 0;
   if (tlb_ != nullptr && tlb_->has_to_ask()) return 0;
+  if (texture_ != nullptr && texture_->wants_to_send()) return 0;
   // A refused push leaves the wake-up to the link; a missing entry is freed by a reply, which wakes the SM
   // too.
   const bool work = unsent() || has_writeback();

@@ -15,6 +15,7 @@
 #include "components/l1_cache.h"
 #include "components/messages.h"
 #include "components/tag_cache.h"
+#include "components/texture_path.h"
 #include "components/tlb/sm_tlb.h"
 #include "components/warp_table.h"
 #include "isa/executor.h"
@@ -51,7 +52,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     core::Link<MemoryReply>* reply = nullptr;               ///< from the crossbar
     core::Link<MemoryRequest>* constant_request = nullptr;  ///< to the cluster's constant cache
     core::Link<MemoryReply>* constant_reply = nullptr;
-    SmTlb::Links tlb = {};  ///< on a machine that has one
+    SmTlb::Links tlb = {};            ///< on a machine that has one
+    TexturePath::Links texture = {};  ///< the same, for a texture cache of its own
   };
   LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links);
 
@@ -68,6 +70,14 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   /// record's index.
   uint32_t submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
                   bool is_atomic, uint64_t now);
+  /// True if the operation takes the way to the texture cache.
+  [[nodiscard]] bool reads_texture_cache(const isa::MicroOp& op) const {
+    return texture_ != nullptr && texture_->takes(op);
+  }
+  /// The same as can_accept() for such an operation.
+  [[nodiscard]] bool can_accept_texture() const {
+    return texture_ == nullptr || (texture_->has_room() && free_records_.size() > kReserve);
+  }
   /// True if a constant load may issue: a record is free and no earlier miss waits for an MSHR.
   [[nodiscard]] bool can_accept_constant() const { return deferred_lines_.empty() && !free_records_.empty(); }
   /// Constant load: returns kHit if all lines are in the first level, else the record's index.
@@ -123,7 +133,10 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     if (awaits_credit_) return queue_count_ == queue_capacity_;
     return blocked_ && unsent() && can_reserve(queue_[queue_send_].kind);
   }
-  [[nodiscard]] bool constants_outstanding() const { return constants_outstanding_ != 0; }
+  /// True while something is on its way of which nothing is known before it comes.
+  [[nodiscard]] bool has_unannounced() const {
+    return constants_outstanding_ != 0 || (texture_ != nullptr && texture_->outstanding());
+  }
   [[nodiscard]] bool idle() const {
     return free_records_.size() == records_.size() && stores_in_flight_ == 0 && !has_writeback();
   }
@@ -176,9 +189,14 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     if ((blocked_ || l1_ != nullptr) && arrivals_.size() != 0) next = arrivals_.front().visible;
     if (l1_ != nullptr && hits_.size() != 0) next = std::min(next, core::Cycle(hits_.front().at));
     if (tlb_ != nullptr) next = std::min(next, tlb_->next_page());
+    if (texture_ != nullptr) next = std::min(next, texture_->next_reply());
     return constants_outstanding_ == 0 ? next : std::min(next, links_.constant_reply->next_visible());
   }
   void add_awaited(core::Cycle at);
+  uint32_t submit_texture(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
+                          uint64_t now);
+  /// True if a global or local read asks the first-level cache.
+  [[nodiscard]] bool is_cached(const isa::MicroOp& op, bool local) const;
   void plan_sends(uint64_t earliest);
   /// False if the entry's next transaction waits for its page.
   [[nodiscard]] bool translated(QueueEntry& entry, uint64_t now);
@@ -226,11 +244,12 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   uint64_t next_send_ = 0;
   uint64_t send_interval_;
   const EventSink* events_ = nullptr;
-  std::unique_ptr<L1Cache> l1_;          ///< first-level data cache, if the machine has one
-  std::unique_ptr<SmTlb> tlb_;           ///< if addresses are translated
-  core::Ring<Arrival> arrivals_;         ///< replies sent, not taken yet
-  core::Ring<core::Cycle> completions_;  ///< when those become visible that complete an access
-  std::vector<core::Cycle> awaited_;     ///< those of them for which the SM must be awake, the next one last
+  std::unique_ptr<L1Cache> l1_;           ///< first-level data cache, if the machine has one
+  std::unique_ptr<SmTlb> tlb_;            ///< if addresses are translated
+  std::unique_ptr<TexturePath> texture_;  ///< if texture reads have a cache of their own
+  core::Ring<Arrival> arrivals_;          ///< replies sent, not taken yet
+  core::Ring<core::Cycle> completions_;   ///< when those become visible that complete an access
+  std::vector<core::Cycle> awaited_;      ///< those of them for which the SM must be awake, the next one last
   std::vector<uint32_t> completed_;
   std::vector<uint32_t> free_records_;
   std::vector<DeferredLine> deferred_lines_;  ///< misses of one warp beyond the free constant MSHRs
@@ -242,6 +261,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   bool blocked_ = false;        ///< send() found no MSHR, store-buffer entry or link slot for the head
   bool awaits_credit_ = false;  ///< the head leaves when the link has a slot: credit()
   CoalescingRule rule_;
+  bool textures_in_l1_, read_only_in_l1_;  ///< what a unified first-level cache holds besides
   uint16_t port_;
   uint32_t line_bytes_;
   std::vector<LineRequest> line_requests_;  ///< by MSHR
@@ -281,6 +301,8 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
   if (tlb_ != nullptr && tlb_->collect(now)) blocked_ = false;
   while (completions_.size() != 0 && completions_.front().count() <= now) completions_.pop();
   if (constants_outstanding_ != 0) collect_constants();
+  if (texture_ != nullptr)
+    texture_->collect([this](uint32_t record, MemoryLevel level) { finish_one(record, level); });
   for (const uint32_t index : completed_) {
     if (records_[index].is_store) --stores_of_warp_[records_[index].warp];
     done(index);

@@ -9,8 +9,8 @@ namespace gpusim::comp {
 
 namespace {
 
-/// By reply port (SMs, then the constant caches of the clusters): whether it is in the other half of the
-/// chip. Each half has the clusters and partitions of half of the numbers.
+/// By reply port (SMs, the constant caches of the clusters, texture caches): whether it is in the other half
+/// of the chip. Each half has the clusters and partitions of half of the numbers.
 std::vector<bool> far_ports(const core::MachineConfig& machine, uint32_t partition) {
   std::vector<bool> far;
   if (machine.l2.halves == 1) return far;
@@ -19,6 +19,11 @@ std::vector<bool> far_ports(const core::MachineConfig& machine, uint32_t partiti
   const auto add = [&](int64_t cluster) { far.push_back(cluster * machine.l2.halves / clusters != home); };
   for (int64_t sm = 0; sm < machine.gpu.sms; ++sm) add(sm / machine.gpu.sms_per_cluster);
   for (int64_t c = 0; c < clusters; ++c) add(c);
+  if (machine.texture.cache == "own") {
+    const bool of_cluster = machine.texture.scope == "cluster";
+    for (int64_t t = 0; t < (of_cluster ? clusters : machine.gpu.sms); ++t)
+      add(of_cluster ? t : t / machine.gpu.sms_per_cluster);
+  }
   return far;
 }
 
@@ -37,6 +42,8 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
           static_cast<uint32_t>(machine.constant.l3_line), static_cast<uint32_t>(machine.constant.l3_ways)),
       channel_count_(static_cast<uint64_t>(machine.dram.channels)) {
   channels_.reserve(channel_count_.value());  // links write into them
+  if (machine.texture.cache == "own" && machine.texture.l2_bytes != 0 && machine.l2.bytes == 0)
+    textures_ = std::make_unique<TextureL2>(machine, domain.cycles_of_ns(machine.texture.l2_latency_ns));
   if (machine.l2.bytes != 0)
     l2_ = std::make_unique<L2Slice>(machine.l2, index,
                                     L2Times{domain.cycles_of_ns(machine.l2.hit_latency_ns), l3_latency_,
@@ -65,11 +72,15 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
   bool reply_blocked = false, request_blocked = false;
   uint64_t retry = core::kNever.count();
-  // 1. One reply of the channel goes back.
-  if (next_reply() <= cycle) {
+  // 1. One reply goes back: a texture line that was here, or one of the channel.
+  if (textures_ != nullptr && textures_->answer_at() <= now) {
+    reply_blocked = !replies_->can_push();
+    if (!reply_blocked) replies_->push(textures_->pop_answer());
+  } else if (next_reply() <= cycle) {
     if (replies_->can_push()) {
       const MemoryReply r = replying(cycle)->from->pop();
       if (r.kind == RequestKind::kConstant) l3_.fill(map_.local(r.address));
+      if (r.kind == RequestKind::kTexture && textures_ != nullptr) textures_->fill(map_.local(r.address));
       replies_->push(r);
     } else {
       reply_blocked = true;
@@ -87,6 +98,9 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
       } else {
         request_blocked = true;
       }
+    } else if (r->kind == RequestKind::kTexture && textures_ != nullptr &&
+               textures_->find(map_.local(r->address))) {
+      request_blocked = !answer_texture(now);
     } else if (r->kind == RequestKind::kAtomic && atomic_free_ > now) {
       retry = atomic_free_;
       request_blocked = true;
@@ -96,10 +110,22 @@ core::Cycle MemoryPartition::tick(core::Cycle cycle) {
       const MemoryRequest request = requests_->pop();
       if (request.kind == RequestKind::kAtomic) atomic_free_ = now + request.parts * atomic_cycles_;
       constant_misses_ += request.kind == RequestKind::kConstant;
+      if (request.kind == RequestKind::kTexture && textures_ != nullptr) {
+        textures_->count_miss();
+        record(request.address, kTextureL2Cache, core::CacheResult::kMiss);
+      }
       channel_of(request.address).to->push(request);
     }
   }
   return next_wanted(now, reply_blocked, request_blocked, retry);
+}
+
+bool MemoryPartition::answer_texture(uint64_t now) {
+  if (!textures_->can_answer()) return false;
+  const MemoryRequest hit = requests_->pop();
+  textures_->answer(hit, now);
+  record(hit.address, kTextureL2Cache, core::CacheResult::kHit);
+  return true;
 }
 
 bool MemoryPartition::look_up_constant(uint64_t address) {
@@ -121,6 +147,7 @@ core::Cycle MemoryPartition::next_wanted(uint64_t now, bool reply_blocked, bool 
   // What is blocked is woken by the link that refused it.
   uint64_t next = retry;
   if (!reply_blocked) next = std::min(next, next_reply().count());
+  if (!reply_blocked && textures_ != nullptr) next = std::min(next, textures_->answer_at());
   if (!request_blocked) next = std::min(next, next_request_.count());
   return next == core::kNever.count() ? core::kNever : core::Cycle(std::max(next, now + 1));
 }

@@ -1,8 +1,8 @@
 // Memory partition: the end of the interconnect in front of its DRAM channels. It serves constant reads from
-// its slice of the third-level constant cache, serialises atomic updates, and passes the rest to its slice of
-// the second-level cache if the machine has one, else to the channel of its address.
-// Clocked in the interconnect domain; asleep unless a request or a reply is visible. Replies go first: they
-// always sink, so requests always drain.
+// its slice of the third-level constant cache, and texture reads from its slice of the second texture level
+// if there is one, serialises atomic updates, and passes the rest to its slice of the second-level cache if
+// the machine has one, else to the channel of its address. Clocked in the interconnect domain; asleep unless
+// a request or a reply is visible. Replies go first: they always sink, so requests always drain.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,6 +14,7 @@
 #include "components/l2_slice.h"
 #include "components/messages.h"
 #include "components/tag_cache.h"
+#include "components/texture_l2.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
 
@@ -38,6 +39,7 @@ class MemoryPartition : public core::Clocked {
   [[nodiscard]] uint64_t constant_misses() const { return constant_misses_; }
   /// Null if the machine has none.
   [[nodiscard]] const L2Slice* l2() const { return l2_.get(); }
+  [[nodiscard]] const TextureL2* texture_l2() const { return textures_.get(); }
   [[nodiscard]] std::string waiting_for() const override;
 
  protected:
@@ -59,6 +61,8 @@ class MemoryPartition : public core::Clocked {
                                         uint64_t retry) const;
 
   [[nodiscard]] bool look_up_constant(uint64_t address);
+  /// False if the texture read, which hit, cannot be answered yet.
+  bool answer_texture(uint64_t now);
   void record(uint64_t address, uint8_t cache, core::CacheResult result) const;
   // memory_partition_l2.cpp: with a second-level cache
   core::Cycle tick_with_l2(core::Cycle now);
@@ -72,6 +76,7 @@ class MemoryPartition : public core::Clocked {
   const EventSink* events_;
   AddressMap map_;
   TagCache l3_;  ///< this partition's slice, by place in the partition, so that all its sets are used
+  std::unique_ptr<TextureL2> textures_;
   std::unique_ptr<L2Slice> l2_;
   bool refused_ = false;  ///< l2_: the oldest request was looked at and has to wait
   core::Link<MemoryRequest>* requests_ = nullptr;

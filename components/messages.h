@@ -11,14 +11,14 @@ struct KernelRun;
 /// Kernels that run at the same time, at most (the range of gpu.concurrent_kernels).
 inline constexpr uint32_t kMaxKernels = 128;
 
-enum class RequestKind : uint8_t { kRead, kWrite, kAtomic, kConstant };
+enum class RequestKind : uint8_t { kRead, kWrite, kAtomic, kConstant, kTexture };
 
-/// One memory transaction on its way from an SM (or a cluster's constant cache) to a partition. Every request
-/// is answered by exactly one reply; its sender has reserved the room for it (an MSHR or a store-buffer
-/// entry) before sending.
+/// One memory transaction on its way from an SM (or a constant or texture cache) to a partition. Every
+/// request is answered by exactly one reply; its sender has reserved the room for it (an MSHR or a
+/// store-buffer entry) before sending.
 struct MemoryRequest {
   uint64_t address = 0;  ///< of the first byte, aligned to the transaction size
-  uint16_t bytes = 0;    ///< 32, 64 or 128 (constant: the line)
+  uint16_t bytes = 0;    ///< 32, 64 or 128 (constant, texture: the line)
   RequestKind kind = RequestKind::kRead;
   /// kAtomic: serial updates of the busiest word of `bytes` contiguous ones. kRead, kWrite: the 32-byte
   /// sectors from `address` on that are meant, a bit each, `bytes` in all; 0: they are contiguous.

@@ -1,11 +1,11 @@
-// Constant cluster and memory partition between mocks. +1 in a time: a message is seen at
+// Constant cache of a cluster and memory partition between mocks. +1 in a time: a message is seen at
 // the reader's next edge.
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
 
-#include "components/constant_cluster.h"
+#include "components/cluster_cache.h"
 #include "components/testing/partition_bench.h"
 
 namespace gpusim::comp {
@@ -13,17 +13,17 @@ namespace {
 
 using Times = std::vector<uint64_t>;
 
-// ---- constant cluster
+// ---- cluster cache
 // -------------------------------------------------------------------------------------------------------
 
-class ConstantClusterTest : public testing::Test {
+class ClusterCacheTest : public testing::Test {
  protected:
   static constexpr uint64_t kNetwork = 100;  // mock network: cycles from request to reply
   static constexpr uint64_t kLatency = 60;
-  ConstantClusterTest() {
+  ClusterCacheTest() {
     core::MachineConfig m = test::tesla_c1060();
     m.constant.l2_latency_ns = kLatency * 1e6 / static_cast<double>(test::kTestKhz);
-    cluster = std::make_unique<ConstantCluster>("cluster", domain, m, uint16_t{30});
+    cluster = std::make_unique<ClusterCache>("cluster", domain, constant_shape(m, domain), uint16_t{30});
     for (int i = 0; i < 3; ++i) {
       sources.push_back(
           std::make_unique<test::Source<MemoryRequest>>(("sm" + std::to_string(i)).c_str(), domain));
@@ -48,14 +48,14 @@ class ConstantClusterTest : public testing::Test {
   core::Engine engine;
   core::ClockDomain domain{"core", engine, test::kTestKhz};
   test::FixedMemory network{"network", domain, kNetwork, MemoryLevel::kConstantL3};
-  std::unique_ptr<ConstantCluster> cluster;
+  std::unique_ptr<ClusterCache> cluster;
   std::vector<std::unique_ptr<test::Source<MemoryRequest>>> sources;
   std::vector<std::unique_ptr<test::Sink<MemoryReply>>> sinks;
   std::vector<std::unique_ptr<core::Link<MemoryRequest>>> requests;
   std::vector<std::unique_ptr<core::Link<MemoryReply>>> replies;
 };
 
-TEST_F(ConstantClusterTest, MissCrossesTheNetworkAndTheNextReadHits) {
+TEST_F(ClusterCacheTest, MissCrossesTheNetworkAndTheNextReadHits) {
   read(0, 10, 0x40, 5);
   read(1, 300, 0x40, 6);
   run();
@@ -67,11 +67,11 @@ TEST_F(ConstantClusterTest, MissCrossesTheNetworkAndTheNextReadHits) {
   // Hit: 301 at the cluster, +1 and the configured latency to the SM.
   EXPECT_EQ(sinks[1]->taken_at, Times{301 + 1 + kLatency});
   EXPECT_EQ(sinks[1]->taken[0].level, MemoryLevel::kConstantL2);
-  EXPECT_EQ(cluster->hits(), 1u);
-  EXPECT_EQ(cluster->misses(), 1u);
+  EXPECT_EQ(cluster->stats().hits, 1u);
+  EXPECT_EQ(cluster->stats().misses, 1u);
 }
 
-TEST_F(ConstantClusterTest, MissesOfOneLineAreMerged) {
+TEST_F(ClusterCacheTest, MissesOfOneLineAreMerged) {
   for (int sm = 0; sm < 3; ++sm) read(sm, 10, 0x80, static_cast<uint16_t>(sm + 1));
   run();
   EXPECT_EQ(network.seen.size(), 1u);
@@ -82,7 +82,7 @@ TEST_F(ConstantClusterTest, MissesOfOneLineAreMerged) {
   }
 }
 
-TEST_F(ConstantClusterTest, OneRequestACycleInTurn) {
+TEST_F(ClusterCacheTest, OneRequestACycleInTurn) {
   // Twelve different lines at once from three SMs: one leaves each cycle.
   for (int sm = 0; sm < 3; ++sm)
     for (uint16_t i = 0; i < 4; ++i) read(sm, 10 + i, 64 * static_cast<uint64_t>(sm * 4 + i), i);

@@ -11,7 +11,7 @@
 #include <random>
 #include <tuple>
 
-#include "components/constant_cluster.h"
+#include "components/cluster_cache.h"
 #include "components/dram_channel.h"
 #include "components/memory_partition.h"
 #include "components/network.h"
@@ -154,13 +154,14 @@ class Network {
   }
   void build_sms(uint64_t seed, uint32_t window, uint32_t count) {
     for (uint32_t c = 0; c < kClusters; ++c)
-      clusters.push_back(std::make_unique<ConstantCluster>(("constant" + std::to_string(c)).c_str(), core,
-                                                           machine, static_cast<uint16_t>(kSms + c)));
+      clusters.push_back(std::make_unique<ClusterCache>(("constant" + std::to_string(c)).c_str(), core,
+                                                        constant_shape(machine, core),
+                                                        static_cast<uint16_t>(kSms + c)));
     for (uint16_t n = 0; n < kSms; ++n) {
       sms.push_back(std::make_unique<Generator>(("sm" + std::to_string(n)).c_str(), core, n, seed * 100 + n,
                                                 count, window));
       Generator& sm = *sms.back();
-      ConstantCluster& constant = *clusters[n / kPerCluster];
+      ClusterCache& constant = *clusters[n / kPerCluster];
       sm.request = &link<MemoryRequest>(sm, *requests);
       sm.reply = &link<MemoryReply>(*replies, sm);
       sm.constant_request = &link<MemoryRequest>(sm, constant);
@@ -185,7 +186,7 @@ class Network {
   std::vector<std::shared_ptr<void>> links_;
   std::unique_ptr<RequestNetwork> requests;
   std::unique_ptr<ReplyNetwork> replies;
-  std::vector<std::unique_ptr<ConstantCluster>> clusters;
+  std::vector<std::unique_ptr<ClusterCache>> clusters;
 };
 
 class NetworkTraffic : public testing::TestWithParam<int> {};

@@ -55,6 +55,7 @@ void add(SmStats& sum, const SmStats& s) {
   sum.constant_loads += s.constant_loads, sum.constant_hits += s.constant_hits;
   sum.register_bank_cycles += s.register_bank_cycles;
   sum.texture_loads += s.texture_loads, sum.texture_transactions += s.texture_transactions;
+  sum.instruction_hits += s.instruction_hits, sum.instruction_misses += s.instruction_misses;
   sum.load_transactions += s.load_transactions, sum.store_transactions += s.store_transactions;
   sum.load_bytes += s.load_bytes, sum.store_bytes += s.store_bytes;
   sum.requested_load_bytes += s.requested_load_bytes, sum.requested_store_bytes += s.requested_store_bytes;
@@ -140,6 +141,11 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
   count("tex_request", t.texture_loads, "1", "texture reads of warps that touch a texel");
   count("tex_transactions", t.texture_transactions, "1",
         "transactions of texture reads (32, 64 or 128 bytes)");
+  if (machine.instruction.l1_bytes != 0) {
+    count("inst_cache_hit", t.instruction_hits, "1",
+          "lines of instructions that warps came to and found in the SM's cache");
+    count("inst_cache_miss", t.instruction_misses, "1", "the same, not found there or still on their way");
+  }
   count("load_transactions", t.load_transactions, "1",
         "transactions of global and local loads and atomics (32, 64 or 128 bytes)");
   count("store_transactions", t.store_transactions, "1", "transactions of global and local stores");
@@ -208,6 +214,21 @@ void add_dram_counters(std::vector<core::Counter>& c, const DramStats& now, cons
                "read and written"});
 }
 
+void add_texture_counters(std::vector<core::Counter>& c, const TextureStats& now, const TextureStats& then,
+                          const core::MachineConfig& machine) {
+  const auto count = [&](const char* name, uint64_t value, const char* meaning) {
+    c.push_back({name, static_cast<double>(value), "1", meaning});
+  };
+  count("tex_cache_hit", now.l1.hits - then.l1.hits, "lines of texture reads found in the texture caches");
+  count("tex_cache_miss", now.l1.misses - then.l1.misses, "the same, not found there or still on their way");
+  count("tex_fill_sectors",
+        (now.l1.fills - then.l1.fills) * static_cast<uint64_t>(machine.texture.l1_line) / 32,
+        "32-byte sectors asked of the partitions by these misses");
+  if (machine.texture.l2_bytes == 0 || machine.l2.bytes != 0) return;
+  count("tex_l2_hit", now.l2.hits - then.l2.hits, "texture lines found in the second texture level");
+  count("tex_l2_miss", now.l2.misses - then.l2.misses, "texture lines read from DRAM");
+}
+
 std::vector<std::string> top_stalls(const SmStats& total) {
   const uint64_t slots = std::accumulate(total.slots.begin(), total.slots.end(), uint64_t{0});
   std::vector<size_t> order(kNumStallCauses);
@@ -251,6 +272,7 @@ void RunRecorder::begin_kernel(KernelRun& run, const core::LaunchSpec& spec) {
   kernel.dram_at_start = kernel.last_dram = gpu_.dram_stats();
   kernel.l2_at_start = gpu_.l2_stats();
   kernel.tlb_at_start = gpu_.tlb_stats();
+  kernel.textures_at_start = gpu_.texture_stats();
   kernel.flits_at_start[0] = gpu_.request_flits();
   kernel.flits_at_start[1] = gpu_.reply_flits();
   kernel.last_sample_cycle = run.start.count();
@@ -343,6 +365,8 @@ void RunRecorder::add_machine_counters(const OpenKernel& kernel, KernelResult& k
   if (machine_.l2.bytes != 0)
     add_l2_counters(k.counters, gpu_.l2_stats(), kernel.l2_at_start, gpu_.l2_dirty_sectors());
   if (machine_.tlb.l1_entries != 0) add_tlb_counters(k.counters, gpu_.tlb_stats(), kernel.tlb_at_start);
+  if (machine_.texture.cache == "own")
+    add_texture_counters(k.counters, gpu_.texture_stats(), kernel.textures_at_start, machine_);
   k.counters.push_back({"noc_request_flits",
                         static_cast<double>(gpu_.request_flits() - kernel.flits_at_start[0]), "1",
                         "flits of requests through the interconnect"});

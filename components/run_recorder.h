@@ -41,6 +41,7 @@ class RunRecorder {
     core::EventTable* series = nullptr;
     DramStats dram_at_start;
     TlbStats tlb_at_start;
+    TextureStats textures_at_start;
     L2Stats l2_at_start;
     uint64_t flits_at_start[2] = {0, 0};
     SmStats last_sample;

@@ -59,7 +59,8 @@ class Scoreboard {
  private:
   static constexpr uint64_t kPending = uint64_t{1} << 63;
   static constexpr uint64_t kNoCycle = ~0ull;
-  static constexpr int kCauseBits = 4;
+  static constexpr int kCauseBits = 5;
+  static_assert(kNumStallCauses <= 1u << kCauseBits);
   uint32_t ids_ = 0;
   std::vector<uint64_t> entries_;
 };

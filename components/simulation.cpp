@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "components/control_codes.h"
 #include "components/device_memory_adapter.h"
 #include "components/occupancy_limits.h"
 #include "components/register_banks.h"
@@ -173,8 +174,21 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
   auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
   if (spec.registers != 0) image->registers = spec.registers;
   if (checker_) checker_->observe(*image);
-  images_.push_back({name, spec.registers, spec.stack, std::move(image)});
+  // Code lies behind all data, one kernel behind the other.
+  constexpr uint64_t kCode = uint64_t{1} << 41, kAlign = 4096;
+  uint64_t address = kCode;
+  if (!images_.empty()) {
+    const LoweredKernel& last = images_.back();
+    const uint64_t bytes = last.image->ops.size() * static_cast<uint64_t>(options_.machine.instruction.bytes);
+    address = last.code_address + (bytes + kAlign - 1) / kAlign * kAlign;
+  }
+  images_.push_back({name, spec.registers, spec.stack, std::move(image), address});
   return *images_.back().image;
+}
+
+uint64_t Simulation::code_address(const isa::KernelImage& image) const {
+  return std::ranges::find_if(images_, [&](const LoweredKernel& k) { return k.image.get() == &image; })
+      ->code_address;
 }
 
 void Simulation::prepare_launches() {
@@ -189,6 +203,7 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   const isa::KernelImage& image = lower(spec);
   auto run = std::make_unique<KernelRun>();
   run->image = &image;
+  run->code_address = code_address(image);
   run->id = static_cast<uint32_t>(runs_.size());
   run->grid = {spec.grid[0], spec.grid[1], spec.grid[2]};
   run->block = {spec.block[0], spec.block[1], spec.block[2]};
@@ -250,6 +265,12 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   if (m.sm.register_banks != 0)
     run->bank_delay = register_bank_delays(image, static_cast<uint32_t>(m.sm.register_banks),
                                            static_cast<uint32_t>(m.sm.register_bank_reads));
+  if (m.scheduler.dependences == "control_codes") {
+    std::string problem;  // is told when the machine is built
+    run->codes = control_codes(image, build_timing(m, problem).of_scheduler.front(),
+                               static_cast<uint32_t>(m.scheduler.issue_cycles),
+                               static_cast<uint32_t>(m.scheduler.barriers));
+  }
   run->sm.resize(static_cast<size_t>(m.gpu.sms));
   limiters_.push_back(occupancy.limiter);
   launches_.push_back(&spec);

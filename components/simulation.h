@@ -156,7 +156,9 @@ class Simulation {
     uint32_t registers;
     uint32_t stack;
     std::unique_ptr<isa::KernelImage> image;
+    uint64_t code_address;  ///< timing only
   };
+  [[nodiscard]] uint64_t code_address(const isa::KernelImage& image) const;
   SimulationOptions options_;
   isa::Module module_;
   core::DeviceMemory memory_;

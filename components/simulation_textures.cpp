@@ -64,11 +64,17 @@ isa::Texture texture_of(const core::TextureSpec& spec) {
 }  // namespace
 
 void Simulation::place_textures() {
+  // A tiled texture is a copy of its buffer (an array of the driver's), behind everything else; timing only.
+  uint64_t tiles = uint64_t{1} << 42;
   const std::vector<core::TextureSpec>& specs = options_.launch.textures;
   for (const core::TextureSpec& spec : specs) {
     isa::Texture t = texture_of(spec);
     t.address = buffer_address_[spec.buffer];
     t.data = memory_.find(t.address)->data;
+    if (options_.machine.texture.tiled && t.dimensions > 1) {
+      t.tiles = tiles;
+      tiles += isa::tiled_bytes(t);
+    }
     textures_.push_back(t);
   }
   for (const isa::Variable& v : module_.variables) {

@@ -26,6 +26,7 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
   }
   next_slot_.resize(count);
   wake_.resize(count, kUnknownCycle);
+  if (m.scheduler.dependences == "control_codes") barriers_ = std::make_unique<DependencyBarriers>(kMaxWarps);
 }
 
 void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts,
@@ -39,12 +40,24 @@ void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& star
   reports_ = &reports;
 }
 
+void Sm::connect_fetch(const InstructionFetch::Links& links) {
+  fetch_ =
+      std::make_unique<InstructionFetch>(*env_.machine, static_cast<uint16_t>(index_), links, env_.events);
+}
+
 core::Cycle Sm::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
   // 1. Replies: registers become ready, MSHRs and store-buffer entries free.
   lsu_->collect_replies(now, [this, now](uint32_t record) { complete_access(record, now); });
-  // 2. One transaction to the interconnect.
+  if (fetch_ != nullptr)
+    fetch_->collect([this, now](uint32_t w) {
+      settle(warps_[w].scheduler, now);
+      enter(*warps_[w].kernel);
+      prepare_next(w, std::max(warps_[w].fetch_from, now), now);
+    });
+  // 2. One transaction to the interconnect, and one line of instructions asked for.
   lsu_->send(now);
+  if (fetch_ != nullptr) fetch_->send(now);
   // 3. New blocks.
   while (next_start_ <= cycle) start_block(starts_->pop(), now);
   update_gates(now);
@@ -68,13 +81,13 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   // 6. Issue what concerns nobody else ahead of time.
   if (env_.run_ahead && issue_width_ == 1) run_ahead(now);
   // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
-  const uint64_t next =
-      std::min({next_issue_, lsu_->next_send(), lsu_->next_reply().count(), next_start_.count()});
+  uint64_t next = std::min({next_issue_, lsu_->next_send(), lsu_->next_reply().count(), next_start_.count()});
+  if (fetch_ != nullptr) next = std::min({next, fetch_->next_send(), fetch_->next_reply().count()});
   return core::Cycle(std::max(next, now + 1));
 }
 
 uint64_t Sm::undisturbed_until(uint64_t now) const {
-  if (open_kernels_ == 0 || lsu_->may_open() || lsu_->constants_outstanding()) return now;
+  if (open_kernels_ == 0 || lsu_->may_open() || lsu_->has_unannounced() || fetching()) return now;
   // A message that is not in a link yet is seen after that link's latency at the earliest.
   const uint64_t reply = std::min(lsu_->next_completion().count(), now + 1 + reply_latency_);
   const uint64_t start = std::min(next_start_.count(), now + 1 + start_latency_);
@@ -102,7 +115,7 @@ bool Sm::is_local(const isa::MicroOp& op) {
 void Sm::run_ahead(uint64_t now) {
   if (next_issue_ == kUnknownCycle) return;
   const uint64_t limit = undisturbed_until(now);
-  while (next_issue_ < limit) {
+  while (next_issue_ < limit && !fetching()) {
     const uint64_t cycle = next_issue_;
     table_.promote(cycle);
     bool waits = false;
@@ -149,13 +162,13 @@ void Sm::plan_issue(uint64_t now) {
 }
 
 void Sm::update_gates(uint64_t now) {
-  const bool queue = lsu_->can_accept(), constants = lsu_->can_accept_constant();
-  if (queue == table_.is_open(WarpTable::kLoadStoreQueue) &&
-      constants == table_.is_open(WarpTable::kConstantMisses))
-    return;
+  const auto closed =
+      static_cast<uint8_t>(WarpTable::gate_bit(WarpTable::kLoadStoreQueue, !lsu_->can_accept()) |
+                           WarpTable::gate_bit(WarpTable::kConstantMisses, !lsu_->can_accept_constant()) |
+                           WarpTable::gate_bit(WarpTable::kTexturePath, !lsu_->can_accept_texture()));
+  if (closed == table_.closed_gates()) return;
   settle_all(now);
-  table_.set_gate(WarpTable::kLoadStoreQueue, queue);
-  table_.set_gate(WarpTable::kConstantMisses, constants);
+  table_.close_gates(closed);
 }
 
 void Sm::settle(uint32_t scheduler, uint64_t now) {
@@ -190,11 +203,13 @@ void Sm::book_wait(uint32_t scheduler, int w, uint64_t from, uint64_t end, uint6
     case WarpWait::kFence:
       book(scheduler, w, StallCause::kFence, from, end, width);
       break;
+    case WarpWait::kFetch:
+      book(scheduler, w, StallCause::kInstructionFetch, from, end, width);
+      break;
     case WarpWait::kNone: {
       const uint64_t ready = std::clamp(slot_cycles_.up(table_.ready_at(slot)), from, end);
       book(scheduler, w, table_.cause(slot), from, ready, width);
-      book(scheduler, w, table_.throttled(slot) ? StallCause::kMemoryThrottle : StallCause::kPipeBusy, ready,
-           end, width);
+      book(scheduler, w, table_.throttle(slot), ready, end, width);
       break;
     }
   }
@@ -264,6 +279,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
   const StallCause cause = cause_of(r.level);
   for (uint32_t i = 0; i < r.op->num_sb_writes; ++i)
     scoreboard_.set_ready_at(r.warp, r.op->sb_writes[i], now, cause);
+  if (barriers_ != nullptr) barriers_->complete(r.warp, index, now, cause);
   if (warp.wait == WarpWait::kMemory && warp.load == index) {
     settle(warp.scheduler, now);
     if (r.stall_slots != 0) {
@@ -302,6 +318,7 @@ std::string Sm::waiting_for(const Warp& warp) const {
   const char* what = at_barrier                       ? "waits at a barrier"
                      : warp.wait == WarpWait::kFence  ? "waits at a memory fence"
                      : warp.wait == WarpWait::kMemory ? "waits for memory"
+                     : warp.wait == WarpWait::kFetch  ? "waits for its next instruction"
                                                       : "is ready";
   uint32_t pc = warp.stack.pc();
   isa::LaneMask lanes = at_barrier ? warp.at_barrier : warp.stack.mask();

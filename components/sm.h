@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "components/block_barriers.h"
+#include "components/dependency_barriers.h"
 #include "components/event_sink.h"
+#include "components/instruction_fetch.h"
 #include "components/kernel_run.h"
 #include "components/kernel_storage.h"
 #include "components/lane_groups.h"
@@ -68,6 +70,9 @@ class Sm : public core::Clocked, public WarpTableIf {
   void connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts,
                core::Link<SmReport>& reports);
 
+  /// The same for a machine with an instruction cache.
+  void connect_fetch(const InstructionFetch::Links& links);
+
   [[nodiscard]] const WarpTable& warp_table() const override { return table_; }
   [[nodiscard]] std::string waiting_for() const override;
   /// Opens the books of a kernel at its `start`. No timing: called by the dispatcher.
@@ -86,7 +91,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   core::Cycle tick(core::Cycle now) override;
 
  private:
-  enum class WarpWait : uint8_t { kNone, kMemory, kBarrier, kFence };
+  enum class WarpWait : uint8_t { kNone, kMemory, kBarrier, kFence, kFetch };
   /// A kernel that is open: its books, and the blocks that it has here.
   struct Kernel {
     KernelRun* run = nullptr;
@@ -114,7 +119,8 @@ class Sm : public core::Clocked, public WarpTableIf {
     isa::WarpContext context;
     LoopWatch watch;
     LaneGroups groups;
-    uint32_t barrier = 0;  ///< the number of the barrier of at_barrier
+    uint32_t barrier = 0;     ///< the number of the barrier of at_barrier
+    uint64_t fetch_from = 0;  ///< kFetch: not before that cycle, even if its operation comes earlier
   };
   struct Block {
     Kernel* kernel = nullptr;
@@ -173,6 +179,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   // sm_issue.cpp: one operation
   void issue(uint32_t w, uint64_t now);
   void prepare_next(uint32_t w, uint64_t earliest, uint64_t now);
+  /// False if the warp has to wait for its next operation to be fetched.
+  bool fetched(uint32_t w, uint64_t earliest, uint64_t now);
   void execute_alu(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   void execute_memory(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   void shared_timing(uint32_t w, const isa::MicroOp& op, uint64_t now);
@@ -202,11 +210,20 @@ class Sm : public core::Clocked, public WarpTableIf {
     return warp.timing[static_cast<size_t>(op_class)];
   }
   void mark_ready(uint32_t w, const isa::MicroOp& op, uint64_t cycle, StallCause cause);
+  /// The operation's results come with the data of this record.
+  void mark_pending(uint32_t w, const isa::MicroOp& op, uint32_t record);
+  /// Adds to what the warp's next operation waits for by the scoreboard what its control code says.
+  void wait_for_barriers(uint32_t w, Scoreboard::Wait& wait);
+  [[nodiscard]] const ControlCode& code_of(const isa::MicroOp& op) const {
+    return run_->codes[static_cast<size_t>(&op - run_->image->ops.data())];
+  }
   void update_gates(uint64_t now);
   /// Finds anew when the schedulers in changed_ can issue after `now`.
   void plan_issue(uint64_t now);
   /// First cycle at which something outside may change what the schedulers see.
   [[nodiscard]] uint64_t undisturbed_until(uint64_t now) const;
+  /// Warps may become ready by lines of instructions at any time.
+  [[nodiscard]] bool fetching() const { return fetch_ != nullptr && fetch_->outstanding(); }
   /// True for operations that touch this SM's registers and shared memory only.
   [[nodiscard]] static bool is_local(const isa::MicroOp& op);
   void run_ahead(uint64_t now);
@@ -225,7 +242,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   SmStats* stats_ = nullptr;
   EventSink* events_ = nullptr;
   std::unique_ptr<LoadStoreUnit> lsu_;
-  core::Cycle next_start_ = core::kNever;  ///< when the oldest message of starts_ is visible
+  std::unique_ptr<InstructionFetch> fetch_;  ///< if the machine has an instruction cache
+  core::Cycle next_start_ = core::kNever;    ///< when the oldest message of starts_ is visible
   bool independent_ = false;   ///< lanes are scheduled independently (compute capability 7 and later)
   uint32_t changed_ = 0;       ///< schedulers (bits) that see something else than when wake_ was found
   core::Divisor slot_cycles_;  ///< core cycles of an issue slot
@@ -242,6 +260,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   uint32_t undrained_ = 0;                        ///< kernels that are
   uint64_t idle_slots_ = 0;
   Scoreboard scoreboard_;
+  std::unique_ptr<DependencyBarriers> barriers_;  ///< if dependences are written in control codes
   isa::MemoryAccess& access_;
   WarpTable table_;
   std::array<uint64_t, kMaxPipes> pipe_busy_until_{};

@@ -13,7 +13,22 @@ using isa::OpClass;
 using isa::OpKind;
 using isa::Space;
 
+bool Sm::fetched(uint32_t w, uint64_t earliest, uint64_t now) {
+  Warp& warp = warps_[w];
+  const uint64_t code = run_->code_address;
+  const uint64_t address = code + fetch_->bytes(warp.stack.pc());
+  if (fetch_->has(w, address)) return true;
+  const bool hit = fetch_->look_up(w, address, code + fetch_->bytes(run_->image->ops.size()), now);
+  ++(hit ? stats_->instruction_hits : stats_->instruction_misses);
+  if (hit) return true;
+  warp.wait = WarpWait::kFetch;
+  warp.fetch_from = earliest;
+  table_.set_blocked(w);
+  return false;
+}
+
 void Sm::prepare_next(uint32_t w, uint64_t earliest, uint64_t now) {
+  if (fetch_ != nullptr && !fetched(w, earliest, now)) return;
   Warp& warp = warps_[w];
   const MicroOp& op = run_->image->ops[warp.stack.pc()];
   warp.op = &op;
@@ -21,18 +36,36 @@ void Sm::prepare_next(uint32_t w, uint64_t earliest, uint64_t now) {
   WarpTable::Gate gate = WarpTable::kOpen;
   if (op.kind == OpKind::kLoad || op.kind == OpKind::kStore || op.kind == OpKind::kAtomic) {
     const Space space = op.memory.space;
-    if (space == Space::kGlobal || space == Space::kLocal || space == Space::kGeneric)
+    if (lsu_->reads_texture_cache(op))
+      gate = WarpTable::kTexturePath;
+    else if (space == Space::kGlobal || space == Space::kLocal || space == Space::kGeneric)
       gate = WarpTable::kLoadStoreQueue;
     else if (space == Space::kConst)
       gate = WarpTable::kConstantMisses;
   }
-  const Scoreboard::Wait wait = scoreboard_.wait_of(w, op);
+  Scoreboard::Wait wait = scoreboard_.wait_of(w, op);
+  if (barriers_ != nullptr) wait_for_barriers(w, wait);
   warp.wait = wait.pending ? WarpWait::kMemory : WarpWait::kNone;
   warp.load = wait.load;
   if (wait.pending) lsu_->await(wait.load);
   const uint64_t ready_at = wait.pending ? kUnknownCycle : std::max(wait.cycle, earliest);
   table_.set_next(w, ready_at, wait.cycle >= earliest ? wait.cause : StallCause::kBlockStart, timing.pipe[0],
                   timing.pipe[1], gate, now);
+}
+
+void Sm::wait_for_barriers(uint32_t w, Scoreboard::Wait& wait) {
+  barriers_->add_waits(w, code_of(*warps_[w].op).waits);
+  if (wait.pending) {
+    // A result of another block of code. When it has come, the rest of its barrier is looked at.
+    if (const uint32_t b = barriers_->barrier_of(w, wait.load); b != DependencyBarriers::kMost)
+      barriers_->add_waits(w, 1u << b);
+    return;
+  }
+  const DependencyBarriers::Wait barrier = barriers_->wait_of(w);
+  if (barrier.pending)
+    wait = {true, barrier.load, kUnknownCycle, StallCause::kDram};
+  else if (barrier.cycle > wait.cycle)
+    wait = {false, 0, barrier.cycle, barrier.cause};
 }
 
 void Sm::issue(uint32_t w, uint64_t now) {
@@ -55,6 +88,7 @@ void Sm::issue(uint32_t w, uint64_t now) {
     fault(warp, pc, lanes.lowest(), describe_missing_lanes(lanes));
     return;
   }
+  if (barriers_ != nullptr) barriers_->issued(w);
   if (events_->issue != nullptr) {
     core::IssueEvent e{};
     e.cycle = now;
@@ -106,8 +140,12 @@ void Sm::issue(uint32_t w, uint64_t now) {
   }
   const bool resolve = op.op_class == OpClass::kBranch;
   // With dual issue the next operation may follow in this slot.
-  const uint64_t next = issue_width_ == 1 ? issue_cycles_ : 0;
-  prepare_next(w, now + (resolve ? timing_of(warp, op.op_class).latency : next), now);
+  uint64_t next = issue_width_ == 1 ? issue_cycles_ : 0;
+  if (resolve) next = timing_of(warp, op.op_class).latency;
+  const uint64_t stall = barriers_ == nullptr ? 0 : code_of(op).stall;
+  prepare_next(w, now + std::max(next, stall), now);
+  if (stall > next && warp.wait == WarpWait::kNone && table_.cause(w) == StallCause::kBlockStart)
+    table_.set_cause(w, StallCause::kAluDependency);
 }
 
 uint64_t Sm::take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra) {
@@ -121,6 +159,16 @@ uint64_t Sm::take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra) 
 
 void Sm::mark_ready(uint32_t w, const MicroOp& op, uint64_t cycle, StallCause cause) {
   for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_ready_at(w, op.sb_writes[i], cycle, cause);
+  if (barriers_ == nullptr) return;
+  if (const uint8_t b = code_of(op).sets; b != ControlCode::kNoBarrier)
+    barriers_->set_until(w, b, cycle, cause);
+}
+
+void Sm::mark_pending(uint32_t w, const MicroOp& op, uint32_t record) {
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_pending(w, op.sb_writes[i], record);
+  ++blocks_[warps_[w].block_slot].loads_in_flight;
+  if (barriers_ == nullptr) return;
+  if (const uint8_t b = code_of(op).sets; b != ControlCode::kNoBarrier) barriers_->set_by_load(w, b, record);
 }
 
 void Sm::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
@@ -230,8 +278,7 @@ void Sm::constant_timing(uint32_t w, const MicroOp& op, uint64_t now) {
     mark_ready(w, op, start + timing.latency + extra, StallCause::kConstantL1);
     return;
   }
-  for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_pending(w, op.sb_writes[i], record);
-  ++blocks_[warps_[w].block_slot].loads_in_flight;
+  mark_pending(w, op, record);
 }
 
 void Sm::global_timing(uint32_t w, const MicroOp& op, uint64_t now) {
@@ -275,8 +322,7 @@ void Sm::global_timing(uint32_t w, const MicroOp& op, uint64_t now) {
     stats_->requested_load_bytes += requested;
   }
   if (r.is_store) return;
-  for (uint32_t i = 0; i < op.num_sb_writes; ++i) scoreboard_.set_pending(w, op.sb_writes[i], index);
-  ++blocks_[warps_[w].block_slot].loads_in_flight;
+  mark_pending(w, op, index);
 }
 
 void Sm::fault(const Warp& warp, uint32_t pc, int lane, const std::string& what) {

@@ -1,5 +1,5 @@
-// Read-only cache of whole lines with least-recently-used replacement (constant cache levels), by address.
-// Plain class; its owner adds latency and misses.
+// Read-only cache of whole lines with least-recently-used replacement (constant, instruction and texture
+// caches), by address. Plain class; its owner adds latency and misses.
 #pragma once
 #include <cstdint>
 
@@ -23,6 +23,10 @@ class TagCache {
     if (frame == CacheTags::kNoFrame) return false;
     tags_.touch(frame);
     return true;
+  }
+  /// True if it is there; changes nothing.
+  [[nodiscard]] bool holds(uint64_t address) const {
+    return tags_.find(tags_.line_of(address)) != CacheTags::kNoFrame;
   }
   /// Installs the line of `address` over the least recently used one.
   void fill(uint64_t address) {

@@ -24,7 +24,7 @@ inline constexpr uint64_t kUnknownCycle = ~0ull;
 
 class WarpTable {
  public:
-  enum Gate : uint8_t { kOpen, kLoadStoreQueue, kConstantMisses, kNumGates };
+  enum Gate : uint8_t { kOpen, kLoadStoreQueue, kConstantMisses, kTexturePath, kNumGates };
 
   /// `issue_cycles`: core cycles of an issue slot; the pipes are numbered as TimingTables says.
   explicit WarpTable(uint64_t issue_cycles = 2, size_t shared_pipes = 8, size_t own_pipes = 0)
@@ -68,11 +68,12 @@ class WarpTable {
     const uint64_t slot = issue_cycles_.value();
     pipe_free_[pipe] = busy_until > slot ? busy_until - slot : 0;
   }
-  void set_gate(Gate gate, bool open) {
-    closed_ = open ? closed_ & ~on_gate_bit(gate) : closed_ | on_gate_bit(gate);
+  /// Which gates are closed: gate_bit()s.
+  [[nodiscard]] static constexpr uint8_t gate_bit(Gate gate, bool closed) {
+    return static_cast<uint8_t>(uint8_t{closed} << gate);
   }
-
-  [[nodiscard]] bool is_open(Gate gate) const { return (closed_ & on_gate_bit(gate)) == 0; }
+  [[nodiscard]] uint8_t closed_gates() const { return closed_; }
+  void close_gates(uint8_t gates) { closed_ = gates; }
 
   [[nodiscard]] uint64_t resident() const { return resident_; }
   [[nodiscard]] uint64_t accepts_from(uint32_t pipe) const { return pipe_free_[pipe]; }
@@ -81,6 +82,11 @@ class WarpTable {
   void set_cause(uint32_t w, StallCause cause) { warps_[w].cause = cause; }
   [[nodiscard]] uint64_t age(uint32_t w) const { return warps_[w].age; }
   [[nodiscard]] bool throttled(uint32_t w) const { return (blocked_by_gates() & bit(w)) != 0; }
+  /// Why warp `w`, whose operands are there, does not issue.
+  [[nodiscard]] StallCause throttle(uint32_t w) const {
+    if (!throttled(w)) return StallCause::kPipeBusy;
+    return warps_[w].gate == kTexturePath ? StallCause::kTextureThrottle : StallCause::kMemoryThrottle;
+  }
 
   /// Those of `warps`, which scheduler `scheduler` owns, that can issue at `now` (promote() has run).
   [[nodiscard]] uint64_t issuable(uint64_t warps, uint64_t now, uint32_t scheduler = 0) const {
@@ -101,8 +107,8 @@ class WarpTable {
  private:
   static constexpr uint32_t kSlots = 64;  ///< the wheel's reach, in issue slots
   static constexpr uint64_t bit(uint32_t w) { return uint64_t{1} << w; }
-  static constexpr uint8_t on_gate_bit(Gate g) { return static_cast<uint8_t>(1u << g); }
   [[nodiscard]] uint64_t blocked_by_gates() const {
+    if (closed_ == 0) return 0;
     uint64_t warps = 0;
     for (uint32_t g = kLoadStoreQueue; g < kNumGates; ++g)
       if ((closed_ >> g & 1) != 0) warps |= on_gate_[g];

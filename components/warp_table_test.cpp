@@ -85,13 +85,14 @@ TEST(WarpTable, ClosedGateHoldsItsWarpsOnly) {
   table.set_next(1, 0, StallCause::kDram, 0, 0, WarpTable::kConstantMisses, 0);
   wait_until(table, 2, 0, 0);
   table.promote(0);
-  table.set_gate(WarpTable::kLoadStoreQueue, false);
+  table.close_gates(WarpTable::gate_bit(WarpTable::kLoadStoreQueue, true));
   EXPECT_EQ(table.issuable(~0ull, 0), bit(1) | bit(2));
   EXPECT_TRUE(table.throttled(0));
   EXPECT_EQ(table.next_issuable(bit(0), 0), kUnknownCycle);
-  table.set_gate(WarpTable::kConstantMisses, false);
+  table.close_gates(static_cast<uint8_t>(WarpTable::gate_bit(WarpTable::kLoadStoreQueue, true) |
+                                         WarpTable::gate_bit(WarpTable::kConstantMisses, true)));
   EXPECT_EQ(table.issuable(~0ull, 0), bit(2));
-  table.set_gate(WarpTable::kLoadStoreQueue, true);
+  table.close_gates(WarpTable::gate_bit(WarpTable::kConstantMisses, true));
   EXPECT_EQ(table.issuable(~0ull, 0), bit(0) | bit(2));
 }
 

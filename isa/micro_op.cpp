@@ -26,6 +26,8 @@ std::string_view op_class_name(OpClass c) {
       return "fp32";
     case OpClass::kFp32Mul:
       return "fp32_mul";
+    case OpClass::kHalf:
+      return "half";
     case OpClass::kFp32Div:
       return "fp32_div";
     case OpClass::kFp32DivRn:

@@ -78,6 +78,7 @@ enum class OpClass : uint8_t {
   kBitCount,  ///< popc, clz, bfind, brev, bfe, bfi, fns
   kFp32,      ///< add, sub, mad, fma, min, max, abs, neg, compare of f32
   kFp32Mul,   ///< mul.f32 (may also use the SFU's multipliers on GT200)
+  kHalf,      ///< add, sub, mul, fma, min, max, abs, neg, compare of f16, bf16 and their pairs
   kFp32Div,   ///< approximate f32 division (the sm_1x div.f32, div.full)
   kFp32DivRn,
   kFp32SqrtRn,
@@ -147,6 +148,7 @@ struct MemoryOperand {
   bool is_spill =
       false;  ///< a register saved or an argument passed by the compiler: no access of the program
   bool bypasses_l1 = false;  ///< .cg, .cv, volatile and ordered loads
+  bool read_only = false;    ///< ld.global.nc: nobody writes there while the kernel runs
   int64_t offset = 0;
 };
 

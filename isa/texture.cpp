@@ -144,6 +144,12 @@ Taps taps_of(const Texture& t, const TextureFetch& f, size_t dimension) {
   return taps;
 }
 
+uint64_t row_bytes(const Texture& t) { return uint64_t{t.size[0]} * t.texel_bytes(); }
+/// Of a tiled texture.
+uint64_t slice_bytes(const Texture& t) {
+  return (row_bytes(t) + 63) / 64 * ((uint64_t{t.size[1]} + 7) / 8) * 512;
+}
+
 /// Reads texels and adds them up.
 class Sampler {
  public:
@@ -154,7 +160,7 @@ class Sampler {
   void add(const std::array<int64_t, 3>& index, double weight) {
     if (weight == 0 || std::ranges::any_of(index, [](int64_t i) { return i < 0; })) return;
     const uint64_t offset = offset_of(index);
-    f_.texel[static_cast<size_t>(f_.texels++)] = texture_.address + offset;
+    f_.texel[static_cast<size_t>(f_.texels++)] = timed_address(index, offset);
     const std::byte* p = texture_.data + offset;
     for (size_t c = 0; c < texture_.channels; ++c, p += channel_bytes_) {
       if (filtered())
@@ -183,6 +189,13 @@ class Sampler {
                z = static_cast<uint64_t>(index[2]);
     const uint64_t row = (uint64_t{f_.layer} * texture_.size[2] + z) * texture_.size[1] + y;
     return row * texture_.pitch + x * texture_.texel_bytes();
+  }
+  [[nodiscard]] uint64_t timed_address(const std::array<int64_t, 3>& index, uint64_t offset) const {
+    if (texture_.tiles == 0) return texture_.address + offset;
+    const uint64_t slice = uint64_t{f_.layer} * texture_.size[2] + static_cast<uint64_t>(index[2]);
+    return texture_.tiles + slice * slice_bytes(texture_) +
+           tiled_offset(static_cast<uint64_t>(index[0]) * texture_.texel_bytes(),
+                        static_cast<uint64_t>(index[1]), row_bytes(texture_));
   }
   [[nodiscard]] double value(const std::byte* p) const {
     const double v = channel_value(texture_.format, p);
@@ -291,6 +304,7 @@ uint32_t answer(const Texture& t, TextureQuery query) {
 int shape_dimensions(TextureShape shape) {
   return shape == TextureShape::k3d ? 3 : shape == TextureShape::k2d || shape == TextureShape::kA2d ? 2 : 1;
 }
+uint64_t tiled_bytes(const Texture& t) { return slice_bytes(t) * t.size[2] * t.layers; }
 bool is_array_shape(TextureShape shape) { return shape == TextureShape::kA1d || shape == TextureShape::kA2d; }
 bool has_shape(const Texture& texture, TextureShape shape) {
   return texture.dimensions == shape_dimensions(shape) && texture.array == is_array_shape(shape);

@@ -32,10 +32,21 @@ struct Texture {
   std::array<uint32_t, 3> size{1, 1, 1};
   uint32_t layers = 1;
   uint64_t pitch = 0;  ///< bytes from row to row
+  uint64_t tiles = 0;  ///< address at which the timing model sees it, in tiles; 0: it lies row by row
   std::array<AddressMode, 3> address_mode{AddressMode::kClamp, AddressMode::kClamp, AddressMode::kClamp};
 
   [[nodiscard]] uint32_t texel_bytes() const { return channels * static_cast<uint32_t>(type_bytes(format)); }
 };
+
+/// Place of a byte of a tiled texture: tiles of 64 bytes by 8 rows, within which 32-byte sectors are 16 bytes
+/// by 2 rows, pairs of sectors 32 bytes by 2 rows, and so on ("GOB" of the Tegra X1 Technical Reference
+/// Manual, pixel memory formats). `x`: byte in the row; `row_bytes`: of a row.
+[[nodiscard]] constexpr uint64_t tiled_offset(uint64_t x, uint64_t y, uint64_t row_bytes) {
+  const uint64_t tile = y / 8 * ((row_bytes + 63) / 64) + x / 64;
+  return tile * 512 + x % 64 / 32 * 256 + y % 8 / 2 * 64 + x % 32 / 16 * 32 + y % 2 * 16 + x % 16;
+}
+/// Bytes of the whole texture in tiles, all slices and layers.
+[[nodiscard]] uint64_t tiled_bytes(const Texture& texture);
 
 inline constexpr int kMaxTexels = 8;  ///< that one fetch reads (linear filtering in three dimensions)
 
@@ -45,7 +56,7 @@ struct TextureFetch {
   uint32_t layer = 0;
   bool integer = false;  ///< the coordinates are texel numbers (never filtered or normalized)
   std::array<uint32_t, 4> value{};
-  std::array<uint64_t, kMaxTexels> texel{};  ///< device addresses; texels outside are not read
+  std::array<uint64_t, kMaxTexels> texel{};  ///< as timing sees them; texels outside are not read
   int texels = 0;
 };
 void fetch(const Texture& texture, TextureFetch& f);

@@ -26,7 +26,7 @@ constexpr std::array kRows = {
     Row{"fp32_div_rn", "fp32_div_rn", 'f', 20, kAll, "div.rn.f32 {0}, {0}, %g1;"},
     Row{"fp32_rcp_rn", "fp32_rcp_rn", 'f', 20, kAll, "rcp.rn.f32 {0}, {0};"},
     Row{"fp32_sqrt_rn", "fp32_sqrt_rn", 'f', 20, kAll, "sqrt.rn.f32 {0}, {0};"},
-    Row{"fp16x2_fma", "fp32", 'h', 53, kAll, "fma.rn.f16x2 {0}, {0}, %s1, %s1;"},
+    Row{"fp16x2_fma", "half", 'h', 53, kAll, "fma.rn.f16x2 {0}, {0}, %s1, %s1;"},
     Row{"fp64_add", "fp64", 'd', 13, kAll, "add.rn.f64 {0}, {0}, %h1;"},
     Row{"fp64_fma", "fp64", 'd', 13, kAll, "fma.rn.f64 {0}, {0}, %h1, %h2;"},
     Row{"fp64_div", "fp64_div", 'd', 13, kAll, "div.rn.f64 {0}, {0}, %h1;"},

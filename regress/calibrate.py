@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Operations between the two clock reads of a warp, by workload.
-STEPS = {"latency": 64, "throughput": 384, "memory_latency": 256, "shared_stride": 256}
+STEPS = {"latency": 64, "throughput": 384, "memory_latency": 256, "texture_latency": 256, "shared_stride": 256}
 
 
 def read_npy_u32(path: Path) -> list[int]:

@@ -123,6 +123,7 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
         inst.mods.semantics != Semantics::kNone && inst.mods.semantics != Semantics::kWeak;
     op.memory.bypasses_l1 =
         op.memory.is_volatile || inst.mods.cache == CacheOp::kCg || inst.mods.cache == CacheOp::kCv;
+    op.memory.read_only = inst.mods.nc;
     // The whole access is aligned to its size, not only this part of it; the first part says so.
     if (first == 0) op.memory.align_mask = whole_mask(type, parts.size());
     if (!store)

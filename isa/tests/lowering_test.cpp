@@ -46,6 +46,31 @@ TEST(Unsupported, CompiledFilesLowerOrSaySo) {
   EXPECT_GT(lowered, 0u);
 }
 
+TEST(Classes, HalfPrecisionArithmeticIsAClassOfItsOwn) {
+  const KernelImage image = lower_ok(
+      thread_kernel(".reg .b16 %h<4>; .reg .b32 %r<4>; .reg .pred %p<3>; .reg .f32 %f<3>;",
+                    "ld.global.b16 %h0, [%in];\nld.global.b32 %r0, [%in+4];\nld.global.f32 %f0, [%in+8];\n"
+                    "add.f16 %h1, %h0, %h0;\nfma.rn.f16x2 %r1, %r0, %r0, %r0;\nsetp.lt.f16 %p1, %h1, %h0;\n"
+                    "fma.rn.f32 %f1, %f0, %f0, %f0;\n@%p1 st.global.b16 [%out], %h1;\n"
+                    "st.global.b32 [%out+4], %r1;\nst.global.f32 [%out+8], %f1;\nret;",
+                    "sm_53"),
+      level(LoweringLevel::kNone));
+  EXPECT_EQ(count_class(image, OpClass::kHalf), 3u);
+  EXPECT_EQ(count_class(image, OpClass::kFp32), 1u);
+}
+
+TEST(Classes, ReadOnlyLoadsAreKnown) {
+  const KernelImage image = lower_ok(
+      thread_kernel(".reg .b32 %r<4>;",
+                    "ld.global.nc.b32 %r0, [%in];\nld.global.b32 %r1, [%in];\nadd.s32 %r0, %r0, %r1;\n"
+                    "st.global.b32 [%out], %r0;\nret;"),
+      level(LoweringLevel::kNone));
+  std::vector<bool> read_only;
+  for (const MicroOp& op : image.ops)
+    if (op.op_class == OpClass::kLoadGlobal) read_only.push_back(op.memory.read_only);
+  EXPECT_EQ(read_only, (std::vector<bool>{true, false}));
+}
+
 class ProgramGenerator {
  public:
   explicit ProgramGenerator(uint32_t seed) : random_(seed) {}

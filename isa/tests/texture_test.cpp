@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
 
 #include "isa/tests/texture_test_util.h"
@@ -114,6 +115,52 @@ TEST(Texture, HalfPrecisionTexels) {
     fetch(t, f);
     EXPECT_EQ(f.value[0], expected[i]);
   }
+}
+
+TEST(Texture, TilesAreAPermutationThatKeepsNeighboursTogether) {
+  // 100 x 20 bytes take two tiles by three: every byte has a place of its own, in 16-byte pieces of a row.
+  constexpr uint64_t kRow = 100, kRows = 20;
+  std::set<uint64_t> places;
+  for (uint64_t y = 0; y < kRows; ++y) {
+    for (uint64_t x = 0; x < kRow; ++x) {
+      const uint64_t at = tiled_offset(x, y, kRow);
+      EXPECT_LT(at, 6u * 512);
+      EXPECT_TRUE(places.insert(at).second) << x << ", " << y;
+      EXPECT_EQ(at % 16, x % 16);
+    }
+  }
+  // Aligned pieces, worked out from the published order: bytes by rows.
+  const std::array<std::array<uint64_t, 3>, 5> pieces{
+      {{32, 16, 2}, {64, 32, 2}, {128, 32, 4}, {256, 32, 8}, {512, 64, 8}}};
+  for (const auto& [bytes, width, rows] : pieces)
+    for (uint64_t y = 0; y < 16; ++y)
+      for (uint64_t x = 0; x < 64; ++x)
+        EXPECT_EQ(tiled_offset(x, y, 64) / bytes,
+                  tiled_offset(x / width * width, y / rows * rows, 64) / bytes)
+            << bytes << " bytes at " << x << ", " << y;
+}
+
+TEST(Texture, TiledReadsNameTheirPlaceInTheTilesAndTheSameValues) {
+  Texture t = four();
+  t.dimensions = 2;
+  t.size = {2, 2, 1};
+  t.pitch = 8;
+  t.address = 0x1000;
+  TextureFetch f;
+  f.position = {1, 1, 0};
+  fetch(t, f);
+  EXPECT_EQ(f.texel[0], 0x1000u + 12);
+  const uint32_t value = f.value[0];
+  t.tiles = 0x8000;
+  fetch(t, f);
+  EXPECT_EQ(f.texel[0], 0x8000u + 16 + 4) << "the second row begins behind 16 bytes";
+  EXPECT_EQ(f.value[0], value);
+  EXPECT_EQ(tiled_bytes(t), 512u);
+  t.layers = 3;
+  t.array = true;
+  f.layer = 2;
+  fetch(t, f);
+  EXPECT_EQ(f.texel[0], 0x8000u + 1024 + 20);
 }
 
 }  // namespace

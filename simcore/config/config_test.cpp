@@ -96,6 +96,22 @@ TEST(Config, MatrixClassesTakeThePipesOfTheirPartsOrTheirOwn) {
   EXPECT_EQ(with.pipes[0].interval.at("mma_int8"), 64 * 4);
 }
 
+TEST(Config, HalfPrecisionRunsAsFp32UnlessItHasAPipe) {
+  const MachineConfig without = load_machine("tesla_c1060", {}, kFolders);
+  EXPECT_EQ(without.pipes[0].interval.at("half"), without.pipes[0].interval.at("fp32"));
+  EXPECT_EQ(without.latency.at("half"), without.latency.at("fp32"));
+  // Pairs: so many operations a lane make twice the rate of FP32.
+  for (const char* name : {"tesla_v100", "h200"}) {
+    const MachineConfig m = load_machine(name, {}, kFolders);
+    int64_t half = 0, fp32 = 0;
+    for (const MachineConfig::Pipe& pipe : m.pipes) {
+      if (const auto at = pipe.interval.find("half"); at != pipe.interval.end()) half = at->second;
+      if (const auto at = pipe.interval.find("fp32"); at != pipe.interval.end()) fp32 = at->second;
+    }
+    EXPECT_EQ(half, fp32) << name;
+  }
+}
+
 std::string error_of(const std::function<void()>& run) {
   try {
     run();
@@ -116,6 +132,30 @@ TEST(Config, SetErrorsNameTheSet) {
       load("shared.size=1000").find("shared.size = 1000 is not a multiple of sm.shared_alloc_unit = 512"),
       std::string::npos);
   EXPECT_NE(load("shared.size=1000").find("tesla_c1060.cfg:"), std::string::npos);  // the other place
+}
+
+TEST(Config, CachesThatDoNotFitTogetherAreRefused) {
+  const auto load = [](std::vector<std::string> sets) {
+    return error_of([&] { (void)load_machine("tesla_c1060", sets, kFolders); });
+  };
+  const auto says = [](const std::string& error, const char* what) {
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+  };
+  says(load({"instruction.l1_size=4000"}),
+       "instruction.l1_size = 4000 is not divisible into sets of 4 ways of 64 bytes");
+  says(load({"instruction.l1_size=4K", "instruction.bytes=12"}),
+       "instruction.bytes = 12 is not a power of two");
+  says(load({"instruction.l1_size=4K", "instruction.l1_line=128"}),
+       "instruction.l1_line = 128 is more than constant.l2_line = 64");
+  says(load({"texture.cache=l1"}), "texture.cache = l1 needs a first-level data cache, and l1.size = 0");
+  says(load({"texture.l1_ways=7"}),
+       "texture.l1_size = 5120 is not divisible into sets of 7 ways of 32 bytes");
+  says(load({"texture.l2_line=512"}), "texture.l2_line = 512 is more than l2.interleave = 256");
+  says(load({"texture.cash=own"}), "did you mean 'cache'?");
+  says(load({"scheduler.dependences=control_codes", "scheduler.issue_width=2"}),
+       "scheduler.dependences = control_codes needs scheduler.issue_width = 1");
+  EXPECT_EQ(load({"texture.l2_line=512", "l2.size=512K"}), "no error")
+      << "not there with a second-level cache";
 }
 
 TEST(Config, UnknownNameSuggestsTheNearest) {

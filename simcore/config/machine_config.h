@@ -56,6 +56,8 @@ struct MachineConfig {
     int64_t count = 1;         ///< schedulers per SM
     int64_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
     int64_t issue_width = 1;   ///< operations of one warp that it can issue then
+    std::string dependences;   ///< "scoreboard", "control_codes"
+    int64_t barriers = 6;      ///< dependency barriers of a warp ("control_codes")
     friend bool operator==(const Scheduler&, const Scheduler&) = default;
   } scheduler;
   /// [pipes.NAME] CLASS = cycles: the pipe is busy that many core cycles for one warp operation of that
@@ -69,6 +71,17 @@ struct MachineConfig {
   std::vector<Pipe> pipes;
   /// [latency] CLASS = core cycles from issue to the first issue of a dependent operation.
   std::map<std::string, int64_t> latency;
+  /// Instruction cache of an SM in front of the second and third constant levels, which hold instructions
+  /// too.
+  struct Instruction {     ///< [instruction]
+    int64_t bytes = 8;     ///< of one machine operation
+    int64_t l1_bytes = 0;  ///< 0: operations are always there
+    int64_t l1_line = 64, l1_ways = 4;
+    bool per_scheduler = false;  ///< every scheduler has a cache of that size
+    int64_t prefetch = 0;        ///< lines behind a missing one that are asked for with it
+    int64_t mshrs = 4;           ///< lines on their way, per SM
+    friend bool operator==(const Instruction&, const Instruction&) = default;
+  } instruction;
   struct Coalescer {
     std::string rule;                  ///< "cc10" (1.0/1.1), "cc12" (1.2/1.3), "cc20" (2.0 and later)
     int64_t half_warps_per_cycle = 1;  ///< see cycles_per_transaction; core cycles
@@ -112,6 +125,22 @@ struct MachineConfig {
     int64_t mshrs = 0;
     friend bool operator==(const Constant&, const Constant&) = default;
   } constant;
+  /// Path of texture reads.
+  struct Texture {                 ///< [texture]
+    std::string cache;             ///< "none", "own", "l1"
+    bool read_only_loads = false;  ///< ld.global.nc takes that path too
+    bool tiled = false;            ///< 2-D and 3-D textures lie in tiles
+    std::string scope;             ///< "sm", "cluster": who shares an own cache
+    int64_t l1_bytes = 0, l1_line = 0, l1_ways = 0;
+    int64_t l1_latency = 0;         ///< core cycles from look-up to data
+    int64_t queue = 0;              ///< warp reads in the path, per SM
+    int64_t fetches = 0;            ///< lines asked for and not back yet, per SM
+    int64_t mshrs = 0, merges = 0;  ///< lines that a cache misses; reads that wait for one of them
+    int64_t l2_bytes = 0;           ///< all partitions together; 0: none
+    int64_t l2_line = 0, l2_ways = 0;
+    double l2_latency_ns = 0;  ///< from look-up to reply
+    friend bool operator==(const Texture&, const Texture&) = default;
+  } texture;
   struct Interconnect {
     std::string topology;          ///< "crossbar", "mesh"
     std::string arbitration;       ///< "round_robin", "oldest"

@@ -100,6 +100,26 @@ const KeySpec kSchema[] = {
      "between two issue slots of one scheduler", AT(scheduler.issue_cycles)},
     {"scheduler", "issue_width", K::kInteger, "operations", "1", 1, 2, "",
      "independent operations of one warp that a slot can issue; 2: dual issue", AT(scheduler.issue_width)},
+    {"scheduler", "dependences", K::kChoice, "", "scoreboard", 0, 0, "scoreboard|control_codes",
+     "an operation waits for its registers, or as the compiler wrote: stall counts and dependency barriers",
+     AT(scheduler.dependences)},
+    {"scheduler", "barriers", K::kInteger, "barriers", "6", 1, 8, "",
+     "dependency barriers of a warp, with dependences control_codes", AT(scheduler.barriers)},
+
+    {"instruction", "bytes", K::kSize, "bytes", "8", 4, 64, "", "one machine operation",
+     AT(instruction.bytes)},
+    {"instruction", "l1_size", K::kSize, "bytes", "0", 0, 1 << 20, "",
+     "instruction cache of an SM, in front of the second constant level; 0: operations are always there",
+     AT(instruction.l1_bytes)},
+    {"instruction", "l1_line", K::kSize, "bytes", "64", 8, 4096, "", "line", AT(instruction.l1_line)},
+    {"instruction", "l1_ways", K::kInteger, "ways", "4", 1, 1024, "", "associativity",
+     AT(instruction.l1_ways)},
+    {"instruction", "per_scheduler", K::kBoolean, "", "false", 0, 0, "",
+     "every scheduler has a cache of that size for its warps", AT(instruction.per_scheduler)},
+    {"instruction", "prefetch", K::kInteger, "lines", "1", 0, 64, "",
+     "lines behind a missing one that are asked for with it", AT(instruction.prefetch)},
+    {"instruction", "mshrs", K::kInteger, "lines", "8", 1, 1024, "", "lines on their way, per SM",
+     AT(instruction.mshrs)},
 
     {"coalescer", "rule", K::kChoice, "", "cc12", 0, 0, "cc10|cc12|cc20",
      "half-warp coalescing of compute capability 1.0/1.1 or 1.2/1.3; lines of whole warps from 2.0 on",
@@ -177,6 +197,38 @@ const KeySpec kSchema[] = {
      "third level, beyond a second-level hit", AT(constant.l3_latency_ns)},
     {"constant", "mshrs", K::kInteger, "lines", "8", 1, 1024, "", "outstanding misses per SM",
      AT(constant.mshrs)},
+
+    {"texture", "cache", K::kChoice, "", "none", 0, 0, "none|own|l1",
+     "texture reads take the load path uncached, have caches of their own, or use the first-level data cache",
+     AT(texture.cache)},
+    {"texture", "read_only_loads", K::kBoolean, "", "false", 0, 0, "",
+     "ld.global.nc takes the path of texture reads", AT(texture.read_only_loads)},
+    {"texture", "tiled", K::kBoolean, "", "false", 0, 0, "",
+     "2-D and 3-D textures lie in tiles of 64 bytes by 8 rows; false: row by row", AT(texture.tiled)},
+    {"texture", "scope", K::kChoice, "", "sm", 0, 0, "sm|cluster", "SMs that share a texture cache",
+     AT(texture.scope)},
+    {"texture", "l1_size", K::kSize, "bytes", "12K", 32, 1 << 20, "", "texture cache", AT(texture.l1_bytes)},
+    {"texture", "l1_line", K::kSize, "bytes", "128", 32, 128, "", "line", AT(texture.l1_line)},
+    {"texture", "l1_ways", K::kInteger, "ways", "24", 1, 1024, "", "associativity", AT(texture.l1_ways)},
+    {"texture", "l1_latency", K::kInteger, "core cycles", "100", 0, 10000, "",
+     "from look-up to data, on a hit", AT(texture.l1_latency)},
+    {"texture", "queue", K::kInteger, "operations", "16", 1, 1024, "",
+     "warp reads between issue and data, per SM", AT(texture.queue)},
+    {"texture", "fetches", K::kInteger, "lines", "256", 1, 4096, "",
+     "lines looked up and not back yet, per SM", AT(texture.fetches)},
+    {"texture", "mshrs", K::kInteger, "lines", "64", 1, 4096, "", "missing lines on their way, per cache",
+     AT(texture.mshrs)},
+    {"texture", "merges", K::kInteger, "reads", "16", 1, 256, "", "reads that can wait for one line",
+     AT(texture.merges)},
+    {"texture", "l2_size", K::kSize, "bytes", "0", 0, 1 << 28, "",
+     "second texture level, all partitions together, on a machine without l2.size; 0: none",
+     AT(texture.l2_bytes)},
+    {"texture", "l2_line", K::kSize, "bytes", "256", 32, 4096, "",
+     "second level, line; a line of the first level is fetched alone", AT(texture.l2_line)},
+    {"texture", "l2_ways", K::kInteger, "ways", "8", 1, 64, "", "second level, associativity",
+     AT(texture.l2_ways)},
+    {"texture", "l2_latency", K::kTime, "ns", "60ns", 0, 1e6, "", "second level, from look-up to reply",
+     AT(texture.l2_latency_ns)},
 
     {"interconnect", "topology", K::kChoice, "", "crossbar", 0, 0, "crossbar|mesh",
      "every input beside every output, or a grid of routers", AT(interconnect.topology)},
@@ -314,20 +366,18 @@ const KeySpec kSchema[] = {
 };
 
 constexpr std::string_view kSections[] = {
-    "gpu", "host", "clocks", "sm",       "scheduler",    "pipes", "latency", "coalescer",
-    "lsu", "l1",   "shared", "constant", "interconnect", "l2",    "tlb",     "dram"};
+    "gpu", "host", "clocks", "sm",       "scheduler", "instruction",  "pipes", "latency", "coalescer",
+    "lsu", "l1",   "shared", "constant", "texture",   "interconnect", "l2",    "tlb",     "dram"};
 
 constexpr std::string_view kTimingClasses[] = {
-    "int",         "int64",        "int_mul24",   "int_mul",      "int_mul64",
-    "int_div_u32", "int_div_s32",  "int_div64",   "bit_count",    "fp32",
-    "fp32_mul",    "fp32_div",     "fp32_div_rn", "fp32_sqrt_rn", "fp32_rcp_rn",
-    "sfu_rcp",     "sfu_rsqrt",    "sfu_sqrt",    "sfu_sin",      "fp64",
-    "fp64_div",    "fp64_sqrt",    "cvt",         "cvt64",        "shared_operand",
-    "warp",        "mma_half",     "mma_int8",    "mma_fp64",     "special",
-    "load_global", "store_global", "atom_global", "load_local",   "store_local",
-    "load_shared", "store_shared", "atom_shared", "load_const",   "load_param",
-    "texture",     "branch",       "barrier",     "fence",        "exit",
-    "nop"};
+    "int",         "int64",          "int_mul24",    "int_mul",     "int_mul64",  "int_div_u32",
+    "int_div_s32", "int_div64",      "bit_count",    "fp32",        "fp32_mul",   "half",
+    "fp32_div",    "fp32_div_rn",    "fp32_sqrt_rn", "fp32_rcp_rn", "sfu_rcp",    "sfu_rsqrt",
+    "sfu_sqrt",    "sfu_sin",        "fp64",         "fp64_div",    "fp64_sqrt",  "cvt",
+    "cvt64",       "shared_operand", "warp",         "mma_half",    "mma_int8",   "mma_fp64",
+    "special",     "load_global",    "store_global", "atom_global", "load_local", "store_local",
+    "load_shared", "store_shared",   "atom_shared",  "load_const",  "load_param", "texture",
+    "branch",      "barrier",        "fence",        "exit",        "nop"};
 
 }  // namespace
 
@@ -338,7 +388,7 @@ std::span<const std::string_view> timing_classes() { return kTimingClasses; }
 std::span<const ComposedClass> composed_classes() {
   // Multiply-adds of one operation over the 32 lanes: 16 x 8 results of 16 products, f64 8 x 8 of 4.
   static constexpr ComposedClass kComposed[] = {
-      {"mma_half", "fp32", 64}, {"mma_int8", "int_mul24", 64}, {"mma_fp64", "fp64", 8}};
+      {"half", "fp32", 1}, {"mma_half", "fp32", 64}, {"mma_int8", "int_mul24", 64}, {"mma_fp64", "fp64", 8}};
   return kComposed;
 }
 

@@ -20,6 +20,8 @@ class Validator {
     sm_limits();
     first_level();
     constant_caches();
+    instruction_cache();
+    texture_caches();
     memory();
     second_level();
     interconnect();
@@ -72,6 +74,10 @@ class Validator {
     not_above("sm.max_blocks", m_.sm.max_blocks, "sm.max_warps", m_.sm.max_warps);
     multiple("sm.registers", m_.sm.registers, "sm.register_alloc_unit", m_.sm.register_alloc_unit);
     not_above("scheduler.count", m_.scheduler.count, "sm.max_warps", m_.sm.max_warps);
+    if (m_.scheduler.dependences == "control_codes" && m_.scheduler.issue_width != 1)
+      conflict("scheduler.dependences",
+               "scheduler.dependences = control_codes needs scheduler.issue_width = 1",
+               {"scheduler.issue_width"});
     multiple("shared.size", m_.shared.bytes, "sm.shared_alloc_unit", m_.sm.shared_alloc_unit);
     power_of_two("shared.banks", m_.shared.banks);
     power_of_two("shared.bank_bytes", m_.shared.bank_bytes);
@@ -139,6 +145,46 @@ class Validator {
     multiple("constant.l2_line", m_.constant.l2_line, "constant.l1_line", m_.constant.l1_line);
     multiple("constant.l3_line", m_.constant.l3_line, "constant.l2_line", m_.constant.l2_line);
     not_above("constant.l3_line", m_.constant.l3_line, "l2.interleave", m_.l2.interleave);
+  }
+
+  /// `bytes` of `size_key` in sets of `ways` lines.
+  void whole_sets(const std::string& size_key, int64_t bytes, const std::string& line_key, int64_t line,
+                  const std::string& ways_key, int64_t ways) {
+    if (bytes != 0 && bytes % (line * ways) == 0) return;
+    conflict(
+        size_key,
+        fmt::format("{} = {} is not divisible into sets of {} ways of {} bytes", size_key, bytes, ways, line),
+        {ways_key, line_key});
+  }
+
+  void instruction_cache() {
+    const auto& i = m_.instruction;
+    if (i.l1_bytes == 0) return;
+    power_of_two("instruction.bytes", i.bytes);
+    power_of_two("instruction.l1_line", i.l1_line);
+    multiple("instruction.l1_line", i.l1_line, "instruction.bytes", i.bytes);
+    whole_sets("instruction.l1_size", i.l1_bytes, "instruction.l1_line", i.l1_line, "instruction.l1_ways",
+               i.l1_ways);
+    // A request lies in one line of the level behind.
+    not_above("instruction.l1_line", i.l1_line, "constant.l2_line", m_.constant.l2_line);
+  }
+
+  void texture_caches() {
+    const auto& t = m_.texture;
+    if (t.cache == "l1" && m_.l1.bytes == 0)
+      conflict("texture.cache", "texture.cache = l1 needs a first-level data cache, and l1.size = 0",
+               {"l1.size"});
+    if (t.cache != "own") return;
+    power_of_two("texture.l1_line", t.l1_line);
+    whole_sets("texture.l1_size", t.l1_bytes, "texture.l1_line", t.l1_line, "texture.l1_ways", t.l1_ways);
+    not_above("texture.l1_line", t.l1_line, "l2.interleave", m_.l2.interleave);
+    if (m_.l2.bytes != 0) not_above("texture.l1_line", t.l1_line, "l2.line", m_.l2.line);
+    if (t.l2_bytes == 0 || m_.l2.bytes != 0) return;
+    power_of_two("texture.l2_line", t.l2_line);
+    multiple("texture.l2_line", t.l2_line, "texture.l1_line", t.l1_line);
+    not_above("texture.l2_line", t.l2_line, "texture.l1_line", 32 * t.l1_line, " * 32");
+    not_above("texture.l2_line", t.l2_line, "l2.interleave", m_.l2.interleave);
+    whole_sets("texture.l2_size", t.l2_bytes, "texture.l2_line", t.l2_line, "texture.l2_ways", t.l2_ways);
   }
 
   void memory() {

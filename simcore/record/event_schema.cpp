@@ -125,7 +125,7 @@ const TableSchema& cache_schema() {
       {COLUMN(CacheEvent, cycle, kCycles, "look-up"),
        COLUMN(CacheEvent, address, "", "byte address of the line"),
        COLUMN(CacheEvent, unit, "", "SM, cluster or partition that holds the cache"),
-       COLUMN(CacheEvent, cache, "", "1-3 constant L1-L3, 4-5 texture L1-L2, 6 L1, 7 L2"),
+       COLUMN(CacheEvent, cache, "", "1-3 constant L1-L3, 4-5 texture L1-L2, 6 L1, 7 L2, 8 instructions"),
        COLUMN(CacheEvent, result, "",
               "0 hit, 1 miss, 2 miss merged with an outstanding one, 3 no room, 4 write")}};
   return schema;
