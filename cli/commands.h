@@ -58,7 +58,7 @@ int config_describe(const ConfigArguments& arguments);
 int config_diff(const ConfigArguments& arguments);
 
 struct OccupancyArguments {
-  std::string config, ptx, kernel, block;
+  std::string config, ptx, kernel, block, launch;
   int threads = 0, registers = 0;
   int64_t shared = 0;
   std::vector<std::string> sets;
@@ -82,6 +82,22 @@ struct MicrobenchArguments {
   bool json = false;
 };
 int microbench_command(const MicrobenchArguments& arguments);
+
+struct CorrelateArguments {
+  std::string hardware, config;
+  std::vector<std::string> sets;
+  int threads = 1;
+  bool json = false;
+};
+int correlate_command(const CorrelateArguments& arguments);
+
+struct ExportArguments {
+  std::string ptx, launch, name, out;
+  std::vector<std::string> params;
+  uint64_t seed = 0;
+  bool fitting = false;
+};
+int export_command(const ExportArguments& arguments);
 
 int init_command(const std::string& ptx, const std::string& out, bool force);
 

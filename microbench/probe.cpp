@@ -31,8 +31,7 @@ uint64_t Probe::reach() const {
 }
 
 uint32_t Probe::most_members() const {
-  // Parameters lie in shared memory too on some machines.
-  return static_cast<uint32_t>(std::min<uint64_t>(device_->properties().shared_bytes - 512, 32768) / 4);
+  return static_cast<uint32_t>(std::min<uint64_t>(device_->properties().shared_for_data(), 32768) / 4);
 }
 
 Program Probe::program(std::span<const ProbeRequest> requests) const {
