@@ -44,9 +44,11 @@ void add_occupancy_command(CLI::App& app, OccupancyArguments& a, int& code) {
   occupancy->add_option("--block", a.block, "Block dimensions X[,Y[,Z]]");
   occupancy->add_option("--threads", a.threads, "Threads per block, instead of --block")
       ->check(CLI::Range(1, 1024));
-  occupancy->add_option("--launch", a.launch,
-                        "Launch file that sets a kernel's registers (default: the .toml beside the PTX, if any)");
-  occupancy->add_option("--registers", a.registers, "Registers per thread (overrides launch file and estimate)")
+  occupancy->add_option(
+      "--launch", a.launch,
+      "Launch file that sets a kernel's registers (default: the .toml beside the PTX, if any)");
+  occupancy
+      ->add_option("--registers", a.registers, "Registers per thread (overrides launch file and estimate)")
       ->check(CLI::Range(1, 1024));
   occupancy->add_option("--shared", a.shared, "Shared memory per block in bytes (added to the kernel's own)")
       ->check(CLI::Range(0, 1 << 20));

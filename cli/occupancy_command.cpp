@@ -84,8 +84,8 @@ int occupancy_command(const OccupancyArguments& a) {
     throw core::InputError("gpusim: error: occupancy needs --block X[,Y[,Z]] or --threads N");
   const int threads = threads_of(a);
   if (threads > limits.max_threads_per_block)
-    throw core::InputError(fmt::format("gpusim: error: a block of {} threads: machine '{}' allows {}", threads,
-                                       machine.gpu.name, limits.max_threads_per_block));
+    throw core::InputError(fmt::format("gpusim: error: a block of {} threads: machine '{}' allows {}",
+                                       threads, machine.gpu.name, limits.max_threads_per_block));
   if (a.ptx.empty()) {
     if (a.registers == 0)
       throw core::InputError("gpusim: error: occupancy without a PTX file needs --registers N");

@@ -14,9 +14,9 @@ constexpr size_t kLeastPairs = 3;
 Results results_of(const HardwareRun& hardware, const SimulatedRun& simulated) {
   if (hardware.buffers.empty()) return Results::kUnknown;
   for (const BufferHash& h : hardware.buffers) {
-    const auto same = std::find_if(simulated.buffers.begin(), simulated.buffers.end(), [&](const BufferHash& s) {
-      return s.name == h.name && s.sha256 == h.sha256;
-    });
+    const auto same =
+        std::find_if(simulated.buffers.begin(), simulated.buffers.end(),
+                     [&](const BufferHash& s) { return s.name == h.name && s.sha256 == h.sha256; });
     if (same == simulated.buffers.end()) return Results::kDiffer;
   }
   return Results::kSame;
@@ -66,7 +66,8 @@ void add_kernels(const HardwareRun& hardware, const SimulatedRun& simulated, con
     row->hardware += h.cycles;
     spread[static_cast<size_t>(row - rows.begin()) - first] += h.most - h.least;
     if (!row->compared()) continue;
-    if (row->method != method_name(h.method)) row->why_not = "its launches were measured by different methods";
+    if (row->method != method_name(h.method))
+      row->why_not = "its launches were measured by different methods";
     const double cycles = comparable(simulated.kernels[i], h.method, launch_cycles);
     if (cycles < 0) row->why_not = fmt::format("there is no buffer '{}' of u32 with its clock reads", h.name);
     row->simulated += cycles;

@@ -18,10 +18,10 @@ struct Row {
   uint32_t launches = 1;
   std::string method;
   bool fitting = false;
-  double hardware = 0, simulated = 0;  ///< core cycles
-  double spread = 0;                   ///< (most - least) / median of the measurements
+  double hardware = 0, simulated = 0;   ///< core cycles
+  double spread = 0;                    ///< (most - least) / median of the measurements
   Results results = Results::kUnknown;  ///< of the run's buffers
-  std::string why_not;                 ///< not compared; empty: it was
+  std::string why_not;                  ///< not compared; empty: it was
   [[nodiscard]] bool compared() const { return why_not.empty(); }
   /// simulated / hardware - 1.
   [[nodiscard]] double error() const { return simulated / hardware - 1; }
@@ -30,9 +30,9 @@ struct Row {
 /// Over rows that were compared.
 struct Totals {
   size_t rows = 0;
-  double bias = 0;                              ///< mean error
-  double mean_absolute = 0, median_absolute = 0;  ///< of the errors
-  const Row* worst = nullptr;                   ///< largest absolute error
+  double bias = 0;                                     ///< mean error
+  double mean_absolute = 0, median_absolute = 0;       ///< of the errors
+  const Row* worst = nullptr;                          ///< largest absolute error
   std::optional<double> correlation, log_correlation;  ///< Pearson, of cycles and of their logarithms
 };
 

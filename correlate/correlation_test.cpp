@@ -38,10 +38,10 @@ void add(HardwareFile& file, std::vector<SimulatedRun>& runs, double hardware, d
 TEST(Correlation, TotalsAreThoseOfTheJudgedRows) {
   HardwareFile file;
   std::vector<SimulatedRun> runs;
-  add(file, runs, 100, 110);    // +10 %
-  add(file, runs, 1000, 700);   // -30 %
+  add(file, runs, 100, 110);      // +10 %
+  add(file, runs, 1000, 700);     // -30 %
   add(file, runs, 10000, 10400);  // +4 %
-  add(file, runs, 200, 192);    // -4 %
+  add(file, runs, 200, 192);      // -4 %
   add(file, runs, 50, 500, true);
   const Correlation c = correlate(file, runs, 0);
   EXPECT_FALSE(c.incomplete);

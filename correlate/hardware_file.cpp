@@ -77,7 +77,8 @@ HardwareKernel read_kernel(const JsonValue& value, core::Messages& messages) {
 void read_params(ObjectReader& o, HardwareRun& run, core::Messages& messages) {
   const JsonValue* v = o.value("params");
   if (v == nullptr) return;
-  if (v->kind != JsonValue::Kind::kObject) return o.error(v->where, "'params' is an object: names and numbers");
+  if (v->kind != JsonValue::Kind::kObject)
+    return o.error(v->where, "'params' is an object: names and numbers");
   for (const JsonValue::Member& m : v->members) {
     if (m.value.kind != JsonValue::Kind::kNumber)
       messages.error(m.value.where, fmt::format("parameter '{}' is a number", m.name));
@@ -143,7 +144,8 @@ HardwareFile parse_hardware_file(std::string_view text, const std::string& path)
   file.path = path;
   const JsonValue* schema = top.value("schema", Need::kRequired);
   if (schema != nullptr && schema->text != kSchema)
-    top.error(schema->where, fmt::format("'schema' is not \"{}\", which is what this program reads", kSchema));
+    top.error(schema->where,
+              fmt::format("'schema' is not \"{}\", which is what this program reads", kSchema));
   read_device(top, file, messages);
   file.date = top.text("date", Need::kRequired);
   file.source = top.text("source", Need::kRequired);

@@ -1,6 +1,6 @@
-// What was measured on a real GPU, or published about one: a JSON file of regress/hardware/ (docs/correlate.md
-// has the format). Everything is checked when it is read; problems throw core::InputError, all of them at
-// once.
+// What was measured on a real GPU, or published about one: a JSON file of regress/hardware/
+// (docs/correlate.md has the format). Everything is checked when it is read; problems throw core::InputError,
+// all of them at once.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class Method : uint8_t {
 struct HardwareKernel {
   std::string name;
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  double cycles = 0;          ///< core cycles, the median of `repeats`
+  double cycles = 0;           ///< core cycles, the median of `repeats`
   double least = 0, most = 0;  ///< of the repetitions
   uint32_t repeats = 1;
   Method method = Method::kPublished;

@@ -33,8 +33,8 @@ std::string error_of(const std::string& text) {
 TEST(HardwareFile, HasEverythingThatWasMeasured) {
   const HardwareFile file = parse_hardware_file(
       file_with("{\"name\": \"r\", " + kFiles + R"(, "params": {"N": 8, "a": 0.5}, "seed": 3, "fitting": true,
-"kernels": [)" + kKernel + R"(], "buffers": [{"name": "C", "sha256": ")" +
-                std::string(64, 'a') + "\"}]}"),
+"kernels": [)" + kKernel +
+                R"(], "buffers": [{"name": "C", "sha256": ")" + std::string(64, 'a') + "\"}]}"),
       "folder/h.json");
   EXPECT_EQ(file.device, "G");
   EXPECT_EQ(file.core_hz, 1.5e9);
@@ -59,9 +59,12 @@ TEST(HardwareFile, HasEverythingThatWasMeasured) {
 
 TEST(HardwareFile, MistakesAreNamedWithTheirPlaces) {
   EXPECT_EQ(error_of("{"), "folder/h.json:1:2: error: expected a name in quotes, found the end of the file");
-  EXPECT_THAT(error_of("{}"), HasSubstr("folder/h.json:1:1: error: a file of measurements needs the member 'schema'"));
-  EXPECT_THAT(error_of("[]"), HasSubstr("folder/h.json:1:1: error: a file of measurements is an object, this is an array"));
-  EXPECT_THAT(error_of("{\"schema\": \"x\"}"), HasSubstr("h.json:1:12: error: 'schema' is not \"gpusim-hardware-1\""));
+  EXPECT_THAT(error_of("{}"),
+              HasSubstr("folder/h.json:1:1: error: a file of measurements needs the member 'schema'"));
+  EXPECT_THAT(error_of("[]"),
+              HasSubstr("folder/h.json:1:1: error: a file of measurements is an object, this is an array"));
+  EXPECT_THAT(error_of("{\"schema\": \"x\"}"),
+              HasSubstr("h.json:1:12: error: 'schema' is not \"gpusim-hardware-1\""));
   const auto run_error = [](const std::string& members) {
     return error_of(file_with("{\"name\": \"r\", " + kFiles + members + "}"));
   };
@@ -70,18 +73,25 @@ TEST(HardwareFile, MistakesAreNamedWithTheirPlaces) {
   EXPECT_THAT(run_error(""), HasSubstr("h.json:3:1: error: a run has one of 'kernels'"));
   EXPECT_THAT(run_error(", \"flop_rate\": 1, \"not_run\": \"x\""), HasSubstr("a run has one of"));
   EXPECT_THAT(run_error(", \"flop_rate\": 0"), HasSubstr("'flop_rate' is at least 1"));
-  EXPECT_THAT(run_error(", \"flop_rat\": 1"), HasSubstr("a run has no member 'flop_rat'\n  hint: did you mean 'flop_rate'?"));
+  EXPECT_THAT(run_error(", \"flop_rat\": 1"),
+              HasSubstr("a run has no member 'flop_rat'\n  hint: did you mean 'flop_rate'?"));
   EXPECT_THAT(run_error(", \"flop_rate\": \"1\""), HasSubstr("'flop_rate' is a number, this is a string"));
   EXPECT_THAT(run_error(", \"seed\": -1, \"flop_rate\": 1"), HasSubstr("'seed' is an integer from 0 to"));
-  EXPECT_THAT(run_error(", \"params\": {\"N\": \"8\"}, \"flop_rate\": 1"), HasSubstr("parameter 'N' is a number"));
-  EXPECT_THAT(run_error(", \"ptx_sha256\": \"AB\", \"flop_rate\": 1"), HasSubstr("64 lower-case hexadecimal digits"));
-  EXPECT_THAT(run_error(R"(, "kernels": [{"name": "k", "grid": [0], "block": [1], "cycles": 9, "method": "clock63"}])"),
-              ::testing::AllOf(HasSubstr("'grid' is an array of one to three integers from 1 on"),
-                               HasSubstr("there is no method 'clock63'\n  hint: did you mean 'clock64'?")));
-  EXPECT_THAT(run_error(R"(, "kernels": [{"name": "k", "grid": [1], "block": [1], "cycles": 9, "least": 10, "method": "events"}])"),
-              HasSubstr("does not lie between 'least' and 'most'"));
-  EXPECT_THAT(error_of(file_with("{\"name\": \"r\", " + kFiles + ", \"not_run\": \"a\"}, {\"name\": \"r\", " + kFiles +
-                                 ", \"not_run\": \"a\"}")),
+  EXPECT_THAT(run_error(", \"params\": {\"N\": \"8\"}, \"flop_rate\": 1"),
+              HasSubstr("parameter 'N' is a number"));
+  EXPECT_THAT(run_error(", \"ptx_sha256\": \"AB\", \"flop_rate\": 1"),
+              HasSubstr("64 lower-case hexadecimal digits"));
+  EXPECT_THAT(
+      run_error(
+          R"(, "kernels": [{"name": "k", "grid": [0], "block": [1], "cycles": 9, "method": "clock63"}])"),
+      ::testing::AllOf(HasSubstr("'grid' is an array of one to three integers from 1 on"),
+                       HasSubstr("there is no method 'clock63'\n  hint: did you mean 'clock64'?")));
+  EXPECT_THAT(
+      run_error(
+          R"(, "kernels": [{"name": "k", "grid": [1], "block": [1], "cycles": 9, "least": 10, "method": "events"}])"),
+      HasSubstr("does not lie between 'least' and 'most'"));
+  EXPECT_THAT(error_of(file_with("{\"name\": \"r\", " + kFiles + ", \"not_run\": \"a\"}, {\"name\": \"r\", " +
+                                 kFiles + ", \"not_run\": \"a\"}")),
               HasSubstr("there is a run 'r' already"));
 }
 

@@ -37,7 +37,8 @@ const JsonValue* ObjectReader::of_kind(std::string_view name, JsonValue::Kind ki
   if (v == nullptr || v->kind == kind) return v;
   JsonValue expected;
   expected.kind = kind;
-  error(v->where, fmt::format("'{}' is {}, this is {}", name, core::json_kind(expected), core::json_kind(*v)));
+  error(v->where,
+        fmt::format("'{}' is {}, this is {}", name, core::json_kind(expected), core::json_kind(*v)));
   return nullptr;
 }
 

@@ -99,16 +99,18 @@ std::string launch_lines(const isa::Module& module, const core::LaunchDescriptio
   uint32_t param_bytes = 0;
   const auto slots = slots_of(module, entry, path, param_bytes);
   const std::vector<std::byte> block = core::pack_arguments(
-      launch, spec, slots, param_bytes, [](uint32_t) { return uint64_t{0}; }, [](uint32_t) { return uint64_t{0}; });
+      launch, spec, slots, param_bytes, [](uint32_t) { return uint64_t{0}; },
+      [](uint32_t) { return uint64_t{0}; });
   std::string text =
       fmt::format("kernel {} {} {} {} {} {} {} {}\n", entry.name, spec.grid[0], spec.grid[1], spec.grid[2],
                   spec.block[0], spec.block[1], spec.block[2], spec.dynamic_shared);
   for (size_t i = 0; i < slots.size(); ++i) {
     if (spec.arguments[i].kind == core::ArgumentSpec::Kind::kBuffer) {
       if (slots[i].bytes != 8)
-        core::raise_input_error(spec.where, fmt::format("{}: parameter '{}' holds an address of {} bytes; GPUs of "
-                                                        "today have 8",
-                                                        path, slots[i].name, slots[i].bytes));
+        core::raise_input_error(spec.where,
+                                fmt::format("{}: parameter '{}' holds an address of {} bytes; GPUs of "
+                                            "today have 8",
+                                            path, slots[i].name, slots[i].bytes));
       text += fmt::format("buffer {}\n", launch.buffers[spec.arguments[i].buffer].name);
       continue;
     }
@@ -132,11 +134,12 @@ void write_plan(const PlanRequest& request, const std::string& folder) {
   const fs::path to = fs::absolute(folder).lexically_normal() / "";
   const fs::path out = to.parent_path(), above = out.parent_path();
   const std::string file = fs::path(request.ptx).filename().string();
-  std::string plan = fmt::format(
-      "{}\nname {}\nptx {}\nrecord_ptx {}\nrecord_launch {}\nsha256 {}\nfitting {}\nseed {}\n", kFormat,
-      request.name.empty() ? fs::path(request.ptx).stem().string() : request.name, file,
-      (out.filename() / file).string(), fs::absolute(launch_path).lexically_normal().lexically_relative(above).string(),
-      core::sha256_hex(ptx_text), request.fitting ? 1 : 0, request.seed);
+  std::string plan =
+      fmt::format("{}\nname {}\nptx {}\nrecord_ptx {}\nrecord_launch {}\nsha256 {}\nfitting {}\nseed {}\n",
+                  kFormat, request.name.empty() ? fs::path(request.ptx).stem().string() : request.name, file,
+                  (out.filename() / file).string(),
+                  fs::absolute(launch_path).lexically_normal().lexically_relative(above).string(),
+                  core::sha256_hex(ptx_text), request.fitting ? 1 : 0, request.seed);
   for (const auto& [name, value] : launch.params)
     plan += value.is_integer ? fmt::format("param {} {}\n", name, value.integer)
                              : fmt::format("param {} {}\n", name, value.real);

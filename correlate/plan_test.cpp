@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <cstring>
@@ -76,12 +75,13 @@ TEST_F(Plan, HoldsDataAndLaunches) {
   request.fitting = true;
   request.seed = 7;
   write_plan(request, folder / "out/t");
-  EXPECT_EQ(core::read_text_file(folder / "out/t/plan.txt"),
-            "gpusim-plan 1\nname a run\nptx t.ptx\nrecord_ptx t/t.ptx\nrecord_launch ../source/t.toml\nsha256 " +
-                core::sha256_hex(kPtx) +
-                "\nfitting 1\nseed 7\nparam N 3\ncontent x 12 file\ncontent y 12 zeros\n"
-                "kernel twice 3 2 1 64 1 1 16\nbuffer y\nbytes 0000003f\nbytes 03000000\nbuffer x\n"
-                "kernel twice 3 2 1 64 1 1 16\nbuffer y\nbytes 0000003f\nbytes 03000000\nbuffer x\n");
+  EXPECT_EQ(
+      core::read_text_file(folder / "out/t/plan.txt"),
+      "gpusim-plan 1\nname a run\nptx t.ptx\nrecord_ptx t/t.ptx\nrecord_launch ../source/t.toml\nsha256 " +
+          core::sha256_hex(kPtx) +
+          "\nfitting 1\nseed 7\nparam N 3\ncontent x 12 file\ncontent y 12 zeros\n"
+          "kernel twice 3 2 1 64 1 1 16\nbuffer y\nbytes 0000003f\nbytes 03000000\nbuffer x\n"
+          "kernel twice 3 2 1 64 1 1 16\nbuffer y\nbytes 0000003f\nbytes 03000000\nbuffer x\n");
   EXPECT_EQ(core::read_text_file(folder / "out/t/t.ptx"), kPtx);
   const std::string x = core::read_text_file(folder / "out/t/x.bin");
   ASSERT_EQ(x.size(), 12u);
@@ -94,7 +94,8 @@ TEST_F(Plan, HoldsDataAndLaunches) {
 TEST_F(Plan, RefusesWhatItCannotSay) {
   write("source/t.toml", kLaunch + "[[copy]]\nbuffer = \"x\"\n");
   EXPECT_THAT(error_of(), HasSubstr("t.toml:18:1: error: a plan for real hardware cannot say this: copies"));
-  write("source/t.toml", kLaunch + "stream = 1\n[[launch]]\ngrid = 1\nblock = 1\nargs = [\"y\", 0.5, 1, \"x\"]\n");
+  write("source/t.toml",
+        kLaunch + "stream = 1\n[[launch]]\ngrid = 1\nblock = 1\nargs = [\"y\", 0.5, 1, \"x\"]\n");
   EXPECT_THAT(error_of(), HasSubstr("launches of several streams"));
   write("source/t.toml", "link = [\"t.ptx\"]\n" + kLaunch);
   EXPECT_THAT(error_of(), HasSubstr("several PTX files"));

@@ -14,7 +14,9 @@ const char* results_word(Results r) {
   return r == Results::kSame ? "same" : r == Results::kDiffer ? "DIFFER" : "-";
 }
 
-std::string name_of(const Row& r) { return r.kernel.empty() ? r.run : fmt::format("{}: {}", r.run, r.kernel); }
+std::string name_of(const Row& r) {
+  return r.kernel.empty() ? r.run : fmt::format("{}: {}", r.run, r.kernel);
+}
 
 std::string percent(double v) { return fmt::format("{:+.1f} %", 100 * v); }
 
@@ -42,7 +44,8 @@ std::string totals_json(const Totals& t) {
   const auto number = [](const std::optional<double>& v) { return v ? fmt::format("{}", *v) : "null"; };
   return fmt::format(
       "{{\"kernels\": {}, \"bias\": {}, \"mean_absolute_error\": {}, \"median_absolute_error\": {}, "
-      "\"worst\": {{\"run\": {}, \"kernel\": {}, \"error\": {}}}, \"correlation\": {}, \"log_correlation\": {}}}",
+      "\"worst\": {{\"run\": {}, \"kernel\": {}, \"error\": {}}}, \"correlation\": {}, \"log_correlation\": "
+      "{}}}",
       t.rows, t.bias, t.mean_absolute, t.median_absolute, json_quoted(t.worst->run),
       json_quoted(t.worst->kernel), t.worst->error(), number(t.correlation), number(t.log_correlation));
 }
@@ -73,10 +76,10 @@ std::string correlation_text(const HardwareFile& file, const std::string& machin
 }
 
 std::string correlation_json(const HardwareFile& file, const std::string& machine, const Correlation& c) {
-  std::string out =
-      fmt::format("{{\"device\": {}, \"core_hz\": {}, \"date\": {}, \"source\": {}, \"machine\": {}, \"kernels\": [",
-                  json_quoted(file.device), file.core_hz, json_quoted(file.date), json_quoted(file.source),
-                  json_quoted(machine));
+  std::string out = fmt::format(
+      "{{\"device\": {}, \"core_hz\": {}, \"date\": {}, \"source\": {}, \"machine\": {}, \"kernels\": [",
+      json_quoted(file.device), file.core_hz, json_quoted(file.date), json_quoted(file.source),
+      json_quoted(machine));
   for (size_t i = 0; i < c.rows.size(); ++i) {
     const Row& r = c.rows[i];
     out += fmt::format("{}\n  {{\"run\": {}, \"kernel\": {}, \"launches\": {}, \"fitting\": {}, ",
@@ -86,12 +89,14 @@ std::string correlation_json(const HardwareFile& file, const std::string& machin
           "\"hardware_cycles\": {}, \"simulated_cycles\": {}, \"error\": {}, \"spread\": {}, \"method\": {}, "
           "\"results\": {}}}",
           r.hardware, r.simulated, r.error(), r.spread, json_quoted(r.method),
-          r.results == Results::kUnknown ? "null" : r.results == Results::kSame ? "\"same\"" : "\"differ\"");
+          r.results == Results::kUnknown ? "null"
+          : r.results == Results::kSame  ? "\"same\""
+                                         : "\"differ\"");
     else
       out += fmt::format("\"not_compared\": {}}}", json_quoted(r.why_not));
   }
-  return out + fmt::format("\n], \"totals\": {}, \"fitting_totals\": {}}}\n", totals_json(totals_of(c.rows, false)),
-                           totals_json(totals_of(c.rows, true)));
+  return out + fmt::format("\n], \"totals\": {}, \"fitting_totals\": {}}}\n",
+                           totals_json(totals_of(c.rows, false)), totals_json(totals_of(c.rows, true)));
 }
 
 }  // namespace gpusim::correlate

@@ -31,7 +31,8 @@ void take_registers(const HardwareRun& run, core::LaunchDescription& launch) {
 /// each warp. -1 if the kernel has no such buffer.
 double clock_buffer_of(const comp::Simulation& simulation, const std::string& kernel) {
   const auto& buffers = simulation.options().launch.buffers;
-  const auto at = std::find_if(buffers.begin(), buffers.end(), [&](const auto& b) { return b.name == kernel; });
+  const auto at =
+      std::find_if(buffers.begin(), buffers.end(), [&](const auto& b) { return b.name == kernel; });
   if (at == buffers.end() || at->type != core::ElementType::kU32 || at->count == 0 ||
       at->count % kClockWords != 0)
     return -1;

@@ -17,9 +17,9 @@ struct SimulatedKernel {
 };
 
 struct SimulatedRun {
-  std::string failure;         ///< why there is nothing else; empty: it ran
+  std::string failure;          ///< why there is nothing else; empty: it ran
   bool program_failed = false;  ///< it started, and the simulated program failed
-  double flops = 0;            ///< the application's, as its launch file says
+  double flops = 0;             ///< the application's, as its launch file says
   std::vector<SimulatedKernel> kernels;
   std::vector<BufferHash> buffers;
 };

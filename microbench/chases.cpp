@@ -53,7 +53,8 @@ void measure_chases(Device& device, const Hierarchy& h, DataSheet& sheet) {
     return fmt::format("pointer chase of one thread over {} KB", bytes / 1024);
   };
   const auto chase_over = [&](const char* name, uint64_t bytes, bool warm) {
-    attempt(sheet, name, [&] { add(sheet, name, chase(device, bytes, warm), method(bytes), "chase: chase"); });
+    attempt(sheet, name,
+            [&] { add(sheet, name, chase(device, bytes, warm), method(bytes), "chase: chase"); });
   };
   if (h.l1.present) chase_over("latency.l1", kSmall, true);
   // Past the first level, well within the second.

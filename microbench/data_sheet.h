@@ -40,8 +40,8 @@ struct DataSheet {
   [[nodiscard]] const Figure* find(const std::string& name) const;
 };
 
-/// Runs `measure`. If a kernel of it cannot run on the machine, the figure `name` is added without a value and
-/// with the reason.
+/// Runs `measure`. If a kernel of it cannot run on the machine, the figure `name` is added without a value
+/// and with the reason.
 void attempt(DataSheet& sheet, const std::string& name, const std::function<void()>& measure);
 
 /// A table, a line per figure.

@@ -46,7 +46,8 @@ DataSheet discover(Device& device, const std::vector<std::string>& only) {
   const Probe cached(device, Path::kCached), past(device, Path::kPastL1);
   std::optional<CacheStructure> found_l1;
   const auto l1 = [&]() -> const CacheStructure& {
-    if (!found_l1) found_l1 = hierarchy().l1.present ? find_structure(cached, hierarchy().l1) : CacheStructure{};
+    if (!found_l1)
+      found_l1 = hierarchy().l1.present ? find_structure(cached, hierarchy().l1) : CacheStructure{};
     return *found_l1;
   };
   section("latency", [&] { measure_chases(device, hierarchy(), sheet); });

@@ -6,6 +6,7 @@
 
 #include "microbench/kernels.h"
 #include "microbench/timing.h"
+#include "simcore/text/input_error.h"
 
 namespace gpusim::microbench {
 
@@ -129,8 +130,9 @@ std::vector<OperationRow> operations_of(const DeviceProperties& device) {
   return rows;
 }
 
-void measure_operations(Device& device, DataSheet& sheet) {
-  const std::vector<OperationRow> rows = operations_of(device.properties());
+namespace {
+
+void measure_rows(Device& device, const std::vector<OperationRow>& rows, DataSheet& sheet) {
   const auto one = clocks(device, rows, 1, kLatencyLength, 32);
   const auto two = clocks(device, rows, 1, 2 * kLatencyLength, 32);
   const uint32_t threads = std::min(kThroughputThreads, device.properties().threads_per_block);
@@ -155,6 +157,19 @@ void measure_operations(Device& device, DataSheet& sheet) {
         fmt::format("{} warps of {} chains on one SM, difference of two lengths", threads / 32, kChains);
     f.kernel = rows[i].text;
     sheet.figures.push_back(std::move(f));
+  }
+}
+
+}  // namespace
+
+void measure_operations(Device& device, DataSheet& sheet) {
+  const std::vector<OperationRow> rows = operations_of(device.properties());
+  try {
+    measure_rows(device, rows, sheet);
+  } catch (const core::InputError&) {
+    // Some kernel does not fit the machine: the others are measured without it.
+    for (const OperationRow& row : rows)
+      attempt(sheet, fmt::format("latency.{}", row.name), [&] { measure_rows(device, {row}, sheet); });
   }
 }
 

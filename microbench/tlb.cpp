@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <vector>
 
 namespace gpusim::microbench {
 
@@ -14,7 +15,7 @@ constexpr std::array<uint32_t, 4> kStrides = {4096, 16384, 65536, 262144};
 constexpr uint32_t kVaries = 12;  ///< clocks by which equal loads differ, with the phase of other clocks
 constexpr uint32_t kLaps = 3;
 constexpr uint32_t kLine = 128,
-                   kSpare = 16;  ///< a part of the second level's lines stays wherever they lie
+                   kSpare = 8;  ///< a part of the second level's lines stays wherever they lie
 /// Any buffer knows all pages of these bytes.
 constexpr uint32_t kKnown = 65536, kLoadsOfKnown = 128;
 
@@ -55,11 +56,15 @@ class PageTest {
   [[nodiscard]] uint32_t slowest(uint32_t stride, uint32_t loads) const {
     return probe.read(loads_from(0, loads, stride)).slowest;
   }
-  [[nodiscard]] Reach reach(uint32_t limit) const {
+  /// `page`: if it is known. Loads farther apart would leave some pages out.
+  [[nodiscard]] Reach reach(uint32_t limit, uint64_t page) const {
+    std::vector<uint32_t> strides;
+    for (const uint32_t stride : kStrides)
+      if (page == 0 || stride < page) strides.push_back(stride);
+    if (page != 0) strides.push_back(static_cast<uint32_t>(page));
     uint64_t tried = 0;
-    for (const uint32_t stride : kStrides) {
-      const auto most =
-          static_cast<uint32_t>(std::min<uint64_t>(most_loads_, probe.reach() / stride));
+    for (const uint32_t stride : strides) {
+      const auto most = static_cast<uint32_t>(std::min<uint64_t>(most_loads_, probe.reach() / stride));
       const auto fits = [&](uint32_t loads) { return all_fast(0, loads, stride, limit); };
       uint32_t good = 1, bad = 2;
       while (bad < most && fits(bad)) good = bad, bad *= 2;
@@ -122,7 +127,7 @@ void measure_tlb(Device& device, const Hierarchy& h, DataSheet& sheet) {
   uint64_t page = 0;
   for (int level = 1; level <= 2; ++level) {
     const uint32_t limit = before + kVaries;
-    const Reach reach = test.reach(limit);
+    const Reach reach = test.reach(limit, page);
     if (reach.loads == 0) {
       add(sheet, fmt::format("tlb.l{}_entries", level), 0, "pages",
           fmt::format("no load takes longer in {} MB", reach.tried >> 20), test.probe);

@@ -153,13 +153,18 @@ def check_measure(gpusim: Gpusim) -> None:
     require_equal(f"{done.stderr}\nexit code", done.returncode, 0)
     small = ["--set", "gpu.launch_cycles=0"]
     report = gpusim.run("correlate", "--hardware", json_file, "--config", gpusim.source / "configs" / "tesla_v100.cfg",
-                        "--json", *small).require_code(0).json()
+                        "--json", *small).require_code(3).json()  # nothing was written
     require_equal("device", report["device"], "none (rehearsal)")
     require_equal("runs", sorted({row["run"] for row in report["kernels"]}), ["gemm", "jacobi"])
     for row in report["kernels"]:
         require_equal("method", row["method"], "clock64")
         require_equal("cycles", row["hardware_cycles"], 1000 * row["launches"])
         require_equal("fitting", row["fitting"], row["run"] == "jacobi")
+        require_equal("results", row["results"], "differ")
+    hashes = {run["name"]: {b["name"]: b["sha256"] for b in run["buffers"]} for run in json.loads(json_file.read_text())["runs"]}
+    for buffer in ("A", "B"):
+        require_equal(f"hash of {buffer}", hashes["gemm"][buffer],
+                      hashlib.sha256((plans[0] / f"{buffer}.bin").read_bytes()).hexdigest())
     plan = plans[0] / "plan.txt"
     text = plan.read_text()
     for old, new, message in (("gpusim-plan 1", "gpusim-plan 2", "plan.txt:1: error: this is not a plan of version 1"),

@@ -8,7 +8,7 @@ Driver::Driver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   if (library == nullptr) throw Error(std::string("no CUDA driver on this machine: ") + dlerror());
 #define HARDWARE_TEXT(name) #name
-#define HARDWARE_LOAD_AS(member, symbol)                                             \
+#define HARDWARE_LOAD_AS(member, symbol)                                              \
   member = reinterpret_cast<decltype(member)>(dlsym(library, HARDWARE_TEXT(symbol))); \
   if (member == nullptr) throw Error("the CUDA driver is too old: it has no " HARDWARE_TEXT(symbol));
 #define HARDWARE_LOAD(name) HARDWARE_LOAD_AS(this->name##_, name)

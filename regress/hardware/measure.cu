@@ -57,7 +57,6 @@ const char* const kStamps = R"(.version 6.4
 )";
 constexpr int kStampBlocks = 4;      // of each SM, so that each gets one
 constexpr int kMostSms = 1024;
-constexpr size_t kClockWords = 3;    // per warp: before, after, unused
 constexpr int kWarmUp = 1;           // repetitions that do not count
 constexpr int kLeastFlush = 64 << 20;
 
@@ -284,7 +283,7 @@ class Runner {
         check(gpu_.driver().cuMemcpyDtoH_(content.data(), memory_[i]->address, content.size()), "reading a buffer");
       result.hashes.push_back(gpusim::core::sha256_hex({reinterpret_cast<const char*>(content.data()), content.size()}));
       for (size_t k = 0; counts && k < plan_.launches.size(); ++k)
-        if (plan_.launches[k].kernel == plan_.buffers[i].name && !content.empty() && content.size() % (4 * kClockWords) == 0)
+        if (notes_clocks(plan_.buffers[i], plan_.launches[k]))
           result.kernels[k].clock_buffer.push_back(elapsed(content));
     }
   }
@@ -402,7 +401,7 @@ std::vector<RunResult> measure(const Gpu& gpu, const Options& o, const std::vect
   return results;
 }
 
-/// What every launch would give if it took 1000 cycles.
+/// What every launch would give if it took 1000 cycles and wrote nothing.
 std::vector<RunResult> rehearsal(const std::vector<Plan>& plans, int repeats) {
   std::vector<RunResult> results(plans.size());
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -411,6 +410,9 @@ std::vector<RunResult> rehearsal(const std::vector<Plan>& plans, int repeats) {
       k.clock64.assign(static_cast<size_t>(repeats), 1000);
       k.event_seconds.assign(static_cast<size_t>(repeats), 1e-6);
     }
+    for (const Buffer& b : plans[i].buffers)
+      results[i].hashes.push_back(
+          gpusim::core::sha256_hex(b.content.empty() ? std::string(b.bytes, '\0') : std::string(b.content.begin(), b.content.end())));
   }
   return results;
 }

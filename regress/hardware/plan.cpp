@@ -42,7 +42,8 @@ class Reader {
     std::istringstream in(rest);
     const bool good = static_cast<bool>((in >> ... >> values));
     std::string more;
-    if (!good || in >> more) fail("expected " + std::to_string(sizeof...(values)) + " fields, found '" + rest + "'");
+    if (!good || in >> more)
+      fail("expected " + std::to_string(sizeof...(values)) + " fields, found '" + rest + "'");
   }
   Launch& last() {
     if (plan_.launches.empty()) fail("an argument stands behind its 'kernel'");
@@ -51,7 +52,8 @@ class Reader {
 
   void statement(const std::string& line) {
     const size_t blank = line.find(' ');
-    const std::string word = line.substr(0, blank), rest = blank == std::string::npos ? "" : line.substr(blank + 1);
+    const std::string word = line.substr(0, blank),
+                      rest = blank == std::string::npos ? "" : line.substr(blank + 1);
     if (word == "name")
       plan_.name = rest;
     else if (word == "ptx")
@@ -93,7 +95,8 @@ class Reader {
   }
   void kernel(const std::string& rest) {
     Launch l;
-    fields(rest, l.kernel, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.shared_bytes);
+    fields(rest, l.kernel, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+           l.shared_bytes);
     plan_.launches.push_back(std::move(l));
   }
   size_t buffer(const std::string& name) const {
@@ -102,7 +105,8 @@ class Reader {
     fail("there is no buffer '" + name + "'");
   }
   std::vector<unsigned char> bytes(const std::string& digits) const {
-    if (digits.empty() || digits.size() % 2 != 0 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
+    if (digits.empty() || digits.size() % 2 != 0 ||
+        digits.find_first_not_of("0123456789abcdef") != std::string::npos)
       fail("expected pairs of hexadecimal digits, found '" + digits + "'");
     std::vector<unsigned char> all;
     for (size_t i = 0; i < digits.size(); i += 2)
@@ -116,6 +120,10 @@ class Reader {
 };
 
 }  // namespace
+
+bool notes_clocks(const Buffer& buffer, const Launch& launch) {
+  return buffer.name == launch.kernel && buffer.bytes != 0 && buffer.bytes % (4 * kClockWords) == 0;
+}
 
 Plan read_plan(const std::string& folder) { return Reader(folder).read(); }
 

@@ -1,5 +1,5 @@
-// Reads the plans that `gpusim export` writes (docs/correlate.md): plain text, a thing a line. Only the standard
-// library: it is compiled where the GPU is.
+// Reads the plans that `gpusim export` writes (docs/correlate.md): plain text, a thing a line. Only the
+// standard library: it is compiled where the GPU is.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -37,6 +37,11 @@ struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
 };
+
+/// The buffer in which the kernel notes clocks: it has the kernel's name and 32-bit words (before, after,
+/// unused) of each warp. What is in it is a time, no result.
+constexpr size_t kClockWords = 3;
+bool notes_clocks(const Buffer& buffer, const Launch& launch);
 
 /// Reads FOLDER/plan.txt, the PTX (into `ptx`) and the buffers' contents. Throws Error with file and line.
 Plan read_plan(const std::string& folder);

@@ -62,9 +62,15 @@ std::string run_json(const Plan& plan, const RunResult& result, double core_hz) 
   for (size_t i = 0; i < result.kernels.size(); ++i)
     out += (i == 0 ? "\n    " : ",\n    ") + kernel_json(plan.launches[i], result.kernels[i], core_hz);
   out += "],\n   \"buffers\": [";
-  for (size_t i = 0; i < result.hashes.size(); ++i)
-    out += (i == 0 ? "\n    " : ",\n    ") + std::string("{\"name\": ") + quoted(plan.buffers[i].name) +
+  const char* separator = "\n    ";
+  for (size_t i = 0; i < result.hashes.size(); ++i) {
+    if (std::any_of(plan.launches.begin(), plan.launches.end(),
+                    [&](const Launch& l) { return notes_clocks(plan.buffers[i], l); }))
+      continue;
+    out += separator + std::string("{\"name\": ") + quoted(plan.buffers[i].name) +
            ", \"sha256\": " + quoted(result.hashes[i]) + "}";
+    separator = ",\n    ";
+  }
   return out + "]}";
 }
 
@@ -78,13 +84,15 @@ double median(std::vector<double> values) {
 
 std::string results_json(const DeviceInfo& device, const std::string& date, const std::vector<Plan>& plans,
                          const std::vector<RunResult>& results) {
-  std::string out =
-      "{\"schema\": \"gpusim-hardware-1\",\n \"device\": {\"name\": " + quoted(device.name) +
-      ", \"compute_capability\": " + std::to_string(device.capability) + ", \"sms\": " + std::to_string(device.sms) +
-      ", \"core_khz\": " + number(device.core_khz) + ", \"memory_khz\": " + number(device.memory_khz) +
-      ", \"memory_bytes\": " + std::to_string(device.memory_bytes) + ", \"l2_bytes\": " +
-      std::to_string(device.l2_bytes) + ", \"driver\": " + quoted(device.driver) + "},\n \"date\": " + quoted(date) +
-      ", \"source\": \"measured by regress/hardware/measure.cu\",\n \"runs\": [";
+  std::string out = "{\"schema\": \"gpusim-hardware-1\",\n \"device\": {\"name\": " + quoted(device.name) +
+                    ", \"compute_capability\": " + std::to_string(device.capability) +
+                    ", \"sms\": " + std::to_string(device.sms) +
+                    ", \"core_khz\": " + number(device.core_khz) +
+                    ", \"memory_khz\": " + number(device.memory_khz) +
+                    ", \"memory_bytes\": " + std::to_string(device.memory_bytes) +
+                    ", \"l2_bytes\": " + std::to_string(device.l2_bytes) +
+                    ", \"driver\": " + quoted(device.driver) + "},\n \"date\": " + quoted(date) +
+                    ", \"source\": \"measured by regress/hardware/measure.cu\",\n \"runs\": [";
   for (size_t i = 0; i < plans.size(); ++i)
     out += (i == 0 ? "\n  " : ",\n  ") + run_json(plans[i], results[i], device.core_khz * 1e3);
   return out + "]}\n";

@@ -25,7 +25,8 @@ struct KernelTimes {
 struct RunResult {
   std::string not_run;  ///< why there is nothing else
   std::vector<KernelTimes> kernels;
-  std::vector<std::string> hashes;  ///< SHA-256 of each buffer of the plan
+  std::vector<std::string>
+      hashes;  ///< SHA-256 of each buffer of the plan; those that note clocks are left out
 };
 
 double median(std::vector<double> values);

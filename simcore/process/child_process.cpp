@@ -73,7 +73,8 @@ class Child {
     }
     const int status = wait();
     if (all.empty() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      if (WIFSIGNALED(status)) return {false, fmt::format("its process ended by signal {}", WTERMSIG(status))};
+      if (WIFSIGNALED(status))
+        return {false, fmt::format("its process ended by signal {}", WTERMSIG(status))};
       return {false, fmt::format("its process ended with status {}", WEXITSTATUS(status))};
     }
     return {all[0] == kGood, all.substr(1)};
@@ -104,7 +105,8 @@ std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::stri
   std::deque<Child> children;
   size_t next = 0;
   while (answers.size() < works.size()) {
-    while (children.size() < std::max(parallel, 1u) && next < works.size()) children.emplace_back(works[next++]);
+    while (children.size() < std::max(parallel, 1u) && next < works.size())
+      children.emplace_back(works[next++]);
     answers.push_back(children.front().answer());
     children.pop_front();
   }

@@ -28,7 +28,8 @@ class Parser {
 
   JsonValue document() {
     if (text_.size() > kMaxDocumentBytes)
-      raise_input_error({name_}, fmt::format("has {} bytes, at most {} are read", text_.size(), kMaxDocumentBytes));
+      raise_input_error({name_},
+                        fmt::format("has {} bytes, at most {} are read", text_.size(), kMaxDocumentBytes));
     JsonValue v = value(0);
     skip_blanks();
     if (at_ != text_.size()) fail("text behind the value");
@@ -57,7 +58,8 @@ class Parser {
   }
   void expect(char c, const char* where) {
     skip_blanks();
-    if (peek() != c || at_ == text_.size()) fail(fmt::format("expected '{}' {}, found {}", c, where, found()));
+    if (peek() != c || at_ == text_.size())
+      fail(fmt::format("expected '{}' {}, found {}", c, where, found()));
     ++at_;
   }
   bool take(char c) {

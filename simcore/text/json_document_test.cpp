@@ -15,7 +15,8 @@ std::string error_of(std::string_view text) {
 }
 
 TEST(JsonDocument, ValuesOfEveryKindWithTheirPlaces) {
-  const JsonValue v = parse_json("{\"a\": [1, -2.5e1, true, false, null],\n \"b\": {\"c\": \"x\\n\\u00e4\"}}", "t");
+  const JsonValue v =
+      parse_json("{\"a\": [1, -2.5e1, true, false, null],\n \"b\": {\"c\": \"x\\n\\u00e4\"}}", "t");
   ASSERT_EQ(v.kind, JsonValue::Kind::kObject);
   const JsonValue* a = v.find("a");
   ASSERT_NE(a, nullptr);
