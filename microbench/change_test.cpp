@@ -55,6 +55,7 @@ const std::vector<Change> kChanges = {
     {"tlb", {"tlb.l2_entries=128"}, {"tlb.l2_entries"}},
     {"mshrs", {"l1.mshrs=32"}, {"mshrs.sm"}},
     {"mshrs", {"l1.mshrs=48"}, {"mshrs.sm"}},
+    {"mshrs", {"l1.mshrs=400", "lsu.mshrs=1024", "l2.mshrs=512", "dram.latency=3000ns"}, {"mshrs.sm"}},
     {"mshrs", {"l1.warp_mshrs=6"}, {"mshrs.warp"}},
     {"mshrs", {"l1.warp_mshrs=10"}, {"mshrs.warp"}},
     {"shared", {"shared.banks=16"}, {"shared.banks"}},

@@ -13,7 +13,7 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr int kLatencyLength = 32;             // and twice that
-constexpr int kChains = 4, kChainLength = 24;  // and twice that
+constexpr int kChains = 12, kChainLength = 16;  // and twice that; one warp alone fills a pipe
 constexpr uint32_t kThroughputThreads = 512;
 constexpr uint64_t kOperand = 3;
 
@@ -41,9 +41,9 @@ std::string start_of(char type, int chain) {
     case 'h':
       return fmt::format("\tadd.s32 {}{}, %c1, {};\n", to, chain, chain);
     case 'f':
-      return fmt::format("\tadd.f32 {}{}, %g1, 0f3f80000{};\n", to, chain, chain);
+      return fmt::format("\tadd.f32 {}{}, %g1, 0f3f80000{:x};\n", to, chain, chain);
     case 'd':
-      return fmt::format("\tadd.rn.f64 {}{}, %h1, 0d3ff000000000000{};\n", to, chain, chain);
+      return fmt::format("\tadd.rn.f64 {}{}, %h1, 0d3ff000000000000{:x};\n", to, chain, chain);
     default:
       return fmt::format("\tadd.s32 {}{}, %c1, {};\n", to, chain, chain);
   }
