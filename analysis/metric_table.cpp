@@ -9,7 +9,7 @@ using Q = Quantities;
 using enum Space;
 
 constexpr int kFirst = 10, kLast = 99;
-constexpr int kFermi = 20, kFermiEnd = 29, kKepler = 30, kKeplerEnd = 39;
+constexpr int kFermi = 20, kFermiEnd = 29, kKepler = 30, kKeplerEnd = 39, kMaxwell = 50;
 constexpr int kTeslaEnd = 19;  // 1.x
 constexpr double kSector = 32;
 
@@ -52,6 +52,17 @@ double local_hit_rate(const Q& q) {
   return percent(hit, hit + hits(q, "load_miss") + hits(q, "store_miss"), kNoLocalL1);
 }
 
+double global_hit_rate(const Q& q) {
+  const double hit = q.counter("l1_global_load_hit");
+  return percent(hit, hit + q.counter("l1_global_load_miss"), "global loads that looked up the L1 cache");
+}
+
+double l2_reads(const Q& q) { return q.counter("l2_read_sectors") + q.counter("l2_constant_sectors"); }
+
+double l2_read_hit_rate(const Q& q) {
+  return percent(q.counter("l2_read_hit_sectors"), q.counter("l2_read_sectors"), "reads of the L2 cache");
+}
+
 constexpr Metric kMetrics[] = {
     // instructions
     {"inst_executed", "smsp__inst_executed.sum", "1", kFirst, kLast,
@@ -69,8 +80,7 @@ constexpr Metric kMetrics[] = {
      "inst_executed / warps launched",
      [](const Q& q) { return Q::ratio(inst_executed(q), q.counter("warps"), "warps"); }},
     {"ipc", "smsp__inst_executed.avg.per_cycle_active", "1", kFirst, kLast,
-     "inst_executed / the sum over SMs of the cycles with a resident warp: per active cycle of an SM. The "
-     "run's summary and its counter of the same name divide by all cycles of all SMs: that is ipc_elapsed",
+     "inst_executed / the sum over SMs of the cycles with a resident warp: per active cycle of an SM",
      [](const Q& q) { return Q::ratio(inst_executed(q), active_cycles(q), "active cycles"); }},
     {"issued_ipc", "smsp__inst_issued.avg.per_cycle_active", "1", kFirst, kLast,
      "inst_issued / the same active cycles",
@@ -132,7 +142,7 @@ constexpr Metric kMetrics[] = {
      [](const Q& q) { return q.counter("gst_request"); }},
     {"gld_transactions", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "transactions", kFirst, kTeslaEnd,
      "transactions of 32, 64 or 128 bytes that the coalescer makes of global loads, half-warp by half-warp; "
-     "local loads and atomics are counted apart (the run's counter of this name holds all three)",
+     "local loads and atomics are counted apart",
      [](const Q& q) { return q.pc("transactions", kGlobalLoad); }},
     {"gld_transactions", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "transactions", kFermi, kFermiEnd,
      "128-byte lines of cached global loads and 32-byte sectors of uncached ones",
@@ -207,8 +217,7 @@ constexpr Metric kMetrics[] = {
      "bytes that threads stored to global memory / time",
      [](const Q& q) { return per_second(q, q.pc("requested_bytes", kGlobalStore)); }},
     {"gld_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", "bytes/s", kFirst, kTeslaEnd,
-     "bytes moved by transactions of global loads / time (the run's counter of this name adds local loads "
-     "and atomics)",
+     "bytes moved by transactions of global loads / time",
  [](const Q& q) { return per_second(q, q.pc("transferred_bytes", kGlobalLoad)); }},
     {"gld_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second", "bytes/s", kFermi, kFermiEnd,
  "(128 x lines of cached global loads + 32 x sectors of uncached ones) / time",
@@ -217,7 +226,7 @@ constexpr Metric kMetrics[] = {
  "32 x sectors of global loads / time",
  [](const Q& q) { return per_second(q, q.pc("transferred_bytes", kGlobalLoad)); }},
     {"gst_throughput", "l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum.per_second", "bytes/s", kFirst, kLast,
-     "bytes moved by transactions of global stores / time (the run's counter of this name adds local stores)",
+     "bytes moved by transactions of global stores / time",
      [](const Q& q) { return per_second(q, q.pc("transferred_bytes", kGlobalStore)); }},
     {"atomic_transactions", "", "transactions", kFirst, kLast,
      "transactions of atomics and reductions on global memory",
@@ -251,11 +260,7 @@ constexpr Metric kMetrics[] = {
      }},
     {"l1_cache_global_hit_rate", "", "%", kFermi, kKeplerEnd,
      "lines of global loads that the L1 cache had / lines looked up; one that is on its way is a miss",
-     [](const Q& q) {
-       const double hit = q.counter("l1_global_load_hit");
-       return percent(hit, hit + q.counter("l1_global_load_miss"),
-                      "global loads that looked up the L1 cache");
-     }},
+     global_hit_rate},
     {"l1_local_load_hit", "", "1", kFermi, kKeplerEnd, "lines of local loads that the L1 cache had",
      [](const Q& q) { return hits(q, "load_hit"); }},
     {"l1_local_load_miss", "", "1", kFermi, kKeplerEnd, "lines of local loads that the L1 cache did not have",
@@ -276,6 +281,35 @@ constexpr Metric kMetrics[] = {
      "l1_local_store_hit / (l1_local_store_hit + l1_local_store_miss)",
      [](const Q& q) {
        return percent(hits(q, "store_hit"), hits(q, "store_hit") + hits(q, "store_miss"), kNoLocalL1);
+     }},
+    {"global_hit_rate", "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", "%", kMaxwell, kLast,
+     "lines of global loads that the unified L1 cache had / lines looked up; one that is on its way is a miss. "
+     "(Nsight Compute counts sectors)",
+     global_hit_rate},
+    {"local_hit_rate", "", "%", kMaxwell, kLast,
+     "lines of local loads and stores that the unified L1 cache had / lines looked up", local_hit_rate},
+    // second-level cache
+    {"l2_read_transactions", "lts__t_sectors_op_read.sum", "transactions", kFermi, kLast,
+     "32-byte sectors that SMs read through the L2 cache, constants included", l2_reads},
+    {"l2_write_transactions", "lts__t_sectors_op_write.sum", "transactions", kFermi, kLast,
+     "32-byte sectors that SMs wrote to the L2 cache", [](const Q& q) { return q.counter("l2_write_sectors"); }},
+    {"l2_atomic_transactions", "lts__t_sectors_op_atom.sum + lts__t_sectors_op_red.sum", "transactions", kFermi,
+     kLast, "32-byte sectors of atomics and reductions performed at the L2 cache",
+     [](const Q& q) { return q.counter("l2_atomic_sectors"); }},
+    {"l2_read_throughput", "lts__t_sectors_op_read.sum.per_second", "bytes/s", kFermi, kLast,
+     "32 x l2_read_transactions / time. (Nsight Compute counts sectors)",
+     [](const Q& q) { return per_second(q, kSector * l2_reads(q)); }},
+    {"l2_write_throughput", "lts__t_sectors_op_write.sum.per_second", "bytes/s", kFermi, kLast,
+     "32 x l2_write_transactions / time. (Nsight Compute counts sectors)",
+     [](const Q& q) { return per_second(q, kSector * q.counter("l2_write_sectors")); }},
+    {"l2_l1_read_hit_rate", "", "%", kFermi, kKeplerEnd,
+     "sectors of reads from the SMs' data caches that the L2 cache had / all of them", l2_read_hit_rate},
+    {"l2_tex_read_hit_rate", "lts__t_sector_op_read_hit_rate.pct", "%", kMaxwell, kLast,
+     "sectors of reads from the SMs' unified caches that the L2 cache had / all of them", l2_read_hit_rate},
+    {"l2_tex_write_hit_rate", "lts__t_sector_op_write_hit_rate.pct", "%", kMaxwell, kLast,
+     "sectors written by SMs whose line the L2 cache had / all of them",
+     [](const Q& q) {
+       return percent(q.counter("l2_write_hit_sectors"), q.counter("l2_write_sectors"), "writes to the L2 cache");
      }},
     // shared memory
     {"shared_load", "smsp__inst_executed_op_shared_ld.sum", "1", kFirst, kLast,

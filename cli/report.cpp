@@ -9,6 +9,7 @@
 
 #include "cli/check_report.h"
 #include "cli/commands.h"
+#include "cli/profiler_lines.h"
 
 namespace gpusim::cli {
 
@@ -78,7 +79,7 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, const core::Mac
   if (functional) return;
   line("cycles", fmt::format("{}  ({} at {:.6g} MHz)", k.cycles, seconds(k.time_s),
                              static_cast<double>(machine.clocks.core_khz) / 1e3));
-  line("IPC", fmt::format("{:.3f} per SM", counter(k, "ipc")));
+  line("IPC", fmt::format("{:.3f} per active cycle of an SM", counter(k, "ipc")));
   line("occupancy",
        fmt::format("{:.0f} % achieved, {} blocks/SM (limited by {}; {} registers, {} bytes shared)",
                    100 * counter(k, "achieved_occupancy"), k.blocks_per_sm, k.occupancy_limiter, k.registers,
@@ -86,6 +87,15 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, const core::Mac
   if (k.total.constant_loads != 0)
     line("constant L1 hits", fmt::format("{:.1f} %", 100.0 * static_cast<double>(k.total.constant_hits) /
                                                          static_cast<double>(k.total.constant_loads)));
+  const auto hit_rate = [&](const char* name, double hits, double all) {
+    if (all != 0)
+      line(name,
+           fmt::format("{:.1f} % of {}", 100 * hits / all, si(all, name[1] == '1' ? "lines" : "sectors")));
+  };
+  const double l1_hits = counter(k, "l1_global_load_hit") + counter(k, "l1_local_load_hit");
+  hit_rate("L1 load hits", l1_hits,
+           l1_hits + counter(k, "l1_global_load_miss") + counter(k, "l1_local_load_miss"));
+  hit_rate("L2 read hits", counter(k, "l2_read_hit_sectors"), counter(k, "l2_read_sectors"));
   const double activates = counter(k, "dram_activates"), hits = counter(k, "dram_row_hits");
   line("DRAM",
        fmt::format("{}, read {}, written {}, row hits {:.0f} %", si(counter(k, "dram_throughput"), "B/s"),
@@ -165,8 +175,15 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   std::string out;
   // A launch repeated many times prints its first rows only.
   constexpr size_t kShown = 8;
-  for (size_t i = 0; i < std::min(kShown, r.kernels.size()); ++i)
+  const size_t shown = std::min(kShown, r.kernels.size());
+  const bool recorded =
+      r.status == comp::SimulationResult::Status::kComplete && !o.out.empty() && !o.functional;
+  const std::vector<std::string> metrics =
+      recorded ? profiler_lines(o.out, shown) : std::vector<std::string>();
+  for (size_t i = 0; i < shown; ++i) {
     kernel_lines(out, r.kernels[i], o.machine, o.functional);
+    if (recorded) out += fmt::format("  {:<18}{}\n", "profiler metrics", metrics[i]);
+  }
   if (r.kernels.size() > kShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kShown);
   double time = 0;
   for (const comp::KernelResult& k : r.kernels) time += k.time_s;

@@ -45,6 +45,13 @@ function(gpusim_library name)
   gpusim_target_defaults(${name})
 endfunction()
 
+# gpusim_cold(target): what runs for milliseconds is compiled sooner instead of faster. To be called before gpusim_precompile.
+function(gpusim_cold target)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
 # gpusim_hot(library): the program's copy of this code is optimised across its source files at link time (about 4 % faster);
 # tests and benchmarks link the ordinary objects, which are in the same files.
 set(GPUSIM_LTO OFF)
@@ -68,9 +75,7 @@ function(gpusim_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE GPUSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gpusim_target_defaults(${name})
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(${name} PRIVATE -O1)  # what they test is optimised; they themselves are compiled sooner
-  endif()
+  gpusim_cold(${name})
   list(LENGTH ARG_SOURCES sources)
   if(sources GREATER 3)  # precompiling takes as long as two or three sources
     gpusim_precompile(${name} <gmock/gmock.h> <gtest/gtest.h> ${ARG_PRECOMPILE})

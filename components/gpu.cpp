@@ -141,6 +141,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   environment.timing = &timing_;
   environment.memory = &memory;
   environment.events = &events_;
+  environment.arena = &arena_;
   environment.access = &access_;
   environment.num_sms = num_sms_;
   environment.run_ahead = run_ahead_;

@@ -75,6 +75,7 @@ class Gpu {
   core::ClockDomain core_, interconnect_, dram_;
   TimingTables timing_;
   EventSink events_;
+  core::PageArena arena_;     ///< registers and shared memory of the SMs
   isa::MemoryAccess access_;  ///< scratch of the SMs
   std::function<void(std::string)> on_error_;
   uint32_t clusters_ = 1;

@@ -9,6 +9,8 @@
 namespace gpusim::comp {
 namespace {
 
+using test::counter;
+
 /// b[i] = a[i] + a[i], then atomic additions to a few words.
 constexpr const char* kPtx = R"(
 .version 2.3
@@ -74,15 +76,6 @@ class L2Program : public testing::TestWithParam<const char*> {
     o.direct_driver = direct;
     o.out.clear();
     return test::run_apart(o);
-  }
-  /// Of the n-th launch.
-  static uint64_t counter(const test::Outcome& o, const std::string& name, int launch = 0) {
-    size_t at = 0;
-    for (int i = 0; i <= launch && at != std::string::npos; ++i)
-      at = o.timing.find("  " + name + " = ", i == 0 ? 0 : at + 1);
-    EXPECT_NE(at, std::string::npos) << name;
-    return at == std::string::npos ? 0
-                                   : static_cast<uint64_t>(std::stod(o.timing.substr(at + name.size() + 5)));
   }
 };
 

@@ -4,71 +4,18 @@
 
 #include <string>
 
+#include "components/testing/gather_program.h"
 #include "components/testing/run_program.h"
 
 namespace gpusim::comp {
 namespace {
 
-/// y[i] = a[i * 17 mod n] + 3, and an atomic addition to one of 8 words.
-constexpr const char* kPtx = R"(
-.version 1.4
-.target sm_13
-.entry spread(.param .u32 a, .param .u32 y, .param .u32 sums)
-{
-  .reg .u32 %r<16>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mad.lo.u32 %r4, %r1, %r2, %r3;
-  ld.param.u32 %r5, [a];
-  ld.param.u32 %r6, [y];
-  ld.param.u32 %r7, [sums];
-  mul.lo.u32 %r8, %r4, 17;
-  and.b32 %r8, %r8, 8191;
-  shl.b32 %r8, %r8, 2;
-  add.u32 %r8, %r5, %r8;
-  ld.global.u32 %r9, [%r8];
-  add.u32 %r9, %r9, 3;
-  shl.b32 %r10, %r4, 2;
-  add.u32 %r10, %r6, %r10;
-  st.global.u32 [%r10], %r9;
-  and.b32 %r11, %r4, 7;
-  shl.b32 %r11, %r11, 8;
-  add.u32 %r11, %r7, %r11;
-  red.global.add.u32 [%r11], %r9;
-  ret;
-}
-)";
-constexpr const char* kLaunch = R"toml(
-[[buffer]]
-name = "a"
-type = "u32"
-count = 8192
-init = "iota(3, 5)"
-[[buffer]]
-name = "y"
-type = "u32"
-count = 8192
-[[buffer]]
-name = "sums"
-type = "u32"
-count = 512
-[[launch]]
-kernel = "spread"
-grid = [64]
-block = [128]
-args = ["a", "y", "sums"]
-)toml";
+using test::counter;
 
 test::Outcome run(std::vector<std::string> sets, bool direct = false) {
-  SimulationOptions o = test::program(kPtx, kLaunch, std::move(sets));
+  SimulationOptions o = test::program(test::kGatherPtx, test::gather_launch(64, 128), std::move(sets));
   o.direct_driver = direct;
   return test::run_apart(o);
-}
-
-double counter(const test::Outcome& o, const std::string& name) {
-  const size_t at = o.timing.find("  " + name + " = ");
-  return at == std::string::npos ? -1 : std::stod(o.timing.substr(at + name.size() + 5));
 }
 
 struct Case {
@@ -109,17 +56,15 @@ TEST(NetworkPrograms, HalfOfTheRepliesCross) {
   EXPECT_EQ(two.values, one.values);
   EXPECT_EQ(counter(one, "l2_far_replies"), 0);
   // Addresses are spread over all partitions.
-  const double replies = counter(two, "gld_transactions") + counter(two, "gst_transactions");
+  const double replies = counter(two, "load_transactions") + counter(two, "store_transactions");
   EXPECT_NEAR(counter(two, "l2_far_replies") / replies, 0.5, 0.1);
 }
 
 TEST(NetworkPrograms, AFarReplyTakesTheFarLatencyMore) {
   // One warp: its loads, then its store and atomics, wait for the far half once each.
-  std::string one_warp = kLaunch;
-  one_warp.replace(one_warp.find("grid = [64]"), 11, "grid = [1]");
-  one_warp.replace(one_warp.find("block = [128]"), 13, "block = [32]");
   const auto cycles = [&](std::vector<std::string> sets) {
-    const test::Outcome o = test::run_apart(test::program(kPtx, one_warp, std::move(sets)));
+    const test::Outcome o =
+        test::run_apart(test::program(test::kGatherPtx, test::gather_launch(1, 32), std::move(sets)));
     EXPECT_EQ(o.status, "complete") << o.reason;
     return std::stod(o.timing.substr(o.timing.find(": ") + 2));
   };

@@ -172,9 +172,9 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
   count("tex_request", t.texture_loads, "1", "texture reads of warps that touch a texel");
   count("tex_transactions", t.texture_transactions, "1",
         "transactions of texture reads (32, 64 or 128 bytes)");
-  count("gld_transactions", t.load_transactions, "1",
+  count("load_transactions", t.load_transactions, "1",
         "transactions of global and local loads and atomics (32, 64 or 128 bytes)");
-  count("gst_transactions", t.store_transactions, "1", "transactions of global and local stores");
+  count("store_transactions", t.store_transactions, "1", "transactions of global and local stores");
   if (machine.l1.bytes != 0)
     for (const L1Counter& l1 : kL1Counters) count(l1.name, t.l1.*l1.value, "1", l1.meaning);
   count("l1_shared_bank_conflict", t.shared_replays, "1",
@@ -182,15 +182,15 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
   if (machine.sm.register_banks != 0)
     count("register_bank_conflict", t.register_bank_cycles, "cycles",
           "core cycles by which operations were late because their registers lie in one bank");
-  rate("gld_efficiency",
+  rate("load_efficiency",
        ratio(static_cast<double>(t.requested_load_bytes), static_cast<double>(t.load_bytes)), "1",
        "bytes that threads asked for per byte moved by load transactions");
-  rate("gst_efficiency",
+  rate("store_efficiency",
        ratio(static_cast<double>(t.requested_store_bytes), static_cast<double>(t.store_bytes)), "1",
        "bytes that threads stored per byte moved by store transactions");
-  rate("gld_throughput", static_cast<double>(t.load_bytes) / cycles * clock, "bytes/s",
+  rate("load_throughput", static_cast<double>(t.load_bytes) / cycles * clock, "bytes/s",
        "moved by load transactions");
-  rate("gst_throughput", static_cast<double>(t.store_bytes) / cycles * clock, "bytes/s",
+  rate("store_throughput", static_cast<double>(t.store_bytes) / cycles * clock, "bytes/s",
        "moved by store transactions");
   rate("branch_efficiency",
        t.branches == 0
@@ -207,8 +207,10 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
   rate("sm_efficiency",
        ratio(static_cast<double>(t.active_cycles), cycles * static_cast<double>(machine.gpu.sms)), "1",
        "cycles with a resident warp, average over all SMs of the machine");
-  rate("ipc", static_cast<double>(t.inst_executed) / cycles / static_cast<double>(machine.gpu.sms), "1",
-       "machine operations per core cycle and SM");
+  rate("ipc", ratio(static_cast<double>(t.inst_executed), static_cast<double>(t.active_cycles)), "1",
+       "machine operations per cycle of an SM with a resident warp");
+  rate("ipc_elapsed", static_cast<double>(t.inst_executed) / cycles / static_cast<double>(machine.gpu.sms),
+       "1", "machine operations per core cycle and SM of the machine");
   return c;
 }
 

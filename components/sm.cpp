@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "components/checker/checker.h"
@@ -13,11 +12,8 @@
 namespace gpusim::comp {
 
 namespace {
-constexpr size_t kRowAlign = 128;
 constexpr size_t kRowBytes = 128;
 }  // namespace
-
-void Sm::AlignedFree::operator()(std::byte* p) const { std::free(p); }
 
 Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index,
        const SmEnvironment& environment)
@@ -37,6 +33,7 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
     schedulers_.back()->sm.bind(*this);
   }
   next_slot_.resize(count);
+  wake_.resize(count, kUnknownCycle);
 }
 
 Sm::~Sm() {
@@ -56,7 +53,6 @@ void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& star
 
 core::Cycle Sm::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
-  warps_changed_ = false;
   // 1. Replies: registers become ready, MSHRs and store-buffer entries free.
   lsu_->collect_replies(now, [this, now](uint32_t record) { complete_access(record, now); });
   // 2. One transaction to the interconnect.
@@ -65,12 +61,12 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   while (next_start_ <= cycle) start_block(starts_->pop(), now);
   update_gates(now);
   // 4. Issue, in every slot in which some warp may be able to.
-  if (now % slot_cycles_ == 0 && run_ != nullptr && (warps_changed_ || now >= next_issue_)) {
-    settle(now);
+  if (now % slot_cycles_ == 0 && run_ != nullptr && (changed_ != 0 || now >= next_issue_)) {
     table_.promote(now);
     const uint64_t slot = now / slot_cycles_;
     for (uint32_t s = 0; s < schedulers_.size(); ++s) {
-      if (next_slot_[s] > slot) continue;  // it ran ahead of another
+      if (next_slot_[s] > slot || (wake_[s] > now && (changed_ >> s & 1) == 0)) continue;
+      changed_ |= 1u << s;
       const int w = schedulers_[s]->pick(now);
       if (w == WarpScheduler::kNone) continue;
       take_slot(s, static_cast<uint32_t>(w), now);
@@ -80,7 +76,7 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   // 5. What leaves in the next cycles, as far as it is certain.
   lsu_->send_ahead(now);
   report();
-  if (warps_changed_) plan_issue(now);
+  plan_issue(now);
   // 6. Issue what concerns nobody else ahead of time.
   if (env_.run_ahead && issue_width_ == 1) run_ahead(now);
   // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
@@ -120,24 +116,25 @@ void Sm::run_ahead(uint64_t now) {
   const uint64_t limit = undisturbed_until(now);
   while (next_issue_ < limit) {
     const uint64_t cycle = next_issue_;
-    const uint64_t slot = cycle / slot_cycles_;
-    warps_changed_ = false;
-    settle(cycle);
     table_.promote(cycle);
-    for (uint32_t s = 0; s < schedulers_.size(); ++s) {
-      if (next_slot_[s] > slot) continue;
+    bool waits = false;
+    for (uint32_t s = 0; s < schedulers_.size() && !waits; ++s) {
+      if (wake_[s] > cycle) continue;
       const int w = schedulers_[s]->pick(cycle);
-      if (w == WarpScheduler::kNone) continue;
       // The rest of the slot has to wait for the time to come.
-      if (!is_local(*warps_[static_cast<size_t>(w)].op)) return;
-      take_slot(s, static_cast<uint32_t>(w), cycle);
+      waits = w != WarpScheduler::kNone && !is_local(*warps_[static_cast<size_t>(w)].op);
+      if (waits) break;
+      changed_ |= 1u << s;
+      if (w != WarpScheduler::kNone) take_slot(s, static_cast<uint32_t>(w), cycle);
     }
     plan_issue(cycle);
+    if (waits) return;
   }
 }
 
 void Sm::take_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
   const uint64_t slot = now / slot_cycles_;
+  settle(scheduler, now);
   next_slot_[scheduler] = slot + 1;
   schedulers_[scheduler]->issued(w);
   issue(w, now);
@@ -152,12 +149,14 @@ void Sm::take_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
 }
 
 void Sm::plan_issue(uint64_t now) {
-  next_issue_ = kUnknownCycle;
+  if (changed_ == 0) return;
   const uint64_t from = slot_cycles_.up(now + 1) * issue_cycles_;
-  for (const auto& s : schedulers_) {
-    next_issue_ = std::min(next_issue_, s->next_issue(from));
-    if (next_issue_ == from) break;
+  next_issue_ = kUnknownCycle;
+  for (uint32_t s = 0; s < schedulers_.size(); ++s) {
+    if ((changed_ >> s & 1) != 0) wake_[s] = schedulers_[s]->next_issue(from);
+    next_issue_ = std::min(next_issue_, wake_[s]);
   }
+  changed_ = 0;
 }
 
 void Sm::update_gates(uint64_t now) {
@@ -165,27 +164,21 @@ void Sm::update_gates(uint64_t now) {
   if (queue == table_.is_open(WarpTable::kLoadStoreQueue) &&
       constants == table_.is_open(WarpTable::kConstantMisses))
     return;
-  settle(now);
+  settle_all(now);
   table_.set_gate(WarpTable::kLoadStoreQueue, queue);
   table_.set_gate(WarpTable::kConstantMisses, constants);
 }
 
-void Sm::settle(uint64_t now) {
-  // Until something changes, the empty slots since the last change all have the cause that their candidate
-  // has now.
-  if (!warps_changed_) book_slots(now);
-  warps_changed_ = true;
+void Sm::settle(uint32_t scheduler, uint64_t now) {
+  changed_ |= 1u << scheduler;
+  const uint64_t from = next_slot_[scheduler], end = slot_cycles_.up(now);
+  if (from >= end || run_ == nullptr) return;
+  next_slot_[scheduler] = end;
+  book_wait(scheduler, schedulers_[scheduler]->candidate(), from, end, issue_width_);
 }
 
-void Sm::book_slots(uint64_t now) {
-  if (run_ == nullptr) return;
-  const uint64_t end = slot_cycles_.up(now);
-  for (uint32_t s = 0; s < next_slot_.size(); ++s) {
-    const uint64_t from = next_slot_[s];
-    if (from >= end) continue;
-    next_slot_[s] = end;
-    book_wait(s, schedulers_[s]->candidate(), from, end, issue_width_);
-  }
+void Sm::settle_all(uint64_t now) {
+  for (uint32_t s = 0; s < schedulers_.size(); ++s) settle(s, now);
 }
 
 void Sm::book_wait(uint32_t scheduler, int w, uint64_t from, uint64_t end, uint64_t width) {
@@ -266,7 +259,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
   }
   if (r.is_store) {
     if (warp.wait == WarpWait::kFence && lsu_->outstanding_stores(r.warp) == 0) {
-      settle(now);
+      settle(warp.scheduler, now);
       warp.wait = WarpWait::kNone;
       prepare_next(r.warp, now, now);
     }
@@ -276,7 +269,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
   for (uint32_t i = 0; i < r.op->num_sb_writes; ++i)
     scoreboard_.set_ready_at(r.warp, r.op->sb_writes[i], now, cause);
   if (warp.wait == WarpWait::kMemory && warp.load == index) {
-    settle(now);
+    settle(warp.scheduler, now);
     if (r.stall_slots != 0) {
       stats_->slots[static_cast<size_t>(cause)] += r.stall_slots;
       run_->pc[warp.stack.pc()].slots[static_cast<size_t>(cause)] += r.stall_slots;
@@ -292,10 +285,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
   }
   Block& block = blocks_[warp.block_slot];
   --block.loads_in_flight;
-  if (block.live_warps == 0 && block.loads_in_flight == 0) {
-    settle(now);
-    finish_block(warp.block_slot, now);
-  }
+  if (block.live_warps == 0 && block.loads_in_flight == 0) finish_block(warp.block_slot, now);
 }
 
 void Sm::open_kernel(KernelRun& run) {
@@ -308,23 +298,19 @@ void Sm::open_kernel(KernelRun& run) {
 void Sm::close_kernel(const KernelRun& run) {
   // Without a block of this kernel, the cache still holds the counts of an earlier one.
   if (const L1Stats* l1 = lsu_->l1_stats(); l1 != nullptr && configured_) stats_->l1 = *l1;
-  book_slots(run.end.count());
+  settle_all(run.end.count());
   run_ = nullptr;
 }
 
 void Sm::configure(KernelRun& run) {
   const isa::KernelImage& image = *run.image;
   const uint32_t warps = std::min(run.blocks_per_sm * run.warps_per_block, kMaxWarps);
-  const auto allocate = [](size_t bytes) {
-    return static_cast<std::byte*>(
-        std::aligned_alloc(kRowAlign, (bytes + kRowAlign - 1) / kRowAlign * kRowAlign + kRowAlign));
-  };
   warps_.resize(kMaxWarps);
   lsu_->prepare();
   row_stride_ = size_t{image.num_rows} * kRowBytes;
-  registers_.reset(allocate(row_stride_ * warps));
+  rows_ = registers_.reserve(*env_.arena, row_stride_ * warps);
   predicates_.assign(size_t{warps} * std::max(1u, image.num_predicates), 0);
-  shared_.reset(allocate(size_t{run.shared_bytes} * run.blocks_per_sm));
+  std::byte* const shared = shared_.reserve(*env_.arena, size_t{run.shared_bytes} * run.blocks_per_sm);
   scoreboard_.configure(warps, image.num_rows + image.num_predicates);
   if (local_ != nullptr) munmap(local_, local_mapped_);
   local_ = nullptr;
@@ -340,14 +326,13 @@ void Sm::configure(KernelRun& run) {
     local_ = static_cast<std::byte*>(p);
   }
   blocks_.assign(run.blocks_per_sm, Block{});
-  for (uint32_t b = 0; b < run.blocks_per_sm; ++b)
-    blocks_[b].shared = shared_.get() + size_t{run.shared_bytes} * b;
+  for (uint32_t b = 0; b < run.blocks_per_sm; ++b) blocks_[b].shared = shared + size_t{run.shared_bytes} * b;
   for (const auto& s : schedulers_) s->reset();
   lsu_->invalidate_caches(run.l1_ways);
 }
 
 void Sm::start_block(const BlockStart& start, uint64_t now) {
-  settle(now);
+  settle_all(now);
   last_event_ = now;
   KernelRun& run = *start.run;
   // An SM that gets no block of a kernel needs no storage for it.
@@ -380,7 +365,7 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
     const uint32_t w = slot * run.warps_per_block + i;
     Warp& warp = warps_[w];
     isa::WarpContext& ctx = warp.context;
-    ctx.bank[0] = registers_.get() + row_stride_ * w;
+    ctx.bank[0] = rows_ + row_stride_ * w;
     ctx.bank[1] = const_cast<std::byte*>(run.literal_rows());
     ctx.predicates = &predicates_[size_t{w} * std::max(1u, image.num_predicates)];
     set_thread_indices(run, start.block, i, ctx);
@@ -404,7 +389,8 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
     warp.at_barrier = isa::LaneMask();
     warp.block_slot = slot;
     warp.wait = WarpWait::kNone;
-    warp.timing = env_.timing->of_scheduler[w % schedulers_.size()].data();
+    warp.scheduler = static_cast<uint8_t>(w % schedulers_.size());
+    warp.timing = env_.timing->of_scheduler[warp.scheduler].data();
     scoreboard_.reset_warp(w);
     table_.add(w, next_age_++);
     prepare_next(w, now + issue_cycles_, now);

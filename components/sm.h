@@ -6,7 +6,8 @@
 // Running ahead: until the first cycle at which a message could be seen (links have latencies), operations
 // that concern this SM alone issue in the same activation, each at its own cycle. Cycles, values and
 // accounting are those of one activation per cycle; the time series may see up to that latency of them early.
-// Slots that issued nothing are booked when the next change comes: until then their cause is the same.
+// A scheduler's slots that issued nothing are booked when its warps change next: until then their cause is
+// the same.
 #pragma once
 #include <array>
 #include <bit>
@@ -33,6 +34,7 @@
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 #include "simcore/engine/link.h"
+#include "simcore/memory/page_arena.h"
 
 namespace gpusim::comp {
 
@@ -45,6 +47,7 @@ struct SmEnvironment {
   const TimingTables* timing = nullptr;
   const isa::GlobalMemory* memory = nullptr;
   EventSink* events = nullptr;
+  core::PageArena* arena = nullptr;     ///< for registers and shared memory
   isa::MemoryAccess* access = nullptr;  ///< scratch of the operation that executes; all SMs share it
   uint32_t num_sms = 1;
   bool run_ahead = true;  ///< false: one issue per activation (tests: the results are the same)
@@ -92,6 +95,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t block_slot = 0;
     uint32_t load = 0;  ///< kMemory: record waited for
     WarpWait wait = WarpWait::kNone;
+    uint8_t scheduler = 0;
     const ClassTiming* timing = nullptr;  ///< of the warp's scheduler, by OpClass
     isa::LaneMask at_barrier;  ///< kBarrier: lanes of the stack's top; none if it is the groups that wait
     isa::WarpContext context;
@@ -127,7 +131,6 @@ class Sm : public core::Clocked, public WarpTableIf {
   void finish_block(uint32_t slot, uint64_t now);
   /// Ends the stretch between two barriers.
   void end_phase(Block& block, uint64_t now);
-  void book_slots(uint64_t now);
   /// Books the slots [from, end) of a scheduler that has warp `w` (WarpScheduler::kNone: none) to what that
   /// warp waits for; `width`: how many operations each slot could have issued.
   void book_wait(uint32_t scheduler, int w, uint64_t from, uint64_t end, uint64_t width);
@@ -172,13 +175,17 @@ class Sm : public core::Clocked, public WarpTableIf {
   }
   void mark_ready(uint32_t w, const isa::MicroOp& op, uint64_t cycle, StallCause cause);
   void update_gates(uint64_t now);
+  /// Finds anew when the schedulers in changed_ can issue after `now`.
   void plan_issue(uint64_t now);
   /// First cycle at which something outside may change what the schedulers see.
   [[nodiscard]] uint64_t undisturbed_until(uint64_t now) const;
   /// True for operations that touch this SM's registers and shared memory only.
   [[nodiscard]] static bool is_local(const isa::MicroOp& op);
   void run_ahead(uint64_t now);
-  void settle(uint64_t now);
+  /// Before a warp of this scheduler changes: books its empty slots before `now`, which all have the cause
+  /// that its candidate has until then.
+  void settle(uint32_t scheduler, uint64_t now);
+  void settle_all(uint64_t now);
 
   uint32_t index_;
   // What every tick looks at comes first.
@@ -189,7 +196,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   std::unique_ptr<LoadStoreUnit> lsu_;
   core::Cycle next_start_ = core::kNever;  ///< when the oldest message of starts_ is visible
   bool independent_ = false;     ///< lanes are scheduled independently (compute capability 7 and later)
-  bool warps_changed_ = false;   ///< in this tick: what the schedulers see is not what the last plan saw
+  uint32_t changed_ = 0;         ///< schedulers (bits) that see something else than when wake_ was found
   bool report_drained_ = false;  ///< the dispatcher does not know yet that this SM is empty
   bool configured_ = false;      ///< storage is sized for run_
   core::Divisor slot_cycles_;    ///< core cycles of an issue slot
@@ -197,6 +204,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   uint64_t issue_width_ = 1;     ///< operations of one warp that a slot can issue
   uint64_t reply_latency_ = 0, start_latency_ = 0;
   std::vector<uint64_t> next_slot_;  ///< per scheduler: first slot neither used nor booked yet
+  std::vector<uint64_t> wake_;       ///< per scheduler: no warp of it can issue before, but for events
   std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
@@ -213,14 +221,12 @@ class Sm : public core::Clocked, public WarpTableIf {
   uint64_t last_active_update_ = 0;
   uint64_t last_event_ = 0;  ///< last start of a block, arrival at a barrier, exit, or warp that blocked
   // Storage of the resident warps and blocks; sized per kernel.
-  struct AlignedFree {
-    void operator()(std::byte* p) const;
-  };
-  std::unique_ptr<std::byte[], AlignedFree> registers_, shared_;
+  core::PageStore registers_, shared_;
   std::vector<uint32_t> predicates_;
   std::byte* local_ = nullptr;  ///< mapped lazily
   size_t local_mapped_ = 0;
-  size_t row_stride_ = 0;  ///< bytes of registers per warp
+  std::byte* rows_ = nullptr;  ///< registers of the warp slots
+  size_t row_stride_ = 0;      ///< bytes of registers per warp
 };
 
 }  // namespace gpusim::comp

@@ -150,6 +150,7 @@ void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
 void Sm::release_warp(uint32_t w, uint32_t number, const BlockBarriers::Opened& opened, uint64_t release,
                       uint64_t now) {
   Warp& warp = warps_[w];
+  settle(warp.scheduler, now);
   const MicroOp* const ops = run_->image->ops.data();
   const auto finish = [&](uint32_t pc, LaneMask lanes) {
     write_barrier_result(ops[pc], warp.context, lanes, opened);

@@ -101,6 +101,7 @@ class SmTest : public testing::Test {
   KernelRun run;
   Buffer buffer;
   EventSink events;
+  core::PageArena arena;
   isa::MemoryAccess access;
   test::EventList<core::IssueEvent> issues;
   test::Source<BlockStart> dispatcher{"dispatcher", domain};
@@ -133,6 +134,7 @@ class SmTest : public testing::Test {
     environment.timing = &timing;
     environment.memory = &buffer;
     environment.events = &events;
+    environment.arena = &arena;
     environment.access = &access;
     environment.local_memory_base = uint64_t{1} << 40;
     environment.on_error = [this](std::string message) {

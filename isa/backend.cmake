@@ -31,18 +31,21 @@ foreach(set simd_base simd_avx2 simd_avx512)
 endforeach()
 
 add_library(gpusim_isa_backend OBJECT
-  micro_op.cpp executor.cpp launch_constants.cpp texture.cpp lowering.cpp semantics/table.cpp
+  launch_constants.cpp lowering.cpp
   lowering/select.cpp lowering/select_statement.cpp lowering/select_form.cpp lowering/select_operand.cpp
   lowering/select_alu.cpp lowering/select_memory.cpp lowering/select_texture.cpp lowering/select_warp.cpp
   lowering/select_wmma.cpp
   lowering/call_plan.cpp lowering/select_call.cpp lowering/save_registers.cpp lowering/link.cpp
   lowering/dominance.cpp lowering/early_exit.cpp lowering/split_ranges.cpp lowering/propagate.cpp lowering/fold_address.cpp lowering/dead_code.cpp lowering/fold_shared.cpp
   lowering/liveness.cpp lowering/sink.cpp lowering/coalesce.cpp lowering/spill.cpp lowering/allocate.cpp
-  lowering/machine_count.cpp lowering/fuse.cpp lowering/bind_operands.cpp lowering/unroll.cpp lowering/schedule.cpp
-  ${GPUSIM_SEMANTIC_SOURCES})
+  lowering/machine_count.cpp lowering/fuse.cpp lowering/bind_operands.cpp lowering/unroll.cpp lowering/schedule.cpp)
 target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)
+gpusim_cold(gpusim_isa_backend)
 gpusim_precompile(gpusim_isa_backend)
+add_library(gpusim_isa_semantics OBJECT micro_op.cpp executor.cpp texture.cpp semantics/table.cpp ${GPUSIM_SEMANTIC_SOURCES})
+target_link_libraries(gpusim_isa_semantics PUBLIC fmt::fmt Boost::headers)
+gpusim_target_defaults(gpusim_isa_semantics)
 
 gpusim_test(isa_backend_test
   SOURCES tests/opcode_test.cpp tests/forms_test.cpp tests/semantics_test.cpp tests/memory_test.cpp

@@ -8,6 +8,7 @@ add_library(gpusim_isa_frontend OBJECT
   ${_isa}/verifier_target.cpp ${_isa}/verifier_control.cpp ${_isa}/control_flow.cpp ${_isa}/occupancy.cpp)
 target_link_libraries(gpusim_isa_frontend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_frontend)
+gpusim_cold(gpusim_isa_frontend)
 gpusim_precompile(gpusim_isa_frontend)
 
 gpusim_test(isa_frontend_test

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from cases import CASES, Case
+from check_machines import MACHINES
 from check_results import ISSUE_CYCLES, SMS
 from runner import Gpusim, Run, params, require, require_equal
 
@@ -18,13 +19,18 @@ SAME_AS_COUNTER = {
     "inst_executed": ("inst_executed", 1), "inst_issued": ("inst_issued", 1), "branch": ("branch", 1),
     "divergent_branch": ("divergent_branch", 1), "branch_efficiency": ("branch_efficiency", 100),
     "warp_execution_efficiency": ("warp_execution_efficiency", 100), "achieved_occupancy": ("achieved_occupancy", 1),
-    "sm_efficiency": ("sm_efficiency", 100), "ipc_elapsed": ("ipc", 1), "gld_request": ("gld_request", 1),
+    "sm_efficiency": ("sm_efficiency", 100), "ipc": ("ipc", 1), "ipc_elapsed": ("ipc_elapsed", 1), "gld_request": ("gld_request", 1),
     "gst_request": ("gst_request", 1), "local_load": ("local_load", 1), "local_store": ("local_store", 1),
     "shared_load": ("shared_load", 1), "shared_store": ("shared_store", 1),
     "l1_shared_bank_conflict": ("l1_shared_bank_conflict", 1), "dram_read_transactions": ("dram_read_transactions", 1),
     "dram_write_transactions": ("dram_write_transactions", 1),
 }
-MEMORY_CLASSES = {"gld": ("load_global", "load_local", "atom_global"), "gst": ("store_global", "store_local")}
+# Sectors that a level received: the counters of what the level before sent (docs/statistics.md).
+LEVELS = {
+    "l2_read_sectors": ("l1_fill_sectors", "l1_bypass_sectors"), "l2_write_sectors": ("l1_store_sectors", "l1_writeback_sectors"),
+    "l2_atomic_sectors": ("l1_atomic_sectors",), "dram_read_transactions": ("l2_fill_sectors",),
+}
+MEMORY_CLASSES = {"load": ("load_global", "load_local", "atom_global"), "store": ("store_global", "store_local")}
 
 
 def require_close(what: str, actual: float, expected: float) -> None:
@@ -42,17 +48,21 @@ def require_same_as_summary(metrics: dict[str, float], counters: dict[str, float
             require_equal(f"why there is no {metric}", unavailable[metric], "there were no branches")
         else:
             require_close(metric, metrics[metric], factor * counters[counter])
+
+
+def require_same_transactions(metrics: dict[str, float], counters: dict[str, float]) -> None:
+    """Compute capability 1.x, where a transaction is the same in both."""
     # The summary's counters take global, local and atomic accesses together.
-    require_equal("transactions of loads", counters["gld_transactions"],
+    require_equal("transactions of loads", counters["load_transactions"],
                   metrics["gld_transactions"] + metrics["local_load_transactions"] + metrics["atomic_transactions"])
-    require_equal("transactions of stores", counters["gst_transactions"],
+    require_equal("transactions of stores", counters["store_transactions"],
                   metrics["gst_transactions"] + metrics["local_store_transactions"])
     if metrics["local_load"] == 0 and metrics["atomic_transactions"] == 0 and "gld_efficiency" in metrics:
-        require_close("gld_efficiency", metrics["gld_efficiency"], 100 * counters["gld_efficiency"])
-        require_close("gld_throughput", metrics["gld_throughput"], counters["gld_throughput"])
+        require_close("gld_efficiency", metrics["gld_efficiency"], 100 * counters["load_efficiency"])
+        require_close("gld_throughput", metrics["gld_throughput"], counters["load_throughput"])
     if metrics["local_store"] == 0 and "gst_efficiency" in metrics:
-        require_close("gst_efficiency", metrics["gst_efficiency"], 100 * counters["gst_efficiency"])
-        require_close("gst_throughput", metrics["gst_throughput"], counters["gst_throughput"])
+        require_close("gst_efficiency", metrics["gst_efficiency"], 100 * counters["store_efficiency"])
+        require_close("gst_throughput", metrics["gst_throughput"], counters["store_throughput"])
 
 
 def require_metric_identities(metrics: dict[str, float], counters: dict[str, float], group: Any) -> None:
@@ -136,6 +146,7 @@ def check_identities(gpusim: Gpusim, name: str) -> None:
                     "a metric has a value and a reason against")
             require_metric_identities(metrics, reported["counters"], file[f"kernels/{i}"])
             require_same_as_summary(metrics, reported["counters"], measured[i]["unavailable"])
+            require_same_transactions(metrics, reported["counters"])
             require_explanation(explained[i], reported)
             require_statements(explained[i], case, gpusim)
 
@@ -285,9 +296,40 @@ def check_unfinished(gpusim: Gpusim, _: str) -> None:
     require_first_kernel_only(gpusim, failed, "failed")
 
 
+def require_levels_agree(counters: dict[str, float], on_the_way: float) -> float:
+    """What one level of the hierarchy sent, the next one got. Returns the write-backs that have not reached DRAM."""
+    for received, sent in LEVELS.items():
+        require_equal(received, counters[received], sum(counters[name] for name in sent))
+    # Write-backs are not waited for: some cross the kernel's end.
+    written, sent_back = counters["dram_write_transactions"], counters["l2_writeback_sectors"]
+    left = counters["l2_writeback_sectors_on_the_way"]
+    require(written <= sent_back + on_the_way and written + left >= sent_back,
+            f"{written} sectors written to DRAM of {sent_back} sent; {on_the_way} were on the way before, {left} are after")
+    return left
+
+
+def check_machine(gpusim: Gpusim, machine: str) -> None:
+    """The identities on a machine with two levels of data caches."""
+    import h5py
+
+    config = gpusim.source / "configs" / f"{machine}.cfg"
+    for case in (CASES[name] for name in CASE_NAMES):
+        out = gpusim.scratch / "run.h5"
+        report = gpusim.run("--config", config, case.ptx(gpusim.source), "--json", *case.launch_options(gpusim.source),
+                            *params(case.small), "--out", out).require_code(0).json()
+        measured = read(gpusim, "metrics", out)
+        on_the_way = 0.0
+        with h5py.File(out) as file:
+            for i, reported in enumerate(report["kernels"]):
+                metrics = {name: m["value"] for name, m in measured[i]["metrics"].items()}
+                require_metric_identities(metrics, reported["counters"], file[f"kernels/{i}"])
+                require_same_as_summary(metrics, reported["counters"], measured[i]["unavailable"])
+                on_the_way = require_levels_agree(reported["counters"], on_the_way)
+
+
 CHECKS: dict[str, Callable[[Gpusim, str], None]] = {name: check_identities for name in CASE_NAMES} | {
     "behaviour": check_behaviour, "commands": check_commands, "source": check_source, "broken": check_broken,
-    "unfinished": check_unfinished}
+    "unfinished": check_unfinished} | {machine: check_machine for machine in MACHINES}
 
 
 def check_metrics(gpusim: Gpusim, name: str) -> None:

@@ -9,7 +9,7 @@ from check_results import check_verify, report_of
 from runner import CheckFailed, Gpusim, params, require
 
 COUNTERS = ("warp_instructions", "thread_instructions", "inst_executed", "inst_issued", "divergent_branch", "barriers",
-            "gld_transactions", "gst_transactions", "atom_count", "l1_shared_bank_conflict", "dram_read_bytes",
+            "load_transactions", "store_transactions", "atom_count", "l1_shared_bank_conflict", "dram_read_bytes",
             "dram_write_bytes", "dram_row_hits", "noc_request_flits", "noc_reply_flits")
 
 

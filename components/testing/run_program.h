@@ -102,6 +102,14 @@ inline Outcome run_here(SimulationOptions options) {
   return o;
 }
 
+/// A counter of the n-th launch; -1 if it has none of this name.
+inline double counter(const Outcome& o, const std::string& name, int launch = 0) {
+  const std::string line = "  " + name + " = ";
+  size_t at = o.timing.find(line);
+  for (int i = 0; i < launch && at != std::string::npos; ++i) at = o.timing.find(line, at + 1);
+  return at == std::string::npos ? -1 : std::stod(o.timing.substr(at + line.size()));
+}
+
 /// The same in a child process: any driver, any number of times.
 inline Outcome run_apart(const SimulationOptions& options) {
   int ends[2];

@@ -11,6 +11,8 @@
 namespace gpusim::comp {
 namespace {
 
+using test::counter;
+
 constexpr uint64_t kPage = 65536;
 
 core::MachineConfig::Tlb small() {
@@ -251,11 +253,6 @@ test::Outcome run_pages(std::vector<std::string> sets, bool direct = false) {
   o.direct_driver = direct;
   return test::run_apart(o);
 }
-double counter(const test::Outcome& o, const std::string& name) {
-  const size_t at = o.timing.find("  " + name + " = ");
-  return at == std::string::npos ? -1 : std::stod(o.timing.substr(at + name.size() + 5));
-}
-
 class TranslatedProgram : public testing::TestWithParam<std::vector<std::string>> {};
 
 TEST_P(TranslatedProgram, EndsWithTheSameValuesLater) {

@@ -1,0 +1,13 @@
+// The run summary's profiler metrics, by nvprof's names and definitions (analysis/metric_table.cpp), computed
+// from the file that the run has just recorded.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace gpusim::cli {
+
+/// One line for each of the first `kernels` launches; those without a value for the machine or kernel are
+/// left out. Throws core::RecordError if the file cannot be read.
+[[nodiscard]] std::vector<std::string> profiler_lines(const std::string& file, size_t kernels);
+
+}  // namespace gpusim::cli

@@ -1,0 +1,42 @@
+#include "simcore/memory/page_arena.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+
+namespace gpusim::core {
+namespace {
+constexpr size_t kHugePage = size_t{1} << 21;
+constexpr size_t kChunk = 16 * kHugePage;
+constexpr size_t kAlign = 128;
+}  // namespace
+
+PageArena::~PageArena() {
+  for (const Mapping& mapping : mappings_) munmap(mapping.pointer, mapping.bytes);
+}
+
+std::byte* PageArena::allocate(size_t bytes) {
+  bytes = (bytes + kAlign - 1) / kAlign * kAlign;
+  if (bytes > left_) {
+    const size_t chunk = std::max(kChunk, (bytes + kHugePage - 1) / kHugePage * kHugePage);
+    const size_t mapped = chunk + kHugePage;
+    void* p =
+        mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) throw std::bad_alloc();
+    mappings_.push_back({p, mapped});
+    const auto first = (reinterpret_cast<uintptr_t>(p) + kHugePage - 1) & ~(kHugePage - 1);
+    next_ = reinterpret_cast<std::byte*>(first);
+    left_ = chunk;
+    prefer_huge_pages(next_, chunk);
+  }
+  std::byte* const data = next_;
+  next_ += bytes;
+  left_ -= bytes;
+  return data;
+}
+
+void prefer_huge_pages(void* data, size_t bytes) { madvise(data, bytes, MADV_HUGEPAGE); }
+
+}  // namespace gpusim::core
