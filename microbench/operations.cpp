@@ -12,7 +12,7 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr int kLatencyLength = 32;             // and twice that
+constexpr int kLatencyLength = 32;              // and twice that
 constexpr int kChains = 12, kChainLength = 16;  // and twice that; one warp alone fills a pipe
 constexpr uint32_t kThroughputThreads = 512;
 constexpr uint64_t kOperand = 3;

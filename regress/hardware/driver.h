@@ -7,14 +7,16 @@
 #include "plan.h"
 
 // Functions of the driver that are used; cuda.h renames some to their newest version.
-#define HARDWARE_DRIVER_FUNCTIONS(X)                                                                         \
-  X(cuInit)                                                                                                  \
-  X(cuDriverGetVersion) X(cuGetErrorString) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName)            \
-      X(cuDeviceGetAttribute) X(cuDeviceTotalMem) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent)             \
-          X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(cuFuncGetAttribute)               \
-              X(cuFuncSetAttribute) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemsetD8) \
-                  X(cuLaunchKernel) X(cuCtxSynchronize) X(cuEventCreate) X(cuEventRecord)                    \
-                      X(cuEventElapsedTime)
+// clang-format off
+#define HARDWARE_DRIVER_FUNCTIONS(X)                                                      \
+  X(cuInit) X(cuDriverGetVersion) X(cuGetErrorString) X(cuDeviceGetCount)                 \
+  X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceTotalMem)           \
+  X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuModuleLoadDataEx) X(cuModuleUnload)  \
+  X(cuModuleGetFunction) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuMemAlloc)        \
+  X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemsetD8)                              \
+  X(cuLaunchKernel) X(cuCtxSynchronize) X(cuEventCreate) X(cuEventRecord)                 \
+  X(cuEventElapsedTime)
+// clang-format on
 
 namespace hardware {
 
