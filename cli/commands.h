@@ -99,6 +99,16 @@ struct ExportArguments {
 };
 int export_command(const ExportArguments& arguments);
 
+struct ReuseArguments {
+  std::string trace, size = "16K";
+  uint32_t line = 128, ways = 4, mshrs = 64, latency = 100;
+  double sigma = 5;
+  uint64_t seed = 1;
+  bool reference = false, json = false;
+};
+void add_reuse_command(CLI::App& app, ReuseArguments& arguments, int& code);
+int reuse_command(const ReuseArguments& arguments);
+
 int init_command(const std::string& ptx, const std::string& out, bool force);
 
 }  // namespace gpusim::cli

@@ -149,6 +149,8 @@ int guarded_main(int argc, char** argv) {
   CorrelateArguments correlated;
   ExportArguments exported;
   add_correlate_commands(app, correlated, exported, code);
+  ReuseArguments reuse;
+  add_reuse_command(app, reuse, code);
   CLI::App* init = app.add_subcommand("init", "Write a launch file to fill in for a PTX file");
   init->add_option("ptx", init_ptx, "PTX file")->required();
   init->add_option("--out", init_out, "Launch file (default: beside the PTX)");

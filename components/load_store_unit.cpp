@@ -47,6 +47,7 @@ void LoadStoreUnit::prepare() {
   store_record_.resize(store_capacity_);
   for (uint32_t i = store_capacity_; i-- > 0;) free_stores_.push_back(static_cast<uint16_t>(i));
   stores_of_warp_.assign(kMaxWarps, 0);
+  records_of_warp_.assign(kMaxWarps, 0);
   constant_mshrs_.resize(constant_mshr_count_);
   for (ConstantMiss& miss : constant_mshrs_) miss.waiting.reserve(size_t{kMaxWarps} * 2);
   unsent_lines_.reserve(constant_mshr_count_);
@@ -57,6 +58,7 @@ void LoadStoreUnit::prepare() {
 uint32_t LoadStoreUnit::allocate(const isa::MicroOp& op, uint32_t warp, uint32_t pc, uint64_t now) {
   const uint32_t index = free_records_.back();
   free_records_.pop_back();
+  ++records_of_warp_[warp];
   AccessRecord& r = records_[index];
   r = AccessRecord{};
   r.op = &op;
@@ -333,6 +335,7 @@ void LoadStoreUnit::await(uint32_t index) {
 }
 
 void LoadStoreUnit::await_all(uint32_t warp) {
+  if (records_of_warp_[warp] == stores_of_warp_[warp]) return;  // stores are awaited already
   for (uint32_t i = 0; i < records_.size(); ++i)
     if (records_[i].remaining != 0 && records_[i].warp == warp) await(i);
 }

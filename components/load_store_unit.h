@@ -236,7 +236,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   std::vector<uint64_t> mshr_address_;      ///< for events
   std::vector<uint32_t> store_record_;
   std::vector<uint16_t> free_stores_;
-  std::vector<uint32_t> stores_of_warp_;
+  std::vector<uint32_t> stores_of_warp_, records_of_warp_;  ///< accesses under way, by warp
   TagCache constant_l1_;
   std::vector<ConstantMiss> constant_mshrs_;
   std::vector<uint16_t> unsent_lines_;  ///< constant MSHRs whose request has not left yet, oldest first
@@ -268,6 +268,7 @@ void LoadStoreUnit::collect_replies(uint64_t now, Done&& done) {
   for (const uint32_t index : completed_) {
     if (records_[index].is_store) --stores_of_warp_[records_[index].warp];
     done(index);
+    --records_of_warp_[records_[index].warp];
     free_records_.push_back(index);
   }
   completed_.clear();

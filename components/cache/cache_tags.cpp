@@ -18,7 +18,9 @@ CacheTags::CacheTags(const CacheShape& shape)
       ways_(shape.ways),
       all_sectors_(static_cast<SectorMask>((uint64_t{1} << shape.line_bytes / shape.sector_bytes) - 1)),
       index_(shape.index, shape.bytes / shape.line_bytes / shape.ways),
-      frames_(size_t{index_.sets()} * shape.ways),
+      tags_(size_t{index_.sets()} * shape.ways),
+      order_(tags_.size()),
+      frames_(tags_.size()),
       tree_ways_(std::bit_ceil(shape.ways)) {
   if (shape.replacement == ReplacementKind::kTreePlru) tree_.resize(index_.sets());
 }
@@ -32,12 +34,12 @@ SectorMask CacheTags::sectors_of(uint64_t address, uint32_t bytes) const {
 uint32_t CacheTags::find(uint64_t line) const {
   const uint32_t first = index_(line) * shape_.ways;
   for (uint32_t f = first; f < first + shape_.ways; ++f)
-    if (frames_[f].tag == line + 1) return f;
+    if (tags_[f] == line + 1) return f;
   return kNoFrame;
 }
 
 void CacheTags::touch(uint32_t frame) {
-  if (shape_.replacement == ReplacementKind::kLru) frames_[frame].order = ++clock_;
+  if (shape_.replacement == ReplacementKind::kLru) order_[frame] = ++clock_;
   if (shape_.replacement == ReplacementKind::kTreePlru)
     plru_touch(static_cast<uint32_t>(frame / ways_), static_cast<uint32_t>(frame % ways_));
 }
@@ -48,12 +50,12 @@ CacheTags::Allocation CacheTags::allocate(uint64_t line) {
   if (a.frame == kNoFrame) return a;
   Frame& f = frames_[a.frame];
   if (f.dirty != 0) {
-    a.evicted = f.line();
+    a.evicted = tags_[a.frame] - 1;
     a.dirty = f.dirty;
   }
   f = Frame{};
-  f.tag = line + 1;
-  f.order = ++clock_;
+  tags_[a.frame] = line + 1;
+  order_[a.frame] = ++clock_;
   touch(a.frame);
   return a;
 }
@@ -62,7 +64,7 @@ void CacheTags::invalidate(uint32_t frame, SectorMask sectors) {
   Frame& f = frames_[frame];
   f.valid &= ~sectors;
   f.dirty &= ~sectors;
-  if (f.valid == 0 && f.pending == 0) f = Frame{};
+  if (f.valid == 0 && f.pending == 0) tags_[frame] = 0;
 }
 
 void CacheTags::invalidate_all() {
@@ -73,10 +75,10 @@ uint32_t CacheTags::victim(uint32_t set) {
   const uint32_t first = set * shape_.ways, end = first + shape_.ways;
   uint32_t oldest = kNoFrame, free = 0;
   for (uint32_t f = first; f < end; ++f) {
-    if (frames_[f].empty()) return f;
+    if (tags_[f] == 0) return f;
     if (frames_[f].pending != 0) continue;
     ++free;
-    if (oldest == kNoFrame || frames_[f].order < frames_[oldest].order) oldest = f;
+    if (oldest == kNoFrame || order_[f] < order_[oldest]) oldest = f;
   }
   if (free == 0) return kNoFrame;
   uint32_t way = oldest - first;

@@ -37,13 +37,9 @@ class CacheTags {
  public:
   static constexpr uint32_t kNoFrame = ~0u;
   struct Frame {
-    uint64_t tag = 0;  ///< line number + 1; 0: empty
-    uint64_t order = 0;
     SectorMask valid = 0;
     SectorMask dirty = 0;
     SectorMask pending = 0;  ///< asked for; a line with any is not replaced
-    [[nodiscard]] uint64_t line() const { return tag - 1; }
-    [[nodiscard]] bool empty() const { return tag == 0; }
   };
   struct Allocation {
     uint32_t frame = kNoFrame;  ///< kNoFrame: all lines of the set are pending
@@ -98,6 +94,9 @@ class CacheTags {
   SetIndex index_;
   uint64_t clock_ = 0;
   uint64_t random_ = 0x9e3779b97f4a7c15ull;
+  // Apart, because a look-up reads all tags of a set and nothing else.
+  std::vector<uint64_t> tags_;   ///< by frame: line number + 1; 0: empty
+  std::vector<uint64_t> order_;  ///< by frame: of uses or arrivals
   std::vector<Frame> frames_;
   uint32_t tree_ways_ = 1;      ///< ways rounded up to a power of two
   std::vector<uint64_t> tree_;  ///< kTreePlru, per set: bit n set: the older half of node n is the right one
