@@ -119,7 +119,7 @@ CacheStructure find_structure(const Probe& probe, const Level& level) {
   CacheStructure c;
   const ConflictTest test(probe, level.limit);
   c.sector = sector_of(probe, level.limit);
-  c.conflicting = smallest_overflow(test, level.capacity);
+  c.conflicting = smallest_overflow(test);
   if (c.conflicting.size() < 2) return c;
   c.ways = static_cast<uint32_t>(c.conflicting.size()) - 1;
   c.line = line_of(test, c.conflicting);
@@ -139,10 +139,9 @@ void add_structure(const std::string& prefix, const Probe& probe, const Level& l
   const auto add = [&](const char* name, std::optional<Value> found, const char* unit, std::string method) {
     Figure f;
     f.name = prefix + "." + name;
-    f.method = found || c.ways != 0 ? std::move(method)
-                                    : fmt::format("no {} lines at even distances overflow a set", kMostLines);
     f.found = std::move(found);
     f.unit = unit;
+    f.method = std::move(method);
     f.kernel = probe.kernel();
     sheet.figures.push_back(std::move(f));
   };

@@ -8,7 +8,7 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr uint32_t kWidestStride = 65536, kNarrowestStride = 32;
-constexpr uint64_t kMostWays = 64;
+constexpr uint32_t kMostLines = 4096;
 constexpr uint32_t kManyLines = 64;  // more of them settle in fewer laps, by and large
 constexpr size_t kLaunches = 128;    // of a program
 constexpr uint32_t kPoints = 7;      // that a search looks at together
@@ -94,15 +94,9 @@ std::vector<bool> ConflictTest::overflow(std::span<const Group> groups) const {
   return result;
 }
 
-std::vector<uint32_t> smallest_overflow(const ConflictTest& test, uint64_t capacity) {
-  std::vector<uint32_t> strides;
+std::vector<uint32_t> smallest_overflow(const ConflictTest& test) {
   // Lines far apart share a set the sooner the better, unless a hash spreads them.
-  for (uint32_t stride = kWidestStride; stride >= kNarrowestStride; stride /= 2) strides.push_back(stride);
-  // Lines a round of sets apart share one whatever their number, but for the hash that chooses a partition.
-  for (uint64_t ways = 1; ways <= kMostWays; ++ways)
-    if (capacity % (ways * kNarrowestStride) == 0 && capacity / ways > kWidestStride)
-      strides.push_back(static_cast<uint32_t>(capacity / ways));
-  for (const uint32_t stride : strides) {
+  for (uint32_t stride = kWidestStride; stride >= kNarrowestStride; stride /= 2) {
     const auto most = static_cast<uint32_t>(std::min<uint64_t>(kMostLines, test.probe().reach() / stride));
     uint32_t fits = 1;
     while (fits < most) {

@@ -10,7 +10,6 @@ namespace {
 
 constexpr size_t kHeader = 4;  // words in front of the members' clocks
 constexpr uint64_t kTable = 65536;
-constexpr uint64_t kMostReach = (uint64_t{1} << 32) - 4096;  // offsets have 32 bits
 constexpr uint32_t kFillBlocks = 4, kFillThreads = 256, kFillUnit = 128;
 
 std::string_view entry_of(Path path) {
@@ -33,7 +32,7 @@ std::string Probe::kernel() const { return "probe: " + std::string(entry_of(path
 
 uint64_t Probe::reach() const {
   if (path_ == Path::kConstant) return kTable;
-  return std::min<uint64_t>(device_->properties().memory_bytes / 2, kMostReach);
+  return std::min<uint64_t>(device_->properties().memory_bytes / 2, uint64_t{1} << 31);
 }
 
 uint32_t Probe::most_members() const {
