@@ -62,7 +62,7 @@ int config_describe(const ConfigArguments& arguments);
 int config_diff(const ConfigArguments& arguments);
 
 struct OccupancyArguments {
-  std::string config, ptx, kernel, block;
+  std::string config, ptx, kernel, block, launch;
   int threads = 0, registers = 0;
   int64_t shared = 0;
   std::vector<std::string> sets;
@@ -93,6 +93,22 @@ struct TraceArguments {
 };
 void add_trace_command(CLI::App& app, TraceArguments& arguments, int& code);
 int trace_command(const TraceArguments& arguments);
+
+struct CorrelateArguments {
+  std::string hardware, config;
+  std::vector<std::string> sets;
+  int threads = 1;
+  bool json = false;
+};
+int correlate_command(const CorrelateArguments& arguments);
+
+struct ExportArguments {
+  std::string ptx, launch, name, out;
+  std::vector<std::string> params;
+  uint64_t seed = 0;
+  bool fitting = false;
+};
+int export_command(const ExportArguments& arguments);
 
 struct ReuseArguments {
   std::string trace, size = "16K";

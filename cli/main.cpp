@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 #include "cli/commands.h"
 #include "cli/version.h"
@@ -29,8 +30,8 @@ void add_config_commands(CLI::App& app, ConfigArguments& a, int& code) {
   describe->add_option("key", a.key, "A section or one key");
   describe->callback([&a, &code] { code = config_describe(a); });
   CLI::App* diff = config->add_subcommand("diff", "Compare two machines key by key");
-  diff->add_option("a", a.first, "Path or name")->required();
-  diff->add_option("b", a.second, "Path or name")->required();
+  diff->add_option("machine", a.first, "Path or name")->required();
+  diff->add_option("other_machine", a.second, "Path or name")->required();
   diff->callback([&a, &code] { code = config_diff(a); });
 }
 
@@ -43,7 +44,11 @@ void add_occupancy_command(CLI::App& app, OccupancyArguments& a, int& code) {
   occupancy->add_option("--block", a.block, "Block dimensions X[,Y[,Z]]");
   occupancy->add_option("--threads", a.threads, "Threads per block, instead of --block")
       ->check(CLI::Range(1, 1024));
-  occupancy->add_option("--registers", a.registers, "Registers per thread (overrides the estimate)")
+  occupancy->add_option(
+      "--launch", a.launch,
+      "Launch file that sets a kernel's registers (default: the .toml beside the PTX, if any)");
+  occupancy
+      ->add_option("--registers", a.registers, "Registers per thread (overrides launch file and estimate)")
       ->check(CLI::Range(1, 1024));
   occupancy->add_option("--shared", a.shared, "Shared memory per block in bytes (added to the kernel's own)")
       ->check(CLI::Range(0, 1 << 20));
@@ -88,6 +93,30 @@ void add_microbench_command(CLI::App& app, MicrobenchArguments& a, int& code) {
   command->callback([&a, &code] { code = microbench_command(a); });
 }
 
+void add_correlate_commands(CLI::App& app, CorrelateArguments& c, ExportArguments& e, int& code) {
+  CLI::App* correlate =
+      app.add_subcommand("correlate", "Compare a machine with measurements of a real GPU, kernel by kernel");
+  correlate->add_option("--hardware", c.hardware, "File of measurements (docs/correlate.md)")->required();
+  correlate->add_option("--config", c.config, "Machine: path or name")->required();
+  correlate->add_option("--set", c.sets, "Configuration override section.key=value (repeatable)")
+      ->allow_extra_args(false);
+  correlate->add_option("--threads", c.threads, "Simulations at the same time")->check(CLI::Range(1, 64));
+  correlate->add_flag("--json", c.json, "Print one JSON object");
+  correlate->callback([&c, &code] { code = correlate_command(c); });
+  CLI::App* plan = app.add_subcommand(
+      "export", "Write what a real GPU needs to run a PTX file: its data and launches (docs/correlate.md)");
+  plan->add_option("ptx", e.ptx, "PTX file")->required();
+  plan->add_option("--out", e.out, "Folder to write (made if it is not there)")->required();
+  plan->add_option("--launch", e.launch, "Launch file (default: the .toml beside the PTX)");
+  plan->add_option("--param", e.params, "NAME=VALUE, overrides [params] of the launch file (repeatable)")
+      ->allow_extra_args(false);
+  plan->add_option("--seed", e.seed, "Seed of the generated buffers")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()));
+  plan->add_option("--name", e.name, "Of the run (default: the PTX file's)");
+  plan->add_flag("--fitting", e.fitting, "Configurations are fitted to it: it does not judge them");
+  plan->callback([&e, &code] { code = export_command(e); });
+}
+
 int guarded_main(int argc, char** argv) {
   CLI::App app{"gpusim: a cycle-level GPU simulator that executes PTX", "gpusim"};
   app.set_version_flag("--version", std::string(kVersion));
@@ -119,6 +148,9 @@ int guarded_main(int argc, char** argv) {
   add_microbench_command(app, microbench, code);
   TraceArguments trace;
   add_trace_command(app, trace, code);
+  CorrelateArguments correlated;
+  ExportArguments exported;
+  add_correlate_commands(app, correlated, exported, code);
   ReuseArguments reuse;
   add_reuse_command(app, reuse, code);
   CLI::App* init = app.add_subcommand("init", "Write a launch file to fill in for a PTX file");

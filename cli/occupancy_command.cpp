@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "cli/commands.h"
 #include "components/occupancy_limits.h"
@@ -11,6 +12,7 @@
 #include "isa/parser.h"
 #include "isa/verifier.h"
 #include "simcore/config/load.h"
+#include "simcore/launch/launch.h"
 
 namespace gpusim::cli {
 
@@ -30,6 +32,24 @@ int threads_of(const OccupancyArguments& a) {
     p = next == end ? end : next + 1;
   }
   return static_cast<int>(product);
+}
+
+/// Launches of the launch file that is named or lies beside the PTX; none without one.
+std::vector<core::LaunchSpec> launches_of(const OccupancyArguments& a) {
+  std::string path = a.launch;
+  if (path.empty()) {
+    path = std::filesystem::path(a.ptx).replace_extension(".toml").string();
+    if (!std::filesystem::exists(path)) return {};
+  }
+  return core::load_launch(path, {}, 0).launches;
+}
+
+/// As the launch file asks for, 0 if it does not.
+int registers_of(const std::vector<core::LaunchSpec>& launches, const std::string& kernel, bool only_kernel) {
+  for (const core::LaunchSpec& l : launches)
+    if (l.registers != 0 && (l.kernel == kernel || (l.kernel.empty() && only_kernel)))
+      return static_cast<int>(l.registers);
+  return 0;
 }
 
 void print(const OccupancyArguments& a, const std::string& name, const isa::OccupancyLimits& limits,
@@ -63,6 +83,9 @@ int occupancy_command(const OccupancyArguments& a) {
   if (a.block.empty() && a.threads == 0)
     throw core::InputError("gpusim: error: occupancy needs --block X[,Y[,Z]] or --threads N");
   const int threads = threads_of(a);
+  if (threads > limits.max_threads_per_block)
+    throw core::InputError(fmt::format("gpusim: error: a block of {} threads: machine '{}' allows {}",
+                                       threads, machine.gpu.name, limits.max_threads_per_block));
   if (a.ptx.empty()) {
     if (a.registers == 0)
       throw core::InputError("gpusim: error: occupancy without a PTX file needs --registers N");
@@ -81,17 +104,21 @@ int occupancy_command(const OccupancyArguments& a) {
   options.register_file = static_cast<uint32_t>(machine.sm.registers);
   options.largest_block = static_cast<uint32_t>(machine.sm.max_threads_per_block);
   options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
+  const std::vector<core::LaunchSpec> launches = launches_of(a);
   bool any = false;
   for (const isa::Function* entry : parsed.module.entries()) {
     if (!a.kernel.empty() && entry->name != a.kernel) continue;
     any = true;
+    const int asked = registers_of(launches, entry->name, parsed.module.entries().size() == 1);
+    options.register_limit = static_cast<uint32_t>(asked);
     const auto lowered = isa::lower_kernel(parsed.module, *entry, options);
     if (const auto* errors = std::get_if<isa::Diagnostics>(&lowered)) {
       for (const isa::Diagnostic& d : *errors) print_error("{}\n", isa::format_diagnostic(a.ptx, d));
       return kBadInput;
     }
     const auto& image = std::get<isa::KernelImage>(lowered);
-    print(a, entry->name, limits, threads, a.registers != 0 ? a.registers : static_cast<int>(image.registers),
+    const int registers = asked != 0 ? asked : static_cast<int>(image.registers);
+    print(a, entry->name, limits, threads, a.registers != 0 ? a.registers : registers,
           image.static_shared_bytes + a.shared);
   }
   if (!any) throw core::InputError(fmt::format("{}: error: no kernel '{}'", a.ptx, a.kernel));

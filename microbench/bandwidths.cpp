@@ -124,10 +124,10 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
 }  // namespace
 
 void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
-  measure_shared(device, sheet);
-  if (h.l1.capacity >= kChunk) measure_l1(device, sheet);
-  if (h.l2.present) measure_l2(device, h, sheet);
-  measure_streams(device, h, sheet);
+  attempt(sheet, "bandwidth.shared", [&] { measure_shared(device, sheet); });
+  if (h.l1.capacity >= kChunk) attempt(sheet, "bandwidth.l1", [&] { measure_l1(device, sheet); });
+  if (h.l2.present) attempt(sheet, "bandwidth.l2", [&] { measure_l2(device, h, sheet); });
+  attempt(sheet, "bandwidth.triad", [&] { measure_streams(device, h, sheet); });
 }
 
 }  // namespace gpusim::microbench

@@ -139,9 +139,10 @@ void add_structure(const std::string& prefix, const Probe& probe, const Level& l
   const auto add = [&](const char* name, std::optional<Value> found, const char* unit, std::string method) {
     Figure f;
     f.name = prefix + "." + name;
+    f.method = found || c.ways != 0 ? std::move(method)
+                                    : fmt::format("no {} lines at even distances overflow a set", kMostLines);
     f.found = std::move(found);
     f.unit = unit;
-    f.method = std::move(method);
     f.kernel = probe.kernel();
     sheet.figures.push_back(std::move(f));
   };

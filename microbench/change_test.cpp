@@ -1,5 +1,6 @@
 // A machine is changed at random: the data sheet must find the change, by the right amount, and nothing else.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -54,6 +55,9 @@ const std::vector<Change> kChanges = {
     {"tlb", {"tlb.l2_entries=128"}, {"tlb.l2_entries"}},
     {"mshrs", {"l1.mshrs=32"}, {"mshrs.sm"}},
     {"mshrs", {"l1.mshrs=48"}, {"mshrs.sm"}},
+    {"mshrs",
+     {"l1.size=64K", "l1.mshrs=400", "lsu.mshrs=1024", "l2.mshrs=512", "dram.latency=3000ns"},
+     {"mshrs.sm"}},
     {"mshrs", {"l1.warp_mshrs=6"}, {"mshrs.warp"}},
     {"mshrs", {"l1.warp_mshrs=10"}, {"mshrs.warp"}},
     {"shared", {"shared.banks=16"}, {"shared.banks"}},
@@ -75,9 +79,9 @@ const std::vector<Change> kChanges = {
     {"operations", {"pipes.dp.fp64=16"}, {"throughput.fp64_add", "throughput.fp64_fma"}},
 };
 
-DataSheet measure(const char* section, const std::vector<const char*>& settings) {
+DataSheet measure(const std::string& section, const std::vector<const char*>& settings, bool translates) {
   std::vector<std::string> sets = kBase;
-  if (std::string_view(section) == "tlb") sets.insert(sets.end(), kTlb.begin(), kTlb.end());
+  if (translates) sets.insert(sets.end(), kTlb.begin(), kTlb.end());
   sets.insert(sets.end(), settings.begin(), settings.end());
   const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};
   const core::MachineConfig machine = core::load_machine("tesla_c1060", sets, folders);
@@ -95,7 +99,9 @@ bool differ(const std::optional<Value>& a, const std::optional<Value>& b) {
 
 void check(const Change& change) {
   SCOPED_TRACE(fmt::format("--set {}", fmt::join(change.settings, " --set ")));
-  const DataSheet before = measure(change.section, {}), after = measure(change.section, change.settings);
+  const bool translates = std::string_view(change.section) == "tlb";
+  const DataSheet before = measure(change.section, {}, translates),
+                  after = measure(change.section, change.settings, translates);
   for (const Figure& f : before.figures) {
     EXPECT_TRUE(!f.configured || f.agrees()) << f.name << " before the change: " << sheet_text(before);
     const Figure* now = after.find(f.name);
@@ -118,6 +124,38 @@ TEST_P(RandomChange, IsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomChange, ::testing::Range(1u, 9u));
+
+class Translation : public ::testing::TestWithParam<const char*> {};
+
+/// Lines of the second level that fall into the same sets must not look like pages.
+TEST_P(Translation, IsFoundWhereItIsAndNowhereElse) {
+  const std::vector<const char*> settings = {GetParam(), "l2.partitions=32", "l2.size=2M"};
+  const DataSheet without = measure("tlb", settings, false), with = measure("tlb", settings, true);
+  for (const Figure& f : without.figures) EXPECT_FALSE(f.found) << sheet_text(without);
+  ASSERT_GE(with.figures.size(), 5u);
+  for (const Figure& f : with.figures) EXPECT_TRUE(!f.configured || f.agrees()) << sheet_text(with);
+}
+
+INSTANTIATE_TEST_SUITE_P(Hashes, Translation,
+                         ::testing::Values("l2.hash=modulo", "l2.hash=xor", "l2.hash=polynomial"));
+
+/// What does not fit the machine has no value but a reason; the rest is measured.
+TEST(DataSheet, SaysWhatCouldNotBeMeasuredAndWhy) {
+  const auto reason = [](const DataSheet& sheet, const char* figure) {
+    const Figure* f = sheet.find(figure);
+    return f == nullptr ? "no figure" : f->found ? "a value" : f->method;
+  };
+  const DataSheet shared = measure("shared", {"shared.size=0"}, false);
+  EXPECT_THAT(reason(shared, "shared"), ::testing::HasSubstr("not measured: "));
+  EXPECT_THAT(reason(shared, "shared"), ::testing::HasSubstr("shared memory per block"));
+  const DataSheet operations = measure("operations", {"shared.size=0"}, false);
+  EXPECT_THAT(reason(operations, "latency.shared_operand"), ::testing::HasSubstr("shared memory per block"));
+  EXPECT_EQ(reason(operations, "latency.fp32_add"), "a value");
+  EXPECT_TRUE(operations.find("throughput.int_add")->found);
+  const DataSheet latency = measure("latency", {"shared.size=512"}, false);
+  EXPECT_THAT(reason(latency, "latency.shared"), ::testing::HasSubstr("shared memory per block"));
+  EXPECT_EQ(reason(latency, "latency.dram"), "a value");
+}
 
 TEST(DataSheet, OfTheTeslaC1060AgreesWithItsConfiguration) {
   const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};

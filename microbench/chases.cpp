@@ -52,24 +52,28 @@ void measure_chases(Device& device, const Hierarchy& h, DataSheet& sheet) {
   const auto method = [](uint64_t bytes) {
     return fmt::format("pointer chase of one thread over {} KB", bytes / 1024);
   };
-  if (h.l1.present) add(sheet, "latency.l1", chase(device, kSmall, true), method(kSmall), "chase: chase");
-  if (h.l2.present) {
-    // Past the first level, well within the second.
-    const uint64_t most = std::bit_floor(std::max(h.l2.capacity / 2, kSmall));
-    const uint64_t bytes = std::clamp(std::bit_ceil(4 * std::max(h.l1.capacity, kSmall)), kSmall, most);
-    add(sheet, "latency.l2", chase(device, bytes, true), method(bytes), "chase: chase");
-  }
+  const auto chase_over = [&](const char* name, uint64_t bytes, bool warm) {
+    attempt(sheet, name,
+            [&] { add(sheet, name, chase(device, bytes, warm), method(bytes), "chase: chase"); });
+  };
+  if (h.l1.present) chase_over("latency.l1", kSmall, true);
+  // Past the first level, well within the second.
+  if (h.l2.present)
+    chase_over("latency.l2",
+               std::clamp(std::bit_ceil(4 * std::max(h.l1.capacity, kSmall)), kSmall,
+                          std::bit_floor(std::max(h.l2.capacity / 2, kSmall))),
+               true);
   // The steps' own lines must have left the second level since they were linked.
-  const uint64_t bytes = std::bit_ceil(2 * h.l2.capacity + (uint64_t{4} << 20));
-  add(sheet, "latency.dram", chase(device, bytes, false), method(bytes), "chase: chase");
-
-  Program p;
-  p.sms = 1;
-  p.ptx = kernel_file("shared_pattern", device.properties());
-  p.buffers = {{8, {}, true}};
-  p.launches.push_back({"shared_chase", 1, 1, 1024, {Argument::buffer(0)}});
-  add(sheet, "latency.shared", elapsed(device.run_one(p).buffers[0]) / kSharedSteps,
-      "pointer chase of one thread", "shared_pattern: shared_chase");
+  chase_over("latency.dram", std::bit_ceil(2 * h.l2.capacity + (uint64_t{4} << 20)), false);
+  attempt(sheet, "latency.shared", [&] {
+    Program p;
+    p.sms = 1;
+    p.ptx = kernel_file("shared_pattern", device.properties());
+    p.buffers = {{8, {}, true}};
+    p.launches.push_back({"shared_chase", 1, 1, 1024, {Argument::buffer(0)}});
+    add(sheet, "latency.shared", elapsed(device.run_one(p).buffers[0]) / kSharedSteps,
+        "pointer chase of one thread", "shared_pattern: shared_chase");
+  });
 }
 
 }  // namespace gpusim::microbench

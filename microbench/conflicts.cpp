@@ -8,7 +8,6 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr uint32_t kWidestStride = 65536, kNarrowestStride = 32;
-constexpr uint32_t kMostLines = 4096;
 constexpr uint32_t kManyLines = 64;  // more of them settle in fewer laps, by and large
 constexpr size_t kLaunches = 128;    // of a program
 constexpr uint32_t kPoints = 7;      // that a search looks at together

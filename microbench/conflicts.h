@@ -32,6 +32,9 @@ class ConflictTest {
   uint32_t limit_;
 };
 
+/// Lines that are tried together, at even distances, to overflow a set.
+inline constexpr uint32_t kMostLines = 4096;
+
 /// Addresses of one set, one more than it has ways: a group that overflows, but no part of which does. Empty
 /// if none was found within the probe's reach.
 [[nodiscard]] std::vector<uint32_t> smallest_overflow(const ConflictTest& test);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simcore/text/input_error.h"
+
 namespace gpusim::microbench {
 
 namespace {
@@ -60,6 +62,18 @@ const Figure* DataSheet::find(const std::string& name) const {
   const auto f =
       std::find_if(figures.begin(), figures.end(), [&](const Figure& x) { return x.name == name; });
   return f == figures.end() ? nullptr : &*f;
+}
+
+void attempt(DataSheet& sheet, const std::string& name, const std::function<void()>& measure) {
+  try {
+    measure();
+  } catch (const core::InputError& e) {
+    Figure f;
+    f.name = name;
+    const std::string why = e.what();
+    f.method = fmt::format("not measured: {}", why.substr(0, why.find('\n')));
+    sheet.figures.push_back(std::move(f));
+  }
 }
 
 std::string sheet_text(const DataSheet& sheet) {

@@ -1,6 +1,7 @@
 // What the microbenchmarks found: figures with unit, method and kernel, and beside each the value that the
 // machine's configuration has for it, if it has one.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,6 +39,10 @@ struct DataSheet {
   std::vector<Figure> figures;
   [[nodiscard]] const Figure* find(const std::string& name) const;
 };
+
+/// Runs `measure`. If a kernel of it cannot run on the machine, the figure `name` is added without a value
+/// and with the reason.
+void attempt(DataSheet& sheet, const std::string& name, const std::function<void()>& measure);
 
 /// A table, a line per figure.
 [[nodiscard]] std::string sheet_text(const DataSheet& sheet);

@@ -18,6 +18,8 @@ struct DeviceProperties {
   uint64_t shared_bytes = 16384;     ///< of a block, at most
   uint64_t memory_bytes = 0;
   double core_hz = 1e9;  ///< of the clock that kernels read
+  /// Parameters lie in shared memory too on some machines.
+  [[nodiscard]] uint64_t shared_for_data() const { return shared_bytes < 512 ? 0 : shared_bytes - 512; }
 };
 
 struct Argument {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 
 #include "microbench/bandwidths.h"
 #include "microbench/cache_structure.h"
@@ -31,23 +33,35 @@ DataSheet discover(Device& device, const std::vector<std::string>& only) {
     return only.empty() || std::find(only.begin(), only.end(), section) != only.end();
   };
   DataSheet sheet;
-  if (wanted("operations")) measure_operations(device, sheet);
-  const bool hierarchy = wanted("latency") || wanted("bandwidth") || wanted("l1") || wanted("l2") ||
-                         wanted("tlb") || wanted("mshrs");
-  const Hierarchy h = hierarchy ? find_hierarchy(device) : Hierarchy{};
-  if (wanted("latency")) measure_chases(device, h, sheet);
-  if (wanted("bandwidth")) measure_bandwidths(device, h, sheet);
+  const auto section = [&](const char* name, const std::function<void()>& measure) {
+    if (wanted(name)) attempt(sheet, name, measure);
+  };
+  section("operations", [&] { measure_operations(device, sheet); });
+  // Found once, when a section needs it.
+  std::optional<Hierarchy> found;
+  const auto hierarchy = [&]() -> const Hierarchy& {
+    if (!found) found = find_hierarchy(device);
+    return *found;
+  };
   const Probe cached(device, Path::kCached), past(device, Path::kPastL1);
-  CacheStructure l1;
-  if (h.l1.present && (wanted("l1") || wanted("mshrs"))) l1 = find_structure(cached, h.l1);
-  if (wanted("l1")) add_structure("l1", cached, h.l1, l1, sheet);
-  if (wanted("l2"))
-    add_structure("l2", past, h.l2, h.l2.present ? find_structure(past, h.l2) : CacheStructure{}, sheet);
-  if (wanted("tlb")) measure_tlb(device, h, sheet);
-  if (wanted("mshrs")) measure_outstanding(device, l1.line != 0 ? l1.line : kUsualLine, sheet);
-  if (wanted("shared")) measure_shared_banks(device, sheet);
-  if (wanted("constant")) measure_constant_caches(device, sheet);
-  if (wanted("dram")) measure_dram_rows(device, sheet);
+  std::optional<CacheStructure> found_l1;
+  const auto l1 = [&]() -> const CacheStructure& {
+    if (!found_l1)
+      found_l1 = hierarchy().l1.present ? find_structure(cached, hierarchy().l1) : CacheStructure{};
+    return *found_l1;
+  };
+  section("latency", [&] { measure_chases(device, hierarchy(), sheet); });
+  section("bandwidth", [&] { measure_bandwidths(device, hierarchy(), sheet); });
+  section("l1", [&] { add_structure("l1", cached, hierarchy().l1, l1(), sheet); });
+  section("l2", [&] {
+    const Level& level = hierarchy().l2;
+    add_structure("l2", past, level, level.present ? find_structure(past, level) : CacheStructure{}, sheet);
+  });
+  section("tlb", [&] { measure_tlb(device, hierarchy(), sheet); });
+  section("mshrs", [&] { measure_outstanding(device, l1().line != 0 ? l1().line : kUsualLine, sheet); });
+  section("shared", [&] { measure_shared_banks(device, sheet); });
+  section("constant", [&] { measure_constant_caches(device, sheet); });
+  section("dram", [&] { measure_dram_rows(device, sheet); });
   return sheet;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace gpusim::microbench {
 
@@ -46,25 +47,61 @@ uint32_t limit_of_warp(const Probe& probe, uint32_t stride) {
 
 }  // namespace
 
+namespace {
+
+/// Finds the largest count that is good, by few tries: a try gives how much is wrong, 0 for a good one.
+class Search {
+ public:
+  explicit Search(uint64_t most) : most_(most) {}
+  /// The next count to try; nothing when `good` is the answer.
+  [[nodiscard]] std::optional<uint64_t> next() const {
+    if (bad_ == 0)
+      return good_ == most_ ? std::nullopt
+                            : std::optional(std::min(most_, std::max<uint64_t>(1, good_ * kStep)));
+    if (bad_ - good_ == 1) return std::nullopt;
+    if (guesses_ == 0 || guesses_ > kGuesses) return good_ + (bad_ - good_) / 2;
+    // Just beyond the largest, misses grow in proportion: two counts tell where they begin.
+    const double per_count = static_cast<double>(worse_wrong_ - wrong_) / static_cast<double>(worse_ - bad_);
+    const double begin = static_cast<double>(bad_) - static_cast<double>(wrong_) / per_count;
+    return std::clamp(static_cast<uint64_t>(std::max(begin, 0.0)), good_ + 1, bad_ - 1);
+  }
+  void tried(uint64_t count, uint64_t wrong) {
+    if (wrong == 0) {
+      good_ = count;
+    } else {
+      worse_ = bad_, worse_wrong_ = wrong_;
+      bad_ = count, wrong_ = wrong;
+    }
+    // Now and then a try halves what is left, whatever the guesses are worth.
+    guesses_ = guesses_ <= kGuesses && worse_ != 0 && worse_wrong_ > wrong_ ? guesses_ + 1 : 0;
+  }
+  [[nodiscard]] uint64_t good() const { return good_; }
+
+ private:
+  static constexpr uint64_t kStep = 4;
+  static constexpr unsigned kGuesses = 2;
+  uint64_t most_, good_ = 0;
+  uint64_t bad_ = 0, wrong_ = 0;          ///< smallest that is not good; 0: none yet
+  uint64_t worse_ = 0, worse_wrong_ = 0;  ///< the one before
+  unsigned guesses_ = 0;                  ///< one after another
+};
+
+}  // namespace
+
 uint64_t largest_that_hits(const Probe& probe, const Footprint& f) {
   const uint64_t step = uint64_t{f.stride} * f.threads;
-  const auto hits = [&](uint64_t steps) {
+  Search search(f.most / step);
+  while (const auto steps = search.next()) {
     ProbeRequest r;
     r.stride = f.stride;
     r.threads = f.threads;
-    r.rounds = static_cast<uint32_t>(steps);
+    r.rounds = static_cast<uint32_t>(*steps);
     r.laps = f.laps;
     r.limit = f.limit;
-    return probe.read(r).slow == 0;
-  };
-  uint64_t good = 0, bad = 1;
-  while (bad * step <= f.most && hits(bad)) good = bad, bad *= 2;
-  if (bad * step > f.most) return good * step;
-  while (bad - good > 1) {
-    const uint64_t middle = good + (bad - good) / 2;
-    (hits(middle) ? good : bad) = middle;
+    r.filled = f.filled;
+    search.tried(*steps, probe.read(r).slow);
   }
-  return good * step;
+  return search.good() * step;
 }
 
 Hierarchy find_hierarchy(Device& device) {
@@ -85,7 +122,7 @@ Hierarchy find_hierarchy(Device& device) {
   if (h.l1.present) h.l1.capacity = largest_that_hits(cached, {32, 1, 2, h.l1.limit, kMostL1});
   if (h.l2.present) {
     const uint32_t limit = limit_of_warp(past, 32);
-    h.l2.capacity = largest_that_hits(past, {32, 32, 2, limit, std::min(kMostL2, past.reach())});
+    h.l2.capacity = largest_that_hits(past, {32, 32, 1, limit, std::min(kMostL2, past.reach()), true});
   }
   return h;
 }

@@ -23,14 +23,16 @@ struct Hierarchy {
 /// Finds the levels of global memory. `l1` is what ld.global hits and ld.volatile.global does not.
 [[nodiscard]] Hierarchy find_hierarchy(Device& device);
 
-/// Largest footprint, in steps of `step` bytes from one on, all of whose loads hit in the second lap and
-/// after; at most `most`, which it returns too if everything hits up to there. `stride` bytes between loads.
+/// Largest footprint, in steps of stride * threads bytes, all of whose loads hit in the last lap; at most
+/// `most`, which it returns too if everything hits up to there. `stride` bytes between loads. `filled`: by
+/// stores before the first lap, which need no memory; of a level that keeps what is stored.
 struct Footprint {
   uint32_t stride = 32;
   uint32_t threads = 1;
   uint32_t laps = 2;
   uint32_t limit = 0;
   uint64_t most = 0;
+  bool filled = false;
 };
 [[nodiscard]] uint64_t largest_that_hits(const Probe& probe, const Footprint& footprint);
 

@@ -61,9 +61,9 @@ TEST(Replacement, NamesNoPolicyThatDoesNotFit) {
 TEST(FirstJump, FindsTheLoadThatWaits) {
   std::vector<double> times;
   for (int n = 1; n <= 100; ++n) times.push_back(500 + 2 * n + (n > 64 ? 350 : 0));
-  EXPECT_EQ(first_jump(times), 64u);
+  EXPECT_EQ(first_jump(times, times.front()), 64u);
   times.resize(64);
-  EXPECT_EQ(first_jump(times), 0u);
+  EXPECT_EQ(first_jump(times, times.front()), 0u);
 }
 
 TEST(Elapsed, IsFromTheFirstStartToTheLastEndAcrossTheWrap) {

@@ -12,19 +12,20 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr uint32_t kTrials = 3;  // the fastest counts: refreshes of DRAM come in between
-constexpr uint32_t kMostLoads = 320;
 constexpr uint32_t kMostThreads = 1024;
+constexpr uint32_t kStride = 16;  // bursts between two that are tried at first
 constexpr size_t kLonger = 4;
 constexpr double kJump = 0.2;  // of the time of one load
 
-/// Clocks of bursts of 1, 2, ... `most` loads of lines that nobody has loaded before.
-std::vector<double> bursts(Device& device, uint32_t line, uint32_t threads, uint32_t most) {
+/// Clocks of bursts of so many loads of lines that nobody has loaded before.
+std::vector<double> bursts(Device& device, uint32_t line, uint32_t threads,
+                           const std::vector<uint32_t>& counts) {
   std::vector<Program> programs;
   for (uint32_t trial = 0; trial < kTrials; ++trial) {
     Program p;
     p.sms = 1;
     p.ptx = kernel_file("burst", device.properties());
-    for (uint32_t n = 1; n <= most; ++n) {
+    for (const uint32_t n : counts) {
       const size_t out = p.buffers.size();
       p.buffers.push_back({threads / 32 * 8, {}, true});
       p.buffers.push_back({uint64_t{n} * line, {}, false});
@@ -39,10 +40,28 @@ std::vector<double> bursts(Device& device, uint32_t line, uint32_t threads, uint
     for (uint32_t i = 0; i < trial; ++i) p.launches.insert(p.launches.begin(), p.launches.back());
     programs.push_back(std::move(p));
   }
-  std::vector<double> best(most, 1e300);
+  std::vector<double> best(counts.size(), 1e300);
   for (const Outcome& o : device.run(programs))
-    for (uint32_t n = 0; n < most; ++n) best[n] = std::min(best[n], elapsed(o.buffers[2 * n]));
+    for (size_t i = 0; i < counts.size(); ++i) best[i] = std::min(best[i], elapsed(o.buffers[2 * i]));
   return best;
+}
+
+/// Loads that can be on their way at once, of at most `most`; 0 if all of them can. Every kStride-th burst is
+/// tried first, and all where those take longer by as much as one that has to wait.
+uint32_t most_at_once(Device& device, uint32_t line, uint32_t threads, uint32_t most) {
+  std::vector<uint32_t> coarse;
+  for (uint32_t n = 1; n < most; n += kStride) coarse.push_back(n);
+  coarse.push_back(most);
+  const std::vector<double> times = bursts(device, line, threads, coarse);
+  for (size_t i = 1; i < coarse.size(); ++i) {
+    if (times[i] - times[i - 1] <= kJump * times.front()) continue;
+    std::vector<uint32_t> fine;
+    const uint32_t last = std::min(most, coarse[i] + static_cast<uint32_t>(kLonger));
+    for (uint32_t n = coarse[i - 1]; n <= last; ++n) fine.push_back(n);
+    const uint32_t jump = first_jump(bursts(device, line, threads, fine), times.front());
+    if (jump != 0) return coarse[i - 1] + jump - 1;
+  }
+  return 0;
 }
 
 void add(DataSheet& sheet, const char* name, uint32_t found, uint32_t most, uint32_t warps) {
@@ -60,25 +79,25 @@ void add(DataSheet& sheet, const char* name, uint32_t found, uint32_t most, uint
 
 }  // namespace
 
-uint32_t first_jump(const std::vector<double>& times) {
+uint32_t first_jump(const std::vector<double>& times, double one) {
   // All longer bursts wait too; a burst that meets a refresh stands alone.
   for (size_t i = 1; i < times.size(); ++i) {
     const auto from = times.begin() + static_cast<std::ptrdiff_t>(i);
     const auto to = times.begin() + static_cast<std::ptrdiff_t>(std::min(i + kLonger, times.size()));
-    if (*std::min_element(from, to) - times[i - 1] > kJump * times.front()) return static_cast<uint32_t>(i);
+    if (*std::min_element(from, to) - times[i - 1] > kJump * one) return static_cast<uint32_t>(i);
   }
   return 0;
 }
 
 void measure_outstanding(Device& device, uint32_t line, DataSheet& sheet) {
   const uint32_t one = 32;
-  const uint32_t of_warp = first_jump(bursts(device, line, one, one));
+  const uint32_t of_warp = most_at_once(device, line, one, one);
   add(sheet, "mshrs.warp", of_warp, one, 1);
   const uint32_t threads = std::min(device.properties().threads_per_block, kMostThreads);
   // More than the warps may ask for, each for itself, tells nothing about the SM.
   const uint32_t warps = threads / 32;
-  const uint32_t most = std::min({kMostLoads, threads, of_warp == 0 ? threads : of_warp * warps});
-  add(sheet, "mshrs.sm", first_jump(bursts(device, line, threads, most)), most, warps);
+  const uint32_t most = std::min(threads, of_warp == 0 ? threads : of_warp * warps);
+  add(sheet, "mshrs.sm", most_at_once(device, line, threads, most), most, warps);
 }
 
 }  // namespace gpusim::microbench

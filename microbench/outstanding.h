@@ -9,8 +9,7 @@ namespace gpusim::microbench {
 /// Figures mshrs.sm and mshrs.warp. `line`: bytes that a miss stands for.
 void measure_outstanding(Device& device, uint32_t line, DataSheet& sheet);
 
-/// Index of the first jump in times that otherwise grow slowly; 0 if there is none. times[0] is that of
-/// one load.
-[[nodiscard]] uint32_t first_jump(const std::vector<double>& times);
+/// Index of the first jump in times that otherwise grow slowly; 0 if there is none. `one`: time of one load.
+[[nodiscard]] uint32_t first_jump(const std::vector<double>& times, double one);
 
 }  // namespace gpusim::microbench

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kHeader = 4;  // words in front of the members' clocks
 constexpr uint64_t kTable = 65536;
+constexpr uint32_t kFillBlocks = 4, kFillThreads = 256, kFillUnit = 128;
 
 std::string_view entry_of(Path path) {
   return path == Path::kCached ? "probe_cached" : path == Path::kPastL1 ? "probe_past_l1" : "probe_constant";
@@ -19,6 +20,10 @@ uint64_t bytes_touched(const ProbeRequest& r) {
   uint64_t end = r.rounds == 0 ? 0 : uint64_t{r.stride} * (uint64_t{r.rounds} * r.threads - 1) + 4;
   for (const uint32_t m : r.members) end = std::max<uint64_t>(end, uint64_t{m} + 4);
   return end;
+}
+
+uint64_t filled_bytes(const ProbeRequest& r) {
+  return (bytes_touched(r) + kFillUnit - 1) / kFillUnit * kFillUnit;
 }
 
 }  // namespace
@@ -31,8 +36,7 @@ uint64_t Probe::reach() const {
 }
 
 uint32_t Probe::most_members() const {
-  // Parameters lie in shared memory too on some machines.
-  return static_cast<uint32_t>(std::min<uint64_t>(device_->properties().shared_bytes - 512, 32768) / 4);
+  return static_cast<uint32_t>(std::min<uint64_t>(device_->properties().shared_for_data(), 32768) / 4);
 }
 
 Program Probe::program(std::span<const ProbeRequest> requests) const {
@@ -40,9 +44,16 @@ Program Probe::program(std::span<const ProbeRequest> requests) const {
   p.sms = 1;
   p.ptx = kernel_file("probe", device_->properties());
   uint64_t bytes = 4;
-  for (const ProbeRequest& r : requests) bytes = std::max(bytes, bytes_touched(r));
+  for (const ProbeRequest& r : requests)
+    bytes = std::max(bytes, r.filled ? filled_bytes(r) : bytes_touched(r));
   p.buffers.push_back({path_ == Path::kConstant ? 4 : bytes, {}, false});
   for (const ProbeRequest& r : requests) {
+    if (r.filled)
+      p.launches.push_back({"fill",
+                            kFillBlocks,
+                            std::min(kFillThreads, device_->properties().threads_per_block),
+                            0,
+                            {Argument::buffer(0), Argument::number(filled_bytes(r))}});
     const size_t out = p.buffers.size();
     const auto members = static_cast<uint32_t>(r.members.size());
     p.buffers.push_back({(kHeader + members) * 4, {}, true});

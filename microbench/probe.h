@@ -23,6 +23,7 @@ struct ProbeRequest {
   uint32_t stride = 0, rounds = 0, threads = 1;
   std::vector<uint32_t> members;  ///< offsets in bytes, multiples of four
   uint32_t laps = 1;
+  bool filled = false;   ///< zeros are written to all bytes up to the last load first, by many threads
   uint32_t limit = ~0u;  ///< a load that takes longer is slow
 };
 

@@ -61,8 +61,9 @@ bool equal(double a, double b) { return std::abs(a - b) <= kEqual * std::max(a, 
 /// Smallest stride, in bytes, at which all lanes meet in one bank.
 uint32_t round_of_banks(Device& device) {
   std::vector<Pattern> patterns;
-  const auto room = static_cast<uint32_t>((device.properties().shared_bytes - 512) / (kLanes * kWord));
-  for (uint32_t words = 1; words <= std::min(kMostStride, room); ++words) patterns.push_back(strided(words));
+  const auto room = static_cast<uint32_t>(device.properties().shared_for_data() / (kLanes * kWord));
+  for (uint32_t words = 1; words <= std::clamp(room, 1u, kMostStride); ++words)
+    patterns.push_back(strided(words));
   const std::vector<double> times = times_of(device, patterns);
   const double most = *std::max_element(times.begin(), times.end());
   const auto first = std::find_if(times.begin(), times.end(), [&](double t) { return equal(t, most); });

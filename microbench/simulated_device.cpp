@@ -1,15 +1,12 @@
 #include "microbench/simulated_device.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <deque>
 
 #include "components/simulation.h"
+#include "simcore/process/child_process.h"
 
 namespace gpusim::microbench {
 
@@ -54,35 +51,8 @@ core::LaunchDescription describe(const Program& p) {
   return d;
 }
 
-/// What a child writes: a byte for success, then the answer or a message.
-class Pipe {
- public:
-  explicit Pipe(int file) : file_(file) {}
-  void write(const void* data, size_t bytes) const {
-    const char* p = static_cast<const char*>(data);
-    while (bytes != 0) {
-      const ssize_t n = ::write(file_, p, bytes);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) _exit(1);
-      p += n, bytes -= static_cast<size_t>(n);
-    }
-  }
-  [[nodiscard]] std::string read_all() const {
-    std::string all;
-    char piece[65536];
-    for (;;) {
-      const ssize_t n = ::read(file_, piece, sizeof piece);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return all;
-      all.append(piece, static_cast<size_t>(n));
-    }
-  }
-
- private:
-  int file_;
-};
-
-void answer(const Pipe& pipe, const Program& program, const core::MachineConfig& machine) {
+/// What a child answers: the launches' seconds, then the buffers that are read back.
+std::string simulate(const Program& program, const core::MachineConfig& machine) {
   comp::SimulationOptions o;
   o.machine = machine;
   o.ptx_name = "microbenchmark";
@@ -92,51 +62,22 @@ void answer(const Pipe& pipe, const Program& program, const core::MachineConfig&
   comp::Simulation simulation(std::move(o));
   const comp::SimulationResult result = simulation.run();
   if (result.status != comp::SimulationResult::Status::kComplete) throw core::InputError(result.reason);
-  pipe.write("1", 1);
-  for (const comp::KernelResult& k : result.kernels) pipe.write(&k.time_s, sizeof k.time_s);
+  std::string answer;
+  for (const comp::KernelResult& k : result.kernels)
+    answer.append(reinterpret_cast<const char*>(&k.time_s), sizeof k.time_s);
   for (uint32_t i = 0; i < program.buffers.size(); ++i) {
     if (!program.buffers[i].read_back) continue;
     const auto content = simulation.buffer(i);
-    pipe.write(content.data(), content.size());
+    answer.append(reinterpret_cast<const char*>(content.data()), content.size());
   }
+  return answer;
 }
 
-struct Child {
-  pid_t id = 0;
-  int file = -1;
-};
-
-Child start(const Program& program, const core::MachineConfig& machine) {
-  int ends[2];
-  if (pipe(ends) != 0) fail(std::strerror(errno));
-  const pid_t id = fork();
-  if (id < 0) fail(std::strerror(errno));
-  if (id != 0) {
-    close(ends[1]);
-    return {id, ends[0]};
-  }
-  close(ends[0]);
-  const Pipe out(ends[1]);
-  try {
-    answer(out, program, machine);
-  } catch (const std::exception& e) {
-    out.write("0", 1);
-    out.write(e.what(), std::strlen(e.what()));
-  }
-  _exit(0);
-}
-
-Outcome finish(const Child& child, const Program& program) {
-  const std::string text = Pipe(child.file).read_all();
-  close(child.file);
-  int status = 0;
-  while (waitpid(child.id, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (text.empty()) fail(fmt::format("the simulation ended with status {}", status));
-  if (text[0] != '1') fail(text.substr(1));
+Outcome outcome_of(const core::ChildAnswer& answer, const Program& program) {
+  if (!answer.good) fail(answer.text);
   Outcome outcome;
-  const char* p = text.data() + 1;
-  const char* const end = text.data() + text.size();
+  const char* p = answer.text.data();
+  const char* const end = p + answer.text.size();
   const auto take = [&](void* to, size_t bytes) {
     if (bytes > static_cast<size_t>(end - p)) fail("the simulation's answer is cut off");
     std::memcpy(to, p, bytes);
@@ -169,17 +110,12 @@ SimulatedDevice::SimulatedDevice(core::MachineConfig machine, unsigned parallel)
     : machine_(std::move(machine)), properties_(properties_of(machine_)), parallel_(std::max(parallel, 1u)) {}
 
 std::vector<Outcome> SimulatedDevice::run(std::span<const Program> programs) {
+  std::vector<std::function<std::string()>> works;
+  for (const Program& p : programs) works.emplace_back([&p, this] { return simulate(p, machine_); });
+  const std::vector<core::ChildAnswer> answers = core::run_in_children(works, parallel_);
   std::vector<Outcome> outcomes;
-  std::deque<Child> children;
-  size_t next = 0;
-  while (outcomes.size() < programs.size()) {
-    while (children.size() < parallel_ && next < programs.size())
-      children.push_back(start(programs[next++], machine_));
-    const Child child = children.front();
-    children.pop_front();
-    outcomes.push_back(finish(child, programs[outcomes.size()]));
-    ++runs_;
-  }
+  for (size_t i = 0; i < programs.size(); ++i) outcomes.push_back(outcome_of(answers[i], programs[i]));
+  runs_ += programs.size();
   return outcomes;
 }
 

@@ -4,18 +4,20 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <random>
+#include <vector>
 
 namespace gpusim::microbench {
 
 namespace {
 
-// Less than a page and a line: so the lines lie in many sets of the second level.
-constexpr std::array<uint32_t, 4> kStrides = {4096 + 128, 16384 + 128, 65536 + 128, 262144 + 128};
+constexpr std::array<uint32_t, 4> kStrides = {4096, 16384, 65536, 262144};
 constexpr uint32_t kVaries = 12;  ///< clocks by which equal loads differ, with the phase of other clocks
 constexpr uint32_t kLaps = 3;
 constexpr uint32_t kLine = 128,
-                   kSpare = 16;  ///< a part of the second level's lines stays wherever they lie
+                   kSpare = 8;  ///< a part of the second level's lines stays wherever they lie
+/// Any buffer knows all pages of these bytes.
+constexpr uint32_t kKnown = 65536, kLoadsOfKnown = 128;
 
 void add(DataSheet& sheet, std::string name, uint64_t found, const char* unit, std::string method,
          const Probe& probe) {
@@ -28,10 +30,11 @@ void add(DataSheet& sheet, std::string name, uint64_t found, const char* unit, s
   sheet.figures.push_back(std::move(f));
 }
 
-/// Loads `stride` apart, round and round, of which none takes longer than the others.
+/// Loads of a line each in so many pieces of `stride` bytes, round and round, of which none takes longer than
+/// the others.
 struct Reach {
   uint32_t stride = 0;
-  uint64_t loads = 0;  ///< 0: none takes longer,
+  uint32_t loads = 0;  ///< 0: none takes longer,
   uint64_t tried = 0;  ///< over that many bytes
 };
 
@@ -39,36 +42,50 @@ class PageTest {
  public:
   PageTest(Device& device, const Hierarchy& h)
       : probe(device, Path::kPastL1),
-        most_loads_(std::min<uint64_t>(h.l2.capacity / (kLine * kSpare), probe.most_members())) {}
+        most_loads_(static_cast<uint32_t>(
+            std::min<uint64_t>(h.l2.capacity / (kLine * kSpare), probe.most_members()))) {}
 
-  [[nodiscard]] uint32_t slowest(const Reach& r, uint64_t loads) const {
+  /// What the slowest load takes of pages that are surely known, in all parts of the second level.
+  [[nodiscard]] uint32_t slowest_of_known() const {
     ProbeRequest request;
-    request.stride = r.stride;
-    request.rounds = static_cast<uint32_t>(loads);
+    const uint32_t loads = std::min(kLoadsOfKnown, most_loads_);
+    for (uint32_t k = 0; k < loads; ++k) request.members.push_back(line_in(k, kKnown / kLoadsOfKnown));
     request.laps = kLaps;
     return probe.read(request).slowest;
   }
-  [[nodiscard]] Reach reach(uint32_t limit) const {
+  [[nodiscard]] uint32_t slowest(uint32_t stride, uint32_t loads) const {
+    return probe.read(loads_from(0, loads, stride)).slowest;
+  }
+  /// `page`: if it is known. Loads farther apart would leave some pages out.
+  [[nodiscard]] Reach reach(uint32_t limit, uint64_t page) const {
+    std::vector<uint32_t> strides;
+    for (const uint32_t stride : kStrides)
+      if (page == 0 || stride < page) strides.push_back(stride);
+    if (page != 0) strides.push_back(static_cast<uint32_t>(page));
     uint64_t tried = 0;
-    for (const uint32_t stride : kStrides) {
-      const uint64_t most = std::bit_floor(std::min<uint64_t>(most_loads_, probe.reach() / stride));
-      const uint64_t loads = largest_that_hits(probe, {stride, 1, kLaps, limit, most * stride}) / stride;
-      tried = std::max(tried, most * stride);
-      if (loads < most) return {stride, loads, tried};
+    for (const uint32_t stride : strides) {
+      const auto most = static_cast<uint32_t>(std::min<uint64_t>(most_loads_, probe.reach() / stride));
+      const auto fits = [&](uint32_t loads) { return all_fast(0, loads, stride, limit); };
+      uint32_t good = 1, bad = 2;
+      while (bad < most && fits(bad)) good = bad, bad *= 2;
+      bad = std::min(bad, most);
+      tried = std::max(tried, uint64_t{bad} * stride);
+      if (fits(bad)) continue;
+      while (bad - good > 1) {
+        const uint32_t middle = good + (bad - good) / 2;
+        (fits(middle) ? good : bad) = middle;
+      }
+      return {stride, good, tried};
     }
     return {0, 0, tried};
   }
   /// With one load more some page is lost. It is not if the first page is left out: this many loads are in
   /// it.
   [[nodiscard]] uint32_t loads_of_page(const Reach& r, uint32_t limit) const {
-    uint32_t in_page = 0, beyond = static_cast<uint32_t>(r.loads);
+    uint32_t in_page = 0, beyond = r.loads;
     while (beyond - in_page > 1) {
       const uint32_t first = in_page + (beyond - in_page) / 2;
-      ProbeRequest request;
-      for (uint32_t k = first; k <= r.loads; ++k) request.members.push_back(k * r.stride);
-      request.laps = kLaps;
-      request.limit = limit;
-      (probe.read(request).slow == 0 ? beyond : in_page) = first;
+      (all_fast(first, r.loads + 1, r.stride, limit) ? beyond : in_page) = first;
     }
     return beyond;
   }
@@ -76,7 +93,26 @@ class PageTest {
   const Probe probe;
 
  private:
-  uint64_t most_loads_;
+  /// A line of the k-th piece, which one is drawn by lot: at even distances lines could fall into few sets of
+  /// the second level, whatever the hash.
+  static uint32_t line_in(uint32_t k, uint32_t stride) {
+    std::minstd_rand random(k + 1);
+    random.discard(2);
+    return k * stride + static_cast<uint32_t>(random() % (stride / kLine)) * kLine;
+  }
+  static ProbeRequest loads_from(uint32_t first, uint32_t end, uint32_t stride) {
+    ProbeRequest request;
+    for (uint32_t k = first; k < end; ++k) request.members.push_back(line_in(k, stride));
+    request.laps = kLaps;
+    return request;
+  }
+  [[nodiscard]] bool all_fast(uint32_t first, uint32_t end, uint32_t stride, uint32_t limit) const {
+    ProbeRequest request = loads_from(first, end, stride);
+    request.limit = limit;
+    return probe.read(request).slow == 0;
+  }
+
+  uint32_t most_loads_;
 };
 
 }  // namespace
@@ -87,24 +123,24 @@ void measure_tlb(Device& device, const Hierarchy& h, DataSheet& sheet) {
     add(sheet, "tlb.l1_entries", 0, "pages", "not looked for without a second-level cache", test.probe);
     return;
   }
-  uint32_t before = test.slowest({kStrides[0], 2, 0}, 2);
+  uint32_t before = test.slowest_of_known();
   uint64_t page = 0;
   for (int level = 1; level <= 2; ++level) {
     const uint32_t limit = before + kVaries;
-    const Reach reach = test.reach(limit);
+    const Reach reach = test.reach(limit, page);
     if (reach.loads == 0) {
       add(sheet, fmt::format("tlb.l{}_entries", level), 0, "pages",
           fmt::format("no load takes longer in {} MB", reach.tried >> 20), test.probe);
       return;
     }
     if (level == 1) {
-      page = std::bit_floor(uint64_t{test.loads_of_page(reach, limit)} * reach.stride);
+      page = uint64_t{test.loads_of_page(reach, limit)} * reach.stride;
       add(sheet, "tlb.page", page, "bytes", "loads that must be left out for one more to find room",
           test.probe);
     }
-    add(sheet, fmt::format("tlb.l{}_entries", level), reach.loads * reach.stride / page, "pages",
-        fmt::format("loads {} bytes apart of which none takes longer", reach.stride), test.probe);
-    const uint32_t now = test.slowest(reach, reach.loads + reach.loads / 2);
+    add(sheet, fmt::format("tlb.l{}_entries", level), uint64_t{reach.loads} * reach.stride / page, "pages",
+        fmt::format("loads in pieces of {} bytes of which none takes longer", reach.stride), test.probe);
+    const uint32_t now = test.slowest(reach.stride, reach.loads + reach.loads / 2);
     add(sheet, fmt::format("latency.tlb_l{}_miss", level), now - before, "core cycles",
         "what the slowest of half as many loads more takes longer", test.probe);
     before = now;

@@ -120,6 +120,29 @@ def check_microbench(gpusim: Gpusim) -> None:
     run.require_code(1).require_error("unknown key 'sizes' in [l1]")
 
 
+def check_occupancy(gpusim: Gpusim) -> None:
+    """Registers are those of --registers, the launch file, the estimate, in this order; a block that no SM takes is refused."""
+    naive = CASES["matmul_naive_16x16"].ptx(gpusim.source)
+    alone = gpusim.scratch / "alone.ptx"
+    alone.write_text(naive.read_text())
+    command = ["occupancy", "--config", gpusim.machine(), "--block", "16,16", "--json"]
+    asked = gpusim.run(*command, naive).require_code(0).json()
+    require_equal("registers of the launch file", asked["registers"], 10)
+    require_equal("the same file, named", gpusim.run(*command, alone, "--launch", naive.with_suffix(".toml")).json(), asked)
+    require_equal("registers of --registers", gpusim.run(*command, naive, "--registers", "12").json()["registers"], 12)
+    estimate = gpusim.run("check", "--json", "--config", gpusim.machine(), alone).json()["programs"][0]["kernels"][0]["registers"]
+    require(estimate != 10, "the estimate is what the launch file asks for: nothing is tested")
+    require_equal("estimate", gpusim.run(*command, alone).json()["registers"], estimate)
+    command[command.index("16,16")] = "99999"
+    gpusim.run(*command, naive).require_code(1).require_error("a block of 99999 threads: machine 'Tesla C1060' allows 512")
+
+
+def check_config(gpusim: Gpusim) -> None:
+    gpusim.run("config", "diff", "tesla_c1060").require_code(1).require_error("other_machine is required")
+    described = gpusim.run("config", "describe", "gpu.memory").require_code(0).out
+    require("1M to 1024G" in described, described)
+
+
 def check_textures(gpusim: Gpusim) -> None:
     """A texture that nothing reads, a reference that nothing is bound to, an object of another geometry or size."""
     references, objects = (CASES[name].ptx(gpusim.source) for name in ("texture_references", "texture"))
@@ -323,6 +346,8 @@ ERROR_CHECKS: dict[str, Check] = {
     "wrong_result": check_wrong_result,
     "microbench": check_microbench,
     "textures": check_textures,
+    "occupancy": check_occupancy,
+    "config": check_config,
     "interrupt": check_interrupt,
     "unwritable": check_unwritable,
     "full_disk": check_full_disk,

@@ -20,6 +20,7 @@ from check_checks import check_checks  # noqa: E402
 from check_calibrated import MACHINES, check_calibrated  # noqa: E402
 from check_compiled import WITHOUT_SOURCE, check_compiled  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
+from check_correlate import CHECKS as CORRELATE_CHECKS  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
@@ -76,6 +77,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "machines": {name: lambda gpusim, name=name: check_machines(gpusim, name) for name in OTHER_MACHINES},
         "streams": {name: stream_check(name) for name in ("tesla_c1060", "gtx480", "tesla_v100", "timeline")},
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
+        "correlate": CORRELATE_CHECKS,
         "ptxas": {"workloads": check_ptxas, "report": check_report},
         "reuse": {"traces": check_reuse},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},

@@ -19,7 +19,7 @@ const KeySpec kSchema[] = {
     {"gpu", "compute_capability", K::kCapability, "", "1.3", 10, 99, "",
      "compute capability; lanes of a warp are scheduled independently from 7.0 on",
      AT(gpu.compute_capability)},
-    {"gpu", "memory", K::kSize, "bytes", "4G", 1 << 20, 1e12, "", "device memory", AT(memory_bytes)},
+    {"gpu", "memory", K::kSize, "bytes", "4G", 1 << 20, 1LL << 40, "", "device memory", AT(memory_bytes)},
     {"gpu", "sms", K::kInteger, "", "30", 1, 1024, "", "streaming multiprocessors", AT(gpu.sms)},
     {"gpu", "sms_per_cluster", K::kInteger, "", "3", 1, 64, "", "SMs that share one interconnect port",
      AT(gpu.sms_per_cluster)},
@@ -268,7 +268,7 @@ const KeySpec kSchema[] = {
      "partition of an address: its block's number modulo partitions, its bits folded, or the remainder of "
      "polynomials",
      AT(l2.hash)},
-    {"l2", "size", K::kSize, "bytes", "0", 0, 1e9, "",
+    {"l2", "size", K::kSize, "bytes", "0", 0, 1 << 30, "",
      "second-level data cache, all partitions together; 0: none", AT(l2.bytes)},
     {"l2", "line", K::kSize, "bytes", "128", 32, 256, "", "line", AT(l2.line)},
     {"l2", "sector", K::kSize, "bytes", "32", 32, 256, "",

@@ -1,12 +1,6 @@
 #include "simcore/text/toml_document.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
 namespace gpusim::core {
 namespace {
@@ -112,23 +106,6 @@ toml::table parse_toml(std::string_view text, const std::string& name) {
                       std::string(error.description()));
   }
   return std::move(result).table();
-}
-
-std::string read_text_file(const std::string& path) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) != 0)
-    raise_input_error({path}, fmt::format("cannot open: {}", std::strerror(errno)));
-  if (!S_ISREG(info.st_mode)) raise_input_error({path}, "cannot read: not a regular file");
-  if (static_cast<uint64_t>(info.st_size) > kMaxDocumentBytes) {
-    raise_input_error(
-        {path}, fmt::format("file is too large: {} bytes, at most {}", info.st_size, kMaxDocumentBytes));
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) raise_input_error({path}, fmt::format("cannot open: {}", std::strerror(errno)));
-  std::ostringstream content;
-  content << file.rdbuf();
-  if (file.bad()) raise_input_error({path}, "cannot read");
-  return std::move(content).str();
 }
 
 std::string_view node_kind(const toml::node& node) {

@@ -9,16 +9,12 @@
 #include <string_view>
 
 #include "simcore/text/input_error.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::core {
 
-inline constexpr size_t kMaxDocumentBytes = 4u << 20;
-
 /// Parses `text`; throws InputError with the place of the first syntax error. `name` is for messages.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::string& name);
-
-/// Whole content of a small text file; throws InputError naming the reason. Folders and devices are refused.
-[[nodiscard]] std::string read_text_file(const std::string& path);
 
 [[nodiscard]] inline Where where_of(const toml::node& node, const std::string& file) {
   return {file, static_cast<uint32_t>(node.source().begin.line),

@@ -1,0 +1,162 @@
+#include "correlate/correlation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpusim::correlate {
+namespace {
+
+HardwareKernel measured(const std::string& name, double cycles, Method method = Method::kEvents) {
+  HardwareKernel k;
+  k.name = name;
+  k.cycles = k.least = k.most = cycles;
+  k.method = method;
+  return k;
+}
+
+SimulatedKernel simulated(const std::string& name, double cycles, double clocks = -1) {
+  SimulatedKernel k;
+  k.name = name;
+  k.cycles = cycles;
+  k.clock_buffer = clocks;
+  return k;
+}
+
+/// A run of one kernel with these cycles.
+void add(HardwareFile& file, std::vector<SimulatedRun>& runs, double hardware, double simulation,
+         bool fitting = false) {
+  HardwareRun run;
+  run.name = "run" + std::to_string(file.runs.size());
+  run.fitting = fitting;
+  run.kernels = {measured("k", hardware)};
+  file.runs.push_back(run);
+  SimulatedRun s;
+  s.kernels = {simulated("k", simulation)};
+  runs.push_back(s);
+}
+
+TEST(Correlation, TotalsAreThoseOfTheJudgedRows) {
+  HardwareFile file;
+  std::vector<SimulatedRun> runs;
+  add(file, runs, 100, 110);      // +10 %
+  add(file, runs, 1000, 700);     // -30 %
+  add(file, runs, 10000, 10400);  // +4 %
+  add(file, runs, 200, 192);      // -4 %
+  add(file, runs, 50, 500, true);
+  const Correlation c = correlate(file, runs, 0);
+  EXPECT_FALSE(c.incomplete);
+  const Totals t = totals_of(c.rows, false);
+  EXPECT_EQ(t.rows, 4u);
+  EXPECT_NEAR(t.bias, -0.05, 1e-12);
+  EXPECT_NEAR(t.mean_absolute, 0.12, 1e-12);
+  EXPECT_NEAR(t.median_absolute, 0.07, 1e-12);
+  EXPECT_EQ(t.worst->run, "run1");
+  EXPECT_NEAR(*t.correlation, 0.99947998, 1e-8);  // computed elsewhere
+  EXPECT_NEAR(*t.log_correlation, 0.99512467, 1e-8);
+  const Totals fitting = totals_of(c.rows, true);
+  EXPECT_EQ(fitting.rows, 1u);
+  EXPECT_NEAR(fitting.bias, 9, 1e-12);
+  EXPECT_FALSE(fitting.correlation);
+}
+
+TEST(Correlation, PearsonOfALineIsOneAndOfAConstantNothing) {
+  EXPECT_NEAR(*pearson({1, 2, 4}, {3, 5, 9}), 1, 1e-12);
+  EXPECT_NEAR(*pearson({1, 2, 4}, {-3, -5, -9}), -1, 1e-12);
+  EXPECT_NEAR(*pearson({1, 2, 3, 4}, {1, -1, -1, 1}), 0, 1e-12);
+  EXPECT_FALSE(pearson({1, 2, 3}, {5, 5, 5}));
+  EXPECT_FALSE(pearson({1, 2}, {1, 2}));
+}
+
+TEST(Correlation, LaunchesOfAKernelAreARow) {
+  HardwareFile file;
+  HardwareRun run;
+  run.name = "r";
+  run.kernels = {measured("a", 100), measured("b", 50), measured("a", 300)};
+  run.kernels[0].least = 90, run.kernels[2].most = 330;
+  file.runs = {run};
+  SimulatedRun s;
+  s.kernels = {simulated("a", 120), simulated("b", 60), simulated("a", 240)};
+  const Correlation c = correlate(file, {s}, 0);
+  ASSERT_EQ(c.rows.size(), 2u);
+  EXPECT_EQ(c.rows[0].kernel, "a");
+  EXPECT_EQ(c.rows[0].launches, 2u);
+  EXPECT_EQ(c.rows[0].hardware, 400);
+  EXPECT_EQ(c.rows[0].simulated, 360);
+  EXPECT_NEAR(c.rows[0].spread, 0.1, 1e-12);
+  EXPECT_NEAR(c.rows[1].error(), 0.2, 1e-12);
+}
+
+/// What a method measures is what it is compared with.
+TEST(Correlation, MethodsMeasureDifferentThings) {
+  HardwareFile file;
+  HardwareRun run;
+  run.name = "r";
+  run.kernels = {measured("a", 100, Method::kClockBuffer), measured("b", 100, Method::kClock64),
+                 measured("c", 100, Method::kEvents), measured("d", 100, Method::kClockBuffer)};
+  file.runs = {run};
+  SimulatedRun s;
+  s.kernels = {simulated("a", 500, 70), simulated("b", 500), simulated("c", 500), simulated("d", 500)};
+  const Correlation c = correlate(file, {s}, 400);
+  EXPECT_EQ(c.rows[0].simulated, 70);
+  EXPECT_EQ(c.rows[1].simulated, 100);
+  EXPECT_EQ(c.rows[2].simulated, 500);
+  EXPECT_THAT(c.rows[3].why_not, ::testing::HasSubstr("no buffer 'd'"));
+  EXPECT_TRUE(c.incomplete);
+}
+
+TEST(Correlation, WhatIsNotComparedSaysWhy) {
+  HardwareFile file;
+  std::vector<SimulatedRun> runs;
+  for (int i = 0; i < 5; ++i) add(file, runs, 100, 100);
+  file.runs[0].not_run = "no room";
+  runs[1].failure = "a.ptx: error: cannot open";
+  runs[2].kernels[0].grid = {2, 1, 1};
+  runs[3].kernels.push_back(simulated("k", 1));
+  runs[4].kernels[0].name = "other";
+  const Correlation c = correlate(file, runs, 0);
+  ASSERT_EQ(c.rows.size(), 5u);
+  EXPECT_EQ(c.rows[0].why_not, "not measured: no room");
+  EXPECT_EQ(c.rows[1].why_not, "a.ptx: error: cannot open");
+  EXPECT_EQ(c.rows[2].why_not,
+            "launch 1 was k of 1x1x1 blocks of 1x1x1 threads, the launch file's is k of 2x1x1 of 1x1x1");
+  EXPECT_EQ(c.rows[3].why_not, "1 launches were measured, the launch file has 2");
+  EXPECT_THAT(c.rows[4].why_not, ::testing::HasSubstr("is other of"));
+  EXPECT_TRUE(c.incomplete);
+  EXPECT_EQ(totals_of(c.rows, false).rows, 0u);
+  runs.resize(1), file.runs.resize(1);
+  EXPECT_FALSE(correlate(file, runs, 0).incomplete);
+}
+
+TEST(Correlation, ResultsThatDifferAreMarkedAndCount) {
+  HardwareFile file;
+  std::vector<SimulatedRun> runs;
+  for (int i = 0; i < 3; ++i) add(file, runs, 100, 100);
+  file.runs[0].buffers = {{"C", "1"}}, runs[0].buffers = {{"A", "0"}, {"C", "1"}};
+  file.runs[1].buffers = {{"C", "1"}}, runs[1].buffers = {{"C", "2"}};
+  const Correlation c = correlate(file, runs, 0);
+  EXPECT_EQ(c.rows[0].results, Results::kSame);
+  EXPECT_EQ(c.rows[1].results, Results::kDiffer);
+  EXPECT_EQ(c.rows[2].results, Results::kUnknown);
+  EXPECT_TRUE(c.results_differ());
+  EXPECT_EQ(totals_of(c.rows, false).rows, 3u);
+}
+
+TEST(Correlation, ARateIsTurnedIntoCyclesByTheApplicationsFlops) {
+  HardwareFile file;
+  file.core_hz = 2e9;
+  HardwareRun run;
+  run.name = "r";
+  run.flop_rate = 1e12;
+  file.runs = {run};
+  SimulatedRun s;
+  s.flops = 5e6;
+  s.kernels = {simulated("a", 4000), simulated("b", 5000)};
+  const Correlation c = correlate(file, {s}, 0);
+  EXPECT_EQ(c.rows.at(0).hardware, 10000);
+  EXPECT_EQ(c.rows.at(0).simulated, 9000);
+  s.flops = 0;
+  EXPECT_THAT(correlate(file, {s}, 0).rows.at(0).why_not, ::testing::HasSubstr("[flops]"));
+}
+
+}  // namespace
+}  // namespace gpusim::correlate

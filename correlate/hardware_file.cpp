@@ -1,0 +1,168 @@
+#include "correlate/hardware_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "correlate/object_reader.h"
+#include "simcore/text/names.h"
+#include "simcore/text/text_file.h"
+
+namespace gpusim::correlate {
+
+namespace {
+
+using core::JsonValue;
+using Need = ObjectReader::Need;
+
+constexpr std::string_view kSchema = "gpusim-hardware-1";
+constexpr std::array<std::string_view, 4> kMethods = {"clock_buffer", "clock64", "events", "published"};
+constexpr uint64_t kMostExtent = (uint64_t{1} << 31) - 1;
+
+bool is_sha256(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+std::string sha256_of(ObjectReader& o, std::string_view name, Need need) {
+  std::string text = o.text(name, need);
+  if (!text.empty() && !is_sha256(text))
+    o.error(o.value(name)->where, fmt::format("'{}' is 64 lower-case hexadecimal digits", name));
+  return text;
+}
+
+Method method_of(ObjectReader& o) {
+  const std::string name = o.text("method", Need::kRequired);
+  const auto at = std::find(kMethods.begin(), kMethods.end(), name);
+  if (at != kMethods.end()) return static_cast<Method>(at - kMethods.begin());
+  if (!name.empty())
+    o.error(o.value("method")->where, fmt::format("there is no method '{}'", name),
+            core::name_hint(name, kMethods));
+  return Method::kPublished;
+}
+
+void read_extents(ObjectReader& o, std::string_view name, std::array<uint32_t, 3>& extents) {
+  const JsonValue* v = o.value(name, Need::kRequired);
+  if (v == nullptr) return;
+  const bool good = v->kind == JsonValue::Kind::kArray && !v->items.empty() && v->items.size() <= 3 &&
+                    std::all_of(v->items.begin(), v->items.end(), [](const JsonValue& e) {
+                      return e.kind == JsonValue::Kind::kNumber && e.number.is_integer &&
+                             e.number.integer >= 1 && static_cast<uint64_t>(e.number.integer) <= kMostExtent;
+                    });
+  if (!good)
+    return o.error(v->where, fmt::format("'{}' is an array of one to three integers from 1 on", name));
+  for (size_t i = 0; i < v->items.size(); ++i) extents[i] = static_cast<uint32_t>(v->items[i].number.integer);
+}
+
+HardwareKernel read_kernel(const JsonValue& value, core::Messages& messages) {
+  ObjectReader o(value, "a kernel", messages);
+  HardwareKernel k;
+  k.name = o.text("name", Need::kRequired);
+  read_extents(o, "grid", k.grid);
+  read_extents(o, "block", k.block);
+  if (o.value("cycles", Need::kRequired) != nullptr) k.cycles = o.real("cycles", 1, 1);
+  k.least = o.real("least", 0, k.cycles);
+  k.most = o.real("most", 0, k.cycles);
+  if (k.least > k.cycles || k.most < k.cycles)
+    o.error(o.where(), "'cycles', the median, does not lie between 'least' and 'most'");
+  k.repeats = static_cast<uint32_t>(o.integer("repeats", 1, 1'000'000, 1));
+  k.method = method_of(o);
+  k.registers = static_cast<uint32_t>(o.integer("registers", 1, 1024, 0));
+  (void)o.value("event_seconds");  // for the reader of the file
+  o.finish();
+  return k;
+}
+
+void read_params(ObjectReader& o, HardwareRun& run, core::Messages& messages) {
+  const JsonValue* v = o.value("params");
+  if (v == nullptr) return;
+  if (v->kind != JsonValue::Kind::kObject)
+    return o.error(v->where, "'params' is an object: names and numbers");
+  for (const JsonValue::Member& m : v->members) {
+    if (m.value.kind != JsonValue::Kind::kNumber)
+      messages.error(m.value.where, fmt::format("parameter '{}' is a number", m.name));
+    else if (m.value.number.is_integer)
+      run.params.push_back(fmt::format("{}={}", m.name, m.value.number.integer));
+    else
+      run.params.push_back(fmt::format("{}={}", m.name, m.value.number.real));
+  }
+}
+
+HardwareRun read_run(const JsonValue& value, const std::filesystem::path& folder, core::Messages& messages) {
+  ObjectReader o(value, "a run", messages);
+  HardwareRun run;
+  run.where = value.where;
+  run.name = o.text("name", Need::kRequired);
+  const auto file = [&](std::string_view name) {
+    const std::string text = o.text(name, Need::kRequired);
+    return text.empty() ? text : (folder / text).lexically_normal().string();
+  };
+  run.ptx = file("ptx");
+  run.launch = file("launch");
+  read_params(o, run, messages);
+  run.seed = o.integer("seed", 0, INT64_MAX, 0);
+  run.ptx_sha256 = sha256_of(o, "ptx_sha256", Need::kOptional);
+  run.fitting = o.truth("fitting");
+  run.note = o.text("note");
+  run.not_run = o.text("not_run");
+  if (o.has("flop_rate")) run.flop_rate = o.real("flop_rate", 1, 0);
+  for (const JsonValue& k : o.array("kernels")) run.kernels.push_back(read_kernel(k, messages));
+  for (const JsonValue& b : o.array("buffers")) {
+    ObjectReader buffer(b, "a buffer", messages);
+    std::string name = buffer.text("name", Need::kRequired);
+    run.buffers.push_back({std::move(name), sha256_of(buffer, "sha256", Need::kRequired)});
+    buffer.finish();
+  }
+  const int given = !run.kernels.empty() + o.has("flop_rate") + !run.not_run.empty();
+  if (value.kind == JsonValue::Kind::kObject && given != 1)
+    o.error(value.where, "a run has one of 'kernels' (not empty), 'flop_rate' and 'not_run'");
+  o.finish();
+  return run;
+}
+
+void read_device(ObjectReader& top, HardwareFile& file, core::Messages& messages) {
+  const JsonValue* v = top.value("device", Need::kRequired);
+  if (v == nullptr) return;
+  ObjectReader o(*v, "the device", messages);
+  file.device = o.text("name", Need::kRequired);
+  if (o.value("core_khz", Need::kRequired) != nullptr) file.core_hz = 1e3 * o.real("core_khz", 1, 1);
+  for (const char* name : {"compute_capability", "sms", "memory_khz", "memory_bytes", "l2_bytes", "driver"})
+    (void)o.value(name);  // for the reader of the file
+  o.finish();
+}
+
+}  // namespace
+
+std::string_view method_name(Method m) { return kMethods[static_cast<size_t>(m)]; }
+
+HardwareFile parse_hardware_file(std::string_view text, const std::string& path) {
+  const JsonValue document = core::parse_json(text, path);
+  core::Messages messages;
+  ObjectReader top(document, "a file of measurements", messages);
+  HardwareFile file;
+  file.path = path;
+  const JsonValue* schema = top.value("schema", Need::kRequired);
+  if (schema != nullptr && schema->text != kSchema)
+    top.error(schema->where,
+              fmt::format("'schema' is not \"{}\", which is what this program reads", kSchema));
+  read_device(top, file, messages);
+  file.date = top.text("date", Need::kRequired);
+  file.source = top.text("source", Need::kRequired);
+  std::set<std::string> names;
+  for (const JsonValue& v : top.array("runs", Need::kRequired)) {
+    file.runs.push_back(read_run(v, std::filesystem::path(path).parent_path(), messages));
+    const std::string& name = file.runs.back().name;
+    if (!name.empty() && !names.insert(name).second)
+      messages.error(v.where, fmt::format("there is a run '{}' already", name));
+  }
+  top.finish();
+  messages.raise_if_any();
+  return file;
+}
+
+HardwareFile read_hardware_file(const std::string& path) {
+  return parse_hardware_file(core::read_text_file(path), path);
+}
+
+}  // namespace gpusim::correlate

@@ -1,0 +1,138 @@
+#include "correlate/simulated_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "components/simulation.h"
+#include "simcore/process/child_process.h"
+#include "simcore/text/json_document.h"
+#include "simcore/text/sha256.h"
+#include "simcore/text/text_file.h"
+
+namespace gpusim::correlate {
+
+namespace {
+
+constexpr size_t kClockWords = 3;  // per warp: before, after, unused
+
+/// Launches with as many registers as the driver gave them: what is resident at once follows from that.
+void take_registers(const HardwareRun& run, core::LaunchDescription& launch) {
+  size_t first = 0;
+  for (core::LaunchSpec& spec : launch.launches) {
+    if (first < run.kernels.size() && run.kernels[first].registers != 0)
+      spec.registers = run.kernels[first].registers;
+    first += spec.repeat;
+  }
+}
+
+/// Clocks from the first warp's start to the last one's end, from the 32-bit words (before, after, unused) of
+/// each warp. -1 if the kernel has no such buffer.
+double clock_buffer_of(const comp::Simulation& simulation, const std::string& kernel) {
+  const auto& buffers = simulation.options().launch.buffers;
+  const auto at =
+      std::find_if(buffers.begin(), buffers.end(), [&](const auto& b) { return b.name == kernel; });
+  if (at == buffers.end() || at->type != core::ElementType::kU32 || at->count == 0 ||
+      at->count % kClockWords != 0)
+    return -1;
+  const std::span<const std::byte> content = simulation.buffer(static_cast<uint32_t>(at - buffers.begin()));
+  std::vector<uint32_t> words(at->count);
+  std::memcpy(words.data(), content.data(), content.size());
+  int64_t first = 0, last = 0;
+  for (size_t i = 0; i < words.size(); i += kClockWords) {
+    // The counter may pass zero in between: distances from the first warp's start are small.
+    first = std::min<int64_t>(first, static_cast<int32_t>(words[i] - words[0]));
+    last = std::max<int64_t>(last, static_cast<int32_t>(words[i + 1] - words[0]));
+  }
+  return static_cast<double>(last - first);
+}
+
+std::string extents(const comp::Dim3& d) { return fmt::format("[{}, {}, {}]", d.x, d.y, d.z); }
+
+/// What a child answers: a JSON object.
+std::string simulate(const HardwareRun& run, const core::MachineConfig& machine) {
+  comp::SimulationOptions o;
+  o.machine = machine;
+  o.ptx_name = run.ptx;
+  o.ptx_text = core::read_text_file(run.ptx);
+  if (!run.ptx_sha256.empty() && core::sha256_hex(o.ptx_text) != run.ptx_sha256)
+    throw core::InputError(fmt::format("{} is not the PTX that was measured", run.ptx));
+  o.launch = core::load_launch(run.launch, run.params, run.seed);
+  for (const std::string& file : o.launch.link) o.linked.push_back({file, core::read_text_file(file)});
+  take_registers(run, o.launch);
+  o.lowering = isa::LoweringLevel::kSchedule;
+  comp::Simulation simulation(std::move(o));
+  const comp::SimulationResult result = simulation.run();
+  if (result.status != comp::SimulationResult::Status::kComplete)
+    return fmt::format("{{\"failed\": {}}}", core::json_quoted(result.reason));
+  std::string out = "{\"kernels\": [";
+  for (size_t i = 0; i < result.kernels.size(); ++i) {
+    const comp::KernelResult& k = result.kernels[i];
+    out += fmt::format("{}{{\"name\": {}, \"grid\": {}, \"block\": {}, \"cycles\": {}, \"clocks\": {}}}",
+                       i == 0 ? "" : ", ", core::json_quoted(k.name), extents(k.grid), extents(k.block),
+                       k.cycles, clock_buffer_of(simulation, k.name));
+  }
+  out += "], \"buffers\": [";
+  const core::LaunchDescription& launch = simulation.options().launch;
+  for (uint32_t i = 0; i < launch.buffers.size(); ++i) {
+    const auto content = simulation.buffer(i);
+    out += fmt::format("{}{{\"name\": {}, \"sha256\": \"{}\"}}", i == 0 ? "" : ", ",
+                       core::json_quoted(launch.buffers[i].name),
+                       core::sha256_hex({reinterpret_cast<const char*>(content.data()), content.size()}));
+  }
+  double flops = 0;
+  for (const auto& [name, value] : launch.flops)
+    if (name == "total") flops = value;
+  return out + fmt::format("], \"flops\": {}}}", flops);
+}
+
+void read_extents(const core::JsonValue& v, std::array<uint32_t, 3>& extents) {
+  for (size_t i = 0; i < extents.size(); ++i) extents[i] = static_cast<uint32_t>(v.items[i].number.integer);
+}
+
+SimulatedRun read_answer(const core::ChildAnswer& answer) {
+  SimulatedRun run;
+  if (!answer.good) {
+    run.failure = answer.text;
+    return run;
+  }
+  const core::JsonValue v = core::parse_json(answer.text, "simulation");
+  if (const core::JsonValue* reason = v.find("failed")) {
+    run.failure = reason->text;
+    run.program_failed = true;
+    return run;
+  }
+  for (const core::JsonValue& k : v.find("kernels")->items) {
+    SimulatedKernel kernel;
+    kernel.name = k.find("name")->text;
+    read_extents(*k.find("grid"), kernel.grid);
+    read_extents(*k.find("block"), kernel.block);
+    kernel.cycles = k.find("cycles")->number.as_double();
+    kernel.clock_buffer = k.find("clocks")->number.as_double();
+    run.kernels.push_back(std::move(kernel));
+  }
+  for (const core::JsonValue& b : v.find("buffers")->items)
+    run.buffers.push_back({b.find("name")->text, b.find("sha256")->text});
+  run.flops = v.find("flops")->number.as_double();
+  return run;
+}
+
+}  // namespace
+
+std::vector<SimulatedRun> simulate_runs(const HardwareFile& file, const core::MachineConfig& machine,
+                                        unsigned parallel) {
+  std::vector<std::function<std::string()>> works;
+  std::vector<size_t> which;
+  for (size_t i = 0; i < file.runs.size(); ++i) {
+    if (!file.runs[i].not_run.empty()) continue;
+    which.push_back(i);
+    works.emplace_back([&run = file.runs[i], &machine] { return simulate(run, machine); });
+  }
+  const std::vector<core::ChildAnswer> answers = core::run_in_children(works, parallel);
+  std::vector<SimulatedRun> runs(file.runs.size());
+  for (size_t i = 0; i < which.size(); ++i) runs[which[i]] = read_answer(answers[i]);
+  return runs;
+}
+
+}  // namespace gpusim::correlate

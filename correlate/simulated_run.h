@@ -1,0 +1,32 @@
+// The work of a hardware run, simulated.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "correlate/hardware_file.h"
+#include "simcore/config/machine_config.h"
+
+namespace gpusim::correlate {
+
+/// One launch.
+struct SimulatedKernel {
+  std::string name;
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  double cycles = 0;         ///< core cycles, launch included
+  double clock_buffer = -1;  ///< what its own clock reads say; -1: it has none
+};
+
+struct SimulatedRun {
+  std::string failure;          ///< why there is nothing else; empty: it ran
+  bool program_failed = false;  ///< it started, and the simulated program failed
+  double flops = 0;             ///< the application's, as its launch file says
+  std::vector<SimulatedKernel> kernels;
+  std::vector<BufferHash> buffers;
+};
+
+/// Simulates each run that has something to compare with, at most `parallel` at the same time; the others
+/// stay empty. Throws nothing for a run that cannot be simulated: its `failure` says why.
+[[nodiscard]] std::vector<SimulatedRun> simulate_runs(const HardwareFile& file,
+                                                      const core::MachineConfig& machine, unsigned parallel);
+
+}  // namespace gpusim::correlate

@@ -1,0 +1,183 @@
+"""`gpusim correlate` and `gpusim export`, and the program that measures on a real GPU (which needs nvcc, but no GPU here)."""
+
+import ctypes
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from cases import CASES
+from check_corpus import NoCompiler
+from runner import RUN_LIMIT_S, Gpusim, require, require_equal
+
+MEASURE = ("measure.cu", "plan.cpp", "driver.cpp", "results.cpp")
+
+
+def hardware(gpusim: Gpusim) -> Path:
+    return gpusim.source / "regress" / "hardware"
+
+
+def vecadd_run(gpusim: Gpusim, n: int, **members: Any) -> dict[str, Any]:
+    """A run of vecadd as a file of measurements has it."""
+    ptx = CASES["vecadd"].ptx(gpusim.source)
+    run = {"name": f"vecadd_{n}", "ptx": str(ptx), "launch": str(ptx.with_suffix(".toml")), "params": {"N": n},
+           "ptx_sha256": hashlib.sha256(ptx.read_bytes()).hexdigest(),
+           "kernels": [{"name": "vecadd", "grid": [(n + 255) // 256], "block": [256], "cycles": 2000, "least": 1900,
+                        "most": 2100, "repeats": 3, "method": "events"}]}
+    return {key: value for key, value in (run | members).items() if value is not None}
+
+
+def correlate(gpusim: Gpusim, runs: list[dict[str, Any]], code: int, *options: str) -> dict[str, Any]:
+    file = gpusim.scratch / "measured.json"
+    file.write_text(json.dumps({"schema": "gpusim-hardware-1", "device": {"name": "G", "core_khz": 1296000},
+                                "date": "2026-01-01", "source": "this test", "runs": runs}))
+    done = gpusim.run("correlate", "--hardware", file, "--config", gpusim.machine(), "--json", *options)
+    return done.require_code(code).json()
+
+
+def check_rows(gpusim: Gpusim) -> None:
+    """A row per kernel with the cycles that a run of its own takes; what cannot be compared says why."""
+    ptx = CASES["vecadd"].ptx(gpusim.source)
+    cycles = {n: gpusim.report(ptx, "--param", f"N={n}", "--out", "none")["kernels"][0]["cycles"] for n in (300, 5000, 20000)}
+    runs = [vecadd_run(gpusim, n) for n in cycles]
+    reports = [correlate(gpusim, runs, 0, "--threads", threads) for threads in ("1", "3")]
+    require_equal("reports with one process and with three", *reports)
+    for row, simulated in zip(reports[0]["kernels"], cycles.values(), strict=True):
+        require_equal("simulated cycles", row["simulated_cycles"], simulated)
+        require(abs(row["error"] - (simulated / 2000 - 1)) < 1e-9, f"error of {row}")
+        require(abs(row["spread"] - 0.1) < 1e-9, f"spread of {row}")
+    errors = [c / 2000 - 1 for c in cycles.values()]
+    totals = reports[0]["totals"]
+    require(abs(totals["bias"] - sum(errors) / 3) < 1e-9, f"bias of {totals}")
+    require(abs(totals["mean_absolute_error"] - sum(map(abs, errors)) / 3) < 1e-9, f"mean of {totals}")
+    require_equal("correlation with a constant", totals["correlation"], None)
+    require_equal("kernels for fitting", reports[0]["fitting_totals"], {"kernels": 0})
+    rate, = correlate(gpusim, [vecadd_run(gpusim, 5000, kernels=None, flop_rate=1e9)], 0)["kernels"]
+    require_equal("cycles of 5000 additions", (round(rate["hardware_cycles"]), rate["simulated_cycles"]), (6480, cycles[5000]))
+
+
+def check_not_compared(gpusim: Gpusim) -> None:
+    good = vecadd_run(gpusim, 300)
+    refused = correlate(gpusim, [
+        good,
+        vecadd_run(gpusim, 301, kernels=None, not_run="the driver does not take it"),
+        vecadd_run(gpusim, 302, ptx="nothere.ptx"),
+        vecadd_run(gpusim, 303, ptx_sha256="0" * 64),
+        vecadd_run(gpusim, 304, params={"M": 3}),
+        vecadd_run(gpusim, 305, params={"N": 10000}),
+    ], 1)
+    reasons = [row.get("not_compared", "") for row in refused["kernels"]]
+    for reason, text in zip(reasons, ("", "not measured: the driver", "nothere.ptx: error: cannot open",
+                                      "is not the PTX that was measured", "no parameter 'M'", "launch 1 was vecadd of 2x1x1"),
+                            strict=True):
+        require(text in reason and bool(text) == bool(reason), f"{reason!r} is not {text!r}")
+    require_equal("kernels in the totals", refused["totals"]["kernels"], 1)
+    correlate(gpusim, [good, vecadd_run(gpusim, 301, kernels=None, not_run="x")], 0)
+    small = correlate(gpusim, [good], 1, "--set", "sm.max_block_x=128")
+    require("machine 'Tesla C1060' allows 128" in small["kernels"][0]["not_compared"], f"{small}")
+    differs = correlate(gpusim, [vecadd_run(gpusim, 300, buffers=[{"name": "C", "sha256": "0" * 64}])], 3)
+    require_equal("results", differs["kernels"][0]["results"], "differ")
+    bad = gpusim.scratch / "bad.json"
+    bad.write_text('{"schema": "gpusim-hardware-1",\n "devices": {}}')
+    done = gpusim.run("correlate", "--hardware", bad, "--config", gpusim.machine())
+    done.require_code(1).require_error("bad.json:2:2: error: a file of measurements has no member 'devices'",
+                                       "did you mean 'device'?")
+
+
+def check_published(gpusim: Gpusim) -> None:
+    """The files of published figures are good: everything in them is compared, here at small sizes."""
+    smaller = {"sgemm_volkov": {"N": 64, "ld": 96}, "matmul": {"N": 64}, "sgemm_cublas": {"N": 64}}
+    for file, machine in (("published_tesla_c1060.json", "tesla_c1060"), ("published_geforce_8800_gtx.json", "tesla_c870")):
+        measured = json.loads((hardware(gpusim) / file).read_text())
+        for run in measured["runs"]:
+            for name, values in smaller.items():
+                if run["name"].startswith(name):
+                    run["params"] = values
+            for key in ("ptx", "launch"):
+                run[key] = str(hardware(gpusim) / run[key])
+        copy = gpusim.scratch / file
+        copy.write_text(json.dumps(measured))
+        words = ["correlate", "--hardware", copy, "--config", gpusim.source / "configs" / f"{machine}.cfg", "--json"]
+        report = gpusim.run(*words).require_code(0).json()
+        totals = [report[kind]["kernels"] for kind in ("totals", "fitting_totals")]
+        kernels = [sum(len(run.get("kernels", "1")) for run in measured["runs"] if run.get("fitting", False) == fitting)
+                   for fitting in (False, True)]
+        require_equal(f"kernels of {file}", totals, kernels)
+        table = gpusim.run(*words[:-1]).require_code(0).out
+        for text in (measured["device"]["name"], "mean absolute error", *(run["name"] for run in measured["runs"])):
+            require(text in table, f"{text!r} is not in\n{table}")
+
+
+def program(gpusim: Gpusim) -> Path:
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        raise NoCompiler("nvcc is not in PATH")
+    measure, folder = gpusim.scratch / "measure", hardware(gpusim)
+    done = subprocess.run([nvcc, "-std=c++20", "-Xcompiler", "-Wall,-Wextra,-Werror", f"-I{gpusim.source}", f"-I{folder}",
+                           "-o", measure, *(folder / name for name in MEASURE),
+                           gpusim.source / "simcore" / "text" / "sha256.cpp", "-ldl"],
+                          capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+    require_equal(f"{done.stderr[:4000]}\nexit code of nvcc", done.returncode, 0)
+    return measure
+
+
+def measure(command: list[str | Path]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=RUN_LIMIT_S, check=False)
+
+
+def has_driver() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def check_measure(gpusim: Gpusim) -> None:
+    """It compiles, reads plans, and what it writes is what `gpusim correlate` reads; without a driver it says so."""
+    binary = program(gpusim)
+    plans = []
+    for name, options in (("gemm", ["--param", "M=40"]), ("jacobi", ["--fitting"])):
+        ptx = CASES[name].ptx(gpusim.source)
+        plans.append(gpusim.scratch / "out" / name)
+        gpusim.run("export", ptx, "--out", plans[-1], *options).require_code(0)
+    dry = measure([binary, "--dry-run", *plans])
+    require_equal("exit code", dry.returncode, 0)
+    for text in ("gemm: gemm/gemm.ptx, ", "buffer A: ", " bytes of zeros", "jacobi: jacobi/jacobi.ptx", ", for fitting",
+                 "kernel gemm_nn: grid "):
+        require(text in dry.stdout, f"{text!r} is not in\n{dry.stdout}")
+    json_file = gpusim.scratch / "out" / "results.json"
+    done = measure([binary, "--rehearse", "--out", json_file, *plans])
+    require_equal(f"{done.stderr}\nexit code", done.returncode, 0)
+    small = ["--set", "gpu.launch_cycles=0"]
+    report = gpusim.run("correlate", "--hardware", json_file, "--config", gpusim.source / "configs" / "tesla_v100.cfg",
+                        "--json", *small).require_code(3).json()  # nothing was written
+    require_equal("device", report["device"], "none (rehearsal)")
+    require_equal("runs", sorted({row["run"] for row in report["kernels"]}), ["gemm", "jacobi"])
+    for row in report["kernels"]:
+        require_equal("method", row["method"], "clock64")
+        require_equal("cycles", row["hardware_cycles"], 1000 * row["launches"])
+        require_equal("fitting", row["fitting"], row["run"] == "jacobi")
+        require_equal("results", row["results"], "differ")
+    hashes = {run["name"]: {b["name"]: b["sha256"] for b in run["buffers"]} for run in json.loads(json_file.read_text())["runs"]}
+    for buffer in ("A", "B"):
+        require_equal(f"hash of {buffer}", hashes["gemm"][buffer],
+                      hashlib.sha256((plans[0] / f"{buffer}.bin").read_bytes()).hexdigest())
+    plan = plans[0] / "plan.txt"
+    text = plan.read_text()
+    for old, new, message in (("gpusim-plan 1", "gpusim-plan 2", "plan.txt:1: error: this is not a plan of version 1"),
+                              ("buffer A", "buffer Q", "error: there is no buffer 'Q'"),
+                              ("fitting 0", "fiting 0", "plan.txt:7: error: unknown word 'fiting'")):
+        plan.write_text(text.replace(old, new))
+        done = measure([binary, "--dry-run", plans[0]])
+        require(done.returncode == 1 and message in done.stderr, f"{message!r} is not in {done.stderr!r}")
+    plan.write_text(text)
+    if not has_driver():
+        done = measure([binary, "--out", gpusim.scratch / "none.json", plans[0]])
+        require(done.returncode == 1 and "no CUDA driver on this machine" in done.stderr, f"{done.stderr!r}")
+        require(not (gpusim.scratch / "none.json").exists(), "a file without measurements")
+
+
+CHECKS = {"rows": check_rows, "not_compared": check_not_compared, "published": check_published, "measure": check_measure}

@@ -1,0 +1,457 @@
+// Runs what `gpusim export` wrote on a GPU and writes what it took as JSON (docs/correlate.md):
+//
+//   measure [--repeats N] [--device N] --out FILE.json PLAN_FOLDER...
+//   measure --dry-run PLAN_FOLDER...     prints what would run; needs no GPU
+//   measure --rehearse --out FILE.json PLAN_FOLDER...     writes the file without measuring; needs no GPU
+//
+// Each repetition starts from the buffers' first contents and a second-level cache full of other data. It is run
+// twice: with a kernel before and after each launch that notes the clock of every SM (an SM's clock tells how long the
+// launch took in core cycles, whatever the frequency; the same around an empty kernel is taken off), and with events.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "driver.h"
+#include "plan.h"
+#include "results.h"
+#include "simcore/text/sha256.h"
+
+namespace hardware {
+
+namespace {
+
+// The last clock of an SM before, and the first one after. `%s`: the target.
+const char* const kStamps = R"(.version 6.4
+.target %s
+.address_size 64
+.visible .entry before (.param .u64 p_out)
+{
+  .reg .u32 %%r<3>; .reg .u64 %%rd<6>;
+  ld.param.u64 %%rd1, [p_out];
+  mov.u32 %%r1, %%smid;
+  mul.wide.u32 %%rd2, %%r1, 8;
+  add.u64 %%rd3, %%rd1, %%rd2;
+  mov.u64 %%rd4, %%clock64;
+  atom.global.max.u64 %%rd5, [%%rd3], %%rd4;
+  ret;
+}
+.visible .entry after (.param .u64 p_out)
+{
+  .reg .u32 %%r<3>; .reg .u64 %%rd<6>;
+  mov.u64 %%rd4, %%clock64;
+  ld.param.u64 %%rd1, [p_out];
+  mov.u32 %%r1, %%smid;
+  mul.wide.u32 %%rd2, %%r1, 8;
+  add.u64 %%rd3, %%rd1, %%rd2;
+  atom.global.min.u64 %%rd5, [%%rd3], %%rd4;
+  ret;
+}
+.visible .entry empty ()
+{
+  ret;
+}
+)";
+constexpr int kStampBlocks = 4;      // of each SM, so that each gets one
+constexpr int kMostSms = 1024;
+constexpr int kWarmUp = 1;           // repetitions that do not count
+constexpr int kLeastFlush = 64 << 20;
+
+struct Memory {
+  Memory(const Driver& driver, uint64_t bytes) : driver(driver) {
+    driver.check(driver.cuMemAlloc_(&address, std::max<uint64_t>(bytes, 4)), "allocating " + std::to_string(bytes) + " bytes");
+  }
+  ~Memory() { driver.cuMemFree_(address); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  const Driver& driver;
+  CUdeviceptr address = 0;
+};
+
+struct Module {
+  Module(const Driver& driver, const std::string& ptx) : driver(driver) {
+    char log[4096] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+    const CUresult result = driver.cuModuleLoadDataEx_(&module, ptx.c_str(), 2, options, values);
+    driver.check(result, std::string("the driver does not take the PTX") + (log[0] != '\0' ? std::string(" (") + log + ")" : ""));
+  }
+  ~Module() { driver.cuModuleUnload_(module); }
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  CUfunction function(const std::string& name) const {
+    CUfunction f = nullptr;
+    driver.check(driver.cuModuleGetFunction_(&f, module, name.c_str()), "looking for kernel '" + name + "'");
+    return f;
+  }
+  const Driver& driver;
+  CUmodule module = nullptr;
+};
+
+class Gpu {
+ public:
+  Gpu(const Driver& driver, int number) : driver_(driver) {
+    driver.check(driver.cuDeviceGet_(&device_, number), "opening device " + std::to_string(number));
+    CUcontext context = nullptr;
+    driver.check(driver.cuDevicePrimaryCtxRetain_(&context, device_), "making a context");
+    driver.check(driver.cuCtxSetCurrent_(context), "using the context");
+    char name[256] = "";
+    size_t bytes = 0;
+    int version = 0;
+    driver.check(driver.cuDeviceGetName_(name, sizeof name, device_), "asking for the device's name");
+    driver.check(driver.cuDeviceTotalMem_(&bytes, device_), "asking for the device's memory");
+    driver.check(driver.cuDriverGetVersion_(&version), "asking for the driver's version");
+    info.name = name;
+    info.driver = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+    info.memory_bytes = bytes;
+    info.capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                      attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    info.sms = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    info.core_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    info.memory_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+    info.l2_bytes = static_cast<uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+  }
+  const Driver& driver() const { return driver_; }
+  DeviceInfo info;
+
+ private:
+  int attribute(CUdevice_attribute which) const {
+    int value = 0;
+    driver_.check(driver_.cuDeviceGetAttribute_(&value, which, device_), "asking for an attribute");
+    return value;
+  }
+  const Driver& driver_;
+  CUdevice device_ = 0;
+};
+
+/// Clocks of all SMs around launches.
+class Stamps {
+ public:
+  explicit Stamps(const Gpu& gpu)
+      : gpu_(gpu), module_(gpu.driver(), text(gpu.info.capability)), before_(gpu.driver(), 8 * kMostSms),
+        after_(gpu.driver(), 8 * kMostSms) {}
+
+  /// Median over the SMs of the clocks that pass between the two notes around `launch`.
+  template <class Launcher>
+  double around(Launcher&& launch) const {
+    const Driver& d = gpu_.driver();
+    d.check(d.cuMemsetD8_(before_.address, 0, 8 * kMostSms), "clearing clocks");
+    d.check(d.cuMemsetD8_(after_.address, 0xff, 8 * kMostSms), "clearing clocks");
+    note("before", before_);
+    launch();
+    note("after", after_);
+    d.check(d.cuCtxSynchronize_(), "running a kernel");
+    std::vector<uint64_t> first(kMostSms), last(kMostSms);
+    d.check(d.cuMemcpyDtoH_(first.data(), before_.address, 8 * kMostSms), "reading clocks");
+    d.check(d.cuMemcpyDtoH_(last.data(), after_.address, 8 * kMostSms), "reading clocks");
+    std::vector<double> clocks;
+    for (int i = 0; i < kMostSms; ++i)
+      if (first[i] != 0 && last[i] != ~uint64_t{0} && last[i] > first[i])
+        clocks.push_back(static_cast<double>(last[i] - first[i]));
+    if (clocks.empty()) throw Error("no SM noted its clock before and after the kernel");
+    return median(clocks);
+  }
+  /// The same around a kernel that does nothing: what the method itself takes.
+  double empty(int repeats) const {
+    std::vector<double> clocks;
+    for (int i = 0; i < kWarmUp + repeats; ++i) {
+      const double c = around([&] { start("empty", 1, nullptr); });
+      if (i >= kWarmUp) clocks.push_back(c);
+    }
+    return median(clocks);
+  }
+
+ private:
+  static std::string text(int capability) {
+    char all[2048], target[16];
+    // Newer GPUs take PTX for older ones.
+    std::snprintf(target, sizeof target, "sm_%d", std::min(capability, 75));
+    std::snprintf(all, sizeof all, kStamps, target);
+    return all;
+  }
+  void start(const char* kernel, unsigned blocks, void** arguments) const {
+    const Driver& d = gpu_.driver();
+    d.check(d.cuLaunchKernel_(module_.function(kernel), blocks, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr),
+            std::string("launching '") + kernel + "'");
+  }
+  void note(const char* kernel, const Memory& memory) const {
+    CUdeviceptr address = memory.address;
+    void* arguments[] = {&address};
+    start(kernel, static_cast<unsigned>(kStampBlocks * gpu_.info.sms), arguments);
+  }
+  const Gpu& gpu_;
+  Module module_;
+  Memory before_, after_;
+};
+
+/// A plan on the GPU.
+class Runner {
+ public:
+  Runner(const Gpu& gpu, const Stamps& stamps, const Plan& plan)
+      : gpu_(gpu), stamps_(stamps), plan_(plan), module_(gpu.driver(), plan.ptx),
+        flush_bytes_(std::max<uint64_t>(2 * gpu.info.l2_bytes, kLeastFlush)), flush_(gpu.driver(), flush_bytes_) {
+    for (const Buffer& b : plan.buffers) memory_.push_back(std::make_unique<Memory>(gpu.driver(), b.bytes));
+    for (const Launch& l : plan.launches) {
+      functions_.push_back(module_.function(l.kernel));
+      if (l.shared_bytes > 48 << 10)
+        check(gpu.driver().cuFuncSetAttribute_(functions_.back(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               static_cast<int>(l.shared_bytes)),
+              "asking for shared memory");
+    }
+  }
+
+  RunResult run(int repeats, double empty) {
+    RunResult result;
+    result.kernels.resize(plan_.launches.size());
+    for (size_t i = 0; i < functions_.size(); ++i)
+      check(gpu_.driver().cuFuncGetAttribute_(&result.kernels[i].registers, CU_FUNC_ATTRIBUTE_NUM_REGS, functions_[i]),
+            "asking for registers");
+    for (int r = 0; r < kWarmUp + repeats; ++r) {
+      const std::vector<double> clocks = by_clocks();
+      note_buffers(result, r >= kWarmUp);
+      const std::vector<double> seconds = by_events();
+      for (size_t i = 0; r >= kWarmUp && i < clocks.size(); ++i) {
+        result.kernels[i].clock64.push_back(std::max(clocks[i] - empty, 1.0));
+        result.kernels[i].event_seconds.push_back(seconds[i]);
+      }
+    }
+    return result;
+  }
+
+ private:
+  void check(CUresult result, const std::string& what) const { gpu_.driver().check(result, what); }
+  void restore() const {
+    const Driver& d = gpu_.driver();
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const Buffer& b = plan_.buffers[i];
+      if (b.bytes == 0) continue;
+      if (b.content.empty())
+        check(d.cuMemsetD8_(memory_[i]->address, 0, b.bytes), "clearing a buffer");
+      else
+        check(d.cuMemcpyHtoD_(memory_[i]->address, b.content.data(), b.bytes), "writing a buffer");
+    }
+    check(d.cuMemsetD8_(flush_.address, 1, flush_bytes_), "filling the cache");
+    check(d.cuCtxSynchronize_(), "writing buffers");
+  }
+  void start(size_t i) const {
+    const Launch& l = plan_.launches[i];
+    std::vector<CUdeviceptr> addresses(l.arguments.size());
+    std::vector<void*> values;
+    for (size_t a = 0; a < l.arguments.size(); ++a) {
+      if (l.arguments[a].is_buffer) addresses[a] = memory_[l.arguments[a].buffer]->address;
+      values.push_back(l.arguments[a].is_buffer ? static_cast<void*>(&addresses[a])
+                                                : const_cast<unsigned char*>(l.arguments[a].bytes.data()));
+    }
+    check(gpu_.driver().cuLaunchKernel_(functions_[i], l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                                        l.shared_bytes, nullptr, values.data(), nullptr),
+          "launching '" + l.kernel + "'");
+  }
+  std::vector<double> by_clocks() const {
+    restore();
+    std::vector<double> clocks;
+    for (size_t i = 0; i < functions_.size(); ++i) clocks.push_back(stamps_.around([&] { start(i); }));
+    return clocks;
+  }
+  std::vector<double> by_events() const {
+    const Driver& d = gpu_.driver();
+    restore();
+    std::vector<CUevent> events(functions_.size() + 1);
+    for (CUevent& e : events) check(d.cuEventCreate_(&e, CU_EVENT_DEFAULT), "making an event");
+    for (size_t i = 0; i < functions_.size(); ++i) {
+      check(d.cuEventRecord_(events[i], nullptr), "recording an event");
+      start(i);
+    }
+    check(d.cuEventRecord_(events.back(), nullptr), "recording an event");
+    check(d.cuCtxSynchronize_(), "running the kernels");
+    std::vector<double> seconds;
+    for (size_t i = 0; i < functions_.size(); ++i) {
+      float milliseconds = 0;
+      check(d.cuEventElapsedTime_(&milliseconds, events[i], events[i + 1]), "reading events");
+      seconds.push_back(1e-3 * milliseconds);
+    }
+    return seconds;
+  }
+  /// Hashes of what came out, and clocks from kernels that note their own (a buffer with the kernel's name).
+  void note_buffers(RunResult& result, bool counts) const {
+    result.hashes.clear();
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      std::vector<unsigned char> content(plan_.buffers[i].bytes);
+      if (!content.empty())
+        check(gpu_.driver().cuMemcpyDtoH_(content.data(), memory_[i]->address, content.size()), "reading a buffer");
+      result.hashes.push_back(gpusim::core::sha256_hex({reinterpret_cast<const char*>(content.data()), content.size()}));
+      for (size_t k = 0; counts && k < plan_.launches.size(); ++k)
+        if (notes_clocks(plan_.buffers[i], plan_.launches[k]))
+          result.kernels[k].clock_buffer.push_back(elapsed(content));
+    }
+  }
+  static double elapsed(const std::vector<unsigned char>& content) {
+    std::vector<uint32_t> words(content.size() / 4);
+    std::memcpy(words.data(), content.data(), content.size());
+    int64_t first = 0, last = 0;
+    for (size_t i = 0; i < words.size(); i += kClockWords) {
+      first = std::min<int64_t>(first, static_cast<int32_t>(words[i] - words[0]));
+      last = std::max<int64_t>(last, static_cast<int32_t>(words[i + 1] - words[0]));
+    }
+    return static_cast<double>(last - first);
+  }
+
+  const Gpu& gpu_;
+  const Stamps& stamps_;
+  const Plan& plan_;
+  Module module_;
+  uint64_t flush_bytes_;
+  Memory flush_;
+  std::vector<std::unique_ptr<Memory>> memory_;
+  std::vector<CUfunction> functions_;
+};
+
+constexpr char kDigits[] = "0123456789abcdef";
+
+void print_plans(const std::vector<Plan>& plans) {
+  for (const Plan& p : plans) {
+    std::cout << p.name << ": " << p.record_ptx << ", " << p.record_launch << (p.fitting ? ", for fitting" : "") << "\n";
+    for (const Buffer& b : p.buffers)
+      std::cout << "  buffer " << b.name << ": " << b.bytes << " bytes" << (b.content.empty() ? " of zeros" : "") << "\n";
+    for (const Launch& l : p.launches) {
+      std::cout << "  kernel " << l.kernel << ": grid " << l.grid[0] << "," << l.grid[1] << "," << l.grid[2] << " block "
+                << l.block[0] << "," << l.block[1] << "," << l.block[2] << " shared " << l.shared_bytes << " (";
+      for (size_t i = 0; i < l.arguments.size(); ++i) {
+        std::cout << (i == 0 ? "" : ", ");
+        if (l.arguments[i].is_buffer)
+          std::cout << p.buffers[l.arguments[i].buffer].name;
+        else
+          for (const unsigned char b : l.arguments[i].bytes) std::cout << kDigits[b >> 4] << kDigits[b & 15];
+      }
+      std::cout << ")\n";
+    }
+  }
+}
+
+struct Options {
+  bool dry_run = false, rehearse = false;
+  int repeats = 11, device = 0;
+  std::string out;
+  std::vector<std::string> folders;
+};
+
+constexpr const char* kUsage =
+    "usage: measure [--repeats N] [--device N] --out FILE.json PLAN_FOLDER...\n"
+    "       measure --dry-run PLAN_FOLDER...\n"
+    "       measure --rehearse --out FILE.json PLAN_FOLDER...\n";
+
+int natural(const std::string& option, const std::string& text, int least) {
+  char* end = nullptr;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || value < least || value > 1000000)
+    throw Error(option + ": '" + text + "' is not a number from " + std::to_string(least) + " to 1000000");
+  return static_cast<int>(value);
+}
+
+Options options_of(int argc, char** argv) {
+  Options o;
+  const auto value = [&](int& i) -> std::string {
+    if (i + 1 == argc) throw Error(std::string(argv[i]) + " needs a value\n" + kUsage);
+    return argv[++i];
+  };
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--dry-run")
+      o.dry_run = true;
+    else if (word == "--rehearse")
+      o.rehearse = true;
+    else if (word == "--repeats")
+      o.repeats = natural(word, value(i), 1);
+    else if (word == "--device")
+      o.device = natural(word, value(i), 0);
+    else if (word == "--out")
+      o.out = value(i);
+    else if (word.rfind("-", 0) == 0)
+      throw Error("unknown option '" + word + "'\n" + kUsage);
+    else
+      o.folders.push_back(word);
+  }
+  if (o.folders.empty() || (o.out.empty() && !o.dry_run)) throw Error(std::string("what is to be measured?\n") + kUsage);
+  return o;
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+std::vector<RunResult> measure(const Gpu& gpu, const Options& o, const std::vector<Plan>& plans) {
+  const Stamps stamps(gpu);
+  const double empty = stamps.empty(o.repeats);
+  std::vector<RunResult> results;
+  for (const Plan& p : plans) {
+    std::cerr << p.name << "\n";
+    try {
+      results.push_back(Runner(gpu, stamps, p).run(o.repeats, empty));
+    } catch (const Error& e) {
+      // A kernel that fails leaves a context that takes no further work; what the GPU does not take does not.
+      results.emplace_back();
+      results.back().not_run = e.what();
+    }
+  }
+  return results;
+}
+
+/// What every launch would give if it took 1000 cycles and wrote nothing.
+std::vector<RunResult> rehearsal(const std::vector<Plan>& plans, int repeats) {
+  std::vector<RunResult> results(plans.size());
+  for (size_t i = 0; i < plans.size(); ++i) {
+    results[i].kernels.resize(plans[i].launches.size());
+    for (KernelTimes& k : results[i].kernels) {
+      k.clock64.assign(static_cast<size_t>(repeats), 1000);
+      k.event_seconds.assign(static_cast<size_t>(repeats), 1e-6);
+    }
+    for (const Buffer& b : plans[i].buffers)
+      results[i].hashes.push_back(
+          gpusim::core::sha256_hex(b.content.empty() ? std::string(b.bytes, '\0') : std::string(b.content.begin(), b.content.end())));
+  }
+  return results;
+}
+
+int run(int argc, char** argv) {
+  const Options o = options_of(argc, argv);
+  std::vector<Plan> plans;
+  for (const std::string& folder : o.folders) plans.push_back(read_plan(folder));
+  if (o.dry_run) {
+    print_plans(plans);
+    return 0;
+  }
+  std::string json;
+  if (o.rehearse) {
+    DeviceInfo none;
+    none.name = "none (rehearsal)";
+    none.core_khz = 1e6;
+    json = results_json(none, today(), plans, rehearsal(plans, o.repeats));
+  } else {
+    const Driver driver;
+    const Gpu gpu(driver, o.device);
+    json = results_json(gpu.info, today(), plans, measure(gpu, o, plans));
+  }
+  std::ofstream file(o.out, std::ios::binary | std::ios::trunc);
+  file << json;
+  file.close();
+  if (!file) throw Error(o.out + ": error: cannot be written");
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace hardware
+
+int main(int argc, char** argv) {
+  try {
+    return hardware::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "measure: " << e.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,46 @@
+#include "simcore/process/child_process.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <stdexcept>
+
+namespace gpusim::core {
+namespace {
+
+using Works = std::vector<std::function<std::string()>>;
+
+TEST(ChildProcess, AnswersComeInOrderWhateverTheNumberAtOnce) {
+  Works works;
+  for (int i = 0; i < 7; ++i) works.emplace_back([i] { return std::string(100000 * (7 - i), 'a' + i); });
+  for (const unsigned parallel : {0u, 1u, 3u, 20u}) {
+    const auto answers = run_in_children(works, parallel);
+    ASSERT_EQ(answers.size(), 7u);
+    for (size_t i = 0; i < 7; ++i) {
+      EXPECT_TRUE(answers[i].good);
+      EXPECT_EQ(answers[i].text, std::string(100000 * (7 - i), static_cast<char>('a' + i)));
+    }
+  }
+}
+
+TEST(ChildProcess, OneThatFailsLeavesTheOthersAlone) {
+  const Works works = {[] { return std::string(); },
+                       []() -> std::string { throw std::runtime_error("no room"); },
+                       []() -> std::string {
+                         raise(SIGKILL);
+                         return "";
+                       },
+                       [] { return std::string("\0\n", 2); }};
+  const auto answers = run_in_children(works, 2);
+  EXPECT_TRUE(answers[0].good);
+  EXPECT_EQ(answers[0].text, "");
+  EXPECT_FALSE(answers[1].good);
+  EXPECT_EQ(answers[1].text, "no room");
+  EXPECT_FALSE(answers[2].good);
+  EXPECT_EQ(answers[2].text, "its process ended by signal 9");
+  EXPECT_TRUE(answers[3].good);
+  EXPECT_EQ(answers[3].text, std::string("\0\n", 2));
+}
+
+}  // namespace
+}  // namespace gpusim::core
