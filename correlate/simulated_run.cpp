@@ -63,7 +63,9 @@ std::string simulate(const HardwareRun& run, const core::MachineConfig& machine)
   take_registers(run, o.launch);
   o.lowering = isa::LoweringLevel::kSchedule;
   comp::Simulation simulation(std::move(o));
-  const comp::SimulationResult result = simulation.run();
+  comp::SimulationResult result = simulation.run();
+  // As the launch file lists them: kernels of several streams may begin in another order.
+  std::ranges::stable_sort(result.kernels, {}, &comp::KernelResult::launch);
   if (result.status != comp::SimulationResult::Status::kComplete)
     return fmt::format("{{\"failed\": {}}}", core::json_quoted(result.reason));
   std::string out = "{\"kernels\": [";
