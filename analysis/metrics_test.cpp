@@ -132,8 +132,9 @@ TEST_F(Metrics, StallReasonsAreSharesOfTheStalledSlots) {
   expect("stall_pipe_busy", 12.5);
   expect("stall_other", 0);
   expect("stall_constant_memory_dependency", 0);
-  for (const char* absent : {"stall_texture", "stall_not_selected", "stall_inst_fetch"})
-    EXPECT_FALSE(metric(absent).available());
+  expect("stall_texture", 0);
+  for (const char* absent : {"stall_not_selected", "stall_inst_fetch"})
+    EXPECT_FALSE(metric(absent).available()) << absent;
 }
 
 TEST_F(Metrics, FetchAndTextureStallsOfMachinesThatHaveThem) {
@@ -213,7 +214,8 @@ TEST(MetricTable, HasOneDefinitionForEachCapability) {
     EXPECT_LE(metric.from, metric.to) << metric.name;
     EXPECT_FALSE(metric.definition.empty());
     if (last != nullptr && last->name == metric.name) {
-      EXPECT_EQ(metric.from, last->to + 1) << metric.name;
+      // There is nothing between 3.x and 5.0.
+      EXPECT_EQ(metric.from, last->to == 39 ? 50 : last->to + 1) << metric.name;
       EXPECT_EQ(metric.unit, last->unit) << metric.name;
     } else {
       EXPECT_TRUE(seen.insert(metric.name).second) << metric.name << " stands apart";

@@ -149,22 +149,20 @@ TEST(DependencyBarriersTest, ABarrierIsWaitedForAsAWhole) {
   b.set_by_load(0, 3, 17);
   b.set_by_load(0, 3, 18);
   b.set_until(0, 1, 50, StallCause::kAluDependency);
-  EXPECT_FALSE(b.wait_of(0).pending) << "nothing is waited for";
-  b.add_waits(0, 1u << 1);
-  EXPECT_EQ(b.wait_of(0).cycle, 50u);
-  b.add_waits(0, 1u << 3);
-  EXPECT_TRUE(b.wait_of(0).pending);
-  EXPECT_EQ(b.wait_of(0).load, 17u);
+  constexpr uint32_t kFirst = 1u << 1, kBoth = 1u << 1 | 1u << 3;
+  EXPECT_FALSE(b.wait_of(0, 0).pending) << "nothing is waited for";
+  EXPECT_FALSE(b.wait_of(0, kFirst).pending);
+  EXPECT_EQ(b.wait_of(0, kFirst).cycle, 50u);
+  EXPECT_TRUE(b.wait_of(0, kBoth).pending);
+  EXPECT_EQ(b.wait_of(0, kBoth).load, 17u);
   b.complete(0, 17, 80, StallCause::kDram);
-  EXPECT_EQ(b.wait_of(0).load, 18u);
+  EXPECT_EQ(b.wait_of(0, kBoth).load, 18u);
   b.complete(0, 18, 70, StallCause::kL2);
-  EXPECT_FALSE(b.wait_of(0).pending);
-  EXPECT_EQ(b.wait_of(0).cycle, 80u);
-  EXPECT_EQ(b.wait_of(0).cause, StallCause::kDram);
+  EXPECT_FALSE(b.wait_of(0, kBoth).pending);
+  EXPECT_EQ(b.wait_of(0, kBoth).cycle, 80u);
+  EXPECT_EQ(b.wait_of(0, kBoth).cause, StallCause::kDram);
   EXPECT_EQ(b.barrier_of(0, 18), DependencyBarriers::kMost);
-  b.issued(0);
-  EXPECT_EQ(b.wait_of(0).cycle, 0u);
-  EXPECT_FALSE(b.wait_of(1).pending) << "another warp's";
+  EXPECT_FALSE(b.wait_of(1, kBoth).pending) << "another warp's";
 }
 
 constexpr const char* kLaunch = R"(

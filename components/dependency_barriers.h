@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -20,14 +21,13 @@ class DependencyBarriers {
   /// Warp slot `w` starts anew.
   void reset(uint32_t w) {
     Warp& warp = warps_[w];
-    warp.ready.fill({});
-    warp.waits = 0;
+    warp.ready.fill(0);
     warp.loads.clear();
   }
   /// The warp's operation sets `barrier` until core cycle `cycle`.
   void set_until(uint32_t w, uint32_t barrier, uint64_t cycle, StallCause cause) {
-    Ready& r = warps_[w].ready[barrier];
-    if (cycle > r.cycle) r = {cycle, cause};
+    uint64_t& ready = warps_[w].ready[barrier];
+    if (cycle > ready >> kCauseBits) ready = cycle << kCauseBits | static_cast<uint64_t>(cause);
   }
   /// The same until the load with this record has its data.
   void set_by_load(uint32_t w, uint32_t barrier, uint32_t record) {
@@ -48,36 +48,31 @@ class DependencyBarriers {
     return load == loads.end() ? kMost : load->second;
   }
 
-  /// The warp's next operation waits for these barriers too.
-  void add_waits(uint32_t w, uint32_t barriers) { warps_[w].waits |= barriers; }
-  void issued(uint32_t w) { warps_[w].waits = 0; }
   struct Wait {
     bool pending = false;  ///< for a load of unknown completion
     uint32_t load = 0;     ///< which
     uint64_t cycle = 0;    ///< else: free from here
     StallCause cause = StallCause::kAluDependency;
   };
-  /// What the next operation waits for: the oldest load of its barriers, else the latest cycle.
-  [[nodiscard]] Wait wait_of(uint32_t w) const {
+  /// What an operation that waits for these barriers (bits) waits for: their oldest load, else the latest
+  /// cycle.
+  [[nodiscard]] Wait wait_of(uint32_t w, uint32_t barriers) const {
     const Warp& warp = warps_[w];
-    if (warp.waits == 0) return {};
     for (const auto& [record, barrier] : warp.loads)
-      if ((warp.waits >> barrier & 1) != 0) return {true, record, 0, StallCause::kDram};
-    Wait wait;
-    for (uint32_t b = 0; b < kMost; ++b)
-      if ((warp.waits >> b & 1) != 0 && warp.ready[b].cycle > wait.cycle)
-        wait.cycle = warp.ready[b].cycle, wait.cause = warp.ready[b].cause;
-    return wait;
+      if ((barriers >> barrier & 1) != 0) return {true, record, 0, StallCause::kDram};
+    uint64_t latest = 0;
+    for (; barriers != 0; barriers &= barriers - 1)
+      latest = std::max(latest, warp.ready[static_cast<size_t>(std::countr_zero(barriers))]);
+    if (latest == 0) return {};
+    return {false, 0, latest >> kCauseBits, static_cast<StallCause>(latest & ((1u << kCauseBits) - 1))};
   }
 
  private:
-  struct Ready {
-    uint64_t cycle = 0;
-    StallCause cause = StallCause::kAluDependency;
-  };
-  struct Warp {
-    std::array<Ready, kMost> ready{};
-    uint32_t waits = 0;
+  static constexpr int kCauseBits = 5;
+  static_assert(kNumStallCauses <= 1u << kCauseBits);
+  struct alignas(64) Warp {
+    std::array<uint64_t, kMost>
+        ready{};  ///< by barrier: cycle from which it is free, and the cause until then
     std::vector<std::pair<uint32_t, uint32_t>> loads;  ///< (record, barrier), oldest first
   };
   std::vector<Warp> warps_;

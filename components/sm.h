@@ -114,6 +114,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t load = 0;  ///< kMemory: record waited for
     WarpWait wait = WarpWait::kNone;
     uint8_t scheduler = 0;
+    uint8_t barrier_waits = 0;            ///< dependency barriers that the next operation waits for
     const ClassTiming* timing = nullptr;  ///< of the warp's scheduler, by OpClass
     isa::LaneMask at_barrier;  ///< kBarrier: lanes of the stack's top; none if it is the groups that wait
     isa::WarpContext context;

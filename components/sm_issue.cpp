@@ -54,14 +54,16 @@ void Sm::prepare_next(uint32_t w, uint64_t earliest, uint64_t now) {
 }
 
 void Sm::wait_for_barriers(uint32_t w, Scoreboard::Wait& wait) {
-  barriers_->add_waits(w, code_of(*warps_[w].op).waits);
+  Warp& warp = warps_[w];
+  warp.barrier_waits |= code_of(*warp.op).waits;
   if (wait.pending) {
     // A result of another block of code. When it has come, the rest of its barrier is looked at.
     if (const uint32_t b = barriers_->barrier_of(w, wait.load); b != DependencyBarriers::kMost)
-      barriers_->add_waits(w, 1u << b);
+      warp.barrier_waits |= static_cast<uint8_t>(1u << b);
     return;
   }
-  const DependencyBarriers::Wait barrier = barriers_->wait_of(w);
+  if (warp.barrier_waits == 0) return;
+  const DependencyBarriers::Wait barrier = barriers_->wait_of(w, warp.barrier_waits);
   if (barrier.pending)
     wait = {true, barrier.load, kUnknownCycle, StallCause::kDram};
   else if (barrier.cycle > wait.cycle)
@@ -88,7 +90,7 @@ void Sm::issue(uint32_t w, uint64_t now) {
     fault(warp, pc, lanes.lowest(), describe_missing_lanes(lanes));
     return;
   }
-  if (barriers_ != nullptr) barriers_->issued(w);
+  warp.barrier_waits = 0;
   if (events_->issue != nullptr) {
     core::IssueEvent e{};
     e.cycle = now;
