@@ -180,6 +180,9 @@ class Sm : public core::Clocked, public WarpTableIf {
   // sm_issue.cpp: one operation
   void issue(uint32_t w, uint64_t now);
   void prepare_next(uint32_t w, uint64_t earliest, uint64_t now);
+  /// Asks the host's caches for the registers of the warp's next operation: those of all SMs are more than
+  /// its second level holds.
+  static void fetch_rows(const Warp& warp, const isa::MicroOp& op);
   /// False if the warp has to wait for its next operation to be fetched.
   bool fetched(uint32_t w, uint64_t earliest, uint64_t now);
   void execute_alu(Warp& warp, uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);

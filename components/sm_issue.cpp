@@ -27,6 +27,18 @@ bool Sm::fetched(uint32_t w, uint64_t earliest, uint64_t now) {
   return false;
 }
 
+void Sm::fetch_rows(const Warp& warp, const MicroOp& op) {
+  // Identifiers of predicates lie behind those of registers: what is fetched for them does no harm.
+  constexpr size_t kRowBytes = 128, kLine = 64;
+  const auto fetch = [&](uint32_t id) {
+    const std::byte* const row = warp.context.bank[0] + size_t{id} * kRowBytes;
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + kLine);
+  };
+  for (uint32_t i = 0; i < op.num_sb_reads; ++i) fetch(op.sb_reads[i]);
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) fetch(op.sb_writes[i]);
+}
+
 void Sm::prepare_next(uint32_t w, uint64_t earliest, uint64_t now) {
   if (fetch_ != nullptr && !fetched(w, earliest, now)) return;
   Warp& warp = warps_[w];
@@ -43,6 +55,7 @@ void Sm::prepare_next(uint32_t w, uint64_t earliest, uint64_t now) {
     else if (space == Space::kConst)
       gate = WarpTable::kConstantMisses;
   }
+  fetch_rows(warp, op);
   Scoreboard::Wait wait = scoreboard_.wait_of(w, op);
   if (barriers_ != nullptr) wait_for_barriers(w, wait);
   warp.wait = wait.pending ? WarpWait::kMemory : WarpWait::kNone;
