@@ -9,7 +9,11 @@ namespace gpusim::comp {
 
 Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t index,
        const SmEnvironment& environment)
-    : Clocked(name, domain), index_(index), access_(*environment.access), env_(environment) {
+    : Clocked(name, domain),
+      index_(index),
+      warps_(core::PageAllocator<Warp>(*environment.arena)),
+      access_(*environment.access),
+      env_(environment) {
   const core::MachineConfig& m = *env_.machine;
   issue_cycles_ = static_cast<uint64_t>(m.scheduler.issue_cycles);
   slot_cycles_ = core::Divisor(issue_cycles_);

@@ -257,7 +257,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   std::vector<uint64_t> next_slot_;  ///< per scheduler: first slot neither used nor booked yet
   std::vector<uint64_t> wake_;       ///< per scheduler: no warp of it can issue before, but for events
   std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
-  std::vector<Warp> warps_;
+  std::vector<Warp, core::PageAllocator<Warp>> warps_;
   std::vector<Block> blocks_;
   uint64_t block_slots_ = 0, warp_slots_ = 0;     ///< that are taken, a bit each
   std::vector<std::unique_ptr<Kernel>> kernels_;  ///< by KernelRun::slot

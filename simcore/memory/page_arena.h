@@ -28,6 +28,19 @@ class PageArena {
   size_t left_ = 0;
 };
 
+/// For containers that live in an arena and seldom grow: what they leave is not used again.
+template <class T>
+struct PageAllocator {
+  using value_type = T;
+  explicit PageAllocator(PageArena& from) : arena(&from) {}
+  template <class U>
+  PageAllocator(const PageAllocator<U>& other) : arena(other.arena) {}
+  [[nodiscard]] T* allocate(size_t count) { return reinterpret_cast<T*>(arena->allocate(count * sizeof(T))); }
+  void deallocate(T*, size_t) noexcept {}
+  friend bool operator==(const PageAllocator&, const PageAllocator&) = default;
+  PageArena* arena;
+};
+
 /// A place in an arena that is enlarged as needed.
 class PageStore {
  public:
