@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, 9> kGroups{
 constexpr std::array<CauseInfo, 19> kCauses{{
     {"issued", "issued", "", "a warp operation issued: useful work"},
     {"no_warp", "no warp", "",
-     "the SM had no resident warp: too few blocks for the machine, an uneven last round, or the end of the "
-     "kernel"},
+     "the SM had no resident warp of this kernel, or the slot went to a kernel beside it: too few blocks for "
+     "the machine, an uneven last round, or the end of the kernel"},
     {"memory_dram", kMemory, "stall_memory_dependency",
      "the warp waited for data of a global, local, texture or atomic access that device memory served"},
     {"memory_l1", kMemory, "stall_memory_dependency",
