@@ -89,7 +89,8 @@ int microbench_command(const MicrobenchArguments& arguments);
 
 struct TraceArguments {
   RunArguments run;
-  int number = -1;  ///< launch; -1: the only one
+  int number = -1;     ///< launch; -1: the only one
+  bool warps = false;  ///< the compact form
 };
 void add_trace_command(CLI::App& app, TraceArguments& arguments, int& code);
 int trace_command(const TraceArguments& arguments);
@@ -111,7 +112,9 @@ struct ExportArguments {
 int export_command(const ExportArguments& arguments);
 
 struct ReuseArguments {
-  std::string trace, size = "16K";
+  std::string trace, config, size = "16K";
+  std::vector<std::string> sets, without;
+  int64_t sm = -1;
   uint32_t line = 128, ways = 4, mshrs = 64, latency = 100;
   double sigma = 5;
   uint64_t seed = 1;

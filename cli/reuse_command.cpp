@@ -1,7 +1,12 @@
 // `gpusim reuse`: the reuse-distance model on a memory trace.
+#include <algorithm>
+
+#include "analysis/reuse_model.h"
 #include "analysis/reuse_reference.h"
+#include "analysis/reuse_report.h"
 #include "analysis/text.h"
 #include "cli/commands.h"
+#include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/units.h"
 
@@ -54,12 +59,25 @@ void add_reuse_command(CLI::App& app, ReuseArguments& a, int& code) {
   command->add_option("--sigma", a.sigma, "Spread of that latency in cycles (default 5)")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--seed", a.seed, "Of the latencies (default 1)");
-  command->add_flag("--reference", a.reference, "Count as the published program does")->required();
+  command->add_flag("--reference", a.reference, "Count as the published program does");
+  command->add_option("--config", a.config,
+                      "Machine: path or name (without --reference; the cache's options are then its keys)");
+  command->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--sm", a.sm, "Model this SM only (default: all)")->check(CLI::Range(0, 100000));
+  command
+      ->add_option("--without", a.without,
+                   "Leave out extensions, separated by commas: threads, latency, associativity, mshrs, "
+                   "divergence")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"threads", "latency", "associativity", "mshrs", "divergence"}));
   command->add_flag("--json", a.json, "Print one JSON object");
   command->callback([&a, &code] { code = reuse_command(a); });
 }
 
-int reuse_command(const ReuseArguments& a) {
+namespace {
+
+int reference_command(const ReuseArguments& a) {
   const analysis::ReuseCache cache = cache_of(a);
   const analysis::Trace trace = analysis::parse_trace(read_file(a.trace), a.trace);
   const analysis::ReuseCounts c = analysis::reference_reuse(trace, cache, a.seed);
@@ -86,5 +104,32 @@ int reuse_command(const ReuseArguments& a) {
   line("mshr", c.mshr, "too few MSHRs");
   return kGood;
 }
+
+analysis::ReuseOptions options_of(const ReuseArguments& a) {
+  analysis::ReuseOptions o;
+  const auto with = [&a](const char* name) { return std::ranges::find(a.without, name) == a.without.end(); };
+  o.with = {with("threads"), with("latency"), with("associativity"), with("mshrs"), with("divergence")};
+  o.only_sm = a.sm;
+  return o;
+}
+
+int default_command(const ReuseArguments& a) {
+  if (a.config.empty())
+    throw core::InputError(
+        "gpusim: error: --config names the machine whose first-level cache is predicted (or --reference "
+        "counts as the published program does)");
+  const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
+  if (a.sm >= machine.gpu.sms)
+    throw core::InputError(
+        fmt::format("gpusim: error: --sm {}: {} has SMs 0 to {}", a.sm, machine.gpu.name, machine.gpu.sms - 1));
+  const analysis::WarpTrace trace(read_file(a.trace), a.trace);
+  const analysis::ReusePrediction p = analysis::predict_reuse(machine, trace, options_of(a));
+  fmt::print("{}", a.json ? analysis::reuse_json(p) : analysis::reuse_text(p, trace.header(), machine));
+  return kGood;
+}
+
+}  // namespace
+
+int reuse_command(const ReuseArguments& a) { return a.reference ? reference_command(a) : default_command(a); }
 
 }  // namespace gpusim::cli

@@ -1,0 +1,42 @@
+// The reuse-distance model in its default mode: misses of the first-level caches by kind, and hits of the
+// second level, from a trace of a kernel's warps (analysis/warp_trace.h) and the configuration of a machine,
+// without cycle-level simulation. Structure: Nugteren, van den Braak, Corporaal and Bal, "A detailed GPU
+// cache model based on reuse distance theory", HPCA 2014; what differs is in docs/models.md.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "analysis/reuse_l1.h"
+#include "analysis/reuse_machine.h"
+#include "analysis/warp_trace.h"
+#include "simcore/config/machine_config.h"
+
+namespace gpusim::analysis {
+
+struct ReuseOptions {
+  ReuseExtensions with;
+  /// Only the SM of this number is modelled, with its share of memory's rates; -1: all.
+  int64_t only_sm = -1;
+};
+
+/// One pass over a trace.
+struct ReuseRun {
+  ReuseMisses global, local;  ///< loads, a line each
+  double cycles = 0;          ///< core cycles until the last block has ended
+  uint64_t l2_sectors = 0, l2_hits = 0;
+  std::vector<uint64_t> distances;  ///< ReuseL1::distances()
+};
+[[nodiscard]] ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace,
+                                 const ReuseOptions& options = {});
+
+/// Loads of global memory: `run` is the machine's; kinds are those of the machine without limits to the lines
+/// on their way, `mshr` what the limits add (or save): kinds.misses() + mshr = run.global.misses().
+struct ReusePrediction {
+  ReuseRun run;
+  ReuseMisses kinds;
+  int64_t mshr = 0;
+};
+[[nodiscard]] ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace& trace,
+                                            const ReuseOptions& options = {});
+
+}  // namespace gpusim::analysis

@@ -1,0 +1,255 @@
+#include "analysis/reuse_sm.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gpusim::analysis {
+namespace {
+
+constexpr uint32_t kSectorBytes = 32;
+constexpr uint64_t kLocalBase = uint64_t{1} << 56;  ///< behind all that buffers have
+
+}  // namespace
+
+ReuseSm::ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemory& memory, uint32_t index)
+    : machine_(machine),
+      trace_(trace),
+      memory_(memory),
+      index_(index),
+      block_warps_(trace.header().block_warps),
+      l1_(machine),
+      warps_(size_t{machine.blocks_per_sm} * block_warps_),
+      blocks_(machine.with.threads ? machine.blocks_per_sm : 1),
+      sent_(machine.queue, 0) {
+  for (uint32_t b = static_cast<uint32_t>(blocks_.size()); b-- > 0;) free_slots_.push_back(b);
+}
+
+void ReuseSm::start(uint64_t block, double at) {
+  const uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  blocks_[slot] = {block, block_warps_, 0, 0, at};
+  for (uint32_t w = 0; w < block_warps_; ++w) {
+    Warp& warp = warps_[size_t{slot} * block_warps_ + w];
+    warp.cursor = trace_.warp(block, w);
+    warp.slot = slot;
+    warp.loads = 0;
+    warp.stores_done = 0;
+    warp.arrivals.assign(kLoads, 0);
+    warp.state = State::kWaits;
+    if (w == 0 || machine_.with.threads) wake_at(at, slot * block_warps_ + w);
+  }
+}
+
+double ReuseSm::end_of_stretch() const {
+  if (stretches_.empty()) return kNever;
+  return now_ + std::max(0.0, stretches_.top().at - virtual_now_) * slowdown();
+}
+
+uint32_t ReuseSm::warp_in_turn() const {
+  const auto count = static_cast<uint32_t>(warps_.size());
+  for (uint32_t i = 1; i <= count; ++i) {
+    const uint32_t w = (served_ + i) % count;
+    if (warps_[w].state == State::kAsks) return w;
+    if (warps_[w].state == State::kRuns || warps_[w].state == State::kWaits) return count;
+  }
+  return count;
+}
+
+double ReuseSm::next_access() const {
+  if (asking_.empty()) return kNever;
+  if (!machine_.with.divergence && warp_in_turn() == warps_.size()) return kNever;
+  return std::max(now_, sent_[next_sent_]);
+}
+
+double ReuseSm::next_event() const {
+  const double timed = timed_.empty() ? kNever : timed_.top().at;
+  return std::min({timed, end_of_stretch(), next_access()});
+}
+
+void ReuseSm::advance(double at) {
+  virtual_now_ += (at - now_) / slowdown();
+  now_ = at;
+}
+
+bool ReuseSm::step() {
+  const double at = next_event();
+  if (!timed_.empty() && timed_.top().at <= at) {
+    const uint32_t what = timed_.top().what;
+    timed_.pop();
+    advance(at);
+    if ((what & kBlock) == 0) {
+      go_on(what);
+      return false;
+    }
+    free_slots_.push_back(what & ~kBlock);
+    return true;
+  }
+  if (end_of_stretch() <= at) {
+    const Event ends = stretches_.top();
+    stretches_.pop();
+    advance(at);
+    virtual_now_ = std::max(virtual_now_, ends.at);
+    wanted_ -= warps_[ends.what].share;
+    if (perform(ends.what)) go_on(ends.what);
+    return false;
+  }
+  advance(at);
+  const uint32_t w = machine_.with.divergence ? asking_.front() : warp_in_turn();
+  asking_.erase(std::find(asking_.begin(), asking_.end(), w));
+  serve(w);
+  go_on(w);
+  return false;
+}
+
+void ReuseSm::go_on(uint32_t w) {
+  Warp& warp = warps_[w];
+  do {
+    if (!warp.cursor.next(warp.step)) {
+      warp.step = WarpStep();
+      warp.step.kind = WarpStep::Kind::kEnd;
+    }
+    if (warp.step.cycles != 0) {
+      const auto cycles = static_cast<double>(warp.step.cycles);
+      const double share = static_cast<double>(warp.step.work) / WarpStep::kWorkUnits / cycles;
+      warp.share = static_cast<uint64_t>(std::min(share, 1.0) * static_cast<double>(kWhole));
+      warp.state = State::kRuns;
+      wanted_ += warp.share;
+      stretches_.push({virtual_now_ + cycles, ++orders_, w});
+      return;
+    }
+  } while (perform(w));
+}
+
+bool ReuseSm::perform(uint32_t w) {
+  Warp& warp = warps_[w];
+  Block& block = blocks_[warp.slot];
+  switch (warp.step.kind) {
+    case WarpStep::Kind::kAccess:
+      warp.state = State::kAsks;
+      asking_.push_back(w);
+      return false;
+    case WarpStep::Kind::kWait: {
+      if (warp.step.back >= std::min<uint64_t>(warp.loads, kLoads)) return true;
+      const double there = warp.arrivals[(warp.loads - 1 - warp.step.back) % kLoads];
+      if (there <= now_) return true;
+      warp.state = State::kWaits;
+      wake_at(there, w);
+      return false;
+    }
+    case WarpStep::Kind::kFence:
+      if (warp.stores_done <= now_) return true;
+      warp.state = State::kWaits;
+      wake_at(warp.stores_done, w);
+      return false;
+    case WarpStep::Kind::kBarrier:
+      if (!machine_.with.threads) return true;
+      warp.state = State::kAtBarrier;
+      if (++block.at_barrier == block.live) open_barrier(warp.slot);
+      return false;
+    case WarpStep::Kind::kEnd:
+      end_warp(w);
+      return false;
+  }
+  return false;
+}
+
+void ReuseSm::open_barrier(uint32_t slot) {
+  blocks_[slot].at_barrier = 0;
+  for (uint32_t w = slot * block_warps_; w < (slot + 1) * block_warps_; ++w) {
+    if (warps_[w].state != State::kAtBarrier) continue;
+    warps_[w].state = State::kWaits;
+    wake_at(now_, w);
+  }
+}
+
+void ReuseSm::end_warp(uint32_t w) {
+  const uint32_t slot = warps_[w].slot;
+  Block& block = blocks_[slot];
+  warps_[w].state = State::kNone;
+  --block.live;
+  if (block.live == 0)
+    wake_at(std::max(now_, block.data_there), slot | kBlock);
+  else if (!machine_.with.threads)
+    wake_at(now_, w + 1);
+  else if (block.at_barrier == block.live)
+    open_barrier(slot);
+}
+
+void ReuseSm::coalesce(const WarpStep& s, uint32_t w) {
+  transactions_.clear();
+  const uint64_t region =
+      s.local ? kLocalBase + (uint64_t{index_} * warps_.size() + w) * trace_.header().local_bytes * WarpStep::kLanes
+              : 0;
+  const uint32_t group = s.bytes <= 4 ? WarpStep::kLanes : std::max(1u, WarpStep::kLanes * 4 / s.bytes);
+  const uint64_t mask = machine_.line - 1;
+  for (uint32_t first = 0; first < WarpStep::kLanes; first += group) {
+    const size_t start = transactions_.size();
+    const uint32_t of_group = group == WarpStep::kLanes ? ~0u : ((1u << group) - 1) << first;
+    for (uint32_t bits = s.lanes & of_group; bits != 0; bits &= bits - 1) {
+      const uint64_t address = region + s.address[static_cast<size_t>(std::countr_zero(bits))];
+      const uint64_t line = address / machine_.line, offset = address & mask;
+      size_t t = transactions_.size();
+      if (t != start && transactions_.back().line == line)
+        --t;
+      else
+        for (t = start; t < transactions_.size() && transactions_[t].line != line;) ++t;
+      if (t == transactions_.size()) transactions_.push_back({line, 0});
+      const uint64_t end = std::min<uint64_t>(offset + s.bytes, machine_.line) - 1;
+      transactions_[t].sectors |= (2u << end / kSectorBytes) - (1u << offset / kSectorBytes);
+    }
+  }
+}
+
+double ReuseSm::load(const Warp& warp, uint32_t w, const Transaction& t, double& at) {
+  const WarpStep& s = warp.step;
+  const auto fetch = [&](uint64_t line, uint32_t sectors) {
+    return memory_.read(at, index_, line * machine_.line, sectors);
+  };
+  const bool cached = s.local || (machine_.caches_global && !s.bypasses);
+  if (!cached || (s.read_only && machine_.read_only_elsewhere)) return fetch(t.line, t.sectors);
+  for (;;) {
+    const double there = l1_.load({t.line, t.sectors, w, s.local}, at, fetch);
+    if (there != ReuseL1::kRefused) return there;
+    at = std::max(at, l1_.next_fill());
+  }
+}
+
+double ReuseSm::store(const Warp& warp, const Transaction& t, double& at) {
+  const WarpStep& s = warp.step;
+  if (s.access == WarpStep::Access::kAtomic) {
+    l1_.store({t.line, t.sectors, 0, s.local}, at, true);
+    return memory_.atomic(at, index_, t.line * machine_.line, t.sectors);
+  }
+  for (; stores_.size() >= machine_.store_buffer; stores_.pop()) at = std::max(at, stores_.top());
+  if (!l1_.store({t.line, t.sectors, 0, s.local}, at, false)) return at + machine_.hit_cycles;
+  const double done = memory_.write(at, index_, t.line * machine_.line, t.sectors);
+  stores_.push(done);
+  return done;
+}
+
+void ReuseSm::serve(uint32_t w) {
+  Warp& warp = warps_[w];
+  served_ = w;
+  coalesce(warp.step, w);
+  double there = now_, at = now_;
+  for (const Transaction& t : transactions_) {
+    at = std::max(now_ + 1, next_send_);
+    if (warp.step.access == WarpStep::Access::kLoad)
+      there = std::max(there, load(warp, w, t, at));
+    else
+      there = std::max(there, store(warp, t, at));
+    next_send_ = at + machine_.send_cycles;
+  }
+  sent_[next_sent_] = at;
+  next_sent_ = (next_sent_ + 1) % sent_.size();
+  if (warp.step.access == WarpStep::Access::kStore) {
+    warp.stores_done = std::max(warp.stores_done, there);
+    return;
+  }
+  blocks_[warp.slot].data_there = std::max(blocks_[warp.slot].data_there, there);
+  if (!warp.step.returns) return;
+  warp.arrivals[warp.loads % kLoads] = there;
+  ++warp.loads;
+}
+
+}  // namespace gpusim::analysis

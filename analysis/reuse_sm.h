@@ -1,0 +1,107 @@
+// A streaming multiprocessor as the reuse-distance model sees it: resident blocks whose warps run until they
+// have to wait, an issue bandwidth that they share, and one path to the first-level cache on which a refused
+// access holds up those behind it. Nothing happens but at events: the end of a warp's stretch of operations,
+// the arrival of data, an access. Time goes with accesses, not with cycles.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+#include "analysis/reuse_l1.h"
+#include "analysis/reuse_machine.h"
+#include "analysis/reuse_memory.h"
+#include "analysis/warp_trace.h"
+
+namespace gpusim::analysis {
+
+class ReuseSm {
+ public:
+  static constexpr double kNever = 1e300;
+  /// `index`: of the SM, for memory's ports and the addresses of local memory.
+  ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemory& memory, uint32_t index);
+
+  [[nodiscard]] bool has_room() const { return !free_slots_.empty(); }
+  /// A block begins at time `at`, not before now.
+  void start(uint64_t block, double at);
+  /// When something happens next.
+  [[nodiscard]] double next_event() const;
+  /// Lets it happen; true if a block has ended.
+  bool step();
+  [[nodiscard]] double now() const { return now_; }
+  [[nodiscard]] const ReuseL1& l1() const { return l1_; }
+
+ private:
+  static constexpr uint32_t kLoads = 256;  ///< of a warp whose arrival is remembered
+  static constexpr uint64_t kWhole = uint64_t{1} << 20;  ///< all of the SM's time
+  enum class State : uint8_t { kNone, kRuns, kWaits, kAsks, kAtBarrier };
+  struct Warp {
+    WarpCursor cursor;
+    WarpStep step;
+    State state = State::kNone;
+    uint32_t slot = 0;   ///< of its block
+    uint64_t share = 0;  ///< of the SM's time that it wants while it runs
+    uint64_t loads = 0;
+    double stores_done = 0;
+    std::vector<double> arrivals;
+  };
+  struct Block {
+    uint64_t index = 0;
+    uint32_t live = 0, at_barrier = 0, next_warp = 0;
+    double data_there = 0;
+  };
+  struct Event {
+    double at;
+    uint64_t order;
+    uint32_t what;  ///< a warp, or a block's slot and kBlock
+    bool operator>(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
+  };
+  static constexpr uint32_t kBlock = 1u << 31;
+  using Events = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
+  struct Transaction {
+    uint64_t line;
+    uint32_t sectors;
+  };
+
+  [[nodiscard]] double slowdown() const {
+    return wanted_ <= kWhole ? 1 : static_cast<double>(wanted_) / static_cast<double>(kWhole);
+  }
+  [[nodiscard]] double end_of_stretch() const;
+  [[nodiscard]] double next_access() const;
+  [[nodiscard]] uint32_t warp_in_turn() const;
+  void advance(double at);
+  void wake_at(double at, uint32_t what) { timed_.push({at, ++orders_, what}); }
+  /// The warp's next stretch begins now.
+  void go_on(uint32_t w);
+  /// What the warp's stretch led to; true if it goes on at once.
+  bool perform(uint32_t w);
+  void begin_warp(uint32_t slot, uint32_t in_block);
+  void end_warp(uint32_t w);
+  void open_barrier(uint32_t slot);
+  void serve(uint32_t w);
+  double load(const Warp& warp, uint32_t w, const Transaction& t, double& at);
+  double store(const Warp& warp, const Transaction& t, double& at);
+  void coalesce(const WarpStep& step, uint32_t w);
+
+  const ReuseMachine machine_;
+  const WarpTrace& trace_;
+  ReuseMemory& memory_;
+  uint32_t index_, block_warps_;
+  ReuseL1 l1_;
+  double now_ = 0, virtual_now_ = 0;
+  uint64_t wanted_ = 0, orders_ = 0;
+  Events stretches_;  ///< by virtual time
+  Events timed_;
+  std::vector<Warp> warps_;
+  std::vector<Block> blocks_;
+  std::vector<uint32_t> free_slots_;
+  std::vector<uint32_t> asking_;  ///< warps that want to issue an access, the first first
+  uint32_t served_ = 0;           ///< the last of them
+  std::vector<double> sent_;      ///< when the last accesses had left the queue
+  size_t next_sent_ = 0;
+  double next_send_ = 0;
+  std::priority_queue<double, std::vector<double>, std::greater<>> stores_;
+  std::vector<Transaction> transactions_;
+};
+
+}  // namespace gpusim::analysis
