@@ -20,7 +20,7 @@ ReuseSm::ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemor
       l1_(machine),
       warps_(size_t{machine.blocks_per_sm} * block_warps_),
       blocks_(machine.with.threads ? machine.blocks_per_sm : 1),
-      sent_(machine.queue, 0) {
+      queue_(machine.queue) {
   for (uint32_t b = static_cast<uint32_t>(blocks_.size()); b-- > 0;) free_slots_.push_back(b);
 }
 
@@ -33,6 +33,8 @@ void ReuseSm::start(uint64_t block, double at) {
     warp.cursor = trace_.warp(block, w);
     warp.slot = slot;
     warp.loads = 0;
+    warp.awaited = kNoLoad;
+    warp.queued = 0;
     warp.stores_done = 0;
     warp.arrivals.assign(kLoads, 0);
     warp.state = State::kWaits;
@@ -55,15 +57,14 @@ uint32_t ReuseSm::warp_in_turn() const {
   return count;
 }
 
-double ReuseSm::next_access() const {
-  if (asking_.empty()) return kNever;
-  if (!machine_.with.divergence && warp_in_turn() == warps_.size()) return kNever;
-  return std::max(now_, sent_[next_sent_]);
+double ReuseSm::next_issue() const {
+  if (asking_.empty() || queued_ == queue_.size()) return kNever;
+  return !machine_.with.divergence && warp_in_turn() == warps_.size() ? kNever : now_;
 }
 
 double ReuseSm::next_event() const {
   const double timed = timed_.empty() ? kNever : timed_.top().at;
-  return std::min({timed, end_of_stretch(), next_access()});
+  return std::min({timed, end_of_stretch(), next_issue(), next_transaction()});
 }
 
 void ReuseSm::advance(double at) {
@@ -78,7 +79,7 @@ bool ReuseSm::step() {
     timed_.pop();
     advance(at);
     if ((what & kBlock) == 0) {
-      go_on(what);
+      if (warps_[what].state != State::kDrains || perform(what)) go_on(what);
       return false;
     }
     free_slots_.push_back(what & ~kBlock);
@@ -94,9 +95,13 @@ bool ReuseSm::step() {
     return false;
   }
   advance(at);
+  if (next_transaction() <= at) {
+    send();
+    return false;
+  }
   const uint32_t w = machine_.with.divergence ? asking_.front() : warp_in_turn();
   asking_.erase(std::find(asking_.begin(), asking_.end(), w));
-  serve(w);
+  issue(w);
   go_on(w);
   return false;
 }
@@ -130,13 +135,18 @@ bool ReuseSm::perform(uint32_t w) {
       return false;
     case WarpStep::Kind::kWait: {
       if (warp.step.back >= std::min<uint64_t>(warp.loads, kLoads)) return true;
-      const double there = warp.arrivals[(warp.loads - 1 - warp.step.back) % kLoads];
+      const uint64_t load = warp.loads - 1 - warp.step.back;
+      const double there = warp.arrivals[load % kLoads];
       if (there <= now_) return true;
       warp.state = State::kWaits;
-      wake_at(there, w);
+      if (there == kNever)
+        warp.awaited = load;
+      else
+        wake_at(there, w);
       return false;
     }
     case WarpStep::Kind::kFence:
+      if (drains(warp)) return false;
       if (warp.stores_done <= now_) return true;
       warp.state = State::kWaits;
       wake_at(warp.stores_done, w);
@@ -147,10 +157,16 @@ bool ReuseSm::perform(uint32_t w) {
       if (++block.at_barrier == block.live) open_barrier(warp.slot);
       return false;
     case WarpStep::Kind::kEnd:
-      end_warp(w);
+      if (!drains(warp)) end_warp(w);
       return false;
   }
   return false;
+}
+
+bool ReuseSm::drains(Warp& warp) {
+  if (warp.queued == 0) return false;
+  warp.state = State::kDrains;
+  return true;
 }
 
 void ReuseSm::open_barrier(uint32_t slot) {
@@ -175,81 +191,105 @@ void ReuseSm::end_warp(uint32_t w) {
     open_barrier(slot);
 }
 
-void ReuseSm::coalesce(const WarpStep& s, uint32_t w) {
-  transactions_.clear();
+void ReuseSm::coalesce(const WarpStep& s, uint32_t w, std::vector<Transaction>& out) const {
+  out.clear();
   const uint64_t region =
       s.local ? kLocalBase + (uint64_t{index_} * warps_.size() + w) * trace_.header().local_bytes * WarpStep::kLanes
               : 0;
   const uint32_t group = s.bytes <= 4 ? WarpStep::kLanes : std::max(1u, WarpStep::kLanes * 4 / s.bytes);
   const uint64_t mask = machine_.line - 1;
   for (uint32_t first = 0; first < WarpStep::kLanes; first += group) {
-    const size_t start = transactions_.size();
+    const size_t start = out.size();
     const uint32_t of_group = group == WarpStep::kLanes ? ~0u : ((1u << group) - 1) << first;
     for (uint32_t bits = s.lanes & of_group; bits != 0; bits &= bits - 1) {
       const uint64_t address = region + s.address[static_cast<size_t>(std::countr_zero(bits))];
       const uint64_t line = address / machine_.line, offset = address & mask;
-      size_t t = transactions_.size();
-      if (t != start && transactions_.back().line == line)
+      size_t t = out.size();
+      if (t != start && out.back().line == line)
         --t;
       else
-        for (t = start; t < transactions_.size() && transactions_[t].line != line;) ++t;
-      if (t == transactions_.size()) transactions_.push_back({line, 0});
+        for (t = start; t < out.size() && out[t].line != line;) ++t;
+      if (t == out.size()) out.push_back({line, 0});
       const uint64_t end = std::min<uint64_t>(offset + s.bytes, machine_.line) - 1;
-      transactions_[t].sectors |= (2u << end / kSectorBytes) - (1u << offset / kSectorBytes);
+      out[t].sectors |= (2u << end / kSectorBytes) - (1u << offset / kSectorBytes);
     }
   }
 }
 
-double ReuseSm::load(const Warp& warp, uint32_t w, const Transaction& t, double& at) {
-  const WarpStep& s = warp.step;
+double ReuseSm::load(const Access& a, const Transaction& t) {
   const auto fetch = [&](uint64_t line, uint32_t sectors) {
-    return memory_.read(at, index_, line * machine_.line, sectors);
+    return memory_.read(now_, index_, line * machine_.line, sectors);
   };
-  const bool cached = s.local || (machine_.caches_global && !s.bypasses);
-  if (!cached || (s.read_only && machine_.read_only_elsewhere)) return fetch(t.line, t.sectors);
-  for (;;) {
-    const double there = l1_.load({t.line, t.sectors, w, s.local}, at, fetch);
-    if (there != ReuseL1::kRefused) return there;
-    at = std::max(at, l1_.next_fill());
-  }
+  if (!a.cached) return fetch(t.line, t.sectors);
+  const double there = l1_.load({t.line, t.sectors, a.warp, a.local}, now_, fetch);
+  if (there == ReuseL1::kRefused) next_send_ = std::max(now_, l1_.next_fill());
+  return there;
 }
 
-double ReuseSm::store(const Warp& warp, const Transaction& t, double& at) {
-  const WarpStep& s = warp.step;
-  if (s.access == WarpStep::Access::kAtomic) {
-    l1_.store({t.line, t.sectors, 0, s.local}, at, true);
-    return memory_.atomic(at, index_, t.line * machine_.line, t.sectors);
+double ReuseSm::store(const Access& a, const Transaction& t) {
+  if (a.kind == WarpStep::Access::kAtomic) {
+    l1_.store({t.line, t.sectors, 0, a.local}, now_, true);
+    return memory_.atomic(now_, index_, t.line * machine_.line, t.sectors);
   }
-  for (; stores_.size() >= machine_.store_buffer; stores_.pop()) at = std::max(at, stores_.top());
-  if (!l1_.store({t.line, t.sectors, 0, s.local}, at, false)) return at + machine_.hit_cycles;
-  const double done = memory_.write(at, index_, t.line * machine_.line, t.sectors);
+  for (; !stores_.empty() && stores_.top() <= now_;) stores_.pop();
+  if (stores_.size() >= machine_.store_buffer) {
+    next_send_ = stores_.top();
+    return ReuseL1::kRefused;
+  }
+  if (!l1_.store({t.line, t.sectors, 0, a.local}, now_, false)) return now_ + machine_.hit_cycles;
+  const double done = memory_.write(now_, index_, t.line * machine_.line, t.sectors);
   stores_.push(done);
   return done;
 }
 
-void ReuseSm::serve(uint32_t w) {
+void ReuseSm::issue(uint32_t w) {
   Warp& warp = warps_[w];
+  const WarpStep& s = warp.step;
   served_ = w;
-  coalesce(warp.step, w);
-  double there = now_, at = now_;
-  for (const Transaction& t : transactions_) {
-    at = std::max(now_ + 1, next_send_);
-    if (warp.step.access == WarpStep::Access::kLoad)
-      there = std::max(there, load(warp, w, t, at));
-    else
-      there = std::max(there, store(warp, t, at));
-    next_send_ = at + machine_.send_cycles;
-  }
-  sent_[next_sent_] = at;
-  next_sent_ = (next_sent_ + 1) % sent_.size();
-  if (warp.step.access == WarpStep::Access::kStore) {
-    warp.stores_done = std::max(warp.stores_done, there);
+  if (queued_ == 0) next_send_ = std::max(next_send_, now_ + 1);
+  ++warp.queued;
+  Access& a = queue_[(first_ + queued_++) % queue_.size()];
+  a.warp = w;
+  a.load = warp.loads;
+  a.kind = s.access;
+  a.local = s.local;
+  a.cached = (s.local || (machine_.caches_global && !s.bypasses)) &&
+             !(s.read_only && machine_.read_only_elsewhere);
+  a.returns = s.returns && s.access != WarpStep::Access::kStore;
+  a.there = now_;
+  a.next = 0;
+  coalesce(s, w, a.transactions);
+  if (!a.returns) return;
+  warp.arrivals[warp.loads % kLoads] = kNever;
+  ++warp.loads;
+}
+
+void ReuseSm::send() {
+  Access& a = queue_[first_];
+  const Transaction& t = a.transactions[a.next];
+  const double there = a.kind == WarpStep::Access::kLoad ? load(a, t) : store(a, t);
+  if (there == ReuseL1::kRefused) return;
+  a.there = std::max(a.there, there);
+  next_send_ = now_ + machine_.send_cycles;
+  if (++a.next == a.transactions.size()) finish(a);
+}
+
+void ReuseSm::finish(const Access& a) {
+  first_ = (first_ + 1) % queue_.size();
+  --queued_;
+  Warp& warp = warps_[a.warp];
+  if (--warp.queued == 0 && warp.state == State::kDrains) wake_at(now_, a.warp);
+  if (a.kind == WarpStep::Access::kStore) {
+    warp.stores_done = std::max(warp.stores_done, a.there);
     return;
   }
-  blocks_[warp.slot].data_there = std::max(blocks_[warp.slot].data_there, there);
-  if (!warp.step.returns) return;
-  warp.arrivals[warp.loads % kLoads] = there;
-  ++warp.loads;
+  double& until = blocks_[warp.slot].data_there;
+  until = std::max(until, a.there);
+  if (!a.returns) return;
+  warp.arrivals[a.load % kLoads] = a.there;
+  if (warp.awaited != a.load) return;
+  warp.awaited = kNoLoad;
+  wake_at(a.there, a.warp);
 }
 
 }  // namespace gpusim::analysis

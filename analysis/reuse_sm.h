@@ -33,8 +33,9 @@ class ReuseSm {
 
  private:
   static constexpr uint32_t kLoads = 256;  ///< of a warp whose arrival is remembered
+  static constexpr uint64_t kNoLoad = ~uint64_t{0};
   static constexpr uint64_t kWhole = uint64_t{1} << 20;  ///< all of the SM's time
-  enum class State : uint8_t { kNone, kRuns, kWaits, kAsks, kAtBarrier };
+  enum class State : uint8_t { kNone, kRuns, kWaits, kAsks, kAtBarrier, kDrains };
   struct Warp {
     WarpCursor cursor;
     WarpStep step;
@@ -43,7 +44,9 @@ class ReuseSm {
     uint64_t share = 0;  ///< of the SM's time that it wants while it runs
     uint64_t loads = 0;
     double stores_done = 0;
-    std::vector<double> arrivals;
+    uint32_t queued = 0;            ///< accesses on their way to the cache
+    uint64_t awaited = kNoLoad;     ///< load whose arrival is not known yet
+    std::vector<double> arrivals;     ///< kNever: not known yet
   };
   struct Block {
     uint64_t index = 0;
@@ -62,12 +65,23 @@ class ReuseSm {
     uint64_t line;
     uint32_t sectors;
   };
+  /// An access on its way to the cache.
+  struct Access {
+    uint32_t warp = 0;
+    uint64_t load = 0;  ///< number among the warp's
+    WarpStep::Access kind = WarpStep::Access::kLoad;
+    bool local = false, cached = true, returns = true;
+    double there = 0;  ///< when all that has been sent is
+    size_t next = 0;
+    std::vector<Transaction> transactions;
+  };
 
   [[nodiscard]] double slowdown() const {
     return wanted_ <= kWhole ? 1 : static_cast<double>(wanted_) / static_cast<double>(kWhole);
   }
   [[nodiscard]] double end_of_stretch() const;
-  [[nodiscard]] double next_access() const;
+  [[nodiscard]] double next_issue() const;
+  [[nodiscard]] double next_transaction() const { return queued_ == 0 ? kNever : std::max(now_, next_send_); }
   [[nodiscard]] uint32_t warp_in_turn() const;
   void advance(double at);
   void wake_at(double at, uint32_t what) { timed_.push({at, ++orders_, what}); }
@@ -78,10 +92,16 @@ class ReuseSm {
   void begin_warp(uint32_t slot, uint32_t in_block);
   void end_warp(uint32_t w);
   void open_barrier(uint32_t slot);
-  void serve(uint32_t w);
-  double load(const Warp& warp, uint32_t w, const Transaction& t, double& at);
-  double store(const Warp& warp, const Transaction& t, double& at);
-  void coalesce(const WarpStep& step, uint32_t w);
+  /// True if accesses of the warp are on their way to the cache: it looks again when they are not.
+  static bool drains(Warp& warp);
+  void issue(uint32_t w);
+  /// The next transaction of the oldest access goes to the cache, or has to come again later.
+  void send();
+  /// When its data is there or it is done; ReuseL1::kRefused if it has to come again at `next_send_`.
+  double load(const Access& a, const Transaction& t);
+  double store(const Access& a, const Transaction& t);
+  void finish(const Access& a);
+  void coalesce(const WarpStep& step, uint32_t w, std::vector<Transaction>& out) const;
 
   const ReuseMachine machine_;
   const WarpTrace& trace_;
@@ -96,12 +116,11 @@ class ReuseSm {
   std::vector<Block> blocks_;
   std::vector<uint32_t> free_slots_;
   std::vector<uint32_t> asking_;  ///< warps that want to issue an access, the first first
-  uint32_t served_ = 0;           ///< the last of them
-  std::vector<double> sent_;      ///< when the last accesses had left the queue
-  size_t next_sent_ = 0;
+  uint32_t served_ = 0;           ///< the last that did
+  std::vector<Access> queue_;     ///< a ring
+  size_t first_ = 0, queued_ = 0;
   double next_send_ = 0;
-  std::priority_queue<double, std::vector<double>, std::greater<>> stores_;
-  std::vector<Transaction> transactions_;
+  std::priority_queue<double, std::vector<double>, std::greater<>> stores_;  ///< on their way
 };
 
 }  // namespace gpusim::analysis
