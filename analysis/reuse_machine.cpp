@@ -72,10 +72,13 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
   r.most_warps = number(m.sm.max_warps);
   r.blocks_per_sm = resident_blocks(m, trace);
   r.ways = ways_beside_shared(m, uint64_t{trace.shared_bytes} * r.blocks_per_sm);
+  r.schedulers = number(m.scheduler.count);
+  r.policy = m.scheduler.policy == "gto"      ? ReuseMachine::Policy::kGreedy
+             : m.scheduler.policy == "oldest" ? ReuseMachine::Policy::kOldest
+                                              : ReuseMachine::Policy::kRoundRobin;
   r.send_cycles = static_cast<double>(m.coalescer.cycles_per_transaction);
   r.queue = number(m.lsu.queue);
   r.store_buffer = number(m.lsu.store_buffer);
-  r.requests = number(m.lsu.mshrs);
   r.block_start_cycles = static_cast<double>(m.gpu.block_start_cycles);
   return r;
 }

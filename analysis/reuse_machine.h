@@ -33,8 +33,10 @@ struct ReuseMachine {
   // Streaming multiprocessors
   uint32_t sms = 1;
   uint32_t blocks_per_sm = 1, most_warps = 48;
+  uint32_t schedulers = 1;  ///< warps take turns over them; one of a lower number goes first
+  enum class Policy : uint8_t { kRoundRobin, kGreedy, kOldest } policy = Policy::kRoundRobin;
   double send_cycles = 2;  ///< between two transactions of an SM
-  uint32_t queue = 1, store_buffer = 64, requests = 256;
+  uint32_t queue = 1, store_buffer = 64;
   double block_start_cycles = 0;
   ReuseExtensions with;
 };

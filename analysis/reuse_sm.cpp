@@ -20,6 +20,7 @@ ReuseSm::ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemor
       l1_(machine),
       warps_(size_t{machine.blocks_per_sm} * block_warps_),
       blocks_(machine.with.threads ? machine.blocks_per_sm : 1),
+      last_(machine.schedulers, static_cast<uint32_t>(warps_.size()) - 1),
       queue_(machine.queue) {
   for (uint32_t b = static_cast<uint32_t>(blocks_.size()); b-- > 0;) free_slots_.push_back(b);
 }
@@ -32,6 +33,7 @@ void ReuseSm::start(uint64_t block, double at) {
     Warp& warp = warps_[size_t{slot} * block_warps_ + w];
     warp.cursor = trace_.warp(block, w);
     warp.slot = slot;
+    warp.age = ++orders_;
     warp.loads = 0;
     warp.awaited = kNoLoad;
     warp.queued = 0;
@@ -55,6 +57,19 @@ uint32_t ReuseSm::warp_in_turn() const {
     if (warps_[w].state == State::kRuns || warps_[w].state == State::kWaits) return count;
   }
   return count;
+}
+
+uint32_t ReuseSm::first_asking() const {
+  using Policy = ReuseMachine::Policy;
+  const auto slots = static_cast<uint32_t>(warps_.size());
+  const auto rank = [&](uint32_t w) {
+    const uint32_t scheduler = w % machine_.schedulers;
+    if (machine_.policy == Policy::kRoundRobin)
+      return std::pair<uint32_t, uint64_t>{scheduler, (w + slots - last_[scheduler] - 1) % slots};
+    const bool again = machine_.policy == Policy::kGreedy && w == last_[scheduler];
+    return std::pair<uint32_t, uint64_t>{scheduler, again ? 0 : warps_[w].age};
+  };
+  return *std::ranges::min_element(asking_, {}, rank);
 }
 
 double ReuseSm::next_issue() const {
@@ -99,7 +114,7 @@ bool ReuseSm::step() {
     send();
     return false;
   }
-  const uint32_t w = machine_.with.divergence ? asking_.front() : warp_in_turn();
+  const uint32_t w = machine_.with.divergence ? first_asking() : warp_in_turn();
   asking_.erase(std::find(asking_.begin(), asking_.end(), w));
   issue(w);
   go_on(w);
@@ -245,7 +260,7 @@ double ReuseSm::store(const Access& a, const Transaction& t) {
 void ReuseSm::issue(uint32_t w) {
   Warp& warp = warps_[w];
   const WarpStep& s = warp.step;
-  served_ = w;
+  served_ = last_[w % machine_.schedulers] = w;
   if (queued_ == 0) next_send_ = std::max(next_send_, now_ + 1);
   ++warp.queued;
   Access& a = queue_[(first_ + queued_++) % queue_.size()];

@@ -41,6 +41,7 @@ class ReuseSm {
     WarpStep step;
     State state = State::kNone;
     uint32_t slot = 0;   ///< of its block
+    uint64_t age = 0;    ///< order of starts
     uint64_t share = 0;  ///< of the SM's time that it wants while it runs
     uint64_t loads = 0;
     double stores_done = 0;
@@ -82,7 +83,10 @@ class ReuseSm {
   [[nodiscard]] double end_of_stretch() const;
   [[nodiscard]] double next_issue() const;
   [[nodiscard]] double next_transaction() const { return queued_ == 0 ? kNever : std::max(now_, next_send_); }
+  /// Fixed turns: the next warp, or the number of warps if it does not ask yet.
   [[nodiscard]] uint32_t warp_in_turn() const;
+  /// Of the warps that ask, the one that the machine's schedulers let go first.
+  [[nodiscard]] uint32_t first_asking() const;
   void advance(double at);
   void wake_at(double at, uint32_t what) { timed_.push({at, ++orders_, what}); }
   /// The warp's next stretch begins now.
@@ -115,8 +119,9 @@ class ReuseSm {
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
   std::vector<uint32_t> free_slots_;
-  std::vector<uint32_t> asking_;  ///< warps that want to issue an access, the first first
+  std::vector<uint32_t> asking_;  ///< warps that want to issue an access
   uint32_t served_ = 0;           ///< the last that did
+  std::vector<uint32_t> last_;    ///< the same of each scheduler
   std::vector<Access> queue_;     ///< a ring
   size_t first_ = 0, queued_ = 0;
   double next_send_ = 0;

@@ -85,6 +85,8 @@ void add_trace_command(CLI::App& app, TraceArguments& a, int& code) {
   command->add_option("--config", a.run.config,
                       "Machine that the program believes to run on (default: h200)");
   command->add_option("--seed", a.run.seed, "Seed of random buffers");
+  command->add_option("--lowering", a.run.lowering, "Lowering passes: none, clean, schedule (default, as of a run)")
+      ->check(CLI::IsMember({"none", "clean", "schedule"}));
   command->add_flag("--warps", a.warps,
                     "Write what the default mode of `gpusim reuse` needs, in its compact form, with the times of the "
                     "machine of --config");
@@ -198,6 +200,7 @@ int trace_command(const TraceArguments& a) {
   o.launch.expects.clear();
   for (const std::string& file : o.launch.link) o.linked.push_back({file, read_file(file)});
   o.functional = true;
+  o.lowering = isa::lowering_level(a.run.lowering);
   const std::string machine = o.machine.gpu.name;
   uint32_t launch = 0;
   TraceWriter* to = nullptr;
