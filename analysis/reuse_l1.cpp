@@ -114,12 +114,14 @@ double ReuseL1::load(const Access& a, double now, const Fetch& fetch) {
 double ReuseL1::miss(const Access& a, uint32_t number, uint32_t missing, double now, const Fetch& fetch) {
   Line& line = lines_[number];
   const bool merges = line.entry != kNone;
-  const bool limited = machine_.with.mshrs;
   const bool of_warp = machine_.warp_mshrs != 0 && a.warp < of_warp_.size();
-  if (limited && merges && entries_[line.entry].waiters >= machine_.merges) return kRefused;
-  if (limited && !merges &&
-      (in_flight_ >= machine_.mshrs || (of_warp && of_warp_[a.warp] >= machine_.warp_mshrs)))
+  const bool refused = merges ? entries_[line.entry].waiters >= machine_.merges
+                              : in_flight_ >= machine_.mshrs ||
+                                    (of_warp && of_warp_[a.warp] >= machine_.warp_mshrs);
+  if (refused && machine_.with.mshrs) {
+    limited_ = true;
     return kRefused;
+  }
   if (line.frame == kNone && !machine_.allocates_on_fill && take_frame(number, a.line) == kNone)
     return kRefused;
   const uint64_t distance = stack_.use(number);

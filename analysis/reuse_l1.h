@@ -52,6 +52,9 @@ class ReuseL1 {
   [[nodiscard]] double next_fill() const { return fills_.top().at; }
   [[nodiscard]] bool waits_for_fill() const { return !fills_.empty(); }
 
+  /// Some load was refused because of limits to the lines on their way.
+  [[nodiscard]] bool limited() const { return limited_; }
+
   [[nodiscard]] const ReuseMisses& global() const { return misses_[0]; }
   [[nodiscard]] const ReuseMisses& local() const { return misses_[1]; }
   /// By stack distance d of loads: how often 2^k <= d + 1 < 2^(k+1); first uses not included.
@@ -103,6 +106,7 @@ class ReuseL1 {
   uint32_t in_flight_ = 0;
   std::priority_queue<Fill, std::vector<Fill>, std::greater<>> fills_;
   uint64_t clock_ = 0, orders_ = 0;
+  bool limited_ = false;
   ReuseMisses misses_[2];
   std::vector<uint64_t> distances_;
 };

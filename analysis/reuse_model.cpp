@@ -31,11 +31,14 @@ class Grid {
         started = true;
       }
     }
+    std::vector<double> next;
+    for (const auto& sm : sms_) next.push_back(sm->next_event());
     for (;;) {
-      const auto next = std::ranges::min_element(
-          sms_, {}, [](const std::unique_ptr<ReuseSm>& sm) { return sm->next_event(); });
-      if ((*next)->next_event() == ReuseSm::kNever) return;
-      if ((*next)->step() && next_block_ < blocks_) start(**next, (*next)->now());
+      const auto first = static_cast<size_t>(std::ranges::min_element(next) - next.begin());
+      if (next[first] == ReuseSm::kNever) return;
+      ReuseSm& sm = *sms_[first];
+      if (sm.step() && next_block_ < blocks_) start(sm, sm.now());
+      next[first] = sm.next_event();
     }
   }
   [[nodiscard]] const std::vector<std::unique_ptr<ReuseSm>>& sms() const { return sms_; }
@@ -64,6 +67,7 @@ ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, co
   for (const auto& sm : grid.sms()) {
     run.global += sm->l1().global();
     run.local += sm->l1().local();
+    run.limited |= sm->l1().limited();
     run.cycles = std::max(run.cycles, sm->now());
     for (size_t i = 0; i < run.distances.size(); ++i) run.distances[i] += sm->l1().distances()[i];
   }
@@ -78,7 +82,7 @@ ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace
   p.run = run_reuse(config, trace, options);
   ReuseOptions unlimited = options;
   unlimited.with.mshrs = false;
-  p.kinds = options.with.mshrs ? run_reuse(config, trace, unlimited).global : p.run.global;
+  p.kinds = p.run.limited ? run_reuse(config, trace, unlimited).global : p.run.global;
   p.mshr = static_cast<int64_t>(p.run.global.misses()) - static_cast<int64_t>(p.kinds.misses());
   return p;
 }

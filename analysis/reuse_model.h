@@ -22,6 +22,7 @@ struct ReuseOptions {
 /// One pass over a trace.
 struct ReuseRun {
   ReuseMisses global, local;  ///< loads, a line each
+  bool limited = false;       ///< some load had to wait for a register of the misses on their way
   double cycles = 0;          ///< core cycles until the last block has ended
   uint64_t l2_sectors = 0, l2_hits = 0;
   std::vector<uint64_t> distances;  ///< ReuseL1::distances()

@@ -18,10 +18,13 @@ ReuseSm::ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemor
       index_(index),
       block_warps_(trace.header().block_warps),
       l1_(machine),
+      line_bytes_(machine.line),
       warps_(size_t{machine.blocks_per_sm} * block_warps_),
       blocks_(machine.with.threads ? machine.blocks_per_sm : 1),
       last_(machine.schedulers, static_cast<uint32_t>(warps_.size()) - 1),
       queue_(machine.queue) {
+  owned_.assign(machine.schedulers, 0);
+  for (uint32_t w = 0; w < warps_.size(); ++w) owned_[w % machine.schedulers] |= uint64_t{1} << w;
   for (uint32_t b = static_cast<uint32_t>(blocks_.size()); b-- > 0;) free_slots_.push_back(b);
 }
 
@@ -42,6 +45,7 @@ void ReuseSm::start(uint64_t block, double at) {
     warp.state = State::kWaits;
     if (w == 0 || machine_.with.threads) wake_at(at, slot * block_warps_ + w);
   }
+  next_ = find_next();
 }
 
 double ReuseSm::end_of_stretch() const {
@@ -61,25 +65,35 @@ uint32_t ReuseSm::warp_in_turn() const {
 
 uint32_t ReuseSm::first_asking() const {
   using Policy = ReuseMachine::Policy;
-  const auto slots = static_cast<uint32_t>(warps_.size());
-  const auto rank = [&](uint32_t w) {
-    const uint32_t scheduler = w % machine_.schedulers;
-    if (machine_.policy == Policy::kRoundRobin)
-      return std::pair<uint32_t, uint64_t>{scheduler, (w + slots - last_[scheduler] - 1) % slots};
-    const bool again = machine_.policy == Policy::kGreedy && w == last_[scheduler];
-    return std::pair<uint32_t, uint64_t>{scheduler, again ? 0 : warps_[w].age};
-  };
-  return *std::ranges::min_element(asking_, {}, rank);
+  uint32_t scheduler = 0;
+  while ((asking_ & owned_[scheduler]) == 0) ++scheduler;
+  const uint64_t asking = asking_ & owned_[scheduler];
+  const uint32_t last = last_[scheduler];
+  if (machine_.policy == Policy::kRoundRobin) {
+    const uint64_t behind = last == 63 ? 0 : asking >> (last + 1) << (last + 1);
+    return static_cast<uint32_t>(std::countr_zero(behind != 0 ? behind : asking));
+  }
+  if (machine_.policy == Policy::kGreedy && (asking >> last & 1) != 0) return last;
+  auto oldest = static_cast<uint32_t>(std::countr_zero(asking));
+  for (uint64_t bits = asking; bits != 0; bits &= bits - 1) {
+    const auto w = static_cast<uint32_t>(std::countr_zero(bits));
+    if (warps_[w].age < warps_[oldest].age) oldest = w;
+  }
+  return oldest;
 }
 
 double ReuseSm::next_issue() const {
-  if (asking_.empty() || queued_ == queue_.size()) return kNever;
+  if (asking_ == 0 || queued_ == queue_.size()) return kNever;
   return !machine_.with.divergence && warp_in_turn() == warps_.size() ? kNever : now_;
 }
 
-double ReuseSm::next_event() const {
-  const double timed = timed_.empty() ? kNever : timed_.top().at;
-  return std::min({timed, end_of_stretch(), next_issue(), next_transaction()});
+ReuseSm::Next ReuseSm::find_next() const {
+  Next next;
+  if (!timed_.empty()) next.at = timed_.top().at;
+  if (const double at = end_of_stretch(); at < next.at) next = {Next::What::kStretch, at};
+  if (const double at = next_transaction(); at < next.at) next = {Next::What::kTransaction, at};
+  if (const double at = next_issue(); at < next.at) next = {Next::What::kIssue, at};
+  return next;
 }
 
 void ReuseSm::advance(double at) {
@@ -88,36 +102,43 @@ void ReuseSm::advance(double at) {
 }
 
 bool ReuseSm::step() {
-  const double at = next_event();
-  if (!timed_.empty() && timed_.top().at <= at) {
-    const uint32_t what = timed_.top().what;
-    timed_.pop();
-    advance(at);
-    if ((what & kBlock) == 0) {
+  const bool ended = happen();
+  next_ = find_next();
+  return ended;
+}
+
+bool ReuseSm::happen() {
+  advance(next_.at);
+  switch (next_.what) {
+    case Next::What::kTimed: {
+      const uint32_t what = timed_.top().what;
+      timed_.pop();
+      if ((what & kBlock) != 0) {
+        free_slots_.push_back(what & ~kBlock);
+        return true;
+      }
       if (warps_[what].state != State::kDrains || perform(what)) go_on(what);
       return false;
     }
-    free_slots_.push_back(what & ~kBlock);
-    return true;
+    case Next::What::kStretch: {
+      const Event ends = stretches_.top();
+      stretches_.pop();
+      virtual_now_ = std::max(virtual_now_, ends.at);
+      wanted_ -= warps_[ends.what].share;
+      if (perform(ends.what)) go_on(ends.what);
+      return false;
+    }
+    case Next::What::kTransaction:
+      send();
+      return false;
+    case Next::What::kIssue: {
+      const uint32_t w = machine_.with.divergence ? first_asking() : warp_in_turn();
+      asking_ &= ~(uint64_t{1} << w);
+      issue(w);
+      go_on(w);
+      return false;
+    }
   }
-  if (end_of_stretch() <= at) {
-    const Event ends = stretches_.top();
-    stretches_.pop();
-    advance(at);
-    virtual_now_ = std::max(virtual_now_, ends.at);
-    wanted_ -= warps_[ends.what].share;
-    if (perform(ends.what)) go_on(ends.what);
-    return false;
-  }
-  advance(at);
-  if (next_transaction() <= at) {
-    send();
-    return false;
-  }
-  const uint32_t w = machine_.with.divergence ? first_asking() : warp_in_turn();
-  asking_.erase(std::find(asking_.begin(), asking_.end(), w));
-  issue(w);
-  go_on(w);
   return false;
 }
 
@@ -146,7 +167,7 @@ bool ReuseSm::perform(uint32_t w) {
   switch (warp.step.kind) {
     case WarpStep::Kind::kAccess:
       warp.state = State::kAsks;
-      asking_.push_back(w);
+      asking_ |= uint64_t{1} << w;
       return false;
     case WarpStep::Kind::kWait: {
       if (warp.step.back >= std::min<uint64_t>(warp.loads, kLoads)) return true;
@@ -212,13 +233,12 @@ void ReuseSm::coalesce(const WarpStep& s, uint32_t w, std::vector<Transaction>& 
       s.local ? kLocalBase + (uint64_t{index_} * warps_.size() + w) * trace_.header().local_bytes * WarpStep::kLanes
               : 0;
   const uint32_t group = s.bytes <= 4 ? WarpStep::kLanes : std::max(1u, WarpStep::kLanes * 4 / s.bytes);
-  const uint64_t mask = machine_.line - 1;
   for (uint32_t first = 0; first < WarpStep::kLanes; first += group) {
     const size_t start = out.size();
     const uint32_t of_group = group == WarpStep::kLanes ? ~0u : ((1u << group) - 1) << first;
     for (uint32_t bits = s.lanes & of_group; bits != 0; bits &= bits - 1) {
       const uint64_t address = region + s.address[static_cast<size_t>(std::countr_zero(bits))];
-      const uint64_t line = address / machine_.line, offset = address & mask;
+      const uint64_t line = address / line_bytes_, offset = address % line_bytes_;
       size_t t = out.size();
       if (t != start && out.back().line == line)
         --t;

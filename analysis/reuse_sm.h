@@ -25,7 +25,7 @@ class ReuseSm {
   /// A block begins at time `at`, not before now.
   void start(uint64_t block, double at);
   /// When something happens next.
-  [[nodiscard]] double next_event() const;
+  [[nodiscard]] double next_event() const { return next_.at; }
   /// Lets it happen; true if a block has ended.
   bool step();
   [[nodiscard]] double now() const { return now_; }
@@ -77,6 +77,13 @@ class ReuseSm {
     std::vector<Transaction> transactions;
   };
 
+  /// What happens next.
+  struct Next {
+    enum class What : uint8_t { kTimed, kStretch, kTransaction, kIssue } what = What::kTimed;
+    double at = kNever;
+  };
+  [[nodiscard]] Next find_next() const;
+  bool happen();
   [[nodiscard]] double slowdown() const {
     return wanted_ <= kWhole ? 1 : static_cast<double>(wanted_) / static_cast<double>(kWhole);
   }
@@ -112,14 +119,17 @@ class ReuseSm {
   ReuseMemory& memory_;
   uint32_t index_, block_warps_;
   ReuseL1 l1_;
+  core::Divisor line_bytes_;
   double now_ = 0, virtual_now_ = 0;
+  Next next_;
   uint64_t wanted_ = 0, orders_ = 0;
   Events stretches_;  ///< by virtual time
   Events timed_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
   std::vector<uint32_t> free_slots_;
-  std::vector<uint32_t> asking_;  ///< warps that want to issue an access
+  uint64_t asking_ = 0;           ///< warps that want to issue an access, bit per warp
+  std::vector<uint64_t> owned_;   ///< the warps of each scheduler
   uint32_t served_ = 0;           ///< the last that did
   std::vector<uint32_t> last_;    ///< the same of each scheduler
   std::vector<Access> queue_;     ///< a ring

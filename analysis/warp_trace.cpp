@@ -17,7 +17,7 @@ constexpr uint64_t kMostBlockThreads = 2048;
 // First byte of a step: its kind; of an access also what it is. Second byte of an access.
 constexpr uint32_t kKindBits = 3;
 constexpr uint8_t kWholeWarp = 0x20, kLocal = 0x40, kReturns = 0x80;
-constexpr uint8_t kSizeBits = 0x07, kBypasses = 0x08, kReadOnly = 0x10, kStrided = 0x20;
+constexpr uint8_t kSizeBits = 0x07, kBypasses = 0x08, kReadOnly = 0x10, kRuns = 0x20;
 
 uint64_t zigzag(uint64_t difference) {
   return difference << 1 ^ static_cast<uint64_t>(static_cast<int64_t>(difference) >> 63);
@@ -34,15 +34,11 @@ void put_number(Out& out, uint64_t value) {
   out.push_back(static_cast<typename Out::value_type>(value));
 }
 
-/// True if the active lanes' addresses have the same distance from one to the next.
-bool is_strided(const WarpStep& s, uint64_t& stride) {
-  uint64_t before = 0;
-  uint32_t seen = 0;
-  stride = 0;
-  for (uint32_t bits = s.lanes; bits != 0; bits &= bits - 1, ++seen) {
+/// True if differences of neighbouring lanes' addresses leave a bit of a number free.
+bool leaves_a_bit(const WarpStep& s, uint64_t before) {
+  for (uint32_t bits = s.lanes; bits != 0; bits &= bits - 1) {
     const uint64_t a = s.address[static_cast<size_t>(std::countr_zero(bits))];
-    if (seen == 1) stride = a - before;
-    if (seen > 1 && a - before != stride) return false;
+    if (zigzag(a - before) >> 63 != 0) return false;
     before = a;
   }
   return true;
@@ -65,38 +61,55 @@ void WarpEncoder::append(const WarpStep& s) {
   if (s.lanes == ~0u) first |= kWholeWarp;
   if (s.local) first |= kLocal;
   if (s.returns) first |= kReturns;
-  uint64_t stride = 0;
-  const bool strided = is_strided(s, stride);
+  const bool runs = leaves_a_bit(s, last_);
   auto second = static_cast<uint8_t>(std::countr_zero(s.bytes));
   if (s.bypasses) second |= kBypasses;
   if (s.read_only) second |= kReadOnly;
-  if (strided) second |= kStrided;
+  if (runs) second |= kRuns;
   bytes_.push_back(first);
   bytes_.push_back(second);
   number(s.cycles);
   number(s.work);
   number(s.pc);
   if (s.lanes != ~0u) number(s.lanes);
-  uint64_t before = last_;
-  bool at_start = true;
-  for (uint32_t bits = s.lanes; bits != 0; bits &= bits - 1) {
-    const uint64_t a = s.address[static_cast<size_t>(std::countr_zero(bits))];
-    if (at_start || !strided) number(zigzag(a - before));
-    if (at_start) last_ = a;
-    if (at_start && strided) number(zigzag(stride));
-    at_start = false;
-    before = a;
-  }
+  addresses(s, runs);
 }
 
-uint8_t WarpCursor::byte() {
+void WarpEncoder::addresses(const WarpStep& s, bool runs) {
+  // Differences from lane to lane; one that comes again and again is a run.
+  uint64_t before = last_, difference = 0, times = 0;
+  const auto flush = [&] {
+    if (times == 0) return;
+    number(zigzag(difference) << 1 | (times > 1 ? 1 : 0));
+    if (times > 1) number(times);
+  };
+  for (uint32_t bits = s.lanes; bits != 0; bits &= bits - 1) {
+    const uint64_t a = s.address[static_cast<size_t>(std::countr_zero(bits))];
+    if (!runs) {
+      number(zigzag(a - before));
+    } else if (times != 0 && a - before == difference) {
+      ++times;
+    } else {
+      flush();
+      difference = a - before;
+      times = 1;
+    }
+    before = a;
+  }
+  if (runs) flush();
+  last_ = s.address[static_cast<size_t>(std::countr_zero(s.lanes))];
+}
+
+inline uint8_t WarpCursor::byte() {
   if (at_ == end_) damaged("a step is cut off");
   return static_cast<uint8_t>(*at_++);
 }
 
-uint64_t WarpCursor::number() {
-  uint64_t value = 0;
-  for (uint32_t shift = 0; shift < 64; shift += 7) {
+inline uint64_t WarpCursor::number() {
+  uint64_t value = byte();
+  if (value < 0x80) return value;
+  value &= 0x7f;
+  for (uint32_t shift = 7; shift < 64; shift += 7) {
     const uint8_t b = byte();
     value |= uint64_t{b & 0x7fu} << shift;
     if ((b & 0x80) == 0) return value;
@@ -131,15 +144,20 @@ bool WarpCursor::next(WarpStep& s) {
   s.pc = static_cast<uint32_t>(number());
   s.lanes = (first & kWholeWarp) != 0 ? ~0u : static_cast<uint32_t>(number());
   if (s.lanes == 0) damaged("an access of no lane");
-  uint64_t a = last_ + unzigzag(number());
-  last_ = a;
-  const bool strided = (second & kStrided) != 0;
-  const uint64_t stride = strided ? unzigzag(number()) : 0;
-  s.address[static_cast<size_t>(std::countr_zero(s.lanes))] = a;
-  for (uint32_t bits = s.lanes & (s.lanes - 1); bits != 0; bits &= bits - 1) {
-    a += strided ? stride : unzigzag(number());
+  const bool runs = (second & kRuns) != 0;
+  uint64_t a = last_, difference = 0, left = 0;
+  for (uint32_t bits = s.lanes; bits != 0; bits &= bits - 1) {
+    if (left == 0) {
+      const uint64_t n = number();
+      difference = unzigzag(runs ? n >> 1 : n);
+      left = runs && (n & 1) != 0 ? number() : 1;
+      if (left == 0) damaged("a run of no lane");
+    }
+    a += difference;
+    --left;
     s.address[static_cast<size_t>(std::countr_zero(bits))] = a;
   }
+  last_ = s.address[static_cast<size_t>(std::countr_zero(s.lanes))];
   return true;
 }
 

@@ -58,6 +58,7 @@ class WarpEncoder {
 
  private:
   void number(uint64_t value);
+  void addresses(const WarpStep& step, bool runs);
   std::vector<uint8_t> bytes_;
   uint64_t last_ = 0;  ///< address of the last access
 };
