@@ -19,12 +19,12 @@ double take(double& free_from, double now, double cycles) {
 
 }  // namespace
 
-ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double share)
+ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double copies, double own)
     : interleave_(positive(m.l2.interleave)),
       partitions_(positive(m.l2.partitions)),
       channels_(positive(m.dram.channels)),
       line_bytes_(positive(m.l2.line)),
-      ways_(static_cast<uint32_t>(m.l2.ways)),
+      ways_(static_cast<uint32_t>(std::max(1.0, static_cast<double>(m.l2.ways) / (copies * own)))),
       sets_(static_cast<uint32_t>(positive(m.l2.bytes / m.l2.partitions / m.l2.line / m.l2.ways))),
       fetch_sectors_(static_cast<uint32_t>(positive(m.l2.sector) / kSector)),
       cached_(m.l2.bytes != 0),
@@ -34,7 +34,8 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double shar
       partition_in_(partitions_, 0),
       partition_out_(partitions_, 0),
       channel_free_(partitions_ * channels_, 0),
-      lines_(cached_ ? partitions_ * sets_ * ways_ : 0) {
+      lines_(cached_ ? partitions_ * sets_ * ways_ : 0),
+      foreign_(1 - own) {
   const double core_mhz = static_cast<double>(m.clocks.core_khz) / 1e3;
   const auto cycles = [core_mhz](double ns) { return ns * core_mhz / 1e3; };
   request_ = cycles(m.interconnect.request_latency_ns);
@@ -43,13 +44,13 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double shar
   dram_ = cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
   flit_bytes_ = static_cast<double>(m.interconnect.flit_bytes);
   flit_cycles_ = static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.interconnect_khz);
-  partition_cycles_ = flit_cycles_ / share;
+  partition_cycles_ = flit_cycles_;
   // Two transfers of the bus a clock, but for the time that refreshes take.
   const double refreshed = m.dram.refi_ns > 0 ? 1 - m.dram.rfc_ns / m.dram.refi_ns : 1;
   const double bytes_per_cycle = 2 * static_cast<double>(m.dram.bus_bytes) *
                                  static_cast<double>(m.clocks.dram_khz) /
                                  static_cast<double>(m.clocks.core_khz) * refreshed;
-  burst_cycles_ = static_cast<double>(m.dram.burst_bytes) / bytes_per_cycle / share;
+  burst_cycles_ = static_cast<double>(m.dram.burst_bytes) / bytes_per_cycle * copies;
 }
 
 ReuseMemory::Place ReuseMemory::place_of(uint64_t address) const {
@@ -107,6 +108,12 @@ double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors,
   // Sectors on their way count as misses.
   const bool waits = line.there > arrived;
   if (counts && !waits) counts_.read_hits += static_cast<uint64_t>(std::popcount(wanted & line.valid));
+  if (!found && (brought_ += foreign_) >= 1) {
+    brought_ -= 1;
+    line.valid |= wanted;
+    if (counts) counts_.read_hits += count;
+    return arrived + hit_;
+  }
   if (missing == 0) return std::max(arrived + hit_, line.there);
   if (fetch_sectors_ > 1) {
     uint32_t whole = 0;

@@ -13,8 +13,9 @@ namespace gpusim::analysis {
 
 class ReuseMemory {
  public:
-  /// `share`: of the rates that all SMs share, what the modelled ones have.
-  ReuseMemory(const core::MachineConfig& config, uint32_t sms, double share);
+  /// `sms` are modelled; each stands for `copies` that do alike, of whose lines the fraction `own` is not
+  /// those of another.
+  ReuseMemory(const core::MachineConfig& config, uint32_t sms, double copies = 1, double own = 1);
 
   /// `sm` asks at time `now` for 32-byte `sectors` of what lies at `address`; when they are there.
   double read(double now, uint32_t sm, uint64_t address, uint32_t sectors);
@@ -53,6 +54,7 @@ class ReuseMemory {
   double request_, reply_, partition_cycles_, hit_, dram_, flit_bytes_, flit_cycles_, burst_cycles_;
   std::vector<double> port_out_, port_back_, partition_in_, partition_out_, channel_free_;
   std::vector<Line> lines_;
+  double foreign_, brought_ = 0;  ///< of the lines that are new here, those that another SM has brought
   uint64_t clock_ = 0;
   Counts counts_;
 };

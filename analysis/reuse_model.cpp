@@ -1,6 +1,7 @@
 #include "analysis/reuse_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "analysis/reuse_memory.h"
@@ -37,21 +38,57 @@ class Grid {
       const auto first = static_cast<size_t>(std::ranges::min_element(next) - next.begin());
       if (next[first] == ReuseSm::kNever) return;
       ReuseSm& sm = *sms_[first];
-      if (sm.step() && next_block_ < blocks_) start(sm, sm.now());
+      if (sm.step() && next_block_ < blocks_) {
+        if (stride_ > 1) vary_turn();
+        if (next_block_ < blocks_) start(sm, sm.now());
+      }
       next[first] = sm.next_event();
     }
   }
   [[nodiscard]] const std::vector<std::unique_ptr<ReuseSm>>& sms() const { return sms_; }
 
  private:
+  /// The blocks that other SMs take between two of the modelled one: as many as there are other SMs in the
+  /// mean, for blocks do not end in the order in which they began.
+  void vary_turn() {
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    next_block_ = next_block_ - stride_ + 1 + (random_ >> 33) % (2 * stride_ - 1);
+  }
   void start(ReuseSm& sm, double at) {
     sm.start(next_block_, at + machine_.block_start_cycles);
     next_block_ += stride_;
   }
   const ReuseMachine& machine_;
-  uint64_t blocks_, stride_, next_block_ = 0;
+  uint64_t blocks_, stride_, next_block_ = 0, random_ = 1;
   std::vector<std::unique_ptr<ReuseSm>> sms_;
 };
+
+/// Of the lines that blocks running side by side on all SMs touch, the fraction that is not another's too:
+/// lines of all of them / sum of each one's. From the first block of each SM.
+double own_lines(const ReuseMachine& machine, const WarpTrace& trace) {
+  LineTable all;
+  uint64_t sum = 0;
+  const uint64_t blocks = std::min<uint64_t>(machine.sms, trace.header().blocks);
+  WarpStep step;
+  for (uint64_t b = 0; b < blocks; ++b) {
+    LineTable own;
+    bool is_new = false;
+    for (uint32_t w = 0; w < trace.header().block_warps; ++w)
+      for (WarpCursor cursor = trace.warp(b, w); cursor.next(step);) {
+        if (step.kind != WarpStep::Kind::kAccess || step.local) continue;
+        uint64_t last = ~uint64_t{0};
+        for (uint32_t bits = step.lanes; bits != 0; bits &= bits - 1) {
+          const uint64_t line = step.address[static_cast<size_t>(std::countr_zero(bits))] / machine.line;
+          if (line == last) continue;
+          last = line;
+          own.number_of(line, is_new);
+          all.number_of(line, is_new);
+        }
+      }
+    sum += own.size();
+  }
+  return sum == 0 ? 1 : static_cast<double>(all.size()) / static_cast<double>(sum);
+}
 
 }  // namespace
 
@@ -59,7 +96,8 @@ ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, co
   ReuseMachine machine = reuse_machine(config, trace.header());
   machine.with = options.with;
   const bool one = options.only_sm >= 0;
-  ReuseMemory memory(config, one ? 1 : machine.sms, one ? 1.0 / machine.sms : 1.0);
+  ReuseMemory memory = one ? ReuseMemory(config, 1, machine.sms, own_lines(machine, trace))
+                           : ReuseMemory(config, machine.sms);
   Grid grid(machine, trace, memory, options.only_sm);
   grid.run();
   ReuseRun run;
