@@ -21,7 +21,7 @@ struct WarpStep {
     kEnd,      ///< of the warp
   };
   enum class Access : uint8_t { kLoad, kStore, kAtomic };
-  static constexpr uint32_t kLanes = 32, kMostBytes = 64;
+  static constexpr uint32_t kLanes = 32, kMostBytes = 128;
   static constexpr uint32_t kWorkUnits = 16;  ///< of a core cycle
 
   Kind kind = Kind::kEnd;

@@ -1,7 +1,5 @@
 // `gpusim reuse`: the reuse-distance model on a memory trace.
-#include <algorithm>
-
-#include "analysis/reuse_model.h"
+#include "analysis/reuse_analysis.h"
 #include "analysis/reuse_reference.h"
 #include "analysis/reuse_report.h"
 #include "analysis/text.h"
@@ -69,8 +67,7 @@ void add_reuse_command(CLI::App& app, ReuseArguments& a, int& code) {
       ->add_option("--without", a.without,
                    "Leave out extensions, separated by commas: threads, latency, associativity, mshrs, "
                    "divergence")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"threads", "latency", "associativity", "mshrs", "divergence"}));
+      ->delimiter(',');
   command->add_flag("--json", a.json, "Print one JSON object");
   command->callback([&a, &code] { code = reuse_command(a); });
 }
@@ -107,8 +104,7 @@ int reference_command(const ReuseArguments& a) {
 
 analysis::ReuseOptions options_of(const ReuseArguments& a) {
   analysis::ReuseOptions o;
-  const auto with = [&a](const char* name) { return std::ranges::find(a.without, name) == a.without.end(); };
-  o.with = {with("threads"), with("latency"), with("associativity"), with("mshrs"), with("divergence")};
+  o.with = analysis::extensions_without(a.without);
   o.only_sm = a.sm;
   return o;
 }
