@@ -80,9 +80,11 @@ ReuseExtensions extensions_without(std::span<const std::string> names) {
 }
 
 ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOptions& options) {
-  const ReuseOptions o = options_of(options);
+  ReuseOptions o = options_of(options);
   ModelReport report;
-  for (const Recording& recording : recordings)
+  for (const Recording& recording : recordings) {
+    ReuseMemory memory(recording.machine(), static_cast<uint32_t>(recording.machine().gpu.sms));
+    o.memory = &memory;
     for (const uint64_t index : recording.select(options.kernel)) {
       if (recording.machine().l1.bytes == 0)
         throw core::RecordError(fmt::format("'{}': {} has no first-level data cache, which the model predicts",
@@ -104,6 +106,7 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
                                    100 * l2.predicted, 100 * l2.simulated, 100 * l2.error());
       }
     }
+  }
   return report;
 }
 

@@ -10,6 +10,35 @@ ReuseMisses& ReuseMisses::operator+=(const ReuseMisses& other) {
   return *this;
 }
 
+void WayStacks::load(uint64_t line, bool counts) {
+  std::vector<uint64_t>& stack = stacks_[index_(line)];
+  auto at = std::ranges::find(stack, line);
+  if (at != stack.end() && counts) ++hits_[static_cast<size_t>(at - stack.begin())];
+  // What lies above moves down, as far as the line's own place or the first hole.
+  const auto hole = std::find(stack.begin(), at, kHole);
+  if (hole != at) {
+    // Deeper caches than the hole lose the line from its old place, which is the hole now.
+    if (at != stack.end()) *at = kHole;
+    at = hole;
+  } else if (at == stack.end()) {
+    if (stack.size() < most_ways_) stack.push_back(line);
+    at = stack.end() - 1;
+  }
+  std::move_backward(stack.begin(), at, at + 1);
+  stack.front() = line;
+}
+
+void WayStacks::put_out(uint64_t line) {
+  std::vector<uint64_t>& stack = stacks_[index_(line)];
+  if (const auto at = std::ranges::find(stack, line); at != stack.end()) *at = kHole;
+}
+
+uint64_t WayStacks::hits(uint32_t ways) const {
+  uint64_t sum = 0;
+  for (uint32_t d = 0; d < ways; ++d) sum += hits_[d];
+  return sum;
+}
+
 ReuseL1::ReuseL1(const ReuseMachine& machine)
     : machine_(machine),
       index_(machine.index, machine.with.associativity ? machine.sets : 1),
@@ -17,6 +46,8 @@ ReuseL1::ReuseL1(const ReuseMachine& machine)
       frames_(capacity_),
       of_warp_(machine.most_warps, 0),
       distances_(64, 0) {
+  for (const uint32_t sets : machine.sets_at_once)
+    stacks_.emplace_back(machine.index, sets, machine.most_ways);
   if (!machine.with.associativity) {
     machine_.ways *= machine_.sets;
     machine_.sets = 1;
@@ -98,6 +129,7 @@ uint64_t ReuseMisses::*ReuseL1::kind_of(const Line& line, uint32_t missing, uint
 
 double ReuseL1::load(const Access& a, double now, const Fetch& fetch) {
   advance(now);
+  for (WayStacks& s : stacks_) s.load(a.line, !a.local);
   const uint32_t number = number_of(a.line), wanted = whole(a.sectors);
   const Line& line = lines_[number];
   const uint32_t missing = line.frame == kNone ? wanted : wanted & ~frames_[line.frame].valid;
@@ -131,13 +163,13 @@ double ReuseL1::miss(const Access& a, uint32_t number, uint32_t missing, double 
   line.seen |= missing;
   line.put_out &= ~missing;
   const uint32_t request = merges ? missing & ~entries_[line.entry].asked : missing;
-  const double there = request == 0 ? 0 : fetch(a.line, request);
   if (line.frame != kNone) frames_[line.frame].used = ++clock_;
   if (!machine_.with.latency) {
     if (line.frame == kNone) take_frame(number, a.line);
     frames_[line.frame].valid |= missing;
     return now + machine_.hit_cycles;
   }
+  const double there = request == 0 ? 0 : fetch(a.line, request);
   if (!merges) {
     if (free_entries_.empty()) {
       free_entries_.push_back(static_cast<uint32_t>(entries_.size()));
@@ -167,6 +199,7 @@ bool ReuseL1::store(const Access& a, double now, bool atomic) {
   Line& line = lines_[number];
   const Write policy = atomic ? Write::kEvict : a.local ? machine_.write_local : machine_.write_global;
   if (policy == Write::kThrough) return true;
+  for (WayStacks& s : stacks_) policy == Write::kEvict ? s.put_out(a.line) : s.load(a.line, false);
   if (policy == Write::kEvict) {
     if (line.entry != kNone) {
       entries_[line.entry].spoiled |= sectors & entries_[line.entry].asked;

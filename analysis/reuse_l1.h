@@ -30,6 +30,25 @@ struct ReuseMisses {
   friend bool operator==(const ReuseMisses&, const ReuseMisses&) = default;
 };
 
+/// All caches of one number of sets, and of any number of ways up to a limit, at once: a stack for each set,
+/// in which a line lies as deep as a cache must have ways to hold it. What a store puts out leaves a hole
+/// that the next line to come fills.
+class WayStacks {
+ public:
+  WayStacks(core::SetIndexKind index, uint32_t sets, uint32_t most_ways)
+      : index_(index, sets), most_ways_(most_ways), stacks_(sets), hits_(most_ways, 0) {}
+  void load(uint64_t line, bool counts);
+  void put_out(uint64_t line);
+  [[nodiscard]] uint64_t hits(uint32_t ways) const;
+
+ private:
+  static constexpr uint64_t kHole = ~uint64_t{0};
+  core::SetIndex index_;
+  uint32_t most_ways_;
+  std::vector<std::vector<uint64_t>> stacks_;
+  std::vector<uint64_t> hits_;  ///< by depth
+};
+
 class ReuseL1 {
  public:
   explicit ReuseL1(const ReuseMachine& machine);
@@ -57,6 +76,7 @@ class ReuseL1 {
 
   [[nodiscard]] const ReuseMisses& global() const { return misses_[0]; }
   [[nodiscard]] const ReuseMisses& local() const { return misses_[1]; }
+  [[nodiscard]] const std::vector<WayStacks>& stacks() const { return stacks_; }
   /// By stack distance d of loads: how often 2^k <= d + 1 < 2^(k+1); first uses not included.
   [[nodiscard]] const std::vector<uint64_t>& distances() const { return distances_; }
 
@@ -100,6 +120,7 @@ class ReuseL1 {
   std::vector<Line> lines_;
   std::vector<uint64_t> addresses_;  ///< line numbers of the address space, by number in the table
   StackDistance stack_;
+  std::vector<WayStacks> stacks_;
   std::vector<Frame> frames_;
   std::vector<Entry> entries_;
   std::vector<uint32_t> free_entries_, of_warp_;

@@ -3,6 +3,7 @@
 // the microbenchmarks of `gpusim microbench` confirm.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "analysis/warp_trace.h"
 #include "simcore/config/machine_config.h"
@@ -39,6 +40,8 @@ struct ReuseMachine {
   uint32_t queue = 1, store_buffer = 64;
   double block_start_cycles = 0;
   ReuseExtensions with;
+  std::vector<uint32_t> sets_at_once;  ///< ReuseOptions
+  uint32_t most_ways = 0;
 };
 
 /// The machine with `trace`'s kernel on it. Throws core::InputError if it has no first-level cache, or no

@@ -53,6 +53,13 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double copi
   burst_cycles_ = static_cast<double>(m.dram.burst_bytes) / bytes_per_cycle * copies;
 }
 
+void ReuseMemory::begin_kernel() {
+  for (std::vector<double>* units : {&port_out_, &port_back_, &partition_in_, &partition_out_, &channel_free_})
+    std::ranges::fill(*units, 0.0);
+  for (Line& line : lines_) line.there = 0;
+  counts_ = Counts();
+}
+
 ReuseMemory::Place ReuseMemory::place_of(uint64_t address) const {
   const uint64_t block = address / interleave_;
   const uint64_t partition = block % partitions_, local_block = block / partitions_;

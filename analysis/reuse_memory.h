@@ -17,6 +17,9 @@ class ReuseMemory {
   /// those of another.
   ReuseMemory(const core::MachineConfig& config, uint32_t sms, double copies = 1, double own = 1);
 
+  /// A kernel begins: time starts again, the second level keeps its lines.
+  void begin_kernel();
+
   /// `sm` asks at time `now` for 32-byte `sectors` of what lies at `address`; when they are there.
   double read(double now, uint32_t sm, uint64_t address, uint32_t sectors);
   /// The same of data that goes there; when that is known to be done.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <optional>
 
 #include "analysis/reuse_memory.h"
 #include "analysis/reuse_sm.h"
@@ -96,17 +97,25 @@ ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, co
   ReuseMachine machine = reuse_machine(config, trace.header());
   machine.with = options.with;
   const bool one = options.only_sm >= 0;
-  ReuseMemory memory = one ? ReuseMemory(config, 1, machine.sms, own_lines(machine, trace))
-                           : ReuseMemory(config, machine.sms);
+  ReuseMemory fresh = one ? ReuseMemory(config, 1, machine.sms, own_lines(machine, trace))
+                          : ReuseMemory(config, machine.sms);
+  ReuseMemory& memory = options.memory != nullptr && !one ? *options.memory : fresh;
+  memory.begin_kernel();
+  if (!options.with.latency) machine.sets_at_once = options.sets_at_once;
+  machine.most_ways = options.most_ways;
   Grid grid(machine, trace, memory, options.only_sm);
   grid.run();
   ReuseRun run;
   run.distances.assign(64, 0);
+  run.hits_at_once.assign(machine.sets_at_once.size(), std::vector<uint64_t>(machine.most_ways, 0));
   for (const auto& sm : grid.sms()) {
     run.global += sm->l1().global();
     run.local += sm->l1().local();
     run.limited |= sm->l1().limited();
     run.cycles = std::max(run.cycles, sm->now());
+    for (size_t i = 0; i < run.hits_at_once.size(); ++i)
+      for (uint32_t w = 0; w < machine.most_ways; ++w)
+        run.hits_at_once[i][w] += sm->l1().stacks()[i].hits(w + 1);
     for (size_t i = 0; i < run.distances.size(); ++i) run.distances[i] += sm->l1().distances()[i];
   }
   run.l2_sectors = memory.counts().reads;
@@ -117,9 +126,11 @@ ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, co
 ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace& trace,
                               const ReuseOptions& options) {
   ReusePrediction p;
-  p.run = run_reuse(config, trace, options);
   ReuseOptions unlimited = options;
   unlimited.with.mshrs = false;
+  std::optional<ReuseMemory> before;
+  if (options.memory != nullptr) unlimited.memory = &before.emplace(*options.memory);
+  p.run = run_reuse(config, trace, options);
   p.kinds = p.run.limited ? run_reuse(config, trace, unlimited).global : p.run.global;
   p.mshr = static_cast<int64_t>(p.run.global.misses()) - static_cast<int64_t>(p.kinds.misses());
   return p;

@@ -42,10 +42,15 @@ void ReuseSm::start(uint64_t block, double at) {
     warp.queued = 0;
     warp.stores_done = 0;
     warp.arrivals.assign(kLoads, 0);
-    warp.state = State::kWaits;
-    if (w == 0 || machine_.with.threads) wake_at(at, slot * block_warps_ + w);
+    warp.state = State::kNone;
+    if (w == 0 || machine_.with.threads) begin_warp(slot * block_warps_ + w, at);
   }
   next_ = find_next();
+}
+
+void ReuseSm::begin_warp(uint32_t w, double at) {
+  warps_[w].state = State::kWaits;
+  wake_at(at, w);
 }
 
 double ReuseSm::end_of_stretch() const {
@@ -222,7 +227,7 @@ void ReuseSm::end_warp(uint32_t w) {
   if (block.live == 0)
     wake_at(std::max(now_, block.data_there), slot | kBlock);
   else if (!machine_.with.threads)
-    wake_at(now_, w + 1);
+    begin_warp(w + 1, now_);
   else if (block.at_barrier == block.live)
     open_barrier(slot);
 }
@@ -255,13 +260,17 @@ double ReuseSm::load(const Access& a, const Transaction& t) {
   const auto fetch = [&](uint64_t line, uint32_t sectors) {
     return memory_.read(now_, index_, line * machine_.line, sectors);
   };
-  if (!a.cached) return fetch(t.line, t.sectors);
+  if (!a.cached) return machine_.with.latency ? fetch(t.line, t.sectors) : now_ + machine_.hit_cycles;
   const double there = l1_.load({t.line, t.sectors, a.warp, a.local}, now_, fetch);
   if (there == ReuseL1::kRefused) next_send_ = std::max(now_, l1_.next_fill());
   return there;
 }
 
 double ReuseSm::store(const Access& a, const Transaction& t) {
+  if (!machine_.with.latency) {
+    l1_.store({t.line, t.sectors, 0, a.local}, now_, a.kind == WarpStep::Access::kAtomic);
+    return now_ + machine_.hit_cycles;
+  }
   if (a.kind == WarpStep::Access::kAtomic) {
     l1_.store({t.line, t.sectors, 0, a.local}, now_, true);
     return memory_.atomic(now_, index_, t.line * machine_.line, t.sectors);

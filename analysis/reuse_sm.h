@@ -100,7 +100,7 @@ class ReuseSm {
   void go_on(uint32_t w);
   /// What the warp's stretch led to; true if it goes on at once.
   bool perform(uint32_t w);
-  void begin_warp(uint32_t slot, uint32_t in_block);
+  void begin_warp(uint32_t w, double at);
   void end_warp(uint32_t w);
   void open_barrier(uint32_t slot);
   /// True if accesses of the warp are on their way to the cache: it looks again when they are not.

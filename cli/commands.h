@@ -121,7 +121,7 @@ int analyze_command(const AnalyzeArguments& arguments);
 
 struct ReuseArguments {
   std::string trace, config, size = "16K";
-  std::vector<std::string> sets, without;
+  std::vector<std::string> sets, without, sweeps;
   int64_t sm = -1;
   uint32_t line = 128, ways = 4, mshrs = 64, latency = 100;
   double sigma = 5;
