@@ -3,14 +3,16 @@
 
 #include "analysis/model.h"
 #include "analysis/reuse_analysis.h"
+#include "analysis/roofline.h"
 
 namespace gpusim::analysis {
 
 std::span<const Model> models() {
   static constexpr std::array kModels{
       Model{"reuse-distance", "misses of first-level caches by kind (runs with --events memory or all)", false,
-            &analyze_reuse},
-  };
+            analyze_reuse},
+      Model{"roofline", "rates at several numbers of SMs under measured roofs, and what the shape says", true,
+            roofline_model}};
   return kModels;
 }
 
