@@ -9,8 +9,8 @@ namespace gpusim::analysis {
 
 std::span<const Model> models() {
   static constexpr std::array kModels{
-      Model{"reuse-distance", "misses of first-level caches by kind (runs with --events memory or all)", false,
-            analyze_reuse},
+      Model{"reuse-distance", "misses of first-level caches by kind (runs with --events memory or all)",
+            false, analyze_reuse},
       Model{"roofline", "rates at several numbers of SMs under measured roofs, and what the shape says", true,
             roofline_model}};
   return kModels;

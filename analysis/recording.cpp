@@ -163,7 +163,8 @@ Table Recording::events(uint64_t index, const std::string& name, const char* lev
                         std::initializer_list<const char*> columns) const {
   const std::string path = fmt::format("/kernels/{}/events/{}", index, name);
   if (!file_->exists(path))
-    fail(fmt::format("has no events/{} of kernel {}; a run with `--events {}` records it", name, index, level));
+    fail(fmt::format("has no events/{} of kernel {}; a run with `--events {}` records it", name, index,
+                     level));
   Table table;
   table.rows = file_->rows(path);
   const std::vector<std::string> present = file_->columns(path);

@@ -32,7 +32,8 @@ ReuseOptions options_of(const ModelOptions& options) {
     const std::string& text = sm->second;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), o.only_sm);
     if (error != std::errc() || end != text.data() + text.size() || o.only_sm < 0)
-      throw core::InputError(fmt::format("gpusim: error: option sm: expected the number of an SM, found '{}'", text));
+      throw core::InputError(
+          fmt::format("gpusim: error: option sm: expected the number of an SM, found '{}'", text));
   }
   return o;
 }
@@ -45,8 +46,14 @@ double counter(const KernelRecord& kernel, const char* name) {
 Prediction miss_rate(const ReusePrediction& p, const KernelRecord& k) {
   const double hits = counter(k, "l1_global_load_hit"), misses = counter(k, "l1_global_load_miss");
   const auto accesses = static_cast<double>(p.run.global.accesses());
-  Prediction out{k.index, k.name, "l1_global_load_miss_rate", "", p.run.global.miss_rate(),
-                 hits + misses == 0 ? 0 : misses / (hits + misses), true, {}};
+  Prediction out{k.index,
+                 k.name,
+                 "l1_global_load_miss_rate",
+                 "",
+                 p.run.global.miss_rate(),
+                 hits + misses == 0 ? 0 : misses / (hits + misses),
+                 true,
+                 {}};
   const auto term = [&](const char* name, double predicted, double simulated) {
     out.terms.push_back({name, accesses == 0 ? 0 : predicted / accesses,
                          std::isnan(simulated) || hits + misses == 0 ? NAN : simulated / (hits + misses)});
@@ -85,10 +92,14 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
   for (const Recording& recording : recordings) {
     ReuseMemory memory(recording.machine(), static_cast<uint32_t>(recording.machine().gpu.sms));
     o.memory = &memory;
+    if (o.only_sm >= recording.machine().gpu.sms)
+      throw core::InputError(fmt::format("gpusim: error: option sm: {} has SMs 0 to {}",
+                                         recording.machine().gpu.name, recording.machine().gpu.sms - 1));
     for (const uint64_t index : recording.select(options.kernel)) {
       if (recording.machine().l1.bytes == 0)
-        throw core::RecordError(fmt::format("'{}': {} has no first-level data cache, which the model predicts",
-                                            recording.path(), recording.machine().gpu.name));
+        throw core::RecordError(
+            fmt::format("'{}': {} has no first-level data cache, which the model predicts", recording.path(),
+                        recording.machine().gpu.name));
       const KernelRecord kernel = recording.kernel(index);
       const WarpTrace trace = recorded_warp_trace(recording, kernel);
       const ReusePrediction p = predict_reuse(recording.machine(), trace, o);
@@ -98,12 +109,19 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
       report.text += fmt::format("miss rate: predicted {:.2f} %, simulated {:.2f} %: {:+.2f} points\n",
                                  100 * l1.predicted, 100 * l1.simulated, 100 * l1.error());
       if (const double reads = counter(kernel, "l2_read_sectors"); reads != 0 && p.run.l2_sectors != 0) {
-        report.predictions.push_back({index, kernel.name, "l2_read_hit_rate", "",
-                                      static_cast<double>(p.run.l2_hits) / static_cast<double>(p.run.l2_sectors),
-                                      counter(kernel, "l2_read_hit_sectors") / reads, true, {}});
+        report.predictions.push_back(
+            {index,
+             kernel.name,
+             "l2_read_hit_rate",
+             "",
+             static_cast<double>(p.run.l2_hits) / static_cast<double>(p.run.l2_sectors),
+             counter(kernel, "l2_read_hit_sectors") / reads,
+             true,
+             {}});
         const Prediction& l2 = report.predictions.back();
-        report.text += fmt::format("second level, reads: predicted {:.2f} % hit, simulated {:.2f} %: {:+.2f} points\n",
-                                   100 * l2.predicted, 100 * l2.simulated, 100 * l2.error());
+        report.text +=
+            fmt::format("second level, reads: predicted {:.2f} % hit, simulated {:.2f} %: {:+.2f} points\n",
+                        100 * l2.predicted, 100 * l2.simulated, 100 * l2.error());
       }
     }
   }

@@ -147,9 +147,9 @@ double ReuseL1::miss(const Access& a, uint32_t number, uint32_t missing, double 
   Line& line = lines_[number];
   const bool merges = line.entry != kNone;
   const bool of_warp = machine_.warp_mshrs != 0 && a.warp < of_warp_.size();
-  const bool refused = merges ? entries_[line.entry].waiters >= machine_.merges
-                              : in_flight_ >= machine_.mshrs ||
-                                    (of_warp && of_warp_[a.warp] >= machine_.warp_mshrs);
+  const bool refused =
+      merges ? entries_[line.entry].waiters >= machine_.merges
+             : in_flight_ >= machine_.mshrs || (of_warp && of_warp_[a.warp] >= machine_.warp_mshrs);
   if (refused && machine_.with.mshrs) {
     limited_ = true;
     return kRefused;
@@ -157,8 +157,7 @@ double ReuseL1::miss(const Access& a, uint32_t number, uint32_t missing, double 
   if (line.frame == kNone && !machine_.allocates_on_fill && take_frame(number, a.line) == kNone)
     return kRefused;
   const uint64_t distance = stack_.use(number);
-  if (distance != StackDistance::kFirst)
-    ++distances_[static_cast<size_t>(std::bit_width(distance + 1)) - 1];
+  if (distance != StackDistance::kFirst) ++distances_[static_cast<size_t>(std::bit_width(distance + 1)) - 1];
   count(kind_of(line, missing, distance), a.local);
   line.seen |= missing;
   line.put_out &= ~missing;

@@ -31,10 +31,11 @@ uint32_t resident_blocks(const core::MachineConfig& m, const WarpTraceHeader& t)
   const isa::Occupancy fits = isa::compute_occupancy(limits, static_cast<int>(t.block_threads),
                                                      static_cast<int>(t.registers), t.shared_bytes);
   if (fits.blocks_per_sm > 0) return number(fits.blocks_per_sm);
-  throw core::InputError(fmt::format(
-      "gpusim: error: no block of kernel '{}' ({} threads, {} registers each, {} bytes of shared memory) fits "
-      "an SM of {}",
-      t.kernel, t.block_threads, t.registers, t.shared_bytes, m.gpu.name));
+  throw core::InputError(
+      fmt::format("gpusim: error: no block of kernel '{}' ({} threads, {} registers each, {} bytes of shared "
+                  "memory) fits "
+                  "an SM of {}",
+                  t.kernel, t.block_threads, t.registers, t.shared_bytes, m.gpu.name));
 }
 
 /// Ways that shared memory leaves, where it is taken from the cache.

@@ -54,7 +54,8 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double copi
 }
 
 void ReuseMemory::begin_kernel() {
-  for (std::vector<double>* units : {&port_out_, &port_back_, &partition_in_, &partition_out_, &channel_free_})
+  for (std::vector<double>* units :
+       {&port_out_, &port_back_, &partition_in_, &partition_out_, &channel_free_})
     std::ranges::fill(*units, 0.0);
   for (Line& line : lines_) line.there = 0;
   counts_ = Counts();
@@ -159,8 +160,7 @@ double ReuseMemory::atomic(double now, uint32_t sm, uint64_t address, uint32_t s
   const double there = access(arrive(now, sm, place, bytes, bytes), place, sectors, false) + reply_;
   if (cached_) {
     bool found = false;
-    line_of(place, now, found).dirty |= sectors
-                                        << static_cast<uint32_t>(place.local % line_bytes_ / kSector);
+    line_of(place, now, found).dirty |= sectors << static_cast<uint32_t>(place.local % line_bytes_ / kSector);
   }
   return there;
 }

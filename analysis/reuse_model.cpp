@@ -18,8 +18,7 @@ class Grid {
       : machine_(machine), blocks_(trace.header().blocks), stride_(only_sm < 0 ? 1 : machine.sms) {
     next_block_ = only_sm < 0 ? 0 : static_cast<uint64_t>(only_sm);
     const uint32_t count = only_sm < 0 ? machine.sms : 1;
-    for (uint32_t i = 0; i < count; ++i)
-      sms_.push_back(std::make_unique<ReuseSm>(machine, trace, memory, i));
+    for (uint32_t i = 0; i < count; ++i) sms_.push_back(std::make_unique<ReuseSm>(machine, trace, memory, i));
   }
 
   void run() {
@@ -97,8 +96,8 @@ ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, co
   ReuseMachine machine = reuse_machine(config, trace.header());
   machine.with = options.with;
   const bool one = options.only_sm >= 0;
-  ReuseMemory fresh = one ? ReuseMemory(config, 1, machine.sms, own_lines(machine, trace))
-                          : ReuseMemory(config, machine.sms);
+  ReuseMemory fresh =
+      one ? ReuseMemory(config, 1, machine.sms, own_lines(machine, trace)) : ReuseMemory(config, machine.sms);
   ReuseMemory& memory = options.memory != nullptr && !one ? *options.memory : fresh;
   memory.begin_kernel();
   if (!options.with.latency) machine.sets_at_once = options.sets_at_once;

@@ -1,13 +1,15 @@
 // The reuse-distance model in its default mode: stack distances against counting, traces back and forth, one
 // tiny trace for each kind of miss, counted by hand, and properties on random traces.
+#include "analysis/reuse_model.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <set>
 
-#include "analysis/reuse_model.h"
 #include "analysis/reuse_sweep.h"
 #include "analysis/reuse_trace.h"
 #include "simcore/config/load.h"
@@ -104,7 +106,7 @@ Steps random_steps(std::mt19937& random, int count, bool wide = true) {
       steps.push_back(wait(random() % std::min(loads, 4u)));
       continue;
     }
-    WarpStep s = access(0, random() % 8 == 0   ? WarpStep::Access::kStore
+    WarpStep s = access(0, random() % 8 == 0    ? WarpStep::Access::kStore
                            : random() % 16 == 0 ? WarpStep::Access::kAtomic
                                                 : WarpStep::Access::kLoad);
     s.cycles = random() % 100;
@@ -125,7 +127,9 @@ void expect_equal(const WarpStep& a, const WarpStep& b) {
   EXPECT_EQ(a.kind, b.kind);
   EXPECT_EQ(a.cycles, b.cycles);
   EXPECT_EQ(a.work, b.work);
-  if (a.kind == WarpStep::Kind::kWait) { EXPECT_EQ(a.back, b.back); }
+  if (a.kind == WarpStep::Kind::kWait) {
+    EXPECT_EQ(a.back, b.back);
+  }
   if (a.kind != WarpStep::Kind::kAccess) return;
   EXPECT_EQ(a.access, b.access);
   EXPECT_EQ(a.lanes, b.lanes);
@@ -136,7 +140,9 @@ void expect_equal(const WarpStep& a, const WarpStep& b) {
   EXPECT_EQ(a.read_only, b.read_only);
   EXPECT_EQ(a.pc, b.pc);
   for (uint32_t l = 0; l < WarpStep::kLanes; ++l)
-    if ((a.lanes >> l & 1) != 0) { EXPECT_EQ(a.address[l], b.address[l]); }
+    if ((a.lanes >> l & 1) != 0) {
+      EXPECT_EQ(a.address[l], b.address[l]);
+    }
 }
 
 TEST(WarpTrace, GivesBackWhatWentIn) {
@@ -279,16 +285,20 @@ TEST(ReuseModel, KindsAddUpWithEveryExtensionLeftOut) {
     const ReuseExtensions with{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0,
                                (bits & 16) != 0};
     for (const char* mshrs : {"l1.mshrs=64", "l1.mshrs=4"}) {
-      const ReusePrediction p =
-          predict_reuse(machine({mshrs, "l1.index=fermi"}), trace, {.with = with});
-      EXPECT_EQ(static_cast<int64_t>(p.kinds.misses()) + p.mshr,
-                static_cast<int64_t>(p.run.global.misses()))
+      const ReusePrediction p = predict_reuse(machine({mshrs, "l1.index=fermi"}), trace, {.with = with});
+      EXPECT_EQ(static_cast<int64_t>(p.kinds.misses()) + p.mshr, static_cast<int64_t>(p.run.global.misses()))
           << bits;
       if (accesses == 0) accesses = p.run.global.accesses();
       EXPECT_EQ(p.run.global.accesses(), accesses) << bits;
-      if (!with.latency) { EXPECT_EQ(p.run.global.latency, 0u); }
-      if (!with.associativity && !with.latency) { EXPECT_EQ(p.run.global.associativity, 0u); }
-      if (!with.mshrs) { EXPECT_EQ(p.mshr, 0); }
+      if (!with.latency) {
+        EXPECT_EQ(p.run.global.latency, 0u);
+      }
+      if (!with.associativity && !with.latency) {
+        EXPECT_EQ(p.run.global.associativity, 0u);
+      }
+      if (!with.mshrs) {
+        EXPECT_EQ(p.mshr, 0);
+      }
     }
   }
 }
@@ -332,9 +342,36 @@ TEST(ReuseSweep, OnePassIsAsManyRuns) {
   for (const SweepPoint& p : sweep_reuse({machines.data(), 2}, trace, options)) EXPECT_FALSE(p.one_pass);
 }
 
+/// Set of an address in Fermi's 16 KB, by the bits that strided loads found (HPCA 2014, section 5).
+uint32_t fermi_set(uint64_t a) {
+  const auto sum = [a](int x, int y) { return static_cast<uint32_t>((a >> x ^ a >> y) & 1); };
+  return sum(7, 13) | sum(8, 14) << 1 | sum(9, 15) << 2 | sum(10, 17) << 3 | sum(11, 19) << 4;
+}
+
+TEST(ReuseModel, TwoRoundsOfStridedLoadsShowTheHash) {
+  for (uint32_t shift = 7; shift < 16; ++shift)
+    for (uint32_t count = 4; count <= 256; count *= 2) {
+      std::array<uint32_t, 32> in_set{};
+      Steps steps;
+      for (uint32_t i = 0; i < count; ++i) ++in_set[fermi_set(uint64_t{i} << shift)];
+      for (uint32_t i = 0; i < 2 * count; ++i) {
+        steps.push_back(access(uint64_t{i % count} << (shift - 7)));
+        steps.push_back(wait());
+      }
+      uint64_t hits = 0;  // a set of four serves the second round if all of its lines fit, else none
+      for (const uint32_t lines : in_set) hits += lines <= 4 ? lines : 0;
+      const ReuseRun run = run_reuse(machine({"l1.index=fermi"}), trace_of({steps}));
+      EXPECT_EQ(run.global.hits, hits) << "stride 2^" << shift << ", " << count << " loads";
+      if (shift == 7) {
+        EXPECT_EQ(run.global.miss_rate(), count <= 128 ? 0.5 : 1.0);
+      }
+    }
+}
+
 TEST(ReuseModel, TextTracesAreWarpsToo) {
   // Two warps of a block; the second has one thread, whose second load is alone.
-  const Trace text = parse_trace("blocksize: 33 1 1\n0 0 0 4\n1 0 4 4\n32 0 256 4\n32 0 0 4\n31 1 0 4\n", "t");
+  const Trace text =
+      parse_trace("blocksize: 33 1 1\n0 0 0 4\n1 0 4 4\n32 0 256 4\n32 0 0 4\n31 1 0 4\n", "t");
   const WarpTrace trace = warps_of(text, "t");
   EXPECT_EQ(trace.header().block_warps, 2u);
   const ReuseRun run = run_reuse(machine(), trace);

@@ -30,8 +30,9 @@ class Reader {
   Reader(const Recording& recording, const KernelRecord& kernel) : recording_(recording), kernel_(kernel) {
     const core::MachineConfig& m = recording.machine();
     if (m.l1.bytes != 0 && m.l1.sector != m.l1.line)
-      fail("its first-level cache fetches sectors, which are not recorded; `gpusim trace W.ptx --warps` and "
-           "`gpusim reuse --trace` predict it");
+      fail(
+          "its first-level cache fetches sectors, which are not recorded; `gpusim trace W.ptx --warps` and "
+          "`gpusim reuse --trace` predict it");
     line_ = static_cast<uint64_t>(m.l1.line);
     read_lines();
     read_accesses();
@@ -82,9 +83,11 @@ class Reader {
   /// The class of an operation that goes to global or local memory; empty if it does not.
   [[nodiscard]] std::string_view memory_class(uint64_t pc) const {
     const auto column = kernel_.per_pc.texts.find("class");
-    if (column == kernel_.per_pc.texts.end() || pc >= column->second.size()) fail("per_pc has no class of an access");
+    if (column == kernel_.per_pc.texts.end() || pc >= column->second.size())
+      fail("per_pc has no class of an access");
     const std::string& name = column->second[pc];
-    return name.ends_with("_global") || name.ends_with("_local") ? std::string_view(name) : std::string_view();
+    return name.ends_with("_global") || name.ends_with("_local") ? std::string_view(name)
+                                                                 : std::string_view();
   }
 
   void read_accesses() {
@@ -128,7 +131,8 @@ class Reader {
       // Loads that ask past the cache leave no rows.
       a.cached = next[sm] < lines.size() && lines[next[sm]] / line_ == t["address"][i] / line_;
       if (a.cached) {
-        if (a.count == 0 || lines.size() - next[sm] < a.count) fail("events/cache and events/memory do not agree");
+        if (a.count == 0 || lines.size() - next[sm] < a.count)
+          fail("events/cache and events/memory do not agree");
         a.first = lines_.size();
         lines_.insert(lines_.end(), lines.begin() + static_cast<ptrdiff_t>(next[sm]),
                       lines.begin() + static_cast<ptrdiff_t>(next[sm] + a.count));
@@ -182,7 +186,8 @@ class Reader {
         for (size_t k = i > kWindow ? i - kWindow : 0; k < i; ++k)
           if (waits(warp[k], warp[i])) from = std::max(from, warp[k].complete);
         const uint64_t gap = warp[i].issue > from ? warp[i].issue - from : 0;
-        const auto [at, is_new] = gaps_.try_emplace(pair_of(i == 0 ? kNoPc : warp[i - 1].pc, warp[i].pc), gap);
+        const auto [at, is_new] =
+            gaps_.try_emplace(pair_of(i == 0 ? kNoPc : warp[i - 1].pc, warp[i].pc), gap);
         at->second = std::min(at->second, gap);
       }
     }
@@ -200,7 +205,8 @@ class Reader {
       const uint64_t after = next == memory.end() ? memory.back() : *next;
       const uint64_t before = next == memory.begin() ? memory.front() : *(next - 1);
       const auto unlike = [&](uint64_t other) {
-        return executed[pc] > executed[other] ? executed[pc] - executed[other] : executed[other] - executed[pc];
+        return executed[pc] > executed[other] ? executed[pc] - executed[other]
+                                              : executed[other] - executed[pc];
       };
       operations[unlike(before) < unlike(after) ? before : after] += executed[pc];
     }
@@ -209,7 +215,8 @@ class Reader {
                         static_cast<double>(m.scheduler.count * m.scheduler.issue_width);
     work_.assign(executed.size(), 0);
     for (const uint64_t pc : memory)
-      work_[pc] = static_cast<uint64_t>(slot * static_cast<double>(operations[pc]) / static_cast<double>(executed[pc]));
+      work_[pc] = static_cast<uint64_t>(slot * static_cast<double>(operations[pc]) /
+                                        static_cast<double>(executed[pc]));
   }
 
   void encode(uint64_t block, const std::vector<Access>& warp, WarpEncoder& out) const {
@@ -264,7 +271,7 @@ class Reader {
   uint32_t warps_ = 0;
   std::vector<std::vector<uint64_t>> of_sm_;  ///< lines that each first-level cache was asked for
   std::vector<uint64_t> lines_;
-  std::vector<std::vector<Access>> of_warp_;   ///< by block and warp of the block
+  std::vector<std::vector<Access>> of_warp_;             ///< by block and warp of the block
   std::vector<std::vector<uint64_t>> slots_, barriers_;  ///< by block
   std::vector<uint64_t> start_, work_;
   std::unordered_map<uint64_t, bool> waits_;

@@ -15,11 +15,10 @@ std::string percent(double part, double all) {
 
 }  // namespace
 
-std::string reuse_text(const ReusePrediction& p, const WarpTraceHeader& trace,
-                       const core::MachineConfig& m) {
-  std::string out =
-      fmt::format("{} on {}: first-level cache of {} bytes, {} ways x {} bytes, {} MSHRs\n",
-                  printable(trace.kernel), printable(m.gpu.name), m.l1.bytes, m.l1.ways, m.l1.line, m.l1.mshrs);
+std::string reuse_text(const ReusePrediction& p, const WarpTraceHeader& trace, const core::MachineConfig& m) {
+  std::string out = fmt::format("{} on {}: first-level cache of {} bytes, {} ways x {} bytes, {} MSHRs\n",
+                                printable(trace.kernel), printable(m.gpu.name), m.l1.bytes, m.l1.ways,
+                                m.l1.line, m.l1.mshrs);
   const ReuseMisses& g = p.run.global;
   const auto line = [&](const char* name, int64_t n, const char* meaning) {
     fmt::format_to(std::back_inserter(out), "{:<15}{:>12}  {:>9}  {}\n", name, n,
@@ -47,13 +46,18 @@ std::string reuse_text(const ReusePrediction& p, const WarpTraceHeader& trace,
 
 std::string reuse_json(const ReusePrediction& p) {
   const ReuseMisses& g = p.run.global;
+  size_t classes = p.run.distances.size();
+  while (classes != 0 && p.run.distances[classes - 1] == 0) --classes;
+  const auto end = p.run.distances.begin() + static_cast<ptrdiff_t>(classes);
   return fmt::format(
-      "{{\"accesses\": {}, \"hits\": {}, \"misses\": {}, \"miss_rate\": {}, \"compulsory\": {}, \"capacity\": "
-      "{}, \"associativity\": {}, \"latency\": {}, \"mshr\": {}, \"written\": {}, \"local_accesses\": {}, "
-      "\"local_misses\": {}, \"l2_sectors\": {}, \"l2_hits\": {}, \"cycles\": {}}}\n",
+      "{{\"accesses\": {}, \"hits\": {}, \"misses\": {}, \"miss_rate\": {}, \"compulsory\": {}, "
+      "\"capacity\": {}, \"associativity\": {}, \"latency\": {}, \"mshr\": {}, \"written\": {}, "
+      "\"local_accesses\": {}, \"local_misses\": {}, \"l2_sectors\": {}, \"l2_hits\": {}, \"cycles\": {}, "
+      "\"distances\": [{}]}}\n",
       g.accesses(), g.hits, g.misses(), json_number(g.miss_rate()), p.kinds.compulsory, p.kinds.capacity,
       p.kinds.associativity, p.kinds.latency, p.mshr, p.kinds.written, p.run.local.accesses(),
-      p.run.local.misses(), p.run.l2_sectors, p.run.l2_hits, json_number(p.run.cycles));
+      p.run.local.misses(), p.run.l2_sectors, p.run.l2_hits, json_number(p.run.cycles),
+      fmt::join(p.run.distances.begin(), end, ", "));
 }
 
 }  // namespace gpusim::analysis

@@ -234,9 +234,9 @@ void ReuseSm::end_warp(uint32_t w) {
 
 void ReuseSm::coalesce(const WarpStep& s, uint32_t w, std::vector<Transaction>& out) const {
   out.clear();
-  const uint64_t region =
-      s.local ? kLocalBase + (uint64_t{index_} * warps_.size() + w) * trace_.header().local_bytes * WarpStep::kLanes
-              : 0;
+  const uint64_t region = s.local ? kLocalBase + (uint64_t{index_} * warps_.size() + w) *
+                                                     trace_.header().local_bytes * WarpStep::kLanes
+                                  : 0;
   const uint32_t group = s.bytes <= 4 ? WarpStep::kLanes : std::max(1u, WarpStep::kLanes * 4 / s.bytes);
   for (uint32_t first = 0; first < WarpStep::kLanes; first += group) {
     const size_t start = out.size();
@@ -297,8 +297,8 @@ void ReuseSm::issue(uint32_t w) {
   a.load = warp.loads;
   a.kind = s.access;
   a.local = s.local;
-  a.cached = (s.local || (machine_.caches_global && !s.bypasses)) &&
-             !(s.read_only && machine_.read_only_elsewhere);
+  a.cached =
+      (s.local || (machine_.caches_global && !s.bypasses)) && !(s.read_only && machine_.read_only_elsewhere);
   a.returns = s.returns && s.access != WarpStep::Access::kStore;
   a.there = now_;
   a.next = 0;

@@ -45,9 +45,9 @@ class ReuseSm {
     uint64_t share = 0;  ///< of the SM's time that it wants while it runs
     uint64_t loads = 0;
     double stores_done = 0;
-    uint32_t queued = 0;            ///< accesses on their way to the cache
-    uint64_t awaited = kNoLoad;     ///< load whose arrival is not known yet
-    std::vector<double> arrivals;     ///< kNever: not known yet
+    uint32_t queued = 0;           ///< accesses on their way to the cache
+    uint64_t awaited = kNoLoad;    ///< load whose arrival is not known yet
+    std::vector<double> arrivals;  ///< kNever: not known yet
   };
   struct Block {
     uint64_t index = 0;
@@ -128,11 +128,11 @@ class ReuseSm {
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
   std::vector<uint32_t> free_slots_;
-  uint64_t asking_ = 0;           ///< warps that want to issue an access, bit per warp
-  std::vector<uint64_t> owned_;   ///< the warps of each scheduler
-  uint32_t served_ = 0;           ///< the last that did
-  std::vector<uint32_t> last_;    ///< the same of each scheduler
-  std::vector<Access> queue_;     ///< a ring
+  uint64_t asking_ = 0;          ///< warps that want to issue an access, bit per warp
+  std::vector<uint64_t> owned_;  ///< the warps of each scheduler
+  uint32_t served_ = 0;          ///< the last that did
+  std::vector<uint32_t> last_;   ///< the same of each scheduler
+  std::vector<Access> queue_;    ///< a ring
   size_t first_ = 0, queued_ = 0;
   double next_send_ = 0;
   std::priority_queue<double, std::vector<double>, std::greater<>> stores_;  ///< on their way

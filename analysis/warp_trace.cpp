@@ -169,9 +169,9 @@ std::string encoded_header(const WarpTraceHeader& header) {
     put_number(bytes, name.size());
     bytes += name;
   }
-  for (const uint64_t n : {uint64_t{header.block_threads}, uint64_t{header.block_warps}, header.blocks,
-                           uint64_t{header.registers}, uint64_t{header.shared_bytes},
-                           uint64_t{header.local_bytes}})
+  for (const uint64_t n :
+       {uint64_t{header.block_threads}, uint64_t{header.block_warps}, header.blocks,
+        uint64_t{header.registers}, uint64_t{header.shared_bytes}, uint64_t{header.local_bytes}})
     put_number(bytes, n);
   return bytes;
 }
@@ -215,7 +215,8 @@ class HeaderReader {
       value |= uint64_t{b & 0x7fu} << shift;
       if ((b & 0x80) == 0) break;
     }
-    if (value > most) fail(fmt::format("has {} {}, at most {} are possible: it is damaged", value, what, most));
+    if (value > most)
+      fail(fmt::format("has {} {}, at most {} are possible: it is damaged", value, what, most));
     return value;
   }
   std::string text(const char* what) {

@@ -64,9 +64,10 @@ void add_reuse_command(CLI::App& app, ReuseArguments& a, int& code) {
   command->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")
       ->allow_extra_args(false);
   command
-      ->add_option("--sweep", a.sweeps,
-                   "KEY=VALUE,VALUE,...: a row for each value of this configuration key, with several keys for "
-                   "each combination (repeatable)")
+      ->add_option(
+          "--sweep", a.sweeps,
+          "KEY=VALUE,VALUE,...: a row for each value of this configuration key, with several keys for "
+          "each combination (repeatable)")
       ->allow_extra_args(false);
   command->add_option("--sm", a.sm, "Model this SM only (default: all)")->check(CLI::Range(0, 100000));
   command
@@ -151,7 +152,8 @@ int sweep_command(const ReuseArguments& a, const analysis::WarpTrace& trace) {
   size_t count = 1;
   for (const Sweep& s : sweeps) count *= s.values.size();
   if (count > kMostPoints)
-    throw core::InputError(fmt::format("gpusim: error: --sweep: {} machines, at most {}", count, kMostPoints));
+    throw core::InputError(
+        fmt::format("gpusim: error: --sweep: {} machines, at most {}", count, kMostPoints));
   const bool whole_lines = [&] {
     const core::MachineConfig base = core::load_machine(a.config, a.sets, config_folders());
     return base.l1.sector == base.l1.line;
@@ -180,10 +182,11 @@ int sweep_command(const ReuseArguments& a, const analysis::WarpTrace& trace) {
                                   analysis::json_escaped(settings[i][k]))
                     : fmt::format("{:>16}", settings[i][k]);
     const analysis::SweepPoint& p = points[i];
-    out += a.json ? fmt::format("{}{{{}\"accesses\": {}, \"misses\": {}, \"miss_rate\": {}, \"one_pass\": {}}}",
-                                i == 0 ? "" : ",\n", row, p.accesses, p.misses,
-                                analysis::json_number(p.miss_rate()), p.one_pass)
-                  : fmt::format("{}{:>14}{:>14}{:>10.2f} %\n", row, p.accesses, p.misses, 100 * p.miss_rate());
+    out += a.json
+               ? fmt::format("{}{{{}\"accesses\": {}, \"misses\": {}, \"miss_rate\": {}, \"one_pass\": {}}}",
+                             i == 0 ? "" : ",\n", row, p.accesses, p.misses,
+                             analysis::json_number(p.miss_rate()), p.one_pass)
+               : fmt::format("{}{:>14}{:>14}{:>10.2f} %\n", row, p.accesses, p.misses, 100 * p.miss_rate());
   }
   if (a.json) {
     fmt::print("[{}]\n", out);
@@ -201,8 +204,8 @@ int default_command(const ReuseArguments& a) {
         "counts as the published program does)");
   const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
   if (a.sm >= machine.gpu.sms)
-    throw core::InputError(
-        fmt::format("gpusim: error: --sm {}: {} has SMs 0 to {}", a.sm, machine.gpu.name, machine.gpu.sms - 1));
+    throw core::InputError(fmt::format("gpusim: error: --sm {}: {} has SMs 0 to {}", a.sm, machine.gpu.name,
+                                       machine.gpu.sms - 1));
   if (a.sweeps.size() > kMostSweeps)
     throw core::InputError(fmt::format("gpusim: error: --sweep: {} keys at most", kMostSweeps));
   const analysis::WarpTrace trace = load_trace(a.trace);

@@ -85,11 +85,14 @@ void add_trace_command(CLI::App& app, TraceArguments& a, int& code) {
   command->add_option("--config", a.run.config,
                       "Machine that the program believes to run on (default: h200)");
   command->add_option("--seed", a.run.seed, "Seed of random buffers");
-  command->add_option("--lowering", a.run.lowering, "Lowering passes: none, clean, schedule (default, as of a run)")
+  command
+      ->add_option("--lowering", a.run.lowering,
+                   "Lowering passes: none, clean, schedule (default, as of a run)")
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
-  command->add_flag("--warps", a.warps,
-                    "Write what the default mode of `gpusim reuse` needs, in its compact form, with the times of the "
-                    "machine of --config");
+  command->add_flag(
+      "--warps", a.warps,
+      "Write what the default mode of `gpusim reuse` needs, in its compact form, with the times of the "
+      "machine of --config");
   command->callback([&a, &code] { code = trace_command(a); });
 }
 
@@ -98,7 +101,8 @@ namespace {
 /// Writes steps as one of the two forms of a trace.
 class TraceWriter {
  public:
-  TraceWriter(WholeFile& file, const comp::KernelRun& run, const TraceArguments& a, const std::string& machine)
+  TraceWriter(WholeFile& file, const comp::KernelRun& run, const TraceArguments& a,
+              const std::string& machine)
       : file_(file), run_(run), as_text_(!a.warps), warps_(run.warps_per_block), loads_(warps_.size(), 0) {
     if (as_text_) {
       fmt::format_to(std::back_inserter(file.text()), "blocksize: {} {} {}\n", run.block.x, run.block.y,
@@ -144,6 +148,10 @@ class TraceWriter {
 
   void write_warp_step(const comp::TracedStep& t) {
     using Kind = analysis::WarpStep::Kind;
+    using Traced = comp::TracedStep::Kind;
+    static_assert(static_cast<int>(Kind::kAccess) == static_cast<int>(Traced::kAccess) &&
+                  static_cast<int>(Kind::kEnd) == static_cast<int>(Traced::kEnd) &&
+                  analysis::WarpStep::kWorkUnits == comp::TracedStep::kWorkUnits);
     analysis::WarpStep& s = step_;
     s.kind = static_cast<Kind>(t.kind);
     s.cycles = t.cycles;

@@ -34,8 +34,8 @@ struct TracedStep {
   uint64_t work = 0;    ///< of these, in kWorkUnits: how long the SM's busiest unit has been taken
   uint32_t load = 0;    ///< kWait: number among the warp's accesses that bring data
   uint32_t pc = 0;      ///< kAccess
-  const isa::MicroOp* op = nullptr;             ///< kAccess
-  const isa::MemoryAccess* access = nullptr;    ///< kAccess; local addresses are offsets in the thread's own
+  const isa::MicroOp* op = nullptr;           ///< kAccess
+  const isa::MemoryAccess* access = nullptr;  ///< kAccess; local addresses are offsets in the thread's own
 };
 using TraceStep = std::function<void(const TracedStep&)>;
 

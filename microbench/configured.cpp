@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "components/address_map.h"
-#include "simcore/set_index.h"
 #include "microbench/operation_classes.h"
 #include "microbench/set_index_form.h"
+#include "simcore/set_index.h"
 
 namespace gpusim::microbench {
 
