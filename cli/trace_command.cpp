@@ -87,13 +87,17 @@ void add_trace_command(CLI::App& app, TraceArguments& a, int& code) {
   command->add_option("--seed", a.run.seed, "Seed of random buffers");
   command
       ->add_option("--lowering", a.run.lowering,
-                   "Lowering passes: none, clean, schedule (default, as of a run)")
+                   "Lowering passes: none, clean (default), schedule (default with --warps, as of a run)")
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
   command->add_flag(
       "--warps", a.warps,
       "Write what the default mode of `gpusim reuse` needs, in its compact form, with the times of the "
       "machine of --config");
-  command->callback([&a, &code] { code = trace_command(a); });
+  command->callback([&a, &code, command] {
+    // What text traces are compared with is in the order of the program.
+    if (!a.warps && command->count("--lowering") == 0) a.run.lowering = "clean";
+    code = trace_command(a);
+  });
 }
 
 namespace {
