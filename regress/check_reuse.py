@@ -25,7 +25,7 @@ def check_default_mode(gpusim: Gpusim) -> None:
     streamed = gpusim.run("reuse", "--trace", file, *machine, "--json").require_code(0).json()
     require_equal("lines of vecadd", (streamed["accesses"], streamed["compulsory"], streamed["hits"]), (626, 626, 0))
     table = gpusim.run("reuse", "--trace", file, *machine, "--sweep", "l1.size=16K,32K", "--sweep", "l1.mshrs=8,64")
-    require_equal("rows of a sweep", len(table.require_code(0).stdout.splitlines()), 5)
+    require_equal("rows of a sweep", len(table.require_code(0).out.splitlines()), 5)
     gpusim.run("reuse", "--trace", file).require_code(1).require_error("--config")
     gpusim.run("reuse", "--trace", file, *machine, "--without", "latencies").require_code(1).require_error("latency")
     gpusim.run("reuse", "--trace", file, "--config", "tesla_c1060").require_code(1).require_error("no first-level")
