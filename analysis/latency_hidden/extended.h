@@ -1,0 +1,50 @@
+// The extended latency-hidden factor model: how long a kernel takes on a machine whose parameters were measured
+// by microbenchmarks. The SM's time for its resident blocks is at least what their operations keep its busiest
+// unit (compute), at least what one block takes from barrier to barrier with its waits (path), and at least
+// what their bytes take at the memory's bandwidth. Latency is hidden by whatever other warps, of the block or
+// of others, can do up to their next wait; what is left of it is exposed.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/latency_hidden/parameters.h"
+#include "analysis/latency_hidden/segments.h"
+
+namespace gpusim::analysis::latency_hidden {
+
+/// What a launch asks of the machine.
+struct Workload {
+  std::vector<Segment> segments;  ///< of one warp
+  LaunchShape shape;
+  double memory_read = 0, memory_written = 0;  ///< bytes of DRAM per block
+  double l2_bytes = 0;                         ///< bytes between SMs and second level per block
+  uint32_t blocks_per_sm = 0;                  ///< occupancy
+};
+
+/// Of one block, in core cycles.
+struct BlockTime {
+  double path = 0;     ///< alone on its SM, from barrier to barrier
+  double compute = 0;  ///< of the SM's busiest unit
+  double memory = 0;   ///< of the whole machine's bandwidth
+};
+[[nodiscard]] BlockTime block_time(const Workload& w, const Parameters& p);
+
+/// Time of a round of `blocks` blocks of an SM, bandwidth of memory apart.
+[[nodiscard]] double round_time(const BlockTime& block, double blocks);
+
+struct Estimate {
+  BlockTime block;
+  uint32_t resident = 0;       ///< blocks of an SM in a full round
+  double round = 0;            ///< core cycles of a full round: TimeOneRep
+  double rounds = 0;           ///< RepNum
+  double tail = 0;             ///< core cycles from the first SM without a block to the end
+  double overhead = 0;         ///< launch, and the last stores on their way
+  double cycles = 0;
+  double exposed = 0;          ///< of a round
+  double latency = 0;          ///< of a round: waits of a warp, and what its bytes take
+  [[nodiscard]] double factor() const { return latency > 0 ? exposed / latency : 0; }
+};
+[[nodiscard]] Estimate estimate(const Workload& w, const Parameters& p);
+
+}  // namespace gpusim::analysis::latency_hidden

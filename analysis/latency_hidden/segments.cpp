@@ -1,0 +1,245 @@
+#include "analysis/latency_hidden/segments.h"
+
+#include <algorithm>
+
+#include "analysis/latency_hidden/path.h"
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+using isa::MicroOp;
+using isa::OpClass;
+using isa::OpKind;
+using isa::Space;
+
+bool is_memory(const MicroOp& op) {
+  return op.kind == OpKind::kLoad || op.kind == OpKind::kStore || op.kind == OpKind::kAtomic;
+}
+/// Of the memory behind the SM.
+bool is_long(const MicroOp& op) {
+  if (op.op_class == OpClass::kTexture) return op.kind == OpKind::kLoad;
+  if (!is_memory(op)) return false;
+  const Space s = op.memory.space;
+  return s == Space::kGlobal || s == Space::kLocal || s == Space::kGeneric;
+}
+bool is_shared(const MicroOp& op) {
+  return op.op_class == OpClass::kSharedOperand || (is_memory(op) && op.memory.space == Space::kShared);
+}
+
+class Builder : public PathVisitor {
+ public:
+  Builder(const Code& code, const Parameters& parameters, double load_latency)
+      : code_(code),
+        p_(parameters),
+        load_latency_(load_latency),
+        results_(code.image.num_rows + code.image.num_predicates),
+        unit_free_(parameters.units.size(), 0) {
+    begin(0, 1);
+  }
+
+  void operation(uint32_t pc, double probability) override {
+    const MicroOp& op = code_.image.ops[pc];
+    if (op.kind == OpKind::kBarrier) {
+      add(pc, probability);
+      issue(op, pc, probability);
+      cut(pc, Wait::kBarrier, 0, probability);
+      return;
+    }
+    if (const double ready = in_flight(op); ready > now_) {
+      const double left = ready - now_;
+      cut(pc, Wait::kData, left, probability);
+      arrive(ready);
+    } else if (stores_new_value(op)) {
+      cut(pc, Wait::kStore, 0, probability);
+    }
+    add(pc, probability);
+    issue(op, pc, probability);
+  }
+
+  void enter_loop(double rounds) override { loops_.push_back({rounds, now_, segments_.size()}); }
+  void next_round(double rounds) override {
+    end_round();
+    loops_.back() = {rounds, now_, segments_.size()};
+  }
+  void leave_loop() override {
+    end_round();
+    loops_.pop_back();
+    base_ = std::min(base_, loops_.size());
+  }
+
+  std::vector<Segment> finish() {
+    const auto last = static_cast<uint32_t>(code_.image.ops.size() - 1);
+    cut(last, Wait::kEnd, 0, 1);
+    segments_.pop_back();
+    return std::move(segments_);
+  }
+
+ private:
+  struct Result {
+    double ready = 0;
+    size_t segment = ~size_t{0};  ///< in which it was computed
+    bool from_memory = false;
+  };
+  struct Round {
+    double rounds = 1;
+    double from = 0;
+    size_t segment = 0;
+  };
+
+  void begin(uint32_t pc, double probability) {
+    Segment s;
+    s.first = pc;
+    s.busy.assign(p_.units.size(), 0);
+    s.weight = std::min(probability, 1.0);
+    for (const Round& r : loops_) s.weight *= r.rounds;
+    base_ = loops_.size();
+    began_ = now_;
+    segments_.push_back(std::move(s));
+  }
+
+  void cut(uint32_t pc, Wait wait, double left, double probability) {
+    Segment& s = segments_.back();
+    s.last = pc;
+    s.end = wait;
+    s.chain = now_ - began_;
+    s.wait = left;
+    now_ += left;
+    begin(pc, probability);
+  }
+
+  /// How often an operation is executed in one occurrence of the segment.
+  double occurrences(double probability) const {
+    double n = probability;
+    for (size_t i = base_; i < loops_.size(); ++i) n *= loops_[i].rounds;
+    return n;
+  }
+
+  /// A round without a wait stands for several.
+  void end_round() {
+    const Round& r = loops_.back();
+    if (r.segment == segments_.size() && loops_.size() > base_) now_ += (r.rounds - 1) * (now_ - r.from);
+  }
+
+  double busy_of(const MicroOp& op, const OpCounts& c) const {
+    const double busy = p_.of(op.op_class).busy;
+    if (c.executed <= 0) return busy;
+    if (is_memory(op) && is_shared(op)) return std::max(busy, c.transactions / c.executed * p_.shared_step);
+    if (is_long(op) && p_.l1_bytes > 0) return std::max(busy, c.transferred / c.executed / p_.l1_bytes);
+    return busy;
+  }
+
+  void add(uint32_t pc, double probability) {
+    const MicroOp& op = code_.image.ops[pc];
+    const OpCounts& c = code_.counts[pc];
+    Segment& s = segments_.back();
+    const double n = occurrences(probability);
+    s.operations += n;
+    s.issue += n * p_.issue;
+    s.busy[p_.of(op.op_class).unit] += n * busy_of(op, c);
+    const PaperParameters paper;
+    s.paper_ilp += n * (op.op_class == OpClass::kSharedOperand ? paper.shared_operand : paper.operation);
+    s.shared = s.shared || is_shared(op);
+    if (!is_long(op) || c.executed <= 0) return;
+    s.global = true;
+    s.requested += n * c.requested / c.executed;
+    (op.kind == OpKind::kStore ? s.written : s.read) += n * c.transferred / c.executed;
+  }
+
+  template <class Fn>
+  static void for_each_operand(const MicroOp& op, Fn fn) {
+    for (uint32_t i = 0; i < op.num_sb_reads; ++i) fn(op.sb_reads[i]);
+    for (uint32_t i = 0; i < op.num_sb_writes; ++i) fn(op.sb_writes[i]);
+  }
+
+  /// When the last of its operands comes that is data of memory.
+  double in_flight(const MicroOp& op) const {
+    double ready = 0;
+    for_each_operand(op, [&](uint16_t id) {
+      if (results_[id].from_memory) ready = std::max(ready, results_[id].ready);
+    });
+    return ready;
+  }
+
+  /// A warp waits for all data that come at about the same time only once.
+  void arrive(double ready) {
+    for (Result& r : results_)
+      if (r.from_memory && r.ready <= ready + load_latency_ * kAtOnce) {
+        r.ready = std::min(r.ready, ready);
+        r.from_memory = false;
+      }
+  }
+
+  /// As the paper counts: a store to memory of what the segment computes is a segment of its own.
+  bool stores_new_value(const MicroOp& op) const {
+    if (op.kind != OpKind::kStore || op.memory.space != Space::kGlobal) return false;
+    const int value = op.memory.has_base ? 1 : 0;
+    if (op.num_src <= value || op.src[value].bank != isa::Bank::kRegister) return false;
+    return results_[op.src[value].offset / isa::kRowBytes].segment == segments_.size();
+  }
+
+  void issue(const MicroOp& op, uint32_t pc, double probability) {
+    const ClassCost& cost = p_.of(op.op_class);
+    double at = now_;
+    for_each_operand(op, [&](uint16_t id) { at = std::max(at, results_[id].ready); });
+    const double busy = busy_of(op, code_.counts[pc]) * p_.units_per_class;
+    at = std::max(at, unit_free_[cost.unit]);
+    const bool turns = op.kind == OpKind::kBranch || op.kind == OpKind::kBarrier;
+    const double next = at + (turns ? cost.latency : p_.warp_issue);
+    unit_free_[cost.unit] = at + busy;
+    now_ += probability * (next - now_);
+    const bool memory = is_long(op) && op.kind != OpKind::kStore;
+    for (uint32_t i = 0; i < op.num_sb_writes; ++i) {
+      Result& r = results_[op.sb_writes[i]];
+      r.from_memory = memory;
+      r.ready = at + (memory ? load_latency_ : cost.latency);
+      r.segment = segments_.size();
+    }
+  }
+
+  static constexpr double kAtOnce = 0.1;  ///< of a load's latency
+  const Code& code_;
+  const Parameters& p_;
+  double load_latency_;
+  std::vector<Result> results_;
+  std::vector<double> unit_free_;
+  std::vector<Round> loops_;
+  std::vector<Segment> segments_;
+  size_t base_ = 0;    ///< loops around the segment's begin that have not been left since
+  double now_ = 0, began_ = 0;
+};
+
+}  // namespace
+
+const char* wait_name(Wait wait) {
+  switch (wait) {
+    case Wait::kData:
+      return "data";
+    case Wait::kBarrier:
+      return "barrier";
+    case Wait::kStore:
+      return "store";
+    case Wait::kEnd:
+      return "end";
+  }
+  return "";
+}
+
+double Segment::compute() const {
+  double most = issue;
+  for (const double b : busy) most = std::max(most, b);
+  return most;
+}
+
+std::vector<Segment> find_segments(const Code& code, const Parameters& parameters, double load_latency) {
+  Builder builder(code, parameters, load_latency);
+  walk_path(code, builder);
+  return builder.finish();
+}
+
+double count_of(const std::vector<Segment>& segments) {
+  double n = 0;
+  for (const Segment& s : segments) n += s.weight;
+  return n;
+}
+
+}  // namespace gpusim::analysis::latency_hidden
