@@ -5,8 +5,6 @@
 namespace gpusim::analysis::latency_hidden {
 namespace {
 
-constexpr double kSector = 32;
-
 double counter(const KernelRecord& kernel, std::initializer_list<const char*> names) {
   double sum = 0;
   for (const char* name : names)
@@ -29,6 +27,22 @@ double load_latency(const KernelRecord& kernel, const Parameters& p) {
   return hits / all * p.l1_latency + (1 - hits / all) * below_l1;
 }
 
+/// Of bytes that a second level serves, what memory moves.
+void scale_to_memory(const KernelRecord& kernel, Subject& s) {
+  double read = 0, written = 0;
+  const double warps = static_cast<double>(s.code.shape.blocks) * s.code.shape.warps_per_block;
+  for (const Segment& seg : s.workload.segments) {
+    read += warps * seg.weight * seg.read;
+    written += warps * seg.weight * seg.written;
+  }
+  const double reads = read > 0 ? counter(kernel, {"dram_read_bytes"}) / read : 0;
+  const double writes = written > 0 ? counter(kernel, {"dram_write_bytes"}) / written : 0;
+  for (Segment& seg : s.workload.segments) {
+    seg.read *= reads;
+    seg.written *= writes;
+  }
+}
+
 }  // namespace
 
 Subject subject_of(const Recording& recording, const KernelRecord& kernel, const DataSheet& sheet) {
@@ -44,17 +58,7 @@ Subject subject_of(const Recording& recording, const KernelRecord& kernel, const
   w.segments = find_segments(s.code, s.parameters, s.load_latency);
   w.shape = shape;
   w.blocks_per_sm = static_cast<uint32_t>(std::max(1, s.occupancy.blocks_per_sm));
-  const auto blocks = static_cast<double>(shape.blocks);
-  if (s.parameters.l2_bytes > 0) {
-    w.memory_read = counter(kernel, {"dram_read_bytes"}) / blocks;
-    w.memory_written = counter(kernel, {"dram_write_bytes"}) / blocks;
-    w.l2_bytes = kSector * counter(kernel, {"l2_read_sectors", "l2_write_sectors", "l2_atomic_sectors"}) / blocks;
-  } else {
-    for (const Segment& seg : w.segments) {
-      w.memory_read += shape.warps_per_block * seg.weight * seg.read;
-      w.memory_written += shape.warps_per_block * seg.weight * seg.written;
-    }
-  }
+  if (s.parameters.l2_bytes > 0) scale_to_memory(kernel, s);
   return s;
 }
 

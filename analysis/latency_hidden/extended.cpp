@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -10,33 +11,67 @@ namespace {
 /// docs/models.md that are marked as fitted.
 constexpr double kSharpness = 4;
 
-double both(double a, double b) {
-  const double most = std::max(a, b);
+/// `own`: what of the second limit the first one has in it.
+double norm(double first, double second, double own) {
+  const double most = std::max(first, second);
   if (most <= 0) return 0;
-  return most * std::pow(std::pow(a / most, kSharpness) + std::pow(b / most, kSharpness), 1 / kSharpness);
+  const auto power = [&](double limit) { return std::pow(limit / most, kSharpness); };
+  return most * std::pow(std::max(1.0, power(first) + power(second) - power(own)), 1 / kSharpness);
 }
 
-/// Barrier interval of a block: sums over its segments.
-struct Phase {
-  double alone = 0;    ///< one warp
-  double spacing = 0;  ///< between two warps: the segment that keeps a unit longest
+double most_of(const std::vector<double>& busy, double issue) {
+  double most = issue;
+  for (const double b : busy) most = std::max(most, b);
+  return most;
+}
+
+/// Sums over segments: a barrier interval of a block, or a stage.
+struct Sums {
+  double alone = 0;   ///< one warp
+  double crowd = 0;   ///< what the block's warps, which begin together, take longer: once for each segment
   double weight = 1;
   std::vector<double> busy;
   double issue = 0;
+  std::set<uint32_t> seen;  ///< segments, by their first operation
+
+  void add(const Segment& s, double warps) {
+    alone += s.weight * (s.chain + s.wait);
+    if (seen.insert(s.first).second) crowd += std::max(0.0, warps * s.compute() - s.chain);
+    busy.resize(s.busy.size());
+    for (size_t u = 0; u < s.busy.size(); ++u) busy[u] += s.weight * s.busy[u];
+    issue += s.weight * s.issue;
+  }
 };
 
-void add(Phase& phase, const Segment& s) {
-  phase.alone += s.weight * (s.chain + s.wait);
-  phase.spacing = std::max(phase.spacing, s.compute());
-  phase.busy.resize(s.busy.size());
-  for (size_t u = 0; u < s.busy.size(); ++u) phase.busy[u] += s.weight * s.busy[u];
-  phase.issue += s.weight * s.issue;
+/// Core cycles of the machine's bandwidth.
+double memory_time(double read, double written, const Parameters& p) {
+  // Reads and writes that take turns cost the memory time; the data sheet has reads alone, and half and half.
+  const double bytes = read + written;
+  const double turns = bytes > 0 ? 2 * std::min(read, written) / bytes : 0;
+  return bytes / (p.read_bytes + turns * (p.copy_bytes - p.read_bytes));
 }
 
-double most_busy(const Phase& phase) {
-  double most = phase.issue;
-  for (const double b : phase.busy) most = std::max(most, b);
-  return most;
+Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, const Parameters& p) {
+  const double warps = w.shape.warps_per_block;
+  Stage stage;
+  Sums all;
+  std::vector<Sums> phases(1);
+  std::set<uint32_t> seen;
+  for (const Segment* s : segments) {
+    all.add(*s, warps);
+    phases.back().add(*s, warps);
+    phases.back().weight = s->weight;
+    if (s->end == Wait::kBarrier && warps > 1) phases.emplace_back();
+    if (seen.insert(s->first).second) {
+      const double alone = std::max(s->chain, warps * s->compute());
+      stage.crowd += std::max(0.0, std::min(warps * s->compute(), 2 * warps * s->compute() - alone));
+    }
+    stage.memory += warps * s->weight * memory_time(s->read, s->written, p);
+  }
+  for (const Sums& phase : phases)
+    stage.path += std::max(phase.alone + phase.weight * phase.crowd, warps * most_of(phase.busy, phase.issue));
+  stage.compute = warps * most_of(all.busy, all.issue);
+  return stage;
 }
 
 /// SMs that hold the same number of blocks, which all end together.
@@ -48,29 +83,28 @@ struct Group {
 
 class Rounds {
  public:
-  Rounds(const Workload& w, const Parameters& p, const BlockTime& block) : p_(p), block_(block) {
-    const auto sms = static_cast<uint64_t>(p.sms);
-    waiting_ = w.shape.blocks;
-    groups_.push_back({static_cast<double>(sms), 0, 0});
-    most_ = w.blocks_per_sm;
+  Rounds(const Workload& w, const Parameters& p, const std::vector<Stage>& stages)
+      : stages_(stages), waiting_(w.shape.blocks), most_(w.blocks_per_sm) {
+    groups_.push_back({p.sms, 0, 0});
     refill(0);
   }
 
   /// Core cycles until all blocks have ended.
   double run() {
     while (!groups_.empty()) {
-      const double stretch = bandwidth_stretch();
-      skip_full_rounds(stretch);
+      skip_full_rounds();
       size_t first = 0;
       double step = INFINITY;
       for (size_t g = 0; g < groups_.size(); ++g) {
-        const double end = groups_[g].left * time_of(groups_[g], stretch);
+        const double end = groups_[g].left * time_of(groups_[g]);
         if (end < step) {
           step = end;
           first = g;
         }
       }
-      for (Group& g : groups_) g.left -= step / time_of(g, stretch);
+      std::vector<double> times;
+      for (const Group& g : groups_) times.push_back(time_of(g));
+      for (size_t g = 0; g < groups_.size(); ++g) groups_[g].left -= step / times[g];
       now_ += step;
       if (waiting_ == 0 && tail_from_ < 0) tail_from_ = now_;
       refill(first);
@@ -78,26 +112,22 @@ class Rounds {
     return now_;
   }
   [[nodiscard]] double tail() const { return tail_from_ < 0 ? 0 : now_ - tail_from_; }
-  [[nodiscard]] double full_round() {
-    return time_of(groups_.front(), bandwidth_stretch());
-  }
+  [[nodiscard]] double full_round() const { return time_of(groups_.front()); }
 
  private:
-  double time_of(const Group& g, double stretch) const { return round_time(block_, g.blocks) * stretch; }
-
-  double bandwidth_stretch() const {
-    double share = 0;
-    for (const Group& g : groups_) share += g.sms * g.blocks * block_.memory / round_time(block_, g.blocks);
-    return both(1, share);
+  [[nodiscard]] double time_of(const Group& g) const {
+    double resident = 0;
+    for (const Group& other : groups_) resident += other.sms * other.blocks;
+    return round_time(stages_, g.blocks, resident);
   }
 
-  void skip_full_rounds(double stretch) {
+  void skip_full_rounds() {
     if (groups_.size() != 1) return;
     Group& g = groups_.front();
     const auto round = static_cast<uint64_t>(g.sms) * g.blocks;
     if (waiting_ <= kLastRounds * round) return;
     const uint64_t skipped = waiting_ / round - kLastRounds;
-    now_ += static_cast<double>(skipped) * time_of(g, stretch);
+    now_ += static_cast<double>(skipped) * time_of(g);
     waiting_ -= skipped * round;
   }
 
@@ -114,8 +144,7 @@ class Rounds {
   }
 
   static constexpr uint64_t kLastRounds = 16;
-  const Parameters& p_;
-  const BlockTime& block_;
+  const std::vector<Stage>& stages_;
   std::vector<Group> groups_;
   uint64_t waiting_ = 0;
   uint32_t most_ = 0;
@@ -124,46 +153,46 @@ class Rounds {
 
 }  // namespace
 
-BlockTime block_time(const Workload& w, const Parameters& p) {
-  const double warps = w.shape.warps_per_block;
-  BlockTime t;
-  std::vector<Phase> phases(1);
-  Phase all;
+std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
+  std::vector<std::vector<const Segment*>> split;
   for (const Segment& s : w.segments) {
-    add(phases.back(), s);
-    add(all, s);
-    phases.back().weight = s.weight;
-    if (s.end == Wait::kBarrier && warps > 1) phases.emplace_back();
+    if (split.empty() || split.back().back()->stage != s.stage) split.emplace_back();
+    split.back().push_back(&s);
   }
-  for (const Phase& phase : phases)
-    t.path += std::max(phase.alone + phase.weight * (warps - 1) * phase.spacing, warps * most_busy(phase));
-  t.compute = warps * most_busy(all);
-  const double bytes = w.memory_read + w.memory_written;
-  // Reads and writes that take turns cost the memory time; the data sheet has reads alone, and half and half.
-  const double turns = bytes > 0 ? std::min(1.0, 2 * std::min(w.memory_read, w.memory_written) / bytes) : 0;
-  t.memory = bytes / (p.read_bytes + turns * (p.copy_bytes - p.read_bytes));
-  if (p.l2_bytes > 0) t.memory = std::max(t.memory, w.l2_bytes / p.l2_bytes);
-  return t;
+  std::vector<Stage> stages;
+  for (const auto& segments : split) stages.push_back(stage_of(segments, w, p));
+  return stages;
 }
 
-double round_time(const BlockTime& block, double blocks) { return both(block.path, blocks * block.compute); }
+double round_time(const std::vector<Stage>& stages, double blocks, double resident) {
+  double time = 0;
+  for (const Stage& s : stages) {
+    const double apart = norm(s.path, blocks * s.compute, s.compute);
+    const double in_step = s.path + (blocks - 1) * s.crowd;
+    time += norm(std::max(apart, in_step), resident * s.memory, s.memory);
+  }
+  return time;
+}
 
 Estimate estimate(const Workload& w, const Parameters& p) {
   Estimate e;
-  e.block = block_time(w, p);
+  e.stages = stages_of(w, p);
   const double per_sm = std::ceil(static_cast<double>(w.shape.blocks) / p.sms);
   e.resident = static_cast<uint32_t>(std::min<double>(w.blocks_per_sm, per_sm));
   e.rounds = static_cast<double>(w.shape.blocks) / (e.resident * p.sms);
-  Rounds rounds(w, p, e.block);
+  Rounds rounds(w, p, e.stages);
   e.round = rounds.full_round();
   e.cycles = rounds.run();
   e.tail = rounds.tail();
   e.overhead = p.launch;
-  if (w.memory_written > 0 && w.segments.back().written > 0) e.overhead += p.memory_latency;
+  if (w.segments.back().written > 0) e.overhead += p.memory_latency;
   e.cycles += e.overhead;
-  e.exposed = std::max(0.0, e.round - e.resident * e.block.compute);
+  for (const Stage& s : e.stages) {
+    e.compute += e.resident * s.compute;
+    e.latency += e.resident * p.sms * s.memory;
+  }
+  e.exposed = std::max(0.0, e.round - e.compute);
   for (const Segment& s : w.segments) e.latency += s.weight * s.wait;
-  e.latency += e.resident * p.sms * e.block.memory;
   return e;
 }
 

@@ -17,25 +17,26 @@ namespace gpusim::analysis::latency_hidden {
 struct Workload {
   std::vector<Segment> segments;  ///< of one warp
   LaunchShape shape;
-  double memory_read = 0, memory_written = 0;  ///< bytes of DRAM per block
-  double l2_bytes = 0;                         ///< bytes between SMs and second level per block
   uint32_t blocks_per_sm = 0;                  ///< occupancy
 };
 
-/// Of one block, in core cycles.
-struct BlockTime {
-  double path = 0;     ///< alone on its SM, from barrier to barrier
-  double compute = 0;  ///< of the SM's busiest unit
-  double memory = 0;   ///< of the whole machine's bandwidth
+/// A stage of a kernel: an outermost loop, or the code between two. Blocks that begin together go through the
+/// stages together, so that what one stage needs hides nothing of another. Core cycles.
+struct Stage {
+  double path = 0;     ///< of one block alone on its SM, from barrier to barrier
+  double crowd = 0;    ///< what each further block of the SM adds while all are in step
+  double compute = 0;  ///< of the SM's busiest unit, for one block
+  double memory = 0;   ///< of the whole machine's bandwidth, for one block
 };
-[[nodiscard]] BlockTime block_time(const Workload& w, const Parameters& p);
+[[nodiscard]] std::vector<Stage> stages_of(const Workload& w, const Parameters& p);
 
-/// Time of a round of `blocks` blocks of an SM, bandwidth of memory apart.
-[[nodiscard]] double round_time(const BlockTime& block, double blocks);
+/// Time of `blocks` blocks of an SM that begin together while `resident` are on the machine.
+[[nodiscard]] double round_time(const std::vector<Stage>& stages, double blocks, double resident);
 
 struct Estimate {
-  BlockTime block;
+  std::vector<Stage> stages;
   uint32_t resident = 0;       ///< blocks of an SM in a full round
+  double compute = 0;          ///< of a full round, core cycles
   double round = 0;            ///< core cycles of a full round: TimeOneRep
   double rounds = 0;           ///< RepNum
   double tail = 0;             ///< core cycles from the first SM without a block to the end

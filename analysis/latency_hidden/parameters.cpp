@@ -81,7 +81,7 @@ void set_classes(const core::MachineConfig& machine, const DataSheet& sheet, Par
   }
   // Address operations go at the rate of a shared-memory access without conflict; control operations take an
   // issue slot.
-  const double access = p.shared_step * kWarp / sheet.require("shared.lanes_per_access");
+  const double access = p.shared_step * p.shared_steps;
   for (const OpClass c : {OpClass::kLoadGlobal, OpClass::kStoreGlobal, OpClass::kAtomGlobal, OpClass::kLoadLocal,
                           OpClass::kStoreLocal, OpClass::kTexture, OpClass::kLoadConst, OpClass::kLoadParam,
                           OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared})
@@ -126,6 +126,7 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.units_per_class = std::ranges::any_of(machine.pipes, &core::MachineConfig::Pipe::per_scheduler) ? schedulers : 1;
   p.launch = static_cast<double>(machine.gpu.launch_cycles);
   p.shared_step = sheet.require("shared.conflict_cycles");
+  p.shared_steps = kWarp / sheet.require("shared.lanes_per_access");
   p.shared_latency = sheet.require("latency.shared");
   p.memory_latency = sheet.require("latency.dram");
   p.l1_latency = sheet.find("latency.l1").value_or(0);

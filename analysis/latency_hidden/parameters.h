@@ -32,6 +32,7 @@ struct Parameters {
   std::vector<std::string> units;
   std::array<ClassCost, static_cast<size_t>(isa::OpClass::kCount)> classes;
   double shared_step = 0;    ///< core cycles of one step of a shared-memory access
+  double shared_steps = 0;   ///< of an access of a warp without conflict
   double shared_latency = 0;
   double memory_latency = 0;       ///< core cycles, of one warp alone
   double l1_latency = 0, l2_latency = 0;  ///< 0: there is none

@@ -56,7 +56,10 @@ class Builder : public PathVisitor {
     issue(op, pc, probability);
   }
 
-  void enter_loop(double rounds) override { loops_.push_back({rounds, now_, segments_.size()}); }
+  void enter_loop(double rounds) override {
+    if (loops_.empty()) ++stage_;
+    loops_.push_back({rounds, now_, segments_.size()});
+  }
   void next_round(double rounds) override {
     end_round();
     loops_.back() = {rounds, now_, segments_.size()};
@@ -64,6 +67,7 @@ class Builder : public PathVisitor {
   void leave_loop() override {
     end_round();
     loops_.pop_back();
+    if (loops_.empty()) ++stage_;
     base_ = std::min(base_, loops_.size());
   }
 
@@ -89,6 +93,7 @@ class Builder : public PathVisitor {
   void begin(uint32_t pc, double probability) {
     Segment s;
     s.first = pc;
+    s.stage = stage_;
     s.busy.assign(p_.units.size(), 0);
     s.weight = std::min(probability, 1.0);
     for (const Round& r : loops_) s.weight *= r.rounds;
@@ -123,7 +128,8 @@ class Builder : public PathVisitor {
   double busy_of(const MicroOp& op, const OpCounts& c) const {
     const double busy = p_.of(op.op_class).busy;
     if (c.executed <= 0) return busy;
-    if (is_memory(op) && is_shared(op)) return std::max(busy, c.transactions / c.executed * p_.shared_step);
+    if (is_shared(op))  // a conflict repeats steps
+      return busy + std::max(0.0, c.transactions / c.executed - p_.shared_steps) * p_.shared_step;
     if (is_long(op) && p_.l1_bytes > 0) return std::max(busy, c.transferred / c.executed / p_.l1_bytes);
     return busy;
   }
@@ -205,6 +211,7 @@ class Builder : public PathVisitor {
   std::vector<Round> loops_;
   std::vector<Segment> segments_;
   size_t base_ = 0;    ///< loops around the segment's begin that have not been left since
+  uint32_t stage_ = 0;
   double now_ = 0, began_ = 0;
 };
 

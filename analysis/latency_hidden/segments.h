@@ -20,6 +20,7 @@ enum class Wait : uint8_t { kData, kBarrier, kStore, kEnd };
 struct Segment {
   uint32_t first = 0, last = 0;  ///< operations: where it begins, and the one that waits at its end
   Wait end = Wait::kEnd;
+  uint32_t stage = 0;            ///< outermost loop, or the code between two, in which it begins
   double weight = 0;             ///< occurrences per warp
   double operations = 0;
   double paper_ilp = 0;          ///< operations at the paper's throughput
