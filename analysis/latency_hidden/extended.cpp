@@ -36,7 +36,7 @@ struct Sums {
 
   void add(const Segment& s, double warps) {
     alone += s.weight * (s.chain + s.wait);
-    if (seen.insert(s.first).second) crowd += std::max(0.0, warps * s.compute() - s.chain);
+    if (seen.insert(s.first).second) crowd += norm(s.chain, warps * s.compute(), s.compute()) - s.chain;
     busy.resize(s.busy.size());
     for (size_t u = 0; u < s.busy.size(); ++u) busy[u] += s.weight * s.busy[u];
     issue += s.weight * s.issue;
@@ -63,8 +63,8 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
     phases.back().weight = s->weight;
     if (s->end == Wait::kBarrier && warps > 1) phases.emplace_back();
     if (seen.insert(s->first).second) {
-      const double alone = std::max(s->chain, warps * s->compute());
-      stage.crowd += std::max(0.0, std::min(warps * s->compute(), 2 * warps * s->compute() - alone));
+      const double busy = warps * s->compute();
+      stage.crowd += norm(s->chain, 2 * busy, s->compute()) - norm(s->chain, busy, s->compute());
     }
     stage.memory += warps * s->weight * memory_time(s->read, s->written, p);
   }
