@@ -62,10 +62,11 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
     phases.back().add(*s, warps);
     phases.back().weight = s->weight;
     if (s->end == Wait::kBarrier && warps > 1) phases.emplace_back();
-    if (seen.insert(s->first).second) {
-      const double busy = warps * s->compute();
-      stage.crowd += norm(s->chain, 2 * busy, s->compute()) - norm(s->chain, busy, s->compute());
-    }
+    const double busy = warps * s->compute();
+    const double more = norm(s->chain, 2 * busy, s->compute()) - norm(s->chain, busy, s->compute());
+    const bool first = seen.insert(s->first).second;
+    if (first) stage.crowd += more;
+    if (first || s->end == Wait::kBarrier) stage.locked += s->weight * more;
     stage.memory += warps * s->weight * memory_time(s->read, s->written, p);
   }
   for (const Sums& phase : phases)
@@ -79,6 +80,7 @@ struct Group {
   double sms = 0;
   uint32_t blocks = 0;
   double left = 1;  ///< of the round
+  bool together = false;
 };
 
 class Rounds {
@@ -87,6 +89,7 @@ class Rounds {
       : stages_(stages), waiting_(w.shape.blocks), most_(w.blocks_per_sm) {
     groups_.push_back({p.sms, 0, 0});
     refill(0);
+    for (Group& g : groups_) g.together = true;
   }
 
   /// Core cycles until all blocks have ended.
@@ -118,11 +121,11 @@ class Rounds {
   [[nodiscard]] double time_of(const Group& g) const {
     double resident = 0;
     for (const Group& other : groups_) resident += other.sms * other.blocks;
-    return round_time(stages_, g.blocks, resident);
+    return round_time(stages_, g.blocks, resident, g.together);
   }
 
   void skip_full_rounds() {
-    if (groups_.size() != 1) return;
+    if (groups_.size() != 1 || groups_.front().together) return;
     Group& g = groups_.front();
     const auto round = static_cast<uint64_t>(g.sms) * g.blocks;
     if (waiting_ <= kLastRounds * round) return;
@@ -164,11 +167,11 @@ std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
   return stages;
 }
 
-double round_time(const std::vector<Stage>& stages, double blocks, double resident) {
+double round_time(const std::vector<Stage>& stages, double blocks, double resident, bool together) {
   double time = 0;
   for (const Stage& s : stages) {
     const double apart = norm(s.path, blocks * s.compute, s.compute);
-    const double in_step = s.path + (blocks - 1) * s.crowd;
+    const double in_step = s.path + (blocks - 1) * (together ? s.locked : s.crowd);
     time += norm(std::max(apart, in_step), resident * s.memory, s.memory);
   }
   return time;

@@ -24,14 +24,17 @@ struct Workload {
 /// stages together, so that what one stage needs hides nothing of another. Core cycles.
 struct Stage {
   double path = 0;     ///< of one block alone on its SM, from barrier to barrier
-  double crowd = 0;    ///< what each further block of the SM adds while all are in step
+  double crowd = 0;    ///< what each further block of the SM adds while all are in step: until the stage's
+                       ///< first waits have spread them
+  double locked = 0;   ///< the same if they stay in step through all rounds of the stage
   double compute = 0;  ///< of the SM's busiest unit, for one block
   double memory = 0;   ///< of the whole machine's bandwidth, for one block
 };
 [[nodiscard]] std::vector<Stage> stages_of(const Workload& w, const Parameters& p);
 
-/// Time of `blocks` blocks of an SM that begin together while `resident` are on the machine.
-[[nodiscard]] double round_time(const std::vector<Stage>& stages, double blocks, double resident);
+/// Time of `blocks` blocks of an SM while `resident` are on the machine. `together`: they have all begun at the
+/// same moment, as those of a launch's first round; later ones begin as others end.
+[[nodiscard]] double round_time(const std::vector<Stage>& stages, double blocks, double resident, bool together);
 
 struct Estimate {
   std::vector<Stage> stages;

@@ -58,17 +58,16 @@ class Builder : public PathVisitor {
 
   void enter_loop(double rounds) override {
     if (loops_.empty()) ++stage_;
-    loops_.push_back({rounds, now_, segments_.size()});
+    loops_.push_back({rounds, now_, segments_.size(), segments_.back()});
   }
   void next_round(double rounds) override {
     end_round();
-    loops_.back() = {rounds, now_, segments_.size()};
+    loops_.back() = {rounds, now_, segments_.size(), segments_.back()};
   }
   void leave_loop() override {
     end_round();
     loops_.pop_back();
     if (loops_.empty()) ++stage_;
-    base_ = std::min(base_, loops_.size());
   }
 
   std::vector<Segment> finish() {
@@ -87,7 +86,8 @@ class Builder : public PathVisitor {
   struct Round {
     double rounds = 1;
     double from = 0;
-    size_t segment = 0;
+    size_t segment = 0;  ///< segments begun until then
+    Segment sums;        ///< of the last one until then
   };
 
   void begin(uint32_t pc, double probability) {
@@ -97,7 +97,6 @@ class Builder : public PathVisitor {
     s.busy.assign(p_.units.size(), 0);
     s.weight = std::min(probability, 1.0);
     for (const Round& r : loops_) s.weight *= r.rounds;
-    base_ = loops_.size();
     began_ = now_;
     segments_.push_back(std::move(s));
   }
@@ -112,17 +111,21 @@ class Builder : public PathVisitor {
     begin(pc, probability);
   }
 
-  /// How often an operation is executed in one occurrence of the segment.
-  double occurrences(double probability) const {
-    double n = probability;
-    for (size_t i = base_; i < loops_.size(); ++i) n *= loops_[i].rounds;
-    return n;
-  }
-
-  /// A round without a wait stands for several.
+  /// A round in which nothing waits stands for several within its segment; of one that has a wait, what comes
+  /// before it belongs to the segment only once.
   void end_round() {
     const Round& r = loops_.back();
-    if (r.segment == segments_.size() && loops_.size() > base_) now_ += (r.rounds - 1) * (now_ - r.from);
+    if (r.segment != segments_.size()) return;
+    Segment& s = segments_.back();
+    const auto repeat = [&](double& sum, double before) { sum += (r.rounds - 1) * (sum - before); };
+    repeat(now_, r.from);
+    repeat(s.operations, r.sums.operations);
+    repeat(s.paper_ilp, r.sums.paper_ilp);
+    repeat(s.issue, r.sums.issue);
+    repeat(s.requested, r.sums.requested);
+    repeat(s.read, r.sums.read);
+    repeat(s.written, r.sums.written);
+    for (size_t u = 0; u < s.busy.size(); ++u) repeat(s.busy[u], r.sums.busy[u]);
   }
 
   double busy_of(const MicroOp& op, const OpCounts& c) const {
@@ -138,7 +141,7 @@ class Builder : public PathVisitor {
     const MicroOp& op = code_.image.ops[pc];
     const OpCounts& c = code_.counts[pc];
     Segment& s = segments_.back();
-    const double n = occurrences(probability);
+    const double n = probability;
     s.operations += n;
     s.issue += n * p_.issue;
     s.busy[p_.of(op.op_class).unit] += n * busy_of(op, c);
@@ -210,7 +213,6 @@ class Builder : public PathVisitor {
   std::vector<double> unit_free_;
   std::vector<Round> loops_;
   std::vector<Segment> segments_;
-  size_t base_ = 0;    ///< loops around the segment's begin that have not been left since
   uint32_t stage_ = 0;
   double now_ = 0, began_ = 0;
 };
