@@ -1,12 +1,16 @@
 // The table of models: a new one is added here.
 #include <array>
 
+#include "analysis/latency_hidden/report.h"
 #include "analysis/model.h"
 
 namespace gpusim::analysis {
 
 std::span<const Model> models() {
-  static constexpr std::array<Model, 0> kModels{};
+  static constexpr std::array kModels{
+      Model{"latency-hidden", "time of a kernel from what its warps cannot hide of latency (latency-hidden factor)", false,
+            latency_hidden::run_model},
+  };
   return kModels;
 }
 

@@ -56,6 +56,8 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
   if (!parsed.ok()) fail(recording, kernel, "its recorded PTX cannot be parsed as one module; linked programs are not supported here");
   const isa::Function* entry = parsed.module.find_function(kernel.name);
   if (entry == nullptr || !entry->is_entry) fail(recording, kernel, "the recorded PTX has no such kernel");
+  if (recording.launch_number(kernel.index, "kernels_beside") != 0)
+    fail(recording, kernel, "ran beside other kernels; the model is of a kernel alone");
   Code code;
   code.level = recorded_level(recording);
   code.shape.registers = static_cast<uint32_t>(recording.launch_number(kernel.index, "registers"));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/data_sheets.h"
+#include "simcore/record/recorder.h"
 #include "simcore/text/json_document.h"
 #include "simcore/text/names.h"
 #include "simcore/text/text_file.h"
@@ -68,8 +69,8 @@ DataSheet known_data_sheet(const std::string& machine) {
     if (known.machine == machine) return parse_data_sheet(known.text, fmt::format("data sheet of {}", machine));
     names.push_back(known.machine);
   }
-  throw core::InputError(fmt::format(
-      "gpusim: error: there is no data sheet of machine '{}'; {}\n  hint: gpusim microbench --config MACHINE --json "
+  throw core::RecordError(fmt::format(
+      "there is no data sheet of machine '{}'; {}\n  hint: gpusim microbench --config MACHINE --json "
       "> sheet.json makes one, --option parameters=sheet.json gives it",
       machine, core::name_hint(machine, names)));
 }

@@ -21,7 +21,7 @@ struct DataSheet {
 /// Throws core::InputError with file and place for what is no data sheet.
 [[nodiscard]] DataSheet parse_data_sheet(std::string_view text, const std::string& path);
 [[nodiscard]] DataSheet read_data_sheet(const std::string& path);
-/// The sheet of a machine that is built in; throws core::InputError that says how to make one if there is none.
+/// The sheet of a machine that is built in; throws core::RecordError that says how to make one if there is none.
 [[nodiscard]] DataSheet known_data_sheet(const std::string& machine);
 
 }  // namespace gpusim::analysis::latency_hidden

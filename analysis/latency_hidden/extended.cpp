@@ -105,6 +105,7 @@ class Rounds {
           first = g;
         }
       }
+      for (const Group& g : groups_) active_ += step * g.sms;
       std::vector<double> times;
       for (const Group& g : groups_) times.push_back(time_of(g));
       for (size_t g = 0; g < groups_.size(); ++g) groups_[g].left -= step / times[g];
@@ -115,6 +116,8 @@ class Rounds {
     return now_;
   }
   [[nodiscard]] double tail() const { return tail_from_ < 0 ? 0 : now_ - tail_from_; }
+  /// Core cycles with a resident block, summed over the SMs.
+  [[nodiscard]] double active() const { return active_; }
   [[nodiscard]] double full_round() const { return time_of(groups_.front()); }
 
  private:
@@ -131,6 +134,7 @@ class Rounds {
     if (waiting_ <= kLastRounds * round) return;
     const uint64_t skipped = waiting_ / round - kLastRounds;
     now_ += static_cast<double>(skipped) * time_of(g);
+    active_ += static_cast<double>(skipped) * time_of(g) * g.sms;
     waiting_ -= skipped * round;
   }
 
@@ -151,7 +155,7 @@ class Rounds {
   std::vector<Group> groups_;
   uint64_t waiting_ = 0;
   uint32_t most_ = 0;
-  double now_ = 0, tail_from_ = -1;
+  double now_ = 0, tail_from_ = -1, active_ = 0;
 };
 
 }  // namespace
@@ -187,6 +191,7 @@ Estimate estimate(const Workload& w, const Parameters& p) {
   e.round = rounds.full_round();
   e.cycles = rounds.run();
   e.tail = rounds.tail();
+  e.active = rounds.active() / p.sms;
   e.overhead = p.launch;
   if (w.segments.back().written > 0) e.overhead += p.memory_latency;
   e.cycles += e.overhead;
@@ -195,7 +200,8 @@ Estimate estimate(const Workload& w, const Parameters& p) {
     e.latency += e.resident * p.sms * s.memory;
   }
   e.exposed = std::max(0.0, e.round - e.compute);
-  for (const Segment& s : w.segments) e.latency += s.weight * s.wait;
+  for (const Segment& s : w.segments)
+    e.latency += s.weight * (s.wait + std::max(0.0, s.chain - s.compute()));
   return e;
 }
 

@@ -43,10 +43,11 @@ struct Estimate {
   double round = 0;            ///< core cycles of a full round: TimeOneRep
   double rounds = 0;           ///< RepNum
   double tail = 0;             ///< core cycles from the first SM without a block to the end
+  double active = 0;           ///< core cycles with a resident block, mean of the SMs
   double overhead = 0;         ///< launch, and the last stores on their way
   double cycles = 0;
   double exposed = 0;          ///< of a round
-  double latency = 0;          ///< of a round: waits of a warp, and what its bytes take
+  double latency = 0;          ///< of a round: waits of a warp for data and results, and the bandwidth's
   [[nodiscard]] double factor() const { return latency > 0 ? exposed / latency : 0; }
 };
 [[nodiscard]] Estimate estimate(const Workload& w, const Parameters& p);

@@ -125,15 +125,24 @@ class Builder : public PathVisitor {
     repeat(s.requested, r.sums.requested);
     repeat(s.read, r.sums.read);
     repeat(s.written, r.sums.written);
+    repeat(s.conflicts, r.sums.conflicts);
+    for (auto& [pc, n] : s.executed) {
+      const auto before = r.sums.executed.find(pc);
+      repeat(n, before == r.sums.executed.end() ? 0 : before->second);
+    }
     for (size_t u = 0; u < s.busy.size(); ++u) repeat(s.busy[u], r.sums.busy[u]);
   }
 
+  /// What conflicts in shared memory add to an operation.
+  double conflicts_of(const MicroOp& op, const OpCounts& c) const {
+    if (!is_shared(op) || c.executed <= 0) return 0;
+    return std::max(0.0, c.transactions / c.executed - p_.shared_steps) * p_.shared_step;
+  }
+
   double busy_of(const MicroOp& op, const OpCounts& c) const {
-    const double busy = p_.of(op.op_class).busy;
-    if (c.executed <= 0) return busy;
-    if (is_shared(op))  // a conflict repeats steps
-      return busy + std::max(0.0, c.transactions / c.executed - p_.shared_steps) * p_.shared_step;
-    if (is_long(op) && p_.l1_bytes > 0) return std::max(busy, c.transferred / c.executed / p_.l1_bytes);
+    const double busy = p_.of(op.op_class).busy + conflicts_of(op, c);
+    if (is_long(op) && c.executed > 0 && p_.l1_bytes > 0)
+      return std::max(busy, c.transferred / c.executed / p_.l1_bytes);
     return busy;
   }
 
@@ -143,6 +152,8 @@ class Builder : public PathVisitor {
     Segment& s = segments_.back();
     const double n = probability;
     s.operations += n;
+    s.executed[pc] += n;
+    s.conflicts += n * conflicts_of(op, c);
     s.issue += n * p_.issue;
     s.busy[p_.of(op.op_class).unit] += n * busy_of(op, c);
     const PaperParameters paper;

@@ -6,6 +6,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "analysis/latency_hidden/code.h"
@@ -30,6 +31,8 @@ struct Segment {
   double wait = 0;               ///< what is then left of the latency
   double requested = 0;          ///< bytes of memory that threads ask for
   double read = 0, written = 0;  ///< bytes of memory transactions
+  double conflicts = 0;          ///< of busy[shared_unit]: steps that conflicts in shared memory add
+  std::map<uint32_t, double> executed;  ///< operations, and how often each
   bool global = false, shared = false;  ///< accesses memory; shared memory
   /// The unit or the issue slots that its operations keep longest.
   [[nodiscard]] double compute() const;
