@@ -8,7 +8,8 @@ namespace gpusim::analysis {
 
 std::span<const Model> models() {
   static constexpr std::array kModels{
-      Model{"latency-hidden", "time of a kernel from what its warps cannot hide of latency (latency-hidden factor)", false,
+      Model{"latency-hidden",
+            "time of a kernel from what its warps cannot hide of latency (latency-hidden factor)", false,
             latency_hidden::run_model},
   };
   return kModels;

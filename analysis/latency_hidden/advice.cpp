@@ -18,10 +18,12 @@ std::vector<Change> changes_that_help(const Subject& subject, const Estimate& no
   std::vector<Change> changes;
   const auto consider = [&](const char* name, std::string what, const Workload& changed) {
     const Estimate e = estimate(changed, p);
-    if (e.cycles < now.cycles * (1 - kWorthwhile)) changes.push_back({name, std::move(what), e.cycles, e.factor()});
+    if (e.cycles < now.cycles * (1 - kWorthwhile))
+      changes.push_back({name, std::move(what), e.cycles, e.factor()});
   };
 
-  const isa::Occupancy free = isa::compute_occupancy(p.limits, static_cast<int>(w.shape.threads_per_block), 0, 0);
+  const isa::Occupancy free =
+      isa::compute_occupancy(p.limits, static_cast<int>(w.shape.threads_per_block), 0, 0);
   if (free.blocks_per_sm > subject.occupancy.blocks_per_sm) {
     Workload more = w;
     more.blocks_per_sm = static_cast<uint32_t>(free.blocks_per_sm);
@@ -36,7 +38,8 @@ std::vector<Change> changes_that_help(const Subject& subject, const Estimate& no
     s.wait /= 2;
     s.chain -= std::max(0.0, s.chain - s.compute()) / 2;
   }
-  consider("independent work", "twice the loads and operations between two waits that depend on them", independent);
+  consider("independent work", "twice the loads and operations between two waits that depend on them",
+           independent);
 
   Workload coalesced = w;
   for (Segment& s : coalesced.segments) {
@@ -44,8 +47,16 @@ std::vector<Change> changes_that_help(const Subject& subject, const Estimate& no
     const double scale = moved > 0 ? std::min(1.0, s.requested / moved) : 1;
     s.read *= scale;
     s.written *= scale;
+    s.second *= scale;
   }
   consider("coalescing", "transactions that move only the bytes that threads ask for", coalesced);
+
+  Workload reused = w;
+  for (Segment& s : reused.segments) {
+    s.read /= 2;
+    s.second /= 2;
+  }
+  consider("reuse", "half the bytes read from memory: values kept in shared memory or registers", reused);
 
   Workload conflict_free = w;
   const size_t unit = p.of(isa::OpClass::kLoadShared).unit;
@@ -59,7 +70,8 @@ std::vector<Change> changes_that_help(const Subject& subject, const Estimate& no
   const double cycles = full.overhead + (full.cycles - full.overhead) * static_cast<double>(w.shape.blocks) /
                                             static_cast<double>(even.shape.blocks);
   if (cycles < now.cycles * (1 - kWorthwhile))
-    changes.push_back({"grid", fmt::format("as much work in blocks that fill every round ({:.2f} now)", now.rounds),
+    changes.push_back({"grid",
+                       fmt::format("as much work in blocks that fill every round ({:.2f} now)", now.rounds),
                        cycles, full.factor()});
   std::ranges::sort(changes, {}, &Change::cycles);
   return changes;

@@ -8,10 +8,10 @@
 namespace gpusim::analysis::latency_hidden {
 
 struct Change {
-  std::string name;    ///< "occupancy", "independent work", "coalescing", "bank conflicts", "grid"
-  std::string what;    ///< in words
-  double cycles = 0;   ///< predicted with it
-  double factor = 0;   ///< latency-hidden factor of the whole kernel with it
+  std::string name;   ///< "occupancy", "independent work", "coalescing", "reuse", "bank conflicts", "grid"
+  std::string what;   ///< in words
+  double cycles = 0;  ///< predicted with it
+  double factor = 0;  ///< latency-hidden factor of the whole kernel with it
 };
 /// Those that gain anything, most first.
 [[nodiscard]] std::vector<Change> changes_that_help(const Subject& subject, const Estimate& now);

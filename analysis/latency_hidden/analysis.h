@@ -11,9 +11,9 @@ struct Subject {
   Parameters parameters;
   isa::Occupancy occupancy;
   Workload workload;
-  double load_latency = 0;  ///< core cycles: levels as the run's counts say
 };
 
-[[nodiscard]] Subject subject_of(const Recording& recording, const KernelRecord& kernel, const DataSheet& sheet);
+[[nodiscard]] Subject subject_of(const Recording& recording, const KernelRecord& kernel,
+                                 const DataSheet& sheet);
 
 }  // namespace gpusim::analysis::latency_hidden

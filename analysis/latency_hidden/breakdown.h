@@ -30,6 +30,7 @@ struct Breakdown {
   double idle_predicted = 0;          ///< SMs without a warp: launch, tail, the last stores
   double idle_simulated = 0;
 };
-[[nodiscard]] Breakdown break_down(const Subject& subject, const Estimate& estimate, const KernelRecord& kernel);
+[[nodiscard]] Breakdown break_down(const Subject& subject, const Estimate& estimate,
+                                   const KernelRecord& kernel);
 
 }  // namespace gpusim::analysis::latency_hidden

@@ -12,7 +12,8 @@ namespace gpusim::analysis::latency_hidden {
 namespace {
 
 [[noreturn]] void fail(const Recording& recording, const KernelRecord& kernel, const std::string& what) {
-  throw core::RecordError(fmt::format("'{}': kernel {} '{}': {}", recording.path(), kernel.index, kernel.name, what));
+  throw core::RecordError(
+      fmt::format("'{}': kernel {} '{}': {}", recording.path(), kernel.index, kernel.name, what));
 }
 
 std::string recorded_level(const Recording& recording) {
@@ -53,7 +54,9 @@ std::optional<isa::KernelImage> lowered(const isa::Module& module, const isa::Fu
 
 Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
   const isa::ParseResult parsed = isa::parse_module(recording.ptx());
-  if (!parsed.ok()) fail(recording, kernel, "its recorded PTX cannot be parsed as one module; linked programs are not supported here");
+  if (!parsed.ok())
+    fail(recording, kernel,
+         "its recorded PTX cannot be parsed as one module; linked programs are not supported here");
   const isa::Function* entry = parsed.module.find_function(kernel.name);
   if (entry == nullptr || !entry->is_entry) fail(recording, kernel, "the recorded PTX has no such kernel");
   if (recording.launch_number(kernel.index, "kernels_beside") != 0)
@@ -62,8 +65,10 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
   code.level = recorded_level(recording);
   code.shape.registers = static_cast<uint32_t>(recording.launch_number(kernel.index, "registers"));
   code.shape.shared_bytes = recording.launch_number(kernel.index, "shared_bytes");
-  code.shape.threads_per_block = static_cast<uint32_t>(recording.launch_number(kernel.index, "threads_per_block"));
-  code.shape.warps_per_block = static_cast<uint32_t>(recording.launch_number(kernel.index, "warps_per_block"));
+  code.shape.threads_per_block =
+      static_cast<uint32_t>(recording.launch_number(kernel.index, "threads_per_block"));
+  code.shape.warps_per_block =
+      static_cast<uint32_t>(recording.launch_number(kernel.index, "warps_per_block"));
   const auto blocks = kernel.counters.find("blocks"), warps = kernel.counters.find("warps");
   if (blocks == kernel.counters.end() || warps == kernel.counters.end() || warps->second < 1)
     fail(recording, kernel, "has no counters 'blocks' and 'warps'");
@@ -79,12 +84,15 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
     break;
   }
   if (!found)
-    fail(recording, kernel, fmt::format("its PTX, lowered with '--lowering {}', does not give the {} recorded operations; "
-                                        "record the run again with this version of gpusim", code.level, kernel.per_pc.rows));
+    fail(recording, kernel,
+         fmt::format("its PTX, lowered with '--lowering {}', does not give the {} recorded operations; "
+                     "record the run again with this version of gpusim",
+                     code.level, kernel.per_pc.rows));
   const double n = warps->second;
   for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc) {
     const auto value = [&](const char* column) { return static_cast<double>(kernel.per_pc[column][pc]) / n; };
-    code.counts.push_back({value("executed"), value("transactions"), value("requested_bytes"), value("transferred_bytes")});
+    code.counts.push_back(
+        {value("executed"), value("transactions"), value("requested_bytes"), value("transferred_bytes")});
   }
   return code;
 }

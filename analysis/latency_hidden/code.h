@@ -1,7 +1,7 @@
 // The operations of a recorded kernel with their counts: the recorded PTX lowered again as the run lowered it
 // (that is the clean-up pass: copies and constants propagated, dead code dropped, addresses folded, shared
-// operands folded on compute capability 1.x), joined with the recorded per-PC counts. Counts only: no recorded
-// time enters.
+// operands folded on compute capability 1.x), joined with the recorded per-PC counts. Counts only: no
+// recorded time enters.
 #pragma once
 #include <cstdint>
 #include <string>

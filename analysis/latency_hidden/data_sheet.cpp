@@ -35,10 +35,10 @@ std::optional<double> DataSheet::find(std::string_view name) const {
 
 double DataSheet::require(std::string_view name) const {
   if (const auto value = find(name)) return *value;
-  throw core::InputError(
-      fmt::format("{}: error: the data sheet has no figure '{}'\n  hint: gpusim microbench --config MACHINE --json "
-                  "--only operations,latency,bandwidth,shared",
-                  path, name));
+  throw core::InputError(fmt::format(
+      "{}: error: the data sheet has no figure '{}'\n  hint: gpusim microbench --config MACHINE --json "
+      "--only operations,latency,bandwidth,shared",
+      path, name));
 }
 
 DataSheet parse_data_sheet(std::string_view text, const std::string& path) {
@@ -66,7 +66,8 @@ DataSheet read_data_sheet(const std::string& path) {
 DataSheet known_data_sheet(const std::string& machine) {
   std::vector<std::string_view> names;
   for (const KnownSheet& known : kKnownSheets) {
-    if (known.machine == machine) return parse_data_sheet(known.text, fmt::format("data sheet of {}", machine));
+    if (known.machine == machine)
+      return parse_data_sheet(known.text, fmt::format("data sheet of {}", machine));
     names.push_back(known.machine);
   }
   throw core::RecordError(fmt::format(

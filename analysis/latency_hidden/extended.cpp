@@ -27,8 +27,8 @@ double most_of(const std::vector<double>& busy, double issue) {
 
 /// Sums over segments: a barrier interval of a block, or a stage.
 struct Sums {
-  double alone = 0;   ///< one warp
-  double crowd = 0;   ///< what the block's warps, which begin together, take longer: once for each segment
+  double alone = 0;  ///< one warp
+  double crowd = 0;  ///< what the block's warps, which begin together, take longer: once for each segment
   double weight = 1;
   std::vector<double> busy;
   double issue = 0;
@@ -42,14 +42,6 @@ struct Sums {
     issue += s.weight * s.issue;
   }
 };
-
-/// Core cycles of the machine's bandwidth.
-double memory_time(double read, double written, const Parameters& p) {
-  // Reads and writes that take turns cost the memory time; the data sheet has reads alone, and half and half.
-  const double bytes = read + written;
-  const double turns = bytes > 0 ? 2 * std::min(read, written) / bytes : 0;
-  return bytes / (p.read_bytes + turns * (p.copy_bytes - p.read_bytes));
-}
 
 Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, const Parameters& p) {
   const double warps = w.shape.warps_per_block;
@@ -67,10 +59,11 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
     const bool first = seen.insert(s->first).second;
     if (first) stage.crowd += more;
     if (first || s->end == Wait::kBarrier) stage.locked += s->weight * more;
-    stage.memory += warps * s->weight * memory_time(s->read, s->written, p);
+    stage.memory += warps * s->weight * memory_time(*s, p);
   }
   for (const Sums& phase : phases)
-    stage.path += std::max(phase.alone + phase.weight * phase.crowd, warps * most_of(phase.busy, phase.issue));
+    stage.path +=
+        std::max(phase.alone + phase.weight * phase.crowd, warps * most_of(phase.busy, phase.issue));
   stage.compute = warps * most_of(all.busy, all.issue);
   return stage;
 }
@@ -147,7 +140,8 @@ class Rounds {
     groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(index));
     const uint64_t each = taken / sms, more = taken % sms;
     if (more > 0) groups_.push_back({static_cast<double>(more), static_cast<uint32_t>(each + 1), 1});
-    if (each > 0 && sms > more) groups_.push_back({static_cast<double>(sms - more), static_cast<uint32_t>(each), 1});
+    if (each > 0 && sms > more)
+      groups_.push_back({static_cast<double>(sms - more), static_cast<uint32_t>(each), 1});
   }
 
   static constexpr uint64_t kLastRounds = 16;
@@ -159,6 +153,14 @@ class Rounds {
 };
 
 }  // namespace
+
+double memory_time(const Segment& s, const Parameters& p) {
+  // Reads and writes that take turns cost the memory time; the data sheet has reads alone, and half and half.
+  const double bytes = s.read + s.written;
+  const double turns = bytes > 0 ? 2 * std::min(s.read, s.written) / bytes : 0;
+  const double memory = bytes / (p.read_bytes + turns * (p.copy_bytes - p.read_bytes));
+  return std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
+}
 
 std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
   std::vector<std::vector<const Segment*>> split;
@@ -200,8 +202,7 @@ Estimate estimate(const Workload& w, const Parameters& p) {
     e.latency += e.resident * p.sms * s.memory;
   }
   e.exposed = std::max(0.0, e.round - e.compute);
-  for (const Segment& s : w.segments)
-    e.latency += s.weight * (s.wait + std::max(0.0, s.chain - s.compute()));
+  for (const Segment& s : w.segments) e.latency += s.weight * (s.wait + std::max(0.0, s.chain - s.compute()));
   return e;
 }
 

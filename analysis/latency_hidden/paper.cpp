@@ -8,7 +8,8 @@
 namespace gpusim::analysis::latency_hidden {
 namespace {
 
-FactorInput factor_input(const Segment& s, const Segment& next, const Parameters& p, const PaperParameters& paper) {
+FactorInput factor_input(const Segment& s, const Segment& next, const Parameters& p,
+                         const PaperParameters& paper) {
   FactorInput in;
   in.ilp = s.paper_ilp;
   in.next_ilp = next.paper_ilp;
@@ -17,10 +18,12 @@ FactorInput factor_input(const Segment& s, const Segment& next, const Parameters
   return in;
 }
 
-double exposed(const FactorInput& in, bool barrier, uint32_t warps, uint32_t block_warps, Aggregate aggregate) {
+double exposed(const FactorInput& in, bool barrier, uint32_t warps, uint32_t block_warps,
+               Aggregate aggregate) {
   double sum = 0, last = 0;
   for (uint32_t j = 1; j <= warps; ++j) {
-    const ExposedLatency e = barrier ? barrier_factor(in, j, warps, block_warps) : continuous_factor(in, j, warps);
+    const ExposedLatency e =
+        barrier ? barrier_factor(in, j, warps, block_warps) : continuous_factor(in, j, warps);
     last = e.exposed();
     sum += last;
   }

@@ -1,6 +1,6 @@
-// The model as printed: factor of every segment and warp from the paper's parameters of the Tesla C1060 and the
-// bytes that threads ask for. The print does not say how the exposed latencies of a segment's warps become one
-// time, so three readings are given.
+// The model as printed: factor of every segment and warp from the paper's parameters of the Tesla C1060 and
+// the bytes that threads ask for. The print does not say how the exposed latencies of a segment's warps
+// become one time, so three readings are given.
 #pragma once
 #include <array>
 #include <string_view>
@@ -19,7 +19,7 @@ struct PaperEstimate {
   double rounds = 0;      ///< RepNum
   double cycles = 0;      ///< TimeTotal: full rounds, and one with the blocks that are left
 };
-[[nodiscard]] PaperEstimate paper_estimate(const Workload& w, const Parameters& p, const PaperParameters& paper,
-                                           Aggregate aggregate);
+[[nodiscard]] PaperEstimate paper_estimate(const Workload& w, const Parameters& p,
+                                           const PaperParameters& paper, Aggregate aggregate);
 
 }  // namespace gpusim::analysis::latency_hidden

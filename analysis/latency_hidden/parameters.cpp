@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 namespace gpusim::analysis::latency_hidden {
@@ -82,9 +83,10 @@ void set_classes(const core::MachineConfig& machine, const DataSheet& sheet, Par
   // Address operations go at the rate of a shared-memory access without conflict; control operations take an
   // issue slot.
   const double access = p.shared_step * p.shared_steps;
-  for (const OpClass c : {OpClass::kLoadGlobal, OpClass::kStoreGlobal, OpClass::kAtomGlobal, OpClass::kLoadLocal,
-                          OpClass::kStoreLocal, OpClass::kTexture, OpClass::kLoadConst, OpClass::kLoadParam,
-                          OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared})
+  for (const OpClass c :
+       {OpClass::kLoadGlobal, OpClass::kStoreGlobal, OpClass::kAtomGlobal, OpClass::kLoadLocal,
+        OpClass::kStoreLocal, OpClass::kTexture, OpClass::kLoadConst, OpClass::kLoadParam,
+        OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared})
     p.classes[static_cast<size_t>(c)] = {access, p.of(OpClass::kInt).latency, 0};
   for (const OpClass c : {OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared})
     p.classes[static_cast<size_t>(c)].latency = p.shared_latency;
@@ -98,6 +100,12 @@ void set_classes(const core::MachineConfig& machine, const DataSheet& sheet, Par
 }
 
 }  // namespace
+
+double LoadLevels::latency(double transactions) const {
+  const double n = std::max(1.0, transactions);
+  const double all_l1 = std::pow(l1_share, n), none_memory = std::pow(std::min(1.0, l1_share + l2_share), n);
+  return all_l1 * l1 + (none_memory - all_l1) * l2 + (1 - none_memory) * memory;
+}
 
 isa::OccupancyLimits limits_of(const core::MachineConfig& m) {
   isa::OccupancyLimits limits;
@@ -121,9 +129,11 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.limits = limits_of(machine);
   p.capability = static_cast<int>(machine.gpu.compute_capability);
   const auto schedulers = static_cast<double>(machine.scheduler.count);
-  p.warp_issue = static_cast<double>(machine.scheduler.issue_cycles) / static_cast<double>(machine.scheduler.issue_width);
+  p.warp_issue = static_cast<double>(machine.scheduler.issue_cycles) /
+                 static_cast<double>(machine.scheduler.issue_width);
   p.issue = p.warp_issue / schedulers;
-  p.units_per_class = std::ranges::any_of(machine.pipes, &core::MachineConfig::Pipe::per_scheduler) ? schedulers : 1;
+  p.units_per_class =
+      std::ranges::any_of(machine.pipes, &core::MachineConfig::Pipe::per_scheduler) ? schedulers : 1;
   p.launch = static_cast<double>(machine.gpu.launch_cycles);
   p.shared_step = sheet.require("shared.conflict_cycles");
   p.shared_steps = kWarp / sheet.require("shared.lanes_per_access");

@@ -1,7 +1,8 @@
 // The path of a typical warp through a kernel: its operations in the order of the code, loops as often as the
-// run's own counts say (rounds of the loop per round of the loop around it, or per warp). Of a loop with many rounds the first two, the one that stands for all between, and the last are
-// visited. What only some warps execute has a probability below one; both sides of a branch that splits warps
-// are on the path, as both take time.
+// run's own counts say (rounds of the loop per round of the loop around it, or per warp). Of a loop with many
+// rounds the first two, the one that stands for all between, and the last are visited. What only some warps
+// execute has a probability below one; both sides of a branch that splits warps are on the path, as both take
+// time.
 #pragma once
 #include <cstdint>
 #include <vector>

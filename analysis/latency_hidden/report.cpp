@@ -39,7 +39,8 @@ Choice choice_of(const ModelOptions& options) {
   Choice c;
   c.paper = index_of(options, "variant", kVariants) == 1;
   c.aggregate = static_cast<Aggregate>(index_of(options, "aggregate", kAggregates));
-  if (const auto file = options.values.find("parameters"); file != options.values.end()) c.parameters = file->second;
+  if (const auto file = options.values.find("parameters"); file != options.values.end())
+    c.parameters = file->second;
   return c;
 }
 
@@ -67,18 +68,21 @@ struct Result {
 };
 
 std::string time_line(const Result& r, const char* what, double cycles, bool with_error) {
-  return fmt::format("  {:<24}{:>14.0f} cycles {:>12.3f} us {:>9.2f} GFLOP/s{}\n", what, cycles, 1e6 * r.seconds(cycles),
-                     r.gflops(cycles), with_error ? fmt::format("  error {:+.1f} %", 100 * r.error(cycles)) : "");
+  return fmt::format("  {:<24}{:>14.0f} cycles {:>12.3f} us {:>9.2f} GFLOP/s{}\n", what, cycles,
+                     1e6 * r.seconds(cycles), r.gflops(cycles),
+                     with_error ? fmt::format("  error {:+.1f} %", 100 * r.error(cycles)) : "");
 }
 
 std::string segment_lines(const Result& r) {
   std::string out =
       "  segments (ILP, wait: cycles of one warp; compute, exposed, simulated: cycles of the kernel)\n"
-      "      times      ILP     wait    bytes   factor     compute     exposed   predicted   simulated  ends with\n";
+      "      times      ILP     wait    bytes   factor     compute     exposed   predicted   simulated  ends "
+      "with\n";
   for (const SegmentTime& s : r.breakdown.segments)
-    out += fmt::format("  {:>9.2f}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.3f}{:>12.0f}{:>12.0f}{:>12.0f}{:>12.0f}  {} at {}\n", s.weight,
-                       s.ilp, s.latency, s.bytes, s.factor, s.compute, s.exposed, s.predicted(), s.simulated,
-                       wait_name(s.end), r.place(s.last));
+    out += fmt::format(
+        "  {:>9.2f}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.3f}{:>12.0f}{:>12.0f}{:>12.0f}{:>12.0f}  {} at {}\n",
+        s.weight, s.ilp, s.latency, s.bytes, s.factor, s.compute, s.exposed, s.predicted(), s.simulated,
+        wait_name(s.end), r.place(s.last));
   out += fmt::format("  {:<69}{:>12.0f}{:>12.0f}  launch, tail, last stores\n", "  SMs without a warp",
                      r.breakdown.idle_predicted, r.breakdown.idle_simulated);
   return out;
@@ -92,17 +96,22 @@ std::string text_of(const Result& r) {
   out += time_line(r, "extended", e.cycles, true);
   for (size_t a = 0; a < r.paper.size(); ++a)
     out += time_line(r, fmt::format("paper, {}", kAggregates[a]).c_str(), r.paper[a].cycles, true);
-  out += fmt::format("  {} blocks on an SM (limited by {}), {} of them in a full round of {:.0f} cycles, {:.3f} rounds ({:.0f})\n",
-                     r.subject.occupancy.blocks_per_sm, r.subject.occupancy.limiter, e.resident, e.round, e.rounds,
-                     std::ceil(e.rounds));
+  out += fmt::format(
+      "  {} blocks on an SM (limited by {}), {} of them in a full round of {:.0f} cycles, {:.3f} rounds "
+      "({:.0f})\n",
+      r.subject.occupancy.blocks_per_sm, r.subject.occupancy.limiter, e.resident, e.round, e.rounds,
+      std::ceil(e.rounds));
   out += fmt::format("  {:.0f} segments of a warp; times: executions per warp that the run counted\n",
                      count_of(r.subject.workload.segments));
   out += segment_lines(r);
-  out += fmt::format("  latency-hidden factor of the kernel {:.3f}: {:.0f} of {:.0f} cycles of latency of a round are exposed\n",
-                     e.factor(), e.exposed, e.latency);
+  out += fmt::format(
+      "  latency-hidden factor of the kernel {:.3f}: {:.0f} of {:.0f} cycles of latency of a round are "
+      "exposed\n",
+      e.factor(), e.exposed, e.latency);
   if (r.changes.empty()) out += "  nothing that the model knows would make it faster\n";
   for (const Change& c : r.changes)
-    out += fmt::format("  {:<17}{:>6.2f}x faster, factor {:.3f}: {}\n", c.name, e.cycles / c.cycles, c.factor, c.what);
+    out += fmt::format("  {:<17}{:>6.2f}x faster, factor {:.3f}: {}\n", c.name, e.cycles / c.cycles, c.factor,
+                       c.what);
   return out + "\n";
 }
 
@@ -110,32 +119,42 @@ std::string json_of(const Result& r) {
   const Estimate& e = r.extended;
   std::string paper, segments, changes;
   for (size_t a = 0; a < r.paper.size(); ++a)
-    paper += fmt::format("{}\"{}\": {{\"cycles\": {}, \"error\": {}, \"round\": {}}}", a == 0 ? "" : ", ", kAggregates[a],
-                         json_number(r.paper[a].cycles), json_number(r.error(r.paper[a].cycles)), json_number(r.paper[a].round));
+    paper += fmt::format("{}\"{}\": {{\"cycles\": {}, \"error\": {}, \"round\": {}}}", a == 0 ? "" : ", ",
+                         kAggregates[a], json_number(r.paper[a].cycles),
+                         json_number(r.error(r.paper[a].cycles)), json_number(r.paper[a].round));
   for (const SegmentTime& s : r.breakdown.segments)
     segments += fmt::format(
-        "{}{{\"first_pc\": {}, \"last_pc\": {}, \"ends_with\": \"{}\", \"ptx_line\": {}, \"times\": {}, \"ilp\": {}, "
-        "\"wait\": {}, \"bytes\": {}, \"factor\": {}, \"compute\": {}, \"exposed\": {}, \"predicted\": {}, \"simulated\": {}}}",
-        segments.empty() ? "" : ", ", s.first, s.last, wait_name(s.end), r.kernel.per_pc["ptx_line"][s.last], json_number(s.weight),
-        json_number(s.ilp), json_number(s.latency), json_number(s.bytes), json_number(s.factor), json_number(s.compute),
-        json_number(s.exposed), json_number(s.predicted()), json_number(s.simulated));
+        "{}{{\"first_pc\": {}, \"last_pc\": {}, \"ends_with\": \"{}\", \"ptx_line\": {}, \"times\": {}, "
+        "\"ilp\": {}, "
+        "\"wait\": {}, \"bytes\": {}, \"factor\": {}, \"compute\": {}, \"exposed\": {}, \"predicted\": {}, "
+        "\"simulated\": {}}}",
+        segments.empty() ? "" : ", ", s.first, s.last, wait_name(s.end), r.kernel.per_pc["ptx_line"][s.last],
+        json_number(s.weight), json_number(s.ilp), json_number(s.latency), json_number(s.bytes),
+        json_number(s.factor), json_number(s.compute), json_number(s.exposed), json_number(s.predicted()),
+        json_number(s.simulated));
   for (const Change& c : r.changes)
-    changes += fmt::format("{}{{\"name\": \"{}\", \"what\": \"{}\", \"cycles\": {}, \"speedup\": {}, \"factor\": {}}}",
-                           changes.empty() ? "" : ", ", c.name, json_escaped(c.what), json_number(c.cycles),
-                           json_number(e.cycles / c.cycles), json_number(c.factor));
+    changes += fmt::format(
+        "{}{{\"name\": \"{}\", \"what\": \"{}\", \"cycles\": {}, \"speedup\": {}, \"factor\": {}}}",
+        changes.empty() ? "" : ", ", c.name, json_escaped(c.what), json_number(c.cycles),
+        json_number(e.cycles / c.cycles), json_number(c.factor));
   return fmt::format(
-      "{{\"kernel\": {}, \"name\": \"{}\", \"parameters\": \"{}\", \"simulated\": {{\"cycles\": {}, \"seconds\": {}, \"gflops\": {}}}, "
-      "\"extended\": {{\"cycles\": {}, \"seconds\": {}, \"gflops\": {}, \"error\": {}, \"round\": {}, \"tail\": {}, \"overhead\": {}}}, "
-      "\"paper\": {{{}}}, \"occupancy\": {{\"blocks_per_sm\": {}, \"limiter\": \"{}\", \"resident\": {}}}, \"rounds\": {}, "
-      "\"full_rounds\": {}, \"segment_count\": {}, \"factor\": {}, \"exposed\": {}, \"latency\": {}, \"segments\": [{}], "
+      "{{\"kernel\": {}, \"name\": \"{}\", \"parameters\": \"{}\", \"simulated\": {{\"cycles\": {}, "
+      "\"seconds\": {}, \"gflops\": {}}}, "
+      "\"extended\": {{\"cycles\": {}, \"seconds\": {}, \"gflops\": {}, \"error\": {}, \"round\": {}, "
+      "\"tail\": {}, \"overhead\": {}}}, "
+      "\"paper\": {{{}}}, \"occupancy\": {{\"blocks_per_sm\": {}, \"limiter\": \"{}\", \"resident\": {}}}, "
+      "\"rounds\": {}, "
+      "\"full_rounds\": {}, \"segment_count\": {}, \"factor\": {}, \"exposed\": {}, \"latency\": {}, "
+      "\"segments\": [{}], "
       "\"idle\": {{\"predicted\": {}, \"simulated\": {}}}, \"changes\": [{}]}}",
-      r.kernel.index, json_escaped(r.kernel.name), json_escaped(r.sheet), r.kernel.cycles, json_number(r.seconds(r.simulated())),
-      json_number(r.gflops(r.simulated())), json_number(e.cycles), json_number(r.seconds(e.cycles)), json_number(r.gflops(e.cycles)),
-      json_number(r.error(e.cycles)), json_number(e.round), json_number(e.tail), json_number(e.overhead), paper,
+      r.kernel.index, json_escaped(r.kernel.name), json_escaped(r.sheet), r.kernel.cycles,
+      json_number(r.seconds(r.simulated())), json_number(r.gflops(r.simulated())), json_number(e.cycles),
+      json_number(r.seconds(e.cycles)), json_number(r.gflops(e.cycles)), json_number(r.error(e.cycles)),
+      json_number(e.round), json_number(e.tail), json_number(e.overhead), paper,
       r.subject.occupancy.blocks_per_sm, r.subject.occupancy.limiter, e.resident, json_number(e.rounds),
-      json_number(std::ceil(e.rounds)), json_number(count_of(r.subject.workload.segments)), json_number(e.factor()),
-      json_number(e.exposed), json_number(e.latency), segments, json_number(r.breakdown.idle_predicted),
-      json_number(r.breakdown.idle_simulated), changes);
+      json_number(std::ceil(e.rounds)), json_number(count_of(r.subject.workload.segments)),
+      json_number(e.factor()), json_number(e.exposed), json_number(e.latency), segments,
+      json_number(r.breakdown.idle_predicted), json_number(r.breakdown.idle_simulated), changes);
 }
 
 Prediction prediction_of(const Result& r, const Choice& choice) {
@@ -148,18 +167,20 @@ Prediction prediction_of(const Result& r, const Choice& choice) {
   p.predicted = choice.paper ? r.paper[static_cast<size_t>(choice.aggregate)].cycles : r.extended.cycles;
   if (choice.paper) return p;
   for (const SegmentTime& s : r.breakdown.segments)
-    p.terms.push_back({fmt::format("segment to {} at {}", wait_name(s.end), r.place(s.last)), s.predicted(), s.simulated});
+    p.terms.push_back(
+        {fmt::format("segment to {} at {}", wait_name(s.end), r.place(s.last)), s.predicted(), s.simulated});
   p.terms.push_back({"SMs without a warp", r.breakdown.idle_predicted, r.breakdown.idle_simulated});
   return p;
 }
 
 Result result_of(const Recording& recording, const KernelRecord& kernel, const Choice& choice) {
-  const DataSheet sheet =
-      choice.parameters.empty() ? known_data_sheet(recording.machine().gpu.name) : read_data_sheet(choice.parameters);
+  const DataSheet sheet = choice.parameters.empty() ? known_data_sheet(recording.machine().gpu.name)
+                                                    : read_data_sheet(choice.parameters);
   Result r{kernel, subject_of(recording, kernel, sheet), {}, {}, {}, {}, sheet.path};
   r.extended = estimate(r.subject.workload, r.subject.parameters);
   for (size_t a = 0; a < r.paper.size(); ++a)
-    r.paper[a] = paper_estimate(r.subject.workload, r.subject.parameters, PaperParameters{}, static_cast<Aggregate>(a));
+    r.paper[a] = paper_estimate(r.subject.workload, r.subject.parameters, PaperParameters{},
+                                static_cast<Aggregate>(a));
   r.breakdown = break_down(r.subject, r.extended, kernel);
   r.changes = changes_that_help(r.subject, r.extended);
   return r;

@@ -4,8 +4,8 @@
 
 namespace gpusim::analysis::latency_hidden {
 
-/// Options: `variant` (extended, paper), `aggregate` of the paper's variant (last, sum, mean), `parameters` (a
-/// data sheet; default: the built-in one of the machine).
+/// Options: `variant` (extended, paper), `aggregate` of the paper's variant (last, sum, mean), `parameters`
+/// (a data sheet; default: the built-in one of the machine).
 [[nodiscard]] ModelReport run_model(std::span<const Recording> recordings, const ModelOptions& options);
 
 }  // namespace gpusim::analysis::latency_hidden

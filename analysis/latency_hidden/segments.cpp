@@ -1,6 +1,7 @@
 #include "analysis/latency_hidden/segments.h"
 
 #include <algorithm>
+#include <array>
 
 #include "analysis/latency_hidden/path.h"
 
@@ -28,10 +29,10 @@ bool is_shared(const MicroOp& op) {
 
 class Builder : public PathVisitor {
  public:
-  Builder(const Code& code, const Parameters& parameters, double load_latency)
+  Builder(const Code& code, const Parameters& parameters, const LoadLevels& levels)
       : code_(code),
         p_(parameters),
-        load_latency_(load_latency),
+        levels_(levels),
         results_(code.image.num_rows + code.image.num_predicates),
         unit_free_(parameters.units.size(), 0) {
     begin(0, 1);
@@ -80,7 +81,8 @@ class Builder : public PathVisitor {
  private:
   struct Result {
     double ready = 0;
-    size_t segment = ~size_t{0};  ///< in which it was computed
+    double issued = 0, transactions = 0;  ///< of a load
+    size_t segment = ~size_t{0};          ///< in which it was computed
     bool from_memory = false;
   };
   struct Round {
@@ -139,6 +141,10 @@ class Builder : public PathVisitor {
     return std::max(0.0, c.transactions / c.executed - p_.shared_steps) * p_.shared_step;
   }
 
+  static double transactions_of(const OpCounts& c) {
+    return c.executed > 0 ? c.transactions / c.executed : 1;
+  }
+
   double busy_of(const MicroOp& op, const OpCounts& c) const {
     const double busy = p_.of(op.op_class).busy + conflicts_of(op, c);
     if (is_long(op) && c.executed > 0 && p_.l1_bytes > 0)
@@ -171,19 +177,29 @@ class Builder : public PathVisitor {
     for (uint32_t i = 0; i < op.num_sb_writes; ++i) fn(op.sb_writes[i]);
   }
 
-  /// When the last of its operands comes that is data of memory.
+  /// When the last of its operands comes that is data of memory: that of the slowest of all their
+  /// transactions.
   double in_flight(const MicroOp& op) const {
-    double ready = 0;
+    double issued = -1, transactions = 0, ready = 0;
+    std::array<double, 16> loads{};  // by when they were issued
+    size_t count = 0;
     for_each_operand(op, [&](uint16_t id) {
-      if (results_[id].from_memory) ready = std::max(ready, results_[id].ready);
+      const Result& r = results_[id];
+      if (!r.from_memory ||
+          std::find(loads.begin(), loads.begin() + count, r.issued) != loads.begin() + count)
+        return;
+      if (count < loads.size()) loads[count++] = r.issued;
+      issued = std::max(issued, r.issued);
+      transactions += r.transactions;
+      ready = std::max(ready, r.ready);
     });
-    return ready;
+    return issued < 0 ? 0 : std::max(ready, issued + levels_.latency(transactions));
   }
 
   /// A warp waits for all data that come at about the same time only once.
   void arrive(double ready) {
     for (Result& r : results_)
-      if (r.from_memory && r.ready <= ready + load_latency_ * kAtOnce) {
+      if (r.from_memory && r.ready <= ready + p_.memory_latency * kAtOnce) {
         r.ready = std::min(r.ready, ready);
         r.from_memory = false;
       }
@@ -211,15 +227,17 @@ class Builder : public PathVisitor {
     for (uint32_t i = 0; i < op.num_sb_writes; ++i) {
       Result& r = results_[op.sb_writes[i]];
       r.from_memory = memory;
-      r.ready = at + (memory ? load_latency_ : cost.latency);
+      r.issued = at;
+      r.transactions = memory ? transactions_of(code_.counts[pc]) : 0;
+      r.ready = at + (memory ? levels_.latency(r.transactions) : cost.latency);
       r.segment = segments_.size();
     }
   }
 
-  static constexpr double kAtOnce = 0.1;  ///< of a load's latency
+  static constexpr double kAtOnce = 0.1;  ///< of the memory's latency
   const Code& code_;
   const Parameters& p_;
-  double load_latency_;
+  const LoadLevels& levels_;
   std::vector<Result> results_;
   std::vector<double> unit_free_;
   std::vector<Round> loops_;
@@ -250,8 +268,8 @@ double Segment::compute() const {
   return most;
 }
 
-std::vector<Segment> find_segments(const Code& code, const Parameters& parameters, double load_latency) {
-  Builder builder(code, parameters, load_latency);
+std::vector<Segment> find_segments(const Code& code, const Parameters& parameters, const LoadLevels& levels) {
+  Builder builder(code, parameters, levels);
   walk_path(code, builder);
   return builder.finish();
 }
