@@ -58,7 +58,7 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
     const double more = norm(s->chain, 2 * busy, s->compute()) - norm(s->chain, busy, s->compute());
     const bool first = seen.insert(s->first).second;
     if (first) stage.crowd += more;
-    if (first || s->end == Wait::kBarrier) stage.locked += s->weight * more;
+    if (first || s->end == Wait::kBarrier) stage.pair += s->weight * more;
     stage.memory += warps * s->weight * memory_time(*s, p);
   }
   for (const Sums& phase : phases)
@@ -177,7 +177,8 @@ double round_time(const std::vector<Stage>& stages, double blocks, double reside
   double time = 0;
   for (const Stage& s : stages) {
     const double apart = norm(s.path, blocks * s.compute, s.compute);
-    const double in_step = s.path + (blocks - 1) * (together ? s.locked : s.crowd);
+    // Two blocks that begin together stay in step; more of them soon drift apart.
+    const double in_step = s.path + (blocks - 1) * s.crowd + (together && blocks > 1 ? s.pair - s.crowd : 0);
     time += norm(std::max(apart, in_step), resident * s.memory, s.memory);
   }
   return time;

@@ -24,9 +24,8 @@ struct Workload {
 /// stages together, so that what one stage needs hides nothing of another. Core cycles.
 struct Stage {
   double path = 0;     ///< of one block alone on its SM, from barrier to barrier
-  double crowd = 0;    ///< what each further block of the SM adds while all are in step: until the stage's
-                       ///< first waits have spread them
-  double locked = 0;   ///< the same if they stay in step through all rounds of the stage
+  double crowd = 0;    ///< what each further block of the SM adds until the stage's first waits spread them
+  double pair = 0;     ///< what a second one adds that stays in step through all rounds of the stage
   double compute = 0;  ///< of the SM's busiest unit, for one block
   double memory = 0;   ///< of the whole machine's bandwidth, for one block
 };

@@ -65,9 +65,9 @@ TEST(Extended, NothingIsFasterThanTheMemory) {
   Segment s = segment(4, 10, 500, Wait::kData);
   s.read = 128;
   const Workload w = workload({s}, 4000, 8, 4);
-  const double bytes = 4000.0 * 8 * 128;
-  EXPECT_GE(estimate(w, machine()).cycles, bytes / 100);
-  EXPECT_LE(estimate(w, machine()).cycles, 1.1 * bytes / 100 + 1000);
+  const double all = 4000.0 * 8 * 128;
+  EXPECT_GE(estimate(w, machine()).cycles, all / 100);
+  EXPECT_LE(estimate(w, machine()).cycles, 1.1 * all / 100 + 1000);
   const auto time = [](double read, double written, double second) {
     Segment bytes;
     bytes.read = read;
@@ -102,6 +102,17 @@ TEST(Extended, NoBlockOutrunsItsOwnBarriers) {
   const Estimate e = estimate(workload(segments, 10, 2, 1), machine());
   EXPECT_GE(e.round, 10 * (200 + 300));
   EXPECT_LE(e.round, 10 * (240 + 300) + 10);
+}
+
+TEST(Extended, TwoBlocksStayInStepInTheirFirstRound) {
+  std::vector<Segment> segments(10, segment(100, 100, 300, Wait::kData));
+  for (size_t i = 1; i < segments.size(); i += 2) segments[i] = segment(100, 100, 0, Wait::kBarrier);
+  const Workload pair = workload(segments, 20, 2, 2);
+  const std::vector<Stage> stages = stages_of(pair, machine());
+  ASSERT_EQ(stages.size(), 1u);
+  EXPECT_GT(stages[0].pair, stages[0].crowd / 2);
+  EXPECT_GT(round_time(stages, 2, 20, true), round_time(stages, 2, 20, false) - 1e-9);
+  EXPECT_DOUBLE_EQ(round_time(stages, 1, 10, true), round_time(stages, 1, 10, false));
 }
 
 TEST(Paper, TimeIsThatOfThePrintedFormula) {
