@@ -8,12 +8,14 @@
 
 namespace gpusim::analysis::latency_hidden::test {
 
-Code code_of(const std::string& ptx, const std::function<double(uint32_t line)>& executed) {
+Code code_of(const std::string& ptx, const std::function<double(uint32_t line)>& executed,
+             uint32_t registers) {
   const isa::ParseResult parsed = isa::parse_module(ptx);
   isa::LoweringOptions options;
   options.level = isa::LoweringLevel::kSchedule;
   options.register_file = 16384;
   options.largest_block = 512;
+  options.register_limit = registers;
   options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
   Code code;
   code.image =
