@@ -14,6 +14,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 SOURCE = Path(__file__).resolve().parent.parent
 
@@ -56,7 +57,7 @@ def _untouched() -> list[Case]:
 SETS = {"judged": _judged, "fitted": _fitted, "untouched": _untouched}
 
 
-def kernels_of(gpusim: Path, machine: str, case: Case, folder: Path) -> list[dict[str, object]]:
+def kernels_of(gpusim: Path, machine: str, case: Case, folder: Path) -> list[dict[str, Any]]:
     file = folder / f"{machine} {case.name}.h5".replace(" ", "_").replace(",", "").replace("/", "_")
     if not file.exists():
         command = [gpusim, "--config", machine, SOURCE / "workloads" / case.ptx, "--out", file, "--quiet"]
@@ -67,7 +68,7 @@ def kernels_of(gpusim: Path, machine: str, case: Case, folder: Path) -> list[dic
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     done = subprocess.run([gpusim, "analyze", file, "--model", "latency-hidden", "--json"], check=True, capture_output=True)
     kernels = json.loads(done.stdout)["models"][0]["details"]["kernels"]
-    by_name: dict[str, dict[str, object]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     for kernel in kernels:  # of many launches of one kernel the longest
         known = by_name.get(kernel["name"])
         if known is None or kernel["simulated"]["cycles"] > known["simulated"]["cycles"]:

@@ -4,9 +4,11 @@
 
 #include <optional>
 
+#include "isa/diagnostics.h"
 #include "isa/executor.h"
 #include "isa/lowering.h"
 #include "isa/parser.h"
+#include "isa/verifier.h"
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -54,7 +56,7 @@ std::optional<isa::KernelImage> lowered(const isa::Module& module, const isa::Fu
 
 Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
   const isa::ParseResult parsed = isa::parse_module(recording.ptx());
-  if (!parsed.ok())
+  if (!parsed.ok() || isa::has_errors(isa::verify_module(parsed.module)))
     fail(recording, kernel,
          "its recorded PTX cannot be parsed as one module; linked programs are not supported here");
   const isa::Function* entry = parsed.module.find_function(kernel.name);
@@ -70,8 +72,9 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
   code.shape.warps_per_block =
       static_cast<uint32_t>(recording.launch_number(kernel.index, "warps_per_block"));
   const auto blocks = kernel.counters.find("blocks"), warps = kernel.counters.find("warps");
-  if (blocks == kernel.counters.end() || warps == kernel.counters.end() || warps->second < 1)
-    fail(recording, kernel, "has no counters 'blocks' and 'warps'");
+  if (blocks == kernel.counters.end() || warps == kernel.counters.end() || warps->second < 1 ||
+      blocks->second < 1 || kernel.per_sm.rows == 0)
+    fail(recording, kernel, "has no blocks, warps or SMs in its tables");
   code.shape.blocks = static_cast<uint64_t>(blocks->second);
   // The launch file may have set a limit of registers, or not: what was recorded tells.
   bool found = false;
