@@ -183,6 +183,10 @@ void Recording::read_causes(const std::string& name, KernelRecord& kernel) const
   }
 }
 
+uint64_t Recording::launch_number(uint64_t index, const std::string& name) const {
+  return file_->number_attribute(fmt::format("/kernels/{}", index), name);
+}
+
 KernelRecord Recording::kernel(uint64_t index) const {
   const std::string group = fmt::format("/kernels/{}", index);
   KernelRecord k;

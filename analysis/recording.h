@@ -64,6 +64,9 @@ class Recording {
   /// The PTX and the launch file that were run (empty: described on the command line), and where they were.
   [[nodiscard]] std::string ptx() const { return file_->text("/inputs/ptx"); }
   [[nodiscard]] std::string launch_file() const { return file_->text("/inputs/launch"); }
+  [[nodiscard]] std::string command_line() const { return file_->text_attribute("/", "command_line"); }
+  /// A number that every launch has: registers, shared_bytes, threads_per_block, ...
+  [[nodiscard]] uint64_t launch_number(uint64_t index, const std::string& name) const;
   [[nodiscard]] const std::vector<Launch>& launches() const { return launches_; }
   /// Launches that `selection` names: a number, a kernel's name, or empty for all. Throws if one of them did
   /// not end, or if all of an unfinished run are asked for.
