@@ -40,6 +40,7 @@ bool accesses(std::string_view op_class, Space space) {
 }  // namespace
 
 double Quantities::seconds() const {
+  if (kernel_.time_fs != 0) return static_cast<double>(kernel_.time_fs) * 1e-15;
   return cycles() / (static_cast<double>(machine_.clocks.core_khz) * 1e3);
 }
 

@@ -191,6 +191,7 @@ KernelRecord Recording::kernel(uint64_t index) const {
   k.grid = file_->text_attribute(group, "grid");
   k.block = file_->text_attribute(group, "block");
   k.cycles = file_->number_attribute(group, "cycles");
+  if (file_->has_attribute(group, "time_fs")) k.time_fs = file_->number_attribute(group, "time_fs");
   k.warp_instructions = file_->number_attribute(group, "warp_instructions");
   k.thread_instructions = file_->number_attribute(group, "thread_instructions");
   k.inst_executed = file_->number_attribute(group, "inst_executed");

@@ -53,6 +53,8 @@ std::string_view expected_form(KeyKind kind) {
       return "a time such as \"10ns\", or a number of ns";
     case KeyKind::kDramTime:
       return "a time such as \"10ns\" or memory cycles such as \"12ck\"";
+    case KeyKind::kEnergy:
+      return "an energy such as \"20pJ\" or \"1.5nJ\", or a number of pJ";
     case KeyKind::kReal:
       return "a number";
     case KeyKind::kBoolean:
@@ -95,7 +97,7 @@ std::optional<double> to_real(KeyKind kind, const RawValue& value, int64_t dram_
   if (kind == KeyKind::kDramTime) {
     if (auto cycles = parse_clocks(*text)) return *cycles * 1e6 / static_cast<double>(dram_khz);
   }
-  return parse_ns(*text);
+  return kind == KeyKind::kEnergy ? parse_pj(*text) : parse_ns(*text);
 }
 
 /// Stores one value; on a wrong one adds a message and leaves the member.
@@ -147,6 +149,7 @@ RawValue default_value(const KeySpec& spec) {
   switch (spec.kind) {
     case KeyKind::kInteger:
       return parse_size(text).value_or(0);
+    case KeyKind::kEnergy:
     case KeyKind::kReal:
       return parse_real(text).value_or(0);
     case KeyKind::kBoolean:
@@ -325,6 +328,15 @@ MachineConfig load_machine(const std::string& path_or_name, std::span<const std:
   const std::string path = resolve_name(path_or_name, search_folders);
   raw.add_file(path, messages);
   return finish(raw, path, sets, messages);
+}
+
+void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& where) {
+  if (clocks.core_khz != 0) machine.clocks.core_khz = clocks.core_khz;
+  if (clocks.interconnect_khz != 0) machine.clocks.interconnect_khz = clocks.interconnect_khz;
+  if (clocks.dram_khz != 0) machine.clocks.dram_khz = clocks.dram_khz;
+  Messages messages;
+  validate_machine(machine, {{"", where}}, messages);
+  messages.raise_if_any();
 }
 
 MachineConfig parse_machine(std::string_view text, const std::string& name,
