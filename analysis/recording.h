@@ -60,6 +60,9 @@ class Recording {
   };
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const core::MachineConfig& machine() const { return machine_; }
+  /// The PTX and the launch file that were run (empty: described on the command line), and where they were.
+  [[nodiscard]] std::string ptx() const { return file_->text("/inputs/ptx"); }
+  [[nodiscard]] std::string launch_file() const { return file_->text("/inputs/launch"); }
   [[nodiscard]] const std::vector<Launch>& launches() const { return launches_; }
   /// Launches that `selection` names: a number, a kernel's name, or empty for all. Throws if one of them did
   /// not end, or if all of an unfinished run are asked for.

@@ -111,6 +111,14 @@ struct ExportArguments {
 };
 int export_command(const ExportArguments& arguments);
 
+struct AnalyzeArguments {
+  std::vector<std::string> files, options;
+  std::string model, kernel;
+  bool json = false;
+};
+void add_analyze_command(CLI::App& app, AnalyzeArguments& arguments, int& code);
+int analyze_command(const AnalyzeArguments& arguments);
+
 struct ReuseArguments {
   std::string trace, size = "16K";
   uint32_t line = 128, ways = 4, mshrs = 64, latency = 100;

@@ -151,7 +151,9 @@ int guarded_main(int argc, char** argv) {
   CorrelateArguments correlated;
   ExportArguments exported;
   add_correlate_commands(app, correlated, exported, code);
+  AnalyzeArguments analyze;
   ReuseArguments reuse;
+  add_analyze_command(app, analyze, code);
   add_reuse_command(app, reuse, code);
   CLI::App* init = app.add_subcommand("init", "Write a launch file to fill in for a PTX file");
   init->add_option("ptx", init_ptx, "PTX file")->required();

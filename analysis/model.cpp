@@ -1,0 +1,55 @@
+#include "analysis/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/text.h"
+#include "simcore/text/input_error.h"
+#include "simcore/text/names.h"
+
+namespace gpusim::analysis {
+
+double Prediction::error() const {
+  if (points) return predicted - simulated;
+  if (simulated == 0) return predicted == 0 ? 0 : std::copysign(INFINITY, predicted);
+  return (predicted - simulated) / simulated;
+}
+
+const Model& find_model(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Model& model : models()) {
+    if (model.name == name) return model;
+    names.push_back(model.name);
+  }
+  throw core::InputError(
+      fmt::format("gpusim: error: there is no model '{}'; {}", name, core::name_hint(name, names)));
+}
+
+void require_known_options(const ModelOptions& options, std::string_view model,
+                           std::span<const std::string_view> known) {
+  for (const auto& [name, value] : options.values)
+    if (std::ranges::find(known, name) == known.end())
+      throw core::InputError(fmt::format("gpusim: error: model {} has no option '{}'{}", model, name,
+                                         known.empty() ? "" : "; " + core::name_hint(name, known)));
+}
+
+std::string predictions_json(std::span<const Prediction> predictions) {
+  std::string out;
+  for (const Prediction& p : predictions) {
+    std::string terms;
+    for (const PredictionTerm& term : p.terms)
+      terms += fmt::format("{}{{\"name\": \"{}\", \"predicted\": {}, \"simulated\": {}}}",
+                           terms.empty() ? "" : ", ", json_escaped(term.name), json_number(term.predicted),
+                           json_number(term.simulated));
+    out += fmt::format(
+        "{}{{\"launch\": {}, \"kernel\": \"{}\", \"quantity\": \"{}\", \"unit\": \"{}\", \"predicted\": {}, "
+        "\"simulated\": {}, \"error\": {}, \"terms\": [{}]}}",
+        out.empty() ? "" : ", ", p.launch, json_escaped(p.kernel), p.quantity, p.unit,
+        json_number(p.predicted), json_number(p.simulated), json_number(p.error()), terms);
+  }
+  return out;
+}
+
+}  // namespace gpusim::analysis

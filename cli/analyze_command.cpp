@@ -1,0 +1,84 @@
+// `gpusim analyze`: analytical models beside what the simulator measured.
+#include "analysis/guarded.h"
+#include "analysis/model.h"
+#include "analysis/text.h"
+#include "cli/commands.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::cli {
+
+namespace {
+
+analysis::ModelOptions options_of(const AnalyzeArguments& a) {
+  analysis::ModelOptions options;
+  options.kernel = a.kernel;
+  for (const std::string& option : a.options) {
+    const size_t sign = option.find('=');
+    if (sign == 0 || sign == std::string::npos)
+      throw core::InputError(fmt::format("gpusim: error: --option: expected NAME=VALUE, found '{}'", option));
+    options.values.insert_or_assign(option.substr(0, sign), option.substr(sign + 1));
+  }
+  if (!options.values.empty() && a.model.empty())
+    throw core::InputError("gpusim: error: --option is for one model: name it with --model");
+  return options;
+}
+
+std::string not_applicable(const analysis::Model& model, const std::string& why, bool json, bool first) {
+  if (!json) return fmt::format("{}: not applied: {}\n", model.name, why);
+  return fmt::format("{}{{\"model\": \"{}\", \"not_applied\": \"{}\"}}", first ? "" : ",\n", model.name,
+                     analysis::json_escaped(why));
+}
+
+}  // namespace
+
+void add_analyze_command(CLI::App& app, AnalyzeArguments& a, int& code) {
+  std::string names;
+  for (const analysis::Model& model : analysis::models())
+    names += fmt::format("\n  {:<16} {}", model.name, model.description);
+  CLI::App* command = app.add_subcommand(
+      "analyze", "Compare analytical models with what a run recorded, kernel by kernel" + names);
+  command->add_option("files", a.files, "Recorded files (--out of runs)")->required();
+  command->add_option("--model", a.model, "One of the models above (default: all that need one run)");
+  command->add_option("--kernel", a.kernel, "Number of the launch, or name of the kernel (default: all)");
+  command->add_option("--option", a.options, "NAME=VALUE, of the model (repeatable; docs/models.md)")
+      ->allow_extra_args(false);
+  command->add_flag("--json", a.json, "Print one JSON object");
+  command->callback([&a, &code] { code = analyze_command(a); });
+}
+
+int analyze_command(const AnalyzeArguments& a) {
+  const analysis::ModelOptions options = options_of(a);
+  std::vector<const analysis::Model*> chosen;
+  if (!a.model.empty()) chosen.push_back(&analysis::find_model(a.model));
+  for (const analysis::Model& model : analysis::models())
+    if (a.model.empty() && (!model.needs_several || a.files.size() > 1)) chosen.push_back(&model);
+  return analysis::guarded(a.files.front(), [&] {
+    std::vector<analysis::Recording> recordings;
+    for (const std::string& file : a.files) recordings.emplace_back(file);
+    std::string out;
+    for (const analysis::Model* model : chosen) {
+      analysis::ModelReport report;
+      try {
+        report = model->run(recordings, options);
+      } catch (const core::RecordError& e) {
+        if (!a.model.empty()) throw;
+        // Of all models, those that the file has enough for are printed.
+        out += not_applicable(*model, e.what(), a.json, out.empty());
+        continue;
+      }
+      if (a.json)
+        out += fmt::format("{}{{\"model\": \"{}\", \"predictions\": [{}]{}{}}}", out.empty() ? "" : ",\n",
+                           model->name, analysis::predictions_json(report.predictions),
+                           report.json.empty() ? "" : ", \"details\": ", report.json);
+      else
+        out += report.text;
+    }
+    if (a.json)
+      fmt::print("{{\"models\": [{}]}}\n", out);
+    else
+      fmt::print("{}", out);
+    return kGood;
+  });
+}
+
+}  // namespace gpusim::cli
