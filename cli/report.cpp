@@ -109,11 +109,12 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, bool functional
   if (k.total.flops != 0 && k.time_s > 0)
     line("floating point", si(static_cast<double>(k.total.flops) / k.time_s, "FLOP/s"));
   if (const double joules = counter(k, "energy"); joules > 0)
-    line("energy", fmt::format("{:.4g} W average, {} (SMs {:.0f} %, interconnect and L2 {:.0f} %, DRAM {:.0f} %)",
-                               counter(k, "average_power"), joule(joules),
-                               100 * counter(k, "energy_core_domain") / joules,
-                               100 * counter(k, "energy_interconnect_domain") / joules,
-                               100 * counter(k, "energy_dram_domain") / joules));
+    line("energy",
+         fmt::format("{:.4g} W average, {} (SMs {:.0f} %, interconnect and L2 {:.0f} %, DRAM {:.0f} %)",
+                     counter(k, "average_power"), joule(joules),
+                     100 * counter(k, "energy_core_domain") / joules,
+                     100 * counter(k, "energy_interconnect_domain") / joules,
+                     100 * counter(k, "energy_dram_domain") / joules));
   line("stalls", k.top_stalls.empty() ? "none" : fmt::format("{}", fmt::join(k.top_stalls, ", ")));
 }
 
@@ -133,8 +134,8 @@ void timeline_lines(std::string& out, const comp::SimulationResult& r) {
                                  : i.copy->buffer + (i.copy->to_device ? " to the device" : " to the host");
     const uint64_t from = i.start * kWidth / end, to = std::max(i.end * kWidth / end, from + 1);
     const std::string bar = std::string(from, ' ') + std::string(to - from, i.kernel != nullptr ? '#' : '=');
-    out += fmt::format("  {:<19}{:>6} {:>12} {:>12}  |{:<{}}|\n", name.substr(0, 18), i.stream, seconds(i.start_s),
-                       seconds(i.end_s), bar, kWidth);
+    out += fmt::format("  {:<19}{:>6} {:>12} {:>12}  |{:<{}}|\n", name.substr(0, 18), i.stream,
+                       seconds(i.start_s), seconds(i.end_s), bar, kWidth);
   }
   if (items.size() > kShown) out += fmt::format("  ... and {} more\n", items.size() - kShown);
 }

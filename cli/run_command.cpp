@@ -66,9 +66,11 @@ int64_t clock_option(const char* option, const std::string& text) {
   if (text.empty()) return 0;
   const auto khz = core::parse_khz(text);
   if (!khz || *khz < core::kLowestKhz || *khz > core::kHighestKhz)
-    throw core::InputError(fmt::format(
-        "gpusim: error: {} '{}' is no clock\n  hint: a clock from 1MHz to 100GHz such as 1050MHz, a whole number "
-        "of kHz", option, text));
+    throw core::InputError(
+        fmt::format("gpusim: error: {} '{}' is no clock\n  hint: a clock from 1MHz to 100GHz such as "
+                    "1050MHz, a whole number "
+                    "of kHz",
+                    option, text));
   return *khz;
 }
 
@@ -230,11 +232,11 @@ int run_command(const RunArguments& a) {
   ProgressBar bar(!a.quiet && !a.json);
   comp::SimulationOptions o;
   o.machine = core::load_machine(a.config, a.sets, config_folders());
-  core::set_clocks(o.machine,
-                   {clock_option("--core-clock", a.core_clock),
-                    clock_option("--interconnect-clock", a.interconnect_clock),
-                    clock_option("--dram-clock", a.dram_clock)},
-                   {a.config});
+  core::set_clocks(
+      o.machine,
+      {clock_option("--core-clock", a.core_clock), clock_option("--interconnect-clock", a.interconnect_clock),
+       clock_option("--dram-clock", a.dram_clock)},
+      {a.config});
   if (a.sms > o.machine.gpu.sms)
     throw core::InputError(
         fmt::format("gpusim: error: --sms {}: machine '{}' has {} SMs", a.sms, a.config, o.machine.gpu.sms));

@@ -45,7 +45,7 @@ class BlockDispatcher : public core::Clocked {
     std::function<void(const Copy&)> copy;  ///< again if its end moves
     /// Before begin(): sets the clocks that the kernel runs at. True if the core clock changes with the next
     /// cycle: the kernel begins then.
-    std::function<bool(const KernelRun&)> set_clocks;
+    std::function<bool(const KernelRun&)> set_clocks = {};
   };
   BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain, const DispatchRules& rules);
 

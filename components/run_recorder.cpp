@@ -87,25 +87,26 @@ TableSchema series_schema() {
   const auto real = [](const char* name, size_t offset, const char* unit, const char* meaning) {
     return Column{name, ColumnType::kF64, static_cast<uint32_t>(offset), unit, meaning};
   };
-  return {"timeseries",
-          "differences between samples; cycle is the end of the interval, counted from the kernel's start",
-          sizeof(SeriesRow),
-          {column("cycle", offsetof(SeriesRow, cycle), "core cycles", "end of the interval"),
-           column("warp_instructions", offsetof(SeriesRow, warp_instructions), "1",
-                  "PTX instructions executed by warps"),
-           column("inst_issued", offsetof(SeriesRow, inst_issued), "1",
-                  "machine operations issued, replays included"),
-           column("active_warp_cycles", offsetof(SeriesRow, active_warp_cycles), "core cycles",
-                  "resident warps integrated over cycles, booked when a block starts or ends"),
-           column("load_bytes", offsetof(SeriesRow, load_bytes), "bytes",
-                  "transferred by global and local load transactions"),
-           column("store_bytes", offsetof(SeriesRow, store_bytes), "bytes",
-                  "transferred by global and local store transactions"),
-           column("dram_read_bytes", offsetof(SeriesRow, dram_read_bytes), "bytes", "read from DRAM"),
-           column("dram_write_bytes", offsetof(SeriesRow, dram_write_bytes), "bytes", "written to DRAM"),
-           column("core_clock", offsetof(SeriesRow, core_khz), "kHz", "core clock at the end of the interval"),
-           real("energy", offsetof(SeriesRow, energy_j), "J", "of the board; 0 on a machine without [energy]"),
-           real("power", offsetof(SeriesRow, power_w), "W", "the same by the interval's time")}};
+  return {
+      "timeseries",
+      "differences between samples; cycle is the end of the interval, counted from the kernel's start",
+      sizeof(SeriesRow),
+      {column("cycle", offsetof(SeriesRow, cycle), "core cycles", "end of the interval"),
+       column("warp_instructions", offsetof(SeriesRow, warp_instructions), "1",
+              "PTX instructions executed by warps"),
+       column("inst_issued", offsetof(SeriesRow, inst_issued), "1",
+              "machine operations issued, replays included"),
+       column("active_warp_cycles", offsetof(SeriesRow, active_warp_cycles), "core cycles",
+              "resident warps integrated over cycles, booked when a block starts or ends"),
+       column("load_bytes", offsetof(SeriesRow, load_bytes), "bytes",
+              "transferred by global and local load transactions"),
+       column("store_bytes", offsetof(SeriesRow, store_bytes), "bytes",
+              "transferred by global and local store transactions"),
+       column("dram_read_bytes", offsetof(SeriesRow, dram_read_bytes), "bytes", "read from DRAM"),
+       column("dram_write_bytes", offsetof(SeriesRow, dram_write_bytes), "bytes", "written to DRAM"),
+       column("core_clock", offsetof(SeriesRow, core_khz), "kHz", "core clock at the end of the interval"),
+       real("energy", offsetof(SeriesRow, energy_j), "J", "of the board; 0 on a machine without [energy]"),
+       real("power", offsetof(SeriesRow, power_w), "W", "the same by the interval's time")}};
 }
 
 core::KernelAttribute number(const char* name, uint64_t value) { return {name, "", value, false}; }

@@ -284,8 +284,9 @@ void Simulation::check_clocks(const core::LaunchSpec& spec) const {
   core::MachineConfig machine = options_.machine;
   core::set_clocks(machine, spec.clocks, spec.where);
   if (spec.clocks.core_khz != 0 && machine.dvfs.governor != "fixed")
-    core::raise_input_error(spec.where, "core_clock is set here, and by the governor",
-                            fmt::format("dvfs.governor = {}; fixed leaves it to the launches", machine.dvfs.governor));
+    core::raise_input_error(
+        spec.where, "core_clock is set here, and by the governor",
+        fmt::format("dvfs.governor = {}; fixed leaves it to the launches", machine.dvfs.governor));
 }
 
 std::vector<CopyResult> Simulation::copies() const {

@@ -50,8 +50,7 @@ std::vector<TimelineItem> timeline(const SimulationResult& result) {
   for (const KernelResult& k : result.kernels)
     items.push_back({&k, nullptr, k.stream, k.start, k.start + k.cycles, k.start_s, k.start_s + k.time_s});
   for (const CopyResult& c : result.copies)
-    if (c.end != 0)
-      items.push_back({nullptr, &c, c.stream, c.start, c.end, c.start_s, c.start_s + c.time_s});
+    if (c.end != 0) items.push_back({nullptr, &c, c.stream, c.start, c.end, c.start_s, c.start_s + c.time_s});
   std::ranges::stable_sort(items, {}, &TimelineItem::start);
   return items;
 }
@@ -114,8 +113,8 @@ void Simulation::run_timed(SimulationResult& result) {
   std::unique_ptr<Governor> governor;
   if (options_.machine.dvfs.governor != "fixed") {
     const auto& s = options_.machine.scheduler;
-    const double slots = static_cast<double>(gpu.sms().size()) * static_cast<double>(s.count * s.issue_width) /
-                         static_cast<double>(s.issue_cycles);
+    const double slots = static_cast<double>(gpu.sms().size()) *
+                         static_cast<double>(s.count * s.issue_width) / static_cast<double>(s.issue_cycles);
     governor = std::make_unique<Governor>("governor", gpu.core_domain(), power, options_.machine, slots,
                                           [&records] { return records.slot_use(); });
   }
@@ -148,7 +147,8 @@ void Simulation::run_timed(SimulationResult& result) {
        [&](const BlockDispatcher::Copy& copy) {
          CopyResult& r = result.copies[copy.number];
          r.engine = copy.engine;
-         if (r.end == 0) r.start_s = static_cast<double>(gpu.core_domain().time_of(core::Cycle(copy.start))) * 1e-15;
+         if (r.end == 0)
+           r.start_s = static_cast<double>(gpu.core_domain().time_of(core::Cycle(copy.start))) * 1e-15;
          r.start = copy.start;
          r.end = copy.end;
        },

@@ -152,7 +152,8 @@ EnergyAmounts EnergyCounts::events() const {
   const auto of = [&amounts](EnergyTerm term) -> double& { return amounts[static_cast<size_t>(term)]; };
   const auto real = [](uint64_t n) { return static_cast<double>(n); };
   for (size_t i = 0; i < kNumOpClasses; ++i)
-    if (classes_[i].term != EnergyTerm::kCount) of(classes_[i].term) += real(own.lanes[i]) * classes_[i].weight;
+    if (classes_[i].term != EnergyTerm::kCount)
+      of(classes_[i].term) += real(own.lanes[i]) * classes_[i].weight;
   of(EnergyTerm::kIssue) = real(own.issued);
   of(EnergyTerm::kRegister) = real(own.words);
   of(EnergyTerm::kShared) = real(own.shared_steps);
@@ -161,9 +162,9 @@ EnergyAmounts EnergyCounts::events() const {
   const TextureStats textures = gpu_.texture_stats();
   of(EnergyTerm::kTexture) = real(textures.l1.hits + textures.l1.misses);
   const L2Stats l2 = gpu_.l2_stats();
-  of(EnergyTerm::kL2) = real(l2.reads + l2.writes + l2.atomics + l2.constants + l2.textures + l2.fills +
-                             l2.writebacks + textures.l2.hits + textures.l2.misses +
-                             gpu_.partition_constant_lines());
+  of(EnergyTerm::kL2) =
+      real(l2.reads + l2.writes + l2.atomics + l2.constants + l2.textures + l2.fills + l2.writebacks +
+           textures.l2.hits + textures.l2.misses + gpu_.partition_constant_lines());
   of(EnergyTerm::kFlit) = real(gpu_.request_flits()) + reply_flit_ * real(gpu_.reply_flits());
   const DramStats dram = gpu_.dram_stats();
   of(EnergyTerm::kDramActivate) = real(dram.activates);

@@ -53,7 +53,8 @@ core::Cycle Governor::decide(core::Cycle now) {
   const double slots = slots_per_cycle_ * static_cast<double>(now - last_cycle_);
   const uint64_t counted = by_memory_ ? use.memory - last_.memory : use.issued - last_.issued;
   if (use.kernels != 0) {
-    level_ = next_level(level_, clocks_.size(), static_cast<double>(counted) / slots, by_memory_, low_, high_);
+    level_ =
+        next_level(level_, clocks_.size(), static_cast<double>(counted) / slots, by_memory_, low_, high_);
     power_.set_core_clock(clocks_[level_]);
   }
   last_ = use;

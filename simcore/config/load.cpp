@@ -11,6 +11,7 @@
 #include "simcore/config/raw_config.h"
 #include "simcore/config/schema.h"
 #include "simcore/config/validate.h"
+#include "simcore/config/voltage_curve.h"
 #include "simcore/text/names.h"
 #include "simcore/text/units.h"
 
@@ -182,6 +183,10 @@ class Loader {
       machine_.latency.try_emplace(std::string(name), kDefaultLatencyCycles);
     std::erase_if(machine_.pipes, [](const MachineConfig::Pipe& pipe) { return pipe.interval.empty(); });
     if (!messages_.has_errors()) validate_machine(machine_, places_, messages_);
+    if (!messages_.has_errors()) {
+      for (auto* curve : {&machine_.dvfs.core, &machine_.dvfs.interconnect, &machine_.dvfs.dram})
+        end_of_table(*curve);
+    }
     return std::move(machine_);
   }
 
@@ -202,6 +207,14 @@ class Loader {
     const auto latency = machine_.latency.find(part);
     const int64_t last = latency == machine_.latency.end() ? kDefaultLatencyCycles : latency->second;
     machine_.latency.try_emplace(name, std::min(last + (composed.parts - 1) * shortest, kMaxLatencyCycles));
+  }
+
+  /// The highest clock and voltage of a table, also where nobody wrote them.
+  static void end_of_table(MachineConfig::VoltageCurve& curve) {
+    if (curve.points.empty()) return;
+    const VoltageCurve table(curve, 0);
+    curve.max_khz = table.max_khz();
+    curve.voltage = table.max_volts();
   }
 
   void take(const RawEntry& entry) {

@@ -342,7 +342,8 @@ class Validator {
     if (!c.points.empty()) return voltage_table(key, c);
     const auto below = [&](const std::string& name, double value) {
       if (value < c.voltage) return;
-      conflict(key + name, fmt::format("{}{} = {} V is not below {}_voltage = {} V", key, name, value, key, c.voltage),
+      conflict(key + name,
+               fmt::format("{}{} = {} V is not below {}_voltage = {} V", key, name, value, key, c.voltage),
                {key + "_voltage"});
     };
     below("_threshold", c.threshold);
@@ -353,31 +354,38 @@ class Validator {
   void voltage_table(const std::string& key, const MachineConfig::VoltageCurve& c) {
     const auto points = parse_voltage_points(c.points);
     if (!points) {
-      conflict(key + "_points", fmt::format("{}_points = \"{}\" is no list of clocks and voltages", key, c.points),
-               {});
+      conflict(key + "_points",
+               fmt::format("{}_points = \"{}\" is no list of clocks and voltages", key, c.points), {});
       return;
     }
     for (size_t i = 0; i < points->size(); ++i) {
       const VoltagePoint& p = (*points)[i];
       const bool in_order = i == 0 || (p.khz > (*points)[i - 1].khz && p.volts >= (*points)[i - 1].volts);
       if (p.khz > 0 && p.volts > 0 && in_order) continue;
-      conflict(key + "_points", fmt::format("{}_points: {} {} V is not a clock above the one before with no lower voltage",
-                                            key, format_khz(p.khz), p.volts), {});
+      conflict(key + "_points",
+               fmt::format("{}_points: {} {} V is not a clock above the one before with no lower voltage",
+                           key, format_khz(p.khz), p.volts),
+               {});
       return;
     }
     const VoltagePoint& last = points->back();
     if (places_.contains(key + "_max") && c.max_khz != 0 && c.max_khz != last.khz)
-      conflict(key + "_max", fmt::format("{}_max = {} is not the last clock of {}_points, {}", key,
-                                         format_khz(c.max_khz), key, format_khz(last.khz)), {key + "_points"});
+      conflict(key + "_max",
+               fmt::format("{}_max = {} is not the last clock of {}_points, {}", key, format_khz(c.max_khz),
+                           key, format_khz(last.khz)),
+               {key + "_points"});
     if (places_.contains(key + "_voltage") && c.voltage != last.volts)
-      conflict(key + "_voltage", fmt::format("{}_voltage = {} V is not the last voltage of {}_points, {} V", key,
-                                             c.voltage, key, last.volts), {key + "_points"});
+      conflict(key + "_voltage",
+               fmt::format("{}_voltage = {} V is not the last voltage of {}_points, {} V", key, c.voltage,
+                           key, last.volts),
+               {key + "_points"});
   }
 
   void governor() {
     if (m_.dvfs.governor == "fixed" || messages_.has_errors()) return;
     if (m_.dvfs.low >= m_.dvfs.high)
-      conflict("dvfs.low", fmt::format("dvfs.low = {} is not below dvfs.high = {}", m_.dvfs.low, m_.dvfs.high),
+      conflict("dvfs.low",
+               fmt::format("dvfs.low = {} is not below dvfs.high = {}", m_.dvfs.low, m_.dvfs.high),
                {"dvfs.high"});
     const std::vector<int64_t> clocks = governor_clocks(m_);
     if (clocks.front() < clocks.back()) return;

@@ -1,7 +1,7 @@
 // Voltage that a clock domain needs for a frequency: a table with straight lines between its points, or
-// f ~ (V - Vt)^g / V (alpha-power law of MOS transistors; g between 1 and 2), scaled so that the highest clock
-// needs the highest voltage. Outside the curve the voltage stays at its end: never above the highest, never
-// below the floor or the first point. Static power goes with V, dynamic energy with V^2.
+// f ~ (V - Vt)^g / V (alpha-power law of MOS transistors; g between 1 and 2), scaled so that the highest
+// clock needs the highest voltage. Outside the curve the voltage stays at its end: never above the highest,
+// never below the floor or the first point. Static power goes with V, dynamic energy with V^2.
 #pragma once
 #include <cstdint>
 #include <optional>

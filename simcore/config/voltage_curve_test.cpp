@@ -66,16 +66,19 @@ TEST(VoltageCurve, TextsThatAreNoTable) {
 }
 
 TEST(VoltageCurve, ContradictionsNameBothPlaces) {
-  EXPECT_NE(error_of({"dvfs.core_threshold=1.3", "dvfs.core_voltage=1.1"}).find("is not below dvfs.core_voltage = 1.1 V"),
+  EXPECT_NE(error_of({"dvfs.core_threshold=1.3", "dvfs.core_voltage=1.1"})
+                .find("is not below dvfs.core_voltage = 1.1 V"),
             std::string::npos);
   const std::string table = error_of({"dvfs.core_points=600MHz 0.9V, 900MHz 1V", "dvfs.core_max=1GHz"});
   EXPECT_NE(table.find("dvfs.core_max = 1000MHz is not the last clock"), std::string::npos) << table;
   EXPECT_NE(table.find("dvfs.core_points stands at"), std::string::npos) << table;
   EXPECT_NE(error_of({"dvfs.dram_points=900MHz 0.9V, 600MHz 1V"}).find("dvfs.dram_points: 600MHz 1 V"),
             std::string::npos);
-  EXPECT_NE(error_of({"dvfs.governor=utilisation", "dvfs.low=0.7"}).find("dvfs.low = 0.7 is not below dvfs.high"),
+  EXPECT_NE(
+      error_of({"dvfs.governor=utilisation", "dvfs.low=0.7"}).find("dvfs.low = 0.7 is not below dvfs.high"),
+      std::string::npos);
+  EXPECT_NE(error_of({"dvfs.governor=utilisation", "dvfs.lowest=5GHz"}).find("no two clocks"),
             std::string::npos);
-  EXPECT_NE(error_of({"dvfs.governor=utilisation", "dvfs.lowest=5GHz"}).find("no two clocks"), std::string::npos);
   EXPECT_NE(error_of({"energy.fp32=3 kWh"}).find("is not an energy such as"), std::string::npos);
 }
 
@@ -83,9 +86,25 @@ TEST(VoltageCurve, GovernorsClocks) {
   std::vector<std::string> sets{"dvfs.core_max=1200MHz", "dvfs.steps=4", "dvfs.lowest=600MHz"};
   EXPECT_EQ(governor_clocks(load_machine("tesla_c1060", sets, kFolders)),
             (std::vector<int64_t>{600'000, 800'000, 1'000'000, 1'200'000}));
-  sets = {"dvfs.core_max=0kHz", "dvfs.core_voltage=1.1", "dvfs.core_points=300MHz 0.8V, 700MHz 0.9V, 1200MHz 1.1V"};
+  sets = {"dvfs.core_max=0kHz", "dvfs.core_voltage=1.1",
+          "dvfs.core_points=300MHz 0.8V, 700MHz 0.9V, 1200MHz 1.1V"};
   EXPECT_EQ(governor_clocks(load_machine("tesla_c1060", sets, kFolders)),
             (std::vector<int64_t>{700'000, 1'200'000}));
+}
+
+TEST(VoltageCurve, StaticPowerAtTheLowestVoltageIsTheIdlePower) {
+  for (const char* name : {"tesla_c1060", "gtx470", "gtx480", "tesla_v100", "h200"}) {
+    const MachineConfig m = load_machine(name, {}, kFolders);
+    const auto lowest = [](const MachineConfig::VoltageCurve& c, int64_t khz) {
+      const VoltageCurve curve(c, khz);
+      return curve.at(1) / curve.max_volts();
+    };
+    const double idle =
+        m.energy.core_static_w * lowest(m.dvfs.core, m.clocks.core_khz) +
+        m.energy.interconnect_static_w * lowest(m.dvfs.interconnect, m.clocks.interconnect_khz) +
+        m.energy.dram_static_w * lowest(m.dvfs.dram, m.clocks.dram_khz) + m.energy.board_w;
+    EXPECT_NEAR(idle / m.host.gpu_idle_power_w, 1, 0.03) << name;
+  }
 }
 
 TEST(VoltageCurve, ClocksOfARunLeaveTimesAsTheyAre) {

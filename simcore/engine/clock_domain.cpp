@@ -195,7 +195,9 @@ void ClockDomain::schedule(uint32_t module, Cycle c) {
   // An idle domain may lag behind time: "now" is the first edge that has not passed yet.
   c = std::max(c, first_edge_after(engine_.now_fs_));
   plan(module, c);
-  if (c < armed_) arm();
+  if (c >= armed_) return;
+  arm();
+  if (engine_.has_background_) engine_.arm_backgrounds();
 }
 
 Cycle ClockDomain::next_wanted() {
@@ -294,8 +296,11 @@ void ClockDomain::arm() {
   const Cycle next = next_wanted();
   if (next == kNever || next >= armed_) return;
   armed_ = next;
-  armed_fs_ = time_of(next);
-  if (next <= change_.first) advance_time(next, armed_fs_, armed_remainder_);
+  // The edge of a change comes before, and arms the domain anew.
+  if (next > change_.first)
+    armed_fs_ = change_.time_of(next);
+  else
+    advance_time(next, armed_fs_, armed_remainder_);
   engine_.armed(*this);
 }
 
@@ -304,6 +309,7 @@ void ClockDomain::on_edge() {
   if (now_ == change_.first) apply_change();
   if (observer_ && now_ >= observer_due_) observer_due_ = observer_(now_);
   if (now_ >= alarm_due_) {
+    alarm_due_ = kNever;  // it may change the frequency, which looks at what is due
     alarm_due_ = alarm_(now_);
     plan_background();
   }
@@ -416,6 +422,7 @@ void Engine::run_batch() {
 }
 
 Engine::Outcome Engine::run() {
+  arm_backgrounds();
   sc_core::sc_start();
   return stop_requested_ ? Outcome::kStopped : Outcome::kNothingScheduled;
 }

@@ -3,8 +3,8 @@
 // SystemC event: Engine::Activation). Nothing toggles: a module without work sleeps and costs nothing. Edge n
 // lies at floor(n * 10^12 / f_kHz) femtoseconds after time 0, exactly (integer arithmetic with the remainder
 // carried), so no frequency drifts; a change of frequency takes the edge at which it applies as the new base.
-// What wants to be called at times without being work (a governor) is an alarm. The same modules also run without the SystemC kernel
-// (Engine::run_direct, tests).
+// What wants to be called at times without being work (a governor) is an alarm. The same modules also run
+// without the SystemC kernel (Engine::run_direct, tests).
 #pragma once
 #include <algorithm>
 #include <array>
@@ -150,8 +150,8 @@ class ClockDomain : public sc_core::sc_module {
   std::vector<uint64_t> wheel_;     ///< kBuckets x words_: bit per module
   std::vector<uint64_t> occupied_;  ///< bit per bucket
   std::vector<std::pair<Cycle, uint32_t>>
-      far_;                      ///< min-heap beyond the wheel's reach; stale entries are skipped
-  std::vector<uint64_t> batch_;  ///< the bucket being processed
+      far_;                            ///< min-heap beyond the wheel's reach; stale entries are skipped
+  std::vector<uint64_t> batch_;        ///< the bucket being processed
   std::array<Line, kPastLines> past_;  ///< the present line, then earlier ones
   Line change_{kNever, 0, 0};          ///< that will be the present one
   std::vector<std::function<void()>> on_change_;

@@ -291,10 +291,9 @@ class LaunchLoader {
   }
 
   void read_launch(const toml::table& table) {
-    const TableReader reader(
-        context_, table, "[[launch]]",
-        {"kernel", "grid", "block", "dynamic_shared", "registers", "stack", "args", "repeat", "stream",
-         "core_clock", "interconnect_clock", "dram_clock"});
+    const TableReader reader(context_, table, "[[launch]]",
+                             {"kernel", "grid", "block", "dynamic_shared", "registers", "stack", "args",
+                              "repeat", "stream", "core_clock", "interconnect_clock", "dram_clock"});
     LaunchSpec spec;
     spec.where = reader.where();
     spec.kernel_where = reader.where("kernel");

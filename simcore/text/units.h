@@ -1,6 +1,6 @@
 // Numbers with units as configuration and launch files write them: sizes (16K), clocks (1296MHz), times
-// (10ns), rates (102GB/s), energies (20pJ), voltages. All parsers take the whole text, allow one blank before the unit, and refuse what
-// does not fit.
+// (10ns), rates (102GB/s), energies (20pJ), voltages. All parsers take the whole text, allow one blank before
+// the unit, and refuse what does not fit.
 #pragma once
 #include <cstdint>
 #include <optional>
