@@ -292,8 +292,7 @@ void RunRecorder::begin_kernel(KernelRun& run, const core::LaunchSpec& spec) {
   kernel.flits_at_start[1] = gpu_.reply_flits();
   kernel.last_sample_cycle = run.start.count();
   kernel.start_fs = kernel.last_sample_fs = time_of(run.start);
-  kernel.energy_at_start = power_.begin_kernel(run, kernel.start_fs);
-  kernel.last_energy = total(kernel.energy_at_start);
+  power_.begin_kernel(run, kernel.start_fs);
   kernel.core_changes = power_.changes(PowerDomain::kCore);
   if (recorder_ == nullptr) return;
   const core::KernelAttribute attributes[] = {
@@ -346,7 +345,7 @@ void RunRecorder::sample(OpenKernel& kernel, uint64_t now) {
   const SmStats t = total_of(run);
   const DramStats d = gpu_.dram_stats();
   const core::Femtoseconds time = time_of(core::Cycle(now));
-  const double joules = total(power_.reading(time));
+  const double joules = total(power_.reading(run, time));
   const double energy = joules - kernel.last_energy;
   const SeriesRow row{now - run.start.count(),
                       t.warp_instructions - kernel.last_sample.warp_instructions,
@@ -395,7 +394,7 @@ KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter)
   k.start_s = static_cast<double>(kernel.start_fs) * 1e-15;
   add_machine_counters(kernel, k);
   const EnergyAmounts joules = power_.end_kernel(run, time_of(run.end));
-  if (power_.active()) add_energy_counters(k.counters, joules - kernel.energy_at_start, k.time_s);
+  if (power_.active()) add_energy_counters(k.counters, joules, k.time_s);
   for (const SmStats& s : run.sm) ended_.add(s);
   if (recorder_ != nullptr) record_end(kernel, k);
   open_.erase(it);

@@ -55,8 +55,7 @@ class RunRecorder {
     DramStats last_dram;
     uint64_t last_sample_cycle = 0;
     core::Femtoseconds start_fs = 0, last_sample_fs = 0;
-    EnergyAmounts energy_at_start{};
-    double last_energy = 0;     ///< joules since the start of the simulation
+    double last_energy = 0;     ///< joules at the last sample
     uint64_t core_changes = 0;  ///< of the core clock, when it began
   };
   [[nodiscard]] core::Femtoseconds time_of(core::Cycle c) const { return gpu_.core_domain().time_of(c); }

@@ -111,7 +111,7 @@ def check_clocks(gpusim: Gpusim) -> None:
     ptx = CASES["vecadd"].ptx(gpusim.source)
     for text in ("fast", "1296", "0MHz", "1.0005kHz"):
         gpusim.simulate(ptx, "--core-clock", text, "--out", "none").require_code(1).require_error("--core-clock", "is no clock")
-    gpusim.simulate(ptx, "--dram-clock", "2MHz", "--out", "none").require_code(1).require_error("dram.refi", "no time for an access")
+    gpusim.simulate(ptx, "--dram-clock", "1MHz", "--out", "none").require_code(1).require_error("dram.refi", "no time for an access")
     gpusim.simulate(ptx, "--set", "energy.fp32=5W", "--out", "none").require_code(1).require_error("is not an energy such as")
     launch = gpusim.scratch / "clocks.toml"
     launch.write_text(ptx.with_suffix(".toml").read_text().replace("[[launch]]", '[[launch]]\ncore_clock = 648'))

@@ -123,13 +123,12 @@ void EnergyCounts::begin_kernel(const KernelRun& run) {
 }
 
 void EnergyCounts::end_kernel(const KernelRun& run) {
-  const auto kernel = std::ranges::find(open_, &run, &Kernel::run);
-  add(ended_, *kernel);
-  open_.erase(kernel);
+  open_.erase(std::ranges::find(open_, &run, &Kernel::run));
 }
 
-void EnergyCounts::add(Own& sum, const Kernel& kernel) {
+EnergyCounts::Own EnergyCounts::own(const Kernel& kernel) {
   const KernelRun& run = *kernel.run;
+  Own sum;
   for (size_t i = 0; i < run.pc.size(); ++i) {
     const PcStats& at = run.pc[i];
     const OpClass c = run.image->ops[i].op_class;
@@ -143,22 +142,22 @@ void EnergyCounts::add(Own& sum, const Kernel& kernel) {
     sum.l1_lines += s.l1.load_hits + s.l1.load_misses + s.l1.local_load_hits + s.l1.local_load_misses +
                     s.l1.local_store_hits + s.l1.local_store_misses;
   }
+  return sum;
 }
 
-EnergyAmounts EnergyCounts::events() const {
-  Own own = ended_;
-  for (const Kernel& kernel : open_) add(own, kernel);
+EnergyAmounts EnergyCounts::events(const KernelRun& run) const {
+  const Own mine = own(*std::ranges::find(open_, &run, &Kernel::run));
   EnergyAmounts amounts{};
   const auto of = [&amounts](EnergyTerm term) -> double& { return amounts[static_cast<size_t>(term)]; };
   const auto real = [](uint64_t n) { return static_cast<double>(n); };
   for (size_t i = 0; i < kNumOpClasses; ++i)
     if (classes_[i].term != EnergyTerm::kCount)
-      of(classes_[i].term) += real(own.lanes[i]) * classes_[i].weight;
-  of(EnergyTerm::kIssue) = real(own.issued);
-  of(EnergyTerm::kRegister) = real(own.words);
-  of(EnergyTerm::kShared) = real(own.shared_steps);
-  of(EnergyTerm::kL1) = real(own.l1_lines);
-  of(EnergyTerm::kConstant) = real(own.constant_lines + gpu_.cluster_constant_lines());
+      of(classes_[i].term) += real(mine.lanes[i]) * classes_[i].weight;
+  of(EnergyTerm::kIssue) = real(mine.issued);
+  of(EnergyTerm::kRegister) = real(mine.words);
+  of(EnergyTerm::kShared) = real(mine.shared_steps);
+  of(EnergyTerm::kL1) = real(mine.l1_lines);
+  of(EnergyTerm::kConstant) = real(mine.constant_lines + gpu_.cluster_constant_lines());
   const TextureStats textures = gpu_.texture_stats();
   of(EnergyTerm::kTexture) = real(textures.l1.hits + textures.l1.misses);
   const L2Stats l2 = gpu_.l2_stats();

@@ -1,6 +1,6 @@
 // Reads from what the components count anyway the events that cost energy: operations by class and lanes,
 // registers, accesses by level, flits, DRAM commands. Nothing is counted for it as the simulation runs; it
-// goes over the counts when it is asked. Events of kernels that have ended stay in the sums.
+// goes over the counts when it is asked. What SMs do is counted by kernel; what they share is everybody's.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -32,8 +32,9 @@ class EnergyCounts {
 
   void begin_kernel(const KernelRun& run);
   void end_kernel(const KernelRun& run);
-  /// Events of the whole GPU since the start of the simulation.
-  [[nodiscard]] EnergyAmounts events() const;
+  /// Events of the kernel, which is open, in the SMs, and of the whole GPU since the start of the simulation
+  /// in what these share.
+  [[nodiscard]] EnergyAmounts events(const KernelRun& run) const;
 
  private:
   struct Kernel {
@@ -45,13 +46,12 @@ class EnergyCounts {
     std::array<uint64_t, kNumOpClasses> lanes{};
     uint64_t issued = 0, words = 0, shared_steps = 0, l1_lines = 0, constant_lines = 0;
   };
-  static void add(Own& sum, const Kernel& kernel);
+  [[nodiscard]] static Own own(const Kernel& kernel);
 
   const Gpu& gpu_;
   std::array<ClassEnergy, kNumOpClasses> classes_;
   double reply_flit_;  ///< width of a flit of replies, of one of requests
   std::vector<Kernel> open_;
-  Own ended_;
 };
 
 }  // namespace gpusim::comp

@@ -60,7 +60,7 @@ double EnergyMeter::standing_power() const {
 
 EnergyAmounts EnergyMeter::reading(core::Femtoseconds t, const EnergyAmounts& events) const {
   EnergyAmounts joules = closed_;
-  const double seconds = running_ && t > since_ ? static_cast<double>(t - since_) * kFemto : 0;
+  const double seconds = started_ && t > since_ ? static_cast<double>(t - since_) * kFemto : 0;
   for (size_t i = 0; i < kNumEnergyTerms; ++i) {
     const TermInfo& info = energy_terms()[i];
     const double share = state_[static_cast<size_t>(info.domain)].share;
@@ -84,10 +84,10 @@ void EnergyMeter::set_clock(PowerDomain domain, int64_t khz, core::Femtoseconds 
   set_state(domain, khz);
 }
 
-void EnergyMeter::set_running(bool running, core::Femtoseconds t, const EnergyAmounts& events) {
-  if (running == running_) return;
-  close(t, events);
-  running_ = running;
+void EnergyMeter::start(core::Femtoseconds t, const EnergyAmounts& events) {
+  started_ = true;
+  since_ = t;
+  events_ = events;
 }
 
 }  // namespace gpusim::comp

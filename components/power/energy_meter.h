@@ -1,7 +1,7 @@
-// Turns counts of events and time into joules, at the voltages that the clock domains have. Plain class; no
-// hardware of its own. It is read when a kernel begins or ends and at the samples of the time series; an
-// interval is closed, at the voltages that held in it, only when a clock changes and when the GPU begins or
-// ceases to run kernels. So what it shows does not depend on how often it is read.
+// Turns counts of events and time into the joules of a kernel, at the voltages that the clock domains have.
+// Plain class; no hardware of its own. It is read when the kernel ends and at the samples of the time series;
+// an interval is closed, at the voltages that held in it, only when a clock changes. So what it shows does
+// not depend on how often it is read.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace gpusim::comp {
 
 class EnergyMeter {
  public:
-  /// The clocks are those of [clocks]; no kernel runs.
+  /// The clocks are those of [clocks]; the kernel has not begun.
   explicit EnergyMeter(const core::MachineConfig& machine);
 
   /// False if [energy] gives nothing: all readings are 0.
   [[nodiscard]] bool active() const { return active_; }
-  /// Joules until `t`, when `events` have been counted since the start of the simulation.
+  /// The kernel begins at `t`; by now `events` have been counted.
+  void start(core::Femtoseconds t, const EnergyAmounts& events);
+  /// Joules from its start to `t`, when `events` have been counted.
   [[nodiscard]] EnergyAmounts reading(core::Femtoseconds t, const EnergyAmounts& events) const;
 
   /// From `t` on the domain has this clock, and the voltage that goes with it.
   void set_clock(PowerDomain domain, int64_t khz, core::Femtoseconds t, const EnergyAmounts& events);
-  /// From `t` on kernels run, or none: static power and clock networks count only while they do.
-  void set_running(bool running, core::Femtoseconds t, const EnergyAmounts& events);
   /// V now; 0 for the board.
   [[nodiscard]] double volts(PowerDomain domain) const { return state_[static_cast<size_t>(domain)].volts; }
   /// W of a GPU at its present clocks that does nothing while a kernel runs: static power, clocks, refresh.
@@ -43,11 +43,11 @@ class EnergyMeter {
   /// W of a term that goes with time.
   [[nodiscard]] double power(size_t term) const;
 
-  const core::MachineConfig::Energy coefficients_;
+  core::MachineConfig::Energy coefficients_;
   std::array<core::VoltageCurve, 3> curves_;
   double refreshes_per_s_;
   bool active_;
-  bool running_ = false;
+  bool started_ = false;
   std::array<State, kNumPowerDomains> state_;
   EnergyAmounts closed_{};  ///< joules of closed intervals
   EnergyAmounts events_{};  ///< at the start of the open one

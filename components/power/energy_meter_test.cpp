@@ -52,7 +52,7 @@ core::MachineConfig machine(std::vector<std::string> more = {}) {
 TEST(EnergyMeter, EventsClocksRefreshAndStaticPowerAddUp) {
   EnergyMeter meter(machine());
   ASSERT_TRUE(meter.active());
-  meter.set_running(true, 0, {});
+  meter.start(0, {});
   const EnergyAmounts events = some_events(1e6);
   const EnergyAmounts j = meter.reading(10 * kMicrosecond, events);
   EXPECT_DOUBLE_EQ(j[index(EnergyTerm::kFp32)], events[index(EnergyTerm::kFp32)] * 1e-12);
@@ -74,7 +74,7 @@ TEST(EnergyMeter, VoltageFollowsTheTable) {
   m.clocks.core_khz = 500'000;
   m.clocks.dram_khz = 600'000;  // 1.35 V of 1.5 V
   EnergyMeter meter(m);
-  meter.set_running(true, 0, {});
+  meter.start(0, {});
   const EnergyAmounts events = some_events(1e6);
   const EnergyAmounts j = meter.reading(10 * kMicrosecond, events);
   EXPECT_DOUBLE_EQ(meter.volts(PowerDomain::kCore), 0.8);
@@ -90,7 +90,7 @@ TEST(EnergyMeter, VoltageFollowsTheTable) {
 TEST(EnergyMeter, ADoubledCoefficientDoublesItsTermAlone) {
   const auto run = [](const core::MachineConfig& m) {
     EnergyMeter meter(m);
-    meter.set_running(true, 0, {});
+    meter.start(0, {});
     return meter.reading(3 * kMicrosecond, some_events(1e3));
   };
   const EnergyAmounts base = run(machine());
@@ -103,7 +103,7 @@ TEST(EnergyMeter, ADoubledCoefficientDoublesItsTermAlone) {
 
 TEST(EnergyMeter, AChangeClosesTheIntervalAtTheOldVoltage) {
   EnergyMeter meter(machine());
-  meter.set_running(true, 0, {});
+  meter.start(0, {});
   const EnergyAmounts at_change = some_events(1e6), at_end = some_events(3e6);
   meter.set_clock(PowerDomain::kCore, 500'000, 4 * kMicrosecond, at_change);
   const EnergyAmounts j = meter.reading(10 * kMicrosecond, at_end);
@@ -116,18 +116,20 @@ TEST(EnergyMeter, AChangeClosesTheIntervalAtTheOldVoltage) {
 
 TEST(EnergyMeter, ReadingsDoNotDisturb) {
   EnergyMeter often(machine()), seldom(machine());
-  often.set_running(true, 0, {});
-  seldom.set_running(true, 0, {});
+  often.start(0, {});
+  seldom.start(0, {});
   for (int i = 1; i < 100; ++i) (void)often.reading(i * kMicrosecond / 10, some_events(i));
   EXPECT_EQ(often.reading(10 * kMicrosecond, some_events(100)),
             seldom.reading(10 * kMicrosecond, some_events(100)));
 }
 
-TEST(EnergyMeter, IdleTimeCostsNothing) {
+TEST(EnergyMeter, CountsFromItsStart) {
   EnergyMeter meter(machine());
-  meter.set_running(true, 2 * kMicrosecond, {});
-  meter.set_running(false, 5 * kMicrosecond, {});
-  EXPECT_DOUBLE_EQ(meter.reading(50 * kMicrosecond, {})[index(EnergyTerm::kBoard)], 3e-6);
+  meter.set_clock(PowerDomain::kCore, 500'000, kMicrosecond, {});  // before: costs nothing
+  meter.start(2 * kMicrosecond, some_events(1));
+  const EnergyAmounts j = meter.reading(5 * kMicrosecond, some_events(2));
+  EXPECT_DOUBLE_EQ(j[index(EnergyTerm::kBoard)], 3e-6);
+  EXPECT_NEAR(j[index(EnergyTerm::kInt)], 0.64e-12 * some_events(1)[index(EnergyTerm::kInt)], 1e-24);
   core::MachineConfig m = machine();
   m.energy = {};
   EXPECT_FALSE(EnergyMeter(m).active());

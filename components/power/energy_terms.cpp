@@ -56,12 +56,6 @@ double total(const EnergyAmounts& joules, PowerDomain domain) {
   return sum;
 }
 
-EnergyAmounts operator-(const EnergyAmounts& a, const EnergyAmounts& b) {
-  EnergyAmounts difference;
-  for (size_t i = 0; i < kNumEnergyTerms; ++i) difference[i] = a[i] - b[i];
-  return difference;
-}
-
 void add_energy_counters(std::vector<core::Counter>& counters, const EnergyAmounts& joules, double seconds) {
   for (size_t i = 0; i < kNumEnergyTerms; ++i)
     counters.push_back({energy_terms()[i].counter, joules[i], "J", energy_terms()[i].meaning});

@@ -76,7 +76,6 @@ struct TermInfo {
 /// The sum of all terms, or of those of one domain.
 [[nodiscard]] double total(const EnergyAmounts& joules);
 [[nodiscard]] double total(const EnergyAmounts& joules, PowerDomain domain);
-[[nodiscard]] EnergyAmounts operator-(const EnergyAmounts& a, const EnergyAmounts& b);
 
 /// A kernel's counters: its terms, their sums by domain and in all, average power, energy-delay product.
 void add_energy_counters(std::vector<core::Counter>& counters, const EnergyAmounts& joules, double seconds);

@@ -1,5 +1,7 @@
 #include "components/power/power_model.h"
 
+#include <algorithm>
+
 namespace gpusim::comp {
 
 PowerModel::PowerModel(Gpu& gpu, const core::MachineConfig& machine)
@@ -13,9 +15,11 @@ PowerModel::PowerModel(Gpu& gpu, const core::MachineConfig& machine)
     domains_[d]->on_change([this, d] {
       ++changes_[d];
       if (!active()) return;
-      const core::ClockDomain& domain = *domains_[d];
-      meter_.set_clock(static_cast<PowerDomain>(d), static_cast<int64_t>(domain.khz()),
-                       domain.engine().now_fs(), counts_.events());
+      const auto khz = static_cast<int64_t>(domains_[d]->khz());
+      const core::Femtoseconds now = domains_[d]->engine().now_fs();
+      meter_.set_clock(static_cast<PowerDomain>(d), khz, now, {});
+      for (Open& kernel : open_)
+        kernel.meter.set_clock(static_cast<PowerDomain>(d), khz, now, counts_.events(*kernel.run));
     });
 }
 
@@ -35,25 +39,24 @@ bool PowerModel::set_clocks(const core::ClockChoice& choice) {
 
 void PowerModel::set_core_clock(int64_t khz) { want(0, khz); }
 
-EnergyAmounts PowerModel::begin_kernel(const KernelRun& run, core::Femtoseconds t) {
-  if (!active()) return {};
+void PowerModel::begin_kernel(const KernelRun& run, core::Femtoseconds t) {
+  if (!active()) return;
   counts_.begin_kernel(run);
-  const EnergyAmounts events = counts_.events();
-  if (running_++ == 0) meter_.set_running(true, t, events);
-  return meter_.reading(t, events);
+  open_.push_back({&run, meter_});
+  open_.back().meter.start(t, counts_.events(run));
 }
 
 EnergyAmounts PowerModel::end_kernel(const KernelRun& run, core::Femtoseconds t) {
   if (!active()) return {};
-  const EnergyAmounts events = counts_.events();
-  const EnergyAmounts joules = meter_.reading(t, events);
+  const EnergyAmounts joules = reading(run, t);
   counts_.end_kernel(run);
-  if (--running_ == 0) meter_.set_running(false, t, events);
+  open_.erase(std::ranges::find(open_, &run, &Open::run));
   return joules;
 }
 
-EnergyAmounts PowerModel::reading(core::Femtoseconds t) const {
-  return active() ? meter_.reading(t, counts_.events()) : EnergyAmounts{};
+EnergyAmounts PowerModel::reading(const KernelRun& run, core::Femtoseconds t) const {
+  if (!active()) return {};
+  return std::ranges::find(open_, &run, &Open::run)->meter.reading(t, counts_.events(run));
 }
 
 }  // namespace gpusim::comp

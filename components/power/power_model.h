@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "components/gpu.h"
 #include "components/power/energy_counts.h"
@@ -26,11 +27,12 @@ class PowerModel {
   void set_core_clock(int64_t khz);
   [[nodiscard]] int64_t core_clock() const { return wanted_[0]; }
 
-  /// The kernel begins at `t`, which lies at most a few cycles ahead; joules until then.
-  EnergyAmounts begin_kernel(const KernelRun& run, core::Femtoseconds t);
+  /// The kernel begins at `t`, which lies at most a few cycles ahead.
+  void begin_kernel(const KernelRun& run, core::Femtoseconds t);
+  /// Its joules, and it is forgotten.
   EnergyAmounts end_kernel(const KernelRun& run, core::Femtoseconds t);
-  /// Joules from the start of the simulation to `t`, of the whole GPU while kernels ran.
-  [[nodiscard]] EnergyAmounts reading(core::Femtoseconds t) const;
+  /// Joules of a kernel that runs, until `t`.
+  [[nodiscard]] EnergyAmounts reading(const KernelRun& run, core::Femtoseconds t) const;
   /// False if the machine says nothing of energy.
   [[nodiscard]] bool active() const { return meter_.active(); }
   /// Changes of a domain's clock since the start.
@@ -45,8 +47,12 @@ class PowerModel {
   std::array<int64_t, kClocks> of_run_, wanted_;
   std::array<uint64_t, kClocks> changes_{};
   bool governed_;
-  uint32_t running_ = 0;
-  EnergyMeter meter_;
+  struct Open {
+    const KernelRun* run = nullptr;
+    EnergyMeter meter;
+  };
+  EnergyMeter meter_;  ///< of a kernel that would begin now
+  std::vector<Open> open_;
   EnergyCounts counts_;
 };
 
