@@ -41,13 +41,6 @@ std::string source(const Table& per_pc, uint64_t pc) {
   return file.empty() ? fmt::format("source line {}", line) : fmt::format("{}:{}", printable(file), line);
 }
 
-/// "line 12 `ld.global ...` (k.cu:3)"; of a linked program "a.ptx:12 `ld.global ...`".
-std::string place(const Table& per_pc, uint64_t pc) {
-  const std::string from = source(per_pc, pc), &file = text_at(per_pc, "ptx_file", pc);
-  return fmt::format("{}{} `{}`{}", file.empty() ? "line " : printable(file) + ":", per_pc["ptx_line"][pc],
-                     printable(text_at(per_pc, "ptx", pc)), from.empty() ? "" : fmt::format(" ({})", from));
-}
-
 void stack_line(std::string& out, const Scale& scale, std::string_view name, uint64_t slots) {
   out += fmt::format("    {:<24}{:>16}{:>9.2f} %{:>10.3f}\n", printable(name), slots, scale.share(slots),
                      scale.cpi(slots));
@@ -78,9 +71,10 @@ std::string top_text(const Scale& scale, const Table& per_pc, const Explanation&
                        scale.share(cause.slots));
     out += indented(cause_info(cause.name).meaning);
     for (const StatementSlots& s : cause.at)
-      out += fmt::format("    {:>6.2f} %  at {}\n", scale.share(s.slots), place(per_pc, s.pc));
+      out += fmt::format("    {:>6.2f} %  at {}\n", scale.share(s.slots), statement_place(per_pc, s.pc));
     for (const StatementSlots& s : cause.awaiting)
-      out += fmt::format("    {:>6.2f} %  for data of {}\n", scale.share(s.slots), place(per_pc, s.pc));
+      out += fmt::format("    {:>6.2f} %  for data of {}\n", scale.share(s.slots),
+                         statement_place(per_pc, s.pc));
   }
   return out;
 }
@@ -89,7 +83,7 @@ std::string hot_text(const Scale& scale, const Table& per_pc, const Explanation&
   std::string out = "  operations by issue slots\n";
   for (const HotOperation& hot : e.hot) {
     out += fmt::format("    {:>6.2f} %  {:>12} slots  pc {:<4} {}\n", scale.share(hot.slots), hot.slots,
-                       hot.pc, place(per_pc, hot.pc));
+                       hot.pc, statement_place(per_pc, hot.pc));
     std::string causes;
     for (const CauseSlots& c : hot.causes)
       causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", printable(c.name), c.slots);
@@ -139,6 +133,12 @@ std::string json_sms(const KernelRecord& kernel) {
 }
 
 }  // namespace
+
+std::string statement_place(const Table& per_pc, uint64_t pc) {
+  const std::string from = source(per_pc, pc), &file = text_at(per_pc, "ptx_file", pc);
+  return fmt::format("{}{} `{}`{}", file.empty() ? "line " : printable(file) + ":", per_pc["ptx_line"][pc],
+                     printable(text_at(per_pc, "ptx", pc)), from.empty() ? "" : fmt::format(" ({})", from));
+}
 
 std::string explanation_text(const KernelRecord& kernel, const core::MachineConfig& machine,
                              const Explanation& e) {

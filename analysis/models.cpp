@@ -2,11 +2,14 @@
 #include <array>
 
 #include "analysis/model.h"
+#include "analysis/roofline.h"
 
 namespace gpusim::analysis {
 
 std::span<const Model> models() {
-  static constexpr std::array<Model, 0> kModels{};
+  static constexpr std::array kModels{
+      Model{"roofline", "rates at several numbers of SMs under measured roofs, and what the shape says", true,
+            roofline_model}};
   return kModels;
 }
 

@@ -190,6 +190,8 @@ KernelRecord Recording::kernel(uint64_t index) const {
   k.name = launches_.at(index).name;
   k.grid = file_->text_attribute(group, "grid");
   k.block = file_->text_attribute(group, "block");
+  k.blocks_per_sm = file_->number_attribute(group, "blocks_per_sm");
+  k.occupancy_limiter = file_->text_attribute(group, "occupancy_limiter");
   k.cycles = file_->number_attribute(group, "cycles");
   if (file_->has_attribute(group, "time_fs")) k.time_fs = file_->number_attribute(group, "time_fs");
   k.warp_instructions = file_->number_attribute(group, "warp_instructions");
@@ -197,7 +199,7 @@ KernelRecord Recording::kernel(uint64_t index) const {
   k.inst_executed = file_->number_attribute(group, "inst_executed");
   k.inst_issued = file_->number_attribute(group, "inst_issued");
   k.per_sm = read_table(group + "/per_sm",
-                        {"sm", "inst_executed", "inst_issued", "active_cycles", "active_warp_cycles"});
+                        {"sm", "blocks", "inst_executed", "inst_issued", "active_cycles", "active_warp_cycles"});
   k.per_pc = read_table(group + "/per_pc",
                         {"pc", "ptx_line", "source_line", "executed", "active_lanes", "transactions",
                          "requested_bytes", "transferred_bytes", "replays", "ptx"});

@@ -119,6 +119,14 @@ struct AnalyzeArguments {
 void add_analyze_command(CLI::App& app, AnalyzeArguments& arguments, int& code);
 int analyze_command(const AnalyzeArguments& arguments);
 
+struct RegressArguments {
+  std::string suite = "quick", root, work;
+  unsigned parallel = 0;  ///< 0: as many as there are processors
+  bool update = false, json = false, quiet = false;
+};
+void add_regress_command(CLI::App& app, RegressArguments& arguments, int& code);
+int regress_command(const RegressArguments& arguments);
+
 struct ReuseArguments {
   std::string trace, size = "16K";
   uint32_t line = 128, ways = 4, mshrs = 64, latency = 100;

@@ -154,6 +154,8 @@ int guarded_main(int argc, char** argv) {
   AnalyzeArguments analyze;
   ReuseArguments reuse;
   add_analyze_command(app, analyze, code);
+  RegressArguments regressed;
+  add_regress_command(app, regressed, code);
   add_reuse_command(app, reuse, code);
   CLI::App* init = app.add_subcommand("init", "Write a launch file to fill in for a PTX file");
   init->add_option("ptx", init_ptx, "PTX file")->required();

@@ -3,11 +3,14 @@
 
 namespace gpusim::comp {
 
-void LoadStoreUnit::send_through_l1(uint64_t now) {
-  if (now < next_send_ || !(unsent() || has_writeback())) return;
-  const bool link = links_.request->can_push();
+void LoadStoreUnit::send_at(uint64_t at) {
+  leave_queue(at);
+  if (at >= next_send_ && (unsent() || has_writeback())) send_through_l1(at, true);
+}
+
+void LoadStoreUnit::send_through_l1(uint64_t now, bool link) {
   if (has_writeback() && link && can_reserve(RequestKind::kWrite)) {
-    send_writeback();
+    send_writeback(now);
     next_send_ = now + send_interval_;
     blocked_ = false;
     return;
@@ -43,7 +46,7 @@ bool LoadStoreUnit::send_transaction(QueueEntry& entry, uint64_t now, bool link)
     l1_->bypass(access);
   }
   entry.refused = false;
-  transmit(entry, now, false);
+  transmit(entry, now, true);
   return true;
 }
 
@@ -72,7 +75,8 @@ bool LoadStoreUnit::load_through_l1(QueueEntry& entry, const L1Cache::Access& ac
     line_requests_[tag] = {result.entry, sectors};
     mshr_record_[tag] = entry.record;
     const auto bytes = static_cast<uint16_t>(32 * std::popcount(sectors));
-    links_.request->push({access.address, bytes, RequestKind::kRead, sectors, port_, tag, true});
+    links_.request->push_at(core::Cycle(now),
+                            {access.address, bytes, RequestKind::kRead, sectors, port_, tag, true});
     record_mshr(now, access.address, core::MshrAction::kAllocate);
   }
   entry.refused = false;
@@ -80,7 +84,7 @@ bool LoadStoreUnit::load_through_l1(QueueEntry& entry, const L1Cache::Access& ac
   return true;
 }
 
-void LoadStoreUnit::send_writeback() {
+void LoadStoreUnit::send_writeback(uint64_t now) {
   L1Cache::Writeback w;
   if (!l1_->take_writeback(w)) return;
   const uint16_t tag = free_stores_.back();
@@ -89,7 +93,8 @@ void LoadStoreUnit::send_writeback() {
   ++stores_in_flight_;
   const auto sectors = static_cast<uint8_t>(w.sectors);
   const auto bytes = static_cast<uint16_t>(32 * std::popcount(sectors));
-  links_.request->push({w.address, bytes, RequestKind::kWrite, sectors, port_, tag, true});
+  links_.request->push_at(core::Cycle(now),
+                          {w.address, bytes, RequestKind::kWrite, sectors, port_, tag, true});
 }
 
 void LoadStoreUnit::finish_line(uint32_t tag, MemoryLevel level, uint64_t now) {

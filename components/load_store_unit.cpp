@@ -227,7 +227,11 @@ void LoadStoreUnit::send(uint64_t now) {
   if (texture_ != nullptr) texture_->send();
   leave_queue(now);
   if (tlb_ != nullptr) tlb_->send();
-  if (l1_ != nullptr) return send_through_l1(now);
+  if (l1_ != nullptr) {
+    if (now >= next_send_ && (unsent() || has_writeback()))
+      send_through_l1(now, links_.request->can_push());
+    return;
+  }
   if (!unsent() || awaits_credit_ || now < next_send_) return;
   QueueEntry& entry = queue_[queue_send_];
   if (tlb_ != nullptr && !translated(entry, now)) {

@@ -104,6 +104,14 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   /// Decides now, after the last submit of cycle `now`, what leaves in later cycles, as far as that is
   /// certain.
   void send_ahead(uint64_t now);
+  /// True if all that this unit does is known ahead of time, as far as replies have been sent: what it looks
+  /// up is its own, and the link to the interconnect has room for certain.
+  [[nodiscard]] bool foresees() const {
+    return l1_ != nullptr && tlb_ == nullptr && !has_unannounced() && links_.request->has_room();
+  }
+  /// The same as send() in the later cycle `at`, decided now. Requires foresees(), and that the replies until
+  /// then have been collected.
+  void send_at(uint64_t at);
   /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can
   /// help.
   [[nodiscard]] uint64_t next_send() const;
@@ -206,12 +214,13 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   /// The entry's next transaction is done with at `at`.
   void step(QueueEntry& entry, uint64_t at);
   // load_store_l1.cpp: with a first-level cache
-  void send_through_l1(uint64_t now);
+  /// `link`: a transaction can leave.
+  void send_through_l1(uint64_t now, bool link);
   /// False if the transaction at the head of the queue has to wait.
   [[nodiscard]] bool send_transaction(QueueEntry& entry, uint64_t now, bool link);
   [[nodiscard]] bool load_through_l1(QueueEntry& entry, const L1Cache::Access& access, uint64_t now,
                                      bool can_send);
-  void send_writeback();
+  void send_writeback(uint64_t now);
   void finish_line(uint32_t tag, MemoryLevel level, uint64_t now);
   /// What the first-level cache does next, it does for this access.
   void count_for(uint32_t record) {

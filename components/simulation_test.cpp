@@ -208,6 +208,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "pipes.sp.per_scheduler=true pipes.sfu.per_scheduler=true",
                     "scheduler.count=2 scheduler.issue_width=2 coalescer.rule=cc20 l1.size=4K",
                     "scheduler.policy=two_level scheduler.group=4", "scheduler.policy=gto l2.queue=1",
+                    "coalescer.rule=cc20 l1.size=4K scheduler.count=4 scheduler.issue_cycles=1 "
+                    "scheduler.policy=gto scheduler.dependences=control_codes",
+                    "coalescer.rule=cc20 l1.size=4K l1.sector=32 l1.write_local=back l1.write_global=evict "
+                    "interconnect.queue=2 gpu.block_start_cycles=300",
+                    "coalescer.rule=cc20 l1.size=1K l1.ways=2 l1.write_local=back l1.mshrs=2 lsu.queue=1 "
+                    "lsu.mshrs=2 lsu.store_buffer=2 gpu.block_start_cycles=300",
                     "interconnect.reply_latency=0ns gpu.block_start_cycles=0"));
 
 TEST(BlockStart, TakesTheConfiguredCycles) {

@@ -118,24 +118,44 @@ bool Sm::is_local(const isa::MicroOp& op) {
 }
 
 void Sm::run_ahead(uint64_t now) {
-  if (next_issue_ == kUnknownCycle) return;
+  // A block or a kernel that ends is reported in its own cycle.
+  if (open_kernels_ != 0 && due_ == 0 && ending_blocks_ == 0 && lsu_->foresees())
+    return run_ahead_with_memory(now);
   const uint64_t limit = undisturbed_until(now);
-  while (next_issue_ < limit && !fetching()) {
-    const uint64_t cycle = next_issue_;
-    table_.promote(cycle);
-    bool waits = false;
-    for (uint32_t s = 0; s < schedulers_.size() && !waits; ++s) {
-      if (wake_[s] > cycle) continue;
-      const int w = schedulers_[s]->pick(cycle);
-      // The rest of the slot has to wait for the time to come.
-      waits = w != WarpScheduler::kNone && !is_local(*warps_[static_cast<size_t>(w)].op);
-      if (waits) break;
-      changed_ |= 1u << s;
-      if (w != WarpScheduler::kNone) take_slot(s, static_cast<uint32_t>(w), cycle);
+  while (next_issue_ < limit && !fetching())
+    if (!issue_ahead(next_issue_)) return;
+}
+
+void Sm::run_ahead_with_memory(uint64_t now) {
+  const uint64_t limit = std::min({next_start_.count(), now + 1 + start_latency_, now + 1 + reply_latency_});
+  for (uint64_t cycle = now; !fetching() && lsu_->foresees();) {
+    const uint64_t memory = std::max(std::min(lsu_->next_send(), lsu_->next_reply().count()), cycle + 1);
+    cycle = std::min(next_issue_, memory);
+    if (cycle >= limit) return;
+    if (memory <= cycle) {
+      lsu_->collect_replies(cycle, [this, cycle](uint32_t record) { complete_access(record, cycle); });
+      lsu_->send_at(cycle);
+      update_gates(cycle);
+      plan_issue(cycle - 1);
     }
-    plan_issue(cycle);
-    if (waits) return;
+    if (next_issue_ <= cycle && !issue_ahead(cycle)) return;
   }
+}
+
+bool Sm::issue_ahead(uint64_t cycle) {
+  table_.promote(cycle);
+  bool waits = false;
+  for (uint32_t s = 0; s < schedulers_.size() && !waits; ++s) {
+    if (wake_[s] > cycle) continue;
+    const int w = schedulers_[s]->pick(cycle);
+    // The rest of the slot has to wait for the time to come.
+    waits = w != WarpScheduler::kNone && !is_local(*warps_[static_cast<size_t>(w)].op);
+    if (waits) break;
+    changed_ |= 1u << s;
+    if (w != WarpScheduler::kNone) take_slot(s, static_cast<uint32_t>(w), cycle);
+  }
+  plan_issue(cycle);
+  return !waits;
 }
 
 void Sm::take_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
@@ -302,7 +322,10 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
   }
   Block& block = blocks_[warp.block_slot];
   --block.loads_in_flight;
-  if (block.live_warps == 0 && block.loads_in_flight == 0) finish_block(warp.block_slot, now);
+  if (block.live_warps == 0 && block.loads_in_flight == 0) {
+    --ending_blocks_;
+    finish_block(warp.block_slot, now);
+  }
 }
 
 std::string Sm::waiting_for() const {

@@ -231,6 +231,11 @@ class Sm : public core::Clocked, public WarpTableIf {
   /// True for operations that touch this SM's registers and shared memory only.
   [[nodiscard]] static bool is_local(const isa::MicroOp& op);
   void run_ahead(uint64_t now);
+  /// The same where the load/store unit, too, can do ahead of time what it does: replies that have been sent,
+  /// and what leaves for the first-level cache and the interconnect.
+  void run_ahead_with_memory(uint64_t now);
+  /// Issues at the later `cycle`; false if an operation has to wait for the time to come.
+  bool issue_ahead(uint64_t cycle);
   /// Before a warp of this scheduler changes: books its empty slots before `now`, which all have the cause
   /// that its candidate has until then.
   void settle(uint32_t scheduler, uint64_t now);
@@ -240,6 +245,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   // What every tick looks at comes first.
   uint32_t due_ = 0;  ///< kernels that are due to be reported
   uint32_t open_kernels_ = 0;
+  uint32_t ending_blocks_ = 0;           ///< whose warps have ended, but not their loads
   uint64_t next_issue_ = kUnknownCycle;  ///< first slot in which some warp may issue, as far as known
   // Of the kernel for which something is being done: enter().
   KernelRun* run_ = nullptr;

@@ -187,7 +187,11 @@ void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
     block.barriers.leave(w, warp.stack.alive() | warp.groups.apart());
     for (uint32_t b = 0; b < isa::kNumBarriers; ++b) try_release(block, b, now);
   }
-  if (block.live_warps == 0 && block.loads_in_flight == 0) finish_block(warp.block_slot, now);
+  if (block.live_warps != 0) return;
+  if (block.loads_in_flight == 0)
+    finish_block(warp.block_slot, now);
+  else
+    ++ending_blocks_;
 }
 
 void Sm::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {

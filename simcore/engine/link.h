@@ -72,6 +72,11 @@ class alignas(64) Link {
     }
     return tail_ - credited_ < capacity_ || find_room();
   }
+  /// True if a push in a later cycle is possible for certain.
+  [[nodiscard]] bool has_room() {
+    if (tail_ - credited_ == capacity_) collect_credits();
+    return tail_ - credited_ < capacity_;
+  }
   /// From now on `taker` is told of slots that free, not the writer woken.
   void give_credits_to(CreditTaker& taker) { taker_ = &taker; }
   /// Reserves room for the next push_at and returns the first cycle at which it may be, 0 if any; kNever if

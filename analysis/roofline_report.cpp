@@ -1,0 +1,233 @@
+// The model `roofline`: options, text, JSON and plot of trajectories.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "analysis/plot.h"
+#include "analysis/roofline.h"
+#include "analysis/text.h"
+#include "simcore/record/recorder.h"
+#include "simcore/text/input_error.h"
+#include "simcore/text/names.h"
+
+namespace gpusim::analysis {
+
+namespace {
+
+constexpr std::array kDefects{Defect::kDivergence, Defect::kUncoalesced, Defect::kLowOccupancy,
+                              Defect::kFewBlocks, Defect::kLocality};
+
+std::string option(const ModelOptions& options, std::string_view name) {
+  const auto at = options.values.find(name);
+  return at == options.values.end() ? "" : at->second;
+}
+
+double read_flops(const ModelOptions& options) {
+  const std::string text = option(options, "flops");
+  if (text.empty()) return 0;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value))
+    throw core::InputError(fmt::format("gpusim: error: flops: expected a positive number, found '{}'", text));
+  return value;
+}
+
+bool read_weak(const ModelOptions& options) {
+  const std::string text = option(options, "scaling");
+  if (text.empty() || text == "strong") return false;
+  if (text == "weak") return true;
+  throw core::InputError(fmt::format("gpusim: error: scaling: expected strong or weak, found '{}'", text));
+}
+
+void check_expected(const std::string& expected) {
+  std::vector<std::string_view> names{"none"};
+  for (const Defect d : kDefects) names.push_back(defect_name(d));
+  if (!expected.empty() && std::ranges::find(names, expected) == names.end())
+    throw core::InputError(fmt::format("gpusim: error: expect: there is no '{}'; {}", expected,
+                                       core::name_hint(expected, names)));
+}
+
+const Ceiling& ceiling_at(const std::vector<Ceiling>& all, uint32_t sms) {
+  for (const Ceiling& c : all)
+    if (c.sms == sms) return c;
+  throw core::RecordError(fmt::format(
+      "there is no run of the ceilings with {0} SMs; record one with\n  gpusim --config C --sms {0} "
+      "workloads/roofline/ceilings.ptx --out FILE.h5\nand name it too",
+      sms));
+}
+
+std::string share(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.1f} %", 100 * fraction) : "-";
+}
+
+std::string point_text(const RooflinePoint& p, const Ceiling* ceiling) {
+  const auto intensity = [&p](double bytes) {
+    return p.flops == 0 || bytes == 0 ? std::string("-") : fmt::format("{:.3g}", p.flops / bytes);
+  };
+  const double roof = ceiling == nullptr ? NAN : ceiling->roof(p.intensity());
+  return fmt::format("  {:>4} {:>11.4g} {:>10.4g} {:>10} {:>10} {:>10} {:>8} {:>9} {:>9} {:>9} {:>9}\n",
+                     p.sms, p.seconds * 1e6, p.rate() * 1e-9, intensity(p.dram_bytes), intensity(p.l2_bytes),
+                     intensity(p.l1_bytes), roof > 0 ? share(p.rate() / roof) : "-", share(p.warp_efficiency),
+                     share(p.occupancy), share(p.balance), share(p.l2_hits));
+}
+
+/// What holds the kernel at its last point, which is no defect of it.
+std::string bound_text(const Trajectory& t, const Ceiling& high) {
+  const RooflinePoint &a = t.points.front(), &b = t.points.back();
+  const double roof = high.roof(b.intensity());
+  const double step = b.seconds > 0 ? a.seconds / b.seconds : 0;
+  std::string text = fmt::format("  {} to {} SMs: {:.2f} times as fast", a.sms, b.sms, step);
+  if (b.flops > 0 && roof > 0)
+    text +=
+        fmt::format("; at the end {} of the roof ({})", share(b.rate() / roof),
+                    high.fma <= b.intensity() * high.bandwidth ? "floating-point rate" : "DRAM bandwidth");
+  return text + "\n";
+}
+
+std::string trajectory_text(const Trajectory& t, const std::vector<Ceiling>& roofs,
+                            const std::vector<Finding>& findings) {
+  std::string text =
+      fmt::format("{}\n  {:>4} {:>11} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9} {:>9} {:>9} {:>9}\n",
+                  printable(t.kernel), "SMs", "time us", "GFLOP/s", "FLOP/B", "of L2", "of L1", "of roof",
+                  "lanes", "occupancy", "balance", "L2 hits");
+  for (const RooflinePoint& p : t.points) {
+    const auto at = std::ranges::find(roofs, p.sms, &Ceiling::sms);
+    text += point_text(p, at == roofs.end() ? nullptr : &*at);
+  }
+  text += bound_text(t, ceiling_at(roofs, t.points.back().sms));
+  for (const Finding& f : findings)
+    text += fmt::format("  {}:\n{}", defect_name(f.defect), indented(f.evidence));
+  if (findings.empty()) text += "  no defect found\n";
+  return text;
+}
+
+std::string trajectory_json(const Trajectory& t, const std::vector<Finding>& findings) {
+  std::string points, found;
+  for (const RooflinePoint& p : t.points)
+    points += fmt::format(
+        "{}{{\"sms\": {}, \"seconds\": {}, \"flops\": {}, \"dram_bytes\": {}, \"l2_bytes\": {}, "
+        "\"l1_bytes\": {}, "
+        "\"warp_efficiency\": {}, \"occupancy\": {}, \"balance\": {}, \"l2_hits\": {}, \"coalescing\": {}}}",
+        points.empty() ? "" : ", ", p.sms, json_number(p.seconds), json_number(p.flops),
+        json_number(p.dram_bytes), json_number(p.l2_bytes), json_number(p.l1_bytes),
+        json_number(p.warp_efficiency), json_number(p.occupancy), json_number(p.balance),
+        json_number(p.l2_hits), json_number(p.coalescing));
+  for (const Finding& f : findings)
+    found += fmt::format("{}{{\"defect\": \"{}\", \"evidence\": \"{}\"}}", found.empty() ? "" : ", ",
+                         defect_name(f.defect), json_escaped(f.evidence));
+  return fmt::format("{{\"kernel\": \"{}\", \"points\": [{}], \"findings\": [{}]}}", json_escaped(t.kernel),
+                     points, found);
+}
+
+/// The roof of `c` over [low, high] FLOP/byte.
+Series roof_series(const Ceiling& c, double low, double high) {
+  Series s;
+  s.title = fmt::format("roof of {} SMs, measured", c.sms);
+  s.marks = false;
+  s.dashed = true;
+  const double ridge = c.fma / c.bandwidth;
+  for (const double x : {low, std::clamp(ridge, low, high), high}) s.points.emplace_back(x, c.roof(x) * 1e-9);
+  return s;
+}
+
+Plot roofline_plot(const std::vector<Trajectory>& all, const Ceiling& low, const Ceiling& high) {
+  Plot plot;
+  plot.title = "Roofline scaling trajectories";
+  plot.x_label = "FLOP per byte of DRAM traffic";
+  plot.y_label = "GFLOP/s";
+  plot.log_x = plot.log_y = true;
+  double least = high.fma / high.bandwidth, most = least;
+  for (const Trajectory& t : all) {
+    Series s;
+    s.title = t.kernel;
+    for (const RooflinePoint& p : t.points) {
+      if (p.flops == 0 || p.dram_bytes == 0) continue;
+      s.points.emplace_back(p.intensity(), p.rate() * 1e-9);
+      s.labels.push_back(fmt::format("{}", p.sms));
+      least = std::min(least, p.intensity()), most = std::max(most, p.intensity());
+    }
+    if (!s.points.empty()) plot.series.push_back(std::move(s));
+  }
+  plot.series.push_back(roof_series(low, least / 4, most * 4));
+  plot.series.push_back(roof_series(high, least / 4, most * 4));
+  return plot;
+}
+
+/// Whether the diagnosis is what the kernel was made for: the number of wrong and missing findings.
+Prediction wrong_findings(const Trajectory& t, const std::vector<Finding>& findings,
+                          const std::string& expected) {
+  Prediction p;
+  p.kernel = t.kernel;
+  p.quantity = "wrong findings";
+  p.points = true;
+  bool found = expected == "none";
+  for (const Finding& f : findings)
+    if (defect_name(f.defect) == expected)
+      found = true;
+    else
+      p.predicted += 1;
+  p.predicted += found ? 0 : 1;
+  for (const Defect d : kDefects) {
+    const bool seen = std::ranges::any_of(findings, [d](const Finding& f) { return f.defect == d; });
+    p.terms.push_back(
+        {std::string(defect_name(d)), seen ? 1.0 : 0.0, defect_name(d) == expected ? 1.0 : 0.0});
+  }
+  return p;
+}
+
+Prediction bound(const Trajectory& t, const Ceiling& high) {
+  Prediction p;
+  p.kernel = t.kernel;
+  p.quantity = "bound";
+  p.unit = "FLOP/s";
+  p.predicted = high.roof(t.points.back().intensity());
+  p.simulated = t.points.back().rate();
+  return p;
+}
+
+}  // namespace
+
+ModelReport roofline_model(std::span<const Recording> recordings, const ModelOptions& options) {
+  constexpr std::array<std::string_view, 4> kKnown{"flops", "scaling", "plot", "expect"};
+  require_known_options(options, "roofline", kKnown);
+  const std::string expected = option(options, "expect");
+  check_expected(expected);
+  const std::vector<Ceiling> roofs = ceilings(recordings);
+  std::vector<Trajectory> all = trajectories(recordings, read_flops(options), read_weak(options));
+  if (!options.kernel.empty())
+    std::erase_if(all, [&](const Trajectory& t) { return t.kernel != options.kernel; });
+  if (all.empty())
+    throw core::RecordError(options.kernel.empty()
+                                ? "the files hold no kernel besides the ceilings"
+                                : fmt::format("no file has a kernel '{}'", options.kernel));
+  ModelReport report;
+  report.text = "roofline scaling trajectories\n";
+  for (const Ceiling& c : roofs)
+    report.text += fmt::format(
+        "  roofs of {} SMs, measured: {:.4g} GFLOP/s with fused multiply-add, {:.4g} without; "
+        "{:.4g} GB/s\n",
+        c.sms, c.fma * 1e-9, c.add * 1e-9, c.bandwidth * 1e-9);
+  std::string details;
+  for (const Trajectory& t : all) {
+    const Ceiling &low = ceiling_at(roofs, t.points.front().sms),
+                  &high = ceiling_at(roofs, t.points.back().sms);
+    const std::vector<Finding> findings = diagnose(t, low, high);
+    report.text += trajectory_text(t, roofs, findings);
+    details += (details.empty() ? "" : ", ") + trajectory_json(t, findings);
+    if (t.points.back().flops > 0) report.predictions.push_back(bound(t, high));
+    if (!expected.empty()) report.predictions.push_back(wrong_findings(t, findings, expected));
+  }
+  report.json = fmt::format("{{\"trajectories\": [{}]}}", details);
+  if (const std::string plot = option(options, "plot"); !plot.empty()) {
+    draw_svg(roofline_plot(all, ceiling_at(roofs, all.front().points.front().sms),
+                           ceiling_at(roofs, all.front().points.back().sms)),
+             plot);
+    report.text += fmt::format("  drawn: {}\n", plot);
+  }
+  return report;
+}
+
+}  // namespace gpusim::analysis

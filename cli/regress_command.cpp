@@ -1,0 +1,120 @@
+// `gpusim regress`: workloads x machines x models, against golden values and the simulation.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/commands.h"
+#include "cli/version.h"
+#include "regress/runner/verdict.h"
+#include "simcore/text/names.h"
+#include "simcore/text/sha256.h"
+
+namespace gpusim::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders that may hold regress/suites/ and workloads/: that of the source tree, and the present one.
+std::vector<fs::path> roots() {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) folders.push_back((program.parent_path() / ".." / ".." / "..").lexically_normal());
+  folders.emplace_back(".");
+  return folders;
+}
+
+struct SuiteFile {
+  fs::path file, root;
+};
+
+/// A suite's name, or the path of its file, whose cases then lie under `root` (default: this folder).
+SuiteFile find_suite(const RegressArguments& a) {
+  const std::string& suite = a.suite;
+  if (suite.ends_with(".toml")) return {suite, a.root.empty() ? fs::path(".") : fs::path(a.root)};
+  std::vector<std::string> found;
+  for (const fs::path& root : a.root.empty() ? roots() : std::vector<fs::path>{a.root}) {
+    const fs::path folder = root / "regress" / "suites";
+    if (fs::exists(folder / (suite + ".toml"))) return {folder / (suite + ".toml"), root};
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error))
+      if (entry.path().extension() == ".toml") found.push_back(entry.path().stem().string());
+  }
+  const std::vector<std::string_view> names(found.begin(), found.end());
+  throw core::InputError(
+      fmt::format("gpusim: error: there is no suite '{}'; {}", suite,
+                  names.empty() ? "give the path of a suite file, or --root, the folder of the source tree"
+                                : core::name_hint(suite, names)));
+}
+
+void write_output(const fs::path& path, const std::string& text) {
+  const fs::path temporary = path.string() + ".part";
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  std::error_code error;
+  if (out) fs::rename(temporary, path, error);
+  if (!out || error) core::raise_input_error({path.string(), 0, 0}, "cannot be written");
+}
+
+/// The program that results come from: another build gives other results.
+std::string program_identity() {
+  std::ifstream in("/proc/self/exe", std::ios::binary);
+  std::ostringstream content;
+  content << in.rdbuf();
+  return fmt::format("{} {}", kVersion, core::sha256_hex(content.str()));
+}
+
+unsigned processors() {
+  const long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count < 1 ? 1 : static_cast<unsigned>(count);
+}
+
+}  // namespace
+
+void add_regress_command(CLI::App& app, RegressArguments& a, int& code) {
+  CLI::App* command = app.add_subcommand(
+      "regress", "Run a suite of workloads: counters against golden values, models against the simulation");
+  command->add_option("--suite", a.suite, "quick, full, or the path of a suite file (default: quick)");
+  command->add_option("--root", a.root, "Folder of workloads/ and regress/ (default: the source tree)");
+  command->add_option("--work", a.work,
+                      "Folder for recordings and results; cases that are done there are not run again "
+                      "(default: regress-SUITE)");
+  command->add_option("--parallel", a.parallel, "Simulations at the same time (default: processors)")
+      ->check(CLI::Range(1, 256));
+  command->add_flag("--update", a.update, "Write the golden values of the suite");
+  command->add_flag("--json", a.json, "Print one JSON object");
+  command->add_flag("--quiet", a.quiet, "Do not name the cases that end");
+  command->callback([&a, &code] { code = regress_command(a); });
+}
+
+int regress_command(const RegressArguments& a) {
+  const SuiteFile found = find_suite(a);
+  const regress::Suite suite = regress::load_suite(found.file.string());
+  regress::RunOptions options;
+  options.root = found.root.string();
+  options.work = a.work.empty() ? "regress-" + suite.name : a.work;
+  options.config_folders = config_folders();
+  options.program = program_identity();
+  options.parallel = a.parallel == 0 ? processors() : a.parallel;
+  if (!a.quiet) options.on_done = [](const std::string& name) { print_error("{}: done\n", name); };
+  const regress::SuiteResults results = regress::run_suite(suite, options);
+  const fs::path golden = found.file.parent_path() / "golden" / (suite.name + ".json");
+  if (a.update) {
+    fs::create_directories(golden.parent_path());
+    write_output(golden, regress::golden_text(suite, results));
+  }
+  const regress::Outcome outcome = regress::judge(suite, results, regress::read_golden(golden.string()));
+  const std::string json = regress::outcome_json(suite, outcome),
+                    text = regress::outcome_text(suite, outcome);
+  const fs::path work(options.work);
+  write_output(work / "outcome.json", json);
+  write_output(work / "outcome.txt", text);
+  regress::write_outcome_hdf5((work / "outcome.h5").string(), suite, outcome);
+  fmt::print("{}", a.json ? json : text);
+  return outcome.breaches == 0 ? kGood : kBadInput;
+}
+
+}  // namespace gpusim::cli

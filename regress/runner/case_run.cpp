@@ -1,0 +1,213 @@
+#include "regress/runner/case_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "components/simulation.h"
+#include "simcore/config/load.h"
+#include "simcore/process/child_process.h"
+#include "simcore/text/sha256.h"
+#include "simcore/text/text_file.h"
+
+namespace gpusim::regress {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A case with its inputs read.
+struct Prepared {
+  const Case* spec = nullptr;
+  core::MachineConfig machine;
+  std::string ptx_path, ptx;
+  core::LaunchDescription launch;
+  std::string key;
+};
+
+std::string check_text(const Check& check) {
+  std::string text = fmt::format("{}\n{}\n{}\n", check.model, check.quantity, check.options.kernel);
+  for (const auto& [name, value] : check.options.values) text += fmt::format("{}={}\n", name, value);
+  return text;
+}
+
+Prepared prepare(const Case& c, const RunOptions& options) {
+  Prepared p;
+  p.spec = &c;
+  p.machine = core::load_machine(c.config, c.sets, options.config_folders);
+  p.ptx_path = (fs::path(options.root) / c.ptx).string();
+  p.ptx = core::read_text_file(p.ptx_path);
+  const fs::path launch =
+      c.launch.empty() ? fs::path(p.ptx_path).replace_extension(".toml") : fs::path(options.root) / c.launch;
+  p.launch = core::load_launch(launch.string(), c.params, 0);
+  std::string all =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", options.program, core::show_machine(p.machine, false),
+                  p.ptx, p.launch.text, fmt::join(c.params, "\n"), c.sms, static_cast<int>(c.events));
+  for (const std::string& file : p.launch.link) all += core::read_text_file(file);
+  for (const Check& check : c.checks) all += check_text(check);
+  p.key = core::sha256_hex(all);
+  return p;
+}
+
+/// Written whole or not at all.
+void write_file(const fs::path& path, const std::string& text) {
+  const fs::path temporary = path.string() + ".part";
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  std::error_code error;
+  if (out) fs::rename(temporary, path, error);
+  if (!out || error) core::raise_input_error({path.string(), 0, 0}, "cannot be written");
+}
+
+fs::path recording_of(const RunOptions& options, const std::string& name) {
+  return fs::path(options.work) / (name + ".h5");
+}
+fs::path state_of(const RunOptions& options, const std::string& name) {
+  return fs::path(options.work) / (name + ".json");
+}
+
+/// True, and the result, if an earlier run has done the same.
+bool find_earlier(const fs::path& state, const std::string& key, CaseResult& result) {
+  if (!fs::exists(state)) return false;
+  try {
+    const std::string text = core::read_text_file(state.string());
+    const size_t end = text.find('\n');
+    if (end == std::string::npos || text.substr(0, end) != key) return false;
+    result = result_from_text(text.substr(end + 1), state.string());
+    return result.failure.empty();
+  } catch (const core::InputError&) {
+    return false;  // damaged: done again
+  }
+}
+
+uint64_t counter(const comp::KernelResult& kernel, std::string_view name) {
+  for (const core::Counter& c : kernel.counters)
+    if (c.name == name) return static_cast<uint64_t>(c.value);
+  return 0;
+}
+
+std::vector<KernelCounts> counts_of(std::vector<comp::KernelResult> kernels) {
+  std::ranges::stable_sort(kernels, {}, &comp::KernelResult::launch);
+  std::vector<KernelCounts> all;
+  for (const comp::KernelResult& k : kernels) {
+    KernelCounts counts{k.name, {{"cycles", k.cycles}}};
+    for (const std::string_view name : golden_counters()) counts.values[std::string(name)] = counter(k, name);
+    all.push_back(std::move(counts));
+  }
+  return all;
+}
+
+CheckResult apply_model(const Check& check, std::span<const analysis::Recording> recordings) {
+  CheckResult result;
+  try {
+    analysis::ModelReport report = analysis::find_model(check.model).run(recordings, check.options);
+    for (analysis::Prediction& p : report.predictions)
+      if (p.quantity == check.quantity) result.predictions.push_back(std::move(p));
+    if (result.predictions.empty())
+      result.failure = fmt::format("the model predicts no '{}'", check.quantity);
+  } catch (const std::exception& e) {
+    result.failure = e.what();
+  }
+  return result;
+}
+
+CaseResult simulate(const Prepared& p, const RunOptions& options) {
+  comp::SimulationOptions o;
+  o.machine = p.machine;
+  o.ptx_name = p.ptx_path;
+  o.ptx_text = p.ptx;
+  o.launch = p.launch;
+  for (const std::string& file : p.launch.link) o.linked.push_back({file, core::read_text_file(file)});
+  o.lowering = isa::LoweringLevel::kSchedule;
+  o.sms = p.spec->sms;
+  o.events = p.spec->events;
+  o.threads = 0;
+  o.out = recording_of(options, p.spec->name).string();
+  o.command_line = fmt::format("gpusim regress, case {}", p.spec->name);
+  o.program_version = options.program;
+  CaseResult result;
+  comp::Simulation simulation(std::move(o));
+  const comp::SimulationResult r = simulation.run();
+  if (r.status != comp::SimulationResult::Status::kComplete)
+    result.failure = r.reason.empty() ? "interrupted" : r.reason;
+  else if (!r.expectations_met())
+    result.failure = "its results differ from what its launch file expects";
+  else
+    result.kernels = counts_of(r.kernels);
+  return result;
+}
+
+/// The whole case, in a process of its own; its result is kept before anybody is told of it.
+std::string run_case(const Prepared& p, const RunOptions& options) {
+  CaseResult result = simulate(p, options);
+  if (result.failure.empty() && !p.spec->checks.empty()) {
+    std::vector<analysis::Recording> recording;
+    recording.emplace_back(recording_of(options, p.spec->name).string());
+    for (const Check& check : p.spec->checks) result.checks.push_back(apply_model(check, recording));
+  }
+  const std::string text = to_text(result);
+  write_file(state_of(options, p.spec->name), p.key + "\n" + text);
+  if (options.on_done) options.on_done(p.spec->name);
+  return text;
+}
+
+CaseResult answer_of(const core::ChildAnswer& answer) {
+  if (answer.good) return result_from_text(answer.text, "answer");
+  CaseResult failed;
+  failed.failure = answer.text;
+  return failed;
+}
+
+std::string run_study(const Study& study, const RunOptions& options) {
+  CaseResult result;
+  std::vector<analysis::Recording> recordings;
+  for (const std::string& name : study.cases) recordings.emplace_back(recording_of(options, name).string());
+  result.checks.push_back(apply_model(study.check, recordings));
+  if (options.on_done) options.on_done(study.name);
+  return to_text(result);
+}
+
+bool in_a_study(const Suite& suite, const std::string& name) {
+  return std::ranges::any_of(
+      suite.studies, [&](const Study& s) { return std::ranges::find(s.cases, name) != s.cases.end(); });
+}
+
+}  // namespace
+
+SuiteResults run_suite(const Suite& suite, const RunOptions& options) {
+  std::error_code error;
+  fs::create_directories(options.work, error);
+  if (error || !fs::is_directory(options.work))
+    core::raise_input_error({options.work, 0, 0}, "is no folder that can be used");
+  SuiteResults results;
+  results.cases.resize(suite.cases.size());
+  std::vector<Prepared> prepared;
+  for (const Case& c : suite.cases) prepared.push_back(prepare(c, options));
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    const std::string& name = suite.cases[i].name;
+    const bool recorded = !in_a_study(suite, name) || fs::exists(recording_of(options, name));
+    if (recorded && find_earlier(state_of(options, name), prepared[i].key, results.cases[i]))
+      ++results.reused;
+    else
+      missing.push_back(i);
+  }
+  std::vector<std::function<std::string()>> works;
+  for (const size_t i : missing) {
+    fs::remove(state_of(options, suite.cases[i].name), error);
+    works.emplace_back([&p = prepared[i], &options] { return run_case(p, options); });
+  }
+  const auto answers = core::run_in_children(works, options.parallel);
+  for (size_t k = 0; k < missing.size(); ++k) results.cases[missing[k]] = answer_of(answers[k]);
+  works.clear();
+  for (const Study& study : suite.studies)
+    works.emplace_back([&study, &options] { return run_study(study, options); });
+  for (const core::ChildAnswer& answer : core::run_in_children(works, options.parallel))
+    results.studies.push_back(answer_of(answer));
+  return results;
+}
+
+}  // namespace gpusim::regress

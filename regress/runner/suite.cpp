@@ -1,0 +1,189 @@
+#include "regress/runner/suite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "simcore/launch/reader.h"
+#include "simcore/text/names.h"
+#include "simcore/text/text_file.h"
+
+namespace gpusim::regress {
+
+namespace {
+
+using core::ReadContext;
+using core::TableReader;
+
+std::vector<std::string> read_texts(const ReadContext& context, const TableReader& table,
+                                    std::string_view key) {
+  std::vector<std::string> texts;
+  const toml::node* node = table.node(key);
+  if (node == nullptr) return texts;
+  const toml::array* array = node->as_array();
+  if (array == nullptr) {
+    context.messages.error(table.where(key), fmt::format("'{}' must be a list of strings, found {}", key,
+                                                         core::node_kind(*node)));
+    return texts;
+  }
+  for (const toml::node& item : *array)
+    if (const auto* text = item.as_string())
+      texts.push_back(text->get());
+    else
+      context.messages.error(
+          core::where_of(item, context.file),
+          fmt::format("'{}' must be a list of strings, found {}", key, core::node_kind(item)));
+  return texts;
+}
+
+/// Calls read(table) for each table of a list of tables.
+template <class Read>
+void for_tables(const ReadContext& context, const toml::table& from, std::string_view key, Read read) {
+  const toml::node* node = from.get(key);
+  if (node == nullptr) return;
+  const toml::array* list = node->as_array();
+  if (list != nullptr && list->is_array_of_tables()) {
+    for (const toml::node& item : *list) read(*item.as_table());
+    return;
+  }
+  context.messages.error(core::where_of(*node, context.file),
+                         fmt::format("expected tables [[{}]], found {}", key, core::node_kind(*node)));
+}
+
+std::string required_text(const TableReader& table, std::string_view key) {
+  return table.text(key, true).value_or("");
+}
+
+/// Names of models are checked here; whether a model knows the options and quantity, when it runs.
+void check_model(const ReadContext& context, const TableReader& table, const std::string& model) {
+  std::vector<std::string_view> names;
+  for (const analysis::Model& m : analysis::models()) names.push_back(m.name);
+  if (model.empty() || std::ranges::find(names, model) != names.end()) return;
+  context.messages.error(table.where("model"), fmt::format("there is no model '{}'", model),
+                         core::name_hint(model, names));
+}
+
+Role read_role(const TableReader& table) {
+  const std::string role = table.choice("role", {"judged", "fitted", "shown"});
+  return role == "fitted" ? Role::kFitted : role == "shown" ? Role::kShown : Role::kJudged;
+}
+
+Check read_check(const ReadContext& context, const TableReader& table) {
+  Check check;
+  check.model = required_text(table, "model");
+  check.quantity = required_text(table, "quantity");
+  check_model(context, table, check.model);
+  check.options.kernel = table.text("kernel", false).value_or("");
+  for (const std::string& option : read_texts(context, table, "options")) {
+    const size_t sign = option.find('=');
+    if (sign == 0 || sign == std::string::npos)
+      context.messages.error(table.where("options"), fmt::format("expected NAME=VALUE, found '{}'", option));
+    else
+      check.options.values.insert_or_assign(option.substr(0, sign), option.substr(sign + 1));
+  }
+  check.role = read_role(table);
+  if (check.role != Role::kShown && table.node("limit") == nullptr)
+    context.messages.error(table.where(), "a check that is judged or fitted needs 'limit'");
+  check.limit = table.real("limit", 0, 0);
+  return check;
+}
+
+core::EventLevel read_events(const TableReader& table) {
+  const std::string level = table.choice("events", {"summary", "memory", "all"});
+  return level == "all"      ? core::EventLevel::kAll
+         : level == "memory" ? core::EventLevel::kMemory
+                             : core::EventLevel::kSummary;
+}
+
+/// It names files.
+bool good_name(const std::string& name) {
+  return !name.empty() && name.size() <= 100 && name[0] != '.' && std::ranges::all_of(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+  });
+}
+
+Case read_case(const ReadContext& context, const toml::table& node) {
+  const TableReader table(
+      context, node, "case",
+      {"name", "config", "ptx", "launch", "params", "sets", "sms", "events", "golden", "check"});
+  Case c;
+  c.name = required_text(table, "name");
+  if (!c.name.empty() && !good_name(c.name))
+    context.messages.error(table.where("name"),
+                           "a name is of letters, digits, '_', '-' and '.', at most 100 of them");
+  c.config = required_text(table, "config");
+  c.ptx = required_text(table, "ptx");
+  c.launch = table.text("launch", false).value_or("");
+  c.params = read_texts(context, table, "params");
+  c.sets = read_texts(context, table, "sets");
+  c.sms = static_cast<uint32_t>(table.integer("sms", 0, 0, 4096));
+  c.events = read_events(table);
+  c.golden = table.boolean("golden", true);
+  for_tables(context, node, "check", [&](const toml::table& check) {
+    c.checks.push_back(read_check(
+        context,
+        TableReader(context, check, "check", {"model", "quantity", "kernel", "options", "limit", "role"})));
+  });
+  return c;
+}
+
+Study read_study(const ReadContext& context, const toml::table& node, const std::vector<Case>& cases) {
+  const TableReader table(context, node, "study",
+                          {"name", "cases", "model", "quantity", "kernel", "options", "limit", "role"});
+  Study study;
+  study.name = required_text(table, "name");
+  study.cases = read_texts(context, table, "cases");
+  study.check = read_check(context, table);
+  if (study.cases.empty()) context.messages.error(table.where(), "a study needs 'cases', a list of names");
+  std::vector<std::string_view> names;
+  for (const Case& c : cases) names.push_back(c.name);
+  for (const std::string& name : study.cases)
+    if (std::ranges::find(names, name) == names.end())
+      context.messages.error(table.where("cases"), fmt::format("there is no case '{}'", name),
+                             core::name_hint(name, names));
+  return study;
+}
+
+}  // namespace
+
+std::string_view role_name(Role role) {
+  return role == Role::kFitted ? "fitted" : role == Role::kShown ? "shown" : "judged";
+}
+
+Suite load_suite(const std::string& path) {
+  Suite suite;
+  suite.path = path;
+  suite.name = std::filesystem::path(path).stem().string();
+  suite.text = core::read_text_file(path);
+  const toml::table root = core::parse_toml(suite.text, path);
+  core::Messages messages;
+  const core::LaunchDescription no_params;
+  const ReadContext context{path, messages, no_params};
+  const TableReader top(context, root, "suite", {"case", "study", "mean"});
+  for_tables(context, root, "case", [&](const toml::table& t) {
+    suite.cases.push_back(read_case(context, t));
+    const std::string& name = suite.cases.back().name;
+    const auto same = [&name](const Case& c) { return c.name == name; };
+    if (std::ranges::count_if(suite.cases, same) > 1)
+      messages.error(core::where_of(t, path), fmt::format("there are two cases '{}'", name));
+  });
+  for_tables(context, root, "study",
+             [&](const toml::table& t) { suite.studies.push_back(read_study(context, t, suite.cases)); });
+  for_tables(context, root, "mean", [&](const toml::table& t) {
+    const TableReader table(context, t, "mean", {"model", "quantity", "limit"});
+    MeanLimit mean;
+    mean.model = required_text(table, "model");
+    mean.quantity = required_text(table, "quantity");
+    check_model(context, table, mean.model);
+    mean.limit = table.real("limit", 0, 0);
+    if (table.node("limit") == nullptr) messages.error(table.where(), "a mean needs 'limit'");
+    suite.means.push_back(mean);
+  });
+  if (suite.cases.empty()) messages.error({path, 0, 0}, "has no [[case]]");
+  messages.raise_if_any();
+  return suite;
+}
+
+}  // namespace gpusim::regress

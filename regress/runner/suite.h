@@ -1,0 +1,65 @@
+// A suite of the regression: which workloads run on which machine, which counters are compared with golden
+// values, and which models are compared with the simulation, within which limits (docs/regress.md).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/model.h"
+#include "simcore/record/recorder.h"
+
+namespace gpusim::regress {
+
+/// What the limit of a check is for.
+enum class Role : uint8_t {
+  kJudged,  ///< exceeding the limit is a breach
+  kFitted,  ///< the model was fitted or chosen on it; the limit holds, but it counts in no mean
+  kShown,   ///< for comparison only
+};
+[[nodiscard]] std::string_view role_name(Role role);
+
+/// One quantity of one model, for every kernel of a case.
+struct Check {
+  std::string model, quantity;
+  analysis::ModelOptions options;
+  double limit =
+      0;  ///< of the absolute error: a fraction of the simulated value, or a difference of fractions
+  Role role = Role::kJudged;
+};
+
+/// One simulation.
+struct Case {
+  std::string name;
+  std::string config;       ///< name or path of the machine
+  std::string ptx, launch;  ///< relative to the root; launch empty: beside the PTX
+  std::vector<std::string> params, sets;
+  uint32_t sms = 0;
+  core::EventLevel events = core::EventLevel::kSummary;
+  bool golden = true;  ///< counters are compared
+  std::vector<Check> checks;
+};
+
+/// A model that needs several runs.
+struct Study {
+  std::string name;
+  std::vector<std::string> cases;  ///< in the order in which the model gets them
+  Check check;
+};
+
+/// Limit of a mean over the judged checks of a model.
+struct MeanLimit {
+  std::string model, quantity;
+  double limit = 0;
+};
+
+struct Suite {
+  std::string name, path, text;
+  std::vector<Case> cases;
+  std::vector<Study> studies;
+  std::vector<MeanLimit> means;
+};
+
+/// Reads a suite file (TOML). Throws core::InputError with every problem of the file.
+[[nodiscard]] Suite load_suite(const std::string& path);
+
+}  // namespace gpusim::regress

@@ -1,0 +1,117 @@
+#include "regress/runner/suite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "simcore/text/input_error.h"
+
+namespace gpusim::regress {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Suite load(const std::string& text) {
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    (std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + ".toml");
+  std::ofstream(path) << text;
+  return load_suite(path.string());
+}
+
+std::string message_of(const std::string& text) {
+  try {
+    (void)load(text);
+  } catch (const core::InputError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Suite, ReadsCases) {
+  const Suite suite = load(R"(
+[[case]]
+name = "naive_96"
+config = "tesla_c1060"
+ptx = "workloads/matmul/naive_16x16.ptx"
+params = ["N=96"]
+sets = ["l1.size=16K"]
+sms = 3
+events = "memory"
+golden = false
+)");
+  EXPECT_EQ(suite.name, "ReadsCases");
+  ASSERT_EQ(suite.cases.size(), 1u);
+  const Case& c = suite.cases[0];
+  EXPECT_EQ(c.name, "naive_96");
+  EXPECT_EQ(c.ptx, "workloads/matmul/naive_16x16.ptx");
+  EXPECT_THAT(c.params, ElementsAre("N=96"));
+  EXPECT_THAT(c.sets, ElementsAre("l1.size=16K"));
+  EXPECT_EQ(c.sms, 3u);
+  EXPECT_EQ(c.events, core::EventLevel::kMemory);
+  EXPECT_FALSE(c.golden);
+}
+
+TEST(Suite, NamesThePlaceOfEachMistake) {
+  const std::string all = message_of(R"([[case]]
+name = "a/b"
+config = "x"
+ptx = "y"
+parms = []
+sms = -1
+)");
+  EXPECT_THAT(all, HasSubstr(":2:"));
+  EXPECT_THAT(all, HasSubstr("letters, digits"));
+  EXPECT_THAT(all, HasSubstr("'parms'"));
+  EXPECT_THAT(all, HasSubstr("'params'"));
+  EXPECT_THAT(all, HasSubstr(":6:"));
+}
+
+TEST(Suite, RefusesUnknownModelsAndCases) {
+  const std::string all = message_of(R"([[case]]
+name = "a"
+config = "x"
+ptx = "y"
+[[case.check]]
+model = "no-such-model"
+quantity = "cycles"
+limit = 0.1
+[[study]]
+name = "s"
+cases = ["aa"]
+model = "no-such-model"
+quantity = "q"
+role = "shown"
+)");
+  EXPECT_THAT(all, HasSubstr(":6:"));
+  EXPECT_THAT(all, HasSubstr("there is no model 'no-such-model'"));
+  EXPECT_THAT(all, HasSubstr("there is no case 'aa'"));
+  EXPECT_THAT(all, HasSubstr("did you mean 'a'?"));
+}
+
+TEST(Suite, NeedsLimitsAndDistinctNames) {
+  const std::string all = message_of(R"([[case]]
+name = "a"
+config = "x"
+ptx = "y"
+[[case.check]]
+model = "m"
+quantity = "cycles"
+[[case]]
+name = "a"
+config = "x"
+ptx = "y"
+[[mean]]
+model = "m"
+quantity = "cycles"
+)");
+  EXPECT_THAT(all, HasSubstr("needs 'limit'"));
+  EXPECT_THAT(all, HasSubstr("two cases 'a'"));
+  EXPECT_THAT(all, HasSubstr("a mean needs 'limit'"));
+  EXPECT_THAT(message_of(""), HasSubstr("has no [[case]]"));
+}
+
+}  // namespace
+}  // namespace gpusim::regress

@@ -1,0 +1,205 @@
+#include "regress/runner/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "simcore/text/json_document.h"
+#include "simcore/text/text_file.h"
+
+namespace gpusim::regress {
+
+namespace {
+
+/// The first counter that is not the golden one; empty if none.
+std::string difference(const std::vector<KernelCounts>& found, const std::vector<KernelCounts>& golden) {
+  if (found.size() != golden.size()) return fmt::format("{} kernels, golden {}", found.size(), golden.size());
+  for (size_t k = 0; k < found.size(); ++k) {
+    if (found[k].name != golden[k].name)
+      return fmt::format("kernel {} is {}, golden {}", k, found[k].name, golden[k].name);
+    for (const auto& [name, value] : golden[k].values) {
+      const auto at = found[k].values.find(name);
+      if (at == found[k].values.end()) return fmt::format("there is no counter {}", name);
+      if (at->second != value)
+        return fmt::format("kernel {} {}: {} {}, golden {}", k, found[k].name, name, at->second, value);
+    }
+  }
+  return {};
+}
+
+/// Which part of the prediction the error comes from most.
+std::string largest_term(const analysis::Prediction& p) {
+  const analysis::PredictionTerm* largest = nullptr;
+  for (const analysis::PredictionTerm& t : p.terms)
+    if (std::isfinite(t.simulated) &&
+        (largest == nullptr ||
+         std::abs(t.predicted - t.simulated) > std::abs(largest->predicted - largest->simulated)))
+      largest = &t;
+  if (largest == nullptr || largest->predicted == largest->simulated) return {};
+  return fmt::format("most in {}: {:.4g}, simulated {:.4g}", largest->name, largest->predicted,
+                     largest->simulated);
+}
+
+void add_check(const std::string& place, const Check& check, const CheckResult& result, Outcome& outcome) {
+  Row row;
+  row.place = place;
+  row.model = check.model;
+  row.quantity = check.quantity;
+  row.role = check.role;
+  row.limit = check.limit;
+  if (!result.failure.empty()) {
+    row.verdict = Verdict::kBreach;
+    row.note = result.failure;
+    outcome.rows.push_back(row);
+    return;
+  }
+  for (const analysis::Prediction& p : result.predictions) {
+    row.kernel = p.kernel;
+    row.unit = p.unit;
+    row.predicted = p.predicted;
+    row.simulated = p.simulated;
+    row.error = p.error();
+    row.note = largest_term(p);
+    // A comparison with what is no number is a breach too.
+    row.verdict = check.role == Role::kShown           ? Verdict::kShown
+                  : std::abs(row.error) <= check.limit ? Verdict::kGood
+                                                       : Verdict::kBreach;
+    outcome.rows.push_back(row);
+  }
+}
+
+void add_golden(const Case& c, const CaseResult& result, const Golden& golden, Outcome& outcome) {
+  if (!c.golden) return;
+  Row row;
+  row.place = c.name;
+  row.model = "golden";
+  row.quantity = "counters";
+  const auto at = golden.find(c.name);
+  row.note =
+      at == golden.end() ? "no golden values: --update writes them" : difference(result.kernels, at->second);
+  row.verdict = row.note.empty() ? Verdict::kGood : Verdict::kBreach;
+  outcome.rows.push_back(row);
+}
+
+void add_failure(const std::string& place, const std::string& failure, Outcome& outcome) {
+  Row row;
+  row.place = place;
+  row.model = "simulation";
+  row.verdict = Verdict::kBreach;
+  row.note = failure;
+  outcome.rows.push_back(row);
+}
+
+void summarise(const Suite& suite, Outcome& outcome) {
+  for (const Row& row : outcome.rows) {
+    if (row.role == Role::kShown || row.kernel.empty()) continue;
+    auto at = std::ranges::find_if(outcome.models, [&](const ModelSummary& m) {
+      return m.model == row.model && m.quantity == row.quantity;
+    });
+    if (at == outcome.models.end()) {
+      outcome.models.push_back({});
+      at = outcome.models.end() - 1;
+      at->model = row.model;
+      at->quantity = row.quantity;
+    }
+    const double error = std::abs(row.error);
+    if (row.role == Role::kFitted) {
+      ++at->fitted;
+      at->fitted_mean += error;
+      continue;
+    }
+    ++at->judged;
+    at->mean += error;
+    if (at->judged == 1 || !(error <= at->worst)) {
+      at->worst = error;
+      at->worst_place = row.place;
+    }
+  }
+  for (ModelSummary& m : outcome.models) {
+    if (m.judged != 0) m.mean /= static_cast<double>(m.judged);
+    if (m.fitted != 0) m.fitted_mean /= static_cast<double>(m.fitted);
+  }
+  for (const MeanLimit& limit : suite.means) {
+    const auto at = std::ranges::find_if(outcome.models, [&](const ModelSummary& m) {
+      return m.model == limit.model && m.quantity == limit.quantity;
+    });
+    if (at == outcome.models.end()) {
+      outcome.models.push_back({});
+      outcome.models.back().model = limit.model;
+      outcome.models.back().quantity = limit.quantity;
+      outcome.models.back().limit = limit.limit;
+      outcome.models.back().breach = true;  // nothing was judged
+      continue;
+    }
+    at->limit = limit.limit;
+    at->breach = at->judged == 0 || !(at->mean <= limit.limit);
+  }
+}
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) {
+  return verdict == Verdict::kGood ? "good" : verdict == Verdict::kBreach ? "BREACH" : "shown";
+}
+
+Golden read_golden(const std::string& path) {
+  Golden golden;
+  if (!std::filesystem::exists(path)) return golden;
+  const core::JsonValue v = core::parse_json(core::read_text_file(path), path);
+  for (const core::JsonValue::Member& c : v.members)
+    for (const core::JsonValue& k : c.value.items) {
+      KernelCounts counts;
+      for (const core::JsonValue::Member& m : k.members)
+        if (m.name == "name")
+          counts.name = m.value.text;
+        else
+          counts.values[m.name] = static_cast<uint64_t>(m.value.number.integer);
+      golden[c.name].push_back(std::move(counts));
+    }
+  return golden;
+}
+
+std::string golden_text(const Suite& suite, const SuiteResults& results) {
+  std::string out;
+  for (size_t i = 0; i < suite.cases.size(); ++i) {
+    if (!suite.cases[i].golden || !results.cases[i].failure.empty()) continue;
+    std::string kernels;
+    for (const KernelCounts& k : results.cases[i].kernels) {
+      kernels += fmt::format("{}\n    {{\"name\": {}", kernels.empty() ? "" : ",", core::json_quoted(k.name));
+      for (const auto& [name, value] : k.values) kernels += fmt::format(", \"{}\": {}", name, value);
+      kernels += "}";
+    }
+    out += fmt::format("{}\n  {}: [{}]", out.empty() ? "" : ",", core::json_quoted(suite.cases[i].name),
+                       kernels);
+  }
+  return fmt::format("{{{}\n}}\n", out);
+}
+
+Outcome judge(const Suite& suite, const SuiteResults& results, const Golden& golden) {
+  Outcome outcome;
+  for (size_t i = 0; i < suite.cases.size(); ++i) {
+    const Case& c = suite.cases[i];
+    const CaseResult& result = results.cases[i];
+    if (!result.failure.empty()) {
+      add_failure(c.name, result.failure, outcome);
+      continue;
+    }
+    add_golden(c, result, golden, outcome);
+    for (size_t k = 0; k < c.checks.size(); ++k) add_check(c.name, c.checks[k], result.checks.at(k), outcome);
+  }
+  for (size_t i = 0; i < suite.studies.size(); ++i) {
+    const CaseResult& result = results.studies[i];
+    if (!result.failure.empty())
+      add_failure(suite.studies[i].name, result.failure, outcome);
+    else
+      add_check(suite.studies[i].name, suite.studies[i].check, result.checks.at(0), outcome);
+  }
+  summarise(suite, outcome);
+  for (const Row& row : outcome.rows) outcome.breaches += row.verdict == Verdict::kBreach;
+  for (const ModelSummary& m : outcome.models) outcome.breaches += m.breach;
+  return outcome;
+}
+
+}  // namespace gpusim::regress

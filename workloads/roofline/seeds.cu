@@ -1,0 +1,50 @@
+// The same small computation without a defect and with one each: what the roofline model's diagnosis has to find, and
+// nothing else (regress/suites/).
+
+/// A few operations on one element.
+static __device__ float work(float x) {
+  float y = x;
+#pragma unroll
+  for (int s = 0; s < 8; ++s) y = __fmaf_rn(y, x, 0.5f);
+  return y;
+}
+
+/// Coalesced, converged, blocks enough for any machine.
+extern "C" __global__ void clean(float* y, const float* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = work(x[i]);
+}
+
+/// The lanes of a warp go round their loops 1 to 32 times.
+extern "C" __global__ void divergent(float* y, const float* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  const int rounds = (i * 7 & 31) + 1;
+#pragma unroll 1
+  for (int r = 0; r < rounds; ++r) v = __fmaf_rn(v, 0.5f, 1.0f);
+  y[i] = v;
+}
+
+/// Neighbouring lanes read `stride` elements apart; n is a multiple of the stride.
+extern "C" __global__ void uncoalesced(float* y, const float* x, int n, int stride) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const int rows = n / stride;
+  y[i] = work(x[i % rows * stride + i / rows]);
+}
+
+/// The work of `clean` by so few blocks that SMs have none.
+extern "C" __global__ void few_blocks(float* y, const float* x, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = work(x[i]);
+}
+
+/// Each block goes over a part of its own several times, past the first-level cache: few blocks' parts fit the second
+/// level, those of a whole machine do not.
+extern "C" __global__ void past_l2(float* y, const float* x, int part, int passes) {
+  const float* const mine = x + (size_t)blockIdx.x * part;
+  float sum = 0;
+  for (int p = 0; p < passes; ++p)
+    for (int i = threadIdx.x; i < part; i += blockDim.x) sum += work(__ldcg(mine + i));
+  y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
