@@ -127,7 +127,8 @@ void Sm::run_ahead(uint64_t now) {
 }
 
 void Sm::run_ahead_with_memory(uint64_t now) {
-  const uint64_t limit = std::min({next_start_.count(), now + 1 + start_latency_, now + 1 + reply_latency_});
+  const uint64_t limit = std::min({next_start_.count(), now + 1 + start_latency_, now + 1 + reply_latency_,
+                                   domain().steady_until().count()});
   for (uint64_t cycle = now; !fetching() && lsu_->foresees();) {
     const uint64_t memory = std::max(std::min(lsu_->next_send(), lsu_->next_reply().count()), cycle + 1);
     cycle = std::min(next_issue_, memory);

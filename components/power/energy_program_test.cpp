@@ -255,9 +255,9 @@ TEST(GovernorOfProgram, SlowsWhatWaitsForMemoryAndLeavesTheValues) {
   EXPECT_LT(counter(slow, "energy_core_static"), counter(fixed, "energy_core_static") * 1.2);
 }
 
-TEST(GovernorOfProgram, IsDeterministicWhoeverActivatesTheModules) {
-  SimulationOptions o =
-      options(launch("chain", 3000, "", 20) + launch("gather", 100), governed("utilisation"));
+/// The same run in every way that modules are activated.
+void expect_the_same(const std::vector<std::string>& sets) {
+  SimulationOptions o = options(launch("chain", 3000, "", 20) + launch("gather", 100), sets);
   const Outcome batched = test::run_apart(o);
   EXPECT_EQ(batched.status, "complete") << batched.reason;
   EXPECT_EQ(test::run_apart(o), batched);
@@ -269,6 +269,16 @@ TEST(GovernorOfProgram, IsDeterministicWhoeverActivatesTheModules) {
   const Outcome direct = test::run_apart(o);
   EXPECT_EQ(direct.timing, batched.timing);
   EXPECT_EQ(direct.values, batched.values);
+}
+
+TEST(GovernorOfProgram, IsDeterministicWhoeverActivatesTheModules) {
+  expect_the_same(governed("utilisation"));
+}
+
+TEST(GovernorOfProgram, IsDeterministicWithCaches) {
+  std::vector<std::string> sets = governed("memory_stall");
+  for (const char* s : {"coalescer.rule=cc20", "l1.size=16K", "l2.size=512K"}) sets.emplace_back(s);
+  expect_the_same(sets);
 }
 
 TEST(GovernorOfProgram, ChangesTheClockDuringAKernel) {

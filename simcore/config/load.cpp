@@ -344,9 +344,14 @@ MachineConfig load_machine(const std::string& path_or_name, std::span<const std:
 }
 
 void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& where) {
-  if (clocks.core_khz != 0) machine.clocks.core_khz = clocks.core_khz;
-  if (clocks.interconnect_khz != 0) machine.clocks.interconnect_khz = clocks.interconnect_khz;
-  if (clocks.dram_khz != 0) machine.clocks.dram_khz = clocks.dram_khz;
+  const auto set = [](int64_t khz, int64_t& clock, MachineConfig::VoltageCurve& curve) {
+    if (khz == 0) return;
+    if (curve.max_khz == 0) curve.max_khz = clock;
+    clock = khz;
+  };
+  set(clocks.core_khz, machine.clocks.core_khz, machine.dvfs.core);
+  set(clocks.interconnect_khz, machine.clocks.interconnect_khz, machine.dvfs.interconnect);
+  set(clocks.dram_khz, machine.clocks.dram_khz, machine.dvfs.dram);
   Messages messages;
   validate_machine(machine, {{"", where}}, messages);
   messages.raise_if_any();

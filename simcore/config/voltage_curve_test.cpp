@@ -115,6 +115,9 @@ TEST(VoltageCurve, ClocksOfARunLeaveTimesAsTheyAre) {
   EXPECT_EQ(m.clocks.interconnect_khz, 602'000);
   EXPECT_EQ(m.clocks.dram_khz, 400'000);
   EXPECT_EQ(m.dram.ccd_ns, ccd);
+  MachineConfig other = load_machine("tesla_c1060", std::vector<std::string>{"dvfs.core_max=0kHz"}, kFolders);
+  set_clocks(other, {900'000, 0, 0}, {"test"});
+  EXPECT_EQ(other.dvfs.core.max_khz, 1'296'000);
   EXPECT_THROW(set_clocks(m, {0, 0, 1'000}, {"test"}), InputError);  // refresh would leave no time
 }
 

@@ -74,7 +74,7 @@ class alignas(64) Link {
   }
   /// True if a push in a later cycle is possible for certain.
   [[nodiscard]] bool has_room() {
-    if (tail_ - credited_ == capacity_) collect_credits();
+    if (tail_ - credited_ >= capacity_) collect_credits();
     return tail_ - credited_ < capacity_;
   }
   /// From now on `taker` is told of slots that free, not the writer woken.
