@@ -198,8 +198,8 @@ KernelRecord Recording::kernel(uint64_t index) const {
   k.thread_instructions = file_->number_attribute(group, "thread_instructions");
   k.inst_executed = file_->number_attribute(group, "inst_executed");
   k.inst_issued = file_->number_attribute(group, "inst_issued");
-  k.per_sm = read_table(group + "/per_sm",
-                        {"sm", "blocks", "inst_executed", "inst_issued", "active_cycles", "active_warp_cycles"});
+  k.per_sm = read_table(group + "/per_sm", {"sm", "blocks", "inst_executed", "inst_issued", "active_cycles",
+                                            "active_warp_cycles"});
   k.per_pc = read_table(group + "/per_pc",
                         {"pc", "ptx_line", "source_line", "executed", "active_lanes", "transactions",
                          "requested_bytes", "transferred_bytes", "replays", "ptx"});

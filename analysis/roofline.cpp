@@ -176,7 +176,10 @@ std::vector<Trajectory> trajectories(std::span<const Recording> recordings, doub
     for (const auto& [name, sums] : kernels) points_of(all, name).push_back(sums.finish(recording.machine()));
     if (!kernels.empty()) points_of(application, "all kernels").push_back(whole.finish(recording.machine()));
   }
-  if (all.size() > 1) all.push_back(application.front());
+  // Runs of different kernels are no application.
+  const bool same = std::ranges::all_of(
+      all, [&](const Trajectory& t) { return t.points.size() == application.front().points.size(); });
+  if (all.size() > 1 && same) all.push_back(application.front());
   for (Trajectory& t : all) {
     std::ranges::stable_sort(t.points, {}, &RooflinePoint::sms);
     const bool of_all = all.size() == 1 || t.kernel == "all kernels";

@@ -66,8 +66,8 @@ struct Trajectory {
 
 /// Ceilings by number of SMs, from recordings that have all three kernels. Other kernels are passed over.
 [[nodiscard]] std::vector<Ceiling> ceilings(std::span<const Recording> recordings);
-/// Of all kernels that are no ceilings, in the order of their first launch; last the application if there are
-/// several. `flops` > 0: the application's count; else that of the fewest SMs is used. `weak`: each recording
+/// Of all kernels that are no ceilings, in the order of their first launch; last the application if each
+/// recording has the same several. `flops` > 0: the application's count; else that of the fewest SMs is used. `weak`: each recording
 /// has its own work.
 [[nodiscard]] std::vector<Trajectory> trajectories(std::span<const Recording> recordings, double flops,
                                                    bool weak);

@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 needed="g++ cmake ninja-build pkg-config libsystemc-dev libboost-dev libboost-graph-dev libhdf5-dev libfmt-dev libcli11-dev
-libtomlplusplus-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
+libtomlplusplus-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev gnuplot-nox"
 [ "${GPUSIM_SETUP_TESTS:-}" = "" ] || needed="$needed python3 python3-h5py python3-numpy hdf5-tools"
 missing=""
 for package in $needed; do

@@ -79,7 +79,8 @@ std::string SmallRecording::write(const std::string& path) const {
   };
   for (uint64_t k = 0; k < kernels; ++k) {
     const core::KernelAttribute start[] = {text("name", k == 0 ? "first" : "second"), text("grid", "2,1,1"),
-                                           text("block", "32,1,1")};
+                                           text("block", "32,1,1"), number("blocks_per_sm", 8),
+                                           text("occupancy_limiter", "blocks")};
     recorder->begin_kernel(start);
     const auto count = [&](const char* name) {
       return number(name, static_cast<uint64_t>(counters.at(name)));

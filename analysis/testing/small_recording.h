@@ -28,6 +28,7 @@ struct SmallRecording {
   Row totals{{"issued", 6},         {"no_warp", 6},     {"barrier", 1},
              {"alu_dependency", 2}, {"memory_dram", 4}, {"pipe_busy", 1}};
   std::vector<std::string> sm_columns{"sm",
+                                      "blocks",
                                       "inst_executed",
                                       "inst_issued",
                                       "active_cycles",

@@ -318,6 +318,22 @@ uint32_t scratch_registers(const Op& op) {
 constexpr uint32_t kReserved = 1;
 /// Code that calls through the stack: the registers that its calling convention hands to the callee.
 constexpr uint32_t kWithCalls = 26;
+/// So many registers are used before one is used again: what is written next does not wait for what reads it.
+constexpr uint32_t kFresh = 12;
+
+/// Registers if each value had its own.
+uint32_t without_reuse(const Program& program) {
+  std::vector<bool> seen(program.vars.size(), false);
+  uint32_t sum = 0;
+  for (const Block& block : program.blocks)
+    for (const Op& op : block.ops)
+      for_each_def(op, [&](Var v) {
+        if (seen[v] || sum >= kFresh) return;
+        seen[v] = true;
+        sum += register_width(program.vars[v]);
+      });
+  return sum;
+}
 
 }  // namespace
 
@@ -334,7 +350,8 @@ uint32_t machine_registers(const Program& program, const Flow& flow) {
     }
     for (const Op& op : ops) calls = calls || op.kind == OpKind::kCall;
   }
-  return std::max(most + kReserved, calls ? kWithCalls : 0);
+  const uint32_t fresh = std::min(without_reuse(program) + kReserved, kFresh);
+  return std::max({most + kReserved, fresh, calls ? kWithCalls : 0});
 }
 
 uint32_t machine_instructions(const Program& program, const Flow& flow) {
