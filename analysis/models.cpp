@@ -1,6 +1,7 @@
 // The table of models: a new one is added here.
 #include <array>
 
+#include "analysis/latency_hidden/report.h"
 #include "analysis/model.h"
 #include "analysis/reuse_analysis.h"
 #include "analysis/roofline.h"
@@ -9,10 +10,14 @@ namespace gpusim::analysis {
 
 std::span<const Model> models() {
   static constexpr std::array kModels{
+      Model{"latency-hidden",
+            "time of a kernel from what its warps cannot hide of latency (latency-hidden factor)", false,
+            latency_hidden::run_model},
       Model{"reuse-distance", "misses of first-level caches by kind (runs with --events memory or all)",
             false, analyze_reuse},
       Model{"roofline", "rates at several numbers of SMs under measured roofs, and what the shape says", true,
-            roofline_model}};
+            roofline_model},
+  };
   return kModels;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "analysis/stall_causes.h"
@@ -40,7 +41,11 @@ bool accesses(std::string_view op_class, Space space) {
 }  // namespace
 
 double Quantities::seconds() const {
-  return cycles() / (static_cast<double>(machine_.clocks.core_khz) * 1e3);
+  const double at_clock = cycles() / (static_cast<double>(machine_.clocks.core_khz) * 1e3);
+  const double recorded = static_cast<double>(kernel_.time_fs) * 1e-15;
+  // Whole femtoseconds are less exact, but right also where the core clock was another one.
+  const bool same = std::abs(recorded - at_clock) <= 1e-9 * at_clock + 2e-15;
+  return kernel_.time_fs == 0 || same ? at_clock : recorded;
 }
 
 double Quantities::counter(std::string_view name) const {

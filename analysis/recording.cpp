@@ -204,6 +204,10 @@ void Recording::read_causes(const std::string& name, KernelRecord& kernel) const
   }
 }
 
+uint64_t Recording::launch_number(uint64_t index, const std::string& name) const {
+  return file_->number_attribute(fmt::format("/kernels/{}", index), name);
+}
+
 KernelRecord Recording::kernel(uint64_t index) const {
   const std::string group = fmt::format("/kernels/{}", index);
   KernelRecord k;
@@ -214,6 +218,7 @@ KernelRecord Recording::kernel(uint64_t index) const {
   k.blocks_per_sm = file_->number_attribute(group, "blocks_per_sm");
   k.occupancy_limiter = file_->text_attribute(group, "occupancy_limiter");
   k.cycles = file_->number_attribute(group, "cycles");
+  if (file_->has_attribute(group, "time_fs")) k.time_fs = file_->number_attribute(group, "time_fs");
   k.warp_instructions = file_->number_attribute(group, "warp_instructions");
   k.thread_instructions = file_->number_attribute(group, "thread_instructions");
   k.inst_executed = file_->number_attribute(group, "inst_executed");

@@ -40,6 +40,7 @@ struct KernelRecord {
   std::string name, grid, block;
   uint64_t blocks_per_sm = 0;     ///< that fit an SM
   std::string occupancy_limiter;  ///< what keeps further blocks off an SM: "warps", "registers", ...
+  uint64_t time_fs = 0;  ///< 0: recorded by a version in which the core clock did not change
   uint64_t cycles = 0, warp_instructions = 0, thread_instructions = 0, inst_executed = 0, inst_issued = 0;
   std::map<std::string, double, std::less<>> counters;
   std::vector<CauseSlots> causes;  ///< of issue_slots, in file order
@@ -64,6 +65,9 @@ class Recording {
   /// The PTX and the launch file that were run (empty: described on the command line), and where they were.
   [[nodiscard]] std::string ptx() const { return file_->text("/inputs/ptx"); }
   [[nodiscard]] std::string launch_file() const { return file_->text("/inputs/launch"); }
+  [[nodiscard]] std::string command_line() const { return file_->text_attribute("/", "command_line"); }
+  /// A number that every launch has: registers, shared_bytes, threads_per_block, ...
+  [[nodiscard]] uint64_t launch_number(uint64_t index, const std::string& name) const;
   [[nodiscard]] const std::vector<Launch>& launches() const { return launches_; }
   /// Launches that `selection` names: a number, a kernel's name, or empty for all. Throws if one of them did
   /// not end, or if all of an unfinished run are asked for.

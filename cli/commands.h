@@ -34,6 +34,7 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) {
 struct RunArguments {
   std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "schedule",
                                                              checks;
+  std::string core_clock, interconnect_clock, dram_clock;
   std::vector<std::string> params, sets, args, dumps, linked;
   uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000;
   uint32_t sms = 0;

@@ -67,8 +67,13 @@ std::string seconds(double s) {
   return fmt::format("{:.3f} s", s);
 }
 
-void kernel_lines(std::string& out, const comp::KernelResult& k, const core::MachineConfig& machine,
-                  bool functional) {
+std::string joule(double j) {
+  if (j < 1e-3) return fmt::format("{:.4g} uJ", j * 1e6);
+  if (j < 1) return fmt::format("{:.4g} mJ", j * 1e3);
+  return fmt::format("{:.4g} J", j);
+}
+
+void kernel_lines(std::string& out, const comp::KernelResult& k, bool functional) {
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("  {:<18}{}\n", name, value);
   };
@@ -78,7 +83,7 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, const core::Mac
        fmt::format("{} warp, {} thread", k.total.warp_instructions, k.total.thread_instructions));
   if (functional) return;
   line("cycles", fmt::format("{}  ({} at {:.6g} MHz)", k.cycles, seconds(k.time_s),
-                             static_cast<double>(machine.clocks.core_khz) / 1e3));
+                             k.time_s == 0 ? 0 : static_cast<double>(k.cycles) / k.time_s * 1e-6));
   line("IPC", fmt::format("{:.3f} per active cycle of an SM", counter(k, "ipc")));
   line("occupancy",
        fmt::format("{:.0f} % achieved, {} blocks/SM (limited by {}; {} registers, {} bytes shared)",
@@ -103,20 +108,24 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, const core::Mac
                    activates + hits == 0 ? 0 : 100 * hits / (activates + hits)));
   if (k.total.flops != 0 && k.time_s > 0)
     line("floating point", si(static_cast<double>(k.total.flops) / k.time_s, "FLOP/s"));
+  if (const double joules = counter(k, "energy"); joules > 0)
+    line("energy",
+         fmt::format("{:.4g} W average, {} (SMs {:.0f} %, interconnect and L2 {:.0f} %, DRAM {:.0f} %)",
+                     counter(k, "average_power"), joule(joules),
+                     100 * counter(k, "energy_core_domain") / joules,
+                     100 * counter(k, "energy_interconnect_domain") / joules,
+                     100 * counter(k, "energy_dram_domain") / joules));
   line("stalls", k.top_stalls.empty() ? "none" : fmt::format("{}", fmt::join(k.top_stalls, ", ")));
 }
 
 /// What ran when, if it was more than one thing: a line and a bar for each.
-void timeline_lines(std::string& out, const comp::SimulationResult& r, const core::MachineConfig& machine) {
+void timeline_lines(std::string& out, const comp::SimulationResult& r) {
   constexpr size_t kShown = 16;
   constexpr uint64_t kWidth = 32;
   const std::vector<comp::TimelineItem> items = comp::timeline(r);
   if (items.size() < 2) return;
   uint64_t end = 1;
   for (const comp::TimelineItem& i : items) end = std::max(end, i.end);
-  const auto time = [&](uint64_t cycle) {
-    return seconds(static_cast<double>(cycle) / (static_cast<double>(machine.clocks.core_khz) * 1e3));
-  };
   out += fmt::format("timeline             stream {:>12} {:>12}\n", "start", "end");
   for (size_t n = 0; n < std::min(kShown, items.size()); ++n) {
     const comp::TimelineItem& i = items[n];
@@ -125,8 +134,8 @@ void timeline_lines(std::string& out, const comp::SimulationResult& r, const cor
                                  : i.copy->buffer + (i.copy->to_device ? " to the device" : " to the host");
     const uint64_t from = i.start * kWidth / end, to = std::max(i.end * kWidth / end, from + 1);
     const std::string bar = std::string(from, ' ') + std::string(to - from, i.kernel != nullptr ? '#' : '=');
-    out += fmt::format("  {:<19}{:>6} {:>12} {:>12}  |{:<{}}|\n", name.substr(0, 18), i.stream, time(i.start),
-                       time(i.end), bar, kWidth);
+    out += fmt::format("  {:<19}{:>6} {:>12} {:>12}  |{:<{}}|\n", name.substr(0, 18), i.stream,
+                       seconds(i.start_s), seconds(i.end_s), bar, kWidth);
   }
   if (items.size() > kShown) out += fmt::format("  ... and {} more\n", items.size() - kShown);
 }
@@ -210,18 +219,17 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   const std::vector<std::string> metrics =
       recorded ? profiler_lines(o.out, shown) : std::vector<std::string>();
   for (size_t i = 0; i < shown; ++i) {
-    kernel_lines(out, r.kernels[i], o.machine, o.functional);
+    kernel_lines(out, r.kernels[i], o.functional);
     if (recorded) out += fmt::format("  {:<18}{}\n", "profiler metrics", metrics[i]);
   }
   if (r.kernels.size() > kShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kShown);
-  if (!o.functional) timeline_lines(out, r, o.machine);
-  const double time = static_cast<double>(r.cycles) / (static_cast<double>(o.machine.clocks.core_khz) * 1e3);
+  if (!o.functional) timeline_lines(out, r);
   for (const comp::CopyResult& c : r.copies)
     out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer,
                        c.to_device ? "to the device" : "to the host", si(static_cast<double>(c.bytes), "B"),
                        seconds(c.time_s));
-  if (const double flops = application_flops(simulation); flops > 0 && time > 0)
-    out += fmt::format("application          {}\n", si(flops / time, "FLOP/s"));
+  if (const double flops = application_flops(simulation); flops > 0 && r.time_s > 0)
+    out += fmt::format("application          {}\n", si(flops / r.time_s, "FLOP/s"));
   for (const core::ExpectResult& e : r.expects)
     out += fmt::format("{:<21}{}\n", e.pass ? "verified" : "WRONG RESULT", e.message);
   const double wall = std::max(r.wall_s, 1e-9);

@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "cli/version.h"
 #include "simcore/config/load.h"
+#include "simcore/text/units.h"
 
 namespace gpusim::cli {
 
@@ -51,11 +52,26 @@ std::string canonical_command(const RunArguments& a, const std::string& config_t
   for (const auto& v : a.params) option("--param", v);
   for (const auto& v : a.sets) option("--set", v);
   if (a.dynamic_shared != 0) c += fmt::format(" --dynamic-shared {}", a.dynamic_shared);
+  option("--core-clock", a.core_clock);
+  option("--interconnect-clock", a.interconnect_clock);
+  option("--dram-clock", a.dram_clock);
   if (a.sms != 0) c += fmt::format(" --sms {}", a.sms);
   if (program.checks.any()) c += fmt::format(" --check {}", program.checks.text());
   c += fmt::format(" --seed {} --events {} --lowering {} --max-cycles {}", a.seed, a.events, a.lowering,
                    a.max_cycles);
   return c;
+}
+
+int64_t clock_option(const char* option, const std::string& text) {
+  if (text.empty()) return 0;
+  const auto khz = core::parse_khz(text);
+  if (!khz || *khz < core::kLowestKhz || *khz > core::kHighestKhz)
+    throw core::InputError(
+        fmt::format("gpusim: error: {} '{}' is no clock\n  hint: a clock from 1MHz to 100GHz such as "
+                    "1050MHz, a whole number "
+                    "of kHz",
+                    option, text));
+  return *khz;
 }
 
 core::EventLevel event_level(const std::string& name) {
@@ -182,6 +198,10 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
       ->check(CLI::IsMember({"off", "summary", "memory", "all"}));
   app.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
+  app.add_option("--core-clock", a.core_clock, "Clock of the SMs in this run, such as 1050MHz");
+  app.add_option("--interconnect-clock", a.interconnect_clock,
+                 "The same of interconnect and second-level cache");
+  app.add_option("--dram-clock", a.dram_clock, "The same of the memory");
   app.add_option("--sms", a.sms, "Use only the N lowest-numbered SMs")->check(CLI::Range(1, 4096));
   const CLI::Validator natural(
       [](const std::string& text) {
@@ -212,6 +232,11 @@ int run_command(const RunArguments& a) {
   ProgressBar bar(!a.quiet && !a.json);
   comp::SimulationOptions o;
   o.machine = core::load_machine(a.config, a.sets, config_folders());
+  core::set_clocks(
+      o.machine,
+      {clock_option("--core-clock", a.core_clock), clock_option("--interconnect-clock", a.interconnect_clock),
+       clock_option("--dram-clock", a.dram_clock)},
+      {a.config});
   if (a.sms > o.machine.gpu.sms)
     throw core::InputError(
         fmt::format("gpusim: error: --sms {}: machine '{}' has {} SMs", a.sms, a.config, o.machine.gpu.sms));

@@ -8,6 +8,15 @@
 
 namespace gpusim::comp {
 
+namespace {
+
+/// Cycles at `khz` that take as long as `cycles` at `other`.
+uint64_t scaled(uint64_t cycles, uint64_t khz, uint64_t other) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(cycles) * khz + other - 1) / other);
+}
+
+}  // namespace
+
 DispatchRules dispatch_rules(const core::MachineConfig& machine, const core::ClockDomain& domain) {
   DispatchRules r;
   r.launch_cycles = static_cast<uint64_t>(machine.gpu.launch_cycles);
@@ -24,7 +33,13 @@ DispatchRules dispatch_rules(const core::MachineConfig& machine, const core::Clo
 
 BlockDispatcher::BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain,
                                  const DispatchRules& rules)
-    : Clocked(name, domain), rules_(rules), work_(rules.work), slot_taken_(rules.work.concurrent_kernels) {
+    : Clocked(name, domain),
+      rules_(rules),
+      first_khz_(domain.khz()),
+      khz_(domain.khz()),
+      work_(rules.work),
+      slot_taken_(rules.work.concurrent_kernels) {
+  domain.on_change([this] { retime(); });
   wake_at(core::Cycle(1));
 }
 
@@ -43,8 +58,8 @@ core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
   collect_reports();
   finish(now);
   while (const auto item = work_.start_next(now)) {
-    if (work_.item(*item).run != nullptr)
-      begin(*item, now);
+    if (const KernelRun* run = work_.item(*item).run; run != nullptr)
+      begin(*item, hooks_.set_clocks && hooks_.set_clocks(*run) ? now + 1 : now);
     else
       begin_copy(*item, now);
   }
@@ -84,8 +99,21 @@ void BlockDispatcher::begin_copy(uint32_t item, uint64_t now) {
   const WorkQueue::Item& copy = work_.item(item);
   const uint32_t engine = work_.engine_of(copy);
   const uint64_t start = whole_slots(now);
-  transfers_[engine] = {item, start + copy.cycles};
-  if (hooks_.copy) hooks_.copy({copy.number, engine, start, start + copy.cycles});
+  const uint64_t cycles = khz_ == first_khz_ ? copy.cycles : scaled(copy.cycles, khz_, first_khz_);
+  transfers_[engine] = {item, start, start + cycles};
+  if (hooks_.copy) hooks_.copy({copy.number, engine, start, start + cycles});
+}
+
+void BlockDispatcher::retime() {
+  const uint64_t before = khz_, now = domain().now().count();
+  khz_ = domain().khz();
+  for (uint32_t engine = 0; engine < transfers_.size(); ++engine) {
+    Transfer& t = transfers_[engine];
+    if (t.end == kIdle || t.end <= now) continue;
+    t.end = now + scaled(t.end - now, khz_, before);
+    if (hooks_.copy) hooks_.copy({work_.item(t.item).number, engine, t.start, t.end});
+    wake_at(core::Cycle(t.end));
+  }
 }
 
 void BlockDispatcher::collect_reports() {

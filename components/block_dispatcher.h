@@ -42,7 +42,10 @@ class BlockDispatcher : public core::Clocked {
     std::function<void(KernelRun&)> begin;  ///< before the first block; run.start is set
     std::function<void(KernelRun&)> end;    ///< all its blocks done, drained from all SMs; run.end is set
     std::function<void()> all_done;
-    std::function<void(const Copy&)> copy;
+    std::function<void(const Copy&)> copy;  ///< again if its end moves
+    /// Before begin(): sets the clocks that the kernel runs at. True if the core clock changes with the next
+    /// cycle: the kernel begins then.
+    std::function<bool(const KernelRun&)> set_clocks = {};
   };
   BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain, const DispatchRules& rules);
 
@@ -51,9 +54,15 @@ class BlockDispatcher : public core::Clocked {
   void connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports);
   /// Stream 0 waits for all streams, and they for it. Before the first enqueue().
   void use_legacy_default_stream() { work_.use_legacy_default_stream(); }
-  /// Appends a launch; only before the simulation starts.
-  void enqueue(KernelRun& run, uint32_t stream = 0) { work_.add({&run, stream}); }
-  /// Appends a host transfer that takes `cycles` core cycles.
+  /// Appends a launch; only before the simulation starts. `alone`: no other kernel runs beside it.
+  void enqueue(KernelRun& run, uint32_t stream = 0, bool alone = false) {
+    WorkQueue::Item item;
+    item.run = &run;
+    item.stream = stream;
+    item.alone = alone;
+    work_.add(item);
+  }
+  /// Appends a host transfer that takes `cycles` cycles of the core clock at the start of the simulation.
   void enqueue_copy(uint64_t cycles, uint32_t stream = 0, bool to_device = true) {
     work_.add({nullptr, stream, cycles, to_device, copies_++});
   }
@@ -95,7 +104,7 @@ class BlockDispatcher : public core::Clocked {
   };
   struct Transfer {
     uint32_t item = 0;
-    uint64_t end = kIdle;
+    uint64_t start = 0, end = kIdle;
   };
   static constexpr uint64_t kIdle = ~0ull;
 
@@ -105,6 +114,8 @@ class BlockDispatcher : public core::Clocked {
   }
   void begin(uint32_t item, uint64_t now);
   void begin_copy(uint32_t item, uint64_t now);
+  /// The core clock has changed: transfers take the time that they take, in other cycles.
+  void retime();
   void collect_reports();
   void finish(uint64_t now);
   bool dispatch_one(uint64_t now);
@@ -114,6 +125,8 @@ class BlockDispatcher : public core::Clocked {
   [[nodiscard]] uint64_t next_event(uint64_t now, bool dispatched) const;
 
   DispatchRules rules_;
+  const uint64_t first_khz_;  ///< core clock at the start of the simulation
+  uint64_t khz_;              ///< and now
   Hooks hooks_;
   WorkQueue work_;
   std::vector<Port> ports_;

@@ -20,7 +20,8 @@ ClusterCacheShape constant_shape(const core::MachineConfig& machine, const core:
   s.bytes = static_cast<uint64_t>(c.l2_bytes);
   s.line = static_cast<uint32_t>(c.l2_line);
   s.ways = static_cast<uint32_t>(c.l2_ways);
-  s.latency = domain.cycles_of_ns(c.l2_latency_ns);
+  s.latency_ns = c.l2_latency_ns;
+  s.latency = domain.cycles_of_ns(s.latency_ns);
   s.mshrs = static_cast<uint32_t>(std::min(lines * machine.gpu.sms_per_cluster, kMostTags));
   s.merges = static_cast<uint32_t>(same * machine.gpu.sms_per_cluster);
   s.kind = RequestKind::kConstant;
@@ -50,7 +51,10 @@ ClusterCache::ClusterCache(const sc_core::sc_module_name& name, core::ClockDomai
       shape_(shape),
       port_(port),
       tags_(shape.bytes, shape.line, shape.ways),
-      misses_({shape.mshrs, shape.merges}) {}
+      misses_({shape.mshrs, shape.merges}) {
+  if (shape.latency_ns != 0)
+    domain.on_change([this] { shape_.latency = this->domain().cycles_of_ns(shape_.latency_ns); });
+}
 
 core::Cycle ClusterCache::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();

@@ -35,6 +35,8 @@ DramChannel::DramChannel(const sc_core::sc_module_name& name, core::ClockDomain&
   for (size_t i = window_; i-- > 0;) free_held_.push_back(static_cast<uint16_t>(i));
   waiting_.resize(window_ * banks_.size());
   for (size_t b = 0; b < banks_.size(); ++b) banks_[b].waiting = &waiting_[b * window_];
+  // What has been planned keeps its cycles.
+  domain.on_change([this, d = machine.dram] { t_ = DramTiming(d, this->domain()); });
 }
 
 void DramChannel::accept(core::Cycle now) {

@@ -59,14 +59,12 @@ void Gpu::build_memory() {
   requests_ = std::move(networks.requests);
   replies_ = std::move(networks.replies);
   const auto queue = static_cast<uint32_t>(net.queue);
-  const uint64_t request_latency = interconnect_.cycles_of_ns(net.request_latency_ns);
   for (uint32_t p = 0; p < partitions; ++p) {
     partitions_.push_back(std::make_unique<MemoryPartition>(fmt::format("partition{}", p).c_str(),
                                                             interconnect_, machine_, p, &events_));
     MemoryPartition& partition = *partitions_.back();
-    // A latency is a pipeline: its stages hold messages besides the queue behind it.
-    auto& in = link(request_links_, *requests_, partition, queue + static_cast<uint32_t>(request_latency),
-                    request_latency);
+    partition.set_core(core_);
+    auto& in = timed_link(request_links_, *requests_, partition, queue, net.request_latency_ns);
     auto& out = link(reply_links_, partition, *replies_, queue);
     requests_->add_output(in, p);
     replies_->add_input(out, p);
@@ -90,12 +88,10 @@ void Gpu::build_channel(MemoryPartition& partition) {
 
 template <class Channel>
 void Gpu::connect_channel(MemoryPartition& partition, Channel& channel) {
-  const uint64_t latency = dram_.cycles_of_ns(machine_.l2.latency_ns);
-  const auto queue = static_cast<uint32_t>(machine_.l2.queue) + static_cast<uint32_t>(latency);
-  auto& to = link(request_links_, partition, channel, queue, latency);
-  const uint64_t back = interconnect_.cycles_of_ns(machine_.dram.latency_ns);
-  const auto replies = static_cast<uint32_t>(machine_.dram.reply_queue) + static_cast<uint32_t>(back);
-  auto& from = link(reply_links_, channel, partition, replies, back);
+  auto& to = timed_link(request_links_, partition, channel, static_cast<uint32_t>(machine_.l2.queue),
+                        machine_.l2.latency_ns);
+  auto& from = timed_link(reply_links_, channel, partition, static_cast<uint32_t>(machine_.dram.reply_queue),
+                          machine_.dram.latency_ns);
   partition.connect_channel(to, from);
   channel.connect(to, from);
 }
@@ -154,9 +150,8 @@ void Gpu::connect_fetch(uint32_t number, Sm& sm) {
 
 void Gpu::connect_to_network(ClusterCache& cache, uint32_t cluster) {
   const auto queue = static_cast<uint32_t>(machine_.interconnect.queue);
-  const uint64_t latency = core_.cycles_of_ns(machine_.interconnect.reply_latency_ns);
   auto& out = link(request_links_, cache, *requests_, queue);
-  auto& in = link(reply_links_, *replies_, cache, queue + static_cast<uint32_t>(latency), latency);
+  auto& in = timed_link(reply_links_, *replies_, cache, queue, machine_.interconnect.reply_latency_ns);
   requests_->add_input(out, cluster);
   replies_->add_output(in, cluster);
   cache.connect_network(out, in);
@@ -177,7 +172,6 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   const auto queue = static_cast<uint32_t>(net.queue);
   const auto per_cluster = static_cast<uint32_t>(machine_.gpu.sms_per_cluster);
   const auto constant_mshrs = static_cast<uint32_t>(machine_.constant.mshrs);
-  const uint64_t reply_latency = core_.cycles_of_ns(net.reply_latency_ns);
   const uint64_t l2_latency = core_.cycles_of_ns(machine_.constant.l2_latency_ns);
   const auto start_cycles = static_cast<uint64_t>(machine_.gpu.block_start_cycles);
   SmEnvironment environment;
@@ -212,8 +206,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
     ClusterCache& constant = *constants_[n / per_cluster];
     LoadStoreUnit::Links links;
     links.request = &link(request_links_, sm, *requests_, queue);
-    links.reply = reply_of[n] =
-        &link(reply_links_, *replies_, sm, queue + static_cast<uint32_t>(reply_latency), reply_latency);
+    links.reply = reply_of[n] = &timed_link(reply_links_, *replies_, sm, queue, net.reply_latency_ns);
     links.constant_request = &link(request_links_, sm, constant, constant_mshrs);
     links.constant_reply =
         &link(reply_links_, constant, sm, constant_mshrs + static_cast<uint32_t>(l2_latency));
@@ -281,6 +274,18 @@ TextureStats Gpu::texture_stats() const {
     if (const TextureL2* l2 = p->texture_l2(); l2 != nullptr)
       sum.l2.hits += l2->stats().hits, sum.l2.misses += l2->stats().misses;
   return sum;
+}
+
+uint64_t Gpu::cluster_constant_lines() const {
+  uint64_t lines = 0;
+  for (const auto& c : constants_) lines += c->stats().hits + c->stats().misses;
+  return lines;
+}
+
+uint64_t Gpu::partition_constant_lines() const {
+  uint64_t lines = 0;
+  for (const auto& p : partitions_) lines += p->constant_hits() + p->constant_misses();
+  return lines;
 }
 
 uint64_t Gpu::l2_dirty_sectors() const {

@@ -43,6 +43,8 @@ class Gpu {
   [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
   [[nodiscard]] EventSink& events() { return events_; }
   [[nodiscard]] core::ClockDomain& core_domain() { return core_; }
+  [[nodiscard]] core::ClockDomain& interconnect_domain() { return interconnect_; }
+  [[nodiscard]] core::ClockDomain& dram_domain() { return dram_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
   [[nodiscard]] const TimingTables& timing() const { return timing_; }
   /// Sums over all channels since the start of the simulation.
@@ -54,6 +56,9 @@ class Gpu {
   [[nodiscard]] TlbStats tlb_stats() const;
   /// The same over all texture caches.
   [[nodiscard]] TextureStats texture_stats() const;
+  /// Lines looked up in the constant caches of the clusters, and in their third level in the partitions.
+  [[nodiscard]] uint64_t cluster_constant_lines() const;
+  [[nodiscard]] uint64_t partition_constant_lines() const;
   [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
   [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
   [[nodiscard]] uint32_t num_channels() const {
@@ -68,6 +73,17 @@ class Gpu {
   core::Link<T>& link(std::vector<std::unique_ptr<core::Link<T>>>& store, Args&&... args) {
     store.push_back(std::make_unique<core::Link<T>>(std::forward<Args>(args)...));
     return *store.back();
+  }
+  /// The same with room for `queue` messages behind a latency that is a time: in cycles of the reader's
+  /// domain, whatever its frequency. A latency is a pipeline, its stages hold messages too.
+  template <class T>
+  core::Link<T>& timed_link(std::vector<std::unique_ptr<core::Link<T>>>& store, core::Clocked& writer,
+                            core::Clocked& reader, uint32_t queue, double latency_ns) {
+    core::ClockDomain& domain = reader.domain();
+    const uint64_t cycles = domain.cycles_of_ns(latency_ns);
+    core::Link<T>& made = link(store, writer, reader, queue + static_cast<uint32_t>(cycles), cycles);
+    domain.on_change([&made, &domain, latency_ns] { made.set_latency(domain.cycles_of_ns(latency_ns)); });
+    return made;
   }
   void build_memory();
   void build_channel(MemoryPartition& partition);

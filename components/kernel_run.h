@@ -48,7 +48,8 @@ struct SmStats {
   uint64_t active_warp_cycles = 0;  ///< resident warps integrated over core cycles
   uint64_t active_cycles = 0;       ///< core cycles with at least one resident warp
   uint64_t global_loads = 0, global_stores = 0, local_loads = 0, local_stores = 0, atomics = 0;
-  uint64_t shared_loads = 0, shared_stores = 0, shared_replays = 0, constant_loads = 0, constant_hits = 0;
+  uint64_t shared_loads = 0, shared_stores = 0, shared_replays = 0, shared_steps = 0;
+  uint64_t constant_loads = 0, constant_hits = 0;
   uint64_t register_bank_cycles = 0;  ///< by which operations were late because of register banks
   uint64_t texture_loads = 0, texture_transactions = 0;
   uint64_t instruction_hits = 0, instruction_misses = 0;  ///< lines that warps came to

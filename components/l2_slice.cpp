@@ -41,14 +41,18 @@ L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partitio
       far_ports_(std::move(far_ports)),
       kinds_(answers_.size() / (far_ports_.empty() ? 2 : 1)),
       to_dram_(kQueue) {
+  set_times(times);
+  for (size_t i = waiting_.size(); i-- > 0;) free_waiting_.push_back(static_cast<uint32_t>(i));
+}
+
+void L2Slice::set_times(const L2Times& times) {
   for (size_t i = 0; i < kinds_; ++i) {
     const uint64_t far = i < kAnswerKinds ? 0 : times.far;
     const bool filled = i % kAnswerKinds == kFilled;
     const uint64_t own = i % kAnswerKinds == kHits ? times.hit : times.constant;
-    const uint64_t cycles = filled ? far : std::max<uint64_t>(own, 1) + far;
-    answers_[i] = {core::Ring<Answer>(filled ? waiting_.size() : cycles + 1), cycles};
+    answers_[i].cycles = filled ? far : std::max<uint64_t>(own, 1) + far;
+    answers_[i].waiting.reserve(filled ? waiting_.size() : answers_[i].cycles + 1);
   }
-  for (size_t i = waiting_.size(); i-- > 0;) free_waiting_.push_back(static_cast<uint32_t>(i));
 }
 
 SectorMask L2Slice::sectors_of(const MemoryRequest& r) const {

@@ -38,6 +38,9 @@ class L2Slice {
   L2Slice(const core::MachineConfig::Partition& config, uint32_t partition, const L2Times& times,
           std::vector<bool> far_ports = {});
 
+  /// The same times after a change of frequency.
+  void set_times(const L2Times& times);
+
   /// Takes a request at `now`; kReservationFail: it has to come again. `again`: it was refused before.
   core::CacheResult take(const MemoryRequest& request, uint64_t now, bool again);
   /// The same for a hit in the third level of the constant cache; false if it has to come again.

@@ -268,6 +268,7 @@ void LoadStoreUnit::plan_sends(uint64_t earliest) {
   while (unsent()) {
     QueueEntry& entry = queue_[queue_send_];
     if (!can_reserve(entry.kind)) return;
+    if (std::max(next_send_, earliest) > links_.request->steady_until().count()) return;
     const core::Cycle from = links_.request->take_credit();
     awaits_credit_ = from == core::kNever;
     if (awaits_credit_) return;

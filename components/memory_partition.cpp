@@ -33,7 +33,6 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
                                  const core::MachineConfig& machine, uint32_t index, const EventSink* events)
     : Clocked(name, domain),
       index_(index),
-      core_khz_(static_cast<uint64_t>(machine.clocks.core_khz)),
       atomic_cycles_(static_cast<uint64_t>(machine.l2.atomic_cycles)),
       l3_latency_(domain.cycles_of_ns(machine.constant.l3_latency_ns)),
       events_(events),
@@ -49,6 +48,13 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
                                     L2Times{domain.cycles_of_ns(machine.l2.hit_latency_ns), l3_latency_,
                                             domain.cycles_of_ns(machine.l2.far_latency_ns)},
                                     far_ports(machine, index));
+  domain.on_change([this, &m = machine] {
+    const auto cycles = [this](double ns) { return this->domain().cycles_of_ns(ns); };
+    l3_latency_ = cycles(m.constant.l3_latency_ns);
+    if (textures_ != nullptr) textures_->set_latency(cycles(m.texture.l2_latency_ns));
+    if (l2_ != nullptr)
+      l2_->set_times({cycles(m.l2.hit_latency_ns), l3_latency_, cycles(m.l2.far_latency_ns)});
+  });
 }
 
 MemoryPartition::Channel* MemoryPartition::replying(core::Cycle now) {
@@ -137,8 +143,8 @@ bool MemoryPartition::look_up_constant(uint64_t address) {
 void MemoryPartition::record(uint64_t address, uint8_t cache, core::CacheResult result) const {
   if (events_->cache == nullptr) return;
   // Event tables count core cycles.
-  const auto core_cycle = static_cast<uint64_t>(static_cast<unsigned __int128>(domain().engine().now_fs()) *
-                                                core_khz_ / 1'000'000'000'000u);
+  const core::ClockDomain& core = core_ == nullptr ? domain() : *core_;
+  const uint64_t core_cycle = core.cycle_at(domain().engine().now_fs()).count();
   record_cache_event(*events_->cache, core_cycle, address, index_, cache, result);
 }
 

@@ -35,6 +35,8 @@ class MemoryPartition : public core::Clocked {
     channels_.push_back({&to, &from});
     from.publish_head(channels_.back().next_reply);
   }
+  /// Event tables count its cycles.
+  void set_core(const core::ClockDomain& core) { core_ = &core; }
   [[nodiscard]] uint64_t constant_hits() const { return constant_hits_; }
   [[nodiscard]] uint64_t constant_misses() const { return constant_misses_; }
   /// Null if the machine has none.
@@ -70,7 +72,7 @@ class MemoryPartition : public core::Clocked {
   void send_answer();
 
   uint32_t index_;
-  uint64_t core_khz_;
+  const core::ClockDomain* core_ = nullptr;
   uint64_t atomic_cycles_;
   uint64_t l3_latency_;
   const EventSink* events_;

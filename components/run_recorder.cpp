@@ -51,7 +51,7 @@ void add(SmStats& sum, const SmStats& s) {
   sum.global_loads += s.global_loads, sum.global_stores += s.global_stores;
   sum.local_loads += s.local_loads, sum.local_stores += s.local_stores, sum.atomics += s.atomics;
   sum.shared_loads += s.shared_loads, sum.shared_stores += s.shared_stores,
-      sum.shared_replays += s.shared_replays;
+      sum.shared_replays += s.shared_replays, sum.shared_steps += s.shared_steps;
   sum.constant_loads += s.constant_loads, sum.constant_hits += s.constant_hits;
   sum.register_bank_cycles += s.register_bank_cycles;
   sum.texture_loads += s.texture_loads, sum.texture_transactions += s.texture_transactions;
@@ -76,28 +76,37 @@ struct SeriesRow {
   uint64_t cycle;
   uint64_t warp_instructions, inst_issued, active_warp_cycles;
   uint64_t load_bytes, store_bytes, dram_read_bytes, dram_write_bytes;
+  uint64_t core_khz;
+  double energy_j, power_w;
 };
 
 TableSchema series_schema() {
   const auto column = [](const char* name, size_t offset, const char* unit, const char* meaning) {
     return Column{name, ColumnType::kU64, static_cast<uint32_t>(offset), unit, meaning};
   };
-  return {"timeseries",
-          "differences between samples; cycle is the end of the interval, counted from the kernel's start",
-          sizeof(SeriesRow),
-          {column("cycle", offsetof(SeriesRow, cycle), "core cycles", "end of the interval"),
-           column("warp_instructions", offsetof(SeriesRow, warp_instructions), "1",
-                  "PTX instructions executed by warps"),
-           column("inst_issued", offsetof(SeriesRow, inst_issued), "1",
-                  "machine operations issued, replays included"),
-           column("active_warp_cycles", offsetof(SeriesRow, active_warp_cycles), "core cycles",
-                  "resident warps integrated over cycles, booked when a block starts or ends"),
-           column("load_bytes", offsetof(SeriesRow, load_bytes), "bytes",
-                  "transferred by global and local load transactions"),
-           column("store_bytes", offsetof(SeriesRow, store_bytes), "bytes",
-                  "transferred by global and local store transactions"),
-           column("dram_read_bytes", offsetof(SeriesRow, dram_read_bytes), "bytes", "read from DRAM"),
-           column("dram_write_bytes", offsetof(SeriesRow, dram_write_bytes), "bytes", "written to DRAM")}};
+  const auto real = [](const char* name, size_t offset, const char* unit, const char* meaning) {
+    return Column{name, ColumnType::kF64, static_cast<uint32_t>(offset), unit, meaning};
+  };
+  return {
+      "timeseries",
+      "differences between samples; cycle is the end of the interval, counted from the kernel's start",
+      sizeof(SeriesRow),
+      {column("cycle", offsetof(SeriesRow, cycle), "core cycles", "end of the interval"),
+       column("warp_instructions", offsetof(SeriesRow, warp_instructions), "1",
+              "PTX instructions executed by warps"),
+       column("inst_issued", offsetof(SeriesRow, inst_issued), "1",
+              "machine operations issued, replays included"),
+       column("active_warp_cycles", offsetof(SeriesRow, active_warp_cycles), "core cycles",
+              "resident warps integrated over cycles, booked when a block starts or ends"),
+       column("load_bytes", offsetof(SeriesRow, load_bytes), "bytes",
+              "transferred by global and local load transactions"),
+       column("store_bytes", offsetof(SeriesRow, store_bytes), "bytes",
+              "transferred by global and local store transactions"),
+       column("dram_read_bytes", offsetof(SeriesRow, dram_read_bytes), "bytes", "read from DRAM"),
+       column("dram_write_bytes", offsetof(SeriesRow, dram_write_bytes), "bytes", "written to DRAM"),
+       column("core_clock", offsetof(SeriesRow, core_khz), "kHz", "core clock at the end of the interval"),
+       real("energy", offsetof(SeriesRow, energy_j), "J", "of the board; 0 on a machine without [energy]"),
+       real("power", offsetof(SeriesRow, power_w), "W", "the same by the interval's time")}};
 }
 
 core::KernelAttribute number(const char* name, uint64_t value) { return {name, "", value, false}; }
@@ -106,7 +115,7 @@ core::KernelAttribute text(const char* name, std::string value) { return {name, 
 std::string dims(const Dim3& d) { return fmt::format("{},{},{}", d.x, d.y, d.z); }
 
 std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
-                                       const core::MachineConfig& machine) {
+                                       const core::MachineConfig& machine, double clock) {
   std::vector<core::Counter> c;
   const auto count = [&](const char* name, uint64_t value, const char* unit, const char* meaning) {
     c.push_back({name, static_cast<double>(value), unit, meaning});
@@ -127,7 +136,6 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
   count("warps", t.warps, "1", "warps launched");
   if (run.end.count() == 0) return c;
   const double cycles = static_cast<double>(run.end - run.start);
-  const double clock = static_cast<double>(machine.clocks.core_khz) * 1e3;
   count("gld_request", t.global_loads, "1", "global load operations of warps");
   count("gst_request", t.global_stores, "1", "global store operations of warps");
   count("local_load", t.local_loads, "1", "local load operations of warps");
@@ -247,7 +255,14 @@ std::vector<std::string> top_stalls(const SmStats& total) {
 }  // namespace
 
 KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine, const std::string& limiter) {
+  return summarise(run, machine, limiter, 0);
+}
+
+KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine, const std::string& limiter,
+                       double seconds) {
   KernelResult k;
+  if (run.end.count() != 0) k.cycles = run.end - run.start;
+  k.time_s = seconds;
   k.name = run.image->name;
   k.launch = run.id;
   k.grid = run.grid;
@@ -257,7 +272,7 @@ KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine,
   k.blocks_per_sm = run.blocks_per_sm;
   k.occupancy_limiter = limiter;
   k.total = total_of(run);
-  k.counters = counters_of(run, k.total, machine);
+  k.counters = counters_of(run, k.total, machine, ratio(static_cast<double>(k.cycles), seconds));
   k.top_stalls = top_stalls(k.total);
   return k;
 }
@@ -276,6 +291,9 @@ void RunRecorder::begin_kernel(KernelRun& run, const core::LaunchSpec& spec) {
   kernel.flits_at_start[0] = gpu_.request_flits();
   kernel.flits_at_start[1] = gpu_.reply_flits();
   kernel.last_sample_cycle = run.start.count();
+  kernel.start_fs = kernel.last_sample_fs = time_of(run.start);
+  power_.begin_kernel(run, kernel.start_fs);
+  kernel.core_changes = power_.changes(PowerDomain::kCore);
   if (recorder_ == nullptr) return;
   const core::KernelAttribute attributes[] = {
       text("name", run.image->name),
@@ -326,6 +344,9 @@ void RunRecorder::sample(OpenKernel& kernel, uint64_t now) {
   if (kernel.series == nullptr || now <= run.start.count()) return;
   const SmStats t = total_of(run);
   const DramStats d = gpu_.dram_stats();
+  const core::Femtoseconds time = time_of(core::Cycle(now));
+  const double joules = total(power_.reading(run, time));
+  const double energy = joules - kernel.last_energy;
   const SeriesRow row{now - run.start.count(),
                       t.warp_instructions - kernel.last_sample.warp_instructions,
                       t.inst_issued - kernel.last_sample.inst_issued,
@@ -333,25 +354,48 @@ void RunRecorder::sample(OpenKernel& kernel, uint64_t now) {
                       t.load_bytes - kernel.last_sample.load_bytes,
                       t.store_bytes - kernel.last_sample.store_bytes,
                       d.read_bytes - kernel.last_dram.read_bytes,
-                      d.write_bytes - kernel.last_dram.write_bytes};
+                      d.write_bytes - kernel.last_dram.write_bytes,
+                      gpu_.core_domain().khz(),
+                      energy,
+                      ratio(energy, static_cast<double>(time - kernel.last_sample_fs) * 1e-15)};
   kernel.series->append(&row);
   kernel.last_sample = t;
   kernel.last_dram = d;
   kernel.last_sample_cycle = now;
+  kernel.last_sample_fs = time;
+  kernel.last_energy = joules;
+}
+
+double RunRecorder::seconds(const OpenKernel& kernel) const {
+  const KernelRun& run = *kernel.run;
+  const core::ClockDomain& core = gpu_.core_domain();
+  if (power_.changes(PowerDomain::kCore) == kernel.core_changes)
+    return static_cast<double>(run.end - run.start) / (static_cast<double>(core.khz()) * 1e3);
+  return static_cast<double>(core.time_of(run.end) - kernel.start_fs) * 1e-15;
+}
+
+SlotUse RunRecorder::slot_use() const {
+  SlotUse use = ended_;
+  use.kernels = open_.size();
+  for (const OpenKernel& kernel : open_)
+    for (const SmStats& s : kernel.run->sm) use.add(s);
+  return use;
 }
 
 KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter) {
   const auto it = std::ranges::find(open_, &run, &OpenKernel::run);
   OpenKernel& kernel = *it;
   if (run.end.count() > kernel.last_sample_cycle) sample(kernel, run.end.count());
-  KernelResult k = summarise(run, machine_, limiter);
+  KernelResult k = summarise(run, machine_, limiter, seconds(kernel));
   k.number = kernel.number;
   k.stream = kernel.spec->stream;
   k.beside = kernel.beside;
   k.start = run.start.count();
-  k.cycles = run.end - run.start;
-  k.time_s = static_cast<double>(k.cycles) / (static_cast<double>(machine_.clocks.core_khz) * 1e3);
+  k.start_s = static_cast<double>(kernel.start_fs) * 1e-15;
   add_machine_counters(kernel, k);
+  const EnergyAmounts joules = power_.end_kernel(run, time_of(run.end));
+  if (power_.active()) add_energy_counters(k.counters, joules, k.time_s);
+  for (const SmStats& s : run.sm) ended_.add(s);
   if (recorder_ != nullptr) record_end(kernel, k);
   open_.erase(it);
   if (recorder_ != nullptr) gpu_.events() = open_.empty() ? EventSink{} : open_.front().run->events;
@@ -359,7 +403,7 @@ KernelResult RunRecorder::end_kernel(KernelRun& run, const std::string& limiter)
 }
 
 void RunRecorder::add_machine_counters(const OpenKernel& kernel, KernelResult& k) const {
-  const double bus_clocks = k.time_s * static_cast<double>(machine_.clocks.dram_khz) * 1e3 *
+  const double bus_clocks = k.time_s * static_cast<double>(gpu_.dram_domain().khz()) * 1e3 *
                             static_cast<double>(gpu_.num_channels());
   add_dram_counters(k.counters, gpu_.dram_stats(), kernel.dram_at_start, k.time_s, bus_clocks);
   if (machine_.l2.bytes != 0)
@@ -384,6 +428,7 @@ void RunRecorder::record_end(OpenKernel& kernel, const KernelResult& k) {
   recorder_->write_counters(k.counters);
   const core::KernelAttribute attributes[] = {
       number("cycles", k.cycles),
+      number("time_fs", time_of(run.end) - kernel.start_fs),
       number("warp_instructions", k.total.warp_instructions),
       number("thread_instructions", k.total.thread_instructions),
       number("inst_executed", k.total.inst_executed),

@@ -7,6 +7,8 @@
 
 #include "components/gpu.h"
 #include "components/kernel_run.h"
+#include "components/power/governor.h"
+#include "components/power/power_model.h"
 #include "components/simulation.h"
 #include "simcore/record/recorder.h"
 
@@ -15,13 +17,16 @@ namespace gpusim::comp {
 /// Totals of a kernel without anything timed (functional runs).
 [[nodiscard]] KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine,
                                      const std::string& limiter);
+/// The same of a kernel that took that long.
+[[nodiscard]] KernelResult summarise(const KernelRun& run, const core::MachineConfig& machine,
+                                     const std::string& limiter, double seconds);
 
 class RunRecorder {
  public:
   /// `recorder` may be null: results are computed, nothing is recorded. `checker`: of a run with --check.
-  RunRecorder(core::Recorder* recorder, Gpu& gpu, const core::MachineConfig& machine,
+  RunRecorder(core::Recorder* recorder, Gpu& gpu, PowerModel& power, const core::MachineConfig& machine,
               const Checker* checker = nullptr)
-      : recorder_(recorder), gpu_(gpu), machine_(machine), checker_(checker) {}
+      : recorder_(recorder), gpu_(gpu), power_(power), machine_(machine), checker_(checker) {}
 
   void begin_kernel(KernelRun& run, const core::LaunchSpec& spec);
   [[nodiscard]] KernelResult end_kernel(KernelRun& run, const std::string& limiter);
@@ -31,6 +36,8 @@ class RunRecorder {
   void write_timeline(const SimulationResult& result);
   /// One row of each time series (called at fixed cycles by the core domain's observer).
   void sample(uint64_t now);
+  /// Issue slots of the kernels so far, for the governor.
+  [[nodiscard]] SlotUse slot_use() const;
 
  private:
   struct OpenKernel {
@@ -47,7 +54,13 @@ class RunRecorder {
     SmStats last_sample;
     DramStats last_dram;
     uint64_t last_sample_cycle = 0;
+    core::Femtoseconds start_fs = 0, last_sample_fs = 0;
+    double last_energy = 0;     ///< joules at the last sample
+    uint64_t core_changes = 0;  ///< of the core clock, when it began
   };
+  [[nodiscard]] core::Femtoseconds time_of(core::Cycle c) const { return gpu_.core_domain().time_of(c); }
+  /// The time that the kernel took, which has ended.
+  [[nodiscard]] double seconds(const OpenKernel& kernel) const;
   void open_tables(OpenKernel& kernel);
   void sample(OpenKernel& kernel, uint64_t now);
   /// Counters of what all kernels share, between the kernel's start and its end.
@@ -60,10 +73,12 @@ class RunRecorder {
 
   core::Recorder* recorder_;
   Gpu& gpu_;
+  PowerModel& power_;
   const core::MachineConfig& machine_;
   const Checker* checker_;
   std::vector<OpenKernel> open_;  ///< in the order in which they began
   uint32_t begun_ = 0;
+  SlotUse ended_;  ///< of kernels that have ended
 };
 
 }  // namespace gpusim::comp

@@ -17,6 +17,7 @@
 #include "isa/linker.h"
 #include "isa/parser.h"
 #include "isa/verifier.h"
+#include "simcore/config/load.h"
 
 namespace gpusim::comp {
 
@@ -255,6 +256,7 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   std::vector<core::ParameterSlot> slots;
   for (const isa::KernelParam& p : image.params)
     slots.push_back({p.name, std::string(isa::type_name(p.type)), p.offset, p.bytes, p.is_array});
+  check_clocks(spec);
   run->params = core::pack_arguments(
       options_.launch, spec, slots, image.param_bytes, [this](uint32_t b) { return buffer_address_[b]; },
       isa::texture_handle);
@@ -275,6 +277,16 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   limiters_.push_back(occupancy.limiter);
   launches_.push_back(&spec);
   runs_.push_back(std::move(run));
+}
+
+void Simulation::check_clocks(const core::LaunchSpec& spec) const {
+  if (!spec.clocks.any()) return;
+  core::MachineConfig machine = options_.machine;
+  core::set_clocks(machine, spec.clocks, spec.where);
+  if (spec.clocks.core_khz != 0 && machine.dvfs.governor != "fixed")
+    core::raise_input_error(
+        spec.where, "core_clock is set here, and by the governor",
+        fmt::format("dvfs.governor = {}; fixed leaves it to the launches", machine.dvfs.governor));
 }
 
 std::vector<CopyResult> Simulation::copies() const {

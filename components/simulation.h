@@ -70,9 +70,10 @@ struct KernelResult {
   uint32_t stream = 0;
   Dim3 grid, block;
   uint64_t start = 0;   ///< core cycle
+  double start_s = 0;   ///< the same as a time
   uint64_t cycles = 0;  ///< core cycles; 0 with --functional
   uint32_t beside = 0;  ///< other kernels that ran during some of it
-  double time_s = 0;    ///< at the core clock
+  double time_s = 0;
   uint32_t registers = 0, shared_bytes = 0, blocks_per_sm = 0;
   std::string occupancy_limiter;
   SmStats total;  ///< over all SMs
@@ -87,6 +88,7 @@ struct CopyResult {
   bool to_device = true;
   uint64_t bytes = 0;
   double time_s = 0;            ///< latency + bytes / rate
+  double start_s = 0;           ///< when it started
   uint64_t start = 0, end = 0;  ///< core cycles; 0 and 0 if it did not start
 };
 
@@ -100,6 +102,7 @@ struct SimulationResult {
   double wall_s = 0;  ///< host seconds of the simulation proper
   uint64_t warp_instructions = 0;
   uint64_t cycles = 0;               ///< in which a kernel ran
+  double time_s = 0;                 ///< the same as a time
   std::vector<Finding> findings;     ///< of the checks
   uint64_t finding_occurrences = 0;  ///< how often, all together
   bool findings_overflowed = false;  ///< some distinct ones are not in the list
@@ -112,6 +115,7 @@ struct TimelineItem {
   const CopyResult* copy = nullptr;
   uint32_t stream = 0;
   uint64_t start = 0, end = 0;  ///< core cycles
+  double start_s = 0, end_s = 0;
 };
 /// In the order in which they began; of those that began at the same time, kernels first.
 [[nodiscard]] std::vector<TimelineItem> timeline(const SimulationResult& result);
@@ -138,6 +142,8 @@ class Simulation {
   void prepare_launches();
   const isa::KernelImage& lower(const core::LaunchSpec& spec);
   void prepare_run(const core::LaunchSpec& spec);
+  /// The machine can run at the clocks of the launch.
+  void check_clocks(const core::LaunchSpec& spec) const;
   void run_timed(SimulationResult& result);
   void enqueue(Gpu& gpu, const SimulationResult& result) const;
   /// What happens now and then while the simulation runs: time series, recorder errors, progress. Throws

@@ -48,9 +48,9 @@ std::string running_where(const Gpu& gpu) {
 std::vector<TimelineItem> timeline(const SimulationResult& result) {
   std::vector<TimelineItem> items;
   for (const KernelResult& k : result.kernels)
-    items.push_back({&k, nullptr, k.stream, k.start, k.start + k.cycles});
+    items.push_back({&k, nullptr, k.stream, k.start, k.start + k.cycles, k.start_s, k.start_s + k.time_s});
   for (const CopyResult& c : result.copies)
-    if (c.end != 0) items.push_back({nullptr, &c, c.stream, c.start, c.end});
+    if (c.end != 0) items.push_back({nullptr, &c, c.stream, c.start, c.end, c.start_s, c.start_s + c.time_s});
   std::ranges::stable_sort(items, {}, &TimelineItem::start);
   return items;
 }
@@ -78,11 +78,15 @@ SimulationResult Simulation::run() {
     run_timed(result);
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   uint64_t counted_until = 0;  // kernels stand in the order in which they began
+  double counted_until_s = 0;
   for (const KernelResult& k : result.kernels) {
     result.warp_instructions += k.total.warp_instructions;
     const uint64_t end = k.start + k.cycles;
     if (end > counted_until) result.cycles += end - std::max(k.start, counted_until);
     counted_until = std::max(counted_until, end);
+    const double end_s = k.start_s + k.time_s;
+    if (end_s > counted_until_s) result.time_s += end_s - std::max(k.start_s, counted_until_s);
+    counted_until_s = std::max(counted_until_s, end_s);
   }
   if (checker_) collect_findings(result);
   if (result.status == SimulationResult::Status::kComplete)
@@ -104,7 +108,16 @@ void Simulation::run_timed(SimulationResult& result) {
         if (error.empty()) error = std::move(message);
       },
       !options_.direct_driver, checker_.get(), options_.attach_memory);
-  RunRecorder records(recorder.get(), gpu, options_.machine, checker_.get());
+  PowerModel power(gpu, options_.machine);
+  RunRecorder records(recorder.get(), gpu, power, options_.machine, checker_.get());
+  std::unique_ptr<Governor> governor;
+  if (options_.machine.dvfs.governor != "fixed") {
+    const auto& s = options_.machine.scheduler;
+    const double slots = static_cast<double>(gpu.sms().size()) *
+                         static_cast<double>(s.count * s.issue_width) / static_cast<double>(s.issue_cycles);
+    governor = std::make_unique<Governor>("governor", gpu.core_domain(), power, options_.machine, slots,
+                                          [&records] { return records.slot_use(); });
+  }
   bool all_done = false, was_interrupted = false;
   // Hooks and the observer run inside SystemC processes, which no exception may leave: it ends the run and is
   // thrown after it.
@@ -134,9 +147,12 @@ void Simulation::run_timed(SimulationResult& result) {
        [&](const BlockDispatcher::Copy& copy) {
          CopyResult& r = result.copies[copy.number];
          r.engine = copy.engine;
+         if (r.end == 0)
+           r.start_s = static_cast<double>(gpu.core_domain().time_of(core::Cycle(copy.start))) * 1e-15;
          r.start = copy.start;
          r.end = copy.end;
-       }});
+       },
+       [&](const KernelRun& run) { return power.set_clocks(launches_[run.id]->clocks); }});
   result.copies = copies();
   enqueue(gpu, result);
   const auto watch = [&](uint64_t core_cycle) {
@@ -192,7 +208,7 @@ void Simulation::enqueue(Gpu& gpu, const SimulationResult& result) const {
   for (const int64_t item : order()) {
     if (item >= 0) {
       const auto run = static_cast<size_t>(item);
-      dispatcher.enqueue(*runs_[run], launches_[run]->stream);
+      dispatcher.enqueue(*runs_[run], launches_[run]->stream, launches_[run]->clocks.any());
     } else {
       const CopyResult& copy = result.copies[static_cast<size_t>(-1 - item)];
       dispatcher.enqueue_copy(gpu.core_domain().cycles_of_ns(copy.time_s * 1e9), copy.stream, copy.to_device);

@@ -36,6 +36,7 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
 void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts,
                  core::Link<SmReport>& reports) {
   reply_latency_ = links.reply->latency();
+  domain().on_change([this, reply = links.reply] { reply_latency_ = reply->latency(); });
   start_latency_ = starts.latency();
   lsu_ = std::make_unique<LoadStoreUnit>(*env_.machine, static_cast<uint16_t>(index_), links);
   lsu_->set_events(env_.events);
@@ -95,7 +96,7 @@ uint64_t Sm::undisturbed_until(uint64_t now) const {
   // A message that is not in a link yet is seen after that link's latency at the earliest.
   const uint64_t reply = std::min(lsu_->next_completion().count(), now + 1 + reply_latency_);
   const uint64_t start = std::min(next_start_.count(), now + 1 + start_latency_);
-  return std::min({reply, start, lsu_->next_send()});
+  return std::min({reply, start, lsu_->next_send(), domain().steady_until().count()});
 }
 
 bool Sm::is_local(const isa::MicroOp& op) {
@@ -126,7 +127,8 @@ void Sm::run_ahead(uint64_t now) {
 }
 
 void Sm::run_ahead_with_memory(uint64_t now) {
-  const uint64_t limit = std::min({next_start_.count(), now + 1 + start_latency_, now + 1 + reply_latency_});
+  const uint64_t limit = std::min({next_start_.count(), now + 1 + start_latency_, now + 1 + reply_latency_,
+                                   domain().steady_until().count()});
   for (uint64_t cycle = now; !fetching() && lsu_->foresees();) {
     const uint64_t memory = std::max(std::min(lsu_->next_send(), lsu_->next_reply().count()), cycle + 1);
     cycle = std::min(next_issue_, memory);

@@ -202,6 +202,7 @@ void Sm::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, 
       extra = uint64_t{replays} * static_cast<uint64_t>(env_.machine->shared.cycles_per_access);
       ++stats_->shared_loads;
       stats_->shared_replays += replays;
+      stats_->shared_steps += cost.steps;
       stats_->inst_issued += replays;
       PcStats& at = run_->pc[warp.stack.pc()];
       at.transactions += cost.steps;
@@ -269,6 +270,7 @@ void Sm::shared_timing(uint32_t w, const MicroOp& op, uint64_t now) {
   mark_ready(w, op, start + timing.latency + extra, StallCause::kSharedMemory);
   (op.kind == OpKind::kLoad ? stats_->shared_loads : stats_->shared_stores) += 1;
   stats_->shared_replays += replays;
+  stats_->shared_steps += cost.steps;
   stats_->inst_issued += replays;
   PcStats& at = run_->pc[warps_[w].stack.pc()];
   at.transactions += cost.steps;

@@ -27,6 +27,13 @@ class TextureL2 {
         tags_(slice(machine)),
         answers_(most_answers_) {}
 
+  /// The same latency after a change of frequency.
+  void set_latency(uint64_t latency) {
+    latency_ = latency;
+    most_answers_ = static_cast<uint32_t>(latency) + 1;
+    answers_.reserve(most_answers_);
+  }
+
   /// True if the sector at `place` is there, which is then the most recently used line.
   [[nodiscard]] bool find(uint64_t place) {
     const uint32_t frame = tags_.find(tags_.line_of(place));

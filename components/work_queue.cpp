@@ -35,6 +35,7 @@ bool WorkQueue::can_start(uint32_t index, uint64_t now) {
   const Item& item = items_[index];
   if (item.run != nullptr ? running_kernels_ == rules_.concurrent_kernels : engine_busy_[engine_of(item)])
     return false;
+  if (item.run != nullptr && (one_runs_alone_ || (item.alone && running_kernels_ != 0))) return false;
   const uint64_t issued = index * rules_.launch_interval;
   if (issued <= now) return true;
   next_issue_ = std::min(next_issue_, issued);
@@ -53,10 +54,12 @@ std::optional<uint32_t> WorkQueue::start_next(uint64_t now) {
   const uint32_t index = first->items[first->next++];
   first->busy = true;
   ++lanes_[places_[index].lane].next;
-  if (items_[index].run != nullptr)
+  if (items_[index].run != nullptr) {
     ++running_kernels_;
-  else
+    one_runs_alone_ = items_[index].alone;
+  } else {
     engine_busy_[engine_of(items_[index])] = true;
+  }
   return index;
 }
 
@@ -64,10 +67,12 @@ void WorkQueue::finish(uint32_t index) {
   Place& place = places_[index];
   place.finished = true;
   streams_[place.stream].busy = false;
-  if (items_[index].run != nullptr)
+  if (items_[index].run != nullptr) {
     --running_kernels_;
-  else
+    one_runs_alone_ = false;
+  } else {
     engine_busy_[engine_of(items_[index])] = false;
+  }
   while (first_unfinished_ < places_.size() && places_[first_unfinished_].finished) ++first_unfinished_;
 }
 

@@ -28,6 +28,7 @@ class WorkQueue {
     uint64_t cycles = 0;  ///< at least 1
     bool to_device = true;
     uint32_t number = 0;  ///< among the transfers
+    bool alone = false;   ///< of a kernel: no other runs at the same time
   };
   static constexpr uint32_t kEngines = 2;
 
@@ -76,6 +77,7 @@ class WorkQueue {
   std::vector<Stream> streams_;  ///< in the order of their first items
   std::vector<Lane> lanes_;
   uint32_t running_kernels_ = 0;
+  bool one_runs_alone_ = false;
   bool engine_busy_[kEngines] = {};
   bool legacy_default_stream_ = false;
   uint32_t after_default_ = 0;  ///< legacy: one past the last item of stream 0 so far

@@ -3,8 +3,8 @@
 
 usage: calibrate.py GPUSIM [--machine tesla_c1060] [--table regress/calibration/tesla_c1060.csv] [--only WORKLOAD]
 A row of the table names a workload of workloads/micro, or `microbench` with the name of a figure of `gpusim microbench` as its
-kernel (in the unit of that data sheet; `figure` is its quantity). Prints one line per figure; exits 1 if one is outside its
-tolerance.
+kernel (in the unit of that data sheet; `figure` is its quantity). `params`, if the table has that column, are NAME=VALUE for the
+workload. Prints one line per figure; exits 1 if one is outside its tolerance.
 """
 
 import argparse
@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # Operations between the two clock reads of a warp, by workload.
 STEPS = {"latency": 64, "throughput": 384, "memory_latency": 256, "texture_latency": 256, "shared_stride": 256}
 
+# Quantities that are counters of a kernel.
+COUNTERS = {"bandwidth": "dram_throughput", "power": "average_power"}
+
 
 def read_npy_u32(path: Path) -> list[int]:
     """The values of a one-dimensional .npy file of 32-bit unsigned integers."""
@@ -31,9 +34,12 @@ def read_npy_u32(path: Path) -> list[int]:
     return list(struct.unpack(f"<{header['shape'][0]}I", data[10 + length :]))
 
 
-def run(gpusim: str, machine: str, workload: str, buffers: list[str], folder: Path) -> tuple[dict, dict[str, list[int]]]:
+def run(gpusim: str, machine: str, workload: str, params: str, buffers: list[str],
+        folder: Path) -> tuple[dict, dict[str, list[int]]]:
     """Runs one workload; returns its JSON report and the dumped buffers."""
     command = [gpusim, "--config", machine, "--quiet", "--json", "--out", "none"]
+    for p in params.split():
+        command += ["--param", p]
     for b in buffers:
         command += ["--dump", f"{b}={folder / b}.npy"]
     command.append(str(ROOT / "workloads" / "micro" / f"{workload}.ptx"))
@@ -63,9 +69,9 @@ def data_sheet(gpusim: str, machine: str, figures: list[str]) -> dict[str, float
 
 def measure(row: dict, report: dict, buffers: dict[str, list[int]]) -> float:
     """The figure of one table row: clocks are (before, after, unused) per warp."""
-    if row["quantity"] == "bandwidth":
+    if row["quantity"] in COUNTERS:
         kernel = next(k for k in report["kernels"] if k["name"] == row["kernel"])
-        return kernel["counters"]["dram_throughput"]
+        return kernel["counters"][COUNTERS[row["quantity"]]]
     clocks = buffers[row["kernel"]]
     before, after = clocks[0::3], clocks[1::3]
     steps = STEPS[row["workload"]]
@@ -97,9 +103,10 @@ def main(arguments: list[str] | None = None) -> int:
             sheet = data_sheet(options.gpusim, options.machine, [row["kernel"] for row in mine])
             values = [sheet.get(row["kernel"]) for row in mine]
         else:
-            names = [] if workload == "stream" else [r["kernel"] for r in mine]
+            names = [r["kernel"] for r in mine if r["quantity"] not in COUNTERS]
             with tempfile.TemporaryDirectory() as folder:
-                report, buffers = run(options.gpusim, options.machine, workload, names, Path(folder))
+                report, buffers = run(options.gpusim, options.machine, workload, mine[0].get("params") or "", names,
+                                      Path(folder))
             values = [measure(row, report, buffers) for row in mine]
         for row, value in zip(mine, values):
             expected = float(row["expected"])

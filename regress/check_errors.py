@@ -106,6 +106,25 @@ def check_wrong_result(gpusim: Gpusim) -> None:
         require_equal("verdict", [e["verdict"] for e in run.json()["expect"]], ["fail"])
 
 
+def check_clocks(gpusim: Gpusim) -> None:
+    """Clocks of a run and of a launch: what is no clock is refused; half the core clock takes longer and draws less power."""
+    ptx = CASES["vecadd"].ptx(gpusim.source)
+    for text in ("fast", "1296", "0MHz", "1.0005kHz"):
+        gpusim.simulate(ptx, "--core-clock", text, "--out", "none").require_code(1).require_error("--core-clock", "is no clock")
+    gpusim.simulate(ptx, "--dram-clock", "1MHz", "--out", "none").require_code(1).require_error("dram.refi", "no time for an access")
+    gpusim.simulate(ptx, "--set", "energy.fp32=5W", "--out", "none").require_code(1).require_error("is not an energy such as")
+    launch = gpusim.scratch / "clocks.toml"
+    launch.write_text(ptx.with_suffix(".toml").read_text().replace("[[launch]]", '[[launch]]\ncore_clock = 648'))
+    gpusim.simulate(ptx, "--launch", launch, "--out", "none").require_code(1).require_error("clocks.toml:", "core_clock")
+    full, half = (gpusim.simulate(ptx, "--json", "--out", "none", *options).require_code(0).json()["kernels"][0]
+                  for options in ((), ("--core-clock", "648MHz")))
+    require(half["time_s"] > full["time_s"], "half the core clock is no slower")
+    require(half["counters"]["average_power"] < full["counters"]["average_power"], "half the core clock draws no less power")
+    launch.write_text(ptx.with_suffix(".toml").read_text().replace("[[launch]]", '[[launch]]\ncore_clock = "648MHz"'))
+    one = gpusim.simulate(ptx, "--launch", launch, "--json", "--out", "none").require_code(0).json()["kernels"][0]
+    require(abs(one["time_s"] / half["time_s"] - 1) < 0.02, f"by launch {one['time_s']} s, by option {half['time_s']} s")
+
+
 def check_microbench(gpusim: Gpusim) -> None:
     """A section of the data sheet: what was found beside what is configured; and sections that there are not."""
     run = gpusim.run("microbench", "--config", gpusim.machine(), "--only", "shared", "--set", "shared.banks=32", "--json")
@@ -344,6 +363,7 @@ ERROR_CHECKS: dict[str, Check] = {
     "machine": check_machine,
     "no_launch": check_no_launch,
     "wrong_result": check_wrong_result,
+    "clocks": check_clocks,
     "microbench": check_microbench,
     "textures": check_textures,
     "occupancy": check_occupancy,

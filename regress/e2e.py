@@ -23,6 +23,7 @@ from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E40
 from check_correlate import CHECKS as CORRELATE_CHECKS  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
+from check_latency_hidden import check_latency_hidden  # noqa: E402
 from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
 from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
 from check_ptxas import check_ptxas, check_report  # noqa: E402
@@ -80,6 +81,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "correlate": CORRELATE_CHECKS,
         "ptxas": {"workloads": check_ptxas, "report": check_report},
         "reuse": {"traces": check_reuse},
+        "latency_hidden": {"matmul": check_latency_hidden},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 

@@ -16,6 +16,10 @@ SharedTlb::SharedTlb(const sc_core::sc_module_name& name, core::ClockDomain& dom
       latency_(domain.cycles_of_ns(config.l2_latency_ns)),
       walk_latency_(domain.cycles_of_ns(config.walk_latency_ns)),
       walker_free_(static_cast<size_t>(config.walkers)) {
+  domain.on_change([this, level = config.l2_latency_ns, walk = config.walk_latency_ns] {
+    latency_ = this->domain().cycles_of_ns(level);
+    walk_latency_ = this->domain().cycles_of_ns(walk);
+  });
   answers_.reserve(size_t{sms} * static_cast<size_t>(config.l1_misses));
 }
 

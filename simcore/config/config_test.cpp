@@ -46,7 +46,7 @@ TEST(Config, ExtendsSeveralTheLastWins) {
 }
 
 TEST(Config, ShowReadsBackTheSame) {
-  for (const char* name : {"tesla_c1060", "tesla_c870"}) {
+  for (const char* name : {"tesla_c1060", "tesla_c870", "gtx470", "h200"}) {
     const MachineConfig m =
         load_machine(name, std::vector<std::string>{"clocks.dram=\"799.999MHz\""}, kFolders);
     EXPECT_EQ(parse_machine(show_machine(m), "shown"), m);

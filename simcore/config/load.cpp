@@ -11,6 +11,7 @@
 #include "simcore/config/raw_config.h"
 #include "simcore/config/schema.h"
 #include "simcore/config/validate.h"
+#include "simcore/config/voltage_curve.h"
 #include "simcore/text/names.h"
 #include "simcore/text/units.h"
 
@@ -53,6 +54,8 @@ std::string_view expected_form(KeyKind kind) {
       return "a time such as \"10ns\", or a number of ns";
     case KeyKind::kDramTime:
       return "a time such as \"10ns\" or memory cycles such as \"12ck\"";
+    case KeyKind::kEnergy:
+      return "an energy such as \"20pJ\" or \"1.5nJ\", or a number of pJ";
     case KeyKind::kReal:
       return "a number";
     case KeyKind::kBoolean:
@@ -95,7 +98,7 @@ std::optional<double> to_real(KeyKind kind, const RawValue& value, int64_t dram_
   if (kind == KeyKind::kDramTime) {
     if (auto cycles = parse_clocks(*text)) return *cycles * 1e6 / static_cast<double>(dram_khz);
   }
-  return parse_ns(*text);
+  return kind == KeyKind::kEnergy ? parse_pj(*text) : parse_ns(*text);
 }
 
 /// Stores one value; on a wrong one adds a message and leaves the member.
@@ -147,6 +150,7 @@ RawValue default_value(const KeySpec& spec) {
   switch (spec.kind) {
     case KeyKind::kInteger:
       return parse_size(text).value_or(0);
+    case KeyKind::kEnergy:
     case KeyKind::kReal:
       return parse_real(text).value_or(0);
     case KeyKind::kBoolean:
@@ -179,6 +183,10 @@ class Loader {
       machine_.latency.try_emplace(std::string(name), kDefaultLatencyCycles);
     std::erase_if(machine_.pipes, [](const MachineConfig::Pipe& pipe) { return pipe.interval.empty(); });
     if (!messages_.has_errors()) validate_machine(machine_, places_, messages_);
+    if (!messages_.has_errors()) {
+      for (auto* curve : {&machine_.dvfs.core, &machine_.dvfs.interconnect, &machine_.dvfs.dram})
+        end_of_table(*curve);
+    }
     return std::move(machine_);
   }
 
@@ -199,6 +207,14 @@ class Loader {
     const auto latency = machine_.latency.find(part);
     const int64_t last = latency == machine_.latency.end() ? kDefaultLatencyCycles : latency->second;
     machine_.latency.try_emplace(name, std::min(last + (composed.parts - 1) * shortest, kMaxLatencyCycles));
+  }
+
+  /// The highest clock and voltage of a table, also where nobody wrote them.
+  static void end_of_table(MachineConfig::VoltageCurve& curve) {
+    if (curve.points.empty()) return;
+    const VoltageCurve table(curve, 0);
+    curve.max_khz = table.max_khz();
+    curve.voltage = table.max_volts();
   }
 
   void take(const RawEntry& entry) {
@@ -325,6 +341,20 @@ MachineConfig load_machine(const std::string& path_or_name, std::span<const std:
   const std::string path = resolve_name(path_or_name, search_folders);
   raw.add_file(path, messages);
   return finish(raw, path, sets, messages);
+}
+
+void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& where) {
+  const auto set = [](int64_t khz, int64_t& clock, MachineConfig::VoltageCurve& curve) {
+    if (khz == 0) return;
+    if (curve.max_khz == 0) curve.max_khz = clock;
+    clock = khz;
+  };
+  set(clocks.core_khz, machine.clocks.core_khz, machine.dvfs.core);
+  set(clocks.interconnect_khz, machine.clocks.interconnect_khz, machine.dvfs.interconnect);
+  set(clocks.dram_khz, machine.clocks.dram_khz, machine.dvfs.dram);
+  Messages messages;
+  validate_machine(machine, {{"", where}}, messages);
+  messages.raise_if_any();
 }
 
 MachineConfig parse_machine(std::string_view text, const std::string& name,

@@ -202,8 +202,47 @@ struct MachineConfig {
     bool bank_hash = false;
     friend bool operator==(const Dram&, const Dram&) = default;
   } dram;
+  /// Voltage against clock of a domain: a table, or f ~ (V - Vt)^g / V anchored at the highest clock
+  /// (simcore/config/voltage_curve.h).
+  struct VoltageCurve {
+    int64_t max_khz = 0;   ///< the clock that needs `voltage`; 0: that of [clocks]
+    double voltage = 1;    ///< V; [energy] holds for it
+    double threshold = 0;  ///< Vt
+    double exponent = 2;   ///< g
+    double floor = 0;      ///< V; never below
+    std::string points;    ///< "600MHz 0.9V, 1296MHz 1.1V": instead of the formula
+    friend bool operator==(const VoltageCurve&, const VoltageCurve&) = default;
+  };
+  struct Dvfs {  ///< [dvfs]
+    VoltageCurve core, interconnect, dram;
+    std::string governor;  ///< "fixed", "utilisation", "memory_stall"
+    double period_ns = 0;  ///< between two decisions
+    double high = 0, low = 0;
+    int64_t lowest_khz = 0;  ///< of the clocks that the governor chooses among; 0: half the highest
+    int64_t steps = 0;       ///< how many these are, without a table
+    friend bool operator==(const Dvfs&, const Dvfs&) = default;
+  } dvfs;
+  /// Energy of events in pJ and static power in W, at the highest voltage of the curves in [dvfs].
+  struct Energy {  ///< [energy]
+    double issue = 0;
+    double integer = 0, int_mul = 0, fp32 = 0, half = 0, fp64 = 0, sfu = 0, mma_half = 0, mma_int8 = 0,
+           mma_fp64 = 0, lane_access = 0, register_word = 0;
+    double shared = 0, l1 = 0, constant = 0, texture = 0;
+    double l2_sector = 0, flit = 0;
+    double dram_activate = 0, dram_read = 0, dram_write = 0, dram_refresh = 0;
+    double core_cycle = 0, interconnect_cycle = 0, dram_cycle = 0;
+    double core_static_w = 0, interconnect_static_w = 0, dram_static_w = 0, board_w = 0;
+    friend bool operator==(const Energy&, const Energy&) = default;
+  } energy;
   int64_t memory_bytes = 0;  ///< [gpu] memory: device memory size
   friend bool operator==(const MachineConfig&, const MachineConfig&) = default;
+};
+
+/// Clocks that a run or a launch sets; 0: as the machine has it.
+struct ClockChoice {
+  int64_t core_khz = 0, interconnect_khz = 0, dram_khz = 0;
+  [[nodiscard]] bool any() const { return core_khz != 0 || interconnect_khz != 0 || dram_khz != 0; }
+  friend bool operator==(const ClockChoice&, const ClockChoice&) = default;
 };
 
 }  // namespace gpusim::core

@@ -20,6 +20,7 @@ enum class KeyKind : uint8_t {
   kRate,      ///< bytes per second; 5.5GB/s
   kTime,      ///< ns; 10ns, 1.5us
   kDramTime,  ///< ns, or memory clock cycles: 12ck
+  kEnergy,    ///< pJ; 20pJ, 1.5nJ
   kReal,
   kBoolean,
   kText,

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "simcore/config/schema.h"
+#include "simcore/config/voltage_curve.h"
+#include "simcore/text/units.h"
 
 namespace gpusim::core {
 namespace {
@@ -27,6 +29,10 @@ class Validator {
     interconnect();
     translation();
     dram();
+    voltages("core", m_.dvfs.core);
+    voltages("interconnect", m_.dvfs.interconnect);
+    voltages("dram", m_.dvfs.dram);
+    governor();
     pipes();
   }
 
@@ -329,6 +335,63 @@ class Validator {
                          "take {:.6g} ns at {:.6g} MHz",
                          d.refi_ns, cycle, static_cast<double>(m_.clocks.dram_khz) / 1e3),
              {"dram.rfc", "dram.rcd", "dram.rp", "clocks.dram"});
+  }
+
+  void voltages(const std::string& domain, const MachineConfig::VoltageCurve& c) {
+    const std::string key = "dvfs." + domain;
+    if (!c.points.empty()) return voltage_table(key, c);
+    const auto below = [&](const std::string& name, double value) {
+      if (value < c.voltage) return;
+      conflict(key + name,
+               fmt::format("{}{} = {} V is not below {}_voltage = {} V", key, name, value, key, c.voltage),
+               {key + "_voltage"});
+    };
+    below("_threshold", c.threshold);
+    below("_floor", c.floor);
+  }
+
+  /// A table stands instead of the formula: what the file says of both must agree.
+  void voltage_table(const std::string& key, const MachineConfig::VoltageCurve& c) {
+    const auto points = parse_voltage_points(c.points);
+    if (!points) {
+      conflict(key + "_points",
+               fmt::format("{}_points = \"{}\" is no list of clocks and voltages", key, c.points), {});
+      return;
+    }
+    for (size_t i = 0; i < points->size(); ++i) {
+      const VoltagePoint& p = (*points)[i];
+      const bool in_order = i == 0 || (p.khz > (*points)[i - 1].khz && p.volts >= (*points)[i - 1].volts);
+      if (p.khz > 0 && p.volts > 0 && in_order) continue;
+      conflict(key + "_points",
+               fmt::format("{}_points: {} {} V is not a clock above the one before with no lower voltage",
+                           key, format_khz(p.khz), p.volts),
+               {});
+      return;
+    }
+    const VoltagePoint& last = points->back();
+    if (places_.contains(key + "_max") && c.max_khz != 0 && c.max_khz != last.khz)
+      conflict(key + "_max",
+               fmt::format("{}_max = {} is not the last clock of {}_points, {}", key, format_khz(c.max_khz),
+                           key, format_khz(last.khz)),
+               {key + "_points"});
+    if (places_.contains(key + "_voltage") && c.voltage != last.volts)
+      conflict(key + "_voltage",
+               fmt::format("{}_voltage = {} V is not the last voltage of {}_points, {} V", key, c.voltage,
+                           key, last.volts),
+               {key + "_points"});
+  }
+
+  void governor() {
+    if (m_.dvfs.governor == "fixed" || messages_.has_errors()) return;
+    if (m_.dvfs.low >= m_.dvfs.high)
+      conflict("dvfs.low",
+               fmt::format("dvfs.low = {} is not below dvfs.high = {}", m_.dvfs.low, m_.dvfs.high),
+               {"dvfs.high"});
+    const std::vector<int64_t> clocks = governor_clocks(m_);
+    if (clocks.front() < clocks.back()) return;
+    conflict("dvfs.governor",
+             fmt::format("dvfs.governor = {} has no two clocks to choose among", m_.dvfs.governor),
+             {"dvfs.lowest", "dvfs.core_max", "dvfs.core_points"});
   }
 
   void pipes() {

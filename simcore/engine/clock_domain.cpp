@@ -29,6 +29,7 @@ ClockDomain::ClockDomain(const sc_core::sc_module_name& name, Engine& engine, ui
       khz_(khz),
       period_fs_(kFsTimesKhz / khz),
       period_remainder_(kFsTimesKhz % khz) {
+  past_.fill({Cycle(0), 0, khz});
   engine.domains_.push_back(this);
   occupied_.assign(kBuckets / 64, 0);
   wheel_.assign(size_t{kBuckets} * words_, 0);
@@ -55,20 +56,31 @@ uint32_t ClockDomain::add(Clocked& module) {
   return index;
 }
 
+Femtoseconds ClockDomain::Line::time_of(Cycle c) const {
+  return fs + static_cast<Femtoseconds>(Wide{c - first} * kFsTimesKhz / khz);
+}
+
 Femtoseconds ClockDomain::time_of(Cycle c) const {
+  if (c > change_.first) return change_.time_of(c);
   if (c >= now_) {
     Femtoseconds fs;
     uint64_t remainder;
     advance_time(c, fs, remainder);
     return fs;
   }
-  return static_cast<Femtoseconds>(Wide{c.count()} * kFsTimesKhz / khz_);
+  // Of what lies several changes back only that it is past matters.
+  for (const Line& line : past_)
+    if (c >= line.first) return line.time_of(c);
+  return 0;
 }
 
 Cycle ClockDomain::first_edge_after(Femtoseconds t) const {
   if (t == cached_query_) return cached_answer_;
   // Smallest n with floor(n * 10^12 / f) > t, i.e. n >= (t + 1) * f / 10^12, counted from the last processed
-  // edge.
+  // edge, or from that of a change.
+  if (change_.first != kNever && t >= change_.fs)
+    return change_.first +
+           static_cast<uint64_t>((Wide{t + 1 - change_.fs} * change_.khz + (kFsTimesKhz - 1)) / kFsTimesKhz);
   const uint64_t elapsed = t + 1 - now_fs_;
   uint64_t cycles;
   if (elapsed < (uint64_t{1} << 40) && khz_ < (uint64_t{1} << 23)) {
@@ -81,6 +93,53 @@ Cycle ClockDomain::first_edge_after(Femtoseconds t) const {
   cached_query_ = t;
   cached_answer_ = now_ + cycles;
   return cached_answer_;
+}
+
+void ClockDomain::change_frequency(uint64_t khz) {
+  if (change_.first == kNever) {
+    const Cycle at = pending_ != 0 ? now_ + 1 : first_edge_after(engine_.now_fs_);
+    change_ = {at, time_of(at), khz};
+  }
+  change_.khz = khz;
+  cached_query_ = ~0ull;
+  engine_.has_background_ = true;
+  plan_background();
+  if (pending_ == 0) engine_.arm_backgrounds();
+}
+
+void ClockDomain::set_alarm(Cycle due, std::function<Cycle(Cycle)> alarm) {
+  alarm_due_ = due;
+  alarm_ = std::move(alarm);
+  engine_.has_background_ = true;
+  plan_background();
+}
+
+void ClockDomain::plan_background() {
+  const Cycle next = next_background();
+  background_fs_ = next == kNever ? ~0ull : time_of(next);
+}
+
+void ClockDomain::apply_change() {
+  khz_ = change_.khz;
+  period_fs_ = kFsTimesKhz / khz_;
+  period_remainder_ = kFsTimesKhz % khz_;
+  now_remainder_ = 0;
+  cached_query_ = ~0ull;
+  std::shift_right(past_.begin(), past_.end(), 1);
+  past_.front() = change_;
+  change_.first = kNever;
+  plan_background();
+  for (const auto& action : on_change_) action();
+}
+
+void ClockDomain::arm_background() {
+  armed_ = next_background();
+  advance_time(armed_, armed_fs_, armed_remainder_);
+}
+
+Cycle ClockDomain::cycle_at(Femtoseconds t) const {
+  const Line& line = past_.front();
+  return line.first + static_cast<uint64_t>(Wide{t - line.fs} * line.khz / kFsTimesKhz);
 }
 
 uint64_t ClockDomain::cycles_of_ns(double ns) const {
@@ -136,7 +195,9 @@ void ClockDomain::schedule(uint32_t module, Cycle c) {
   // An idle domain may lag behind time: "now" is the first edge that has not passed yet.
   c = std::max(c, first_edge_after(engine_.now_fs_));
   plan(module, c);
-  if (c < armed_) arm();
+  if (c >= armed_) return;
+  arm();
+  if (engine_.has_background_) engine_.arm_backgrounds();
 }
 
 Cycle ClockDomain::next_wanted() {
@@ -223,23 +284,35 @@ inline void ClockDomain::tick(uint32_t module) {
 }
 
 void ClockDomain::end_of_edge() {
-  if (!engine_.stop_requested_)
+  if (!engine_.stop_requested_) {
     arm();
-  else if (!engine_.direct_)
+    engine_.arm_backgrounds();
+  } else if (!engine_.direct_) {
     sc_core::sc_stop();
+  }
 }
 
 void ClockDomain::arm() {
   const Cycle next = next_wanted();
   if (next == kNever || next >= armed_) return;
   armed_ = next;
-  advance_time(next, armed_fs_, armed_remainder_);
+  // The edge of a change comes before, and arms the domain anew.
+  if (next > change_.first)
+    armed_fs_ = change_.time_of(next);
+  else
+    advance_time(next, armed_fs_, armed_remainder_);
   engine_.armed(*this);
 }
 
 void ClockDomain::on_edge() {
   begin_edge();
+  if (now_ == change_.first) apply_change();
   if (observer_ && now_ >= observer_due_) observer_due_ = observer_(now_);
+  if (now_ >= alarm_due_) {
+    alarm_due_ = kNever;  // it may change the frequency, which looks at what is due
+    alarm_due_ = alarm_(now_);
+    plan_background();
+  }
   const bool call = engine_.activation_ == Engine::Activation::kBatched || engine_.direct_;
   for (uint32_t w = 0; w < words_; ++w) {
     for (uint64_t bits = batch_[w]; bits != 0; bits &= bits - 1) {
@@ -294,17 +367,47 @@ ClockDomain* Engine::next_domain() const {
   return first;
 }
 
+ClockDomain* Engine::next_edge() {
+  ClockDomain* first = next_domain();
+  if (!has_background_ || first == nullptr) return first;
+  Femtoseconds earliest = ~0ull;
+  for (ClockDomain* d : domains_) {
+    const bool background = d->next_background() < d->armed_;
+    if (!background && d->armed_ == kNever) continue;
+    const Femtoseconds at = background ? d->background_fs_ : d->armed_fs_;
+    if (at >= earliest) continue;
+    earliest = at;
+    first = d;
+  }
+  if (first->next_background() < first->armed_) first->arm_background();
+  return first;
+}
+
+void Engine::arm_backgrounds() {
+  if (!has_background_ || activation_ == Activation::kBatched || direct_) return;
+  Femtoseconds latest = 0;
+  for (ClockDomain* d : domains_)
+    if (const Cycle work = d->next_wanted(); work != kNever) latest = std::max(latest, d->time_of(work));
+  for (ClockDomain* d : domains_) {
+    if (d->next_background() >= d->armed_ || d->background_fs_ > latest) continue;
+    d->arm_background();
+    armed(*d);
+  }
+}
+
 void Engine::armed(ClockDomain& domain) {
   if (direct_ || in_batch_) return;
   sc_core::sc_event& event = activation_ == Activation::kBatched ? stepper_->next : domain.edge_;
   // Not from the engine's time: other processes of the kernel may wake a module between two edges.
-  event.notify(sc_core::sc_time::from_value(domain.armed_fs_ - sc_core::sc_time_stamp().value()));
+  // What is no work may have been due while nothing had any.
+  const Femtoseconds now = sc_core::sc_time_stamp().value();
+  event.notify(sc_core::sc_time::from_value(std::max(domain.armed_fs_, now) - now));
 }
 
 void Engine::run_batch() {
   in_batch_ = true;
   const Femtoseconds kernel_time = sc_core::sc_time_stamp().value();
-  while (ClockDomain* d = next_domain()) {
+  while (ClockDomain* d = next_edge()) {
     // Anything else that SystemC has to do comes first, at the same time or before.
     if (d->armed_fs_ > kernel_time && sc_core::sc_pending_activity() &&
         (kernel_time + sc_core::sc_time_to_pending_activity(sc_core::sc_get_curr_simcontext()).value() <=
@@ -319,6 +422,7 @@ void Engine::run_batch() {
 }
 
 Engine::Outcome Engine::run() {
+  arm_backgrounds();
   sc_core::sc_start();
   return stop_requested_ ? Outcome::kStopped : Outcome::kNothingScheduled;
 }
@@ -328,7 +432,7 @@ Engine::Outcome Engine::run_direct() {
   while (!stop_requested_) {
     for (ClockDomain* d : domains_)
       if (d->armed_ == kNever) d->arm();
-    ClockDomain* first = next_domain();
+    ClockDomain* first = next_edge();
     if (first == nullptr) return Outcome::kNothingScheduled;
     first->on_edge();
   }

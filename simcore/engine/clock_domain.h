@@ -2,9 +2,12 @@
 // its modules' next wanted cycles and, at each edge that anybody wants, ticks just those modules (from which
 // SystemC event: Engine::Activation). Nothing toggles: a module without work sleeps and costs nothing. Edge n
 // lies at floor(n * 10^12 / f_kHz) femtoseconds after time 0, exactly (integer arithmetic with the remainder
-// carried), so no frequency drifts. The same modules also run without the SystemC kernel
-// (Engine::run_direct, tests).
+// carried), so no frequency drifts; a change of frequency takes the edge at which it applies as the new base.
+// What wants to be called at times without being work (a governor) is an alarm. The same modules also run
+// without the SystemC kernel (Engine::run_direct, tests).
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -61,6 +64,8 @@ class ClockDomain : public sc_core::sc_module {
   [[nodiscard]] Engine& engine() const { return engine_; }
   /// Exact time of edge `c`.
   [[nodiscard]] Femtoseconds time_of(Cycle c) const;
+  /// Cycles that had gone by at `t`, which must not lie before the last change of frequency.
+  [[nodiscard]] Cycle cycle_at(Femtoseconds t) const;
   /// True if an edge later than `t` has been processed.
   [[nodiscard]] bool has_passed(Femtoseconds t) const { return t < now_fs_; }
   /// First edge strictly later than `t`; `t` must not lie before the last processed edge.
@@ -72,6 +77,18 @@ class ClockDomain : public sc_core::sc_module {
   /// Whole cycles that cover `ns` nanoseconds (rounded up).
   [[nodiscard]] uint64_t cycles_of_ns(double ns) const;
 
+  /// From the first edge strictly later than now on, edges follow each other at `khz` > 0. Modules keep the
+  /// cycles for which they have planned. If another change waits for that edge, this one replaces it.
+  void change_frequency(uint64_t khz);
+  /// Called at the edge at which a change applies, before anything else happens at it: the domain has its new
+  /// frequency. Those that were added first come first. Only before the simulation starts.
+  void on_change(std::function<void()> action) { on_change_.push_back(std::move(action)); }
+  /// Calls `alarm` at edge `due`, after observers and before any module, as long as any module of the engine
+  /// has work at that time or later; it returns the next cycle. One per domain, before the simulation starts.
+  void set_alarm(Cycle due, std::function<Cycle(Cycle)> alarm);
+  /// No change of frequency applies before the edge after this one: what is decided until then holds.
+  [[nodiscard]] Cycle steady_until() const { return next_background(); }
+
   /// Called at the first processed edge at or after `due`, before any module ticks; returns the next due
   /// cycle. Observers only: they may read modules and stop the engine, and do not count as work.
   void set_observer(Cycle due, std::function<Cycle(Cycle)> observer);
@@ -82,7 +99,23 @@ class ClockDomain : public sc_core::sc_module {
   static constexpr uint32_t kBuckets = 2048;
   static constexpr uint64_t kFsTimesKhz = 1'000'000'000'000;  ///< period in fs x frequency in kHz
 
+  /// Edges from `first` on: edge first + n lies at fs + floor(n * 10^12 / khz).
+  struct Line {
+    Cycle first{0};
+    Femtoseconds fs = 0;
+    uint64_t khz = 0;
+    [[nodiscard]] Femtoseconds time_of(Cycle c) const;
+  };
+  static constexpr size_t kPastLines = 4;
+
   uint32_t add(Clocked& module);
+  void apply_change();
+  /// The edge that comes without being work: of a change, or the alarm's.
+  [[nodiscard]] Cycle next_background() const { return std::min(alarm_due_, change_.first); }
+  /// Finds its time, after it or the frequency has changed.
+  void plan_background();
+  /// Arms the domain for that edge, which comes before the one that work wants.
+  void arm_background();
   void schedule(uint32_t module, Cycle c);
   inline void plan(uint32_t module, Cycle c);
   inline void insert(uint32_t module, Cycle c);
@@ -117,8 +150,14 @@ class ClockDomain : public sc_core::sc_module {
   std::vector<uint64_t> wheel_;     ///< kBuckets x words_: bit per module
   std::vector<uint64_t> occupied_;  ///< bit per bucket
   std::vector<std::pair<Cycle, uint32_t>>
-      far_;                      ///< min-heap beyond the wheel's reach; stale entries are skipped
-  std::vector<uint64_t> batch_;  ///< the bucket being processed
+      far_;                            ///< min-heap beyond the wheel's reach; stale entries are skipped
+  std::vector<uint64_t> batch_;        ///< the bucket being processed
+  std::array<Line, kPastLines> past_;  ///< the present line, then earlier ones
+  Line change_{kNever, 0, 0};          ///< that will be the present one
+  std::vector<std::function<void()>> on_change_;
+  Cycle alarm_due_ = kNever;
+  std::function<Cycle(Cycle)> alarm_;
+  Femtoseconds background_fs_ = ~0ull;  ///< time of next_background()
   Cycle observer_due_ = kNever;
   std::function<Cycle(Cycle)> observer_;
   sc_core::sc_event edge_;
@@ -161,10 +200,15 @@ class Engine {
   /// The domain whose edge comes next (of several at one time the first constructed); nullptr if none wants
   /// one.
   [[nodiscard]] ClockDomain* next_domain() const;
+  /// The same with edges that are no work in their place; arms it for them.
+  ClockDomain* next_edge();
+  /// kModuleEvents: arms domains for those of these edges that do not come after all work.
+  void arm_backgrounds();
   /// A domain has planned an edge earlier than it had before.
   void armed(ClockDomain& domain);
   void run_batch();
 
+  bool has_background_ = false;  ///< some domain has had an alarm or a change
   bool direct_ = false;
   Activation activation_;
   bool in_batch_ = false;

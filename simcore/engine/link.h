@@ -48,14 +48,22 @@ class alignas(64) Link {
         capacity_(capacity),
         width_(width),
         same_domain_(&writer.domain() == &reader.domain()) {
-    const uint32_t slots = std::bit_ceil(capacity);
-    slot_mask_ = slots - 1;
-    entries_.resize(slots);
+    make_slots();
   }
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
+  /// The latency that messages have from now on, as it is after a change of the reader's frequency. Its
+  /// stages hold messages: the capacity grows and shrinks with it.
+  void set_latency(uint64_t latency) {
+    capacity_ = static_cast<uint32_t>(capacity_ + latency - latency_);
+    latency_ = latency;
+    if (capacity_ > slot_mask_ + 1) make_slots();
+  }
+
   // Writer's side.
+  /// Until then the writer may decide what it sends.
+  [[nodiscard]] Cycle steady_until() const { return writer_domain_.steady_until(); }
   /// True if push() may be called now. If not, the writer is woken when that may have changed.
   [[nodiscard]] bool can_push() {
     if (last_push_cycle_ == writer_domain_.now() && pushed_this_cycle_ >= width_) {
@@ -66,7 +74,7 @@ class alignas(64) Link {
   }
   /// True if a push in a later cycle is possible for certain.
   [[nodiscard]] bool has_room() {
-    if (tail_ - credited_ == capacity_) collect_credits();
+    if (tail_ - credited_ >= capacity_) collect_credits();
     return tail_ - credited_ < capacity_;
   }
   /// From now on `taker` is told of slots that free, not the writer woken.
@@ -152,6 +160,14 @@ class alignas(64) Link {
     Femtoseconds freed = 0;  ///< when the reader took it; the slot is the writer's again after that
     T message{};
   };
+  /// A slot per message of the capacity; those that are there keep their running numbers.
+  void make_slots() {
+    std::vector<Entry> slots(std::bit_ceil(capacity_));
+    const auto mask = static_cast<uint32_t>(slots.size() - 1);
+    for (uint32_t i = credited_; i != tail_; ++i) slots[i & mask] = std::move(entries_[i & slot_mask_]);
+    entries_ = std::move(slots);
+    slot_mask_ = mask;
+  }
   void send(T message, Cycle visible) {
     if (visible < last_visible_) visible = last_visible_;
     last_visible_ = visible;

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "simcore/config/machine_config.h"
 #include "simcore/launch/number.h"
 #include "simcore/text/input_error.h"
 
@@ -81,6 +82,7 @@ struct LaunchSpec {
   std::vector<ArgumentSpec> arguments;
   uint32_t repeat = 1;
   uint32_t stream = 0;
+  ClockChoice clocks;  ///< while the kernel runs; 0: those of the run
   uint32_t order = 0;  ///< rank among all launches and copies of the file
   Where where;
   Where kernel_where;  ///< of the kernel's name (or of the launch)

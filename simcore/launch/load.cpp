@@ -14,6 +14,7 @@
 #include "simcore/launch/texture.h"
 #include "simcore/reference/reference.h"
 #include "simcore/text/names.h"
+#include "simcore/text/units.h"
 
 namespace gpusim::core {
 namespace {
@@ -290,9 +291,9 @@ class LaunchLoader {
   }
 
   void read_launch(const toml::table& table) {
-    const TableReader reader(
-        context_, table, "[[launch]]",
-        {"kernel", "grid", "block", "dynamic_shared", "registers", "stack", "args", "repeat", "stream"});
+    const TableReader reader(context_, table, "[[launch]]",
+                             {"kernel", "grid", "block", "dynamic_shared", "registers", "stack", "args",
+                              "repeat", "stream", "core_clock", "interconnect_clock", "dram_clock"});
     LaunchSpec spec;
     spec.where = reader.where();
     spec.kernel_where = reader.where("kernel");
@@ -304,6 +305,9 @@ class LaunchLoader {
     spec.stack = static_cast<uint32_t>(reader.integer("stack", 0, 0, 1 << 20));
     spec.repeat = static_cast<uint32_t>(reader.integer("repeat", 1, 1, 1000000));
     spec.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, kMaxStream));
+    spec.clocks.core_khz = read_clock(reader, "core_clock");
+    spec.clocks.interconnect_khz = read_clock(reader, "interconnect_clock");
+    spec.clocks.dram_khz = read_clock(reader, "dram_clock");
     if (const toml::node* args = reader.node("args")) {
       if (const toml::array* array = args->as_array()) {
         for (const toml::node& node : *array) read_argument(node, spec);
@@ -313,6 +317,17 @@ class LaunchLoader {
       }
     }
     launch_.launches.push_back(std::move(spec));
+  }
+
+  /// kHz; 0 if it is not there.
+  int64_t read_clock(const TableReader& reader, std::string_view key) {
+    const auto text = reader.text(key, false);
+    if (!text) return 0;
+    const auto khz = parse_khz(*text);
+    if (khz && *khz >= kLowestKhz && *khz <= kHighestKhz) return *khz;
+    messages_.error(reader.where(key), fmt::format("'{}' = \"{}\" is no clock", key, *text),
+                    "a clock from 1MHz to 100GHz such as \"1050MHz\", a whole number of kHz");
+    return 0;
   }
 
   void read_argument(const toml::node& node, LaunchSpec& spec) {

@@ -94,6 +94,26 @@ std::optional<double> parse_ns(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<double> parse_pj(std::string_view text) {
+  const Split split = split_unit(text);
+  const auto number = parse_real(split.number);
+  if (!number) return std::nullopt;
+  if (split.unit == "pJ") return *number;
+  if (split.unit == "fJ") return *number / 1000;
+  if (split.unit == "nJ") return *number * 1000;
+  if (split.unit == "uJ") return *number * 1000000;
+  return std::nullopt;
+}
+
+std::optional<double> parse_volts(std::string_view text) {
+  const Split split = split_unit(text);
+  const auto number = parse_real(split.number);
+  if (!number) return std::nullopt;
+  if (split.unit == "V") return *number;
+  if (split.unit == "mV") return *number / 1000;
+  return std::nullopt;
+}
+
 std::optional<double> parse_clocks(std::string_view text) {
   const Split split = split_unit(text);
   if (split.unit != "ck") return std::nullopt;

@@ -1,6 +1,6 @@
 // Numbers with units as configuration and launch files write them: sizes (16K), clocks (1296MHz), times
-// (10ns), rates (102GB/s). All parsers take the whole text, allow one blank before the unit, and refuse what
-// does not fit.
+// (10ns), rates (102GB/s), energies (20pJ), voltages. All parsers take the whole text, allow one blank before
+// the unit, and refuse what does not fit.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,11 +11,17 @@ namespace gpusim::core {
 
 /// "512", "16K", "16KB", "16KiB", "4M", "1G" (powers of 1024) -> bytes.
 [[nodiscard]] std::optional<int64_t> parse_size(std::string_view text);
+/// Clocks that a domain may have.
+inline constexpr int64_t kLowestKhz = 1000, kHighestKhz = 100'000'000;
 /// "1296MHz", "1.296GHz", "800000kHz" -> kHz, exactly; nothing if it is not a whole number of kHz. Needs the
 /// unit.
 [[nodiscard]] std::optional<int64_t> parse_khz(std::string_view text);
 /// "10ns", "1.5us", "800ps", "2ms" -> ns. Needs the unit.
 [[nodiscard]] std::optional<double> parse_ns(std::string_view text);
+/// "20pJ", "1.5nJ", "300fJ", "2uJ" -> pJ. Needs the unit.
+[[nodiscard]] std::optional<double> parse_pj(std::string_view text);
+/// "0.9V", "850mV" -> V. Needs the unit.
+[[nodiscard]] std::optional<double> parse_volts(std::string_view text);
 /// "12ck" -> 12 (memory clock cycles). Needs the unit.
 [[nodiscard]] std::optional<double> parse_clocks(std::string_view text);
 /// "5.5GB/s", "800MB/s" (powers of 1000) -> bytes per second. Needs the unit.

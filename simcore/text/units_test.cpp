@@ -43,5 +43,16 @@ TEST(Units, RealsReadBack) {
   EXPECT_EQ(parse_real("1e999"), std::nullopt);
 }
 
+TEST(Units, EnergiesAndVoltages) {
+  EXPECT_DOUBLE_EQ(parse_pj("20pJ").value(), 20);
+  EXPECT_DOUBLE_EQ(parse_pj("1.5 nJ").value(), 1500);
+  EXPECT_DOUBLE_EQ(parse_pj("300fJ").value(), 0.3);
+  EXPECT_DOUBLE_EQ(parse_pj("2uJ").value(), 2e6);
+  EXPECT_DOUBLE_EQ(parse_volts("850mV").value(), 0.85);
+  EXPECT_DOUBLE_EQ(parse_volts("1.1V").value(), 1.1);
+  for (const char* text : {"20", "pJ", "20J", "nan pJ", "1 V"}) EXPECT_FALSE(parse_pj(text)) << text;
+  for (const char* text : {"1", "V", "1W", ""}) EXPECT_FALSE(parse_volts(text)) << text;
+}
+
 }  // namespace
 }  // namespace gpusim::core

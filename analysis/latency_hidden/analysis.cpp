@@ -1,0 +1,69 @@
+#include "analysis/latency_hidden/analysis.h"
+
+#include <algorithm>
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+double counter(const KernelRecord& kernel, std::initializer_list<const char*> names) {
+  double sum = 0;
+  for (const char* name : names)
+    if (const auto at = kernel.counters.find(name); at != kernel.counters.end()) sum += at->second;
+  return sum;
+}
+
+constexpr double kSector = 32;
+
+LoadLevels load_levels(const KernelRecord& kernel, const Parameters& p) {
+  LoadLevels levels{0, 0, p.l1_latency, p.l2_latency, p.memory_latency};
+  if (p.l1_latency > 0) {
+    const double hits = counter(kernel, {"l1_global_load_hit", "l1_local_load_hit"});
+    const double all = hits + counter(kernel, {"l1_global_load_miss", "l1_local_load_miss"});
+    levels.l1_share = all > 0 ? hits / all : 0;
+  }
+  if (p.l2_latency > 0) {
+    const double read = counter(kernel, {"l2_read_sectors"}), hits = counter(kernel, {"l2_read_hit_sectors"});
+    levels.l2_share = read > 0 ? (1 - levels.l1_share) * std::min(1.0, hits / read) : 0;
+  }
+  return levels;
+}
+
+/// Of bytes that caches serve, what the second level and memory move: as the run counted over all accesses.
+void scale_to_memory(const KernelRecord& kernel, Subject& s) {
+  double read = 0, written = 0;
+  const double warps = static_cast<double>(s.code.shape.blocks) * s.code.shape.warps_per_block;
+  for (const Segment& seg : s.workload.segments) {
+    read += warps * seg.weight * seg.read;
+    written += warps * seg.weight * seg.written;
+  }
+  const double reads = read > 0 ? counter(kernel, {"dram_read_bytes"}) / read : 0;
+  const double writes = written > 0 ? counter(kernel, {"dram_write_bytes"}) / written : 0;
+  const double sectors = counter(kernel, {"l2_read_sectors", "l2_write_sectors", "l2_atomic_sectors"});
+  const double second = read + written > 0 ? kSector * sectors / (read + written) : 0;
+  for (Segment& seg : s.workload.segments) {
+    seg.second = (seg.read + seg.written) * second;
+    seg.read *= reads;
+    seg.written *= writes;
+  }
+}
+
+}  // namespace
+
+Subject subject_of(const Recording& recording, const KernelRecord& kernel, const DataSheet& sheet) {
+  Subject s;
+  s.code = recorded_code(recording, kernel);
+  s.parameters = measured_parameters(recording.machine(), sheet);
+  s.parameters.sms = static_cast<double>(kernel.per_sm.rows);
+  const LaunchShape& shape = s.code.shape;
+  s.occupancy =
+      isa::compute_occupancy(s.parameters.limits, static_cast<int>(shape.threads_per_block),
+                             static_cast<int>(shape.registers), static_cast<int64_t>(shape.shared_bytes));
+  Workload& w = s.workload;
+  w.segments = find_segments(s.code, s.parameters, load_levels(kernel, s.parameters));
+  w.shape = shape;
+  w.blocks_per_sm = static_cast<uint32_t>(std::max(1, s.occupancy.blocks_per_sm));
+  if (s.parameters.l2_bytes > 0) scale_to_memory(kernel, s);
+  return s;
+}
+
+}  // namespace gpusim::analysis::latency_hidden

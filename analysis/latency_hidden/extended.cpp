@@ -1,0 +1,210 @@
+#include "analysis/latency_hidden/extended.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+/// Two limits that are near each other are both felt: the p-norm of them. Chosen on the kernels of
+/// docs/models.md that are marked as fitted.
+constexpr double kSharpness = 4;
+
+/// `own`: what of the second limit the first one has in it.
+double norm(double first, double second, double own) {
+  const double most = std::max(first, second);
+  if (most <= 0) return 0;
+  const auto power = [&](double limit) { return std::pow(limit / most, kSharpness); };
+  return most * std::pow(std::max(1.0, power(first) + power(second) - power(own)), 1 / kSharpness);
+}
+
+double most_of(const std::vector<double>& busy, double issue) {
+  double most = issue;
+  for (const double b : busy) most = std::max(most, b);
+  return most;
+}
+
+/// Sums over segments: a barrier interval of a block, or a stage.
+struct Sums {
+  double alone = 0;  ///< one warp
+  double crowd = 0;  ///< what the block's warps, which begin together, take longer: once for each segment
+  double weight = 1;
+  std::vector<double> busy;
+  double issue = 0;
+  std::set<uint32_t> seen;  ///< segments, by their first operation
+
+  void add(const Segment& s, double warps) {
+    alone += s.weight * (s.chain + s.wait);
+    if (seen.insert(s.first).second) crowd += norm(s.chain, warps * s.compute(), s.compute()) - s.chain;
+    busy.resize(s.busy.size());
+    for (size_t u = 0; u < s.busy.size(); ++u) busy[u] += s.weight * s.busy[u];
+    issue += s.weight * s.issue;
+  }
+};
+
+Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, const Parameters& p) {
+  const double warps = w.shape.warps_per_block;
+  Stage stage;
+  Sums all;
+  std::vector<Sums> phases(1);
+  std::set<uint32_t> seen;
+  for (const Segment* s : segments) {
+    all.add(*s, warps);
+    phases.back().add(*s, warps);
+    phases.back().weight = s->weight;
+    if (s->end == Wait::kBarrier && warps > 1) phases.emplace_back();
+    const double busy = warps * s->compute();
+    const double more = norm(s->chain, 2 * busy, s->compute()) - norm(s->chain, busy, s->compute());
+    const bool first = seen.insert(s->first).second;
+    if (first) stage.crowd += more;
+    if (first || s->end == Wait::kBarrier) stage.pair += s->weight * more;
+    stage.memory += warps * s->weight * memory_time(*s, p);
+  }
+  for (const Sums& phase : phases)
+    stage.path +=
+        std::max(phase.alone + phase.weight * phase.crowd, warps * most_of(phase.busy, phase.issue));
+  stage.compute = warps * most_of(all.busy, all.issue);
+  return stage;
+}
+
+/// SMs that hold the same number of blocks, which all end together.
+struct Group {
+  double sms = 0;
+  uint32_t blocks = 0;
+  double left = 1;  ///< of the round
+  bool together = false;
+};
+
+class Rounds {
+ public:
+  Rounds(const Workload& w, const Parameters& p, const std::vector<Stage>& stages)
+      : stages_(stages), waiting_(w.shape.blocks), most_(w.blocks_per_sm) {
+    groups_.push_back({p.sms, 0, 0});
+    refill(0);
+    for (Group& g : groups_) g.together = true;
+  }
+
+  /// Core cycles until all blocks have ended.
+  double run() {
+    while (!groups_.empty()) {
+      skip_full_rounds();
+      size_t first = 0;
+      double step = INFINITY;
+      for (size_t g = 0; g < groups_.size(); ++g) {
+        const double end = groups_[g].left * time_of(groups_[g]);
+        if (end < step) {
+          step = end;
+          first = g;
+        }
+      }
+      for (const Group& g : groups_) active_ += step * g.sms;
+      std::vector<double> times;
+      for (const Group& g : groups_) times.push_back(time_of(g));
+      for (size_t g = 0; g < groups_.size(); ++g) groups_[g].left -= step / times[g];
+      now_ += step;
+      if (waiting_ == 0 && tail_from_ < 0) tail_from_ = now_;
+      refill(first);
+    }
+    return now_;
+  }
+  [[nodiscard]] double tail() const { return tail_from_ < 0 ? 0 : now_ - tail_from_; }
+  /// Core cycles with a resident block, summed over the SMs.
+  [[nodiscard]] double active() const { return active_; }
+  [[nodiscard]] double full_round() const { return time_of(groups_.front()); }
+
+ private:
+  [[nodiscard]] double time_of(const Group& g) const {
+    double resident = 0;
+    for (const Group& other : groups_) resident += other.sms * other.blocks;
+    return round_time(stages_, g.blocks, resident, g.together);
+  }
+
+  void skip_full_rounds() {
+    if (groups_.size() != 1 || groups_.front().together) return;
+    Group& g = groups_.front();
+    const auto round = static_cast<uint64_t>(g.sms) * g.blocks;
+    if (waiting_ <= kLastRounds * round) return;
+    const uint64_t skipped = waiting_ / round - kLastRounds;
+    now_ += static_cast<double>(skipped) * time_of(g);
+    active_ += static_cast<double>(skipped) * time_of(g) * g.sms;
+    waiting_ -= skipped * round;
+  }
+
+  /// New blocks for a group whose blocks have ended; without any it goes.
+  void refill(size_t index) {
+    const Group ended = groups_[index];
+    const auto sms = static_cast<uint64_t>(ended.sms);
+    const uint64_t taken = std::min<uint64_t>(waiting_, sms * most_);
+    waiting_ -= taken;
+    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(index));
+    const uint64_t each = taken / sms, more = taken % sms;
+    if (more > 0) groups_.push_back({static_cast<double>(more), static_cast<uint32_t>(each + 1), 1});
+    if (each > 0 && sms > more)
+      groups_.push_back({static_cast<double>(sms - more), static_cast<uint32_t>(each), 1});
+  }
+
+  static constexpr uint64_t kLastRounds = 16;
+  const std::vector<Stage>& stages_;
+  std::vector<Group> groups_;
+  uint64_t waiting_ = 0;
+  uint32_t most_ = 0;
+  double now_ = 0, tail_from_ = -1, active_ = 0;
+};
+
+}  // namespace
+
+double memory_time(const Segment& s, const Parameters& p) {
+  // Reads and writes that take turns cost the memory time; the data sheet has reads alone, and half and half.
+  const double bytes = s.read + s.written;
+  const double turns = bytes > 0 ? 2 * std::min(s.read, s.written) / bytes : 0;
+  const double memory = bytes / (p.read_bytes + turns * (p.copy_bytes - p.read_bytes));
+  return std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
+}
+
+std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
+  std::vector<std::vector<const Segment*>> split;
+  for (const Segment& s : w.segments) {
+    if (split.empty() || split.back().back()->stage != s.stage) split.emplace_back();
+    split.back().push_back(&s);
+  }
+  std::vector<Stage> stages;
+  for (const auto& segments : split) stages.push_back(stage_of(segments, w, p));
+  return stages;
+}
+
+double round_time(const std::vector<Stage>& stages, double blocks, double resident, bool together) {
+  double time = 0;
+  for (const Stage& s : stages) {
+    const double apart = norm(s.path, blocks * s.compute, s.compute);
+    // Two blocks that begin together stay in step; more of them soon drift apart.
+    const double in_step = s.path + (blocks - 1) * s.crowd + (together && blocks > 1 ? s.pair - s.crowd : 0);
+    time += norm(std::max(apart, in_step), resident * s.memory, s.memory);
+  }
+  return time;
+}
+
+Estimate estimate(const Workload& w, const Parameters& p) {
+  Estimate e;
+  e.stages = stages_of(w, p);
+  const double per_sm = std::ceil(static_cast<double>(w.shape.blocks) / p.sms);
+  e.resident = static_cast<uint32_t>(std::min<double>(w.blocks_per_sm, per_sm));
+  e.rounds = static_cast<double>(w.shape.blocks) / (e.resident * p.sms);
+  Rounds rounds(w, p, e.stages);
+  e.round = rounds.full_round();
+  e.cycles = rounds.run();
+  e.tail = rounds.tail();
+  e.active = rounds.active() / p.sms;
+  e.overhead = p.launch;
+  if (w.segments.back().written > 0) e.overhead += p.memory_latency;
+  e.cycles += e.overhead;
+  for (const Stage& s : e.stages) {
+    e.compute += e.resident * s.compute;
+    e.latency += e.resident * p.sms * s.memory;
+  }
+  e.exposed = std::max(0.0, e.round - e.compute);
+  for (const Segment& s : w.segments) e.latency += s.weight * (s.wait + std::max(0.0, s.chain - s.compute()));
+  return e;
+}
+
+}  // namespace gpusim::analysis::latency_hidden

@@ -1,0 +1,58 @@
+// The extended latency-hidden factor model: how long a kernel takes on a machine whose parameters were
+// measured by microbenchmarks. The SM's time for its resident blocks is at least what their operations keep
+// its busiest unit (compute), at least what one block takes from barrier to barrier with its waits (path),
+// and at least what their bytes take at the memory's bandwidth. Latency is hidden by whatever other warps, of
+// the block or of others, can do up to their next wait; what is left of it is exposed.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/latency_hidden/parameters.h"
+#include "analysis/latency_hidden/segments.h"
+
+namespace gpusim::analysis::latency_hidden {
+
+/// What a launch asks of the machine.
+struct Workload {
+  std::vector<Segment> segments;  ///< of one warp
+  LaunchShape shape;
+  uint32_t blocks_per_sm = 0;  ///< occupancy
+};
+
+/// A stage of a kernel: an outermost loop, or the code between two. Blocks that begin together go through the
+/// stages together, so that what one stage needs hides nothing of another. Core cycles.
+struct Stage {
+  double path = 0;     ///< of one block alone on its SM, from barrier to barrier
+  double crowd = 0;    ///< what each further block of the SM adds until the stage's first waits spread them
+  double pair = 0;     ///< what a second one adds that stays in step through all rounds of the stage
+  double compute = 0;  ///< of the SM's busiest unit, for one block
+  double memory = 0;   ///< of the whole machine's bandwidth, for one block
+};
+/// Core cycles that a segment's bytes take of the whole machine's bandwidth, of memory or of its second
+/// level.
+[[nodiscard]] double memory_time(const Segment& s, const Parameters& p);
+[[nodiscard]] std::vector<Stage> stages_of(const Workload& w, const Parameters& p);
+
+/// Time of `blocks` blocks of an SM while `resident` are on the machine. `together`: they have all begun at
+/// the same moment, as those of a launch's first round; later ones begin as others end.
+[[nodiscard]] double round_time(const std::vector<Stage>& stages, double blocks, double resident,
+                                bool together);
+
+struct Estimate {
+  std::vector<Stage> stages;
+  uint32_t resident = 0;  ///< blocks of an SM in a full round
+  double compute = 0;     ///< of a full round, core cycles
+  double round = 0;       ///< core cycles of a full round: TimeOneRep
+  double rounds = 0;      ///< RepNum
+  double tail = 0;        ///< core cycles from the first SM without a block to the end
+  double active = 0;      ///< core cycles with a resident block, mean of the SMs
+  double overhead = 0;    ///< launch, and the last stores on their way
+  double cycles = 0;
+  double exposed = 0;  ///< of a round
+  double latency = 0;  ///< of a round: waits of a warp for data and results, and the bandwidth's
+  [[nodiscard]] double factor() const { return latency > 0 ? exposed / latency : 0; }
+};
+[[nodiscard]] Estimate estimate(const Workload& w, const Parameters& p);
+
+}  // namespace gpusim::analysis::latency_hidden

@@ -1,0 +1,182 @@
+// Both variants on workloads small enough to compute by hand.
+#include "analysis/latency_hidden/extended.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "analysis/latency_hidden/paper.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+Parameters machine() {
+  Parameters p;
+  p.sms = 10;
+  p.core_hz = 1e9;
+  p.read_bytes = 100;
+  p.copy_bytes = 50;
+  p.memory_latency = 500;
+  p.launch = 1000;
+  p.units = {"sp"};
+  return p;
+}
+
+Segment segment(double busy, double chain, double wait, Wait end) {
+  Segment s;
+  s.weight = 1;
+  s.busy = {busy};
+  s.chain = chain;
+  s.wait = wait;
+  s.end = end;
+  return s;
+}
+
+Workload workload(std::vector<Segment> segments, uint64_t blocks, uint32_t warps, uint32_t per_sm) {
+  Workload w;
+  w.segments = std::move(segments);
+  for (size_t i = 0; i < w.segments.size(); ++i) w.segments[i].first = static_cast<uint32_t>(i);
+  w.shape.blocks = blocks;
+  w.shape.warps_per_block = warps;
+  w.blocks_per_sm = per_sm;
+  return w;
+}
+
+TEST(Extended, OneWarpExposesEverything) {
+  const Estimate e = estimate(
+      workload({segment(40, 100, 500, Wait::kData), segment(4, 30, 0, Wait::kEnd)}, 1, 1, 8), machine());
+  EXPECT_DOUBLE_EQ(e.cycles, 1000 + 630);
+  EXPECT_DOUBLE_EQ(e.exposed, 630 - 44);
+  EXPECT_DOUBLE_EQ(e.latency, 500 + 60 + 26);
+  EXPECT_DOUBLE_EQ(e.factor(), 1);
+}
+
+TEST(Extended, ManyWarpsHideAllButTheFirstWait) {
+  // 32 warps of 100 cycles each, dependences far below: the unit is never idle but for the wait.
+  const Estimate e = estimate(workload({segment(100, 100, 0, Wait::kEnd)}, 40, 8, 4), machine());
+  EXPECT_NEAR(e.round, 3200, 1);
+  EXPECT_LT(e.factor(), 0.01);
+  EXPECT_NEAR(e.cycles, 1000 + 3200, 1);
+}
+
+TEST(Extended, NothingIsFasterThanTheMemory) {
+  Segment s = segment(4, 10, 500, Wait::kData);
+  s.read = 1280;
+  const Workload w = workload({s}, 4000, 8, 4);
+  const double all = 4000.0 * 8 * 1280;
+  EXPECT_GE(estimate(w, machine()).cycles, all / 100);
+  EXPECT_LE(estimate(w, machine()).cycles, 1.1 * all / 100 + 1000);
+  const auto time = [](double read, double written, double second) {
+    Segment bytes;
+    bytes.read = read;
+    bytes.written = written;
+    bytes.second = second;
+    Parameters p = machine();
+    p.l2_bytes = second > 0 ? 200 : 0;
+    return memory_time(bytes, p);
+  };
+  EXPECT_DOUBLE_EQ(time(100, 0, 0), 1);
+  EXPECT_DOUBLE_EQ(time(50, 50, 0), 2);  // reads and writes in turn
+  EXPECT_DOUBLE_EQ(time(0, 0, 0), 0);
+  EXPECT_DOUBLE_EQ(time(100, 0, 600), 3);  // the second level is slower
+}
+
+TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {
+  const std::vector<Segment> segments{segment(10, 200, 400, Wait::kData), segment(10, 100, 0, Wait::kEnd)};
+  const Parameters p = machine();
+  const double one = estimate(workload(segments, 10, 1, 1), p).cycles - p.launch;
+  EXPECT_DOUBLE_EQ(estimate(workload(segments, 11, 1, 1), p).cycles - p.launch, 2 * one);
+  EXPECT_DOUBLE_EQ(estimate(workload(segments, 400, 1, 1), p).cycles - p.launch, 40 * one);
+  EXPECT_DOUBLE_EQ(estimate(workload(segments, 11, 1, 1), p).rounds, 1.1);
+  EXPECT_NEAR(estimate(workload(segments, 11, 1, 1), p).active, 1.1 * one, 1e-6);
+  // Few blocks leave the SMs' slots empty.
+  EXPECT_EQ(estimate(workload(segments, 15, 1, 8), p).resident, 2u);
+}
+
+TEST(Extended, NoBlockOutrunsItsOwnBarriers) {
+  // Two warps of 100 cycles meet after each of ten segments, and wait 300 cycles for data.
+  std::vector<Segment> segments(10, segment(100, 100, 300, Wait::kBarrier));
+  segments.push_back(segment(1, 1, 0, Wait::kEnd));
+  const Estimate e = estimate(workload(segments, 10, 2, 1), machine());
+  EXPECT_GE(e.round, 10 * (200 + 300));
+  EXPECT_LE(e.round, 10 * (240 + 300) + 10);
+}
+
+TEST(Extended, TwoBlocksStayInStepInTheirFirstRound) {
+  std::vector<Segment> segments(10, segment(100, 100, 300, Wait::kData));
+  for (size_t i = 1; i < segments.size(); i += 2) segments[i] = segment(100, 100, 0, Wait::kBarrier);
+  const Workload pair = workload(segments, 20, 2, 2);
+  const std::vector<Stage> stages = stages_of(pair, machine());
+  ASSERT_EQ(stages.size(), 1u);
+  EXPECT_GT(stages[0].pair, stages[0].crowd / 2);
+  EXPECT_GT(round_time(stages, 2, 20, true), round_time(stages, 2, 20, false) - 1e-9);
+  EXPECT_DOUBLE_EQ(round_time(stages, 1, 10, true), round_time(stages, 1, 10, false));
+}
+
+TEST(Paper, TimeIsThatOfThePrintedFormula) {
+  // Two segments, 4 warps; times of a warp 40 and 20 cycles; the first waits for 128 bytes: 12.8 of 10 bytes
+  // per cycle and SM.
+  Segment load = segment(40, 40, 500, Wait::kData), rest = segment(20, 20, 0, Wait::kEnd);
+  load.paper_ilp = 40;
+  rest.paper_ilp = 20;
+  load.global = true;
+  load.requested = 128;
+  PaperParameters paper;
+  paper.bytes_per_second = 100e9;
+  Parameters p = machine();
+  p.capability = 20;
+  const Workload w = workload({load, rest}, 10, 4, 1);
+  const double exposed[4] = {562.8 - 40 * 3, 562.8 - 40 * 2 - 20, 562.8 - 40 - 2 * 20, 562.8 - 3 * 20};
+  const double compute = 4 * 60;
+  EXPECT_NEAR(paper_estimate(w, p, paper, Aggregate::kLast).round, compute + exposed[3], 1e-9);
+  EXPECT_NEAR(paper_estimate(w, p, paper, Aggregate::kSum).round,
+              compute + exposed[0] + exposed[1] + exposed[2] + exposed[3], 1e-9);
+  EXPECT_NEAR(paper_estimate(w, p, paper, Aggregate::kMean).round,
+              compute + (exposed[0] + exposed[1] + exposed[2] + exposed[3]) / 4, 1e-9);
+  EXPECT_DOUBLE_EQ(paper_estimate(w, p, paper, Aggregate::kLast).segments, 2);
+  // A last round with fewer blocks is shorter.
+  const Workload more = workload({load, rest}, 25, 4, 2);
+  const PaperEstimate e = paper_estimate(more, p, paper, Aggregate::kLast);
+  EXPECT_DOUBLE_EQ(e.rounds, 1.25);
+  EXPECT_LT(e.cycles, 2 * e.round);
+}
+
+TEST(Paper, TheEndOfABlockIsABarrierOnOldMachines) {
+  Segment s = segment(40, 40, 500, Wait::kEnd);
+  s.paper_ilp = 40;
+  s.global = true;
+  s.requested = 1280;  // longer than it takes to issue: data queue
+  Parameters p = machine();
+  const Workload w = workload({s}, 10, 3, 1);
+  p.capability = 20;
+  PaperParameters paper;
+  paper.bytes_per_second = 100e9;
+  const double plain = paper_estimate(w, p, paper, Aggregate::kSum).round;
+  p.capability = 13;
+  EXPECT_GT(paper_estimate(w, p, paper, Aggregate::kSum).round, plain);
+}
+
+TEST(DataSheet, SaysWhatIsWrong) {
+  const auto message = [](const char* text) {
+    try {
+      (void)parse_data_sheet(text, "sheet.json");
+    } catch (const core::InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message("{}"), testing::HasSubstr("sheet.json:1:1: error: a data sheet has 'machine'"));
+  EXPECT_THAT(message(R"({"machine": "M", "figures": [{"name": "a"}]})"), testing::HasSubstr("no 'found'"));
+  EXPECT_THAT(message(R"({"machine": "M", "figures": [{"name": "a", "found": 0}]})"),
+              testing::HasSubstr("above 0"));
+  const DataSheet sheet = parse_data_sheet(
+      R"({"machine": "M", "figures": [{"name": "a", "found": 2}, {"name": "b", "found": null}]})", "s");
+  EXPECT_EQ(sheet.find("a"), 2);
+  EXPECT_FALSE(sheet.find("b"));
+  EXPECT_THROW((void)sheet.require("b"), core::InputError);
+}
+
+}  // namespace
+}  // namespace gpusim::analysis::latency_hidden

@@ -1,0 +1,206 @@
+#include "analysis/latency_hidden/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/latency_hidden/advice.h"
+#include "analysis/latency_hidden/breakdown.h"
+#include "analysis/text.h"
+#include "simcore/text/input_error.h"
+#include "simcore/text/names.h"
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+constexpr std::array<std::string_view, 3> kOptions{"variant", "aggregate", "parameters"};
+constexpr std::array<std::string_view, 2> kVariants{"extended", "paper"};
+
+struct Choice {
+  bool paper = false;
+  Aggregate aggregate = Aggregate::kLast;
+  std::string parameters;
+};
+
+size_t index_of(const ModelOptions& options, std::string_view name, std::span<const std::string_view> valid) {
+  const auto given = options.values.find(name);
+  if (given == options.values.end()) return 0;
+  const auto found = std::ranges::find(valid, given->second);
+  if (found == valid.end())
+    throw core::InputError(fmt::format("gpusim: error: --option {}={}: {}", name, given->second,
+                                       core::name_hint(given->second, valid)));
+  return static_cast<size_t>(found - valid.begin());
+}
+
+Choice choice_of(const ModelOptions& options) {
+  require_known_options(options, "latency-hidden", kOptions);
+  Choice c;
+  c.paper = index_of(options, "variant", kVariants) == 1;
+  c.aggregate = static_cast<Aggregate>(index_of(options, "aggregate", kAggregates));
+  if (const auto file = options.values.find("parameters"); file != options.values.end())
+    c.parameters = file->second;
+  return c;
+}
+
+/// All that is said about one kernel.
+struct Result {
+  const KernelRecord& kernel;
+  Subject subject;
+  Estimate extended;
+  std::array<PaperEstimate, 3> paper;
+  Breakdown breakdown;
+  std::vector<Change> changes;
+  std::string sheet;
+
+  [[nodiscard]] double simulated() const { return static_cast<double>(kernel.cycles); }
+  [[nodiscard]] double error(double cycles) const { return cycles / simulated() - 1; }
+  [[nodiscard]] double seconds(double cycles) const { return cycles / subject.parameters.core_hz; }
+  [[nodiscard]] double gflops(double cycles) const {
+    const auto flops = kernel.counters.find("flop_count");
+    return flops == kernel.counters.end() ? 0 : flops->second / seconds(cycles) / 1e9;
+  }
+  [[nodiscard]] std::string place(uint32_t pc) const {
+    return fmt::format("line {} `{}`", kernel.per_pc["ptx_line"][pc],
+                       printable(kernel.per_pc.texts.find("ptx")->second[pc]));
+  }
+};
+
+std::string time_line(const Result& r, const char* what, double cycles, bool with_error) {
+  return fmt::format("  {:<24}{:>14.0f} cycles {:>12.3f} us {:>9.2f} GFLOP/s{}\n", what, cycles,
+                     1e6 * r.seconds(cycles), r.gflops(cycles),
+                     with_error ? fmt::format("  error {:+.1f} %", 100 * r.error(cycles)) : "");
+}
+
+std::string segment_lines(const Result& r) {
+  std::string out =
+      "  segments (ILP, wait: cycles of one warp; compute, exposed, simulated: cycles of the kernel)\n"
+      "      times      ILP     wait    bytes   factor     compute     exposed   predicted   simulated  ends "
+      "with\n";
+  for (const SegmentTime& s : r.breakdown.segments)
+    out += fmt::format(
+        "  {:>9.2f}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.3f}{:>12.0f}{:>12.0f}{:>12.0f}{:>12.0f}  {} at {}\n",
+        s.weight, s.ilp, s.latency, s.bytes, s.factor, s.compute, s.exposed, s.predicted(), s.simulated,
+        wait_name(s.end), r.place(s.last));
+  out += fmt::format("  {:<69}{:>12.0f}{:>12.0f}  launch, tail, last stores\n", "  SMs without a warp",
+                     r.breakdown.idle_predicted, r.breakdown.idle_simulated);
+  return out;
+}
+
+std::string text_of(const Result& r) {
+  const Estimate& e = r.extended;
+  std::string out = fmt::format("latency-hidden: kernel {} {}  grid {}  block {}  ({})\n", r.kernel.index,
+                                printable(r.kernel.name), r.kernel.grid, r.kernel.block, r.sheet);
+  out += time_line(r, "simulated", r.simulated(), false);
+  out += time_line(r, "extended", e.cycles, true);
+  for (size_t a = 0; a < r.paper.size(); ++a)
+    out += time_line(r, fmt::format("paper, {}", kAggregates[a]).c_str(), r.paper[a].cycles, true);
+  out += fmt::format(
+      "  {} blocks on an SM (limited by {}), {} of them in a full round of {:.0f} cycles, {:.3f} rounds "
+      "({:.0f})\n",
+      r.subject.occupancy.blocks_per_sm, r.subject.occupancy.limiter, e.resident, e.round, e.rounds,
+      std::ceil(e.rounds));
+  out += fmt::format("  {:.0f} segments of a warp; times: executions per warp that the run counted\n",
+                     count_of(r.subject.workload.segments));
+  out += segment_lines(r);
+  out += fmt::format(
+      "  latency-hidden factor of the kernel {:.3f}: {:.0f} of {:.0f} cycles of latency of a round are "
+      "exposed\n",
+      e.factor(), e.exposed, e.latency);
+  if (r.changes.empty()) out += "  nothing that the model knows would make it faster\n";
+  for (const Change& c : r.changes)
+    out += fmt::format("  {:<17}{:>6.2f}x faster, factor {:.3f}: {}\n", c.name, e.cycles / c.cycles, c.factor,
+                       c.what);
+  return out + "\n";
+}
+
+std::string json_of(const Result& r) {
+  const Estimate& e = r.extended;
+  std::string paper, segments, changes;
+  for (size_t a = 0; a < r.paper.size(); ++a)
+    paper += fmt::format("{}\"{}\": {{\"cycles\": {}, \"error\": {}, \"round\": {}}}", a == 0 ? "" : ", ",
+                         kAggregates[a], json_number(r.paper[a].cycles),
+                         json_number(r.error(r.paper[a].cycles)), json_number(r.paper[a].round));
+  for (const SegmentTime& s : r.breakdown.segments)
+    segments += fmt::format(
+        "{}{{\"first_pc\": {}, \"last_pc\": {}, \"ends_with\": \"{}\", \"ptx_line\": {}, \"times\": {}, "
+        "\"ilp\": {}, "
+        "\"wait\": {}, \"bytes\": {}, \"factor\": {}, \"compute\": {}, \"exposed\": {}, \"predicted\": {}, "
+        "\"simulated\": {}}}",
+        segments.empty() ? "" : ", ", s.first, s.last, wait_name(s.end), r.kernel.per_pc["ptx_line"][s.last],
+        json_number(s.weight), json_number(s.ilp), json_number(s.latency), json_number(s.bytes),
+        json_number(s.factor), json_number(s.compute), json_number(s.exposed), json_number(s.predicted()),
+        json_number(s.simulated));
+  for (const Change& c : r.changes)
+    changes += fmt::format(
+        "{}{{\"name\": \"{}\", \"what\": \"{}\", \"cycles\": {}, \"speedup\": {}, \"factor\": {}}}",
+        changes.empty() ? "" : ", ", c.name, json_escaped(c.what), json_number(c.cycles),
+        json_number(e.cycles / c.cycles), json_number(c.factor));
+  return fmt::format(
+      "{{\"kernel\": {}, \"name\": \"{}\", \"parameters\": \"{}\", \"simulated\": {{\"cycles\": {}, "
+      "\"seconds\": {}, \"gflops\": {}}}, "
+      "\"extended\": {{\"cycles\": {}, \"seconds\": {}, \"gflops\": {}, \"error\": {}, \"round\": {}, "
+      "\"tail\": {}, \"overhead\": {}}}, "
+      "\"paper\": {{{}}}, \"occupancy\": {{\"blocks_per_sm\": {}, \"limiter\": \"{}\", \"resident\": {}}}, "
+      "\"rounds\": {}, "
+      "\"full_rounds\": {}, \"segment_count\": {}, \"factor\": {}, \"exposed\": {}, \"latency\": {}, "
+      "\"segments\": [{}], "
+      "\"idle\": {{\"predicted\": {}, \"simulated\": {}}}, \"changes\": [{}]}}",
+      r.kernel.index, json_escaped(r.kernel.name), json_escaped(r.sheet), r.kernel.cycles,
+      json_number(r.seconds(r.simulated())), json_number(r.gflops(r.simulated())), json_number(e.cycles),
+      json_number(r.seconds(e.cycles)), json_number(r.gflops(e.cycles)), json_number(r.error(e.cycles)),
+      json_number(e.round), json_number(e.tail), json_number(e.overhead), paper,
+      r.subject.occupancy.blocks_per_sm, r.subject.occupancy.limiter, e.resident, json_number(e.rounds),
+      json_number(std::ceil(e.rounds)), json_number(count_of(r.subject.workload.segments)),
+      json_number(e.factor()), json_number(e.exposed), json_number(e.latency), segments,
+      json_number(r.breakdown.idle_predicted), json_number(r.breakdown.idle_simulated), changes);
+}
+
+Prediction prediction_of(const Result& r, const Choice& choice) {
+  Prediction p;
+  p.launch = r.kernel.index;
+  p.kernel = r.kernel.name;
+  p.quantity = "cycles";
+  p.unit = "core cycles";
+  p.simulated = r.simulated();
+  p.predicted = choice.paper ? r.paper[static_cast<size_t>(choice.aggregate)].cycles : r.extended.cycles;
+  if (choice.paper) return p;
+  for (const SegmentTime& s : r.breakdown.segments)
+    p.terms.push_back(
+        {fmt::format("segment to {} at {}", wait_name(s.end), r.place(s.last)), s.predicted(), s.simulated});
+  p.terms.push_back({"SMs without a warp", r.breakdown.idle_predicted, r.breakdown.idle_simulated});
+  return p;
+}
+
+Result result_of(const Recording& recording, const KernelRecord& kernel, const Choice& choice) {
+  const DataSheet sheet = choice.parameters.empty() ? known_data_sheet(recording.machine().gpu.name)
+                                                    : read_data_sheet(choice.parameters);
+  Result r{kernel, subject_of(recording, kernel, sheet), {}, {}, {}, {}, sheet.path};
+  r.extended = estimate(r.subject.workload, r.subject.parameters);
+  for (size_t a = 0; a < r.paper.size(); ++a)
+    r.paper[a] = paper_estimate(r.subject.workload, r.subject.parameters, PaperParameters{},
+                                static_cast<Aggregate>(a));
+  r.breakdown = break_down(r.subject, r.extended, kernel);
+  r.changes = changes_that_help(r.subject, r.extended);
+  return r;
+}
+
+}  // namespace
+
+ModelReport run_model(std::span<const Recording> recordings, const ModelOptions& options) {
+  const Choice choice = choice_of(options);
+  ModelReport report;
+  for (const Recording& recording : recordings)
+    for (const uint64_t index : recording.select(options.kernel)) {
+      const KernelRecord kernel = recording.kernel(index);
+      const Result result = result_of(recording, kernel, choice);
+      report.predictions.push_back(prediction_of(result, choice));
+      report.text += text_of(result);
+      report.json += (report.json.empty() ? "" : ", ") + json_of(result);
+    }
+  report.json = fmt::format("{{\"kernels\": [{}]}}", report.json);
+  return report;
+}
+
+}  // namespace gpusim::analysis::latency_hidden

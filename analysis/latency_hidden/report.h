@@ -1,0 +1,11 @@
+// `gpusim analyze RUN.h5 --model latency-hidden`: the latency-hidden factor model (docs/models.md).
+#pragma once
+#include "analysis/model.h"
+
+namespace gpusim::analysis::latency_hidden {
+
+/// Options: `variant` (extended, paper), `aggregate` of the paper's variant (last, sum, mean), `parameters`
+/// (a data sheet; default: the built-in one of the machine).
+[[nodiscard]] ModelReport run_model(std::span<const Recording> recordings, const ModelOptions& options);
+
+}  // namespace gpusim::analysis::latency_hidden

@@ -1,0 +1,62 @@
+#include "components/power/power_model.h"
+
+#include <algorithm>
+
+namespace gpusim::comp {
+
+PowerModel::PowerModel(Gpu& gpu, const core::MachineConfig& machine)
+    : domains_{&gpu.core_domain(), &gpu.interconnect_domain(), &gpu.dram_domain()},
+      of_run_{machine.clocks.core_khz, machine.clocks.interconnect_khz, machine.clocks.dram_khz},
+      wanted_(of_run_),
+      governed_(machine.dvfs.governor != "fixed"),
+      meter_(machine),
+      counts_(gpu, machine) {
+  for (size_t d = 0; d < kClocks; ++d)
+    domains_[d]->on_change([this, d] {
+      ++changes_[d];
+      if (!active()) return;
+      const auto khz = static_cast<int64_t>(domains_[d]->khz());
+      const core::Femtoseconds now = domains_[d]->engine().now_fs();
+      meter_.set_clock(static_cast<PowerDomain>(d), khz, now, {});
+      for (Open& kernel : open_)
+        kernel.meter.set_clock(static_cast<PowerDomain>(d), khz, now, counts_.events(*kernel.run));
+    });
+}
+
+bool PowerModel::want(size_t domain, int64_t khz) {
+  if (wanted_[domain] == khz) return false;
+  wanted_[domain] = khz;
+  domains_[domain]->change_frequency(static_cast<uint64_t>(khz));
+  return true;
+}
+
+bool PowerModel::set_clocks(const core::ClockChoice& choice) {
+  const auto or_of_run = [this](size_t d, int64_t khz) { return khz == 0 ? of_run_[d] : khz; };
+  want(1, or_of_run(1, choice.interconnect_khz));
+  want(2, or_of_run(2, choice.dram_khz));
+  return !governed_ && want(0, or_of_run(0, choice.core_khz));
+}
+
+void PowerModel::set_core_clock(int64_t khz) { want(0, khz); }
+
+void PowerModel::begin_kernel(const KernelRun& run, core::Femtoseconds t) {
+  if (!active()) return;
+  counts_.begin_kernel(run);
+  open_.push_back({&run, meter_});
+  open_.back().meter.start(t, counts_.events(run));
+}
+
+EnergyAmounts PowerModel::end_kernel(const KernelRun& run, core::Femtoseconds t) {
+  if (!active()) return {};
+  const EnergyAmounts joules = reading(run, t);
+  counts_.end_kernel(run);
+  open_.erase(std::ranges::find(open_, &run, &Open::run));
+  return joules;
+}
+
+EnergyAmounts PowerModel::reading(const KernelRun& run, core::Femtoseconds t) const {
+  if (!active()) return {};
+  return std::ranges::find(open_, &run, &Open::run)->meter.reading(t, counts_.events(run));
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,33 @@
+"""`gpusim analyze --model latency-hidden` on small matrix multiplications: errors, and that the breakdown adds up."""
+
+from cases import CASES
+from runner import MACHINE, Gpusim, require, require_equal
+
+LIMIT = 0.25  # of the time, each of the judged cases
+
+
+def check_latency_hidden(gpusim: Gpusim) -> None:
+    # Segments of a warp: NBB of the paper for the naive kernel; the tiled one loads its two tiles one after the other.
+    for case, segments in (("matmul_naive_16x16", 96 + 2), ("matmul_tiled_16x16", 4 * 96 // 16 + 1),
+                           ("matmul_tiled_8x8", 4 * 96 // 8 + 1)):
+        out = gpusim.scratch / f"{case}.h5"
+        ptx = CASES[case].ptx(gpusim.source)
+        gpusim.run("--config", MACHINE, ptx, "--param", "N=96", "--out", out, "--quiet").require_code(0)
+        model = gpusim.run("analyze", out, "--model", "latency-hidden", "--json").require_code(0).json()["models"][0]
+        prediction, kernel = model["predictions"][0], model["details"]["kernels"][0]
+        require(abs(prediction["error"]) < LIMIT, f"{case}: predicted {prediction['predicted']}, simulated {prediction['simulated']}")
+        require_equal(f"{case}: segments", kernel["segment_count"], segments)
+        for side in ("predicted", "simulated"):
+            terms = sum(term[side] for term in prediction["terms"])
+            require(abs(terms / prediction[side] - 1) < 0.01, f"{case}: {side} terms are {terms} of {prediction[side]}")
+        literal = gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "variant=paper", "--option",
+                             "aggregate=sum", "--json").require_code(0).json()["models"][0]["predictions"][0]
+        require(literal["predicted"] > 2 * prediction["simulated"], f"{case}: the literal sum is {literal['predicted']}")
+    text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
+    require("latency-hidden factor of the kernel" in text and "limited by blocks" in text, text)
+    gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "varant=paper").require_code(1).require_error("variant")
+    gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "variant=papr").require_code(1).require_error("paper")
+    sheet = gpusim.scratch / "sheet.json"
+    sheet.write_text('{"machine": "M", "figures": []}')
+    gpusim.run("analyze", out, "--model", "latency-hidden", "--option",
+               f"parameters={sheet}").require_code(1).require_error("no figure 'shared.conflict_cycles'", "gpusim microbench")

@@ -1,0 +1,114 @@
+"""Runs kernels on a simulated machine and prints how far the latency-hidden factor model is off, as tables of docs/models.md.
+
+    regress/latency_hidden.py build/release/bin/gpusim [--set judged|fitted|untouched] [--machine tesla_c1060] [--quick]
+
+The judged kernels are the three matrix multiplications of the paper; nothing was fitted to them or chosen by them. `fitted` are
+those that the model's form and its one constant were chosen on, `untouched` three that nobody looked at meanwhile. --quick leaves
+out what takes minutes. Recorded files stay in --keep FOLDER, if given, and are used again.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SOURCE = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    ptx: str
+    params: tuple[str, ...] = ()
+    launch: str = ""
+    slow: bool = False
+
+
+def _judged() -> list[Case]:
+    cases = [Case(f"{kernel}, N = {n}", f"matmul/{kernel}.ptx", (f"N={n}",), slow=n > 544)
+             for kernel in ("naive_8x8", "naive_16x16", "tiled_8x8", "tiled_16x16") for n in (96, 160, 288, 544, 1056)]
+    return cases + [Case(f"volkov, N = {n}", "matmul/volkov.ptx", (f"N={n}", f"ld={n + 32}"), slow=n > 512)
+                    for n in (128, 256, 512, 1024)]
+
+
+def _fitted() -> list[Case]:
+    cases = [Case(name, f"{name}/{name}.ptx") for name in ("vecadd", "saxpy", "reduction", "scan", "stencil", "histogram",
+                                                           "collatz", "fft", "softmax")]
+    cases += [Case(name, f"{name}/{name}_sm13.ptx", launch=f"{name}/{name}.toml") for name in ("nbody", "convolution", "jacobi")]
+    cases += [Case("attention", "softmax/attention.ptx"), Case("transpose naive", "transpose/naive.ptx"),
+              Case("transpose padded", "transpose/padded.ptx"), Case("spmv scalar", "spmv/csr_scalar.ptx"),
+              Case("spmv vector", "spmv/csr_vector.ptx")]
+    cases += [Case(f"gemm, {n} x {n} x {k}", "gemm/gemm_sm13.ptx", (f"M={n}", f"N={n}", f"K={k}"), "gemm/gemm.toml")
+              for n, k in ((64, 64), (192, 192), (512, 96))]
+    return cases + [Case(f"phases, {b} x {t}, {r} rounds of {i}", "micro/phases.ptx",
+                         (f"BLOCKS={b}", f"THREADS={t}", f"ROUNDS={r}", f"INNER={i}"))
+                    for b, t in ((240, 64), (150, 64), (60, 256), (324, 256)) for r in (12, 48) for i in (1, 4)]
+
+
+def _untouched() -> list[Case]:
+    return [Case("spmv ell", "spmv/ell.ptx"), Case("bitonic sort", "sort/bitonic.ptx"),
+            Case("multigrid", "npb/mg.ptx", launch="npb/mg_thread.toml")]
+
+
+SETS = {"judged": _judged, "fitted": _fitted, "untouched": _untouched}
+
+
+def kernels_of(gpusim: Path, machine: str, case: Case, folder: Path) -> list[dict[str, Any]]:
+    file = folder / f"{machine} {case.name}.h5".replace(" ", "_").replace(",", "").replace("/", "_")
+    if not file.exists():
+        command = [gpusim, "--config", machine, SOURCE / "workloads" / case.ptx, "--out", file, "--quiet"]
+        if case.launch:
+            command += ["--launch", SOURCE / "workloads" / case.launch]
+        for param in case.params:
+            command += ["--param", param]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    done = subprocess.run([gpusim, "analyze", file, "--model", "latency-hidden", "--json"], check=True, capture_output=True)
+    kernels = json.loads(done.stdout)["models"][0]["details"]["kernels"]
+    by_name: dict[str, dict[str, Any]] = {}
+    for kernel in kernels:  # of many launches of one kernel the longest
+        known = by_name.get(kernel["name"])
+        if known is None or kernel["simulated"]["cycles"] > known["simulated"]["cycles"]:
+            by_name[kernel["name"]] = kernel
+    return list(by_name.values())
+
+
+def table(gpusim: Path, machine: str, cases: list[Case], folder: Path) -> list[float]:
+    print("| case | kernel | simulated | extended | error | factor | paper: last | sum | mean |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    errors = []
+    for case in cases:
+        for k in kernels_of(gpusim, machine, case, folder):
+            extended, paper = k["extended"], k["paper"]
+            errors.append(extended["error"])
+            print(f"| {case.name} | `{k['name']}` | {k['simulated']['cycles']:,} | {extended['cycles']:,.0f} | "
+                  f"{100 * extended['error']:+.1f} % | {k['factor']:.2f} | "
+                  + " | ".join(f"{100 * paper[a]['error']:+.0f} %" for a in ("last", "sum", "mean")) + " |", flush=True)
+    return errors
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("gpusim", type=Path)
+    parser.add_argument("--set", choices=SETS, action="append", help="repeatable; default: all")
+    parser.add_argument("--machine", default="tesla_c1060")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--keep", type=Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = arguments.keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in arguments.set or SETS:
+            print(f"\n{name}, {arguments.machine}:\n")
+            cases = [c for c in SETS[name]() if not (arguments.quick and c.slow)]
+            errors = [abs(e) for e in table(arguments.gpusim, arguments.machine, cases, folder)]
+            print(f"\n{len(errors)} kernels, mean |error| {100 * sum(errors) / len(errors):.1f} %, "
+                  f"largest {100 * max(errors):.1f} %")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+// Voltages of tables and of the formula by hand calculation, and what contradicts in [dvfs].
+#include "simcore/config/voltage_curve.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "simcore/config/load.h"
+
+namespace gpusim::core {
+namespace {
+
+const std::vector<std::string> kFolders{GPUSIM_SOURCE_DIR "/configs"};
+
+std::string error_of(std::vector<std::string> sets) {
+  try {
+    (void)load_machine("tesla_c1060", sets, kFolders);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(VoltageCurve, TableIsInterpolatedAndHeldAtItsEnds) {
+  MachineConfig::VoltageCurve c;
+  c.points = "400MHz 0.8V, 800MHz 900mV,1200MHz 1.1V";
+  const VoltageCurve curve(c, 1296000);
+  EXPECT_EQ(curve.max_khz(), 1'200'000);
+  EXPECT_DOUBLE_EQ(curve.max_volts(), 1.1);
+  EXPECT_DOUBLE_EQ(curve.at(400'000), 0.8);
+  EXPECT_DOUBLE_EQ(curve.at(600'000), 0.85);
+  EXPECT_DOUBLE_EQ(curve.at(1'000'000), 1.0);
+  EXPECT_DOUBLE_EQ(curve.at(1'200'000), 1.1);
+  EXPECT_DOUBLE_EQ(curve.at(100'000), 0.8);
+  EXPECT_DOUBLE_EQ(curve.at(2'000'000), 1.1);
+}
+
+TEST(VoltageCurve, FormulaHoldsAtEveryClock) {
+  MachineConfig::VoltageCurve c;
+  c.max_khz = 1'000'000;
+  c.voltage = 1.2;
+  c.threshold = 0.4;
+  for (const double g : {1.0, 1.3, 2.0}) {
+    c.exponent = g;
+    const VoltageCurve curve(c, 500'000);
+    const auto speed = [&](double v) { return std::pow(v - 0.4, g) / v; };
+    for (const int64_t khz : {100'000, 250'000, 500'000, 900'000, 1'000'000}) {
+      const double v = curve.at(khz);
+      EXPECT_NEAR(speed(v) / speed(1.2), static_cast<double>(khz) / 1e6, 1e-9) << g << " " << khz;
+    }
+  }
+}
+
+TEST(VoltageCurve, FormulaWithoutThresholdIsProportional) {
+  // g = 2 and Vt = 0: f ~ V.
+  MachineConfig::VoltageCurve c;
+  const VoltageCurve curve(c, 800'000);
+  EXPECT_NEAR(curve.at(200'000), 0.25, 1e-12);
+  c.floor = 0.6;
+  EXPECT_DOUBLE_EQ(VoltageCurve(c, 800'000).at(200'000), 0.6);
+}
+
+TEST(VoltageCurve, TextsThatAreNoTable) {
+  for (const char* text : {"", "600MHz", "600MHz 0.9V,", "0.9V 600MHz", "600 0.9V", "600MHz 0.9V; 700MHz 1V"})
+    EXPECT_FALSE(parse_voltage_points(text)) << text;
+}
+
+TEST(VoltageCurve, ContradictionsNameBothPlaces) {
+  EXPECT_NE(error_of({"dvfs.core_threshold=1.3", "dvfs.core_voltage=1.1"})
+                .find("is not below dvfs.core_voltage = 1.1 V"),
+            std::string::npos);
+  const std::string table = error_of({"dvfs.core_points=600MHz 0.9V, 900MHz 1V", "dvfs.core_max=1GHz"});
+  EXPECT_NE(table.find("dvfs.core_max = 1000MHz is not the last clock"), std::string::npos) << table;
+  EXPECT_NE(table.find("dvfs.core_points stands at"), std::string::npos) << table;
+  EXPECT_NE(error_of({"dvfs.dram_points=900MHz 0.9V, 600MHz 1V"}).find("dvfs.dram_points: 600MHz 1 V"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of({"dvfs.governor=utilisation", "dvfs.low=0.7"}).find("dvfs.low = 0.7 is not below dvfs.high"),
+      std::string::npos);
+  EXPECT_NE(error_of({"dvfs.governor=utilisation", "dvfs.lowest=5GHz"}).find("no two clocks"),
+            std::string::npos);
+  EXPECT_NE(error_of({"energy.fp32=3 kWh"}).find("is not an energy such as"), std::string::npos);
+}
+
+TEST(VoltageCurve, GovernorsClocks) {
+  std::vector<std::string> sets{"dvfs.core_max=1200MHz", "dvfs.steps=4", "dvfs.lowest=600MHz"};
+  EXPECT_EQ(governor_clocks(load_machine("tesla_c1060", sets, kFolders)),
+            (std::vector<int64_t>{600'000, 800'000, 1'000'000, 1'200'000}));
+  sets = {"dvfs.core_max=0kHz", "dvfs.core_voltage=1.1",
+          "dvfs.core_points=300MHz 0.8V, 700MHz 0.9V, 1200MHz 1.1V"};
+  EXPECT_EQ(governor_clocks(load_machine("tesla_c1060", sets, kFolders)),
+            (std::vector<int64_t>{700'000, 1'200'000}));
+}
+
+TEST(VoltageCurve, StaticPowerAtTheLowestVoltageIsTheIdlePower) {
+  for (const char* name : {"tesla_c1060", "gtx470", "gtx480", "tesla_v100", "h200"}) {
+    const MachineConfig m = load_machine(name, {}, kFolders);
+    const auto lowest = [](const MachineConfig::VoltageCurve& c, int64_t khz) {
+      const VoltageCurve curve(c, khz);
+      return curve.at(1) / curve.max_volts();
+    };
+    const double idle =
+        m.energy.core_static_w * lowest(m.dvfs.core, m.clocks.core_khz) +
+        m.energy.interconnect_static_w * lowest(m.dvfs.interconnect, m.clocks.interconnect_khz) +
+        m.energy.dram_static_w * lowest(m.dvfs.dram, m.clocks.dram_khz) + m.energy.board_w;
+    EXPECT_NEAR(idle / m.host.gpu_idle_power_w, 1, 0.03) << name;
+  }
+}
+
+TEST(VoltageCurve, ClocksOfARunLeaveTimesAsTheyAre) {
+  MachineConfig m = load_machine("tesla_c1060", {}, kFolders);
+  const double ccd = m.dram.ccd_ns;  // written in memory cycles
+  set_clocks(m, {900'000, 0, 400'000}, {"test"});
+  EXPECT_EQ(m.clocks.core_khz, 900'000);
+  EXPECT_EQ(m.clocks.interconnect_khz, 602'000);
+  EXPECT_EQ(m.clocks.dram_khz, 400'000);
+  EXPECT_EQ(m.dram.ccd_ns, ccd);
+  MachineConfig other = load_machine("tesla_c1060", std::vector<std::string>{"dvfs.core_max=0kHz"}, kFolders);
+  set_clocks(other, {900'000, 0, 0}, {"test"});
+  EXPECT_EQ(other.dvfs.core.max_khz, 1'296'000);
+  EXPECT_THROW(set_clocks(m, {0, 0, 1'000}, {"test"}), InputError);  // refresh would leave no time
+}
+
+}  // namespace
+}  // namespace gpusim::core
