@@ -3,6 +3,7 @@
 
 #include "analysis/latency_hidden/report.h"
 #include "analysis/model.h"
+#include "analysis/reuse_analysis.h"
 #include "analysis/roofline.h"
 
 namespace gpusim::analysis {
@@ -12,6 +13,8 @@ std::span<const Model> models() {
       Model{"latency-hidden",
             "time of a kernel from what its warps cannot hide of latency (latency-hidden factor)", false,
             latency_hidden::run_model},
+      Model{"reuse-distance", "misses of first-level caches by kind (runs with --events memory or all)",
+            false, analyze_reuse},
       Model{"roofline", "rates at several numbers of SMs under measured roofs, and what the shape says", true,
             roofline_model},
   };

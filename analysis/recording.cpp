@@ -159,6 +159,27 @@ Table Recording::read_table(const std::string& name, std::initializer_list<const
   return table;
 }
 
+Table Recording::events(uint64_t index, const std::string& name, const char* level,
+                        std::initializer_list<const char*> columns) const {
+  const std::string path = fmt::format("/kernels/{}/events/{}", index, name);
+  if (!file_->exists(path))
+    fail(fmt::format("has no events/{} of kernel {}; a run with `--events {}` records it", name, index,
+                     level));
+  Table table;
+  table.rows = file_->rows(path);
+  const std::vector<std::string> present = file_->columns(path);
+  for (const char* column : columns) {
+    if (std::ranges::find(present, column) == present.end())
+      fail(fmt::format("table '{}' has no column '{}'; the file is damaged", path, column));
+    table.numbers[column] = file_->numbers(path, column);
+  }
+  return table;
+}
+
+uint64_t Recording::attribute(uint64_t index, const std::string& name) const {
+  return file_->number_attribute(fmt::format("/kernels/{}", index), name);
+}
+
 void Recording::read_counters(const std::string& name, KernelRecord& kernel) const {
   if (!file_->exists(name))
     fail(fmt::format("table '{}' is missing; every kernel that ended has one: the file is damaged", name));

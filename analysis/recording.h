@@ -74,6 +74,11 @@ class Recording {
   [[nodiscard]] std::vector<uint64_t> select(const std::string& selection) const;
   /// Reads and checks a finished launch.
   [[nodiscard]] KernelRecord kernel(uint64_t index) const;
+  /// Columns of an event table of a launch. Throws if it was not recorded: at `level` it is.
+  [[nodiscard]] Table events(uint64_t index, const std::string& name, const char* level,
+                             std::initializer_list<const char*> columns) const;
+  /// A number that every launch has as an attribute ("registers").
+  [[nodiscard]] uint64_t attribute(uint64_t index, const std::string& name) const;
 
  private:
   [[noreturn]] void fail(const std::string& what) const;

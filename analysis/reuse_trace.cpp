@@ -97,4 +97,40 @@ Trace parse_trace(std::string_view text, const std::string& name) {
   return trace;
 }
 
+WarpTrace warps_of(const Trace& trace, const std::string& name) {
+  constexpr uint32_t kWarp = WarpStep::kLanes;
+  WarpTraceHeader h;
+  h.kernel = name;
+  h.block_threads = trace.block_threads;
+  h.block_warps = (trace.block_threads + kWarp - 1) / kWarp;
+  h.blocks = (trace.threads.size() + trace.block_threads - 1) / trace.block_threads;
+  WarpTrace out(h);
+  std::vector<WarpEncoder> warps(h.block_warps);
+  WarpStep access, wait;
+  access.kind = WarpStep::Kind::kAccess;
+  wait.kind = WarpStep::Kind::kWait;
+  for (uint64_t block = 0; block < h.blocks; ++block) {
+    for (uint32_t w = 0; w < h.block_warps; ++w) {
+      warps[w].clear();
+      const uint64_t first = block * trace.block_threads + uint64_t{w} * kWarp;
+      const uint32_t lanes = std::min(kWarp, trace.block_threads - w * kWarp);
+      for (size_t k = 0;; ++k) {
+        access.lanes = 0;
+        access.bytes = 1;
+        for (uint32_t l = 0; l < lanes && first + l < trace.threads.size(); ++l) {
+          if (k >= trace.threads[first + l].size()) continue;
+          access.lanes |= 1u << l;
+          access.address[l] = trace.threads[first + l][k].address;
+          access.bytes = std::max(access.bytes, trace.threads[first + l][k].bytes);
+        }
+        if (access.lanes == 0) break;
+        warps[w].append(access);
+        warps[w].append(wait);
+      }
+    }
+    out.append_block(warps);
+  }
+  return out;
+}
+
 }  // namespace gpusim::analysis

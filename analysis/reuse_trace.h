@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/warp_trace.h"
+
 namespace gpusim::analysis {
 
 struct TraceLoad {
@@ -22,5 +24,9 @@ struct Trace {
 /// Reads a trace; stores are dropped. Throws core::InputError with file, line and column for what is not as
 /// above, threads from 2^22 on, and a file without loads.
 [[nodiscard]] Trace parse_trace(std::string_view text, const std::string& name);
+
+/// The warps of such a trace: the k-th accesses of a warp's threads are one, each waits for the one before,
+/// and nothing lies between them.
+[[nodiscard]] WarpTrace warps_of(const Trace& trace, const std::string& name);
 
 }  // namespace gpusim::analysis

@@ -90,7 +90,8 @@ int microbench_command(const MicrobenchArguments& arguments);
 
 struct TraceArguments {
   RunArguments run;
-  int number = -1;  ///< launch; -1: the only one
+  int number = -1;     ///< launch; -1: the only one
+  bool warps = false;  ///< the compact form
 };
 void add_trace_command(CLI::App& app, TraceArguments& arguments, int& code);
 int trace_command(const TraceArguments& arguments);
@@ -128,7 +129,9 @@ void add_regress_command(CLI::App& app, RegressArguments& arguments, int& code);
 int regress_command(const RegressArguments& arguments);
 
 struct ReuseArguments {
-  std::string trace, size = "16K";
+  std::string trace, config, size = "16K";
+  std::vector<std::string> sets, without, sweeps;
+  int64_t sm = -1;
   uint32_t line = 128, ways = 4, mshrs = 64, latency = 100;
   double sigma = 5;
   uint64_t seed = 1;

@@ -34,6 +34,11 @@ std::string read_file(const std::string& path) {
   if (fs::is_directory(path, error)) core::raise_input_error({path, 0, 0}, "is a folder, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) core::raise_input_error({path, 0, 0}, "cannot be opened for reading");
+  if (fs::is_regular_file(path, error)) {
+    std::string text(fs::file_size(path, error), 0);
+    if (!error && in.read(text.data(), static_cast<std::streamsize>(text.size()))) return text;
+    core::raise_input_error({path, 0, 0}, "cannot be read");
+  }
   std::ostringstream text;
   text << in.rdbuf();
   if (in.bad()) core::raise_input_error({path, 0, 0}, "cannot be read");

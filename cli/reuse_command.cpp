@@ -1,7 +1,11 @@
 // `gpusim reuse`: the reuse-distance model on a memory trace.
+#include "analysis/reuse_analysis.h"
 #include "analysis/reuse_reference.h"
+#include "analysis/reuse_report.h"
+#include "analysis/reuse_sweep.h"
 #include "analysis/text.h"
 #include "cli/commands.h"
+#include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/units.h"
 
@@ -54,12 +58,30 @@ void add_reuse_command(CLI::App& app, ReuseArguments& a, int& code) {
   command->add_option("--sigma", a.sigma, "Spread of that latency in cycles (default 5)")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--seed", a.seed, "Of the latencies (default 1)");
-  command->add_flag("--reference", a.reference, "Count as the published program does")->required();
+  command->add_flag("--reference", a.reference, "Count as the published program does");
+  command->add_option("--config", a.config,
+                      "Machine: path or name (without --reference; the cache's options are then its keys)");
+  command->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")
+      ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--sweep", a.sweeps,
+          "KEY=VALUE,VALUE,...: a row for each value of this configuration key, with several keys for "
+          "each combination (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--sm", a.sm, "Model this SM only (default: all)")->check(CLI::Range(0, 100000));
+  command
+      ->add_option("--without", a.without,
+                   "Leave out extensions, separated by commas: threads, latency, associativity, mshrs, "
+                   "divergence")
+      ->delimiter(',');
   command->add_flag("--json", a.json, "Print one JSON object");
   command->callback([&a, &code] { code = reuse_command(a); });
 }
 
-int reuse_command(const ReuseArguments& a) {
+namespace {
+
+int reference_command(const ReuseArguments& a) {
   const analysis::ReuseCache cache = cache_of(a);
   const analysis::Trace trace = analysis::parse_trace(read_file(a.trace), a.trace);
   const analysis::ReuseCounts c = analysis::reference_reuse(trace, cache, a.seed);
@@ -86,5 +108,115 @@ int reuse_command(const ReuseArguments& a) {
   line("mshr", c.mshr, "too few MSHRs");
   return kGood;
 }
+
+analysis::ReuseOptions options_of(const ReuseArguments& a) {
+  analysis::ReuseOptions o;
+  o.with = analysis::extensions_without(a.without);
+  o.only_sm = a.sm;
+  return o;
+}
+
+constexpr size_t kMostSweeps = 4, kMostPoints = 4096;
+
+analysis::WarpTrace load_trace(const std::string& file) {
+  std::string bytes = read_file(file);
+  if (analysis::WarpTrace::has_signature(bytes)) return {std::move(bytes), file};
+  return analysis::warps_of(analysis::parse_trace(bytes, file), file);
+}
+
+/// A key and the values that it takes: "l1.size=16K,32K".
+struct Sweep {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+std::vector<Sweep> sweeps_of(const ReuseArguments& a) {
+  std::vector<Sweep> sweeps;
+  for (const std::string& text : a.sweeps) {
+    const size_t sign = text.find('=');
+    if (sign == 0 || sign == std::string::npos || sign + 1 == text.size())
+      throw core::InputError(
+          fmt::format("gpusim: error: --sweep: expected KEY=VALUE,VALUE,..., found '{}'", text));
+    Sweep& sweep = sweeps.emplace_back(Sweep{text.substr(0, sign), {}});
+    for (size_t at = sign + 1; at <= text.size();) {
+      const size_t comma = std::min(text.find(',', at), text.size());
+      sweep.values.push_back(text.substr(at, comma - at));
+      at = comma + 1;
+    }
+  }
+  return sweeps;
+}
+
+int sweep_command(const ReuseArguments& a, const analysis::WarpTrace& trace) {
+  const std::vector<Sweep> sweeps = sweeps_of(a);
+  size_t count = 1;
+  for (const Sweep& s : sweeps) count *= s.values.size();
+  if (count > kMostPoints)
+    throw core::InputError(
+        fmt::format("gpusim: error: --sweep: {} machines, at most {}", count, kMostPoints));
+  const bool whole_lines = [&] {
+    const core::MachineConfig base = core::load_machine(a.config, a.sets, config_folders());
+    return base.l1.sector == base.l1.line;
+  }();
+  std::vector<core::MachineConfig> machines;
+  std::vector<std::vector<std::string>> settings;
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<std::string> sets = a.sets, chosen;
+    size_t rest = i;
+    for (size_t k = sweeps.size(); k-- > 0; rest /= sweeps[k].values.size())
+      chosen.insert(chosen.begin(), sweeps[k].values[rest % sweeps[k].values.size()]);
+    for (size_t k = 0; k < sweeps.size(); ++k) {
+      sets.push_back(sweeps[k].key + "=" + chosen[k]);
+      // A cache that fetches whole lines goes on to do so.
+      if (sweeps[k].key == "l1.line" && whole_lines) sets.push_back("l1.sector=" + chosen[k]);
+    }
+    machines.push_back(core::load_machine(a.config, sets, config_folders()));
+    settings.push_back(std::move(chosen));
+  }
+  const std::vector<analysis::SweepPoint> points = analysis::sweep_reuse(machines, trace, options_of(a));
+  std::string out;
+  for (size_t i = 0; i < points.size(); ++i) {
+    std::string row;
+    for (size_t k = 0; k < sweeps.size(); ++k)
+      row += a.json ? fmt::format("\"{}\": \"{}\", ", analysis::json_escaped(sweeps[k].key),
+                                  analysis::json_escaped(settings[i][k]))
+                    : fmt::format("{:>16}", settings[i][k]);
+    const analysis::SweepPoint& p = points[i];
+    out += a.json
+               ? fmt::format("{}{{{}\"accesses\": {}, \"misses\": {}, \"miss_rate\": {}, \"one_pass\": {}}}",
+                             i == 0 ? "" : ",\n", row, p.accesses, p.misses,
+                             analysis::json_number(p.miss_rate()), p.one_pass)
+               : fmt::format("{}{:>14}{:>14}{:>10.2f} %\n", row, p.accesses, p.misses, 100 * p.miss_rate());
+  }
+  if (a.json) {
+    fmt::print("[{}]\n", out);
+    return kGood;
+  }
+  for (const Sweep& s : sweeps) fmt::print("{:>16}", s.key);
+  fmt::print("{:>14}{:>14}{:>12}\n{}", "accesses", "misses", "miss rate", out);
+  return kGood;
+}
+
+int default_command(const ReuseArguments& a) {
+  if (a.config.empty())
+    throw core::InputError(
+        "gpusim: error: --config names the machine whose first-level cache is predicted (or --reference "
+        "counts as the published program does)");
+  const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
+  if (a.sm >= machine.gpu.sms)
+    throw core::InputError(fmt::format("gpusim: error: --sm {}: {} has SMs 0 to {}", a.sm, machine.gpu.name,
+                                       machine.gpu.sms - 1));
+  if (a.sweeps.size() > kMostSweeps)
+    throw core::InputError(fmt::format("gpusim: error: --sweep: {} keys at most", kMostSweeps));
+  const analysis::WarpTrace trace = load_trace(a.trace);
+  if (!a.sweeps.empty()) return sweep_command(a, trace);
+  const analysis::ReusePrediction p = analysis::predict_reuse(machine, trace, options_of(a));
+  fmt::print("{}", a.json ? analysis::reuse_json(p) : analysis::reuse_text(p, trace.header(), machine));
+  return kGood;
+}
+
+}  // namespace
+
+int reuse_command(const ReuseArguments& a) { return a.reference ? reference_command(a) : default_command(a); }
 
 }  // namespace gpusim::cli

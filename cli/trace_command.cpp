@@ -1,9 +1,11 @@
 // `gpusim trace`: the accesses of a kernel's threads to global memory, as a trace for `gpusim reuse`. Values
 // only: nothing is timed.
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
+#include "analysis/warp_trace.h"
 #include "cli/commands.h"
 #include "components/simulation.h"
 #include "simcore/config/load.h"
@@ -83,8 +85,123 @@ void add_trace_command(CLI::App& app, TraceArguments& a, int& code) {
   command->add_option("--config", a.run.config,
                       "Machine that the program believes to run on (default: h200)");
   command->add_option("--seed", a.run.seed, "Seed of random buffers");
-  command->callback([&a, &code] { code = trace_command(a); });
+  command
+      ->add_option("--lowering", a.run.lowering,
+                   "Lowering passes: none, clean (default), schedule (default with --warps, as of a run)")
+      ->check(CLI::IsMember({"none", "clean", "schedule"}));
+  command->add_flag(
+      "--warps", a.warps,
+      "Write what the default mode of `gpusim reuse` needs, in its compact form, with the times of the "
+      "machine of --config");
+  command->callback([&a, &code, command] {
+    // What text traces are compared with is in the order of the program.
+    if (!a.warps && command->count("--lowering") == 0) a.run.lowering = "clean";
+    code = trace_command(a);
+  });
 }
+
+namespace {
+
+/// Writes steps as one of the two forms of a trace.
+class TraceWriter {
+ public:
+  TraceWriter(WholeFile& file, const comp::KernelRun& run, const TraceArguments& a,
+              const std::string& machine)
+      : file_(file), run_(run), as_text_(!a.warps), warps_(run.warps_per_block), loads_(warps_.size(), 0) {
+    if (as_text_) {
+      fmt::format_to(std::back_inserter(file.text()), "blocksize: {} {} {}\n", run.block.x, run.block.y,
+                     run.block.z);
+      return;
+    }
+    analysis::WarpTraceHeader h;
+    h.kernel = run.image->name;
+    h.machine = machine;
+    h.block_threads = run.threads_per_block;
+    h.block_warps = run.warps_per_block;
+    h.blocks = run.num_blocks;
+    h.registers = run.image->registers;
+    h.shared_bytes = run.shared_bytes;
+    h.local_bytes = run.image->local_bytes;
+    file.text().append(analysis::encoded_header(h));
+  }
+
+  void step(const comp::TracedStep& t) {
+    if (as_text_)
+      write_text(t);
+    else
+      write_warp_step(t);
+    file_.flush(size_t{1} << 20);
+  }
+  [[nodiscard]] uint64_t accesses() const { return accesses_; }
+
+ private:
+  void write_text(const comp::TracedStep& t) {
+    if (t.kind != comp::TracedStep::Kind::kAccess || t.access->space != isa::Space::kGlobal) return;
+    const uint64_t first = t.block * run_.threads_per_block + uint64_t{t.warp} * isa::kWarpSize;
+    const bool store = t.op->kind == isa::OpKind::kStore;
+    for (uint32_t bits = t.access->lanes.bits(); bits != 0; bits &= bits - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(bits));
+      // What is wider than a lane's share of a transaction is so many accesses.
+      for (uint32_t done = 0; done < t.access->bytes; done += 16) {
+        fmt::format_to(std::back_inserter(file_.text()), "{} {} {} {}\n", first + lane, store ? 1 : 0,
+                       t.access->address[lane] + done, std::min(16u, t.access->bytes - done));
+        ++accesses_;
+      }
+    }
+  }
+
+  void write_warp_step(const comp::TracedStep& t) {
+    using Kind = analysis::WarpStep::Kind;
+    using Traced = comp::TracedStep::Kind;
+    static_assert(static_cast<int>(Kind::kAccess) == static_cast<int>(Traced::kAccess) &&
+                  static_cast<int>(Kind::kEnd) == static_cast<int>(Traced::kEnd) &&
+                  analysis::WarpStep::kWorkUnits == comp::TracedStep::kWorkUnits);
+    analysis::WarpStep& s = step_;
+    s.kind = static_cast<Kind>(t.kind);
+    s.cycles = t.cycles;
+    s.work = t.work;
+    if (s.kind == Kind::kWait) s.back = loads_[t.warp] - 1 - t.load;
+    if (s.kind == Kind::kAccess) describe(t);
+    warps_[t.warp].append(s);
+    if (s.kind != Kind::kEnd || t.warp + 1 != warps_.size()) return;
+    file_.text().append(analysis::encoded_block(warps_));
+    for (analysis::WarpEncoder& w : warps_) w.clear();
+    std::ranges::fill(loads_, 0);
+  }
+
+  void describe(const comp::TracedStep& t) {
+    using Access = analysis::WarpStep::Access;
+    analysis::WarpStep& s = step_;
+    s.access = t.op->kind == isa::OpKind::kStore    ? Access::kStore
+               : t.op->kind == isa::OpKind::kAtomic ? Access::kAtomic
+                                                    : Access::kLoad;
+    s.local = t.access->space == isa::Space::kLocal;
+    s.bypasses = t.op->memory.bypasses_l1;
+    s.read_only = t.op->memory.read_only;
+    s.returns = s.access != Access::kStore && t.op->num_sb_writes != 0;
+    s.pc = t.pc;
+    s.bytes = t.access->bytes;
+    s.lanes = t.access->lanes.bits();
+    for (uint32_t bits = s.lanes; bits != 0; bits &= bits - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(bits));
+      s.address[lane] = t.access->address[lane];
+      // Equal offsets of a warp's lanes are neighbours (CUDA C Programming Guide, local memory).
+      if (s.local) s.address[lane] = s.address[lane] * isa::kWarpSize + uint64_t{s.bytes} * lane;
+    }
+    loads_[t.warp] += s.returns;
+    accesses_ += static_cast<uint64_t>(std::popcount(s.lanes));
+  }
+
+  WholeFile& file_;
+  const comp::KernelRun& run_;
+  bool as_text_;
+  std::vector<analysis::WarpEncoder> warps_;
+  std::vector<uint32_t> loads_;
+  analysis::WarpStep step_;
+  uint64_t accesses_ = 0;
+};
+
+}  // namespace
 
 int trace_command(const TraceArguments& a) {
   comp::SimulationOptions o;
@@ -95,33 +212,27 @@ int trace_command(const TraceArguments& a) {
   o.launch.expects.clear();
   for (const std::string& file : o.launch.link) o.linked.push_back({file, read_file(file)});
   o.functional = true;
+  o.lowering = isa::lowering_level(a.run.lowering);
+  const std::string machine = o.machine.gpu.name;
   uint32_t launch = 0;
-  uint64_t accesses = 0;
-  WholeFile* to = nullptr;
-  o.trace = [&](const comp::TracedAccess& t) {
-    if (t.launch != launch) return;
-    // What is wider than a lane's share of a transaction is so many accesses.
-    for (uint32_t done = 0; done < t.bytes; done += 16) {
-      fmt::format_to(std::back_inserter(to->text()), "{} {} {} {}\n", t.thread, t.store ? 1 : 0,
-                     t.address + done, std::min(16u, t.bytes - done));
-      ++accesses;
-    }
-    to->flush(size_t{1} << 20);
+  TraceWriter* to = nullptr;
+  o.trace = [&](const comp::TracedStep& t) {
+    if (t.launch == launch) to->step(t);
   };
   comp::Simulation simulation(std::move(o));
   launch = chosen(a, simulation);
+  const comp::KernelRun& run = *simulation.runs()[launch];
   WholeFile file(a.run.out);
-  to = &file;
-  const comp::Dim3 block = simulation.runs()[launch]->block;
-  fmt::format_to(std::back_inserter(file.text()), "blocksize: {} {} {}\n", block.x, block.y, block.z);
+  TraceWriter writer(file, run, a, machine);
+  to = &writer;
   const comp::SimulationResult result = simulation.run();
   if (result.status != comp::SimulationResult::Status::kComplete) {
     print_error("{}: error: {}\n", a.run.ptx, result.reason);
     return kProgramFailed;
   }
   file.commit();
-  fmt::print("{}: {} accesses of {} threads\n", a.run.out, accesses,
-             simulation.runs()[launch]->num_blocks * simulation.runs()[launch]->threads_per_block);
+  fmt::print("{}: {} accesses of {} threads\n", a.run.out, writer.accesses(),
+             run.num_blocks * run.threads_per_block);
   return kGood;
 }
 

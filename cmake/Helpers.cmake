@@ -95,6 +95,7 @@ function(gpusim_fuzzer name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   gpusim_target_defaults(${name})
+  target_compile_definitions(${name} PRIVATE GPUSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endfunction()
 

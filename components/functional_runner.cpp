@@ -28,8 +28,10 @@ void FunctionalRunner::Free::operator()(std::byte* p) const { std::free(p); }
 FunctionalRunner::Outcome FunctionalRunner::run(KernelRun& run) {
   prepare(run);
   operations_ = 0;
+  if (tracer_ != nullptr) tracer_->begin_kernel(run);
   for (uint64_t block = 0; block < run.num_blocks; ++block) {
     if (!run_block(run, block)) return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
+    if (tracer_ != nullptr) tracer_->end_block(block);
     if (interrupted_()) return Outcome::kInterrupted;
   }
   return Outcome::kDone;
@@ -119,7 +121,7 @@ bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, c
   access_.fault = isa::FaultKind::kNone;
   op.mem(op, warp.context, lanes, access_);
   if (access_.fault == isa::FaultKind::kNone) {
-    if (trace_) trace(run, block, warp, op);
+    if (tracer_ != nullptr) tracer_->access(warp.context.warp_in_block, op, warp.stack.pc(), access_);
     return true;
   }
   error_ = fmt::format(
@@ -127,18 +129,6 @@ bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, c
       describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, access_.fault_lane),
       describe_fault(op, access_, memory_));
   return false;
-}
-
-void FunctionalRunner::trace(const KernelRun& run, uint64_t block, const Warp& warp,
-                             const MicroOp& op) const {
-  if (access_.space != isa::Space::kGlobal || op.op_class == isa::OpClass::kTexture) return;
-  const uint64_t first =
-      block * run.threads_per_block + uint64_t{warp.context.warp_in_block} * isa::kWarpSize;
-  for (uint32_t bits = access_.lanes.bits(); bits != 0; bits &= bits - 1) {
-    const int lane = std::countr_zero(bits);
-    trace_({run.id, first + static_cast<uint32_t>(lane), access_.address[lane], access_.bytes,
-            op.kind == OpKind::kStore});
-  }
 }
 
 FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelRun& run, uint64_t block, Warp& warp,
@@ -186,6 +176,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelRun& run, uint64_t block
           describe_missing_lanes(lanes));
       return Stop::kError;
     }
+    if (tracer_ != nullptr) tracer_->operation(warp.context.warp_in_block, op, lanes);
     switch (op.kind) {
       case OpKind::kAlu:
         if (lanes.any()) {

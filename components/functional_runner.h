@@ -15,21 +15,12 @@
 #include "components/lane_groups.h"
 #include "components/loop_watch.h"
 #include "components/simt_stack.h"
+#include "components/warp_tracer.h"
 
 namespace gpusim::comp {
 
 class BlockChecks;
 class Checker;
-
-/// An access of one thread to global memory, atomics included, textures not.
-struct TracedAccess {
-  uint32_t launch = 0;  ///< KernelRun::id
-  uint64_t thread = 0;  ///< number in the grid: block x threads of a block + thread of the block
-  uint64_t address = 0;
-  uint32_t bytes = 0;
-  bool store = false;
-};
-using TraceAccess = std::function<void(const TracedAccess&)>;
 
 class FunctionalRunner {
  public:
@@ -48,7 +39,8 @@ class FunctionalRunner {
   /// Runs all blocks; counts go into run.sm[0] and run.pc. On kError and kDeadlock, error() says why.
   Outcome run(KernelRun& run);
   [[nodiscard]] const std::string& error() const { return error_; }
-  void set_trace(TraceAccess trace) { trace_ = std::move(trace); }
+  /// `tracer` sees what each warp does from now on.
+  void set_tracer(WarpTracer* tracer) { tracer_ = tracer; }
 
  private:
   struct Warp {
@@ -90,9 +82,7 @@ class FunctionalRunner {
   Checker* checker_;               ///< of a run with --check
   BlockChecks* checks_ = nullptr;  ///< its part for the running block
   uint64_t operations_ = 0;
-  void trace(const KernelRun& run, uint64_t block, const Warp& warp, const isa::MicroOp& op) const;
-
-  TraceAccess trace_;
+  WarpTracer* tracer_ = nullptr;
   std::string error_;
   bool deadlock_ = false;
   std::vector<Warp> warps_;

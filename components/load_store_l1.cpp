@@ -33,6 +33,7 @@ bool LoadStoreUnit::send_transaction(QueueEntry& entry, uint64_t now, bool link)
       entry.refused = true;
       return false;
     }
+    record_l1(now, access.address, core::CacheResult::kWrite);
     if (stored == L1Cache::Stored::kKept) {
       hits_.push({now + l1_->latency(), entry.record});
       step(entry, now);
@@ -42,6 +43,7 @@ bool LoadStoreUnit::send_transaction(QueueEntry& entry, uint64_t now, bool link)
     return false;
   } else if (entry.kind == RequestKind::kAtomic) {
     l1_->drop(access);
+    record_l1(now, access.address, core::CacheResult::kWrite);
   } else {
     l1_->bypass(access);
   }

@@ -50,8 +50,7 @@ struct SimulationOptions {
   bool module_events = false;  ///< tests: activate each module through a SystemC event of its own
   /// Binds an outside TLM-2.0 memory to each DRAM channel, in place of our DRAM (components/tlm_memory.h).
   std::function<void(TlmMemory&)> attach_memory;
-  TraceAccess
-      trace;  ///< with `functional`: called for each access to global memory, in order for each thread
+  TraceStep trace;      ///< with `functional`: called for what each warp does, in its order
   CheckOptions checks;  ///< what to look for besides running
   isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
   std::string out;  ///< HDF5 file; empty: none

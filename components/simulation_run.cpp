@@ -233,7 +233,8 @@ void Simulation::run_functional(SimulationResult& result) {
   FunctionalRunner runner(
       memory, options_.max_cycles, options_.machine.gpu.compute_capability >= 70,
       [this] { return interrupted(options_); }, checker_.get());
-  runner.set_trace(options_.trace);
+  std::optional<WarpTracer> tracer;
+  if (options_.trace) runner.set_tracer(&tracer.emplace(options_.machine, options_.trace));
   for (const int64_t item : order()) {
     if (item < 0) continue;  // buffers are where they are; only time would pass
     const auto& run = runs_[static_cast<size_t>(item)];

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "components/address_map.h"
-#include "components/cache/set_index.h"
 #include "microbench/operation_classes.h"
 #include "microbench/set_index_form.h"
+#include "simcore/set_index.h"
 
 namespace gpusim::microbench {
 
@@ -70,7 +70,7 @@ void add_l1(const core::MachineConfig::FirstLevel& c, std::string_view key, Figu
   if (key == "sets") set(f, static_cast<double>(sets));
   if (key == "replacement") f.configured = Value::of_words(c.ways == 1 ? "one way" : c.replacement);
   if (key == "index") {
-    const comp::SetIndex index(comp::set_index_kind(c.index), static_cast<uint64_t>(sets));
+    const core::SetIndex index(core::set_index_kind(c.index), static_cast<uint64_t>(sets));
     const auto line = static_cast<uint64_t>(c.line);
     f.configured = Value::of_words(
         index_form(line, static_cast<uint64_t>(sets), [&](uint64_t a) { return index(a / line); }));
@@ -88,7 +88,7 @@ void add_l2(const core::MachineConfig::Partition& c, std::string_view key, Figur
   if (key == "replacement") f.configured = Value::of_words(c.ways == 1 ? "one way" : c.replacement);
   if (key == "index") {
     const comp::AddressMap map(c);
-    const comp::SetIndex index(comp::set_index_kind(c.index), static_cast<uint64_t>(of_slice));
+    const core::SetIndex index(core::set_index_kind(c.index), static_cast<uint64_t>(of_slice));
     const auto line = static_cast<uint64_t>(c.line);
     f.configured = Value::of_words(index_form(line, static_cast<uint64_t>(sets), [&](uint64_t a) {
       return uint64_t{map.partition(a)} << 32 | index(map.local(a) / line);

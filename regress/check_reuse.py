@@ -16,6 +16,31 @@ def counts(gpusim: Gpusim, file: Any, *options: str) -> dict[str, int]:
     return gpusim.run("reuse", "--trace", file, "--sigma", "0", "--reference", "--json", *options).require_code(0).json()
 
 
+def check_default_mode(gpusim: Gpusim) -> None:
+    """Traces of warps and recorded runs: what follows from the code, and the simulator's own counts."""
+    machine = ("--config", "gtx470")
+    ptx = CASES["vecadd"].ptx(gpusim.source)
+    file = gpusim.scratch / "vecadd.wtrc"
+    gpusim.run("trace", ptx, *machine, "--warps", "-o", file, "--param", "N=10007").require_code(0)
+    streamed = gpusim.run("reuse", "--trace", file, *machine, "--json").require_code(0).json()
+    require_equal("lines of vecadd", (streamed["accesses"], streamed["compulsory"], streamed["hits"]), (626, 626, 0))
+    table = gpusim.run("reuse", "--trace", file, *machine, "--sweep", "l1.size=16K,32K", "--sweep", "l1.mshrs=8,64")
+    require_equal("rows of a sweep", len(table.require_code(0).out.splitlines()), 5)
+    gpusim.run("reuse", "--trace", file).require_code(1).require_error("--config")
+    gpusim.run("reuse", "--trace", file, *machine, "--without", "latencies").require_code(1).require_error("latency")
+    gpusim.run("reuse", "--trace", file, "--config", "tesla_c1060").require_code(1).require_error("no first-level")
+    recorded = gpusim.scratch / "matmul.h5"
+    matmul = CASES["matmul_naive_16x16"].ptx(gpusim.source)
+    gpusim.run(*machine, "--param", "N=96", "--events", "memory", "--out", recorded, matmul).require_code(0)
+    models = gpusim.run("analyze", recorded, "--model", "reuse-distance", "--json").require_code(0).json()["models"]
+    rate = models[0]["predictions"][0]
+    require(rate["quantity"] == "l1_global_load_miss_rate" and abs(rate["error"]) < 0.05, f"{rate}")
+    require(abs(sum(t["predicted"] for t in rate["terms"]) - rate["predicted"]) < 1e-9, f"kinds do not add up: {rate}")
+    summary = gpusim.scratch / "summary.h5"
+    gpusim.run(*machine, "--param", "N=96", "--out", summary, matmul).require_code(0)
+    gpusim.run("analyze", summary, "--model", "reuse-distance").require_code(1).require_error("--events memory")
+
+
 def check_reuse(gpusim: Gpusim) -> None:
     # The published trace of this program, at this size, has these counts (analysis/testing/traces/expected.csv).
     file, lines = trace(gpusim, "matmul_naive_16x16", "--param", "N=32")
@@ -36,6 +61,7 @@ def check_reuse(gpusim: Gpusim) -> None:
     require(not out.exists(), "a trace was left behind")
     gpusim.run("trace", scan, "-o", out, "--number", "2").require_code(0)
     require(counts(gpusim, out)["accesses"] > 0, "the last launch loads nothing")
+    check_default_mode(gpusim)
     # A program that fails leaves no trace.
     failing = gpusim.source / "regress" / "failing"
     bad = gpusim.scratch / "bad.trc"

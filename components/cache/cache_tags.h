@@ -6,9 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "components/cache/set_index.h"
+#include "simcore/set_index.h"
 
 namespace gpusim::comp {
+
+using core::set_index_kind;
+using core::SetIndex;
+using core::SetIndexKind;
 
 enum class ReplacementKind : uint8_t {
   kLru,       ///< least recently used

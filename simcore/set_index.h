@@ -7,7 +7,7 @@
 
 #include "simcore/divisor.h"
 
-namespace gpusim::comp {
+namespace gpusim::core {
 
 enum class SetIndexKind : uint8_t {
   kModulo,  ///< low bits of the line number
@@ -45,8 +45,8 @@ class SetIndex {
   }
 
   SetIndexKind kind_;
-  core::Divisor sets_;
+  Divisor sets_;
   int bits_;
 };
 
-}  // namespace gpusim::comp
+}  // namespace gpusim::core

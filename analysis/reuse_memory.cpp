@@ -1,0 +1,168 @@
+#include "analysis/reuse_memory.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gpusim::analysis {
+namespace {
+
+constexpr uint64_t kSector = 32;
+
+uint64_t positive(int64_t n) { return static_cast<uint64_t>(std::max<int64_t>(n, 1)); }
+
+/// Takes a unit for so many cycles; when it begins.
+double take(double& free_from, double now, double cycles) {
+  const double from = std::max(free_from, now);
+  free_from = from + cycles;
+  return from;
+}
+
+}  // namespace
+
+ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double copies, double own)
+    : interleave_(positive(m.l2.interleave)),
+      partitions_(positive(m.l2.partitions)),
+      channels_(positive(m.dram.channels)),
+      line_bytes_(positive(m.l2.line)),
+      ways_(static_cast<uint32_t>(std::max(1.0, static_cast<double>(m.l2.ways) / (copies * own)))),
+      sets_(static_cast<uint32_t>(positive(m.l2.bytes / m.l2.partitions / m.l2.line / m.l2.ways))),
+      fetch_sectors_(static_cast<uint32_t>(positive(m.l2.sector) / kSector)),
+      cached_(m.l2.bytes != 0),
+      index_(core::set_index_kind(m.l2.index), sets_),
+      port_out_(sms, 0),
+      port_back_(sms, 0),
+      partition_in_(partitions_, 0),
+      partition_out_(partitions_, 0),
+      channel_free_(partitions_ * channels_, 0),
+      lines_(cached_ ? partitions_ * sets_ * ways_ : 0),
+      foreign_(1 - own) {
+  const double core_mhz = static_cast<double>(m.clocks.core_khz) / 1e3;
+  const auto cycles = [core_mhz](double ns) { return ns * core_mhz / 1e3; };
+  request_ = cycles(m.interconnect.request_latency_ns);
+  reply_ = cycles(m.interconnect.reply_latency_ns);
+  hit_ = cycles(m.l2.latency_ns + m.l2.hit_latency_ns);
+  dram_ = cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
+  flit_bytes_ = static_cast<double>(m.interconnect.flit_bytes);
+  flit_cycles_ = static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.interconnect_khz);
+  partition_cycles_ = flit_cycles_;
+  // Two transfers of the bus a clock, but for the time that refreshes take.
+  const double refreshed = m.dram.refi_ns > 0 ? 1 - m.dram.rfc_ns / m.dram.refi_ns : 1;
+  const double bytes_per_cycle = 2 * static_cast<double>(m.dram.bus_bytes) *
+                                 static_cast<double>(m.clocks.dram_khz) /
+                                 static_cast<double>(m.clocks.core_khz) * refreshed;
+  burst_cycles_ = static_cast<double>(m.dram.burst_bytes) / bytes_per_cycle * copies;
+}
+
+void ReuseMemory::begin_kernel() {
+  for (std::vector<double>* units :
+       {&port_out_, &port_back_, &partition_in_, &partition_out_, &channel_free_})
+    std::ranges::fill(*units, 0.0);
+  for (Line& line : lines_) line.there = 0;
+  counts_ = Counts();
+}
+
+ReuseMemory::Place ReuseMemory::place_of(uint64_t address) const {
+  const uint64_t block = address / interleave_;
+  const uint64_t partition = block % partitions_, local_block = block / partitions_;
+  return {static_cast<uint32_t>(partition),
+          static_cast<uint32_t>(partition * channels_ + local_block % channels_),
+          local_block * interleave_ + address % interleave_};
+}
+
+double ReuseMemory::arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out,
+                           uint32_t bytes_back) {
+  const auto flits = [this](uint32_t bytes) {
+    return std::max(1.0, static_cast<double>(bytes) / flit_bytes_);
+  };
+  double at = take(port_out_[sm], now, flits(bytes_out) * flit_cycles_) + request_;
+  at = take(partition_in_[place.partition], at, flits(bytes_out) * partition_cycles_);
+  at = take(partition_out_[place.partition], at, flits(bytes_back) * partition_cycles_);
+  return take(port_back_[sm], at, flits(bytes_back) * flit_cycles_);
+}
+
+ReuseMemory::Line& ReuseMemory::line_of(const Place& place, double now, bool& found) {
+  const uint64_t line = place.local / line_bytes_;
+  Line* const set = &lines_[(size_t{place.partition} * sets_ + index_(line)) * ways_];
+  Line* chosen = set;
+  for (Line* l = set; l != set + ways_; ++l) {
+    if (l->line == line + 1) {
+      l->used = ++clock_;
+      found = true;
+      return *l;
+    }
+    if (l->used < chosen->used) chosen = l;
+  }
+  found = false;
+  if (chosen->dirty != 0)
+    take(channel_free_[place.channel], now, std::popcount(chosen->dirty) * burst_cycles_);
+  *chosen = {line + 1, ++clock_, 0, 0, 0};
+  return *chosen;
+}
+
+double ReuseMemory::fetch(double now, const Place& place, uint32_t bytes) {
+  const double cycles = static_cast<double>(bytes) / kSector * burst_cycles_;
+  return take(channel_free_[place.channel], now, cycles) + cycles + dram_;
+}
+
+double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors, bool counts) {
+  const auto count = static_cast<uint32_t>(std::popcount(sectors));
+  if (counts) counts_.reads += count;
+  if (!cached_) return fetch(arrived, place, count * kSector);
+  bool found = false;
+  Line& line = line_of(place, arrived, found);
+  const auto shift = static_cast<uint32_t>(place.local % line_bytes_ / kSector);
+  const uint32_t wanted = sectors << shift;
+  uint32_t missing = wanted & ~line.valid;
+  // Sectors on their way count as misses.
+  const bool waits = line.there > arrived;
+  if (counts && !waits) counts_.read_hits += static_cast<uint64_t>(std::popcount(wanted & line.valid));
+  if (!found && (brought_ += foreign_) >= 1) {
+    brought_ -= 1;
+    line.valid |= wanted;
+    if (counts) counts_.read_hits += count;
+    return arrived + hit_;
+  }
+  if (missing == 0) return std::max(arrived + hit_, line.there);
+  if (fetch_sectors_ > 1) {
+    uint32_t whole = 0;
+    const uint32_t unit = (1u << fetch_sectors_) - 1;
+    for (uint32_t s = 0; s < 32; s += fetch_sectors_)
+      if ((missing >> s & unit) != 0) whole |= unit << s;
+    missing = whole & ~line.valid;
+  }
+  line.valid |= missing;
+  line.there = fetch(arrived, place, static_cast<uint32_t>(std::popcount(missing)) * kSector);
+  return line.there;
+}
+
+double ReuseMemory::read(double now, uint32_t sm, uint64_t address, uint32_t sectors) {
+  const Place place = place_of(address);
+  const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
+  return access(arrive(now, sm, place, 0, bytes), place, sectors, true) + reply_;
+}
+
+double ReuseMemory::write(double now, uint32_t sm, uint64_t address, uint32_t sectors) {
+  const Place place = place_of(address);
+  const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
+  const double at = arrive(now, sm, place, bytes, 0);
+  if (!cached_) return fetch(at, place, bytes) + reply_;
+  bool found = false;
+  Line& line = line_of(place, at, found);
+  const uint32_t written = sectors << static_cast<uint32_t>(place.local % line_bytes_ / kSector);
+  line.valid |= written;
+  line.dirty |= written;
+  return at + hit_ + reply_;
+}
+
+double ReuseMemory::atomic(double now, uint32_t sm, uint64_t address, uint32_t sectors) {
+  const Place place = place_of(address);
+  const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
+  const double there = access(arrive(now, sm, place, bytes, bytes), place, sectors, false) + reply_;
+  if (cached_) {
+    bool found = false;
+    line_of(place, now, found).dirty |= sectors << static_cast<uint32_t>(place.local % line_bytes_ / kSector);
+  }
+  return there;
+}
+
+}  // namespace gpusim::analysis

@@ -1,0 +1,65 @@
+// Time that memory behind the first-level caches takes, for the reuse-distance model: the interconnect's
+// latencies and rates, a second-level cache of all SMs' misses (the model's extension to shared caches: their
+// streams interleave in time), DRAM's latency and bandwidth. Each rate is a queue without an end that serves
+// in the order of requests. Times are core cycles.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "simcore/config/machine_config.h"
+#include "simcore/set_index.h"
+
+namespace gpusim::analysis {
+
+class ReuseMemory {
+ public:
+  /// `sms` are modelled; each stands for `copies` that do alike, of whose lines the fraction `own` is not
+  /// those of another.
+  ReuseMemory(const core::MachineConfig& config, uint32_t sms, double copies = 1, double own = 1);
+
+  /// A kernel begins: time starts again, the second level keeps its lines.
+  void begin_kernel();
+
+  /// `sm` asks at time `now` for 32-byte `sectors` of what lies at `address`; when they are there.
+  double read(double now, uint32_t sm, uint64_t address, uint32_t sectors);
+  /// The same of data that goes there; when that is known to be done.
+  double write(double now, uint32_t sm, uint64_t address, uint32_t sectors);
+  /// An atomic operation on them; when its result is there.
+  double atomic(double now, uint32_t sm, uint64_t address, uint32_t sectors);
+
+  struct Counts {  ///< in sectors of 32 bytes
+    uint64_t reads = 0, read_hits = 0;
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  struct Line {
+    uint64_t line = 0;  ///< of the partition, and 1
+    uint64_t used = 0;
+    uint32_t valid = 0, dirty = 0;
+    double there = 0;  ///< when the last of its sectors that was asked for comes
+  };
+  struct Place {
+    uint32_t partition, channel;
+    uint64_t local;  ///< in the partition
+  };
+  [[nodiscard]] Place place_of(uint64_t address) const;
+  /// When a request with so many bytes arrives at its partition.
+  double arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out, uint32_t bytes_back);
+  Line& line_of(const Place& place, double now, bool& found);
+  double fetch(double now, const Place& place, uint32_t bytes);
+  double access(double arrived, const Place& place, uint32_t sectors, bool counts);
+
+  uint64_t interleave_, partitions_, channels_, line_bytes_;
+  uint32_t ways_, sets_, fetch_sectors_;
+  bool cached_;
+  core::SetIndex index_;
+  double request_, reply_, partition_cycles_, hit_, dram_, flit_bytes_, flit_cycles_, burst_cycles_;
+  std::vector<double> port_out_, port_back_, partition_in_, partition_out_, channel_free_;
+  std::vector<Line> lines_;
+  double foreign_, brought_ = 0;  ///< of the lines that are new here, those that another SM has brought
+  uint64_t clock_ = 0;
+  Counts counts_;
+};
+
+}  // namespace gpusim::analysis

@@ -1,0 +1,52 @@
+// The reuse-distance model in its default mode: misses of the first-level caches by kind, and hits of the
+// second level, from a trace of a kernel's warps (analysis/warp_trace.h) and the configuration of a machine,
+// without cycle-level simulation. Structure: Nugteren, van den Braak, Corporaal and Bal, "A detailed GPU
+// cache model based on reuse distance theory", HPCA 2014; what differs is in docs/models.md.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "analysis/reuse_l1.h"
+#include "analysis/reuse_machine.h"
+#include "analysis/reuse_memory.h"
+#include "analysis/warp_trace.h"
+#include "simcore/config/machine_config.h"
+
+namespace gpusim::analysis {
+
+struct ReuseOptions {
+  ReuseExtensions with = {};
+  /// Only the SM of this number is modelled, with its share of memory's rates; -1: all.
+  int64_t only_sm = -1;
+  /// Second level as the kernels before have left it, and as this one leaves it; not with only_sm.
+  ReuseMemory* memory = nullptr;
+  /// Without the latency extension, in which the order of accesses is the same for every cache: hits of all
+  /// caches of so many sets and 1 to `most_ways` ways in the same pass.
+  std::vector<uint32_t> sets_at_once = {};
+  uint32_t most_ways = 0;
+};
+
+/// One pass over a trace.
+struct ReuseRun {
+  ReuseMisses global, local;  ///< loads, a line each
+  bool limited = false;       ///< some load had to wait for a register of the misses on their way
+  double cycles = 0;          ///< core cycles until the last block has ended
+  uint64_t l2_sectors = 0, l2_hits = 0;
+  std::vector<uint64_t> distances;  ///< ReuseL1::distances()
+  /// For each of sets_at_once: hits of global loads by number of ways less one.
+  std::vector<std::vector<uint64_t>> hits_at_once;
+};
+[[nodiscard]] ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace,
+                                 const ReuseOptions& options = {});
+
+/// Loads of global memory: `run` is the machine's; kinds are those of the machine without limits to the lines
+/// on their way, `mshr` what the limits add (or save): kinds.misses() + mshr = run.global.misses().
+struct ReusePrediction {
+  ReuseRun run;
+  ReuseMisses kinds;
+  int64_t mshr = 0;
+};
+[[nodiscard]] ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace& trace,
+                                            const ReuseOptions& options = {});
+
+}  // namespace gpusim::analysis
