@@ -20,10 +20,12 @@ struct Plot {
   std::vector<Series> series;
 };
 
-/// The commands for gnuplot, data included. Texts are printed as they are (no markup).
-[[nodiscard]] std::string plot_commands(const Plot& plot, const std::string& file);
+/// The commands for gnuplot, data included, which print the picture. Texts are printed as they are (no
+/// markup).
+[[nodiscard]] std::string plot_commands(const Plot& plot);
 
-/// Draws `file`. Throws core::InputError if there is no gnuplot, or it cannot write the file.
+/// Draws `file`, whole or not at all. Throws core::InputError if there is no gnuplot, or the file cannot be
+/// written or is no regular one.
 void draw_svg(const Plot& plot, const std::string& file);
 
 }  // namespace gpusim::analysis

@@ -40,7 +40,7 @@ struct KernelRecord {
   std::string name, grid, block;
   uint64_t blocks_per_sm = 0;     ///< that fit an SM
   std::string occupancy_limiter;  ///< what keeps further blocks off an SM: "warps", "registers", ...
-  uint64_t time_fs = 0;  ///< 0: recorded by a version in which the core clock did not change
+  uint64_t time_fs = 0;           ///< 0: recorded by a version in which the core clock did not change
   uint64_t cycles = 0, warp_instructions = 0, thread_instructions = 0, inst_executed = 0, inst_issued = 0;
   std::map<std::string, double, std::less<>> counters;
   std::vector<CauseSlots> causes;  ///< of issue_slots, in file order

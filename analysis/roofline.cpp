@@ -159,6 +159,31 @@ std::vector<Ceiling> ceilings(std::span<const Recording> recordings) {
   return all;
 }
 
+void require_together(std::span<const Recording> recordings) {
+  for (const Recording& r : recordings)
+    if (r.machine() != recordings.front().machine())
+      throw core::RecordError(
+          fmt::format("'{}' and '{}' are of different machines", recordings.front().path(), r.path()));
+}
+
+namespace {
+
+/// Each number of SMs once, and the same work everywhere unless the scaling is weak or the work is given.
+void require_one_scaling(const Trajectory& t, bool same_work) {
+  for (size_t i = 1; i < t.points.size(); ++i) {
+    if (t.points[i].sms == t.points[i - 1].sms)
+      throw core::RecordError(
+          fmt::format("two runs have kernel '{}' with {} SMs", t.kernel, t.points[i].sms));
+    if (same_work && t.points[i].flops != t.points[0].flops)
+      throw core::RecordError(fmt::format(
+          "kernel '{}' has {:.0f} floating-point operations with {} SMs, {:.0f} with {}: for runs of "
+          "different work --option scaling=weak, for a count of the application's own --option flops=N",
+          t.kernel, t.points[0].flops, t.points[0].sms, t.points[i].flops, t.points[i].sms));
+  }
+}
+
+}  // namespace
+
 std::vector<Trajectory> trajectories(std::span<const Recording> recordings, double flops, bool weak) {
   std::vector<Trajectory> all, application;
   for (const Recording& recording : recordings) {
@@ -182,6 +207,7 @@ std::vector<Trajectory> trajectories(std::span<const Recording> recordings, doub
   if (all.size() > 1 && same) all.push_back(application.front());
   for (Trajectory& t : all) {
     std::ranges::stable_sort(t.points, {}, &RooflinePoint::sms);
+    require_one_scaling(t, !weak && flops <= 0);
     const bool of_all = all.size() == 1 || t.kernel == "all kernels";
     if (!weak)
       for (RooflinePoint& p : t.points) p.flops = flops > 0 && of_all ? flops : t.points.front().flops;

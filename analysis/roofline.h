@@ -64,11 +64,13 @@ struct Trajectory {
   std::vector<RooflinePoint> points;  ///< by number of SMs
 };
 
+/// Throws core::RecordError if recordings are of different machines.
+void require_together(std::span<const Recording> recordings);
 /// Ceilings by number of SMs, from recordings that have all three kernels. Other kernels are passed over.
 [[nodiscard]] std::vector<Ceiling> ceilings(std::span<const Recording> recordings);
 /// Of all kernels that are no ceilings, in the order of their first launch; last the application if each
-/// recording has the same several. `flops` > 0: the application's count; else that of the fewest SMs is used. `weak`: each recording
-/// has its own work.
+/// recording has the same several. `flops` > 0: the application's count; else that of the fewest SMs is used.
+/// `weak`: each recording has its own work.
 [[nodiscard]] std::vector<Trajectory> trajectories(std::span<const Recording> recordings, double flops,
                                                    bool weak);
 /// What the trajectory says, from its first and last points and the roofs there. Thresholds: docs/models.md.

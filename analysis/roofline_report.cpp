@@ -195,6 +195,7 @@ ModelReport roofline_model(std::span<const Recording> recordings, const ModelOpt
   require_known_options(options, "roofline", kKnown);
   const std::string expected = option(options, "expect");
   check_expected(expected);
+  require_together(recordings);
   const std::vector<Ceiling> roofs = ceilings(recordings);
   std::vector<Trajectory> all = trajectories(recordings, read_flops(options), read_weak(options));
   if (!options.kernel.empty())

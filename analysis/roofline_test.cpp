@@ -132,9 +132,8 @@ Plot sample() {
 }
 
 TEST(Plot, TextsCannotBecomeCommands) {
-  const std::string commands = plot_commands(sample(), "f'.svg");
+  const std::string commands = plot_commands(sample());
   EXPECT_THAT(commands, HasSubstr("set title 'it''s a ''title''?`rm -rf x`'"));
-  EXPECT_THAT(commands, HasSubstr("set output 'f''.svg'"));
   EXPECT_THAT(commands, Not(HasSubstr("\nEOD\"")));
 }
 
@@ -149,7 +148,13 @@ TEST(Plot, IsDrawnWhole) {
   EXPECT_THAT(text, HasSubstr("</svg>"));
   EXPECT_THAT(text, HasSubstr("`rm -rf x`"));
   EXPECT_THROW(draw_svg(sample(), "/no/such/folder/plot.svg"), core::InputError);
-  EXPECT_FALSE(std::filesystem::exists("/no/such/folder/plot.svg"));
+  EXPECT_THROW(draw_svg(sample(), "/dev/null"), core::InputError);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  std::filesystem::remove(testing::TempDir() + "/plot_command");
+  const std::string command = testing::TempDir() + "/plot_|touch plot_command";
+  draw_svg(sample(), command);
+  EXPECT_TRUE(std::filesystem::exists(command));
+  EXPECT_FALSE(std::filesystem::exists("plot_command"));
 }
 
 }  // namespace

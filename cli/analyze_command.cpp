@@ -73,6 +73,9 @@ int analyze_command(const AnalyzeArguments& a) {
       else
         out += report.text;
     }
+    if (a.model.empty() && a.files.size() == 1 && !a.json)
+      for (const analysis::Model& model : analysis::models())
+        if (model.needs_several) out += fmt::format("{}: needs several recordings\n", model.name);
     if (a.json)
       fmt::print("{{\"models\": [{}]}}\n", out);
     else

@@ -78,7 +78,9 @@ void add_regress_command(CLI::App& app, RegressArguments& a, int& code) {
   CLI::App* command = app.add_subcommand(
       "regress", "Run a suite of workloads: counters against golden values, models against the simulation");
   command->add_option("--suite", a.suite, "quick, full, or the path of a suite file (default: quick)");
-  command->add_option("--root", a.root, "Folder of workloads/ and regress/ (default: the source tree)");
+  command->add_option(
+      "--root", a.root,
+      "Folder of workloads/ and regress/ (default: the source tree; of a suite file: this folder)");
   command->add_option("--work", a.work,
                       "Folder for recordings and results; cases that are done there are not run again "
                       "(default: regress-SUITE)");
@@ -103,17 +105,23 @@ int regress_command(const RegressArguments& a) {
   const regress::SuiteResults results = regress::run_suite(suite, options);
   const fs::path golden = found.file.parent_path() / "golden" / (suite.name + ".json");
   if (a.update) {
-    fs::create_directories(golden.parent_path());
-    write_output(golden, regress::golden_text(suite, results));
+    std::error_code error;
+    fs::create_directories(golden.parent_path(), error);
+    regress::Golden before;
+    try {
+      before = regress::read_golden(golden.string());
+    } catch (const core::InputError&) {  // damaged: made anew
+    }
+    write_output(golden, regress::golden_text(suite, results, before));
   }
   const regress::Outcome outcome = regress::judge(suite, results, regress::read_golden(golden.string()));
   const std::string json = regress::outcome_json(suite, outcome),
                     text = regress::outcome_text(suite, outcome);
   const fs::path work(options.work);
+  fmt::print("{}", a.json ? json : text);
   write_output(work / "outcome.json", json);
   write_output(work / "outcome.txt", text);
   regress::write_outcome_hdf5((work / "outcome.h5").string(), suite, outcome);
-  fmt::print("{}", a.json ? json : text);
   return outcome.breaches == 0 ? kGood : kBadInput;
 }
 

@@ -27,6 +27,7 @@ from check_latency_hidden import check_latency_hidden  # noqa: E402
 from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
 from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
 from check_ptxas import check_ptxas, check_report  # noqa: E402
+from check_regress import check_failures, check_quick_suite  # noqa: E402
 from check_reuse import check_reuse  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
 from golden import check_brief, check_golden, update  # noqa: E402
@@ -80,6 +81,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "correlate": CORRELATE_CHECKS,
         "ptxas": {"workloads": check_ptxas, "report": check_report},
+        "regress": {"quick": check_quick_suite, "failures": check_failures},
         "reuse": {"traces": check_reuse},
         "latency_hidden": {"matmul": check_latency_hidden},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},

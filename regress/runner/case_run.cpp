@@ -1,10 +1,14 @@
 #include "regress/runner/case_run.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "components/simulation.h"
 #include "simcore/config/load.h"
@@ -33,6 +37,15 @@ std::string check_text(const Check& check) {
   return text;
 }
 
+/// Of a file's content; of none, or one that cannot be read (the simulation says so), nothing.
+std::string file_hash(const std::string& path) {
+  if (path.empty()) return {};
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream content;
+  content << in.rdbuf();
+  return core::sha256_hex(content.str());
+}
+
 Prepared prepare(const Case& c, const RunOptions& options) {
   Prepared p;
   p.spec = &c;
@@ -46,6 +59,8 @@ Prepared prepare(const Case& c, const RunOptions& options) {
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", options.program, core::show_machine(p.machine, false),
                   p.ptx, p.launch.text, fmt::join(c.params, "\n"), c.sms, static_cast<int>(c.events));
   for (const std::string& file : p.launch.link) all += core::read_text_file(file);
+  for (const core::BufferSpec& b : p.launch.buffers) all += file_hash(b.init.file);
+  for (const core::ExpectSpec& e : p.launch.expects) all += file_hash(e.file);
   for (const Check& check : c.checks) all += check_text(check);
   p.key = core::sha256_hex(all);
   return p;
@@ -70,14 +85,18 @@ fs::path state_of(const RunOptions& options, const std::string& name) {
 }
 
 /// True, and the result, if an earlier run has done the same.
-bool find_earlier(const fs::path& state, const std::string& key, CaseResult& result) {
-  if (!fs::exists(state)) return false;
+bool find_earlier(const Case& c, const std::string& key, const RunOptions& options, CaseResult& result) {
+  const fs::path state = state_of(options, c.name);
+  std::error_code error;
+  if (!fs::is_regular_file(state, error)) return false;
   try {
     const std::string text = core::read_text_file(state.string());
     const size_t end = text.find('\n');
-    if (end == std::string::npos || text.substr(0, end) != key) return false;
+    if (end == std::string::npos ||
+        text.substr(0, end) != key + " " + file_hash(recording_of(options, c.name).string()))
+      return false;
     result = result_from_text(text.substr(end + 1), state.string());
-    return result.failure.empty();
+    return result.failure.empty() && !result.kernels.empty() && result.checks.size() == c.checks.size();
   } catch (const core::InputError&) {
     return false;  // damaged: done again
   }
@@ -149,7 +168,8 @@ std::string run_case(const Prepared& p, const RunOptions& options) {
     for (const Check& check : p.spec->checks) result.checks.push_back(apply_model(check, recording));
   }
   const std::string text = to_text(result);
-  write_file(state_of(options, p.spec->name), p.key + "\n" + text);
+  write_file(state_of(options, p.spec->name),
+             p.key + " " + file_hash(recording_of(options, p.spec->name).string()) + "\n" + text);
   if (options.on_done) options.on_done(p.spec->name);
   return text;
 }
@@ -170,10 +190,32 @@ std::string run_study(const Study& study, const RunOptions& options) {
   return to_text(result);
 }
 
-bool in_a_study(const Suite& suite, const std::string& name) {
-  return std::ranges::any_of(
-      suite.studies, [&](const Study& s) { return std::ranges::find(s.cases, name) != s.cases.end(); });
+/// The first of the study's cases that failed; empty if none did.
+std::string failed_case(const Suite& suite, const SuiteResults& results, const Study& study) {
+  for (size_t i = 0; i < suite.cases.size(); ++i)
+    if (!results.cases[i].failure.empty() &&
+        std::ranges::find(study.cases, suite.cases[i].name) != study.cases.end())
+      return suite.cases[i].name;
+  return {};
 }
+
+/// Holds the work folder until the run ends.
+class WorkLock {
+ public:
+  explicit WorkLock(const std::string& folder) {
+    const std::string path = folder + "/.lock";
+    file_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file_ < 0) core::raise_input_error({folder, 0, 0}, "cannot be written to");
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0)
+      core::raise_input_error({folder, 0, 0}, "another run of gpusim regress uses this folder");
+  }
+  ~WorkLock() { close(file_); }
+  WorkLock(const WorkLock&) = delete;
+  WorkLock& operator=(const WorkLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
 
 }  // namespace
 
@@ -182,15 +224,14 @@ SuiteResults run_suite(const Suite& suite, const RunOptions& options) {
   fs::create_directories(options.work, error);
   if (error || !fs::is_directory(options.work))
     core::raise_input_error({options.work, 0, 0}, "is no folder that can be used");
+  const WorkLock lock(options.work);
   SuiteResults results;
   results.cases.resize(suite.cases.size());
   std::vector<Prepared> prepared;
   for (const Case& c : suite.cases) prepared.push_back(prepare(c, options));
   std::vector<size_t> missing;
   for (size_t i = 0; i < prepared.size(); ++i) {
-    const std::string& name = suite.cases[i].name;
-    const bool recorded = !in_a_study(suite, name) || fs::exists(recording_of(options, name));
-    if (recorded && find_earlier(state_of(options, name), prepared[i].key, results.cases[i]))
+    if (find_earlier(suite.cases[i], prepared[i].key, options, results.cases[i]))
       ++results.reused;
     else
       missing.push_back(i);
@@ -198,13 +239,17 @@ SuiteResults run_suite(const Suite& suite, const RunOptions& options) {
   std::vector<std::function<std::string()>> works;
   for (const size_t i : missing) {
     fs::remove(state_of(options, suite.cases[i].name), error);
+    fs::remove(recording_of(options, suite.cases[i].name), error);
     works.emplace_back([&p = prepared[i], &options] { return run_case(p, options); });
   }
   const auto answers = core::run_in_children(works, options.parallel);
   for (size_t k = 0; k < missing.size(); ++k) results.cases[missing[k]] = answer_of(answers[k]);
   works.clear();
   for (const Study& study : suite.studies)
-    works.emplace_back([&study, &options] { return run_study(study, options); });
+    works.emplace_back([&study, &options, failed = failed_case(suite, results, study)] {
+      if (!failed.empty()) throw core::InputError(fmt::format("case {} failed", failed));
+      return run_study(study, options);
+    });
   for (const core::ChildAnswer& answer : core::run_in_children(works, options.parallel))
     results.studies.push_back(answer_of(answer));
   return results;

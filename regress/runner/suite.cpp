@@ -113,6 +113,7 @@ Case read_case(const ReadContext& context, const toml::table& node) {
   if (!c.name.empty() && !good_name(c.name))
     context.messages.error(table.where("name"),
                            "a name is of letters, digits, '_', '-' and '.', at most 100 of them");
+  if (c.name == "outcome") context.messages.error(table.where("name"), "the outcome's files have this name");
   c.config = required_text(table, "config");
   c.ptx = required_text(table, "ptx");
   c.launch = table.text("launch", false).value_or("");

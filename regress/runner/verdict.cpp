@@ -19,11 +19,12 @@ std::string difference(const std::vector<KernelCounts>& found, const std::vector
   for (size_t k = 0; k < found.size(); ++k) {
     if (found[k].name != golden[k].name)
       return fmt::format("kernel {} is {}, golden {}", k, found[k].name, golden[k].name);
-    for (const auto& [name, value] : golden[k].values) {
-      const auto at = found[k].values.find(name);
-      if (at == found[k].values.end()) return fmt::format("there is no counter {}", name);
+    for (const auto& [name, value] : found[k].values) {
+      const auto at = golden[k].values.find(name);
+      if (at == golden[k].values.end())
+        return fmt::format("kernel {} {}: no golden {}", k, found[k].name, name);
       if (at->second != value)
-        return fmt::format("kernel {} {}: {} {}, golden {}", k, found[k].name, name, at->second, value);
+        return fmt::format("kernel {} {}: {} {}, golden {}", k, found[k].name, name, value, at->second);
     }
   }
   return {};
@@ -145,28 +146,46 @@ std::string_view verdict_name(Verdict verdict) {
 }
 
 Golden read_golden(const std::string& path) {
+  using Kind = core::JsonValue::Kind;
   Golden golden;
   if (!std::filesystem::exists(path)) return golden;
+  const auto expect = [](const core::JsonValue& v, Kind kind, const char* what) {
+    if (v.kind != kind)
+      core::raise_input_error(v.where, fmt::format("expected {}, found {}", what, core::json_kind(v)));
+  };
   const core::JsonValue v = core::parse_json(core::read_text_file(path), path);
-  for (const core::JsonValue::Member& c : v.members)
+  expect(v, Kind::kObject, "an object, by case");
+  for (const core::JsonValue::Member& c : v.members) {
+    expect(c.value, Kind::kArray, "a list of kernels");
     for (const core::JsonValue& k : c.value.items) {
+      expect(k, Kind::kObject, "an object, a kernel");
       KernelCounts counts;
-      for (const core::JsonValue::Member& m : k.members)
-        if (m.name == "name")
+      for (const core::JsonValue::Member& m : k.members) {
+        if (m.name == "name") {
+          expect(m.value, Kind::kString, "a name");
           counts.name = m.value.text;
-        else
-          counts.values[m.name] = static_cast<uint64_t>(m.value.number.integer);
+          continue;
+        }
+        expect(m.value, Kind::kNumber, "a count");
+        if (!m.value.number.is_integer || m.value.number.integer < 0)
+          core::raise_input_error(m.value.where, "expected a whole number that is not negative");
+        counts.values[m.name] = static_cast<uint64_t>(m.value.number.integer);
+      }
       golden[c.name].push_back(std::move(counts));
     }
+  }
   return golden;
 }
 
-std::string golden_text(const Suite& suite, const SuiteResults& results) {
+std::string golden_text(const Suite& suite, const SuiteResults& results, const Golden& before) {
   std::string out;
   for (size_t i = 0; i < suite.cases.size(); ++i) {
-    if (!suite.cases[i].golden || !results.cases[i].failure.empty()) continue;
+    if (!suite.cases[i].golden) continue;
     std::string kernels;
-    for (const KernelCounts& k : results.cases[i].kernels) {
+    const auto old = before.find(suite.cases[i].name);
+    const bool failed = !results.cases[i].failure.empty();
+    if (failed && old == before.end()) continue;
+    for (const KernelCounts& k : failed ? old->second : results.cases[i].kernels) {
       kernels += fmt::format("{}\n    {{\"name\": {}", kernels.empty() ? "" : ",", core::json_quoted(k.name));
       for (const auto& [name, value] : k.values) kernels += fmt::format(", \"{}\": {}", name, value);
       kernels += "}";

@@ -44,7 +44,8 @@ struct Outcome {
 using Golden = std::map<std::string, std::vector<KernelCounts>>;
 /// Empty if there is no such file. Throws core::InputError if it is damaged.
 [[nodiscard]] Golden read_golden(const std::string& path);
-[[nodiscard]] std::string golden_text(const Suite& suite, const SuiteResults& results);
+/// What a case that failed had `before`, stays.
+[[nodiscard]] std::string golden_text(const Suite& suite, const SuiteResults& results, const Golden& before);
 
 [[nodiscard]] Outcome judge(const Suite& suite, const SuiteResults& results, const Golden& golden);
 

@@ -1,6 +1,7 @@
 #include "simcore/process/child_process.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ class Child {
   explicit Child(const std::function<std::string()>& work) {
     int ends[2];
     if (pipe(ends) != 0) fail();
+    const pid_t parent = getpid();
     id_ = fork();
     if (id_ < 0) {
       close(ends[0]), close(ends[1]);
@@ -47,6 +49,9 @@ class Child {
       return;
     }
     close(ends[0]);
+    // Nobody takes the answer of a child whose parent was killed.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
     try {
       write_all(ends[1], kGood, work());
     } catch (const std::exception& e) {

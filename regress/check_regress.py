@@ -1,0 +1,93 @@
+"""`gpusim regress`: the quick suite, and that wrong values, limits, programs and folders make it fail."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+from runner import Gpusim, require, require_equal
+
+SUITE = """
+[[mean]]
+model = "latency-hidden"
+quantity = "cycles"
+limit = {mean}
+
+[[case]]
+name = "small"
+config = "tesla_c1060"
+ptx = "{ptx}"
+params = ["N=96"]
+
+[[case.check]]
+model = "latency-hidden"
+quantity = "cycles"
+limit = {limit}
+"""
+
+
+def check_quick_suite(gpusim: Gpusim) -> None:
+    work = gpusim.scratch / "work"
+    first = gpusim.run("regress", "--suite", "quick", "--root", gpusim.source, "--work", work)
+    first.require_code(0)
+    require("no breach" in first.out, first.out)
+    outcome = json.loads((work / "outcome.json").read_text())
+    require_equal("breaches", outcome["breaches"], 0)
+    models = {m["model"]: m for m in outcome["models"]}
+    require({"latency-hidden", "reuse-distance", "roofline"} <= models.keys(), f"models: {sorted(models)}")
+    require(all(m["judged"] > 0 for m in models.values()), f"{models}")
+    # All of it is there already.
+    again = gpusim.run("regress", "--suite", "quick", "--root", gpusim.source, "--work", work).require_code(0)
+    require_equal("second outcome", again.out, first.out)
+    cases = [line for line in again.err.splitlines() if line.endswith(": done") and not line.startswith("diagnosis_")]
+    require_equal("cases run again", cases, [])
+
+
+def _suite(gpusim: Gpusim, name: str, **values: object) -> Path:
+    given = {"ptx": "workloads/matmul/naive_16x16.ptx", "limit": 0.25, "mean": 0.25} | values
+    path = gpusim.scratch / f"{name}.toml"
+    path.write_text(SUITE.format(**given))
+    return path
+
+
+def _regress(gpusim: Gpusim, suite: Path, work: Path, *options: object):  # noqa: ANN202
+    return gpusim.run("regress", "--suite", suite, "--root", gpusim.source, "--work", work, *options)
+
+
+def check_failures(gpusim: Gpusim) -> None:
+    work = gpusim.scratch / "work"
+    suite = _suite(gpusim, "suite")
+    require("no golden values" in _regress(gpusim, suite, work).require_code(1).out, "golden values appeared from nowhere")
+    _regress(gpusim, suite, work, "--update").require_code(0)
+    golden = gpusim.scratch / "golden" / "suite.json"
+    values = json.loads(golden.read_text())
+    values["small"][0]["dram_read_bytes"] += 1
+    golden.write_text(json.dumps(values))
+    require("dram_read_bytes" in _regress(gpusim, suite, work).require_code(1).out, "a wrong golden value passes")
+    golden.write_text("[" * 1000)
+    _regress(gpusim, suite, work).require_code(1).require_error("golden")
+    # Limits.
+    _regress(gpusim, _suite(gpusim, "limit", limit=0.0001), work).require_code(1)
+    tight = _regress(gpusim, _suite(gpusim, "mean", mean=0.0001), work).require_code(1)
+    require("limit of the mean 0.0 %: BREACH" in tight.out, tight.out)
+    # Inputs.
+    _regress(gpusim, _suite(gpusim, "ptx", ptx="no/such.ptx"), work).require_code(1).require_error("no/such.ptx")
+    gpusim.run("regress", "--suite", "quik", "--root", gpusim.source).require_code(1).require_error("did you mean 'quick'?")
+    occupied = gpusim.scratch / "file"
+    occupied.write_text("")
+    _regress(gpusim, suite, occupied).require_code(1).require_error("file")
+    # A result that is damaged is made anew.
+    _regress(gpusim, suite, work, "--update").require_code(0)
+    (work / "small.json").write_text((work / "small.json").read_text()[:-40])
+    _regress(gpusim, suite, work).require_code(0)
+    _killed(gpusim, suite)
+
+
+def _killed(gpusim: Gpusim, suite: Path) -> None:
+    work = gpusim.scratch / "killed"
+    process = gpusim.start("regress", "--suite", suite, "--root", gpusim.source, "--work", work)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    require(not (work / "outcome.json").exists(), "an outcome of a killed run")
+    _regress(gpusim, suite, work).require_code(0)
