@@ -228,8 +228,7 @@ void LoadStoreUnit::send(uint64_t now) {
   leave_queue(now);
   if (tlb_ != nullptr) tlb_->send();
   if (l1_ != nullptr) {
-    if (now >= next_send_ && (unsent() || has_writeback()))
-      send_through_l1(now, links_.request->can_push());
+    if (now >= next_send_ && (unsent() || has_writeback())) send_through_l1(now, links_.request->can_push());
     return;
   }
   if (!unsent() || awaits_credit_ || now < next_send_) return;

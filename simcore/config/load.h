@@ -18,8 +18,8 @@ namespace gpusim::core {
                                          std::span<const std::string> search_folders);
 
 /// Sets these clocks. Times stay what they are, those that the file gave in memory cycles included, and the
-/// highest clock of a voltage curve that names none is the one that was there. Throws InputError at `where` if
-/// the machine cannot run at them.
+/// highest clock of a voltage curve that names none is the one that was there. Throws InputError at `where`
+/// if the machine cannot run at them.
 void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& where);
 
 /// Parses a configuration text that may not use `extends` (nothing is read from disk). `name` is for
