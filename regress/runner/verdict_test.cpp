@@ -106,6 +106,34 @@ TEST(Verdicts, GoldenCountersAreExact) {
   EXPECT_EQ(judged.outcome().breaches, 0u);
 }
 
+TEST(Verdicts, GoldenCountersMustBeThere) {
+  Judged judged(check(Role::kJudged, 1), prediction(110, 100));
+  judged.golden["case"][0].values.clear();
+  EXPECT_EQ(judged.outcome().breaches, 1u);
+  judged.golden["case"].clear();
+  EXPECT_EQ(judged.outcome().breaches, 1u);
+}
+
+TEST(GoldenFile, IsReadStrictly) {
+  const std::string path = testing::TempDir() + "/golden_strict.json";
+  const auto read = [&path](const char* text) {
+    std::ofstream(path) << text;
+    return read_golden(path);
+  };
+  EXPECT_EQ(read(R"({"a": [{"name": "k", "cycles": 7}]})").at("a")[0].values.at("cycles"), 7u);
+  for (const char* wrong :
+       {"[]", "3", R"({"a": 3})", R"({"a": [3]})", R"({"a": [{"name": 1}]})", R"({"a": [{"cycles": "x"}]})",
+        R"({"a": [{"cycles": null}]})", R"({"a": [{"cycles": -1}]})", R"({"a": [{"cycles": 7.5}]})"})
+    EXPECT_THROW((void)read(wrong), core::InputError) << wrong;
+}
+
+TEST(GoldenFile, CasesThatFailedKeepTheirValues) {
+  Judged judged(check(Role::kJudged, 1), prediction(110, 100));
+  judged.results.cases[0].failure = "deadlock";
+  EXPECT_THAT(golden_text(judged.suite, judged.results, judged.golden), HasSubstr("\"cycles\": 100"));
+  EXPECT_THAT(golden_text(judged.suite, judged.results, {}), testing::Not(HasSubstr("cycles")));
+}
+
 TEST(Verdicts, FailuresAreBreaches) {
   Judged judged(check(Role::kShown, 0), prediction(110, 100));
   judged.results.cases[0].checks[0] = {"lacks the table of accesses", {}};
