@@ -40,13 +40,25 @@ bool accesses(std::string_view op_class, Space space) {
 
 }  // namespace
 
-double Quantities::seconds() const {
-  const double at_clock = cycles() / (static_cast<double>(machine_.clocks.core_khz) * 1e3);
-  const double recorded = static_cast<double>(kernel_.time_fs) * 1e-15;
-  // Whole femtoseconds are less exact, but right also where the core clock was another one.
-  const bool same = std::abs(recorded - at_clock) <= 1e-9 * at_clock + 2e-15;
-  return kernel_.time_fs == 0 || same ? at_clock : recorded;
+namespace {
+double seconds_at_own_clock(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  return static_cast<double>(kernel.cycles) / (static_cast<double>(machine.clocks.core_khz) * 1e3);
 }
+}  // namespace
+
+bool ran_at_own_clock(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const double at_clock = seconds_at_own_clock(kernel, machine);
+  const double recorded = static_cast<double>(kernel.time_fs) * 1e-15;
+  return kernel.time_fs == 0 || std::abs(recorded - at_clock) <= 1e-9 * at_clock + 2e-15;
+}
+
+double kernel_seconds(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  // Whole femtoseconds are less exact, but right also where the core clock was another one.
+  return ran_at_own_clock(kernel, machine) ? seconds_at_own_clock(kernel, machine)
+                                           : static_cast<double>(kernel.time_fs) * 1e-15;
+}
+
+double Quantities::seconds() const { return kernel_seconds(kernel_, machine_); }
 
 double Quantities::counter(std::string_view name) const {
   const auto it = kernel_.counters.find(name);

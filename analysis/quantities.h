@@ -29,6 +29,11 @@ enum class Space {
   kSharedOperand  ///< arithmetic with a shared-memory operand: the only one that has steps
 };
 
+/// Time that a kernel took, at the core clocks that there were.
+[[nodiscard]] double kernel_seconds(const KernelRecord& kernel, const core::MachineConfig& machine);
+/// False if they were others than the machine's own: --core-clock, a launch's clock, a governor.
+[[nodiscard]] bool ran_at_own_clock(const KernelRecord& kernel, const core::MachineConfig& machine);
+
 class Quantities {
  public:
   Quantities(const KernelRecord& kernel, const core::MachineConfig& machine)

@@ -62,9 +62,8 @@ class Recording {
   };
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const core::MachineConfig& machine() const { return machine_; }
-  /// The PTX and the launch file that were run (empty: described on the command line), and where they were.
+  /// The PTX that was run.
   [[nodiscard]] std::string ptx() const { return file_->text("/inputs/ptx"); }
-  [[nodiscard]] std::string launch_file() const { return file_->text("/inputs/launch"); }
   [[nodiscard]] std::string command_line() const { return file_->text_attribute("/", "command_line"); }
   /// A number that every launch has: registers, shared_bytes, threads_per_block, ...
   [[nodiscard]] uint64_t launch_number(uint64_t index, const std::string& name) const;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "isa/occupancy.h"
+#include "simcore/occupancy/machine_limits.h"
 #include "simcore/text/input_error.h"
 
 namespace gpusim::analysis {
@@ -18,33 +18,15 @@ ReuseMachine::Write write_policy(const std::string& name) {
 }
 
 uint32_t resident_blocks(const core::MachineConfig& m, const WarpTraceHeader& t) {
-  isa::OccupancyLimits limits;
-  limits.max_threads_per_block = static_cast<int>(m.sm.max_threads_per_block);
-  limits.threads = static_cast<int>(m.sm.max_threads);
-  limits.warps = static_cast<int>(m.sm.max_warps);
-  limits.blocks = static_cast<int>(m.sm.max_blocks);
-  limits.registers = m.sm.registers;
-  limits.register_unit = static_cast<int>(m.sm.register_alloc_unit);
-  if (!m.sm.register_alloc_by_block) limits.register_granularity = isa::AllocationGranularity::kWarp;
-  limits.shared_bytes = m.shared.bytes;
-  limits.shared_unit = static_cast<int>(m.sm.shared_alloc_unit);
-  const isa::Occupancy fits = isa::compute_occupancy(limits, static_cast<int>(t.block_threads),
-                                                     static_cast<int>(t.registers), t.shared_bytes);
+  const isa::Occupancy fits =
+      isa::compute_occupancy(core::occupancy_limits(m), static_cast<int>(t.block_threads),
+                             static_cast<int>(t.registers), t.shared_bytes);
   if (fits.blocks_per_sm > 0) return number(fits.blocks_per_sm);
   throw core::InputError(
       fmt::format("gpusim: error: no block of kernel '{}' ({} threads, {} registers each, {} bytes of shared "
                   "memory) fits "
                   "an SM of {}",
                   t.kernel, t.block_threads, t.registers, t.shared_bytes, m.gpu.name));
-}
-
-/// Ways that shared memory leaves, where it is taken from the cache.
-uint32_t ways_beside_shared(const core::MachineConfig& m, uint64_t shared_bytes) {
-  const auto ways = static_cast<uint64_t>(m.l1.ways);
-  if (m.shared.carveout == 0) return number(m.l1.ways);
-  const auto unit = static_cast<uint64_t>(m.shared.carveout);
-  const uint64_t taken = (shared_bytes + unit - 1) / unit * unit * ways / static_cast<uint64_t>(m.l1.bytes);
-  return static_cast<uint32_t>(taken < ways ? ways - taken : 1);
 }
 
 }  // namespace
@@ -72,7 +54,7 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
   r.sms = number(m.gpu.sms);
   r.most_warps = number(m.sm.max_warps);
   r.blocks_per_sm = resident_blocks(m, trace);
-  r.ways = ways_beside_shared(m, uint64_t{trace.shared_bytes} * r.blocks_per_sm);
+  r.ways = std::max(1u, core::l1_ways_beside(m, uint64_t{trace.shared_bytes} * r.blocks_per_sm));
   r.schedulers = number(m.scheduler.count);
   r.policy = m.scheduler.policy == "gto"      ? ReuseMachine::Policy::kGreedy
              : m.scheduler.policy == "oldest" ? ReuseMachine::Policy::kOldest

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/quantities.h"
 #include "analysis/reports.h"
 
 namespace gpusim::analysis {
@@ -25,10 +26,6 @@ double counter(const KernelRecord& kernel, std::string_view name) {
   return at == kernel.counters.end() ? 0 : at->second;
 }
 
-double seconds_of(const KernelRecord& kernel, const core::MachineConfig& machine) {
-  return static_cast<double>(kernel.cycles) / (static_cast<double>(machine.clocks.core_khz) * 1e3);
-}
-
 /// What is summed over the launches of a kernel before it becomes a point.
 struct Sums {
   RooflinePoint point;
@@ -44,7 +41,7 @@ struct Sums {
 };
 
 void Sums::add(const KernelRecord& kernel, const core::MachineConfig& machine) {
-  const double seconds = seconds_of(kernel, machine);
+  const double seconds = kernel_seconds(kernel, machine);
   point.sms = std::max(point.sms, static_cast<uint32_t>(kernel.per_sm.rows));
   point.seconds += seconds;
   point.flops += counter(kernel, "flop_count");
@@ -147,7 +144,7 @@ std::vector<Ceiling> ceilings(std::span<const Recording> recordings) {
       const std::string& name = recording.launches()[index].name;
       if (!is_ceiling(name)) continue;
       const KernelRecord kernel = recording.kernel(index);
-      const double seconds = seconds_of(kernel, recording.machine());
+      const double seconds = kernel_seconds(kernel, recording.machine());
       c.sms = static_cast<uint32_t>(kernel.per_sm.rows);
       if (name == kFmaCeiling) c.fma = counter(kernel, "flop_count") / seconds;
       if (name == kAddCeiling) c.add = counter(kernel, "flop_count") / seconds;

@@ -79,7 +79,7 @@ void print(const OccupancyArguments& a, const std::string& name, const isa::Occu
 
 int occupancy_command(const OccupancyArguments& a) {
   const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
-  const isa::OccupancyLimits limits = comp::occupancy_limits(machine);
+  const isa::OccupancyLimits limits = core::occupancy_limits(machine);
   if (a.block.empty() && a.threads == 0)
     throw core::InputError("gpusim: error: occupancy needs --block X[,Y[,Z]] or --threads N");
   const int threads = threads_of(a);

@@ -9,6 +9,7 @@
 #include "regress/runner/verdict.h"
 #include "simcore/text/names.h"
 #include "simcore/text/sha256.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
 
@@ -47,16 +48,6 @@ SuiteFile find_suite(const RegressArguments& a) {
       fmt::format("gpusim: error: there is no suite '{}'; {}", suite,
                   names.empty() ? "give the path of a suite file, or --root, the folder of the source tree"
                                 : core::name_hint(suite, names)));
-}
-
-void write_output(const fs::path& path, const std::string& text) {
-  const fs::path temporary = path.string() + ".part";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(temporary, path, error);
-  if (!out || error) core::raise_input_error({path.string(), 0, 0}, "cannot be written");
 }
 
 /// The program that results come from: another build gives other results.
@@ -112,15 +103,15 @@ int regress_command(const RegressArguments& a) {
       before = regress::read_golden(golden.string());
     } catch (const core::InputError&) {  // damaged: made anew
     }
-    write_output(golden, regress::golden_text(suite, results, before));
+    core::write_whole_file(golden.string(), regress::golden_text(suite, results, before));
   }
   const regress::Outcome outcome = regress::judge(suite, results, regress::read_golden(golden.string()));
   const std::string json = regress::outcome_json(suite, outcome),
                     text = regress::outcome_text(suite, outcome);
   const fs::path work(options.work);
   fmt::print("{}", a.json ? json : text);
-  write_output(work / "outcome.json", json);
-  write_output(work / "outcome.txt", text);
+  core::write_whole_file((work / "outcome.json").string(), json);
+  core::write_whole_file((work / "outcome.txt").string(), text);
   regress::write_outcome_hdf5((work / "outcome.h5").string(), suite, outcome);
   return outcome.breaches == 0 ? kGood : kBadInput;
 }

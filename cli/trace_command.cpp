@@ -1,65 +1,17 @@
 // `gpusim trace`: the accesses of a kernel's threads to global memory, as a trace for `gpusim reuse`. Values
 // only: nothing is timed.
 #include <bit>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 
 #include "analysis/warp_trace.h"
 #include "cli/commands.h"
 #include "components/simulation.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A text file that has its name only once it is whole.
-class WholeFile {
- public:
-  explicit WholeFile(std::string path) : path_(std::move(path)), part_(path_ + ".part") {
-    std::error_code error;
-    if (fs::exists(path_, error) && !fs::is_regular_file(path_, error))
-      throw core::InputError(fmt::format("{}: error: --out replaces regular files only", path_));
-    file_ = std::fopen(part_.c_str(), "w");
-    if (file_ == nullptr) fail();
-  }
-  WholeFile(const WholeFile&) = delete;
-  WholeFile& operator=(const WholeFile&) = delete;
-  ~WholeFile() {
-    if (file_ == nullptr) return;
-    std::fclose(file_);
-    std::remove(part_.c_str());
-  }
-  fmt::memory_buffer& text() { return text_; }
-  void flush(size_t at_least) {
-    if (text_.size() < at_least) return;
-    failed_ |= std::fwrite(text_.data(), 1, text_.size(), file_) != text_.size();
-    text_.clear();
-  }
-  void commit() {
-    flush(0);
-    failed_ |= std::fclose(std::exchange(file_, nullptr)) != 0;
-    if (failed_ || std::rename(part_.c_str(), path_.c_str()) != 0) {
-      const int reason = errno;
-      std::remove(part_.c_str());
-      errno = reason;
-      fail();
-    }
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw core::InputError(fmt::format("{}: error: cannot be written: {}", path_, std::strerror(errno)));
-  }
-  std::string path_, part_;
-  std::FILE* file_ = nullptr;
-  bool failed_ = false;
-  fmt::memory_buffer text_;
-};
 
 uint32_t chosen(const TraceArguments& a, const comp::Simulation& simulation) {
   const size_t launches = simulation.runs().size();
@@ -105,7 +57,7 @@ namespace {
 /// Writes steps as one of the two forms of a trace.
 class TraceWriter {
  public:
-  TraceWriter(WholeFile& file, const comp::KernelRun& run, const TraceArguments& a,
+  TraceWriter(core::WholeFile& file, const comp::KernelRun& run, const TraceArguments& a,
               const std::string& machine)
       : file_(file), run_(run), as_text_(!a.warps), warps_(run.warps_per_block), loads_(warps_.size(), 0) {
     if (as_text_) {
@@ -192,7 +144,7 @@ class TraceWriter {
     accesses_ += static_cast<uint64_t>(std::popcount(s.lanes));
   }
 
-  WholeFile& file_;
+  core::WholeFile& file_;
   const comp::KernelRun& run_;
   bool as_text_;
   std::vector<analysis::WarpEncoder> warps_;
@@ -222,7 +174,7 @@ int trace_command(const TraceArguments& a) {
   comp::Simulation simulation(std::move(o));
   launch = chosen(a, simulation);
   const comp::KernelRun& run = *simulation.runs()[launch];
-  WholeFile file(a.run.out);
+  core::WholeFile file(a.run.out);
   TraceWriter writer(file, run, a, machine);
   to = &writer;
   const comp::SimulationResult result = simulation.run();

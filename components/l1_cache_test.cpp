@@ -168,13 +168,13 @@ TEST(L1Cache, AKernelThatNeedsSharedMemoryLeavesFewerWays) {
 TEST(L1Cache, WaysBesideSharedMemoryAreRoundedDown) {
   core::MachineConfig m = test::tesla_c1060(
       {"coalescer.rule=cc20", "l1.size=128K", "l1.ways=32", "shared.carveout=8K", "shared.size=96K"});
-  EXPECT_EQ(l1_ways_beside(m, 0), 32u);
-  EXPECT_EQ(l1_ways_beside(m, 1), 30u);
-  EXPECT_EQ(l1_ways_beside(m, 8192), 30u);
-  EXPECT_EQ(l1_ways_beside(m, 8193), 28u);
-  EXPECT_EQ(l1_ways_beside(m, 96 * 1024), 8u);
+  EXPECT_EQ(core::l1_ways_beside(m, 0), 32u);
+  EXPECT_EQ(core::l1_ways_beside(m, 1), 30u);
+  EXPECT_EQ(core::l1_ways_beside(m, 8192), 30u);
+  EXPECT_EQ(core::l1_ways_beside(m, 8193), 28u);
+  EXPECT_EQ(core::l1_ways_beside(m, 96 * 1024), 8u);
   m.shared.carveout = 0;
-  EXPECT_EQ(l1_ways_beside(m, 96 * 1024), 32u);
+  EXPECT_EQ(core::l1_ways_beside(m, 96 * 1024), 32u);
 }
 
 TEST(L1Cache, WhatIsWrittenWhileOnItsWayIsNotKept) {

@@ -250,8 +250,8 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
              "no block fits an SM of '{}' ({} threads, {} registers per thread, {} bytes of shared memory)",
              m.gpu.name, run->threads_per_block, image.registers, shared),
          fmt::format("limited by {}", occupancy.limiter));
-  run->l1_ways = l1_ways_beside(m, uint64_t{run->shared_bytes} * run->blocks_per_sm);
-  run->carved = carved_shared(m, uint64_t{run->shared_bytes} * run->blocks_per_sm);
+  run->l1_ways = core::l1_ways_beside(m, uint64_t{run->shared_bytes} * run->blocks_per_sm);
+  run->carved = core::carved_shared(m, uint64_t{run->shared_bytes} * run->blocks_per_sm);
   run->share = share_of_block(m, *run);
   std::vector<core::ParameterSlot> slots;
   for (const isa::KernelParam& p : image.params)

@@ -107,26 +107,11 @@ double LoadLevels::latency(double transactions) const {
   return all_l1 * l1 + (none_memory - all_l1) * l2 + (1 - none_memory) * memory;
 }
 
-isa::OccupancyLimits limits_of(const core::MachineConfig& m) {
-  isa::OccupancyLimits limits;
-  limits.max_threads_per_block = static_cast<int>(m.sm.max_threads_per_block);
-  limits.threads = static_cast<int>(m.sm.max_threads);
-  limits.warps = static_cast<int>(m.sm.max_warps);
-  limits.blocks = static_cast<int>(m.sm.max_blocks);
-  limits.registers = m.sm.registers;
-  limits.register_unit = static_cast<int>(m.sm.register_alloc_unit);
-  limits.register_granularity =
-      m.sm.register_alloc_by_block ? isa::AllocationGranularity::kBlock : isa::AllocationGranularity::kWarp;
-  limits.shared_bytes = m.shared.bytes;
-  limits.shared_unit = static_cast<int>(m.sm.shared_alloc_unit);
-  return limits;
-}
-
 Parameters measured_parameters(const core::MachineConfig& machine, const DataSheet& sheet) {
   Parameters p;
   p.sms = static_cast<double>(machine.gpu.sms);
   p.core_hz = static_cast<double>(machine.clocks.core_khz) * 1e3;
-  p.limits = limits_of(machine);
+  p.limits = core::occupancy_limits(machine);
   p.capability = static_cast<int>(machine.gpu.compute_capability);
   const auto schedulers = static_cast<double>(machine.scheduler.count);
   p.warp_issue = static_cast<double>(machine.scheduler.issue_cycles) /

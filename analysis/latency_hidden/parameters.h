@@ -9,8 +9,7 @@
 
 #include "analysis/latency_hidden/data_sheet.h"
 #include "isa/micro_op.h"
-#include "isa/occupancy.h"
-#include "simcore/config/machine_config.h"
+#include "simcore/occupancy/machine_limits.h"
 
 namespace gpusim::analysis::latency_hidden {
 
@@ -53,7 +52,6 @@ struct LoadLevels {
 };
 
 /// Limits of occupancy that a machine's configuration gives.
-[[nodiscard]] isa::OccupancyLimits limits_of(const core::MachineConfig& machine);
 [[nodiscard]] Parameters measured_parameters(const core::MachineConfig& machine, const DataSheet& sheet);
 
 /// Table 2 of the paper.

@@ -8,6 +8,7 @@
 
 #include "analysis/latency_hidden/advice.h"
 #include "analysis/latency_hidden/breakdown.h"
+#include "analysis/quantities.h"
 #include "analysis/text.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/names.h"
@@ -174,6 +175,11 @@ Prediction prediction_of(const Result& r, const Choice& choice) {
 }
 
 Result result_of(const Recording& recording, const KernelRecord& kernel, const Choice& choice) {
+  if (!ran_at_own_clock(kernel, recording.machine()))
+    throw core::RecordError(
+        fmt::format("kernel {} '{}' ran at other core clocks than its machine's: the model's parameters are "
+                    "in cycles of that",
+                    kernel.index, kernel.name));
   const DataSheet sheet = choice.parameters.empty() ? known_data_sheet(recording.machine().gpu.name)
                                                     : read_data_sheet(choice.parameters);
   Result r{kernel, subject_of(recording, kernel, sheet), {}, {}, {}, {}, sheet.path};
@@ -184,6 +190,12 @@ Result result_of(const Recording& recording, const KernelRecord& kernel, const C
   r.breakdown = break_down(r.subject, r.extended, kernel);
   r.changes = changes_that_help(r.subject, r.extended);
   return r;
+}
+
+/// By --set, --core-clock, --interconnect-clock or --dram-clock.
+bool changed_machine(std::string_view command) {
+  return command.find(" --set ") != std::string_view::npos ||
+         command.find("-clock ") != std::string_view::npos;
 }
 
 }  // namespace
@@ -197,6 +209,11 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
       const Result result = result_of(recording, kernel, choice);
       report.predictions.push_back(prediction_of(result, choice));
       report.text += text_of(result);
+      if (choice.parameters.empty() && changed_machine(recording.command_line()))
+        report.text +=
+            "  note: the run changed its machine (--set or a clock), but this is the data sheet of the "
+            "machine "
+            "as it ships: option parameters= gives another\n";
       report.json += (report.json.empty() ? "" : ", ") + json_of(result);
     }
   report.json = fmt::format("{{\"kernels\": [{}]}}", report.json);

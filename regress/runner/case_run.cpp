@@ -15,6 +15,7 @@
 #include "simcore/process/child_process.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/text_file.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::regress {
 
@@ -64,17 +65,6 @@ Prepared prepare(const Case& c, const RunOptions& options) {
   for (const Check& check : c.checks) all += check_text(check);
   p.key = core::sha256_hex(all);
   return p;
-}
-
-/// Written whole or not at all.
-void write_file(const fs::path& path, const std::string& text) {
-  const fs::path temporary = path.string() + ".part";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(temporary, path, error);
-  if (!out || error) core::raise_input_error({path.string(), 0, 0}, "cannot be written");
 }
 
 fs::path recording_of(const RunOptions& options, const std::string& name) {
@@ -168,8 +158,8 @@ std::string run_case(const Prepared& p, const RunOptions& options) {
     for (const Check& check : p.spec->checks) result.checks.push_back(apply_model(check, recording));
   }
   const std::string text = to_text(result);
-  write_file(state_of(options, p.spec->name),
-             p.key + " " + file_hash(recording_of(options, p.spec->name).string()) + "\n" + text);
+  core::write_whole_file(state_of(options, p.spec->name).string(),
+                         p.key + " " + file_hash(recording_of(options, p.spec->name).string()) + "\n" + text);
   if (options.on_done) options.on_done(p.spec->name);
   return text;
 }
@@ -231,10 +221,7 @@ SuiteResults run_suite(const Suite& suite, const RunOptions& options) {
   for (const Case& c : suite.cases) prepared.push_back(prepare(c, options));
   std::vector<size_t> missing;
   for (size_t i = 0; i < prepared.size(); ++i) {
-    if (find_earlier(suite.cases[i], prepared[i].key, options, results.cases[i]))
-      ++results.reused;
-    else
-      missing.push_back(i);
+    if (!find_earlier(suite.cases[i], prepared[i].key, options, results.cases[i])) missing.push_back(i);
   }
   std::vector<std::function<std::string()>> works;
   for (const size_t i : missing) {

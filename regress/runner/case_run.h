@@ -24,7 +24,6 @@ struct RunOptions {
 struct SuiteResults {
   std::vector<CaseResult> cases;    ///< as in the suite
   std::vector<CaseResult> studies;  ///< one check each
-  size_t reused = 0;                ///< cases that an earlier run had done
 };
 
 /// Throws core::InputError if the work folder cannot be used or an input of a case is missing. A case that

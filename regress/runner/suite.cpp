@@ -155,10 +155,8 @@ std::string_view role_name(Role role) {
 
 Suite load_suite(const std::string& path) {
   Suite suite;
-  suite.path = path;
   suite.name = std::filesystem::path(path).stem().string();
-  suite.text = core::read_text_file(path);
-  const toml::table root = core::parse_toml(suite.text, path);
+  const toml::table root = core::parse_toml(core::read_text_file(path), path);
   core::Messages messages;
   const core::LaunchDescription no_params;
   const ReadContext context{path, messages, no_params};

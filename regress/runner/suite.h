@@ -53,7 +53,7 @@ struct MeanLimit {
 };
 
 struct Suite {
-  std::string name, path, text;
+  std::string name;
   std::vector<Case> cases;
   std::vector<Study> studies;
   std::vector<MeanLimit> means;

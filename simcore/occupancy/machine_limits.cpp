@@ -1,0 +1,33 @@
+#include "simcore/occupancy/machine_limits.h"
+
+namespace gpusim::core {
+
+isa::OccupancyLimits occupancy_limits(const MachineConfig& m) {
+  isa::OccupancyLimits limits;
+  limits.max_threads_per_block = static_cast<int>(m.sm.max_threads_per_block);
+  limits.threads = static_cast<int>(m.sm.max_threads);
+  limits.warps = static_cast<int>(m.sm.max_warps);
+  limits.blocks = static_cast<int>(m.sm.max_blocks);
+  limits.registers = m.sm.registers;
+  limits.register_unit = static_cast<int>(m.sm.register_alloc_unit);
+  limits.register_granularity =
+      m.sm.register_alloc_by_block ? isa::AllocationGranularity::kBlock : isa::AllocationGranularity::kWarp;
+  limits.shared_bytes = m.shared.bytes;
+  limits.shared_unit = static_cast<int>(m.sm.shared_alloc_unit);
+  return limits;
+}
+
+uint64_t carved_shared(const MachineConfig& m, uint64_t shared_bytes) {
+  if (m.shared.carveout == 0 || m.l1.bytes == 0) return static_cast<uint64_t>(m.shared.bytes);
+  const auto unit = static_cast<uint64_t>(m.shared.carveout);
+  return (shared_bytes + unit - 1) / unit * unit;
+}
+
+uint32_t l1_ways_beside(const MachineConfig& m, uint64_t shared_bytes) {
+  const auto ways = static_cast<uint64_t>(m.l1.ways);
+  if (m.shared.carveout == 0 || m.l1.bytes == 0) return static_cast<uint32_t>(ways);
+  const uint64_t taken = carved_shared(m, shared_bytes);
+  return static_cast<uint32_t>(ways - taken * ways / static_cast<uint64_t>(m.l1.bytes));
+}
+
+}  // namespace gpusim::core
