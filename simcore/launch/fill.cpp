@@ -59,6 +59,22 @@ void fill_random(const BufferSpec& buffer, uint64_t seed, std::byte* out) {
   }
 }
 
+/// Where rows of a sparse matrix with `total` values begin: 0, then one random cut in each cell of
+/// total / rows, then total.
+int64_t row_start(const BufferRandom& random, uint64_t index, uint64_t rows, int64_t total) {
+  if (index == 0 || index == rows) return index == 0 ? 0 : total;
+  using Wide = unsigned __int128;
+  const Wide place = (Wide{index - 1} << 32) + (random.bits(index) >> 32);
+  return static_cast<int64_t>(place * static_cast<Wide>(total) / rows >> 32);
+}
+
+void fill_row_starts(const BufferSpec& buffer, uint64_t seed, std::byte* out) {
+  const BufferRandom random(seed, buffer.name);
+  const uint32_t step = element_bytes(buffer.type);
+  for (uint64_t i = 0; i < buffer.count; ++i, out += step)
+    store_checked(buffer, Number::of(row_start(random, i, buffer.count - 1, buffer.init.a.integer)), i, out);
+}
+
 }  // namespace
 
 void fill_buffer(const BufferSpec& buffer, uint64_t seed, std::span<std::byte> out) {
@@ -86,6 +102,8 @@ void fill_buffer(const BufferSpec& buffer, uint64_t seed, std::span<std::byte> o
     case InitSpec::Kind::kNormal:
     case InitSpec::Kind::kRandint:
       return fill_random(buffer, seed, out.data());
+    case InitSpec::Kind::kRowStarts:
+      return fill_row_starts(buffer, seed, out.data());
     case InitSpec::Kind::kNpy:
       return read_file(buffer, read_npy_header(buffer.init.file).data_offset, out);
     case InitSpec::Kind::kBin:

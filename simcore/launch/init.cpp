@@ -22,12 +22,13 @@ struct Generator {
   size_t min_arguments, max_arguments;
   double default_a, default_b;
 };
-constexpr std::array<Generator, 6> kGenerators{{{"zeros", Kind::kZeros, 0, 0, 0, 0},
+constexpr std::array<Generator, 7> kGenerators{{{"zeros", Kind::kZeros, 0, 0, 0, 0},
                                                 {"fill", Kind::kFill, 1, 1, 0, 0},
                                                 {"iota", Kind::kIota, 0, 2, 0, 1},
                                                 {"uniform", Kind::kUniform, 0, 2, 0, 1},
                                                 {"normal", Kind::kNormal, 0, 2, 0, 1},
-                                                {"randint", Kind::kRandint, 2, 2, 0, 0}}};
+                                                {"randint", Kind::kRandint, 2, 2, 0, 0},
+                                                {"row_starts", Kind::kRowStarts, 1, 1, 0, 0}}};
 
 bool fail(ExpressionError& error, size_t offset, std::string message, std::string hint = "") {
   error = {offset, std::move(message), std::move(hint)};
@@ -70,6 +71,12 @@ bool check_values(const BufferSpec& buffer, ExpressionError& error) {
         return fail(error, 0,
                     fmt::format("values from {} to {} do not fit into type {}", init.a.integer,
                                 init.b.integer - 1, type));
+      }
+      return true;
+    case Kind::kRowStarts:
+      if (!init.a.is_integer || init.a.integer < 0 || !fits(buffer.type, init.a)) {
+        return fail(error, 0,
+                    fmt::format("row_starts(total) needs an integer >= 0 that fits into type {}", type));
       }
       return true;
     default:

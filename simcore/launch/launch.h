@@ -47,10 +47,22 @@ enum class ElementType : uint8_t {
 
 /// How a buffer's first content is made.
 struct InitSpec {
-  enum class Kind : uint8_t { kZeros, kFill, kIota, kUniform, kNormal, kRandint, kArray, kNpy, kBin };
+  enum class Kind : uint8_t {
+    kZeros,
+    kFill,
+    kIota,
+    kUniform,
+    kNormal,
+    kRandint,
+    kRowStarts,
+    kArray,
+    kNpy,
+    kBin
+  };
   Kind kind = Kind::kZeros;
   bool given = false;  ///< false: nobody asked for these zeros, a host program would not have written them
-  Number a, b;         ///< fill: a; iota: start, step; uniform/randint: low, high; normal: mean, deviation
+  Number a, b;         ///< fill: a; iota: start, step; uniform/randint: low, high; normal: mean, deviation;
+                       ///< row_starts: total
   std::vector<Number> values;  ///< kArray
   std::string file;            ///< kNpy, kBin: path, folder included
 };

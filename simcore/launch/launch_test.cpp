@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "simcore/launch/element.h"
 #include "simcore/launch/random.h"
@@ -224,6 +226,26 @@ TEST(Fill, MakesTheValues) {
   for (double v : filled("f32", "\"uniform(2, 3)\"", 50)) EXPECT_TRUE(v >= 2 && v <= 3);
   EXPECT_EQ(filled("f32", "\"uniform(2, 3)\"", 50), filled("f32", "\"uniform(2, 3)\"", 50));
   EXPECT_THROW((void)filled("u8", "\"iota(250, 1)\"", 10), InputError);
+}
+
+TEST(Fill, RowStartsAscendFromNothingToTheTotal) {
+  for (const uint64_t total : {0, 3, 1000}) {
+    const auto starts = filled("s32", "\"row_starts(" + std::to_string(total) + ")\"", 101);
+    EXPECT_EQ(starts.front(), 0);
+    EXPECT_EQ(starts.back(), total);
+    EXPECT_TRUE(std::ranges::is_sorted(starts));
+    // One start in each cell of total / rows: no row is longer than two of them.
+    for (size_t i = 1; i < starts.size(); ++i)
+      EXPECT_LE(starts[i] - starts[i - 1], 2.0 * static_cast<double>(total) / 100 + 1);
+  }
+  const auto starts = filled("s32", "\"row_starts(1000)\"", 101);
+  std::set<double> lengths;
+  for (size_t i = 1; i < starts.size(); ++i) lengths.insert(starts[i] - starts[i - 1]);
+  EXPECT_GT(lengths.size(), 5u);
+  EXPECT_EQ(filled("s32", "\"row_starts(7)\"", 1), std::vector<double>{0});
+  EXPECT_THROW((void)filled("u8", "\"row_starts(256)\"", 10), InputError);
+  EXPECT_THROW((void)filled("s32", "\"row_starts(-1)\"", 10), InputError);
+  EXPECT_THROW((void)filled("s32", "\"row_starts(1.5)\"", 10), InputError);
 }
 
 TEST(Npy, RoundTripsAndRefusesOthers) {
