@@ -1,6 +1,7 @@
 // The table of models: a new one is added here.
 #include <array>
 
+#include "analysis/energy/report.h"
 #include "analysis/latency_hidden/report.h"
 #include "analysis/model.h"
 #include "analysis/reuse_analysis.h"
@@ -15,6 +16,8 @@ std::span<const Model> models() {
             latency_hidden::run_model},
       Model{"reuse-distance", "misses of first-level caches by kind (runs with --events memory or all)",
             false, analyze_reuse},
+      Model{"energy", "time, energy and system power at other core clocks (runs with --events memory or all)",
+            false, energy::run_model},
       Model{"roofline", "rates at several numbers of SMs under measured roofs, and what the shape says", true,
             roofline_model},
   };

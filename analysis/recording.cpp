@@ -176,6 +176,19 @@ Table Recording::events(uint64_t index, const std::string& name, const char* lev
   return table;
 }
 
+bool Recording::has_events(uint64_t index, const std::string& name) const {
+  return file_->exists(fmt::format("/kernels/{}/events/{}", index, name));
+}
+
+Table Recording::timeline() const {
+  if (!file_->exists("/timeline")) return {};
+  Table table = read_table("/timeline", {"start", "end"});
+  for (uint64_t i = 0; i < table.rows; ++i)
+    if (table["end"][i] < table["start"][i])
+      fail("/timeline has an end before its start; the file is damaged");
+  return table;
+}
+
 uint64_t Recording::attribute(uint64_t index, const std::string& name) const {
   return file_->number_attribute(fmt::format("/kernels/{}", index), name);
 }
@@ -202,10 +215,6 @@ void Recording::read_causes(const std::string& name, KernelRecord& kernel) const
           causes[i], column));
     kernel.causes.push_back({causes[i], table["slots"][i]});
   }
-}
-
-uint64_t Recording::launch_number(uint64_t index, const std::string& name) const {
-  return file_->number_attribute(fmt::format("/kernels/{}", index), name);
 }
 
 KernelRecord Recording::kernel(uint64_t index) const {

@@ -65,8 +65,6 @@ class Recording {
   /// The PTX that was run.
   [[nodiscard]] std::string ptx() const { return file_->text("/inputs/ptx"); }
   [[nodiscard]] std::string command_line() const { return file_->text_attribute("/", "command_line"); }
-  /// A number that every launch has: registers, shared_bytes, threads_per_block, ...
-  [[nodiscard]] uint64_t launch_number(uint64_t index, const std::string& name) const;
   [[nodiscard]] const std::vector<Launch>& launches() const { return launches_; }
   /// Launches that `selection` names: a number, a kernel's name, or empty for all. Throws if one of them did
   /// not end, or if all of an unfinished run are asked for.
@@ -76,7 +74,10 @@ class Recording {
   /// Columns of an event table of a launch. Throws if it was not recorded: at `level` it is.
   [[nodiscard]] Table events(uint64_t index, const std::string& name, const char* level,
                              std::initializer_list<const char*> columns) const;
-  /// A number that every launch has as an attribute ("registers").
+  [[nodiscard]] bool has_events(uint64_t index, const std::string& name) const;
+  /// `start` and `end` (core cycles) of every kernel and copy; no rows if there is none.
+  [[nodiscard]] Table timeline() const;
+  /// A number that every launch has: registers, shared_bytes, threads_per_block, ...
   [[nodiscard]] uint64_t attribute(uint64_t index, const std::string& name) const;
 
  private:

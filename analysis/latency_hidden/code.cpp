@@ -61,16 +61,16 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
          "its recorded PTX cannot be parsed as one module; linked programs are not supported here");
   const isa::Function* entry = parsed.module.find_function(kernel.name);
   if (entry == nullptr || !entry->is_entry) fail(recording, kernel, "the recorded PTX has no such kernel");
-  if (recording.launch_number(kernel.index, "kernels_beside") != 0)
+  if (recording.attribute(kernel.index, "kernels_beside") != 0)
     fail(recording, kernel, "ran beside other kernels; the model is of a kernel alone");
   Code code;
   code.level = recorded_level(recording);
-  code.shape.registers = static_cast<uint32_t>(recording.launch_number(kernel.index, "registers"));
-  code.shape.shared_bytes = recording.launch_number(kernel.index, "shared_bytes");
+  code.shape.registers = static_cast<uint32_t>(recording.attribute(kernel.index, "registers"));
+  code.shape.shared_bytes = recording.attribute(kernel.index, "shared_bytes");
   code.shape.threads_per_block =
-      static_cast<uint32_t>(recording.launch_number(kernel.index, "threads_per_block"));
+      static_cast<uint32_t>(recording.attribute(kernel.index, "threads_per_block"));
   code.shape.warps_per_block =
-      static_cast<uint32_t>(recording.launch_number(kernel.index, "warps_per_block"));
+      static_cast<uint32_t>(recording.attribute(kernel.index, "warps_per_block"));
   const auto blocks = kernel.counters.find("blocks"), warps = kernel.counters.find("warps");
   if (blocks == kernel.counters.end() || warps == kernel.counters.end() || warps->second < 1 ||
       blocks->second < 1 || kernel.per_sm.rows == 0)

@@ -1,0 +1,168 @@
+// `gpusim analyze --model energy --option study=blocks`: prefix sums by M blocks. Energy over M predicted
+// from the first run, closed forms beside counts, and the printed formula's optimum.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/energy/blocks.h"
+#include "analysis/energy/options.h"
+#include "analysis/energy/pem.h"
+#include "analysis/plot.h"
+#include "analysis/text.h"
+#include "simcore/record/recorder.h"
+
+namespace gpusim::analysis::energy {
+namespace {
+
+/// Inputs of the paper's sensitivity study.
+constexpr double kPaperElements = 5'959'298;
+constexpr uint64_t kMostBlocks = 1 << 20;
+
+void check_together(std::span<const Run> runs) {
+  for (const Run& run : runs) {
+    const std::string& path = run.recording->path();
+    if (!(run.recording->machine() == runs.front().recording->machine()))
+      throw core::RecordError(
+          fmt::format("'{}': another machine than '{}'", path, runs.front().recording->path()));
+    const auto names = [](const Run& r) {
+      std::vector<std::string> all;
+      for (const KernelRun& k : r.kernels) all.push_back(k.kernel.name);
+      return all;
+    };
+    if (names(run) != names(runs.front()))
+      throw core::RecordError(
+          fmt::format("'{}': other kernels than '{}'", path, runs.front().recording->path()));
+  }
+  if (!runs.front().has_memory_events)
+    throw core::RecordError(
+        fmt::format("'{}': the first run predicts the others, and needs `--events memory`",
+                    runs.front().recording->path()));
+}
+
+std::string steps_text(const Run& run, double transfer) {
+  const uint64_t m = blocks_of(run);
+  const CountedSteps counted = counted_steps(run);
+  const PrefixSum sum{counted.elements, transfer, 1};
+  const Steps s = sum.steps(static_cast<double>(m));
+  return fmt::format("  {:>6} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>8.0f} {:>8.0f}\n", m, s.computing,
+                     counted.computing, s.memory, counted.memory, s.barriers, counted.barriers);
+}
+
+/// Words of a transaction of the run's reads: what the machine coalesces.
+double words_per_transfer(const Run& run) {
+  const CountedSteps s = counted_steps(run);
+  const double tree = s.barriers + 1;
+  return s.memory > tree ? (s.computing - tree) / (s.memory - tree) : 1;
+}
+
+Prediction prediction(const Run& run, const char* quantity, const char* unit, double predicted,
+                      double simulated) {
+  Prediction p;
+  p.kernel = fmt::format("all, {} blocks", blocks_of(run));
+  p.quantity = quantity;
+  p.unit = unit;
+  p.predicted = predicted;
+  p.simulated = simulated;
+  return p;
+}
+
+void add_runs(std::span<const Run> runs, ModelReport& report, Plot& plot) {
+  Series predicted, simulated;
+  predicted.title = "predicted";
+  simulated.title = "simulated";
+  predicted.marks = false;
+  const Run *picked = &runs.front(), *least = picked;
+  double picked_energy = INFINITY;
+  report.text +=
+      fmt::format("  {:>6} {:>12} {:>12} {:>12} {:>12}\n", "blocks", "us", "simulated", "mJ", "simulated");
+  for (const Run& run : runs) {
+    const BlockPrediction p = predict_blocks(runs.front(), blocks_of(run));
+    const double joules = core::total(p.joules);
+    report.text +=
+        fmt::format("  {:>6} {:>12.4g} {:>12.4g} {:>12.4g} {:>12.4g}\n", blocks_of(run), p.seconds * 1e6,
+                    run.kernel_seconds() * 1e6, joules * 1e3, run.kernel_energy() * 1e3);
+    if (joules < picked_energy) picked = &run, picked_energy = joules;
+    if (run.kernel_energy() < least->kernel_energy()) least = &run;
+    Prediction energy = prediction(run, "energy by blocks", "J", joules, run.kernel_energy());
+    core::EnergyAmounts own{};
+    for (const KernelRun& k : run.kernels)
+      for (size_t t = 0; t < own.size(); ++t) own[t] += k.joules[t];
+    for (size_t t = 0; t < own.size(); ++t)
+      if (p.joules[t] != 0 || own[t] != 0)
+        energy.terms.push_back({core::energy_terms()[t].counter, p.joules[t], own[t]});
+    report.predictions.push_back(energy);
+    predicted.points.emplace_back(static_cast<double>(blocks_of(run)), joules * 1e3);
+    simulated.points.emplace_back(static_cast<double>(blocks_of(run)), run.kernel_energy() * 1e3);
+  }
+  const double above = picked->kernel_energy() / least->kernel_energy() - 1;
+  report.text += fmt::format(
+      "  the model picks {} blocks; the least simulated energy has {}; the pick's is {:.1f} % above it\n",
+      blocks_of(*picked), blocks_of(*least), 100 * above);
+  Prediction p = prediction(*picked, "energy above the least", "", above, 0);
+  p.kernel = "the block count that is picked";
+  p.points = true;
+  p.terms = {
+      {"picked", picked_energy, picked->kernel_energy()},
+      {"least", core::total(predict_blocks(runs.front(), blocks_of(*least)).joules), least->kernel_energy()}};
+  report.predictions.push_back(p);
+  for (Series* s : {&predicted, &simulated}) {
+    std::ranges::sort(s->points);
+    plot.series.push_back(*s);
+  }
+}
+
+std::string sensitivity_row(const char* name, double value, const PrefixSum& sum, double k,
+                            double access_cycles, double deadline) {
+  const double most = static_cast<double>(kMostBlocks);
+  const double m = optimal_blocks(sum, k, access_cycles, deadline, most);
+  if (m == 0) return fmt::format("  {} = {:>6.0f}: no number of blocks ends in time\n", name, value);
+  return fmt::format("  {} = {:>6.0f}: {:>9.1f} blocks by dE/dM = 0, {:>8} by trying all\n", name, value, m,
+                     best_of_all_blocks(sum, k, access_cycles, deadline, kMostBlocks));
+}
+
+std::string sensitivity_text(const Choice& choice) {
+  const PrefixSum sum{kPaperElements, choice.transfer, 2};
+  std::string text = fmt::format(
+      "printed formula, N = {:.0f}, alpha = 2, transfers of B = {:.0f} words, T = {:.0f} core cycles: "
+      "optimal "
+      "number of blocks (one block's critical path: far above what a machine holds at a time)\n",
+      kPaperElements, choice.transfer, choice.deadline_cycles);
+  for (const double k : {1.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0})
+    text += sensitivity_row("K", k, sum, k, choice.access_cycles, choice.deadline_cycles);
+  for (const double cycles : {10.0, 50.0, 100.0, 200.0, 300.0, 400.0, 500.0, 700.0, 1000.0})
+    text += sensitivity_row("M_c", cycles, sum, choice.k, cycles, choice.deadline_cycles);
+  return text;
+}
+
+}  // namespace
+
+ModelReport blocks_report(std::span<const Run> runs, const Choice& choice) {
+  check_together(runs);
+  ModelReport report;
+  Plot plot;
+  plot.title = "Energy over the number of blocks";
+  plot.x_label = "blocks";
+  plot.y_label = "energy, mJ";
+  plot.log_x = true;
+  report.text = fmt::format("energy by number of blocks, predicted from '{}' with {} blocks\n",
+                            printable(runs.front().recording->path()), blocks_of(runs.front()));
+  add_runs(runs, report, plot);
+  double transfer = 1;
+  for (const Run& run : runs) transfer = std::max(transfer, words_per_transfer(run));
+  report.text += fmt::format(
+      "steps of a block, closed form beside counted (transfers of {:.1f} words, the most of a run; pieces "
+      "that begin within one need more)\n  {:>6} {:>21} {:>21} "
+      "{:>17}\n",
+      transfer, "blocks", "computing", "memory", "barriers");
+  for (const Run& run : runs) report.text += steps_text(run, transfer);
+  report.text += sensitivity_text(choice);
+  if (!choice.plot.empty()) {
+    draw_svg(plot, choice.plot);
+    report.text += fmt::format("drawn: {}\n", choice.plot);
+  }
+  return report;
+}
+
+}  // namespace gpusim::analysis::energy

@@ -1,0 +1,27 @@
+// Options of the model `energy`, and what its two studies give back.
+#pragma once
+#include <span>
+#include <string>
+
+#include "analysis/energy/run.h"
+#include "analysis/model.h"
+
+namespace gpusim::analysis::energy {
+
+enum class Study : uint8_t { kClocks, kBlocks };
+
+struct Choice {
+  bool paper = false;  ///< variant=paper
+  Study study = Study::kClocks;
+  double host_seconds = 0;  ///< host_time=: of a task beside; 0: there is none
+  double k = 500, access_cycles = 500, transfer = 1024,
+         deadline_cycles = 50e3;  ///< of the paper's sensitivity
+  std::string plot;
+};
+/// Throws core::InputError for a name or value that is none.
+[[nodiscard]] Choice read_choice(const ModelOptions& options);
+
+[[nodiscard]] ModelReport clocks_report(std::span<const Run> runs, const Choice& choice);
+[[nodiscard]] ModelReport blocks_report(std::span<const Run> runs, const Choice& choice);
+
+}  // namespace gpusim::analysis::energy
