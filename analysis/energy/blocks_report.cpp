@@ -35,10 +35,20 @@ void check_together(std::span<const Run> runs) {
       throw core::RecordError(
           fmt::format("'{}': other kernels than '{}'", path, runs.front().recording->path()));
   }
-  if (!runs.front().has_memory_events)
-    throw core::RecordError(
-        fmt::format("'{}': the first run predicts the others, and needs `--events memory`",
-                    runs.front().recording->path()));
+}
+
+/// The run that predicts the others: of those with memory events the one with the fewest blocks, for in these
+/// what goes with the data is told best from what does not.
+const Run& base_of(std::span<const Run> runs) {
+  const Run* base = nullptr;
+  for (const Run& run : runs)
+    if (run.has_memory_events && (base == nullptr || blocks_of(run) < blocks_of(*base))) base = &run;
+  if (base == nullptr)
+    throw core::RecordError(fmt::format(
+        "'{}': none of the runs has memory events, from which the others are predicted; record the "
+        "one with the fewest blocks with `--events memory`",
+        runs.front().recording->path()));
+  return *base;
 }
 
 std::string steps_text(const Run& run, double transfer) {
@@ -68,7 +78,7 @@ Prediction prediction(const Run& run, const char* quantity, const char* unit, do
   return p;
 }
 
-void add_runs(std::span<const Run> runs, ModelReport& report, Plot& plot) {
+void add_runs(std::span<const Run> runs, const Run& base, ModelReport& report, Plot& plot) {
   Series predicted, simulated;
   predicted.title = "predicted";
   simulated.title = "simulated";
@@ -78,7 +88,7 @@ void add_runs(std::span<const Run> runs, ModelReport& report, Plot& plot) {
   report.text +=
       fmt::format("  {:>6} {:>12} {:>12} {:>12} {:>12}\n", "blocks", "us", "simulated", "mJ", "simulated");
   for (const Run& run : runs) {
-    const BlockPrediction p = predict_blocks(runs.front(), blocks_of(run));
+    const BlockPrediction p = predict_blocks(base, blocks_of(run));
     const double joules = core::total(p.joules);
     report.text +=
         fmt::format("  {:>6} {:>12.4g} {:>12.4g} {:>12.4g} {:>12.4g}\n", blocks_of(run), p.seconds * 1e6,
@@ -103,9 +113,8 @@ void add_runs(std::span<const Run> runs, ModelReport& report, Plot& plot) {
   Prediction p = prediction(*picked, "energy above the least", "", above, 0);
   p.kernel = "the block count that is picked";
   p.points = true;
-  p.terms = {
-      {"picked", picked_energy, picked->kernel_energy()},
-      {"least", core::total(predict_blocks(runs.front(), blocks_of(*least)).joules), least->kernel_energy()}};
+  p.terms = {{"picked", picked_energy, picked->kernel_energy()},
+             {"least", core::total(predict_blocks(base, blocks_of(*least)).joules), least->kernel_energy()}};
   report.predictions.push_back(p);
   for (Series* s : {&predicted, &simulated}) {
     std::ranges::sort(s->points);
@@ -140,6 +149,7 @@ std::string sensitivity_text(const Choice& choice) {
 
 ModelReport blocks_report(std::span<const Run> runs, const Choice& choice) {
   check_together(runs);
+  const Run& base = base_of(runs);
   ModelReport report;
   Plot plot;
   plot.title = "Energy over the number of blocks";
@@ -147,8 +157,8 @@ ModelReport blocks_report(std::span<const Run> runs, const Choice& choice) {
   plot.y_label = "energy, mJ";
   plot.log_x = true;
   report.text = fmt::format("energy by number of blocks, predicted from '{}' with {} blocks\n",
-                            printable(runs.front().recording->path()), blocks_of(runs.front()));
-  add_runs(runs, report, plot);
+                            printable(base.recording->path()), blocks_of(base));
+  add_runs(runs, base, report, plot);
   double transfer = 1;
   for (const Run& run : runs) transfer = std::max(transfer, words_per_transfer(run));
   report.text += fmt::format(

@@ -69,8 +69,7 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
   code.shape.shared_bytes = recording.attribute(kernel.index, "shared_bytes");
   code.shape.threads_per_block =
       static_cast<uint32_t>(recording.attribute(kernel.index, "threads_per_block"));
-  code.shape.warps_per_block =
-      static_cast<uint32_t>(recording.attribute(kernel.index, "warps_per_block"));
+  code.shape.warps_per_block = static_cast<uint32_t>(recording.attribute(kernel.index, "warps_per_block"));
   const auto blocks = kernel.counters.find("blocks"), warps = kernel.counters.find("warps");
   if (blocks == kernel.counters.end() || warps == kernel.counters.end() || warps->second < 1 ||
       blocks->second < 1 || kernel.per_sm.rows == 0)

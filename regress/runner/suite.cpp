@@ -104,16 +104,9 @@ bool good_name(const std::string& name) {
   });
 }
 
-Case read_case(const ReadContext& context, const toml::table& node) {
-  const TableReader table(
-      context, node, "case",
-      {"name", "config", "ptx", "launch", "params", "sets", "sms", "events", "golden", "check"});
+Case read_case(const ReadContext& context, const TableReader& table, const toml::table& node) {
   Case c;
   c.name = required_text(table, "name");
-  if (!c.name.empty() && !good_name(c.name))
-    context.messages.error(table.where("name"),
-                           "a name is of letters, digits, '_', '-' and '.', at most 100 of them");
-  if (c.name == "outcome") context.messages.error(table.where("name"), "the outcome's files have this name");
   c.config = required_text(table, "config");
   c.ptx = required_text(table, "ptx");
   c.launch = table.text("launch", false).value_or("");
@@ -130,20 +123,63 @@ Case read_case(const ReadContext& context, const toml::table& node) {
   return c;
 }
 
+std::string with_value(std::string text, const std::string& value) {
+  for (size_t at = 0; (at = text.find('$', at)) != std::string::npos; at += value.size())
+    text.replace(at, 1, value);
+  return text;
+}
+
+/// The case that a table describes, or one for each of its `values`.
+std::vector<Case> read_cases(const ReadContext& context, const toml::table& node) {
+  const TableReader table(
+      context, node, "case",
+      {"name", "config", "ptx", "launch", "params", "sets", "sms", "events", "golden", "values", "check"});
+  const Case described = read_case(context, table, node);
+  std::vector<Case> cases;
+  for (const std::string& value : read_texts(context, table, "values")) {
+    Case c = described;
+    c.name = with_value(c.name, value);
+    for (std::string& text : c.params) text = with_value(text, value);
+    for (std::string& text : c.sets) text = with_value(text, value);
+    cases.push_back(std::move(c));
+  }
+  if (cases.empty()) cases.push_back(described);
+  for (const Case& c : cases) {
+    if (!c.name.empty() && !good_name(c.name))
+      context.messages.error(table.where("name"),
+                             "a name is of letters, digits, '_', '-' and '.', at most 100 of them");
+    if (c.name == "outcome")
+      context.messages.error(table.where("name"), "the outcome's files have this name");
+  }
+  return cases;
+}
+
+/// Those of `cases` that `name` means: one, or all that begin as it does in front of a '*'.
+std::vector<std::string> cases_of(const std::string& name, const std::vector<Case>& cases) {
+  std::vector<std::string> found;
+  for (const Case& c : cases)
+    if (name.ends_with('*') ? c.name.starts_with(name.substr(0, name.size() - 1)) : c.name == name)
+      found.push_back(c.name);
+  return found;
+}
+
 Study read_study(const ReadContext& context, const toml::table& node, const std::vector<Case>& cases) {
   const TableReader table(context, node, "study",
                           {"name", "cases", "model", "quantity", "kernel", "options", "limit", "role"});
   Study study;
   study.name = required_text(table, "name");
-  study.cases = read_texts(context, table, "cases");
   study.check = read_check(context, table);
-  if (study.cases.empty()) context.messages.error(table.where(), "a study needs 'cases', a list of names");
   std::vector<std::string_view> names;
   for (const Case& c : cases) names.push_back(c.name);
-  for (const std::string& name : study.cases)
-    if (std::ranges::find(names, name) == names.end())
+  const std::vector<std::string> given = read_texts(context, table, "cases");
+  if (given.empty()) context.messages.error(table.where(), "a study needs 'cases', a list of names");
+  for (const std::string& name : given) {
+    const std::vector<std::string> found = cases_of(name, cases);
+    if (found.empty())
       context.messages.error(table.where("cases"), fmt::format("there is no case '{}'", name),
                              core::name_hint(name, names));
+    study.cases.insert(study.cases.end(), found.begin(), found.end());
+  }
   return study;
 }
 
@@ -162,11 +198,11 @@ Suite load_suite(const std::string& path) {
   const ReadContext context{path, messages, no_params};
   const TableReader top(context, root, "suite", {"case", "study", "mean"});
   for_tables(context, root, "case", [&](const toml::table& t) {
-    suite.cases.push_back(read_case(context, t));
-    const std::string& name = suite.cases.back().name;
-    const auto same = [&name](const Case& c) { return c.name == name; };
-    if (std::ranges::count_if(suite.cases, same) > 1)
-      messages.error(core::where_of(t, path), fmt::format("there are two cases '{}'", name));
+    for (Case& c : read_cases(context, t)) {
+      if (std::ranges::find(suite.cases, c.name, &Case::name) != suite.cases.end())
+        messages.error(core::where_of(t, path), fmt::format("there are two cases '{}'", c.name));
+      suite.cases.push_back(std::move(c));
+    }
   });
   for_tables(context, root, "study",
              [&](const toml::table& t) { suite.studies.push_back(read_study(context, t, suite.cases)); });

@@ -91,6 +91,32 @@ role = "shown"
   EXPECT_THAT(all, HasSubstr("did you mean 'a'?"));
 }
 
+TEST(Suite, MakesACaseOfEachValue) {
+  const Suite suite = load(R"([[case]]
+name = "at_$MHz"
+config = "x"
+ptx = "y"
+params = ["N=$", "M=2"]
+sets = ["clocks.core=$MHz"]
+values = ["100", "200"]
+[[case]]
+name = "other"
+config = "x"
+ptx = "y"
+[[study]]
+name = "s"
+cases = ["other", "at_*"]
+model = "roofline"
+quantity = "q"
+role = "shown"
+)");
+  ASSERT_EQ(suite.cases.size(), 3u);
+  EXPECT_EQ(suite.cases[1].name, "at_200MHz");
+  EXPECT_THAT(suite.cases[1].params, ElementsAre("N=200", "M=2"));
+  EXPECT_THAT(suite.cases[1].sets, ElementsAre("clocks.core=200MHz"));
+  EXPECT_THAT(suite.studies.at(0).cases, ElementsAre("other", "at_100MHz", "at_200MHz"));
+}
+
 TEST(Suite, NeedsLimitsAndDistinctNames) {
   const std::string all = message_of(R"([[case]]
 name = "a"
@@ -110,6 +136,13 @@ quantity = "cycles"
   EXPECT_THAT(all, HasSubstr("needs 'limit'"));
   EXPECT_THAT(all, HasSubstr("two cases 'a'"));
   EXPECT_THAT(all, HasSubstr("a mean needs 'limit'"));
+  EXPECT_THAT(message_of(R"([[case]]
+name = "a"
+config = "x"
+ptx = "y"
+values = ["1", "2"]
+)"),
+              HasSubstr("two cases 'a'"));
   EXPECT_THAT(message_of(""), HasSubstr("has no [[case]]"));
 }
 
