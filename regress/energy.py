@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Studies of energy on a simulated machine, as tables of docs/models.md: sparse products with their transfers, the spread over
+inputs, choice of memory access, order of tasks, and a task on the host beside one on the GPU.
+
+    regress/energy.py build/release/bin/gpusim [--large]
+
+--large adds the third matrix (minutes). What the model `energy` predicts is compared by `gpusim regress`.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent
+WORKLOADS = SOURCE / "workloads"
+CONFIG = "tesla_c1060"
+MATRICES = {"m1": (3200, 1880), "m2": (93280, 652247), "m3": (659033, 5959282)}
+FORMS = {"scalar": "csr_scalar", "vector": "csr_vector", "ell": "ell"}
+
+
+class Program:
+    def __init__(self, gpusim: Path) -> None:
+        self.gpusim = gpusim
+        host = self._host()
+        self.host_idle, self.gpu_idle = float(host["idle_power"]), float(host["gpu_idle_power"])
+
+    def _host(self) -> dict[str, str]:
+        text = subprocess.run([self.gpusim, "config", "show", CONFIG], check=True, capture_output=True, text=True).stdout
+        section = text.split("[host]")[1].split("\n[")[0]
+        return dict(map(str.strip, line.split("#")[0].split("=")) for line in section.splitlines() if "=" in line)
+
+    def run(self, ptx: str, *options: str) -> dict:
+        done = subprocess.run([self.gpusim, "--config", CONFIG, WORKLOADS / ptx, "--json", *options], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"energy: {ptx} {' '.join(options)}: exit code {done.returncode}\n{done.stderr}")
+        return json.loads(done.stdout)
+
+
+def _kernels(result: dict) -> tuple[float, float]:
+    """Seconds and joules of all kernels."""
+    kernels = result["kernels"]
+    return sum(k["time_s"] for k in kernels), sum(k["counters"]["energy"] for k in kernels)
+
+
+def _elapsed(result: dict) -> float:
+    """Seconds from the first copy or kernel to the end of the last."""
+    cycles, seconds = (sum(k[key] for k in result["kernels"]) for key in ("cycles", "time_s"))
+    spans = [(k["start_cycle"], k["start_cycle"] + k["cycles"]) for k in result["kernels"]]
+    spans += [(c["start_cycle"], c["end_cycle"]) for c in result.get("copies", [])]
+    return (max(end for _, end in spans) - min(start for start, _ in spans)) * seconds / cycles
+
+
+def _sparse(program: Program, form: str, matrix: str, *options: str) -> dict:
+    rows, values = MATRICES[matrix]
+    return program.run(f"spmv/{FORMS[form]}.ptx", "--launch", str(WORKLOADS / f"spmv/matrix_{form}.toml"), "--param", f"ROWS={rows}",
+                       "--param", f"NNZ={values}", *options)
+
+
+def sparse_products(program: Program, matrices: list[str]) -> None:
+    print("| matrix | form | kernels us | with transfers us | kernels mJ | mean W | idle host mJ | system mJ |\n" + "|---" * 8 + "|")
+    for matrix in matrices:
+        for form in FORMS:
+            result = _sparse(program, form, matrix)
+            (seconds, joules), elapsed = _kernels(result), _elapsed(result)
+            idle = program.host_idle * elapsed
+            system = joules + idle + program.gpu_idle * (elapsed - seconds)
+            print(f"| {matrix} | {form} | {seconds * 1e6:.1f} | {elapsed * 1e6:.1f} | {joules * 1e3:.3f} | {joules / seconds:.1f} | "
+                  f"{idle * 1e3:.2f} | {system * 1e3:.2f} |")
+
+
+def spread_over_inputs(program: Program) -> None:
+    print("\n| matrix | mean W of the kernel | standard deviation, % | of its time, % |\n" + "|---" * 4 + "|")
+    for matrix in ("m1", "m2"):
+        runs = [_kernels(_sparse(program, "scalar", matrix, "--seed", str(seed))) for seed in range(10)]
+        power, seconds = [j / s for s, j in runs], [s for s, _ in runs]
+        print(f"| {matrix} | {statistics.mean(power):.2f} | {100 * statistics.stdev(power) / statistics.mean(power):.2f} | "
+              f"{100 * statistics.stdev(seconds) / statistics.mean(seconds):.2f} |")
+
+
+# Name, workload, options, and which launch (None: all).
+ACCESS = (
+    ("transposition: rows read, columns written", "transpose/naive.ptx", (), None),
+    ("the same through shared memory, coalesced", "transpose/padded.ptx", (), None),
+    ("matrix product from memory, N = 160", "matmul/naive_16x16.ptx", ("--param", "N=160"), None),
+    ("the same through shared tiles", "matmul/tiled_16x16.ptx", ("--param", "N=160"), None),
+    ("shared words 1 apart (exclusive banks)", "micro/shared_stride.ptx", (), 1),
+    ("shared words 16 apart (one bank, 16 in turn)", "micro/shared_stride.ptx", (), 6),
+)
+
+
+def access_choice(program: Program) -> None:
+    print("\n| access | us | mJ | core mJ | interconnect mJ | DRAM mJ |\n" + "|---" * 6 + "|")
+    for name, ptx, options, launch in ACCESS:
+        result = program.run(ptx, *options)
+        if launch is not None:
+            result["kernels"] = [result["kernels"][launch]]
+        seconds, joules = _kernels(result)
+        domains = [sum(k["counters"][f"energy_{d}_domain"] for k in result["kernels"]) for d in ("core", "interconnect", "dram")]
+        print(f"| {name} | {seconds * 1e6:.1f} | {joules * 1e3:.3f} | " + " | ".join(f"{d * 1e3:.3f}" for d in domains) + " |")
+
+
+def _two_tasks(order: tuple[str, str], streams: bool) -> str:
+    """A launch file that multiplies two matrices, one after the other or each in a stream of its own."""
+    text = ""
+    work = ""
+    for i, matrix in enumerate(order):
+        rows, values = MATRICES[matrix]
+        for name, kind, count, init in (("row_start", "s32", rows + 1, f"row_starts({values})"), ("column", "s32", values, f"randint(0, {rows})"),
+                                        ("value", "f32", values, "uniform(-1, 1)"), ("x", "f32", rows, "uniform(-1, 1)"),
+                                        ("y", "f32", rows, "zeros")):
+            text += f'[[buffer]]\nname = "{name}_{matrix}"\ntype = "{kind}"\ncount = {count}\ninit = "{init}"\n'
+        stream = f"stream = {i + 1 if streams else 0}\n"
+        for name in ("row_start", "column", "value", "x"):
+            work += f'[[copy]]\nbuffer = "{name}_{matrix}"\n{stream}'
+        arguments = ", ".join(f'"{name}_{matrix}"' for name in ("y", "row_start", "column", "value", "x"))
+        work += f'[[launch]]\nkernel = "spmv_csr_scalar"\ngrid = [{-(-rows // 128)}]\nblock = [128]\nargs = [{arguments}, {rows}]\n{stream}'
+        work += f'[[copy]]\nbuffer = "y_{matrix}"\ndirection = "from_device"\n{stream}'
+    return text + work
+
+
+def task_order(program: Program) -> None:
+    print("\n| order | streams | us | system mJ |\n" + "|---" * 4 + "|")
+    for order in (("m1", "m2"), ("m2", "m1")):
+        for streams in (False, True):
+            with tempfile.TemporaryDirectory() as folder:
+                launch = Path(folder) / "two.toml"
+                launch.write_text(_two_tasks(order, streams))
+                result = program.run("spmv/csr_scalar.ptx", "--launch", str(launch))
+            (seconds, joules), elapsed = _kernels(result), _elapsed(result)
+            system = joules + program.host_idle * elapsed + program.gpu_idle * (elapsed - seconds)
+            print(f"| {' then '.join(order)} | {'one each' if streams else 'one'} | {elapsed * 1e6:.1f} | {system * 1e3:.2f} |")
+
+
+def host_beside(program: Program) -> None:
+    """Equations 8 and 9: one product on the GPU, the other on a host that takes `times` as long as the GPU."""
+    print("\n| on the host | on the GPU | host slower by | GPU ends after us | host after us | idle side | idle mJ |\n" + "|---" * 7 + "|")
+    gpu = {m: _elapsed(_sparse(program, "scalar", m)) for m in ("m1", "m2")}
+    for times in (2, 20, 200):
+        for host, other in (("m1", "m2"), ("m2", "m1")):
+            host_s, gpu_s = times * gpu[host], gpu[other]
+            power = program.host_idle if host_s < gpu_s else program.gpu_idle
+            print(f"| {host} | {other} | {times} | {gpu_s * 1e6:.0f} | {host_s * 1e6:.0f} | {'host' if host_s < gpu_s else 'GPU'} | "
+                  f"{abs(host_s - gpu_s) * power * 1e3:.1f} |")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("gpusim", type=Path)
+    parser.add_argument("--large", action="store_true")
+    arguments = parser.parse_args()
+    program = Program(arguments.gpusim)
+    sparse_products(program, list(MATRICES) if arguments.large else ["m1", "m2"])
+    spread_over_inputs(program)
+    access_choice(program)
+    task_order(program)
+    host_beside(program)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
