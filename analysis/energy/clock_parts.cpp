@@ -52,15 +52,17 @@ double access_cycles(const OperationCount& op, const core::MachineConfig& machin
   return 0;
 }
 
+/// A class that stands in several pipes goes to whichever is free: as often to each as it is fast.
 void add_operation(const OperationCount& op, const core::MachineConfig& machine, Units& units) {
-  for (const core::MachineConfig::Pipe& pipe : machine.pipes) {
-    const auto interval = pipe.interval.find(std::string(op.op_class));
-    if (interval == pipe.interval.end()) continue;
-    const double busy =
-        std::max(op.executed * static_cast<double>(interval->second), access_cycles(op, machine));
-    units[pipe.name] += busy / static_cast<double>(pipe.per_scheduler ? machine.scheduler.count : 1);
-    return;
-  }
+  const std::string op_class(op.op_class);
+  double rate = 0;  // warp operations a cycle, of all its pipes
+  for (const core::MachineConfig::Pipe& pipe : machine.pipes)
+    if (const auto at = pipe.interval.find(op_class); at != pipe.interval.end())
+      rate += 1 / static_cast<double>(at->second);
+  for (const core::MachineConfig::Pipe& pipe : machine.pipes)
+    if (pipe.interval.contains(op_class))
+      units[pipe.name] += std::max(op.executed / rate, access_cycles(op, machine)) /
+                          static_cast<double>(pipe.per_scheduler ? machine.scheduler.count : 1);
 }
 
 /// Share of the time that the coalescer and shared memory of an SM are busy: waits for room in their queue
