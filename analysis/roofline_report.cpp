@@ -35,11 +35,19 @@ double read_flops(const ModelOptions& options) {
   return value;
 }
 
-bool read_weak(const ModelOptions& options) {
-  const std::string text = option(options, "scaling");
-  if (text.empty() || text == "strong") return false;
-  if (text == "weak") return true;
-  throw core::InputError(fmt::format("gpusim: error: scaling: expected strong or weak, found '{}'", text));
+/// Whether the second of two values was chosen; the first is the default.
+bool chosen_second(const ModelOptions& options, std::string_view name,
+                   const std::array<std::string_view, 2>& values) {
+  const std::string text = option(options, name);
+  if (text.empty() || text == values[0]) return false;
+  if (text == values[1]) return true;
+  throw core::InputError(
+      fmt::format("gpusim: error: {}: expected {} or {}, found '{}'", name, values[0], values[1], text));
+}
+
+TrajectoryOptions trajectory_options(const ModelOptions& options) {
+  return {read_flops(options), chosen_second(options, "scaling", {"strong", "weak"}),
+          chosen_second(options, "by", {"kernel", "launch"})};
 }
 
 void check_expected(const std::string& expected) {
@@ -91,7 +99,7 @@ std::string trajectory_text(const Trajectory& t, const std::vector<Ceiling>& roo
                             const std::vector<Finding>& findings) {
   std::string text =
       fmt::format("{}\n  {:>4} {:>11} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9} {:>9} {:>9} {:>9}\n",
-                  printable(t.kernel), "SMs", "time us", "GFLOP/s", "FLOP/B", "of L2", "of L1", "of roof",
+                  printable(t.title()), "SMs", "time us", "GFLOP/s", "FLOP/B", "of L2", "of L1", "of roof",
                   "lanes", "occupancy", "balance", "L2 hits");
   for (const RooflinePoint& p : t.points) {
     const auto at = std::ranges::find(roofs, p.sms, &Ceiling::sms);
@@ -118,16 +126,17 @@ std::string trajectory_json(const Trajectory& t, const std::vector<Finding>& fin
   for (const Finding& f : findings)
     found += fmt::format("{}{{\"defect\": \"{}\", \"evidence\": \"{}\"}}", found.empty() ? "" : ", ",
                          defect_name(f.defect), json_escaped(f.evidence));
-  return fmt::format("{{\"kernel\": \"{}\", \"points\": [{}], \"findings\": [{}]}}", json_escaped(t.kernel),
-                     points, found);
+  return fmt::format("{{\"kernel\": \"{}\", \"program\": \"{}\", \"points\": [{}], \"findings\": [{}]}}",
+                     json_escaped(t.kernel), json_escaped(t.program), points, found);
 }
 
-/// The roof of `c` over [low, high] FLOP/byte.
-Series roof_series(const Ceiling& c, double low, double high) {
+/// The roof of `c` over [low, high] FLOP/byte: black.
+Series roof_series(const Ceiling& c, double low, double high, bool dashed) {
   Series s;
   s.title = fmt::format("roof of {} SMs, measured", c.sms);
   s.marks = false;
-  s.dashed = true;
+  s.dashed = dashed;
+  s.look = 4;
   const double ridge = c.fma / c.bandwidth;
   for (const double x : {low, std::clamp(ridge, low, high), high}) s.points.emplace_back(x, c.roof(x) * 1e-9);
   return s;
@@ -135,24 +144,25 @@ Series roof_series(const Ceiling& c, double low, double high) {
 
 Plot roofline_plot(const std::vector<Trajectory>& all, const Ceiling& low, const Ceiling& high) {
   Plot plot;
-  plot.title = "Roofline scaling trajectories";
+  plot.title = "Roofline scaling trajectories (numbers: SMs)";
   plot.x_label = "FLOP per byte of DRAM traffic";
   plot.y_label = "GFLOP/s";
   plot.log_x = plot.log_y = true;
   double least = high.fma / high.bandwidth, most = least;
   for (const Trajectory& t : all) {
     Series s;
-    s.title = t.kernel;
+    s.title = t.title();
     for (const RooflinePoint& p : t.points) {
       if (p.flops == 0 || p.dram_bytes == 0) continue;
       s.points.emplace_back(p.intensity(), p.rate() * 1e-9);
-      s.labels.push_back(fmt::format("{}", p.sms));
+      const bool end = p.sms == t.points.front().sms || p.sms == t.points.back().sms;
+      s.labels.push_back(end ? fmt::format("{}", p.sms) : "");
       least = std::min(least, p.intensity()), most = std::max(most, p.intensity());
     }
     if (!s.points.empty()) plot.series.push_back(std::move(s));
   }
-  plot.series.push_back(roof_series(low, least / 4, most * 4));
-  plot.series.push_back(roof_series(high, least / 4, most * 4));
+  plot.series.push_back(roof_series(low, least / 4, most * 4, true));
+  if (high.sms != low.sms) plot.series.push_back(roof_series(high, least / 4, most * 4, false));
   return plot;
 }
 
@@ -191,13 +201,13 @@ Prediction bound(const Trajectory& t, const Ceiling& high) {
 }  // namespace
 
 ModelReport roofline_model(std::span<const Recording> recordings, const ModelOptions& options) {
-  constexpr std::array<std::string_view, 4> kKnown{"flops", "scaling", "plot", "expect"};
+  constexpr std::array<std::string_view, 5> kKnown{"flops", "scaling", "by", "plot", "expect"};
   require_known_options(options, "roofline", kKnown);
   const std::string expected = option(options, "expect");
   check_expected(expected);
   require_together(recordings);
   const std::vector<Ceiling> roofs = ceilings(recordings);
-  std::vector<Trajectory> all = trajectories(recordings, read_flops(options), read_weak(options));
+  std::vector<Trajectory> all = trajectories(recordings, trajectory_options(options));
   if (!options.kernel.empty())
     std::erase_if(all, [&](const Trajectory& t) { return t.kernel != options.kernel; });
   if (all.empty())
