@@ -61,7 +61,7 @@ std::string head(const std::string& title, const std::string& x_label, const std
   const size_t height = 480 + 20 * (1 + keys / 2);
   return fmt::format(
       "set terminal svg size {},{} background rgb 'white' font 'Helvetica,14' noenhanced\n"
-      "set title {}\nset xlabel {} offset 0,0.4\nset ylabel {}\nset key outside below Left reverse\n",
+      "set title {}\nset xlabel {} offset 0,0.6\nset ylabel {}\nset key outside below Left reverse\n",
       width, height, quoted(title), quoted(x_label), quoted(y_label));
 }
 

@@ -88,7 +88,7 @@ void require_together(std::span<const Recording> recordings);
                                             const Ceiling& high);
 
 /// The model `roofline` (analysis/model.h). Options: flops=NUMBER, scaling=strong|weak, by=kernel|launch,
-/// plot=FILE.svg, expect=DEFECT|none (then it predicts the number of wrong findings, none).
+/// plot=FILE.svg, expect=DEFECT,...|none (then it predicts the number of wrong and missing findings, none).
 [[nodiscard]] ModelReport roofline_model(std::span<const Recording> recordings, const ModelOptions& options);
 
 }  // namespace gpusim::analysis

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "analysis/plot.h"
 #include "analysis/roofline.h"
@@ -50,12 +51,26 @@ TrajectoryOptions trajectory_options(const ModelOptions& options) {
           chosen_second(options, "by", {"kernel", "launch"})};
 }
 
-void check_expected(const std::string& expected) {
+/// `expect`: defects separated by commas, or none of them. Not given: nothing is expected.
+std::optional<std::vector<Defect>> read_expected(const ModelOptions& options) {
+  const std::string text = option(options, "expect");
+  std::string_view rest = text;
+  if (rest.empty()) return std::nullopt;
+  std::vector<Defect> expected;
+  if (rest == "none") return expected;
   std::vector<std::string_view> names{"none"};
   for (const Defect d : kDefects) names.push_back(defect_name(d));
-  if (!expected.empty() && std::ranges::find(names, expected) == names.end())
-    throw core::InputError(fmt::format("gpusim: error: expect: there is no '{}'; {}", expected,
-                                       core::name_hint(expected, names)));
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    if (name == "none") throw core::InputError("gpusim: error: expect: none goes with no other");
+    const auto at = std::ranges::find(kDefects, name, defect_name);
+    if (at == kDefects.end())
+      throw core::InputError(
+          fmt::format("gpusim: error: expect: there is no '{}'; {}", name, core::name_hint(name, names)));
+    expected.push_back(*at);
+  }
+  return expected;
 }
 
 const Ceiling& ceiling_at(const std::vector<Ceiling>& all, uint32_t sms) {
@@ -166,24 +181,18 @@ Plot roofline_plot(const std::vector<Trajectory>& all, const Ceiling& low, const
   return plot;
 }
 
-/// Whether the diagnosis is what the kernel was made for: the number of wrong and missing findings.
+/// Whether the diagnosis is what is known of the kernel: the number of wrong and missing findings.
 Prediction wrong_findings(const Trajectory& t, const std::vector<Finding>& findings,
-                          const std::string& expected) {
+                          const std::vector<Defect>& expected) {
   Prediction p;
   p.kernel = t.kernel;
   p.quantity = "wrong findings";
   p.points = true;
-  bool found = expected == "none";
-  for (const Finding& f : findings)
-    if (defect_name(f.defect) == expected)
-      found = true;
-    else
-      p.predicted += 1;
-  p.predicted += found ? 0 : 1;
   for (const Defect d : kDefects) {
     const bool seen = std::ranges::any_of(findings, [d](const Finding& f) { return f.defect == d; });
-    p.terms.push_back(
-        {std::string(defect_name(d)), seen ? 1.0 : 0.0, defect_name(d) == expected ? 1.0 : 0.0});
+    const bool meant = std::ranges::find(expected, d) != expected.end();
+    p.predicted += seen == meant ? 0 : 1;
+    p.terms.push_back({std::string(defect_name(d)), seen ? 1.0 : 0.0, meant ? 1.0 : 0.0});
   }
   return p;
 }
@@ -203,8 +212,7 @@ Prediction bound(const Trajectory& t, const Ceiling& high) {
 ModelReport roofline_model(std::span<const Recording> recordings, const ModelOptions& options) {
   constexpr std::array<std::string_view, 5> kKnown{"flops", "scaling", "by", "plot", "expect"};
   require_known_options(options, "roofline", kKnown);
-  const std::string expected = option(options, "expect");
-  check_expected(expected);
+  const std::optional<std::vector<Defect>> expected = read_expected(options);
   require_together(recordings);
   const std::vector<Ceiling> roofs = ceilings(recordings);
   std::vector<Trajectory> all = trajectories(recordings, trajectory_options(options));
@@ -229,7 +237,7 @@ ModelReport roofline_model(std::span<const Recording> recordings, const ModelOpt
     report.text += trajectory_text(t, roofs, findings);
     details += (details.empty() ? "" : ", ") + trajectory_json(t, findings);
     if (t.points.back().flops > 0) report.predictions.push_back(bound(t, high));
-    if (!expected.empty()) report.predictions.push_back(wrong_findings(t, findings, expected));
+    if (expected) report.predictions.push_back(wrong_findings(t, findings, *expected));
   }
   report.json = fmt::format("{{\"trajectories\": [{}]}}", details);
   if (const std::string plot = option(options, "plot"); !plot.empty()) {

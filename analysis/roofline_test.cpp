@@ -116,6 +116,8 @@ TEST(RooflineOptions, AreChecked) {
   EXPECT_THAT(message("scaling", "stong"), HasSubstr("strong or weak"));
   EXPECT_THAT(message("by", "kernels"), HasSubstr("kernel or launch"));
   EXPECT_THAT(message("expect", "divergense"), HasSubstr("did you mean 'divergence'?"));
+  EXPECT_THAT(message("expect", "locality,few-block"), HasSubstr("did you mean 'few-blocks'?"));
+  EXPECT_THAT(message("expect", "locality,none"), HasSubstr("none goes with no other"));
   EXPECT_THAT(message("scaling", "weak"), HasSubstr("no kernel"));
 }
 
