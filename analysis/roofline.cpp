@@ -108,7 +108,7 @@ bool is_ceiling(std::string_view kernel) {
 std::vector<RooflinePoint>& points_of(std::vector<Trajectory>& all, const std::string& kernel) {
   const auto at = std::ranges::find(all, kernel, &Trajectory::kernel);
   if (at != all.end()) return at->points;
-  all.push_back({kernel, {}, {}});
+  all.push_back({kernel, {}});
   return all.back().points;
 }
 
@@ -165,8 +165,6 @@ void require_together(std::span<const Recording> recordings) {
 
 namespace {
 
-constexpr std::string_view kApplication = "all kernels";
-
 /// Each number of SMs once, and the same work everywhere unless the scaling is weak or the work is given.
 void require_one_scaling(const Trajectory& t, bool same_work) {
   for (size_t i = 1; i < t.points.size(); ++i) {
@@ -213,7 +211,7 @@ Run sum_up(const Recording& recording, const Program& program, bool by_launch) {
 std::vector<Trajectory> program_trajectories(std::span<const Recording* const> recordings,
                                              const TrajectoryOptions& options) {
   std::vector<Trajectory> all;
-  Trajectory application{std::string(kApplication), {}, {}};
+  Trajectory application{std::string(kAllKernels), {}};
   for (const Recording* recording : recordings) {
     const Run run = sum_up(*recording, program_of(*recording), options.by_launch);
     for (const auto& [name, sums] : run.parts)
@@ -224,9 +222,10 @@ std::vector<Trajectory> program_trajectories(std::span<const Recording* const> r
   const bool same = std::ranges::all_of(
       all, [&](const Trajectory& t) { return t.points.size() == application.points.size(); });
   if (all.size() > 1 && same) all.push_back(application);
+  if (all.size() == 1 || same) all.back().application = true;
   for (Trajectory& t : all) {
     std::ranges::stable_sort(t.points, {}, &RooflinePoint::sms);
-    const bool given = options.flops > 0 && (all.size() == 1 || t.kernel == kApplication);
+    const bool given = options.flops > 0 && t.application;
     require_one_scaling(t, !options.weak && options.flops <= 0);
     const double counted = t.points.front().flops;
     for (RooflinePoint& p : t.points) {

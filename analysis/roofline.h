@@ -60,10 +60,13 @@ struct Finding {
   std::string evidence;  ///< the counters that prove it, and where
 };
 
+inline constexpr std::string_view kAllKernels = "all kernels";
+
 struct Trajectory {
-  std::string kernel;                 ///< "all kernels": the application
+  std::string kernel;                 ///< kAllKernels: the application
   std::vector<RooflinePoint> points;  ///< by number of SMs
   std::string program = {};           ///< if there are several; else empty
+  bool application = false;           ///< all kernels of the program, or its only one
   [[nodiscard]] std::string title() const;
 };
 

@@ -141,8 +141,10 @@ std::string trajectory_json(const Trajectory& t, const std::vector<Finding>& fin
   for (const Finding& f : findings)
     found += fmt::format("{}{{\"defect\": \"{}\", \"evidence\": \"{}\"}}", found.empty() ? "" : ", ",
                          defect_name(f.defect), json_escaped(f.evidence));
-  return fmt::format("{{\"kernel\": \"{}\", \"program\": \"{}\", \"points\": [{}], \"findings\": [{}]}}",
-                     json_escaped(t.kernel), json_escaped(t.program), points, found);
+  return fmt::format(
+      "{{\"kernel\": \"{}\", \"program\": \"{}\", \"application\": {}, \"points\": [{}], \"findings\": "
+      "[{}]}}",
+      json_escaped(t.kernel), json_escaped(t.program), t.application, points, found);
 }
 
 /// The roof of `c` over [low, high] FLOP/byte: black.
@@ -217,7 +219,9 @@ ModelReport roofline_model(std::span<const Recording> recordings, const ModelOpt
   const std::vector<Ceiling> roofs = ceilings(recordings);
   std::vector<Trajectory> all = trajectories(recordings, trajectory_options(options));
   if (!options.kernel.empty())
-    std::erase_if(all, [&](const Trajectory& t) { return t.kernel != options.kernel; });
+    std::erase_if(all, [&](const Trajectory& t) {
+      return options.kernel == kAllKernels ? !t.application : t.kernel != options.kernel;
+    });
   if (all.empty())
     throw core::RecordError(options.kernel.empty()
                                 ? "the files hold no kernel besides the ceilings"

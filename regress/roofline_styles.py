@@ -104,7 +104,11 @@ def percent(name):
 
 
 def intensity(point):
-    return f"{point['flops'] / point['dram_bytes']:.3g}" if point["flops"] and point["dram_bytes"] else "-"
+    """Above a thousand next to nothing comes from DRAM: a number would say nothing."""
+    if not point["flops"] or not point["dram_bytes"]:
+        return "-"
+    value = point["flops"] / point["dram_bytes"]
+    return f"{value:.3g}" if value < 1000 else "> 1000"
 
 
 def row(what, t):
@@ -149,7 +153,7 @@ def styles(study):
     """At the end: does the shape of a trajectory say what was measured? Steps up against resident warps, starts against
     lanes, bytes that were asked for and resident warps."""
     ceilings = study.ceilings(SMS)
-    steps, starts, faster = [], [], []
+    steps, starts, faster, every = [], [], [], []
     print_head("kernel | style", 2)
     for name, both_styles, params in APPLICATIONS:
         files = [study.npb(name, style, params, n) for style in both_styles for n in SMS]
@@ -175,6 +179,8 @@ def styles(study):
         faster.append([name, f"{one}/{other}"] + [f"{a['points'][i]['seconds'] / b['points'][i]['seconds']:.2f}"
                                                   for i in range(len(SMS))])
         study.draw(f"roofline_{name}.svg", ceilings + files)
+        every += files
+    study.draw("roofline_styles.svg", ceilings + every, "--kernel", "all kernels")
     print("\n| time of one style over the other's |" + "".join(f" {n} SMs |" for n in SMS) + "\n|---" * 1
           + "|---" * len(SMS) + "|")
     for line in faster:
