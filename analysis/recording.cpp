@@ -145,14 +145,8 @@ std::vector<uint64_t> Recording::select(const std::string& selection) const {
 Table Recording::read_table(const std::string& name, std::initializer_list<const char*> expected) const {
   if (!file_->exists(name))
     fail(fmt::format("table '{}' is missing; every kernel that ended has one: the file is damaged", name));
-  Table table;
-  for (const std::string& column : file_->columns(name)) {
-    if (file_->is_text(name, column))
-      table.texts[column] = file_->texts(name, column);
-    else
-      table.numbers[column] = file_->numbers(name, column);
-  }
-  table.rows = file_->rows(name);
+  core::RecordedTable read = file_->table(name);
+  Table table{read.rows, std::move(read.numbers), std::move(read.texts)};
   for (const char* column : expected)
     if (!table.has(column) && !table.texts.contains(column))
       fail(fmt::format("table '{}' has no column '{}'; the file is damaged", name, column));

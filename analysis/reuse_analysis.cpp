@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "analysis/reuse_plot.h"
 #include "analysis/reuse_recording.h"
 #include "analysis/reuse_report.h"
 #include "simcore/text/input_error.h"
@@ -15,7 +16,7 @@ namespace gpusim::analysis {
 namespace {
 
 ReuseOptions options_of(const ModelOptions& options) {
-  static constexpr std::array<std::string_view, 2> kKnown{"without", "sm"};
+  static constexpr std::array<std::string_view, 3> kKnown{"without", "sm", "plot"};
   require_known_options(options, "reuse-distance", kKnown);
   ReuseOptions o;
   if (const auto without = options.values.find("without"); without != options.values.end()) {
@@ -88,7 +89,11 @@ ReuseExtensions extensions_without(std::span<const std::string> names) {
 
 ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOptions& options) {
   ReuseOptions o = options_of(options);
+  const auto plot = options.values.find("plot");
+  if (plot != options.values.end() && plot->second.empty())
+    throw core::InputError("gpusim: error: option plot: expected the name of an SVG file");
   ModelReport report;
+  std::vector<std::pair<std::string, Prediction>> rates;
   for (const Recording& recording : recordings) {
     ReuseMemory memory(recording.machine(), static_cast<uint32_t>(recording.machine().gpu.sms));
     o.memory = &memory;
@@ -106,6 +111,7 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
       report.predictions.push_back(miss_rate(p, kernel));
       report.text += reuse_text(p, trace.header(), recording.machine());
       const Prediction& l1 = report.predictions.back();
+      rates.emplace_back(recording.path(), l1);
       report.text += fmt::format("miss rate: predicted {:.2f} %, simulated {:.2f} %: {:+.2f} points\n",
                                  100 * l1.predicted, 100 * l1.simulated, 100 * l1.error());
       if (const double reads = counter(kernel, "l2_read_sectors"); reads != 0 && p.run.l2_sectors != 0) {
@@ -124,6 +130,14 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
                         100 * l2.predicted, 100 * l2.simulated, 100 * l2.error());
       }
     }
+  }
+  if (plot != options.values.end()) {
+    std::vector<MissBars> bars;
+    for (const auto& [file, rate] : rates) bars.push_back({file, &rate});
+    draw_svg(miss_plot(bars, fmt::format("{}: first-level misses of global loads",
+                                         recordings.front().machine().gpu.name)),
+             plot->second);
+    report.text += fmt::format("drawn: {}\n", plot->second);
   }
   return report;
 }

@@ -6,7 +6,8 @@
 
 namespace gpusim::analysis {
 
-/// Options: "without" (extensions left out, separated by commas), "sm" (the only one modelled).
+/// Options: "without" (extensions left out, separated by commas), "sm" (the only one modelled), "plot" (an
+/// SVG of the misses by kind).
 [[nodiscard]] ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOptions& options);
 
 /// Extensions but those named. Throws core::InputError with the nearest valid name.

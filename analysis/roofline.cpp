@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
+#include "analysis/program.h"
 #include "analysis/quantities.h"
 #include "analysis/reports.h"
 
@@ -168,47 +168,102 @@ namespace {
 /// Each number of SMs once, and the same work everywhere unless the scaling is weak or the work is given.
 void require_one_scaling(const Trajectory& t, bool same_work) {
   for (size_t i = 1; i < t.points.size(); ++i) {
-    if (t.points[i].sms == t.points[i - 1].sms)
+    const RooflinePoint &a = t.points[0], &b = t.points[i];
+    if (b.sms == t.points[i - 1].sms)
       throw core::RecordError(
           fmt::format("two runs have kernel '{}' with {} SMs", t.kernel, t.points[i].sms));
-    if (same_work && t.points[i].flops != t.points[0].flops)
+    const bool stated = a.stated > 0 && b.stated > 0;
+    if (same_work && (stated ? a.stated != b.stated : a.flops != b.flops))
       throw core::RecordError(fmt::format(
           "kernel '{}' has {:.0f} floating-point operations with {} SMs, {:.0f} with {}: for runs of "
           "different work --option scaling=weak, for a count of the application's own --option flops=N",
-          t.kernel, t.points[0].flops, t.points[0].sms, t.points[i].flops, t.points[i].sms));
+          t.kernel, stated ? a.stated : a.flops, a.sms, stated ? b.stated : b.flops, b.sms));
   }
+}
+
+/// A recording's kernels (or launches), and all of them together.
+struct Run {
+  std::vector<std::pair<std::string, Sums>> parts;
+  Sums whole;
+};
+
+Run sum_up(const Recording& recording, const Program& program, bool by_launch) {
+  Run run;
+  for (const uint64_t index : recording.select("")) {
+    std::string name = recording.launches()[index].name;
+    if (is_ceiling(name)) continue;
+    if (by_launch) name += fmt::format(", launch {}", index);
+    const KernelRecord kernel = recording.kernel(index);
+    auto at = std::ranges::find_if(run.parts, [&](const auto& k) { return k.first == name; });
+    if (at == run.parts.end()) {
+      at = run.parts.insert(run.parts.end(), {name, {}});
+      at->second.point.stated = program.stated_flops(name);
+    }
+    at->second.add(kernel, recording.machine());
+    run.whole.add(kernel, recording.machine());
+  }
+  run.whole.point.stated = program.stated_flops("total");
+  if (run.parts.size() == 1) run.parts[0].second.point.stated = run.whole.point.stated;
+  return run;
+}
+
+/// Of the recordings of one program.
+std::vector<Trajectory> program_trajectories(std::span<const Recording* const> recordings,
+                                             const TrajectoryOptions& options) {
+  std::vector<Trajectory> all;
+  Trajectory application{std::string(kAllKernels), {}};
+  for (const Recording* recording : recordings) {
+    const Run run = sum_up(*recording, program_of(*recording), options.by_launch);
+    for (const auto& [name, sums] : run.parts)
+      points_of(all, name).push_back(sums.finish(recording->machine()));
+    if (!run.parts.empty()) application.points.push_back(run.whole.finish(recording->machine()));
+  }
+  // Runs of different kernels are no application.
+  const bool same = std::ranges::all_of(
+      all, [&](const Trajectory& t) { return t.points.size() == application.points.size(); });
+  if (all.size() > 1 && same) all.push_back(application);
+  if (all.size() == 1 || same) all.back().application = true;
+  for (Trajectory& t : all) {
+    std::ranges::stable_sort(t.points, {}, &RooflinePoint::sms);
+    const bool given = options.flops > 0 && t.application;
+    require_one_scaling(t, !options.weak && options.flops <= 0);
+    const double counted = t.points.front().flops;
+    for (RooflinePoint& p : t.points) {
+      if (given)
+        p.flops = options.flops;
+      else if (p.stated > 0)
+        p.flops = p.stated;
+      else if (!options.weak)
+        p.flops = counted;
+    }
+  }
+  return all;
 }
 
 }  // namespace
 
-std::vector<Trajectory> trajectories(std::span<const Recording> recordings, double flops, bool weak) {
-  std::vector<Trajectory> all, application;
+std::string Trajectory::title() const {
+  return program.empty() ? kernel : fmt::format("{} ({})", kernel, program);
+}
+
+std::vector<Trajectory> trajectories(std::span<const Recording> recordings,
+                                     const TrajectoryOptions& options) {
+  std::vector<std::pair<std::string, std::vector<const Recording*>>> programs;
   for (const Recording& recording : recordings) {
-    std::vector<std::pair<std::string, Sums>> kernels;
-    Sums whole;
-    for (const uint64_t index : recording.select("")) {
-      const std::string& name = recording.launches()[index].name;
-      if (is_ceiling(name)) continue;
-      const KernelRecord kernel = recording.kernel(index);
-      auto at = std::ranges::find_if(kernels, [&](const auto& k) { return k.first == name; });
-      if (at == kernels.end()) at = kernels.insert(kernels.end(), {name, {}});
-      at->second.add(kernel, recording.machine());
-      whole.add(kernel, recording.machine());
+    const bool only_ceilings = std::ranges::all_of(
+        recording.launches(), [](const Recording::Launch& launch) { return is_ceiling(launch.name); });
+    if (only_ceilings) continue;
+    const std::string name = program_of(recording).name;
+    auto at = std::ranges::find_if(programs, [&](const auto& p) { return p.first == name; });
+    if (at == programs.end()) at = programs.insert(programs.end(), {name, {}});
+    at->second.push_back(&recording);
+  }
+  std::vector<Trajectory> all;
+  for (const auto& [name, of_program] : programs)
+    for (Trajectory& t : program_trajectories(of_program, options)) {
+      if (programs.size() > 1) t.program = name;
+      all.push_back(std::move(t));
     }
-    for (const auto& [name, sums] : kernels) points_of(all, name).push_back(sums.finish(recording.machine()));
-    if (!kernels.empty()) points_of(application, "all kernels").push_back(whole.finish(recording.machine()));
-  }
-  // Runs of different kernels are no application.
-  const bool same = std::ranges::all_of(
-      all, [&](const Trajectory& t) { return t.points.size() == application.front().points.size(); });
-  if (all.size() > 1 && same) all.push_back(application.front());
-  for (Trajectory& t : all) {
-    std::ranges::stable_sort(t.points, {}, &RooflinePoint::sms);
-    require_one_scaling(t, !weak && flops <= 0);
-    const bool of_all = all.size() == 1 || t.kernel == "all kernels";
-    if (!weak)
-      for (RooflinePoint& p : t.points) p.flops = flops > 0 && of_all ? flops : t.points.front().flops;
-  }
   return all;
 }
 
@@ -255,7 +310,9 @@ std::vector<Finding> diagnose(const Trajectory& trajectory, const Ceiling& low, 
          fmt::format("{:.0f} blocks for {} SMs: {} of the warps that an SM holds are resident ({} "
                      "with {} SMs)",
                      b.blocks, b.sms, percent(b.occupancy), percent(a.occupancy), a.sms)});
-  if (b.sms > a.sms && b.dram_bytes > a.dram_bytes && b.intensity() < kIntensityLoss * a.intensity())
+  // Where there is little traffic at all, more of it lowers no roof.
+  if (b.sms > a.sms && b.dram_bytes > a.dram_bytes && b.intensity() < kIntensityLoss * a.intensity() &&
+      high.roof(b.intensity()) < kIntensityLoss * high.roof(a.intensity()))
     findings.push_back(
         {Defect::kLocality,
          fmt::format(

@@ -32,7 +32,8 @@ struct Ceiling {
 struct RooflinePoint {
   uint32_t sms = 0;
   double seconds = 0;
-  double flops = 0;  ///< the application's count: the same at every point of a strong scaling
+  double flops = 0;   ///< the same at every point of a strong scaling
+  double stated = 0;  ///< of these, by the launch file; 0: it does not say
   double dram_bytes = 0, l2_bytes = 0, l1_bytes = 0;
   double l2_hits = 0;          ///< of the sectors read there; 0 to 1
   double warp_efficiency = 0;  ///< active lanes of 32
@@ -59,26 +60,38 @@ struct Finding {
   std::string evidence;  ///< the counters that prove it, and where
 };
 
+inline constexpr std::string_view kAllKernels = "all kernels";
+
 struct Trajectory {
-  std::string kernel;                 ///< "all kernels": the application
+  std::string kernel;                 ///< kAllKernels: the application
   std::vector<RooflinePoint> points;  ///< by number of SMs
+  std::string program = {};           ///< if there are several; else empty
+  bool application = false;           ///< all kernels of the program, or its only one
+  [[nodiscard]] std::string title() const;
+};
+
+struct TrajectoryOptions {
+  double flops = 0;        ///< the application's count; 0: the launch file's, else as counted
+  bool weak = false;       ///< each recording has its own work
+  bool by_launch = false;  ///< a trajectory for each launch, not each kernel
 };
 
 /// Throws core::RecordError if recordings are of different machines.
 void require_together(std::span<const Recording> recordings);
 /// Ceilings by number of SMs, from recordings that have all three kernels. Other kernels are passed over.
 [[nodiscard]] std::vector<Ceiling> ceilings(std::span<const Recording> recordings);
-/// Of all kernels that are no ceilings, in the order of their first launch; last the application if each
-/// recording has the same several. `flops` > 0: the application's count; else that of the fewest SMs is used.
-/// `weak`: each recording has its own work.
-[[nodiscard]] std::vector<Trajectory> trajectories(std::span<const Recording> recordings, double flops,
-                                                   bool weak);
+/// Of all kernels that are no ceilings, program by program (the name of its launch file), in the order of
+/// their first launch; last each program's application if its recordings have the same several. Operations
+/// are what the launch file states, of the application and of kernels ([flops]); else what was counted with
+/// the fewest SMs.
+[[nodiscard]] std::vector<Trajectory> trajectories(std::span<const Recording> recordings,
+                                                   const TrajectoryOptions& options);
 /// What the trajectory says, from its first and last points and the roofs there. Thresholds: docs/models.md.
 [[nodiscard]] std::vector<Finding> diagnose(const Trajectory& trajectory, const Ceiling& low,
                                             const Ceiling& high);
 
-/// The model `roofline` (analysis/model.h). Options: flops=NUMBER, scaling=strong|weak, plot=FILE.svg,
-/// expect=DEFECT|none (then it predicts the number of wrong findings, none).
+/// The model `roofline` (analysis/model.h). Options: flops=NUMBER, scaling=strong|weak, by=kernel|launch,
+/// plot=FILE.svg, expect=DEFECT,...|none (then it predicts the number of wrong and missing findings, none).
 [[nodiscard]] ModelReport roofline_model(std::span<const Recording> recordings, const ModelOptions& options);
 
 }  // namespace gpusim::analysis

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "analysis/plot.h"
 #include "analysis/roofline.h"
@@ -35,19 +36,41 @@ double read_flops(const ModelOptions& options) {
   return value;
 }
 
-bool read_weak(const ModelOptions& options) {
-  const std::string text = option(options, "scaling");
-  if (text.empty() || text == "strong") return false;
-  if (text == "weak") return true;
-  throw core::InputError(fmt::format("gpusim: error: scaling: expected strong or weak, found '{}'", text));
+/// Whether the second of two values was chosen; the first is the default.
+bool chosen_second(const ModelOptions& options, std::string_view name,
+                   const std::array<std::string_view, 2>& values) {
+  const std::string text = option(options, name);
+  if (text.empty() || text == values[0]) return false;
+  if (text == values[1]) return true;
+  throw core::InputError(
+      fmt::format("gpusim: error: {}: expected {} or {}, found '{}'", name, values[0], values[1], text));
 }
 
-void check_expected(const std::string& expected) {
+TrajectoryOptions trajectory_options(const ModelOptions& options) {
+  return {read_flops(options), chosen_second(options, "scaling", {"strong", "weak"}),
+          chosen_second(options, "by", {"kernel", "launch"})};
+}
+
+/// `expect`: defects separated by commas, or none of them. Not given: nothing is expected.
+std::optional<std::vector<Defect>> read_expected(const ModelOptions& options) {
+  const std::string text = option(options, "expect");
+  std::string_view rest = text;
+  if (rest.empty()) return std::nullopt;
+  std::vector<Defect> expected;
+  if (rest == "none") return expected;
   std::vector<std::string_view> names{"none"};
   for (const Defect d : kDefects) names.push_back(defect_name(d));
-  if (!expected.empty() && std::ranges::find(names, expected) == names.end())
-    throw core::InputError(fmt::format("gpusim: error: expect: there is no '{}'; {}", expected,
-                                       core::name_hint(expected, names)));
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    if (name == "none") throw core::InputError("gpusim: error: expect: none goes with no other");
+    const auto at = std::ranges::find(kDefects, name, defect_name);
+    if (at == kDefects.end())
+      throw core::InputError(
+          fmt::format("gpusim: error: expect: there is no '{}'; {}", name, core::name_hint(name, names)));
+    expected.push_back(*at);
+  }
+  return expected;
 }
 
 const Ceiling& ceiling_at(const std::vector<Ceiling>& all, uint32_t sms) {
@@ -91,7 +114,7 @@ std::string trajectory_text(const Trajectory& t, const std::vector<Ceiling>& roo
                             const std::vector<Finding>& findings) {
   std::string text =
       fmt::format("{}\n  {:>4} {:>11} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9} {:>9} {:>9} {:>9}\n",
-                  printable(t.kernel), "SMs", "time us", "GFLOP/s", "FLOP/B", "of L2", "of L1", "of roof",
+                  printable(t.title()), "SMs", "time us", "GFLOP/s", "FLOP/B", "of L2", "of L1", "of roof",
                   "lanes", "occupancy", "balance", "L2 hits");
   for (const RooflinePoint& p : t.points) {
     const auto at = std::ranges::find(roofs, p.sms, &Ceiling::sms);
@@ -118,16 +141,19 @@ std::string trajectory_json(const Trajectory& t, const std::vector<Finding>& fin
   for (const Finding& f : findings)
     found += fmt::format("{}{{\"defect\": \"{}\", \"evidence\": \"{}\"}}", found.empty() ? "" : ", ",
                          defect_name(f.defect), json_escaped(f.evidence));
-  return fmt::format("{{\"kernel\": \"{}\", \"points\": [{}], \"findings\": [{}]}}", json_escaped(t.kernel),
-                     points, found);
+  return fmt::format(
+      "{{\"kernel\": \"{}\", \"program\": \"{}\", \"application\": {}, \"points\": [{}], \"findings\": "
+      "[{}]}}",
+      json_escaped(t.kernel), json_escaped(t.program), t.application, points, found);
 }
 
-/// The roof of `c` over [low, high] FLOP/byte.
-Series roof_series(const Ceiling& c, double low, double high) {
+/// The roof of `c` over [low, high] FLOP/byte: black.
+Series roof_series(const Ceiling& c, double low, double high, bool dashed) {
   Series s;
   s.title = fmt::format("roof of {} SMs, measured", c.sms);
   s.marks = false;
-  s.dashed = true;
+  s.dashed = dashed;
+  s.look = 4;
   const double ridge = c.fma / c.bandwidth;
   for (const double x : {low, std::clamp(ridge, low, high), high}) s.points.emplace_back(x, c.roof(x) * 1e-9);
   return s;
@@ -135,45 +161,40 @@ Series roof_series(const Ceiling& c, double low, double high) {
 
 Plot roofline_plot(const std::vector<Trajectory>& all, const Ceiling& low, const Ceiling& high) {
   Plot plot;
-  plot.title = "Roofline scaling trajectories";
+  plot.title = "Roofline scaling trajectories (numbers: SMs)";
   plot.x_label = "FLOP per byte of DRAM traffic";
   plot.y_label = "GFLOP/s";
   plot.log_x = plot.log_y = true;
   double least = high.fma / high.bandwidth, most = least;
   for (const Trajectory& t : all) {
     Series s;
-    s.title = t.kernel;
+    s.title = t.title();
     for (const RooflinePoint& p : t.points) {
       if (p.flops == 0 || p.dram_bytes == 0) continue;
       s.points.emplace_back(p.intensity(), p.rate() * 1e-9);
-      s.labels.push_back(fmt::format("{}", p.sms));
+      const bool end = p.sms == t.points.front().sms || p.sms == t.points.back().sms;
+      s.labels.push_back(end ? fmt::format("{}", p.sms) : "");
       least = std::min(least, p.intensity()), most = std::max(most, p.intensity());
     }
     if (!s.points.empty()) plot.series.push_back(std::move(s));
   }
-  plot.series.push_back(roof_series(low, least / 4, most * 4));
-  plot.series.push_back(roof_series(high, least / 4, most * 4));
+  plot.series.push_back(roof_series(low, least / 4, most * 4, true));
+  if (high.sms != low.sms) plot.series.push_back(roof_series(high, least / 4, most * 4, false));
   return plot;
 }
 
-/// Whether the diagnosis is what the kernel was made for: the number of wrong and missing findings.
+/// Whether the diagnosis is what is known of the kernel: the number of wrong and missing findings.
 Prediction wrong_findings(const Trajectory& t, const std::vector<Finding>& findings,
-                          const std::string& expected) {
+                          const std::vector<Defect>& expected) {
   Prediction p;
   p.kernel = t.kernel;
   p.quantity = "wrong findings";
   p.points = true;
-  bool found = expected == "none";
-  for (const Finding& f : findings)
-    if (defect_name(f.defect) == expected)
-      found = true;
-    else
-      p.predicted += 1;
-  p.predicted += found ? 0 : 1;
   for (const Defect d : kDefects) {
     const bool seen = std::ranges::any_of(findings, [d](const Finding& f) { return f.defect == d; });
-    p.terms.push_back(
-        {std::string(defect_name(d)), seen ? 1.0 : 0.0, defect_name(d) == expected ? 1.0 : 0.0});
+    const bool meant = std::ranges::find(expected, d) != expected.end();
+    p.predicted += seen == meant ? 0 : 1;
+    p.terms.push_back({std::string(defect_name(d)), seen ? 1.0 : 0.0, meant ? 1.0 : 0.0});
   }
   return p;
 }
@@ -191,15 +212,16 @@ Prediction bound(const Trajectory& t, const Ceiling& high) {
 }  // namespace
 
 ModelReport roofline_model(std::span<const Recording> recordings, const ModelOptions& options) {
-  constexpr std::array<std::string_view, 4> kKnown{"flops", "scaling", "plot", "expect"};
+  constexpr std::array<std::string_view, 5> kKnown{"flops", "scaling", "by", "plot", "expect"};
   require_known_options(options, "roofline", kKnown);
-  const std::string expected = option(options, "expect");
-  check_expected(expected);
+  const std::optional<std::vector<Defect>> expected = read_expected(options);
   require_together(recordings);
   const std::vector<Ceiling> roofs = ceilings(recordings);
-  std::vector<Trajectory> all = trajectories(recordings, read_flops(options), read_weak(options));
+  std::vector<Trajectory> all = trajectories(recordings, trajectory_options(options));
   if (!options.kernel.empty())
-    std::erase_if(all, [&](const Trajectory& t) { return t.kernel != options.kernel; });
+    std::erase_if(all, [&](const Trajectory& t) {
+      return options.kernel == kAllKernels ? !t.application : t.kernel != options.kernel;
+    });
   if (all.empty())
     throw core::RecordError(options.kernel.empty()
                                 ? "the files hold no kernel besides the ceilings"
@@ -219,7 +241,7 @@ ModelReport roofline_model(std::span<const Recording> recordings, const ModelOpt
     report.text += trajectory_text(t, roofs, findings);
     details += (details.empty() ? "" : ", ") + trajectory_json(t, findings);
     if (t.points.back().flops > 0) report.predictions.push_back(bound(t, high));
-    if (!expected.empty()) report.predictions.push_back(wrong_findings(t, findings, expected));
+    if (expected) report.predictions.push_back(wrong_findings(t, findings, *expected));
   }
   report.json = fmt::format("{{\"trajectories\": [{}]}}", details);
   if (const std::string plot = option(options, "plot"); !plot.empty()) {

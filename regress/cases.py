@@ -124,4 +124,9 @@ _NPB = tuple(  # two styles each
         ("sp", "thread", "x", (("N=7",),), (), 3), ("sp", "block", "x", (("N=14",),), (), 3),
         ("bt", "thread", "x", (), ("N=6",), 3), ("bt", "warp", "x", (), ("N=6",), 3)))
 
-CASES = {case.name: case for case in (*_WORKLOADS, *_COMPILED, *_BY_HAND, *_NPB)}
+_TUNED = (
+    Case("lu_tiles", "npb/lu_tiles.ptx", "r", (), *_LU, 0, brief=True),
+    Case("sp_lines", "npb/sp_lines.ptx", "x", (), (("N=14",),), (), 3, brief=True),
+)
+
+CASES = {case.name: case for case in (*_WORKLOADS, *_COMPILED, *_BY_HAND, *_NPB, *_TUNED)}

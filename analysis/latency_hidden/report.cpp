@@ -8,6 +8,8 @@
 
 #include "analysis/latency_hidden/advice.h"
 #include "analysis/latency_hidden/breakdown.h"
+#include "analysis/latency_hidden/rate_plot.h"
+#include "analysis/program.h"
 #include "analysis/quantities.h"
 #include "analysis/text.h"
 #include "simcore/text/input_error.h"
@@ -16,13 +18,17 @@
 namespace gpusim::analysis::latency_hidden {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOptions{"variant", "aggregate", "parameters"};
+constexpr std::array<std::string_view, 5> kOptions{"variant", "aggregate", "parameters", "plot", "x"};
 constexpr std::array<std::string_view, 2> kVariants{"extended", "paper"};
 
 struct Choice {
   bool paper = false;
   Aggregate aggregate = Aggregate::kLast;
-  std::string parameters;
+  std::string parameters, plot, x;
+
+  [[nodiscard]] std::string variant() const {
+    return paper ? fmt::format("paper, {}", kAggregates[static_cast<size_t>(aggregate)]) : "extended";
+  }
 };
 
 size_t index_of(const ModelOptions& options, std::string_view name, std::span<const std::string_view> valid) {
@@ -40,8 +46,14 @@ Choice choice_of(const ModelOptions& options) {
   Choice c;
   c.paper = index_of(options, "variant", kVariants) == 1;
   c.aggregate = static_cast<Aggregate>(index_of(options, "aggregate", kAggregates));
-  if (const auto file = options.values.find("parameters"); file != options.values.end())
-    c.parameters = file->second;
+  for (const auto& [name, value] : {std::pair("parameters", &c.parameters), {"plot", &c.plot}, {"x", &c.x}})
+    if (const auto given = options.values.find(name); given != options.values.end()) {
+      if (given->second.empty())
+        throw core::InputError(fmt::format("gpusim: error: --option {}: expected a value", name));
+      *value = given->second;
+    }
+  if (!c.x.empty() && c.plot.empty())
+    throw core::InputError("gpusim: error: --option x is for a plot: --option plot=FILE.svg");
   return c;
 }
 
@@ -58,10 +70,11 @@ struct Result {
   [[nodiscard]] double simulated() const { return static_cast<double>(kernel.cycles); }
   [[nodiscard]] double error(double cycles) const { return cycles / simulated() - 1; }
   [[nodiscard]] double seconds(double cycles) const { return cycles / subject.parameters.core_hz; }
-  [[nodiscard]] double gflops(double cycles) const {
-    const auto flops = kernel.counters.find("flop_count");
-    return flops == kernel.counters.end() ? 0 : flops->second / seconds(cycles) / 1e9;
+  [[nodiscard]] double flops() const {
+    const auto count = kernel.counters.find("flop_count");
+    return count == kernel.counters.end() ? 0 : count->second;
   }
+  [[nodiscard]] double gflops(double cycles) const { return flops() / seconds(cycles) / 1e9; }
   [[nodiscard]] std::string place(uint32_t pc) const {
     return fmt::format("line {} `{}`", kernel.per_pc["ptx_line"][pc],
                        printable(kernel.per_pc.texts.find("ptx")->second[pc]));
@@ -192,6 +205,47 @@ Result result_of(const Recording& recording, const KernelRecord& kernel, const C
   return r;
 }
 
+/// Points of the plot, as the launches come: over the parameter `x` of the runs, where the launches of a
+/// kernel in a run are one point, or over the number of the launch.
+class RatePoints {
+ public:
+  explicit RatePoints(std::string x) : parameter_(std::move(x)) {}
+  /// What is added next is of this run.
+  void begin(const Recording& recording) {
+    first_ = points_.size();
+    if (parameter_.empty()) return;
+    x_ = program_of(recording).param(parameter_, recording);
+    path_ = recording.path();
+  }
+  void add(RatePoint p) {
+    if (parameter_.empty()) {
+      p.x = static_cast<double>(points_.size() + 1);
+      points_.push_back(std::move(p));
+      return;
+    }
+    p.x = x_;
+    const auto at =
+        std::ranges::find_if(points_, [&](const RatePoint& o) { return o.kernel == p.kernel && o.x == p.x; });
+    if (at == points_.end()) {
+      points_.push_back(std::move(p));
+      return;
+    }
+    if (at < points_.begin() + static_cast<ptrdiff_t>(first_))
+      throw core::RecordError(fmt::format("'{}': a run before it has kernel '{}' with {} = {} too", path_,
+                                          p.kernel, parameter_, p.x));
+    at->flops += p.flops;
+    at->simulated += p.simulated;
+    at->predicted += p.predicted;
+  }
+  [[nodiscard]] const std::vector<RatePoint>& all() const { return points_; }
+
+ private:
+  std::string parameter_, path_;
+  double x_ = 0;
+  size_t first_ = 0;  ///< point of the run
+  std::vector<RatePoint> points_;
+};
+
 /// By --set, --core-clock, --interconnect-clock or --dram-clock.
 bool changed_machine(std::string_view command) {
   return command.find(" --set ") != std::string_view::npos ||
@@ -203,11 +257,16 @@ bool changed_machine(std::string_view command) {
 ModelReport run_model(std::span<const Recording> recordings, const ModelOptions& options) {
   const Choice choice = choice_of(options);
   ModelReport report;
-  for (const Recording& recording : recordings)
+  RatePoints points(choice.x);
+  for (const Recording& recording : recordings) {
+    points.begin(recording);
     for (const uint64_t index : recording.select(options.kernel)) {
       const KernelRecord kernel = recording.kernel(index);
       const Result result = result_of(recording, kernel, choice);
       report.predictions.push_back(prediction_of(result, choice));
+      const Prediction& cycles = report.predictions.back();
+      points.add({result.kernel.name, 0, result.flops(), result.seconds(cycles.simulated),
+                  result.seconds(cycles.predicted)});
       report.text += text_of(result);
       if (choice.parameters.empty() && changed_machine(recording.command_line()))
         report.text +=
@@ -216,6 +275,14 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
             "as it ships: option parameters= gives another\n";
       report.json += (report.json.empty() ? "" : ", ") + json_of(result);
     }
+  }
+  if (!choice.plot.empty()) {
+    draw_svg(rate_plot(points.all(), choice.x.empty() ? "launch, in the order of the files" : choice.x,
+                       fmt::format("{}: latency-hidden factor ({})", recordings.front().machine().gpu.name,
+                                   choice.variant())),
+             choice.plot);
+    report.text += fmt::format("drawn: {}\n", choice.plot);
+  }
   report.json = fmt::format("{{\"kernels\": [{}]}}", report.json);
   return report;
 }

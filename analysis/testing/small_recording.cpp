@@ -70,7 +70,7 @@ void SmallRecording::write_tables(core::Recorder& recorder) const {
 
 std::string SmallRecording::write(const std::string& path) const {
   const auto recorder = core::Recorder::create(
-      path, {"test", config_text, ".version 1.4\n", "", "gpusim test", 0}, core::EventLevel::kSummary, 1);
+      path, {"test", config_text, ".version 1.4\n", launch_text, command, 0}, core::EventLevel::kSummary, 1);
   const auto number = [](const char* name, uint64_t value) {
     return core::KernelAttribute{name, "", value, false};
   };

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "simcore/launch/element.h"
 #include "simcore/launch/init.h"
 #include "simcore/launch/launch.h"
-#include "simcore/launch/overrides.h"
+#include "simcore/launch/params.h"
 #include "simcore/launch/reader.h"
 #include "simcore/launch/scope.h"
 #include "simcore/launch/texture.h"
@@ -25,11 +24,6 @@ constexpr int64_t kMaxBlock = 1024;
 constexpr int64_t kMaxStream = 1023;
 constexpr std::string_view kDefaultStream = "default_stream";
 
-bool is_identifier(std::string_view name) {
-  return !name.empty() && name.size() <= 256 && !std::isdigit(static_cast<unsigned char>(name.front())) &&
-         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-}
-
 class LaunchLoader {
  public:
   LaunchLoader(std::string_view text, const std::string& path, uint64_t seed, bool allow_files)
@@ -44,8 +38,8 @@ class LaunchLoader {
     check_top_level();
     read_link();
     read_default_stream();
-    read_params(overrides);
-    read_flops();
+    read_params(context_, document_, overrides, launch_);
+    read_flops(context_, document_, launch_);
     for_each("buffer", [&](const toml::table& table) { read_buffer(table); });
     for_each("texture",
              [&](const toml::table& table) { launch_.textures.push_back(read_texture(context_, table)); });
@@ -119,58 +113,6 @@ class LaunchLoader {
     if (array == nullptr || !array->is_array_of_tables()) return;
     for (const toml::node& element : *array) {
       if (const toml::table* table = element.as_table()) read(*table);
-    }
-  }
-
-  /// Keys of a table in the file's order.
-  static std::vector<std::pair<const toml::key*, const toml::node*>> in_order(const toml::table& table) {
-    std::vector<std::pair<const toml::key*, const toml::node*>> entries;
-    for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
-    std::ranges::stable_sort(entries, [](const auto& a, const auto& b) {
-      const auto& left = a.first->source().begin;
-      const auto& right = b.first->source().begin;
-      return std::pair(left.line, left.column) < std::pair(right.line, right.column);
-    });
-    return entries;
-  }
-
-  void read_params(std::span<const std::string> overrides) {
-    const std::vector<ParamOverride> given = parse_overrides(overrides, messages_);
-    std::set<std::string> used;
-    if (const toml::table* params = document_["params"].as_table()) {
-      for (const auto& [key, node] : in_order(*params)) {
-        const std::string name(key->str());
-        if (!is_identifier(name)) {
-          messages_.error(where_of(*key, launch_.path),
-                          fmt::format("'{}' is not a name that expressions can use", name));
-          continue;
-        }
-        const auto override_ = std::ranges::find(given, name, &ParamOverride::name);
-        if (override_ != given.end()) {
-          used.insert(name);
-          launch_.params.emplace_back(name, override_->value);
-        } else if (const auto value = read_number(context_, *node, name)) {
-          launch_.params.emplace_back(name, *value);
-        }
-      }
-    }
-    for (const ParamOverride& item : given) {
-      if (used.contains(item.name) || launch_.find_param(item.name) != nullptr) continue;
-      messages_.error(item.where, fmt::format("the launch file has no parameter '{}'", item.name),
-                      name_hint(item.name, param_scope(launch_).names));
-    }
-  }
-
-  void read_flops() {
-    const toml::table* flops = document_["flops"].as_table();
-    if (flops == nullptr) return;
-    for (const auto& [key, node] : in_order(*flops)) {
-      const auto value = read_number(context_, *node, key->str());
-      if (!value) continue;
-      if (!(value->as_double() >= 0)) {
-        messages_.error(where_of(*node, launch_.path), fmt::format("flops.{} is negative", key->str()));
-      }
-      launch_.flops.emplace_back(std::string(key->str()), value->as_double());
     }
   }
 

@@ -4,6 +4,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "simcore/record/hdf5_writer.h"
 
@@ -197,6 +198,57 @@ std::string RecordedFile::text(const std::string& name) const {
     throw RecordError(fmt::format("'{}': '{}' is no text", path_, name));
   }
   return trimmed(value.data(), value.size());
+}
+
+RecordedTable RecordedFile::table(const std::string& name) const {
+  const std::scoped_lock lock(hdf5_mutex());
+  const Id dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, path_, name);
+  const Id stored(H5Dget_type(dataset), H5Tclose, path_, name);
+  if (H5Tget_class(stored) != H5T_COMPOUND)
+    throw RecordError(fmt::format("'{}': '{}' is no table", path_, name));
+  // A record as it is read: numbers of eight bytes, and texts as they are.
+  struct Member {
+    std::string column;
+    size_t offset, text_bytes;
+  };
+  std::vector<Member> members;
+  size_t record = 0;
+  const auto count = static_cast<unsigned>(std::max(0, H5Tget_nmembers(stored)));
+  for (unsigned i = 0; i < count; ++i) {
+    char* member = H5Tget_member_name(stored, i);
+    const std::string column = member;
+    H5free_memory(member);
+    const Id element(H5Tget_member_type(stored, i), H5Tclose, path_, name);
+    const bool is_text = H5Tget_class(element) == H5T_STRING;
+    if (is_text ? H5Tis_variable_str(element) != 0 : H5Tget_class(element) != H5T_INTEGER)
+      throw RecordError(fmt::format(
+          "'{}': column '{}' of '{}' holds neither integers nor text of fixed length", path_, column, name));
+    members.push_back({column, record, is_text ? H5Tget_size(element) : 0});
+    record += is_text ? H5Tget_size(element) : sizeof(uint64_t);
+  }
+  RecordedTable table;
+  table.rows = stored_rows(dataset, file_, path_, name);
+  const Id type(H5Tcreate(H5T_COMPOUND, std::max<size_t>(record, 1)), H5Tclose, path_, name);
+  for (unsigned i = 0; i < count; ++i) {
+    const Id element(H5Tget_member_type(stored, i), H5Tclose, path_, name);
+    H5Tinsert(type, members[i].column.c_str(), members[i].offset,
+              members[i].text_bytes > 0 ? static_cast<hid_t>(element) : H5T_NATIVE_UINT64);
+  }
+  std::string raw(record * table.rows, '\0');
+  if (!raw.empty() && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw.data()) < 0)
+    throw RecordError(fmt::format("'{}': cannot read '{}'", path_, name));
+  for (const Member& m : members) {
+    const auto cell = [&](uint64_t row) { return raw.data() + row * record + m.offset; };
+    if (m.text_bytes > 0) {
+      std::vector<std::string>& texts = table.texts[m.column];
+      for (uint64_t row = 0; row < table.rows; ++row) texts.push_back(trimmed(cell(row), m.text_bytes));
+    } else {
+      std::vector<uint64_t>& numbers = table.numbers[m.column];
+      numbers.resize(table.rows);
+      for (uint64_t row = 0; row < table.rows; ++row) std::memcpy(&numbers[row], cell(row), sizeof(uint64_t));
+    }
+  }
+  return table;
 }
 
 uint64_t RecordedFile::rows(const std::string& name) const {

@@ -2,6 +2,7 @@
 // and tests use it. Every function throws RecordError naming file and object.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,13 @@
 #include "simcore/record/recorder.h"
 
 namespace gpusim::core {
+
+/// Columns of a table by name.
+struct RecordedTable {
+  uint64_t rows = 0;
+  std::map<std::string, std::vector<uint64_t>, std::less<>> numbers;
+  std::map<std::string, std::vector<std::string>, std::less<>> texts;
+};
 
 class RecordedFile {
  public:
@@ -29,6 +37,9 @@ class RecordedFile {
   /// A scalar text dataset ("/inputs/config").
   [[nodiscard]] std::string text(const std::string& dataset) const;
 
+  /// All columns at once, which must be integers and texts of fixed length: many times faster than one by
+  /// one.
+  [[nodiscard]] RecordedTable table(const std::string& dataset) const;
   [[nodiscard]] uint64_t rows(const std::string& dataset) const;
   [[nodiscard]] std::vector<std::string> columns(const std::string& dataset) const;
   [[nodiscard]] bool is_text(const std::string& dataset, const std::string& column) const;

@@ -1,0 +1,90 @@
+#include "simcore/launch/params.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "simcore/launch/launch_numbers.h"
+#include "simcore/launch/overrides.h"
+#include "simcore/launch/scope.h"
+#include "simcore/text/names.h"
+
+namespace gpusim::core {
+namespace {
+
+/// Keys of a table in the file's order.
+std::vector<std::pair<const toml::key*, const toml::node*>> in_order(const toml::table& table) {
+  std::vector<std::pair<const toml::key*, const toml::node*>> entries;
+  for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
+  std::ranges::stable_sort(entries, [](const auto& a, const auto& b) {
+    const auto& left = a.first->source().begin;
+    const auto& right = b.first->source().begin;
+    return std::pair(left.line, left.column) < std::pair(right.line, right.column);
+  });
+  return entries;
+}
+
+}  // namespace
+
+bool is_identifier(std::string_view name) {
+  return !name.empty() && name.size() <= 256 && !std::isdigit(static_cast<unsigned char>(name.front())) &&
+         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+void read_params(const ReadContext& context, const toml::table& document,
+                 std::span<const std::string> overrides, LaunchDescription& launch) {
+  const std::vector<ParamOverride> given = parse_overrides(overrides, context.messages);
+  std::set<std::string> used;
+  if (const toml::table* params = document["params"].as_table()) {
+    for (const auto& [key, node] : in_order(*params)) {
+      const std::string name(key->str());
+      if (!is_identifier(name)) {
+        context.messages.error(where_of(*key, context.file),
+                               fmt::format("'{}' is not a name that expressions can use", name));
+        continue;
+      }
+      const auto override_ = std::ranges::find(given, name, &ParamOverride::name);
+      if (override_ != given.end()) {
+        used.insert(name);
+        launch.params.emplace_back(name, override_->value);
+      } else if (const auto value = read_number(context, *node, name)) {
+        launch.params.emplace_back(name, *value);
+      }
+    }
+  }
+  for (const ParamOverride& item : given) {
+    if (used.contains(item.name) || launch.find_param(item.name) != nullptr) continue;
+    context.messages.error(item.where, fmt::format("the launch file has no parameter '{}'", item.name),
+                           name_hint(item.name, param_scope(launch).names));
+  }
+}
+
+void read_flops(const ReadContext& context, const toml::table& document, LaunchDescription& launch) {
+  const toml::table* flops = document["flops"].as_table();
+  if (flops == nullptr) return;
+  for (const auto& [key, node] : in_order(*flops)) {
+    const auto value = read_number(context, *node, key->str());
+    if (!value) continue;
+    if (!(value->as_double() >= 0)) {
+      context.messages.error(where_of(*node, context.file), fmt::format("flops.{} is negative", key->str()));
+    }
+    launch.flops.emplace_back(std::string(key->str()), value->as_double());
+  }
+}
+
+LaunchDescription parse_launch_numbers(std::string_view text, const std::string& path,
+                                       std::span<const std::string> param_overrides) {
+  const toml::table document = parse_toml(text, path);
+  LaunchDescription launch;
+  launch.path = path;
+  Messages messages;
+  const ReadContext context{path, messages, launch};
+  read_params(context, document, param_overrides, launch);
+  read_flops(context, document, launch);
+  messages.raise_if_any();
+  return launch;
+}
+
+}  // namespace gpusim::core
