@@ -92,6 +92,7 @@ TEST(Trajectories, OperationsAreThoseThatTheLaunchFileStates) {
   EXPECT_EQ(all[0].points[0].flops, 10);
   EXPECT_EQ(all[1].points[0].flops, 100) << "counted";
   EXPECT_EQ(all[2].points[1].flops, 30);
+  EXPECT_EQ(all[2].points[1].operations, 12);
   EXPECT_TRUE(all[2].application);
   EXPECT_FALSE(all[1].application);
   EXPECT_EQ(trajectories(runs, {.flops = 7})[2].points[1].flops, 7);

@@ -93,6 +93,7 @@ RooflinePoint Sums::finish(const core::MachineConfig& machine) const {
   const auto ratio = [](double a, double b, double none) { return b > 0 ? a / b : none; };
   RooflinePoint p = point;
   p.l1_bytes = moved;
+  p.operations = executed;
   p.l2_hits = ratio(l2_hit, l2_read, 0);
   p.warp_efficiency = ratio(lanes, kLanes * executed, 1);
   p.coalescing = ratio(requested, moved, 1);

@@ -36,6 +36,7 @@ struct RooflinePoint {
   double stated = 0;  ///< of these, by the launch file; 0: it does not say
   double dram_bytes = 0, l2_bytes = 0, l1_bytes = 0;
   double l2_hits = 0;          ///< of the sectors read there; 0 to 1
+  double operations = 0;       ///< that warps executed
   double warp_efficiency = 0;  ///< active lanes of 32
   double divergent = 0;        ///< branches that parted a warp
   double coalescing = 0;       ///< bytes asked for, of bytes moved for them; above 1: lanes share them

@@ -133,11 +133,12 @@ std::string trajectory_json(const Trajectory& t, const std::vector<Finding>& fin
     points += fmt::format(
         "{}{{\"sms\": {}, \"seconds\": {}, \"flops\": {}, \"dram_bytes\": {}, \"l2_bytes\": {}, "
         "\"l1_bytes\": {}, "
-        "\"warp_efficiency\": {}, \"occupancy\": {}, \"balance\": {}, \"l2_hits\": {}, \"coalescing\": {}}}",
+        "\"warp_efficiency\": {}, \"occupancy\": {}, \"balance\": {}, \"l2_hits\": {}, \"coalescing\": {}, "
+        "\"operations\": {}}}",
         points.empty() ? "" : ", ", p.sms, json_number(p.seconds), json_number(p.flops),
         json_number(p.dram_bytes), json_number(p.l2_bytes), json_number(p.l1_bytes),
         json_number(p.warp_efficiency), json_number(p.occupancy), json_number(p.balance),
-        json_number(p.l2_hits), json_number(p.coalescing));
+        json_number(p.l2_hits), json_number(p.coalescing), json_number(p.operations));
   for (const Finding& f : findings)
     found += fmt::format("{}{{\"defect\": \"{}\", \"evidence\": \"{}\"}}", found.empty() ? "" : ", ",
                          defect_name(f.defect), json_escaped(f.evidence));
@@ -168,7 +169,7 @@ Plot roofline_plot(const std::vector<Trajectory>& all, const Ceiling& low, const
   double least = high.fma / high.bandwidth, most = least;
   for (const Trajectory& t : all) {
     Series s;
-    s.title = t.title();
+    s.title = t.application && !t.program.empty() ? t.program : t.title();
     for (const RooflinePoint& p : t.points) {
       if (p.flops == 0 || p.dram_bytes == 0) continue;
       s.points.emplace_back(p.intensity(), p.rate() * 1e-9);

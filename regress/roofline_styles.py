@@ -111,6 +111,11 @@ def intensity(point):
     return f"{value:.3g}" if value < 1000 else "> 1000"
 
 
+def per_operation(point):
+    """Of a warp's operation: 64 at most."""
+    return f"{point['flops'] / point['operations']:.2g}" if point["flops"] else "-"
+
+
 def row(what, t):
     """Of a trajectory: what the two ends and the counters say."""
     ends = first, last = t["points"][0], t["points"][-1]
@@ -118,16 +123,16 @@ def row(what, t):
     gflops = f"{rate(first):.3g} -> {rate(last):.3g}" if first["flops"] else "-"
     return (f"| {what} | {1e6 * first['seconds']:.1f} -> {1e6 * last['seconds']:.1f} | "
             f"{first['seconds'] / last['seconds']:.1f} | {gflops} | {both(ends, intensity)} | "
-            f"{percent('warp_efficiency')(first)} | {percent('coalescing')(first)} | {both(ends, percent('occupancy'))} | "
+            f"{per_operation(first)} | {percent('warp_efficiency')(first)} | {percent('coalescing')(first)} | {both(ends, percent('occupancy'))} | "
             f"{both(ends, percent('balance'))} | {both(ends, percent('l2_hits'))} | {found} |")
 
 
-HEAD = ("time (us) | faster by | GFLOP/s | FLOP/B of DRAM | lanes % | asked of moved % | occupancy % | balance % | "
+HEAD = ("time (us) | faster by | GFLOP/s | FLOP/B of DRAM | FLOP/operation | lanes % | asked of moved % | occupancy % | balance % | "
         "L2 hits % | findings |\n")
 
 
 def print_head(first, columns=1):
-    print(f"\n| {first} | {HEAD}" + "|---" * (columns + 10) + "|", flush=True)
+    print(f"\n| {first} | {HEAD}" + "|---" * (columns + 11) + "|", flush=True)
 
 
 def ranks(values):
@@ -143,15 +148,16 @@ def rank_correlation(pairs):
     return product / (sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)) ** 0.5
 
 
-def same_order(points):
-    """Whether the faster of two is the one that uses more of its lanes, bytes and room for warps."""
-    used = [p["warp_efficiency"] * p["coalescing"] * p["occupancy"] for p in points]
-    return (points[0]["seconds"] < points[1]["seconds"]) == (used[0] > used[1])
+def between(points):
+    """Whether the ratio of two styles' times lies between that of the operations that their warps executed and that of the
+    bytes that these moved, but for a tenth."""
+    time, *causes = (points[0][key] / points[1][key] for key in ("seconds", "operations", "l1_bytes"))
+    return 0.9 * min(causes) <= time <= 1.1 * max(causes)
 
 
 def styles(study):
     """At the end: does the shape of a trajectory say what was measured? Steps up against resident warps, starts against
-    lanes, bytes that were asked for and resident warps."""
+    operations (lanes that are lost make more of them) and bytes."""
     ceilings = study.ceilings(SMS)
     steps, starts, faster, every = [], [], [], []
     print_head("kernel | style", 2)
@@ -168,12 +174,12 @@ def styles(study):
                 low, high = t["points"][0], t["points"][-1]
                 held = [p["occupancy"] * p["balance"] for p in (low, high)]
                 steps.append((low["seconds"] / high["seconds"], held[1] / held[0]))
-        for kernel, trajectories in kernels.items():
+        for kernel, trajectories in sorted(kernels.items(), key=lambda item: item[0] == "application"):
             label = f"{name}: {kernel}" if kernel == "application" else kernel
             for style, t in trajectories:
                 print(row(f"`{label}` | {style}", t), flush=True)
             if len(trajectories) == 2:
-                starts.append(same_order([t["points"][0] for _, t in trajectories]))
+                starts.append(between([t["points"][0] for _, t in trajectories]))
         whole = kernels.get("application") or next(iter(kernels.values()))
         (one, a), (other, b) = whole
         faster.append([name, f"{one}/{other}"] + [f"{a['points'][i]['seconds'] / b['points'][i]['seconds']:.2f}"
@@ -186,8 +192,9 @@ def styles(study):
     for line in faster:
         print(f"| `{line[0]}`: {line[1]} | " + " | ".join(line[2:]) + " |")
     print(f"\nStep from 2 to 80 SMs against the share of resident warps that a kernel keeps (occupancy x balance): rank "
-          f"correlation {rank_correlation(steps):.2f} over {len(steps)} kernels. The style that starts higher has more of "
-          f"lanes x asked of moved x occupancy: {sum(starts)} of {len(starts)} pairs.", flush=True)
+          f"correlation {rank_correlation(steps):.2f} over {len(steps)} kernels. On 2 SMs the time of one style over the "
+          f"other's lies between the ratios of executed operations and of bytes moved in {sum(starts)} of {len(starts)} "
+          f"pairs.", flush=True)
 
 
 def directions(study):

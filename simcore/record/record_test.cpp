@@ -70,6 +70,12 @@ TEST(Recorder, WritesWhatItWasGiven) {
   EXPECT_EQ(file.texts("/kernels/0/counters", "unit")[1], "instructions/cycle");
   EXPECT_EQ(file.text_list_attribute("/kernels/0/events/memory", "column_units")[0], "core cycles");
   EXPECT_EQ(file.numbers("/kernels/0/events/memory", "issue")[69'999], 69'999u * 3);
+  const std::string memory = "/kernels/0/events/memory";
+  const RecordedTable table = file.table(memory);
+  EXPECT_EQ(table.rows, 70'000u);
+  EXPECT_EQ(table.numbers.size() + table.texts.size(), file.columns(memory).size());
+  for (const auto& [column, values] : table.numbers)
+    EXPECT_EQ(values, file.numbers(memory, column)) << column;
 }
 
 TEST(Recorder, CellTablesMixNumbersAndTexts) {
@@ -103,6 +109,10 @@ TEST(Recorder, CellTablesMixNumbersAndTexts) {
   EXPECT_EQ(file.text_attribute("/", "status"), "failed");
   EXPECT_EQ(file.text_attribute("/", "reason"), "out of bounds");
   EXPECT_THROW((void)file.numbers("/kernels/0/issue_slots", "slotz"), RecordError);
+  EXPECT_EQ(file.table("/kernels/0/events/block").rows, 0u);
+  EXPECT_EQ(file.table("/kernels/0/events/block").numbers.size(), 5u);
+  EXPECT_THROW((void)file.table("/kernels/0/issue_slots"), RecordError) << "a column of reals";
+  EXPECT_THROW((void)file.table("/kernels/0"), RecordError);
 }
 
 TEST(Recorder, SeveralKernelsMayBeOpen) {
