@@ -49,6 +49,8 @@ void BlockDispatcher::connect_sm(uint32_t sm, core::Link<BlockStart>& starts, co
   port.starts = &starts;
   port.reports = &reports;
   port.held.resize(slot_taken_.size());
+  if (port_of_sm_.size() <= sm) port_of_sm_.resize(sm + 1);
+  port_of_sm_[sm] = static_cast<uint32_t>(ports_.size());
   ports_.push_back(std::move(port));
 }
 
@@ -195,6 +197,18 @@ bool BlockDispatcher::start_block_of(Open& kernel) {
     return true;
   }
   return false;
+}
+
+uint64_t BlockDispatcher::first_start(uint32_t sm, uint64_t now) const {
+  const Port& p = ports_[port_of_sm_[sm]];
+  if (!p.reports->empty()) return now;
+  // A kernel that begins now has its first block then. Of the others the SM has as much as it can hold, if
+  // there is no room: only its own reports make some.
+  uint64_t first = now + rules_.launch_cycles;
+  for (const Open& k : open_)
+    if (k.next_block != k.run->num_blocks && has_room(p, *k.run))
+      first = std::min(first, std::max(now, k.from));
+  return first;
 }
 
 bool BlockDispatcher::finished(const Open& kernel) const {

@@ -71,6 +71,8 @@ class BlockDispatcher : public core::Clocked {
   [[nodiscard]] const KernelRun* current() const { return open_.empty() ? nullptr : open_.front().run; }
   /// Blocks of current() that have finished.
   [[nodiscard]] uint64_t blocks_finished() const { return open_.empty() ? 0 : open_.front().finished; }
+  /// First cycle from `now` on in which a block can be sent to the SM unless it reports something.
+  [[nodiscard]] uint64_t first_start(uint32_t sm, uint64_t now) const;
   /// True if no block starts and no transfer ends unless a block finishes.
   [[nodiscard]] bool nothing_to_come() const { return own_next_ == core::kNever.count(); }
   [[nodiscard]] std::string waiting_for() const override;
@@ -130,7 +132,8 @@ class BlockDispatcher : public core::Clocked {
   Hooks hooks_;
   WorkQueue work_;
   std::vector<Port> ports_;
-  std::vector<Open> open_;  ///< kernels that run, in the order in which they began
+  std::vector<uint32_t> port_of_sm_;  ///< index in ports_
+  std::vector<Open> open_;            ///< kernels that run, in the order in which they began
   std::vector<bool> slot_taken_;
   std::array<Transfer, WorkQueue::kEngines> transfers_;
   uint32_t copies_ = 0;

@@ -184,6 +184,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   environment.num_sms = num_sms_;
   environment.run_ahead = run_ahead_;
   environment.local_memory_base = uint64_t{1} << 40;
+  environment.first_start = [this](uint32_t sm, uint64_t now) { return dispatcher_->first_start(sm, now); };
   environment.on_error = on_error_;
   environment.nobody_moves = [this] { return nobody_moves(); };
   environment.checker = checker_;

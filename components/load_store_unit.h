@@ -123,6 +123,11 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] core::Cycle next_completion() const {
     return earliest_reply(completions_.size() == 0 ? core::kNever : completions_.front());
   }
+  /// First cycle in which an access may complete of which nothing is known at `now`: a hit in the first-level
+  /// cache behind a transaction that waits for the link.
+  [[nodiscard]] uint64_t next_surprise(uint64_t now) const {
+    return l1_ != nullptr && unsent() ? now + 1 + l1_->latency() : kUnknownCycle;
+  }
   /// The warp slot belongs to the kernel in slot `kernel` from now on.
   void set_kernel(uint32_t warp, uint32_t kernel) { kernel_of_warp_[warp] = static_cast<uint8_t>(kernel); }
   /// Where look-ups of that kernel's accesses in the first-level cache are counted.

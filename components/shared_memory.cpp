@@ -85,15 +85,17 @@ bool regular_group(const isa::MemoryAccess& access, uint32_t first, uint32_t lan
   return difference == 0;
 }
 
-/// Steps of a whole warp of 4-byte lanes whose halves are regular_group()s, as rows of a 16-wide tile are;
-/// 0: they are not.
+/// Steps of a whole warp of 4-byte lanes whose halves are regular_group()s: one word, consecutive words, and
+/// rows of a 16-wide tile. 0: they are not.
 uint32_t steps_of_regular_halves(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
   constexpr uint32_t kHalf = isa::kWarpSize / 2;
   if (!regular_group(access, 0, kHalf) || !regular_group(access, kHalf, kHalf)) return 0;
   const uint64_t low = access.address[0] / 4, high = access.address[kHalf] / 4;
   const bool one_low = access.address[1] == access.address[0];
-  if (low == high && one_low == (access.address[kHalf + 1] == access.address[kHalf])) return 1;
-  if (!one_low || access.address[kHalf + 1] != access.address[kHalf]) return 0;
+  const bool one_high = access.address[kHalf + 1] == access.address[kHalf];
+  if (one_low != one_high) return 0;
+  if (low == high || (!one_low && high == low + kHalf)) return 1;
+  if (!one_low) return 0;
   return low % rules.banks == high % rules.banks ? 2 : 1;
 }
 
@@ -136,16 +138,18 @@ SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::M
   const uint32_t group_mask = group >= isa::kWarpSize ? ~0u : (1u << group) - 1;
   const bool may_be_regular = access.bytes == 4 && rules.bank_bytes == 4 && rules.banks >= group;
   SharedMemoryCost cost;
+  if (may_be_regular && !half_warps && access.shape != isa::AccessShape::kOther && access.lanes.full())
+    return {1, 1};
   for (uint32_t first = 0; first < isa::kWarpSize; first += group) {
     const uint32_t lanes = access.lanes.bits() & (group_mask << first);
     if (lanes == 0) continue;
     cost.least += half_warps ? words : 1;
     uint32_t steps = 0;
     if (may_be_regular && lanes == group_mask << first) {
-      if (regular_group(access, first, group))
-        steps = 1;
-      else if (group == isa::kWarpSize)
+      if (group == isa::kWarpSize)
         steps = steps_of_regular_halves(rules, access);
+      else if (regular_group(access, first, group))
+        steps = 1;
     }
     if (steps == 0)
       steps = half_warps ? group_steps_half_warp(rules, access, lanes, words)

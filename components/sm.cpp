@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace gpusim::comp {
 
@@ -22,14 +23,12 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
   table_ = WarpTable(issue_cycles_, env_.timing->shared_pipes, env_.timing->own_pipes);
   shared_rules_ = {static_cast<uint32_t>(m.shared.banks), static_cast<uint32_t>(m.shared.bank_bytes),
                    static_cast<uint32_t>(m.shared.lanes_per_access)};
-  const auto count = static_cast<uint32_t>(m.scheduler.count);
+  const auto count = scheduler_count_ = static_cast<uint32_t>(m.scheduler.count);
   for (uint32_t s = 0; s < count; ++s) {
-    schedulers_.push_back(
-        std::make_unique<WarpScheduler>(fmt::format("scheduler{}", s).c_str(), m.scheduler, s));
-    schedulers_.back()->sm.bind(*this);
+    schedulers_[s] = std::make_unique<WarpScheduler>(fmt::format("scheduler{}", s).c_str(), m.scheduler, s);
+    schedulers_[s]->sm.bind(*this);
   }
-  next_slot_.resize(count);
-  wake_.resize(count, kUnknownCycle);
+  wake_.fill(kUnknownCycle);
   if (m.scheduler.dependences == "control_codes") barriers_ = std::make_unique<DependencyBarriers>(kMaxWarps);
 }
 
@@ -48,6 +47,37 @@ void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& star
 void Sm::connect_fetch(const InstructionFetch::Links& links) {
   fetch_ =
       std::make_unique<InstructionFetch>(*env_.machine, static_cast<uint16_t>(index_), links, env_.events);
+}
+
+inline void Sm::take_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
+  settle(scheduler, now);
+  next_slot_[scheduler] = now / slot_cycles_ + 1;
+  schedulers_[scheduler]->issued(w);
+  enter(*warps_[w].kernel);
+  issue(w, now);
+  if (issue_width_ != 1) take_rest_of_slot(scheduler, w, now);
+}
+
+void Sm::take_rest_of_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
+  update_gates(now);
+  if (schedulers_[scheduler]->can_issue(w, now)) {
+    issue(w, now);
+  } else {
+    const uint64_t slot = now / slot_cycles_;
+    const bool resident = (table_.resident() >> w & 1) != 0;
+    book_wait(scheduler, resident ? static_cast<int>(w) : WarpScheduler::kNone, slot, slot + 1, 1);
+  }
+}
+
+void Sm::plan_issue(uint64_t now) {
+  if (changed_ == 0) return;
+  const uint64_t from = slot_cycles_.up(now + 1) * issue_cycles_;
+  for (uint32_t bits = changed_; bits != 0; bits &= bits - 1) {
+    const auto s = static_cast<size_t>(std::countr_zero(bits));
+    wake_[s] = schedulers_[s]->next_issue(from);
+  }
+  changed_ = 0;
+  next_issue_ = *std::min_element(wake_.begin(), wake_.begin() + scheduler_count_);
 }
 
 core::Cycle Sm::tick(core::Cycle cycle) {
@@ -70,7 +100,7 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   if (now % slot_cycles_ == 0 && open_kernels_ != 0 && (changed_ != 0 || now >= next_issue_)) {
     table_.promote(now);
     const uint64_t slot = now / slot_cycles_;
-    for (uint32_t s = 0; s < schedulers_.size(); ++s) {
+    for (uint32_t s = 0; s < scheduler_count_; ++s) {
       if (next_slot_[s] > slot || (wake_[s] > now && (changed_ >> s & 1) == 0)) continue;
       changed_ |= 1u << s;
       const int w = schedulers_[s]->pick(now);
@@ -93,10 +123,15 @@ core::Cycle Sm::tick(core::Cycle cycle) {
 
 uint64_t Sm::undisturbed_until(uint64_t now) const {
   if (open_kernels_ == 0 || lsu_->may_open() || lsu_->has_unannounced() || fetching()) return now;
+  return std::min(
+      {lsu_->next_completion().count(), lsu_->next_send(), lsu_->next_surprise(now), foreseen_until(now)});
+}
+
+uint64_t Sm::foreseen_until(uint64_t now) const {
   // A message that is not in a link yet is seen after that link's latency at the earliest.
-  const uint64_t reply = std::min(lsu_->next_completion().count(), now + 1 + reply_latency_);
-  const uint64_t start = std::min(next_start_.count(), now + 1 + start_latency_);
-  return std::min({reply, start, lsu_->next_send(), domain().steady_until().count()});
+  const uint64_t start = std::min(next_start_.count(), env_.first_start(index_, now) + 1 + start_latency_);
+  const uint64_t steady = std::min(domain().steady_until(), domain().observed_at()).count();
+  return std::min({start, now + 1 + reply_latency_, steady});
 }
 
 bool Sm::is_local(const isa::MicroOp& op) {
@@ -127,64 +162,38 @@ void Sm::run_ahead(uint64_t now) {
 }
 
 void Sm::run_ahead_with_memory(uint64_t now) {
-  const uint64_t limit = std::min({next_start_.count(), now + 1 + start_latency_, now + 1 + reply_latency_,
-                                   domain().steady_until().count()});
-  for (uint64_t cycle = now; !fetching() && lsu_->foresees();) {
+  const uint64_t limit = foreseen_until(now);
+  for (uint64_t cycle = now; lsu_->foresees();) {
+    // What issues ahead is nothing to the load/store unit: its next cycle stays.
     const uint64_t memory = std::max(std::min(lsu_->next_send(), lsu_->next_reply().count()), cycle + 1);
-    cycle = std::min(next_issue_, memory);
-    if (cycle >= limit) return;
-    if (memory <= cycle) {
-      lsu_->collect_replies(cycle, [this, cycle](uint32_t record) { complete_access(record, cycle); });
-      lsu_->send_at(cycle);
-      update_gates(cycle);
-      plan_issue(cycle - 1);
-    }
+    while (next_issue_ < std::min(memory, limit))
+      if (fetching() || !issue_ahead(next_issue_)) return;
+    cycle = memory;
+    if (cycle >= limit || fetching()) return;
+    lsu_->collect_replies(cycle, [this, cycle](uint32_t record) { complete_access(record, cycle); });
+    lsu_->send_at(cycle);
+    update_gates(cycle);
+    plan_issue(cycle - 1);
     if (next_issue_ <= cycle && !issue_ahead(cycle)) return;
   }
 }
 
 bool Sm::issue_ahead(uint64_t cycle) {
   table_.promote(cycle);
-  bool waits = false;
-  for (uint32_t s = 0; s < schedulers_.size() && !waits; ++s) {
-    if (wake_[s] > cycle) continue;
+  uint32_t s = 0;
+  for (; s < scheduler_count_; ++s) {
+    if (wake_[s] > cycle && (changed_ >> s & 1) == 0) continue;
     const int w = schedulers_[s]->pick(cycle);
-    // The rest of the slot has to wait for the time to come.
-    waits = w != WarpScheduler::kNone && !is_local(*warps_[static_cast<size_t>(w)].op);
-    if (waits) break;
+    if (w != WarpScheduler::kNone && !is_local(*warps_[static_cast<size_t>(w)].op)) break;
     changed_ |= 1u << s;
     if (w != WarpScheduler::kNone) take_slot(s, static_cast<uint32_t>(w), cycle);
   }
+  // The rest of the slot has to wait for the time to come, also where the others have changed something.
+  for (uint32_t bits = changed_ >> s << s; bits != 0; bits &= bits - 1)
+    wake_[static_cast<size_t>(std::countr_zero(bits))] = cycle;
+  changed_ &= (1u << s) - 1;
   plan_issue(cycle);
-  return !waits;
-}
-
-void Sm::take_slot(uint32_t scheduler, uint32_t w, uint64_t now) {
-  const uint64_t slot = now / slot_cycles_;
-  settle(scheduler, now);
-  next_slot_[scheduler] = slot + 1;
-  schedulers_[scheduler]->issued(w);
-  enter(*warps_[w].kernel);
-  issue(w, now);
-  if (issue_width_ == 1) return;
-  update_gates(now);
-  if (schedulers_[scheduler]->can_issue(w, now)) {
-    issue(w, now);
-  } else {
-    const bool resident = (table_.resident() >> w & 1) != 0;
-    book_wait(scheduler, resident ? static_cast<int>(w) : WarpScheduler::kNone, slot, slot + 1, 1);
-  }
-}
-
-void Sm::plan_issue(uint64_t now) {
-  if (changed_ == 0) return;
-  const uint64_t from = slot_cycles_.up(now + 1) * issue_cycles_;
-  next_issue_ = kUnknownCycle;
-  for (uint32_t s = 0; s < schedulers_.size(); ++s) {
-    if ((changed_ >> s & 1) != 0) wake_[s] = schedulers_[s]->next_issue(from);
-    next_issue_ = std::min(next_issue_, wake_[s]);
-  }
-  changed_ = 0;
+  return s == scheduler_count_;
 }
 
 void Sm::update_gates(uint64_t now) {
@@ -197,16 +206,13 @@ void Sm::update_gates(uint64_t now) {
   table_.close_gates(closed);
 }
 
-void Sm::settle(uint32_t scheduler, uint64_t now) {
-  changed_ |= 1u << scheduler;
-  const uint64_t from = next_slot_[scheduler], end = slot_cycles_.up(now);
-  if (from >= end || open_kernels_ == 0) return;
-  next_slot_[scheduler] = end;
+void Sm::book_empty(uint32_t scheduler, uint64_t end) {
+  const uint64_t from = std::exchange(next_slot_[scheduler], end);
   book_wait(scheduler, schedulers_[scheduler]->candidate(), from, end, issue_width_);
 }
 
 void Sm::settle_all(uint64_t now) {
-  for (uint32_t s = 0; s < schedulers_.size(); ++s) settle(s, now);
+  for (uint32_t s = 0; s < scheduler_count_; ++s) settle(s, now);
 }
 
 void Sm::book_wait(uint32_t scheduler, int w, uint64_t from, uint64_t end, uint64_t width) {

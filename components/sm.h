@@ -5,7 +5,7 @@
 //   1. take replies   2. send a transaction   3. start blocks   4. issue   5. plan what leaves   6. run ahead
 // Running ahead: until the first cycle at which a message could be seen (links have latencies), operations
 // that concern this SM alone issue in the same activation, each at its own cycle. Cycles, values and
-// accounting are those of one activation per cycle; the time series may see up to that latency of them early.
+// accounting are those of one activation per cycle; an observer that is due sees nothing of later cycles.
 // A scheduler's slots that issued nothing are booked when its warps change next: until then their cause is
 // the same.
 #pragma once
@@ -56,6 +56,8 @@ struct SmEnvironment {
   /// Device address of the interleaved local memory of all warps, a multiple of it for each further kernel
   /// (timing only).
   uint64_t local_memory_base = 0;
+  /// First cycle from `now` on in which a block can be sent to the SM unless it reports something.
+  std::function<uint64_t(uint32_t sm, uint64_t now)> first_start = [](uint32_t, uint64_t now) { return now; };
   std::function<void(std::string)> on_error;  ///< a program error: ends the simulation
   /// True if all warps of the GPU wait at barriers or have gone round their loops unchanged for long.
   std::function<bool()> nobody_moves;
@@ -177,6 +179,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   void complete_access(uint32_t record, uint64_t now);
   /// Issues warp `w`'s next operation, with dual issue also the one after it if nothing holds that back.
   void take_slot(uint32_t scheduler, uint32_t w, uint64_t now);
+  void take_rest_of_slot(uint32_t scheduler, uint32_t w, uint64_t now);
   // sm_issue.cpp: one operation
   void issue(uint32_t w, uint64_t now);
   void prepare_next(uint32_t w, uint64_t earliest, uint64_t now);
@@ -226,6 +229,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   void plan_issue(uint64_t now);
   /// First cycle at which something outside may change what the schedulers see.
   [[nodiscard]] uint64_t undisturbed_until(uint64_t now) const;
+  /// The same, but for what the load/store unit does and takes.
+  [[nodiscard]] uint64_t foreseen_until(uint64_t now) const;
   /// Warps may become ready by lines of instructions at any time.
   [[nodiscard]] bool fetching() const { return fetch_ != nullptr && fetch_->outstanding(); }
   /// True for operations that touch this SM's registers and shared memory only.
@@ -238,7 +243,13 @@ class Sm : public core::Clocked, public WarpTableIf {
   bool issue_ahead(uint64_t cycle);
   /// Before a warp of this scheduler changes: books its empty slots before `now`, which all have the cause
   /// that its candidate has until then.
-  void settle(uint32_t scheduler, uint64_t now);
+  void settle(uint32_t scheduler, uint64_t now) {
+    changed_ |= 1u << scheduler;
+    const uint64_t end = slot_cycles_.up(now);
+    if (next_slot_[scheduler] < end && open_kernels_ != 0) book_empty(scheduler, end);
+  }
+  /// Books its slots before `end`, which is the next one from now on.
+  void book_empty(uint32_t scheduler, uint64_t end);
   void settle_all(uint64_t now);
 
   uint32_t index_;
@@ -260,9 +271,11 @@ class Sm : public core::Clocked, public WarpTableIf {
   uint64_t issue_cycles_ = 2;  ///< the same
   uint64_t issue_width_ = 1;   ///< operations of one warp that a slot can issue
   uint64_t reply_latency_ = 0, start_latency_ = 0;
-  std::vector<uint64_t> next_slot_;  ///< per scheduler: first slot neither used nor booked yet
-  std::vector<uint64_t> wake_;       ///< per scheduler: no warp of it can issue before, but for events
-  std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
+  /// Per scheduler: first slot neither used nor booked yet.
+  std::array<uint64_t, kMaxSchedulers> next_slot_{};
+  std::array<uint64_t, kMaxSchedulers> wake_{};  ///< the same: no warp of it can issue before, but for events
+  uint32_t scheduler_count_ = 0;
+  std::array<std::unique_ptr<WarpScheduler>, kMaxSchedulers> schedulers_;
   std::vector<Warp, core::PageAllocator<Warp>> warps_;
   std::vector<Block> blocks_;
   uint64_t block_slots_ = 0, warp_slots_ = 0;     ///< that are taken, a bit each

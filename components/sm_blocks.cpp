@@ -23,7 +23,7 @@ void Sm::close_kernel(const KernelRun& run) {
   --open_kernels_;
   // Slots that have no warp of this kernel as their candidate: the SM has none, or it is another kernel's.
   auto& slots = kernels_[run.slot]->stats->slots;
-  uint64_t other = (run.end - run.start) / slot_cycles_ * schedulers_.size() * issue_width_;
+  uint64_t other = (run.end - run.start) / slot_cycles_ * scheduler_count_ * issue_width_;
   for (const uint64_t own : slots) other -= own;
   slots[static_cast<size_t>(StallCause::kNoWarp)] = other;
 }
@@ -47,7 +47,7 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
   Kernel& kernel = *kernels_[run.slot];
   enter(kernel);
   if (start.fresh) {
-    for (const auto& s : schedulers_) s->reset();
+    for (uint32_t s = 0; s < scheduler_count_; ++s) schedulers_[s]->reset();
     lsu_->invalidate_caches(run.l1_ways);
   }
   // An SM that gets no block of a kernel needs no storage for it.
@@ -119,7 +119,7 @@ void Sm::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_block, std::byte
   warp.at_barrier = isa::LaneMask();
   warp.block_slot = slot;
   warp.wait = WarpWait::kNone;
-  warp.scheduler = static_cast<uint8_t>(w % schedulers_.size());
+  warp.scheduler = static_cast<uint8_t>(w % scheduler_count_);
   warp.timing = env_.timing->of_scheduler[warp.scheduler].data();
   scoreboard_.reset_warp(w);
   lsu_->set_kernel(w, run.slot);

@@ -7,12 +7,20 @@ void WarpTable::set_next(uint32_t w, uint64_t ready_at, StallCause cause, uint8_
   const uint64_t b = bit(w);
   PerWarp& warp = warps_[w];
   on_pipe_[warp.pipe] &= ~b;
-  on_pipe_[warp.other_pipe] &= ~b;
-  on_gate_[warp.gate] &= ~b;
-  warp = {ready_at, warp.age, pipe, other_pipe, gate, cause};
+  if (warp.pipe != warp.other_pipe) on_pipe_[warp.other_pipe] &= ~b;
   on_pipe_[pipe] |= b;
-  on_pipe_[other_pipe] |= b;
+  two_pipes_ &= ~b;
+  if (pipe != other_pipe) {
+    on_pipe_[other_pipe] |= b;
+    two_pipes_ |= b;
+  }
+  on_gate_[warp.gate] &= ~b;
   on_gate_[gate] |= b;
+  warp.ready_at = ready_at;
+  warp.pipe = pipe;
+  warp.other_pipe = other_pipe;
+  warp.gate = gate;
+  warp.cause = cause;
   ready_ &= ~b;
   if (ready_at == kUnknownCycle) return;
   if (ready_at <= now) {

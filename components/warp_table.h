@@ -28,7 +28,13 @@ class WarpTable {
 
   /// `issue_cycles`: core cycles of an issue slot; the pipes are numbered as TimingTables says.
   explicit WarpTable(uint64_t issue_cycles = 2, size_t shared_pipes = 8, size_t own_pipes = 0)
-      : issue_cycles_(issue_cycles), shared_pipes_(shared_pipes), own_pipes_(own_pipes) {}
+      : issue_cycles_(issue_cycles), shared_pipes_(shared_pipes), own_pipes_(own_pipes) {
+    for (size_t p = 0; p < kMaxPipes; ++p) {
+      const bool shared = p < shared_pipes || own_pipes == 0;
+      place_[p].scheduler = static_cast<uint8_t>(shared ? kMaxSchedulers : (p - shared_pipes) / own_pipes);
+      place_[p].bit = static_cast<uint8_t>(shared ? p : kOwn + (p - shared_pipes) % own_pipes);
+    }
+  }
 
   /// Warp `w` waits for operands until core cycle `ready_at` (kUnknownCycle: until the next call), then for
   /// one of two pipes and a gate. `cause` is why it waits until then.
@@ -58,6 +64,7 @@ class WarpTable {
       buckets &= std::rotl(span, static_cast<int>(next_slot_ % kSlots));
     }
     next_slot_ = end;
+    promoted_ = now;
     if (buckets != 0) promote_buckets(buckets, now);
     if (!far_.empty()) promote_far(now);
   }
@@ -67,6 +74,9 @@ class WarpTable {
   void take_pipe(uint32_t pipe, uint64_t busy_until) {
     const uint64_t slot = issue_cycles_.value();
     pipe_free_[pipe] = busy_until > slot ? busy_until - slot : 0;
+    const Place place = place_[pipe];
+    forget_free(place.scheduler);
+    busy_[place.scheduler] |= uint64_t{1} << place.bit;
   }
   /// Which gates are closed: gate_bit()s.
   [[nodiscard]] static constexpr uint8_t gate_bit(Gate gate, bool closed) {
@@ -92,12 +102,12 @@ class WarpTable {
   [[nodiscard]] uint64_t issuable(uint64_t warps, uint64_t now, uint32_t scheduler = 0) const {
     warps &= ready_;
     if (warps == 0) return 0;
-    uint64_t on_free_pipe = 0;
-    for_each_pipe(scheduler, [&](size_t p) { on_free_pipe |= pipe_free_[p] <= now ? on_pipe_[p] : 0; });
-    return warps & on_free_pipe & ~blocked_by_gates();
+    Pipes busy;
+    for_each_busy(scheduler, now, [&](size_t p) { busy.add(on_pipe_[p]); });
+    return warps & ~busy.all_of(two_pipes_) & ~blocked_by_gates();
   }
-  /// Earliest issue slot's cycle, not before `from`, in which one of `warps`, which scheduler `scheduler`
-  /// owns, can issue unless an event comes first; kUnknownCycle: only after an event.
+  /// Earliest issue slot's cycle, not before that of the slot `from`, in which one of `warps`, which
+  /// scheduler `scheduler` owns, can issue unless an event comes first; kUnknownCycle: only after an event.
   [[nodiscard]] uint64_t next_issuable(uint64_t warps, uint64_t from, uint32_t scheduler = 0) const {
     const uint64_t able = warps & ~blocked_by_gates();
     const uint64_t earliest = next_of(able & ready_, from, scheduler);
@@ -106,6 +116,7 @@ class WarpTable {
 
  private:
   static constexpr uint32_t kSlots = 64;  ///< the wheel's reach, in issue slots
+  static constexpr size_t kOwn = 32;      ///< bit of a scheduler's first own pipe
   static constexpr uint64_t bit(uint32_t w) { return uint64_t{1} << w; }
   [[nodiscard]] uint64_t blocked_by_gates() const {
     if (closed_ == 0) return 0;
@@ -115,25 +126,47 @@ class WarpTable {
     return warps;
   }
 
-  /// Calls f for every pipe that `scheduler` can use.
+  /// Warps that use one of some pipes, and those that use two of them.
+  struct Pipes {
+    uint64_t once = 0, twice = 0;
+    void add(uint64_t warps) {
+      twice |= once & warps;
+      once |= warps;
+    }
+    /// Warps that have no other pipe than these; `two`: those that can take either of two.
+    [[nodiscard]] uint64_t all_of(uint64_t two) const { return (once & ~two) | twice; }
+  };
+  /// Calls f for every pipe that `scheduler` can use and that takes no operation at `at`.
   template <typename F>
-  void for_each_pipe(uint32_t scheduler, F f) const {
-    for (size_t p = 0; p < shared_pipes_; ++p) f(p);
-    const size_t own = shared_pipes_ + scheduler * own_pipes_;
-    for (size_t p = own; p < own + own_pipes_; ++p) f(p);
+  void for_each_busy(uint32_t scheduler, uint64_t at, F f) const {
+    for (uint64_t bits = busy_[scheduler] | busy_[kMaxSchedulers]; bits != 0; bits &= bits - 1)
+      if (const size_t p = pipe_at(scheduler, std::countr_zero(bits)); pipe_free_[p] > at) f(p);
+  }
+  /// The pipe of a bit in busy_.
+  [[nodiscard]] size_t pipe_at(size_t scheduler, int bit) const {
+    const auto place = static_cast<size_t>(bit);
+    return place < kOwn ? place : shared_pipes_ + scheduler * own_pipes_ + place - kOwn;
+  }
+  /// Takes out of busy_ what was free when promote() was called.
+  void forget_free(size_t scheduler) {
+    for (uint64_t bits = busy_[scheduler]; bits != 0; bits &= bits - 1)
+      if (pipe_free_[pipe_at(scheduler, std::countr_zero(bits))] <= promoted_)
+        busy_[scheduler] &= ~(bits & -bits);
   }
 
   void promote_buckets(uint64_t buckets, uint64_t now);
   void promote_far(uint64_t now);
-  /// First cycle of a slot, not before `from`, in which a pipe takes one of `warps`, whose operands are
-  /// there.
+  /// First cycle of a slot, not before that of the slot `from`, in which a pipe takes one of `warps`, whose
+  /// operands are there.
   [[nodiscard]] uint64_t next_of(uint64_t warps, uint64_t from, uint32_t scheduler) const {
     uint64_t first = kUnknownCycle;
     if (warps == 0) return first;
-    for_each_pipe(scheduler, [&](size_t p) {
+    Pipes busy;
+    for_each_busy(scheduler, from, [&](size_t p) {
+      busy.add(on_pipe_[p]);
       if ((warps & on_pipe_[p]) != 0) first = std::min(first, pipe_free_[p]);
     });
-    return first == kUnknownCycle ? first : slot_cycle(std::max(first, from));
+    return (warps & ~busy.all_of(two_pipes_)) != 0 ? from : slot_cycle(first);
   }
   [[nodiscard]] uint64_t next_of_waiting(uint64_t warps, uint64_t from, uint64_t earliest,
                                          uint32_t scheduler) const;
@@ -146,11 +179,20 @@ class WarpTable {
   size_t shared_pipes_, own_pipes_;
   uint64_t resident_ = 0;
   uint64_t ready_ = 0;
+  uint64_t two_pipes_ = 0;  ///< warps whose next operation can take either of two
+  /// Where a pipe is in busy_: kMaxSchedulers for those that all schedulers share.
+  struct Place {
+    uint8_t scheduler, bit;
+  };
+  std::array<Place, kMaxPipes> place_{};
+  /// The pipes that may be busy, by scheduler (its own from bit kOwn on) and, last, those of all.
+  std::array<uint64_t, kMaxSchedulers + 1> busy_{};
   std::array<uint64_t, kMaxPipes> on_pipe_{};
   std::array<uint64_t, kMaxPipes> pipe_free_{};  ///< cycle from which the pipe's latch takes an operation
   std::array<uint64_t, kNumGates> on_gate_{};
   uint8_t closed_ = 0;
   uint64_t next_slot_ = 0;  ///< first issue slot not promoted yet
+  uint64_t promoted_ = 0;   ///< the cycle for which promote() did the slot before it
   uint64_t occupied_ = 0;   ///< bit per wheel bucket
   std::array<uint64_t, kSlots> due_{};
   std::vector<std::pair<uint64_t, uint32_t>> far_;  ///< (slot, warp) beyond the wheel's reach, unordered, few

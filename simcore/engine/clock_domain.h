@@ -88,6 +88,8 @@ class ClockDomain : public sc_core::sc_module {
   void set_alarm(Cycle due, std::function<Cycle(Cycle)> alarm);
   /// No change of frequency applies before the edge after this one: what is decided until then holds.
   [[nodiscard]] Cycle steady_until() const { return next_background(); }
+  /// What modules do in cycles before this one the observer may see.
+  [[nodiscard]] Cycle observed_at() const { return observer_due_; }
 
   /// Called at the first processed edge at or after `due`, before any module ticks; returns the next due
   /// cycle. Observers only: they may read modules and stop the engine, and do not count as work.
