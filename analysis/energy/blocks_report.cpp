@@ -120,6 +120,7 @@ void add_runs(std::span<const Run> runs, const Run& base, ModelReport& report, P
     std::ranges::sort(s->points);
     plot.series.push_back(*s);
   }
+  for (const auto& [blocks, joules] : plot.series.front().points) plot.x_ticks.push_back(blocks);
 }
 
 std::string sensitivity_row(const char* name, double value, const PrefixSum& sum, double k,
@@ -155,7 +156,7 @@ ModelReport blocks_report(std::span<const Run> runs, const Choice& choice) {
   plot.title = "Energy over the number of blocks";
   plot.x_label = "blocks";
   plot.y_label = "energy, mJ";
-  plot.log_x = true;
+  plot.log_x = plot.y_from_zero = true;
   report.text = fmt::format("energy by number of blocks, predicted from '{}' with {} blocks\n",
                             printable(base.recording->path()), blocks_of(base));
   add_runs(runs, base, report, plot);

@@ -92,6 +92,7 @@ class GroupReport {
 
   /// Energy over the clock, predicted and simulated.
   void add_to(Plot& plot) const {
+    const int first_look = static_cast<int>(plot.series.size()) / 2;
     const std::string name = group_.base->kernels.front().kernel.name;
     Series kernels, system, simulated, simulated_system;
     kernels.title = name + ": board while kernels run, predicted";
@@ -99,6 +100,9 @@ class GroupReport {
     simulated.title = name + ": board, simulated";
     simulated_system.title = name + ": system, simulated";
     kernels.marks = system.marks = false;
+    kernels.dashed = system.dashed = true;
+    kernels.look = simulated.look = first_look;
+    system.look = simulated_system.look = first_look + 1;
     for (const int64_t khz : clocks_down(group_.base->clocks[0], 32)) {
       const Forecast f = dvfs_.at(khz);
       kernels.points.emplace_back(mhz(khz), f.kernel_energy * 1e3);
@@ -278,6 +282,7 @@ ModelReport clocks_report(std::span<const Run> runs, const Choice& choice) {
   plot.title = "Energy over the core clock";
   plot.x_label = "core clock, MHz";
   plot.y_label = "energy, mJ";
+  plot.y_from_zero = true;
   for (const Group& group : groups_of(runs)) {
     GroupReport one(group, choice);
     one.add_to(report);
