@@ -12,6 +12,8 @@
 namespace gpusim::analysis::energy {
 namespace {
 
+constexpr uint64_t kWarpBits = 16;  ///< of Wait::warp, below the block
+
 bool beyond_the_sm(uint64_t level) {
   using core::ServedBy;
   switch (static_cast<ServedBy>(level)) {
@@ -83,13 +85,24 @@ double share_of(const KernelRecord& kernel, std::string_view cause) {
 /// What a kernel's warps do with their time, in core cycles.
 struct Lives {
   uint64_t first = UINT64_MAX, last = 0;  ///< block start, block end
-  double warp_cycles = 0;                 ///< lives of all warps
+  double warp_cycles = 0;                 ///< lives of all warps that have something to do
   uint64_t blocks = 0;
 };
 
-Lives read_lives(const Recording& recording, const KernelRecord& kernel) {
-  const Table blocks = recording.events(kernel.index, "block", "summary", {"start", "end"});
-  const auto warps = static_cast<double>(recording.attribute(kernel.index, "warps_per_block"));
+/// Warps of each block that wait for memory at all.
+std::unordered_map<uint64_t, uint64_t> waiting_warps(const std::vector<Wait>& waits) {
+  std::unordered_map<uint64_t, uint64_t> count;
+  for (size_t i = 0; i < waits.size(); ++i)
+    if (i == 0 || waits[i].warp != waits[i - 1].warp) ++count[block_of(waits[i])];
+  return count;
+}
+
+/// A block's warps without an access, where others have some, are over at once (a thread outside of the
+/// data), though their block lives on: they do not count.
+Lives read_lives(const Recording& recording, const KernelRecord& kernel, const std::vector<Wait>& waits) {
+  const Table blocks = recording.events(kernel.index, "block", "summary", {"block", "start", "end"});
+  const uint64_t warps = recording.attribute(kernel.index, "warps_per_block");
+  const auto waiting = waiting_warps(waits);
   Lives lives;
   lives.blocks = blocks.rows;
   for (uint64_t i = 0; i < blocks.rows; ++i) {
@@ -100,12 +113,16 @@ Lives read_lives(const Recording& recording, const KernelRecord& kernel) {
           fmt::format("'{}': events/block of kernel {} has a block that ends before it "
                       "starts; the file is damaged",
                       recording.path(), kernel.index));
-    lives.warp_cycles += warps * static_cast<double>(blocks["end"][i] - blocks["start"][i]);
+    const auto some = waiting.find(blocks["block"][i]);
+    const uint64_t alive = some == waiting.end() ? warps : some->second;
+    lives.warp_cycles += static_cast<double>(alive * (blocks["end"][i] - blocks["start"][i]));
   }
   return lives;
 }
 
 }  // namespace
+
+uint64_t block_of(const Wait& wait) { return wait.warp >> kWarpBits; }
 
 double joint_bound(double a, double b, double c) {
   return std::pow(std::pow(a, kJointNorm) + std::pow(b, kJointNorm) + std::pow(c, kJointNorm),
@@ -163,7 +180,7 @@ std::vector<Wait> read_waits(const Recording& recording, const KernelRecord& ker
         static_cast<core::AccessKind>(events["kind"][i]) == core::AccessKind::kStore)
       continue;
     Wait w;
-    w.warp = events["block"][i] << 16 | events["warp"][i];
+    w.warp = events["block"][i] << kWarpBits | events["warp"][i];
     w.issue = events["issue"][i];
     const uint64_t complete = std::max(events["complete"][i], w.issue);
     const auto end = end_of.find(events["block"][i]);
@@ -200,7 +217,8 @@ ClockParts clock_parts(const Recording& recording, const KernelRecord& kernel) {
   p.seconds = kernel_seconds(kernel, recording.machine());
   p.core_hz = cycles / p.seconds;
   const uint64_t start = recording.attribute(kernel.index, "start_cycle");
-  const Lives lives = read_lives(recording, kernel);
+  const std::vector<Wait> waits = read_waits(recording, kernel);
+  const Lives lives = read_lives(recording, kernel, waits);
   if (lives.blocks == 0 || lives.last <= lives.first || lives.first < start || lives.warp_cycles == 0) {
     p.launch = 1;
     return p;
@@ -211,9 +229,9 @@ ClockParts clock_parts(const Recording& recording, const KernelRecord& kernel) {
   const auto sms = static_cast<double>(std::max<uint64_t>(1, kernel.per_sm.rows));
   const auto blocks = static_cast<double>(lives.blocks);
   p.work = busiest_unit(kernel, recording.machine()) / blocks * std::ceil(blocks / sms) / (cycles * between);
-  const WaitCycles waits = wait_cycles(read_waits(recording, kernel));
-  const double waiting = waits.all / lives.warp_cycles;
-  p.latency = waits.fastest / lives.warp_cycles;
+  const WaitCycles on_their_way = wait_cycles(waits);
+  const double waiting = on_their_way.all / lives.warp_cycles;
+  p.latency = on_their_way.fastest / lives.warp_cycles;
   const double resident = 1 - share_of(kernel, "no_warp");
   const double throttled =
       std::max(0.0, share_of(kernel, "memory_throttle") + share_of(kernel, "texture_throttle") -

@@ -37,10 +37,12 @@ struct ClockParts {
 
 /// A warp's access to what lies beyond its SM, in core cycles.
 struct Wait {
-  uint64_t warp = 0;  ///< any number that is its own
+  uint64_t warp = 0;  ///< block and warp
   uint64_t issue = 0, complete = 0;
   uint64_t fastest = 0;  ///< cycles that the fastest access of the same operation took
 };
+
+[[nodiscard]] uint64_t block_of(const Wait& wait);
 
 /// Cycles in which a warp has an access on its way, over all warps; with the access's own time, or the
 /// fastest. `waits` are sorted by warp and issue.

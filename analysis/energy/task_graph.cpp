@@ -105,7 +105,7 @@ CriticalPath critical_path(const Recording& recording, const KernelRecord& kerne
   WaitsOfBlock waits;
   for (const size_t at : path) waits[tasks[at].block];
   for (const Wait& w : read_waits(recording, kernel))
-    if (const auto of = waits.find(w.warp >> 16); of != waits.end()) of->second.push_back(w);
+    if (const auto of = waits.find(block_of(w)); of != waits.end()) of->second.push_back(w);
   const auto warps = static_cast<double>(recording.attribute(kernel.index, "warps_per_block"));
   CriticalPath p;
   for (size_t i = 0; i < path.size(); ++i) {
