@@ -1,10 +1,10 @@
 #include "analysis/reuse_model.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <optional>
 
+#include "analysis/reuse_coalescer.h"
 #include "analysis/reuse_memory.h"
 #include "analysis/reuse_sm.h"
 
@@ -69,20 +69,20 @@ double own_lines(const ReuseMachine& machine, const WarpTrace& trace) {
   LineTable all;
   uint64_t sum = 0;
   const uint64_t blocks = std::min<uint64_t>(machine.sms, trace.header().blocks);
+  const ReuseCoalescer coalescer(machine.line);
   WarpStep step;
+  LaneRuns runs;
+  LineTransactions lines;
   for (uint64_t b = 0; b < blocks; ++b) {
     LineTable own;
     bool is_new = false;
     for (uint32_t w = 0; w < trace.header().block_warps; ++w)
-      for (WarpCursor cursor = trace.warp(b, w); cursor.next(step);) {
+      for (WarpCursor cursor = trace.warp(b, w); cursor.next(step, runs);) {
         if (step.kind != WarpStep::Kind::kAccess || step.local) continue;
-        uint64_t last = ~uint64_t{0};
-        for (uint32_t bits = step.lanes; bits != 0; bits &= bits - 1) {
-          const uint64_t line = step.address[static_cast<size_t>(std::countr_zero(bits))] / machine.line;
-          if (line == last) continue;
-          last = line;
-          own.number_of(line, is_new);
-          all.number_of(line, is_new);
+        coalescer.coalesce(step, runs, 0, lines);
+        for (const LineTransaction& t : lines) {
+          own.number_of(t.line, is_new);
+          all.number_of(t.line, is_new);
         }
       }
     sum += own.size();

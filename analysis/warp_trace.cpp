@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -118,6 +119,17 @@ inline uint64_t WarpCursor::number() {
 }
 
 bool WarpCursor::next(WarpStep& s) {
+  LaneRuns runs;
+  if (!next(s, runs)) return false;
+  if (s.kind != WarpStep::Kind::kAccess) return true;
+  uint32_t bits = s.lanes;
+  for (const LaneRuns::Run& run : runs)
+    for (uint32_t i = 0; i < run.lanes; ++i, bits &= bits - 1)
+      s.address[static_cast<size_t>(std::countr_zero(bits))] = run.first + i * run.difference;
+  return true;
+}
+
+bool WarpCursor::next(WarpStep& s, LaneRuns& runs) {
   if (at_ == end_) return false;
   const uint8_t first = byte();
   const uint32_t kind = first & ((1u << kKindBits) - 1);
@@ -144,20 +156,19 @@ bool WarpCursor::next(WarpStep& s) {
   s.pc = static_cast<uint32_t>(number());
   s.lanes = (first & kWholeWarp) != 0 ? ~0u : static_cast<uint32_t>(number());
   if (s.lanes == 0) damaged("an access of no lane");
-  const bool runs = (second & kRuns) != 0;
-  uint64_t a = last_, difference = 0, left = 0;
-  for (uint32_t bits = s.lanes; bits != 0; bits &= bits - 1) {
-    if (left == 0) {
-      const uint64_t n = number();
-      difference = unzigzag(runs ? n >> 1 : n);
-      left = runs && (n & 1) != 0 ? number() : 1;
-      if (left == 0) damaged("a run of no lane");
-    }
-    a += difference;
-    --left;
-    s.address[static_cast<size_t>(std::countr_zero(bits))] = a;
+  const bool in_runs = (second & kRuns) != 0;
+  runs.clear();
+  uint64_t a = last_;
+  for (auto left = static_cast<uint32_t>(std::popcount(s.lanes)); left != 0;) {
+    const uint64_t n = number(), difference = unzigzag(in_runs ? n >> 1 : n);
+    const uint64_t times = in_runs && (n & 1) != 0 ? number() : 1;
+    if (times == 0) damaged("a run of no lane");
+    const auto lanes = static_cast<uint32_t>(std::min<uint64_t>(times, left));
+    runs.append(a, difference, lanes);
+    a += lanes * difference;
+    left -= lanes;
   }
-  last_ = s.address[static_cast<size_t>(std::countr_zero(s.lanes))];
+  last_ = runs.begin()->first;
   return true;
 }
 

@@ -40,6 +40,33 @@ struct WarpStep {
   std::array<uint64_t, kLanes> address{};
 };
 
+/// Addresses of an access's lanes in their order. Neighbours that differ by the same are a run, so that most
+/// accesses have one or two.
+class LaneRuns {
+ public:
+  struct Run {
+    uint64_t first = 0, difference = 0;
+    uint32_t lanes = 0;
+  };
+  void clear() { count_ = 0; }
+  /// The next `lanes` addresses differ by `difference` from the one before, of the first from `before`.
+  void append(uint64_t before, uint64_t difference, uint32_t lanes) {
+    // A lane of its own is the start of any run.
+    if (count_ != 0 && runs_[count_ - 1].lanes == 1) {
+      runs_[count_ - 1].difference = difference;
+      runs_[count_ - 1].lanes += lanes;
+    } else {
+      runs_[count_++] = {before + difference, difference, lanes};
+    }
+  }
+  [[nodiscard]] const Run* begin() const { return runs_.data(); }
+  [[nodiscard]] const Run* end() const { return runs_.data() + count_; }
+
+ private:
+  uint32_t count_ = 0;
+  std::array<Run, WarpStep::kLanes> runs_;
+};
+
 struct WarpTraceHeader {
   std::string kernel, machine;  ///< machine: whose times the steps have
   uint32_t block_threads = 0, block_warps = 0;
@@ -70,6 +97,8 @@ class WarpCursor {
   explicit WarpCursor(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
   /// False after the last step. Throws core::InputError if the bytes are not steps.
   bool next(WarpStep& step);
+  /// The same with an access's addresses in `runs` instead of in `step`.
+  bool next(WarpStep& step, LaneRuns& runs);
 
  private:
   uint64_t number();
