@@ -31,10 +31,10 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double copi
       index_(core::set_index_kind(m.l2.index), sets_),
       port_out_(sms, 0),
       port_back_(sms, 0),
-      partition_in_(partitions_, 0),
-      partition_out_(partitions_, 0),
-      channel_free_(partitions_ * channels_, 0),
-      lines_(cached_ ? partitions_ * sets_ * ways_ : 0),
+      partition_in_(partitions_.value(), 0),
+      partition_out_(partitions_.value(), 0),
+      channel_free_(partitions_.value() * channels_.value(), 0),
+      lines_(cached_ ? partitions_.value() * sets_ * ways_ : 0),
       foreign_(1 - own) {
   const double core_mhz = static_cast<double>(m.clocks.core_khz) / 1e3;
   const auto cycles = [core_mhz](double ns) { return ns * core_mhz / 1e3; };
@@ -65,8 +65,8 @@ ReuseMemory::Place ReuseMemory::place_of(uint64_t address) const {
   const uint64_t block = address / interleave_;
   const uint64_t partition = block % partitions_, local_block = block / partitions_;
   return {static_cast<uint32_t>(partition),
-          static_cast<uint32_t>(partition * channels_ + local_block % channels_),
-          local_block * interleave_ + address % interleave_};
+          static_cast<uint32_t>(partition * channels_.value() + local_block % channels_),
+          local_block * interleave_.value() + address % interleave_};
 }
 
 double ReuseMemory::arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simcore/config/machine_config.h"
+#include "simcore/divisor.h"
 #include "simcore/set_index.h"
 
 namespace gpusim::analysis {
@@ -50,7 +51,7 @@ class ReuseMemory {
   double fetch(double now, const Place& place, uint32_t bytes);
   double access(double arrived, const Place& place, uint32_t sectors, bool counts);
 
-  uint64_t interleave_, partitions_, channels_, line_bytes_;
+  core::Divisor interleave_, partitions_, channels_, line_bytes_;
   uint32_t ways_, sets_, fetch_sectors_;
   bool cached_;
   core::SetIndex index_;

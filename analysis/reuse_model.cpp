@@ -90,14 +90,21 @@ double own_lines(const ReuseMachine& machine, const WarpTrace& trace) {
   return sum == 0 ? 1 : static_cast<double>(all.size()) / static_cast<double>(sum);
 }
 
-}  // namespace
+/// Lines that other SMs have too, if only one is modelled.
+struct Neighbours {
+  double own = 1;
+  Neighbours(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options) {
+    if (options.only_sm >= 0) own = own_lines(reuse_machine(config, trace.header()), trace);
+  }
+};
 
-ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options) {
+ReuseRun run_pass(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options,
+                  const Neighbours& neighbours) {
   ReuseMachine machine = reuse_machine(config, trace.header());
   machine.with = options.with;
   const bool one = options.only_sm >= 0;
   ReuseMemory fresh =
-      one ? ReuseMemory(config, 1, machine.sms, own_lines(machine, trace)) : ReuseMemory(config, machine.sms);
+      one ? ReuseMemory(config, 1, machine.sms, neighbours.own) : ReuseMemory(config, machine.sms);
   ReuseMemory& memory = options.memory != nullptr && !one ? *options.memory : fresh;
   memory.begin_kernel();
   if (!options.with.latency) machine.sets_at_once = options.sets_at_once;
@@ -122,6 +129,12 @@ ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, co
   return run;
 }
 
+}  // namespace
+
+ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options) {
+  return run_pass(config, trace, options, Neighbours(config, trace, options));
+}
+
 ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace& trace,
                               const ReuseOptions& options) {
   ReusePrediction p;
@@ -129,8 +142,9 @@ ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace
   unlimited.with.mshrs = false;
   std::optional<ReuseMemory> before;
   if (options.memory != nullptr) unlimited.memory = &before.emplace(*options.memory);
-  p.run = run_reuse(config, trace, options);
-  p.kinds = p.run.limited ? run_reuse(config, trace, unlimited).global : p.run.global;
+  const Neighbours neighbours(config, trace, options);
+  p.run = run_pass(config, trace, options, neighbours);
+  p.kinds = p.run.limited ? run_pass(config, trace, unlimited, neighbours).global : p.run.global;
   p.mshr = static_cast<int64_t>(p.run.global.misses()) - static_cast<int64_t>(p.kinds.misses());
   return p;
 }
