@@ -181,12 +181,12 @@ TEST(WarpTrace, ACutOrForeignFileIsRefused) {
   WarpEncoder encoder;
   encoder.append(access(7));
   const std::string bytes = encoded_header(h) + encoded_block({encoder});
-  EXPECT_EQ(WarpTrace(bytes, "f").header().blocks, 1u);
+  EXPECT_EQ(WarpTrace(TraceBytes(bytes), "f").header().blocks, 1u);
   for (size_t length = 0; length < bytes.size(); ++length)
-    EXPECT_THROW(WarpTrace(bytes.substr(0, length), "f"), core::InputError) << length;
-  EXPECT_THROW(WarpTrace(bytes + "x", "f"), core::InputError);
+    EXPECT_THROW(WarpTrace(TraceBytes(bytes.substr(0, length)), "f"), core::InputError) << length;
+  EXPECT_THROW(WarpTrace(TraceBytes(bytes + "x"), "f"), core::InputError);
   try {
-    WarpTrace("blocksize: 1 1 1\n", "f");
+    WarpTrace(TraceBytes("blocksize: 1 1 1\n"), "f");
     FAIL();
   } catch (const core::InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("is not a trace of warps"));

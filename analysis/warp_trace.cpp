@@ -202,12 +202,12 @@ WarpTrace::WarpTrace(WarpTraceHeader header) : bytes_(encoded_header(header)), h
 
 void WarpTrace::append_block(const std::vector<WarpEncoder>& warps) {
   first_.push_back(bytes_.size());
-  bytes_ += encoded_block(warps);
+  bytes_.append(encoded_block(warps));
 }
 
 namespace {
 
-uint64_t length_at(const std::string& bytes, uint64_t place) {
+uint64_t length_at(std::string_view bytes, uint64_t place) {
   uint64_t length = 0;
   for (uint32_t i = 0; i < 4; ++i) length |= uint64_t{static_cast<uint8_t>(bytes[place + i])} << 8 * i;
   return length;
@@ -216,7 +216,7 @@ uint64_t length_at(const std::string& bytes, uint64_t place) {
 /// Reads the header's numbers and names.
 class HeaderReader {
  public:
-  HeaderReader(const std::string& bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  HeaderReader(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
   [[nodiscard]] uint64_t at() const { return at_; }
   uint64_t number(const char* what, uint64_t most) {
     uint64_t value = 0;
@@ -234,7 +234,7 @@ class HeaderReader {
     const uint64_t length = number(what, kMostNames);
     if (bytes_.size() - at_ < length) fail("is cut off in its header");
     at_ += length;
-    return bytes_.substr(at_ - length, length);
+    return std::string(bytes_.substr(at_ - length, length));
   }
   [[noreturn]] void fail(const std::string& what) const {
     throw core::InputError(
@@ -242,17 +242,19 @@ class HeaderReader {
   }
 
  private:
-  const std::string& bytes_;
+  std::string_view bytes_;
   const std::string& name_;
   uint64_t at_ = kSignature.size();
 };
 
 }  // namespace
 
-WarpTrace::WarpTrace(std::string bytes, const std::string& name) : bytes_(std::move(bytes)) {
-  HeaderReader in(bytes_, name);
-  if (!has_signature(bytes_)) in.fail("is not a trace of warps");
-  if (!bytes_.starts_with(kSignature)) in.fail("is a trace of warps of another version");
+WarpTrace::WarpTrace(TraceBytes bytes, const std::string& name) : bytes_(std::move(bytes)) {
+  constexpr uint64_t kMostHeader = 4 * kMostNames;
+  HeaderReader in(bytes_.glance(0, std::min(kMostHeader, bytes_.size())), name);
+  const std::string_view start = bytes_.glance(0, std::min<uint64_t>(kSignature.size(), bytes_.size()));
+  if (!has_signature(start)) in.fail("is not a trace of warps");
+  if (start != kSignature) in.fail("is a trace of warps of another version");
   header_.kernel = in.text("bytes in a name");
   header_.machine = in.text("bytes in a name");
   header_.block_threads = static_cast<uint32_t>(in.number("threads in a block", kMostBlockThreads));
@@ -269,7 +271,8 @@ WarpTrace::WarpTrace(std::string bytes, const std::string& name) : bytes_(std::m
   for (uint64_t block = 0; block < header_.blocks; ++block) {
     uint64_t length = table;
     if (bytes_.size() - at < table) in.fail(fmt::format("ends before block {}", block));
-    for (uint32_t w = 0; w < header_.block_warps; ++w) length += length_at(bytes_, at + uint64_t{4} * w);
+    const std::string_view lengths = bytes_.glance(at, table);
+    for (uint32_t w = 0; w < header_.block_warps; ++w) length += length_at(lengths, uint64_t{4} * w);
     if (bytes_.size() - at < length) in.fail(fmt::format("ends within block {}", block));
     first_.push_back(at);
     at += length;
@@ -278,10 +281,10 @@ WarpTrace::WarpTrace(std::string bytes, const std::string& name) : bytes_(std::m
 }
 
 WarpCursor WarpTrace::warp(uint64_t block, uint32_t warp) const {
-  const uint64_t table = first_[block];
-  uint64_t at = table + uint64_t{4} * header_.block_warps;
-  for (uint32_t w = 0; w < warp; ++w) at += length_at(bytes_, table + uint64_t{4} * w);
-  return WarpCursor(std::string_view(bytes_).substr(at, length_at(bytes_, table + uint64_t{4} * warp)));
+  const std::string_view bytes = bytes_.keep(first_[block], end_of(block) - first_[block]);
+  uint64_t at = uint64_t{4} * header_.block_warps;
+  for (uint32_t w = 0; w < warp; ++w) at += length_at(bytes, uint64_t{4} * w);
+  return WarpCursor(bytes.substr(at, length_at(bytes, uint64_t{4} * warp)));
 }
 
 }  // namespace gpusim::analysis

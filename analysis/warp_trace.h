@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/trace_bytes.h"
+
 namespace gpusim::analysis {
 
 struct WarpStep {
@@ -118,16 +120,21 @@ class WarpTrace {
   /// A trace to which blocks are appended in their order.
   explicit WarpTrace(WarpTraceHeader header);
   /// Reads a file's bytes. Throws core::InputError for what is no such file, or one that is cut off.
-  WarpTrace(std::string bytes, const std::string& name);
+  WarpTrace(TraceBytes bytes, const std::string& name);
 
   [[nodiscard]] static bool has_signature(std::string_view bytes);
   [[nodiscard]] const WarpTraceHeader& header() const { return header_; }
   [[nodiscard]] WarpCursor warp(uint64_t block, uint32_t warp) const;
   /// One encoder for each warp of the block.
   void append_block(const std::vector<WarpEncoder>& warps);
+  /// How many bytes of warps have been read.
+  [[nodiscard]] uint64_t bytes_read() const { return bytes_.kept(); }
 
  private:
-  std::string bytes_;
+  [[nodiscard]] uint64_t end_of(uint64_t block) const {
+    return block + 1 < first_.size() ? first_[block + 1] : bytes_.size();
+  }
+  TraceBytes bytes_;
   WarpTraceHeader header_;
   std::vector<uint64_t> first_;  ///< by block: place of its table of lengths
 };

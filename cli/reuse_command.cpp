@@ -1,4 +1,7 @@
 // `gpusim reuse`: the reuse-distance model on a memory trace.
+#include <algorithm>
+#include <filesystem>
+
 #include "analysis/reuse_analysis.h"
 #include "analysis/reuse_reference.h"
 #include "analysis/reuse_report.h"
@@ -119,8 +122,14 @@ analysis::ReuseOptions options_of(const ReuseArguments& a) {
 constexpr size_t kMostSweeps = 4, kMostPoints = 4096;
 
 analysis::WarpTrace load_trace(const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error)) {
+    analysis::TraceBytes bytes = analysis::TraceBytes::of_file(file);
+    if (analysis::WarpTrace::has_signature(bytes.glance(0, std::min<uint64_t>(bytes.size(), 16))))
+      return {std::move(bytes), file};
+  }
   std::string bytes = read_file(file);
-  if (analysis::WarpTrace::has_signature(bytes)) return {std::move(bytes), file};
+  if (analysis::WarpTrace::has_signature(bytes)) return {analysis::TraceBytes(std::move(bytes)), file};
   return analysis::warps_of(analysis::parse_trace(bytes, file), file);
 }
 
