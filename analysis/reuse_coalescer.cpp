@@ -30,13 +30,11 @@ bool goes_one_way(const LaneRuns::Run& run) {
 
 }  // namespace
 
-void ReuseCoalescer::add_whole(const LaneRuns::Run& run, uint32_t bytes, uint32_t group,
-                               LineTransactions& out) const {
+void ReuseCoalescer::add_whole(uint64_t first, uint64_t last, uint32_t group, LineTransactions& out) const {
   const uint32_t before = out.size();
-  const uint64_t last = run.first + (run.lanes - 1) * run.difference + bytes - 1;
   const uint64_t last_line = last / line_bytes_;
-  uint64_t offset = run.first % line_bytes_;
-  for (uint64_t line = run.first / line_bytes_;; ++line, offset = 0) {
+  uint64_t offset = first % line_bytes_;
+  for (uint64_t line = first / line_bytes_;; ++line, offset = 0) {
     const uint64_t end = line == last_line ? last % line_bytes_ : line_bytes_.value() - 1;
     const uint32_t t = find(out, line, group, before);
     if (t != before)
@@ -50,9 +48,10 @@ void ReuseCoalescer::add_whole(const LaneRuns::Run& run, uint32_t bytes, uint32_
 void ReuseCoalescer::add_run(LaneRuns::Run run, uint32_t bytes, uint32_t group, LineTransactions& out) const {
   if (run.difference == 0) run.lanes = 1;
   // Aligned lanes that are not farther apart than a sector leave none out.
+  const uint64_t last = run.first + (run.lanes - 1) * run.difference;
   if (run.difference <= kSectorBytes && bytes <= kSectorBytes &&
-      ((run.first | run.difference) & (bytes - 1)) == 0 && goes_one_way(run)) {
-    add_whole(run, bytes, group, out);
+      ((run.first | run.difference) & (bytes - 1)) == 0 && last >= run.first) {
+    add_whole(run.first, last + bytes - 1, group, out);
     return;
   }
   const bool one_way = goes_one_way(run);

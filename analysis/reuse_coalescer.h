@@ -40,7 +40,8 @@ class ReuseCoalescer {
  private:
   /// Lanes of one group.
   void add_run(LaneRuns::Run run, uint32_t bytes, uint32_t group, LineTransactions& out) const;
-  void add_whole(const LaneRuns::Run& run, uint32_t bytes, uint32_t group, LineTransactions& out) const;
+  /// All bytes from `first` to `last`.
+  void add_whole(uint64_t first, uint64_t last, uint32_t group, LineTransactions& out) const;
 
   core::Divisor line_bytes_;
 };

@@ -54,7 +54,7 @@ void ReuseSm::begin_warp(uint32_t w, double at) {
 
 double ReuseSm::end_of_stretch() const {
   if (stretches_.empty()) return kNever;
-  return now_ + std::max(0.0, stretches_.top().at - virtual_now_) * slowdown();
+  return now_ + std::max(0.0, stretches_.top().at - virtual_now_) * slowdown_;
 }
 
 uint32_t ReuseSm::warp_in_turn() const {
@@ -101,7 +101,7 @@ ReuseSm::Next ReuseSm::find_next() const {
 }
 
 void ReuseSm::advance(double at) {
-  virtual_now_ += (at - now_) / slowdown();
+  virtual_now_ += (at - now_) / slowdown_;
   now_ = at;
 }
 
@@ -128,7 +128,7 @@ bool ReuseSm::happen() {
       const Event ends = stretches_.top();
       stretches_.pop();
       virtual_now_ = std::max(virtual_now_, ends.at);
-      wanted_ -= warps_[ends.what].share;
+      want(-warps_[ends.what].share);
       if (perform(ends.what)) go_on(ends.what);
       return false;
     }
@@ -156,9 +156,9 @@ void ReuseSm::go_on(uint32_t w) {
     if (warp.step.cycles != 0) {
       const auto cycles = static_cast<double>(warp.step.cycles);
       const double share = static_cast<double>(warp.step.work) / WarpStep::kWorkUnits / cycles;
-      warp.share = static_cast<uint64_t>(std::min(share, 1.0) * static_cast<double>(kWhole));
+      warp.share = static_cast<int64_t>(std::min(share, 1.0) * static_cast<double>(kWhole));
       warp.state = State::kRuns;
-      wanted_ += warp.share;
+      want(warp.share);
       stretches_.push({virtual_now_ + cycles, w});
       return;
     }

@@ -34,7 +34,7 @@ class ReuseSm {
  private:
   static constexpr uint32_t kLoads = 256;  ///< of a warp whose arrival is remembered
   static constexpr uint64_t kNoLoad = ~uint64_t{0};
-  static constexpr uint64_t kWhole = uint64_t{1} << 20;  ///< all of the SM's time
+  static constexpr int64_t kWhole = int64_t{1} << 20;  ///< all of the SM's time
   enum class State : uint8_t { kNone, kRuns, kWaits, kAsks, kAtBarrier, kDrains };
   struct Warp {
     WarpCursor cursor;
@@ -43,7 +43,7 @@ class ReuseSm {
     State state = State::kNone;
     uint32_t slot = 0;   ///< of its block
     uint64_t age = 0;    ///< order of starts
-    uint64_t share = 0;  ///< of the SM's time that it wants while it runs
+    int64_t share = 0;   ///< of the SM's time that it wants while it runs
     uint64_t loads = 0;
     double stores_done = 0;
     uint32_t queued = 0;           ///< accesses on their way to the cache
@@ -81,8 +81,10 @@ class ReuseSm {
   };
   [[nodiscard]] Next find_next() const;
   bool happen();
-  [[nodiscard]] double slowdown() const {
-    return wanted_ <= kWhole ? 1 : static_cast<double>(wanted_) / static_cast<double>(kWhole);
+  /// Warps that run want so much more, or less, of the SM's time.
+  void want(int64_t share) {
+    wanted_ += share;
+    slowdown_ = wanted_ <= kWhole ? 1 : static_cast<double>(wanted_) / static_cast<double>(kWhole);
   }
   [[nodiscard]] double end_of_stretch() const;
   [[nodiscard]] double next_issue() const;
@@ -118,7 +120,9 @@ class ReuseSm {
   ReuseCoalescer coalescer_;
   double now_ = 0, virtual_now_ = 0;
   Next next_;
-  uint64_t wanted_ = 0, starts_ = 0;
+  int64_t wanted_ = 0;
+  double slowdown_ = 1;  ///< of warps that run
+  uint64_t starts_ = 0;
   EventQueue<Event> stretches_;  ///< by virtual time
   EventQueue<Event> timed_;
   std::vector<Warp> warps_;

@@ -101,22 +101,27 @@ void WarpEncoder::addresses(const WarpStep& s, bool runs) {
   last_ = s.address[static_cast<size_t>(std::countr_zero(s.lanes))];
 }
 
-inline uint8_t WarpCursor::byte() {
-  if (at_ == end_) damaged("a step is cut off");
-  return static_cast<uint8_t>(*at_++);
-}
-
-inline uint64_t WarpCursor::number() {
-  uint64_t value = byte();
-  if (value < 0x80) return value;
-  value &= 0x7f;
-  for (uint32_t shift = 7; shift < 64; shift += 7) {
-    const uint8_t b = byte();
-    value |= uint64_t{b & 0x7fu} << shift;
-    if ((b & 0x80) == 0) return value;
+/// Numbers from a place on.
+struct WarpCursor::Reader {
+  const char* at;
+  const char* end;
+  uint8_t byte() {
+    if (at == end) damaged("a step is cut off");
+    return static_cast<uint8_t>(*at++);
   }
-  damaged("a number has too many digits");
-}
+  uint64_t number() {
+    const uint8_t first = byte();
+    return first < 0x80 ? first : long_number(first & 0x7f);
+  }
+  uint64_t long_number(uint64_t value) {
+    for (uint32_t shift = 7; shift < 64; shift += 7) {
+      const uint8_t b = byte();
+      value |= uint64_t{b & 0x7fu} << shift;
+      if ((b & 0x80) == 0) return value;
+    }
+    damaged("a number has too many digits");
+  }
+};
 
 bool WarpCursor::next(WarpStep& s) {
   LaneRuns runs;
@@ -131,14 +136,16 @@ bool WarpCursor::next(WarpStep& s) {
 
 bool WarpCursor::next(WarpStep& s, LaneRuns& runs) {
   if (at_ == end_) return false;
-  const uint8_t first = byte();
+  Reader in{at_, end_};
+  const uint8_t first = in.byte();
   const uint32_t kind = first & ((1u << kKindBits) - 1);
   if (kind > static_cast<uint32_t>(WarpStep::Kind::kEnd)) damaged("a step of an unknown kind");
   s.kind = static_cast<WarpStep::Kind>(kind);
   if (s.kind != WarpStep::Kind::kAccess) {
-    s.cycles = number();
-    s.work = number();
-    if (s.kind == WarpStep::Kind::kWait) s.back = static_cast<uint32_t>(number());
+    s.cycles = in.number();
+    s.work = in.number();
+    if (s.kind == WarpStep::Kind::kWait) s.back = static_cast<uint32_t>(in.number());
+    at_ = in.at;
     return true;
   }
   const uint32_t access = first >> kKindBits & 3;
@@ -146,22 +153,23 @@ bool WarpCursor::next(WarpStep& s, LaneRuns& runs) {
   s.access = static_cast<WarpStep::Access>(access);
   s.local = (first & kLocal) != 0;
   s.returns = (first & kReturns) != 0;
-  const uint8_t second = byte();
+  const uint8_t second = in.byte();
   s.bytes = 1u << (second & kSizeBits);
   if (s.bytes > WarpStep::kMostBytes) damaged("an access of too many bytes");
   s.bypasses = (second & kBypasses) != 0;
   s.read_only = (second & kReadOnly) != 0;
-  s.cycles = number();
-  s.work = number();
-  s.pc = static_cast<uint32_t>(number());
-  s.lanes = (first & kWholeWarp) != 0 ? ~0u : static_cast<uint32_t>(number());
+  s.cycles = in.number();
+  s.work = in.number();
+  s.pc = static_cast<uint32_t>(in.number());
+  s.lanes = (first & kWholeWarp) != 0 ? ~0u : static_cast<uint32_t>(in.number());
   if (s.lanes == 0) damaged("an access of no lane");
   const bool in_runs = (second & kRuns) != 0;
   runs.clear();
   uint64_t a = last_;
-  for (auto left = static_cast<uint32_t>(std::popcount(s.lanes)); left != 0;) {
-    const uint64_t n = number(), difference = unzigzag(in_runs ? n >> 1 : n);
-    const uint64_t times = in_runs && (n & 1) != 0 ? number() : 1;
+  for (uint32_t left = s.lanes == ~0u ? WarpStep::kLanes : static_cast<uint32_t>(std::popcount(s.lanes));
+       left != 0;) {
+    const uint64_t n = in.number(), difference = unzigzag(in_runs ? n >> 1 : n);
+    const uint64_t times = in_runs && (n & 1) != 0 ? in.number() : 1;
     if (times == 0) damaged("a run of no lane");
     const auto lanes = static_cast<uint32_t>(std::min<uint64_t>(times, left));
     runs.append(a, difference, lanes);
@@ -169,6 +177,7 @@ bool WarpCursor::next(WarpStep& s, LaneRuns& runs) {
     left -= lanes;
   }
   last_ = runs.begin()->first;
+  at_ = in.at;
   return true;
 }
 

@@ -103,8 +103,7 @@ class WarpCursor {
   bool next(WarpStep& step, LaneRuns& runs);
 
  private:
-  uint64_t number();
-  uint8_t byte();
+  struct Reader;
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   uint64_t last_ = 0;
