@@ -4,10 +4,10 @@
 
 namespace gpusim::analysis {
 
-ReuseMisses& ReuseMisses::operator+=(const ReuseMisses& other) {
-  hits += other.hits, compulsory += other.compulsory, latency += other.latency, written += other.written;
-  capacity += other.capacity, associativity += other.associativity;
-  return *this;
+void ReuseMisses::add(const ReuseMisses& other, uint64_t times) {
+  for (const auto kind : {&ReuseMisses::hits, &ReuseMisses::compulsory, &ReuseMisses::latency,
+                          &ReuseMisses::written, &ReuseMisses::capacity, &ReuseMisses::associativity})
+    this->*kind += times * (other.*kind);
 }
 
 void WayStacks::load(uint64_t line, bool counts) {

@@ -26,7 +26,7 @@ struct ReuseMisses {
   [[nodiscard]] double miss_rate() const {
     return accesses() == 0 ? 0 : static_cast<double>(misses()) / static_cast<double>(accesses());
   }
-  ReuseMisses& operator+=(const ReuseMisses& other);
+  void add(const ReuseMisses& other, uint64_t times);
   friend bool operator==(const ReuseMisses&, const ReuseMisses&) = default;
 };
 
@@ -120,7 +120,7 @@ class ReuseL1 {
 
   ReuseMachine machine_;
   core::SetIndex index_;
-  uint32_t beyond_ = 0;  ///< group of distances from which on the cache has no more lines
+  uint32_t beyond_ = 0;             ///< group of distances from which on the cache has no more lines
   std::vector<uint32_t> class_of_;  ///< in distances_, by group
   LineTable table_;
   std::vector<Line> lines_;

@@ -48,11 +48,14 @@ class Grid {
   [[nodiscard]] const std::vector<std::unique_ptr<ReuseSm>>& sms() const { return sms_; }
 
  private:
-  /// The blocks that other SMs take between two of the modelled one: as many as there are other SMs in the
-  /// mean, for blocks do not end in the order in which they began.
+  /// The blocks that other SMs take between two of the modelled one: as if any SM were as likely as any other
+  /// to be the next whose block ends.
   void vary_turn() {
-    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-    next_block_ = next_block_ - stride_ + 1 + (random_ >> 33) % (2 * stride_ - 1);
+    next_block_ -= stride_;
+    do {
+      random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+      ++next_block_;
+    } while ((random_ >> 33) % stride_ != 0);
   }
   void start(ReuseSm& sm, double at) {
     sm.start(next_block_, at + machine_.block_start_cycles);
@@ -90,49 +93,86 @@ double own_lines(const ReuseMachine& machine, const WarpTrace& trace) {
   return sum == 0 ? 1 : static_cast<double>(all.size()) / static_cast<double>(sum);
 }
 
-/// Lines that other SMs have too, if only one is modelled.
-struct Neighbours {
-  double own = 1;
-  Neighbours(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options) {
-    if (options.only_sm >= 0) own = own_lines(reuse_machine(config, trace.header()), trace);
-  }
+/// SMs of which one is modelled.
+struct SmKind {
+  int64_t sm = ReuseOptions::kAllSms;  ///< the one
+  uint64_t count = 1;                  ///< that it stands for
+  ReuseNeighbours neighbours;
 };
 
-ReuseRun run_pass(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options,
-                  const Neighbours& neighbours) {
+/// How many blocks an SM gets at the start.
+uint64_t first_blocks(const ReuseMachine& machine, uint64_t blocks, uint64_t sm) {
+  return sm >= blocks ? 0 : std::min<uint64_t>(machine.blocks_per_sm, (blocks - sm - 1) / machine.sms + 1);
+}
+
+std::vector<SmKind> kinds_of_sms(const ReuseMachine& machine, const WarpTrace& trace, int64_t only_sm) {
+  if (only_sm == ReuseOptions::kAllSms) return {SmKind()};
+  const uint64_t blocks = trace.header().blocks, sms = machine.sms;
+  std::vector<SmKind> kinds;
+  if (only_sm != ReuseOptions::kOneOfEachKind) {
+    kinds.push_back({only_sm, 1, {}});
+  } else if (const uint64_t more = blocks % sms; blocks >= sms * machine.blocks_per_sm || more == 0) {
+    kinds.push_back({0, sms, {}});
+  } else {
+    kinds.push_back({0, more, {}});
+    if (blocks > sms) kinds.push_back({static_cast<int64_t>(more), sms - more, {}});
+  }
+  uint64_t all = 0;
+  for (uint64_t sm = 0; sm < sms; ++sm) all += first_blocks(machine, blocks, sm);
+  const double own = own_lines(machine, trace);
+  for (SmKind& kind : kinds) {
+    const uint64_t of_one = first_blocks(machine, blocks, static_cast<uint64_t>(kind.sm));
+    kind.neighbours.copies = of_one == 0 ? 1 : static_cast<double>(all) / static_cast<double>(of_one);
+    kind.neighbours.own = own;
+  }
+  return kinds;
+}
+
+/// Adds a pass with one kind of SMs to `run`.
+void add_pass(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options,
+              const SmKind& kind, ReuseRun& run) {
   ReuseMachine machine = reuse_machine(config, trace.header());
   machine.with = options.with;
-  const bool one = options.only_sm >= 0;
-  ReuseMemory fresh =
-      one ? ReuseMemory(config, 1, machine.sms, neighbours.own) : ReuseMemory(config, machine.sms);
+  const bool one = kind.sm != ReuseOptions::kAllSms;
+  ReuseMemory fresh(config, one ? 1 : machine.sms, kind.neighbours);
   ReuseMemory& memory = options.memory != nullptr && !one ? *options.memory : fresh;
   memory.begin_kernel();
   if (!options.with.latency) machine.sets_at_once = options.sets_at_once;
   machine.most_ways = options.most_ways;
-  Grid grid(machine, trace, memory, options.only_sm);
+  Grid grid(machine, trace, memory, kind.sm);
   grid.run();
-  ReuseRun run;
-  run.distances.assign(64, 0);
-  run.hits_at_once.assign(machine.sets_at_once.size(), std::vector<uint64_t>(machine.most_ways, 0));
+  run.distances.resize(64, 0);
+  run.hits_at_once.resize(machine.sets_at_once.size(), std::vector<uint64_t>(machine.most_ways, 0));
   for (const auto& sm : grid.sms()) {
-    run.global += sm->l1().global();
-    run.local += sm->l1().local();
+    run.global.add(sm->l1().global(), kind.count);
+    run.local.add(sm->l1().local(), kind.count);
     run.limited |= sm->l1().limited();
     run.cycles = std::max(run.cycles, sm->now());
     for (size_t i = 0; i < run.hits_at_once.size(); ++i)
       for (uint32_t w = 0; w < machine.most_ways; ++w)
-        run.hits_at_once[i][w] += sm->l1().stacks()[i].hits(w + 1);
-    for (size_t i = 0; i < run.distances.size(); ++i) run.distances[i] += sm->l1().distances()[i];
+        run.hits_at_once[i][w] += kind.count * sm->l1().stacks()[i].hits(w + 1);
+    for (size_t i = 0; i < run.distances.size(); ++i)
+      run.distances[i] += kind.count * sm->l1().distances()[i];
   }
-  run.l2_sectors = memory.counts().reads;
-  run.l2_hits = memory.counts().read_hits;
+  run.l2_sectors += kind.count * memory.counts().reads;
+  run.l2_hits += kind.count * memory.counts().read_hits;
+}
+
+ReuseRun run_kinds(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options,
+                   const std::vector<SmKind>& kinds) {
+  ReuseRun run;
+  for (const SmKind& kind : kinds) add_pass(config, trace, options, kind, run);
   return run;
+}
+
+std::vector<SmKind> kinds_of_sms(const core::MachineConfig& config, const WarpTrace& trace, int64_t only_sm) {
+  return kinds_of_sms(reuse_machine(config, trace.header()), trace, only_sm);
 }
 
 }  // namespace
 
 ReuseRun run_reuse(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options) {
-  return run_pass(config, trace, options, Neighbours(config, trace, options));
+  return run_kinds(config, trace, options, kinds_of_sms(config, trace, options.only_sm));
 }
 
 ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace& trace,
@@ -142,9 +182,9 @@ ReusePrediction predict_reuse(const core::MachineConfig& config, const WarpTrace
   unlimited.with.mshrs = false;
   std::optional<ReuseMemory> before;
   if (options.memory != nullptr) unlimited.memory = &before.emplace(*options.memory);
-  const Neighbours neighbours(config, trace, options);
-  p.run = run_pass(config, trace, options, neighbours);
-  p.kinds = p.run.limited ? run_pass(config, trace, unlimited, neighbours).global : p.run.global;
+  const std::vector<SmKind> kinds = kinds_of_sms(config, trace, options.only_sm);
+  p.run = run_kinds(config, trace, options, kinds);
+  p.kinds = p.run.limited ? run_kinds(config, trace, unlimited, kinds).global : p.run.global;
   p.mshr = static_cast<int64_t>(p.run.global.misses()) - static_cast<int64_t>(p.kinds.misses());
   return p;
 }
