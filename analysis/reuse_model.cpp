@@ -29,6 +29,7 @@ class Grid {
       for (auto& sm : sms_) {
         if (next_block_ >= blocks_ || !sm->has_room()) continue;
         start(*sm, now++);
+        next_block_ += stride_ - 1;
         started = true;
       }
     }
@@ -38,8 +39,8 @@ class Grid {
       const auto first = static_cast<size_t>(std::ranges::min_element(next) - next.begin());
       if (next[first] == ReuseSm::kNever) return;
       ReuseSm& sm = *sms_[first];
-      if (sm.step() && next_block_ < blocks_) {
-        if (stride_ > 1) vary_turn();
+      if (sm.step()) {
+        if (stride_ > 1) pass_others();
         if (next_block_ < blocks_) start(sm, sm.now());
       }
       next[first] = sm.next_event();
@@ -48,21 +49,28 @@ class Grid {
   [[nodiscard]] const std::vector<std::unique_ptr<ReuseSm>>& sms() const { return sms_; }
 
  private:
-  /// The blocks that other SMs take between two of the modelled one: as if any SM were as likely as any other
-  /// to be the next whose block ends.
-  void vary_turn() {
-    next_block_ -= stride_;
-    do {
-      random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-      ++next_block_;
-    } while ((random_ >> 33) % stride_ != 0);
+  uint64_t random(uint64_t below) {
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    return (random_ >> 32) * below >> 32;
   }
-  void start(ReuseSm& sm, double at) {
-    sm.start(next_block_, at + machine_.block_start_cycles);
-    next_block_ += stride_;
+  /// Where only one SM is modelled, the block that it gets next follows from how many the others have taken.
+  /// In the time in which its resident blocks end once, so do those of the others; half of the differences in
+  /// time are taken to lie between SMs and half within them. So the first of its blocks ends anywhere in the
+  /// first half of that time, and from one to the next those of half the SMs end.
+  void pass_others() {
+    const uint64_t wave = stride_ * machine_.blocks_per_sm;
+    if (ends_ % machine_.blocks_per_sm == 0)
+      turn_ = wave * (1 + ends_ / machine_.blocks_per_sm) + random(wave / 2);
+    else
+      do ++turn_;
+      while (random(stride_) >= 2);
+    ++ends_;
+    next_block_ = std::max(next_block_, turn_);
   }
+  void start(ReuseSm& sm, double at) { sm.start(next_block_++, at + machine_.block_start_cycles); }
   const ReuseMachine& machine_;
-  uint64_t blocks_, stride_, next_block_ = 0, random_ = 1;
+  uint64_t blocks_, stride_, next_block_ = 0;
+  uint64_t ends_ = 0, turn_ = 0, random_ = 1;  ///< of pass_others()
   std::vector<std::unique_ptr<ReuseSm>> sms_;
 };
 
