@@ -38,8 +38,9 @@ class Grid {
     for (;;) {
       const auto first = static_cast<size_t>(std::ranges::min_element(next) - next.begin());
       if (next[first] == ReuseSm::kNever) return;
+      next[first] = ReuseSm::kNever;
       ReuseSm& sm = *sms_[first];
-      if (sm.step()) {
+      if (sm.run(*std::ranges::min_element(next))) {
         if (stride_ > 1) pass_others();
         if (next_block_ < blocks_) start(sm, sm.now());
       }
@@ -78,26 +79,26 @@ class Grid {
 /// lines of all of them / sum of each one's. From the first block of each SM.
 double own_lines(const ReuseMachine& machine, const WarpTrace& trace) {
   LineTable all;
+  std::vector<uint64_t> last;  ///< by line: the last block that has touched it, and 1
   uint64_t sum = 0;
   const uint64_t blocks = std::min<uint64_t>(machine.sms, trace.header().blocks);
   const ReuseCoalescer coalescer(machine.line);
   WarpStep step;
   LaneRuns runs;
   LineTransactions lines;
-  for (uint64_t b = 0; b < blocks; ++b) {
-    LineTable own;
-    bool is_new = false;
+  for (uint64_t b = 0; b < blocks; ++b)
     for (uint32_t w = 0; w < trace.header().block_warps; ++w)
       for (WarpCursor cursor = trace.warp(b, w); cursor.next(step, runs);) {
         if (step.kind != WarpStep::Kind::kAccess || step.local) continue;
         coalescer.coalesce(step, runs, 0, lines);
         for (const LineTransaction& t : lines) {
-          own.number_of(t.line, is_new);
-          all.number_of(t.line, is_new);
+          bool is_new = false;
+          const uint32_t line = all.number_of(t.line, is_new);
+          if (is_new) last.push_back(0);
+          sum += last[line] != b + 1;
+          last[line] = b + 1;
         }
       }
-    sum += own.size();
-  }
   return sum == 0 ? 1 : static_cast<double>(all.size()) / static_cast<double>(sum);
 }
 

@@ -105,9 +105,12 @@ void ReuseSm::advance(double at) {
   now_ = at;
 }
 
-bool ReuseSm::step() {
-  const bool ended = happen();
-  next_ = find_next();
+bool ReuseSm::run(double until) {
+  bool ended = false;
+  do {
+    ended = happen();
+    next_ = find_next();
+  } while (!ended && next_.at < until);
   return ended;
 }
 

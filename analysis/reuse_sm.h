@@ -26,8 +26,8 @@ class ReuseSm {
   void start(uint64_t block, double at);
   /// When something happens next.
   [[nodiscard]] double next_event() const { return next_.at; }
-  /// Lets it happen; true if a block has ended.
-  bool step();
+  /// Lets it happen, and what follows before `until`; true if a block has ended, after which nothing does.
+  bool run(double until);
   [[nodiscard]] double now() const { return now_; }
   [[nodiscard]] const ReuseL1& l1() const { return l1_; }
 
@@ -41,9 +41,9 @@ class ReuseSm {
     WarpStep step;
     LaneRuns runs;
     State state = State::kNone;
-    uint32_t slot = 0;   ///< of its block
-    uint64_t age = 0;    ///< order of starts
-    int64_t share = 0;   ///< of the SM's time that it wants while it runs
+    uint32_t slot = 0;  ///< of its block
+    uint64_t age = 0;   ///< order of starts
+    int64_t share = 0;  ///< of the SM's time that it wants while it runs
     uint64_t loads = 0;
     double stores_done = 0;
     uint32_t queued = 0;           ///< accesses on their way to the cache
