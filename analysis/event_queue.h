@@ -1,6 +1,5 @@
-// Events of the reuse-distance model by time. Few are waiting at a time and most new ones come last, so they
-// are a sorted row in which a new one moves up from the end: for what is nearly in order this takes a third
-// of a heap's time.
+// Events of the reuse-distance model by time. Few are waiting at a time (about one for each warp of an SM)
+// and most new ones come last or nearly so: they are a sorted row in which a new one moves up from the end.
 #pragma once
 #include <cstddef>
 #include <cstdint>

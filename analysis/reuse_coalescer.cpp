@@ -77,7 +77,8 @@ void ReuseCoalescer::coalesce(const WarpStep& access, const LaneRuns& runs, uint
   const uint32_t together =
       access.bytes <= 4 ? WarpStep::kLanes : std::max(1u, WarpStep::kLanes * 4 / access.bytes);
   if (together == WarpStep::kLanes) {
-    for (const LaneRuns::Run& r : runs) add_run({r.first + base, r.difference, r.lanes}, access.bytes, 0, out);
+    for (const LaneRuns::Run& r : runs)
+      add_run({r.first + base, r.difference, r.lanes}, access.bytes, 0, out);
     return;
   }
   const LaneRuns::Run* run = runs.begin();

@@ -39,9 +39,9 @@ void TraceBytes::read(uint64_t place, uint64_t length, char* to) const {
     const ssize_t n = pread(file_->descriptor, to, length, static_cast<off_t>(place));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0)
-      core::raise_input_error({file_->path},
-                              n == 0 ? "has become shorter while it was read"
-                                     : fmt::format("cannot be read: {}", std::strerror(errno)));
+      core::raise_input_error({file_->path}, n == 0
+                                                 ? "has become shorter while it was read"
+                                                 : fmt::format("cannot be read: {}", std::strerror(errno)));
     to += n;
     place += static_cast<uint64_t>(n);
     length -= static_cast<uint64_t>(n);

@@ -36,7 +36,7 @@ PROGRAMS = [  # PTX, launch file if it is another, chosen on it
 # Of one launch each: some that simulate for seconds, some for a tenth of one.
 SPEED = [("matmul/naive_16x16", []), ("matmul/naive_8x8", []), ("matmul/tiled_16x16", ["N=480"]),
          ("matmul/volkov", ["N=512", "ld=544"]), ("nbody/nbody", ["N=6000"]),
-         ("convolution/convolution", ["ROWS=800", "COLS=1024"]), ("spmv/csr_vector", ["ROWS=20480"]),
+         ("convolution/convolution", ["ROWS=800", "COLS=1024"]), ("spmv/csr_vector", ["ROWS=32768"]),
          ("spmv/csr_vector", []), ("convolution/convolution", []), ("vecadd/vecadd", [])]
 LEAST_LOADS = 2000  # lines; kernels with fewer say little
 SIZES = {"16K": [], "48K": ["--set", "l1.size=48K", "--set", "l1.ways=6", "--set", "shared.size=16K"]}
