@@ -7,6 +7,7 @@
 #include <bit>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "analysis/event_queue.h"
