@@ -9,6 +9,7 @@
 #include "analysis/reuse_plot.h"
 #include "analysis/reuse_recording.h"
 #include "analysis/reuse_report.h"
+#include "analysis/text.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/names.h"
 
@@ -28,13 +29,6 @@ ReuseOptions options_of(const ModelOptions& options) {
       rest.remove_prefix(std::min(comma + 1, rest.size()));
     }
     o.with = extensions_without(names);
-  }
-  if (const auto sm = options.values.find("sm"); sm != options.values.end()) {
-    const std::string& text = sm->second;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), o.only_sm);
-    if (error != std::errc() || end != text.data() + text.size() || o.only_sm < 0)
-      throw core::InputError(
-          fmt::format("gpusim: error: option sm: expected the number of an SM, found '{}'", text));
   }
   return o;
 }
@@ -87,6 +81,19 @@ ReuseExtensions extensions_without(std::span<const std::string> names) {
   return with;
 }
 
+int64_t modelled_sm(std::string_view name, std::string_view option, const core::MachineConfig& machine) {
+  if (name == "auto") return ReuseOptions::kOneOfEachKind;
+  int64_t sm = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), sm);
+  if (error != std::errc() || end != name.data() + name.size() || sm < 0)
+    throw core::InputError(fmt::format("gpusim: error: {}: expected the number of an SM or auto, found '{}'",
+                                       option, printable(name)));
+  if (sm >= machine.gpu.sms)
+    throw core::InputError(fmt::format("gpusim: error: {} {}: {} has SMs 0 to {}", option, sm,
+                                       machine.gpu.name, machine.gpu.sms - 1));
+  return sm;
+}
+
 ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOptions& options) {
   ReuseOptions o = options_of(options);
   const auto plot = options.values.find("plot");
@@ -97,9 +104,8 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
   for (const Recording& recording : recordings) {
     ReuseMemory memory(recording.machine(), static_cast<uint32_t>(recording.machine().gpu.sms));
     o.memory = &memory;
-    if (o.only_sm >= recording.machine().gpu.sms)
-      throw core::InputError(fmt::format("gpusim: error: option sm: {} has SMs 0 to {}",
-                                         recording.machine().gpu.name, recording.machine().gpu.sms - 1));
+    if (const auto sm = options.values.find("sm"); sm != options.values.end())
+      o.only_sm = modelled_sm(sm->second, "option sm", recording.machine());
     for (const uint64_t index : recording.select(options.kernel)) {
       if (recording.machine().l1.bytes == 0)
         throw core::RecordError(

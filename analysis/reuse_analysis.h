@@ -6,11 +6,16 @@
 
 namespace gpusim::analysis {
 
-/// Options: "without" (extensions left out, separated by commas), "sm" (the only one modelled), "plot" (an
-/// SVG of the misses by kind).
+/// Options: "without" (extensions left out, separated by commas), "sm" (as for modelled_sm), "plot" (an SVG
+/// of the misses by kind).
 [[nodiscard]] ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOptions& options);
 
 /// Extensions but those named. Throws core::InputError with the nearest valid name.
 [[nodiscard]] ReuseExtensions extensions_without(std::span<const std::string> names);
+
+/// ReuseOptions::only_sm by its name: the number of an SM of the machine, or "auto" for kOneOfEachKind.
+/// Throws core::InputError, which begins with `option`.
+[[nodiscard]] int64_t modelled_sm(std::string_view name, std::string_view option,
+                                  const core::MachineConfig& machine);
 
 }  // namespace gpusim::analysis

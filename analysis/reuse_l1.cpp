@@ -4,10 +4,10 @@
 
 namespace gpusim::analysis {
 
-ReuseMisses& ReuseMisses::operator+=(const ReuseMisses& other) {
-  hits += other.hits, compulsory += other.compulsory, latency += other.latency, written += other.written;
-  capacity += other.capacity, associativity += other.associativity;
-  return *this;
+void ReuseMisses::add(const ReuseMisses& other, uint64_t times) {
+  for (const auto kind : {&ReuseMisses::hits, &ReuseMisses::compulsory, &ReuseMisses::latency,
+                          &ReuseMisses::written, &ReuseMisses::capacity, &ReuseMisses::associativity})
+    this->*kind += times * (other.*kind);
 }
 
 void WayStacks::load(uint64_t line, bool counts) {
@@ -39,13 +39,34 @@ uint64_t WayStacks::hits(uint32_t ways) const {
   return sum;
 }
 
+namespace {
+
+/// Where classes of distances begin, but for the first, and the number of the cache's lines.
+std::vector<uint64_t> limits_of(uint64_t capacity) {
+  std::vector<uint64_t> limits{capacity};
+  for (uint32_t k = 1; k <= 32; ++k) limits.push_back((uint64_t{1} << k) - 1);
+  std::ranges::sort(limits);
+  limits.erase(std::ranges::unique(limits).begin(), limits.end());
+  return limits;
+}
+
+constexpr uint32_t kFewWays = 8;  ///< that are looked through sooner than a table
+
+}  // namespace
+
 ReuseL1::ReuseL1(const ReuseMachine& machine)
     : machine_(machine),
       index_(machine.index, machine.with.associativity ? machine.sets : 1),
-      capacity_(uint64_t{machine.sets} * machine.ways),
-      frames_(capacity_),
+      stack_(limits_of(uint64_t{machine.sets} * machine.ways)),
+      frames_(size_t{machine.sets} * machine.ways),
       of_warp_(machine.most_warps, 0),
       distances_(64, 0) {
+  class_of_.push_back(0);
+  for (const uint64_t limit : limits_of(frames_.size())) {
+    const bool is_class = std::has_single_bit(limit + 1);
+    class_of_.push_back(class_of_.back() + (is_class ? 1 : 0));
+    if (limit == frames_.size()) beyond_ = static_cast<uint32_t>(class_of_.size()) - 1;
+  }
   for (const uint32_t sets : machine.sets_at_once)
     stacks_.emplace_back(machine.index, sets, machine.most_ways);
   if (!machine.with.associativity) {
@@ -74,6 +95,23 @@ uint32_t ReuseL1::number_of(uint64_t line) {
   return number;
 }
 
+ReuseL1::Frame* ReuseL1::frame_of(uint64_t line, uint32_t set) {
+  if (machine_.ways > kFewWays) {
+    const uint32_t frame = lines_[number_of(line)].frame;
+    return frame == kNone ? nullptr : &frames_[frame];
+  }
+  Frame* const first = &frames_[size_t{set} * machine_.ways];
+  for (Frame* f = first; f != first + machine_.ways; ++f)
+    if (f->address == line && f->line != kNone) return f;
+  return nullptr;
+}
+
+uint32_t ReuseL1::use(uint32_t line) {
+  const uint32_t group = stack_.use(line);
+  if (group != StackDistance::kFirst) ++distances_[class_of_[group]];
+  return group;
+}
+
 void ReuseL1::advance(double now) {
   for (; !fills_.empty() && fills_.top().at <= now; fills_.pop()) fill(fills_.top());
 }
@@ -100,8 +138,8 @@ void ReuseL1::fill(const Fill& f) {
   free_entries_.push_back(f.entry);
 }
 
-uint32_t ReuseL1::take_frame(uint32_t line, uint64_t number) {
-  const uint32_t first = index_(number) * machine_.ways;
+uint32_t ReuseL1::take_frame(uint32_t line, uint64_t address) {
+  const uint32_t first = index_(address) * machine_.ways;
   uint32_t chosen = kNone;
   for (uint32_t f = first; f < first + machine_.ways; ++f) {
     if (frames_[f].line == kNone) {
@@ -114,36 +152,35 @@ uint32_t ReuseL1::take_frame(uint32_t line, uint64_t number) {
   Frame& frame = frames_[chosen];
   if (frame.line != kNone) lines_[frame.line].frame = kNone;
   frame = Frame();
+  frame.address = address;
   frame.line = line;
   frame.used = ++clock_;
   lines_[line].frame = chosen;
   return chosen;
 }
 
-uint64_t ReuseMisses::*ReuseL1::kind_of(const Line& line, uint32_t missing, uint64_t distance) const {
+uint64_t ReuseMisses::*ReuseL1::kind_of(const Line& line, uint32_t missing, uint32_t group) const {
   if (line.entry != kNone && (missing & entries_[line.entry].asked) != 0) return &ReuseMisses::latency;
   if ((missing & ~line.seen) != 0) return &ReuseMisses::compulsory;
   if ((missing & line.put_out) != 0) return &ReuseMisses::written;
-  return distance >= capacity_ ? &ReuseMisses::capacity : &ReuseMisses::associativity;
+  return group >= beyond_ ? &ReuseMisses::capacity : &ReuseMisses::associativity;
 }
 
 double ReuseL1::load(const Access& a, double now, const Fetch& fetch) {
   advance(now);
   for (WayStacks& s : stacks_) s.load(a.line, !a.local);
-  const uint32_t number = number_of(a.line), wanted = whole(a.sectors);
-  const Line& line = lines_[number];
-  const uint32_t missing = line.frame == kNone ? wanted : wanted & ~frames_[line.frame].valid;
-  if (missing == 0) {
-    frames_[line.frame].used = ++clock_;
-    count(&ReuseMisses::hits, a.local);
-    if (const uint64_t distance = stack_.use(number); distance != StackDistance::kFirst)
-      ++distances_[static_cast<size_t>(std::bit_width(distance + 1)) - 1];
-    return now + machine_.hit_cycles;
-  }
-  return miss(a, number, missing, now, fetch);
+  const uint32_t wanted = whole(a.sectors);
+  Frame* const frame = frame_of(a.line, index_(a.line));
+  const uint32_t missing = frame == nullptr ? wanted : wanted & ~frame->valid;
+  if (missing != 0) return miss(a, missing, now, fetch);
+  frame->used = ++clock_;
+  count(&ReuseMisses::hits, a.local);
+  use(frame->line);
+  return now + machine_.hit_cycles;
 }
 
-double ReuseL1::miss(const Access& a, uint32_t number, uint32_t missing, double now, const Fetch& fetch) {
+double ReuseL1::miss(const Access& a, uint32_t missing, double now, const Fetch& fetch) {
+  const uint32_t number = number_of(a.line);
   Line& line = lines_[number];
   const bool merges = line.entry != kNone;
   const bool of_warp = machine_.warp_mshrs != 0 && a.warp < of_warp_.size();
@@ -156,9 +193,7 @@ double ReuseL1::miss(const Access& a, uint32_t number, uint32_t missing, double 
   }
   if (line.frame == kNone && !machine_.allocates_on_fill && take_frame(number, a.line) == kNone)
     return kRefused;
-  const uint64_t distance = stack_.use(number);
-  if (distance != StackDistance::kFirst) ++distances_[static_cast<size_t>(std::bit_width(distance + 1)) - 1];
-  count(kind_of(line, missing, distance), a.local);
+  count(kind_of(line, missing, use(number)), a.local);
   line.seen |= missing;
   line.put_out &= ~missing;
   const uint32_t request = merges ? missing & ~entries_[line.entry].asked : missing;

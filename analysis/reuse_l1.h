@@ -26,7 +26,7 @@ struct ReuseMisses {
   [[nodiscard]] double miss_rate() const {
     return accesses() == 0 ? 0 : static_cast<double>(misses()) / static_cast<double>(accesses());
   }
-  ReuseMisses& operator+=(const ReuseMisses& other);
+  void add(const ReuseMisses& other, uint64_t times);
   friend bool operator==(const ReuseMisses&, const ReuseMisses&) = default;
 };
 
@@ -83,7 +83,8 @@ class ReuseL1 {
  private:
   static constexpr uint32_t kNone = ~0u;
   struct Frame {
-    uint32_t line = kNone;  ///< number in the table of lines
+    uint64_t address = 0;   ///< number of the line in the address space
+    uint32_t line = kNone;  ///< and in the table of lines
     uint32_t valid = 0, pending = 0;
     uint64_t used = 0;
   };
@@ -105,20 +106,25 @@ class ReuseL1 {
   };
   [[nodiscard]] uint32_t whole(uint32_t sectors) const;
   uint32_t number_of(uint64_t line);
+  /// The frame of the line; null if it has none.
+  Frame* frame_of(uint64_t line, uint32_t set);
   void advance(double now);
   void fill(const Fill& f);
   /// A frame for the line; kNone if all of its set wait for data.
-  uint32_t take_frame(uint32_t line, uint64_t number);
+  uint32_t take_frame(uint32_t line, uint64_t address);
+  /// The line is used: its group of stack distances.
+  uint32_t use(uint32_t line);
   void count(uint64_t ReuseMisses::*kind, bool local) { ++(misses_[local ? 1 : 0].*kind); }
-  [[nodiscard]] uint64_t ReuseMisses::*kind_of(const Line& line, uint32_t missing, uint64_t distance) const;
-  double miss(const Access& a, uint32_t line, uint32_t missing, double now, const Fetch& fetch);
+  [[nodiscard]] uint64_t ReuseMisses::*kind_of(const Line& line, uint32_t missing, uint32_t group) const;
+  double miss(const Access& a, uint32_t missing, double now, const Fetch& fetch);
 
   ReuseMachine machine_;
   core::SetIndex index_;
-  uint64_t capacity_;  ///< lines
+  uint32_t beyond_ = 0;             ///< group of distances from which on the cache has no more lines
+  std::vector<uint32_t> class_of_;  ///< in distances_, by group
   LineTable table_;
   std::vector<Line> lines_;
-  std::vector<uint64_t> addresses_;  ///< line numbers of the address space, by number in the table
+  std::vector<uint64_t> addresses_;  ///< by number in the table
   StackDistance stack_;
   std::vector<WayStacks> stacks_;
   std::vector<Frame> frames_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace gpusim::analysis {
 namespace {
@@ -19,23 +20,33 @@ double take(double& free_from, double now, double cycles) {
 
 }  // namespace
 
-ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double copies, double own)
+ReuseMemory::Shape ReuseMemory::share_of(const core::MachineConfig& m, double parts) {
+  const auto ways = static_cast<uint32_t>(m.l2.ways);
+  const auto sets = static_cast<uint32_t>(positive(m.l2.bytes / m.l2.partitions / m.l2.line / m.l2.ways));
+  if (parts <= 1) return {sets, ways};
+  // Fewer sets rather than ways: lines of many SMs are spread over all sets.
+  const auto fewer = static_cast<uint32_t>(std::max(1.0, sets / parts));
+  return {fewer,
+          static_cast<uint32_t>(std::max(1.0, std::round(static_cast<double>(sets) * ways / parts / fewer)))};
+}
+
+ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const ReuseNeighbours& neighbours)
     : interleave_(positive(m.l2.interleave)),
       partitions_(positive(m.l2.partitions)),
       channels_(positive(m.dram.channels)),
       line_bytes_(positive(m.l2.line)),
-      ways_(static_cast<uint32_t>(std::max(1.0, static_cast<double>(m.l2.ways) / (copies * own)))),
-      sets_(static_cast<uint32_t>(positive(m.l2.bytes / m.l2.partitions / m.l2.line / m.l2.ways))),
+      shape_(share_of(m, neighbours.copies * neighbours.own)),
       fetch_sectors_(static_cast<uint32_t>(positive(m.l2.sector) / kSector)),
       cached_(m.l2.bytes != 0),
-      index_(core::set_index_kind(m.l2.index), sets_),
+      index_(core::set_index_kind(m.l2.index), shape_.sets),
       port_out_(sms, 0),
       port_back_(sms, 0),
-      partition_in_(partitions_, 0),
-      partition_out_(partitions_, 0),
-      channel_free_(partitions_ * channels_, 0),
-      lines_(cached_ ? partitions_ * sets_ * ways_ : 0),
-      foreign_(1 - own) {
+      partition_in_{std::vector<double>(partitions_.value(), 0)},
+      partition_out_{std::vector<double>(partitions_.value(), 0)},
+      channel_{std::vector<double>(partitions_.value() * channels_.value(), 0)},
+      lines_(cached_ ? partitions_.value() * shape_.sets * shape_.ways : 0),
+      copies_(neighbours.copies),
+      foreign_(1 - neighbours.own) {
   const double core_mhz = static_cast<double>(m.clocks.core_khz) / 1e3;
   const auto cycles = [core_mhz](double ns) { return ns * core_mhz / 1e3; };
   request_ = cycles(m.interconnect.request_latency_ns);
@@ -50,13 +61,24 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, double copi
   const double bytes_per_cycle = 2 * static_cast<double>(m.dram.bus_bytes) *
                                  static_cast<double>(m.clocks.dram_khz) /
                                  static_cast<double>(m.clocks.core_khz) * refreshed;
-  burst_cycles_ = static_cast<double>(m.dram.burst_bytes) / bytes_per_cycle * copies;
+  burst_cycles_ = static_cast<double>(m.dram.burst_bytes) / bytes_per_cycle;
+}
+
+double ReuseMemory::serve(Units& units, size_t unit, double now, double cycles) const {
+  if (copies_ <= 1) return take(units.free_from[unit], now, cycles);
+  units.busy += cycles;
+  const double load = units.busy / static_cast<double>(units.free_from.size()) / std::max(now, 1.0);
+  const double left = std::max(1 / copies_, 1 - (copies_ - 1) * load);
+  return take(units.free_from[unit], now, cycles / left) + cycles * (1 / left - 1);
 }
 
 void ReuseMemory::begin_kernel() {
-  for (std::vector<double>* units :
-       {&port_out_, &port_back_, &partition_in_, &partition_out_, &channel_free_})
-    std::ranges::fill(*units, 0.0);
+  std::ranges::fill(port_out_, 0.0);
+  std::ranges::fill(port_back_, 0.0);
+  for (Units* units : {&partition_in_, &partition_out_, &channel_}) {
+    std::ranges::fill(units->free_from, 0.0);
+    units->busy = 0;
+  }
   for (Line& line : lines_) line.there = 0;
   counts_ = Counts();
 }
@@ -65,8 +87,8 @@ ReuseMemory::Place ReuseMemory::place_of(uint64_t address) const {
   const uint64_t block = address / interleave_;
   const uint64_t partition = block % partitions_, local_block = block / partitions_;
   return {static_cast<uint32_t>(partition),
-          static_cast<uint32_t>(partition * channels_ + local_block % channels_),
-          local_block * interleave_ + address % interleave_};
+          static_cast<uint32_t>(partition * channels_.value() + local_block % channels_),
+          local_block * interleave_.value() + address % interleave_};
 }
 
 double ReuseMemory::arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out,
@@ -75,16 +97,16 @@ double ReuseMemory::arrive(double now, uint32_t sm, const Place& place, uint32_t
     return std::max(1.0, static_cast<double>(bytes) / flit_bytes_);
   };
   double at = take(port_out_[sm], now, flits(bytes_out) * flit_cycles_) + request_;
-  at = take(partition_in_[place.partition], at, flits(bytes_out) * partition_cycles_);
-  at = take(partition_out_[place.partition], at, flits(bytes_back) * partition_cycles_);
+  at = serve(partition_in_, place.partition, at, flits(bytes_out) * partition_cycles_);
+  at = serve(partition_out_, place.partition, at, flits(bytes_back) * partition_cycles_);
   return take(port_back_[sm], at, flits(bytes_back) * flit_cycles_);
 }
 
 ReuseMemory::Line& ReuseMemory::line_of(const Place& place, double now, bool& found) {
   const uint64_t line = place.local / line_bytes_;
-  Line* const set = &lines_[(size_t{place.partition} * sets_ + index_(line)) * ways_];
+  Line* const set = &lines_[(size_t{place.partition} * shape_.sets + index_(line)) * shape_.ways];
   Line* chosen = set;
-  for (Line* l = set; l != set + ways_; ++l) {
+  for (Line* l = set; l != set + shape_.ways; ++l) {
     if (l->line == line + 1) {
       l->used = ++clock_;
       found = true;
@@ -93,15 +115,14 @@ ReuseMemory::Line& ReuseMemory::line_of(const Place& place, double now, bool& fo
     if (l->used < chosen->used) chosen = l;
   }
   found = false;
-  if (chosen->dirty != 0)
-    take(channel_free_[place.channel], now, std::popcount(chosen->dirty) * burst_cycles_);
+  if (chosen->dirty != 0) serve(channel_, place.channel, now, std::popcount(chosen->dirty) * burst_cycles_);
   *chosen = {line + 1, ++clock_, 0, 0, 0};
   return *chosen;
 }
 
 double ReuseMemory::fetch(double now, const Place& place, uint32_t bytes) {
   const double cycles = static_cast<double>(bytes) / kSector * burst_cycles_;
-  return take(channel_free_[place.channel], now, cycles) + cycles + dram_;
+  return serve(channel_, place.channel, now, cycles) + cycles + dram_;
 }
 
 double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors, bool counts) {

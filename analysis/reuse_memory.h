@@ -7,15 +7,20 @@
 #include <vector>
 
 #include "simcore/config/machine_config.h"
+#include "simcore/divisor.h"
 #include "simcore/set_index.h"
 
 namespace gpusim::analysis {
 
+/// SMs beside the only one that is modelled, which are taken to do alike.
+struct ReuseNeighbours {
+  double copies = 1;  ///< of the modelled SM's traffic that there are, itself included
+  double own = 1;     ///< of the lines of each, the fraction that is not another's too
+};
+
 class ReuseMemory {
  public:
-  /// `sms` are modelled; each stands for `copies` that do alike, of whose lines the fraction `own` is not
-  /// those of another.
-  ReuseMemory(const core::MachineConfig& config, uint32_t sms, double copies = 1, double own = 1);
+  ReuseMemory(const core::MachineConfig& config, uint32_t sms, const ReuseNeighbours& neighbours = {});
 
   /// A kernel begins: time starts again, the second level keeps its lines.
   void begin_kernel();
@@ -43,6 +48,15 @@ class ReuseMemory {
     uint32_t partition, channel;
     uint64_t local;  ///< in the partition
   };
+  /// Units of one kind (ports of partitions, DRAM channels), and how long modelled SMs have taken them in
+  /// all.
+  struct Units {
+    std::vector<double> free_from;
+    double busy = 0;
+  };
+  /// Takes a unit for so many cycles; when it begins, and what the neighbours take in between. Their load is
+  /// that of the modelled SM so far, times their number; however large it is, each SM has its share.
+  double serve(Units& units, size_t unit, double now, double cycles) const;
   [[nodiscard]] Place place_of(uint64_t address) const;
   /// When a request with so many bytes arrives at its partition.
   double arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out, uint32_t bytes_back);
@@ -50,13 +64,22 @@ class ReuseMemory {
   double fetch(double now, const Place& place, uint32_t bytes);
   double access(double arrived, const Place& place, uint32_t sectors, bool counts);
 
-  uint64_t interleave_, partitions_, channels_, line_bytes_;
-  uint32_t ways_, sets_, fetch_sectors_;
+  core::Divisor interleave_, partitions_, channels_, line_bytes_;
+  /// Of a partition's cache, what the modelled SMs and their neighbours' common lines have.
+  struct Shape {
+    uint32_t sets, ways;
+  };
+  static Shape share_of(const core::MachineConfig& config, double parts);
+
+  Shape shape_;
+  uint32_t fetch_sectors_;
   bool cached_;
   core::SetIndex index_;
   double request_, reply_, partition_cycles_, hit_, dram_, flit_bytes_, flit_cycles_, burst_cycles_;
-  std::vector<double> port_out_, port_back_, partition_in_, partition_out_, channel_free_;
+  std::vector<double> port_out_, port_back_;
+  Units partition_in_, partition_out_, channel_;
   std::vector<Line> lines_;
+  double copies_;
   double foreign_, brought_ = 0;  ///< of the lines that are new here, those that another SM has brought
   uint64_t clock_ = 0;
   Counts counts_;

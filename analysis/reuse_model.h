@@ -16,9 +16,13 @@ namespace gpusim::analysis {
 
 struct ReuseOptions {
   ReuseExtensions with = {};
-  /// Only the SM of this number is modelled, with its share of memory's rates; -1: all.
-  int64_t only_sm = -1;
-  /// Second level as the kernels before have left it, and as this one leaves it; not with only_sm.
+  /// Only the SM of this number is modelled, with what its neighbours leave of memory.
+  static constexpr int64_t kAllSms = -1;
+  /// One SM of each kind, which stands for the others: where not all can be full, those that get one block
+  /// more than the rest are a kind of their own.
+  static constexpr int64_t kOneOfEachKind = -2;
+  int64_t only_sm = kAllSms;
+  /// Second level as the kernels before have left it, and as this one leaves it; only with kAllSms.
   ReuseMemory* memory = nullptr;
   /// Without the latency extension, in which the order of accesses is the same for every cache: hits of all
   /// caches of so many sets and 1 to `most_ways` ways in the same pass.
@@ -26,7 +30,8 @@ struct ReuseOptions {
   uint32_t most_ways = 0;
 };
 
-/// One pass over a trace.
+/// One pass over a trace. With kOneOfEachKind counts of an SM are taken as often as there are SMs of its
+/// kind.
 struct ReuseRun {
   ReuseMisses global, local;  ///< loads, a line each
   bool limited = false;       ///< some load had to wait for a register of the misses on their way

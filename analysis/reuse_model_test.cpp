@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <random>
-#include <set>
 
 #include "analysis/reuse_sweep.h"
 #include "analysis/reuse_trace.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -75,27 +76,6 @@ WarpTrace trace_of(const std::vector<Steps>& warps, uint32_t of_block) {
 }
 WarpTrace trace_of(const std::vector<Steps>& warps) {
   return trace_of(warps, static_cast<uint32_t>(warps.size()));
-}
-
-TEST(StackDistance, IsWhatCountingFinds) {
-  std::mt19937 random(1);
-  StackDistance fast;
-  std::vector<uint32_t> uses;
-  for (int i = 0; i < 3000; ++i) {
-    // Near ones often, and more lines as time goes on, so that the tree is renumbered.
-    const uint32_t line = random() % 3 == 0 ? random() % 8 : random() % static_cast<uint32_t>(10 + i / 4);
-    uint64_t expected = StackDistance::kFirst;
-    std::set<uint32_t> between;
-    for (size_t k = uses.size(); k-- > 0;) {
-      if (uses[k] == line) {
-        expected = between.size();
-        break;
-      }
-      between.insert(uses[k]);
-    }
-    ASSERT_EQ(fast.use(line), expected) << "use " << i;
-    uses.push_back(line);
-  }
 }
 
 Steps random_steps(std::mt19937& random, int count, bool wide = true) {
@@ -181,12 +161,12 @@ TEST(WarpTrace, ACutOrForeignFileIsRefused) {
   WarpEncoder encoder;
   encoder.append(access(7));
   const std::string bytes = encoded_header(h) + encoded_block({encoder});
-  EXPECT_EQ(WarpTrace(bytes, "f").header().blocks, 1u);
+  EXPECT_EQ(WarpTrace(TraceBytes(bytes), "f").header().blocks, 1u);
   for (size_t length = 0; length < bytes.size(); ++length)
-    EXPECT_THROW(WarpTrace(bytes.substr(0, length), "f"), core::InputError) << length;
-  EXPECT_THROW(WarpTrace(bytes + "x", "f"), core::InputError);
+    EXPECT_THROW(WarpTrace(TraceBytes(bytes.substr(0, length)), "f"), core::InputError) << length;
+  EXPECT_THROW(WarpTrace(TraceBytes(bytes + "x"), "f"), core::InputError);
   try {
-    WarpTrace("blocksize: 1 1 1\n", "f");
+    WarpTrace(TraceBytes("blocksize: 1 1 1\n"), "f");
     FAIL();
   } catch (const core::InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("is not a trace of warps"));
@@ -311,6 +291,97 @@ TEST(ReuseModel, IsTheSameEveryTimeAndOneSmHasItsShareOfTheBlocks) {
   uint64_t sum = 0;
   for (int64_t sm = 0; sm < 14; ++sm) sum += run_reuse(machine(), trace, {.only_sm = sm}).global.accesses();
   EXPECT_EQ(sum, all.global.accesses());
+}
+
+/// Blocks of one warp, each with lines of its own that it loads twice.
+std::vector<Steps> alike_blocks(uint64_t count) {
+  std::vector<Steps> all;
+  for (uint64_t b = 0; b < count; ++b) {
+    Steps steps = loads({100 * b, 100 * b + 1, 100 * b + 2, 100 * b + 1, 100 * b});
+    for (uint64_t i = 3; i < 30; ++i) steps.push_back(access(100 * b + i)), steps.push_back(wait());
+    all.push_back(steps);
+  }
+  return all;
+}
+
+TEST(ReuseModel, OneSmOfEachKindStandsForAll) {
+  // 8 blocks fit an SM: all the same; two kinds, the second with one block less; some without any; all full.
+  for (const uint64_t blocks : {14u, 19u, 3u, 200u}) {
+    const WarpTrace trace = trace_of(alike_blocks(blocks), 1);
+    const ReuseRun all = run_reuse(machine(), trace);
+    const ReuseRun one = run_reuse(machine(), trace, {.only_sm = ReuseOptions::kOneOfEachKind});
+    EXPECT_EQ(all.global.accesses(), 32 * blocks);
+    if (blocks < 8 * 14) {
+      EXPECT_EQ(one.global, all.global) << blocks;
+    } else {
+      EXPECT_NEAR(one.global.miss_rate(), all.global.miss_rate(), 0.01);
+      EXPECT_NEAR(static_cast<double>(one.global.accesses()), 32.0 * static_cast<double>(blocks),
+                  0.2 * 32 * 200);
+    }
+  }
+}
+
+TEST(ReuseModel, AnSmWithMoreBlocksIsNotLikeTheOthers) {
+  // Caches of 8 lines: two blocks of an SM put out what each of them would find again.
+  std::vector<Steps> warps;
+  for (uint64_t b = 0; b < 15; ++b) {
+    Steps steps;
+    for (uint64_t i = 0; i < 60; ++i) steps.push_back(access(100 * b + i % 6)), steps.push_back(wait());
+    warps.push_back(steps);
+  }
+  const WarpTrace trace = trace_of(warps, 1);
+  const core::MachineConfig small = machine({"l1.size=1K", "l1.ways=8"});
+  const double all = run_reuse(small, trace).global.miss_rate();
+  const double first = run_reuse(small, trace, {.only_sm = 0}).global.miss_rate();
+  const double last = run_reuse(small, trace, {.only_sm = 13}).global.miss_rate();
+  const double each = run_reuse(small, trace, {.only_sm = ReuseOptions::kOneOfEachKind}).global.miss_rate();
+  EXPECT_DOUBLE_EQ(last, 0.1);
+  EXPECT_GT(first, 0.5);
+  EXPECT_NEAR(each, all, 0.001);
+}
+
+TEST(ReuseModel, NeighboursSlowMemoryDown) {
+  // Streams that want more than memory gives: one SM of 14 takes as long as all of them, within a fifth.
+  std::vector<Steps> warps;
+  for (uint64_t b = 0; b < 14 * 8; ++b) {
+    Steps steps;
+    for (uint64_t i = 0; i < 100; ++i) steps.push_back(access(1000 * b + i));
+    warps.push_back(steps);
+  }
+  const WarpTrace trace = trace_of(warps, 1);
+  const double all = run_reuse(machine(), trace).cycles;
+  const double one = run_reuse(machine(), trace, {.only_sm = 0}).cycles;
+  EXPECT_NEAR(one / all, 1, 0.2);
+  // With the machine to itself it is faster, as far as its latency lets it.
+  EXPECT_LT(run_reuse(machine({"gpu.sms=1"}), trace_of({warps.begin(), warps.begin() + 8}, 1)).cycles,
+            0.6 * one);
+}
+
+TEST(ReuseModel, OneSmReadsItsBlocksOfAFileOnly) {
+  const std::vector<Steps> warps = alike_blocks(1400);
+  WarpTraceHeader h = trace_of({loads({0})}, 1).header();
+  h.blocks = warps.size();
+  std::string bytes = encoded_header(h);
+  for (const Steps& steps : warps) {
+    std::vector<WarpEncoder> encoder(1);
+    for (const WarpStep& s : steps) encoder[0].append(s);
+    bytes += encoded_block(encoder);
+  }
+  const std::string path = testing::TempDir() + "one_sm_of_a_file.trc";
+  core::write_whole_file(path, bytes);
+  const WarpTrace file(TraceBytes::of_file(path), path);
+  const WarpTrace memory(TraceBytes(bytes), "memory");
+  const ReuseRun of_file = run_reuse(machine(), file, {.only_sm = 3});
+  EXPECT_EQ(of_file.global, run_reuse(machine(), memory, {.only_sm = 3}).global);
+  // A fourteenth, and the first block of each SM, which tells what lines the SMs share.
+  EXPECT_GT(file.bytes_read(), bytes.size() / 20);
+  EXPECT_LT(file.bytes_read(), bytes.size() / 10);
+  EXPECT_EQ(run_reuse(machine(), file).global, run_reuse(machine(), memory).global);
+  // The file is cut while it is read.
+  const WarpTrace cut(TraceBytes::of_file(path), path);
+  std::filesystem::resize_file(path, bytes.size() / 2);
+  EXPECT_THROW((void)run_reuse(machine(), cut), core::InputError);
+  std::filesystem::remove(path);
 }
 
 TEST(ReuseModel, TheSecondLevelKeepsWhatAKernelLeft) {

@@ -6,7 +6,6 @@
 namespace gpusim::analysis {
 namespace {
 
-constexpr uint32_t kSectorBytes = 32;
 constexpr uint64_t kLocalBase = uint64_t{1} << 56;  ///< behind all that buffers have
 
 }  // namespace
@@ -18,7 +17,7 @@ ReuseSm::ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemor
       index_(index),
       block_warps_(trace.header().block_warps),
       l1_(machine),
-      line_bytes_(machine.line),
+      coalescer_(machine.line),
       warps_(size_t{machine.blocks_per_sm} * block_warps_),
       blocks_(machine.with.threads ? machine.blocks_per_sm : 1),
       last_(machine.schedulers, static_cast<uint32_t>(warps_.size()) - 1),
@@ -36,7 +35,7 @@ void ReuseSm::start(uint64_t block, double at) {
     Warp& warp = warps_[size_t{slot} * block_warps_ + w];
     warp.cursor = trace_.warp(block, w);
     warp.slot = slot;
-    warp.age = ++orders_;
+    warp.age = ++starts_;
     warp.loads = 0;
     warp.awaited = kNoLoad;
     warp.queued = 0;
@@ -55,7 +54,7 @@ void ReuseSm::begin_warp(uint32_t w, double at) {
 
 double ReuseSm::end_of_stretch() const {
   if (stretches_.empty()) return kNever;
-  return now_ + std::max(0.0, stretches_.top().at - virtual_now_) * slowdown();
+  return now_ + std::max(0.0, stretches_.top().at - virtual_now_) * slowdown_;
 }
 
 uint32_t ReuseSm::warp_in_turn() const {
@@ -102,13 +101,16 @@ ReuseSm::Next ReuseSm::find_next() const {
 }
 
 void ReuseSm::advance(double at) {
-  virtual_now_ += (at - now_) / slowdown();
+  virtual_now_ += (at - now_) / slowdown_;
   now_ = at;
 }
 
-bool ReuseSm::step() {
-  const bool ended = happen();
-  next_ = find_next();
+bool ReuseSm::run(double until) {
+  bool ended = false;
+  do {
+    ended = happen();
+    next_ = find_next();
+  } while (!ended && next_.at < until);
   return ended;
 }
 
@@ -129,7 +131,7 @@ bool ReuseSm::happen() {
       const Event ends = stretches_.top();
       stretches_.pop();
       virtual_now_ = std::max(virtual_now_, ends.at);
-      wanted_ -= warps_[ends.what].share;
+      want(-warps_[ends.what].share);
       if (perform(ends.what)) go_on(ends.what);
       return false;
     }
@@ -150,17 +152,17 @@ bool ReuseSm::happen() {
 void ReuseSm::go_on(uint32_t w) {
   Warp& warp = warps_[w];
   do {
-    if (!warp.cursor.next(warp.step)) {
+    if (!warp.cursor.next(warp.step, warp.runs)) {
       warp.step = WarpStep();
       warp.step.kind = WarpStep::Kind::kEnd;
     }
     if (warp.step.cycles != 0) {
       const auto cycles = static_cast<double>(warp.step.cycles);
       const double share = static_cast<double>(warp.step.work) / WarpStep::kWorkUnits / cycles;
-      warp.share = static_cast<uint64_t>(std::min(share, 1.0) * static_cast<double>(kWhole));
+      warp.share = static_cast<int64_t>(std::min(share, 1.0) * static_cast<double>(kWhole));
       warp.state = State::kRuns;
-      wanted_ += warp.share;
-      stretches_.push({virtual_now_ + cycles, ++orders_, w});
+      want(warp.share);
+      stretches_.push({virtual_now_ + cycles, w});
       return;
     }
   } while (perform(w));
@@ -232,31 +234,7 @@ void ReuseSm::end_warp(uint32_t w) {
     open_barrier(slot);
 }
 
-void ReuseSm::coalesce(const WarpStep& s, uint32_t w, std::vector<Transaction>& out) const {
-  out.clear();
-  const uint64_t region = s.local ? kLocalBase + (uint64_t{index_} * warps_.size() + w) *
-                                                     trace_.header().local_bytes * WarpStep::kLanes
-                                  : 0;
-  const uint32_t group = s.bytes <= 4 ? WarpStep::kLanes : std::max(1u, WarpStep::kLanes * 4 / s.bytes);
-  for (uint32_t first = 0; first < WarpStep::kLanes; first += group) {
-    const size_t start = out.size();
-    const uint32_t of_group = group == WarpStep::kLanes ? ~0u : ((1u << group) - 1) << first;
-    for (uint32_t bits = s.lanes & of_group; bits != 0; bits &= bits - 1) {
-      const uint64_t address = region + s.address[static_cast<size_t>(std::countr_zero(bits))];
-      const uint64_t line = address / line_bytes_, offset = address % line_bytes_;
-      size_t t = out.size();
-      if (t != start && out.back().line == line)
-        --t;
-      else
-        for (t = start; t < out.size() && out[t].line != line;) ++t;
-      if (t == out.size()) out.push_back({line, 0});
-      const uint64_t end = std::min<uint64_t>(offset + s.bytes, machine_.line) - 1;
-      out[t].sectors |= (2u << end / kSectorBytes) - (1u << offset / kSectorBytes);
-    }
-  }
-}
-
-double ReuseSm::load(const Access& a, const Transaction& t) {
+double ReuseSm::load(const Access& a, const LineTransaction& t) {
   const auto fetch = [&](uint64_t line, uint32_t sectors) {
     return memory_.read(now_, index_, line * machine_.line, sectors);
   };
@@ -266,7 +244,7 @@ double ReuseSm::load(const Access& a, const Transaction& t) {
   return there;
 }
 
-double ReuseSm::store(const Access& a, const Transaction& t) {
+double ReuseSm::store(const Access& a, const LineTransaction& t) {
   if (!machine_.with.latency) {
     l1_.store({t.line, t.sectors, 0, a.local}, now_, a.kind == WarpStep::Access::kAtomic);
     return now_ + machine_.hit_cycles;
@@ -275,14 +253,14 @@ double ReuseSm::store(const Access& a, const Transaction& t) {
     l1_.store({t.line, t.sectors, 0, a.local}, now_, true);
     return memory_.atomic(now_, index_, t.line * machine_.line, t.sectors);
   }
-  for (; !stores_.empty() && stores_.top() <= now_;) stores_.pop();
+  for (; !stores_.empty() && stores_.top().at <= now_;) stores_.pop();
   if (stores_.size() >= machine_.store_buffer) {
-    next_send_ = stores_.top();
+    next_send_ = stores_.top().at;
     return ReuseL1::kRefused;
   }
   if (!l1_.store({t.line, t.sectors, 0, a.local}, now_, false)) return now_ + machine_.hit_cycles;
   const double done = memory_.write(now_, index_, t.line * machine_.line, t.sectors);
-  stores_.push(done);
+  stores_.push({done});
   return done;
 }
 
@@ -302,7 +280,10 @@ void ReuseSm::issue(uint32_t w) {
   a.returns = s.returns && s.access != WarpStep::Access::kStore;
   a.there = now_;
   a.next = 0;
-  coalesce(s, w, a.transactions);
+  const uint64_t region = s.local ? kLocalBase + (uint64_t{index_} * warps_.size() + w) *
+                                                     trace_.header().local_bytes * WarpStep::kLanes
+                                  : 0;
+  coalescer_.coalesce(s, warp.runs, region, a.transactions);
   if (!a.returns) return;
   warp.arrivals[warp.loads % kLoads] = kNever;
   ++warp.loads;
@@ -310,7 +291,7 @@ void ReuseSm::issue(uint32_t w) {
 
 void ReuseSm::send() {
   Access& a = queue_[first_];
-  const Transaction& t = a.transactions[a.next];
+  const LineTransaction& t = a.transactions[a.next];
   const double there = a.kind == WarpStep::Access::kLoad ? load(a, t) : store(a, t);
   if (there == ReuseL1::kRefused) return;
   a.there = std::max(a.there, there);

@@ -4,10 +4,10 @@
 // the arrival of data, an access. Time goes with accesses, not with cycles.
 #pragma once
 #include <cstdint>
-#include <functional>
-#include <queue>
 #include <vector>
 
+#include "analysis/event_queue.h"
+#include "analysis/reuse_coalescer.h"
 #include "analysis/reuse_l1.h"
 #include "analysis/reuse_machine.h"
 #include "analysis/reuse_memory.h"
@@ -26,23 +26,24 @@ class ReuseSm {
   void start(uint64_t block, double at);
   /// When something happens next.
   [[nodiscard]] double next_event() const { return next_.at; }
-  /// Lets it happen; true if a block has ended.
-  bool step();
+  /// Lets it happen, and what follows before `until`; true if a block has ended, after which nothing does.
+  bool run(double until);
   [[nodiscard]] double now() const { return now_; }
   [[nodiscard]] const ReuseL1& l1() const { return l1_; }
 
  private:
   static constexpr uint32_t kLoads = 256;  ///< of a warp whose arrival is remembered
   static constexpr uint64_t kNoLoad = ~uint64_t{0};
-  static constexpr uint64_t kWhole = uint64_t{1} << 20;  ///< all of the SM's time
+  static constexpr int64_t kWhole = int64_t{1} << 20;  ///< all of the SM's time
   enum class State : uint8_t { kNone, kRuns, kWaits, kAsks, kAtBarrier, kDrains };
   struct Warp {
     WarpCursor cursor;
     WarpStep step;
+    LaneRuns runs;
     State state = State::kNone;
-    uint32_t slot = 0;   ///< of its block
-    uint64_t age = 0;    ///< order of starts
-    uint64_t share = 0;  ///< of the SM's time that it wants while it runs
+    uint32_t slot = 0;  ///< of its block
+    uint64_t age = 0;   ///< order of starts
+    int64_t share = 0;  ///< of the SM's time that it wants while it runs
     uint64_t loads = 0;
     double stores_done = 0;
     uint32_t queued = 0;           ///< accesses on their way to the cache
@@ -56,15 +57,11 @@ class ReuseSm {
   };
   struct Event {
     double at;
-    uint64_t order;
     uint32_t what;  ///< a warp, or a block's slot and kBlock
-    bool operator>(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
   };
   static constexpr uint32_t kBlock = 1u << 31;
-  using Events = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
-  struct Transaction {
-    uint64_t line;
-    uint32_t sectors;
+  struct StoreDone {
+    double at;
   };
   /// An access on its way to the cache.
   struct Access {
@@ -73,8 +70,8 @@ class ReuseSm {
     WarpStep::Access kind = WarpStep::Access::kLoad;
     bool local = false, cached = true, returns = true;
     double there = 0;  ///< when all that has been sent is
-    size_t next = 0;
-    std::vector<Transaction> transactions;
+    uint32_t next = 0;
+    LineTransactions transactions;
   };
 
   /// What happens next.
@@ -84,8 +81,10 @@ class ReuseSm {
   };
   [[nodiscard]] Next find_next() const;
   bool happen();
-  [[nodiscard]] double slowdown() const {
-    return wanted_ <= kWhole ? 1 : static_cast<double>(wanted_) / static_cast<double>(kWhole);
+  /// Warps that run want so much more, or less, of the SM's time.
+  void want(int64_t share) {
+    wanted_ += share;
+    slowdown_ = wanted_ <= kWhole ? 1 : static_cast<double>(wanted_) / static_cast<double>(kWhole);
   }
   [[nodiscard]] double end_of_stretch() const;
   [[nodiscard]] double next_issue() const;
@@ -95,7 +94,7 @@ class ReuseSm {
   /// Of the warps that ask, the one that the machine's schedulers let go first.
   [[nodiscard]] uint32_t first_asking() const;
   void advance(double at);
-  void wake_at(double at, uint32_t what) { timed_.push({at, ++orders_, what}); }
+  void wake_at(double at, uint32_t what) { timed_.push({at, what}); }
   /// The warp's next stretch begins now.
   void go_on(uint32_t w);
   /// What the warp's stretch led to; true if it goes on at once.
@@ -109,22 +108,23 @@ class ReuseSm {
   /// The next transaction of the oldest access goes to the cache, or has to come again later.
   void send();
   /// When its data is there or it is done; ReuseL1::kRefused if it has to come again at `next_send_`.
-  double load(const Access& a, const Transaction& t);
-  double store(const Access& a, const Transaction& t);
+  double load(const Access& a, const LineTransaction& t);
+  double store(const Access& a, const LineTransaction& t);
   void finish(const Access& a);
-  void coalesce(const WarpStep& step, uint32_t w, std::vector<Transaction>& out) const;
 
   const ReuseMachine machine_;
   const WarpTrace& trace_;
   ReuseMemory& memory_;
   uint32_t index_, block_warps_;
   ReuseL1 l1_;
-  core::Divisor line_bytes_;
+  ReuseCoalescer coalescer_;
   double now_ = 0, virtual_now_ = 0;
   Next next_;
-  uint64_t wanted_ = 0, orders_ = 0;
-  Events stretches_;  ///< by virtual time
-  Events timed_;
+  int64_t wanted_ = 0;
+  double slowdown_ = 1;  ///< of warps that run
+  uint64_t starts_ = 0;
+  EventQueue<Event> stretches_;  ///< by virtual time
+  EventQueue<Event> timed_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
   std::vector<uint32_t> free_slots_;
@@ -135,7 +135,7 @@ class ReuseSm {
   std::vector<Access> queue_;    ///< a ring
   size_t first_ = 0, queued_ = 0;
   double next_send_ = 0;
-  std::priority_queue<double, std::vector<double>, std::greater<>> stores_;  ///< on their way
+  EventQueue<StoreDone> stores_;  ///< on their way
 };
 
 }  // namespace gpusim::analysis

@@ -1,6 +1,7 @@
 #include "analysis/stack_distance.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpusim::analysis {
 
@@ -28,54 +29,32 @@ void LineTable::grow() {
   }
 }
 
-uint64_t StackDistance::use(uint32_t line) {
-  if (line >= last_.size()) last_.resize(size_t{line} + 1, 0);
-  const uint64_t before = last_[line];
-  // The line that was used last stays on top.
-  if (before != 0 && before == now_) return 0;
-  if (now_ + 1 >= tree_.size()) renumber();
-  const uint64_t then = last_[line];
-  uint64_t distance = kFirst;
-  if (then != 0) {
-    distance = lines_ - lines_until(then);
-    add(then, -1);
+StackDistance::StackDistance(std::vector<uint64_t> limits) : limits_(std::move(limits)) {}
+
+uint32_t StackDistance::use_another(uint32_t number) {
+  if (number >= lines_.size()) lines_.resize(std::max(size_t{number} + 1, 2 * lines_.size()));
+  Line& line = lines_[number];
+  const uint32_t group = line.group;
+  // The last line of each full group in front moves on; what is then the last was before it.
+  const auto end = std::min(group, static_cast<uint32_t>(last_.size()));
+  for (uint32_t g = 0; g < end; ++g) {
+    Line& moves = lines_[last_[g]];
+    moves.group = g + 1;
+    last_[g] = moves.before == kNone ? number : moves.before;
+  }
+  if (group < last_.size() && last_[group] == number) last_[group] = line.before;
+  if (group != kFirst) {
+    lines_[line.before].behind = line.behind;
+    (line.behind != kNone ? lines_[line.behind].before : tail_) = line.before;
   } else {
-    ++lines_;
+    ++count_;
+    if (tail_ == kNone) tail_ = number;
   }
-  last_[line] = ++now_;
-  owner_[now_] = line;
-  add(now_, 1);
-  return distance;
-}
-
-void StackDistance::renumber() {
-  constexpr uint64_t kLeast = 1024;
-  uint64_t kept = 0;
-  for (uint64_t t = 1; t <= now_; ++t) {
-    const uint32_t line = owner_[t];
-    if (last_[line] != t) continue;
-    owner_[++kept] = line;
-    last_[line] = kept;
-  }
-  now_ = kept;
-  const uint64_t size = std::max(kLeast, 4 * lines_);
-  owner_.resize(size, 0);
-  tree_.assign(size, 0);
-  // A tree of ones up to `now_`.
-  for (uint64_t t = 1; t < size; ++t) {
-    if (t <= now_) ++tree_[t];
-    if (const uint64_t parent = t + (t & (~t + 1)); parent < size) tree_[parent] += tree_[t];
-  }
-}
-
-uint64_t StackDistance::lines_until(uint64_t time) const {
-  uint64_t sum = 0;
-  for (; time != 0; time &= time - 1) sum += tree_[time];
-  return sum;
-}
-
-void StackDistance::add(uint64_t time, int32_t change) {
-  for (; time < tree_.size(); time += time & (~time + 1)) tree_[time] += static_cast<uint32_t>(change);
+  if (head_ != kNone) lines_[head_].before = number;
+  line = {kNone, head_, 0};
+  head_ = number;
+  if (last_.size() < limits_.size() && count_ == limits_[last_.size()]) last_.push_back(tail_);
+  return group;
 }
 
 }  // namespace gpusim::analysis

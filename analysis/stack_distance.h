@@ -1,7 +1,8 @@
 // Stack distances (reuse distances): how many other lines were used since a line was last used, for a stream
-// of uses of which nothing is known in advance. A Fenwick tree over the times of last use (Bennett and
-// Kruskal, "LRU stack processing", 1975; Olken, 1981), renumbered when it is full, so that a use takes time
-// that grows with the logarithm of the number of lines, and memory with that number.
+// of uses of which nothing is known in advance, as far as limits tell them apart. Lines are a list in the
+// order of last use, cut into groups; a use moves the last line of each group before its own into the next
+// (Kim, Hill and Wood, "Implementing stack simulation for highly-associative memories", 1991), so that near
+// uses, which are the most, take the least time.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -23,20 +24,29 @@ class LineTable {
 
 class StackDistance {
  public:
-  static constexpr uint64_t kFirst = ~uint64_t{0};
-  /// Uses line number `line` (dense, from 0); how many other lines have been used since it last was, kFirst
-  /// if it never was.
-  uint64_t use(uint32_t line);
+  static constexpr uint32_t kFirst = ~0u;
+  /// `limits`: increasing, the first at least 1.
+  explicit StackDistance(std::vector<uint64_t> limits);
+  /// Uses line number `line` (dense, from 0): of how many limits its distance is not less, kFirst if it was
+  /// never used.
+  uint32_t use(uint32_t line) {
+    if (line == head_) return 0;
+    return use_another(line);
+  }
 
  private:
-  void renumber();
-  [[nodiscard]] uint64_t lines_until(uint64_t time) const;
-  void add(uint64_t time, int32_t change);
+  static constexpr uint32_t kNone = ~0u;
+  struct Line {
+    uint32_t before = kNone, behind = kNone;  ///< used next later, next earlier
+    uint32_t group = kFirst;
+  };
+  uint32_t use_another(uint32_t line);
 
-  std::vector<uint64_t> last_;   ///< by line: time of last use; 0: none
-  std::vector<uint32_t> tree_;   ///< over times, from 1
-  std::vector<uint32_t> owner_;  ///< by time: the line used then, if that is its last use
-  uint64_t now_ = 0, lines_ = 0;
+  std::vector<uint64_t> limits_;
+  std::vector<Line> lines_;
+  std::vector<uint32_t> last_;  ///< of each group that is full
+  uint32_t head_ = kNone, tail_ = kNone;
+  uint64_t count_ = 0;
 };
 
 }  // namespace gpusim::analysis

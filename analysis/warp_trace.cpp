@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -100,33 +101,51 @@ void WarpEncoder::addresses(const WarpStep& s, bool runs) {
   last_ = s.address[static_cast<size_t>(std::countr_zero(s.lanes))];
 }
 
-inline uint8_t WarpCursor::byte() {
-  if (at_ == end_) damaged("a step is cut off");
-  return static_cast<uint8_t>(*at_++);
-}
-
-inline uint64_t WarpCursor::number() {
-  uint64_t value = byte();
-  if (value < 0x80) return value;
-  value &= 0x7f;
-  for (uint32_t shift = 7; shift < 64; shift += 7) {
-    const uint8_t b = byte();
-    value |= uint64_t{b & 0x7fu} << shift;
-    if ((b & 0x80) == 0) return value;
+/// Numbers from a place on.
+struct WarpCursor::Reader {
+  const char* at;
+  const char* end;
+  uint8_t byte() {
+    if (at == end) damaged("a step is cut off");
+    return static_cast<uint8_t>(*at++);
   }
-  damaged("a number has too many digits");
-}
+  uint64_t number() {
+    const uint8_t first = byte();
+    return first < 0x80 ? first : long_number(first & 0x7f);
+  }
+  uint64_t long_number(uint64_t value) {
+    for (uint32_t shift = 7; shift < 64; shift += 7) {
+      const uint8_t b = byte();
+      value |= uint64_t{b & 0x7fu} << shift;
+      if ((b & 0x80) == 0) return value;
+    }
+    damaged("a number has too many digits");
+  }
+};
 
 bool WarpCursor::next(WarpStep& s) {
+  LaneRuns runs;
+  if (!next(s, runs)) return false;
+  if (s.kind != WarpStep::Kind::kAccess) return true;
+  uint32_t bits = s.lanes;
+  for (const LaneRuns::Run& run : runs)
+    for (uint32_t i = 0; i < run.lanes; ++i, bits &= bits - 1)
+      s.address[static_cast<size_t>(std::countr_zero(bits))] = run.first + i * run.difference;
+  return true;
+}
+
+bool WarpCursor::next(WarpStep& s, LaneRuns& runs) {
   if (at_ == end_) return false;
-  const uint8_t first = byte();
+  Reader in{at_, end_};
+  const uint8_t first = in.byte();
   const uint32_t kind = first & ((1u << kKindBits) - 1);
   if (kind > static_cast<uint32_t>(WarpStep::Kind::kEnd)) damaged("a step of an unknown kind");
   s.kind = static_cast<WarpStep::Kind>(kind);
   if (s.kind != WarpStep::Kind::kAccess) {
-    s.cycles = number();
-    s.work = number();
-    if (s.kind == WarpStep::Kind::kWait) s.back = static_cast<uint32_t>(number());
+    s.cycles = in.number();
+    s.work = in.number();
+    if (s.kind == WarpStep::Kind::kWait) s.back = static_cast<uint32_t>(in.number());
+    at_ = in.at;
     return true;
   }
   const uint32_t access = first >> kKindBits & 3;
@@ -134,30 +153,31 @@ bool WarpCursor::next(WarpStep& s) {
   s.access = static_cast<WarpStep::Access>(access);
   s.local = (first & kLocal) != 0;
   s.returns = (first & kReturns) != 0;
-  const uint8_t second = byte();
+  const uint8_t second = in.byte();
   s.bytes = 1u << (second & kSizeBits);
   if (s.bytes > WarpStep::kMostBytes) damaged("an access of too many bytes");
   s.bypasses = (second & kBypasses) != 0;
   s.read_only = (second & kReadOnly) != 0;
-  s.cycles = number();
-  s.work = number();
-  s.pc = static_cast<uint32_t>(number());
-  s.lanes = (first & kWholeWarp) != 0 ? ~0u : static_cast<uint32_t>(number());
+  s.cycles = in.number();
+  s.work = in.number();
+  s.pc = static_cast<uint32_t>(in.number());
+  s.lanes = (first & kWholeWarp) != 0 ? ~0u : static_cast<uint32_t>(in.number());
   if (s.lanes == 0) damaged("an access of no lane");
-  const bool runs = (second & kRuns) != 0;
-  uint64_t a = last_, difference = 0, left = 0;
-  for (uint32_t bits = s.lanes; bits != 0; bits &= bits - 1) {
-    if (left == 0) {
-      const uint64_t n = number();
-      difference = unzigzag(runs ? n >> 1 : n);
-      left = runs && (n & 1) != 0 ? number() : 1;
-      if (left == 0) damaged("a run of no lane");
-    }
-    a += difference;
-    --left;
-    s.address[static_cast<size_t>(std::countr_zero(bits))] = a;
+  const bool in_runs = (second & kRuns) != 0;
+  runs.clear();
+  uint64_t a = last_;
+  for (uint32_t left = s.lanes == ~0u ? WarpStep::kLanes : static_cast<uint32_t>(std::popcount(s.lanes));
+       left != 0;) {
+    const uint64_t n = in.number(), difference = unzigzag(in_runs ? n >> 1 : n);
+    const uint64_t times = in_runs && (n & 1) != 0 ? in.number() : 1;
+    if (times == 0) damaged("a run of no lane");
+    const auto lanes = static_cast<uint32_t>(std::min<uint64_t>(times, left));
+    runs.append(a, difference, lanes);
+    a += lanes * difference;
+    left -= lanes;
   }
-  last_ = s.address[static_cast<size_t>(std::countr_zero(s.lanes))];
+  last_ = runs.begin()->first;
+  at_ = in.at;
   return true;
 }
 
@@ -191,12 +211,12 @@ WarpTrace::WarpTrace(WarpTraceHeader header) : bytes_(encoded_header(header)), h
 
 void WarpTrace::append_block(const std::vector<WarpEncoder>& warps) {
   first_.push_back(bytes_.size());
-  bytes_ += encoded_block(warps);
+  bytes_.append(encoded_block(warps));
 }
 
 namespace {
 
-uint64_t length_at(const std::string& bytes, uint64_t place) {
+uint64_t length_at(std::string_view bytes, uint64_t place) {
   uint64_t length = 0;
   for (uint32_t i = 0; i < 4; ++i) length |= uint64_t{static_cast<uint8_t>(bytes[place + i])} << 8 * i;
   return length;
@@ -205,7 +225,7 @@ uint64_t length_at(const std::string& bytes, uint64_t place) {
 /// Reads the header's numbers and names.
 class HeaderReader {
  public:
-  HeaderReader(const std::string& bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  HeaderReader(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
   [[nodiscard]] uint64_t at() const { return at_; }
   uint64_t number(const char* what, uint64_t most) {
     uint64_t value = 0;
@@ -223,7 +243,7 @@ class HeaderReader {
     const uint64_t length = number(what, kMostNames);
     if (bytes_.size() - at_ < length) fail("is cut off in its header");
     at_ += length;
-    return bytes_.substr(at_ - length, length);
+    return std::string(bytes_.substr(at_ - length, length));
   }
   [[noreturn]] void fail(const std::string& what) const {
     throw core::InputError(
@@ -231,17 +251,19 @@ class HeaderReader {
   }
 
  private:
-  const std::string& bytes_;
+  std::string_view bytes_;
   const std::string& name_;
   uint64_t at_ = kSignature.size();
 };
 
 }  // namespace
 
-WarpTrace::WarpTrace(std::string bytes, const std::string& name) : bytes_(std::move(bytes)) {
-  HeaderReader in(bytes_, name);
-  if (!has_signature(bytes_)) in.fail("is not a trace of warps");
-  if (!bytes_.starts_with(kSignature)) in.fail("is a trace of warps of another version");
+WarpTrace::WarpTrace(TraceBytes bytes, const std::string& name) : bytes_(std::move(bytes)) {
+  constexpr uint64_t kMostHeader = 4 * kMostNames;
+  HeaderReader in(bytes_.glance(0, std::min(kMostHeader, bytes_.size())), name);
+  const std::string_view start = bytes_.glance(0, std::min<uint64_t>(kSignature.size(), bytes_.size()));
+  if (!has_signature(start)) in.fail("is not a trace of warps");
+  if (start != kSignature) in.fail("is a trace of warps of another version");
   header_.kernel = in.text("bytes in a name");
   header_.machine = in.text("bytes in a name");
   header_.block_threads = static_cast<uint32_t>(in.number("threads in a block", kMostBlockThreads));
@@ -258,7 +280,8 @@ WarpTrace::WarpTrace(std::string bytes, const std::string& name) : bytes_(std::m
   for (uint64_t block = 0; block < header_.blocks; ++block) {
     uint64_t length = table;
     if (bytes_.size() - at < table) in.fail(fmt::format("ends before block {}", block));
-    for (uint32_t w = 0; w < header_.block_warps; ++w) length += length_at(bytes_, at + uint64_t{4} * w);
+    const std::string_view lengths = bytes_.glance(at, table);
+    for (uint32_t w = 0; w < header_.block_warps; ++w) length += length_at(lengths, uint64_t{4} * w);
     if (bytes_.size() - at < length) in.fail(fmt::format("ends within block {}", block));
     first_.push_back(at);
     at += length;
@@ -267,10 +290,10 @@ WarpTrace::WarpTrace(std::string bytes, const std::string& name) : bytes_(std::m
 }
 
 WarpCursor WarpTrace::warp(uint64_t block, uint32_t warp) const {
-  const uint64_t table = first_[block];
-  uint64_t at = table + uint64_t{4} * header_.block_warps;
-  for (uint32_t w = 0; w < warp; ++w) at += length_at(bytes_, table + uint64_t{4} * w);
-  return WarpCursor(std::string_view(bytes_).substr(at, length_at(bytes_, table + uint64_t{4} * warp)));
+  const std::string_view bytes = bytes_.keep(first_[block], end_of(block) - first_[block]);
+  uint64_t at = uint64_t{4} * header_.block_warps;
+  for (uint32_t w = 0; w < warp; ++w) at += length_at(bytes, uint64_t{4} * w);
+  return WarpCursor(bytes.substr(at, length_at(bytes, uint64_t{4} * warp)));
 }
 
 }  // namespace gpusim::analysis

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/trace_bytes.h"
+
 namespace gpusim::analysis {
 
 struct WarpStep {
@@ -38,6 +40,33 @@ struct WarpStep {
   uint32_t bytes = 4;  ///< of a lane: a power of two
   uint32_t lanes = 0;  ///< bit per lane
   std::array<uint64_t, kLanes> address{};
+};
+
+/// Addresses of an access's lanes in their order. Neighbours that differ by the same are a run, so that most
+/// accesses have one or two.
+class LaneRuns {
+ public:
+  struct Run {
+    uint64_t first = 0, difference = 0;
+    uint32_t lanes = 0;
+  };
+  void clear() { count_ = 0; }
+  /// The next `lanes` addresses differ by `difference` from the one before, of the first from `before`.
+  void append(uint64_t before, uint64_t difference, uint32_t lanes) {
+    // A lane of its own is the start of any run.
+    if (count_ != 0 && runs_[count_ - 1].lanes == 1) {
+      runs_[count_ - 1].difference = difference;
+      runs_[count_ - 1].lanes += lanes;
+    } else {
+      runs_[count_++] = {before + difference, difference, lanes};
+    }
+  }
+  [[nodiscard]] const Run* begin() const { return runs_.data(); }
+  [[nodiscard]] const Run* end() const { return runs_.data() + count_; }
+
+ private:
+  uint32_t count_ = 0;
+  std::array<Run, WarpStep::kLanes> runs_;
 };
 
 struct WarpTraceHeader {
@@ -70,10 +99,11 @@ class WarpCursor {
   explicit WarpCursor(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
   /// False after the last step. Throws core::InputError if the bytes are not steps.
   bool next(WarpStep& step);
+  /// The same with an access's addresses in `runs` instead of in `step`.
+  bool next(WarpStep& step, LaneRuns& runs);
 
  private:
-  uint64_t number();
-  uint8_t byte();
+  struct Reader;
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   uint64_t last_ = 0;
@@ -89,16 +119,21 @@ class WarpTrace {
   /// A trace to which blocks are appended in their order.
   explicit WarpTrace(WarpTraceHeader header);
   /// Reads a file's bytes. Throws core::InputError for what is no such file, or one that is cut off.
-  WarpTrace(std::string bytes, const std::string& name);
+  WarpTrace(TraceBytes bytes, const std::string& name);
 
   [[nodiscard]] static bool has_signature(std::string_view bytes);
   [[nodiscard]] const WarpTraceHeader& header() const { return header_; }
   [[nodiscard]] WarpCursor warp(uint64_t block, uint32_t warp) const;
   /// One encoder for each warp of the block.
   void append_block(const std::vector<WarpEncoder>& warps);
+  /// How many bytes of warps have been read.
+  [[nodiscard]] uint64_t bytes_read() const { return bytes_.kept(); }
 
  private:
-  std::string bytes_;
+  [[nodiscard]] uint64_t end_of(uint64_t block) const {
+    return block + 1 < first_.size() ? first_[block + 1] : bytes_.size();
+  }
+  TraceBytes bytes_;
   WarpTraceHeader header_;
   std::vector<uint64_t> first_;  ///< by block: place of its table of lengths
 };

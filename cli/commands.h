@@ -129,9 +129,8 @@ void add_regress_command(CLI::App& app, RegressArguments& arguments, int& code);
 int regress_command(const RegressArguments& arguments);
 
 struct ReuseArguments {
-  std::string trace, config, size = "16K";
+  std::string trace, config, size = "16K", sm;
   std::vector<std::string> sets, without, sweeps;
-  int64_t sm = -1;
   uint32_t line = 128, ways = 4, mshrs = 64, latency = 100;
   double sigma = 5;
   uint64_t seed = 1;

@@ -1,4 +1,7 @@
 // `gpusim reuse`: the reuse-distance model on a memory trace.
+#include <algorithm>
+#include <filesystem>
+
 #include "analysis/reuse_analysis.h"
 #include "analysis/reuse_reference.h"
 #include "analysis/reuse_report.h"
@@ -69,7 +72,8 @@ void add_reuse_command(CLI::App& app, ReuseArguments& a, int& code) {
           "KEY=VALUE,VALUE,...: a row for each value of this configuration key, with several keys for "
           "each combination (repeatable)")
       ->allow_extra_args(false);
-  command->add_option("--sm", a.sm, "Model this SM only (default: all)")->check(CLI::Range(0, 100000));
+  command->add_option("--sm", a.sm,
+                      "Model this SM only; auto: one SM of each kind, for all of them (default: all)");
   command
       ->add_option("--without", a.without,
                    "Leave out extensions, separated by commas: threads, latency, associativity, mshrs, "
@@ -109,18 +113,24 @@ int reference_command(const ReuseArguments& a) {
   return kGood;
 }
 
-analysis::ReuseOptions options_of(const ReuseArguments& a) {
+analysis::ReuseOptions options_of(const ReuseArguments& a, const core::MachineConfig& machine) {
   analysis::ReuseOptions o;
   o.with = analysis::extensions_without(a.without);
-  o.only_sm = a.sm;
+  if (!a.sm.empty()) o.only_sm = analysis::modelled_sm(a.sm, "--sm", machine);
   return o;
 }
 
 constexpr size_t kMostSweeps = 4, kMostPoints = 4096;
 
 analysis::WarpTrace load_trace(const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error)) {
+    analysis::TraceBytes bytes = analysis::TraceBytes::of_file(file);
+    if (analysis::WarpTrace::has_signature(bytes.glance(0, std::min<uint64_t>(bytes.size(), 16))))
+      return {std::move(bytes), file};
+  }
   std::string bytes = read_file(file);
-  if (analysis::WarpTrace::has_signature(bytes)) return {std::move(bytes), file};
+  if (analysis::WarpTrace::has_signature(bytes)) return {analysis::TraceBytes(std::move(bytes)), file};
   return analysis::warps_of(analysis::parse_trace(bytes, file), file);
 }
 
@@ -147,7 +157,8 @@ std::vector<Sweep> sweeps_of(const ReuseArguments& a) {
   return sweeps;
 }
 
-int sweep_command(const ReuseArguments& a, const analysis::WarpTrace& trace) {
+int sweep_command(const ReuseArguments& a, const analysis::WarpTrace& trace,
+                  const analysis::ReuseOptions& options) {
   const std::vector<Sweep> sweeps = sweeps_of(a);
   size_t count = 1;
   for (const Sweep& s : sweeps) count *= s.values.size();
@@ -173,7 +184,7 @@ int sweep_command(const ReuseArguments& a, const analysis::WarpTrace& trace) {
     machines.push_back(core::load_machine(a.config, sets, config_folders()));
     settings.push_back(std::move(chosen));
   }
-  const std::vector<analysis::SweepPoint> points = analysis::sweep_reuse(machines, trace, options_of(a));
+  const std::vector<analysis::SweepPoint> points = analysis::sweep_reuse(machines, trace, options);
   std::string out;
   for (size_t i = 0; i < points.size(); ++i) {
     std::string row;
@@ -203,14 +214,12 @@ int default_command(const ReuseArguments& a) {
         "gpusim: error: --config names the machine whose first-level cache is predicted (or --reference "
         "counts as the published program does)");
   const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
-  if (a.sm >= machine.gpu.sms)
-    throw core::InputError(fmt::format("gpusim: error: --sm {}: {} has SMs 0 to {}", a.sm, machine.gpu.name,
-                                       machine.gpu.sms - 1));
+  const analysis::ReuseOptions options = options_of(a, machine);
   if (a.sweeps.size() > kMostSweeps)
     throw core::InputError(fmt::format("gpusim: error: --sweep: {} keys at most", kMostSweeps));
   const analysis::WarpTrace trace = load_trace(a.trace);
-  if (!a.sweeps.empty()) return sweep_command(a, trace);
-  const analysis::ReusePrediction p = analysis::predict_reuse(machine, trace, options_of(a));
+  if (!a.sweeps.empty()) return sweep_command(a, trace, options);
+  const analysis::ReusePrediction p = analysis::predict_reuse(machine, trace, options);
   fmt::print("{}", a.json ? analysis::reuse_json(p) : analysis::reuse_text(p, trace.header(), machine));
   return kGood;
 }

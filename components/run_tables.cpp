@@ -63,6 +63,9 @@ void RunRecorder::write_per_sm(const KernelRun& run) {
   t.column("load_transactions", "1", "global and local load transactions");
   t.column("store_transactions", "1", "global and local store transactions");
   t.column("shared_replays", "1", "extra shared-memory steps");
+  t.column("l1_global_load_hit", "1",
+           "lines of global loads found in the first-level cache, if there is one");
+  t.column("l1_global_load_miss", "1", "the same, not found there, or not whole");
   for (const auto name : kStallCauseNames)
     t.column(fmt::format("slots_{}", name), "issue slots", "issue slots with this cause");
   uint64_t rows = 0;
@@ -71,7 +74,7 @@ void RunRecorder::write_per_sm(const KernelRun& run) {
     for (const uint64_t v :
          {uint64_t{sm->index()}, s.blocks, s.warps, s.warp_instructions, s.thread_instructions,
           s.inst_executed, s.inst_issued, s.active_cycles, s.active_warp_cycles, s.load_transactions,
-          s.store_transactions, s.shared_replays})
+          s.store_transactions, s.shared_replays, s.l1.load_hits, s.l1.load_misses})
       t.cell(v);
     for (const uint64_t v : s.slots) t.cell(v);
     ++rows;

@@ -18,6 +18,7 @@ def counts(gpusim: Gpusim, file: Any, *options: str) -> dict[str, int]:
 
 def check_default_mode(gpusim: Gpusim) -> None:
     """Traces of warps and recorded runs: what follows from the code, and the simulator's own counts."""
+    import h5py  # slow to load, and most checks here do without it
     machine = ("--config", "gtx470")
     ptx = CASES["vecadd"].ptx(gpusim.source)
     file = gpusim.scratch / "vecadd.wtrc"
@@ -26,6 +27,12 @@ def check_default_mode(gpusim: Gpusim) -> None:
     require_equal("lines of vecadd", (streamed["accesses"], streamed["compulsory"], streamed["hits"]), (626, 626, 0))
     table = gpusim.run("reuse", "--trace", file, *machine, "--sweep", "l1.size=16K,32K", "--sweep", "l1.mshrs=8,64")
     require_equal("rows of a sweep", len(table.require_code(0).out.splitlines()), 5)
+    # 40 blocks: 12 SMs have three, two have two, and an SM of each kind stands for the others; the last block is short.
+    estimate = gpusim.run("reuse", "--trace", file, *machine, "--sm", "auto", "--json").require_code(0).json()
+    require_equal("lines of vecadd from two SMs", (estimate["accesses"], estimate["hits"]), (2 * 8 * (12 * 3 + 2 * 2), 0))
+    for wrong in ("x", "-1", "1.5"):
+        gpusim.run("reuse", "--trace", file, *machine, "--sm", wrong).require_code(1).require_error("--sm", "or auto", wrong)
+    gpusim.run("reuse", "--trace", file, *machine, "--sm", "14").require_code(1).require_error("SMs 0 to 13")
     gpusim.run("reuse", "--trace", file).require_code(1).require_error("--config")
     gpusim.run("reuse", "--trace", file, *machine, "--without", "latencies").require_code(1).require_error("latency")
     gpusim.run("reuse", "--trace", file, "--config", "tesla_c1060").require_code(1).require_error("no first-level")
@@ -36,6 +43,14 @@ def check_default_mode(gpusim: Gpusim) -> None:
     rate = models[0]["predictions"][0]
     require(rate["quantity"] == "l1_global_load_miss_rate" and abs(rate["error"]) < 0.05, f"{rate}")
     require(abs(sum(t["predicted"] for t in rate["terms"]) - rate["predicted"]) < 1e-9, f"kinds do not add up: {rate}")
+    with h5py.File(recorded) as run:
+        per_sm, counters = run["kernels/0/per_sm"][:], run["kernels/0/counters"][:]
+        for name in ("l1_global_load_hit", "l1_global_load_miss"):
+            counted = next(row["value"] for row in counters if row["name"].decode() == name)
+            require_equal(f"{name} of all SMs", int(per_sm[name].sum()), int(counted))
+    one = gpusim.run("analyze", recorded, "--model", "reuse-distance", "--option", "sm=auto", "--json").require_code(0).json()
+    require(0 < one["models"][0]["predictions"][0]["predicted"] < 1, f"{one}")
+    gpusim.run("analyze", recorded, "--model", "reuse-distance", "--option", "sm=all").require_code(1).require_error("or auto")
     summary = gpusim.scratch / "summary.h5"
     gpusim.run(*machine, "--param", "N=96", "--out", summary, matmul).require_code(0)
     gpusim.run("analyze", summary, "--model", "reuse-distance").require_code(1).require_error("--events memory")

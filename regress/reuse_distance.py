@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """Compares the reuse-distance model with the simulator on the workloads, as a table in Markdown.
 
-    regress/reuse_distance.py GPUSIM [--size 48K] [--sm 0] [--only NAME]
+    regress/reuse_distance.py GPUSIM [--size 48K] [--sm auto] [--only NAME] [--machine tesla_v100]
+    regress/reuse_distance.py GPUSIM --speed
 
 For each kernel (of several launches, the one that loads most): miss rate of global loads in the first-level
-caches of a GTX 470, simulated and predicted from a trace of a functional run, and hit rate of reads in the
-second level for kernels that run first. `chosen` marks kernels on which rules of the model were chosen; the
-others judge it. Speed: simulation over prediction, both as whole processes, for programs of one launch.
+caches of a GTX 470 (or another machine, with its own cache), simulated and predicted from a trace of a functional run, and hit rate of reads in the
+second level for kernels that run first. With `--sm N` also the miss rate that was simulated on that SM (needs
+h5py). `chosen` marks kernels on which rules of the model were chosen; the others judge it.
+
+--speed prints processor times (user and system) of whole processes, the least of alternated runs: of the
+cycle-level run, and of the model with one SM of a stored trace: one configuration with the kinds of misses
+(two passes if misses on their way are limited), and as a point of a sweep (one pass).
 """
 import argparse
 import json
 import pathlib
+import resource
 import subprocess
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "workloads"
 PROGRAMS = [  # PTX, launch file if it is another, chosen on it
@@ -28,16 +33,23 @@ PROGRAMS = [  # PTX, launch file if it is another, chosen on it
     ("npb/cg", "npb/cg_thread", 0), ("npb/cg", "npb/cg_warp", 0), ("npb/ft", "npb/ft_block", 0),
     ("npb/ft", "npb/ft_thread", 0), ("npb/mg", "npb/mg_thread", 1), ("npb/mg", "npb/mg_warp", 1),
     ("npb/sp", "npb/sp_block", 0), ("npb/sp", "npb/sp_thread", 0)]
+# Of one launch each: some that simulate for seconds, some for a tenth of one.
+SPEED = [("matmul/naive_16x16", []), ("matmul/naive_8x8", []), ("matmul/tiled_16x16", ["N=480"]),
+         ("matmul/volkov", ["N=512", "ld=544"]), ("nbody/nbody", ["N=6000"]),
+         ("convolution/convolution", ["ROWS=800", "COLS=1024"]), ("spmv/csr_vector", ["ROWS=32768"]),
+         ("spmv/csr_vector", []), ("convolution/convolution", []), ("vecadd/vecadd", [])]
 LEAST_LOADS = 2000  # lines; kernels with fewer say little
 SIZES = {"16K": [], "48K": ["--set", "l1.size=48K", "--set", "l1.ways=6", "--set", "shared.size=16K"]}
 
 
 def run(command):
-    start = time.time()
+    """What it printed, and its processor time in seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     result = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
     if result.returncode not in (0, 3):
         raise SystemExit(f"{' '.join(map(str, command))}\n{result.stderr}")
-    return result.stdout, time.time() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return result.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def largest_launches(kernels):
@@ -50,47 +62,86 @@ def largest_launches(kernels):
     return best
 
 
+def compare_speed(gpusim):
+    machine = ["--config", "gtx470"]
+    print("| kernel | simulated s | one SM s | times | point of a sweep s | times | trace s |\n|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder) / "kernel.trc"
+        for name, params in SPEED:
+            program = [ROOT / f"{name}.ptx"] + [x for p in params for x in ("--param", p)]
+            _, trace_s = run([gpusim, "trace", *program, *machine, "--warps", "--out", trace])
+            one = [gpusim, "reuse", "--trace", trace, *machine, "--sm", "0", "--json"]
+            least = [1e9, 1e9, 1e9]
+            for _ in range(5):
+                for i, command in enumerate(([gpusim, *machine, "--quiet", "--out", "none", *program], one,
+                                             [*one, "--sweep", "l1.mshrs=64"])):
+                    for _ in range(1 if i == 0 else 3):
+                        least[i] = min(least[i], run(command)[1])
+            simulated, both, point = least
+            print(f"| {' '.join([name, *params])} | {simulated:.2f} | {both:.3f} | {simulated / both:.0f} | {point:.3f} | "
+                  f"{simulated / point:.0f} | {trace_s:.2f} |", flush=True)
+
+
+def rate_of_sm(file, number, sm):
+    import h5py  # pylint: disable=import-outside-toplevel
+    with h5py.File(file) as recording:
+        row = recording[f"kernels/{number}/per_sm"][sm]
+    loads = int(row["l1_global_load_hit"]) + int(row["l1_global_load_miss"])
+    return 100 * int(row["l1_global_load_miss"]) / loads if loads else 0
+
+
+def summary(what, errors):
+    if errors:
+        print(f"{what}: {len(errors)} kernels, mean error {sum(errors) / len(errors):.2f} points, largest {max(errors):.2f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gpusim")
-    parser.add_argument("--size", default="16K", choices=SIZES)
-    parser.add_argument("--sm", help="model this SM only")
+    parser.add_argument("--machine", default="gtx470")
+    parser.add_argument("--size", default="16K", choices=SIZES, help="of the first-level cache of the GTX 470")
+    parser.add_argument("--sm", default="", help="model this SM only; auto: one of each kind")
     parser.add_argument("--only", default="", help="programs whose name has this")
+    parser.add_argument("--speed", action="store_true")
     a = parser.parse_args()
-    machine = ["--config", "gtx470"] + SIZES[a.size]
-    rows, l2 = [], []
-    print("| program | kernel | loads | simulated % | predicted % | error | | trace s | speed |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    if a.speed:
+        compare_speed(a.gpusim)
+        return
+    machine = ["--config", a.machine] + (SIZES[a.size] if a.machine == "gtx470" else [])
+    one = a.sm.isdigit()
+    rows, l2, of_sm = [], [], []
+    print("| program | kernel | loads | simulated % | predicted % | error | |" + (" of the SM % | error |" if one else ""))
+    print("|---" * (9 if one else 7) + "|")
     with tempfile.TemporaryDirectory() as folder:
-        trace = pathlib.Path(folder) / "kernel.trc"
+        trace, recording = pathlib.Path(folder) / "kernel.trc", pathlib.Path(folder) / "run.h5"
         for ptx, launch, chosen in PROGRAMS:
             name = launch or ptx
             if a.only not in name:
                 continue
             program = [ROOT / f"{ptx}.ptx"] + (["--launch", ROOT / f"{launch}.toml"] if launch else [])
-            out, simulated_s = run([a.gpusim, *machine, "--json", "--out", "none", *program])
+            out, _ = run([a.gpusim, *machine, "--json", "--out", recording if one else "none", *program])
             kernels = json.loads(out)["kernels"]
             for kernel, (number, loads) in largest_launches(kernels).items():
-                _, trace_s = run([a.gpusim, "trace", *program, "--config", "gtx470", "--warps", "--number", number,
-                                  "--out", trace])
-                out, model_s = run([a.gpusim, "reuse", "--trace", trace, *machine, "--json"]
-                                   + (["--sm", a.sm] if a.sm else []))
+                run([a.gpusim, "trace", *program, "--config", a.machine, "--warps", "--number", number, "--out", trace])
+                out, _ = run([a.gpusim, "reuse", "--trace", trace, *machine, "--json"] + (["--sm", a.sm] if a.sm else []))
                 p, c = json.loads(out), kernels[number]["counters"]
-                miss_rate = c["l1_global_load_miss"] / loads
-                rows.append((chosen, 100 * abs(p["miss_rate"] - miss_rate)))
-                speed = f"{simulated_s / model_s:.0f}" if len(kernels) == 1 else ""
-                print(f"| {name} | {kernel} | {loads:.0f} | {100 * miss_rate:.2f} | {100 * p['miss_rate']:.2f} | "
-                      f"{100 * (p['miss_rate'] - miss_rate):+.2f} | {'chosen' if chosen else ''} | {trace_s:.1f} | "
-                      f"{speed} |", flush=True)
+                simulated, predicted = 100 * c["l1_global_load_miss"] / loads, 100 * p["miss_rate"]
+                rows.append((chosen, abs(predicted - simulated)))
+                line = (f"| {name} | {kernel} | {loads:.0f} | {simulated:.2f} | {predicted:.2f} | {predicted - simulated:+.2f} | "
+                        f"{'chosen' if chosen else ''} |")
+                if one:
+                    rate = rate_of_sm(recording, number, int(a.sm))
+                    of_sm.append(abs(predicted - rate))
+                    line += f" {rate:.2f} | {predicted - rate:+.2f} |"
+                print(line, flush=True)
                 if number == 0 and c["l2_read_sectors"] and p["l2_sectors"]:
                     l2.append(100 * abs(p["l2_hits"] / p["l2_sectors"] - c["l2_read_hit_sectors"] / c["l2_read_sectors"]))
-    for what, errors in (("judged", [e for chosen, e in rows if not chosen]),
-                         ("chosen", [e for chosen, e in rows if chosen]), ("all", [e for _, e in rows]),
-                         ("second level, first launches", l2)):
-        if errors:
-            print(f"\n{what}: {len(errors)} kernels, mean error {sum(errors) / len(errors):.2f} points, "
-                  f"largest {max(errors):.2f}", end="")
     print()
+    summary("judged", [e for chosen, e in rows if not chosen])
+    summary("chosen", [e for chosen, e in rows if chosen])
+    summary("all", [e for _, e in rows])
+    summary("second level, first launches", l2)
+    summary(f"SM {a.sm} against itself", of_sm)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
   static const core::MachineConfig machine =
       core::load_machine(GPUSIM_SOURCE_DIR "/configs/gtx470.cfg", {}, {});
   try {
-    const analysis::WarpTrace trace(std::string(reinterpret_cast<const char*>(data), size), "fuzz");
+    const analysis::WarpTrace trace(
+        analysis::TraceBytes(std::string(reinterpret_cast<const char*>(data), size)), "fuzz");
     if (trace.header().blocks < 100) (void)analysis::predict_reuse(machine, trace);
   } catch (const core::InputError&) {  // the only way out for wrong input
   }
