@@ -20,9 +20,26 @@ namespace {
 constexpr double kPaperElements = 5'959'298;
 constexpr uint64_t kMostBlocks = 1 << 20;
 
+/// The study knows kernels that divide the data among M blocks, and those of one block with a tree.
+void check_shape(const Run& run) {
+  const uint64_t m = blocks_of(run);
+  for (const KernelRun& k : run.kernels)
+    if (k.blocks != m && k.blocks != 1)
+      throw core::RecordError(fmt::format(
+          "'{}': kernel {} '{}' has {} blocks: in a study of blocks each kernel has one, or as many "
+          "as the largest ({})",
+          run.recording->path(), k.kernel.index, k.kernel.name, k.blocks, m));
+  if (counted_steps(run).elements < static_cast<double>(m))
+    throw core::RecordError(fmt::format(
+        "'{}': the last kernel of {} blocks stores less than a word for each: the study is of prefix "
+        "sums and the like",
+        run.recording->path(), m));
+}
+
 void check_together(std::span<const Run> runs) {
   for (const Run& run : runs) {
     const std::string& path = run.recording->path();
+    check_shape(run);
     if (!(run.recording->machine() == runs.front().recording->machine()))
       throw core::RecordError(
           fmt::format("'{}': another machine than '{}'", path, runs.front().recording->path()));

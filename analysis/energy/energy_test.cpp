@@ -179,9 +179,17 @@ TEST(EnergyModel, RefusesOptionsThatItDoesNotKnow) {
   EXPECT_THAT(error_of("host_time", "1s"), HasSubstr("host_time: expected a positive number"));
 }
 
-TEST(EnergyModel, NeedsEnergy) {
-  const Recording recording(test::SmallRecording{}.write(test::temp_path("run.h5")));
-  EXPECT_THROW((void)run_model({&recording, 1}, {}), core::RecordError);
+TEST(EnergyModel, SaysWhatARecordingLacks) {
+  const auto message = [](const ModelOptions& options) {
+    const Recording recording(test::SmallRecording{}.write(test::temp_path("run.h5")));
+    try {
+      (void)run_model({&recording, 1}, options);
+    } catch (const core::RecordError& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(message({}), HasSubstr("has no energy"));
 }
 
 }  // namespace

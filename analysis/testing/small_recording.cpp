@@ -85,9 +85,9 @@ std::string SmallRecording::write(const std::string& path) const {
     const auto count = [&](const char* name) {
       return number(name, static_cast<uint64_t>(counters.at(name)));
     };
-    const core::KernelAttribute end[] = {number("cycles", cycles), count("warp_instructions"),
-                                         count("thread_instructions"), count("inst_executed"),
-                                         count("inst_issued")};
+    const core::KernelAttribute end[] = {number("kernels_beside", 0), number("cycles", cycles),
+                                         count("warp_instructions"),  count("thread_instructions"),
+                                         count("inst_executed"),      count("inst_issued")};
     if (k < finished_kernels) write_tables(*recorder);
     recorder->end_kernel(k < finished_kernels ? std::span(end) : std::span<const core::KernelAttribute>());
   }
