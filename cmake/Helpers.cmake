@@ -37,6 +37,26 @@ function(gpusim_precompile target)
   endif()
 endfunction()
 
+# gpusim_cold_headers(name DEPS lib ... HEADERS header ...): the same once for many targets, which are gpusim_cold() and link at
+# least these libraries: gpusim_use_headers(target name).
+function(gpusim_cold_headers name)
+  if(GPUSIM_PCH)
+    cmake_parse_arguments(ARG "" "" "DEPS;HEADERS" ${ARGN})
+    set(source ${PROJECT_BINARY_DIR}/headers/${name}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "// Only its headers matter.\n")
+    add_library(${name} OBJECT ${source})
+    target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+    gpusim_target_defaults(${name})
+    gpusim_cold(${name})
+    gpusim_precompile(${name} ${ARG_HEADERS})
+  endif()
+endfunction()
+function(gpusim_use_headers target name)
+  if(GPUSIM_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
+
 # gpusim_library(name SOURCES a.cpp ... DEPS lib ...): a static library with the defaults above.
 function(gpusim_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
@@ -48,7 +68,7 @@ endfunction()
 # gpusim_cold(target): what runs for milliseconds is compiled sooner instead of faster. To be called before gpusim_precompile.
 function(gpusim_cold target)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(${target} PRIVATE -O1)
+    target_compile_options(${target} PRIVATE -Og)
   endif()
 endfunction()
 
@@ -64,21 +84,22 @@ function(gpusim_hot library)
   endif()
 endfunction()
 
-# gpusim_test(name SOURCES a_test.cpp ... DEPS lib ... [PRECOMPILE header ...]): a GoogleTest binary; ctest runs each test in a
-# process of its own (SystemC elaborates once per process).
+# gpusim_test(name SOURCES a_test.cpp ... DEPS lib ... [SYSTEMC]): a GoogleTest binary, whose sources use SystemC or not; ctest
+# runs each test in a process of its own (SystemC elaborates once per process).
 function(gpusim_test name)
   if(NOT GPUSIM_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "SYSTEMC" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} fmt::fmt GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE GPUSIM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gpusim_target_defaults(${name})
   gpusim_cold(${name})
-  list(LENGTH ARG_SOURCES sources)
-  if(sources GREATER 3)  # precompiling takes as long as two or three sources
-    gpusim_precompile(${name} <gmock/gmock.h> <gtest/gtest.h> ${ARG_PRECOMPILE})
+  if(ARG_SYSTEMC)
+    gpusim_use_headers(${name} gpusim_systemc_test_headers)
+  else()
+    gpusim_use_headers(${name} gpusim_test_headers)
   endif()
   if(GPUSIM_LTO)
     target_link_options(${name} PRIVATE -fno-lto)

@@ -52,6 +52,7 @@ void BlockBarriers::arrive(const BarrierRequest& request, uint32_t warp) {
   Barrier& b = barriers_[request.number];
   const auto arriving = static_cast<uint32_t>(request.arriving.count());
   b.threads += arriving;
+  arrived_ |= 1u << request.number;
   if (request.arriving == request.alive) {
     b.slots += isa::kWarpSize;
   } else {
@@ -69,7 +70,8 @@ void BlockBarriers::arrive(const BarrierRequest& request, uint32_t warp) {
 }
 
 void BlockBarriers::leave(uint32_t warp, LaneMask alive) {
-  for (Barrier& b : barriers_) {
+  for (uint32_t bits = arrived_; bits != 0; bits &= bits - 1) {
+    Barrier& b = barriers_[static_cast<size_t>(std::countr_zero(bits))];
     const size_t completed =
         std::erase_if(b.parts, [&](const Part& p) { return p.warp == warp && (alive & ~p.lanes).none(); });
     b.slots += static_cast<uint32_t>(completed) * isa::kWarpSize;
@@ -86,6 +88,7 @@ BlockBarriers::Opened BlockBarriers::open(uint32_t number) {
   Barrier& b = barriers_[number];
   const Opened opened{b.warps, b.holding, b.lacking};
   b = {};
+  arrived_ &= ~(1u << number);
   return opened;
 }
 

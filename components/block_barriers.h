@@ -36,11 +36,16 @@ class BlockBarriers {
     uint64_t warps = 0;                 ///< that waited, one bit each
     uint32_t holding = 0, lacking = 0;  ///< threads whose predicate was true, or false
   };
-  void reset() { barriers_ = {}; }
+  void reset() {
+    barriers_ = {};
+    arrived_ = 0;
+  }
   /// Lanes of warp `warp` (below 64) arrive.
   void arrive(const BarrierRequest& request, uint32_t warp);
   /// Lanes of warp `warp` exit; those in `alive` are left.
   void leave(uint32_t warp, isa::LaneMask alive);
+  /// Barriers, a bit each, at which lanes have arrived.
+  [[nodiscard]] uint32_t arrived() const { return arrived_; }
   /// True if lanes have arrived and they complete the barrier of a block with `live` threads.
   [[nodiscard]] bool complete(uint32_t number, uint32_t live) const;
   /// Empties the barrier.
@@ -61,6 +66,7 @@ class BlockBarriers {
     std::vector<Part> parts;
   };
   std::array<Barrier, isa::kNumBarriers> barriers_{};
+  uint32_t arrived_ = 0;  ///< bit per barrier whose `threads` are not 0
 };
 
 /// Gives the result of a reduction to the lanes that waited for it with `op`.

@@ -185,7 +185,8 @@ void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
   }
   if (lanes.any()) {
     block.barriers.leave(w, warp.stack.alive() | warp.groups.apart());
-    for (uint32_t b = 0; b < isa::kNumBarriers; ++b) try_release(block, b, now);
+    for (uint32_t bits = block.barriers.arrived(); bits != 0; bits &= bits - 1)
+      try_release(block, static_cast<uint32_t>(std::countr_zero(bits)), now);
   }
   if (block.live_warps != 0) return;
   if (block.loads_in_flight == 0)

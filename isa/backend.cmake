@@ -42,7 +42,7 @@ add_library(gpusim_isa_backend OBJECT
 target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)
 gpusim_cold(gpusim_isa_backend)
-gpusim_precompile(gpusim_isa_backend)
+gpusim_use_headers(gpusim_isa_backend gpusim_library_headers)
 add_library(gpusim_isa_semantics OBJECT micro_op.cpp executor.cpp texture.cpp semantics/table.cpp ${GPUSIM_SEMANTIC_SOURCES})
 target_link_libraries(gpusim_isa_semantics PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_semantics)
