@@ -33,9 +33,9 @@ MUTANTS = (
            '"latency.dram", "found": 1160.8'),
     Mutant("latency-hidden", "analysis/latency_hidden/parameters.cpp", "p.issue = p.warp_issue / schedulers;",
            "p.issue = 3 * p.warp_issue / schedulers;"),
-    Mutant("reuse-distance", "analysis/reuse_memory.cpp", "const double bytes_per_cycle = 2 *", "const double bytes_per_cycle = 0.1 *"),
-    Mutant("reuse-distance", "analysis/reuse_memory.cpp", "request_ = cycles(m.interconnect.request_latency_ns);",
-           "request_ = cycles(20 * m.interconnect.request_latency_ns);"),
+    Mutant("reuse-distance", "analysis/reuse_machine.cpp", "r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways));",
+           "r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways) / 2);"),
+    Mutant("reuse-distance", "analysis/reuse_machine.cpp", "r.mshrs = number(m.l1.mshrs);", "r.mshrs = 1;"),
     Mutant("energy", "analysis/energy/clock_parts.h", "kJointNorm = 4;", "kJointNorm = 0.5;"),
     Mutant("energy", "analysis/energy/power.cpp", "scaled[i] = joules[i] * v * v * clock * time;",
            "scaled[i] = joules[i] * 2.5 * clock * time;"),
@@ -43,8 +43,8 @@ MUTANTS = (
            "return 2 * static_cast<double>(leaves) + 1;"),
     Mutant("roofline", "analysis/roofline.cpp", "kWarpEfficiency = 0.8", "kWarpEfficiency = 0.08"),
     Mutant("roofline", "analysis/roofline.cpp", "kCoalescing = 0.5", "kCoalescing = 0.05"),
-    Mutant("roofline", "analysis/roofline.cpp", "kBalance = 0.75", "kBalance = 0.01"),
-    Mutant("roofline", "analysis/roofline.cpp", "kIntensityLoss = 0.75", "kIntensityLoss = 2.0"),
+    Mutant("roofline", "analysis/roofline.cpp", "kOccupancyLoss = 0.75", "kOccupancyLoss = 0.01"),
+    Mutant("roofline", "analysis/roofline.cpp", "kIntensityLoss = 0.75", "kIntensityLoss = 0.05"),
 )
 
 
