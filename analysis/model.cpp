@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "analysis/text.h"
@@ -33,6 +34,31 @@ void require_known_options(const ModelOptions& options, std::string_view model,
     if (std::ranges::find(known, name) == known.end())
       throw core::InputError(fmt::format("gpusim: error: model {} has no option '{}'{}", model, name,
                                          known.empty() ? "" : "; " + core::name_hint(name, known)));
+}
+
+std::string option_text(const ModelOptions& options, std::string_view name) {
+  const auto at = options.values.find(name);
+  return at == options.values.end() ? "" : at->second;
+}
+
+bool option_is_second(const ModelOptions& options, std::string_view name,
+                      const std::array<std::string_view, 2>& words) {
+  const std::string text = option_text(options, name);
+  if (text.empty() || text == words[0]) return false;
+  if (text == words[1]) return true;
+  throw core::InputError(
+      fmt::format("gpusim: error: {}: expected {} or {}, found '{}'", name, words[0], words[1], text));
+}
+
+double option_positive(const ModelOptions& options, std::string_view name, double fallback) {
+  const std::string text = option_text(options, name);
+  if (text.empty()) return fallback;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value))
+    throw core::InputError(
+        fmt::format("gpusim: error: {}: expected a positive number, found '{}'", name, text));
+  return value;
 }
 
 std::string predictions_json(std::span<const Prediction> predictions) {

@@ -2,6 +2,7 @@
 // predicts beside what the simulator measured, and where the difference comes from. `gpusim analyze` prints
 // it, `gpusim regress` judges it.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -64,6 +65,14 @@ struct Model {
 /// Throws core::InputError if `options` has a value that is not named in `known`.
 void require_known_options(const ModelOptions& options, std::string_view model,
                            std::span<const std::string_view> known);
+
+/// The option's text; empty if it is not given.
+[[nodiscard]] std::string option_text(const ModelOptions& options, std::string_view name);
+/// Whether the second of two words was chosen; the first is the default. Throws core::InputError for another.
+[[nodiscard]] bool option_is_second(const ModelOptions& options, std::string_view name,
+                                    const std::array<std::string_view, 2>& words);
+/// `fallback` if it is not given. Throws core::InputError for what is no positive number.
+[[nodiscard]] double option_positive(const ModelOptions& options, std::string_view name, double fallback);
 
 /// The predictions of a report as the elements of a JSON list.
 [[nodiscard]] std::string predictions_json(std::span<const Prediction> predictions);

@@ -21,39 +21,14 @@ namespace {
 constexpr std::array kDefects{Defect::kDivergence, Defect::kUncoalesced, Defect::kLowOccupancy,
                               Defect::kFewBlocks, Defect::kLocality};
 
-std::string option(const ModelOptions& options, std::string_view name) {
-  const auto at = options.values.find(name);
-  return at == options.values.end() ? "" : at->second;
-}
-
-double read_flops(const ModelOptions& options) {
-  const std::string text = option(options, "flops");
-  if (text.empty()) return 0;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value))
-    throw core::InputError(fmt::format("gpusim: error: flops: expected a positive number, found '{}'", text));
-  return value;
-}
-
-/// Whether the second of two values was chosen; the first is the default.
-bool chosen_second(const ModelOptions& options, std::string_view name,
-                   const std::array<std::string_view, 2>& values) {
-  const std::string text = option(options, name);
-  if (text.empty() || text == values[0]) return false;
-  if (text == values[1]) return true;
-  throw core::InputError(
-      fmt::format("gpusim: error: {}: expected {} or {}, found '{}'", name, values[0], values[1], text));
-}
-
 TrajectoryOptions trajectory_options(const ModelOptions& options) {
-  return {read_flops(options), chosen_second(options, "scaling", {"strong", "weak"}),
-          chosen_second(options, "by", {"kernel", "launch"})};
+  return {option_positive(options, "flops", 0), option_is_second(options, "scaling", {"strong", "weak"}),
+          option_is_second(options, "by", {"kernel", "launch"})};
 }
 
 /// `expect`: defects separated by commas, or none of them. Not given: nothing is expected.
 std::optional<std::vector<Defect>> read_expected(const ModelOptions& options) {
-  const std::string text = option(options, "expect");
+  const std::string text = option_text(options, "expect");
   std::string_view rest = text;
   if (rest.empty()) return std::nullopt;
   std::vector<Defect> expected;
@@ -245,7 +220,7 @@ ModelReport roofline_model(std::span<const Recording> recordings, const ModelOpt
     if (expected) report.predictions.push_back(wrong_findings(t, findings, *expected));
   }
   report.json = fmt::format("{{\"trajectories\": [{}]}}", details);
-  if (const std::string plot = option(options, "plot"); !plot.empty()) {
+  if (const std::string plot = option_text(options, "plot"); !plot.empty()) {
     draw_svg(roofline_plot(all, ceiling_at(roofs, all.front().points.front().sms),
                            ceiling_at(roofs, all.front().points.back().sms)),
              plot);

@@ -221,6 +221,7 @@ ClockParts clock_parts(const Recording& recording, const KernelRecord& kernel) {
   const Lives lives = read_lives(recording, kernel, waits);
   if (lives.blocks == 0 || lives.last <= lives.first || lives.first < start || lives.warp_cycles == 0) {
     p.launch = 1;
+    p.finish();
     return p;
   }
   p.launch = static_cast<double>(lives.first - start) / cycles;

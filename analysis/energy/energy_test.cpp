@@ -52,6 +52,10 @@ TEST(ClockParts, ComputationGoesWithTheClockAndMemoryDoesNot) {
   ClockParts path{.seconds = 1, .core_hz = 1e9, .compute = 0.5, .latency = 0.5};
   path.finish();
   EXPECT_NEAR(path.seconds_at(5e8), 1.5, 1e-12);
+  // Nothing but the launch.
+  ClockParts launch{.seconds = 1, .core_hz = 1e9, .launch = 1};
+  launch.finish();
+  EXPECT_EQ(launch.seconds_at(5e8), 2);
   // Two bounds of the same length: the 4-norm of (2, 1) by that of (1, 1).
   ClockParts both{.seconds = 1, .core_hz = 1e9, .work = 1, .memory = 1};
   EXPECT_NEAR(both.seconds_at(5e8), std::pow(17.0 / 2, 0.25), 1e-12);

@@ -41,14 +41,17 @@ core::EnergyAmounts scaled_energy(const core::EnergyAmounts& joules, const core:
                                   const Operating& from, const Operating& to) {
   core::EnergyAmounts scaled{};
   const double time = to.seconds / from.seconds;
+  std::array<double, 3> volt_ratio{}, clock_ratio{};
+  for (size_t d = 0; d < volt_ratio.size(); ++d) {
+    const auto domain = static_cast<PowerDomain>(d);
+    volt_ratio[d] = volts(machine, domain, to.clocks[d]) / volts(machine, domain, from.clocks[d]);
+    clock_ratio[d] = static_cast<double>(to.clocks[d]) / static_cast<double>(from.clocks[d]);
+  }
   for (size_t i = 0; i < core::kNumEnergyTerms; ++i) {
     const core::TermInfo& term = core::energy_terms()[i];
     const auto d = static_cast<size_t>(term.domain);
     const bool clocked = term.domain != PowerDomain::kBoard;
-    const double v =
-        clocked ? volts(machine, term.domain, to.clocks[d]) / volts(machine, term.domain, from.clocks[d]) : 1;
-    const double clock =
-        clocked ? static_cast<double>(to.clocks[d]) / static_cast<double>(from.clocks[d]) : 1;
+    const double v = clocked ? volt_ratio[d] : 1, clock = clocked ? clock_ratio[d] : 1;
     switch (term.kind) {
       case TermKind::kEvents:
         scaled[i] = joules[i] * v * v;
