@@ -46,7 +46,7 @@ std::vector<uint64_t> limits_of(uint64_t capacity) {
   std::vector<uint64_t> limits{capacity};
   for (uint32_t k = 1; k <= 32; ++k) limits.push_back((uint64_t{1} << k) - 1);
   std::ranges::sort(limits);
-  limits.erase(std::ranges::unique(limits).begin(), limits.end());
+  limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
   return limits;
 }
 

@@ -297,7 +297,7 @@ std::vector<Finding> diagnose(const Trajectory& trajectory, const Ceiling& low, 
                         fmt::format("{}{} of the warps that an SM holds are resident already with {} SMs "
                                     "(blocks per SM limited by {})",
                                     start(), percent(a.occupancy), a.sms, a.limiter)});
-  if (b.sms > a.sms && b.balance < kBalance && b.balance < kOccupancyLoss * a.balance)
+  if (b.sms > a.sms && b.balance < kBalance * a.balance)
     findings.push_back(
         {Defect::kFewBlocks,
          fmt::format(

@@ -122,8 +122,9 @@ int analyze_command(const AnalyzeArguments& arguments);
 
 struct RegressArguments {
   std::string suite = "quick", root, work;
+  std::vector<std::string> only;
   unsigned parallel = 0;  ///< 0: as many as there are processors
-  bool update = false, json = false, quiet = false;
+  bool update = false, judge_again = false, json = false, quiet = false;
 };
 void add_regress_command(CLI::App& app, RegressArguments& arguments, int& code);
 int regress_command(const RegressArguments& arguments);

@@ -77,7 +77,18 @@ void add_regress_command(CLI::App& app, RegressArguments& a, int& code) {
                       "(default: regress-SUITE)");
   command->add_option("--parallel", a.parallel, "Simulations at the same time (default: processors)")
       ->check(CLI::Range(1, 256));
-  command->add_flag("--update", a.update, "Write the golden values of the suite");
+  CLI::Option* only =
+      command
+          ->add_option("--only", a.only,
+                       "Only this case or study, or all that begin so ('naive_*'); repeatable. Means are not "
+                       "judged")
+          ->allow_extra_args(false);
+  CLI::Option* again = command->add_flag(
+      "--judge-again", a.judge_again,
+      "Apply the models to the recordings of the work folder, whichever build of gpusim made them");
+  command->add_flag("--update", a.update, "Write the golden values of the suite")
+      ->excludes(only)
+      ->excludes(again);
   command->add_flag("--json", a.json, "Print one JSON object");
   command->add_flag("--quiet", a.quiet, "Do not name the cases that end");
   command->callback([&a, &code] { code = regress_command(a); });
@@ -85,12 +96,14 @@ void add_regress_command(CLI::App& app, RegressArguments& a, int& code) {
 
 int regress_command(const RegressArguments& a) {
   const SuiteFile found = find_suite(a);
-  const regress::Suite suite = regress::load_suite(found.file.string());
+  regress::Suite suite = regress::load_suite(found.file.string());
+  if (!a.only.empty()) regress::select(suite, a.only);
   regress::RunOptions options;
   options.root = found.root.string();
   options.work = a.work.empty() ? "regress-" + suite.name : a.work;
   options.config_folders = config_folders();
   options.program = program_identity();
+  options.judge_again = a.judge_again;
   options.parallel = a.parallel == 0 ? processors() : a.parallel;
   if (!a.quiet) options.on_done = [](const std::string& name) { print_error("{}: done\n", name); };
   const regress::SuiteResults results = regress::run_suite(suite, options);

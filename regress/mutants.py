@@ -2,10 +2,12 @@
 """Shows that a wrong constant in a model makes the regression fail: changes one at a time in a copy of the source, builds it, and
 runs `gpusim regress`, which has to find a breach of that model.
 
-    regress/mutants.py build/mutants [--only energy]
+    regress/mutants.py build/mutants [--only energy] [--match kBalance]
 
-The folder gets the copy and its build (the first takes minutes; ccache is used if it is there). Exit code 1 if a change is not
-noticed.
+A mutant is judged by the quick suite, or by the cases of the full suite that its row names. What is changed is in the models and not
+in the simulator, so each case is simulated once, by the unchanged program, and the models of each mutant are applied to its
+recording (`--judge-again`). The folder gets the copy, its build (the first takes minutes; ccache is used if it is there) and the
+recordings. Exit code 1 if a change is not noticed.
 """
 
 import argparse
@@ -25,6 +27,21 @@ class Mutant:
     file: str
     right: str
     wrong: str
+    cases: tuple[str, ...] = ()  #: of the full suite, with studies; none: all of the quick suite
+
+
+def _reuse(part: str, right: str, wrong: str, *cases: str) -> Mutant:
+    return Mutant("reuse-distance", f"analysis/reuse_{part}.cpp", right, wrong, cases)
+
+
+def _roofline(right: str, wrong: str, *cases: str) -> Mutant:
+    return Mutant("roofline", "analysis/roofline.cpp", right, wrong, cases)
+
+
+def _figure(machine: str, name: str, right: str, wrong: str, *cases: str) -> Mutant:
+    """A data sheet's figure."""
+    return Mutant("latency-hidden", f"analysis/latency_hidden/data_sheets/{machine}.json", f'"{name}", "found": {right},',
+                  f'"{name}", "found": {wrong},', cases)
 
 
 MUTANTS = (
@@ -33,18 +50,69 @@ MUTANTS = (
            '"latency.dram", "found": 1160.8'),
     Mutant("latency-hidden", "analysis/latency_hidden/parameters.cpp", "p.issue = p.warp_issue / schedulers;",
            "p.issue = 3 * p.warp_issue / schedulers;"),
-    Mutant("reuse-distance", "analysis/reuse_machine.cpp", "r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways));",
+    _figure("tesla_c1060", "latency.shared", "36.46875", "72.9375"),
+    _figure("tesla_c1060", "latency.int_mul", "96", "48"),
+    _figure("tesla_c1060", "latency.fp32_add", "24", "48"),
+    _figure("tesla_c1060", "shared.conflict_cycles", "2", "1"),
+    _figure("tesla_c1060", "bandwidth.copy", "9.073609508e+10", "4.5e+10"),
+    _figure("tesla_c1060", "throughput.fp32_add", "8", "16", "throughput_c1060"),
+    _figure("tesla_c1060", "throughput.int_mul", "1.684210526", "3.4", "throughput_c1060"),
+    _reuse("machine", "r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways));",
            "r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways) / 2);"),
-    Mutant("reuse-distance", "analysis/reuse_machine.cpp", "r.mshrs = number(m.l1.mshrs);", "r.mshrs = 1;"),
+    _reuse("machine", "r.mshrs = number(m.l1.mshrs);", "r.mshrs = 1;"),
+    _reuse("machine", "r.mshrs = number(m.l1.mshrs);", "r.mshrs = number(m.l1.mshrs / 2);", "softmax_16K"),
+    _reuse("machine", "r.warp_mshrs = number(m.l1.warp_mshrs);", "r.warp_mshrs = number(2 * m.l1.warp_mshrs);"),
+    _reuse("machine", "r.hit_cycles = static_cast<double>(m.l1.latency);", "r.hit_cycles = 2 * static_cast<double>(m.l1.latency);"),
+    _reuse("machine", "r.schedulers = number(m.scheduler.count);", "r.schedulers = 1;"),
+    _reuse("machine", "r.send_cycles = static_cast<double>(", "r.send_cycles = 2 * static_cast<double>("),
+    _reuse("machine", 'm.scheduler.policy == "oldest" ?', 'm.scheduler.policy != "oldest" ?'),
+    _reuse("memory", "request_ = cycles(m.", "request_ = 2 * cycles(m."),
+    _reuse("memory", "reply_ = cycles(m.", "reply_ = 2 * cycles(m."),
+    _reuse("memory", "hit_ = cycles(m.", "hit_ = 2 * cycles(m."),
+    _reuse("memory", "dram_ = cycles(m.", "dram_ = 2 * cycles(m."),
+    _reuse("memory", "flit_bytes_ = static_cast<double>(m.", "flit_bytes_ = 0.5 * static_cast<double>(m."),
+    _reuse("memory", "flit_cycles_ = static_cast<double>(", "flit_cycles_ = 2 * static_cast<double>("),
+    _reuse("memory", "partition_cycles_ = flit_cycles_;", "partition_cycles_ = 2 * flit_cycles_;"),
+    _reuse("memory", "const double bytes_per_cycle = 2 *", "const double bytes_per_cycle = 1 *"),
+    _reuse("memory", "burst_cycles_ = static_cast<double>(", "burst_cycles_ = 0.05 * static_cast<double>("),
+    _reuse("memory", "channels_(positive(m.dram.channels))", "channels_(positive(m.dram.channels / 2))"),
+    _reuse("memory", "partitions_(positive(m.l2.partitions))", "partitions_(positive(2 * m.l2.partitions))"),
+    _reuse("memory", "const auto ways = static_cast<uint32_t>(m.l2.ways);",
+           "const auto ways = static_cast<uint32_t>(2 * m.l2.ways);"),
     Mutant("energy", "analysis/energy/clock_parts.h", "kJointNorm = 4;", "kJointNorm = 0.5;"),
     Mutant("energy", "analysis/energy/power.cpp", "scaled[i] = joules[i] * v * v * clock * time;",
            "scaled[i] = joules[i] * 2.5 * clock * time;"),
+    Mutant("energy", "analysis/energy/power.cpp", "scaled[i] = joules[i] * v * v;", "scaled[i] = joules[i] * v;"),
+    Mutant("energy", "analysis/energy/power.cpp", "scaled[i] = joules[i] * v * v * clock * time;",
+           "scaled[i] = joules[i] * v * clock * time;"),
+    Mutant("energy", "analysis/energy/power.cpp", "scaled[i] = joules[i] * v * time;", "scaled[i] = joules[i] * v * v * time;"),
+    Mutant("energy", "analysis/energy/run.cpp", "kernel_energy + machine.host.idle_power_w * elapsed",
+           "kernel_energy + 0.5 * machine.host.idle_power_w * elapsed"),
+    Mutant("energy", "analysis/energy/clock_parts.cpp", "rate += 1 / static_cast<double>(at->second);",
+           "rate += 0.5 / static_cast<double>(at->second);"),
     Mutant("energy", "analysis/energy/blocks.cpp", "return 2 * std::log2(static_cast<double>(leaves)) + 1;",
            "return 2 * static_cast<double>(leaves) + 1;"),
-    Mutant("roofline", "analysis/roofline.cpp", "kWarpEfficiency = 0.8", "kWarpEfficiency = 0.08"),
-    Mutant("roofline", "analysis/roofline.cpp", "kCoalescing = 0.5", "kCoalescing = 0.05"),
-    Mutant("roofline", "analysis/roofline.cpp", "kOccupancyLoss = 0.75", "kOccupancyLoss = 0.01"),
-    Mutant("roofline", "analysis/roofline.cpp", "kIntensityLoss = 0.75", "kIntensityLoss = 0.05"),
+    Mutant("energy", "analysis/energy/blocks.cpp", "return 2 * std::log2(static_cast<double>(leaves)) + 1;",
+           "return 4 * std::log2(static_cast<double>(leaves)) + 1;"),
+    Mutant("energy", "analysis/energy/blocks.cpp", '["requested_bytes"][i]) / 4;', '["requested_bytes"][i]) / 2;'),
+    _roofline("kWarpEfficiency = 0.8", "kWarpEfficiency = 0.08"),
+    _roofline("kWarpEfficiency = 0.8", "kWarpEfficiency = 1.6"),
+    _roofline("kCoalescing = 0.5", "kCoalescing = 0.05"),
+    _roofline("kCoalescing = 0.5", "kCoalescing = 0.25"),
+    _roofline("kCoalescing = 0.5", "kCoalescing = 1"),
+    _roofline("kBalance = 0.75", "kBalance = 0.375"),
+    _roofline("kBalance = 0.75", "kBalance = 1.5"),
+    _roofline("kOccupancyLoss = 0.75", "kOccupancyLoss = 0.01"),
+    _roofline("kOccupancyLoss = 0.75", "kOccupancyLoss = 0.375"),
+    _roofline("kOccupancyLoss = 0.75", "kOccupancyLoss = 1.5"),
+    _roofline("kLowOccupancy = 0.25", "kLowOccupancy = 0.125"),
+    _roofline("kLowOccupancy = 0.25", "kLowOccupancy = 0.5"),
+    _roofline("kIntensityLoss = 0.75", "kIntensityLoss = 0.05"),
+    _roofline("kIntensityLoss = 0.75", "kIntensityLoss = 0.375", "diagnosis_near_l2_over"),
+    _roofline("kIntensityLoss = 0.75", "kIntensityLoss = 2", "diagnosis_near_l2_full"),
+    _roofline("kLowStart = 0.5", "kLowStart = 0.25"),
+    _roofline("kLowStart = 0.5", "kLowStart = 1"),
+    _roofline("kSectorBytes = 32", "kSectorBytes = 64", "bound_dram"),
 )
 
 
@@ -68,13 +136,19 @@ def _build(copy: Path) -> None:
             sys.exit(f"mutants: {' '.join(step)} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
 
 
-def _breaches(copy: Path) -> tuple[int, dict[str, int]]:
+def _breaches(copy: Path, cases: tuple[str, ...]) -> tuple[int, dict[str, int]]:
     """Exit code, and breaches by model."""
-    work = copy / "build/work"
-    shutil.rmtree(work, ignore_errors=True)
-    done = subprocess.run([copy / "build/release/bin/gpusim", "regress", "--root", SOURCE, "--work", work], capture_output=True,
-                          text=True)
-    outcome = json.loads((work / "outcome.json").read_text())
+    suite = "full" if cases else "quick"
+    work = copy / f"build/{suite}"
+    outcome_file = work / "outcome.json"
+    outcome_file.unlink(missing_ok=True)
+    command = [copy / "build/release/bin/gpusim", "regress", "--root", SOURCE, "--suite", suite, "--work", work, "--judge-again"]
+    for case in cases:
+        command += ["--only", case]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if not outcome_file.exists():
+        sys.exit(f"mutants: gpusim regress failed:\n{done.stderr[-3000:]}")
+    outcome = json.loads(outcome_file.read_text())
     count: dict[str, int] = {}
     for row in outcome["rows"]:
         if row["verdict"] == "BREACH":
@@ -94,16 +168,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", help="one model")
+    parser.add_argument("--match", default="", help="only changes with this in the file's name or the wrong text")
     arguments = parser.parse_args()
+    chosen = [m for m in MUTANTS if arguments.only in (None, m.model) and (arguments.match in m.wrong or arguments.match in m.file)]
+    if not chosen:
+        sys.exit("mutants: --only and --match leave none")
     copy = arguments.folder.resolve()
     _copy(copy)
     _build(copy)
-    code, count = _breaches(copy)
-    failed = code != 0
-    _show("nothing changed", code, count, not failed)
-    for mutant in MUTANTS:
-        if arguments.only not in (None, mutant.model):
+    # Recordings are simulated by the program as it is.
+    for suite in ("quick", "full"):
+        shutil.rmtree(copy / "build" / suite, ignore_errors=True)
+    failed = False
+    full = tuple(sorted({case for m in chosen for case in m.cases}))
+    for cases in ((), full):
+        if all(bool(m.cases) != bool(cases) for m in chosen):
             continue
+        code, count = _breaches(copy, cases)
+        failed = failed or code != 0
+        _show(f"nothing changed, {'cases of the full suite' if cases else 'quick suite'}", code, count, code == 0)
+    for mutant in chosen:
         file = copy / mutant.file
         text = file.read_text()
         if text.count(mutant.right) != 1:
@@ -111,7 +195,7 @@ def main() -> int:
         file.write_text(text.replace(mutant.right, mutant.wrong))
         _build(copy)
         file.write_text(text)
-        code, count = _breaches(copy)
+        code, count = _breaches(copy, mutant.cases)
         good = code == 1 and mutant.model in count
         failed = failed or not good
         _show(f"{mutant.file}: {mutant.wrong}", code, count, good)

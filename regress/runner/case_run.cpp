@@ -29,7 +29,8 @@ struct Prepared {
   core::MachineConfig machine;
   std::string ptx_path, ptx;
   core::LaunchDescription launch;
-  std::string key;
+  std::string inputs;  ///< hash of what is simulated
+  std::string judges;  ///< hash of the program and of what its models predict
 };
 
 std::string check_text(const Check& check) {
@@ -57,13 +58,15 @@ Prepared prepare(const Case& c, const RunOptions& options) {
       c.launch.empty() ? fs::path(p.ptx_path).replace_extension(".toml") : fs::path(options.root) / c.launch;
   p.launch = core::load_launch(launch.string(), c.params, 0);
   std::string all =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", options.program, core::show_machine(p.machine, false),
-                  p.ptx, p.launch.text, fmt::join(c.params, "\n"), c.sms, static_cast<int>(c.events));
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", core::show_machine(p.machine, false), p.ptx, p.launch.text,
+                  fmt::join(c.params, "\n"), c.sms, static_cast<int>(c.events), c.max_cycles);
   for (const std::string& file : p.launch.link) all += core::read_text_file(file);
   for (const core::BufferSpec& b : p.launch.buffers) all += file_hash(b.init.file);
   for (const core::ExpectSpec& e : p.launch.expects) all += file_hash(e.file);
-  for (const Check& check : c.checks) all += check_text(check);
-  p.key = core::sha256_hex(all);
+  p.inputs = core::sha256_hex(all);
+  std::string judges = options.program + "\n";
+  for (const Check& check : c.checks) judges += check_text(check);
+  p.judges = core::sha256_hex(judges);
   return p;
 }
 
@@ -74,19 +77,30 @@ fs::path state_of(const RunOptions& options, const std::string& name) {
   return fs::path(options.work) / (name + ".json");
 }
 
-/// True, and the result, if an earlier run has done the same.
-bool find_earlier(const Case& c, const std::string& key, const RunOptions& options, CaseResult& result) {
+/// The line before a case's result.
+std::string heading(const std::string& inputs, const std::string& judges, const fs::path& recording) {
+  return fmt::format("{} {} {}", inputs, judges, file_hash(recording.string()));
+}
+
+/// True, and the result, if an earlier run has done the same; with judge_again, if it has simulated the
+/// same.
+bool find_earlier(const Prepared& p, const RunOptions& options, CaseResult& result) {
+  const Case& c = *p.spec;
   const fs::path state = state_of(options, c.name);
   std::error_code error;
   if (!fs::is_regular_file(state, error)) return false;
   try {
     const std::string text = core::read_text_file(state.string());
     const size_t end = text.find('\n');
-    if (end == std::string::npos ||
-        text.substr(0, end) != key + " " + file_hash(recording_of(options, c.name).string()))
-      return false;
+    if (end == std::string::npos) return false;
+    const std::string line = text.substr(0, end);
+    const size_t second = line.find(' ') + 1;
+    const std::string judges =
+        options.judge_again ? line.substr(second, line.find(' ', second) - second) : p.judges;
+    if (line != heading(p.inputs, judges, recording_of(options, c.name))) return false;
     result = result_from_text(text.substr(end + 1), state.string());
-    return result.failure.empty() && !result.kernels.empty() && result.checks.size() == c.checks.size();
+    return result.failure.empty() && !result.kernels.empty() &&
+           (options.judge_again || result.checks.size() == c.checks.size());
   } catch (const core::InputError&) {
     return false;  // damaged: done again
   }
@@ -133,6 +147,7 @@ CaseResult simulate(const Prepared& p, const RunOptions& options) {
   o.lowering = isa::LoweringLevel::kSchedule;
   o.sms = p.spec->sms;
   o.events = p.spec->events;
+  if (p.spec->max_cycles != 0) o.max_cycles = p.spec->max_cycles;
   o.threads = 0;
   o.out = recording_of(options, p.spec->name).string();
   o.command_line = fmt::format("gpusim regress, case {}", p.spec->name);
@@ -149,19 +164,30 @@ CaseResult simulate(const Prepared& p, const RunOptions& options) {
   return result;
 }
 
+void apply_models(const Case& c, const RunOptions& options, CaseResult& result) {
+  result.checks.clear();
+  if (!result.failure.empty() || c.checks.empty()) return;
+  std::vector<analysis::Recording> recording;
+  recording.emplace_back(recording_of(options, c.name).string());
+  for (const Check& check : c.checks) result.checks.push_back(apply_model(check, recording));
+}
+
 /// The whole case, in a process of its own; its result is kept before anybody is told of it.
 std::string run_case(const Prepared& p, const RunOptions& options) {
   CaseResult result = simulate(p, options);
-  if (result.failure.empty() && !p.spec->checks.empty()) {
-    std::vector<analysis::Recording> recording;
-    recording.emplace_back(recording_of(options, p.spec->name).string());
-    for (const Check& check : p.spec->checks) result.checks.push_back(apply_model(check, recording));
-  }
+  apply_models(*p.spec, options, result);
   const std::string text = to_text(result);
   core::write_whole_file(state_of(options, p.spec->name).string(),
-                         p.key + " " + file_hash(recording_of(options, p.spec->name).string()) + "\n" + text);
+                         heading(p.inputs, p.judges, recording_of(options, p.spec->name)) + "\n" + text);
   if (options.on_done) options.on_done(p.spec->name);
   return text;
+}
+
+/// The models of a case that an earlier run simulated. What that run kept stays.
+std::string judge_case(const Case& c, CaseResult result, const RunOptions& options) {
+  apply_models(c, options, result);
+  if (options.on_done) options.on_done(c.name);
+  return to_text(result);
 }
 
 CaseResult answer_of(const core::ChildAnswer& answer) {
@@ -219,18 +245,22 @@ SuiteResults run_suite(const Suite& suite, const RunOptions& options) {
   results.cases.resize(suite.cases.size());
   std::vector<Prepared> prepared;
   for (const Case& c : suite.cases) prepared.push_back(prepare(c, options));
-  std::vector<size_t> missing;
-  for (size_t i = 0; i < prepared.size(); ++i) {
-    if (!find_earlier(suite.cases[i], prepared[i].key, options, results.cases[i])) missing.push_back(i);
-  }
+  std::vector<size_t> open;  ///< cases that something has to be done for
   std::vector<std::function<std::string()>> works;
-  for (const size_t i : missing) {
-    fs::remove(state_of(options, suite.cases[i].name), error);
-    fs::remove(recording_of(options, suite.cases[i].name), error);
-    works.emplace_back([&p = prepared[i], &options] { return run_case(p, options); });
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    const Case& c = suite.cases[i];
+    if (find_earlier(prepared[i], options, results.cases[i])) {
+      if (!options.judge_again || c.checks.empty()) continue;
+      works.emplace_back([&c, &options, &known = results.cases[i]] { return judge_case(c, known, options); });
+    } else {
+      fs::remove(state_of(options, c.name), error);
+      fs::remove(recording_of(options, c.name), error);
+      works.emplace_back([&p = prepared[i], &options] { return run_case(p, options); });
+    }
+    open.push_back(i);
   }
   const auto answers = core::run_in_children(works, options.parallel);
-  for (size_t k = 0; k < missing.size(); ++k) results.cases[missing[k]] = answer_of(answers[k]);
+  for (size_t k = 0; k < open.size(); ++k) results.cases[open[k]] = answer_of(answers[k]);
   works.clear();
   for (const Study& study : suite.studies)
     works.emplace_back([&study, &options, failed = failed_case(suite, results, study)] {

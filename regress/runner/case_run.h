@@ -17,6 +17,8 @@ struct RunOptions {
   std::vector<std::string> config_folders;
   std::string program;  ///< version and content hash: results of another program are not used again
   unsigned parallel = 1;
+  /// Recordings of the same cases count whatever program made them, and the models are applied again.
+  bool judge_again = false;
   /// Called in the process of a case that ends, with its name.
   std::function<void(const std::string&)> on_done;
 };

@@ -114,6 +114,8 @@ Case read_case(const ReadContext& context, const TableReader& table, const toml:
   c.sets = read_texts(context, table, "sets");
   c.sms = static_cast<uint32_t>(table.integer("sms", 0, 0, 4096));
   c.events = read_events(table);
+  c.max_cycles = static_cast<uint64_t>(
+      table.integer("max_cycles", 0, table.node("max_cycles") == nullptr ? 0 : 1, INT64_MAX));
   c.golden = table.boolean("golden", true);
   for_tables(context, node, "check", [&](const toml::table& check) {
     c.checks.push_back(read_check(
@@ -131,9 +133,9 @@ std::string with_value(std::string text, const std::string& value) {
 
 /// The case that a table describes, or one for each of its `values`.
 std::vector<Case> read_cases(const ReadContext& context, const toml::table& node) {
-  const TableReader table(
-      context, node, "case",
-      {"name", "config", "ptx", "launch", "params", "sets", "sms", "events", "golden", "values", "check"});
+  const TableReader table(context, node, "case",
+                          {"name", "config", "ptx", "launch", "params", "sets", "sms", "events", "max_cycles",
+                           "golden", "values", "check"});
   const Case described = read_case(context, table, node);
   std::vector<Case> cases;
   for (const std::string& value : read_texts(context, table, "values")) {
@@ -154,12 +156,15 @@ std::vector<Case> read_cases(const ReadContext& context, const toml::table& node
   return cases;
 }
 
-/// Those of `cases` that `name` means: one, or all that begin as it does in front of a '*'.
+/// Whether `pattern` is the name, or ends with '*' and the name begins so.
+bool means(const std::string& pattern, const std::string& name) {
+  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
+}
+
 std::vector<std::string> cases_of(const std::string& name, const std::vector<Case>& cases) {
   std::vector<std::string> found;
   for (const Case& c : cases)
-    if (name.ends_with('*') ? c.name.starts_with(name.substr(0, name.size() - 1)) : c.name == name)
-      found.push_back(c.name);
+    if (means(name, c.name)) found.push_back(c.name);
   return found;
 }
 
@@ -204,8 +209,14 @@ Suite load_suite(const std::string& path) {
       suite.cases.push_back(std::move(c));
     }
   });
-  for_tables(context, root, "study",
-             [&](const toml::table& t) { suite.studies.push_back(read_study(context, t, suite.cases)); });
+  for_tables(context, root, "study", [&](const toml::table& t) {
+    Study study = read_study(context, t, suite.cases);
+    if (!study.name.empty() &&
+        std::ranges::find(suite.studies, study.name, &Study::name) != suite.studies.end())
+      messages.error(core::where_of(*t.get("name"), path),
+                     fmt::format("there are two studies '{}'", study.name));
+    suite.studies.push_back(std::move(study));
+  });
   for_tables(context, root, "mean", [&](const toml::table& t) {
     const TableReader table(context, t, "mean", {"model", "quantity", "limit"});
     MeanLimit mean;
@@ -219,6 +230,26 @@ Suite load_suite(const std::string& path) {
   if (suite.cases.empty()) messages.error({path, 0, 0}, "has no [[case]]");
   messages.raise_if_any();
   return suite;
+}
+
+void select(Suite& suite, const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const Case& c : suite.cases) known.push_back(c.name);
+  for (const Study& s : suite.studies) known.push_back(s.name);
+  for (const std::string& name : names)
+    if (std::ranges::none_of(known, [&](std::string_view k) { return means(name, std::string(k)); }))
+      throw core::InputError(fmt::format("gpusim: error: suite '{}' has no case or study '{}'; {}",
+                                         suite.name, name, core::name_hint(name, known)));
+  const auto wanted = [&names](const std::string& name) {
+    return std::ranges::any_of(names, [&](const std::string& n) { return means(n, name); });
+  };
+  std::erase_if(suite.studies, [&](const Study& s) { return !wanted(s.name); });
+  std::erase_if(suite.cases, [&](const Case& c) {
+    return !wanted(c.name) && std::ranges::none_of(suite.studies, [&](const Study& s) {
+      return std::ranges::find(s.cases, c.name) != s.cases.end();
+    });
+  });
+  suite.means.clear();
 }
 
 }  // namespace gpusim::regress

@@ -35,7 +35,8 @@ struct Case {
   std::vector<std::string> params, sets;
   uint32_t sms = 0;
   core::EventLevel events = core::EventLevel::kSummary;
-  bool golden = true;  ///< counters are compared
+  uint64_t max_cycles = 0;  ///< of a kernel; 0: as the simulator has it
+  bool golden = true;       ///< counters are compared
   std::vector<Check> checks;
 };
 
@@ -61,5 +62,10 @@ struct Suite {
 
 /// Reads a suite file (TOML). Throws core::InputError with every problem of the file.
 [[nodiscard]] Suite load_suite(const std::string& path);
+
+/// Leaves the cases and studies that `names` mean (each one, or all that begin as it does in front of a '*'),
+/// and the cases that these studies need. Means are of whole suites: none is left. Throws core::InputError
+/// for a name that means nothing.
+void select(Suite& suite, const std::vector<std::string>& names);
 
 }  // namespace gpusim::regress
