@@ -6,6 +6,7 @@
 #include <bit>
 #include <random>
 
+#include "microbench/lines_of_set.h"
 #include "microbench/set_index_form.h"
 
 namespace gpusim::microbench {
@@ -45,23 +46,9 @@ uint32_t line_of(const ConflictTest& test, const std::vector<uint32_t>& conflict
 }
 
 std::string index_of(const ConflictTest& test, const CacheStructure& c) {
-  SetIndexQuestion q;
-  q.anchor = c.conflicting.front();
-  q.line = c.line;
-  q.sets = c.sets;
-  const unsigned reach = static_cast<unsigned>(std::bit_width(test.probe().reach())) - 1;
-  q.bits = std::min(q.bits, reach);
-  return set_index_form(q, [&](std::span<const uint64_t> addresses) {
-    std::vector<Group> groups;
-    for (const uint64_t address : addresses) {
-      // A full set and the address; where it is one of the set's lines, the line left out takes its place.
-      Group g{0, 0, c.conflicting};
-      const auto at = static_cast<uint32_t>(address);
-      if (std::find(g.members.begin(), g.members.end(), at) == g.members.end()) g.members.back() = at;
-      groups.push_back(std::move(g));
-    }
-    return test.overflow(groups);
-  });
+  const AddressSpace space{c.line, address_bits(test.probe().reach())};
+  const std::vector<uint32_t> full(c.conflicting.begin(), c.conflicting.end() - 1);
+  return set_index_form(space, c.sets, lines_of_set(test, full, space, c.sets, samples_for_form(space)));
 }
 
 std::string replacement_by_picks(const ConflictTest& test, const CacheStructure& c) {
@@ -162,7 +149,8 @@ void add_structure(const std::string& prefix, const Probe& probe, const Level& l
   add("line", number(c.line), "bytes", "reach of an address that does not fit into a full set");
   add("sector", number(c.sector), "bytes", "distance behind a miss at which a load misses again");
   add("sets", number(c.sets), "sets", "size / (line * ways)");
-  add("index", words(c.index), "", "which single addresses, pairs, ... of bits leave the set");
+  add("index", words(c.index), "",
+      "sums of address bits that lines of one set, drawn by lot, have in common");
   add("replacement", words(c.replacement), "",
       fmt::format("misses of {} random loads of ways + 1 lines of a set", kPicks));
   add("stride_misses", words(c.stride_misses), "stride:percent", "2 * ways lines round and round");
