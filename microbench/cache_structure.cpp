@@ -102,11 +102,11 @@ std::string stride_test(const ConflictTest& test, const CacheStructure& c) {
 
 }  // namespace
 
-CacheStructure find_structure(const Probe& probe, const Level& level) {
+CacheStructure find_structure(const Probe& probe, const Level& level, std::vector<uint32_t> conflicting) {
   CacheStructure c;
   const ConflictTest test(probe, level.limit);
   c.sector = sector_of(probe, level.limit);
-  c.conflicting = smallest_overflow(test);
+  c.conflicting = std::move(conflicting);
   if (c.conflicting.size() < 2) return c;
   c.ways = static_cast<uint32_t>(c.conflicting.size()) - 1;
   c.line = line_of(test, c.conflicting);

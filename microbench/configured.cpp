@@ -140,7 +140,8 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   if (regular && f.name == "dram.interleave") set(f, static_cast<double>(piece));
   if (regular && f.name == "dram.channels") set(f, static_cast<double>(turns));
   if (regular && f.name == "dram.bank_period")
-    set(f, static_cast<double>(m.dram.bank_hash ? banks * m.dram.banks * m.dram.banks : banks));
+    set(f,
+        static_cast<double>(m.dram.bank_hash ? banks * m.dram.banks * m.dram.banks * m.dram.banks : banks));
   if (f.name == "latency.l1") set(f, static_cast<double>(m.l1.latency), 0.1);
   if (f.name == "latency.shared") set(f, static_cast<double>(m.latency.at("load_shared")), 0.02);
 }
