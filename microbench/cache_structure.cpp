@@ -15,6 +15,8 @@ namespace {
 
 constexpr uint32_t kRegion = 1u << 20;              // apart enough to be other lines of anything
 constexpr uint32_t kSmallest = 8, kLargest = 4096;  // line and sector
+constexpr uint32_t kPeriods =
+    1024;  // of the sets under "modulo", that strides go up to: hashes take in high bits
 constexpr uint32_t kPicks = 480, kRounds = 64;
 
 /// Bytes that a miss brings: a load this far behind a first one misses too. The lines are fresh in each try.
@@ -78,12 +80,12 @@ std::string replacement_by_picks(const ConflictTest& test, const CacheStructure&
   return "random";
 }
 
-/// Twice as many lines as a set has ways, at strides from a line to where all share a set under "modulo":
-/// which part of the loads misses, lap after lap.
+/// Twice as many lines as a set has ways, at strides from a line to far beyond where all share a set under
+/// "modulo": which part of the loads misses, lap after lap.
 std::string stride_test(const ConflictTest& test, const CacheStructure& c) {
   std::vector<ProbeRequest> requests;
   const uint32_t lines = 2 * c.ways;
-  const uint64_t widest = std::min<uint64_t>(c.line * c.sets * 16, test.probe().reach() / lines);
+  const uint64_t widest = std::min<uint64_t>(c.line * c.sets * kPeriods, test.probe().reach() / lines);
   for (uint64_t stride = c.line; stride <= widest; stride *= 2) {
     ProbeRequest r;
     r.stride = static_cast<uint32_t>(stride);
