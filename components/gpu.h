@@ -60,6 +60,9 @@ class Gpu {
   [[nodiscard]] uint64_t cluster_constant_lines() const;
   [[nodiscard]] uint64_t partition_constant_lines() const;
   [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
+  [[nodiscard]] uint64_t requests_moved() const { return requests_->messages_moved(); }
+  /// Of these, those to the partition that is busiest at the time (PortBalance).
+  [[nodiscard]] uint64_t requests_to_busiest() const { return requests_->messages_to_busiest(); }
   [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
   [[nodiscard]] uint32_t num_channels() const {
     return static_cast<uint32_t>(channels_.size() + outside_.size());

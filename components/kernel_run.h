@@ -45,6 +45,8 @@ struct SmStats {
   std::array<uint64_t, kNumStallCauses> slots{};  ///< sum equals issue slots of the kernel's cycles
   uint64_t branches = 0, divergent_branches = 0, barriers = 0;
   uint64_t blocks = 0, warps = 0;
+  uint64_t longest_warps = 0;       ///< operations of the longest warp of each block, summed over blocks
+  uint64_t longest_warp = 0;        ///< of all of them
   uint64_t active_warp_cycles = 0;  ///< resident warps integrated over core cycles
   uint64_t active_cycles = 0;       ///< core cycles with at least one resident warp
   uint64_t global_loads = 0, global_stores = 0, local_loads = 0, local_stores = 0, atomics = 0;

@@ -36,7 +36,7 @@ class Mesh : public Interconnect<Message> {
   Mesh(const sc_core::sc_module_name& name, core::ClockDomain& domain, std::shared_ptr<const MeshGraph> graph,
        std::vector<uint32_t> input_routers, std::vector<uint32_t> output_routers, const MeshOptions& options,
        Route route, Flits flits)
-      : Interconnect<Message>(name, domain),
+      : Interconnect<Message>(name, domain, static_cast<uint32_t>(output_routers.size())),
         graph_(std::move(graph)),
         options_(options),
         input_routers_(std::move(input_routers)),
@@ -223,8 +223,7 @@ class Mesh : public Interconnect<Message> {
     wake(gone);  // for the next head, and for the one that waits for this place
     if (packet.head.sink >= MeshGraph::kDirections) {
       outputs_[packet.head.output].link->push(std::move(packet.message), length - 1);
-      this->flits_moved_ += length;
-      ++this->messages_moved_;
+      this->count_moved(length, outputs_[packet.head.output].port);
       return;
     }
     const uint32_t other = graph_->neighbour(r, packet.head.sink);

@@ -47,6 +47,7 @@ void add(SmStats& sum, const SmStats& s) {
   sum.inst_executed += s.inst_executed, sum.inst_issued += s.inst_issued;
   sum.branches += s.branches, sum.divergent_branches += s.divergent_branches, sum.barriers += s.barriers;
   sum.flops += s.flops, sum.blocks += s.blocks, sum.warps += s.warps;
+  sum.longest_warps += s.longest_warps, sum.longest_warp = std::max(sum.longest_warp, s.longest_warp);
   sum.active_warp_cycles += s.active_warp_cycles, sum.active_cycles += s.active_cycles;
   sum.global_loads += s.global_loads, sum.global_stores += s.global_stores;
   sum.local_loads += s.local_loads, sum.local_stores += s.local_stores, sum.atomics += s.atomics;
@@ -127,6 +128,9 @@ std::vector<core::Counter> counters_of(const KernelRun& run, const SmStats& t,
   count("thread_instructions", t.thread_instructions, "1", "the same times active threads");
   count("inst_executed", t.inst_executed, "1", "machine operations executed by warps, after lowering");
   count("inst_issued", t.inst_issued, "1", "machine operations issued, replays included");
+  count("longest_warp_of_blocks", t.longest_warps, "1",
+        "machine operations of the warp that executes the most of its block, summed over blocks");
+  count("longest_warp", t.longest_warp, "1", "machine operations of the warp that executes the most of all");
   count("flop_count", t.flops, "1",
         "floating-point operations of active threads; a fused or unfused multiply-add counts two");
   count("branch", t.branches, "1", "branches executed by warps");
@@ -290,6 +294,8 @@ void RunRecorder::begin_kernel(KernelRun& run, const core::LaunchSpec& spec) {
   kernel.textures_at_start = gpu_.texture_stats();
   kernel.flits_at_start[0] = gpu_.request_flits();
   kernel.flits_at_start[1] = gpu_.reply_flits();
+  kernel.requests_at_start = gpu_.requests_moved();
+  kernel.to_busiest_at_start = gpu_.requests_to_busiest();
   kernel.last_sample_cycle = run.start.count();
   kernel.start_fs = kernel.last_sample_fs = time_of(run.start);
   power_.begin_kernel(run, kernel.start_fs);
@@ -416,6 +422,11 @@ void RunRecorder::add_machine_counters(const OpenKernel& kernel, KernelResult& k
                         "flits of requests through the interconnect"});
   k.counters.push_back({"noc_reply_flits", static_cast<double>(gpu_.reply_flits() - kernel.flits_at_start[1]),
                         "1", "flits of replies through the interconnect"});
+  k.counters.push_back({"noc_requests", static_cast<double>(gpu_.requests_moved() - kernel.requests_at_start),
+                        "1", "requests through the interconnect"});
+  k.counters.push_back({"noc_requests_to_busiest",
+                        static_cast<double>(gpu_.requests_to_busiest() - kernel.to_busiest_at_start), "1",
+                        "of these, to the partition with the most of 64 in a row per partition"});
 }
 
 void RunRecorder::record_end(OpenKernel& kernel, const KernelResult& k) {

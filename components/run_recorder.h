@@ -51,6 +51,7 @@ class RunRecorder {
     TextureStats textures_at_start;
     L2Stats l2_at_start;
     uint64_t flits_at_start[2] = {0, 0};
+    uint64_t requests_at_start = 0, to_busiest_at_start = 0;
     SmStats last_sample;
     DramStats last_dram;
     uint64_t last_sample_cycle = 0;

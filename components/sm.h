@@ -113,7 +113,8 @@ class Sm : public core::Clocked, public WarpTableIf {
     const isa::MicroOp* op = nullptr;  ///< next operation
     Kernel* kernel = nullptr;
     uint32_t block_slot = 0;
-    uint32_t load = 0;  ///< kMemory: record waited for
+    uint32_t load = 0;        ///< kMemory: record waited for
+    uint32_t operations = 0;  ///< issued
     WarpWait wait = WarpWait::kNone;
     uint8_t scheduler = 0;
     uint8_t barrier_waits = 0;            ///< dependency barriers that the next operation waits for
@@ -135,6 +136,7 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint32_t live_warps = 0;
     uint32_t loads_in_flight = 0;  ///< the slot is not reused before they return
     uint64_t start = 0, phase_start = 0;
+    uint32_t longest_warp = 0;  ///< operations of the warp that executed the most
     uint32_t phase = 0;
     BlockBarriers barriers;
     BlockChecks* checks = nullptr;  ///< of a run with --check

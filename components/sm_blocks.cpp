@@ -119,6 +119,7 @@ void Sm::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_block, std::byte
   warp.at_barrier = isa::LaneMask();
   warp.block_slot = slot;
   warp.wait = WarpWait::kNone;
+  warp.operations = 0;
   warp.scheduler = static_cast<uint8_t>(w % scheduler_count_);
   warp.timing = env_.timing->of_scheduler[warp.scheduler].data();
   scoreboard_.reset_warp(w);
@@ -139,6 +140,8 @@ void Sm::count_residence(Kernel& kernel, uint64_t now) {
 
 void Sm::remove_warp(uint32_t w, uint64_t now) {
   Kernel& kernel = *warps_[w].kernel;
+  uint32_t& longest = blocks_[warps_[w].block_slot].longest_warp;
+  longest = std::max(longest, warps_[w].operations);
   count_residence(kernel, now);
   --kernel.warps;
   table_.remove(w);
@@ -154,6 +157,8 @@ void Sm::finish_block(uint32_t slot, uint64_t now) {
   ++kernel.finished;
   update_due(kernel);
   if (block.checks != nullptr) env_.checker->end_block(block.checks);
+  kernel.stats->longest_warps += block.longest_warp;
+  kernel.stats->longest_warp = std::max<uint64_t>(kernel.stats->longest_warp, block.longest_warp);
   end_phase(block, now);
   if (kernel.events->block != nullptr) {
     core::BlockEvent e{};

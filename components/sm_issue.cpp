@@ -98,6 +98,7 @@ void Sm::issue(uint32_t w, uint64_t now) {
   stats_->thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(active.count());
   stats_->flops += uint64_t{op.flops} * static_cast<uint64_t>(lanes.count());
   ++stats_->inst_executed;
+  ++warp.operations;
   ++stats_->inst_issued;
   if (isa::lacks_lanes(op, lanes)) {
     fault(warp, pc, lanes.lowest(), describe_missing_lanes(lanes));

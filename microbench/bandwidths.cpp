@@ -121,6 +121,30 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
         fmt::format("stream: {}", kStreams[i].kernel));
 }
 
+/// Reads that open a row each: 32-byte sectors 256 bytes apart, in an order that has no row twice among those
+/// on their way. Each length has sectors of its own, which no cache knows. `sms` 0: all.
+void measure_scattered(Device& device, const char* name, uint32_t sms, uint64_t few, DataSheet& sheet) {
+  constexpr uint64_t kPitch = 256, kSector = 32;
+  Program p;
+  p.sms = sms;
+  p.ptx = kernel_file("stream", device.properties());
+  for (const uint64_t n : {few, 2 * few}) {
+    const size_t buffer = p.buffers.size();
+    p.buffers.push_back({n * kPitch, {}, false});
+    p.launches.push_back({"scattered",
+                          static_cast<uint32_t>(n / kThreads),
+                          kThreads,
+                          0,
+                          {Argument::buffer(buffer), Argument::buffer(buffer), Argument::buffer(buffer),
+                           Argument::number(n)}});
+  }
+  const std::vector<double> seconds = device.run_one(p).seconds;
+  add(sheet, name, static_cast<double>(few * kSector) / (seconds[1] - seconds[0]), "bytes/s",
+      fmt::format("{} and {} sectors of 32 bytes, each in a row of its own{}", few, 2 * few,
+                  sms == 1 ? ", one SM" : ""),
+      "stream: scattered");
+}
+
 }  // namespace
 
 void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
@@ -128,6 +152,12 @@ void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
   if (h.l1.capacity >= kChunk) attempt(sheet, "bandwidth.l1", [&] { measure_l1(device, sheet); });
   if (h.l2.present) attempt(sheet, "bandwidth.l2", [&] { measure_l2(device, h, sheet); });
   attempt(sheet, "bandwidth.triad", [&] { measure_streams(device, h, sheet); });
+  const DeviceProperties& d = device.properties();
+  const uint64_t few = std::bit_ceil(uint64_t{d.warps_per_sm} * 32);
+  attempt(sheet, "bandwidth.scattered",
+          [&] { measure_scattered(device, "bandwidth.scattered", 0, std::bit_ceil(few * d.sms), sheet); });
+  attempt(sheet, "bandwidth.sm_scattered",
+          [&] { measure_scattered(device, "bandwidth.sm_scattered", 1, 4 * few, sheet); });
 }
 
 }  // namespace gpusim::microbench

@@ -6,6 +6,7 @@
 #include <bit>
 #include <random>
 
+#include "microbench/lines_of_set.h"
 #include "microbench/set_index_form.h"
 
 namespace gpusim::microbench {
@@ -14,6 +15,8 @@ namespace {
 
 constexpr uint32_t kRegion = 1u << 20;              // apart enough to be other lines of anything
 constexpr uint32_t kSmallest = 8, kLargest = 4096;  // line and sector
+constexpr uint32_t kPeriods =
+    1024;  // of the sets under "modulo", that strides go up to: hashes take in high bits
 constexpr uint32_t kPicks = 480, kRounds = 64;
 
 /// Bytes that a miss brings: a load this far behind a first one misses too. The lines are fresh in each try.
@@ -45,23 +48,9 @@ uint32_t line_of(const ConflictTest& test, const std::vector<uint32_t>& conflict
 }
 
 std::string index_of(const ConflictTest& test, const CacheStructure& c) {
-  SetIndexQuestion q;
-  q.anchor = c.conflicting.front();
-  q.line = c.line;
-  q.sets = c.sets;
-  const unsigned reach = static_cast<unsigned>(std::bit_width(test.probe().reach())) - 1;
-  q.bits = std::min(q.bits, reach);
-  return set_index_form(q, [&](std::span<const uint64_t> addresses) {
-    std::vector<Group> groups;
-    for (const uint64_t address : addresses) {
-      // A full set and the address; where it is one of the set's lines, the line left out takes its place.
-      Group g{0, 0, c.conflicting};
-      const auto at = static_cast<uint32_t>(address);
-      if (std::find(g.members.begin(), g.members.end(), at) == g.members.end()) g.members.back() = at;
-      groups.push_back(std::move(g));
-    }
-    return test.overflow(groups);
-  });
+  const AddressSpace space{c.line, address_bits(test.probe().reach())};
+  const std::vector<uint32_t> full(c.conflicting.begin(), c.conflicting.end() - 1);
+  return set_index_form(space, c.sets, lines_of_set(test, full, space, c.sets, samples_for_form(space)));
 }
 
 std::string replacement_by_picks(const ConflictTest& test, const CacheStructure& c) {
@@ -91,12 +80,12 @@ std::string replacement_by_picks(const ConflictTest& test, const CacheStructure&
   return "random";
 }
 
-/// Twice as many lines as a set has ways, at strides from a line to where all share a set under "modulo":
-/// which part of the loads misses, lap after lap.
+/// Twice as many lines as a set has ways, at strides from a line to far beyond where all share a set under
+/// "modulo": which part of the loads misses, lap after lap.
 std::string stride_test(const ConflictTest& test, const CacheStructure& c) {
   std::vector<ProbeRequest> requests;
   const uint32_t lines = 2 * c.ways;
-  const uint64_t widest = std::min<uint64_t>(c.line * c.sets * 16, test.probe().reach() / lines);
+  const uint64_t widest = std::min<uint64_t>(c.line * c.sets * kPeriods, test.probe().reach() / lines);
   for (uint64_t stride = c.line; stride <= widest; stride *= 2) {
     ProbeRequest r;
     r.stride = static_cast<uint32_t>(stride);
@@ -115,11 +104,11 @@ std::string stride_test(const ConflictTest& test, const CacheStructure& c) {
 
 }  // namespace
 
-CacheStructure find_structure(const Probe& probe, const Level& level) {
+CacheStructure find_structure(const Probe& probe, const Level& level, std::vector<uint32_t> conflicting) {
   CacheStructure c;
   const ConflictTest test(probe, level.limit);
   c.sector = sector_of(probe, level.limit);
-  c.conflicting = smallest_overflow(test);
+  c.conflicting = std::move(conflicting);
   if (c.conflicting.size() < 2) return c;
   c.ways = static_cast<uint32_t>(c.conflicting.size()) - 1;
   c.line = line_of(test, c.conflicting);
@@ -162,7 +151,8 @@ void add_structure(const std::string& prefix, const Probe& probe, const Level& l
   add("line", number(c.line), "bytes", "reach of an address that does not fit into a full set");
   add("sector", number(c.sector), "bytes", "distance behind a miss at which a load misses again");
   add("sets", number(c.sets), "sets", "size / (line * ways)");
-  add("index", words(c.index), "", "which single addresses, pairs, ... of bits leave the set");
+  add("index", words(c.index), "",
+      "sums of address bits that lines of one set, drawn by lot, have in common");
   add("replacement", words(c.replacement), "",
       fmt::format("misses of {} random loads of ways + 1 lines of a set", kPicks));
   add("stride_misses", words(c.stride_misses), "stride:percent", "2 * ways lines round and round");

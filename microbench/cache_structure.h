@@ -19,8 +19,10 @@ struct CacheStructure {
   std::string stride_misses;  ///< "128:0 256:0 ... 8192:100": stride, percent
 };
 
-/// `level` is present and its capacity known.
-[[nodiscard]] CacheStructure find_structure(const Probe& probe, const Level& level);
+/// `level` is present and its capacity known; `conflicting` is the smallest group of lines that overflows it,
+/// empty if none was found.
+[[nodiscard]] CacheStructure find_structure(const Probe& probe, const Level& level,
+                                            std::vector<uint32_t> conflicting);
 
 /// Policy whose model misses where the cache missed: "lru", "plru", "fifo"; empty if none does. `picks`:
 /// lines of one set by number; `missed`: of each pick.

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <random>
 #include <string_view>
 
 #include "components/address_map.h"
 #include "microbench/operation_classes.h"
+#include "microbench/probe.h"
 #include "microbench/set_index_form.h"
 #include "simcore/set_index.h"
 
@@ -46,21 +49,27 @@ void add_operation(const core::MachineConfig& m, Figure& f) {
   }
 }
 
+AddressSpace space_of(const core::MachineConfig& m, uint64_t line) {
+  return {line, address_bits(reach_of_probe(static_cast<uint64_t>(m.memory_bytes)))};
+}
+
 using SetOf = std::function<uint64_t(uint64_t address)>;
 
 /// The index in the words of the data sheet, by asking the function instead of a cache.
-std::string index_form(uint64_t line, uint64_t sets, const SetOf& set_of) {
-  SetIndexQuestion q;
-  q.line = line;
-  q.sets = sets;
-  return set_index_form(q, [&](std::span<const uint64_t> addresses) {
-    std::vector<bool> same;
-    for (const uint64_t a : addresses) same.push_back(set_of(a) == set_of(q.anchor));
-    return same;
-  });
+std::string index_form(const AddressSpace& space, uint64_t sets, const SetOf& set_of) {
+  std::vector<uint64_t> of_one_set;
+  const size_t count = samples_for_form(space);
+  std::mt19937_64 random(1);
+  // Any set holds one address in `sets`.
+  for (uint64_t tries = 0; of_one_set.size() < count && tries < 4 * count * sets; ++tries) {
+    const uint64_t address = (random() & ((uint64_t{1} << space.bits) - 1)) / space.line * space.line;
+    if (set_of(address) == set_of(0)) of_one_set.push_back(address);
+  }
+  return set_index_form(space, sets, of_one_set);
 }
 
-void add_l1(const core::MachineConfig::FirstLevel& c, std::string_view key, Figure& f) {
+void add_l1(const core::MachineConfig& m, std::string_view key, Figure& f) {
+  const core::MachineConfig::FirstLevel& c = m.l1;
   const int64_t sets = c.bytes / (c.line * c.ways);
   if (key == "size") set(f, static_cast<double>(c.bytes));
   if (c.bytes == 0) return;
@@ -72,12 +81,13 @@ void add_l1(const core::MachineConfig::FirstLevel& c, std::string_view key, Figu
   if (key == "index") {
     const core::SetIndex index(core::set_index_kind(c.index), static_cast<uint64_t>(sets));
     const auto line = static_cast<uint64_t>(c.line);
-    f.configured = Value::of_words(
-        index_form(line, static_cast<uint64_t>(sets), [&](uint64_t a) { return index(a / line); }));
+    f.configured = Value::of_words(index_form(space_of(m, line), static_cast<uint64_t>(sets),
+                                              [&](uint64_t a) { return index(a / line); }));
   }
 }
 
-void add_l2(const core::MachineConfig::Partition& c, std::string_view key, Figure& f) {
+void add_l2(const core::MachineConfig& m, std::string_view key, Figure& f) {
+  const core::MachineConfig::Partition& c = m.l2;
   if (key == "size") set(f, static_cast<double>(c.bytes));
   if (c.bytes == 0) return;
   const int64_t of_slice = c.bytes / c.partitions / (c.line * c.ways), sets = of_slice * c.partitions;
@@ -90,9 +100,10 @@ void add_l2(const core::MachineConfig::Partition& c, std::string_view key, Figur
     const comp::AddressMap map(c);
     const core::SetIndex index(core::set_index_kind(c.index), static_cast<uint64_t>(of_slice));
     const auto line = static_cast<uint64_t>(c.line);
-    f.configured = Value::of_words(index_form(line, static_cast<uint64_t>(sets), [&](uint64_t a) {
-      return uint64_t{map.partition(a)} << 32 | index(map.local(a) / line);
-    }));
+    f.configured =
+        Value::of_words(index_form(space_of(m, line), static_cast<uint64_t>(sets), [&](uint64_t a) {
+          return uint64_t{map.partition(a)} << 32 | index(map.local(a) / line);
+        }));
   }
 }
 
@@ -129,7 +140,8 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   if (regular && f.name == "dram.interleave") set(f, static_cast<double>(piece));
   if (regular && f.name == "dram.channels") set(f, static_cast<double>(turns));
   if (regular && f.name == "dram.bank_period")
-    set(f, static_cast<double>(m.dram.bank_hash ? banks * m.dram.banks * m.dram.banks : banks));
+    set(f,
+        static_cast<double>(m.dram.bank_hash ? banks * m.dram.banks * m.dram.banks * m.dram.banks : banks));
   if (f.name == "latency.l1") set(f, static_cast<double>(m.l1.latency), 0.1);
   if (f.name == "latency.shared") set(f, static_cast<double>(m.latency.at("load_shared")), 0.02);
 }
@@ -140,8 +152,8 @@ void add_configured(const core::MachineConfig& m, DataSheet& sheet) {
   for (Figure& f : sheet.figures) {
     const auto key = std::string_view(f.name).substr(f.name.find('.') + 1);
     if (f.name.starts_with("latency.") || f.name.starts_with("throughput.")) add_operation(m, f);
-    if (f.name.starts_with("l1.")) add_l1(m.l1, key, f);
-    if (f.name.starts_with("l2.")) add_l2(m.l2, key, f);
+    if (f.name.starts_with("l1.")) add_l1(m, key, f);
+    if (f.name.starts_with("l2.")) add_l2(m, key, f);
     add_other(m, f);
   }
 }

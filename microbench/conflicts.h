@@ -33,7 +33,7 @@ class ConflictTest {
 };
 
 /// Lines that are tried together, at even distances, to overflow a set.
-inline constexpr uint32_t kMostLines = 4096;
+inline constexpr uint32_t kMostLines = 32768;
 
 /// Addresses of one set, one more than it has ways: a group that overflows, but no part of which does. Empty
 /// if none was found within the probe's reach.

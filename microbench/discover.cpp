@@ -46,22 +46,35 @@ DataSheet discover(Device& device, const std::vector<std::string>& only) {
   const Probe cached(device, Path::kCached), past(device, Path::kPastL1);
   std::optional<CacheStructure> found_l1;
   const auto l1 = [&]() -> const CacheStructure& {
+    const Level& level = hierarchy().l1;
     if (!found_l1)
-      found_l1 = hierarchy().l1.present ? find_structure(cached, hierarchy().l1) : CacheStructure{};
+      found_l1 = level.present
+                     ? find_structure(cached, level, smallest_overflow(ConflictTest(cached, level.limit)))
+                     : CacheStructure{};
     return *found_l1;
+  };
+  std::optional<std::vector<uint32_t>> found_crowd;
+  const auto l2_crowd = [&]() -> const std::vector<uint32_t>& {
+    if (!found_crowd) found_crowd = smallest_overflow(ConflictTest(past, hierarchy().l2.limit));
+    return *found_crowd;
   };
   section("latency", [&] { measure_chases(device, hierarchy(), sheet); });
   section("bandwidth", [&] { measure_bandwidths(device, hierarchy(), sheet); });
   section("l1", [&] { add_structure("l1", cached, hierarchy().l1, l1(), sheet); });
   section("l2", [&] {
     const Level& level = hierarchy().l2;
-    add_structure("l2", past, level, level.present ? find_structure(past, level) : CacheStructure{}, sheet);
+    add_structure("l2", past, level,
+                  level.present ? find_structure(past, level, l2_crowd()) : CacheStructure{}, sheet);
   });
   section("tlb", [&] { measure_tlb(device, hierarchy(), sheet); });
   section("mshrs", [&] { measure_outstanding(device, l1().line != 0 ? l1().line : kUsualLine, sheet); });
   section("shared", [&] { measure_shared_banks(device, sheet); });
   section("constant", [&] { measure_constant_caches(device, sheet); });
-  section("dram", [&] { measure_dram_rows(device, sheet); });
+  section("dram", [&] {
+    // Without a second level any address can be loaded again and again from memory.
+    const auto crowd = [&] { return hierarchy().l2.present ? l2_crowd() : std::vector<uint32_t>{0}; };
+    measure_dram_rows(device, crowd, sheet);
+  });
   return sheet;
 }
 

@@ -6,7 +6,9 @@
 #include <array>
 #include <cstdlib>
 
+#include "microbench/bank_mates.h"
 #include "microbench/kernels.h"
+#include "microbench/probe.h"
 #include "microbench/timing.h"
 
 namespace gpusim::microbench {
@@ -14,17 +16,15 @@ namespace gpusim::microbench {
 namespace {
 
 constexpr uint32_t kTrials = 3, kAgain = 3;  // the fastest counts: refreshes come in between
-constexpr uint32_t kNear = 32;               // surely in the row of an aligned address, and another load
 /// Pairs are a multiple of this apart: whole rounds of 3, 5, 6, 10, 12, 15, ... times a power of two of
-/// channels; or, where a hash of address bits chooses the channel, no bit below that.
-constexpr uint64_t kRounds = 15u << 14, kBits = 1u << 18;
+/// channels.
+constexpr uint64_t kRounds = 15u << 14;
 constexpr uint64_t kOffsets = 0xff000000;
-constexpr unsigned kLeastBit = 12, kMostBit = 24;
-constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 21, kWideGap = 4, kLeastGap = 16384,
-                   kPlaces = 8;
+constexpr unsigned kLeastBit = 12, kMostBit = 27;
+constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 21, kWideGap = 4, kPlaces = 8;
+/// Between pieces of a row; of many channels behind a hash.
+constexpr int64_t kLeastGap = 16384, kLeastHashedGap = 65536;
 constexpr std::array<uint32_t, 4> kFactors = {1, 3, 5, 7};
-/// Less than any DRAM needs to close a row and open another.
-constexpr double kLeastConflict = 15e-9;
 
 /// Clocks of loading two addresses at once, `distance` apart, the first one `start` behind an address that is
 /// aligned to whatever matters. Addresses are fresh in each pair.
@@ -104,10 +104,10 @@ class Pairs {
 struct Piece {
   int64_t begin, end;  ///< bytes behind the place that conflicted
 };
-struct Rows {
-  uint32_t conflict = 0;      ///< smallest distance that conflicts
-  bool is_stride = false;     ///< all its multiples conflict: it is the distance of two rows of a bank
-  std::vector<Piece> pieces;  ///< of the row at `conflict`, in bytes behind its first
+/// A row of a bank, at a place of it that conflicts with another row.
+struct Row {
+  std::vector<Piece> pieces;
+  uint32_t stride = 0;  ///< distance of two rows of a bank wherever they are; 0: none was found
   [[nodiscard]] uint32_t bytes() const {
     int64_t sum = 0;
     for (const Piece& p : pieces) sum += p.end - p.begin;
@@ -118,8 +118,9 @@ struct Rows {
     if (pieces.size() < 2) return 0;
     const Piece first = pieces.front();
     const int64_t period = pieces[1].begin - first.begin;
-    // Rows of a bank lie whole rounds apart, unless channels are hashed.
-    if (!is_stride || conflict % period != 0) return 0;
+    // Rows of a bank lie whole rounds apart, unless channels are hashed; of two pieces the distance is always
+    // the same.
+    if (stride != 0 ? stride % period != 0 : pieces.size() == 2) return 0;
     for (size_t i = 0; i < pieces.size(); ++i) {
       const int64_t shift = static_cast<int64_t>(i) * period;
       if (pieces[i].begin != first.begin + shift || pieces[i].end != first.end + shift) return 0;
@@ -129,117 +130,140 @@ struct Rows {
   [[nodiscard]] uint32_t piece() const { return static_cast<uint32_t>(pieces[0].end - pieces[0].begin); }
 };
 
-/// Distances of rows of one bank where channels go round in order.
-std::vector<uint32_t> likely_distances() {
-  std::vector<uint32_t> distances;
-  for (unsigned bit = kLeastBit; bit <= kMostBit; ++bit)
-    for (const uint32_t factor : kFactors) distances.push_back(factor << bit);
-  std::sort(distances.begin(), distances.end());
-  distances.erase(std::unique(distances.begin(), distances.end()), distances.end());
-  return distances;
-}
-
-std::vector<uint32_t> all_distances(uint32_t from, uint32_t granule) {
-  std::vector<uint32_t> distances;
-  for (uint32_t i = 0; i < kBatch; ++i) distances.push_back(from + i * granule);
-  return distances;
-}
-
-class RowSearch {
+/// Answers about places so many bytes behind one that conflicts with a row of its bank.
+class RowNeighbours {
  public:
-  RowSearch(Device& device, bool hashed)
-      : pairs_(device, hashed ? kBits : kRounds),
-        hashed_(hashed),
-        near_(pairs_.times({kNear}).front()),
-        least_conflict_(near_ + kLeastConflict * device.properties().core_hz) {}
+  virtual ~RowNeighbours() = default;
+  /// Of each place, whether it conflicts with that row too.
+  [[nodiscard]] virtual std::vector<bool> conflict(const std::vector<int64_t>& offsets) const = 0;
+  /// Of places that do, whether they are in another row than offset 0.
+  [[nodiscard]] virtual std::vector<bool> other_row(const std::vector<int64_t>& offsets) const = 0;
+  /// Bytes in front of the place that can be asked for.
+  [[nodiscard]] virtual int64_t before() const = 0;
+};
 
-  [[nodiscard]] Rows find() {
-    Rows rows;
-    if (!hashed_) {
-      rows.is_stride = look(likely_distances(), rows) && everywhere(rows.conflict);
-      if (!rows.is_stride) return {};
+/// Whatever lies in the row of offset 0, which may be anywhere in it, conflicts as it does, but not with it.
+/// What does conflict with it is in another row of the bank: this one is over. So it is when nothing has come
+/// for several times the widest gap, at least `least_gap` bytes.
+void collect(const RowNeighbours& row, bool upwards, int64_t least_gap, std::vector<Piece>& pieces) {
+  int64_t widest_gap = least_gap, last = 0;
+  const int64_t most = std::min<int64_t>(kMostScan, upwards ? kMostScan : row.before());
+  for (int64_t from = upwards ? 0 : kGranule; from < most; from += kBatch * kGranule) {
+    std::vector<int64_t> offsets;
+    for (int64_t o = from; o < std::min<int64_t>(most, from + kBatch * kGranule); o += kGranule)
+      offsets.push_back(upwards ? o : -o);
+    const std::vector<bool> conflict = row.conflict(offsets);
+    std::vector<int64_t> slow;
+    for (size_t i = 0; i < offsets.size(); ++i)
+      if (conflict[i]) slow.push_back(offsets[i]);
+    const std::vector<bool> other = row.other_row(slow);
+    for (size_t i = 0; i < slow.size(); ++i) {
+      if (other[i]) return;
+      pieces.push_back({slow[i], slow[i] + kGranule});
+      widest_gap = std::max(widest_gap, std::abs(slow[i] - last) - kGranule);
+      last = slow[i];
     }
-    for (uint32_t from = kGranule; hashed_ && rows.conflict == 0 && from < kMostScan;
-         from += kBatch * kGranule)
-      look(all_distances(from, kGranule), rows);
-    if (rows.conflict != 0) collect(rows);
-    return rows;
+    if (from + kBatch * kGranule - std::abs(last) > kWideGap * widest_gap) return;
+  }
+}
+
+std::vector<Piece> pieces_of(const RowNeighbours& row, int64_t least_gap) {
+  std::vector<Piece> pieces, joined;
+  collect(row, true, least_gap, pieces);
+  collect(row, false, least_gap, pieces);
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
+  // Granules that follow each other are one piece.
+  for (const Piece& p : pieces) {
+    if (!joined.empty() && joined.back().end == p.begin)
+      joined.back().end = p.end;
+    else
+      joined.push_back(p);
+  }
+  return joined;
+}
+
+/// Where channels go round in order and no hash moves banks: the same distances conflict everywhere.
+class StrideSearch : public RowNeighbours {
+ public:
+  explicit StrideSearch(Device& device)
+      : pairs_(device, kRounds),
+        memory_(device.properties().memory_bytes),
+        near_(pairs_.times({kNextInRow}).front()),
+        least_conflict_(near_ + kLeastRowConflict * device.properties().core_hz) {}
+
+  [[nodiscard]] Row find() {
+    const std::vector<uint32_t> distances = likely_distances();
+    const std::vector<double> times = pairs_.times(distances);
+    const double most = *std::max_element(times.begin(), times.end());
+    if (most < least_conflict_) return {};
+    limit_ = near_ + 0.7 * (most - near_);
+    for (size_t i = 0; i < distances.size(); ++i) {
+      if (times[i] <= limit_ || !everywhere(distances[i])) continue;
+      stride_ = distances[i];
+      return {pieces_of(*this, kLeastGap), stride_};
+    }
+    return {};
   }
 
  private:
-  bool look(const std::vector<uint32_t>& distances, Rows& rows) {
-    const std::vector<double> times = pairs_.times(distances);
-    const double most = *std::max_element(times.begin(), times.end());
-    if (most < least_conflict_) return false;
-    limit_ = near_ + 0.7 * (most - near_);
-    const auto first = std::find_if(times.begin(), times.end(), [&](double t) { return t > limit_; });
-    rows.conflict = distances[static_cast<size_t>(first - times.begin())];
-    return true;
+  /// Distances of rows of one bank that are likely.
+  [[nodiscard]] std::vector<uint32_t> likely_distances() const {
+    std::vector<uint32_t> distances;
+    for (unsigned bit = kLeastBit; bit <= kMostBit; ++bit)
+      for (const uint32_t factor : kFactors)
+        if (uint64_t{factor} << bit <= memory_ / kPlaces) distances.push_back(factor << bit);
+    std::sort(distances.begin(), distances.end());
+    distances.erase(std::unique(distances.begin(), distances.end()), distances.end());
+    return distances;
   }
   /// With a hash, a distance may conflict in one place and not in others.
   [[nodiscard]] bool everywhere(uint32_t distance) const {
     const std::vector<double> times = pairs_.times(std::vector<uint32_t>(kPlaces, distance));
     return *std::min_element(times.begin(), times.end()) > limit_;
   }
-  /// Whatever lies in the row at `conflict` conflicts with the first address too, but not with that row. What
-  /// does conflict with it is in another row of the bank: this one is over. `conflict` may lie anywhere in
-  /// it.
-  void collect(Rows& rows) const {
-    collect(rows, true);
-    collect(rows, false);
-    std::sort(rows.pieces.begin(), rows.pieces.end(),
-              [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
-    // Granules that follow each other are one piece.
-    std::vector<Piece> joined;
-    for (const Piece& p : rows.pieces) {
-      if (!joined.empty() && joined.back().end == p.begin)
-        joined.back().end = p.end;
-      else
-        joined.push_back(p);
-    }
-    rows.pieces = std::move(joined);
+  [[nodiscard]] std::vector<bool> conflict(const std::vector<int64_t>& offsets) const override {
+    std::vector<uint32_t> distances;
+    for (const int64_t o : offsets) distances.push_back(static_cast<uint32_t>(stride_ + o));
+    std::vector<bool> slow;
+    for (const double t : pairs_.times(distances)) slow.push_back(t > limit_);
+    return slow;
   }
-  void collect(Rows& rows, bool upwards) const {
-    int64_t widest_gap = 0, last = 0;
-    const int64_t most = std::min<int64_t>(kMostScan, upwards ? kMostScan : rows.conflict);
-    for (int64_t from = upwards ? 0 : kGranule; from < most; from += kBatch * kGranule) {
-      std::vector<int64_t> offsets;
-      for (int64_t o = from; o < std::min<int64_t>(most, from + kBatch * kGranule); o += kGranule)
-        offsets.push_back(upwards ? o : -o);
-      const std::vector<double> times = pairs_.times(distances(offsets, rows.conflict));
-      std::vector<int64_t> slow;
-      for (size_t i = 0; i < offsets.size(); ++i)
-        if (times[i] > limit_) slow.push_back(offsets[i]);
-      const std::vector<bool> other = other_rows(slow, rows.conflict);
-      for (size_t i = 0; i < slow.size(); ++i) {
-        if (other[i]) return;
-        rows.pieces.push_back({slow[i], slow[i] + kGranule});
-        widest_gap = std::max(widest_gap, std::abs(slow[i] - last) - kGranule);
-        last = slow[i];
-      }
-      // Where channels go round in order, gaps are equal; a row without any is over long before the next.
-      const int64_t ahead = from + kBatch * kGranule - std::abs(last);
-      if (rows.is_stride && ahead > kWideGap * std::max<int64_t>(widest_gap, kLeastGap)) return;
-    }
-  }
-  /// Of places in rows of the bank, whether they are in another than `conflict`.
-  [[nodiscard]] std::vector<bool> other_rows(const std::vector<int64_t>& offsets, uint32_t conflict) const {
+  [[nodiscard]] std::vector<bool> other_row(const std::vector<int64_t>& offsets) const override {
     std::vector<bool> other;
     for (const int64_t o : offsets) {
-      const auto start = static_cast<uint32_t>(conflict + std::min<int64_t>(o, 0));
+      const auto start = static_cast<uint32_t>(stride_ + std::min<int64_t>(o, 0));
       other.push_back(o != 0 && pairs_.times({static_cast<uint32_t>(std::abs(o))}, start).front() > limit_);
     }
     return other;
   }
-  static std::vector<uint32_t> distances(const std::vector<int64_t>& offsets, uint32_t conflict) {
-    std::vector<uint32_t> result;
-    for (const int64_t o : offsets) result.push_back(static_cast<uint32_t>(conflict + o));
-    return result;
-  }
+  [[nodiscard]] int64_t before() const override { return stride_; }
 
   Pairs pairs_;
-  bool hashed_;
+  uint64_t memory_;
   double near_, least_conflict_, limit_ = 0;
+  uint32_t stride_ = 0;
+};
+
+/// Wherever rows lie: around an address that conflicts with the anchor of `mates`.
+class AroundMate : public RowNeighbours {
+ public:
+  AroundMate(const BankMates& mates, uint32_t place) : mates_(mates), place_(place) {}
+  [[nodiscard]] std::vector<bool> conflict(const std::vector<int64_t>& offsets) const override {
+    return mates_.conflicts(addresses(offsets));
+  }
+  [[nodiscard]] std::vector<bool> other_row(const std::vector<int64_t>& offsets) const override {
+    return mates_.conflicts_with(place_, addresses(offsets));
+  }
+  [[nodiscard]] int64_t before() const override { return place_; }
+
+ private:
+  [[nodiscard]] std::vector<uint32_t> addresses(const std::vector<int64_t>& offsets) const {
+    std::vector<uint32_t> result;
+    for (const int64_t o : offsets) result.push_back(static_cast<uint32_t>(place_ + o));
+    return result;
+  }
+  const BankMates& mates_;
+  uint32_t place_;
 };
 
 void add(DataSheet& sheet, const char* name, uint32_t found, const char* unit, const char* method,
@@ -255,20 +279,29 @@ void add(DataSheet& sheet, const char* name, uint32_t found, const char* unit, c
 
 }  // namespace
 
-void measure_dram_rows(Device& device, DataSheet& sheet) {
-  Rows rows = RowSearch(device, false).find();
-  if (rows.conflict == 0) rows = RowSearch(device, true).find();
-  const uint32_t row = rows.bytes(), period = rows.period();
-  const uint32_t interleave = period == 0 ? 0 : rows.piece(),
-                 channels = period == 0 ? 0 : period / interleave;
+void measure_dram_rows(Device& device, const std::function<std::vector<uint32_t>()>& crowd,
+                       DataSheet& sheet) {
+  Row row = StrideSearch(device).find();
+  if (row.stride == 0) {
+    const std::vector<uint32_t> lines = crowd();
+    if (!lines.empty()) {
+      const BankMates mates(device, lines);
+      const uint64_t reach = reach_of_probe(device.properties().memory_bytes);
+      if (const uint32_t place = mates.find(reach - kMostScan); place != 0)
+        row.pieces = pieces_of(AroundMate(mates, place), kLeastHashedGap);
+    }
+  }
+  const uint32_t bytes = row.bytes(), period = row.period();
+  const uint32_t interleave = period == 0 ? 0 : row.piece(), channels = period == 0 ? 0 : period / interleave;
   const char* const none = "no two loads at once that conflict were found";
-  const char* const hashed = rows.conflict == 0 ? none : "the row's pieces are not regularly apart";
-  add(sheet, "row", row, "bytes", "what conflicts with a load of another row of its bank, loaded at once",
+  const char* const hashed = bytes == 0 ? none : "the row's pieces are not regularly apart";
+  add(sheet, "row", bytes, "bytes", "what conflicts with a load of another row of its bank, loaded at once",
       none);
   add(sheet, "interleave", interleave, "bytes", "bytes of a row that follow each other", hashed);
   add(sheet, "channels", channels, "channels", "distance of these pieces, in their lengths", hashed);
-  add(sheet, "bank_period", channels != 0 ? rows.conflict / (row * channels) : 0, "rows",
-      "from a row to the next one of its bank", hashed);
+  add(sheet, "bank_period", channels != 0 ? row.stride / (bytes * channels) : 0, "rows",
+      "from a row to the next one of its bank",
+      channels != 0 ? "no distance was found at which two rows are in one bank everywhere" : hashed);
 }
 
 }  // namespace gpusim::microbench

@@ -31,8 +31,7 @@ uint64_t filled_bytes(const ProbeRequest& r) {
 std::string Probe::kernel() const { return "probe: " + std::string(entry_of(path_)); }
 
 uint64_t Probe::reach() const {
-  if (path_ == Path::kConstant) return kTable;
-  return std::min<uint64_t>(device_->properties().memory_bytes / 2, uint64_t{1} << 31);
+  return path_ == Path::kConstant ? kTable : reach_of_probe(device_->properties().memory_bytes);
 }
 
 uint32_t Probe::most_members() const {

@@ -2,6 +2,8 @@
 // put through. A reading is in clocks of the probe, which include its own few operations around each load, so
 // readings compare with each other only.
 #pragma once
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -32,6 +34,17 @@ struct ProbeReading {
   uint32_t clocks = 0, slow = 0, fastest = 0, slowest = 0;
   std::vector<uint32_t> members;  ///< clocks of each
 };
+
+/// Bytes of global memory that a probe can ask for, of a device with so many.
+[[nodiscard]] inline uint64_t reach_of_probe(uint64_t memory_bytes) {
+  return std::min<uint64_t>(memory_bytes / 2, uint64_t{1} << 31);
+}
+/// Bits of an address within that many bytes that may have any value. Where buffers begin matters to the
+/// bits above: sums with it carry.
+[[nodiscard]] inline unsigned address_bits(uint64_t reach) {
+  constexpr unsigned kAlignedTo = 28;
+  return std::min(static_cast<unsigned>(std::bit_width(reach)) - 1, kAlignedTo);
+}
 
 class Probe {
  public:

@@ -1,27 +1,26 @@
-// Which bits of an address choose its set in a cache, written down from answers to the question whether two
-// addresses share a set.
+// Which bits of an address choose its set in a cache, written down from addresses that share a set.
 #pragma once
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace gpusim::microbench {
 
-/// For each address, whether it lies in the set of the address `anchor` that the asker knows.
-using SameSet = std::function<std::vector<bool>(std::span<const uint64_t> addresses)>;
-
-struct SetIndexQuestion {
-  uint64_t anchor = 0;
+/// Of the addresses that samples are drawn from by lot, all that lie below 2^bits.
+struct AddressSpace {
   uint64_t line = 128;  ///< bytes, a power of two
-  uint64_t sets = 1;
-  unsigned bits = 25;  ///< of an address that may be asked for
+  unsigned bits = 25;
 };
 
-/// "modulo": lines a multiple of `sets` apart share a set, and no others. Else a sum (exclusive or) of
-/// address bits for each bit of the index: "a7^a13 a8^a14 ...". "unknown" if neither fits: sums of up to four
-/// bits of a column are looked for.
-[[nodiscard]] std::string set_index_form(const SetIndexQuestion& question, const SameSet& same_set);
+/// Samples of one set that tell its form, but for one case in some thousands.
+[[nodiscard]] size_t samples_for_form(const AddressSpace& space);
+
+/// What addresses of one set, drawn by lot, have in common, if nothing else does between `sets` sets.
+/// "modulo": lines a multiple of `sets` apart share a set. Else a sum (exclusive or) of address bits for each
+/// bit of the index, "a7^a13 a8^a14 ...", and if there are an odd number of times as many sets, the remainder
+/// of some high bits: "a7 a8^a20 (a>>17)%25". "unknown": neither.
+[[nodiscard]] std::string set_index_form(const AddressSpace& space, uint64_t sets,
+                                         std::span<const uint64_t> of_one_set);
 
 }  // namespace gpusim::microbench

@@ -3,19 +3,24 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <functional>
+#include <random>
+#include <vector>
 
 namespace gpusim::microbench {
 namespace {
 
-/// Answers by a function from an address to its set; counts the questions.
+/// Of the set of `anchor`, by lot.
 std::string form_of(uint64_t line, uint64_t sets, const std::function<uint64_t(uint64_t)>& set_of,
                     uint64_t anchor = 0) {
-  const SetIndexQuestion q{anchor, line, sets, 24};
-  return set_index_form(q, [&](std::span<const uint64_t> addresses) {
-    std::vector<bool> same;
-    for (const uint64_t a : addresses) same.push_back(set_of(a) == set_of(anchor));
-    return same;
-  });
+  const AddressSpace space{line, 24};
+  std::mt19937 random(1);
+  std::vector<uint64_t> of_one_set;
+  while (of_one_set.size() < samples_for_form(space)) {
+    const uint64_t address = random() % (1u << space.bits) / line * line;
+    if (set_of(address) == set_of(anchor)) of_one_set.push_back(address);
+  }
+  return set_index_form(space, sets, of_one_set);
 }
 
 uint64_t bit(uint64_t a, int from, int to) { return (a >> from & 1) << to; }
@@ -55,6 +60,20 @@ TEST(SetIndexForm, FindsSumsOfThreeBits) {
     return (a / 128 & 7) ^ (bit(a, 12, 0) | bit(a, 12, 1) | bit(a, 12, 2));
   };
   EXPECT_EQ(form_of(128, 8, hash), "a7^a12 a8^a12 a9^a12");
+}
+
+TEST(SetIndexForm, FindsARemainderBehindAHash) {
+  // Slices by a hash of bits 9 to 17, and of each slice's lines every 75th shares a set.
+  const auto sets = [](uint64_t a) {
+    const uint64_t slice = (a >> 9 ^ a >> 12 ^ a >> 15) & 7, line = a >> 12 << 2 | (a >> 7 & 3);
+    return slice * 300 + line % 300;
+  };
+  EXPECT_EQ(form_of(128, 8 * 300, sets, 777 * 4096), "a7 a8 a9^a12^a15 a10^a13^a16 a11^a14^a17 (a>>12)%75");
+}
+
+TEST(SetIndexForm, FindsALongSum) {
+  const auto hash = [](uint64_t a) { return std::popcount(a & 0xabcd80) % 2; };
+  EXPECT_EQ(form_of(128, 2, hash), "a7^a8^a10^a11^a14^a15^a16^a17^a19^a21^a23");
 }
 
 TEST(SetIndexForm, SaysWhenNothingFits) {

@@ -58,6 +58,7 @@ _WORKLOADS = (
     Case("spmv_power_law_scalar", "spmv/csr_scalar.ptx", "y", (), (("COLS=3",),), launch="power_law_scalar.toml"),
     Case("spmv_power_law_vector", "spmv/csr_vector.ptx", "y", (), (("COLS=3",),), launch="power_law_vector.toml"),
     Case("spmv_matrix_scalar", "spmv/csr_scalar.ptx", "y", (), (("ROWS=1", "NNZ=3"),), launch="matrix_scalar.toml", brief=True),
+    Case("spmv_matrix_vector", "spmv/csr_vector.ptx", "y", (), (("ROWS=1", "NNZ=3"),), launch="matrix_vector.toml", brief=True),
     Case("spmv_matrix_ell", "spmv/ell.ptx", "y", (), (("ROWS=7", "NNZ=100"),), kernels=2, launch="matrix_ell.toml", brief=True),
     Case("collatz", "collatz/collatz.ptx", "steps", ("N=500",), (("N=1", "LIMIT=2"), ("N=129", "LIMIT=159487"))),
     Case("stencil", "stencil/stencil.ptx", "A", ("ROWS=50", "COLS=33"), _SHAPES, kernels=2),

@@ -48,6 +48,7 @@ std::vector<Change> changes_that_help(const Subject& subject, const Estimate& no
     s.read *= scale;
     s.written *= scale;
     s.second *= scale;
+    s.busy[p.request_unit] *= scale;
   }
   consider("coalescing", "transactions that move only the bytes that threads ask for", coalesced);
 

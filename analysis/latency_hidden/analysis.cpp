@@ -1,6 +1,7 @@
 #include "analysis/latency_hidden/analysis.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -13,6 +14,12 @@ double counter(const KernelRecord& kernel, std::initializer_list<const char*> na
 }
 
 constexpr double kSector = 32;
+/// Rows and data: the 2-norm of the times that either takes alone. Chosen on kernels of docs/models.md that
+/// are marked as fitted.
+constexpr double kRowSharpness = 2;
+/// PortBalance counts even traffic that comes in random order as so much uneven: the largest of some eight
+/// random numbers with the mean 256 (its window).
+constexpr double kRandomlyUneven = 1.09;
 
 LoadLevels load_levels(const KernelRecord& kernel, const Parameters& p) {
   LoadLevels levels{0, 0, p.l1_latency, p.l2_latency, p.memory_latency};
@@ -47,6 +54,29 @@ void scale_to_memory(const KernelRecord& kernel, Subject& s) {
   }
 }
 
+/// What the run counted of memory's partitions and rows, and of how alike its warps are.
+void set_counts(const Recording& recording, const KernelRecord& kernel, Subject& s) {
+  Parameters& p = s.parameters;
+  const double requests = counter(kernel, {"noc_requests"});
+  if (requests > 0)
+    p.uneven = std::max(1.0, counter(kernel, {"noc_requests_to_busiest"}) *
+                                 static_cast<double>(recording.machine().l2.partitions) / requests /
+                                 kRandomlyUneven);
+  double memory = 0;
+  const double warps = static_cast<double>(s.code.shape.blocks) * s.code.shape.warps_per_block;
+  for (const Segment& seg : s.workload.segments)
+    memory += warps * seg.weight * memory_time(seg, p) / p.uneven;
+  const double rows = p.row * counter(kernel, {"dram_row_misses", "dram_row_conflicts"});
+  if (memory > 0) p.rows = std::pow(1 + std::pow(rows / memory, kRowSharpness), 1 / kRowSharpness);
+  const double mean = counter(kernel, {"inst_executed"}) / counter(kernel, {"warps"});
+  if (mean <= 0) return;
+  s.workload.longest = std::max(
+      1.0, counter(kernel, {"longest_warp_of_blocks"}) / static_cast<double>(s.code.shape.blocks) / mean);
+  const double operations = counter(kernel, {"longest_warp"});
+  if (operations > 0)
+    s.workload.longest_path = path_of(find_segments(s.code, p, load_levels(kernel, p), warps), operations);
+}
+
 }  // namespace
 
 Subject subject_of(const Recording& recording, const KernelRecord& kernel, const DataSheet& sheet) {
@@ -59,10 +89,11 @@ Subject subject_of(const Recording& recording, const KernelRecord& kernel, const
       isa::compute_occupancy(s.parameters.limits, static_cast<int>(shape.threads_per_block),
                              static_cast<int>(shape.registers), static_cast<int64_t>(shape.shared_bytes));
   Workload& w = s.workload;
-  w.segments = find_segments(s.code, s.parameters, load_levels(kernel, s.parameters));
+  w.segments = find_segments(s.code, s.parameters, load_levels(kernel, s.parameters), shape.warps_per_block);
   w.shape = shape;
   w.blocks_per_sm = static_cast<uint32_t>(std::max(1, s.occupancy.blocks_per_sm));
   if (s.parameters.l2_bytes > 0) scale_to_memory(kernel, s);
+  set_counts(recording, kernel, s);
   return s;
 }
 

@@ -34,8 +34,8 @@ struct Sums {
   double issue = 0;
   std::set<uint32_t> seen;  ///< segments, by their first operation
 
-  void add(const Segment& s, double warps) {
-    alone += s.weight * (s.chain + s.wait);
+  void add(const Segment& s, double warps, double longer) {
+    alone += longer * s.passes * (s.chain + s.wait);
     if (seen.insert(s.first).second) crowd += norm(s.chain, warps * s.compute(), s.compute()) - s.chain;
     busy.resize(s.busy.size());
     for (size_t u = 0; u < s.busy.size(); ++u) busy[u] += s.weight * s.busy[u];
@@ -43,21 +43,62 @@ struct Sums {
   }
 };
 
-Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, const Parameters& p) {
+/// Of a segment's bytes, those that a warp waits for: what it reads, and at its end what it writes.
+double awaited_memory(const Segment& s, const Parameters& p) {
+  const double bytes = s.read + s.written;
+  if (bytes <= 0 || s.end == Wait::kEnd) return memory_time(s, p);
+  return memory_time(s, p) * s.read / bytes;
+}
+
+void add_step(const Segment& s, const Parameters& p, double warps, Stage& stage) {
+  const double once = std::min(1.0, s.weight);
+  const double pass = std::min(1.0, s.passes);
+  Stage::Step step{pass * s.chain, once * s.in_turn, s.chain > 0 ? std::min(1.0, s.asks / s.chain) : 1,
+                   pass * s.wait, warps * once * awaited_memory(s, p)};
+  stage.first_path += norm(step.chain, warps * step.in_turn, step.in_turn) + step.wait;
+  stage.first_compute += warps * once * s.compute();
+  stage.first_memory += step.memory;
+  stage.steps.push_back(step);
+}
+
+/// Warps that have begun together. Memory answers one after the other: from then on they follow each other at
+/// a distance, and work while others wait.
+struct Together {
+  double time = 0;   ///< of the last warp
+  double apart = 0;  ///< from the first to the last
+
+  /// What all of them do takes `all` if they come at the same moment, and one alone `alone`.
+  void work(double alone, double all) { time += std::max(alone, all - apart); }
+  void step(const Stage::Step& s, double warps, double resident) {
+    const double all = norm(s.chain, warps * s.in_turn, s.in_turn);
+    work(s.chain, all);
+    const double answers = resident * s.memory;
+    time += s.wait + std::max(0.0, answers - apart - (1 - s.asks) * (all - s.chain));
+    apart = std::max(apart, answers);
+  }
+};
+
+/// `longer`: path of a block's longest warp, for one of the path as the segments have it.
+Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, const Parameters& p,
+               double longer) {
   const double warps = w.shape.warps_per_block;
   Stage stage;
+  stage.warps = warps;
   Sums all;
   std::vector<Sums> phases(1);
   std::set<uint32_t> seen;
   for (const Segment* s : segments) {
-    all.add(*s, warps);
-    phases.back().add(*s, warps);
+    all.add(*s, warps, longer);
+    phases.back().add(*s, warps, longer);
     phases.back().weight = s->weight;
     if (s->end == Wait::kBarrier && warps > 1) phases.emplace_back();
     const double busy = warps * s->compute();
     const double more = norm(s->chain, 2 * busy, s->compute()) - norm(s->chain, busy, s->compute());
     const bool first = seen.insert(s->first).second;
-    if (first) stage.crowd += more;
+    if (first) {
+      stage.crowd += more;
+      add_step(*s, p, warps, stage);
+    }
     if (first || s->end == Wait::kBarrier) stage.pair += s->weight * more;
     stage.memory += warps * s->weight * memory_time(*s, p);
   }
@@ -152,14 +193,54 @@ class Rounds {
   double now_ = 0, tail_from_ = -1, active_ = 0;
 };
 
+/// Blocks that begin as others end are in different stages: what one needs hides what others wait for.
+double later_round(const std::vector<Stage>& stages, double blocks, double resident) {
+  double path = 0, compute = 0, memory = 0;
+  for (const Stage& s : stages) {
+    path += s.path;
+    compute += s.compute;
+    memory += s.memory;
+  }
+  return norm(norm(path, blocks * compute, compute), resident * memory, memory);
+}
+
+/// Blocks that begin together go through the stages together, and through each stage's first segments in
+/// step.
+double first_round(const std::vector<Stage>& stages, double blocks, double resident) {
+  double spread = 0;
+  Together in_step;
+  for (const Stage& s : stages) {
+    const double apart = norm(s.path, blocks * s.compute, s.compute);
+    // Two blocks that begin together stay in step; more of them soon drift apart.
+    const double pair = blocks > 1 ? s.pair - s.crowd : 0;
+    spread += norm(std::max(apart, s.path + (blocks - 1) * s.crowd + pair), resident * s.memory, s.memory);
+    for (const Stage::Step& step : s.steps) in_step.step(step, blocks * s.warps, resident);
+    const double path = std::max(0.0, s.path - s.first_path);
+    const double compute = std::max(0.0, s.compute - s.first_compute);
+    const double memory = std::max(0.0, s.memory - s.first_memory);
+    const double work = std::max(norm(path, blocks * compute, compute), path + pair);
+    in_step.work(path, norm(work, resident * memory, memory));
+  }
+  return std::max(spread, in_step.time);
+}
+
 }  // namespace
 
 double memory_time(const Segment& s, const Parameters& p) {
   // Reads and writes that take turns cost the memory time; the data sheet has reads alone, and half and half.
   const double bytes = s.read + s.written;
   const double turns = bytes > 0 ? 2 * std::min(s.read, s.written) / bytes : 0;
-  const double memory = bytes / (p.read_bytes + turns * (p.copy_bytes - p.read_bytes));
-  return std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
+  const double memory = p.rows * bytes / (p.read_bytes + turns * (p.copy_bytes - p.read_bytes));
+  return p.uneven * std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
+}
+
+double path_of(const std::vector<Segment>& segments, double operations) {
+  double path = 0, walked = 0;
+  for (const Segment& s : segments) {
+    path += s.passes * (s.chain + s.wait);
+    walked += s.passes * s.walked;
+  }
+  return walked > 0 ? path * operations / walked : path;
 }
 
 std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
@@ -169,19 +250,20 @@ std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
     split.back().push_back(&s);
   }
   std::vector<Stage> stages;
-  for (const auto& segments : split) stages.push_back(stage_of(segments, w, p));
+  // Warps that are not alike: a block waits for its longest, of which the number of operations is known. The
+  // path has what any of its warps is likely to execute, and goes round loops as often as the mean.
+  double executed = 0, walked = 0;
+  for (const Segment& s : w.segments) {
+    executed += s.weight * s.operations;
+    walked += s.passes * s.walked;
+  }
+  const double longer = walked > 0 ? w.longest * executed / walked : 1;
+  for (const auto& segments : split) stages.push_back(stage_of(segments, w, p, longer));
   return stages;
 }
 
 double round_time(const std::vector<Stage>& stages, double blocks, double resident, bool together) {
-  double time = 0;
-  for (const Stage& s : stages) {
-    const double apart = norm(s.path, blocks * s.compute, s.compute);
-    // Two blocks that begin together stay in step; more of them soon drift apart.
-    const double in_step = s.path + (blocks - 1) * s.crowd + (together && blocks > 1 ? s.pair - s.crowd : 0);
-    time += norm(std::max(apart, in_step), resident * s.memory, s.memory);
-  }
-  return time;
+  return together ? first_round(stages, blocks, resident) : later_round(stages, blocks, resident);
 }
 
 Estimate estimate(const Workload& w, const Parameters& p) {
@@ -193,7 +275,14 @@ Estimate estimate(const Workload& w, const Parameters& p) {
   Rounds rounds(w, p, e.stages);
   e.round = rounds.full_round();
   e.cycles = rounds.run();
-  e.tail = rounds.tail();
+  // The longest warp of all hides behind later rounds if it begins early; where it begins, nothing tells.
+  double path = 0;
+  for (const Stage& s : e.stages) path += s.path;
+  const double alone = std::max(0.0, w.longest_path - path);
+  const double later = std::max(0.0, e.cycles - e.round);
+  const double longer = alone >= later ? alone - later / 2 : alone * alone / (2 * later);
+  e.cycles += longer;
+  e.tail = rounds.tail() + longer;
   e.active = rounds.active() / p.sms;
   e.overhead = p.launch;
   if (w.segments.back().written > 0) e.overhead += p.memory_latency;

@@ -18,6 +18,9 @@ struct Workload {
   std::vector<Segment> segments;  ///< of one warp
   LaunchShape shape;
   uint32_t blocks_per_sm = 0;  ///< occupancy
+  /// Operations of the longest warp of a block, mean of the blocks, for one of the mean of all warps.
+  double longest = 1;
+  double longest_path = 0;  ///< core cycles of the longest warp of all; 0: no longer than its block's others
 };
 
 /// A stage of a kernel: an outermost loop, or the code between two. Blocks that begin together go through the
@@ -28,10 +31,23 @@ struct Stage {
   double pair = 0;     ///< what a second one adds that stays in step through all rounds of the stage
   double compute = 0;  ///< of the SM's busiest unit, for one block
   double memory = 0;   ///< of the whole machine's bandwidth, for one block
+  /// What warps that begin together do in step: each segment of the stage for the first time.
+  struct Step {
+    double chain = 0, in_turn = 0;  ///< of one warp
+    double asks = 1;                ///< share of the chain before it asks for data
+    double wait = 0;
+    double memory = 0;  ///< of the whole machine's bandwidth, for one block: what it waits for
+  };
+  std::vector<Step> steps;
+  double warps = 1;  ///< of a block
+  // Of these steps, what path, compute and memory have.
+  double first_path = 0, first_compute = 0, first_memory = 0;
 };
 /// Core cycles that a segment's bytes take of the whole machine's bandwidth, of memory or of its second
 /// level.
 [[nodiscard]] double memory_time(const Segment& s, const Parameters& p);
+/// Core cycles from segment to segment of a warp that executes `operations`.
+[[nodiscard]] double path_of(const std::vector<Segment>& segments, double operations);
 [[nodiscard]] std::vector<Stage> stages_of(const Workload& w, const Parameters& p);
 
 /// Time of `blocks` blocks of an SM while `resident` are on the machine. `together`: they have all begun at

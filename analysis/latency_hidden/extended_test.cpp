@@ -26,7 +26,7 @@ Parameters machine() {
 
 Segment segment(double busy, double chain, double wait, Wait end) {
   Segment s;
-  s.weight = 1;
+  s.weight = s.passes = 1;
   s.busy = {busy};
   s.chain = chain;
   s.wait = wait;
@@ -113,6 +113,79 @@ TEST(Extended, TwoBlocksStayInStepInTheirFirstRound) {
   EXPECT_GT(stages[0].pair, stages[0].crowd / 2);
   EXPECT_GT(round_time(stages, 2, 20, true), round_time(stages, 2, 20, false) - 1e-9);
   EXPECT_DOUBLE_EQ(round_time(stages, 1, 10, true), round_time(stages, 1, 10, false));
+}
+
+TEST(Extended, WarpsThatBeginTogetherAskTogetherAndWorkAsMemoryAnswers) {
+  // 4 blocks of 2 warps: 40 cycles of work each, then they ask for 1000 bytes each, then 20 cycles of work.
+  Segment asks = segment(40, 40, 500, Wait::kData), uses = segment(20, 20, 0, Wait::kEnd);
+  asks.in_turn = asks.asks = 40;
+  uses.in_turn = 20;
+  asks.read = 1000;
+  const Workload w = workload({asks, uses}, 40, 2, 4);
+  const std::vector<Stage> stages = stages_of(w, machine());
+  // Work of 8 warps, latency, 80 warps' bytes at 100 a cycle, and the last warp's work: that of the others is
+  // done while memory answers.
+  EXPECT_NEAR(round_time(stages, 4, 40, true), 8 * 40 + 500 + 800 + 20, 5);
+  // Without bytes all 8 of them work behind the wait.
+  Workload light = w;
+  light.segments[0].read = 0;
+  EXPECT_NEAR(round_time(stages_of(light, machine()), 4, 40, true), 8 * 40 + 500 + 8 * 20, 5);
+  // Blocks that begin one after the other hide each other's waits.
+  EXPECT_LT(round_time(stages, 4, 40, false), 900);
+}
+
+TEST(Extended, BlocksOfLaterRoundsAreInDifferentStages) {
+  Segment waits = segment(4, 4, 400, Wait::kData), works = segment(100, 100, 0, Wait::kEnd);
+  works.stage = 2;
+  const std::vector<Stage> stages = stages_of(workload({waits, works}, 40, 1, 4), machine());
+  ASSERT_EQ(stages.size(), 2u);
+  EXPECT_GE(round_time(stages, 4, 40, true), 400 + 4 * 100);
+  EXPECT_LT(round_time(stages, 4, 40, false), 1.2 * 504);
+}
+
+TEST(Extended, TheLongestWarpKeepsItsBlockAndAtTheEndTheMachine) {
+  Segment round = segment(10, 100, 400, Wait::kData);
+  round.operations = round.walked = 10;
+  round.stage = 1;
+  round.weight = round.passes = 9;
+  const auto cycles = [&](double longest, double of_all, uint64_t blocks) {
+    Workload w = workload({round}, blocks, 1, 1);
+    w.longest = longest;
+    w.longest_path = path_of(w.segments, of_all * 90);
+    return estimate(w, machine()).cycles - machine().launch;
+  };
+  const double alike = cycles(1, 1, 10);
+  EXPECT_NEAR(alike, 9 * 500, 1);
+  EXPECT_NEAR(cycles(2, 2, 10), 18 * 500, 1);
+  EXPECT_NEAR(cycles(1, 2, 10), 18 * 500, 1);
+  // Behind nine rounds of other blocks it hides, unless it begins late.
+  EXPECT_GT(cycles(1, 2, 100), 10 * alike);
+  EXPECT_LT(cycles(1, 2, 100), 10 * alike + 9 * 500);
+  // Others leave early: the path is that of the warp that does not.
+  round.weight = 4.5;
+  EXPECT_NEAR(cycles(2, 1, 10), 9 * 500, 1);
+}
+
+TEST(Extended, MemoryIsSlowerByItsBusiestPartitionAndByRows) {
+  Segment s;
+  s.read = 200;
+  Parameters p = machine();
+  EXPECT_DOUBLE_EQ(memory_time(s, p), 2);
+  p.uneven = 3;
+  EXPECT_DOUBLE_EQ(memory_time(s, p), 6);
+  p.rows = 1.5;
+  EXPECT_DOUBLE_EQ(memory_time(s, p), 9);
+}
+
+TEST(Turns, UnitsOverlapByTheLastOperationOfARun) {
+  Turns turns;
+  for (int i = 0; i < 3; ++i) turns.add(0, 4);  // 12 on the first unit
+  turns.add(1, 10);                             // 4 of it beside the last of them
+  EXPECT_DOUBLE_EQ(turns.time(), 12 + 6);
+  turns.add(1, 10);
+  EXPECT_DOUBLE_EQ(turns.time(), 12 + 16);
+  turns.add(0, 4);  // beside the last on the second unit
+  EXPECT_DOUBLE_EQ(turns.time(), 12 + 16);
 }
 
 TEST(Paper, TimeIsThatOfThePrintedFormula) {

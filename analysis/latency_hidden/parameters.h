@@ -39,6 +39,12 @@ struct Parameters {
          copy_bytes = 0;  ///< of memory, per core cycle, all SMs: reads alone; as many writes as reads
   double l2_bytes = 0;    ///< per core cycle, all SMs; 0: there is none
   double l1_bytes = 0;    ///< per core cycle and SM; 0: there is none
+  double row = 0;         ///< core cycles of all memory that a row costs which has to be opened; 0: not known
+  double request = 0;     ///< core cycles of an SM that one of its transactions takes; 0: not known
+  size_t request_unit = 0;  ///< index into units: what an SM can have on its way
+  // What the run counted.
+  double uneven = 1;  ///< requests to the partition that is busiest at the time, for one to the mean
+  double rows = 1;    ///< memory's time with opening rows, for one without
 
   [[nodiscard]] const ClassCost& of(isa::OpClass c) const { return classes[static_cast<size_t>(c)]; }
 };

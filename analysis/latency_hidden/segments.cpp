@@ -29,10 +29,11 @@ bool is_shared(const MicroOp& op) {
 
 class Builder : public PathVisitor {
  public:
-  Builder(const Code& code, const Parameters& parameters, const LoadLevels& levels)
+  Builder(const Code& code, const Parameters& parameters, const LoadLevels& levels, double warps)
       : code_(code),
         p_(parameters),
         levels_(levels),
+        warps_(std::max(1.0, warps)),
         results_(code.image.num_rows + code.image.num_predicates),
         unit_free_(parameters.units.size(), 0) {
     begin(0, 1);
@@ -46,12 +47,14 @@ class Builder : public PathVisitor {
       cut(pc, Wait::kBarrier, 0, probability);
       return;
     }
-    if (const double ready = in_flight(op); ready > now_) {
+    if (const double ready = op.kind == OpKind::kFence ? stored_ : in_flight(op); ready > now_) {
       const double left = ready - now_;
       cut(pc, Wait::kData, left, probability);
       arrive(ready);
     } else if (stores_new_value(op)) {
       cut(pc, Wait::kStore, 0, probability);
+    } else if (probability > kMore * probability_) {
+      cut(pc, Wait::kJoin, 0, probability);
     }
     add(pc, probability);
     issue(op, pc, probability);
@@ -97,8 +100,15 @@ class Builder : public PathVisitor {
     s.first = pc;
     s.stage = stage_;
     s.busy.assign(p_.units.size(), 0);
-    s.weight = std::min(probability, 1.0);
-    for (const Round& r : loops_) s.weight *= r.rounds;
+    probability_ = std::min(probability, 1.0);
+    s.weight = probability_;
+    s.passes = on_path(probability_);
+    turns_ = {};
+    turned_ = 0;
+    for (const Round& r : loops_) {
+      s.weight *= r.rounds;
+      s.passes *= r.rounds;
+    }
     began_ = now_;
     segments_.push_back(std::move(s));
   }
@@ -108,9 +118,18 @@ class Builder : public PathVisitor {
     s.last = pc;
     s.end = wait;
     s.chain = now_ - began_;
-    s.wait = left;
+    s.in_turn = std::max(s.in_turn, s.compute());
+    if (!s.global) s.asks = s.chain;
+    s.wait = left * relative(probability);
     now_ += left;
     begin(pc, probability);
+  }
+
+  /// How likely it is that one of the warps executes what each does with this probability.
+  [[nodiscard]] double on_path(double probability) const { return std::min(1.0, probability * warps_); }
+  /// The same, for an operation of a segment that has begun.
+  [[nodiscard]] double relative(double probability) const {
+    return std::min(1.0, on_path(probability) / on_path(probability_));
   }
 
   /// A round in which nothing waits stands for several within its segment; of one that has a wait, what comes
@@ -122,8 +141,10 @@ class Builder : public PathVisitor {
     const auto repeat = [&](double& sum, double before) { sum += (r.rounds - 1) * (sum - before); };
     repeat(now_, r.from);
     repeat(s.operations, r.sums.operations);
+    repeat(s.walked, r.sums.walked);
     repeat(s.paper_ilp, r.sums.paper_ilp);
     repeat(s.issue, r.sums.issue);
+    repeat(s.in_turn, r.sums.in_turn);
     repeat(s.requested, r.sums.requested);
     repeat(s.read, r.sums.read);
     repeat(s.written, r.sums.written);
@@ -156,17 +177,24 @@ class Builder : public PathVisitor {
     const MicroOp& op = code_.image.ops[pc];
     const OpCounts& c = code_.counts[pc];
     Segment& s = segments_.back();
-    const double n = probability;
+    const double n = probability / probability_;
     s.operations += n;
+    s.walked += relative(probability);
     s.executed[pc] += n;
     s.conflicts += n * conflicts_of(op, c);
     s.issue += n * p_.issue;
     s.busy[p_.of(op.op_class).unit] += n * busy_of(op, c);
+    turns_.add(p_.of(op.op_class).unit, n * std::max(p_.issue, busy_of(op, c)));
+    s.in_turn += turns_.time() - turned_;
+    turned_ = turns_.time();
     const PaperParameters paper;
     s.paper_ilp += n * (op.op_class == OpClass::kSharedOperand ? paper.shared_operand : paper.operation);
     s.shared = s.shared || is_shared(op);
     if (!is_long(op) || c.executed <= 0) return;
+    if (!s.global) s.asks = now_ - began_;
     s.global = true;
+    const double beyond = op.kind == OpKind::kLoad ? 1 - levels_.l1_share : 1;
+    s.busy[p_.request_unit] += n * beyond * transactions_of(c) * p_.request;
     s.requested += n * c.requested / c.executed;
     (op.kind == OpKind::kStore ? s.written : s.read) += n * c.transferred / c.executed;
   }
@@ -222,7 +250,8 @@ class Builder : public PathVisitor {
     const bool turns = op.kind == OpKind::kBranch || op.kind == OpKind::kBarrier;
     const double next = at + (turns ? cost.latency : p_.warp_issue);
     unit_free_[cost.unit] = at + busy;
-    now_ += probability * (next - now_);
+    now_ += relative(probability) * (next - now_);
+    if (op.kind == OpKind::kStore && is_long(op)) stored_ = at + p_.memory_latency;
     const bool memory = is_long(op) && op.kind != OpKind::kStore;
     for (uint32_t i = 0; i < op.num_sb_writes; ++i) {
       Result& r = results_[op.sb_writes[i]];
@@ -235,15 +264,21 @@ class Builder : public PathVisitor {
   }
 
   static constexpr double kAtOnce = 0.1;  ///< of the memory's latency
+  static constexpr double kMore = 1.5;    ///< times as many warps
   const Code& code_;
   const Parameters& p_;
   const LoadLevels& levels_;
+  double warps_;
   std::vector<Result> results_;
   std::vector<double> unit_free_;
   std::vector<Round> loops_;
   std::vector<Segment> segments_;
   uint32_t stage_ = 0;
+  Turns turns_;
+  double turned_ = 0;       ///< of that, what the segment has
+  double probability_ = 1;  ///< of the segment
   double now_ = 0, began_ = 0;
+  double stored_ = 0;  ///< when the last store is answered
 };
 
 }  // namespace
@@ -256,10 +291,24 @@ const char* wait_name(Wait wait) {
       return "barrier";
     case Wait::kStore:
       return "store";
+    case Wait::kJoin:
+      return "join";
     case Wait::kEnd:
       return "end";
   }
   return "";
+}
+
+void Turns::add(size_t unit, double busy) {
+  if (unit != unit_) {
+    unit_ = unit;
+    before_ = last_;
+    run_ = 0;
+  }
+  // What fits beside the last operation of the run before.
+  time_ += std::max(0.0, run_ + busy - before_) - std::max(0.0, run_ - before_);
+  run_ += busy;
+  last_ = busy;
 }
 
 double Segment::compute() const {
@@ -268,8 +317,9 @@ double Segment::compute() const {
   return most;
 }
 
-std::vector<Segment> find_segments(const Code& code, const Parameters& parameters, const LoadLevels& levels) {
-  Builder builder(code, parameters, levels);
+std::vector<Segment> find_segments(const Code& code, const Parameters& parameters, const LoadLevels& levels,
+                                   double warps) {
+  Builder builder(code, parameters, levels, warps);
   walk_path(code, builder);
   return builder.finish();
 }

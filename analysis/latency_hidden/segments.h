@@ -2,7 +2,8 @@
 // warp must wait: the first use of data of memory that are still in flight, or a barrier; as in the paper, a
 // store to memory of what a segment computes is a segment of its own too. One warp is followed alone along
 // its typical path, with measured latencies, so that a wait is what is left of the latency when the data are
-// needed.
+// needed. What only some warps execute is on the path in as far as it is likely that one of the block's, or
+// of the launch's, does.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace gpusim::analysis::latency_hidden {
 
-enum class Wait : uint8_t { kData, kBarrier, kStore, kEnd };
+/// kJoin: nobody waits; operations follow that more warps execute than those before.
+enum class Wait : uint8_t { kData, kBarrier, kStore, kJoin, kEnd };
 [[nodiscard]] const char* wait_name(Wait wait);
 
 /// Per warp and occurrence; times in core cycles.
@@ -23,10 +25,14 @@ struct Segment {
   Wait end = Wait::kEnd;
   uint32_t stage = 0;  ///< outermost loop, or the code between two, in which it begins
   double weight = 0;   ///< occurrences per warp
+  double passes = 0;   ///< occurrences on the path of so many warps: what one of them executes, they wait for
   double operations = 0;
+  double walked = 0;                    ///< the same of a warp that executes all that any warp does
   double paper_ilp = 0;                 ///< operations at the paper's throughput
   std::vector<double> busy;             ///< of each unit of Parameters::units
   double issue = 0;                     ///< issue slots
+  double in_turn = 0;                   ///< of its units, of warps that are in step: see Turns
+  double asks = 0;                      ///< of chain: until its first access to memory
   double chain = 0;                     ///< of a warp alone from its begin to the wait: issue and dependences
   double wait = 0;                      ///< what is then left of the latency
   double requested = 0;                 ///< bytes of memory that threads ask for
@@ -39,9 +45,23 @@ struct Segment {
   [[nodiscard]] double compute() const;
 };
 
-/// In the order of the path; the last one ends with Wait::kEnd. `levels`: of the run's loads.
+/// Work of warps that are in step, each unit's operations in turn: while all of them do a run of operations
+/// of one unit, the others are idle, but for the run's last operation, which they finish one after the other.
+class Turns {
+ public:
+  void add(size_t unit, double busy);
+  [[nodiscard]] double time() const { return time_; }
+
+ private:
+  size_t unit_ = ~size_t{0};
+  double run_ = 0, last_ = 0, before_ = 0;  ///< of this run, of its last operation, of that of the run before
+  double time_ = 0;
+};
+
+/// In the order of the path; the last one ends with Wait::kEnd. `levels`: of the run's loads. `warps`: how
+/// many the path is of, whose last is waited for: those of a block, or of the launch.
 [[nodiscard]] std::vector<Segment> find_segments(const Code& code, const Parameters& parameters,
-                                                 const LoadLevels& levels);
+                                                 const LoadLevels& levels, double warps);
 
 /// Sum of the weights: the paper's NBB.
 [[nodiscard]] double count_of(const std::vector<Segment>& segments);

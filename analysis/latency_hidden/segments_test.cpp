@@ -25,7 +25,7 @@ TEST(Segments, NaiveMultiplicationHasThePapersStructure) {
   for (const double n : {1.0, 2.0, 3.0, 5.0, 96.0, 1056.0}) {
     const Code code = test::code_of(test::workload_text("matmul/naive_16x16.ptx"),
                                     [n](uint32_t line) { return line >= 38 && line <= 44 ? n : 1; });
-    const auto segments = find_segments(code, test::c1060(), kMemory);
+    const auto segments = find_segments(code, test::c1060(), kMemory, 8);
     expect_all_counted(code, segments);
     EXPECT_DOUBLE_EQ(count_of(segments), n + 2);  // NBB = WA + 2
     if (n < 4) continue;
@@ -47,7 +47,7 @@ TEST(Segments, TiledMultiplicationWaitsForItsTilesAndAtItsBarriers) {
     const Code code = test::code_of(
         test::workload_text("matmul/tiled_16x16.ptx"),
         [&](uint32_t line) { return line >= 49 && line <= 106 ? tiles : 1; }, registers);
-    const auto segments = find_segments(code, test::c1060(), kMemory);
+    const auto segments = find_segments(code, test::c1060(), kMemory, 8);
     expect_all_counted(code, segments);
     EXPECT_DOUBLE_EQ(count_of(segments), of_tile * tiles + 1);
     double barriers = 0;
@@ -89,7 +89,7 @@ TEST(Segments, RoundsWithoutAWaitBelongToTheSegmentBeforeThem) {
     const Code code = test::code_of(kNested, [&](uint32_t line) {
       return line >= 16 && line <= 19 ? 10 * inner : line >= 13 && line <= 22 ? 10 : 1;
     });
-    const auto segments = find_segments(code, test::c1060(), kMemory);
+    const auto segments = find_segments(code, test::c1060(), kMemory, 8);
     expect_all_counted(code, segments);
     EXPECT_DOUBLE_EQ(count_of(segments), 10 + 2) << inner;
     const Segment& round = segments[segments.size() - 4];
@@ -103,7 +103,7 @@ TEST(Segments, WhatFewWarpsDoCountsForWhatItIs) {
   const Code code = test::code_of(kNested, [&](uint32_t line) {
     return line >= 16 && line <= 19 ? 2.5 : line >= 13 && line <= 22 ? 0.5 : 1;
   });
-  expect_all_counted(code, find_segments(code, test::c1060(), kMemory));
+  expect_all_counted(code, find_segments(code, test::c1060(), kMemory, 8));
 }
 
 TEST(LoadLevels, ALoadWaitsForTheSlowestOfItsTransactions) {
