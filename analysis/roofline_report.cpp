@@ -202,6 +202,13 @@ ModelReport roofline_model(std::span<const Recording> recordings, const ModelOpt
     throw core::RecordError(options.kernel.empty()
                                 ? "the files hold no kernel besides the ceilings"
                                 : fmt::format("no file has a kernel '{}'", options.kernel));
+  if (options.values.contains("flops") && std::ranges::none_of(all, &Trajectory::application))
+    throw core::InputError(fmt::format(
+        "gpusim: error: flops: it is the application's count, and {}; with --kernel \"{}\" it is one, and a "
+        "kernel's own count is stated in [flops] of the launch file",
+        options.kernel.empty() ? std::string("these runs are of different kernels")
+                               : fmt::format("'{}' is one of its kernels", options.kernel),
+        kAllKernels));
   ModelReport report;
   report.text = "roofline scaling trajectories\n";
   for (const Ceiling& c : roofs)

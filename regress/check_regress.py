@@ -43,6 +43,10 @@ def check_quick_suite(gpusim: Gpusim) -> None:
     require_equal("second outcome", again.out, first.out)
     cases = [line for line in again.err.splitlines() if line.endswith(": done") and line.removesuffix(": done") not in studies]
     require_equal("cases run again", cases, [])
+    # The number of operations is the application's: it is not dropped where a kernel of it is asked for.
+    model = ("analyze", work / "stream_c1060.h5", "--model", "roofline", "--option", "flops=1000")
+    gpusim.run(*model, "--kernel", "copy").require_code(1).require_error("'copy' is one of its kernels")
+    gpusim.run(*model, "--kernel", "all kernels").require_code(1).require_error("no run of the ceilings")
 
 
 def _suite(gpusim: Gpusim, name: str, **values: object) -> Path:
@@ -72,6 +76,7 @@ def check_failures(gpusim: Gpusim) -> None:
     _regress(gpusim, _suite(gpusim, "limit", limit=0.0001), work).require_code(1)
     tight = _regress(gpusim, _suite(gpusim, "mean", mean=0.0001), work).require_code(1)
     require("limit of the mean 0.0 %: BREACH" in tight.out, tight.out)
+    _selected(gpusim, suite, work)
     # Inputs.
     _regress(gpusim, _suite(gpusim, "ptx", ptx="no/such.ptx"), work).require_code(1).require_error("no/such.ptx")
     gpusim.run("regress", "--suite", "quik", "--root", gpusim.source).require_code(1).require_error("did you mean 'quick'?")
@@ -83,6 +88,29 @@ def check_failures(gpusim: Gpusim) -> None:
     (work / "small.json").write_text((work / "small.json").read_text()[:-40])
     _regress(gpusim, suite, work).require_code(0)
     _killed(gpusim, suite)
+
+
+def _selected(gpusim: Gpusim, suite: Path, work: Path) -> None:
+    # A mean is of a whole suite. (The golden file is damaged here.)
+    _regress(gpusim, suite, work, "--update").require_code(0)
+    tight = gpusim.scratch / "mean.toml"
+    (gpusim.scratch / "golden" / "mean.json").write_text((gpusim.scratch / "golden" / "suite.json").read_text())
+    require("limit of the mean" not in _regress(gpusim, tight, work, "--only", "sm*").require_code(0).out, "a mean of a part")
+    _regress(gpusim, tight, work, "--only", "smal").require_code(1).require_error("did you mean 'small'?")
+    _regress(gpusim, tight, work, "--only", "small", "--update").require_code(1).require_error("--only")
+    # Models are applied again: to a recording of another program, with the options of now; what it was made of is the same.
+    state = work / "small.json"
+    inputs, _, recording = state.read_text().splitlines()[0].split()
+    kept = f"{inputs} {'0' * 64} {recording}\n" + state.read_text().split("\n", 1)[1]
+    state.write_text(kept)
+    judged = _regress(gpusim, _suite(gpusim, "limit", limit=0.0001), work, "--judge-again", "--only", "small").require_code(1)
+    require(any("latency-hidden" in line and "BREACH" in line for line in judged.out.splitlines()), judged.out)
+    require_equal("what an earlier run kept", state.read_text(), kept)
+    changed = (work / "small.h5").stat().st_mtime_ns
+    _regress(gpusim, suite, work, "--judge-again").require_code(0)
+    require_equal("time of the recording", (work / "small.h5").stat().st_mtime_ns, changed)
+    _regress(gpusim, suite, work).require_code(0)
+    require((work / "small.h5").stat().st_mtime_ns != changed, "a recording of another program counts")
 
 
 def _killed(gpusim: Gpusim, suite: Path) -> None:

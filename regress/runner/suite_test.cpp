@@ -146,5 +146,73 @@ values = ["1", "2"]
   EXPECT_THAT(message_of(""), HasSubstr("has no [[case]]"));
 }
 
+constexpr const char* kStudies = R"([[case]]
+name = "a_1"
+config = "x"
+ptx = "y"
+max_cycles = 5000
+[[case]]
+name = "a_2"
+config = "x"
+ptx = "y"
+[[case]]
+name = "b"
+config = "x"
+ptx = "y"
+[[study]]
+name = "s"
+cases = ["a_*"]
+model = "roofline"
+quantity = "q"
+role = "shown"
+[[study]]
+name = "t"
+cases = ["b"]
+model = "roofline"
+quantity = "q"
+role = "shown"
+[[mean]]
+model = "roofline"
+quantity = "q"
+limit = 0.1
+)";
+
+TEST(Suite, RefusesStudiesOfOneName) {
+  std::string text = kStudies;
+  text.replace(text.find("\"t\""), 3, "\"s\"");
+  EXPECT_THAT(message_of(text), HasSubstr(":21:8: error: there are two studies 's'"));
+}
+
+TEST(Suite, ReadsTheLongestTimeOfACase) {
+  EXPECT_EQ(load(kStudies).cases[0].max_cycles, 5000u);
+  EXPECT_EQ(load(kStudies).cases[1].max_cycles, 0u);
+  std::string text = kStudies;
+  text.replace(text.find("5000"), 4, "0");
+  EXPECT_THAT(message_of(text), HasSubstr(":5:"));
+}
+
+TEST(Suite, SelectLeavesWhatIsNamedAndWhatThatNeeds) {
+  const auto names = [](const std::vector<std::string>& selection) {
+    Suite suite = load(kStudies);
+    select(suite, selection);
+    EXPECT_TRUE(suite.means.empty());
+    std::string all;
+    for (const Case& c : suite.cases) all += c.name + " ";
+    for (const Study& s : suite.studies) all += s.name + " ";
+    return all;
+  };
+  EXPECT_EQ(names({"s"}), "a_1 a_2 s ");
+  EXPECT_EQ(names({"a_2", "t"}), "a_2 b t ");
+  EXPECT_EQ(names({"a_*"}), "a_1 a_2 ");
+  Suite suite = load(kStudies);
+  try {
+    select(suite, {"a_3"});
+    FAIL();
+  } catch (const core::InputError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("no case or study 'a_3'"));
+    EXPECT_THAT(e.what(), HasSubstr("did you mean 'a_1'"));
+  }
+}
+
 }  // namespace
 }  // namespace gpusim::regress
