@@ -30,6 +30,10 @@ struct Change {
   std::vector<const char*> settings;
   std::vector<const char*> figures;  ///< that change; the others of the section stay
 };
+/// Five times a power of two of sets, behind a hash.
+const Change kOddSets = {"l2",
+                         {"l2.partitions=8", "l2.hash=xor", "l2.size=320K"},
+                         {"l2.size", "l2.sets", "l2.index", "l2.stride_misses"}};
 const std::vector<Change> kChanges = {
     {"l1", {"l1.size=32K"}, {"l1.size", "l1.sets", "l1.stride_misses"}},
     {"l1", {"l1.size=12K", "l1.ways=3"}, {"l1.size", "l1.ways"}},
@@ -48,9 +52,7 @@ const std::vector<Change> kChanges = {
     {"l2", {"l2.sector=64"}, {"l2.sector"}},
     {"l2", {"l2.hash=xor"}, {"l2.index", "l2.stride_misses"}},
     {"l2", {"l2.index=xor"}, {"l2.index", "l2.stride_misses"}},
-    {"l2",
-     {"l2.partitions=8", "l2.hash=xor", "l2.size=320K"},
-     {"l2.size", "l2.sets", "l2.index", "l2.stride_misses"}},
+    kOddSets,
     {"l2", {"l2.replacement=fifo"}, {"l2.replacement"}},
     {"l2", {"l2.size=0"}, {"l2.size"}},
     {"tlb", {"tlb.l1_entries=32"}, {"tlb.l1_entries"}},
@@ -129,6 +131,8 @@ TEST_P(RandomChange, IsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomChange, ::testing::Range(1u, 9u));
+
+TEST(Change, ToSetsThatAreNoPowerOfTwoBehindAHashIsFound) { check(kOddSets); }
 
 class Translation : public ::testing::TestWithParam<const char*> {};
 

@@ -22,6 +22,8 @@ constexpr uint64_t kRounds = 15u << 14;
 constexpr uint64_t kOffsets = 0xff000000;
 constexpr unsigned kLeastBit = 12, kMostBit = 27;
 constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 21, kWideGap = 4, kPlaces = 8;
+/// Bytes in which any bank has several rows.
+constexpr uint64_t kNearby = 1u << 26;
 /// Between pieces of a row; of many channels behind a hash.
 constexpr int64_t kLeastGap = 16384, kLeastHashedGap = 65536;
 constexpr std::array<uint32_t, 4> kFactors = {1, 3, 5, 7};
@@ -51,17 +53,23 @@ class Pairs {
 
  private:
   [[nodiscard]] std::vector<double> measured(const std::vector<uint32_t>& distances, uint32_t start) const {
-    const uint32_t farthest = start + *std::max_element(distances.begin(), distances.end()) + 2 * kGranule;
-    uint64_t apart = unit_;
-    while (apart < farthest) apart *= 2;
     std::vector<double> best(distances.size(), 1e300);
     const uint64_t reach = std::min<uint64_t>(device_->properties().memory_bytes / 4 * 3, kOffsets);
-    const size_t most = std::max<size_t>(1, reach / apart);
-    for (size_t first = 0; first < distances.size(); first += most)
+    for (size_t first = 0, end = 0; first < distances.size(); first = end) {
+      const uint64_t apart = apart_of(distances[first], start);
+      const size_t most = std::max<size_t>(1, reach / apart);
+      while (end < distances.size() && end - first < most && apart_of(distances[end], start) == apart) ++end;
       measure({distances.begin() + static_cast<std::ptrdiff_t>(first),
-               distances.begin() + static_cast<std::ptrdiff_t>(std::min(distances.size(), first + most))},
+               distances.begin() + static_cast<std::ptrdiff_t>(end)},
               start, apart, best.data() + first);
+    }
     return best;
+  }
+  /// Between places with room for a pair.
+  [[nodiscard]] uint64_t apart_of(uint32_t distance, uint32_t start) const {
+    uint64_t apart = unit_;
+    while (apart < uint64_t{distance} + start + 2 * kGranule) apart *= 2;
+    return apart;
   }
   void measure(const std::vector<uint32_t>& distances, uint32_t start, uint64_t apart, double* best) const {
     Program p;
@@ -286,7 +294,7 @@ void measure_dram_rows(Device& device, const std::function<std::vector<uint32_t>
     const std::vector<uint32_t> lines = crowd();
     if (!lines.empty()) {
       const BankMates mates(device, lines);
-      const uint64_t reach = reach_of_probe(device.properties().memory_bytes);
+      const uint64_t reach = std::min<uint64_t>(reach_of_probe(device.properties().memory_bytes), kNearby);
       if (const uint32_t place = mates.find(reach - kMostScan); place != 0)
         row.pieces = pieces_of(AroundMate(mates, place), kLeastHashedGap);
     }
