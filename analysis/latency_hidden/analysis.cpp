@@ -1,7 +1,6 @@
 #include "analysis/latency_hidden/analysis.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -14,9 +13,6 @@ double counter(const KernelRecord& kernel, std::initializer_list<const char*> na
 }
 
 constexpr double kSector = 32;
-/// Rows and data: the 2-norm of the times that either takes alone. Chosen on kernels of docs/models.md that
-/// are marked as fitted.
-constexpr double kRowSharpness = 2;
 /// PortBalance counts even traffic that comes in random order as so much uneven: the largest of some eight
 /// random numbers with the mean 256 (its window).
 constexpr double kRandomlyUneven = 1.09;
@@ -67,7 +63,7 @@ void set_counts(const Recording& recording, const KernelRecord& kernel, Subject&
   for (const Segment& seg : s.workload.segments)
     memory += warps * seg.weight * memory_time(seg, p) / p.uneven;
   const double rows = p.row * counter(kernel, {"dram_row_misses", "dram_row_conflicts"});
-  if (memory > 0) p.rows = std::pow(1 + std::pow(rows / memory, kRowSharpness), 1 / kRowSharpness);
+  if (memory > 0) p.rows = near_limits(memory, rows, 0) / memory;
   const double mean = counter(kernel, {"inst_executed"}) / counter(kernel, {"warps"});
   if (mean <= 0) return;
   s.workload.longest = std::max(

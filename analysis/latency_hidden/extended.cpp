@@ -7,18 +7,6 @@
 namespace gpusim::analysis::latency_hidden {
 namespace {
 
-/// Two limits that are near each other are both felt: the p-norm of them. Chosen on the kernels of
-/// docs/models.md that are marked as fitted.
-constexpr double kSharpness = 4;
-
-/// `own`: what of the second limit the first one has in it.
-double norm(double first, double second, double own) {
-  const double most = std::max(first, second);
-  if (most <= 0) return 0;
-  const auto power = [&](double limit) { return std::pow(limit / most, kSharpness); };
-  return most * std::pow(std::max(1.0, power(first) + power(second) - power(own)), 1 / kSharpness);
-}
-
 double most_of(const std::vector<double>& busy, double issue) {
   double most = issue;
   for (const double b : busy) most = std::max(most, b);
@@ -36,7 +24,8 @@ struct Sums {
 
   void add(const Segment& s, double warps, double longer) {
     alone += longer * s.passes * (s.chain + s.wait);
-    if (seen.insert(s.first).second) crowd += norm(s.chain, warps * s.compute(), s.compute()) - s.chain;
+    if (seen.insert(s.first).second)
+      crowd += near_limits(s.chain, warps * s.compute(), s.compute()) - s.chain;
     busy.resize(s.busy.size());
     for (size_t u = 0; u < s.busy.size(); ++u) busy[u] += s.weight * s.busy[u];
     issue += s.weight * s.issue;
@@ -55,7 +44,7 @@ void add_step(const Segment& s, const Parameters& p, double warps, Stage& stage)
   const double pass = std::min(1.0, s.passes);
   Stage::Step step{pass * s.chain, once * s.in_turn, s.chain > 0 ? std::min(1.0, s.asks / s.chain) : 1,
                    pass * s.wait, warps * once * awaited_memory(s, p)};
-  stage.first_path += norm(step.chain, warps * step.in_turn, step.in_turn) + step.wait;
+  stage.first_path += near_limits(step.chain, warps * step.in_turn, step.in_turn) + step.wait;
   stage.first_compute += warps * once * s.compute();
   stage.first_memory += step.memory;
   stage.steps.push_back(step);
@@ -70,7 +59,7 @@ struct Together {
   /// What all of them do takes `all` if they come at the same moment, and one alone `alone`.
   void work(double alone, double all) { time += std::max(alone, all - apart); }
   void step(const Stage::Step& s, double warps, double resident) {
-    const double all = norm(s.chain, warps * s.in_turn, s.in_turn);
+    const double all = near_limits(s.chain, warps * s.in_turn, s.in_turn);
     work(s.chain, all);
     const double answers = resident * s.memory;
     time += s.wait + std::max(0.0, answers - apart - (1 - s.asks) * (all - s.chain));
@@ -93,7 +82,8 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
     phases.back().weight = s->weight;
     if (s->end == Wait::kBarrier && warps > 1) phases.emplace_back();
     const double busy = warps * s->compute();
-    const double more = norm(s->chain, 2 * busy, s->compute()) - norm(s->chain, busy, s->compute());
+    const double more =
+        near_limits(s->chain, 2 * busy, s->compute()) - near_limits(s->chain, busy, s->compute());
     const bool first = seen.insert(s->first).second;
     if (first) {
       stage.crowd += more;
@@ -201,7 +191,7 @@ double later_round(const std::vector<Stage>& stages, double blocks, double resid
     compute += s.compute;
     memory += s.memory;
   }
-  return norm(norm(path, blocks * compute, compute), resident * memory, memory);
+  return near_limits(near_limits(path, blocks * compute, compute), resident * memory, memory);
 }
 
 /// Blocks that begin together go through the stages together, and through each stage's first segments in
@@ -210,21 +200,31 @@ double first_round(const std::vector<Stage>& stages, double blocks, double resid
   double spread = 0;
   Together in_step;
   for (const Stage& s : stages) {
-    const double apart = norm(s.path, blocks * s.compute, s.compute);
+    const double apart = near_limits(s.path, blocks * s.compute, s.compute);
     // Two blocks that begin together stay in step; more of them soon drift apart.
     const double pair = blocks > 1 ? s.pair - s.crowd : 0;
-    spread += norm(std::max(apart, s.path + (blocks - 1) * s.crowd + pair), resident * s.memory, s.memory);
+    spread +=
+        near_limits(std::max(apart, s.path + (blocks - 1) * s.crowd + pair), resident * s.memory, s.memory);
     for (const Stage::Step& step : s.steps) in_step.step(step, blocks * s.warps, resident);
     const double path = std::max(0.0, s.path - s.first_path);
     const double compute = std::max(0.0, s.compute - s.first_compute);
     const double memory = std::max(0.0, s.memory - s.first_memory);
-    const double work = std::max(norm(path, blocks * compute, compute), path + pair);
-    in_step.work(path, norm(work, resident * memory, memory));
+    const double work = std::max(near_limits(path, blocks * compute, compute), path + pair);
+    in_step.work(path, near_limits(work, resident * memory, memory));
   }
   return std::max(spread, in_step.time);
 }
 
 }  // namespace
+
+double near_limits(double first, double second, double own) {
+  // Chosen on the kernels of docs/models.md that are marked as fitted.
+  constexpr double kSharpness = 4;
+  const double most = std::max(first, second);
+  if (most <= 0) return 0;
+  const auto power = [&](double limit) { return std::pow(limit / most, kSharpness); };
+  return most * std::pow(std::max(1.0, power(first) + power(second) - power(own)), 1 / kSharpness);
+}
 
 double memory_time(const Segment& s, const Parameters& p) {
   // Reads and writes that take turns cost the memory time; the data sheet has reads alone, and half and half.

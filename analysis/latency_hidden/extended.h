@@ -43,6 +43,10 @@ struct Stage {
   // Of these steps, what path, compute and memory have.
   double first_path = 0, first_compute = 0, first_memory = 0;
 };
+/// Two limits that are near each other are both felt: the p-norm of them. `own`: what of the second limit the
+/// first one has in it.
+[[nodiscard]] double near_limits(double first, double second, double own);
+
 /// Core cycles that a segment's bytes take of the whole machine's bandwidth, of memory or of its second
 /// level.
 [[nodiscard]] double memory_time(const Segment& s, const Parameters& p);
