@@ -29,7 +29,7 @@ limit = {limit}
 
 def check_quick_suite(gpusim: Gpusim) -> None:
     work = gpusim.scratch / "work"
-    first = gpusim.run("regress", "--suite", "quick", "--root", gpusim.source, "--work", work)
+    first = gpusim.run("regress", "--suite", "quick", "--root", gpusim.source, "--work", work, limit_s=300)
     first.require_code(0)
     require("no breach" in first.out, first.out)
     outcome = json.loads((work / "outcome.json").read_text())

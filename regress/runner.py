@@ -62,9 +62,9 @@ class Gpusim:
     source: Path
     scratch: Path
 
-    def run(self, *arguments: str | Path) -> Run:
+    def run(self, *arguments: str | Path, limit_s: float = RUN_LIMIT_S) -> Run:
         command = [str(self.program), *map(str, arguments)]
-        done = subprocess.run(command, cwd=self.scratch, capture_output=True, text=True, timeout=RUN_LIMIT_S,
+        done = subprocess.run(command, cwd=self.scratch, capture_output=True, text=True, timeout=limit_s,
                               check=False, stdin=subprocess.DEVNULL)
         return Run(" ".join(command), done.returncode, done.stdout, done.stderr)
 
