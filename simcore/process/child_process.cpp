@@ -1,6 +1,7 @@
 #include "simcore/process/child_process.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,8 +10,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <deque>
 #include <exception>
+#include <memory>
 
 #include "simcore/text/input_error.h"
 
@@ -67,22 +68,22 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  ChildAnswer answer() {
-    std::string all;
+  [[nodiscard]] int file() const { return file_; }
+  /// Takes what has come of the answer; false if that was the end.
+  bool read() {
     char piece[65536];
-    for (;;) {
-      const ssize_t n = ::read(file_, piece, sizeof piece);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) break;
-      all.append(piece, static_cast<size_t>(n));
-    }
+    const ssize_t n = ::read(file_, piece, sizeof piece);
+    if (n > 0) answer_.append(piece, static_cast<size_t>(n));
+    return n > 0 || (n < 0 && errno == EINTR);
+  }
+  ChildAnswer answer() {
     const int status = wait();
-    if (all.empty() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    if (answer_.empty() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
       if (WIFSIGNALED(status))
         return {false, fmt::format("its process ended by signal {}", WTERMSIG(status))};
       return {false, fmt::format("its process ended with status {}", WEXITSTATUS(status))};
     }
-    return {all[0] == kGood, all.substr(1)};
+    return {answer_[0] == kGood, answer_.substr(1)};
   }
 
  private:
@@ -100,20 +101,35 @@ class Child {
 
   pid_t id_ = 0;
   int file_ = -1;
+  std::string answer_;
 };
 
 }  // namespace
 
 std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::string()>> works,
                                          unsigned parallel) {
-  std::vector<ChildAnswer> answers;
-  std::deque<Child> children;
-  size_t next = 0;
-  while (answers.size() < works.size()) {
-    while (children.size() < std::max(parallel, 1u) && next < works.size())
-      children.emplace_back(works[next++]);
-    answers.push_back(children.front().answer());
-    children.pop_front();
+  struct Running {
+    size_t work;
+    std::unique_ptr<Child> child;
+  };
+  std::vector<ChildAnswer> answers(works.size());
+  std::vector<Running> running;
+  for (size_t next = 0; next < works.size() || !running.empty();) {
+    for (; running.size() < std::max(parallel, 1u) && next < works.size(); ++next)
+      running.push_back({next, std::make_unique<Child>(works[next])});
+    // Whichever ends first makes room for the next one.
+    std::vector<pollfd> files;
+    for (const Running& r : running) files.push_back({r.child->file(), POLLIN, 0});
+    if (poll(files.data(), files.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      throw InputError(fmt::format("gpusim: error: cannot wait for a process: {}", std::strerror(errno)));
+    }
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (files[i].revents == 0 || running[i].child->read()) continue;
+      answers[running[i].work] = running[i].child->answer();
+      running[i].child.reset();
+    }
+    std::erase_if(running, [](const Running& r) { return r.child == nullptr; });
   }
   return answers;
 }

@@ -1,6 +1,8 @@
 #include "simcore/process/child_process.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <stdexcept>
@@ -40,6 +42,22 @@ TEST(ChildProcess, OneThatFailsLeavesTheOthersAlone) {
   EXPECT_EQ(answers[2].text, "its process ended by signal 9");
   EXPECT_TRUE(answers[3].good);
   EXPECT_EQ(answers[3].text, std::string("\0\n", 2));
+}
+
+TEST(ChildProcess, WhicheverEndsFirstMakesRoomForTheNext) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  // The first waits for a sign of the third, which begins when the second has ended.
+  const Works works = {[&] {
+                         pollfd sign{ends[0], POLLIN, 0};
+                         return std::string(poll(&sign, 1, 20000) == 1 ? "seen" : "alone");
+                       },
+                       [] { return std::string("short"); },
+                       [&] { return std::string(write(ends[1], "x", 1) == 1 ? "sent" : "lost"); }};
+  const auto answers = run_in_children(works, 2);
+  EXPECT_EQ(answers[0].text, "seen");
+  EXPECT_EQ(answers[2].text, "sent");
+  close(ends[0]), close(ends[1]);
 }
 
 }  // namespace
