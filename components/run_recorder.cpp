@@ -426,7 +426,7 @@ void RunRecorder::add_machine_counters(const OpenKernel& kernel, KernelResult& k
                         "1", "requests through the interconnect"});
   k.counters.push_back({"noc_requests_to_busiest",
                         static_cast<double>(gpu_.requests_to_busiest() - kernel.to_busiest_at_start), "1",
-                        "of these, to the partition with the most of 64 in a row per partition"});
+                        "of these, to the partition that is busiest at the time (docs/statistics.md)"});
 }
 
 void RunRecorder::record_end(OpenKernel& kernel, const KernelResult& k) {

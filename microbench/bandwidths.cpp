@@ -153,7 +153,7 @@ void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
   if (h.l2.present) attempt(sheet, "bandwidth.l2", [&] { measure_l2(device, h, sheet); });
   attempt(sheet, "bandwidth.triad", [&] { measure_streams(device, h, sheet); });
   const DeviceProperties& d = device.properties();
-  const uint64_t few = std::bit_ceil(uint64_t{d.warps_per_sm} * 32);
+  const uint64_t few = std::max<uint64_t>(kThreads, std::bit_ceil(uint64_t{d.warps_per_sm} * 32));
   attempt(sheet, "bandwidth.scattered",
           [&] { measure_scattered(device, "bandwidth.scattered", 0, std::bit_ceil(few * d.sms), sheet); });
   attempt(sheet, "bandwidth.sm_scattered",

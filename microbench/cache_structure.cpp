@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint32_t kRegion = 1u << 20;              // apart enough to be other lines of anything
 constexpr uint32_t kSmallest = 8, kLargest = 4096;  // line and sector
-constexpr uint32_t kPeriods =
-    1024;  // of the sets under "modulo", that strides go up to: hashes take in high bits
+/// Of the sets under "modulo", that strides go up to: hashes take in high bits.
+constexpr uint32_t kPeriods = 1024;
 constexpr uint32_t kPicks = 480, kRounds = 64;
 
 /// Bytes that a miss brings: a load this far behind a first one misses too. The lines are fresh in each try.

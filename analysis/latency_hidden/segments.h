@@ -27,7 +27,7 @@ struct Segment {
   double weight = 0;   ///< occurrences per warp
   double passes = 0;   ///< occurrences on the path of so many warps: what one of them executes, they wait for
   double operations = 0;
-  double walked = 0;                    ///< the same of a warp that executes all that any warp does
+  double walked = 0;                    ///< operations of a warp that executes all that is on the path
   double paper_ilp = 0;                 ///< operations at the paper's throughput
   std::vector<double> busy;             ///< of each unit of Parameters::units
   double issue = 0;                     ///< issue slots

@@ -1,0 +1,94 @@
+// Counters of a kernel that no timing decides: its longest warps, and how evenly it asks the partitions.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "components/testing/run_program.h"
+
+namespace gpusim::comp {
+namespace {
+
+using test::counter;
+
+/// `rounds`: warp w of block b goes w * (b + 1) + 1 times round a loop. `touch`: each warp reads one word.
+constexpr const char* kPtx = R"(
+.version 1.4
+.target sm_13
+.entry rounds
+{
+  .reg .u32 %r<6>;
+  .reg .pred %p<2>;
+  cvt.u32.u16 %r1, %tid.x;
+  shr.u32 %r1, %r1, 5;
+  cvt.u32.u16 %r2, %ctaid.x;
+  add.u32 %r2, %r2, 1;
+  mul.lo.u32 %r3, %r1, %r2;
+LOOP:
+  sub.u32 %r3, %r3, 1;
+  setp.ne.u32 %p1, %r3, 0xffffffff;
+  @%p1 bra LOOP;
+  exit;
+}
+.entry touch (.param .u32 words, .param .u32 pitch)
+{
+  .reg .u32 %r<8>;
+  cvt.u32.u16 %r1, %tid.x;
+  shr.u32 %r1, %r1, 5;
+  cvt.u32.u16 %r2, %ctaid.x;
+  shl.b32 %r2, %r2, 3;
+  add.u32 %r1, %r1, %r2;
+  ld.param.u32 %r3, [pitch];
+  mul.lo.u32 %r4, %r1, %r3;
+  ld.param.u32 %r5, [words];
+  add.u32 %r5, %r5, %r4;
+  ld.global.u32 %r6, [%r5];
+  exit;
+}
+)";
+constexpr double kBlocks = 24, kWarps = 4;
+
+TEST(KernelCounters, TheLongestWarpOfEachBlockAndOfAll) {
+  SimulationOptions o = test::program(kPtx, R"toml(
+[[launch]]
+kernel = "rounds"
+grid = [24]
+block = [128]
+args = []
+)toml");
+  o.sms = 1;  // warps and blocks follow each other in their slots
+  const test::Outcome run = test::run_apart(o);
+  ASSERT_EQ(run.status, "complete") << run.reason;
+  const double all = counter(run, "inst_executed"), blocks = counter(run, "longest_warp_of_blocks"),
+               longest = counter(run, "longest_warp");
+  // Of n rounds a warp executes c + k n operations; the last warp of block b goes 3 (b + 1) + 1 rounds.
+  const double sum = kBlocks * (kBlocks + 1) / 2;
+  const double k = (kWarps * blocks - all) / (kWarps * 3 * sum - 6 * sum);
+  EXPECT_GE(k, 2);
+  EXPECT_DOUBLE_EQ(k, std::round(k));
+  EXPECT_DOUBLE_EQ(kBlocks * longest - blocks, k * 3 * (kBlocks * kBlocks - sum));
+}
+
+TEST(KernelCounters, RequestsThatGoToOnePartitionAtATimeAreTold) {
+  const auto share = [](const std::string& pitch) {
+    SimulationOptions o = test::program(kPtx, R"toml(
+[[buffer]]
+name = "words"
+type = "u32"
+count = 2097152
+[[launch]]
+kernel = "touch"
+grid = [512]
+block = [256]
+args = ["words", )toml" + pitch + "]\n");
+    const test::Outcome run = test::run_apart(o);
+    EXPECT_EQ(run.status, "complete") << run.reason;
+    EXPECT_GE(counter(run, "noc_requests"), 4096);
+    return counter(run, "noc_requests_to_busiest") / counter(run, "noc_requests");
+  };
+  // Eight partitions in turn every 256 bytes.
+  EXPECT_NEAR(share("256"), 1.0 / 8, 0.02);
+  EXPECT_GT(share("2048"), 0.98);
+}
+
+}  // namespace
+}  // namespace gpusim::comp
