@@ -223,7 +223,9 @@ TEST(DramSets, Gddr3IsTheMemoryOfTheC1060) {
   const std::vector<std::string> folders{GPUSIM_SOURCE_DIR "/configs"};
   const std::string path = testing::TempDir() + "/gddr3.cfg";
   std::ofstream(path) << "extends = [\"tesla_c1060.cfg\", \"dram/gddr3.cfg\"]\n";
-  EXPECT_EQ(core::diff_machines(core::load_machine(path, {}, folders), test::tesla_c1060()), "");
+  EXPECT_EQ(core::diff_machines(core::load_machine(path, {}, folders),
+                                core::load_machine("tesla_c1060", {}, folders)),
+            "");
 }
 
 }  // namespace

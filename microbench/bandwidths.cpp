@@ -17,7 +17,8 @@ constexpr uint32_t kThreads = 256;
 /// Chunks of cache_read, and how far apart they begin: blocks that run in step begin in different partitions,
 /// for any usual number of these.
 constexpr uint64_t kChunk = 8192, kChunkPitch = 9472;
-constexpr uint64_t kSmallStream = 1u << 18;  // elements, without a second level to get past
+constexpr uint64_t kSmallStream = 1u << 18;     // elements, without a second level to get past
+constexpr uint64_t kLeastScattered = 1u << 17;  // of fewer, some meet their row while it is open
 constexpr uint32_t kSharedThreads = 1024, kSharedLoads = 256;
 
 void add(DataSheet& sheet, std::string name, double value, std::string unit, std::string method,
@@ -154,8 +155,9 @@ void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
   attempt(sheet, "bandwidth.triad", [&] { measure_streams(device, h, sheet); });
   const DeviceProperties& d = device.properties();
   const uint64_t few = std::max<uint64_t>(kThreads, std::bit_ceil(uint64_t{d.warps_per_sm} * 32));
+  const uint64_t spread = std::max(kLeastScattered, std::bit_ceil(few * d.sms));
   attempt(sheet, "bandwidth.scattered",
-          [&] { measure_scattered(device, "bandwidth.scattered", 0, std::bit_ceil(few * d.sms), sheet); });
+          [&] { measure_scattered(device, "bandwidth.scattered", 0, spread, sheet); });
   attempt(sheet, "bandwidth.sm_scattered",
           [&] { measure_scattered(device, "bandwidth.sm_scattered", 1, 4 * few, sheet); });
 }

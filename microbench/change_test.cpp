@@ -22,8 +22,9 @@ const std::vector<std::string> kBase = {"gpu.sms=3",       "gpu.memory=4G",   "c
                                         "shared.banks=32", "shared.size=48K", "shared.lanes_per_access=32"};
 
 /// For its own section only: pages that are not known make loads of any level slow.
-const std::vector<std::string> kTlb = {"tlb.l1_entries=16", "tlb.l1_ways=4", "tlb.l2_entries=64",
-                                       "tlb.l2_ways=4"};
+const std::vector<std::string> kTlb = {"tlb.l1_entries=16", "tlb.l1_ways=4",       "tlb.l2_entries=64",
+                                       "tlb.l2_ways=4",     "tlb.l2_latency=20ns", "tlb.walk_latency=200ns",
+                                       "tlb.page=64K"};
 
 struct Change {
   const char* section;  ///< of the data sheet, that is measured
@@ -88,7 +89,10 @@ const std::vector<Change> kChanges = {
 
 DataSheet measure(const std::string& section, const std::vector<const char*>& settings, bool translates) {
   std::vector<std::string> sets = kBase;
-  if (translates) sets.insert(sets.end(), kTlb.begin(), kTlb.end());
+  if (translates)
+    sets.insert(sets.end(), kTlb.begin(), kTlb.end());
+  else
+    sets.push_back("tlb.l1_entries=0");
   sets.insert(sets.end(), settings.begin(), settings.end());
   const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};
   const core::MachineConfig machine = core::load_machine("tesla_c1060", sets, folders);
@@ -134,10 +138,10 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomChange, ::testing::Range(1u, 9u));
 
 TEST(Change, ToSetsThatAreNoPowerOfTwoBehindAHashIsFound) { check(kOddSets); }
 
-class Translation : public ::testing::TestWithParam<const char*> {};
+class TranslationBehind : public ::testing::TestWithParam<const char*> {};
 
 /// Lines of the second level that fall into the same sets must not look like pages.
-TEST_P(Translation, IsFoundWhereItIsAndNowhereElse) {
+TEST_P(TranslationBehind, IsFoundWhereItIsAndNowhereElse) {
   const std::vector<const char*> settings = {GetParam(), "l2.partitions=32", "l2.size=2M"};
   const DataSheet without = measure("tlb", settings, false), with = measure("tlb", settings, true);
   for (const Figure& f : without.figures) EXPECT_FALSE(f.found) << sheet_text(without);
@@ -145,8 +149,31 @@ TEST_P(Translation, IsFoundWhereItIsAndNowhereElse) {
   for (const Figure& f : with.figures) EXPECT_TRUE(!f.configured || f.agrees()) << sheet_text(with);
 }
 
-INSTANTIATE_TEST_SUITE_P(Hashes, Translation,
+INSTANTIATE_TEST_SUITE_P(Hashes, TranslationBehind,
                          ::testing::Values("l2.hash=modulo", "l2.hash=xor", "l2.hash=polynomial"));
+
+/// Refreshes of DRAM and its rows must not look like pages.
+TEST(Translation, IsFoundWithoutASecondLevelCache) {
+  const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};
+  std::mt19937 random(7);
+  for (const char* change : {"tlb.page=256K", "tlb.l2_entries=128"}) {
+    const std::string refresh = fmt::format("dram.refi={}ns", 2500 + random() % 3000);
+    SCOPED_TRACE(refresh + " " + change);
+    const core::MachineConfig machine = core::load_machine("tesla_c1060", {{change, refresh}}, folders);
+    SimulatedDevice device(machine, 1);
+    DataSheet sheet = discover(device, {"tlb"});
+    add_configured(machine, sheet);
+    ASSERT_GE(sheet.figures.size(), 5u) << sheet_text(sheet);
+    for (const Figure& f : sheet.figures) EXPECT_TRUE(!f.configured || f.agrees()) << sheet_text(sheet);
+  }
+}
+
+TEST(Translation, WhereThereIsNoneNothingIsFoundWithoutASecondLevelCache) {
+  const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};
+  const core::MachineConfig machine = core::load_machine("tesla_c1060", {{"tlb.l1_entries=0"}}, folders);
+  SimulatedDevice device(machine, 1);
+  for (const Figure& f : discover(device, {"tlb"}).figures) EXPECT_FALSE(f.found) << f.name;
+}
 
 /// What does not fit the machine has no value but a reason; the rest is measured.
 TEST(DataSheet, SaysWhatCouldNotBeMeasuredAndWhy) {

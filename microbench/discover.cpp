@@ -73,7 +73,7 @@ DataSheet discover(Device& device, const std::vector<std::string>& only) {
   section("dram", [&] {
     // Without a second level any address can be loaded again and again from memory.
     const auto crowd = [&] { return hierarchy().l2.present ? l2_crowd() : std::vector<uint32_t>{0}; };
-    measure_dram_rows(device, crowd, sheet);
+    measure_dram_rows(device, hierarchy(), crowd, sheet);
   });
   return sheet;
 }

@@ -7,6 +7,7 @@
 
 #include "microbench/data_sheet.h"
 #include "microbench/device.h"
+#include "microbench/hierarchy.h"
 
 namespace gpusim::microbench {
 
@@ -14,6 +15,7 @@ namespace gpusim::microbench {
 /// .channels and .bank_period (rows of a channel from one to the next in its bank: the number of banks,
 /// unless hashed). `crowd`, asked for where hashes leave no regular distance: as BankMates takes it; empty if
 /// there is none.
-void measure_dram_rows(Device& device, const std::function<std::vector<uint32_t>()>& crowd, DataSheet& sheet);
+void measure_dram_rows(Device& device, const Hierarchy& hierarchy,
+                       const std::function<std::vector<uint32_t>()>& crowd, DataSheet& sheet);
 
 }  // namespace gpusim::microbench

@@ -31,6 +31,18 @@ LoadLevels load_levels(const KernelRecord& kernel, const Parameters& p) {
   return levels;
 }
 
+/// An access waits for its pages in its SM, whichever level has its data.
+void add_translation(const KernelRecord& kernel, Parameters& p) {
+  const double pages = counter(kernel, {"tlb_l1_hits", "tlb_l1_misses"});
+  if (pages <= 0) return;
+  const double translation = (counter(kernel, {"tlb_l1_misses"}) * p.tlb_l1_miss +
+                              counter(kernel, {"tlb_l2_misses"}) * p.tlb_l2_miss) /
+                             pages;
+  p.memory_latency += translation;
+  if (p.l1_latency > 0) p.l1_latency += translation;
+  if (p.l2_latency > 0) p.l2_latency += translation;
+}
+
 /// Of bytes that caches serve, what the second level and memory move: as the run counted over all accesses.
 void scale_to_memory(const KernelRecord& kernel, Subject& s) {
   double read = 0, written = 0;
@@ -80,6 +92,7 @@ Subject subject_of(const Recording& recording, const KernelRecord& kernel, const
   s.code = recorded_code(recording, kernel);
   s.parameters = measured_parameters(recording.machine(), sheet);
   s.parameters.sms = static_cast<double>(kernel.per_sm.rows);
+  add_translation(kernel, s.parameters);
   const LaunchShape& shape = s.code.shape;
   s.occupancy =
       isa::compute_occupancy(s.parameters.limits, static_cast<int>(shape.threads_per_block),

@@ -35,6 +35,8 @@ struct Parameters {
   double shared_latency = 0;
   double memory_latency = 0;              ///< core cycles, of one warp alone
   double l1_latency = 0, l2_latency = 0;  ///< 0: there is none
+  /// More core cycles of an access whose page the SM's TLB lacks, and of one that the second level lacks too.
+  double tlb_l1_miss = 0, tlb_l2_miss = 0;
   double read_bytes = 0,
          copy_bytes = 0;  ///< of memory, per core cycle, all SMs: reads alone; as many writes as reads
   double l2_bytes = 0;    ///< per core cycle, all SMs; 0: there is none

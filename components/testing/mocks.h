@@ -18,8 +18,11 @@ namespace gpusim::comp::test {
 
 inline constexpr uint64_t kTestKhz = 1'000'000;
 
-/// The machine that ships with the repository, changed by `sets` ("lsu.queue=1").
+/// The machine that ships with the repository, changed by `sets` ("lsu.queue=1"). It translates no addresses
+/// unless they say so: walks for pages would be in every time that a test expects.
 inline core::MachineConfig tesla_c1060(std::vector<std::string> sets = {}) {
+  const auto translates = [](const std::string& set) { return set.starts_with("tlb.l1_entries="); };
+  if (std::none_of(sets.begin(), sets.end(), translates)) sets.emplace_back("tlb.l1_entries=0");
   const std::vector<std::string> folders = {std::string(GPUSIM_SOURCE_DIR) + "/configs"};
   return core::load_machine("tesla_c1060", sets, folders);
 }

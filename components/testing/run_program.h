@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -43,7 +44,7 @@ inline uint64_t digest(const void* data, size_t bytes, uint64_t h = 0xcbf29ce484
   return h;
 }
 
-/// Every table of a recorded file: name, rows and a digest of each column.
+/// Every table of a recorded file: name, rows and a digest of each column, as it is and (of numbers) sorted.
 inline std::string describe_tables(const std::string& path) {
   const core::RecordedFile file(path);
   std::string text;
@@ -56,17 +57,20 @@ inline std::string describe_tables(const std::string& path) {
       return;
     }
     text += fmt::format("{} {} rows:", object, file.rows(object));
+    std::string sorted;
     for (const std::string& c : columns) {
       uint64_t h = 0;
       try {
-        const auto v = file.reals(object, c);
+        auto v = file.reals(object, c);
         h = digest(v.data(), v.size() * sizeof(double));
+        std::sort(v.begin(), v.end());
+        sorted += fmt::format(" {}={:x}", c, digest(v.data(), v.size() * sizeof(double)));
       } catch (const core::RecordError&) {
         for (const std::string& s : file.texts(object, c)) h = digest(s.data(), s.size(), h);
       }
       text += fmt::format(" {}={:x}", c, h);
     }
-    text += "\n";
+    text += fmt::format("\n{} sorted:{}\n", object, sorted);
   };
   walk("/kernels");
   return text;
