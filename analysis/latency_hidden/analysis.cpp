@@ -1,6 +1,7 @@
 #include "analysis/latency_hidden/analysis.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -31,16 +32,16 @@ LoadLevels load_levels(const KernelRecord& kernel, const Parameters& p) {
   return levels;
 }
 
-/// An access waits for its pages in its SM, whichever level has its data.
+/// An access waits at the head of its SM's queue for all its pages together, and the others behind it.
 void add_translation(const KernelRecord& kernel, Parameters& p) {
   const double pages = counter(kernel, {"tlb_l1_hits", "tlb_l1_misses"});
-  if (pages <= 0) return;
-  const double translation = (counter(kernel, {"tlb_l1_misses"}) * p.tlb_l1_miss +
-                              counter(kernel, {"tlb_l2_misses"}) * p.tlb_l2_miss) /
-                             pages;
-  p.memory_latency += translation;
-  if (p.l1_latency > 0) p.l1_latency += translation;
-  if (p.l2_latency > 0) p.l2_latency += translation;
+  const double accesses =
+      counter(kernel, {"gld_request", "gst_request", "atom_count", "local_load", "local_store"});
+  if (pages <= 0 || accesses <= 0) return;
+  const auto any = [&](const char* misses) {
+    return 1 - std::pow(1 - std::min(1.0, counter(kernel, {misses}) / pages), pages / accesses);
+  };
+  p.translation = any("tlb_l1_misses") * p.tlb_l1_miss + any("tlb_l2_misses") * p.tlb_l2_miss;
 }
 
 /// Of bytes that caches serve, what the second level and memory move: as the run counted over all accesses.

@@ -45,8 +45,9 @@ struct Parameters {
   double request = 0;     ///< core cycles of an SM that one of its transactions takes; 0: not known
   size_t request_unit = 0;  ///< index into units: what an SM can have on its way
   // What the run counted.
-  double uneven = 1;  ///< requests to the partition that is busiest at the time, for one to the mean
-  double rows = 1;    ///< memory's time with opening rows, for one without
+  double uneven = 1;       ///< requests to the partition that is busiest at the time, for one to the mean
+  double rows = 1;         ///< memory's time with opening rows, for one without
+  double translation = 0;  ///< core cycles that an access waits for its pages
 
   [[nodiscard]] const ClassCost& of(isa::OpClass c) const { return classes[static_cast<size_t>(c)]; }
 };

@@ -194,7 +194,7 @@ class Builder : public PathVisitor {
     if (!s.global) s.asks = now_ - began_;
     s.global = true;
     const double beyond = op.kind == OpKind::kLoad ? 1 - levels_.l1_share : 1;
-    s.busy[p_.request_unit] += n * beyond * transactions_of(c) * p_.request;
+    s.busy[p_.request_unit] += n * (beyond * transactions_of(c) * p_.request + p_.translation);
     s.requested += n * c.requested / c.executed;
     (op.kind == OpKind::kStore ? s.written : s.read) += n * c.transferred / c.executed;
   }
