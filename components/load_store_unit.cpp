@@ -87,7 +87,7 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
   entry.kind = is_atomic ? RequestKind::kAtomic : is_store ? RequestKind::kWrite : RequestKind::kRead;
   entry.local = access.space == isa::Space::kLocal;
   entry.refused = false;
-  entry.looked_up = false;
+  entry.looked_up = entry.pages_known = false;
   entry.cached = l1_ != nullptr && entry.kind == RequestKind::kRead && is_cached(op, entry.local);
   coalesce(rule_, access, entry.list, line_bytes_);
   if (is_atomic) {
@@ -250,8 +250,7 @@ void LoadStoreUnit::send(uint64_t now) {
 
 void LoadStoreUnit::send_ahead(uint64_t now) {
   // Entries and link slots can only become free until then. Events of MSHRs are recorded as they happen.
-  if (l1_ == nullptr && tlb_ == nullptr && !blocked_ && !awaits_credit_ && !records_mshrs())
-    plan_sends(now + 1);
+  if (l1_ == nullptr && !blocked_ && !awaits_credit_ && !records_mshrs()) plan_sends(now + 1);
 }
 
 bool LoadStoreUnit::translated(QueueEntry& entry, uint64_t now) {
@@ -263,10 +262,16 @@ bool LoadStoreUnit::translated(QueueEntry& entry, uint64_t now) {
   return tlb_->knows(entry.next, now);
 }
 
+bool LoadStoreUnit::translated_ahead(QueueEntry& entry) {
+  if (!entry.looked_up) entry.looked_up = entry.pages_known = tlb_->look_up_ahead(entry.list);
+  return entry.pages_known;
+}
+
 void LoadStoreUnit::plan_sends(uint64_t earliest) {
   while (unsent()) {
     QueueEntry& entry = queue_[queue_send_];
     if (!can_reserve(entry.kind)) return;
+    if (tlb_ != nullptr && !translated_ahead(entry)) return;
     if (std::max(next_send_, earliest) > links_.request->steady_until().count()) return;
     const core::Cycle from = links_.request->take_credit();
     awaits_credit_ = from == core::kNever;

@@ -172,8 +172,9 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     RequestKind kind = RequestKind::kRead;
     bool cached = false;  ///< its transactions ask the first-level cache
     bool local = false;
-    bool looked_up = false;  ///< its pages, in the translation look-aside buffer
-    bool refused = false;    ///< the first-level cache could not take its next transaction yet
+    bool looked_up = false;    ///< its pages, in the translation look-aside buffer
+    bool pages_known = false;  ///< all of them, before it came to the head
+    bool refused = false;      ///< the first-level cache could not take its next transaction yet
     TransactionList list;
   };
   /// A request for sectors of a line of the first-level cache.
@@ -213,6 +214,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   void plan_sends(uint64_t earliest);
   /// False if the entry's next transaction waits for its page.
   [[nodiscard]] bool translated(QueueEntry& entry, uint64_t now);
+  [[nodiscard]] bool translated_ahead(QueueEntry& entry);
   void collect_constants();
   void send_constants();
   void transmit(QueueEntry& entry, uint64_t at, bool ahead);

@@ -197,10 +197,13 @@ TEST_P(PlanningAhead, ChangesNoTime) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Machines, PlanningAhead,
-    testing::Values("gpu.sms=30", "lsu.queue=1", "lsu.queue=2 lsu.mshrs=3", "lsu.mshrs=2 lsu.store_buffer=1",
-                    "interconnect.queue=1", "coalescer.cycles_per_transaction=7 lsu.queue=3",
-                    "coalescer.rule=cc10 lsu.mshrs=20", "coalescer.rule=cc20",
-                    "coalescer.rule=cc20 l1.size=4K l1.index=fermi l1.warp_mshrs=2",
+    testing::Values("gpu.sms=30", "tlb.l1_entries=16", "tlb.l1_entries=2 tlb.l1_ways=1 tlb.page=4K",
+                    "tlb.l1_entries=1 tlb.l1_ways=1 tlb.page=4K lsu.queue=1 interconnect.queue=1",
+                    "tlb.l1_entries=3 tlb.l1_ways=3 tlb.page=4K lsu.mshrs=2 lsu.store_buffer=1",
+                    "tlb.l1_entries=1 tlb.l1_ways=1 tlb.page=8K tlb.l1_misses=1 tlb.walkers=1", "lsu.queue=1",
+                    "lsu.queue=2 lsu.mshrs=3", "lsu.mshrs=2 lsu.store_buffer=1", "interconnect.queue=1",
+                    "coalescer.cycles_per_transaction=7 lsu.queue=3", "coalescer.rule=cc10 lsu.mshrs=20",
+                    "coalescer.rule=cc20", "coalescer.rule=cc20 l1.size=4K l1.index=fermi l1.warp_mshrs=2",
                     "coalescer.rule=cc20 l1.size=4K l1.latency=1 l1.allocate=fill",
                     "coalescer.rule=cc20 l1.size=128 l1.ways=1 l1.mshrs=1 l1.merges=1 "
                     "lsu.queue=1 lsu.mshrs=1 lsu.store_buffer=1",

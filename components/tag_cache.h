@@ -24,10 +24,12 @@ class TagCache {
     tags_.touch(frame);
     return true;
   }
-  /// True if it is there; changes nothing.
-  [[nodiscard]] bool holds(uint64_t address) const {
-    return tags_.find(tags_.line_of(address)) != CacheTags::kNoFrame;
-  }
+  /// Where the line of `address` is, or kNowhere; changes nothing.
+  static constexpr uint32_t kNowhere = CacheTags::kNoFrame;
+  [[nodiscard]] uint32_t find(uint64_t address) const { return tags_.find(tags_.line_of(address)); }
+  [[nodiscard]] bool holds(uint64_t address) const { return find(address) != kNowhere; }
+  /// As access() does on a hit.
+  void touch(uint32_t where) { tags_.touch(where); }
   /// Installs the line of `address` over the least recently used one.
   void fill(uint64_t address) {
     if (!access(address)) tags_.fill(tags_.allocate(tags_.line_of(address)).frame, tags_.all_sectors());

@@ -1,6 +1,7 @@
 #include "components/tlb/sm_tlb.h"
 
 #include <algorithm>
+#include <array>
 
 namespace gpusim::comp {
 
@@ -31,6 +32,27 @@ void SmTlb::look_up(const TransactionList& list) {
     known_ |= uint64_t{hit} << t;
     if (!hit) to_ask_.insert(to_ask_.begin(), page);
   }
+}
+
+bool SmTlb::look_up_ahead(const TransactionList& list) {
+  if (!idle()) return false;
+  std::array<uint32_t, std::tuple_size_v<decltype(TransactionList::items)>> places;
+  uint32_t count = 0;
+  uint64_t last = ~uint64_t{0};
+  for (uint32_t t = 0; t < list.count; ++t) {
+    const uint64_t page = page_of(list.items[t].address);
+    if (page == last) continue;
+    last = page;
+    const uint32_t place = tags_.find(page);
+    if (place == TagCache::kNowhere) return false;
+    const auto end = places.begin() + count;
+    if (std::find(places.begin(), end, place) == end) places[count++] = place;
+  }
+  for (uint32_t i = 0; i < count; ++i) tags_.touch(places[i]);
+  stats_.hits += count;
+  known_ = ~uint64_t{0};
+  pages_.clear();
+  return true;
 }
 
 bool SmTlb::knows(uint32_t t, uint64_t now) {
