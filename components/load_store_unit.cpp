@@ -87,7 +87,7 @@ uint32_t LoadStoreUnit::submit(const isa::MicroOp& op, uint32_t warp, uint32_t p
   entry.kind = is_atomic ? RequestKind::kAtomic : is_store ? RequestKind::kWrite : RequestKind::kRead;
   entry.local = access.space == isa::Space::kLocal;
   entry.refused = false;
-  entry.looked_up = entry.pages_known = false;
+  entry.looked_up = false;
   entry.cached = l1_ != nullptr && entry.kind == RequestKind::kRead && is_cached(op, entry.local);
   coalesce(rule_, access, entry.list, line_bytes_);
   if (is_atomic) {
@@ -263,8 +263,9 @@ bool LoadStoreUnit::translated(QueueEntry& entry, uint64_t now) {
 }
 
 bool LoadStoreUnit::translated_ahead(QueueEntry& entry) {
-  if (!entry.looked_up) entry.looked_up = entry.pages_known = tlb_->look_up_ahead(entry.list);
-  return entry.pages_known;
+  if (entry.looked_up) return tlb_->idle();
+  entry.looked_up = tlb_->look_up_ahead(entry.list);
+  return entry.looked_up;
 }
 
 void LoadStoreUnit::plan_sends(uint64_t earliest) {

@@ -142,8 +142,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
   /// True while can_accept() may change at any time: a full queue waits for room in the link.
   [[nodiscard]] bool may_open() const {
-    if (l1_ != nullptr || tlb_ != nullptr) return blocked_ && queue_count_ == queue_capacity_;
     if (awaits_credit_) return queue_count_ == queue_capacity_;
+    if (l1_ != nullptr || tlb_ != nullptr) return blocked_ && queue_count_ == queue_capacity_;
     return blocked_ && unsent() && can_reserve(queue_[queue_send_].kind);
   }
   /// True while something is on its way of which nothing is known before it comes.
@@ -172,9 +172,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     RequestKind kind = RequestKind::kRead;
     bool cached = false;  ///< its transactions ask the first-level cache
     bool local = false;
-    bool looked_up = false;    ///< its pages, in the translation look-aside buffer
-    bool pages_known = false;  ///< all of them, before it came to the head
-    bool refused = false;      ///< the first-level cache could not take its next transaction yet
+    bool looked_up = false;  ///< its pages, in the translation look-aside buffer
+    bool refused = false;    ///< the first-level cache could not take its next transaction yet
     TransactionList list;
   };
   /// A request for sectors of a line of the first-level cache.

@@ -198,6 +198,8 @@ TEST_P(PlanningAhead, ChangesNoTime) {
 INSTANTIATE_TEST_SUITE_P(
     Machines, PlanningAhead,
     testing::Values("gpu.sms=30", "tlb.l1_entries=16", "tlb.l1_entries=2 tlb.l1_ways=1 tlb.page=4K",
+                    "tlb.l1_entries=2 tlb.l1_ways=2 tlb.page=4K gpu.sms=3 dram.queue=4 dram.write_high=2 "
+                    "dram.write_low=1",
                     "tlb.l1_entries=1 tlb.l1_ways=1 tlb.page=4K lsu.queue=1 interconnect.queue=1",
                     "tlb.l1_entries=3 tlb.l1_ways=3 tlb.page=4K lsu.mshrs=2 lsu.store_buffer=1",
                     "tlb.l1_entries=1 tlb.l1_ways=1 tlb.page=8K tlb.l1_misses=1 tlb.walkers=1", "lsu.queue=1",

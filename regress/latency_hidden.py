@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Runs kernels on a simulated machine and prints how far the latency-hidden factor model is off, as tables of docs/models.md.
 
     regress/latency_hidden.py build/release/bin/gpusim [--set judged|fitted|untouched] [--machine tesla_c1060] [--quick]
