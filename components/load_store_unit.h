@@ -140,7 +140,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] const SmTlbStats* tlb_stats() const { return tlb_ == nullptr ? nullptr : &tlb_->stats(); }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return records_[index]; }
-  /// True while can_accept() may change at any time: a full queue waits for room in the link.
+  /// True while can_accept() may change at any time: a full queue waits for room in the link, or for a page.
   [[nodiscard]] bool may_open() const {
     if (awaits_credit_) return queue_count_ == queue_capacity_;
     if (l1_ != nullptr || tlb_ != nullptr) return blocked_ && queue_count_ == queue_capacity_;
@@ -213,6 +213,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   void plan_sends(uint64_t earliest);
   /// False if the entry's next transaction waits for its page.
   [[nodiscard]] bool translated(QueueEntry& entry, uint64_t now);
+  /// The same ahead of time: false too if pages that are on their way could make a difference until then.
   [[nodiscard]] bool translated_ahead(QueueEntry& entry);
   void collect_constants();
   void send_constants();
