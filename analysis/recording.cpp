@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -181,6 +182,17 @@ Table Recording::timeline() const {
     if (table["end"][i] < table["start"][i])
       fail("/timeline has an end before its start; the file is damaged");
   return table;
+}
+
+double Recording::system_power() const {
+  if (!file_->exists("/system"))
+    fail(
+        "has no table '/system' (time and energy of board and host): it was recorded by an older version, or "
+        "did not end; record it again");
+  const std::vector<double> power = file_->reals("/system", "power");
+  if (power.size() != 1 || !std::isfinite(power[0]) || power[0] < 0)
+    fail("table '/system' is not one row with a power; the file is damaged");
+  return power[0];
 }
 
 uint64_t Recording::attribute(uint64_t index, const std::string& name) const {

@@ -79,6 +79,8 @@ class Recording {
   [[nodiscard]] bool has_events(uint64_t index, const std::string& name) const;
   /// `start` and `end` (core cycles) of every kernel and copy; no rows if there is none.
   [[nodiscard]] Table timeline() const;
+  /// W of board and waiting host over the whole run, as the simulator recorded it.
+  [[nodiscard]] double system_power() const;
   /// A number that every launch has: registers, shared_bytes, threads_per_block, ...
   [[nodiscard]] uint64_t attribute(uint64_t index, const std::string& name) const;
 

@@ -10,6 +10,7 @@
 #include "cli/check_report.h"
 #include "cli/commands.h"
 #include "cli/profiler_lines.h"
+#include "components/power/system_energy.h"
 
 namespace gpusim::cli {
 
@@ -192,7 +193,14 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
         i == 0 ? "" : ", ", json_escape(r.copies[i].buffer), r.copies[i].to_device ? "to_device" : "to_host",
         r.copies[i].stream, r.copies[i].engine, r.copies[i].bytes, json_number(r.copies[i].time_s),
         r.copies[i].start, r.copies[i].end);
-  out += "], \"expect\": [";
+  out += "]";
+  if (const auto system = comp::system_energy(r, simulation.options().machine))
+    out += fmt::format(
+        ", \"system\": {{\"elapsed_s\": {}, \"kernels_j\": {}, \"idle_board_j\": {}, \"host_j\": {}, "
+        "\"power_w\": {}}}",
+        json_number(system->elapsed_s), json_number(system->kernels_j), json_number(system->idle_board_j),
+        json_number(system->host_j), json_number(system->power()));
+  out += ", \"expect\": [";
   for (size_t i = 0; i < r.expects.size(); ++i)
     out += fmt::format("{}{{\"buffer\": \"{}\", \"verdict\": \"{}\", \"worst\": {}}}", i == 0 ? "" : ", ",
                        json_escape(r.expects[i].buffer), r.expects[i].pass ? "pass" : "fail",
@@ -224,6 +232,13 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   }
   if (r.kernels.size() > kShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kShown);
   if (!o.functional) timeline_lines(out, r);
+  if (const auto system = comp::system_energy(r, o.machine); system && system->power() > 0)
+    out += fmt::format(
+        "system               {:.4g} W average, {} in {} (GPU while kernels run {:.0f} %, idle "
+        "{:.0f} %; waiting host {:.0f} %)\n",
+        system->power(), joule(system->total()), seconds(system->elapsed_s),
+        100 * system->kernels_j / system->total(), 100 * system->idle_board_j / system->total(),
+        100 * system->host_j / system->total());
   for (const comp::CopyResult& c : r.copies)
     out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer,
                        c.to_device ? "to the device" : "to the host", si(static_cast<double>(c.bytes), "B"),

@@ -34,6 +34,8 @@ class RunRecorder {
   void abandon_kernels();
   /// What ran when, once nothing does any more.
   void write_timeline(const SimulationResult& result);
+  /// What the whole system drew, where that is known.
+  void write_system(const SimulationResult& result);
   /// One row of each time series (called at fixed cycles by the core domain's observer).
   void sample(uint64_t now);
   /// Issue slots of the kernels so far, for the governor.

@@ -1,8 +1,12 @@
 // The tables that are written as a whole: those of a kernel when it has ended, the timeline of the run.
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <filesystem>
+#include <optional>
+#include <span>
 
+#include "components/power/system_energy.h"
 #include "components/run_recorder.h"
 #include "simcore/config/schema.h"
 
@@ -196,6 +200,29 @@ void RunRecorder::write_timeline(const SimulationResult& result) {
     t.text(0, is_kernel ? i.kernel->name : i.copy->buffer);
   }
   t.write_for_run(*recorder_, items.size());
+}
+
+void RunRecorder::write_system(const SimulationResult& result) {
+  const std::optional<SystemEnergy> system = system_energy(result, machine_);
+  if (recorder_ == nullptr || !system) return;
+  struct Row {
+    double elapsed, kernels, idle_board, host, power;
+  };
+  const auto column = [](const char* name, size_t offset, const char* unit, const char* meaning) {
+    return core::Column{name, ColumnType::kF64, static_cast<uint32_t>(offset), unit, meaning};
+  };
+  const TableSchema schema{
+      "system",
+      "time, energy and average power of the whole system: board and waiting host",
+      sizeof(Row),
+      {column("elapsed", offsetof(Row, elapsed), "s",
+              "from the first launch or transfer to the end of the last"),
+       column("kernels", offsetof(Row, kernels), "J", "of the board while kernels ran"),
+       column("idle_board", offsetof(Row, idle_board), "J", "of the board while none did"),
+       column("host", offsetof(Row, host), "J", "of the host, which waits all the time"),
+       column("power", offsetof(Row, power), "W", "all three by the elapsed time")}};
+  const Row row{system->elapsed_s, system->kernels_j, system->idle_board_j, system->host_j, system->power()};
+  recorder_->write_run_table(schema, std::as_bytes(std::span(&row, 1)), 1, {});
 }
 
 }  // namespace gpusim::comp

@@ -46,6 +46,8 @@ def _fitted() -> list[Case]:
               Case("spmv vector", "spmv/csr_vector.ptx")]
     cases += [Case(f"gemm, {n} x {n} x {k}", "gemm/gemm_sm13.ptx", (f"M={n}", f"N={n}", f"K={k}"), "gemm/gemm.toml")
               for n, k in ((64, 64), (192, 192), (512, 96))]
+    cases += [Case(f"turns, {b} x {w} warps", "micro/turns.ptx", (f"BLOCKS={b}", f"WARPS={w}"))
+              for b in (30, 60, 240) for w in (1, 4, 8)]
     return cases + [Case(f"phases, {b} x {t}, {r} rounds of {i}", "micro/phases.ptx",
                          (f"BLOCKS={b}", f"THREADS={t}", f"ROUNDS={r}", f"INNER={i}"))
                     for b, t in ((240, 64), (150, 64), (60, 256), (324, 256)) for r in (12, 48) for i in (1, 4)]

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "analysis/energy/clock_parts.h"
+#include "analysis/energy/pem.h"
 
 namespace gpusim::analysis::energy {
 namespace {
-
-double tree_steps(uint64_t leaves) { return 2 * std::log2(static_cast<double>(leaves)) + 1; }
 
 double divide_up(uint64_t a, uint64_t b) { return static_cast<double>((a + b - 1) / b); }
 
@@ -53,8 +51,12 @@ double fixed_share(const KernelRecord& kernel, double tiles) {
 
 double BlockParts::tiles_with(uint64_t m) const { return divide_up((elements + m - 1) / m, threads); }
 
+double BlockParts::tree_ratio(uint64_t m) const {
+  return tree_steps(static_cast<double>(m)) / tree_steps(static_cast<double>(blocks));
+}
+
 double BlockParts::seconds_with(uint64_t m) const {
-  if (!divided) return launch + fixed_path * tree_steps(m) / tree_steps(blocks);
+  if (!divided) return launch + fixed_path * tree_ratio(m);
   const double tiles = tiles_with(m);
   const double lives = (tiles * tile_path + fixed_path) * divide_up(m, resident);
   const double busy = (tiles * tile_work + fixed_work) * divide_up(m, sms);
@@ -65,7 +67,7 @@ double BlockParts::work_ratio(uint64_t m) const {
   const auto work = [this](uint64_t n) {
     return static_cast<double>(n) * (tiles_with(n) * tile_work + fixed_work);
   };
-  return divided ? work(m) / work(blocks) : tree_steps(m) / tree_steps(blocks);
+  return divided ? work(m) / work(blocks) : tree_ratio(m);
 }
 
 BlockParts block_parts(const KernelRun& run, const Recording& recording, uint64_t m, uint64_t elements) {

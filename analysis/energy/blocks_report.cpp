@@ -68,15 +68,6 @@ const Run& base_of(std::span<const Run> runs) {
   return *base;
 }
 
-std::string steps_text(const Run& run, double transfer) {
-  const uint64_t m = blocks_of(run);
-  const CountedSteps counted = counted_steps(run);
-  const PrefixSum sum{counted.elements, transfer, 1};
-  const Steps s = sum.steps(static_cast<double>(m));
-  return fmt::format("  {:>6} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>8.0f} {:>8.0f}\n", m, s.computing,
-                     counted.computing, s.memory, counted.memory, s.barriers, counted.barriers);
-}
-
 /// Words of a transaction of the run's reads: what the machine coalesces.
 double words_per_transfer(const Run& run) {
   const CountedSteps s = counted_steps(run);
@@ -93,6 +84,21 @@ Prediction prediction(const Run& run, const char* quantity, const char* unit, do
   p.predicted = predicted;
   p.simulated = simulated;
   return p;
+}
+
+/// Closed forms beside what a run counted.
+void add_steps(const Run& run, double transfer, ModelReport& report) {
+  const uint64_t m = blocks_of(run);
+  const CountedSteps counted = counted_steps(run);
+  const PrefixSum sum{counted.elements, transfer, 1};
+  const Steps s = sum.steps(static_cast<double>(m));
+  report.text +=
+      fmt::format("  {:>6} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>8.0f} {:>8.0f}\n", m, s.computing,
+                  counted.computing, s.memory, counted.memory, s.barriers, counted.barriers);
+  report.predictions.push_back(prediction(run, "computing steps", "1", s.computing, counted.computing));
+  report.predictions.push_back(prediction(run, "memory accesses", "1", s.memory, counted.memory));
+  if (counted.barriers > 0)
+    report.predictions.push_back(prediction(run, "barriers of the tree", "1", s.barriers, counted.barriers));
 }
 
 void add_runs(std::span<const Run> runs, const Run& base, ModelReport& report, Plot& plot) {
@@ -184,7 +190,7 @@ ModelReport blocks_report(std::span<const Run> runs, const Choice& choice) {
       "that begin within one need more)\n  {:>6} {:>21} {:>21} "
       "{:>17}\n",
       transfer, "blocks", "computing", "memory", "barriers");
-  for (const Run& run : runs) report.text += steps_text(run, transfer);
+  for (const Run& run : runs) add_steps(run, transfer, report);
   report.text += sensitivity_text(choice);
   if (!choice.plot.empty()) {
     draw_svg(plot, choice.plot);

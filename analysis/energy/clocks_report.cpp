@@ -110,12 +110,14 @@ class GroupReport {
     }
     const auto add = [&](const Run& run) {
       simulated.points.emplace_back(mhz(run.clocks[0]), run.kernel_energy() * 1e3);
-      simulated_system.points.emplace_back(mhz(run.clocks[0]),
-                                           simulated_system_power(run) * run.elapsed * 1e3);
+      if (run.whole)
+        simulated_system.points.emplace_back(mhz(run.clocks[0]),
+                                             run.recording->system_power() * run.elapsed * 1e3);
     };
     add(*group_.base);
     for (const Run* run : group_.others) add(*run);
-    plot.series.insert(plot.series.end(), {kernels, simulated, system, simulated_system});
+    plot.series.insert(plot.series.end(), {kernels, simulated});
+    if (group_.base->whole) plot.series.insert(plot.series.end(), {system, simulated_system});
   }
 
  private:
@@ -204,7 +206,7 @@ class GroupReport {
         fmt::format("  {:>5} {:<34} {:<34}\n", "MHz", "power W (simulated)", "energy mJ (simulated)");
     for (const Run* run : group_.others) {
       const Forecast f = dvfs_.at(run->clocks[0]);
-      const double power = simulated_system_power(*run);
+      const double power = run->recording->system_power();
       report.text +=
           fmt::format("  {:>5.0f} {:<34} {:<34}\n", mhz(f.core_khz), beside(f.system_power(), power, 1),
                       beside(f.system_energy, power * run->elapsed, 1e-3));

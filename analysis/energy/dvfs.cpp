@@ -28,11 +28,6 @@ Forecast Dvfs::at(int64_t core_khz) const {
   return f;
 }
 
-double simulated_system_power(const Run& run) {
-  return system_energy(run.recording->machine(), run.kernel_energy(), run.kernel_seconds(), run.elapsed) /
-         run.elapsed;
-}
-
 PemKernel pem_kernel(const Run& base, size_t kernel) {
   const KernelRun& k = base.kernels[kernel];
   PemKernel p;

@@ -36,9 +36,6 @@ class Dvfs {
   std::vector<ClockParts> parts_;
 };
 
-/// Copies, launches and the host take what they took; only kernels change.
-[[nodiscard]] double simulated_system_power(const Run& run);
-
 /// The paper's method on one kernel of the run at the highest clock.
 struct PemKernel {
   CriticalPath path;

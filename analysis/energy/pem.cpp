@@ -41,8 +41,10 @@ PemEnergy pem_energy(const Steps& steps, const PemMachine& machine, double secon
   return e;
 }
 
+double tree_steps(double leaves) { return 2 * std::log2(leaves) + 1; }
+
 Steps PrefixSum::steps(double blocks) const {
-  const double tree = 2 * std::log2(blocks) + 1;
+  const double tree = tree_steps(blocks);
   return {(2 * elements / blocks + tree) * add_cycles, 2 * elements / (transfer * blocks) + tree, tree};
 }
 

@@ -29,6 +29,9 @@ struct PemEnergy {
 /// Equations 6 to 19 for a deadline of `seconds`.
 [[nodiscard]] PemEnergy pem_energy(const Steps& steps, const PemMachine& machine, double seconds);
 
+/// Table 1: steps of an up-sweep and a down-sweep.
+[[nodiscard]] double tree_steps(double leaves);
+
 /// Parallel prefix sums of `elements` by M blocks.
 struct PrefixSum {
   double elements = 0;    ///< N

@@ -36,7 +36,8 @@ struct Run {
 /// only.
 [[nodiscard]] bool same_work(const Run& a, const Run& b);
 
-/// J of board and host for `elapsed` seconds, in some of which kernels draw `kernel_energy`.
+/// What the model predicts: J of board and host for `elapsed` seconds, in some of which kernels draw
+/// `kernel_energy`.
 [[nodiscard]] double system_energy(const core::MachineConfig& machine, double kernel_energy,
                                    double kernel_seconds, double elapsed);
 

@@ -257,7 +257,11 @@ std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
     executed += s.weight * s.operations;
     walked += s.passes * s.walked;
   }
-  const double longer = walked > 0 ? w.longest * executed / walked : 1;
+  double longer = walked > 0 ? w.longest * executed / walked : 1;
+  // With barriers, what warps do in turn follows one after the other, though none does all of it.
+  if (w.shape.warps_per_block > 1 &&
+      std::ranges::find(w.segments, Wait::kBarrier, &Segment::end) != w.segments.end())
+    longer = std::max(longer, 1.0);
   for (const auto& segments : split) stages.push_back(stage_of(segments, w, p, longer));
   return stages;
 }

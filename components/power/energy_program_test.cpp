@@ -207,6 +207,45 @@ TEST(Clocks, OfALaunchHoldWhileItRuns) {
               2e-3 * counter(o, "energy_board", 0));
 }
 
+/// The first row of a column of /system.
+double system(const core::RecordedFile& file, const char* column) {
+  return file.reals("/system", column).at(0);
+}
+
+TEST(EnergyOfProgram, OfTheWholeSystemIsTheBoardsAndTheHosts) {
+  std::vector<std::string> sets = table();
+  sets.insert(sets.end(), {"host.idle_power=150", "host.gpu_idle_power=30", "host.launch_interval=100us"});
+  SimulationOptions o = options(launch("chain", 300) + launch("chain", 500), sets);
+  o.out = testing::TempDir() + "/energy_system.h5";
+  ASSERT_EQ(test::run_apart(o).status, "complete");
+  const core::RecordedFile file(o.out);
+  double kernels = 0, busy = 0;
+  for (const std::string k : {"/kernels/0", "/kernels/1"}) {
+    const auto names = file.texts(k + "/counters", "name");
+    const auto at = static_cast<size_t>(std::ranges::find(names, "energy") - names.begin());
+    kernels += file.reals(k + "/counters", "value").at(at);
+    busy += static_cast<double>(file.number_attribute(k, "cycles")) / 1.296e9;
+  }
+  const auto start = file.numbers("/timeline", "start"), end = file.numbers("/timeline", "end");
+  const double elapsed = static_cast<double>(end.at(1) - start.at(0)) / 1.296e9;
+  EXPECT_GT(elapsed, busy) << "launches have gaps";
+  EXPECT_NEAR(system(file, "elapsed") / elapsed, 1, 1e-6);
+  EXPECT_NEAR(system(file, "kernels") / kernels, 1, 1e-12);
+  EXPECT_NEAR(system(file, "idle_board"), 30 * (elapsed - busy), 1e-6 * 30 * elapsed);
+  EXPECT_NEAR(system(file, "host") / (150 * elapsed), 1, 1e-6);
+  EXPECT_NEAR(system(file, "power") * elapsed / (kernels + 30 * (elapsed - busy) + 150 * elapsed), 1, 1e-6);
+}
+
+TEST(EnergyOfProgram, OfTheSystemIsNotKnownWhereKernelsRanAtTheSameTime) {
+  std::vector<std::string> sets = table();
+  sets.insert(sets.end(), {"gpu.concurrent_kernels=4", "gpu.launch_queues=4"});
+  SimulationOptions o =
+      options(launch("chain", 300, "stream = 1", 4) + launch("chain", 300, "stream = 2", 4), sets);
+  o.out = testing::TempDir() + "/energy_beside.h5";
+  ASSERT_EQ(test::run_apart(o).status, "complete");
+  EXPECT_FALSE(core::RecordedFile(o.out).exists("/system"));
+}
+
 TEST(Clocks, ALaunchWithClocksRunsAlone) {
   const std::vector<std::string> sets{"gpu.concurrent_kernels=4", "gpu.launch_queues=4"};
   const auto streams = [](const std::string& clock) {
