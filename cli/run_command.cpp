@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "cli/version.h"
 #include "simcore/config/load.h"
+#include "simcore/record/command_text.h"
 #include "simcore/text/units.h"
 
 namespace gpusim::cli {
@@ -24,42 +25,29 @@ std::atomic<bool> interrupt_flag{false};
 
 void on_interrupt(int) { interrupt_flag.store(true, std::memory_order_relaxed); }
 
-/// FNV-1a, 64 bit: names a text in the recorded command line.
-uint64_t hash_of(const std::string& text) {
-  uint64_t h = 0xcbf29ce484222325;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return h;
-}
-
-std::string file_and_hash(const std::string& path, const std::string& text) {
-  return fmt::format("{}#{:016x}", fs::path(path).filename().string(), hash_of(text));
-}
-
-/// The command line without what does not change results, files by name and hash (DESIGN section 6).
+/// The command line without what does not change results (DESIGN section 6).
 std::string canonical_command(const RunArguments& a, const std::string& config_text,
                               const comp::SimulationOptions& program, const core::LaunchDescription& launch) {
-  std::string c = fmt::format("gpusim --config {} {}", file_and_hash(a.config, config_text),
-                              file_and_hash(a.ptx, program.ptx_text));
-  for (const auto& file : program.linked) c += fmt::format(" + {}", file_and_hash(file.name, file.text));
-  if (a.kernel.empty()) c += fmt::format(" --launch {}", file_and_hash(launch.path, launch.text));
-  const auto option = [&c](const char* name, const std::string& value) {
-    if (!value.empty()) c += fmt::format(" {} '{}'", name, value);
-  };
-  option("--kernel", a.kernel);
-  option("--grid", a.grid);
-  option("--block", a.block);
-  for (const auto& v : a.args) option("--arg", v);
-  for (const auto& v : a.params) option("--param", v);
-  for (const auto& v : a.sets) option("--set", v);
-  if (a.dynamic_shared != 0) c += fmt::format(" --dynamic-shared {}", a.dynamic_shared);
-  option("--core-clock", a.core_clock);
-  option("--interconnect-clock", a.interconnect_clock);
-  option("--dram-clock", a.dram_clock);
-  if (a.sms != 0) c += fmt::format(" --sms {}", a.sms);
-  if (program.checks.any()) c += fmt::format(" --check {}", program.checks.text());
-  c += fmt::format(" --seed {} --events {} --lowering {} --max-cycles {}", a.seed, a.events, a.lowering,
-                   a.max_cycles);
-  return c;
+  core::CommandText c(a.config, config_text, a.ptx, program.ptx_text);
+  for (const auto& file : program.linked) c.linked(file.name, file.text);
+  if (a.kernel.empty()) c.launch(launch.path, launch.text);
+  c.option("--kernel", a.kernel);
+  c.option("--grid", a.grid);
+  c.option("--block", a.block);
+  c.options("--arg", a.args);
+  c.options("--param", a.params);
+  c.options("--set", a.sets);
+  if (a.dynamic_shared != 0) c.number("--dynamic-shared", a.dynamic_shared);
+  c.option("--core-clock", a.core_clock);
+  c.option("--interconnect-clock", a.interconnect_clock);
+  c.option("--dram-clock", a.dram_clock);
+  if (a.sms != 0) c.number("--sms", a.sms);
+  if (program.checks.any()) c.plain("--check", program.checks.text());
+  c.number("--seed", a.seed);
+  c.plain("--events", a.events);
+  c.plain("--lowering", a.lowering);
+  c.number("--max-cycles", a.max_cycles);
+  return c.text();
 }
 
 int64_t clock_option(const char* option, const std::string& text) {

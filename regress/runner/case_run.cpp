@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -13,6 +14,7 @@
 #include "components/simulation.h"
 #include "simcore/config/load.h"
 #include "simcore/process/child_process.h"
+#include "simcore/record/command_text.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
@@ -137,6 +139,23 @@ CheckResult apply_model(const Check& check, std::span<const analysis::Recording>
   return result;
 }
 
+/// That of `gpusim` which makes the same recording.
+std::string command_of(const Prepared& p, const comp::SimulationOptions& o) {
+  const Case& c = *p.spec;
+  core::CommandText text(c.config, core::show_machine(p.machine, false), p.ptx_path, p.ptx);
+  for (const auto& file : o.linked) text.linked(file.name, file.text);
+  text.launch(p.launch.path, p.launch.text);
+  text.options("--param", c.params);
+  text.options("--set", c.sets);
+  if (c.sms != 0) text.number("--sms", c.sms);
+  text.number("--seed", 0);
+  constexpr std::array<std::string_view, 4> kLevels{"off", "summary", "memory", "all"};
+  text.plain("--events", kLevels[static_cast<size_t>(c.events)]);
+  text.plain("--lowering", isa::kLoweringLevels.back());
+  text.number("--max-cycles", o.max_cycles);
+  return text.text();
+}
+
 CaseResult simulate(const Prepared& p, const RunOptions& options) {
   comp::SimulationOptions o;
   o.machine = p.machine;
@@ -150,7 +169,7 @@ CaseResult simulate(const Prepared& p, const RunOptions& options) {
   if (p.spec->max_cycles != 0) o.max_cycles = p.spec->max_cycles;
   o.threads = 0;
   o.out = recording_of(options, p.spec->name).string();
-  o.command_line = fmt::format("gpusim regress, case {}", p.spec->name);
+  o.command_line = command_of(p, o);
   o.program_version = options.program;
   CaseResult result;
   comp::Simulation simulation(std::move(o));
