@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "analysis/latency_hidden/advice.h"
 #include "analysis/latency_hidden/breakdown.h"
@@ -52,8 +53,6 @@ Choice choice_of(const ModelOptions& options) {
         throw core::InputError(fmt::format("gpusim: error: --option {}: expected a value", name));
       *value = given->second;
     }
-  if (!c.x.empty() && c.plot.empty())
-    throw core::InputError("gpusim: error: --option x is for a plot: --option plot=FILE.svg");
   return c;
 }
 
@@ -175,7 +174,7 @@ Prediction prediction_of(const Result& r, const Choice& choice) {
   Prediction p;
   p.launch = r.kernel.index;
   p.kernel = r.kernel.name;
-  p.quantity = "cycles";
+  p.quantity = choice.paper ? "paper cycles" : "cycles";
   p.unit = "core cycles";
   p.simulated = r.simulated();
   p.predicted = choice.paper ? r.paper[static_cast<size_t>(choice.aggregate)].cycles : r.extended.cycles;
@@ -246,6 +245,24 @@ class RatePoints {
   std::vector<RatePoint> points_;
 };
 
+/// The shape of each kernel's curve: its rate at a value of `x` by that at the value before.
+void add_steps(std::vector<RatePoint> points, const std::string& x, ModelReport& report) {
+  std::ranges::stable_sort(points, {}, [](const RatePoint& p) { return std::tie(p.kernel, p.x); });
+  for (size_t i = 1; i < points.size(); ++i) {
+    const RatePoint &from = points[i - 1], &to = points[i];
+    if (from.kernel != to.kernel || from.flops <= 0 || to.flops <= 0) continue;
+    const double work = to.flops / from.flops;
+    Prediction p;
+    p.kernel = fmt::format("{}, {} {} to {}", to.kernel, x, from.x, to.x);
+    p.quantity = "step of the rate";
+    p.predicted = work * from.predicted / to.predicted;
+    p.simulated = work * from.simulated / to.simulated;
+    report.text +=
+        fmt::format("rate of {}: {:.3f} times, simulated {:.3f}\n", p.kernel, p.predicted, p.simulated);
+    report.predictions.push_back(p);
+  }
+}
+
 /// By --set, --core-clock, --interconnect-clock or --dram-clock.
 bool changed_machine(std::string_view command) {
   return command.find(" --set ") != std::string_view::npos ||
@@ -276,6 +293,7 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
       report.json += (report.json.empty() ? "" : ", ") + json_of(result);
     }
   }
+  if (!choice.x.empty()) add_steps(points.all(), choice.x, report);
   if (!choice.plot.empty()) {
     draw_svg(rate_plot(points.all(), choice.x.empty() ? "launch, in the order of the files" : choice.x,
                        fmt::format("{}: latency-hidden factor ({})", recordings.front().machine().gpu.name,
