@@ -23,6 +23,7 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
         literal = gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "variant=paper", "--option",
                              "aggregate=sum", "--json").require_code(0).json()["models"][0]["predictions"][0]
         require(literal["predicted"] > 2 * prediction["simulated"], f"{case}: the literal sum is {literal['predicted']}")
+    _check_steps(gpusim)
     text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
     require("latency-hidden factor of the kernel" in text and "limited by blocks" in text, text)
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "varant=paper").require_code(1).require_error("variant")
@@ -31,3 +32,20 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
     sheet.write_text('{"machine": "M", "figures": []}')
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option",
                f"parameters={sheet}").require_code(1).require_error("no figure 'shared.conflict_cycles'", "gpusim microbench")
+
+
+def _check_steps(gpusim: Gpusim) -> None:
+    """The shape of a curve: rates of both sides from one size to the next."""
+    files = []
+    for n in (64, 32, 96):  # sorted by size, however they are named
+        files.append(gpusim.scratch / f"curve_{n}.h5")
+        ptx = CASES["matmul_naive_16x16"].ptx(gpusim.source)
+        gpusim.run("--config", MACHINE, ptx, "--param", f"N={n}", "--out", files[-1], "--quiet").require_code(0)
+    model = gpusim.run("analyze", *files, "--model", "latency-hidden", "--option", "x=N", "--json").require_code(0).json()["models"][0]
+    cycles = {n: p for n, p in zip((64, 32, 96), model["predictions"])}
+    steps = [p for p in model["predictions"] if p["quantity"] == "step of the rate"]
+    require_equal("steps", [s["kernel"].rpartition(", ")[2] for s in steps], ["N 32 to 64", "N 64 to 96"])
+    for step, (a, b) in zip(steps, ((32, 64), (64, 96))):
+        for side in ("predicted", "simulated"):
+            rate = (b / a) ** 3 * cycles[a][side] / cycles[b][side]
+            require(abs(step[side] / rate - 1) < 1e-6, f"{a} to {b}: {side} {step[side]}, by hand {rate}")
