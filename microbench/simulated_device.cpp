@@ -80,7 +80,7 @@ Outcome outcome_of(const core::ChildAnswer& answer, const Program& program) {
   const char* const end = p + answer.text.size();
   const auto take = [&](void* to, size_t bytes) {
     if (bytes > static_cast<size_t>(end - p)) fail("the simulation's answer is cut off");
-    std::memcpy(to, p, bytes);
+    if (bytes != 0) std::memcpy(to, p, bytes);
     p += bytes;
   };
   outcome.seconds.resize(program.launches.size());
