@@ -195,7 +195,7 @@ void Simulation::run_timed(SimulationResult& result) {
   if (!all_done) records.abandon_kernels();
   if (recorder) {
     records.write_timeline(result);
-    if (all_done) records.write_system(result);
+    records.write_system(result);
     const char* status = result.status == SimulationResult::Status::kComplete ? "complete"
                          : result.status == SimulationResult::Status::kFailed ? "failed"
                                                                               : "partial";

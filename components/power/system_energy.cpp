@@ -6,6 +6,7 @@ namespace gpusim::comp {
 
 std::optional<SystemEnergy> system_energy(const SimulationResult& result,
                                           const core::MachineConfig& machine) {
+  if (result.status != SimulationResult::Status::kComplete || result.kernels.empty()) return std::nullopt;
   SystemEnergy sum;
   double busy = 0;
   for (const KernelResult& k : result.kernels) {
@@ -15,7 +16,6 @@ std::optional<SystemEnergy> system_energy(const SimulationResult& result,
     busy += k.time_s;
   }
   const std::vector<TimelineItem> items = timeline(result);
-  if (result.kernels.empty()) return std::nullopt;
   const double first = std::ranges::min(items, {}, &TimelineItem::start_s).start_s;
   sum.elapsed_s = std::max(busy, std::ranges::max(items, {}, &TimelineItem::end_s).end_s - first);
   sum.idle_board_j = machine.host.gpu_idle_power_w * (sum.elapsed_s - busy);

@@ -16,8 +16,8 @@ struct SystemEnergy {
   [[nodiscard]] double power() const { return elapsed_s == 0 ? 0 : total() / elapsed_s; }
 };
 
-/// None if the machine has no [energy], nothing ran, or kernels ran at the same time (what they share is in
-/// the energy of each).
+/// None if the machine has no [energy], the run did not end, or kernels ran at the same time (what they share
+/// is in the energy of each).
 [[nodiscard]] std::optional<SystemEnergy> system_energy(const SimulationResult& result,
                                                         const core::MachineConfig& machine);
 
