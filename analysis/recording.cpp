@@ -184,13 +184,10 @@ Table Recording::timeline() const {
   return table;
 }
 
-double Recording::system_power() const {
-  if (!file_->exists("/system"))
-    fail(
-        "has no table '/system' (time and energy of board and host): it was recorded by an older version, or "
-        "did not end; record it again");
+std::optional<double> Recording::system_power() const {
+  if (!file_->exists("/system")) return std::nullopt;
   const std::vector<double> power = file_->reals("/system", "power");
-  if (power.size() != 1 || !std::isfinite(power[0]) || power[0] < 0)
+  if (power.size() != 1 || !std::isfinite(power[0]) || power[0] <= 0)
     fail("table '/system' is not one row with a power; the file is damaged");
   return power[0];
 }

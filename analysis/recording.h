@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,7 @@ class Recording {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const core::MachineConfig& machine() const { return machine_; }
   /// The PTX that was run.
+  [[nodiscard]] bool complete() const { return status_ == "complete"; }
   [[nodiscard]] std::string ptx() const { return file_->text("/inputs/ptx"); }
   /// The launch file, or the options that stood for it.
   [[nodiscard]] std::string launch_text() const { return file_->text("/inputs/launch"); }
@@ -79,8 +81,9 @@ class Recording {
   [[nodiscard]] bool has_events(uint64_t index, const std::string& name) const;
   /// `start` and `end` (core cycles) of every kernel and copy; no rows if there is none.
   [[nodiscard]] Table timeline() const;
-  /// W of board and waiting host over the whole run, as the simulator recorded it.
-  [[nodiscard]] double system_power() const;
+  /// W of board and waiting host over the whole run, as the simulator recorded it. None in files of older
+  /// versions and of runs that did not end.
+  [[nodiscard]] std::optional<double> system_power() const;
   /// A number that every launch has: registers, shared_bytes, threads_per_block, ...
   [[nodiscard]] uint64_t attribute(uint64_t index, const std::string& name) const;
 

@@ -239,11 +239,13 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
         system->power(), joule(system->total()), seconds(system->elapsed_s),
         100 * system->kernels_j / system->total(), 100 * system->idle_board_j / system->total(),
         100 * system->host_j / system->total());
+  const bool ended = r.status == comp::SimulationResult::Status::kComplete;
   for (const comp::CopyResult& c : r.copies)
-    out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer,
-                       c.to_device ? "to the device" : "to the host", si(static_cast<double>(c.bytes), "B"),
-                       seconds(c.time_s));
-  if (const double flops = application_flops(simulation); flops > 0 && r.time_s > 0)
+    if (ended || c.end != 0)
+      out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer,
+                         c.to_device ? "to the device" : "to the host", si(static_cast<double>(c.bytes), "B"),
+                         seconds(c.time_s));
+  if (const double flops = application_flops(simulation); ended && flops > 0 && r.time_s > 0)
     out += fmt::format("application          {}\n", si(flops / r.time_s, "FLOP/s"));
   for (const core::ExpectResult& e : r.expects)
     out += fmt::format("{:<21}{}\n", e.pass ? "verified" : "WRONG RESULT", e.message);

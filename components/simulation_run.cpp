@@ -138,6 +138,12 @@ void Simulation::run_timed(SimulationResult& result) {
        [&](KernelRun& run) {
          gpu.close_kernel(run);
          guarded([&] { result.kernels.push_back(records.end_kernel(run, limiters_[run.id])); });
+         // The observer looks from time to time only.
+         if (const uint64_t took = run.end - run.start; took > options_.max_cycles && error.empty()) {
+           error = fmt::format("kernel {} '{}' took {} cycles, more than {} (--max-cycles)", run.id,
+                               run.image->name, took, options_.max_cycles);
+           engine.stop();
+         }
          if (checker_) checker_->end_launch(run);
        },
        [&] {

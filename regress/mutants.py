@@ -62,6 +62,8 @@ MUTANTS = (
            "std::max(0.0, 0.5 * w.longest_path - path)"),
     Mutant("latency-hidden", "analysis/latency_hidden/segments.cpp", "std::min(1.0, probability * warps_)",
            "std::min(1.0, probability)"),
+    Mutant("latency-hidden", "analysis/latency_hidden/extended.cpp", "longer = std::max(longer, 1.0);",
+           "longer = std::max(longer, 0.1);"),
     _figure("tesla_c1060", "throughput.fp32_add", "8", "16", "throughput_c1060"),
     _figure("tesla_c1060", "throughput.int_mul", "1.684210526", "3.4", "throughput_c1060"),
     _reuse("machine", "r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways));",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "analysis/energy/blocks.h"
 #include "analysis/energy/options.h"
@@ -29,7 +30,11 @@ void check_shape(const Run& run) {
           "'{}': kernel {} '{}' has {} blocks: in a study of blocks each kernel has one, or as many "
           "as the largest ({})",
           run.recording->path(), k.kernel.index, k.kernel.name, k.blocks, m));
-  if (counted_steps(run).elements < static_cast<double>(m))
+  const CountedSteps counted = counted_steps(run);
+  if (counted.barriers < 1)
+    throw core::RecordError(fmt::format(
+        "'{}': no kernel of one block has barriers, as the tree of a prefix sum has", run.recording->path()));
+  if (counted.elements < static_cast<double>(m))
     throw core::RecordError(fmt::format(
         "'{}': the last kernel of {} blocks stores less than a word for each: the study is of prefix "
         "sums and the like",
@@ -37,20 +42,30 @@ void check_shape(const Run& run) {
 }
 
 void check_together(std::span<const Run> runs) {
+  const Run& first = runs.front();
+  const auto refuse = [&](const Run& run, const std::string& what) {
+    throw core::RecordError(
+        fmt::format("'{}': {} than in '{}'", run.recording->path(), what, first.recording->path()));
+  };
+  std::set<uint64_t> seen;
   for (const Run& run : runs) {
     const std::string& path = run.recording->path();
-    check_shape(run);
-    if (!(run.recording->machine() == runs.front().recording->machine()))
+    if (!run.whole)
       throw core::RecordError(
-          fmt::format("'{}': another machine than '{}'", path, runs.front().recording->path()));
+          fmt::format("'{}': a study of blocks is of all kernels of runs that ended", path));
+    check_shape(run);
+    if (!seen.insert(blocks_of(run)).second)
+      throw core::RecordError(fmt::format("'{}': another run has {} blocks too", path, blocks_of(run)));
+    if (!(run.recording->machine() == first.recording->machine())) refuse(run, "another machine");
+    if (run.kernels.front().kernel.per_sm.rows != first.kernels.front().kernel.per_sm.rows)
+      refuse(run, "another number of SMs");
     const auto names = [](const Run& r) {
       std::vector<std::string> all;
       for (const KernelRun& k : r.kernels) all.push_back(k.kernel.name);
       return all;
     };
-    if (names(run) != names(runs.front()))
-      throw core::RecordError(
-          fmt::format("'{}': other kernels than '{}'", path, runs.front().recording->path()));
+    if (names(run) != names(first)) refuse(run, "other kernels");
+    if (counted_steps(run).elements != counted_steps(first).elements) refuse(run, "another number of words");
   }
 }
 
@@ -97,8 +112,7 @@ void add_steps(const Run& run, double transfer, ModelReport& report) {
                   counted.computing, s.memory, counted.memory, s.barriers, counted.barriers);
   report.predictions.push_back(prediction(run, "computing steps", "1", s.computing, counted.computing));
   report.predictions.push_back(prediction(run, "memory accesses", "1", s.memory, counted.memory));
-  if (counted.barriers > 0)
-    report.predictions.push_back(prediction(run, "barriers of the tree", "1", s.barriers, counted.barriers));
+  report.predictions.push_back(prediction(run, "barriers of the tree", "1", s.barriers, counted.barriers));
 }
 
 void add_runs(std::span<const Run> runs, const Run& base, ModelReport& report, Plot& plot) {
@@ -125,7 +139,8 @@ void add_runs(std::span<const Run> runs, const Run& base, ModelReport& report, P
     for (size_t t = 0; t < own.size(); ++t)
       if (p.joules[t] != 0 || own[t] != 0)
         energy.terms.push_back({core::energy_terms()[t].counter, p.joules[t], own[t]});
-    report.predictions.push_back(energy);
+    // The base's own is right by construction.
+    if (&run != &base) report.predictions.push_back(energy);
     predicted.points.emplace_back(static_cast<double>(blocks_of(run)), joules * 1e3);
     simulated.points.emplace_back(static_cast<double>(blocks_of(run)), run.kernel_energy() * 1e3);
   }
@@ -158,7 +173,8 @@ std::string sensitivity_row(const char* name, double value, const PrefixSum& sum
 std::string sensitivity_text(const Choice& choice) {
   const PrefixSum sum{kPaperElements, choice.transfer, 2};
   std::string text = fmt::format(
-      "printed formula, N = {:.0f}, alpha = 2, transfers of B = {:.0f} words, T = {:.0f} core cycles: "
+      "printed formula, N = {:.0f} (the paper's, not that of these runs), alpha = 2, transfers of B = {:.0f} "
+      "words, T = {:.0f} core cycles: "
       "optimal "
       "number of blocks (one block's critical path: far above what a machine holds at a time)\n",
       kPaperElements, choice.transfer, choice.deadline_cycles);

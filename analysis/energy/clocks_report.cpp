@@ -30,6 +30,11 @@ std::vector<Group> groups_of(std::span<const Run> runs) {
   for (Group& g : groups) {
     std::ranges::stable_sort(g.others,
                              [](const Run* a, const Run* b) { return a->clocks[0] > b->clocks[0]; });
+    for (size_t i = 1; i < g.others.size(); ++i)
+      if (g.others[i]->clocks == g.others[i - 1]->clocks)
+        throw core::RecordError(fmt::format("'{}': the same work at the same clock as in '{}'",
+                                            g.others[i]->recording->path(),
+                                            g.others[i - 1]->recording->path()));
     const Run& highest = *g.others.front();
     if (!highest.has_memory_events)
       throw core::RecordError(
@@ -110,9 +115,8 @@ class GroupReport {
     }
     const auto add = [&](const Run& run) {
       simulated.points.emplace_back(mhz(run.clocks[0]), run.kernel_energy() * 1e3);
-      if (run.whole)
-        simulated_system.points.emplace_back(mhz(run.clocks[0]),
-                                             run.recording->system_power() * run.elapsed * 1e3);
+      if (const auto power = run.recording->system_power(); power && run.whole)
+        simulated_system.points.emplace_back(mhz(run.clocks[0]), *power * run.elapsed * 1e3);
     };
     add(*group_.base);
     for (const Run* run : group_.others) add(*run);
@@ -204,9 +208,22 @@ class GroupReport {
         (base.elapsed - base.kernel_seconds()) * 1e6);
     report.text +=
         fmt::format("  {:>5} {:<34} {:<34}\n", "MHz", "power W (simulated)", "energy mJ (simulated)");
+    if (group_.others.empty())
+      for (const int64_t khz : clocks_down(group_.base->clocks[0], 8)) {
+        const Forecast f = dvfs_.at(khz);
+        report.text += fmt::format("  {:>5.0f} {:<34.4g} {:<34.4g}\n", mhz(khz), f.system_power(),
+                                   f.system_energy * 1e3);
+      }
     for (const Run* run : group_.others) {
       const Forecast f = dvfs_.at(run->clocks[0]);
-      const double power = run->recording->system_power();
+      const std::optional<double> recorded = run->recording->system_power();
+      if (!recorded) {
+        report.text += fmt::format(
+            "  {:>5.0f} {:<34.4g} {:<34.4g} ('{}' has no table /system to compare with)\n", mhz(f.core_khz),
+            f.system_power(), f.system_energy * 1e3, printable(run->recording->path()));
+        continue;
+      }
+      const double power = *recorded;
       report.text +=
           fmt::format("  {:>5.0f} {:<34} {:<34}\n", mhz(f.core_khz), beside(f.system_power(), power, 1),
                       beside(f.system_energy, power * run->elapsed, 1e-3));

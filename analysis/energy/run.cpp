@@ -54,7 +54,7 @@ Run read_run(const Recording& recording, const std::string& selection) {
   Run run;
   run.recording = &recording;
   const std::vector<uint64_t> selected = recording.select(selection);
-  run.whole = selected.size() == recording.launches().size();
+  run.whole = recording.complete() && selected.size() == recording.launches().size();
   run.has_memory_events = true;
   for (const uint64_t index : selected) {
     if (recording.attribute(index, "kernels_beside") != 0)
@@ -80,8 +80,8 @@ bool same_work(const Run& a, const Run& b) {
   if (!(x == y) || a.kernels.size() != b.kernels.size()) return false;
   for (size_t i = 0; i < a.kernels.size(); ++i) {
     const KernelRecord &one = a.kernels[i].kernel, &other = b.kernels[i].kernel;
-    if (one.name != other.name || one.grid != other.grid || one.block != other.block ||
-        one.warp_instructions != other.warp_instructions)
+    if (one.per_sm.rows != other.per_sm.rows || one.name != other.name || one.grid != other.grid ||
+        one.block != other.block || one.warp_instructions != other.warp_instructions)
       return false;
   }
   return true;

@@ -21,7 +21,7 @@ struct Run {
   const Recording* recording = nullptr;
   Clocks clocks{};
   bool has_memory_events = false;
-  bool whole = false;  ///< all kernels of the recording
+  bool whole = false;  ///< all kernels of a recording of a run that ended
   std::vector<KernelRun> kernels;
   double elapsed = 0;  ///< s from the first kernel or copy to the end of the last
   [[nodiscard]] double kernel_seconds() const;
@@ -32,8 +32,8 @@ struct Run {
 /// time or at several core clocks, or the machine has no [energy].
 [[nodiscard]] Run read_run(const Recording& recording, const std::string& selection);
 
-/// Same machine but for the core clock, same kernels, grids and instructions: the runs differ in their clocks
-/// only.
+/// Same machine and SMs but for the core clock, same kernels, grids and instructions: the runs differ in
+/// their clocks only.
 [[nodiscard]] bool same_work(const Run& a, const Run& b);
 
 /// What the model predicts: J of board and host for `elapsed` seconds, in some of which kernels draw

@@ -212,16 +212,17 @@ class RatePoints {
   /// What is added next is of this run.
   void begin(const Recording& recording) {
     first_ = points_.size();
-    if (parameter_.empty()) return;
-    x_ = program_of(recording).param(parameter_, recording);
-    path_ = recording.path();
+    recording_ = &recording;
+    if (!parameter_.empty()) x_ = program_of(recording).param(parameter_, recording);
   }
-  void add(RatePoint p) {
+  /// `sms`: on which the kernel ran.
+  void add(RatePoint p, uint64_t sms) {
     if (parameter_.empty()) {
       p.x = static_cast<double>(points_.size() + 1);
       points_.push_back(std::move(p));
       return;
     }
+    require_same_curve(p.kernel, sms);
     p.x = x_;
     const auto at =
         std::ranges::find_if(points_, [&](const RatePoint& o) { return o.kernel == p.kernel && o.x == p.x; });
@@ -230,8 +231,8 @@ class RatePoints {
       return;
     }
     if (at < points_.begin() + static_cast<ptrdiff_t>(first_))
-      throw core::RecordError(fmt::format("'{}': a run before it has kernel '{}' with {} = {} too", path_,
-                                          p.kernel, parameter_, p.x));
+      throw core::RecordError(fmt::format("'{}': a run before it has kernel '{}' with {} = {} too",
+                                          recording_->path(), p.kernel, parameter_, p.x));
     at->flops += p.flops;
     at->simulated += p.simulated;
     at->predicted += p.predicted;
@@ -239,26 +240,54 @@ class RatePoints {
   [[nodiscard]] const std::vector<RatePoint>& all() const { return points_; }
 
  private:
-  std::string parameter_, path_;
+  struct Curve {
+    std::string kernel;
+    const Recording* recording = nullptr;
+    uint64_t sms = 0;
+  };
+  /// Points of a curve differ in the parameter only.
+  void require_same_curve(const std::string& kernel, uint64_t sms) {
+    const auto curve = std::ranges::find(curves_, kernel, &Curve::kernel);
+    if (curve == curves_.end()) {
+      curves_.push_back({kernel, recording_, sms});
+      return;
+    }
+    const Recording& first = *curve->recording;
+    if (&first == recording_) return;
+    const char* what = !(first.machine() == recording_->machine()) ? "another machine"
+                       : curve->sms != sms                         ? "another number of SMs"
+                       : first.ptx() != recording_->ptx()          ? "another program"
+                                                                   : nullptr;
+    if (what != nullptr)
+      throw core::RecordError(fmt::format("'{}': kernel '{}' is of {} than in '{}': no curve over {}",
+                                          recording_->path(), kernel, what, first.path(), parameter_));
+  }
+
+  std::string parameter_;
+  const Recording* recording_ = nullptr;
+  std::vector<Curve> curves_;
   double x_ = 0;
   size_t first_ = 0;  ///< point of the run
   std::vector<RatePoint> points_;
 };
 
-/// The shape of each kernel's curve: its rate at a value of `x` by that at the value before.
+/// The shape of each kernel's curve: its rate (its time, if it has no floating-point operations) at a value
+/// of `x` by that at the value before.
 void add_steps(std::vector<RatePoint> points, const std::string& x, ModelReport& report) {
   std::ranges::stable_sort(points, {}, [](const RatePoint& p) { return std::tie(p.kernel, p.x); });
   for (size_t i = 1; i < points.size(); ++i) {
     const RatePoint &from = points[i - 1], &to = points[i];
-    if (from.kernel != to.kernel || from.flops <= 0 || to.flops <= 0) continue;
-    const double work = to.flops / from.flops;
+    if (from.kernel != to.kernel) continue;
+    const bool rate = from.flops > 0 && to.flops > 0;
     Prediction p;
     p.kernel = fmt::format("{}, {} {} to {}", to.kernel, x, from.x, to.x);
-    p.quantity = "step of the rate";
-    p.predicted = work * from.predicted / to.predicted;
-    p.simulated = work * from.simulated / to.simulated;
-    report.text +=
-        fmt::format("rate of {}: {:.3f} times, simulated {:.3f}\n", p.kernel, p.predicted, p.simulated);
+    p.quantity = rate ? "step of the rate" : "step of the time";
+    p.predicted =
+        rate ? to.flops / from.flops * from.predicted / to.predicted : to.predicted / from.predicted;
+    p.simulated =
+        rate ? to.flops / from.flops * from.simulated / to.simulated : to.simulated / from.simulated;
+    report.text += fmt::format("{} of {}: {:.3f} times, simulated {:.3f}\n", rate ? "rate" : "time", p.kernel,
+                               p.predicted, p.simulated);
     report.predictions.push_back(p);
   }
 }
@@ -283,7 +312,8 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
       report.predictions.push_back(prediction_of(result, choice));
       const Prediction& cycles = report.predictions.back();
       points.add({result.kernel.name, 0, result.flops(), result.seconds(cycles.simulated),
-                  result.seconds(cycles.predicted)});
+                  result.seconds(cycles.predicted)},
+                 kernel.per_sm.rows);
       report.text += text_of(result);
       if (choice.parameters.empty() && changed_machine(recording.command_line()))
         report.text +=

@@ -215,6 +215,8 @@ Suite load_suite(const std::string& path) {
         std::ranges::find(suite.studies, study.name, &Study::name) != suite.studies.end())
       messages.error(core::where_of(*t.get("name"), path),
                      fmt::format("there are two studies '{}'", study.name));
+    if (!study.name.empty() && std::ranges::find(suite.cases, study.name, &Case::name) != suite.cases.end())
+      messages.error(core::where_of(*t.get("name"), path), fmt::format("there is a case '{}'", study.name));
     suite.studies.push_back(std::move(study));
   });
   for_tables(context, root, "mean", [&](const toml::table& t) {
