@@ -49,3 +49,9 @@ def _check_steps(gpusim: Gpusim) -> None:
         for side in ("predicted", "simulated"):
             rate = (b / a) ** 3 * cycles[a][side] / cycles[b][side]
             require(abs(step[side] / rate - 1) < 1e-6, f"{a} to {b}: {side} {step[side]}, by hand {rate}")
+    for what, machine, options in (("machine", "tesla_v100", ()), ("number of SMs", MACHINE, ("--sms", "2")),
+                                   ("machine", MACHINE, ("--core-clock", "648MHz"))):
+        other = gpusim.scratch / "other.h5"
+        gpusim.run("--config", machine, ptx, "--param", "N=48", "--out", other, "--quiet", *options).require_code(0)
+        gpusim.run("analyze", files[0], other, "--model", "latency-hidden", "--option",
+                   "x=N").require_code(1).require_error(f"is of another {what} than in")

@@ -63,6 +63,14 @@ def all_checks(source: Path) -> dict[str, Named]:
 
         return run
 
+    def energy_check(name: str) -> Callable[[Gpusim], None]:
+        def run(gpusim: Gpusim) -> None:
+            import check_energy
+
+            check_energy.ENERGY_CHECKS[name](gpusim)
+
+        return run
+
     return {
         "verify": per_case(check_verify, in_full) | per_case(check_brief, lambda case: case.brief),
         "sizes": per_case(check_sizes, lambda case: bool(case.odd) or in_full(case)),
@@ -86,6 +94,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "regress": {"quick": check_quick_suite, "failures": check_failures},
         "reuse": {"traces": check_reuse},
         "latency_hidden": {"matmul": check_latency_hidden},
+        "energy": {name: energy_check(name) for name in ("system", "groups", "blocks")},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 

@@ -3,8 +3,10 @@
 inputs, choice of memory access, order of tasks, and a task on the host beside one on the GPU.
 
     regress/energy.py build/release/bin/gpusim [--large]
+    regress/energy.py --outcome regress-full/outcome.json
 
---large adds the third matrix (minutes). What the model `energy` predicts is compared by `gpusim regress`.
+--large adds the third matrix (minutes). What the model `energy` predicts is compared by `gpusim regress --suite full`; its outcome
+as tables of docs/models.md is printed by --outcome.
 """
 
 import argparse
@@ -147,11 +149,46 @@ def host_beside(program: Program) -> None:
                   f"{abs(host_s - gpu_s) * power * 1e3:.1f} |")
 
 
+def _mean_and_worst(errors: list[float], digits: int) -> str:
+    return f"{100 * statistics.mean(errors):.{digits}f}, {100 * max(errors):.{digits}f}"
+
+
+def outcome_tables(rows: list[dict]) -> None:
+    quantities = ("time", "kernel energy", "system power")
+    errors: dict[str, dict[str, list[float]]] = {}
+    role: dict[str, str] = {}
+    for r in rows:
+        if r["model"] != "energy" or r["quantity"] not in quantities or not r["case"].startswith("dvfs_"):
+            continue
+        name = r["case"].removeprefix("dvfs_").rpartition("_")[0]
+        role[name] = r["role"]
+        for key in (name, f"all {r['role']}"):
+            errors.setdefault(key, {q: [] for q in quantities})[r["quantity"]].append(abs(r["error"]))
+    print("\n| runs | | kernels x clocks | time: mean, worst % | kernel energy: mean, worst % | system power: mean, worst % |\n" + "|---" * 6 + "|")
+    for name in [*role, *(f"all {kind}" for kind in ("judged", "fitted"))]:
+        time, energy, power = (errors[name][q] for q in quantities)
+        label = f"`{name}` | {role[name]}" if name in role else f"{name} | "
+        print(f"| {label} | {len(time)} | {_mean_and_worst(time, 1)} | {_mean_and_worst(energy, 1)} | {_mean_and_worst(power, 2)} |")
+    print("\n| N | pick | least simulated | above it % | energy over all M but the base: mean, worst % |\n" + "|---" * 5 + "|")
+    for case in dict.fromkeys(r["case"] for r in rows if r["quantity"] == "energy by blocks"):
+        mine = [r for r in rows if r["case"] == case]
+        blocks = {int(r["kernel"].split()[1]): r for r in mine}
+        pick, least = (min(blocks, key=lambda m: blocks[m][side]) for side in ("predicted", "simulated"))
+        above = next(r for r in rows if r["case"] == case.replace("_energy", "_pick"))["predicted"]
+        print(f"| {case.split('_')[1]} | {pick} | {least} | {100 * above:.1f} | {_mean_and_worst([abs(r['error']) for r in mine], 1)} |")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("gpusim", type=Path)
+    parser.add_argument("gpusim", type=Path, nargs="?")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--outcome", type=Path)
     arguments = parser.parse_args()
+    if arguments.outcome:
+        outcome_tables(json.loads(arguments.outcome.read_text())["rows"])
+        return 0
+    if arguments.gpusim is None:
+        parser.error("gpusim is missing")
     program = Program(arguments.gpusim)
     sparse_products(program, list(MATRICES) if arguments.large else ["m1", "m2"])
     spread_over_inputs(program)

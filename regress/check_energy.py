@@ -1,0 +1,96 @@
+"""`gpusim analyze --model energy` and the energy of the whole system: what is recorded, and which runs do not belong together."""
+
+import shutil
+from pathlib import Path
+
+import h5py
+
+from runner import MACHINE, Gpusim, require, require_equal
+
+
+def _record(gpusim: Gpusim, name: str, ptx: str, *options: str) -> Path:
+    out = gpusim.scratch / f"{name}.h5"
+    workloads = gpusim.source / "workloads"
+    gpusim.run("--config", MACHINE, workloads / ptx, "--out", out, "--quiet", "--events", "memory", *options).require_code(0)
+    return out
+
+
+def check_system(gpusim: Gpusim) -> None:
+    """/system by hand, from the timeline, the kernels' energy and [host] of the C1060 (150 W, 55 W); --json says the same."""
+    launch = gpusim.source / "workloads" / "spmv" / "matrix_ell.toml"
+    ptx = gpusim.source / "workloads" / "spmv" / "ell.ptx"
+    out = gpusim.scratch / "run.h5"
+    report = gpusim.run("--config", MACHINE, ptx, "--launch", launch, "--core-clock", "810MHz", "--json", "--out", out).require_code(0).json()
+    with h5py.File(out) as file:
+        rows = file["timeline"][:]
+        elapsed = (int(rows["end"].max()) - int(rows["start"].min())) / 810e6
+        busy = sum(float(file[f"kernels/{k}"].attrs["cycles"]) for k in (0, 1)) / 810e6
+        kernels = sum(float(c["value"]) for k in (0, 1) for c in file[f"kernels/{k}/counters"][:] if c["name"] == b"energy")
+        system = file["system"][0]
+        by_hand = {"elapsed": elapsed, "kernels": kernels, "idle_board": 55 * (elapsed - busy), "host": 150 * elapsed}
+        by_hand["power"] = (by_hand["kernels"] + by_hand["idle_board"] + by_hand["host"]) / elapsed
+        require(elapsed > 2 * busy, "copies take no time")
+        for name, value in by_hand.items():
+            require(abs(float(system[name]) / value - 1) < 1e-4, f"{name}: recorded {system[name]}, by hand {value}")
+            key = name + {"elapsed": "_s", "power": "_w"}.get(name, "_j")
+            require(abs(report["system"][key] / float(system[name]) - 1) < 1e-5, f"{key}: {report['system'][key]}")
+    # A run that does not end has no such figures, nor any of the whole application.
+    failed = gpusim.run("--config", MACHINE, ptx, "--launch", launch, "--max-cycles", "6000", "--out", out).require_code(2)
+    failed.require_error("'csr_to_ell' took 6504 cycles, more than 6000 (--max-cycles)")
+    for word in ("system  ", "application", "copy                 y"):
+        require(word not in failed.out, f"{word}: {failed.out}")
+    with h5py.File(out) as file:
+        require("system" not in file and file.attrs["status"] == b"failed", "a failed run's system energy")
+
+
+def check_groups(gpusim: Gpusim) -> None:
+    """Runs at other clocks are compared with the one that they are slower runs of, and with no other."""
+    spmv = ("spmv/ell.ptx", "--launch", str(gpusim.source / "workloads/spmv/matrix_ell.toml"))
+    base, slow = _record(gpusim, "base", *spmv), _record(gpusim, "slow", *spmv, "--core-clock", "648MHz")
+    few = _record(gpusim, "few", *spmv, "--core-clock", "648MHz", "--sms", "4")
+
+    def powers(*files: Path) -> list[float]:
+        model = gpusim.run("analyze", *files, "--model", "energy", "--json").require_code(0).json()["models"][0]
+        return [p["simulated"] for p in model["predictions"] if p["quantity"] == "system power"]
+
+    require_equal("compared with its own", len(powers(base, slow)), 1)
+    require_equal("compared with a run on fewer SMs", powers(base, few), [])
+    gpusim.run("analyze", base, slow, slow, "--model", "energy").require_code(1).require_error("the same work at the same clock")
+    # Files of older versions have no /system: everything else is still said.
+    old = gpusim.scratch / "old.h5"
+    shutil.copy(slow, old)
+    with h5py.File(old, "r+") as file:
+        del file["system"]
+    text = gpusim.run("analyze", base, old, "--model", "energy").require_code(0).out
+    require("has no table /system to compare with" in text, text)
+    require_equal("compared without /system", powers(base, old), [])
+    with h5py.File(old, "r+") as file:
+        file["system"] = [[1.0, 2.0], [3.0, 4.0]]
+    gpusim.run("analyze", base, old, "--model", "energy").require_code(1).require_error("old.h5")
+
+
+def check_blocks(gpusim: Gpusim) -> None:
+    """A study of block counts is of prefix sums of the same words on the same SMs."""
+    launch = ("--launch", str(gpusim.source / "workloads/scan/reduce_down.toml"))
+
+    def scan(name: str, words: int, blocks: int, *more: str) -> Path:
+        return _record(gpusim, name, "scan/reduce_down_sm13.ptx", *launch, "--param", f"N={words}", "--param", f"M={blocks}", *more)
+
+    two, four = scan("two", 2000, 2), scan("four", 2000, 4)
+    study = ("--model", "energy", "--option", "study=blocks")
+    model = gpusim.run("analyze", two, four, *study, "--json").require_code(0).json()["models"][0]
+    rows = {q: [p for p in model["predictions"] if p["quantity"] == q] for q in ("energy by blocks", "barriers of the tree")}
+    require_equal("the base predicts the others", [p["kernel"] for p in rows["energy by blocks"]], ["all, 4 blocks"])
+    require_equal("closed form", [p["predicted"] for p in rows["barriers of the tree"]], [3, 5])
+
+    def refused(message: str, *files: Path, options: tuple[str, ...] = ()) -> None:
+        gpusim.run("analyze", *files, *study, *options).require_code(1).require_error(message)
+
+    refused("another number of words", two, scan("more", 3000, 4))
+    refused("another number of SMs", two, scan("few", 2000, 4, "--sms", "3"))
+    refused("another run has 2 blocks too", two, two)
+    refused("of all kernels", two, four, options=("--kernel", "0"))
+    refused("no kernel of one block has barriers", _record(gpusim, "saxpy", "saxpy/saxpy.ptx", "--param", "N=2000"))
+
+
+ENERGY_CHECKS = {"system": check_system, "groups": check_groups, "blocks": check_blocks}
