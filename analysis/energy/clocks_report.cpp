@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "analysis/energy/dvfs.h"
 #include "analysis/energy/options.h"
@@ -95,10 +96,12 @@ class GroupReport {
     if (choice_.host_seconds > 0) add_idle(report);
   }
 
-  /// Energy over the clock, predicted and simulated.
-  void add_to(Plot& plot) const {
+  /// Energy over the clock, predicted and simulated. `alone`: no other group is drawn.
+  void add_to(Plot& plot, bool alone) const {
     const int first_look = static_cast<int>(plot.series.size()) / 2;
-    const std::string name = group_.base->kernels.front().kernel.name;
+    std::string name = group_.base->kernels.front().kernel.name;
+    if (!alone)
+      name += fmt::format(" ({})", std::filesystem::path(group_.base->recording->path()).stem().string());
     Series kernels, system, simulated, simulated_system;
     kernels.title = name + ": board while kernels run, predicted";
     system.title = name + ": system with host and copies, predicted";
@@ -302,10 +305,11 @@ ModelReport clocks_report(std::span<const Run> runs, const Choice& choice) {
   plot.x_label = "core clock, MHz";
   plot.y_label = "energy, mJ";
   plot.y_from_zero = true;
-  for (const Group& group : groups_of(runs)) {
+  const std::vector<Group> groups = groups_of(runs);
+  for (const Group& group : groups) {
     GroupReport one(group, choice);
     one.add_to(report);
-    one.add_to(plot);
+    one.add_to(plot, groups.size() == 1);
   }
   report.json = fmt::format("{{\"forecasts\": [{}]}}", report.json);
   if (!choice.plot.empty()) {
