@@ -50,14 +50,15 @@ bool option_is_second(const ModelOptions& options, std::string_view name,
       fmt::format("gpusim: error: {}: expected {} or {}, found '{}'", name, words[0], words[1], text));
 }
 
-double option_positive(const ModelOptions& options, std::string_view name, double fallback) {
+double option_positive(const ModelOptions& options, std::string_view name, double fallback, bool or_zero) {
   const std::string text = option_text(options, name);
   if (text.empty()) return fallback;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value))
-    throw core::InputError(
-        fmt::format("gpusim: error: {}: expected a positive number, found '{}'", name, text));
+  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0 || (or_zero && value == 0)) ||
+      !std::isfinite(value))
+    throw core::InputError(fmt::format("gpusim: error: {}: expected a positive number{}, found '{}'", name,
+                                       or_zero ? " or 0" : "", text));
   return value;
 }
 

@@ -72,7 +72,8 @@ void require_known_options(const ModelOptions& options, std::string_view model,
 [[nodiscard]] bool option_is_second(const ModelOptions& options, std::string_view name,
                                     const std::array<std::string_view, 2>& words);
 /// `fallback` if it is not given. Throws core::InputError for what is no positive number.
-[[nodiscard]] double option_positive(const ModelOptions& options, std::string_view name, double fallback);
+[[nodiscard]] double option_positive(const ModelOptions& options, std::string_view name, double fallback,
+                                     bool or_zero = false);
 
 /// The predictions of a report as the elements of a JSON list.
 [[nodiscard]] std::string predictions_json(std::span<const Prediction> predictions);

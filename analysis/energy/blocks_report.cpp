@@ -161,27 +161,31 @@ void add_runs(std::span<const Run> runs, const Run& base, ModelReport& report, P
   for (const auto& [blocks, joules] : plot.series.front().points) plot.x_ticks.push_back(blocks);
 }
 
-std::string sensitivity_row(const char* name, double value, const PrefixSum& sum, double k,
-                            double access_cycles, double deadline) {
-  const double most = static_cast<double>(kMostBlocks);
-  const double m = optimal_blocks(sum, k, access_cycles, deadline, most);
+std::string sensitivity_row(const char* name, double value, const PrefixSum& sum, const Sensitivity& at) {
+  const double m = optimal_blocks(sum, at, static_cast<double>(kMostBlocks));
   if (m == 0) return fmt::format("  {} = {:>6.0f}: no number of blocks ends in time\n", name, value);
   return fmt::format("  {} = {:>6.0f}: {:>9.1f} blocks by dE/dM = 0, {:>8} by trying all\n", name, value, m,
-                     best_of_all_blocks(sum, k, access_cycles, deadline, kMostBlocks));
+                     best_of_all_blocks(sum, at, kMostBlocks));
 }
 
 std::string sensitivity_text(const Choice& choice) {
   const PrefixSum sum{kPaperElements, choice.transfer, 2};
+  const Sensitivity& given = choice.sensitivity;
   std::string text = fmt::format(
       "printed formula, N = {:.0f} (the paper's, not that of these runs), alpha = 2, transfers of B = {:.0f} "
-      "words, T = {:.0f} core cycles: "
-      "optimal "
-      "number of blocks (one block's critical path: far above what a machine holds at a time)\n",
-      kPaperElements, choice.transfer, choice.deadline_cycles);
-  for (const double k : {1.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0})
-    text += sensitivity_row("K", k, sum, k, choice.access_cycles, choice.deadline_cycles);
-  for (const double cycles : {10.0, 50.0, 100.0, 200.0, 300.0, 400.0, 500.0, 700.0, 1000.0})
-    text += sensitivity_row("M_c", cycles, sum, choice.k, cycles, choice.deadline_cycles);
+      "words, T = {:.0f} core cycles, E_idle = {:.3g} E_c for each waiting cycle: optimal number of blocks "
+      "(one block's critical path: far above what a machine holds at a time)\n",
+      kPaperElements, choice.transfer, given.deadline_cycles, given.idle);
+  for (const double k : {1.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0}) {
+    Sensitivity at = given;
+    at.k = k;
+    text += sensitivity_row("K", k, sum, at);
+  }
+  for (const double cycles : {10.0, 50.0, 100.0, 200.0, 300.0, 400.0, 500.0, 700.0, 1000.0}) {
+    Sensitivity at = given;
+    at.access_cycles = cycles;
+    text += sensitivity_row("M_c", cycles, sum, at);
+  }
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/energy/blocks.h"
@@ -124,19 +125,48 @@ TEST(Pem, IsThePrintedMethod) {
 }
 
 TEST(Pem, OptimumOfTheDerivativeIsThatOfAllNumbers) {
-  const PrefixSum sum{5959298, 1024, 2};
-  double before = 1e18;
-  for (const double k : {1.0, 50.0, 500.0, 5000.0}) {
-    const double m = optimal_blocks(sum, k, 500, 50e3, 1 << 17);
-    EXPECT_NEAR(m, static_cast<double>(best_of_all_blocks(sum, k, 500, 50e3, 1 << 17)), 1) << k;
-    EXPECT_LT(m, before) << "the optimum falls as memory grows dearer";
-    before = m;
+  constexpr uint64_t kMost = 1 << 17;
+  const auto optimum = [](const PrefixSum& sum, const Sensitivity& at) {
+    const double m = optimal_blocks(sum, at, kMost);
+    EXPECT_NEAR(m, static_cast<double>(best_of_all_blocks(sum, at, kMost)), 1)
+        << at.k << " " << at.access_cycles;
+    return m;
+  };
+  for (const PrefixSum& sum : {PrefixSum{5959298, 1024, 2}, PrefixSum{5959298, 512, 2}}) {
+    double before = 1e18;
+    for (const double k : {1.0, 50.0, 500.0, 5000.0}) {
+      const double m = optimum(sum, {.k = k});
+      EXPECT_LT(m, before) << "the optimum falls as memory grows dearer";
+      before = m;
+    }
   }
+  // Over M_c it first falls, then rises; without the energy of waiting it only rises.
+  const PrefixSum sum{5959298, 512, 2};
+  const auto over_cycles = [&](double idle) {
+    std::vector<double> optima;
+    for (const double cycles : {10.0, 100.0, 300.0, 500.0, 700.0})
+      optima.push_back(optimum(sum, {.access_cycles = cycles, .idle = idle}));
+    return optima;
+  };
+  const std::vector<double> with = over_cycles(0.1), without = over_cycles(0);
+  EXPECT_TRUE(with[0] > with[1] && with[1] > with[2] && with[2] < with[3] && with[3] < with[4]);
+  EXPECT_TRUE(std::ranges::is_sorted(without));
   // Without a slope to zero in the range, its end; if nothing ends in time, nothing.
-  EXPECT_EQ(optimal_blocks(sum, 1, 1, 1e9, 64), 64);
-  EXPECT_EQ(best_of_all_blocks(sum, 1, 1, 1e9, 64), 64u);
-  EXPECT_EQ(optimal_blocks(sum, 1, 1e6, 10, 1 << 10), 0);
-  EXPECT_EQ(best_of_all_blocks(sum, 1, 1e6, 10, 1 << 10), 0u);
+  const PrefixSum wide{5959298, 1024, 2};
+  const Sensitivity ample{.k = 1, .access_cycles = 1, .deadline_cycles = 1e9},
+      hurried{.k = 1, .access_cycles = 1e6, .deadline_cycles = 10};
+  EXPECT_EQ(optimal_blocks(wide, ample, 64), 64);
+  EXPECT_EQ(best_of_all_blocks(wide, ample, 64), 64u);
+  EXPECT_EQ(optimal_blocks(wide, hurried, 1 << 10), 0);
+  EXPECT_EQ(best_of_all_blocks(wide, hurried, 1 << 10), 0u);
+}
+
+TEST(Pem, EnergyOverBlocksByHand) {
+  // N = 1024, M = 8, B = 16, alpha = 2: 526 computing cycles, 23 accesses, 7 barriers; of 10,000 cycles 3000
+  // wait.
+  const PrefixSum sum{1024, 16, 2};
+  const Sensitivity at{.k = 5, .access_cycles = 100, .deadline_cycles = 1e4, .idle = 0.1};
+  EXPECT_NEAR(prefix_sum_energy(sum, at, 8), 526 * std::pow(526.0 / 7000, 2) + 5 * 23 + 0.1 * 3000, 1e-9);
 }
 
 TEST(BlockParts, DividesTheTilesAndKeepsTheRest) {

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "analysis/energy/pem.h"
 #include "analysis/energy/run.h"
 #include "analysis/model.h"
 
@@ -14,8 +15,8 @@ struct Choice {
   bool paper = false;  ///< variant=paper
   Study study = Study::kClocks;
   double host_seconds = 0;  ///< host_time=: of a task beside; 0: there is none
-  double k = 500, access_cycles = 500, transfer = 1024,
-         deadline_cycles = 50e3;  ///< of the paper's sensitivity
+  Sensitivity sensitivity;  ///< k=, access_cycles=, deadline=, idle=
+  double transfer = 512;    ///< B of the paper's sensitivity, words
   std::string plot;
 };
 /// Throws core::InputError for a name or value that is none.

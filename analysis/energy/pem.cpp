@@ -11,21 +11,20 @@ struct Slack {
   double cycles = 0, slope = 0;
 };
 
-Slack slack_of(const PrefixSum& sum, double access_cycles, double deadline_cycles, double blocks) {
+Slack slack_of(const PrefixSum& sum, const Sensitivity& at, double blocks) {
   const Steps s = sum.steps(blocks), d = sum.slope(blocks);
-  return {deadline_cycles - (s.memory + s.barriers) * access_cycles,
-          -(d.memory + d.barriers) * access_cycles};
+  return {at.deadline_cycles - (s.memory + s.barriers) * at.access_cycles,
+          -(d.memory + d.barriers) * at.access_cycles};
 }
 
 /// dE/dM; not a number where E is.
-double slope_of_energy(const PrefixSum& sum, double k, double access_cycles, double deadline_cycles,
-                       double blocks) {
+double slope_of_energy(const PrefixSum& sum, const Sensitivity& at, double blocks) {
   const Steps s = sum.steps(blocks), d = sum.slope(blocks);
-  const Slack slack = slack_of(sum, access_cycles, deadline_cycles, blocks);
+  const Slack slack = slack_of(sum, at, blocks);
   if (slack.cycles <= 0) return NAN;
   const double c = s.computing, left = slack.cycles;
   const double computing = (3 * c * c * d.computing * left - 2 * c * c * c * slack.slope) / std::pow(left, 3);
-  return computing + k * d.memory;
+  return computing + at.k * d.memory - at.idle * slack.slope;
 }
 
 }  // namespace
@@ -53,20 +52,18 @@ Steps PrefixSum::slope(double blocks) const {
   return {(loads + tree) * add_cycles, loads / transfer + tree, tree};
 }
 
-double prefix_sum_energy(const PrefixSum& sum, double k, double access_cycles, double deadline_cycles,
-                         double blocks) {
+double prefix_sum_energy(const PrefixSum& sum, const Sensitivity& at, double blocks) {
   const Steps s = sum.steps(blocks);
-  const Slack slack = slack_of(sum, access_cycles, deadline_cycles, blocks);
+  const Slack slack = slack_of(sum, at, blocks);
   // x' above the highest clock: not in time.
   if (slack.cycles <= 0 || s.computing > slack.cycles) return NAN;
   const double share = s.computing / slack.cycles;
-  return s.computing * share * share + k * s.memory;
+  return s.computing * share * share + at.k * s.memory + at.idle * (at.deadline_cycles - slack.cycles);
 }
 
-double optimal_blocks(const PrefixSum& sum, double k, double access_cycles, double deadline_cycles,
-                      double most) {
-  const auto energy = [&](double m) { return prefix_sum_energy(sum, k, access_cycles, deadline_cycles, m); };
-  const auto slope = [&](double m) { return slope_of_energy(sum, k, access_cycles, deadline_cycles, m); };
+double optimal_blocks(const PrefixSum& sum, const Sensitivity& at, double most) {
+  const auto energy = [&](double m) { return prefix_sum_energy(sum, at, m); };
+  const auto slope = [&](double m) { return slope_of_energy(sum, at, m); };
   double best = 0;
   const auto take = [&](double m) {
     if (!std::isnan(energy(m)) && (best == 0 || energy(m) < energy(best))) best = m;
@@ -87,12 +84,11 @@ double optimal_blocks(const PrefixSum& sum, double k, double access_cycles, doub
   return best;
 }
 
-uint64_t best_of_all_blocks(const PrefixSum& sum, double k, double access_cycles, double deadline_cycles,
-                            uint64_t most) {
+uint64_t best_of_all_blocks(const PrefixSum& sum, const Sensitivity& at, uint64_t most) {
   uint64_t best = 0;
   double least = INFINITY;
   for (uint64_t m = 1; m <= most; ++m) {
-    const double e = prefix_sum_energy(sum, k, access_cycles, deadline_cycles, static_cast<double>(m));
+    const double e = prefix_sum_energy(sum, at, static_cast<double>(m));
     if (e < least) least = e, best = m;
   }
   return best;

@@ -43,17 +43,25 @@ struct PrefixSum {
   [[nodiscard]] Steps slope(double blocks) const;
 };
 
-/// E(M) = E_comp + E_mem of equations 21 to 24, in units of the energy of a computing cycle at the highest
-/// clock; not a number if M blocks cannot end in time.
-[[nodiscard]] double prefix_sum_energy(const PrefixSum& sum, double k, double access_cycles,
-                                       double deadline_cycles, double blocks);
+/// Inputs of the paper's sensitivity study.
+struct Sensitivity {
+  double k = 500;                 ///< K = E_m / E_c: energy of an access by that of a computing cycle
+  double access_cycles = 500;     ///< M_c
+  double deadline_cycles = 50e3;  ///< T, core cycles at the highest clock
+  /// E_idle / E_c: of a cycle that waits for an access or a barrier. The print gives E_c = 10 E_idle, but its
+  /// equation 21 has no such term; only with it does the optimum first fall and then rise with M_c, as
+  /// printed.
+  double idle = 0.1;
+};
+
+/// E(M) = E_comp + E_mem of equations 21 to 24, and waiting cycles at E_idle, in units of the energy of a
+/// computing cycle at the highest clock; not a number if M blocks cannot end in time.
+[[nodiscard]] double prefix_sum_energy(const PrefixSum& sum, const Sensitivity& at, double blocks);
 
 /// M in [1, most] with dE/dM = 0 and the least E; an end of the range if there is no such point. 0: none can
 /// end in time.
-[[nodiscard]] double optimal_blocks(const PrefixSum& sum, double k, double access_cycles,
-                                    double deadline_cycles, double most);
+[[nodiscard]] double optimal_blocks(const PrefixSum& sum, const Sensitivity& at, double most);
 /// The same by trying every whole M.
-[[nodiscard]] uint64_t best_of_all_blocks(const PrefixSum& sum, double k, double access_cycles,
-                                          double deadline_cycles, uint64_t most);
+[[nodiscard]] uint64_t best_of_all_blocks(const PrefixSum& sum, const Sensitivity& at, uint64_t most);
 
 }  // namespace gpusim::analysis::energy

@@ -6,17 +6,19 @@
 
 namespace gpusim::analysis::energy {
 Choice read_choice(const ModelOptions& options) {
-  constexpr std::array<std::string_view, 8> kKnown{"variant", "study",         "host_time", "plot",
-                                                   "k",       "access_cycles", "transfer",  "deadline"};
+  constexpr std::array<std::string_view, 9> kKnown{"variant",       "study",    "host_time", "plot", "k",
+                                                   "access_cycles", "transfer", "deadline",  "idle"};
   require_known_options(options, "energy", kKnown);
   Choice c;
   c.paper = option_is_second(options, "variant", {"extended", "paper"});
   c.study = option_is_second(options, "study", {"clocks", "blocks"}) ? Study::kBlocks : Study::kClocks;
   c.host_seconds = option_positive(options, "host_time", c.host_seconds);
-  c.k = option_positive(options, "k", c.k);
-  c.access_cycles = option_positive(options, "access_cycles", c.access_cycles);
+  Sensitivity& s = c.sensitivity;
+  s.k = option_positive(options, "k", s.k);
+  s.access_cycles = option_positive(options, "access_cycles", s.access_cycles);
   c.transfer = option_positive(options, "transfer", c.transfer);
-  c.deadline_cycles = option_positive(options, "deadline", c.deadline_cycles);
+  s.deadline_cycles = option_positive(options, "deadline", s.deadline_cycles);
+  s.idle = option_positive(options, "idle", s.idle, true);
   c.plot = option_text(options, "plot");
   return c;
 }
