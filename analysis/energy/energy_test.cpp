@@ -210,6 +210,7 @@ TEST(EnergyModel, RefusesOptionsThatItDoesNotKnow) {
   EXPECT_THAT(error_of("variant", "papr"), HasSubstr("expected extended or paper"));
   EXPECT_THAT(error_of("study", "sms"), HasSubstr("expected clocks or blocks"));
   EXPECT_THAT(error_of("k", "-3"), HasSubstr("k: expected a positive number, found '-3'"));
+  EXPECT_THAT(error_of("k", "3"), HasSubstr("--option k has no effect with study=clocks"));
   EXPECT_THAT(error_of("host_time", "1s"), HasSubstr("host_time: expected a positive number"));
 }
 

@@ -1,10 +1,31 @@
 #include "analysis/energy/report.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 
 #include "analysis/energy/options.h"
+#include "simcore/text/input_error.h"
 
 namespace gpusim::analysis::energy {
+namespace {
+
+/// An option of the other study would have no effect.
+void require_of_study(const ModelOptions& options, Study study) {
+  constexpr std::array<std::string_view, 2> kOfClocks{"variant", "host_time"};
+  constexpr std::array<std::string_view, 5> kOfBlocks{"k", "access_cycles", "transfer", "deadline", "idle"};
+  for (const auto& [name, value] : options.values) {
+    const bool clocks = std::ranges::find(kOfClocks, name) != kOfClocks.end();
+    const bool blocks = std::ranges::find(kOfBlocks, name) != kOfBlocks.end();
+    if (study == Study::kBlocks ? clocks : blocks)
+      throw core::InputError(fmt::format("gpusim: error: --option {} has no effect with study={}", name,
+                                         study == Study::kBlocks ? "blocks" : "clocks, the default"));
+  }
+}
+
+}  // namespace
+
 Choice read_choice(const ModelOptions& options) {
   constexpr std::array<std::string_view, 9> kKnown{"variant",       "study",    "host_time", "plot", "k",
                                                    "access_cycles", "transfer", "deadline",  "idle"};
@@ -20,6 +41,7 @@ Choice read_choice(const ModelOptions& options) {
   s.deadline_cycles = option_positive(options, "deadline", s.deadline_cycles);
   s.idle = option_positive(options, "idle", s.idle, true);
   c.plot = option_text(options, "plot");
+  require_of_study(options, c.study);
   return c;
 }
 
