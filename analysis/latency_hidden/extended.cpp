@@ -296,7 +296,7 @@ Estimate estimate(const Workload& w, const Parameters& p) {
     e.latency += e.resident * p.sms * s.memory;
   }
   e.exposed = std::max(0.0, e.round - e.compute);
-  for (const Segment& s : w.segments) e.latency += s.weight * (s.wait + std::max(0.0, s.chain - s.compute()));
+  for (const Segment& s : w.segments) e.latency += s.passes * (s.wait + std::max(0.0, s.chain - s.compute()));
   return e;
 }
 
