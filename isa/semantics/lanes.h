@@ -85,18 +85,17 @@ alignas(64) inline constexpr u32 kLaneBit[kWarpSize] = {
     1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
     1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
 
-/// Writes fn(lane) to every lane of row `d` that is in `mask`. Full masks store at once; others compute all
-/// lanes and blend, which costs less than branching per lane.
+/// Writes fn(lane) to every lane of row `d` that is in `mask`. All lanes are computed, which costs less than
+/// branching per lane: straight into the row if the mask is full, else into a copy that is then blended. One
+/// loop for both halves the code to compile.
 template <class D, class Fn>
 GPUSIM_INLINE void write_lanes(Lane<D>* d, LaneMask mask, Fn fn) {
-  if (mask.full()) {
-    GPUSIM_LANE_LOOP d[l] = to_lane<D>(fn(l));
-  } else {
-    const u32 m = mask.bits();
-    alignas(64) Lane<D> v[kWarpSize];
-    GPUSIM_LANE_LOOP v[l] = to_lane<D>(fn(l));
-    GPUSIM_LANE_LOOP d[l] = (m & kLaneBit[l]) != 0 ? v[l] : d[l];
-  }
+  alignas(64) Lane<D> copy[kWarpSize];
+  auto* out = static_cast<Lane<D>*>(__builtin_assume_aligned(mask.full() ? d : copy, 64));
+  GPUSIM_LANE_LOOP out[l] = to_lane<D>(fn(l));
+  if (mask.full()) return;
+  const u32 m = mask.bits();
+  GPUSIM_LANE_LOOP d[l] = (m & kLaneBit[l]) != 0 ? copy[l] : d[l];
 }
 template <class D, class A, class Fn>
 GPUSIM_INLINE void map1(const MicroOp& op, WarpContext& ctx, LaneMask mask, Fn fn) {

@@ -22,9 +22,14 @@ namespace gpusim::isa {
   RowSpan atomic_rows();         \
   RowSpan wmma_rows();           \
   }
+// GPUSIM_HAS_...: the sets that this build has (isa/backend.cmake).
 GPUSIM_DECLARE_LEVEL(simd_base)
+#if defined(GPUSIM_HAS_SIMD_AVX2)
 GPUSIM_DECLARE_LEVEL(simd_avx2)
+#endif
+#if defined(GPUSIM_HAS_SIMD_AVX512)
 GPUSIM_DECLARE_LEVEL(simd_avx512)
+#endif
 #undef GPUSIM_DECLARE_LEVEL
 
 namespace {
@@ -42,9 +47,24 @@ std::vector<SemanticRow> collect(std::initializer_list<RowSpan> parts) {
            ns::compare_rows(), ns::convert_rows(), ns::warp_rows(), ns::memory_rows(), ns::atomic_rows(), \
            ns::wmma_rows()})
 
+#if defined(GPUSIM_HAS_SIMD_AVX2)
+constexpr bool kHasAvx2 = true;
+std::vector<SemanticRow> avx2_rows() { return GPUSIM_COLLECT_LEVEL(simd_avx2); }
+#else
+constexpr bool kHasAvx2 = false;
+std::vector<SemanticRow> avx2_rows() { return {}; }
+#endif
+#if defined(GPUSIM_HAS_SIMD_AVX512)
+constexpr bool kHasAvx512 = true;
+std::vector<SemanticRow> avx512_rows() { return GPUSIM_COLLECT_LEVEL(simd_avx512); }
+#else
+constexpr bool kHasAvx512 = false;
+std::vector<SemanticRow> avx512_rows() { return {}; }
+#endif
+
 const std::vector<SemanticRow>& sorted_rows(SimdLevel level) {
-  static const std::array<std::vector<SemanticRow>, kSimdLevels> tables = {
-      GPUSIM_COLLECT_LEVEL(simd_base), GPUSIM_COLLECT_LEVEL(simd_avx2), GPUSIM_COLLECT_LEVEL(simd_avx512)};
+  static const std::array<std::vector<SemanticRow>, kSimdLevels> tables = {GPUSIM_COLLECT_LEVEL(simd_base),
+                                                                           avx2_rows(), avx512_rows()};
   return tables[static_cast<size_t>(level)];
 }
 #undef GPUSIM_COLLECT_LEVEL
@@ -52,14 +72,15 @@ const std::vector<SemanticRow>& sorted_rows(SimdLevel level) {
 }  // namespace
 
 bool simd_supported(SimdLevel level) {
+  const bool cpu_has_avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
   switch (level) {
     case SimdLevel::kBaseline:
       return true;
     case SimdLevel::kAvx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-             __builtin_cpu_supports("bmi2");
+      return kHasAvx2 && cpu_has_avx2;
     case SimdLevel::kAvx512:
-      return simd_supported(SimdLevel::kAvx2) && __builtin_cpu_supports("avx512f") &&
+      return kHasAvx512 && cpu_has_avx2 && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vl");
   }

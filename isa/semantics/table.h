@@ -16,7 +16,7 @@ namespace gpusim::isa {
 enum class SimdLevel : uint8_t { kBaseline, kAvx2, kAvx512 };
 inline constexpr int kSimdLevels = 3;
 
-/// True if this CPU can run functions of `level`.
+/// True if this build has functions of `level` and this CPU can run them.
 [[nodiscard]] bool simd_supported(SimdLevel level);
 /// The widest level this CPU has.
 [[nodiscard]] SimdLevel best_simd_level();
