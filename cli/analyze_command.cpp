@@ -1,4 +1,6 @@
 // `gpusim analyze`: analytical models beside what the simulator measured.
+#include <CLI/CLI.hpp>
+
 #include "analysis/guarded.h"
 #include "analysis/model.h"
 #include "analysis/text.h"

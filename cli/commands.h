@@ -4,7 +4,6 @@
 #pragma once
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -12,6 +11,10 @@
 #include <vector>
 
 #include "simcore/launch/launch.h"
+
+namespace CLI {
+class App;
+}
 
 namespace gpusim::cli {
 

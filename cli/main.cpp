@@ -1,6 +1,7 @@
 // gpusim: parses the command line and calls the layers. See README.md and docs/command_line.md.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

@@ -1,6 +1,7 @@
 // `gpusim regress`: workloads x machines x models, against golden values and the simulation.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 

@@ -1,4 +1,5 @@
 // `gpusim reuse`: the reuse-distance model on a memory trace.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 

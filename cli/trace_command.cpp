@@ -1,5 +1,6 @@
 // `gpusim trace`: the accesses of a kernel's threads to global memory, as a trace for `gpusim reuse`. Values
 // only: nothing is timed.
+#include <CLI/CLI.hpp>
 #include <bit>
 
 #include "analysis/warp_trace.h"
