@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kSector = 32;
 
-uint64_t positive(int64_t n) { return static_cast<uint64_t>(std::max<int64_t>(n, 1)); }
+uint64_t at_least_one(int64_t n) { return static_cast<uint64_t>(std::max<int64_t>(n, 1)); }
 
 /// Takes a unit for so many cycles; when it begins.
 double take(double& free_from, double now, double cycles) {
@@ -22,7 +22,7 @@ double take(double& free_from, double now, double cycles) {
 
 ReuseMemory::Shape ReuseMemory::share_of(const core::MachineConfig& m, double parts) {
   const auto ways = static_cast<uint32_t>(m.l2.ways);
-  const auto sets = static_cast<uint32_t>(positive(m.l2.bytes / m.l2.partitions / m.l2.line / m.l2.ways));
+  const auto sets = static_cast<uint32_t>(at_least_one(m.l2.bytes / m.l2.partitions / m.l2.line / m.l2.ways));
   if (parts <= 1) return {sets, ways};
   // Fewer sets rather than ways: lines of many SMs are spread over all sets.
   const auto fewer = static_cast<uint32_t>(std::max(1.0, sets / parts));
@@ -31,12 +31,12 @@ ReuseMemory::Shape ReuseMemory::share_of(const core::MachineConfig& m, double pa
 }
 
 ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const ReuseNeighbours& neighbours)
-    : interleave_(positive(m.l2.interleave)),
-      partitions_(positive(m.l2.partitions)),
-      channels_(positive(m.dram.channels)),
-      line_bytes_(positive(m.l2.line)),
+    : interleave_(at_least_one(m.l2.interleave)),
+      partitions_(at_least_one(m.l2.partitions)),
+      channels_(at_least_one(m.dram.channels)),
+      line_bytes_(at_least_one(m.l2.line)),
       shape_(share_of(m, neighbours.copies * neighbours.own)),
-      fetch_sectors_(static_cast<uint32_t>(positive(m.l2.sector) / kSector)),
+      fetch_sectors_(static_cast<uint32_t>(at_least_one(m.l2.sector) / kSector)),
       cached_(m.l2.bytes != 0),
       index_(core::set_index_kind(m.l2.index), shape_.sets),
       port_out_(sms, 0),

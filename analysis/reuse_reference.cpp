@@ -11,7 +11,7 @@ namespace gpusim::analysis {
 namespace {
 
 constexpr uint32_t kWarp = 32;
-constexpr uint32_t kMaxThreads = 1536, kMaxBlocks = 8;  ///< of a core
+constexpr uint32_t kCoreThreads = 1536, kMaxBlocks = 8;  ///< of a core
 constexpr uint32_t kUnlimited = ~0u;
 
 /// Fermi's, found with strided loads: five bits of the line hashed with five higher ones, a sixth as it is.
@@ -84,7 +84,7 @@ class Run {
 
   RunCounts counts() {
     const auto blocks = static_cast<uint32_t>((lanes_.size() + block_ - 1) / block_);
-    const uint32_t together = std::min({blocks, kMaxThreads / block_, kMaxBlocks});
+    const uint32_t together = std::min({blocks, kCoreThreads / block_, kMaxBlocks});
     for (uint32_t first = 0; first < blocks; first += together)
       run_blocks(first, std::min(blocks, first + together));
     return counts_;

@@ -6,7 +6,7 @@
 namespace gpusim::comp {
 
 namespace {
-constexpr uint64_t kSector = 32;
+constexpr uint64_t kTextureSector = 32;
 }
 
 TexturePath::TexturePath(const core::MachineConfig::Texture& config, uint16_t sm, const Links& links)
@@ -31,7 +31,7 @@ void TexturePath::add(Read& read, uint64_t address, uint64_t end) {
       sectors_[i] = 0;
     }
     sectors_[i] |=
-        static_cast<uint8_t>((2u << (next - 1 - line) / kSector) - (1u << (address - line) / kSector));
+        static_cast<uint8_t>((2u << (next - 1 - line) / kTextureSector) - (1u << (address - line) / kTextureSector));
     address = next;
   }
 }
@@ -51,7 +51,7 @@ TexturePath::Request TexturePath::submit(uint32_t record, const isa::MemoryAcces
   r.lines = read.count;
   r.first_address = read.lines[0];
   for (uint16_t i = 0; i < read.count; ++i)
-    r.bytes += static_cast<uint32_t>(kSector) * static_cast<uint32_t>(std::popcount(sectors_[i]));
+    r.bytes += static_cast<uint32_t>(kTextureSector) * static_cast<uint32_t>(std::popcount(sectors_[i]));
   return r;
 }
 

@@ -9,7 +9,7 @@ add_library(gpusim_isa_frontend OBJECT
 target_link_libraries(gpusim_isa_frontend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_frontend)
 gpusim_cold(gpusim_isa_frontend)
-gpusim_use_headers(gpusim_isa_frontend gpusim_library_headers)
+gpusim_unity(gpusim_isa_frontend)
 
 gpusim_test(isa_frontend_test
   SOURCES ${_isa}/lexer_test.cpp ${_isa}/modifiers_test.cpp ${_isa}/parser_test.cpp ${_isa}/parser_traps_test.cpp ${_isa}/linker_test.cpp

@@ -12,6 +12,11 @@
 
 namespace gpusim::isa {
 
+[[nodiscard]] inline int written_types(const Modifiers& m) {
+  return (m.type != Type::kNone) + (m.type2 != Type::kNone) + (m.type3 != Type::kNone) +
+         (m.type4 != Type::kNone);
+}
+
 struct ModuleSymbols {
   std::unordered_map<std::string_view, const Variable*> variables;
   std::unordered_map<std::string_view, const Function*> functions;

@@ -40,11 +40,6 @@ int type_count(const Instruction& i) {
   }
 }
 
-int written_types(const Modifiers& m) {
-  return (m.type != Type::kNone) + (m.type2 != Type::kNone) + (m.type3 != Type::kNone) +
-         (m.type4 != Type::kNone);
-}
-
 std::string example_type(uint64_t mask) {
   for (const Type t : {Type::kS32, Type::kF32, Type::kB32, Type::kU32, Type::kU64, Type::kPred}) {
     if (has_type(mask, t)) return std::string(type_name(t));

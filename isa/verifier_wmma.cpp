@@ -15,11 +15,6 @@ std::string_view matrix_name(WmmaMatrix matrix) {
   return kNames[static_cast<size_t>(matrix)];
 }
 
-int written_types(const Modifiers& m) {
-  return (m.type != Type::kNone) + (m.type2 != Type::kNone) + (m.type3 != Type::kNone) +
-         (m.type4 != Type::kNone);
-}
-
 /// Do these types go together in a wmma.mma?
 bool combine(const WmmaTypes& t) {
   const auto accumulates_half = [](Type c) { return c == Type::kF16 || c == Type::kF32; };

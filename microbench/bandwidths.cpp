@@ -13,7 +13,7 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr uint32_t kThreads = 256;
+constexpr uint32_t kReaders = 256;
 /// Chunks of cache_read, and how far apart they begin: blocks that run in step begin in different partitions,
 /// for any usual number of these.
 constexpr uint64_t kChunk = 8192, kChunkPitch = 9472;
@@ -32,7 +32,7 @@ void add(DataSheet& sheet, std::string name, double value, std::string unit, std
   sheet.figures.push_back(std::move(f));
 }
 
-uint32_t blocks_per_sm(const DeviceProperties& p) { return std::max(1u, p.warps_per_sm * 32 / kThreads); }
+uint32_t blocks_per_sm(const DeviceProperties& p) { return std::max(1u, p.warps_per_sm * 32 / kReaders); }
 
 void measure_l1(Device& device, DataSheet& sheet) {
   constexpr uint32_t kFew = 16, kMany = 48;
@@ -44,16 +44,16 @@ void measure_l1(Device& device, DataSheet& sheet) {
   for (const uint32_t rounds : {kFew, kMany}) {
     p.launches.push_back({"read_cached",
                           blocks,
-                          kThreads,
+                          kReaders,
                           0,
                           {Argument::buffer(p.buffers.size()), Argument::buffer(0), Argument::number(0),
                            Argument::number(rounds)}});
-    p.buffers.push_back({blocks * kThreads / 32 * 8, {}, true});
+    p.buffers.push_back({blocks * kReaders / 32 * 8, {}, true});
   }
   const Outcome out = device.run_one(p);
   const double clocks = elapsed(out.buffers[2]) - elapsed(out.buffers[1]);
   add(sheet, "bandwidth.l1", static_cast<double>(kMany - kFew) * blocks * kChunk / clocks, "bytes/cycle/SM",
-      fmt::format("{} warps read the same 8 KB", blocks * kThreads / 32), "cache_read: read_cached");
+      fmt::format("{} warps read the same 8 KB", blocks * kReaders / 32), "cache_read: read_cached");
 }
 
 void measure_shared(Device& device, DataSheet& sheet) {
@@ -81,11 +81,11 @@ void measure_l2(Device& device, const Hierarchy& h, DataSheet& sheet) {
   for (const uint32_t rounds : {warm, kFew, kMany}) {
     p.launches.push_back({"read_past_l1",
                           blocks,
-                          kThreads,
+                          kReaders,
                           0,
                           {Argument::buffer(p.buffers.size()), Argument::buffer(0),
                            Argument::number(chunks - 1), Argument::number(rounds)}});
-    p.buffers.push_back({uint64_t{blocks} * kThreads / 32 * 8, {}, false});
+    p.buffers.push_back({uint64_t{blocks} * kReaders / 32 * 8, {}, false});
   }
   const std::vector<double> seconds = device.run_one(p).seconds;
   add(sheet, "bandwidth.l2", static_cast<double>(kMany - kFew) * blocks * kChunk / (seconds[2] - seconds[1]),
@@ -101,7 +101,7 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
   constexpr std::array kStreams = {Stream{"read", 2}, Stream{"copy", 2}, Stream{"triad", 3}};
   // Each array is larger than the second level, and each kernel runs once before: it finds nothing of its
   // data there, and as many lines to be written back as it leaves.
-  const uint64_t few = std::max<uint64_t>(kSmallStream, (h.l2.capacity / 4 / kThreads + 1) * kThreads);
+  const uint64_t few = std::max<uint64_t>(kSmallStream, (h.l2.capacity / 4 / kReaders + 1) * kReaders);
   const uint64_t many = few + std::max(kSmallStream, few);
   Program p;
   p.ptx = kernel_file("stream", device.properties());
@@ -110,8 +110,8 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
     for (const uint64_t n : {few, few, many})
       p.launches.push_back(
           {s.kernel,
-           static_cast<uint32_t>(n / kThreads),
-           kThreads,
+           static_cast<uint32_t>(n / kReaders),
+           kReaders,
            0,
            {Argument::buffer(0), Argument::buffer(1), Argument::buffer(2), Argument::number(n)}});
   const std::vector<double> seconds = device.run_one(p).seconds;
@@ -133,8 +133,8 @@ void measure_scattered(Device& device, const char* name, uint32_t sms, uint64_t 
     const size_t buffer = p.buffers.size();
     p.buffers.push_back({n * kPitch, {}, false});
     p.launches.push_back({"scattered",
-                          static_cast<uint32_t>(n / kThreads),
-                          kThreads,
+                          static_cast<uint32_t>(n / kReaders),
+                          kReaders,
                           0,
                           {Argument::buffer(buffer), Argument::buffer(buffer), Argument::buffer(buffer),
                            Argument::number(n)}});
@@ -154,7 +154,7 @@ void measure_bandwidths(Device& device, const Hierarchy& h, DataSheet& sheet) {
   if (h.l2.present) attempt(sheet, "bandwidth.l2", [&] { measure_l2(device, h, sheet); });
   attempt(sheet, "bandwidth.triad", [&] { measure_streams(device, h, sheet); });
   const DeviceProperties& d = device.properties();
-  const uint64_t few = std::max<uint64_t>(kThreads, std::bit_ceil(uint64_t{d.warps_per_sm} * 32));
+  const uint64_t few = std::max<uint64_t>(kReaders, std::bit_ceil(uint64_t{d.warps_per_sm} * 32));
   const uint64_t spread = std::max(kLeastScattered, std::bit_ceil(few * d.sms));
   attempt(sheet, "bandwidth.scattered",
           [&] { measure_scattered(device, "bandwidth.scattered", 0, spread, sheet); });

@@ -10,10 +10,10 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr uint32_t kTrials = 3;  // the fastest counts, for refreshes come in between
-constexpr uint32_t kAgain = 3;   // what seems to conflict is measured again
+constexpr uint32_t kBankTrials = 3;  // the fastest counts, for refreshes come in between
+constexpr uint32_t kBankAgain = 3;   // what seems to conflict is measured again
 constexpr size_t kBatch = 256;   // addresses of a program
-constexpr uint32_t kMostBatches = 128, kLine = 128;
+constexpr uint32_t kMostBatches = 128, kBankLine = 128;
 
 /// Adds a launch that loads `addresses` of buffer 0 at once; returns the buffer of its clocks.
 size_t add_burst(Program& p, const std::vector<uint32_t>& addresses) {
@@ -36,7 +36,7 @@ uint32_t most_pause(const DeviceProperties& device) { return device.threads_per_
 /// The crowd, and so many more lines as fall by lot: launches of equal length could keep step with refreshes.
 void add_pause(Program& p, std::vector<uint32_t> lines, uint32_t more) {
   for (uint32_t i = 0; i < more; ++i)
-    lines.push_back(static_cast<uint32_t>(p.buffers[0].bytes - (i + 1) * kLine));
+    lines.push_back(static_cast<uint32_t>(p.buffers[0].bytes - (i + 1) * kBankLine));
   add_burst(p, lines);
 }
 
@@ -49,7 +49,7 @@ BankMates::BankMates(Device& device, std::vector<uint32_t> crowd)
       crowd_(std::move(crowd)),
       least_conflict_(kLeastRowConflict * device.properties().core_hz) {
   const std::vector<double> near =
-      times(std::vector<uint32_t>(kTrials, crowd_.front() + kNextInRow), true, kTrials);
+      times(std::vector<uint32_t>(kBankTrials, crowd_.front() + kNextInRow), true, kBankTrials);
   anchor_alone_ = *std::min_element(near.begin(), near.end());
 }
 
@@ -60,7 +60,7 @@ Program BankMates::program(const std::vector<uint32_t>& addresses, bool with_anc
   uint32_t last = *std::max_element(crowd_.begin(), crowd_.end());
   last = std::max(last, *std::max_element(addresses.begin(), addresses.end()));
   const uint32_t most = most_pause(device_->properties());
-  p.buffers.push_back({uint64_t{last} + (1 + most) * kLine, {}, false});
+  p.buffers.push_back({uint64_t{last} + (1 + most) * kBankLine, {}, false});
   std::mt19937 random(trial);
   const std::vector<uint32_t> others(crowd_.begin() + 1, crowd_.end());
   for (const uint32_t a : addresses) {
@@ -96,10 +96,10 @@ std::vector<bool> BankMates::conflicts(const std::vector<uint32_t>& addresses) c
   const std::vector<double> once = times(addresses, true, 1);
   for (size_t i = 0; i < addresses.size(); ++i)
     if (once[i] > anchor_alone_ + least_conflict_) slow.push_back(i);
-  for (uint32_t again = 0; again < kAgain && !slow.empty(); ++again) {
+  for (uint32_t again = 0; again < kBankAgain && !slow.empty(); ++again) {
     std::vector<uint32_t> asked;
     for (const size_t i : slow) asked.push_back(addresses[i]);
-    const std::vector<double> together = times(asked, true, kTrials), alone = times(asked, false, kTrials);
+    const std::vector<double> together = times(asked, true, kBankTrials), alone = times(asked, false, kBankTrials);
     std::vector<size_t> left;
     for (size_t k = 0; k < slow.size(); ++k)
       if (together[k] > std::max(alone[k], anchor_alone_) + least_conflict_) left.push_back(slow[k]);
@@ -114,21 +114,21 @@ std::vector<bool> BankMates::conflicts_with(uint32_t with, const std::vector<uin
   std::vector<Program> programs;
   const uint32_t most = most_pause(device_->properties());
   for (const uint32_t a : addresses)
-    for (uint32_t trial = 0; trial < kTrials; ++trial)
+    for (uint32_t trial = 0; trial < kBankTrials; ++trial)
       for (const uint32_t other : {with + kNextInRow, a}) {
         Program p;
         p.sms = 1;
         p.ptx = kernel_file("burst", device_->properties());
-        p.buffers.push_back({uint64_t{std::max(with, other)} + (1 + most) * kLine, {}, false});
-        add_pause(p, {}, trial * most / kTrials);
+        p.buffers.push_back({uint64_t{std::max(with, other)} + (1 + most) * kBankLine, {}, false});
+        add_pause(p, {}, trial * most / kBankTrials);
         add_burst(p, {with, other});
         programs.push_back(std::move(p));
       }
   const std::vector<Outcome> outcomes = device_->run(programs);
   std::vector<bool> result;
-  for (size_t first = 0; first < outcomes.size(); first += 2 * kTrials) {
+  for (size_t first = 0; first < outcomes.size(); first += 2 * kBankTrials) {
     std::vector<double> best(2, 1e300);
-    for (size_t i = 0; i < 2 * kTrials; ++i) keep_least(best, i % 2, elapsed(outcomes[first + i].buffers[3]));
+    for (size_t i = 0; i < 2 * kBankTrials; ++i) keep_least(best, i % 2, elapsed(outcomes[first + i].buffers[3]));
     result.push_back(best[1] > best[0] + least_conflict_);
   }
   return result;
@@ -139,7 +139,7 @@ uint32_t BankMates::find(uint64_t reach) const {
   for (uint32_t batch = 0; batch < kMostBatches; ++batch) {
     std::vector<uint32_t> addresses;
     for (size_t i = 0; i < kBatch; ++i) {
-      const auto a = static_cast<uint32_t>(random() % (reach / kLine) * kLine);
+      const auto a = static_cast<uint32_t>(random() % (reach / kBankLine) * kBankLine);
       if (std::find(crowd_.begin(), crowd_.end(), a) == crowd_.end()) addresses.push_back(a);
     }
     const std::vector<bool> found = conflicts(addresses);

@@ -12,7 +12,7 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr uint32_t kStride = 32, kChaseStride = 256, kSteps = 128;
+constexpr uint32_t kConstantStride = 32, kChaseStride = 256, kSteps = 128;
 constexpr size_t kLevels = 3;
 /// Hits of a level vary by no more: in the SM not at all, beyond it with the phase of other clocks.
 constexpr uint32_t kVariesInSm = 4, kVariesBeyond = 20;
@@ -70,7 +70,7 @@ void measure_constant_caches(Device& device, DataSheet& sheet) {
   uint64_t before = 0;
   for (size_t level = 1; level <= kLevels; ++level) {
     const uint32_t limit = hit + (level == 1 ? kVariesInSm : kVariesBeyond);
-    const uint64_t size = largest_that_hits(probe, {kStride, 1, 2, limit, probe.reach()});
+    const uint64_t size = largest_that_hits(probe, {kConstantStride, 1, 2, limit, probe.reach()});
     // A ring twice as long as a level misses in all of it.
     const uint64_t ring = level == 1 ? size / 2 : 2 * before;
     if (ring > size) return;
@@ -80,8 +80,8 @@ void measure_constant_caches(Device& device, DataSheet& sheet) {
     add(sheet, fmt::format("constant.l{}_size", level), static_cast<double>(size), "bytes",
         "largest footprint that never takes longer in the second lap", "probe: probe_constant");
     ProbeRequest beyond;
-    beyond.stride = kStride;
-    beyond.rounds = static_cast<uint32_t>(size + size / 2) / kStride;
+    beyond.stride = kConstantStride;
+    beyond.rounds = static_cast<uint32_t>(size + size / 2) / kConstantStride;
     beyond.laps = 3;
     hit = probe.read(beyond).slowest;
     before = size;

@@ -15,13 +15,13 @@ namespace gpusim::microbench {
 
 namespace {
 
-constexpr uint32_t kTrials = 3, kAgain = 3;  // the fastest counts: refreshes come in between
+constexpr uint32_t kRowTrials = 3, kRowAgain = 3;  // the fastest counts: refreshes come in between
 /// Pairs are a multiple of this apart: whole rounds of 3, 5, 6, 10, 12, 15, ... times a power of two of
 /// channels.
-constexpr uint64_t kRounds = 15u << 14;
+constexpr uint64_t kRowRounds = 15u << 14;
 constexpr uint64_t kOffsets = 0xff000000;
 constexpr unsigned kLeastBit = 12, kMostBit = 27;
-constexpr uint32_t kGranule = 128, kBatch = 256, kMostScan = 1u << 21, kWideGap = 4, kPlaces = 8;
+constexpr uint32_t kGranule = 128, kRowBatch = 256, kMostScan = 1u << 21, kWideGap = 4, kPlaces = 8;
 /// Bytes in which any bank has several rows.
 constexpr uint64_t kNearby = 1u << 26;
 /// Between pieces of a row; of many channels behind a hash.
@@ -38,7 +38,7 @@ class Pairs {
   [[nodiscard]] std::vector<double> times(const std::vector<uint32_t>& distances, uint32_t start = 0) const {
     std::vector<double> best = measured(distances, start);
     // What seems slow is measured again, in other company: a refresh may have been in step with the trials.
-    for (uint32_t again = 0; again < kAgain; ++again) {
+    for (uint32_t again = 0; again < kRowAgain; ++again) {
       const auto [least, most] = std::minmax_element(best.begin(), best.end());
       const double limit = (*least + *most) / 2;
       std::vector<uint32_t> slow;
@@ -93,7 +93,7 @@ class Pairs {
     std::vector<Program> programs;
     p.buffers.push_back({8, {}, false});
     p.buffers.push_back({8, {0, 0}, false});
-    for (uint32_t trial = 0; trial < kTrials; ++trial) {
+    for (uint32_t trial = 0; trial < kRowTrials; ++trial) {
       programs.push_back(p);
       p.launches.insert(p.launches.begin(), {"burst_list",
                                              1,
@@ -159,9 +159,9 @@ class RowNeighbours {
 void collect(const RowNeighbours& row, bool upwards, int64_t least_gap, std::vector<Piece>& pieces) {
   int64_t widest_gap = least_gap, last = 0;
   const int64_t most = std::min<int64_t>(kMostScan, upwards ? kMostScan : row.before());
-  for (int64_t from = upwards ? 0 : kGranule; from < most; from += kBatch * kGranule) {
+  for (int64_t from = upwards ? 0 : kGranule; from < most; from += kRowBatch * kGranule) {
     std::vector<int64_t> offsets;
-    for (int64_t o = from; o < std::min<int64_t>(most, from + kBatch * kGranule); o += kGranule)
+    for (int64_t o = from; o < std::min<int64_t>(most, from + kRowBatch * kGranule); o += kGranule)
       offsets.push_back(upwards ? o : -o);
     const std::vector<bool> conflict = row.conflict(offsets);
     std::vector<int64_t> slow;
@@ -174,7 +174,7 @@ void collect(const RowNeighbours& row, bool upwards, int64_t least_gap, std::vec
       widest_gap = std::max(widest_gap, std::abs(slow[i] - last) - kGranule);
       last = slow[i];
     }
-    if (from + kBatch * kGranule - std::abs(last) > kWideGap * widest_gap) return;
+    if (from + kRowBatch * kGranule - std::abs(last) > kWideGap * widest_gap) return;
   }
 }
 
@@ -197,7 +197,7 @@ std::vector<Piece> pieces_of(const RowNeighbours& row, int64_t least_gap) {
 class StrideSearch : public RowNeighbours {
  public:
   StrideSearch(Device& device, bool cached)
-      : pairs_(device, kRounds, !cached),
+      : pairs_(device, kRowRounds, !cached),
         memory_(device.properties().memory_bytes),
         near_(pairs_.times({kNextInRow}).front()),
         least_conflict_(near_ + kLeastRowConflict * device.properties().core_hz) {}

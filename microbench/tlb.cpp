@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<uint32_t, 4> kStrides = {4096, 16384, 65536, 262144};
 constexpr uint32_t kVaries = 12;  ///< clocks by which equal loads differ, with the phase of other clocks
 constexpr uint32_t kLaps = 3, kLapsInDram = 2;
-constexpr uint32_t kLine = 128,
+constexpr uint32_t kPageLine = 128,
                    kSpare = 8;  ///< a part of the second level's lines stays wherever they lie
 /// Any buffer knows all pages of these bytes.
 constexpr uint32_t kKnown = 65536, kLoadsOfKnown = 128;
@@ -46,7 +46,7 @@ class PageTest {
  public:
   PageTest(Device& device, const Hierarchy& h)
       : probe(device, Path::kPastL1),
-        most_loads_(h.l2.present ? static_cast<uint32_t>(std::min<uint64_t>(h.l2.capacity / (kLine * kSpare),
+        most_loads_(h.l2.present ? static_cast<uint32_t>(std::min<uint64_t>(h.l2.capacity / (kPageLine * kSpare),
                                                                             probe.most_members()))
                                  : probe.most_members()),
         finest_(h.l2.present ? 0 : kFinestInDram),
@@ -105,7 +105,7 @@ class PageTest {
   static uint32_t line_in(uint32_t k, uint32_t stride) {
     std::minstd_rand random(k + 1);
     random.discard(2);
-    return k * stride + static_cast<uint32_t>(random() % (stride / kLine)) * kLine;
+    return k * stride + static_cast<uint32_t>(random() % (stride / kPageLine)) * kPageLine;
   }
   /// Clocks of each of these loads, round and round; the least of several times. Each begins with another
   /// load, 0, 1, 3, 6, ... on: the same ones would meet a refresh every time if it were none, or even steps.

@@ -11,8 +11,6 @@
 namespace gpusim::isa::lir {
 namespace {
 
-uint64_t align_up(uint64_t v, uint64_t align) { return align < 2 ? v : (v + align - 1) / align * align; }
-
 /// The operand that names the callee: behind the list of results, if there is one.
 const Operand* callee_of(const Instruction& inst) {
   const size_t at = !inst.operands.empty() && inst.operands[0].kind == Operand::Kind::kList ? 1 : 0;

@@ -13,6 +13,11 @@
 
 namespace gpusim::isa::lir {
 
+/// The first multiple of `align` that is not below `v`; 0 aligns nothing.
+[[nodiscard]] constexpr uint64_t align_up(uint64_t v, uint64_t align) {
+  return align < 2 ? v : (v + align - 1) / align * align;
+}
+
 struct ArgumentLayout {
   std::vector<uint32_t> params, returns;  ///< offsets in the callee's frame
   uint32_t bytes = 0;

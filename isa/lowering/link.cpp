@@ -9,8 +9,6 @@
 namespace gpusim::isa::lir {
 namespace {
 
-uint32_t align_up(uint32_t v, uint32_t align) { return (v + align - 1) / align * align; }
-
 /// Most bytes that the frames of called functions take at once.
 class StackDepth {
  public:
@@ -87,17 +85,17 @@ void lay_out_stack(std::vector<Unit>& units, const Module& module, uint32_t stac
   }
   for (Unit& unit : units) {
     Program& p = unit.program;
-    p.local_bytes = align_up(p.local_bytes, align);
+    p.local_bytes = static_cast<uint32_t>(align_up(p.local_bytes, align));
     if (!p.is_function) continue;
     p.local_bytes = std::max(p.local_bytes, align);  // so that the depth of calls is bounded
     image.functions[module.number_of(*unit.function)].frame_bytes = p.local_bytes;
   }
   const std::optional<uint64_t> depth = StackDepth(units, module, image.functions).below_kernel();
   image.stack_bytes =
-      depth ? static_cast<uint32_t>(std::min<uint64_t>(*depth, kWindowBytes)) : align_up(stack_bytes, align);
+      static_cast<uint32_t>(depth ? std::min<uint64_t>(*depth, kWindowBytes) : align_up(stack_bytes, align));
   image.stack_end = units.front().program.local_bytes + image.stack_bytes;
   // Arguments are stored before the call looks whether the callee's frame still fits.
-  image.local_bytes = align_up(image.stack_end + outgoing, 16);
+  image.local_bytes = static_cast<uint32_t>(align_up(image.stack_end + outgoing, 16));
 }
 
 void append_code(KernelImage&& part, const Function& function, const Module& module, KernelImage& image) {

@@ -11,8 +11,6 @@ namespace {
 /// Inlining may multiply code; beyond this many micro-ops the kernel is refused instead of filling memory.
 constexpr size_t kMaxOps = 4'000'000;
 
-uint64_t align_up(uint64_t v, uint64_t align) { return align < 2 ? v : (v + align - 1) / align * align; }
-
 }  // namespace
 
 Selector::Selector(const Module& module, const Function& root, const CallPlan& plan,

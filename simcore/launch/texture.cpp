@@ -13,7 +13,7 @@ namespace {
 // CUDA C++ Programming Guide, "Compute Capabilities": the largest of any machine.
 constexpr int64_t kMaxLinear = int64_t{1} << 28;
 constexpr int64_t kMaxWidth = 131072;
-constexpr int64_t kMaxDepth = 16384;
+constexpr int64_t kMaxTextureDepth = 16384;
 constexpr int64_t kMaxLayers = 2048;
 
 constexpr std::array<std::string_view, 4> kAddressNames{"wrap", "mirror", "clamp", "border"};
@@ -123,7 +123,7 @@ class TextureReader {
     if (depth && !height) error("depth", "'depth' needs a 'height'");
     if (depth && texture_.array) error("layers", "a texture with 'depth' has no layers");
     texture_.size[1] = extent("height", kMaxWidth);
-    texture_.size[2] = extent("depth", kMaxDepth);
+    texture_.size[2] = extent("depth", kMaxTextureDepth);
     texture_.layers = extent("layers", kMaxLayers);
     const bool linear_memory = texture_.dimensions == 1 && !texture_.array;
     const int64_t limit = linear_memory ? kMaxLinear : kMaxWidth;
