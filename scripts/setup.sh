@@ -1,9 +1,21 @@
 #!/bin/sh
-# Installs what is missing of the Debian 12 packages that gpusim needs, configures the release preset and builds the named
-# targets (all, if none is named). Messages of apt and the compiler go to build/setup.log; the reason of a failure is shown.
+# Installs what is missing of the Debian 12 packages that gpusim needs, configures the release preset and builds.
+#
+#   scripts/setup.sh gpusim    the program alone, for this machine's processor: what ./gpusim calls
+#   scripts/setup.sh tests     everything that the tests need too: what ./gpusim-test calls
+#
+# Messages of apt and the compiler go to build/setup.log; the reason of a failure is shown.
 set -eu
 here=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$here"
+what=${1:-}
+case $what in
+  gpusim | tests) ;;
+  *)
+    echo "usage: scripts/setup.sh gpusim|tests"
+    exit 1
+    ;;
+esac
 mkdir -p build
 log=$here/build/setup.log
 : >"$log"
@@ -12,21 +24,55 @@ fail() {
   echo "setup: $1 failed; the whole output is in build/setup.log"
   exit 1
 }
-needed="g++ cmake ninja-build pkg-config libsystemc-dev libboost-dev libboost-graph-dev libhdf5-dev libfmt-dev libcli11-dev
-libtomlplusplus-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev gnuplot-nox"
-[ "${GPUSIM_SETUP_TESTS:-}" = "" ] || needed="$needed python3 python3-h5py python3-numpy hdf5-tools"
-missing=""
-for package in $needed; do
-  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
-done
-if [ -n "$missing" ]; then
-  echo "setup: installing$missing"
-  sudo=""
-  [ "$(id -u)" = 0 ] || sudo=sudo
-  $sudo apt-get update -q >>"$log" 2>&1 || fail "apt-get update"
-  # shellcheck disable=SC2086
-  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >>"$log" 2>&1 || fail "apt-get install"
+
+needed="g++ cmake ninja-build pkg-config libsystemc-dev libboost-dev libhdf5-dev libfmt-dev libcli11-dev libtomlplusplus-dev
+zlib1g-dev gnuplot-nox"
+[ "$what" = gpusim ] || needed="$needed libgtest-dev libgmock-dev libbenchmark-dev python3 python3-h5py python3-numpy hdf5-tools"
+if command -v dpkg-query >/dev/null 2>&1; then
+  missing=""
+  for package in $needed; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+  done
+  if [ -n "$missing" ]; then
+    as_root=""
+    if [ "$(id -u)" != 0 ]; then
+      as_root=sudo
+      if ! command -v sudo >/dev/null 2>&1; then
+        echo "setup: these Debian packages are missing, and there is no sudo to install them with; as root:"
+        echo "  apt-get update && apt-get install --no-install-recommends$missing"
+        exit 1
+      fi
+    fi
+    echo "setup: installing$missing"
+    $as_root apt-get update -q >>"$log" 2>&1 || fail "apt-get update"
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >>"$log" 2>&1 ||
+      fail "apt-get install"
+  fi
+else
+  echo "setup: this is no Debian, so these packages (Debian 12's names) must be there already: $needed"
+fi
+
+# The program alone is built for the widest instruction set of this processor and for any x86-64 (isa/backend.cmake); each more
+# costs a minute's compilation.
+has() {
+  for flag in "$@"; do
+    grep -q -m 1 -w "$flag" /proc/cpuinfo 2>/dev/null || return 1
+  done
+}
+if [ "$what" = tests ]; then
+  options="-DGPUSIM_TESTS=ON -DGPUSIM_BENCHMARKS=ON -DGPUSIM_SIMD_SETS=simd_base;simd_avx2;simd_avx512"
+  target=all
+else
+  sets=simd_base
+  if has avx2 fma bmi2; then
+    sets="simd_base;simd_avx2"
+    if has avx512f avx512bw avx512dq avx512vl; then sets="simd_base;simd_avx512"; fi
+  fi
+  options="-DGPUSIM_TESTS=OFF -DGPUSIM_BENCHMARKS=OFF -DGPUSIM_SIMD_SETS=$sets"
+  target=gpusim
 fi
 echo "setup: building (a few minutes the first time)"
-cmake --preset release >>"$log" 2>&1 || fail "cmake"
-cmake --build --preset release ${*:+--target} "$@" >>"$log" 2>&1 || fail "the build"
+# shellcheck disable=SC2086
+cmake --preset release $options >>"$log" 2>&1 || fail "cmake"
+cmake --build --preset release --target $target >>"$log" 2>&1 || fail "the build"
