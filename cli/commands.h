@@ -42,7 +42,7 @@ struct RunArguments {
   uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000;
   uint32_t sms = 0;
   int threads = 1;
-  bool functional = false, strict_target = false, quiet = false, json = false;
+  bool functional = false, strict_target = false, quiet = false, json = false, force = false;
 };
 void add_run_options(CLI::App& app, RunArguments& arguments);
 /// From the launch file or the options that stand for one; throws core::InputError.

@@ -187,6 +187,7 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
       ->check(CLI::IsMember({"off", "summary", "memory", "all"}));
   app.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
+  app.add_flag("--force", a.force, "Replace a recorded file that holds a run of another machine or program");
   app.add_option("--core-clock", a.core_clock, "Clock of the SMs in this run, such as 1050MHz");
   app.add_option("--interconnect-clock", a.interconnect_clock,
                  "The same of interconnect and second-level cache");
@@ -250,6 +251,7 @@ int run_command(const RunArguments& a) {
   if (a.out != "none" && !a.functional)
     o.out = output_file("--out", a.out.empty() ? fs::path(a.ptx).stem().string() + ".h5" : a.out, a, o.launch,
                         outputs);
+  o.keep_other_runs = !a.force;
   o.command_line = canonical_command(a, core::show_machine(o.machine, false), o, o.launch);
   o.interrupt = &interrupt_flag;
   o.on_progress = [&bar](const comp::Progress& p) { bar.update(p); };

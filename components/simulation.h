@@ -53,7 +53,8 @@ struct SimulationOptions {
   TraceStep trace;      ///< with `functional`: called for what each warp does, in its order
   CheckOptions checks;  ///< what to look for besides running
   isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
-  std::string out;  ///< HDF5 file; empty: none
+  std::string out;               ///< HDF5 file; empty: none
+  bool keep_other_runs = false;  ///< a file of another machine or program at `out` is refused, not replaced
   core::EventLevel events = core::EventLevel::kSummary;
   int threads = 1;
   std::string command_line;  ///< canonical, for the recorded file

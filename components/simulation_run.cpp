@@ -11,6 +11,7 @@
 #include "components/run_recorder.h"
 #include "components/simulation.h"
 #include "simcore/config/load.h"
+#include "simcore/record/earlier_run.h"
 
 namespace gpusim::comp {
 
@@ -66,6 +67,8 @@ std::unique_ptr<core::Recorder> Simulation::open_recorder() const {
   a.launch_text = options_.launch.text;
   a.command_line = options_.command_line;
   a.seed = options_.launch.seed;
+  if (options_.keep_other_runs && core::replaces_same_run(options_.out, a) && options_.on_warning)
+    options_.on_warning(fmt::format("{}: note: replaces the recording of an earlier run", options_.out));
   return core::Recorder::create(options_.out, a, options_.events, options_.threads);
 }
 

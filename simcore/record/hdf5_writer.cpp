@@ -113,23 +113,7 @@ hid_t Hdf5Writer::checked(hid_t id, const char* what) const {
   return id;
 }
 
-/// Makes an empty file beside `path` that no other run uses. Its name names the process.
-std::string make_temporary(const std::string& path) {
-  constexpr int kAttempts = 1000;
-  for (int i = 0;; ++i) {
-    std::string name = fmt::format("{}.{}-{}.tmp", path, getpid(), i);
-    const int fd = open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-      close(fd);
-      return name;
-    }
-    if (errno != EEXIST || i == kAttempts)
-      throw RecordError(fmt::format("cannot write '{}': cannot create: {}", path, std::strerror(errno)));
-  }
-}
-
-Hdf5Writer::Hdf5Writer(const std::string& path, const RunAttributes& attributes)
-    : path_(path), temporary_(make_temporary(path)) {
+Hdf5Writer::Hdf5Writer(const std::string& path, const RunAttributes& attributes) : path_(path), claim_(path) {
   const std::scoped_lock lock(hdf5_mutex());
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are reported by exceptions, not printed
   const Handle access(ordered_file_access(state_), H5Pclose);
@@ -138,23 +122,17 @@ Hdf5Writer::Hdf5Writer(const std::string& path, const RunAttributes& attributes)
   // Links as messages of the group's object header: adding one changes one object, not a heap and a tree.
   H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED);
   H5Pset_istore_k(creation, 15);  // a chunk B-tree node is 1 KiB: four to a page
-  file_ = H5Fcreate(temporary_.c_str(), H5F_ACC_TRUNC, creation, access);
-  if (file_ < 0) {
-    std::remove(temporary_.c_str());
-    fail("create it");
-  }
+  file_ = H5Fcreate(claim_.temporary().c_str(), H5F_ACC_TRUNC, creation, access);
+  if (file_ < 0) fail("create it");
   try {
     write_root(attributes);
     if (H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0 || !ordered_file_commit(state_)) fail("flush");
-    const Handle check(H5Fopen(temporary_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    const Handle check(H5Fopen(claim_.temporary().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (check < 0) fail("open the new file");
-    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-      throw RecordError(fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
-    }
+    claim_.publish();
   } catch (const RecordError&) {
     state_.dead = true;
     H5Fclose(file_);
-    std::remove(temporary_.c_str());
     throw;
   }
 }

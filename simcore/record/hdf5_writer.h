@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "simcore/record/file_claim.h"
 #include "simcore/record/ordered_file.h"
 #include "simcore/record/recorder.h"
 
@@ -81,7 +82,8 @@ class Hdf5Writer {
   hid_t make_dataset(hid_t group, const TableSchema& schema, hid_t type, hsize_t rows, bool growing);
   [[nodiscard]] static hid_t record_type(const TableSchema& schema);
 
-  std::string path_, temporary_;
+  std::string path_;
+  FileClaim claim_;  ///< ends after the file is closed
   OrderedFileState state_;
   hid_t file_ = -1, kernels_ = -1;
   std::map<uint64_t, hid_t> open_;  ///< groups of open kernels

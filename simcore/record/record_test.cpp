@@ -5,12 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
+#include "simcore/record/earlier_run.h"
 #include "simcore/record/event_schema.h"
+#include "simcore/record/file_claim.h"
 #include "simcore/record/hdf5_writer.h"
 #include "simcore/record/ordered_file.h"
 #include "simcore/record/read.h"
@@ -44,6 +48,73 @@ void record(const std::string& path, uint64_t kernels, uint64_t rows, int thread
   const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, threads, interval);
   write_pattern(*recorder, kernels, rows, [] {});
   recorder->close("complete", "");
+}
+
+TEST(Recorder, OneWriterForEachFile) {
+  const std::string path = temp("claimed.h5");
+  auto first = Recorder::create(path, pattern_attributes(), EventLevel::kAll, 1, 2);
+  const auto second = [&path] {
+    return Recorder::create(path, pattern_attributes(), EventLevel::kAll, 1, 2);
+  };
+  EXPECT_THAT([&] { second(); },
+              testing::ThrowsMessage<RecordError>(HasSubstr("another run is writing this file")));
+  write_pattern(*first, 1, 100, [] {});
+  { const RecordedFile reader(path); }  // whoever reads does not need the claim
+  first->close("complete", "");
+  first.reset();
+  EXPECT_NO_THROW(second()->close("complete", ""));  // ended runs hold nothing
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
+    files += entry.path().filename().string().starts_with("claimed.h5");
+  EXPECT_EQ(files, 1u) << "temporary files are left";
+}
+
+TEST(Recorder, OneWriterOfManyThatStartAtOnce) {
+  for (const bool there : {false, true}) {
+    const std::string path = temp(there ? "raced_old.h5" : "raced_new.h5");
+    if (there) record(path, 1, 10, 1, 2);
+    std::vector<std::unique_ptr<FileClaim>> claims;
+    for (int i = 0; i < 8; ++i) claims.push_back(std::make_unique<FileClaim>(path));
+    std::atomic<int> got = 0, refused = 0;
+    std::vector<std::thread> runs;
+    for (const auto& claim : claims)
+      runs.emplace_back([&] {
+        try {
+          claim->publish();
+          ++got;
+        } catch (const RecordError&) {
+          ++refused;
+        }
+      });
+    for (std::thread& run : runs) run.join();
+    EXPECT_EQ(got, 1);
+    EXPECT_EQ(refused, 7);
+  }
+}
+
+TEST(Recorder, ReplacesOnlyRunsOfTheSameMachineAndProgram) {
+  const std::string path = temp("earlier.h5");
+  const RunAttributes same = pattern_attributes();
+  EXPECT_FALSE(replaces_same_run(path, same));
+  { std::ofstream empty(path); }
+  EXPECT_FALSE(replaces_same_run(path, same));
+  record(path, 1, 10, 1, 2);
+  EXPECT_TRUE(replaces_same_run(path, same));
+  RunAttributes other = same;
+  other.launch_text += "# other";
+  EXPECT_TRUE(replaces_same_run(path, other));
+  const auto refused = [&](const std::string& why) {
+    EXPECT_THAT([&] { static_cast<void>(replaces_same_run(path, other)); },
+                testing::ThrowsMessage<RecordError>(testing::AllOf(HasSubstr(why), HasSubstr("--force"))));
+  };
+  other.config_text += "# other";
+  refused("holds a run of another machine: ");
+  other.ptx_text += "// other";
+  refused("holds a run of another machine and program: ");
+  other.config_text = same.config_text;
+  refused("holds a run of another program: ");
+  { std::ofstream(path) << "my notes"; }
+  refused("is no recording of gpusim");
 }
 
 TEST(Recorder, WritesWhatItWasGiven) {
