@@ -4,6 +4,7 @@
 
 #include "analysis/reports.h"
 #include "analysis/text.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -97,9 +98,9 @@ std::string json_place(const Table& per_pc, uint64_t pc) {
       "\"pc\": {}, \"ptx_file\": \"{}\", \"ptx_line\": {}, \"ptx\": \"{}\", \"class\": \"{}\", "
       "\"source_file\": \"{}\", "
       "\"source_line\": {}",
-      pc, json_escaped(text_at(per_pc, "ptx_file", pc)), per_pc["ptx_line"][pc],
-      json_escaped(text_at(per_pc, "ptx", pc)), json_escaped(text_at(per_pc, "class", pc)),
-      json_escaped(text_at(per_pc, "source_file", pc)), per_pc["source_line"][pc]);
+      pc, core::json_escaped(text_at(per_pc, "ptx_file", pc)), per_pc["ptx_line"][pc],
+      core::json_escaped(text_at(per_pc, "ptx", pc)), core::json_escaped(text_at(per_pc, "class", pc)),
+      core::json_escaped(text_at(per_pc, "source_file", pc)), per_pc["source_line"][pc]);
 }
 
 template <class Items, class ToText>
@@ -110,8 +111,9 @@ std::string json_list(const Items& items, const ToText& to_text) {
 }
 
 std::string json_causes(const std::vector<CauseSlots>& causes) {
-  return json_list(
-      causes, [](const CauseSlots& c) { return fmt::format("\"{}\": {}", json_escaped(c.name), c.slots); });
+  return json_list(causes, [](const CauseSlots& c) {
+    return fmt::format("\"{}\": {}", core::json_escaped(c.name), c.slots);
+  });
 }
 
 std::string json_statements(const Table& per_pc, const std::vector<StatementSlots>& statements) {
@@ -159,21 +161,21 @@ std::string explanation_json(const KernelRecord& kernel, const core::MachineConf
   const Table& per_pc = kernel.per_pc;
   const std::string stack = json_list(e.groups, [&](const CauseGroup& g) {
     return fmt::format("{{\"group\": \"{}\", \"slots\": {}, \"share\": {}, \"cpi\": {}, \"causes\": {{{}}}}}",
-                       g.name, g.slots, json_number(scale.share(g.slots)), json_number(scale.cpi(g.slots)),
-                       json_causes(g.causes));
+                       g.name, g.slots, core::json_number(scale.share(g.slots)),
+                       core::json_number(scale.cpi(g.slots)), json_causes(g.causes));
   });
   const std::string top = json_list(e.top, [&](const TopCause& t) {
     return fmt::format(
         "{{\"cause\": \"{}\", \"slots\": {}, \"share\": {}, \"meaning\": \"{}\", \"at\": [{}], "
         "\"for_data_of\": [{}]}}",
-        json_escaped(t.name), t.slots, json_number(scale.share(t.slots)),
-        json_escaped(cause_info(t.name).meaning), json_statements(per_pc, t.at),
+        core::json_escaped(t.name), t.slots, core::json_number(scale.share(t.slots)),
+        core::json_escaped(cause_info(t.name).meaning), json_statements(per_pc, t.at),
         json_statements(per_pc, t.awaiting));
   });
   const std::string hot = json_list(e.hot, [&](const HotOperation& h) {
     return fmt::format("{{{}, \"executed\": {}, \"slots\": {}, \"share\": {}, \"causes\": {{{}}}}}",
                        json_place(per_pc, h.pc), per_pc["executed"][h.pc], h.slots,
-                       json_number(scale.share(h.slots)), json_causes(h.causes));
+                       core::json_number(scale.share(h.slots)), json_causes(h.causes));
   });
   return fmt::format(
       "{{\"kernel\": {}, \"name\": \"{}\", \"grid\": \"{}\", \"block\": \"{}\", \"cycles\": {}, "
@@ -181,10 +183,10 @@ std::string explanation_json(const KernelRecord& kernel, const core::MachineConf
       "\"inst_issued\": {}, \"sms\": {}, \"schedulers\": {}, \"issue_cycles\": {}, \"slots\": {}, \"cpi\": "
       "{}, "
       "\"stack\": [{}], \"top\": [{}], \"hot\": [{}], \"per_sm\": [{}]}}",
-      kernel.index, json_escaped(kernel.name), json_escaped(kernel.grid), json_escaped(kernel.block),
-      kernel.cycles, kernel.inst_executed, kernel.inst_issued, kernel.per_sm.rows, machine.scheduler.count,
-      machine.scheduler.issue_cycles, e.slots, json_number(scale.cpi(e.slots)), stack, top, hot,
-      json_sms(kernel));
+      kernel.index, core::json_escaped(kernel.name), core::json_escaped(kernel.grid),
+      core::json_escaped(kernel.block), kernel.cycles, kernel.inst_executed, kernel.inst_issued,
+      kernel.per_sm.rows, machine.scheduler.count, machine.scheduler.issue_cycles, e.slots,
+      core::json_number(scale.cpi(e.slots)), stack, top, hot, json_sms(kernel));
 }
 
 }  // namespace gpusim::analysis

@@ -8,6 +8,7 @@
 #include "analysis/reports.h"
 #include "analysis/testing/small_recording.h"
 #include "analysis/text.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -138,7 +139,7 @@ TEST(Text, WrapsWords) {
 TEST(Text, NumbersAreExactWhereTheyCanBe) {
   EXPECT_EQ(number_text(9007199254740991), "9007199254740991");
   EXPECT_EQ(number_text(0.123456789), "0.123457");
-  EXPECT_EQ(json_number(std::numeric_limits<double>::infinity()), "null");
+  EXPECT_EQ(core::json_number(std::numeric_limits<double>::infinity()), "null");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "analysis/reports.h"
 #include "analysis/text.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::analysis {
 
@@ -34,16 +35,16 @@ std::string metrics_json(const KernelRecord& kernel, std::span<const MetricValue
     if (!list.empty()) list += ", ";
     if (v.available())
       list += fmt::format("\"{}\": {{\"value\": {}, \"unit\": \"{}\", \"nsight\": {}}}", v.metric->name,
-                          json_number(v.value), v.metric->unit,
+                          core::json_number(v.value), v.metric->unit,
                           v.metric->nsight.empty() ? "null" : fmt::format("\"{}\"", v.metric->nsight));
     else
-      list += fmt::format("\"{}\": \"{}\"", v.metric->name, json_escaped(v.reason));
+      list += fmt::format("\"{}\": \"{}\"", v.metric->name, core::json_escaped(v.reason));
   }
   return fmt::format(
       "{{\"kernel\": {}, \"name\": \"{}\", \"grid\": \"{}\", \"block\": \"{}\", \"metrics\": {{{}}}, "
       "\"unavailable\": {{{}}}}}",
-      kernel.index, json_escaped(kernel.name), json_escaped(kernel.grid), json_escaped(kernel.block), metrics,
-      unavailable);
+      kernel.index, core::json_escaped(kernel.name), core::json_escaped(kernel.grid),
+      core::json_escaped(kernel.block), metrics, unavailable);
 }
 
 }  // namespace gpusim::analysis

@@ -8,6 +8,7 @@
 
 #include "analysis/text.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/json_text.h"
 #include "simcore/text/names.h"
 
 namespace gpusim::analysis {
@@ -68,13 +69,13 @@ std::string predictions_json(std::span<const Prediction> predictions) {
     std::string terms;
     for (const PredictionTerm& term : p.terms)
       terms += fmt::format("{}{{\"name\": \"{}\", \"predicted\": {}, \"simulated\": {}}}",
-                           terms.empty() ? "" : ", ", json_escaped(term.name), json_number(term.predicted),
-                           json_number(term.simulated));
+                           terms.empty() ? "" : ", ", core::json_escaped(term.name),
+                           core::json_number(term.predicted), core::json_number(term.simulated));
     out += fmt::format(
         "{}{{\"launch\": {}, \"kernel\": \"{}\", \"quantity\": \"{}\", \"unit\": \"{}\", \"predicted\": {}, "
         "\"simulated\": {}, \"error\": {}, \"terms\": [{}]}}",
-        out.empty() ? "" : ", ", p.launch, json_escaped(p.kernel), p.quantity, p.unit,
-        json_number(p.predicted), json_number(p.simulated), json_number(p.error()), terms);
+        out.empty() ? "" : ", ", p.launch, core::json_escaped(p.kernel), p.quantity, p.unit,
+        core::json_number(p.predicted), core::json_number(p.simulated), core::json_number(p.error()), terms);
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "analysis/text.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -54,10 +55,10 @@ std::string reuse_json(const ReusePrediction& p) {
       "\"capacity\": {}, \"associativity\": {}, \"latency\": {}, \"mshr\": {}, \"written\": {}, "
       "\"local_accesses\": {}, \"local_misses\": {}, \"l2_sectors\": {}, \"l2_hits\": {}, \"cycles\": {}, "
       "\"distances\": [{}]}}\n",
-      g.accesses(), g.hits, g.misses(), json_number(g.miss_rate()), p.kinds.compulsory, p.kinds.capacity,
-      p.kinds.associativity, p.kinds.latency, p.mshr, p.kinds.written, p.run.local.accesses(),
-      p.run.local.misses(), p.run.l2_sectors, p.run.l2_hits, json_number(p.run.cycles),
-      fmt::join(p.run.distances.begin(), end, ", "));
+      g.accesses(), g.hits, g.misses(), core::json_number(g.miss_rate()), p.kinds.compulsory,
+      p.kinds.capacity, p.kinds.associativity, p.kinds.latency, p.mshr, p.kinds.written,
+      p.run.local.accesses(), p.run.local.misses(), p.run.l2_sectors, p.run.l2_hits,
+      core::json_number(p.run.cycles), fmt::join(p.run.distances.begin(), end, ", "));
 }
 
 }  // namespace gpusim::analysis

@@ -11,6 +11,7 @@
 #include "analysis/text.h"
 #include "simcore/record/recorder.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/json_text.h"
 #include "simcore/text/names.h"
 
 namespace gpusim::analysis {
@@ -109,17 +110,17 @@ std::string trajectory_json(const Trajectory& t, const std::vector<Finding>& fin
         "\"l1_bytes\": {}, "
         "\"warp_efficiency\": {}, \"occupancy\": {}, \"balance\": {}, \"l2_hits\": {}, \"coalescing\": {}, "
         "\"operations\": {}}}",
-        points.empty() ? "" : ", ", p.sms, json_number(p.seconds), json_number(p.flops),
-        json_number(p.dram_bytes), json_number(p.l2_bytes), json_number(p.l1_bytes),
-        json_number(p.warp_efficiency), json_number(p.occupancy), json_number(p.balance),
-        json_number(p.l2_hits), json_number(p.coalescing), json_number(p.operations));
+        points.empty() ? "" : ", ", p.sms, core::json_number(p.seconds), core::json_number(p.flops),
+        core::json_number(p.dram_bytes), core::json_number(p.l2_bytes), core::json_number(p.l1_bytes),
+        core::json_number(p.warp_efficiency), core::json_number(p.occupancy), core::json_number(p.balance),
+        core::json_number(p.l2_hits), core::json_number(p.coalescing), core::json_number(p.operations));
   for (const Finding& f : findings)
     found += fmt::format("{}{{\"defect\": \"{}\", \"evidence\": \"{}\"}}", found.empty() ? "" : ", ",
-                         defect_name(f.defect), json_escaped(f.evidence));
+                         defect_name(f.defect), core::json_escaped(f.evidence));
   return fmt::format(
       "{{\"kernel\": \"{}\", \"program\": \"{}\", \"application\": {}, \"points\": [{}], \"findings\": "
       "[{}]}}",
-      json_escaped(t.kernel), json_escaped(t.program), t.application, points, found);
+      core::json_escaped(t.kernel), core::json_escaped(t.program), t.application, points, found);
 }
 
 /// The roof of `c` over [low, high] FLOP/byte: black.

@@ -7,15 +7,11 @@ namespace gpusim::analysis {
 
 /// Words in lines of at most 100 columns, each indented by four; ends with a new line.
 [[nodiscard]] std::string indented(std::string_view text);
-/// Text inside a JSON string, quotes not included. Bytes that are no UTF-8 become '?'.
-[[nodiscard]] std::string json_escaped(std::string_view text);
 /// Printable on a terminal: control characters become '?'.
 [[nodiscard]] std::string printable(std::string_view text);
 /// The same for text of several lines, which stay.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 /// An exact number if it is one, else six digits.
 [[nodiscard]] std::string number_text(double value);
-/// A number as JSON holds it.
-[[nodiscard]] std::string json_number(double value);
 
 }  // namespace gpusim::analysis

@@ -6,6 +6,7 @@
 #include "analysis/text.h"
 #include "cli/commands.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::cli {
 
@@ -28,7 +29,7 @@ analysis::ModelOptions options_of(const AnalyzeArguments& a) {
 std::string not_applicable(const analysis::Model& model, const std::string& why, bool json, bool first) {
   if (!json) return fmt::format("{}: not applied: {}\n", model.name, why);
   return fmt::format("{}{{\"model\": \"{}\", \"not_applied\": \"{}\"}}", first ? "" : ",\n", model.name,
-                     analysis::json_escaped(why));
+                     core::json_escaped(why));
 }
 
 }  // namespace

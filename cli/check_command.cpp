@@ -13,6 +13,7 @@
 #include "isa/parser.h"
 #include "isa/verifier.h"
 #include "simcore/config/load.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::cli {
 
@@ -35,7 +36,7 @@ std::string json_kernel(const isa::KernelImage& k) {
   return fmt::format(
       "{{\"name\": \"{}\", \"registers\": {}, \"spilled_registers\": {}, \"shared_bytes\": {}, "
       "\"operations\": {}, \"machine_instructions\": {}}}",
-      json_escape(k.name), k.registers, k.spilled_registers, k.static_shared_bytes, k.ops.size(),
+      core::json_escaped(k.name), k.registers, k.spilled_registers, k.static_shared_bytes, k.ops.size(),
       k.machine_instructions);
 }
 
@@ -43,7 +44,7 @@ std::string json_program(const std::vector<std::string>& files, bool good,
                          const std::vector<std::string>& kernels) {
   std::string names;
   for (const std::string& f : files)
-    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", json_escape(f));
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", core::json_escaped(f));
   return fmt::format("{{\"files\": [{}], \"good\": {}, \"kernels\": [{}]}}", names, good,
                      fmt::join(kernels, ", "));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/report.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::cli {
 
@@ -35,20 +36,21 @@ std::string json_place(const comp::FindingPlace& p) {
   return fmt::format(
       "{{\"ptx_file\": \"{}\", \"ptx_line\": {}, \"ptx\": \"{}\", \"source_file\": \"{}\", "
       "\"source_line\": {}, \"block\": [{}, {}, {}], \"thread\": [{}, {}, {}]}}",
-      json_escape(p.ptx_file), p.ptx_line, json_escape(p.ptx), json_escape(p.source_file), p.source_line,
-      p.block.x, p.block.y, p.block.z, p.thread.x, p.thread.y, p.thread.z);
+      core::json_escaped(p.ptx_file), p.ptx_line, core::json_escaped(p.ptx),
+      core::json_escaped(p.source_file), p.source_line, p.block.x, p.block.y, p.block.z, p.thread.x,
+      p.thread.y, p.thread.z);
 }
 
 std::string json_finding(const comp::Finding& f) {
   std::string out = fmt::format(
       "{{\"check\": \"{}\", \"kind\": \"{}\", \"kernel\": \"{}\", \"launch\": {}, \"count\": {}, "
       "\"message\": \"{}\", \"place\": {}, \"other\": {}",
-      comp::check_name(f.kind), comp::finding_name(f.kind), json_escape(f.kernel), f.launch, f.count,
-      json_escape(f.detail.message), json_place(f.place), f.has_other ? json_place(f.other) : "null");
+      comp::check_name(f.kind), comp::finding_name(f.kind), core::json_escaped(f.kernel), f.launch, f.count,
+      core::json_escaped(f.detail.message), json_place(f.place), f.has_other ? json_place(f.other) : "null");
   if (f.detail.bytes != 0)
     out += fmt::format(", \"space\": \"{}\", \"address\": {}, \"bytes\": {}, \"object\": \"{}\"",
                        isa::space_name(f.detail.space), f.detail.address, f.detail.bytes,
-                       json_escape(f.detail.object));
+                       core::json_escaped(f.detail.object));
   return out + "}";
 }
 

@@ -3,6 +3,7 @@
 #include "analysis/guarded.h"
 #include "analysis/text.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::cli {
 
@@ -20,7 +21,7 @@ int for_recorded_kernels(
       out += a.json && !out.empty() ? ",\n" + text : text;
     }
     if (a.json)
-      fmt::print("{{\"file\": \"{}\", \"kernels\": [{}]}}\n", analysis::json_escaped(a.file), out);
+      fmt::print("{{\"file\": \"{}\", \"kernels\": [{}]}}\n", core::json_escaped(a.file), out);
     else
       fmt::print("{}", out);
     return kGood;

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/profiler_lines.h"
 #include "components/power/system_energy.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::cli {
 
@@ -32,11 +33,6 @@ const char* status_name(comp::SimulationResult::Status s) {
       return "partial";
   }
   return "";
-}
-
-std::string json_number(double v) {
-  if (!std::isfinite(v)) return "null";
-  return fmt::format("{}", v);
 }
 
 double counter(const comp::KernelResult& k, const std::string& name) {
@@ -143,27 +139,10 @@ void timeline_lines(std::string& out, const comp::SimulationResult& r) {
 
 }  // namespace
 
-std::string json_escape(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += '\\', out += c;
-    else if (c == '\n')
-      out += "\\n";
-    else if (c == '\t')
-      out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string json_report(const comp::Simulation& simulation, const comp::SimulationResult& r) {
   std::string out = fmt::format("{{\"status\": \"{}\"", status_name(r.status));
-  if (!r.reason.empty()) out += fmt::format(", \"reason\": \"{}\"", json_escape(r.reason));
-  out += fmt::format(", \"out\": \"{}\", \"kernels\": [", json_escape(simulation.options().out));
+  if (!r.reason.empty()) out += fmt::format(", \"reason\": \"{}\"", core::json_escaped(r.reason));
+  out += fmt::format(", \"out\": \"{}\", \"kernels\": [", core::json_escaped(simulation.options().out));
   for (size_t i = 0; i < r.kernels.size(); ++i) {
     const comp::KernelResult& k = r.kernels[i];
     out += fmt::format(
@@ -173,16 +152,16 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
         "\"warp_instructions\": {}, \"thread_instructions\": {}, \"ipc\": {}, \"registers\": {}, "
         "\"shared_bytes\": {}, "
         "\"blocks_per_sm\": {}, \"issue_slots\": {{",
-        i == 0 ? "" : ", ", json_escape(k.name), k.launch, k.stream, k.start, k.grid.x, k.grid.y, k.grid.z,
-        k.block.x, k.block.y, k.block.z, k.cycles, json_number(k.time_s), k.total.warp_instructions,
-        k.total.thread_instructions, json_number(counter(k, "ipc")), k.registers, k.shared_bytes,
-        k.blocks_per_sm);
+        i == 0 ? "" : ", ", core::json_escaped(k.name), k.launch, k.stream, k.start, k.grid.x, k.grid.y,
+        k.grid.z, k.block.x, k.block.y, k.block.z, k.cycles, core::json_number(k.time_s),
+        k.total.warp_instructions, k.total.thread_instructions, core::json_number(counter(k, "ipc")),
+        k.registers, k.shared_bytes, k.blocks_per_sm);
     for (size_t c = 0; c < comp::kNumStallCauses; ++c)
       out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", comp::kStallCauseNames[c], k.total.slots[c]);
     out += "}, \"counters\": {";
     for (size_t c = 0; c < k.counters.size(); ++c)
       out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", k.counters[c].name,
-                         json_number(k.counters[c].value));
+                         core::json_number(k.counters[c].value));
     out += "}}";
   }
   out += "], \"copies\": [";
@@ -190,29 +169,30 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
     out += fmt::format(
         "{}{{\"buffer\": \"{}\", \"direction\": \"{}\", \"stream\": {}, \"engine\": {}, \"bytes\": {}, "
         "\"time_s\": {}, \"start_cycle\": {}, \"end_cycle\": {}}}",
-        i == 0 ? "" : ", ", json_escape(r.copies[i].buffer), r.copies[i].to_device ? "to_device" : "to_host",
-        r.copies[i].stream, r.copies[i].engine, r.copies[i].bytes, json_number(r.copies[i].time_s),
-        r.copies[i].start, r.copies[i].end);
+        i == 0 ? "" : ", ", core::json_escaped(r.copies[i].buffer),
+        r.copies[i].to_device ? "to_device" : "to_host", r.copies[i].stream, r.copies[i].engine,
+        r.copies[i].bytes, core::json_number(r.copies[i].time_s), r.copies[i].start, r.copies[i].end);
   out += "]";
   if (const auto system = comp::system_energy(r, simulation.options().machine))
     out += fmt::format(
         ", \"system\": {{\"elapsed_s\": {}, \"kernels_j\": {}, \"idle_board_j\": {}, \"host_j\": {}, "
         "\"power_w\": {}}}",
-        json_number(system->elapsed_s), json_number(system->kernels_j), json_number(system->idle_board_j),
-        json_number(system->host_j), json_number(system->power()));
+        core::json_number(system->elapsed_s), core::json_number(system->kernels_j),
+        core::json_number(system->idle_board_j), core::json_number(system->host_j),
+        core::json_number(system->power()));
   out += ", \"expect\": [";
   for (size_t i = 0; i < r.expects.size(); ++i)
     out += fmt::format("{}{{\"buffer\": \"{}\", \"verdict\": \"{}\", \"worst\": {}}}", i == 0 ? "" : ", ",
-                       json_escape(r.expects[i].buffer), r.expects[i].pass ? "pass" : "fail",
-                       json_number(r.expects[i].worst));
+                       core::json_escaped(r.expects[i].buffer), r.expects[i].pass ? "pass" : "fail",
+                       core::json_number(r.expects[i].worst));
   out += "]";
   if (simulation.options().checks.any()) out += ", \"checks\": " + check_json(simulation, r);
   const double wall = std::max(r.wall_s, 1e-9);
   out += fmt::format(
       ", \"speed\": {{\"wall_s\": {}, \"warp_instructions_per_second\": {}, \"cycles_per_second\": {}}}, "
       "\"memory\": {{\"peak_bytes\": {}}}}}\n",
-      json_number(r.wall_s), json_number(static_cast<double>(r.warp_instructions) / wall),
-      json_number(static_cast<double>(r.cycles) / wall), peak_bytes());
+      core::json_number(r.wall_s), core::json_number(static_cast<double>(r.warp_instructions) / wall),
+      core::json_number(static_cast<double>(r.cycles) / wall), peak_bytes());
   return out;
 }
 

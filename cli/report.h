@@ -14,9 +14,6 @@ namespace gpusim::cli {
 [[nodiscard]] std::string table_report(const comp::Simulation& simulation,
                                        const comp::SimulationResult& result);
 
-/// Text inside a JSON string, quotes not included.
-[[nodiscard]] std::string json_escape(const std::string& text);
-
 /// Progress bar on a terminal's stderr; silent otherwise. Redraws at most ten times a second.
 class ProgressBar {
  public:

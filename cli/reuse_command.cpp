@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/json_text.h"
 #include "simcore/text/units.h"
 
 namespace gpusim::cli {
@@ -190,14 +191,14 @@ int sweep_command(const ReuseArguments& a, const analysis::WarpTrace& trace,
   for (size_t i = 0; i < points.size(); ++i) {
     std::string row;
     for (size_t k = 0; k < sweeps.size(); ++k)
-      row += a.json ? fmt::format("\"{}\": \"{}\", ", analysis::json_escaped(sweeps[k].key),
-                                  analysis::json_escaped(settings[i][k]))
+      row += a.json ? fmt::format("\"{}\": \"{}\", ", core::json_escaped(sweeps[k].key),
+                                  core::json_escaped(settings[i][k]))
                     : fmt::format("{:>16}", settings[i][k]);
     const analysis::SweepPoint& p = points[i];
     out += a.json
                ? fmt::format("{}{{{}\"accesses\": {}, \"misses\": {}, \"miss_rate\": {}, \"one_pass\": {}}}",
-                             i == 0 ? "" : ",\n", row, p.accesses, p.misses,
-                             analysis::json_number(p.miss_rate()), p.one_pass)
+                             i == 0 ? "" : ",\n", row, p.accesses, p.misses, core::json_number(p.miss_rate()),
+                             p.one_pass)
                : fmt::format("{}{:>14}{:>14}{:>10.2f} %\n", row, p.accesses, p.misses, 100 * p.miss_rate());
   }
   if (a.json) {

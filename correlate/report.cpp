@@ -3,6 +3,7 @@
 
 #include "correlate/correlation.h"
 #include "simcore/text/json_document.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::correlate {
 

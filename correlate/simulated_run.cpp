@@ -8,6 +8,7 @@
 #include "components/simulation.h"
 #include "simcore/process/child_process.h"
 #include "simcore/text/json_document.h"
+#include "simcore/text/json_text.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/text_file.h"
 

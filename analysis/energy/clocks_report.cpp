@@ -11,6 +11,7 @@
 #include "analysis/plot.h"
 #include "analysis/text.h"
 #include "simcore/record/recorder.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::analysis::energy {
 namespace {
@@ -177,8 +178,8 @@ class GroupReport {
                     energy, bound_name(dvfs_.parts()[i].bounds_at(static_cast<double>(f.core_khz) * 1e3)));
     report.json += fmt::format(
         "{}{{\"kernel\": \"{}\", \"core_khz\": {}, \"seconds\": {}, \"energy\": {}}}",
-        report.json.empty() ? "" : ", ", json_escaped(group_.base->kernels[i].kernel.name), f.core_khz,
-        json_number(f.kernels[i].seconds), json_number(core::total(f.kernels[i].joules)));
+        report.json.empty() ? "" : ", ", core::json_escaped(group_.base->kernels[i].kernel.name), f.core_khz,
+        core::json_number(f.kernels[i].seconds), core::json_number(core::total(f.kernels[i].joules)));
   }
 
   void add_predictions(size_t i, const KernelForecast& f, const Run& run, ModelReport& report) {

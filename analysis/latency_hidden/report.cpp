@@ -14,6 +14,7 @@
 #include "analysis/quantities.h"
 #include "analysis/text.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/json_text.h"
 #include "simcore/text/names.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -133,8 +134,8 @@ std::string json_of(const Result& r) {
   std::string paper, segments, changes;
   for (size_t a = 0; a < r.paper.size(); ++a)
     paper += fmt::format("{}\"{}\": {{\"cycles\": {}, \"error\": {}, \"round\": {}}}", a == 0 ? "" : ", ",
-                         kAggregates[a], json_number(r.paper[a].cycles),
-                         json_number(r.error(r.paper[a].cycles)), json_number(r.paper[a].round));
+                         kAggregates[a], core::json_number(r.paper[a].cycles),
+                         core::json_number(r.error(r.paper[a].cycles)), core::json_number(r.paper[a].round));
   for (const SegmentTime& s : r.breakdown.segments)
     segments += fmt::format(
         "{}{{\"first_pc\": {}, \"last_pc\": {}, \"ends_with\": \"{}\", \"ptx_line\": {}, \"times\": {}, "
@@ -142,14 +143,14 @@ std::string json_of(const Result& r) {
         "\"wait\": {}, \"bytes\": {}, \"factor\": {}, \"compute\": {}, \"exposed\": {}, \"predicted\": {}, "
         "\"simulated\": {}}}",
         segments.empty() ? "" : ", ", s.first, s.last, wait_name(s.end), r.kernel.per_pc["ptx_line"][s.last],
-        json_number(s.weight), json_number(s.ilp), json_number(s.latency), json_number(s.bytes),
-        json_number(s.factor), json_number(s.compute), json_number(s.exposed), json_number(s.predicted()),
-        json_number(s.simulated));
+        core::json_number(s.weight), core::json_number(s.ilp), core::json_number(s.latency),
+        core::json_number(s.bytes), core::json_number(s.factor), core::json_number(s.compute),
+        core::json_number(s.exposed), core::json_number(s.predicted()), core::json_number(s.simulated));
   for (const Change& c : r.changes)
     changes += fmt::format(
         "{}{{\"name\": \"{}\", \"what\": \"{}\", \"cycles\": {}, \"speedup\": {}, \"factor\": {}}}",
-        changes.empty() ? "" : ", ", c.name, json_escaped(c.what), json_number(c.cycles),
-        json_number(e.cycles / c.cycles), json_number(c.factor));
+        changes.empty() ? "" : ", ", c.name, core::json_escaped(c.what), core::json_number(c.cycles),
+        core::json_number(e.cycles / c.cycles), core::json_number(c.factor));
   return fmt::format(
       "{{\"kernel\": {}, \"name\": \"{}\", \"parameters\": \"{}\", \"simulated\": {{\"cycles\": {}, "
       "\"seconds\": {}, \"gflops\": {}}}, "
@@ -160,14 +161,15 @@ std::string json_of(const Result& r) {
       "\"full_rounds\": {}, \"segment_count\": {}, \"factor\": {}, \"exposed\": {}, \"latency\": {}, "
       "\"segments\": [{}], "
       "\"idle\": {{\"predicted\": {}, \"simulated\": {}}}, \"changes\": [{}]}}",
-      r.kernel.index, json_escaped(r.kernel.name), json_escaped(r.sheet), r.kernel.cycles,
-      json_number(r.seconds(r.simulated())), json_number(r.gflops(r.simulated())), json_number(e.cycles),
-      json_number(r.seconds(e.cycles)), json_number(r.gflops(e.cycles)), json_number(r.error(e.cycles)),
-      json_number(e.round), json_number(e.tail), json_number(e.overhead), paper,
-      r.subject.occupancy.blocks_per_sm, r.subject.occupancy.limiter, e.resident, json_number(e.rounds),
-      json_number(std::ceil(e.rounds)), json_number(count_of(r.subject.workload.segments)),
-      json_number(e.factor()), json_number(e.exposed), json_number(e.latency), segments,
-      json_number(r.breakdown.idle_predicted), json_number(r.breakdown.idle_simulated), changes);
+      r.kernel.index, core::json_escaped(r.kernel.name), core::json_escaped(r.sheet), r.kernel.cycles,
+      core::json_number(r.seconds(r.simulated())), core::json_number(r.gflops(r.simulated())),
+      core::json_number(e.cycles), core::json_number(r.seconds(e.cycles)),
+      core::json_number(r.gflops(e.cycles)), core::json_number(r.error(e.cycles)), core::json_number(e.round),
+      core::json_number(e.tail), core::json_number(e.overhead), paper, r.subject.occupancy.blocks_per_sm,
+      r.subject.occupancy.limiter, e.resident, core::json_number(e.rounds),
+      core::json_number(std::ceil(e.rounds)), core::json_number(count_of(r.subject.workload.segments)),
+      core::json_number(e.factor()), core::json_number(e.exposed), core::json_number(e.latency), segments,
+      core::json_number(r.breakdown.idle_predicted), core::json_number(r.breakdown.idle_simulated), changes);
 }
 
 Prediction prediction_of(const Result& r, const Choice& choice) {

@@ -6,6 +6,7 @@
 
 #include "analysis/text.h"
 #include "simcore/text/json_document.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::regress {
 

@@ -11,6 +11,7 @@
 #include "regress/runner/verdict.h"
 #include "simcore/record/hdf5_writer.h"
 #include "simcore/text/json_document.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::regress {
 
@@ -96,18 +97,17 @@ std::string outcome_json(const Suite& suite, const Outcome& outcome) {
         "{}}}",
         rows.empty() ? "" : ",\n  ", core::json_quoted(r.place), core::json_quoted(r.kernel),
         core::json_quoted(r.model), core::json_quoted(r.quantity), core::json_quoted(r.unit),
-        analysis::json_number(r.simulated), analysis::json_number(r.predicted),
-        analysis::json_number(r.error), analysis::json_number(r.limit), role_name(r.role),
-        verdict_name(r.verdict), core::json_quoted(r.note));
+        core::json_number(r.simulated), core::json_number(r.predicted), core::json_number(r.error),
+        core::json_number(r.limit), role_name(r.role), verdict_name(r.verdict), core::json_quoted(r.note));
   for (const ModelSummary& m : outcome.models)
     models += fmt::format(
         "{}{{\"model\": {}, \"quantity\": {}, \"judged\": {}, \"mean\": {}, \"worst\": {}, \"worst_case\": "
         "{}, "
         "\"fitted\": {}, \"fitted_mean\": {}, \"limit\": {}, \"breach\": {}}}",
         models.empty() ? "" : ",\n  ", core::json_quoted(m.model), core::json_quoted(m.quantity), m.judged,
-        analysis::json_number(m.mean), analysis::json_number(m.worst), core::json_quoted(m.worst_place),
-        m.fitted, analysis::json_number(m.fitted_mean),
-        m.limit < 0 ? std::string("null") : analysis::json_number(m.limit), m.breach);
+        core::json_number(m.mean), core::json_number(m.worst), core::json_quoted(m.worst_place), m.fitted,
+        core::json_number(m.fitted_mean), m.limit < 0 ? std::string("null") : core::json_number(m.limit),
+        m.breach);
   return fmt::format("{{\"suite\": {}, \"breaches\": {},\n \"rows\": [{}],\n \"models\": [{}]}}\n",
                      core::json_quoted(suite.name), outcome.breaches, rows, models);
 }

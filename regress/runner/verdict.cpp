@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "simcore/text/json_document.h"
+#include "simcore/text/json_text.h"
 #include "simcore/text/text_file.h"
 
 namespace gpusim::regress {

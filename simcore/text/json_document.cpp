@@ -241,19 +241,4 @@ std::string_view json_kind(const JsonValue& value) {
 
 JsonValue parse_json(std::string_view text, const std::string& name) { return Parser(text, name).document(); }
 
-std::string json_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += '\\', out += c;
-    else if (c == '\n')
-      out += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out + '"';
-}
-
 }  // namespace gpusim::core

@@ -9,6 +9,7 @@
 
 #include "simcore/launch/number.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/json_text.h"
 
 namespace gpusim::core {
 
@@ -36,8 +37,5 @@ struct JsonValue::Member {
 
 /// Throws InputError with the place of the first mistake. `name` is for messages.
 [[nodiscard]] JsonValue parse_json(std::string_view text, const std::string& name);
-
-/// The text as a JSON string, with its quotes.
-[[nodiscard]] std::string json_quoted(std::string_view text);
 
 }  // namespace gpusim::core
