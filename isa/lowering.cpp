@@ -143,7 +143,11 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     if (!lir::allocate(units[i].program, units[i].flow, row_widths, part, errors)) return errors;
     lir::append_code(std::move(part), *units[i].function, module, image);
   }
+  image.row_widths = std::move(row_widths);
+  image.row_widths.resize(image.num_rows, 1);
   image.ptx = std::move(statements.list);
+  image.addressed = std::move(statements.addressed);
+  image.outer_scopes = std::move(statements.outer_scopes);
   if (module.files.size() > 1) image.files = module.files;
   image.source_files = module.source_files;
   for (const auto& [variable, offset] : plan.shared)

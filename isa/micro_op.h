@@ -132,6 +132,15 @@ struct RowRef {
   uint32_t offset : 31 = 0;  ///< bytes
 };
 
+/// Which variable's address a constant of the code was made from (KernelImage::addressed), so that a checker
+/// can tell an address from a number: none, no single one, or number kFirstObject + i.
+using ObjectId = uint16_t;
+inline constexpr ObjectId kNoObject = 0, kMixedObjects = 1, kFirstObject = 2;
+/// The object of a sum of two constants.
+[[nodiscard]] constexpr ObjectId joined_object(ObjectId a, ObjectId b) {
+  return a == kNoObject ? b : b == kNoObject ? a : kMixedObjects;
+}
+
 inline constexpr uint16_t kNoPredicate = 0xffff;
 inline constexpr uint32_t kNoTarget = ~0u;
 
@@ -147,8 +156,9 @@ struct MemoryOperand {
   bool is_volatile = false;
   bool is_spill =
       false;  ///< a register saved or an argument passed by the compiler: no access of the program
-  bool bypasses_l1 = false;  ///< .cg, .cv, volatile and ordered loads
-  bool read_only = false;    ///< ld.global.nc: nobody writes there while the kernel runs
+  bool bypasses_l1 = false;     ///< .cg, .cv, volatile and ordered loads
+  bool read_only = false;       ///< ld.global.nc: nobody writes there while the kernel runs
+  ObjectId object = kNoObject;  ///< of `offset`
   int64_t offset = 0;
 };
 
@@ -219,6 +229,16 @@ struct PlacedVariable {
   uint32_t offset = 0, bytes = 0;
 };
 
+/// A .shared or .local variable whose address the code takes. A function that is inlined has its variables
+/// once for every call.
+struct AddressedVariable {
+  std::string name;
+  Space space = Space::kNone;
+  uint32_t offset = 0, bytes = 0;  ///< bytes 0: up to the end of the block's shared memory
+  bool on_stack = false;           ///< `offset` counts from the frame of a function called through the stack
+  uint32_t scope = 0;              ///< of the function that has it: see KernelImage::scopes
+};
+
 /// A row of literals that gets its value at the launch (isa/launch_constants.h).
 struct LaunchConstant {
   enum class Source : uint8_t { kParameter, kSpecial };
@@ -249,6 +269,13 @@ struct KernelImage {
   std::vector<std::string> source_files;  ///< of .file directives, by number
   std::vector<PlacedVariable> shared_variables;  ///< static ones, by offset
   AlignedBytes literals;  ///< Bank::kConstant: one row (64-bit: two) per distinct literal
+  // Where addresses come from, for checkers.
+  std::vector<AddressedVariable> addressed;  ///< by ObjectId
+  std::vector<ObjectId> literal_objects;     ///< of each row of `literals`
+  std::vector<uint8_t> row_widths;           ///< of each register row: 2 if 64-bit values lie there, else 1
+  /// Of each micro-op: the inlined call that it belongs to, and of each of these the one around it
+  /// (kNoTarget: none, it is the kernel or a function that is called through the stack).
+  std::vector<uint32_t> scopes, outer_scopes;
   std::vector<LaunchConstant> launch_constants;
   std::vector<KernelParam> params;
   uint32_t param_bytes = 0;

@@ -169,7 +169,7 @@ class Assembler {
     return static_cast<uint16_t>(base + rows_.of_var[v]);
   }
   RowRef literal(const Value& v) {
-    const auto [it, added] = literals_.try_emplace({v.bits, v.wide, v.launch_constant},
+    const auto [it, added] = literals_.try_emplace({v.bits, v.wide, v.launch_constant, v.object},
                                                    static_cast<uint32_t>(image_.literals.size()));
     if (added) {
       if (v.launch_constant != kNone) {
@@ -179,6 +179,7 @@ class Assembler {
       const size_t lane = v.wide ? 8 : 4;
       const size_t at = image_.literals.size();
       image_.literals.resize(at + lane * kWarpSize);
+      image_.literal_objects.resize(image_.literals.size() / kRowBytes, v.object);
       for (size_t l = 0; l < kWarpSize; ++l) {
         for (size_t k = 0; k < lane; ++k) {
           image_.literals[at + l * lane + k] = static_cast<std::byte>(v.bits >> (8 * k));
@@ -204,7 +205,7 @@ class Assembler {
   const Program& program_;
   const Rows& rows_;
   KernelImage& image_;
-  std::map<std::tuple<uint64_t, bool, uint32_t>, uint32_t> literals_;
+  std::map<std::tuple<uint64_t, bool, uint32_t, ObjectId>, uint32_t> literals_;
 };
 
 }  // namespace
@@ -244,6 +245,7 @@ bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& ro
       if ((table || (op.kind == OpKind::kBranch && op.guard != kNoVar)) && join[b] != kNoBlock)
         m.reconverge = first[join[b]];
       image.ops.push_back(std::move(m));
+      image.scopes.push_back(op.scope);
     }
   }
   return true;

@@ -12,6 +12,7 @@ struct Sum {
   Value base;
   int64_t offset = 0;
   bool valid = false;
+  ObjectId object = kNoObject;  // of `offset`
 };
 
 /// `op` as base + constant, if it is that.
@@ -32,9 +33,13 @@ Sum as_sum(const Op& op) {
   };
   if (op.src[1].is_literal()) {
     const int64_t c = constant(op.src[1]);
-    return {op.src[0], opcode == Opcode::kAdd ? c : static_cast<int64_t>(0 - static_cast<uint64_t>(c)), true};
+    const ObjectId object = op.src[1].object;
+    if (opcode == Opcode::kAdd) return {op.src[0], c, true, object};
+    const auto minus = static_cast<int64_t>(0 - static_cast<uint64_t>(c));
+    return {op.src[0], minus, true, object == kNoObject ? kNoObject : kMixedObjects};
   }
-  if (opcode == Opcode::kAdd && op.src[0].is_literal()) return {op.src[1], constant(op.src[0]), true};
+  if (opcode == Opcode::kAdd && op.src[0].is_literal())
+    return {op.src[1], constant(op.src[0]), true, op.src[0].object};
   return {};
 }
 
@@ -55,12 +60,15 @@ void fold_addresses(Program& program, const Flow& flow) {
       if (!op.is_memory() || !op.memory.has_base) continue;
       uint64_t offset = static_cast<uint64_t>(op.memory.offset);
       while (!op.src[0].is_literal() && sums[op.src[0].var].valid) {
-        offset += static_cast<uint64_t>(sums[op.src[0].var].offset);
-        op.src[0] = sums[op.src[0].var].base;
+        const Sum& sum = sums[op.src[0].var];
+        offset += static_cast<uint64_t>(sum.offset);
+        op.memory.object = joined_object(op.memory.object, sum.object);
+        op.src[0] = sum.base;
       }
       op.memory.offset = static_cast<int64_t>(offset);
       if (!op.src[0].is_literal()) continue;
       // A constant address: no base register any more.
+      op.memory.object = joined_object(op.memory.object, op.src[0].object);
       const uint64_t address = op.src[0].bits + offset;
       op.memory.offset = static_cast<int64_t>(op.memory.base_is_64 ? address : address & 0xffffffffu);
       op.memory.has_base = op.memory.base_is_64 = false;

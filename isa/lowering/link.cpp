@@ -137,6 +137,8 @@ void append_code(KernelImage&& part, const Function& function, const Module& mod
   append(image.ops, part.ops);
   append(image.folded_loads, part.folded_loads);
   append(image.literals, part.literals);
+  append(image.literal_objects, part.literal_objects);
+  append(image.scopes, part.scopes);
   append(image.launch_constants, part.launch_constants);
   append(image.branch_targets, part.branch_targets);
   image.functions[module.number_of(function)].entry = code;

@@ -28,6 +28,7 @@ struct Value {
   bool wide = false;                 ///< 64-bit lanes
   uint64_t bits = 0;                 ///< literal, if var == kNoVar
   uint32_t launch_constant = kNone;  ///< a literal that the launch gives: index into the Program's
+  ObjectId object = kNoObject;       ///< of a literal that is a variable's address
   [[nodiscard]] bool is_literal() const { return var == kNoVar; }
 };
 
@@ -57,6 +58,7 @@ struct Op {
   uint32_t target = kNone;  ///< kBranch: block; kBranchTable: index into Program::tables; kCall: number of
                             ///< the function, kNone if src[0] is its address
   uint32_t ptx_index = 0;
+  uint32_t scope = 0;  ///< see KernelImage::scopes
   uint16_t ptx_count = 0;
   uint32_t folded = kNone;  ///< index into Program::folded
 
@@ -129,10 +131,22 @@ struct Flow {
 };
 [[nodiscard]] Flow build_flow(const Program& program);
 
-/// The statements of all programs of a kernel, numbered.
+/// What all programs of a kernel number together: statements, inlined calls, variables whose address is
+/// taken.
 struct Statements {
   std::vector<PtxStatement> list;
   std::unordered_map<const Instruction*, uint32_t> numbers;
+  std::vector<uint32_t> outer_scopes;
+  std::vector<AddressedVariable> addressed;
+  std::unordered_map<const Variable*, ObjectId> shared_objects;
+
+  /// kNoObject if there are more than can be told apart.
+  ObjectId add_object(AddressedVariable variable) {
+    constexpr size_t kMost = 0xffff - kFirstObject;
+    if (addressed.size() == kMost) return kNoObject;
+    addressed.push_back(std::move(variable));
+    return static_cast<ObjectId>(kFirstObject + addressed.size() - 1);
+  }
 };
 
 struct CallPlan;  // call_plan.h

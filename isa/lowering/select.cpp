@@ -35,6 +35,7 @@ Program Selector::run() {
   if (plan_.uses_stack) program_.stack_pointer = program_.new_var(VarClass::kRow32);
   place(new_block());
   Frame frame;
+  frame.scope = scope_ = new_scope(kNoTarget);
   stack_.push_back(&root_);
   if (program_.is_function)
     called_function(frame);
@@ -94,10 +95,35 @@ void Selector::add_local(Frame& frame, const Variable& variable) {
           fmt::format("local variable '{}' does not fit: more than {} bytes", variable.name, kWindowBytes));
     return;
   }
-  frame.locals[&variable] = static_cast<uint32_t>(offset);
+  frame.locals[&variable] = {static_cast<uint32_t>(offset), kNoObject};
   program_.local_align = std::max(program_.local_align, static_cast<uint32_t>(variable.align));
   local_top_ = static_cast<uint32_t>(offset + variable.bytes);
   program_.local_bytes = std::max(program_.local_bytes, local_top_);
+}
+
+uint32_t Selector::new_scope(uint32_t outer) {
+  statements_.outer_scopes.push_back(outer);
+  return static_cast<uint32_t>(statements_.outer_scopes.size() - 1);
+}
+
+/// Number of a .shared variable, or of a .local one of `frame`.
+ObjectId Selector::object_of(Frame& frame, const Variable& variable) {
+  const auto bytes = static_cast<uint32_t>(variable.bytes);
+  if (variable.space == Space::kShared) {
+    const auto [it, added] = statements_.shared_objects.try_emplace(&variable, kNoObject);
+    const auto place = plan_.shared.find(&variable);
+    const bool is_static = place != plan_.shared.end();
+    if (added)
+      it->second = statements_.add_object({variable.name, Space::kShared,
+                                           is_static ? place->second : plan_.dynamic_shared_offset,
+                                           is_static ? bytes : 0, false, frame.scope});
+    return it->second;
+  }
+  Frame::Local& local = frame.locals.at(&variable);
+  if (local.object == kNoObject)
+    local.object = statements_.add_object(
+        {variable.name, Space::kLocal, local.offset, bytes, program_.is_function, frame.scope});
+  return local.object;
 }
 
 void Selector::open_frame(Frame& frame, const Function& function) {
@@ -122,7 +148,8 @@ void Selector::open_frame(Frame& frame, const Function& function) {
           ParamSlot{program_.new_var(class_of(mapped(v.type))), v.type, 0, static_cast<uint32_t>(v.bytes)};
     } else {
       add_local(frame, v);
-      frame.slots[v.name] = ParamSlot{kNoVar, Type::kB8, frame.locals[&v], static_cast<uint32_t>(v.bytes)};
+      frame.slots[v.name] =
+          ParamSlot{kNoVar, Type::kB8, frame.locals[&v].offset, static_cast<uint32_t>(v.bytes)};
     }
   }
   for (const Label& label : function.labels) frame.labels[label.name] = new_block();
@@ -173,6 +200,7 @@ Op* Selector::emit(Op op) {
   op.guard_negated = guard_negated_;
   op.ptx_index = inst_ != nullptr ? statement_index(*inst_) : last_index_;
   last_index_ = op.ptx_index;
+  op.scope = scope_;
   op.ptx_count = counted_ ? 0 : 1;
   counted_ = true;
   std::vector<Op>& ops = program_.blocks[current_].ops;

@@ -46,11 +46,16 @@ class Selector {
     const Function* function = nullptr;
     std::vector<Var> registers;  ///< first variable of each PTX register
     std::unordered_map<std::string_view, ParamSlot> slots;
-    std::unordered_map<const Variable*, uint32_t> locals;
+    struct Local {
+      uint32_t offset = 0;
+      ObjectId object = kNoObject;
+    };
+    std::unordered_map<const Variable*, Local> locals;
     std::unordered_map<std::string_view, const Variable*>
         names;                                              ///< params, returns, function-scope variables
     std::unordered_map<std::string_view, uint32_t> labels;  ///< block ids
     uint32_t return_block = kNone;                          ///< kNone: the entry, `ret` leaves the kernel
+    uint32_t scope = 0;                                     ///< see KernelImage::scopes
     Var carry = kNoVar;
   };
   struct Address {
@@ -58,6 +63,7 @@ class Selector {
     bool has_base = false;
     int64_t offset = 0;
     Space space = Space::kNone;
+    ObjectId object = kNoObject;  ///< of `offset`
   };
 
   struct CallSite {
@@ -73,6 +79,8 @@ class Selector {
   void kernel(Frame& frame);
   void open_frame(Frame& frame, const Function& function);
   void add_local(Frame& frame, const Variable& variable);
+  [[nodiscard]] uint32_t new_scope(uint32_t outer);
+  [[nodiscard]] ObjectId object_of(Frame& frame, const Variable& variable);
   void emit_function(Frame& frame);
   void statement(Frame& frame, const Instruction& inst);
   uint32_t statement_index(const Instruction& inst);
@@ -202,6 +210,7 @@ class Selector {
   bool counted_ = false;   ///< an op of this statement already carries its PTX count
   bool reachable_ = true;  ///< control can reach the current position
   uint32_t last_index_ = 0;
+  uint32_t scope_ = 0;  ///< of the function being emitted
 };
 
 }  // namespace gpusim::isa::lir

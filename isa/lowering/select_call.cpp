@@ -124,9 +124,11 @@ void Selector::call_inline(Frame& frame, const CallSite& site) {
     bind(frame, inner, site.returns[i], callee->returns[i],
          register_of(callee->return_registers, inner.registers, i), false);
   }
+  inner.scope = scope_ = new_scope(frame.scope);
   stack_.push_back(callee);
   emit_function(inner);
   stack_.pop_back();
+  scope_ = frame.scope;
   local_top_ = local_mark;
   place(after);
   reachable_ = true;

@@ -54,6 +54,7 @@ Op Selector::memory_op(OpKind kind, Space space, Type element, bool wide_lanes, 
   op.memory.has_base = address.has_base;
   op.memory.base_is_64 = address.has_base && address.base.wide;
   op.memory.offset = address.offset;
+  op.memory.object = address.object;
   if (address.has_base) op.src[op.num_src++] = address.base;
   if (kind != OpKind::kAtomic) {
     const Type t = kind == OpKind::kLoad ? element_type(element, wide_lanes) : unsigned_of(element);

@@ -90,8 +90,8 @@ Value Selector::value(Frame& frame, const Operand& operand, Type type) {
     case Operand::Kind::kSymbol: {
       const auto a = symbol_address(frame, operand.symbol, operand.loc);
       if (!a) return Value{kNoVar, wide, 0};
-      const Value offset =
-          resized(Value{kNoVar, true, static_cast<uint64_t>(a->offset + operand.offset)}, wide);
+      Value offset = resized(Value{kNoVar, true, static_cast<uint64_t>(a->offset + operand.offset)}, wide);
+      offset.object = a->object;
       if (!a->has_base) return offset;
       const Var sum = program_.new_var(wide ? VarClass::kRow64 : VarClass::kRow32);
       const Value parts[2] = {resized(a->base, wide), offset};
@@ -145,12 +145,15 @@ std::optional<Selector::Address> Selector::symbol_address(Frame& frame, const st
     case Space::kShared: {
       const auto it = plan_.shared.find(v);
       a.offset = it != plan_.shared.end() ? it->second : plan_.dynamic_shared_offset;
+      a.object = object_of(frame, *v);
       return a;
     }
     case Space::kLocal: {
       const auto it = frame.locals.find(v);
       if (it == frame.locals.end()) break;
-      return frame_address(it->second);
+      a = frame_address(it->second.offset);
+      a.object = object_of(frame, *v);
+      return a;
     }
     case Space::kGlobal:
     case Space::kConst:
@@ -189,6 +192,7 @@ std::optional<Selector::Address> Selector::address(Frame& frame, const Operand& 
     const auto symbol = symbol_address(frame, operand.symbol, operand.loc);
     if (!symbol) return std::nullopt;
     a.offset += symbol->offset;
+    a.object = symbol->object;
     a.has_base = symbol->has_base;
     a.base = symbol->base;
     const bool own = space == Space::kGeneric || space == Space::kNone || space == Space::kParam;

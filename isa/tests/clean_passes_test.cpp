@@ -39,6 +39,39 @@ TEST(CleanPasses, GuardedOrRepeatedCopiesStay) {
                          32);
 }
 
+/// A load's variable: of its offset, or of the constant that is its base.
+std::string object_name(const KernelImage& image, const MicroOp& op) {
+  const ObjectId object = op.memory.object;
+  if (object == kMixedObjects) return "mixed";
+  return object == kNoObject ? "" : image.addressed.at(object - kFirstObject).name;
+}
+
+TEST(CleanPasses, FoldedAddressesKeepTheirVariable) {
+  const std::string text = thread_kernel(".reg .b32 %r<12>; .shared .b32 a[8], b[8]; .local .b32 own[2];", R"(
+    mov.u32 %r0, b;
+    shl.b32 %r1, %tid0, 2;
+    add.s32 %r2, %r1, %r0;
+    ld.shared.u32 %r3, [%r2+4];
+    mov.u32 %r4, a;
+    sub.s32 %r5, %r2, %r4;
+    ld.shared.u32 %r6, [%r5];
+    ld.shared.u32 %r7, [a+4];
+    ld.shared.u32 %r8, [%r1];
+    ld.local.u32 %r9, [own+4];
+    ret;)");
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
+  std::vector<std::string> names;
+  for (const MicroOp& op : image.ops)
+    if (op.kind == OpKind::kLoad && op.memory.space != Space::kParam) names.push_back(object_name(image, op));
+  EXPECT_EQ(names, (std::vector<std::string>{"b", "mixed", "a", "", "own"}));
+  for (const AddressedVariable& v : image.addressed) {
+    if (v.name != "b") continue;
+    EXPECT_EQ(v.offset, 32u);
+    EXPECT_EQ(v.bytes, 32u);
+    EXPECT_EQ(v.space, Space::kShared);
+  }
+}
+
 TEST(CleanPasses, AddressSumsFoldIntoTheAccess) {
   const std::string text = thread_kernel(".reg .b64 %rd<4>; .reg .b32 %r<2>;", R"(
     add.s64 %rd0, %in, 8;

@@ -26,6 +26,27 @@ BIG:
 }
 )";
 
+TEST(CallLowering, EveryInlinedCallHasItsOwnVariablesAndScope) {
+  const KernelImage image = lower_ok(thread_kernel(".reg .b32 %r<4>;", R"(
+    call f;
+    call g;
+    ret;)",
+                                                   "sm_35", R"(
+.func f() { .local .b32 x; .reg .b32 %a; mov.u32 %a, x; st.local.b32 [%a], %a; ret; }
+.func g() { .local .b32 y; .reg .b32 %a; mov.u32 %a, y; call f; st.local.b32 [%a], %a; ret; }
+)"),
+                                     level(LoweringLevel::kClean));
+  ASSERT_EQ(image.addressed.size(), 3u);
+  ASSERT_EQ(image.scopes.size(), image.ops.size());
+  ASSERT_EQ(image.literal_objects.size() * kRowBytes, image.literals.size());
+  EXPECT_EQ(image.outer_scopes, (std::vector<uint32_t>{kNoTarget, 0, 0, 2}));
+  for (size_t i = 0; i < image.ops.size(); ++i) {
+    const MicroOp& op = image.ops[i];
+    if (op.kind != OpKind::kStore || op.memory.space != Space::kLocal) continue;
+    EXPECT_EQ(image.addressed.at(op.memory.object - kFirstObject).scope, image.scopes[i]) << i;
+  }
+}
+
 TEST(CallLowering, InlinesParametersInParamSpace) {
   const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd;", R"(
     mov.b64 %rd, 100;
