@@ -55,6 +55,7 @@ FunctionalRunner::Stop FunctionalRunner::step_exit(KernelRun& run, Warp& warp, L
 
 void FunctionalRunner::step_sync(KernelRun& run, Warp& warp, const MicroOp& op, LaneMask lanes) {
   LaneMask together = lanes;
+  if (checks_ != nullptr) checks_->come(warp.context.warp_in_block, op, warp.context, lanes);
   if (lanes.any() && (warp.stack.depth() != 0 || !warp.groups.empty()))
     together = warp.groups.meet(run.image->ops.data(), warp.context, lanes, warp.stack);
   else

@@ -134,6 +134,7 @@ bool FunctionalRunner::step_memory(KernelRun& run, uint64_t block, Warp& warp, c
 FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelRun& run, uint64_t block, Warp& warp,
                                                        const MicroOp& op, LaneMask lanes) {
   const uint32_t pc = warp.stack.pc();
+  if (checks_ != nullptr) checks_->transfer(warp.context.warp_in_block, op, warp.context, lanes);
   const Transfer t = transfer_control(*run.image, op, warp.context, lanes, warp.stack);
   ++run.sm[0].branches;
   run.sm[0].divergent_branches += t.diverged;

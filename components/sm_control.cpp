@@ -50,6 +50,8 @@ bool Sm::execute_transfer(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_
   take_pipe(timing_of(warp, op.op_class), now, 0);
   const uint32_t pc = warp.stack.pc();
   const LaneMask active = warp.stack.mask();
+  BlockChecks* const checks = blocks_[warp.block_slot].checks;
+  if (checks != nullptr) checks->transfer(warp.context.warp_in_block, op, warp.context, lanes);
   const Transfer t = transfer_control(*run_->image, op, warp.context, lanes, warp.stack);
   if (t.fault_lane >= 0) {
     fault(warp, pc, t.fault_lane, t.fault);
@@ -80,6 +82,8 @@ void Sm::count_branch(const Warp& warp, uint32_t pc, LaneMask active, LaneMask t
 
 bool Sm::execute_sync(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
   LaneMask together = lanes;
+  BlockChecks* const checks = blocks_[warp.block_slot].checks;
+  if (checks != nullptr) checks->come(warp.context.warp_in_block, op, warp.context, lanes);
   if (lanes.any() && (warp.stack.depth() != 0 || !warp.groups.empty()))
     together = warp.groups.meet(run_->image->ops.data(), warp.context, lanes, warp.stack);
   else

@@ -87,6 +87,12 @@ def check_only_asked(gpusim: Gpusim) -> None:
     launch = directive(ptx.read_text(), "launch")
     gpusim.simulate(ptx, *launch, "--functional", "--check", "memory,race,sync").require_code(0)
     gpusim.simulate(ptx, *launch, "--functional", "--check", "init").require_code(4)
+    ptx = gpusim.source / "regress" / "checks" / "skipped.ptx"
+    launch = [*directive(ptx.read_text(), "launch"), *directive(ptx.read_text(), "options")]
+    gpusim.simulate(ptx, *launch, "--functional", "--check", "all").require_code(0)
+    ptx = gpusim.source / "regress" / "checks" / "overflow.ptx"
+    launch = directive(ptx.read_text(), "launch")
+    gpusim.simulate(ptx, *launch, "--functional", "--check", "sync").require_code(0)
     ptx = gpusim.source / "regress" / "checks" / "memory.ptx"
     launch = directive(ptx.read_text(), "launch")
     run = gpusim.simulate(ptx, *launch, "--functional", "--check", "init,race").require_code(2)

@@ -22,7 +22,10 @@ void WarpChecks::exec(const isa::MicroOp& op, isa::WarpContext& context, LaneMas
 BlockChecks::BlockChecks(CheckShared& shared)
     : shared_(shared),
       sync_([this](FindingKind kind, uint32_t statement, uint32_t thread, const std::string& message) {
-        shared_.log.note(kind, site(statement, thread), [&] { return FindingDetail{message, {}}; });
+        const bool asked =
+            kind == FindingKind::kSkippedBarrier ? shared_.options.early_exit : shared_.options.sync;
+        if (asked)
+          shared_.log.note(kind, site(statement, thread), [&] { return FindingDetail{message, {}}; });
       }) {}
 
 void BlockChecks::begin(const KernelRun& run, const KernelChecks& kernel, uint64_t block, bool independent) {
@@ -33,22 +36,27 @@ void BlockChecks::begin(const KernelRun& run, const KernelChecks& kernel, uint64
   instance_ = 0;
   while (warps_.size() < run.warps_per_block)
     warps_.push_back(std::make_unique<WarpChecks>(*this, static_cast<uint32_t>(warps_.size())));
-  for (const auto& warp : warps_) warp->local_.reset(0);
+  addresses_.clear();
+  for (const auto& warp : warps_) {
+    warp->local_.reset(0);
+    if (shared_.options.memory) warp->addresses_.begin(kernel.image(), addresses_);
+  }
   if (shared_.options.init) written_.reset(run.shared_bytes);
   if (shared_.options.race) {
     race_.reset(run.shared_bytes);
     clocks_.reset(run.warps_per_block, independent);
   }
-  std::vector<LaneMask> alive;
+  std::vector<LaneMask> existing;
   for (uint32_t first = 0; first < run.threads_per_block; first += isa::kWarpSize)
-    alive.push_back(LaneMask::first(static_cast<int>(std::min<uint32_t>(32, run.threads_per_block - first))));
-  sync_.reset(std::move(alive), independent);
+    existing.push_back(
+        LaneMask::first(static_cast<int>(std::min<uint32_t>(32, run.threads_per_block - first))));
+  sync_.reset(std::move(existing), independent);
 }
 
 void BlockChecks::arrive(uint32_t warp, const isa::MicroOp& op, uint32_t number, uint32_t threads,
                          LaneMask lanes, bool waits) {
   if (shared_.options.race) clocks_.arrive(number, warp, waits);
-  if (shared_.options.sync)
+  if (shared_.options.sync || shared_.options.early_exit)
     sync_.arrive({number, warp, lanes, threads, waits, op.ptx_index, kernel_->of(op).aligned});
 }
 
@@ -61,19 +69,49 @@ void BlockChecks::report_stuck() {
   if (shared_.options.sync) sync_.report_stuck();
 }
 
-void BlockChecks::exec(const WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context,
-                       LaneMask mask) {
+namespace {
+/// The member mask that each lane of a .sync operation names.
+const uint32_t* members_of(const isa::MicroOp& op, const isa::WarpContext& context) {
+  const isa::RowRef& row = op.src[op.num_src - 1u];
+  return reinterpret_cast<const uint32_t*>(context.bank[static_cast<size_t>(row.bank)] + row.offset);
+}
+}  // namespace
+
+void BlockChecks::come(uint32_t warp, const isa::MicroOp& op, const isa::WarpContext& context,
+                       LaneMask lanes) {
+  if (shared_.options.sync && kernel_->of(op).members)
+    sync_.check_members(warp, lanes, members_of(op, context), op.ptx_index);
+}
+
+void BlockChecks::transfer(uint32_t warp, const isa::MicroOp& op, const isa::WarpContext& context,
+                           LaneMask lanes) {
+  if (shared_.options.memory) warps_[warp]->addresses_.transfer(op, context, lanes);
+}
+
+void BlockChecks::exec(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, LaneMask mask) {
   const CheckedOp& checked = kernel_->of(op);
+  if (checked.warp_sync) warp_sync(warp, op, context, mask);
+  if (checked.exec == nullptr) return;
+  if (!shared_.options.memory) return checked.exec(op, context, mask);
+  warp.addresses_.before(op, context, mask);
+  checked.exec(op, context, mask);
+  warp.addresses_.after(op, context, mask);
+}
+
+void BlockChecks::warp_sync(const WarpChecks& warp, const isa::MicroOp& op, const isa::WarpContext& context,
+                            LaneMask mask) {
+  const CheckedOp& checked = kernel_->of(op);
+  const uint32_t* const members = checked.members ? members_of(op, context) : nullptr;
   LaneMask together = mask;
-  const isa::RowRef& row = op.src[op.num_src == 0 ? 0 : op.num_src - 1u];
-  const auto* members =
-      reinterpret_cast<const uint32_t*>(context.bank[static_cast<size_t>(row.bank)] + row.offset);
   // Lanes that came to another bar.warp.sync have their masks elsewhere.
   bool from_elsewhere = false;
   if (checked.members && checked.exec == nullptr && independent_)
     for_each_lane(mask, [&](int lane) { from_elsewhere |= ((members[lane] >> lane) & 1) == 0; });
   if (checked.members && mask.any() && !from_elsewhere) {
-    if (shared_.options.sync) sync_.warp_operation(warp.warp_, mask, members, op.ptx_index);
+    if (shared_.options.sync && op.kind != OpKind::kSync)  // else come() has seen it
+      sync_.check_members(warp.warp_, mask, members, op.ptx_index);
+    if (shared_.options.sync)
+      sync_.warp_operation(warp.warp_, mask, members, op.ptx_index, checked.exchanges);
     for (LaneMask left = mask; shared_.options.race && left.any(); left &= ~together) {
       const uint32_t named = members[left.lowest()];
       together = LaneMask(uint32_t{1} << left.lowest());
@@ -85,7 +123,6 @@ void BlockChecks::exec(const WarpChecks& warp, const isa::MicroOp& op, isa::Warp
   } else if (shared_.options.race && mask.any()) {
     clocks_.meet(warp.warp_, mask);
   }
-  if (checked.exec != nullptr) checked.exec(op, context, mask);
 }
 
 void BlockChecks::mark_whole_object(const isa::MicroOp& op, const isa::WarpContext& context,
@@ -110,13 +147,19 @@ void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpCont
     return;
   }
   const LaneAccess lanes = find_lanes(op, context, mask);
-  const LaneMask allowed = shared_.options.memory ? check_spaces(warp, op, lanes, mask) : mask;
+  LaneMask allowed = mask;
+  if (shared_.options.memory) {
+    allowed = check_spaces(warp, op, lanes, mask);
+    if (!op.memory.is_spill && warp.addresses_.knows_address(op))
+      allowed = check_addresses(warp, op, lanes, context, allowed);
+  }
   const LaneMask done = execute(warp, op, &lanes, context, allowed, access);
   if (access.fault != isa::FaultKind::kNone) return;
   for_each_lane(op.num_dst > 0 ? mask & ~done : LaneMask(), [&](int lane) {
     Scratch zeros;
     execute_on(zeros, op, checked.mem, context, lane);
   });
+  if (shared_.options.memory) warp.addresses_.moved(op, context, lanes, mask);
   if (shared_.options.init) check_init(warp, op, lanes, context, done);
   if (shared_.options.race) check_race(warp, op, lanes, context, done);
 }
@@ -166,126 +209,6 @@ void BlockChecks::report_fault(const WarpChecks& warp, const isa::MicroOp& op, i
   const FindingKind kind = classify_fault(fault, place, shared_.globals);
   shared_.log.note(kind, site(op.ptx_index, thread_of(warp, lane)), [&] {
     return describe_memory_fault(kind, place, kernel_->image(), shared_.globals, limits);
-  });
-}
-
-LaneMask BlockChecks::check_spaces(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
-                                   LaneMask mask) {
-  if (op.memory.space != Space::kGlobal && op.memory.space != Space::kConst &&
-      op.memory.space != Space::kGeneric)
-    return mask;
-  LaneMask allowed = mask;
-  for_each_lane(mask, [&](int lane) {
-    const auto l = static_cast<size_t>(lane);
-    if (lanes.space[l] != Space::kGlobal && lanes.space[l] != Space::kConst) return;
-    const GlobalObject* object = shared_.globals.find(lanes.address[l]);
-    if (object == nullptr || object->kind == GlobalObject::Kind::kBuffer) return;
-    const bool constant = object->kind == GlobalObject::Kind::kConstant;
-    const bool store = op.kind != OpKind::kLoad;
-    const bool wrong = op.memory.space != Space::kGeneric && constant != (op.memory.space == Space::kConst);
-    if (!wrong && !(constant && store)) return;
-    const FindingKind kind = constant && store ? FindingKind::kReadOnly : FindingKind::kWrongSpace;
-    const FaultPlace place{op.kind, lanes.space[l], lanes.address[l], lanes.bytes};
-    shared_.log.note(kind, site(op.ptx_index, thread_of(warp, lane)), [&] {
-      return describe_memory_fault(kind, place, kernel_->image(), shared_.globals, {});
-    });
-    if (constant && store) allowed &= ~LaneMask(uint32_t{1} << lane);
-  });
-  return allowed;
-}
-
-void BlockChecks::check_init(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
-                             const isa::WarpContext& context, LaneMask mask) {
-  const CheckedOp& checked = kernel_->of(op);
-  for_each_lane(mask, [&](int lane) {
-    const auto l = static_cast<size_t>(lane);
-    ByteMap* map = nullptr;
-    uint64_t first = lanes.address[l];
-    switch (lanes.space[l]) {
-      case Space::kShared:
-        map = &written_;
-        break;
-      case Space::kLocal:
-        if (warp.local_.empty()) warp.local_.reset(uint64_t{context.local_bytes} * isa::kWarpSize);
-        map = &warp.local_;
-        first += l * context.local_bytes;
-        break;
-      case Space::kGlobal:
-      case Space::kConst:
-        if (GlobalObject* object = shared_.globals.find(first); object != nullptr && !object->initialised) {
-          map = &object->written;
-          first -= object->begin;
-        }
-        break;
-      default:
-        break;
-    }
-    if (map == nullptr) return;
-    uint32_t missing = checked.reads && !op.memory.is_spill ? map->clear_bytes(first, lanes.bytes) : 0;
-    // Bytes that the PTX says nobody uses, such as a structure's padding.
-    for (uint64_t unused = op.kind == OpKind::kLoad ? op.imm : 0; missing != 0 && unused != 0;
-         unused &= unused - 1) {
-      const auto byte = static_cast<uint32_t>(std::countr_zero(unused));
-      if (byte < lanes.bytes) missing -= map->clear_bytes(first + byte, 1);
-    }
-    if (missing != 0) {
-      const FaultPlace place{op.kind, lanes.space[l], lanes.address[l], lanes.bytes};
-      shared_.log.note(FindingKind::kUninitialised, site(op.ptx_index, thread_of(warp, lane)),
-                       [&] { return describe_unwritten(missing, place, kernel_->image(), shared_.globals); });
-    }
-    if (op.kind != OpKind::kLoad) map->set(first, lanes.bytes);
-  });
-}
-
-void BlockChecks::check_race(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
-                             const isa::WarpContext& context, LaneMask mask) {
-  const CheckedOp& checked = kernel_->of(op);
-  const uint32_t w = warp.warp_;
-  LaneMask shared;
-  for_each_lane(mask, [&](int lane) {
-    if (lanes.space[static_cast<size_t>(lane)] == Space::kShared)
-      shared = shared | LaneMask(uint32_t{1} << lane);
-  });
-  if (shared.none()) return;
-  const bool talks = checked.strong || checked.is_volatile;
-  const bool hears = talks && op.kind != OpKind::kStore, tells = talks && op.kind != OpKind::kLoad;
-  SharedAccess a;
-  a.statement = op.ptx_index;
-  a.instance = ++instance_;
-  a.write = op.kind != OpKind::kLoad;
-  a.atomic = talks;
-  // What lane `lane` has stored.
-  const auto value = [&](uint32_t thread) {
-    Scratch there;
-    execute_on(there, op, checked.mem, context, static_cast<int>(thread % isa::kWarpSize));
-    return there.bytes;
-  };
-  for_each_lane(shared, [&](int lane) {
-    const uint64_t address = lanes.address[static_cast<size_t>(lane)];
-    if (hears) clocks_.acquire(w, LaneMask(uint32_t{1} << lane), address);
-    a.thread = thread_of(warp, lane);
-    const RaceCheck::Conflict conflict =
-        race_.access(clocks_, static_cast<uint32_t>(address), lanes.bytes, a,
-                     [&](uint32_t thread) { return value(thread) == value(a.thread); });
-    if (conflict.hazard != RaceCheck::Hazard::kNone) note_race(op, a.thread, conflict, address, lanes.bytes);
-  });
-  if (!tells) return;
-  clocks_.advance(w);
-  for_each_lane(shared, [&](int lane) { clocks_.publish(w, lanes.address[static_cast<size_t>(lane)]); });
-}
-
-void BlockChecks::note_race(const isa::MicroOp& op, uint32_t thread, const RaceCheck::Conflict& conflict,
-                            uint64_t address, uint32_t bytes) {
-  const Site other = site(conflict.statement, conflict.thread);
-  shared_.log.note(FindingKind::kRace, site(op.ptx_index, thread), &other, [&] {
-    FindingDetail d;
-    d.space = Space::kShared;
-    d.address = address;
-    d.bytes = bytes;
-    d.object = shared_variable_at(kernel_->image(), address);
-    d.message = fmt::format("{} of {} at {:#x} without a barrier between", hazard_name(conflict.hazard),
-                            d.object.empty() ? "shared memory" : fmt::format("'{}'", d.object), address);
-    return d;
   });
 }
 

@@ -15,6 +15,7 @@
 #include "components/checker/options.h"
 #include "components/checker/race_check.h"
 #include "components/checker/sync_check.h"
+#include "components/checker/warp_addresses.h"
 
 namespace gpusim::comp {
 
@@ -33,6 +34,7 @@ class WarpChecks final : public isa::ExecutionObserver {
   BlockChecks& block_;
   uint32_t warp_;
   ByteMap local_;  ///< written bytes of local memory, lane by lane; made at the first access
+  WarpAddresses addresses_;
 };
 
 /// What all blocks of a run share.
@@ -58,19 +60,30 @@ class BlockChecks {
   /// The barrier is complete: who waits there goes on.
   void open(uint32_t number);
   void exit(uint32_t warp, isa::LaneMask lanes) { sync_.exit(warp, lanes); }
+  /// Lanes come to a .sync operation at which they may have to wait for others; exec() is told when they
+  /// have met.
+  void come(uint32_t warp, const isa::MicroOp& op, const isa::WarpContext& context, isa::LaneMask lanes);
+  /// Lanes call a function through the call stack, or return from it.
+  void transfer(uint32_t warp, const isa::MicroOp& op, const isa::WarpContext& context, isa::LaneMask lanes);
   void report_stuck();
 
  private:
   friend class WarpChecks;
   void memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, isa::LaneMask mask,
               isa::MemoryAccess& access);
-  void exec(const WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, isa::LaneMask mask);
+  void exec(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, isa::LaneMask mask);
+  void warp_sync(const WarpChecks& warp, const isa::MicroOp& op, const isa::WarpContext& context,
+                 isa::LaneMask mask);
   [[nodiscard]] isa::LaneMask execute(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess* lanes,
                                       isa::WarpContext& context, isa::LaneMask mask,
                                       isa::MemoryAccess& access);
   /// Lanes that may go on; reports those that use memory of another kind than their instruction says.
   [[nodiscard]] isa::LaneMask check_spaces(const WarpChecks& warp, const isa::MicroOp& op,
                                            const LaneAccess& lanes, isa::LaneMask mask);
+  /// Lanes that may go on; reports those whose address has left the variable that it was derived from.
+  [[nodiscard]] isa::LaneMask check_addresses(const WarpChecks& warp, const isa::MicroOp& op,
+                                              const LaneAccess& lanes, const isa::WarpContext& context,
+                                              isa::LaneMask mask);
   void check_init(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
                   const isa::WarpContext& context, isa::LaneMask mask);
   void check_race(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
@@ -97,7 +110,8 @@ class BlockChecks {
   bool independent_ = false;
   uint32_t instance_ = 0;  ///< memory instructions so far
   std::vector<std::unique_ptr<WarpChecks>> warps_;
-  ByteMap written_;  ///< of shared memory
+  ByteMap written_;         ///< of shared memory
+  TaggedMemory addresses_;  ///< in shared and global memory
   BlockClocks clocks_;
   RaceCheck race_;
   SyncCheck sync_;

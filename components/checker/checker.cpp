@@ -13,7 +13,7 @@ Checker::Checker(const CheckOptions& options, std::string ptx_name, int64_t capa
     : shared_{options, {}, FindingLog(std::move(ptx_name))}, capability_(capability) {}
 
 void Checker::observe(isa::KernelImage& image) {
-  kernels_.emplace(&image, std::make_unique<KernelChecks>(image));
+  kernels_.emplace(&image, std::make_unique<KernelChecks>(image, shared_.options.memory));
 }
 
 BlockChecks* Checker::begin_block(const KernelRun& run, uint64_t block) {

@@ -24,6 +24,8 @@ TEST(CheckOptionsTest, ListsAndMistakes) {
   EXPECT_FALSE(parse_checks("").any());
   EXPECT_EQ(parse_checks("race,memory").text(), "memory,race");
   EXPECT_EQ(parse_checks("all").text(), "memory,race,init,sync");
+  EXPECT_FALSE(parse_checks("all").early_exit);
+  EXPECT_EQ(parse_checks("early_exit,all").text(), "memory,race,init,sync,early_exit");
   EXPECT_THROW((void)parse_checks("memory,"), core::InputError);
   try {
     (void)parse_checks("memory,sink");
@@ -225,11 +227,12 @@ TEST_F(SyncTest, GoodBarriers) {
   sync.arrive({1, 0, kAll, 64, false, 11, true});  // a producer arrives, a consumer waits
   sync.arrive({1, 1, kAll, 64, true, 12, true});
   sync.open(1);
+  EXPECT_THAT(seen, IsEmpty());
   sync.exit(0, kAll);
   sync.arrive({0, 1, kAll, 0, true, 13, true});
   sync.open(0);
   sync.report_stuck();
-  EXPECT_THAT(seen, IsEmpty());
+  EXPECT_THAT(seen, ElementsAre("skipped_barrier 13 32")) << "legal, reported if it is asked for";
 }
 
 TEST_F(SyncTest, CountsAndPlacesThatDiffer) {
@@ -272,17 +275,52 @@ TEST_F(SyncTest, MemberMasks) {
   start(2);
   uint32_t members[32];
   std::fill(std::begin(members), std::end(members), 0xffffu);
-  sync.warp_operation(1, LaneMask(0xffff), members, 5);
+  sync.check_members(1, LaneMask(0xffff), members, 5);
+  sync.warp_operation(1, LaneMask(0xffff), members, 5, true);
   EXPECT_THAT(seen, IsEmpty());
-  sync.warp_operation(1, LaneMask(0x1ffff), members, 5);
+  sync.check_members(1, LaneMask(0x1ffff), members, 5);
   EXPECT_THAT(seen, ElementsAre("member_mask 5 48"));
   seen.clear();
-  sync.warp_operation(1, LaneMask(0xff), members, 6);
+  sync.warp_operation(1, LaneMask(0xff), members, 6, true);
   EXPECT_THAT(seen, ElementsAre("missing_member 6 32"));
   seen.clear();
   sync.exit(1, LaneMask(0xff00));
-  sync.warp_operation(1, LaneMask(0xff), members, 6);
-  EXPECT_THAT(seen, IsEmpty()) << "lanes that have exited are not missing";
+  sync.warp_operation(1, LaneMask(0xff), members, 6, false);
+  EXPECT_THAT(seen, IsEmpty()) << "a barrier does not wait for lanes that have exited";
+  sync.warp_operation(1, LaneMask(0xff), members, 6, true);
+  EXPECT_THAT(seen, ElementsAre("exited_member 6 32"));
+}
+
+TEST_F(SyncTest, LanesThatNeverWereHaveNotExited) {
+  sync.reset({LaneMask(0xffff)}, true);
+  uint32_t members[32];
+  std::fill(std::begin(members), std::end(members), ~0u);
+  sync.warp_operation(0, LaneMask(0xffff), members, 5, true);
+  EXPECT_THAT(seen, IsEmpty());
+}
+
+TEST_F(SyncTest, BarriersThatThreadsSkip) {
+  start(2, true);
+  sync.exit(1, LaneMask(0xf0));
+  sync.arrive({0, 0, kAll, 0, true, 10, true});
+  sync.arrive({0, 1, ~LaneMask(0xf0), 0, true, 10, true});
+  sync.open(0);
+  EXPECT_THAT(seen, ElementsAre("skipped_barrier 10 0"));
+  seen.clear();
+  sync.arrive({1, 0, kAll, 32, true, 11, true});
+  sync.open(1);
+  EXPECT_THAT(seen, IsEmpty()) << "a count names no threads";
+}
+
+TEST(TaggedMemoryTest, ATagCountsWhileItsValueIsThere) {
+  TaggedMemory memory;
+  const AddressTag tag{isa::kFirstObject, 3};
+  memory.set(64, {tag, 0x100});
+  EXPECT_EQ(memory.at(64, 0x100), tag);
+  EXPECT_EQ(memory.at(64, 0x104), AddressTag{});
+  EXPECT_EQ(memory.at(68, 0x100), AddressTag{});
+  memory.set(64, {});
+  EXPECT_EQ(memory.at(64, 0x100), AddressTag{});
 }
 
 TEST(FindingLogTest, MergesAndShowsTheFirstInTheGrid) {

@@ -102,6 +102,28 @@ FindingDetail describe_memory_fault(FindingKind kind, const FaultPlace& p, const
   return d;
 }
 
+FindingDetail describe_stray(const FaultPlace& p, const JudgedAddress& judged,
+                             const isa::KernelImage& image) {
+  FindingDetail d;
+  d.space = p.space;
+  d.address = p.address;
+  d.bytes = p.bytes;
+  d.object = judged.variable->name;
+  const std::string access =
+      fmt::format("{}-byte {} {} at {:#x}", p.bytes, verb(p.op), space_text(p.space), p.address);
+  if (judged.fault == AddressFault::kDangling) {
+    d.message = fmt::format("{} through the address of '{}', a variable of a call that has returned", access,
+                            d.object);
+    return d;
+  }
+  const std::string there = p.space == Space::kShared ? shared_variable_at(image, p.address) : std::string();
+  d.message = fmt::format("{} is outside: {} '{}' ({} bytes), whose address it was computed from{}", access,
+                          describe_distance(p.address, p.bytes, judged.begin, judged.end), d.object,
+                          judged.end - judged.begin,
+                          there.empty() || there == d.object ? "" : fmt::format("; '{}' lies there", there));
+  return d;
+}
+
 FindingDetail describe_unwritten(uint32_t missing, const FaultPlace& p, const isa::KernelImage& image,
                                  GlobalObjects& globals) {
   FindingDetail d;

@@ -4,6 +4,7 @@
 
 #include "components/checker/finding.h"
 #include "components/checker/objects.h"
+#include "components/checker/warp_addresses.h"
 
 namespace gpusim::comp {
 
@@ -23,6 +24,9 @@ struct MemoryLimits {
 [[nodiscard]] FindingDetail describe_memory_fault(FindingKind kind, const FaultPlace& place,
                                                   const isa::KernelImage& image, GlobalObjects& globals,
                                                   const MemoryLimits& limits);
+/// An access whose address has left the variable that it was derived from.
+[[nodiscard]] FindingDetail describe_stray(const FaultPlace& place, const JudgedAddress& judged,
+                                           const isa::KernelImage& image);
 /// `missing` of the bytes read have never been written.
 [[nodiscard]] FindingDetail describe_unwritten(uint32_t missing, const FaultPlace& place,
                                                const isa::KernelImage& image, GlobalObjects& globals);

@@ -18,6 +18,8 @@ std::string_view finding_name(FindingKind kind) {
       return "texture";
     case FindingKind::kMatrix:
       return "matrix";
+    case FindingKind::kDangling:
+      return "dangling";
     case FindingKind::kUninitialised:
       return "uninitialised";
     case FindingKind::kRace:
@@ -34,13 +36,18 @@ std::string_view finding_name(FindingKind kind) {
       return "member_mask";
     case FindingKind::kMissingMember:
       return "missing_member";
+    case FindingKind::kExitedMember:
+      return "exited_member";
+    case FindingKind::kSkippedBarrier:
+      return "skipped_barrier";
   }
   return "";
 }
 
 std::string_view check_name(FindingKind kind) {
-  if (kind <= FindingKind::kMatrix) return "memory";
+  if (kind <= FindingKind::kDangling) return "memory";
   if (kind == FindingKind::kUninitialised) return "init";
+  if (kind == FindingKind::kSkippedBarrier) return "early_exit";
   return kind == FindingKind::kRace ? "race" : "sync";
 }
 

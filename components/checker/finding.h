@@ -21,6 +21,7 @@ enum class FindingKind : uint8_t {
   kWrongSpace,
   kTexture,
   kMatrix,
+  kDangling,
   kUninitialised,
   kRace,
   kDivergentBarrier,
@@ -29,6 +30,8 @@ enum class FindingKind : uint8_t {
   kStuckBarrier,
   kMemberMask,
   kMissingMember,
+  kExitedMember,
+  kSkippedBarrier,
 };
 /// "out_of_bounds" and so on.
 [[nodiscard]] std::string_view finding_name(FindingKind kind);

@@ -27,7 +27,7 @@ void describe_memory(CheckedOp& checked, const isa::MicroOp& op, std::string_vie
       op.kind == OpKind::kAtomic || (op.memory.is_volatile && !op.memory.is_spill && !checked.is_volatile);
 }
 
-CheckedOp observe(isa::MicroOp& op, const isa::KernelImage& image) {
+CheckedOp observe(isa::MicroOp& op, const isa::KernelImage& image, bool arithmetic) {
   CheckedOp checked;
   const std::string_view name = instruction_of(image.ptx[op.ptx_index].text);
   switch (op.kind) {
@@ -42,9 +42,13 @@ CheckedOp observe(isa::MicroOp& op, const isa::KernelImage& image) {
       break;
     default:
       checked.warp_sync = op.op_class == isa::OpClass::kWarp && has(name, ".sync");
-      if (!checked.warp_sync) break;
-      constexpr int kShuffleSources = 3;
-      checked.members = op.num_src > (name.starts_with("shfl") ? kShuffleSources : 0);
+      if (checked.warp_sync) {
+        constexpr int kShuffleSources = 3;
+        checked.members = op.num_src > (name.starts_with("shfl") ? kShuffleSources : 0);
+        checked.exchanges = !name.starts_with("bar");
+      } else if (!arithmetic || op.exec == nullptr || op.num_dst == 0) {
+        break;
+      }
       checked.exec = op.exec;
       op.exec = &isa::observed_exec;
       break;
@@ -54,9 +58,9 @@ CheckedOp observe(isa::MicroOp& op, const isa::KernelImage& image) {
 
 }  // namespace
 
-KernelChecks::KernelChecks(isa::KernelImage& image) : image_(image) {
-  for (isa::MicroOp& op : image.ops) ops_.push_back(observe(op, image));
-  for (isa::MicroOp& op : image.folded_loads) folded_.push_back(observe(op, image));
+KernelChecks::KernelChecks(isa::KernelImage& image, bool arithmetic) : image_(image) {
+  for (isa::MicroOp& op : image.ops) ops_.push_back(observe(op, image, arithmetic));
+  for (isa::MicroOp& op : image.folded_loads) folded_.push_back(observe(op, image, arithmetic));
 }
 
 const CheckedOp& KernelChecks::of(const isa::MicroOp& op) const {

@@ -15,14 +15,16 @@ struct CheckedOp {
   bool strong = false;       ///< atom, red, and ld or st with memory semantics
   bool is_volatile = false;  ///< ld.volatile, st.volatile
   bool warp_sync = false;    ///< .sync operation of a warp
+  bool exchanges = false;    ///< of these, one that takes values of the other lanes
   bool members = false;      ///< its last source is the member mask
   bool aligned = true;       ///< barrier: not barrier.sync without .aligned
 };
 
 class KernelChecks {
  public:
-  /// Makes the operations of `image` observed ones.
-  explicit KernelChecks(isa::KernelImage& image);
+  /// Makes the memory and .sync operations of `image` observed ones; with `arithmetic` also those with
+  /// results in registers.
+  KernelChecks(isa::KernelImage& image, bool arithmetic);
   [[nodiscard]] const isa::KernelImage& image() const { return image_; }
   /// `op` is one of the image's.
   [[nodiscard]] const CheckedOp& of(const isa::MicroOp& op) const;

@@ -11,8 +11,9 @@ namespace gpusim::comp {
 
 using isa::LaneMask;
 
-void SyncCheck::reset(std::vector<LaneMask> alive, bool independent) {
-  alive_ = std::move(alive);
+void SyncCheck::reset(std::vector<LaneMask> existing, bool independent) {
+  alive_ = existing;
+  existing_ = std::move(existing);
   independent_ = independent;
   for (auto& list : arrivals_) list.clear();
 }
@@ -25,6 +26,7 @@ void SyncCheck::arrive(const BarrierArrival& arrival) {
 
 void SyncCheck::open(uint32_t number) {
   compare(arrivals_[number]);
+  check_exits(arrivals_[number]);
   arrivals_[number].clear();
 }
 
@@ -49,11 +51,29 @@ void SyncCheck::check_warp(const BarrierArrival& a) {
                       a.lanes.bits(), a.number, missing.bits()));
 }
 
+bool SyncCheck::earlier(const BarrierArrival& a, const BarrierArrival& b) {
+  return std::pair(a.statement, first_thread(a)) < std::pair(b.statement, first_thread(b));
+}
+
+void SyncCheck::check_exits(const std::vector<BarrierArrival>& arrivals) {
+  if (arrivals.empty() || arrivals.front().threads != 0) return;
+  uint32_t exited = 0, first = 0;
+  for (size_t w = existing_.size(); w-- > 0;) {
+    const LaneMask gone = existing_[w] & ~alive_[w];
+    if (gone.none()) continue;
+    exited += static_cast<uint32_t>(gone.count());
+    first = static_cast<uint32_t>(w) * isa::kWarpSize + static_cast<uint32_t>(gone.lowest());
+  }
+  if (exited == 0) return;
+  const BarrierArrival& at = *std::min_element(arrivals.begin(), arrivals.end(), earlier);
+  report_(FindingKind::kSkippedBarrier, at.statement, first_thread(at),
+          fmt::format("barrier {} opens without {} threads of the block that have exited, the first of them "
+                      "thread {}",
+                      at.number, exited, first));
+}
+
 void SyncCheck::compare(const std::vector<BarrierArrival>& arrivals) {
   if (arrivals.empty()) return;
-  const auto earlier = [](const BarrierArrival& a, const BarrierArrival& b) {
-    return std::pair(a.statement, first_thread(a)) < std::pair(b.statement, first_thread(b));
-  };
   const BarrierArrival& first = *std::min_element(arrivals.begin(), arrivals.end(), earlier);
   for (const BarrierArrival& a : arrivals) {
     if (a.threads != first.threads) {
@@ -74,24 +94,31 @@ void SyncCheck::compare(const std::vector<BarrierArrival>& arrivals) {
   }
 }
 
-void SyncCheck::warp_operation(uint32_t warp, LaneMask lanes, const uint32_t* members, uint32_t statement) {
-  uint32_t outside = 0, named = 0;
+void SyncCheck::check_members(uint32_t warp, LaneMask lanes, const uint32_t* members, uint32_t statement) {
+  uint32_t outside = 0;
   for_each_lane(lanes, [&](int lane) {
-    const uint32_t m = members[lane];
-    if (((m >> lane) & 1) == 0) outside |= uint32_t{1} << lane;
-    named |= m;
+    if (((members[lane] >> lane) & 1) == 0) outside |= uint32_t{1} << lane;
   });
-  const auto report = [&](FindingKind kind, uint32_t which, const char* what) {
-    const auto thread =
-        warp * isa::kWarpSize +
-        static_cast<uint32_t>(kind == FindingKind::kMemberMask ? LaneMask(which).lowest() : lanes.lowest());
-    report_(kind, statement, thread, fmt::format("{} {:#010x}", what, which));
+  if (outside == 0) return;
+  report_(FindingKind::kMemberMask, statement,
+          warp * isa::kWarpSize + static_cast<uint32_t>(LaneMask(outside).lowest()),
+          fmt::format("lanes execute it whose member mask does not name them: {:#010x}", outside));
+}
+
+void SyncCheck::warp_operation(uint32_t warp, LaneMask lanes, const uint32_t* members, uint32_t statement,
+                               bool exchanges) {
+  LaneMask named;
+  for_each_lane(lanes, [&](int lane) { named |= LaneMask(members[lane]); });
+  const auto report = [&](FindingKind kind, LaneMask which, const char* what) {
+    if (which.none()) return;
+    report_(kind, statement, warp * isa::kWarpSize + static_cast<uint32_t>(lanes.lowest()),
+            fmt::format("{}: {:#010x}", what, which.bits()));
   };
-  if (outside != 0)
-    report(FindingKind::kMemberMask, outside, "lanes execute it whose member mask does not name them:");
-  if (const uint32_t missing = named & alive_[warp].bits() & ~lanes.bits(); missing != 0)
-    report(FindingKind::kMissingMember, missing,
-           "the member mask names live lanes that do not execute it with the others:");
+  report(FindingKind::kMissingMember, named & alive_[warp] & ~lanes,
+         "the member mask names live lanes that do not execute it with the others");
+  if (exchanges)
+    report(FindingKind::kExitedMember, named & existing_[warp] & ~alive_[warp],
+           "the member mask names lanes that have exited");
 }
 
 void SyncCheck::report_stuck() {

@@ -30,31 +30,37 @@ class SyncCheck {
   explicit SyncCheck(Report report) : report_(std::move(report)) {}
 
   /// `alive`: lanes of each warp that hold a thread. `independent`: lanes of a warp may arrive one by one.
-  void reset(std::vector<isa::LaneMask> alive, bool independent);
+  void reset(std::vector<isa::LaneMask> existing, bool independent);
   [[nodiscard]] isa::LaneMask alive(uint32_t warp) const { return alive_[warp]; }
 
   void arrive(const BarrierArrival& arrival);
   /// The barrier is complete.
   void open(uint32_t number);
   void exit(uint32_t warp, isa::LaneMask lanes) { alive_[warp] &= ~lanes; }
-  /// `lanes` of `warp` execute a .sync operation; members[l] is what lane l names.
-  void warp_operation(uint32_t warp, isa::LaneMask lanes, const uint32_t* members, uint32_t statement);
+  /// `lanes` of `warp` come to a .sync operation; members[l] is what lane l names: itself too?
+  void check_members(uint32_t warp, isa::LaneMask lanes, const uint32_t* members, uint32_t statement);
+  /// `lanes` of `warp` execute it together. `exchanges`: they take values of each other.
+  void warp_operation(uint32_t warp, isa::LaneMask lanes, const uint32_t* members, uint32_t statement,
+                      bool exchanges);
   /// Nothing goes on any more: reports every barrier at which threads wait.
   void report_stuck();
 
  private:
   void check_count(const BarrierArrival& arrival);
   void check_warp(const BarrierArrival& arrival);
+  /// Have threads exited that a barrier without a count would have waited for?
+  void check_exits(const std::vector<BarrierArrival>& arrivals);
   /// Have all come with the same count, and to the same statement? Asked when the last one has come, so that
   /// the answer does not depend on their order.
   void compare(const std::vector<BarrierArrival>& arrivals);
+  [[nodiscard]] static bool earlier(const BarrierArrival& a, const BarrierArrival& b);
   [[nodiscard]] static uint32_t first_thread(const BarrierArrival& a) {
     return a.warp * isa::kWarpSize + static_cast<uint32_t>(a.lanes.lowest());
   }
 
   Report report_;
   bool independent_ = false;
-  std::vector<isa::LaneMask> alive_;
+  std::vector<isa::LaneMask> existing_, alive_;
   std::array<std::vector<BarrierArrival>, kBarriers> arrivals_;  ///< since the barrier opened last
 };
 
