@@ -54,47 +54,77 @@ LaneMask BlockChecks::check_addresses(const WarpChecks& warp, const isa::MicroOp
   return allowed;
 }
 
+/// What is known of the written bytes at the access; `first` becomes their place in it. Null if all are
+/// written.
+ByteMap* BlockChecks::written_bytes(WarpChecks& warp, const LaneAccess& lanes,
+                                    const isa::WarpContext& context, int lane, uint64_t& first) {
+  const auto l = static_cast<size_t>(lane);
+  first = lanes.address[l];
+  switch (lanes.space[l]) {
+    case Space::kShared:
+      return &written_;
+    case Space::kLocal:
+      if (warp.local_.empty()) warp.local_.reset(uint64_t{context.local_bytes} * isa::kWarpSize);
+      first += l * context.local_bytes;
+      return &warp.local_;
+    case Space::kGlobal:
+    case Space::kConst: {
+      GlobalObject* object = shared_.globals.find(first);
+      if (object == nullptr || object->initialised) return nullptr;
+      first -= object->begin;
+      return &object->written;
+    }
+    default:
+      return nullptr;
+  }
+}
+
+void BlockChecks::report_unwritten(const WarpChecks& warp, const UnwrittenRead& read) {
+  shared_.log.note(FindingKind::kUninitialised, site(read.statement, thread_of(warp, read.lane)), [&] {
+    return describe_unwritten(read.missing, read.place, kernel_->image(), shared_.globals);
+  });
+}
+
 void BlockChecks::check_init(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
                              const isa::WarpContext& context, LaneMask mask) {
-  const CheckedOp& checked = kernel_->of(op);
-  for_each_lane(mask, [&](int lane) {
-    const auto l = static_cast<size_t>(lane);
-    ByteMap* map = nullptr;
-    uint64_t first = lanes.address[l];
-    switch (lanes.space[l]) {
-      case Space::kShared:
-        map = &written_;
-        break;
-      case Space::kLocal:
-        if (warp.local_.empty()) warp.local_.reset(uint64_t{context.local_bytes} * isa::kWarpSize);
-        map = &warp.local_;
-        first += l * context.local_bytes;
-        break;
-      case Space::kGlobal:
-      case Space::kConst:
-        if (GlobalObject* object = shared_.globals.find(first); object != nullptr && !object->initialised) {
-          map = &object->written;
-          first -= object->begin;
-        }
-        break;
-      default:
-        break;
+  for_each_lane(mask, [&](int lane) { check_init_of(warp, op, lanes, context, lane); });
+}
+
+void BlockChecks::check_init_of(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
+                                const isa::WarpContext& context, int lane) {
+  const auto l = static_cast<size_t>(lane);
+  const isa::MemoryOperand& m = op.memory;
+  const bool load = op.kind == OpKind::kLoad, store = op.kind == OpKind::kStore;
+  UnwrittenValues& values = warp.unwritten_;
+  uint64_t first = 0;
+  ByteMap* const map = written_bytes(warp, lanes, context, lane, first);
+  // Bytes that the PTX says nobody uses, such as a structure's padding, do not count.
+  const uint64_t unused = load ? op.imm : 0;
+  std::array<uint8_t, 8> bytes{};  // unwritten ones of each element
+  uint32_t missing = 0;
+  if (map != nullptr && kernel_->of(op).reads && !m.is_spill && map->clear_bytes(first, lanes.bytes) != 0) {
+    for (uint32_t b = 0; b < lanes.bytes; ++b) {
+      if ((b < 64 && ((unused >> b) & 1) != 0) || map->clear_bytes(first + b, 1) == 0) continue;
+      bytes[b / m.element_bytes] |= static_cast<uint8_t>(1u << (b % m.element_bytes));
+      ++missing;
     }
-    if (map == nullptr) return;
-    uint32_t missing = checked.reads && !op.memory.is_spill ? map->clear_bytes(first, lanes.bytes) : 0;
-    // Bytes that the PTX says nobody uses, such as a structure's padding.
-    for (uint64_t unused = op.kind == OpKind::kLoad ? op.imm : 0; missing != 0 && unused != 0;
-         unused &= unused - 1) {
-      const auto byte = static_cast<uint32_t>(std::countr_zero(unused));
-      if (byte < lanes.bytes) missing -= map->clear_bytes(first + byte, 1);
-    }
-    if (missing != 0) {
-      const FaultPlace place{op.kind, lanes.space[l], lanes.address[l], lanes.bytes};
-      shared_.log.note(FindingKind::kUninitialised, site(op.ptx_index, thread_of(warp, lane)),
-                       [&] { return describe_unwritten(missing, place, kernel_->image(), shared_.globals); });
-    }
-    if (op.kind != OpKind::kLoad) map->set(first, lanes.bytes);
-  });
+  }
+  const FaultPlace place{op.kind, lanes.space[l], lanes.address[l], lanes.bytes};
+  const UnwrittenRead read{place, missing, op.ptx_index, lane, false};
+  const uint32_t number = load && missing != 0 ? values.add(read) : 0;
+  if (!load && missing != 0) report_unwritten(warp, read);
+  if (!load && map != nullptr) map->set(first, lanes.bytes);
+  for (size_t d = 0; d < op.num_dst; ++d)
+    values.set(op.dst[d], lane, {load && bytes[d] != 0 ? number : 0, bytes[d]});
+  if (load || !values.any() || m.is_spill) return;
+  // What is copied within the block stays unwritten; what leaves it, or is computed with, is used.
+  const bool inside = store && map != nullptr && place.space != Space::kGlobal;
+  for (size_t s = m.has_base ? 1 : 0, e = 0; s < op.num_src; ++s, ++e) {
+    const UnwrittenValues::Value value = values.at(op.src[s], lane);
+    if (!inside) values.use(op.src[s], lane, [&](const UnwrittenRead& r) { report_unwritten(warp, r); });
+    for (uint32_t b = 0; inside && value.read != 0 && b < m.element_bytes; ++b)
+      if (((value.bytes >> b) & 1) != 0) map->clear(first + e * m.element_bytes + b, 1);
+  }
 }
 
 void BlockChecks::check_race(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,

@@ -1,8 +1,5 @@
 #include "components/checker/block_checks.h"
 
-#include <fmt/format.h>
-
-#include <bit>
 #include <cstring>
 
 namespace gpusim::comp {
@@ -40,6 +37,7 @@ void BlockChecks::begin(const KernelRun& run, const KernelChecks& kernel, uint64
   for (const auto& warp : warps_) {
     warp->local_.reset(0);
     if (shared_.options.memory) warp->addresses_.begin(kernel.image(), addresses_);
+    if (shared_.options.init) warp->unwritten_.begin(kernel.image().num_rows);
   }
   if (shared_.options.init) written_.reset(run.shared_bytes);
   if (shared_.options.race) {
@@ -56,6 +54,10 @@ void BlockChecks::begin(const KernelRun& run, const KernelChecks& kernel, uint64
 void BlockChecks::arrive(uint32_t warp, const isa::MicroOp& op, uint32_t number, uint32_t threads,
                          LaneMask lanes, bool waits) {
   if (shared_.options.race) clocks_.arrive(number, warp, waits);
+  for_each_lane(lanes, [&](int lane) {  // of a reduction
+    for (size_t d = 0; shared_.options.init && d < op.num_dst; ++d)
+      warps_[warp]->unwritten_.set(op.dst[d], lane, {});
+  });
   if (shared_.options.sync || shared_.options.early_exit)
     sync_.arrive({number, warp, lanes, threads, waits, op.ptx_index, kernel_->of(op).aligned});
 }
@@ -92,6 +94,9 @@ void BlockChecks::exec(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContex
   const CheckedOp& checked = kernel_->of(op);
   if (checked.warp_sync) warp_sync(warp, op, context, mask);
   if (checked.exec == nullptr) return;
+  if (shared_.options.init)
+    warp.unwritten_.execute(op, context, mask, checked.copies,
+                            [&](const UnwrittenRead& read) { report_unwritten(warp, read); });
   if (!shared_.options.memory) return checked.exec(op, context, mask);
   warp.addresses_.before(op, context, mask);
   checked.exec(op, context, mask);
@@ -143,10 +148,17 @@ void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpCont
   const CheckedOp& checked = kernel_->of(op);
   if (!checked.plain || mask.none()) {
     static_cast<void>(execute(warp, op, nullptr, context, mask, access));
-    if (shared_.options.init) mark_whole_object(op, context, access);
+    if (!shared_.options.init) return;
+    mark_whole_object(op, context, access);
+    warp.unwritten_.execute(op, context, mask, false,
+                            [&](const UnwrittenRead& read) { report_unwritten(warp, read); });
     return;
   }
   const LaneAccess lanes = find_lanes(op, context, mask);
+  if (shared_.options.init && op.memory.has_base && warp.unwritten_.any())
+    for_each_lane(mask, [&](int lane) {
+      warp.unwritten_.use(op.src[0], lane, [&](const UnwrittenRead& r) { report_unwritten(warp, r); });
+    });
   LaneMask allowed = mask;
   if (shared_.options.memory) {
     allowed = check_spaces(warp, op, lanes, mask);
@@ -160,7 +172,12 @@ void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpCont
     execute_on(zeros, op, checked.mem, context, lane);
   });
   if (shared_.options.memory) warp.addresses_.moved(op, context, lanes, mask);
-  if (shared_.options.init) check_init(warp, op, lanes, context, done);
+  if (shared_.options.init) {
+    check_init(warp, op, lanes, context, done);
+    for_each_lane(mask & ~done, [&](int lane) {
+      for (size_t d = 0; d < op.num_dst; ++d) warp.unwritten_.set(op.dst[d], lane, {});
+    });
+  }
   if (shared_.options.race) check_race(warp, op, lanes, context, done);
 }
 

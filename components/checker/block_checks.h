@@ -15,6 +15,7 @@
 #include "components/checker/options.h"
 #include "components/checker/race_check.h"
 #include "components/checker/sync_check.h"
+#include "components/checker/unwritten_values.h"
 #include "components/checker/warp_addresses.h"
 
 namespace gpusim::comp {
@@ -35,6 +36,7 @@ class WarpChecks final : public isa::ExecutionObserver {
   uint32_t warp_;
   ByteMap local_;  ///< written bytes of local memory, lane by lane; made at the first access
   WarpAddresses addresses_;
+  UnwrittenValues unwritten_;  ///< in registers
 };
 
 /// What all blocks of a run share.
@@ -86,6 +88,11 @@ class BlockChecks {
                                               isa::LaneMask mask);
   void check_init(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
                   const isa::WarpContext& context, isa::LaneMask mask);
+  void check_init_of(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
+                     const isa::WarpContext& context, int lane);
+  [[nodiscard]] ByteMap* written_bytes(WarpChecks& warp, const LaneAccess& lanes,
+                                       const isa::WarpContext& context, int lane, uint64_t& first);
+  void report_unwritten(const WarpChecks& warp, const UnwrittenRead& read);
   void check_race(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
                   const isa::WarpContext& context, isa::LaneMask mask);
   void note_race(const isa::MicroOp& op, uint32_t thread, const RaceCheck::Conflict& conflict,

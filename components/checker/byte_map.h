@@ -15,6 +15,9 @@ class ByteMap {
   void set(uint64_t first, uint64_t count) {
     for_each_word(first, count, [this](uint64_t word, uint64_t bits) { words_[word] |= bits; });
   }
+  void clear(uint64_t first, uint64_t count) {
+    for_each_word(first, count, [this](uint64_t word, uint64_t bits) { words_[word] &= ~bits; });
+  }
   /// How many of these bytes are not set.
   [[nodiscard]] uint32_t clear_bytes(uint64_t first, uint64_t count) const {
     uint32_t clear = 0;

@@ -44,6 +44,41 @@ TEST(ByteMapTest, CountsAcrossWords) {
   EXPECT_EQ(map.clear_bytes(59, 10), 2u);
   map.set(64, 128);
   EXPECT_EQ(map.clear_bytes(0, 200), 60u + 8u);
+  map.clear(126, 4);
+  EXPECT_EQ(map.clear_bytes(120, 10), 4u);
+}
+
+TEST(UnwrittenValuesTest, ReportedOnceWhenUsed) {
+  UnwrittenValues values;
+  values.begin(4);
+  const isa::RowRef a{isa::Bank::kRegister, 0}, b{isa::Bank::kRegister, isa::kRowBytes};
+  UnwrittenRead read;
+  read.statement = 5;
+  read.lane = 3;
+  values.set(a, 3, {values.add(read), 0x0c});
+  isa::WarpContext context;
+  uint32_t predicates[] = {8};  // lane 3
+  context.predicates = predicates;
+  std::vector<uint32_t> seen;
+  const auto report = [&](const UnwrittenRead& r) { seen.push_back(r.statement); };
+  isa::MicroOp op;
+  op.num_dst = op.num_src = 1;
+  op.dst[0] = b;
+  op.src[0] = a;
+  values.execute(op, context, kAll, true, report);
+  EXPECT_THAT(seen, IsEmpty());
+  EXPECT_EQ(values.at(b, 3).bytes, 0x0c);
+  EXPECT_EQ(values.at(b, 2).read, 0u);
+  op.num_src = 2;
+  op.src = {b, isa::RowRef{isa::Bank::kRegister, 2 * isa::kRowBytes}};
+  op.pred_src[0] = 0;
+  op.pred_negated[0] = true;
+  values.execute(op, context, kAll, true, report);
+  EXPECT_EQ(values.at(b, 3).read, 0u) << "the other one was chosen";
+  op.src[0] = a;
+  values.execute(op, context, kAll, false, report);
+  values.execute(op, context, kAll, false, report);
+  EXPECT_THAT(seen, ElementsAre(5u));
 }
 
 TEST(GlobalObjectsTest, FindsAndMeasures) {

@@ -1,5 +1,6 @@
 #include "components/checker/kernel_checks.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace gpusim::comp {
@@ -14,6 +15,13 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 std::string_view instruction_of(std::string_view text) {
   if (text.starts_with("@")) text.remove_prefix(std::min(text.find(' '), text.size() - 1) + 1);
   return text.substr(0, text.find(' '));
+}
+
+/// Calls, loads and stores are moves where parameters of a function are passed in registers.
+bool is_copy(std::string_view name) {
+  constexpr std::string_view kCopies[] = {"mov", "selp", "call", "ld", "st"};
+  return std::ranges::any_of(kCopies,
+                             [&](std::string_view c) { return name.substr(0, name.find('.')) == c; });
 }
 
 void describe_memory(CheckedOp& checked, const isa::MicroOp& op, std::string_view name) {
@@ -46,9 +54,10 @@ CheckedOp observe(isa::MicroOp& op, const isa::KernelImage& image, bool arithmet
         constexpr int kShuffleSources = 3;
         checked.members = op.num_src > (name.starts_with("shfl") ? kShuffleSources : 0);
         checked.exchanges = !name.starts_with("bar");
-      } else if (!arithmetic || op.exec == nullptr || op.num_dst == 0) {
+      } else if (!arithmetic || op.exec == nullptr) {
         break;
       }
+      checked.copies = !checked.warp_sync && is_copy(name);
       checked.exec = op.exec;
       op.exec = &isa::observed_exec;
       break;

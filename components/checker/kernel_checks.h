@@ -16,14 +16,14 @@ struct CheckedOp {
   bool is_volatile = false;  ///< ld.volatile, st.volatile
   bool warp_sync = false;    ///< .sync operation of a warp
   bool exchanges = false;    ///< of these, one that takes values of the other lanes
+  bool copies = false;       ///< moves its source, or one of two, as it is
   bool members = false;      ///< its last source is the member mask
   bool aligned = true;       ///< barrier: not barrier.sync without .aligned
 };
 
 class KernelChecks {
  public:
-  /// Makes the memory and .sync operations of `image` observed ones; with `arithmetic` also those with
-  /// results in registers.
+  /// Makes the memory and .sync operations of `image` observed ones; with `arithmetic` all others.
   KernelChecks(isa::KernelImage& image, bool arithmetic);
   [[nodiscard]] const isa::KernelImage& image() const { return image_; }
   /// `op` is one of the image's.

@@ -1,6 +1,6 @@
-// Registers of a warp that hold bytes which nothing has written. Reading them is no mistake yet: a structure is
-// copied with its padding, an array with its unused end, and a value may be loaded before it is known whether
-// it is needed. The load is reported once its value is used, by anything but a copy.
+// Registers of a warp that hold bytes which nothing has written. Reading them is no mistake yet: a structure
+// is copied with its padding, an array with its unused end, and a value may be loaded before it is known
+// whether it is needed. The load is reported once its value is used, by anything but a copy.
 #pragma once
 #include <array>
 #include <cstdint>
