@@ -8,7 +8,6 @@
 #include "simcore/config/load.h"
 #include "simcore/config/schema.h"
 #include "simcore/text/names.h"
-#include "simcore/text/toml_document.h"
 #include "simcore/text/units.h"
 
 namespace gpusim::core {

@@ -1,12 +1,26 @@
-// Parses TOML text with toml++ behind bounds that keep any input safe: size, nesting and length of dotted
-// keys. Include only from .cpp files: toml++ is a large header.
+// Parses TOML text with toml++ behind bounds that keep any input safe: size, and grammar and nesting
+// (simcore/text/toml_structure.h). Include only from .cpp files: toml++ is a large header.
 #pragma once
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_UNRELEASED_FEATURES 0
-#include <toml++/toml.h>
-
+#include <stdexcept>
 #include <string>
 #include <string_view>
+
+namespace gpusim::core {
+/// Throws std::logic_error: no input should get there, and if one does the program says so and ends in order.
+[[noreturn]] void toml_assertion_failed(const char* condition);
+}  // namespace gpusim::core
+
+// The assertions stay with NDEBUG too, where toml++ would take them for granted.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(expr) \
+  (static_cast<bool>(expr) ? static_cast<void>(0) : gpusim::core::toml_assertion_failed(#expr))
+#define TOML_EXCEPTIONS 0
+#define TOML_HEADER_ONLY 0  // the parser is compiled once, in toml_document.cpp
+#define TOML_ENABLE_FORMATTERS 0
+#define TOML_ENABLE_UNRELEASED_FEATURES 0
+#include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include "simcore/text/input_error.h"
 #include "simcore/text/text_file.h"
