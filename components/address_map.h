@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "simcore/config/limits.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 
@@ -42,7 +43,7 @@ class AddressMap {
   }
 
  private:
-  static constexpr uint32_t kMostBits = 8;
+  static constexpr uint32_t kMostBits = core::kMaxPartitionBits;
   [[nodiscard]] uint32_t hash(uint64_t block) const {
     uint32_t p = 0;
     for (uint32_t b = 0; b < bits_; ++b)

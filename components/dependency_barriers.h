@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "components/stall_cause.h"
+#include "simcore/config/limits.h"
 
 namespace gpusim::comp {
 
 class DependencyBarriers {
  public:
-  static constexpr uint32_t kMost = 8;
+  static constexpr uint32_t kMost = core::kMaxBarriers;
   explicit DependencyBarriers(uint32_t warps) : warps_(warps) {}
 
   /// Warp slot `w` starts anew.

@@ -16,6 +16,7 @@
 #include "components/dram_timing.h"
 #include "components/event_sink.h"
 #include "components/messages.h"
+#include "simcore/config/limits.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
 
@@ -53,7 +54,7 @@ class DramChannel : public core::Clocked {
  private:
   static constexpr uint64_t kNoRow = ~0ull;
   static constexpr uint64_t kNoOrder = ~0ull;
-  static constexpr uint32_t kMaxBanks = 64;
+  static constexpr uint32_t kMaxBanks = core::kMaxDramBanks;
   /// What a request wants of the data bus decides when it may go; an atomic goes in either direction.
   enum Class : uint8_t { kReads, kWrites, kAtomics, kClasses };
   /// A request of the window in the list of its bank.

@@ -3,13 +3,15 @@
 #include <cstdint>
 
 #include "components/stall_cause.h"
+#include "simcore/config/limits.h"
 
 namespace gpusim::comp {
 
 struct KernelRun;
 
 /// Kernels that run at the same time, at most (the range of gpu.concurrent_kernels).
-inline constexpr uint32_t kMaxKernels = 128;
+using core::kMaxKernels;
+static_assert(core::kMaxTransactions <= 1 << 15, "tags have 15 bits");
 
 enum class RequestKind : uint8_t { kRead, kWrite, kAtomic, kConstant, kTexture };
 

@@ -4,11 +4,13 @@
 #include <array>
 #include <bit>
 
+#include "simcore/config/limits.h"
+
 namespace gpusim::comp {
 
 namespace {
 
-constexpr uint32_t kMaxBanks = 32;
+constexpr uint32_t kMaxBanks = core::kMaxSharedBanks;
 
 /// Steps of one group of lanes for 32-bit words at `word[lane]` (word index). In each step one word is
 /// broadcast to all lanes that want it, and every other bank serves one lane (half-warp rule) or one word

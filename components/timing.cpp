@@ -25,7 +25,7 @@ ClassTiming class_timing(const core::MachineConfig& machine, const std::string& 
     const auto interval = pipe.interval.find(name);
     if (interval == pipe.interval.end()) continue;
     timing.pipe[found] = static_cast<uint8_t>(id);
-    timing.interval[found] = static_cast<uint16_t>(interval->second);
+    timing.interval[found] = static_cast<uint32_t>(interval->second);
     if (++found == 2) break;
   }
   if (found == 0) problem = fmt::format("no pipe in [pipes.*] executes '{}'", name);

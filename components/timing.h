@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "isa/micro_op.h"
+#include "simcore/config/limits.h"
 #include "simcore/config/machine_config.h"
-#include "simcore/config/schema.h"
 
 namespace gpusim::comp {
 
 inline constexpr size_t kNumOpClasses = static_cast<size_t>(isa::OpClass::kCount);
-inline constexpr size_t kMaxSchedulers = 8;
+using core::kMaxSchedulers;
 /// The pipes of an SM: those that all schedulers share come first, then those of each scheduler.
 inline constexpr size_t kMaxPipes = core::kMaxPipes * kMaxSchedulers;
 
 struct ClassTiming {
   uint32_t latency = 0;           ///< core cycles until a dependent operation may issue
   uint8_t pipe[2] = {0, 0};       ///< pipes that can take it, preferred first; equal if there is one
-  uint16_t interval[2] = {0, 0};  ///< core cycles that the pipe is busy
+  uint32_t interval[2] = {0, 0};  ///< core cycles that the pipe is busy
 };
 using ClassTimings = std::array<ClassTiming, kNumOpClasses>;
 

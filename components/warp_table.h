@@ -13,12 +13,14 @@
 
 #include "components/stall_cause.h"
 #include "components/timing.h"
+#include "simcore/config/limits.h"
 #include "simcore/divisor.h"
 #include "simcore/types.h"
 
 namespace gpusim::comp {
 
-inline constexpr uint32_t kMaxWarps = 64;
+using core::kMaxWarps;
+static_assert(kMaxWarps <= 64, "a bit of a word each");
 /// "Not before an event": the cycle of something whose time is not known (memory, barrier, fence).
 inline constexpr uint64_t kUnknownCycle = ~0ull;
 

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "simcore/config/limits.h"
+
 namespace gpusim::comp {
+
+static_assert(core::kMaxTreeWays <= 64, "a word holds the tree of a set");
 
 ReplacementKind replacement_kind(std::string_view name) {
   if (name == "plru") return ReplacementKind::kTreePlru;

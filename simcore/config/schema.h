@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "simcore/config/limits.h"
 #include "simcore/config/machine_config.h"
 
 namespace gpusim::core {
@@ -60,8 +61,6 @@ struct ComposedClass {
 /// Classes that need no pipe: the control logic of the SM handles them.
 [[nodiscard]] bool is_control_class(std::string_view timing_class);
 
-inline constexpr int64_t kMaxLatencyCycles = 1'000'000;
 inline constexpr int64_t kDefaultLatencyCycles = 24;  ///< of a class that [latency] does not name
-inline constexpr size_t kMaxPipes = 16;
 
 }  // namespace gpusim::core

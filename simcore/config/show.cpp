@@ -189,20 +189,21 @@ std::string describe_keys(std::string_view key) {
     text += fmt::format("{:<30} {:<20} {:<12} {:<26} {}\n", fmt::format("{}.{}", spec.section, spec.name),
                         spec.unit, spec.default_text, range_text(spec), spec.doc);
   }
-  const auto class_row = [&](std::string_view where, std::string_view meaning, std::string_view fallback) {
-    text += fmt::format("{:<30} {:<20} {:<12} {:<26} {}\n", where, "core cycles", fallback, "0 to 1000000",
-                        meaning);
+  const auto class_row = [&](std::string_view where, std::string_view meaning, std::string_view fallback,
+                             int lowest) {
+    text += fmt::format("{:<30} {:<20} {:<12} {:<26} {}\n", where, "core cycles", fallback,
+                        fmt::format("{} to {}", lowest, kMaxLatencyCycles), meaning);
   };
   if (key.empty() || section == "pipes") {
     class_row("pipes.NAME.CLASS", "a pipe is busy that long for one warp operation; 0 takes the class out",
-              "");
+              "", 0);
     text +=
         fmt::format("{:<30} {:<20} {:<12} {:<26} {}\n", "pipes.NAME.per_scheduler", "", "false", "true|false",
                     "every scheduler has such a pipe of its own (sub-cores); false: the SM has one");
   }
   if (key.empty() || section == "latency") {
     class_row("latency.CLASS", "from issue to the first issue of a dependent operation",
-              std::to_string(kDefaultLatencyCycles));
+              std::to_string(kDefaultLatencyCycles), 1);
   }
   if (key.empty() || section == "pipes" || section == "latency") {
     text += "CLASS is one of:";

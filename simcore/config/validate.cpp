@@ -151,6 +151,16 @@ class Validator {
     multiple("constant.l2_line", m_.constant.l2_line, "constant.l1_line", m_.constant.l1_line);
     multiple("constant.l3_line", m_.constant.l3_line, "constant.l2_line", m_.constant.l2_line);
     not_above("constant.l3_line", m_.constant.l3_line, "l2.interleave", m_.l2.interleave);
+    set_in_each_partition("constant.l3", m_.constant.l3_bytes, m_.constant.l3_line, m_.constant.l3_ways);
+  }
+
+  /// Of a cache of all partitions together; what is no whole set in one is left out.
+  void set_in_each_partition(const std::string& level, int64_t bytes, int64_t line, int64_t ways) {
+    if (bytes / m_.l2.partitions >= line * ways) return;
+    conflict(level + "_size",
+             fmt::format("{}_size = {} has no set of {} ways of {} bytes in each of {} partitions", level,
+                         bytes, ways, line, m_.l2.partitions),
+             {level + "_ways", level + "_line", "l2.partitions"});
   }
 
   /// `bytes` of `size_key` in sets of `ways` lines.
@@ -191,6 +201,7 @@ class Validator {
     not_above("texture.l2_line", t.l2_line, "texture.l1_line", 32 * t.l1_line, " * 32");
     not_above("texture.l2_line", t.l2_line, "l2.interleave", m_.l2.interleave);
     whole_sets("texture.l2_size", t.l2_bytes, "texture.l2_line", t.l2_line, "texture.l2_ways", t.l2_ways);
+    set_in_each_partition("texture.l2", t.l2_bytes, t.l2_line, t.l2_ways);
   }
 
   void memory() {
