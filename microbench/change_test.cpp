@@ -193,6 +193,19 @@ TEST(DataSheet, SaysWhatCouldNotBeMeasuredAndWhy) {
   EXPECT_EQ(reason(latency, "latency.dram"), "a value");
 }
 
+TEST(DataSheet, OfTheLargeFirstLevelOfAGtx470HasSixWaysAnd64Sets) {
+  const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};
+  const core::MachineConfig machine = core::load_machine("gtx470_48k", {}, folders);
+  SimulatedDevice device(machine, 1);
+  DataSheet sheet = discover(device, {"l1"});
+  add_configured(machine, sheet);
+  const auto found = [&](const char* name) { return sheet.find(name)->found->number; };
+  EXPECT_EQ(found("l1.size"), 49152);
+  EXPECT_EQ(found("l1.ways"), 6);
+  EXPECT_EQ(found("l1.sets"), 64);
+  for (const Figure& f : sheet.figures) EXPECT_TRUE(!f.configured || f.agrees()) << sheet_text(sheet);
+}
+
 TEST(DataSheet, OfTheTeslaC1060AgreesWithItsConfiguration) {
   const std::vector<std::string> folders = {GPUSIM_SOURCE_DIR "/configs"};
   const core::MachineConfig machine = core::load_machine("tesla_c1060", {}, folders);

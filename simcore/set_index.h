@@ -15,6 +15,11 @@ enum class SetIndexKind : uint8_t {
   kFermi,   ///< the hash of Fermi's first level, found with strided loads (reuse-distance-cache-model-2014)
 };
 
+/// How many sets an index can tell apart: Fermi's hash has six bits.
+[[nodiscard]] constexpr uint64_t most_sets(SetIndexKind kind) {
+  return kind == SetIndexKind::kFermi ? 64 : ~uint64_t{0};
+}
+
 /// As configurations name them; an unknown name is kModulo.
 [[nodiscard]] inline SetIndexKind set_index_kind(std::string_view name) {
   return name == "fermi" ? SetIndexKind::kFermi : name == "xor" ? SetIndexKind::kXor : SetIndexKind::kModulo;

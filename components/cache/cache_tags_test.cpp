@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 
 namespace gpusim::comp {
@@ -29,6 +30,17 @@ TEST(SetIndex, FermiAgreesWithWhatStridedLoadsFound) {
     EXPECT_EQ(large(line), set64) << text;
   }
   EXPECT_EQ(rows, 407);
+}
+
+TEST(SetIndex, MostSetsAreThoseThatItReaches) {
+  for (const SetIndexKind kind : {SetIndexKind::kModulo, SetIndexKind::kXor, SetIndexKind::kFermi}) {
+    for (const uint64_t sets : {1, 3, 32, 63, 64, 65, 96, 128}) {
+      const SetIndex index(kind, sets);
+      std::set<uint32_t> reached;
+      for (uint64_t line = 0; line < 1 << 14; ++line) reached.insert(index(line));
+      EXPECT_EQ(reached.size(), std::min(sets, core::most_sets(kind)));
+    }
+  }
 }
 
 TEST(SetIndex, ModuloTakesLowBitsAndXorAllOfThem) {

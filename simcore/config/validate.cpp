@@ -8,6 +8,7 @@
 
 #include "simcore/config/schema.h"
 #include "simcore/config/voltage_curve.h"
+#include "simcore/set_index.h"
 #include "simcore/text/units.h"
 
 namespace gpusim::core {
@@ -123,25 +124,41 @@ class Validator {
                fmt::format("l1.size = {} is not divisible into sets of {} ways of {} bytes", m_.l1.bytes,
                            m_.l1.ways, m_.l1.line),
                {"l1.ways", "l1.line"});
-    } else if (m_.shared.carveout != 0) {
-      const int64_t way = m_.l1.bytes / m_.l1.ways;
-      if (m_.shared.carveout % way != 0)
-        conflict("shared.carveout",
-                 fmt::format("shared.carveout = {} is no whole number of ways, which have {} bytes each",
-                             m_.shared.carveout, way),
-                 {"l1.size", "l1.ways"});
-      if ((m_.shared.bytes + m_.shared.carveout - 1) / m_.shared.carveout * m_.shared.carveout >= m_.l1.bytes)
-        conflict("shared.carveout",
-                 fmt::format("shared.size = {} leaves nothing of l1.size = {}", m_.shared.bytes, m_.l1.bytes),
-                 {"shared.size", "l1.size"});
-      if (m_.l1.replacement == "plru")
-        conflict("shared.carveout", "plru needs a fixed number of ways, which the carve-out changes",
-                 {"l1.replacement"});
+    } else {
+      reachable_sets("l1", m_.l1.index, m_.l1.bytes, m_.l1.line * m_.l1.ways);
+      carveout();
     }
     if (m_.coalescer.rule != "cc20") {
       conflict("l1.size", "a first-level cache needs coalescer.rule = cc20, whose transactions are lines",
                {"coalescer.rule"});
     }
+  }
+
+  void carveout() {
+    if (m_.shared.carveout == 0) return;
+    const int64_t way = m_.l1.bytes / m_.l1.ways;
+    if (m_.shared.carveout % way != 0)
+      conflict("shared.carveout",
+               fmt::format("shared.carveout = {} is no whole number of ways, which have {} bytes each",
+                           m_.shared.carveout, way),
+               {"l1.size", "l1.ways"});
+    if ((m_.shared.bytes + m_.shared.carveout - 1) / m_.shared.carveout * m_.shared.carveout >= m_.l1.bytes)
+      conflict("shared.carveout",
+               fmt::format("shared.size = {} leaves nothing of l1.size = {}", m_.shared.bytes, m_.l1.bytes),
+               {"shared.size", "l1.size"});
+    if (m_.l1.replacement == "plru")
+      conflict("shared.carveout", "plru needs a fixed number of ways, which the carve-out changes",
+               {"l1.replacement"});
+  }
+
+  /// A set that no line goes to is memory that is never used. `divisor`: what a set takes of the size.
+  void reachable_sets(const std::string& level, const std::string& index, int64_t bytes, int64_t divisor) {
+    const uint64_t most = most_sets(set_index_kind(index)), sets = static_cast<uint64_t>(bytes / divisor);
+    if (sets <= most) return;
+    conflict(level + ".size",
+             fmt::format("{0}.size = {1} gives {2} sets, of which {0}.index = {3} reaches {4}", level, bytes,
+                         sets, index, most),
+             {level + ".index", level + ".ways"});
   }
 
   void constant_caches() {
@@ -235,6 +252,8 @@ class Validator {
                fmt::format("l2.size = {} is not divisible into sets of {} ways of {} bytes in {} partitions",
                            m_.l2.bytes, m_.l2.ways, m_.l2.line, m_.l2.partitions),
                {"l2.ways", "l2.line", "l2.partitions"});
+    } else {
+      reachable_sets("l2", m_.l2.index, m_.l2.bytes, m_.l2.line * m_.l2.ways * m_.l2.partitions);
     }
     // A request lies in one line.
     not_above("constant.l2_line", m_.constant.l2_line, "l2.line", m_.l2.line);
