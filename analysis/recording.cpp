@@ -84,7 +84,7 @@ Recording::Recording(const std::string& path) : path_(path), file_(open_recordin
   if (core::sha256_hex(config) != file_->text_attribute("/", "config_sha256"))
     fail("its /inputs/config is not the text that config_sha256 was computed from; the file is damaged");
   try {
-    machine_ = core::parse_machine(config, path + ":/inputs/config");
+    machine_ = core::parse_recorded_machine(config, path + ":/inputs/config");
   } catch (const core::InputError& e) {
     fail(fmt::format("its /inputs/config is not a machine description this program understands:\n{}",
                      e.what()));

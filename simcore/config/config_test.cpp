@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -156,6 +157,48 @@ TEST(Config, CachesThatDoNotFitTogetherAreRefused) {
        "scheduler.dependences = control_codes needs scheduler.issue_width = 1");
   EXPECT_EQ(load({"texture.l2_line=512", "l2.size=512K"}), "no error")
       << "not there with a second-level cache";
+}
+
+TEST(Config, ASetIndexThatReachesNotEverySetIsRefused) {
+  const auto load = [](const char* machine, std::vector<std::string> sets) {
+    return error_of([&] { (void)load_machine(machine, sets, kFolders); });
+  };
+  EXPECT_EQ(load("gtx470", {"l1.size=48K", "shared.size=16K"}).substr(0, 109),
+            "--set 'l1.size=48K': error: l1.size = 49152 gives 96 sets, of which l1.index = fermi reaches "
+            "64\n  hint: l1.in");
+  EXPECT_EQ(load("gtx470", {"l1.size=48K", "l1.ways=6", "shared.size=16K"}), "no error");
+  EXPECT_EQ(load("gtx470", {"l1.size=48K", "l1.index=xor"}), "no error");
+  EXPECT_NE(load("gtx470", {"l2.index=fermi", "l2.size=1280K"})
+                .find("l2.size = 1310720 gives 128 sets, of which l2.index = fermi reaches 64"),
+            std::string::npos);
+  EXPECT_EQ(load("gtx470", {"l2.index=fermi"}), "no error");
+}
+
+TEST(Config, CachesOfPartitionsNeedASetInEach) {
+  const auto load = [](std::vector<std::string> sets) {
+    return error_of([&] { (void)load_machine("tesla_c1060", sets, kFolders); });
+  };
+  EXPECT_NE(load({"constant.l3_ways=512"})
+                .find("constant.l3_size = 32768 has no set of 512 ways of 64 bytes in each of 8 partitions"),
+            std::string::npos);
+  EXPECT_NE(load({"texture.l2_size=8K", "texture.l2_ways=8"})
+                .find("texture.l2_size = 8192 has no set of 8 ways of 256 bytes in each of 8 partitions"),
+            std::string::npos);
+}
+
+TEST(Config, KeysOfEarlierVersionsAreRefusedButInRecordings) {
+  for (const RetiredKey& key : retired_keys()) {
+    const MachineConfig m = load_machine("tesla_c1060", {}, kFolders);
+    std::string old = show_machine(m);
+    const std::string header = fmt::format("[{}]\n", key.section);
+    old.insert(old.find(header) + header.size(), fmt::format("{} = 1\n", key.name));
+    EXPECT_EQ(parse_recorded_machine(old, "old"), m);
+    const std::string error = error_of([&] { (void)parse_machine(old, "old"); });
+    EXPECT_NE(error.find(fmt::format("error: '{}' is no longer a key of [{}]\n  hint: {}", key.name,
+                                     key.section, key.advice)),
+              std::string::npos)
+        << error;
+  }
 }
 
 TEST(Config, UnknownNameSuggestsTheNearest) {

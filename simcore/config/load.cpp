@@ -162,7 +162,9 @@ RawValue default_value(const KeySpec& spec) {
 
 class Loader {
  public:
-  Loader(const RawConfig& raw, const std::string& file, Messages& messages) : raw_(raw), messages_(messages) {
+  /// `recorded`: keys of earlier versions are left out.
+  Loader(const RawConfig& raw, const std::string& file, Messages& messages, bool recorded)
+      : raw_(raw), messages_(messages), recorded_(recorded) {
     places_[""] = {file};
   }
 
@@ -233,6 +235,16 @@ class Loader {
     }
     const KeySpec* spec = find_key(entry.section, entry.key);
     if (spec == nullptr) {
+      const auto retired = std::ranges::find_if(retired_keys(), [&](const RetiredKey& key) {
+        return key.section == entry.section && key.name == entry.key;
+      });
+      if (retired != retired_keys().end()) {
+        if (!recorded_)
+          messages_.error(entry.key_where,
+                          fmt::format("'{}' is no longer a key of [{}]", entry.key, entry.section),
+                          std::string(retired->advice));
+        return;
+      }
       messages_.error(entry.key_where, fmt::format("unknown key '{}' in [{}]", entry.key, entry.section),
                       name_hint(entry.key, keys_of(entry.section)));
       return;
@@ -299,6 +311,7 @@ class Loader {
 
   const RawConfig& raw_;
   Messages& messages_;
+  bool recorded_;
   MachineConfig machine_;
   std::map<const KeySpec*, const RawEntry*> chosen_;
   KeyPlaces places_;
@@ -306,9 +319,9 @@ class Loader {
 };
 
 MachineConfig finish(RawConfig& raw, const std::string& file, std::span<const std::string> sets,
-                     Messages& messages) {
+                     Messages& messages, bool recorded = false) {
   for (const std::string& set : sets) raw.add_set(set, messages);
-  MachineConfig machine = Loader(raw, file, messages).build();
+  MachineConfig machine = Loader(raw, file, messages, recorded).build();
   messages.raise_if_any();
   return machine;
 }
@@ -363,6 +376,13 @@ MachineConfig parse_machine(std::string_view text, const std::string& name,
   RawConfig raw;
   raw.add_text(text, name, messages);
   return finish(raw, name, sets, messages);
+}
+
+MachineConfig parse_recorded_machine(std::string_view text, const std::string& name) {
+  Messages messages;
+  RawConfig raw;
+  raw.add_text(text, name, messages);
+  return finish(raw, name, {}, messages, /*recorded=*/true);
 }
 
 std::span<const std::string_view> op_class_names() { return timing_classes(); }

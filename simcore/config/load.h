@@ -27,6 +27,9 @@ void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& 
 [[nodiscard]] MachineConfig parse_machine(std::string_view text, const std::string& name,
                                           std::span<const std::string> sets = {});
 
+/// Parses the configuration of a recorded file, which may hold keys of earlier versions.
+[[nodiscard]] MachineConfig parse_recorded_machine(std::string_view text, const std::string& name);
+
 /// The complete configuration as .cfg text with unit and documentation of each key;
 /// parse_machine(show_machine(m)) == m. `with_comments` false: keys and values only (what a recorded file
 /// holds).

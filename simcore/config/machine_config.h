@@ -83,8 +83,7 @@ struct MachineConfig {
     friend bool operator==(const Instruction&, const Instruction&) = default;
   } instruction;
   struct Coalescer {
-    std::string rule;                  ///< "cc10" (1.0/1.1), "cc12" (1.2/1.3), "cc20" (2.0 and later)
-    int64_t half_warps_per_cycle = 1;  ///< see cycles_per_transaction; core cycles
+    std::string rule;  ///< "cc10" (1.0/1.1), "cc12" (1.2/1.3), "cc20" (2.0 and later)
     int64_t cycles_per_transaction = 2;
     friend bool operator==(const Coalescer&, const Coalescer&) = default;
   } coalescer;

@@ -127,8 +127,6 @@ const KeySpec kSchema[] = {
     {"coalescer", "rule", K::kChoice, "", "cc12", 0, 0, "cc10|cc12|cc20",
      "half-warp coalescing of compute capability 1.0/1.1 or 1.2/1.3; lines of whole warps from 2.0 on",
      AT(coalescer.rule)},
-    {"coalescer", "half_warps_per_cycle", K::kInteger, "half-warps", "1", 1, 4, "",
-     "half-warps taken per core cycle", AT(coalescer.half_warps_per_cycle)},
     {"coalescer", "cycles_per_transaction", K::kInteger, "core cycles", "2", 1, 1024, "",
      "a transaction keeps the coalescer busy that long", AT(coalescer.cycles_per_transaction)},
 
@@ -499,6 +497,10 @@ const KeySpec kSchema[] = {
      AT(energy.board_w)},
 };
 
+constexpr RetiredKey kRetired[] = {
+    {"coalescer", "half_warps_per_cycle",
+     "it never had an effect; leave the line out, and see coalescer.cycles_per_transaction"}};
+
 constexpr std::string_view kSections[] = {"gpu",         "host",   "clocks",   "sm",        "scheduler",
                                           "instruction", "pipes",  "latency",  "coalescer", "lsu",
                                           "l1",          "shared", "constant", "texture",   "interconnect",
@@ -517,6 +519,7 @@ constexpr std::string_view kTimingClasses[] = {
 }  // namespace
 
 std::span<const KeySpec> schema() { return kSchema; }
+std::span<const RetiredKey> retired_keys() { return kRetired; }
 std::span<const std::string_view> section_names() { return kSections; }
 std::span<const std::string_view> timing_classes() { return kTimingClasses; }
 

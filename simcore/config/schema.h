@@ -47,6 +47,11 @@ struct KeySpec {
 
 /// All keys, grouped by section in file order.
 [[nodiscard]] std::span<const KeySpec> schema();
+/// A key of earlier versions, and what to do instead of writing it.
+struct RetiredKey {
+  std::string_view section, name, advice;
+};
+[[nodiscard]] std::span<const RetiredKey> retired_keys();
 [[nodiscard]] std::span<const std::string_view> section_names();  ///< includes "pipes" and "latency"
 
 /// Timing classes valid in [latency] and [pipes.*], in the order of isa::OpClass.
