@@ -24,6 +24,7 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
                              "aggregate=sum", "--json").require_code(0).json()["models"][0]["predictions"][0]
         require(literal["predicted"] > 2 * prediction["simulated"], f"{case}: the literal sum is {literal['predicted']}")
     _check_steps(gpusim)
+    _check_note(gpusim)
     text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
     require("latency-hidden factor of the kernel" in text and "limited by blocks" in text, text)
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "varant=paper").require_code(1).require_error("variant")
@@ -32,6 +33,26 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
     sheet.write_text('{"machine": "M", "figures": []}')
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option",
                f"parameters={sheet}").require_code(1).require_error("no figure 'shared.conflict_cycles'", "gpusim microbench")
+
+
+def _check_note(gpusim: Gpusim) -> None:
+    """The built-in data sheet is of the machine as it ships: a run of another one is told so, in text and JSON."""
+    own = gpusim.scratch / "own.cfg"
+    own.write_text(f'extends = "{gpusim.machine()}"\n[latency]\nfp32 = 30\n')
+    same = gpusim.scratch / "same.cfg"
+    same.write_text(f'extends = "{gpusim.machine()}"\n[gpu]\ndescription = "by another name"\n')
+    ptx = CASES["vecadd"].ptx(gpusim.source)
+    for machine, options, key in ((gpusim.machine(), (), None), (same, (), None), (own, (), "latency.fp32 = 30 instead of 24"),
+                                  (gpusim.machine(), ("--set", "latency.fp32=30"), "latency.fp32 = 30 instead of 24"),
+                                  (gpusim.machine(), ("--core-clock", "648MHz"), "clocks.core")):
+        out = gpusim.scratch / "noted.h5"
+        out.unlink(missing_ok=True)
+        gpusim.run("--config", machine, ptx, "--param", "N=4096", "--out", out, "--quiet", *options).require_code(0)
+        text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
+        model = gpusim.run("analyze", out, "--model", "latency-hidden", "--json").require_code(0).json()["models"][0]
+        note = model["details"]["kernels"][0]["note"]
+        require_equal(f"{machine} {options}: a note in the text", "note: the machine of this run is not" in text, key is not None)
+        require((note is None) if key is None else key in note, f"{machine} {options}: note in JSON {note!r}")
 
 
 def _check_steps(gpusim: Gpusim) -> None:

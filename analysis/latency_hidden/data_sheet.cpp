@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "analysis/data_sheets.h"
+#include "simcore/config/load.h"
 #include "simcore/record/recorder.h"
 #include "simcore/text/json_document.h"
 #include "simcore/text/names.h"
@@ -14,6 +17,12 @@ namespace gpusim::analysis::latency_hidden {
 namespace {
 
 using core::JsonValue;
+
+/// Resolved configurations, in the order of kKnownSheets.
+constexpr std::string_view kSheetConfigs[] = {
+#include "analysis/sheet_configs.inc"
+};
+static_assert(std::size(kSheetConfigs) == std::size(kKnownSheets));
 
 const JsonValue& member(const JsonValue& object, std::string_view name, JsonValue::Kind kind,
                         const char* expected) {
@@ -61,6 +70,29 @@ DataSheet parse_data_sheet(std::string_view text, const std::string& path) {
 
 DataSheet read_data_sheet(const std::string& path) {
   return parse_data_sheet(core::read_text_file(path), path);
+}
+
+core::MachineConfig machine_of_known_sheet(const std::string& machine) {
+  const auto known = std::ranges::find(kKnownSheets, machine, &KnownSheet::machine);
+  return core::parse_machine(kSheetConfigs[known - std::begin(kKnownSheets)], "data sheet of " + machine);
+}
+
+std::string note_of_known_sheet(const core::MachineConfig& machine) {
+  constexpr size_t kNamed = 5;
+  std::string keys;
+  size_t count = 0;
+  for (const auto& [key, shipped, here] :
+       core::differences(machine_of_known_sheet(machine.gpu.name), machine)) {
+    if (key == "gpu.description") continue;
+    if (++count <= kNamed)
+      keys += fmt::format("{}{} = {} instead of {}", count == 1 ? "" : ", ", key, here, shipped);
+  }
+  if (count == 0) return "";
+  if (count > kNamed) keys += fmt::format(", and {} other keys", count - kNamed);
+  return fmt::format(
+      "the machine of this run is not the {} that the data sheet was measured on: {}; option "
+      "parameters= gives another sheet",
+      machine.gpu.name, keys);
 }
 
 DataSheet known_data_sheet(const std::string& machine) {

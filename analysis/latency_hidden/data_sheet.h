@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "simcore/config/machine_config.h"
+
 namespace gpusim::analysis::latency_hidden {
 
 struct DataSheet {
@@ -21,6 +23,11 @@ struct DataSheet {
 /// Throws core::InputError with file and place for what is no data sheet.
 [[nodiscard]] DataSheet parse_data_sheet(std::string_view text, const std::string& path);
 [[nodiscard]] DataSheet read_data_sheet(const std::string& path);
+/// A machine as the built-in sheet with its name was measured on it; there must be one.
+[[nodiscard]] core::MachineConfig machine_of_known_sheet(const std::string& machine);
+/// What differs between the machine of a run and that of the built-in sheet with its name, as a note; empty
+/// if nothing does.
+[[nodiscard]] std::string note_of_known_sheet(const core::MachineConfig& machine);
 /// The sheet of a machine that is built in; throws core::RecordError that says how to make one if there is
 /// none.
 [[nodiscard]] DataSheet known_data_sheet(const std::string& machine);

@@ -36,6 +36,31 @@ TEST_P(BuiltInSheet, IsOfTheMachineAsItIs) {
 INSTANTIATE_TEST_SUITE_P(Machines, BuiltInSheet,
                          testing::Values("tesla_c1060", "gtx470", "gtx480", "tesla_v100", "h200"));
 
+core::MachineConfig configured(const char* name, const std::vector<std::string>& sets = {}) {
+  return core::load_machine(name, sets,
+                            std::vector<std::string>{std::string(GPUSIM_SOURCE_DIR) + "/configs"});
+}
+
+TEST_P(BuiltInSheet, NotesAMachineUnlikeItsOwn) {
+  EXPECT_EQ(note_of_known_sheet(configured(GetParam())), "");
+  EXPECT_EQ(note_of_known_sheet(configured(GetParam(), {"gpu.description=renamed"})), "");
+  EXPECT_THAT(note_of_known_sheet(configured(GetParam(), {"clocks.core=500MHz"})),
+              testing::HasSubstr(": clocks.core = \"500MHz\" instead of \""));
+  EXPECT_THAT(note_of_known_sheet(configured(GetParam(), {"latency.int=99"})),
+              testing::HasSubstr(": latency.int = 99 instead of "));
+}
+
+TEST(BuiltInSheet, NotesAMachineThatExtendsItsOwn) {
+  EXPECT_THAT(
+      note_of_known_sheet(configured("gtx470_48k")),
+      testing::StartsWith("the machine of this run is not the GeForce GTX 470 that the data sheet was "
+                          "measured on: l1.size = \"48K\" instead of \"16K\", l1.ways = 6 instead of 4, "
+                          "shared.size = \"16K\" instead of \"48K\";"));
+  EXPECT_THAT(note_of_known_sheet(configured("h200", {"dram.cl=1ns", "dram.rp=1ns", "dram.rcd=1ns",
+                                                      "dram.wl=1ns", "dram.wr=1ns", "dram.cdlr=1ns"})),
+              testing::HasSubstr(", and 1 other keys;"));
+}
+
 TEST(Parameters, AreThoseOfTheSheet) {
   const Parameters p = test::c1060();
   EXPECT_EQ(p.sms, 30);

@@ -66,6 +66,7 @@ struct Result {
   Breakdown breakdown;
   std::vector<Change> changes;
   std::string sheet;
+  std::string note;  ///< how the machine differs from the sheet's; empty if it does not
 
   [[nodiscard]] double simulated() const { return static_cast<double>(kernel.cycles); }
   [[nodiscard]] double error(double cycles) const { return cycles / simulated() - 1; }
@@ -152,7 +153,8 @@ std::string json_of(const Result& r) {
         changes.empty() ? "" : ", ", c.name, core::json_escaped(c.what), core::json_number(c.cycles),
         core::json_number(e.cycles / c.cycles), core::json_number(c.factor));
   return fmt::format(
-      "{{\"kernel\": {}, \"name\": \"{}\", \"parameters\": \"{}\", \"simulated\": {{\"cycles\": {}, "
+      "{{\"kernel\": {}, \"name\": \"{}\", \"parameters\": \"{}\", \"note\": {}, \"simulated\": "
+      "{{\"cycles\": {}, "
       "\"seconds\": {}, \"gflops\": {}}}, "
       "\"extended\": {{\"cycles\": {}, \"seconds\": {}, \"gflops\": {}, \"error\": {}, \"round\": {}, "
       "\"tail\": {}, \"overhead\": {}}}, "
@@ -161,7 +163,8 @@ std::string json_of(const Result& r) {
       "\"full_rounds\": {}, \"segment_count\": {}, \"factor\": {}, \"exposed\": {}, \"latency\": {}, "
       "\"segments\": [{}], "
       "\"idle\": {{\"predicted\": {}, \"simulated\": {}}}, \"changes\": [{}]}}",
-      r.kernel.index, core::json_escaped(r.kernel.name), core::json_escaped(r.sheet), r.kernel.cycles,
+      r.kernel.index, core::json_escaped(r.kernel.name), core::json_escaped(r.sheet),
+      r.note.empty() ? "null" : core::json_quoted(r.note), r.kernel.cycles,
       core::json_number(r.seconds(r.simulated())), core::json_number(r.gflops(r.simulated())),
       core::json_number(e.cycles), core::json_number(r.seconds(e.cycles)),
       core::json_number(r.gflops(e.cycles)), core::json_number(r.error(e.cycles)), core::json_number(e.round),
@@ -196,7 +199,8 @@ Result result_of(const Recording& recording, const KernelRecord& kernel, const C
                     kernel.index, kernel.name));
   const DataSheet sheet = choice.parameters.empty() ? known_data_sheet(recording.machine().gpu.name)
                                                     : read_data_sheet(choice.parameters);
-  Result r{kernel, subject_of(recording, kernel, sheet), {}, {}, {}, {}, sheet.path};
+  Result r{kernel, subject_of(recording, kernel, sheet), {}, {}, {}, {}, sheet.path, {}};
+  if (choice.parameters.empty()) r.note = note_of_known_sheet(recording.machine());
   r.extended = estimate(r.subject.workload, r.subject.parameters);
   for (size_t a = 0; a < r.paper.size(); ++a)
     r.paper[a] = paper_estimate(r.subject.workload, r.subject.parameters, PaperParameters{},
@@ -294,12 +298,6 @@ void add_steps(std::vector<RatePoint> points, const std::string& x, ModelReport&
   }
 }
 
-/// By --set, --core-clock, --interconnect-clock or --dram-clock.
-bool changed_machine(std::string_view command) {
-  return command.find(" --set ") != std::string_view::npos ||
-         command.find("-clock ") != std::string_view::npos;
-}
-
 }  // namespace
 
 ModelReport run_model(std::span<const Recording> recordings, const ModelOptions& options) {
@@ -317,11 +315,7 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
                   result.seconds(cycles.predicted)},
                  kernel.per_sm.rows);
       report.text += text_of(result);
-      if (choice.parameters.empty() && changed_machine(recording.command_line()))
-        report.text +=
-            "  note: the run changed its machine (--set or a clock), but this is the data sheet of the "
-            "machine "
-            "as it ships: option parameters= gives another\n";
+      if (!result.note.empty()) report.text += fmt::format("  note: {}\n", result.note);
       report.json += (report.json.empty() ? "" : ", ") + json_of(result);
     }
   }

@@ -48,6 +48,12 @@ struct MachineListing {
 /// ("sm.max_warps").
 [[nodiscard]] std::string describe_keys(std::string_view key = "");
 
+/// A key that two machines have different values for; "-" where one of them has no such key.
+struct KeyDifference {
+  std::string key, in_a, in_b;
+};
+[[nodiscard]] std::vector<KeyDifference> differences(const MachineConfig& a, const MachineConfig& b);
+
 /// One line per key that differs: `key  value in a  value in b`; empty if the machines are equal.
 [[nodiscard]] std::string diff_machines(const MachineConfig& a, const MachineConfig& b);
 

@@ -216,17 +216,24 @@ std::string describe_keys(std::string_view key) {
   return text;
 }
 
-std::string diff_machines(const MachineConfig& a, const MachineConfig& b) {
+std::vector<KeyDifference> differences(const MachineConfig& a, const MachineConfig& b) {
   const auto left = flatten(a);
   const auto right = flatten(b);
-  std::map<std::string, std::pair<std::string, std::string>> rows;
-  for (const auto& [key, value] : left) rows[key] = {value, "-"};
-  for (const auto& [key, value] : right) rows.try_emplace(key, "-", "").first->second.second = value;
-  std::string text;
-  for (const auto& [key, values] : rows) {
-    if (values.first != values.second)
-      text += fmt::format("{:<32} {:<24} {}\n", key, values.first, values.second);
+  std::map<std::string, KeyDifference> rows;
+  for (const auto& [key, value] : left) rows[key] = {key, value, "-"};
+  for (const auto& [key, value] : right)
+    rows.try_emplace(key, KeyDifference{key, "-", ""}).first->second.in_b = value;
+  std::vector<KeyDifference> list;
+  for (auto& [key, row] : rows) {
+    if (row.in_a != row.in_b) list.push_back(std::move(row));
   }
+  return list;
+}
+
+std::string diff_machines(const MachineConfig& a, const MachineConfig& b) {
+  std::string text;
+  for (const KeyDifference& row : differences(a, b))
+    text += fmt::format("{:<32} {:<24} {}\n", row.key, row.in_a, row.in_b);
   return text;
 }
 
