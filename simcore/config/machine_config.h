@@ -117,10 +117,10 @@ struct MachineConfig {
     friend bool operator==(const Shared&, const Shared&) = default;
   } shared;
   struct Constant {
-    int64_t l1_bytes = 0, l1_line = 0, l1_ways = 0, l1_latency = 0;  ///< per SM; latency in core cycles
-    int64_t l2_bytes = 0, l2_line = 0, l2_ways = 0;                  ///< per cluster
-    int64_t l3_bytes = 0, l3_line = 0, l3_ways = 0;                  ///< shared, sliced over the partitions
-    double l2_latency_ns = 0, l3_latency_ns = 0;                     ///< added beyond the level before
+    int64_t l1_bytes = 0, l1_line = 0, l1_ways = 0;  ///< per SM; a hit takes latency.load_const
+    int64_t l2_bytes = 0, l2_line = 0, l2_ways = 0;  ///< per cluster
+    int64_t l3_bytes = 0, l3_line = 0, l3_ways = 0;  ///< shared, sliced over the partitions
+    double l2_latency_ns = 0, l3_latency_ns = 0;     ///< added beyond the level before
     int64_t mshrs = 0;
     friend bool operator==(const Constant&, const Constant&) = default;
   } constant;

@@ -170,7 +170,7 @@ const KeySpec kSchema[] = {
     {"shared", "banks", K::kInteger, "banks", "16", 1, kMaxSharedBanks, "", "shared-memory banks",
      AT(shared.banks)},
     {"shared", "bank_bytes", K::kSize, "bytes", "4", 1, 64, "", "width of a bank", AT(shared.bank_bytes)},
-    {"shared", "lanes_per_access", K::kInteger, "lanes", "16", 1, 32, "",
+    {"shared", "lanes_per_access", K::kInteger, "lanes", "16", 16, 32, "",
      "lanes whose bank conflicts are resolved together: 16 half-warp, 32 from 2.0",
      AT(shared.lanes_per_access)},
     {"shared", "cycles_per_access", K::kInteger, "core cycles", "2", 1, 64, "",
@@ -181,8 +181,6 @@ const KeySpec kSchema[] = {
     {"constant", "l1_line", K::kSize, "bytes", "64", 4, 4096, "", "first level, line", AT(constant.l1_line)},
     {"constant", "l1_ways", K::kInteger, "ways", "4", 1, 1024, "", "first level, associativity",
      AT(constant.l1_ways)},
-    {"constant", "l1_latency", K::kInteger, "core cycles", "8", 1, 10000, "", "first level, hit",
-     AT(constant.l1_latency)},
     {"constant", "l2_size", K::kSize, "bytes", "8K", 64, 1 << 24, "", "second level, per cluster",
      AT(constant.l2_bytes)},
     {"constant", "l2_line", K::kSize, "bytes", "64", 4, 4096, "", "second level, line", AT(constant.l2_line)},
@@ -359,7 +357,7 @@ const KeySpec kSchema[] = {
     {"dram", "rfc", K::kDramTime, "ns", "100ns", 0, 1e6, "", "duration of a refresh", AT(dram.rfc_ns)},
     {"dram", "write_high", K::kInteger, "requests", "24", 1, 4096, "", "queued writes that start a drain",
      AT(dram.write_high)},
-    {"dram", "write_low", K::kInteger, "requests", "8", 0, 4096, "", "queued writes that end a drain",
+    {"dram", "write_low", K::kInteger, "requests", "8", 0, 4095, "", "queued writes that end a drain",
      AT(dram.write_low)},
     {"dram", "starvation_limit", K::kInteger, "memory cycles", "1000", 1, 1e9, "",
      "age after which the oldest request goes first", AT(dram.starvation_limit)},
@@ -499,7 +497,9 @@ const KeySpec kSchema[] = {
 
 constexpr RetiredKey kRetired[] = {
     {"coalescer", "half_warps_per_cycle",
-     "it never had an effect; leave the line out, and see coalescer.cycles_per_transaction"}};
+     "it never had an effect; leave the line out, and see coalescer.cycles_per_transaction"},
+    {"constant", "l1_latency",
+     "it never had an effect; leave the line out: a first-level hit takes latency.load_const"}};
 
 constexpr std::string_view kSections[] = {"gpu",         "host",   "clocks",   "sm",        "scheduler",
                                           "instruction", "pipes",  "latency",  "coalescer", "lsu",
