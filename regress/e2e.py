@@ -28,6 +28,7 @@ from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E
 from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
 from check_ptxas import check_ptxas, check_report  # noqa: E402
 from check_queues import check_queues  # noqa: E402
+from check_ranges import SECTIONS, check_section  # noqa: E402
 from check_regress import check_failures, check_quick_suite  # noqa: E402
 from check_reuse import check_reuse  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
@@ -86,6 +87,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "calibrated": {name: lambda gpusim, name=name: check_calibrated(gpusim, name) for name in MACHINES},
         "compiled": per_case(check_compiled, lambda case: case.name not in WITHOUT_SOURCE),
         "machines": {name: lambda gpusim, name=name: check_machines(gpusim, name) for name in OTHER_MACHINES},
+        "ranges": {name: lambda gpusim, name=name: check_section(gpusim, name) for name in SECTIONS},
         "queues": {name: lambda gpusim, name=name: check_queues(gpusim, name) for name in MACHINES},
         "streams": {name: stream_check(name) for name in ("tesla_c1060", "gtx480", "tesla_v100", "timeline")},
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
