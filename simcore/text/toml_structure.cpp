@@ -14,7 +14,7 @@ constexpr std::string_view kScalar = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 constexpr std::string_view kBlanks = " \t";
 constexpr size_t kMaxScalar = 100;
 constexpr int kMaxDots = 64;
-constexpr int kMaxDepth = 128;  ///< tables and arrays inside each other; the parser destroys them recursively
+constexpr int kMaxNesting = 128;  ///< tables and arrays inside each other; the parser destroys them recursively
 
 bool outside_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 
@@ -106,8 +106,8 @@ class Structure {
   }
 
   void value(int depth) {
-    if (depth > kMaxDepth)
-      fail("tables and arrays are too deep in each other", fmt::format("at most {} levels", kMaxDepth));
+    if (depth > kMaxNesting)
+      fail("tables and arrays are too deep in each other", fmt::format("at most {} levels", kMaxNesting));
     if (next_is("\"\"\"") || next_is("'''"))
       string_on_several_lines();
     else if (next_is('"') || next_is('\''))
