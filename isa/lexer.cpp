@@ -179,8 +179,7 @@ void Lexer::take_integer(Token& token, int base, size_t prefix) {
   const char* end = text_.data() + pos_;
   const auto [stop, status] = std::from_chars(begin, end, token.value, base);
   if (status == std::errc::result_out_of_range) {
-    error(token.loc, fmt::format("integer constant '{}' does not fit 64 bits",
-                                 text_.substr(token.begin, std::min<size_t>(pos_ - token.begin, 40))));
+    token.is_too_large = true;
   } else if (stop != end || begin == end) {
     error(token.loc, fmt::format("malformed number '{}'",
                                  text_.substr(token.begin, std::min<size_t>(pos_ - token.begin, 40))));

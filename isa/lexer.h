@@ -21,6 +21,7 @@ struct Token {
   };
   Kind kind = Kind::kEnd;
   bool is_unsigned = false;
+  bool is_too_large = false;  ///< of an integer above 2^64-1
   std::string_view text;
   SourceLoc loc;
   uint32_t begin = 0;  ///< byte offsets in the text

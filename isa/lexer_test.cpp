@@ -99,8 +99,6 @@ TEST(Lexer, ReportsBadInput) {
   EXPECT_EQ(lex_error("\x01\x02"), "unexpected byte 0x01");
   EXPECT_EQ(lex_error("/* never"), "comment is not closed, expected '*/'");
   EXPECT_EQ(lex_error("\"never"), "string is not closed, expected '\"'");
-  EXPECT_EQ(lex_error("99999999999999999999"),
-            "integer constant '99999999999999999999' does not fit 64 bits");
   EXPECT_EQ(lex_error("0f123"), "a '0f' constant has 8 hexadecimal digits, found 3");
   EXPECT_EQ(lex_error("0d3FF00000"), "a '0d' constant has 16 hexadecimal digits, found 8");
   EXPECT_EQ(lex_error("089"), "malformed number '089'");

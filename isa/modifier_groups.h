@@ -1,5 +1,5 @@
-// Which modifiers each opcode takes, by groups of names; private to isa/modifiers.cpp. PTX ISA manual,
-// chapter 9, syntax of each instruction.
+// Which modifiers each opcode takes, by groups of names; private to isa/modifiers.cpp and isa/verifier*.cpp. PTX
+// ISA manual, chapter 9, syntax of each instruction.
 #pragma once
 #include "isa/opcodes.h"
 
@@ -20,7 +20,7 @@ enum Group : uint64_t {
   kSpace = 1u << 10,
   kSemantics = 1u << 11,
   kScope = 1u << 12,
-  kCache = 1u << 13,  // cache operators, eviction priorities, prefetch sizes
+  kLoadCache = 1u << 13,  // cache operators of loads
   kVector = 1u << 14,
   kAtomOps = 1u << 15,
   kVoteOps = 1u << 16,
@@ -34,19 +34,18 @@ enum Group : uint64_t {
   kLeftRight = 1u << 24,
   kShiftamt = 1u << 25,
   kRelu = 1u << 26,
-  kBarOps = 1u << 27,  // arrive red popc warp aligned
+  kBarOps = 1u << 27,  // arrive red warp
   kNoftz = 1u << 28,
   kNan = 1u << 29,
   kXorsign = 1u << 30,
   kTestpOps = uint64_t{1} << 31,
-  kBarRed = uint64_t{1} << 32,  // and or of bar.red
+  kBarRed = uint64_t{1} << 32,  // popc and or of bar.red
   kIdx = uint64_t{1} << 33,
   kLevel = uint64_t{1} << 34,       // L1 L2
   kDependency = uint64_t{1} << 35,  // launch_dependents wait
   kIncDec = uint64_t{1} << 36,
   kAligned = uint64_t{1} << 37,
   kMask = uint64_t{1} << 38,
-  kCluster = uint64_t{1} << 39,  // barrier.cluster: known, not supported
   kSatfinite = uint64_t{1} << 40,
   kTextureShapes = uint64_t{1} << 41,
   kTextureQueries = uint64_t{1} << 42,
@@ -56,7 +55,23 @@ enum Group : uint64_t {
   kWmmaForms = uint64_t{1} << 46,    // layouts and shapes
   kPackSizes = uint64_t{1} << 48,    // u4 s4 u2 s2
   kWmmaBits = uint64_t{1} << 47,     // of single bits: known, not supported
+  kStoreCache = uint64_t{1} << 49,
+  kEvictL1 = uint64_t{1} << 50,
+  kEvictL2 = uint64_t{1} << 51,
+  kPrefetchSize = uint64_t{1} << 52,
+  kCacheHint = uint64_t{1} << 53,
+  kAbsolute = uint64_t{1} << 54,
+  kBarCta = uint64_t{1} << 55,  // bar.cta, barrier.cta
+  kMembarLevel = uint64_t{1} << 56,
+  kMmio = uint64_t{1} << 57,
+  kWindow = uint64_t{1} << 58,     // shared::cta shared::cluster param::entry
+  kParamFunc = uint64_t{1} << 59,  // param::func
 };
+
+/// One of each may be written twice.
+constexpr uint64_t kRepeatable = kSat | kCc | kApprox | kRelu | kNan | kSatfinite | kSync | kUni | kShiftamt | kWmmaForms | kWmmaBits;
+/// Part of the instruction's name: they stand right behind the opcode.
+constexpr uint64_t kFirst = kPart | kTo | kLeftRight | kFull | kBarOps | kBarCta | kIdx | kMask | kIncDec;
 
 constexpr uint64_t groups_of(Opcode op) {
   switch (op) {
@@ -79,7 +94,7 @@ constexpr uint64_t groups_of(Opcode op) {
       return kFtz;
     case kMin:
     case kMax:
-      return kFtz | kNan | kXorsign | kRelu;
+      return kFtz | kNan | kXorsign | kAbsolute | kRelu;
     case kBfind:
       return kShiftamt;
     case kBmsk:
@@ -105,6 +120,8 @@ constexpr uint64_t groups_of(Opcode op) {
       return kApprox | kFtz;
     case kTanh:
       return kApprox;
+    case kMov:
+      return kVector;
     case kTestp:
       return kTestpOps;
     case kSet:
@@ -121,23 +138,24 @@ constexpr uint64_t groups_of(Opcode op) {
     case kPrmt:
       return kPrmtModes;
     case kLd:
-      return kSemantics | kScope | kSpace | kCache | kVector | kNc;
+      return kSemantics | kMmio | kScope | kSpace | kWindow | kParamFunc | kLoadCache | kEvictL1 | kEvictL2 | kPrefetchSize | kCacheHint | kVector |
+             kNc;
     case kLdu:
       return kSpace | kVector;
     case kSt:
-      return kSemantics | kScope | kSpace | kCache | kVector;
+      return kSemantics | kMmio | kScope | kSpace | kWindow | kParamFunc | kStoreCache | kEvictL1 | kEvictL2 | kCacheHint | kVector;
     case kTex:
       return kTextureShapes | kVector;
     case kTxq:
       return kTextureQueries;
     case kPrefetch:
-      return kSpace | kLevel | kCache;
+      return kSpace | kLevel | kEvictL2;
     case kPrefetchu:
       return kLevel;
     case kIsspacep:
-      return kSpace;
+      return kSpace | kWindow;
     case kCvta:
-      return kTo | kSpace;
+      return kTo | kSpace | kWindow;
     case kCvt:
       return kRound | kRoundInt | kFtz | kSat | kRelu | kSatfinite;
     case kCvtPack:
@@ -150,20 +168,20 @@ constexpr uint64_t groups_of(Opcode op) {
       return kUni | kIdx;
     case kBar:
     case kBarrier:
-      return kSync | kBarOps | kBarRed | kAligned | kScope | (op == kBarrier ? uint64_t{kCluster} : 0);
+      return kSync | kBarOps | kBarRed | kBarCta | (op == kBarrier ? uint64_t{kAligned} : 0);
     case kMembar:
-      return kScope;
+      return kMembarLevel;
     case kFence:
       return kSemantics | kScope;
     case kAtom:
     case kRed:
-      return kSemantics | kScope | kSpace | kAtomOps | kVector | kCache | kNoftz;
+      return kSemantics | kScope | kSpace | kWindow | kAtomOps | kVector | kCacheHint | kNoftz;
     case kVote:
       return kSync | kVoteOps;
     case kMatch:
       return kSync | kVoteOps;
     case kRedux:
-      return kSync | kAtomOps | kNan;
+      return kSync | kAtomOps | kNan | kAbsolute;
     case kElect:
       return kSync;
     case kGriddepcontrol:
@@ -171,8 +189,9 @@ constexpr uint64_t groups_of(Opcode op) {
     case kPmevent:
       return kMask;
     case kDiscard:
+      return kSpace | kLevel;
     case kApplypriority:
-      return kSpace | kCache;
+      return kSpace | kEvictL2;
     case kSetmaxnreg:
       return kIncDec | kSync | kAligned;
     case kWmma:

@@ -75,11 +75,11 @@ const Row kRows[] = {
     {"global", kSpace, SET(space, Space::kGlobal)},
     {"local", kSpace, SET(space, Space::kLocal)},
     {"param", kSpace, SET(space, Space::kParam)},
-    {"param::entry", kSpace, SET(space, Space::kParam)},
-    {"param::func", kSpace, SET(space, Space::kParam)},
+    {"param::entry", kWindow, SET(space, Space::kParam)},
+    {"param::func", kParamFunc, SET(space, Space::kParam)},
     {"shared", kSpace, SET(space, Space::kShared)},
-    {"shared::cta", kSpace, SET(space, Space::kShared)},
-    {"shared::cluster", kSpace, SET(space, Space::kShared)},
+    {"shared::cta", kWindow, SET(space, Space::kShared)},
+    {"shared::cluster", kWindow, SET(space, Space::kShared)},
     {"weak", kSemantics, SET(semantics, Semantics::kWeak)},
     {"volatile", kSemantics, SET(semantics, Semantics::kVolatile)},
     {"relaxed", kSemantics, SET(semantics, Semantics::kRelaxed)},
@@ -87,33 +87,33 @@ const Row kRows[] = {
     {"release", kSemantics, SET(semantics, Semantics::kRelease)},
     {"acq_rel", kSemantics, SET(semantics, Semantics::kAcqRel)},
     {"sc", kSemantics, SET(semantics, Semantics::kSc)},
-    {"mmio", kSemantics, SET(semantics, Semantics::kMmio)},
-    {"cta", kScope, SET(scope, Scope::kCta)},
-    {"cluster", kCluster, SET(unknown, "cluster")},
+    {"mmio", kMmio, SET(semantics, Semantics::kMmio)},
+    {"cta", kBarCta, kNothing},
+    {"cta", kScope | kMembarLevel, SET(scope, Scope::kCta)},
     {"cluster", kScope, SET(scope, Scope::kCluster)},
     {"gpu", kScope, SET(scope, Scope::kGpu)},
-    {"gl", kScope, SET(scope, Scope::kGpu)},
-    {"sys", kScope, SET(scope, Scope::kSys)},
-    {"ca", kCache, SET(cache, CacheOp::kCa)},
-    {"cg", kCache, SET(cache, CacheOp::kCg)},
-    {"cs", kCache, SET(cache, CacheOp::kCs)},
-    {"lu", kCache, SET(cache, CacheOp::kLu)},
-    {"cv", kCache, SET(cache, CacheOp::kCv)},
-    {"wb", kCache, SET(cache, CacheOp::kWb)},
-    {"wt", kCache, SET(cache, CacheOp::kWt)},
-    {"L1::evict_normal", kCache, kNothing},
-    {"L1::evict_unchanged", kCache, kNothing},
-    {"L1::evict_first", kCache, kNothing},
-    {"L1::evict_last", kCache, kNothing},
-    {"L1::no_allocate", kCache, kNothing},
-    {"L2::evict_normal", kCache, kNothing},
-    {"L2::evict_first", kCache, kNothing},
-    {"L2::evict_last", kCache, kNothing},
-    {"L2::cache_hint", kCache, kNothing},
-    {"L2::64B", kCache, kNothing},
-    {"L2::128B", kCache, kNothing},
-    {"L2::256B", kCache, kNothing},
-    {"L2", kCache | kLevel, kNothing},
+    {"gl", kMembarLevel, SET(scope, Scope::kGpu)},
+    {"sys", kScope | kMembarLevel, SET(scope, Scope::kSys)},
+    {"ca", kLoadCache, SET(cache, CacheOp::kCa)},
+    {"cg", kLoadCache | kStoreCache, SET(cache, CacheOp::kCg)},
+    {"cs", kLoadCache | kStoreCache, SET(cache, CacheOp::kCs)},
+    {"lu", kLoadCache, SET(cache, CacheOp::kLu)},
+    {"cv", kLoadCache, SET(cache, CacheOp::kCv)},
+    {"wb", kStoreCache, SET(cache, CacheOp::kWb)},
+    {"wt", kStoreCache, SET(cache, CacheOp::kWt)},
+    {"L1::evict_normal", kEvictL1, kNothing},
+    {"L1::evict_unchanged", kEvictL1, kNothing},
+    {"L1::evict_first", kEvictL1, kNothing},
+    {"L1::evict_last", kEvictL1, kNothing},
+    {"L1::no_allocate", kEvictL1, kNothing},
+    {"L2::evict_normal", kEvictL2, kNothing},
+    {"L2::evict_first", kEvictL2, kNothing},
+    {"L2::evict_last", kEvictL2, kNothing},
+    {"L2::cache_hint", kCacheHint, kNothing},
+    {"L2::64B", kPrefetchSize, kNothing},
+    {"L2::128B", kPrefetchSize, kNothing},
+    {"L2::256B", kPrefetchSize, kNothing},
+    {"L2", kLevel, kNothing},
     {"L1", kLevel, kNothing},
     {"v2", kVector, SET(vector, 2)},
     {"v4", kVector, SET(vector, 4)},
@@ -155,7 +155,7 @@ const Row kRows[] = {
     {"relu", kRelu, SET(relu, true)},
     {"arrive", kBarOps, SET(arrive, true)},
     {"red", kBarOps, SET(red, true)},
-    {"popc", kBarOps,
+    {"popc", kBarRed,
      [](Modifiers& m) {
        m.popc = true;
        m.atom = AtomOp::kAdd;
@@ -165,7 +165,7 @@ const Row kRows[] = {
     {"noftz", kNoftz, SET(noftz, true)},
     {"NaN", kNan, SET(nan, true)},
     {"xorsign", kXorsign, SET(xorsign, true)},
-    {"abs", kXorsign, SET(abs, true)},
+    {"abs", kAbsolute, SET(abs, true)},
     {"satfinite", kSatfinite, SET(satfinite, true)},
     {"finite", kTestpOps, SET(testp, 'f')},
     {"infinite", kTestpOps, SET(testp, 'i')},
@@ -217,58 +217,59 @@ const Row kRows[] = {
 };
 #undef SET
 
-// Legal PTX that no supported opcode takes here: told apart from a spelling mistake.
-constexpr std::string_view kUnsupported[] = {
-    "u4",
-    "s4",
-    "u2",
-    "s2",
-    "b1",
-    "m16n16k8",
-    "m8n8k32",
-    "m8n8k128",
-    "u8x4",
-    "s8x4",
-    "e4m3",
-    "e5m2",
-    "e4m3x2",
-    "e5m2x2",
-    "e2m1",
-    "e2m1x2",
-    "e2m3x2",
-    "e3m2x2",
-    "e4m3x4",
-    "e5m2x4",
-    "ue8m0",
-    "ue8m0x2",
-    "tf32",
-    "rs",
-    "oob",
-    "proxy",
-    "alias",
-    "async",
-    "tensormap",
-    "unified",
-    "pack",
-    "scaled",
-    "ran",
-    "acquire::cta",
-    "sync_restrict",
-    "mbarrier_init",
-    "v16",
-    "v32",
-    "bulk",
-    "b1024",
-    "level",
-    "grad",
-    "base",
-    "cube",
-    "acube",
-    "2dms",
-    "a2dms",
-    "num_mipmap_levels",
-    "num_samples",
-    "force_unnormalized_coords",
+// Legal PTX of opcodes that are supported without it: told apart from a spelling mistake.
+struct Unsupported {
+  Opcode opcode;
+  std::string_view name;
+};
+
+using enum Opcode;
+constexpr Unsupported kUnsupported[] = {
+    {kCvt, "e4m3x2"},
+    {kCvt, "e5m2x2"},
+    {kCvt, "e2m1x2"},
+    {kCvt, "e2m3x2"},
+    {kCvt, "e3m2x2"},
+    {kCvt, "e4m3x4"},
+    {kCvt, "e5m2x4"},
+    {kCvt, "e2m1x4"},
+    {kCvt, "e2m3x4"},
+    {kCvt, "e3m2x4"},
+    {kCvt, "ue8m0x2"},
+    {kCvt, "tf32"},
+    {kCvt, "rs"},
+    {kFma, "oob"},
+    {kFence, "sync_restrict::shared::cta"},
+    {kFence, "sync_restrict::shared::cluster"},
+    {kPrefetch, "tensormap"},
+    {kTex, "base"},
+    {kTex, "level"},
+    {kTex, "grad"},
+    {kTex, "cube"},
+    {kTex, "acube"},
+    {kTex, "2dms"},
+    {kTex, "a2dms"},
+    {kTxq, "level"},
+    {kTxq, "num_mipmap_levels"},
+    {kTxq, "num_samples"},
+    {kTxq, "force_unnormalized_coords"},
+    {kWmmaLoad, "u4"},
+    {kWmmaLoad, "s4"},
+    {kWmmaLoad, "b1"},
+    {kWmmaLoad, "tf32"},
+    {kWmmaLoad, "m16n16k8"},
+    {kWmmaLoad, "m8n8k32"},
+    {kWmmaLoad, "m8n8k128"},
+    {kWmmaStore, "m16n16k8"},
+    {kWmmaStore, "m8n8k32"},
+    {kWmmaStore, "m8n8k128"},
+    {kWmmaMma, "u4"},
+    {kWmmaMma, "s4"},
+    {kWmmaMma, "b1"},
+    {kWmmaMma, "tf32"},
+    {kWmmaMma, "m16n16k8"},
+    {kWmmaMma, "m8n8k32"},
+    {kWmmaMma, "m8n8k128"},
 };
 
 const std::unordered_multimap<std::string_view, const Row*>& row_map() {
@@ -301,27 +302,45 @@ bool add_type(Type type, Modifiers& mods) {
 
 }  // namespace
 
-bool apply_modifier(Opcode op, std::string_view name, Modifiers& mods) {
-  if (const Type type = type_from_name(name); type != Type::kNone && add_type(type, mods)) return true;
+ModifierFit apply_modifier(Opcode op, std::string_view name, Modifiers& mods) {
+  const uint8_t place = mods.count++;
+  if (const Type type = type_from_name(name); type != Type::kNone && add_type(type, mods)) return ModifierFit::kGood;
   if (!opcode_info(op).supported) {
     if (const Row* row = find_row(name, ~uint64_t{0})) row->apply(mods);
-    return true;
+    return ModifierFit::kGood;
   }
   if (const Row* row = find_row(name, groups_of(op))) {
+    const uint64_t groups = row->group & groups_of(op);
+    if ((groups & kFirst) != 0 && place != ((mods.seen & kBarCta) != 0 ? 1 : 0)) return ModifierFit::kMisplaced;
+    constexpr uint64_t kSpaces = kSpace | kWindow | kParamFunc, kRoundings = kRound | kRoundInt;
+    const uint64_t alike = (groups & kRoundings) != 0 ? kRoundings : (groups & kSpaces) != 0 ? kSpaces : groups;
+    if ((alike & mods.seen & ~kRepeatable) != 0) return ModifierFit::kSecond;
+    mods.seen |= groups;
     row->apply(mods);
-    return true;
+    return ModifierFit::kGood;
   }
   if (mods.unknown.empty()) mods.unknown = name;
-  return false;
+  return is_unsupported_modifier(op, name) ? ModifierFit::kGood : ModifierFit::kNotTaken;
 }
 
 Opcode joined_opcode(Opcode op, std::string_view name) {
-  if (op == Opcode::kCvt && name == "pack") return Opcode::kCvtPack;
-  if (op != Opcode::kWmma) return Opcode::kInvalid;
-  return name == "load"    ? Opcode::kWmmaLoad
-         : name == "store" ? Opcode::kWmmaStore
-         : name == "mma"   ? Opcode::kWmmaMma
-                           : Opcode::kInvalid;
+  struct Joined {
+    Opcode first;
+    std::string_view second;
+    Opcode opcode;
+  };
+  constexpr Joined kJoined[] = {
+      {kCvt, "pack", kCvtPack},           {kWmma, "load", kWmmaLoad},
+      {kWmma, "store", kWmmaStore},       {kWmma, "mma", kWmmaMma},
+      {kBarrier, "cluster", kBarrierCluster}, {kFence, "proxy", kFenceProxy},
+      {kFence, "mbarrier_init", kFenceProxy}, {kMembar, "proxy", kFenceProxy},
+      {kSt, "async", kAsync},             {kSt, "bulk", kAsync},
+      {kRed, "async", kAsync},
+  };
+  for (const Joined& j : kJoined) {
+    if (j.first == op && j.second == name) return j.opcode;
+  }
+  return kInvalid;
 }
 
 void finish_modifiers(Opcode op, Modifiers& mods) {
@@ -354,8 +373,9 @@ bool is_known_modifier(std::string_view name) {
   return type_from_name(name) != Type::kNone || row_map().count(name) != 0;
 }
 
-bool is_unsupported_modifier(std::string_view name) {
-  return std::find(std::begin(kUnsupported), std::end(kUnsupported), name) != std::end(kUnsupported);
+bool is_unsupported_modifier(Opcode op, std::string_view name) {
+  return std::any_of(std::begin(kUnsupported), std::end(kUnsupported),
+                     [&](const Unsupported& u) { return u.opcode == op && u.name == name; });
 }
 
 std::string_view nearest_modifier(Opcode op, std::string_view name) {

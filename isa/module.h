@@ -192,6 +192,7 @@ struct Module {
   std::string target_text;  ///< as written: "sm_13, map_f64_to_f32"
   bool map_f64_to_f32 = false;
   int address_size = 0;  ///< 32 or 64; always filled in (32 for PTX before 2.3 without the directive)
+  bool has_address_size = false;  ///< the directive was written
   std::vector<Variable> variables;
   std::vector<Function> functions;
   std::vector<std::string> source_files;  ///< .file entries, index = number

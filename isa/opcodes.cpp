@@ -21,9 +21,10 @@ constexpr uint64_t kHalf = bits(kF16, kF16x2, kBF16, kBF16x2);
 constexpr uint64_t kFloats = bits(kF32, kF64);
 constexpr uint64_t kBits = bits(kB16, kB32, kB64);
 constexpr uint64_t kWords = bits(kB32, kB64);
-constexpr uint64_t kMemory =
-    bits(kB8, kB16, kB32, kB64, kB128, kU8, kU16, kU32, kU64, kS8, kS16, kS32, kS64) |
-    bits(kF16, kF16x2, kBF16, kBF16x2, kF32, kF64);
+constexpr uint64_t kStored =
+    bits(kB8, kB16, kB32, kB64, kB128, kU8, kU16, kU32, kU64, kS8, kS16, kS32, kS64, kF32, kF64);
+constexpr uint64_t kMemory = kStored | kHalf;
+constexpr uint64_t kConverted = kInts | kFloats | kHalf | bits(kU8, kS8);
 constexpr uint64_t kCompared = kInts | kBits | kFloats | kHalf;
 constexpr uint64_t kSelected = kInts | kBits | kFloats;
 constexpr uint64_t kPairs = bits(kU16x2, kS16x2);
@@ -87,17 +88,17 @@ constexpr OpcodeInfo kTable[] = {
     {Opcode::kShl, "shl", 3, 3, 1, kBits, true},
     {Opcode::kShr, "shr", 3, 3, 1, kBits | kInts, true},
     // 9.7.9 data movement and conversion
-    {Opcode::kMov, "mov", 2, 2, 1, kMemory | bits(kPred), true},
+    {Opcode::kMov, "mov", 2, 2, 1, kStored | bits(kPred), true},
     {Opcode::kShfl, "shfl", 4, 5, 1, bits(kB32), true},
     {Opcode::kPrmt, "prmt", 4, 4, 1, bits(kB32), true},
-    {Opcode::kLd, "ld", 2, 3, 1, kMemory, true},
-    {Opcode::kLdu, "ldu", 2, 2, 1, kMemory, true},
-    {Opcode::kSt, "st", 2, 3, 0, kMemory, true},
+    {Opcode::kLd, "ld", 2, 3, 1, kStored, true},
+    {Opcode::kLdu, "ldu", 2, 2, 1, kStored, true},
+    {Opcode::kSt, "st", 2, 3, 0, kStored, true},
     {Opcode::kPrefetch, "prefetch", 1, 1, 0, 0, true},
     {Opcode::kPrefetchu, "prefetchu", 1, 1, 0, 0, true},
     {Opcode::kIsspacep, "isspacep", 2, 2, 1, 0, true},
     {Opcode::kCvta, "cvta", 2, 2, 1, bits(kU32, kU64), true},
-    {Opcode::kCvt, "cvt", 2, 4, 1, kMemory, true},
+    {Opcode::kCvt, "cvt", 2, 4, 1, kConverted, true},
     {Opcode::kCvtPack, "cvt.pack", 3, 4, 1, bits(kU8, kS8, kU16, kS16), true},
     {Opcode::kMapa, "mapa", 3, 3, 1, bits(kU32, kU64), false},
     // 9.7.10, 9.7.11 texture and surface
@@ -140,6 +141,9 @@ constexpr OpcodeInfo kTable[] = {
     {Opcode::kSetmaxnreg, "setmaxnreg", 1, 1, 0, bits(kU32), true},
     // known by name only
     {Opcode::kCpAsync, "cp", 0, 16, 0, kAnything, false},
+    {Opcode::kAsync, "st.async", 0, 16, 0, kAnything, false},
+    {Opcode::kFenceProxy, "fence.proxy", 0, 16, 0, kAnything, false},
+    {Opcode::kBarrierCluster, "barrier.cluster", 0, 16, 0, kAnything, false},
     {Opcode::kMbarrier, "mbarrier", 0, 16, 0, kAnything, false},
     {Opcode::kLdmatrix, "ldmatrix", 0, 16, 0, kAnything, false},
     {Opcode::kStmatrix, "stmatrix", 0, 16, 0, kAnything, false},
@@ -189,7 +193,6 @@ constexpr std::pair<std::string_view, Opcode> kAliases[] = {
     {"vset2", Opcode::kVideo},
     {"vset4", Opcode::kVideo},
     {"createpolicy", Opcode::kCpAsync},
-    {"barrier.cluster", Opcode::kBarrier},
     {"istypep", Opcode::kSuq},
     {"getctarank", Opcode::kMapa},
     {"clusterlaunchcontrol", Opcode::kCpAsync},

@@ -123,6 +123,9 @@ enum class Opcode : uint16_t {
   kSetmaxnreg,
   // known by name, not supported yet: reported as such, never a parse error
   kCpAsync,
+  kAsync,           ///< st.async, st.bulk, red.async
+  kFenceProxy,      ///< fence.proxy, fence.mbarrier_init
+  kBarrierCluster,  ///< barrier.cluster
   kMbarrier,
   kLdmatrix,
   kStmatrix,
@@ -227,6 +230,8 @@ struct Modifiers {
        xorsign = false, abs = false, satfinite = false;
   bool warp = false;    ///< bar.warp.sync
   char testp = 0;       ///< testp: f(inite) i(nfinite) n(umber) N(otanumber) m: normal s(ubnormal)
+  uint64_t seen = 0;    ///< groups of modifiers (isa/modifier_groups.h) that were written
+  uint8_t count = 0;    ///< modifiers and types that were written
   std::string unknown;  ///< first modifier that the table does not list; empty if none
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "isa/diagnostics.h"
 #include "isa/parser_impl.h"
@@ -16,12 +17,48 @@ constexpr std::string_view kModuleDirectives[] = {"version", "target", "address_
                                                   "entry",   "func",   "global",       "const",  "shared",
                                                   "tex",     "alias",  "samplerref",   "texref", "surfref"};
 
+/// Minor versions ended at these; those of 9 are not known yet.
+bool is_known_version(int number) {
+  constexpr int kLast[] = {0, 105, 203, 302, 403, 500, 605, 708, 808, 909};
+  return number <= kLast[number / 100];
+}
+
 std::string describe(const Token& t) {
   if (t.kind == Token::Kind::kEnd) return "the end of the file";
   return fmt::format("'{}'", t.text.substr(0, 80));
 }
 
+/// What is wrong with a target in a file of this version; empty if nothing. PTX ISA, "Release Notes".
+std::string check_target(std::string_view number, int version) {
+  struct Target {
+    std::string_view number;
+    int version;
+    std::string_view letters;  // variants: a and f
+    int family_version;        // of those
+  };
+  constexpr Target kTargets[] = {
+      {"10", 100, "", 0},  {"11", 100, "", 0},  {"12", 102, "", 0},     {"13", 102, "", 0},     {"20", 200, "", 0},
+      {"21", 200, "", 0},  {"30", 300, "", 0},  {"32", 400, "", 0},     {"35", 301, "", 0},     {"37", 401, "", 0},
+      {"50", 400, "", 0},  {"52", 401, "", 0},  {"53", 402, "", 0},     {"60", 500, "", 0},     {"61", 500, "", 0},
+      {"62", 500, "", 0},  {"70", 600, "", 0},  {"72", 601, "", 0},     {"75", 603, "", 0},     {"80", 700, "", 0},
+      {"86", 701, "", 0},  {"87", 704, "", 0},  {"88", 703, "", 0},     {"89", 708, "", 0},     {"90", 708, "a", 800},
+      {"100", 806, "af", 806}, {"101", 806, "af", 806}, {"103", 808, "af", 808}, {"110", 900, "af", 900},
+      {"120", 807, "af", 807}, {"121", 808, "af", 808}};
+  for (const Target& t : kTargets) {
+    const std::string_view letter = number.starts_with(t.number) ? number.substr(t.number.size()) : "?";
+    if (letter.size() > 1 || (!letter.empty() && t.letters.find(letter) == std::string_view::npos)) continue;
+    const int needed = letter.empty() ? t.version : letter == "f" ? std::max(t.family_version, 808) : t.family_version;
+    if (version >= needed) return {};
+    return fmt::format("target sm_{} needs PTX {}.{} or later", number, needed / 100, needed % 100);
+  }
+  return fmt::format("there is no target sm_{}", number);
+}
+
 }  // namespace
+
+bool ModuleParser::is_module_directive(std::string_view name) {
+  return std::find(std::begin(kModuleDirectives), std::end(kModuleDirectives), name) != std::end(kModuleDirectives);
+}
 
 bool ParseResult::ok() const { return !has_errors(diagnostics); }
 
@@ -51,6 +88,7 @@ ParseResult ModuleParser::parse() {
       skip_statement();
       if (at("{")) skip_braces();
       if (at("}") || (token_.begin == start && token_.kind != Token::Kind::kEnd)) take();
+      accept(";");  // behind the braces of an initial value
     }
   }
   if (!has_version_ && !reported_version_ && !too_many_errors()) {
@@ -106,7 +144,16 @@ Token ModuleParser::expect_identifier(std::string_view what) {
 
 uint64_t ModuleParser::expect_integer(std::string_view what) {
   if (token_.kind != Token::Kind::kInteger) fail_here(what);
+  check_size(token_);
   return take().value;
+}
+
+/// Operands may have more than 64 bits, though what they mean then is not known; other numbers may not.
+void ModuleParser::check_size(const Token& integer) {
+  if (!integer.is_too_large) return;
+  if (!in_instruction_)
+    fail(integer.loc, fmt::format("integer constant '{}' does not fit 64 bits", integer.text.substr(0, 40)));
+  unsupported_operand_ = integer.text;
 }
 
 void ModuleParser::fail(SourceLoc loc, std::string message, std::string hint) const {
@@ -154,16 +201,22 @@ void ModuleParser::skip_braces() {
 // --- module level ---
 
 void ModuleParser::parse_item() {
-  if (accept(";")) return;
   if (token_.kind != Token::Kind::kDotName) {
     if (at("}")) fail(token_.loc, "'}' closes nothing");
     fail_here("a directive such as .entry, .func or .global");
   }
   const std::string_view name = token_.name();
+  const Header before = std::exchange(header_, Header::kBody);
   if (name == "version") return parse_version();
   require_version(token_.loc);
-  if (name == "target") return parse_target();
-  if (name == "address_size") return parse_address_size();
+  if (name == "target") {
+    if (before == Header::kBody && has_version_) fail(token_.loc, "'.target' must follow '.version'");
+    return parse_target();
+  }
+  if (name == "address_size") {
+    if (before != Header::kTarget) fail(token_.loc, "'.address_size' must follow '.target', once");
+    return parse_address_size();
+  }
   if (name == "file") return parse_file();
   if (name == "loc") return parse_loc();
   if (name == "section") return parse_section();
@@ -199,8 +252,12 @@ void ModuleParser::parse_version() {
     major = 9;  // what follows is judged by the newest rules
     minor = 0;
   }
+  if (is_number && !is_known_version(100 * major + minor)) {
+    report({version.loc, fmt::format("there is no PTX version {}", version.text.substr(0, 80)), {}});
+  }
   module_.version_major = major;
   module_.version_minor = minor;
+  header_ = Header::kVersion;
 }
 
 void ModuleParser::parse_target() {
@@ -209,7 +266,11 @@ void ModuleParser::parse_target() {
     const Token name = expect_identifier("a target such as sm_70");
     if (!module_.target_text.empty()) module_.target_text += ", ";
     module_.target_text += name.text;
-    if (name.text == "map_f64_to_f32") module_.map_f64_to_f32 = true;
+    if (name.text == "map_f64_to_f32") {
+      module_.map_f64_to_f32 = true;
+      if (module_.target_sm >= 20)
+        fail(name.loc, "'map_f64_to_f32' is for the first targets", "sm_10 to sm_13");
+    }
     if (name.text.substr(0, 3) == "sm_" || name.text.substr(0, 8) == "compute_") {
       const std::string_view number = name.text.substr(name.text.find('_') + 1);
       int sm = 0;
@@ -218,6 +279,7 @@ void ModuleParser::parse_target() {
       if (status != std::errc() || sm < 10 || sm > 999 || rest > 1) {
         fail(name.loc, fmt::format("unknown target '{}'", name.text), "targets are sm_10 to sm_121");
       }
+      if (const std::string wrong = check_target(number, version()); has_version_ && !wrong.empty()) fail(name.loc, wrong);
       module_.target_sm = sm;
     } else if (name.text != "map_f64_to_f32" && name.text != "debug" &&
                name.text.substr(0, 8) != "texmode_") {
@@ -227,6 +289,7 @@ void ModuleParser::parse_target() {
       fail(name.loc, fmt::format("unknown target '{}'", name.text), nearest.hint());
     }
   } while (accept(","));
+  header_ = Header::kTarget;
 }
 
 void ModuleParser::parse_address_size() {
@@ -234,7 +297,12 @@ void ModuleParser::parse_address_size() {
   const SourceLoc loc = token_.loc;
   const uint64_t size = expect_integer("an address size, 32 or 64");
   if (size != 32 && size != 64) fail(loc, fmt::format(".address_size {} is neither 32 nor 64", size));
+  if (version() < 203) fail(loc, "'.address_size' came with PTX 2.3");
+  constexpr int kLast32 = 89;
+  if (size == 32 && (module_.target_sm > kLast32 || version() >= 900))
+    fail(loc, "addresses have 64 bits from sm_90 and from PTX 9.0 on");
   module_.address_size = static_cast<int>(size);
+  module_.has_address_size = true;
 }
 
 void ModuleParser::parse_file() {
@@ -290,20 +358,18 @@ void ModuleParser::parse_alias() {
 }
 
 Linkage ModuleParser::parse_linkage() {
-  Linkage linkage = Linkage::kInternal;
-  for (;;) {
-    if (accept_name("extern")) {
-      linkage = Linkage::kExtern;
-    } else if (accept_name("visible")) {
-      linkage = Linkage::kVisible;
-    } else if (accept_name("weak")) {
-      linkage = Linkage::kWeak;
-    } else if (accept_name("common")) {
-      linkage = Linkage::kCommon;
-    } else {
-      return linkage;
+  constexpr std::pair<std::string_view, Linkage> kLinkages[] = {{"extern", Linkage::kExtern},
+                                                                {"visible", Linkage::kVisible},
+                                                                {"weak", Linkage::kWeak},
+                                                                {"common", Linkage::kCommon}};
+  for (const auto& [name, linkage] : kLinkages) {
+    if (!accept_name(name)) continue;
+    for (const auto& [other, ignored] : kLinkages) {
+      if (at_name(other)) fail(token_.loc, fmt::format("'{}' behind '{}': a symbol has one linkage", token_.text, previous_.text));
     }
+    return linkage;
   }
+  return Linkage::kInternal;
 }
 
 void ModuleParser::parse_linked_item() {
@@ -312,6 +378,7 @@ void ModuleParser::parse_linked_item() {
   if (token_.kind != Token::Kind::kDotName) fail_here(".entry, .func or a state space such as .global");
   const std::string_view name = token_.name();
   if (name == "entry" || name == "func") {
+    if (linkage == Linkage::kCommon) fail(loc, fmt::format(".common is for .global variables, not .{}", name));
     take();
     return parse_function(name == "entry", linkage, loc);
   }
@@ -320,6 +387,8 @@ void ModuleParser::parse_linked_item() {
       space == Space::kLocal) {
     if (linkage == Linkage::kCommon && space != Space::kGlobal)
       fail(loc, fmt::format(".common is for .global variables, not .{}", name));
+    if (space == Space::kLocal && has_abi())
+      fail(loc, "a .local variable cannot stand outside a function", "up to PTX 2.3 it can");
     take();
     return parse_module_variables(space, linkage);
   }

@@ -12,6 +12,10 @@ constexpr std::string_view kBodyDirectives[] = {"reg",     "local",         "sha
                                                 "global",  "const",         "loc",           "pragma",
                                                 "section", "branchtargets", "callprototype", "calltargets"};
 
+constexpr std::string_view kLaunchDirectives[] = {
+    "maxntid",        "reqntid",           "reqnctapercluster", "maxnreg", "minnctapersm", "maxclusterrank",
+    "explicitcluster", "blocksareclusters", "pragma",            "noreturn"};
+
 }  // namespace
 
 void ModuleParser::check_register_budget(uint64_t count, SourceLoc loc) {
@@ -58,10 +62,13 @@ void ModuleParser::parse_function(bool is_entry, Linkage linkage, SourceLoc loc)
   f.name = name.text;
   f.loc = name.loc.line != 0 ? name.loc : loc;
   if (at("(")) parse_parameters(f, f.params, f.param_registers, "parameter");
-  while (parse_function_directive(f)) {
+  while (token_.kind == Token::Kind::kDotName && parse_function_directive(f)) {
   }
   module_names_.insert(name.text);
-  if (accept(";")) {
+  check_launch_bounds(f);
+  // The compilers of PTX 1.x to 3.x wrote prototypes of functions without `;`.
+  const bool next_item = !is_entry && (token_.kind == Token::Kind::kDotName || token_.kind == Token::Kind::kEnd);
+  if (next_item || accept(";")) {
     f.is_declaration = true;
   } else if (at("{")) {
     function_ = &f;
@@ -88,7 +95,8 @@ void ModuleParser::parse_parameters(Function& f, std::vector<Variable>& list,
       fail(space_token.loc, fmt::format("a {} cannot be in '.{}'", what, space_token.name().substr(0, 80)),
            f.is_entry ? "kernel parameters are .param" : "it is .param or .reg");
     }
-    const Declarator d = parse_declarator(space, Linkage::kInternal);
+    const Declarator d = parse_declarator(space, Linkage::kInternal,
+                                          f.is_entry ? Place::kKernelParameter : Place::kFunctionParameter);
     const Token name = token_;
     Variable v = parse_variable(d);
     if (space == Space::kReg) {
@@ -102,28 +110,64 @@ void ModuleParser::parse_parameters(Function& f, std::vector<Variable>& list,
     } else if (name.text != "_" && module_names_.count(name.text) != 0) {
       v.name = *scopes_->find_variable(name.text);
     }
+    if (space == Space::kParam && name.text == "_") fail(name.loc, fmt::format("a .param {} needs a name", what));
+    const bool is_return = &list == &f.returns;
+    if (is_return && !v.dims.empty() && v.dims[0] == 0)
+      fail(name.loc, fmt::format("return value '{}' has no size", v.name.substr(0, 80)));
+    if (is_return && space == Space::kParam && !list.empty())
+      fail(name.loc, "several return values must be .reg");
     list.push_back(std::move(v));
   } while (accept(","));
   expect(")", fmt::format("after the {}s", what));
 }
 
+/// False at the next item of the module, behind a prototype without `;`.
 bool ModuleParser::parse_function_directive(Function& f) {
-  if (token_.kind != Token::Kind::kDotName) return false;
-  const Token t = take();
+  const Token t = token_;
   const std::string_view name = t.name();
+  if (name == "loc") {
+    parse_loc();
+    return true;
+  }
+  if (!f.is_entry && is_module_directive(name)) return false;
+  take();
+  if (f.is_entry && parse_launch_directive(f, t)) return true;
+  if (!f.is_entry && (name == "abi_preserve" || name == "abi_preserve_control")) {
+    expect_integer("a number");
+    return true;
+  }
+  if (!f.is_entry && name == "noreturn") return true;
+  NearestName nearest(name);
+  for (const std::string_view n : kLaunchDirectives) nearest.consider(n);
+  const bool known = nearest.best() == name;
+  fail(t.loc,
+       known ? fmt::format("'.{}' is not for {}", name, f.is_entry ? "kernels" : "functions")
+             : fmt::format("unknown function directive '.{}'", name.substr(0, 80)),
+       known || nearest.best().empty() ? "" : fmt::format("did you mean '.{}'?", nearest.best()));
+}
+
+/// Directives of kernels; false if it is none.
+bool ModuleParser::parse_launch_directive(Function& f, const Token& t) {
+  const std::string_view name = t.name();
+  const bool cluster = name == "reqnctapercluster" || name == "explicitcluster" || name == "maxclusterrank" ||
+                       name == "blocksareclusters";
+  constexpr int kFirstWithClusters = 90;
+  if (cluster && module_.target_sm < kFirstWithClusters)
+    fail(t.loc, fmt::format("'.{}' needs .target sm_{} or higher", name, kFirstWithClusters));
   if (name == "maxntid" || name == "reqntid" || name == "reqnctapercluster") {
     uint32_t ignored[3];
     uint32_t* sizes = name == "maxntid" ? f.maxntid : name == "reqntid" ? f.reqntid : ignored;
     for (int i = 0; i < 3; ++i) sizes[i] = 1;
-    for (int i = 0; i == 0 || (i < 3 && accept(",")); ++i) {
-      sizes[i] = static_cast<uint32_t>(std::min<uint64_t>(expect_integer("a number of threads"), ~0u));
-    }
+    for (int i = 0; i == 0 || (i < 3 && accept(",")); ++i)
+      sizes[i] = expect_count("a number of threads", name == "reqnctapercluster");
   } else if (name == "maxnreg") {
-    f.maxnreg = static_cast<uint32_t>(std::min<uint64_t>(expect_integer("a number of registers"), ~0u));
+    f.maxnreg = expect_count("a number of registers", false);
   } else if (name == "minnctapersm") {
-    f.minnctapersm = static_cast<uint32_t>(std::min<uint64_t>(expect_integer("a number of blocks"), ~0u));
-  } else if (name == "maxnctapersm" || name == "maxclusterrank" || name == "abi_preserve" ||
-             name == "abi_preserve_control") {
+    f.minnctapersm = expect_count("a number of blocks", false);
+  } else if (name == "maxnctapersm") {
+    if (version() > 200) fail(t.loc, "'.maxnctapersm' ended with PTX 2.0", "use .minnctapersm");
+    expect_integer("a number");
+  } else if (name == "maxclusterrank") {
     expect_integer("a number");
   } else if (name == "pragma") {
     do {
@@ -131,19 +175,21 @@ bool ModuleParser::parse_function_directive(Function& f) {
       take();
     } while (accept(","));
     expect_semicolon();
-  } else if (name == "loc") {
-    parse_loc();
-  } else if (name != "noreturn" && name != "explicitcluster" && name != "blocksareclusters" &&
-             name != "unique") {
-    NearestName nearest(name);
-    for (const std::string_view n :
-         {"maxntid", "reqntid", "maxnreg", "minnctapersm", "maxnctapersm", "pragma", "noreturn"}) {
-      nearest.consider(n);
-    }
-    fail(t.loc, fmt::format("unknown function directive '.{}'", name.substr(0, 80)),
-         nearest.best().empty() ? "" : fmt::format("did you mean '.{}'?", nearest.best()));
+  } else {
+    return name == "explicitcluster" || name == "blocksareclusters";
   }
   return true;
+}
+
+uint32_t ModuleParser::expect_count(std::string_view what, bool may_be_zero) {
+  const SourceLoc loc = token_.loc;
+  const uint64_t count = expect_integer(what);
+  if (count == 0 && !may_be_zero) fail(loc, fmt::format("expected {} above 0", what));
+  return static_cast<uint32_t>(std::min<uint64_t>(count, ~0u));
+}
+
+void ModuleParser::check_launch_bounds(const Function& f) const {
+  if (f.maxntid[0] != 0 && f.reqntid[0] != 0) fail(f.loc, "a kernel has .maxntid or .reqntid, not both");
 }
 
 /// The body with its nested scopes; iterative, so depth costs no stack.
@@ -177,7 +223,6 @@ void ModuleParser::parse_body() {
 }
 
 void ModuleParser::parse_scope_item() {
-  if (accept(";")) return;
   if (at("{")) {
     if (scopes_->depth() > kMaxScopeDepth)
       fail(token_.loc, fmt::format("scopes are nested deeper than {}", kMaxScopeDepth));
@@ -192,12 +237,13 @@ void ModuleParser::parse_scope_item() {
   if (at_name("pragma")) return parse_pragma();
   if (at_name("section")) return parse_section();
   if (at_name("file")) return parse_file();
-  const Linkage linkage = parse_linkage();
   const Token t = token_;
+  if (parse_linkage() != Linkage::kInternal)
+    fail(t.loc, fmt::format("'{}' is for what stands outside functions", t.text));
   const Space space = space_from_name(t.name());
   if (space != Space::kNone && space != Space::kSreg && space != Space::kTex && space != Space::kReg) {
     take();
-    return parse_local_variables(space, linkage);
+    return parse_local_variables(space);
   }
   NearestName nearest(t.name());
   for (const std::string_view d : kBodyDirectives) nearest.consider(d);
@@ -209,7 +255,7 @@ void ModuleParser::parse_scope_item() {
 
 void ModuleParser::declare_registers() {
   take();
-  const Declarator d = parse_declarator(Space::kReg, Linkage::kInternal);
+  const Declarator d = parse_declarator(Space::kReg, Linkage::kInternal, Place::kBody);
   do {
     declare_register_name(d);
   } while (accept(","));
@@ -217,8 +263,9 @@ void ModuleParser::declare_registers() {
 }
 
 void ModuleParser::parse_module_registers() {
-  take();
-  const Declarator d = parse_declarator(Space::kReg, Linkage::kInternal);
+  const Token directive = take();
+  if (has_abi()) fail(directive.loc, "registers cannot be declared outside functions", "up to PTX 2.3 they can");
+  const Declarator d = parse_declarator(Space::kReg, Linkage::kInternal, Place::kModule);
   do {
     const Token name = expect_identifier("a register name");
     ModuleRegister r{name.text, 0, d.type, d.vector};
@@ -271,12 +318,15 @@ bool ModuleParser::declares_parameters(Space space) const {
          scopes_->depth() == kBodyDepth;
 }
 
-void ModuleParser::parse_local_variables(Space space, Linkage linkage) {
-  const Declarator d = parse_declarator(space, linkage);
+void ModuleParser::parse_local_variables(Space space) {
+  const Declarator d = parse_declarator(space, Linkage::kInternal, Place::kBody);
   do {
     const Token name = token_;
     Variable v = parse_variable(d);
-    if (accept("=")) parse_initialiser(v);
+    if (accept("="))
+      parse_initialiser(v);
+    else
+      require_size(v);
     const std::optional<std::string> unique = scopes_->declare_variable(name.text);
     if (!unique) fail(name.loc, fmt::format("variable '{}' is declared twice in this scope", name.text));
     v.name = *unique;
@@ -365,7 +415,7 @@ void ModuleParser::parse_prototype_list(std::vector<Variable>& list) {
       fail(space.loc, fmt::format("a parameter cannot be in '.{}'", space.name().substr(0, 80)),
            "it is .param or .reg");
     }
-    list.push_back(parse_variable(parse_declarator(where, Linkage::kInternal)));
+    list.push_back(parse_variable(parse_declarator(where, Linkage::kInternal, Place::kFunctionParameter)));
   } while (accept(","));
   expect(")", "after the parameters of the prototype");
 }

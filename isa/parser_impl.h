@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "isa/lexer.h"
+#include "isa/modifiers.h"
 #include "isa/module.h"
 #include "isa/parser.h"
 #include "isa/scopes.h"
@@ -66,7 +67,10 @@ class ModuleParser {
   void require_version(SourceLoc loc);
 
   // Variables
+  /// Where a declaration stands.
+  enum class Place : uint8_t { kModule, kBody, kKernelParameter, kFunctionParameter };
   struct Declarator {
+    Place place = Place::kModule;
     Space space = Space::kNone;
     Type type = Type::kNone;
     uint8_t vector = 1;
@@ -75,11 +79,20 @@ class ModuleParser {
     Linkage linkage = Linkage::kInternal;
   };
   [[nodiscard]] static Space space_from_name(std::string_view name);
-  Declarator parse_declarator(Space space, Linkage linkage);
-  void parse_declarator_attribute(Declarator& d);
+  /// PTX 3.0 brought calls with a stack; before it, registers and local variables may stand outside functions.
+  [[nodiscard]] bool has_abi() const { return module_.version_major >= 3; }
+  [[nodiscard]] int version() const { return module_.version_major * 100 + module_.version_minor; }
+  Declarator parse_declarator(Space space, Linkage linkage, Place place);
+  void parse_alignment(Declarator& d);
+  void parse_attribute(Declarator& d);
+  void parse_element_type(Declarator& d);
+  void parse_pointer_attribute(Declarator& d);
+  void check_element_type(const Declarator& d, SourceLoc loc) const;
   Variable parse_variable(const Declarator& d);
   void parse_dimensions(Variable& v);
+  void check_dimensions(const Variable& v, Place place) const;
   void compute_size(Variable& v, SourceLoc loc);
+  void require_size(const Variable& v) const;
   void parse_initialiser(Variable& v);
   void parse_initial_level(Variable& v, size_t level, uint64_t offset, uint64_t& end);
   void parse_initial_value(Variable& v, uint64_t offset);
@@ -94,13 +107,17 @@ class ModuleParser {
   void parse_parameters(Function& f, std::vector<Variable>& list, std::vector<RegisterId>& registers,
                         std::string_view what);
   bool parse_function_directive(Function& f);
+  bool parse_launch_directive(Function& f, const Token& t);
+  uint32_t expect_count(std::string_view what, bool may_be_zero);
+  void check_launch_bounds(const Function& f) const;
+  [[nodiscard]] static bool is_module_directive(std::string_view name);
   void parse_body();
   void parse_scope_item();
   void declare_registers();
   void declare_register_name(const Declarator& d);
   void parse_module_registers();
   void declare_module_registers();
-  void parse_local_variables(Space space, Linkage linkage);
+  void parse_local_variables(Space space);
   [[nodiscard]] bool declares_parameters(Space space) const;
   void parse_loc();
   void parse_label_or_table();
@@ -113,7 +130,7 @@ class ModuleParser {
   void parse_instruction();
   void parse_guard(Instruction& i);
   void parse_opcode_token(Instruction& i);
-  void parse_modifier_error(const Instruction& i, const Token& token);
+  void parse_modifier_error(const Instruction& i, const Token& token, ModifierFit fit);
   void parse_operands(Instruction& i);
   void note_label_references(const Instruction& i);
   [[nodiscard]] std::string statement_text(uint32_t begin, uint32_t end) const;
@@ -130,6 +147,9 @@ class ModuleParser {
   bool parse_special(const Token& name, Operand& o);
   RegisterId parse_register(std::string_view what);
   int64_t parse_offset();
+  void parse_index();
+  void note_unsupported_registers(Instruction& i) const;
+  void check_size(const Token& integer);
 
   // Constant expressions
   Constant parse_constant(int min_precedence = 0, int depth = 0);
@@ -157,8 +177,12 @@ class ModuleParser {
   uint64_t initial_bytes_ = 0;  // of all initialisers so far
   int brace_depth_ = 0;         // vector braces open in the current statement
   bool has_version_ = false;
+  enum class Header : uint8_t { kNone, kVersion, kTarget, kBody };
+  Header header_ = Header::kNone;  // what stands before the next directive
   bool reported_version_ = false;
   uint32_t source_file_ = 0, source_line_ = 0;
+  bool in_instruction_ = false;
+  std::string_view unsupported_operand_;  // of the current instruction: well-formed, not executed yet
   uint32_t unused_bytes_ = 0;  // of the next instruction
   bool no_unroll_ = false;     // the same
 };

@@ -83,6 +83,8 @@ Operand immediate(uint64_t value, SourceLoc loc) {
   return o;
 }
 
+bool is_address_type(Type t) { return is_integer(t) || is_untyped(t); }
+
 }  // namespace
 
 // --- statement ---
@@ -92,8 +94,16 @@ void ModuleParser::parse_instruction() {
   Instruction i;
   if (at("@")) parse_guard(i);
   if (token_.kind != Token::Kind::kIdentifier) fail_here("an instruction, a label or a directive");
+  struct Inside {
+    bool& flag;
+    ~Inside() { flag = false; }
+  } inside{in_instruction_};
+  in_instruction_ = true;
+  unsupported_operand_ = {};
   parse_opcode_token(i);
   parse_operands(i);
+  note_unsupported_registers(i);
+  if (!unsupported_operand_.empty() && i.mods.unknown.empty()) i.mods.unknown = unsupported_operand_;
   const uint32_t end = previous_.end;
   expect_semicolon();
   i.text = statement_text(begin, end);
@@ -124,15 +134,20 @@ void ModuleParser::parse_opcode_token(Instruction& i) {
     const Token t = take();
     if (const Opcode joined = joined_opcode(i.opcode, t.name()); joined != Opcode::kInvalid) {
       i.opcode = joined;
-    } else if (!apply_modifier(i.opcode, t.name(), i.mods) && !is_unsupported_modifier(t.name())) {
-      parse_modifier_error(i, t);
+    } else if (const ModifierFit fit = apply_modifier(i.opcode, t.name(), i.mods); fit != ModifierFit::kGood) {
+      parse_modifier_error(i, t, fit);
     }
   }
   finish_modifiers(i.opcode, i.mods);
 }
 
-void ModuleParser::parse_modifier_error(const Instruction& i, const Token& token) {
+void ModuleParser::parse_modifier_error(const Instruction& i, const Token& token, ModifierFit fit) {
   const std::string_view name = opcode_info(i.opcode).name;
+  if (fit == ModifierFit::kSecond)
+    fail(token.loc, fmt::format("'{}': '{}' is the second modifier of its kind", name, token.text));
+  if (fit == ModifierFit::kMisplaced)
+    fail(token.loc, fmt::format("'{}' must stand right behind '{}'", token.text, name),
+         fmt::format("write '{}{}'", name, token.text));
   const std::string_view nearest = nearest_modifier(i.opcode, token.name());
   const std::string hint = nearest.empty() ? "" : fmt::format("did you mean '.{}'?", nearest);
   if (is_known_modifier(token.name()))
@@ -154,6 +169,27 @@ void ModuleParser::parse_operands(Instruction& i) {
       i.operands.push_back(parse_operand(i.opcode, 0));
     }
   } while (accept(","));
+}
+
+/// Registers that ptxas takes here and that are not executed yet: addresses in less than 32 bits, and
+/// floating-point registers that are wider than the bits that ld or st moves.
+void ModuleParser::note_unsupported_registers(Instruction& i) const {
+  const auto bytes_of = [&](RegisterId id) { return type_bytes(function_->registers[id].type); };
+  const bool access = i.opcode == Opcode::kLd || i.opcode == Opcode::kSt;
+  const auto is_wide_float = [&](const Operand& o) {
+    return o.kind == Kind::kRegister && o.reg != kNoRegister && is_untyped(i.mods.type) &&
+           function_->registers[o.reg].type >= Type::kF16 && function_->registers[o.reg].type <= Type::kF64 &&
+           bytes_of(o.reg) > type_bytes(i.mods.type);
+  };
+  const bool computes = i.opcode < Opcode::kMov && (is_integer(i.mods.type) || is_untyped(i.mods.type));
+  for (const Operand& o : i.operands) {
+    // name+4 as a number
+    if (computes && o.kind == Kind::kSymbol && o.offset != 0 && i.mods.unknown.empty()) i.mods.unknown = "address";
+    const bool narrow = o.kind == Kind::kAddress && o.reg != kNoRegister && bytes_of(o.reg) < 4 &&
+                        is_address_type(function_->registers[o.reg].type) && function_->registers[o.reg].vector == 1;
+    const bool wide = access && (is_wide_float(o) || (o.kind == Kind::kVector && std::any_of(o.elements.begin(), o.elements.end(), is_wide_float)));
+    if ((narrow || wide) && i.mods.unknown.empty()) i.mods.unknown = "register";
+  }
 }
 
 /// Branch targets may be labels of this scope or of one outside, before or behind.
@@ -197,7 +233,15 @@ Operand ModuleParser::parse_operand(Opcode op, int depth) {
   if (at("[")) return parse_address(op, depth);
   if (at("{")) return parse_vector(op, depth);
   if (at("(") && op == Opcode::kCall) return parse_call_list(op, depth);
-  if (token_.kind == Token::Kind::kIdentifier && token_.text != "WARP_SZ") return parse_name_operand(op);
+  if (token_.kind == Token::Kind::kIdentifier && token_.text != "WARP_SZ") {
+    Operand o = parse_name_operand(op);
+    if (o.kind == Kind::kSymbol && op == Opcode::kMov && at("[")) parse_index();
+    if (o.kind == Kind::kRegister && at("+")) {
+      parse_offset();
+      unsupported_operand_ = "register+constant";
+    }
+    return o;
+  }
   if (at("!") && ahead_.kind == Token::Kind::kIdentifier && ahead_.text != "WARP_SZ") {
     take();
     Operand o = parse_name_operand(op);
@@ -335,11 +379,19 @@ Operand ModuleParser::parse_symbol_operand(const Token& name) {
   o.loc = name.loc;
   const std::string* local = scopes_->find_variable(name.text);
   o.symbol = local != nullptr ? *local : std::string(name.text);
-  if (at("["))
-    fail(token_.loc, "an indexed variable is not an operand",
-         "write its address and a byte offset: [name+4]");
   o.offset = parse_offset();
   return o;
+}
+
+/// `name[1]`, the address of an element.
+void ModuleParser::parse_index() {
+  take();
+  if (token_.kind == Token::Kind::kIdentifier && token_.text != "WARP_SZ")
+    parse_register("a constant or a register as index");
+  else
+    parse_constant();
+  expect("]", "after the index");
+  unsupported_operand_ = "index";
 }
 
 RegisterId ModuleParser::parse_register(std::string_view what) {

@@ -177,7 +177,7 @@ TEST(ParseOperand, Kinds) {
     ld.global.u32 %r4, [%rd1+-4];
     mov.u64 %rd2, s;
     mov.f32 %f1, 0f3F800000;
-    ld.global.u32 %r4, [256];
+    ld.local.u32 %r4, [256];
     shfl.sync.down.b32 %r5|%p1, %r4, 1, 31, -1;
     mov.b64 {_, %r3}, %rd1;)");
   EXPECT_EQ(operand(m, 0, 1).kind, Kind::kSpecial);

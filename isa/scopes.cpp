@@ -32,8 +32,17 @@ void FunctionScopes::close() {
   }
 }
 
+/// Registers, variables and labels of a scope share their names; parameters and the body are one scope.
+bool FunctionScopes::is_taken(std::string_view name) const {
+  const auto has = [&](const Level& level) {
+    return find_in(level, name) || level.variables.count(name) != 0 || level.labels.count(name) != 0;
+  };
+  constexpr size_t kBodyDepth = 2;
+  return has(levels_.back()) || (levels_.size() == kBodyDepth && has(levels_.front()));
+}
+
 RegisterId FunctionScopes::declare_register(std::string_view name, Type type, uint8_t vector) {
-  if (find_in(levels_.back(), name)) return kNoRegister;
+  if (is_taken(name)) return kNoRegister;
   const auto id = static_cast<RegisterId>(function_.registers.size());
   function_.registers.push_back({std::string(name), type, vector});
   levels_.back().registers.emplace(name, id);
@@ -103,7 +112,7 @@ std::string FunctionScopes::unique(std::string_view name, std::unordered_set<std
 }
 
 std::optional<std::string> FunctionScopes::declare_variable(std::string_view name) {
-  if (levels_.back().variables.count(name) != 0) return std::nullopt;
+  if (is_taken(name)) return std::nullopt;
   std::string name_in_function = unique(name, used_variables_, module_names_.count(name) != 0);
   levels_.back().variables.emplace(name, name_in_function);
   return name_in_function;
@@ -124,8 +133,10 @@ bool FunctionScopes::declare_label(std::string_view name, uint32_t statement, So
 }
 
 std::optional<std::string> FunctionScopes::declare_table(std::string_view name) {
-  if (levels_.back().labels.count(name) != 0) return std::nullopt;
-  std::string name_in_function = unique(name, used_labels_, false);
+  if (is_taken(name)) return std::nullopt;
+  // A label of an inner scope never has its plain name, by which a branch outside of it would find it.
+  constexpr size_t kBodyDepth = 2;
+  std::string name_in_function = unique(name, used_labels_, levels_.size() > kBodyDepth);
   levels_.back().labels.emplace(name, name_in_function);
   return name_in_function;
 }

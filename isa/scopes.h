@@ -67,6 +67,7 @@ class FunctionScopes {
     std::unordered_map<std::string_view, std::string> labels;
     std::vector<LabelReference> references;
   };
+  [[nodiscard]] bool is_taken(std::string_view name) const;
   static std::optional<RegisterId> find_in(const Level& level, std::string_view name);
   std::string unique(std::string_view name, std::unordered_set<std::string>& used, bool taken);
 

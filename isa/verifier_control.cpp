@@ -12,6 +12,7 @@ using Kind = Operand::Kind;
 void FunctionVerifier::check_label(const Operand& o) {
   if (o.kind != Kind::kLabel)
     return error(o.loc, fmt::format("'{}' needs a label, found {}", name(), kind_name(o.kind)));
+  if (o.offset != 0) return error(o.loc, fmt::format("'{}' needs a label without an offset", name()));
   if (labels_.count(o.symbol) != 0) return;
   NearestName nearest(o.symbol);
   for (const std::string_view label : labels_) nearest.consider(label);
@@ -84,7 +85,11 @@ void FunctionVerifier::check_argument_sizes(const Operand& list, const std::vect
     }
     if (e.kind != Kind::kSymbol) continue;
     const Variable* actual = find_symbol(e.symbol).variable;
-    if (actual == nullptr || actual->bytes == formals[n].bytes) continue;
+    if (actual == nullptr) continue;
+    if (actual->space == Space::kParam && actual->bytes == formals[n].bytes && actual->is_array() != formals[n].is_array())
+      error(e.loc, fmt::format("of '{}' and the parameter '{}' only one is an array", e.symbol.substr(0, 80),
+                               formals[n].name.substr(0, 80)));
+    if (actual->bytes == formals[n].bytes) continue;
     error(e.loc, fmt::format("'{}' has {} bytes, the parameter '{}' has {}", e.symbol.substr(0, 80),
                              actual->bytes, formals[n].name.substr(0, 80), formals[n].bytes));
   }
@@ -128,13 +133,27 @@ void FunctionVerifier::check_indirect_call(const Instruction& i, size_t returns,
   }
 }
 
+/// The number of a barrier and its threads, where they are constants.
+void FunctionVerifier::check_bar_constants(const Instruction& i, size_t number) {
+  constexpr uint64_t kBarriers = 16;
+  const size_t last = i.operands.size() - (i.mods.red ? 1 : 0);
+  if (number < last && i.operands[number].kind == Kind::kImmediate && i.operands[number].imm >= kBarriers)
+    error(i.operands[number].loc, fmt::format("barriers have numbers from 0 to {}", kBarriers - 1));
+  if (number + 1 >= last || i.operands[number + 1].kind != Kind::kImmediate) return;
+  const Operand& threads = i.operands[number + 1];
+  if (threads.imm % kWarpSize != 0)
+    error(threads.loc, fmt::format("the number of threads at a barrier is a multiple of {}", kWarpSize));
+  if (i.mods.arrive && threads.imm == 0) error(threads.loc, fmt::format("'{}' needs a number of threads above 0", name()));
+}
+
 void FunctionVerifier::check_bar_operands(const Instruction& i) {
   size_t k = 0;
   const size_t n = i.operands.size();
   if (i.mods.red && n > 0) check_destination(i, i.operands[k++], i.mods.type, false);
+  if (!i.mods.warp) check_bar_constants(i, k);
   for (; k < n; ++k) {
     const bool last_of_red = i.mods.red && k + 1 == n;
-    check_source(i, i.operands[k], last_of_red ? Type::kPred : Type::kB32, false);
+    check_source(i, i.operands[k], last_of_red ? Type::kPred : Type::kU32, false);
   }
 }
 

@@ -1,6 +1,6 @@
 // The verifier's classes, private to isa/verifier*.cpp: symbols of the module (verifier.cpp), operands of a
 // statement (verifier_operand.cpp), rules of single opcodes (verifier_rules.cpp), what a .target allows
-// (verifier_target.cpp), wmma (verifier_wmma.cpp).
+// (verifier_target.cpp), modifiers of accesses (verifier_memory.cpp), wmma (verifier_wmma.cpp).
 #pragma once
 #include <string>
 #include <string_view>
@@ -41,6 +41,8 @@ class FunctionVerifier {
   bool check_operand_count(const Instruction& i);
   void check_modifiers(const Instruction& i);
   void check_rounding(const Instruction& i);
+  void check_arithmetic_modifiers(const Instruction& i);
+  void check_redux(const Instruction& i);
   void check_cvt(const Instruction& i);
   void check_half(const Instruction& i);
   void check_half_arithmetic(const Instruction& i);
@@ -51,6 +53,13 @@ class FunctionVerifier {
   void check_warp_ops(const Instruction& i);
   void check_bar(const Instruction& i);
   void check_target(const Instruction& i);  // verifier_target.cpp
+  // verifier_memory.cpp
+  void check_memory_modifiers(const Instruction& i);
+  void check_order(const Instruction& i);
+  void check_cache_modifiers(const Instruction& i);
+  void check_cache_hint(const Instruction& i, size_t operands);
+  void check_cache_control(const Instruction& i);
+  static std::string_view name_of_level(const Instruction& i);
 
   // Operands (verifier_operand.cpp)
   void check_operands(const Instruction& i);
@@ -65,6 +74,8 @@ class FunctionVerifier {
   void check_memory_value(const Instruction& i, const Operand& o, bool destination);
   void check_wide_access(const Instruction& i);
   void check_mov(const Instruction& i);
+  void check_mov_elements(const Instruction& i);
+  [[nodiscard]] size_t vector_size(const Operand& o) const;
   void check_mov_vector(const Instruction& i, const Operand& vector, const Operand& other, bool unpack);
   void check_label(const Operand& o);
   void check_table(const Operand& o);
@@ -72,6 +83,7 @@ class FunctionVerifier {
   void check_indirect_call(const Instruction& i, size_t returns, size_t arguments);
   void check_argument_sizes(const Operand& list, const std::vector<Variable>& formals);
   void check_bar_operands(const Instruction& i);
+  void check_bar_constants(const Instruction& i, size_t number);
   // verifier_texture.cpp
   void check_tex(const Instruction& i);
   void check_txq(const Instruction& i);
@@ -90,6 +102,7 @@ class FunctionVerifier {
     const Function* function = nullptr;
     bool is_param = false;
   };
+  void check_argument_guard(const Instruction& i, const Operand& o, const Found& f);
   [[nodiscard]] Found find_symbol(std::string_view name) const;
   void undefined_symbol(const Operand& o);
 

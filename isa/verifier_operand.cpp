@@ -3,6 +3,7 @@
 // ld, st, cvt).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "isa/diagnostics.h"
@@ -112,15 +113,18 @@ bool writes_pair(Opcode op) {
   return op == kSetp || op == kShfl || op == kLop3 || op == kMatch || op == kElect;
 }
 
+bool counts_bits(Opcode op) { return op == kPopc || op == kClz || op == kBfind; }
+
 /// May a register of type `reg` stand for an operand of type `type`?
 bool compatible(Type reg, Type type, bool may_be_wider) {
   if ((reg == Type::kPred) != (type == Type::kPred)) return false;
   const int have = type_bytes(reg), want = type_bytes(type);
   if (have != want && !(may_be_wider && have > want && !is_float(reg))) return false;
+  if (is_bfloat(type) && have != want) return false;
   if (is_untyped(reg) || is_untyped(type) || reg == Type::kPred) return true;
-  // Half precision is often kept in 16- and 32-bit integer registers.
-  if (is_half(type) || is_half(reg))
-    return have == want && !(is_half(type) && reg == Type::kF32) && type != Type::kF32;
+  // Half precision is kept in registers of bits.
+  if (is_half(type) || is_half(reg)) return reg == type;
+  if (is_packed16(type) || type == Type::kF32x2) return false;
   return is_float(reg) == is_float(type);
 }
 
@@ -219,7 +223,7 @@ void FunctionVerifier::check_role(const Instruction& i, const Operand& o, char r
     case 'D':
       return check_destination(i, o, widened(m.type), false);
     case 'U':
-      return check_destination(i, o, Type::kB32, false);
+      return check_destination(i, o, counts_bits(i.opcode) ? Type::kU32 : Type::kB32, false);
     case 'P':
       return check_destination(i, o, Type::kPred, false);
     case 's':
@@ -231,7 +235,7 @@ void FunctionVerifier::check_role(const Instruction& i, const Operand& o, char r
     case 'W':
       return check_source(i, o, widened(m.type), false);
     case 'u':
-      return check_source(i, o, Type::kB32, false);
+      return check_source(i, o, i.opcode == kShl || i.opcode == kShr ? Type::kU32 : Type::kB32, false);
     case 'p':
       return check_source(i, o, Type::kPred, false);
     case 'h':
@@ -269,7 +273,7 @@ void FunctionVerifier::check_role(const Instruction& i, const Operand& o, char r
 
 void FunctionVerifier::check_destination(const Instruction& i, const Operand& o, Type type,
                                          bool may_be_wider) {
-  if (o.kind == Kind::kSink && (i.opcode == kAtom || writes_pair(i.opcode))) return;
+  if (o.kind == Kind::kSink && i.opcode != kShfl && (i.opcode == kAtom || writes_pair(i.opcode))) return;
   if (o.kind == Kind::kSpecial) {
     return error(o.loc,
                  fmt::format("the destination of '{}' is a special register, which is read-only", name()));
@@ -339,8 +343,9 @@ void FunctionVerifier::check_immediate(const Operand& o, Type type) {
         fmt::format("mov.b{} %register, bits first", type_bytes(type) * 8));
   }
   const bool is_float_constant = o.imm_kind != Operand::ImmKind::kInt;
-  if (is_float_constant &&
-      (is_integer(type) || type == Type::kPred || (is_untyped(type) && type_bytes(type) < 4))) {
+  const bool same_bits = (o.imm_kind == Operand::ImmKind::kF32 && type == Type::kB32) ||
+                         (o.imm_kind == Operand::ImmKind::kF64 && type == Type::kB64);
+  if (is_float_constant && !same_bits && !is_float(type)) {
     return error(o.loc, fmt::format("'{}' needs an integer constant, found a floating-point one", name()));
   }
   if (!is_float_constant && (type == Type::kF32 || type == Type::kF64)) {
@@ -350,6 +355,11 @@ void FunctionVerifier::check_immediate(const Operand& o, Type type) {
 }
 
 void FunctionVerifier::check_special(const Operand& o, Type type) {
+  const Opcode op = current_->opcode;
+  if (op != kMov && (op != kCvt || is_float(current_->mods.type))) {
+    return error(o.loc, fmt::format("a special register cannot be an operand of '{}'", name()),
+                 "move it into a register with mov first");
+  }
   if (is_float(type) || type_bytes(type) == 16) {
     return error(o.loc,
                  fmt::format("a special register cannot be a .{} operand of '{}'", type_name(type), name()));
@@ -358,6 +368,9 @@ void FunctionVerifier::check_special(const Operand& o, Type type) {
   const bool any_size = s == SpecialRegister::kGridid || s == SpecialRegister::kPm ||
                         s == SpecialRegister::kZero || s == SpecialRegister::kWarpSz;
   const bool is_64 = s == SpecialRegister::kClock64 || s == SpecialRegister::kGlobaltimer;
+  const bool has_16 = any_size || s <= SpecialRegister::kNctaidZ;
+  if (type_bytes(type) < 4 && !has_16)
+    return error(o.loc, fmt::format("this special register has 32 bits, '{}' needs {}", name(), type_bytes(type) * 8));
   if (!any_size && is_64 != (type_bytes(type) == 8)) {
     error(o.loc, fmt::format("this special register has {} bits, '{}' needs {}", is_64 ? 64 : 32, name(),
                              type_bytes(type) * 8));
@@ -368,6 +381,9 @@ void FunctionVerifier::check_special(const Operand& o, Type type) {
 void FunctionVerifier::check_symbol_value(const Instruction& i, const Operand& o) {
   const Found f = find_symbol(o.symbol);
   if (f.variable == nullptr && f.function == nullptr) return undefined_symbol(o);
+  if (f.variable != nullptr && f.variable->space == Space::kGlobal && type_bytes(i.mods.type) == 4 &&
+      module_.has_address_size && module_.address_size == 64)
+    return error(o.loc, fmt::format("'{}' cannot hold the address of '{}', which has 64 bits", name(), o.symbol.substr(0, 80)));
   if (is_float(i.mods.type) || type_bytes(i.mods.type) < 4) {
     error(o.loc, fmt::format("'{}' cannot hold the address of '{}'", name(), o.symbol.substr(0, 80)),
           "use .u32 or .u64");
@@ -385,20 +401,44 @@ void FunctionVerifier::check_address(const Instruction& i, const Operand& o) {
     if (r.vector > 1 || is_float(r.type) || r.type == Type::kPred || (bytes != 4 && bytes != 8)) {
       error(o.loc,
             fmt::format("'{}' is a .{} register and cannot hold an address", r.name, type_name(r.type)));
+    } else if (bytes == 4 && module_.has_address_size && module_.address_size == 64 &&
+               (i.mods.space == Space::kGlobal || i.mods.space == Space::kGeneric)) {
+      error(o.loc, fmt::format("'{}' has 32 bits, addresses of this file have 64", r.name), "as .address_size says");
     }
     return;
   }
-  if (o.symbol.empty()) return;
+  if (o.symbol.empty()) {
+    if (i.mods.space != Space::kLocal && i.mods.space != Space::kNone)
+      error(o.loc, fmt::format("'{}': a constant address is for .local memory", name()), "put it into a register");
+    return;
+  }
   const Found f = find_symbol(o.symbol);
   if (f.variable == nullptr) {
     if (f.function == nullptr) return undefined_symbol(o);
     return error(o.loc, fmt::format("'{}' is a function, not a variable", o.symbol.substr(0, 80)));
   }
-  const Space space = i.mods.space;
+  const Space space = i.mods.space, where = f.variable->space;
+  if (f.variable->type >= Type::kTexRef && f.variable->type <= Type::kSurfRef)
+    return error(o.loc, fmt::format("'{}' is a .{} and cannot be accessed", o.symbol.substr(0, 80),
+                                    type_name(f.variable->type)));
+  if (space == Space::kGeneric && (where == Space::kConst || where == Space::kParam)) {
+    return error(o.loc, fmt::format("'{}' is in .{}, which '{}' does not name", o.symbol.substr(0, 80),
+                                    space_name(where), name()));
+  }
+  check_argument_guard(i, o, f);
   if (space != Space::kGeneric && space != Space::kNone && f.variable->space != space) {
     error(o.loc, fmt::format("'{}' is in .{}, but '{}' accesses .{}", o.symbol.substr(0, 80),
                              space_name(f.variable->space), name(), space_name(space)));
   }
+}
+
+/// The variables of a call are written and read with it, so not under a predicate of their own.
+void FunctionVerifier::check_argument_guard(const Instruction& i, const Operand& o, const Found& f) {
+  const bool argument = f.variable->space == Space::kParam && !f.is_param && (i.opcode == kLd || i.opcode == kSt);
+  const bool returned = std::any_of(function_.returns.begin(), function_.returns.end(),
+                                    [&](const Variable& v) { return &v == f.variable; });
+  if (argument && !returned && i.guard != kNoRegister)
+    error(o.loc, fmt::format("'{}' cannot be predicated: '{}' belongs to a call", name(), o.symbol.substr(0, 80)));
 }
 
 void FunctionVerifier::check_store_space(const Instruction& i, const Operand& o) {
@@ -418,6 +458,10 @@ void FunctionVerifier::check_memory_value(const Instruction& i, const Operand& o
                       limit));
   }
   check_wide_access(i);
+  const auto is_sink = [](const Operand& e) { return e.kind == Kind::kSink; };
+  if (destination && i.opcode != kAtom && o.kind == Kind::kVector && std::all_of(o.elements.begin(), o.elements.end(), is_sink))
+    return error(o.loc, fmt::format("'{}' uses nothing of what it reads", name()));
+  if (destination && i.opcode != kAtom && is_sink(o)) return error(o.loc, fmt::format("'{}' needs a destination", name()));
   const auto check_one = [&](const Operand& e) {
     if (e.kind == Kind::kSink && destination) return;
     if (destination) return check_destination(i, e, m.type, true);
@@ -448,8 +492,37 @@ void FunctionVerifier::check_memory_value(const Instruction& i, const Operand& o
 
 // --- mov ---
 
+/// Elements of a vector operand; 1 of a single one.
+size_t FunctionVerifier::vector_size(const Operand& o) const {
+  if (o.kind == Kind::kVector) return o.elements.size();
+  const bool whole = o.kind == Kind::kRegister && o.reg != kNoRegister && o.component < 0;
+  return whole ? function_.registers[o.reg].vector : 1;
+}
+
+/// mov.v2 and mov.v4, element by element.
+void FunctionVerifier::check_mov_elements(const Instruction& i) {
+  const Operand &to = i.operands[0], &from = i.operands[1];
+  for (const Operand* o : {&to, &from}) {
+    if (vector_size(*o) != i.mods.vector)
+      return error(o->loc, fmt::format("'{}' needs a vector of {} elements", name(), i.mods.vector));
+    if (o->kind == Kind::kVector) {
+      for (const Operand& e : o->elements) {
+        if (o == &to)
+          check_destination(i, e, i.mods.type, false);
+        else
+          check_source(i, e, i.mods.type, false);
+      }
+    } else if (const Register& r = function_.registers[o->reg]; !compatible(r.type, i.mods.type, false) &&
+                                                               type_bytes(r.type) != type_bytes(i.mods.type)) {
+      error(o->loc, fmt::format("'{}' has .{} elements, '{}' needs .{}", r.name, type_name(r.type), name(),
+                                type_name(i.mods.type)));
+    }
+  }
+}
+
 void FunctionVerifier::check_mov(const Instruction& i) {
   const Operand &to = i.operands[0], &from = i.operands[1];
+  if (i.mods.vector > 1) return check_mov_elements(i);
   const bool vector_register = to.kind == Kind::kRegister && to.reg != kNoRegister && to.component < 0 &&
                                function_.registers[to.reg].vector > 1;
   if (to.kind == Kind::kVector && from.kind == Kind::kVector) {

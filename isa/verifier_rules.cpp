@@ -40,11 +40,34 @@ int type_count(const Instruction& i) {
   }
 }
 
+/// Types that the second one may be.
+uint64_t second_types(const Instruction& i) {
+  const auto bits = [](auto... types) { return ((uint64_t{1} << static_cast<int>(types)) | ...); };
+  switch (i.opcode) {
+    case kCvt:
+      return opcode_info(kCvt).types;
+    case kSet:
+      return opcode_info(kSetp).types;
+    case kSlct:
+      return bits(Type::kS32, Type::kF32);
+    case kDp4a:
+    case kDp2a:
+      return bits(Type::kU32, Type::kS32);
+    default:
+      return ~uint64_t{0};
+  }
+}
+
 std::string example_type(uint64_t mask) {
   for (const Type t : {Type::kS32, Type::kF32, Type::kB32, Type::kU32, Type::kU64, Type::kPred}) {
     if (has_type(mask, t)) return std::string(type_name(t));
   }
   return "u32";
+}
+
+/// Between floating-point types without loss.
+bool cvt_is_exact(const Modifiers& m) {
+  return !is_bfloat(m.type2) && (m.type == m.type2 || type_bytes(m.type) > type_bytes(m.type2));
 }
 
 }  // namespace
@@ -75,6 +98,11 @@ bool FunctionVerifier::check_types(const Instruction& i) {
           "it takes" + list_types(row.types));
     return false;
   }
+  if (wanted == 2 && !has_type(second_types(i), i.mods.type2)) {
+    error(fmt::format("'{}' does not take .{} as its second type", name(), type_name(i.mods.type2)),
+          "it takes" + list_types(second_types(i)));
+    return false;
+  }
   return true;
 }
 
@@ -99,7 +127,7 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
       if (integer && m.part == MulPart::kNone && !(i.opcode == kMad && m.cc)) {
         error(fmt::format("'{}' needs .lo, .hi or .wide", name()));
       }
-      if (is_float(m.type) && m.part != MulPart::kNone)
+      if (!integer && m.part != MulPart::kNone)
         error(fmt::format("'{}': .lo, .hi and .wide are for integers", name()));
       if (m.part == MulPart::kWide && type_bytes(m.type) == 8)
         error(fmt::format("'{}': .wide needs a 16- or 32-bit type", name()));
@@ -163,8 +191,11 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
     default:
       check_rounding(i);
   }
-  if (i.opcode == kMad) check_rounding(i);
+  if (i.opcode == kMad || i.opcode == kMul) check_rounding(i);
+  check_memory_modifiers(i);
   check_half(i);
+  check_arithmetic_modifiers(i);
+  if (m.sat && m.cc) error(fmt::format("'{}': .sat and .cc exclude each other", name()));
   if (m.sat && integer && m.type != Type::kS32 && i.opcode != kCvt && i.opcode != kCvtPack) {
     error(fmt::format("'{}': .sat on integers needs type .s32", name()));
   }
@@ -172,6 +203,22 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
       i.opcode != kSet && i.opcode != kSlct && i.opcode != kRcp && i.opcode != kRsqrt) {
     error(fmt::format("'{}': .ftz is for single and half precision", name()));
   }
+}
+
+/// .sat, .cc, .relu, .approx and .full against the type.
+void FunctionVerifier::check_arithmetic_modifiers(const Instruction& i) {
+  const Modifiers& m = i.mods;
+  const bool integer = is_integer(m.type);
+  if (m.cc && (!integer || type_bytes(m.type) < 4))
+    error(fmt::format("'{}': .cc is for integers of 32 and 64 bits", name()));
+  if (m.sat && m.type == Type::kF64 && i.opcode != kCvt) error(fmt::format("'{}': .sat is not for .f64", name()));
+  if (m.sat && integer && m.part == MulPart::kLo) error(fmt::format("'{}': .sat goes with .hi", name()));
+  if (m.relu && i.opcode == kFma && !is_half(m.type))
+    error(fmt::format("'{}': .relu is for half precision", name()));
+  if ((m.approx || m.full) && integer) error(fmt::format("'{}': .approx and .full are for .f32", name()));
+  const bool double_approx = m.approx && m.type == Type::kF64;
+  if ((i.opcode == kRcp && double_approx && !m.ftz) || (i.opcode == kSqrt && double_approx))
+    error(fmt::format("'{}': in .f64 there are rcp.approx.ftz and rsqrt.approx", name()));
 }
 
 /// Roundings and .approx, which PTX 1.4 made mandatory; before it the approximate form was the default.
@@ -185,9 +232,9 @@ void FunctionVerifier::check_rounding(const Instruction& i) {
       break;
     case kMad:
       if (!rounded &&
-          (m.type == Type::kF64 ? explicit_era : m.type == Type::kF32 && module_.target_sm >= 20)) {
+          (m.type == Type::kF64 ? explicit_era : m.type == Type::kF32 && module_.target_sm >= 20 && ptx_version(module_) >= 302)) {
         error(fmt::format("'{}' needs a rounding: .rn, .rz, .rm or .rp", name()),
-              m.type == Type::kF32 ? "it may be left out for targets below sm_20 only" : "");
+              m.type == Type::kF32 ? "it may be left out for targets below sm_20, and up to PTX 3.1" : "");
       }
       break;
     case kDiv:
@@ -215,6 +262,8 @@ void FunctionVerifier::check_rounding(const Instruction& i) {
   }
   if (rounded && is_integer(m.type))
     error(fmt::format("'{}': a rounding is for floating-point types", name()));
+  if (rounded + m.approx + m.full > 1)
+    error(fmt::format("'{}': a rounding, .approx and .full exclude each other", name()));
 }
 
 void FunctionVerifier::check_cvt(const Instruction& i) {
@@ -225,7 +274,14 @@ void FunctionVerifier::check_cvt(const Instruction& i) {
   if (i.operands.size() > 2 && !is_packed16(m.type)) {
     error(fmt::format("'{}' takes 2 operands, found {}", name(), i.operands.size()));
   }
+  const bool single = m.type == Type::kF32 || m.type2 == Type::kF32;
   if (ptx_version(module_) < 104) return;
+  if (m.ftz && !single) error(fmt::format("'{}': .ftz goes with .f32", name()));
+  if (m.rounding == Rounding::kRna) error(fmt::format("'{}': .rna is for .tf32", name()));
+  if (to_float && from_float && rounded && cvt_is_exact(m) && !(integral && m.type == m.type2))
+    error(fmt::format("'{}' is exact and takes no rounding", name()), "but .rni and the like between equal types");
+  if (to_float && from_float && integral && !cvt_is_exact(m))
+    error(fmt::format("'{}': an integer rounding goes with equal types", name()));
   if (!to_float && !from_float && rounded)
     error(fmt::format("'{}': a rounding needs a floating-point type", name()));
   if (!to_float && from_float && !integral) {
@@ -270,6 +326,8 @@ void FunctionVerifier::check_atom(const Instruction& i) {
     return;
   }
   const bool swaps = m.atom == AtomOp::kCas || m.atom == AtomOp::kExch;
+  if (m.vector > 1 && m.type != Type::kF32 && !is_half(m.type))
+    error(fmt::format("'{}': vectors are for .f32 and half precision", name()));
   if (i.opcode == kRed && swaps) error(fmt::format("'{}': .exch and .cas are for 'atom'", name()));
   const size_t wanted = (i.opcode == kAtom ? 3u : 2u) + (m.atom == AtomOp::kCas ? 1u : 0u);
   if (i.operands.size() < wanted)
@@ -282,7 +340,11 @@ void FunctionVerifier::check_atom(const Instruction& i) {
   if (m.type == Type::kB128 && !swaps)
     error(fmt::format("'{}' does not take type .b128", name()), ".b128 has .exch and .cas only");
   const bool counts = m.atom == AtomOp::kInc || m.atom == AtomOp::kDec;
-  if (bits && (is_float(m.type) || (is_untyped(m.type) && type_bytes(m.type) < (swaps ? 2 : 4)))) {
+  const int smallest = m.atom == AtomOp::kCas ? 2 : 4;
+  const bool extreme = m.atom == AtomOp::kMin || m.atom == AtomOp::kMax;
+  if (extreme && (m.type == Type::kF32 || m.type == Type::kF64))
+    error(fmt::format("'{}' does not take type .{}", name(), type_name(m.type)));
+  if (bits && (!is_untyped(m.type) || type_bytes(m.type) < smallest)) {
     error(fmt::format("'{}' does not take type .{}", name(), type_name(m.type)), "use .b32 or .b64");
   } else if (m.atom == AtomOp::kAdd && m.type == Type::kS64) {
     error(fmt::format("'{}' does not take type .s64", name()), "use .u64");
@@ -308,12 +370,24 @@ void FunctionVerifier::check_wide_access(const Instruction& i) {
     error(fmt::format("'{}': accesses of 32 bytes are for .global memory", name()));
 }
 
+/// Integers are added and compared, bits are combined, and .f32 is compared.
+void FunctionVerifier::check_redux(const Instruction& i) {
+  const Modifiers& m = i.mods;
+  const bool extreme = m.atom == AtomOp::kMin || m.atom == AtomOp::kMax;
+  const bool logic = m.atom == AtomOp::kAnd || m.atom == AtomOp::kOr || m.atom == AtomOp::kXor;
+  if (m.atom == AtomOp::kNone) return error(fmt::format("'{}' needs an operation such as .add", name()));
+  if (!logic && !extreme && m.atom != AtomOp::kAdd)
+    return error(fmt::format("'{}': the operations are .add, .min, .max, .and, .or and .xor", name()));
+  if (logic != (m.type == Type::kB32) || (m.type == Type::kF32 && !extreme))
+    error(fmt::format("'{}' does not take type .{}", name(), type_name(m.type)),
+          "bits are .b32, sums .u32 and .s32; .f32 has .min and .max");
+}
+
 void FunctionVerifier::check_warp_ops(const Instruction& i) {
   const Modifiers& m = i.mods;
   const size_t n = i.operands.size();
   if (i.opcode == kRedux) {
-    if (m.atom == AtomOp::kNone) error(fmt::format("'{}' needs an operation such as .add", name()));
-    return;
+    return check_redux(i);
   }
   if (m.lane_op == LaneOp::kNone) {
     error(fmt::format("'{}' needs {}", name(),
@@ -345,11 +419,15 @@ void FunctionVerifier::check_bar(const Instruction& i) {
   const size_t n = i.operands.size();
   if (!m.sync && !m.arrive && !m.red) {
     error(fmt::format("'{}' needs .sync, .arrive or .red", name()));
+  } else if (m.sync && (m.arrive || m.red)) {
+    error(fmt::format("'{}': .sync, .arrive and .red exclude each other", name()));
   } else if (m.red) {
     if (m.atom == AtomOp::kNone) error(fmt::format("'{}' needs .popc, .and or .or", name()));
     if (m.popc != (m.type == Type::kU32))
       error(fmt::format("'{}': .popc goes with .u32, .and and .or with .pred", name()));
     if (n < 3) error(fmt::format("'{}' takes 3 to 4 operands, found {}", name(), n));
+  } else if (m.atom != AtomOp::kNone) {
+    error(fmt::format("'{}': .popc, .and and .or are for .red", name()));
   } else if (m.warp) {
     if (n != 1) error(fmt::format("'{}' takes 1 operand, found {}", name(), n), "the mask of member lanes");
   } else if (n < (m.arrive ? 2u : 1u) || n > 2) {

@@ -2,6 +2,9 @@
 // each instruction.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "isa/modifier_groups.h"
 #include "isa/verifier_impl.h"
 
 namespace gpusim::isa {
@@ -36,6 +39,46 @@ bool is_vector(const Modifiers& m) { return m.vector > 1; }
 bool is_16_bits(const Modifiers& m) { return type_bytes(m.type) == 2; }
 bool is_generic(const Modifiers& m) { return m.space == Space::kGeneric; }
 bool is_ordered(const Modifiers& m) { return m.semantics >= Semantics::kRelaxed; }
+
+struct VersionRule {
+  Opcode opcode;  // kInvalid: any
+  int version;
+  bool (*applies)(const Modifiers&);
+};
+
+constexpr VersionRule kVersions[] = {
+    {kInvalid, 700, has_relu},
+    {kInvalid, 700, has_nan},
+    {kInvalid, 700, is_cvt_bf16},
+    {kInvalid, 702, has_xorsign},
+    {kInvalid, 704, [](const Modifiers& m) { return (m.seen & (kEvictL1 | kEvictL2 | kPrefetchSize | kCacheHint)) != 0; }},
+    {kInvalid, 708, [](const Modifiers& m) { return m.scope == Scope::kCluster; }},
+    {kInvalid, 803, [](const Modifiers& m) { return (m.seen & (kWindow | kParamFunc)) != 0 && m.space == Space::kParam; }},
+    {kInvalid, 708, [](const Modifiers& m) { return (m.seen & kWindow) != 0 && m.space == Space::kShared; }},
+    {kInvalid, 803, [](const Modifiers& m) { return m.type == Type::kB128; }},
+    {kShfl, 600, [](const Modifiers& m) { return m.sync; }},
+    {kVote, 600, [](const Modifiers& m) { return m.sync; }},
+    {kBar, 600, [](const Modifiers& m) { return m.warp; }},
+    {kBar, 708, [](const Modifiers& m) { return (m.seen & kBarCta) != 0; }},
+    {kBarrier, 708, [](const Modifiers& m) { return (m.seen & kBarCta) != 0; }},
+    {kBarrier, 600, nullptr},
+    {kFence, 600, nullptr},
+    {kMatch, 600, nullptr},
+    {kActivemask, 602, nullptr},
+    {kNanosleep, 602, nullptr},
+    {kRedux, 700, nullptr},
+    {kTanh, 700, nullptr},
+    {kDiscard, 704, nullptr},
+    {kApplypriority, 704, nullptr},
+    {kBmsk, 706, nullptr},
+    {kSzext, 706, nullptr},
+    {kCvta, 707, [](const Modifiers& m) { return m.space == Space::kParam; }},
+    {kIsspacep, 707, [](const Modifiers& m) { return m.space == Space::kParam; }},
+    {kGriddepcontrol, 708, nullptr},
+    {kElect, 800, nullptr},
+    {kSetmaxnreg, 800, nullptr},
+    {kLop3, 802, [](const Modifiers& m) { return m.bool_op != BoolOp::kNone; }},
+};
 
 // The row with the highest sm that applies decides; rows of one opcode may stand in any order.
 constexpr TargetRule kRules[] = {
@@ -170,6 +213,11 @@ bool only_moves(Opcode op) {
 }  // namespace
 
 void FunctionVerifier::check_target(const Instruction& i) {
+  for (const VersionRule& rule : kVersions) {
+    if ((rule.opcode != i.opcode && rule.opcode != kInvalid) || ptx_version(module_) >= rule.version) continue;
+    if (rule.applies == nullptr || rule.applies(i.mods))
+      return error(fmt::format("'{}' needs PTX {}.{} or later", name(), rule.version / 100, rule.version % 100));
+  }
   const int target = module_.target_sm;
   if (target == 0) return;  // reported once for the module
   int needed = 10;
@@ -179,6 +227,10 @@ void FunctionVerifier::check_target(const Instruction& i) {
   }
   const bool three_sources = (i.opcode == kMin || i.opcode == kMax) && i.operands.size() == 4;
   if (three_sources) needed = 100;
+  const bool in_cluster = i.text.find("::cluster") != std::string::npos || i.mods.scope == Scope::kCluster;
+  if (in_cluster) needed = std::max(needed, 90);
+  if ((i.mods.seen & (kEvictL1 | kPrefetchSize)) != 0) needed = std::max(needed, (i.mods.seen & kPrefetchSize) != 0 ? 75 : 70);
+  if ((i.mods.seen & kCacheHint) != 0) needed = std::max(needed, 80);
   const bool is_double = i.mods.type == Type::kF64 || i.mods.type2 == Type::kF64;
   if (is_double && !only_moves(i.opcode) && !module_.map_f64_to_f32 && needed < 13) {
     if (target < 13) {

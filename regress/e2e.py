@@ -25,6 +25,7 @@ from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_latency_hidden import check_latency_hidden  # noqa: E402
 from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
+from check_mutations import check_mutations  # noqa: E402
 from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
 from check_ptxas import check_ptxas, check_report  # noqa: E402
 from check_queues import check_queues  # noqa: E402
@@ -92,7 +93,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "streams": {name: stream_check(name) for name in ("tesla_c1060", "gtx480", "tesla_v100", "timeline")},
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "correlate": CORRELATE_CHECKS,
-        "ptxas": {"workloads": check_ptxas, "report": check_report},
+        "ptxas": {"workloads": check_ptxas, "report": check_report, "mutations": check_mutations},
         "regress": {"quick": check_quick_suite, "failures": check_failures},
         "reuse": {"traces": check_reuse},
         "latency_hidden": {"matmul": check_latency_hidden},

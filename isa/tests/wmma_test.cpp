@@ -166,7 +166,7 @@ TEST_P(WmmaTest, SmallIntegersAreExactInEveryFormat) {
 /// D where every row of A has these values, B is `factor` in each row that meets one, and C is the same
 /// everywhere.
 uint64_t one_sum(int target, const Types& types, const std::vector<double>& products, double c,
-                 const std::string& suffix = "", const std::string& version = "7.8", double factor = 1.0) {
+                 const std::string& suffix = "", const std::string& version = "9.0", double factor = 1.0) {
   Case t = make_case(kShapes[0], types.multiplicand, types.c, types.d, [](const Format&) { return 0; });
   t.target = target;
   t.suffix = suffix;
