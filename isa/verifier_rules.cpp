@@ -278,9 +278,9 @@ void FunctionVerifier::check_cvt(const Instruction& i) {
   if (ptx_version(module_) < 104) return;
   if (m.ftz && !single) error(fmt::format("'{}': .ftz goes with .f32", name()));
   if (m.rounding == Rounding::kRna) error(fmt::format("'{}': .rna is for .tf32", name()));
-  if (to_float && from_float && rounded && cvt_is_exact(m) && !(integral && m.type == m.type2))
+  if (to_float && from_float && rounded && !integral && cvt_is_exact(m))
     error(fmt::format("'{}' is exact and takes no rounding", name()), "but .rni and the like between equal types");
-  if (to_float && from_float && integral && !cvt_is_exact(m))
+  if (to_float && from_float && integral && m.type != m.type2)
     error(fmt::format("'{}': an integer rounding goes with equal types", name()));
   if (!to_float && !from_float && rounded)
     error(fmt::format("'{}': a rounding needs a floating-point type", name()));
