@@ -1,5 +1,5 @@
-// Which modifiers each opcode takes, by groups of names; private to isa/modifiers.cpp and isa/verifier*.cpp. PTX
-// ISA manual, chapter 9, syntax of each instruction.
+// Which modifiers each opcode takes, by groups of names; private to isa/modifiers.cpp and isa/verifier*.cpp.
+// PTX ISA manual, chapter 9, syntax of each instruction.
 #pragma once
 #include "isa/opcodes.h"
 
@@ -69,7 +69,8 @@ enum Group : uint64_t {
 };
 
 /// One of each may be written twice.
-constexpr uint64_t kRepeatable = kSat | kCc | kApprox | kRelu | kNan | kSatfinite | kSync | kUni | kShiftamt | kWmmaForms | kWmmaBits;
+constexpr uint64_t kRepeatable =
+    kSat | kCc | kApprox | kRelu | kNan | kSatfinite | kSync | kUni | kShiftamt | kWmmaForms | kWmmaBits;
 /// Part of the instruction's name: they stand right behind the opcode.
 constexpr uint64_t kFirst = kPart | kTo | kLeftRight | kFull | kBarOps | kBarCta | kIdx | kMask | kIncDec;
 
@@ -138,12 +139,13 @@ constexpr uint64_t groups_of(Opcode op) {
     case kPrmt:
       return kPrmtModes;
     case kLd:
-      return kSemantics | kMmio | kScope | kSpace | kWindow | kParamFunc | kLoadCache | kEvictL1 | kEvictL2 | kPrefetchSize | kCacheHint | kVector |
-             kNc;
+      return kSemantics | kMmio | kScope | kSpace | kWindow | kParamFunc | kLoadCache | kEvictL1 | kEvictL2 |
+             kPrefetchSize | kCacheHint | kVector | kNc;
     case kLdu:
       return kSpace | kVector;
     case kSt:
-      return kSemantics | kMmio | kScope | kSpace | kWindow | kParamFunc | kStoreCache | kEvictL1 | kEvictL2 | kCacheHint | kVector;
+      return kSemantics | kMmio | kScope | kSpace | kWindow | kParamFunc | kStoreCache | kEvictL1 | kEvictL2 |
+             kCacheHint | kVector;
     case kTex:
       return kTextureShapes | kVector;
     case kTxq:

@@ -304,16 +304,20 @@ bool add_type(Type type, Modifiers& mods) {
 
 ModifierFit apply_modifier(Opcode op, std::string_view name, Modifiers& mods) {
   const uint8_t place = mods.count++;
-  if (const Type type = type_from_name(name); type != Type::kNone && add_type(type, mods)) return ModifierFit::kGood;
+  if (const Type type = type_from_name(name); type != Type::kNone && add_type(type, mods))
+    return ModifierFit::kGood;
   if (!opcode_info(op).supported) {
     if (const Row* row = find_row(name, ~uint64_t{0})) row->apply(mods);
     return ModifierFit::kGood;
   }
   if (const Row* row = find_row(name, groups_of(op))) {
     const uint64_t groups = row->group & groups_of(op);
-    if ((groups & kFirst) != 0 && place != ((mods.seen & kBarCta) != 0 ? 1 : 0)) return ModifierFit::kMisplaced;
+    if ((groups & kFirst) != 0 && place != ((mods.seen & kBarCta) != 0 ? 1 : 0))
+      return ModifierFit::kMisplaced;
     constexpr uint64_t kSpaces = kSpace | kWindow | kParamFunc, kRoundings = kRound | kRoundInt;
-    const uint64_t alike = (groups & kRoundings) != 0 ? kRoundings : (groups & kSpaces) != 0 ? kSpaces : groups;
+    const uint64_t alike = (groups & kRoundings) != 0 ? kRoundings
+                           : (groups & kSpaces) != 0  ? kSpaces
+                                                      : groups;
     if ((alike & mods.seen & ~kRepeatable) != 0) return ModifierFit::kSecond;
     mods.seen |= groups;
     row->apply(mods);
@@ -330,11 +334,16 @@ Opcode joined_opcode(Opcode op, std::string_view name) {
     Opcode opcode;
   };
   constexpr Joined kJoined[] = {
-      {kCvt, "pack", kCvtPack},           {kWmma, "load", kWmmaLoad},
-      {kWmma, "store", kWmmaStore},       {kWmma, "mma", kWmmaMma},
-      {kBarrier, "cluster", kBarrierCluster}, {kFence, "proxy", kFenceProxy},
-      {kFence, "mbarrier_init", kFenceProxy}, {kMembar, "proxy", kFenceProxy},
-      {kSt, "async", kAsync},             {kSt, "bulk", kAsync},
+      {kCvt, "pack", kCvtPack},
+      {kWmma, "load", kWmmaLoad},
+      {kWmma, "store", kWmmaStore},
+      {kWmma, "mma", kWmmaMma},
+      {kBarrier, "cluster", kBarrierCluster},
+      {kFence, "proxy", kFenceProxy},
+      {kFence, "mbarrier_init", kFenceProxy},
+      {kMembar, "proxy", kFenceProxy},
+      {kSt, "async", kAsync},
+      {kSt, "bulk", kAsync},
       {kRed, "async", kAsync},
   };
   for (const Joined& j : kJoined) {

@@ -16,8 +16,8 @@ enum class ModifierFit : uint8_t {
   kMisplaced,  ///< it is part of the name, such as .wide of mul.wide, and must stand right behind the opcode
 };
 
-/// Adds one modifier (without its dot) to `mods`. mods.unknown names the first that `op` does not take, or not
-/// yet. Opcodes that are not supported yet take every modifier.
+/// Adds one modifier (without its dot) to `mods`. mods.unknown names the first that `op` does not take, or
+/// not yet. Opcodes that are not supported yet take every modifier.
 ModifierFit apply_modifier(Opcode op, std::string_view name, Modifiers& mods);
 
 /// The opcode of a name of two parts, "pack" behind cvt or "load" behind wmma; kInvalid if `name` is a
@@ -37,8 +37,8 @@ struct ParsedOpcode {
 /// True if some opcode takes this modifier.
 [[nodiscard]] bool is_known_modifier(std::string_view name);
 
-/// True for modifiers and types that PTX has for `op` and that gpusim does not execute yet (cvt to ".tf32"): a
-/// statement with one parses, with Modifiers::unknown set.
+/// True for modifiers and types that PTX has for `op` and that gpusim does not execute yet (cvt to ".tf32"):
+/// a statement with one parses, with Modifiers::unknown set.
 [[nodiscard]] bool is_unsupported_modifier(Opcode op, std::string_view name);
 
 /// The modifier or type that `op` takes and that is nearest to `name`; empty if none is near.

@@ -37,17 +37,20 @@ std::string check_target(std::string_view number, int version) {
     int family_version;        // of those
   };
   constexpr Target kTargets[] = {
-      {"10", 100, "", 0},  {"11", 100, "", 0},  {"12", 102, "", 0},     {"13", 102, "", 0},     {"20", 200, "", 0},
-      {"21", 200, "", 0},  {"30", 300, "", 0},  {"32", 400, "", 0},     {"35", 301, "", 0},     {"37", 401, "", 0},
-      {"50", 400, "", 0},  {"52", 401, "", 0},  {"53", 402, "", 0},     {"60", 500, "", 0},     {"61", 500, "", 0},
-      {"62", 500, "", 0},  {"70", 600, "", 0},  {"72", 601, "", 0},     {"75", 603, "", 0},     {"80", 700, "", 0},
-      {"86", 701, "", 0},  {"87", 704, "", 0},  {"88", 703, "", 0},     {"89", 708, "", 0},     {"90", 708, "a", 800},
-      {"100", 806, "af", 806}, {"101", 806, "af", 806}, {"103", 808, "af", 808}, {"110", 900, "af", 900},
-      {"120", 807, "af", 807}, {"121", 808, "af", 808}};
+      {"10", 100, "", 0},      {"11", 100, "", 0},      {"12", 102, "", 0},      {"13", 102, "", 0},
+      {"20", 200, "", 0},      {"21", 200, "", 0},      {"30", 300, "", 0},      {"32", 400, "", 0},
+      {"35", 301, "", 0},      {"37", 401, "", 0},      {"50", 400, "", 0},      {"52", 401, "", 0},
+      {"53", 402, "", 0},      {"60", 500, "", 0},      {"61", 500, "", 0},      {"62", 500, "", 0},
+      {"70", 600, "", 0},      {"72", 601, "", 0},      {"75", 603, "", 0},      {"80", 700, "", 0},
+      {"86", 701, "", 0},      {"87", 704, "", 0},      {"88", 703, "", 0},      {"89", 708, "", 0},
+      {"90", 708, "a", 800},   {"100", 806, "af", 806}, {"101", 806, "af", 806}, {"103", 808, "af", 808},
+      {"110", 900, "af", 900}, {"120", 807, "af", 807}, {"121", 808, "af", 808}};
   for (const Target& t : kTargets) {
     const std::string_view letter = number.starts_with(t.number) ? number.substr(t.number.size()) : "?";
     if (letter.size() > 1 || (!letter.empty() && t.letters.find(letter) == std::string_view::npos)) continue;
-    const int needed = letter.empty() ? t.version : letter == "f" ? std::max(t.family_version, 808) : t.family_version;
+    const int needed = letter.empty()  ? t.version
+                       : letter == "f" ? std::max(t.family_version, 808)
+                                       : t.family_version;
     if (version >= needed) return {};
     return fmt::format("target sm_{} needs PTX {}.{} or later", number, needed / 100, needed % 100);
   }
@@ -57,7 +60,8 @@ std::string check_target(std::string_view number, int version) {
 }  // namespace
 
 bool ModuleParser::is_module_directive(std::string_view name) {
-  return std::find(std::begin(kModuleDirectives), std::end(kModuleDirectives), name) != std::end(kModuleDirectives);
+  return std::find(std::begin(kModuleDirectives), std::end(kModuleDirectives), name) !=
+         std::end(kModuleDirectives);
 }
 
 bool ParseResult::ok() const { return !has_errors(diagnostics); }
@@ -279,7 +283,8 @@ void ModuleParser::parse_target() {
       if (status != std::errc() || sm < 10 || sm > 999 || rest > 1) {
         fail(name.loc, fmt::format("unknown target '{}'", name.text), "targets are sm_10 to sm_121");
       }
-      if (const std::string wrong = check_target(number, version()); has_version_ && !wrong.empty()) fail(name.loc, wrong);
+      if (const std::string wrong = check_target(number, version()); has_version_ && !wrong.empty())
+        fail(name.loc, wrong);
       module_.target_sm = sm;
     } else if (name.text != "map_f64_to_f32" && name.text != "debug" &&
                name.text.substr(0, 8) != "texmode_") {
@@ -365,7 +370,9 @@ Linkage ModuleParser::parse_linkage() {
   for (const auto& [name, linkage] : kLinkages) {
     if (!accept_name(name)) continue;
     for (const auto& [other, ignored] : kLinkages) {
-      if (at_name(other)) fail(token_.loc, fmt::format("'{}' behind '{}': a symbol has one linkage", token_.text, previous_.text));
+      if (at_name(other))
+        fail(token_.loc,
+             fmt::format("'{}' behind '{}': a symbol has one linkage", token_.text, previous_.text));
     }
     return linkage;
   }
@@ -378,7 +385,8 @@ void ModuleParser::parse_linked_item() {
   if (token_.kind != Token::Kind::kDotName) fail_here(".entry, .func or a state space such as .global");
   const std::string_view name = token_.name();
   if (name == "entry" || name == "func") {
-    if (linkage == Linkage::kCommon) fail(loc, fmt::format(".common is for .global variables, not .{}", name));
+    if (linkage == Linkage::kCommon)
+      fail(loc, fmt::format(".common is for .global variables, not .{}", name));
     take();
     return parse_function(name == "entry", linkage, loc);
   }

@@ -13,8 +13,8 @@ constexpr std::string_view kBodyDirectives[] = {"reg",     "local",         "sha
                                                 "section", "branchtargets", "callprototype", "calltargets"};
 
 constexpr std::string_view kLaunchDirectives[] = {
-    "maxntid",        "reqntid",           "reqnctapercluster", "maxnreg", "minnctapersm", "maxclusterrank",
-    "explicitcluster", "blocksareclusters", "pragma",            "noreturn"};
+    "maxntid",        "reqntid",         "reqnctapercluster", "maxnreg", "minnctapersm",
+    "maxclusterrank", "explicitcluster", "blocksareclusters", "pragma",  "noreturn"};
 
 }  // namespace
 
@@ -67,7 +67,8 @@ void ModuleParser::parse_function(bool is_entry, Linkage linkage, SourceLoc loc)
   module_names_.insert(name.text);
   check_launch_bounds(f);
   // The compilers of PTX 1.x to 3.x wrote prototypes of functions without `;`.
-  const bool next_item = !is_entry && (token_.kind == Token::Kind::kDotName || token_.kind == Token::Kind::kEnd);
+  const bool next_item =
+      !is_entry && (token_.kind == Token::Kind::kDotName || token_.kind == Token::Kind::kEnd);
   if (next_item || accept(";")) {
     f.is_declaration = true;
   } else if (at("{")) {
@@ -110,7 +111,8 @@ void ModuleParser::parse_parameters(Function& f, std::vector<Variable>& list,
     } else if (name.text != "_" && module_names_.count(name.text) != 0) {
       v.name = *scopes_->find_variable(name.text);
     }
-    if (space == Space::kParam && name.text == "_") fail(name.loc, fmt::format("a .param {} needs a name", what));
+    if (space == Space::kParam && name.text == "_")
+      fail(name.loc, fmt::format("a .param {} needs a name", what));
     const bool is_return = &list == &f.returns;
     if (is_return && !v.dims.empty() && v.dims[0] == 0)
       fail(name.loc, fmt::format("return value '{}' has no size", v.name.substr(0, 80)));
@@ -264,7 +266,8 @@ void ModuleParser::declare_registers() {
 
 void ModuleParser::parse_module_registers() {
   const Token directive = take();
-  if (has_abi()) fail(directive.loc, "registers cannot be declared outside functions", "up to PTX 2.3 they can");
+  if (has_abi())
+    fail(directive.loc, "registers cannot be declared outside functions", "up to PTX 2.3 they can");
   const Declarator d = parse_declarator(Space::kReg, Linkage::kInternal, Place::kModule);
   do {
     const Token name = expect_identifier("a register name");

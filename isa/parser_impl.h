@@ -79,7 +79,8 @@ class ModuleParser {
     Linkage linkage = Linkage::kInternal;
   };
   [[nodiscard]] static Space space_from_name(std::string_view name);
-  /// PTX 3.0 brought calls with a stack; before it, registers and local variables may stand outside functions.
+  /// PTX 3.0 brought calls with a stack; before it, registers and local variables may stand outside
+  /// functions.
   [[nodiscard]] bool has_abi() const { return module_.version_major >= 3; }
   [[nodiscard]] int version() const { return module_.version_major * 100 + module_.version_minor; }
   Declarator parse_declarator(Space space, Linkage linkage, Place place);
@@ -183,8 +184,8 @@ class ModuleParser {
   uint32_t source_file_ = 0, source_line_ = 0;
   bool in_instruction_ = false;
   std::string_view unsupported_operand_;  // of the current instruction: well-formed, not executed yet
-  uint32_t unused_bytes_ = 0;  // of the next instruction
-  bool no_unroll_ = false;     // the same
+  uint32_t unused_bytes_ = 0;             // of the next instruction
+  bool no_unroll_ = false;                // the same
 };
 
 }  // namespace gpusim::isa

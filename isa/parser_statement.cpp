@@ -103,7 +103,10 @@ void ModuleParser::parse_instruction() {
   parse_opcode_token(i);
   parse_operands(i);
   note_unsupported_registers(i);
-  if (!unsupported_operand_.empty() && i.mods.unknown.empty()) i.mods.unknown = unsupported_operand_;
+  const bool writes_constant =
+      opcode_info(i.opcode).destinations > 0 && !i.operands.empty() && i.operands[0].kind == Kind::kImmediate;
+  if (!unsupported_operand_.empty() && !writes_constant && i.mods.unknown.empty())
+    i.mods.unknown = unsupported_operand_;
   const uint32_t end = previous_.end;
   expect_semicolon();
   i.text = statement_text(begin, end);
@@ -134,7 +137,8 @@ void ModuleParser::parse_opcode_token(Instruction& i) {
     const Token t = take();
     if (const Opcode joined = joined_opcode(i.opcode, t.name()); joined != Opcode::kInvalid) {
       i.opcode = joined;
-    } else if (const ModifierFit fit = apply_modifier(i.opcode, t.name(), i.mods); fit != ModifierFit::kGood) {
+    } else if (const ModifierFit fit = apply_modifier(i.opcode, t.name(), i.mods);
+               fit != ModifierFit::kGood) {
       parse_modifier_error(i, t, fit);
     }
   }
@@ -184,10 +188,14 @@ void ModuleParser::note_unsupported_registers(Instruction& i) const {
   const bool computes = i.opcode < Opcode::kMov && (is_integer(i.mods.type) || is_untyped(i.mods.type));
   for (const Operand& o : i.operands) {
     // name+4 as a number
-    if (computes && o.kind == Kind::kSymbol && o.offset != 0 && i.mods.unknown.empty()) i.mods.unknown = "address";
+    if (computes && o.kind == Kind::kSymbol && o.offset != 0 && i.mods.unknown.empty())
+      i.mods.unknown = "address";
     const bool narrow = o.kind == Kind::kAddress && o.reg != kNoRegister && bytes_of(o.reg) < 4 &&
-                        is_address_type(function_->registers[o.reg].type) && function_->registers[o.reg].vector == 1;
-    const bool wide = access && (is_wide_float(o) || (o.kind == Kind::kVector && std::any_of(o.elements.begin(), o.elements.end(), is_wide_float)));
+                        is_address_type(function_->registers[o.reg].type) &&
+                        function_->registers[o.reg].vector == 1;
+    const bool wide =
+        access && (is_wide_float(o) || (o.kind == Kind::kVector &&
+                                        std::any_of(o.elements.begin(), o.elements.end(), is_wide_float)));
     if ((narrow || wide) && i.mods.unknown.empty()) i.mods.unknown = "register";
   }
 }

@@ -310,5 +310,46 @@ TEST(Traps, AParameterWithoutANameBesideAVariableWithThatName) {
   EXPECT_EQ(test::messages(r.diagnostics), "ptx:4:21: error: a .param parameter needs a name\n");
 }
 
+TEST(Traps, PrototypesOfOldCompilersEndWithoutASemicolon) {
+  const Module m = parse_ok(R"(.version 3.0
+.target sm_20
+.func (.param .b32 r) f (.param .b32 a)
+.visible .func g ()
+.entry k() { ret; })");
+  ASSERT_EQ(m.functions.size(), 3u);
+  EXPECT_TRUE(m.functions[0].is_declaration);
+  EXPECT_TRUE(m.functions[1].is_declaration);
+  EXPECT_FALSE(m.functions[2].is_declaration);
+}
+
+TEST(Traps, LocalVariablesOutsideFunctionsEndWithPtx3) {
+  EXPECT_EQ(parse_ok(".version 2.3\n.target sm_20\n.local .b32 x;").variables.size(), 1u);
+  EXPECT_FALSE(parse_module(".version 3.0\n.target sm_20\n.local .b32 x;").ok());
+}
+
+TEST(Traps, MadNeedsARoundingFromPtx32On) {
+  const std::string body = ".entry k() { .reg .f32 %f<4>; mad.f32 %f0, %f1, %f2, %f3; ret; }";
+  EXPECT_EQ(test::messages(verify_module(parse_ok(".version 3.1\n.target sm_20\n" + body))), "");
+  EXPECT_NE(test::messages(verify_module(parse_ok(".version 3.2\n.target sm_20\n" + body))), "");
+}
+
+// Whatever is spelled well is no syntax error.
+TEST(Traps, UnsupportedFormsStopOnlyTheirKernel) {
+  for (const char* statement :
+       {"barrier.cluster.arrive.relaxed.aligned;", "barrier.cluster.wait.aligned;",
+        "fence.proxy.async.shared::cta;", "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;",
+        "mov.u64 %rd1, g[1];", "st.global.u64 [%rd1], %rd2+1;", "ld.global.b8 %f1, [%rd1];",
+        "mov.u64 %rd1, 18446744073709551616;", "ld.shared.u32 %r1, [%h1];"}) {
+    const Module m =
+        parse_ok(std::string(".version 9.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n"
+                             ".entry k() { .reg .b64 %rd<3>; .reg .f32 %f<2>; .reg .b32 %r<2>; "
+                             ".reg .b16 %h<2>;\n") +
+                 statement + " ret; }");
+    const Diagnostics found = verify_module(m);
+    ASSERT_EQ(found.size(), 1u) << statement;
+    EXPECT_NE(found[0].message.find("not supported yet"), std::string::npos) << statement;
+  }
+}
+
 }  // namespace
 }  // namespace gpusim::isa

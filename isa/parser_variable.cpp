@@ -78,9 +78,10 @@ void ModuleParser::parse_element_type(Declarator& d) {
   take();
   d.type = type_from_name(t.name());
   if (d.type == Type::kNone) {
-    const bool misplaced = t.name() == "ptr" || t.name() == "align" || t.name() == "attribute" || t.name() == "v2" ||
-                           t.name() == "v4";
-    if (misplaced) fail(t.loc, fmt::format("'{}' cannot stand here", t.text), "such as .global .align 8 .v2 .u32");
+    const bool misplaced = t.name() == "ptr" || t.name() == "align" || t.name() == "attribute" ||
+                           t.name() == "v2" || t.name() == "v4";
+    if (misplaced)
+      fail(t.loc, fmt::format("'{}' cannot stand here", t.text), "such as .global .align 8 .v2 .u32");
     fail(t.loc, fmt::format("unknown type '.{}'", t.name().substr(0, 80)), hint_for_type(t.name()));
   }
   if (token_.kind == Token::Kind::kDotName && type_from_name(token_.name()) != Type::kNone)
@@ -102,12 +103,14 @@ void ModuleParser::check_element_type(const Declarator& d, SourceLoc loc) const 
     fail(loc, fmt::format(".v{} .{} is larger than {} bytes", d.vector, type_name(d.type), kMaxVectorBytes));
   const bool module_reference = d.place == Place::kModule && d.space == Space::kGlobal;
   if (reference && !module_reference && d.place != Place::kKernelParameter)
-    fail(loc, fmt::format("a .{} is a .global variable of the module or a kernel's parameter", type_name(d.type)));
+    fail(loc,
+         fmt::format("a .{} is a .global variable of the module or a kernel's parameter", type_name(d.type)));
   if (d.space == Space::kTex && d.type != Type::kU32 && d.type != Type::kU64)
     fail(loc, "a .tex variable is declared .u32 or .u64");
   if (d.space == Space::kParam && (d.vector > 1 || d.type == Type::kF16x2))
-    fail(loc, fmt::format("a .param variable cannot be {}.{}", d.vector > 1 ? fmt::format(".v{} ", d.vector) : "",
-                          type_name(d.type)),
+    fail(loc,
+         fmt::format("a .param variable cannot be {}.{}", d.vector > 1 ? fmt::format(".v{} ", d.vector) : "",
+                     type_name(d.type)),
          "declare an array of bytes with .align");
   if (d.space == Space::kTex && d.vector > 1) fail(loc, "a .tex variable is no vector");
 }
@@ -115,7 +118,8 @@ void ModuleParser::check_element_type(const Declarator& d, SourceLoc loc) const 
 /// .ptr .global .align 16: the alignment is that of what the pointer points to. Without .ptr too.
 void ModuleParser::parse_pointer_attribute(Declarator& d) {
   d.is_pointer = accept_name("ptr");
-  if (d.is_pointer && token_.kind == Token::Kind::kDotName && space_from_name(token_.name()) != Space::kNone) take();
+  if (d.is_pointer && token_.kind == Token::Kind::kDotName && space_from_name(token_.name()) != Space::kNone)
+    take();
   if (!at_name("align")) return;
   Declarator pointed = d;
   parse_alignment(pointed);
@@ -141,7 +145,8 @@ Variable ModuleParser::parse_variable(const Declarator& d) {
 void ModuleParser::check_dimensions(const Variable& v, Place place) const {
   const bool parameter = place == Place::kKernelParameter || place == Place::kFunctionParameter;
   if (parameter && v.dims.size() > 1)
-    fail(v.loc, fmt::format("parameter '{}' has {} dimensions, an array has 1", v.name.substr(0, 80), v.dims.size()));
+    fail(v.loc, fmt::format("parameter '{}' has {} dimensions, an array has 1", v.name.substr(0, 80),
+                            v.dims.size()));
   if (place == Place::kKernelParameter && !v.dims.empty() && v.dims[0] == 0)
     fail(v.loc, fmt::format("kernel parameter '{}' has no size", v.name.substr(0, 80)));
 }
@@ -156,7 +161,8 @@ void ModuleParser::parse_dimensions(Variable& v) {
       v.dims.push_back(0);
       continue;
     }
-    if (token_.kind != Token::Kind::kInteger && token_.text != "WARP_SZ") fail_here("the size of an array, an integer");
+    if (token_.kind != Token::Kind::kInteger && token_.text != "WARP_SZ")
+      fail_here("the size of an array, an integer");
     const Constant size = parse_constant_primary(0);
     if (size.bits == 0 && !v.dims.empty()) fail(loc, "an array dimension of 0");
     v.dims.push_back(size.bits);
@@ -178,7 +184,8 @@ void ModuleParser::compute_size(Variable& v, SourceLoc loc) {
 /// Only a variable that another file defines may lack its first dimension.
 void ModuleParser::require_size(const Variable& v) const {
   if (v.dims.empty() || v.dims[0] != 0 || v.linkage == Linkage::kExtern) return;
-  fail(v.loc, fmt::format("the array '{}' has no size", v.name.substr(0, 80)), "only .extern arrays may lack it");
+  fail(v.loc, fmt::format("the array '{}' has no size", v.name.substr(0, 80)),
+       "only .extern arrays may lack it");
 }
 
 void ModuleParser::parse_module_variables(Space space, Linkage linkage) {

@@ -60,8 +60,8 @@ bool is_definition(const Variable& v) { return v.linkage != Linkage::kExtern; }
 
 bool same_dimensions(const Variable& a, const Variable& b) {
   const bool open_ended = !a.dims.empty() && !b.dims.empty() && (a.dims[0] == 0 || b.dims[0] == 0);
-  return a.dims.size() == b.dims.size() &&
-         std::equal(a.dims.begin() + (open_ended ? 1 : 0), a.dims.end(), b.dims.begin() + (open_ended ? 1 : 0));
+  return a.dims.size() == b.dims.size() && std::equal(a.dims.begin() + (open_ended ? 1 : 0), a.dims.end(),
+                                                      b.dims.begin() + (open_ended ? 1 : 0));
 }
 
 void collect_variables(const Module& module, ModuleSymbols& symbols, Diagnostics& out) {
@@ -72,8 +72,10 @@ void collect_variables(const Module& module, ModuleSymbols& symbols, Diagnostics
     const std::string first = fmt::format("the first one is in line {}", other.loc.line);
     if (is_definition(other) && is_definition(v)) {
       add_error(out, v.loc, fmt::format("variable '{}' is defined twice", v.name.substr(0, 80)), first);
-    } else if (v.space == other.space && (v.type != other.type || v.vector != other.vector || !same_dimensions(v, other))) {
-      add_error(out, v.loc, fmt::format("variable '{}' is declared in two ways", v.name.substr(0, 80)), first);
+    } else if (v.space == other.space &&
+               (v.type != other.type || v.vector != other.vector || !same_dimensions(v, other))) {
+      add_error(out, v.loc, fmt::format("variable '{}' is declared in two ways", v.name.substr(0, 80)),
+                first);
     } else if (!is_definition(other) && v.linkage == Linkage::kInternal) {
       add_error(out, v.loc, fmt::format("variable '{}' is declared .extern before", v.name.substr(0, 80)),
                 "define it .visible");
@@ -84,7 +86,8 @@ void collect_variables(const Module& module, ModuleSymbols& symbols, Diagnostics
 
 bool same_parameters(const std::vector<Variable>& a, const std::vector<Variable>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Variable& x, const Variable& y) {
-    return x.space == y.space && x.type == y.type && x.vector == y.vector && x.dims == y.dims && x.align == y.align;
+    return x.space == y.space && x.type == y.type && x.vector == y.vector && x.dims == y.dims &&
+           x.align == y.align;
   });
 }
 
@@ -95,12 +98,13 @@ std::string conflict(const Function& first, const Function& f) {
     return f.is_declaration ? fmt::format("a prototype of '{}' stands behind its body", name)
                             : fmt::format("function '{}' is defined twice", name);
   if (first.params.size() != f.params.size() || first.returns.size() != f.returns.size())
-    return fmt::format("function '{}' has {} parameters and {} return values here, but {} and {} before", name,
-                       f.params.size(), f.returns.size(), first.params.size(), first.returns.size());
+    return fmt::format("function '{}' has {} parameters and {} return values here, but {} and {} before",
+                       name, f.params.size(), f.returns.size(), first.params.size(), first.returns.size());
   if (!same_parameters(first.params, f.params) || !same_parameters(first.returns, f.returns))
     return fmt::format("the parameters of function '{}' have other types here", name);
   const bool internal_later = first.linkage == Linkage::kVisible && f.linkage == Linkage::kInternal;
-  if (first.linkage != f.linkage && !internal_later) return fmt::format("function '{}' has another linkage here", name);
+  if (first.linkage != f.linkage && !internal_later)
+    return fmt::format("function '{}' has another linkage here", name);
   return {};
 }
 
@@ -111,11 +115,13 @@ void collect_functions(const Module& module, ModuleSymbols& symbols, Diagnostics
                 fmt::format("the variable is in line {}", v->second->loc.line));
     }
     if (f.linkage == Linkage::kExtern && !f.is_declaration)
-      add_error(out, f.loc, fmt::format("'{}' is .extern and has a body", f.name.substr(0, 80)), "make it .visible");
+      add_error(out, f.loc, fmt::format("'{}' is .extern and has a body", f.name.substr(0, 80)),
+                "make it .visible");
     const auto [it, is_new] = symbols.functions.emplace(f.name, &f);
     if (is_new) continue;
     if (std::string what = conflict(*it->second, f); !what.empty())
-      add_error(out, f.loc, std::move(what), fmt::format("the first one is in line {}", it->second->loc.line));
+      add_error(out, f.loc, std::move(what),
+                fmt::format("the first one is in line {}", it->second->loc.line));
     if (!f.is_declaration) it->second = &f;
   }
 }

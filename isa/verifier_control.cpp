@@ -86,7 +86,8 @@ void FunctionVerifier::check_argument_sizes(const Operand& list, const std::vect
     if (e.kind != Kind::kSymbol) continue;
     const Variable* actual = find_symbol(e.symbol).variable;
     if (actual == nullptr) continue;
-    if (actual->space == Space::kParam && actual->bytes == formals[n].bytes && actual->is_array() != formals[n].is_array())
+    if (actual->space == Space::kParam && actual->bytes == formals[n].bytes &&
+        actual->is_array() != formals[n].is_array())
       error(e.loc, fmt::format("of '{}' and the parameter '{}' only one is an array", e.symbol.substr(0, 80),
                                formals[n].name.substr(0, 80)));
     if (actual->bytes == formals[n].bytes) continue;
@@ -143,7 +144,8 @@ void FunctionVerifier::check_bar_constants(const Instruction& i, size_t number) 
   const Operand& threads = i.operands[number + 1];
   if (threads.imm % kWarpSize != 0)
     error(threads.loc, fmt::format("the number of threads at a barrier is a multiple of {}", kWarpSize));
-  if (i.mods.arrive && threads.imm == 0) error(threads.loc, fmt::format("'{}' needs a number of threads above 0", name()));
+  if (i.mods.arrive && threads.imm == 0)
+    error(threads.loc, fmt::format("'{}' needs a number of threads above 0", name()));
 }
 
 void FunctionVerifier::check_bar_operands(const Instruction& i) {

@@ -42,7 +42,8 @@ bool has_order(Opcode op, Semantics s) {
 
 void FunctionVerifier::check_memory_modifiers(const Instruction& i) {
   const Modifiers& m = i.mods;
-  if (!has_order(i.opcode, m.semantics)) return error(fmt::format("'{}' does not have this memory order", name()));
+  if (!has_order(i.opcode, m.semantics))
+    return error(fmt::format("'{}' does not have this memory order", name()));
   switch (i.opcode) {
     case Opcode::kLd:
     case Opcode::kSt:
@@ -78,9 +79,9 @@ void FunctionVerifier::check_order(const Instruction& i) {
     return error(ordered ? fmt::format("'{}' needs a scope such as .gpu", name())
                          : fmt::format("'{}': a scope goes with a memory order such as .relaxed", name()));
   if ((m.seen & kMmio) == 0) return;
-  const bool relaxed = (m.seen & kSemantics) != 0 && has_order(Opcode::kRed, m.semantics == Semantics::kMmio
-                                                                                 ? Semantics::kRelaxed
-                                                                                 : m.semantics);
+  const bool relaxed =
+      (m.seen & kSemantics) != 0 &&
+      has_order(Opcode::kRed, m.semantics == Semantics::kMmio ? Semantics::kRelaxed : m.semantics);
   if (!relaxed || m.scope != Scope::kSys || m.vector > 1 || !is_global(m.space))
     error(fmt::format("'{}': .mmio goes with .relaxed.sys, .global memory and single elements", name()));
 }
@@ -129,7 +130,8 @@ void FunctionVerifier::check_cache_control(const Instruction& i) {
   if (i.opcode != Opcode::kDiscard && i.opcode != Opcode::kApplypriority) return;
   const Operand& size = i.operands[1];
   constexpr uint64_t kLine = 128;
-  if (size.kind == Kind::kImmediate && size.imm != kLine) error(size.loc, fmt::format("'{}' takes {} bytes", name(), kLine));
+  if (size.kind == Kind::kImmediate && size.imm != kLine)
+    error(size.loc, fmt::format("'{}' takes {} bytes", name(), kLine));
 }
 
 /// The cache level or priority as written; empty if there is none.

@@ -370,7 +370,8 @@ void FunctionVerifier::check_special(const Operand& o, Type type) {
   const bool is_64 = s == SpecialRegister::kClock64 || s == SpecialRegister::kGlobaltimer;
   const bool has_16 = any_size || s <= SpecialRegister::kNctaidZ;
   if (type_bytes(type) < 4 && !has_16)
-    return error(o.loc, fmt::format("this special register has 32 bits, '{}' needs {}", name(), type_bytes(type) * 8));
+    return error(
+        o.loc, fmt::format("this special register has 32 bits, '{}' needs {}", name(), type_bytes(type) * 8));
   if (!any_size && is_64 != (type_bytes(type) == 8)) {
     error(o.loc, fmt::format("this special register has {} bits, '{}' needs {}", is_64 ? 64 : 32, name(),
                              type_bytes(type) * 8));
@@ -383,7 +384,8 @@ void FunctionVerifier::check_symbol_value(const Instruction& i, const Operand& o
   if (f.variable == nullptr && f.function == nullptr) return undefined_symbol(o);
   if (f.variable != nullptr && f.variable->space == Space::kGlobal && type_bytes(i.mods.type) == 4 &&
       module_.has_address_size && module_.address_size == 64)
-    return error(o.loc, fmt::format("'{}' cannot hold the address of '{}', which has 64 bits", name(), o.symbol.substr(0, 80)));
+    return error(o.loc, fmt::format("'{}' cannot hold the address of '{}', which has 64 bits", name(),
+                                    o.symbol.substr(0, 80)));
   if (is_float(i.mods.type) || type_bytes(i.mods.type) < 4) {
     error(o.loc, fmt::format("'{}' cannot hold the address of '{}'", name(), o.symbol.substr(0, 80)),
           "use .u32 or .u64");
@@ -403,13 +405,15 @@ void FunctionVerifier::check_address(const Instruction& i, const Operand& o) {
             fmt::format("'{}' is a .{} register and cannot hold an address", r.name, type_name(r.type)));
     } else if (bytes == 4 && module_.has_address_size && module_.address_size == 64 &&
                (i.mods.space == Space::kGlobal || i.mods.space == Space::kGeneric)) {
-      error(o.loc, fmt::format("'{}' has 32 bits, addresses of this file have 64", r.name), "as .address_size says");
+      error(o.loc, fmt::format("'{}' has 32 bits, addresses of this file have 64", r.name),
+            "as .address_size says");
     }
     return;
   }
   if (o.symbol.empty()) {
     if (i.mods.space != Space::kLocal && i.mods.space != Space::kNone)
-      error(o.loc, fmt::format("'{}': a constant address is for .local memory", name()), "put it into a register");
+      error(o.loc, fmt::format("'{}': a constant address is for .local memory", name()),
+            "put it into a register");
     return;
   }
   const Found f = find_symbol(o.symbol);
@@ -434,11 +438,13 @@ void FunctionVerifier::check_address(const Instruction& i, const Operand& o) {
 
 /// The variables of a call are written and read with it, so not under a predicate of their own.
 void FunctionVerifier::check_argument_guard(const Instruction& i, const Operand& o, const Found& f) {
-  const bool argument = f.variable->space == Space::kParam && !f.is_param && (i.opcode == kLd || i.opcode == kSt);
+  const bool argument =
+      f.variable->space == Space::kParam && !f.is_param && (i.opcode == kLd || i.opcode == kSt);
   const bool returned = std::any_of(function_.returns.begin(), function_.returns.end(),
                                     [&](const Variable& v) { return &v == f.variable; });
   if (argument && !returned && i.guard != kNoRegister)
-    error(o.loc, fmt::format("'{}' cannot be predicated: '{}' belongs to a call", name(), o.symbol.substr(0, 80)));
+    error(o.loc,
+          fmt::format("'{}' cannot be predicated: '{}' belongs to a call", name(), o.symbol.substr(0, 80)));
 }
 
 void FunctionVerifier::check_store_space(const Instruction& i, const Operand& o) {
@@ -459,9 +465,11 @@ void FunctionVerifier::check_memory_value(const Instruction& i, const Operand& o
   }
   check_wide_access(i);
   const auto is_sink = [](const Operand& e) { return e.kind == Kind::kSink; };
-  if (destination && i.opcode != kAtom && o.kind == Kind::kVector && std::all_of(o.elements.begin(), o.elements.end(), is_sink))
+  if (destination && i.opcode != kAtom && o.kind == Kind::kVector &&
+      std::all_of(o.elements.begin(), o.elements.end(), is_sink))
     return error(o.loc, fmt::format("'{}' uses nothing of what it reads", name()));
-  if (destination && i.opcode != kAtom && is_sink(o)) return error(o.loc, fmt::format("'{}' needs a destination", name()));
+  if (destination && i.opcode != kAtom && is_sink(o))
+    return error(o.loc, fmt::format("'{}' needs a destination", name()));
   const auto check_one = [&](const Operand& e) {
     if (e.kind == Kind::kSink && destination) return;
     if (destination) return check_destination(i, e, m.type, true);
@@ -512,8 +520,8 @@ void FunctionVerifier::check_mov_elements(const Instruction& i) {
         else
           check_source(i, e, i.mods.type, false);
       }
-    } else if (const Register& r = function_.registers[o->reg]; !compatible(r.type, i.mods.type, false) &&
-                                                               type_bytes(r.type) != type_bytes(i.mods.type)) {
+    } else if (const Register& r = function_.registers[o->reg];
+               !compatible(r.type, i.mods.type, false) && type_bytes(r.type) != type_bytes(i.mods.type)) {
       error(o->loc, fmt::format("'{}' has .{} elements, '{}' needs .{}", r.name, type_name(r.type), name(),
                                 type_name(i.mods.type)));
     }

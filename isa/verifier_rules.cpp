@@ -211,7 +211,8 @@ void FunctionVerifier::check_arithmetic_modifiers(const Instruction& i) {
   const bool integer = is_integer(m.type);
   if (m.cc && (!integer || type_bytes(m.type) < 4))
     error(fmt::format("'{}': .cc is for integers of 32 and 64 bits", name()));
-  if (m.sat && m.type == Type::kF64 && i.opcode != kCvt) error(fmt::format("'{}': .sat is not for .f64", name()));
+  if (m.sat && m.type == Type::kF64 && i.opcode != kCvt)
+    error(fmt::format("'{}': .sat is not for .f64", name()));
   if (m.sat && integer && m.part == MulPart::kLo) error(fmt::format("'{}': .sat goes with .hi", name()));
   if (m.relu && i.opcode == kFma && !is_half(m.type))
     error(fmt::format("'{}': .relu is for half precision", name()));
@@ -231,8 +232,9 @@ void FunctionVerifier::check_rounding(const Instruction& i) {
       if (!rounded) error(fmt::format("'{}' needs a rounding: .rn, .rz, .rm or .rp", name()));
       break;
     case kMad:
-      if (!rounded &&
-          (m.type == Type::kF64 ? explicit_era : m.type == Type::kF32 && module_.target_sm >= 20 && ptx_version(module_) >= 302)) {
+      if (!rounded && (m.type == Type::kF64 ? explicit_era
+                                            : m.type == Type::kF32 && module_.target_sm >= 20 &&
+                                                  ptx_version(module_) >= 302)) {
         error(fmt::format("'{}' needs a rounding: .rn, .rz, .rm or .rp", name()),
               m.type == Type::kF32 ? "it may be left out for targets below sm_20, and up to PTX 3.1" : "");
       }
@@ -279,7 +281,8 @@ void FunctionVerifier::check_cvt(const Instruction& i) {
   if (m.ftz && !single) error(fmt::format("'{}': .ftz goes with .f32", name()));
   if (m.rounding == Rounding::kRna) error(fmt::format("'{}': .rna is for .tf32", name()));
   if (to_float && from_float && rounded && !integral && cvt_is_exact(m))
-    error(fmt::format("'{}' is exact and takes no rounding", name()), "but .rni and the like between equal types");
+    error(fmt::format("'{}' is exact and takes no rounding", name()),
+          "but .rni and the like between equal types");
   if (to_float && from_float && integral && m.type != m.type2)
     error(fmt::format("'{}': an integer rounding goes with equal types", name()));
   if (!to_float && !from_float && rounded)

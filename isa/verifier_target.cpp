@@ -51,9 +51,11 @@ constexpr VersionRule kVersions[] = {
     {kInvalid, 700, has_nan},
     {kInvalid, 700, is_cvt_bf16},
     {kInvalid, 702, has_xorsign},
-    {kInvalid, 704, [](const Modifiers& m) { return (m.seen & (kEvictL1 | kEvictL2 | kPrefetchSize | kCacheHint)) != 0; }},
+    {kInvalid, 704,
+     [](const Modifiers& m) { return (m.seen & (kEvictL1 | kEvictL2 | kPrefetchSize | kCacheHint)) != 0; }},
     {kInvalid, 708, [](const Modifiers& m) { return m.scope == Scope::kCluster; }},
-    {kInvalid, 803, [](const Modifiers& m) { return (m.seen & (kWindow | kParamFunc)) != 0 && m.space == Space::kParam; }},
+    {kInvalid, 803,
+     [](const Modifiers& m) { return (m.seen & (kWindow | kParamFunc)) != 0 && m.space == Space::kParam; }},
     {kInvalid, 708, [](const Modifiers& m) { return (m.seen & kWindow) != 0 && m.space == Space::kShared; }},
     {kInvalid, 803, [](const Modifiers& m) { return m.type == Type::kB128; }},
     {kShfl, 600, [](const Modifiers& m) { return m.sync; }},
@@ -214,9 +216,11 @@ bool only_moves(Opcode op) {
 
 void FunctionVerifier::check_target(const Instruction& i) {
   for (const VersionRule& rule : kVersions) {
-    if ((rule.opcode != i.opcode && rule.opcode != kInvalid) || ptx_version(module_) >= rule.version) continue;
+    if ((rule.opcode != i.opcode && rule.opcode != kInvalid) || ptx_version(module_) >= rule.version)
+      continue;
     if (rule.applies == nullptr || rule.applies(i.mods))
-      return error(fmt::format("'{}' needs PTX {}.{} or later", name(), rule.version / 100, rule.version % 100));
+      return error(
+          fmt::format("'{}' needs PTX {}.{} or later", name(), rule.version / 100, rule.version % 100));
   }
   const int target = module_.target_sm;
   if (target == 0) return;  // reported once for the module
@@ -229,7 +233,8 @@ void FunctionVerifier::check_target(const Instruction& i) {
   if (three_sources) needed = 100;
   const bool in_cluster = i.text.find("::cluster") != std::string::npos || i.mods.scope == Scope::kCluster;
   if (in_cluster) needed = std::max(needed, 90);
-  if ((i.mods.seen & (kEvictL1 | kPrefetchSize)) != 0) needed = std::max(needed, (i.mods.seen & kPrefetchSize) != 0 ? 75 : 70);
+  if ((i.mods.seen & (kEvictL1 | kPrefetchSize)) != 0)
+    needed = std::max(needed, (i.mods.seen & kPrefetchSize) != 0 ? 75 : 70);
   if ((i.mods.seen & kCacheHint) != 0) needed = std::max(needed, 80);
   const bool is_double = i.mods.type == Type::kF64 || i.mods.type2 == Type::kF64;
   if (is_double && !only_moves(i.opcode) && !module_.map_f64_to_f32 && needed < 13) {

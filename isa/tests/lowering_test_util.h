@@ -63,7 +63,8 @@ inline Outcome run_image(const KernelImage& image, uint32_t threads) {
 inline std::string thread_kernel(std::string_view declarations, std::string_view body,
                                  std::string_view target = "sm_35", std::string_view before = "") {
   const bool old = target.size() == 5 && target < "sm_60";
-  return (old ? ".version 4.2\n.target " : ".version 9.0\n.target ") + std::string(target) + "\n.address_size 64\n" + std::string(before) +
+  return (old ? ".version 4.2\n.target " : ".version 9.0\n.target ") + std::string(target) +
+         "\n.address_size 64\n" + std::string(before) +
          ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{\n.reg .b64 %in, %out, %off;\n.reg .b32 "
          "%tid0;\n" +
          std::string(declarations) +
