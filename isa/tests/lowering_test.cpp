@@ -158,5 +158,18 @@ TEST(RandomPrograms, EveryLoweringGivesTheSameResultsAndCounts) {
   }
 }
 
+// mov.v2 copies element by element, to and from braces too.
+TEST(Statements, VectorsMoveElementByElement) {
+  const Outcome o =
+      run_image(lower_ok(thread_kernel(".reg .v2 .u32 %v, %w; .reg .b32 %a, %b;",
+                                       "mov.u32 %v.x, 7; mov.u32 %v.y, 9; mov.v2.u32 %w, %v;\n"
+                                       "mov.v2.u32 {%a, %b}, %w;\n"
+                                       "st.global.u32 [%out], %a; st.global.u32 [%out+4], %b; ret;"),
+                         level(LoweringLevel::kClean)),
+                1);
+  EXPECT_EQ(o.out.at(0), 7u);
+  EXPECT_EQ(o.out.at(1), 9u);
+}
+
 }  // namespace
 }  // namespace gpusim::isa
