@@ -12,6 +12,8 @@
 
 namespace gpusim::isa {
 
+/// .relaxed or a stronger order is written.
+[[nodiscard]] inline bool is_ordered(const Modifiers& m) { return m.semantics >= Semantics::kRelaxed; }
 [[nodiscard]] inline int written_types(const Modifiers& m) {
   return (m.type != Type::kNone) + (m.type2 != Type::kNone) + (m.type3 != Type::kNone) +
          (m.type4 != Type::kNone);

@@ -10,8 +10,6 @@ namespace {
 
 using Kind = Operand::Kind;
 
-bool is_ordered(const Modifiers& m) { return m.semantics >= Semantics::kRelaxed; }
-
 bool is_global(Space s) { return s == Space::kGlobal || s == Space::kGeneric; }
 
 /// Memory orders of each instruction.

@@ -38,7 +38,6 @@ bool is_set_f16(const Modifiers& m) { return is_f16(m) || m.type2 == Type::kF16 
 bool is_vector(const Modifiers& m) { return m.vector > 1; }
 bool is_16_bits(const Modifiers& m) { return type_bytes(m.type) == 2; }
 bool is_generic(const Modifiers& m) { return m.space == Space::kGeneric; }
-bool is_ordered(const Modifiers& m) { return m.semantics >= Semantics::kRelaxed; }
 
 struct VersionRule {
   Opcode opcode;  // kInvalid: any
