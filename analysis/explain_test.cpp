@@ -128,7 +128,7 @@ TEST_F(Explain, TextOfTheFileCannotDisturbTheOutput) {
   const KernelRecord k = kernel();
   const Explanation e = explain(k, 5);
   EXPECT_THAT(explanation_text(k, small.machine, e), HasSubstr("`add \"\\ ?[2J ?`"));
-  EXPECT_THAT(explanation_json(k, small.machine, e), HasSubstr(R"("ptx": "add \"\\ \u001b[2J ?")"));
+  EXPECT_THAT(explanation_json(k, small.machine, e), HasSubstr(R"("ptx": "add \"\\ \u001b[2J �")"));
 }
 
 TEST(Text, WrapsWords) {

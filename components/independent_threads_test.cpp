@@ -149,7 +149,7 @@ TEST(IndependentThreads, BranchesMeetAtDifferentBarriers) {
 }
 
 /// Lanes leave a loop after different numbers of laps; each lap a vote among all that are still in it.
-constexpr const char* kVotes = R"(.version 6.0
+constexpr const char* kVotes = R"(.version 6.2
 .target sm_70
 .address_size 64
 .visible .entry votes(.param .u64 data)

@@ -79,7 +79,8 @@ TEST(Operations, AreOfTheirTimingClass) {
     const std::vector<OperationRow> rows = operations_of(device);
     const isa::ParseResult parsed = isa::parse_module(operation_module(device, rows, 2, 8));
     ASSERT_TRUE(parsed.ok()) << capability;
-    ASSERT_FALSE(isa::has_errors(isa::verify_module(parsed.module))) << capability;
+    const isa::Diagnostics diagnostics = isa::verify_module(parsed.module);
+    ASSERT_FALSE(isa::has_errors(diagnostics)) << isa::format_diagnostic("operations", diagnostics.front());
     isa::LoweringOptions options;
     options.machine_capability = capability;
     options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };

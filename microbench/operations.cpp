@@ -68,7 +68,8 @@ std::string kernel_of(const OperationRow& row, int chains, int length) {
   const int total = chains * length;
   std::string k = fmt::format(
       "\t.entry {} (.param .u64 p_out, .param .u32 p_x)\n\t{{\n"
-      "\t.reg .s32 %i<{}>, %q<{}>, %c1, %w<{}>, %s1;\n\t.reg .u32 %r<8>, %sh, %sl;\n\t.reg .s64 %l<{}>, "
+      "\t.reg .s32 %i<{}>, %q<{}>, %c1;\n\t.reg .b32 %w<{}>, %s1;\n\t.reg .u32 %r<8>, %sh, %sl;\n\t.reg .s64 "
+      "%l<{}>, "
       "%k1;\n"
       "\t.reg .f32 %f<{}>, %t<{}>, %g1, %g2;\n\t.reg .u64 %rd<4>;\n\t.reg .pred %p<3>;\n",
       row.name, chains, total, chains, chains, chains, total);
