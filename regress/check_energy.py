@@ -11,7 +11,7 @@ from runner import MACHINE, Gpusim, require, require_equal
 def _record(gpusim: Gpusim, name: str, ptx: str, *options: str) -> Path:
     out = gpusim.scratch / f"{name}.h5"
     workloads = gpusim.source / "workloads"
-    gpusim.run("--config", MACHINE, workloads / ptx, "--out", out, "--quiet", "--events", "memory", *options).require_code(0)
+    gpusim.run("--config", MACHINE, workloads / ptx, "--force", "--out", out, "--quiet", "--events", "memory", *options).require_code(0)
     return out
 
 
@@ -20,7 +20,7 @@ def check_system(gpusim: Gpusim) -> None:
     launch = gpusim.source / "workloads" / "spmv" / "matrix_ell.toml"
     ptx = gpusim.source / "workloads" / "spmv" / "ell.ptx"
     out = gpusim.scratch / "run.h5"
-    report = gpusim.run("--config", MACHINE, ptx, "--launch", launch, "--core-clock", "810MHz", "--json", "--out", out).require_code(0).json()
+    report = gpusim.run("--config", MACHINE, ptx, "--launch", launch, "--core-clock", "810MHz", "--json", "--force", "--out", out).require_code(0).json()
     with h5py.File(out) as file:
         rows = file["timeline"][:]
         elapsed = (int(rows["end"].max()) - int(rows["start"].min())) / 810e6
@@ -35,7 +35,7 @@ def check_system(gpusim: Gpusim) -> None:
             key = name + {"elapsed": "_s", "power": "_w"}.get(name, "_j")
             require(abs(report["system"][key] / float(system[name]) - 1) < 1e-5, f"{key}: {report['system'][key]}")
     # A run that does not end has no such figures, nor any of the whole application.
-    failed = gpusim.run("--config", MACHINE, ptx, "--launch", launch, "--max-cycles", "6000", "--out", out).require_code(2)
+    failed = gpusim.run("--config", MACHINE, ptx, "--launch", launch, "--max-cycles", "6000", "--force", "--out", out).require_code(2)
     failed.require_error("'csr_to_ell' took 6504 cycles, more than 6000 (--max-cycles)")
     for word in ("system  ", "application", "copy                 y"):
         require(word not in failed.out, f"{word}: {failed.out}")

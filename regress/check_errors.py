@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Callable
 
 from cases import CASES
-from runner import Gpusim, require, require_equal
+from runner import Gpusim, Run, require, require_equal
 
 Check = Callable[[Gpusim], None]
 
@@ -297,15 +297,73 @@ def check_outputs(gpusim: Gpusim) -> None:
 
 
 def check_same_output_twice(gpusim: Gpusim) -> None:
-    """Two runs with one output name: the file is one run's, and nothing else is left."""
+    """Runs at the same time with one output name: one writes, the others are refused or come later; nothing else is left."""
     out = gpusim.scratch / "shared.h5"
     command = [str(gpusim.program), "--config", str(gpusim.machine()), str(vecadd(gpusim)), "--quiet", "--events", "all",
                "--out", str(out), "--param"]
-    runs = [subprocess.Popen([*command, f"N={n}"], cwd=gpusim.scratch) for n in (3000, 4000, 5000)]
-    for run in runs:
-        require_equal("exit code", run.wait(timeout=60), 0)
+    runs = [subprocess.Popen([*command, f"N={n}"], cwd=gpusim.scratch, text=True, stderr=subprocess.PIPE)
+            for n in (30000, 40000, 50000)]
+    ended = [(run.communicate(timeout=60)[1], run.returncode) for run in runs]
+    require(any(code == 0 for _, code in ended), f"no run wrote its file: {ended}")
+    for text, code in ended:
+        require(code == 0 or (code == 1 and "another run is writing this file" in text), f"exit code {code}: {text}")
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["shared.h5"])
     require_recorded_status(out, "complete")
+
+
+def check_other_run(gpusim: Gpusim) -> None:
+    """A recorded file of another machine or program is replaced only with --force; any other file as well."""
+    def run(machine: str, ptx: Path, *options: str) -> Run:
+        return gpusim.run("--config", gpusim.source / "configs" / f"{machine}.cfg", ptx, "--param", "N=1000", "--quiet", *options)
+
+    first, out = vecadd(gpusim), gpusim.scratch / "vecadd.h5"
+    copy = gpusim.scratch / "other" / "vecadd.ptx"
+    copy.parent.mkdir()
+    copy.write_text(first.read_text() + "\n// another program of the same name\n")
+    copy.with_suffix(".toml").write_text(first.with_suffix(".toml").read_text())
+    run("tesla_c1060", first).require_code(0)
+    content = out.read_bytes()
+    again = run("tesla_c1060", first).require_code(0).require_error("note: replaces the recording of an earlier run")
+    require_equal("notes", again.err.count("\n"), 1)
+    require(out.read_bytes() == content, "two runs differ")
+    for refused, what in ((run("gtx480", first), "machine"), (run("tesla_c1060", copy), "program"),
+                          (run("tesla_c1060", first, "--set", "lsu.queue=7"), "machine"),
+                          (run("gtx480", copy), "machine and program")):
+        refused.require_code(1).require_error(f"'vecadd.h5' holds a run of another {what}: gpusim --config tesla_c1060.cfg#", "--force")
+        require(out.read_bytes() == content, "a refused run changed the file")
+    run("gtx480", first, "--force").require_code(0)
+    require(out.read_bytes() != content, "--force did not replace the file")
+    out.write_text("notes of mine")
+    run("gtx480", first).require_code(1).require_error("is there already and is no recording of gpusim")
+    require_equal("the file", out.read_text(), "notes of mine")
+
+
+def check_json_of_any_path(gpusim: Gpusim) -> None:
+    """Every --json is JSON, in UTF-8, whatever bytes the names of files have."""
+    folder = os.fsencode(gpusim.scratch) + b"/odd\xff\xed\xa0\x80 \"q\" \\ \t\x01"
+    os.mkdir(folder)
+    ptx, machine, recorded = (folder + name for name in (b"/k\xfe.ptx", b"/m\xfe.cfg", b"/r\xfe.h5"))
+    source = vecadd(gpusim)
+    Path(os.fsdecode(ptx)).write_bytes(source.read_bytes())
+    Path(os.fsdecode(ptx[:-4] + b".toml")).write_bytes(source.with_suffix(".toml").read_bytes())
+    Path(os.fsdecode(machine)).write_text(f'extends = "{gpusim.source}/configs/gtx480.cfg"\n')
+
+    def run(*arguments: str | bytes, json_out: bool = True) -> None:
+        done = subprocess.run([str(gpusim.program), *arguments], cwd=gpusim.scratch, capture_output=True, check=False,
+                              stdin=subprocess.DEVNULL, timeout=100)
+        text = b" ".join(a if isinstance(a, bytes) else a.encode() for a in arguments)
+        require(done.returncode == 0, f"{text!r}: exit code {done.returncode}: {done.stderr!r}")
+        if json_out:
+            json.loads(done.stdout.decode("utf-8"), parse_constant=lambda name: require(False, f"{text!r} prints {name}"))
+
+    run("--config", machine, ptx, "--param", "N=2000", "--out", recorded, "--events", "memory", "--json")
+    run("--config", machine, ptx, "--param", "N=2000", "--functional", "--json")
+    run("--config", machine, ptx, "--param", "N=2000", "--out", "none", "--check", "all", "--json")
+    run("check", "--json", ptx)
+    run("occupancy", "--config", machine, ptx, "--block", "128", "--json")
+    for report in (["metrics"], ["explain"], ["analyze"], ["analyze", "--model", "reuse-distance"]):
+        run(*report, recorded, "--json")
+    run("microbench", "--config", machine, "--only", "shared", "--json")
 
 
 def check_lost_streams(gpusim: Gpusim) -> None:
@@ -373,6 +431,8 @@ ERROR_CHECKS: dict[str, Check] = {
     "full_disk": check_full_disk,
     "outputs": check_outputs,
     "same_output_twice": check_same_output_twice,
+    "other_run": check_other_run,
+    "json_of_any_path": check_json_of_any_path,
     "lost_streams": check_lost_streams,
     "refresh": check_refresh,
     "kept_file": check_failed_run_keeps_file,

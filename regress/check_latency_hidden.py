@@ -12,7 +12,7 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
                            ("matmul_tiled_8x8", 4 * 96 // 8 + 1)):
         out = gpusim.scratch / f"{case}.h5"
         ptx = CASES[case].ptx(gpusim.source)
-        gpusim.run("--config", MACHINE, ptx, "--param", "N=96", "--out", out, "--quiet").require_code(0)
+        gpusim.run("--config", MACHINE, ptx, "--param", "N=96", "--force", "--out", out, "--quiet").require_code(0)
         model = gpusim.run("analyze", out, "--model", "latency-hidden", "--json").require_code(0).json()["models"][0]
         prediction, kernel = model["predictions"][0], model["details"]["kernels"][0]
         require(abs(prediction["error"]) < LIMIT, f"{case}: predicted {prediction['predicted']}, simulated {prediction['simulated']}")
@@ -47,7 +47,7 @@ def _check_note(gpusim: Gpusim) -> None:
                                   (gpusim.machine(), ("--core-clock", "648MHz"), "clocks.core")):
         out = gpusim.scratch / "noted.h5"
         out.unlink(missing_ok=True)
-        gpusim.run("--config", machine, ptx, "--param", "N=4096", "--out", out, "--quiet", *options).require_code(0)
+        gpusim.run("--config", machine, ptx, "--param", "N=4096", "--force", "--out", out, "--quiet", *options).require_code(0)
         text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
         model = gpusim.run("analyze", out, "--model", "latency-hidden", "--json").require_code(0).json()["models"][0]
         note = model["details"]["kernels"][0]["note"]
@@ -61,7 +61,7 @@ def _check_steps(gpusim: Gpusim) -> None:
     for n in (64, 32, 96):  # sorted by size, however they are named
         files.append(gpusim.scratch / f"curve_{n}.h5")
         ptx = CASES["matmul_naive_16x16"].ptx(gpusim.source)
-        gpusim.run("--config", MACHINE, ptx, "--param", f"N={n}", "--out", files[-1], "--quiet").require_code(0)
+        gpusim.run("--config", MACHINE, ptx, "--param", f"N={n}", "--force", "--out", files[-1], "--quiet").require_code(0)
     model = gpusim.run("analyze", *files, "--model", "latency-hidden", "--option", "x=N", "--json").require_code(0).json()["models"][0]
     cycles = {n: p for n, p in zip((64, 32, 96), model["predictions"])}
     steps = [p for p in model["predictions"] if p["quantity"] == "step of the rate"]
@@ -73,6 +73,6 @@ def _check_steps(gpusim: Gpusim) -> None:
     for what, machine, options in (("machine", "tesla_v100", ()), ("number of SMs", MACHINE, ("--sms", "2")),
                                    ("machine", MACHINE, ("--core-clock", "648MHz"))):
         other = gpusim.scratch / "other.h5"
-        gpusim.run("--config", machine, ptx, "--param", "N=48", "--out", other, "--quiet", *options).require_code(0)
+        gpusim.run("--config", machine, ptx, "--param", "N=48", "--force", "--out", other, "--quiet", *options).require_code(0)
         gpusim.run("analyze", files[0], other, "--model", "latency-hidden", "--option",
                    "x=N").require_code(1).require_error(f"is of another {what} than in")

@@ -122,7 +122,7 @@ def require_statements(explained: dict[str, Any], case: Case, gpusim: Gpusim) ->
 
 def record(gpusim: Gpusim, case: Case, *options: str) -> tuple[dict[str, Any], Path]:
     out = gpusim.scratch / "run.h5"
-    arguments = (*case.launch_options(gpusim.source), *params(case.small), "--out", str(out), *options)
+    arguments = (*case.launch_options(gpusim.source), *params(case.small), "--force", "--out", str(out), *options)
     return gpusim.report(case.ptx(gpusim.source), *arguments), out
 
 
@@ -159,7 +159,7 @@ def check_behaviour(gpusim: Gpusim, _: str) -> None:
     found = {}
     for name, size in sizes.items():
         out = gpusim.scratch / f"{name}.h5"
-        gpusim.report(CASES[name].ptx(gpusim.source), *params(size), "--out", str(out))
+        gpusim.report(CASES[name].ptx(gpusim.source), *params(size), "--force", "--out", str(out))
         found[name] = {metric: m["value"] for metric, m in read(gpusim, "metrics", out)[0]["metrics"].items()}
     expected = {
         # Down a column every thread's word is a 32-byte transaction of its own; through shared memory all are rows.
@@ -210,7 +210,7 @@ def check_source(gpusim: Gpusim, _: str) -> None:
     out = gpusim.scratch / "reverse.h5"
     ptx = gpusim.source / "regress" / "checks" / "reverse.ptx"
     gpusim.report(ptx, "--grid", "4", "--block", "256", "--arg", "f32[1024]", "--arg", "f32[1024]", "--arg", "1024",
-                  "--out", str(out))
+                  "--force", "--out", str(out))
     hot = read(gpusim, "explain", out, "--top", "1000")[0]["hot"]
     source = ptx.with_suffix(".cu").read_text().splitlines()
     for opcode, expression in (("ld.global", "tile["), ("st.global", "out[")):
@@ -275,7 +275,7 @@ def check_unfinished(gpusim: Gpusim, _: str) -> None:
     out = gpusim.scratch / "killed.h5"
     ptx = gpusim.source / "regress" / "failing" / "endless.ptx"
     process = gpusim.start("--config", gpusim.machine(), ptx, "--grid", "60", "--block", "256", "--arg", "u32[1]",
-                           "--out", out)
+                           "--force", "--out", out)
     try:
         deadline = time.monotonic() + 30
         while not out.exists() and process.poll() is None and time.monotonic() < deadline:
@@ -292,7 +292,7 @@ def check_unfinished(gpusim: Gpusim, _: str) -> None:
     launch = gpusim.scratch / "two.toml"
     launch.write_text(whole.replace("[[launch]]", f'[[launch]]\nkernel = "vecadd"\n{short}\n[[launch]]'))
     failed = gpusim.scratch / "failed.h5"
-    gpusim.simulate(vecadd, "--launch", launch, "--max-cycles", "20000", "--out", failed).require_code(2)
+    gpusim.simulate(vecadd, "--launch", launch, "--max-cycles", "20000", "--force", "--out", failed).require_code(2)
     require_first_kernel_only(gpusim, failed, "failed")
 
 
@@ -317,7 +317,7 @@ def check_machine(gpusim: Gpusim, machine: str) -> None:
     for case in (CASES[name] for name in CASE_NAMES):
         out = gpusim.scratch / "run.h5"
         report = gpusim.run("--config", config, case.ptx(gpusim.source), "--json", *case.launch_options(gpusim.source),
-                            *params(case.small), "--out", out).require_code(0).json()
+                            *params(case.small), "--force", "--out", out).require_code(0).json()
         measured = read(gpusim, "metrics", out)
         on_the_way = 0.0
         with h5py.File(out) as file:
