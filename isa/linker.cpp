@@ -105,6 +105,7 @@ class ModuleLinker {
       for (Variable& v : m.variables) add(std::move(v), result_.module.variables, variables_);
       for (Function& f : m.functions) add(std::move(f), result_.module.functions, functions_);
     }
+    result_.module.index_symbols();
     return std::move(result_);
   }
 

@@ -203,14 +203,21 @@ struct Module {
   std::vector<Alias> aliases;      ///< .alias; link_modules() resolves them
   std::vector<std::string> files;  ///< of linked modules, by SourceLoc::file
 
+  /// By name; a definition goes before declarations. Fast after index_symbols().
   [[nodiscard]] const Function* find_function(std::string_view name) const;
   [[nodiscard]] const Variable* find_variable(std::string_view name) const;
+  /// Sorts the names, as parse_module() and link_modules() do at their end; whoever renames or moves symbols
+  /// does it again.
+  void index_symbols();
   /// Number of one of `functions`: what its address is made from (isa/executor.h).
   [[nodiscard]] uint32_t number_of(const Function& f) const {
     return static_cast<uint32_t>(&f - functions.data());
   }
   /// Entry functions in file order.
   [[nodiscard]] std::vector<const Function*> entries() const;
+
+ private:
+  std::vector<uint32_t> functions_by_name_, variables_by_name_;
 };
 
 }  // namespace gpusim::isa

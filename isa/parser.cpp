@@ -104,6 +104,7 @@ ParseResult ModuleParser::parse() {
   }
   if (module_.address_size == 0) module_.address_size = 32;
   sort_by_location(diagnostics_);
+  module_.index_symbols();
   return {std::move(module_), std::move(diagnostics_)};
 }
 

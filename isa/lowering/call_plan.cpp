@@ -34,10 +34,7 @@ class Planner {
       : module_(module), entry_(entry), errors_(errors) {}
 
   CallPlan run() {
-    for (const Function& f : module_.functions) {
-      const auto [it, added] = plan_.functions.emplace(f.name, &f);
-      if (!added && it->second->is_declaration && !f.is_declaration) it->second = &f;
-    }
+    plan_.module = &module_;
     reach(entry_);
     follow();
     if (!signatures_.empty()) add_address_taken();

@@ -34,16 +34,14 @@ struct CallPlan {
   std::vector<const Function*> callables;  ///< called through the stack
   bool uses_stack = false;                 ///< there is such a call, if only one that no function fits
   std::unordered_set<const Function*> recursive;
-  /// Definitions by name (declarations where there is no definition).
-  std::unordered_map<std::string_view, const Function*> functions;
+  const Module* module = nullptr;
   // Shared memory of the kernel and of all that it reaches.
   std::unordered_map<const Variable*, uint32_t> shared;
   uint32_t static_shared_bytes = 0;
   uint32_t dynamic_shared_offset = 0;
 
   [[nodiscard]] const Function* find_function(std::string_view name) const {
-    const auto it = functions.find(name);
-    return it == functions.end() ? nullptr : it->second;
+    return module->find_function(name);
   }
 };
 [[nodiscard]] CallPlan plan_calls(const Module& module, const Function& entry, Diagnostics& errors);
