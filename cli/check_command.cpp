@@ -14,6 +14,7 @@
 #include "isa/verifier.h"
 #include "simcore/config/load.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::cli {
 
@@ -21,7 +22,7 @@ namespace {
 
 /// Parses and verifies one file.
 isa::Module load(const std::string& file, uint32_t number, isa::Diagnostics& messages) {
-  isa::ParseResult parsed = isa::parse_module(read_file(file));
+  isa::ParseResult parsed = isa::parse_module(core::read_text_file(file, core::kMaxPtxBytes));
   isa::Diagnostics own = parsed.diagnostics;
   if (!isa::has_errors(own)) {
     const isa::Diagnostics verified = isa::verify_module(parsed.module);
@@ -157,7 +158,7 @@ int check_command(const CheckArguments& arguments) {
 }
 
 int init_command(const std::string& ptx, const std::string& out, bool force) {
-  const isa::ParseResult parsed = isa::parse_module(read_file(ptx));
+  const isa::ParseResult parsed = isa::parse_module(core::read_text_file(ptx, core::kMaxPtxBytes));
   for (const isa::Diagnostic& d : parsed.diagnostics) print_error("{}\n", isa::format_diagnostic(ptx, d));
   if (!parsed.ok()) return kBadInput;
   const std::string path = out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : out;

@@ -24,8 +24,6 @@ inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult 
 /// Folders searched for machine names: $GPUSIM_CONFIG_PATH, ./configs, beside the installed program, the
 /// source tree.
 [[nodiscard]] std::vector<std::string> config_folders();
-/// Whole content of a file; throws core::InputError.
-[[nodiscard]] std::string read_file(const std::string& path);
 
 /// Prints to stderr; a stderr that is closed or full does not change what the program does.
 template <class... Args>

@@ -1,10 +1,8 @@
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "cli/commands.h"
-#include "simcore/text/input_error.h"
 
 namespace gpusim::cli {
 
@@ -27,22 +25,6 @@ std::vector<std::string> config_folders() {
     folders.push_back((bin / ".." / ".." / ".." / "configs").lexically_normal().string());
   }
   return folders;
-}
-
-std::string read_file(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) core::raise_input_error({path, 0, 0}, "is a folder, not a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) core::raise_input_error({path, 0, 0}, "cannot be opened for reading");
-  if (fs::is_regular_file(path, error)) {
-    std::string text(fs::file_size(path, error), 0);
-    if (!error && in.read(text.data(), static_cast<std::streamsize>(text.size()))) return text;
-    core::raise_input_error({path, 0, 0}, "cannot be read");
-  }
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) core::raise_input_error({path, 0, 0}, "cannot be read");
-  return text.str();
 }
 
 }  // namespace gpusim::cli

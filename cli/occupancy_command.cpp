@@ -13,6 +13,7 @@
 #include "isa/verifier.h"
 #include "simcore/config/load.h"
 #include "simcore/launch/launch.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::cli {
 
@@ -92,7 +93,7 @@ int occupancy_command(const OccupancyArguments& a) {
     print(a, "", limits, threads, a.registers, a.shared);
     return kGood;
   }
-  const isa::ParseResult parsed = isa::parse_module(read_file(a.ptx));
+  const isa::ParseResult parsed = isa::parse_module(core::read_text_file(a.ptx, core::kMaxPtxBytes));
   isa::Diagnostics messages = parsed.diagnostics;
   if (parsed.ok()) messages = isa::verify_module(parsed.module);
   for (const isa::Diagnostic& d : messages) print_error("{}\n", isa::format_diagnostic(a.ptx, d));

@@ -12,6 +12,7 @@
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/text_file.h"
 #include "simcore/text/units.h"
 
 namespace gpusim::cli {
@@ -61,7 +62,10 @@ void add_reuse_command(CLI::App& app, ReuseArguments& a, int& code) {
   command->add_option("--latency", a.latency, "Cycles of a miss (default 100)")
       ->check(CLI::Range(0u, 1u << 20));
   command->add_option("--sigma", a.sigma, "Spread of that latency in cycles (default 5)")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(CLI::Range(0.0, 1e6))
+      ->check([](const std::string& text) {
+        return std::string(text.find_first_of("nN") == std::string::npos ? "" : "not a number");
+      });
   command->add_option("--seed", a.seed, "Of the latencies (default 1)");
   command->add_flag("--reference", a.reference, "Count as the published program does");
   command->add_option("--config", a.config,
@@ -89,7 +93,8 @@ namespace {
 
 int reference_command(const ReuseArguments& a) {
   const analysis::ReuseCache cache = cache_of(a);
-  const analysis::Trace trace = analysis::parse_trace(read_file(a.trace), a.trace);
+  const analysis::Trace trace =
+      analysis::parse_trace(core::read_text_file(a.trace, core::kMaxTraceBytes), a.trace);
   const analysis::ReuseCounts c = analysis::reference_reuse(trace, cache, a.seed);
   if (a.json) {
     fmt::print(
@@ -131,7 +136,7 @@ analysis::WarpTrace load_trace(const std::string& file) {
     if (analysis::WarpTrace::has_signature(bytes.glance(0, std::min<uint64_t>(bytes.size(), 16))))
       return {std::move(bytes), file};
   }
-  std::string bytes = read_file(file);
+  std::string bytes = core::read_text_file(file, core::kMaxTraceBytes);
   if (analysis::WarpTrace::has_signature(bytes)) return {analysis::TraceBytes(std::move(bytes)), file};
   return analysis::warps_of(analysis::parse_trace(bytes, file), file);
 }

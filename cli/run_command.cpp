@@ -14,6 +14,7 @@
 #include "cli/version.h"
 #include "simcore/config/load.h"
 #include "simcore/record/command_text.h"
+#include "simcore/text/text_file.h"
 #include "simcore/text/units.h"
 
 namespace gpusim::cli {
@@ -232,10 +233,11 @@ int run_command(const RunArguments& a) {
     throw core::InputError(
         fmt::format("gpusim: error: --sms {}: machine '{}' has {} SMs", a.sms, a.config, o.machine.gpu.sms));
   o.ptx_name = a.ptx;
-  o.ptx_text = read_file(a.ptx);
+  o.ptx_text = core::read_text_file(a.ptx, core::kMaxPtxBytes);
   o.launch = load_launch(a);
   o.launch.link.insert(o.launch.link.end(), a.linked.begin(), a.linked.end());
-  for (const std::string& file : o.launch.link) o.linked.push_back({file, read_file(file)});
+  for (const std::string& file : o.launch.link)
+    o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   for (const std::string& w : o.launch.warnings) print_error("{}\n", w);
   std::vector<Dump> dumps = parse_dumps(a, o.launch);
   std::vector<std::string> outputs;

@@ -8,6 +8,7 @@
 #include "components/simulation.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
@@ -160,10 +161,11 @@ int trace_command(const TraceArguments& a) {
   comp::SimulationOptions o;
   o.machine = core::load_machine(a.run.config.empty() ? "h200" : a.run.config, {}, config_folders());
   o.ptx_name = a.run.ptx;
-  o.ptx_text = read_file(a.run.ptx);
+  o.ptx_text = core::read_text_file(a.run.ptx, core::kMaxPtxBytes);
   o.launch = load_launch(a.run);
   o.launch.expects.clear();
-  for (const std::string& file : o.launch.link) o.linked.push_back({file, read_file(file)});
+  for (const std::string& file : o.launch.link)
+    o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   o.functional = true;
   o.lowering = isa::lowering_level(a.run.lowering);
   const std::string machine = o.machine.gpu.name;

@@ -18,6 +18,7 @@
 #include "isa/parser.h"
 #include "isa/verifier.h"
 #include "simcore/config/load.h"
+#include "simcore/memory/host_memory.h"
 
 namespace gpusim::comp {
 
@@ -49,6 +50,7 @@ Simulation::Simulation(SimulationOptions options)
     : options_(std::move(options)), memory_(static_cast<uint64_t>(options_.machine.memory_bytes)) {
   load_program();
   core::check_memory(options_.launch, static_cast<uint64_t>(options_.machine.memory_bytes));
+  core::check_host_memory(options_.launch, core::available_host_memory());
   for (const core::BufferSpec& b : options_.launch.buffers) {
     buffer_address_.push_back(memory_.allocate(b.bytes(), core::DeviceMemory::kAlign, b.name));
     if (b.bytes() == 0) continue;

@@ -125,7 +125,7 @@ std::string launch_lines(const isa::Module& module, const core::LaunchDescriptio
 }  // namespace
 
 void write_plan(const PlanRequest& request, const std::string& folder) {
-  const std::string ptx_text = core::read_text_file(request.ptx);
+  const std::string ptx_text = core::read_text_file(request.ptx, core::kMaxPtxBytes);
   const std::string launch_path =
       request.launch.empty() ? fs::path(request.ptx).replace_extension(".toml").string() : request.launch;
   const core::LaunchDescription launch = core::load_launch(launch_path, request.params, request.seed);

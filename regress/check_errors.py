@@ -34,7 +34,7 @@ def check_input(gpusim: Gpusim) -> None:
     """Wrong usage or input: exit 1, place, what was expected, the nearest valid name."""
     ptx = vecadd(gpusim)
     cases: list[tuple[list[str], list[str]]] = [
-        (["nothere.ptx"], ["nothere.ptx: error: cannot be opened"]),
+        (["nothere.ptx"], ["nothere.ptx: error: cannot open: No such file"]),
         ([str(gpusim.source)], ["is a folder"]),
         ([str(ptx), "--launch", "nothere.toml"], ["nothere.toml: error: cannot open"]),
         ([str(ptx), "--set", "lsu.queues=1"], ["unknown key 'queues' in [lsu]", "did you mean 'queue'?"]),
@@ -338,6 +338,48 @@ def check_other_run(gpusim: Gpusim) -> None:
     require_equal("the file", out.read_text(), "notes of mine")
 
 
+def check_endless_inputs(gpusim: Gpusim) -> None:
+    """Devices and pipes are refused before they are opened, wherever a file is read."""
+    pipe = gpusim.scratch / "pipe"
+    os.mkfifo(pipe)
+    ptx, machine = str(vecadd(gpusim)), str(gpusim.machine())
+    launch = gpusim.scratch / "endless.toml"
+    text = vecadd(gpusim).with_suffix(".toml").read_text()
+    for path in ("/dev/zero", str(pipe)):
+        for suffix in (".npy", ".bin"):
+            (gpusim.scratch / f"data{suffix}").unlink(missing_ok=True)
+            (gpusim.scratch / f"data{suffix}").symlink_to(path)
+        for arguments in (["--config", machine, path, "--launch", Path(ptx).with_suffix(".toml")],
+                          ["--config", machine, ptx, "--link", path], ["--config", path, ptx],
+                          ["--config", machine, ptx, "--launch", path],
+                          ["check", path], ["init", path], ["occupancy", "--config", machine, path, "--block", "32"],
+                          ["trace", "--config", machine, path, "--out", "t"], ["export", path, "--out", "plan"],
+                          ["reuse", "--trace", path, "--reference"], ["reuse", "--trace", path, "--config", "gtx480"],
+                          ["metrics", path], ["explain", path], ["analyze", path],
+                          ["correlate", "--hardware", path, "--config", machine],
+                          ["regress", "--suite", path]):
+            gpusim.run(*arguments, limit_s=20).require_code(1).require_error(path)
+        for suffix in (".npy", ".bin"):
+            launch.write_text(text.replace('init = "uniform(-1, 1)"', f'init = "file:data{suffix}"'))
+            require(launch.read_text() != text, "vecadd.toml has no uniform buffer any more")
+            gpusim.run("--config", machine, ptx, "--launch", launch, limit_s=20).require_code(1).require_error(f"data{suffix}")
+    available = int(re.search(r"MemAvailable: *([0-9]+)", Path("/proc/meminfo").read_text())[1]) * 1024
+    if available < 80e9:
+        gpusim.run("--config", "h200", ptx, "--kernel", "vecadd", "--grid", "1", "--block", "1", "--arg", "f32[1]", "--arg",
+                   "f32[25000000000]=iota(0,1)", "--arg", "f32[1]", "--arg", "1", limit_s=20) \
+            .require_code(1).require_error("the buffers' initial values need 100000000000 bytes", "memory available")
+    gpusim.run("reuse", "--trace", pipe, "--reference", "--sigma", "nan").require_code(1).require_error("--sigma")
+
+
+def check_many_kernels(gpusim: Gpusim) -> None:
+    """Time to check a file grows as its length: 32,000 kernels took minutes when each looked through all others."""
+    kernel = (".visible .entry k{0}(.param .u64 p) {{ .reg .u64 %d<3>; .reg .u32 %r; ld.param.u64 %d1, [p]; "
+              "cvta.to.global.u64 %d2, %d1; mov.u32 %r, %tid.x; st.global.u32 [%d2], %r; ret; }}\n")
+    file = gpusim.scratch / "many.ptx"
+    file.write_text(".version 6.4\n.target sm_70\n.address_size 64\n" + "".join(kernel.format(i) for i in range(32000)))
+    require("good, 32000 kernels" in gpusim.run("check", file).require_code(0).out, "not all kernels were checked")
+
+
 def check_json_of_any_path(gpusim: Gpusim) -> None:
     """Every --json is JSON, in UTF-8, whatever bytes the names of files have."""
     folder = os.fsencode(gpusim.scratch) + b"/odd\xff\xed\xa0\x80 \"q\" \\ \t\x01"
@@ -433,6 +475,8 @@ ERROR_CHECKS: dict[str, Check] = {
     "same_output_twice": check_same_output_twice,
     "other_run": check_other_run,
     "json_of_any_path": check_json_of_any_path,
+    "endless_inputs": check_endless_inputs,
+    "many_kernels": check_many_kernels,
     "lost_streams": check_lost_streams,
     "refresh": check_refresh,
     "kept_file": check_failed_run_keeps_file,

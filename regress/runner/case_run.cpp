@@ -44,6 +44,8 @@ std::string check_text(const Check& check) {
 /// Of a file's content; of none, or one that cannot be read (the simulation says so), nothing.
 std::string file_hash(const std::string& path) {
   if (path.empty()) return {};
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};
   std::ifstream in(path, std::ios::binary);
   std::ostringstream content;
   content << in.rdbuf();
@@ -55,14 +57,14 @@ Prepared prepare(const Case& c, const RunOptions& options) {
   p.spec = &c;
   p.machine = core::load_machine(c.config, c.sets, options.config_folders);
   p.ptx_path = (fs::path(options.root) / c.ptx).string();
-  p.ptx = core::read_text_file(p.ptx_path);
+  p.ptx = core::read_text_file(p.ptx_path, core::kMaxPtxBytes);
   const fs::path launch =
       c.launch.empty() ? fs::path(p.ptx_path).replace_extension(".toml") : fs::path(options.root) / c.launch;
   p.launch = core::load_launch(launch.string(), c.params, 0);
   std::string all =
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", core::show_machine(p.machine, false), p.ptx, p.launch.text,
                   fmt::join(c.params, "\n"), c.sms, static_cast<int>(c.events), c.max_cycles);
-  for (const std::string& file : p.launch.link) all += core::read_text_file(file);
+  for (const std::string& file : p.launch.link) all += core::read_text_file(file, core::kMaxPtxBytes);
   for (const core::BufferSpec& b : p.launch.buffers) all += file_hash(b.init.file);
   for (const core::ExpectSpec& e : p.launch.expects) all += file_hash(e.file);
   p.inputs = core::sha256_hex(all);
@@ -162,7 +164,7 @@ CaseResult simulate(const Prepared& p, const RunOptions& options) {
   o.ptx_name = p.ptx_path;
   o.ptx_text = p.ptx;
   o.launch = p.launch;
-  for (const std::string& file : p.launch.link) o.linked.push_back({file, core::read_text_file(file)});
+  for (const std::string& file : p.launch.link) o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   o.lowering = isa::LoweringLevel::kSchedule;
   o.sms = p.spec->sms;
   o.events = p.spec->events;

@@ -34,4 +34,19 @@ void check_memory(const LaunchDescription& launch, uint64_t memory_bytes) {
                     fmt::format("the largest is '{}' with {} bytes", largest->name, largest->bytes()));
 }
 
+void check_host_memory(const LaunchDescription& launch, uint64_t available_bytes) {
+  const auto filled = [](const BufferSpec& b) {
+    return b.init.kind == InitSpec::Kind::kZeros ? uint64_t{0} : b.bytes();
+  };
+  uint64_t total = 0;
+  for (const BufferSpec& buffer : launch.buffers) total += filled(buffer);
+  if (total <= available_bytes) return;
+  const auto largest = std::ranges::max_element(launch.buffers, {}, filled);
+  raise_input_error(largest->where,
+                    fmt::format("the buffers' initial values need {} bytes, this computer has {} bytes of "
+                                "memory available",
+                                total, available_bytes),
+                    fmt::format("the largest is '{}' with {} bytes", largest->name, largest->bytes()));
+}
+
 }  // namespace gpusim::core

@@ -176,6 +176,9 @@ struct CommandLineLaunch {
 
 /// Throws InputError if the buffers do not fit into `memory_bytes` (names the largest).
 void check_memory(const LaunchDescription& launch, uint64_t memory_bytes);
+/// The same of the buffers that have an initial value, and so take memory of this computer at once, and of
+/// what it has available.
+void check_host_memory(const LaunchDescription& launch, uint64_t available_bytes);
 
 /// Writes the buffer's first content into `out` (bytes() long, zeroed as DeviceMemory gives it). Throws
 /// InputError when a file is wrong or a value does not fit.

@@ -12,6 +12,7 @@
 
 #include "simcore/launch/element.h"
 #include "simcore/launch/random.h"
+#include "simcore/memory/host_memory.h"
 
 namespace gpusim::core {
 namespace {
@@ -410,6 +411,18 @@ TEST(Memory, ChecksTheMachine) {
   EXPECT_THAT(error_of([&] { check_memory(launch, 511); }),
               HasSubstr("error: the buffers need 512 bytes, the machine has 511 bytes of device memory\n  "
                         "hint: the largest is 'A'"));
+}
+
+TEST(Memory, OfTheHostIsNeededForWhatIsFilledAtOnce) {
+  CommandLineLaunch command;
+  command.grid = command.block = "1";
+  command.args = {"f32[1000000000]", "f32[100]=iota(0,1)", "u8[100]=fill(1)"};
+  const LaunchDescription launch = launch_from_arguments(command, 0);
+  EXPECT_NO_THROW(check_host_memory(launch, 500));
+  EXPECT_THAT(error_of([&] { check_host_memory(launch, 499); }),
+              HasSubstr("the buffers' initial values need 500 bytes, this computer has 499 bytes of memory "
+                        "available\n  hint: the largest is 'arg1' with 400 bytes"));
+  EXPECT_GT(available_host_memory(), uint64_t{1} << 20);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ constexpr std::string_view kScalar = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 constexpr std::string_view kBlanks = " \t";
 constexpr size_t kMaxScalar = 100;
 constexpr int kMaxDots = 64;
-constexpr int kMaxNesting = 128;  ///< tables and arrays inside each other; the parser destroys them recursively
+constexpr int kMaxNesting =
+    128;  ///< tables and arrays inside each other; the parser destroys them recursively
 
 bool outside_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 
