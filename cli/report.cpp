@@ -167,11 +167,12 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
   out += "], \"copies\": [";
   for (size_t i = 0; i < r.copies.size(); ++i)
     out += fmt::format(
-        "{}{{\"buffer\": \"{}\", \"direction\": \"{}\", \"stream\": {}, \"engine\": {}, \"bytes\": {}, "
+        "{}{{\"{}\": \"{}\", \"direction\": \"{}\", \"stream\": {}, \"engine\": {}, \"bytes\": {}, "
         "\"time_s\": {}, \"start_cycle\": {}, \"end_cycle\": {}}}",
-        i == 0 ? "" : ", ", core::json_escaped(r.copies[i].buffer),
-        r.copies[i].to_device ? "to_device" : "to_host", r.copies[i].stream, r.copies[i].engine,
-        r.copies[i].bytes, core::json_number(r.copies[i].time_s), r.copies[i].start, r.copies[i].end);
+        i == 0 ? "" : ", ", r.copies[i].is_variable ? "variable" : "buffer",
+        core::json_escaped(r.copies[i].buffer), r.copies[i].to_device ? "to_device" : "to_host",
+        r.copies[i].stream, r.copies[i].engine, r.copies[i].bytes, core::json_number(r.copies[i].time_s),
+        r.copies[i].start, r.copies[i].end);
   out += "]";
   if (const auto system = comp::system_energy(r, simulation.options().machine))
     out += fmt::format(
@@ -182,9 +183,10 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
         core::json_number(system->power()));
   out += ", \"expect\": [";
   for (size_t i = 0; i < r.expects.size(); ++i)
-    out += fmt::format("{}{{\"buffer\": \"{}\", \"verdict\": \"{}\", \"worst\": {}}}", i == 0 ? "" : ", ",
-                       core::json_escaped(r.expects[i].buffer), r.expects[i].pass ? "pass" : "fail",
-                       core::json_number(r.expects[i].worst));
+    out +=
+        fmt::format("{}{{\"{}\": \"{}\", \"verdict\": \"{}\", \"worst\": {}}}", i == 0 ? "" : ", ",
+                    r.expects[i].is_variable ? "variable" : "buffer", core::json_escaped(r.expects[i].buffer),
+                    r.expects[i].pass ? "pass" : "fail", core::json_number(r.expects[i].worst));
   out += "]";
   if (simulation.options().checks.any()) out += ", \"checks\": " + check_json(simulation, r);
   const double wall = std::max(r.wall_s, 1e-9);

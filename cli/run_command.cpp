@@ -75,21 +75,23 @@ struct Dump {
   uint32_t buffer;
   std::string file;
 };
-std::vector<Dump> parse_dumps(const RunArguments& a, const core::LaunchDescription& launch) {
+/// A name that is no buffer of the launch file may be a variable of the PTX: it is looked up there later.
+std::vector<Dump> parse_dumps(const RunArguments& a, core::LaunchDescription& launch) {
   std::vector<Dump> dumps;
   for (const std::string& text : a.dumps) {
     const size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    const core::BufferSpec* buffer = launch.find_buffer(name);
     if (equals == std::string::npos || equals + 1 == text.size())
-      throw core::InputError(fmt::format("gpusim: error: --dump '{}' is not BUFFER=FILE.npy", text));
-    if (buffer == nullptr)
-      throw core::InputError(fmt::format("gpusim: error: --dump: no buffer '{}' in {}", name, launch.path));
+      throw core::InputError(fmt::format("gpusim: error: --dump '{}' is not NAME=FILE.npy", text));
     const fs::path folder = fs::path(text.substr(equals + 1)).parent_path();
     if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
       throw core::InputError(
           fmt::format("{}: error: --dump: the folder cannot be written to", text.substr(equals + 1)));
-    dumps.push_back({static_cast<uint32_t>(buffer - launch.buffers.data()), text.substr(equals + 1)});
+    const core::BufferSpec* buffer = launch.find_buffer(name);
+    const uint32_t index = buffer != nullptr
+                               ? static_cast<uint32_t>(buffer - launch.buffers.data())
+                               : launch.request_variable(name, {"--dump"}, std::string(core::kDumpOption));
+    dumps.push_back({index, text.substr(equals + 1)});
   }
   return dumps;
 }
@@ -205,7 +207,9 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--seed", a.seed, "Seed of the generated buffers")->check(natural);
   app.add_option("--max-cycles", a.max_cycles, "A kernel that runs longer is reported as endless")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 62));
-  app.add_option("--dump", a.dumps, "BUFFER=FILE.npy: write a buffer's final content (repeatable)")
+  app.add_option(
+         "--dump", a.dumps,
+         "NAME=FILE.npy: write the final content of a buffer, or of a variable of the PTX (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--threads", a.threads, "Helper threads for writing and compression")
       ->check(CLI::Range(0, 64));

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "components/control_codes.h"
 #include "components/device_memory_adapter.h"
@@ -49,18 +47,23 @@ bool SimulationResult::expectations_met() const {
 Simulation::Simulation(SimulationOptions options)
     : options_(std::move(options)), memory_(static_cast<uint64_t>(options_.machine.memory_bytes)) {
   load_program();
+  bind_variables();
   core::check_memory(options_.launch, static_cast<uint64_t>(options_.machine.memory_bytes));
   core::check_host_memory(options_.launch, core::available_host_memory());
   for (const core::BufferSpec& b : options_.launch.buffers) {
-    buffer_address_.push_back(memory_.allocate(b.bytes(), core::DeviceMemory::kAlign, b.name));
-    if (b.bytes() == 0) continue;
+    buffer_address_.push_back(b.variable ? 0
+                                         : memory_.allocate(b.bytes(), core::DeviceMemory::kAlign, b.name));
+    if (b.variable || b.bytes() == 0) continue;
     const core::Allocation* a = memory_.find(buffer_address_.back());
     core::fill_buffer(b, options_.launch.seed, {a->data, a->bytes});
   }
   place_textures();
   place_variables();
+  set_variables();
+  write_addresses();
   if (options_.checks.any()) make_checker();
   prepare_launches();
+  warn_of_unset_constants();
 }
 
 Simulation::~Simulation() = default;
@@ -97,47 +100,6 @@ void Simulation::load_program() {
     throw core::InputError(fmt::format("{}: error: the module has no .entry to run", options_.ptx_name));
 }
 
-void Simulation::place_variables() {
-  const auto place = [this](const std::vector<isa::Variable>& variables) {
-    for (const isa::Variable& v : variables) {
-      if (isa::is_texture(v) || (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst)) continue;
-      if (v.linkage == isa::Linkage::kExtern) {
-        const std::string& file = v.loc.file == 0 ? options_.ptx_name : options_.linked[v.loc.file - 1].name;
-        throw core::InputError(fmt::format(
-            "{}:{}:{}: error: variable '{}' is declared .extern and defined in no file of the program", file,
-            v.loc.line, v.loc.column, v.name));
-      }
-      variable_address_.emplace_back(&v, memory_.allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name));
-    }
-  };
-  place(module_.variables);
-  const size_t of_module = variable_address_.size();
-  for (const isa::Function& f : module_.functions) place(f.variables);
-  const auto address_of = [&](const std::string& name) -> const uint64_t* {
-    for (size_t i = 0; i < of_module; ++i)
-      if (variable_address_[i].first->name == name) return &variable_address_[i].second;
-    return nullptr;
-  };
-  for (const auto& [variable, address] : variable_address_) {
-    if (variable->init.empty() && variable->relocations.empty()) continue;
-    const core::Allocation* a = memory_.find(address);
-    std::memcpy(a->data, variable->init.data(), std::min<size_t>(variable->init.size(), a->bytes));
-    for (const isa::Relocation& r : variable->relocations) {
-      const uint64_t* target = address_of(r.symbol);
-      const isa::Function* function = target == nullptr ? module_.find_function(r.symbol) : nullptr;
-      if (target == nullptr && function == nullptr)
-        throw core::InputError(
-            fmt::format("{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
-                        "neither a .global or .const variable nor a function",
-                        module_.files[variable->loc.file], variable->loc.line, variable->loc.column,
-                        variable->name, r.symbol));
-      const uint64_t base = target != nullptr ? *target : isa::function_address(module_.number_of(*function));
-      const uint64_t value = ((base + static_cast<uint64_t>(r.addend)) & r.mask) >> std::countr_zero(r.mask);
-      if (r.offset + r.bytes <= a->bytes) std::memcpy(a->data + r.offset, &value, r.bytes);
-    }
-  }
-}
-
 const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
   std::string name = spec.kernel;
   const std::vector<const isa::Function*> entries = module_.entries();
@@ -166,7 +128,8 @@ const isa::KernelImage& Simulation::lower(const core::LaunchSpec& spec) {
   lowering.max_registers = static_cast<uint32_t>(options_.machine.sm.max_registers_per_thread);
   lowering.register_file = static_cast<uint32_t>(options_.machine.sm.registers);
   lowering.largest_block = static_cast<uint32_t>(options_.machine.sm.max_threads_per_block);
-  lowering.address_of = [this](const isa::Variable& v) {
+  lowering.address_of = [this, &name](const isa::Variable& v) {
+    if (v.space == isa::Space::kConst) constants_read_.emplace_back(&v, name);
     for (const auto& [variable, address] : variable_address_)
       if (variable == &v) return address;
     return uint64_t{0};
@@ -299,6 +262,7 @@ std::vector<CopyResult> Simulation::copies() const {
     const double rate = static_cast<double>(std::max<int64_t>(host.link_bytes_per_s, 1));
     CopyResult copy;
     copy.buffer = b.name;
+    copy.is_variable = b.variable.has_value();
     copy.stream = c.stream;
     copy.to_device = c.to_device;
     copy.bytes = b.bytes();

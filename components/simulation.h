@@ -85,6 +85,7 @@ struct KernelResult {
 /// A timed host transfer over the machine's [host] link.
 struct CopyResult {
   std::string buffer;
+  bool is_variable = false;
   uint32_t stream = 0, engine = 0;
   bool to_device = true;
   uint64_t bytes = 0;
@@ -127,7 +128,7 @@ class Simulation {
   explicit Simulation(SimulationOptions options);
   ~Simulation();
   [[nodiscard]] SimulationResult run();
-  /// Content of a launch-file buffer after run().
+  /// Content of a launch-file buffer or variable after run().
   [[nodiscard]] std::span<const std::byte> buffer(uint32_t index) const;
   [[nodiscard]] const SimulationOptions& options() const { return options_; }
   [[nodiscard]] const std::vector<std::unique_ptr<KernelRun>>& runs() const { return runs_; }
@@ -135,7 +136,11 @@ class Simulation {
  private:
   void load_program();
   [[nodiscard]] isa::Module load_module(const std::string& name, const std::string& text) const;
+  void bind_variables();  // simulation_variables.cpp
   void place_variables();
+  void set_variables();
+  void write_addresses();
+  void warn_of_unset_constants() const;
   void make_checker();  // simulation_checks.cpp
   void collect_findings(SimulationResult& result) const;
   void place_textures();  // simulation_textures.cpp
@@ -168,8 +173,9 @@ class Simulation {
   SimulationOptions options_;
   isa::Module module_;
   core::DeviceMemory memory_;
-  std::vector<uint64_t> buffer_address_;
-  std::vector<std::pair<const isa::Variable*, uint64_t>> variable_address_;  ///< module's and functions'
+  std::vector<uint64_t> buffer_address_;  ///< of the launch's buffers and variables
+  std::vector<std::pair<const isa::Variable*, uint64_t>> variable_address_;   ///< module's and functions'
+  std::vector<std::pair<const isa::Variable*, std::string>> constants_read_;  ///< and by which kernel
   std::vector<isa::Texture> textures_;  ///< as the launch file lists them
   std::unique_ptr<Checker> checker_;    ///< of a run with checks
   std::vector<LoweredKernel> images_;

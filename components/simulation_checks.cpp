@@ -14,6 +14,7 @@ void Simulation::make_checker() {
     checker_->globals().add({a->name, kind, a->base, a->end(), initialised, {}});
   };
   for (uint32_t b = 0; b < options_.launch.buffers.size(); ++b) {
+    if (options_.launch.buffers[b].variable) continue;
     const bool copied = std::any_of(options_.launch.copies.begin(), options_.launch.copies.end(),
                                     [b](const core::CopySpec& c) { return c.buffer == b && c.to_device; });
     add(buffer_address_[b], GlobalObject::Kind::kBuffer,

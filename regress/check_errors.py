@@ -51,7 +51,7 @@ def check_input(gpusim: Gpusim) -> None:
         ([str(ptx), "--check", "memroy"], ["no check is called 'memroy'", "did you mean 'memory'?"]),
         ([str(ptx), "--check", "memory,"], ["no check is called ''"]),
         ([str(ptx), "--dump", "D=d.npy"], ["no buffer 'D'"]),
-        ([str(ptx), "--dump", "C"], ["is not BUFFER=FILE.npy"]),
+        ([str(ptx), "--dump", "C"], ["is not NAME=FILE.npy"]),
         ([str(ptx), "--kernel", "vecad", "--grid", "1", "--block", "32"],
          ["has no kernel 'vecad'", "did you mean 'vecadd'?"]),
         ([str(ptx), "--kernel", "vecadd", "--grid", "1", "--block", "32"], ["takes 4 arguments, the launch gives 0"]),

@@ -33,6 +33,7 @@ from check_ranges import SECTIONS, check_section  # noqa: E402
 from check_regress import check_failures, check_quick_suite  # noqa: E402
 from check_reuse import check_reuse  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
+from check_variables import CHECKS as VARIABLE_CHECKS  # noqa: E402
 from golden import check_brief, check_golden, update  # noqa: E402
 from runner import CheckFailed, Gpusim  # noqa: E402
 
@@ -96,6 +97,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "ptxas": {"workloads": check_ptxas, "report": check_report, "mutations": check_mutations},
         "regress": {"quick": check_quick_suite, "failures": check_failures},
         "reuse": {"traces": check_reuse},
+        "variables": VARIABLE_CHECKS,
         "latency_hidden": {"matmul": check_latency_hidden},
         "energy": {name: energy_check(name) for name in ("system", "groups", "blocks")},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},

@@ -12,6 +12,19 @@ const BufferSpec* LaunchDescription::find_buffer(std::string_view name) const {
   return found == buffers.end() ? nullptr : &*found;
 }
 
+uint32_t LaunchDescription::request_variable(const std::string& variable_name, const Where& where,
+                                             const std::string& requested_by) {
+  for (uint32_t i = 0; i < buffers.size(); ++i)
+    if (buffers[i].name == variable_name && buffers[i].variable) return i;
+  BufferSpec spec;
+  spec.name = variable_name;
+  spec.where = where;
+  spec.variable.emplace();
+  spec.variable->requested_by = requested_by;
+  buffers.push_back(std::move(spec));
+  return static_cast<uint32_t>(buffers.size() - 1);
+}
+
 const Number* LaunchDescription::find_param(std::string_view name) const {
   for (const auto& [param, value] : params) {
     if (param == name) return &value;

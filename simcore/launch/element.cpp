@@ -90,6 +90,21 @@ std::optional<ElementType> element_type_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<std::string_view> element_type_names() {
+  std::vector<std::string_view> names;
+  for (const auto& type : kTypes) names.push_back(type.name);
+  return names;
+}
+
+void check_address_type(const BufferSpec& buffer, Messages& messages) {
+  if (!element_is_float(buffer.type) && element_bytes(buffer.type) >= 4) return;
+  for (const AddressElement& element : buffer.init.addresses)
+    messages.error(
+        element.where,
+        fmt::format("an element of type {} cannot hold an address", element_type_name(buffer.type)),
+        "type = \"u64\" can");
+}
+
 uint16_t to_half(double value) { return to_small_float(value, 10, 15); }
 uint16_t to_bfloat(double value) { return to_small_float(value, 7, 127); }
 double from_half(uint16_t bits) { return from_small_float(bits, 10, 15); }

@@ -22,6 +22,12 @@ void store_real(ElementType type, double value, std::byte* out);
 /// Element for messages: "1.5", "-3", "0x3f".
 [[nodiscard]] std::string element_text(ElementType type, const std::byte* in);
 
+/// All of them, for hints.
+[[nodiscard]] std::vector<std::string_view> element_type_names();
+/// Adds an error for each address in the initial values if elements of this type are no integers of 32 or 64
+/// bits.
+void check_address_type(const BufferSpec& buffer, Messages& messages);
+
 /// IEEE binary16 and bfloat16, to nearest even.
 [[nodiscard]] uint16_t to_half(double value);
 [[nodiscard]] uint16_t to_bfloat(double value);

@@ -32,6 +32,7 @@ class Comparison {
   Comparison(const BufferSpec& buffer, const ExpectSpec& expect, std::span<const std::byte> actual)
       : buffer_(buffer), expect_(expect), actual_(actual), step_(element_bytes(buffer.type)) {
     result_.buffer = buffer.name;
+    result_.is_variable = buffer.variable.has_value();
   }
 
   /// Compares element `index` with an expected element stored in the buffer's own type.
@@ -59,11 +60,13 @@ class Comparison {
     if (result_.compared == 0) {
       result_.message = fmt::format("{}: nothing to compare", buffer_.name);
     } else if (result_.pass) {
-      result_.message = fmt::format("{}: {} elements as expected, worst relative error {:.3g}", buffer_.name,
-                                    result_.compared, result_.worst);
+      result_.message = fmt::format("{}: {} element{} as expected, worst relative error {:.3g}", buffer_.name,
+                                    result_.compared, result_.compared == 1 ? "" : "s", result_.worst);
     } else {
-      result_.message = fmt::format("{}: {} of {} elements are wrong, first: {}; worst relative error {:.3g}",
-                                    buffer_.name, result_.wrong, result_.compared, first_, result_.worst);
+      result_.message =
+          fmt::format("{}: {} of {} element{} {} wrong, first: {}; worst relative error {:.3g}", buffer_.name,
+                      result_.wrong, result_.compared, result_.compared == 1 ? "" : "s",
+                      result_.wrong == 1 ? "is" : "are", first_, result_.worst);
     }
     return std::move(result_);
   }
@@ -119,8 +122,8 @@ void compare_reference(const LaunchDescription& launch, const BufferSpec& buffer
   }
   if (reference.size() > buffer.count) {
     raise_input_error(expect.where,
-                      fmt::format("reference '{}' gives {} elements, buffer '{}' has {}", expect.reference,
-                                  reference.size(), buffer.name, buffer.count));
+                      fmt::format("reference '{}' gives {} elements, {} '{}' has {}", expect.reference,
+                                  reference.size(), buffer.kind(), buffer.name, buffer.count));
   }
   std::byte expected[8] = {};
   for (uint64_t i = 0; i < reference.size(); ++i) {
@@ -147,8 +150,8 @@ ExpectResult check_expect(const LaunchDescription& launch, const ExpectSpec& exp
                           std::span<const std::byte> actual) {
   const BufferSpec& buffer = launch.buffers.at(expect.buffer);
   if (actual.size() != buffer.bytes()) {
-    raise_input_error(expect.where, fmt::format("buffer '{}' has {} bytes, {} are given", buffer.name,
-                                                buffer.bytes(), actual.size()));
+    raise_input_error(expect.where, fmt::format("{} '{}' has {} bytes, {} are given", buffer.kind(),
+                                                buffer.name, buffer.bytes(), actual.size()));
   }
   Comparison comparison(buffer, expect, actual);
   switch (expect.kind) {

@@ -1,6 +1,7 @@
 // First contents of buffers (docs/launch_file.md, "Initial values").
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -18,8 +19,9 @@ void store_checked(const BufferSpec& buffer, const Number& value, uint64_t index
   if (store_element(buffer.type, value, out)) return;
   const std::string text =
       value.is_integer ? fmt::format("{}", value.integer) : fmt::format("{}", value.real);
-  raise_input_error(buffer.where, fmt::format("buffer '{}': element {} = {} does not fit into type {}",
-                                              buffer.name, index, text, element_type_name(buffer.type)));
+  raise_input_error(buffer.where,
+                    fmt::format("{} '{}': element {} = {} does not fit into type {}", buffer.kind(),
+                                buffer.name, index, text, element_type_name(buffer.type)));
 }
 
 Number iota_value(const InitSpec& init, uint64_t index) {
@@ -37,8 +39,8 @@ void read_file(const BufferSpec& buffer, uint64_t offset, std::span<std::byte> o
   file.seekg(static_cast<std::streamoff>(offset));
   file.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
   if (!file || static_cast<uint64_t>(file.gcount()) != out.size()) {
-    raise_input_error(buffer.where, fmt::format("cannot read {} bytes of '{}' for buffer '{}'", out.size(),
-                                                buffer.init.file, buffer.name));
+    raise_input_error(buffer.where, fmt::format("cannot read {} bytes of '{}' for {} '{}'", out.size(),
+                                                buffer.init.file, buffer.kind(), buffer.name));
   }
 }
 
@@ -79,8 +81,8 @@ void fill_row_starts(const BufferSpec& buffer, uint64_t seed, std::byte* out) {
 
 void fill_buffer(const BufferSpec& buffer, uint64_t seed, std::span<std::byte> out) {
   if (out.size() != buffer.bytes()) {
-    raise_input_error(buffer.where, fmt::format("buffer '{}' has {} bytes, its storage {}", buffer.name,
-                                                buffer.bytes(), out.size()));
+    raise_input_error(buffer.where, fmt::format("{} '{}' has {} bytes, its storage {}", buffer.kind(),
+                                                buffer.name, buffer.bytes(), out.size()));
   }
   const uint32_t step = element_bytes(buffer.type);
   switch (buffer.init.kind) {
@@ -108,6 +110,11 @@ void fill_buffer(const BufferSpec& buffer, uint64_t seed, std::span<std::byte> o
       return read_file(buffer, read_npy_header(buffer.init.file).data_offset, out);
     case InitSpec::Kind::kBin:
       return read_file(buffer, 0, out);
+    case InitSpec::Kind::kBytes:
+      std::ranges::copy_n(buffer.init.bytes.begin(),
+                          static_cast<ptrdiff_t>(std::min(buffer.init.bytes.size(), out.size())),
+                          out.begin());
+      return;
   }
 }
 

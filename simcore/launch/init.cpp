@@ -104,8 +104,8 @@ bool parse_file(std::string_view name, const FileAccess& files, bool has_count, 
     }
     if (!npy_matches(header, buffer.type)) {
       return fail(error, kPrefix,
-                  fmt::format("'{}' holds {}{} elements, the buffer's type is {}", name, header.kind,
-                              header.item_bytes, element_type_name(buffer.type)));
+                  fmt::format("'{}' holds {}{} elements, the {}'s type is {}", name, header.kind,
+                              header.item_bytes, buffer.kind(), element_type_name(buffer.type)));
     }
     count = header.count;
   } else {
@@ -125,7 +125,7 @@ bool parse_file(std::string_view name, const FileAccess& files, bool has_count, 
   if (!has_count) buffer.count = count;
   if (buffer.count != count) {
     return fail(error, kPrefix,
-                fmt::format("'{}' holds {} elements, the buffer {}", name, count, buffer.count));
+                fmt::format("'{}' holds {} elements, the {} {}", name, count, buffer.kind(), buffer.count));
   }
   return true;
 }

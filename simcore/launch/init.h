@@ -24,5 +24,6 @@ bool parse_init(std::string_view text, const ExpressionScope& scope, const FileA
 [[nodiscard]] std::string resolve_file(const FileAccess& files, std::string_view name);
 
 inline constexpr uint64_t kMaxBufferBytes = uint64_t{1} << 46;
+inline constexpr int64_t kMaxElements = int64_t{1} << 46;
 
 }  // namespace gpusim::core

@@ -45,6 +45,14 @@ enum class ElementType : uint8_t {
 [[nodiscard]] bool element_is_float(ElementType t);
 [[nodiscard]] bool element_is_signed(ElementType t);
 
+/// An element that holds the address of a buffer or variable: address(NAME) or address(NAME, BYTES).
+struct AddressElement {
+  uint64_t index = 0;
+  std::string name;
+  uint32_t target = 0;  ///< index into LaunchDescription::buffers
+  uint64_t offset = 0;  ///< bytes behind its beginning
+  Where where;
+};
 /// How a buffer's first content is made.
 struct InitSpec {
   enum class Kind : uint8_t {
@@ -57,22 +65,40 @@ struct InitSpec {
     kRowStarts,
     kArray,
     kNpy,
-    kBin
+    kBin,
+    kBytes
   };
   Kind kind = Kind::kZeros;
   bool given = false;  ///< false: nobody asked for these zeros, a host program would not have written them
   Number a, b;         ///< fill: a; iota: start, step; uniform/randint: low, high; normal: mean, deviation;
                        ///< row_starts: total
-  std::vector<Number> values;  ///< kArray
-  std::string file;            ///< kNpy, kBin: path, folder included
+  std::vector<Number> values;             ///< kArray
+  std::vector<AddressElement> addresses;  ///< kArray: elements of `values` (zeros there) that are addresses
+  std::string file;                       ///< kNpy, kBin: path, folder included
+  std::vector<std::byte> bytes;           ///< kBytes: the initial value in the PTX; zeros follow
 };
+/// What a launch file says of a variable and only its declaration can judge: bind_variables() does.
+struct VariableText {
+  bool has_type = false, has_count = false;
+  Where type_where, count_where;
+  std::string init;                                         ///< as written, if it is a string
+  Where init_where;                                         ///< of its first character, or of the array
+  std::vector<std::pair<uint32_t, uint32_t>> value_places;  ///< line and column, of an array
+  std::string folder;                                       ///< relative file names start here
+  bool allow_files = true;
+  std::string requested_by;  ///< no [[variable]] has it, but this names it: "[[expect]]"
+};
+/// A buffer, or a module-scope variable of the PTX, which the launch sets, compares or copies like one.
 struct BufferSpec {
   std::string name;
-  ElementType type = ElementType::kF32;
+  ElementType type = ElementType::kF32;  ///< of a variable: known once it is bound, as is `count`
   uint64_t count = 0;
   InitSpec init;
   Where where;
+  std::optional<VariableText> variable;  ///< given: a variable
   [[nodiscard]] uint64_t bytes() const { return count * element_bytes(type); }
+  /// For messages.
+  [[nodiscard]] std::string_view kind() const { return variable ? "variable" : "buffer"; }
 };
 struct ArgumentSpec {
   enum class Kind : uint8_t { kBuffer, kNumber, kBytes, kTexture };
@@ -133,6 +159,7 @@ struct ExpectSpec {
   std::string reference;  ///< "matmul(A, B, N, N, N)"
   double rtol = 0, atol = 0;
   Where where;
+  Where content_where;  ///< of the values or the file's name
 };
 
 struct LaunchDescription {
@@ -140,7 +167,7 @@ struct LaunchDescription {
   std::string text;  ///< full text as read, for the recorded file
   std::vector<std::pair<std::string, Number>> params;  ///< in file order, overrides applied
   std::vector<std::pair<std::string, double>> flops;   ///< [flops] keys; "total" is the application's count
-  std::vector<BufferSpec> buffers;
+  std::vector<BufferSpec> buffers;                     ///< and, behind them, variables
   std::vector<LaunchSpec> launches;
   std::vector<CopySpec> copies;
   std::vector<TextureSpec> textures;
@@ -150,6 +177,8 @@ struct LaunchDescription {
   uint64_t seed = 0;
   std::vector<std::string> warnings;
   [[nodiscard]] const BufferSpec* find_buffer(std::string_view name) const;
+  /// Index of the variable of that name. One that is not listed yet is added: `requested_by` names it.
+  uint32_t request_variable(const std::string& name, const Where& where, const std::string& requested_by);
   [[nodiscard]] const Number* find_param(std::string_view name) const;
   [[nodiscard]] uint64_t total_buffer_bytes() const;
 };
@@ -173,6 +202,25 @@ struct CommandLineLaunch {
   std::vector<std::string> params;  ///< `--param N=1024` defines N here
 };
 [[nodiscard]] LaunchDescription launch_from_arguments(const CommandLineLaunch& command, uint64_t seed);
+
+/// What requests a variable that a command line dumps (VariableText::requested_by).
+inline constexpr std::string_view kDumpOption = "--dump";
+/// A module-scope variable as the PTX declares it.
+struct DeclaredVariable {
+  std::string name;
+  std::string space;       ///< "global", "const", "shared", ... as in the PTX
+  std::string type;        ///< PTX spelling without the dot
+  uint64_t bytes = 0;      ///< 0: an array without a size
+  bool is_extern = false;  ///< and defined nowhere
+  bool is_texture = false;
+  std::vector<std::byte> init;  ///< without the addresses in it; zeros follow
+  Where where;
+};
+/// Finds out type, size and content of the launch's variables. Throws InputError with all problems: no such
+/// variable, another type or size, values that do not fit. `ptx` is for messages. Also adds warnings about
+/// buffers that nothing uses.
+void bind_variables(LaunchDescription& launch, std::span<const DeclaredVariable> declared,
+                    const std::string& ptx);
 
 /// Throws InputError if the buffers do not fit into `memory_bytes` (names the largest).
 void check_memory(const LaunchDescription& launch, uint64_t memory_bytes);
@@ -202,6 +250,7 @@ struct ParameterSlot {
 
 struct ExpectResult {
   std::string buffer;
+  bool is_variable = false;
   bool pass = false;
   double worst =
       0;  ///< largest relative error of the elements compared (0: all equal; infinity: NaN against number)

@@ -11,6 +11,7 @@
 #include "simcore/launch/reader.h"
 #include "simcore/launch/scope.h"
 #include "simcore/launch/texture.h"
+#include "simcore/launch/variable.h"
 #include "simcore/reference/reference.h"
 #include "simcore/text/names.h"
 #include "simcore/text/units.h"
@@ -18,7 +19,6 @@
 namespace gpusim::core {
 namespace {
 
-constexpr int64_t kMaxCount = int64_t{1} << 46;
 constexpr int64_t kMaxGrid = 2147483647;
 constexpr int64_t kMaxBlock = 1024;
 constexpr int64_t kMaxStream = 1023;
@@ -43,12 +43,14 @@ class LaunchLoader {
     for_each("buffer", [&](const toml::table& table) { read_buffer(table); });
     for_each("texture",
              [&](const toml::table& table) { launch_.textures.push_back(read_texture(context_, table)); });
+    for_each("variable", [&](const toml::table& table) { read_variable(context_, files_, table, launch_); });
     for_each("launch", [&](const toml::table& table) { read_launch(table); });
     for_each("copy", [&](const toml::table& table) { read_copy(table); });
     for_each("expect", [&](const toml::table& table) { read_expect(table); });
     if (launch_.launches.empty() && !messages_.has_errors()) {
       messages_.error({launch_.path}, "no [[launch]]: nothing would run");
     }
+    resolve_addresses(launch_, messages_);
     rank_steps();
     messages_.raise_if_any();
     launch_.warnings = messages_.warnings();
@@ -57,8 +59,9 @@ class LaunchLoader {
 
  private:
   void check_top_level() {
-    static constexpr std::array<std::string_view, 9> kTables{
-        "params", "flops", "buffer", "launch", "copy", "texture", "expect", "link", kDefaultStream};
+    static constexpr std::array<std::string_view, 10> kTables{"params", "flops",       "buffer",  "variable",
+                                                              "launch", "copy",        "texture", "expect",
+                                                              "link",   kDefaultStream};
     for (const auto& [key, node] : document_) {
       const Where where = where_of(key, launch_.path);
       if (std::ranges::find(kTables, key.str()) == kTables.end()) {
@@ -132,13 +135,13 @@ class LaunchLoader {
         buffer.type = *type;
       } else {
         messages_.error(reader.where("type"), fmt::format("unknown element type '{}'", *type_name),
-                        name_hint(*type_name, type_names()));
+                        name_hint(*type_name, element_type_names()));
         good = false;
       }
     }
     const toml::node* count = reader.node("count");
     if (count != nullptr) {
-      const auto value = read_integer(context_, *count, "count", 0, kMaxCount);
+      const auto value = read_integer(context_, *count, "count", 0, kMaxElements);
       good = value.has_value() && good;
       buffer.count = static_cast<uint64_t>(value.value_or(0));
     }
@@ -169,13 +172,6 @@ class LaunchLoader {
     return false;
   }
 
-  static std::vector<std::string_view> type_names() {
-    std::vector<std::string_view> names;
-    for (int t = 0; t <= static_cast<int>(ElementType::kF64); ++t)
-      names.push_back(element_type_name(static_cast<ElementType>(t)));
-    return names;
-  }
-
   void read_init(const TableReader& reader, bool has_count, BufferSpec& buffer) {
     const toml::node* node = reader.node("init");
     buffer.init.given = node != nullptr;
@@ -183,7 +179,7 @@ class LaunchLoader {
       if (!has_count) messages_.error(reader.where(), fmt::format("buffer '{}' has no 'count'", buffer.name));
     } else if (const toml::array* array = node->as_array()) {
       buffer.init.kind = InitSpec::Kind::kArray;
-      buffer.init.values = read_numbers(context_, *array, "init");
+      read_elements(context_, *array, buffer.init);
       if (has_count && buffer.count != array->size()) {
         messages_.error(reader.where("init"), fmt::format("init has {} values, the buffer {} elements",
                                                           array->size(), buffer.count));
@@ -192,7 +188,9 @@ class LaunchLoader {
       check_array(*array, buffer);
     } else if (const auto* text = node->as_string()) {
       ExpressionError error;
-      if (!parse_init(text->get(), param_scope(launch_), files_, has_count, buffer, error))
+      if (is_address(text->get()))
+        messages_.error(reader.where("init"), "addresses stand in an array", "init = [\"address(NAME)\"]");
+      else if (!parse_init(text->get(), param_scope(launch_), files_, has_count, buffer, error))
         report(context_, *node, 0, error);
     } else {
       messages_.error(reader.where("init"),
@@ -207,6 +205,7 @@ class LaunchLoader {
       messages_.error(where_of(array[i], launch_.path),
                       fmt::format("value {} does not fit into type {}", i, element_type_name(buffer.type)));
     }
+    check_address_type(buffer, messages_);
   }
 
   void read_dimensions(const TableReader& reader, std::string_view key, int64_t limit, uint32_t (&out)[3]) {
@@ -332,11 +331,26 @@ class LaunchLoader {
     }
   }
 
+  /// Index of what `buffer` or `variable` names. A variable need not be listed: the PTX may have it.
+  std::optional<uint32_t> buffer_or_variable(const TableReader& reader, const std::string& what) {
+    if (reader.node("variable") == nullptr) return reader.buffer("buffer");
+    if (reader.node("buffer") != nullptr)
+      messages_.error(reader.where("variable"), fmt::format("{} has a 'buffer' and a 'variable'", what));
+    const auto name = reader.text("variable", true);
+    if (!name) return std::nullopt;
+    if (const BufferSpec* buffer = launch_.find_buffer(*name); buffer != nullptr && !buffer->variable) {
+      messages_.error(reader.where("variable"), fmt::format("'{}' is a buffer", *name),
+                      fmt::format("buffer = \"{}\"", *name));
+      return std::nullopt;
+    }
+    return launch_.request_variable(*name, reader.where("variable"), what);
+  }
+
   void read_copy(const toml::table& table) {
-    const TableReader reader(context_, table, "[[copy]]", {"buffer", "direction", "stream"});
+    const TableReader reader(context_, table, "[[copy]]", {"buffer", "variable", "direction", "stream"});
     CopySpec copy;
     copy.where = reader.where();
-    const auto buffer = reader.buffer("buffer");
+    const auto buffer = buffer_or_variable(reader, "[[copy]]");
     copy.to_device = reader.choice("direction", {"to_device", "from_device"}) == "to_device";
     copy.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, kMaxStream));
     copy.buffer = buffer.value_or(0);
@@ -345,10 +359,10 @@ class LaunchLoader {
 
   void read_expect(const toml::table& table) {
     const TableReader reader(context_, table, "[[expect]]",
-                             {"buffer", "file", "values", "reference", "rtol", "atol"});
+                             {"buffer", "variable", "file", "values", "reference", "rtol", "atol"});
     ExpectSpec expect;
     expect.where = reader.where();
-    const auto buffer = reader.buffer("buffer");
+    const auto buffer = buffer_or_variable(reader, "[[expect]]");
     expect.buffer = buffer.value_or(0);
     expect.rtol = reader.real("rtol", 0, 0);
     expect.atol = reader.real("atol", 0, 0);
@@ -379,7 +393,9 @@ class LaunchLoader {
       return;
     }
     expect.values = read_numbers(context_, *array, "values");
-    if (buffer && expect.values.size() > launch_.buffers[*buffer].count) {
+    expect.content_where = reader.where("values");
+    if (buffer && !launch_.buffers[*buffer].variable &&
+        expect.values.size() > launch_.buffers[*buffer].count) {
       messages_.error(reader.where("values"),
                       fmt::format("{} values, buffer '{}' has {} elements", expect.values.size(),
                                   launch_.buffers[*buffer].name, launch_.buffers[*buffer].count));
@@ -390,6 +406,12 @@ class LaunchLoader {
   void read_expected_file(const TableReader& reader, std::optional<uint32_t> buffer, const std::string& file,
                           ExpectSpec& expect) {
     if (!buffer) return;
+    expect.content_where = reader.where("file");
+    if (launch_.buffers[*buffer].variable) {
+      if (!files_.allowed) messages_.error(expect.content_where, "files are not allowed here");
+      expect.file = resolve_file(files_, file);
+      return;  // bind_variables() opens it
+    }
     BufferSpec as_buffer = launch_.buffers[*buffer];
     ExpressionError error;
     if (parse_init("file:" + file, param_scope(launch_), files_, true, as_buffer, error)) {

@@ -146,6 +146,11 @@ std::optional<uint32_t> TableReader::buffer(std::string_view key) const {
   if (!name) return std::nullopt;
   const auto& buffers = context_.launch.buffers;
   const auto found = std::ranges::find(buffers, *name, &BufferSpec::name);
+  if (found != buffers.end() && found->variable) {
+    context_.messages.error(where(key), fmt::format("'{}' is a variable, not a buffer", *name),
+                            fmt::format("variable = \"{}\"", *name));
+    return std::nullopt;
+  }
   if (found != buffers.end()) return static_cast<uint32_t>(found - buffers.begin());
   context_.messages.error(where(key), fmt::format("undefined buffer '{}'", *name),
                           name_hint(*name, buffer_names(context_.launch)));

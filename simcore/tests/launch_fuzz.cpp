@@ -5,8 +5,13 @@
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
   using namespace gpusim::core;
   try {
-    const LaunchDescription launch =
+    LaunchDescription launch =
         parse_launch({reinterpret_cast<const char*>(data), size}, "fuzz.toml", {}, 1, /*allow_files=*/false);
+    const DeclaredVariable declared[] = {
+        {"table", "const", "b8", 64, false, false, {}, {"fuzz.ptx", 1, 1}},
+        {"counter", "global", "u32", 4, false, false, {}, {"fuzz.ptx", 2, 1}},
+        {"pointer", "global", "u64", 8, false, false, {}, {"fuzz.ptx", 3, 1}}};
+    bind_variables(launch, declared, "fuzz.ptx");
     if (launch.total_buffer_bytes() > 1 << 16) return 0;
     for (const BufferSpec& buffer : launch.buffers) {
       std::vector<std::byte> content(buffer.bytes());
