@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "components/declared_variables.h"
 #include "isa/diagnostics.h"
 #include "isa/executor.h"
 #include "isa/lowering.h"
@@ -122,15 +123,40 @@ std::string launch_lines(const isa::Module& module, const core::LaunchDescriptio
   return text;
 }
 
+/// `content` or `variable` line, the file that it names, and where addresses stand in it. Returns the lines.
+std::string content_lines(const core::LaunchDescription& launch, const core::BufferSpec& b,
+                          const fs::path& folder) {
+  const bool zeros = b.init.kind == core::InitSpec::Kind::kZeros || b.bytes() == 0;
+  // What the launch file does not set has the PTX's own initial value, which loading the module brings.
+  const bool own = b.variable && !b.init.given;
+  std::string lines = fmt::format("{} {} {} {}\n", b.variable ? "variable" : "content", b.name, b.bytes(),
+                                  own     ? "module"
+                                  : zeros ? "zeros"
+                                          : "file");
+  for (const core::AddressElement& e : b.init.addresses) {
+    if (core::element_bytes(b.type) != 8)
+      core::raise_input_error(
+          e.where, fmt::format("an address of {} bytes; GPUs of today have 8", core::element_bytes(b.type)));
+    lines += fmt::format("address {} {} {}\n", e.index * core::element_bytes(b.type),
+                         launch.buffers[e.target].name, e.offset);
+  }
+  if (zeros || own) return lines;
+  std::vector<std::byte> content(b.bytes());
+  core::fill_buffer(b, launch.seed, content);
+  write_file(folder / (b.name + ".bin"), {reinterpret_cast<const char*>(content.data()), content.size()});
+  return lines;
+}
+
 }  // namespace
 
 void write_plan(const PlanRequest& request, const std::string& folder) {
   const std::string ptx_text = core::read_text_file(request.ptx, core::kMaxPtxBytes);
   const std::string launch_path =
       request.launch.empty() ? fs::path(request.ptx).replace_extension(".toml").string() : request.launch;
-  const core::LaunchDescription launch = core::load_launch(launch_path, request.params, request.seed);
+  core::LaunchDescription launch = core::load_launch(launch_path, request.params, request.seed);
   refuse_what_plans_cannot_say(launch);
   const isa::Module module = parse(request.ptx, ptx_text);
+  core::bind_variables(launch, comp::declared_variables(module, {request.ptx}), request.ptx);
   const fs::path to = fs::absolute(folder).lexically_normal() / "";
   const fs::path out = to.parent_path(), above = out.parent_path();
   const std::string file = fs::path(request.ptx).filename().string();
@@ -149,14 +175,7 @@ void write_plan(const PlanRequest& request, const std::string& folder) {
   std::error_code error;
   fs::create_directories(out, error);
   if (error) core::raise_input_error({folder}, fmt::format("cannot be made: {}", error.message()));
-  for (const core::BufferSpec& b : launch.buffers) {
-    const bool zeros = b.init.kind == core::InitSpec::Kind::kZeros || b.bytes() == 0;
-    plan += fmt::format("content {} {} {}\n", b.name, b.bytes(), zeros ? "zeros" : "file");
-    if (zeros) continue;
-    std::vector<std::byte> content(b.bytes());
-    core::fill_buffer(b, request.seed, content);
-    write_file(out / (b.name + ".bin"), {reinterpret_cast<const char*>(content.data()), content.size()});
-  }
+  for (const core::BufferSpec& b : launch.buffers) plan += content_lines(launch, b, out);
   write_file(out / file, ptx_text);
   write_file(out / "plan.txt", plan + launches);
 }

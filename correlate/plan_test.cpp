@@ -91,6 +91,39 @@ TEST_F(Plan, HoldsDataAndLaunches) {
   EXPECT_FALSE(fs::exists(folder / "out/t/y.bin"));
 }
 
+TEST_F(Plan, SetsVariables) {
+  std::string ptx = kPtx;
+  ptx.insert(ptx.find(".visible"),
+             ".const .align 4 .b8 table[8];\n.global .align 8 .u64 pointers[2];\n"
+             ".global .align 4 .u32 counter = 3;\n");
+  write("source/t.ptx", ptx);
+  write("source/t.toml", kLaunch + R"toml(
+[[variable]]
+name = "table"
+type = "f32"
+init = [1, 0.5]
+[[variable]]
+name = "pointers"
+init = ["address(x)", "address(y, 4)"]
+[[expect]]
+variable = "counter"
+values = [3]
+)toml");
+  write_plan(request, folder / "out/t");
+  const std::string plan = core::read_text_file(folder / "out/t/plan.txt");
+  EXPECT_THAT(plan,
+              HasSubstr("variable table 8 file\nvariable pointers 16 file\naddress 0 x 0\naddress 8 y 4\n"
+                        "variable counter 4 module\nkernel twice"));
+  const std::string table = core::read_text_file(folder / "out/t/table.bin");
+  float values[2];
+  ASSERT_EQ(table.size(), sizeof values);
+  std::memcpy(values, table.data(), sizeof values);
+  EXPECT_THAT(values, ::testing::ElementsAre(1, 0.5f));
+  write("source/t.toml", kLaunch + "[[variable]]\nname = \"tabel\"\n");
+  EXPECT_THAT(error_of(), HasSubstr("t.toml:19:8: error: "));
+  EXPECT_THAT(error_of(), HasSubstr("did you mean 'table'?"));
+}
+
 TEST_F(Plan, RefusesWhatItCannotSay) {
   write("source/t.toml", kLaunch + "[[copy]]\nbuffer = \"x\"\n");
   EXPECT_THAT(error_of(), HasSubstr("t.toml:18:1: error: a plan for real hardware cannot say this: copies"));

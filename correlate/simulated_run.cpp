@@ -78,11 +78,14 @@ std::string simulate(const HardwareRun& run, const core::MachineConfig& machine)
   }
   out += "], \"buffers\": [";
   const core::LaunchDescription& launch = simulation.options().launch;
+  const char* separator = "";
   for (uint32_t i = 0; i < launch.buffers.size(); ++i) {
+    if (!launch.buffers[i].init.addresses.empty()) continue;  // a real GPU has other addresses
     const auto content = simulation.buffer(i);
-    out += fmt::format("{}{{\"name\": {}, \"sha256\": \"{}\"}}", i == 0 ? "" : ", ",
+    out += fmt::format("{}{{\"name\": {}, \"sha256\": \"{}\"}}", separator,
                        core::json_quoted(launch.buffers[i].name),
                        core::sha256_hex({reinterpret_cast<const char*>(content.data()), content.size()}));
+    separator = ", ";
   }
   double flops = 0;
   for (const auto& [name, value] : launch.flops)

@@ -87,6 +87,13 @@ struct Module {
     driver.check(driver.cuModuleGetFunction_(&f, module, name.c_str()), "looking for kernel '" + name + "'");
     return f;
   }
+  CUdeviceptr variable(const Buffer& b) const {
+    CUdeviceptr address = 0;
+    size_t bytes = 0;
+    driver.check(driver.cuModuleGetGlobal_(&address, &bytes, module, b.name.c_str()), "looking for variable '" + b.name + "'");
+    if (bytes != b.bytes) throw Error("variable '" + b.name + "' has " + std::to_string(bytes) + " bytes on the device");
+    return address;
+  }
   const Driver& driver;
   CUmodule module = nullptr;
 };
@@ -193,7 +200,11 @@ class Runner {
   Runner(const Gpu& gpu, const Stamps& stamps, const Plan& plan)
       : gpu_(gpu), stamps_(stamps), plan_(plan), module_(gpu.driver(), plan.ptx),
         flush_bytes_(std::max<uint64_t>(2 * gpu.info.l2_bytes, kLeastFlush)), flush_(gpu.driver(), flush_bytes_) {
-    for (const Buffer& b : plan.buffers) memory_.push_back(std::make_unique<Memory>(gpu.driver(), b.bytes));
+    for (const Buffer& b : plan.buffers) {
+      if (!b.is_variable) memory_.push_back(std::make_unique<Memory>(gpu.driver(), b.bytes));
+      address_.push_back(b.is_variable ? module_.variable(b) : memory_.back()->address);
+    }
+    for (size_t i = 0; i < plan.buffers.size(); ++i) content_.push_back(first_content(i));
     for (const Launch& l : plan.launches) {
       functions_.push_back(module_.function(l.kernel));
       if (l.shared_bytes > 48 << 10)
@@ -223,15 +234,27 @@ class Runner {
 
  private:
   void check(CUresult result, const std::string& what) const { gpu_.driver().check(result, what); }
+  /// Empty: zeros.
+  std::vector<unsigned char> first_content(size_t i) const {
+    const Buffer& b = plan_.buffers[i];
+    std::vector<unsigned char> content = b.content;
+    if (b.of_module || !b.addresses.empty()) content.resize(b.bytes);
+    if (b.of_module) check(gpu_.driver().cuMemcpyDtoH_(content.data(), address_[i], b.bytes), "reading a variable");
+    for (const Address& a : b.addresses) {
+      const CUdeviceptr value = address_[a.target] + a.offset;
+      std::memcpy(content.data() + a.at, &value, sizeof value);
+    }
+    return content;
+  }
   void restore() const {
     const Driver& d = gpu_.driver();
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       const Buffer& b = plan_.buffers[i];
       if (b.bytes == 0) continue;
-      if (b.content.empty())
-        check(d.cuMemsetD8_(memory_[i]->address, 0, b.bytes), "clearing a buffer");
+      if (content_[i].empty())
+        check(d.cuMemsetD8_(address_[i], 0, b.bytes), "clearing a buffer");
       else
-        check(d.cuMemcpyHtoD_(memory_[i]->address, b.content.data(), b.bytes), "writing a buffer");
+        check(d.cuMemcpyHtoD_(address_[i], content_[i].data(), b.bytes), "writing a buffer");
     }
     check(d.cuMemsetD8_(flush_.address, 1, flush_bytes_), "filling the cache");
     check(d.cuCtxSynchronize_(), "writing buffers");
@@ -241,7 +264,7 @@ class Runner {
     std::vector<CUdeviceptr> addresses(l.arguments.size());
     std::vector<void*> values;
     for (size_t a = 0; a < l.arguments.size(); ++a) {
-      if (l.arguments[a].is_buffer) addresses[a] = memory_[l.arguments[a].buffer]->address;
+      if (l.arguments[a].is_buffer) addresses[a] = address_[l.arguments[a].buffer];
       values.push_back(l.arguments[a].is_buffer ? static_cast<void*>(&addresses[a])
                                                 : const_cast<unsigned char*>(l.arguments[a].bytes.data()));
     }
@@ -280,7 +303,7 @@ class Runner {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       std::vector<unsigned char> content(plan_.buffers[i].bytes);
       if (!content.empty())
-        check(gpu_.driver().cuMemcpyDtoH_(content.data(), memory_[i]->address, content.size()), "reading a buffer");
+        check(gpu_.driver().cuMemcpyDtoH_(content.data(), address_[i], content.size()), "reading a buffer");
       result.hashes.push_back(gpusim::core::sha256_hex({reinterpret_cast<const char*>(content.data()), content.size()}));
       for (size_t k = 0; counts && k < plan_.launches.size(); ++k)
         if (notes_clocks(plan_.buffers[i], plan_.launches[k]))
@@ -305,6 +328,8 @@ class Runner {
   uint64_t flush_bytes_;
   Memory flush_;
   std::vector<std::unique_ptr<Memory>> memory_;
+  std::vector<CUdeviceptr> address_;                  // of the plan's buffers and variables
+  std::vector<std::vector<unsigned char>> content_;  // their first
   std::vector<CUfunction> functions_;
 };
 
@@ -314,7 +339,11 @@ void print_plans(const std::vector<Plan>& plans) {
   for (const Plan& p : plans) {
     std::cout << p.name << ": " << p.record_ptx << ", " << p.record_launch << (p.fitting ? ", for fitting" : "") << "\n";
     for (const Buffer& b : p.buffers)
-      std::cout << "  buffer " << b.name << ": " << b.bytes << " bytes" << (b.content.empty() ? " of zeros" : "") << "\n";
+      std::cout << (b.is_variable ? "  variable " : "  buffer ") << b.name << ": " << b.bytes << " bytes"
+                << (b.of_module         ? " as the module has them"
+                    : b.content.empty() ? " of zeros"
+                                        : "")
+                << "\n";
     for (const Launch& l : p.launches) {
       std::cout << "  kernel " << l.kernel << ": grid " << l.grid[0] << "," << l.grid[1] << "," << l.grid[2] << " block "
                 << l.block[0] << "," << l.block[1] << "," << l.block[2] << " shared " << l.shared_bytes << " (";

@@ -29,6 +29,8 @@ class Reader {
     if (number_ == 0) fail("the file is empty");
     if (plan_.name.empty() || plan_.ptx.empty()) fail("'name' or 'ptx' is missing");
     if (plan_.launches.empty()) fail("there is no 'kernel'");
+    for (Buffer& b : plan_.buffers)
+      for (Address& a : b.addresses) a.target = buffer(a.buffer);
     plan_.ptx = read_file(plan_.folder + "/" + plan_.ptx);
     return std::move(plan_);
   }
@@ -71,7 +73,11 @@ class Reader {
     else if (word == "param")
       plan_.params.emplace_back(), fields(rest, plan_.params.back().first, plan_.params.back().second);
     else if (word == "content")
-      content(rest);
+      content(rest, false);
+    else if (word == "variable")
+      content(rest, true);
+    else if (word == "address")
+      address(rest);
     else if (word == "kernel")
       kernel(rest);
     else if (word == "buffer")
@@ -81,17 +87,29 @@ class Reader {
     else
       fail("unknown word '" + word + "'");
   }
-  void content(const std::string& rest) {
+  void content(const std::string& rest, bool is_variable) {
     Buffer b;
     std::string kind;
     fields(rest, b.name, b.bytes, kind);
-    if (kind != "zeros" && kind != "file") fail("a buffer's content is 'zeros' or 'file'");
+    b.is_variable = is_variable;
+    b.of_module = is_variable && kind == "module";
+    if (kind != "zeros" && kind != "file" && !b.of_module)
+      fail(is_variable ? "a variable's content is 'zeros', 'file' or 'module'"
+                       : "a buffer's content is 'zeros' or 'file'");
     if (kind == "file") {
       const std::string all = read_file(plan_.folder + "/" + b.name + ".bin");
       if (all.size() != b.bytes) fail(b.name + ".bin has " + std::to_string(all.size()) + " bytes");
       b.content.assign(all.begin(), all.end());
     }
     plan_.buffers.push_back(std::move(b));
+  }
+  void address(const std::string& rest) {
+    if (plan_.buffers.empty()) fail("an address stands behind the buffer or variable that it is in");
+    Address a;
+    fields(rest, a.at, a.buffer, a.offset);
+    Buffer& b = plan_.buffers.back();
+    if (a.at + 8 > b.bytes) fail("'" + b.name + "' has " + std::to_string(b.bytes) + " bytes");
+    b.addresses.push_back(std::move(a));
   }
   void kernel(const std::string& rest) {
     Launch l;

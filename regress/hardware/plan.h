@@ -24,10 +24,20 @@ struct Launch {
   unsigned grid[3], block[3], shared_bytes;
   std::vector<Argument> arguments;
 };
+/// Where a buffer's content is the address of another buffer, or of bytes in it.
+struct Address {
+  uint64_t at = 0;  ///< byte
+  std::string buffer;
+  uint64_t offset = 0;
+  size_t target = 0;  ///< index into Plan::buffers
+};
 struct Buffer {
   std::string name;
   uint64_t bytes = 0;
   std::vector<unsigned char> content;  ///< empty: zeros
+  bool is_variable = false;            ///< of the module
+  bool of_module = false;              ///< its first content is that of the loaded module
+  std::vector<Address> addresses;
 };
 struct Plan {
   std::string folder, name, ptx, record_ptx, record_launch, sha256;
