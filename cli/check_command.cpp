@@ -1,8 +1,5 @@
-// `gpusim check` and `gpusim init`.
+// `gpusim check`.
 #include <fmt/format.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "cli/commands.h"
 #include "cli/report.h"
@@ -103,30 +100,6 @@ bool check_program(const CheckArguments& arguments, const std::vector<std::strin
   return good;
 }
 
-std::string guess_buffer_type(const isa::Function& kernel, const std::string& parameter) {
-  // The type of the first load or store through a register loaded from this parameter tells the element type.
-  std::vector<bool> derived(kernel.registers.size(), false);
-  for (const isa::Instruction& i : kernel.body) {
-    if (i.operands.size() < 2) continue;
-    const isa::Operand& d = i.operands[0];
-    if (i.opcode == isa::Opcode::kLd && i.mods.space == isa::Space::kParam &&
-        i.operands[1].symbol == parameter && d.reg != isa::kNoRegister) {
-      derived[d.reg] = true;
-      continue;
-    }
-    if (i.opcode == isa::Opcode::kLd || i.opcode == isa::Opcode::kSt || i.opcode == isa::Opcode::kAtom) {
-      for (const isa::Operand& o : i.operands)
-        if (o.kind == isa::Operand::Kind::kAddress && o.reg != isa::kNoRegister && derived[o.reg])
-          return std::string(isa::type_name(i.mods.type));
-      continue;
-    }
-    for (size_t k = 1; k < i.operands.size(); ++k)
-      if (i.operands[k].reg != isa::kNoRegister && derived[i.operands[k].reg] && d.reg != isa::kNoRegister)
-        derived[d.reg] = true;
-  }
-  return "";
-}
-
 }  // namespace
 
 int check_command(const CheckArguments& arguments) {
@@ -155,45 +128,6 @@ int check_command(const CheckArguments& arguments) {
   }
   if (arguments.json) fmt::print("{{\"programs\": [{}]}}\n", fmt::join(reports, ", "));
   return good ? kGood : kBadInput;
-}
-
-int init_command(const std::string& ptx, const std::string& out, bool force) {
-  const isa::ParseResult parsed = isa::parse_module(core::read_text_file(ptx, core::kMaxPtxBytes));
-  for (const isa::Diagnostic& d : parsed.diagnostics) print_error("{}\n", isa::format_diagnostic(ptx, d));
-  if (!parsed.ok()) return kBadInput;
-  const std::string path = out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : out;
-  if (!force && std::filesystem::exists(path))
-    core::raise_input_error({path, 0, 0}, "exists already", "give --force to overwrite it, or --out FILE");
-  std::string buffers, launches;
-  for (const isa::Function* kernel : parsed.module.entries()) {
-    std::string args;
-    for (const isa::Variable& p : kernel->params) {
-      if (!args.empty()) args += ", ";
-      const std::string type = guess_buffer_type(*kernel, p.name);
-      if (!type.empty()) {
-        const std::string name = fmt::format("buffer_{}", p.name);
-        buffers += fmt::format(
-            "[[buffer]]\nname = \"{}\"\ntype = \"{}\"\ncount = \"N\"\ninit = \"zeros\"\n\n", name, type);
-        args += fmt::format("\"{}\"", name);
-      } else if (p.is_array()) {
-        args += fmt::format("{{ bytes = [{}] }}", fmt::join(std::vector<int>(p.bytes, 0), ", "));
-      } else {
-        args += isa::is_float(p.type) ? "0.0" : "\"N\"";
-      }
-    }
-    launches += fmt::format(
-        "[[launch]]\nkernel = \"{}\"\ngrid = [\"ceil_div(N, 256)\"]\nblock = [256]\nargs = [{}]\n\n",
-        kernel->name, args);
-  }
-  std::ofstream file(path);
-  file << "# Launch file for " << std::filesystem::path(ptx).filename().string()
-       << "; buffers, sizes and values are guesses: check each line (docs/launch_file.md).\n[params]\nN = "
-          "1024\n\n"
-       << buffers << launches;
-  file.close();
-  if (!file) core::raise_input_error({path, 0, 0}, "cannot be written");
-  fmt::print("{} written; check every line of it\n", path);
-  return kGood;
 }
 
 }  // namespace gpusim::cli

@@ -102,14 +102,14 @@ void Simulation::write_addresses() {
   for (size_t b = 0; b < buffers.size(); ++b) {
     const uint32_t step = core::element_bytes(buffers[b].type);
     for (const core::AddressElement& element : buffers[b].init.addresses) {
-      if (step != pointer_bytes)
+      if (step < pointer_bytes)  // PTX 1.x does not say which size its addresses have
         core::raise_input_error(
             element.where,
             fmt::format("addresses of {} have {} bits, elements of '{}' {}", options_.ptx_name,
                         module_.address_size, buffers[b].name, 8 * step),
             fmt::format("type = \"u{}\"", module_.address_size));
       const uint64_t address = buffer_address_[element.target] + element.offset;
-      if (pointer_bytes == 4 && address > 0xffffffffu)
+      if (step == 4 && address > 0xffffffffu)
         core::raise_input_error(element.where, fmt::format("'{}' lies at {:#x}, which 32 bits cannot hold",
                                                            element.name, address));
       std::memcpy(memory_.find(buffer_address_[b])->data + element.index * step, &address, step);

@@ -23,6 +23,7 @@ from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E40
 from check_correlate import CHECKS as CORRELATE_CHECKS  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_errors import error_checks  # noqa: E402
+from check_init import CHECKS as INIT_CHECKS  # noqa: E402
 from check_latency_hidden import check_latency_hidden  # noqa: E402
 from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
 from check_mutations import check_mutations  # noqa: E402
@@ -98,6 +99,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "regress": {"quick": check_quick_suite, "failures": check_failures},
         "reuse": {"traces": check_reuse},
         "variables": VARIABLE_CHECKS,
+        "init": INIT_CHECKS,
         "latency_hidden": {"matmul": check_latency_hidden},
         "energy": {name: energy_check(name) for name in ("system", "groups", "blocks")},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},

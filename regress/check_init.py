@@ -1,0 +1,105 @@
+"""`gpusim init`: what it writes for a PTX loads and, but for kernels whose sizes or data it cannot know, runs as it is."""
+
+import re
+import shutil
+from pathlib import Path
+
+from check_corpus import compiled, compiler
+from runner import Gpusim, require, require_equal
+
+# Kernels that need more than zeros and sizes of 64: a chain of addresses in memory (chase, memory_latency), offsets that
+# are multiples of four (probe), arrays of 75 numbers in each of 64^3 cells (bt); of the corpus, a block of one size only.
+NEED_DATA = {"micro/chase", "micro/memory_latency", "micro/probe", "npb/bt", "memory_spaces", "waiting_lanes"}
+LINKED = {"features/linked_main": "features/linked_library"}  # a program of two files
+NO_KERNEL = {"features/linked_library"}
+LIMITS = ["--functional", "--quiet", "--max-cycles", "30000000"]
+
+
+def init(gpusim: Gpusim, ptx: Path, name: str) -> Path:
+    copy = gpusim.scratch / f"{name.replace('/', '_')}.ptx"
+    shutil.copy(ptx, copy)
+    gpusim.run("init", copy).require_code(0)
+    return copy
+
+
+def run_as_written(gpusim: Gpusim, ptx: Path, name: str) -> None:
+    done = gpusim.run("--config", gpusim.source / "configs" / "h200.cfg", ptx, *LIMITS)
+    if name in NEED_DATA:
+        require(done.code == 2 and " access to " in done.err, f"{name} is an exception no more\n{done.describe()}")
+    else:
+        done.require_code(0)
+
+
+def check_workloads(gpusim: Gpusim) -> None:
+    """Every workload's PTX."""
+    folder = gpusim.source / "workloads"
+    files = sorted(folder.glob("**/*.ptx"))
+    require(len(files) > 60, f"only {len(files)} workloads")
+    for file in files:
+        name = str(file.relative_to(folder).with_suffix(""))
+        if name in NO_KERNEL:
+            gpusim.run("init", file, "--out", gpusim.scratch / "none.toml").require_code(1).require_error("has no .entry to launch")
+            continue
+        ptx = init(gpusim, file, name)
+        if name in LINKED:
+            launch = ptx.with_suffix(".toml")
+            launch.write_text(f'link = ["{folder / LINKED[name]}.ptx"]\n{launch.read_text()}')
+        run_as_written(gpusim, ptx, name)
+
+
+def check_compiled(gpusim: Gpusim) -> None:
+    """What nvcc makes of regress/corpus and of kernels with parameters of all kinds."""
+    nvcc = compiler()
+    for file in sorted((gpusim.source / "regress" / "corpus").glob("*.cu")):
+        if file.stem in ("linked_main", "linked_library"):
+            continue
+        ptx = compiled(nvcc, file, 90, gpusim.scratch)
+        gpusim.run("init", ptx).require_code(0)
+        run_as_written(gpusim, ptx, file.stem)
+    source = gpusim.scratch / "mixed.cu"
+    source.write_text(MIXED)
+    ptx = compiled(nvcc, source, 75, gpusim.scratch)
+    gpusim.run("init", ptx).require_code(0)
+    run_as_written(gpusim, ptx, "mixed")
+    text = ptx.with_suffix(".toml").read_text()
+    for name, kind in (("mixed_param_0", "f32"), ("mixed_param_1", "f32"), ("mixed_param_6", "u8")):
+        require(f'name = "{name}"\ntype = "{kind}"' in text, f"buffer {name} of {kind} is not in\n{text}")
+    zeros = ", ".join(["0"] * 16)
+    arguments, = re.findall(r'kernel = "mixed".*?args = (.*?)\n', text, re.S)
+    require_equal("arguments", arguments, f'["mixed_param_0", "mixed_param_1", "N", "N", 1.0, {{ bytes = [{zeros}] }}, '
+                                          f'"mixed_param_6", 1, 1, "mixed_param_9"]')
+    block, = re.findall(r'kernel = "bounded".*?block = (.*?)\n', text, re.S)
+    require_equal("block of __launch_bounds__(96)", block, "[96]")
+    require('# name = "coefficients"\n# type = "f32"\n' in text, f"the constant is not in\n{text}")
+
+
+MIXED = """
+struct Pair { float a; int b; float* p; };
+__constant__ float coefficients[16];
+__device__ int counter;
+extern "C" __global__ void mixed(float* out, const float4* in, int n, long long big, double d, Pair s, unsigned char* bytes,
+                                 short h, bool flag, const int* __restrict__ index) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float4 v = in[index[i]];
+  out[i] = v.x * coefficients[i & 15] + s.a + s.b + (float)big + (float)d + bytes[i + big] + h + (flag ? 1 : 0);
+  if (s.p) s.p[i] = 1;
+  atomicAdd(&counter, 1);
+}
+extern "C" __global__ void __launch_bounds__(96) bounded(double* __restrict__ out, long n) {
+  for (long i = threadIdx.x; i < n; i += blockDim.x) out[i] = i;
+}
+extern "C" __global__ void tiles(const float* a, float* b, int n) {
+  extern __shared__ float tile[];
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  tile[threadIdx.y * blockDim.x + threadIdx.x] = a[y * n + x];
+  __syncthreads();
+  b[x * n + y] = tile[threadIdx.x];
+}
+template <class T> __device__ __noinline__ T add(const T* p, long i) { return p[i] + p[i + 1]; }
+extern "C" __global__ void calls(const unsigned long long* p, unsigned long long* q, long n) {
+  if (threadIdx.x + 1 < n) q[threadIdx.x] = add(p, threadIdx.x);
+}
+"""
+
+CHECKS = {"workloads": check_workloads, "compiled": check_compiled}
