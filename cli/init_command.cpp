@@ -48,7 +48,8 @@ std::string channel_name(isa::Type type) {
 
 class LaunchWriter {
  public:
-  explicit LaunchWriter(const isa::Module& module) : module_(module), variables_(module.variables.size()) {
+  explicit LaunchWriter(const isa::Module& module)
+      : module_(module), variables_(module.variables.size()), contents_(module.variables.size()) {
     names_.insert({"N", "SIZE"});
     for (const isa::Variable& v : module.variables) names_.insert(v.name);
   }
@@ -59,6 +60,8 @@ class LaunchWriter {
     for (size_t v = 0; v < module_.variables.size(); ++v) {
       if (isa::is_texture(module_.variables[v]))
         references += texture(module_.variables[v].name, variables_[v]);
+      else if (contents_[v].kind == isa::PointerUse::Kind::kAddress)
+        references += pointer(module_.variables[v], contents_[v]);
       else
         comments += commented(module_.variables[v], variables_[v]);
     }
@@ -121,8 +124,14 @@ class LaunchWriter {
     std::string args;
     for (size_t p = 0; p < kernel.params.size(); ++p)
       args += (p == 0 ? "" : ", ") + argument(kernel, kernel.params[p], use.params[p]);
-    for (size_t v = 0; v < variables_.size(); ++v)
+    for (size_t v = 0; v < variables_.size(); ++v) {
       if (use.variables[v].kind != isa::PointerUse::Kind::kNumber) variables_[v] = use.variables[v];
+      // A pointer with an initial value is not the host's to set.
+      const isa::Variable& variable = module_.variables[v];
+      if (use.contents[v].kind == isa::PointerUse::Kind::kAddress && variable.relocations.empty() &&
+          variable.init.empty())
+        contents_[v] = use.contents[v];
+    }
     const std::vector<uint32_t> block = block_of(kernel, use);
     std::vector<std::string> grid;
     for (int d = 0; d < std::max(use.grid_dimensions, 1); ++d)
@@ -156,6 +165,14 @@ class LaunchWriter {
     return {kThreads};
   }
 
+  /// A pointer variable and the buffer that it points to.
+  std::string pointer(const isa::Variable& v, const isa::PointerUse& use) {
+    const std::string buffer =
+        add_buffer(unused_name("behind", "behind_" + v.name), element_name(use.element));
+    return fmt::format("[[variable]]\nname = \"{}\"\ntype = \"u64\"\ninit = \"address({})\"\n\n", v.name,
+                       buffer);
+  }
+
   /// What could be set, as comments: the PTX does not say whether a host does.
   static std::string commented(const isa::Variable& v, const isa::PointerUse& use) {
     if ((v.space != isa::Space::kGlobal && v.space != isa::Space::kConst) || v.bytes == 0) return "";
@@ -173,7 +190,8 @@ class LaunchWriter {
   const isa::Module& module_;
   std::set<std::string> names_;  ///< taken
   std::string buffers_, launches_;
-  std::vector<isa::PointerUse> variables_;  ///< by Module::variables: what any kernel does with it
+  std::vector<isa::PointerUse> variables_,
+      contents_;  ///< by Module::variables: what any kernel does with them
 };
 
 }  // namespace

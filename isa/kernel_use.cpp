@@ -8,7 +8,8 @@
 namespace gpusim::isa {
 namespace {
 
-/// What a value may be derived from: parameters from 0 up, behind them the module's variables.
+/// What a value may be derived from: parameters from 0 up, behind them the module's variables, behind them
+/// what these hold.
 using Sources = std::set<uint32_t>;
 constexpr size_t kMostSources = 8;  // beyond it the guess is worth nothing
 constexpr int kMostRounds = 32;     // chains of copies through loops are shorter
@@ -60,6 +61,7 @@ class Flow {
         registers_(function.registers.size()) {
     use_.params.resize(function.params.size());
     use_.variables.resize(module.variables.size());
+    use_.contents.resize(module.variables.size());
   }
 
   KernelUse run() {
@@ -86,6 +88,17 @@ class Flow {
  private:
   [[nodiscard]] uint32_t variable_source(size_t index) const {
     return static_cast<uint32_t>(function_.params.size() + index);
+  }
+
+  /// The pointer in a variable that an instruction loads by name.
+  [[nodiscard]] Sources loaded_pointer(const Instruction& i, const Operand& from) const {
+    for (size_t v = 0; i.opcode == Opcode::kLd && v < module_.variables.size(); ++v) {
+      const Variable& variable = module_.variables[v];
+      if (variable.name == from.symbol && from.offset == 0 && from.reg == kNoRegister &&
+          variable.bytes == 8 && type_bytes(i.mods.type) == 8 && i.mods.vector <= 1)
+        return {variable_source(module_.variables.size() + v)};
+    }
+    return {};
   }
 
   /// A parameter that is wide enough for an address.
@@ -128,7 +141,7 @@ class Flow {
     }
     if (i.opcode == Opcode::kSt && i.mods.space == Space::kParam)
       return merge(locals_[first.symbol], sources_of(second));
-    bool changed = false;
+    bool changed = give(first, loaded_pointer(i, second));
     for (size_t k = 1; k < i.operands.size(); ++k)
       if (carries(i, k)) changed = give(first, sources_of(i.operands[k])) || changed;
     return changed;
@@ -171,6 +184,9 @@ class Flow {
     return changed;
   }
 
+  [[nodiscard]] bool is_content(uint32_t source) const {
+    return source >= variable_source(module_.variables.size());
+  }
   [[nodiscard]] bool is_param(uint32_t source) const { return source < function_.params.size(); }
 
   /// Which parameters are addresses for sure (the text says so) and which are calculated with.
@@ -194,16 +210,21 @@ class Flow {
     if (sources.size() < 2) return sources;
     Sources kept;
     for (const uint32_t s : sources)
-      if (!is_param(s) || certain_[s]) kept.insert(s);
+      if (is_param(s) ? certain_[s] : !is_content(s)) kept.insert(s);
     if (!kept.empty()) return kept;
     for (const uint32_t s : sources)
-      if (!number_[s]) kept.insert(s);
+      if (!is_param(s) || !number_[s]) kept.insert(s);
     return kept.empty() ? sources : kept;
   }
 
+  PointerUse& of(uint32_t source) {
+    if (is_param(source)) return use_.params[source];
+    const size_t variable = source - function_.params.size(), variables = module_.variables.size();
+    return variable < variables ? use_.variables[variable] : use_.contents[variable - variables];
+  }
+
   void note(uint32_t source, const PointerUse& seen) {
-    PointerUse& use =
-        is_param(source) ? use_.params[source] : use_.variables[source - function_.params.size()];
+    PointerUse& use = of(source);
     if (use.kind == PointerUse::Kind::kTexture) return;
     const auto untyped = [](Type t) {
       return t == Type::kNone || t == Type::kB8 || t == Type::kB16 || t == Type::kB32 || t == Type::kB64;
@@ -262,9 +283,12 @@ class Flow {
     use_.dimensions = std::max(use_.dimensions, callee.dimensions);
     use_.grid_dimensions = std::max(use_.grid_dimensions, callee.grid_dimensions);
     use_.dynamic_shared = use_.dynamic_shared || callee.dynamic_shared;
-    for (size_t v = 0; v < callee.variables.size(); ++v)
+    for (size_t v = 0; v < callee.variables.size(); ++v) {
       if (callee.variables[v].kind != PointerUse::Kind::kNumber)
         note(variable_source(v), callee.variables[v]);
+      if (callee.contents[v].kind != PointerUse::Kind::kNumber)
+        note(variable_source(module_.variables.size() + v), callee.contents[v]);
+    }
     if (call.arguments == nullptr) return;
     const auto& arguments = call.arguments->elements;
     for (size_t a = 0; a < std::min(arguments.size(), callee.params.size()); ++a)

@@ -8,7 +8,7 @@
 
 namespace gpusim::isa {
 
-/// Of a parameter's value, or of a variable's address.
+/// Of a parameter's value, a variable's address, or a pointer variable's value.
 struct PointerUse {
   enum class Kind : uint8_t { kNumber, kAddress, kTexture };
   Kind kind = Kind::kNumber;
@@ -21,6 +21,7 @@ struct PointerUse {
 struct KernelUse {
   std::vector<PointerUse> params;     ///< as Function::params
   std::vector<PointerUse> variables;  ///< as Module::variables
+  std::vector<PointerUse> contents;   ///< the same of the pointer that such a variable holds first
   int dimensions = 1;                 ///< of thread and block numbers that it reads
   int grid_dimensions = 1;            ///< of block numbers alone
   bool dynamic_shared = false;        ///< it names an unsized .shared array

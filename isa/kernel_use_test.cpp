@@ -94,6 +94,22 @@ TEST(KernelUse, NarrowParametersAreAddressesIn32BitModulesOnly) {
       Texts{"number"});
 }
 
+TEST(KernelUse, PointerVariables) {
+  const Module m = parse(
+      ".global .align 8 .u64 sink;\n.global .align 8 .u64 count;\n.entry k () {.reg .u64 %d<4>; .reg .u32 "
+      "%r;\n"
+      "ld.global.u64 %d1, [sink]; add.s64 %d2, %d1, 8; st.u32 [%d2], %r; ld.global.u64 %d3, [count]; }\n");
+  const KernelUse use = use_of_first(m);
+  EXPECT_EQ(text_of(use.contents[0]), "address u32x1");
+  EXPECT_EQ(text_of(use.contents[1]), "number");
+  EXPECT_EQ(text_of(use.variables[0]), "address u64x1");
+  const Module index = parse(
+      ".global .align 8 .u64 at;\n.entry k (.param .u64 a) {.reg .u64 %d<5>; .reg .u32 %r;\n"
+      "ld.param.u64 %d1, [a]; cvta.to.global.u64 %d2, %d1; ld.global.u64 %d3, [at]; add.s64 %d4, %d2, %d3;\n"
+      "st.global.u8 [%d4], %r; }\n");
+  EXPECT_EQ(text_of(use_of_first(index).contents[0]), "number") << "an index that is added to an address";
+}
+
 TEST(KernelUse, TexturesVariablesAndGeometry) {
   const Module m = parse(
       ".const .align 4 .b8 c[16];\n.global .u32 g;\n.extern .shared .align 4 .b8 s[];\n"

@@ -70,6 +70,7 @@ def check_compiled(gpusim: Gpusim) -> None:
                                           f'"mixed_param_6", 1, 1, "mixed_param_9"]')
     block, = re.findall(r'kernel = "bounded".*?block = (.*?)\n', text, re.S)
     require_equal("block of __launch_bounds__(96)", block, "[96]")
+    require('name = "sink"\ntype = "u64"\ninit = "address(behind_sink)"\n' in text, f"the pointer is not in\n{text}")
     require('# name = "coefficients"\n# type = "f32"\n' in text, f"the constant is not in\n{text}")
 
 
@@ -77,6 +78,7 @@ MIXED = """
 struct Pair { float a; int b; float* p; };
 __constant__ float coefficients[16];
 __device__ int counter;
+__device__ double* sink;
 extern "C" __global__ void mixed(float* out, const float4* in, int n, long long big, double d, Pair s, unsigned char* bytes,
                                  short h, bool flag, const int* __restrict__ index) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -85,6 +87,7 @@ extern "C" __global__ void mixed(float* out, const float4* in, int n, long long 
   out[i] = v.x * coefficients[i & 15] + s.a + s.b + (float)big + (float)d + bytes[i + big] + h + (flag ? 1 : 0);
   if (s.p) s.p[i] = 1;
   atomicAdd(&counter, 1);
+  sink[i] = d;
 }
 extern "C" __global__ void __launch_bounds__(96) bounded(double* __restrict__ out, long n) {
   for (long i = threadIdx.x; i < n; i += blockDim.x) out[i] = i;
