@@ -1,4 +1,4 @@
-// The identities of the exact accounting (DESIGN section 2) that a right recording fulfils.
+// The identities of the exact accounting (docs/statistics.md) that a right recording fulfils.
 #include <fmt/format.h>
 
 #include <optional>

@@ -1,4 +1,4 @@
-// gpusim: parses the command line and calls the layers. See README.md and docs/command_line.md.
+// gpusim: parses the command line and calls the layers. See README.md.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -27,7 +27,7 @@ std::atomic<bool> interrupt_flag{false};
 
 void on_interrupt(int) { interrupt_flag.store(true, std::memory_order_relaxed); }
 
-/// The command line without what does not change results (DESIGN section 6).
+/// The command line without what does not change results (docs/file_format.md).
 std::string canonical_command(const RunArguments& a, const std::string& config_text,
                               const comp::SimulationOptions& program, const core::LaunchDescription& launch) {
   core::CommandText c(a.config, config_text, a.ptx, program.ptx_text);

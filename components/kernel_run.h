@@ -1,6 +1,6 @@
 // One launch of a kernel as the components share it: what to run, what is counted, and the program error that
-// ended it. SMs add to it during their ticks (one thread, fixed order). Counts: DESIGN
-// section 2, "Counts".
+// ended it. SMs add to it during their ticks (one thread, fixed order). What each count
+// means: docs/statistics.md.
 #pragma once
 #include <array>
 #include <cstdint>

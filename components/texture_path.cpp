@@ -30,8 +30,8 @@ void TexturePath::add(Read& read, uint64_t address, uint64_t end) {
       read.lines[read.count++] = line;
       sectors_[i] = 0;
     }
-    sectors_[i] |=
-        static_cast<uint8_t>((2u << (next - 1 - line) / kTextureSector) - (1u << (address - line) / kTextureSector));
+    sectors_[i] |= static_cast<uint8_t>((2u << (next - 1 - line) / kTextureSector) -
+                                        (1u << (address - line) / kTextureSector));
     address = next;
   }
 }

@@ -22,6 +22,7 @@ from check_compiled import WITHOUT_SOURCE, check_compiled  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_correlate import CHECKS as CORRELATE_CHECKS  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
+from check_docs import docs_checks  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_init import CHECKS as INIT_CHECKS  # noqa: E402
 from check_latency_hidden import check_latency_hidden  # noqa: E402
@@ -87,6 +88,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "differential": {name: lambda gpusim, name=name: check_differential(gpusim, name) for name in SEEDS},
         "error": error_checks(source),
         "check": check_checks(source),
+        "docs": docs_checks(source),
         "calibrated": {name: lambda gpusim, name=name: check_calibrated(gpusim, name) for name in MACHINES},
         "compiled": per_case(check_compiled, lambda case: case.name not in WITHOUT_SOURCE),
         "machines": {name: lambda gpusim, name=name: check_machines(gpusim, name) for name in OTHER_MACHINES},

@@ -1,4 +1,4 @@
-// Records a run to HDF5 (layout: DESIGN section 6; docs/file_format.md). The simulation thread appends
+// Records a run to HDF5 (layout: docs/file_format.md). The simulation thread appends
 // fixed-size records to chunk buffers; a writer thread does every HDF5 call. Only whole chunks are appended
 // while the run goes on, tails are written at close, so a killed process leaves a file that opens, is marked
 // partial and holds only right records. Event schemas (plain structs with their column descriptions) stand in

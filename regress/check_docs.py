@@ -1,0 +1,143 @@
+"""The documentation says what the program does: commands shown with their output are run and compared, options that it names
+exist, and pages that texts refer to are there."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+from runner import Gpusim, require, require_equal
+
+LIMIT_S = 380
+REFERENCE = re.compile(r"docs/[\w/]+\.(?:md|txt|svg)")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+
+
+def pages(source: Path) -> list[Path]:
+    return [source / "README.md", *sorted((source / "docs").glob("*.md")), source / "workloads" / "README.md"]
+
+
+def blocks(page: Path) -> list[list[str]]:
+    """Indented blocks, their indentation taken off; an empty line inside belongs to the block."""
+    found: list[list[str]] = []
+    open_block = False
+    lines = page.read_text().split("\n")
+    for at, line in enumerate(lines):
+        if line.startswith("    ") and (open_block or at == 0 or not lines[at - 1].strip()):
+            if not open_block:
+                found.append([])
+            found[-1].append(line[4:])
+            open_block = True
+        elif not line.strip() and open_block and at + 1 < len(lines) and lines[at + 1].startswith("    "):
+            found[-1].append("")
+        else:
+            open_block = False
+    return found
+
+
+def shown(page: Path) -> list[tuple[str, list[str]]]:
+    """Commands behind '$ ' (a backslash continues them) and the lines that follow."""
+    result: list[tuple[str, list[str]]] = []
+    for block in blocks(page):
+        lines = iter(block)
+        for line in lines:
+            if line.startswith("$ "):
+                command = line[2:]
+                while command.endswith("\\"):
+                    command = command[:-1] + next(lines).strip()
+                result.append((command, []))
+            elif result and block[0].startswith("$ "):
+                result[-1][1].append(line)
+    return result
+
+
+def run_shown(gpusim: Gpusim, command: str) -> str:
+    words = command.replace("./gpusim ", "gpusim ", 1)
+    environment = {"PATH": f"{gpusim.scratch / 'bin'}:/usr/bin:/bin", "HOME": str(gpusim.scratch), "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(["bash", "-c", words], cwd=gpusim.scratch, capture_output=True, text=True, timeout=LIMIT_S,
+                          check=False, stdin=subprocess.DEVNULL, env=environment)
+    return done.stdout + done.stderr
+
+
+def check_output(gpusim: Gpusim, page: str) -> None:
+    """Every command of a page that is shown with its output prints just that."""
+    for name in ("workloads", "regress", "configs", "docs"):
+        (gpusim.scratch / name).symlink_to(gpusim.source / name)
+    for file in (gpusim.source / "regress" / "checks").glob("*.ptx"):
+        (gpusim.scratch / file.name).symlink_to(file)
+    (gpusim.scratch / "bin").mkdir()
+    (gpusim.scratch / "bin" / "gpusim").symlink_to(gpusim.program)
+    for command, expected in shown(gpusim.source / page):
+        printed = run_shown(gpusim, command)
+        if not expected:
+            continue
+        require_equal(f"{page}: output of `{command}`", [line.rstrip() for line in printed.rstrip("\n").split("\n")],
+                      [line.rstrip() for line in "\n".join(expected).rstrip("\n").split("\n")])
+
+
+def pages_with_output(source: Path) -> list[str]:
+    return [str(page.relative_to(source)) for page in pages(source) if shown(page)]
+
+
+def commands(page: Path) -> list[str]:
+    """Every command of the program in indented blocks and in back quotes."""
+    text = page.read_text()
+    inline = re.findall(r"`((?:\./)?gpusim [^`]*)`", text)
+    joined = [re.sub(r"\\\n\s*", "", "\n".join(block)) for block in blocks(page)]
+    lines = [line.removeprefix("$ ").strip() for block in joined for line in block.split("\n")]
+    parts = [part.strip() for line in inline + lines for part in re.split(r"&&|;", line)]
+    return [part for part in parts if re.match(r"(\./|build/release/bin/)?gpusim ", part)]
+
+
+def check_options(gpusim: Gpusim) -> None:
+    """Options that the documentation names are the program's."""
+    help_of: dict[str, str] = {}
+
+    def options_of(command: str) -> str:
+        if command not in help_of:
+            help_of[command] = gpusim.run(*command.split(), "--help").require_code(0).out
+        return help_of[command]
+
+    subcommands = set(re.findall(r"^  ([a-z]+) ", options_of("").split("Subcommands:")[1], re.MULTILINE))
+    seen = 0
+    for page in pages(gpusim.source):
+        for command in commands(page):
+            text = command.split(" # ")[0].split("|")[0].replace("[", " ").replace("]", " ").replace("...", " ")
+            try:
+                words = shlex.split(text)[1:]
+            except ValueError:
+                words = text.split()[1:]
+            sub = words[0] if words and words[0] in subcommands else ""
+            for option in (word.split("=")[0] for word in words if re.match(r"--[a-z]", word)):
+                seen += 1
+                require(re.search(rf"{re.escape(option)}\b", options_of(sub)) is not None,
+                        f"{page.name}: `{command}`: gpusim {sub} has no {option}")
+    require(seen > 50, f"only {seen} options were found in the documentation")
+
+
+def check_references(gpusim: Gpusim) -> None:
+    """Pages that texts and comments refer to exist; nothing refers to documents outside the repository."""
+    listed = subprocess.run(["git", "ls-files"], cwd=gpusim.source, capture_output=True, text=True, check=False)
+    names = listed.stdout.split() if listed.returncode == 0 and listed.stdout else [
+        str(p.relative_to(gpusim.source)) for p in gpusim.source.rglob("*") if "build" not in p.parts and p.is_file()]
+    outside = re.compile(r"\b(DESIGN|MODELS|GROUND_TRUTH|STYLE|PTX)(\.md| section \d)")
+    for name in names:
+        if not name.endswith((".md", ".cpp", ".h", ".inc", ".py", ".cfg", ".cmake", ".toml", ".cu", "CMakeLists.txt", ".sh")):
+            continue
+        path = gpusim.source / name
+        if not path.exists() or name == "regress/check_docs.py":
+            continue
+        text = path.read_text(errors="replace")
+        for reference in REFERENCE.findall(text):
+            require((gpusim.source / reference).exists(), f"{name} refers to {reference}, which does not exist")
+        require(outside.search(text) is None, f"{name} refers to {outside.search(text)}, which is not in the repository")
+        if name.endswith(".md"):
+            for target in LINK.findall(text):
+                require((path.parent / target).exists(), f"{name} links to {target}, which does not exist")
+
+
+def docs_checks(source: Path) -> dict[str, object]:
+    checks: dict[str, object] = {"options": check_options, "references": check_references}
+    for page in pages_with_output(source):
+        checks[f"output/{page}"] = lambda gpusim, page=page: check_output(gpusim, page)
+    return checks
