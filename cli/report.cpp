@@ -117,14 +117,14 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, bool functional
 
 /// What ran when, if it was more than one thing: a line and a bar for each.
 void timeline_lines(std::string& out, const comp::SimulationResult& r) {
-  constexpr size_t kShown = 16;
+  constexpr size_t kExpectsShown = 16;
   constexpr uint64_t kWidth = 32;
   const std::vector<comp::TimelineItem> items = comp::timeline(r);
   if (items.size() < 2) return;
   uint64_t end = 1;
   for (const comp::TimelineItem& i : items) end = std::max(end, i.end);
   out += fmt::format("timeline             stream {:>12} {:>12}\n", "start", "end");
-  for (size_t n = 0; n < std::min(kShown, items.size()); ++n) {
+  for (size_t n = 0; n < std::min(kExpectsShown, items.size()); ++n) {
     const comp::TimelineItem& i = items[n];
     const std::string name = i.kernel != nullptr
                                  ? i.kernel->name
@@ -134,7 +134,7 @@ void timeline_lines(std::string& out, const comp::SimulationResult& r) {
     out += fmt::format("  {:<19}{:>6} {:>12} {:>12}  |{:<{}}|\n", name.substr(0, 18), i.stream,
                        seconds(i.start_s), seconds(i.end_s), bar, kWidth);
   }
-  if (items.size() > kShown) out += fmt::format("  ... and {} more\n", items.size() - kShown);
+  if (items.size() > kExpectsShown) out += fmt::format("  ... and {} more\n", items.size() - kExpectsShown);
 }
 
 }  // namespace
@@ -202,8 +202,8 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   const comp::SimulationOptions& o = simulation.options();
   std::string out;
   // A launch repeated many times prints its first rows only.
-  constexpr size_t kShown = 8;
-  const size_t shown = std::min(kShown, r.kernels.size());
+  constexpr size_t kExpectsShown = 8;
+  const size_t shown = std::min(kExpectsShown, r.kernels.size());
   const bool recorded =
       r.status == comp::SimulationResult::Status::kComplete && !o.out.empty() && !o.functional;
   const std::vector<std::string> metrics =
@@ -212,7 +212,7 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
     kernel_lines(out, r.kernels[i], o.functional);
     if (recorded) out += fmt::format("  {:<18}{}\n", "profiler metrics", metrics[i]);
   }
-  if (r.kernels.size() > kShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kShown);
+  if (r.kernels.size() > kExpectsShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kExpectsShown);
   if (!o.functional) timeline_lines(out, r);
   if (const auto system = comp::system_energy(r, o.machine); system && system->power() > 0)
     out += fmt::format(
