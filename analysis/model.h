@@ -36,8 +36,15 @@ struct Prediction {
   [[nodiscard]] double error() const;
 };
 
+/// What a model's own definitions say of its numbers, checked on those that it gave.
+struct Invariants {
+  size_t held = 0;                  ///< numbers that are as they must be
+  std::vector<std::string> broken;  ///< for each other one, what is wrong: a mistake of the model
+};
+
 struct ModelReport {
   std::vector<Prediction> predictions;
+  Invariants invariants;
   std::string text;  ///< for people, whole lines
   std::string json;  ///< one object: what the text says beyond the predictions; empty if nothing
 };
@@ -52,6 +59,7 @@ struct Model {
   std::string_view name;         ///< "latency-hidden"
   std::string_view description;  ///< one line
   bool needs_several;            ///< a study of several runs, of which one alone says nothing
+  std::string_view invariant;    ///< what holds of all its numbers, whatever was run; empty: nothing checked
   /// Throws core::RecordError if the recordings lack what the model reads, core::InputError for an option.
   ModelReport (*run)(std::span<const Recording> recordings, const ModelOptions& options);
 };

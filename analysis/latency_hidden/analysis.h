@@ -1,5 +1,6 @@
 // The latency-hidden factor model of a recorded run: both variants of one kernel, beside what was simulated.
 #pragma once
+#include "analysis/latency_hidden/estimate.h"
 #include "analysis/latency_hidden/paper.h"
 #include "analysis/recording.h"
 

@@ -27,40 +27,19 @@ Slots slots_at(const KernelRecord& kernel, uint64_t pc) {
   return s;
 }
 
-/// Latency of a segment in one round: waits of a warp for data and results, and the bandwidth's for all
-/// warps.
-double latency_of(const Segment& s, const Subject& subject, const Estimate& estimate) {
-  const double warps = estimate.resident * subject.parameters.sms * subject.workload.shape.warps_per_block;
-  return s.weight *
-         (s.wait + std::max(0.0, s.chain - s.compute()) + warps * memory_time(s, subject.parameters));
-}
-
 }  // namespace
 
 Breakdown break_down(const Subject& subject, const Estimate& estimate, const KernelRecord& kernel) {
   const Workload& w = subject.workload;
-  const double warps_of_sm =
-      static_cast<double>(w.shape.blocks) * w.shape.warps_per_block / subject.parameters.sms;
-  std::vector<double> stage_time, stage_compute, stage_latency;
-  const size_t num_stages = estimate.stages.size();
-  stage_compute.assign(num_stages, 0);
-  stage_latency.assign(num_stages, 0);
-  std::vector<size_t> stage_of;
+  // All of a stage's segments expose the same share of their latencies.
+  std::vector<size_t> stage_of, place;  // of a segment, and in that its place
+  std::vector<double> stage_compute(estimate.stages.size(), 0);
   for (const Segment& s : w.segments) {
-    if (stage_of.empty() || s.stage != w.segments[stage_of.size() - 1].stage)
-      stage_of.push_back(stage_of.empty() ? 0 : stage_of.back() + 1);
-    else
-      stage_of.push_back(stage_of.back());
-    stage_compute[stage_of.back()] += warps_of_sm * s.weight * s.compute();
-    stage_latency[stage_of.back()] += latency_of(s, subject, estimate);
+    const bool first = stage_of.empty() || s.stage != w.segments[stage_of.size() - 1].stage;
+    place.push_back(first ? 0 : place.back() + 1);
+    stage_of.push_back(stage_of.empty() ? 0 : stage_of.back() + first);
+    stage_compute[stage_of.back()] += s.weight * s.compute();
   }
-  double all = 0;
-  for (const Stage& s : estimate.stages) {
-    stage_time.push_back(
-        round_time({s}, estimate.resident, estimate.resident * subject.parameters.sms, true));
-    all += stage_time.back();
-  }
-  for (double& t : stage_time) t *= all > 0 ? estimate.active / all : 0;
 
   std::map<Key, SegmentTime> merged;
   std::map<uint32_t, double> executed, ended;  // of each operation, over all segments
@@ -84,29 +63,22 @@ Breakdown break_down(const Subject& subject, const Estimate& estimate, const Ker
     t.ilp += s.weight * s.compute();
     t.latency += s.weight * s.wait;
     t.bytes += s.weight * (s.read + s.written);
-    // Operations of different units overlap: a stage is not busier than all its time.
-    const size_t stage = stage_of[i];
-    const double fits =
-        std::min(1.0, stage_compute[stage] > 0 ? stage_time[stage] / stage_compute[stage] : 1);
-    t.compute += fits * warps_of_sm * s.weight * s.compute();
-    const double exposed = std::max(0.0, stage_time[stage] - stage_compute[stage]);
-    const double share = stage_latency[stage] > 0
-                             ? latency_of(s, subject, estimate) / stage_latency[stage]
-                             : warps_of_sm * s.weight * s.compute() / std::max(1e-9, stage_compute[stage]);
-    t.exposed += exposed * share;
-    latency_sum[{s.first, s.last, s.end}] += latency_of(s, subject, estimate);
+    const RoundPart& part = estimate.all.stages[stage_of[i]];
+    const Stage::Latency& latency = estimate.stages[stage_of[i]].latencies[place[i]];
+    const double all = estimate.all.rounds * latency.waits + estimate.all.resident * latency.memory;
+    t.compute += part.work * s.weight * s.compute() / std::max(1e-9, stage_compute[stage_of[i]]);
+    t.exposed += part.factor() * all;
+    latency_sum[{s.first, s.last, s.end}] += all;
     for (const auto& [pc, n] : s.executed)
       t.simulated += cycles_per_slot * slots[pc].working * s.weight * n / executed[pc];
     t.simulated += cycles_per_slot * slots[s.last].waiting * s.weight / ended[s.last];
   }
   Breakdown b;
-  const double rounds_of_sm =
-      static_cast<double>(w.shape.blocks) / (estimate.resident * subject.parameters.sms);
   for (auto& [key, t] : merged) {
     t.ilp /= t.weight;
     t.latency /= t.weight;
     t.bytes /= t.weight;
-    const double latency = rounds_of_sm * latency_sum[key];
+    const double latency = latency_sum[key];
     t.factor = latency > 0 ? t.exposed / latency : 0;
     b.segments.push_back(t);
   }

@@ -17,10 +17,11 @@ struct SegmentTime {
   double ilp = 0;        ///< busiest unit, of one warp and occurrence
   double latency = 0;    ///< left when the data are needed, of one warp alone
   double bytes = 0;      ///< of memory, moved by one warp and occurrence
-  double compute = 0;    ///< predicted: issuing it keeps the SM busy
+  double compute = 0;    ///< predicted: of its stage's work, as much as it keeps the SM's units busy
   double exposed = 0;    ///< predicted: waits that nothing hides
   double simulated = 0;  ///< recorded: issue slots at it, as cycles
-  /// Share of the segment's waits that stays exposed: the paper's factor for all warps together.
+  /// Share of the segment's waits that stays exposed: the paper's factor for all warps together. Segments of
+  /// one stage expose the same share.
   double factor = 0;
   [[nodiscard]] double predicted() const { return compute + exposed; }
 };

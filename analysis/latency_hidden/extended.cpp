@@ -77,6 +77,10 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
   std::vector<Sums> phases(1);
   std::set<uint32_t> seen;
   for (const Segment* s : segments) {
+    const double asked = warps * s->weight * memory_time(*s, p);
+    stage.latencies.push_back({std::max(longer * s->passes, std::min(1.0, s->passes)) * s->latency(), asked});
+    stage.waits += stage.latencies.back().waits;
+    stage.memory += asked;
     all.add(*s, warps, longer);
     phases.back().add(*s, warps, longer);
     phases.back().weight = s->weight;
@@ -90,7 +94,6 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
       add_step(*s, p, warps, stage);
     }
     if (first || s->end == Wait::kBarrier) stage.pair += s->weight * more;
-    stage.memory += warps * s->weight * memory_time(*s, p);
   }
   for (const Sums& phase : phases)
     stage.path +=
@@ -98,90 +101,6 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
   stage.compute = warps * most_of(all.busy, all.issue);
   return stage;
 }
-
-/// SMs that hold the same number of blocks, which all end together.
-struct Group {
-  double sms = 0;
-  uint32_t blocks = 0;
-  double left = 1;  ///< of the round
-  bool together = false;
-};
-
-class Rounds {
- public:
-  Rounds(const Workload& w, const Parameters& p, const std::vector<Stage>& stages)
-      : stages_(stages), waiting_(w.shape.blocks), most_(w.blocks_per_sm) {
-    groups_.push_back({p.sms, 0, 0});
-    refill(0);
-    for (Group& g : groups_) g.together = true;
-  }
-
-  /// Core cycles until all blocks have ended.
-  double run() {
-    while (!groups_.empty()) {
-      skip_full_rounds();
-      size_t first = 0;
-      double step = INFINITY;
-      for (size_t g = 0; g < groups_.size(); ++g) {
-        const double end = groups_[g].left * time_of(groups_[g]);
-        if (end < step) {
-          step = end;
-          first = g;
-        }
-      }
-      for (const Group& g : groups_) active_ += step * g.sms;
-      std::vector<double> times;
-      for (const Group& g : groups_) times.push_back(time_of(g));
-      for (size_t g = 0; g < groups_.size(); ++g) groups_[g].left -= step / times[g];
-      now_ += step;
-      if (waiting_ == 0 && tail_from_ < 0) tail_from_ = now_;
-      refill(first);
-    }
-    return now_;
-  }
-  [[nodiscard]] double tail() const { return tail_from_ < 0 ? 0 : now_ - tail_from_; }
-  /// Core cycles with a resident block, summed over the SMs.
-  [[nodiscard]] double active() const { return active_; }
-  [[nodiscard]] double full_round() const { return time_of(groups_.front()); }
-
- private:
-  [[nodiscard]] double time_of(const Group& g) const {
-    double resident = 0;
-    for (const Group& other : groups_) resident += other.sms * other.blocks;
-    return round_time(stages_, g.blocks, resident, g.together);
-  }
-
-  void skip_full_rounds() {
-    if (groups_.size() != 1 || groups_.front().together) return;
-    Group& g = groups_.front();
-    const auto round = static_cast<uint64_t>(g.sms) * g.blocks;
-    if (waiting_ <= kLastRounds * round) return;
-    const uint64_t skipped = waiting_ / round - kLastRounds;
-    now_ += static_cast<double>(skipped) * time_of(g);
-    active_ += static_cast<double>(skipped) * time_of(g) * g.sms;
-    waiting_ -= skipped * round;
-  }
-
-  /// New blocks for a group whose blocks have ended; without any it goes.
-  void refill(size_t index) {
-    const Group ended = groups_[index];
-    const auto sms = static_cast<uint64_t>(ended.sms);
-    const uint64_t taken = std::min<uint64_t>(waiting_, sms * most_);
-    waiting_ -= taken;
-    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(index));
-    const uint64_t each = taken / sms, more = taken % sms;
-    if (more > 0) groups_.push_back({static_cast<double>(more), static_cast<uint32_t>(each + 1), 1});
-    if (each > 0 && sms > more)
-      groups_.push_back({static_cast<double>(sms - more), static_cast<uint32_t>(each), 1});
-  }
-
-  static constexpr uint64_t kLastRounds = 16;
-  const std::vector<Stage>& stages_;
-  std::vector<Group> groups_;
-  uint64_t waiting_ = 0;
-  uint32_t most_ = 0;
-  double now_ = 0, tail_from_ = -1, active_ = 0;
-};
 
 /// Blocks that begin as others end are in different stages: what one needs hides what others wait for.
 double later_round(const std::vector<Stage>& stages, double blocks, double resident) {
@@ -268,36 +187,6 @@ std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
 
 double round_time(const std::vector<Stage>& stages, double blocks, double resident, bool together) {
   return together ? first_round(stages, blocks, resident) : later_round(stages, blocks, resident);
-}
-
-Estimate estimate(const Workload& w, const Parameters& p) {
-  Estimate e;
-  e.stages = stages_of(w, p);
-  const double per_sm = std::ceil(static_cast<double>(w.shape.blocks) / p.sms);
-  e.resident = static_cast<uint32_t>(std::min<double>(w.blocks_per_sm, per_sm));
-  e.rounds = static_cast<double>(w.shape.blocks) / (e.resident * p.sms);
-  Rounds rounds(w, p, e.stages);
-  e.round = rounds.full_round();
-  e.cycles = rounds.run();
-  // The longest warp of all hides behind later rounds if it begins early; where it begins, nothing tells.
-  double path = 0;
-  for (const Stage& s : e.stages) path += s.path;
-  const double alone = std::max(0.0, w.longest_path - path);
-  const double later = std::max(0.0, e.cycles - e.round);
-  const double longer = alone >= later ? alone - later / 2 : alone * alone / (2 * later);
-  e.cycles += longer;
-  e.tail = rounds.tail() + longer;
-  e.active = rounds.active() / p.sms;
-  e.overhead = p.launch;
-  if (w.segments.back().written > 0) e.overhead += p.memory_latency;
-  e.cycles += e.overhead;
-  for (const Stage& s : e.stages) {
-    e.compute += e.resident * s.compute;
-    e.latency += e.resident * p.sms * s.memory;
-  }
-  e.exposed = std::max(0.0, e.round - e.compute);
-  for (const Segment& s : w.segments) e.latency += s.passes * (s.wait + std::max(0.0, s.chain - s.compute()));
-  return e;
 }
 
 }  // namespace gpusim::analysis::latency_hidden

@@ -40,6 +40,12 @@ struct Stage {
   };
   std::vector<Step> steps;
   double warps = 1;  ///< of a block
+  /// What a block waits for at a segment: along its path, and for the bytes of its warps (as `memory`).
+  struct Latency {
+    double waits = 0, memory = 0;
+  };
+  std::vector<Latency> latencies;  ///< of each segment, in their order
+  double waits = 0;                ///< their sum
   // Of these steps, what path, compute and memory have.
   double first_path = 0, first_compute = 0, first_memory = 0;
 };
@@ -58,21 +64,5 @@ struct Stage {
 /// the same moment, as those of a launch's first round; later ones begin as others end.
 [[nodiscard]] double round_time(const std::vector<Stage>& stages, double blocks, double resident,
                                 bool together);
-
-struct Estimate {
-  std::vector<Stage> stages;
-  uint32_t resident = 0;  ///< blocks of an SM in a full round
-  double compute = 0;     ///< of a full round, core cycles
-  double round = 0;       ///< core cycles of a full round: TimeOneRep
-  double rounds = 0;      ///< RepNum
-  double tail = 0;        ///< core cycles from the first SM without a block to the end
-  double active = 0;      ///< core cycles with a resident block, mean of the SMs
-  double overhead = 0;    ///< launch, and the last stores on their way
-  double cycles = 0;
-  double exposed = 0;  ///< of a round
-  double latency = 0;  ///< of a round: waits of a warp for data and results, and the bandwidth's
-  [[nodiscard]] double factor() const { return latency > 0 ? exposed / latency : 0; }
-};
-[[nodiscard]] Estimate estimate(const Workload& w, const Parameters& p);
 
 }  // namespace gpusim::analysis::latency_hidden

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "analysis/latency_hidden/estimate.h"
 #include "analysis/latency_hidden/paper.h"
 #include "simcore/text/input_error.h"
 
@@ -48,8 +49,8 @@ TEST(Extended, OneWarpExposesEverything) {
   const Estimate e = estimate(
       workload({segment(40, 100, 500, Wait::kData), segment(4, 30, 0, Wait::kEnd)}, 1, 1, 8), machine());
   EXPECT_DOUBLE_EQ(e.cycles, 1000 + 630);
-  EXPECT_DOUBLE_EQ(e.exposed, 630 - 44);
-  EXPECT_DOUBLE_EQ(e.latency, 500 + 60 + 26);
+  EXPECT_DOUBLE_EQ(e.full.exposed, 630 - 44);
+  EXPECT_DOUBLE_EQ(e.full.latency, 500 + 60 + 26);
   EXPECT_DOUBLE_EQ(e.factor(), 1);
 }
 

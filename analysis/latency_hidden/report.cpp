@@ -9,6 +9,7 @@
 
 #include "analysis/latency_hidden/advice.h"
 #include "analysis/latency_hidden/breakdown.h"
+#include "analysis/latency_hidden/invariants.h"
 #include "analysis/latency_hidden/rate_plot.h"
 #include "analysis/program.h"
 #include "analysis/quantities.h"
@@ -122,7 +123,7 @@ std::string text_of(const Result& r) {
   out += fmt::format(
       "  latency-hidden factor of the kernel {:.3f}: {:.0f} of {:.0f} cycles of latency of a round are "
       "exposed\n",
-      e.factor(), e.exposed, e.latency);
+      e.factor(), e.full.exposed, e.full.latency);
   if (r.changes.empty()) out += "  nothing that the model knows would make it faster\n";
   for (const Change& c : r.changes)
     out += fmt::format("  {:<17}{:>6.2f}x faster, factor {:.3f}: {}\n", c.name, e.cycles / c.cycles, c.factor,
@@ -171,8 +172,9 @@ std::string json_of(const Result& r) {
       core::json_number(e.tail), core::json_number(e.overhead), paper, r.subject.occupancy.blocks_per_sm,
       r.subject.occupancy.limiter, e.resident, core::json_number(e.rounds),
       core::json_number(std::ceil(e.rounds)), core::json_number(count_of(r.subject.workload.segments)),
-      core::json_number(e.factor()), core::json_number(e.exposed), core::json_number(e.latency), segments,
-      core::json_number(r.breakdown.idle_predicted), core::json_number(r.breakdown.idle_simulated), changes);
+      core::json_number(e.factor()), core::json_number(e.full.exposed), core::json_number(e.full.latency),
+      segments, core::json_number(r.breakdown.idle_predicted), core::json_number(r.breakdown.idle_simulated),
+      changes);
 }
 
 Prediction prediction_of(const Result& r, const Choice& choice) {
@@ -314,11 +316,15 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
       points.add({result.kernel.name, 0, result.flops(), result.seconds(cycles.simulated),
                   result.seconds(cycles.predicted)},
                  kernel.per_sm.rows);
+      check_factors(fmt::format("kernel {} '{}'", kernel.index, kernel.name), result.extended,
+                    result.breakdown, result.changes, report.invariants);
       report.text += text_of(result);
       if (!result.note.empty()) report.text += fmt::format("  note: {}\n", result.note);
       report.json += (report.json.empty() ? "" : ", ") + json_of(result);
     }
   }
+  for (const std::string& broken : report.invariants.broken)
+    report.text += fmt::format("  error of the model: {}\n", broken);
   if (!choice.x.empty()) add_steps(points.all(), choice.x, report);
   if (!choice.plot.empty()) {
     draw_svg(rate_plot(points.all(), choice.x.empty() ? "launch, in the order of the files" : choice.x,

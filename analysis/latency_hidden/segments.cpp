@@ -317,6 +317,8 @@ double Segment::compute() const {
   return most;
 }
 
+double Segment::latency() const { return wait + std::max(0.0, chain - compute()); }
+
 std::vector<Segment> find_segments(const Code& code, const Parameters& parameters, const LoadLevels& levels,
                                    double warps) {
   Builder builder(code, parameters, levels, warps);

@@ -43,6 +43,8 @@ struct Segment {
   bool global = false, shared = false;  ///< accesses memory; shared memory
   /// The unit or the issue slots that its operations keep longest.
   [[nodiscard]] double compute() const;
+  /// What one warp alone waits: for results, and at its end for data.
+  [[nodiscard]] double latency() const;
 };
 
 /// Work of warps that are in step, each unit's operations in turn: while all of them do a run of operations
