@@ -37,6 +37,10 @@ def check_quick_suite(gpusim: Gpusim) -> None:
     models = {m["model"]: m for m in outcome["models"]}
     require({"latency-hidden", "reuse-distance", "energy", "roofline"} <= models.keys(), f"models: {sorted(models)}")
     require(all(m["judged"] > 0 for m in models.values()), f"{models}")
+    # What a model defines, of every recording.
+    row = next(r for r in outcome["rows"] if r["case"] == "all cases" and r["model"] == "latency-hidden")
+    require_equal("verdict on the factors", row["verdict"], "good")
+    require(f" of {len(list(work.glob('*.h5'))) - 1} recordings, 0 not so; not applied to 0" in row["note"], row["note"])
     # All simulations are there already.
     studies = [s["name"] for s in tomllib.loads((gpusim.source / "regress/suites/quick.toml").read_text())["study"]]
     again = gpusim.run("regress", "--suite", "quick", "--root", gpusim.source, "--work", work).require_code(0)

@@ -75,6 +75,26 @@ analysis::Prediction prediction_from(const JsonValue& v) {
   return p;
 }
 
+std::string invariants_text(const std::vector<InvariantResult>& invariants) {
+  std::string out;
+  for (const InvariantResult& i : invariants) {
+    std::string broken;
+    for (const std::string& text : i.found.broken)
+      broken += fmt::format("{}{}", broken.empty() ? "" : ", ", core::json_quoted(text));
+    out += fmt::format("{}{{\"model\": {}, \"refused\": {}, \"held\": {}, \"broken\": [{}]}}",
+                       out.empty() ? "" : ",\n  ", core::json_quoted(i.model), core::json_quoted(i.refused),
+                       i.found.held, broken);
+  }
+  return out;
+}
+
+InvariantResult invariant_from(const JsonValue& v) {
+  InvariantResult result{text_of(v, "model"), text_of(v, "refused"), {}};
+  result.found.held = static_cast<size_t>(member(v, "held").number.integer);
+  for (const JsonValue& text : member(v, "broken").items) result.found.broken.push_back(text.text);
+  return result;
+}
+
 }  // namespace
 
 std::span<const std::string_view> golden_counters() {
@@ -91,8 +111,9 @@ std::string to_text(const CaseResult& result) {
   for (const CheckResult& c : result.checks)
     checks += fmt::format("{}{{\"failure\": {}, \"predictions\": [{}]}}", checks.empty() ? "" : ",\n  ",
                           core::json_quoted(c.failure), predictions_text(c.predictions));
-  return fmt::format("{{\"failure\": {},\n \"kernels\": [{}],\n \"checks\": [{}]}}\n",
-                     core::json_quoted(result.failure), kernels_text(result.kernels), checks);
+  return fmt::format("{{\"failure\": {},\n \"kernels\": [{}],\n \"checks\": [{}],\n \"invariants\": [{}]}}\n",
+                     core::json_quoted(result.failure), kernels_text(result.kernels), checks,
+                     invariants_text(result.invariants));
 }
 
 CaseResult result_from_text(const std::string& text, const std::string& name) {
@@ -111,6 +132,7 @@ CaseResult result_from_text(const std::string& text, const std::string& name) {
     for (const JsonValue& p : member(c, "predictions").items) check.predictions.push_back(prediction_from(p));
     result.checks.push_back(std::move(check));
   }
+  for (const JsonValue& i : member(v, "invariants").items) result.invariants.push_back(invariant_from(i));
   return result;
 }
 

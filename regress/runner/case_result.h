@@ -23,10 +23,18 @@ struct CheckResult {
   std::vector<analysis::Prediction> predictions;
 };
 
+/// What a model's own definitions say of its numbers, of one recording.
+struct InvariantResult {
+  std::string model;
+  std::string refused;  ///< why the model was not applied
+  analysis::Invariants found;
+};
+
 struct CaseResult {
   std::string failure;  ///< why there is nothing else
   std::vector<KernelCounts> kernels;
   std::vector<CheckResult> checks;  ///< in the order of the case's
+  std::vector<InvariantResult> invariants;
 };
 
 [[nodiscard]] std::string to_text(const CaseResult& result);

@@ -141,6 +141,20 @@ CheckResult apply_model(const Check& check, std::span<const analysis::Recording>
   return result;
 }
 
+/// Of every recording, whatever the suite judges of it.
+InvariantResult check_invariants(const analysis::Model& model,
+                                 std::span<const analysis::Recording> recordings) {
+  InvariantResult result{std::string(model.name), {}, {}};
+  try {
+    result.found = model.run(recordings, {}).invariants;
+  } catch (const core::RecordError& e) {
+    result.refused = e.what();
+  } catch (const std::exception& e) {
+    result.found.broken.emplace_back(e.what());
+  }
+  return result;
+}
+
 /// That of `gpusim` which makes the same recording.
 std::string command_of(const Prepared& p, const comp::SimulationOptions& o) {
   const Case& c = *p.spec;
@@ -187,10 +201,13 @@ CaseResult simulate(const Prepared& p, const RunOptions& options) {
 
 void apply_models(const Case& c, const RunOptions& options, CaseResult& result) {
   result.checks.clear();
-  if (!result.failure.empty() || c.checks.empty()) return;
+  result.invariants.clear();
+  if (!result.failure.empty()) return;
   std::vector<analysis::Recording> recording;
   recording.emplace_back(recording_of(options, c.name).string());
   for (const Check& check : c.checks) result.checks.push_back(apply_model(check, recording));
+  for (const analysis::Model& model : analysis::models())
+    if (!model.invariant.empty()) result.invariants.push_back(check_invariants(model, recording));
 }
 
 /// The whole case, in a process of its own; its result is kept before anybody is told of it.
@@ -271,7 +288,7 @@ SuiteResults run_suite(const Suite& suite, const RunOptions& options) {
   for (size_t i = 0; i < prepared.size(); ++i) {
     const Case& c = suite.cases[i];
     if (find_earlier(prepared[i], options, results.cases[i])) {
-      if (!options.judge_again || c.checks.empty()) continue;
+      if (!options.judge_again) continue;
       works.emplace_back([&c, &options, &known = results.cases[i]] { return judge_case(c, known, options); });
     } else {
       fs::remove(state_of(options, c.name), error);

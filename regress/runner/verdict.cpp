@@ -94,6 +94,35 @@ void add_failure(const std::string& place, const std::string& failure, Outcome& 
   outcome.rows.push_back(row);
 }
 
+/// A row for each model whose numbers must be so by its own definitions, and one for each case where they are
+/// not.
+void add_invariants(const Suite& suite, const SuiteResults& results, Outcome& outcome) {
+  for (const analysis::Model& model : analysis::models()) {
+    size_t held = 0, recordings = 0, refused = 0, broken = 0;
+    Row row;
+    row.model = model.name;
+    row.quantity = model.invariant;
+    for (size_t i = 0; i < suite.cases.size(); ++i)
+      for (const InvariantResult& result : results.cases[i].invariants) {
+        if (result.model != model.name) continue;
+        ++(result.refused.empty() ? recordings : refused);
+        held += result.found.held;
+        if (result.found.broken.empty()) continue;
+        broken += result.found.broken.size();
+        row.place = suite.cases[i].name;
+        row.verdict = Verdict::kBreach;
+        row.note = fmt::format("{} are not so: {}", result.found.broken.size(), result.found.broken.front());
+        outcome.rows.push_back(row);
+      }
+    if (recordings + refused == 0) continue;
+    row.place = "all cases";
+    row.verdict = broken == 0 ? Verdict::kGood : Verdict::kBreach;
+    row.note = fmt::format("{} of {} recordings, {} not so; not applied to {}", held + broken, recordings,
+                           broken, refused);
+    outcome.rows.push_back(row);
+  }
+}
+
 void summarise(const Suite& suite, Outcome& outcome) {
   for (const Row& row : outcome.rows) {
     if (row.role == Role::kShown || row.kernel.empty()) continue;
@@ -216,6 +245,7 @@ Outcome judge(const Suite& suite, const SuiteResults& results, const Golden& gol
     else
       add_check(suite.studies[i].name, suite.studies[i].check, result.checks.at(0), outcome);
   }
+  add_invariants(suite, results, outcome);
   summarise(suite, outcome);
   for (const Row& row : outcome.rows) outcome.breaches += row.verdict == Verdict::kBreach;
   for (const ModelSummary& m : outcome.models) outcome.breaches += m.breach;

@@ -142,6 +142,21 @@ TEST(Verdicts, FailuresAreBreaches) {
   EXPECT_THAT(outcome_text(judged.suite, judged.outcome()), HasSubstr("illegal access"));
 }
 
+TEST(Verdicts, WhatAModelDefinesHoldsOfEveryRecording) {
+  Judged judged(check(Role::kJudged, 1), prediction(110, 100));
+  InvariantResult good{"latency-hidden", "", {17, {}}};
+  judged.results.cases[0].invariants = {good};
+  EXPECT_EQ(judged.outcome().breaches, 0u);
+  EXPECT_THAT(outcome_text(judged.suite, judged.outcome()), HasSubstr("17 of 1 recordings, 0 not so"));
+  judged.results.cases[0].invariants[0].found.broken = {"kernel 0: factor 1.4", "kernel 1: factor nan"};
+  EXPECT_EQ(judged.outcome().breaches, 2u) << "of the case, and of all cases";
+  EXPECT_THAT(outcome_text(judged.suite, judged.outcome()), HasSubstr("2 are not so: kernel 0: factor 1.4"));
+  EXPECT_THAT(outcome_text(judged.suite, judged.outcome()), HasSubstr("19 of 1 recordings, 2 not so"));
+  judged.results.cases[0].invariants = {{"latency-hidden", "ran beside other kernels", {}}};
+  EXPECT_EQ(judged.outcome().breaches, 0u);
+  EXPECT_THAT(outcome_text(judged.suite, judged.outcome()), HasSubstr("not applied to 1"));
+}
+
 TEST(Verdicts, TheLargestTermIsNamed) {
   const Judged judged(check(Role::kJudged, 1), prediction(110, 100));
   EXPECT_THAT(outcome_text(judged.suite, judged.outcome()), HasSubstr("most in loop: 103, simulated 97"));
@@ -151,6 +166,7 @@ TEST(CaseResultText, ComesBackExactly) {
   Judged judged(check(Role::kJudged, 1), prediction(1.0 / 3, 1e300));
   judged.results.cases[0].checks[0].predictions[0].terms.push_back(
       {"quote \" and \n", 2, std::numeric_limits<double>::quiet_NaN()});
+  judged.results.cases[0].invariants = {{"latency-hidden", "no \"PTX\"", {3, {"kernel 'a': factor 2", "b"}}}};
   const CaseResult& before = judged.results.cases[0];
   const CaseResult after = result_from_text(to_text(before), "text");
   ASSERT_EQ(after.checks.size(), 1u);
@@ -160,6 +176,9 @@ TEST(CaseResultText, ComesBackExactly) {
   EXPECT_EQ(a.terms[2].name, b.terms[2].name);
   EXPECT_TRUE(std::isnan(a.terms[2].simulated));
   EXPECT_EQ(after.kernels[0].values, before.kernels[0].values);
+  ASSERT_EQ(after.invariants.size(), 1u);
+  EXPECT_EQ(after.invariants[0].found.broken, before.invariants[0].found.broken);
+  EXPECT_EQ(after.invariants[0].found.held, 3u);
   EXPECT_EQ(to_text(after), to_text(before));
   EXPECT_THROW((void)result_from_text("{}", "text"), core::InputError);
 }
