@@ -58,7 +58,7 @@ MUTANTS = (
     _figure("tesla_c1060", "bandwidth.scattered", "2.397612004e+10", "4.8e+10"),
     _figure("tesla_c1060", "bandwidth.sm_scattered", "9239057544", "1.85e+10"),
     Mutant("latency-hidden", "analysis/latency_hidden/analysis.cpp", "kRandomlyUneven = 1.09;", "kRandomlyUneven = 2;"),
-    Mutant("latency-hidden", "analysis/latency_hidden/extended.cpp", "std::max(0.0, w.longest_path - path)",
+    Mutant("latency-hidden", "analysis/latency_hidden/estimate.cpp", "std::max(0.0, w.longest_path - path)",
            "std::max(0.0, 0.5 * w.longest_path - path)"),
     Mutant("latency-hidden", "analysis/latency_hidden/segments.cpp", "std::min(1.0, probability * warps_)",
            "std::min(1.0, probability)"),
