@@ -1,7 +1,6 @@
 #include "analysis/latency_hidden/exposure.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -23,11 +22,11 @@ RoundPart part_of(const std::vector<Stage>& stages, const std::vector<Stage>& ba
   for (const Stage& s : stages) part.latency += s.waits + resident * s.memory;
   const double time = round_time(stages, blocks, resident, together);
   const double longer = time - round_time(bare, blocks, resident, together);
-  // Warps that waited are apart, and might then use different units better than those that never waited: no
-  // latency is exposed. Of warps in step a wait may be counted in their first steps and in part again in what
-  // is left of the path: no more is exposed than there is. No kernel of the suites comes to either bound.
+  // Warps that waited are apart, and may use different units better than those that never waited: no latency
+  // is exposed then. Of warps in step a wait may be counted in their first steps and in part again in what is
+  // left of the path: no more is exposed than there is. No kernel of the suites comes to this upper bound.
   part.exposed = std::clamp(longer, 0.0, part.latency);
-  part.beyond = std::abs(longer - part.exposed);
+  part.beyond = std::max(0.0, longer - part.latency);
   part.work = time - part.exposed;
   return part;
 }

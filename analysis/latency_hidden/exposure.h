@@ -12,7 +12,7 @@ struct RoundPart {
   double work = 0;     ///< of the round without latencies
   double exposed = 0;  ///< what the latencies make it longer; at most `latency`
   double latency = 0;  ///< what a block waits for on its path, and the time of all bytes: if nothing hid it
-  /// How far the two rounds differ by less than nothing or by more than the latency: see part_of().
+  /// How far the two rounds differ by more than the latency: see part_of().
   double beyond = 0;
   [[nodiscard]] double factor() const { return latency > 0 ? exposed / latency : 0; }
 };

@@ -183,7 +183,7 @@ TEST(Exposure, WhatIsNoShareIsAMistakeOfTheModel) {
   Estimate cut = good;
   cut.full.beyond = 7;
   EXPECT_THAT(found(cut, segments, {}).broken,
-              testing::ElementsAre(testing::HasSubstr("7 cycles out of bounds")));
+              testing::ElementsAre(testing::HasSubstr("7 cycles more than all")));
   for (const double factor : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
     Breakdown wrong = segments;
     wrong.segments[0].factor = factor;

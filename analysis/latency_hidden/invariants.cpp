@@ -24,7 +24,7 @@ void check_factors(const std::string& kernel, const Estimate& estimate, const Br
   double beyond = full.beyond;
   for (const RoundPart& stage : estimate.all.stages) beyond += stage.beyond;
   require(is_share(full.factor()) && beyond <= kRounding * estimate.cycles, [&] {
-    return fmt::format("factor {}, {} of {} cycles, {} cycles out of bounds", full.factor(), full.exposed,
+    return fmt::format("factor {}, {} of {} cycles, {} cycles more than all", full.factor(), full.exposed,
                        full.latency, beyond);
   });
   for (const SegmentTime& s : breakdown.segments)

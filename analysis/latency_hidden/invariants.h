@@ -9,8 +9,8 @@
 
 namespace gpusim::analysis::latency_hidden {
 
-/// A factor is a share of a latency, and the bounds that make it one cut nothing off: those of a kernel, of
-/// its segments, and of the kernel with each change. `kernel`: for messages.
+/// A factor is a share of a latency, and the bound of exposed latency cuts nothing off: of a kernel, of its
+/// segments, and of the kernel with each change. `kernel`: for messages.
 void check_factors(const std::string& kernel, const Estimate& estimate, const Breakdown& breakdown,
                    const std::vector<Change>& changes, Invariants& invariants);
 
