@@ -119,7 +119,9 @@ class ModuleLinker {
     Module& all = result_.module;
     const Module& first = modules_.front();
     all.map_f64_to_f32 = first.map_f64_to_f32;
-    all.address_size = first.address_size;
+    const auto with_size = std::ranges::find(modules_, false, &Module::has_any_address_size);
+    const Module& sized = with_size == modules_.end() ? first : *with_size;
+    all.address_size = sized.address_size;
     all.target_text = first.target_text;
     for (uint32_t m = 0; m < modules_.size(); ++m) {
       const Module& other = modules_[m];
@@ -131,9 +133,9 @@ class ModuleLinker {
       all.target_sm = std::max(all.target_sm, other.target_sm);
       all.source_files.insert(all.source_files.end(), other.source_files.begin(), other.source_files.end());
       const SourceLoc loc{1, 1, m};
-      if (other.address_size != first.address_size) {
+      if (other.address_size != sized.address_size && !other.has_any_address_size) {
         error(loc, fmt::format("addresses have {} bits here and {} in {}", other.address_size,
-                               first.address_size, all.files.front()));
+                               sized.address_size, all.files[static_cast<size_t>(&sized - modules_.data())]));
       }
       // What f32 and f64 instructions compute is a property of the whole program here.
       if ((other.target_sm < 20) != (first.target_sm < 20) || other.map_f64_to_f32 != first.map_f64_to_f32) {

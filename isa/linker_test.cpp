@@ -41,6 +41,19 @@ constexpr std::string_view kUser = R"(
   ret; }
 )";
 
+TEST(Linker, AFileWithoutAddressesLinksWithEitherSize) {
+  const auto parsed = [](std::string_view statement) {
+    return parse_module(".version 2.0\n.target sm_20\n.func f" + std::to_string(statement.size()) +
+                        "() { .reg .u32 %a; .reg .u64 %d; " + std::string(statement) + " ret; }")
+        .module;
+  };
+  const Module none = parsed(""), narrow = parsed("st.u32 [%a], 0;"), wide = parsed("st.global.u32 [%d], 0;");
+  EXPECT_EQ(link_modules({none, narrow}, {"a", "b"}).module.address_size, 32);
+  EXPECT_EQ(messages(link_modules({none, narrow}, {"a", "b"}).diagnostics), "");
+  EXPECT_EQ(messages(link_modules({none, wide}, {"a", "b"}).diagnostics), "");
+  EXPECT_NE(messages(link_modules({none, narrow, wide}, {"a", "b", "c"}).diagnostics), "");
+}
+
 TEST(Linker, DeclarationsMeetTheirDefinitionsInWhateverOrder) {
   const std::string_view library = R"(
 .visible .global .align 4 .b32 counter = 5;

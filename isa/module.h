@@ -191,8 +191,8 @@ struct Module {
   int target_sm = 0;        ///< 10, 13, 20, 70, 90, ...
   std::string target_text;  ///< as written: "sm_13, map_f64_to_f32"
   bool map_f64_to_f32 = false;
-  int address_size = 0;  ///< 32 or 64; always filled in (32 for PTX before 2.3 without the directive)
-  bool has_address_size = false;  ///< the directive was written
+  int address_size = 0;  ///< 32 or 64; found from the statements where the directive is missing
+  bool has_any_address_size = false;  ///< nothing in the text tells it: links with either
   std::vector<Variable> variables;
   std::vector<Function> functions;
   std::vector<std::string> source_files;  ///< .file entries, index = number

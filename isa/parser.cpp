@@ -102,7 +102,7 @@ ParseResult ModuleParser::parse() {
     diagnostics_.resize(kMaxDiagnostics);
     diagnostics_.back().message += fmt::format(" (and more: only {} messages are shown)", kMaxDiagnostics);
   }
-  if (module_.address_size == 0) module_.address_size = 32;
+  if (module_.address_size == 0) infer_address_size(module_);
   sort_by_location(diagnostics_);
   module_.index_symbols();
   return {std::move(module_), std::move(diagnostics_)};
@@ -308,7 +308,6 @@ void ModuleParser::parse_address_size() {
   if (size == 32 && (module_.target_sm > kLast32 || version() >= 900))
     fail(loc, "addresses have 64 bits from sm_90 and from PTX 9.0 on");
   module_.address_size = static_cast<int>(size);
-  module_.has_address_size = true;
 }
 
 void ModuleParser::parse_file() {

@@ -27,4 +27,7 @@ inline constexpr size_t kMaxDiagnostics = 100;
 /// Parses a whole PTX text. Never throws on bad input; errors are in the result.
 [[nodiscard]] ParseResult parse_module(std::string_view text);
 
+/// Sets the address size of a module whose text has no .address_size (isa/address_size.cpp).
+void infer_address_size(Module& module);
+
 }  // namespace gpusim::isa

@@ -36,9 +36,25 @@ TEST(ParseHeader, ReadsVersionTargetAndAddressSize) {
   EXPECT_EQ(m.address_size, 64);
 }
 
-TEST(ParseHeader, OldFilesHave32BitAddresses) {
+// As ptxas finds it: 32 bits if an address of global or generic memory has them anywhere, 64 otherwise.
+TEST(ParseHeader, AddressSizeWithoutTheDirective) {
+  const auto size = [](std::string_view statements, std::string_view registers = ".reg .u32 %a;") {
+    return parse_ok(".version 2.0\n.target sm_20\n.global .u32 g; .shared .u32 s;\n.entry k()\n{" +
+                    std::string(registers) + " .reg .u32 %r; .reg .u64 %d;" + std::string(statements) + "}")
+        .address_size;
+  };
+  for (const char* s : {"ld.global.u32 %r, [%a];", "ld.u32 %r, [%a];", "red.global.add.u32 [%a], %r;",
+                        "mov.u32 %r, g;", "cvta.shared.u32 %r, %a;", "prefetch.global.L1 [%a];",
+                        "ld.global.u32 %r, [%d]; ld.global.u32 %r, [%a];"})
+    EXPECT_EQ(size(s), 32) << s;
+  for (const char* s : {"exit;", "ld.global.u32 %r, [%d];", "ld.global.u32 %r, [g];", "mov.u32 %r, s;",
+                        "ld.shared.u32 %r, [%a];", "ld.const.u32 %r, [%a];", "ld.local.u32 %r, [%a];"})
+    EXPECT_EQ(size(s), 64) << s;
+}
+
+TEST(ParseHeader, OldTargets) {
   const Module m = parse_ok(".version 1.4\n.target sm_10, map_f64_to_f32\n");
-  EXPECT_EQ(m.address_size, 32);
+  EXPECT_TRUE(m.has_any_address_size);
   EXPECT_TRUE(m.map_f64_to_f32);
   EXPECT_EQ(m.target_sm, 10);
 }

@@ -383,7 +383,7 @@ void FunctionVerifier::check_symbol_value(const Instruction& i, const Operand& o
   const Found f = find_symbol(o.symbol);
   if (f.variable == nullptr && f.function == nullptr) return undefined_symbol(o);
   if (f.variable != nullptr && f.variable->space == Space::kGlobal && type_bytes(i.mods.type) == 4 &&
-      module_.has_address_size && module_.address_size == 64)
+      module_.address_size == 64)
     return error(o.loc, fmt::format("'{}' cannot hold the address of '{}', which has 64 bits", name(),
                                     o.symbol.substr(0, 80)));
   if (is_float(i.mods.type) || type_bytes(i.mods.type) < 4) {
@@ -403,7 +403,7 @@ void FunctionVerifier::check_address(const Instruction& i, const Operand& o) {
     if (r.vector > 1 || is_float(r.type) || r.type == Type::kPred || (bytes != 4 && bytes != 8)) {
       error(o.loc,
             fmt::format("'{}' is a .{} register and cannot hold an address", r.name, type_name(r.type)));
-    } else if (bytes == 4 && module_.has_address_size && module_.address_size == 64 &&
+    } else if (bytes == 4 && module_.address_size == 64 &&
                (i.mods.space == Space::kGlobal || i.mods.space == Space::kGeneric)) {
       error(o.loc, fmt::format("'{}' has 32 bits, addresses of this file have 64", r.name),
             "as .address_size says");

@@ -63,14 +63,21 @@ def architecture(text: str) -> str:
     return "sm_75"
 
 
+def may_have_externs(text: str) -> bool:
+    """Whether ptxas has relocatable code (-c), in which another file defines what is .extern, for the text's version: from 3.1 on."""
+    found = re.search(r"^\s*\.version\s+(\d+)\.(\d+)", text, re.MULTILINE)
+    return found is not None and (int(found[1]), int(found[2])) >= (3, 1)
+
+
 def first_error(text: str, file: str) -> str:
     wrong = [line for line in text.splitlines() if "error" in line or "fatal" in line]
     return (wrong or [text.strip()[:200] or "no message"])[0].replace(file, "")
 
 
 def by_ptxas(ptxas: str, file: Path, text: str) -> Verdict:
-    done = subprocess.run([ptxas, f"-arch={architecture(text)}", "-O1", str(file), "-o", os.devnull], capture_output=True, text=True,
-                          timeout=RUN_LIMIT_S, check=False, stdin=subprocess.DEVNULL)
+    options = ["-c"] if may_have_externs(text) else []
+    done = subprocess.run([ptxas, f"-arch={architecture(text)}", "-O1", *options, str(file), "-o", os.devnull], capture_output=True,
+                          text=True, timeout=RUN_LIMIT_S, check=False, stdin=subprocess.DEVNULL)
     return Verdict(done.returncode == 0, "" if done.returncode == 0 else first_error(done.stdout + done.stderr, str(file)))
 
 

@@ -40,7 +40,7 @@ class Planner {
     if (!signatures_.empty()) add_address_taken();
     find_recursion();
     plan_.uses_stack = !plan_.callables.empty() || !signatures_.empty();
-    layout_shared();
+    layout_variables();
     return std::move(plan_);
   }
 
@@ -128,35 +128,56 @@ class Planner {
     }
   }
 
+  void layout_variables() {
+    const std::vector<const Variable*> used = used_variables();
+    layout_shared(used);
+    layout_local(used);
+  }
+
   /// Static variables come first, dynamic (.extern, unsized) ones share what follows.
-  void layout_shared() {
+  void layout_shared(const std::vector<const Variable*>& used) {
     uint64_t top = 0, dynamic_align = 8;
-    for (const Variable* v : shared_variables()) {
+    for (const Variable* v : used) {
+      if (v->space != Space::kShared) continue;
       if (v->bytes == 0) {
         dynamic_align = std::max(dynamic_align, v->align);
         continue;
       }
-      top = align_up(top, v->align);
-      plan_.shared[v] = static_cast<uint32_t>(top);
-      top += v->bytes;
-      if (top >= kWindowBytes) {
-        errors_.push_back(
-            {Diagnostic::Severity::kError,
-             v->loc,
-             fmt::format("shared variable '{}' does not fit: more than {} bytes", v->name, kWindowBytes),
-             {}});
-        return;
-      }
+      if (!place(*v, top, plan_.shared)) return;
     }
     plan_.static_shared_bytes = static_cast<uint32_t>(top);
     plan_.dynamic_shared_offset = static_cast<uint32_t>(align_up(top, dynamic_align));
   }
 
-  /// Of the kernel and of all functions that it names or may call, in order of discovery.
-  std::vector<const Variable*> shared_variables() const {
+  /// Local variables of the module lie below the stack: every function finds them at the same place.
+  void layout_local(const std::vector<const Variable*>& used) {
+    uint64_t top = 0;
+    for (const Variable* v : used) {
+      if (v->space == Space::kLocal && !place(*v, top, plan_.local)) return;
+    }
+    plan_.local_bytes = static_cast<uint32_t>(top);
+  }
+
+  /// Puts `v` at the next place at or behind `top`, which then is its end.
+  bool place(const Variable& v, uint64_t& top, std::unordered_map<const Variable*, uint32_t>& places) {
+    top = align_up(top, v.align);
+    places[&v] = static_cast<uint32_t>(top);
+    top += v.bytes;
+    if (top < kWindowBytes) return true;
+    errors_.push_back({Diagnostic::Severity::kError,
+                       v.loc,
+                       fmt::format("{} variable '{}' does not fit: more than {} bytes", space_name(v.space),
+                                   v.name, kWindowBytes),
+                       {}});
+    return false;
+  }
+
+  /// Shared variables, and local ones of the module, of the kernel and of all functions that it names or may
+  /// call, in order of discovery.
+  std::vector<const Variable*> used_variables() const {
     std::vector<const Variable*> found;
-    const auto note = [&](const Variable* v) {
-      if (v != nullptr && v->space == Space::kShared &&
+    const auto note = [&](const Variable* v, bool of_module) {
+      if (v != nullptr && (v->space == Space::kShared || (of_module && v->space == Space::kLocal)) &&
           std::find(found.begin(), found.end(), v) == found.end()) {
         found.push_back(v);
       }
@@ -169,11 +190,11 @@ class Planner {
     };
     const auto visit = [&](const std::string& symbol) {
       if (symbol.empty() || !names.insert(symbol).second) return;
-      note(module_.find_variable(symbol));
+      note(module_.find_variable(symbol), true);
       add(plan_.find_function(symbol));
     };
     for (size_t i = 0; i < functions.size(); ++i) {
-      for (const Variable& v : functions[i]->variables) note(&v);
+      for (const Variable& v : functions[i]->variables) note(&v, false);
       for (const Instruction& inst : functions[i]->body) {
         for (const Operand& o : inst.operands) {
           visit(o.symbol);

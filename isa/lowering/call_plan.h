@@ -39,6 +39,9 @@ struct CallPlan {
   std::unordered_map<const Variable*, uint32_t> shared;
   uint32_t static_shared_bytes = 0;
   uint32_t dynamic_shared_offset = 0;
+  /// Local variables outside functions (before PTX 3.0) that the kernel or what it reaches uses.
+  std::unordered_map<const Variable*, uint32_t> local;
+  uint32_t local_bytes = 0;
 
   [[nodiscard]] const Function* find_function(std::string_view name) const {
     return module->find_function(name);

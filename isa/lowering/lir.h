@@ -138,7 +138,7 @@ struct Statements {
   std::unordered_map<const Instruction*, uint32_t> numbers;
   std::vector<uint32_t> outer_scopes;
   std::vector<AddressedVariable> addressed;
-  std::unordered_map<const Variable*, ObjectId> shared_objects;
+  std::unordered_map<const Variable*, ObjectId> module_objects;  ///< of all functions
 
   /// kNoObject if there are more than can be told apart.
   ObjectId add_object(AddressedVariable variable) {

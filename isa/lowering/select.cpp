@@ -46,6 +46,9 @@ Program Selector::run() {
 }
 
 void Selector::kernel(Frame& frame) {
+  program_.local_bytes = local_top_ = plan_.local_bytes;
+  for (const auto& [variable, place] : plan_.local)
+    program_.local_align = std::max(program_.local_align, static_cast<uint32_t>(variable->align));
   open_frame(frame, root_);
   uint32_t offset = 0;
   for (const Variable& p : root_.params) {
@@ -106,11 +109,19 @@ uint32_t Selector::new_scope(uint32_t outer) {
   return static_cast<uint32_t>(statements_.outer_scopes.size() - 1);
 }
 
-/// Number of a .shared variable, or of a .local one of `frame`.
+/// Number of a .shared variable, of a .local one of the module or of `frame`.
 ObjectId Selector::object_of(Frame& frame, const Variable& variable) {
   const auto bytes = static_cast<uint32_t>(variable.bytes);
+  if (const auto place = plan_.local.find(&variable); place != plan_.local.end()) {
+    constexpr uint32_t kKernelScope = 0;
+    const auto [it, added] = statements_.module_objects.try_emplace(&variable, kNoObject);
+    if (added)
+      it->second = statements_.add_object(
+          {variable.name, Space::kLocal, place->second, bytes, false, kKernelScope});
+    return it->second;
+  }
   if (variable.space == Space::kShared) {
-    const auto [it, added] = statements_.shared_objects.try_emplace(&variable, kNoObject);
+    const auto [it, added] = statements_.module_objects.try_emplace(&variable, kNoObject);
     const auto place = plan_.shared.find(&variable);
     const bool is_static = place != plan_.shared.end();
     if (added)

@@ -149,6 +149,11 @@ std::optional<Selector::Address> Selector::symbol_address(Frame& frame, const st
       return a;
     }
     case Space::kLocal: {
+      if (const auto place = plan_.local.find(v); place != plan_.local.end()) {
+        a.offset = place->second;
+        a.object = object_of(frame, *v);
+        return a;
+      }
       const auto it = frame.locals.find(v);
       if (it == frame.locals.end()) break;
       a = frame_address(it->second.offset);

@@ -279,6 +279,40 @@ TEST(MemoryForms, LocalMemoryIsPrivateAlsoThroughGenericAddresses) {
   for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(words[t], 2 * t + 1);
 }
 
+// Before PTX 3.0 local variables may stand outside functions: each thread has one, which all functions share.
+TEST(MemoryForms, LocalVariablesOfTheModule) {
+  const std::string text = R"(.version 2.2
+.target sm_20
+.local .align 4 .b8 unused[64];
+.local .align 8 .b32 m[4];
+.func note (.reg .u32 %v) { .local .b32 own; st.local.u32 [own], %v; st.local.u32 [m+8], %v; ret; }
+.entry k (.param .u64 pin, .param .u64 pout)
+{ .reg .u64 %out, %d; .reg .u32 %t, %r, %v; .local .b32 own;
+  mov.u32 %t, %tid.x; cvt.u64.u32 %d, %t; shl.b64 %d, %d, 2; ld.param.u64 %out, [pout]; add.u64 %out, %out, %d;
+  st.local.u32 [own], 1000; add.u32 %v, %t, 5; call note, (%v);
+  mov.u64 %d, m; ld.local.u32 %r, [%d+8]; ld.local.u32 %v, [own]; add.u32 %r, %r, %v;
+  st.global.u32 [%out], %r; ret; })";
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
+  EXPECT_LT(image.local_bytes, 64u);  // without the unused one
+  ASSERT_EQ(image.addressed.size(), 3u);  // --check memory knows each of them
+  const Outcome o = run_image(image, 32);
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(o.out[t], t + 5 + 1000);
+}
+
+// Without .address_size the width of the addresses is that of those which the text uses.
+TEST(MemoryForms, AddressesOf64BitsWithoutTheDirective) {
+  const std::string text = R"(.version 2.0
+.target sm_20
+.entry k (.param .u64 pin, .param .u64 pout)
+{ .reg .u64 %in, %out; .reg .u32 %r; .reg .pred %p;
+  ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout]; ld.global.u32 %r, [%in+4]; st.global.u32 [%out], %r;
+  isspacep.global %p, %out; selp.u32 %r, 1, 0, %p; st.global.u32 [%out+4], %r; exit; })";
+  const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 1);
+  ASSERT_TRUE(o.result.finished);
+  EXPECT_NE(o.out[0], 0u);
+  EXPECT_EQ(o.out[1], 1u);
+}
+
 TEST(MemoryForms, VectorsMoveAllTheirElements) {
   const std::string text = thread_kernel(".reg .b32 %r<8>; .reg .f64 %d<2>;", R"(
     ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%in]; add.u32 %r4, %r0, %r3; st.global.v2.u32 [%out], {%r4, %r1};
