@@ -170,6 +170,18 @@ void Lexer::take_hex_float(Token& token, size_t digits) {
   std::from_chars(first, first + n, token.value, 16);
 }
 
+/// Hexadecimal and octal constants keep their lower 64 bits, as in ptxas; others do not fit.
+void Lexer::take_low_bits(Token& token, int base, const char* begin, const char* end) {
+  token.value = 0;
+  for (const char* c = begin; c != end; ++c) {
+    uint64_t digit = 0;
+    std::from_chars(c, c + 1, digit, base);
+    const bool checked = base == 10 || base == 2;
+    if (checked && token.value > ~uint64_t{0} / static_cast<uint64_t>(base)) token.is_too_large = true;
+    token.value = token.value * static_cast<uint64_t>(base) + digit;
+  }
+}
+
 void Lexer::take_integer(Token& token, int base, size_t prefix) {
   pos_ += prefix;
   const size_t first = pos_;
@@ -179,7 +191,7 @@ void Lexer::take_integer(Token& token, int base, size_t prefix) {
   const char* end = text_.data() + pos_;
   const auto [stop, status] = std::from_chars(begin, end, token.value, base);
   if (status == std::errc::result_out_of_range) {
-    token.is_too_large = true;
+    take_low_bits(token, base, begin, stop);
   } else if (stop != end || begin == end) {
     error(token.loc, fmt::format("malformed number '{}'",
                                  text_.substr(token.begin, std::min<size_t>(pos_ - token.begin, 40))));

@@ -21,7 +21,7 @@ struct Token {
   };
   Kind kind = Kind::kEnd;
   bool is_unsigned = false;
-  bool is_too_large = false;  ///< of an integer above 2^64-1
+  bool is_too_large = false;  ///< of an integer
   std::string_view text;
   SourceLoc loc;
   uint32_t begin = 0;  ///< byte offsets in the text
@@ -53,6 +53,7 @@ class Lexer {
   void take_number(Token& token);
   void take_hex_float(Token& token, size_t digits);
   void take_integer(Token& token, int base, size_t prefix);
+  static void take_low_bits(Token& token, int base, const char* begin, const char* end);
   void take_decimal(Token& token);
   void take_string(Token& token);
   void take_punctuation();

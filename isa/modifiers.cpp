@@ -324,6 +324,8 @@ ModifierFit apply_modifier(Opcode op, std::string_view name, Modifiers& mods) {
     return ModifierFit::kGood;
   }
   if (mods.unknown.empty()) mods.unknown = name;
+  // Those of testp mean nothing elsewhere, and ptxas takes them everywhere.
+  if (find_row(name, kTestpOps) != nullptr) return ModifierFit::kGood;
   return is_unsupported_modifier(op, name) ? ModifierFit::kGood : ModifierFit::kNotTaken;
 }
 

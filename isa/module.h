@@ -121,6 +121,7 @@ struct Operand {
   SpecialRegister special = SpecialRegister::kZero;
   RegisterId reg = kNoRegister;
   RegisterId reg2 = kNoRegister;
+  bool is_sum = false;    ///< name+constant as written, also +0
   int8_t component = -1;  ///< %v.x .y .z .w of a vector register, else -1
   uint64_t imm = 0;
   int64_t offset = 0;
@@ -191,7 +192,7 @@ struct Module {
   int target_sm = 0;        ///< 10, 13, 20, 70, 90, ...
   std::string target_text;  ///< as written: "sm_13, map_f64_to_f32"
   bool map_f64_to_f32 = false;
-  int address_size = 0;  ///< 32 or 64; found from the statements where the directive is missing
+  int address_size = 0;               ///< 32 or 64; found from the statements where the directive is missing
   bool has_any_address_size = false;  ///< nothing in the text tells it: links with either
   std::vector<Variable> variables;
   std::vector<Function> functions;

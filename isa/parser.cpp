@@ -17,9 +17,9 @@ constexpr std::string_view kModuleDirectives[] = {"version", "target", "address_
                                                   "entry",   "func",   "global",       "const",  "shared",
                                                   "tex",     "alias",  "samplerref",   "texref", "surfref"};
 
-/// Minor versions ended at these; those of 9 are not known yet.
+/// Minor versions ended at these.
 bool is_known_version(int number) {
-  constexpr int kLast[] = {0, 105, 203, 302, 403, 500, 605, 708, 808, 909};
+  constexpr int kLast[] = {0, 105, 203, 302, 403, 500, 605, 708, 808, 901};
   return number <= kLast[number / 100];
 }
 
@@ -98,6 +98,8 @@ ParseResult ModuleParser::parse() {
   if (!has_version_ && !reported_version_ && !too_many_errors()) {
     report({{1, 1}, "the file has no .version directive", "a PTX file begins with '.version M.N'"});
   }
+  if (debug_.line != 0 && !has_sections_ && !too_many_errors())
+    report({debug_, "'.target debug' needs the debug sections", "a .section such as .debug_info"});
   if (too_many_errors()) {
     diagnostics_.resize(kMaxDiagnostics);
     diagnostics_.back().message += fmt::format(" (and more: only {} messages are shown)", kMaxDiagnostics);
@@ -153,12 +155,9 @@ uint64_t ModuleParser::expect_integer(std::string_view what) {
   return take().value;
 }
 
-/// Operands may have more than 64 bits, though what they mean then is not known; other numbers may not.
-void ModuleParser::check_size(const Token& integer) {
-  if (!integer.is_too_large) return;
-  if (!in_instruction_)
+void ModuleParser::check_size(const Token& integer) const {
+  if (integer.is_too_large)
     fail(integer.loc, fmt::format("integer constant '{}' does not fit 64 bits", integer.text.substr(0, 40)));
-  unsupported_operand_ = integer.text;
 }
 
 void ModuleParser::fail(SourceLoc loc, std::string message, std::string hint) const {
@@ -269,6 +268,7 @@ void ModuleParser::parse_target() {
   take();
   do {
     const Token name = expect_identifier("a target such as sm_70");
+    if (name.text == "debug") debug_ = name.loc;
     if (!module_.target_text.empty()) module_.target_text += ", ";
     module_.target_text += name.text;
     if (name.text == "map_f64_to_f32") {
@@ -325,6 +325,7 @@ void ModuleParser::parse_file() {
 
 /// Debug sections are not used: `{ ... }`, or data lines without braces in old files.
 void ModuleParser::parse_section() {
+  has_sections_ = true;
   const uint32_t line = take().loc.line;
   while (token_.kind != Token::Kind::kEnd && token_.loc.line == line && !at("{")) take();
   if (at("{")) skip_braces();
@@ -368,7 +369,9 @@ Linkage ModuleParser::parse_linkage() {
                                                                 {"weak", Linkage::kWeak},
                                                                 {"common", Linkage::kCommon}};
   for (const auto& [name, linkage] : kLinkages) {
+    const SourceLoc loc = token_.loc;
     if (!accept_name(name)) continue;
+    if (linkage == Linkage::kWeak && version() < 301) fail(loc, "'.weak' came with PTX 3.1");
     for (const auto& [other, ignored] : kLinkages) {
       if (at_name(other))
         fail(token_.loc,
@@ -382,11 +385,14 @@ Linkage ModuleParser::parse_linkage() {
 void ModuleParser::parse_linked_item() {
   const Linkage linkage = parse_linkage();
   const SourceLoc loc = token_.loc;
+  Declarator before;  // an alignment may stand before the state space
+  if (at_name("align")) parse_alignment(before);
   if (token_.kind != Token::Kind::kDotName) fail_here(".entry, .func or a state space such as .global");
   const std::string_view name = token_.name();
   if (name == "entry" || name == "func") {
     if (linkage == Linkage::kCommon)
       fail(loc, fmt::format(".common is for .global variables, not .{}", name));
+    if (before.align != 0) fail(loc, "a function has no alignment");
     take();
     return parse_function(name == "entry", linkage, loc);
   }
@@ -395,10 +401,12 @@ void ModuleParser::parse_linked_item() {
       space == Space::kLocal) {
     if (linkage == Linkage::kCommon && space != Space::kGlobal)
       fail(loc, fmt::format(".common is for .global variables, not .{}", name));
+    if (space == Space::kTex && version() > 104)
+      fail(loc, "'.tex' variables ended with PTX 1.4", "use .global .texref");
     if (space == Space::kLocal && has_abi())
       fail(loc, "a .local variable cannot stand outside a function", "up to PTX 2.3 it can");
     take();
-    return parse_module_variables(space, linkage);
+    return parse_module_variables(space, linkage, before.align);
   }
   if (space != Space::kNone) fail(loc, fmt::format("a .{} variable cannot stand outside a function", name));
   NearestName nearest(name);

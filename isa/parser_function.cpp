@@ -156,6 +156,7 @@ bool ModuleParser::parse_launch_directive(Function& f, const Token& t) {
   constexpr int kFirstWithClusters = 90;
   if (cluster && module_.target_sm < kFirstWithClusters)
     fail(t.loc, fmt::format("'.{}' needs .target sm_{} or higher", name, kFirstWithClusters));
+  if (name == "reqntid" && version() < 201) fail(t.loc, "'.reqntid' came with PTX 2.1");
   if (name == "maxntid" || name == "reqntid" || name == "reqnctapercluster") {
     uint32_t ignored[3];
     uint32_t* sizes = name == "maxntid" ? f.maxntid : name == "reqntid" ? f.reqntid : ignored;

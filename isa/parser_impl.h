@@ -1,5 +1,6 @@
 // The parser's class, private to isa/parser*.cpp: module level (parser.cpp), variables and initialisers
-// (parser_variable.cpp), functions (parser_function.cpp), statements and operands (parser_statement.cpp).
+// (parser_variable.cpp), functions (parser_function.cpp), statements and operands (parser_statement.cpp),
+// statements that operands imply (parser_implied.cpp).
 // An error inside a statement or declaration is thrown as SyntaxError and caught where the parser can go on.
 #pragma once
 #include <string>
@@ -101,7 +102,7 @@ class ModuleParser {
   Relocation parse_symbol_reference();
   void parse_address_bytes(Variable& v, uint64_t offset, const Constant& mask, SourceLoc loc);
   bool parse_relocation(Variable& v, uint64_t offset);
-  void parse_module_variables(Space space, Linkage linkage);
+  void parse_module_variables(Space space, Linkage linkage, uint64_t align);
 
   // Functions
   void parse_function(bool is_entry, Linkage linkage, SourceLoc loc);
@@ -148,9 +149,17 @@ class ModuleParser {
   bool parse_special(const Token& name, Operand& o);
   RegisterId parse_register(std::string_view what);
   int64_t parse_offset();
-  void parse_index();
-  void note_unsupported_registers(Instruction& i) const;
-  void check_size(const Token& integer);
+  void check_size(const Token& integer) const;
+
+  // Implied statements
+  RegisterId add_implied(const Instruction& i, Instruction made, Type type);
+  void parse_register_sum(Operand& o);
+  void parse_index(Opcode op, Operand& o);
+  [[nodiscard]] const Variable* find_variable(std::string_view name) const;
+  void add_implied_statements(Instruction& i);
+  void add_sum(const Instruction& i, Operand& o);
+  void widen_address(const Instruction& i, Operand& o);
+  void convert_stored(const Instruction& i, Operand& o);
 
   // Constant expressions
   Constant parse_constant(int min_precedence = 0, int depth = 0);
@@ -182,6 +191,8 @@ class ModuleParser {
   Header header_ = Header::kNone;  // what stands before the next directive
   bool reported_version_ = false;
   uint32_t source_file_ = 0, source_line_ = 0;
+  SourceLoc debug_{0, 0};  // of .target debug
+  bool has_sections_ = false;
   bool in_instruction_ = false;
   std::string_view unsupported_operand_;  // of the current instruction: well-formed, not executed yet
   uint32_t unused_bytes_ = 0;             // of the next instruction

@@ -83,8 +83,6 @@ Operand immediate(uint64_t value, SourceLoc loc) {
   return o;
 }
 
-bool is_address_type(Type t) { return is_integer(t) || is_untyped(t); }
-
 }  // namespace
 
 // --- statement ---
@@ -102,7 +100,6 @@ void ModuleParser::parse_instruction() {
   unsupported_operand_ = {};
   parse_opcode_token(i);
   parse_operands(i);
-  note_unsupported_registers(i);
   const bool writes_constant =
       opcode_info(i.opcode).destinations > 0 && !i.operands.empty() && i.operands[0].kind == Kind::kImmediate;
   if (!unsupported_operand_.empty() && !writes_constant && i.mods.unknown.empty())
@@ -114,6 +111,7 @@ void ModuleParser::parse_instruction() {
   i.source_line = source_line_;
   i.unused_bytes = std::exchange(unused_bytes_, 0u);
   i.no_unroll = std::exchange(no_unroll_, false);
+  add_implied_statements(i);
   note_label_references(i);
   function_->body.push_back(std::move(i));
 }
@@ -175,31 +173,6 @@ void ModuleParser::parse_operands(Instruction& i) {
   } while (accept(","));
 }
 
-/// Registers that ptxas takes here and that are not executed yet: addresses in less than 32 bits, and
-/// floating-point registers that are wider than the bits that ld or st moves.
-void ModuleParser::note_unsupported_registers(Instruction& i) const {
-  const auto bytes_of = [&](RegisterId id) { return type_bytes(function_->registers[id].type); };
-  const bool access = i.opcode == Opcode::kLd || i.opcode == Opcode::kSt;
-  const auto is_wide_float = [&](const Operand& o) {
-    return o.kind == Kind::kRegister && o.reg != kNoRegister && is_untyped(i.mods.type) &&
-           function_->registers[o.reg].type >= Type::kF16 && function_->registers[o.reg].type <= Type::kF64 &&
-           bytes_of(o.reg) > type_bytes(i.mods.type);
-  };
-  const bool computes = i.opcode < Opcode::kMov && (is_integer(i.mods.type) || is_untyped(i.mods.type));
-  for (const Operand& o : i.operands) {
-    // name+4 as a number
-    if (computes && o.kind == Kind::kSymbol && o.offset != 0 && i.mods.unknown.empty())
-      i.mods.unknown = "address";
-    const bool narrow = o.kind == Kind::kAddress && o.reg != kNoRegister && bytes_of(o.reg) < 4 &&
-                        is_address_type(function_->registers[o.reg].type) &&
-                        function_->registers[o.reg].vector == 1;
-    const bool wide =
-        access && (is_wide_float(o) || (o.kind == Kind::kVector &&
-                                        std::any_of(o.elements.begin(), o.elements.end(), is_wide_float)));
-    if ((narrow || wide) && i.mods.unknown.empty()) i.mods.unknown = "register";
-  }
-}
-
 /// Branch targets may be labels of this scope or of one outside, before or behind.
 void ModuleParser::note_label_references(const Instruction& i) {
   if (i.opcode != Opcode::kBra && i.opcode != Opcode::kBrx && i.opcode != Opcode::kCall) return;
@@ -243,11 +216,8 @@ Operand ModuleParser::parse_operand(Opcode op, int depth) {
   if (at("(") && op == Opcode::kCall) return parse_call_list(op, depth);
   if (token_.kind == Token::Kind::kIdentifier && token_.text != "WARP_SZ") {
     Operand o = parse_name_operand(op);
-    if (o.kind == Kind::kSymbol && op == Opcode::kMov && at("[")) parse_index();
-    if (o.kind == Kind::kRegister && at("+")) {
-      parse_offset();
-      unsupported_operand_ = "register+constant";
-    }
+    if (o.kind == Kind::kSymbol && depth == 0 && at("[")) parse_index(op, o);
+    if (o.kind == Kind::kRegister && depth == 0 && at("+")) parse_register_sum(o);
     return o;
   }
   if (at("!") && ahead_.kind == Token::Kind::kIdentifier && ahead_.text != "WARP_SZ") {
@@ -372,7 +342,12 @@ void ModuleParser::parse_component(Opcode op, Operand& o, const Token& name) {
     if (size == 1)
       fail(t.loc,
            fmt::format("'{}' is not a vector, it has no component '{}'", name.text, t.text.substr(0, 80)));
-    if (index < 0 || index >= size) {
+    if (index >= size && index < 4) {
+      unsupported_operand_ = "component";  // of a .v2 register: ptxas takes it
+      o.component = 0;
+      return;
+    }
+    if (index < 0) {
       fail(t.loc, fmt::format("'{}' has no component '{}'", name.text, t.text.substr(0, 80)),
            size == 2 ? "components are .x .y" : "components are .x .y .z .w");
     }
@@ -387,19 +362,9 @@ Operand ModuleParser::parse_symbol_operand(const Token& name) {
   o.loc = name.loc;
   const std::string* local = scopes_->find_variable(name.text);
   o.symbol = local != nullptr ? *local : std::string(name.text);
+  o.is_sum = at("+");
   o.offset = parse_offset();
   return o;
-}
-
-/// `name[1]`, the address of an element.
-void ModuleParser::parse_index() {
-  take();
-  if (token_.kind == Token::Kind::kIdentifier && token_.text != "WARP_SZ")
-    parse_register("a constant or a register as index");
-  else
-    parse_constant();
-  expect("]", "after the index");
-  unsupported_operand_ = "index";
 }
 
 RegisterId ModuleParser::parse_register(std::string_view what) {

@@ -28,7 +28,8 @@ std::string first_message(std::string_view text) {
 // --- header ---
 
 TEST(ParseHeader, ReadsVersionTargetAndAddressSize) {
-  const Module m = parse_ok(".version 9.0\n.target sm_90a, debug\n.address_size 64\n");
+  const Module m =
+      parse_ok(".version 9.0\n.target sm_90a, debug\n.address_size 64\n.section .debug_info { .b8 1 }\n");
   EXPECT_EQ(m.version_major, 9);
   EXPECT_EQ(m.version_minor, 0);
   EXPECT_EQ(m.target_sm, 90);

@@ -338,8 +338,7 @@ TEST(Traps, UnsupportedFormsStopOnlyTheirKernel) {
   for (const char* statement :
        {"barrier.cluster.arrive.relaxed.aligned;", "barrier.cluster.wait.aligned;",
         "fence.proxy.async.shared::cta;", "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;",
-        "mov.u64 %rd1, g[1];", "st.global.u64 [%rd1], %rd2+1;", "ld.global.b8 %f1, [%rd1];",
-        "mov.u64 %rd1, 18446744073709551616;", "ld.shared.u32 %r1, [%h1];"}) {
+        "mov.u64 %rd1, g[%r1];", "mov.f32 %f1, %f0+1;", "add.finite.u32 %r1, %r1, %r1;"}) {
     const Module m =
         parse_ok(std::string(".version 9.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n"
                              ".entry k() { .reg .b64 %rd<3>; .reg .f32 %f<2>; .reg .b32 %r<2>; "

@@ -117,7 +117,9 @@ void ModuleParser::check_element_type(const Declarator& d, SourceLoc loc) const 
 
 /// .ptr .global .align 16: the alignment is that of what the pointer points to. Without .ptr too.
 void ModuleParser::parse_pointer_attribute(Declarator& d) {
+  const SourceLoc loc = token_.loc;
   d.is_pointer = accept_name("ptr");
+  if (d.is_pointer && version() < 202) fail(loc, "'.ptr' came with PTX 2.2");
   if (d.is_pointer && token_.kind == Token::Kind::kDotName && space_from_name(token_.name()) != Space::kNone)
     take();
   if (!at_name("align")) return;
@@ -188,8 +190,9 @@ void ModuleParser::require_size(const Variable& v) const {
        "only .extern arrays may lack it");
 }
 
-void ModuleParser::parse_module_variables(Space space, Linkage linkage) {
-  const Declarator d = parse_declarator(space, linkage, Place::kModule);
+void ModuleParser::parse_module_variables(Space space, Linkage linkage, uint64_t align) {
+  Declarator d = parse_declarator(space, linkage, Place::kModule);
+  d.align = std::max(d.align, align);
   do {
     const Token name = token_;
     Variable v = parse_variable(d);
@@ -248,13 +251,13 @@ void ModuleParser::parse_initial_level(Variable& v, size_t level, uint64_t offse
   while (!at("}")) {
     if (end >= limit) fail(token_.loc, fmt::format("too many initial values for '{}'", v.name.substr(0, 80)));
     if (at("{")) {
-      // A brace begins the next row; flat values before it fill up the row they are in.
-      end = offset + (end - offset + step - 1) / step * step;
       if (step == element || end >= limit) fail(token_.loc, "too many nested braces in the initial value");
       uint64_t inner = 0;
       parse_initial_level(v, level + 1, end, inner);
       end += step;
     } else {
+      if (step != element)
+        fail(token_.loc, "a row or vector of initial values needs braces", "such as {{1, 2}, {3, 4}}");
       parse_initial_value(v, end);
       end += element;
     }
@@ -269,6 +272,11 @@ void ModuleParser::parse_initial_value(Variable& v, uint64_t offset) {
   const SourceLoc loc = token_.loc;
   const Constant value = parse_constant();
   if (at("(")) return parse_address_bytes(v, offset, value, loc);
+  if (v.type == Type::kF16 || v.type == Type::kF16x2)
+    fail(loc, fmt::format("a .{} variable has no initial value", type_name(v.type)),
+         fmt::format("declare .b{} and write the bits", 8 * type_bytes(v.type)));
+  if (is_float(v.type) && value.kind == Operand::ImmKind::kInt)
+    fail(loc, fmt::format("an integer cannot initialise a .{} variable", type_name(v.type)), "such as 1.0");
   store_initial(v, offset, value, loc);
 }
 

@@ -77,11 +77,13 @@ class FunctionVerifier {
   void check_symbol_value(const Instruction& i, const Operand& o);
   void check_address(const Instruction& i, const Operand& o);
   void check_memory_value(const Instruction& i, const Operand& o, bool destination);
+  void check_elements_alike(const Operand& vector);
   void check_wide_access(const Instruction& i);
   void check_mov(const Instruction& i);
   void check_mov_elements(const Instruction& i);
   [[nodiscard]] size_t vector_size(const Operand& o) const;
   void check_mov_vector(const Instruction& i, const Operand& vector, const Operand& other, bool unpack);
+  void check_vector_register(const Instruction& i, const Operand& to, const Operand& from);
   void check_label(const Operand& o);
   void check_table(const Operand& o);
   void check_call(const Instruction& i);

@@ -45,6 +45,8 @@ void FunctionVerifier::check_memory_modifiers(const Instruction& i) {
   switch (i.opcode) {
     case Opcode::kLd:
     case Opcode::kSt:
+      if (i.opcode == Opcode::kSt && (m.seen & kWindow) != 0 && m.space == Space::kParam)
+        return error(fmt::format("'{}': parameters of kernels are read-only", name()), "use .param::func");
       check_order(i);
       return check_cache_modifiers(i);
     case Opcode::kAtom:

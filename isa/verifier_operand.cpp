@@ -119,9 +119,11 @@ bool counts_bits(Opcode op) { return op == kPopc || op == kClz || op == kBfind; 
 bool compatible(Type reg, Type type, bool may_be_wider) {
   if ((reg == Type::kPred) != (type == Type::kPred)) return false;
   const int have = type_bytes(reg), want = type_bytes(type);
-  if (have != want && !(may_be_wider && have > want && !is_float(reg))) return false;
+  const bool bits = !is_float(reg) || reg == Type::kF16x2 || is_untyped(type);
+  if (have != want && !(may_be_wider && have > want && bits)) return false;
   if (is_bfloat(type) && have != want) return false;
   if (is_untyped(reg) || is_untyped(type) || reg == Type::kPred) return true;
+  if (reg == Type::kF16x2 && is_integer(type)) return true;
   // Half precision is kept in registers of bits.
   if (is_half(type) || is_half(reg)) return reg == type;
   if (is_packed16(type) || type == Type::kF32x2) return false;
@@ -283,6 +285,7 @@ void FunctionVerifier::check_destination(const Instruction& i, const Operand& o,
     return error(o.loc, fmt::format("the destination of '{}' must be a register, found {}", name(),
                                     kind_name(o.kind)));
   }
+  if (o.is_sum) return error(o.loc, fmt::format("the destination of '{}' must be a register", name()));
   if (o.reg2 != kNoRegister) {
     const Register& second = function_.registers[o.reg2];
     if (!writes_pair(i.opcode)) {
@@ -309,6 +312,7 @@ void FunctionVerifier::check_source(const Instruction& i, const Operand& o, Type
     case Kind::kSymbol:
       if (const Found f = find_symbol(o.symbol); f.variable == nullptr && f.function == nullptr)
         return undefined_symbol(o);
+      if (o.is_sum && (is_integer(type) || is_untyped(type))) return;
       return error(o.loc,
                    fmt::format("the name '{}' cannot be an operand of '{}'", o.symbol.substr(0, 80), name()),
                    "load its address into a register with mov first");
@@ -336,7 +340,7 @@ void FunctionVerifier::check_register(const Instruction&, const Operand& o, Type
 }
 
 void FunctionVerifier::check_immediate(const Operand& o, Type type) {
-  if (is_half(type) || type == Type::kF32x2) {
+  if (is_half(type) || is_packed16(type) || type == Type::kF32x2) {
     return error(
         o.loc,
         fmt::format("'{}' takes .{} values from registers only, found a constant", name(), type_name(type)),
@@ -455,6 +459,27 @@ void FunctionVerifier::check_store_space(const Instruction& i, const Operand& o)
   }
 }
 
+/// The registers of one vector have one size, and are of floating point or not.
+void FunctionVerifier::check_elements_alike(const Operand& vector) {
+  const Register* typed = nullptr;
+  const Register* first = nullptr;
+  for (const Operand& e : vector.elements) {
+    if (e.kind != Kind::kRegister || e.reg == kNoRegister) continue;
+    const Register& r = function_.registers[e.reg];
+    if (first != nullptr && type_bytes(r.type) != type_bytes(first->type))
+      return error(e.loc, fmt::format("'{}' has {} bits, '{}' of the same vector has {}", r.name,
+                                      8 * type_bytes(r.type), first->name, 8 * type_bytes(first->type)));
+    first = &r;
+    if (is_untyped(r.type)) continue;
+    const bool alike = typed == nullptr || (is_float(r.type) == is_float(typed->type) &&
+                                            (!is_float(r.type) || r.type == typed->type));
+    if (!alike)
+      return error(e.loc, fmt::format("'{}' is .{}, '{}' of the same vector is .{}", r.name,
+                                      type_name(r.type), typed->name, type_name(typed->type)));
+    typed = &r;
+  }
+}
+
 /// What ld writes and st reads: a register, a vector of them, or (st) a constant.
 void FunctionVerifier::check_memory_value(const Instruction& i, const Operand& o, bool destination) {
   const Modifiers& m = i.mods;
@@ -481,7 +506,7 @@ void FunctionVerifier::check_memory_value(const Instruction& i, const Operand& o
                                       m.vector == 1 ? "" : "s", o.elements.size()));
     }
     for (const Operand& e : o.elements) check_one(e);
-    return;
+    return check_elements_alike(o);
   }
   if (m.vector == 1) return check_one(o);
   const bool is_vector_register = o.kind == Kind::kRegister && o.reg != kNoRegister && o.component < 0 &&
@@ -538,10 +563,22 @@ void FunctionVerifier::check_mov(const Instruction& i) {
   }
   if (to.kind == Kind::kVector) return check_mov_vector(i, to, from, true);
   if (from.kind == Kind::kVector && !vector_register) return check_mov_vector(i, from, to, false);
-  if (!vector_register) check_destination(i, to, i.mods.type, false);
+  if (vector_register) return check_vector_register(i, to, from);
+  check_destination(i, to, i.mods.type, false);
   if (from.kind == Kind::kSymbol) return check_symbol_value(i, from);
-  if (from.kind == Kind::kVector || vector_register) return;
   if (from.negated) error(from.loc, "'mov' cannot negate its source", "use 'not.pred'");
+  check_source(i, from, i.mods.type, false);
+}
+
+/// mov.b64 of a value into the elements of a vector register; copies of vectors are mov.v2 and mov.v4.
+void FunctionVerifier::check_vector_register(const Instruction& i, const Operand& to, const Operand& from) {
+  const Register& r = function_.registers[to.reg];
+  if (vector_size(from) > 1)
+    return error(fmt::format("'{}' cannot move a vector to a vector", name()),
+                 fmt::format("write 'mov.v{}'", r.vector));
+  if (!is_untyped(i.mods.type) || type_bytes(i.mods.type) != type_bytes(r.type) * r.vector)
+    return error(to.loc, fmt::format("'{}' has {} elements of .{}, which '{}' does not fill", r.name,
+                                     r.vector, type_name(r.type), name()));
   check_source(i, from, i.mods.type, false);
 }
 
@@ -556,6 +593,7 @@ void FunctionVerifier::check_mov_vector(const Instruction& i, const Operand& vec
     return error(vector.loc, fmt::format("{} elements do not fill a .{} value", n, type_name(i.mods.type)));
   }
   const Type element = unsigned_of(total / n);
+  check_elements_alike(vector);
   for (const Operand& e : vector.elements) {
     if (unpack && e.kind == Kind::kSink) continue;
     if (unpack)

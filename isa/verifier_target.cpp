@@ -125,6 +125,7 @@ constexpr TargetRule kRules[] = {
     {kCvt, 80, is_packed_or_relu},
     {kCvt, 80, is_cvt_bf16},
     {kCvt, 90, is_bf16_general},
+    {kCvt, 90, [](const Modifiers& m) { return m.ftz && m.type2 == Type::kBF16; }},
     {kTanh, 90, is_bf16},
     {kSet, 53, is_set_f16},
     {kSet, 90, is_cvt_bf16},

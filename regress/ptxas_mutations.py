@@ -28,6 +28,7 @@ from runner import RUN_LIMIT_S
 
 SOURCE = Path(__file__).resolve().parent.parent
 ARCHITECTURE_NAMES = "75 80 86 87 88 89 90 90a 100 100a 100f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f".split()
+NOT_JUDGED = "32-Bit compilation is no longer supported"  #: what ptxas says instead of a verdict; 32-bit targets are good PTX
 BATCH = 64  # files that one `gpusim check` reads
 
 
@@ -185,7 +186,8 @@ def describe(found: list[Disagreement], bases: dict[str, str], shown: int) -> st
 
 def compare(program: Path, ptxas: str, made: list[Mutation], folder: Path, jobs: int) -> list[Disagreement]:
     verdicts = judge(program, ptxas, [m.text for m in made], folder, jobs)
-    return [Disagreement(m, theirs, ours) for m, (theirs, ours) in zip(made, verdicts) if theirs.good != ours.good]
+    return [Disagreement(m, theirs, ours) for m, (theirs, ours) in zip(made, verdicts)
+            if theirs.good != ours.good and NOT_JUDGED not in theirs.message]
 
 
 def usable(program: Path, ptxas: str, groups: list[list[Base]], folder: Path, jobs: int) -> list[list[Base]]:

@@ -279,6 +279,64 @@ TEST(MemoryForms, LocalMemoryIsPrivateAlsoThroughGenericAddresses) {
   for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(words[t], 2 * t + 1);
 }
 
+// What the code of ptxas computes: the sum in the width of the register.
+TEST(MemoryForms, SumsOfARegisterOrNameAndAConstant) {
+  const std::string text = thread_kernel(
+      ".reg .b64 %d<3>; .reg .b32 %r<4>; .reg .b16 %h; .reg .pred %p; .shared .align 16 .b32 s[8];", R"(
+    mov.u64 %d0, 0xFFFFFFFF; st.global.u64 [%out], %d0+1; mov.u32 %r0, 0xFFFFFFFF; st.global.u32 [%out+8], %r0+3;
+    mov.u32 %r1, 7; shl.b32 %r2, %r1+1, %r1+-5; st.global.u32 [%out+12], %r2;
+    mov.u32 %r3, 40; setp.gt.u32 %p, %r3+60, 99; @%p add.u32 %r3, %r3+60, 1; st.global.u32 [%out+16], %r3;
+    mov.u32 %r0, s+8; add.u32 %r1, s+12, %r0; st.global.u32 [%out+20], %r1; st.global.u32 [%out+24], s+16;
+    mov.u32 %r0, s[3]; st.global.u32 [%out+28], %r0; mov.u16 %h, 65535; cvt.u32.u16 %r0, %h+2;
+    st.global.u32 [%out+32], %r0; ret;)");
+  const uint32_t expected[] = {0, 1, 2, 32, 101, 20, 16, 12, 1};
+  for (uint32_t w = 0; w < std::size(expected); ++w) EXPECT_EQ(outputs(text, 1, w)[0], expected[w]) << w;
+}
+
+// An element is one of the type: .v2 does not count. Bytes come in their own size.
+TEST(MemoryForms, IndexedNamesCountElementsOfTheType) {
+  const std::string text =
+      thread_kernel(".reg .b32 %r; .shared .align 8 .v2 .u32 v[8]; .shared .b8 c[8];", R"(
+    mov.u32 %r, v[3]; st.global.u32 [%out], %r; mov.u32 %r, c[5]; st.global.u32 [%out+4], %r;
+    mov.u32 %r, c; st.global.u32 [%out+8], %r; ret;)");
+  EXPECT_EQ(outputs(text, 1, 0)[0] % 64, 12u);
+  EXPECT_EQ(outputs(text, 1, 1)[0] - outputs(text, 1, 2)[0], 5u);
+}
+
+// ld.b8 and ld.b16 put bits into a floating-point register; st.b8 and st.b16 store its integer value.
+TEST(MemoryForms, NarrowBitsOfFloatingPointRegisters) {
+  const std::string text = thread_kernel(".reg .f32 %f; .reg .f64 %g; .reg .b32 %r; .reg .f16x2 %h;", R"(
+    mov.u32 %r, 0x8081F2F3; st.global.u32 [%out+128], %r;
+    ld.global.b8 %f, [%out+128]; st.global.f32 [%out], %f; ld.global.b16 %g, [%out+130]; st.global.f64 [%out+8], %g;
+    ld.global.b32 %g, [%out+128]; st.global.f64 [%out+16], %g;
+    mov.f32 %f, 0f437EB333; st.global.b32 [%out+24], 0; st.global.b16 [%out+24], %f;
+    mov.f64 %g, 0d40EFFFE666666666; st.global.b32 [%out+28], 0; st.global.b16 [%out+28], %g; st.global.b32 [%out+32], %g;
+    ld.global.b32 %h, [%out+128]; st.global.b32 [%out+36], 0; st.global.b16 [%out+36], %h; ret;)");
+  const std::pair<uint32_t, uint32_t> expected[] = {
+      {0, 0xf3}, {2, 0x8081}, {3, 0}, {4, 0x8081f2f3}, {5, 0}, {6, 254}, {7, 65535}, {8, 65535}, {9, 0xf2f3}};
+  for (const auto& [word, value] : expected) EXPECT_EQ(outputs(text, 1, word)[0], value) << word;
+}
+
+// Extended as the type of the register says.
+TEST(MemoryForms, AddressesInNarrowRegisters) {
+  const std::string text = thread_kernel(
+      ".reg .b16 %h; .reg .s16 %i; .reg .b8 %c; .reg .b32 %r; .shared .align 4 .b32 s[10000];", R"(
+    mov.u32 %r, 77; st.shared.u32 [s+36864], %r; mov.u32 %r, 78; st.shared.u32 [s+128], %r;
+    mov.u16 %h, 0x8FFC; ld.shared.u32 %r, [%h+4]; st.global.u32 [%out], %r;
+    mov.u16 %i, -4; ld.shared.u32 %r, [%i+132]; st.global.u32 [%out+4], %r; ret;)");
+  EXPECT_EQ(outputs(text, 1, 0)[0], 77u);
+  EXPECT_EQ(outputs(text, 1, 1)[0], 78u);
+}
+
+// Hexadecimal and octal constants keep their lower 64 bits.
+TEST(MemoryForms, ConstantsAbove64Bits) {
+  const std::string text = thread_kernel(".reg .b64 %d;", R"(
+    mov.u64 %d, 0x123456789ABCDEF012; st.global.u64 [%out], %d; mov.u64 %d, 18446744073709551617;
+    st.global.u64 [%out+8], %d; mov.u64 %d, 04000000000000000000005; st.global.u64 [%out+16], %d; ret;)");
+  const uint32_t expected[] = {0xbcdef012, 0x3456789a, 1, 0, 5, 0};
+  for (uint32_t w = 0; w < std::size(expected); ++w) EXPECT_EQ(outputs(text, 1, w)[0], expected[w]) << w;
+}
+
 // Before PTX 3.0 local variables may stand outside functions: each thread has one, which all functions share.
 TEST(MemoryForms, LocalVariablesOfTheModule) {
   const std::string text = R"(.version 2.2
@@ -293,7 +351,7 @@ TEST(MemoryForms, LocalVariablesOfTheModule) {
   mov.u64 %d, m; ld.local.u32 %r, [%d+8]; ld.local.u32 %v, [own]; add.u32 %r, %r, %v;
   st.global.u32 [%out], %r; ret; })";
   const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
-  EXPECT_LT(image.local_bytes, 64u);  // without the unused one
+  EXPECT_LT(image.local_bytes, 64u);      // without the unused one
   ASSERT_EQ(image.addressed.size(), 3u);  // --check memory knows each of them
   const Outcome o = run_image(image, 32);
   for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(o.out[t], t + 5 + 1000);
