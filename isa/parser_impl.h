@@ -1,7 +1,8 @@
-// The parser's class, private to isa/parser*.cpp: module level (parser.cpp), variables and initialisers
-// (parser_variable.cpp), functions (parser_function.cpp), statements and operands (parser_statement.cpp),
-// statements that operands imply (parser_implied.cpp).
-// An error inside a statement or declaration is thrown as SyntaxError and caught where the parser can go on.
+// The parser's class, private to isa/parser*.cpp: module level (parser.cpp), variables
+// (parser_variable.cpp), initial values (parser_initialiser.cpp), constants (parser_constant.cpp), functions
+// (parser_function.cpp), statements and operands (parser_statement.cpp), statements that operands imply
+// (parser_implied.cpp). An error inside a statement or declaration is thrown as SyntaxError and caught where
+// the parser can go on.
 #pragma once
 #include <string>
 #include <unordered_set>

@@ -1,6 +1,7 @@
 // The verifier's classes, private to isa/verifier*.cpp: symbols of the module (verifier.cpp), operands of a
-// statement (verifier_operand.cpp), rules of single opcodes (verifier_rules.cpp), what a .target allows
-// (verifier_target.cpp), modifiers of accesses (verifier_memory.cpp), wmma (verifier_wmma.cpp).
+// statement (verifier_operand.cpp; of accesses verifier_address.cpp, of mov verifier_mov.cpp), rules of
+// single opcodes (verifier_rules.cpp), what a .target allows (verifier_target.cpp), modifiers of accesses
+// (verifier_memory.cpp), wmma (verifier_wmma.cpp).
 #pragma once
 #include <string>
 #include <string_view>
@@ -123,6 +124,9 @@ class FunctionVerifier {
   std::unordered_set<std::string_view> labels_;
   std::unordered_map<std::string_view, const LabelTable*> tables_;
 };
+
+/// May a register of type `reg` stand for an operand of type `type`?
+[[nodiscard]] bool compatible(Type reg, Type type, bool may_be_wider);
 
 /// "a register", "a constant": for messages.
 [[nodiscard]] std::string_view kind_name(Operand::Kind kind);

@@ -115,36 +115,6 @@ bool writes_pair(Opcode op) {
 
 bool counts_bits(Opcode op) { return op == kPopc || op == kClz || op == kBfind; }
 
-/// May a register of type `reg` stand for an operand of type `type`?
-bool compatible(Type reg, Type type, bool may_be_wider) {
-  if ((reg == Type::kPred) != (type == Type::kPred)) return false;
-  const int have = type_bytes(reg), want = type_bytes(type);
-  const bool bits = !is_float(reg) || reg == Type::kF16x2 || is_untyped(type);
-  if (have != want && !(may_be_wider && have > want && bits)) return false;
-  if (is_bfloat(type) && have != want) return false;
-  if (is_untyped(reg) || is_untyped(type) || reg == Type::kPred) return true;
-  if (reg == Type::kF16x2 && is_integer(type)) return true;
-  // Half precision is kept in registers of bits.
-  if (is_half(type) || is_half(reg)) return reg == type;
-  if (is_packed16(type) || type == Type::kF32x2) return false;
-  return is_float(reg) == is_float(type);
-}
-
-Type unsigned_of(int bytes) {
-  switch (bytes) {
-    case 1:
-      return Type::kB8;
-    case 2:
-      return Type::kB16;
-    case 8:
-      return Type::kB64;
-    case 16:
-      return Type::kB128;
-    default:
-      return Type::kB32;
-  }
-}
-
 Type widened(Type t) {
   switch (t) {
     case Type::kU16:
@@ -161,6 +131,21 @@ Type widened(Type t) {
 }
 
 }  // namespace
+
+/// May a register of type `reg` stand for an operand of type `type`?
+bool compatible(Type reg, Type type, bool may_be_wider) {
+  if ((reg == Type::kPred) != (type == Type::kPred)) return false;
+  const int have = type_bytes(reg), want = type_bytes(type);
+  const bool bits = !is_float(reg) || reg == Type::kF16x2 || is_untyped(type);
+  if (have != want && !(may_be_wider && have > want && bits)) return false;
+  if (is_bfloat(type) && have != want) return false;
+  if (is_untyped(reg) || is_untyped(type) || reg == Type::kPred) return true;
+  if (reg == Type::kF16x2 && is_integer(type)) return true;
+  // Half precision is kept in registers of bits.
+  if (is_half(type) || is_half(reg)) return reg == type;
+  if (is_packed16(type) || type == Type::kF32x2) return false;
+  return is_float(reg) == is_float(type);
+}
 
 std::string_view kind_name(Kind kind) {
   switch (kind) {
@@ -394,217 +379,6 @@ void FunctionVerifier::check_symbol_value(const Instruction& i, const Operand& o
     error(o.loc, fmt::format("'{}' cannot hold the address of '{}'", name(), o.symbol.substr(0, 80)),
           "use .u32 or .u64");
   }
-}
-
-void FunctionVerifier::check_address(const Instruction& i, const Operand& o) {
-  if (o.kind != Kind::kAddress) {
-    return error(o.loc, fmt::format("'{}' needs an address in brackets, found {}", name(), kind_name(o.kind)),
-                 o.kind == Kind::kRegister ? "write [%register]" : "");
-  }
-  if (o.reg != kNoRegister) {
-    const Register& r = function_.registers[o.reg];
-    const int bytes = type_bytes(r.type);
-    if (r.vector > 1 || is_float(r.type) || r.type == Type::kPred || (bytes != 4 && bytes != 8)) {
-      error(o.loc,
-            fmt::format("'{}' is a .{} register and cannot hold an address", r.name, type_name(r.type)));
-    } else if (bytes == 4 && module_.address_size == 64 &&
-               (i.mods.space == Space::kGlobal || i.mods.space == Space::kGeneric)) {
-      error(o.loc, fmt::format("'{}' has 32 bits, addresses of this file have 64", r.name),
-            "as .address_size says");
-    }
-    return;
-  }
-  if (o.symbol.empty()) {
-    if (i.mods.space != Space::kLocal && i.mods.space != Space::kNone)
-      error(o.loc, fmt::format("'{}': a constant address is for .local memory", name()),
-            "put it into a register");
-    return;
-  }
-  const Found f = find_symbol(o.symbol);
-  if (f.variable == nullptr) {
-    if (f.function == nullptr) return undefined_symbol(o);
-    return error(o.loc, fmt::format("'{}' is a function, not a variable", o.symbol.substr(0, 80)));
-  }
-  const Space space = i.mods.space, where = f.variable->space;
-  if (f.variable->type >= Type::kTexRef && f.variable->type <= Type::kSurfRef)
-    return error(o.loc, fmt::format("'{}' is a .{} and cannot be accessed", o.symbol.substr(0, 80),
-                                    type_name(f.variable->type)));
-  if (space == Space::kGeneric && (where == Space::kConst || where == Space::kParam)) {
-    return error(o.loc, fmt::format("'{}' is in .{}, which '{}' does not name", o.symbol.substr(0, 80),
-                                    space_name(where), name()));
-  }
-  check_argument_guard(i, o, f);
-  if (space != Space::kGeneric && space != Space::kNone && f.variable->space != space) {
-    error(o.loc, fmt::format("'{}' is in .{}, but '{}' accesses .{}", o.symbol.substr(0, 80),
-                             space_name(f.variable->space), name(), space_name(space)));
-  }
-}
-
-/// The variables of a call are written and read with it, so not under a predicate of their own.
-void FunctionVerifier::check_argument_guard(const Instruction& i, const Operand& o, const Found& f) {
-  const bool argument =
-      f.variable->space == Space::kParam && !f.is_param && (i.opcode == kLd || i.opcode == kSt);
-  const bool returned = std::any_of(function_.returns.begin(), function_.returns.end(),
-                                    [&](const Variable& v) { return &v == f.variable; });
-  if (argument && !returned && i.guard != kNoRegister)
-    error(o.loc,
-          fmt::format("'{}' cannot be predicated: '{}' belongs to a call", name(), o.symbol.substr(0, 80)));
-}
-
-void FunctionVerifier::check_store_space(const Instruction& i, const Operand& o) {
-  if (i.mods.space == Space::kConst) error(fmt::format("'{}': .const memory is read-only", name()));
-  if (i.mods.space != Space::kParam || o.symbol.empty()) return;
-  if (function_.is_entry && find_symbol(o.symbol).is_param) {
-    error(o.loc, fmt::format("'{}': the kernel parameter '{}' is read-only", name(), o.symbol.substr(0, 80)));
-  }
-}
-
-/// The registers of one vector have one size, and are of floating point or not.
-void FunctionVerifier::check_elements_alike(const Operand& vector) {
-  const Register* typed = nullptr;
-  const Register* first = nullptr;
-  for (const Operand& e : vector.elements) {
-    if (e.kind != Kind::kRegister || e.reg == kNoRegister) continue;
-    const Register& r = function_.registers[e.reg];
-    if (first != nullptr && type_bytes(r.type) != type_bytes(first->type))
-      return error(e.loc, fmt::format("'{}' has {} bits, '{}' of the same vector has {}", r.name,
-                                      8 * type_bytes(r.type), first->name, 8 * type_bytes(first->type)));
-    first = &r;
-    if (is_untyped(r.type)) continue;
-    const bool alike = typed == nullptr || (is_float(r.type) == is_float(typed->type) &&
-                                            (!is_float(r.type) || r.type == typed->type));
-    if (!alike)
-      return error(e.loc, fmt::format("'{}' is .{}, '{}' of the same vector is .{}", r.name,
-                                      type_name(r.type), typed->name, type_name(typed->type)));
-    typed = &r;
-  }
-}
-
-/// What ld writes and st reads: a register, a vector of them, or (st) a constant.
-void FunctionVerifier::check_memory_value(const Instruction& i, const Operand& o, bool destination) {
-  const Modifiers& m = i.mods;
-  const int limit = module_.target_sm >= 100 ? 32 : 16;
-  if (type_bytes(m.type) * m.vector > limit) {
-    error(fmt::format("'{}' moves {} bytes, at most {} are possible", name(), type_bytes(m.type) * m.vector,
-                      limit));
-  }
-  check_wide_access(i);
-  const auto is_sink = [](const Operand& e) { return e.kind == Kind::kSink; };
-  if (destination && i.opcode != kAtom && o.kind == Kind::kVector &&
-      std::all_of(o.elements.begin(), o.elements.end(), is_sink))
-    return error(o.loc, fmt::format("'{}' uses nothing of what it reads", name()));
-  if (destination && i.opcode != kAtom && is_sink(o))
-    return error(o.loc, fmt::format("'{}' needs a destination", name()));
-  const auto check_one = [&](const Operand& e) {
-    if (e.kind == Kind::kSink && destination) return;
-    if (destination) return check_destination(i, e, m.type, true);
-    check_source(i, e, m.type, true);
-  };
-  if (o.kind == Kind::kVector) {
-    if (o.elements.size() != m.vector) {
-      return error(o.loc, fmt::format("'{}' needs {} element{}, found {}", name(), m.vector,
-                                      m.vector == 1 ? "" : "s", o.elements.size()));
-    }
-    for (const Operand& e : o.elements) check_one(e);
-    return check_elements_alike(o);
-  }
-  if (m.vector == 1) return check_one(o);
-  const bool is_vector_register = o.kind == Kind::kRegister && o.reg != kNoRegister && o.component < 0 &&
-                                  function_.registers[o.reg].vector == m.vector;
-  if (!is_vector_register) {
-    return error(
-        o.loc,
-        fmt::format("'{}' needs a vector of {} elements, found {}", name(), m.vector, kind_name(o.kind)),
-        "such as {%r1, %r2}");
-  }
-  if (const Register& r = function_.registers[o.reg]; !compatible(r.type, m.type, true)) {
-    error(o.loc, fmt::format("'{}' has .{} elements, '{}' needs .{}", r.name, type_name(r.type), name(),
-                             type_name(m.type)));
-  }
-}
-
-// --- mov ---
-
-/// Elements of a vector operand; 1 of a single one.
-size_t FunctionVerifier::vector_size(const Operand& o) const {
-  if (o.kind == Kind::kVector) return o.elements.size();
-  const bool whole = o.kind == Kind::kRegister && o.reg != kNoRegister && o.component < 0;
-  return whole ? function_.registers[o.reg].vector : 1;
-}
-
-/// mov.v2 and mov.v4, element by element.
-void FunctionVerifier::check_mov_elements(const Instruction& i) {
-  const Operand &to = i.operands[0], &from = i.operands[1];
-  for (const Operand* o : {&to, &from}) {
-    if (vector_size(*o) != i.mods.vector)
-      return error(o->loc, fmt::format("'{}' needs a vector of {} elements", name(), i.mods.vector));
-    if (o->kind == Kind::kVector) {
-      for (const Operand& e : o->elements) {
-        if (o == &to)
-          check_destination(i, e, i.mods.type, false);
-        else
-          check_source(i, e, i.mods.type, false);
-      }
-    } else if (const Register& r = function_.registers[o->reg];
-               !compatible(r.type, i.mods.type, false) && type_bytes(r.type) != type_bytes(i.mods.type)) {
-      error(o->loc, fmt::format("'{}' has .{} elements, '{}' needs .{}", r.name, type_name(r.type), name(),
-                                type_name(i.mods.type)));
-    }
-  }
-}
-
-void FunctionVerifier::check_mov(const Instruction& i) {
-  const Operand &to = i.operands[0], &from = i.operands[1];
-  if (i.mods.vector > 1) return check_mov_elements(i);
-  const bool vector_register = to.kind == Kind::kRegister && to.reg != kNoRegister && to.component < 0 &&
-                               function_.registers[to.reg].vector > 1;
-  if (to.kind == Kind::kVector && from.kind == Kind::kVector) {
-    return error(fmt::format("'{}' cannot move a vector to a vector", name()));
-  }
-  if (to.kind == Kind::kVector) return check_mov_vector(i, to, from, true);
-  if (from.kind == Kind::kVector && !vector_register) return check_mov_vector(i, from, to, false);
-  if (vector_register) return check_vector_register(i, to, from);
-  check_destination(i, to, i.mods.type, false);
-  if (from.kind == Kind::kSymbol) return check_symbol_value(i, from);
-  if (from.negated) error(from.loc, "'mov' cannot negate its source", "use 'not.pred'");
-  check_source(i, from, i.mods.type, false);
-}
-
-/// mov.b64 of a value into the elements of a vector register; copies of vectors are mov.v2 and mov.v4.
-void FunctionVerifier::check_vector_register(const Instruction& i, const Operand& to, const Operand& from) {
-  const Register& r = function_.registers[to.reg];
-  if (vector_size(from) > 1)
-    return error(fmt::format("'{}' cannot move a vector to a vector", name()),
-                 fmt::format("write 'mov.v{}'", r.vector));
-  if (!is_untyped(i.mods.type) || type_bytes(i.mods.type) != type_bytes(r.type) * r.vector)
-    return error(to.loc, fmt::format("'{}' has {} elements of .{}, which '{}' does not fill", r.name,
-                                     r.vector, type_name(r.type), name()));
-  check_source(i, from, i.mods.type, false);
-}
-
-/// Packing {a, b} -> d and unpacking d -> {a, b}: the elements have equal size and fill the type.
-void FunctionVerifier::check_mov_vector(const Instruction& i, const Operand& vector, const Operand& other,
-                                        bool unpack) {
-  const int total = type_bytes(i.mods.type), n = static_cast<int>(vector.elements.size());
-  if (!is_untyped(i.mods.type)) {
-    return error(fmt::format("'{}': packing needs a type .b16, .b32, .b64 or .b128", name()));
-  }
-  if (n < 2 || n > 8 || total % n != 0) {
-    return error(vector.loc, fmt::format("{} elements do not fill a .{} value", n, type_name(i.mods.type)));
-  }
-  const Type element = unsigned_of(total / n);
-  check_elements_alike(vector);
-  for (const Operand& e : vector.elements) {
-    if (unpack && e.kind == Kind::kSink) continue;
-    if (unpack)
-      check_destination(i, e, element, false);
-    else
-      check_source(i, e, element, false);
-  }
-  if (unpack)
-    check_source(i, other, i.mods.type, false);
-  else
-    check_destination(i, other, i.mods.type, false);
 }
 
 }  // namespace gpusim::isa
