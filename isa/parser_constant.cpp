@@ -8,6 +8,8 @@
 namespace gpusim::isa {
 namespace {
 
+constexpr int kMaxExpressionDepth = 64;
+
 int precedence(std::string_view op) {
   if (op == "||") return 1;
   if (op == "&&") return 2;

@@ -11,7 +11,6 @@ namespace gpusim::isa {
 namespace {
 
 constexpr size_t kMaxDimensions = 16;
-constexpr int kMaxExpressionDepth = 64;
 constexpr uint64_t kMaxAlign = uint64_t{1} << 20;
 
 std::string hint_for_type(std::string_view name) {

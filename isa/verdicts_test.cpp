@@ -2,6 +2,7 @@
 // yet" is no refusal.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
