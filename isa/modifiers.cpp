@@ -325,7 +325,10 @@ ModifierFit apply_modifier(Opcode op, std::string_view name, Modifiers& mods) {
   }
   if (mods.unknown.empty()) mods.unknown = name;
   // Those of testp mean nothing elsewhere, and ptxas takes them everywhere.
-  if (find_row(name, kTestpOps) != nullptr) return ModifierFit::kGood;
+  if (find_row(name, kTestpOps) != nullptr) {
+    mods.otherwise_good = mods.unknown == name;
+    return ModifierFit::kGood;
+  }
   return is_unsupported_modifier(op, name) ? ModifierFit::kGood : ModifierFit::kNotTaken;
 }
 

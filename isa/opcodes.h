@@ -228,11 +228,12 @@ struct Modifiers {
   bool nc = false, wrap = false, clamp = false, left = false, right = false, shiftamt = false, relu = false;
   bool arrive = false, red = false, popc = false, aligned = false, noftz = false, nan = false,
        xorsign = false, abs = false, satfinite = false;
-  bool warp = false;    ///< bar.warp.sync
-  char testp = 0;       ///< testp: f(inite) i(nfinite) n(umber) N(otanumber) m: normal s(ubnormal)
-  uint64_t seen = 0;    ///< groups of modifiers (isa/modifier_groups.h) that were written
-  uint8_t count = 0;    ///< modifiers and types that were written
-  std::string unknown;  ///< first modifier that the table does not list; empty if none
+  bool warp = false;            ///< bar.warp.sync
+  char testp = 0;               ///< testp: f(inite) i(nfinite) n(umber) N(otanumber) m: normal s(ubnormal)
+  uint64_t seen = 0;            ///< groups of modifiers (isa/modifier_groups.h) that were written
+  uint8_t count = 0;            ///< modifiers and types that were written
+  std::string unknown;          ///< first modifier that the table does not list; empty if none
+  bool otherwise_good = false;  ///< `unknown` hides nothing: the rest of the statement is judged as usual
 };
 
 /// Static description of one base opcode.

@@ -102,8 +102,10 @@ void ModuleParser::parse_instruction() {
   parse_operands(i);
   const bool writes_constant =
       opcode_info(i.opcode).destinations > 0 && !i.operands.empty() && i.operands[0].kind == Kind::kImmediate;
-  if (!unsupported_operand_.empty() && !writes_constant && i.mods.unknown.empty())
+  if (!unsupported_operand_.empty() && !writes_constant && i.mods.unknown.empty()) {
     i.mods.unknown = unsupported_operand_;
+    i.mods.otherwise_good = true;
+  }
   const uint32_t end = previous_.end;
   expect_semicolon();
   i.text = statement_text(begin, end);

@@ -248,7 +248,7 @@ void FunctionVerifier::verify_instruction(const Instruction& i) {
   if (std::string reason = unsupported_reason(i); !reason.empty()) {
     out_.push_back(
         {Diagnostic::Severity::kWarning, i.loc, std::move(reason), "kernels that execute it cannot run"});
-    return;
+    if (!i.mods.otherwise_good || !opcode_info(i.opcode).supported) return;
   }
   if (is_wmma(i.opcode)) return check_wmma(i);
   if (!check_types(i) || !check_operand_count(i)) return;

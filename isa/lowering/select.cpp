@@ -116,8 +116,8 @@ ObjectId Selector::object_of(Frame& frame, const Variable& variable) {
     constexpr uint32_t kKernelScope = 0;
     const auto [it, added] = statements_.module_objects.try_emplace(&variable, kNoObject);
     if (added)
-      it->second = statements_.add_object(
-          {variable.name, Space::kLocal, place->second, bytes, false, kKernelScope});
+      it->second =
+          statements_.add_object({variable.name, Space::kLocal, place->second, bytes, false, kKernelScope});
     return it->second;
   }
   if (variable.space == Space::kShared) {
