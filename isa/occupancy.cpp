@@ -9,14 +9,14 @@ namespace {
 constexpr int kThreadsPerWarp = 32;
 using enum AllocationGranularity;
 
-struct Row {
+struct CapabilityRow {
   int capability;
   OccupancyLimits limits;
 };
 
 constexpr int K = 1024;
 // {threads/block, threads, warps, blocks, registers, unit, granularity, warp unit, shared, unit, reserved}
-constexpr Row kRows[] = {
+constexpr CapabilityRow kCapabilities[] = {
     {10, {512, 768, 24, 8, 8 * K, 256, kBlock, 2, 16 * K, 512, 0}},
     {11, {512, 768, 24, 8, 8 * K, 256, kBlock, 2, 16 * K, 512, 0}},
     {12, {512, 1024, 32, 8, 16 * K, 512, kBlock, 2, 16 * K, 512, 0}},
@@ -72,9 +72,9 @@ int blocks_by_shared(const OccupancyLimits& l, int64_t shared_bytes) {
 }  // namespace
 
 std::optional<OccupancyLimits> occupancy_limits(int capability) {
-  const auto row = std::find_if(std::begin(kRows), std::end(kRows),
-                                [&](const Row& r) { return r.capability == capability; });
-  if (row == std::end(kRows)) return std::nullopt;
+  const auto row = std::find_if(std::begin(kCapabilities), std::end(kCapabilities),
+                                [&](const CapabilityRow& r) { return r.capability == capability; });
+  if (row == std::end(kCapabilities)) return std::nullopt;
   return row->limits;
 }
 

@@ -20,9 +20,6 @@ namespace gpusim::isa {
          (m.type4 != Type::kNone);
 }
 
-/// An access with a memory order and a scope.
-[[nodiscard]] inline bool is_ordered(const Modifiers& m) { return m.semantics >= Semantics::kRelaxed; }
-
 struct ModuleSymbols {
   std::unordered_map<std::string_view, const Variable*> variables;
   std::unordered_map<std::string_view, const Function*> functions;
