@@ -212,7 +212,8 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
     kernel_lines(out, r.kernels[i], o.functional);
     if (recorded) out += fmt::format("  {:<18}{}\n", "profiler metrics", metrics[i]);
   }
-  if (r.kernels.size() > kExpectsShown) out += fmt::format("... and {} more launches\n", r.kernels.size() - kExpectsShown);
+  if (r.kernels.size() > kExpectsShown)
+    out += fmt::format("... and {} more launches\n", r.kernels.size() - kExpectsShown);
   if (!o.functional) timeline_lines(out, r);
   if (const auto system = comp::system_energy(r, o.machine); system && system->power() > 0)
     out += fmt::format(

@@ -1,6 +1,6 @@
 // The causes of the exact cycle accounting: every issue slot of every scheduler in every cycle has exactly
-// one. A slot that issues nothing takes the cause of the warp that the policy would have picked next (docs/statistics.md,
-// "Issue slots"). Memory waits carry the level that finally served the access.
+// one. A slot that issues nothing takes the cause of the warp that the policy would have picked next
+// (docs/statistics.md, "Issue slots"). Memory waits carry the level that finally served the access.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -60,7 +60,8 @@ std::string simulate(const HardwareRun& run, const core::MachineConfig& machine)
   if (!run.ptx_sha256.empty() && core::sha256_hex(o.ptx_text) != run.ptx_sha256)
     throw core::InputError(fmt::format("{} is not the PTX that was measured", run.ptx));
   o.launch = core::load_launch(run.launch, run.params, run.seed);
-  for (const std::string& file : o.launch.link) o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
+  for (const std::string& file : o.launch.link)
+    o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   take_registers(run, o.launch);
   o.lowering = isa::LoweringLevel::kSchedule;
   comp::Simulation simulation(std::move(o));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kBankTrials = 3;  // the fastest counts, for refreshes come in between
 constexpr uint32_t kBankAgain = 3;   // what seems to conflict is measured again
-constexpr size_t kBatch = 256;   // addresses of a program
+constexpr size_t kBatch = 256;       // addresses of a program
 constexpr uint32_t kMostBatches = 128, kBankLine = 128;
 
 /// Adds a launch that loads `addresses` of buffer 0 at once; returns the buffer of its clocks.
@@ -99,7 +99,8 @@ std::vector<bool> BankMates::conflicts(const std::vector<uint32_t>& addresses) c
   for (uint32_t again = 0; again < kBankAgain && !slow.empty(); ++again) {
     std::vector<uint32_t> asked;
     for (const size_t i : slow) asked.push_back(addresses[i]);
-    const std::vector<double> together = times(asked, true, kBankTrials), alone = times(asked, false, kBankTrials);
+    const std::vector<double> together = times(asked, true, kBankTrials),
+                              alone = times(asked, false, kBankTrials);
     std::vector<size_t> left;
     for (size_t k = 0; k < slow.size(); ++k)
       if (together[k] > std::max(alone[k], anchor_alone_) + least_conflict_) left.push_back(slow[k]);
@@ -128,7 +129,8 @@ std::vector<bool> BankMates::conflicts_with(uint32_t with, const std::vector<uin
   std::vector<bool> result;
   for (size_t first = 0; first < outcomes.size(); first += 2 * kBankTrials) {
     std::vector<double> best(2, 1e300);
-    for (size_t i = 0; i < 2 * kBankTrials; ++i) keep_least(best, i % 2, elapsed(outcomes[first + i].buffers[3]));
+    for (size_t i = 0; i < 2 * kBankTrials; ++i)
+      keep_least(best, i % 2, elapsed(outcomes[first + i].buffers[3]));
     result.push_back(best[1] > best[0] + least_conflict_);
   }
   return result;

@@ -178,7 +178,8 @@ CaseResult simulate(const Prepared& p, const RunOptions& options) {
   o.ptx_name = p.ptx_path;
   o.ptx_text = p.ptx;
   o.launch = p.launch;
-  for (const std::string& file : p.launch.link) o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
+  for (const std::string& file : p.launch.link)
+    o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   o.lowering = isa::LoweringLevel::kSchedule;
   o.sms = p.spec->sms;
   o.events = p.spec->events;
