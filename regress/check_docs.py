@@ -117,9 +117,8 @@ def check_options(gpusim: Gpusim) -> None:
 
 def check_references(gpusim: Gpusim) -> None:
     """Pages that texts and comments refer to exist; nothing refers to documents outside the repository."""
-    listed = subprocess.run(["git", "ls-files"], cwd=gpusim.source, capture_output=True, text=True, check=False)
-    names = listed.stdout.split() if listed.returncode == 0 and listed.stdout else [
-        str(p.relative_to(gpusim.source)) for p in gpusim.source.rglob("*") if "build" not in p.parts and p.is_file()]
+    names = [str(path.relative_to(gpusim.source)) for path in sorted(gpusim.source.rglob("*"))
+             if path.is_file() and not path.relative_to(gpusim.source).parts[0].startswith(("build", "."))]
     outside = re.compile(r"\b(DESIGN|MODELS|GROUND_TRUTH|STYLE|PTX)(\.md| section \d)")
     for name in names:
         if not name.endswith((".md", ".cpp", ".h", ".inc", ".py", ".cfg", ".cmake", ".toml", ".cu", "CMakeLists.txt", ".sh")):
