@@ -39,8 +39,8 @@ mkdir -p "$folder"
 folder=$(CDPATH= cd -- "$folder" && pwd)
 
 unmount() {
-  for system in "$folder"/root "$folder"/user; do
-    umount "$system/proc" 2>/dev/null || true
+  for account in $who; do
+    umount "$folder/$account/proc" 2>/dev/null || true
   done
 }
 finish() {
@@ -87,7 +87,7 @@ for account in $who; do
   (cd "$here" && git ls-files -z | tar --null --files-from=- --create --file=-) | tar -C "$system$home/gpusim" --extract --file=-
   [ "$account" = root ] || chroot "$system" chown -R user:user "$home/gpusim"
   number=0
-  printf '%s\n' "$commands" >"$folder/commands"
+  printf '%s\n' "$commands" >"$folder/$account.commands"
   while IFS= read -r command; do
     number=$((number + 1))
     log=$folder/$account.$number.log
@@ -99,7 +99,7 @@ for account in $who; do
     [ $code = 0 ] || failed=1
     echo "bare_machine: $account: exit code $code, $(grep -P '^(real|user|sys)\t' "$log" | tr '\t\n' '  ')"
     if [ $code = 0 ]; then grep -E '^(verified|100% tests)' "$log" || true; else tail -n 30 "$log"; fi
-  done <"$folder/commands"
+  done <"$folder/$account.commands"
   echo "bare_machine: $account: $(($(chroot "$system" dpkg-query -W -f '${Package}\n' | wc -l) - before)) packages were installed"
   umount "$system/proc"
 done
