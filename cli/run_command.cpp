@@ -264,13 +264,13 @@ int run_command(const RunArguments& a) {
   o.on_progress = [&bar](const comp::Progress& p) { bar.update(p); };
   o.on_warning = [](const std::string& text) { print_error("{}\n", text); };
 
+  comp::Simulation simulation(std::move(o));
+  // From here on, for while the buffers are filled nothing is written yet: a signal ends the program at once.
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-
-  comp::Simulation simulation(std::move(o));
   const comp::SimulationResult result = simulation.run();
   bar.clear();
   for (const Dump& d : dumps)

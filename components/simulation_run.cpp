@@ -67,9 +67,11 @@ std::unique_ptr<core::Recorder> Simulation::open_recorder() const {
   a.launch_text = options_.launch.text;
   a.command_line = options_.command_line;
   a.seed = options_.launch.seed;
-  if (options_.keep_other_runs && core::replaces_same_run(options_.out, a) && options_.on_warning)
+  const bool replaces = options_.keep_other_runs && core::replaces_same_run(options_.out, a);
+  auto recorder = core::Recorder::create(options_.out, a, options_.events, options_.threads);
+  if (replaces && options_.on_warning)
     options_.on_warning(fmt::format("{}: note: replaces the recording of an earlier run", options_.out));
-  return core::Recorder::create(options_.out, a, options_.events, options_.threads);
+  return recorder;
 }
 
 SimulationResult Simulation::run() {

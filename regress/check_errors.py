@@ -371,6 +371,17 @@ def check_endless_inputs(gpusim: Gpusim) -> None:
     gpusim.run("reuse", "--trace", pipe, "--reference", "--sigma", "nan").require_code(1).require_error("--sigma")
 
 
+def check_interrupt_while_filling(gpusim: Gpusim) -> None:
+    """A signal while buffers are filled ends the program at once; nothing is written yet."""
+    run = gpusim.start("--config", "h200", vecadd(gpusim), "--out", "x.h5", "--kernel", "vecadd", "--grid", "1", "--block", "1",
+                       "--arg", "f32[1]", "--arg", "f32[400000000]=normal(0,1)", "--arg", "f32[1]", "--arg", "1")
+    time.sleep(2)
+    run.send_signal(signal.SIGTERM)
+    run.communicate(timeout=60)
+    require_equal("signal that ended the run", run.returncode, -signal.SIGTERM)
+    require(not (gpusim.scratch / "x.h5").exists(), "a file is left")
+
+
 def check_many_kernels(gpusim: Gpusim) -> None:
     """Time to check a file grows as its length: 32,000 kernels took minutes when each looked through all others."""
     kernel = (".visible .entry k{0}(.param .u64 p) {{ .reg .u64 %d<3>; .reg .u32 %r; ld.param.u64 %d1, [p]; "
@@ -477,6 +488,7 @@ ERROR_CHECKS: dict[str, Check] = {
     "json_of_any_path": check_json_of_any_path,
     "endless_inputs": check_endless_inputs,
     "many_kernels": check_many_kernels,
+    "interrupt_while_filling": check_interrupt_while_filling,
     "lost_streams": check_lost_streams,
     "refresh": check_refresh,
     "kept_file": check_failed_run_keeps_file,
