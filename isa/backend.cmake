@@ -11,7 +11,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns about the undefined vectors inside its own AVX-512 header.
   list(APPEND simd_avx512_flags -Wno-uninitialized -Wno-maybe-uninitialized)
 endif()
-set(semantic_flags -O2 -ftree-vectorize -fno-trapping-math)  # as fast as -O3, compiled sooner
+set(semantic_flags -O3 -fno-trapping-math)  # -O2 executes a quarter more instructions for a load
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # Clang warns where it cannot vectorize a lane loop: all of them with sanitizers.
   list(APPEND semantic_flags -Wno-pass-failed)
