@@ -1,33 +1,16 @@
-"""Exit codes and error texts of the command line."""
+"""Wrong usage and wrong input: exit codes and error texts of the command line."""
 
-import json
 import os
 import re
-import resource
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Callable
 
 from cases import CASES
-from runner import Gpusim, Run, require, require_equal
+from check_failing import failing_checks
+from check_outputs import OUTPUT_CHECKS
+from runner import Gpusim, require, require_equal, vecadd
 
 Check = Callable[[Gpusim], None]
-
-
-def vecadd(gpusim: Gpusim) -> Path:
-    return CASES["vecadd"].ptx(gpusim.source)
-
-
-def require_recorded_status(path: Path, status: str, reason: str = "") -> None:
-    """The file opens and carries this status; the reason contains the text."""
-    import h5py  # slow to load, and most checks here do without it
-
-    with h5py.File(path) as file:
-        require_equal("status in the file", file.attrs["status"].decode(), status)
-        require(reason in file.attrs["reason"].decode(), f"reason in the file: {file.attrs['reason']!r}")
-        require("kernels" in file, "the file has no /kernels")
 
 
 def check_input(gpusim: Gpusim) -> None:
@@ -185,159 +168,6 @@ def check_textures(gpusim: Gpusim) -> None:
         gpusim.simulate(ptx, "--launch", launch, "--functional").require_code(code).require_error(*texts)
 
 
-# file: the texts of the timed run, of the functional run
-FAILING = {
-    "out_of_bounds": ("PTX line 24 `st.global.u32 [%r6+0], %r3`, block (2,0,0), thread (5,0,0): 4-byte access to "
-                      "global memory at address 0x20000214 is out of bounds",) * 2,
-    "misaligned": ("PTX line 18 `ld.global.u32 %r5, [%r4+0]`, block (0,0,0), thread (3,0,0): 4-byte access to global "
-                   "memory at address 0x1000000d is misaligned",) * 2,
-    "shared_out_of_bounds": ("PTX line 14 `st.shared.u32 [%r4+0], %r1`, block (0,0,0), thread (1,0,0): 4-byte "
-                             "access to shared memory at address 0x10000 is out of bounds",) * 2,
-    "barrier_deadlock": ("kernel 'barrier_deadlock', PTX line 13 `bar.sync 0`, block (0,0,0), thread (0,0,0)",
-                         "PTX line 16 `bar.sync 1`, block (0,0,0), thread (32,0,0) waits at a barrier"),
-    "divergent_barrier": ("its lanes 0xffff0000 never arrive: the barrier is divergent", "waits at a barrier"),
-    "call_stack_full": ("thread (37,0,0): the call stack of 4096 bytes is full: 'deeper' needs 176 more; raise 'stack'",)
-                       * 2,
-    "bad_function_address": ("thread (9,0,0): call of address 0x0, where no function is",) * 2,
-    "assertion": ("block (0,0,0), thread (37,0,0): assertion `i != 37 && \"no place for 37\"` failed: assertion.cu:6, "
-                  "function void assertion(unsigned int *)",) * 2,
-    "no_texture": ("PTX line 12 `tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd0, {%r0}]`, block (0,0,0), thread (0,0,0): "
-                   "0x10000000 is not a texture of the launch file",) * 2,
-    "branch_table": ("PTX line 18 `brx.idx %r1, targets`, block (0,0,0), thread (21,0,0): index 2 of a branch table "
-                     "with 2 targets",) * 2,
-    "wmma_diverged": ("block (0,0,0), thread (0,0,0): the operation needs all 32 lanes of the warp, lanes 0x00000080 are "
-                      "not there",) * 2,
-    "wmma_exited": ("%r7}, [%rd1]`, block (0,0,0), thread (0,0,0): the operation needs all 32 lanes of the warp, lanes "
-                    "0xffff0000 are not there",) * 2,
-    "endless": ("still running after 50000 cycles (--max-cycles)", "still running after"),
-}
-
-
-def check_failing(gpusim: Gpusim, name: str) -> None:
-    """A program that fails: exit 2, the message names kernel, PTX line, block, thread and address; the file says so."""
-    ptx = gpusim.source / "regress" / "failing" / f"{name}.ptx"
-    launch = ["--grid", "4", "--block", "64", "--arg", "u32[256]", "--max-cycles", "50000", "--json"]
-    timed, functional = FAILING[name]
-    run = gpusim.simulate(ptx, *launch, "--functional").require_code(2)
-    run.require_error(f"kernel '{name}'", "PTX line", "block (", "thread (", functional)
-    out = gpusim.scratch / "failed.h5"
-    run = gpusim.simulate(ptx, *launch, "--out", str(out)).require_code(2)
-    run.require_error(f"kernel '{name}'", "PTX line", "block (", "thread (", timed)
-    report = run.json()
-    require_equal("status", report["status"], "failed")
-    require(timed in report["reason"], f"reason: {report['reason']}")
-    require_recorded_status(out, "failed", name)
-
-
-def check_bad_ptx(gpusim: Gpusim, name: str) -> None:
-    """`// expect:` lines of the file are the messages, in order; `check` and a run exit 1 with them."""
-    ptx = gpusim.source / "regress" / "bad" / f"{name}.ptx"
-    texts = re.findall(r"^\s*// expect: (.*)$", ptx.read_text(errors="replace"), re.MULTILINE)
-    require(len(texts) > 0, f"{name} asserts nothing")
-    messages = [f"{ptx}:{text}" for text in texts]
-    for run in (gpusim.run("check", ptx), gpusim.simulate(ptx, "--grid", "1", "--block", "32", "--arg", "u32[32]")):
-        run.require_code(1).require_error(*messages)
-        places = [run.err.index(message) for message in messages]
-        require_equal("order of messages", places, sorted(places))
-    require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), [])
-
-
-def check_interrupt(gpusim: Gpusim) -> None:
-    """SIGINT: exit 130 and a file that says partial."""
-    out = gpusim.scratch / "interrupted.h5"
-    ptx = gpusim.source / "regress" / "failing" / "endless.ptx"
-    process = gpusim.start("--config", gpusim.machine(), ptx, "--grid", "60", "--block", "256", "--arg", "u32[1]",
-                           "--json", "--out", out)
-    try:
-        deadline = time.monotonic() + 30
-        while not out.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    require_equal(f"exit code ({stderr})", process.returncode, 130)
-    require_equal("status", json.loads(stdout)["status"], "partial")
-    require_recorded_status(out, "partial", "interrupted")
-
-
-def check_unwritable(gpusim: Gpusim) -> None:
-    """An --out that cannot be written: exit 1 at once, nothing left behind, nothing old lost."""
-    ptx = vecadd(gpusim)
-    gpusim.simulate(ptx, "--out", "no/such/x.h5").require_code(1).require_error("cannot write", "no/such/x.h5")
-    folder = gpusim.scratch / "folder"
-    folder.mkdir()
-    gpusim.simulate(ptx, "--out", folder).require_code(1).require_error("not a regular file")
-    require_equal("files in it", list(folder.iterdir()), [])
-    if os.geteuid() != 0:  # root may write anywhere
-        folder.chmod(0o500)
-        gpusim.simulate(ptx, "--out", folder / "x.h5").require_code(1).require_error("Permission denied")
-        folder.chmod(0o700)
-    require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["folder"])
-
-
-def check_outputs(gpusim: Gpusim) -> None:
-    """An output replaces no input, no other output and no device; a link's target is written, not the link."""
-    ptx, launch = gpusim.scratch / "own.ptx", gpusim.scratch / "own.toml"
-    ptx.write_bytes(vecadd(gpusim).read_bytes())
-    launch.write_bytes(vecadd(gpusim).with_suffix(".toml").read_bytes())
-    pipe = gpusim.scratch / "pipe"
-    os.mkfifo(pipe)
-    for options, text in ((["--out", ptx], "an input of the run"), (["--out", launch], "an input of the run"),
-                          (["--dump", f"C={ptx}"], "an input of the run"), (["--out", pipe], "not a regular file"),
-                          (["--out", "x.h5", "--dump", "C=./x.h5"], "another output has this name")):
-        gpusim.simulate(ptx, "--param", "N=1000", *options).require_code(1).require_error(text)
-    require(ptx.read_bytes() == vecadd(gpusim).read_bytes(), "the PTX was overwritten")
-    link = gpusim.scratch / "link.h5"
-    link.symlink_to("target.h5")
-    gpusim.simulate(ptx, "--param", "N=1000", "--out", "link.h5").require_code(0)
-    require(link.is_symlink(), "the link was replaced")
-    require_recorded_status(gpusim.scratch / "target.h5", "complete")
-
-
-def check_same_output_twice(gpusim: Gpusim) -> None:
-    """Runs at the same time with one output name: one writes, the others are refused or come later; nothing else is left."""
-    out = gpusim.scratch / "shared.h5"
-    command = [str(gpusim.program), "--config", str(gpusim.machine()), str(vecadd(gpusim)), "--quiet", "--events", "all",
-               "--out", str(out), "--param"]
-    runs = [subprocess.Popen([*command, f"N={n}"], cwd=gpusim.scratch, text=True, stderr=subprocess.PIPE)
-            for n in (30000, 40000, 50000)]
-    ended = [(run.communicate(timeout=60)[1], run.returncode) for run in runs]
-    require(any(code == 0 for _, code in ended), f"no run wrote its file: {ended}")
-    for text, code in ended:
-        require(code == 0 or (code == 1 and "another run is writing this file" in text), f"exit code {code}: {text}")
-    require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["shared.h5"])
-    require_recorded_status(out, "complete")
-
-
-def check_other_run(gpusim: Gpusim) -> None:
-    """A recorded file of another machine or program is replaced only with --force; any other file as well."""
-    def run(machine: str, ptx: Path, *options: str) -> Run:
-        return gpusim.run("--config", gpusim.source / "configs" / f"{machine}.cfg", ptx, "--param", "N=1000", "--quiet", *options)
-
-    first, out = vecadd(gpusim), gpusim.scratch / "vecadd.h5"
-    copy = gpusim.scratch / "other" / "vecadd.ptx"
-    copy.parent.mkdir()
-    copy.write_text(first.read_text() + "\n// another program of the same name\n")
-    copy.with_suffix(".toml").write_text(first.with_suffix(".toml").read_text())
-    run("tesla_c1060", first).require_code(0)
-    content = out.read_bytes()
-    again = run("tesla_c1060", first).require_code(0).require_error("note: replaces the recording of an earlier run")
-    require_equal("notes", again.err.count("\n"), 1)
-    require(out.read_bytes() == content, "two runs differ")
-    for refused, what in ((run("gtx480", first), "machine"), (run("tesla_c1060", copy), "program"),
-                          (run("tesla_c1060", first, "--set", "lsu.queue=7"), "machine"),
-                          (run("gtx480", copy), "machine and program")):
-        refused.require_code(1).require_error(f"'vecadd.h5' holds a run of another {what}: gpusim --config tesla_c1060.cfg#", "--force")
-        require(out.read_bytes() == content, "a refused run changed the file")
-    run("gtx480", first, "--force").require_code(0)
-    require(out.read_bytes() != content, "--force did not replace the file")
-    out.write_text("notes of mine")
-    run("gtx480", first).require_code(1).require_error("is there already and is no recording of gpusim")
-    require_equal("the file", out.read_text(), "notes of mine")
-
-
 def check_endless_inputs(gpusim: Gpusim) -> None:
     """Devices and pipes are refused before they are opened, wherever a file is read."""
     pipe = gpusim.scratch / "pipe"
@@ -371,17 +201,6 @@ def check_endless_inputs(gpusim: Gpusim) -> None:
     gpusim.run("reuse", "--trace", pipe, "--reference", "--sigma", "nan").require_code(1).require_error("--sigma")
 
 
-def check_interrupt_while_filling(gpusim: Gpusim) -> None:
-    """A signal while buffers are filled ends the program at once; nothing is written yet."""
-    run = gpusim.start("--config", "h200", vecadd(gpusim), "--out", "x.h5", "--kernel", "vecadd", "--grid", "1", "--block", "1",
-                       "--arg", "f32[1]", "--arg", "f32[400000000]=normal(0,1)", "--arg", "f32[1]", "--arg", "1")
-    time.sleep(2)
-    run.send_signal(signal.SIGTERM)
-    run.communicate(timeout=60)
-    require_equal("signal that ended the run", run.returncode, -signal.SIGTERM)
-    require(not (gpusim.scratch / "x.h5").exists(), "a file is left")
-
-
 def check_many_kernels(gpusim: Gpusim) -> None:
     """Time to check a file grows as its length: 32,000 kernels took minutes when each looked through all others."""
     kernel = (".visible .entry k{0}(.param .u64 p) {{ .reg .u64 %d<3>; .reg .u32 %r; ld.param.u64 %d1, [p]; "
@@ -391,48 +210,6 @@ def check_many_kernels(gpusim: Gpusim) -> None:
     require("good, 32000 kernels" in gpusim.run("check", file).require_code(0).out, "not all kernels were checked")
 
 
-def check_json_of_any_path(gpusim: Gpusim) -> None:
-    """Every --json is JSON, in UTF-8, whatever bytes the names of files have."""
-    folder = os.fsencode(gpusim.scratch) + b"/odd\xff\xed\xa0\x80 \"q\" \\ \t\x01"
-    os.mkdir(folder)
-    ptx, machine, recorded = (folder + name for name in (b"/k\xfe.ptx", b"/m\xfe.cfg", b"/r\xfe.h5"))
-    source = vecadd(gpusim)
-    Path(os.fsdecode(ptx)).write_bytes(source.read_bytes())
-    Path(os.fsdecode(ptx[:-4] + b".toml")).write_bytes(source.with_suffix(".toml").read_bytes())
-    Path(os.fsdecode(machine)).write_text(f'extends = "{gpusim.source}/configs/gtx480.cfg"\n')
-
-    def run(*arguments: str | bytes, json_out: bool = True) -> None:
-        done = subprocess.run([str(gpusim.program), *arguments], cwd=gpusim.scratch, capture_output=True, check=False,
-                              stdin=subprocess.DEVNULL, timeout=100)
-        text = b" ".join(a if isinstance(a, bytes) else a.encode() for a in arguments)
-        require(done.returncode == 0, f"{text!r}: exit code {done.returncode}: {done.stderr!r}")
-        if json_out:
-            json.loads(done.stdout.decode("utf-8"), parse_constant=lambda name: require(False, f"{text!r} prints {name}"))
-
-    run("--config", machine, ptx, "--param", "N=2000", "--out", recorded, "--events", "memory", "--json")
-    run("--config", machine, ptx, "--param", "N=2000", "--functional", "--json")
-    run("--config", machine, ptx, "--param", "N=2000", "--out", "none", "--check", "all", "--json")
-    run("check", "--json", ptx)
-    run("occupancy", "--config", machine, ptx, "--block", "128", "--json")
-    for report in (["metrics"], ["explain"], ["analyze"], ["analyze", "--model", "reuse-distance"]):
-        run(*report, recorded, "--json")
-    run("microbench", "--config", machine, "--only", "shared", "--json")
-
-
-def check_lost_streams(gpusim: Gpusim) -> None:
-    """A result that cannot be printed is an error; an error that cannot be printed changes no exit code."""
-    simulate = [str(gpusim.program), "--config", str(gpusim.machine()), str(vecadd(gpusim)), "--param", "N=1000", "--out",
-                "none"]
-    with open("/dev/full", "w", encoding="ascii") as full:
-        for command in ([*simulate, "--json"], simulate, [str(gpusim.program), "--version"]):
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, text=True, timeout=60)
-            require_equal(f"exit code of {command[1:]}", done.returncode, 1)
-            require("cannot write to standard output" in done.stderr, f"stderr: {done.stderr}")
-        for command in ([*simulate, "--param", "M=1"], [str(gpusim.program), "nosuch"]):
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False, timeout=60)
-            require_equal(f"exit code of {command[1:]}", done.returncode, 1)
-
-
 def check_refresh(gpusim: Gpusim) -> None:
     """A DRAM that would do nothing but refresh is refused."""
     for setting in ("dram.rcd=1000000", "clocks.dram=2MHz"):
@@ -440,35 +217,7 @@ def check_refresh(gpusim: Gpusim) -> None:
             "dram.refi = 3900 ns leaves no time for an access", "stands at --set")
 
 
-def check_full_disk(gpusim: Gpusim) -> None:
-    """A write error ends the run with exit 1 and a plain message; the file stays readable and partial."""
-
-    def limit_file_size() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-
-    out = gpusim.scratch / "full.h5"
-    command = [str(gpusim.program), "--config", str(gpusim.machine()), str(vecadd(gpusim)), "--param", "N=100000",
-               "--events", "all", "--quiet", "--out", str(out)]
-    done = subprocess.run(command, cwd=gpusim.scratch, preexec_fn=limit_file_size, restore_signals=False, check=False,
-                          capture_output=True, text=True, timeout=60)
-    require_equal("exit code", done.returncode, 1)
-    require(done.stderr.startswith("gpusim: error: cannot write"), f"stderr: {done.stderr}")
-    require_recorded_status(out, "partial")
-
-
-def check_failed_run_keeps_file(gpusim: Gpusim) -> None:
-    """A run with wrong input does not touch the file of the run before."""
-    ptx = vecadd(gpusim)
-    gpusim.simulate(ptx, "--out", "kept.h5", "--param", "N=1000").require_code(0)
-    before = (gpusim.scratch / "kept.h5").read_bytes()
-    gpusim.simulate(ptx, "--out", "kept.h5", "--param", "M=1").require_code(1)
-    gpusim.simulate(gpusim.source / "regress" / "bad" / "syntax.ptx", "--out", "kept.h5", "--grid", "1", "--block", "1",
-                    "--arg", "0").require_code(1)
-    require((gpusim.scratch / "kept.h5").read_bytes() == before, "the file of an earlier run was changed")
-
-
-ERROR_CHECKS: dict[str, Check] = {
+INPUT_CHECKS: dict[str, Check] = {
     "input": check_input,
     "limits": check_limits,
     "machine": check_machine,
@@ -479,26 +228,12 @@ ERROR_CHECKS: dict[str, Check] = {
     "textures": check_textures,
     "occupancy": check_occupancy,
     "config": check_config,
-    "interrupt": check_interrupt,
-    "unwritable": check_unwritable,
-    "full_disk": check_full_disk,
-    "outputs": check_outputs,
-    "same_output_twice": check_same_output_twice,
-    "other_run": check_other_run,
-    "json_of_any_path": check_json_of_any_path,
     "endless_inputs": check_endless_inputs,
     "many_kernels": check_many_kernels,
-    "interrupt_while_filling": check_interrupt_while_filling,
-    "lost_streams": check_lost_streams,
     "refresh": check_refresh,
-    "kept_file": check_failed_run_keeps_file,
 }
 
 
 def error_checks(source: Path) -> dict[str, Check]:
-    """"input", "failing/endless", "bad/syntax", ..."""
-    checks = dict(ERROR_CHECKS)
-    for kind, check in (("failing", check_failing), ("bad", check_bad_ptx)):
-        for path in sorted((source / "regress" / kind).glob("*.ptx")):
-            checks[f"{kind}/{path.stem}"] = lambda gpusim, check=check, name=path.stem: check(gpusim, name)
-    return checks
+    """"input", "outputs", "failing/endless", "bad/syntax", ..."""
+    return INPUT_CHECKS | OUTPUT_CHECKS | failing_checks(source)

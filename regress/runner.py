@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Sequence
 
+from cases import CASES
+
 MACHINE = "tesla_c1060.cfg"
 RUN_LIMIT_S = 110
 
@@ -89,3 +91,17 @@ class Gpusim:
 def params(values: Sequence[str]) -> list[str]:
     """["N=3"] as command-line options."""
     return [word for value in values for word in ("--param", value)]
+
+
+def vecadd(gpusim: Gpusim) -> Path:
+    return CASES["vecadd"].ptx(gpusim.source)
+
+
+def require_recorded_status(path: Path, status: str, reason: str = "") -> None:
+    """The file opens and carries this status; the reason contains the text."""
+    import h5py  # slow to load, and most checks here do without it
+
+    with h5py.File(path) as file:
+        require_equal("status in the file", file.attrs["status"].decode(), status)
+        require(reason in file.attrs["reason"].decode(), f"reason in the file: {file.attrs['reason']!r}")
+        require("kernels" in file, "the file has no /kernels")
