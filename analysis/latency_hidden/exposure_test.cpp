@@ -8,19 +8,15 @@
 #include <random>
 
 #include "analysis/latency_hidden/invariants.h"
+#include "analysis/latency_hidden/testing.h"
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
 
+/// With a second unit.
 Parameters machine() {
-  Parameters p;
-  p.sms = 10;
-  p.core_hz = 1e9;
-  p.read_bytes = 100;
-  p.copy_bytes = 50;
-  p.memory_latency = 500;
-  p.launch = 1000;
-  p.units = {"sp", "sfu"};
+  Parameters p = test::plain_machine();
+  p.units.emplace_back("sfu");
   p.request_unit = 1;
   return p;
 }
@@ -38,16 +34,6 @@ Segment in_turn(double sp, double sfu, double latency, Wait end) {
   return s;
 }
 
-Workload workload(std::vector<Segment> segments, uint64_t blocks, uint32_t warps, uint32_t per_sm) {
-  Workload w;
-  w.segments = std::move(segments);
-  for (size_t i = 0; i < w.segments.size(); ++i) w.segments[i].first = static_cast<uint32_t>(i);
-  w.shape.blocks = blocks;
-  w.shape.warps_per_block = warps;
-  w.blocks_per_sm = per_sm;
-  return w;
-}
-
 Breakdown breakdown_of(const Workload& w, const Parameters& p, const Estimate& e) {
   Subject subject;
   subject.parameters = p;
@@ -57,7 +43,7 @@ Breakdown breakdown_of(const Workload& w, const Parameters& p, const Estimate& e
 
 TEST(Exposure, UnitsInTurnAreWorkAndNoLatency) {
   // 8 warps in step: 100 cycles on one unit, then 60 on the other, of which all wait 10 for results.
-  const Estimate e = estimate(workload({in_turn(100, 60, 10, Wait::kEnd)}, 80, 1, 8), machine());
+  const Estimate e = estimate(test::workload({in_turn(100, 60, 10, Wait::kEnd)}, 80, 1, 8), machine());
   EXPECT_NEAR(e.round, 8 * 160, 1);
   EXPECT_NEAR(e.full.work, 8 * 160, 1);
   EXPECT_DOUBLE_EQ(e.full.latency, 10);
@@ -68,7 +54,7 @@ TEST(Exposure, UnitsInTurnAreWorkAndNoLatency) {
 TEST(Exposure, TheLongestWarpWaitsAsOftenAsItsPathIsLong) {
   Segment s = in_turn(10, 0, 90, Wait::kEnd);
   s.wait = 400;
-  Workload w = workload({s}, 10, 4, 1);
+  Workload w = test::workload({s}, 10, 4, 1);
   w.longest = 3;
   const Estimate e = estimate(w, machine());
   EXPECT_NEAR(e.round, 3 * 500, 40);
@@ -81,7 +67,7 @@ TEST(Exposure, ARoundWithFewBlocksHasTheWholePath) {
   // 12 blocks of 10 SMs: two of them have two blocks, the others one; all wait the whole 500 cycles.
   Segment s = in_turn(10, 0, 0, Wait::kEnd);
   s.wait = 500;
-  const Workload w = workload({s}, 12, 1, 8);
+  const Workload w = test::workload({s}, 12, 1, 8);
   const Estimate e = estimate(w, machine());
   EXPECT_NEAR(e.active, 512, 2);
   const Breakdown b = breakdown_of(w, machine(), e);
@@ -96,7 +82,7 @@ TEST(Exposure, WhatFewWarpsDoIsWaitedForByAll) {
   Segment all = in_turn(10, 0, 0, Wait::kBarrier), one = in_turn(1, 0, 300, Wait::kEnd);
   one.weight = 0.125;
   one.stage = 2;
-  const Workload w = workload({all, one}, 10, 8, 1);
+  const Workload w = test::workload({all, one}, 10, 8, 1);
   const Breakdown b = breakdown_of(w, machine(), estimate(w, machine()));
   ASSERT_EQ(b.segments.size(), 2u);
   EXPECT_NEAR(b.segments[1].exposed, 300, 2);
@@ -104,7 +90,7 @@ TEST(Exposure, WhatFewWarpsDoIsWaitedForByAll) {
 }
 
 TEST(Exposure, NoLatencyHasNoFactor) {
-  const Workload w = workload({in_turn(100, 60, 0, Wait::kEnd)}, 80, 1, 8);
+  const Workload w = test::workload({in_turn(100, 60, 0, Wait::kEnd)}, 80, 1, 8);
   const Estimate e = estimate(w, machine());
   EXPECT_EQ(e.full.latency, 0);
   EXPECT_EQ(e.factor(), 0);
@@ -142,7 +128,7 @@ Workload any_workload(std::mt19937& random) {
     stage += number(0, 2) == 0 ? 1 : 0;
     segments.push_back(any_segment(random, stage, i + 1 == count ? Wait::kEnd : ends[number(0, 3)]));
   }
-  Workload w = workload(std::move(segments), number(1, 400), number(1, 8), number(1, 8));
+  Workload w = test::workload(std::move(segments), number(1, 400), number(1, 8), number(1, 8));
   w.longest = 1 + number(0, 3) * 0.5;
   return w;
 }
@@ -166,7 +152,7 @@ TEST(Exposure, EveryFactorIsAShareOfWhatThereIs) {
 }
 
 TEST(Exposure, WhatIsNoShareIsAMistakeOfTheModel) {
-  const Workload w = workload({in_turn(100, 60, 10, Wait::kEnd)}, 80, 1, 8);
+  const Workload w = test::workload({in_turn(100, 60, 10, Wait::kEnd)}, 80, 1, 8);
   const Estimate good = estimate(w, machine());
   const Breakdown segments = breakdown_of(w, machine(), good);
   const auto found = [](const Estimate& e, const Breakdown& b, const std::vector<Change>& changes) {

@@ -8,22 +8,11 @@
 
 #include "analysis/latency_hidden/estimate.h"
 #include "analysis/latency_hidden/paper.h"
+#include "analysis/latency_hidden/testing.h"
 #include "simcore/text/input_error.h"
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
-
-Parameters machine() {
-  Parameters p;
-  p.sms = 10;
-  p.core_hz = 1e9;
-  p.read_bytes = 100;
-  p.copy_bytes = 50;
-  p.memory_latency = 500;
-  p.launch = 1000;
-  p.units = {"sp"};
-  return p;
-}
 
 Segment segment(double busy, double chain, double wait, Wait end) {
   Segment s;
@@ -35,19 +24,10 @@ Segment segment(double busy, double chain, double wait, Wait end) {
   return s;
 }
 
-Workload workload(std::vector<Segment> segments, uint64_t blocks, uint32_t warps, uint32_t per_sm) {
-  Workload w;
-  w.segments = std::move(segments);
-  for (size_t i = 0; i < w.segments.size(); ++i) w.segments[i].first = static_cast<uint32_t>(i);
-  w.shape.blocks = blocks;
-  w.shape.warps_per_block = warps;
-  w.blocks_per_sm = per_sm;
-  return w;
-}
-
 TEST(Extended, OneWarpExposesEverything) {
-  const Estimate e = estimate(
-      workload({segment(40, 100, 500, Wait::kData), segment(4, 30, 0, Wait::kEnd)}, 1, 1, 8), machine());
+  const Estimate e =
+      estimate(test::workload({segment(40, 100, 500, Wait::kData), segment(4, 30, 0, Wait::kEnd)}, 1, 1, 8),
+               test::plain_machine());
   EXPECT_DOUBLE_EQ(e.cycles, 1000 + 630);
   EXPECT_DOUBLE_EQ(e.full.exposed, 630 - 44);
   EXPECT_DOUBLE_EQ(e.full.latency, 500 + 60 + 26);
@@ -56,7 +36,8 @@ TEST(Extended, OneWarpExposesEverything) {
 
 TEST(Extended, ManyWarpsHideAllButTheFirstWait) {
   // 32 warps of 100 cycles each, dependences far below: the unit is never idle but for the wait.
-  const Estimate e = estimate(workload({segment(100, 100, 0, Wait::kEnd)}, 40, 8, 4), machine());
+  const Estimate e =
+      estimate(test::workload({segment(100, 100, 0, Wait::kEnd)}, 40, 8, 4), test::plain_machine());
   EXPECT_NEAR(e.round, 3200, 1);
   EXPECT_LT(e.factor(), 0.01);
   EXPECT_NEAR(e.cycles, 1000 + 3200, 1);
@@ -65,16 +46,16 @@ TEST(Extended, ManyWarpsHideAllButTheFirstWait) {
 TEST(Extended, NothingIsFasterThanTheMemory) {
   Segment s = segment(4, 10, 500, Wait::kData);
   s.read = 1280;
-  const Workload w = workload({s}, 4000, 8, 4);
+  const Workload w = test::workload({s}, 4000, 8, 4);
   const double all = 4000.0 * 8 * 1280;
-  EXPECT_GE(estimate(w, machine()).cycles, all / 100);
-  EXPECT_LE(estimate(w, machine()).cycles, 1.1 * all / 100 + 1000);
+  EXPECT_GE(estimate(w, test::plain_machine()).cycles, all / 100);
+  EXPECT_LE(estimate(w, test::plain_machine()).cycles, 1.1 * all / 100 + 1000);
   const auto time = [](double read, double written, double second) {
     Segment bytes;
     bytes.read = read;
     bytes.written = written;
     bytes.second = second;
-    Parameters p = machine();
+    Parameters p = test::plain_machine();
     p.l2_bytes = second > 0 ? 200 : 0;
     return memory_time(bytes, p);
   };
@@ -86,21 +67,21 @@ TEST(Extended, NothingIsFasterThanTheMemory) {
 
 TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {
   const std::vector<Segment> segments{segment(10, 200, 400, Wait::kData), segment(10, 100, 0, Wait::kEnd)};
-  const Parameters p = machine();
-  const double one = estimate(workload(segments, 10, 1, 1), p).cycles - p.launch;
-  EXPECT_DOUBLE_EQ(estimate(workload(segments, 11, 1, 1), p).cycles - p.launch, 2 * one);
-  EXPECT_DOUBLE_EQ(estimate(workload(segments, 400, 1, 1), p).cycles - p.launch, 40 * one);
-  EXPECT_DOUBLE_EQ(estimate(workload(segments, 11, 1, 1), p).rounds, 1.1);
-  EXPECT_NEAR(estimate(workload(segments, 11, 1, 1), p).active, 1.1 * one, 1e-6);
+  const Parameters p = test::plain_machine();
+  const double one = estimate(test::workload(segments, 10, 1, 1), p).cycles - p.launch;
+  EXPECT_DOUBLE_EQ(estimate(test::workload(segments, 11, 1, 1), p).cycles - p.launch, 2 * one);
+  EXPECT_DOUBLE_EQ(estimate(test::workload(segments, 400, 1, 1), p).cycles - p.launch, 40 * one);
+  EXPECT_DOUBLE_EQ(estimate(test::workload(segments, 11, 1, 1), p).rounds, 1.1);
+  EXPECT_NEAR(estimate(test::workload(segments, 11, 1, 1), p).active, 1.1 * one, 1e-6);
   // Few blocks leave the SMs' slots empty.
-  EXPECT_EQ(estimate(workload(segments, 15, 1, 8), p).resident, 2u);
+  EXPECT_EQ(estimate(test::workload(segments, 15, 1, 8), p).resident, 2u);
 }
 
 TEST(Extended, NoBlockOutrunsItsOwnBarriers) {
   // Two warps of 100 cycles meet after each of ten segments, and wait 300 cycles for data.
   std::vector<Segment> segments(10, segment(100, 100, 300, Wait::kBarrier));
   segments.push_back(segment(1, 1, 0, Wait::kEnd));
-  const Estimate e = estimate(workload(segments, 10, 2, 1), machine());
+  const Estimate e = estimate(test::workload(segments, 10, 2, 1), test::plain_machine());
   EXPECT_GE(e.round, 10 * (200 + 300));
   EXPECT_LE(e.round, 10 * (240 + 300) + 10);
 }
@@ -108,8 +89,8 @@ TEST(Extended, NoBlockOutrunsItsOwnBarriers) {
 TEST(Extended, TwoBlocksStayInStepInTheirFirstRound) {
   std::vector<Segment> segments(10, segment(100, 100, 300, Wait::kData));
   for (size_t i = 1; i < segments.size(); i += 2) segments[i] = segment(100, 100, 0, Wait::kBarrier);
-  const Workload pair = workload(segments, 20, 2, 2);
-  const std::vector<Stage> stages = stages_of(pair, machine());
+  const Workload pair = test::workload(segments, 20, 2, 2);
+  const std::vector<Stage> stages = stages_of(pair, test::plain_machine());
   ASSERT_EQ(stages.size(), 1u);
   EXPECT_GT(stages[0].pair, stages[0].crowd / 2);
   EXPECT_GT(round_time(stages, 2, 20, true), round_time(stages, 2, 20, false) - 1e-9);
@@ -122,15 +103,15 @@ TEST(Extended, WarpsThatBeginTogetherAskTogetherAndWorkAsMemoryAnswers) {
   asks.in_turn = asks.asks = 40;
   uses.in_turn = 20;
   asks.read = 1000;
-  const Workload w = workload({asks, uses}, 40, 2, 4);
-  const std::vector<Stage> stages = stages_of(w, machine());
+  const Workload w = test::workload({asks, uses}, 40, 2, 4);
+  const std::vector<Stage> stages = stages_of(w, test::plain_machine());
   // Work of 8 warps, latency, 80 warps' bytes at 100 a cycle, and the last warp's work: that of the others is
   // done while memory answers.
   EXPECT_NEAR(round_time(stages, 4, 40, true), 8 * 40 + 500 + 800 + 20, 5);
   // Without bytes all 8 of them work behind the wait.
   Workload light = w;
   light.segments[0].read = 0;
-  EXPECT_NEAR(round_time(stages_of(light, machine()), 4, 40, true), 8 * 40 + 500 + 8 * 20, 5);
+  EXPECT_NEAR(round_time(stages_of(light, test::plain_machine()), 4, 40, true), 8 * 40 + 500 + 8 * 20, 5);
   // Blocks that begin one after the other hide each other's waits.
   EXPECT_LT(round_time(stages, 4, 40, false), 900);
 }
@@ -138,7 +119,8 @@ TEST(Extended, WarpsThatBeginTogetherAskTogetherAndWorkAsMemoryAnswers) {
 TEST(Extended, BlocksOfLaterRoundsAreInDifferentStages) {
   Segment waits = segment(4, 4, 400, Wait::kData), works = segment(100, 100, 0, Wait::kEnd);
   works.stage = 2;
-  const std::vector<Stage> stages = stages_of(workload({waits, works}, 40, 1, 4), machine());
+  const std::vector<Stage> stages =
+      stages_of(test::workload({waits, works}, 40, 1, 4), test::plain_machine());
   ASSERT_EQ(stages.size(), 2u);
   EXPECT_GE(round_time(stages, 4, 40, true), 400 + 4 * 100);
   EXPECT_LT(round_time(stages, 4, 40, false), 1.2 * 504);
@@ -150,10 +132,10 @@ TEST(Extended, TheLongestWarpKeepsItsBlockAndAtTheEndTheMachine) {
   round.stage = 1;
   round.weight = round.passes = 9;
   const auto cycles = [&](double longest, double of_all, uint64_t blocks) {
-    Workload w = workload({round}, blocks, 1, 1);
+    Workload w = test::workload({round}, blocks, 1, 1);
     w.longest = longest;
     w.longest_path = path_of(w.segments, of_all * 90);
-    return estimate(w, machine()).cycles - machine().launch;
+    return estimate(w, test::plain_machine()).cycles - test::plain_machine().launch;
   };
   const double alike = cycles(1, 1, 10);
   EXPECT_NEAR(alike, 9 * 500, 1);
@@ -170,7 +152,7 @@ TEST(Extended, TheLongestWarpKeepsItsBlockAndAtTheEndTheMachine) {
 TEST(Extended, MemoryIsSlowerByItsBusiestPartitionAndByRows) {
   Segment s;
   s.read = 200;
-  Parameters p = machine();
+  Parameters p = test::plain_machine();
   EXPECT_DOUBLE_EQ(memory_time(s, p), 2);
   p.uneven = 3;
   EXPECT_DOUBLE_EQ(memory_time(s, p), 6);
@@ -199,9 +181,9 @@ TEST(Paper, TimeIsThatOfThePrintedFormula) {
   load.requested = 128;
   PaperParameters paper;
   paper.bytes_per_second = 100e9;
-  Parameters p = machine();
+  Parameters p = test::plain_machine();
   p.capability = 20;
-  const Workload w = workload({load, rest}, 10, 4, 1);
+  const Workload w = test::workload({load, rest}, 10, 4, 1);
   const double exposed[4] = {562.8 - 40 * 3, 562.8 - 40 * 2 - 20, 562.8 - 40 - 2 * 20, 562.8 - 3 * 20};
   const double compute = 4 * 60;
   EXPECT_NEAR(paper_estimate(w, p, paper, Aggregate::kLast).round, compute + exposed[3], 1e-9);
@@ -211,7 +193,7 @@ TEST(Paper, TimeIsThatOfThePrintedFormula) {
               compute + (exposed[0] + exposed[1] + exposed[2] + exposed[3]) / 4, 1e-9);
   EXPECT_DOUBLE_EQ(paper_estimate(w, p, paper, Aggregate::kLast).segments, 2);
   // A last round with fewer blocks is shorter.
-  const Workload more = workload({load, rest}, 25, 4, 2);
+  const Workload more = test::workload({load, rest}, 25, 4, 2);
   const PaperEstimate e = paper_estimate(more, p, paper, Aggregate::kLast);
   EXPECT_DOUBLE_EQ(e.rounds, 1.25);
   EXPECT_LT(e.cycles, 2 * e.round);
@@ -222,8 +204,8 @@ TEST(Paper, TheEndOfABlockIsABarrierOnOldMachines) {
   s.paper_ilp = 40;
   s.global = true;
   s.requested = 1280;  // longer than it takes to issue: data queue
-  Parameters p = machine();
-  const Workload w = workload({s}, 10, 3, 1);
+  Parameters p = test::plain_machine();
+  const Workload w = test::workload({s}, 10, 3, 1);
   p.capability = 20;
   PaperParameters paper;
   paper.bytes_per_second = 100e9;

@@ -1,5 +1,7 @@
 #include "analysis/latency_hidden/testing.h"
 
+#include <utility>
+
 #include "isa/executor.h"
 #include "isa/lowering.h"
 #include "isa/parser.h"
@@ -37,6 +39,28 @@ Parameters c1060() {
   const core::MachineConfig machine =
       core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_c1060.cfg", {}, {});
   return measured_parameters(machine, known_data_sheet(machine.gpu.name));
+}
+
+Parameters plain_machine() {
+  Parameters p;
+  p.sms = 10;
+  p.core_hz = 1e9;
+  p.read_bytes = 100;
+  p.copy_bytes = 50;
+  p.memory_latency = 500;
+  p.launch = 1000;
+  p.units = {"sp"};
+  return p;
+}
+
+Workload workload(std::vector<Segment> segments, uint64_t blocks, uint32_t warps, uint32_t per_sm) {
+  Workload w;
+  w.segments = std::move(segments);
+  for (size_t i = 0; i < w.segments.size(); ++i) w.segments[i].first = static_cast<uint32_t>(i);
+  w.shape.blocks = blocks;
+  w.shape.warps_per_block = warps;
+  w.blocks_per_sm = per_sm;
+  return w;
 }
 
 }  // namespace gpusim::analysis::latency_hidden::test

@@ -2,8 +2,10 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "analysis/latency_hidden/code.h"
+#include "analysis/latency_hidden/extended.h"
 #include "analysis/latency_hidden/parameters.h"
 
 namespace gpusim::analysis::latency_hidden::test {
@@ -15,5 +17,10 @@ namespace gpusim::analysis::latency_hidden::test {
 [[nodiscard]] std::string workload_text(const std::string& path);
 /// Of the Tesla C1060, from its data sheet.
 [[nodiscard]] Parameters c1060();
+/// Of round numbers, with one unit.
+[[nodiscard]] Parameters plain_machine();
+/// Of segments that follow each other.
+[[nodiscard]] Workload workload(std::vector<Segment> segments, uint64_t blocks, uint32_t warps,
+                                uint32_t per_sm);
 
 }  // namespace gpusim::analysis::latency_hidden::test
