@@ -1,22 +1,20 @@
 #include "analysis/plot.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 
 #include "analysis/text.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::analysis {
 
@@ -214,34 +212,24 @@ std::string plot_commands(const BarPlot& plot) {
 namespace {
 
 void draw_commands(const std::string& commands, const std::string& file) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(file, error);
-  if (fs::exists(status) && !fs::is_regular_file(status))
-    throw core::InputError(fmt::format("{}: error: not a regular file", file));
-  const std::string temporary = file + ".part";
+  core::NewFile drawing(file);
   const std::unique_ptr<FILE, int (*)(FILE*)> script(tmpfile(), &fclose);
   if (script == nullptr || fwrite(commands.data(), 1, commands.size(), script.get()) != commands.size() ||
       fflush(script.get()) != 0)
     throw core::InputError("gpusim: error: no room for a temporary file");
   rewind(script.get());
-  const int out = open(temporary.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (out < 0) throw core::InputError(fmt::format("{}: error: cannot be written: {}", file, strerror(errno)));
   const pid_t child = fork();
   if (child == 0) {
     dup2(fileno(script.get()), STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
+    dup2(drawing.descriptor(), STDOUT_FILENO);
     execlp("gnuplot", "gnuplot", "-", static_cast<char*>(nullptr));
     _exit(127);
   }
-  close(out);
   int result = 0;
   const bool ended = child > 0 && waitpid(child, &result, 0) == child && WIFEXITED(result);
   const int code = ended ? WEXITSTATUS(result) : 1;
   // gnuplot does not notice a full disk.
-  if (code == 0 && is_whole(temporary)) fs::rename(temporary, file, error);
-  if (code == 0 && !error && !fs::exists(temporary)) return;
-  fs::remove(temporary, error);
+  if (code == 0 && is_whole(drawing.temporary())) return drawing.commit();
   if (code == 127)
     throw core::InputError(
         "gpusim: error: plots are drawn by gnuplot, which is not on the PATH (Debian: gnuplot-nox)");

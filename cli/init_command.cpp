@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "cli/commands.h"
@@ -13,6 +12,7 @@
 #include "isa/parser.h"
 #include "simcore/launch/launch.h"
 #include "simcore/text/text_file.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
 
@@ -204,10 +204,8 @@ int init_command(const std::string& ptx, const std::string& out, bool force) {
   const std::string path = out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : out;
   if (!force && std::filesystem::exists(path))
     core::raise_input_error({path, 0, 0}, "exists already", "give --force to overwrite it, or --out FILE");
-  std::ofstream file(path);
-  file << LaunchWriter(parsed.module).write(std::filesystem::path(ptx).filename().string());
-  file.close();
-  if (!file) core::raise_input_error({path, 0, 0}, "cannot be written");
+  core::write_whole_file(path,
+                         LaunchWriter(parsed.module).write(std::filesystem::path(ptx).filename().string()));
   fmt::print("{} written; check every line of it\n", path);
   return kGood;
 }

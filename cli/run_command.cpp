@@ -16,6 +16,7 @@
 #include "simcore/record/command_text.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/units.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
 
@@ -109,14 +110,12 @@ std::string output_file(const std::string& option, const std::string& path, cons
   for (const std::string& input : inputs)
     if (fs::exists(status) && fs::equivalent(path, input, error))
       throw core::InputError(fmt::format("{}: error: {}: this is an input of the run", path, option));
-  fs::path file = path;
-  for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(file, error)); ++links)
-    file = file.parent_path() / fs::read_symlink(file, error);
+  const std::string file = core::follow_links(path);
   const std::string name = fs::weakly_canonical(fs::absolute(file), error).string();
   if (std::find(outputs.begin(), outputs.end(), name) != outputs.end())
     throw core::InputError(fmt::format("{}: error: {}: another output has this name", path, option));
   outputs.push_back(name);
-  return file.string();
+  return file;
 }
 
 int exit_code(const comp::SimulationResult& r) {

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "components/declared_variables.h"
 #include "isa/diagnostics.h"
@@ -16,6 +13,7 @@
 #include "simcore/launch/launch.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/text_file.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::correlate {
 
@@ -24,13 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFormat = "gpusim-plan 1";
-
-void write_file(const fs::path& path, std::string_view content) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-  file.close();
-  if (!file) core::raise_input_error({path.string()}, fmt::format("cannot write: {}", std::strerror(errno)));
-}
 
 void refuse_what_plans_cannot_say(const core::LaunchDescription& launch) {
   const auto refuse = [](const core::Where& where, const char* what) {
@@ -143,7 +134,8 @@ std::string content_lines(const core::LaunchDescription& launch, const core::Buf
   if (zeros || own) return lines;
   std::vector<std::byte> content(b.bytes());
   core::fill_buffer(b, launch.seed, content);
-  write_file(folder / (b.name + ".bin"), {reinterpret_cast<const char*>(content.data()), content.size()});
+  core::write_whole_file((folder / (b.name + ".bin")).string(),
+                         {reinterpret_cast<const char*>(content.data()), content.size()});
   return lines;
 }
 
@@ -175,9 +167,13 @@ void write_plan(const PlanRequest& request, const std::string& folder) {
   std::error_code error;
   fs::create_directories(out, error);
   if (error) core::raise_input_error({folder}, fmt::format("cannot be made: {}", error.message()));
+  // The plan comes last and an old one goes first: with a plan, all that it names is there and belongs to it.
+  const std::string plan_file = (out / "plan.txt").string();
+  if (!fs::remove(plan_file, error) && error)
+    core::raise_input_error({plan_file}, fmt::format("cannot be replaced: {}", error.message()));
   for (const core::BufferSpec& b : launch.buffers) plan += content_lines(launch, b, out);
-  write_file(out / file, ptx_text);
-  write_file(out / "plan.txt", plan + launches);
+  core::write_whole_file((out / file).string(), ptx_text);
+  core::write_whole_file(plan_file, plan + launches);
 }
 
 }  // namespace gpusim::correlate

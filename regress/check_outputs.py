@@ -161,21 +161,54 @@ def check_lost_streams(gpusim: Gpusim) -> None:
             require_equal(f"exit code of {command[1:]}", done.returncode, 1)
 
 
+def run_short_of_room(gpusim: Gpusim, room: int, *arguments: str | Path) -> Run:
+    """A limit of the size of files stands for a disk that gets full: the system refuses to write more."""
+    command = [str(gpusim.program), *map(str, arguments)]
+    done = subprocess.run(command, cwd=gpusim.scratch, check=False, capture_output=True, text=True, timeout=60,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)))
+    return Run(" ".join(command), done.returncode, done.stdout, done.stderr)
+
+
 def check_full_disk(gpusim: Gpusim) -> None:
     """A write error ends the run with exit 1 and a plain message; the file stays readable and partial."""
-
-    def limit_file_size() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-
     out = gpusim.scratch / "full.h5"
-    command = [str(gpusim.program), "--config", str(gpusim.machine()), str(vecadd(gpusim)), "--param", "N=100000",
-               "--events", "all", "--quiet", "--out", str(out)]
-    done = subprocess.run(command, cwd=gpusim.scratch, preexec_fn=limit_file_size, restore_signals=False, check=False,
-                          capture_output=True, text=True, timeout=60)
-    require_equal("exit code", done.returncode, 1)
-    require(done.stderr.startswith("gpusim: error: cannot write"), f"stderr: {done.stderr}")
+    command = ["--config", gpusim.machine(), vecadd(gpusim), "--param", "N=100000", "--events", "all", "--quiet", "--out", out]
+    done = run_short_of_room(gpusim, 100_000, *command).require_code(1)
+    require(done.err.startswith("gpusim: error: cannot write"), f"stderr: {done.err}")
     require_recorded_status(out, "partial")
+
+
+def check_whole_files(gpusim: Gpusim) -> None:
+    """Where there is no room for all of a file, none of it is left, and what was there before stays."""
+    ptx = gpusim.scratch / "own.ptx"
+    ptx.write_text(vecadd(gpusim).read_text())
+    launch = vecadd(gpusim).with_suffix(".toml").read_text()
+    ptx.with_suffix(".toml").write_text(launch)
+    simulate = ["--config", gpusim.machine(), ptx, "--param", "N=20000"]
+    outputs = [("c.npy", [*simulate, "--functional", "--dump", "C=c.npy"]), ("c.npy", [*simulate, "--out", "none", "--dump", "C=c.npy"]),
+               ("t.trace", ["trace", *simulate, "--out", "t.trace"]), ("new.toml", ["init", ptx, "--out", "new.toml", "--force"])]
+    kept = {"own.ptx", "own.toml"}
+    for room in (0, 200, 4096):
+        for name, arguments in outputs:
+            if name == "new.toml" and room == 4096:
+                continue  # there is room for it
+            file = gpusim.scratch / name
+            for before in (None, b"of an earlier run"):
+                if before is not None:
+                    file.write_bytes(before)
+                run_short_of_room(gpusim, room, *arguments).require_code(1).require_error(f"{name}: error: cannot be written")
+                require_equal(name, file.read_bytes() if file.exists() else None, before)
+                file.unlink(missing_ok=True)
+                require_equal("files left", {p.name for p in gpusim.scratch.iterdir()}, kept)
+    export = ["export", gpusim.source / "workloads" / "convolution" / "convolution.ptx", "--out", "plan"]
+    gpusim.run(*export, "--param", "ROWS=2").require_code(0)
+    run_short_of_room(gpusim, 4096, *export).require_code(1).require_error("image.bin: error: cannot be written")
+    require(not (gpusim.scratch / "plan" / "plan.txt").exists(), "the plan of other data is still there")
+    require_equal("unfinished files", list((gpusim.scratch / "plan").glob("*.tmp")), [])
+    for name, arguments in outputs:  # and all of it, where there is room, in a file that nothing is beside
+        gpusim.run(*arguments).require_code(0)
+        kept.add(name)
+    require_equal("files left", {p.name for p in gpusim.scratch.iterdir()}, kept | {"plan"})
 
 
 def check_failed_run_keeps_file(gpusim: Gpusim) -> None:
@@ -193,6 +226,7 @@ OUTPUT_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "interrupt": check_interrupt,
     "unwritable": check_unwritable,
     "full_disk": check_full_disk,
+    "whole_files": check_whole_files,
     "outputs": check_outputs,
     "same_output_twice": check_same_output_twice,
     "other_run": check_other_run,

@@ -1,9 +1,9 @@
 // Run by the build: writes the resolved configurations of the machines that have a built-in data sheet, in
 // the order of their paths, as strings of a header. Arguments: the header, then the .cfg files.
 #include <cstdio>
-#include <fstream>
 
 #include "simcore/config/load.h"
+#include "simcore/text/whole_file.h"
 
 int main(int argc, char** argv) {
   using namespace gpusim;
@@ -13,9 +13,7 @@ int main(int argc, char** argv) {
       const core::MachineConfig machine = core::load_machine(argv[i], {}, {});
       text += "R\"cfg(" + core::show_machine(machine, /*with_comments=*/false) + ")cfg\",\n";
     }
-    std::ofstream header(argv[1]);
-    header << text;
-    if (!header.flush()) throw core::InputError(std::string(argv[1]) + ": error: cannot be written");
+    core::write_whole_file(argv[1], text);
   } catch (const core::InputError& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

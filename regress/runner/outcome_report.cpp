@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 
 #include "analysis/text.h"
 #include "regress/runner/verdict.h"
 #include "simcore/record/hdf5_writer.h"
 #include "simcore/text/json_document.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::regress {
 
@@ -140,8 +140,8 @@ void write_outcome_hdf5(const std::string& path, const Suite& suite, const Outco
         texts[c].copy(at, layout.columns[c].size - 1);
     }
   }
-  const std::string temporary = path + ".part";
-  const hid_t file = checked(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), path);
+  core::NewFile whole(path);
+  const hid_t file = checked(H5Fcreate(whole.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), path);
   const hid_t type = checked(H5Tcreate(H5T_COMPOUND, layout.bytes), path);
   for (const Records::Column& c : layout.columns) {
     if (c.size == 0) {
@@ -166,10 +166,8 @@ void write_outcome_hdf5(const std::string& path, const Suite& suite, const Outco
   H5Awrite(attribute, text, suite.name.c_str());
   H5Aclose(attribute), H5Sclose(scalar), H5Tclose(text), H5Dclose(set), H5Pclose(plist), H5Sclose(space),
       H5Tclose(type);
-  std::error_code error;
   if (H5Fclose(file) < 0 || written < 0) core::raise_input_error({path, 0, 0}, "cannot be written");
-  std::filesystem::rename(temporary, path, error);
-  if (error) core::raise_input_error({path, 0, 0}, "cannot be written: " + error.message());
+  whole.commit();
 }
 
 }  // namespace gpusim::regress

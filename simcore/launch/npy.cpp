@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "simcore/text/whole_file.h"
+
 namespace gpusim::core {
 namespace {
 
@@ -133,8 +135,7 @@ void write_npy(const std::string& path, ElementType type, std::span<const std::b
                                        bytes == 1 ? '|' : '<', kind, bytes, content.size() / bytes);
   dictionary.resize((10 + dictionary.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
   dictionary += '\n';
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) raise_input_error({path}, fmt::format("cannot write: {}", std::strerror(errno)));
+  WholeFile file(path);
   const char prefix[] = {'\x93',
                          'N',
                          'U',
@@ -145,11 +146,10 @@ void write_npy(const std::string& path, ElementType type, std::span<const std::b
                          0,
                          static_cast<char>(dictionary.size() & 0xff),
                          static_cast<char>(dictionary.size() >> 8)};
-  file.write(prefix, sizeof prefix);
-  file.write(dictionary.data(), static_cast<std::streamsize>(dictionary.size()));
-  file.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
-  file.close();
-  if (!file) raise_input_error({path}, fmt::format("cannot write: {}", std::strerror(errno)));
+  file.write({prefix, sizeof prefix});
+  file.write(dictionary);
+  file.write({reinterpret_cast<const char*>(content.data()), content.size()});
+  file.commit();
 }
 
 }  // namespace gpusim::core

@@ -1,6 +1,11 @@
 #include "simcore/text/whole_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -9,44 +14,87 @@
 
 namespace gpusim::core {
 
-WholeFile::WholeFile(std::string path) : path_(std::move(path)), part_(path_ + ".part") {
-  std::error_code error;
-  if (std::filesystem::exists(path_, error) && !std::filesystem::is_regular_file(path_, error))
-    raise_input_error({path_}, "only regular files are replaced");
-  file_ = std::fopen(part_.c_str(), "w");
-  if (file_ == nullptr) fail();
+namespace fs = std::filesystem;
+
+int open_temporary(const std::string& path, std::string& name) {
+  struct sigaction current {};
+  if (sigaction(SIGXFSZ, nullptr, &current) == 0 && current.sa_handler == SIG_DFL)
+    std::signal(SIGXFSZ, SIG_IGN);
+  constexpr int kAttempts = 1000;  // the same process may write the same file twice
+  int fd = -1;
+  for (int i = 0; i < kAttempts && fd < 0; ++i) {
+    name = fmt::format("{}.{}-{}.tmp", path, getpid(), i);
+    fd = open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) return -1;
+  }
+  return fd;
 }
 
-WholeFile::~WholeFile() {
-  if (file_ == nullptr) return;
-  std::fclose(file_);
-  std::remove(part_.c_str());
+std::string follow_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the system allows
+  std::error_code error;
+  fs::path file = path;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(fs::symlink_status(file, error)); ++links)
+    file = file.parent_path() / fs::read_symlink(file, error);
+  return file.string();
+}
+
+NewFile::NewFile(const std::string& path) : path_(follow_links(path)) {
+  std::error_code error;
+  const fs::file_status present = fs::status(path_, error);
+  if (fs::exists(present) && !fs::is_regular_file(present))
+    raise_input_error({path}, "cannot be written: not a regular file");
+  // rename() would replace a file that is protected against writing.
+  if (fs::exists(present) && access(path_.c_str(), W_OK) != 0) fail(errno);
+  fd_ = open_temporary(path_, temporary_);
+  if (fd_ < 0) fail(errno);
+}
+
+NewFile::~NewFile() {
+  if (fd_ < 0) return;
+  std::remove(temporary_.c_str());
+  ::close(fd_);
+}
+
+void NewFile::commit() {
+  // Some file systems say only now that there was no room.
+  const bool closed = ::close(std::exchange(fd_, -1)) == 0;
+  if (closed && std::rename(temporary_.c_str(), path_.c_str()) == 0) return;
+  const int reason = errno;
+  std::remove(temporary_.c_str());
+  fail(reason);
+}
+
+void NewFile::fail(int error_number) const {
+  raise_input_error({path_}, fmt::format("cannot be written: {}", std::strerror(error_number)));
 }
 
 void WholeFile::flush(size_t at_least) {
   if (text_.size() < at_least) return;
-  failed_ |= std::fwrite(text_.data(), 1, text_.size(), file_) != text_.size();
+  for (size_t done = 0; done < text_.size();) {
+    const ssize_t n = ::write(file_.descriptor(), text_.data() + done, text_.size() - done);
+    if (n < 0 && errno != EINTR) file_.fail(errno);
+    if (n > 0) done += static_cast<size_t>(n);
+  }
   text_.clear();
+}
+
+void WholeFile::write(std::string_view bytes) {
+  constexpr size_t kPiece = 1 << 20;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kPiece, bytes.size()))) {
+    text_.append(bytes.substr(0, kPiece));
+    flush(kPiece);
+  }
 }
 
 void WholeFile::commit() {
   flush(0);
-  failed_ |= std::fclose(std::exchange(file_, nullptr)) != 0;
-  if (failed_ || std::rename(part_.c_str(), path_.c_str()) != 0) {
-    const int reason = errno;
-    std::remove(part_.c_str());
-    errno = reason;
-    fail();
-  }
-}
-
-void WholeFile::fail() const {
-  raise_input_error({path_}, fmt::format("cannot be written: {}", std::strerror(errno)));
+  file_.commit();
 }
 
 void write_whole_file(const std::string& path, std::string_view text) {
   WholeFile file(path);
-  file.text().append(text);
+  file.write(text);
   file.commit();
 }
 

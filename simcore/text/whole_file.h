@@ -1,4 +1,5 @@
-// Files that have their name only once they are whole.
+// Files that have their name only once they are whole. Everything that this program writes goes through here,
+// but for what it prints and for recordings, which have to be readable while they grow (simcore/record).
 #pragma once
 #include <fmt/format.h>
 
@@ -8,28 +9,51 @@
 
 namespace gpusim::core {
 
-/// Written under a temporary name beside `path`, which commit() changes; without it nothing is left. All
-/// functions throw InputError with the reason.
+/// Makes an empty file beside `path`, open for reading and writing, whose name no other process uses and
+/// which no reader takes for the whole file: PATH.PID-0.tmp. Returns its descriptor and sets `name`; -1 and
+/// errno if that fails. From then on a limit of the size of files is an error of write(), not the end of the
+/// process.
+[[nodiscard]] int open_temporary(const std::string& path, std::string& name);
+
+/// The file that `path` names, symbolic links followed; it need not be there.
+[[nodiscard]] std::string follow_links(const std::string& path);
+
+/// Made under a temporary name beside `path`, which commit() changes; without it nothing is left, and what
+/// was there stays. Links are followed; only regular files that may be written to are replaced. All functions
+/// throw InputError with the reason.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  [[nodiscard]] const std::string& temporary() const { return temporary_; }
+  [[nodiscard]] int descriptor() const { return fd_; }
+  /// Gives the file its name.
+  void commit();
+  [[noreturn]] void fail(int error_number) const;
+
+ private:
+  std::string path_, temporary_;
+  int fd_ = -1;
+};
+
+/// The same for text that is written in pieces.
 class WholeFile {
  public:
-  /// Replaces regular files only.
-  explicit WholeFile(std::string path);
-  ~WholeFile();
-  WholeFile(const WholeFile&) = delete;
-  WholeFile& operator=(const WholeFile&) = delete;
+  explicit WholeFile(const std::string& path) : file_(path) {}
 
   /// What is to be written next.
   [[nodiscard]] fmt::memory_buffer& text() { return text_; }
   /// Writes text() if that has so many bytes.
   void flush(size_t at_least);
+  /// Writes bytes behind those of text(), which may be many.
+  void write(std::string_view bytes);
   void commit();
 
  private:
-  [[noreturn]] void fail() const;
-
-  std::string path_, part_;
-  std::FILE* file_ = nullptr;
-  bool failed_ = false;
+  NewFile file_;
   fmt::memory_buffer text_;
 };
 
