@@ -142,7 +142,8 @@ void timeline_lines(std::string& out, const comp::SimulationResult& r) {
 std::string json_report(const comp::Simulation& simulation, const comp::SimulationResult& r) {
   std::string out = fmt::format("{{\"status\": \"{}\"", status_name(r.status));
   if (!r.reason.empty()) out += fmt::format(", \"reason\": \"{}\"", core::json_escaped(r.reason));
-  out += fmt::format(", \"out\": \"{}\", \"kernels\": [", core::json_escaped(simulation.options().out));
+  out += fmt::format(", \"out\": \"{}\", \"kernels\": [",
+                     core::json_escaped(r.recorded ? simulation.options().out : ""));
   for (size_t i = 0; i < r.kernels.size(); ++i) {
     const comp::KernelResult& k = r.kernels[i];
     out += fmt::format(
@@ -204,8 +205,7 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   // A launch repeated many times prints its first rows only.
   constexpr size_t kExpectsShown = 8;
   const size_t shown = std::min(kExpectsShown, r.kernels.size());
-  const bool recorded =
-      r.status == comp::SimulationResult::Status::kComplete && !o.out.empty() && !o.functional;
+  const bool recorded = r.status == comp::SimulationResult::Status::kComplete && r.recorded;
   const std::vector<std::string> metrics =
       recorded ? profiler_lines(o.out, shown) : std::vector<std::string>();
   for (size_t i = 0; i < shown; ++i) {
@@ -236,7 +236,7 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   out += fmt::format("simulation           {:.2f} s, {}, {}\n", r.wall_s,
                      si(static_cast<double>(r.warp_instructions) / wall, "warp instructions/s"),
                      si(static_cast<double>(r.cycles) / wall, "cycles/s"));
-  if (!o.out.empty() && !o.functional) out += fmt::format("recorded             {}\n", o.out);
+  if (r.recorded) out += fmt::format("recorded             {}\n", o.out);
   return out;
 }
 

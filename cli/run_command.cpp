@@ -272,8 +272,13 @@ int run_command(const RunArguments& a) {
   sigaction(SIGTERM, &action, nullptr);
   const comp::SimulationResult result = simulation.run();
   bar.clear();
+  // A .npy cannot say that its run did not end.
+  const bool interrupted = result.status == comp::SimulationResult::Status::kInterrupted;
+  if (interrupted && !dumps.empty()) print_error("{}: note: interrupted: nothing is dumped\n", a.ptx);
   for (const Dump& d : dumps)
-    core::write_npy(d.file, simulation.options().launch.buffers[d.buffer].type, simulation.buffer(d.buffer));
+    if (!interrupted)
+      core::write_npy(d.file, simulation.options().launch.buffers[d.buffer].type,
+                      simulation.buffer(d.buffer));
   if (a.json)
     fmt::print("{}", json_report(simulation, result));
   else if (!a.quiet)

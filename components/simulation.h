@@ -108,6 +108,7 @@ struct SimulationResult {
   std::vector<Finding> findings;     ///< of the checks
   uint64_t finding_occurrences = 0;  ///< how often, all together
   bool findings_overflowed = false;  ///< some distinct ones are not in the list
+  bool recorded = false;             ///< SimulationOptions::out holds this run
   [[nodiscard]] bool expectations_met() const;
 };
 
@@ -157,7 +158,8 @@ class Simulation {
   void observe(Gpu& gpu, RunRecorder& records, core::Recorder* recorder, const SimulationResult& result,
                core::Cycle now) const;
   void run_functional(SimulationResult& result);
-  [[nodiscard]] std::unique_ptr<core::Recorder> open_recorder() const;
+  [[nodiscard]] std::unique_ptr<core::Recorder> open_recorder(bool& replaces) const;
+  void close_recorder(core::Recorder& recorder, bool replaces, SimulationResult& result) const;
   [[nodiscard]] std::vector<CopyResult> copies() const;
   /// Launches and copies in the order of the launch file: index into runs_, or -1 - index into copies().
   [[nodiscard]] std::vector<int64_t> order() const;

@@ -56,7 +56,8 @@ std::vector<TimelineItem> timeline(const SimulationResult& result) {
   return items;
 }
 
-std::unique_ptr<core::Recorder> Simulation::open_recorder() const {
+/// `replaces`: the file holds an earlier run of the same program.
+std::unique_ptr<core::Recorder> Simulation::open_recorder(bool& replaces) const {
   if (options_.out.empty()) return nullptr;
   core::RunAttributes a;
   a.program_version = options_.program_version;
@@ -67,11 +68,24 @@ std::unique_ptr<core::Recorder> Simulation::open_recorder() const {
   a.launch_text = options_.launch.text;
   a.command_line = options_.command_line;
   a.seed = options_.launch.seed;
-  const bool replaces = options_.keep_other_runs && core::replaces_same_run(options_.out, a);
-  auto recorder = core::Recorder::create(options_.out, a, options_.events, options_.threads);
-  if (replaces && options_.on_warning)
+  replaces = options_.keep_other_runs && core::replaces_same_run(options_.out, a);
+  return core::Recorder::create(options_.out, a, options_.events, options_.threads);
+}
+
+/// Says what became of the recording, and of the one before.
+void Simulation::close_recorder(core::Recorder& recorder, bool replaces, SimulationResult& result) const {
+  const char* status = result.status == SimulationResult::Status::kComplete ? "complete"
+                       : result.status == SimulationResult::Status::kFailed ? "failed"
+                                                                            : "partial";
+  result.recorded = recorder.close(status, result.reason);
+  if (!options_.on_warning) return;
+  if (!result.recorded)
+    options_.on_warning(
+        fmt::format("{}: note: stays as it was; of this run, which did not end, nothing is kept\n"
+                    "  hint: --out OTHER.h5 keeps what an interrupted run has recorded",
+                    options_.out));
+  else if (replaces)
     options_.on_warning(fmt::format("{}: note: replaces the recording of an earlier run", options_.out));
-  return recorder;
 }
 
 SimulationResult Simulation::run() {
@@ -102,7 +116,8 @@ SimulationResult Simulation::run() {
 
 void Simulation::run_timed(SimulationResult& result) {
   const DeviceMemoryAdapter memory(memory_, textures_);
-  std::unique_ptr<core::Recorder> recorder = open_recorder();
+  bool replaces = false;
+  std::unique_ptr<core::Recorder> recorder = open_recorder(replaces);
   core::Engine engine(options_.module_events ? core::Engine::Activation::kModuleEvents
                                              : core::Engine::Activation::kBatched);
   std::string error;
@@ -207,10 +222,7 @@ void Simulation::run_timed(SimulationResult& result) {
   if (recorder) {
     records.write_timeline(result);
     records.write_system(result);
-    const char* status = result.status == SimulationResult::Status::kComplete ? "complete"
-                         : result.status == SimulationResult::Status::kFailed ? "failed"
-                                                                              : "partial";
-    recorder->close(status, result.reason);
+    close_recorder(*recorder, replaces, result);
   }
 }
 

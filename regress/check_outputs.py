@@ -176,6 +176,12 @@ def check_full_disk(gpusim: Gpusim) -> None:
     done = run_short_of_room(gpusim, 100_000, *command).require_code(1)
     require(done.err.startswith("gpusim: error: cannot write"), f"stderr: {done.err}")
     require_recorded_status(out, "partial")
+    out.unlink()
+    gpusim.run(*command).require_code(0)
+    before = out.read_bytes()
+    run_short_of_room(gpusim, 100_000, *command).require_code(1).require_error("cannot write", "full.h5")
+    require(out.read_bytes() == before, "the recording of the run before is gone")
+    require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["full.h5"])
 
 
 def check_whole_files(gpusim: Gpusim) -> None:
@@ -211,6 +217,45 @@ def check_whole_files(gpusim: Gpusim) -> None:
     require_equal("files left", {p.name for p in gpusim.scratch.iterdir()}, kept | {"plan"})
 
 
+def check_aborted_rerun(gpusim: Gpusim) -> None:
+    """A run that does not end leaves the whole recording and the dumps of an earlier one; one that is killed does, too."""
+    ptx = gpusim.scratch / "endless.ptx"
+    ptx.write_text((gpusim.source / "regress" / "failing" / "endless.ptx").read_text())
+    command = ["--config", gpusim.machine(), ptx, "--grid", "60", "--block", "256", "--arg", "u32[1]", "--out", "x.h5", "--json",
+               "--dump", "arg0=x.npy"]
+    out, dumped = gpusim.scratch / "x.h5", gpusim.scratch / "x.npy"
+    # An earlier run that ended, though by its own failure.
+    gpusim.run(*command, "--max-cycles", "20000").require_code(2)
+    require_recorded_status(out, "failed")
+    before = out.read_bytes(), dumped.read_bytes()
+    for end in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        process = gpusim.start(*command)
+        try:
+            deadline = time.monotonic() + 30
+            while not list(gpusim.scratch.glob("x.h5.*.tmp")) and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.02)
+            time.sleep(0.3)
+            gpusim.run(*command).require_code(1).require_error("another run is writing this file")
+            process.send_signal(end)
+            text, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
+        require((out.read_bytes(), dumped.read_bytes()) == before, f"{end.name}: what the run before wrote is gone")
+        if end == signal.SIGKILL:
+            continue
+        require_equal("exit code", process.returncode, 130)
+        require_equal("recorded file", json.loads(text)["out"], "")
+        require("x.h5: note: stays as it was" in errors and "nothing is dumped" in errors, f"stderr: {errors}")
+        require_equal("files left", {p.name for p in gpusim.scratch.iterdir()}, {"endless.ptx", "x.h5", "x.npy"})
+    unfinished, = gpusim.scratch.glob("x.h5.*.tmp")
+    require_recorded_status(unfinished, "partial")
+    unfinished.unlink()
+    again = gpusim.run(*command, "--max-cycles", "20000").require_code(2)
+    again.require_error("x.h5: note: replaces the recording of an earlier run")
+    require(out.read_bytes() == before[0], "two runs differ")
+    require_equal("files left", {p.name for p in gpusim.scratch.iterdir()}, {"endless.ptx", "x.h5", "x.npy"})
+
+
 def check_failed_run_keeps_file(gpusim: Gpusim) -> None:
     """A run with wrong input does not touch the file of the run before."""
     ptx = vecadd(gpusim)
@@ -227,6 +272,7 @@ OUTPUT_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "unwritable": check_unwritable,
     "full_disk": check_full_disk,
     "whole_files": check_whole_files,
+    "aborted_rerun": check_aborted_rerun,
     "outputs": check_outputs,
     "same_output_twice": check_same_output_twice,
     "other_run": check_other_run,

@@ -12,7 +12,7 @@ namespace gpusim::core {
 namespace {
 
 struct EarlierRun {
-  std::string config, ptx, command_line;
+  std::string config, ptx, command_line, status;
 };
 
 /// Nothing if the file is no recording of this program.
@@ -21,7 +21,7 @@ std::optional<EarlierRun> read_earlier(const std::string& path) {
     const RecordedFile file(path);
     if (file.text_attribute("/", "program") != "gpusim") return {};
     return EarlierRun{file.text_attribute("/", "config_sha256"), file.text_attribute("/", "ptx_sha256"),
-                      file.text_attribute("/", "command_line")};
+                      file.text_attribute("/", "command_line"), file.text_attribute("/", "status")};
   } catch (const RecordError&) {
     return {};
   }
@@ -52,6 +52,13 @@ bool replaces_same_run(const std::string& path, const RunAttributes& now) {
                                                       : "program",
                        earlier->command_line));
   return true;
+}
+
+bool worth_keeping(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) == 0 && !error) return false;
+  const std::optional<EarlierRun> earlier = read_earlier(path);
+  return !earlier || earlier->status != "partial";
 }
 
 }  // namespace gpusim::core

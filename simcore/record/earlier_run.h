@@ -12,4 +12,8 @@ namespace gpusim::core {
 /// an empty one. Throws RecordError, which says what is there, if it is anything else.
 [[nodiscard]] bool replaces_same_run(const std::string& path, const RunAttributes& now);
 
+/// True if there is something in `path` that a run replaces only once its own recording is whole: anything
+/// but an empty file and a recording whose run did not end.
+[[nodiscard]] bool worth_keeping(const std::string& path);
+
 }  // namespace gpusim::core

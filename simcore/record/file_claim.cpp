@@ -11,24 +11,10 @@
 #include <utility>
 
 #include "simcore/record/recorder.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::core {
 namespace {
-
-/// An open file, closed at the end.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  operator int() const { return fd_; }  // NOLINT: stands for the number in system calls
-
- private:
-  int fd_;
-};
 
 /// False if somebody else has the lock. Where the file system knows no locks, everybody has it.
 bool lock(int fd) {
@@ -36,14 +22,6 @@ bool lock(int fd) {
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
   return fcntl(fd, F_OFD_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES);
-}
-
-/// The same where the file can only be read.
-bool is_locked(int fd) {
-  struct flock range {};
-  range.l_type = F_WRLCK;
-  range.l_whence = SEEK_SET;
-  return fcntl(fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
 bool same_file(int fd, const std::string& path) {
@@ -56,19 +34,34 @@ bool same_file(int fd, const std::string& path) {
 }  // namespace
 
 FileClaim::FileClaim(std::string path) : path_(std::move(path)) {
-  constexpr int kAttempts = 1000;
-  for (int i = 0; fd_ < 0; ++i) {
-    temporary_ = fmt::format("{}.{}-{}.tmp", path_, getpid(), i);
-    fd_ = open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-    if (fd_ < 0 && (errno != EEXIST || i == kAttempts))
-      fail(fmt::format("cannot create: {}", std::strerror(errno)));
-  }
+  fd_ = open_temporary(path_, temporary_);
+  if (fd_ < 0) fail(fmt::format("cannot create: {}", std::strerror(errno)));
   static_cast<void>(lock(fd_));  // nobody else knows the file yet
 }
 
 FileClaim::~FileClaim() {
   if (!published_) std::remove(temporary_.c_str());
   if (fd_ >= 0) ::close(fd_);
+  if (held_ >= 0) ::close(held_);
+}
+
+int FileClaim::lock_present() const {
+  constexpr int kAttempts = 100;
+  for (int i = 0; i < kAttempts; ++i) {
+    const int present = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+    if (present < 0 && errno == ENOENT) return -1;
+    if (present < 0) fail(std::strerror(errno));
+    const bool locked = lock(present);
+    if (locked && same_file(present, path_)) return present;
+    ::close(present);
+    if (!locked) fail("another run is writing this file");
+  }
+  fail("other runs replace it all the time");
+}
+
+bool FileClaim::hold() {
+  held_ = lock_present();
+  return held_ >= 0;
 }
 
 void FileClaim::publish() {
@@ -79,16 +72,10 @@ void FileClaim::publish() {
 }
 
 bool FileClaim::try_publish() {
-  const char* busy = "another run is writing this file";
-  const Descriptor present(open(path_.c_str(), O_RDWR | O_CLOEXEC));
-  const bool absent = present < 0 && errno == ENOENT;
-  const Descriptor readable(present < 0 && !absent ? open(path_.c_str(), O_RDONLY | O_CLOEXEC) : -1);
-  if (present >= 0) {
-    if (!lock(present)) fail(busy);
-    if (!same_file(present, path_)) return false;
-  } else if (readable >= 0 && is_locked(readable)) {
-    fail(busy);
-  }
+  // What was held may have been removed meanwhile.
+  if (held_ >= 0 && !same_file(held_, path_)) ::close(std::exchange(held_, -1));
+  if (held_ < 0) held_ = lock_present();
+  const bool absent = held_ < 0;
   if (absent && renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
     published_ = true;
     return true;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "simcore/record/earlier_run.h"
 #include "simcore/text/sha256.h"
 
 namespace gpusim::core {
@@ -114,6 +115,8 @@ hid_t Hdf5Writer::checked(hid_t id, const char* what) const {
 }
 
 Hdf5Writer::Hdf5Writer(const std::string& path, const RunAttributes& attributes) : path_(path), claim_(path) {
+  // Looked at once nobody else can change it.
+  const bool keeps = claim_.hold() && worth_keeping(path);
   const std::scoped_lock lock(hdf5_mutex());
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are reported by exceptions, not printed
   const Handle access(ordered_file_access(state_), H5Pclose);
@@ -129,7 +132,7 @@ Hdf5Writer::Hdf5Writer(const std::string& path, const RunAttributes& attributes)
     if (H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0 || !ordered_file_commit(state_)) fail("flush");
     const Handle check(H5Fopen(claim_.temporary().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (check < 0) fail("open the new file");
-    claim_.publish();
+    if (!keeps) claim_.publish();
   } catch (const RecordError&) {
     state_.dead = true;
     H5Fclose(file_);
@@ -385,7 +388,7 @@ void Hdf5Writer::commit() {
   if (H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0 || !ordered_file_commit(state_)) fail("flush");
 }
 
-void Hdf5Writer::close(std::string_view status, std::string_view reason) {
+bool Hdf5Writer::close(std::string_view status, std::string_view reason) {
   commit();  // all data first: the final status must not stand before it
   const std::scoped_lock lock(hdf5_mutex());
   text_attribute(file_, "status", status, 16);
@@ -397,6 +400,8 @@ void Hdf5Writer::close(std::string_view status, std::string_view reason) {
   H5Gclose(kernels_);
   const herr_t closed = H5Fclose(std::exchange(file_, -1));
   if (closed < 0 || !state_.error.empty()) fail("close");
+  if (!claim_.published() && status != "partial") claim_.publish();
+  return claim_.published();
 }
 
 }  // namespace gpusim::core

@@ -40,7 +40,8 @@ struct PackedChunk {
 /// All functions throw RecordError.
 class Hdf5Writer {
  public:
-  /// Creates the file under a temporary name, commits it as a partial file, checks that it opens, renames it.
+  /// Creates the file under a temporary name, commits it as a partial file, checks that it opens, and renames
+  /// it, unless something worth keeping has the name: that stays until close().
   Hdf5Writer(const std::string& path, const RunAttributes& attributes);
   ~Hdf5Writer();
   Hdf5Writer(const Hdf5Writer&) = delete;
@@ -59,7 +60,8 @@ class Hdf5Writer {
                    uint64_t rows, std::span<const std::vector<std::string>> texts);
   /// Flushes and commits: from here on a kill leaves at least the present state.
   void commit();
-  void close(std::string_view status, std::string_view reason);
+  /// False if the file is gone because it is partial and another, which is whole, has its name.
+  bool close(std::string_view status, std::string_view reason);
 
  private:
   struct Table {

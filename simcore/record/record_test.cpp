@@ -92,6 +92,46 @@ TEST(Recorder, OneWriterOfManyThatStartAtOnce) {
   }
 }
 
+TEST(Recorder, ReplacesAWholeFileOnceTheNewOneIsWhole) {
+  const std::string path = temp("kept.h5");
+  record(path, 1, 10, 1, 2);
+  const std::string before = content_of(path);
+  const auto start = [&path] {
+    auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, 1, 0);
+    write_pattern(*recorder, 2, 100, [] {});
+    return recorder;
+  };
+  for (const bool told : {true, false}) {  // or destroyed, as after an exception
+    auto recorder = start();
+    EXPECT_THAT([&] { start(); },
+                testing::ThrowsMessage<RecordError>(HasSubstr("another run is writing this file")));
+    if (told) {
+      EXPECT_FALSE(recorder->close("partial", "interrupted"));
+    }
+    recorder.reset();
+    EXPECT_TRUE(content_of(path) == before);
+  }
+  auto recorder = start();
+  EXPECT_TRUE(content_of(path) == before);
+  EXPECT_TRUE(recorder->close("complete", ""));
+  const std::string after = content_of(path);
+  EXPECT_FALSE(after == before);
+  recorder = start();
+  std::filesystem::remove(path);  // what was kept is gone: nothing is left to lose
+  EXPECT_TRUE(recorder->close("complete", ""));
+  EXPECT_TRUE(content_of(path) == after);
+  recorder.reset();
+  std::filesystem::remove(path);
+  recorder = start();
+  EXPECT_TRUE(recorder->close("partial", "interrupted"));
+  recorder = start();  // a partial one goes at once: until it ends, a kill leaves what this one has recorded
+  EXPECT_TRUE(recorder->close("partial", "interrupted"));
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
+    files += entry.path().filename().string().starts_with("kept.h5");
+  EXPECT_EQ(files, 1u) << "temporary files are left";
+}
+
 TEST(Recorder, ReplacesOnlyRunsOfTheSameMachineAndProgram) {
   const std::string path = temp("earlier.h5");
   const RunAttributes same = pattern_attributes();

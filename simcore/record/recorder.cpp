@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <functional>
 #include <future>
@@ -339,8 +338,8 @@ class Hdf5Recorder final : public Recorder {
 
   void check() override { pipeline_.check(); }
 
-  void close(std::string_view status, std::string_view reason) override {
-    if (closed_) return;
+  bool close(std::string_view status, std::string_view reason) override {
+    if (closed_) return left_;
     closed_ = true;
     for (auto& [kernel, tables] : open_)
       for (auto& table : tables) table->finish();
@@ -348,10 +347,11 @@ class Hdf5Recorder final : public Recorder {
     pipeline_.push(
         [this, status_copy = std::string(status), reason_copy = std::string(reason)](Hdf5Writer& writer) {
           pipeline_.closed_ = true;
-          writer.close(status_copy, reason_copy);
+          left_ = writer.close(status_copy, reason_copy);
         });
     pipeline_.stop();
     pipeline_.check();
+    return left_;
   }
 
  private:
@@ -379,6 +379,7 @@ class Hdf5Recorder final : public Recorder {
   static constexpr uint64_t kNoKernel = ~0ull;
   EventLevel level_;
   bool closed_ = false;
+  bool left_ = true;                            ///< set by the writer's thread, read after it has ended
   uint64_t kernels_ = 0, current_ = kNoKernel;  ///< begun so far; the one that calls are about
   size_t next_table_ = 0;
   Pipeline pipeline_;
@@ -390,10 +391,6 @@ class Hdf5Recorder final : public Recorder {
 std::unique_ptr<Recorder> Recorder::create(const std::string& path, const RunAttributes& attributes,
                                            EventLevel level, int compression_threads,
                                            double flush_interval_s) {
-  // A file-size limit shall be an error of write(), not the end of the process.
-  struct sigaction current {};
-  if (sigaction(SIGXFSZ, nullptr, &current) == 0 && current.sa_handler == SIG_DFL)
-    std::signal(SIGXFSZ, SIG_IGN);
   return std::make_unique<Hdf5Recorder>(path, attributes, level, compression_threads, flush_interval_s);
 }
 

@@ -80,7 +80,8 @@ class RecordError : public std::runtime_error {
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  /// Creates `path` (through a temporary name, renamed once it opens as a partial file). Throws RecordError.
+  /// Creates `path` (through a temporary name, renamed once it opens as a partial file, or, if `path` holds
+  /// something worth keeping, at close). Throws RecordError.
   /// `compression_threads`: 0 or 1 compresses in the writer thread, more are helpers of it; the file does not
   /// depend on it. `flush_interval_s`: longest time between two commits to the file; the data does not depend
   /// on it.
@@ -110,7 +111,8 @@ class Recorder {
   /// thousand cycles.
   virtual void check() = 0;
   /// Final status: "complete", "partial" or "failed" with a reason. Waits for the writer. Throws RecordError.
-  virtual void close(std::string_view status, std::string_view reason) = 0;
+  /// False if nothing is left of this recording: it is partial and what was worth keeping has kept its name.
+  virtual bool close(std::string_view status, std::string_view reason) = 0;
 };
 
 }  // namespace gpusim::core
