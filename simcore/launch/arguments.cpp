@@ -103,7 +103,7 @@ class Packer {
       type = kUntyped[log2_bytes];
     }
     if (!store_element(*type, argument.number, at))
-      wrong(argument, slot, fmt::format("cannot hold it in {} bits", slot.bytes * 8));
+      wrong(argument, slot, "cannot hold it: " + misfit_text(*type, argument.number));
   }
 
   const LaunchDescription& launch_;

@@ -172,8 +172,7 @@ class Binder {
     for (size_t i = 0; i < variable.init.values.size() && messages_.errors() < Messages::kMaxMessages; ++i) {
       if (store_element(variable.type, variable.init.values[i], scratch)) continue;
       const auto& [line, column] = text.value_places[i];
-      messages_.error({launch_.path, line, column},
-                      fmt::format("value {} does not fit into type {}", i, element_type_name(variable.type)),
+      messages_.error({launch_.path, line, column}, misfit_text(variable.type, variable.init.values[i]),
                       text.has_type ? "" : "'type' says what the variable's elements are");
     }
     check_address_type(variable, messages_);

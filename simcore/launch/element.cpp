@@ -122,6 +122,47 @@ void store_real(ElementType type, double value, std::byte* out) {
   }
 }
 
+namespace {
+
+/// Values that an integer type takes, from `low` to below `high`; b types take signed and unsigned ones.
+struct IntegerRange {
+  __int128 low, high;
+};
+IntegerRange range_of(ElementType type) {
+  const int bits = static_cast<int>(element_bytes(type)) * 8;
+  const bool is_bits = type == ElementType::kB8 || type == ElementType::kB16 || type == ElementType::kB32 ||
+                       type == ElementType::kB64;
+  const __int128 low = element_is_signed(type) || is_bits ? -(static_cast<__int128>(1) << (bits - 1)) : 0;
+  return {low, static_cast<__int128>(1) << (element_is_signed(type) ? bits - 1 : bits)};
+}
+
+std::string largest_float(ElementType type) {
+  switch (type) {
+    case ElementType::kF64:
+      return fmt::format("{}", std::numeric_limits<double>::max());
+    case ElementType::kF32:
+      return fmt::format("{}", std::numeric_limits<float>::max());
+    default:
+      return fmt::format(
+          "{}", static_cast<float>(type == ElementType::kF16 ? from_half(0x7bff) : from_bfloat(0x7f7f)));
+  }
+}
+
+}  // namespace
+
+std::string misfit_text(ElementType type, const Number& value) {
+  const std::string text =
+      value.is_integer ? fmt::format("{}", value.integer) : fmt::format("{}", value.real);
+  const std::string begin = fmt::format("{} does not fit into type {}, which holds ", text, row(type).name);
+  if (element_is_float(type)) {
+    const std::string largest = largest_float(type);
+    return fmt::format("{}numbers from -{} to {}", begin, largest, largest);
+  }
+  const IntegerRange range = range_of(type);
+  return fmt::format("{}integers from {} to {}", begin, static_cast<int64_t>(range.low),
+                     static_cast<uint64_t>(range.high - 1));
+}
+
 bool store_element(ElementType type, const Number& value, std::byte* out) {
   if (element_is_float(type)) {
     store_real(type, value.as_double(), out);
@@ -133,12 +174,8 @@ bool store_element(ElementType type, const Number& value, std::byte* out) {
     if (!(std::abs(value.real) < 1.9e19) || value.real != std::floor(value.real)) return false;
     integer = static_cast<__int128>(value.real);
   }
-  const int bits = static_cast<int>(element_bytes(type)) * 8;
-  const bool is_bits = type == ElementType::kB8 || type == ElementType::kB16 || type == ElementType::kB32 ||
-                       type == ElementType::kB64;
-  const __int128 low = element_is_signed(type) || is_bits ? -(static_cast<__int128>(1) << (bits - 1)) : 0;
-  const __int128 high = static_cast<__int128>(1) << (element_is_signed(type) ? bits - 1 : bits);
-  if (integer < low || integer >= high) return false;
+  const IntegerRange range = range_of(type);
+  if (integer < range.low || integer >= range.high) return false;
   const auto stored = static_cast<uint64_t>(integer);
   std::memcpy(out, &stored, element_bytes(type));
   return true;

@@ -15,6 +15,9 @@ namespace gpusim::core {
 bool store_element(ElementType type, const Number& value, std::byte* out);
 /// Stores a real as a floating-point type (never fails; too large becomes infinity).
 void store_real(ElementType type, double value, std::byte* out);
+/// What store_element() or a range refuses, for messages: "300 does not fit into type u8, which holds
+/// integers from 0 to 255".
+[[nodiscard]] std::string misfit_text(ElementType type, const Number& value);
 /// Reads an element; u64 values above 2^63-1 come back as (rounded) reals: element_bits() has them exactly.
 [[nodiscard]] Number load_element(ElementType type, const std::byte* in);
 /// Bits of the element, zero-extended.

@@ -86,8 +86,8 @@ void compare_values(const BufferSpec& buffer, const ExpectSpec& expect, Comparis
   std::byte expected[8] = {};
   for (uint64_t i = 0; i < expect.values.size(); ++i) {
     if (!store_element(buffer.type, expect.values[i], expected)) {
-      raise_input_error(expect.where, fmt::format("expected value {} does not fit into type {}", i,
-                                                  element_type_name(buffer.type)));
+      raise_input_error(expect.where, fmt::format("expected element {}: {}", i,
+                                                  misfit_text(buffer.type, expect.values[i])));
     }
     comparison.compare(i, expected);
   }
@@ -137,8 +137,8 @@ void compare_reference(const LaunchDescription& launch, const BufferSpec& buffer
       std::memcpy(expected, &reference.integers[i], element_bytes(buffer.type));  // modulo the buffer's width
     } else if (!store_element(buffer.type, Number::of_real(reference.reals[i]), expected)) {
       raise_input_error(expect.where,
-                        fmt::format("reference '{}' gives {} for an element of type {}", expect.reference,
-                                    reference.reals[i], element_type_name(buffer.type)));
+                        fmt::format("reference '{}', element {}: {}", expect.reference, i,
+                                    misfit_text(buffer.type, Number::of_real(reference.reals[i]))));
     }
     comparison.compare(i, expected);
   }

@@ -17,11 +17,8 @@ namespace {
 
 void store_checked(const BufferSpec& buffer, const Number& value, uint64_t index, std::byte* out) {
   if (store_element(buffer.type, value, out)) return;
-  const std::string text =
-      value.is_integer ? fmt::format("{}", value.integer) : fmt::format("{}", value.real);
-  raise_input_error(buffer.where,
-                    fmt::format("{} '{}': element {} = {} does not fit into type {}", buffer.kind(),
-                                buffer.name, index, text, element_type_name(buffer.type)));
+  raise_input_error(buffer.where, fmt::format("{} '{}': element {}: {}", buffer.kind(), buffer.name, index,
+                                              misfit_text(buffer.type, value)));
 }
 
 Number iota_value(const InitSpec& init, uint64_t index) {

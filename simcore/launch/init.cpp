@@ -47,7 +47,7 @@ bool check_values(const BufferSpec& buffer, ExpressionError& error) {
   switch (init.kind) {
     case Kind::kFill:
       if (!fits(buffer.type, init.a)) {
-        return fail(error, 0, fmt::format("{} does not fit into type {}", init.a.as_double(), type));
+        return fail(error, 0, misfit_text(buffer.type, init.a));
       }
       return true;
     case Kind::kUniform:
@@ -68,9 +68,8 @@ bool check_values(const BufferSpec& buffer, ExpressionError& error) {
         return fail(error, 0, "randint(lo, hi) needs integers lo < hi; hi itself does not occur");
       }
       if (!fits(buffer.type, init.a) || !fits(buffer.type, Number::of(init.b.integer - 1))) {
-        return fail(error, 0,
-                    fmt::format("values from {} to {} do not fit into type {}", init.a.integer,
-                                init.b.integer - 1, type));
+        const Number last = Number::of(init.b.integer - 1);
+        return fail(error, 0, misfit_text(buffer.type, fits(buffer.type, init.a) ? last : init.a));
       }
       return true;
     case Kind::kRowStarts:

@@ -361,7 +361,8 @@ TEST(Arguments, ErrorsNameTheArgument) {
       u64{"p", "u64", 0, 8, false};
   EXPECT_THAT(error_of([&] { (void)pack("[1.5]", {u32}); }),
               HasSubstr("w.toml:9:9: error: parameter 'n' (.u32) needs an integer; the argument is '1.5'"));
-  EXPECT_THAT(error_of([&] { (void)pack("[0x100000000]", {u32}); }), HasSubstr("cannot hold it in 32 bits"));
+  EXPECT_THAT(error_of([&] { (void)pack("[0x100000000]", {u32}); }),
+              HasSubstr("cannot hold it: 4294967296 does not fit"));
   EXPECT_THAT(error_of([&] { (void)pack("[\"A\"]", {f32}); }), HasSubstr("cannot hold an address"));
   EXPECT_THAT(error_of([&] { (void)pack("[\"A\"]", {u32}, uint64_t{1} << 33); }),
               HasSubstr("has 32 bits, buffer 'A' lies at 0x200000000"));

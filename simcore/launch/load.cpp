@@ -203,7 +203,7 @@ class LaunchLoader {
     for (size_t i = 0; i < buffer.init.values.size() && messages_.errors() < Messages::kMaxMessages; ++i) {
       if (store_element(buffer.type, buffer.init.values[i], scratch)) continue;
       messages_.error(where_of(array[i], launch_.path),
-                      fmt::format("value {} does not fit into type {}", i, element_type_name(buffer.type)));
+                      fmt::format("element {}: {}", i, misfit_text(buffer.type, buffer.init.values[i])));
     }
     check_address_type(buffer, messages_);
   }

@@ -117,7 +117,10 @@ TEST(Variables, ErrorsNamePlaceAndNearestName) {
       {"name = \"scale\"\ntype = \"f23\"",
        {"w.toml:12:8: error: unknown element type 'f23'", "did you mean 'f32'"}},
       {"name = \"pair\"\ninit = [1, 2, 3, 70000]",
-       {"w.toml:12:18: error: value 3 does not fit into type u16"}},
+       {"w.toml:12:18: error: 70000 does not fit into type u16, which holds integers from 0 to 65535"}},
+      {"name = \"scale\"\ninit = 1e300",
+       {"w.toml:12:8: error: 1e+300 does not fit into type f32, which holds numbers from -3.4028235e+38 to "
+        "3.4028235e+38"}},
       {"name = \"pair\"\ninit = \"fil(1)\"",
        {"w.toml:12:9: error: unknown initial value 'fil'", "did you mean 'fill'"}},
       {"name = \"pair\"\ninit = \"fill(M)\"", {"w.toml:12:14: error: undefined name 'M'"}},
