@@ -42,6 +42,7 @@ class Comparison {
     if (element_bits(buffer_.type, at) == element_bits(buffer_.type, expected)) return;
     const Difference d = difference(value(at), value(expected));
     result_.worst = std::max(result_.worst, d.relative);
+    worst_absolute_ = std::max(worst_absolute_, d.absolute);
     const bool integer_differs =
         !element_is_float(buffer_.type) && d.absolute == 0;  // beyond a double's 53 bits
     // An infinite value, or a NaN, is near nothing but itself.
@@ -60,13 +61,12 @@ class Comparison {
     if (result_.compared == 0) {
       result_.message = fmt::format("{}: nothing to compare", buffer_.name);
     } else if (result_.pass) {
-      result_.message = fmt::format("{}: {} element{} as expected, worst relative error {:.3g}", buffer_.name,
-                                    result_.compared, result_.compared == 1 ? "" : "s", result_.worst);
+      result_.message = fmt::format("{}: {} element{} as expected, {}", buffer_.name, result_.compared,
+                                    result_.compared == 1 ? "" : "s", errors());
     } else {
-      result_.message =
-          fmt::format("{}: {} of {} element{} {} wrong, first: {}; worst relative error {:.3g}", buffer_.name,
-                      result_.wrong, result_.compared, result_.compared == 1 ? "" : "s",
-                      result_.wrong == 1 ? "is" : "are", first_, result_.worst);
+      result_.message = fmt::format("{}: {} of {} element{} {} wrong, first: {}; {}", buffer_.name,
+                                    result_.wrong, result_.compared, result_.compared == 1 ? "" : "s",
+                                    result_.wrong == 1 ? "is" : "are", first_, errors());
     }
     return std::move(result_);
   }
@@ -74,10 +74,18 @@ class Comparison {
  private:
   [[nodiscard]] double value(const std::byte* at) const { return load_element(buffer_.type, at).as_double(); }
 
+  /// An element may differ much in relation to a value near zero and be right by `atol`: both are said.
+  [[nodiscard]] std::string errors() const {
+    if (result_.worst == 0) return "worst relative error 0";
+    return fmt::format("worst relative error {:.3g} (rtol {:g}), absolute {:.3g} (atol {:g})", result_.worst,
+                       expect_.rtol, worst_absolute_, expect_.atol);
+  }
+
   const BufferSpec& buffer_;
   const ExpectSpec& expect_;
   std::span<const std::byte> actual_;
   uint32_t step_;
+  double worst_absolute_ = 0;
   std::string first_;
   ExpectResult result_;
 };
