@@ -161,7 +161,7 @@ void ModuleParser::check_size(const Token& integer) const {
 }
 
 void ModuleParser::fail(SourceLoc loc, std::string message, std::string hint) const {
-  throw SyntaxError{loc, std::move(message), std::move(hint)};
+  throw SyntaxError{loc, std::move(message), std::move(hint), false};
 }
 
 void ModuleParser::fail_here(std::string_view expected) const {
@@ -169,6 +169,7 @@ void ModuleParser::fail_here(std::string_view expected) const {
 }
 
 void ModuleParser::report(const SyntaxError& e) {
+  if (e.follows) return;
   diagnostics_.push_back({Diagnostic::Severity::kError, e.loc, e.message, e.hint});
 }
 

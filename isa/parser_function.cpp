@@ -73,6 +73,7 @@ void ModuleParser::parse_function(bool is_entry, Linkage linkage, SourceLoc loc)
     f.is_declaration = true;
   } else if (at("{")) {
     function_ = &f;
+    lacks_registers_ = false;
     declare_module_registers();
     parse_body();
     while (scopes.depth() > 0) scopes.close();
@@ -215,10 +216,12 @@ void ModuleParser::parse_body() {
     }
     const uint32_t start = token_.begin;
     brace_depth_ = 0;
+    const bool declares_registers = at_name("reg");
     try {
       parse_scope_item();
     } catch (const SyntaxError& e) {
       report(e);
+      lacks_registers_ |= declares_registers;
       skip_statement();
       if (token_.begin == start && !at("}") && token_.kind != Token::Kind::kEnd) take();
     }

@@ -20,6 +20,7 @@ struct SyntaxError {
   SourceLoc loc;
   std::string message;
   std::string hint;
+  bool follows = false;  ///< from an error that is reported already: nothing to tell
 };
 
 /// A constant expression's value, as an operand holds it.
@@ -49,6 +50,7 @@ class ModuleParser {
   uint64_t expect_integer(std::string_view what);
   [[noreturn]] void fail(SourceLoc loc, std::string message, std::string hint = {}) const;
   [[noreturn]] void fail_here(std::string_view expected) const;
+  [[noreturn]] void fail_undefined_register(const Token& name) const;
   void report(const SyntaxError& e);
   [[nodiscard]] bool too_many_errors() const { return diagnostics_.size() >= kMaxDiagnostics; }
   void skip_statement();
@@ -184,9 +186,10 @@ class ModuleParser {
     uint8_t vector;
   };
   std::vector<ModuleRegister> module_registers_;
-  uint64_t registers_ = 0;      // declared in the module so far
-  uint64_t initial_bytes_ = 0;  // of all initialisers so far
-  int brace_depth_ = 0;         // vector braces open in the current statement
+  uint64_t registers_ = 0;        // declared in the module so far
+  uint64_t initial_bytes_ = 0;    // of all initialisers so far
+  bool lacks_registers_ = false;  // a .reg of the current function was in error: who knows which it declared
+  int brace_depth_ = 0;           // vector braces open in the current statement
   bool has_version_ = false;
   enum class Header : uint8_t { kNone, kVersion, kTarget, kBody };
   Header header_ = Header::kNone;  // what stands before the next directive

@@ -312,8 +312,7 @@ Operand ModuleParser::parse_name_operand(Opcode op) {
   if (name.text[0] == '%' && scopes_->find_variable(name.text) == nullptr &&
       module_names_.count(name.text) == 0) {
     if (parse_special(name, o)) return o;
-    fail(name.loc, fmt::format("undefined register '{}'", name.text.substr(0, 80)),
-         scopes_->hint_for_register(name.text));
+    fail_undefined_register(name);
   }
   o = parse_symbol_operand(name);
   if (to_label) o.kind = Kind::kLabel;
@@ -372,11 +371,13 @@ Operand ModuleParser::parse_symbol_operand(const Token& name) {
 RegisterId ModuleParser::parse_register(std::string_view what) {
   const Token name = expect_identifier(what);
   const RegisterId id = scopes_->find_register(name.text);
-  if (id == kNoRegister) {
-    fail(name.loc, fmt::format("undefined register '{}'", name.text.substr(0, 80)),
-         scopes_->hint_for_register(name.text));
-  }
+  if (id == kNoRegister) fail_undefined_register(name);
   return id;
+}
+
+void ModuleParser::fail_undefined_register(const Token& name) const {
+  throw SyntaxError{name.loc, fmt::format("undefined register '{}'", name.text.substr(0, 80)),
+                    scopes_->hint_for_register(name.text), lacks_registers_};
 }
 
 /// Special registers; false if `name` is none.

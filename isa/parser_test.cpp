@@ -301,6 +301,19 @@ TEST(ParseErrors, AllOfAFileAreReported) {
   EXPECT_EQ(r.module.functions[0].body.size(), 2u);  // the good ones
 }
 
+TEST(ParseErrors, WhatAWrongDeclarationDeclaresIsNotMissed) {
+  for (const char* declaration :
+       {".reg .b32 %r<4000000000>;", ".reg .b32 %r<99999999999999999999>;", ".reg .b31 %r<4>;"}) {
+    const ParseResult r =
+        parse_module(kernel(std::string(declaration) + "\nadd.s32 %r1, %r2, %r3;\nad.s32 %r1;") +
+                     ".entry other() { .reg .b32 %a; mov.b32 %a, %r1; }");
+    ASSERT_EQ(r.diagnostics.size(), 3u) << test::messages(r.diagnostics);
+    EXPECT_EQ(r.diagnostics[0].loc.line, 6u);
+    EXPECT_EQ(r.diagnostics[1].message, "unknown instruction 'ad'");
+    EXPECT_EQ(r.diagnostics[2].message, "undefined register '%r1'") << "of another function";
+  }
+}
+
 TEST(ParseErrors, RecoveryLeavesLaterFunctionsWhole) {
   const ParseResult r = parse_module(R"(.version 8.0
 .target sm_90
