@@ -65,6 +65,11 @@ def check_limits(gpusim: Gpusim) -> None:
 def check_machine(gpusim: Gpusim) -> None:
     run = gpusim.run("--config", "tesla_c1061.cfg", vecadd(gpusim))
     run.require_code(1).require_error("no machine configuration 'tesla_c1061.cfg'", "did you mean 'tesla_c1060'?")
+    pipe = gpusim.scratch / "pipe"
+    os.mkfifo(pipe)
+    for name, why in (("pipe", "not a regular file"), ("/dev/null", "not a regular file"), (".", "is a folder, not a file")):
+        for command in (["--config", name, vecadd(gpusim)], ["config", "show", name]):
+            gpusim.run(*command, limit_s=20).require_code(1).require_error(f"{name}: error: ", why)
     (gpusim.scratch / "own.cfg").write_text(f'extends = "{gpusim.machine()}"\n[dram]\nrow = "3K"\nbankz = 1\n')
     run = gpusim.run("--config", "own.cfg", vecadd(gpusim))
     run.require_code(1).require_error("own.cfg:4:", "unknown key 'bankz' in [dram]", "did you mean 'banks'?")

@@ -338,6 +338,10 @@ std::string resolve_name(const std::string& name, std::span<const std::string> f
       }
     }
   }
+  // A name that is no machine's, but something else's.
+  if (fs::exists(name, ignored))
+    raise_input_error({name}, fs::is_directory(name, ignored) ? "is a folder, not a file"
+                                                              : "cannot read: not a regular file");
   const std::vector<MachineListing> machines = list_machines(folders);
   std::vector<std::string_view> names;
   for (const MachineListing& machine : machines) names.push_back(machine.name);
