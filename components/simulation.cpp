@@ -51,8 +51,8 @@ Simulation::Simulation(SimulationOptions options)
   core::check_memory(options_.launch, static_cast<uint64_t>(options_.machine.memory_bytes));
   core::check_host_memory(options_.launch, core::available_host_memory());
   for (const core::BufferSpec& b : options_.launch.buffers) {
-    buffer_address_.push_back(b.variable ? 0
-                                         : memory_.allocate(b.bytes(), core::DeviceMemory::kAlign, b.name));
+    buffer_address_.push_back(
+        b.variable ? 0 : allocate(b.bytes(), core::DeviceMemory::kAlign, b.name, b.where.text()));
     if (b.variable || b.bytes() == 0) continue;
     const core::Allocation* a = memory_.find(buffer_address_.back());
     core::fill_buffer(b, options_.launch.seed, {a->data, a->bytes});
@@ -67,6 +67,15 @@ Simulation::Simulation(SimulationOptions options)
 }
 
 Simulation::~Simulation() = default;
+
+uint64_t Simulation::allocate(uint64_t bytes, uint64_t align, const std::string& name,
+                              const std::string& place) {
+  try {
+    return memory_.allocate(bytes, align, name);
+  } catch (const core::InputError& error) {
+    throw core::InputError(fmt::format("{}: {}", place, error.what()));
+  }
+}
 
 isa::Module Simulation::load_module(const std::string& name, const std::string& text) const {
   isa::ParseResult parsed = isa::parse_module(text);

@@ -139,6 +139,8 @@ class Simulation {
   [[nodiscard]] isa::Module load_module(const std::string& name, const std::string& text) const;
   void bind_variables();  // simulation_variables.cpp
   void place_variables();
+  /// Device memory; what is wrong with it is said of `place`, where it is declared.
+  uint64_t allocate(uint64_t bytes, uint64_t align, const std::string& name, const std::string& place);
   void set_variables();
   void write_addresses();
   void warn_of_unset_constants() const;

@@ -41,13 +41,13 @@ void Simulation::place_variables() {
   const auto place = [this](const std::vector<isa::Variable>& variables) {
     for (const isa::Variable& v : variables) {
       if (isa::is_texture(v) || (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst)) continue;
-      if (v.linkage == isa::Linkage::kExtern) {
-        const std::string& file = v.loc.file == 0 ? options_.ptx_name : options_.linked[v.loc.file - 1].name;
-        throw core::InputError(fmt::format(
-            "{}:{}:{}: error: variable '{}' is declared .extern and defined in no file of the program", file,
-            v.loc.line, v.loc.column, v.name));
-      }
-      variable_address_.emplace_back(&v, memory_.allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name));
+      const std::string& file = v.loc.file == 0 ? options_.ptx_name : options_.linked[v.loc.file - 1].name;
+      const std::string where = fmt::format("{}:{}:{}", file, v.loc.line, v.loc.column);
+      if (v.linkage == isa::Linkage::kExtern)
+        throw core::InputError(
+            fmt::format("{}: error: variable '{}' is declared .extern and defined in no file of the program",
+                        where, v.name));
+      variable_address_.emplace_back(&v, allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name, where));
     }
   };
   place(module_.variables);

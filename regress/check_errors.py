@@ -206,6 +206,16 @@ def check_endless_inputs(gpusim: Gpusim) -> None:
     gpusim.run("reuse", "--trace", pipe, "--reference", "--sigma", "nan").require_code(1).require_error("--sigma")
 
 
+def check_large_variable(gpusim: Gpusim) -> None:
+    """What device memory has no room for is said where it is declared."""
+    ptx = gpusim.scratch / "large.ptx"
+    ptx.write_text(".version 6.4\n.target sm_70\n.address_size 64\n.global .f32 large[9000000000];\n"
+                   ".visible .entry k(.param .u64 p) { ret; }\n")
+    for mode in (["--functional"], ["--out", "none"]):
+        gpusim.run("--config", gpusim.source / "configs" / "tesla_v100.cfg", ptx, "--grid", "1", "--block", "32", "--arg", "u32[8]",
+                   *mode).require_code(1).require_error("large.ptx:4:14: error: device memory is full: 'large' needs 36000000000")
+
+
 def check_many_kernels(gpusim: Gpusim) -> None:
     """Time to check a file grows as its length: 32,000 kernels took minutes when each looked through all others."""
     kernel = (".visible .entry k{0}(.param .u64 p) {{ .reg .u64 %d<3>; .reg .u32 %r; ld.param.u64 %d1, [p]; "
@@ -235,6 +245,7 @@ INPUT_CHECKS: dict[str, Check] = {
     "config": check_config,
     "endless_inputs": check_endless_inputs,
     "many_kernels": check_many_kernels,
+    "large_variable": check_large_variable,
     "refresh": check_refresh,
 }
 
