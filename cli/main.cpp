@@ -118,6 +118,20 @@ void add_correlate_commands(CLI::App& app, CorrelateArguments& c, ExportArgument
   plan->callback([&e, &code] { code = export_command(e); });
 }
 
+/// Of every option and command: an empty value, such as an unset variable of a script gives, is a mistake and
+/// does not mean that nothing was given.
+void refuse_empty_values(CLI::App& app) {
+  const CLI::Validator given(
+      [](const std::string& text) {
+        return std::string(text.empty() ? "is empty; give a value or leave it out" : "");
+      },
+      "");
+  for (CLI::Option* option : app.get_options())
+    if (option->get_items_expected_max() > 0)
+      option->transform(given);  // before other checks, which say other things
+  for (CLI::App* command : app.get_subcommands(nullptr)) refuse_empty_values(*command);
+}
+
 int guarded_main(int argc, char** argv) {
   CLI::App app{"gpusim: a cycle-level GPU simulator that executes PTX", "gpusim"};
   app.set_version_flag("--version", std::string(kVersion));
@@ -163,6 +177,7 @@ int guarded_main(int argc, char** argv) {
   init->add_option("--out", init_out, "Launch file (default: beside the PTX)");
   init->add_flag("--force", init_force, "Overwrite an existing file");
   init->callback([&] { code = init_command(init_ptx, init_out, init_force); });
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -206,6 +206,21 @@ def check_endless_inputs(gpusim: Gpusim) -> None:
     gpusim.run("reuse", "--trace", pipe, "--reference", "--sigma", "nan").require_code(1).require_error("--sigma")
 
 
+def check_empty_values(gpusim: Gpusim) -> None:
+    """An empty value of any option, as an unset variable of a script gives, is not taken for no option."""
+    ptx = str(vecadd(gpusim))
+    for command in ([], ["check"], ["init"], ["export"], ["trace"], ["metrics"], ["explain"], ["analyze"], ["reuse"], ["regress"],
+                    ["occupancy"], ["microbench"], ["correlate"], ["config", "show"]):
+        options = re.findall(r"^  (?:-[a-zA-Z],)?(--[a-z-]+) (?:TEXT|U?INT|FLOAT|NUMBER)", gpusim.run(*command, "--help").require_code(0).out, re.M)
+        require(options != [] or command == ["config", "show"], f"no options of {command} found")
+        for option in options:
+            gpusim.run(*command, option, "").require_code(1).require_error(f"{option}: is empty")
+    gpusim.simulate(Path(""), "--functional").require_code(1)
+    gpusim.run("--config", gpusim.machine(), ptx, "").require_code(1)
+    gpusim.run("init", "").require_code(1).require_error("ptx: is empty")
+    require_equal("files left", list(gpusim.scratch.iterdir()), [])
+
+
 def check_large_variable(gpusim: Gpusim) -> None:
     """What device memory has no room for is said where it is declared."""
     ptx = gpusim.scratch / "large.ptx"
@@ -245,6 +260,7 @@ INPUT_CHECKS: dict[str, Check] = {
     "config": check_config,
     "endless_inputs": check_endless_inputs,
     "many_kernels": check_many_kernels,
+    "empty_values": check_empty_values,
     "large_variable": check_large_variable,
     "refresh": check_refresh,
 }
