@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/launch_trial.h"
 #include "isa/diagnostics.h"
 #include "isa/kernel_use.h"
 #include "isa/parser.h"
@@ -18,11 +19,18 @@ namespace gpusim::cli {
 
 namespace {
 
-// Small enough that kernels end soon. A buffer has room for an index of three dimensions of that size; zeros
-// take no memory until they are written.
-constexpr int kSize = 64;
-constexpr uint32_t kThreads = 64;         // of a block of one dimension
-constexpr uint32_t kTile = 8, kCube = 4;  // of each dimension of one with two, with three
+/// Sizes that are guessed: by how many dimensions kernels have at most, N; by how many a kernel has, its
+/// block.
+struct Guess {
+  uint32_t n[3];
+  std::vector<uint32_t> block[3];
+  uint64_t most_operations;  ///< of warps, in each kernel, when it is tried
+};
+
+/// The first is what people write; the other suits kernels that take longer or whose shared arrays are made
+/// for small blocks.
+const Guess kGuesses[] = {{{1024, 128, 64}, {{256}, {16, 16}, {8, 8, 4}}, 3'000'000},
+                          {{64, 64, 64}, {{64}, {8, 8}, {4, 4, 4}}, 30'000'000}};
 
 /// Element type of a launch file for what a kernel reads or writes.
 std::string element_name(isa::Type type) {
@@ -46,34 +54,85 @@ std::string channel_name(isa::Type type) {
                                                                                        : "u32";
 }
 
+/// N, 4*N*N, N*N + 2 or whatever holds so many elements.
+std::string count_of(uint64_t elements, uint64_t n) {
+  constexpr uint64_t kMostTimes = 16, kMostMore = 64;
+  std::string power = "N";
+  for (uint64_t size = n;; size *= n, power += "*N") {
+    if (elements <= size) return power;
+    if (elements - size <= kMostMore) return fmt::format("{} + {}", power, elements - size);
+    const uint64_t times = (elements + size - 1) / size;
+    if (times <= kMostTimes) return fmt::format("{}*{}", times, power);
+  }
+}
+
 class LaunchWriter {
  public:
-  explicit LaunchWriter(const isa::Module& module)
-      : module_(module), variables_(module.variables.size()), contents_(module.variables.size()) {
-    names_.insert({"N", "SIZE"});
+  LaunchWriter(const isa::Module& module, const Guess& guess)
+      : module_(module),
+        guess_(guess),
+        variables_(module.variables.size()),
+        contents_(module.variables.size()) {
+    names_.insert("N");
     for (const isa::Variable& v : module.variables) names_.insert(v.name);
+    for (const isa::Function* kernel : module_.entries()) add_launch(*kernel);
+    n_ = guess.n[dimensions_ - 1];
+    add_variables();
   }
 
-  std::string write(const std::string& ptx) {
-    for (const isa::Function* kernel : module_.entries()) add_launch(*kernel);
-    std::string references, comments;
-    for (size_t v = 0; v < module_.variables.size(); ++v) {
-      if (isa::is_texture(module_.variables[v]))
-        references += texture(module_.variables[v].name, variables_[v]);
-      else if (contents_[v].kind == isa::PointerUse::Kind::kAddress)
-        references += pointer(module_.variables[v], contents_[v]);
-      else
-        comments += commented(module_.variables[v], variables_[v]);
-    }
-    return fmt::format(
-        "# Launch file for {}; buffers, sizes and values are guesses: check each line.\n"
-        "[params]\nN = {}\n"
-        "SIZE = \"16*N*N*N\"             # elements of a buffer, room for an index of three dimensions\n\n"
-        "{}{}{}{}",
-        ptx, kSize, buffers_, references, comments, launches_);
+  /// With buffers that have room for nearly every index.
+  [[nodiscard]] std::string roomy(const std::string& ptx) const {
+    // Zeros take no memory until they are written, but several buffers have to lie within 32-bit addresses.
+    constexpr uint64_t kMostElements = uint64_t{1} << 24;
+    const uint64_t room = std::min(16 * n_ * n_ * n_, kMostElements);
+    return text(ptx, std::vector<uint64_t>(buffers_.size(), room), "a guess: room for nearly any index");
+  }
+  /// With so many elements in each buffer.
+  [[nodiscard]] std::string fitting(const std::string& ptx, const std::vector<uint64_t>& elements) const {
+    return text(ptx, elements, "as many as the kernels reach with these sizes and values");
   }
 
  private:
+  struct Buffer {
+    std::string name, type;
+    std::string count;  ///< of texels; empty: what is reached
+  };
+
+  [[nodiscard]] std::string text(const std::string& ptx, const std::vector<uint64_t>& elements,
+                                 const std::string& comment) const {
+    std::string buffers;
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      const Buffer& b = buffers_[i];
+      buffers += fmt::format(
+          "[[buffer]]\nname = \"{}\"\ntype = \"{}\"\n{}\ninit = \"zeros\"\n\n", b.name, b.type,
+          b.count.empty() ? remark(fmt::format("count = \"{}\"", count_of(elements[i], n_)), comment)
+                          : fmt::format("count = \"{}\"", b.count));
+    }
+    return fmt::format(
+        "# Launch file for {}. The PTX does not say sizes and values: check each line, guesses first.\n"
+        "[params]\n{}\n\n{}{}{}",
+        ptx, remark(fmt::format("N = {}", n_), "a guess, for each argument that may be a size"), buffers,
+        references_, launches_);
+  }
+
+  static std::string remark(const std::string& line, const std::string& comment) {
+    constexpr int kColumn = 30;
+    return fmt::format("{:<{}}# {}", line, std::max(kColumn, static_cast<int>(line.size()) + 1), comment);
+  }
+
+  void add_variables() {
+    std::string comments;
+    for (size_t v = 0; v < module_.variables.size(); ++v) {
+      if (isa::is_texture(module_.variables[v]))
+        references_ += texture(module_.variables[v].name, variables_[v]);
+      else if (contents_[v].kind == isa::PointerUse::Kind::kAddress)
+        references_ += pointer(module_.variables[v], contents_[v]);
+      else
+        comments += commented(module_.variables[v], variables_[v]);
+    }
+    references_ += comments;
+  }
+
   /// A name for the launch file, from one of the PTX.
   std::string unused_name(const std::string& kernel, const std::string& parameter) {
     std::string name = parameter;
@@ -87,9 +146,8 @@ class LaunchWriter {
     return free;
   }
 
-  std::string add_buffer(const std::string& name, const std::string& type) {
-    buffers_ += fmt::format(
-        "[[buffer]]\nname = \"{}\"\ntype = \"{}\"\ncount = \"SIZE\"\ninit = \"zeros\"\n\n", name, type);
+  std::string add_buffer(const std::string& name, const std::string& type, const std::string& count = "") {
+    buffers_.push_back({name, type, count});
     return name;
   }
 
@@ -100,7 +158,9 @@ class LaunchWriter {
     const int dimensions = shape == isa::TextureShape::k3d                                       ? 3
                            : shape == isa::TextureShape::k2d || shape == isa::TextureShape::kA2d ? 2
                                                                                                  : 1;
-    const std::string buffer = add_buffer(unused_name("texels", "texels_" + name), channel_name(use.element));
+    const std::string texels = dimensions == 3 ? "N*N*N" : dimensions == 2 ? "N*N" : "N";
+    const std::string buffer = add_buffer(unused_name("texels", "texels_" + name), channel_name(use.element),
+                                          array ? "4*" + texels : texels);
     return fmt::format("[[texture]]\nname = \"{}\"\nbuffer = \"{}\"\nwidth = \"N\"\n{}{}{}\n", name, buffer,
                        dimensions > 1 ? "height = \"N\"\n" : "", dimensions > 2 ? "depth = \"N\"\n" : "",
                        array ? "layers = 4\n" : "");
@@ -109,7 +169,7 @@ class LaunchWriter {
   std::string argument(const isa::Function& kernel, const isa::Variable& p, const isa::PointerUse& use) {
     if (use.kind == isa::PointerUse::Kind::kTexture) {
       const std::string name = unused_name(kernel.name, p.name);
-      buffers_ += texture(name, use);
+      references_ += texture(name, use);
       return fmt::format("\"{}\"", name);
     }
     if (use.kind == isa::PointerUse::Kind::kAddress)
@@ -132,15 +192,20 @@ class LaunchWriter {
           variable.init.empty())
         contents_[v] = use.contents[v];
     }
-    const std::vector<uint32_t> block = block_of(kernel, use);
+    const auto [block, says] = block_of(kernel, use);
     std::vector<std::string> grid;
-    for (int d = 0; d < std::max(use.grid_dimensions, 1); ++d)
-      grid.push_back(fmt::format("\"ceil_div(N, {})\"",
-                                 static_cast<size_t>(d) < block.size() ? block[static_cast<size_t>(d)] : 16));
+    for (size_t d = 0; d < static_cast<size_t>(std::max(use.grid_dimensions, 1)); ++d)
+      grid.push_back(fmt::format("\"ceil_div(N, {})\"", d < block.size() ? block[d] : 16));
+    dimensions_ = std::max({dimensions_, use.dimensions, use.grid_dimensions});
     launches_ += fmt::format(
-        "[[launch]]\nkernel = \"{}\"\ngrid = [{}]\nblock = [{}]\n{}args = [{}]\n\n", kernel.name,
-        fmt::join(grid, ", "), fmt::join(block, ", "),
-        use.dynamic_shared ? fmt::format("dynamic_shared = {}\n", dynamic_shared(kernel)) : "", args);
+        "[[launch]]\nkernel = \"{}\"\n{}\n{}\n{}args = [{}]\n\n", kernel.name,
+        remark(fmt::format("grid = [{}]", fmt::join(grid, ", ")),
+               grid.size() == 1 ? "a guess: a thread for each of N" : "a guess: a thread for each of N by N"),
+        remark(fmt::format("block = [{}]", fmt::join(block, ", ")), says),
+        use.dynamic_shared
+            ? remark(fmt::format("dynamic_shared = {}", dynamic_shared(kernel)), "a guess, in bytes") + "\n"
+            : "",
+        args);
   }
 
   /// Most of what an SM of the PTX's time has, beside the kernel's own variables.
@@ -153,16 +218,17 @@ class LaunchWriter {
     return all - std::min(all, used);
   }
 
-  static std::vector<uint32_t> block_of(const isa::Function& kernel, const isa::KernelUse& use) {
+  /// And where it is from.
+  [[nodiscard]] std::pair<std::vector<uint32_t>, std::string> block_of(const isa::Function& kernel,
+                                                                       const isa::KernelUse& use) const {
     for (const auto* given : {&kernel.reqntid, &kernel.maxntid}) {
       if ((*given)[0] == 0) continue;
       std::vector<uint32_t> block{(*given)[0], std::max((*given)[1], 1u), std::max((*given)[2], 1u)};
       while (block.size() > 1 && block.back() == 1) block.pop_back();
-      return block;
+      return {block, given == &kernel.reqntid ? "the kernel's .reqntid"
+                                              : "the most that the kernel's .maxntid allows"};
     }
-    if (use.dimensions == 3) return {kCube, kCube, kCube};
-    if (use.dimensions == 2) return {kTile, kTile};
-    return {kThreads};
+    return {guess_.block[use.dimensions - 1], "a guess"};
   }
 
   /// A pointer variable and the buffer that it points to.
@@ -189,23 +255,38 @@ class LaunchWriter {
 
   const isa::Module& module_;
   std::set<std::string> names_;  ///< taken
-  std::string buffers_, launches_;
+  const Guess& guess_;
+  uint64_t n_ = 0;
+  int dimensions_ = 1;
+  std::vector<Buffer> buffers_;
+  std::string references_, launches_;  ///< textures and variables; launches
   std::vector<isa::PointerUse> variables_,
       contents_;  ///< by Module::variables: what any kernel does with them
 };
 
+/// The first guess that can be run, with the buffers that it needs then.
+std::string launch_file(const isa::Module& module, const std::string& ptx, const std::string& ptx_text) {
+  const std::string name = std::filesystem::path(ptx).filename().string();
+  for (const Guess& guess : kGuesses) {
+    const LaunchWriter writer(module, guess);
+    const auto reached = reached_elements(ptx, ptx_text, writer.roomy(name), guess.most_operations);
+    if (reached) return writer.fitting(name, *reached);
+  }
+  return LaunchWriter(module, *std::rbegin(kGuesses)).roomy(name);
+}
+
 }  // namespace
 
 int init_command(const std::string& ptx, const std::string& out, bool force) {
-  const isa::ParseResult parsed = isa::parse_module(core::read_text_file(ptx, core::kMaxPtxBytes));
+  const std::string ptx_text = core::read_text_file(ptx, core::kMaxPtxBytes);
+  const isa::ParseResult parsed = isa::parse_module(ptx_text);
   for (const isa::Diagnostic& d : parsed.diagnostics) print_error("{}\n", isa::format_diagnostic(ptx, d));
   if (!parsed.ok()) return kBadInput;
   if (parsed.module.entries().empty()) core::raise_input_error({ptx}, "the module has no .entry to launch");
   const std::string path = out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : out;
   if (!force && std::filesystem::exists(path))
     core::raise_input_error({path, 0, 0}, "exists already", "give --force to overwrite it, or --out FILE");
-  core::write_whole_file(path,
-                         LaunchWriter(parsed.module).write(std::filesystem::path(ptx).filename().string()));
+  core::write_whole_file(path, launch_file(parsed.module, ptx, ptx_text));
   fmt::print("{} written; check every line of it\n", path);
   return kGood;
 }

@@ -131,6 +131,8 @@ class Simulation {
   [[nodiscard]] SimulationResult run();
   /// Content of a launch-file buffer or variable after run().
   [[nodiscard]] std::span<const std::byte> buffer(uint32_t index) const;
+  /// Where it lies in device memory.
+  [[nodiscard]] uint64_t buffer_address(size_t index) const { return buffer_address_.at(index); }
   [[nodiscard]] const SimulationOptions& options() const { return options_; }
   [[nodiscard]] const std::vector<std::unique_ptr<KernelRun>>& runs() const { return runs_; }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from check_corpus import compiled, compiler
 from runner import Gpusim, require, require_equal
 
-# Kernels that need more than zeros and sizes of 64: a chain of addresses in memory (chase, memory_latency), offsets that
+# Kernels that need more than zeros: a chain of addresses in memory (chase, memory_latency), offsets that
 # are multiples of four (probe), arrays of 75 numbers in each of 64^3 cells (bt); of the corpus, a block of one size only.
 NEED_DATA = {"micro/chase", "micro/memory_latency", "micro/probe", "npb/bt", "memory_spaces", "waiting_lanes"}
 LINKED = {"features/linked_main": "features/linked_library"}  # a program of two files
@@ -28,6 +28,25 @@ def run_as_written(gpusim: Gpusim, ptx: Path, name: str) -> None:
         require(done.code == 2 and " access to " in done.err, f"{name} is an exception no more\n{done.describe()}")
     else:
         done.require_code(0)
+
+
+# By workload: N, the block, the count of each buffer in the order of the parameters. A thread for each element, whole blocks, and
+# no more of a buffer than the kernel reaches.
+ORDINARY = {"vecadd": (1024, "256", ["N"] * 3), "saxpy": (1024, "256", ["N"] * 2), "matmul/naive_16x16": (128, "16, 16", ["N*N"] * 3),
+            "matmul/tiled_16x16": (128, "16, 16", ["N*N"] * 3), "matmul/tiled_8x8": (64, "8, 8", ["N*N"] * 3),
+            "reduction": (1024, "256", ["N", "N"])}
+
+
+def check_ordinary(gpusim: Gpusim) -> None:
+    """Sizes that one would write for ordinary kernels."""
+    for name, (size, block, counts) in ORDINARY.items():
+        path = name if "/" in name else f"{name}/{name}"
+        text = init(gpusim, gpusim.source / "workloads" / f"{path}.ptx", name).with_suffix(".toml").read_text()
+        require_equal(f"N of {name}", re.findall(r"^N = (\d+) +# a guess", text, re.M), [str(size)])
+        require_equal(f"block of {name}", re.findall(r"^block = \[(.*?)\] +# a guess$", text, re.M), [block])
+        grid = ", ".join(f'"ceil_div(N, {side})"' for side in block.split(", "))
+        require_equal(f"grid of {name}", re.findall(r"^grid = \[(.*?)\] +# a guess", text, re.M), [grid])
+        require_equal(f"counts of {name}", re.findall(r'^count = "(.*?)" +# as many as', text, re.M), counts)
 
 
 def check_workloads(gpusim: Gpusim) -> None:
@@ -69,7 +88,7 @@ def check_compiled(gpusim: Gpusim) -> None:
     require_equal("arguments", arguments, f'["mixed_param_0", "mixed_param_1", "N", "N", 1.0, {{ bytes = [{zeros}] }}, '
                                           f'"mixed_param_6", 1, 1, "mixed_param_9"]')
     block, = re.findall(r'kernel = "bounded".*?block = (.*?)\n', text, re.S)
-    require_equal("block of __launch_bounds__(96)", block, "[96]")
+    require_equal("block of __launch_bounds__(96)", block.split(" #")[0].strip(), "[96]")
     require('name = "sink"\ntype = "u64"\ninit = "address(behind_sink)"\n' in text, f"the pointer is not in\n{text}")
     require('# name = "coefficients"\n# type = "f32"\n' in text, f"the constant is not in\n{text}")
 
@@ -105,4 +124,4 @@ extern "C" __global__ void calls(const unsigned long long* p, unsigned long long
 }
 """
 
-CHECKS = {"workloads": check_workloads, "compiled": check_compiled}
+CHECKS = {"ordinary": check_ordinary, "workloads": check_workloads, "compiled": check_compiled}
