@@ -19,7 +19,9 @@ analysis::ModelOptions options_of(const AnalyzeArguments& a) {
     const size_t sign = option.find('=');
     if (sign == 0 || sign == std::string::npos)
       throw core::InputError(fmt::format("gpusim: error: --option: expected NAME=VALUE, found '{}'", option));
-    options.values.insert_or_assign(option.substr(0, sign), option.substr(sign + 1));
+    const std::string name = option.substr(0, sign), value = option.substr(sign + 1);
+    if (name == "plot") check_output("--option plot", value, a.files);
+    options.values.insert_or_assign(name, value);
   }
   if (!options.values.empty() && a.model.empty())
     throw core::InputError("gpusim: error: --option is for one model: name it with --model");

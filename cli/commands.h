@@ -25,6 +25,10 @@ inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult 
 /// source tree.
 [[nodiscard]] std::vector<std::string> config_folders();
 
+/// Throws core::InputError if what an option names for writing cannot be written there: it is no regular
+/// file, protected against writing, or one of `inputs`.
+void check_output(const std::string& option, const std::string& path, const std::vector<std::string>& inputs);
+
 /// Prints to stderr; a stderr that is closed or full does not change what the program does.
 template <class... Args>
 void print_error(fmt::format_string<Args...> format, Args&&... args) {
@@ -45,6 +49,9 @@ struct RunArguments {
 void add_run_options(CLI::App& app, RunArguments& arguments);
 /// From the launch file or the options that stand for one; throws core::InputError.
 [[nodiscard]] core::LaunchDescription load_launch(const RunArguments& arguments);
+/// Files that such a run reads.
+[[nodiscard]] std::vector<std::string> inputs_of(const RunArguments& arguments,
+                                                 const core::LaunchDescription& launch);
 int run_command(const RunArguments& arguments);
 
 struct CheckArguments {

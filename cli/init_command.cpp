@@ -284,6 +284,7 @@ int init_command(const std::string& ptx, const std::string& out, bool force) {
   if (!parsed.ok()) return kBadInput;
   if (parsed.module.entries().empty()) core::raise_input_error({ptx}, "the module has no .entry to launch");
   const std::string path = out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : out;
+  check_output("--out", path, {ptx});
   if (!force && std::filesystem::exists(path))
     core::raise_input_error({path, 0, 0}, "exists already", "give --force to overwrite it, or --out FILE");
   core::write_whole_file(path, launch_file(parsed.module, ptx, ptx_text));

@@ -97,20 +97,12 @@ std::vector<Dump> parse_dumps(const RunArguments& a, core::LaunchDescription& la
   return dumps;
 }
 
-/// The file that `path` names, links followed. Outputs replace regular files only, and never an input or each
-/// other.
+/// The file that `path` names, links followed. Outputs never replace an input or each other.
 std::string output_file(const std::string& option, const std::string& path, const RunArguments& a,
                         const core::LaunchDescription& launch, std::vector<std::string>& outputs) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (fs::exists(status) && !fs::is_regular_file(status))
-    throw core::InputError(fmt::format("{}: error: {}: not a regular file", path, option));
-  std::vector<std::string> inputs{a.ptx, launch.path, a.config};
-  inputs.insert(inputs.end(), launch.link.begin(), launch.link.end());
-  for (const std::string& input : inputs)
-    if (fs::exists(status) && fs::equivalent(path, input, error))
-      throw core::InputError(fmt::format("{}: error: {}: this is an input of the run", path, option));
+  check_output(option, path, inputs_of(a, launch));
   const std::string file = core::follow_links(path);
+  std::error_code error;
   const std::string name = fs::weakly_canonical(fs::absolute(file), error).string();
   if (std::find(outputs.begin(), outputs.end(), name) != outputs.end())
     throw core::InputError(fmt::format("{}: error: {}: another output has this name", path, option));
@@ -132,6 +124,14 @@ int exit_code(const comp::SimulationResult& r) {
 }
 
 }  // namespace
+
+std::vector<std::string> inputs_of(const RunArguments& a, const core::LaunchDescription& launch) {
+  std::vector<std::string> inputs{a.ptx, launch.path, a.config};
+  inputs.insert(inputs.end(), launch.link.begin(), launch.link.end());
+  for (const core::BufferSpec& b : launch.buffers) inputs.push_back(b.init.file);
+  for (const core::ExpectSpec& e : launch.expects) inputs.push_back(e.file);
+  return inputs;
+}
 
 core::LaunchDescription load_launch(const RunArguments& a) {
   if (!a.kernel.empty() || !a.grid.empty() || !a.block.empty() || !a.args.empty() || a.dynamic_shared != 0) {

@@ -163,6 +163,7 @@ int trace_command(const TraceArguments& a) {
   o.ptx_name = a.run.ptx;
   o.ptx_text = core::read_text_file(a.run.ptx, core::kMaxPtxBytes);
   o.launch = load_launch(a.run);
+  check_output("--out", a.run.out, inputs_of(a.run, o.launch));
   o.launch.expects.clear();
   for (const std::string& file : o.launch.link)
     o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});

@@ -58,7 +58,19 @@ def check_outputs(gpusim: Gpusim) -> None:
                           (["--dump", f"C={ptx}"], "an input of the run"), (["--out", pipe], "not a regular file"),
                           (["--out", "x.h5", "--dump", "C=./x.h5"], "another output has this name")):
         gpusim.simulate(ptx, "--param", "N=1000", *options).require_code(1).require_error(text)
-    require(ptx.read_bytes() == vecadd(gpusim).read_bytes(), "the PTX was overwritten")
+    # Data that the launch file names, and the outputs of other commands.
+    gpusim.simulate(ptx, "--param", "N=1000", "--out", "x.h5", "--dump", "A=a.npy", "--dump", "C=c.npy").require_code(0)
+    reads = gpusim.scratch / "reads.toml"
+    reads.write_text(launch.read_text().replace('init = "uniform(-1, 1)"', 'init = "file:a.npy"', 1)
+                     .replace('reference = "vecadd(A, B)"', 'file = "c.npy"'))
+    inputs = {p: p.read_bytes() for p in gpusim.scratch.iterdir() if p.is_file()}
+    simulate = ["--config", gpusim.machine(), ptx, "--launch", reads, "--param", "N=1000", "--force"]
+    for command in ([*simulate, "--dump", "C=a.npy"], [*simulate, "--dump", "A=c.npy"], [*simulate, "--out", "a.npy"],
+                    ["trace", ptx, "--out", ptx], ["trace", ptx, "--out", launch], ["trace", ptx, "--launch", reads, "--param", "N=1000", "--out", "a.npy"],
+                    ["init", ptx, "--out", ptx, "--force"],
+                    ["analyze", "--model", "roofline", "x.h5", "--option", "plot=x.h5"]):
+        gpusim.run(*command).require_code(1).require_error("this is an input of the run")
+    require_equal("changed inputs", [p.name for p, content in inputs.items() if p.read_bytes() != content], [])
     link = gpusim.scratch / "link.h5"
     link.symlink_to("target.h5")
     gpusim.simulate(ptx, "--param", "N=1000", "--out", "link.h5").require_code(0)
