@@ -44,6 +44,13 @@ def check_unwritable(gpusim: Gpusim) -> None:
         folder.chmod(0o500)
         gpusim.simulate(ptx, "--out", folder / "x.h5").require_code(1).require_error("Permission denied")
         folder.chmod(0o700)
+        old = folder / "old.h5"
+        for options in (["--out", old], ["--out", old, "--force"], ["--out", "none", "--dump", f"C={old}"]):
+            old.write_text("protected")
+            old.chmod(0o400)
+            gpusim.simulate(ptx, "--param", "N=1000", *options).require_code(1).require_error("Permission denied")
+            require_equal("protected file", old.read_text(), "protected")
+            old.unlink()
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["folder"])
 
 
@@ -66,7 +73,8 @@ def check_outputs(gpusim: Gpusim) -> None:
     inputs = {p: p.read_bytes() for p in gpusim.scratch.iterdir() if p.is_file()}
     simulate = ["--config", gpusim.machine(), ptx, "--launch", reads, "--param", "N=1000", "--force"]
     for command in ([*simulate, "--dump", "C=a.npy"], [*simulate, "--dump", "A=c.npy"], [*simulate, "--out", "a.npy"],
-                    ["trace", ptx, "--out", ptx], ["trace", ptx, "--out", launch], ["trace", ptx, "--launch", reads, "--param", "N=1000", "--out", "a.npy"],
+                    ["trace", ptx, "--out", ptx], ["trace", ptx, "--out", launch],
+                    ["trace", ptx, "--launch", reads, "--param", "N=1000", "--out", "a.npy"],
                     ["init", ptx, "--out", ptx, "--force"],
                     ["analyze", "--model", "roofline", "x.h5", "--option", "plot=x.h5"]):
         gpusim.run(*command).require_code(1).require_error("this is an input of the run")
@@ -203,7 +211,8 @@ def check_whole_files(gpusim: Gpusim) -> None:
     launch = vecadd(gpusim).with_suffix(".toml").read_text()
     ptx.with_suffix(".toml").write_text(launch)
     simulate = ["--config", gpusim.machine(), ptx, "--param", "N=20000"]
-    outputs = [("c.npy", [*simulate, "--functional", "--dump", "C=c.npy"]), ("c.npy", [*simulate, "--out", "none", "--dump", "C=c.npy"]),
+    outputs = [("c.npy", [*simulate, "--functional", "--dump", "C=c.npy"]),
+               ("c.npy", [*simulate, "--out", "none", "--dump", "C=c.npy"]),
                ("t.trace", ["trace", *simulate, "--out", "t.trace"]), ("new.toml", ["init", ptx, "--out", "new.toml", "--force"])]
     kept = {"own.ptx", "own.toml"}
     for room in (0, 200, 4096):
