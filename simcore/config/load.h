@@ -1,5 +1,5 @@
 // Loads machine descriptions (.cfg, TOML syntax; docs/configuration.md) into a validated MachineConfig, and
-// the `gpusim config` commands on them. The keys stand in one table (simcore/config/schema.cpp). All
+// the `gpusim config` commands on them. The keys stand in one table (simcore/config/schema.h). All
 // functions throw InputError (simcore/text/input_error.h) with every problem of the file, and nothing else.
 #pragma once
 #include <span>

@@ -1,5 +1,5 @@
 // A validated machine description: what `[section] key` of a .cfg file means to the model. Filled by
-// load_machine() (simcore/config/load.h) from the schema table (simcore/config/schema.cpp), which holds unit,
+// load_machine() (simcore/config/load.h) from the schema table (simcore/config/schema.h), which holds unit,
 // default, range and one line of documentation for each key; const from then on. Units here are machine
 // units: bytes, cycles of the named domain, kHz.
 #pragma once

@@ -1,7 +1,7 @@
 // The schema of machine configurations: one row per key with kind, unit, default, range, documentation and
 // the member of MachineConfig it fills. Parsing, validation, `gpusim config show`, `describe` and `diff` are
-// all driven by it; a new key is one new row in schema.cpp. [pipes.NAME] and [latency] take timing classes as
-// keys and are described apart.
+// all driven by it; a new key is one new row in schema_sm.cpp, schema_memory.cpp or schema_power.cpp.
+// [pipes.NAME] and [latency] take timing classes as keys and are described apart.
 #pragma once
 #include <cstdint>
 #include <span>
