@@ -1,5 +1,6 @@
 #include "simcore/text/toml_document.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace gpusim::core {
@@ -64,6 +65,31 @@ TEST(TomlDocument, RefusesWhatIsTooDeep) {
   std::string tables = "1";
   for (int i = 0; i < 100; ++i) tables = "{a.b.c = " + tables + "}";
   EXPECT_NE(error_of("a = " + tables).find("tables and arrays are too deep"), std::string::npos);
+}
+
+/// toml++ takes the square of the number of dotted names (seconds for each of these texts, in 3 MB).
+TEST(TomlDocument, RefusesTooManyDottedNames) {
+  const auto repeated = [](int count, auto&& line) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += line(i);
+    return text;
+  };
+  const auto keys = [](int i) { return fmt::format("a{0}.x=1\na{0}.y=1\n", i); };
+  const auto headers = [](int i) { return fmt::format("[a{0}.x]\n[a{0}]\n", i); };
+  const std::string hint =
+      "\n  hint: at most 20000 dots are allowed in all names together: a header [name] saves those of the "
+      "keys "
+      "below it";
+  EXPECT_EQ(error_of(repeated(10'000, keys)), "no error");
+  EXPECT_EQ(error_of(repeated(150'000, keys)),
+            "t:20001:7: error: too many dotted keys in one document" + hint);
+  EXPECT_EQ(error_of(repeated(20'000, headers)), "no error");
+  EXPECT_EQ(error_of(repeated(150'000, headers)),
+            "t:40001:8: error: too many dotted keys in one document" + hint);
+  EXPECT_EQ(error_of("x = [" + repeated(10'001, [](int) { return "{a.b=1,a.c=1},"; }) + "]").substr(0, 56),
+            "t:1:140008: error: too many dotted keys in one document\n");
+  // Names without dots cost nothing of that.
+  EXPECT_EQ(error_of(repeated(50'000, [](int) { return "[[b]]\n'a.b' = 1.5\n"; })), "no error");
 }
 
 TEST(TomlDocument, StringsAndCommentsMayHoldAnything) {

@@ -14,6 +14,9 @@ constexpr std::string_view kScalar = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 constexpr std::string_view kBlanks = " \t";
 constexpr size_t kMaxScalar = 100;
 constexpr int kMaxDots = 64;
+/// Of all names of a document. For each, toml++ keeps a table in a list that it searches from the beginning
+/// every time the table is named again: the square of this number is how long a text can take.
+constexpr int kMaxDotsOfAll = 20'000;
 constexpr int kMaxNesting =
     128;  ///< tables and arrays inside each other; the parser destroys them recursively
 
@@ -102,6 +105,11 @@ class Structure {
       skip(kBlanks);
       if (next_is('.') && ++parts > kMaxDots)
         fail("dotted key has too many parts", fmt::format("at most {} are allowed", kMaxDots));
+      if (next_is('.') && ++dots_ > kMaxDotsOfAll)
+        fail("too many dotted keys in one document",
+             fmt::format("at most {} dots are allowed in all names together: a header [name] saves those of "
+                         "the keys below it",
+                         kMaxDotsOfAll));
     } while (accept("."));
     return parts + 1;
   }
@@ -216,6 +224,7 @@ class Structure {
   std::string_view text_;
   const std::string& name_;
   size_t start_ = 0, at_ = 0;
+  int dots_ = 0;  ///< of the names so far
 };
 
 }  // namespace
