@@ -228,28 +228,53 @@ void DramChannel::keep_behind_oldest(Choice& choice) const {
   if (choice.precharge.found() && choice.precharge.bank == oldest_bank_) choice.precharge = {};
 }
 
+uint64_t DramChannel::first_hit(Class cls, uint64_t from, uint64_t behind) const {
+  if (hit_[cls].banks == 0) return kFar;
+  const uint64_t bus = std::max(from, bus_ready(cls == kWrites));
+  // Where the oldest of all hits would be in the bank of a starved request, none goes.
+  const bool passes = (hit_[cls].banks & behind) != 0;
+  const uint64_t passed = passes ? hit_[cls].order[oldest_bank_] : kNoOrder;
+  uint64_t column = kFar;
+  for (uint64_t bits = hit_[cls].banks & ~behind; bits != 0 && column > bus; bits &= bits - 1) {
+    const auto b = static_cast<size_t>(std::countr_zero(bits));
+    if (hit_[cls].order[b] > passed && next_column_[oldest_bank_] <= std::max(next_column_[b], bus)) continue;
+    column = std::min(column, next_column_[b]);
+  }
+  return std::max(column, bus);
+}
+
 uint64_t DramChannel::first_choice(uint64_t from, bool reply_room) const {
   uint64_t first = kFar;
+  uint64_t behind = 0;  // bit of the bank whose commands a starved request keeps back
+  bool columns = reply_room, activates = true;
   if (starved(from)) {
-    const Waiting& w = banks_[oldest_bank_].waiting[0];
-    if (reply_room || banks_[oldest_bank_].row != w.row) first = std::max(from, earliest(oldest_bank_, w));
+    const Bank& bank = banks_[oldest_bank_];
+    const Waiting& w = bank.waiting[0];
+    if (reply_room || bank.row != w.row) first = std::max(from, earliest(oldest_bank_, w));
     if (in_order_) return first;
+    // As keep_behind_oldest().
+    behind = uint64_t{1} << oldest_bank_;
+    columns = columns && bank.row != w.row;
+    activates = bank.row != kNoRow;
   }
   const Class direction = draining_ ? kWrites : kReads;
-  const auto hits = [&](Class cls) {
-    if (!reply_room || hit_[cls].banks == 0) return;
-    const uint64_t bus = std::max(from, bus_ready(cls == kWrites));
-    uint64_t column = kFar;
-    for (uint64_t bits = hit_[cls].banks; bits != 0 && column > bus; bits &= bits - 1)
-      column = std::min(column, next_column_[static_cast<size_t>(std::countr_zero(bits))]);
-    first = std::min(first, std::max(column, bus));
+  if (columns) {
+    first = std::min(first, first_hit(direction, from, behind));
+    if (of_class_[kAtomics] != 0) first = std::min(first, first_hit(kAtomics, from, behind));
+  }
+  const uint64_t rows = row_banks(direction);
+  // As with hits: an older precharge of the starved request's bank is passed over, and all behind it.
+  const auto oldest = [&](size_t b) {
+    return std::min(first_[direction].order[b], first_[kAtomics].order[b]);
   };
-  hits(direction);
-  if (of_class_[kAtomics] != 0) hits(kAtomics);
-  for (uint64_t bits = row_banks(direction); bits != 0; bits &= bits - 1) {
-    const auto b = static_cast<uint32_t>(std::countr_zero(bits));
-    first = std::min(
-        first, (open_ >> b & 1) != 0 ? next_precharge_[b] : std::max(next_activate_[b], activate_ready_));
+  const uint64_t passed = (rows & open_ & behind) != 0 ? oldest(oldest_bank_) : kNoOrder;
+  for (uint64_t bits = rows & ~behind; bits != 0; bits &= bits - 1) {
+    const auto b = static_cast<size_t>(std::countr_zero(bits));
+    if ((open_ >> b & 1) == 0) {
+      if (activates) first = std::min(first, std::max(next_activate_[b], activate_ready_));
+    } else if (oldest(b) < passed || std::max(next_precharge_[b], from) < next_precharge_[oldest_bank_]) {
+      first = std::min(first, next_precharge_[b]);
+    }
   }
   return std::max(first, from);
 }

@@ -119,6 +119,8 @@ class DramChannel : public core::Clocked {
   void keep_behind_oldest(Choice& choice) const;
   /// First cycle, not before `from`, at which choose() finds something if nothing changes.
   [[nodiscard]] uint64_t first_choice(uint64_t from, bool reply_room) const;
+  /// The same for columns of a class, none of which starved; `behind`: bit of the bank of one that has.
+  [[nodiscard]] uint64_t first_hit(Class cls, uint64_t from, uint64_t behind) const;
   /// Banks whose next command is a row command: they hold requests that may go, and none hits.
   [[nodiscard]] uint64_t row_banks(Class direction) const {
     return (first_[direction].banks | first_[kAtomics].banks) &

@@ -4,6 +4,7 @@
 // the reader's next edge) and +1 from channel to sink.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "components/testing/dram_bench.h"
@@ -176,6 +177,80 @@ TEST_F(DramChannelTest, OtherBanksGoOnWhileAStarvedRequestOpensItsRow) {
   // Precharge and activate of bank 0 leave time for some of them, but its column comes before the rest.
   EXPECT_GT(at, 3u);
   EXPECT_LT(at, 12u);
+}
+
+/// Counts how often it is called.
+class CountedChannel : public DramChannel {
+ public:
+  using DramChannel::DramChannel;
+  uint64_t ticks = 0;
+
+ protected:
+  core::Cycle tick(core::Cycle now) override {
+    ++ticks;
+    return DramChannel::tick(now);
+  }
+};
+
+class LongWaits : public DramChannelTest {
+ protected:
+  /// A command of the given DRAM time takes 80,000 clocks, and requests are starved after 40.
+  CountedChannel& build_slow(double core::MachineConfig::Dram::*time) {
+    core::MachineConfig m = plain_machine();
+    m.dram.starvation_limit = 40;
+    m.dram.write_high = 8;
+    m.dram.write_low = 1;
+    m.dram.*time = 1e5;
+    m.dram.rc_ns = std::max(m.dram.rc_ns, m.dram.ras_ns);
+    build<CountedChannel>(m);
+    return static_cast<CountedChannel&>(*channel);
+  }
+};
+
+TEST_F(LongWaits, OfAStarvedRequestThatKeepsAnActivateBackCostNothing) {
+  CountedChannel& counted = build_slow(&core::MachineConfig::Dram::rp_ns);
+  send(10, place(0, 0));
+  send(100, place(0, 1));
+  send(300, place(1, 0));
+  run();
+  EXPECT_EQ(tags(), (Times{0, 1, 2}));
+  EXPECT_GT(sink->taken_at.back(), 80'000u);
+  EXPECT_LE(counted.ticks, 30u);
+}
+
+TEST_F(LongWaits, OfAStarvedRequestThatKeepsHitsBackCostNothing) {
+  CountedChannel& counted = build_slow(&core::MachineConfig::Dram::rcd_ns);
+  send(10, place(1, 0));
+  send(90'000, place(0, 0));
+  send(90'100, place(1, 0, 64));
+  run();
+  EXPECT_EQ(tags(), (Times{0, 1, 2}));
+  EXPECT_GT(sink->taken_at.back(), 160'000u);
+  EXPECT_LE(counted.ticks, 30u);
+}
+
+TEST_F(LongWaits, OfAStarvedRequestBehindHitsOfItsBankCostNothing) {
+  CountedChannel& counted = build_slow(&core::MachineConfig::Dram::ras_ns);
+  send(10, place(0, 0));
+  send(90, place(0, 1));       // starved, and its bank's row is to stay open for long
+  send(200, place(0, 0, 64));  // hits that row
+  send(210, place(1, 0));
+  send(220, place(1, 0, 64));
+  run();
+  EXPECT_GT(sink->taken_at.back(), 80'000u);
+  EXPECT_LE(counted.ticks, 40u);
+}
+
+TEST_F(LongWaits, OfAStarvedWriteBehindReadsThatWantAnotherRowCostNothing) {
+  CountedChannel& counted = build_slow(&core::MachineConfig::Dram::rtw_ns);
+  send(10, place(0, 0));
+  send(10, place(1, 0));
+  send(100, place(0, 0, 64), RequestKind::kWrite);
+  send(210, place(0, 1));
+  send(211, place(1, 1));
+  run();
+  EXPECT_GT(sink->taken_at.back(), 80'000u);
+  EXPECT_LE(counted.ticks, 40u);
 }
 
 TEST_F(DramChannelTest, WithoutStarvationAllHitsGoFirst) {

@@ -37,8 +37,9 @@ inline uint64_t place(uint64_t bank, uint64_t row, uint64_t column = 0) {
 class DramBench : public testing::Test {
  protected:
   explicit DramBench(uint64_t khz = 800'000) : domain("dram", engine, khz) {}
+  template <class Channel = DramChannel>
   void build(const core::MachineConfig& machine, uint64_t sink_from = 0, uint32_t reply_capacity = 4096) {
-    channel = std::make_unique<DramChannel>("channel", domain, machine, 0, &events);
+    channel = std::make_unique<Channel>("channel", domain, machine, 0, &events);
     sink = std::make_unique<Sink<MemoryReply>>("sink", domain, sink_from);
     requests = std::make_unique<core::Link<MemoryRequest>>(source, *channel, 64, 0, 64);
     replies = std::make_unique<core::Link<MemoryReply>>(*channel, *sink, reply_capacity);
