@@ -32,5 +32,19 @@ TEST(Ring, KeepsOrderPastItsEnd) {
   EXPECT_EQ(ring.size(), 1u);
 }
 
+TEST(Ring, TakesMemoryForMoreThanTheUsualOnlyWhenItHoldsThat) {
+  Ring<int> ring(1'000'000);
+  EXPECT_LE(ring.slots(), 1024u);
+  ring.reserve(100'000'000);
+  EXPECT_LE(ring.slots(), 1024u);
+  int next = 0, expected = 0;
+  for (; next < 700; ++next) ring.push(next);  // so that growth finds the first element in the middle
+  for (; expected < 600; ++expected) EXPECT_EQ(ring.pop(), expected);
+  for (; next < 5000; ++next) ring.push(next);
+  EXPECT_EQ(ring.size(), 4400u);
+  EXPECT_EQ(ring.slots(), 8192u);
+  for (; expected < 5000; ++expected) ASSERT_EQ(ring.pop(), expected);
+}
+
 }  // namespace
 }  // namespace gpusim::core

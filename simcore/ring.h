@@ -1,6 +1,7 @@
-// First-in first-out queue of a capacity that is known when it is built, or changed seldom: no allocation
-// otherwise.
+// First-in first-out queue. Memory for its usual number of elements is taken when it is built, so that
+// nothing is allocated afterwards unless it holds more.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -12,24 +13,36 @@ namespace gpusim::core {
 template <class T>
 class Ring {
  public:
-  explicit Ring(size_t capacity = 1) : slots_(std::bit_ceil(capacity)) {}
+  /// For `capacity` elements, or more.
+  explicit Ring(size_t capacity = 1) : slots_(std::bit_ceil(std::clamp<size_t>(capacity, 1, kFirstSlots))) {}
 
-  /// Room for at least that many elements from now on.
+  /// That many elements are usual from now on.
   void reserve(size_t capacity) {
-    if (capacity <= slots_.size()) return;
-    std::vector<T> slots(std::bit_ceil(capacity));
-    for (uint32_t i = head_; i != tail_; ++i) slots[i & (slots.size() - 1)] = std::move(slots_[i & mask()]);
-    slots_ = std::move(slots);
+    capacity = std::min(capacity, kFirstSlots);
+    if (capacity > slots_.size()) resize(std::bit_ceil(capacity));
   }
   [[nodiscard]] uint32_t size() const { return tail_ - head_; }
-  /// Requires size() < capacity.
-  void push(T value) { slots_[tail_++ & mask()] = std::move(value); }
+  /// For how many elements there is memory now.
+  [[nodiscard]] size_t slots() const { return slots_.size(); }
+  void push(T value) {
+    if (size() == slots_.size()) [[unlikely]]
+      resize(2 * slots_.size());
+    slots_[tail_++ & mask()] = std::move(value);
+  }
   /// The oldest element. Requires size() != 0.
   [[nodiscard]] const T& front() const { return slots_[head_ & mask()]; }
   T pop() { return std::move(slots_[head_++ & mask()]); }
 
  private:
+  /// A capacity beyond this is one that a long latency allows for, but which is seldom used.
+  static constexpr size_t kFirstSlots = 1024;
   [[nodiscard]] size_t mask() const { return slots_.size() - 1; }
+  /// `count`, a power of two, of slots; elements keep their running numbers.
+  [[gnu::noinline]] void resize(size_t count) {
+    std::vector<T> slots(count);
+    for (uint32_t i = head_; i != tail_; ++i) slots[i & (count - 1)] = std::move(slots_[i & mask()]);
+    slots_ = std::move(slots);
+  }
   std::vector<T> slots_;
   uint32_t head_ = 0, tail_ = 0;
 };

@@ -5,6 +5,7 @@
 // result. Nobody polls: a push wakes the reader, a pop wakes a writer that was refused. Full throughput needs
 // capacity >= latency + 1 + the credit's way back.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -48,7 +49,7 @@ class alignas(64) Link {
         capacity_(capacity),
         width_(width),
         same_domain_(&writer.domain() == &reader.domain()) {
-    make_slots();
+    make_slots(std::bit_ceil(std::min(capacity_, kFirstSlots)));
   }
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -58,7 +59,6 @@ class alignas(64) Link {
   void set_latency(uint64_t latency) {
     capacity_ = static_cast<uint32_t>(capacity_ + latency - latency_);
     latency_ = latency;
-    if (capacity_ > slot_mask_ + 1) make_slots();
   }
 
   // Writer's side.
@@ -142,6 +142,8 @@ class alignas(64) Link {
   [[nodiscard]] uint64_t latency() const { return latency_; }
   [[nodiscard]] bool empty() const { return head_ == tail_; }
   [[nodiscard]] uint32_t size() const { return tail_ - head_; }
+  /// For how many messages there is memory now.
+  [[nodiscard]] uint32_t slots() const { return slot_mask_ + 1; }
 
  private:
   /// can_push() when the credits known so far are used up.
@@ -160,18 +162,28 @@ class alignas(64) Link {
     Femtoseconds freed = 0;  ///< when the reader took it; the slot is the writer's again after that
     T message{};
   };
-  /// A slot per message of the capacity; those that are there keep their running numbers.
-  void make_slots() {
-    std::vector<Entry> slots(std::bit_ceil(capacity_));
-    const auto mask = static_cast<uint32_t>(slots.size() - 1);
+  /// A long latency allows for many messages, but few links ever hold so many: beyond this number of slots
+  /// memory is taken when messages need it.
+  static constexpr uint32_t kFirstSlots = 1024;
+  /// `count`, a power of two, of slots; messages that are there keep their running numbers.
+  void make_slots(uint32_t count) {
+    std::vector<Entry> slots(count);
+    const uint32_t mask = count - 1;
     for (uint32_t i = credited_; i != tail_; ++i) slots[i & mask] = std::move(entries_[i & slot_mask_]);
     entries_ = std::move(slots);
     slot_mask_ = mask;
+  }
+  /// A slot for the next message, when all are in use or not yet known to be free.
+  [[gnu::noinline]] void make_room() {
+    collect_credits();
+    if (tail_ - credited_ > slot_mask_) make_slots(2 * (slot_mask_ + 1));
   }
   void send(T message, Cycle visible) {
     if (visible < last_visible_) visible = last_visible_;
     last_visible_ = visible;
     const bool was_empty = head_ == tail_;
+    if (tail_ - credited_ > slot_mask_) [[unlikely]]
+      make_room();
     Entry& e = entries_[tail_++ & slot_mask_];
     e.visible = visible;
     if (sink_ != nullptr) {

@@ -119,6 +119,38 @@ TEST(Link, BackPressureOfASlowReaderReachesTheWriterWithoutPolling) {
   EXPECT_EQ(p.source.sent_at, (std::vector<uint64_t>{1, 2, 3, 13, 23}));
 }
 
+TEST(Link, ALongLatencyTakesNoMemoryBeforeMessagesNeedIt) {
+  Engine engine;
+  Pair p(engine, 1'000'000, 1'000'000, 3, 1, 10'000'000, 9'999'990, 1);
+  p.link.set_latency(99'999'990);  // as a change of frequency does
+  EXPECT_LE(p.link.slots(), 1024u);
+  engine.run();
+  EXPECT_LE(p.link.slots(), 1024u);
+  EXPECT_EQ(p.sink.taken_at, (std::vector<uint64_t>{99'999'992, 99'999'993, 99'999'994}));
+}
+
+TEST(Link, MemoryForManyMessagesComesWithThem) {
+  for (const uint64_t reader_khz : {1'000'000u, 602'000u}) {
+    Engine engine;
+    Pair p(engine, 1'000'000, reader_khz, 20'000, 1, 5000, 4500, 1);
+    engine.run_direct();
+    ASSERT_EQ(p.sink.values.size(), 20'000u);
+    for (int i = 0; i < 20'000; ++i) ASSERT_EQ(p.sink.values[size_t(i)], i);
+    for (uint64_t i = 0; i + 1 < 20'000; ++i) ASSERT_EQ(p.sink.taken_at[i + 1], p.sink.taken_at[i] + 1);
+    EXPECT_EQ(p.link.slots(), 8192u);  // the capacity, in slots
+    if (reader_khz != 1'000'000) continue;
+    for (uint64_t i = 0; i < 20'000; ++i) ASSERT_EQ(p.source.sent_at[i], i + 1) << "a pause while it grew";
+  }
+}
+
+TEST(Link, SlotsThatAreFreeAreUsedBeforeThereAreMore) {
+  Engine engine;
+  Pair p(engine, 1'000'000, 1'000'000, 20'000, 1, 1'000'000, 10, 1);  // 12 messages at a time
+  engine.run();
+  EXPECT_EQ(p.sink.values.size(), 20'000u);
+  EXPECT_LE(p.link.slots(), 1024u);
+}
+
 TEST(Link, DirectActivationGivesTheSameCycles) {
   Engine engine;
   Pair p(engine, 1'296'000, 602'000, 100, 3, 3, 2, 1);
