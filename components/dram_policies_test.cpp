@@ -3,12 +3,15 @@
 // bytes takes 2 clocks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "components/address_map.h"
 #include "components/testing/dram_bench.h"
+#include "simcore/config/schema.h"
 
 namespace gpusim::comp {
 namespace {
@@ -226,6 +229,23 @@ TEST(DramSets, Gddr3IsTheMemoryOfTheC1060) {
   EXPECT_EQ(core::diff_machines(core::load_machine(path, {}, folders),
                                 core::load_machine("tesla_c1060", {}, folders)),
             "");
+}
+
+TEST(DramTimingRange, EveryTimeOfTheSchemaHasItsClocksAtTheHighestClock) {
+  const auto keys = core::schema();
+  const auto clock = std::ranges::find_if(
+      keys, [](const core::KeySpec& key) { return key.section == "clocks" && key.name == "dram"; });
+  ASSERT_NE(clock, keys.end());
+  core::Engine engine;
+  core::ClockDomain domain("dram", engine, static_cast<uint64_t>(clock->max));
+  size_t times = 0;
+  for (const core::KeySpec& key : keys) {
+    if (key.kind != core::KeyKind::kDramTime) continue;
+    ++times;
+    EXPECT_LE(domain.cycles_of_ns(key.max), std::numeric_limits<decltype(DramTiming::refi)>::max())
+        << key.name;
+  }
+  EXPECT_GE(times, 15u);
 }
 
 }  // namespace

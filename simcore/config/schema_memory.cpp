@@ -189,7 +189,7 @@ std::span<const KeySpec> memory_keys() {
       {"dram", "rtw", K::kDramTime, "ns", "6ck", 0, 1e6, "", "column read to column write", AT(dram.rtw_ns)},
       {"dram", "refresh", K::kChoice, "", "all", 0, 0, "all|bank",
        "a refresh takes all banks at once, or each in turn", AT(dram.refresh)},
-      {"dram", "refi", K::kDramTime, "ns", "3900ns", 0, 1e9, "", "refresh interval of a bank; 0: no refresh",
+      {"dram", "refi", K::kDramTime, "ns", "3900ns", 0, 1e7, "", "refresh interval of a bank; 0: no refresh",
        AT(dram.refi_ns)},
       {"dram", "rfc", K::kDramTime, "ns", "100ns", 0, 1e6, "", "duration of a refresh", AT(dram.rfc_ns)},
       {"dram", "write_high", K::kInteger, "requests", "24", 1, 4096, "", "queued writes that start a drain",
