@@ -1,11 +1,12 @@
 """Every key of the schema at both ends of its range, and at every word it takes: the program runs and its results are right, or it
-says which keys do not go together; and some value of every key makes a difference to what the program says. With the program
-of the asan-ubsan preset it also sees a table that is too small."""
+says which keys do not go together; beyond the range, and at a word that it does not know, it says what is valid; and some value
+of every key makes a difference to what the program says. With the program of the asan-ubsan preset it also sees a table that is
+too small."""
 
 import functools
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Callable
 
 from runner import Gpusim, Run, require, require_equal
 
@@ -30,7 +31,7 @@ SHORT_LINES: Sets = {"constant.l1_line": "32", "constant.l2_line": "32", "consta
 ONE_THREAD: Sets = {"sm.max_threads_per_block": "1", "sm.max_block_x": "1", "sm.max_block_y": "1"}
 ONE_WARP: Sets = {"sm.max_threads_per_block": "32", "sm.max_threads": "32", "sm.max_block_x": "32", "sm.max_block_y": "32",
                   "sm.max_blocks": "1", "scheduler.count": "1"}
-SELDOM_REFRESH: Sets = {"dram.refi": "1000000000"}
+SELDOM_REFRESH: Sets = {"dram.refi": "10000000"}
 SMALL_CONSTANT: Sets = {"constant.l1_size": "64", "constant.l1_ways": "1", "constant.l2_size": "64", "constant.l2_ways": "1"}
 TEXTURE_L2: Sets = NO_L2 | {"texture.l2_size": "32K"}
 
@@ -124,6 +125,16 @@ class Effect:
     options: tuple[str, ...] = ()
 
 
+# Keys of free text that names nothing else, and those with a form of their own: no list, one that shows, and on which machine.
+TEXTS = ("gpu.name", "gpu.description")
+LISTS: dict[str, tuple[str, str, Sets]] = {
+    "dvfs.core_points": ("600MHz 0.9, fast", "300MHz 0.8V, 900MHz 0.9V, 1215MHz 1V", {}),
+    "dvfs.interconnect_points": ("600MHz", "300MHz 0.8V, 607MHz 1V", {"clocks.interconnect": "450MHz"}),
+    "dvfs.dram_points": ("0.9V 600MHz", "300MHz 0.8V, 1674MHz 1.3V", {"clocks.dram": "900MHz"}),
+}
+# Of the machine as it is: what a long latency may cost in memory.
+MOST_MEMORY = 2
+
 # Read by the model, but shown by no program here: f64 matrix operations, and several misses of one SM's TLB at a time.
 NOT_SHOWN = ("energy.mma_fp64", "tlb.l1_misses")
 VECADD = "workloads/vecadd/vecadd.ptx"
@@ -160,7 +171,8 @@ EFFECTS: dict[str, Effect] = {
     "texture.tiled": Effect(sets={"texture.l1_size": "3K"}),
     "interconnect.mesh_width": Effect(values=("1",)),
     "l2.partitions": Effect(values=("2", "8"), sets={"constant.l3_size": "256K"}),
-    "l2.queue": Effect(sets=NO_L2 | {"gpu.sms": "16", "l2.partitions": "1", "dram.queue": "1", "dram.write_high": "1", "dram.write_low": "0"}), "dram.reply_queue": Effect(sets=NO_L2),
+    "l2.queue": Effect(sets=NO_L2 | {"gpu.sms": "16", "l2.partitions": "1", "dram.queue": "1", "dram.write_high": "1", "dram.write_low": "0"}),
+    "dram.reply_queue": Effect(sets=NO_L2 | {"gpu.sms": "16", "l2.partitions": "1", "interconnect.reply_flit": "1"}),
     "l2.sector": Effect(values=("64", "128")),
     "tlb.l1_misses": Effect(sets={"tlb.page": "4096", "lsu.queue": "16"}), "tlb.l2_ways": Effect(values=("1", "64"), sets={"tlb.page": "4096"}),
     "tlb.l1_ways": Effect(values=("1", "16"), sets={"tlb.page": "4096"}), "tlb.l2_entries": Effect(sets={"tlb.page": "4096"}),
@@ -221,6 +233,43 @@ def check_end(gpusim: Gpusim, key: str, value: str) -> None:
         require("everything.toml:" in done.err or value in ("cc10", "cc12"), f"{key} = {value} cannot be tried\n{done.describe()}")
 
 
+def check_beyond(gpusim: Gpusim, key: str, values: list[str]) -> None:
+    """Ten times the upper end, or a word that is nearly one of those."""
+    number = re.fullmatch(r"([\d.]+)(\w*)", values[-1]) if len(values) == 2 else None
+    if number:
+        value = f"{float(number[1]) * 10:.12g}{number[2]}"
+        expected = "out of range", "valid: "
+        if key in ("gpu.compute_capability", "host.link_rate"):
+            expected = "such as",
+    elif values in (["true", "false"], ["false", "true"]):
+        value, expected = "ture", ("true or false",)
+    else:
+        value, expected = values[-1] + "x", (f"did you mean '{values[-1]}'?",)
+    done = run(gpusim, PARTS | {key: value})
+    done.require_code(1).require_error(f"{key} = ", *expected)
+
+
+def check_list(gpusim: Gpusim, key: str) -> None:
+    wrong, right, others = LISTS[key]
+    sets = PARTS | others
+    run(gpusim, sets | {key: wrong}).require_code(1).require_error(f'{key} = "{wrong}" is no list of clocks and voltages such as')
+    shown = said(run(gpusim, sets | {key: right}).require_code(0))
+    require(shown != said(run(gpusim, sets)), f"{key}: the table makes no difference")
+
+
+def check_text(gpusim: Gpusim, key: str) -> None:
+    text = 'any \\"text\\"'
+    shown = gpusim.run("config", "show", gpusim.source / "configs" / f"{MACHINE}.cfg", "--set", f'{key}="{text}"').require_code(0).out
+    require(f'"{text}"' in shown, f"{key} is not shown:\n{shown}")
+    require_equal("report", said(run(gpusim, PARTS | {key: f'"{text}"'})), said(run(gpusim, PARTS)))
+
+
+def check_memory(gpusim: Gpusim, key: str, value: str) -> None:
+    """Of a long latency: places for messages that are never sent must not cost memory."""
+    usual, slow = (run(gpusim, sets).require_code(0).json()["memory"]["peak_bytes"] for sets in (PARTS, PARTS | {key: value}))
+    require(slow <= MOST_MEMORY * usual, f"{key} = {value} takes {slow} bytes, {usual} are usual")
+
+
 def check_effect(gpusim: Gpusim, key: str, values: list[str]) -> None:
     effect = EFFECTS.get(key, Effect())
     sets = PARTS | effect.sets
@@ -239,11 +288,10 @@ def check_effect(gpusim: Gpusim, key: str, values: list[str]) -> None:
 def check_section(gpusim: Gpusim, section: str) -> None:
     """All keys of it, and every problem in one message."""
     problems = []
-    keys = {key: values for key, values in values_of(gpusim).items() if key.startswith(section + ".") and values}
+    keys = {key: values for key, values in values_of(gpusim).items() if key.startswith(section + ".")}
     require(bool(keys), f"no keys in [{section}]")
     for key, values in keys.items():
-        for check in [*(functools.partial(check_end, gpusim, key, value) for value in values),
-                      functools.partial(check_effect, gpusim, key, values)]:
+        for check in checks_of(gpusim, key, values):
             try:
                 check()
             except Exception as problem:  # a crash, a wrong result or a refusal: go on with the next
@@ -251,6 +299,15 @@ def check_section(gpusim: Gpusim, section: str) -> None:
     require_equal("problems", "\n\n".join(problems), "")
 
 
-# [dram] is not among them: at a millisecond a command the kernel takes minutes.
+def checks_of(gpusim: Gpusim, key: str, values: list[str]) -> list[Callable[[], None]]:
+    if not values:
+        require(key in LISTS or key in TEXTS, f"{key}: nothing says what its text is")
+        return [functools.partial(check_list if key in LISTS else check_text, gpusim, key)]
+    checks = [functools.partial(check_end, gpusim, key, value) for value in values]
+    if key.endswith("latency"):
+        checks.append(functools.partial(check_memory, gpusim, key, values[-1]))
+    return [*checks, functools.partial(check_beyond, gpusim, key, values), functools.partial(check_effect, gpusim, key, values)]
+
+
 SECTIONS = ("gpu", "host", "clocks", "sm", "scheduler", "instruction", "coalescer", "lsu", "l1", "shared", "constant", "texture",
-            "interconnect", "l2", "tlb", "dvfs", "energy")
+            "interconnect", "l2", "tlb", "dram", "dvfs", "energy")

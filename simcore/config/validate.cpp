@@ -385,7 +385,10 @@ class Validator {
     const auto points = parse_voltage_points(c.points);
     if (!points) {
       conflict(key + "_points",
-               fmt::format("{}_points = \"{}\" is no list of clocks and voltages", key, c.points), {});
+               fmt::format("{}_points = \"{}\" is no list of clocks and voltages such as \"300MHz 0.9V, "
+                           "600MHz 1.1V\"",
+                           key, c.points),
+               {});
       return;
     }
     for (size_t i = 0; i < points->size(); ++i) {
