@@ -1,9 +1,9 @@
 // `gpusim analyze`: analytical models beside what the simulator measured.
 #include <CLI/CLI.hpp>
 
-#include "analysis/guarded.h"
-#include "analysis/model.h"
-#include "analysis/text.h"
+#include "analysis/models/model.h"
+#include "analysis/report/guarded.h"
+#include "analysis/report/text.h"
 #include "cli/commands.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/json_text.h"

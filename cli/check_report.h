@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "components/simulation.h"
+#include "components/simulation/simulation.h"
 
 namespace gpusim::cli {
 

@@ -1,5 +1,5 @@
 // `gpusim explain`: where the cycles of a recorded kernel went.
-#include "analysis/reports.h"
+#include "analysis/report/reports.h"
 #include "cli/recorded_kernels.h"
 
 namespace gpusim::cli {

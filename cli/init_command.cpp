@@ -8,9 +8,9 @@
 
 #include "cli/commands.h"
 #include "cli/launch_trial.h"
-#include "isa/diagnostics.h"
-#include "isa/kernel_use.h"
-#include "isa/parser.h"
+#include "isa/ptx/diagnostics.h"
+#include "isa/ptx/kernel_use.h"
+#include "isa/ptx/parser/parser.h"
 #include "simcore/launch/launch.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "cli/commands.h"
-#include "components/simulation.h"
+#include "components/simulation/simulation.h"
 #include "simcore/config/load.h"
 #include "simcore/launch/launch.h"
 

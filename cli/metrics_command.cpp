@@ -1,7 +1,7 @@
 // `gpusim metrics`: profiler metrics of a recorded file.
 #include <sstream>
 
-#include "analysis/reports.h"
+#include "analysis/report/reports.h"
 #include "cli/recorded_kernels.h"
 
 namespace gpusim::cli {

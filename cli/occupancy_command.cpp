@@ -5,12 +5,12 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "components/occupancy_limits.h"
-#include "isa/diagnostics.h"
-#include "isa/executor.h"
-#include "isa/lowering.h"
-#include "isa/parser.h"
-#include "isa/verifier.h"
+#include "components/launch/occupancy_limits.h"
+#include "isa/exec/executor.h"
+#include "isa/lowering/lowering.h"
+#include "isa/ptx/diagnostics.h"
+#include "isa/ptx/parser/parser.h"
+#include "isa/ptx/verifier/verifier.h"
 #include "simcore/config/load.h"
 #include "simcore/launch/launch.h"
 #include "simcore/text/text_file.h"

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/metrics.h"
-#include "analysis/recording.h"
+#include "analysis/profile/metrics.h"
+#include "analysis/recording/recording.h"
 
 namespace gpusim::cli {
 

@@ -1,5 +1,5 @@
-// The run summary's profiler metrics, by nvprof's names and definitions (analysis/metric_table.cpp), computed
-// from the file that the run has just recorded.
+// The run summary's profiler metrics, by nvprof's names and definitions (analysis/profile/metric_table.cpp),
+// computed from the file that the run has just recorded.
 #pragma once
 #include <string>
 #include <vector>

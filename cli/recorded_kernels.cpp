@@ -1,7 +1,7 @@
 #include "cli/recorded_kernels.h"
 
-#include "analysis/guarded.h"
-#include "analysis/text.h"
+#include "analysis/report/guarded.h"
+#include "analysis/report/text.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/json_text.h"
 

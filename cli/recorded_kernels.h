@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "analysis/recording.h"
+#include "analysis/recording/recording.h"
 #include "cli/commands.h"
 
 namespace gpusim::cli {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "components/simulation.h"
+#include "components/simulation/simulation.h"
 
 namespace gpusim::cli {
 

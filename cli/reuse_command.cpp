@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "analysis/reuse_analysis.h"
-#include "analysis/reuse_reference.h"
-#include "analysis/reuse_report.h"
-#include "analysis/reuse_sweep.h"
-#include "analysis/text.h"
+#include "analysis/models/reuse_distance/analysis.h"
+#include "analysis/models/reuse_distance/reference.h"
+#include "analysis/models/reuse_distance/report.h"
+#include "analysis/models/reuse_distance/sweep.h"
+#include "analysis/report/text.h"
 #include "cli/commands.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"

@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <bit>
 
-#include "analysis/warp_trace.h"
+#include "analysis/recording/warp_trace.h"
 #include "cli/commands.h"
-#include "components/simulation.h"
+#include "components/simulation/simulation.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/text_file.h"
@@ -59,7 +59,7 @@ namespace {
 /// Writes steps as one of the two forms of a trace.
 class TraceWriter {
  public:
-  TraceWriter(core::WholeFile& file, const comp::KernelRun& run, const TraceArguments& a,
+  TraceWriter(core::WholeFile& file, const comp::KernelLaunch& run, const TraceArguments& a,
               const std::string& machine)
       : file_(file), run_(run), as_text_(!a.warps), warps_(run.warps_per_block), loads_(warps_.size(), 0) {
     if (as_text_) {
@@ -147,7 +147,7 @@ class TraceWriter {
   }
 
   core::WholeFile& file_;
-  const comp::KernelRun& run_;
+  const comp::KernelLaunch& run_;
   bool as_text_;
   std::vector<analysis::WarpEncoder> warps_;
   std::vector<uint32_t> loads_;
@@ -177,7 +177,7 @@ int trace_command(const TraceArguments& a) {
   };
   comp::Simulation simulation(std::move(o));
   launch = chosen(a, simulation);
-  const comp::KernelRun& run = *simulation.runs()[launch];
+  const comp::KernelLaunch& run = *simulation.runs()[launch];
   core::WholeFile file(a.run.out);
   TraceWriter writer(file, run, a, machine);
   to = &writer;

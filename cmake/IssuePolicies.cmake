@@ -1,5 +1,5 @@
-# The scheduling policies: one for each components/schedulers/policy_NAME.cpp.
-file(GLOB GPUSIM_POLICY_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/components/schedulers/policy_*.cpp)
+# The scheduling policies: one for each components/sm/policies/policy_NAME.cpp.
+file(GLOB GPUSIM_POLICY_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/components/sm/policies/policy_*.cpp)
 list(SORT GPUSIM_POLICY_SOURCES)
 set(GPUSIM_POLICY_NAMES "")
 foreach(source IN LISTS GPUSIM_POLICY_SOURCES)
@@ -9,4 +9,4 @@ endforeach()
 list(TRANSFORM GPUSIM_POLICY_NAMES REPLACE "(.+)" "GPUSIM_POLICY(\\1)\n" OUTPUT_VARIABLE lines)
 list(JOIN lines "" lines)
 list(JOIN GPUSIM_POLICY_NAMES "|" GPUSIM_POLICY_NAMES)
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/components/schedulers/policies.inc CONTENT "${lines}" @ONLY)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/components/sm/policies/policies.inc CONTENT "${lines}" @ONLY)

@@ -4,12 +4,12 @@
 
 #include <filesystem>
 
-#include "components/declared_variables.h"
-#include "isa/diagnostics.h"
-#include "isa/executor.h"
-#include "isa/lowering.h"
-#include "isa/parser.h"
-#include "isa/verifier.h"
+#include "components/launch/declared_variables.h"
+#include "isa/exec/executor.h"
+#include "isa/lowering/lowering.h"
+#include "isa/ptx/diagnostics.h"
+#include "isa/ptx/parser/parser.h"
+#include "isa/ptx/verifier/verifier.h"
 #include "simcore/launch/launch.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/text_file.h"

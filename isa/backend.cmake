@@ -22,12 +22,12 @@ set(half_a integer float convert memory atomic)
 set(half_b bit half approx compare warp wmma)
 foreach(set IN LISTS GPUSIM_SIMD_SETS)
   foreach(half half_a half_b)
-    set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/semantics/${set}_${half}.cpp)
+    set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/exec/semantics/${set}_${half}.cpp)
     set(includes "")
     set(part_files "")
     foreach(part IN LISTS ${half})
-      string(APPEND includes "#include \"isa/semantics/${part}.inc\"\n")
-      list(APPEND part_files ${CMAKE_CURRENT_SOURCE_DIR}/semantics/${part}.inc)
+      string(APPEND includes "#include \"isa/exec/semantics/${part}.inc\"\n")
+      list(APPEND part_files ${CMAKE_CURRENT_SOURCE_DIR}/exec/semantics/${part}.inc)
     endforeach()
     file(CONFIGURE OUTPUT ${wrapper} CONTENT "#define GPUSIM_SIMD ${set}\n${includes}" @ONLY)
     set_source_files_properties(${wrapper} PROPERTIES
@@ -38,7 +38,7 @@ foreach(set IN LISTS GPUSIM_SIMD_SETS)
 endforeach()
 
 add_library(gpusim_isa_backend OBJECT
-  launch_constants.cpp lowering.cpp
+  lowering/launch_constants.cpp lowering/lowering.cpp
   lowering/select.cpp lowering/select_statement.cpp lowering/select_form.cpp lowering/select_operand.cpp
   lowering/select_alu.cpp lowering/select_memory.cpp lowering/select_texture.cpp lowering/select_warp.cpp
   lowering/select_wmma.cpp
@@ -50,19 +50,19 @@ target_link_libraries(gpusim_isa_backend PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_backend)
 gpusim_cold(gpusim_isa_backend)
 gpusim_unity(gpusim_isa_backend)
-add_library(gpusim_isa_semantics OBJECT micro_op.cpp executor.cpp texture.cpp semantics/table.cpp ${GPUSIM_SEMANTIC_SOURCES})
+add_library(gpusim_isa_semantics OBJECT exec/micro_op.cpp exec/executor.cpp exec/texture.cpp exec/semantics/table.cpp ${GPUSIM_SEMANTIC_SOURCES})
 foreach(set IN LISTS GPUSIM_SIMD_SETS)
   string(TOUPPER ${set} upper)
-  set_property(SOURCE semantics/table.cpp APPEND PROPERTY COMPILE_DEFINITIONS GPUSIM_HAS_${upper})
+  set_property(SOURCE exec/semantics/table.cpp APPEND PROPERTY COMPILE_DEFINITIONS GPUSIM_HAS_${upper})
 endforeach()
 target_link_libraries(gpusim_isa_semantics PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_semantics)
 
 gpusim_test(isa_backend_test
-  SOURCES tests/opcode_test.cpp tests/forms_test.cpp tests/semantics_test.cpp tests/memory_test.cpp
-          tests/lowering_test.cpp tests/control_flow_lowering_test.cpp tests/inlining_test.cpp tests/call_lowering_test.cpp
-          tests/clean_passes_test.cpp tests/schedule_test.cpp tests/early_exit_test.cpp tests/registers_test.cpp
-          tests/texture_reference_test.cpp tests/texture_test.cpp tests/texture_statement_test.cpp tests/wmma_test.cpp
+  SOURCES exec/opcode_test.cpp exec/forms_test.cpp exec/semantics_test.cpp exec/memory_test.cpp
+          lowering/lowering_test.cpp lowering/control_flow_lowering_test.cpp lowering/inlining_test.cpp lowering/call_lowering_test.cpp
+          lowering/clean_passes_test.cpp lowering/schedule_test.cpp lowering/early_exit_test.cpp lowering/registers_test.cpp
+          lowering/texture_reference_test.cpp exec/texture_test.cpp lowering/texture_statement_test.cpp exec/wmma_test.cpp
   DEPS gpusim_isa)
 gpusim_fuzzer(lowering_fuzz SOURCES fuzz/lowering_fuzz.cpp DEPS gpusim_isa)
 gpusim_benchmark(executor_bench SOURCES bench/executor_bench.cpp DEPS gpusim_isa)

@@ -7,7 +7,7 @@
 #include <random>
 #include <string_view>
 
-#include "components/address_map.h"
+#include "components/l2/address_map.h"
 #include "microbench/operation_classes.h"
 #include "microbench/probe.h"
 #include "microbench/set_index_form.h"

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <random>
 
-#include "isa/diagnostics.h"
-#include "isa/executor.h"
-#include "isa/lowering.h"
-#include "isa/parser.h"
-#include "isa/verifier.h"
+#include "isa/exec/executor.h"
+#include "isa/lowering/lowering.h"
+#include "isa/ptx/diagnostics.h"
+#include "isa/ptx/parser/parser.h"
+#include "isa/ptx/verifier/verifier.h"
 #include "microbench/cache_structure.h"
 #include "microbench/operations.h"
 #include "microbench/outstanding.h"

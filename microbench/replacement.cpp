@@ -1,7 +1,7 @@
 // Telling replacement policies apart by their misses.
 #include <algorithm>
 
-#include "components/cache/cache_tags.h"
+#include "components/cache/tag_array.h"
 #include "microbench/cache_structure.h"
 
 namespace gpusim::microbench {
@@ -15,11 +15,11 @@ std::vector<bool> misses_of(comp::ReplacementKind kind, uint32_t ways, const std
   shape.bytes = uint64_t{ways} * shape.line_bytes;
   shape.ways = ways;
   shape.replacement = kind;
-  comp::CacheTags set(shape);
+  comp::TagArray set(shape);
   std::vector<bool> missed;
   for (const uint32_t line : picks) {
     uint32_t frame = set.find(line);
-    missed.push_back(frame == comp::CacheTags::kNoFrame);
+    missed.push_back(frame == comp::TagArray::kNoFrame);
     if (missed.back()) frame = set.allocate(line).frame;
     set.fill(frame, 1);
     set.touch(frame);

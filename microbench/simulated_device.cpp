@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "components/simulation.h"
+#include "components/simulation/simulation.h"
 #include "simcore/process/child_process.h"
 
 namespace gpusim::microbench {

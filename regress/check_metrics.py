@@ -195,7 +195,7 @@ def check_commands(gpusim: Gpusim, _: str) -> None:
     require("total " in gpusim.run("explain", out, "--top", "1").require_code(0).out, "no total")
     words = gpusim.run("explain", "--describe").require_code(0).out.split()
     for cause in report["kernels"][0]["issue_slots"]:
-        require(cause in words, f"cause {cause} has no words (analysis/stall_causes.cpp)")
+        require(cause in words, f"cause {cause} has no words (analysis/profile/stall_causes.cpp)")
     for command in ("metrics", "explain"):
         require(gpusim.run(command, "--describe").require_code(0).out.count("\n") > 20, "nothing is described")
         gpusim.run(command, out, "--kernel", "7").require_code(1).require_error("no kernel '7' (3 launches")

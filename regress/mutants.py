@@ -31,23 +31,23 @@ class Mutant:
 
 
 def _reuse(part: str, right: str, wrong: str, *cases: str) -> Mutant:
-    return Mutant("reuse-distance", f"analysis/reuse_{part}.cpp", right, wrong, cases)
+    return Mutant("reuse-distance", f"analysis/models/reuse_distance/{part}.cpp", right, wrong, cases)
 
 
 def _roofline(right: str, wrong: str, *cases: str) -> Mutant:
-    return Mutant("roofline", "analysis/roofline.cpp", right, wrong, cases)
+    return Mutant("roofline", "analysis/models/roofline/roofline.cpp", right, wrong, cases)
 
 
 def _figure(machine: str, name: str, right: str, wrong: str, *cases: str) -> Mutant:
     """A data sheet's figure."""
-    return Mutant("latency-hidden", f"analysis/latency_hidden/data_sheets/{machine}.json", f'"{name}", "found": {right},',
+    return Mutant("latency-hidden", f"analysis/models/latency_hidden/data_sheets/{machine}.json", f'"{name}", "found": {right},',
                   f'"{name}", "found": {wrong},', cases)
 
 
 MUTANTS = (
-    Mutant("latency-hidden", "analysis/latency_hidden/extended.cpp", "kSharpness = 4;", "kSharpness = 1;"),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/extended.cpp", "kSharpness = 4;", "kSharpness = 1;"),
     _figure("tesla_c1060", "latency.dram", "560.6875", "1160.6875"),
-    Mutant("latency-hidden", "analysis/latency_hidden/parameters.cpp", "p.issue = p.warp_issue / schedulers;",
+    Mutant("latency-hidden", "analysis/models/latency_hidden/parameters.cpp", "p.issue = p.warp_issue / schedulers;",
            "p.issue = 3 * p.warp_issue / schedulers;"),
     _figure("tesla_c1060", "latency.shared", "36.46875", "72.9375"),
     _figure("tesla_c1060", "latency.int_mul", "96", "48"),
@@ -57,12 +57,12 @@ MUTANTS = (
     _figure("tesla_c1060", "latency.tlb_l2_miss", "194", "388"),
     _figure("tesla_c1060", "bandwidth.scattered", "2.397612004e+10", "4.8e+10"),
     _figure("tesla_c1060", "bandwidth.sm_scattered", "9239057544", "1.85e+10"),
-    Mutant("latency-hidden", "analysis/latency_hidden/analysis.cpp", "kRandomlyUneven = 1.09;", "kRandomlyUneven = 2;"),
-    Mutant("latency-hidden", "analysis/latency_hidden/estimate.cpp", "std::max(0.0, w.longest_path - path)",
+    Mutant("latency-hidden", "analysis/models/latency_hidden/analysis.cpp", "kRandomlyUneven = 1.09;", "kRandomlyUneven = 2;"),
+    Mutant("latency-hidden", "analysis/models/latency_hidden/estimate.cpp", "std::max(0.0, w.longest_path - path)",
            "std::max(0.0, 0.5 * w.longest_path - path)"),
-    Mutant("latency-hidden", "analysis/latency_hidden/segments.cpp", "std::min(1.0, probability * warps_)",
+    Mutant("latency-hidden", "analysis/models/latency_hidden/segments.cpp", "std::min(1.0, probability * warps_)",
            "std::min(1.0, probability)"),
-    Mutant("latency-hidden", "analysis/latency_hidden/extended.cpp", "longer = std::max(longer, 1.0);",
+    Mutant("latency-hidden", "analysis/models/latency_hidden/extended.cpp", "longer = std::max(longer, 1.0);",
            "longer = std::max(longer, 0.1);"),
     _figure("tesla_c1060", "throughput.fp32_add", "8", "16", "throughput_c1060"),
     _figure("tesla_c1060", "throughput.int_mul", "1.684210526", "3.4", "throughput_c1060"),
@@ -89,22 +89,22 @@ MUTANTS = (
     _reuse("memory", "const auto ways = static_cast<uint32_t>(m.l2.ways);",
            "const auto ways = static_cast<uint32_t>(2 * m.l2.ways);", "saxpy_16K"),
     _reuse("machine", "r.write_local = write_policy(m.l1.write_local);", "r.write_local = r.write_global;", "bt_thread_16K"),
-    Mutant("energy", "analysis/energy/clock_parts.h", "kJointNorm = 4;", "kJointNorm = 0.5;"),
-    Mutant("energy", "analysis/energy/power.cpp", "scaled[i] = joules[i] * v * v * clock * time;",
+    Mutant("energy", "analysis/models/energy/clock_parts.h", "kJointNorm = 4;", "kJointNorm = 0.5;"),
+    Mutant("energy", "analysis/models/energy/power.cpp", "scaled[i] = joules[i] * v * v * clock * time;",
            "scaled[i] = joules[i] * 2.5 * clock * time;"),
-    Mutant("energy", "analysis/energy/power.cpp", "scaled[i] = joules[i] * v * v;", "scaled[i] = joules[i] * v;"),
-    Mutant("energy", "analysis/energy/power.cpp", "scaled[i] = joules[i] * v * v * clock * time;",
+    Mutant("energy", "analysis/models/energy/power.cpp", "scaled[i] = joules[i] * v * v;", "scaled[i] = joules[i] * v;"),
+    Mutant("energy", "analysis/models/energy/power.cpp", "scaled[i] = joules[i] * v * v * clock * time;",
            "scaled[i] = joules[i] * v * clock * time;"),
-    Mutant("energy", "analysis/energy/power.cpp", "scaled[i] = joules[i] * v * time;", "scaled[i] = joules[i] * v * v * time;"),
-    Mutant("energy", "analysis/energy/run.cpp", "kernel_energy + machine.host.idle_power_w * elapsed",
+    Mutant("energy", "analysis/models/energy/power.cpp", "scaled[i] = joules[i] * v * time;", "scaled[i] = joules[i] * v * v * time;"),
+    Mutant("energy", "analysis/models/energy/run.cpp", "kernel_energy + machine.host.idle_power_w * elapsed",
            "kernel_energy + 0.5 * machine.host.idle_power_w * elapsed"),
-    Mutant("energy", "analysis/energy/run.cpp", "machine.host.gpu_idle_power_w * (elapsed - kernel_seconds)",
+    Mutant("energy", "analysis/models/energy/run.cpp", "machine.host.gpu_idle_power_w * (elapsed - kernel_seconds)",
            "2 * machine.host.gpu_idle_power_w * (elapsed - kernel_seconds)"),
-    Mutant("energy", "analysis/energy/clock_parts.cpp", "rate += 1 / static_cast<double>(at->second);",
+    Mutant("energy", "analysis/models/energy/clock_parts.cpp", "rate += 1 / static_cast<double>(at->second);",
            "rate += 0.5 / static_cast<double>(at->second);"),
-    Mutant("energy", "analysis/energy/pem.cpp", "return 2 * std::log2(leaves) + 1;", "return 2 * leaves + 1;"),
-    Mutant("energy", "analysis/energy/pem.cpp", "return 2 * std::log2(leaves) + 1;", "return 4 * std::log2(leaves) + 1;"),
-    Mutant("energy", "analysis/energy/blocks.cpp", '["requested_bytes"][i]) / 4;', '["requested_bytes"][i]) / 2;'),
+    Mutant("energy", "analysis/models/energy/pem.cpp", "return 2 * std::log2(leaves) + 1;", "return 2 * leaves + 1;"),
+    Mutant("energy", "analysis/models/energy/pem.cpp", "return 2 * std::log2(leaves) + 1;", "return 4 * std::log2(leaves) + 1;"),
+    Mutant("energy", "analysis/models/energy/blocks.cpp", '["requested_bytes"][i]) / 4;', '["requested_bytes"][i]) / 2;'),
     _roofline("kWarpEfficiency = 0.8", "kWarpEfficiency = 0.08"),
     _roofline("kWarpEfficiency = 0.8", "kWarpEfficiency = 1.6"),
     _roofline("kCoalescing = 0.5", "kCoalescing = 0.05"),

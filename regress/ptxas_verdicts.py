@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the verdicts of ptxas into isa/tests/ptxas_verdicts.txt, which isa/verdicts_test.cpp compares with those of gpusim."""
+"""Writes the verdicts of ptxas into isa/tests/ptxas_verdicts.txt, which isa/ptx/verifier/verdicts_test.cpp compares with those of gpusim."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 TABLE = Path(__file__).resolve().parent.parent / "isa" / "tests" / "ptxas_verdicts.txt"
 HEADER = ".version 7.0\n.target sm_75\n.address_size 64\n"
-#: As in isa/verdicts_test.cpp.
+#: As in isa/ptx/verifier/verdicts_test.cpp.
 VARIABLES = ".global .align 16 .b8 zg[64]; .shared .align 16 .b8 zs[64];\n.visible .entry k(.param .u64 p)\n{\n"
 REGISTERS = """.reg .u64 %d, %e; .reg .u32 %r<4>; .reg .b32 %b; .reg .f32 %f; .reg .f64 %g; .reg .f16x2 %h2; .reg .f16 %h;
 .reg .b16 %s; .reg .pred %p; .reg .v2 .u32 %v2, %w2; .reg .v4 .u32 %v4;

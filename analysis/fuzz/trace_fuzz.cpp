@@ -1,5 +1,5 @@
 // libFuzzer target: any text as a memory trace, and the model on small ones.
-#include "analysis/reuse_reference.h"
+#include "analysis/models/reuse_distance/reference.h"
 #include "simcore/text/input_error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {

@@ -1,6 +1,6 @@
 // libFuzzer target: any bytes as a trace of warps, and the model on small ones.
-#include "analysis/reuse_model.h"
-#include "analysis/warp_trace.h"
+#include "analysis/models/reuse_distance/model.h"
+#include "analysis/recording/warp_trace.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "components/simulation.h"
+#include "components/simulation/simulation.h"
 #include "simcore/config/load.h"
 
 namespace {

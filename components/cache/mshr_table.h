@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "components/cache/cache_tags.h"
+#include "components/cache/tag_array.h"
 
 namespace gpusim::comp {
 

@@ -25,7 +25,8 @@ BlockChecks::BlockChecks(CheckShared& shared)
           shared_.log.note(kind, site(statement, thread), [&] { return FindingDetail{message, {}}; });
       }) {}
 
-void BlockChecks::begin(const KernelRun& run, const KernelChecks& kernel, uint64_t block, bool independent) {
+void BlockChecks::begin(const KernelLaunch& run, const KernelChecks& kernel, uint64_t block,
+                        bool independent) {
   run_ = &run;
   kernel_ = &kernel;
   block_ = block;

@@ -53,7 +53,7 @@ class BlockChecks {
   BlockChecks& operator=(const BlockChecks&) = delete;
 
   /// `independent`: lanes of a warp have program counters of their own.
-  void begin(const KernelRun& run, const KernelChecks& kernel, uint64_t block, bool independent);
+  void begin(const KernelLaunch& run, const KernelChecks& kernel, uint64_t block, bool independent);
   [[nodiscard]] isa::ExecutionObserver* warp(uint32_t warp_in_block) { return warps_[warp_in_block].get(); }
 
   /// Lanes of a warp arrive at the barrier that `op` names; `threads`: explicit count or 0.
@@ -111,7 +111,7 @@ class BlockChecks {
   }
 
   CheckShared& shared_;
-  const KernelRun* run_ = nullptr;
+  const KernelLaunch* run_ = nullptr;
   const KernelChecks* kernel_ = nullptr;
   uint64_t block_ = 0;
   bool independent_ = false;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "isa/types.h"
+#include "isa/ptx/types.h"
 
 namespace gpusim::comp {
 

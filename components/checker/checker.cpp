@@ -17,7 +17,7 @@ void Checker::observe(isa::KernelImage& image) {
                    std::make_unique<KernelChecks>(image, shared_.options.memory || shared_.options.init));
 }
 
-BlockChecks* Checker::begin_block(const KernelRun& run, uint64_t block) {
+BlockChecks* Checker::begin_block(const KernelLaunch& run, uint64_t block) {
   if (idle_.empty()) idle_.push_back(std::make_unique<BlockChecks>(shared_));
   running_.push_back(std::move(idle_.back()));
   idle_.pop_back();

@@ -20,10 +20,10 @@ class Checker {
   void observe(isa::KernelImage& image);
 
   /// A block of an observed kernel starts, or ends.
-  [[nodiscard]] BlockChecks* begin_block(const KernelRun& run, uint64_t block);
+  [[nodiscard]] BlockChecks* begin_block(const KernelLaunch& run, uint64_t block);
   void end_block(BlockChecks* block);
   /// All blocks of the launch have ended, and what was found in it has been recorded.
-  void end_launch(const KernelRun& run) { shared_.log.end_launch(run.id); }
+  void end_launch(const KernelLaunch& run) { shared_.log.end_launch(run.id); }
   /// The run ends in a deadlock: names the barriers at which threads wait.
   void report_stuck_barriers();
 

@@ -363,7 +363,7 @@ TEST(FindingLogTest, MergesAndShowsTheFirstInTheGrid) {
   image.name = "k";
   image.ptx = {{"a", {10, 1, 0}, 3, 0}, {"b", {20, 1, 0}, 0, 0}};
   image.source_files = {"k.cu"};
-  KernelRun run;
+  KernelLaunch run;
   run.image = &image;
   run.grid = {4, 1, 1};
   run.block = {8, 4, 1};

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "components/kernel_run.h"
+#include "components/launch/kernel_launch.h"
 
 namespace gpusim::comp {
 
@@ -40,7 +40,7 @@ enum class FindingKind : uint8_t {
 
 /// A thread at a PTX statement.
 struct Site {
-  const KernelRun* run = nullptr;
+  const KernelLaunch* run = nullptr;
   uint32_t statement = 0;  ///< index into KernelImage::ptx
   uint64_t block = 0;
   uint32_t thread = 0;  ///< linear, in the block

@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "isa/executor.h"
+#include "isa/exec/executor.h"
 
 namespace gpusim::comp {
 

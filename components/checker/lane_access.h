@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "isa/executor.h"
+#include "isa/exec/executor.h"
 
 namespace gpusim::comp {
 

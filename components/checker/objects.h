@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "components/checker/byte_map.h"
-#include "isa/types.h"
+#include "isa/ptx/types.h"
 
 namespace gpusim::comp {
 

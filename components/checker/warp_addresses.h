@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "components/checker/lane_access.h"
-#include "isa/executor.h"
+#include "isa/exec/executor.h"
 
 namespace gpusim::comp {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "components/gpu.h"
+#include "components/simulation/gpu.h"
 
 namespace gpusim::comp {
 
@@ -112,7 +112,7 @@ EnergyCounts::EnergyCounts(const Gpu& gpu, const core::MachineConfig& machine)
                     : static_cast<double>(net.reply_flit_bytes) / static_cast<double>(net.flit_bytes);
 }
 
-void EnergyCounts::begin_kernel(const KernelRun& run) {
+void EnergyCounts::begin_kernel(const KernelLaunch& run) {
   Kernel kernel{&run, {}};
   for (const isa::MicroOp& op : run.image->ops) {
     uint32_t words = register_words(op);
@@ -122,12 +122,12 @@ void EnergyCounts::begin_kernel(const KernelRun& run) {
   open_.push_back(std::move(kernel));
 }
 
-void EnergyCounts::end_kernel(const KernelRun& run) {
+void EnergyCounts::end_kernel(const KernelLaunch& run) {
   open_.erase(std::ranges::find(open_, &run, &Kernel::run));
 }
 
 EnergyCounts::Own EnergyCounts::own(const Kernel& kernel) {
-  const KernelRun& run = *kernel.run;
+  const KernelLaunch& run = *kernel.run;
   Own sum;
   for (size_t i = 0; i < run.pc.size(); ++i) {
     const PcStats& at = run.pc[i];
@@ -145,7 +145,7 @@ EnergyCounts::Own EnergyCounts::own(const Kernel& kernel) {
   return sum;
 }
 
-EnergyAmounts EnergyCounts::events(const KernelRun& run) const {
+EnergyAmounts EnergyCounts::events(const KernelLaunch& run) const {
   const Own mine = own(*std::ranges::find(open_, &run, &Kernel::run));
   EnergyAmounts amounts{};
   const auto of = [&amounts](EnergyTerm term) -> double& { return amounts[static_cast<size_t>(term)]; };

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "components/kernel_run.h"
+#include "components/launch/kernel_launch.h"
 #include "components/power/energy_terms.h"
-#include "components/timing.h"
+#include "components/sm/timing.h"
 #include "simcore/config/machine_config.h"
 
 namespace gpusim::comp {
@@ -30,15 +30,15 @@ class EnergyCounts {
  public:
   EnergyCounts(const Gpu& gpu, const core::MachineConfig& machine);
 
-  void begin_kernel(const KernelRun& run);
-  void end_kernel(const KernelRun& run);
+  void begin_kernel(const KernelLaunch& run);
+  void end_kernel(const KernelLaunch& run);
   /// Events of the kernel, which is open, in the SMs, and of the whole GPU since the start of the simulation
   /// in what these share.
-  [[nodiscard]] EnergyAmounts events(const KernelRun& run) const;
+  [[nodiscard]] EnergyAmounts events(const KernelLaunch& run) const;
 
  private:
   struct Kernel {
-    const KernelRun* run = nullptr;
+    const KernelLaunch* run = nullptr;
     std::vector<uint32_t> words;  ///< by micro-op
   };
   /// Counts that kernels have for themselves.

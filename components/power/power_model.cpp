@@ -39,14 +39,14 @@ bool PowerModel::set_clocks(const core::ClockChoice& choice) {
 
 void PowerModel::set_core_clock(int64_t khz) { want(0, khz); }
 
-void PowerModel::begin_kernel(const KernelRun& run, core::Femtoseconds t) {
+void PowerModel::begin_kernel(const KernelLaunch& run, core::Femtoseconds t) {
   if (!active()) return;
   counts_.begin_kernel(run);
   open_.push_back({&run, meter_});
   open_.back().meter.start(t, counts_.events(run));
 }
 
-EnergyAmounts PowerModel::end_kernel(const KernelRun& run, core::Femtoseconds t) {
+EnergyAmounts PowerModel::end_kernel(const KernelLaunch& run, core::Femtoseconds t) {
   if (!active()) return {};
   const EnergyAmounts joules = reading(run, t);
   counts_.end_kernel(run);
@@ -54,7 +54,7 @@ EnergyAmounts PowerModel::end_kernel(const KernelRun& run, core::Femtoseconds t)
   return joules;
 }
 
-EnergyAmounts PowerModel::reading(const KernelRun& run, core::Femtoseconds t) const {
+EnergyAmounts PowerModel::reading(const KernelLaunch& run, core::Femtoseconds t) const {
   if (!active()) return {};
   return std::ranges::find(open_, &run, &Open::run)->meter.reading(t, counts_.events(run));
 }

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "components/gpu.h"
 #include "components/power/energy_counts.h"
 #include "components/power/energy_meter.h"
+#include "components/simulation/gpu.h"
 #include "simcore/config/machine_config.h"
 
 namespace gpusim::comp {
@@ -28,11 +28,11 @@ class PowerModel {
   [[nodiscard]] int64_t core_clock() const { return wanted_[0]; }
 
   /// The kernel begins at `t`, which lies at most a few cycles ahead.
-  void begin_kernel(const KernelRun& run, core::Femtoseconds t);
+  void begin_kernel(const KernelLaunch& run, core::Femtoseconds t);
   /// Its joules, and it is forgotten.
-  EnergyAmounts end_kernel(const KernelRun& run, core::Femtoseconds t);
+  EnergyAmounts end_kernel(const KernelLaunch& run, core::Femtoseconds t);
   /// Joules of a kernel that runs, until `t`.
-  [[nodiscard]] EnergyAmounts reading(const KernelRun& run, core::Femtoseconds t) const;
+  [[nodiscard]] EnergyAmounts reading(const KernelLaunch& run, core::Femtoseconds t) const;
   /// False if the machine says nothing of energy.
   [[nodiscard]] bool active() const { return meter_.active(); }
   /// Changes of a domain's clock since the start.
@@ -48,7 +48,7 @@ class PowerModel {
   std::array<uint64_t, kClocks> changes_{};
   bool governed_;
   struct Open {
-    const KernelRun* run = nullptr;
+    const KernelLaunch* run = nullptr;
     EnergyMeter meter;
   };
   EnergyMeter meter_;  ///< of a kernel that would begin now

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "components/dram_channel.h"
+#include "components/dram/dram_channel.h"
 #include "components/testing/mocks.h"
 
 namespace gpusim::comp::test {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "components/load_store_unit.h"
+#include "components/lsu/load_store_unit.h"
 #include "components/testing/mocks.h"
 
 namespace gpusim::comp::test {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "components/messages.h"
+#include "components/noc/messages.h"
 #include "simcore/config/load.h"
 #include "simcore/engine/link.h"
 #include "simcore/record/recorder.h"

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "components/memory_partition.h"
+#include "components/l2/memory_partition.h"
 #include "components/testing/mocks.h"
 
 namespace gpusim::comp::test {

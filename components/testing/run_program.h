@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "components/simulation.h"
+#include "components/simulation/simulation.h"
 #include "components/testing/mocks.h"
 #include "simcore/record/read.h"
 

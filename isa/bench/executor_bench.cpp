@@ -1,7 +1,7 @@
 // Cost of one micro-op of a full warp: the goal is 15 ns for arithmetic and 30 ns for memory.
 #include <benchmark/benchmark.h>
 
-#include "isa/parser.h"
+#include "isa/ptx/parser/parser.h"
 #include "isa/tests/warp_runner.h"
 
 namespace gpusim::isa {

@@ -5,12 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "isa/diagnostics.h"
-#include "isa/linker.h"
-#include "isa/lowering.h"
-#include "isa/parser.h"
+#include "isa/lowering/lowering.h"
+#include "isa/ptx/diagnostics.h"
+#include "isa/ptx/linker.h"
+#include "isa/ptx/parser/parser.h"
+#include "isa/ptx/verifier/verifier.h"
 #include "isa/tests/warp_runner.h"
-#include "isa/verifier.h"
 
 namespace {
 

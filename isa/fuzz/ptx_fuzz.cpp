@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "isa/control_flow.h"
-#include "isa/parser.h"
-#include "isa/verifier.h"
+#include "isa/ptx/control_flow.h"
+#include "isa/ptx/parser/parser.h"
+#include "isa/ptx/verifier/verifier.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

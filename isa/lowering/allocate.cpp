@@ -10,8 +10,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "isa/control_flow.h"
 #include "isa/lowering/liveness.h"
+#include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
 namespace {

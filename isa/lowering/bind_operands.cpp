@@ -1,8 +1,8 @@
 // Kernel parameters and the sizes of block and grid as operands: what is the same for all threads of a launch
 // stands in a constant bank (compute capability 2.0 and up), and an arithmetic instruction reads one source
 // from there at no cost. Such a source becomes a literal whose value is filled in at the launch
-// (isa/launch_constants.h). A load of the value stays for those who need it in a register: addresses, stored
-// values, and operations with another constant.
+// (isa/lowering/launch_constants.h). A load of the value stays for those who need it in a register:
+// addresses, stored values, and operations with another constant.
 #include <algorithm>
 
 #include "isa/lowering/dominance.h"

@@ -6,7 +6,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/strong_components.hpp>
 
-#include "isa/executor.h"
+#include "isa/exec/executor.h"
 
 namespace gpusim::isa::lir {
 namespace {

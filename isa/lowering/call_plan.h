@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "isa/module.h"
+#include "isa/ptx/module.h"
 
 namespace gpusim::isa::lir {
 

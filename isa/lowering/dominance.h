@@ -3,8 +3,8 @@
 #pragma once
 #include <vector>
 
-#include "isa/control_flow.h"
 #include "isa/lowering/lir.h"
+#include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
 

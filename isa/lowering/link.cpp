@@ -4,7 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "isa/executor.h"
+#include "isa/exec/executor.h"
 
 namespace gpusim::isa::lir {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "isa/lowering.h"
-#include "isa/semantics/table.h"
+#include "isa/exec/semantics/table.h"
+#include "isa/lowering/lowering.h"
 
 namespace gpusim::isa::lir {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "isa/control_flow.h"
+#include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
 namespace {

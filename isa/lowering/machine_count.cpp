@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "isa/control_flow.h"
 #include "isa/lowering/liveness.h"
+#include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
 namespace {

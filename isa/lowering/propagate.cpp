@@ -4,9 +4,9 @@
 // remove_dead_code().
 #include <algorithm>
 
-#include "isa/control_flow.h"
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
+#include "isa/ptx/control_flow.h"
 
 namespace gpusim::isa::lir {
 namespace {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <unordered_map>
 
-#include "isa/executor.h"
+#include "isa/exec/executor.h"
 #include "isa/lowering/call_plan.h"
 #include "isa/lowering/lir.h"
-#include "isa/wmma.h"
+#include "isa/ptx/wmma.h"
 
 namespace gpusim::isa::lir {
 

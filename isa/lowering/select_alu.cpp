@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "isa/lowering/select.h"
-#include "isa/verifier.h"
+#include "isa/ptx/verifier/verifier.h"
 
 namespace gpusim::isa::lir {
 
@@ -230,8 +230,8 @@ void Selector::select_predicate(Frame& frame, const Instruction& inst) {
   write_back(frame, inst.operands[0], type, dst);
 }
 
-/// cvta adds the window of the space (see isa/executor.h), cvta.to takes it off; global and const addresses
-/// are generic.
+/// cvta adds the window of the space (see isa/exec/executor.h), cvta.to takes it off; global and const
+/// addresses are generic.
 void Selector::convert_address(Frame& frame, const Instruction& inst) {
   if (inst.operands.size() < 2) return unsupported(inst, "this instruction");
   const Type type = inst.mods.type == Type::kU32 ? Type::kU32 : Type::kU64;

@@ -1,6 +1,6 @@
 // Dispatch of a statement to the function that selects its family.
 #include "isa/lowering/select.h"
-#include "isa/verifier.h"
+#include "isa/ptx/verifier/verifier.h"
 
 namespace gpusim::isa::lir {
 

@@ -2,8 +2,8 @@
 // sampler.
 #include <fmt/format.h>
 
+#include "isa/exec/texture.h"
 #include "isa/lowering/select.h"
-#include "isa/texture.h"
 
 namespace gpusim::isa::lir {
 

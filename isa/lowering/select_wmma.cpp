@@ -1,11 +1,11 @@
 // Selection of wmma.load, wmma.store and wmma.mma. A matrix moves register by register, each as one access of
 // the warp; a wmma.mma becomes one or two micro-ops of 16 x 8 results (f64: one of 8 x 8), as the hardware
-// has them. isa/wmma.h says which register holds what.
+// has them. isa/ptx/wmma.h says which register holds what.
 #include <algorithm>
 #include <bit>
 
 #include "isa/lowering/select.h"
-#include "isa/wmma.h"
+#include "isa/ptx/wmma.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -60,7 +60,7 @@ int default_stride(WmmaMatrix matrix, WmmaShape shape, WmmaLayout layout) {
   return layout == WmmaLayout::kRow ? columns : rows;
 }
 
-/// The arithmetic of the target's tensor cores, see isa/semantics/wmma.inc.
+/// The arithmetic of the target's tensor cores, see isa/exec/semantics/wmma.inc.
 WmmaSum sum_of(const Modifiers& mods, int target) {
   WmmaSum sum;
   sum.fraction_bits = target >= 90 ? 25 : target >= 75 ? 24 : 23;

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "isa/diagnostics.h"
-#include "isa/parser.h"
-#include "isa/verifier.h"
+#include "isa/ptx/diagnostics.h"
+#include "isa/ptx/parser/parser.h"
+#include "isa/ptx/verifier/verifier.h"
 
 namespace gpusim::isa::test {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "isa/texture.h"
+#include "isa/exec/texture.h"
 
 namespace gpusim::isa::test {
 

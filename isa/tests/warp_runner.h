@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "isa/executor.h"
-#include "isa/launch_constants.h"
-#include "isa/lowering.h"
+#include "isa/exec/executor.h"
+#include "isa/lowering/launch_constants.h"
+#include "isa/lowering/lowering.h"
 
 namespace gpusim::isa::test {
 

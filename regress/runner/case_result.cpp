@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "analysis/text.h"
+#include "analysis/report/text.h"
 #include "simcore/text/json_document.h"
 #include "simcore/text/json_text.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/model.h"
+#include "analysis/models/model.h"
 #include "regress/runner/suite.h"
 
 namespace gpusim::regress {

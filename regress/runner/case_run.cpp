@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "components/simulation.h"
+#include "components/simulation/simulation.h"
 #include "simcore/config/load.h"
 #include "simcore/process/child_process.h"
 #include "simcore/record/command_text.h"

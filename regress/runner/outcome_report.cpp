@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "analysis/text.h"
+#include "analysis/report/text.h"
 #include "regress/runner/verdict.h"
 #include "simcore/record/hdf5_writer.h"
 #include "simcore/text/json_document.h"
@@ -141,7 +141,8 @@ void write_outcome_hdf5(const std::string& path, const Suite& suite, const Outco
     }
   }
   core::NewFile whole(path);
-  const hid_t file = checked(H5Fcreate(whole.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), path);
+  const hid_t file =
+      checked(H5Fcreate(whole.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), path);
   const hid_t type = checked(H5Tcreate(H5T_COMPOUND, layout.bytes), path);
   for (const Records::Column& c : layout.columns) {
     if (c.size == 0) {

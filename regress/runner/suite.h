@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/model.h"
+#include "analysis/models/model.h"
 #include "simcore/record/recorder.h"
 
 namespace gpusim::regress {

@@ -51,7 +51,7 @@ struct MachineConfig {
     friend bool operator==(const Sm&, const Sm&) = default;
   } sm;
   struct Scheduler {
-    std::string policy;        ///< a policy of components/schedulers
+    std::string policy;        ///< a policy of components/sm/policies
     int64_t group = 8;         ///< warps of a group ("two_level")
     int64_t count = 1;         ///< schedulers per SM
     int64_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler

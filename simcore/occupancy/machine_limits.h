@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "isa/occupancy.h"
+#include "isa/ptx/occupancy.h"
 #include "simcore/config/machine_config.h"
 
 namespace gpusim::core {

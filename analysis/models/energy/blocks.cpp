@@ -1,0 +1,143 @@
+#include "analysis/models/energy/blocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/models/energy/clock_parts.h"
+#include "analysis/models/energy/pem.h"
+
+namespace gpusim::analysis::energy {
+namespace {
+
+double divide_up(uint64_t a, uint64_t b) { return static_cast<double>((a + b - 1) / b); }
+
+double counter(const KernelRecord& kernel, std::string_view name) {
+  const auto at = kernel.counters.find(name);
+  return at == kernel.counters.end() ? 0 : at->second;
+}
+
+/// Words and transactions that operations of a class move.
+struct Moved {
+  double words = 0, transactions = 0;
+};
+
+Moved moved_by(const KernelRecord& kernel, std::string_view op_class) {
+  Moved sum;
+  const auto classes = kernel.per_pc.texts.find("class");
+  if (classes == kernel.per_pc.texts.end()) return sum;
+  for (uint64_t i = 0; i < kernel.per_pc.rows; ++i) {
+    if (classes->second[i] != op_class) continue;
+    sum.words += static_cast<double>(kernel.per_pc["requested_bytes"][i]) / 4;
+    sum.transactions += static_cast<double>(kernel.per_pc["transactions"][i]);
+  }
+  return sum;
+}
+
+/// Share of the operations that warps execute less often than there are tiles.
+double fixed_share(const KernelRecord& kernel, double tiles) {
+  const double warps = counter(kernel, "warps");
+  double fixed = 0, all = 0;
+  for (const uint64_t executed : kernel.per_pc["executed"]) {
+    const double each = static_cast<double>(executed) / warps;
+    all += each;
+    // Some warps of the last tile may have nothing to do.
+    if (each < tiles / 2) fixed += each;
+  }
+  return all > 0 ? fixed / all : 1;
+}
+
+}  // namespace
+
+double BlockParts::tiles_with(uint64_t m) const { return divide_up((elements + m - 1) / m, threads); }
+
+double BlockParts::tree_ratio(uint64_t m) const {
+  return tree_steps(static_cast<double>(m)) / tree_steps(static_cast<double>(blocks));
+}
+
+double BlockParts::seconds_with(uint64_t m) const {
+  if (!divided) return launch + fixed_path * tree_ratio(m);
+  const double tiles = tiles_with(m);
+  const double lives = (tiles * tile_path + fixed_path) * divide_up(m, resident);
+  const double busy = (tiles * tile_work + fixed_work) * divide_up(m, sms);
+  return launch + scale * joint_bound(lives, busy, memory);
+}
+
+double BlockParts::work_ratio(uint64_t m) const {
+  const auto work = [this](uint64_t n) {
+    return static_cast<double>(n) * (tiles_with(n) * tile_work + fixed_work);
+  };
+  return divided ? work(m) / work(blocks) : tree_ratio(m);
+}
+
+BlockParts block_parts(const KernelLaunch& run, const Recording& recording, uint64_t m, uint64_t elements) {
+  const ClockParts c = clock_parts(recording, run.kernel);
+  BlockParts p;
+  p.blocks = m;
+  p.divided = run.blocks == m;
+  p.elements = elements;
+  p.threads = recording.attribute(run.kernel.index, "threads_per_block");
+  p.sms = std::max<uint64_t>(1, run.kernel.per_sm.rows);
+  p.resident = p.sms * std::max<uint64_t>(1, run.kernel.blocks_per_sm);
+  p.launch = run.seconds * (c.launch + c.drain);
+  p.memory = run.seconds * counter(run.kernel, "dram_bus_utilization");
+  // Blocks that begin together live side by side: the time between launch and drain is one life of each
+  // round.
+  const double life = (run.seconds - p.launch) / divide_up(run.blocks, p.resident);
+  const double tiles = p.divided ? p.tiles_with(m) : 0;
+  const double fixed = p.divided ? fixed_share(run.kernel, tiles) : 1;
+  const double work =
+      busiest_unit(run.kernel, recording.machine()) / c.core_hz / static_cast<double>(run.blocks);
+  p.fixed_path = fixed * life, p.fixed_work = fixed * work;
+  if (tiles > 0) p.tile_path = (1 - fixed) * life / tiles, p.tile_work = (1 - fixed) * work / tiles;
+  const double own = p.seconds_with(m) - p.launch;
+  if (own > 0) p.scale = (run.seconds - p.launch) / own;
+  return p;
+}
+
+uint64_t blocks_of(const Run& run) {
+  uint64_t most = 0;
+  for (const KernelLaunch& k : run.kernels) most = std::max(most, k.blocks);
+  if (most < 2)
+    throw core::RecordError(fmt::format("'{}': no kernel has more than one block", run.recording->path()));
+  return most;
+}
+
+BlockPrediction predict_blocks(const Run& base, uint64_t m) {
+  const uint64_t own = blocks_of(base);
+  const auto elements = static_cast<uint64_t>(counted_steps(base).elements);
+  BlockPrediction sum;
+  for (const KernelLaunch& k : base.kernels) {
+    const BlockParts parts = block_parts(k, *base.recording, own, elements);
+    const double seconds = parts.seconds_with(m);
+    const core::EnergyAmounts joules =
+        scaled_energy(k.joules, base.recording->machine(), {base.clocks, k.seconds}, {base.clocks, seconds});
+    for (size_t i = 0; i < joules.size(); ++i) {
+      const core::TermInfo& term = core::energy_terms()[i];
+      const bool by_work = term.domain == core::PowerDomain::kCore && term.kind == core::TermKind::kEvents;
+      sum.joules[i] += joules[i] * (by_work ? parts.work_ratio(m) : 1);
+    }
+    sum.seconds += seconds;
+  }
+  return sum;
+}
+
+CountedSteps counted_steps(const Run& run) {
+  const uint64_t m = blocks_of(run);
+  CountedSteps s;
+  for (const KernelLaunch& k : run.kernels) {
+    if (k.blocks == m) {
+      const Moved read = moved_by(k.kernel, "load_global");
+      s.computing += read.words / static_cast<double>(m);
+      s.memory += read.transactions / static_cast<double>(m);
+      s.elements = moved_by(k.kernel, "store_global").words;
+      continue;
+    }
+    const Table phases = run.recording->events(k.kernel.index, "phase", "summary", {"block"});
+    const auto intervals = static_cast<double>(phases.rows) / static_cast<double>(k.blocks);
+    s.computing += intervals, s.memory += intervals, s.barriers += intervals - 1;
+  }
+  return s;
+}
+
+}  // namespace gpusim::analysis::energy

@@ -1,0 +1,102 @@
+#include "analysis/models/latency_hidden/code.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "isa/exec/executor.h"
+#include "isa/lowering/lowering.h"
+#include "isa/ptx/diagnostics.h"
+#include "isa/ptx/parser/parser.h"
+#include "isa/ptx/verifier/verifier.h"
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+[[noreturn]] void fail(const Recording& recording, const KernelRecord& kernel, const std::string& what) {
+  throw core::RecordError(
+      fmt::format("'{}': kernel {} '{}': {}", recording.path(), kernel.index, kernel.name, what));
+}
+
+std::string recorded_level(const Recording& recording) {
+  const std::string command = recording.command_line();
+  constexpr std::string_view kOption = " --lowering ";
+  const size_t at = command.find(kOption);
+  if (at == std::string::npos) return std::string(isa::kLoweringLevels.back());
+  const size_t from = at + kOption.size();
+  return command.substr(from, command.find(' ', from) - from);
+}
+
+/// Whether the operations are those of the table.
+bool same_operations(const isa::KernelImage& image, const Table& per_pc) {
+  if (image.ops.size() != per_pc.rows) return false;
+  const std::vector<std::string>& texts = per_pc.texts.find("ptx")->second;
+  for (size_t pc = 0; pc < image.ops.size(); ++pc)
+    if (image.ptx[image.ops[pc].ptx_index].text != texts[pc]) return false;
+  return true;
+}
+
+std::optional<isa::KernelImage> lowered(const isa::Module& module, const isa::Function& entry,
+                                        const core::MachineConfig& machine, isa::LoweringLevel level,
+                                        uint32_t register_limit) {
+  isa::LoweringOptions options;
+  options.level = level;
+  options.machine_capability = static_cast<int>(machine.gpu.compute_capability);
+  options.register_limit = register_limit;
+  options.max_registers = static_cast<uint32_t>(machine.sm.max_registers_per_thread);
+  options.register_file = static_cast<uint32_t>(machine.sm.registers);
+  options.largest_block = static_cast<uint32_t>(machine.sm.max_threads_per_block);
+  options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
+  auto result = isa::lower_kernel(module, entry, options);
+  if (auto* image = std::get_if<isa::KernelImage>(&result)) return std::move(*image);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
+  const isa::ParseResult parsed = isa::parse_module(recording.ptx());
+  if (!parsed.ok() || isa::has_errors(isa::verify_module(parsed.module)))
+    fail(recording, kernel,
+         "its recorded PTX cannot be parsed as one module; linked programs are not supported here");
+  const isa::Function* entry = parsed.module.find_function(kernel.name);
+  if (entry == nullptr || !entry->is_entry) fail(recording, kernel, "the recorded PTX has no such kernel");
+  if (recording.attribute(kernel.index, "kernels_beside") != 0)
+    fail(recording, kernel, "ran beside other kernels; the model is of a kernel alone");
+  Code code;
+  code.level = recorded_level(recording);
+  code.shape.registers = static_cast<uint32_t>(recording.attribute(kernel.index, "registers"));
+  code.shape.shared_bytes = recording.attribute(kernel.index, "shared_bytes");
+  code.shape.threads_per_block =
+      static_cast<uint32_t>(recording.attribute(kernel.index, "threads_per_block"));
+  code.shape.warps_per_block = static_cast<uint32_t>(recording.attribute(kernel.index, "warps_per_block"));
+  const auto blocks = kernel.counters.find("blocks"), warps = kernel.counters.find("warps");
+  if (blocks == kernel.counters.end() || warps == kernel.counters.end() || warps->second < 1 ||
+      blocks->second < 1 || kernel.per_sm.rows == 0)
+    fail(recording, kernel, "has no blocks, warps or SMs in its tables");
+  code.shape.blocks = static_cast<uint64_t>(blocks->second);
+  // The launch file may have set a limit of registers, or not: what was recorded tells.
+  bool found = false;
+  for (const uint32_t limit : {uint32_t{0}, code.shape.registers}) {
+    auto image = lowered(parsed.module, *entry, recording.machine(), isa::lowering_level(code.level), limit);
+    if (!image || !same_operations(*image, kernel.per_pc)) continue;
+    if (limit == 0 && image->registers > code.shape.registers) continue;
+    code.image = std::move(*image);
+    found = true;
+    break;
+  }
+  if (!found)
+    fail(recording, kernel,
+         fmt::format("its PTX, lowered with '--lowering {}', does not give the {} recorded operations; "
+                     "record the run again with this version of gpusim",
+                     code.level, kernel.per_pc.rows));
+  const double n = warps->second;
+  for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc) {
+    const auto value = [&](const char* column) { return static_cast<double>(kernel.per_pc[column][pc]) / n; };
+    code.counts.push_back(
+        {value("executed"), value("transactions"), value("requested_bytes"), value("transferred_bytes")});
+  }
+  return code;
+}
+
+}  // namespace gpusim::analysis::latency_hidden

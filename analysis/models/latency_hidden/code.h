@@ -1,0 +1,40 @@
+// The operations of a recorded kernel with their counts: the recorded PTX lowered again as the run lowered it
+// (that is the clean-up pass: copies and constants propagated, dead code dropped, addresses folded, shared
+// operands folded on compute capability 1.x), joined with the recorded per-PC counts. Counts only: no
+// recorded time enters.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/recording/recording.h"
+#include "isa/exec/micro_op.h"
+
+namespace gpusim::analysis::latency_hidden {
+
+/// Counts of one operation per warp of the launch.
+struct OpCounts {
+  double executed = 0;
+  double transactions = 0;  ///< of the memory, or steps of shared memory
+  double requested = 0;     ///< bytes that threads asked for
+  double transferred = 0;   ///< bytes of the transactions
+};
+
+struct LaunchShape {
+  uint64_t blocks = 0;
+  uint32_t threads_per_block = 0, warps_per_block = 0;
+  uint32_t registers = 0;     ///< per thread
+  uint64_t shared_bytes = 0;  ///< per block
+};
+
+struct Code {
+  isa::KernelImage image;
+  std::vector<OpCounts> counts;  ///< of each operation
+  LaunchShape shape;
+  std::string level;  ///< lowering of the run
+};
+
+/// Throws core::RecordError if the recorded PTX does not give the recorded operations.
+[[nodiscard]] Code recorded_code(const Recording& recording, const KernelRecord& kernel);
+
+}  // namespace gpusim::analysis::latency_hidden

@@ -1,0 +1,192 @@
+#include "analysis/models/latency_hidden/extended.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+double most_of(const std::vector<double>& busy, double issue) {
+  double most = issue;
+  for (const double b : busy) most = std::max(most, b);
+  return most;
+}
+
+/// Sums over segments: a barrier interval of a block, or a stage.
+struct Sums {
+  double alone = 0;  ///< one warp
+  double crowd = 0;  ///< what the block's warps, which begin together, take longer: once for each segment
+  double weight = 1;
+  std::vector<double> busy;
+  double issue = 0;
+  std::set<uint32_t> seen;  ///< segments, by their first operation
+
+  void add(const Segment& s, double warps, double longer) {
+    alone += longer * s.passes * (s.chain + s.wait);
+    if (seen.insert(s.first).second)
+      crowd += near_limits(s.chain, warps * s.compute(), s.compute()) - s.chain;
+    busy.resize(s.busy.size());
+    for (size_t u = 0; u < s.busy.size(); ++u) busy[u] += s.weight * s.busy[u];
+    issue += s.weight * s.issue;
+  }
+};
+
+/// Of a segment's bytes, those that a warp waits for: what it reads, and at its end what it writes.
+double awaited_memory(const Segment& s, const Parameters& p) {
+  const double bytes = s.read + s.written;
+  if (bytes <= 0 || s.end == Wait::kEnd) return memory_time(s, p);
+  return memory_time(s, p) * s.read / bytes;
+}
+
+void add_step(const Segment& s, const Parameters& p, double warps, Stage& stage) {
+  const double once = std::min(1.0, s.weight);
+  const double pass = std::min(1.0, s.passes);
+  Stage::Step step{pass * s.chain, once * s.in_turn, s.chain > 0 ? std::min(1.0, s.asks / s.chain) : 1,
+                   pass * s.wait, warps * once * awaited_memory(s, p)};
+  stage.first_path += near_limits(step.chain, warps * step.in_turn, step.in_turn) + step.wait;
+  stage.first_compute += warps * once * s.compute();
+  stage.first_memory += step.memory;
+  stage.steps.push_back(step);
+}
+
+/// Warps that have begun together. Memory answers one after the other: from then on they follow each other at
+/// a distance, and work while others wait.
+struct Together {
+  double time = 0;   ///< of the last warp
+  double apart = 0;  ///< from the first to the last
+
+  /// What all of them do takes `all` if they come at the same moment, and one alone `alone`.
+  void work(double alone, double all) { time += std::max(alone, all - apart); }
+  void step(const Stage::Step& s, double warps, double resident) {
+    const double all = near_limits(s.chain, warps * s.in_turn, s.in_turn);
+    work(s.chain, all);
+    const double answers = resident * s.memory;
+    time += s.wait + std::max(0.0, answers - apart - (1 - s.asks) * (all - s.chain));
+    apart = std::max(apart, answers);
+  }
+};
+
+/// `longer`: path of a block's longest warp, for one of the path as the segments have it.
+Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, const Parameters& p,
+               double longer) {
+  const double warps = w.shape.warps_per_block;
+  Stage stage;
+  stage.warps = warps;
+  Sums all;
+  std::vector<Sums> phases(1);
+  std::set<uint32_t> seen;
+  for (const Segment* s : segments) {
+    const double asked = warps * s->weight * memory_time(*s, p);
+    stage.latencies.push_back({std::max(longer * s->passes, std::min(1.0, s->passes)) * s->latency(), asked});
+    stage.waits += stage.latencies.back().waits;
+    stage.memory += asked;
+    all.add(*s, warps, longer);
+    phases.back().add(*s, warps, longer);
+    phases.back().weight = s->weight;
+    if (s->end == Wait::kBarrier && warps > 1) phases.emplace_back();
+    const double busy = warps * s->compute();
+    const double more =
+        near_limits(s->chain, 2 * busy, s->compute()) - near_limits(s->chain, busy, s->compute());
+    const bool first = seen.insert(s->first).second;
+    if (first) {
+      stage.crowd += more;
+      add_step(*s, p, warps, stage);
+    }
+    if (first || s->end == Wait::kBarrier) stage.pair += s->weight * more;
+  }
+  for (const Sums& phase : phases)
+    stage.path +=
+        std::max(phase.alone + phase.weight * phase.crowd, warps * most_of(phase.busy, phase.issue));
+  stage.compute = warps * most_of(all.busy, all.issue);
+  return stage;
+}
+
+/// Blocks that begin as others end are in different stages: what one needs hides what others wait for.
+double later_round(const std::vector<Stage>& stages, double blocks, double resident) {
+  double path = 0, compute = 0, memory = 0;
+  for (const Stage& s : stages) {
+    path += s.path;
+    compute += s.compute;
+    memory += s.memory;
+  }
+  return near_limits(near_limits(path, blocks * compute, compute), resident * memory, memory);
+}
+
+/// Blocks that begin together go through the stages together, and through each stage's first segments in
+/// step.
+double first_round(const std::vector<Stage>& stages, double blocks, double resident) {
+  double spread = 0;
+  Together in_step;
+  for (const Stage& s : stages) {
+    const double apart = near_limits(s.path, blocks * s.compute, s.compute);
+    // Two blocks that begin together stay in step; more of them soon drift apart.
+    const double pair = blocks > 1 ? s.pair - s.crowd : 0;
+    spread +=
+        near_limits(std::max(apart, s.path + (blocks - 1) * s.crowd + pair), resident * s.memory, s.memory);
+    for (const Stage::Step& step : s.steps) in_step.step(step, blocks * s.warps, resident);
+    const double path = std::max(0.0, s.path - s.first_path);
+    const double compute = std::max(0.0, s.compute - s.first_compute);
+    const double memory = std::max(0.0, s.memory - s.first_memory);
+    const double work = std::max(near_limits(path, blocks * compute, compute), path + pair);
+    in_step.work(path, near_limits(work, resident * memory, memory));
+  }
+  return std::max(spread, in_step.time);
+}
+
+}  // namespace
+
+double near_limits(double first, double second, double own) {
+  // Chosen on the kernels of docs/models.md that are marked as fitted.
+  constexpr double kSharpness = 4;
+  const double most = std::max(first, second);
+  if (most <= 0) return 0;
+  const auto power = [&](double limit) { return std::pow(limit / most, kSharpness); };
+  return most * std::pow(std::max(1.0, power(first) + power(second) - power(own)), 1 / kSharpness);
+}
+
+double memory_time(const Segment& s, const Parameters& p) {
+  // Reads and writes that take turns cost the memory time; the data sheet has reads alone, and half and half.
+  const double bytes = s.read + s.written;
+  const double turns = bytes > 0 ? 2 * std::min(s.read, s.written) / bytes : 0;
+  const double memory = p.rows * bytes / (p.read_bytes + turns * (p.copy_bytes - p.read_bytes));
+  return p.uneven * std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
+}
+
+double path_of(const std::vector<Segment>& segments, double operations) {
+  double path = 0, walked = 0;
+  for (const Segment& s : segments) {
+    path += s.passes * (s.chain + s.wait);
+    walked += s.passes * s.walked;
+  }
+  return walked > 0 ? path * operations / walked : path;
+}
+
+std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
+  std::vector<std::vector<const Segment*>> split;
+  for (const Segment& s : w.segments) {
+    if (split.empty() || split.back().back()->stage != s.stage) split.emplace_back();
+    split.back().push_back(&s);
+  }
+  std::vector<Stage> stages;
+  // Warps that are not alike: a block waits for its longest, of which the number of operations is known. The
+  // path has what any of its warps is likely to execute, and goes round loops as often as the mean.
+  double executed = 0, walked = 0;
+  for (const Segment& s : w.segments) {
+    executed += s.weight * s.operations;
+    walked += s.passes * s.walked;
+  }
+  double longer = walked > 0 ? w.longest * executed / walked : 1;
+  // With barriers, what warps do in turn follows one after the other, though none does all of it.
+  if (w.shape.warps_per_block > 1 &&
+      std::ranges::find(w.segments, Wait::kBarrier, &Segment::end) != w.segments.end())
+    longer = std::max(longer, 1.0);
+  for (const auto& segments : split) stages.push_back(stage_of(segments, w, p, longer));
+  return stages;
+}
+
+double round_time(const std::vector<Stage>& stages, double blocks, double resident, bool together) {
+  return together ? first_round(stages, blocks, resident) : later_round(stages, blocks, resident);
+}
+
+}  // namespace gpusim::analysis::latency_hidden

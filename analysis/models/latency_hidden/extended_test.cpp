@@ -1,0 +1,238 @@
+// Both variants on workloads small enough to compute by hand.
+#include "analysis/models/latency_hidden/extended.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "analysis/models/latency_hidden/estimate.h"
+#include "analysis/models/latency_hidden/paper.h"
+#include "analysis/models/latency_hidden/testing.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+Segment segment(double busy, double chain, double wait, Wait end) {
+  Segment s;
+  s.weight = s.passes = 1;
+  s.busy = {busy};
+  s.chain = chain;
+  s.wait = wait;
+  s.end = end;
+  return s;
+}
+
+TEST(Extended, OneWarpExposesEverything) {
+  const Estimate e =
+      estimate(test::workload({segment(40, 100, 500, Wait::kData), segment(4, 30, 0, Wait::kEnd)}, 1, 1, 8),
+               test::plain_machine());
+  EXPECT_DOUBLE_EQ(e.cycles, 1000 + 630);
+  EXPECT_DOUBLE_EQ(e.full.exposed, 630 - 44);
+  EXPECT_DOUBLE_EQ(e.full.latency, 500 + 60 + 26);
+  EXPECT_DOUBLE_EQ(e.factor(), 1);
+}
+
+TEST(Extended, ManyWarpsHideAllButTheFirstWait) {
+  // 32 warps of 100 cycles each, dependences far below: the unit is never idle but for the wait.
+  const Estimate e =
+      estimate(test::workload({segment(100, 100, 0, Wait::kEnd)}, 40, 8, 4), test::plain_machine());
+  EXPECT_NEAR(e.round, 3200, 1);
+  EXPECT_LT(e.factor(), 0.01);
+  EXPECT_NEAR(e.cycles, 1000 + 3200, 1);
+}
+
+TEST(Extended, NothingIsFasterThanTheMemory) {
+  Segment s = segment(4, 10, 500, Wait::kData);
+  s.read = 1280;
+  const Workload w = test::workload({s}, 4000, 8, 4);
+  const double all = 4000.0 * 8 * 1280;
+  EXPECT_GE(estimate(w, test::plain_machine()).cycles, all / 100);
+  EXPECT_LE(estimate(w, test::plain_machine()).cycles, 1.1 * all / 100 + 1000);
+  const auto time = [](double read, double written, double second) {
+    Segment bytes;
+    bytes.read = read;
+    bytes.written = written;
+    bytes.second = second;
+    Parameters p = test::plain_machine();
+    p.l2_bytes = second > 0 ? 200 : 0;
+    return memory_time(bytes, p);
+  };
+  EXPECT_DOUBLE_EQ(time(100, 0, 0), 1);
+  EXPECT_DOUBLE_EQ(time(50, 50, 0), 2);  // reads and writes in turn
+  EXPECT_DOUBLE_EQ(time(0, 0, 0), 0);
+  EXPECT_DOUBLE_EQ(time(100, 0, 600), 3);  // the second level is slower
+}
+
+TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {
+  const std::vector<Segment> segments{segment(10, 200, 400, Wait::kData), segment(10, 100, 0, Wait::kEnd)};
+  const Parameters p = test::plain_machine();
+  const double one = estimate(test::workload(segments, 10, 1, 1), p).cycles - p.launch;
+  EXPECT_DOUBLE_EQ(estimate(test::workload(segments, 11, 1, 1), p).cycles - p.launch, 2 * one);
+  EXPECT_DOUBLE_EQ(estimate(test::workload(segments, 400, 1, 1), p).cycles - p.launch, 40 * one);
+  EXPECT_DOUBLE_EQ(estimate(test::workload(segments, 11, 1, 1), p).rounds, 1.1);
+  EXPECT_NEAR(estimate(test::workload(segments, 11, 1, 1), p).active, 1.1 * one, 1e-6);
+  // Few blocks leave the SMs' slots empty.
+  EXPECT_EQ(estimate(test::workload(segments, 15, 1, 8), p).resident, 2u);
+}
+
+TEST(Extended, NoBlockOutrunsItsOwnBarriers) {
+  // Two warps of 100 cycles meet after each of ten segments, and wait 300 cycles for data.
+  std::vector<Segment> segments(10, segment(100, 100, 300, Wait::kBarrier));
+  segments.push_back(segment(1, 1, 0, Wait::kEnd));
+  const Estimate e = estimate(test::workload(segments, 10, 2, 1), test::plain_machine());
+  EXPECT_GE(e.round, 10 * (200 + 300));
+  EXPECT_LE(e.round, 10 * (240 + 300) + 10);
+}
+
+TEST(Extended, TwoBlocksStayInStepInTheirFirstRound) {
+  std::vector<Segment> segments(10, segment(100, 100, 300, Wait::kData));
+  for (size_t i = 1; i < segments.size(); i += 2) segments[i] = segment(100, 100, 0, Wait::kBarrier);
+  const Workload pair = test::workload(segments, 20, 2, 2);
+  const std::vector<Stage> stages = stages_of(pair, test::plain_machine());
+  ASSERT_EQ(stages.size(), 1u);
+  EXPECT_GT(stages[0].pair, stages[0].crowd / 2);
+  EXPECT_GT(round_time(stages, 2, 20, true), round_time(stages, 2, 20, false) - 1e-9);
+  EXPECT_DOUBLE_EQ(round_time(stages, 1, 10, true), round_time(stages, 1, 10, false));
+}
+
+TEST(Extended, WarpsThatBeginTogetherAskTogetherAndWorkAsMemoryAnswers) {
+  // 4 blocks of 2 warps: 40 cycles of work each, then they ask for 1000 bytes each, then 20 cycles of work.
+  Segment asks = segment(40, 40, 500, Wait::kData), uses = segment(20, 20, 0, Wait::kEnd);
+  asks.in_turn = asks.asks = 40;
+  uses.in_turn = 20;
+  asks.read = 1000;
+  const Workload w = test::workload({asks, uses}, 40, 2, 4);
+  const std::vector<Stage> stages = stages_of(w, test::plain_machine());
+  // Work of 8 warps, latency, 80 warps' bytes at 100 a cycle, and the last warp's work: that of the others is
+  // done while memory answers.
+  EXPECT_NEAR(round_time(stages, 4, 40, true), 8 * 40 + 500 + 800 + 20, 5);
+  // Without bytes all 8 of them work behind the wait.
+  Workload light = w;
+  light.segments[0].read = 0;
+  EXPECT_NEAR(round_time(stages_of(light, test::plain_machine()), 4, 40, true), 8 * 40 + 500 + 8 * 20, 5);
+  // Blocks that begin one after the other hide each other's waits.
+  EXPECT_LT(round_time(stages, 4, 40, false), 900);
+}
+
+TEST(Extended, BlocksOfLaterRoundsAreInDifferentStages) {
+  Segment waits = segment(4, 4, 400, Wait::kData), works = segment(100, 100, 0, Wait::kEnd);
+  works.stage = 2;
+  const std::vector<Stage> stages =
+      stages_of(test::workload({waits, works}, 40, 1, 4), test::plain_machine());
+  ASSERT_EQ(stages.size(), 2u);
+  EXPECT_GE(round_time(stages, 4, 40, true), 400 + 4 * 100);
+  EXPECT_LT(round_time(stages, 4, 40, false), 1.2 * 504);
+}
+
+TEST(Extended, TheLongestWarpKeepsItsBlockAndAtTheEndTheMachine) {
+  Segment round = segment(10, 100, 400, Wait::kData);
+  round.operations = round.walked = 10;
+  round.stage = 1;
+  round.weight = round.passes = 9;
+  const auto cycles = [&](double longest, double of_all, uint64_t blocks) {
+    Workload w = test::workload({round}, blocks, 1, 1);
+    w.longest = longest;
+    w.longest_path = path_of(w.segments, of_all * 90);
+    return estimate(w, test::plain_machine()).cycles - test::plain_machine().launch;
+  };
+  const double alike = cycles(1, 1, 10);
+  EXPECT_NEAR(alike, 9 * 500, 1);
+  EXPECT_NEAR(cycles(2, 2, 10), 18 * 500, 1);
+  EXPECT_NEAR(cycles(1, 2, 10), 18 * 500, 1);
+  // Behind nine rounds of other blocks it hides, unless it begins late.
+  EXPECT_GT(cycles(1, 2, 100), 10 * alike);
+  EXPECT_LT(cycles(1, 2, 100), 10 * alike + 9 * 500);
+  // Others leave early: the path is that of the warp that does not.
+  round.weight = 4.5;
+  EXPECT_NEAR(cycles(2, 1, 10), 9 * 500, 1);
+}
+
+TEST(Extended, MemoryIsSlowerByItsBusiestPartitionAndByRows) {
+  Segment s;
+  s.read = 200;
+  Parameters p = test::plain_machine();
+  EXPECT_DOUBLE_EQ(memory_time(s, p), 2);
+  p.uneven = 3;
+  EXPECT_DOUBLE_EQ(memory_time(s, p), 6);
+  p.rows = 1.5;
+  EXPECT_DOUBLE_EQ(memory_time(s, p), 9);
+}
+
+TEST(Turns, UnitsOverlapByTheLastOperationOfARun) {
+  Turns turns;
+  for (int i = 0; i < 3; ++i) turns.add(0, 4);  // 12 on the first unit
+  turns.add(1, 10);                             // 4 of it beside the last of them
+  EXPECT_DOUBLE_EQ(turns.time(), 12 + 6);
+  turns.add(1, 10);
+  EXPECT_DOUBLE_EQ(turns.time(), 12 + 16);
+  turns.add(0, 4);  // beside the last on the second unit
+  EXPECT_DOUBLE_EQ(turns.time(), 12 + 16);
+}
+
+TEST(Paper, TimeIsThatOfThePrintedFormula) {
+  // Two segments, 4 warps; times of a warp 40 and 20 cycles; the first waits for 128 bytes: 12.8 of 10 bytes
+  // per cycle and SM.
+  Segment load = segment(40, 40, 500, Wait::kData), rest = segment(20, 20, 0, Wait::kEnd);
+  load.paper_ilp = 40;
+  rest.paper_ilp = 20;
+  load.global = true;
+  load.requested = 128;
+  PaperParameters paper;
+  paper.bytes_per_second = 100e9;
+  Parameters p = test::plain_machine();
+  p.capability = 20;
+  const Workload w = test::workload({load, rest}, 10, 4, 1);
+  const double exposed[4] = {562.8 - 40 * 3, 562.8 - 40 * 2 - 20, 562.8 - 40 - 2 * 20, 562.8 - 3 * 20};
+  const double compute = 4 * 60;
+  EXPECT_NEAR(paper_estimate(w, p, paper, Aggregate::kLast).round, compute + exposed[3], 1e-9);
+  EXPECT_NEAR(paper_estimate(w, p, paper, Aggregate::kSum).round,
+              compute + exposed[0] + exposed[1] + exposed[2] + exposed[3], 1e-9);
+  EXPECT_NEAR(paper_estimate(w, p, paper, Aggregate::kMean).round,
+              compute + (exposed[0] + exposed[1] + exposed[2] + exposed[3]) / 4, 1e-9);
+  EXPECT_DOUBLE_EQ(paper_estimate(w, p, paper, Aggregate::kLast).segments, 2);
+  // A last round with fewer blocks is shorter.
+  const Workload more = test::workload({load, rest}, 25, 4, 2);
+  const PaperEstimate e = paper_estimate(more, p, paper, Aggregate::kLast);
+  EXPECT_DOUBLE_EQ(e.rounds, 1.25);
+  EXPECT_LT(e.cycles, 2 * e.round);
+}
+
+TEST(Paper, TheEndOfABlockIsABarrierOnOldMachines) {
+  Segment s = segment(40, 40, 500, Wait::kEnd);
+  s.paper_ilp = 40;
+  s.global = true;
+  s.requested = 1280;  // longer than it takes to issue: data queue
+  Parameters p = test::plain_machine();
+  const Workload w = test::workload({s}, 10, 3, 1);
+  p.capability = 20;
+  PaperParameters paper;
+  paper.bytes_per_second = 100e9;
+  const double plain = paper_estimate(w, p, paper, Aggregate::kSum).round;
+  p.capability = 13;
+  EXPECT_GT(paper_estimate(w, p, paper, Aggregate::kSum).round, plain);
+}
+
+TEST(DataSheet, SaysWhatIsWrong) {
+  const auto message = [](const char* text) {
+    try {
+      (void)parse_data_sheet(text, "sheet.json");
+    } catch (const core::InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message("{}"), testing::HasSubstr("sheet.json:1:1: error: a data sheet has 'machine'"));
+  EXPECT_THAT(message(R"({"machine": "M", "figures": [{"name": "a"}]})"), testing::HasSubstr("no 'found'"));
+  EXPECT_THAT(message(R"({"machine": "M", "figures": [{"name": "a", "found": 0}]})"),
+              testing::HasSubstr("above 0"));
+  const DataSheet sheet = parse_data_sheet(
+      R"({"machine": "M", "figures": [{"name": "a", "found": 2}, {"name": "b", "found": null}]})", "s");
+  EXPECT_EQ(sheet.find("a"), 2);
+  EXPECT_FALSE(sheet.find("b"));
+  EXPECT_THROW((void)sheet.require("b"), core::InputError);
+}
+
+}  // namespace
+}  // namespace gpusim::analysis::latency_hidden

@@ -1,0 +1,146 @@
+#include "analysis/models/latency_hidden/parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+using isa::OpClass;
+
+/// The figures that measure a class, best first.
+struct Row {
+  OpClass op_class;
+  std::initializer_list<const char*> figures;
+};
+
+// A class that no microbenchmark of the machine has (a bit count on 1.x, a branch) is taken for the nearest
+// that it has.
+const std::initializer_list<Row> kRows = {
+    {OpClass::kInt, {"int_add"}},
+    {OpClass::kInt64, {"int64_add"}},
+    {OpClass::kIntMul24, {"int_mul24", "int_mul"}},
+    {OpClass::kIntMul, {"int_mul"}},
+    {OpClass::kIntMul64, {"int64_mul"}},
+    {OpClass::kIntDivU32, {"int_div_u32"}},
+    {OpClass::kIntDivS32, {"int_div_s32"}},
+    {OpClass::kIntDiv64, {"int64_div"}},
+    {OpClass::kBitCount, {"bit_count", "int64_add"}},
+    {OpClass::kFp32, {"fp32_add"}},
+    {OpClass::kFp32Mul, {"fp32_mul"}},
+    {OpClass::kHalf, {"fp16x2_fma", "fp32_add"}},
+    {OpClass::kFp32Div, {"fp32_div"}},
+    {OpClass::kFp32DivRn, {"fp32_div_rn", "fp32_div"}},
+    {OpClass::kFp32SqrtRn, {"fp32_sqrt_rn", "fp32_div_rn", "fp32_div"}},
+    {OpClass::kFp32RcpRn, {"fp32_rcp_rn", "fp32_div_rn", "fp32_div"}},
+    {OpClass::kSfuRcp, {"sfu_rcp", "sfu_rsqrt"}},
+    {OpClass::kSfuRsqrt, {"sfu_rsqrt"}},
+    {OpClass::kSfuSqrt, {"sfu_sqrt"}},
+    {OpClass::kSfuSin, {"sfu_sin"}},
+    {OpClass::kFp64, {"fp64_fma", "fp64_add", "int64_mul"}},
+    {OpClass::kFp64Div, {"fp64_div", "int64_div"}},
+    {OpClass::kFp64Sqrt, {"fp64_sqrt", "int64_div"}},
+    {OpClass::kCvt, {"convert"}},
+    {OpClass::kCvt64, {"convert64", "int64_add"}},
+    {OpClass::kSharedOperand, {"shared_operand", "fp32_add"}},
+    {OpClass::kWarp, {"shuffle", "int_add"}},
+    {OpClass::kMmaHalf, {"mma_half", "fp64_fma"}},
+    {OpClass::kMmaInt8, {"mma_int8", "fp64_fma"}},
+    {OpClass::kMmaFp64, {"mma_fp64", "fp64_fma"}},
+    {OpClass::kSpecial, {"int_add"}},
+};
+
+constexpr double kWarp = 32;
+constexpr double kSector = 32;  ///< bytes of the data sheet's scattered reads
+
+/// The first unit that executes the class; a new one if the configuration has none.
+size_t unit_of(std::string_view op_class, const core::MachineConfig& machine, Parameters& p) {
+  for (const core::MachineConfig::Pipe& pipe : machine.pipes)
+    if (pipe.interval.contains(std::string(op_class))) {
+      const auto known = std::ranges::find(p.units, pipe.name);
+      if (known != p.units.end()) return static_cast<size_t>(known - p.units.begin());
+      p.units.push_back(pipe.name);
+      return p.units.size() - 1;
+    }
+  p.units.emplace_back(op_class);
+  return p.units.size() - 1;
+}
+
+std::string first_of(const DataSheet& sheet, const char* kind, const Row& row) {
+  for (const char* figure : row.figures)
+    if (sheet.find(fmt::format("{}.{}", kind, figure))) return fmt::format("{}.{}", kind, figure);
+  return fmt::format("{}.{}", kind, *row.figures.begin());  // require() says that it is missing
+}
+
+void set_classes(const core::MachineConfig& machine, const DataSheet& sheet, Parameters& p) {
+  for (const Row& row : kRows) {
+    ClassCost& c = p.classes[static_cast<size_t>(row.op_class)];
+    c.busy = kWarp / sheet.require(first_of(sheet, "throughput", row));
+    c.latency = sheet.require(first_of(sheet, "latency", row));
+  }
+  // Address operations go at the rate of a shared-memory access without conflict; control operations take an
+  // issue slot.
+  const double access = p.shared_step * p.shared_steps;
+  for (const OpClass c :
+       {OpClass::kLoadGlobal, OpClass::kStoreGlobal, OpClass::kAtomGlobal, OpClass::kLoadLocal,
+        OpClass::kStoreLocal, OpClass::kTexture, OpClass::kLoadConst, OpClass::kLoadParam,
+        OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared})
+    p.classes[static_cast<size_t>(c)] = {access, p.of(OpClass::kInt).latency, 0};
+  for (const OpClass c : {OpClass::kLoadShared, OpClass::kStoreShared, OpClass::kAtomShared})
+    p.classes[static_cast<size_t>(c)].latency = p.shared_latency;
+  if (p.capability < 20) p.classes[static_cast<size_t>(OpClass::kLoadParam)].latency = p.shared_latency;
+  for (const OpClass c : {OpClass::kBranch, OpClass::kBarrier, OpClass::kFence})
+    p.classes[static_cast<size_t>(c)] = {p.issue, p.of(OpClass::kInt).latency, 0};
+  for (const OpClass c : {OpClass::kExit, OpClass::kNop})
+    p.classes[static_cast<size_t>(c)] = {p.issue, p.warp_issue, 0};
+  for (size_t c = 0; c < p.classes.size(); ++c)
+    p.classes[c].unit = unit_of(isa::op_class_name(static_cast<OpClass>(c)), machine, p);
+}
+
+}  // namespace
+
+double LoadLevels::latency(double transactions) const {
+  const double n = std::max(1.0, transactions);
+  const double all_l1 = std::pow(l1_share, n), none_memory = std::pow(std::min(1.0, l1_share + l2_share), n);
+  return all_l1 * l1 + (none_memory - all_l1) * l2 + (1 - none_memory) * memory;
+}
+
+Parameters measured_parameters(const core::MachineConfig& machine, const DataSheet& sheet) {
+  Parameters p;
+  p.sms = static_cast<double>(machine.gpu.sms);
+  p.core_hz = static_cast<double>(machine.clocks.core_khz) * 1e3;
+  p.limits = core::occupancy_limits(machine);
+  p.capability = static_cast<int>(machine.gpu.compute_capability);
+  const auto schedulers = static_cast<double>(machine.scheduler.count);
+  p.warp_issue = static_cast<double>(machine.scheduler.issue_cycles) /
+                 static_cast<double>(machine.scheduler.issue_width);
+  p.issue = p.warp_issue / schedulers;
+  p.units_per_class =
+      std::ranges::any_of(machine.pipes, &core::MachineConfig::Pipe::per_scheduler) ? schedulers : 1;
+  p.launch = static_cast<double>(machine.gpu.launch_cycles);
+  p.shared_step = sheet.require("shared.conflict_cycles");
+  p.shared_steps = kWarp / sheet.require("shared.lanes_per_access");
+  p.shared_latency = sheet.require("latency.shared");
+  p.memory_latency = sheet.require("latency.dram");
+  p.l1_latency = sheet.find("latency.l1").value_or(0);
+  p.l2_latency = sheet.find("latency.l2").value_or(0);
+  p.tlb_l1_miss = sheet.find("latency.tlb_l1_miss").value_or(0);
+  p.tlb_l2_miss = sheet.find("latency.tlb_l2_miss").value_or(0);
+  p.read_bytes = sheet.require("bandwidth.read") / p.core_hz;
+  p.copy_bytes = sheet.require("bandwidth.copy") / p.core_hz;
+  p.l2_bytes = sheet.find("bandwidth.l2").value_or(0) / p.core_hz;
+  p.l1_bytes = sheet.find("bandwidth.l1").value_or(0);
+  if (const auto scattered = sheet.find("bandwidth.scattered"); scattered && *scattered > 0)
+    p.row = kSector * p.core_hz / *scattered;
+  if (const auto scattered = sheet.find("bandwidth.sm_scattered"); scattered && *scattered > 0)
+    p.request = kSector * p.core_hz / *scattered;
+  set_classes(machine, sheet, p);
+  p.request_unit = p.units.size();
+  p.units.emplace_back("requests");
+  return p;
+}
+
+}  // namespace gpusim::analysis::latency_hidden

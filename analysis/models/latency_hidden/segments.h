@@ -1,0 +1,71 @@
+// Segments of a warp's instruction stream: from one switch point to the next. A switch point is where the
+// warp must wait: the first use of data of memory that are still in flight, or a barrier; as in the paper, a
+// store to memory of what a segment computes is a segment of its own too. One warp is followed alone along
+// its typical path, with measured latencies, so that a wait is what is left of the latency when the data are
+// needed. What only some warps execute is on the path in as far as it is likely that one of the block's, or
+// of the launch's, does.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analysis/models/latency_hidden/code.h"
+#include "analysis/models/latency_hidden/parameters.h"
+
+namespace gpusim::analysis::latency_hidden {
+
+/// kJoin: nobody waits; operations follow that more warps execute than those before.
+enum class Wait : uint8_t { kData, kBarrier, kStore, kJoin, kEnd };
+[[nodiscard]] const char* wait_name(Wait wait);
+
+/// Per warp and occurrence; times in core cycles.
+struct Segment {
+  uint32_t first = 0, last = 0;  ///< operations: where it begins, and the one that waits at its end
+  Wait end = Wait::kEnd;
+  uint32_t stage = 0;  ///< outermost loop, or the code between two, in which it begins
+  double weight = 0;   ///< occurrences per warp
+  double passes = 0;   ///< occurrences on the path of so many warps: what one of them executes, they wait for
+  double operations = 0;
+  double walked = 0;                    ///< operations of a warp that executes all that is on the path
+  double paper_ilp = 0;                 ///< operations at the paper's throughput
+  std::vector<double> busy;             ///< of each unit of Parameters::units
+  double issue = 0;                     ///< issue slots
+  double in_turn = 0;                   ///< of its units, of warps that are in step: see Turns
+  double asks = 0;                      ///< of chain: until its first access to memory
+  double chain = 0;                     ///< of a warp alone from its begin to the wait: issue and dependences
+  double wait = 0;                      ///< what is then left of the latency
+  double requested = 0;                 ///< bytes of memory that threads ask for
+  double read = 0, written = 0;         ///< bytes of memory transactions
+  double second = 0;                    ///< bytes between the SM and the second-level cache
+  double conflicts = 0;                 ///< of busy[shared_unit]: steps that conflicts in shared memory add
+  std::map<uint32_t, double> executed;  ///< operations, and how often each
+  bool global = false, shared = false;  ///< accesses memory; shared memory
+  /// The unit or the issue slots that its operations keep longest.
+  [[nodiscard]] double compute() const;
+  /// What one warp alone waits: for results, and at its end for data.
+  [[nodiscard]] double latency() const;
+};
+
+/// Work of warps that are in step, each unit's operations in turn: while all of them do a run of operations
+/// of one unit, the others are idle, but for the run's last operation, which they finish one after the other.
+class Turns {
+ public:
+  void add(size_t unit, double busy);
+  [[nodiscard]] double time() const { return time_; }
+
+ private:
+  size_t unit_ = ~size_t{0};
+  double run_ = 0, last_ = 0, before_ = 0;  ///< of this run, of its last operation, of that of the run before
+  double time_ = 0;
+};
+
+/// In the order of the path; the last one ends with Wait::kEnd. `levels`: of the run's loads. `warps`: how
+/// many the path is of, whose last is waited for: those of a block, or of the launch.
+[[nodiscard]] std::vector<Segment> find_segments(const Code& code, const Parameters& parameters,
+                                                 const LoadLevels& levels, double warps);
+
+/// Sum of the weights: the paper's NBB.
+[[nodiscard]] double count_of(const std::vector<Segment>& segments);
+
+}  // namespace gpusim::analysis::latency_hidden

@@ -1,0 +1,130 @@
+// Segments of kernels whose structure the paper gives, and loops as the counts say.
+#include "analysis/models/latency_hidden/segments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/models/latency_hidden/path.h"
+#include "analysis/models/latency_hidden/testing.h"
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+const LoadLevels kMemory{0, 0, 0, 0, 560};
+
+/// Every operation of the path is counted as often as the run counted it.
+void expect_all_counted(const Code& code, const std::vector<Segment>& segments) {
+  std::vector<double> found(code.counts.size());
+  for (const Segment& s : segments)
+    for (const auto& [pc, n] : s.executed) found[pc] += s.weight * n;
+  for (size_t pc = 0; pc < found.size(); ++pc)
+    EXPECT_NEAR(found[pc], code.counts[pc].executed, 1e-6 * code.counts[pc].executed) << "operation " << pc;
+}
+
+TEST(Segments, NaiveMultiplicationHasThePapersStructure) {
+  for (const double n : {1.0, 2.0, 3.0, 5.0, 96.0, 1056.0}) {
+    const Code code = test::code_of(test::workload_text("matmul/naive_16x16.ptx"),
+                                    [n](uint32_t line) { return line >= 38 && line <= 44 ? n : 1; });
+    const auto segments = find_segments(code, test::c1060(), kMemory, 8);
+    expect_all_counted(code, segments);
+    EXPECT_DOUBLE_EQ(count_of(segments), n + 2);  // NBB = WA + 2
+    if (n < 4) continue;
+    const Segment& loop = segments[segments.size() - 3];
+    EXPECT_EQ(loop.end, Wait::kData);
+    EXPECT_DOUBLE_EQ(loop.weight, n - 3);
+    EXPECT_DOUBLE_EQ(loop.requested, 256);       // two words a thread
+    EXPECT_DOUBLE_EQ(loop.paper_ilp, 4 * 7);     // MAD, two loads, two additions, a comparison, a branch
+    EXPECT_EQ(segments.back().end, Wait::kEnd);  // the store alone
+    EXPECT_DOUBLE_EQ(segments.back().requested, 128);
+  }
+}
+
+TEST(Segments, TiledMultiplicationWaitsForItsTilesAndAtItsBarriers) {
+  const double tiles = 6;
+  // As printed: 3 for each tile and one more. In 13 registers the tile of B is loaded when that of A is
+  // stored, and waited for by itself.
+  for (const auto& [registers, of_tile] : {std::pair(0u, 3), std::pair(13u, 4)}) {
+    const Code code = test::code_of(
+        test::workload_text("matmul/tiled_16x16.ptx"),
+        [&](uint32_t line) { return line >= 49 && line <= 106 ? tiles : 1; }, registers);
+    const auto segments = find_segments(code, test::c1060(), kMemory, 8);
+    expect_all_counted(code, segments);
+    EXPECT_DOUBLE_EQ(count_of(segments), of_tile * tiles + 1);
+    double barriers = 0;
+    for (const Segment& s : segments) barriers += s.end == Wait::kBarrier ? s.weight : 0;
+    EXPECT_DOUBLE_EQ(barriers, 2 * tiles);
+  }
+}
+
+const char* kNested = R"(
+.version 1.4
+.target sm_13
+.entry k (.param .u32 p, .param .u32 n)
+{
+.reg .u32 %r<9>;
+.reg .f32 %f<4>;
+.reg .pred %p<3>;
+ld.param.u32 %r1, [p];
+ld.param.u32 %r2, [n];
+mov.f32 %f1, 0f00000000;
+OUTER:
+ld.global.f32 %f2, [%r1+0];
+mov.u32 %r3, %r2;
+INNER:
+mad.f32 %f1, %f2, %f2, %f1;
+sub.u32 %r3, %r3, 1;
+setp.ne.u32 %p1, %r3, 0;
+@%p1 bra INNER;
+add.u32 %r1, %r1, 128;
+setp.ne.u32 %p2, %r1, 4096;
+@%p2 bra OUTER;
+st.global.f32 [%r1+0], %f1;
+exit;
+}
+)";
+
+TEST(Segments, RoundsWithoutAWaitBelongToTheSegmentBeforeThem) {
+  // The wait is in the first round of the inner loop: the rounds behind it are the segment's.
+  for (const double inner : {1.0, 2.0, 4.0, 16.0}) {
+    const Code code = test::code_of(kNested, [&](uint32_t line) {
+      return line >= 16 && line <= 19 ? 10 * inner : line >= 13 && line <= 22 ? 10 : 1;
+    });
+    const auto segments = find_segments(code, test::c1060(), kMemory, 8);
+    expect_all_counted(code, segments);
+    EXPECT_DOUBLE_EQ(count_of(segments), 10 + 2) << inner;
+    const Segment& round = segments[segments.size() - 4];
+    EXPECT_NEAR(round.operations, 4 * inner + 5, 1e-9);
+    // One after another: every round's branch takes a latency of 24.
+    EXPECT_GT(round.chain, 24 * inner);
+  }
+}
+
+TEST(Segments, WhatFewWarpsDoCountsForWhatItIs) {
+  const Code code = test::code_of(kNested, [&](uint32_t line) {
+    return line >= 16 && line <= 19 ? 2.5 : line >= 13 && line <= 22 ? 0.5 : 1;
+  });
+  expect_all_counted(code, find_segments(code, test::c1060(), kMemory, 8));
+}
+
+TEST(LoadLevels, ALoadWaitsForTheSlowestOfItsTransactions) {
+  const LoadLevels levels{0.5, 0.25, 40, 200, 600};
+  EXPECT_DOUBLE_EQ(levels.latency(1), 0.5 * 40 + 0.25 * 200 + 0.25 * 600);
+  // Of two, both in the first level: 1/4; none from memory: 9/16.
+  EXPECT_DOUBLE_EQ(levels.latency(2), 0.25 * 40 + 0.3125 * 200 + 0.4375 * 600);
+  EXPECT_DOUBLE_EQ(kMemory.latency(4), 560);
+}
+
+TEST(Path, LoopsAreFoundWithTheirRounds) {
+  const Code code = test::code_of(kNested, [&](uint32_t line) {
+    return line >= 16 && line <= 19 ? 40 : line >= 13 && line <= 22 ? 10 : 1;
+  });
+  const std::vector<Loop> loops = find_loops(code);
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[0].rounds, 10);
+  EXPECT_EQ(loops[1].rounds, 40);
+  EXPECT_LT(loops[0].first, loops[1].first);
+  EXPECT_GT(loops[0].last, loops[1].last);
+}
+
+}  // namespace
+}  // namespace gpusim::analysis::latency_hidden

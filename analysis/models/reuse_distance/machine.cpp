@@ -1,0 +1,69 @@
+#include "analysis/models/reuse_distance/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simcore/occupancy/machine_limits.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::analysis {
+namespace {
+
+uint32_t number(int64_t n) { return static_cast<uint32_t>(n); }
+
+ReuseMachine::Write write_policy(const std::string& name) {
+  using Write = ReuseMachine::Write;
+  return name == "back" ? Write::kBack : name == "evict" ? Write::kEvict : Write::kThrough;
+}
+
+uint32_t resident_blocks(const core::MachineConfig& m, const WarpTraceHeader& t) {
+  const isa::Occupancy fits =
+      isa::compute_occupancy(core::occupancy_limits(m), static_cast<int>(t.block_threads),
+                             static_cast<int>(t.registers), t.shared_bytes);
+  if (fits.blocks_per_sm > 0) return number(fits.blocks_per_sm);
+  throw core::InputError(
+      fmt::format("gpusim: error: no block of kernel '{}' ({} threads, {} registers each, {} bytes of shared "
+                  "memory) fits "
+                  "an SM of {}",
+                  t.kernel, t.block_threads, t.registers, t.shared_bytes, m.gpu.name));
+}
+
+}  // namespace
+
+ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& trace) {
+  if (m.l1.bytes == 0)
+    throw core::InputError(fmt::format(
+        "gpusim: error: {} has no first-level data cache ([l1] size is 0), which the reuse-distance model "
+        "predicts; machines with one: gtx470, gtx480, tesla_v100, h200",
+        m.gpu.name));
+  ReuseMachine r;
+  r.line = number(m.l1.line);
+  r.sector = number(m.l1.sector);
+  r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways));
+  r.index = core::set_index_kind(m.l1.index);
+  r.mshrs = number(m.l1.mshrs);
+  r.merges = number(m.l1.merges);
+  r.warp_mshrs = number(m.l1.warp_mshrs);
+  r.caches_global = m.l1.cache_global;
+  r.read_only_elsewhere = m.texture.cache == "own" && m.texture.read_only_loads;
+  r.allocates_on_fill = m.l1.allocate == "fill";
+  r.write_global = write_policy(m.l1.write_global);
+  r.write_local = write_policy(m.l1.write_local);
+  r.hit_cycles = static_cast<double>(m.l1.latency);
+  r.sms = number(m.gpu.sms);
+  r.most_warps = number(m.sm.max_warps);
+  r.blocks_per_sm = resident_blocks(m, trace);
+  r.ways = std::max(1u, core::l1_ways_beside(m, uint64_t{trace.shared_bytes} * r.blocks_per_sm));
+  r.schedulers = number(m.scheduler.count);
+  r.policy = m.scheduler.policy == "gto"      ? ReuseMachine::Policy::kGreedy
+             : m.scheduler.policy == "oldest" ? ReuseMachine::Policy::kOldest
+                                              : ReuseMachine::Policy::kRoundRobin;
+  r.send_cycles = static_cast<double>(m.coalescer.cycles_per_transaction);
+  r.queue = number(m.lsu.queue);
+  r.store_buffer = number(m.lsu.store_buffer);
+  r.block_start_cycles = static_cast<double>(m.gpu.block_start_cycles);
+  return r;
+}
+
+}  // namespace gpusim::analysis

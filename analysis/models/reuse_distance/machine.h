@@ -1,0 +1,51 @@
+// What the reuse-distance model knows about a machine: its first-level cache, how warps issue and blocks are
+// handed out, and how long memory takes. All of it follows from the configuration, whose latencies and rates
+// the microbenchmarks of `gpusim microbench` confirm.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "analysis/recording/warp_trace.h"
+#include "simcore/config/machine_config.h"
+#include "simcore/set_index.h"
+
+namespace gpusim::analysis {
+
+/// The five extensions of reuse distance to GPUs. Without one, the model is as before it was found.
+struct ReuseExtensions {
+  bool threads = true;        ///< warps and blocks run together; else one warp after the other
+  bool latency = true;        ///< a miss takes time; else its line is there at once
+  bool associativity = true;  ///< sets; else one set of all lines
+  bool mshrs = true;          ///< as many lines on their way as the machine can have; else any number
+  bool divergence = true;     ///< a warp goes on when its data is there; else warps take fixed turns
+};
+
+struct ReuseMachine {
+  // First-level cache
+  uint32_t line = 128, sector = 128;  ///< bytes
+  uint32_t sets = 32, ways = 4;
+  core::SetIndexKind index = core::SetIndexKind::kModulo;
+  uint32_t mshrs = 64, merges = 8;
+  uint32_t warp_mshrs = 0;  ///< 0: no limit
+  bool caches_global = true, read_only_elsewhere = false;
+  bool allocates_on_fill = false;
+  enum class Write : uint8_t { kThrough, kEvict, kBack } write_global = Write::kEvict, write_local = Write::kBack;
+  double hit_cycles = 0;
+  // Streaming multiprocessors
+  uint32_t sms = 1;
+  uint32_t blocks_per_sm = 1, most_warps = 48;
+  uint32_t schedulers = 1;  ///< warps take turns over them; one of a lower number goes first
+  enum class Policy : uint8_t { kRoundRobin, kGreedy, kOldest } policy = Policy::kRoundRobin;
+  double send_cycles = 2;  ///< between two transactions of an SM
+  uint32_t queue = 1, store_buffer = 64;
+  double block_start_cycles = 0;
+  ReuseExtensions with;
+  std::vector<uint32_t> sets_at_once;  ///< ReuseOptions
+  uint32_t most_ways = 0;
+};
+
+/// The machine with `trace`'s kernel on it. Throws core::InputError if it has no first-level cache, or no
+/// block of the kernel fits an SM.
+[[nodiscard]] ReuseMachine reuse_machine(const core::MachineConfig& config, const WarpTraceHeader& trace);
+
+}  // namespace gpusim::analysis

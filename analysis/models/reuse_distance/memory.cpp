@@ -1,0 +1,189 @@
+#include "analysis/models/reuse_distance/memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace gpusim::analysis {
+namespace {
+
+constexpr uint64_t kSector = 32;
+
+uint64_t at_least_one(int64_t n) { return static_cast<uint64_t>(std::max<int64_t>(n, 1)); }
+
+/// Takes a unit for so many cycles; when it begins.
+double take(double& free_from, double now, double cycles) {
+  const double from = std::max(free_from, now);
+  free_from = from + cycles;
+  return from;
+}
+
+}  // namespace
+
+ReuseMemory::Shape ReuseMemory::share_of(const core::MachineConfig& m, double parts) {
+  const auto ways = static_cast<uint32_t>(m.l2.ways);
+  const auto sets = static_cast<uint32_t>(at_least_one(m.l2.bytes / m.l2.partitions / m.l2.line / m.l2.ways));
+  if (parts <= 1) return {sets, ways};
+  // Fewer sets rather than ways: lines of many SMs are spread over all sets.
+  const auto fewer = static_cast<uint32_t>(std::max(1.0, sets / parts));
+  return {fewer,
+          static_cast<uint32_t>(std::max(1.0, std::round(static_cast<double>(sets) * ways / parts / fewer)))};
+}
+
+ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const ReuseNeighbours& neighbours)
+    : interleave_(at_least_one(m.l2.interleave)),
+      partitions_(at_least_one(m.l2.partitions)),
+      channels_(at_least_one(m.dram.channels)),
+      line_bytes_(at_least_one(m.l2.line)),
+      shape_(share_of(m, neighbours.copies * neighbours.own)),
+      fetch_sectors_(static_cast<uint32_t>(at_least_one(m.l2.sector) / kSector)),
+      cached_(m.l2.bytes != 0),
+      index_(core::set_index_kind(m.l2.index), shape_.sets),
+      port_out_(sms, 0),
+      port_back_(sms, 0),
+      partition_in_{std::vector<double>(partitions_.value(), 0)},
+      partition_out_{std::vector<double>(partitions_.value(), 0)},
+      channel_{std::vector<double>(partitions_.value() * channels_.value(), 0)},
+      lines_(cached_ ? partitions_.value() * shape_.sets * shape_.ways : 0),
+      copies_(neighbours.copies),
+      foreign_(1 - neighbours.own) {
+  const double core_mhz = static_cast<double>(m.clocks.core_khz) / 1e3;
+  const auto cycles = [core_mhz](double ns) { return ns * core_mhz / 1e3; };
+  request_ = cycles(m.interconnect.request_latency_ns);
+  reply_ = cycles(m.interconnect.reply_latency_ns);
+  hit_ = cycles(m.l2.latency_ns + m.l2.hit_latency_ns);
+  dram_ = cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
+  flit_bytes_ = static_cast<double>(m.interconnect.flit_bytes);
+  flit_cycles_ = static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.interconnect_khz);
+  partition_cycles_ = flit_cycles_;
+  // Two transfers of the bus a clock, but for the time that refreshes take.
+  const double refreshed = m.dram.refi_ns > 0 ? 1 - m.dram.rfc_ns / m.dram.refi_ns : 1;
+  const double bytes_per_cycle = 2 * static_cast<double>(m.dram.bus_bytes) *
+                                 static_cast<double>(m.clocks.dram_khz) /
+                                 static_cast<double>(m.clocks.core_khz) * refreshed;
+  burst_cycles_ = static_cast<double>(m.dram.burst_bytes) / bytes_per_cycle;
+}
+
+double ReuseMemory::serve(Units& units, size_t unit, double now, double cycles) const {
+  if (copies_ <= 1) return take(units.free_from[unit], now, cycles);
+  units.busy += cycles;
+  const double load = units.busy / static_cast<double>(units.free_from.size()) / std::max(now, 1.0);
+  const double left = std::max(1 / copies_, 1 - (copies_ - 1) * load);
+  return take(units.free_from[unit], now, cycles / left) + cycles * (1 / left - 1);
+}
+
+void ReuseMemory::begin_kernel() {
+  std::ranges::fill(port_out_, 0.0);
+  std::ranges::fill(port_back_, 0.0);
+  for (Units* units : {&partition_in_, &partition_out_, &channel_}) {
+    std::ranges::fill(units->free_from, 0.0);
+    units->busy = 0;
+  }
+  for (Line& line : lines_) line.there = 0;
+  counts_ = Counts();
+}
+
+ReuseMemory::Place ReuseMemory::place_of(uint64_t address) const {
+  const uint64_t block = address / interleave_;
+  const uint64_t partition = block % partitions_, local_block = block / partitions_;
+  return {static_cast<uint32_t>(partition),
+          static_cast<uint32_t>(partition * channels_.value() + local_block % channels_),
+          local_block * interleave_.value() + address % interleave_};
+}
+
+double ReuseMemory::arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out,
+                           uint32_t bytes_back) {
+  const auto flits = [this](uint32_t bytes) {
+    return std::max(1.0, static_cast<double>(bytes) / flit_bytes_);
+  };
+  double at = take(port_out_[sm], now, flits(bytes_out) * flit_cycles_) + request_;
+  at = serve(partition_in_, place.partition, at, flits(bytes_out) * partition_cycles_);
+  at = serve(partition_out_, place.partition, at, flits(bytes_back) * partition_cycles_);
+  return take(port_back_[sm], at, flits(bytes_back) * flit_cycles_);
+}
+
+ReuseMemory::Line& ReuseMemory::line_of(const Place& place, double now, bool& found) {
+  const uint64_t line = place.local / line_bytes_;
+  Line* const set = &lines_[(size_t{place.partition} * shape_.sets + index_(line)) * shape_.ways];
+  Line* chosen = set;
+  for (Line* l = set; l != set + shape_.ways; ++l) {
+    if (l->line == line + 1) {
+      l->used = ++clock_;
+      found = true;
+      return *l;
+    }
+    if (l->used < chosen->used) chosen = l;
+  }
+  found = false;
+  if (chosen->dirty != 0) serve(channel_, place.channel, now, std::popcount(chosen->dirty) * burst_cycles_);
+  *chosen = {line + 1, ++clock_, 0, 0, 0};
+  return *chosen;
+}
+
+double ReuseMemory::fetch(double now, const Place& place, uint32_t bytes) {
+  const double cycles = static_cast<double>(bytes) / kSector * burst_cycles_;
+  return serve(channel_, place.channel, now, cycles) + cycles + dram_;
+}
+
+double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors, bool counts) {
+  const auto count = static_cast<uint32_t>(std::popcount(sectors));
+  if (counts) counts_.reads += count;
+  if (!cached_) return fetch(arrived, place, count * kSector);
+  bool found = false;
+  Line& line = line_of(place, arrived, found);
+  const auto shift = static_cast<uint32_t>(place.local % line_bytes_ / kSector);
+  const uint32_t wanted = sectors << shift;
+  uint32_t missing = wanted & ~line.valid;
+  // Sectors on their way count as misses.
+  const bool waits = line.there > arrived;
+  if (counts && !waits) counts_.read_hits += static_cast<uint64_t>(std::popcount(wanted & line.valid));
+  if (!found && (brought_ += foreign_) >= 1) {
+    brought_ -= 1;
+    line.valid |= wanted;
+    if (counts) counts_.read_hits += count;
+    return arrived + hit_;
+  }
+  if (missing == 0) return std::max(arrived + hit_, line.there);
+  if (fetch_sectors_ > 1) {
+    uint32_t whole = 0;
+    const uint32_t unit = (1u << fetch_sectors_) - 1;
+    for (uint32_t s = 0; s < 32; s += fetch_sectors_)
+      if ((missing >> s & unit) != 0) whole |= unit << s;
+    missing = whole & ~line.valid;
+  }
+  line.valid |= missing;
+  line.there = fetch(arrived, place, static_cast<uint32_t>(std::popcount(missing)) * kSector);
+  return line.there;
+}
+
+double ReuseMemory::read(double now, uint32_t sm, uint64_t address, uint32_t sectors) {
+  const Place place = place_of(address);
+  const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
+  return access(arrive(now, sm, place, 0, bytes), place, sectors, true) + reply_;
+}
+
+double ReuseMemory::write(double now, uint32_t sm, uint64_t address, uint32_t sectors) {
+  const Place place = place_of(address);
+  const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
+  const double at = arrive(now, sm, place, bytes, 0);
+  if (!cached_) return fetch(at, place, bytes) + reply_;
+  bool found = false;
+  Line& line = line_of(place, at, found);
+  const uint32_t written = sectors << static_cast<uint32_t>(place.local % line_bytes_ / kSector);
+  line.valid |= written;
+  line.dirty |= written;
+  return at + hit_ + reply_;
+}
+
+double ReuseMemory::atomic(double now, uint32_t sm, uint64_t address, uint32_t sectors) {
+  const Place place = place_of(address);
+  const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
+  const double there = access(arrive(now, sm, place, bytes, bytes), place, sectors, false) + reply_;
+  if (cached_) {
+    bool found = false;
+    line_of(place, now, found).dirty |= sectors << static_cast<uint32_t>(place.local % line_bytes_ / kSector);
+  }
+  return there;
+}
+
+}  // namespace gpusim::analysis

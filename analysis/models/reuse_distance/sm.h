@@ -1,0 +1,141 @@
+// A streaming multiprocessor as the reuse-distance model sees it: resident blocks whose warps run until they
+// have to wait, an issue bandwidth that they share, and one path to the first-level cache on which a refused
+// access holds up those behind it. Nothing happens but at events: the end of a warp's stretch of operations,
+// the arrival of data, an access. Time goes with accesses, not with cycles.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "analysis/models/reuse_distance/coalescer.h"
+#include "analysis/models/reuse_distance/l1.h"
+#include "analysis/models/reuse_distance/machine.h"
+#include "analysis/models/reuse_distance/memory.h"
+#include "analysis/recording/event_queue.h"
+#include "analysis/recording/warp_trace.h"
+
+namespace gpusim::analysis {
+
+class ReuseSm {
+ public:
+  static constexpr double kNever = 1e300;
+  /// `index`: of the SM, for memory's ports and the addresses of local memory.
+  ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemory& memory, uint32_t index);
+
+  [[nodiscard]] bool has_room() const { return !free_slots_.empty(); }
+  /// A block begins at time `at`, not before now.
+  void start(uint64_t block, double at);
+  /// When something happens next.
+  [[nodiscard]] double next_event() const { return next_.at; }
+  /// Lets it happen, and what follows before `until`; true if a block has ended, after which nothing does.
+  bool run(double until);
+  [[nodiscard]] double now() const { return now_; }
+  [[nodiscard]] const ReuseL1& l1() const { return l1_; }
+
+ private:
+  static constexpr uint32_t kLoads = 256;  ///< of a warp whose arrival is remembered
+  static constexpr uint64_t kNoLoad = ~uint64_t{0};
+  static constexpr int64_t kWhole = int64_t{1} << 20;  ///< all of the SM's time
+  enum class State : uint8_t { kNone, kRuns, kWaits, kAsks, kAtBarrier, kDrains };
+  struct Warp {
+    WarpCursor cursor;
+    WarpStep step;
+    LaneRuns runs;
+    State state = State::kNone;
+    uint32_t slot = 0;  ///< of its block
+    uint64_t age = 0;   ///< order of starts
+    int64_t share = 0;  ///< of the SM's time that it wants while it runs
+    uint64_t loads = 0;
+    double stores_done = 0;
+    uint32_t queued = 0;           ///< accesses on their way to the cache
+    uint64_t awaited = kNoLoad;    ///< load whose arrival is not known yet
+    std::vector<double> arrivals;  ///< kNever: not known yet
+  };
+  struct Block {
+    uint64_t index = 0;
+    uint32_t live = 0, at_barrier = 0, next_warp = 0;
+    double data_there = 0;
+  };
+  struct Event {
+    double at;
+    uint32_t what;  ///< a warp, or a block's slot and kBlock
+  };
+  static constexpr uint32_t kBlock = 1u << 31;
+  struct StoreDone {
+    double at;
+  };
+  /// An access on its way to the cache.
+  struct Access {
+    uint32_t warp = 0;
+    uint64_t load = 0;  ///< number among the warp's
+    WarpStep::Access kind = WarpStep::Access::kLoad;
+    bool local = false, cached = true, returns = true;
+    double there = 0;  ///< when all that has been sent is
+    uint32_t next = 0;
+    LineTransactions transactions;
+  };
+
+  /// What happens next.
+  struct Next {
+    enum class What : uint8_t { kTimed, kStretch, kTransaction, kIssue } what = What::kTimed;
+    double at = kNever;
+  };
+  [[nodiscard]] Next find_next() const;
+  bool happen();
+  /// Warps that run want so much more, or less, of the SM's time.
+  void want(int64_t share) {
+    wanted_ += share;
+    slowdown_ = wanted_ <= kWhole ? 1 : static_cast<double>(wanted_) / static_cast<double>(kWhole);
+  }
+  [[nodiscard]] double end_of_stretch() const;
+  [[nodiscard]] double next_issue() const;
+  [[nodiscard]] double next_transaction() const { return queued_ == 0 ? kNever : std::max(now_, next_send_); }
+  /// Fixed turns: the next warp, or the number of warps if it does not ask yet.
+  [[nodiscard]] uint32_t warp_in_turn() const;
+  /// Of the warps that ask, the one that the machine's schedulers let go first.
+  [[nodiscard]] uint32_t first_asking() const;
+  void advance(double at);
+  void wake_at(double at, uint32_t what) { timed_.push({at, what}); }
+  /// The warp's next stretch begins now.
+  void go_on(uint32_t w);
+  /// What the warp's stretch led to; true if it goes on at once.
+  bool perform(uint32_t w);
+  void begin_warp(uint32_t w, double at);
+  void end_warp(uint32_t w);
+  void open_barrier(uint32_t slot);
+  /// True if accesses of the warp are on their way to the cache: it looks again when they are not.
+  static bool drains(Warp& warp);
+  void issue(uint32_t w);
+  /// The next transaction of the oldest access goes to the cache, or has to come again later.
+  void send();
+  /// When its data is there or it is done; ReuseL1::kRefused if it has to come again at `next_send_`.
+  double load(const Access& a, const LineTransaction& t);
+  double store(const Access& a, const LineTransaction& t);
+  void finish(const Access& a);
+
+  const ReuseMachine machine_;
+  const WarpTrace& trace_;
+  ReuseMemory& memory_;
+  uint32_t index_, block_warps_;
+  ReuseL1 l1_;
+  ReuseCoalescer coalescer_;
+  double now_ = 0, virtual_now_ = 0;
+  Next next_;
+  int64_t wanted_ = 0;
+  double slowdown_ = 1;  ///< of warps that run
+  uint64_t starts_ = 0;
+  EventQueue<Event> stretches_;  ///< by virtual time
+  EventQueue<Event> timed_;
+  std::vector<Warp> warps_;
+  std::vector<Block> blocks_;
+  std::vector<uint32_t> free_slots_;
+  uint64_t asking_ = 0;          ///< warps that want to issue an access, bit per warp
+  std::vector<uint64_t> owned_;  ///< the warps of each scheduler
+  uint32_t served_ = 0;          ///< the last that did
+  std::vector<uint32_t> last_;   ///< the same of each scheduler
+  std::vector<Access> queue_;    ///< a ring
+  size_t first_ = 0, queued_ = 0;
+  double next_send_ = 0;
+  EventQueue<StoreDone> stores_;  ///< on their way
+};
+
+}  // namespace gpusim::analysis

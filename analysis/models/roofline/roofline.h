@@ -1,0 +1,99 @@
+// Roofline scaling trajectories (K. Z. Ibrahim, S. Williams and L. Oliker, "Performance Analysis of GPU
+// Programming Models Using the Roofline Scaling Trajectories", Bench 2019): a kernel's arithmetic intensity
+// and rate at several numbers of SMs, against roofs that were measured on the same simulated machine, and
+// what the shape says.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/models/model.h"
+#include "analysis/recording/recording.h"
+
+namespace gpusim::analysis {
+
+/// Kernels of a run of workloads/roofline/ceilings.ptx.
+inline constexpr std::string_view kFmaCeiling = "ceiling_fma", kAddCeiling = "ceiling_add",
+                                  kStreamCeiling = "ceiling_stream";
+
+/// Measured at a number of SMs.
+struct Ceiling {
+  uint32_t sms = 0;
+  double fma = 0;        ///< FLOP/s with fused multiply-add (two each)
+  double add = 0;        ///< FLOP/s without
+  double bandwidth = 0;  ///< bytes/s from DRAM
+  /// What a kernel of this intensity (FLOP/byte of DRAM) can reach at most, FLOP/s.
+  [[nodiscard]] double roof(double intensity) const;
+};
+
+/// A kernel, all its launches together, at one number of SMs.
+struct RooflinePoint {
+  uint32_t sms = 0;
+  double seconds = 0;
+  double flops = 0;   ///< the same at every point of a strong scaling
+  double stated = 0;  ///< of these, by the launch file; 0: it does not say
+  double dram_bytes = 0, l2_bytes = 0, l1_bytes = 0;
+  double l2_hits = 0;          ///< of the sectors read there; 0 to 1
+  double operations = 0;       ///< that warps executed
+  double warp_efficiency = 0;  ///< active lanes of 32
+  double divergent = 0;        ///< branches that parted a warp
+  double coalescing = 0;       ///< bytes asked for, of bytes moved for them; above 1: lanes share them
+  double occupancy = 0;        ///< resident warps of what an SM holds, while it has any
+  double balance = 0;          ///< mean of the SMs' active cycles, of the longest
+  uint32_t idle_sms = 0;       ///< that got no block
+  double blocks = 0;           ///< of the longest launch
+  uint64_t blocks_per_sm = 0;  ///< that fit
+  std::string worst_divergence, worst_access;  ///< statements that lose most lanes and bytes
+  std::string limiter;                         ///< of the blocks that fit an SM
+  [[nodiscard]] double rate() const { return seconds > 0 ? flops / seconds : 0; }
+  /// FLOP per byte of DRAM; infinity without traffic.
+  [[nodiscard]] double intensity() const;
+};
+
+enum class Defect : uint8_t { kDivergence, kUncoalesced, kLowOccupancy, kFewBlocks, kLocality };
+/// "divergence", "uncoalesced", "low-occupancy", "few-blocks", "locality".
+[[nodiscard]] std::string_view defect_name(Defect defect);
+
+struct Finding {
+  Defect defect;
+  std::string evidence;  ///< the counters that prove it, and where
+};
+
+inline constexpr std::string_view kAllKernels = "all kernels";
+
+struct Trajectory {
+  std::string kernel;                 ///< kAllKernels: the application
+  std::vector<RooflinePoint> points;  ///< by number of SMs
+  std::string program = {};           ///< if there are several; else empty
+  bool application = false;           ///< all kernels of the program, or its only one
+  [[nodiscard]] std::string title() const;
+};
+
+struct TrajectoryOptions {
+  double flops = 0;        ///< the application's count; 0: the launch file's, else as counted
+  bool weak = false;       ///< each recording has its own work
+  bool by_launch = false;  ///< a trajectory for each launch, not each kernel
+};
+
+/// Throws core::RecordError if recordings are of different machines.
+void require_together(std::span<const Recording> recordings);
+/// Ceilings by number of SMs, from recordings that have all three kernels. Other kernels are passed over.
+[[nodiscard]] std::vector<Ceiling> ceilings(std::span<const Recording> recordings);
+/// Of all kernels that are no ceilings, program by program (the name of its launch file), in the order of
+/// their first launch; last each program's application if its recordings have the same several. Operations
+/// are what the launch file states, of the application and of kernels ([flops]); else what was counted with
+/// the fewest SMs.
+[[nodiscard]] std::vector<Trajectory> trajectories(std::span<const Recording> recordings,
+                                                   const TrajectoryOptions& options);
+/// What the trajectory says, from its first and last points and the roofs there. Thresholds: docs/models.md.
+[[nodiscard]] std::vector<Finding> diagnose(const Trajectory& trajectory, const Ceiling& low,
+                                            const Ceiling& high);
+
+/// The model `roofline` (analysis/models/model.h). Options: flops=NUMBER, scaling=strong|weak,
+/// by=kernel|launch, plot=FILE.svg, expect=DEFECT,...|none (then it predicts the number of wrong and missing
+/// findings, none).
+[[nodiscard]] ModelReport roofline_model(std::span<const Recording> recordings, const ModelOptions& options);
+
+}  // namespace gpusim::analysis

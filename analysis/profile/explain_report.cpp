@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/report/reports.h"
+#include "analysis/report/text.h"
+#include "simcore/text/json_text.h"
+
+namespace gpusim::analysis {
+namespace {
+
+double part(uint64_t slots, uint64_t of) {
+  return of == 0 ? 0 : static_cast<double>(slots) / static_cast<double>(of);
+}
+
+/// Slots to core cycles of one scheduler per operation.
+struct Scale {
+  Scale(const KernelRecord& kernel, const core::MachineConfig& machine, uint64_t total)
+      : slots(total),
+        cycles(static_cast<double>(machine.scheduler.issue_cycles) /
+               static_cast<double>(machine.scheduler.issue_width)),
+        operations(static_cast<double>(kernel.inst_executed)) {}
+  [[nodiscard]] double share(uint64_t n) const { return 100 * part(n, slots); }
+  [[nodiscard]] double cpi(uint64_t n) const {
+    return operations == 0 ? 0 : static_cast<double>(n) * cycles / operations;
+  }
+  uint64_t slots;
+  double cycles, operations;
+};
+
+const std::string& text_at(const Table& table, std::string_view column, uint64_t row) {
+  static const std::string kNone;
+  const auto it = table.texts.find(column);
+  return it == table.texts.end() ? kNone : it->second[row];
+}
+
+/// "file.cu:12", "source line 12" or nothing.
+std::string source(const Table& per_pc, uint64_t pc) {
+  const uint64_t line = per_pc["source_line"][pc];
+  if (line == 0) return "";
+  const std::string& file = text_at(per_pc, "source_file", pc);
+  return file.empty() ? fmt::format("source line {}", line) : fmt::format("{}:{}", printable(file), line);
+}
+
+void stack_line(std::string& out, const Scale& scale, std::string_view name, uint64_t slots) {
+  out += fmt::format("    {:<24}{:>16}{:>9.2f} %{:>10.3f}\n", printable(name), slots, scale.share(slots),
+                     scale.cpi(slots));
+}
+
+/// "pipe_busy" and "pipe busy".
+bool says_the_same(std::string_view cause, std::string_view group) {
+  return std::ranges::equal(cause, group, [](char a, char b) { return a == b || (a == '_' && b == ' '); });
+}
+
+std::string stack_text(const Scale& scale, const Explanation& e) {
+  std::string out =
+      fmt::format("  {:<26}{:>16}{:>11}{:>10}\n", "where the issue slots went", "slots", "share", "CPI");
+  for (const CauseGroup& group : e.groups) {
+    stack_line(out, scale, group.name, group.slots);
+    for (const CauseSlots& cause : group.causes)
+      if (!says_the_same(cause.name, group.name)) stack_line(out, scale, "  " + cause.name, cause.slots);
+  }
+  stack_line(out, scale, "total", e.slots);
+  return out;
+}
+
+std::string top_text(const Scale& scale, const Table& per_pc, const Explanation& e) {
+  std::string out;
+  int rank = 0;
+  for (const TopCause& cause : e.top) {
+    out += fmt::format("  {}. {}: {:.2f} % of the slots\n", ++rank, printable(cause.name),
+                       scale.share(cause.slots));
+    out += indented(cause_info(cause.name).meaning);
+    for (const StatementSlots& s : cause.at)
+      out += fmt::format("    {:>6.2f} %  at {}\n", scale.share(s.slots), statement_place(per_pc, s.pc));
+    for (const StatementSlots& s : cause.awaiting)
+      out += fmt::format("    {:>6.2f} %  for data of {}\n", scale.share(s.slots),
+                         statement_place(per_pc, s.pc));
+  }
+  return out;
+}
+
+std::string hot_text(const Scale& scale, const Table& per_pc, const Explanation& e) {
+  std::string out = "  operations by issue slots\n";
+  for (const HotOperation& hot : e.hot) {
+    out += fmt::format("    {:>6.2f} %  {:>12} slots  pc {:<4} {}\n", scale.share(hot.slots), hot.slots,
+                       hot.pc, statement_place(per_pc, hot.pc));
+    std::string causes;
+    for (const CauseSlots& c : hot.causes)
+      causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", printable(c.name), c.slots);
+    out += fmt::format("              {}\n", causes);
+  }
+  return out;
+}
+
+std::string json_place(const Table& per_pc, uint64_t pc) {
+  return fmt::format(
+      "\"pc\": {}, \"ptx_file\": \"{}\", \"ptx_line\": {}, \"ptx\": \"{}\", \"class\": \"{}\", "
+      "\"source_file\": \"{}\", "
+      "\"source_line\": {}",
+      pc, core::json_escaped(text_at(per_pc, "ptx_file", pc)), per_pc["ptx_line"][pc],
+      core::json_escaped(text_at(per_pc, "ptx", pc)), core::json_escaped(text_at(per_pc, "class", pc)),
+      core::json_escaped(text_at(per_pc, "source_file", pc)), per_pc["source_line"][pc]);
+}
+
+template <class Items, class ToText>
+std::string json_list(const Items& items, const ToText& to_text) {
+  std::string out;
+  for (const auto& item : items) out += fmt::format("{}{}", out.empty() ? "" : ", ", to_text(item));
+  return out;
+}
+
+std::string json_causes(const std::vector<CauseSlots>& causes) {
+  return json_list(causes, [](const CauseSlots& c) {
+    return fmt::format("\"{}\": {}", core::json_escaped(c.name), c.slots);
+  });
+}
+
+std::string json_statements(const Table& per_pc, const std::vector<StatementSlots>& statements) {
+  return json_list(statements, [&](const StatementSlots& s) {
+    return fmt::format("{{{}, \"slots\": {}}}", json_place(per_pc, s.pc), s.slots);
+  });
+}
+
+/// Rows of per_sm.
+std::string json_sms(const KernelRecord& kernel) {
+  std::vector<uint64_t> rows(kernel.per_sm.rows);
+  for (uint64_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  return json_list(rows, [&](uint64_t row) {
+    std::vector<CauseSlots> causes;
+    for (const CauseSlots& c : kernel.causes)
+      causes.push_back({c.name, kernel.per_sm[slots_column(c.name)][row]});
+    return fmt::format("{{\"sm\": {}, \"slots\": {{{}}}}}", kernel.per_sm["sm"][row], json_causes(causes));
+  });
+}
+
+}  // namespace
+
+std::string statement_place(const Table& per_pc, uint64_t pc) {
+  const std::string from = source(per_pc, pc), &file = text_at(per_pc, "ptx_file", pc);
+  return fmt::format("{}{} `{}`{}", file.empty() ? "line " : printable(file) + ":", per_pc["ptx_line"][pc],
+                     printable(text_at(per_pc, "ptx", pc)), from.empty() ? "" : fmt::format(" ({})", from));
+}
+
+std::string explanation_text(const KernelRecord& kernel, const core::MachineConfig& machine,
+                             const Explanation& e) {
+  const Scale scale(kernel, machine, e.slots);
+  return kernel_title(kernel) +
+         fmt::format(
+             "  {} cycles, {} SMs x {} scheduler{}, an issue slot every {} cycles: {} slots\n"
+             "  {} operations: {:.3f} cycles per operation and scheduler (CPI)\n",
+             kernel.cycles, kernel.per_sm.rows, machine.scheduler.count,
+             machine.scheduler.count == 1 ? "" : "s", machine.scheduler.issue_cycles, e.slots,
+             kernel.inst_executed, scale.cpi(e.slots)) +
+         stack_text(scale, e) + top_text(scale, kernel.per_pc, e) + hot_text(scale, kernel.per_pc, e);
+}
+
+std::string explanation_json(const KernelRecord& kernel, const core::MachineConfig& machine,
+                             const Explanation& e) {
+  const Scale scale(kernel, machine, e.slots);
+  const Table& per_pc = kernel.per_pc;
+  const std::string stack = json_list(e.groups, [&](const CauseGroup& g) {
+    return fmt::format("{{\"group\": \"{}\", \"slots\": {}, \"share\": {}, \"cpi\": {}, \"causes\": {{{}}}}}",
+                       g.name, g.slots, core::json_number(scale.share(g.slots)),
+                       core::json_number(scale.cpi(g.slots)), json_causes(g.causes));
+  });
+  const std::string top = json_list(e.top, [&](const TopCause& t) {
+    return fmt::format(
+        "{{\"cause\": \"{}\", \"slots\": {}, \"share\": {}, \"meaning\": \"{}\", \"at\": [{}], "
+        "\"for_data_of\": [{}]}}",
+        core::json_escaped(t.name), t.slots, core::json_number(scale.share(t.slots)),
+        core::json_escaped(cause_info(t.name).meaning), json_statements(per_pc, t.at),
+        json_statements(per_pc, t.awaiting));
+  });
+  const std::string hot = json_list(e.hot, [&](const HotOperation& h) {
+    return fmt::format("{{{}, \"executed\": {}, \"slots\": {}, \"share\": {}, \"causes\": {{{}}}}}",
+                       json_place(per_pc, h.pc), per_pc["executed"][h.pc], h.slots,
+                       core::json_number(scale.share(h.slots)), json_causes(h.causes));
+  });
+  return fmt::format(
+      "{{\"kernel\": {}, \"name\": \"{}\", \"grid\": \"{}\", \"block\": \"{}\", \"cycles\": {}, "
+      "\"inst_executed\": {}, "
+      "\"inst_issued\": {}, \"sms\": {}, \"schedulers\": {}, \"issue_cycles\": {}, \"slots\": {}, \"cpi\": "
+      "{}, "
+      "\"stack\": [{}], \"top\": [{}], \"hot\": [{}], \"per_sm\": [{}]}}",
+      kernel.index, core::json_escaped(kernel.name), core::json_escaped(kernel.grid),
+      core::json_escaped(kernel.block), kernel.cycles, kernel.inst_executed, kernel.inst_issued,
+      kernel.per_sm.rows, machine.scheduler.count, machine.scheduler.issue_cycles, e.slots,
+      core::json_number(scale.cpi(e.slots)), stack, top, hot, json_sms(kernel));
+}
+
+}  // namespace gpusim::analysis

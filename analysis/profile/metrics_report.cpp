@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/report/reports.h"
+#include "analysis/report/text.h"
+#include "simcore/text/json_text.h"
+
+namespace gpusim::analysis {
+
+std::string kernel_title(const KernelRecord& kernel) {
+  return fmt::format("kernel {} {}  grid {}  block {}\n", kernel.index, printable(kernel.name),
+                     printable(kernel.grid), printable(kernel.block));
+}
+
+std::string metrics_text(const KernelRecord& kernel, std::span<const MetricValue> values) {
+  size_t width = 0;
+  for (const MetricValue& v : values) width = std::max(width, v.metric->name.size());
+  std::string out = kernel_title(kernel);
+  for (const MetricValue& v : values)
+    if (v.available())
+      out += fmt::format("  {:<{}}  {:>14}{}\n", v.metric->name, width, number_text(v.value),
+                         v.metric->unit == "1" ? "" : fmt::format(" {}", v.metric->unit));
+  if (std::ranges::all_of(values, &MetricValue::available)) return out;
+  out += "  no value:\n";
+  for (const MetricValue& v : values)
+    if (!v.available()) out += fmt::format("  {:<{}}  {}\n", v.metric->name, width, v.reason);
+  return out;
+}
+
+std::string metrics_json(const KernelRecord& kernel, std::span<const MetricValue> values) {
+  std::string metrics, unavailable;
+  for (const MetricValue& v : values) {
+    std::string& list = v.available() ? metrics : unavailable;
+    if (!list.empty()) list += ", ";
+    if (v.available())
+      list += fmt::format("\"{}\": {{\"value\": {}, \"unit\": \"{}\", \"nsight\": {}}}", v.metric->name,
+                          core::json_number(v.value), v.metric->unit,
+                          v.metric->nsight.empty() ? "null" : fmt::format("\"{}\"", v.metric->nsight));
+    else
+      list += fmt::format("\"{}\": \"{}\"", v.metric->name, core::json_escaped(v.reason));
+  }
+  return fmt::format(
+      "{{\"kernel\": {}, \"name\": \"{}\", \"grid\": \"{}\", \"block\": \"{}\", \"metrics\": {{{}}}, "
+      "\"unavailable\": {{{}}}}}",
+      kernel.index, core::json_escaped(kernel.name), core::json_escaped(kernel.grid),
+      core::json_escaped(kernel.block), metrics, unavailable);
+}
+
+}  // namespace gpusim::analysis

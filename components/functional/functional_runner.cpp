@@ -1,0 +1,245 @@
+#include "components/functional/functional_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+#include "components/checker/checker.h"
+#include "components/sm/simt/control_transfer.h"
+
+namespace gpusim::comp {
+
+using isa::LaneMask;
+using isa::MicroOp;
+using isa::OpKind;
+
+namespace {
+constexpr size_t kRowBytes = 128;
+std::byte* aligned(size_t bytes) {
+  return static_cast<std::byte*>(std::aligned_alloc(kRowBytes, (bytes / kRowBytes + 1) * kRowBytes));
+}
+}  // namespace
+
+void FunctionalRunner::Free::operator()(std::byte* p) const { std::free(p); }
+
+FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
+  prepare(run);
+  operations_ = 0;
+  if (tracer_ != nullptr) tracer_->begin_kernel(run);
+  for (uint64_t block = 0; block < run.num_blocks; ++block) {
+    if (!run_block(run, block)) return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
+    if (tracer_ != nullptr) tracer_->end_block(block);
+    if (interrupted_()) return Outcome::kInterrupted;
+  }
+  return Outcome::kDone;
+}
+
+void FunctionalRunner::prepare(KernelLaunch& run) {
+  const isa::KernelImage& image = *run.image;
+  warps_.resize(run.warps_per_block);
+  registers_.reset(aligned(size_t{image.num_rows} * kRowBytes * run.warps_per_block));
+  shared_.reset(aligned(run.shared_bytes));
+  local_.reset(aligned(size_t{image.local_bytes} * isa::kWarpSize * run.warps_per_block));
+  predicates_.assign(size_t{image.num_predicates} * run.warps_per_block, 0);
+  for (uint32_t w = 0; w < run.warps_per_block; ++w) {
+    isa::WarpContext& ctx = warps_[w].context;
+    ctx = isa::WarpContext{};
+    ctx.bank[0] = registers_.get() + size_t{image.num_rows} * kRowBytes * w;
+    ctx.bank[1] = const_cast<std::byte*>(run.literal_rows());
+    ctx.predicates = predicates_.data() + size_t{image.num_predicates} * w;
+    ctx.num_sms = 1;
+    ctx.warp_slot = w;
+    ctx.global = &memory_;
+    ctx.shared = shared_.get();
+    ctx.shared_bytes = run.shared_bytes;
+    ctx.local = local_.get() + size_t{image.local_bytes} * isa::kWarpSize * w;
+    ctx.local_bytes = image.local_bytes;
+    ctx.params = run.params.data();
+    ctx.param_bytes = static_cast<uint32_t>(run.params.size());
+  }
+}
+
+bool FunctionalRunner::run_block(KernelLaunch& run, uint64_t block) {
+  const isa::KernelImage& image = *run.image;
+  if (run.shared_bytes != 0) std::memset(shared_.get(), 0, run.shared_bytes);
+  if (image.num_rows != 0)
+    std::memset(registers_.get(), 0, size_t{image.num_rows} * kRowBytes * run.warps_per_block);
+  std::fill(predicates_.begin(), predicates_.end(), 0u);
+  ++run.sm[0].blocks;
+  run.sm[0].warps += run.warps_per_block;
+  for (uint32_t w = 0; w < run.warps_per_block; ++w) {
+    set_thread_indices(run, block, w, warps_[w].context);
+    Warp& warp = warps_[w];
+    warp.stack.reset(warp.context.existing);
+    warp.groups.reset();
+    warp.watch.reset();
+    warp.blocked = false;
+    warp.at_barrier = LaneMask();
+  }
+  barriers_.reset();
+  live_threads_ = run.threads_per_block;
+  if (checker_ != nullptr) {
+    checks_ = checker_->begin_block(run, block);
+    for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = checks_->warp(w);
+  }
+  // Rounds in which all warps did nothing but repeat a lap of a loop, until that counts as a deadlock.
+  constexpr int kIdleRounds = 100;
+  int idle = 0;
+  const auto done = [](const Warp& warp) { return warp.done(); };
+  while (!std::all_of(warps_.begin(), warps_.end(), done)) {
+    bool moved = false;
+    if (!run_warps(run, block, moved)) return false;
+    idle = moved ? 0 : idle + 1;
+    if (idle < kIdleRounds) continue;
+    report_spin(run, block);
+    return false;
+  }
+  if (checker_ != nullptr) checker_->end_block(checks_);
+  return true;
+}
+
+bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved) {
+  bool ran = false;
+  for (Warp& warp : warps_) {
+    if (warp.done() || warp.blocked) continue;
+    const uint64_t start = operations_;
+    const Stop stop = run_warp(run, block, warp);
+    if (stop == Stop::kError) return false;
+    moved = moved || stop != Stop::kSpins || warp.watch.unchanged_since() > start;
+    ran = true;
+  }
+  if (!ran) report_deadlock(run, block);
+  return ran;
+}
+
+bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp, const MicroOp& op,
+                                   LaneMask lanes) {
+  access_.lanes = LaneMask();
+  access_.fault = isa::FaultKind::kNone;
+  op.mem(op, warp.context, lanes, access_);
+  if (access_.fault == isa::FaultKind::kNone) {
+    if (tracer_ != nullptr) tracer_->access(warp.context.warp_in_block, op, warp.stack.pc(), access_);
+    return true;
+  }
+  error_ = fmt::format(
+      "{}: {}",
+      describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, access_.fault_lane),
+      describe_fault(op, access_, memory_));
+  return false;
+}
+
+FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelLaunch& run, uint64_t block, Warp& warp,
+                                                       const MicroOp& op, LaneMask lanes) {
+  const uint32_t pc = warp.stack.pc();
+  if (checks_ != nullptr) checks_->transfer(warp.context.warp_in_block, op, warp.context, lanes);
+  const Transfer t = transfer_control(*run.image, op, warp.context, lanes, warp.stack);
+  ++run.sm[0].branches;
+  run.sm[0].divergent_branches += t.diverged;
+  const uint32_t next = warp.stack.pc();
+  if (t.fault_lane < 0) {
+    const bool loops = op.kind == OpKind::kBranchTable && next <= pc && lanes.any();
+    return loops && warp.watch.lap(pc) ? look_at_loop(run, warp, next, pc) : Stop::kNone;
+  }
+  error_ = fmt::format("{}: {}", describe_location(run, pc, block, warp.context.warp_in_block, t.fault_lane),
+                       t.fault);
+  return Stop::kError;
+}
+
+FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t block, Warp& warp) {
+  const MicroOp* ops = run.image->ops.data();
+  SmStats& stats = run.sm[0];
+  SimtStack& stack = warp.stack;
+  warp.looks = 0;
+  while (!stack.done()) {
+    const MicroOp& op = ops[stack.pc()];
+    const LaneMask active = stack.mask();
+    const LaneMask lanes = isa::guarded(op, warp.context, active);
+    PcStats& at = run.pc[stack.pc()];
+    ++at.executed;
+    at.active_lanes += static_cast<uint64_t>(lanes.count());
+    stats.warp_instructions += op.ptx_count;
+    stats.thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(active.count());
+    stats.flops += uint64_t{op.flops} * static_cast<uint64_t>(lanes.count());
+    ++stats.inst_executed;
+    if ((++operations_ & 0xffff) == 0 && (operations_ > max_operations_ || interrupted_())) {
+      error_ =
+          fmt::format("{}: still running after {} warp operations (--max-cycles)",
+                      describe_location(run, stack.pc(), block, warp.context.warp_in_block, active.lowest()),
+                      operations_);
+      return Stop::kError;
+    }
+    if (isa::lacks_lanes(op, lanes)) {
+      error_ = fmt::format(
+          "{}: {}", describe_location(run, stack.pc(), block, warp.context.warp_in_block, lanes.lowest()),
+          describe_missing_lanes(lanes));
+      return Stop::kError;
+    }
+    if (tracer_ != nullptr) tracer_->operation(warp.context.warp_in_block, op, lanes);
+    switch (op.kind) {
+      case OpKind::kAlu:
+        if (lanes.any()) {
+          if (op.folded_load != isa::kNoTarget &&
+              !step_memory(run, block, warp, run.image->folded_loads[op.folded_load], lanes))
+            return Stop::kError;
+          if (op.op_class == isa::OpClass::kSpecial) warp.context.clock = operations_;
+          op.exec(op, warp.context, lanes);
+        }
+        stack.advance();
+        break;
+      case OpKind::kLoad:
+      case OpKind::kStore:
+      case OpKind::kAtomic:
+        if (lanes.any() && !step_memory(run, block, warp, op, lanes)) return Stop::kError;
+        stack.advance();
+        break;
+      case OpKind::kBranch:
+        ++stats.branches;
+        {
+          const uint32_t pc = stack.pc();
+          stats.divergent_branches += stack.branch(op, lanes);
+          if (op.target > pc || lanes.none() || !warp.watch.lap(pc)) break;
+          const Stop stop = look_at_loop(run, warp, op.target, pc);
+          if (stop != Stop::kNone) return stop;
+        }
+        break;
+      case OpKind::kBranchTable:
+      case OpKind::kCall:
+      case OpKind::kReturn:
+        if (const Stop stop = step_transfer(run, block, warp, op, lanes); stop != Stop::kNone) return stop;
+        break;
+      case OpKind::kBarrier:
+        if (lanes.none()) {
+          stack.advance();
+          break;
+        }
+        ++stats.barriers;
+        if (const Stop stop = step_barrier(run, block, warp, op, lanes); stop != Stop::kNone) return stop;
+        break;
+      case OpKind::kSync:
+        step_sync(run, warp, op, lanes);
+        if (warp.blocked) return Stop::kBlocked;
+        break;
+      case OpKind::kExit:
+        if (const Stop stop = step_exit(run, warp, lanes); stop != Stop::kNone) return stop;
+        break;
+      case OpKind::kTrap:
+        if (lanes.any()) {
+          error_ = describe_location(run, stack.pc(), block, warp.context.warp_in_block, lanes.lowest()) +
+                   ": " + describe_trap(op, warp.context, lanes.lowest(), memory_);
+          return Stop::kError;
+        }
+        stack.advance();
+        break;
+      case OpKind::kFence:
+      case OpKind::kNop:
+        stack.advance();
+        break;
+    }
+  }
+  return Stop::kDone;
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,102 @@
+// Values only (`--functional`): runs the blocks of a launch one after another, the warps of a block in turn
+// until they wait at a barrier or for memory that others write, without time. Same micro-ops, same executor
+// and same SIMT stacks as the timing model, so for race-free programs results and instruction counts are the
+// same. A block that waits for a later one never ends.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "components/functional/spin_detector.h"
+#include "components/launch/kernel_launch.h"
+#include "components/sm/simt/block_barriers.h"
+#include "components/sm/simt/divergent_groups.h"
+#include "components/sm/simt/simt_stack.h"
+#include "components/sm/warp_tracer.h"
+
+namespace gpusim::comp {
+
+class BlockChecks;
+class Checker;
+
+class FunctionalRunner {
+ public:
+  /// `max_operations`: warp operations after which a kernel counts as endless. `interrupted` is polled now
+  /// and then. `independent`: the lanes of a warp are scheduled independently (compute capability 7 and
+  /// later).
+  FunctionalRunner(const isa::GlobalMemory& memory, uint64_t max_operations, bool independent,
+                   std::function<bool()> interrupted, Checker* checker = nullptr)
+      : memory_(memory),
+        max_operations_(max_operations),
+        independent_(independent),
+        interrupted_(std::move(interrupted)),
+        checker_(checker) {}
+
+  enum class Outcome { kDone, kError, kDeadlock, kInterrupted };
+  /// Runs all blocks; counts go into run.sm[0] and run.pc. On kError and kDeadlock, error() says why.
+  Outcome run(KernelLaunch& run);
+  [[nodiscard]] const std::string& error() const { return error_; }
+  /// `tracer` sees what each warp does from now on.
+  void set_tracer(WarpTracer* tracer) { tracer_ = tracer; }
+
+ private:
+  struct Warp {
+    SimtStack stack;
+    DivergentGroups groups;
+    SpinDetector watch;
+    isa::WarpContext context;
+    bool blocked = false;      ///< until a barrier opens
+    isa::LaneMask at_barrier;  ///< lanes of the stack's top that wait there; none if it is the groups
+    uint32_t barrier = 0;
+    uint32_t looks = 0;  ///< at its loops, since the warp had its turn
+    [[nodiscard]] bool done() const { return stack.done() && groups.empty(); }
+    [[nodiscard]] isa::LaneMask alive() const { return stack.alive() | groups.apart(); }
+  };
+  enum class Stop { kNone, kBlocked, kPaused, kSpins, kDone, kError };
+  void prepare(KernelLaunch& run);
+  bool run_block(KernelLaunch& run, uint64_t block);
+  /// One turn of each warp that can run; `moved`: some did more than go round a loop. False after an error.
+  bool run_warps(KernelLaunch& run, uint64_t block, bool& moved);
+  Stop run_warp(KernelLaunch& run, uint64_t block, Warp& warp);
+  Stop step_barrier(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
+                    isa::LaneMask lanes);
+  Stop step_exit(KernelLaunch& run, Warp& warp, isa::LaneMask lanes);
+  void step_sync(KernelLaunch& run, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
+  Stop look_at_loop(const KernelLaunch& run, Warp& warp, uint32_t first, uint32_t last);
+  /// The current lanes are gone: others that can run take their place, or the warp is blocked.
+  void run_other_lanes(const KernelLaunch& run, Warp& warp);
+  void try_release(const KernelLaunch& run, uint32_t number);
+  /// All warps that are left go round loops for ever.
+  void report_spin(const KernelLaunch& run, uint64_t block);
+  /// All warps that are left wait at barriers.
+  void report_deadlock(const KernelLaunch& run, uint64_t block);
+  bool step_memory(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
+                   isa::LaneMask lanes);
+  Stop step_transfer(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
+                     isa::LaneMask lanes);
+
+  const isa::GlobalMemory& memory_;
+  uint64_t max_operations_;
+  bool independent_;
+  std::function<bool()> interrupted_;
+  Checker* checker_;               ///< of a run with --check
+  BlockChecks* checks_ = nullptr;  ///< its part for the running block
+  uint64_t operations_ = 0;
+  WarpTracer* tracer_ = nullptr;
+  std::string error_;
+  bool deadlock_ = false;
+  std::vector<Warp> warps_;
+  BlockBarriers barriers_;
+  uint32_t live_threads_ = 0;
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte[], Free> registers_, shared_, local_;
+  std::vector<uint32_t> predicates_;
+  isa::MemoryAccess access_;
+};
+
+}  // namespace gpusim::comp

@@ -1,0 +1,84 @@
+// Partitions of addresses: a bijection whatever the hash, and the hashes against definitions of their own.
+#include "components/l2/address_map.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace gpusim::comp {
+namespace {
+
+core::MachineConfig::Partition config(const char* hash, int64_t partitions, int64_t interleave = 256) {
+  core::MachineConfig::Partition c;
+  c.hash = hash;
+  c.partitions = partitions;
+  c.interleave = interleave;
+  return c;
+}
+
+TEST(AddressMap, EveryRoundOfBlocksHoldsOneOfEachPartitionAtTheSamePlace) {
+  for (const char* hash : {"modulo", "xor", "polynomial"}) {
+    for (const int64_t partitions : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
+      const AddressMap map(config(hash, partitions));
+      std::mt19937_64 random(1);
+      for (int i = 0; i < 50; ++i) {
+        const uint64_t round = random() >> 24, offset = random() % 256;
+        std::set<uint32_t> seen;
+        for (uint64_t b = 0; b < static_cast<uint64_t>(partitions); ++b) {
+          const uint64_t address = (round * static_cast<uint64_t>(partitions) + b) * 256 + offset;
+          const uint32_t p = map.partition(address);
+          EXPECT_TRUE(seen.insert(p).second) << hash;
+          EXPECT_EQ(map.local(address), round * 256 + offset);
+          EXPECT_EQ(map.global(map.local(address), p), address) << hash << " " << partitions;
+        }
+        EXPECT_LT(*seen.rbegin(), static_cast<uint32_t>(partitions));
+      }
+    }
+  }
+}
+
+TEST(AddressMap, ModuloWorksWithAnyNumberOfPartitions) {
+  const AddressMap map(config("modulo", 6));
+  for (uint64_t address = 0; address < 100000; address += 37) {
+    EXPECT_EQ(map.partition(address), address / 256 % 6);
+    EXPECT_EQ(map.global(map.local(address), map.partition(address)), address);
+  }
+}
+
+TEST(AddressMap, XorFoldsTheBlockNumber) {
+  const AddressMap map(config("xor", 8));
+  EXPECT_EQ(map.partition(0b101'011'110ull * 256), 0b101u ^ 0b011u ^ 0b110u);
+}
+
+/// Remainder of the block's number, a polynomial over GF(2), by long division.
+uint32_t remainder(uint64_t block, uint64_t divisor, int degree) {
+  for (int bit = 63; bit >= degree; --bit)
+    if ((block >> bit & 1) != 0) block ^= divisor << (bit - degree);
+  return static_cast<uint32_t>(block);
+}
+
+TEST(AddressMap, PolynomialHashIsTheRemainderOfALongDivision) {
+  // x^3 + x + 1, x^5 + x^2 + 1, x^8 + x^4 + x^3 + x^2 + 1.
+  const std::pair<int, uint64_t> polynomials[] = {{3, 0xb}, {5, 0x25}, {8, 0x11d}};
+  for (const auto& [degree, polynomial] : polynomials) {
+    const AddressMap map(config("polynomial", int64_t{1} << degree));
+    std::mt19937_64 random(2);
+    for (int i = 0; i < 1000; ++i) {
+      const uint64_t block = random() >> 8;
+      EXPECT_EQ(map.partition(block * 256), remainder(block, polynomial, degree));
+    }
+  }
+}
+
+TEST(AddressMap, HashesSpreadTheStrideThatCampsOnOnePartition) {
+  for (const char* hash : {"modulo", "xor", "polynomial"}) {
+    const AddressMap map(config(hash, 8));
+    std::set<uint32_t> seen;
+    for (uint64_t i = 0; i < 64; ++i) seen.insert(map.partition(i * 256 * 8));
+    EXPECT_EQ(seen.size(), std::string(hash) == "modulo" ? 1u : 8u) << hash;
+  }
+}
+
+}  // namespace
+}  // namespace gpusim::comp

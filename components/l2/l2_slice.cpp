@@ -1,0 +1,245 @@
+#include "components/l2/l2_slice.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+namespace gpusim::comp {
+
+namespace {
+
+using core::CacheResult;
+
+CacheShape shape_of(const core::MachineConfig::Partition& c) {
+  CacheShape s;
+  s.bytes = static_cast<uint64_t>(c.bytes / c.partitions);
+  s.line_bytes = static_cast<uint32_t>(c.line);
+  s.sector_bytes = 32;
+  s.ways = static_cast<uint32_t>(c.ways);
+  s.index = set_index_kind(c.index);
+  s.replacement = replacement_kind(c.replacement);
+  return s;
+}
+
+MemoryReply reply_to(const MemoryRequest& r, MemoryLevel level) {
+  return {r.address, r.bytes, r.kind, level, r.port, r.tag, r.kind != RequestKind::kWrite && r.wants_data};
+}
+
+}  // namespace
+
+L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partition, const L2Times& times,
+                 std::vector<bool> far_ports)
+    : map_(config),
+      partition_(partition),
+      tags_(shape_of(config)),
+      mshrs_({static_cast<uint32_t>(config.mshrs), static_cast<uint32_t>(config.merges), 0, 0}),
+      fetch_(static_cast<uint32_t>(config.sector) / kSector),
+      most_runs_((static_cast<uint32_t>(config.line) / kSector + 1) / 2 * 2),
+      atomic_cycles_(static_cast<uint64_t>(config.atomic_cycles)),
+      waiting_(static_cast<size_t>(config.mshrs * config.merges)),
+      far_ports_(std::move(far_ports)),
+      kinds_(answers_.size() / (far_ports_.empty() ? 2 : 1)),
+      to_dram_(kQueue) {
+  set_times(times);
+  for (size_t i = waiting_.size(); i-- > 0;) free_waiting_.push_back(static_cast<uint32_t>(i));
+}
+
+void L2Slice::set_times(const L2Times& times) {
+  for (size_t i = 0; i < kinds_; ++i) {
+    const uint64_t far = i < kAnswerKinds ? 0 : times.far;
+    const bool filled = i % kAnswerKinds == kFilled;
+    const uint64_t own = i % kAnswerKinds == kHits ? times.hit : times.constant;
+    answers_[i].cycles = filled ? far : std::max<uint64_t>(own, 1) + far;
+    answers_[i].waiting.reserve(filled ? waiting_.size() : answers_[i].cycles + 1);
+  }
+}
+
+SectorMask L2Slice::sectors_of(const MemoryRequest& r) const {
+  const bool names_sectors = r.kind == RequestKind::kRead || r.kind == RequestKind::kWrite;
+  const uint64_t local = map_.local(r.address);
+  if (!names_sectors || r.parts == 0) return tags_.sectors_of(local, r.bytes);
+  const auto first = static_cast<uint32_t>(std::countr_zero(tags_.sectors_of(local, 1)));
+  return SectorMask{r.parts} << first;
+}
+
+SectorMask L2Slice::fetched_with(SectorMask sectors) const {
+  if (fetch_ == 1) return sectors;
+  SectorMask all = 0;
+  const auto unit = static_cast<SectorMask>((uint64_t{1} << fetch_) - 1);
+  for (SectorMask left = sectors; left != 0; left &= ~all)
+    all |= unit << static_cast<uint32_t>(std::countr_zero(left)) / fetch_ * fetch_;
+  return all;
+}
+
+CacheResult L2Slice::take(const MemoryRequest& r, uint64_t now, bool again) {
+  const Access a{r, tags_.line_of(map_.local(r.address)), sectors_of(r), again};
+  if (r.kind == RequestKind::kWrite) return write(a, now);
+  if (r.kind == RequestKind::kAtomic && atomic_free_ > now) return refuse(a, &L2Stats::no_atomic_unit);
+  const uint32_t frame = tags_.find(a.line);
+  const SectorMask missing = frame == TagArray::kNoFrame ? a.sectors : a.sectors & ~tags_.frame(frame).valid;
+  return missing == 0 ? hit(a, frame, now) : miss(a, frame, missing, now);
+}
+
+CacheResult L2Slice::write(const Access& a, uint64_t now) {
+  uint32_t frame = tags_.find(a.line);
+  const bool found = frame != TagArray::kNoFrame;
+  if (!can_answer(a.request, kHits)) return refuse(a, &L2Stats::no_reply);
+  if (!found) {
+    if (!queue_has_room()) return refuse(a, &L2Stats::no_queue);
+    frame = take_frame(a.line);
+    if (frame == TagArray::kNoFrame) return refuse(a, &L2Stats::no_way);
+  }
+  tags_.touch(frame);
+  tags_.write(frame, a.sectors);
+  answer(a.request, kHits, MemoryLevel::kL2, now);
+  count(a, found ? a.sectors : 0);
+  return CacheResult::kWrite;
+}
+
+CacheResult L2Slice::hit(const Access& a, uint32_t frame, uint64_t now) {
+  if (!can_answer(a.request, kHits)) return refuse(a, &L2Stats::no_reply);
+  tags_.touch(frame);
+  if (a.request.kind == RequestKind::kAtomic) {
+    tags_.write(frame, a.sectors);
+    occupy_atomic_unit(a.request, now);
+  }
+  answer(a.request, kHits, MemoryLevel::kL2, now);
+  count(a, a.sectors);
+  return CacheResult::kHit;
+}
+
+CacheResult L2Slice::miss(const Access& a, uint32_t frame, SectorMask missing, uint64_t now) {
+  uint32_t entry = mshrs_.find(a.line);
+  const bool merges = entry != MshrTable::kNoEntry;
+  const MshrRefusal refusal = merges ? mshrs_.can_merge(entry) : mshrs_.can_allocate(0);
+  if (refusal != MshrRefusal::kNone)
+    return refuse(a, refusal == MshrRefusal::kMerges ? &L2Stats::no_merge : &L2Stats::no_mshr);
+  const bool found = frame != TagArray::kNoFrame;
+  SectorMask fetch = fetched_with(missing);
+  if (found) fetch &= ~tags_.frame(frame).valid;
+  const SectorMask request = merges ? fetch & ~mshrs_.asked(entry) : fetch;
+  if (request != 0 && !queue_has_room()) return refuse(a, &L2Stats::no_queue);
+  if (!found) frame = take_frame(a.line);
+  if (frame == TagArray::kNoFrame) return refuse(a, &L2Stats::no_way);
+  tags_.touch(frame);
+  tags_.reserve(frame, request);
+  const uint32_t waiter = free_waiting_.back();
+  free_waiting_.pop_back();
+  waiting_[waiter] = a.request;
+  if (merges)
+    mshrs_.merge(entry, waiter, fetch);
+  else
+    entry = mshrs_.allocate(a.line, 0, waiter, fetch);
+  ask_dram(RequestKind::kRead, a.line, request, entry);
+  if (a.request.kind == RequestKind::kAtomic) occupy_atomic_unit(a.request, now);
+  stats_.merged += merges;
+  count(a, a.sectors & ~missing);
+  return request == 0 ? CacheResult::kMissMerged : CacheResult::kMiss;
+}
+
+CacheResult L2Slice::refuse(const Access& a, uint64_t L2Stats::*cause) {
+  stats_.*cause += !a.again;
+  return CacheResult::kReservationFail;
+}
+
+bool L2Slice::take_constant_hit(const MemoryRequest& request, uint64_t now) {
+  if (!can_answer(request, kConstantHits)) return false;
+  answer(request, kConstantHits, MemoryLevel::kConstantL3, now);
+  return true;
+}
+
+void L2Slice::answer(const MemoryRequest& r, AnswerKind kind, MemoryLevel level, uint64_t now) {
+  Answers& answers = answers_to(r, kind);
+  answers.waiting.push({now + answers.cycles, reply_to(r, level)});
+  stats_.far += &answers >= &answers_[kAnswerKinds];
+}
+
+uint32_t L2Slice::take_frame(uint64_t line) {
+  const TagArray::Allocation a = tags_.allocate(line);
+  if (a.dirty != 0) {
+    ask_dram(RequestKind::kWrite, a.evicted, a.dirty, 0);
+    stats_.writebacks += static_cast<uint64_t>(std::popcount(a.dirty));
+  }
+  return a.frame;
+}
+
+void L2Slice::occupy_atomic_unit(const MemoryRequest& r, uint64_t now) {
+  atomic_free_ = now + r.parts * atomic_cycles_;
+}
+
+void L2Slice::ask_dram(RequestKind kind, uint64_t line, SectorMask sectors, uint32_t tag) {
+  const uint64_t address = map_.global(tags_.address_of(line), partition_);
+  while (sectors != 0) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(sectors));
+    const auto run = static_cast<uint32_t>(std::countr_one(sectors >> first));
+    to_dram_.push({address + first * kSector, static_cast<uint16_t>(run * kSector), kind, 0, 0,
+                   static_cast<uint16_t>(tag), true});
+    sectors &= ~static_cast<SectorMask>(((uint64_t{1} << run) - 1) << first);
+  }
+}
+
+void L2Slice::fill(const MemoryReply& reply, uint64_t now) {
+  const uint32_t bytes = reply.bytes;
+  if (reply.kind == RequestKind::kWrite) {
+    stats_.written += bytes / kSector;
+    return;
+  }
+  stats_.fills += bytes / kSector;
+  const uint32_t entry = reply.tag;
+  const SectorMask sectors = tags_.sectors_of(map_.local(reply.address), bytes);
+  const uint32_t frame = tags_.find(mshrs_.line(entry));
+  tags_.fill(frame, sectors);
+  mshrs_.fill(entry, sectors, [&](uint32_t waiter) {
+    const MemoryRequest& r = waiting_[waiter];
+    if (r.kind == RequestKind::kAtomic) tags_.write(frame, sectors_of(r));
+    answer(r, kFilled, MemoryLevel::kDram, now);
+    free_waiting_.push_back(waiter);
+  });
+}
+
+MemoryReply L2Slice::pop_answer() {
+  const uint64_t at = answer_at();
+  size_t i = 0;
+  while (answers_[i].first_at() != at) ++i;
+  return answers_[i].waiting.pop().reply;
+}
+
+void L2Slice::count(const Access& a, SectorMask found) {
+  const auto sectors = static_cast<uint64_t>(std::popcount(a.sectors));
+  const auto hits = static_cast<uint64_t>(std::popcount(found));
+  switch (a.request.kind) {
+    case RequestKind::kRead:
+      stats_.reads += sectors, stats_.read_hits += hits;
+      break;
+    case RequestKind::kWrite:
+      stats_.writes += sectors, stats_.write_hits += hits;
+      break;
+    case RequestKind::kAtomic:
+      stats_.atomics += sectors, stats_.atomic_hits += hits;
+      break;
+    case RequestKind::kConstant:
+      stats_.constants += sectors, stats_.constant_hits += hits;
+      break;
+    case RequestKind::kTexture:
+      stats_.textures += sectors, stats_.texture_hits += hits;
+      break;
+  }
+}
+
+uint64_t L2Slice::dirty_sectors() const {
+  uint64_t sectors = 0;
+  for (uint32_t f = 0; f < tags_.frames(); ++f)
+    sectors += static_cast<uint64_t>(std::popcount(tags_.frame(f).dirty));
+  return sectors;
+}
+
+std::string L2Slice::waiting_for() const {
+  uint32_t answers = 0;
+  for (const Answers& a : answers_) answers += a.waiting.size();
+  if (answers == 0 && mshrs_.in_use() == 0 && to_dram_.size() == 0) return {};
+  return fmt::format("{} lines on their way, {} requests to DRAM and {} answers held", mshrs_.in_use(),
+                     to_dram_.size(), answers);
+}
+
+}  // namespace gpusim::comp

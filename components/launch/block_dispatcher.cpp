@@ -1,0 +1,227 @@
+#include "components/launch/block_dispatcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "components/launch/occupancy_limits.h"
+
+namespace gpusim::comp {
+
+namespace {
+
+/// Cycles at `khz` that take as long as `cycles` at `other`.
+uint64_t scaled(uint64_t cycles, uint64_t khz, uint64_t other) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(cycles) * khz + other - 1) / other);
+}
+
+}  // namespace
+
+DispatchRules dispatch_rules(const core::MachineConfig& machine, const core::ClockDomain& domain) {
+  DispatchRules r;
+  r.launch_cycles = static_cast<uint64_t>(machine.gpu.launch_cycles);
+  r.issue_cycles = static_cast<uint64_t>(machine.scheduler.issue_cycles);
+  r.depth_first = machine.gpu.block_dispatch == "depth_first";
+  r.in_turn = machine.gpu.kernel_dispatch == "in_turn";
+  r.sm = whole_sm(machine);
+  r.work.concurrent_kernels = static_cast<uint32_t>(machine.gpu.concurrent_kernels);
+  r.work.copy_engines = static_cast<uint32_t>(machine.host.copy_engines);
+  r.work.launch_queues = static_cast<uint32_t>(machine.gpu.launch_queues);
+  r.work.launch_interval = domain.cycles_of_ns(machine.host.launch_interval_ns);
+  return r;
+}
+
+BlockDispatcher::BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain,
+                                 const DispatchRules& rules)
+    : Clocked(name, domain),
+      rules_(rules),
+      first_khz_(domain.khz()),
+      khz_(domain.khz()),
+      work_(rules.work),
+      slot_taken_(rules.work.concurrent_kernels) {
+  domain.on_change([this] { retime(); });
+  wake_at(core::Cycle(1));
+}
+
+void BlockDispatcher::connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports) {
+  Port port{};
+  port.sm = sm;
+  port.starts = &starts;
+  port.reports = &reports;
+  port.held.resize(slot_taken_.size());
+  if (port_of_sm_.size() <= sm) port_of_sm_.resize(sm + 1);
+  port_of_sm_[sm] = static_cast<uint32_t>(ports_.size());
+  ports_.push_back(std::move(port));
+}
+
+core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
+  const uint64_t now = cycle.count();
+  // 1. Reports of SMs, 2. the ends of kernels and transfers, 3. the starts of others, 4. one block.
+  collect_reports();
+  finish(now);
+  while (const auto item = work_.start_next(now)) {
+    if (const KernelLaunch* run = work_.item(*item).run; run != nullptr)
+      begin(*item, hooks_.set_clocks && hooks_.set_clocks(*run) ? now + 1 : now);
+    else
+      begin_copy(*item, now);
+  }
+  if (work_.all_done()) {
+    hooks_.all_done();
+    return core::kNever;
+  }
+  own_next_ = next_event(now, dispatch_one(now));
+  uint64_t next = own_next_;
+  for (const Port& p : ports_) next = std::min(next, p.reports->next_visible().count());
+  return core::Cycle(next);
+}
+
+uint64_t BlockDispatcher::next_event(uint64_t now, bool dispatched) const {
+  uint64_t next = work_.next_issue();
+  for (const Open& k : open_) {
+    if (k.next_block == k.run->num_blocks) continue;
+    if (now < k.from) next = std::min(next, k.from);
+    if (dispatched && now >= k.from) next = std::min(next, now + 1);
+  }
+  for (const Transfer& t : transfers_) next = std::min(next, t.end);
+  return next;
+}
+
+void BlockDispatcher::begin(uint32_t item, uint64_t now) {
+  KernelLaunch& run = *work_.item(item).run;
+  run.slot = static_cast<uint32_t>(std::ranges::find(slot_taken_, false) - slot_taken_.begin());
+  slot_taken_[run.slot] = true;
+  for (Port& p : ports_) p.held[run.slot] = Held{};
+  if (open_.empty()) next_port_ = 0;
+  run.start = core::Cycle(whole_slots(now));
+  open_.push_back({&run, item, run.start.count() + rules_.launch_cycles, 0, 0});
+  hooks_.begin(run);
+}
+
+void BlockDispatcher::begin_copy(uint32_t item, uint64_t now) {
+  const WorkQueue::Item& copy = work_.item(item);
+  const uint32_t engine = work_.engine_of(copy);
+  const uint64_t start = whole_slots(now);
+  const uint64_t cycles = khz_ == first_khz_ ? copy.cycles : scaled(copy.cycles, khz_, first_khz_);
+  transfers_[engine] = {item, start, start + cycles};
+  if (hooks_.copy) hooks_.copy({copy.number, engine, start, start + cycles});
+}
+
+void BlockDispatcher::retime() {
+  const uint64_t before = khz_, now = domain().now().count();
+  khz_ = domain().khz();
+  for (uint32_t engine = 0; engine < transfers_.size(); ++engine) {
+    Transfer& t = transfers_[engine];
+    if (t.end == kIdle || t.end <= now) continue;
+    t.end = now + scaled(t.end - now, khz_, before);
+    if (hooks_.copy) hooks_.copy({work_.item(t.item).number, engine, t.start, t.end});
+    wake_at(core::Cycle(t.end));
+  }
+}
+
+void BlockDispatcher::collect_reports() {
+  for (Port& p : ports_) {
+    while (p.reports->front() != nullptr) {
+      const SmReport r = p.reports->pop();
+      const auto kernel = std::ranges::find_if(open_, [&](const Open& k) { return k.run->slot == r.kernel; });
+      Held& held = p.held[r.kernel];
+      held.blocks -= r.blocks_finished;
+      p.blocks -= r.blocks_finished;
+      p.used = p.used - kernel->run->share * r.blocks_finished;
+      kernel->finished += r.blocks_finished;
+      if (r.drained && !held.drained) --p.undrained;
+      held.drained = r.drained;
+    }
+  }
+}
+
+void BlockDispatcher::finish(uint64_t now) {
+  for (size_t i = 0; i < open_.size();) {
+    if (!finished(open_[i])) {
+      ++i;
+      continue;
+    }
+    const Open done = open_[i];
+    open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
+    done.run->end = core::Cycle(whole_slots(now));
+    hooks_.end(*done.run);
+    slot_taken_[done.run->slot] = false;
+    work_.finish(done.item);
+  }
+  for (Transfer& t : transfers_) {
+    if (t.end > now) continue;
+    t.end = kIdle;
+    work_.finish(t.item);
+  }
+}
+
+bool BlockDispatcher::dispatch_one(uint64_t now) {
+  const auto count = static_cast<uint32_t>(open_.size());
+  for (uint32_t step = 0; step < count; ++step) {
+    const uint32_t i = rules_.in_turn ? (next_turn_ + step) % count : step;
+    if (!open_[i].has_blocks(now)) continue;
+    const bool started = start_block_of(open_[i]);
+    if (started) next_turn_ = i + 1;
+    // Nobody overtakes the oldest kernel that has blocks left.
+    if (started || !rules_.in_turn) return started;
+  }
+  return false;
+}
+
+bool BlockDispatcher::has_room(const Port& p, const KernelLaunch& run) const {
+  const Held& held = p.held[run.slot];
+  if (held.blocks >= run.blocks_per_sm) return false;
+  if (p.undrained == 0) return true;
+  if (p.blocks == held.blocks) return run.carved <= p.carved;
+  const SmShare together = p.used + run.share;
+  return together.fits(rules_.sm) && static_cast<uint64_t>(together.shared) <= p.carved;
+}
+
+bool BlockDispatcher::start_block_of(Open& kernel) {
+  KernelLaunch& run = *kernel.run;
+  const auto count = static_cast<uint32_t>(ports_.size());
+  for (uint32_t step = 0; step < count; ++step) {
+    const uint32_t at = (next_port_ + step) % count;
+    Port& p = ports_[at];
+    if (!has_room(p, run) || !p.starts->can_push()) continue;
+    Held& held = p.held[run.slot];
+    const bool fresh = p.undrained == 0 && (!held.has_been || p.carved < run.carved);
+    if (fresh) p.carved = run.carved;
+    p.starts->push({&run, kernel.next_block++, fresh});
+    ++held.blocks;
+    ++p.blocks;
+    p.undrained += held.drained;
+    held.drained = false;
+    held.has_been = true;
+    p.used = p.used + run.share;
+    next_port_ = rules_.depth_first ? at : (at + 1) % count;
+    return true;
+  }
+  return false;
+}
+
+uint64_t BlockDispatcher::first_start(uint32_t sm, uint64_t now) const {
+  const Port& p = ports_[port_of_sm_[sm]];
+  if (!p.reports->empty()) return now;
+  // A kernel that begins now has its first block then. Of the others the SM has as much as it can hold, if
+  // there is no room: only its own reports make some.
+  uint64_t first = now + rules_.launch_cycles;
+  for (const Open& k : open_)
+    if (k.next_block != k.run->num_blocks && has_room(p, *k.run))
+      first = std::min(first, std::max(now, k.from));
+  return first;
+}
+
+bool BlockDispatcher::finished(const Open& kernel) const {
+  return kernel.finished == kernel.run->num_blocks &&
+         std::ranges::all_of(ports_, [&](const Port& p) { return p.held[kernel.run->slot].drained; });
+}
+
+std::string BlockDispatcher::waiting_for() const {
+  std::string text;
+  for (const Open& k : open_)
+    text += fmt::format("{}kernel '{}': {} of {} blocks started, {} finished", text.empty() ? "" : "; ",
+                        k.run->image->name, k.next_block, k.run->num_blocks, k.finished);
+  return text;
+}
+
+}  // namespace gpusim::comp

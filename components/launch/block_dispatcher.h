@@ -1,0 +1,144 @@
+// Block dispatcher: starts launches and transfers as their streams allow (WorkQueue) and hands out the thread
+// blocks of the kernels that run, at most one a core cycle. The kernel that began first goes first: blocks of
+// the next are not started before all of its blocks are (the "leftover" policy: Pai, Thazhuthaveetil and
+// Govindarajan, ASPLOS 2013; Amert et al., RTSS 2017), or kernels take turns. A block goes to the next SM in
+// turn that has room for it, or to the one that is being filled. How many blocks of one kernel an SM holds
+// comes from the occupancy calculation; beside those of other kernels a block must also fit what they leave.
+// Clocked in the core domain; asleep until a block can start, a transfer ends or an SM reports.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "components/launch/kernel_launch.h"
+#include "components/launch/work_queue.h"
+#include "components/noc/messages.h"
+#include "simcore/config/machine_config.h"
+#include "simcore/engine/link.h"
+
+namespace gpusim::comp {
+
+struct DispatchRules {
+  uint64_t launch_cycles = 0, issue_cycles = 2;
+  bool depth_first = false;  ///< an SM is filled before the next
+  bool in_turn = false;      ///< one block of each kernel in turn
+  SmShare sm;                ///< what an SM has
+  WorkQueue::Rules work;
+};
+/// Rules of the machine whose core clock is that of `domain`.
+[[nodiscard]] DispatchRules dispatch_rules(const core::MachineConfig& machine,
+                                           const core::ClockDomain& domain);
+
+class BlockDispatcher : public core::Clocked {
+ public:
+  /// A transfer that has started: its rank among enqueue_copy() calls.
+  struct Copy {
+    uint32_t number = 0, engine = 0;
+    uint64_t start = 0, end = 0;  ///< core cycles
+  };
+  struct Hooks {
+    std::function<void(KernelLaunch&)> begin;  ///< before the first block; run.start is set
+    std::function<void(KernelLaunch&)> end;    ///< all its blocks done, drained from all SMs; run.end is set
+    std::function<void()> all_done;
+    std::function<void(const Copy&)> copy;  ///< again if its end moves
+    /// Before begin(): sets the clocks that the kernel runs at. True if the core clock changes with the next
+    /// cycle: the kernel begins then.
+    std::function<bool(const KernelLaunch&)> set_clocks = {};
+  };
+  BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain, const DispatchRules& rules);
+
+  void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
+  /// SMs in dispatch order; `sm` is the SM's index as its reports carry it.
+  void connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports);
+  /// Stream 0 waits for all streams, and they for it. Before the first enqueue().
+  void use_legacy_default_stream() { work_.use_legacy_default_stream(); }
+  /// Appends a launch; only before the simulation starts. `alone`: no other kernel runs beside it.
+  void enqueue(KernelLaunch& run, uint32_t stream = 0, bool alone = false) {
+    WorkQueue::Item item;
+    item.run = &run;
+    item.stream = stream;
+    item.alone = alone;
+    work_.add(item);
+  }
+  /// Appends a host transfer that takes `cycles` cycles of the core clock at the start of the simulation.
+  void enqueue_copy(uint64_t cycles, uint32_t stream = 0, bool to_device = true) {
+    work_.add({nullptr, stream, cycles, to_device, copies_++});
+  }
+
+  /// Of the kernels that run, the one that began first; null if none does.
+  [[nodiscard]] const KernelLaunch* current() const { return open_.empty() ? nullptr : open_.front().run; }
+  /// Blocks of current() that have finished.
+  [[nodiscard]] uint64_t blocks_finished() const { return open_.empty() ? 0 : open_.front().finished; }
+  /// First cycle from `now` on in which a block can be sent to the SM unless it reports something.
+  [[nodiscard]] uint64_t first_start(uint32_t sm, uint64_t now) const;
+  /// True if no block starts and no transfer ends unless a block finishes.
+  [[nodiscard]] bool nothing_to_come() const { return own_next_ == core::kNever.count(); }
+  [[nodiscard]] std::string waiting_for() const override;
+
+ protected:
+  core::Cycle tick(core::Cycle now) override;
+
+ private:
+  /// Blocks of one kernel on one SM.
+  struct Held {
+    uint32_t blocks = 0;
+    bool drained = true;
+    bool has_been = false;  ///< a block of this launch has been there
+  };
+  struct Port {
+    uint32_t sm;
+    core::Link<BlockStart>* starts;
+    core::Link<SmReport>* reports;
+    std::vector<Held> held;  ///< by KernelLaunch::slot
+    uint32_t blocks = 0;     ///< of all kernels
+    uint32_t undrained = 0;  ///< kernels that are
+    SmShare used;
+    uint64_t carved = 0;  ///< bytes of shared memory that the SM has now
+  };
+  struct Open {
+    KernelLaunch* run = nullptr;
+    uint32_t item = 0;
+    uint64_t from = 0;  ///< cycle from which its blocks start
+    uint64_t next_block = 0, finished = 0;
+    [[nodiscard]] bool has_blocks(uint64_t now) const { return now >= from && next_block < run->num_blocks; }
+  };
+  struct Transfer {
+    uint32_t item = 0;
+    uint64_t start = 0, end = kIdle;
+  };
+  static constexpr uint64_t kIdle = ~0ull;
+
+  /// Kernels begin and end at whole issue slots, and what waits for them begins there too.
+  [[nodiscard]] uint64_t whole_slots(uint64_t cycle) const {
+    return (cycle + rules_.issue_cycles - 1) / rules_.issue_cycles * rules_.issue_cycles;
+  }
+  void begin(uint32_t item, uint64_t now);
+  void begin_copy(uint32_t item, uint64_t now);
+  /// The core clock has changed: transfers take the time that they take, in other cycles.
+  void retime();
+  void collect_reports();
+  void finish(uint64_t now);
+  bool dispatch_one(uint64_t now);
+  bool start_block_of(Open& kernel);
+  [[nodiscard]] bool has_room(const Port& p, const KernelLaunch& run) const;
+  [[nodiscard]] bool finished(const Open& kernel) const;
+  [[nodiscard]] uint64_t next_event(uint64_t now, bool dispatched) const;
+
+  DispatchRules rules_;
+  const uint64_t first_khz_;  ///< core clock at the start of the simulation
+  uint64_t khz_;              ///< and now
+  Hooks hooks_;
+  WorkQueue work_;
+  std::vector<Port> ports_;
+  std::vector<uint32_t> port_of_sm_;  ///< index in ports_
+  std::vector<Open> open_;            ///< kernels that run, in the order in which they began
+  std::vector<bool> slot_taken_;
+  std::array<Transfer, WorkQueue::kEngines> transfers_;
+  uint32_t copies_ = 0;
+  uint32_t next_port_ = 0, next_turn_ = 0;
+  uint64_t own_next_ = 0;
+};
+
+}  // namespace gpusim::comp

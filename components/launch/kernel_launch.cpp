@@ -1,0 +1,122 @@
+#include "components/launch/kernel_launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "isa/exec/texture.h"
+
+namespace gpusim::comp {
+
+void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_in_block,
+                        isa::WarpContext& ctx) {
+  const uint32_t first = warp_in_block * isa::kWarpSize;
+  for (uint32_t lane = 0; lane < isa::kWarpSize; ++lane) {
+    const uint32_t t = first + lane;
+    ctx.tid[0][lane] = t % run.block.x;
+    ctx.tid[1][lane] = t / run.block.x % run.block.y;
+    ctx.tid[2][lane] = t / (run.block.x * run.block.y);
+  }
+  const Dim3 index = run.block_index(block);
+  ctx.ctaid[0] = index.x, ctx.ctaid[1] = index.y, ctx.ctaid[2] = index.z;
+  ctx.ntid[0] = run.block.x, ctx.ntid[1] = run.block.y, ctx.ntid[2] = run.block.z;
+  ctx.nctaid[0] = run.grid.x, ctx.nctaid[1] = run.grid.y, ctx.nctaid[2] = run.grid.z;
+  ctx.warp_in_block = warp_in_block;
+  ctx.warps_in_block = run.warps_per_block;
+  ctx.grid_id = run.id;
+  ctx.dynamic_shared_bytes = run.dynamic_shared;
+  ctx.existing = isa::LaneMask::first(
+      static_cast<int>(std::min<uint32_t>(isa::kWarpSize, run.threads_per_block - first)));
+}
+
+std::string describe_location(const KernelLaunch& run, uint32_t pc, uint64_t block, uint32_t warp_in_block,
+                              int lane) {
+  const Dim3 b = run.block_index(block);
+  const uint32_t t = warp_in_block * isa::kWarpSize + static_cast<uint32_t>(lane);
+  std::string where = "end of kernel";
+  if (pc < run.image->ops.size()) {
+    const isa::PtxStatement& s = run.image->ptx[run.image->ops[pc].ptx_index];
+    where = fmt::format("PTX line {} `{}`", s.loc.line, s.text);
+    if (!run.image->files.empty()) where = fmt::format("{}, {}", run.image->files[s.loc.file], where);
+    if (s.source_line != 0 && s.source_file < run.image->source_files.size())
+      where += fmt::format(" ({}:{})", run.image->source_files[s.source_file], s.source_line);
+  }
+  return fmt::format("kernel '{}', {}, block ({},{},{}), thread ({},{},{})", run.image->name, where, b.x, b.y,
+                     b.z, t % run.block.x, t / run.block.x % run.block.y, t / (run.block.x * run.block.y));
+}
+
+namespace {
+std::string describe_texture(const isa::Texture& texture) {
+  return fmt::format("the texture has {} dimension{}{}: another geometry is read", texture.dimensions,
+                     texture.dimensions == 1 ? "" : "s", texture.array ? " and layers" : " and no layers");
+}
+}  // namespace
+
+std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access,
+                           const isa::GlobalMemory& memory) {
+  const uint32_t bytes = uint32_t{op.memory.element_bytes} * op.memory.elements;
+  const std::string_view space =
+      isa::space_name(access.space == isa::Space::kNone ? op.memory.space : access.space);
+  switch (access.fault) {
+    case isa::FaultKind::kOutOfBounds: {
+      const bool device = op.memory.space == isa::Space::kGlobal || op.memory.space == isa::Space::kGeneric ||
+                          op.memory.space == isa::Space::kConst;
+      const std::string where = device ? memory.describe(access.fault_address) : std::string();
+      return fmt::format("{}-byte access to {} memory at address {:#x} is out of bounds{}{}", bytes, space,
+                         access.fault_address, where.empty() ? "" : ": ", where);
+    }
+    case isa::FaultKind::kMisaligned:
+      return fmt::format("{}-byte access to {} memory at address {:#x} is misaligned",
+                         std::max(bytes, op.memory.align_mask + 1u), space, access.fault_address);
+    case isa::FaultKind::kReadOnly:
+      return fmt::format("store to read-only {} memory at address {:#x}", space, access.fault_address);
+    case isa::FaultKind::kNoTexture:
+      return fmt::format("{:#x} is not a texture of the launch file", access.fault_address);
+    case isa::FaultKind::kTextureShape:
+      return describe_texture(*memory.texture(access.fault_address));
+    case isa::FaultKind::kMatrixPlace:
+      return "the lanes of the warp give different addresses or strides of a matrix";
+    case isa::FaultKind::kTrap:
+      return "trap";
+    case isa::FaultKind::kNone:
+      break;
+  }
+  return "no fault";
+}
+
+namespace {
+/// A string of the program; what cannot be printed becomes '?'.
+std::string text_at(uint64_t address, const isa::GlobalMemory& memory) {
+  constexpr uint64_t kMost = 1000;
+  const isa::MemoryWindow window = memory.window(address);
+  std::string text;
+  if (window.data == nullptr) return "?";
+  for (uint64_t at = address; at < window.end && text.size() < kMost; ++at) {
+    const char c = static_cast<char>(window.data[at - window.begin]);
+    if (c == '\0') break;
+    text += c >= ' ' && c <= '~' ? c : '?';
+  }
+  return text;
+}
+}  // namespace
+
+std::string describe_trap(const isa::MicroOp& op, const isa::WarpContext& context, int lane,
+                          const isa::GlobalMemory& memory) {
+  if (op.num_src != isa::kAssertSources) return "trap";
+  const auto row = [&](size_t i) {
+    return context.bank[static_cast<size_t>(op.src[i].bank)] + op.src[i].offset;
+  };
+  const auto text = [&](size_t i) {
+    return text_at(reinterpret_cast<const uint64_t*>(row(i))[lane], memory);
+  };
+  return fmt::format("assertion `{}` failed: {}:{}, function {}", text(isa::kAssertCondition),
+                     text(isa::kAssertFile), reinterpret_cast<const uint32_t*>(row(isa::kAssertLine))[lane],
+                     text(isa::kAssertFunction));
+}
+
+std::string describe_missing_lanes(isa::LaneMask present) {
+  return fmt::format("the operation needs all 32 lanes of the warp, lanes {:#010x} are not there",
+                     (~present).bits());
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,118 @@
+// One launch of a kernel as the components share it: what to run, what is counted, and the program error that
+// ended it. SMs add to it during their ticks (one thread, fixed order). What each count
+// means: docs/statistics.md.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "components/lsu/l1_stats.h"
+#include "components/simulation/event_sink.h"
+#include "components/sm/control_codes.h"
+#include "components/sm/sm_share.h"
+#include "components/sm/stall_cause.h"
+#include "isa/exec/executor.h"
+#include "isa/exec/micro_op.h"
+#include "simcore/types.h"
+
+namespace gpusim::comp {
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+  [[nodiscard]] uint64_t count() const { return uint64_t{x} * y * z; }
+};
+
+/// Per micro-op counts over all SMs.
+struct PcStats {
+  uint64_t executed = 0;                          ///< warp operations
+  uint64_t active_lanes = 0;                      ///< lanes that passed the guard, summed
+  std::array<uint64_t, kNumStallCauses> slots{};  ///< issue slots whose candidate stood here, by cause
+  uint64_t transactions = 0;                      ///< memory transactions, or shared-memory steps
+  uint64_t requested_bytes = 0;
+  uint64_t transferred_bytes = 0;
+  uint64_t replays = 0;    ///< extra issues by bank or constant conflicts
+  uint64_t divergent = 0;  ///< branches that split the warp
+  /// Issue slots lost by warps that waited for the data of this access, by the level that served it.
+  std::array<uint64_t, kNumStallCauses> awaited{};
+};
+
+/// Counts of one SM in one kernel.
+struct SmStats {
+  uint64_t warp_instructions = 0, thread_instructions = 0, inst_executed = 0, inst_issued = 0, flops = 0;
+  std::array<uint64_t, kNumStallCauses> slots{};  ///< sum equals issue slots of the kernel's cycles
+  uint64_t branches = 0, divergent_branches = 0, barriers = 0;
+  uint64_t blocks = 0, warps = 0;
+  uint64_t longest_warps = 0;       ///< operations of the longest warp of each block, summed over blocks
+  uint64_t longest_warp = 0;        ///< of all of them
+  uint64_t active_warp_cycles = 0;  ///< resident warps integrated over core cycles
+  uint64_t active_cycles = 0;       ///< core cycles with at least one resident warp
+  uint64_t global_loads = 0, global_stores = 0, local_loads = 0, local_stores = 0, atomics = 0;
+  uint64_t shared_loads = 0, shared_stores = 0, shared_replays = 0, shared_steps = 0;
+  uint64_t constant_loads = 0, constant_hits = 0;
+  uint64_t register_bank_cycles = 0;  ///< by which operations were late because of register banks
+  uint64_t texture_loads = 0, texture_transactions = 0;
+  uint64_t instruction_hits = 0, instruction_misses = 0;  ///< lines that warps came to
+  uint64_t load_transactions = 0, store_transactions = 0, load_bytes = 0, store_bytes = 0;
+  uint64_t requested_load_bytes = 0, requested_store_bytes = 0;
+  L1Stats l1;  ///< zeros without a first-level data cache
+};
+
+/// Why a simulated program cannot go on (exit code 2): names kernel, PTX line, block, thread and address.
+struct ProgramError {
+  std::string message;
+};
+
+struct KernelLaunch {
+  const isa::KernelImage* image = nullptr;
+  uint32_t id = 0;    ///< among the launches, in the order of the launch file
+  uint32_t slot = 0;  ///< among the kernels that run at the same time; the dispatcher's choice
+  Dim3 grid, block;
+  std::vector<std::byte> params;
+  isa::AlignedBytes literals;  ///< the image's with the launch's values, if it asks for any
+  uint32_t dynamic_shared = 0;
+  uint32_t threads_per_block = 0, warps_per_block = 0;
+  uint32_t shared_bytes = 0;  ///< static and dynamic
+  uint32_t blocks_per_sm = 0;
+  uint32_t l1_ways = ~0u;  ///< of each set, at most: what shared memory leaves
+  uint64_t carved = 0;     ///< bytes of shared memory that an SM needs for it: carved_shared()
+  SmShare share;           ///< what a block takes of an SM
+  uint64_t num_blocks = 0;
+  uint64_t code_address = 0;        ///< of its first operation, for the instruction cache
+  std::vector<uint8_t> bank_delay;  ///< by micro-op: register_bank_delays(); empty without register banks
+  std::vector<ControlCode> codes;   ///< by micro-op; empty if the machine has a scoreboard
+  std::vector<PcStats> pc;
+  std::vector<SmStats> sm;
+  EventSink events;              ///< its tables, while it runs
+  core::Cycle start{0}, end{0};  ///< core cycles
+
+  [[nodiscard]] const std::byte* literal_rows() const {
+    return literals.empty() ? image->literals.data() : literals.data();
+  }
+  [[nodiscard]] Dim3 block_index(uint64_t linear) const {
+    return {static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(linear / grid.x % grid.y),
+            static_cast<uint32_t>(linear / (uint64_t{grid.x} * grid.y))};
+  }
+};
+
+/// Fills tid, ntid, ctaid, nctaid and the existing lanes of a warp's context.
+void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_in_block,
+                        isa::WarpContext& ctx);
+
+/// "kernel 'k', file line 12 `ld.global...`, block (0,0,0), thread (5,0,0): <what>".
+[[nodiscard]] std::string describe_location(const KernelLaunch& run, uint32_t pc, uint64_t block,
+                                            uint32_t warp_in_block, int lane);
+
+/// Turns a fault of the executor into a message; device addresses are placed relative to the nearest
+/// allocation.
+[[nodiscard]] std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access,
+                                         const isa::GlobalMemory& memory);
+/// "trap", or what a failed assert() of `lane` says.
+[[nodiscard]] std::string describe_trap(const isa::MicroOp& op, const isa::WarpContext& context, int lane,
+                                        const isa::GlobalMemory& memory);
+/// Message about an operation of the whole warp that only `present` lanes execute.
+[[nodiscard]] std::string describe_missing_lanes(isa::LaneMask present);
+
+}  // namespace gpusim::comp

@@ -1,0 +1,87 @@
+#include "components/lsu/tlb/sm_tlb.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gpusim::comp {
+
+static_assert(std::tuple_size_v<decltype(TransactionList::items)> <= 64, "known_ has a bit for each");
+
+SmTlb::SmTlb(const core::MachineConfig::Tlb& config, const Links& links)
+    : links_(links),
+      tags_(static_cast<uint64_t>(config.page_bytes * config.l1_entries),
+            static_cast<uint32_t>(config.page_bytes), static_cast<uint32_t>(config.l1_ways)),
+      most_misses_(static_cast<uint32_t>(config.l1_misses)) {
+  pages_.reserve(64);
+  to_ask_.reserve(64);
+}
+
+void SmTlb::look_up(const TransactionList& list) {
+  known_ = 0;
+  pages_.clear();
+  for (uint32_t t = 0; t < list.count; ++t) {
+    const uint64_t page = page_of(list.items[t].address);
+    const auto same = std::find(pages_.begin(), pages_.end(), page);
+    pages_.push_back(page);
+    if (same != pages_.end() - 1) {
+      known_ |= (known_ >> (same - pages_.begin()) & 1) << t;
+      continue;
+    }
+    const bool hit = tags_.access(page);
+    ++(hit ? stats_.hits : stats_.misses);
+    known_ |= uint64_t{hit} << t;
+    if (!hit) to_ask_.insert(to_ask_.begin(), page);
+  }
+}
+
+bool SmTlb::look_up_ahead(const TransactionList& list) {
+  if (!idle()) return false;
+  std::array<uint32_t, std::tuple_size_v<decltype(TransactionList::items)>> places;
+  uint32_t count = 0;
+  uint64_t last = ~uint64_t{0};
+  for (uint32_t t = 0; t < list.count; ++t) {
+    const uint64_t page = page_of(list.items[t].address);
+    if (page == last) continue;
+    last = page;
+    const uint32_t place = tags_.find(page);
+    if (place == TagCache::kNowhere) return false;
+    const auto end = places.begin() + count;
+    if (std::find(places.begin(), end, place) == end) places[count++] = place;
+  }
+  for (uint32_t i = 0; i < count; ++i) tags_.touch(places[i]);
+  stats_.hits += count;
+  known_ = ~uint64_t{0};
+  pages_.clear();
+  return true;
+}
+
+bool SmTlb::knows(uint32_t t, uint64_t now) {
+  const bool known = (known_ >> t & 1) != 0;
+  if (!known && waits_since_ == kNotWaiting) waits_since_ = now;
+  return known;
+}
+
+bool SmTlb::collect(uint64_t now) {
+  bool any = false;
+  for (; links_.page->front() != nullptr; any = true) {
+    const uint64_t page = links_.page->pop().page;
+    tags_.fill(page);
+    --on_the_way_;
+    // Whoever asked uses it even if the next page takes its place at once.
+    for (size_t t = 0; t < pages_.size(); ++t) known_ |= uint64_t{pages_[t] == page} << t;
+  }
+  if (any && waits_since_ != kNotWaiting) {
+    stats_.wait_cycles += now - waits_since_;
+    waits_since_ = kNotWaiting;
+  }
+  return any;
+}
+
+void SmTlb::send() {
+  if (!has_to_ask() || !links_.ask->can_push()) return;
+  links_.ask->push({to_ask_.back()});
+  to_ask_.pop_back();
+  ++on_the_way_;
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,59 @@
+// The two interconnect networks of the GPU, of memory requests and of replies: crossbars or meshes, with the
+// rules that give a message's way and its length.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "components/l2/address_map.h"
+#include "components/noc/interconnect.h"
+#include "components/noc/messages.h"
+#include "simcore/config/machine_config.h"
+#include "simcore/divisor.h"
+
+namespace gpusim::comp {
+
+/// Length of a packet: header and payload in whole flits.
+class PacketLength {
+ public:
+  PacketLength(int64_t header_bytes, int64_t flit_bytes)
+      : header_bytes_(static_cast<uint64_t>(header_bytes)), flit_(static_cast<uint64_t>(flit_bytes)) {}
+  [[nodiscard]] uint32_t operator()(uint64_t payload_bytes) const {
+    return static_cast<uint32_t>(
+        std::max<uint64_t>(1, (payload_bytes + header_bytes_ + flit_.value() - 1) / flit_));
+  }
+  uint32_t operator()(const MemoryRequest& r) const {
+    return (*this)(uint64_t{r.kind == RequestKind::kWrite ? r.bytes : uint16_t{0}});
+  }
+  uint32_t operator()(const MemoryReply& r) const {
+    return (*this)(uint64_t{r.has_data ? r.bytes : uint16_t{0}});
+  }
+
+ private:
+  uint64_t header_bytes_;
+  core::Divisor flit_;
+};
+
+/// Requests go to the partition of their address.
+struct PartitionOfAddress {
+  AddressMap map;
+  uint32_t operator()(const MemoryRequest& r) const { return map.partition(r.address); }
+};
+/// Replies go to the port that the request named.
+struct PortOfReply {
+  uint32_t operator()(const MemoryReply& r) const { return r.port; }
+};
+
+using RequestNetwork = Interconnect<MemoryRequest>;
+using ReplyNetwork = Interconnect<MemoryReply>;
+
+/// The machine's networks, before their links. Requests enter at the clusters' ports and leave at the
+/// partitions', replies the other way.
+struct Networks {
+  Networks(core::ClockDomain& domain, const core::MachineConfig& machine);
+
+  std::unique_ptr<RequestNetwork> requests;
+  std::unique_ptr<ReplyNetwork> replies;
+};
+
+}  // namespace gpusim::comp

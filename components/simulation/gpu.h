@@ -1,0 +1,139 @@
+// The GPU: clock domains, SMs in clusters, constant clusters, request and reply crossbars, memory partitions,
+// DRAM channels and the block dispatcher, wired by links as the machine configuration says. Not a module
+// itself; it only builds and binds.
+//   SM -> request crossbar -> partition -> DRAM channel -> partition -> reply crossbar -> SM
+//   SM -> constant cluster -> request crossbar -> partition (level 3) -> ... -> constant cluster -> SM
+//   SM -> texture cache -> request crossbar -> partition (texture level 2) -> ... -> texture cache -> SM
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "components/dram/dram_channel.h"
+#include "components/dram/tlm_memory.h"
+#include "components/l2/memory_partition.h"
+#include "components/launch/block_dispatcher.h"
+#include "components/lsu/cluster_cache.h"
+#include "components/lsu/tlb/tlb_stats.h"
+#include "components/noc/network.h"
+#include "components/sm/sm.h"
+#include "components/sm/timing.h"
+
+namespace gpusim::comp {
+
+/// Look-ups of texture lines.
+struct TextureStats {
+  ClusterCacheStats l1;
+  TextureL2Stats l2;
+};
+
+class Gpu {
+ public:
+  /// Builds the machine with its `sms` lowest-numbered SMs (spread over the clusters if gpu.sms_spread).
+  /// `on_error` is called with a program error; the engine is stopped already then. Throws
+  /// std::invalid_argument if the timing tables are incomplete. `run_ahead` false makes SMs issue once per
+  /// activation (tests). `checker`: of a run with --check. `attach`: binds an outside memory to each channel,
+  /// in place of our DRAM; such a machine runs through the SystemC kernel only.
+  Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
+      std::function<void(std::string)> on_error, bool run_ahead = true, Checker* checker = nullptr,
+      AttachMemory attach = {});
+
+  [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
+  [[nodiscard]] EventSink& events() { return events_; }
+  [[nodiscard]] core::ClockDomain& core_domain() { return core_; }
+  [[nodiscard]] core::ClockDomain& interconnect_domain() { return interconnect_; }
+  [[nodiscard]] core::ClockDomain& dram_domain() { return dram_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
+  [[nodiscard]] const TimingTables& timing() const { return timing_; }
+  /// Sums over all channels since the start of the simulation.
+  [[nodiscard]] DramStats dram_stats() const;
+  /// The same over all slices of the second-level cache; zeros if there is none.
+  [[nodiscard]] L2Stats l2_stats() const;
+  [[nodiscard]] uint64_t l2_dirty_sectors() const;
+  /// The same over all translation look-aside buffers.
+  [[nodiscard]] TlbStats tlb_stats() const;
+  /// The same over all texture caches.
+  [[nodiscard]] TextureStats texture_stats() const;
+  /// Lines looked up in the constant caches of the clusters, and in their third level in the partitions.
+  [[nodiscard]] uint64_t cluster_constant_lines() const;
+  [[nodiscard]] uint64_t partition_constant_lines() const;
+  [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
+  [[nodiscard]] uint64_t requests_moved() const { return requests_->messages_moved(); }
+  /// Of these, those to the partition that is busiest at the time (PortBalance).
+  [[nodiscard]] uint64_t requests_to_busiest() const { return requests_->messages_to_busiest(); }
+  [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
+  [[nodiscard]] uint32_t num_channels() const {
+    return static_cast<uint32_t>(channels_.size() + outside_.size());
+  }
+  /// Books of every SM at the borders of a kernel.
+  void open_kernel(KernelLaunch& run);
+  void close_kernel(const KernelLaunch& run);
+
+ private:
+  template <class T, class... Args>
+  core::Link<T>& link(std::vector<std::unique_ptr<core::Link<T>>>& store, Args&&... args) {
+    store.push_back(std::make_unique<core::Link<T>>(std::forward<Args>(args)...));
+    return *store.back();
+  }
+  /// The same with room for `queue` messages behind a latency that is a time: in cycles of the reader's
+  /// domain, whatever its frequency. A latency is a pipeline, its stages hold messages too.
+  template <class T>
+  core::Link<T>& timed_link(std::vector<std::unique_ptr<core::Link<T>>>& store, core::Clocked& writer,
+                            core::Clocked& reader, uint32_t queue, double latency_ns) {
+    core::ClockDomain& domain = reader.domain();
+    const uint64_t cycles = domain.cycles_of_ns(latency_ns);
+    core::Link<T>& made = link(store, writer, reader, queue + static_cast<uint32_t>(cycles), cycles);
+    domain.on_change([&made, &domain, latency_ns] { made.set_latency(domain.cycles_of_ns(latency_ns)); });
+    return made;
+  }
+  void build_memory();
+  void build_channel(MemoryPartition& partition);
+  template <class Channel>
+  void connect_channel(MemoryPartition& partition, Channel& channel);
+  /// True if no warp can ever change anything: all have gone round unchanged, or waited, for long.
+  [[nodiscard]] bool nobody_moves() const;
+  void build_tlbs();
+  /// The links of SM `number` to its second-level TLB.
+  void connect_tlb(uint32_t number, Sm& sm, LoadStoreUnit::Links& links);
+  /// The caches of machine.texture, if textures have caches of their own.
+  void build_textures();
+  /// The links of SM `number` to its texture cache.
+  void connect_texture(uint32_t number, Sm& sm, LoadStoreUnit::Links& links);
+  /// The links of SM `number` to the second level of its instructions, if it has a first.
+  void connect_fetch(uint32_t number, Sm& sm);
+  /// Both ways between a cache of `cluster` and the networks; its port is the next of the replies' outputs.
+  void connect_to_network(ClusterCache& cache, uint32_t cluster);
+  void build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory);
+
+  const core::MachineConfig& machine_;
+  core::ClockDomain core_, interconnect_, dram_;
+  TimingTables timing_;
+  EventSink events_;
+  core::PageArena arena_;     ///< registers and shared memory of the SMs
+  isa::MemoryAccess access_;  ///< scratch of the SMs
+  std::function<void(std::string)> on_error_;
+  uint32_t clusters_ = 1;
+  uint32_t num_sms_ = 1;
+  bool run_ahead_;
+  Checker* checker_ = nullptr;
+  std::unique_ptr<RequestNetwork> requests_;
+  std::unique_ptr<ReplyNetwork> replies_;
+  std::vector<std::unique_ptr<MemoryPartition>> partitions_;
+  std::vector<std::unique_ptr<DramChannel>> channels_;
+  std::vector<std::unique_ptr<TlmMemory>> outside_;  ///< instead of channels_
+  AttachMemory attach_;
+  std::vector<std::unique_ptr<ClusterCache>> constants_;
+  std::vector<std::unique_ptr<ClusterCache>> textures_;  ///< of the SMs, or of the clusters
+  std::vector<std::unique_ptr<SharedTlb>> tlbs_;         ///< of the GPU, or of each cluster
+  std::vector<std::unique_ptr<Sm>> sms_;
+  std::unique_ptr<BlockDispatcher> dispatcher_;
+  std::vector<std::unique_ptr<core::Link<MemoryRequest>>> request_links_;
+  std::vector<std::unique_ptr<core::Link<MemoryReply>>> reply_links_;
+  std::vector<std::unique_ptr<core::Link<PageMessage>>> page_links_;
+  std::vector<std::unique_ptr<core::Link<BlockStart>>> start_links_;
+  std::vector<std::unique_ptr<core::Link<SmReport>>> report_links_;
+};
+
+}  // namespace gpusim::comp

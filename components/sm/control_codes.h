@@ -1,0 +1,33 @@
+// Control codes: what a compiler for Maxwell and later writes beside each operation, instead of a scoreboard
+// in the machine. An operation of fixed latency is waited for by stall counts: the warp issues nothing for so
+// many cycles after an operation. One whose time is not known, or is too long for a count, sets one of the
+// warp's few dependency barriers, and the first operation that needs its result waits for that barrier; when
+// there are more results on their way than barriers, several share one and are waited for together. Codes are
+// made once per kernel, block of straight code by block; across blocks the scoreboard is what is waited for.
+// Source: Volta and Turing as dissected by Jia et al. (2018, 2019).
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "components/sm/timing.h"
+#include "isa/exec/micro_op.h"
+
+namespace gpusim::comp {
+
+struct ControlCode {
+  static constexpr uint8_t kNoBarrier = 0xff;
+  uint8_t stall = 0;          ///< core cycles until the warp's next operation may issue, at least
+  uint8_t sets = kNoBarrier;  ///< barrier that is set until its result is there
+  uint8_t waits = 0;          ///< barriers that it waits for, a bit each
+};
+
+/// The longest stall count; what takes longer sets a barrier.
+inline constexpr uint32_t kMostStall = 15;
+
+/// Codes of `image`'s operations. `issue_cycles`: core cycles between two issues of a warp; `barriers`: of a
+/// warp, at most 8.
+[[nodiscard]] std::vector<ControlCode> control_codes(const isa::KernelImage& image,
+                                                     const ClassTimings& timings, uint32_t issue_cycles,
+                                                     uint32_t barriers);
+
+}  // namespace gpusim::comp

@@ -1,0 +1,42 @@
+// How a warp scheduler chooses. One file policy_NAME.cpp of this folder is one policy, "NAME" in the
+// configuration; the build finds it: it defines make_NAME(), and nothing else has to know it.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <memory>
+
+#include "components/sm/warp_table.h"
+#include "simcore/config/machine_config.h"
+
+namespace gpusim::comp {
+
+class IssuePolicy {
+ public:
+  virtual ~IssuePolicy() = default;
+  /// The warp to take of `warps`, a bit per warp slot, two at least.
+  [[nodiscard]] virtual uint32_t choose(uint64_t warps, const WarpTable& table) const = 0;
+  /// The warp has issued.
+  virtual void issued(uint32_t warp) = 0;
+  /// A kernel starts.
+  virtual void reset() = 0;
+};
+
+/// The first of `warps` from slot `start` on, once around.
+[[nodiscard]] inline uint32_t first_from(uint32_t start, uint64_t warps) {
+  const auto distance = static_cast<uint32_t>(std::countr_zero(std::rotr(warps, static_cast<int>(start))));
+  return (start + distance) % kMaxWarps;
+}
+/// The one whose block started first.
+[[nodiscard]] inline uint32_t oldest_of(uint64_t warps, const WarpTable& table) {
+  auto best = static_cast<uint32_t>(std::countr_zero(warps));
+  for (warps &= warps - 1; warps != 0; warps &= warps - 1) {
+    const auto w = static_cast<uint32_t>(std::countr_zero(warps));
+    if (table.age(w) < table.age(best)) best = w;
+  }
+  return best;
+}
+
+/// `config.policy` names it.
+[[nodiscard]] std::unique_ptr<IssuePolicy> make_issue_policy(const core::MachineConfig::Scheduler& config);
+
+}  // namespace gpusim::comp

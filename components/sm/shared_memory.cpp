@@ -1,0 +1,176 @@
+#include "components/sm/shared_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "simcore/config/limits.h"
+
+namespace gpusim::comp {
+
+namespace {
+
+constexpr uint32_t kMaxBanks = core::kMaxSharedBanks;
+
+/// Steps of one group of lanes for 32-bit words at `word[lane]` (word index). In each step one word is
+/// broadcast to all lanes that want it, and every other bank serves one lane (half-warp rule) or one word
+/// (whole-warp rule).
+uint32_t request_steps_half_warp(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word,
+                                 uint32_t lanes) {
+  uint32_t steps = 0;
+  while (lanes != 0) {
+    ++steps;
+    const uint64_t broadcast = word[std::countr_zero(lanes)];
+    uint32_t used_banks = uint32_t{1} << (broadcast % rules.banks);
+    uint32_t rest = 0;
+    for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+      const int lane = std::countr_zero(bits);
+      if (word[lane] == broadcast) continue;
+      const uint32_t bank = uint32_t{1} << (word[lane] % rules.banks);
+      if ((used_banks & bank) != 0)
+        rest |= uint32_t{1} << lane;
+      else
+        used_banks |= bank;
+    }
+    lanes = rest;
+  }
+  return steps;
+}
+
+/// True if no bank has to give two words: the common case of irregular accesses.
+bool one_word_per_bank(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word, uint32_t lanes) {
+  std::array<uint64_t, kMaxBanks> of_bank;
+  uint32_t used = 0;
+  bool conflict = false;
+  for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+    const uint64_t w = word[std::countr_zero(bits)];
+    const uint32_t bank = w % rules.banks;
+    conflict |= (used >> bank & 1) != 0 && of_bank[bank] != w;
+    of_bank[bank] = w;
+    used |= uint32_t{1} << bank;
+  }
+  return !conflict;
+}
+
+uint32_t request_steps_whole_warp(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word,
+                                  uint32_t lanes) {
+  if (one_word_per_bank(rules, word, lanes)) return 1;
+  std::array<std::array<uint64_t, 32>, kMaxBanks> seen;
+  std::array<uint8_t, kMaxBanks> count{};
+  uint32_t steps = 1;
+  for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+    const uint64_t w = word[std::countr_zero(bits)];
+    const uint32_t bank = w % rules.banks;
+    const auto end = seen[bank].begin() + count[bank];
+    if (std::find(seen[bank].begin(), end, w) != end) continue;
+    seen[bank][count[bank]++] = w;
+    steps = std::max<uint32_t>(steps, count[bank]);
+  }
+  return steps;
+}
+
+using Offsets = std::array<uint64_t, isa::kWarpSize>;
+constexpr Offsets kOneWord{};
+constexpr Offsets kConsecutiveWords = [] {
+  Offsets offsets{};
+  for (size_t lane = 0; lane < offsets.size(); ++lane) offsets[lane] = 4 * lane;
+  return offsets;
+}();
+
+/// True for a whole group of 4-byte lanes that read one word, or consecutive words: the cases that matter for
+/// speed.
+bool regular_group(const isa::MemoryAccess& access, uint32_t first, uint32_t lanes) {
+  const uint64_t* a = &access.address[first];
+  const Offsets& expected = a[1] == a[0] ? kOneWord : kConsecutiveWords;
+  uint64_t difference = 0;
+  for (uint32_t lane = 0; lane < lanes; ++lane) difference |= a[lane] ^ (a[0] + expected[lane]);
+  return difference == 0;
+}
+
+/// Steps of a whole warp of 4-byte lanes whose halves are regular_group()s: one word, consecutive words, and
+/// rows of a 16-wide tile. 0: they are not.
+uint32_t steps_of_regular_halves(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
+  constexpr uint32_t kHalf = isa::kWarpSize / 2;
+  if (!regular_group(access, 0, kHalf) || !regular_group(access, kHalf, kHalf)) return 0;
+  const uint64_t low = access.address[0] / 4, high = access.address[kHalf] / 4;
+  const bool one_low = access.address[1] == access.address[0];
+  const bool one_high = access.address[kHalf + 1] == access.address[kHalf];
+  if (one_low != one_high) return 0;
+  if (low == high || (!one_low && high == low + kHalf)) return 1;
+  if (!one_low) return 0;
+  return low % rules.banks == high % rules.banks ? 2 : 1;
+}
+
+/// Half-warp rule: a word wider than a bank is served as separate requests, one for each bank-wide part.
+uint32_t group_steps_half_warp(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
+                               uint32_t lanes, uint32_t words) {
+  uint32_t steps = 0;
+  for (uint32_t part = 0; part < words; ++part) {
+    std::array<uint64_t, 32> word;
+    for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+      const int lane = std::countr_zero(bits);
+      word[lane] = access.address[lane] / rules.bank_bytes + part;
+      // Sub-word accesses of different addresses in one bank conflict: tell them apart, keep the bank.
+      if (access.bytes < rules.bank_bytes)
+        word[lane] += access.address[lane] % rules.bank_bytes * rules.banks * (uint64_t{1} << 32);
+    }
+    steps += request_steps_half_warp(rules, word, lanes);
+  }
+  return steps;
+}
+
+/// Whole-warp rule, a request of `words` bank-wide parts of each of `lanes`, 32 parts at most.
+uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
+                                uint32_t lanes, uint32_t words) {
+  std::array<uint64_t, 32> word;
+  uint32_t count = 0;
+  for (uint32_t bits = lanes; bits != 0; bits &= bits - 1)
+    for (uint32_t part = 0; part < words; ++part)
+      word[count++] = access.address[std::countr_zero(bits)] / rules.bank_bytes + part;
+  return request_steps_whole_warp(rules, word, count == 32 ? ~0u : (uint32_t{1} << count) - 1);
+}
+
+}  // namespace
+
+SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
+  const uint32_t words = std::max<uint32_t>(1, access.bytes / rules.bank_bytes);
+  const bool half_warps = rules.lanes_per_access < isa::kWarpSize;
+  // By the whole-warp rule, wide words are served to half or a quarter of the lanes at a time.
+  const uint32_t group = half_warps ? rules.lanes_per_access : isa::kWarpSize / words;
+  const uint32_t group_mask = group >= isa::kWarpSize ? ~0u : (1u << group) - 1;
+  const bool may_be_regular = access.bytes == 4 && rules.bank_bytes == 4 && rules.banks >= group;
+  SharedMemoryCost cost;
+  if (may_be_regular && !half_warps && access.shape != isa::AccessShape::kOther && access.lanes.full())
+    return {1, 1};
+  for (uint32_t first = 0; first < isa::kWarpSize; first += group) {
+    const uint32_t lanes = access.lanes.bits() & (group_mask << first);
+    if (lanes == 0) continue;
+    cost.least += half_warps ? words : 1;
+    uint32_t steps = 0;
+    if (may_be_regular && lanes == group_mask << first) {
+      if (group == isa::kWarpSize)
+        steps = steps_of_regular_halves(rules, access);
+      else if (regular_group(access, first, group))
+        steps = 1;
+    }
+    if (steps == 0)
+      steps = half_warps ? group_steps_half_warp(rules, access, lanes, words)
+                         : group_steps_whole_warp(rules, access, lanes, words);
+    cost.steps += steps;
+  }
+  return cost;
+}
+
+uint32_t shared_atomic_rounds(const isa::MemoryAccess& access) {
+  uint32_t rounds = 0;
+  for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
+    const uint64_t a = access.address[std::countr_zero(bits)];
+    uint32_t same = 0;
+    for (uint32_t others = bits; others != 0; others &= others - 1)
+      same += access.address[std::countr_zero(others)] == a;
+    rounds = std::max(rounds, same);
+  }
+  return rounds;
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,33 @@
+// Shared-memory bank conflicts, compute capability 1.x rules (half-warps, 16 banks, broadcast of one word per
+// step) and, with 32 lanes per access, the rules from 2.0 (lanes of one word never conflict). Plain
+// functions: the SM adds the cycles. Source: CUDA C Programming Guide 2.x-4.x, appendix "Compute
+// Capability 1.x" and "2.x", shared memory.
+#pragma once
+#include <cstdint>
+
+#include "isa/exec/executor.h"
+
+namespace gpusim::comp {
+
+struct SharedMemoryRules {
+  uint32_t banks = 16;
+  uint32_t bank_bytes = 4;
+  uint32_t lanes_per_access = 16;  ///< 16: half-warps; 32: whole warps
+};
+
+struct SharedMemoryCost {
+  uint32_t steps = 0;  ///< serial steps over all half-warps (or the warp)
+  uint32_t least =
+      0;  ///< steps without conflicts: groups with an active lane, times the bank-wide words per lane
+  [[nodiscard]] uint32_t replays() const { return steps - least; }
+};
+/// Cost of an access with at least one lane. Conflict-free, a full warp takes 2 steps by half-warp rules, 1
+/// by whole-warp rules.
+[[nodiscard]] SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules,
+                                                  const isa::MemoryAccess& access);
+
+/// Atomics on shared memory are a lock loop on 1.2/1.3: rounds needed, i.e. the lanes that update the busiest
+/// word.
+[[nodiscard]] uint32_t shared_atomic_rounds(const isa::MemoryAccess& access);
+
+}  // namespace gpusim::comp

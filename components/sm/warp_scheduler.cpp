@@ -1,0 +1,27 @@
+#include "components/sm/warp_scheduler.h"
+
+#include <stdexcept>
+
+namespace gpusim::comp {
+
+// The build lists the policies, GPUSIM_POLICY(name) for each.
+#define GPUSIM_POLICY(name) std::unique_ptr<IssuePolicy> make_##name(const core::MachineConfig::Scheduler&);
+#include "components/sm/policies/policies.inc"
+#undef GPUSIM_POLICY
+
+std::unique_ptr<IssuePolicy> make_issue_policy(const core::MachineConfig::Scheduler& config) {
+#define GPUSIM_POLICY(name) \
+  if (config.policy == #name) return make_##name(config);
+#include "components/sm/policies/policies.inc"
+#undef GPUSIM_POLICY
+  throw std::invalid_argument("no scheduling policy '" + config.policy + "'");
+}
+
+WarpScheduler::WarpScheduler(const sc_core::sc_module_name& name,
+                             const core::MachineConfig::Scheduler& config, uint32_t index)
+    : sc_module(name), sm("sm"), policy_(make_issue_policy(config)), index_(index) {
+  for (uint32_t w = index; w < kMaxWarps; w += static_cast<uint32_t>(config.count))
+    owned_ |= uint64_t{1} << w;
+}
+
+}  // namespace gpusim::comp

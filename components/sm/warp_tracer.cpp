@@ -1,0 +1,154 @@
+#include "components/sm/warp_tracer.h"
+
+#include <algorithm>
+
+#include "simcore/text/input_error.h"
+
+namespace gpusim::comp {
+
+namespace {
+
+uint64_t positive(int64_t value) { return static_cast<uint64_t>(std::max<int64_t>(value, 0)); }
+
+}  // namespace
+
+WarpTracer::WarpTracer(const core::MachineConfig& m, TraceStep step)
+    : step_(std::move(step)),
+      shared_{static_cast<uint32_t>(m.shared.banks), static_cast<uint32_t>(m.shared.bank_bytes),
+              static_cast<uint32_t>(m.shared.lanes_per_access)},
+      issue_cycles_(positive(m.scheduler.issue_cycles)),
+      issue_width_(positive(m.scheduler.issue_width)),
+      schedulers_(positive(m.scheduler.count)),
+      texture_cycles_(positive(m.texture.l1_latency)),
+      shared_cycles_(positive(m.shared.cycles_per_access)) {
+  std::string problem;
+  tables_ = build_timing(m, problem);
+  if (!problem.empty()) throw core::InputError("gpusim: error: " + problem);
+}
+
+void WarpTracer::begin_kernel(const KernelLaunch& run) {
+  run_ = &run;
+  block_ = 0;
+  warps_.assign(run.warps_per_block, Warp());
+  const size_t pipes = tables_.shared_pipes + tables_.own_pipes;
+  for (Warp& warp : warps_) {
+    warp.taken.assign(pipes, 0);
+    warp.free_from.assign(pipes, 0);
+    warp.ready.assign(run.image->num_rows + run.image->num_predicates, 0);
+  }
+}
+
+void WarpTracer::step(uint32_t w, uint64_t at, TracedStep s) {
+  Warp& warp = warps_[w];
+  s.launch = run_->id;
+  s.block = block_;
+  s.warp = w;
+  s.cycles = at - warp.last;
+  s.work = warp.slots;
+  for (uint64_t& taken : warp.taken) {
+    s.work = std::max(s.work, taken);
+    taken = 0;
+  }
+  warp.slots = 0;
+  warp.last = at;
+  step_(s);
+}
+
+uint64_t WarpTracer::wait_for_operands(uint32_t w, const isa::MicroOp& op) {
+  Warp& warp = warps_[w];
+  uint64_t at = warp.next;
+  const auto each = [&op](auto&& f) {
+    for (uint32_t i = 0; i < op.num_sb_reads; ++i) f(op.sb_reads[i]);
+    for (uint32_t i = 0; i < op.num_sb_writes; ++i) f(op.sb_writes[i]);
+  };
+  each([&](uint16_t id) {
+    if ((warp.ready[id] & kPending) == 0) at = std::max(at, warp.ready[id]);
+  });
+  each([&](uint16_t id) {
+    if ((warp.ready[id] & kPending) == 0) return;
+    const auto load = static_cast<uint32_t>(warp.ready[id]);
+    warp.ready[id] = 0;
+    if (warp.arrived[load]) return;
+    warp.arrived[load] = true;
+    TracedStep s;
+    s.kind = TracedStep::Kind::kWait;
+    s.load = load;
+    step(w, at, s);
+  });
+  return at;
+}
+
+void WarpTracer::operation(uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes) {
+  Warp& warp = warps_[w];
+  uint64_t at = wait_for_operands(w, op);
+  const ClassTiming& timing = tables_.of_scheduler[0][static_cast<size_t>(op.op_class)];
+  const int choice = warp.taken[timing.pipe[0]] <= warp.taken[timing.pipe[1]] ? 0 : 1;
+  const uint8_t pipe = timing.pipe[choice];
+  at = std::max(at, warp.free_from[pipe]);
+  warp.issued = at;
+  warp.free_from[pipe] = at + timing.interval[choice];
+  const uint64_t sharers = pipe < tables_.shared_pipes ? 1 : schedulers_;
+  warp.taken[pipe] += timing.interval[choice] * TracedStep::kWorkUnits / sharers;
+  warp.slots += issue_cycles_ * TracedStep::kWorkUnits / (schedulers_ * issue_width_);
+  warp.next = at + (op.op_class == isa::OpClass::kBranch ? timing.latency
+                    : issue_width_ > 1                   ? issue_cycles_ / issue_width_
+                                                         : issue_cycles_);
+  uint64_t ready = at + timing.latency;
+  if (op.op_class == isa::OpClass::kTexture) ready += texture_cycles_;
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] = ready;
+  if (lanes.none()) return;
+  TracedStep s;
+  if (op.kind == isa::OpKind::kBarrier &&
+      static_cast<isa::BarrierAction>(op.modifiers) != isa::BarrierAction::kArrive)
+    s.kind = TracedStep::Kind::kBarrier;
+  else if (op.kind == isa::OpKind::kFence)
+    s.kind = TracedStep::Kind::kFence;
+  else
+    return;
+  step(w, at, s);
+  warp.next = at + timing.latency;
+}
+
+void WarpTracer::delay(Warp& warp, const isa::MicroOp& op, uint64_t cycles) {
+  const ClassTiming& timing = tables_.of_scheduler[0][static_cast<size_t>(op.op_class)];
+  warp.taken[timing.pipe[0]] += cycles * TracedStep::kWorkUnits;
+  warp.free_from[timing.pipe[0]] += cycles;
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] += cycles;
+}
+
+void WarpTracer::access(uint32_t w, const isa::MicroOp& op, uint32_t pc, const isa::MemoryAccess& access) {
+  Warp& warp = warps_[w];
+  if (access.lanes.none() || op.op_class == isa::OpClass::kTexture) return;
+  if (access.space == isa::Space::kShared) {
+    SharedMemoryCost cost = shared_access_cost(shared_, access);
+    if (op.kind == isa::OpKind::kAtomic) cost.steps *= shared_atomic_rounds(access);
+    if (cost.steps > 1) delay(warp, op, (cost.steps - 1) * shared_cycles_);
+    return;
+  }
+  if (access.space != isa::Space::kGlobal && access.space != isa::Space::kLocal) return;
+  TracedStep s;
+  s.kind = TracedStep::Kind::kAccess;
+  s.op = &op;
+  s.pc = pc;
+  s.access = &access;
+  step(w, warp.issued, s);
+  if (op.kind == isa::OpKind::kStore || op.num_sb_writes == 0) return;
+  for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] = kPending | warp.loads;
+  ++warp.loads;
+  warp.arrived.push_back(false);
+}
+
+void WarpTracer::end_block(uint64_t block) {
+  for (uint32_t w = 0; w < warps_.size(); ++w) {
+    step(w, warps_[w].next, {});
+    Warp& warp = warps_[w];
+    warp.next = warp.issued = warp.last = 0;
+    warp.loads = 0;
+    warp.arrived.clear();
+    std::ranges::fill(warp.free_from, 0);
+    std::ranges::fill(warp.ready, 0);
+  }
+  block_ = block + 1;
+}
+
+}  // namespace gpusim::comp

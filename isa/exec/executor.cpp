@@ -1,0 +1,27 @@
+#include "isa/exec/executor.h"
+
+namespace gpusim::isa {
+
+std::string_view fault_name(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kNone:
+      return "no fault";
+    case FaultKind::kOutOfBounds:
+      return "access out of bounds";
+    case FaultKind::kMisaligned:
+      return "misaligned access";
+    case FaultKind::kReadOnly:
+      return "store to constant memory";
+    case FaultKind::kNoTexture:
+      return "not a texture";
+    case FaultKind::kTextureShape:
+      return "wrong texture geometry";
+    case FaultKind::kMatrixPlace:
+      return "the lanes of the warp give different matrices";
+    case FaultKind::kTrap:
+      return "trap";
+  }
+  return "";
+}
+
+}  // namespace gpusim::isa

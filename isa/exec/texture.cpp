@@ -1,0 +1,394 @@
+#include "isa/exec/texture.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+namespace gpusim::isa {
+namespace {
+
+constexpr uint64_t kSectorBytes = 32;
+constexpr double kWeightOne = 256;  // weights have eight bits of fraction and may be 1.0
+constexpr uint32_t kNan = 0x7fff'ffff;
+
+double half_value(uint16_t h) {
+  const int exponent = (h >> 10) & 31;
+  const double mantissa = h & 0x3ff;
+  double v = exponent == 0    ? std::ldexp(mantissa, -24)
+             : exponent == 31 ? (mantissa == 0 ? HUGE_VAL : std::nan(""))
+                              : std::ldexp(mantissa + 1024, exponent - 25);
+  return h & 0x8000 ? -v : v;
+}
+
+template <class T>
+T read(const std::byte* p) {
+  T v;
+  std::memcpy(&v, p, sizeof(T));
+  return v;
+}
+
+uint32_t float_bits(double v) {
+  return std::isnan(v) ? kNan : std::bit_cast<uint32_t>(static_cast<float>(v));
+}
+
+/// The channel's number.
+double channel_value(Type format, const std::byte* p) {
+  switch (format) {
+    case Type::kU8:
+      return read<uint8_t>(p);
+    case Type::kS8:
+      return read<int8_t>(p);
+    case Type::kU16:
+      return read<uint16_t>(p);
+    case Type::kS16:
+      return read<int16_t>(p);
+    case Type::kF16:
+      return half_value(read<uint16_t>(p));
+    default:
+      return read<float>(p);
+  }
+}
+
+/// What a normalized integer channel is divided by.
+double largest(Type format) {
+  switch (format) {
+    case Type::kU8:
+      return 255;
+    case Type::kS8:
+      return 127;
+    case Type::kU16:
+      return 65535;
+    default:
+      return 32767;
+  }
+}
+
+/// A channel as an unfiltered read in element mode gives it.
+uint32_t element_bits(Type format, const std::byte* p) {
+  switch (format) {
+    case Type::kU8:
+      return read<uint8_t>(p);
+    case Type::kS8:
+      return static_cast<uint32_t>(int32_t{read<int8_t>(p)});
+    case Type::kU16:
+      return read<uint16_t>(p);
+    case Type::kS16:
+      return static_cast<uint32_t>(int32_t{read<int16_t>(p)});
+    case Type::kF16:
+      return float_bits(half_value(read<uint16_t>(p)));
+    default:
+      return read<uint32_t>(p);
+  }
+}
+
+/// Texel number `i` (a whole number, or infinite) by the address mode; -1: outside, the border colour.
+int64_t resolve(AddressMode mode, double i, uint32_t size) {
+  const double n = size;
+  switch (mode) {
+    case AddressMode::kBorder:
+      return i >= 0 && i < n ? static_cast<int64_t>(i) : -1;
+    case AddressMode::kClamp:
+      return static_cast<int64_t>(std::clamp(i, 0.0, n - 1));
+    case AddressMode::kWrap:
+    case AddressMode::kMirror:
+      break;
+  }
+  if (std::isinf(i)) return 0;
+  const double period = mode == AddressMode::kWrap ? n : 2 * n;
+  double m = std::fmod(i, period);
+  if (m < 0) m += period;
+  if (m >= n) m = period - 1 - m;
+  return static_cast<int64_t>(m);
+}
+
+/// The one or two texels of a dimension and their weights in 1/256.
+struct Taps {
+  int count = 1;
+  std::array<int64_t, 2> index{};
+  std::array<double, 2> weight{kWeightOne, 0};
+};
+
+/// Wrapping and mirroring need normalized coordinates, clamping stands in otherwise (CUDA C++ Programming
+/// Guide, "Texture Object API"). A fetch by texel number from a one-dimensional texture (tex1Dfetch) reads 0
+/// outside, whatever the mode.
+AddressMode effective_mode(const Texture& t, const TextureFetch& f, size_t dimension) {
+  if (f.integer && t.dimensions == 1 && !t.array) return AddressMode::kBorder;
+  const AddressMode mode = t.address_mode[dimension];
+  const bool periodic = mode == AddressMode::kWrap || mode == AddressMode::kMirror;
+  return periodic && (f.integer || !t.normalized) ? AddressMode::kClamp : mode;
+}
+
+Taps taps_of(const Texture& t, const TextureFetch& f, size_t dimension) {
+  Taps taps;
+  const uint32_t size = t.size[dimension];
+  const AddressMode mode = effective_mode(t, f, dimension);
+  double x = f.position[dimension];
+  if (std::isnan(x)) x = 0;
+  if (f.integer) {
+    taps.index[0] = resolve(mode, x, size);
+    return taps;
+  }
+  if (t.normalized) x *= size;
+  if (!t.linear_filter) {
+    taps.index[0] = resolve(mode, std::floor(x), size);
+    return taps;
+  }
+  x -= 0.5;
+  const double low = std::floor(x);
+  const double fraction = std::isinf(x) ? 0 : std::floor((x - low) * kWeightOne + 0.5);
+  taps.count = 2;
+  taps.index = {resolve(mode, low, size), resolve(mode, low + 1, size)};
+  taps.weight = {kWeightOne - fraction, fraction};
+  return taps;
+}
+
+uint64_t row_bytes(const Texture& t) { return uint64_t{t.size[0]} * t.texel_bytes(); }
+/// Of a tiled texture.
+uint64_t slice_bytes(const Texture& t) {
+  return (row_bytes(t) + 63) / 64 * ((uint64_t{t.size[1]} + 7) / 8) * 512;
+}
+
+/// Reads texels and adds them up.
+class Sampler {
+ public:
+  Sampler(const Texture& texture, TextureFetch& f)
+      : texture_(texture), f_(f), channel_bytes_(static_cast<size_t>(type_bytes(texture.format))) {}
+
+  /// A texel with its weight; a weight of 0 hides even a NaN.
+  void add(const std::array<int64_t, 3>& index, double weight) {
+    if (weight == 0 || std::ranges::any_of(index, [](int64_t i) { return i < 0; })) return;
+    const uint64_t offset = offset_of(index);
+    f_.texel[static_cast<size_t>(f_.texels++)] = timed_address(index, offset);
+    const std::byte* p = texture_.data + offset;
+    for (size_t c = 0; c < texture_.channels; ++c, p += channel_bytes_) {
+      if (filtered())
+        sum_[c] += weight * value(p);
+      else
+        f_.value[c] = element_bits(texture_.format, p);
+    }
+  }
+
+  /// Components that the texture does not have read as 0, the fourth as 1.
+  void finish(double total_weight) {
+    for (size_t c = 0; c < texture_.channels && filtered(); ++c) {
+      const double mean = sum_[c] / total_weight;
+      f_.value[c] = float_bits(texture_.normalized_float ? mean / largest(texture_.format) : mean);
+    }
+    if (texture_.channels < 4) f_.value[3] = returns_float() ? std::bit_cast<uint32_t>(1.0f) : 1;
+  }
+
+ private:
+  [[nodiscard]] bool filtered() const {
+    return texture_.normalized_float || (texture_.linear_filter && !f_.integer);
+  }
+  [[nodiscard]] bool returns_float() const { return texture_.normalized_float || is_float(texture_.format); }
+  [[nodiscard]] uint64_t offset_of(const std::array<int64_t, 3>& index) const {
+    const auto x = static_cast<uint64_t>(index[0]), y = static_cast<uint64_t>(index[1]),
+               z = static_cast<uint64_t>(index[2]);
+    const uint64_t row = (uint64_t{f_.layer} * texture_.size[2] + z) * texture_.size[1] + y;
+    return row * texture_.pitch + x * texture_.texel_bytes();
+  }
+  [[nodiscard]] uint64_t timed_address(const std::array<int64_t, 3>& index, uint64_t offset) const {
+    if (texture_.tiles == 0) return texture_.address + offset;
+    const uint64_t slice = uint64_t{f_.layer} * texture_.size[2] + static_cast<uint64_t>(index[2]);
+    return texture_.tiles + slice * slice_bytes(texture_) +
+           tiled_offset(static_cast<uint64_t>(index[0]) * texture_.texel_bytes(),
+                        static_cast<uint64_t>(index[1]), row_bytes(texture_));
+  }
+  [[nodiscard]] double value(const std::byte* p) const {
+    const double v = channel_value(texture_.format, p);
+    return texture_.normalized_float ? std::max(v, -largest(texture_.format)) : v;
+  }
+
+  const Texture& texture_;
+  TextureFetch& f_;
+  const size_t channel_bytes_;
+  std::array<double, 4> sum_{};
+};
+
+/// Distinct sectors of a warp's texels, for the timing model.
+void add_sectors(const TextureFetch& f, MemoryAccess& access, uint32_t& count) {
+  for (size_t i = 0; i < static_cast<size_t>(f.texels); ++i) {
+    const uint64_t sector = f.texel[i] & ~(kSectorBytes - 1);
+    const uint64_t* end = access.address + count;
+    if (count == kWarpSize || std::find(std::as_const(access.address), end, sector) != end) continue;
+    access.address[count++] = sector;
+  }
+}
+
+template <class T>
+T* row(const RowRef& ref, const WarpContext& ctx) {
+  return reinterpret_cast<T*>(ctx.bank[static_cast<size_t>(ref.bank)] + ref.offset);
+}
+
+void open(MemoryAccess& access) {
+  access.lanes = LaneMask();
+  access.space = Space::kGlobal;
+  access.bytes = kSectorBytes;
+  access.fault = FaultKind::kNone;
+  access.shape = AccessShape::kOther;
+}
+
+/// The lane's texture; `last` and `texture` remember the one of the lane before. Nullptr after a fault.
+const Texture* find(const WarpContext& ctx, uint64_t handle, int lane, uint64_t& last, const Texture* texture,
+                    MemoryAccess& access) {
+  if (texture == nullptr || handle != last) texture = ctx.global->texture(handle);
+  last = handle;
+  if (texture != nullptr) return texture;
+  access.fault = FaultKind::kNoTexture;
+  access.fault_lane = static_cast<uint8_t>(lane);
+  access.fault_address = handle;
+  return nullptr;
+}
+
+/// Numbers of OpenCL's cl_channel_type and cl_channel_order, which txq returns (PTX ISA, txq).
+uint32_t channel_data_type(const Texture& t) {
+  const bool norm = t.normalized_float;
+  switch (t.format) {
+    case Type::kU8:
+      return norm ? 0x10d2 : 0x10da;
+    case Type::kS8:
+      return norm ? 0x10d0 : 0x10d7;
+    case Type::kU16:
+      return norm ? 0x10d3 : 0x10db;
+    case Type::kS16:
+      return norm ? 0x10d1 : 0x10d8;
+    case Type::kS32:
+      return 0x10d9;
+    case Type::kU32:
+      return 0x10dc;
+    case Type::kF16:
+      return 0x10dd;
+    default:
+      return 0x10de;
+  }
+}
+uint32_t channel_order(const Texture& t) {
+  return t.channels == 1 ? 0x10b0 : t.channels == 2 ? 0x10b2 : 0x10b5;
+}
+
+uint32_t answer(const Texture& t, TextureQuery query) {
+  switch (query) {
+    case TextureQuery::kWidth:
+      return t.size[0];
+    case TextureQuery::kHeight:
+      return t.dimensions > 1 ? t.size[1] : 0;
+    case TextureQuery::kDepth:
+      return t.dimensions > 2 ? t.size[2] : 0;
+    case TextureQuery::kArraySize:
+      return t.array ? t.layers : 0;
+    case TextureQuery::kChannelDataType:
+      return channel_data_type(t);
+    case TextureQuery::kChannelOrder:
+      return channel_order(t);
+    case TextureQuery::kNormalizedCoords:
+      return t.normalized ? 1 : 0;
+    case TextureQuery::kFilterMode:
+      return t.linear_filter ? 1 : 0;
+    case TextureQuery::kAddressMode0:
+      return static_cast<uint32_t>(t.address_mode[0]);
+    case TextureQuery::kAddressMode1:
+      return static_cast<uint32_t>(t.address_mode[1]);
+    case TextureQuery::kAddressMode2:
+      return static_cast<uint32_t>(t.address_mode[2]);
+    case TextureQuery::kNone:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int shape_dimensions(TextureShape shape) {
+  return shape == TextureShape::k3d ? 3 : shape == TextureShape::k2d || shape == TextureShape::kA2d ? 2 : 1;
+}
+uint64_t tiled_bytes(const Texture& t) { return slice_bytes(t) * t.size[2] * t.layers; }
+bool is_array_shape(TextureShape shape) { return shape == TextureShape::kA1d || shape == TextureShape::kA2d; }
+bool has_shape(const Texture& texture, TextureShape shape) {
+  return texture.dimensions == shape_dimensions(shape) && texture.array == is_array_shape(shape);
+}
+
+void fetch(const Texture& texture, TextureFetch& f) {
+  f.value = {};
+  f.texels = 0;
+  f.layer = std::min(f.layer, texture.layers - 1);
+  std::array<Taps, 3> taps;
+  double total = 1;
+  for (size_t d = 0; d < texture.dimensions; ++d) {
+    taps[d] = taps_of(texture, f, d);
+    total *= kWeightOne;
+  }
+  for (size_t d = texture.dimensions; d < taps.size(); ++d) taps[d].weight[0] = 1;
+  Sampler sampler(texture, f);
+  for (size_t z = 0; z < static_cast<size_t>(taps[2].count); ++z)
+    for (size_t y = 0; y < static_cast<size_t>(taps[1].count); ++y)
+      for (size_t x = 0; x < static_cast<size_t>(taps[0].count); ++x)
+        sampler.add({taps[0].index[x], taps[1].index[y], taps[2].index[z]},
+                    taps[0].weight[x] * taps[1].weight[y] * taps[2].weight[z]);
+  sampler.finish(total);
+}
+
+void execute_tex(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  open(access);
+  const auto shape = static_cast<TextureShape>(op.imm);
+  const auto dimensions = static_cast<size_t>(shape_dimensions(shape));
+  const auto* handles = row<const uint64_t>(op.src[0], ctx);
+  TextureFetch f;
+  f.integer = op.modifiers != 0;
+  uint32_t sectors = 0;
+  uint64_t last = 0;
+  const Texture* texture = nullptr;
+  // Results wait until every lane has read its coordinates: they may share rows.
+  uint32_t value[4][kWarpSize];
+  for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    texture = find(ctx, handles[lane], lane, last, texture, access);
+    if (texture == nullptr) return;
+    if (!has_shape(*texture, shape)) {
+      access.fault = FaultKind::kTextureShape;
+      access.fault_lane = static_cast<uint8_t>(lane);
+      access.fault_address = handles[lane];
+      return;
+    }
+    for (size_t d = 0; d < dimensions; ++d) {
+      const RowRef& source = op.src[1 + d];
+      f.position[d] = f.integer ? static_cast<double>(row<const int32_t>(source, ctx)[lane])
+                                : double{row<const float>(source, ctx)[lane]};
+    }
+    f.layer = is_array_shape(shape) ? row<const uint32_t>(op.src[1 + dimensions], ctx)[lane] : 0;
+    fetch(*texture, f);
+    add_sectors(f, access, sectors);
+    for (size_t c = 0; c < 4; ++c) value[c][lane] = f.value[c];
+  }
+  for (size_t c = 0; c < op.num_dst; ++c) {
+    auto* to = row<uint32_t>(op.dst[c], ctx);
+    for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      to[lane] = value[c][lane];
+    }
+  }
+  access.lanes = LaneMask::first(static_cast<int>(sectors));
+}
+
+void execute_txq(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  open(access);
+  const auto* handles = row<const uint64_t>(op.src[0], ctx);
+  uint64_t last = 0;
+  const Texture* texture = nullptr;
+  uint32_t value[kWarpSize];
+  for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    texture = find(ctx, handles[lane], lane, last, texture, access);
+    if (texture == nullptr) return;
+    value[lane] = answer(*texture, static_cast<TextureQuery>(op.imm));
+  }
+  auto* to = row<uint32_t>(op.dst[0], ctx);
+  for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    to[lane] = value[lane];
+  }
+}
+
+}  // namespace gpusim::isa

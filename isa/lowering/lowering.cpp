@@ -1,0 +1,160 @@
+#include "isa/lowering/lowering.h"
+
+#include <algorithm>
+
+#include "isa/lowering/link.h"
+#include "isa/lowering/machine_count.h"
+
+namespace gpusim::isa {
+namespace {
+
+void set_header(const Module& module, const Function& entry, KernelImage& image) {
+  image.name = entry.name;
+  image.target_sm = module.target_sm;
+  image.address_size = static_cast<uint32_t>(module.address_size);
+  std::copy(std::begin(entry.maxntid), std::end(entry.maxntid), std::begin(image.maxntid));
+  std::copy(std::begin(entry.reqntid), std::end(entry.reqntid), std::begin(image.reqntid));
+  uint64_t offset = 0;
+  for (const Variable& p : entry.params) {
+    const uint64_t align = std::max<uint64_t>(p.align, 1);
+    offset = (offset + align - 1) / align * align;
+    image.params.push_back({p.name, p.type, static_cast<uint32_t>(offset), static_cast<uint32_t>(p.bytes),
+                            static_cast<uint32_t>(p.align), p.is_array()});
+    offset += p.bytes;
+  }
+  image.param_bytes = static_cast<uint32_t>(offset);
+}
+
+/// Whether operations are fused and loops unrolled. A kernel that reads a clock measures what it says, so its
+/// operations stay.
+bool rewrites(const lir::Program& program, const LoweringOptions& options) {
+  if (options.level != LoweringLevel::kSchedule || options.machine_capability < 70) return false;
+  return std::none_of(program.blocks.begin(), program.blocks.end(), [](const lir::Block& block) {
+    return std::any_of(block.ops.begin(), block.ops.end(),
+                       [](const lir::Op& op) { return op.op_class == OpClass::kSpecial; });
+  });
+}
+
+/// Registers per thread with which the largest block that the kernel allows still fits an SM.
+uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, uint32_t limit) {
+  uint64_t threads = 1;
+  for (const uint32_t n : entry.reqntid[0] != 0 ? entry.reqntid : entry.maxntid) threads *= std::max(n, 1u);
+  const bool given = entry.reqntid[0] != 0 || entry.maxntid[0] != 0;
+  if (!given || threads > options.largest_block) threads = options.largest_block;
+  const uint64_t warps = std::max<uint64_t>((threads + kWarpSize - 1) / kWarpSize, 1);
+  const auto fits = static_cast<uint32_t>(options.register_file / (warps * kWarpSize));
+  return limit == 0 ? fits : std::min(limit, fits);
+}
+
+/// Scheduled for as many registers as the limit leaves; unchanged if no schedule stays below it.
+void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit, bool lockstep) {
+  const uint32_t most = std::max(lir::machine_registers(program, flow), limit);
+  for (uint32_t eighths = 8; eighths >= 4; --eighths) {
+    lir::Program scheduled = program;
+    lir::schedule(scheduled, flow, limit * eighths / 8, lockstep);
+    if (lir::machine_registers(scheduled, flow) > most) continue;
+    program = std::move(scheduled);
+    return;
+  }
+}
+
+/// The passes between selection and allocation.
+void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
+  const uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
+                                                     : options.max_registers;
+  const uint32_t schedule_to = schedule_limit(entry, options, limit);
+  lir::Program& program = unit.program;
+  const lir::Flow& flow = unit.flow;
+  const SimdLevel simd = options.simd.value_or(best_simd_level());
+  if (options.level != LoweringLevel::kNone) {
+    lir::split_local_ranges(program);
+    lir::propagate_copies(program, flow);
+    lir::fold_addresses(program, flow);
+    lir::remove_dead_code(program);
+    if (rewrites(program, options)) {
+      lir::fuse_operations(program, flow, simd);
+      lir::remove_dead_code(program);
+    }
+    if (options.machine_capability < 20) lir::fold_shared_operands(program);
+    lir::sink_values(program, flow);
+    if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
+      lir::bind_operands(program, flow);
+    if (options.level == LoweringLevel::kSchedule)
+      schedule_within(program, flow, schedule_to, options.machine_capability < 70);
+    lir::coalesce(program, flow);
+  }
+  if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
+  uint32_t registers = lir::register_estimate(program, flow);
+  if (limit != 0 && registers > limit) {
+    const uint32_t reserved = program.stack_pointer != lir::kNoVar ? 1 : 0;
+    image.spilled_registers += lir::spill(program, flow, limit - std::min(reserved, limit - 1), simd);
+    registers = limit;
+  }
+  if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20) {
+    registers = std::max(registers, lir::machine_registers(program, flow));
+    if (limit != 0) registers = std::min(registers, limit);
+  }
+  image.registers = std::max(image.registers, registers);
+  image.machine_instructions += lir::machine_instructions(program, flow);
+}
+
+}  // namespace
+
+LoweringLevel lowering_level(std::string_view name) {
+  const auto found = std::find(kLoweringLevels.begin(), kLoweringLevels.end(), name);
+  if (found == kLoweringLevels.end()) return LoweringLevel::kClean;
+  return static_cast<LoweringLevel>(found - kLoweringLevels.begin());
+}
+
+std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const Function& entry,
+                                                    const LoweringOptions& options) {
+  Diagnostics errors;
+  KernelImage image;
+  lir::Statements statements;
+  const lir::CallPlan plan = lir::plan_calls(module, entry, errors);
+  std::vector<lir::Unit> units;
+  const auto lower = [&](const Function& function) {
+    if (!errors.empty()) return;
+    units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
+    if (!errors.empty()) return;
+    lir::exit_early(units.back().program);
+    if (rewrites(units.back().program, options))
+      lir::unroll_loops(units.back().program, options.simd.value_or(best_simd_level()));
+    units.back().flow = lir::build_flow(units.back().program);  // the passes keep blocks and branches
+    run_passes(units.back(), options, entry, image);
+  };
+  lower(entry);
+  for (const Function* f : plan.callables) lower(*f);
+  if (!errors.empty()) return errors;
+  set_header(module, entry, image);
+  image.static_shared_bytes = plan.static_shared_bytes;
+  image.dynamic_shared_offset = plan.dynamic_shared_offset;
+  image.local_bytes = (units.front().program.local_bytes + 15) / 16 * 16;
+  if (plan.uses_stack) {
+    lir::lay_out_stack(units, module, options.stack_bytes, image);
+    for (lir::Unit& unit : units)
+      lir::adjust_stack_pointer(unit.program, options.simd.value_or(best_simd_level()));
+  }
+  std::vector<uint8_t> row_widths;
+  if (!lir::allocate(units.front().program, units.front().flow, row_widths, image, errors)) return errors;
+  for (size_t i = 1; i < units.size(); ++i) {
+    KernelImage part;
+    part.name = units[i].function->name;
+    if (!lir::allocate(units[i].program, units[i].flow, row_widths, part, errors)) return errors;
+    lir::append_code(std::move(part), *units[i].function, module, image);
+  }
+  image.row_widths = std::move(row_widths);
+  image.row_widths.resize(image.num_rows, 1);
+  image.ptx = std::move(statements.list);
+  image.addressed = std::move(statements.addressed);
+  image.outer_scopes = std::move(statements.outer_scopes);
+  if (module.files.size() > 1) image.files = module.files;
+  image.source_files = module.source_files;
+  for (const auto& [variable, offset] : plan.shared)
+    image.shared_variables.push_back({variable->name, offset, static_cast<uint32_t>(variable->bytes)});
+  std::sort(image.shared_variables.begin(), image.shared_variables.end(),
+            [](const PlacedVariable& a, const PlacedVariable& b) { return a.offset < b.offset; });
+  return image;
+}
+
+}  // namespace gpusim::isa

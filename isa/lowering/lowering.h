@@ -1,0 +1,59 @@
+// Lowering: a verified PTX entry function becomes a KernelImage. The passes, in order (each a function in
+// isa/lowering/):
+//   plan calls -> inline calls, select micro-ops -> [schedule: unroll loops (7.0 and up)] -> [clean and
+//   schedule: split local ranges, propagate copies and constants, fold address arithmetic into [reg+imm],
+//   remove dead code, (schedule: fuse operations (7.0 and up)), fold shared operands (compute capability
+//   1.x), sink cheap values to their use if that saves registers, (schedule: bind parameters as operands (2.0
+//   and up), reorder inside blocks), coalesce] -> [save registers around calls through the stack] -> liveness
+//   and register estimate -> [spill above the limit] -> allocate register rows -> resolve branch targets and
+//   reconvergence points (immediate post-dominators).
+// Functions that are called through the stack (isa/lowering/call_plan.h) go through the same passes, each for
+// itself, and are appended to the kernel's code.
+// `mul` followed by `add` is never fused. Results never depend on the level.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "isa/exec/micro_op.h"
+#include "isa/exec/semantics/table.h"
+#include "isa/ptx/module.h"
+
+namespace gpusim::isa {
+
+/// `none`: as written; `clean`: what removes needless operations; `schedule`: also what makes the code and
+/// its registers like ptxas's.
+enum class LoweringLevel : uint8_t { kNone, kClean, kSchedule };
+inline constexpr std::array<std::string_view, 3> kLoweringLevels{"none", "clean", "schedule"};
+/// kClean if there is no such name.
+[[nodiscard]] LoweringLevel lowering_level(std::string_view name);
+
+inline constexpr uint32_t kDefaultStackBytes = 4096;
+
+struct LoweringOptions {
+  LoweringLevel level = LoweringLevel::kClean;
+  int machine_capability = 13;  ///< compute capability x 10 of the machine: decides shared-operand folding
+  uint32_t register_limit =
+      0;  ///< per thread; above it registers spill to local memory. 0: the machine's maximum
+  uint32_t max_registers = 124;  ///< the machine's maximum per thread (124 on 1.x, 63 on 2.x, 255 later)
+  /// Level kSchedule keeps so many registers free of use that a block of the largest size fits an SM: of an
+  /// SM, and threads of such a block.
+  uint32_t register_file = 65536, largest_block = 1024;
+  /// Call stack per thread for kernels with recursion (others get what their deepest calls need).
+  uint32_t stack_bytes = kDefaultStackBytes;
+  /// Device address of a module-scope .global or .const variable; required if the kernel uses one.
+  std::function<uint64_t(const Variable&)> address_of;
+  /// Instruction set of the semantic functions; the widest of this CPU if not given (all give the same
+  /// values).
+  std::optional<SimdLevel> simd;
+};
+
+/// Lowers one entry. On failure returns the messages (not supported opcode, ...), never throws.
+[[nodiscard]] std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const Function& entry,
+                                                                  const LoweringOptions& options);
+
+}  // namespace gpusim::isa

@@ -1,0 +1,175 @@
+// Lowering of whole modules: what is refused and why, random programs at every level.
+#include "isa/lowering/lowering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+TEST(Unsupported, StatementsAreRefusedWithTheVerifiersReasonAndTheirPosition) {
+  const std::string text = thread_kernel(".reg .b32 %r<4>;", "cvt.rna.tf32.f32 %r0, %r1;\nret;", "sm_90");
+  const Module module = parse_ok(text);
+  const auto lowered = lower_kernel(module, *module.entries().at(0), LoweringOptions{});
+  const auto* errors = std::get_if<Diagnostics>(&lowered);
+  ASSERT_NE(errors, nullptr);
+  ASSERT_EQ(errors->size(), 1u);
+  EXPECT_EQ(errors->front().message, "'cvt.rna.tf32.f32' is not supported yet");
+  const size_t at = text.find("cvt.rna.tf32.f32");
+  EXPECT_EQ(errors->front().loc.line,
+            1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
+}
+
+TEST(Unsupported, CompiledFilesLowerOrSaySo) {
+  size_t lowered = 0;
+  for (const auto& e : std::filesystem::directory_iterator(GPUSIM_SOURCE_DIR "/isa/tests/nvcc")) {
+    if (e.path().extension() != ".ptx") continue;
+    const Module module = parse_ok(read_file(e.path().string()));
+    for (const Function* entry : module.entries()) {
+      LoweringOptions options;
+      options.max_registers = 255;
+      options.address_of = [](const Variable&) { return kDeviceMemoryBase; };
+      const auto image = lower_kernel(module, *entry, options);
+      const auto* errors = std::get_if<Diagnostics>(&image);
+      lowered += errors == nullptr;
+      for (size_t i = 0; errors != nullptr && i < errors->size(); ++i)
+        EXPECT_THAT((*errors)[i].message, testing::HasSubstr("not supported yet")) << e.path();
+    }
+  }
+  EXPECT_GT(lowered, 0u);
+}
+
+TEST(Classes, HalfPrecisionArithmeticIsAClassOfItsOwn) {
+  const KernelImage image = lower_ok(
+      thread_kernel(".reg .b16 %h<4>; .reg .b32 %r<4>; .reg .pred %p<3>; .reg .f32 %f<3>;",
+                    "ld.global.b16 %h0, [%in];\nld.global.b32 %r0, [%in+4];\nld.global.f32 %f0, [%in+8];\n"
+                    "add.f16 %h1, %h0, %h0;\nfma.rn.f16x2 %r1, %r0, %r0, %r0;\nsetp.lt.f16 %p1, %h1, %h0;\n"
+                    "fma.rn.f32 %f1, %f0, %f0, %f0;\n@%p1 st.global.b16 [%out], %h1;\n"
+                    "st.global.b32 [%out+4], %r1;\nst.global.f32 [%out+8], %f1;\nret;",
+                    "sm_53"),
+      level(LoweringLevel::kNone));
+  EXPECT_EQ(count_class(image, OpClass::kHalf), 3u);
+  EXPECT_EQ(count_class(image, OpClass::kFp32), 1u);
+}
+
+TEST(Classes, ReadOnlyLoadsAreKnown) {
+  const KernelImage image = lower_ok(
+      thread_kernel(".reg .b32 %r<4>;",
+                    "ld.global.nc.b32 %r0, [%in];\nld.global.b32 %r1, [%in];\nadd.s32 %r0, %r0, %r1;\n"
+                    "st.global.b32 [%out], %r0;\nret;"),
+      level(LoweringLevel::kNone));
+  std::vector<bool> read_only;
+  for (const MicroOp& op : image.ops)
+    if (op.op_class == OpClass::kLoadGlobal) read_only.push_back(op.memory.read_only);
+  EXPECT_EQ(read_only, (std::vector<bool>{true, false}));
+}
+
+class ProgramGenerator {
+ public:
+  explicit ProgramGenerator(uint32_t seed) : random_(seed) {}
+
+  std::string text() {
+    std::string body;
+    for (int i = 0; i < 8; ++i)
+      body += fmt::format("ld.global.b32 %r{0}, [%in+{1}];\nld.global.f32 %f{0}, [%in+{2}];\n", i, 4 * i,
+                          32 + 4 * i);
+    for (int i = 0; i < 4; ++i) {
+      body += fmt::format("cvt.u64.u32 %d{0}, %r{0};\nsetp.lt.s32 %p{0}, %r{0}, %r{1};\n", i, i + 1);
+    }
+    body += "mov.u32 %n, 0;\nLOOP:\n";
+    for (int part = 0; part < 4; ++part) {
+      for (int i = 0; i < 12; ++i) body += statement();
+      body += fmt::format("@{}%p{} bra SKIP{};\n", pick(2) ? "!" : "", pick(4), part);
+      for (int i = 0; i < 6; ++i) body += statement();
+      body += fmt::format("SKIP{}:\n", part);
+    }
+    body += "add.u32 %n, %n, 1;\nsetp.lt.u32 %q, %n, 3;\n@%q bra LOOP;\n";
+    for (int i = 0; i < 8; ++i) {
+      body += fmt::format("st.global.b32 [%out+{}], %r{};\n", 4 * i, i);
+      body += fmt::format("st.global.f32 [%out+{}], %f{};\n", 32 + 4 * i, i);
+      if (i < 4) body += fmt::format("st.global.b64 [%out+{}], %d{};\n", 64 + 8 * i, i);
+    }
+    return thread_kernel(
+        ".reg .b32 %r<8>, %n, %c<4>; .reg .f32 %f<8>; .reg .b64 %d<4>, %a; .reg .pred %p<4>, %q; "
+        ".local .align 8 .b8 store[64];",
+        body + "ret;");
+  }
+
+ private:
+  uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
+  std::string r() {
+    return pick(6) == 0 ? std::to_string(static_cast<int>(pick(200)) - 100) : fmt::format("%r{}", pick(8));
+  }
+  std::string f() { return pick(6) == 0 ? "0f40490FDB" : fmt::format("%f{}", pick(8)); }
+  std::string statement() {
+    const std::string guard = pick(4) == 0 ? fmt::format("@{}%p{} ", pick(2) ? "!" : "", pick(4)) : "";
+    const uint32_t d = pick(8), w = pick(4);
+    switch (pick(16)) {
+      case 0:
+        return guard + fmt::format("add.s32 %r{}, {}, {};\n", d, r(), r());
+      case 1:
+        return guard + fmt::format("mul.lo.s32 %r{}, {}, {};\n", d, r(), r());
+      case 2:
+        return guard + fmt::format("mad.lo.s32 %r{}, {}, {}, {};\n", d, r(), r(), r());
+      case 3:
+        return guard + fmt::format("shl.b32 %r{}, {}, {};\n", d, r(), pick(40));
+      case 4:
+        return guard + fmt::format("mov.u32 %r{}, {};\n", d, r());
+      case 5:
+        return guard + fmt::format("setp.gt.s32 %p{}, {}, {};\n", w, r(), r());
+      case 6:
+        return guard + fmt::format("selp.b32 %r{}, {}, {}, %p{};\n", d, r(), r(), w);
+      case 7:
+        return guard + fmt::format("fma.rn.f32 %f{}, {}, {}, {};\n", d, f(), f(), f());
+      case 8:
+        return guard + fmt::format("mov.f32 %f{}, {};\n", d, f());
+      case 9:
+        return guard + fmt::format("cvt.rn.f32.s32 %f{}, %r{};\n", d, pick(8));
+      case 10:
+        return guard + fmt::format("mul.wide.u32 %d{}, %r{}, %r{};\n", w, pick(8), pick(8));
+      case 11:
+        return guard + fmt::format("add.s64 %d{}, %d{}, %d{};\n", w, pick(4), pick(4));
+      case 12:
+        return guard + fmt::format("cvt.u32.u64 %r{}, %d{};\n", d, w);
+      case 13:
+        return guard + fmt::format("mov.b64 {{%r{}, %c0}}, %d{};\n", d, w);
+      case 14:
+        return guard + fmt::format("st.local.b32 [store+{}], %r{};\n", 4 * pick(4), pick(8)) +
+               fmt::format("mov.u64 %a, store;\nadd.s64 %a, %a, {};\nld.local.b32 %r{}, [%a];\n", 4 * w, d);
+      default:
+        return guard + fmt::format("xor.pred %p{}, %p{}, !%p{};\n", w, pick(4), pick(4));
+    }
+  }
+  std::mt19937 random_;
+};
+
+TEST(RandomPrograms, EveryLoweringGivesTheSameResultsAndCounts) {
+  for (uint32_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    expect_same_everywhere(ProgramGenerator(seed).text(), 40, 14);
+    if (HasFailure()) return;
+  }
+}
+
+// mov.v2 copies element by element, to and from braces too.
+TEST(Statements, VectorsMoveElementByElement) {
+  const Outcome o =
+      run_image(lower_ok(thread_kernel(".reg .v2 .u32 %v, %w; .reg .b32 %a, %b;",
+                                       "mov.u32 %v.x, 7; mov.u32 %v.y, 9; mov.v2.u32 %w, %v;\n"
+                                       "mov.v2.u32 {%a, %b}, %w;\n"
+                                       "st.global.u32 [%out], %a; st.global.u32 [%out+4], %b; ret;"),
+                         level(LoweringLevel::kClean)),
+                1);
+  EXPECT_EQ(o.out.at(0), 7u);
+  EXPECT_EQ(o.out.at(1), 9u);
+}
+
+}  // namespace
+}  // namespace gpusim::isa

@@ -1,0 +1,263 @@
+// The passes of level `schedule`: what is fused, bound to the launch, unrolled and reordered, and that the
+// values stay. Counts are worked out by hand from the programs.
+#include "isa/lowering/launch_constants.h"
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+KernelImage scheduled(const std::string& text, int capability = 75) {
+  return lower_ok(text, level(LoweringLevel::kSchedule, 0, capability));
+}
+
+size_t position(const KernelImage& image, std::string_view statement) {
+  for (size_t i = 0; i < image.ops.size(); ++i) {
+    if (image.ptx[image.ops[i].ptx_index].text == statement) return i;
+  }
+  ADD_FAILURE() << "no operation of " << statement;
+  return image.ops.size();
+}
+
+TEST(Fuse, AddressesBecomeOneMultiplyAdd) {
+  // %in and %out: tid * 256 + parameter, each one mad.wide that reads the parameter from the constant bank.
+  const std::string text = thread_kernel(".reg .b32 %r0;", R"(
+    ld.global.u32 %r0, [%in];
+    st.global.u32 [%out], %r0;
+    ret;)");
+  const KernelImage image = scheduled(text);
+  ASSERT_EQ(image.ops.size(), 6u);  // tid, two addresses, load, store, exit
+  EXPECT_EQ(count_class(image, OpClass::kIntMul64), 2u);
+  EXPECT_EQ(count_class(image, OpClass::kLoadParam), 0u);
+  EXPECT_EQ(image.launch_constants.size(), 2u);
+  EXPECT_EQ(total_ptx(image), total_ptx(lower_ok(text, level(LoweringLevel::kNone))));
+  expect_same_everywhere(text, 64);
+}
+
+TEST(Fuse, LogicAndComparisons) {
+  const std::string text = thread_kernel(".reg .b32 %r<8>; .reg .pred %p<6>;", R"(
+    ld.global.u32 %r0, [%in];
+    ld.global.u32 %r1, [%in+4];
+    ld.global.u32 %r2, [%in+8];
+    not.b32 %r3, %r0;
+    and.b32 %r4, %r3, %r1;
+    xor.b32 %r5, %r2, %r4;
+    setp.lt.s32 %p0, %r0, %r1;
+    setp.gt.u32 %p1, %r1, %r2;
+    and.pred %p2, %p0, %p1;
+    not.pred %p3, %p2;
+    setp.eq.u32 %p4, %r2, 7;
+    or.pred %p5, %p3, %p4;
+    selp.u32 %r6, %r5, %r4, %p5;
+    @%p3 add.u32 %r6, %r6, 3;
+    st.global.u32 [%out], %r5;
+    st.global.u32 [%out+4], %r6;
+    ret;)");
+  const KernelImage image = scheduled(text);
+  size_t predicate_logic = 0, combined = 0;
+  for (const MicroOp& op : image.ops) {
+    if (op.kind == OpKind::kAlu && op.num_src == 0 && op.pred_dst[0] != kNoPredicate) ++predicate_logic;
+    if (op.num_src == 2 && op.pred_dst[0] != kNoPredicate && op.pred_src[0] != kNoPredicate) ++combined;
+  }
+  EXPECT_EQ(predicate_logic, 0u);
+  EXPECT_EQ(combined, 2u);
+  EXPECT_LT(image.ops.size(), lower_ok(text, level(LoweringLevel::kClean, 0, 75)).ops.size());
+  expect_same_everywhere(text, 64);
+}
+
+TEST(Fuse, ASourceThatChangesMeanwhileIsNotReadLater) {
+  expect_same_everywhere(thread_kernel(".reg .b32 %r<8>; .reg .pred %p<4>;", R"(
+    ld.global.u32 %r0, [%in];
+    shl.b32 %r1, %r0, 3;
+    mov.u32 %r0, 11;
+    add.u32 %r2, %r1, %r0;
+    setp.lt.u32 %p0, %r2, 400;
+    and.b32 %r3, %r2, 12;
+    add.u32 %r2, %r2, 77;
+    setp.gt.u32 %p1, %r2, 100;
+    xor.pred %p2, %p0, %p1;
+    or.b32 %r3, %r3, %r2;
+    @%p2 add.u32 %r3, %r3, 1;
+    st.global.u32 [%out], %r3;
+    ret;)"),
+                         64);
+}
+
+TEST(LaunchConstants, ValuesOfTheLaunch) {
+  const std::string text = R"(.version 4.2
+.target sm_35
+.address_size 64
+.visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 a, .param .f64 d)
+{ .reg .b64 %out, %off; .reg .b32 %r<6>; .reg .f64 %fd<3>;
+  mov.u32 %r0, %tid.x; mul.wide.u32 %off, %r0, 256; ld.param.u64 %out, [pout]; add.s64 %out, %out, %off;
+  ld.param.u32 %r1, [a]; mad.lo.u32 %r2, %r0, %r1, %r0;
+  mov.u32 %r3, %ntid.x; add.u32 %r2, %r2, %r3;
+  ld.param.f64 %fd0, [d]; cvt.rn.f64.u32 %fd1, %r0; add.f64 %fd2, %fd1, %fd0;
+  st.global.u32 [%out], %r2; st.global.u32 [%out+4], %r1; st.global.f64 [%out+8], %fd2; ret; })";
+  for (const int capability : {13, 20, 75}) {
+    const KernelImage image = scheduled(text, capability);
+    EXPECT_EQ(image.launch_constants.empty(), capability < 20);
+    TestMemory memory;
+    const uint64_t out = memory.add(64 * 256);
+    const double d = 2.5;
+    uint64_t bits = 0;
+    std::memcpy(&bits, &d, sizeof d);
+    BlockRunner runner(image, memory, pack_params({0, out, 1000, bits}), 64);
+    ASSERT_TRUE(runner.run().finished);
+    for (uint32_t t : {0u, 1u, 63u}) {
+      const std::vector<uint32_t> words = memory.read<uint32_t>(out + t * 256, 2);
+      EXPECT_EQ(words[0], t * 1000 + t + 64);
+      EXPECT_EQ(words[1], 1000u);
+      EXPECT_EQ(memory.read<double>(out + t * 256 + 8, 1)[0], t + 2.5);
+    }
+  }
+}
+
+/// Sums of 3 k + 1 over the rounds of a loop whose counter starts at %r1 and ends at %r2.
+std::string counted_loop(std::string_view start, std::string_view end, std::string_view step,
+                         std::string_view relation, std::string_view pragma = "") {
+  return thread_kernel(".reg .b32 %r<8>; .reg .pred %p0;", "mov.u32 %r0, 0; mov.u32 %r3, 0;\n" +
+                                                               std::string(start) + std::string(end) +
+                                                               "\nL:\n" + std::string(pragma) + R"(
+    mad.lo.u32 %r0, %r1, 3, %r0;
+    add.u32 %r0, %r0, 1;
+    add.u32 %r3, %r3, 1;
+    add.s32 %r1, %r1, )" + std::string(step) + ";\n    setp." + std::string(relation) +
+                                                               R"( %p0, %r1, %r2;
+    @%p0 bra L;
+    st.global.u32 [%out], %r0;
+    st.global.u32 [%out+4], %r3;
+    st.global.u32 [%out+8], %r1;
+    ret;)");
+}
+
+TEST(Unroll, EveryNumberOfRoundsIsTheSame) {
+  // Lane t makes t, 3 t + 1 or (from a start beyond the end) one round; also close to overflow.
+  const std::string_view starts[] = {"mov.u32 %r1, 5;", "sub.u32 %r1, 5, %tid0;", "mov.u32 %r1, 0x7fffffe0;",
+                                     "mov.u32 %r1, 0x80000000;"};
+  const std::string_view ends[] = {"add.u32 %r2, %r1, %tid0;", "mad.lo.u32 %r2, %tid0, 3, %r1;",
+                                   "sub.u32 %r2, %r1, %tid0;"};
+  for (const std::string_view start : starts) {
+    for (const std::string_view end : ends) {
+      // What goes round for ever stops at the step limit and is not compared.
+      for (const std::string_view relation : {"lt.s32", "lt.u32"}) {
+        const std::string text = counted_loop(start, end, "2", relation);
+        const Outcome none = run_image(lower_ok(text, level(LoweringLevel::kNone)), 33);
+        if (none.result.finished) expect_same_everywhere(text, 33);
+      }
+    }
+  }
+  expect_same_everywhere(
+      counted_loop("mul.lo.u32 %r1, %tid0, 4; add.u32 %r1, %r1, 4;", "mov.u32 %r2, 0;", "-4", "ne.s32"), 33);
+  expect_same_everywhere(counted_loop("mul.lo.u32 %r1, %tid0, 4;", "mov.u32 %r2, -9;", "-4", "gt.s32"), 33);
+}
+
+TEST(Unroll, RoundsAreCopiedUnlessToldNotTo) {
+  const auto products = [](const KernelImage& image) { return count_class(image, OpClass::kIntMul); };
+  const std::string text = counted_loop("mov.u32 %r1, 0;", "mov.u32 %r2, %tid0;", "1", "lt.s32");
+  EXPECT_EQ(products(scheduled(text)), 7u);  // four, two, one
+  EXPECT_EQ(products(scheduled(text, 35)), 1u);
+  EXPECT_EQ(products(scheduled(counted_loop("mov.u32 %r1, 0;", "mov.u32 %r2, %tid0;", "1", "lt.s32",
+                                            ".pragma \"nounroll\";"))),
+            1u);
+  EXPECT_EQ(products(scheduled(counted_loop("mov.u32 %r1, 0;", "mov.u32 %r2, %tid0;", "%tid0", "lt.s32"))),
+            1u);
+}
+
+TEST(Schedule, LoadsStartEarlyAndStoresKeepTheirPlace) {
+  const std::string text = thread_kernel(".reg .b32 %r<9>;", R"(
+    ld.global.u32 %r0, [%in];
+    add.u32 %r1, %r0, 5;
+    mul.lo.u32 %r2, %r1, %r1;
+    ld.global.u32 %r3, [%in+4];
+    add.u32 %r4, %r3, %r2;
+    st.global.u32 [%out], %r4;
+    ld.global.u32 %r5, [%in+8];
+    add.u32 %r6, %r5, %r4;
+    st.global.u32 [%out+4], %r6;
+    ret;)");
+  for (const int capability : {13, 20, 75}) {
+    const KernelImage image = scheduled(text, capability);
+    EXPECT_LT(position(image, "ld.global.u32 %r3, [%in+4]"), position(image, "add.u32 %r1, %r0, 5"));
+    // [%in+8] may be [%out]: the load stays behind the store.
+    EXPECT_GT(position(image, "ld.global.u32 %r5, [%in+8]"), position(image, "st.global.u32 [%out], %r4"));
+  }
+  expect_same_everywhere(text, 64);
+}
+
+TEST(Schedule, NothingPassesABarrierAClockOrAVolatileAccess) {
+  const std::string text = thread_kernel(".reg .b32 %r<9>; .shared .align 4 .b8 s[256];", R"(
+    ld.global.u32 %r0, [%in];
+    mov.u32 %r1, %clock;
+    add.u32 %r2, %r0, 1;
+    mul.lo.u32 %r2, %r2, %r2;
+    mov.u32 %r3, %clock;
+    ld.volatile.global.u32 %r4, [%in+4];
+    ld.global.u32 %r5, [%in+8];
+    ld.volatile.global.u32 %r6, [%in+12];
+    bar.sync 0;
+    ld.global.u32 %r7, [%in+16];
+    add.u32 %r4, %r4, %r5;
+    add.u32 %r4, %r4, %r6;
+    add.u32 %r4, %r4, %r7;
+    add.u32 %r4, %r4, %r2;
+    sub.u32 %r3, %r3, %r1;
+    st.global.u32 [%out], %r4;
+    st.global.u32 [%out+4], %r3;
+    ret;)");
+  const KernelImage image = scheduled(text);
+  const size_t first = position(image, "mov.u32 %r1, %clock"),
+               second = position(image, "mov.u32 %r3, %clock");
+  EXPECT_LT(position(image, "ld.global.u32 %r0, [%in]"), first);
+  EXPECT_LT(first, position(image, "add.u32 %r2, %r0, 1"));
+  EXPECT_LT(position(image, "mul.lo.u32 %r2, %r2, %r2"), second);
+  EXPECT_LT(second, position(image, "ld.volatile.global.u32 %r4, [%in+4]"));
+  EXPECT_LT(position(image, "ld.volatile.global.u32 %r4, [%in+4]"),
+            position(image, "ld.global.u32 %r5, [%in+8]"));
+  EXPECT_LT(position(image, "ld.global.u32 %r5, [%in+8]"),
+            position(image, "ld.volatile.global.u32 %r6, [%in+12]"));
+  EXPECT_LT(position(image, "bar.sync 0"), position(image, "ld.global.u32 %r7, [%in+16]"));
+}
+
+TEST(Schedule, StaysBelowTheLimitOfTheLargestBlock) {
+  std::string body, sum;
+  for (int i = 0; i < 60; ++i) {
+    body += "ld.global.u32 %r" + std::to_string(i) + ", [%in+" + std::to_string(4 * i) + "];\n";
+    sum += "add.u32 %s, %s, %r" + std::to_string(i) + ";\n";
+    body += "xor.b32 %s, %s, %r" + std::to_string(i) + ";\n";
+  }
+  const std::string text =
+      thread_kernel(".reg .b32 %r<60>, %s;", "mov.u32 %s, 0;\n" + body + "st.global.u32 [%out], %s; ret;");
+  LoweringOptions options = level(LoweringLevel::kSchedule, 0, 75);
+  const uint32_t wide = lower_ok(text, options).registers;
+  EXPECT_GT(wide, 40u);  // all loads at once
+  EXPECT_LE(wide, 64u);
+  options.register_file = 32768;  // 32 for each of 1024 threads
+  const uint32_t narrow = lower_ok(text, options).registers;
+  EXPECT_GT(narrow, 16u);
+  EXPECT_LE(narrow, 32u);
+  expect_same_everywhere(text, 32);
+}
+
+TEST(MachineCount, WideSumsAreTwoAndDivisionsSequences) {
+  const auto instructions = [](const std::string& statement) {
+    const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<4>;", R"(
+      ld.global.u32 %r0, [%in]; ld.global.u32 %r1, [%in+4]; ld.global.u64 %rd0, [%in+8]; ld.global.u64 %rd1, [%in+16];
+      )" + statement + "st.global.u32 [%out], %r2; st.global.u64 [%out+8], %rd2; ret;");
+    return scheduled(text).machine_instructions;
+  };
+  const uint32_t plain = instructions("add.u32 %r2, %r0, %r1; xor.b64 %rd2, %rd0, %rd1;");
+  EXPECT_EQ(instructions("xor.b32 %r2, %r0, %r1; add.u64 %rd2, %rd0, %rd1;"), plain);
+  EXPECT_EQ(instructions("div.u32 %r2, %r0, %r1; xor.b64 %rd2, %rd0, %rd1;"), plain + 17);
+  // ptxas 13.0 for sm_75: a kernel that only adds two loaded words and stores the sum has 7 instructions.
+  EXPECT_EQ(
+      scheduled(".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+                ".reg .b64 %a; .reg .b32 %r<3>; ld.param.u64 %a, [p]; ld.global.u32 %r0, [%a]; "
+                "ld.global.u32 %r1, [%a+8]; add.u32 %r2, %r0, %r1; st.global.u32 [%a+64], %r2; ret; }\n")
+          .machine_instructions,
+      8u);  // the address comes as one pair: two moves
+}
+
+}  // namespace
+}  // namespace gpusim::isa

@@ -1,0 +1,92 @@
+// Operands of tex and txq: PTX ISA, "Texture Instructions".
+#include <fmt/format.h>
+
+#include "isa/ptx/verifier/verifier_impl.h"
+
+namespace gpusim::isa {
+
+using Kind = Operand::Kind;
+
+namespace {
+
+/// Elements that the coordinate vector needs, the layer of an array included.
+size_t coordinates_of(TextureShape shape) {
+  switch (shape) {
+    case TextureShape::k3d:
+    case TextureShape::kA2d:
+      return 3;
+    case TextureShape::k2d:
+    case TextureShape::kA1d:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+/// The name of a texture reference, or a register with a handle.
+void FunctionVerifier::check_texture_name(const Operand& o) {
+  if (o.kind != Kind::kAddress)
+    return error(o.loc, fmt::format("'{}' needs a texture in brackets, found {}", name(), kind_name(o.kind)));
+  if (o.offset != 0 || (o.symbol.empty() && o.reg == kNoRegister))
+    return error(o.loc, fmt::format("'{}' needs a texture's name or a register with its handle", name()));
+  if (o.symbol.empty()) {
+    const Register& r = function_.registers[o.reg];
+    if (r.vector > 1 || is_float(r.type) || type_bytes(r.type) != 8)
+      error(
+          o.loc,
+          fmt::format("'{}' is a .{} register and cannot hold a texture's handle", r.name, type_name(r.type)),
+          "it has 64 bits");
+    return;
+  }
+  const Found f = find_symbol(o.symbol);
+  if (f.variable == nullptr && f.function == nullptr) return undefined_symbol(o);
+  if (f.variable == nullptr || !is_texture(*f.variable))
+    error(o.loc, fmt::format("'{}' is not a texture reference", o.symbol.substr(0, 80)),
+          "it must be declared .global .texref or .tex; a texture object is loaded into a register first");
+}
+
+void FunctionVerifier::check_coordinates(const Instruction& i, const Operand& o) {
+  const size_t needed = coordinates_of(i.mods.texture);
+  const bool vector_register = o.kind == Kind::kRegister && o.reg != kNoRegister && o.component < 0 &&
+                               function_.registers[o.reg].vector > 1;
+  const size_t found = o.kind == Kind::kVector ? o.elements.size()
+                       : vector_register       ? function_.registers[o.reg].vector
+                                               : 1;
+  if (found < needed || found > 4) {
+    return error(o.loc, fmt::format("'{}' needs {} coordinate{}, found {}", name(), needed,
+                                    needed == 1 ? "" : "s", found));
+  }
+  if (vector_register) return;
+  const bool array = i.mods.texture == TextureShape::kA1d || i.mods.texture == TextureShape::kA2d;
+  for (size_t k = 0; k < needed; ++k) {
+    const Operand& e = o.kind == Kind::kVector ? o.elements[k] : o;
+    check_source(i, e, array && k == 0 ? Type::kB32 : i.mods.type2, false);
+  }
+}
+
+void FunctionVerifier::check_tex(const Instruction& i) {
+  const Modifiers& m = i.mods;
+  if (m.texture == TextureShape::kNone)
+    return error(fmt::format("'{}' needs a geometry", name()), ".1d, .2d, .3d, .a1d or .a2d");
+  if (m.vector != 4) return error(fmt::format("'{}' needs .v4", name()));
+  if (m.type2 != Type::kS32 && m.type2 != Type::kF32)
+    return error(fmt::format("'{}': coordinates are .s32 or .f32, not .{}", name(), type_name(m.type2)));
+  check_memory_value(i, i.operands[0], true);
+  const Operand& source = i.operands[1];
+  check_texture_name(source);
+  if (source.kind != Kind::kAddress) return;
+  if (source.elements.empty())
+    return error(source.loc, fmt::format("'{}' needs coordinates behind the texture", name()), "[t, {x, y}]");
+  check_coordinates(i, source.elements[0]);
+}
+
+void FunctionVerifier::check_txq(const Instruction& i) {
+  if (i.mods.query == TextureQuery::kNone)
+    return error(fmt::format("'{}' does not say what it asks for", name()), "such as .width");
+  check_destination(i, i.operands[0], Type::kB32, false);
+  check_texture_name(i.operands[1]);
+}
+
+}  // namespace gpusim::isa

@@ -1,0 +1,62 @@
+#include "isa/ptx/wmma.h"
+
+namespace gpusim::isa {
+
+WmmaSize wmma_size(WmmaShape shape) {
+  switch (shape) {
+    case WmmaShape::kM16N16K16:
+      return {16, 16, 16};
+    case WmmaShape::kM8N32K16:
+      return {8, 32, 16};
+    case WmmaShape::kM32N8K16:
+      return {32, 8, 16};
+    case WmmaShape::kM8N8K4:
+      return {8, 8, 4};
+    case WmmaShape::kNone:
+      break;
+  }
+  return {};
+}
+
+namespace {
+
+/// Type of the registers that hold elements of this type; kNone if the matrix cannot have them.
+Type register_type(bool multiplicand, bool is_double, Type element) {
+  switch (element) {
+    case Type::kF64:
+      return is_double ? Type::kF64 : Type::kNone;
+    case Type::kF16:
+      return is_double ? Type::kNone : Type::kF16x2;
+    case Type::kBF16:
+      return multiplicand && !is_double ? Type::kBF16x2 : Type::kNone;
+    case Type::kU8:
+    case Type::kS8:
+      return multiplicand && !is_double ? Type::kU32 : Type::kNone;
+    case Type::kF32:
+    case Type::kS32:
+      return !multiplicand && !is_double ? element : Type::kNone;
+    default:
+      return Type::kNone;
+  }
+}
+
+}  // namespace
+
+std::optional<WmmaFragment> wmma_fragment(WmmaMatrix matrix, WmmaShape shape, Type element) {
+  const auto [m, n, k] = wmma_size(shape);
+  const bool multiplicand = matrix == WmmaMatrix::kA || matrix == WmmaMatrix::kB;
+  WmmaFragment f;
+  f.register_type = register_type(multiplicand, shape == WmmaShape::kM8N8K4, element);
+  if (f.register_type == Type::kNone) return std::nullopt;
+  const int elements = matrix == WmmaMatrix::kA ? m * k : matrix == WmmaMatrix::kB ? k * n : m * n;
+  f.distinct = elements * type_bytes(element) / type_bytes(f.register_type) / kWarpSize;
+  f.registers = multiplicand && element == Type::kF16 ? 8 : f.distinct;
+  return f;
+}
+
+WmmaTypes wmma_types(const Modifiers& mods) {
+  if (mods.type3 == Type::kNone) return {mods.type, Type::kF16, Type::kF16, mods.type2};
+  return {mods.type, mods.type2, mods.type3, mods.type4};
+}
+
+}  // namespace gpusim::isa
