@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "components/dram/dram_stats.h"
 #include "components/dram/dram_timing.h"
 #include "components/noc/messages.h"
 #include "components/simulation/event_sink.h"
@@ -21,16 +22,6 @@
 #include "simcore/engine/link.h"
 
 namespace gpusim::comp {
-
-struct DramStats {
-  uint64_t reads = 0, writes = 0;  ///< requests
-  uint64_t read_bytes = 0, write_bytes = 0;
-  /// Requests whose row was open, for whom it was opened, and for whom another was closed before: their sum
-  /// is the number of requests (an atomic is one).
-  uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0;
-  uint64_t activates = 0, precharges = 0, refreshes = 0, turnarounds = 0;
-  uint64_t busy_clocks = 0;  ///< data-bus clocks in use
-};
 
 class DramChannel : public core::Clocked {
  public:

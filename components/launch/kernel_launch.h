@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "components/lsu/l1_stats.h"
 #include "components/simulation/event_sink.h"
 #include "components/sm/control_codes.h"
 #include "components/sm/sm_share.h"
+#include "components/sm/sm_stats.h"
 #include "components/sm/stall_cause.h"
 #include "isa/exec/executor.h"
 #include "isa/exec/micro_op.h"
@@ -37,27 +37,6 @@ struct PcStats {
   uint64_t divergent = 0;  ///< branches that split the warp
   /// Issue slots lost by warps that waited for the data of this access, by the level that served it.
   std::array<uint64_t, kNumStallCauses> awaited{};
-};
-
-/// Counts of one SM in one kernel.
-struct SmStats {
-  uint64_t warp_instructions = 0, thread_instructions = 0, inst_executed = 0, inst_issued = 0, flops = 0;
-  std::array<uint64_t, kNumStallCauses> slots{};  ///< sum equals issue slots of the kernel's cycles
-  uint64_t branches = 0, divergent_branches = 0, barriers = 0;
-  uint64_t blocks = 0, warps = 0;
-  uint64_t longest_warps = 0;       ///< operations of the longest warp of each block, summed over blocks
-  uint64_t longest_warp = 0;        ///< of all of them
-  uint64_t active_warp_cycles = 0;  ///< resident warps integrated over core cycles
-  uint64_t active_cycles = 0;       ///< core cycles with at least one resident warp
-  uint64_t global_loads = 0, global_stores = 0, local_loads = 0, local_stores = 0, atomics = 0;
-  uint64_t shared_loads = 0, shared_stores = 0, shared_replays = 0, shared_steps = 0;
-  uint64_t constant_loads = 0, constant_hits = 0;
-  uint64_t register_bank_cycles = 0;  ///< by which operations were late because of register banks
-  uint64_t texture_loads = 0, texture_transactions = 0;
-  uint64_t instruction_hits = 0, instruction_misses = 0;  ///< lines that warps came to
-  uint64_t load_transactions = 0, store_transactions = 0, load_bytes = 0, store_bytes = 0;
-  uint64_t requested_load_bytes = 0, requested_store_bytes = 0;
-  L1Stats l1;  ///< zeros without a first-level data cache
 };
 
 /// Why a simulated program cannot go on (exit code 2): names kernel, PTX line, block, thread and address.

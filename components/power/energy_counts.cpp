@@ -158,14 +158,15 @@ EnergyAmounts EnergyCounts::events(const KernelLaunch& run) const {
   of(EnergyTerm::kShared) = real(mine.shared_steps);
   of(EnergyTerm::kL1) = real(mine.l1_lines);
   of(EnergyTerm::kConstant) = real(mine.constant_lines + gpu_.cluster_constant_lines());
-  const TextureStats textures = gpu_.texture_stats();
-  of(EnergyTerm::kTexture) = real(textures.l1.hits + textures.l1.misses);
-  const L2Stats l2 = gpu_.l2_stats();
+  const MachineStats shared = gpu_.stats();
+  const TextureStats& textures = shared.texture;
+  of(EnergyTerm::kTexture) = real(textures.hits + textures.misses);
+  const L2Stats& l2 = shared.l2;
   of(EnergyTerm::kL2) =
       real(l2.reads + l2.writes + l2.atomics + l2.constants + l2.textures + l2.fills + l2.writebacks +
-           textures.l2.hits + textures.l2.misses + gpu_.partition_constant_lines());
-  of(EnergyTerm::kFlit) = real(gpu_.request_flits()) + reply_flit_ * real(gpu_.reply_flits());
-  const DramStats dram = gpu_.dram_stats();
+           textures.l2_hits + textures.l2_misses + gpu_.partition_constant_lines());
+  of(EnergyTerm::kFlit) = real(shared.noc.request_flits) + reply_flit_ * real(shared.noc.reply_flits);
+  const DramStats& dram = shared.dram;
   of(EnergyTerm::kDramActivate) = real(dram.activates);
   of(EnergyTerm::kDramRead) = real(dram.read_bytes) / 32;
   of(EnergyTerm::kDramWrite) = real(dram.write_bytes) / 32;

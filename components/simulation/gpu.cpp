@@ -238,42 +238,37 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
 
 DramStats Gpu::dram_stats() const {
   DramStats sum;
-  const auto add = [&sum](const DramStats& s) {
-    sum.reads += s.reads, sum.writes += s.writes;
-    sum.read_bytes += s.read_bytes, sum.write_bytes += s.write_bytes;
-    sum.row_misses += s.row_misses, sum.row_conflicts += s.row_conflicts;
-    sum.row_hits += s.row_hits, sum.activates += s.activates, sum.precharges += s.precharges;
-    sum.refreshes += s.refreshes, sum.turnarounds += s.turnarounds, sum.busy_clocks += s.busy_clocks;
-  };
-  for (const auto& c : channels_) add(c->stats());
-  for (const auto& m : outside_) add(m->stats());
+  for (const auto& c : channels_) core::add(sum, c->stats());
+  for (const auto& m : outside_) core::add(sum, m->stats());
   return sum;
 }
 
-L2Stats Gpu::l2_stats() const {
-  L2Stats sum;
+MachineStats Gpu::stats() const {
+  MachineStats sum;
+  sum.dram = dram_stats();
   for (const auto& p : partitions_)
-    if (p->l2() != nullptr) add(sum, p->l2()->stats());
-  return sum;
-}
-
-TlbStats Gpu::tlb_stats() const {
-  TlbStats sum;
+    if (p->l2() != nullptr) core::add(sum.l2, p->l2()->stats());
   for (const auto& sm : sms_)
-    if (const SmTlbStats* s = sm->tlb_stats(); s != nullptr) sum.add(*s);
-  for (const auto& t : tlbs_) sum.add(t->stats());
+    if (const SmTlbStats* s = sm->tlb_stats(); s != nullptr) core::add(sum.sm_tlb, *s);
+  for (const auto& t : tlbs_) core::add(sum.tlb, t->stats());
+  sum.texture = texture_stats();
+  sum.noc.request_flits = requests_->flits_moved();
+  sum.noc.reply_flits = replies_->flits_moved();
+  sum.noc.requests = requests_->messages_moved();
+  sum.noc.requests_to_busiest = requests_->messages_to_busiest();
   return sum;
 }
 
 TextureStats Gpu::texture_stats() const {
   TextureStats sum;
+  const uint64_t sectors = static_cast<uint64_t>(machine_.texture.l1_line) / 32;
   for (const auto& t : textures_) {
     const ClusterCacheStats& s = t->stats();
-    sum.l1.hits += s.hits, sum.l1.misses += s.misses, sum.l1.fills += s.fills;
+    sum.hits += s.hits, sum.misses += s.misses, sum.fill_sectors += s.fills * sectors;
   }
   for (const auto& p : partitions_)
     if (const TextureL2* l2 = p->texture_l2(); l2 != nullptr)
-      sum.l2.hits += l2->stats().hits, sum.l2.misses += l2->stats().misses;
+      sum.l2_hits += l2->stats().hits, sum.l2_misses += l2->stats().misses;
   return sum;
 }
 

@@ -16,18 +16,12 @@
 #include "components/l2/memory_partition.h"
 #include "components/launch/block_dispatcher.h"
 #include "components/lsu/cluster_cache.h"
-#include "components/lsu/tlb/tlb_stats.h"
 #include "components/noc/network.h"
+#include "components/simulation/machine_stats.h"
 #include "components/sm/sm.h"
 #include "components/sm/timing.h"
 
 namespace gpusim::comp {
-
-/// Look-ups of texture lines.
-struct TextureStats {
-  ClusterCacheStats l1;
-  TextureL2Stats l2;
-};
 
 class Gpu {
  public:
@@ -49,21 +43,12 @@ class Gpu {
   [[nodiscard]] const TimingTables& timing() const { return timing_; }
   /// Sums over all channels since the start of the simulation.
   [[nodiscard]] DramStats dram_stats() const;
-  /// The same over all slices of the second-level cache; zeros if there is none.
-  [[nodiscard]] L2Stats l2_stats() const;
+  /// The same of everything that kernels share.
+  [[nodiscard]] MachineStats stats() const;
   [[nodiscard]] uint64_t l2_dirty_sectors() const;
-  /// The same over all translation look-aside buffers.
-  [[nodiscard]] TlbStats tlb_stats() const;
-  /// The same over all texture caches.
-  [[nodiscard]] TextureStats texture_stats() const;
   /// Lines looked up in the constant caches of the clusters, and in their third level in the partitions.
   [[nodiscard]] uint64_t cluster_constant_lines() const;
   [[nodiscard]] uint64_t partition_constant_lines() const;
-  [[nodiscard]] uint64_t request_flits() const { return requests_->flits_moved(); }
-  [[nodiscard]] uint64_t requests_moved() const { return requests_->messages_moved(); }
-  /// Of these, those to the partition that is busiest at the time (PortBalance).
-  [[nodiscard]] uint64_t requests_to_busiest() const { return requests_->messages_to_busiest(); }
-  [[nodiscard]] uint64_t reply_flits() const { return replies_->flits_moved(); }
   [[nodiscard]] uint32_t num_channels() const {
     return static_cast<uint32_t>(channels_.size() + outside_.size());
   }
@@ -72,6 +57,7 @@ class Gpu {
   void close_kernel(const KernelLaunch& run);
 
  private:
+  [[nodiscard]] TextureStats texture_stats() const;
   template <class T, class... Args>
   core::Link<T>& link(std::vector<std::unique_ptr<core::Link<T>>>& store, Args&&... args) {
     store.push_back(std::make_unique<core::Link<T>>(std::forward<Args>(args)...));

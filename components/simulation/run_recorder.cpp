@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "components/simulation/kernel_counters.h"
+
 namespace gpusim::comp {
 
 namespace {
@@ -13,62 +15,6 @@ namespace {
 using core::Column;
 using core::ColumnType;
 using core::TableSchema;
-
-struct L1Counter {
-  const char* name;
-  uint64_t L1Stats::*value;
-  const char* meaning;
-};
-constexpr L1Counter kL1Counters[] = {
-    {"l1_global_load_hit", &L1Stats::load_hits, "lines of global loads found in the first-level cache"},
-    {"l1_global_load_miss", &L1Stats::load_misses, "lines of global loads not found there, or not whole"},
-    {"l1_local_load_hit", &L1Stats::local_load_hits, "lines of local loads found in the first-level cache"},
-    {"l1_local_load_miss", &L1Stats::local_load_misses, "lines of local loads not found there, or not whole"},
-    {"l1_local_store_hit", &L1Stats::local_store_hits, "lines of local stores found there (write-back)"},
-    {"l1_local_store_miss", &L1Stats::local_store_misses,
-     "lines of local stores not found there (write-back)"},
-    {"l1_merged_misses", &L1Stats::merged, "of these misses, those on a line that was on its way"},
-    {"l1_writebacks", &L1Stats::writebacks, "dirty lines replaced"},
-    {"l1_fill_sectors", &L1Stats::fill_sectors, "32-byte sectors asked of the second level by these misses"},
-    {"l1_bypass_sectors", &L1Stats::bypass_sectors,
-     "sectors asked of it by loads that bypass the first-level cache"},
-    {"l1_store_sectors", &L1Stats::store_sectors, "sectors of stores that went on to it"},
-    {"l1_writeback_sectors", &L1Stats::writeback_sectors, "sectors of dirty lines that went to it"},
-    {"l1_atomic_sectors", &L1Stats::atomic_sectors, "sectors of atomics that it performs"},
-    {"l1_wait_mshr", &L1Stats::no_mshr, "misses that waited for a free MSHR"},
-    {"l1_wait_merge", &L1Stats::no_merge,
-     "misses that waited because their line's MSHR had no room for one more"},
-    {"l1_wait_warp_mshr", &L1Stats::no_warp_mshr, "misses that waited because their warp had all its MSHRs"},
-    {"l1_wait_way", &L1Stats::no_way, "misses that waited because all lines of their set were on their way"},
-};
-
-void add(SmStats& sum, const SmStats& s) {
-  sum.warp_instructions += s.warp_instructions, sum.thread_instructions += s.thread_instructions;
-  sum.inst_executed += s.inst_executed, sum.inst_issued += s.inst_issued;
-  sum.branches += s.branches, sum.divergent_branches += s.divergent_branches, sum.barriers += s.barriers;
-  sum.flops += s.flops, sum.blocks += s.blocks, sum.warps += s.warps;
-  sum.longest_warps += s.longest_warps, sum.longest_warp = std::max(sum.longest_warp, s.longest_warp);
-  sum.active_warp_cycles += s.active_warp_cycles, sum.active_cycles += s.active_cycles;
-  sum.global_loads += s.global_loads, sum.global_stores += s.global_stores;
-  sum.local_loads += s.local_loads, sum.local_stores += s.local_stores, sum.atomics += s.atomics;
-  sum.shared_loads += s.shared_loads, sum.shared_stores += s.shared_stores,
-      sum.shared_replays += s.shared_replays, sum.shared_steps += s.shared_steps;
-  sum.constant_loads += s.constant_loads, sum.constant_hits += s.constant_hits;
-  sum.register_bank_cycles += s.register_bank_cycles;
-  sum.texture_loads += s.texture_loads, sum.texture_transactions += s.texture_transactions;
-  sum.instruction_hits += s.instruction_hits, sum.instruction_misses += s.instruction_misses;
-  sum.load_transactions += s.load_transactions, sum.store_transactions += s.store_transactions;
-  sum.load_bytes += s.load_bytes, sum.store_bytes += s.store_bytes;
-  sum.requested_load_bytes += s.requested_load_bytes, sum.requested_store_bytes += s.requested_store_bytes;
-  for (size_t i = 0; i < kNumStallCauses; ++i) sum.slots[i] += s.slots[i];
-  for (const L1Counter& c : kL1Counters) sum.l1.*c.value += s.l1.*c.value;
-}
-
-SmStats total_of(const KernelLaunch& run) {
-  SmStats sum;
-  for (const SmStats& s : run.sm) add(sum, s);
-  return sum;
-}
 
 double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 
@@ -115,132 +61,6 @@ core::KernelAttribute text(const char* name, std::string value) { return {name, 
 
 std::string dims(const Dim3& d) { return fmt::format("{},{},{}", d.x, d.y, d.z); }
 
-std::vector<core::Counter> counters_of(const KernelLaunch& run, const SmStats& t,
-                                       const core::MachineConfig& machine, double clock) {
-  std::vector<core::Counter> c;
-  const auto count = [&](const char* name, uint64_t value, const char* unit, const char* meaning) {
-    c.push_back({name, static_cast<double>(value), unit, meaning});
-  };
-  const auto rate = [&](const char* name, double value, const char* unit, const char* meaning) {
-    c.push_back({name, value, unit, meaning});
-  };
-  count("warp_instructions", t.warp_instructions, "1", "PTX instructions executed by warps, before lowering");
-  count("thread_instructions", t.thread_instructions, "1", "the same times active threads");
-  count("inst_executed", t.inst_executed, "1", "machine operations executed by warps, after lowering");
-  count("inst_issued", t.inst_issued, "1", "machine operations issued, replays included");
-  count("longest_warp_of_blocks", t.longest_warps, "1",
-        "machine operations of the warp that executes the most of its block, summed over blocks");
-  count("longest_warp", t.longest_warp, "1", "machine operations of the warp that executes the most of all");
-  count("flop_count", t.flops, "1",
-        "floating-point operations of active threads; a fused or unfused multiply-add counts two");
-  count("branch", t.branches, "1", "branches executed by warps");
-  count("divergent_branch", t.divergent_branches, "1", "branches that split their warp");
-  count("barriers", t.barriers, "1", "barrier instructions executed by warps");
-  count("blocks", t.blocks, "1", "thread blocks executed");
-  count("warps", t.warps, "1", "warps launched");
-  if (run.end.count() == 0) return c;
-  const double cycles = static_cast<double>(run.end - run.start);
-  count("gld_request", t.global_loads, "1", "global load operations of warps");
-  count("gst_request", t.global_stores, "1", "global store operations of warps");
-  count("local_load", t.local_loads, "1", "local load operations of warps");
-  count("local_store", t.local_stores, "1", "local store operations of warps");
-  count("shared_load", t.shared_loads, "1", "shared-memory loads of warps, shared operands included");
-  count("shared_store", t.shared_stores, "1", "shared-memory stores and atomics of warps");
-  count("atom_count", t.atomics, "1", "global atomic operations of warps");
-  count("constant_load", t.constant_loads, "1", "constant loads of warps");
-  count("constant_load_hit", t.constant_hits, "1",
-        "of these, served whole by the SM's first-level constant cache");
-  count("tex_request", t.texture_loads, "1", "texture reads of warps that touch a texel");
-  count("tex_transactions", t.texture_transactions, "1",
-        "transactions of texture reads (32, 64 or 128 bytes)");
-  if (machine.instruction.l1_bytes != 0) {
-    count("inst_cache_hit", t.instruction_hits, "1",
-          "lines of instructions that warps came to and found in the SM's cache");
-    count("inst_cache_miss", t.instruction_misses, "1", "the same, not found there or still on their way");
-  }
-  count("load_transactions", t.load_transactions, "1",
-        "transactions of global and local loads and atomics (32, 64 or 128 bytes)");
-  count("store_transactions", t.store_transactions, "1", "transactions of global and local stores");
-  if (machine.l1.bytes != 0)
-    for (const L1Counter& l1 : kL1Counters) count(l1.name, t.l1.*l1.value, "1", l1.meaning);
-  count("l1_shared_bank_conflict", t.shared_replays, "1",
-        "extra shared-memory steps because of bank conflicts");
-  if (machine.sm.register_banks != 0)
-    count("register_bank_conflict", t.register_bank_cycles, "cycles",
-          "core cycles by which operations were late because their registers lie in one bank");
-  rate("load_efficiency",
-       ratio(static_cast<double>(t.requested_load_bytes), static_cast<double>(t.load_bytes)), "1",
-       "bytes that threads asked for per byte moved by load transactions");
-  rate("store_efficiency",
-       ratio(static_cast<double>(t.requested_store_bytes), static_cast<double>(t.store_bytes)), "1",
-       "bytes that threads stored per byte moved by store transactions");
-  rate("load_throughput", static_cast<double>(t.load_bytes) / cycles * clock, "bytes/s",
-       "moved by load transactions");
-  rate("store_throughput", static_cast<double>(t.store_bytes) / cycles * clock, "bytes/s",
-       "moved by store transactions");
-  rate("branch_efficiency",
-       t.branches == 0
-           ? 1
-           : 1 - ratio(static_cast<double>(t.divergent_branches), static_cast<double>(t.branches)),
-       "1", "branches that did not diverge");
-  rate("warp_execution_efficiency",
-       ratio(static_cast<double>(t.thread_instructions), 32.0 * static_cast<double>(t.warp_instructions)),
-       "1", "active threads per executed warp instruction, of 32");
-  rate("achieved_occupancy",
-       ratio(ratio(static_cast<double>(t.active_warp_cycles), static_cast<double>(t.active_cycles)),
-             static_cast<double>(machine.sm.max_warps)),
-       "1", "resident warps per cycle with at least one, of the SM's maximum");
-  rate("sm_efficiency",
-       ratio(static_cast<double>(t.active_cycles), cycles * static_cast<double>(machine.gpu.sms)), "1",
-       "cycles with a resident warp, average over all SMs of the machine");
-  rate("ipc", ratio(static_cast<double>(t.inst_executed), static_cast<double>(t.active_cycles)), "1",
-       "machine operations per cycle of an SM with a resident warp");
-  rate("ipc_elapsed", static_cast<double>(t.inst_executed) / cycles / static_cast<double>(machine.gpu.sms),
-       "1", "machine operations per core cycle and SM of the machine");
-  return c;
-}
-
-/// `clocks`: of the data buses of all channels in that time.
-void add_dram_counters(std::vector<core::Counter>& c, const DramStats& now, const DramStats& then,
-                       double seconds, double clocks) {
-  const auto count = [&](const char* name, uint64_t value, const char* unit, const char* meaning) {
-    c.push_back({name, static_cast<double>(value), unit, meaning});
-  };
-  const uint64_t reads = now.read_bytes - then.read_bytes, writes = now.write_bytes - then.write_bytes;
-  count("dram_read_transactions", reads / 32, "1", "32-byte bursts read from DRAM");
-  count("dram_write_transactions", writes / 32, "1", "32-byte bursts written to DRAM");
-  count("dram_read_bytes", reads, "bytes", "read from DRAM");
-  count("dram_write_bytes", writes, "bytes", "written to DRAM");
-  count("dram_activates", now.activates - then.activates, "1", "rows opened");
-  count("dram_precharges", now.precharges - then.precharges, "1", "rows closed, but for refreshes");
-  count("dram_row_hits", now.row_hits - then.row_hits, "1", "requests served by a row that was open already");
-  count("dram_row_misses", now.row_misses - then.row_misses, "1", "requests whose bank had no row open");
-  count("dram_row_conflicts", now.row_conflicts - then.row_conflicts, "1",
-        "requests for which another row had to be closed");
-  count("dram_refreshes", now.refreshes - then.refreshes, "1", "refreshes, all channels");
-  count("dram_turnarounds", now.turnarounds - then.turnarounds, "1",
-        "changes of the data bus between reading and writing");
-  c.push_back({"dram_bus_utilization", ratio(static_cast<double>(now.busy_clocks - then.busy_clocks), clocks),
-               "1", "clocks in which the data buses move data"});
-  c.push_back({"dram_throughput", seconds == 0 ? 0 : static_cast<double>(reads + writes) / seconds, "bytes/s",
-               "read and written"});
-}
-
-void add_texture_counters(std::vector<core::Counter>& c, const TextureStats& now, const TextureStats& then,
-                          const core::MachineConfig& machine) {
-  const auto count = [&](const char* name, uint64_t value, const char* meaning) {
-    c.push_back({name, static_cast<double>(value), "1", meaning});
-  };
-  count("tex_cache_hit", now.l1.hits - then.l1.hits, "lines of texture reads found in the texture caches");
-  count("tex_cache_miss", now.l1.misses - then.l1.misses, "the same, not found there or still on their way");
-  count("tex_fill_sectors",
-        (now.l1.fills - then.l1.fills) * static_cast<uint64_t>(machine.texture.l1_line) / 32,
-        "32-byte sectors asked of the partitions by these misses");
-  if (machine.texture.l2_bytes == 0 || machine.l2.bytes != 0) return;
-  count("tex_l2_hit", now.l2.hits - then.l2.hits, "texture lines found in the second texture level");
-  count("tex_l2_miss", now.l2.misses - then.l2.misses, "texture lines read from DRAM");
-}
-
 std::vector<std::string> top_stalls(const SmStats& total) {
   const uint64_t slots = std::accumulate(total.slots.begin(), total.slots.end(), uint64_t{0});
   std::vector<size_t> order(kNumStallCauses);
@@ -276,8 +96,12 @@ KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machi
   k.shared_bytes = run.shared_bytes;
   k.blocks_per_sm = run.blocks_per_sm;
   k.occupancy_limiter = limiter;
-  k.total = total_of(run);
-  k.counters = counters_of(run, k.total, machine, ratio(static_cast<double>(k.cycles), seconds));
+  KernelView view{machine, total_of(run)};
+  view.timed = run.end.count() != 0;
+  view.cycles = static_cast<double>(k.cycles);
+  view.clock_hz = ratio(view.cycles, seconds);
+  report_sms(k.counters, view);
+  k.total = view.sm;
   k.top_stalls = top_stalls(k.total);
   return k;
 }
@@ -289,14 +113,8 @@ void RunRecorder::begin_kernel(KernelLaunch& run, const core::LaunchSpec& spec) 
   kernel.spec = &spec;
   kernel.number = begun_++;
   kernel.beside = static_cast<uint32_t>(open_.size() - 1);
-  kernel.dram_at_start = kernel.last_dram = gpu_.dram_stats();
-  kernel.l2_at_start = gpu_.l2_stats();
-  kernel.tlb_at_start = gpu_.tlb_stats();
-  kernel.textures_at_start = gpu_.texture_stats();
-  kernel.flits_at_start[0] = gpu_.request_flits();
-  kernel.flits_at_start[1] = gpu_.reply_flits();
-  kernel.requests_at_start = gpu_.requests_moved();
-  kernel.to_busiest_at_start = gpu_.requests_to_busiest();
+  kernel.at_start = gpu_.stats();
+  kernel.last_dram = kernel.at_start.dram;
   kernel.last_sample_cycle = run.start.count();
   kernel.start_fs = kernel.last_sample_fs = time_of(run.start);
   power_.begin_kernel(run, kernel.start_fs);
@@ -410,24 +228,14 @@ KernelResult RunRecorder::end_kernel(KernelLaunch& run, const std::string& limit
 }
 
 void RunRecorder::add_machine_counters(const OpenKernel& kernel, KernelResult& k) const {
-  const double bus_clocks = k.time_s * static_cast<double>(gpu_.dram_domain().khz()) * 1e3 *
-                            static_cast<double>(gpu_.num_channels());
-  add_dram_counters(k.counters, gpu_.dram_stats(), kernel.dram_at_start, k.time_s, bus_clocks);
-  if (machine_.l2.bytes != 0)
-    add_l2_counters(k.counters, gpu_.l2_stats(), kernel.l2_at_start, gpu_.l2_dirty_sectors());
-  if (machine_.tlb.l1_entries != 0) add_tlb_counters(k.counters, gpu_.tlb_stats(), kernel.tlb_at_start);
-  if (machine_.texture.cache == "own")
-    add_texture_counters(k.counters, gpu_.texture_stats(), kernel.textures_at_start, machine_);
-  k.counters.push_back({"noc_request_flits",
-                        static_cast<double>(gpu_.request_flits() - kernel.flits_at_start[0]), "1",
-                        "flits of requests through the interconnect"});
-  k.counters.push_back({"noc_reply_flits", static_cast<double>(gpu_.reply_flits() - kernel.flits_at_start[1]),
-                        "1", "flits of replies through the interconnect"});
-  k.counters.push_back({"noc_requests", static_cast<double>(gpu_.requests_moved() - kernel.requests_at_start),
-                        "1", "requests through the interconnect"});
-  k.counters.push_back({"noc_requests_to_busiest",
-                        static_cast<double>(gpu_.requests_to_busiest() - kernel.to_busiest_at_start), "1",
-                        "of these, to the partition that is busiest at the time (docs/statistics.md)"});
+  KernelView view{machine_, k.total};
+  view.end = gpu_.stats();
+  view.shared = difference(view.end, kernel.at_start);
+  view.l2_dirty_sectors = gpu_.l2_dirty_sectors();
+  view.seconds = k.time_s;
+  view.bus_clocks = k.time_s * static_cast<double>(gpu_.dram_domain().khz()) * 1e3 *
+                    static_cast<double>(gpu_.num_channels());
+  report_shared(k.counters, view);
 }
 
 void RunRecorder::record_end(OpenKernel& kernel, const KernelResult& k) {

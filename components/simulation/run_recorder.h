@@ -48,12 +48,7 @@ class RunRecorder {
     uint32_t number = 0;  ///< of its group in the recorded file
     uint32_t beside = 0;  ///< other kernels that have run meanwhile
     core::EventTable* series = nullptr;
-    DramStats dram_at_start;
-    TlbStats tlb_at_start;
-    TextureStats textures_at_start;
-    L2Stats l2_at_start;
-    uint64_t flits_at_start[2] = {0, 0};
-    uint64_t requests_at_start = 0, to_busiest_at_start = 0;
+    MachineStats at_start;
     SmStats last_sample;
     DramStats last_dram;
     uint64_t last_sample_cycle = 0;

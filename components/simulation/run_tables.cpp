@@ -53,33 +53,36 @@ class TableBuilder {
 
 }  // namespace
 
+namespace {
+
+/// Calls fn(row) for each counter of S that per_sm has.
+template <class S, class Fn>
+void for_each_per_sm(Fn fn) {
+  for (const core::CounterRow<S>& row : core::kCounterRows<S>)
+    if (row.options.per_sm != nullptr) fn(row);
+}
+
+}  // namespace
+
 void RunRecorder::write_per_sm(const KernelLaunch& run) {
   TableBuilder t("per_sm", "counts of each simulated SM");
   t.column("sm", "1", "SM number");
-  t.column("blocks", "1", "thread blocks executed");
-  t.column("warps", "1", "warps executed");
-  t.column("warp_instructions", "1", "PTX instructions executed by warps");
-  t.column("thread_instructions", "1", "the same times active threads");
-  t.column("inst_executed", "1", "machine operations executed");
-  t.column("inst_issued", "1", "machine operations issued, replays included");
-  t.column("active_cycles", "core cycles", "cycles with a resident warp");
-  t.column("active_warp_cycles", "core cycles", "resident warps integrated over cycles");
-  t.column("load_transactions", "1", "global and local load transactions");
-  t.column("store_transactions", "1", "global and local store transactions");
-  t.column("shared_replays", "1", "extra shared-memory steps");
-  t.column("l1_global_load_hit", "1",
-           "lines of global loads found in the first-level cache, if there is one");
-  t.column("l1_global_load_miss", "1", "the same, not found there, or not whole");
+  const auto column = [&t](const auto& row) { t.column(row.options.per_sm, row.unit, row.meaning); };
+  for_each_per_sm<SmWork>(column);
+  for_each_per_sm<SmAccesses>(column);
+  for_each_per_sm<SmConflicts>(column);
+  for_each_per_sm<L1Stats>(column);
   for (const auto name : kStallCauseNames)
     t.column(fmt::format("slots_{}", name), "issue slots", "issue slots with this cause");
   uint64_t rows = 0;
   for (const auto& sm : gpu_.sms()) {
     const SmStats& s = run.sm[sm->index()];
-    for (const uint64_t v :
-         {uint64_t{sm->index()}, s.blocks, s.warps, s.warp_instructions, s.thread_instructions,
-          s.inst_executed, s.inst_issued, s.active_cycles, s.active_warp_cycles, s.load_transactions,
-          s.store_transactions, s.shared_replays, s.l1.load_hits, s.l1.load_misses})
-      t.cell(v);
+    t.cell(sm->index());
+    const auto cell = [&t, &s](const auto& row) { t.cell(s.*row.member); };
+    for_each_per_sm<SmWork>(cell);
+    for_each_per_sm<SmAccesses>(cell);
+    for_each_per_sm<SmConflicts>(cell);
+    for_each_per_sm<L1Stats>([&t, &s](const auto& row) { t.cell(s.l1.*row.member); });
     for (const uint64_t v : s.slots) t.cell(v);
     ++rows;
   }

@@ -12,13 +12,17 @@
 #include "components/lsu/tlb/sm_tlb.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
+#include "simcore/stats/counters.h"
 
 namespace gpusim::comp {
 
+#define GPUSIM_SHARED_TLB_COUNTERS(COUNTER)                                       \
+  COUNTER(hits, "tlb_l2_hits", "1", "of these misses, found in the second level") \
+  COUNTER(misses, "tlb_l2_misses", "1", "not found there either")                 \
+  COUNTER(walks, "tlb_walks", "1", "walks through the page table; misses of one page share a walk")
+
 struct SharedTlbStats {
-  uint64_t hits = 0;
-  uint64_t misses = 0;  ///< pages that were not there ...
-  uint64_t walks = 0;   ///< ... and for which no walk was going on
+  GPUSIM_COUNTERS(SharedTlbStats, GPUSIM_SHARED_TLB_COUNTERS)
 };
 
 class SharedTlb : public core::Clocked {

@@ -11,6 +11,7 @@
 #include "components/lsu/coalescer.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
+#include "simcore/stats/counters.h"
 
 namespace gpusim::comp {
 
@@ -19,9 +20,14 @@ struct PageMessage {
   uint64_t page = 0;  ///< address of its first byte
 };
 
+#define GPUSIM_SM_TLB_COUNTERS(COUNTER)                                             \
+  COUNTER(hits, "tlb_l1_hits", "1", "pages of warp accesses found in the SM's TLB") \
+  COUNTER(misses, "tlb_l1_misses", "1", "pages of warp accesses not found there")   \
+  COUNTER(wait_cycles, "tlb_l1_wait_cycles", "core cycles",                         \
+          "in which an SM's oldest access waited for a page, all SMs")
+
 struct SmTlbStats {
-  uint64_t hits = 0, misses = 0;  ///< pages of warp accesses
-  uint64_t wait_cycles = 0;       ///< core cycles in which the oldest access waited for a page
+  GPUSIM_COUNTERS(SmTlbStats, GPUSIM_SM_TLB_COUNTERS)
 };
 
 class SmTlb {

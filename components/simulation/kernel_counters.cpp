@@ -1,0 +1,156 @@
+#include "components/simulation/kernel_counters.h"
+
+namespace gpusim::comp {
+
+namespace {
+
+double real(uint64_t value) { return static_cast<double>(value); }
+double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
+double ratio(uint64_t a, uint64_t b) { return ratio(real(a), real(b)); }
+
+/// A value that is computed from others when they are reported.
+struct DerivedCounter {
+  const char* name;
+  const char* unit;
+  const char* meaning;
+  double (*value)(const KernelView&);
+  const char* reference = "";
+};
+
+constexpr DerivedCounter kSmRates[] = {
+    {"load_efficiency", "1", "bytes that threads asked for per byte moved by load transactions",
+     [](const KernelView& k) { return ratio(k.sm.requested_load_bytes, k.sm.load_bytes); }},
+    {"store_efficiency", "1", "bytes that threads stored per byte moved by store transactions",
+     [](const KernelView& k) { return ratio(k.sm.requested_store_bytes, k.sm.store_bytes); }},
+    {"load_throughput", "bytes/s", "moved by load transactions",
+     [](const KernelView& k) { return real(k.sm.load_bytes) / k.cycles * k.clock_hz; }},
+    {"store_throughput", "bytes/s", "moved by store transactions",
+     [](const KernelView& k) { return real(k.sm.store_bytes) / k.cycles * k.clock_hz; }},
+    {"branch_efficiency", "1", "branches that did not diverge",
+     [](const KernelView& k) {
+       return k.sm.branches == 0 ? 1 : 1 - ratio(k.sm.divergent_branches, k.sm.branches);
+     },
+     "nvprof"},
+    {"warp_execution_efficiency", "1", "active threads per executed warp instruction, of 32",
+     [](const KernelView& k) {
+       return ratio(real(k.sm.thread_instructions), 32.0 * real(k.sm.warp_instructions));
+     },
+     "nvprof"},
+    {"achieved_occupancy", "1", "resident warps per cycle with at least one, of the SM's maximum",
+     [](const KernelView& k) {
+       return ratio(ratio(k.sm.active_warp_cycles, k.sm.active_cycles),
+                    static_cast<double>(k.machine.sm.max_warps));
+     },
+     "nvprof"},
+    {"sm_efficiency", "1", "cycles with a resident warp, average over all SMs of the machine",
+     [](const KernelView& k) {
+       return ratio(real(k.sm.active_cycles), k.cycles * static_cast<double>(k.machine.gpu.sms));
+     },
+     "nvprof"},
+    {"ipc", "1", "machine operations per cycle of an SM with a resident warp",
+     [](const KernelView& k) { return ratio(k.sm.inst_executed, k.sm.active_cycles); }, "nvprof"},
+    {"ipc_elapsed", "1", "machine operations per core cycle and SM of the machine",
+     [](const KernelView& k) {
+       return real(k.sm.inst_executed) / k.cycles / static_cast<double>(k.machine.gpu.sms);
+     }},
+};
+
+constexpr DerivedCounter kDramTransactions[] = {
+    {"dram_read_transactions", "1", "32-byte bursts read from DRAM",
+     [](const KernelView& k) { return real(k.shared.dram.read_bytes / 32); }, "nvprof"},
+    {"dram_write_transactions", "1", "32-byte bursts written to DRAM",
+     [](const KernelView& k) { return real(k.shared.dram.write_bytes / 32); }, "nvprof"},
+};
+constexpr DerivedCounter kDramRates[] = {
+    {"dram_bus_utilization", "1", "clocks in which the data buses move data",
+     [](const KernelView& k) { return ratio(real(k.shared.dram.busy_clocks), k.bus_clocks); }},
+    {"dram_throughput", "bytes/s", "read and written",
+     [](const KernelView& k) {
+       return k.seconds == 0 ? 0 : real(k.shared.dram.read_bytes + k.shared.dram.write_bytes) / k.seconds;
+     }},
+};
+constexpr DerivedCounter kL2State[] = {
+    {"l2_writeback_sectors_on_the_way", "1", "at the kernel's end: sent to DRAM, not acknowledged yet",
+     [](const KernelView& k) { return real(k.end.l2.writebacks - k.end.l2.written); }},
+    {"l2_dirty_sectors", "1", "at the kernel's end: sectors that have not been written back",
+     [](const KernelView& k) { return real(k.l2_dirty_sectors); }},
+};
+
+template <size_t N>
+void report(std::vector<core::Counter>& out, const DerivedCounter (&rows)[N], const KernelView& kernel) {
+  for (const DerivedCounter& row : rows) out.push_back({row.name, row.value(kernel), row.unit, row.meaning});
+}
+
+template <class S>
+void list(std::vector<CounterEntry>& out, const char* part) {
+  for (const core::CounterRow<S>& row : core::kCounterRows<S>)
+    if (*row.name != '\0') out.push_back({part, row.name, row.unit, row.meaning, row.options.reference});
+}
+template <size_t N>
+void list(std::vector<CounterEntry>& out, const char* part, const DerivedCounter (&rows)[N]) {
+  for (const DerivedCounter& row : rows)
+    out.push_back({part, row.name, row.unit, row.meaning, row.reference});
+}
+
+}  // namespace
+
+void add(SmStats& sum, const SmStats& s) {
+  core::add<SmWork>(sum, s);
+  core::add<SmAccesses>(sum, s);
+  core::add<SmConflicts>(sum, s);
+  core::add(sum.l1, s.l1);
+  for (size_t i = 0; i < kNumStallCauses; ++i) sum.slots[i] += s.slots[i];
+}
+
+SmStats total_of(const KernelLaunch& run) {
+  SmStats sum;
+  for (const SmStats& s : run.sm) add(sum, s);
+  return sum;
+}
+
+void report_sms(std::vector<core::Counter>& out, const KernelView& kernel) {
+  core::report<SmWork>(out, kernel.sm, kernel.machine);
+  if (!kernel.timed) return;
+  core::report<SmAccesses>(out, kernel.sm, kernel.machine);
+  if (kernel.machine.l1.bytes != 0) core::report(out, kernel.sm.l1, kernel.machine);
+  core::report<SmConflicts>(out, kernel.sm, kernel.machine);
+  report(out, kSmRates, kernel);
+}
+
+void report_shared(std::vector<core::Counter>& out, const KernelView& kernel) {
+  const core::MachineConfig& machine = kernel.machine;
+  report(out, kDramTransactions, kernel);
+  core::report(out, kernel.shared.dram, machine);
+  report(out, kDramRates, kernel);
+  if (machine.l2.bytes != 0) {
+    core::report(out, kernel.shared.l2, machine);
+    report(out, kL2State, kernel);
+  }
+  if (machine.tlb.l1_entries != 0) {
+    core::report(out, kernel.shared.sm_tlb, machine);
+    core::report(out, kernel.shared.tlb, machine);
+  }
+  core::report(out, kernel.shared.texture, machine);
+  core::report(out, kernel.shared.noc, machine);
+}
+
+std::vector<CounterEntry> counter_catalog() {
+  std::vector<CounterEntry> out;
+  list<SmWork>(out, "SM");
+  list<SmAccesses>(out, "SM");
+  list<L1Stats>(out, "L1");
+  list<SmConflicts>(out, "SM");
+  list(out, "SM", kSmRates);
+  list(out, "DRAM", kDramTransactions);
+  list<DramStats>(out, "DRAM");
+  list(out, "DRAM", kDramRates);
+  list<L2Stats>(out, "L2");
+  list(out, "L2", kL2State);
+  list<SmTlbStats>(out, "TLB");
+  list<SharedTlbStats>(out, "TLB");
+  list<TextureStats>(out, "texture");
+  list<NocStats>(out, "interconnect");
+  return out;
+}
+
+}  // namespace gpusim::comp

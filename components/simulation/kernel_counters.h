@@ -1,0 +1,42 @@
+// The counters of a kernel as they are reported: what its parts counted (GPUSIM_COUNTERS), and the rates that
+// follow.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "components/launch/kernel_launch.h"
+#include "components/simulation/machine_stats.h"
+
+namespace gpusim::comp {
+
+/// Sum of `s` onto `sum`, all parts.
+void add(SmStats& sum, const SmStats& s);
+/// Over the SMs.
+[[nodiscard]] SmStats total_of(const KernelLaunch& run);
+
+/// What a kernel's rates are computed from.
+struct KernelView {
+  const core::MachineConfig& machine;
+  SmStats sm;                          ///< over the SMs
+  bool timed = false;                  ///< else only what blocks executed is known
+  double cycles = 0;                   ///< core cycles of the kernel
+  double clock_hz = 0;                 ///< of the cores, average
+  MachineStats shared{};               ///< what all kernels share, between the kernel's start and end
+  MachineStats end{};                  ///< the same, at the end, since the start of the simulation
+  uint64_t l2_dirty_sectors = 0;       ///< at the end
+  double seconds = 0, bus_clocks = 0;  ///< `bus_clocks`: of the data buses of all channels in that time
+};
+
+/// Counters of the SMs.
+void report_sms(std::vector<core::Counter>& out, const KernelView& kernel);
+/// Counters of what all kernels share.
+void report_shared(std::vector<core::Counter>& out, const KernelView& kernel);
+
+/// A counter as docs/counters.md lists it.
+struct CounterEntry {
+  std::string part, name, unit, meaning, reference;
+};
+/// All counters that some machine has, but for energies.
+[[nodiscard]] std::vector<CounterEntry> counter_catalog();
+
+}  // namespace gpusim::comp
