@@ -83,7 +83,7 @@ int occupancy_command(const OccupancyArguments& arguments);
 struct RecordingArguments {
   std::string file, kernel, metrics;
   size_t top = 5;
-  bool json = false, describe = false;
+  bool json = false, describe = false, counters = false;
 };
 int metrics_command(const RecordingArguments& arguments);
 int explain_command(const RecordingArguments& arguments);

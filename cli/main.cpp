@@ -72,6 +72,7 @@ void add_recording_commands(CLI::App& app, RecordingArguments& a, int& code) {
   CLI::App* metrics = add_recording_command(app, "metrics", "Profiler metrics of a recorded run", a);
   metrics->add_option("--metrics", a.metrics, "Names, separated by commas (default: all)");
   metrics->add_flag("--describe", a.describe, "Print the definitions");
+  metrics->add_flag("--counters", a.counters, "Print what the counters of a run mean (docs/counters.md)");
   metrics->callback([&a, &code] { code = metrics_command(a); });
   CLI::App* explain =
       add_recording_command(app, "explain", "Where the cycles of a recorded run went, exactly, and why", a);

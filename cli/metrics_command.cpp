@@ -3,6 +3,7 @@
 
 #include "analysis/report/reports.h"
 #include "cli/recorded_kernels.h"
+#include "components/simulation/kernel_counters.h"
 
 namespace gpusim::cli {
 
@@ -22,6 +23,10 @@ int metrics_command(const RecordingArguments& a) {
   const std::vector<std::string> names = split(a.metrics);
   if (a.describe) {
     fmt::print("{}", analysis::describe_metrics(names));
+    return kGood;
+  }
+  if (a.counters) {
+    fmt::print("{}", comp::describe_counters());
     return kGood;
   }
   return for_recorded_kernels(

@@ -1,12 +1,16 @@
 #include "components/simulation/kernel_counters.h"
 
+#include <fmt/format.h>
+
+#include <string_view>
+
 namespace gpusim::comp {
 
 namespace {
 
 double real(uint64_t value) { return static_cast<double>(value); }
-double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
-double ratio(uint64_t a, uint64_t b) { return ratio(real(a), real(b)); }
+double quotient(double a, double b) { return b == 0 ? 0 : a / b; }
+double quotient(uint64_t a, uint64_t b) { return quotient(real(a), real(b)); }
 
 /// A value that is computed from others when they are reported.
 struct DerivedCounter {
@@ -19,36 +23,36 @@ struct DerivedCounter {
 
 constexpr DerivedCounter kSmRates[] = {
     {"load_efficiency", "1", "bytes that threads asked for per byte moved by load transactions",
-     [](const KernelView& k) { return ratio(k.sm.requested_load_bytes, k.sm.load_bytes); }},
+     [](const KernelView& k) { return quotient(k.sm.requested_load_bytes, k.sm.load_bytes); }},
     {"store_efficiency", "1", "bytes that threads stored per byte moved by store transactions",
-     [](const KernelView& k) { return ratio(k.sm.requested_store_bytes, k.sm.store_bytes); }},
+     [](const KernelView& k) { return quotient(k.sm.requested_store_bytes, k.sm.store_bytes); }},
     {"load_throughput", "bytes/s", "moved by load transactions",
      [](const KernelView& k) { return real(k.sm.load_bytes) / k.cycles * k.clock_hz; }},
     {"store_throughput", "bytes/s", "moved by store transactions",
      [](const KernelView& k) { return real(k.sm.store_bytes) / k.cycles * k.clock_hz; }},
     {"branch_efficiency", "1", "branches that did not diverge",
      [](const KernelView& k) {
-       return k.sm.branches == 0 ? 1 : 1 - ratio(k.sm.divergent_branches, k.sm.branches);
+       return k.sm.branches == 0 ? 1 : 1 - quotient(k.sm.divergent_branches, k.sm.branches);
      },
      "nvprof"},
     {"warp_execution_efficiency", "1", "active threads per executed warp instruction, of 32",
      [](const KernelView& k) {
-       return ratio(real(k.sm.thread_instructions), 32.0 * real(k.sm.warp_instructions));
+       return quotient(real(k.sm.thread_instructions), 32.0 * real(k.sm.warp_instructions));
      },
      "nvprof"},
     {"achieved_occupancy", "1", "resident warps per cycle with at least one, of the SM's maximum",
      [](const KernelView& k) {
-       return ratio(ratio(k.sm.active_warp_cycles, k.sm.active_cycles),
-                    static_cast<double>(k.machine.sm.max_warps));
+       return quotient(quotient(k.sm.active_warp_cycles, k.sm.active_cycles),
+                       static_cast<double>(k.machine.sm.max_warps));
      },
      "nvprof"},
     {"sm_efficiency", "1", "cycles with a resident warp, average over all SMs of the machine",
      [](const KernelView& k) {
-       return ratio(real(k.sm.active_cycles), k.cycles * static_cast<double>(k.machine.gpu.sms));
+       return quotient(real(k.sm.active_cycles), k.cycles * static_cast<double>(k.machine.gpu.sms));
      },
      "nvprof"},
     {"ipc", "1", "machine operations per cycle of an SM with a resident warp",
-     [](const KernelView& k) { return ratio(k.sm.inst_executed, k.sm.active_cycles); }, "nvprof"},
+     [](const KernelView& k) { return quotient(k.sm.inst_executed, k.sm.active_cycles); }, "nvprof"},
     {"ipc_elapsed", "1", "machine operations per core cycle and SM of the machine",
      [](const KernelView& k) {
        return real(k.sm.inst_executed) / k.cycles / static_cast<double>(k.machine.gpu.sms);
@@ -63,7 +67,7 @@ constexpr DerivedCounter kDramTransactions[] = {
 };
 constexpr DerivedCounter kDramRates[] = {
     {"dram_bus_utilization", "1", "clocks in which the data buses move data",
-     [](const KernelView& k) { return ratio(real(k.shared.dram.busy_clocks), k.bus_clocks); }},
+     [](const KernelView& k) { return quotient(real(k.shared.dram.busy_clocks), k.bus_clocks); }},
     {"dram_throughput", "bytes/s", "read and written",
      [](const KernelView& k) {
        return k.seconds == 0 ? 0 : real(k.shared.dram.read_bytes + k.shared.dram.write_bytes) / k.seconds;
@@ -81,15 +85,23 @@ void report(std::vector<core::Counter>& out, const DerivedCounter (&rows)[N], co
   for (const DerivedCounter& row : rows) out.push_back({row.name, row.value(kernel), row.unit, row.meaning});
 }
 
+std::string described(const char* name, const char* unit, const char* meaning, const char* reference) {
+  const std::string measure = std::string_view(unit) == "1" ? "" : fmt::format(" [{}]", unit);
+  const std::string source = *reference == '\0' ? "" : fmt::format(" ({})", reference);
+  return fmt::format("{}{}\n    {}{}\n", name, measure, meaning, source);
+}
 template <class S>
-void list(std::vector<CounterEntry>& out, const char* part) {
+std::string described() {
+  std::string out;
   for (const core::CounterRow<S>& row : core::kCounterRows<S>)
-    if (*row.name != '\0') out.push_back({part, row.name, row.unit, row.meaning, row.options.reference});
+    if (*row.name != '\0') out += described(row.name, row.unit, row.meaning, row.options.reference);
+  return out;
 }
 template <size_t N>
-void list(std::vector<CounterEntry>& out, const char* part, const DerivedCounter (&rows)[N]) {
-  for (const DerivedCounter& row : rows)
-    out.push_back({part, row.name, row.unit, row.meaning, row.reference});
+std::string described(const DerivedCounter (&rows)[N]) {
+  std::string out;
+  for (const DerivedCounter& row : rows) out += described(row.name, row.unit, row.meaning, row.reference);
+  return out;
 }
 
 }  // namespace
@@ -134,23 +146,11 @@ void report_shared(std::vector<core::Counter>& out, const KernelView& kernel) {
   core::report(out, kernel.shared.noc, machine);
 }
 
-std::vector<CounterEntry> counter_catalog() {
-  std::vector<CounterEntry> out;
-  list<SmWork>(out, "SM");
-  list<SmAccesses>(out, "SM");
-  list<L1Stats>(out, "L1");
-  list<SmConflicts>(out, "SM");
-  list(out, "SM", kSmRates);
-  list(out, "DRAM", kDramTransactions);
-  list<DramStats>(out, "DRAM");
-  list(out, "DRAM", kDramRates);
-  list<L2Stats>(out, "L2");
-  list(out, "L2", kL2State);
-  list<SmTlbStats>(out, "TLB");
-  list<SharedTlbStats>(out, "TLB");
-  list<TextureStats>(out, "texture");
-  list<NocStats>(out, "interconnect");
-  return out;
+std::string describe_counters() {
+  return described<SmWork>() + described<SmAccesses>() + described<L1Stats>() + described<SmConflicts>() +
+         described(kSmRates) + described(kDramTransactions) + described<DramStats>() + described(kDramRates) +
+         described<L2Stats>() + described(kL2State) + described<SmTlbStats>() + described<SharedTlbStats>() +
+         described<TextureStats>() + described<NocStats>();
 }
 
 }  // namespace gpusim::comp

@@ -32,11 +32,7 @@ void report_sms(std::vector<core::Counter>& out, const KernelView& kernel);
 /// Counters of what all kernels share.
 void report_shared(std::vector<core::Counter>& out, const KernelView& kernel);
 
-/// A counter as docs/counters.md lists it.
-struct CounterEntry {
-  std::string part, name, unit, meaning, reference;
-};
-/// All counters that some machine has, but for energies.
-[[nodiscard]] std::vector<CounterEntry> counter_catalog();
+/// All counters that some machine has, but for energies, as docs/counters.md lists them.
+[[nodiscard]] std::string describe_counters();
 
 }  // namespace gpusim::comp

@@ -1,7 +1,11 @@
 // Counters of a kernel that no timing decides: its longest warps, and how evenly it asks the partitions.
+#include "components/simulation/kernel_counters.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 #include "components/testing/run_program.h"
 
@@ -88,6 +92,14 @@ args = ["words", )toml" + pitch + "]\n");
   // Eight partitions in turn every 256 bytes.
   EXPECT_NEAR(share("256"), 1.0 / 8, 0.02);
   EXPECT_GT(share("2048"), 0.98);
+}
+
+/// Each counter of a run is described, and docs/counters.md holds what `gpusim metrics --counters` prints.
+TEST(KernelCounters, AreWhatTheDocumentationSays) {
+  std::ostringstream document;
+  document << std::ifstream(GPUSIM_SOURCE_DIR "/docs/counters.md").rdbuf();
+  EXPECT_NE(document.str().find("```\n" + describe_counters() + "```\n"), std::string::npos)
+      << "run gpusim metrics --counters";
 }
 
 }  // namespace
