@@ -79,7 +79,7 @@ void add_l1(const core::MachineConfig& m, std::string_view key, Figure& f) {
   if (key == "sets") set(f, static_cast<double>(sets));
   if (key == "replacement") f.configured = Value::of_words(c.ways == 1 ? "one way" : c.replacement);
   if (key == "index") {
-    const core::SetIndex index(core::set_index_kind(c.index), static_cast<uint64_t>(sets));
+    const core::SetIndex index(c.index, static_cast<uint64_t>(sets));
     const auto line = static_cast<uint64_t>(c.line);
     f.configured = Value::of_words(index_form(space_of(m, line), static_cast<uint64_t>(sets),
                                               [&](uint64_t a) { return index(a / line); }));
@@ -98,7 +98,7 @@ void add_l2(const core::MachineConfig& m, std::string_view key, Figure& f) {
   if (key == "replacement") f.configured = Value::of_words(c.ways == 1 ? "one way" : c.replacement);
   if (key == "index") {
     const comp::AddressMap map(c);
-    const core::SetIndex index(core::set_index_kind(c.index), static_cast<uint64_t>(of_slice));
+    const core::SetIndex index(c.index, static_cast<uint64_t>(of_slice));
     const auto line = static_cast<uint64_t>(c.line);
     f.configured =
         Value::of_words(index_form(space_of(m, line), static_cast<uint64_t>(sets), [&](uint64_t a) {
@@ -136,7 +136,7 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   const int64_t banks = groups ? m.dram.banks / m.dram.bank_groups : m.dram.banks;
   const bool even =
       !groups || (piece == m.dram.group_interleave && piece * m.dram.bank_groups % m.l2.interleave == 0);
-  const bool regular = m.l2.hash == "modulo" && m.dram.row_bytes > piece && even;
+  const bool regular = m.l2.hash == core::PartitionHash::kModulo && m.dram.row_bytes > piece && even;
   if (regular && f.name == "dram.interleave") set(f, static_cast<double>(piece));
   if (regular && f.name == "dram.channels") set(f, static_cast<double>(turns));
   if (regular && f.name == "dram.bank_period")

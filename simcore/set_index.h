@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <string_view>
 
 #include "simcore/divisor.h"
 
@@ -18,11 +17,6 @@ enum class SetIndexKind : uint8_t {
 /// How many sets an index can tell apart: Fermi's hash has six bits.
 [[nodiscard]] constexpr uint64_t most_sets(SetIndexKind kind) {
   return kind == SetIndexKind::kFermi ? 64 : ~uint64_t{0};
-}
-
-/// As configurations name them; an unknown name is kModulo.
-[[nodiscard]] inline SetIndexKind set_index_kind(std::string_view name) {
-  return name == "fermi" ? SetIndexKind::kFermi : name == "xor" ? SetIndexKind::kXor : SetIndexKind::kModulo;
 }
 
 class SetIndex {

@@ -409,7 +409,7 @@ constexpr Metric kMetrics[] = {
      "share of stalled issue slots whose candidate warp had its operands, but found the texture path full "
      "(texture_throttle)",
      [](const Q& q) {
-       if (q.machine().texture.cache != "own")
+       if (q.machine().texture.cache != core::TextureCache::kOwn)
          Q::unavailable(
              "texture reads use the load/store queue: waits for them are in stall_memory_throttle and "
              "stall_memory_dependency");

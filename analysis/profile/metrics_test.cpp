@@ -146,7 +146,7 @@ TEST_F(Metrics, FetchAndTextureStallsOfMachinesThatHaveThem) {
   expect("stall_inst_fetch", 50);
   expect("stall_memory_dependency", 0);
   expect("stall_other", 0);
-  machine_keys = [](core::MachineConfig& m) { m.texture.cache = "own"; };
+  machine_keys = [](core::MachineConfig& m) { m.texture.cache = core::TextureCache::kOwn; };
   expect("stall_texture", 0);
   EXPECT_FALSE(metric("stall_inst_fetch").available());
 }

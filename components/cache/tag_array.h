@@ -10,7 +10,6 @@
 
 namespace gpusim::comp {
 
-using core::set_index_kind;
 using core::SetIndex;
 using core::SetIndexKind;
 

@@ -19,9 +19,9 @@ class AddressMap {
       : interleave_(static_cast<uint64_t>(config.interleave)),
         partitions_(static_cast<uint64_t>(config.partitions)),
         span_(static_cast<uint64_t>(config.interleave * config.partitions)) {
-    if (config.hash == "modulo" || config.partitions == 1) return;
+    if (config.hash == core::PartitionHash::kModulo || config.partitions == 1) return;
     bits_ = static_cast<uint32_t>(std::countr_zero(partitions_.value()));
-    build_masks(config.hash == "polynomial");
+    build_masks(config.hash == core::PartitionHash::kPolynomial);
   }
 
   [[nodiscard]] uint32_t partition(uint64_t address) const {

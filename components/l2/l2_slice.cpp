@@ -17,7 +17,7 @@ CacheShape shape_of(const core::MachineConfig::Partition& c) {
   s.line_bytes = static_cast<uint32_t>(c.line);
   s.sector_bytes = 32;
   s.ways = static_cast<uint32_t>(c.ways);
-  s.index = set_index_kind(c.index);
+  s.index = c.index;
   s.replacement = replacement_kind(c.replacement);
   return s;
 }

@@ -13,13 +13,13 @@ core::MachineConfig::Partition small() {
   core::MachineConfig::Partition c;
   c.partitions = 8;
   c.interleave = 256;
-  c.hash = "modulo";
+  c.hash = core::PartitionHash::kModulo;
   c.atomic_cycles = 4;
   c.bytes = 8 * 512;
   c.ways = 2;
   c.mshrs = 2;
   c.merges = 2;
-  c.index = "modulo";
+  c.index = core::SetIndexKind::kModulo;
   c.replacement = "lru";
   return c;
 }

@@ -19,8 +19,8 @@ std::vector<bool> far_ports(const core::MachineConfig& machine, uint32_t partiti
   const auto add = [&](int64_t cluster) { far.push_back(cluster * machine.l2.halves / clusters != home); };
   for (int64_t sm = 0; sm < machine.gpu.sms; ++sm) add(sm / machine.gpu.sms_per_cluster);
   for (int64_t c = 0; c < clusters; ++c) add(c);
-  if (machine.texture.cache == "own") {
-    const bool of_cluster = machine.texture.scope == "cluster";
+  if (machine.texture.cache == core::TextureCache::kOwn) {
+    const bool of_cluster = machine.texture.scope == core::TextureScope::kCluster;
     for (int64_t t = 0; t < (of_cluster ? clusters : machine.gpu.sms); ++t)
       add(of_cluster ? t : t / machine.gpu.sms_per_cluster);
   }
@@ -41,7 +41,8 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
           static_cast<uint32_t>(machine.constant.l3_line), static_cast<uint32_t>(machine.constant.l3_ways)),
       channel_count_(static_cast<uint64_t>(machine.dram.channels)) {
   channels_.reserve(channel_count_.value());  // links write into them
-  if (machine.texture.cache == "own" && machine.texture.l2_bytes != 0 && machine.l2.bytes == 0)
+  if (machine.texture.cache == core::TextureCache::kOwn && machine.texture.l2_bytes != 0 &&
+      machine.l2.bytes == 0)
     textures_ = std::make_unique<TextureL2>(machine, domain.cycles_of_ns(machine.texture.l2_latency_ns));
   if (machine.l2.bytes != 0)
     l2_ = std::make_unique<L2Slice>(machine.l2, index,

@@ -21,8 +21,8 @@ DispatchRules dispatch_rules(const core::MachineConfig& machine, const core::Clo
   DispatchRules r;
   r.launch_cycles = static_cast<uint64_t>(machine.gpu.launch_cycles);
   r.issue_cycles = static_cast<uint64_t>(machine.scheduler.issue_cycles);
-  r.depth_first = machine.gpu.block_dispatch == "depth_first";
-  r.in_turn = machine.gpu.kernel_dispatch == "in_turn";
+  r.depth_first = machine.gpu.block_dispatch == core::BlockDispatch::kDepthFirst;
+  r.in_turn = machine.gpu.kernel_dispatch == core::KernelDispatch::kInTurn;
   r.sm = whole_sm(machine);
   r.work.concurrent_kernels = static_cast<uint32_t>(machine.gpu.concurrent_kernels);
   r.work.copy_engines = static_cast<uint32_t>(machine.host.copy_engines);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "isa/exec/executor.h"
+#include "simcore/config/choices.h"
 
 namespace gpusim::comp {
 
@@ -29,7 +30,7 @@ struct TransactionList {
   }
 };
 
-enum class CoalescingRule : uint8_t { kCc10, kCc12, kCc20 };
+using core::CoalescingRule;
 
 /// Splits `access` (global or local addresses in access.address) by `rule`. Appends to `out` in the order of
 /// issue. `line`: bytes of a line, a power of two from 32 to 256 (2.0 and later).

@@ -15,7 +15,7 @@ CacheShape shape_of(const core::MachineConfig::FirstLevel& c) {
   s.line_bytes = static_cast<uint32_t>(c.line);
   s.sector_bytes = static_cast<uint32_t>(c.sector);
   s.ways = static_cast<uint32_t>(c.ways);
-  s.index = set_index_kind(c.index);
+  s.index = c.index;
   s.replacement = replacement_kind(c.replacement);
   return s;
 }
@@ -32,14 +32,10 @@ L1Cache::L1Cache(const sc_core::sc_module_name& name, const core::MachineConfig:
       ways_(static_cast<uint32_t>(config.ways)),
       parts_(static_cast<uint32_t>(config.sector) / kSector),
       cache_global_(config.cache_global),
-      allocate_on_fill_(config.allocate == "fill"),
-      write_global_(write_policy(config.write_global)),
-      write_local_(write_policy(config.write_local)) {
+      allocate_on_fill_(config.allocate == core::AllocateOn::kFill),
+      write_global_(config.write_global),
+      write_local_(config.write_local) {
   writebacks_.reserve(static_cast<size_t>(config.mshrs) + 1);
-}
-
-L1Cache::Write L1Cache::write_policy(const std::string& name) {
-  return name == "back" ? Write::kBack : name == "evict" ? Write::kEvict : Write::kThrough;
 }
 
 SectorMask L1Cache::own(SectorMask of_32) const {

@@ -74,7 +74,7 @@ class L1Cache : public sc_core::sc_module {
   [[nodiscard]] const L1Stats& stats() const { return *stats_; }
 
  private:
-  enum class Write : uint8_t { kThrough, kEvict, kBack };
+  using Write = core::WriteHit;
   /// 32-byte sectors <-> sectors of this cache.
   [[nodiscard]] SectorMask own(SectorMask of_32) const;
   [[nodiscard]] SectorMask of_32(SectorMask own) const;
@@ -84,7 +84,6 @@ class L1Cache : public sc_core::sc_module {
   void forget(uint64_t line, SectorMask own);
   /// A frame for the line; kNoFrame if all of its set wait.
   uint32_t take_frame(uint64_t line);
-  static Write write_policy(const std::string& name);
 
   TagArray tags_;
   MshrTable mshrs_;

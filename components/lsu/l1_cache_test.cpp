@@ -18,11 +18,11 @@ core::MachineConfig::FirstLevel small() {
   c.latency = 20;
   c.mshrs = 3;
   c.merges = 2;
-  c.index = "modulo";
+  c.index = core::SetIndexKind::kModulo;
   c.replacement = "lru";
-  c.allocate = "miss";
-  c.write_global = "evict";
-  c.write_local = "back";
+  c.allocate = core::AllocateOn::kMiss;
+  c.write_global = core::WriteHit::kEvict;
+  c.write_local = core::WriteHit::kBack;
   return c;
 }
 
@@ -113,7 +113,7 @@ TEST(L1Cache, AFullSetOfLinesOnTheirWayRefusesUnlessLinesTakeTheirPlaceWhenTheyC
 
 TEST(L1Cache, WritePolicies) {
   core::MachineConfig::FirstLevel c = small();
-  for (const char* policy : {"evict", "through"}) {
+  for (const core::WriteHit policy : {core::WriteHit::kEvict, core::WriteHit::kThrough}) {
     c.write_global = policy;
     L1Cache l1("l1", c, 4);
     bring(l1, 7, 0b0011);

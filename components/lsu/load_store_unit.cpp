@@ -13,10 +13,8 @@ LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, 
       constant_mshr_count_(static_cast<uint32_t>(machine.constant.mshrs)),
       send_interval_(static_cast<uint64_t>(machine.coalescer.cycles_per_transaction)),
       links_(links),
-      rule_(machine.coalescer.rule == "cc10"   ? CoalescingRule::kCc10
-            : machine.coalescer.rule == "cc12" ? CoalescingRule::kCc12
-                                               : CoalescingRule::kCc20),
-      textures_in_l1_(machine.texture.cache == "l1"),
+      rule_(machine.coalescer.rule),
+      textures_in_l1_(machine.texture.cache == core::TextureCache::kL1),
       read_only_in_l1_(textures_in_l1_ && machine.texture.read_only_loads),
       port_(port),
       line_bytes_(static_cast<uint32_t>(machine.l1.line)),

@@ -5,15 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "simcore/config/choices.h"
 #include "simcore/engine/link.h"
 
 namespace gpusim::comp {
 
-/// How an output takes its inputs in turn.
-enum class Arbitration : uint8_t {
-  kRoundRobin,  ///< the next after the one it took last
-  kOldest,      ///< the message that has been in the network for longest; of equals the first input's
-};
+using core::Arbitration;
 
 /// How evenly messages spread over output ports: of every kWindow messages per port that follow one another,
 /// those that went to the port with the most. Evenly spread ones give one message of so many as there are

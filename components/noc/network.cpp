@@ -17,8 +17,7 @@ Networks::Networks(core::ClockDomain& domain, const core::MachineConfig& machine
   const PacketLength request_length(net.header_bytes, net.flit_bytes);
   const PacketLength reply_length(net.header_bytes,
                                   net.reply_flit_bytes == 0 ? net.flit_bytes : net.reply_flit_bytes);
-  const Arbitration arbitration =
-      net.arbitration == "oldest" ? Arbitration::kOldest : Arbitration::kRoundRobin;
+  const Arbitration arbitration = net.arbitration;
   if (net.topology == "crossbar") {
     requests = std::make_unique<Crossbar<MemoryRequest, PartitionOfAddress, PacketLength>>(
         "requests", domain, clusters, partitions, request_way, request_length, arbitration);

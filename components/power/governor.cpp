@@ -26,7 +26,7 @@ Governor::Governor(const sc_core::sc_module_name& name, core::ClockDomain& core,
                    const core::MachineConfig& machine, double slots_per_cycle, std::function<SlotUse()> use)
     : sc_module(name),
       power_(power),
-      by_memory_(machine.dvfs.governor == "memory_stall"),
+      by_memory_(machine.dvfs.governor == core::Governor::kMemoryStall),
       low_(machine.dvfs.low),
       high_(machine.dvfs.high),
       period_ns_(machine.dvfs.period_ns),

@@ -8,7 +8,7 @@ PowerModel::PowerModel(Gpu& gpu, const core::MachineConfig& machine)
     : domains_{&gpu.core_domain(), &gpu.interconnect_domain(), &gpu.dram_domain()},
       of_run_{machine.clocks.core_khz, machine.clocks.interconnect_khz, machine.clocks.dram_khz},
       wanted_(of_run_),
-      governed_(machine.dvfs.governor != "fixed"),
+      governed_(machine.dvfs.governor != core::Governor::kFixed),
       meter_(machine),
       counts_(gpu, machine) {
   for (size_t d = 0; d < kClocks; ++d)

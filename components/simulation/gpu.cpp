@@ -98,7 +98,7 @@ void Gpu::connect_channel(MemoryPartition& partition, Channel& channel) {
 
 void Gpu::build_tlbs() {
   if (machine_.tlb.l1_entries == 0) return;
-  const bool of_gpu = machine_.tlb.l2_scope == "gpu";
+  const bool of_gpu = machine_.tlb.l2_scope == core::TlbScope::kGpu;
   const auto per_cluster = static_cast<uint32_t>(machine_.gpu.sms_per_cluster);
   for (uint32_t i = 0; i < (of_gpu ? 1 : clusters_); ++i)
     tlbs_.push_back(std::make_unique<SharedTlb>(fmt::format("tlb{}", i).c_str(), core_, machine_.tlb,
@@ -116,8 +116,8 @@ void Gpu::connect_tlb(uint32_t number, Sm& sm, LoadStoreUnit::Links& links) {
 }
 
 void Gpu::build_textures() {
-  if (machine_.texture.cache != "own") return;
-  const uint32_t count = machine_.texture.scope == "cluster" ? clusters_ : num_sms_;
+  if (machine_.texture.cache != core::TextureCache::kOwn) return;
+  const uint32_t count = machine_.texture.scope == core::TextureScope::kCluster ? clusters_ : num_sms_;
   for (uint32_t i = 0; i < count; ++i) {
     textures_.push_back(std::make_unique<ClusterCache>(fmt::format("texture{}", i).c_str(), core_,
                                                        texture_shape(machine_),

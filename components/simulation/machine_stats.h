@@ -8,7 +8,9 @@
 
 namespace gpusim::comp {
 
-inline bool has_texture_caches(const core::MachineConfig& machine) { return machine.texture.cache == "own"; }
+inline bool has_texture_caches(const core::MachineConfig& machine) {
+  return machine.texture.cache == core::TextureCache::kOwn;
+}
 /// A second texture level that is not the L2.
 inline bool has_texture_l2(const core::MachineConfig& machine) {
   return has_texture_caches(machine) && machine.texture.l2_bytes != 0 && machine.l2.bytes == 0;

@@ -241,7 +241,7 @@ void Simulation::prepare_run(const core::LaunchSpec& spec) {
   if (m.sm.register_banks != 0)
     run->bank_delay = register_bank_delays(image, static_cast<uint32_t>(m.sm.register_banks),
                                            static_cast<uint32_t>(m.sm.register_bank_reads));
-  if (m.scheduler.dependences == "control_codes") {
+  if (m.scheduler.dependences == core::Dependences::kControlCodes) {
     std::string problem;  // is told when the machine is built
     run->codes = control_codes(image, build_timing(m, problem).of_scheduler.front(),
                                static_cast<uint32_t>(m.scheduler.issue_cycles),
@@ -257,10 +257,10 @@ void Simulation::check_clocks(const core::LaunchSpec& spec) const {
   if (!spec.clocks.any()) return;
   core::MachineConfig machine = options_.machine;
   core::set_clocks(machine, spec.clocks, spec.where);
-  if (spec.clocks.core_khz != 0 && machine.dvfs.governor != "fixed")
-    core::raise_input_error(
-        spec.where, "core_clock is set here, and by the governor",
-        fmt::format("dvfs.governor = {}; fixed leaves it to the launches", machine.dvfs.governor));
+  if (spec.clocks.core_khz != 0 && machine.dvfs.governor != core::Governor::kFixed)
+    core::raise_input_error(spec.where, "core_clock is set here, and by the governor",
+                            fmt::format("dvfs.governor = {}; fixed leaves it to the launches",
+                                        core::word(machine.dvfs.governor)));
 }
 
 std::vector<CopyResult> Simulation::copies() const {

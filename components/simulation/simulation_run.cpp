@@ -131,7 +131,7 @@ void Simulation::run_timed(SimulationResult& result) {
   PowerModel power(gpu, options_.machine);
   RunRecorder records(recorder.get(), gpu, power, options_.machine, checker_.get());
   std::unique_ptr<Governor> governor;
-  if (options_.machine.dvfs.governor != "fixed") {
+  if (options_.machine.dvfs.governor != core::Governor::kFixed) {
     const auto& s = options_.machine.scheduler;
     const double slots = static_cast<double>(gpu.sms().size()) *
                          static_cast<double>(s.count * s.issue_width) / static_cast<double>(s.issue_cycles);

@@ -29,7 +29,8 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
     schedulers_[s]->sm.bind(*this);
   }
   wake_.fill(kUnknownCycle);
-  if (m.scheduler.dependences == "control_codes") barriers_ = std::make_unique<DependencyBarriers>(kMaxWarps);
+  if (m.scheduler.dependences == core::Dependences::kControlCodes)
+    barriers_ = std::make_unique<DependencyBarriers>(kMaxWarps);
 }
 
 void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <ranges>
 #include <set>
 
 #include "simcore/config/load.h"
@@ -30,7 +31,7 @@ TEST(Config, C1060HasItsPublishedLimits) {
 TEST(Config, ExtendsOverridesKeyByKey) {
   const MachineConfig m = load_machine("tesla_c870.cfg", {}, kFolders);
   EXPECT_EQ(m.gpu.sms, 16);
-  EXPECT_EQ(m.coalescer.rule, "cc10");
+  EXPECT_EQ(m.coalescer.rule, CoalescingRule::kCc10);
   EXPECT_EQ(m.l2.partitions, 6);
   EXPECT_EQ(m.l2.interleave, 256);  // inherited
 }
@@ -71,12 +72,12 @@ TEST(Config, SecondLevelCache) {
   const std::vector<std::string> sets{"l2.size=512K", "l2.hash=polynomial", "l2.hit_latency=90ns"};
   const MachineConfig with = load_machine("tesla_c1060", sets, kFolders);
   EXPECT_EQ(with.l2.bytes, 512 * 1024);
-  EXPECT_EQ(with.l2.hash, "polynomial");
+  EXPECT_EQ(with.l2.hash, PartitionHash::kPolynomial);
   EXPECT_DOUBLE_EQ(with.l2.hit_latency_ns, 90);
   EXPECT_EQ(parse_machine(show_machine(with), "shown"), with);
   const MachineConfig without = load_machine("tesla_c1060", {}, kFolders);
   EXPECT_EQ(without.l2.bytes, 0);
-  EXPECT_EQ(without.l2.hash, "modulo");
+  EXPECT_EQ(without.l2.hash, PartitionHash::kModulo);
   // Any number of partitions and sets: the GTX 480's 768 KB in six.
   const std::vector<std::string> six{"l2.size=768K", "l2.partitions=6", "gpu.memory=1536M"};
   EXPECT_EQ(load_machine("tesla_c1060", six, kFolders).l2.partitions, 6);
@@ -238,6 +239,13 @@ TEST(Schema, KeysAreUniqueAndDefaultsValid) {
   for (const KeySpec& spec : schema()) {
     EXPECT_TRUE(seen.insert({spec.section, spec.name}).second) << spec.section << "." << spec.name;
     EXPECT_FALSE(spec.doc.empty());
+    if (const auto* choice = std::get_if<ChoiceMember>(&spec.member)) {
+      for (const auto part : std::views::split(spec.choices, '|')) {
+        const std::string_view one(part.begin(), part.end());
+        EXPECT_NE(std::ranges::find(choice->words, one), choice->words.end())
+            << spec.section << "." << spec.name;
+      }
+    }
     EXPECT_NE(std::ranges::find(section_names(), spec.section), section_names().end()) << spec.section;
   }
   // All defaults together with the C1060's pipes must load: every default is in range and contradicts no

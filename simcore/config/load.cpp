@@ -140,7 +140,11 @@ void store(const KeySpec& spec, const RawValue& value, const Where& where, Machi
       }
       if (std::ranges::find(choices, *text) == choices.end()) return wrong(name_hint(*text, choices));
     }
-    *std::get<std::string* (*)(MachineConfig&)>(spec.member)(machine) = *text;
+    if (const auto* choice = std::get_if<ChoiceMember>(&spec.member))
+      choice->set(machine,
+                  static_cast<size_t>(std::ranges::find(choice->words, *text) - choice->words.begin()));
+    else
+      *std::get<std::string* (*)(MachineConfig&)>(spec.member)(machine) = *text;
   }
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "simcore/config/choices.h"
+
 namespace gpusim::core {
 
 struct MachineConfig {
@@ -21,8 +23,8 @@ struct MachineConfig {
     int64_t block_start_cycles = 0;  ///< core cycles from dispatch of a block to its first issue
     int64_t concurrent_kernels = 1;  ///< that run at the same time, at most
     int64_t launch_queues = 1;       ///< that streams are mapped to; each starts its work in order
-    std::string block_dispatch;      ///< "breadth_first", "depth_first"
-    std::string kernel_dispatch;     ///< "oldest", "in_turn"
+    BlockDispatch block_dispatch{};
+    KernelDispatch kernel_dispatch{};
     friend bool operator==(const Gpu&, const Gpu&) = default;
   } gpu;
   struct Host {
@@ -56,8 +58,8 @@ struct MachineConfig {
     int64_t count = 1;         ///< schedulers per SM
     int64_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
     int64_t issue_width = 1;   ///< operations of one warp that it can issue then
-    std::string dependences;   ///< "scoreboard", "control_codes"
-    int64_t barriers = 6;      ///< dependency barriers of a warp ("control_codes")
+    Dependences dependences{};
+    int64_t barriers = 6;  ///< dependency barriers of a warp ("control_codes")
     friend bool operator==(const Scheduler&, const Scheduler&) = default;
   } scheduler;
   /// [pipes.NAME] CLASS = cycles: the pipe is busy that many core cycles for one warp operation of that
@@ -83,7 +85,7 @@ struct MachineConfig {
     friend bool operator==(const Instruction&, const Instruction&) = default;
   } instruction;
   struct Coalescer {
-    std::string rule;  ///< "cc10" (1.0/1.1), "cc12" (1.2/1.3), "cc20" (2.0 and later)
+    CoalescingRule rule{};
     int64_t cycles_per_transaction = 2;
     friend bool operator==(const Coalescer&, const Coalescer&) = default;
   } coalescer;
@@ -97,14 +99,14 @@ struct MachineConfig {
   struct FirstLevel {   ///< [l1]
     int64_t bytes = 0;  ///< 0: there is none
     int64_t line = 128, sector = 32, ways = 4;
-    int64_t latency = 0;                    ///< core cycles from look-up to data
-    int64_t mshrs = 0, merges = 0;          ///< lines on their way; accesses that wait for one of them
-    int64_t warp_mshrs = 0;                 ///< of one warp; 0: no limit
-    std::string index;                      ///< "modulo", "xor", "fermi"
-    std::string replacement;                ///< "lru", "plru", "fifo", "random"
-    std::string allocate;                   ///< "miss": a line's frame is taken when it is asked for; "fill"
-    bool cache_global = true;               ///< false: local memory only
-    std::string write_global, write_local;  ///< "through", "evict", "back"
+    int64_t latency = 0;            ///< core cycles from look-up to data
+    int64_t mshrs = 0, merges = 0;  ///< lines on their way; accesses that wait for one of them
+    int64_t warp_mshrs = 0;         ///< of one warp; 0: no limit
+    SetIndexKind index{};
+    std::string replacement;  ///< "lru", "plru", "fifo", "random"
+    AllocateOn allocate{};
+    bool cache_global = true;  ///< false: local memory only
+    WriteHit write_global{}, write_local{};
     friend bool operator==(const FirstLevel&, const FirstLevel&) = default;
   } l1;
   struct Shared {
@@ -125,11 +127,11 @@ struct MachineConfig {
     friend bool operator==(const Constant&, const Constant&) = default;
   } constant;
   /// Path of texture reads.
-  struct Texture {                 ///< [texture]
-    std::string cache;             ///< "none", "own", "l1"
+  struct Texture {  ///< [texture]
+    TextureCache cache{};
     bool read_only_loads = false;  ///< ld.global.nc takes that path too
     bool tiled = false;            ///< 2-D and 3-D textures lie in tiles
-    std::string scope;             ///< "sm", "cluster": who shares an own cache
+    TextureScope scope{};          ///< who shares an own cache
     int64_t l1_bytes = 0, l1_line = 0, l1_ways = 0;
     int64_t l1_latency = 0;         ///< core cycles from look-up to data
     int64_t queue = 0;              ///< warp reads in the path, per SM
@@ -141,8 +143,8 @@ struct MachineConfig {
     friend bool operator==(const Texture&, const Texture&) = default;
   } texture;
   struct Interconnect {
-    std::string topology;          ///< "crossbar", "mesh"
-    std::string arbitration;       ///< "round_robin", "oldest"
+    std::string topology;  ///< "crossbar", "mesh"
+    Arbitration arbitration{};
     int64_t flit_bytes = 0;        ///< per port and interconnect cycle
     int64_t reply_flit_bytes = 0;  ///< the same of the reply network; 0: equal
     int64_t header_bytes = 0;
@@ -159,15 +161,16 @@ struct MachineConfig {
     int64_t queue = 0;
     double latency_ns = 0;      ///< from request arrival to the DRAM queue
     int64_t atomic_cycles = 0;  ///< interconnect cycles per 32-bit atomic of one warp on one word
-    std::string hash;           ///< "modulo", "xor", "polynomial": which partition a block of addresses is in
+    PartitionHash hash{};       ///< which partition a block of addresses is in
     // Second-level data cache, a slice in each partition.
     int64_t bytes = 0;  ///< all slices; 0: there is none
     int64_t line = 128, sector = 32, ways = 16;
-    int64_t mshrs = 0, merges = 0;   ///< per slice, as in [l1]
-    double hit_latency_ns = 0;       ///< from look-up to reply
-    std::string index, replacement;  ///< as in [l1]
-    int64_t halves = 1;              ///< parts of the chip that clusters and partitions belong to
-    double far_latency_ns = 0;       ///< of a reply to a cluster of another half, more
+    int64_t mshrs = 0, merges = 0;  ///< per slice, as in [l1]
+    double hit_latency_ns = 0;      ///< from look-up to reply
+    SetIndexKind index{};
+    std::string replacement;    ///< as in [l1]
+    int64_t halves = 1;         ///< parts of the chip that clusters and partitions belong to
+    double far_latency_ns = 0;  ///< of a reply to a cluster of another half, more
     friend bool operator==(const Partition&, const Partition&) = default;
   } l2;
   /// Translation look-aside buffers.
@@ -176,7 +179,7 @@ struct MachineConfig {
     int64_t page_bytes = 0, l1_ways = 0;
     int64_t l1_misses = 0;  ///< pages on their way, per SM
     int64_t l2_entries = 0, l2_ways = 0;
-    std::string l2_scope;  ///< "gpu", "cluster"
+    TlbScope l2_scope{};
     double l2_latency_ns = 0, walk_latency_ns = 0;
     int64_t walkers = 0;
     friend bool operator==(const Tlb&, const Tlb&) = default;
@@ -214,7 +217,7 @@ struct MachineConfig {
   };
   struct Dvfs {  ///< [dvfs]
     VoltageCurve core, interconnect, dram;
-    std::string governor;  ///< "fixed", "utilisation", "memory_stall"
+    Governor governor{};
     double period_ns = 0;  ///< between two decisions
     double high = 0, low = 0;
     int64_t lowest_khz = 0;  ///< of the clocks that the governor chooses among; 0: half the highest

@@ -25,13 +25,19 @@ enum class KeyKind : uint8_t {
   kReal,
   kBoolean,
   kText,
-  kChoice,      ///< one of `choices`
+  kChoice,      ///< one of `choices`: an enum, or the name of a policy (text)
   kCapability,  ///< compute capability, "1.3", stored x 10
 };
 
+/// A member that is an enum of simcore/config/choices.h.
+struct ChoiceMember {
+  std::span<const std::string_view> words;  ///< in the order of the enumerators
+  void (*set)(MachineConfig&, size_t);
+  size_t (*get)(const MachineConfig&);
+};
 /// The member of a MachineConfig that a key fills.
 using Member = std::variant<int64_t* (*)(MachineConfig&), double* (*)(MachineConfig&),
-                            bool* (*)(MachineConfig&), std::string* (*)(MachineConfig&)>;
+                            bool* (*)(MachineConfig&), std::string* (*)(MachineConfig&), ChoiceMember>;
 
 struct KeySpec {
   std::string_view section;

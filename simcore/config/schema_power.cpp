@@ -51,7 +51,7 @@ std::span<const KeySpec> power_keys() {
        AT(dvfs.dram.points)},
       {"dvfs", "governor", K::kChoice, "", "fixed", 0, 0, "fixed|utilisation|memory_stall",
        "who sets the core clock while kernels run: nobody; by issue slots in use; by slots lost to memory",
-       AT(dvfs.governor)},
+       CHOICE(dvfs.governor)},
       {"dvfs", "period", K::kTime, "ns", "20us", 100, 1e9, "", "between two decisions of the governor",
        AT(dvfs.period_ns)},
       {"dvfs", "high", K::kReal, "", "0.6", 0, 1, "",

@@ -13,6 +13,10 @@ namespace gpusim::core {
 // Columns of a row: section, key, kind, unit, default, min, max, choices, documentation, member.
 using K = KeyKind;
 #define AT(path) Member(+[](MachineConfig& m) { return &m.path; })
+#define CHOICE(path)                                                                                 \
+  Member(ChoiceMember{kWords<decltype(MachineConfig{}.path)>,                                        \
+                      [](MachineConfig& m, size_t i) { m.path = static_cast<decltype(m.path)>(i); }, \
+                      [](const MachineConfig& m) { return static_cast<size_t>(m.path); }})
 inline constexpr double kBig = 1e12;
 
 }  // namespace gpusim::core

@@ -47,6 +47,8 @@ std::string value_text(const KeySpec& spec, MachineConfig& machine) {
     return format_real(*(*at)(machine));
   if (const auto* at = std::get_if<bool* (*)(MachineConfig&)>(&spec.member))
     return *(*at)(machine) ? "true" : "false";
+  if (const auto* choice = std::get_if<ChoiceMember>(&spec.member))
+    return toml_string(std::string(choice->words[choice->get(machine)]));
   return toml_string(*std::get<std::string* (*)(MachineConfig&)>(spec.member)(machine));
 }
 

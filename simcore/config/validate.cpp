@@ -81,7 +81,7 @@ class Validator {
     not_above("sm.max_blocks", m_.sm.max_blocks, "sm.max_warps", m_.sm.max_warps);
     multiple("sm.registers", m_.sm.registers, "sm.register_alloc_unit", m_.sm.register_alloc_unit);
     not_above("scheduler.count", m_.scheduler.count, "sm.max_warps", m_.sm.max_warps);
-    if (m_.scheduler.dependences == "control_codes" && m_.scheduler.issue_width != 1)
+    if (m_.scheduler.dependences == Dependences::kControlCodes && m_.scheduler.issue_width != 1)
       conflict("scheduler.dependences",
                "scheduler.dependences = control_codes needs scheduler.issue_width = 1",
                {"scheduler.issue_width"});
@@ -128,7 +128,7 @@ class Validator {
       reachable_sets("l1", m_.l1.index, m_.l1.bytes, m_.l1.line * m_.l1.ways);
       carveout();
     }
-    if (m_.coalescer.rule != "cc20") {
+    if (m_.coalescer.rule != CoalescingRule::kCc20) {
       conflict("l1.size", "a first-level cache needs coalescer.rule = cc20, whose transactions are lines",
                {"coalescer.rule"});
     }
@@ -152,12 +152,12 @@ class Validator {
   }
 
   /// A set that no line goes to is memory that is never used. `divisor`: what a set takes of the size.
-  void reachable_sets(const std::string& level, const std::string& index, int64_t bytes, int64_t divisor) {
-    const uint64_t most = most_sets(set_index_kind(index)), sets = static_cast<uint64_t>(bytes / divisor);
+  void reachable_sets(const std::string& level, SetIndexKind index, int64_t bytes, int64_t divisor) {
+    const uint64_t most = most_sets(index), sets = static_cast<uint64_t>(bytes / divisor);
     if (sets <= most) return;
     conflict(level + ".size",
              fmt::format("{0}.size = {1} gives {2} sets, of which {0}.index = {3} reaches {4}", level, bytes,
-                         sets, index, most),
+                         sets, word(index), most),
              {level + ".index", level + ".ways"});
   }
 
@@ -204,10 +204,10 @@ class Validator {
 
   void texture_caches() {
     const auto& t = m_.texture;
-    if (t.cache == "l1" && m_.l1.bytes == 0)
+    if (t.cache == TextureCache::kL1 && m_.l1.bytes == 0)
       conflict("texture.cache", "texture.cache = l1 needs a first-level data cache, and l1.size = 0",
                {"l1.size"});
-    if (t.cache != "own") return;
+    if (t.cache != TextureCache::kOwn) return;
     power_of_two("texture.l1_line", t.l1_line);
     whole_sets("texture.l1_size", t.l1_bytes, "texture.l1_line", t.l1_line, "texture.l1_ways", t.l1_ways);
     not_above("texture.l1_line", t.l1_line, "l2.interleave", m_.l2.interleave);
@@ -235,9 +235,9 @@ class Validator {
 
   void second_level() {
     const bool whole = std::has_single_bit(static_cast<uint64_t>(m_.l2.partitions));
-    if (m_.l2.hash != "modulo" && !whole) {
+    if (m_.l2.hash != PartitionHash::kModulo && !whole) {
       conflict("l2.hash",
-               fmt::format("l2.hash = {} needs a power of two for l2.partitions = {}", m_.l2.hash,
+               fmt::format("l2.hash = {} needs a power of two for l2.partitions = {}", word(m_.l2.hash),
                            m_.l2.partitions),
                {"l2.partitions"});
     }
@@ -257,13 +257,13 @@ class Validator {
     }
     // A request lies in one line.
     not_above("constant.l2_line", m_.constant.l2_line, "l2.line", m_.l2.line);
-    if (m_.coalescer.rule == "cc20") {
+    if (m_.coalescer.rule == CoalescingRule::kCc20) {
       not_above("l1.line", m_.l1.line, "l2.line", m_.l2.line);
     } else if (m_.l2.line < 128) {
       conflict("l2.line",
                fmt::format("l2.line = {} is less than the 128 bytes of the largest transaction of "
                            "coalescer.rule = {}",
-                           m_.l2.line, m_.coalescer.rule),
+                           m_.l2.line, word(m_.coalescer.rule)),
                {"coalescer.rule"});
     }
   }
@@ -415,7 +415,7 @@ class Validator {
   }
 
   void governor() {
-    if (m_.dvfs.governor == "fixed" || messages_.has_errors()) return;
+    if (m_.dvfs.governor == Governor::kFixed || messages_.has_errors()) return;
     if (m_.dvfs.low >= m_.dvfs.high)
       conflict("dvfs.low",
                fmt::format("dvfs.low = {} is not below dvfs.high = {}", m_.dvfs.low, m_.dvfs.high),
@@ -423,7 +423,7 @@ class Validator {
     const std::vector<int64_t> clocks = governor_clocks(m_);
     if (clocks.front() < clocks.back()) return;
     conflict("dvfs.governor",
-             fmt::format("dvfs.governor = {} has no two clocks to choose among", m_.dvfs.governor),
+             fmt::format("dvfs.governor = {} has no two clocks to choose among", word(m_.dvfs.governor)),
              {"dvfs.lowest", "dvfs.core_max", "dvfs.core_points"});
   }
 

@@ -12,11 +12,6 @@ namespace {
 
 uint32_t number(int64_t n) { return static_cast<uint32_t>(n); }
 
-ReuseMachine::Write write_policy(const std::string& name) {
-  using Write = ReuseMachine::Write;
-  return name == "back" ? Write::kBack : name == "evict" ? Write::kEvict : Write::kThrough;
-}
-
 uint32_t resident_blocks(const core::MachineConfig& m, const WarpTraceHeader& t) {
   const isa::Occupancy fits =
       isa::compute_occupancy(core::occupancy_limits(m), static_cast<int>(t.block_threads),
@@ -41,15 +36,15 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
   r.line = number(m.l1.line);
   r.sector = number(m.l1.sector);
   r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways));
-  r.index = core::set_index_kind(m.l1.index);
+  r.index = m.l1.index;
   r.mshrs = number(m.l1.mshrs);
   r.merges = number(m.l1.merges);
   r.warp_mshrs = number(m.l1.warp_mshrs);
   r.caches_global = m.l1.cache_global;
-  r.read_only_elsewhere = m.texture.cache == "own" && m.texture.read_only_loads;
-  r.allocates_on_fill = m.l1.allocate == "fill";
-  r.write_global = write_policy(m.l1.write_global);
-  r.write_local = write_policy(m.l1.write_local);
+  r.read_only_elsewhere = m.texture.cache == core::TextureCache::kOwn && m.texture.read_only_loads;
+  r.allocates_on_fill = m.l1.allocate == core::AllocateOn::kFill;
+  r.write_global = m.l1.write_global;
+  r.write_local = m.l1.write_local;
   r.hit_cycles = static_cast<double>(m.l1.latency);
   r.sms = number(m.gpu.sms);
   r.most_warps = number(m.sm.max_warps);

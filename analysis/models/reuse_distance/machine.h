@@ -29,7 +29,8 @@ struct ReuseMachine {
   uint32_t warp_mshrs = 0;  ///< 0: no limit
   bool caches_global = true, read_only_elsewhere = false;
   bool allocates_on_fill = false;
-  enum class Write : uint8_t { kThrough, kEvict, kBack } write_global = Write::kEvict, write_local = Write::kBack;
+  using Write = core::WriteHit;
+  Write write_global = Write::kEvict, write_local = Write::kBack;
   double hit_cycles = 0;
   // Streaming multiprocessors
   uint32_t sms = 1;

@@ -38,7 +38,7 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
       shape_(share_of(m, neighbours.copies * neighbours.own)),
       fetch_sectors_(static_cast<uint32_t>(at_least_one(m.l2.sector) / kSector)),
       cached_(m.l2.bytes != 0),
-      index_(core::set_index_kind(m.l2.index), shape_.sets),
+      index_(m.l2.index, shape_.sets),
       port_out_(sms, 0),
       port_back_(sms, 0),
       partition_in_{std::vector<double>(partitions_.value(), 0)},
