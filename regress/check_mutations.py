@@ -21,7 +21,7 @@ def check_mutations(gpusim: Gpusim) -> None:
     texts = [written(("workloads/features/*.ptx", "workloads/s*/*.ptx", "workloads/t*/*.ptx")), written(("isa/tests/opcodes/a*.ptx",))]
     groups = usable(gpusim.program, ptxas, texts, gpusim.scratch, jobs)
     made = mutations(groups, COUNT, SEED, list(KINDS))
-    found = compare(gpusim.program, ptxas, made, gpusim.scratch / "mutations", jobs)
+    found, judged = compare(gpusim.program, ptxas, made, gpusim.scratch / "mutations", jobs)
     alike = 1 - len(found) / len(made)
     print(describe(found, {b.name: b.text for g in groups for b in g}, 1))
     require(alike >= LEAST, f"ptxas and gpusim agree on {alike:.1%} of {len(made)} mutations, at least {LEAST:.1%} is wanted")

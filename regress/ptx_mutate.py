@@ -288,24 +288,23 @@ def _declaration(ptx: PtxText, rng: random.Random) -> Statement | None:
     return _statement(ptx, rng, rng.choice(("variable", "function", "function")))
 
 
-def declaration_type(ptx: PtxText, rng: random.Random) -> str | None:
+def _word_of_declaration(ptx: PtxText, rng: random.Random, family: list[str]) -> str | None:
+    """One `.word` of a declaration that is in the family becomes another one of it."""
     if (s := _declaration(ptx, rng)) is None:
         return None
-    types = [t for t in s.tokens if t.kind == "dot" and t.text[1:] in TYPES]
-    if not types:
+    words = [t for t in s.tokens if t.kind == "dot" and t.text[1:] in family]
+    if not words:
         return None
-    t = rng.choice(types)
-    return ptx.changed((t.begin + 1, t.end, _other(rng, TYPES, t.text[1:])))
+    t = rng.choice(words)
+    return ptx.changed((t.begin + 1, t.end, _other(rng, family, t.text[1:])))
+
+
+def declaration_type(ptx: PtxText, rng: random.Random) -> str | None:
+    return _word_of_declaration(ptx, rng, TYPES)
 
 
 def declaration_space(ptx: PtxText, rng: random.Random) -> str | None:
-    if (s := _declaration(ptx, rng)) is None:
-        return None
-    spaces = [t for t in s.tokens if t.kind == "dot" and t.text[1:] in SPACES]
-    if not spaces:
-        return None
-    t = rng.choice(spaces)
-    return ptx.changed((t.begin + 1, t.end, _other(rng, SPACES, t.text[1:])))
+    return _word_of_declaration(ptx, rng, SPACES)
 
 
 def declaration_attribute(ptx: PtxText, rng: random.Random) -> str | None:

@@ -28,7 +28,8 @@ from runner import RUN_LIMIT_S
 
 SOURCE = Path(__file__).resolve().parent.parent
 ARCHITECTURE_NAMES = "75 80 86 87 88 89 90 90a 100 100a 100f 103 103a 103f 110 110a 110f 120 120a 120f 121 121a 121f".split()
-NOT_JUDGED = "32-Bit compilation is no longer supported"  #: what ptxas says instead of a verdict; 32-bit targets are good PTX
+#: What ptxas says, or what is said of it, instead of a verdict: 32-bit targets are good PTX, a crash is no verdict.
+NOT_JUDGED = ("32-Bit compilation is no longer supported", "ptxas crashed", "ptxas does not end")
 BATCH = 64  # files that one `gpusim check` reads
 
 
@@ -57,11 +58,10 @@ def for_ptxas(text: str) -> str:
 
 
 def architecture(text: str) -> str:
-    """The lowest architecture of ptxas for which the text's target can be compiled."""
-    found = re.search(r"^\s*\.target\s+sm_(\d+)([af]?)\b", text, re.MULTILINE)
-    if found and f"{found[1]}{found[2]}" in ARCHITECTURE_NAMES:
-        return f"sm_{found[1]}{found[2]}"
-    return "sm_75"
+    """The lowest architecture of ptxas for which all of the text's targets can be compiled."""
+    directive = re.search(r"^\s*\.target\s+([^\n]*)", text, re.MULTILINE)
+    targets = re.findall(r"\bsm_(\w+)", directive[1]) if directive else []
+    return "sm_" + max((t for t in targets if t in ARCHITECTURE_NAMES), key=ARCHITECTURE_NAMES.index, default="75")
 
 
 def may_have_externs(text: str) -> bool:
@@ -77,8 +77,13 @@ def first_error(text: str, file: str) -> str:
 
 def by_ptxas(ptxas: str, file: Path, text: str) -> Verdict:
     options = ["-c"] if may_have_externs(text) else []
-    done = subprocess.run([ptxas, f"-arch={architecture(text)}", "-O1", *options, str(file), "-o", os.devnull], capture_output=True,
-                          text=True, timeout=RUN_LIMIT_S, check=False, stdin=subprocess.DEVNULL)
+    try:
+        done = subprocess.run([ptxas, f"-arch={architecture(text)}", "-O1", *options, str(file), "-o", os.devnull], capture_output=True,
+                              text=True, timeout=RUN_LIMIT_S, check=False, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return Verdict(False, f"ptxas does not end within {RUN_LIMIT_S} s")
+    if done.returncode < 0:
+        return Verdict(False, f"ptxas crashed: signal {-done.returncode}")
     return Verdict(done.returncode == 0, "" if done.returncode == 0 else first_error(done.stdout + done.stderr, str(file)))
 
 
@@ -184,10 +189,12 @@ def describe(found: list[Disagreement], bases: dict[str, str], shown: int) -> st
     return "\n".join(lines)
 
 
-def compare(program: Path, ptxas: str, made: list[Mutation], folder: Path, jobs: int) -> list[Disagreement]:
+def compare(program: Path, ptxas: str, made: list[Mutation], folder: Path, jobs: int) -> tuple[list[Disagreement], int]:
+    """The disagreements, and how many of the mutations ptxas judges."""
     verdicts = judge(program, ptxas, [m.text for m in made], folder, jobs)
-    return [Disagreement(m, theirs, ours) for m, (theirs, ours) in zip(made, verdicts)
-            if theirs.good != ours.good and NOT_JUDGED not in theirs.message]
+    judged = [Disagreement(m, theirs, ours) for m, (theirs, ours) in zip(made, verdicts)
+              if not any(reason in theirs.message for reason in NOT_JUDGED)]
+    return [d for d in judged if d.theirs.good != d.ours.good], len(judged)
 
 
 def usable(program: Path, ptxas: str, groups: list[list[Base]], folder: Path, jobs: int) -> list[list[Base]]:
@@ -223,9 +230,10 @@ def main() -> int:
                   written(("isa/tests/opcodes/*.ptx",))]
         groups = usable(arguments.gpusim, ptxas, groups, folder, arguments.jobs)
         made = mutations(groups, arguments.count, arguments.seed, kinds)
-        found = compare(arguments.gpusim, ptxas, made, folder / "mutations", arguments.jobs)
+        found, judged = compare(arguments.gpusim, ptxas, made, folder / "mutations", arguments.jobs)
         print(describe(found, {b.name: b.text for g in groups for b in g}, arguments.shown))
-    print(f"seed {arguments.seed}: {len(made) - len(found)} of {len(made)} mutations judged alike, {1 - len(found) / len(made):.2%}")
+    print(f"seed {arguments.seed}: {judged - len(found)} of {judged} mutations judged alike, {1 - len(found) / judged:.2%} "
+          f"({len(made) - judged} more have no verdict of ptxas)")
     return 0
 
 
