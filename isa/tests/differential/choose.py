@@ -46,19 +46,10 @@ def is_old(form):
             and not re.search(r"relu|\.cc|x2|\.pack|\.f32$|\.f64$", form.form))
 
 
-def legal(form):
-    """ptxas takes cvt.sat between integers only where a value can be out of range."""
-    types = re.match(r"cvt\.sat\.([us])(\d+)\.([us])(\d+)$", form.form)
-    if types is None:
-        return True
-    to, to_bits, source, source_bits = types[1], int(types[2]), types[3], int(types[4])
-    return source_bits > to_bits - (to == "s") if source == "u" else to == "u" or source_bits > to_bits
-
-
 def usable(forms, target):
     seen, chosen = set(), []
     for f in forms:
-        if any(re.match(pattern, f.form) for pattern in EXCLUDED.values()) or name_of(f) in seen or not legal(f):
+        if any(re.match(pattern, f.form) for pattern in EXCLUDED.values()) or name_of(f) in seen:
             continue
         fits = f.target == target or (f.target == "sm_90" and (is_old(f) if target == "sm_13" else target == "sm_100"))
         if fits:

@@ -151,7 +151,9 @@ def conversions():
         for s in ints:
             if d != s:
                 write(f"cvt.{d}.{s}", [s], d, lambda a: mask(d, decode_int(s, a)))
-                write(f"cvt.sat.{d}.{s}", [s], d, lambda a: mask(d, clamp(d, decode_int(s, a))))
+                rows = operands([s])  # drawn for each pair, so that the other files stay as they are
+                if low(s) < low(d) or high(s) > high(d):  # otherwise PTX has no .sat
+                    write(f"cvt.sat.{d}.{s}", [s], d, lambda a: mask(d, clamp(d, decode_int(s, a))), rows=rows)
         for f in ["f32", "f64"]:
             for mode in ["rn", "rz", "rm", "rp"]:
                 write(f"cvt.{mode}.{f}.{d}", [d], f, lambda a: encode(f, Fraction(decode_int(d, a)), mode))

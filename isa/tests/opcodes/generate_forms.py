@@ -128,7 +128,7 @@ def integers():
     for t in ["u8", "s8"] + INTS:
         n = bits_of(t)
         write(f"cvt.{t}.{t}", [t], t, lambda a: a)
-        write(f"cvt.sat.{t}.{t}", [t], t, lambda a: a)
+        operands([t])  # the operands of a form that PTX does not have; the other files stay as they are
         for f in ["f32", "f64"]:
             write(f"cvt.rn.sat.{f}.{t}", [t], f, lambda a: saturate(f, encode(f, Fraction(decode_int(t, a)))))
     edges = [[a] for a in [0, 0xFFFFFF, 0x1000000, 0x1000010, 0x1FFFFFF, 0x2000000, 0x2FFFFFF, 0x3000000, 0x10000000]]
@@ -314,7 +314,8 @@ def hints():
         "griddepcontrol.launch_dependents": "griddepcontrol.launch_dependents;", "membar.gl": "membar.gl;",
         "fence.acq_rel.gpu": "fence.acq_rel.gpu;", "bar.warp.sync": "bar.warp.sync -1;", "barrier.sync": "barrier.sync 0;",
     }.items():
-        write(name, ["u32"], "u32", lambda a: a, statement=f"{statement} ld.global.u32 %d, [%a0];")
+        target = "sm_90a" if name == "setmaxnreg.inc" else "sm_90"
+        write(name, ["u32"], "u32", lambda a: a, statement=f"{statement} ld.global.u32 %d, [%a0];", target=target)
 
 
 def small_parts_and_parameters():
