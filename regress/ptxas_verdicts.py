@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Writes the verdicts of ptxas into isa/tests/ptxas_verdicts.txt, which isa/ptx/verifier/verdicts_test.cpp compares with those of gpusim."""
 
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from ptxas_mutations import architecture, may_have_externs
+
 TABLE = Path(__file__).resolve().parent.parent / "isa" / "tests" / "ptxas_verdicts.txt"
-HEADER = ".version 7.0\n.target sm_75\n.address_size 64\n"
 #: As in isa/ptx/verifier/verdicts_test.cpp.
 VARIABLES = ".global .align 16 .b8 zg[64]; .shared .align 16 .b8 zs[64];\n.visible .entry k(.param .u64 p)\n{\n"
 REGISTERS = """.reg .u64 %d, %e; .reg .u32 %r<4>; .reg .b32 %b; .reg .f32 %f; .reg .f64 %g; .reg .f16x2 %h2; .reg .f16 %h;
@@ -17,15 +19,22 @@ REGISTERS = """.reg .u64 %d, %e; .reg .u32 %r<4>; .reg .b32 %b; .reg .f32 %f; .r
 
 
 def text_of(line: str) -> str:
+    version, target = "7.0", "sm_75"
+    if written := re.match(r"\[(\S+) (\S+)\] ", line):
+        version, target = written[1], written[2]
+        line = line[written.end():]
+    header = f".version {version}\n.target {target}\n" + (".address_size 64\n" if float(version) >= 2.3 else "")
     if line.startswith("module "):
-        return HEADER + line[len("module "):] + "\n"
-    return HEADER + VARIABLES + REGISTERS + line + "\nexit;\n}\n"
+        return header + line[len("module "):] + "\n"
+    return header + VARIABLES + REGISTERS + line + "\nexit;\n}\n"
 
 
 def is_good(ptxas: str, line: str, folder: Path) -> bool:
     file = folder / "line.ptx"
-    file.write_text(text_of(line))
-    done = subprocess.run([ptxas, "-arch=sm_75", "-c", str(file), "-o", str(folder / "line.cubin")], capture_output=True, check=False,
+    text = text_of(line)
+    file.write_text(text)
+    relocatable = ["-c"] if may_have_externs(text) else []
+    done = subprocess.run([ptxas, f"-arch={architecture(text)}", *relocatable, str(file), "-o", str(folder / "line.cubin")], capture_output=True, check=False,
                           stdin=subprocess.DEVNULL)
     return done.returncode == 0
 

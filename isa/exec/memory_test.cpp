@@ -311,7 +311,8 @@ TEST(MemoryForms, NarrowBitsOfFloatingPointRegisters) {
     ld.global.b32 %g, [%out+128]; st.global.f64 [%out+16], %g;
     mov.f32 %f, 0f437EB333; st.global.b32 [%out+24], 0; st.global.b16 [%out+24], %f;
     mov.f64 %g, 0d40EFFFE666666666; st.global.b32 [%out+28], 0; st.global.b16 [%out+28], %g; st.global.b32 [%out+32], %g;
-    ld.global.b32 %h, [%out+128]; st.global.b32 [%out+36], 0; st.global.b16 [%out+36], %h; ret;)");
+    ld.global.b32 %h, [%out+128]; st.global.b32 [%out+36], 0; st.global.b16 [%out+36], %h; ret;)",
+                                         "sm_53");
   const std::pair<uint32_t, uint32_t> expected[] = {
       {0, 0xf3}, {2, 0x8081}, {3, 0}, {4, 0x8081f2f3}, {5, 0}, {6, 254}, {7, 65535}, {8, 65535}, {9, 0xf2f3}};
   for (const auto& [word, value] : expected) EXPECT_EQ(outputs(text, 1, word)[0], value) << word;

@@ -166,8 +166,8 @@ class Planner {
     if (top < kWindowBytes) return true;
     errors_.push_back({Diagnostic::Severity::kError,
                        v.loc,
-                       fmt::format("{} variable '{}' does not fit: more than {} bytes", space_name(v.space),
-                                   v.name, kWindowBytes),
+                       fmt::format("more than {} bytes of {} variables are not supported yet: '{}'",
+                                   kWindowBytes, space_name(v.space), v.name),
                        {}});
     return false;
   }

@@ -94,8 +94,9 @@ void Selector::finish_blocks() {
 void Selector::add_local(Frame& frame, const Variable& variable) {
   const uint64_t offset = align_up(local_top_, variable.align);
   if (offset + variable.bytes >= kWindowBytes) {
-    error(variable.loc,
-          fmt::format("local variable '{}' does not fit: more than {} bytes", variable.name, kWindowBytes));
+    error(variable.loc, fmt::format("more than {} bytes of local variables are not supported yet: '{}'",
+                                    kWindowBytes, variable.name));
+    frame.locals[&variable] = {0, kNoObject};  // what follows is not wrong
     return;
   }
   frame.locals[&variable] = {static_cast<uint32_t>(offset), kNoObject};

@@ -89,6 +89,8 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
   }
   const std::vector<Operand> parts = elements(frame, data);
   if (parts.size() != elements_wanted) {
+    if (data.kind == Operand::Kind::kRegister && inst.mods.vector == 1)
+      return unsupported(inst, "a .b128 register for fewer bits");
     return error(data.loc, fmt::format("expected {} registers, found {}", elements_wanted, parts.size()));
   }
   // The lanes are as wide as the (first) register: a narrow element extends to it.

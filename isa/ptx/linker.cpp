@@ -130,6 +130,7 @@ class ModuleLinker {
         all.version_major = other.version_major;
         all.version_minor = other.version_minor;
       }
+      if (other.target_sm >= all.target_sm) all.target_letter = other.target_letter;
       all.target_sm = std::max(all.target_sm, other.target_sm);
       all.source_files.insert(all.source_files.end(), other.source_files.begin(), other.source_files.end());
       const SourceLoc loc{1, 1, m};

@@ -134,7 +134,7 @@ TEST(Linker, AnAliasIsItsFunctionInEveryModule) {
   ASSERT_EQ(messages(r.diagnostics), "");
   EXPECT_EQ(r.module.functions.size(), 2u);
   EXPECT_EQ(r.module.find_function("k")->body[0].operands[0].symbol, "one");
-  EXPECT_THAT(messages(link_texts(".visible .func a();\n.visible .func b();\n.alias a, b;\n").diagnostics),
+  EXPECT_THAT(messages(link_texts(".visible .func a();\n.extern .func b();\n.alias a, b;\n").diagnostics),
               testing::HasSubstr("'a' cannot be an alias of 'b', which is no function with a body here"));
 }
 

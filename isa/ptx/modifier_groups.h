@@ -46,13 +46,14 @@ enum Group : uint64_t {
   kIncDec = uint64_t{1} << 36,
   kAligned = uint64_t{1} << 37,
   kMask = uint64_t{1} << 38,
+  kWmmaShapes = uint64_t{1} << 39,  // m16n16k16 ...
   kSatfinite = uint64_t{1} << 40,
   kTextureShapes = uint64_t{1} << 41,
   kTextureQueries = uint64_t{1} << 42,
   kWmmaKinds = uint64_t{1} << 43,    // load store mma
   kWmmaSources = uint64_t{1} << 44,  // a b c
   kWmmaResult = uint64_t{1} << 45,   // d
-  kWmmaForms = uint64_t{1} << 46,    // layouts and shapes
+  kWmmaLayouts = uint64_t{1} << 46,  // row col
   kPackSizes = uint64_t{1} << 48,    // u4 s4 u2 s2
   kWmmaBits = uint64_t{1} << 47,     // of single bits: known, not supported
   kStoreCache = uint64_t{1} << 49,
@@ -64,13 +65,14 @@ enum Group : uint64_t {
   kBarCta = uint64_t{1} << 55,  // bar.cta, barrier.cta
   kMembarLevel = uint64_t{1} << 56,
   kMmio = uint64_t{1} << 57,
-  kWindow = uint64_t{1} << 58,     // shared::cta shared::cluster param::entry
-  kParamFunc = uint64_t{1} << 59,  // param::func
+  kWindow = uint64_t{1} << 58,        // shared::cta shared::cluster param::entry
+  kParamFunc = uint64_t{1} << 59,     // param::func
+  kLongPrefetch = uint64_t{1} << 60,  // L2::256B, a kPrefetchSize too
 };
 
 /// One of each may be written twice.
 constexpr uint64_t kRepeatable =
-    kSat | kCc | kApprox | kRelu | kNan | kSatfinite | kSync | kUni | kShiftamt | kWmmaForms | kWmmaBits;
+    kSat | kCc | kApprox | kRelu | kNan | kSatfinite | kSync | kUni | kShiftamt | kWmmaLayouts | kWmmaBits;
 /// Part of the instruction's name: they stand right behind the opcode.
 constexpr uint64_t kFirst = kPart | kTo | kLeftRight | kFull | kBarOps | kBarCta | kIdx | kMask | kIncDec;
 
@@ -140,7 +142,7 @@ constexpr uint64_t groups_of(Opcode op) {
       return kPrmtModes;
     case kLd:
       return kSemantics | kMmio | kScope | kSpace | kWindow | kParamFunc | kLoadCache | kEvictL1 | kEvictL2 |
-             kPrefetchSize | kCacheHint | kVector | kNc;
+             kPrefetchSize | kLongPrefetch | kCacheHint | kVector | kNc;
     case kLdu:
       return kSpace | kVector;
     case kSt:
@@ -199,11 +201,11 @@ constexpr uint64_t groups_of(Opcode op) {
     case kWmma:
       return kWmmaKinds;
     case kWmmaLoad:
-      return kSync | kAligned | kSpace | kWmmaForms | kWmmaSources;
+      return kSync | kAligned | kSpace | kWmmaLayouts | kWmmaShapes | kWmmaSources;
     case kWmmaStore:
-      return kSync | kAligned | kSpace | kWmmaForms | kWmmaResult;
+      return kSync | kAligned | kSpace | kWmmaLayouts | kWmmaShapes | kWmmaResult;
     case kWmmaMma:
-      return kSync | kAligned | kRound | kSatfinite | kWmmaForms | kWmmaBits;
+      return kSync | kAligned | kRound | kSatfinite | kWmmaLayouts | kWmmaShapes | kWmmaBits;
     default:
       return 0;
   }

@@ -190,6 +190,7 @@ struct Module {
   int version_major = 0;
   int version_minor = 0;
   int target_sm = 0;        ///< 10, 13, 20, 70, 90, ...
+  char target_letter = 0;   ///< a or f of sm_90a, sm_100f; 0: none
   std::string target_text;  ///< as written: "sm_13, map_f64_to_f32"
   bool map_f64_to_f32 = false;
   int address_size = 0;               ///< 32 or 64; found from the statements where the directive is missing

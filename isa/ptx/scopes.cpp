@@ -50,9 +50,10 @@ RegisterId FunctionScopes::declare_register(std::string_view name, Type type, ui
 }
 
 bool FunctionScopes::declare_register_range(std::string_view prefix, uint32_t count, Type type,
-                                            uint8_t vector) {
-  const auto first = static_cast<RegisterId>(function_.registers.size());
-  if (!levels_.back().ranges.emplace(prefix, Range{first, count}).second) return false;
+                                            uint8_t vector, bool sparse) {
+  const RegisterId first = sparse ? kNoRegister : static_cast<RegisterId>(function_.registers.size());
+  if (!levels_.back().ranges.emplace(prefix, Range{first, count, type, vector}).second) return false;
+  if (sparse) return true;
   function_.registers.reserve(first + count);
   for (uint32_t i = 0; i < count; ++i) {
     function_.registers.push_back({fmt::format(FMT_STRING("{}{}"), prefix, i), type, vector});
@@ -60,26 +61,36 @@ bool FunctionScopes::declare_register_range(std::string_view prefix, uint32_t co
   return true;
 }
 
-std::optional<RegisterId> FunctionScopes::find_in(const Level& level, std::string_view name) {
-  if (const auto it = level.registers.find(name); it != level.registers.end()) return it->second;
+std::optional<FunctionScopes::Found> FunctionScopes::find_in(const Level& level, std::string_view name) {
+  if (const auto it = level.registers.find(name); it != level.registers.end()) return Found{it->second};
   if (level.ranges.empty()) return std::nullopt;
+  constexpr size_t kMaxDigits = 10;  // of a 32-bit number
   // %f12 may be number 12 of `%f<..>` or number 2 of `%f1<..>`; a register's number has no leading zero.
-  for (size_t digits = 1; digits < name.size() && digits <= 7; ++digits) {
+  for (size_t digits = 1; digits < name.size() && digits <= kMaxDigits; ++digits) {
     const char c = name[name.size() - digits];
     if (c < '0' || c > '9') break;
     if (c == '0' && digits > 1) continue;
     const auto it = level.ranges.find(name.substr(0, name.size() - digits));
     if (it == level.ranges.end()) continue;
-    uint32_t number = 0;
+    uint64_t number = 0;
     std::from_chars(name.data() + name.size() - digits, name.data() + name.size(), number);
-    if (number < it->second.count) return it->second.first + number;
+    const Range& range = it->second;
+    if (number >= range.count) continue;
+    if (range.first == kNoRegister) return Found{kNoRegister, &range};
+    return Found{range.first + static_cast<RegisterId>(number)};
   }
   return std::nullopt;
 }
 
-RegisterId FunctionScopes::find_register(std::string_view name) const {
+RegisterId FunctionScopes::find_register(std::string_view name) {
   for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
-    if (const auto found = find_in(*level, name)) return *found;
+    const auto found = find_in(*level, name);
+    if (!found) continue;
+    if (found->sparse == nullptr) return found->id;
+    const auto id = static_cast<RegisterId>(function_.registers.size());
+    function_.registers.push_back({std::string(name), found->sparse->type, found->sparse->vector});
+    level->registers.emplace(name, id);
+    return id;
   }
   return kNoRegister;
 }

@@ -28,9 +28,11 @@ class FunctionScopes {
 
   /// kNoRegister if the scope has that name already. `name` must outlive the scopes.
   RegisterId declare_register(std::string_view name, Type type, uint8_t vector);
-  /// name0 .. name<count-1>; false if the scope has that range already.
-  bool declare_register_range(std::string_view prefix, uint32_t count, Type type, uint8_t vector);
-  [[nodiscard]] RegisterId find_register(std::string_view name) const;
+  /// name0 .. name<count-1>; false if the scope has that range already. The registers of a `sparse` range
+  /// come into being when they are named first.
+  bool declare_register_range(std::string_view prefix, uint32_t count, Type type, uint8_t vector,
+                              bool sparse = false);
+  [[nodiscard]] RegisterId find_register(std::string_view name);
   /// Hint for a name that find_register() does not know.
   [[nodiscard]] std::string hint_for_register(std::string_view name) const;
 
@@ -51,8 +53,14 @@ class FunctionScopes {
 
  private:
   struct Range {
-    RegisterId first;
+    RegisterId first;  // kNoRegister of a sparse range
     uint32_t count;
+    Type type;
+    uint8_t vector;
+  };
+  struct Found {
+    RegisterId id;  // kNoRegister: a register of `sparse` that has not been named yet
+    const Range* sparse = nullptr;
   };
   struct LabelReference {
     std::string name;
@@ -68,7 +76,7 @@ class FunctionScopes {
     std::vector<LabelReference> references;
   };
   [[nodiscard]] bool is_taken(std::string_view name) const;
-  static std::optional<RegisterId> find_in(const Level& level, std::string_view name);
+  static std::optional<Found> find_in(const Level& level, std::string_view name);
   std::string unique(std::string_view name, std::unordered_set<std::string>& used, bool taken);
 
   Function& function_;

@@ -25,17 +25,6 @@ void ModuleParser::check_register_budget(uint64_t count, SourceLoc loc) {
   registers_ += count;
 }
 
-void ModuleParser::skip_parenthesised() {
-  const SourceLoc open = token_.loc;
-  int depth = 0;
-  do {
-    if (at("(")) ++depth;
-    if (at(")")) --depth;
-    if (token_.kind == Token::Kind::kEnd || at(";") || at("}")) fail(open, "'(' is not closed, expected ')'");
-    take();
-  } while (depth > 0);
-}
-
 void ModuleParser::parse_function(bool is_entry, Linkage linkage, SourceLoc loc) {
   Function f;
   f.is_entry = is_entry;
@@ -50,10 +39,7 @@ void ModuleParser::parse_function(bool is_entry, Linkage linkage, SourceLoc loc)
       parser.function_ = nullptr;
     }
   } reset{*this};
-  while (at_name("attribute")) {
-    take();
-    skip_parenthesised();
-  }
+  while (!is_entry && at_name("attribute")) parse_attribute_list(false);
   if (at("(")) {
     if (is_entry) fail(token_.loc, "an .entry has no return value");
     parse_parameters(f, f.returns, f.return_registers, "return value");
@@ -158,6 +144,8 @@ bool ModuleParser::parse_launch_directive(Function& f, const Token& t) {
   if (cluster && module_.target_sm < kFirstWithClusters)
     fail(t.loc, fmt::format("'.{}' needs .target sm_{} or higher", name, kFirstWithClusters));
   if (name == "reqntid" && version() < 201) fail(t.loc, "'.reqntid' came with PTX 2.1");
+  if (name == "minnctapersm" && version() < 200)
+    fail(t.loc, "'.minnctapersm' came with PTX 2.0", "use .maxnctapersm");
   if (name == "maxntid" || name == "reqntid" || name == "reqnctapercluster") {
     uint32_t ignored[3];
     uint32_t* sizes = name == "maxntid" ? f.maxntid : name == "reqntid" ? f.reqntid : ignored;
@@ -170,7 +158,9 @@ bool ModuleParser::parse_launch_directive(Function& f, const Token& t) {
     f.minnctapersm = expect_count("a number of blocks", false);
   } else if (name == "maxnctapersm") {
     if (version() > 200) fail(t.loc, "'.maxnctapersm' ended with PTX 2.0", "use .minnctapersm");
-    expect_integer("a number");
+    const SourceLoc loc = token_.loc;
+    if (expect_integer("a number of blocks") == 0 && version() < 200)
+      fail(loc, "expected a number of blocks above 0");
   } else if (name == "maxclusterrank") {
     expect_integer("a number");
   } else if (name == "pragma") {
@@ -242,7 +232,7 @@ void ModuleParser::parse_scope_item() {
   if (at_name("loc")) return parse_loc();
   if (at_name("pragma")) return parse_pragma();
   if (at_name("section")) return parse_section();
-  if (at_name("file")) return parse_file();
+  if (at_name("target")) return parse_target();
   const Token t = token_;
   if (parse_linkage() != Linkage::kInternal)
     fail(t.loc, fmt::format("'{}' is for what stands outside functions", t.text));
@@ -306,8 +296,10 @@ void ModuleParser::declare_register_name(const Declarator& d) {
     const SourceLoc loc = token_.loc;
     const uint64_t count = expect_integer("a number of registers");
     expect(">", "after the number of registers");
-    check_register_budget(count, loc);
-    if (!scopes_->declare_register_range(name.text, static_cast<uint32_t>(count), d.type, d.vector)) {
+    if (count > kMaxRange) fail(loc, fmt::format("more than {} registers in a range", kMaxRange));
+    const bool sparse = registers_ + count > kMaxRegisters;
+    if (!sparse) check_register_budget(count, loc);
+    if (!scopes_->declare_register_range(name.text, static_cast<uint32_t>(count), d.type, d.vector, sparse)) {
       fail(name.loc, fmt::format("registers '{}<..>' are declared twice in this scope", name.text));
     }
     return;

@@ -53,11 +53,20 @@ void ModuleParser::parse_register_sum(Operand& o) {
 
 /// `name[2]`: the address of an element, counted in the type of the variable without its .v2 or .v4.
 void ModuleParser::parse_index(Opcode op, Operand& o) {
+  if (op != Opcode::kMov && op != Opcode::kCvta)
+    fail(token_.loc, fmt::format("'{}' takes no element of an array", opcode_info(op).name),
+         "move its address into a register with mov first");
   take();
+  const SourceLoc loc = token_.loc;
   const bool constant = token_.kind != Token::Kind::kIdentifier || token_.text == "WARP_SZ";
   if (!constant) {
-    parse_register("a constant or a register as index");
-  } else if (const Constant c = parse_constant(); c.kind == Operand::ImmKind::kInt) {
+    const Register& r = function_->registers[parse_register("a constant or a register as index")];
+    if (!is_bits(r.type))
+      fail(loc, fmt::format("the index '{}' is a .{} register", r.name, type_name(r.type)),
+           "an index is an integer");
+  } else {
+    const Constant c = parse_constant();
+    if (c.kind != Operand::ImmKind::kInt) fail(loc, "an index is an integer");
     const Variable* v = find_variable(o.symbol);
     o.offset += static_cast<int64_t>(c.bits * static_cast<uint64_t>(v == nullptr ? 1 : type_bytes(v->type)));
     o.is_sum = true;

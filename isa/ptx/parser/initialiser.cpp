@@ -149,7 +149,7 @@ void ModuleParser::store_initial(Variable& v, uint64_t offset, const Constant& v
     if (value.kind != Operand::ImmKind::kF32) bits = std::bit_cast<uint32_t>(static_cast<float>(number));
   } else if (v.type == Type::kF64) {
     bits = std::bit_cast<uint64_t>(number);
-  } else if (value.kind != Operand::ImmKind::kInt && !(is_untyped(v.type) && bytes >= 4)) {
+  } else if (value.kind != Operand::ImmKind::kInt && !is_untyped(v.type)) {
     fail(loc, fmt::format("a floating-point value cannot initialise a .{} variable", type_name(v.type)));
   }
   for (uint64_t i = 0; i < std::min<uint64_t>(bytes, 8); ++i)

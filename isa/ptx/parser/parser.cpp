@@ -265,18 +265,46 @@ void ModuleParser::parse_version() {
   header_ = Header::kVersion;
 }
 
+/// Words of .target beside the architecture. The texture mode is one of two.
+void ModuleParser::parse_target_option(const Token& name) {
+  struct Option {
+    std::string_view name;
+    int version;
+    bool is_texture_mode;
+  };
+  constexpr Option kOptions[] = {{"map_f64_to_f32", 100, false},
+                                 {"debug", 100, false},
+                                 {"texmode_unified", 100, true},
+                                 {"texmode_independent", 105, true}};
+  const auto* option = std::find_if(std::begin(kOptions), std::end(kOptions),
+                                    [&](const Option& o) { return o.name == name.text; });
+  if (option == std::end(kOptions)) {
+    NearestName nearest(name.text);
+    for (const Option& o : kOptions) nearest.consider(o.name);
+    fail(name.loc, fmt::format("unknown target '{}'", name.text), nearest.hint());
+  }
+  if (module_.target_sm == 0 && has_version_)
+    fail(name.loc, fmt::format("'{}' stands behind an architecture", name.text), "such as .target sm_70");
+  if (version() < option->version)
+    fail(name.loc,
+         fmt::format("'{}' came with PTX {}.{}", name.text, option->version / 100, option->version % 100));
+  if (option->is_texture_mode && !texture_mode_.empty() && texture_mode_ != name.text)
+    fail(name.loc, fmt::format("'{}' behind '{}': a file has one texture mode", name.text, texture_mode_));
+  if (option->is_texture_mode) texture_mode_ = name.text;
+  if (name.text == "debug") debug_ = name.loc;
+  if (name.text == "map_f64_to_f32") {
+    module_.map_f64_to_f32 = true;
+    if (module_.target_sm >= 20)
+      fail(name.loc, "'map_f64_to_f32' is for the first targets", "sm_10 to sm_13");
+  }
+}
+
 void ModuleParser::parse_target() {
   take();
   do {
     const Token name = expect_identifier("a target such as sm_70");
-    if (name.text == "debug") debug_ = name.loc;
     if (!module_.target_text.empty()) module_.target_text += ", ";
     module_.target_text += name.text;
-    if (name.text == "map_f64_to_f32") {
-      module_.map_f64_to_f32 = true;
-      if (module_.target_sm >= 20)
-        fail(name.loc, "'map_f64_to_f32' is for the first targets", "sm_10 to sm_13");
-    }
     if (name.text.substr(0, 3) == "sm_" || name.text.substr(0, 8) == "compute_") {
       const std::string_view number = name.text.substr(name.text.find('_') + 1);
       int sm = 0;
@@ -288,12 +316,9 @@ void ModuleParser::parse_target() {
       if (const std::string wrong = check_target(number, version()); has_version_ && !wrong.empty())
         fail(name.loc, wrong);
       module_.target_sm = sm;
-    } else if (name.text != "map_f64_to_f32" && name.text != "debug" &&
-               name.text.substr(0, 8) != "texmode_") {
-      NearestName nearest(name.text);
-      for (const std::string_view n : {"map_f64_to_f32", "debug", "texmode_unified", "texmode_independent"})
-        nearest.consider(n);
-      fail(name.loc, fmt::format("unknown target '{}'", name.text), nearest.hint());
+      module_.target_letter = rest == 1 ? *stop : '\0';
+    } else {
+      parse_target_option(name);
     }
   } while (accept(","));
   header_ = Header::kTarget;

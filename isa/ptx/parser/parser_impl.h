@@ -60,6 +60,7 @@ class ModuleParser {
   void parse_item();
   void parse_version();
   void parse_target();
+  void parse_target_option(const Token& name);
   void parse_address_size();
   void parse_file();
   void parse_section();
@@ -90,6 +91,7 @@ class ModuleParser {
   Declarator parse_declarator(Space space, Linkage linkage, Place place);
   void parse_alignment(Declarator& d);
   void parse_attribute(Declarator& d);
+  void parse_attribute_list(bool of_variable);
   void parse_element_type(Declarator& d);
   void parse_pointer_attribute(Declarator& d);
   void check_element_type(const Declarator& d, SourceLoc loc) const;
@@ -128,7 +130,6 @@ class ModuleParser {
   void parse_label_or_table();
   void parse_call_prototype(LabelTable& table);
   void parse_prototype_list(std::vector<Variable>& list);
-  void skip_parenthesised();
   void check_register_budget(uint64_t count, SourceLoc loc);
 
   // Statements
@@ -195,7 +196,8 @@ class ModuleParser {
   Header header_ = Header::kNone;  // what stands before the next directive
   bool reported_version_ = false;
   uint32_t source_file_ = 0, source_line_ = 0;
-  SourceLoc debug_{0, 0};  // of .target debug
+  std::string_view texture_mode_;  // of .target
+  SourceLoc debug_{0, 0};          // of .target debug
   bool has_sections_ = false;
   bool in_instruction_ = false;
   std::string_view unsupported_operand_;  // of the current instruction: well-formed, not executed yet

@@ -251,7 +251,6 @@ TEST(Traps, UnsupportedFamiliesParse) {
     mbarrier.try_wait.parity.shared::cta.b64 %p, [%r1], %r2;
     ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [%r5];
     mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};
-    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, 1, 1, 1, 0, 0;
     vadd4.u32.u32.u32.add %r1, %r2, %r3, %r4;
     vadd.u32.u32.u32 %r1, %r2.b0, %r3.h1;
     barrier.cluster.arrive.aligned;

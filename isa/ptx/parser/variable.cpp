@@ -63,11 +63,31 @@ void ModuleParser::parse_alignment(Declarator& d) {
 
 /// .attribute(.managed), .attribute(.unified(1, 2)).
 void ModuleParser::parse_attribute(Declarator& d) {
-  const SourceLoc loc = take().loc;
-  if (!at("(")) fail_here("'(' after .attribute");
-  skip_parenthesised();
+  const SourceLoc loc = token_.loc;
+  parse_attribute_list(true);
   if (d.space != Space::kGlobal)
     fail(loc, fmt::format("a .{} variable has no attributes", space_name(d.space)), ".global variables have");
+}
+
+/// .managed is for variables only; .unified has the halves of a UUID.
+void ModuleParser::parse_attribute_list(bool of_variable) {
+  take();
+  expect("(", "after .attribute");
+  do {
+    const Token t = token_;
+    constexpr int kFirstUnified = 90;
+    if (of_variable && accept_name("managed")) continue;
+    if (!accept_name("unified"))
+      fail_here(of_variable ? "the attribute .managed or .unified" : "the attribute .unified");
+    if (module_.target_sm < kFirstUnified)
+      fail(t.loc, fmt::format("'.unified' needs .target sm_{} or higher", kFirstUnified));
+    expect("(", "after .unified");
+    expect_integer("the first half of a UUID");
+    expect(",", "between the halves of a UUID");
+    expect_integer("the second half of a UUID");
+    expect(")", "after the UUID");
+  } while (accept(","));
+  expect(")", "after the attributes");
 }
 
 void ModuleParser::parse_element_type(Declarator& d) {
@@ -95,6 +115,9 @@ void ModuleParser::check_element_type(const Declarator& d, SourceLoc loc) const 
   if (is_bfloat(d.type) || d.type == Type::kU16x2 || d.type == Type::kS16x2 || d.type == Type::kF32x2)
     fail(loc, fmt::format("type .{} is for instructions, not for variables", type_name(d.type)),
          fmt::format("declare .b{}", 8 * type_bytes(d.type)));
+  constexpr int kFirstWithPairs = 53;
+  if (d.type == Type::kF16x2 && module_.target_sm != 0 && module_.target_sm < kFirstWithPairs)
+    fail(loc, fmt::format("type .f16x2 needs .target sm_{} or higher", kFirstWithPairs));
   if (d.type == Type::kB128 && version() < 803) fail(loc, "type .b128 came with PTX 8.3");
   if (d.type == Type::kPred && (d.space != Space::kReg || d.vector > 1))
     fail(loc, "a predicate is a single register");

@@ -58,13 +58,17 @@ void FunctionVerifier::check_address(const Instruction& i, const Operand& o) {
   }
 }
 
+/// A .param variable of the body, which belongs to a call.
+bool FunctionVerifier::is_call_argument(const Found& f) const {
+  return f.variable->space == Space::kParam && !f.is_param &&
+         std::none_of(function_.returns.begin(), function_.returns.end(),
+                      [&](const Variable& v) { return &v == f.variable; });
+}
+
 /// The variables of a call are written and read with it, so not under a predicate of their own.
 void FunctionVerifier::check_argument_guard(const Instruction& i, const Operand& o, const Found& f) {
-  const bool argument =
-      f.variable->space == Space::kParam && !f.is_param && (i.opcode == kLd || i.opcode == kSt);
-  const bool returned = std::any_of(function_.returns.begin(), function_.returns.end(),
-                                    [&](const Variable& v) { return &v == f.variable; });
-  if (argument && !returned && i.guard != kNoRegister)
+  const bool access = i.opcode == kLd || i.opcode == kSt;
+  if (access && is_call_argument(f) && i.guard != kNoRegister)
     error(o.loc,
           fmt::format("'{}' cannot be predicated: '{}' belongs to a call", name(), o.symbol.substr(0, 80)));
 }

@@ -52,6 +52,8 @@ void FunctionVerifier::check_call(const Instruction& i) {
     return error(callee.loc, fmt::format("'call' needs the name of a function or a register, found {}",
                                          kind_name(callee.kind)));
   }
+  if (i.operands.size() > k + (has_arguments ? 2 : 1))
+    return error(i.operands.back().loc, "a call by name has nothing behind its arguments");
   const Found f = find_symbol(callee.symbol);
   if (f.function == nullptr) {
     NearestName nearest(callee.symbol);

@@ -17,7 +17,8 @@ using enum Opcode;
 
 /// Roles: d destination of the first type, D of twice its width, U of 32 bits, P predicate destination, k of
 /// the first type or wider; s source of the first type, S of the second, W of twice the first's width, K of
-/// the second or wider, u 32 bits, p predicate, i integer constant; v value of ld, V value of st, a address,
+/// the second or wider, u 32 bits, p predicate, x the same and a constant of 8 bits, i integer
+/// constant; v value of ld, V value of st, a address,
 /// A symbol or address register, n address register, l label, t label table, h 64-bit cache policy.
 std::string_view signature(const Instruction& i) {
   const bool wide = i.mods.part == MulPart::kWide;
@@ -43,9 +44,9 @@ std::string_view signature(const Instruction& i) {
     case kLop3:
       return "Uuuuip";
     case kBfe:
-      return "dsuu";
+      return "dsxx";
     case kBfi:
-      return "dssuu";
+      return "dssxx";
     case kBmsk:
       return "Uuu";
     case kSzext:
@@ -223,6 +224,10 @@ void FunctionVerifier::check_role(const Instruction& i, const Operand& o, char r
       return check_source(i, o, widened(m.type), false);
     case 'u':
       return check_source(i, o, i.opcode == kShl || i.opcode == kShr ? Type::kU32 : Type::kB32, false);
+    case 'x':
+      if (constexpr uint64_t kMost = 255; o.kind == Kind::kImmediate && o.imm > kMost)
+        return error(o.loc, fmt::format("operand {} of '{}' is at most {}", index + 1, name(), kMost));
+      return check_source(i, o, Type::kB32, false);
     case 'p':
       return check_source(i, o, Type::kPred, false);
     case 'h':
@@ -375,6 +380,9 @@ void FunctionVerifier::check_symbol_value(const Instruction& i, const Operand& o
       module_.address_size == 64)
     return error(o.loc, fmt::format("'{}' cannot hold the address of '{}', which has 64 bits", name(),
                                     o.symbol.substr(0, 80)));
+  if (f.variable != nullptr && is_call_argument(f))
+    return error(o.loc,
+                 fmt::format("'{}' is a parameter of a call and has no address", o.symbol.substr(0, 80)));
   if (is_float(i.mods.type) || type_bytes(i.mods.type) < 4) {
     error(o.loc, fmt::format("'{}' cannot hold the address of '{}'", name(), o.symbol.substr(0, 80)),
           "use .u32 or .u64");

@@ -2,6 +2,7 @@
 // chapter 9.
 #include <fmt/format.h>
 
+#include "isa/ptx/modifier_groups.h"
 #include "isa/ptx/verifier/verifier_impl.h"
 
 namespace gpusim::isa {
@@ -68,6 +69,13 @@ std::string example_type(uint64_t mask) {
 /// Between floating-point types without loss.
 bool cvt_is_exact(const Modifiers& m) {
   return !is_bfloat(m.type2) && (m.type == m.type2 || type_bytes(m.type) > type_bytes(m.type2));
+}
+
+/// Between integers: every value of the source is one of the destination.
+bool cvt_keeps_values(const Modifiers& m) {
+  const int to = 8 * type_bytes(m.type), from = 8 * type_bytes(m.type2);
+  if (is_signed(m.type2)) return is_signed(m.type) && to >= from;
+  return is_signed(m.type) ? to > from : to >= from;
 }
 
 }  // namespace
@@ -171,6 +179,12 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
         error(fmt::format("'{}' is cvt.pack.sat from .s32, to 8 bits or fewer with a third source .b32",
                           name()));
       break;
+    case kSetmaxnreg:
+      check_setmaxnreg(i);
+      break;
+    case kBrx:
+      if ((m.seen & kIdx) == 0) error("'brx' needs .idx", "write 'brx.idx'");
+      break;
     case kLop3:
       if (m.bool_op == BoolOp::kXor) error(fmt::format("'{}' combines with .or or .and", name()));
       break;
@@ -199,8 +213,9 @@ void FunctionVerifier::check_modifiers(const Instruction& i) {
   if (m.sat && integer && m.type != Type::kS32 && i.opcode != kCvt && i.opcode != kCvtPack) {
     error(fmt::format("'{}': .sat on integers needs type .s32", name()));
   }
-  if (m.ftz && (integer || is_untyped(m.type) || m.type == Type::kF64) && i.opcode != kCvt &&
-      i.opcode != kSet && i.opcode != kSlct && i.opcode != kRcp && i.opcode != kRsqrt) {
+  const Type flushed = i.opcode == kSet || i.opcode == kSlct ? m.type2 : m.type;
+  if (m.ftz && (is_integer(flushed) || is_untyped(flushed) || flushed == Type::kF64) && i.opcode != kCvt &&
+      i.opcode != kRcp && i.opcode != kRsqrt) {
     error(fmt::format("'{}': .ftz is for single and half precision", name()));
   }
 }
@@ -277,6 +292,10 @@ void FunctionVerifier::check_cvt(const Instruction& i) {
     error(fmt::format("'{}' takes 2 operands, found {}", name(), i.operands.size()));
   }
   const bool single = m.type == Type::kF32 || m.type2 == Type::kF32;
+  if (m.sat && is_integer(m.type) && is_integer(m.type2) && cvt_keeps_values(m))
+    error(fmt::format("'{}': every .{} value is a .{} value, so there is nothing for .sat to do", name(),
+                      type_name(m.type2), type_name(m.type)),
+          "leave .sat out");
   if (ptx_version(module_) < 104) return;
   if (m.ftz && !single) error(fmt::format("'{}': .ftz goes with .f32", name()));
   if (m.rounding == Rounding::kRna) error(fmt::format("'{}': .rna is for .tf32", name()));
@@ -371,6 +390,17 @@ void FunctionVerifier::check_wide_access(const Instruction& i) {
   if (is_load_or_store && type_bytes(m.type) * m.vector == 32 && m.space != Space::kGlobal &&
       m.space != Space::kGeneric)
     error(fmt::format("'{}': accesses of 32 bytes are for .global memory", name()));
+}
+
+void FunctionVerifier::check_setmaxnreg(const Instruction& i) {
+  constexpr uint64_t kLeast = 24, kMost = 256, kStep = 8;
+  constexpr uint64_t kAll = kIncDec | kSync | kAligned;
+  if ((i.mods.seen & kAll) != kAll) error(fmt::format("'{}' needs .inc or .dec, .sync and .aligned", name()));
+  const Operand& count = i.operands[0];
+  if (count.kind != Operand::Kind::kImmediate) return;
+  if (count.imm < kLeast || count.imm > kMost || count.imm % kStep != 0)
+    error(count.loc,
+          fmt::format("a number of registers is a multiple of {} from {} to {}", kStep, kLeast, kMost));
 }
 
 /// Integers are added and compared, bits are combined, and .f32 is compared.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "isa/ptx/modifier_groups.h"
+#include "isa/ptx/spellings.h"
 #include "isa/ptx/verifier/verifier_impl.h"
 
 namespace gpusim::isa {
@@ -37,6 +38,7 @@ bool is_cvt_bf16(const Modifiers& m) { return is_bfloat(m.type) || is_bfloat(m.t
 bool is_set_f16(const Modifiers& m) { return is_f16(m) || m.type2 == Type::kF16 || m.type2 == Type::kF16x2; }
 bool is_vector(const Modifiers& m) { return m.vector > 1; }
 bool is_16_bits(const Modifiers& m) { return type_bytes(m.type) == 2; }
+bool has_cache_operator(const Modifiers& m) { return m.cache != CacheOp::kNone; }
 bool is_generic(const Modifiers& m) { return m.space == Space::kGeneric; }
 
 struct VersionRule {
@@ -160,6 +162,8 @@ constexpr TargetRule kRules[] = {
     {kTxq, 20, nullptr},
     {kLd, 20, is_generic},
     {kSt, 20, is_generic},
+    {kLd, 20, has_cache_operator},
+    {kSt, 20, has_cache_operator},
     {kLd, 70, is_ordered},
     {kSt, 70, is_ordered},
     {kLd, 32, [](const Modifiers& m) { return m.nc; }},
@@ -235,7 +239,7 @@ void FunctionVerifier::check_target(const Instruction& i) {
   if (in_cluster) needed = std::max(needed, 90);
   if ((i.mods.seen & (kEvictL1 | kPrefetchSize)) != 0)
     needed = std::max(needed, (i.mods.seen & kPrefetchSize) != 0 ? 75 : 70);
-  if ((i.mods.seen & kCacheHint) != 0) needed = std::max(needed, 80);
+  if ((i.mods.seen & (kCacheHint | kLongPrefetch)) != 0) needed = std::max(needed, 80);
   const bool is_double = i.mods.type == Type::kF64 || i.mods.type2 == Type::kF64;
   if (is_double && !only_moves(i.opcode) && !module_.map_f64_to_f32 && needed < 13) {
     if (target < 13) {
@@ -246,7 +250,9 @@ void FunctionVerifier::check_target(const Instruction& i) {
     }
   }
   if (target < needed)
-    error(fmt::format("'{}' needs .target sm_{} or higher, the file has sm_{}", name(), needed, target));
+    return error(
+        fmt::format("'{}' needs .target sm_{} or higher, the file has sm_{}", name(), needed, target));
+  if (std::string wrong = letter_error(module_, i); !wrong.empty()) error(std::move(wrong));
 }
 
 }  // namespace gpusim::isa

@@ -14,8 +14,17 @@ namespace gpusim::isa {
 namespace {
 
 /// As in regress/ptxas_verdicts.py.
-std::string text_of(const std::string& line) {
-  const std::string header = ".version 7.0\n.target sm_75\n.address_size 64\n", module = "module ";
+std::string text_of(std::string line) {
+  std::string version = "7.0", target = "sm_75";
+  if (line.starts_with('[')) {  // [version target]
+    const size_t space = line.find(' '), end = line.find("] ");
+    version = line.substr(1, space - 1);
+    target = line.substr(space + 1, end - space - 1);
+    line.erase(0, end + 2);
+  }
+  std::string header = ".version " + version + "\n.target " + target + "\n";
+  if (std::stod(version) >= 2.3) header += ".address_size 64\n";
+  const std::string module = "module ";
   if (line.starts_with(module)) return header + line.substr(module.size()) + "\n";
   return header + R"(.global .align 16 .b8 zg[64]; .shared .align 16 .b8 zs[64];
 .visible .entry k(.param .u64 p)

@@ -7,6 +7,7 @@
 
 #include "isa/ptx/diagnostics.h"
 #include "isa/ptx/parser/parser.h"
+#include "isa/ptx/spellings.h"
 #include "isa/ptx/verifier/verifier_impl.h"
 #include "isa/ptx/wmma.h"
 
@@ -34,7 +35,7 @@ namespace {
 /// Samplers of their own, offsets and depth comparison, results in half precision.
 bool unsupported_texture_form(const Instruction& i) {
   if (i.opcode != Opcode::kTex) return false;
-  return i.operands.size() > 2 || is_half(i.mods.type) ||
+  return i.operands.size() > 2 || i.mods.type == Type::kF16 || i.mods.type == Type::kF16x2 ||
          (i.operands.size() == 2 && i.operands[1].elements.size() > 1);
 }
 
@@ -102,7 +103,8 @@ std::string conflict(const Function& first, const Function& f) {
                        name, f.params.size(), f.returns.size(), first.params.size(), first.returns.size());
   if (!same_parameters(first.params, f.params) || !same_parameters(first.returns, f.returns))
     return fmt::format("the parameters of function '{}' have other types here", name);
-  const bool internal_later = first.linkage == Linkage::kVisible && f.linkage == Linkage::kInternal;
+  const bool internal_later = (first.linkage == Linkage::kVisible || first.linkage == Linkage::kWeak) &&
+                              f.linkage == Linkage::kInternal;
   if (first.linkage != f.linkage && !internal_later)
     return fmt::format("function '{}' has another linkage here", name);
   return {};
@@ -124,6 +126,13 @@ void collect_functions(const Module& module, ModuleSymbols& symbols, Diagnostics
                 fmt::format("the first one is in line {}", it->second->loc.line));
     if (!f.is_declaration) it->second = &f;
   }
+  for (const auto& [name, f] : symbols.functions) {
+    const bool is_alias =
+        std::ranges::any_of(module.aliases, [&](const auto& a) { return a.name == f->name; });
+    if (f->is_declaration && f->linkage != Linkage::kExtern && !is_alias)
+      add_error(out, f->loc, fmt::format("'{}' is declared and has no body in this file", name.substr(0, 80)),
+                "what another file defines is .extern");
+  }
 }
 
 void check_relocations(const Variable& v, const ModuleSymbols& symbols, Diagnostics& out) {
@@ -139,13 +148,28 @@ void check_relocations(const Variable& v, const ModuleSymbols& symbols, Diagnost
   }
 }
 
-// PTX ISA, "Constant State Space": regions of 64 KiB; a variable lies in one of them.
-void check_constant_size(const Variable& v, Diagnostics& out) {
+// PTX ISA, "Constant State Space": the variables of a file share 64 KiB.
+void check_constant_size(const Module& module, Diagnostics& out) {
   constexpr uint64_t kRegionBytes = 64 * 1024;
-  if (v.space != Space::kConst || v.bytes <= kRegionBytes) return;
-  add_error(
-      out, v.loc,
-      fmt::format("constant variable '{}' is larger than {} bytes", v.name.substr(0, 80), kRegionBytes));
+  uint64_t total = 0;
+  std::vector<const Variable*> variables;
+  for (const Variable& v : module.variables) variables.push_back(&v);
+  for (const Function& f : module.functions) {
+    for (const Variable& v : f.variables) variables.push_back(&v);
+  }
+  for (const Variable* variable : variables) {
+    const Variable& v = *variable;
+    if (v.space != Space::kConst || v.linkage == Linkage::kExtern) continue;
+    if (v.bytes > kRegionBytes)
+      return add_error(
+          out, v.loc,
+          fmt::format("constant variable '{}' is larger than {} bytes", v.name.substr(0, 80), kRegionBytes));
+    total += v.bytes;
+    if (total > kRegionBytes)
+      return add_error(out, v.loc,
+                       fmt::format("with '{}' the constant variables of the file are larger than {} bytes",
+                                   v.name.substr(0, 80), kRegionBytes));
+  }
 }
 
 // PTX ISA, "Kernel Function Parameters".
@@ -153,7 +177,7 @@ void check_parameter_size(const Module& module, const Function& f, Diagnostics& 
   if (!f.is_entry) return;
   const bool has_large =
       module.target_sm >= 70 && std::pair(module.version_major, module.version_minor) >= std::pair(8, 1);
-  const uint64_t limit = has_large ? 32764 : 4352;
+  const uint64_t limit = has_large ? 32764 : module.version_major >= 2 ? 4352 : 256;
   uint64_t bytes = 0;
   for (const Variable& v : f.params) {
     const uint64_t align = std::max<uint64_t>(v.align, 1);  // 0: a .texref
@@ -163,6 +187,21 @@ void check_parameter_size(const Module& module, const Function& f, Diagnostics& 
   add_error(out, f.loc,
             fmt::format("the parameters of kernel '{}' take {} bytes; {} are allowed", f.name.substr(0, 80),
                         bytes, limit));
+}
+
+/// Values of fewer than 32 bits are passed as bits, as halves or in arrays; predicates are not.
+void check_narrow_arguments(const Module& module, const Function& f, Diagnostics& out) {
+  constexpr int kFirst = 301;
+  if (f.is_entry || f.is_declaration || ptx_version(module) < kFirst) return;
+  for (const auto* list : {&f.params, &f.returns}) {
+    for (const Variable& v : *list) {
+      if (v.is_array() || !(v.type == Type::kPred || (is_integer(v.type) && type_bytes(v.type) < 4)))
+        continue;
+      add_error(out, v.loc,
+                fmt::format("'{}' cannot be passed as .{}", v.name.substr(0, 80), type_name(v.type)),
+                v.type == Type::kPred ? "pass a .b32" : fmt::format("declare .b{}", 8 * type_bytes(v.type)));
+    }
+  }
 }
 
 /// Arguments of functions are copied word by word, so their size is the size of the code of a call.
@@ -197,14 +236,13 @@ Diagnostics verify_module(const Module& module) {
   ModuleSymbols symbols;
   collect_variables(module, symbols, out);
   collect_functions(module, symbols, out);
-  for (const Variable& v : module.variables) {
-    check_relocations(v, symbols, out);
-    check_constant_size(v, out);
-  }
+  for (const Variable& v : module.variables) check_relocations(v, symbols, out);
+  check_constant_size(module, out);
   for (const Function& f : module.functions) {
     if (out.size() >= kMaxDiagnostics) break;
     check_parameter_size(module, f, out);
     check_argument_sizes(f, out);
+    check_narrow_arguments(module, f, out);
     FunctionVerifier(module, symbols, f, out).verify();
   }
   sort_by_location(out);
@@ -246,6 +284,9 @@ void FunctionVerifier::verify_instruction(const Instruction& i) {
           "a guard is declared as .reg .pred");
   }
   if (std::string reason = unsupported_reason(i); !reason.empty()) {
+    if (std::string wrong = spelling_error(module_, i); !wrong.empty() && !i.mods.otherwise_good)
+      return error(std::move(wrong));
+    if (i.opcode == Opcode::kTex && i.mods.unknown.empty() && !check_types(i)) return;
     out_.push_back(
         {Diagnostic::Severity::kWarning, i.loc, std::move(reason), "kernels that execute it cannot run"});
     if (!i.mods.otherwise_good || !opcode_info(i.opcode).supported) return;

@@ -46,6 +46,7 @@ class FunctionVerifier {
   void check_rounding(const Instruction& i);
   void check_arithmetic_modifiers(const Instruction& i);
   void check_redux(const Instruction& i);
+  void check_setmaxnreg(const Instruction& i);
   void check_cvt(const Instruction& i);
   void check_half(const Instruction& i);
   void check_half_arithmetic(const Instruction& i);
@@ -107,6 +108,7 @@ class FunctionVerifier {
     const Function* function = nullptr;
     bool is_param = false;
   };
+  [[nodiscard]] bool is_call_argument(const Found& f) const;
   void check_argument_guard(const Instruction& i, const Operand& o, const Found& f);
   [[nodiscard]] Found find_symbol(std::string_view name) const;
   void undefined_symbol(const Operand& o);

@@ -1,0 +1,234 @@
+#include "isa/ptx/spellings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace gpusim::isa {
+namespace {
+
+/// Which targets of a generation have an instruction: all, or those with a letter.
+enum class Letters : uint8_t { kAll, kWithLetter, kOnly90a, kTensorMemory };
+
+struct Spelling {
+  std::string_view name;  ///< the words that stand first, in this order
+  std::string_view
+      modifiers;  ///< the others, in any order: `a|b` is one of both, `?` may be left out, `*` any
+  size_t min_operands, max_operands;
+  int sm, version;
+  Letters letters = Letters::kAll;
+};
+
+// Of the rows whose name fits an instruction, those with the longest name count; one of them must fit it. An
+// alternative with a dot is several words that stand in a row.
+constexpr Spelling kSpellings[] = {
+    {"cvt", "rna satfinite? tf32.f32", 2, 2, 80, 700},
+    {"cvt", "rn|rz relu? tf32.f32", 2, 2, 90, 708},
+    {"cvt", "rn|rz relu? satfinite tf32.f32", 2, 2, 100, 806},
+    {"cvt", "rn satfinite relu? e4m3x2.f32|e5m2x2.f32", 3, 3, 89, 708},
+    {"cvt", "rn satfinite relu? e4m3x2.f16x2|e5m2x2.f16x2", 2, 2, 89, 708},
+    {"cvt", "rn relu? f16x2.e4m3x2|f16x2.e5m2x2", 2, 2, 89, 708},
+    {"cvt", "rn satfinite relu? e2m1x2.f32|e2m3x2.f32|e3m2x2.f32", 3, 3, 100, 806, Letters::kWithLetter},
+    {"cvt", "rn relu? f16x2.e2m1x2|f16x2.e2m3x2|f16x2.e3m2x2", 2, 2, 100, 806, Letters::kWithLetter},
+    {"cvt", "rz|rp satfinite? ue8m0x2.f32", 3, 3, 100, 806, Letters::kWithLetter},
+    {"cvt", "rz|rp satfinite? ue8m0x2.bf16x2", 2, 2, 100, 806, Letters::kWithLetter},
+    {"cvt", "rn bf16x2.ue8m0x2", 2, 2, 100, 806, Letters::kWithLetter},
+    {"cvt", "rs relu? satfinite? f16x2.f32|bf16x2.f32", 4, 4, 100, 807, Letters::kWithLetter},
+    {"cvt", "rs relu? satfinite e4m3x4.f32|e5m2x4.f32|e2m1x4.f32|e2m3x4.f32|e3m2x4.f32", 3, 3, 100, 807,
+     Letters::kWithLetter},
+    {"barrier.cluster.arrive", "aligned?", 0, 0, 90, 708},
+    {"barrier.cluster.arrive", "release|relaxed aligned?", 0, 0, 90, 800},
+    {"barrier.cluster.wait", "aligned?", 0, 0, 90, 708},
+    {"barrier.cluster.wait", "acquire aligned?", 0, 0, 90, 800},
+    {"fence.proxy", "alias", 0, 0, 70, 705},
+    {"fence.proxy", "async|async.global|async.shared::cta|async.shared::cluster", 0, 0, 90, 800},
+    {"fence.proxy", "tensormap::generic release cta|cluster|gpu|sys", 0, 0, 90, 803},
+    {"fence.proxy", "tensormap::generic acquire cta|cluster|gpu|sys", 2, 2, 90, 803},
+    {"fence.proxy", "async::generic acquire sync_restrict::shared::cluster cluster", 0, 0, 90, 806},
+    {"fence.proxy", "async::generic release sync_restrict::shared::cta cluster", 0, 0, 90, 806},
+    {"fence.mbarrier_init", "release cluster", 0, 0, 90, 800},
+    {"membar.proxy", "alias", 0, 0, 60, 705},
+    {"membar.proxy", "async|async.global|async.shared::cta|async.shared::cluster", 0, 0, 90, 800},
+    {"cp.async", "ca|cg shared|shared::cta global L2::64B|L2::128B|L2::256B?", 3, 4, 80, 700},
+    {"cp.async", "ca|cg shared|shared::cta global L2::cache_hint L2::64B|L2::128B|L2::256B?", 4, 5, 80, 704},
+    {"cp.async.commit_group", "", 0, 0, 80, 700},
+    {"cp.async.wait_group", "", 1, 1, 80, 700},
+    {"cp.async.wait_all", "", 0, 0, 80, 700},
+    {"cp.async.mbarrier.arrive", "noinc? shared|shared::cta? b64", 1, 1, 80, 700},
+    {"cp.async.bulk", "*", 0, 16, 90, 800},
+    {"cp.reduce.async.bulk", "*", 0, 16, 90, 800},
+    {"createpolicy", "*", 1, 16, 80, 704},
+    {"clusterlaunchcontrol", "*", 1, 16, 100, 806},
+    {"st.async", "*", 2, 16, 90, 801},
+    {"red.async", "*", 2, 16, 90, 801},
+    {"st.bulk", "*", 2, 16, 100, 806},
+    {"mbarrier.init", "shared|shared::cta? b64", 2, 2, 80, 700},
+    {"mbarrier.inval", "shared|shared::cta? b64", 1, 1, 80, 700},
+    {"mbarrier.arrive", "*", 1, 4, 80, 700},
+    {"mbarrier.arrive_drop", "*", 1, 4, 80, 700},
+    {"mbarrier.expect_tx", "*", 2, 2, 90, 800},
+    {"mbarrier.complete_tx", "*", 2, 2, 90, 800},
+    {"mbarrier.test_wait", "*", 3, 3, 80, 700},
+    {"mbarrier.try_wait", "*", 3, 4, 90, 708},
+    {"mbarrier.pending_count", "b64", 2, 2, 80, 700},
+    {"ldmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", 2, 2, 75, 605},
+    {"ldmatrix", "sync aligned m16n16|m8n16 x1|x2|x4 trans? shared|shared::cta? b8 *", 2, 2, 100, 806,
+     Letters::kWithLetter},
+    {"stmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", 2, 2, 90, 708},
+    {"stmatrix", "sync aligned m16n8 x1|x2|x4 trans shared|shared::cta? b8", 2, 2, 100, 806,
+     Letters::kWithLetter},
+    {"movmatrix", "sync aligned m8n8 trans b16", 2, 2, 75, 708},
+    {"mapa", "shared::cluster? u32|u64", 3, 3, 90, 708},
+    {"getctarank", "shared::cluster? u32|u64", 2, 2, 90, 708},
+    {"mma", "*", 3, 16, 70, 604},
+    {"wgmma.fence", "sync aligned?", 0, 0, 90, 800, Letters::kOnly90a},
+    {"wgmma.commit_group", "sync aligned?", 0, 0, 90, 800, Letters::kOnly90a},
+    {"wgmma.wait_group", "sync aligned?", 1, 1, 90, 800, Letters::kOnly90a},
+    {"wgmma.mma_async", "*", 3, 16, 90, 800, Letters::kOnly90a},
+    {"tcgen05", "*", 0, 16, 100, 806, Letters::kTensorMemory},
+    {"tensormap.replace", "*", 2, 3, 90, 803, Letters::kWithLetter},
+    {"multimem", "*", 1, 16, 90, 801},
+    {"stacksave", "u32|u64", 1, 1, 52, 703},
+    {"stackrestore", "u32|u64", 1, 1, 52, 703},
+    {"alloca", "u32|u64", 2, 3, 52, 703},
+};
+
+/// Supported instructions that only targets with a letter have.
+constexpr Opcode kWithLetter[] = {Opcode::kSetmaxnreg};
+
+using Words = std::vector<std::string_view>;
+
+Words split(std::string_view text, char separator) {
+  Words words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+/// Opcode and modifiers as written, without the guard: blanks may stand before a dot.
+Words words_of(std::string_view text) {
+  if (text.starts_with('@')) {
+    text.remove_prefix(std::min(text.find_first_not_of("@! "), text.size()));
+    text.remove_prefix(std::min(text.find(' '), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+  Words words;
+  for (;;) {
+    const size_t end = std::min(text.find_first_of(". \t{[(;"), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    if (!text.starts_with('.')) return words;
+    text.remove_prefix(1);
+  }
+}
+
+bool starts_with(const Words& words, const Words& first) {
+  return words.size() >= first.size() && std::equal(first.begin(), first.end(), words.begin());
+}
+
+/// How many words at `from` one of the alternatives of `slot` takes; 0: none fits.
+size_t taken(const Words& words, size_t from, std::string_view slot) {
+  size_t most = 0;
+  for (const std::string_view alternative : split(slot, '|')) {
+    const Words wanted = split(alternative, '.');
+    const bool fits = words.size() - from >= wanted.size() &&
+                      std::equal(wanted.begin(), wanted.end(), words.begin() + static_cast<ptrdiff_t>(from));
+    if (fits) most = std::max(most, wanted.size());
+  }
+  return most;
+}
+
+/// Every word belongs to a slot of its own, and only slots with `?` stay empty.
+bool fits(const Words& words, size_t from, std::string_view modifiers) {
+  Words slots = split(modifiers, ' ');
+  const bool any = std::erase(slots, "*") != 0;
+  while (from < words.size()) {
+    size_t count = 0;
+    for (auto slot = slots.begin(); slot != slots.end() && count == 0; ++slot) {
+      std::string_view alternatives = *slot;
+      if (alternatives.ends_with('?')) alternatives.remove_suffix(1);
+      count = taken(words, from, alternatives);
+      if (count == 0) continue;
+      slots.erase(slot);
+      break;
+    }
+    if (count == 0 && !any) return false;
+    from += std::max<size_t>(count, 1);
+  }
+  return std::ranges::all_of(slots, [](std::string_view slot) { return slot.ends_with('?'); });
+}
+
+bool has_letters(const Module& m, Letters letters) {
+  switch (letters) {
+    case Letters::kAll:
+      return true;
+    case Letters::kWithLetter:
+      return m.target_letter != 0;
+    case Letters::kOnly90a:
+      return m.target_letter != 0 && m.target_sm == 90;
+    case Letters::kTensorMemory:
+      return m.target_letter != 0 && m.target_sm < 120;
+  }
+  return false;
+}
+
+std::string_view example(Letters letters) {
+  return letters == Letters::kTensorMemory ? "sm_100a"
+         : letters == Letters::kOnly90a    ? "sm_90a only"
+                                           : "sm_90a";
+}
+
+/// What the target or version of the file lacks for `row`.
+std::string target_error(const Module& m, const Spelling& row, std::string_view name) {
+  if (m.target_sm != 0 && m.target_sm < row.sm)
+    return fmt::format("'{}' needs .target sm_{} or higher, the file has sm_{}", name, row.sm, m.target_sm);
+  if (m.target_sm != 0 && !has_letters(m, row.letters))
+    return fmt::format("'{}' is not for .target sm_{}, but for such as {}", name, m.target_sm,
+                       example(row.letters));
+  const int version = m.version_major * 100 + m.version_minor;
+  if (version < row.version)
+    return fmt::format("'{}' needs PTX {}.{} or later", name, row.version / 100, row.version % 100);
+  return {};
+}
+
+}  // namespace
+
+std::string spelling_error(const Module& module, const Instruction& i) {
+  const Words words = words_of(i.text);
+  const auto named = [&](const Spelling& row) { return starts_with(words, split(row.name, '.')); };
+  size_t longest = 0;
+  bool is_listed = false;  // the table has the first word, so it has all instructions that begin with it
+  for (const Spelling& row : kSpellings) {
+    is_listed = is_listed || split(row.name, '.')[0] == words[0];
+    if (named(row)) longest = std::max(longest, split(row.name, '.').size());
+  }
+  const std::string name = fmt::format("{}", fmt::join(words, ".")).substr(0, 80);
+  if (!is_listed) return {};
+  if (longest == 0) return fmt::format("there is no instruction '{}'", name);
+  std::string wrong;
+  for (const Spelling& row : kSpellings) {
+    if (!named(row) || split(row.name, '.').size() != longest || !fits(words, longest, row.modifiers))
+      continue;
+    const size_t n = i.operands.size();
+    wrong = n < row.min_operands || n > row.max_operands
+                ? fmt::format("'{}' does not take {} operands", name, n)
+                : target_error(module, row, name);
+    if (wrong.empty()) return {};
+  }
+  return wrong.empty() ? fmt::format("'{}' does not have these modifiers", name) : wrong;
+}
+
+std::string letter_error(const Module& module, const Instruction& i) {
+  if (std::ranges::find(kWithLetter, i.opcode) == std::end(kWithLetter)) return {};
+  if (module.target_sm == 0 || has_letters(module, Letters::kWithLetter)) return {};
+  return fmt::format("'{}' is not for .target sm_{}, but for such as {}", opcode_info(i.opcode).name,
+                     module.target_sm, example(Letters::kWithLetter));
+}
+
+}  // namespace gpusim::isa
