@@ -228,7 +228,8 @@ void DramChannel::keep_behind_oldest(Choice& choice) const {
   if (choice.precharge.found() && choice.precharge.bank == oldest_bank_) choice.precharge = {};
 }
 
-uint64_t DramChannel::first_hit(Class cls, uint64_t from, uint64_t behind) const {
+[[gnu::always_inline]] inline uint64_t DramChannel::first_hit(Class cls, uint64_t from,
+                                                              uint64_t behind) const {
   if (hit_[cls].banks == 0) return kFar;
   const uint64_t bus = std::max(from, bus_ready(cls == kWrites));
   // Where the oldest of all hits would be in the bank of a starved request, none goes.
@@ -237,7 +238,8 @@ uint64_t DramChannel::first_hit(Class cls, uint64_t from, uint64_t behind) const
   uint64_t column = kFar;
   for (uint64_t bits = hit_[cls].banks & ~behind; bits != 0 && column > bus; bits &= bits - 1) {
     const auto b = static_cast<size_t>(std::countr_zero(bits));
-    if (hit_[cls].order[b] > passed && next_column_[oldest_bank_] <= std::max(next_column_[b], bus)) continue;
+    if (passes && hit_[cls].order[b] > passed && next_column_[oldest_bank_] <= std::max(next_column_[b], bus))
+      continue;
     column = std::min(column, next_column_[b]);
   }
   return std::max(column, bus);
@@ -272,7 +274,8 @@ uint64_t DramChannel::first_choice(uint64_t from, bool reply_room) const {
     const auto b = static_cast<size_t>(std::countr_zero(bits));
     if ((open_ >> b & 1) == 0) {
       if (activates) first = std::min(first, std::max(next_activate_[b], activate_ready_));
-    } else if (oldest(b) < passed || std::max(next_precharge_[b], from) < next_precharge_[oldest_bank_]) {
+    } else if (passed == kNoOrder || oldest(b) < passed ||
+               std::max(next_precharge_[b], from) < next_precharge_[oldest_bank_]) {
       first = std::min(first, next_precharge_[b]);
     }
   }
