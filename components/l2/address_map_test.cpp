@@ -9,7 +9,9 @@
 namespace gpusim::comp {
 namespace {
 
-core::MachineConfig::Partition config(const char* hash, int64_t partitions, int64_t interleave = 256) {
+using Hash = core::PartitionHash;
+
+core::MachineConfig::Partition config(Hash hash, int64_t partitions, int64_t interleave = 256) {
   core::MachineConfig::Partition c;
   c.hash = hash;
   c.partitions = partitions;
@@ -18,7 +20,7 @@ core::MachineConfig::Partition config(const char* hash, int64_t partitions, int6
 }
 
 TEST(AddressMap, EveryRoundOfBlocksHoldsOneOfEachPartitionAtTheSamePlace) {
-  for (const char* hash : {"modulo", "xor", "polynomial"}) {
+  for (const Hash hash : {Hash::kModulo, Hash::kXor, Hash::kPolynomial}) {
     for (const int64_t partitions : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
       const AddressMap map(config(hash, partitions));
       std::mt19937_64 random(1);
@@ -28,9 +30,9 @@ TEST(AddressMap, EveryRoundOfBlocksHoldsOneOfEachPartitionAtTheSamePlace) {
         for (uint64_t b = 0; b < static_cast<uint64_t>(partitions); ++b) {
           const uint64_t address = (round * static_cast<uint64_t>(partitions) + b) * 256 + offset;
           const uint32_t p = map.partition(address);
-          EXPECT_TRUE(seen.insert(p).second) << hash;
+          EXPECT_TRUE(seen.insert(p).second) << core::word(hash);
           EXPECT_EQ(map.local(address), round * 256 + offset);
-          EXPECT_EQ(map.global(map.local(address), p), address) << hash << " " << partitions;
+          EXPECT_EQ(map.global(map.local(address), p), address) << core::word(hash) << " " << partitions;
         }
         EXPECT_LT(*seen.rbegin(), static_cast<uint32_t>(partitions));
       }
@@ -39,7 +41,7 @@ TEST(AddressMap, EveryRoundOfBlocksHoldsOneOfEachPartitionAtTheSamePlace) {
 }
 
 TEST(AddressMap, ModuloWorksWithAnyNumberOfPartitions) {
-  const AddressMap map(config("modulo", 6));
+  const AddressMap map(config(Hash::kModulo, 6));
   for (uint64_t address = 0; address < 100000; address += 37) {
     EXPECT_EQ(map.partition(address), address / 256 % 6);
     EXPECT_EQ(map.global(map.local(address), map.partition(address)), address);
@@ -47,7 +49,7 @@ TEST(AddressMap, ModuloWorksWithAnyNumberOfPartitions) {
 }
 
 TEST(AddressMap, XorFoldsTheBlockNumber) {
-  const AddressMap map(config("xor", 8));
+  const AddressMap map(config(Hash::kXor, 8));
   EXPECT_EQ(map.partition(0b101'011'110ull * 256), 0b101u ^ 0b011u ^ 0b110u);
 }
 
@@ -62,7 +64,7 @@ TEST(AddressMap, PolynomialHashIsTheRemainderOfALongDivision) {
   // x^3 + x + 1, x^5 + x^2 + 1, x^8 + x^4 + x^3 + x^2 + 1.
   const std::pair<int, uint64_t> polynomials[] = {{3, 0xb}, {5, 0x25}, {8, 0x11d}};
   for (const auto& [degree, polynomial] : polynomials) {
-    const AddressMap map(config("polynomial", int64_t{1} << degree));
+    const AddressMap map(config(Hash::kPolynomial, int64_t{1} << degree));
     std::mt19937_64 random(2);
     for (int i = 0; i < 1000; ++i) {
       const uint64_t block = random() >> 8;
@@ -72,11 +74,11 @@ TEST(AddressMap, PolynomialHashIsTheRemainderOfALongDivision) {
 }
 
 TEST(AddressMap, HashesSpreadTheStrideThatCampsOnOnePartition) {
-  for (const char* hash : {"modulo", "xor", "polynomial"}) {
+  for (const Hash hash : {Hash::kModulo, Hash::kXor, Hash::kPolynomial}) {
     const AddressMap map(config(hash, 8));
     std::set<uint32_t> seen;
     for (uint64_t i = 0; i < 64; ++i) seen.insert(map.partition(i * 256 * 8));
-    EXPECT_EQ(seen.size(), std::string(hash) == "modulo" ? 1u : 8u) << hash;
+    EXPECT_EQ(seen.size(), hash == Hash::kModulo ? 1u : 8u) << core::word(hash);
   }
 }
 

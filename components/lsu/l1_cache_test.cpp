@@ -99,7 +99,7 @@ TEST(L1Cache, AFullSetOfLinesOnTheirWayRefusesUnlessLinesTakeTheirPlaceWhenTheyC
   for (const bool on_fill : {false, true}) {
     core::MachineConfig::FirstLevel c = small();
     c.mshrs = 8;
-    c.allocate = on_fill ? "fill" : "miss";
+    c.allocate = on_fill ? core::AllocateOn::kFill : core::AllocateOn::kMiss;
     L1Cache l1("l1", c, 4);
     std::vector<uint32_t> entries;
     for (uint32_t i = 0; i < 4; ++i) entries.push_back(l1.load(access(2 * i, 1, i), true).entry);
@@ -119,7 +119,7 @@ TEST(L1Cache, WritePolicies) {
     bring(l1, 7, 0b0011);
     EXPECT_EQ(l1.store(access(7, 0b0001), false), Stored::kRefused);
     EXPECT_EQ(l1.store(access(7, 0b0001), true), Stored::kGoesOn);
-    const bool kept = std::string(policy) == "through";
+    const bool kept = policy == core::WriteHit::kThrough;
     EXPECT_EQ(l1.load(access(7, 0b0001), true).answer, kept ? Answer::kHit : Answer::kWait);
     EXPECT_EQ(l1.load(access(7, 0b0010), true).answer, Answer::kHit) << "its neighbour stays";
     EXPECT_EQ(l1.store(access(9, 1), true), Stored::kGoesOn);
@@ -178,7 +178,7 @@ TEST(L1Cache, WaysBesideSharedMemoryAreRoundedDown) {
 }
 
 TEST(L1Cache, WhatIsWrittenWhileOnItsWayIsNotKept) {
-  for (const char* allocate : {"miss", "fill"}) {
+  for (const core::AllocateOn allocate : {core::AllocateOn::kMiss, core::AllocateOn::kFill}) {
     core::MachineConfig::FirstLevel c = small();
     c.allocate = allocate;
     L1Cache l1("l1", c, 4);
@@ -189,7 +189,7 @@ TEST(L1Cache, WhatIsWrittenWhileOnItsWayIsNotKept) {
     l1.fill(r.entry, r.request, [&](uint32_t record) { done.push_back(record); });
     EXPECT_EQ(done, std::vector<uint32_t>{1}) << "who asked before has its data";
     EXPECT_EQ(l1.load(access(7, 0b0100), true).answer, Answer::kHit);
-    EXPECT_EQ(l1.load(access(7, 0b0111), true).request, 0b0011u) << allocate;
+    EXPECT_EQ(l1.load(access(7, 0b0111), true).request, 0b0011u) << core::word(allocate);
   }
 }
 

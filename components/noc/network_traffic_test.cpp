@@ -245,7 +245,7 @@ TEST_P(NetworkTrafficL2, DrainsAndSectorsAgreeBetweenLevels) {
     EXPECT_GT(l2.writebacks, 0u);
     EXPECT_LE(l2.writebacks + partition.l2()->dirty_sectors(), l2.writes + l2.atomics);
     constant_misses += partition.constant_misses();
-    add(sum, l2);
+    core::add(sum, l2);
   }
   EXPECT_EQ(sum.reads, asked[static_cast<size_t>(RequestKind::kRead)]);
   EXPECT_EQ(sum.writes, asked[static_cast<size_t>(RequestKind::kWrite)]);
