@@ -1,5 +1,7 @@
 #include "analysis/testing/small_recording.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include <span>
@@ -69,6 +71,7 @@ void SmallRecording::write_tables(core::Recorder& recorder) const {
 }
 
 std::string SmallRecording::write(const std::string& path) const {
+  std::filesystem::remove(path);  // a partial recording replaces no whole one
   const auto recorder = core::Recorder::create(
       path, {"test", config_text, ".version 1.4\n", launch_text, command, 0}, core::EventLevel::kSummary, 1);
   const auto number = [](const char* name, uint64_t value) {
