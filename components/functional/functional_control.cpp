@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <vector>
 
 #include "components/checker/checker.h"
@@ -15,52 +14,33 @@ using isa::MicroOp;
 
 FunctionalRunner::Stop FunctionalRunner::step_barrier(KernelLaunch& run, uint64_t block, Warp& warp,
                                                       const MicroOp& op, LaneMask lanes) {
-  BarrierRequest request;
-  const LaneMask alive = warp.alive();
-  const std::string error = read_barrier_request(op, warp.context, lanes, alive, independent_, request);
+  const uint32_t pc = warp.stack.pc();
+  uint32_t number = 0;
+  const std::string error =
+      control_.arrive(warp, warp.context.warp_in_block, op, lanes, independent_, number);
   if (!error.empty()) {
     error_ = fmt::format(
-        "{}: {}", describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, lanes.lowest()),
-        error);
+        "{}: {}", describe_location(run, pc, block, warp.context.warp_in_block, lanes.lowest()), error);
     return Stop::kError;
   }
-  barriers_.arrive(request, warp.context.warp_in_block);
-  if (checks_ != nullptr)
-    checks_->arrive(warp.context.warp_in_block, op, request.number, request.threads, lanes, request.waits());
-  if (!request.waits()) {
-    warp.stack.advance();
-  } else if (independent_ && lanes != alive) {
-    warp.groups.wait_at_barrier(warp.stack, lanes, request.number);
-    if (warp.stack.done()) run_other_lanes(run, warp);
-  } else {
-    warp.at_barrier = lanes;
-    warp.barrier = request.number;
+  if (warp.at_barrier.any())
     warp.blocked = true;
-  }
-  try_release(run, request.number);
+  else if (warp.stack.done())
+    run_other_lanes(run, warp);
+  try_release(run, number);
   return warp.blocked ? Stop::kBlocked : Stop::kNone;
 }
 
 FunctionalRunner::Stop FunctionalRunner::step_exit(KernelLaunch& run, Warp& warp, LaneMask lanes) {
-  if (checks_ != nullptr) checks_->exit(warp.context.warp_in_block, lanes);
-  warp.stack.exit(lanes);
-  live_threads_ -= static_cast<uint32_t>(lanes.count());
+  control_.exit(warp, lanes);
   if (warp.stack.done() && !warp.groups.empty()) run_other_lanes(run, warp);
-  if (lanes.any()) {
-    barriers_.leave(warp.context.warp_in_block, warp.alive());
-    for (uint32_t b = 0; b < isa::kNumBarriers; ++b) try_release(run, b);
-  }
+  if (lanes.any())
+    control_.leave(warp, warp.context.warp_in_block, [&](uint32_t number) { try_release(run, number); });
   return warp.blocked ? Stop::kBlocked : Stop::kNone;
 }
 
 void FunctionalRunner::step_sync(KernelLaunch& run, Warp& warp, const MicroOp& op, LaneMask lanes) {
-  LaneMask together = lanes;
-  if (checks_ != nullptr) checks_->come(warp.context.warp_in_block, op, warp.context, lanes);
-  if (lanes.any() && (warp.stack.depth() != 0 || !warp.groups.empty()))
-    together = warp.groups.meet(run.image->ops.data(), warp.context, lanes, warp.stack);
-  else
-    warp.stack.advance();
-  if (op.exec != nullptr && together.any()) op.exec(op, warp.context, together);
+  control_.sync(warp, run.image->ops.data(), op, lanes);
   if (warp.stack.done()) run_other_lanes(run, warp);
 }
 
@@ -69,34 +49,16 @@ void FunctionalRunner::run_other_lanes(const KernelLaunch& run, Warp& warp) {
 }
 
 void FunctionalRunner::try_release(const KernelLaunch& run, uint32_t number) {
-  if (!barriers_.complete(number, live_threads_)) return;
-  const BlockBarriers::Opened opened = barriers_.open(number);
-  if (checks_ != nullptr) checks_->open(number);
-  for (uint64_t bits = opened.warps; bits != 0; bits &= bits - 1) {
-    Warp& warp = warps_[static_cast<size_t>(std::countr_zero(bits))];
-    const auto finish = [&](uint32_t pc, LaneMask lanes) {
-      write_barrier_result(run.image->ops[pc], warp.context, lanes, opened);
-    };
-    if (warp.at_barrier.any() && warp.barrier == number) {
-      finish(warp.stack.pc(), warp.at_barrier);
-      warp.at_barrier = LaneMask();
-      warp.stack.advance();
-      warp.blocked = false;
-    } else {
-      warp.groups.release(number, finish);
-      if (warp.stack.done()) run_other_lanes(run, warp);
-    }
-  }
+  control_.release(
+      run.image->ops.data(), number, [this](uint32_t w) -> Warp& { return warps_[w]; },
+      [](uint32_t, const MicroOp&) {}, [this](uint32_t w) { warps_[w].blocked = false; });
 }
 
 FunctionalRunner::Stop FunctionalRunner::look_at_loop(const KernelLaunch& run, Warp& warp, uint32_t first,
                                                       uint32_t last) {
-  const isa::KernelImage& image = *run.image;
-  const bool same = warp.watch.unchanged(image, first, last, warp.context, warp.stack, operations_);
-  const bool yields =
-      independent_ && warp.watch.must_yield(image, first, last, warp.stack, warp.groups, same);
-  if (yields) warp.groups.yield(image.ops.data(), warp.context, warp.stack);
-  if (same && !yields) return Stop::kSpins;
+  const BlockControl::Loop loop =
+      BlockControl::look_at_loop(*run.image, warp, first, last, independent_, operations_);
+  if (loop == BlockControl::Loop::kRepeats) return Stop::kSpins;
   // Even a warp that changes may wait for another one of its block.
   constexpr uint32_t kLooks = 64;
   return ++warp.looks == kLooks ? Stop::kPaused : Stop::kNone;
@@ -125,7 +87,7 @@ void FunctionalRunner::report_deadlock(const KernelLaunch& run, uint64_t block) 
       lanes = group.lanes;
       if (group.at_sync) where = "a .sync operation that other lanes of its member mask never reach";
     }
-    const LaneMask missing = warp.alive() & ~lanes;
+    const LaneMask missing = BlockControl::alive(warp) & ~lanes;
     if (missing.any() != with_missing || std::find(places.begin(), places.end(), pc) != places.end()) return;
     places.push_back(pc);
     error_ += fmt::format(

@@ -79,11 +79,11 @@ bool FunctionalRunner::run_block(KernelLaunch& run, uint64_t block) {
     warp.blocked = false;
     warp.at_barrier = LaneMask();
   }
-  barriers_.reset();
-  live_threads_ = run.threads_per_block;
+  control_.barriers.reset();
+  control_.live_threads = run.threads_per_block;
   if (checker_ != nullptr) {
-    checks_ = checker_->begin_block(run, block);
-    for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = checks_->warp(w);
+    control_.checks = checker_->begin_block(run, block);
+    for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = control_.checks->warp(w);
   }
   // Rounds in which all warps did nothing but repeat a lap of a loop, until that counts as a deadlock.
   constexpr int kIdleRounds = 100;
@@ -97,7 +97,7 @@ bool FunctionalRunner::run_block(KernelLaunch& run, uint64_t block) {
     report_spin(run, block);
     return false;
   }
-  if (checker_ != nullptr) checker_->end_block(checks_);
+  if (checker_ != nullptr) checker_->end_block(control_.checks);
   return true;
 }
 
@@ -134,7 +134,8 @@ bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp
 FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelLaunch& run, uint64_t block, Warp& warp,
                                                        const MicroOp& op, LaneMask lanes) {
   const uint32_t pc = warp.stack.pc();
-  if (checks_ != nullptr) checks_->transfer(warp.context.warp_in_block, op, warp.context, lanes);
+  if (control_.checks != nullptr)
+    control_.checks->transfer(warp.context.warp_in_block, op, warp.context, lanes);
   const Transfer t = transfer_control(*run.image, op, warp.context, lanes, warp.stack);
   ++run.sm[0].branches;
   run.sm[0].divergent_branches += t.diverged;

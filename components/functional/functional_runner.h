@@ -10,16 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "components/functional/spin_detector.h"
 #include "components/launch/kernel_launch.h"
-#include "components/sm/simt/block_barriers.h"
-#include "components/sm/simt/divergent_groups.h"
-#include "components/sm/simt/simt_stack.h"
+#include "components/sm/simt/block_control.h"
 #include "components/sm/warp_tracer.h"
 
 namespace gpusim::comp {
 
-class BlockChecks;
 class Checker;
 
 class FunctionalRunner {
@@ -53,7 +49,6 @@ class FunctionalRunner {
     uint32_t barrier = 0;
     uint32_t looks = 0;  ///< at its loops, since the warp had its turn
     [[nodiscard]] bool done() const { return stack.done() && groups.empty(); }
-    [[nodiscard]] isa::LaneMask alive() const { return stack.alive() | groups.apart(); }
   };
   enum class Stop { kNone, kBlocked, kPaused, kSpins, kDone, kError };
   void prepare(KernelLaunch& run);
@@ -82,15 +77,13 @@ class FunctionalRunner {
   uint64_t max_operations_;
   bool independent_;
   std::function<bool()> interrupted_;
-  Checker* checker_;               ///< of a run with --check
-  BlockChecks* checks_ = nullptr;  ///< its part for the running block
+  Checker* checker_;  ///< of a run with --check
   uint64_t operations_ = 0;
   WarpTracer* tracer_ = nullptr;
   std::string error_;
   bool deadlock_ = false;
   std::vector<Warp> warps_;
-  BlockBarriers barriers_;
-  uint32_t live_threads_ = 0;
+  BlockControl control_;  ///< of the running block
   struct Free {
     void operator()(std::byte* p) const;
   };

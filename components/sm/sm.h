@@ -27,9 +27,7 @@
 #include "components/sm/instruction_fetch.h"
 #include "components/sm/scoreboard.h"
 #include "components/sm/shared_memory.h"
-#include "components/sm/simt/block_barriers.h"
-#include "components/sm/simt/divergent_groups.h"
-#include "components/sm/simt/simt_stack.h"
+#include "components/sm/simt/block_control.h"
 #include "components/sm/timing.h"
 #include "components/sm/warp_scheduler.h"
 #include "components/sm/warp_table.h"
@@ -40,7 +38,6 @@
 
 namespace gpusim::comp {
 
-class BlockChecks;
 class Checker;
 
 /// What the SM needs of the rest of the GPU.
@@ -132,14 +129,12 @@ class Sm : public core::Clocked, public WarpTableIf {
     uint64_t index = 0;
     uint64_t warps = 0;  ///< warp slots, a bit each
     uint32_t place = 0;  ///< in the kernel's storage
-    uint32_t live_threads = 0;
     uint32_t live_warps = 0;
     uint32_t loads_in_flight = 0;  ///< the slot is not reused before they return
     uint64_t start = 0, phase_start = 0;
     uint32_t longest_warp = 0;  ///< operations of the warp that executed the most
     uint32_t phase = 0;
-    BlockBarriers barriers;
-    BlockChecks* checks = nullptr;  ///< of a run with --check
+    BlockControl control;
   };
   /// A stretch of empty slots that waits for its access to be served before its cause is known (events only).
   struct OpenStall {
@@ -210,8 +205,6 @@ class Sm : public core::Clocked, public WarpTableIf {
   void execute_exit(Warp& warp, uint32_t w, isa::LaneMask lanes, uint64_t now);
   void execute_fence(Warp& warp, uint32_t w, const isa::MicroOp& op, uint64_t now);
   void try_release(Block& block, uint32_t barrier, uint64_t now);
-  void release_warp(uint32_t w, uint32_t number, const BlockBarriers::Opened& opened, uint64_t release,
-                    uint64_t now);
   /// Books the first pipe of the class that takes an operation at `now`; returns the cycle at which it starts
   /// there.
   uint64_t take_pipe(const ClassTiming& timing, uint64_t now, uint64_t extra);

@@ -64,10 +64,10 @@ void Sm::start_block(const BlockStart& start, uint64_t now) {
   block.run = &run;
   block.place = static_cast<uint32_t>(std::countr_one(kernel.places));
   block.index = start.block;
-  block.live_threads = run.threads_per_block;
+  block.control.live_threads = run.threads_per_block;
   block.live_warps = run.warps_per_block;
   block.start = block.phase_start = now;
-  if (env_.checker != nullptr) block.checks = env_.checker->begin_block(run, start.block);
+  if (env_.checker != nullptr) block.control.checks = env_.checker->begin_block(run, start.block);
   count_residence(kernel, now);
   ++kernel.stats->blocks;
   kernel.stats->warps += run.warps_per_block;
@@ -111,7 +111,7 @@ void Sm::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_block, std::byte
   ctx.shared_bytes = run.shared_bytes;
   ctx.params = run.params.data();
   ctx.param_bytes = static_cast<uint32_t>(run.params.size());
-  ctx.observer = block.checks == nullptr ? nullptr : block.checks->warp(warp_in_block);
+  ctx.observer = block.control.checks == nullptr ? nullptr : block.control.checks->warp(warp_in_block);
   warp.kernel = block.kernel;
   warp.stack.reset(ctx.existing);
   warp.groups.reset();
@@ -156,7 +156,7 @@ void Sm::finish_block(uint32_t slot, uint64_t now) {
   --kernel.blocks;
   ++kernel.finished;
   update_due(kernel);
-  if (block.checks != nullptr) env_.checker->end_block(block.checks);
+  if (block.control.checks != nullptr) env_.checker->end_block(block.control.checks);
   kernel.stats->longest_warps += block.longest_warp;
   kernel.stats->longest_warp = std::max<uint64_t>(kernel.stats->longest_warp, block.longest_warp);
   end_phase(block, now);

@@ -21,18 +21,14 @@ bool Sm::execute_branch(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_t 
 }
 
 bool Sm::look_at_loop(Warp& warp, uint32_t first, uint32_t last, uint64_t now) {
-  const isa::KernelImage& image = *run_->image;
-  const bool same = warp.watch.unchanged(image, first, last, warp.context, warp.stack, now);
-  if (independent_ && warp.watch.must_yield(image, first, last, warp.stack, warp.groups, same)) {
-    warp.groups.yield(image.ops.data(), warp.context, warp.stack);
-  } else if (same && env_.nobody_moves && env_.nobody_moves()) {
-    const uint64_t block = blocks_[warp.block_slot].index;
-    if (env_.checker != nullptr) env_.checker->report_stuck_barriers();
-    table_.set_blocked(static_cast<uint32_t>(&warp - warps_.data()));
-    env_.on_error(describe_spin(*run_, last, block, warp.context.warp_in_block, warp.stack));
-    return false;
-  }
-  return true;
+  const BlockControl::Loop loop =
+      BlockControl::look_at_loop(*run_->image, warp, first, last, independent_, now);
+  if (loop != BlockControl::Loop::kRepeats || !env_.nobody_moves || !env_.nobody_moves()) return true;
+  const uint64_t block = blocks_[warp.block_slot].index;
+  if (env_.checker != nullptr) env_.checker->report_stuck_barriers();
+  table_.set_blocked(static_cast<uint32_t>(&warp - warps_.data()));
+  env_.on_error(describe_spin(*run_, last, block, warp.context.warp_in_block, warp.stack));
+  return false;
 }
 
 bool Sm::all_wait(uint64_t& since, uint64_t& until) const {
@@ -50,7 +46,7 @@ bool Sm::execute_transfer(Warp& warp, const MicroOp& op, LaneMask lanes, uint64_
   take_pipe(timing_of(warp, op.op_class), now, 0);
   const uint32_t pc = warp.stack.pc();
   const LaneMask active = warp.stack.mask();
-  BlockChecks* const checks = blocks_[warp.block_slot].checks;
+  BlockChecks* const checks = blocks_[warp.block_slot].control.checks;
   if (checks != nullptr) checks->transfer(warp.context.warp_in_block, op, warp.context, lanes);
   const Transfer t = transfer_control(*run_->image, op, warp.context, lanes, warp.stack);
   if (t.fault_lane >= 0) {
@@ -81,15 +77,8 @@ void Sm::count_branch(const Warp& warp, uint32_t pc, LaneMask active, LaneMask t
 }
 
 bool Sm::execute_sync(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
-  LaneMask together = lanes;
-  BlockChecks* const checks = blocks_[warp.block_slot].checks;
-  if (checks != nullptr) checks->come(warp.context.warp_in_block, op, warp.context, lanes);
-  if (lanes.any() && (warp.stack.depth() != 0 || !warp.groups.empty()))
-    together = warp.groups.meet(run_->image->ops.data(), warp.context, lanes, warp.stack);
-  else
-    warp.stack.advance();
+  blocks_[warp.block_slot].control.sync(warp, run_->image->ops.data(), op, lanes);
   const ClassTiming& timing = timing_of(warp, op.op_class);
-  if (op.exec != nullptr && together.any()) op.exec(op, warp.context, together);
   mark_ready(w, op, take_pipe(timing, now, 0) + timing.latency, StallCause::kAluDependency);
   return !warp.stack.done() || run_other_lanes(warp, w, now);
 }
@@ -112,24 +101,12 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
   }
   ++stats_->barriers;
   Block& block = blocks_[warp.block_slot];
-  BarrierRequest request;
-  const LaneMask alive = warp.stack.alive() | warp.groups.apart();
-  const std::string error = read_barrier_request(op, warp.context, lanes, alive, independent_, request);
+  const uint32_t pc = warp.stack.pc();
+  uint32_t number = 0;
+  const std::string error = block.control.arrive(warp, w, op, lanes, independent_, number);
   if (!error.empty()) {
-    fault(warp, warp.stack.pc(), lanes.lowest(), error);
+    fault(warp, pc, lanes.lowest(), error);
     return;
-  }
-  block.barriers.arrive(request, w);
-  if (block.checks != nullptr)
-    block.checks->arrive(warp.context.warp_in_block, op, request.number, request.threads, lanes,
-                         request.waits());
-  if (!request.waits()) {
-    warp.stack.advance();
-  } else if (independent_ && lanes != alive) {
-    warp.groups.wait_at_barrier(warp.stack, lanes, request.number);
-  } else {
-    warp.at_barrier = lanes;
-    warp.barrier = request.number;
   }
   if (warp.at_barrier.any()) {
     warp.wait = WarpWait::kBarrier;
@@ -137,49 +114,31 @@ void Sm::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lan
   } else if (!warp.stack.done() || run_other_lanes(warp, w, now)) {
     prepare_next(w, now + issue_cycles_, now);
   }
-  try_release(block, request.number, now);
+  try_release(block, number, now);
 }
 
 void Sm::try_release(Block& block, uint32_t number, uint64_t now) {
-  if (!block.barriers.complete(number, block.live_threads)) return;
-  const uint64_t release =
-      now + (*env_.timing).of_scheduler[0][static_cast<size_t>(OpClass::kBarrier)].latency;
-  const BlockBarriers::Opened opened = block.barriers.open(number);
-  if (block.checks != nullptr) block.checks->open(number);
-  for (uint64_t bits = opened.warps; bits != 0; bits &= bits - 1)
-    release_warp(static_cast<uint32_t>(std::countr_zero(bits)), number, opened, release, now);
-  end_phase(block, now);
-}
-
-void Sm::release_warp(uint32_t w, uint32_t number, const BlockBarriers::Opened& opened, uint64_t release,
-                      uint64_t now) {
-  Warp& warp = warps_[w];
-  settle(warp.scheduler, now);
-  const MicroOp* const ops = run_->image->ops.data();
-  const auto finish = [&](uint32_t pc, LaneMask lanes) {
-    write_barrier_result(ops[pc], warp.context, lanes, opened);
-    mark_ready(w, ops[pc], release, StallCause::kBarrier);
+  const uint64_t at = now + (*env_.timing).of_scheduler[0][static_cast<size_t>(OpClass::kBarrier)].latency;
+  const auto warp_at = [this, now](uint32_t w) -> Warp& {
+    settle(warps_[w].scheduler, now);
+    return warps_[w];
   };
-  if (warp.at_barrier.any() && warp.barrier == number) {
-    finish(warp.stack.pc(), warp.at_barrier);
-    warp.at_barrier = LaneMask();
-    warp.stack.advance();
-  } else {
-    warp.groups.release(number, finish);
-    if (!warp.stack.done() || !warp.groups.next(ops, warp.context, warp.stack)) return;
-  }
-  prepare_next(w, release, now);
-  if (warp.wait == WarpWait::kNone && table_.cause(w) == StallCause::kBlockStart)
-    table_.set_cause(w, StallCause::kBarrier);
+  const auto ended = [this, at](uint32_t w, const MicroOp& op) {
+    mark_ready(w, op, at, StallCause::kBarrier);
+  };
+  const auto goes_on = [this, at, now](uint32_t w) {
+    prepare_next(w, at, now);
+    if (warps_[w].wait == WarpWait::kNone && table_.cause(w) == StallCause::kBlockStart)
+      table_.set_cause(w, StallCause::kBarrier);
+  };
+  if (block.control.release(run_->image->ops.data(), number, warp_at, ended, goes_on)) end_phase(block, now);
 }
 
 void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
   take_pipe(timing_of(warp, OpClass::kExit), now, 0);
   last_event_ = now;
   Block& block = blocks_[warp.block_slot];
-  if (block.checks != nullptr) block.checks->exit(warp.context.warp_in_block, lanes);
-  warp.stack.exit(lanes);
-  block.live_threads -= static_cast<uint32_t>(lanes.count());
+  block.control.exit(warp, lanes);
   if (warp.stack.done() && warp.groups.empty()) {
     remove_warp(w, now);
     --block.live_warps;
@@ -187,11 +146,7 @@ void Sm::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
   } else if (!warp.stack.done() || run_other_lanes(warp, w, now)) {
     prepare_next(w, now + issue_cycles_, now);
   }
-  if (lanes.any()) {
-    block.barriers.leave(w, warp.stack.alive() | warp.groups.apart());
-    for (uint32_t bits = block.barriers.arrived(); bits != 0; bits &= bits - 1)
-      try_release(block, static_cast<uint32_t>(std::countr_zero(bits)), now);
-  }
+  if (lanes.any()) block.control.leave(warp, w, [&](uint32_t number) { try_release(block, number, now); });
   if (block.live_warps != 0) return;
   if (block.loads_in_flight == 0)
     finish_block(warp.block_slot, now);
