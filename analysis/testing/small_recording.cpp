@@ -1,9 +1,8 @@
 #include "analysis/testing/small_recording.h"
 
-#include <filesystem>
-
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <span>
 
 namespace gpusim::analysis::test {
