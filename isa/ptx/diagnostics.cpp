@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "simcore/text/edit_distance.h"
 
 namespace gpusim::isa {
 
@@ -27,36 +28,12 @@ void sort_by_location(Diagnostics& diagnostics) {
   });
 }
 
-int edit_distance(std::string_view a, std::string_view b, int limit) {
-  constexpr size_t kMaxLength = 64;  // longer names are compared by their first characters only
-  a = a.substr(0, kMaxLength);
-  b = b.substr(0, kMaxLength);
-  if (std::abs(static_cast<int>(a.size()) - static_cast<int>(b.size())) > limit) return limit + 1;
-  int rows[3][kMaxLength + 1];
-  int *before = rows[0], *previous = rows[1], *current = rows[2];
-  for (size_t j = 0; j <= b.size(); ++j) previous[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    current[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int change = a[i - 1] == b[j - 1] ? 0 : 1;
-      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        current[j] = std::min(current[j], before[j - 2] + 1);
-      }
-    }
-    std::swap(before, previous);
-    std::swap(previous, current);
-  }
-  return std::min(previous[b.size()], limit + 1);
-}
-
 NearestName::NearestName(std::string_view wanted)
-    : wanted_(wanted),
-      distance_(std::max(1, static_cast<int>(std::min<size_t>(wanted.size(), 64)) / 3) + 1) {}
+    : wanted_(wanted), distance_(std::max<size_t>(1, std::min<size_t>(wanted.size(), 64) / 3) + 1) {}
 
 void NearestName::consider(std::string_view candidate) {
   if (candidate.empty()) return;
-  const int d = edit_distance(wanted_, candidate, distance_);
+  const size_t d = core::edit_distance(wanted_, candidate, distance_);
   // Of equally near names the first in the alphabet: the order of hash tables must not show.
   if (d < distance_ || (d == distance_ && !best_.empty() && candidate < best_)) {
     distance_ = d;

@@ -1,6 +1,7 @@
 // Helpers for messages about PTX texts: how a Diagnostic prints, and "did you mean" by edit distance
 // (Damerau-Levenshtein, optimal string alignment).
 #pragma once
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,10 +20,6 @@ namespace gpusim::isa {
 /// Orders by line, then column; equal positions keep their order.
 void sort_by_location(Diagnostics& diagnostics);
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`; `limit` + 1 if more
-/// than `limit`.
-[[nodiscard]] int edit_distance(std::string_view a, std::string_view b, int limit);
-
 /// Collects candidates and keeps the one nearest to `wanted`; only names within a third of its length (at
 /// least 1) count.
 class NearestName {
@@ -37,7 +34,7 @@ class NearestName {
  private:
   std::string_view wanted_;
   std::string_view best_;
-  int distance_;
+  size_t distance_;
 };
 
 }  // namespace gpusim::isa

@@ -19,15 +19,6 @@ TEST(FormatDiagnostic, LeavesOutWhatIsUnknown) {
   EXPECT_EQ(format_diagnostic("a.ptx", d), "a.ptx: warning: text");
 }
 
-TEST(EditDistance, CountsEditsAndSwaps) {
-  EXPECT_EQ(edit_distance("add", "add", 3), 0);
-  EXPECT_EQ(edit_distance("add", "ad", 3), 1);
-  EXPECT_EQ(edit_distance("fam", "fma", 3), 1);
-  EXPECT_EQ(edit_distance("kitten", "sitting", 5), 3);
-  EXPECT_EQ(edit_distance("abcdef", "uvwxyz", 2), 3);  // limit + 1
-  EXPECT_EQ(edit_distance("", "abc", 3), 3);
-}
-
 TEST(NearestName, FindsTheNearestAndNothingFar) {
   NearestName nearest("globl");
   for (const char* n : {"local", "global", "shared"}) nearest.consider(n);

@@ -1,31 +1,11 @@
 #include "simcore/text/names.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
-namespace gpusim::core {
+#include "simcore/text/edit_distance.h"
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  constexpr size_t kLongest = 64;
-  a = a.substr(0, kLongest);
-  b = b.substr(0, kLongest);
-  std::array<std::array<size_t, kLongest + 1>, 3> rows;  // rolling: two before, one before, current
-  for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    auto& row = rows[i % 3];
-    const auto& up = rows[(i + 2) % 3];
-    const auto& up2 = rows[(i + 1) % 3];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = up[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({up[j] + 1, row[j - 1] + 1, substitute});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], up2[j - 2] + 1);
-    }
-  }
-  return rows[a.size() % 3][b.size()];
-}
+namespace gpusim::core {
 
 namespace {
 

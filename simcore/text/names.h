@@ -7,10 +7,6 @@
 
 namespace gpusim::core {
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`. Names are cut at 64
-/// characters.
-[[nodiscard]] size_t edit_distance(std::string_view a, std::string_view b);
-
 /// The candidate nearest to `name`, the first of equals; empty if none is within a third of the length (at
 /// least 2).
 [[nodiscard]] std::string_view nearest_name(std::string_view name,

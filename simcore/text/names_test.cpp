@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "simcore/text/edit_distance.h"
+
 namespace gpusim::core {
 namespace {
 
@@ -13,6 +15,9 @@ TEST(EditDistance, CountsEdits) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
   EXPECT_EQ(edit_distance("max_warps", "max_wraps"), 1u);  // a swap is one edit
   EXPECT_EQ(edit_distance("ca", "abc"), 3u);
+  EXPECT_EQ(edit_distance("kitten", "sitting", 5), 3u);
+  EXPECT_EQ(edit_distance("abcdef", "uvwxyz", 2), 3u) << "limit + 1";
+  EXPECT_EQ(edit_distance("", "abc", 2), 3u);
 }
 
 TEST(NearestName, FindsTypos) {
