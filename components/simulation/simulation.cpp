@@ -281,14 +281,14 @@ std::vector<CopyResult> Simulation::copies() const {
   return all;
 }
 
-std::vector<int64_t> Simulation::order() const {
-  std::vector<std::pair<uint32_t, int64_t>> items;
-  for (size_t i = 0; i < runs_.size(); ++i) items.emplace_back(launches_[i]->order, static_cast<int64_t>(i));
+std::vector<Simulation::Item> Simulation::order() const {
+  std::vector<std::pair<uint32_t, Item>> items;
+  for (size_t i = 0; i < runs_.size(); ++i) items.emplace_back(launches_[i]->order, LaunchItem{i});
   for (size_t i = 0; i < options_.launch.copies.size(); ++i)
-    items.emplace_back(options_.launch.copies[i].order, -1 - static_cast<int64_t>(i));
+    items.emplace_back(options_.launch.copies[i].order, CopyItem{i});
   std::stable_sort(items.begin(), items.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<int64_t> order;
+  std::vector<Item> order;
   for (const auto& [rank, item] : items) order.push_back(item);
   return order;
 }

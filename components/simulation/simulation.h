@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "components/checker/checker.h"
@@ -166,8 +167,15 @@ class Simulation {
   [[nodiscard]] std::unique_ptr<core::Recorder> open_recorder(bool& replaces) const;
   void close_recorder(core::Recorder& recorder, bool replaces, SimulationResult& result) const;
   [[nodiscard]] std::vector<CopyResult> copies() const;
-  /// Launches and copies in the order of the launch file: index into runs_, or -1 - index into copies().
-  [[nodiscard]] std::vector<int64_t> order() const;
+  struct LaunchItem {
+    size_t run;  ///< index into runs_
+  };
+  struct CopyItem {
+    size_t copy;  ///< index into copies()
+  };
+  using Item = std::variant<LaunchItem, CopyItem>;
+  /// Launches and copies in the order of the launch file.
+  [[nodiscard]] std::vector<Item> order() const;
 
   struct LoweredKernel {
     std::string name;

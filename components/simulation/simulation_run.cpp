@@ -229,12 +229,12 @@ void Simulation::run_timed(SimulationResult& result) {
 void Simulation::enqueue(Gpu& gpu, const SimulationResult& result) const {
   BlockDispatcher& dispatcher = gpu.dispatcher();
   if (options_.launch.legacy_default_stream) dispatcher.use_legacy_default_stream();
-  for (const int64_t item : order()) {
-    if (item >= 0) {
-      const auto run = static_cast<size_t>(item);
-      dispatcher.enqueue(*runs_[run], launches_[run]->stream, launches_[run]->clocks.any());
+  for (const Item& item : order()) {
+    if (const auto* launch = std::get_if<LaunchItem>(&item)) {
+      const core::LaunchSpec& spec = *launches_[launch->run];
+      dispatcher.enqueue(*runs_[launch->run], spec.stream, spec.clocks.any());
     } else {
-      const CopyResult& copy = result.copies[static_cast<size_t>(-1 - item)];
+      const CopyResult& copy = result.copies[std::get<CopyItem>(item).copy];
       dispatcher.enqueue_copy(gpu.core_domain().cycles_of_ns(copy.time_s * 1e9), copy.stream, copy.to_device);
     }
   }
@@ -259,9 +259,10 @@ void Simulation::run_functional(SimulationResult& result) {
       [this] { return interrupted(options_); }, checker_.get());
   std::optional<WarpTracer> tracer;
   if (options_.trace) runner.set_tracer(&tracer.emplace(options_.machine, options_.trace));
-  for (const int64_t item : order()) {
-    if (item < 0) continue;  // buffers are where they are; only time would pass
-    const auto& run = runs_[static_cast<size_t>(item)];
+  for (const Item& item : order()) {
+    const auto* launch = std::get_if<LaunchItem>(&item);
+    if (launch == nullptr) continue;  // a copy: buffers are where they are; only time would pass
+    const auto& run = runs_[launch->run];
     const auto outcome = runner.run(*run);
     KernelResult k = summarise(*run, options_.machine, limiters_[run->id]);
     k.stream = launches_[run->id]->stream;
