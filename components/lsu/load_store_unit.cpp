@@ -190,7 +190,7 @@ void LoadStoreUnit::record_mshr(uint64_t now, uint64_t address, core::MshrAction
 
 void LoadStoreUnit::finish_one(uint32_t index, MemoryLevel level) {
   AccessRecord& r = records_[index];
-  r.level = std::max(r.level, level);
+  r.level = core::farther(r.level, level);
   if (--r.remaining == 0) completed_.push_back(index);
 }
 

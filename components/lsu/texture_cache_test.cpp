@@ -119,7 +119,7 @@ TEST(TextureCache, ALineTakesItsPlaceWhenItComes) {
 }
 
 TEST(TextureCache, ReadsTakeTheLatencyOfTheirLevel) {
-  const auto latency = [](const RecordedKernel& k, core::ServedBy level) {
+  const auto latency = [](const RecordedKernel& k, core::MemoryLevel level) {
     std::set<uint64_t> times;
     for (const RecordedKernel::Read& r : k.memory)
       if (k.op_class[r.pc] == "texture" && r.level == static_cast<uint64_t>(level))
@@ -128,11 +128,11 @@ TEST(TextureCache, ReadsTakeTheLatencyOfTheirLevel) {
   };
   // 32 lines leave one a cycle from the cycle after the issue on; a cycle to the cache; a cycle and 150 back.
   const RecordedKernel k = columns(with({"texture.l1_latency=150"}));
-  EXPECT_THAT(latency(k, core::ServedBy::kTextureL1), testing::ElementsAre(32 + 1 + 1 + 150));
+  EXPECT_THAT(latency(k, core::MemoryLevel::kTextureL1), testing::ElementsAre(32 + 1 + 1 + 150));
   const RecordedKernel slow = columns(with({"texture.l1_latency=250"}));
-  EXPECT_THAT(latency(slow, core::ServedBy::kTextureL1), testing::ElementsAre(32 + 1 + 1 + 250));
-  EXPECT_EQ(latency(k, core::ServedBy::kDram).size(), 1u);
-  EXPECT_GT(*latency(k, core::ServedBy::kDram).begin(), 400u);
+  EXPECT_THAT(latency(slow, core::MemoryLevel::kTextureL1), testing::ElementsAre(32 + 1 + 1 + 250));
+  EXPECT_EQ(latency(k, core::MemoryLevel::kDram).size(), 1u);
+  EXPECT_GT(*latency(k, core::MemoryLevel::kDram).begin(), 400u);
 }
 
 TEST(TextureCache, TheSecondLevelKeepsWhatTheFirstLost) {

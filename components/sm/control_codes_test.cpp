@@ -199,7 +199,7 @@ size_t early(const RecordedKernel& k) {
   uint64_t miss = 0;
   for (const RecordedKernel::Read& r : k.memory)
     if (r.issue > barrier && k.op_class[r.pc] == "load_global" &&
-        r.level == static_cast<uint64_t>(core::ServedBy::kDram))
+        r.level == static_cast<uint64_t>(core::MemoryLevel::kDram))
       miss = r.complete;
   EXPECT_NE(miss, 0u);
   adds.resize(8);

@@ -294,7 +294,7 @@ void Sm::complete_access(uint32_t index, uint64_t now) {
     e.warp = static_cast<uint16_t>(r.warp);
     e.transactions = static_cast<uint16_t>(r.transactions);
     e.block = static_cast<uint32_t>(blocks_[warp.block_slot].index);
-    e.level = recorded_level(r.level);
+    e.level = static_cast<uint8_t>(r.level);
     e.kind = static_cast<uint8_t>(r.op->kind == isa::OpKind::kAtomic  ? core::AccessKind::kAtomic
                                   : r.op->kind == isa::OpKind::kStore ? core::AccessKind::kStore
                                                                       : core::AccessKind::kLoad);

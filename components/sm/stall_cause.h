@@ -46,69 +46,15 @@ inline constexpr std::array kAwaitedCauses = {
     StallCause::kConstantL2, StallCause::kConstantL3, StallCause::kTextureL1, StallCause::kTextureL2,
     StallCause::kL1,         StallCause::kL2,         StallCause::kDram};
 
-/// Level of the memory hierarchy that served an access (column `level` of events/memory).
-enum class MemoryLevel : uint8_t {
-  kNone,
-  kShared,
-  kConstantL1,
-  kConstantL2,
-  kConstantL3,
-  kTextureL1,
-  kTextureL2,
-  kL1,
-  kL2,
-  kDram
-};
+using core::MemoryLevel;
 
+/// What a warp waits for while that level serves its access.
 [[nodiscard]] constexpr StallCause cause_of(MemoryLevel level) {
-  switch (level) {
-    case MemoryLevel::kShared:
-      return StallCause::kSharedMemory;
-    case MemoryLevel::kConstantL1:
-      return StallCause::kConstantL1;
-    case MemoryLevel::kConstantL2:
-      return StallCause::kConstantL2;
-    case MemoryLevel::kConstantL3:
-      return StallCause::kConstantL3;
-    case MemoryLevel::kTextureL1:
-      return StallCause::kTextureL1;
-    case MemoryLevel::kTextureL2:
-      return StallCause::kTextureL2;
-    case MemoryLevel::kL1:
-      return StallCause::kL1;
-    case MemoryLevel::kL2:
-      return StallCause::kL2;
-    default:
-      return StallCause::kDram;
-  }
-}
-
-/// The same level as events/memory records it.
-[[nodiscard]] constexpr uint8_t recorded_level(MemoryLevel level) {
-  using core::ServedBy;
-  switch (level) {
-    case MemoryLevel::kShared:
-      return static_cast<uint8_t>(ServedBy::kShared);
-    case MemoryLevel::kConstantL1:
-      return static_cast<uint8_t>(ServedBy::kConstantL1);
-    case MemoryLevel::kConstantL2:
-      return static_cast<uint8_t>(ServedBy::kConstantL2);
-    case MemoryLevel::kConstantL3:
-      return static_cast<uint8_t>(ServedBy::kConstantL3);
-    case MemoryLevel::kTextureL1:
-      return static_cast<uint8_t>(ServedBy::kTextureL1);
-    case MemoryLevel::kTextureL2:
-      return static_cast<uint8_t>(ServedBy::kTextureL2);
-    case MemoryLevel::kL1:
-      return static_cast<uint8_t>(ServedBy::kL1);
-    case MemoryLevel::kL2:
-      return static_cast<uint8_t>(ServedBy::kL2);
-    case MemoryLevel::kDram:
-      return static_cast<uint8_t>(ServedBy::kDram);
-    case MemoryLevel::kNone:
-      break;
-  }
-  return static_cast<uint8_t>(ServedBy::kNone);
+  constexpr std::array<StallCause, core::kNumMemoryLevels> kCauses = {
+      StallCause::kSharedMemory, StallCause::kConstantL1, StallCause::kConstantL2,
+      StallCause::kConstantL3,   StallCause::kTextureL1,  StallCause::kTextureL2,
+      StallCause::kL1,           StallCause::kL2,         StallCause::kDram};
+  return level == MemoryLevel::kNone ? StallCause::kDram : kCauses[static_cast<size_t>(level)];
 }
 
 }  // namespace gpusim::comp

@@ -24,7 +24,7 @@ constexpr const char* kWarpMeaning = "warp slot of the SM";
 
 }  // namespace
 
-std::string_view served_by_name(ServedBy level) {
+std::string_view memory_level_name(MemoryLevel level) {
   static constexpr std::array<std::string_view, 10> kNames{
       "shared",     "constant_l1", "constant_l2", "constant_l3", "texture_l1",
       "texture_l2", "l1",          "l2",          "dram",        "none"};

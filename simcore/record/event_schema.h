@@ -10,8 +10,9 @@
 
 namespace gpusim::core {
 
-/// What served a memory access (events/memory `level`).
-enum class ServedBy : uint8_t {
+/// The levels of the memory hierarchy, as what served an access (events/memory `level`). Recorded files hold
+/// the numbers.
+enum class MemoryLevel : uint8_t {
   kShared,
   kConstantL1,
   kConstantL2,
@@ -23,7 +24,13 @@ enum class ServedBy : uint8_t {
   kDram,
   kNone
 };
-[[nodiscard]] std::string_view served_by_name(ServedBy level);
+inline constexpr size_t kNumMemoryLevels = static_cast<size_t>(MemoryLevel::kNone);
+/// Of two levels that served parts of an access the one that is farther from the SM.
+[[nodiscard]] constexpr MemoryLevel farther(MemoryLevel a, MemoryLevel b) {
+  if (a == MemoryLevel::kNone || b == MemoryLevel::kNone) return a == MemoryLevel::kNone ? b : a;
+  return a < b ? b : a;
+}
+[[nodiscard]] std::string_view memory_level_name(MemoryLevel level);
 enum class AccessKind : uint8_t { kLoad, kStore, kAtomic };
 enum class CacheResult : uint8_t { kHit, kMiss, kMissMerged, kReservationFail, kWrite };
 enum class MshrAction : uint8_t { kAllocate, kMerge, kRelease, kFull };

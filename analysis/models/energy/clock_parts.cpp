@@ -15,13 +15,13 @@ namespace {
 constexpr uint64_t kWarpBits = 16;  ///< of Wait::warp, below the block
 
 bool beyond_the_sm(uint64_t level) {
-  using core::ServedBy;
-  switch (static_cast<ServedBy>(level)) {
-    case ServedBy::kConstantL2:
-    case ServedBy::kConstantL3:
-    case ServedBy::kTextureL2:
-    case ServedBy::kL2:
-    case ServedBy::kDram:
+  using core::MemoryLevel;
+  switch (static_cast<MemoryLevel>(level)) {
+    case MemoryLevel::kConstantL2:
+    case MemoryLevel::kConstantL3:
+    case MemoryLevel::kTextureL2:
+    case MemoryLevel::kL2:
+    case MemoryLevel::kDram:
       return true;
     default:
       return false;
