@@ -1,7 +1,6 @@
 // The PTX opcode table as data: every base opcode, which modifiers and how many types and operands it takes,
-// and the parsed modifier set of one statement. The rows stand in isa/ptx/opcodes.cpp in the order of the PTX
-// ISA manual, chapter 9. A new opcode is one enumerator, one row there and one semantic row in
-// isa/exec/semantics.
+// and the parsed modifier set of one statement. The rows stand in isa/ptx/opcodes.def. A new opcode is one
+// row there, one function with its row in isa/exec/semantics, and its operand form in isa/lowering.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,133 +13,9 @@
 namespace gpusim::isa {
 
 enum class Opcode : uint16_t {
-  kInvalid,
-  // integer
-  kAdd,
-  kSub,
-  kMul,
-  kMad,
-  kMul24,
-  kMad24,
-  kSad,
-  kDiv,
-  kRem,
-  kAbs,
-  kNeg,
-  kMin,
-  kMax,
-  kPopc,
-  kClz,
-  kBfind,
-  kFns,
-  kBrev,
-  kBfe,
-  kBfi,
-  kBmsk,
-  kSzext,
-  kDp4a,
-  kDp2a,
-  kAddc,
-  kSubc,
-  kMadc,
-  // floating point (add, sub, mul, ... are shared with the integer names above)
-  kFma,
-  kRcp,
-  kSqrt,
-  kRsqrt,
-  kSin,
-  kCos,
-  kLg2,
-  kEx2,
-  kTanh,
-  kCopysign,
-  kTestp,
-  // comparison and selection
-  kSet,
-  kSetp,
-  kSelp,
-  kSlct,
-  // logic and shift
-  kAnd,
-  kOr,
-  kXor,
-  kNot,
-  kCnot,
-  kLop3,
-  kShf,
-  kShl,
-  kShr,
-  // data movement and conversion
-  kMov,
-  kShfl,
-  kPrmt,
-  kLd,
-  kLdu,
-  kSt,
-  kPrefetch,
-  kPrefetchu,
-  kIsspacep,
-  kCvta,
-  kCvt,
-  kCvtPack,
-  kMapa,
-  // texture and surface
-  kTex,
-  kTld4,
-  kTxq,
-  kSuld,
-  kSust,
-  kSured,
-  kSuq,
-  // control flow
-  kBra,
-  kBrx,
-  kCall,
-  kRet,
-  kExit,
-  // parallel synchronisation and communication
-  kBar,
-  kBarrier,
-  kMembar,
-  kFence,
-  kAtom,
-  kRed,
-  kVote,
-  kMatch,
-  kActivemask,
-  kRedux,
-  kElect,
-  kGriddepcontrol,
-  // miscellaneous
-  kTrap,
-  kBrkpt,
-  kPmevent,
-  kNanosleep,
-  kDiscard,
-  kApplypriority,
-  kStacksave,
-  kStackrestore,
-  kAlloca,
-  kSetmaxnreg,
-  // known by name, not supported yet: reported as such, never a parse error
-  kCpAsync,
-  kAsync,           ///< st.async, st.bulk, red.async
-  kFenceProxy,      ///< fence.proxy, fence.mbarrier_init
-  kBarrierCluster,  ///< barrier.cluster
-  kMbarrier,
-  kLdmatrix,
-  kStmatrix,
-  kMovmatrix,
-  kMma,
-  kWmma,  ///< the bare name; the parser makes it one of the next three
-  kWmmaLoad,
-  kWmmaStore,
-  kWmmaMma,
-  kWgmma,
-  kTcgen05,
-  kTensormap,
-  kMultimem,
-  kVideo,  ///< vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vmad, vset and their SIMD forms
+#define OPCODE(enumerator, ...) enumerator,
+#include "isa/ptx/opcodes.def"
+#undef OPCODE
   kCount
 };
 
@@ -246,6 +121,8 @@ struct OpcodeInfo {
   uint8_t destinations = 0;  ///< leading operands that are written (0 for st, bra, ...)
   uint64_t types = 0;        ///< bit per isa::Type allowed as the first type; 0 = takes no type
   bool supported = true;     ///< false: parses, and is reported as not supported yet
+  int ptx_version = 0;       ///< x 100, that it needs whatever its modifiers
+  int sm = 10;               ///< the same: lowest target
 };
 
 /// All rows, indexed by opcode.

@@ -64,22 +64,8 @@ constexpr VersionRule kVersions[] = {
     {kBar, 600, [](const Modifiers& m) { return m.warp; }},
     {kBar, 708, [](const Modifiers& m) { return (m.seen & kBarCta) != 0; }},
     {kBarrier, 708, [](const Modifiers& m) { return (m.seen & kBarCta) != 0; }},
-    {kBarrier, 600, nullptr},
-    {kFence, 600, nullptr},
-    {kMatch, 600, nullptr},
-    {kActivemask, 602, nullptr},
-    {kNanosleep, 602, nullptr},
-    {kRedux, 700, nullptr},
-    {kTanh, 700, nullptr},
-    {kDiscard, 704, nullptr},
-    {kApplypriority, 704, nullptr},
-    {kBmsk, 706, nullptr},
-    {kSzext, 706, nullptr},
     {kCvta, 707, [](const Modifiers& m) { return m.space == Space::kParam; }},
     {kIsspacep, 707, [](const Modifiers& m) { return m.space == Space::kParam; }},
-    {kGriddepcontrol, 708, nullptr},
-    {kElect, 800, nullptr},
-    {kSetmaxnreg, 800, nullptr},
     {kLop3, 802, [](const Modifiers& m) { return m.bool_op != BoolOp::kNone; }},
 };
 
@@ -100,7 +86,6 @@ constexpr TargetRule kRules[] = {
     {kMax, 80, is_bf16},
     {kEx2, 75, is_f16},
     {kEx2, 90, is_bf16},
-    {kTanh, 75, nullptr},
     {kAdd, 100, is_f32x2},
     {kSub, 100, is_f32x2},
     {kMul, 100, is_f32x2},
@@ -122,7 +107,6 @@ constexpr TargetRule kRules[] = {
     {kMax, 90, is_pair},
     {kMin, 90, has_relu},
     {kMax, 90, has_relu},
-    {kCvtPack, 72, nullptr},
     {kCvtPack, 75, [](const Modifiers& m) { return m.pack_bits != 0; }},
     {kCvt, 80, is_packed_or_relu},
     {kCvt, 80, is_cvt_bf16},
@@ -134,32 +118,7 @@ constexpr TargetRule kRules[] = {
     {kLop3, 70, [](const Modifiers& m) { return m.bool_op != BoolOp::kNone; }},
     {kSetp, 53, is_f16},
     {kSetp, 90, is_bf16},
-    {kMadc, 20, nullptr},
-    {kPopc, 20, nullptr},
-    {kClz, 20, nullptr},
-    {kBfind, 20, nullptr},
-    {kBrev, 20, nullptr},
-    {kBfe, 20, nullptr},
-    {kBfi, 20, nullptr},
-    {kPrmt, 20, nullptr},
-    {kCopysign, 20, nullptr},
-    {kTestp, 20, nullptr},
-    {kFns, 30, nullptr},
-    {kBmsk, 70, nullptr},
-    {kSzext, 70, nullptr},
-    {kDp4a, 61, nullptr},
-    {kDp2a, 61, nullptr},
-    {kLop3, 50, nullptr},
-    {kShf, 32, nullptr},
-    {kShfl, 30, nullptr},
-    {kMatch, 70, nullptr},
-    {kActivemask, 30, nullptr},
-    {kRedux, 80, nullptr},
-    {kElect, 90, nullptr},
-    {kNanosleep, 70, nullptr},
-    {kFence, 70, nullptr},
     {kTex, 20, [](const Modifiers& m) { return m.texture >= TextureShape::kA1d; }},
-    {kTxq, 20, nullptr},
     {kLd, 20, is_generic},
     {kSt, 20, is_generic},
     {kLd, 20, has_cache_operator},
@@ -167,14 +126,8 @@ constexpr TargetRule kRules[] = {
     {kLd, 70, is_ordered},
     {kSt, 70, is_ordered},
     {kLd, 32, [](const Modifiers& m) { return m.nc; }},
-    {kLdu, 20, nullptr},
-    {kPrefetch, 20, nullptr},
-    {kPrefetchu, 20, nullptr},
-    {kCvta, 20, nullptr},
     {kCvta, 70, [](const Modifiers& m) { return m.space == Space::kParam; }},
-    {kIsspacep, 20, nullptr},
     {kIsspacep, 70, [](const Modifiers& m) { return m.space == Space::kParam; }},
-    {kAtom, 11, nullptr},
     {kAtom, 12, is_64},
     {kAtom, 20, is_generic},
     {kAtom, 12, [](const Modifiers& m) { return m.space == Space::kShared; }},
@@ -187,7 +140,6 @@ constexpr TargetRule kRules[] = {
     {kAtom, 90, [](const Modifiers& m) { return m.type == Type::kB128; }},
     {kAtom, 90, is_bf16},
     {kAtom, 70, is_ordered},
-    {kRed, 11, nullptr},
     {kRed, 12, is_64},
     {kRed, 20, is_generic},
     {kRed, 12, [](const Modifiers& m) { return m.space == Space::kShared; }},
@@ -198,18 +150,10 @@ constexpr TargetRule kRules[] = {
     {kRed, 70, is_16_bits},
     {kRed, 90, is_bf16},
     {kRed, 90, is_vector},
-    {kVote, 12, nullptr},
     {kVote, 20, [](const Modifiers& m) { return m.lane_op == LaneOp::kBallot; }},
     {kVote, 30, [](const Modifiers& m) { return m.sync; }},
     {kBar, 20, [](const Modifiers& m) { return m.red || m.arrive; }},
     {kBar, 30, [](const Modifiers& m) { return m.warp; }},
-    {kBarrier, 30, nullptr},
-    {kBrx, 30, nullptr},
-    {kBrkpt, 11, nullptr},
-    {kDiscard, 80, nullptr},
-    {kApplypriority, 80, nullptr},
-    {kGriddepcontrol, 90, nullptr},
-    {kSetmaxnreg, 90, nullptr},
 };
 
 bool only_moves(Opcode op) {
@@ -226,9 +170,13 @@ void FunctionVerifier::check_target(const Instruction& i) {
       return error(
           fmt::format("'{}' needs PTX {}.{} or later", name(), rule.version / 100, rule.version % 100));
   }
+  const OpcodeInfo& info = opcode_info(i.opcode);
+  if (ptx_version(module_) < info.ptx_version)
+    return error(
+        fmt::format("'{}' needs PTX {}.{} or later", name(), info.ptx_version / 100, info.ptx_version % 100));
   const int target = module_.target_sm;
   if (target == 0) return;  // reported once for the module
-  int needed = 10;
+  int needed = info.sm;
   for (const TargetRule& rule : kRules) {
     if (rule.opcode == i.opcode && rule.sm > needed && (rule.applies == nullptr || rule.applies(i.mods)))
       needed = rule.sm;
