@@ -62,9 +62,11 @@ struct Model {
   std::string_view invariant;    ///< what holds of all its numbers, whatever was run; empty: nothing checked
   /// Throws core::RecordError if the recordings lack what the model reads, core::InputError for an option.
   ModelReport (*run)(std::span<const Recording> recordings, const ModelOptions& options);
+  int place = 100;  ///< among the models, lowest first
 };
 
-/// In the order in which `gpusim analyze` prints them.
+/// In the order in which `gpusim analyze` prints them. A model is a folder here with an entry.cpp that
+/// defines `Model FOLDER_entry()`; the build finds it.
 [[nodiscard]] std::span<const Model> models();
 
 /// Throws core::InputError with the nearest valid name.
