@@ -14,7 +14,7 @@ endif()
 
 # Warnings, floating-point contract, include root and sanitizers, common to all targets.
 function(gpusim_target_defaults target)
-  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # collecting garbage later costs memory (0.5 GB) and saves a tenth of the time
     target_compile_options(${target} PRIVATE "SHELL:--param ggc-min-heapsize=500000")
   endif()

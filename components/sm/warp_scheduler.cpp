@@ -6,13 +6,13 @@ namespace gpusim::comp {
 
 // The build lists the policies, GPUSIM_POLICY(name) for each.
 #define GPUSIM_POLICY(name) std::unique_ptr<IssuePolicy> make_##name(const core::MachineConfig::Scheduler&);
-#include "components/sm/policies/policies.inc"
+#include "policies/scheduler.inc"
 #undef GPUSIM_POLICY
 
 std::unique_ptr<IssuePolicy> make_issue_policy(const core::MachineConfig::Scheduler& config) {
 #define GPUSIM_POLICY(name) \
   if (config.policy == #name) return make_##name(config);
-#include "components/sm/policies/policies.inc"
+#include "policies/scheduler.inc"
 #undef GPUSIM_POLICY
   throw std::invalid_argument("no scheduling policy '" + config.policy + "'");
 }

@@ -158,7 +158,7 @@ struct Schedulers {
     core::MachineConfig::Scheduler config;
     config.policy = policy;
     config.count = count;
-    config.group = group;
+    config.policy_keys.group = group;
     for (uint32_t s = 0; s < count; ++s) {
       all.push_back(std::make_unique<WarpScheduler>(("s" + std::to_string(s)).c_str(), config, s));
       all.back()->sm.bind(holder);

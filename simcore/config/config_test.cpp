@@ -233,6 +233,24 @@ TEST(Config, ListAndDescribeAndDiff) {
   EXPECT_EQ(diff_machines(a, b).substr(0, 7), "gpu.sms");
 }
 
+TEST(Schema, AKeyThatAPolicyDeclaresInItsFileIsAKeyLikeOthers) {
+  const auto c1060 = [](const std::string& set) {
+    return load_machine("tesla_c1060", std::vector<std::string>{set}, kFolders);
+  };
+  EXPECT_EQ(c1060("gpu.sms=30").scheduler.policy_keys.group, 8) << "the default";
+  const MachineConfig m = c1060("scheduler.group=12");
+  EXPECT_EQ(m.scheduler.policy_keys.group, 12);
+  EXPECT_EQ(parse_machine(show_machine(m), "shown"), m);
+  EXPECT_EQ(diff_machines(c1060("gpu.sms=30"), m).substr(0, 15), "scheduler.group");
+  EXPECT_NE(describe_keys("scheduler.group").find("8            1 to 64"), std::string::npos);
+  const std::string large = error_of([&] { (void)c1060("scheduler.group=65"); });
+  EXPECT_NE(large.find("scheduler.group = 65 is out of range"), std::string::npos) << large;
+  EXPECT_NE(error_of([&] { (void)c1060("scheduler.gruop=8"); }).find("did you mean 'group'?"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { (void)c1060("scheduler.policy=two_levels"); }).find("did you mean 'two_level'?"),
+            std::string::npos);
+}
+
 TEST(Schema, KeysAreUniqueAndDefaultsValid) {
   std::set<std::pair<std::string_view, std::string_view>> seen;
   std::set<std::string> members;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simcore/config/choices.h"
+#include "simcore/config/policy_keys.h"
 
 namespace gpusim::core {
 
@@ -53,8 +54,8 @@ struct MachineConfig {
     friend bool operator==(const Sm&, const Sm&) = default;
   } sm;
   struct Scheduler {
-    std::string policy;        ///< a policy of components/sm/policies
-    int64_t group = 8;         ///< warps of a group ("two_level")
+    std::string policy;  ///< a policy of components/sm/policies
+    SchedulerPolicyKeys policy_keys;
     int64_t count = 1;         ///< schedulers per SM
     int64_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
     int64_t issue_width = 1;   ///< operations of one warp that it can issue then

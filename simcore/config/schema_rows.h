@@ -17,6 +17,12 @@ using K = KeyKind;
   Member(ChoiceMember{kWords<decltype(MachineConfig{}.path)>,                                        \
                       [](MachineConfig& m, size_t i) { m.path = static_cast<decltype(m.path)>(i); }, \
                       [](const MachineConfig& m) { return static_cast<size_t>(m.path); }})
+// Rows of the keys that policies declare (components/policy.h), in section POLICY_SECTION, whose members are
+// those of POLICY_KEYS.
+#define POLICY_INTEGER(name, unit, fallback, least, most, doc) \
+  {POLICY_SECTION, #name, K::kInteger, unit, #fallback, least, most, "", doc, AT(POLICY_KEYS.name)},
+#define POLICY_REAL(name, unit, fallback, least, most, doc) \
+  {POLICY_SECTION, #name, K::kReal, unit, #fallback, least, most, "", doc, AT(POLICY_KEYS.name)},
 inline constexpr double kBig = 1e12;
 
 }  // namespace gpusim::core

@@ -86,11 +86,13 @@ std::span<const KeySpec> sm_keys() {
       {"sm", "max_grid_y", K::kInteger, "blocks", "65535", 1, 65535, "", "grid limit, y", AT(sm.max_grid_y)},
       {"sm", "max_grid_z", K::kInteger, "blocks", "1", 1, 65535, "", "grid limit, z", AT(sm.max_grid_z)},
 
-      {"scheduler", "policy", K::kChoice, "", "lrr", 0, 0, GPUSIM_POLICY_NAMES,
-       "loose round-robin, greedy then oldest, oldest first, or round-robin in groups of warps",
-       AT(scheduler.policy)},
-      {"scheduler", "group", K::kInteger, "warps", "8", 1, kMaxWarps, "",
-       "warps of a group, with policy two_level", AT(scheduler.group)},
+      {"scheduler", "policy", K::kChoice, "", "lrr", 0, 0, GPUSIM_SCHEDULER_WORDS,
+       "how the next warp is chosen; each word is a file of components/sm/policies", AT(scheduler.policy)},
+#define POLICY_SECTION "scheduler"
+#define POLICY_KEYS scheduler.policy_keys
+#include "policies/scheduler_keys.inc"
+#undef POLICY_SECTION
+#undef POLICY_KEYS
       {"scheduler", "count", K::kInteger, "", "1", 1, kMaxSchedulers, "", "warp schedulers per SM",
        AT(scheduler.count)},
       {"scheduler", "issue_cycles", K::kInteger, "core cycles", "2", 1, 32, "",

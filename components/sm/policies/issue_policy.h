@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "components/policy.h"
 #include "components/sm/warp_table.h"
 #include "simcore/config/machine_config.h"
 

@@ -3,6 +3,8 @@
 // al., MICRO 2011).
 #include "components/sm/policies/issue_policy.h"
 
+POLICY_INTEGER(group, "warps", 8, 1, core::kMaxWarps, "warps of a group, with policy two_level");
+
 namespace gpusim::comp {
 
 namespace {
@@ -27,7 +29,7 @@ class TwoLevel final : public IssuePolicy {
 }  // namespace
 
 std::unique_ptr<IssuePolicy> make_two_level(const core::MachineConfig::Scheduler& config) {
-  return std::make_unique<TwoLevel>(static_cast<uint32_t>(config.group));
+  return std::make_unique<TwoLevel>(static_cast<uint32_t>(config.policy_keys.group));
 }
 
 }  // namespace gpusim::comp
