@@ -138,6 +138,8 @@ MOST_MEMORY = 2
 # Read by the model, but shown by no program here: f64 matrix operations, and several misses of one SM's TLB at a time.
 NOT_SHOWN = ("energy.mma_fp64", "tlb.l1_misses")
 VECADD = "workloads/vecadd/vecadd.ptx"
+OWN_LINES = "workloads/micro/own_lines.ptx"
+CCWS: Sets = {"scheduler.policy": "ccws"}
 EFFECTS: dict[str, Effect] = {
     "gpu.name": Effect(), "gpu.description": Effect(),
     "gpu.sms_spread": Effect(options=("--sms", "2")),
@@ -148,6 +150,9 @@ EFFECTS: dict[str, Effect] = {
     "sm.max_threads_per_block": Effect(values=("32",), sets={"sm.max_block_x": "32", "sm.max_block_y": "32"}),
     "sm.max_threads": Effect(values=("256",), sets={"sm.max_threads_per_block": "256", "sm.max_block_x": "256", "sm.max_block_y": "256"}),
     "scheduler.group": Effect(sets={"scheduler.policy": "two_level"}),
+    "scheduler.ccws_victims": Effect(sets=CCWS, program=OWN_LINES),
+    "scheduler.ccws_base": Effect(sets=CCWS, program=OWN_LINES),
+    "scheduler.ccws_throttle": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.barriers": Effect(sets={"scheduler.dependences": "control_codes"}),
     "scheduler.dependences": Effect(sets={"scheduler.barriers": "1"}),
     "coalescer.rule": Effect(sets={"l1.size": "0"}),

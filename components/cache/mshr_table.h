@@ -33,6 +33,8 @@ class MshrTable {
   [[nodiscard]] bool full() const { return free_.empty(); }
   [[nodiscard]] uint32_t in_use() const { return static_cast<uint32_t>(entries_.size() - free_.size()); }
   [[nodiscard]] uint64_t line(uint32_t entry) const { return entries_[entry].line; }
+  /// The warp that asked for it first.
+  [[nodiscard]] uint32_t warp(uint32_t entry) const { return entries_[entry].warp; }
   /// Its sectors that are on their way.
   [[nodiscard]] SectorMask asked(uint32_t entry) const { return entries_[entry].asked; }
 

@@ -53,10 +53,9 @@ TagArray::Allocation TagArray::allocate(uint64_t line) {
   a.frame = victim(index_(line));
   if (a.frame == kNoFrame) return a;
   Frame& f = frames_[a.frame];
-  if (f.dirty != 0) {
-    a.evicted = tags_[a.frame] - 1;
-    a.dirty = f.dirty;
-  }
+  a.replaced = tags_[a.frame] != 0;
+  a.evicted = tags_[a.frame] - 1;
+  a.dirty = f.dirty;
   f = Frame{};
   tags_[a.frame] = line + 1;
   order_[a.frame] = ++clock_;

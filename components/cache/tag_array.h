@@ -46,7 +46,8 @@ class TagArray {
   };
   struct Allocation {
     uint32_t frame = kNoFrame;  ///< kNoFrame: all lines of the set are pending
-    uint64_t evicted = 0;       ///< line that was there, if `dirty` is not 0
+    bool replaced = false;      ///< a line was there
+    uint64_t evicted = 0;       ///< that line
     SectorMask dirty = 0;       ///< its sectors to be written back
   };
 

@@ -65,12 +65,22 @@ L1Cache::Result L1Cache::refuse(const Access& a, MshrRefusal why) {
   return {Answer::kRefused, 0, 0};
 }
 
-uint32_t L1Cache::take_frame(uint64_t line) {
+void L1Cache::watch() {
+  brought_by_.resize(tags_.frames());
+  line_events_.reserve(64);
+}
+
+uint32_t L1Cache::take_frame(uint64_t line, uint32_t warp) {
   const TagArray::Allocation a = tags_.allocate(line);
   if (a.dirty != 0) {
     writebacks_.push_back({tags_.address_of(a.evicted), of_32(a.dirty)});
     ++stats_->writebacks;
     stats_->writeback_sectors += sectors(writebacks_.back().sectors);
+  }
+  if (!brought_by_.empty() && a.frame != TagArray::kNoFrame) {
+    uint8_t& brought_by = brought_by_[a.frame];
+    if (a.replaced) line_events_.push_back({a.evicted, brought_by, true});
+    brought_by = static_cast<uint8_t>(warp);
   }
   return a.frame;
 }
@@ -79,6 +89,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   const uint64_t line = tags_.line_of(a.address);
   const SectorMask wanted = own(a.sectors);
   uint32_t frame = tags_.find(line);
+  const bool absent = frame == TagArray::kNoFrame;
   const SectorMask missing = frame == TagArray::kNoFrame ? wanted : wanted & ~tags_.frame(frame).valid;
   if (missing == 0) {
     tags_.touch(frame);
@@ -92,7 +103,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   SectorMask request = merges ? missing & ~mshrs_.asked(entry) : missing;
   if (request != 0 && !can_send) return {Answer::kRefused, 0, 0};
   if (frame == TagArray::kNoFrame && !allocate_on_fill_) {
-    frame = take_frame(line);
+    frame = take_frame(line, a.warp);
     if (frame == TagArray::kNoFrame) {
       stats_->no_way += !a.again;
       return {Answer::kRefused, 0, 0};
@@ -106,6 +117,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
     request = mshrs_.merge(entry, a.record, missing);
   else
     entry = mshrs_.allocate(line, a.warp, a.record, missing);
+  if (absent && !merges && !brought_by_.empty()) line_events_.push_back({line, a.warp, false});
   stats_->merged += merges;
   stats_->fill_sectors += sectors(of_32(request));
   ++(a.local ? stats_->local_load_misses : stats_->load_misses);
@@ -125,7 +137,7 @@ L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
   const bool hit = frame != TagArray::kNoFrame;
   if (!hit) {
     if (has_writeback()) return Stored::kRefused;
-    frame = take_frame(line);
+    frame = take_frame(line, a.warp);
     if (frame == TagArray::kNoFrame) {
       stats_->no_way += !a.again;
       return Stored::kRefused;

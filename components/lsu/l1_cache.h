@@ -4,6 +4,7 @@
 // long. Lines are not coherent over SMs: they are dropped at the start of each kernel.
 #pragma once
 #include <bit>
+#include <span>
 #include <systemc>
 
 #include "components/cache/mshr_table.h"
@@ -40,6 +41,14 @@ class L1Cache : public sc_core::sc_module {
     bool again = false;  ///< it was refused before: not counted once more
   };
 
+  /// What a warp scheduler may want to know of: a load that found neither its line nor an entry for it, and a
+  /// line that went because another one needed its frame.
+  struct LineEvent {
+    uint64_t line = 0;
+    uint32_t warp = 0;  ///< that missed it; that had brought it
+    bool evicted = false;
+  };
+
   /// `config.bytes` is not 0. `warps`: of an SM.
   L1Cache(const sc_core::sc_module_name& name, const core::MachineConfig::FirstLevel& config, uint32_t warps);
 
@@ -60,6 +69,10 @@ class L1Cache : public sc_core::sc_module {
   /// 32-byte `sectors` of the entry's line have come; calls done(record) for each access that is complete.
   template <class Done>
   void fill(uint32_t entry, SectorMask sectors, Done done);
+  /// Keeps events from now on.
+  void watch();
+  [[nodiscard]] std::span<const LineEvent> events() const { return line_events_; }
+  void forget_events() { line_events_.clear(); }
   /// The oldest line to be written back; false if there is none.
   bool take_writeback(Writeback& w);
   [[nodiscard]] bool has_writeback() const { return !writebacks_.empty(); }
@@ -82,8 +95,8 @@ class L1Cache : public sc_core::sc_module {
   Result refuse(const Access& a, MshrRefusal why);
   /// Sectors that are stale: those here go, those on their way are not kept.
   void forget(uint64_t line, SectorMask own);
-  /// A frame for the line; kNoFrame if all of its set wait.
-  uint32_t take_frame(uint64_t line);
+  /// A frame for the line, which `warp` brings; kNoFrame if all of its set wait.
+  uint32_t take_frame(uint64_t line, uint32_t warp);
 
   TagArray tags_;
   MshrTable mshrs_;
@@ -93,6 +106,8 @@ class L1Cache : public sc_core::sc_module {
   bool cache_global_, allocate_on_fill_;
   Write write_global_, write_local_;
   std::vector<Writeback> writebacks_;
+  std::vector<uint8_t> brought_by_;  ///< by frame, if events are kept
+  std::vector<LineEvent> line_events_;
   L1Stats unclaimed_;  ///< until count_in() is called
   L1Stats* stats_ = &unclaimed_;
 };
@@ -101,7 +116,7 @@ template <class Done>
 void L1Cache::fill(uint32_t entry, SectorMask sectors, Done done) {
   const uint64_t line = mshrs_.line(entry);
   uint32_t frame = tags_.find(line);
-  if (frame == TagArray::kNoFrame) frame = take_frame(line);
+  if (frame == TagArray::kNoFrame) frame = take_frame(line, mshrs_.warp(entry));
   if (frame != TagArray::kNoFrame) {
     tags_.fill(frame, own(sectors));
     tags_.invalidate(frame, mshrs_.spoiled(entry) & own(sectors));

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "components/cache/tag_cache.h"
@@ -132,6 +133,17 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   void set_kernel(uint32_t warp, uint32_t kernel) { kernel_of_warp_[warp] = static_cast<uint8_t>(kernel); }
   /// Where look-ups of that kernel's accesses in the first-level cache are counted.
   void count_l1(uint32_t kernel, L1Stats& stats) { l1_stats_[kernel] = &stats; }
+  /// From now on the L1 keeps its events; to be called once, before the first access.
+  void watch_l1() {
+    if (l1_ != nullptr) l1_->watch();
+  }
+  /// What the L1 has done since forget_l1_events().
+  [[nodiscard]] std::span<const L1Cache::LineEvent> l1_events() const {
+    return l1_ == nullptr ? std::span<const L1Cache::LineEvent>() : l1_->events();
+  }
+  void forget_l1_events() {
+    if (l1_ != nullptr) l1_->forget_events();
+  }
   /// Where the first-level cache counts at present; null if there is none.
   [[nodiscard]] const L1Stats* l1_stats() const { return l1_ == nullptr ? nullptr : &l1_->stats(); }
   /// Accesses of the kernel in flight.

@@ -216,6 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "scheduler.count=4 scheduler.issue_cycles=1 scheduler.policy=gto "
                     "pipes.sp.per_scheduler=true pipes.sfu.per_scheduler=true",
                     "scheduler.count=2 scheduler.issue_width=2 coalescer.rule=cc20 l1.size=4K",
+                    "coalescer.rule=cc20 l1.size=1K l1.ways=2 scheduler.count=2 scheduler.policy=ccws",
                     "scheduler.policy=two_level scheduler.group=4", "scheduler.policy=gto l2.queue=1",
                     "coalescer.rule=cc20 l1.size=4K scheduler.count=4 scheduler.issue_cycles=1 "
                     "scheduler.policy=gto scheduler.dependences=control_codes",

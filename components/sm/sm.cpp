@@ -27,7 +27,9 @@ Sm::Sm(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t 
   for (uint32_t s = 0; s < count; ++s) {
     schedulers_[s] = std::make_unique<WarpScheduler>(fmt::format("scheduler{}", s).c_str(), m.scheduler, s);
     schedulers_[s]->sm.bind(*this);
+    watches_l1_ |= schedulers_[s]->watches_l1();
   }
+  hold_until_.fill(kUnknownCycle);
   wake_.fill(kUnknownCycle);
   if (m.scheduler.dependences == core::Dependences::kControlCodes)
     barriers_ = std::make_unique<DependencyBarriers>(kMaxWarps);
@@ -40,6 +42,7 @@ void Sm::connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& star
   start_latency_ = starts.latency();
   lsu_ = std::make_unique<LoadStoreUnit>(*env_.machine, static_cast<uint16_t>(index_), links);
   lsu_->set_events(env_.events);
+  if (watches_l1_) lsu_->watch_l1();
   starts_ = &starts;
   starts_->publish_head(next_start_);
   reports_ = &reports;
@@ -77,6 +80,7 @@ void Sm::plan_issue(uint64_t now) {
     const auto s = static_cast<size_t>(std::countr_zero(bits));
     wake_[s] = schedulers_[s]->next_issue(from);
   }
+  if (watches_l1_) wake_for_holds(from);
   changed_ = 0;
   next_issue_ = *std::min_element(wake_.begin(), wake_.begin() + scheduler_count_);
 }
@@ -114,8 +118,8 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   lsu_->send_ahead(now);
   if (due_ != 0) report();
   plan_issue(now);
-  // 6. Issue what concerns nobody else ahead of time.
-  if (env_.run_ahead && issue_width_ == 1) run_ahead(now);
+  // 6. Issue what concerns nobody else ahead of time. What the L1 does concerns a policy that watches it.
+  if (env_.run_ahead && issue_width_ == 1 && !watches_l1_) run_ahead(now);
   // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
   uint64_t next = std::min({next_issue_, lsu_->next_send(), lsu_->next_reply().count(), next_start_.count()});
   if (fetch_ != nullptr) next = std::min({next, fetch_->next_send(), fetch_->next_reply().count()});
@@ -198,13 +202,42 @@ bool Sm::issue_ahead(uint64_t cycle) {
 }
 
 void Sm::update_gates(uint64_t now) {
+  if (watches_l1_) update_holds(now);
+  constexpr uint8_t kQueue =
+      WarpTable::gate_bit(WarpTable::kLoadStoreQueue, true) | WarpTable::gate_bit(WarpTable::kLoads, true);
   const auto closed =
-      static_cast<uint8_t>(WarpTable::gate_bit(WarpTable::kLoadStoreQueue, !lsu_->can_accept()) |
+      static_cast<uint8_t>((lsu_->can_accept() ? 0 : kQueue) |
                            WarpTable::gate_bit(WarpTable::kConstantMisses, !lsu_->can_accept_constant()) |
                            WarpTable::gate_bit(WarpTable::kTexturePath, !lsu_->can_accept_texture()));
   if (closed == table_.closed_gates()) return;
   settle_all(now);
   table_.close_gates(closed);
+}
+
+void Sm::update_holds(uint64_t now) {
+  for (const L1Cache::LineEvent& e : lsu_->l1_events()) {
+    WarpScheduler& scheduler = *schedulers_[e.warp % scheduler_count_];
+    if (e.evicted)
+      scheduler.line_evicted(e.warp, e.line);
+    else
+      scheduler.line_missed(e.warp, e.line, now);
+  }
+  lsu_->forget_l1_events();
+  uint64_t held = 0;
+  for (uint32_t s = 0; s < scheduler_count_; ++s) {
+    const IssuePolicy::Hold hold = schedulers_[s]->held_back(now);
+    held |= hold.warps;
+    if (hold.until != std::exchange(hold_until_[s], hold.until)) changed_ |= 1u << s;
+  }
+  if (held == table_.held()) return;
+  settle_all(now);
+  table_.hold(held);
+}
+
+void Sm::wake_for_holds(uint64_t from) {
+  for (uint32_t s = 0; s < scheduler_count_; ++s)
+    if (hold_until_[s] != kUnknownCycle)
+      wake_[s] = std::min(wake_[s], std::max(from, slot_cycles_.up(hold_until_[s]) * issue_cycles_));
 }
 
 void Sm::book_empty(uint32_t scheduler, uint64_t end) {

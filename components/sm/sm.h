@@ -220,6 +220,10 @@ class Sm : public core::Clocked, public WarpTableIf {
     return run_->codes[static_cast<size_t>(&op - run_->image->ops.data())];
   }
   void update_gates(uint64_t now);
+  /// Tells the policies what the L1 has done and asks them whose loads they hold back.
+  void update_holds(uint64_t now);
+  /// Schedulers that hold warps back look again when these may be fewer, not before `from`.
+  void wake_for_holds(uint64_t from);
   /// Finds anew when the schedulers in changed_ can issue after `now`.
   void plan_issue(uint64_t now);
   /// First cycle at which something outside may change what the schedulers see.
@@ -269,6 +273,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   /// Per scheduler: first slot neither used nor booked yet.
   std::array<uint64_t, kMaxSchedulers> next_slot_{};
   std::array<uint64_t, kMaxSchedulers> wake_{};  ///< the same: no warp of it can issue before, but for events
+  std::array<uint64_t, kMaxSchedulers> hold_until_{};  ///< the same: when it has to be asked for holds again
+  bool watches_l1_ = false;                            ///< some policy does
   uint32_t scheduler_count_ = 0;
   std::array<std::unique_ptr<WarpScheduler>, kMaxSchedulers> schedulers_;
   std::vector<Warp, core::PageAllocator<Warp>> warps_;

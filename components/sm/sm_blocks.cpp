@@ -125,6 +125,7 @@ void Sm::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_block, std::byte
   scoreboard_.reset_warp(w);
   lsu_->set_kernel(w, run.slot);
   table_.add(w, next_age_++);
+  schedulers_[warp.scheduler]->started(w);
   if (fetch_ != nullptr) fetch_->reset(w);
   warp.barrier_waits = 0;
   if (barriers_ != nullptr) barriers_->reset(w);

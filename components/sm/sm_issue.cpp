@@ -51,7 +51,7 @@ void Sm::prepare_next(uint32_t w, uint64_t earliest, uint64_t now) {
     if (lsu_->reads_texture_cache(op))
       gate = WarpTable::kTexturePath;
     else if (space == Space::kGlobal || space == Space::kLocal || space == Space::kGeneric)
-      gate = WarpTable::kLoadStoreQueue;
+      gate = op.kind == OpKind::kLoad ? WarpTable::kLoads : WarpTable::kLoadStoreQueue;
     else if (space == Space::kConst)
       gate = WarpTable::kConstantMisses;
   }

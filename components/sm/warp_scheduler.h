@@ -36,6 +36,11 @@ class WarpScheduler : public sc_core::sc_module {
   }
   void issued(uint32_t warp) { policy_->issued(warp); }
   void reset() { policy_->reset(); }
+  void started(uint32_t warp) { policy_->started(warp); }
+  [[nodiscard]] bool watches_l1() const { return policy_->watches_l1(); }
+  void line_missed(uint32_t warp, uint64_t line, uint64_t now) { policy_->line_missed(warp, line, now); }
+  void line_evicted(uint32_t warp, uint64_t line) { policy_->line_evicted(warp, line); }
+  [[nodiscard]] IssuePolicy::Hold held_back(uint64_t now) { return policy_->held_back(mine(), table(), now); }
 
  private:
   [[nodiscard]] uint64_t mine() const { return table().resident() & owned_; }

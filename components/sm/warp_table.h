@@ -26,7 +26,8 @@ inline constexpr uint64_t kUnknownCycle = ~0ull;
 
 class WarpTable {
  public:
-  enum Gate : uint8_t { kOpen, kLoadStoreQueue, kConstantMisses, kTexturePath, kNumGates };
+  /// kLoads: the load/store queue too, for loads, which a policy may hold back besides.
+  enum Gate : uint8_t { kOpen, kLoadStoreQueue, kLoads, kConstantMisses, kTexturePath, kNumGates };
 
   /// `issue_cycles`: core cycles of an issue slot; the pipes are numbered as TimingTables says.
   explicit WarpTable(uint64_t issue_cycles = 2, size_t shared_pipes = 8, size_t own_pipes = 0)
@@ -84,8 +85,14 @@ class WarpTable {
   [[nodiscard]] static constexpr uint8_t gate_bit(Gate gate, bool closed) {
     return static_cast<uint8_t>(uint8_t{closed} << gate);
   }
-  [[nodiscard]] uint8_t closed_gates() const { return closed_; }
-  void close_gates(uint8_t gates) { closed_ = gates; }
+  [[nodiscard]] uint8_t closed_gates() const { return closed_ & static_cast<uint8_t>(~kHeld); }
+  void close_gates(uint8_t gates) { closed_ = gates | (closed_ & kHeld); }
+  /// Warps whose loads wait, whatever the gates.
+  [[nodiscard]] uint64_t held() const { return held_; }
+  void hold(uint64_t warps) {
+    held_ = warps;
+    closed_ = static_cast<uint8_t>((closed_ & ~kHeld) | gate_bit(kOpen, warps != 0));
+  }
 
   [[nodiscard]] uint64_t resident() const { return resident_; }
   [[nodiscard]] uint64_t accepts_from(uint32_t pipe) const { return pipe_free_[pipe]; }
@@ -120,9 +127,10 @@ class WarpTable {
   static constexpr uint32_t kSlots = 64;  ///< the wheel's reach, in issue slots
   static constexpr size_t kOwn = 32;      ///< bit of a scheduler's first own pipe
   static constexpr uint64_t bit(uint32_t w) { return uint64_t{1} << w; }
+  static constexpr uint8_t kHeld = 1u << kOpen;  ///< in closed_: some warp is held
   [[nodiscard]] uint64_t blocked_by_gates() const {
     if (closed_ == 0) return 0;
-    uint64_t warps = 0;
+    uint64_t warps = held_ & on_gate_[kLoads];
     for (uint32_t g = kLoadStoreQueue; g < kNumGates; ++g)
       if ((closed_ >> g & 1) != 0) warps |= on_gate_[g];
     return warps;
@@ -193,6 +201,7 @@ class WarpTable {
   std::array<uint64_t, kMaxPipes> pipe_free_{};  ///< cycle from which the pipe's latch takes an operation
   std::array<uint64_t, kNumGates> on_gate_{};
   uint8_t closed_ = 0;
+  uint64_t held_ = 0;
   uint64_t next_slot_ = 0;  ///< first issue slot not promoted yet
   uint64_t promoted_ = 0;   ///< the cycle for which promote() did the slot before it
   uint64_t occupied_ = 0;   ///< bit per wheel bucket

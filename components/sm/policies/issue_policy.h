@@ -20,6 +20,22 @@ class IssuePolicy {
   virtual void issued(uint32_t warp) = 0;
   /// A kernel starts.
   virtual void reset() = 0;
+  /// A new warp is in the slot.
+  virtual void started(uint32_t /*warp*/) {}
+
+  // For policies that look at the L1; the others leave all of this as it is.
+  /// True if what follows is to be called, each cycle's events before its held_back().
+  [[nodiscard]] virtual bool watches_l1() const { return false; }
+  /// A load of the warp asked for a line that the L1 neither had nor waited for.
+  virtual void line_missed(uint32_t /*warp*/, uint64_t /*line*/, uint64_t /*now*/) {}
+  /// A line went that the warp had brought.
+  virtual void line_evicted(uint32_t /*warp*/, uint64_t /*line*/) {}
+  struct Hold {
+    uint64_t warps = 0;              ///< whose loads of global and local memory have to wait
+    uint64_t until = kUnknownCycle;  ///< when fewer may have to, without any event
+  };
+  /// Of `warps`, those of the scheduler that are resident.
+  virtual Hold held_back(uint64_t /*warps*/, const WarpTable& /*table*/, uint64_t /*now*/) { return {}; }
 };
 
 /// The first of `warps` from slot `start` on, once around.
