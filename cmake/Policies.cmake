@@ -46,3 +46,8 @@ endfunction()
 
 set(GPUSIM_GENERATED ${PROJECT_BINARY_DIR}/generated)
 gpusim_policies(scheduler components/sm/policies/policy_*.cpp)
+gpusim_policies(replacement components/cache/replacement/*.cpp)
+gpusim_policies(dram_scheduler components/dram/scheduler/*.cpp)
+gpusim_policies(row_policy components/dram/row_policy/*.cpp)
+gpusim_policies(dram_refresh components/dram/refresh/*.cpp)
+gpusim_policies(topology components/noc/topology/*.cpp)

@@ -9,12 +9,12 @@ namespace gpusim::microbench {
 namespace {
 
 /// What a set of `ways` lines misses with this policy, from empty.
-std::vector<bool> misses_of(comp::ReplacementKind kind, uint32_t ways, const std::vector<uint32_t>& picks) {
+std::vector<bool> misses_of(const std::string& policy, uint32_t ways, const std::vector<uint32_t>& picks) {
   comp::CacheShape shape;
   shape.line_bytes = shape.sector_bytes = 32;
   shape.bytes = uint64_t{ways} * shape.line_bytes;
   shape.ways = ways;
-  shape.replacement = kind;
+  shape.replacement = policy;
   comp::TagArray set(shape);
   std::vector<bool> missed;
   for (const uint32_t line : picks) {
@@ -34,16 +34,10 @@ std::string replacement_of(uint32_t ways, const std::vector<uint32_t>& picks,
   if (ways == 1) return "one way";
   // What the set held before is gone after a while.
   const auto settled = static_cast<std::ptrdiff_t>(picks.size() / 3);
-  struct Policy {
-    const char* name;
-    comp::ReplacementKind kind;
-  };
-  for (const Policy p :
-       {Policy{"lru", comp::ReplacementKind::kLru}, Policy{"plru", comp::ReplacementKind::kTreePlru},
-        Policy{"fifo", comp::ReplacementKind::kFifo}}) {
-    const std::vector<bool> model = misses_of(p.kind, ways, picks);
+  for (const char* const policy : {"lru", "plru", "fifo"}) {
+    const std::vector<bool> model = misses_of(policy, ways, picks);
     if (std::equal(model.begin() + settled, model.end(), missed.begin() + settled, missed.end()))
-      return p.name;
+      return policy;
   }
   return {};
 }

@@ -3,28 +3,17 @@
 // its owner adds latency, misses and policy.
 #pragma once
 #include <cstdint>
-#include <string_view>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "components/cache/replacement/replacement_policy.h"
 #include "simcore/set_index.h"
 
 namespace gpusim::comp {
 
 using core::SetIndex;
 using core::SetIndexKind;
-
-enum class ReplacementKind : uint8_t {
-  kLru,       ///< least recently used
-  kTreePlru,  ///< a binary tree of bits that point away from the last uses
-  kFifo,      ///< the line that came first
-  kRandom,    ///< any; the same in each run
-};
-
-/// As configurations name them; an unknown name is kLru.
-[[nodiscard]] ReplacementKind replacement_kind(std::string_view name);
-
-/// One bit per sector of a line, the lowest address first.
-using SectorMask = uint32_t;
 
 /// Sizes in bytes; line_bytes a multiple of sector_bytes (at most 32 sectors), bytes of line_bytes * ways.
 struct CacheShape {
@@ -33,17 +22,14 @@ struct CacheShape {
   uint32_t sector_bytes = 32;
   uint32_t ways = 1;
   SetIndexKind index = SetIndexKind::kModulo;
-  ReplacementKind replacement = ReplacementKind::kLru;
+  std::string replacement = "lru";               ///< a policy of components/cache/replacement
+  core::ReplacementPolicyKeys policy_keys = {};  ///< its own
 };
 
 class TagArray {
  public:
   static constexpr uint32_t kNoFrame = ~0u;
-  struct Frame {
-    SectorMask valid = 0;
-    SectorMask dirty = 0;
-    SectorMask pending = 0;  ///< asked for; a line with any is not replaced
-  };
+  using Frame = comp::Frame;
   struct Allocation {
     uint32_t frame = kNoFrame;  ///< kNoFrame: all lines of the set are pending
     bool replaced = false;      ///< a line was there
@@ -64,10 +50,10 @@ class TagArray {
   /// The frame that holds the line or waits for it, kNoFrame if none does. Changes nothing.
   [[nodiscard]] uint32_t find(uint64_t line) const;
   [[nodiscard]] const Frame& frame(uint32_t f) const { return frames_[f]; }
-  /// The line was used.
-  void touch(uint32_t frame);
+  /// The line, which was there already, was used.
+  void touch(uint32_t frame) { replacement_->used(frame); }
   /// A frame for a line that has none, over an empty one or the one that the policy picks. The new line has
-  /// no sector yet and counts as used.
+  /// no sector yet.
   Allocation allocate(uint64_t line);
   void reserve(uint32_t frame, SectorMask sectors) { frames_[frame].pending |= sectors; }
   void fill(uint32_t frame, SectorMask sectors) {
@@ -88,22 +74,15 @@ class TagArray {
 
  private:
   [[nodiscard]] uint32_t victim(uint32_t set);
-  [[nodiscard]] uint32_t plru_way(uint32_t set) const;
-  void plru_touch(uint32_t set, uint32_t way);
-  [[nodiscard]] uint32_t random_way();
 
   CacheShape shape_;
-  core::Divisor line_bytes_, sector_bytes_, ways_;
+  core::Divisor line_bytes_, sector_bytes_;
   SectorMask all_sectors_;
   SetIndex index_;
-  uint64_t clock_ = 0;
-  uint64_t random_ = 0x9e3779b97f4a7c15ull;
+  std::unique_ptr<ReplacementPolicy> replacement_;
   // Apart, because a look-up reads all tags of a set and nothing else.
-  std::vector<uint64_t> tags_;   ///< by frame: line number + 1; 0: empty
-  std::vector<uint64_t> order_;  ///< by frame: of uses or arrivals
+  std::vector<uint64_t> tags_;  ///< by frame: line number + 1; 0: empty
   std::vector<Frame> frames_;
-  uint32_t tree_ways_ = 1;      ///< ways rounded up to a power of two
-  std::vector<uint64_t> tree_;  ///< kTreePlru, per set: bit n set: the older half of node n is the right one
 };
 
 }  // namespace gpusim::comp

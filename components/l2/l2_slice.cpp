@@ -18,7 +18,8 @@ CacheShape shape_of(const core::MachineConfig::Partition& c) {
   s.sector_bytes = 32;
   s.ways = static_cast<uint32_t>(c.ways);
   s.index = c.index;
-  s.replacement = replacement_kind(c.replacement);
+  s.replacement = c.replacement;
+  s.policy_keys = c.policy_keys;
   return s;
 }
 
@@ -90,7 +91,7 @@ CacheResult L2Slice::write(const Access& a, uint64_t now) {
     frame = take_frame(a.line);
     if (frame == TagArray::kNoFrame) return refuse(a, &L2Stats::no_way);
   }
-  tags_.touch(frame);
+  if (found) tags_.touch(frame);
   tags_.write(frame, a.sectors);
   answer(a.request, kHits, MemoryLevel::kL2, now);
   count(a, found ? a.sectors : 0);
@@ -122,7 +123,7 @@ CacheResult L2Slice::miss(const Access& a, uint32_t frame, SectorMask missing, u
   if (request != 0 && !queue_has_room()) return refuse(a, &L2Stats::no_queue);
   if (!found) frame = take_frame(a.line);
   if (frame == TagArray::kNoFrame) return refuse(a, &L2Stats::no_way);
-  tags_.touch(frame);
+  if (found) tags_.touch(frame);
   tags_.reserve(frame, request);
   const uint32_t waiter = free_waiting_.back();
   free_waiting_.pop_back();

@@ -16,7 +16,8 @@ CacheShape shape_of(const core::MachineConfig::FirstLevel& c) {
   s.sector_bytes = static_cast<uint32_t>(c.sector);
   s.ways = static_cast<uint32_t>(c.ways);
   s.index = c.index;
-  s.replacement = replacement_kind(c.replacement);
+  s.replacement = c.replacement;
+  s.policy_keys = c.policy_keys;
   return s;
 }
 
@@ -110,7 +111,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
     }
   }
   if (frame != TagArray::kNoFrame) {
-    tags_.touch(frame);
+    if (!absent) tags_.touch(frame);
     tags_.reserve(frame, request);
   }
   if (merges)
@@ -143,7 +144,7 @@ L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
       return Stored::kRefused;
     }
   }
-  tags_.touch(frame);
+  if (hit) tags_.touch(frame);
   tags_.write(frame, own(a.sectors));
   ++(hit ? stats_->local_store_hits : stats_->local_store_misses);
   return Stored::kKept;

@@ -1,5 +1,5 @@
 // What the GPU knows of a network of one direction: links in, links out, and what it has moved. Crossbar and
-// Mesh are the topologies.
+// Mesh are such networks.
 #pragma once
 #include <algorithm>
 #include <cstdint>

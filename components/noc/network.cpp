@@ -1,38 +1,31 @@
 #include "components/noc/network.h"
 
-#include <utility>
+#include <stdexcept>
 
-#include "components/noc/crossbar.h"
-#include "components/noc/mesh.h"
+#include "components/noc/topology/topology.h"
 
 namespace gpusim::comp {
 
-Networks::Networks(core::ClockDomain& domain, const core::MachineConfig& machine) {
-  const auto& net = machine.interconnect;
-  const auto sms = static_cast<uint32_t>(machine.gpu.sms);
-  const auto per_cluster = static_cast<uint32_t>(machine.gpu.sms_per_cluster);
-  const uint32_t clusters = (sms + per_cluster - 1) / per_cluster;
-  const auto partitions = static_cast<uint32_t>(machine.l2.partitions);
-  const PartitionOfAddress request_way{AddressMap(machine.l2)};
-  const PacketLength request_length(net.header_bytes, net.flit_bytes);
-  const PacketLength reply_length(net.header_bytes,
-                                  net.reply_flit_bytes == 0 ? net.flit_bytes : net.reply_flit_bytes);
-  const Arbitration arbitration = net.arbitration;
-  if (net.topology == "crossbar") {
-    requests = std::make_unique<Crossbar<MemoryRequest, PartitionOfAddress, PacketLength>>(
-        "requests", domain, clusters, partitions, request_way, request_length, arbitration);
-    replies = std::make_unique<Crossbar<MemoryReply, PortOfReply, PacketLength>>(
-        "replies", domain, partitions, clusters, PortOfReply{}, reply_length, arbitration);
-    return;
-  }
-  const auto graph = std::make_shared<MeshGraph>(clusters, partitions, static_cast<uint32_t>(net.mesh_width));
-  const MeshOptions options{static_cast<uint64_t>(net.hop_cycles), static_cast<uint32_t>(net.router_queue),
-                            arbitration};
-  requests = std::make_unique<Mesh<MemoryRequest, PartitionOfAddress, PacketLength>>(
-      "requests", domain, graph, graph->clusters(), graph->partitions(), options, request_way,
-      request_length);
-  replies = std::make_unique<Mesh<MemoryReply, PortOfReply, PacketLength>>(
-      "replies", domain, graph, graph->partitions(), graph->clusters(), options, PortOfReply{}, reply_length);
+NetworkPlan::NetworkPlan(const core::MachineConfig& machine)
+    : clusters(static_cast<uint32_t>((machine.gpu.sms + machine.gpu.sms_per_cluster - 1) /
+                                     machine.gpu.sms_per_cluster)),
+      partitions(static_cast<uint32_t>(machine.l2.partitions)),
+      request_way{AddressMap(machine.l2)},
+      request_length(machine.interconnect.header_bytes, machine.interconnect.flit_bytes),
+      reply_length(machine.interconnect.header_bytes, machine.interconnect.reply_flit_bytes == 0
+                                                          ? machine.interconnect.flit_bytes
+                                                          : machine.interconnect.reply_flit_bytes) {}
+
+// The build lists the topologies, GPUSIM_POLICY(name) for each.
+Networks make_networks(core::ClockDomain& domain, const core::MachineConfig& machine) {
+  const std::string& topology = machine.interconnect.topology;
+  const NetworkPlan plan(machine);
+#define GPUSIM_POLICY(name)                                                                            \
+  Networks make_##name##_topology(core::ClockDomain&, const core::MachineConfig&, const NetworkPlan&); \
+  if (topology == #name) return make_##name##_topology(domain, machine, plan);
+#include "policies/topology.inc"
+#undef GPUSIM_POLICY
+  throw std::invalid_argument("no interconnect topology '" + topology + "'");
 }
 
 }  // namespace gpusim::comp

@@ -1,4 +1,4 @@
-// The two interconnect networks of the GPU, of memory requests and of replies: crossbars or meshes, with the
+// The two interconnect networks of the GPU, of memory requests and of replies, with the
 // rules that give a message's way and its length.
 #pragma once
 #include <algorithm>
@@ -50,10 +50,10 @@ using ReplyNetwork = Interconnect<MemoryReply>;
 /// The machine's networks, before their links. Requests enter at the clusters' ports and leave at the
 /// partitions', replies the other way.
 struct Networks {
-  Networks(core::ClockDomain& domain, const core::MachineConfig& machine);
-
   std::unique_ptr<RequestNetwork> requests;
   std::unique_ptr<ReplyNetwork> replies;
 };
+/// In the topology that `machine` names (components/noc/topology).
+[[nodiscard]] Networks make_networks(core::ClockDomain& domain, const core::MachineConfig& machine);
 
 }  // namespace gpusim::comp

@@ -113,7 +113,7 @@ class Network {
     machine.constant.l2_bytes = 1024;
     machine.gpu.sms = kSms;
     machine.gpu.sms_per_cluster = kPerCluster;
-    Networks networks(net, machine);
+    Networks networks = make_networks(net, machine);
     requests = std::move(networks.requests);
     replies = std::move(networks.replies);
     build_memory();

@@ -55,7 +55,7 @@ Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::Gl
 void Gpu::build_memory() {
   const auto& net = machine_.interconnect;
   const auto partitions = static_cast<uint32_t>(machine_.l2.partitions);
-  Networks networks(interconnect_, machine_);
+  Networks networks = make_networks(interconnect_, machine_);
   requests_ = std::move(networks.requests);
   replies_ = std::move(networks.replies);
   const auto queue = static_cast<uint32_t>(net.queue);

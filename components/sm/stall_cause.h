@@ -25,7 +25,7 @@ enum class StallCause : uint8_t {
   kL2,                ///< operand that the second-level cache held not ready
   kDram,              ///< operand loaded from device memory not ready
   kPipeBusy,          ///< operands ready, the execution pipe is not
-  kMemoryThrottle,    ///< operands ready, the load/store queue is full
+  kMemoryThrottle,    ///< operands ready, the load/store queue is full or the policy holds the load back
   kInstructionFetch,  ///< the next operation is not in the instruction cache
   kTextureL1,         ///< operand that the texture cache held not ready
   kTextureL2,         ///< operand that the second texture level held not ready

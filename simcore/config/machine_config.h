@@ -104,7 +104,8 @@ struct MachineConfig {
     int64_t mshrs = 0, merges = 0;  ///< lines on their way; accesses that wait for one of them
     int64_t warp_mshrs = 0;         ///< of one warp; 0: no limit
     SetIndexKind index{};
-    std::string replacement;  ///< "lru", "plru", "fifo", "random"
+    std::string replacement;  ///< a policy of components/cache/replacement
+    ReplacementPolicyKeys policy_keys;
     AllocateOn allocate{};
     bool cache_global = true;  ///< false: local memory only
     WriteHit write_global{}, write_local{};
@@ -144,7 +145,8 @@ struct MachineConfig {
     friend bool operator==(const Texture&, const Texture&) = default;
   } texture;
   struct Interconnect {
-    std::string topology;  ///< "crossbar", "mesh"
+    std::string topology;  ///< one of components/noc/topology
+    TopologyKeys policy_keys;
     Arbitration arbitration{};
     int64_t flit_bytes = 0;        ///< per port and interconnect cycle
     int64_t reply_flit_bytes = 0;  ///< the same of the reply network; 0: equal
@@ -169,7 +171,8 @@ struct MachineConfig {
     int64_t mshrs = 0, merges = 0;  ///< per slice, as in [l1]
     double hit_latency_ns = 0;      ///< from look-up to reply
     SetIndexKind index{};
-    std::string replacement;    ///< as in [l1]
+    std::string replacement;  ///< as in [l1]
+    ReplacementPolicyKeys policy_keys;
     int64_t halves = 1;         ///< parts of the chip that clusters and partitions belong to
     double far_latency_ns = 0;  ///< of a reply to a cluster of another half, more
     friend bool operator==(const Partition&, const Partition&) = default;
@@ -190,10 +193,11 @@ struct MachineConfig {
     int64_t banks = 0, row_bytes = 0, bus_bytes = 0, burst_bytes = 0;
     int64_t bank_groups = 1;
     int64_t group_interleave = 0;  ///< consecutive bytes of one bank group; 0: a row
-    std::string scheduler;         ///< "frfcfs", "fcfs"
-    std::string page;              ///< "open", "closed"
-    std::string refresh;           ///< "all", "bank"
-    int64_t queue = 0;             ///< requests that the controller chooses among
+    std::string scheduler;         ///< a policy of components/dram/scheduler
+    std::string page;              ///< of components/dram/row_policy
+    std::string refresh;           ///< of components/dram/refresh
+    DramPolicyKeys policy_keys;
+    int64_t queue = 0;  ///< requests that the controller chooses among
     int64_t reply_queue = 0;
     double latency_ns = 0;
     double cl_ns = 0, rcd_ns = 0, rp_ns = 0, ras_ns = 0, rc_ns = 0, rrd_ns = 0, wl_ns = 0, ccd_ns = 0,

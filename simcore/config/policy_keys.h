@@ -11,6 +11,20 @@ struct SchedulerPolicyKeys {
 #include "policies/scheduler_keys.inc"
   friend bool operator==(const SchedulerPolicyKeys&, const SchedulerPolicyKeys&) = default;
 };
+struct ReplacementPolicyKeys {
+#include "policies/replacement_keys.inc"
+  friend bool operator==(const ReplacementPolicyKeys&, const ReplacementPolicyKeys&) = default;
+};
+struct TopologyKeys {
+#include "policies/topology_keys.inc"
+  friend bool operator==(const TopologyKeys&, const TopologyKeys&) = default;
+};
+struct DramPolicyKeys {
+#include "policies/dram_refresh_keys.inc"
+#include "policies/dram_scheduler_keys.inc"
+#include "policies/row_policy_keys.inc"
+  friend bool operator==(const DramPolicyKeys&, const DramPolicyKeys&) = default;
+};
 #undef POLICY_INTEGER
 #undef POLICY_REAL
 

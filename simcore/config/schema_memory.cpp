@@ -64,8 +64,14 @@ std::span<const KeySpec> memory_keys() {
       {"texture", "l2_latency", K::kTime, "ns", "60ns", 0, 1e6, "", "second level, from look-up to reply",
        AT(texture.l2_latency_ns)},
 
-      {"interconnect", "topology", K::kChoice, "", "crossbar", 0, 0, "crossbar|mesh",
-       "every input beside every output, or a grid of routers", AT(interconnect.topology)},
+      {"interconnect", "topology", K::kChoice, "", "crossbar", 0, 0, GPUSIM_TOPOLOGY_WORDS,
+       "how clusters and partitions are joined; each word is a file of components/noc/topology",
+       AT(interconnect.topology)},
+#define POLICY_SECTION "interconnect"
+#define POLICY_KEYS interconnect.policy_keys
+#include "policies/topology_keys.inc"
+#undef POLICY_SECTION
+#undef POLICY_KEYS
       {"interconnect", "arbitration", K::kChoice, "", "round_robin", 0, 0, "round_robin|oldest",
        "an output takes its inputs in turn, or the packet that has waited for longest",
        CHOICE(interconnect.arbitration)},
@@ -112,8 +118,13 @@ std::span<const KeySpec> memory_keys() {
        AT(l2.hit_latency_ns)},
       {"l2", "index", K::kChoice, "", "modulo", 0, 0, "modulo|xor|fermi",
        "set of a line in its slice: its low bits, all bits folded, or Fermi's hash", CHOICE(l2.index)},
-      {"l2", "replacement", K::kChoice, "", "lru", 0, 0, "lru|plru|fifo|random", "which line goes",
-       AT(l2.replacement)},
+      {"l2", "replacement", K::kChoice, "", "lru", 0, 0, GPUSIM_REPLACEMENT_WORDS,
+       "which line goes; each word is a file of components/cache/replacement", AT(l2.replacement)},
+#define POLICY_SECTION "l2"
+#define POLICY_KEYS l2.policy_keys
+#include "policies/replacement_keys.inc"
+#undef POLICY_SECTION
+#undef POLICY_KEYS
       {"l2", "mshrs", K::kInteger, "lines", "64", 1, 4096, "", "lines on their way, per partition",
        AT(l2.mshrs)},
       {"l2", "merges", K::kInteger, "requests", "16", 1, 256, "", "requests that can wait for one line",
@@ -156,11 +167,17 @@ std::span<const KeySpec> memory_keys() {
       {"dram", "burst", K::kSize, "bytes", "32", 1, 4096, "", "bytes of one burst", AT(dram.burst_bytes)},
       {"dram", "queue", K::kInteger, "requests", "32", 1, 4096, "",
        "requests that the controller chooses among", AT(dram.queue)},
-      {"dram", "scheduler", K::kChoice, "", "frfcfs", 0, 0, "frfcfs|fcfs",
-       "row hits first, then the oldest; or strictly in the order of arrival", AT(dram.scheduler)},
-      {"dram", "page", K::kChoice, "", "open", 0, 0, "open|closed",
-       "a row stays open until another is needed, or closes behind the last request that hits it",
-       AT(dram.page)},
+      {"dram", "scheduler", K::kChoice, "", "frfcfs", 0, 0, GPUSIM_DRAM_SCHEDULER_WORDS,
+       "which request goes first; each word is a file of components/dram/scheduler", AT(dram.scheduler)},
+      {"dram", "page", K::kChoice, "", "open", 0, 0, GPUSIM_ROW_POLICY_WORDS,
+       "when a row closes; each word is a file of components/dram/row_policy", AT(dram.page)},
+#define POLICY_SECTION "dram"
+#define POLICY_KEYS dram.policy_keys
+#include "policies/dram_refresh_keys.inc"
+#include "policies/dram_scheduler_keys.inc"
+#include "policies/row_policy_keys.inc"
+#undef POLICY_SECTION
+#undef POLICY_KEYS
       {"dram", "reply_queue", K::kInteger, "replies", "16", 1, 4096, "",
        "read data waiting for the interconnect", AT(dram.reply_queue)},
       {"dram", "latency", K::kTime, "ns", "0ns", 0, 1e6, "",
@@ -187,8 +204,8 @@ std::span<const KeySpec> memory_keys() {
       {"dram", "cdlr", K::kDramTime, "ns", "6ck", 0, 1e6, "", "end of write data to column read",
        AT(dram.cdlr_ns)},
       {"dram", "rtw", K::kDramTime, "ns", "6ck", 0, 1e6, "", "column read to column write", AT(dram.rtw_ns)},
-      {"dram", "refresh", K::kChoice, "", "all", 0, 0, "all|bank",
-       "a refresh takes all banks at once, or each in turn", AT(dram.refresh)},
+      {"dram", "refresh", K::kChoice, "", "all", 0, 0, GPUSIM_DRAM_REFRESH_WORDS,
+       "which banks a refresh takes; each word is a file of components/dram/refresh", AT(dram.refresh)},
       {"dram", "refi", K::kDramTime, "ns", "3900ns", 0, 1e7, "", "refresh interval of a bank; 0: no refresh",
        AT(dram.refi_ns)},
       {"dram", "rfc", K::kDramTime, "ns", "100ns", 0, 1e6, "", "duration of a refresh", AT(dram.rfc_ns)},

@@ -143,8 +143,13 @@ std::span<const KeySpec> sm_keys() {
        AT(l1.latency)},
       {"l1", "index", K::kChoice, "", "modulo", 0, 0, "modulo|xor|fermi",
        "set of a line: its low bits, all bits folded, or Fermi's hash", CHOICE(l1.index)},
-      {"l1", "replacement", K::kChoice, "", "lru", 0, 0, "lru|plru|fifo|random", "which line goes",
-       AT(l1.replacement)},
+      {"l1", "replacement", K::kChoice, "", "lru", 0, 0, GPUSIM_REPLACEMENT_WORDS,
+       "which line goes; each word is a file of components/cache/replacement", AT(l1.replacement)},
+#define POLICY_SECTION "l1"
+#define POLICY_KEYS l1.policy_keys
+#include "policies/replacement_keys.inc"
+#undef POLICY_SECTION
+#undef POLICY_KEYS
       {"l1", "allocate", K::kChoice, "", "miss", 0, 0, "miss|fill",
        "a missing line takes its place when it is asked for, or when it comes (streaming)",
        CHOICE(l1.allocate)},
