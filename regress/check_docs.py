@@ -14,7 +14,7 @@ LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
 def pages(source: Path) -> list[Path]:
-    return [source / "README.md", *sorted((source / "docs").glob("*.md")), source / "workloads" / "README.md"]
+    return [source / "README.md", *sorted((source / "docs").rglob("*.md")), source / "workloads" / "README.md"]
 
 
 def blocks(page: Path) -> list[list[str]]:

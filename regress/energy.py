@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Studies of energy on a simulated machine, as tables of docs/models.md: sparse products with their transfers, the spread over
-inputs, choice of memory access, order of tasks, and a task on the host beside one on the GPU.
+"""Studies of energy on a simulated machine, as tables of docs/studies/energy_cases.md and energy_accuracy.md: sparse products
+with their transfers, the spread over inputs, choice of memory access, order of tasks, and a task on the host beside one on the GPU.
 
     regress/energy.py build/release/bin/gpusim [--large]
     regress/energy.py --outcome regress-full/outcome.json
 
 --large adds the third matrix (minutes). What the model `energy` predicts is compared by `gpusim regress --suite full`; its outcome
-as tables of docs/models.md is printed by --outcome.
+as tables of docs/studies/energy_accuracy.md is printed by --outcome.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs kernels on a simulated machine and prints how far the latency-hidden factor model is off, as tables of docs/models.md.
+"""Runs kernels on a simulated machine and prints how far the latency-hidden factor model is off, as tables of
+docs/studies/latency_hidden_accuracy.md.
 
     regress/latency_hidden.py build/release/bin/gpusim [--set judged|fitted|untouched] [--machine tesla_c1060] [--quick]
 
@@ -54,7 +55,8 @@ def _fitted() -> list[Case]:
 
 
 def _first_untouched() -> list[Case]:
-    """Nobody had looked at these before the model was changed for what they showed (docs/models.md)."""
+    """Nobody had looked at these before the model was changed for what they showed
+    (docs/studies/latency_hidden_accuracy.md)."""
     names = [("spmv ell", "spmv/ell", ""), ("bitonic sort", "sort/bitonic", ""), ("radix sort", "sort/radix", ""),
              ("breadth-first", "bfs/bfs", "")]
     names += [(f"npb {kernel}", f"npb/{kernel.split('_')[0]}", f"npb/{kernel}.toml")

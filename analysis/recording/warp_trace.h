@@ -1,7 +1,7 @@
 // Traces of warps, the input of the reuse-distance model's default mode: each warp's accesses to global and
 // local memory with the addresses of its lanes, where it waits for data, barriers, and the time between
-// these (WarpStep). In memory and in a file they are the same bytes, a few for each step; docs/models.md has
-// the format. A block's warps can be read without what stands before them.
+// these (WarpStep). In memory and in a file they are the same bytes, a few for each step;
+// docs/models/reuse_distance.md has the format. A block's warps can be read without what stands before them.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // How a kernel's time depends on the core clock, from one recorded run. The launch and what warps compute go
 // with the core clock; waits for memory, which has clocks of its own, do not. Which of the three bounds of
-// the time holds, and how near the others are, changes with the clock (docs/models.md, "Energy").
+// the time holds, and how near the others are, changes with the clock (docs/models/energy.md).
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -137,7 +137,7 @@ double first_round(const std::vector<Stage>& stages, double blocks, double resid
 }  // namespace
 
 double near_limits(double first, double second, double own) {
-  // Chosen on the kernels of docs/models.md that are marked as fitted.
+  // Chosen on the kernels that docs/studies/latency_hidden_accuracy.md marks as fitted.
   constexpr double kSharpness = 4;
   const double most = std::max(first, second);
   if (most <= 0) return 0;

@@ -1,4 +1,5 @@
-// `gpusim analyze RUN.h5 --model latency-hidden`: the latency-hidden factor model (docs/models.md).
+// `gpusim analyze RUN.h5 --model latency-hidden`: the latency-hidden factor model
+// (docs/models/latency_hidden.md).
 #pragma once
 #include "analysis/models/model.h"
 

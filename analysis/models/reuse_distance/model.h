@@ -1,7 +1,8 @@
 // The reuse-distance model in its default mode: misses of the first-level caches by kind, and hits of the
 // second level, from a trace of a kernel's warps (analysis/recording/warp_trace.h) and the configuration of a
 // machine, without cycle-level simulation. Structure: Nugteren, van den Braak, Corporaal and Bal, "A detailed
-// GPU cache model based on reuse distance theory", HPCA 2014; what differs is in docs/models.md.
+// GPU cache model based on reuse distance theory", HPCA 2014; what differs is in
+// docs/models/reuse_distance.md.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -87,7 +87,8 @@ void require_together(std::span<const Recording> recordings);
 /// the fewest SMs.
 [[nodiscard]] std::vector<Trajectory> trajectories(std::span<const Recording> recordings,
                                                    const TrajectoryOptions& options);
-/// What the trajectory says, from its first and last points and the roofs there. Thresholds: docs/models.md.
+/// What the trajectory says, from its first and last points and the roofs there. Thresholds:
+/// docs/models/roofline.md.
 [[nodiscard]] std::vector<Finding> diagnose(const Trajectory& trajectory, const Ceiling& low,
                                             const Ceiling& high);
 
