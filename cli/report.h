@@ -7,7 +7,7 @@
 
 namespace gpusim::cli {
 
-/// One JSON object (README, "What you get"), with a final new line.
+/// One JSON object (README, "What it does"), with a final new line.
 [[nodiscard]] std::string json_report(const comp::Simulation& simulation,
                                       const comp::SimulationResult& result);
 /// The summary table.
