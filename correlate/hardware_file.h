@@ -58,7 +58,7 @@ struct HardwareFile {
 };
 
 [[nodiscard]] HardwareFile read_hardware_file(const std::string& path);
-/// The same for a text; names of files in it start at the folder of `path`.
+/// Reads a hardware file from its text; names of files in it start at the folder of `path`.
 [[nodiscard]] HardwareFile parse_hardware_file(std::string_view text, const std::string& path);
 
 }  // namespace gpusim::correlate

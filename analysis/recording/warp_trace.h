@@ -99,7 +99,7 @@ class WarpCursor {
   explicit WarpCursor(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
   /// False after the last step. Throws core::InputError if the bytes are not steps.
   bool next(WarpStep& step);
-  /// The same with an access's addresses in `runs` instead of in `step`.
+  /// Reads the next step, with the addresses of an access in `runs` instead of in `step`.
   bool next(WarpStep& step, LaneRuns& runs);
 
  private:

@@ -39,7 +39,7 @@ std::string cell(const std::string& text) {
 constexpr std::array<const char*, 7> kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                               "#000000", "#56B4E9", "#E69F00"};
 
-/// The same for areas, where black would be too heavy.
+/// Colours of areas: those of lines, but grey for black, which would be too heavy.
 constexpr std::array<const char*, 7> kAreaColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                   "#999999", "#56B4E9", "#E69F00"};
 

@@ -9,7 +9,7 @@ namespace gpusim::analysis {
 [[nodiscard]] std::string indented(std::string_view text);
 /// Printable on a terminal: control characters become '?'.
 [[nodiscard]] std::string printable(std::string_view text);
-/// The same for text of several lines, which stay.
+/// Text of several lines in which every control character but the ends of lines becomes '?'.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 /// An exact number if it is one, else six digits.
 [[nodiscard]] std::string number_text(double value);

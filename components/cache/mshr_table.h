@@ -40,7 +40,7 @@ class MshrTable {
 
   /// Whether a miss of `warp` on a line without an entry can be taken now.
   [[nodiscard]] MshrRefusal can_allocate(uint32_t warp) const;
-  /// The same for one on a line that has `entry`.
+  /// Whether a miss on a line that has `entry` can be taken now.
   [[nodiscard]] MshrRefusal can_merge(uint32_t entry) const;
   /// `waiter` waits for `sectors` of a line that has no entry; all of them are asked for.
   uint32_t allocate(uint64_t line, uint32_t warp, uint32_t waiter, SectorMask sectors);

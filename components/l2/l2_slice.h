@@ -26,7 +26,7 @@ namespace gpusim::comp {
 /// Times of a slice, in interconnect cycles.
 struct L2Times {
   uint64_t hit;       ///< from look-up to reply
-  uint64_t constant;  ///< the same of a hit in the third level of the constant cache
+  uint64_t constant;  ///< latency of a hit in the third level of the constant cache
   uint64_t far = 0;   ///< what a reply to the other half takes longer
 };
 
@@ -38,12 +38,12 @@ class L2Slice {
   L2Slice(const core::MachineConfig::Partition& config, uint32_t partition, const L2Times& times,
           std::vector<bool> far_ports = {});
 
-  /// The same times after a change of frequency.
+  /// Takes the times that hold after a change of frequency.
   void set_times(const L2Times& times);
 
   /// Takes a request at `now`; kReservationFail: it has to come again. `again`: it was refused before.
   core::CacheResult take(const MemoryRequest& request, uint64_t now, bool again);
-  /// The same for a hit in the third level of the constant cache; false if it has to come again.
+  /// Takes a hit in the third level of the constant cache; false if it has to come again.
   bool take_constant_hit(const MemoryRequest& request, uint64_t now);
   /// When the unit that performs atomics can begin the next one.
   [[nodiscard]] uint64_t atomic_free() const { return atomic_free_; }

@@ -27,7 +27,7 @@ class TextureL2 {
         tags_(slice(machine)),
         answers_(most_answers_) {}
 
-  /// The same latency after a change of frequency.
+  /// Takes the latency that holds after a change of frequency.
   void set_latency(uint64_t latency) {
     latency_ = latency;
     most_answers_ = static_cast<uint32_t>(latency) + 1;

@@ -22,7 +22,7 @@ struct ClusterCacheShape {
   uint64_t bytes = 0;
   uint32_t line = 0, ways = 0;
   uint64_t latency = 0;            ///< core cycles from look-up to reply
-  double latency_ns = 0;           ///< the same, if it is a time
+  double latency_ns = 0;           ///< the latency, if it is a time
   uint32_t mshrs = 0, merges = 0;  ///< lines on their way; requests that can wait for one of them
   RequestKind kind{};              ///< of requests to the partition
   MemoryLevel level{};             ///< that a hit comes from

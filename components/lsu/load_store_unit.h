@@ -54,7 +54,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     core::Link<MemoryRequest>* constant_request = nullptr;  ///< to the cluster's constant cache
     core::Link<MemoryReply>* constant_reply = nullptr;
     SmTlb::Links tlb = {};            ///< on a machine that has one
-    TexturePath::Links texture = {};  ///< the same, for a texture cache of its own
+    TexturePath::Links texture = {};  ///< links for a texture cache of its own
   };
   LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links);
 
@@ -75,7 +75,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] bool reads_texture_cache(const isa::MicroOp& op) const {
     return texture_ != nullptr && texture_->takes(op);
   }
-  /// The same as can_accept() for such an operation.
+  /// True if an operation that takes this way can be accepted now.
   [[nodiscard]] bool can_accept_texture() const {
     return texture_ == nullptr || (texture_->has_room() && free_records_.size() > kReserve);
   }
@@ -88,7 +88,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
 
   /// Something waits for the load: the SM must be awake when it completes.
   void await(uint32_t index);
-  /// The same for all loads of the warp.
+  /// Awaits all loads of the warp.
   void await_all(uint32_t warp);
 
   /// Every reply sinks; the SM wakes if it completes an access that is awaited or something waits for its
@@ -110,8 +110,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] bool foresees() const {
     return l1_ != nullptr && tlb_ == nullptr && !has_unannounced() && links_.request->has_room();
   }
-  /// The same as send() in the later cycle `at`, decided now. Requires foresees(), and that the replies until
-  /// then have been collected.
+  /// Does what send() would do in the later cycle `at`, decided now. Requires foresees(), and that the
+  /// replies until then have been collected.
   void send_at(uint64_t at);
   /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can
   /// help.
@@ -225,7 +225,8 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   void plan_sends(uint64_t earliest);
   /// False if the entry's next transaction waits for its page.
   [[nodiscard]] bool translated(QueueEntry& entry, uint64_t now);
-  /// The same ahead of time: false too if pages that are on their way could make a difference until then.
+  /// translated(), asked ahead of time: false too if pages that are on their way could make a difference
+  /// until then.
   [[nodiscard]] bool translated_ahead(QueueEntry& entry);
   void collect_constants();
   void send_constants();

@@ -136,7 +136,7 @@ class Crossbar : public Interconnect<Message> {
     }
     return next;
   }
-  /// The same, but the oldest of those that can go.
+  /// Serves the oldest input of those that can go.
   uint64_t serve_oldest(uint32_t port, uint64_t now) {
     uint64_t next = core::kNever.count();
     size_t oldest = inputs_.size();

@@ -294,7 +294,7 @@ TEST(GovernorOfProgram, SlowsWhatWaitsForMemoryAndLeavesTheValues) {
   EXPECT_LT(counter(slow, "energy_core_static"), counter(fixed, "energy_core_static") * 1.2);
 }
 
-/// The same run in every way that modules are activated.
+/// Compares a run in all ways in which modules are activated.
 void expect_the_same(const std::vector<std::string>& sets) {
   SimulationOptions o = options(launch("chain", 3000, "", 20) + launch("gather", 100), sets);
   const Outcome batched = test::run_apart(o);

@@ -43,7 +43,7 @@ class Gpu {
   [[nodiscard]] const TimingTables& timing() const { return timing_; }
   /// Sums over all channels since the start of the simulation.
   [[nodiscard]] DramStats dram_stats() const;
-  /// The same of everything that kernels share.
+  /// Sums over everything that kernels share, since the start of the simulation.
   [[nodiscard]] MachineStats stats() const;
   [[nodiscard]] uint64_t l2_dirty_sectors() const;
   /// Lines looked up in the constant caches of the clusters, and in their third level in the partitions.
@@ -63,7 +63,7 @@ class Gpu {
     store.push_back(std::make_unique<core::Link<T>>(std::forward<Args>(args)...));
     return *store.back();
   }
-  /// The same with room for `queue` messages behind a latency that is a time: in cycles of the reader's
+  /// A link with room for `queue` messages behind a latency that is a time: in cycles of the reader's
   /// domain, whatever its frequency. A latency is a pipeline, its stages hold messages too.
   template <class T>
   core::Link<T>& timed_link(std::vector<std::unique_ptr<core::Link<T>>>& store, core::Clocked& writer,

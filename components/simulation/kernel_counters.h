@@ -22,7 +22,7 @@ struct KernelView {
   double cycles = 0;                   ///< core cycles of the kernel
   double clock_hz = 0;                 ///< of the cores, average
   MachineStats shared{};               ///< what all kernels share, between the kernel's start and end
-  MachineStats end{};                  ///< the same, at the end, since the start of the simulation
+  MachineStats end{};                  ///< of the machine at the end, since the start of the simulation
   uint64_t l2_dirty_sectors = 0;       ///< at the end
   double seconds = 0, bus_clocks = 0;  ///< `bus_clocks`: of the data buses of all channels in that time
 };

@@ -17,7 +17,7 @@ namespace gpusim::comp {
 /// Totals of a kernel without anything timed (functional runs).
 [[nodiscard]] KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machine,
                                      const std::string& limiter);
-/// The same of a kernel that took that long.
+/// Totals of a timed kernel, which took `seconds`.
 [[nodiscard]] KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machine,
                                      const std::string& limiter, double seconds);
 

@@ -73,7 +73,7 @@ struct KernelResult {
   uint32_t stream = 0;
   Dim3 grid, block;
   uint64_t start = 0;   ///< core cycle
-  double start_s = 0;   ///< the same as a time
+  double start_s = 0;   ///< the start as a time
   uint64_t cycles = 0;  ///< core cycles; 0 with --functional
   uint32_t beside = 0;  ///< other kernels that ran during some of it
   double time_s = 0;
@@ -106,7 +106,7 @@ struct SimulationResult {
   double wall_s = 0;  ///< host seconds of the simulation proper
   uint64_t warp_instructions = 0;
   uint64_t cycles = 0;               ///< in which a kernel ran
-  double time_s = 0;                 ///< the same as a time
+  double time_s = 0;                 ///< the cycles as a time
   std::vector<Finding> findings;     ///< of the checks
   uint64_t finding_occurrences = 0;  ///< how often, all together
   bool findings_overflowed = false;  ///< some distinct ones are not in the list

@@ -30,7 +30,7 @@ class DependencyBarriers {
     uint64_t& ready = warps_[w].ready[barrier];
     if (cycle > ready >> kCauseBits) ready = cycle << kCauseBits | static_cast<uint64_t>(cause);
   }
-  /// The same until the load with this record has its data.
+  /// Holds the barrier until the load with this record has its data.
   void set_by_load(uint32_t w, uint32_t barrier, uint32_t record) {
     warps_[w].loads.emplace_back(record, barrier);
   }

@@ -19,7 +19,7 @@ class Scoreboard {
     ids_ = ids;
     entries_.assign(size_t{warps} * ids, 0);
   }
-  /// The same beside the warps of other kernels, whose entries stay.
+  /// Makes room for more warps or identifiers; the entries of other kernels' warps stay.
   void widen(uint32_t warps, uint32_t ids) {
     if (ids <= ids_) return;
     std::vector<uint64_t> wider(size_t{warps} * ids, 0);

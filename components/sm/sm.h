@@ -69,7 +69,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   void connect(const LoadStoreUnit::Links& links, core::Link<BlockStart>& starts,
                core::Link<SmReport>& reports);
 
-  /// The same for a machine with an instruction cache.
+  /// Binds the links of the instruction cache, on a machine that has one.
   void connect_fetch(const InstructionFetch::Links& links);
 
   [[nodiscard]] const WarpTable& warp_table() const override { return table_; }
@@ -228,15 +228,15 @@ class Sm : public core::Clocked, public WarpTableIf {
   void plan_issue(uint64_t now);
   /// First cycle at which something outside may change what the schedulers see.
   [[nodiscard]] uint64_t undisturbed_until(uint64_t now) const;
-  /// The same, but for what the load/store unit does and takes.
+  /// undisturbed_until() without regard to what the load/store unit does and takes.
   [[nodiscard]] uint64_t foreseen_until(uint64_t now) const;
   /// Warps may become ready by lines of instructions at any time.
   [[nodiscard]] bool fetching() const { return fetch_ != nullptr && fetch_->outstanding(); }
   /// True for operations that touch this SM's registers and shared memory only.
   [[nodiscard]] static bool is_local(const isa::MicroOp& op);
   void run_ahead(uint64_t now);
-  /// The same where the load/store unit, too, can do ahead of time what it does: replies that have been sent,
-  /// and what leaves for the first-level cache and the interconnect.
+  /// Runs ahead where the load/store unit, too, can do ahead of time what it does: replies that have been
+  /// sent, and what leaves for the first-level cache and the interconnect.
   void run_ahead_with_memory(uint64_t now);
   /// Issues at the later `cycle`; false if an operation has to wait for the time to come.
   bool issue_ahead(uint64_t cycle);
@@ -267,13 +267,13 @@ class Sm : public core::Clocked, public WarpTableIf {
   bool independent_ = false;   ///< lanes are scheduled independently (compute capability 7 and later)
   uint32_t changed_ = 0;       ///< schedulers (bits) that see something else than when wake_ was found
   core::Divisor slot_cycles_;  ///< core cycles of an issue slot
-  uint64_t issue_cycles_ = 2;  ///< the same
+  uint64_t issue_cycles_ = 2;  ///< slot_cycles_ as a number
   uint64_t issue_width_ = 1;   ///< operations of one warp that a slot can issue
   uint64_t reply_latency_ = 0, start_latency_ = 0;
   /// Per scheduler: first slot neither used nor booked yet.
   std::array<uint64_t, kMaxSchedulers> next_slot_{};
-  std::array<uint64_t, kMaxSchedulers> wake_{};  ///< the same: no warp of it can issue before, but for events
-  std::array<uint64_t, kMaxSchedulers> hold_until_{};  ///< the same: when it has to be asked for holds again
+  std::array<uint64_t, kMaxSchedulers> wake_{};  ///< of each: no warp of it can issue before, but for events
+  std::array<uint64_t, kMaxSchedulers> hold_until_{};  ///< of each: when it has to be asked for holds again
   bool watches_l1_ = false;                            ///< some policy does
   uint32_t scheduler_count_ = 0;
   std::array<std::unique_ptr<WarpScheduler>, kMaxSchedulers> schedulers_;

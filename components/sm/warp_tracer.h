@@ -58,7 +58,7 @@ class WarpTracer {
     uint64_t last = 0;    ///< of the last step
     uint32_t loads = 0;
     uint64_t slots = 0;               ///< issue slots taken since then, in kWorkUnits
-    std::vector<uint64_t> taken;      ///< the same of each pipe
+    std::vector<uint64_t> taken;      ///< time taken of each pipe since then
     std::vector<uint64_t> free_from;  ///< by pipe
     std::vector<uint64_t> ready;      ///< by scoreboard identifier: a cycle, or kPending
     std::vector<bool> arrived;        ///< by load: waited for

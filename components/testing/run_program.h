@@ -114,7 +114,7 @@ inline double counter(const Outcome& o, const std::string& name, int launch = 0)
   return at == std::string::npos ? -1 : std::stod(o.timing.substr(at + line.size()));
 }
 
-/// The same in a child process: any driver, any number of times.
+/// Runs a program in a child process: any driver, any number of times.
 inline Outcome run_apart(const SimulationOptions& options) {
   int ends[2];
   if (pipe(ends) != 0) return {"no pipe", "", "", "", "", ""};

@@ -68,7 +68,7 @@ inline constexpr uint64_t kBarrierConstant = 0x40;
 /// Timing class: names a row in the machine's [latency] and [pipes.*] tables (op_class_name()).
 enum class OpClass : uint8_t {
   kInt,    ///< 32-bit and narrower add, sub, logic, shift, min, max, compare, select, mov, address arithmetic
-  kInt64,  ///< the same on 64 bits (two machine operations)
+  kInt64,  ///< integer operations on 64 bits (two machine operations)
   kIntMul24,  ///< mul24, mad24, 16-bit multiplies
   kIntMul,    ///< 32-bit multiply and mad (four 16-bit operations on 1.x)
   kIntMul64,  ///< 64-bit multiply and mad, mul.wide.32
@@ -95,7 +95,7 @@ enum class OpClass : uint8_t {
   kSharedOperand,  ///< MAD, MUL, ADD with one operand from shared memory (1.x)
   kWarp,           ///< vote, shfl, match, activemask
   kMmaHalf,        ///< wmma.mma of f16 and bf16: 16 x 8 results, 16 products each
-  kMmaInt8,        ///< the same of 8-bit integers
+  kMmaInt8,        ///< matrix operation on 8-bit integers
   kMmaFp64,        ///< wmma.mma of f64: 8 x 8 results, 4 products each
   kSpecial,        ///< clock and other slow special registers
   kLoadGlobal,

@@ -143,7 +143,8 @@ std::optional<AluForm> float_form(const Modifiers& m, Opcode op, bool legacy) {
   return f;
 }
 
-/// The same on half precision and pairs of f32: one function per type reads the modifiers at run time.
+/// The form of an operation on half precision or pairs of f32: one function per type reads the modifiers at
+/// run time.
 std::optional<AluForm> runtime_form(const Modifiers& m, Opcode op) {
   const Type t = m.type;
   AluForm f;

@@ -47,7 +47,7 @@ struct ControlFlow {
   std::vector<BasicBlock> blocks;        ///< in statement order; block 0 is the entry. Never empty
   std::vector<uint32_t> block_of;        ///< block of each statement
   std::vector<BlockEdge> edges;          ///< without duplicates, in order of their first block
-  FlowGraph graph;                       ///< the same edges, vertex = block index
+  FlowGraph graph;                       ///< the edges of the blocks, vertex = block index
   std::vector<uint32_t> dominator;       ///< immediate_dominators()
   std::vector<uint32_t> post_dominator;  ///< immediate_post_dominators()
 };

@@ -21,7 +21,7 @@ struct PointerUse {
 struct KernelUse {
   std::vector<PointerUse> params;     ///< as Function::params
   std::vector<PointerUse> variables;  ///< as Module::variables
-  std::vector<PointerUse> contents;   ///< the same of the pointer that such a variable holds first
+  std::vector<PointerUse> contents;   ///< use of the pointer that such a variable holds first
   int dimensions = 1;                 ///< of thread and block numbers that it reads
   int grid_dimensions = 1;            ///< of block numbers alone
   bool dynamic_shared = false;        ///< it names an unsized .shared array

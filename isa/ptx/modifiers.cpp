@@ -28,8 +28,7 @@ void pack_to(Modifiers& m, Type type, uint8_t bits) {
   m.pack_bits = bits;
 }
 
-// The same name may mean different things to different opcodes; the first row whose group the opcode takes
-// counts.
+// A name may mean different things to different opcodes; the first row whose group the opcode takes counts.
 #define SET(field, value) [](Modifiers& m) { m.field = value; }
 constexpr auto kNothing = [](Modifiers&) {};
 const Row kRows[] = {

@@ -60,7 +60,7 @@ class TestMemory : public GlobalMemory {
 
 struct RunResult {
   uint64_t ptx_instructions = 0;
-  uint64_t thread_instructions = 0;  ///< the same times lanes
+  uint64_t thread_instructions = 0;  ///< PTX instructions times lanes
   uint64_t micro_ops = 0;
   uint64_t local_accesses = 0;
   FaultKind fault = FaultKind::kNone;

@@ -1,4 +1,4 @@
-// The same functions under -use_fast_math: approximations, flushed denormals.
+// The functions of single_math.cu under -use_fast_math: approximations, flushed denormals.
 #include "single_math.cu"
 
 extern "C" __global__ void flushed(float* out, const float* x, const float* y, unsigned n) {

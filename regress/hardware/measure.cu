@@ -161,7 +161,7 @@ class Stamps {
     if (clocks.empty()) throw Error("no SM noted its clock before and after the kernel");
     return median(clocks);
   }
-  /// The same around a kernel that does nothing: what the method itself takes.
+  /// Time around a kernel that does nothing: what the method itself takes.
   double empty(int repeats) const {
     std::vector<double> clocks;
     for (int i = 0; i < kWarmUp + repeats; ++i) {

@@ -149,7 +149,7 @@ struct MachineConfig {
     TopologyKeys policy_keys;
     Arbitration arbitration{};
     int64_t flit_bytes = 0;        ///< per port and interconnect cycle
-    int64_t reply_flit_bytes = 0;  ///< the same of the reply network; 0: equal
+    int64_t reply_flit_bytes = 0;  ///< flit_bytes of the reply network; 0: equal
     int64_t header_bytes = 0;
     int64_t queue = 0;         ///< packets per input queue
     int64_t mesh_width = 0;    ///< routers in a row; 0: nearly square

@@ -187,7 +187,7 @@ class Engine {
 
   /// Runs through the SystemC kernel until stop() or until no module wants a tick.
   Outcome run();
-  /// The same without SystemC events (test-only driver): edges in time order, domains in order of
+  /// Runs without SystemC events (test-only driver): edges in time order, domains in order of
   /// construction.
   Outcome run_direct();
   [[nodiscard]] const std::vector<ClockDomain*>& domains() const { return domains_; }
@@ -202,7 +202,7 @@ class Engine {
   /// The domain whose edge comes next (of several at one time the first constructed); nullptr if none wants
   /// one.
   [[nodiscard]] ClockDomain* next_domain() const;
-  /// The same with edges that are no work in their place; arms it for them.
+  /// The domain whose edge comes next if edges that are no work count in their place; arms it for them.
   ClockDomain* next_edge();
   /// kModuleEvents: arms domains for those of these edges that do not come after all work.
   void arm_backgrounds();

@@ -100,7 +100,7 @@ class alignas(64) Link {
          (same_domain_ ? now + 1 : reader_domain_.first_edge_after(writer_domain_.engine().now_fs())) +
              latency_ + delay);
   }
-  /// The same as a push at the later writer cycle `at`, decided now. Requires take_credit(), and no push
+  /// Pushes as of the later writer cycle `at`, decided now. Requires take_credit(), and no push
   /// between now and `at`.
   void push_at(Cycle at, T message) {
     pushed_this_cycle_ = 1;
@@ -118,7 +118,7 @@ class alignas(64) Link {
     slot = next_visible();
     head_visible_ = &slot;
   }
-  /// The same, and in `bit` of `set` whether the link holds a message: for a reader of many links.
+  /// Besides, says in `bit` of `set` whether the link holds a message: for a reader of many links.
   void publish_head(Cycle& slot, uint64_t& set, uint64_t bit) {
     slot = head_ == tail_ ? kNever : entries_[head_ & slot_mask_].visible;
     head_visible_ = &slot;
@@ -132,7 +132,7 @@ class alignas(64) Link {
   }
   /// Takes front(). Requires front() != nullptr.
   T pop() { return take(reader_domain_.engine().now_fs()); }
-  /// The same as a pop in the reader's cycle `at`, which is this one or later, decided now. Requires
+  /// Pops as of the reader's cycle `at`, which is this one or later, decided now. Requires
   /// next_visible() <= at.
   T pop_at(Cycle at) { return take(reader_domain_.time_of(at)); }
   /// Cycle at which front() is or becomes visible; kNever if the link is empty. The reader's tick() must

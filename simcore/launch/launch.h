@@ -186,8 +186,8 @@ struct LaunchDescription {
 /// Loads a launch file. `param_overrides`: "N=1024" (`--param`); each must name a key of [params].
 [[nodiscard]] LaunchDescription load_launch(const std::string& path,
                                             std::span<const std::string> param_overrides, uint64_t seed);
-/// The same for a text; `path` is for messages and its folder for relative file names. `allow_files` false
-/// refuses every file name (fuzzing).
+/// Reads a launch file from its text; `path` is for messages and its folder for relative file names.
+/// `allow_files` false refuses every file name (fuzzing).
 [[nodiscard]] LaunchDescription parse_launch(std::string_view text, const std::string& path,
                                              std::span<const std::string> param_overrides, uint64_t seed,
                                              bool allow_files = true);
@@ -224,8 +224,8 @@ void bind_variables(LaunchDescription& launch, std::span<const DeclaredVariable>
 
 /// Throws InputError if the buffers do not fit into `memory_bytes` (names the largest).
 void check_memory(const LaunchDescription& launch, uint64_t memory_bytes);
-/// The same of the buffers that have an initial value, and so take memory of this computer at once, and of
-/// what it has available.
+/// Throws InputError if the buffers that have an initial value, and so take memory of this computer at once,
+/// do not fit into what it has available.
 void check_host_memory(const LaunchDescription& launch, uint64_t available_bytes);
 
 /// Writes the buffer's first content into `out` (bytes() long, zeroed as DeviceMemory gives it). Throws

@@ -402,7 +402,7 @@ class LaunchLoader {
     }
   }
 
-  /// The same checks as a buffer that is initialised from the file.
+  /// Applies the checks of a buffer that is initialised from the file.
   void read_expected_file(const TableReader& reader, std::optional<uint32_t> buffer, const std::string& file,
                           ExpectSpec& expect) {
     if (!buffer) return;

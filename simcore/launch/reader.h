@@ -28,7 +28,7 @@ void report(const ReadContext& context, const toml::node& node, size_t offset, c
 /// The number that a node holds: integer, real, or expression text. `what` is for messages.
 [[nodiscard]] std::optional<Number> read_number(const ReadContext& context, const toml::node& node,
                                                 std::string_view what);
-/// The same, an integer from `low` to `high`.
+/// A number as read_number() takes it that is an integer from `low` to `high`.
 [[nodiscard]] std::optional<int64_t> read_integer(const ReadContext& context, const toml::node& node,
                                                   std::string_view what, int64_t low, int64_t high);
 /// Elements of an array of numbers.

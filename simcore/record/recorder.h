@@ -101,7 +101,7 @@ class Recorder {
   virtual void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
                            std::span<const std::vector<std::string>> texts) = 0;
   virtual void write_counters(std::span<const Counter> counters) = 0;
-  /// The same as write_table() for a table of the whole run, at the root.
+  /// Writes a table of the whole run, at the root; otherwise as write_table().
   virtual void write_run_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
                                std::span<const std::vector<std::string>> texts) = 0;
   /// Adds attributes known only at the end (cycles, instructions, ...), writes tails, closes the group's

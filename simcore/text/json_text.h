@@ -11,7 +11,7 @@ namespace gpusim::core {
 /// Text inside a JSON string, quotes not included. JSON is Unicode, paths are bytes: each that is no UTF-8
 /// becomes U+FFFD.
 [[nodiscard]] std::string json_escaped(std::string_view text);
-/// The same with its quotes.
+/// The escaped text with its quotes.
 [[nodiscard]] std::string json_quoted(std::string_view text);
 /// The shortest text that reads back as the same number; null if it is not finite.
 [[nodiscard]] std::string json_number(double value);

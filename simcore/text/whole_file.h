@@ -39,7 +39,7 @@ class NewFile {
   int fd_ = -1;
 };
 
-/// The same for text that is written in pieces.
+/// A file that is written in pieces and has its name once it is whole.
 class WholeFile {
  public:
   explicit WholeFile(const std::string& path) : file_(path) {}

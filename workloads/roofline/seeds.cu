@@ -1,4 +1,4 @@
-// The same small computation without a defect and with one each: what the roofline model's diagnosis has to find, and
+// One small computation without a defect and with one each: what the roofline model's diagnosis has to find, and
 // nothing else (regress/suites/).
 
 /// A few operations on one element.

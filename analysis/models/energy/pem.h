@@ -61,7 +61,7 @@ struct Sensitivity {
 /// M in [1, most] with dE/dM = 0 and the least E; an end of the range if there is no such point. 0: none can
 /// end in time.
 [[nodiscard]] double optimal_blocks(const PrefixSum& sum, const Sensitivity& at, double most);
-/// The same by trying every whole M.
+/// The whole M in [1, most] with the least E, found by trying each.
 [[nodiscard]] uint64_t best_of_all_blocks(const PrefixSum& sum, const Sensitivity& at, uint64_t most);
 
 }  // namespace gpusim::analysis::energy

@@ -9,7 +9,7 @@ namespace gpusim::analysis::latency_hidden {
 /// What the factor of one segment depends on.
 struct FactorInput {
   double ilp = 0;        ///< time in which a warp issues the segment
-  double next_ilp = 0;   ///< the same of the segment after it
+  double next_ilp = 0;   ///< time in which a warp issues the segment after it
   double latency = 0;    ///< of the memory level that the segment accesses
   double bandwidth = 0;  ///< time that the segment's data of one warp takes of the SM's share of bandwidth
 };

@@ -127,7 +127,7 @@ class Builder : public PathVisitor {
 
   /// How likely it is that one of the warps executes what each does with this probability.
   [[nodiscard]] double on_path(double probability) const { return std::min(1.0, probability * warps_); }
-  /// The same, for an operation of a segment that has begun.
+  /// How likely a warp that has begun the segment is to execute an operation of this probability.
   [[nodiscard]] double relative(double probability) const {
     return std::min(1.0, on_path(probability) / on_path(probability_));
   }

@@ -27,7 +27,7 @@ class ReuseMemory {
 
   /// `sm` asks at time `now` for 32-byte `sectors` of what lies at `address`; when they are there.
   double read(double now, uint32_t sm, uint64_t address, uint32_t sectors);
-  /// The same of data that goes there; when that is known to be done.
+  /// Writes `sectors` at `address`; returns when the write is known to be done.
   double write(double now, uint32_t sm, uint64_t address, uint32_t sectors);
   /// An atomic operation on them; when its result is there.
   double atomic(double now, uint32_t sm, uint64_t address, uint32_t sectors);

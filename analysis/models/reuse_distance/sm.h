@@ -131,7 +131,7 @@ class ReuseSm {
   uint64_t asking_ = 0;          ///< warps that want to issue an access, bit per warp
   std::vector<uint64_t> owned_;  ///< the warps of each scheduler
   uint32_t served_ = 0;          ///< the last that did
-  std::vector<uint32_t> last_;   ///< the same of each scheduler
+  std::vector<uint32_t> last_;   ///< the last that did, of each scheduler
   std::vector<Access> queue_;    ///< a ring
   size_t first_ = 0, queued_ = 0;
   double next_send_ = 0;

@@ -5,7 +5,7 @@
 namespace gpusim::analysis {
 namespace {
 
-/// The same machine but for what a shared pass covers.
+/// True if two machines differ only in what a shared pass covers.
 bool share_a_pass(core::MachineConfig a, const core::MachineConfig& b) {
   a.l1.bytes = b.l1.bytes, a.l1.ways = b.l1.ways;
   a.l1.mshrs = b.l1.mshrs, a.l1.merges = b.l1.merges, a.l1.warp_mshrs = b.l1.warp_mshrs;

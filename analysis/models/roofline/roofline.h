@@ -32,7 +32,7 @@ struct Ceiling {
 struct RooflinePoint {
   uint32_t sms = 0;
   double seconds = 0;
-  double flops = 0;   ///< the same at every point of a strong scaling
+  double flops = 0;   ///< equal at every point of a strong scaling
   double stated = 0;  ///< of these, by the launch file; 0: it does not say
   double dram_bytes = 0, l2_bytes = 0, l1_bytes = 0;
   double l2_hits = 0;          ///< of the sectors read there; 0 to 1

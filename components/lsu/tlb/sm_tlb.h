@@ -40,8 +40,8 @@ class SmTlb {
 
   /// A new access is at the head of the queue: looks its pages up.
   void look_up(const TransactionList& list);
-  /// The same before the access comes to the head, if that can make no difference: all its pages are known
-  /// and none is on its way. Otherwise false, and nothing is looked up.
+  /// Looks pages up before the access comes to the head, if that can make no difference: all its pages are
+  /// known and none is on its way. Otherwise false, and nothing is looked up.
   [[nodiscard]] bool look_up_ahead(const TransactionList& list);
   /// True if no page is on its way or has to be asked for.
   [[nodiscard]] bool idle() const { return on_the_way_ == 0 && to_ask_.empty(); }

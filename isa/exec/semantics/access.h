@@ -209,7 +209,7 @@ inline void locate_addresses(const MicroOp& op, WarpContext& ctx, LaneMask mask,
   if (out.shape == Shape::kContiguous) access.shape = AccessShape::kContiguous;
 }
 
-/// The same at the addresses of the lanes' base registers.
+/// Locates an access at the addresses of the lanes' base registers.
 inline void locate(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store, MemoryAccess& access,
                    Located& out) {
   lane_addresses(op, ctx, mask, access.address);

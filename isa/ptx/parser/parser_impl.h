@@ -202,7 +202,7 @@ class ModuleParser {
   bool in_instruction_ = false;
   std::string_view unsupported_operand_;  // of the current instruction: well-formed, not executed yet
   uint32_t unused_bytes_ = 0;             // of the next instruction
-  bool no_unroll_ = false;                // the same
+  bool no_unroll_ = false;                // of the next instruction
 };
 
 }  // namespace gpusim::isa
