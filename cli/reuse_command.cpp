@@ -48,8 +48,8 @@ analysis::ReuseCache cache_of(const ReuseArguments& a) {
 }  // namespace
 
 void add_reuse_command(CLI::App& app, ReuseArguments& a, int& code) {
-  CLI::App* command = app.add_subcommand(
-      "reuse", "Misses of a first-level cache by kind, from a memory trace (reuse-distance model)");
+  CLI::App* command =
+      app.add_subcommand("reuse", "Misses of an L1 by kind, from a memory trace (reuse-distance model)");
   command
       ->add_option("--trace", a.trace,
                    "Trace: 'blocksize: X Y Z', then 'THREAD DIRECTION ADDRESS BYTES' per access")
@@ -218,7 +218,7 @@ int sweep_command(const ReuseArguments& a, const analysis::WarpTrace& trace,
 int default_command(const ReuseArguments& a) {
   if (a.config.empty())
     throw core::InputError(
-        "gpusim: error: --config names the machine whose first-level cache is predicted (or --reference "
+        "gpusim: error: --config names the machine whose L1 is predicted (or --reference "
         "counts as the published program does)");
   const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
   const analysis::ReuseOptions options = options_of(a, machine);

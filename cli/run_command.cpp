@@ -191,9 +191,8 @@ void add_run_options(CLI::App& app, RunArguments& a) {
   app.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
   app.add_flag("--force", a.force, "Replace a recorded file that holds a run of another machine or program");
   app.add_option("--core-clock", a.core_clock, "Clock of the SMs in this run, such as 1050MHz");
-  app.add_option("--interconnect-clock", a.interconnect_clock,
-                 "The same of interconnect and second-level cache");
-  app.add_option("--dram-clock", a.dram_clock, "The same of the memory");
+  app.add_option("--interconnect-clock", a.interconnect_clock, "Clock of interconnect and L2 in this run");
+  app.add_option("--dram-clock", a.dram_clock, "Clock of the memory in this run");
   app.add_option("--sms", a.sms, "Use only the N lowest-numbered SMs")->check(CLI::Range(1, 4096));
   const CLI::Validator natural(
       [](const std::string& text) {

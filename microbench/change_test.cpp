@@ -140,7 +140,7 @@ TEST(Change, ToSetsThatAreNoPowerOfTwoBehindAHashIsFound) { check(kOddSets); }
 
 class TranslationBehind : public ::testing::TestWithParam<const char*> {};
 
-/// Lines of the second level that fall into the same sets must not look like pages.
+/// Lines of L2 that fall into the same sets must not look like pages.
 TEST_P(TranslationBehind, IsFoundWhereItIsAndNowhereElse) {
   const std::vector<const char*> settings = {GetParam(), "l2.partitions=32", "l2.size=2M"};
   const DataSheet without = measure("tlb", settings, false), with = measure("tlb", settings, true);

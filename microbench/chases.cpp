@@ -57,13 +57,13 @@ void measure_chases(Device& device, const Hierarchy& h, DataSheet& sheet) {
             [&] { add(sheet, name, chase(device, bytes, warm), method(bytes), "chase: chase"); });
   };
   if (h.l1.present) chase_over("latency.l1", kSmall, true);
-  // Past the first level, well within the second.
+  // Past L1, well within L2.
   if (h.l2.present)
     chase_over("latency.l2",
                std::clamp(std::bit_ceil(4 * std::max(h.l1.capacity, kSmall)), kSmall,
                           std::bit_floor(std::max(h.l2.capacity / 2, kSmall))),
                true);
-  // The steps' own lines must have left the second level since they were linked.
+  // The steps' own lines must have left L2 since they were linked.
   chase_over("latency.dram", std::bit_ceil(2 * h.l2.capacity + (uint64_t{4} << 20)), false);
   attempt(sheet, "latency.shared", [&] {
     Program p;

@@ -71,7 +71,7 @@ DataSheet discover(Device& device, const std::vector<std::string>& only) {
   section("shared", [&] { measure_shared_banks(device, sheet); });
   section("constant", [&] { measure_constant_caches(device, sheet); });
   section("dram", [&] {
-    // Without a second level any address can be loaded again and again from memory.
+    // Without an L2 any address can be loaded again and again from memory.
     const auto crowd = [&] { return hierarchy().l2.present ? l2_crowd() : std::vector<uint32_t>{0}; };
     measure_dram_rows(device, hierarchy(), crowd, sheet);
   });

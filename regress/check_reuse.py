@@ -35,7 +35,7 @@ def check_default_mode(gpusim: Gpusim) -> None:
     gpusim.run("reuse", "--trace", file, *machine, "--sm", "14").require_code(1).require_error("SMs 0 to 13")
     gpusim.run("reuse", "--trace", file).require_code(1).require_error("--config")
     gpusim.run("reuse", "--trace", file, *machine, "--without", "latencies").require_code(1).require_error("latency")
-    gpusim.run("reuse", "--trace", file, "--config", "tesla_c1060").require_code(1).require_error("no first-level")
+    gpusim.run("reuse", "--trace", file, "--config", "tesla_c1060").require_code(1).require_error("no L1")
     recorded = gpusim.scratch / "matmul.h5"
     matmul = CASES["matmul_naive_16x16"].ptx(gpusim.source)
     gpusim.run(*machine, "--param", "N=96", "--events", "memory", "--out", recorded, matmul).require_code(0)

@@ -4,9 +4,9 @@
     regress/reuse_distance.py GPUSIM [--size 48K] [--sm auto] [--only NAME] [--machine tesla_v100]
     regress/reuse_distance.py GPUSIM --speed
 
-For each kernel (of several launches, the one that loads most): miss rate of global loads in the first-level
+For each kernel (of several launches, the one that loads most): miss rate of global loads in the L1
 caches of a GTX 470 (or another machine, with its own cache), simulated and predicted from a trace of a functional run, and hit rate of reads in the
-second level for kernels that run first. With `--sm N` also the miss rate that was simulated on that SM (needs
+L2 for kernels that run first. With `--sm N` also the miss rate that was simulated on that SM (needs
 h5py). `chosen` marks kernels on which rules of the model were chosen; the others judge it.
 
 --speed prints processor times (user and system) of whole processes, the least of alternated runs: of the
@@ -99,7 +99,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gpusim")
     parser.add_argument("--machine", default="gtx470")
-    parser.add_argument("--size", default="16K", choices=SIZES, help="of the first-level cache of the GTX 470")
+    parser.add_argument("--size", default="16K", choices=SIZES, help="of the L1 of the GTX 470")
     parser.add_argument("--sm", default="", help="model this SM only; auto: one of each kind")
     parser.add_argument("--only", default="", help="programs whose name has this")
     parser.add_argument("--speed", action="store_true")
@@ -140,7 +140,7 @@ def main():
     summary("judged", [e for chosen, e in rows if not chosen])
     summary("chosen", [e for chosen, e in rows if chosen])
     summary("all", [e for _, e in rows])
-    summary("second level, first launches", l2)
+    summary("L2, first launches", l2)
     summary(f"SM {a.sm} against itself", of_sm)
 
 

@@ -11,7 +11,7 @@ namespace gpusim::core {
 enum class SetIndexKind : uint8_t {
   kModulo,  ///< low bits of the line number
   kXor,     ///< all bits of the line number, folded onto the low ones
-  kFermi,   ///< the hash of Fermi's first level, found with strided loads (reuse-distance-cache-model-2014)
+  kFermi,   ///< the hash of Fermi's L1, found with strided loads (reuse-distance-cache-model-2014)
 };
 
 /// How many sets an index can tell apart: Fermi's hash has six bits.

@@ -311,7 +311,7 @@ constexpr Metric kMetrics[] = {
      global_hit_rate},
     {"local_hit_rate", "", "%", kMaxwell, kLast,
      "lines of local loads and stores that the unified L1 cache had / lines looked up", local_hit_rate},
-    // second-level cache
+    // L2
     {"l2_read_transactions", "lts__t_sectors_op_read.sum", "transactions", kFermi, kLast,
      "32-byte sectors that SMs read through the L2 cache, constants and textures included", l2_reads},
     {"l2_write_transactions", "lts__t_sectors_op_write.sum", "transactions", kFermi, kLast,

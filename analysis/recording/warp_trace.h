@@ -33,7 +33,7 @@ struct WarpStep {
   // kAccess
   Access access = Access::kLoad;
   bool local = false;      ///< addresses lie in the warp's own region, lanes interleaved
-  bool bypasses = false;   ///< asks for data past the first-level cache
+  bool bypasses = false;   ///< asks for data past the L1
   bool read_only = false;  ///< nobody writes there (ld.global.nc)
   bool returns = true;     ///< brings data; false for stores and for atomics without a result
   uint32_t pc = 0;

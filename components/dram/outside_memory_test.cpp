@@ -1,4 +1,4 @@
-// Kernels on a machine whose DRAM is an outside TLM-2.0 memory, with and without a second-level cache.
+// Kernels on a machine whose DRAM is an outside TLM-2.0 memory, with and without an L2.
 #include <gtest/gtest.h>
 
 #include "components/dram/tlm_memory.h"

@@ -1,4 +1,4 @@
-// Whole programs on a machine with both data caches: the numbers of SMs, second-level cache and DRAM agree.
+// Whole programs on a machine with both data caches: the numbers of SMs, L2 and DRAM agree.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Slice of the second-level data cache in a memory partition: tags, miss-status holding registers, the queue
+// Slice of the L2 data cache in a memory partition: tags, miss-status holding registers, the queue
 // of requests to DRAM and the answers that wait to leave. Sectored, write-back. Writes take a line without
 // fetching it: a sector that is written counts as whole (hardware keeps a mask of its written bytes, messages
 // name sectors only). Atomics are performed here, on a sector that is there or has been fetched, one after

@@ -1,4 +1,4 @@
-// A slice of the second-level cache alone: what it answers, asks DRAM for, keeps and writes back.
+// A slice of the L2 alone: what it answers, asks DRAM for, keeps and writes back.
 #include "components/l2/l2_slice.h"
 
 #include <gtest/gtest.h>

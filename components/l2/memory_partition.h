@@ -1,6 +1,6 @@
 // Memory partition: the end of the interconnect in front of its DRAM channels. It serves constant reads from
 // its slice of the third-level constant cache, and texture reads from its slice of the second texture level
-// if there is one, serialises atomic updates, and passes the rest to its slice of the second-level cache if
+// if there is one, serialises atomic updates, and passes the rest to its slice of the L2 if
 // the machine has one, else to the channel of its address. Clocked in the interconnect domain; asleep unless
 // a request or a reply is visible. Replies go first: they always sink, so requests always drain.
 #pragma once
@@ -66,7 +66,7 @@ class MemoryPartition : public core::Clocked {
   /// False if the texture read, which hit, cannot be answered yet.
   bool answer_texture(uint64_t now);
   void record(uint64_t address, uint8_t cache, core::CacheResult result) const;
-  // memory_partition_l2.cpp: with a second-level cache
+  // memory_partition_l2.cpp: with an L2
   core::Cycle tick_with_l2(core::Cycle now);
   [[nodiscard]] bool take_request(uint64_t now);
   void send_answer();

@@ -1,4 +1,4 @@
-// The memory partition with a slice of the second-level cache between the interconnect and its DRAM channels.
+// The memory partition with a slice of the L2 between the interconnect and its DRAM channels.
 #include <algorithm>
 
 #include "components/l2/memory_partition.h"

@@ -1,4 +1,4 @@
-// The memory partition with a slice of the second-level cache, between mocks. Interconnect cycles; +1 in a
+// The memory partition with a slice of the L2, between mocks. Interconnect cycles; +1 in a
 // time: a message is seen at the reader's next edge.
 #include "components/testing/partition_bench.h"
 

@@ -181,7 +181,7 @@ TEST_F(DispatcherTest, LaunchesOfAStreamRunOneAfterAnother) {
   EXPECT_EQ(second.start, first.end);
   EXPECT_EQ(mocks[0]->started_at().back(), second.start.count() + 100 + 1)
       << "launch_cycles count for each launch";
-  EXPECT_TRUE(mocks[0]->started.back().fresh) << "first-level caches are empty at a kernel's start";
+  EXPECT_TRUE(mocks[0]->started.back().fresh) << "L1 caches are empty at a kernel's start";
 }
 
 TEST_F(DispatcherTest, OneKernelAtATimeWhateverTheStream) {
@@ -251,7 +251,7 @@ TEST_F(DispatcherTest, SharedMemoryIsCarvedAnewOnAnEmptySmOnly) {
   build(1, 1000, kernels_at_once(2));
   KernelLaunch& first = launch(1, 8, 1);
   KernelLaunch& second = launch(1, 8, 2);
-  first.carved = 0;  // all of it is first-level cache
+  first.carved = 0;  // all of it is L1
   second.carved = 8192;
   second.share.shared = 1024;
   run();

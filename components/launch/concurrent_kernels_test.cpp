@@ -318,7 +318,7 @@ TEST_F(ConcurrentKernels, EveryIssueSlotIsOfOneKernelAtMost) {
   EXPECT_GT(claimed, total / 4);
 }
 
-/// With first-level caches, what a kernel looked up there is its own, whoever else is on the SM.
+/// With L1 caches, what a kernel looked up there is its own, whoever else is on the SM.
 TEST_F(ConcurrentKernels, LookUpsInTheFirstLevelAreCountedForTheirKernel) {
   std::vector<std::string> sets = kWide;
   for (const char* set : {"coalescer.rule=cc20", "l1.size=16K", "l2.size=512K"}) sets.emplace_back(set);

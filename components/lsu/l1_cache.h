@@ -1,4 +1,4 @@
-// First-level data cache of an SM: tags, miss-status holding registers and policy. A SystemC module that has
+// L1 data cache of an SM: tags, miss-status holding registers and policy. A SystemC module that has
 // no tick of its own: the load/store unit asks it when a transaction is at the head of its queue, sends what
 // it misses and brings what comes back. Values live in device memory, so a cache only decides what takes how
 // long. Lines are not coherent over SMs: they are dropped at the start of each kernel.
@@ -57,12 +57,12 @@ class L1Cache : public sc_core::sc_module {
   /// `can_send`: a request can leave now, and there is room for a write-back.
   Result load(const Access& a, bool can_send);
   enum class Stored : uint8_t {
-    kGoesOn,   ///< the data is to be sent to the second level
+    kGoesOn,   ///< the data is to be sent to L2
     kKept,     ///< the line has it; another line may have to be written back
     kRefused,  ///< nothing has changed: again later
   };
   Stored store(const Access& a, bool can_send);
-  /// An atomic operation at the second level: what is here of the line is stale.
+  /// An atomic operation at L2: what is here of the line is stale.
   void drop(const Access& a);
   /// A load that does not ask here.
   void bypass(const Access& a) { stats_->bypass_sectors += sectors(a.sectors); }

@@ -1,4 +1,4 @@
-// The first-level cache alone, then inside a load/store unit over a memory of fixed latency.
+// The L1 alone, then inside a load/store unit over a memory of fixed latency.
 #include "components/lsu/l1_cache.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The load/store unit with a first-level data cache: look-ups, requests for lines, write-backs.
+// The load/store unit with an L1 data cache: look-ups, requests for lines, write-backs.
 #include "components/lsu/load_store_unit.h"
 
 namespace gpusim::comp {

@@ -1,4 +1,4 @@
-// The load/store unit with a first-level data cache: times of hits and misses, and random traffic through
+// The load/store unit with an L1 data cache: times of hits and misses, and random traffic through
 // queues of the smallest sizes.
 #include <random>
 #include <set>

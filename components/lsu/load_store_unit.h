@@ -124,14 +124,14 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   [[nodiscard]] core::Cycle next_completion() const {
     return earliest_reply(completions_.size() == 0 ? core::kNever : completions_.front());
   }
-  /// First cycle in which an access may complete of which nothing is known at `now`: a hit in the first-level
-  /// cache behind a transaction that waits for the link.
+  /// First cycle in which an access may complete of which nothing is known at `now`: a hit in the L1
+  /// behind a transaction that waits for the link.
   [[nodiscard]] uint64_t next_surprise(uint64_t now) const {
     return l1_ != nullptr && unsent() ? now + 1 + l1_->latency() : kUnknownCycle;
   }
   /// The warp slot belongs to the kernel in slot `kernel` from now on.
   void set_kernel(uint32_t warp, uint32_t kernel) { kernel_of_warp_[warp] = static_cast<uint8_t>(kernel); }
-  /// Where look-ups of that kernel's accesses in the first-level cache are counted.
+  /// Where look-ups of that kernel's accesses in the L1 are counted.
   void count_l1(uint32_t kernel, L1Stats& stats) { l1_stats_[kernel] = &stats; }
   /// From now on the L1 keeps its events; to be called once, before the first access.
   void watch_l1() {
@@ -144,7 +144,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   void forget_l1_events() {
     if (l1_ != nullptr) l1_->forget_events();
   }
-  /// Where the first-level cache counts at present; null if there is none.
+  /// Where the L1 counts at present; null if there is none.
   [[nodiscard]] const L1Stats* l1_stats() const { return l1_ == nullptr ? nullptr : &l1_->stats(); }
   /// Accesses of the kernel in flight.
   [[nodiscard]] uint32_t outstanding(uint32_t kernel) const { return outstanding_[kernel]; }
@@ -170,7 +170,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size());
   }
   [[nodiscard]] uint32_t queued() const { return queue_count_; }
-  /// The first-level caches are empty, that of data has so many ways at most. Requires idle().
+  /// The L1 caches are empty, that of data has so many ways at most. Requires idle().
   void invalidate_caches(uint32_t l1_ways);
 
  private:
@@ -182,13 +182,13 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
     uint32_t next = 0;     ///< transaction to send next
     uint64_t sent_at = 0;  ///< cycle of the last transaction, once it is known
     RequestKind kind = RequestKind::kRead;
-    bool cached = false;  ///< its transactions ask the first-level cache
+    bool cached = false;  ///< its transactions ask the L1
     bool local = false;
     bool looked_up = false;  ///< its pages, in the translation look-aside buffer
-    bool refused = false;    ///< the first-level cache could not take its next transaction yet
+    bool refused = false;    ///< the L1 could not take its next transaction yet
     TransactionList list;
   };
-  /// A request for sectors of a line of the first-level cache.
+  /// A request for sectors of a line of the L1.
   struct LineRequest {
     uint32_t entry = kNoRecord;  ///< kNoRecord: the transaction of a record
     uint8_t sectors = 0;
@@ -220,7 +220,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   void add_awaited(core::Cycle at);
   uint32_t submit_texture(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
                           uint64_t now);
-  /// True if a global or local read asks the first-level cache.
+  /// True if a global or local read asks the L1.
   [[nodiscard]] bool is_cached(const isa::MicroOp& op, bool local) const;
   void plan_sends(uint64_t earliest);
   /// False if the entry's next transaction waits for its page.
@@ -233,7 +233,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   void transmit(QueueEntry& entry, uint64_t at, bool ahead);
   /// The entry's next transaction is done with at `at`.
   void step(QueueEntry& entry, uint64_t at);
-  // load_store_l1.cpp: with a first-level cache
+  // load_store_l1.cpp: with an L1
   /// `link`: a transaction can leave.
   void send_through_l1(uint64_t now, bool link);
   /// False if the transaction at the head of the queue has to wait.
@@ -242,7 +242,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
                                      bool can_send);
   void send_writeback(uint64_t now);
   void finish_line(uint32_t tag, MemoryLevel level, uint64_t now);
-  /// What the first-level cache does next, it does for this access.
+  /// What the L1 does next, it does for this access.
   void count_for(uint32_t record) {
     if (L1Stats* stats = l1_stats_[records_[record].kernel]; stats != nullptr) l1_->count_in(*stats);
   }
@@ -273,7 +273,7 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   uint64_t next_send_ = 0;
   uint64_t send_interval_;
   const EventSink* events_ = nullptr;
-  std::unique_ptr<L1Cache> l1_;           ///< first-level data cache, if the machine has one
+  std::unique_ptr<L1Cache> l1_;           ///< L1 data cache, if the machine has one
   std::unique_ptr<SmTlb> tlb_;            ///< if addresses are translated
   std::unique_ptr<TexturePath> texture_;  ///< if texture reads have a cache of their own
   core::Ring<Arrival> arrivals_;          ///< replies sent, not taken yet
@@ -290,11 +290,11 @@ class LoadStoreUnit : public core::MessageSink<MemoryReply>, public core::Credit
   bool blocked_ = false;        ///< send() found no MSHR, store-buffer entry or link slot for the head
   bool awaits_credit_ = false;  ///< the head leaves when the link has a slot: credit()
   CoalescingRule rule_;
-  bool textures_in_l1_, read_only_in_l1_;  ///< what a unified first-level cache holds besides
+  bool textures_in_l1_, read_only_in_l1_;  ///< what a unified L1 holds besides
   uint16_t port_;
   uint32_t line_bytes_;
   std::vector<LineRequest> line_requests_;  ///< by MSHR
-  core::Ring<Hit> hits_;                    ///< of the first-level cache, not complete yet
+  core::Ring<Hit> hits_;                    ///< of the L1, not complete yet
   std::vector<uint64_t> mshr_address_;      ///< for events
   std::vector<uint32_t> store_record_;
   std::vector<uint16_t> free_stores_;

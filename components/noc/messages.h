@@ -45,7 +45,7 @@ static_assert(sizeof(MemoryRequest) == 16 && sizeof(MemoryReply) == 16, "links h
 struct BlockStart {
   KernelLaunch* run = nullptr;
   uint64_t block = 0;  ///< linear index, x fastest
-  bool fresh = false;  ///< the SM holds nothing: its first-level caches are emptied and shaped for the kernel
+  bool fresh = false;  ///< the SM holds nothing: its L1 caches are emptied and shaped for the kernel
 };
 
 /// SM to dispatcher.

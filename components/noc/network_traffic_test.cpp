@@ -1,6 +1,6 @@
 // The whole memory network with every queue at one entry: random loads, stores, atomics and constant reads of
 // all SMs must drain, and every request must be answered exactly once, by the right kind and address. Traffic
-// generators stand for the SMs. With a second-level cache of the smallest sizes too, where sectors must agree
+// generators stand for the SMs. With an L2 of the smallest sizes too, where sectors must agree
 // between SMs, cache and DRAM.
 #include <gtest/gtest.h>
 

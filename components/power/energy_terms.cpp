@@ -9,7 +9,7 @@ void add_energy_counters(std::vector<core::Counter>& counters, const EnergyAmoun
     counters.push_back({name, total(joules, domain), "J", meaning});
   };
   sum("energy_core_domain", PowerDomain::kCore, "all of the SMs");
-  sum("energy_interconnect_domain", PowerDomain::kInterconnect, "all of interconnect and second-level cache");
+  sum("energy_interconnect_domain", PowerDomain::kInterconnect, "all of interconnect and L2");
   sum("energy_dram_domain", PowerDomain::kDram, "all of the memory");
   const double all = total(joules);
   counters.push_back({"energy", all, "J", "of the board while the kernel ran"});

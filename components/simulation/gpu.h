@@ -81,7 +81,7 @@ class Gpu {
   /// True if no warp can ever change anything: all have gone round unchanged, or waited, for long.
   [[nodiscard]] bool nobody_moves() const;
   void build_tlbs();
-  /// The links of SM `number` to its second-level TLB.
+  /// The links of SM `number` to its L2 TLB.
   void connect_tlb(uint32_t number, Sm& sm, LoadStoreUnit::Links& links);
   /// The caches of machine.texture, if textures have caches of their own.
   void build_textures();

@@ -15,7 +15,7 @@ namespace {
 using test::RecordedKernel;
 using Sets = std::vector<std::string>;
 
-/// A machine like Volta in what matters here: fp32 takes 6 cycles, int 4, a slot each cycle; a first-level
+/// A machine like Volta in what matters here: fp32 takes 6 cycles, int 4, a slot each cycle; an L1
 /// data cache.
 Sets volta(const Sets& more = {}) {
   Sets sets{"gpu.compute_capability=5.0",
@@ -177,7 +177,7 @@ block = [32]
 args = ["in"]
 )";
 
-/// Seven of the eight lines are in the first-level cache; the last is not.
+/// Seven of the eight lines are in the L1; the last is not.
 RecordedKernel seven_hits(const Sets& sets) {
   std::string warm = "ld.param.u64 %rd1, [in];\nmov.u32 %r30, 0;\n";
   for (int i = 0; i < 7; ++i)

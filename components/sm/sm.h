@@ -236,7 +236,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   [[nodiscard]] static bool is_local(const isa::MicroOp& op);
   void run_ahead(uint64_t now);
   /// Runs ahead where the load/store unit, too, can do ahead of time what it does: replies that have been
-  /// sent, and what leaves for the first-level cache and the interconnect.
+  /// sent, and what leaves for the L1 and the interconnect.
   void run_ahead_with_memory(uint64_t now);
   /// Issues at the later `cycle`; false if an operation has to wait for the time to come.
   bool issue_ahead(uint64_t cycle);

@@ -21,8 +21,8 @@ enum class StallCause : uint8_t {
   kConstantL1,
   kConstantL2,
   kConstantL3,
-  kL1,                ///< operand loaded through the first-level cache not ready
-  kL2,                ///< operand that the second-level cache held not ready
+  kL1,                ///< operand loaded through the L1 not ready
+  kL2,                ///< operand that the L2 held not ready
   kDram,              ///< operand loaded from device memory not ready
   kPipeBusy,          ///< operands ready, the execution pipe is not
   kMemoryThrottle,    ///< operands ready, the load/store queue is full or the policy holds the load back

@@ -4,7 +4,7 @@
 //   measure --dry-run PLAN_FOLDER...     prints what would run; needs no GPU
 //   measure --rehearse --out FILE.json PLAN_FOLDER...     writes the file without measuring; needs no GPU
 //
-// Each repetition starts from the buffers' first contents and a second-level cache full of other data. It is run
+// Each repetition starts from the buffers' first contents and an L2 full of other data. It is run
 // twice: with a kernel before and after each launch that notes the clock of every SM (an SM's clock tells how long the
 // launch took in core cycles, whatever the frequency; the same around an empty kernel is taken off), and with events.
 #include <algorithm>

@@ -149,15 +149,14 @@ TEST(Config, CachesThatDoNotFitTogetherAreRefused) {
        "instruction.bytes = 12 is not a power of two");
   says(load({"instruction.l1_size=4K", "instruction.l1_line=128"}),
        "instruction.l1_line = 128 is more than constant.l2_line = 64");
-  says(load({"texture.cache=l1"}), "texture.cache = l1 needs a first-level data cache, and l1.size = 0");
+  says(load({"texture.cache=l1"}), "texture.cache = l1 needs an L1 data cache, and l1.size = 0");
   says(load({"texture.l1_ways=7"}),
        "texture.l1_size = 5120 is not divisible into sets of 7 ways of 32 bytes");
   says(load({"texture.l2_line=512"}), "texture.l2_line = 512 is more than l2.interleave = 256");
   says(load({"texture.cash=own"}), "did you mean 'cache'?");
   says(load({"scheduler.dependences=control_codes", "scheduler.issue_width=2"}),
        "scheduler.dependences = control_codes needs scheduler.issue_width = 1");
-  EXPECT_EQ(load({"texture.l2_line=512", "l2.size=512K"}), "no error")
-      << "not there with a second-level cache";
+  EXPECT_EQ(load({"texture.l2_line=512", "l2.size=512K"}), "no error") << "not there with an L2";
 }
 
 TEST(Config, ASetIndexThatReachesNotEverySetIsRefused) {

@@ -96,7 +96,7 @@ struct MachineConfig {
     int64_t store_buffer = 0;  ///< outstanding write transactions per SM
     friend bool operator==(const LoadStore&, const LoadStore&) = default;
   } lsu;
-  /// First-level data cache of an SM.
+  /// L1 data cache of an SM.
   struct FirstLevel {   ///< [l1]
     int64_t bytes = 0;  ///< 0: there is none
     int64_t line = 128, sector = 32, ways = 4;
@@ -113,7 +113,7 @@ struct MachineConfig {
   } l1;
   struct Shared {
     int64_t bytes = 0;     ///< per SM, at most
-    int64_t carveout = 0;  ///< unit in which it is taken from the first-level cache; 0: a memory of its own
+    int64_t carveout = 0;  ///< unit in which it is taken from the L1; 0: a memory of its own
     int64_t banks = 0, bank_bytes = 4;
     int64_t lanes_per_access = 16;  ///< 16: half-warp rules; 32 from 2.0
     int64_t cycles_per_access =
@@ -165,7 +165,7 @@ struct MachineConfig {
     double latency_ns = 0;      ///< from request arrival to the DRAM queue
     int64_t atomic_cycles = 0;  ///< interconnect cycles per 32-bit atomic of one warp on one word
     PartitionHash hash{};       ///< which partition a block of addresses is in
-    // Second-level data cache, a slice in each partition.
+    // L2 data cache, a slice in each partition.
     int64_t bytes = 0;  ///< all slices; 0: there is none
     int64_t line = 128, sector = 32, ways = 16;
     int64_t mshrs = 0, merges = 0;  ///< per slice, as in [l1]

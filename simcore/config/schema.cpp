@@ -13,7 +13,7 @@ constexpr RetiredKey kRetired[] = {
     {"coalescer", "half_warps_per_cycle",
      "it never had an effect; leave the line out, and see coalescer.cycles_per_transaction"},
     {"constant", "l1_latency",
-     "it never had an effect; leave the line out: a first-level hit takes latency.load_const"}};
+     "it never had an effect; leave the line out: an L1 hit takes latency.load_const"}};
 
 constexpr std::string_view kSections[] = {"gpu",         "host",   "clocks",   "sm",        "scheduler",
                                           "instruction", "pipes",  "latency",  "coalescer", "lsu",

@@ -31,7 +31,7 @@ std::span<const KeySpec> memory_keys() {
        AT(constant.mshrs)},
 
       {"texture", "cache", K::kChoice, "", "none", 0, 0, "none|own|l1",
-       "texture reads take the load path uncached, have caches of their own, or use the first-level data "
+       "texture reads take the load path uncached, have caches of their own, or use the L1 data "
        "cache",
        CHOICE(texture.cache)},
       {"texture", "read_only_loads", K::kBoolean, "", "false", 0, 0, "",
@@ -109,7 +109,7 @@ std::span<const KeySpec> memory_keys() {
        "polynomials",
        CHOICE(l2.hash)},
       {"l2", "size", K::kSize, "bytes", "0", 0, 1 << 30, "",
-       "second-level data cache, all partitions together; 0: none", AT(l2.bytes)},
+       "L2 data cache, all partitions together; 0: none", AT(l2.bytes)},
       {"l2", "line", K::kSize, "bytes", "128", 32, kMaxLine, "", "line", AT(l2.line)},
       {"l2", "sector", K::kSize, "bytes", "32", 32, kMaxLine, "",
        "part of a line that is fetched from DRAM at once; written are 32 bytes", AT(l2.sector)},
@@ -135,7 +135,7 @@ std::span<const KeySpec> memory_keys() {
        "what a reply to a cluster of the other half takes longer", AT(l2.far_latency_ns)},
 
       {"tlb", "l1_entries", K::kInteger, "pages", "0", 0, 65536, "",
-       "first-level TLB of an SM; 0: addresses are not translated", AT(tlb.l1_entries)},
+       "L1 TLB of an SM; 0: addresses are not translated", AT(tlb.l1_entries)},
       {"tlb", "page", K::kSize, "bytes", "64K", 4096, 1 << 30, "", "page", AT(tlb.page_bytes)},
       {"tlb", "l1_ways", K::kInteger, "ways", "16", 1, 1024, "", "first level, associativity",
        AT(tlb.l1_ways)},

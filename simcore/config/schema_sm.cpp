@@ -133,8 +133,7 @@ std::span<const KeySpec> sm_keys() {
       {"lsu", "store_buffer", K::kInteger, "transactions", "64", 1, kMaxTransactions, "",
        "outstanding write transactions per SM", AT(lsu.store_buffer)},
 
-      {"l1", "size", K::kSize, "bytes", "0", 0, 1 << 24, "", "first-level data cache of an SM; 0: none",
-       AT(l1.bytes)},
+      {"l1", "size", K::kSize, "bytes", "0", 0, 1 << 24, "", "L1 data cache of an SM; 0: none", AT(l1.bytes)},
       {"l1", "line", K::kSize, "bytes", "128", 32, kMaxLine, "", "line", AT(l1.line)},
       {"l1", "sector", K::kSize, "bytes", "32", 32, kMaxLine, "", "part of a line that is fetched alone",
        AT(l1.sector)},

@@ -129,7 +129,7 @@ class Validator {
       carveout();
     }
     if (m_.coalescer.rule != CoalescingRule::kCc20) {
-      conflict("l1.size", "a first-level cache needs coalescer.rule = cc20, whose transactions are lines",
+      conflict("l1.size", "an L1 needs coalescer.rule = cc20, whose transactions are lines",
                {"coalescer.rule"});
     }
   }
@@ -205,8 +205,7 @@ class Validator {
   void texture_caches() {
     const auto& t = m_.texture;
     if (t.cache == TextureCache::kL1 && m_.l1.bytes == 0)
-      conflict("texture.cache", "texture.cache = l1 needs a first-level data cache, and l1.size = 0",
-               {"l1.size"});
+      conflict("texture.cache", "texture.cache = l1 needs an L1 data cache, and l1.size = 0", {"l1.size"});
     if (t.cache != TextureCache::kOwn) return;
     power_of_two("texture.l1_line", t.l1_line);
     whole_sets("texture.l1_size", t.l1_bytes, "texture.l1_line", t.l1_line, "texture.l1_ways", t.l1_ways);
@@ -270,8 +269,7 @@ class Validator {
 
   void halves() {
     if (m_.l2.halves == 1) return;
-    if (m_.l2.bytes == 0)
-      conflict("l2.halves", "l2.halves = 2 needs a second-level cache, and l2.size = 0", {"l2.size"});
+    if (m_.l2.bytes == 0) conflict("l2.halves", "l2.halves = 2 needs an L2, and l2.size = 0", {"l2.size"});
     multiple("l2.partitions", m_.l2.partitions, "l2.halves", m_.l2.halves);
     if (m_.gpu.sms / m_.gpu.sms_per_cluster % m_.l2.halves != 0) {
       conflict("l2.halves",

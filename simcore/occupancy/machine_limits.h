@@ -1,5 +1,5 @@
-// The occupancy calculation of isa/ with the limits of a machine configuration, and how shared memory and a
-// first-level cache divide what they have in common. For components/ and analysis/; a library of its own,
+// The occupancy calculation of isa/ with the limits of a machine configuration, and how shared memory and an
+// L1 divide what they have in common. For components/ and analysis/; a library of its own,
 // because the rest of simcore does not know isa/.
 #pragma once
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace gpusim::core {
 
 [[nodiscard]] isa::OccupancyLimits occupancy_limits(const MachineConfig& machine);
 /// Bytes that an SM has for shared memory while its blocks need `shared_bytes`: those it takes from the
-/// first-level cache, or all of a memory of its own.
+/// L1, or all of a memory of its own.
 [[nodiscard]] uint64_t carved_shared(const MachineConfig& machine, uint64_t shared_bytes);
-/// Ways of a first-level set that shared memory leaves if the SM's blocks need `shared_bytes` of it.
+/// Ways of an L1 set that shared memory leaves if the SM's blocks need `shared_bytes` of it.
 [[nodiscard]] uint32_t l1_ways_beside(const MachineConfig& machine, uint64_t shared_bytes);
 
 }  // namespace gpusim::core

@@ -83,7 +83,7 @@ PackedChunk pack_chunk(const std::byte* records, size_t rows, uint32_t record_by
   const size_t total = rows * record_bytes;
   std::vector<unsigned char> shuffled(total);
   const auto* in = reinterpret_cast<const unsigned char*>(records);
-  constexpr size_t kBlock = 256;  // rows that stay in the first-level cache
+  constexpr size_t kBlock = 256;  // rows that stay in the L1
   for (size_t first = 0; first < rows; first += kBlock) {
     const size_t last = std::min(rows, first + kBlock);
     for (uint32_t byte = 0; byte < record_bytes; ++byte) {

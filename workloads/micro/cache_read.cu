@@ -1,6 +1,6 @@
 // Reads that stay in a cache. Blocks of 256 threads; block b of g reads the 8 KB chunks b, b + g, b + 2 g, ... (9472 bytes apart) of the first mask + 1
 // (a power of two), `rounds` (even) of them: four coalesced pairs of words per thread and chunk. Out: per warp, clock before and after. read_cached:
-// through the first level; read_past_l1: past it.
+// through L1; read_past_l1: past it.
 
 struct Cached {
   static __device__ float product(const float2* pair) {

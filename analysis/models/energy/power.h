@@ -9,7 +9,7 @@
 
 namespace gpusim::analysis::energy {
 
-/// kHz of core, interconnect with second-level cache, and DRAM.
+/// kHz of core, interconnect with L2, and DRAM.
 using Clocks = std::array<int64_t, 3>;
 
 /// J of each term. Throws core::RecordError if the machine has no [energy].

@@ -44,7 +44,7 @@ void add_translation(const KernelRecord& kernel, Parameters& p) {
   p.translation = any("tlb_l1_misses") * p.tlb_l1_miss + any("tlb_l2_misses") * p.tlb_l2_miss;
 }
 
-/// Of bytes that caches serve, what the second level and memory move: as the run counted over all accesses.
+/// Of bytes that caches serve, what L2 and memory move: as the run counted over all accesses.
 void scale_to_memory(const KernelRecord& kernel, Subject& s) {
   double read = 0, written = 0;
   const double warps = static_cast<double>(s.code.shape.blocks) * s.code.shape.warps_per_block;

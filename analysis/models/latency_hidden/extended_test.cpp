@@ -62,7 +62,7 @@ TEST(Extended, NothingIsFasterThanTheMemory) {
   EXPECT_DOUBLE_EQ(time(100, 0, 0), 1);
   EXPECT_DOUBLE_EQ(time(50, 50, 0), 2);  // reads and writes in turn
   EXPECT_DOUBLE_EQ(time(0, 0, 0), 0);
-  EXPECT_DOUBLE_EQ(time(100, 0, 600), 3);  // the second level is slower
+  EXPECT_DOUBLE_EQ(time(100, 0, 600), 3);  // L2 is slower
 }
 
 TEST(Extended, BlocksThatAreLeftTakeARoundOfTheirOwn) {

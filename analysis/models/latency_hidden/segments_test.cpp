@@ -109,7 +109,7 @@ TEST(Segments, WhatFewWarpsDoCountsForWhatItIs) {
 TEST(LoadLevels, ALoadWaitsForTheSlowestOfItsTransactions) {
   const LoadLevels levels{0.5, 0.25, 40, 200, 600};
   EXPECT_DOUBLE_EQ(levels.latency(1), 0.5 * 40 + 0.25 * 200 + 0.25 * 600);
-  // Of two, both in the first level: 1/4; none from memory: 9/16.
+  // Of two, both in L1: 1/4; none from memory: 9/16.
   EXPECT_DOUBLE_EQ(levels.latency(2), 0.25 * 40 + 0.3125 * 200 + 0.4375 * 600);
   EXPECT_DOUBLE_EQ(kMemory.latency(4), 560);
 }

@@ -120,9 +120,8 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
       o.only_sm = modelled_sm(sm->second, "option sm", recording.machine());
     for (const uint64_t index : recording.select(options.kernel)) {
       if (recording.machine().l1.bytes == 0)
-        throw core::RecordError(
-            fmt::format("'{}': {} has no first-level data cache, which the model predicts", recording.path(),
-                        recording.machine().gpu.name));
+        throw core::RecordError(fmt::format("'{}': {} has no L1 data cache, which the model predicts",
+                                            recording.path(), recording.machine().gpu.name));
       const KernelRecord kernel = recording.kernel(index);
       const WarpTrace trace = recorded_warp_trace(recording, kernel);
       const ReusePrediction p = predict_reuse(recording.machine(), trace, o);
@@ -148,18 +147,17 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
              true,
              {}});
         const Prediction& l2 = report.predictions.back();
-        report.text +=
-            fmt::format("second level, reads: predicted {:.2f} % hit, simulated {:.2f} %: {:+.2f} points\n",
-                        100 * l2.predicted, 100 * l2.simulated, 100 * l2.error());
+        report.text += fmt::format("L2, reads: predicted {:.2f} % hit, simulated {:.2f} %: {:+.2f} points\n",
+                                   100 * l2.predicted, 100 * l2.simulated, 100 * l2.error());
       }
     }
   }
   if (plot != options.values.end()) {
     std::vector<MissBars> bars;
     for (const auto& [file, rate] : rates) bars.push_back({file, &rate});
-    draw_svg(miss_plot(bars, fmt::format("{}: first-level misses of global loads",
-                                         recordings.front().machine().gpu.name)),
-             plot->second);
+    draw_svg(
+        miss_plot(bars, fmt::format("{}: L1 misses of global loads", recordings.front().machine().gpu.name)),
+        plot->second);
     report.text += fmt::format("drawn: {}\n", plot->second);
   }
   return report;

@@ -1,5 +1,5 @@
-// The reuse-distance model beside what runs recorded: miss rate of the first-level caches' global loads and
-// hit rate of the second level's reads.
+// The reuse-distance model beside what runs recorded: miss rate of the L1 caches' global loads and
+// hit rate of L2's reads.
 #pragma once
 #include "analysis/models/model.h"
 #include "analysis/models/reuse_distance/model.h"

@@ -5,7 +5,7 @@ namespace gpusim::analysis {
 
 Model reuse_distance_entry() {
   return {"reuse-distance",
-          "misses of first-level caches by kind (runs with --events memory or all)",
+          "misses of L1 caches by kind (runs with --events memory or all)",
           false,
           "",
           analyze_reuse,

@@ -1,4 +1,4 @@
-// First-level cache of the reuse-distance model: which loads hit, and why the others do not. Its sets are
+// L1 of the reuse-distance model: which loads hit, and why the others do not. Its sets are
 // stacks of the lines used last; stack distance over all lines tells a miss of a cache that is too small from
 // one of a set that is.
 #pragma once
@@ -65,7 +65,7 @@ class ReuseL1 {
   /// when something has come (next_fill()).
   static constexpr double kRefused = -1;
   double load(const Access& a, double now, const Fetch& fetch);
-  /// A store or, with `atomic`, an atomic operation; true if its data goes on to the second level.
+  /// A store or, with `atomic`, an atomic operation; true if its data goes on to L2.
   bool store(const Access& a, double now, bool atomic);
   /// When the next line comes; only if one is on its way.
   [[nodiscard]] double next_fill() const { return fills_.top().at; }

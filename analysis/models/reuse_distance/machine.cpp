@@ -28,10 +28,10 @@ uint32_t resident_blocks(const core::MachineConfig& m, const WarpTraceHeader& t)
 
 ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& trace) {
   if (m.l1.bytes == 0)
-    throw core::InputError(fmt::format(
-        "gpusim: error: {} has no first-level data cache ([l1] size is 0), which the reuse-distance model "
-        "predicts; machines with one: gtx470, gtx480, tesla_v100, h200",
-        m.gpu.name));
+    throw core::InputError(
+        fmt::format("gpusim: error: {} has no L1 data cache ([l1] size is 0), which the reuse-distance model "
+                    "predicts; machines with one: gtx470, gtx480, tesla_v100, h200",
+                    m.gpu.name));
   ReuseMachine r;
   r.line = number(m.l1.line);
   r.sector = number(m.l1.sector);

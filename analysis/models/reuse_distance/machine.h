@@ -1,4 +1,4 @@
-// What the reuse-distance model knows about a machine: its first-level cache, how warps issue and blocks are
+// What the reuse-distance model knows about a machine: its L1, how warps issue and blocks are
 // handed out, and how long memory takes. All of it follows from the configuration, whose latencies and rates
 // the microbenchmarks of `gpusim microbench` confirm.
 #pragma once
@@ -21,7 +21,7 @@ struct ReuseExtensions {
 };
 
 struct ReuseMachine {
-  // First-level cache
+  // L1
   uint32_t line = 128, sector = 128;  ///< bytes
   uint32_t sets = 32, ways = 4;
   core::SetIndexKind index = core::SetIndexKind::kModulo;
@@ -45,7 +45,7 @@ struct ReuseMachine {
   uint32_t most_ways = 0;
 };
 
-/// The machine with `trace`'s kernel on it. Throws core::InputError if it has no first-level cache, or no
+/// The machine with `trace`'s kernel on it. Throws core::InputError if it has no L1, or no
 /// block of the kernel fits an SM.
 [[nodiscard]] ReuseMachine reuse_machine(const core::MachineConfig& config, const WarpTraceHeader& trace);
 

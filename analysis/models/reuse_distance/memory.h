@@ -1,5 +1,5 @@
-// Time that memory behind the first-level caches takes, for the reuse-distance model: the interconnect's
-// latencies and rates, a second-level cache of all SMs' misses (the model's extension to shared caches: their
+// Time that memory behind the L1 caches takes, for the reuse-distance model: the interconnect's
+// latencies and rates, an L2 of all SMs' misses (the model's extension to shared caches: their
 // streams interleave in time), DRAM's latency and bandwidth. Each rate is a queue without an end that serves
 // in the order of requests. Times are core cycles.
 #pragma once
@@ -22,7 +22,7 @@ class ReuseMemory {
  public:
   ReuseMemory(const core::MachineConfig& config, uint32_t sms, const ReuseNeighbours& neighbours = {});
 
-  /// A kernel begins: time starts again, the second level keeps its lines.
+  /// A kernel begins: time starts again, L2 keeps its lines.
   void begin_kernel();
 
   /// `sm` asks at time `now` for 32-byte `sectors` of what lies at `address`; when they are there.

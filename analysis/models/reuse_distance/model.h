@@ -1,5 +1,5 @@
-// The reuse-distance model in its default mode: misses of the first-level caches by kind, and hits of the
-// second level, from a trace of a kernel's warps (analysis/recording/warp_trace.h) and the configuration of a
+// The reuse-distance model in its default mode: misses of the L1 caches by kind, and hits of the
+// L2, from a trace of a kernel's warps (analysis/recording/warp_trace.h) and the configuration of a
 // machine, without cycle-level simulation. Structure: Nugteren, van den Braak, Corporaal and Bal, "A detailed
 // GPU cache model based on reuse distance theory", HPCA 2014; what differs is in
 // docs/models/reuse_distance.md.
@@ -23,7 +23,7 @@ struct ReuseOptions {
   /// more than the rest are a kind of their own.
   static constexpr int64_t kOneOfEachKind = -2;
   int64_t only_sm = kAllSms;
-  /// Second level as the kernels before have left it, and as this one leaves it; only with kAllSms.
+  /// L2 as the kernels before have left it, and as this one leaves it; only with kAllSms.
   ReuseMemory* memory = nullptr;
   /// Without the latency extension, in which the order of accesses is the same for every cache: hits of all
   /// caches of so many sets and 1 to `most_ways` ways in the same pass.

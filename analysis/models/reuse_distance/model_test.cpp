@@ -459,7 +459,7 @@ TEST(ReuseModel, SaysWhatItCannotModel) {
     (void)predict_reuse(old, trace);
     FAIL();
   } catch (const core::InputError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("has no first-level data cache"));
+    EXPECT_THAT(e.what(), HasSubstr("has no L1 data cache"));
   }
   WarpTraceHeader h = trace.header();
   h.shared_bytes = 1 << 20;

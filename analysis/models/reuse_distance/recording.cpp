@@ -11,7 +11,7 @@
 namespace gpusim::analysis {
 namespace {
 
-constexpr uint64_t kFirstLevel = 6;  ///< events/cache `cache`: the SMs' first-level data caches
+constexpr uint64_t kFirstLevel = 6;  ///< events/cache `cache`: the SMs' L1 data caches
 constexpr uint64_t kNoPc = 0xffff'ffff;
 constexpr size_t kWindow = 16;  ///< accesses before one that it may depend on
 
@@ -31,7 +31,7 @@ class Reader {
     const core::MachineConfig& m = recording.machine();
     if (m.l1.bytes != 0 && m.l1.sector != m.l1.line)
       fail(
-          "its first-level cache fetches sectors, which are not recorded; `gpusim trace W.ptx --warps` and "
+          "its L1 fetches sectors, which are not recorded; `gpusim trace W.ptx --warps` and "
           "`gpusim reuse --trace` predict it");
     line_ = static_cast<uint64_t>(m.l1.line);
     read_lines();
@@ -269,7 +269,7 @@ class Reader {
   const KernelRecord& kernel_;
   uint64_t line_ = 128, blocks_ = 0;
   uint32_t warps_ = 0;
-  std::vector<std::vector<uint64_t>> of_sm_;  ///< lines that each first-level cache was asked for
+  std::vector<std::vector<uint64_t>> of_sm_;  ///< lines that each L1 was asked for
   std::vector<uint64_t> lines_;
   std::vector<std::vector<Access>> of_warp_;             ///< by block and warp of the block
   std::vector<std::vector<uint64_t>> slots_, barriers_;  ///< by block

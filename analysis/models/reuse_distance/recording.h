@@ -7,7 +7,7 @@
 
 namespace gpusim::analysis {
 
-/// Throws core::RecordError if the launch lacks the tables, or if its first-level cache fetches sectors of a
+/// Throws core::RecordError if the launch lacks the tables, or if its L1 fetches sectors of a
 /// line, which the tables do not have.
 [[nodiscard]] WarpTrace recorded_warp_trace(const Recording& recording, const KernelRecord& kernel);
 

@@ -1,4 +1,4 @@
-// The reuse-distance model of a first-level cache as its authors' program computes it (Nugteren, van den
+// The reuse-distance model of an L1 as its authors' program computes it (Nugteren, van den
 // Braak, Corporaal and Bal, "A detailed GPU cache model based on reuse distance theory", HPCA 2014): misses
 // of one core by kind, from a trace of its threads' loads. Counts equal that program's for sigma = 0, its
 // oddities included: a distance of exactly `ways` is a miss while the model runs and a hit in the report, and

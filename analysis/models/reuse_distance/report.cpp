@@ -17,9 +17,9 @@ std::string percent(double part, double all) {
 }  // namespace
 
 std::string reuse_text(const ReusePrediction& p, const WarpTraceHeader& trace, const core::MachineConfig& m) {
-  std::string out = fmt::format("{} on {}: first-level cache of {} bytes, {} ways x {} bytes, {} MSHRs\n",
-                                printable(trace.kernel), printable(m.gpu.name), m.l1.bytes, m.l1.ways,
-                                m.l1.line, m.l1.mshrs);
+  std::string out =
+      fmt::format("{} on {}: L1 of {} bytes, {} ways x {} bytes, {} MSHRs\n", printable(trace.kernel),
+                  printable(m.gpu.name), m.l1.bytes, m.l1.ways, m.l1.line, m.l1.mshrs);
   const ReuseMisses& g = p.run.global;
   const auto line = [&](const char* name, int64_t n, const char* meaning) {
     fmt::format_to(std::back_inserter(out), "{:<15}{:>12}  {:>9}  {}\n", name, n,
@@ -39,7 +39,7 @@ std::string reuse_text(const ReusePrediction& p, const WarpTraceHeader& trace, c
     fmt::format_to(std::back_inserter(out), "local memory: {} loads of lines, {} misses\n",
                    p.run.local.accesses(), p.run.local.misses());
   if (p.run.l2_sectors != 0)
-    fmt::format_to(std::back_inserter(out), "second level: {} of {} sectors that loads ask for hit ({})\n",
+    fmt::format_to(std::back_inserter(out), "L2: {} of {} sectors that loads ask for hit ({})\n",
                    p.run.l2_hits, p.run.l2_sectors,
                    percent(static_cast<double>(p.run.l2_hits), static_cast<double>(p.run.l2_sectors)));
   return out;

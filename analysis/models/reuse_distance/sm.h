@@ -1,5 +1,5 @@
 // A streaming multiprocessor as the reuse-distance model sees it: resident blocks whose warps run until they
-// have to wait, an issue bandwidth that they share, and one path to the first-level cache on which a refused
+// have to wait, an issue bandwidth that they share, and one path to the L1 on which a refused
 // access holds up those behind it. Nothing happens but at events: the end of a warp's stretch of operations,
 // the arrival of data, an access. Time goes with accesses, not with cycles.
 #pragma once
