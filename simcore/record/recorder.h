@@ -89,7 +89,7 @@ class Recorder {
                                           EventLevel level, int compression_threads,
                                           double flush_interval_s = 2.0);
   [[nodiscard]] virtual EventLevel level() const = 0;
-  /// Starts group /kernels/<n> and returns n, which counts these calls from 0. Several kernels may be open:
+  /// Starts group `/kernels/<n>` and returns n, which counts these calls from 0. Several kernels may be open:
   /// what follows is about this one, until the next begin_kernel() or choose_kernel().
   virtual uint64_t begin_kernel(std::span<const KernelAttribute> attributes) = 0;
   /// What follows is about kernel `n`, which is open.

@@ -70,7 +70,7 @@ constexpr Type type_of() {
   if constexpr (std::is_same_v<T, double>) return Type::kF64;
   return Type::kNone;
 }
-/// Calls fn.operator()<T>() for each type: rows for a family of types.
+/// Calls `fn.operator()<T>()` for each type: rows for a family of types.
 template <class... T, class Fn>
 constexpr void for_types(Fn fn) {
   (fn.template operator()<T>(), ...);
