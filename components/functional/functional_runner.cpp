@@ -85,7 +85,7 @@ bool FunctionalRunner::run_block(KernelLaunch& run, uint64_t block) {
     control_.checks = checker_->begin_block(run, block);
     for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = control_.checks->warp(w);
   }
-  // Rounds in which all warps did nothing but repeat a lap of a loop, until that counts as a deadlock.
+  // Turns in which all warps did nothing but repeat an iteration of a loop, until that counts as a deadlock.
   constexpr int kIdleRounds = 100;
   int idle = 0;
   const auto done = [](const Warp& warp) { return warp.done(); };

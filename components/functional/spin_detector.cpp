@@ -27,8 +27,8 @@ bool may_wait(const isa::KernelImage& image, uint32_t first, uint32_t last) {
                : std::any_of(begin + first, begin + last + 1, reads_for_others);
 }
 
-/// Could change memory in a lap that leaves the registers as they were. Doing the other atomics again with
-/// the same operands changes nothing.
+/// Could change memory in an iteration that leaves the registers as they were. Doing the other atomics again
+/// with the same operands changes nothing.
 bool may_change_memory(const MicroOp& op) {
   if (op.kind != OpKind::kAtomic) return op.kind == OpKind::kStore || op.kind == OpKind::kCall;
   const auto operation = static_cast<isa::AtomOp>(op.modifiers);

@@ -29,8 +29,8 @@ class SpinDetector {
   /// volatile or ordered loads, its calls included, gets long before it must.
   [[nodiscard]] bool must_yield(const isa::KernelImage& image, uint32_t first, uint32_t last,
                                 const SimtStack& current, const DivergentGroups& groups, bool unchanged);
-  /// Compares the warp with what it was at an earlier lap: true if it has gone round this loop only and its
-  /// laps leave everything as it was, so that only memory that others write can end the loop.
+  /// Compares the warp with what it was at an earlier iteration: true if it has gone round this loop only and
+  /// its iterations leave everything as it was, so that only memory that others write can end the loop.
   bool unchanged(const isa::KernelImage& image, uint32_t first, uint32_t last,
                  const isa::WarpContext& context, const SimtStack& current, uint64_t now);
   /// First and last time at which the warp was seen unchanged.
@@ -46,7 +46,7 @@ class SpinDetector {
   uint32_t rounds_ = 0;
   uint32_t to_sample_ = kSampleRounds;
   bool waits_ = false;  ///< a loop of this warp had to yield: no patience until its lanes are together again
-  bool one_loop_ = false;  ///< all laps since the last comparison were of the same loop
+  bool one_loop_ = false;  ///< all iterations since the last comparison were of the same loop
   uint32_t branch_ = isa::kNoTarget;
   uint64_t digest_ = 0;
   uint64_t since_ = 0, until_ = 0;

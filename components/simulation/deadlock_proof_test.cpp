@@ -10,8 +10,8 @@ namespace {
 
 using test::Outcome;
 
-/// Block 2 works for 3000 laps and gives data[0] to block 0, which then does 600 dependent loads without a
-/// loop, so that nobody looks at it, and gives data[1] to block 1 unless `breaks`.
+/// Block 2 works for 3000 iterations and gives data[0] to block 0, which then does 600 dependent loads
+/// without a loop, so that nobody looks at it, and gives data[1] to block 1 unless `breaks`.
 std::string chain(bool breaks) {
   std::string loads;
   for (int i = 0; i < 600; ++i) loads += "ld.volatile.global.u32 %v, [%d+8]; add.u32 %s, %s, %v;\n";

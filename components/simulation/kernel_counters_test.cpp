@@ -64,7 +64,7 @@ args = []
   ASSERT_EQ(run.status, "complete") << run.reason;
   const double all = counter(run, "inst_executed"), blocks = counter(run, "longest_warp_of_blocks"),
                longest = counter(run, "longest_warp");
-  // Of n rounds a warp executes c + k n operations; the last warp of block b goes 3 (b + 1) + 1 rounds.
+  // In n iterations a warp executes c + k n operations; the last warp of block b does 3 (b + 1) + 1.
   const double sum = kBlocks * (kBlocks + 1) / 2;
   const double k = (kWarps * blocks - all) / (kWarps * 3 * sum - 6 * sum);
   EXPECT_GE(k, 2);

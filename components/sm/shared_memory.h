@@ -26,8 +26,8 @@ struct SharedMemoryCost {
 [[nodiscard]] SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules,
                                                   const isa::MemoryAccess& access);
 
-/// Atomics on shared memory are a lock loop on 1.2/1.3: rounds needed, i.e. the lanes that update the busiest
-/// word.
+/// Atomics on shared memory are a lock loop on 1.2/1.3: iterations needed, i.e. the lanes that update the
+/// busiest word.
 [[nodiscard]] uint32_t shared_atomic_rounds(const isa::MemoryAccess& access);
 
 }  // namespace gpusim::comp

@@ -193,7 +193,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   void fault(const Warp& warp, uint32_t pc, int lane, const std::string& what);
   // sm_control.cpp: control flow. What returns false has stopped the warp (or the simulation).
   bool execute_branch(Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
-  /// After laps of the loop between the micro-ops `first` and `last`: deadlocks, lanes that must yield.
+  /// After iterations of the loop between the micro-ops `first` and `last`: deadlocks, lanes that must yield.
   bool look_at_loop(Warp& warp, uint32_t first, uint32_t last, uint64_t now);
   bool execute_transfer(Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes, uint64_t now);
   void count_branch(const Warp& warp, uint32_t pc, isa::LaneMask active, isa::LaneMask taken, bool diverged,

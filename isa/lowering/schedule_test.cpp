@@ -114,7 +114,7 @@ TEST(LaunchConstants, ValuesOfTheLaunch) {
   }
 }
 
-/// Sums of 3 k + 1 over the rounds of a loop whose counter starts at %r1 and ends at %r2.
+/// Sums of 3 k + 1 over the iterations of a loop whose counter starts at %r1 and ends at %r2.
 std::string counted_loop(std::string_view start, std::string_view end, std::string_view step,
                          std::string_view relation, std::string_view pragma = "") {
   return thread_kernel(".reg .b32 %r<8>; .reg .pred %p0;", "mov.u32 %r0, 0; mov.u32 %r3, 0;\n" +
@@ -133,7 +133,7 @@ std::string counted_loop(std::string_view start, std::string_view end, std::stri
 }
 
 TEST(Unroll, EveryNumberOfRoundsIsTheSame) {
-  // Lane t makes t, 3 t + 1 or (from a start beyond the end) one round; also close to overflow.
+  // Lane t makes t, 3 t + 1 or (from a start beyond the end) one iteration; also close to overflow.
   const std::string_view starts[] = {"mov.u32 %r1, 5;", "sub.u32 %r1, 5, %tid0;", "mov.u32 %r1, 0x7fffffe0;",
                                      "mov.u32 %r1, 0x80000000;"};
   const std::string_view ends[] = {"add.u32 %r2, %r1, %tid0;", "mad.lo.u32 %r2, %tid0, 3, %r1;",

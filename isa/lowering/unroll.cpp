@@ -1,12 +1,12 @@
 // Unrolls the innermost loops as ptxas does (compute capability 7.0 and up): a block that branches back to
 // itself while a counter with a constant step has not come to its end becomes, in front of itself,
-//   four:  four rounds in one block, repeated while at least four are left
-//   two:   two rounds, if at least two are left
-// and the loop as it was does the rest. Only the test between rounds goes: how many rounds are certain is
-// decided by the distance of counter and end, without overflow, so that every thread makes the same rounds
-// with the same values whatever they are. The PTX count of a round stays in it. Loops that the program asks
-// to leave alone (.pragma "nounroll"), that read a clock, synchronise, call or have an atomic, and large ones
-// stay.
+//   four:  four iterations in one block, repeated while at least four are left
+//   two:   two iterations, if at least two are left
+// and the loop as it was does the rest. Only the test between iterations goes: how many are certain is
+// decided by the distance of counter and end, without overflow, so that every thread does the same iterations
+// with the same values whatever they are. The PTX count of an iteration stays in it. Loops that the program
+// asks to leave alone (.pragma "nounroll"), that read a clock, synchronise, call or have an atomic, and large
+// ones stay.
 #include <algorithm>
 
 #include "isa/lowering/lir.h"
@@ -162,8 +162,8 @@ class Unroller {
     }
   }
 
-  /// A predicate: the counter's distance to its end leaves `count` rounds at least, so the test after each
-  /// but the last of them would hold.
+  /// A predicate: the counter's distance to its end leaves `count` iterations at least, so the test after
+  /// each but the last of them would hold.
   Var at_least(uint32_t to, const Loop& loop, uint32_t count) {
     const bool up = loop.step > 0;
     const auto least = static_cast<uint64_t>((up ? loop.step : -loop.step) * (int64_t{count} - 1));

@@ -118,7 +118,7 @@ inline void expect_same_everywhere(const std::string& text, uint32_t threads, ui
     EXPECT_TRUE(o.result.finished) << text;
     EXPECT_EQ(o.out, none.out) << "limit " << options.register_limit << "\n" << text;
     EXPECT_EQ(o.result.thread_instructions, none.result.thread_instructions) << text;
-    // Lanes that make different numbers of rounds part earlier where a loop is unrolled.
+    // Lanes that make different numbers of iterations part earlier where a loop is unrolled.
     if (options.level != LoweringLevel::kSchedule || options.machine_capability < 70) {
       EXPECT_EQ(o.result.ptx_instructions, none.result.ptx_instructions) << text;
     }

@@ -39,8 +39,8 @@ extern "C" __global__ void few_blocks(float* y, const float* x, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = work(x[i]);
 }
 
-/// Each block goes over a part of its own several times, past the L1: few blocks' parts fit the second
-/// level, those of a whole machine do not.
+/// Each block goes over a part of its own several times, past the L1: few blocks' parts fit L2,
+/// those of a whole machine do not.
 extern "C" __global__ void past_l2(float* y, const float* x, int part, int passes) {
   const float* const mine = x + (size_t)blockIdx.x * part;
   float sum = 0;

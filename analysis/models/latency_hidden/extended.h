@@ -28,7 +28,7 @@ struct Workload {
 struct Stage {
   double path = 0;     ///< of one block alone on its SM, from barrier to barrier
   double crowd = 0;    ///< what each further block of the SM adds until the stage's first waits spread them
-  double pair = 0;     ///< what a second one adds that stays in step through all rounds of the stage
+  double pair = 0;     ///< what a second one adds that stays in step through all iterations of the stage
   double compute = 0;  ///< of the SM's busiest unit, for one block
   double memory = 0;   ///< of the whole machine's bandwidth, for one block
   /// What warps that begin together do in step: each segment of the stage for the first time.

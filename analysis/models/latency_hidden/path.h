@@ -1,8 +1,8 @@
 // The path of a typical warp through a kernel: its operations in the order of the code, loops as often as the
-// run's own counts say (rounds of the loop per round of the loop around it, or per warp). Of a loop with many
-// rounds the first two, the one that stands for all between, and the last are visited. What only some warps
-// execute has a probability below one; both sides of a branch that splits warps are on the path, as both take
-// time.
+// run's own counts say (iterations of the loop per iteration of the loop around it, or per warp). Of a loop
+// with many iterations the first two, the one that stands for all between, and the last are visited. What
+// only some warps execute has a probability below one; both sides of a branch that splits warps are on the
+// path, as both take time.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -25,7 +25,7 @@ class PathVisitor {
   virtual ~PathVisitor() = default;
   /// An operation, executed with this probability each time its place on the path is reached.
   virtual void operation(uint32_t pc, double probability) = 0;
-  /// Rounds of a loop begin: this one stands for `rounds`.
+  /// Iterations of a loop begin: this one stands for `rounds`.
   virtual void enter_loop(double rounds) = 0;
   virtual void next_round(double rounds) = 0;
   virtual void leave_loop() = 0;

@@ -132,8 +132,8 @@ class Builder : public PathVisitor {
     return std::min(1.0, on_path(probability) / on_path(probability_));
   }
 
-  /// A round in which nothing waits stands for several within its segment; of one that has a wait, what comes
-  /// before it belongs to the segment only once.
+  /// An iteration in which nothing waits stands for several within its segment; of one that has a wait, what
+  /// comes before it belongs to the segment only once.
   void end_round() {
     const Round& r = loops_.back();
     if (r.segment != segments_.size()) return;

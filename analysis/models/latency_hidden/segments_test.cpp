@@ -84,7 +84,7 @@ exit;
 )";
 
 TEST(Segments, RoundsWithoutAWaitBelongToTheSegmentBeforeThem) {
-  // The wait is in the first round of the inner loop: the rounds behind it are the segment's.
+  // The wait is in the first iteration of the inner loop: the iterations behind it are the segment's.
   for (const double inner : {1.0, 2.0, 4.0, 16.0}) {
     const Code code = test::code_of(kNested, [&](uint32_t line) {
       return line >= 16 && line <= 19 ? 10 * inner : line >= 13 && line <= 22 ? 10 : 1;
@@ -94,7 +94,7 @@ TEST(Segments, RoundsWithoutAWaitBelongToTheSegmentBeforeThem) {
     EXPECT_DOUBLE_EQ(count_of(segments), 10 + 2) << inner;
     const Segment& round = segments[segments.size() - 4];
     EXPECT_NEAR(round.operations, 4 * inner + 5, 1e-9);
-    // One after another: every round's branch takes a latency of 24.
+    // One after another: every iteration's branch takes a latency of 24.
     EXPECT_GT(round.chain, 24 * inner);
   }
 }

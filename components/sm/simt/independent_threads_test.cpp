@@ -148,7 +148,8 @@ TEST(IndependentThreads, BranchesMeetAtDifferentBarriers) {
   expect_values(kBranches, "branches", 1, 32, expected);
 }
 
-/// Lanes leave a loop after different numbers of laps; each lap a vote among all that are still in it.
+/// Lanes leave a loop after different numbers of iterations; each iteration is a vote among all that are
+/// still in it.
 constexpr const char* kVotes = R"(.version 6.2
 .target sm_70
 .address_size 64
@@ -247,8 +248,8 @@ TEST(IndependentThreads, AMatrixOperationWaitsForTheWholeWarp) {
   expect_values(kProduct, "product", 1, 32, std::vector<uint32_t>(32, 0x4c004c00));
 }
 
-/// The lower half of a warp waits in a loop whose branch back is a table; warp 1 counts its laps while it
-/// waits for warp 0.
+/// The lower half of a warp waits in a loop whose branch back is a table; warp 1 counts its iterations while
+/// it waits for warp 0.
 constexpr const char* kOtherLoops = R"(.version 6.0
 .target sm_70
 .address_size 64

@@ -66,7 +66,7 @@ TEST(SimtStack, IfWithoutElseRunsTheBodyForTheRestOnly) {
 }
 
 TEST(SimtStack, LoopCollectsItsLeaversAtTheExit) {
-  // 0: body   1: branch back to 0, join 2. Lane k stays for k + 1 rounds.
+  // 0: body   1: branch back to 0, join 2. Lane k stays for k + 1 iterations.
   SimtStack stack;
   stack.reset(LaneMask::all());
   for (int round = 1; round < 32; ++round) {
