@@ -122,7 +122,7 @@ struct OpcodeInfo {
   uint64_t types = 0;        ///< bit per isa::Type allowed as the first type; 0 = takes no type
   bool supported = true;     ///< false: parses, and is reported as not supported yet
   int ptx_version = 0;       ///< x 100, that it needs whatever its modifiers
-  int sm = 10;               ///< the same: lowest target
+  int sm = 10;               ///< lowest target that it needs whatever its modifiers
 };
 
 /// All rows, indexed by opcode.
