@@ -1,5 +1,6 @@
 // `gpusim analyze`: analytical models beside what the simulator measured.
 #include <CLI/CLI.hpp>
+#include <memory>
 
 #include "analysis/models/model.h"
 #include "analysis/report/guarded.h"
@@ -11,6 +12,12 @@
 namespace gpusim::cli {
 
 namespace {
+
+struct AnalyzeArguments {
+  std::vector<std::string> files, options;
+  std::string model, kernel;
+  bool json = false;
+};
 
 analysis::ModelOptions options_of(const AnalyzeArguments& a) {
   analysis::ModelOptions options;
@@ -34,24 +41,7 @@ std::string not_applicable(const analysis::Model& model, const std::string& why,
                      core::json_escaped(why));
 }
 
-}  // namespace
-
-void add_analyze_command(CLI::App& app, AnalyzeArguments& a, int& code) {
-  std::string names;
-  for (const analysis::Model& model : analysis::models())
-    names += fmt::format("\n  {:<16} {}", model.name, model.description);
-  CLI::App* command = app.add_subcommand(
-      "analyze", "Compare analytical models with what a run recorded, kernel by kernel" + names);
-  command->add_option("files", a.files, "Recorded files (--out of runs)")->required();
-  command->add_option("--model", a.model, "One of the models above (default: all that need one run)");
-  command->add_option("--kernel", a.kernel, "Number of the launch, or name of the kernel (default: all)");
-  command->add_option("--option", a.options, "NAME=VALUE, of the model (repeatable; docs/models.md)")
-      ->allow_extra_args(false);
-  command->add_flag("--json", a.json, "Print one JSON object");
-  command->callback([&a, &code] { code = analyze_command(a); });
-}
-
-int analyze_command(const AnalyzeArguments& a) {
+int analyze_recordings(const AnalyzeArguments& a) {
   const analysis::ModelOptions options = options_of(a);
   std::vector<const analysis::Model*> chosen;
   if (!a.model.empty()) chosen.push_back(&analysis::find_model(a.model));
@@ -87,6 +77,24 @@ int analyze_command(const AnalyzeArguments& a) {
       fmt::print("{}", out);
     return kGood;
   });
+}
+
+}  // namespace
+
+void add_analyze_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<AnalyzeArguments>();
+  std::string names;
+  for (const analysis::Model& model : analysis::models())
+    names += fmt::format("\n  {:<16} {}", model.name, model.description);
+  CLI::App* command = program.add_subcommand(
+      "analyze", "Compare analytical models with what a run recorded, kernel by kernel" + names);
+  command->add_option("files", a->files, "Recorded files (--out of runs)")->required();
+  command->add_option("--model", a->model, "One of the models above (default: all that need one run)");
+  command->add_option("--kernel", a->kernel, "Number of the launch, or name of the kernel (default: all)");
+  command->add_option("--option", a->options, "NAME=VALUE, of the model (repeatable; docs/models.md)")
+      ->allow_extra_args(false);
+  command->add_flag("--json", a->json, "Print one JSON object");
+  command->callback([a, &code] { code = analyze_recordings(*a); });
 }
 
 }  // namespace gpusim::cli

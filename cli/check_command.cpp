@@ -1,6 +1,9 @@
 // `gpusim check`.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <memory>
+
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "isa/exec/executor.h"
@@ -16,6 +19,12 @@
 namespace gpusim::cli {
 
 namespace {
+
+struct CheckArguments {
+  std::vector<std::string> files;
+  std::string config, lowering = "schedule";
+  bool linked = false, json = false;
+};
 
 /// Parses and verifies one file.
 isa::Module load(const std::string& file, uint32_t number, isa::Diagnostics& messages) {
@@ -100,9 +109,7 @@ bool check_program(const CheckArguments& arguments, const std::vector<std::strin
   return good;
 }
 
-}  // namespace
-
-int check_command(const CheckArguments& arguments) {
+int check(const CheckArguments& arguments) {
   const std::vector<std::string>& files = arguments.files;
   const std::string& config = arguments.config;
   const bool linked = arguments.linked;
@@ -128,6 +135,21 @@ int check_command(const CheckArguments& arguments) {
   }
   if (arguments.json) fmt::print("{{\"programs\": [{}]}}\n", fmt::join(reports, ", "));
   return good ? kGood : kBadInput;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<CheckArguments>();
+  CLI::App* check_files =
+      program.add_subcommand("check", "Parse, verify and lower PTX files; list what is not supported");
+  check_files->add_option("files", a->files, "PTX files")->required();
+  check_files->add_option("--config", a->config, "Lower for this machine (default: the module's own target)");
+  check_files->add_option("--lowering", a->lowering, "Lowering passes: none, clean, schedule (default)")
+      ->check(CLI::IsMember({"none", "clean", "schedule"}));
+  check_files->add_flag("--link", a->linked, "The files are one program: link them");
+  check_files->add_flag("--json", a->json, "Print each kernel's registers and size as a JSON object");
+  check_files->callback([a, &code] { code = check(*a); });
 }
 
 }  // namespace gpusim::cli

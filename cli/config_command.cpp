@@ -1,9 +1,20 @@
+// `gpusim config`: shows, lists, explains and compares machine configurations.
 #include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
 
 #include "cli/commands.h"
 #include "simcore/config/load.h"
 
 namespace gpusim::cli {
+
+namespace {
+
+struct ConfigArguments {
+  std::string first, second, key;
+  std::vector<std::string> sets;
+};
 
 int config_show(const ConfigArguments& a) {
   fmt::print("{}", core::show_machine(core::load_machine(a.first, a.sets, config_folders())));
@@ -27,6 +38,29 @@ int config_diff(const ConfigArguments& a) {
   fmt::print("{}", core::diff_machines(core::load_machine(a.first, {}, folders),
                                        core::load_machine(a.second, {}, folders)));
   return kGood;
+}
+
+}  // namespace
+
+void add_config_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<ConfigArguments>();
+  CLI::App* config =
+      program.add_subcommand("config", "Show, list, explain and compare machine configurations");
+  config->require_subcommand(1);
+  CLI::App* show = config->add_subcommand("show", "Print a machine's complete, resolved configuration");
+  show->add_option("machine", a->first, "Path or name")->required();
+  show->add_option("--set", a->sets, "section.key=value, applied last")->allow_extra_args(false);
+  show->callback([a, &code] { code = config_show(*a); });
+  config->add_subcommand("list", "List the machines that can be named")->callback([&code] {
+    code = config_list();
+  });
+  CLI::App* describe = config->add_subcommand("describe", "Explain every key: unit, default, range, meaning");
+  describe->add_option("key", a->key, "A section or one key");
+  describe->callback([a, &code] { code = config_describe(*a); });
+  CLI::App* diff = config->add_subcommand("diff", "Compare two machines key by key");
+  diff->add_option("machine", a->first, "Path or name")->required();
+  diff->add_option("other_machine", a->second, "Path or name")->required();
+  diff->callback([a, &code] { code = config_diff(*a); });
 }
 
 }  // namespace gpusim::cli

@@ -1,9 +1,11 @@
 // `gpusim init`: writes a launch file from what a PTX file shows of its kernels.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <memory>
 #include <set>
 
 #include "cli/commands.h"
@@ -275,21 +277,37 @@ std::string launch_file(const isa::Module& module, const std::string& ptx, const
   return LaunchWriter(module, *std::rbegin(kGuesses)).roomy(name);
 }
 
-}  // namespace
+struct InitArguments {
+  std::string ptx, out;
+  bool force = false;
+};
 
-int init_command(const std::string& ptx, const std::string& out, bool force) {
+int write_launch_file(const InitArguments& a) {
+  const std::string& ptx = a.ptx;
   const std::string ptx_text = core::read_text_file(ptx, core::kMaxPtxBytes);
   const isa::ParseResult parsed = isa::parse_module(ptx_text);
   for (const isa::Diagnostic& d : parsed.diagnostics) print_error("{}\n", isa::format_diagnostic(ptx, d));
   if (!parsed.ok()) return kBadInput;
   if (parsed.module.entries().empty()) core::raise_input_error({ptx}, "the module has no .entry to launch");
-  const std::string path = out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : out;
+  const std::string path =
+      a.out.empty() ? std::filesystem::path(ptx).replace_extension(".toml").string() : a.out;
   check_output("--out", path, {ptx});
-  if (!force && std::filesystem::exists(path))
+  if (!a.force && std::filesystem::exists(path))
     core::raise_input_error({path, 0, 0}, "exists already", "give --force to overwrite it, or --out FILE");
   core::write_whole_file(path, launch_file(parsed.module, ptx, ptx_text));
   fmt::print("{} written; check every line of it\n", path);
   return kGood;
+}
+
+}  // namespace
+
+void add_init_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<InitArguments>();
+  CLI::App* init = program.add_subcommand("init", "Write a launch file to fill in for a PTX file");
+  init->add_option("ptx", a->ptx, "PTX file")->required();
+  init->add_option("--out", a->out, "Launch file (default: beside the PTX)");
+  init->add_flag("--force", a->force, "Overwrite an existing file");
+  init->callback([a, &code] { code = write_launch_file(*a); });
 }
 
 }  // namespace gpusim::cli

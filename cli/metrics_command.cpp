@@ -1,4 +1,6 @@
 // `gpusim metrics`: profiler metrics of a recorded file.
+#include <CLI/CLI.hpp>
+#include <memory>
 #include <sstream>
 
 #include "analysis/report/reports.h"
@@ -9,6 +11,11 @@ namespace gpusim::cli {
 
 namespace {
 
+struct MetricsArguments : RecordingArguments {
+  std::string metrics;
+  bool counters = false;
+};
+
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> names;
   std::stringstream in(list);
@@ -17,9 +24,7 @@ std::vector<std::string> split(const std::string& list) {
   return names;
 }
 
-}  // namespace
-
-int metrics_command(const RecordingArguments& a) {
+int show_metrics(const MetricsArguments& a) {
   const std::vector<std::string> names = split(a.metrics);
   if (a.describe) {
     fmt::print("{}", analysis::describe_metrics(names));
@@ -34,6 +39,17 @@ int metrics_command(const RecordingArguments& a) {
         const auto values = analysis::compute_metrics(kernel, machine, names);
         return a.json ? analysis::metrics_json(kernel, values) : analysis::metrics_text(kernel, values);
       });
+}
+
+}  // namespace
+
+void add_metrics_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<MetricsArguments>();
+  CLI::App* metrics = add_recording_command(program, "metrics", "Profiler metrics of a recorded run", *a);
+  metrics->add_option("--metrics", a->metrics, "Names, separated by commas (default: all)");
+  metrics->add_flag("--describe", a->describe, "Print the definitions");
+  metrics->add_flag("--counters", a->counters, "Print what the counters of a run mean (docs/counters.md)");
+  metrics->callback([a, &code] { code = show_metrics(*a); });
 }
 
 }  // namespace gpusim::cli

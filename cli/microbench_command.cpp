@@ -1,5 +1,7 @@
 // `gpusim microbench`: what microbenchmarks find out about a machine, beside what its configuration says.
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 
 #include "cli/commands.h"
 #include "microbench/configured.h"
@@ -10,7 +12,16 @@
 
 namespace gpusim::cli {
 
-int microbench_command(const MicrobenchArguments& a) {
+namespace {
+
+struct MicrobenchArguments {
+  std::string config;
+  std::vector<std::string> sets, only;
+  int threads = 1;
+  bool json = false;
+};
+
+int measure_machine(const MicrobenchArguments& a) {
   const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
   const auto sections = microbench::section_names();
   for (const std::string& name : a.only)
@@ -24,6 +35,22 @@ int microbench_command(const MicrobenchArguments& a) {
   microbench::add_configured(machine, sheet);
   fmt::print("{}", a.json ? microbench::sheet_json(sheet) : microbench::sheet_text(sheet));
   return kGood;
+}
+
+}  // namespace
+
+void add_microbench_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<MicrobenchArguments>();
+  CLI::App* command = program.add_subcommand(
+      "microbench", "Run microbenchmarks on a machine and print what they find out about it");
+  command->add_option("--config", a->config, "Machine: path or name")->required();
+  command->add_option("--set", a->sets, "Configuration override section.key=value (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--only", a->only, "Sections to measure, separated by commas (default: all)")
+      ->delimiter(',');
+  command->add_option("--threads", a->threads, "Simulations at the same time")->check(CLI::Range(1, 64));
+  command->add_flag("--json", a->json, "Print one JSON object");
+  command->callback([a, &code] { code = measure_machine(*a); });
 }
 
 }  // namespace gpusim::cli

@@ -1,10 +1,14 @@
+// `gpusim occupancy`: how many blocks of a kernel fit an SM.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <memory>
 
 #include "cli/commands.h"
+#include "cli/main_job.h"
 #include "components/launch/occupancy_limits.h"
 #include "isa/exec/executor.h"
 #include "isa/lowering/lowering.h"
@@ -18,6 +22,14 @@
 namespace gpusim::cli {
 
 namespace {
+
+struct OccupancyArguments {
+  std::string config, ptx, kernel, block, launch;
+  int threads = 0, registers = 0;
+  int64_t shared = 0;
+  std::vector<std::string> sets;
+  bool json = false;
+};
 
 int threads_of(const OccupancyArguments& a) {
   if (a.threads != 0) return a.threads;
@@ -76,9 +88,7 @@ void print(const OccupancyArguments& a, const std::string& name, const isa::Occu
              o.blocks_by_shared);
 }
 
-}  // namespace
-
-int occupancy_command(const OccupancyArguments& a) {
+int show_occupancy(const OccupancyArguments& a) {
   const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
   const isa::OccupancyLimits limits = core::occupancy_limits(machine);
   if (a.block.empty() && a.threads == 0)
@@ -99,7 +109,7 @@ int occupancy_command(const OccupancyArguments& a) {
   for (const isa::Diagnostic& d : messages) print_error("{}\n", isa::format_diagnostic(a.ptx, d));
   if (isa::has_errors(messages)) return kBadInput;
   isa::LoweringOptions options;
-  options.level = isa::lowering_level(RunArguments{}.lowering);
+  options.level = isa::lowering_level(MainJobArguments{}.lowering);
   options.machine_capability = static_cast<int>(machine.gpu.compute_capability);
   options.max_registers = static_cast<uint32_t>(machine.sm.max_registers_per_thread);
   options.register_file = static_cast<uint32_t>(machine.sm.registers);
@@ -124,6 +134,32 @@ int occupancy_command(const OccupancyArguments& a) {
   }
   if (!any) throw core::InputError(fmt::format("{}: error: no kernel '{}'", a.ptx, a.kernel));
   return kGood;
+}
+
+}  // namespace
+
+void add_occupancy_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<OccupancyArguments>();
+  CLI::App* occupancy = program.add_subcommand(
+      "occupancy", "How many blocks and warps of a kernel fit an SM, and what limits them");
+  occupancy->add_option("--config", a->config, "Machine: path or name")->required();
+  occupancy->add_option("ptx", a->ptx, "PTX file: registers and shared memory are taken from the kernel");
+  occupancy->add_option("--kernel", a->kernel, "Kernel of the PTX file (default: all)");
+  occupancy->add_option("--block", a->block, "Block dimensions X[,Y[,Z]]");
+  occupancy->add_option("--threads", a->threads, "Threads per block, instead of --block")
+      ->check(CLI::Range(1, 1024));
+  occupancy->add_option(
+      "--launch", a->launch,
+      "Launch file that sets a kernel's registers (default: the .toml beside the PTX, if any)");
+  occupancy
+      ->add_option("--registers", a->registers, "Registers per thread (overrides launch file and estimate)")
+      ->check(CLI::Range(1, 1024));
+  occupancy->add_option("--shared", a->shared, "Shared memory per block in bytes (added to the kernel's own)")
+      ->check(CLI::Range(0, 1 << 20));
+  occupancy->add_option("--set", a->sets, "Configuration override section.key=value (repeatable)")
+      ->allow_extra_args(false);
+  occupancy->add_flag("--json", a->json, "Print one JSON object");
+  occupancy->callback([a, &code] { code = show_occupancy(*a); });
 }
 
 }  // namespace gpusim::cli

@@ -1,11 +1,22 @@
 #include "cli/recorded_kernels.h"
 
+#include <CLI/CLI.hpp>
+
 #include "analysis/report/guarded.h"
 #include "analysis/report/text.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/json_text.h"
 
 namespace gpusim::cli {
+
+CLI::App* add_recording_command(CLI::App& program, const std::string& name, const std::string& description,
+                                RecordingArguments& a) {
+  CLI::App* command = program.add_subcommand(name, description);
+  command->add_option("file", a.file, "Recorded file (--out of a run)");
+  command->add_option("--kernel", a.kernel, "Number of the launch, or name of the kernel (default: all)");
+  command->add_flag("--json", a.json, "Print one JSON object");
+  return command;
+}
 
 int for_recorded_kernels(
     const RecordingArguments& a,

@@ -8,6 +8,16 @@
 
 namespace gpusim::cli {
 
+/// What these commands have in common.
+struct RecordingArguments {
+  std::string file, kernel;
+  bool json = false, describe = false;
+};
+
+/// The command `name`, with the options that all of them have.
+CLI::App* add_recording_command(CLI::App& program, const std::string& name, const std::string& description,
+                                RecordingArguments& arguments);
+
 /// Prints `report` of each kernel that the arguments choose; with --json they are the objects of one list.
 int for_recorded_kernels(
     const RecordingArguments& arguments,

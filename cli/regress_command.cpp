@@ -4,10 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "cli/commands.h"
 #include "cli/version.h"
 #include "regress/runner/verdict.h"
+#include "simcore/text/input_error.h"
 #include "simcore/text/names.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/whole_file.h"
@@ -17,6 +19,13 @@ namespace gpusim::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+struct RegressArguments {
+  std::string suite = "quick", root, work;
+  std::vector<std::string> only;
+  unsigned parallel = 0;  ///< 0: as many as there are processors
+  bool update = false, judge_again = false, json = false, quiet = false;
+};
 
 /// Folders that may hold regress/suites/ and workloads/: that of the source tree, and the present one.
 std::vector<fs::path> roots() {
@@ -64,38 +73,7 @@ unsigned processors() {
   return count < 1 ? 1 : static_cast<unsigned>(count);
 }
 
-}  // namespace
-
-void add_regress_command(CLI::App& app, RegressArguments& a, int& code) {
-  CLI::App* command = app.add_subcommand(
-      "regress", "Run a suite of workloads: counters against golden values, models against the simulation");
-  command->add_option("--suite", a.suite, "quick, full, or the path of a suite file (default: quick)");
-  command->add_option(
-      "--root", a.root,
-      "Folder of workloads/ and regress/ (default: the source tree; of a suite file: this folder)");
-  command->add_option("--work", a.work,
-                      "Folder for recordings and results; cases that are done there are not run again "
-                      "(default: regress-SUITE)");
-  command->add_option("--parallel", a.parallel, "Simulations at the same time (default: processors)")
-      ->check(CLI::Range(1, 256));
-  CLI::Option* only =
-      command
-          ->add_option("--only", a.only,
-                       "Only this case or study, or all that begin so ('naive_*'); repeatable. Means are not "
-                       "judged")
-          ->allow_extra_args(false);
-  CLI::Option* again = command->add_flag(
-      "--judge-again", a.judge_again,
-      "Apply the models to the recordings of the work folder, whichever build of gpusim made them");
-  command->add_flag("--update", a.update, "Write the golden values of the suite")
-      ->excludes(only)
-      ->excludes(again);
-  command->add_flag("--json", a.json, "Print one JSON object");
-  command->add_flag("--quiet", a.quiet, "Do not name the cases that end");
-  command->callback([&a, &code] { code = regress_command(a); });
-}
-
-int regress_command(const RegressArguments& a) {
+int run_regression(const RegressArguments& a) {
   const SuiteFile found = find_suite(a);
   regress::Suite suite = regress::load_suite(found.file.string());
   if (!a.only.empty()) regress::select(suite, a.only);
@@ -128,6 +106,38 @@ int regress_command(const RegressArguments& a) {
   core::write_whole_file((work / "outcome.txt").string(), text);
   regress::write_outcome_hdf5((work / "outcome.h5").string(), suite, outcome);
   return outcome.breaches == 0 ? kGood : kBadInput;
+}
+
+}  // namespace
+
+void add_regress_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<RegressArguments>();
+  CLI::App* command = program.add_subcommand(
+      "regress", "Run a suite of workloads: counters against golden values, models against the simulation");
+  command->add_option("--suite", a->suite, "quick, full, or the path of a suite file (default: quick)");
+  command->add_option(
+      "--root", a->root,
+      "Folder of workloads/ and regress/ (default: the source tree; of a suite file: this folder)");
+  command->add_option("--work", a->work,
+                      "Folder for recordings and results; cases that are done there are not run again "
+                      "(default: regress-SUITE)");
+  command->add_option("--parallel", a->parallel, "Simulations at the same time (default: processors)")
+      ->check(CLI::Range(1, 256));
+  CLI::Option* only =
+      command
+          ->add_option("--only", a->only,
+                       "Only this case or study, or all that begin so ('naive_*'); repeatable. Means are not "
+                       "judged")
+          ->allow_extra_args(false);
+  CLI::Option* again = command->add_flag(
+      "--judge-again", a->judge_again,
+      "Apply the models to the recordings of the work folder, whichever build of gpusim made them");
+  command->add_flag("--update", a->update, "Write the golden values of the suite")
+      ->excludes(only)
+      ->excludes(again);
+  command->add_flag("--json", a->json, "Print one JSON object");
+  command->add_flag("--quiet", a->quiet, "Do not name the cases that end");
+  command->callback([a, &code] { code = run_regression(*a); });
 }
 
 }  // namespace gpusim::cli

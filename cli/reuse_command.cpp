@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "analysis/models/reuse_distance/analysis.h"
 #include "analysis/models/reuse_distance/reference.h"
@@ -18,6 +19,15 @@
 namespace gpusim::cli {
 
 namespace {
+
+struct ReuseArguments {
+  std::string trace, config, size = "16K", sm;
+  std::vector<std::string> sets, without, sweeps;
+  uint32_t line = 128, ways = 4, mshrs = 64, latency = 100;
+  double sigma = 5;
+  uint64_t seed = 1;
+  bool reference = false, json = false;
+};
 
 std::string percent(uint64_t part, uint64_t all) {
   return all == 0 ? "-"
@@ -44,52 +54,6 @@ analysis::ReuseCache cache_of(const ReuseArguments& a) {
   cache.sigma = a.sigma;
   return cache;
 }
-
-}  // namespace
-
-void add_reuse_command(CLI::App& app, ReuseArguments& a, int& code) {
-  CLI::App* command =
-      app.add_subcommand("reuse", "Misses of an L1 by kind, from a memory trace (reuse-distance model)");
-  command
-      ->add_option("--trace", a.trace,
-                   "Trace: 'blocksize: X Y Z', then 'THREAD DIRECTION ADDRESS BYTES' per access")
-      ->required();
-  command->add_option("--line", a.line, "Bytes of a line (default 128)")->check(CLI::Range(1u, 1u << 20));
-  command->add_option("--size", a.size, "Size of the cache (default 16K)");
-  command->add_option("--ways", a.ways, "Lines of a set (default 4)")->check(CLI::Range(1u, 1u << 16));
-  command->add_option("--mshrs", a.mshrs, "Lines on their way at most (default 64)")
-      ->check(CLI::Range(1u, 1u << 20));
-  command->add_option("--latency", a.latency, "Cycles of a miss (default 100)")
-      ->check(CLI::Range(0u, 1u << 20));
-  command->add_option("--sigma", a.sigma, "Spread of that latency in cycles (default 5)")
-      ->check(CLI::Range(0.0, 1e6))
-      ->check([](const std::string& text) {
-        return std::string(text.find_first_of("nN") == std::string::npos ? "" : "not a number");
-      });
-  command->add_option("--seed", a.seed, "Of the latencies (default 1)");
-  command->add_flag("--reference", a.reference, "Count as the published program does");
-  command->add_option("--config", a.config,
-                      "Machine: path or name (without --reference; the cache's options are then its keys)");
-  command->add_option("--set", a.sets, "Configuration override section.key=value (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option(
-          "--sweep", a.sweeps,
-          "KEY=VALUE,VALUE,...: a row for each value of this configuration key, with several keys for "
-          "each combination (repeatable)")
-      ->allow_extra_args(false);
-  command->add_option("--sm", a.sm,
-                      "Model this SM only; auto: one SM of each kind, for all of them (default: all)");
-  command
-      ->add_option("--without", a.without,
-                   "Leave out extensions, separated by commas: threads, latency, associativity, mshrs, "
-                   "divergence")
-      ->delimiter(',');
-  command->add_flag("--json", a.json, "Print one JSON object");
-  command->callback([&a, &code] { code = reuse_command(a); });
-}
-
-namespace {
 
 int reference_command(const ReuseArguments& a) {
   const analysis::ReuseCache cache = cache_of(a);
@@ -231,8 +195,51 @@ int default_command(const ReuseArguments& a) {
   return kGood;
 }
 
+int model_reuse(const ReuseArguments& a) { return a.reference ? reference_command(a) : default_command(a); }
+
 }  // namespace
 
-int reuse_command(const ReuseArguments& a) { return a.reference ? reference_command(a) : default_command(a); }
+void add_reuse_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<ReuseArguments>();
+  CLI::App* command = program.add_subcommand(
+      "reuse", "Misses of an L1 by kind, from a memory trace (reuse-distance model)");
+  command
+      ->add_option("--trace", a->trace,
+                   "Trace: 'blocksize: X Y Z', then 'THREAD DIRECTION ADDRESS BYTES' per access")
+      ->required();
+  command->add_option("--line", a->line, "Bytes of a line (default 128)")->check(CLI::Range(1u, 1u << 20));
+  command->add_option("--size", a->size, "Size of the cache (default 16K)");
+  command->add_option("--ways", a->ways, "Lines of a set (default 4)")->check(CLI::Range(1u, 1u << 16));
+  command->add_option("--mshrs", a->mshrs, "Lines on their way at most (default 64)")
+      ->check(CLI::Range(1u, 1u << 20));
+  command->add_option("--latency", a->latency, "Cycles of a miss (default 100)")
+      ->check(CLI::Range(0u, 1u << 20));
+  command->add_option("--sigma", a->sigma, "Spread of that latency in cycles (default 5)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->check([](const std::string& text) {
+        return std::string(text.find_first_of("nN") == std::string::npos ? "" : "not a number");
+      });
+  command->add_option("--seed", a->seed, "Of the latencies (default 1)");
+  command->add_flag("--reference", a->reference, "Count as the published program does");
+  command->add_option("--config", a->config,
+                      "Machine: path or name (without --reference; the cache's options are then its keys)");
+  command->add_option("--set", a->sets, "Configuration override section.key=value (repeatable)")
+      ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--sweep", a->sweeps,
+          "KEY=VALUE,VALUE,...: a row for each value of this configuration key, with several keys for "
+          "each combination (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--sm", a->sm,
+                      "Model this SM only; auto: one SM of each kind, for all of them (default: all)");
+  command
+      ->add_option("--without", a->without,
+                   "Leave out extensions, separated by commas: threads, latency, associativity, mshrs, "
+                   "divergence")
+      ->delimiter(',');
+  command->add_flag("--json", a->json, "Print one JSON object");
+  command->callback([a, &code] { code = model_reuse(*a); });
+}
 
 }  // namespace gpusim::cli

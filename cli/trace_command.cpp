@@ -2,9 +2,11 @@
 // only: nothing is timed.
 #include <CLI/CLI.hpp>
 #include <bit>
+#include <memory>
 
 #include "analysis/recording/warp_trace.h"
 #include "cli/commands.h"
+#include "cli/main_job.h"
 #include "components/simulation/simulation.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
@@ -15,6 +17,12 @@ namespace gpusim::cli {
 
 namespace {
 
+struct TraceArguments {
+  MainJobArguments run;
+  int number = -1;     ///< launch; -1: the only one
+  bool warps = false;  ///< the compact form
+};
+
 uint32_t chosen(const TraceArguments& a, const comp::Simulation& simulation) {
   const size_t launches = simulation.runs().size();
   if (a.number < 0 && launches == 1) return 0;
@@ -23,38 +31,6 @@ uint32_t chosen(const TraceArguments& a, const comp::Simulation& simulation) {
       fmt::format("gpusim: error: the launch file has {} launches: --number 0 to {} chooses one", launches,
                   launches - 1));
 }
-
-}  // namespace
-
-void add_trace_command(CLI::App& app, TraceArguments& a, int& code) {
-  CLI::App* command = app.add_subcommand(
-      "trace", "Write the accesses of a kernel's threads to global memory, without timing");
-  command->add_option("ptx", a.run.ptx, "PTX file")->required();
-  command->add_option("-o,--out", a.run.out, "Trace file")->required();
-  command->add_option("--launch", a.run.launch, "Launch file (default: beside the PTX)");
-  command->add_option("--param", a.run.params, "Launch parameter NAME=VALUE (repeatable)")
-      ->allow_extra_args(false);
-  command->add_option("--number", a.number, "Which of several launches, from 0 (all before it run too)")
-      ->check(CLI::Range(0, 1 << 30));
-  command->add_option("--config", a.run.config,
-                      "Machine that the program believes to run on (default: h200)");
-  command->add_option("--seed", a.run.seed, "Seed of random buffers");
-  command
-      ->add_option("--lowering", a.run.lowering,
-                   "Lowering passes: none, clean (default), schedule (default with --warps, as of a run)")
-      ->check(CLI::IsMember({"none", "clean", "schedule"}));
-  command->add_flag(
-      "--warps", a.warps,
-      "Write what the default mode of `gpusim reuse` needs, in its compact form, with the times of the "
-      "machine of --config");
-  command->callback([&a, &code, command] {
-    // What text traces are compared with is in the order of the program.
-    if (!a.warps && command->count("--lowering") == 0) a.run.lowering = "clean";
-    code = trace_command(a);
-  });
-}
-
-namespace {
 
 /// Writes steps as one of the two forms of a trace.
 class TraceWriter {
@@ -155,9 +131,7 @@ class TraceWriter {
   uint64_t accesses_ = 0;
 };
 
-}  // namespace
-
-int trace_command(const TraceArguments& a) {
+int write_trace(const TraceArguments& a) {
   comp::SimulationOptions o;
   o.machine = core::load_machine(a.run.config.empty() ? "h200" : a.run.config, {}, config_folders());
   o.ptx_name = a.run.ptx;
@@ -190,6 +164,37 @@ int trace_command(const TraceArguments& a) {
   fmt::print("{}: {} accesses of {} threads\n", a.run.out, writer.accesses(),
              run.num_blocks * run.threads_per_block);
   return kGood;
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<TraceArguments>();
+  CLI::App* command = program.add_subcommand(
+      "trace", "Write the accesses of a kernel's threads to global memory, without timing");
+  command->add_option("ptx", a->run.ptx, "PTX file")->required();
+  command->add_option("-o,--out", a->run.out, "Trace file")->required();
+  command->add_option("--launch", a->run.launch, "Launch file (default: beside the PTX)");
+  command->add_option("--param", a->run.params, "Launch parameter NAME=VALUE (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--number", a->number, "Which of several launches, from 0 (all before it run too)")
+      ->check(CLI::Range(0, 1 << 30));
+  command->add_option("--config", a->run.config,
+                      "Machine that the program believes to run on (default: h200)");
+  command->add_option("--seed", a->run.seed, "Seed of random buffers");
+  command
+      ->add_option("--lowering", a->run.lowering,
+                   "Lowering passes: none, clean (default), schedule (default with --warps, as of a run)")
+      ->check(CLI::IsMember({"none", "clean", "schedule"}));
+  command->add_flag(
+      "--warps", a->warps,
+      "Write what the default mode of `gpusim reuse` needs, in its compact form, with the times of the "
+      "machine of --config");
+  command->callback([a, &code, command] {
+    // What text traces are compared with is in the order of the program.
+    if (!a->warps && command->count("--lowering") == 0) a->run.lowering = "clean";
+    code = write_trace(*a);
+  });
 }
 
 }  // namespace gpusim::cli

@@ -1,4 +1,5 @@
-// The main job: `gpusim --config C [options] W.ptx`.
+#include "cli/main_job.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ std::atomic<bool> interrupt_flag{false};
 void on_interrupt(int) { interrupt_flag.store(true, std::memory_order_relaxed); }
 
 /// The command line without what does not change results (docs/file_format.md).
-std::string canonical_command(const RunArguments& a, const std::string& config_text,
+std::string canonical_command(const MainJobArguments& a, const std::string& config_text,
                               const comp::SimulationOptions& program, const core::LaunchDescription& launch) {
   core::CommandText c(a.config, config_text, a.ptx, program.ptx_text);
   for (const auto& file : program.linked) c.linked(file.name, file.text);
@@ -77,7 +78,7 @@ struct Dump {
   std::string file;
 };
 /// A name that is no buffer of the launch file may be a variable of the PTX: it is looked up there later.
-std::vector<Dump> parse_dumps(const RunArguments& a, core::LaunchDescription& launch) {
+std::vector<Dump> parse_dumps(const MainJobArguments& a, core::LaunchDescription& launch) {
   std::vector<Dump> dumps;
   for (const std::string& text : a.dumps) {
     const size_t equals = text.find('=');
@@ -98,7 +99,7 @@ std::vector<Dump> parse_dumps(const RunArguments& a, core::LaunchDescription& la
 }
 
 /// The file that `path` names, links followed. Outputs never replace an input or each other.
-std::string output_file(const std::string& option, const std::string& path, const RunArguments& a,
+std::string output_file(const std::string& option, const std::string& path, const MainJobArguments& a,
                         const core::LaunchDescription& launch, std::vector<std::string>& outputs) {
   check_output(option, path, inputs_of(a, launch));
   const std::string file = core::follow_links(path);
@@ -125,7 +126,7 @@ int exit_code(const comp::SimulationResult& r) {
 
 }  // namespace
 
-std::vector<std::string> inputs_of(const RunArguments& a, const core::LaunchDescription& launch) {
+std::vector<std::string> inputs_of(const MainJobArguments& a, const core::LaunchDescription& launch) {
   std::vector<std::string> inputs{a.ptx, launch.path, a.config};
   inputs.insert(inputs.end(), launch.link.begin(), launch.link.end());
   for (const core::BufferSpec& b : launch.buffers) inputs.push_back(b.init.file);
@@ -133,7 +134,7 @@ std::vector<std::string> inputs_of(const RunArguments& a, const core::LaunchDesc
   return inputs;
 }
 
-core::LaunchDescription load_launch(const RunArguments& a) {
+core::LaunchDescription load_launch(const MainJobArguments& a) {
   if (!a.kernel.empty() || !a.grid.empty() || !a.block.empty() || !a.args.empty() || a.dynamic_shared != 0) {
     if (!a.launch.empty())
       throw core::InputError(
@@ -162,38 +163,41 @@ core::LaunchDescription load_launch(const RunArguments& a) {
   return core::load_launch(path, a.params, a.seed);
 }
 
-void add_run_options(CLI::App& app, RunArguments& a) {
-  app.add_option("--config", a.config, "Machine: a path, or a name found in configs/");
-  app.add_option("ptx", a.ptx, "PTX file to run");
-  app.add_option("--launch", a.launch, "Launch file (default: the .toml beside the PTX)");
-  app.add_option("--link", a.linked, "A further PTX file of the program (repeatable)")
+void add_main_job(CLI::App& program, MainJobArguments& a) {
+  program.add_option("--config", a.config, "Machine: a path, or a name found in configs/");
+  program.add_option("ptx", a.ptx, "PTX file to run");
+  program.add_option("--launch", a.launch, "Launch file (default: the .toml beside the PTX)");
+  program.add_option("--link", a.linked, "A further PTX file of the program (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--param", a.params, "NAME=VALUE, overrides [params] of the launch file (repeatable)")
+  program.add_option("--param", a.params, "NAME=VALUE, overrides [params] of the launch file (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--set", a.sets, "section.key=VALUE, overrides the configuration (repeatable)")
+  program.add_option("--set", a.sets, "section.key=VALUE, overrides the configuration (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--kernel", a.kernel, "Kernel to launch without a launch file");
-  app.add_option("--grid", a.grid, "Grid X[,Y[,Z]]");
-  app.add_option("--block", a.block, "Block X[,Y[,Z]]");
-  app.add_option("--arg", a.args,
-                 "Kernel argument: a number, or a buffer such as 'f32[1024]=uniform(-1,1)' (repeatable)")
+  program.add_option("--kernel", a.kernel, "Kernel to launch without a launch file");
+  program.add_option("--grid", a.grid, "Grid X[,Y[,Z]]");
+  program.add_option("--block", a.block, "Block X[,Y[,Z]]");
+  program
+      .add_option("--arg", a.args,
+                  "Kernel argument: a number, or a buffer such as 'f32[1024]=uniform(-1,1)' (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--dynamic-shared", a.dynamic_shared, "Dynamic shared memory in bytes, with --kernel")
+  program.add_option("--dynamic-shared", a.dynamic_shared, "Dynamic shared memory in bytes, with --kernel")
       ->check(CLI::NonNegativeNumber);
-  app.add_flag("--functional", a.functional, "Values only, no timing, nothing recorded");
-  app.add_option(
+  program.add_flag("--functional", a.functional, "Values only, no timing, nothing recorded");
+  program.add_option(
       "--check", a.checks,
       "Look for mistakes of the program: memory, race, init, sync (a list), or all; and early_exit");
-  app.add_option("--lowering", a.lowering, "Lowering passes: none, clean, schedule (default)")
+  program.add_option("--lowering", a.lowering, "Lowering passes: none, clean, schedule (default)")
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
-  app.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
+  program.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
       ->check(CLI::IsMember({"off", "summary", "memory", "all"}));
-  app.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
-  app.add_flag("--force", a.force, "Replace a recorded file that holds a run of another machine or program");
-  app.add_option("--core-clock", a.core_clock, "Clock of the SMs in this run, such as 1050MHz");
-  app.add_option("--interconnect-clock", a.interconnect_clock, "Clock of interconnect and L2 in this run");
-  app.add_option("--dram-clock", a.dram_clock, "Clock of the memory in this run");
-  app.add_option("--sms", a.sms, "Use only the N lowest-numbered SMs")->check(CLI::Range(1, 4096));
+  program.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
+  program.add_flag("--force", a.force,
+                   "Replace a recorded file that holds a run of another machine or program");
+  program.add_option("--core-clock", a.core_clock, "Clock of the SMs in this run, such as 1050MHz");
+  program.add_option("--interconnect-clock", a.interconnect_clock,
+                     "Clock of interconnect and L2 in this run");
+  program.add_option("--dram-clock", a.dram_clock, "Clock of the memory in this run");
+  program.add_option("--sms", a.sms, "Use only the N lowest-numbered SMs")->check(CLI::Range(1, 4096));
   const CLI::Validator natural(
       [](const std::string& text) {
         const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
@@ -201,22 +205,23 @@ void add_run_options(CLI::App& app, RunArguments& a) {
                                           : "'" + text + "' is not a natural number below 10^19";
       },
       "");
-  app.add_option("--seed", a.seed, "Seed of the generated buffers")->check(natural);
-  app.add_option("--max-cycles", a.max_cycles, "A kernel that runs longer is reported as endless")
+  program.add_option("--seed", a.seed, "Seed of the generated buffers")->check(natural);
+  program.add_option("--max-cycles", a.max_cycles, "A kernel that runs longer is reported as endless")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 62));
-  app.add_option(
-         "--dump", a.dumps,
-         "NAME=FILE.npy: write the final content of a buffer, or of a variable of the PTX (repeatable)")
+  program
+      .add_option(
+          "--dump", a.dumps,
+          "NAME=FILE.npy: write the final content of a buffer, or of a variable of the PTX (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--threads", a.threads, "Helper threads for writing and compression")
+  program.add_option("--threads", a.threads, "Helper threads for writing and compression")
       ->check(CLI::Range(0, 64));
-  app.add_flag("--strict-target", a.strict_target,
-               "Refuse a module whose target is above the machine's capability");
-  app.add_flag("--quiet", a.quiet, "No progress bar, no table");
-  app.add_flag("--json", a.json, "Print one JSON object on stdout instead of the table");
+  program.add_flag("--strict-target", a.strict_target,
+                   "Refuse a module whose target is above the machine's capability");
+  program.add_flag("--quiet", a.quiet, "No progress bar, no table");
+  program.add_flag("--json", a.json, "Print one JSON object on stdout instead of the table");
 }
 
-int run_command(const RunArguments& a) {
+int run_main_job(const MainJobArguments& a) {
   if (a.config.empty() || a.ptx.empty())
     throw core::InputError(
         fmt::format("gpusim: error: {} is missing\n  hint: gpusim --config tesla_c1060.cfg workload.ptx "
