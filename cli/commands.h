@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/data_folders.h"
+
 namespace CLI {
 class App;
 }
@@ -23,10 +25,6 @@ inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult 
 #define GPUSIM_COMMAND(name) void add_##name##_command(CLI::App& program, int& code);
 #include "cli/commands.inc"
 #undef GPUSIM_COMMAND
-
-/// Folders searched for machine names: $GPUSIM_CONFIG_PATH, ./configs, beside the installed program, the
-/// source tree.
-[[nodiscard]] std::vector<std::string> config_folders();
 
 /// Throws core::InputError if what an option names for writing cannot be written there: it is no regular
 /// file, protected against writing, or one of `inputs`.

@@ -19,7 +19,7 @@ struct CorrelateArguments {
 
 int correlate_machine(const CorrelateArguments& a) {
   const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
-  const correlate::HardwareFile file = correlate::read_hardware_file(a.hardware);
+  const correlate::HardwareFile file = correlate::read_hardware_file(find_hardware_file(a.hardware));
   const auto simulated = correlate::simulate_runs(file, machine, static_cast<unsigned>(a.threads));
   const correlate::Correlation c =
       correlate::correlate(file, simulated, static_cast<double>(machine.gpu.launch_cycles));
@@ -36,7 +36,10 @@ void add_correlate_command(CLI::App& program, int& code) {
   const auto a = std::make_shared<CorrelateArguments>();
   CLI::App* correlate = program.add_subcommand(
       "correlate", "Compare a machine with measurements of a real GPU, kernel by kernel");
-  correlate->add_option("--hardware", a->hardware, "File of measurements (docs/correlate.md)")->required();
+  correlate
+      ->add_option("--hardware", a->hardware,
+                   "File of measurements, or name of one that comes with gpusim (docs/correlate.md)")
+      ->required();
   correlate->add_option("--config", a->config, "Machine: path or name")->required();
   correlate->add_option("--set", a->sets, "Configuration override section.key=value (repeatable)")
       ->allow_extra_args(false);

@@ -1,10 +1,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 
 #include "cli/commands.h"
 #include "simcore/text/input_error.h"
@@ -12,25 +10,6 @@
 namespace gpusim::cli {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> config_folders() {
-  std::vector<std::string> folders;
-  if (const char* path = std::getenv("GPUSIM_CONFIG_PATH")) {
-    std::stringstream list(path);
-    for (std::string item; std::getline(list, item, ':');)
-      if (!item.empty()) folders.push_back(item);
-  }
-  folders.emplace_back("configs");
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path bin = program.parent_path();
-    folders.push_back((bin / ".." / "share" / "gpusim" / "configs").lexically_normal().string());
-    // build/<preset>/bin/gpusim in the source tree
-    folders.push_back((bin / ".." / ".." / ".." / "configs").lexically_normal().string());
-  }
-  return folders;
-}
 
 void check_output(const std::string& option, const std::string& path,
                   const std::vector<std::string>& inputs) {

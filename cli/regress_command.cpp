@@ -27,37 +27,36 @@ struct RegressArguments {
   bool update = false, judge_again = false, json = false, quiet = false;
 };
 
-/// Folders that may hold regress/suites/ and workloads/: that of the source tree, and the present one.
-std::vector<fs::path> roots() {
-  std::vector<fs::path> folders;
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) folders.push_back((program.parent_path() / ".." / ".." / "..").lexically_normal());
-  folders.emplace_back(".");
+/// Folders that may hold regress/suites/ and workloads/: what gpusim comes with, and the present folder.
+std::vector<DataFolder> roots() {
+  std::vector<DataFolder> folders = data_folders();
+  folders.push_back({".", false});
   return folders;
 }
 
 struct SuiteFile {
-  fs::path file, root;
+  fs::path file;
+  DataFolder root;
 };
 
 /// A suite's name, or the path of its file, whose cases then lie under `root` (default: this folder).
 SuiteFile find_suite(const RegressArguments& a) {
   const std::string& suite = a.suite;
-  if (suite.ends_with(".toml")) return {suite, a.root.empty() ? fs::path(".") : fs::path(a.root)};
+  const DataFolder given{a.root.empty() ? "." : a.root, false};
+  if (suite.ends_with(".toml")) return {suite, given};
   std::vector<std::string> found;
-  for (const fs::path& root : a.root.empty() ? roots() : std::vector<fs::path>{a.root}) {
-    const fs::path folder = root / "regress" / "suites";
+  for (const DataFolder& root : a.root.empty() ? roots() : std::vector<DataFolder>{given}) {
+    const fs::path folder = root.path / "regress" / "suites";
     if (fs::exists(folder / (suite + ".toml"))) return {folder / (suite + ".toml"), root};
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error))
       if (entry.path().extension() == ".toml") found.push_back(entry.path().stem().string());
   }
   const std::vector<std::string_view> names(found.begin(), found.end());
-  throw core::InputError(
-      fmt::format("gpusim: error: there is no suite '{}'; {}", suite,
-                  names.empty() ? "give the path of a suite file, or --root, the folder of the source tree"
-                                : core::name_hint(suite, names)));
+  throw core::InputError(fmt::format(
+      "gpusim: error: there is no suite '{}'; {}", suite,
+      names.empty() ? "give the path of a suite file, or --root, the folder of workloads/ and regress/"
+                    : core::name_hint(suite, names)));
 }
 
 /// The program that results come from: another build gives other results.
@@ -75,10 +74,15 @@ unsigned processors() {
 
 int run_regression(const RegressArguments& a) {
   const SuiteFile found = find_suite(a);
+  if (a.update && found.root.installed)
+    throw core::InputError(fmt::format(
+        "gpusim: error: --update: the suite '{}' is part of the installed program\n  hint: --root "
+        "FOLDER updates that of a copy of {}",
+        a.suite, found.root.path.string()));
   regress::Suite suite = regress::load_suite(found.file.string());
   if (!a.only.empty()) regress::select(suite, a.only);
   regress::RunOptions options;
-  options.root = found.root.string();
+  options.root = found.root.path.string();
   options.work = a.work.empty() ? "regress-" + suite.name : a.work;
   options.config_folders = config_folders();
   options.program = program_identity();
@@ -115,9 +119,9 @@ void add_regress_command(CLI::App& program, int& code) {
   CLI::App* command = program.add_subcommand(
       "regress", "Run a suite of workloads: counters against golden values, models against the simulation");
   command->add_option("--suite", a->suite, "quick, full, or the path of a suite file (default: quick)");
-  command->add_option(
-      "--root", a->root,
-      "Folder of workloads/ and regress/ (default: the source tree; of a suite file: this folder)");
+  command->add_option("--root", a->root,
+                      "Folder of workloads/ and regress/ (default: those that come with gpusim; of a suite "
+                      "file: this folder)");
   command->add_option("--work", a->work,
                       "Folder for recordings and results; cases that are done there are not run again "
                       "(default: regress-SUITE)");

@@ -25,6 +25,7 @@ from check_differential import SEEDS, check_differential  # noqa: E402
 from check_docs import docs_checks  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_init import CHECKS as INIT_CHECKS  # noqa: E402
+from check_installed import CHECKS as INSTALLED_CHECKS  # noqa: E402
 from check_latency_hidden import check_latency_hidden  # noqa: E402
 from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
 from check_mutations import check_mutations  # noqa: E402
@@ -102,6 +103,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "reuse": {"traces": check_reuse},
         "variables": VARIABLE_CHECKS,
         "init": INIT_CHECKS,
+        "installed": INSTALLED_CHECKS,
         "latency_hidden": {"matmul": check_latency_hidden},
         "energy": {name: energy_check(name) for name in ("system", "groups", "blocks")},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
