@@ -127,8 +127,8 @@ void collect_functions(const Module& module, ModuleSymbols& symbols, Diagnostics
     if (!f.is_declaration) it->second = &f;
   }
   for (const auto& [name, f] : symbols.functions) {
-    const bool is_alias =
-        std::ranges::any_of(module.aliases, [&](const auto& a) { return a.name == f->name; });
+    const bool is_alias = std::ranges::any_of(
+        module.aliases, [&, function = f](const auto& a) { return a.name == function->name; });
     if (f->is_declaration && f->linkage != Linkage::kExtern && !is_alias)
       add_error(out, f->loc, fmt::format("'{}' is declared and has no body in this file", name.substr(0, 80)),
                 "what another file defines is .extern");
