@@ -201,8 +201,8 @@ int model_reuse(const ReuseArguments& a) { return a.reference ? reference_comman
 
 void add_reuse_command(CLI::App& program, int& code) {
   const auto a = std::make_shared<ReuseArguments>();
-  CLI::App* command = program.add_subcommand(
-      "reuse", "Misses of an L1 by kind, from a memory trace (reuse-distance model)");
+  CLI::App* command =
+      program.add_subcommand("reuse", "Misses of an L1 by kind, from a memory trace (reuse-distance model)");
   command
       ->add_option("--trace", a->trace,
                    "Trace: 'blocksize: X Y Z', then 'THREAD DIRECTION ADDRESS BYTES' per access")
