@@ -46,7 +46,7 @@ def check_commands(gpusim: Gpusim) -> None:
     installed.run("explain", "vecadd.h5").require_code(0)
     installed.run("init", vecadd, "--out", "own.toml").require_code(0)
     installed.run("occupancy", "--config", "h200", vecadd, "--threads", "256").require_code(0)
-    installed.run("export", data / "workloads" / "saxpy" / "saxpy.ptx", "--out", "plan").require_code(0)
+    installed.run("export", data / "workloads" / "bfs" / "bfs.ptx", "--out", "plan").require_code(0)
     sheet = installed.run("microbench", "--config", "tesla_c1060", "--only", "shared").require_code(0).out
     require("shared" in sheet, sheet)
     rows = installed.run("correlate", "--hardware", "published_geforce_8800_gtx", "--config", "tesla_c870").require_code(0).out
