@@ -6,6 +6,17 @@
 
 namespace gpusim::cli {
 
+/// An environment variable that the program reads.
+struct Variable {
+  const char* name;
+  const char* meaning;
+};
+inline constexpr Variable kEnvironment[] = {
+    {"GPUSIM_CONFIG_PATH", "Folders, separated by colons, that are searched for machines before all others."},
+    {"GPUSIM_DATA",
+     "Folders, separated by colons, laid out as share/gpusim of the installed program (configs, workloads, "
+     "regress), that are searched for machines, suites and measurements before it."}};
+
 /// A folder that is laid out as the source tree: configs/, workloads/, regress/.
 struct DataFolder {
   std::filesystem::path path;

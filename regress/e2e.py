@@ -30,6 +30,7 @@ from check_latency_hidden import check_latency_hidden  # noqa: E402
 from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E402
 from check_mutations import check_mutations  # noqa: E402
 from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
+from check_pages import CHECKS as PAGE_CHECKS  # noqa: E402
 from check_ptxas import check_ptxas, check_report  # noqa: E402
 from check_queues import check_queues  # noqa: E402
 from check_ranges import SECTIONS, check_section  # noqa: E402
@@ -103,7 +104,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "reuse": {"traces": check_reuse},
         "variables": VARIABLE_CHECKS,
         "init": INIT_CHECKS,
-        "installed": INSTALLED_CHECKS,
+        "installed": INSTALLED_CHECKS | PAGE_CHECKS,
         "latency_hidden": {"matmul": check_latency_hidden},
         "energy": {name: energy_check(name) for name in ("system", "groups", "blocks")},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
