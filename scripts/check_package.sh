@@ -58,6 +58,7 @@ try "gpusim explain naive_16x16.h5"
 try "gpusim regress --suite quick --quiet"
 try "gpusim microbench --config tesla_c1060 --only shared"
 try "gpusim correlate --config tesla_c1060 --hardware published_tesla_c1060"
+try "test -s /usr/share/man/man1/gpusim.1.gz && test -s /usr/share/man/man1/gpusim-regress.1.gz && test -s /usr/share/bash-completion/completions/gpusim && test -s /usr/share/zsh/vendor-completions/_gpusim"
 try "gpusim config list"
 try "gpusim check /usr/share/gpusim/workloads/vecadd/vecadd.ptx"
 if [ $failed = 0 ]; then echo "check_package: all passed"; else echo "check_package: FAILED"; fi
