@@ -29,14 +29,14 @@ struct Dim3 {
 struct PcStats {
   uint64_t executed = 0;                          ///< warp operations
   uint64_t active_lanes = 0;                      ///< lanes that passed the guard, summed
-  std::array<uint64_t, kNumStallCauses> slots{};  ///< issue slots whose candidate stood here, by cause
+  CauseCounts slots{};  ///< issue slots whose candidate stood here, by cause
   uint64_t transactions = 0;                      ///< memory transactions, or shared-memory steps
   uint64_t requested_bytes = 0;
   uint64_t transferred_bytes = 0;
   uint64_t replays = 0;    ///< extra issues by bank or constant conflicts
   uint64_t divergent = 0;  ///< branches that split the warp
   /// Issue slots lost by warps that waited for the data of this access, by the level that served it.
-  std::array<uint64_t, kNumStallCauses> awaited{};
+  CauseCounts awaited{};
 };
 
 /// Why a simulated program cannot go on (exit code 2): names kernel, PTX line, block, thread and address.
@@ -69,6 +69,10 @@ struct KernelLaunch {
 
   [[nodiscard]] const std::byte* literal_rows() const {
     return literals.empty() ? image->literals.data() : literals.data();
+  }
+  /// Control code of an operation of the image, on a machine that has them.
+  [[nodiscard]] const ControlCode& code_of(const isa::MicroOp& op) const {
+    return codes[static_cast<size_t>(&op - image->ops.data())];
   }
   [[nodiscard]] Dim3 block_index(uint64_t linear) const {
     return {static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(linear / grid.x % grid.y),

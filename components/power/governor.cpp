@@ -16,7 +16,7 @@ uint64_t cycles_of(double ns, int64_t khz) {
 }  // namespace
 
 void SlotUse::add(const SmStats& stats) {
-  const auto slots = [&stats](StallCause cause) { return stats.slots[static_cast<size_t>(cause)]; };
+  const auto slots = [&stats](StallCause cause) { return stats.slots[cause]; };
   issued += slots(StallCause::kIssued);
   for (const StallCause cause : kAwaitedCauses) memory += slots(cause);
   memory += slots(StallCause::kMemoryThrottle) + slots(StallCause::kTextureThrottle);

@@ -120,7 +120,7 @@ void RunRecorder::write_per_pc(const KernelLaunch& run) {
                              uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent,
                              p.transactions, p.requested_bytes, p.transferred_bytes, p.replays})
       t.cell(v);
-    for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[static_cast<size_t>(cause)]);
+    for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[cause]);
     for (const uint64_t v : p.slots) t.cell(v);
     t.text(0, s.text);
     t.text(1, std::string(core::timing_classes()[static_cast<size_t>(image.ops[pc].op_class)]));

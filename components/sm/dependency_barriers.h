@@ -24,7 +24,12 @@ class DependencyBarriers {
     Warp& warp = warps_[w];
     warp.ready.fill(0);
     warp.loads.clear();
+    warp.waits = 0;
   }
+  /// The barriers (bits) that the warp's next operation waits for.
+  [[nodiscard]] uint32_t waits(uint32_t w) const { return warps_[w].waits; }
+  void add_waits(uint32_t w, uint32_t barriers) { warps_[w].waits |= static_cast<uint8_t>(barriers); }
+  void forget_waits(uint32_t w) { warps_[w].waits = 0; }
   /// The warp's operation sets `barrier` until core cycle `cycle`.
   void set_until(uint32_t w, uint32_t barrier, uint64_t cycle, StallCause cause) {
     uint64_t& ready = warps_[w].ready[barrier];
@@ -72,8 +77,9 @@ class DependencyBarriers {
   static constexpr int kCauseBits = 5;
   static_assert(kNumStallCauses <= 1u << kCauseBits);
   struct alignas(64) Warp {
-    std::array<uint64_t, kMost>
-        ready{};  ///< by barrier: cycle from which it is free, and the cause until then
+    /// By barrier: cycle from which it is free, and the cause until then.
+    std::array<uint64_t, kMost> ready{};
+    uint8_t waits = 0;
     std::vector<std::pair<uint32_t, uint32_t>> loads;  ///< (record, barrier), oldest first
   };
   std::vector<Warp> warps_;

@@ -95,8 +95,8 @@ struct SmConflicts {
 };
 
 struct SmStats : SmWork, SmAccesses, SmConflicts {
-  std::array<uint64_t, kNumStallCauses> slots{};  ///< sum equals issue slots of the kernel's cycles
-  L1Stats l1;                                     ///< zeros without an L1 data cache
+  CauseCounts slots{};  ///< sum equals issue slots of the kernel's cycles
+  L1Stats l1;           ///< zeros without an L1 data cache
 };
 
 void add(SmStats& sum, const SmStats& s);

@@ -80,7 +80,7 @@ class SmTest : public testing::Test {
     EXPECT_EQ(slots_of(StallCause::kNoWarp), sm->idle_slots()) << "booked one by one";
     uint64_t at_pcs = 0;
     for (const PcStats& pc : run.pc) at_pcs = std::accumulate(pc.slots.begin(), pc.slots.end(), at_pcs);
-    EXPECT_EQ(at_pcs + slots[static_cast<size_t>(StallCause::kNoWarp)], expected);
+    EXPECT_EQ(at_pcs + slots[StallCause::kNoWarp], expected);
     EXPECT_EQ(run.sm[0].inst_executed, issues.events.size());
   }
 
@@ -92,7 +92,7 @@ class SmTest : public testing::Test {
         cycles.push_back(uint64_t{e.cycle});  // a packed field
     return cycles;
   }
-  [[nodiscard]] uint64_t slots_of(StallCause c) const { return run.sm[0].slots[static_cast<size_t>(c)]; }
+  [[nodiscard]] uint64_t slots_of(StallCause c) const { return run.sm[0].slots[c]; }
 
   core::Engine engine;
   core::ClockDomain domain{"core", engine, test::kTestKhz};

@@ -34,6 +34,13 @@ enum class StallCause : uint8_t {
 };
 inline constexpr size_t kNumStallCauses = static_cast<size_t>(StallCause::kCount);
 
+/// A count for each cause.
+struct CauseCounts : std::array<uint64_t, kNumStallCauses> {
+  using array::operator[];
+  uint64_t& operator[](StallCause cause) { return (*this)[static_cast<size_t>(cause)]; }
+  const uint64_t& operator[](StallCause cause) const { return (*this)[static_cast<size_t>(cause)]; }
+};
+
 inline constexpr std::array<std::string_view, kNumStallCauses> kStallCauseNames = {
     "issued",         "no_warp",       "control",         "barrier",         "fence",
     "alu_dependency", "memory_shared", "memory_const_l1", "memory_const_l2", "memory_const_l3",

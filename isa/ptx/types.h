@@ -133,7 +133,7 @@ class LaneMask {
   [[nodiscard]] constexpr bool any() const { return bits_ != 0; }
   [[nodiscard]] constexpr bool none() const { return bits_ == 0; }
   [[nodiscard]] constexpr bool full() const { return bits_ == ~0u; }
-  [[nodiscard]] constexpr int count() const { return std::popcount(bits_); }
+  [[nodiscard]] constexpr uint32_t count() const { return static_cast<uint32_t>(std::popcount(bits_)); }
   [[nodiscard]] constexpr bool test(int lane) const { return (bits_ >> lane) & 1u; }
   /// Lowest lane in the set; 32 if empty.
   [[nodiscard]] constexpr int lowest() const { return std::countr_zero(bits_); }

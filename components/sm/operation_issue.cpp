@@ -1,0 +1,155 @@
+#include "components/sm/operation_issue.h"
+
+#include <algorithm>
+
+namespace gpusim::comp {
+
+using isa::OpClass;
+using isa::OpKind;
+
+inline void OperationIssue::count_issue(Warp& warp, LaneMask active, LaneMask lanes) {
+  const MicroOp& op = *warp.op;
+  PcStats& at = warp.at();
+  SmStats& stats = *warp.kernel->stats;
+  ++at.executed;
+  at.active_lanes += lanes.count();
+  ++at.slots[StallCause::kIssued];
+  ++stats.slots[StallCause::kIssued];
+  stats.warp_instructions += op.ptx_count;
+  stats.thread_instructions += uint64_t{op.ptx_count} * active.count();
+  stats.flops += uint64_t{op.flops} * lanes.count();
+  ++stats.inst_executed;
+  ++warp.operations;
+  ++stats.inst_issued;
+}
+
+inline void OperationIssue::emit_issue(const Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) const {
+  core::EventTable* const table = warp.kernel->events->issue;
+  if (table == nullptr) return;
+  core::IssueEvent e{};
+  e.cycle = now;
+  e.pc = warp.stack.pc();
+  e.lanes = lanes.bits();
+  e.sm = static_cast<uint16_t>(sm_.index);
+  e.warp = static_cast<uint16_t>(w);
+  table->append(&e);
+}
+
+void OperationIssue::issue(uint32_t w, uint64_t now) {
+  Warp& warp = sm_.warps[w];
+  const MicroOp& op = *warp.op;
+  const LaneMask active = warp.stack.mask();
+  const LaneMask lanes = isa::guarded(op, warp.context, active);
+  count_issue(warp, active, lanes);
+  if (isa::lacks_lanes(op, lanes)) {
+    sm_.fault(w, warp.stack.pc(), lanes.lowest(), describe_missing_lanes(lanes));
+    return;
+  }
+  sm_.dependences.issued(w);
+  emit_issue(warp, w, lanes, now);
+  switch (op.kind) {
+    case OpKind::kAlu:
+      execute_alu(warp, w, op, lanes, now);
+      break;
+    case OpKind::kSync:
+      if (!execute_sync(warp, w, op, lanes, now)) return;
+      break;
+    case OpKind::kLoad:
+    case OpKind::kStore:
+    case OpKind::kAtomic:
+      execute_memory(warp, w, op, lanes, now);
+      break;
+    case OpKind::kBranch:
+      if (!execute_branch(warp, w, op, lanes, now)) return;
+      break;
+    case OpKind::kBranchTable:
+    case OpKind::kCall:
+    case OpKind::kReturn:
+      if (!execute_transfer(warp, w, op, lanes, now)) return;
+      break;
+    case OpKind::kBarrier:
+      execute_barrier(warp, w, op, lanes, now);
+      return;
+    case OpKind::kExit:
+      execute_exit(warp, w, lanes, now);
+      return;
+    case OpKind::kFence:
+      execute_fence(warp, w, op, now);
+      return;
+    case OpKind::kTrap:
+      if (lanes.any()) {
+        sm_.fault(w, warp.stack.pc(), lanes.lowest(),
+                  describe_trap(op, warp.context, lanes.lowest(), *sm_.env.memory));
+        return;
+      }
+      [[fallthrough]];
+    case OpKind::kNop:
+      sm_.pipes.take(warp.timing_of(op.op_class), now);
+      warp.stack.advance();
+      break;
+  }
+  go_on(w, op, now);
+}
+
+inline void OperationIssue::go_on(uint32_t w, const MicroOp& op, uint64_t now) {
+  const Warp& warp = sm_.warps[w];
+  // With dual issue the next operation may follow in this slot.
+  uint64_t next = sm_.issue_width == 1 ? sm_.issue_cycles : 0;
+  if (op.op_class == OpClass::kBranch) next = warp.timing_of(op.op_class).latency;
+  const uint64_t stall = sm_.dependences.stall_after(*warp.kernel->run, op);
+  if (stall <= next)
+    front_end_.prepare(w, now + next, now);
+  else
+    front_end_.prepare(w, now + stall, StallCause::kAluDependency, now);
+}
+
+void OperationIssue::mark_pending(uint32_t w, const MicroOp& op, uint32_t record) {
+  const Warp& warp = sm_.warps[w];
+  sm_.dependences.pending(w, *warp.kernel->run, op, record);
+  blocks_.load_starts(warp.block_slot);
+}
+
+bool OperationIssue::read_shared_operand(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes,
+                                         uint64_t& extra) {
+  const MicroOp& load = warp.kernel->run->image->folded_loads[op.folded_load];
+  load.mem(load, warp.context, lanes, sm_.access);
+  if (sm_.access.fault != isa::FaultKind::kNone) {
+    sm_.fault(w, warp.stack.pc(), sm_.access.fault_lane, describe_fault(load, sm_.access, *sm_.env.memory));
+    return false;
+  }
+  if (sm_.access.lanes.none()) return true;
+  const SharedMemoryCost cost = shared_access_cost(sm_.shared_rules, sm_.access);
+  const uint32_t replays = cost.replays();
+  extra = replays * sm_.shared_step_cycles;
+  SmStats& stats = *warp.kernel->stats;
+  ++stats.shared_loads;
+  stats.shared_replays += replays;
+  stats.shared_steps += cost.steps;
+  stats.inst_issued += replays;
+  PcStats& at = warp.at();
+  at.transactions += cost.steps;
+  at.replays += replays;
+  return true;
+}
+
+void OperationIssue::execute_alu(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
+  const ClassTiming& timing = warp.timing_of(op.op_class);
+  const ResidentKernel& kernel = *warp.kernel;
+  uint64_t extra = 0;
+  if (op.folded_load != isa::kNoTarget && !read_shared_operand(warp, w, op, lanes, extra)) return;
+  if (!kernel.run->bank_delay.empty()) {
+    const uint64_t delay = kernel.run->bank_delay[warp.stack.pc()];
+    kernel.stats->register_bank_cycles += delay;
+    extra += delay;
+  }
+  if (op.op_class == OpClass::kSpecial) {
+    warp.context.clock = now;
+    warp.context.globaltimer_ns = sm_.domain.engine().now_fs() / 1'000'000;
+  }
+  if (lanes.any()) op.exec(op, warp.context, lanes);
+  const uint64_t start = sm_.pipes.take(timing, now, extra);
+  mark_ready(w, op, start + timing.latency + extra, StallCause::kAluDependency);
+  warp.stack.advance();
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,188 @@
+// Loads, stores, atomics and fences: their values at issue, then the timing of the space that they access.
+#include <algorithm>
+
+#include "components/sm/operation_issue.h"
+
+namespace gpusim::comp {
+
+using isa::OpClass;
+using isa::OpKind;
+using isa::Space;
+
+void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
+  isa::MemoryAccess& access = sm_.access;
+  access.lanes = LaneMask();
+  access.fault = isa::FaultKind::kNone;
+  if (lanes.any()) op.mem(op, warp.context, lanes, access);
+  if (access.fault != isa::FaultKind::kNone) {
+    sm_.fault(w, warp.stack.pc(), access.fault_lane, describe_fault(op, access, *sm_.env.memory));
+    return;
+  }
+  const ClassTiming& timing = warp.timing_of(op.op_class);
+  if (access.lanes.none()) {
+    sm_.pipes.take(timing, now);
+    mark_ready(w, op, now + sm_.issue_cycles, StallCause::kAluDependency);
+    warp.stack.advance();
+    return;
+  }
+  switch (access.space) {
+    case Space::kShared:
+      shared_timing(warp, w, op, now);
+      break;
+    case Space::kConst:
+      constant_timing(warp, w, op, now);
+      break;
+    case Space::kParam:
+      mark_ready(w, op, sm_.pipes.take(timing, now) + timing.latency, StallCause::kAluDependency);
+      break;
+    default:
+      global_timing(warp, w, op, now);
+      break;
+  }
+  warp.stack.advance();
+}
+
+void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
+  const ClassTiming& timing = warp.timing_of(op.op_class);
+  const isa::MemoryAccess& access = sm_.access;
+  SharedMemoryCost cost = shared_access_cost(sm_.shared_rules, access);
+  if (op.kind == OpKind::kAtomic) cost.steps *= shared_atomic_rounds(access);
+  const uint32_t replays = cost.replays();
+  uint64_t extra = replays * sm_.shared_step_cycles;
+  // Wide words take more than the class's interval even without conflicts.
+  const uint64_t least = cost.least * sm_.shared_step_cycles;
+  if (least > timing.interval[0]) extra += least - timing.interval[0];
+  const uint64_t start = sm_.pipes.take(timing, now, extra);
+  mark_ready(w, op, start + timing.latency + extra, StallCause::kSharedMemory);
+  SmStats& stats = *warp.kernel->stats;
+  ++(op.kind == OpKind::kLoad ? stats.shared_loads : stats.shared_stores);
+  stats.shared_replays += replays;
+  stats.shared_steps += cost.steps;
+  stats.inst_issued += replays;
+  PcStats& at = warp.at();
+  at.transactions += cost.steps;
+  at.replays += replays;
+  at.requested_bytes += uint64_t{access.bytes} * access.lanes.count();
+}
+
+void OperationIssue::constant_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
+  const ClassTiming& timing = warp.timing_of(op.op_class);
+  uint32_t distinct = 1;
+  const uint32_t record = sm_.lsu->submit_constant(op, w, warp.stack.pc(), sm_.access, distinct, now);
+  // One address a step: further addresses of the warp are replays.
+  const uint64_t extra = uint64_t{distinct - 1} * timing.interval[0];
+  const uint64_t start = sm_.pipes.take(timing, now, extra);
+  SmStats& stats = *warp.kernel->stats;
+  ++stats.constant_loads;
+  stats.inst_issued += distinct - 1;
+  PcStats& at = warp.at();
+  at.replays += distinct - 1;
+  at.transactions += distinct;
+  if (record == LoadStoreUnit::kHit) {
+    ++stats.constant_hits;
+    mark_ready(w, op, start + timing.latency + extra, StallCause::kConstantL1);
+    return;
+  }
+  mark_pending(w, op, record);
+}
+
+void OperationIssue::place_local_access(const Warp& warp, uint32_t w) const {
+  // Local memory is interleaved so that equal offsets of a warp's lanes are neighbours (CUDA C Programming
+  // Guide, local memory): element k of lane l lies at (k * 32 + l) elements of the warp's region.
+  const KernelLaunch& run = *warp.kernel->run;
+  const uint64_t region = sm_.env.local_memory_base * (1 + run.slot) +
+                          (uint64_t{sm_.index} * kMaxWarps + w) * run.image->local_bytes * isa::kWarpSize;
+  for (const uint32_t lane : core::Bits(sm_.access.lanes.bits()))
+    sm_.access.address[lane] =
+        region + sm_.access.address[lane] * isa::kWarpSize + uint64_t{sm_.access.bytes} * lane;
+}
+
+void OperationIssue::global_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
+  const isa::MemoryAccess& access = sm_.access;
+  const bool local = access.space == Space::kLocal;
+  if (local) place_local_access(warp, w);
+  const bool atomic = op.kind == OpKind::kAtomic;
+  const uint32_t index = sm_.lsu->submit(op, w, warp.stack.pc(), access, atomic, now);
+  const AccessRecord& r = sm_.lsu->record(index);
+  sm_.pipes.take(warp.timing_of(op.op_class), now);
+  PcStats& at = warp.at();
+  SmStats& stats = *warp.kernel->stats;
+  const uint64_t requested = uint64_t{access.bytes} * access.lanes.count();
+  at.transactions += r.transactions;
+  at.requested_bytes += requested;
+  at.transferred_bytes += r.bytes;
+  if (op.kind == OpKind::kStore) {
+    ++(local ? stats.local_stores : stats.global_stores);
+    stats.store_transactions += r.transactions;
+    stats.store_bytes += r.bytes;
+    stats.requested_store_bytes += requested;
+    return;
+  }
+  if (op.op_class == OpClass::kTexture) {
+    ++stats.texture_loads;
+    stats.texture_transactions += r.transactions;
+  } else {
+    ++(atomic ? stats.atomics : local ? stats.local_loads : stats.global_loads);
+    stats.load_transactions += r.transactions;
+    stats.load_bytes += r.bytes;
+    stats.requested_load_bytes += requested;
+  }
+  if (!r.is_store) mark_pending(w, op, index);
+}
+
+void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
+  const ClassTiming& timing = warp.timing_of(op.op_class);
+  sm_.pipes.take(timing, now);
+  warp.stack.advance();
+  if (sm_.lsu->outstanding_stores(w) == 0) {
+    front_end_.prepare(w, now + timing.latency, now);
+    return;
+  }
+  warp.wait = WarpWait::kFence;
+  sm_.table.set_blocked(w);
+}
+
+void OperationIssue::complete_access(uint32_t index, uint64_t now) {
+  const AccessRecord& r = sm_.lsu->record(index);
+  const uint32_t w = r.warp;
+  Warp& warp = sm_.warps[w];
+  emit_access(r, now);
+  if (r.is_store) {
+    if (warp.wait == WarpWait::kFence && sm_.lsu->outstanding_stores(w) == 0) {
+      slots_.settle(warp.scheduler, now);
+      warp.wait = WarpWait::kNone;
+      front_end_.prepare(w, now, now);
+    }
+    return;
+  }
+  const StallCause cause = cause_of(r.level);
+  sm_.dependences.complete(w, *r.op, index, now, cause);
+  if (warp.wait == WarpWait::kMemory && warp.load == index) {
+    slots_.settle(warp.scheduler, now);
+    slots_.book_access(w, index, cause);
+    front_end_.prepare(w, now, now);
+  }
+  blocks_.load_ends(warp.block_slot, now);
+}
+
+inline void OperationIssue::emit_access(const AccessRecord& r, uint64_t now) {
+  core::EventTable* const table = blocks_.kernel(r.kernel).events->memory;
+  if (table == nullptr) return;
+  core::MemoryEvent e{};
+  e.issue = r.issued;
+  e.complete = std::min(now, r.done_at.count());
+  e.address = r.first_address;
+  e.bytes = r.bytes;
+  e.pc = r.pc;
+  e.sm = static_cast<uint16_t>(sm_.index);
+  e.warp = r.warp;
+  e.transactions = r.transactions;
+  e.block = static_cast<uint32_t>(sm_.block_of(sm_.warps[r.warp]).index);
+  e.level = static_cast<uint8_t>(r.level);
+  e.kind = static_cast<uint8_t>(r.op->kind == OpKind::kAtomic  ? core::AccessKind::kAtomic
+                                : r.op->kind == OpKind::kStore ? core::AccessKind::kStore
+                                                               : core::AccessKind::kLoad);
+  table->append(&e);
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,48 @@
+#include "components/sm/sm_state.h"
+
+#include <fmt/format.h>
+
+namespace gpusim::comp {
+
+void ResidentBlock::end_phase(uint64_t now) {
+  if (kernel->events->phase != nullptr) {
+    core::PhaseEvent e{};
+    e.block = static_cast<uint32_t>(index);
+    e.start = phase_start;
+    e.end = now;
+    e.interval = phase;
+    kernel->events->phase->append(&e);
+  }
+  ++phase;
+  phase_start = now;
+}
+
+SmState::SmState(uint32_t sm, core::ClockDomain& core, const SmEnvironment& environment)
+    : index(sm),
+      domain(core),
+      scheduler_count(static_cast<uint32_t>(environment.machine->scheduler.count)),
+      independent(environment.machine->gpu.compute_capability >= 70),
+      slot_cycles(static_cast<uint64_t>(environment.machine->scheduler.issue_cycles)),
+      issue_cycles(static_cast<uint64_t>(environment.machine->scheduler.issue_cycles)),
+      issue_width(static_cast<uint64_t>(environment.machine->scheduler.issue_width)),
+      warps(core::PageAllocator<ResidentWarp>(*environment.arena)),
+      dependences(environment.machine->scheduler.dependences),
+      table(issue_cycles, environment.timing->shared_pipes, environment.timing->own_pipes),
+      pipes(table),
+      access(*environment.access),
+      shared_rules{static_cast<uint32_t>(environment.machine->shared.banks),
+                   static_cast<uint32_t>(environment.machine->shared.bank_bytes),
+                   static_cast<uint32_t>(environment.machine->shared.lanes_per_access)},
+      shared_step_cycles(static_cast<uint64_t>(environment.machine->shared.cycles_per_access)),
+      env(environment) {}
+
+void SmState::fault(uint32_t w, uint32_t pc, int lane, const std::string& what) {
+  const ResidentWarp& warp = warps[w];
+  table.set_blocked(w);
+  env.on_error(fmt::format(
+      "{}: {}",
+      describe_location(*warp.kernel->run, pc, block_of(warp).index, warp.context.warp_in_block, lane),
+      what));
+}
+
+}  // namespace gpusim::comp
