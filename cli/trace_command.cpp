@@ -24,7 +24,7 @@ struct TraceArguments {
 };
 
 uint32_t chosen(const TraceArguments& a, const comp::Simulation& simulation) {
-  const size_t launches = simulation.runs().size();
+  const size_t launches = simulation.launches().size();
   if (a.number < 0 && launches == 1) return 0;
   if (a.number >= 0 && static_cast<size_t>(a.number) < launches) return static_cast<uint32_t>(a.number);
   throw core::InputError(
@@ -151,7 +151,7 @@ int write_trace(const TraceArguments& a) {
   };
   comp::Simulation simulation(std::move(o));
   launch = chosen(a, simulation);
-  const comp::KernelLaunch& run = *simulation.runs()[launch];
+  const comp::KernelLaunch& run = *simulation.launches()[launch].run;
   core::WholeFile file(a.run.out);
   TraceWriter writer(file, run, a, machine);
   to = &writer;

@@ -3,7 +3,7 @@
 #pragma once
 #include <optional>
 
-#include "components/simulation/simulation.h"
+#include "components/simulation/simulation_result.h"
 #include "simcore/config/machine_config.h"
 
 namespace gpusim::comp {

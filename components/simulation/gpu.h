@@ -35,8 +35,10 @@ class Gpu {
       AttachMemory attach = {});
 
   [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
+  [[nodiscard]] const BlockDispatcher& dispatcher() const { return *dispatcher_; }
   [[nodiscard]] EventSink& events() { return events_; }
   [[nodiscard]] core::ClockDomain& core_domain() { return core_; }
+  [[nodiscard]] const core::ClockDomain& core_domain() const { return core_; }
   [[nodiscard]] core::ClockDomain& interconnect_domain() { return interconnect_; }
   [[nodiscard]] core::ClockDomain& dram_domain() { return dram_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }

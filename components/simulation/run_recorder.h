@@ -1,6 +1,6 @@
-// Turns what the components counted into results: the counters, per-SM, per-PC and issue-slot tables and the
-// time series of a kernel, for the summary and for the recorded file. Names are nvprof's where one exists;
-// docs/statistics.md defines each.
+// Follows the kernels of a timed run: what the machine had counted when each began, its time series, and when
+// it has ended its result and its tables in the recorded file. Names of counters are nvprof's where one
+// exists; docs/statistics.md defines each.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,17 +9,12 @@
 #include "components/power/governor.h"
 #include "components/power/power_model.h"
 #include "components/simulation/gpu.h"
-#include "components/simulation/simulation.h"
+#include "components/simulation/prepared_launch.h"
+#include "components/simulation/simulation_result.h"
+#include "components/simulation/time_series.h"
 #include "simcore/record/recorder.h"
 
 namespace gpusim::comp {
-
-/// Totals of a kernel without anything timed (functional runs).
-[[nodiscard]] KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machine,
-                                     const std::string& limiter);
-/// Totals of a timed kernel, which took `seconds`.
-[[nodiscard]] KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machine,
-                                     const std::string& limiter, double seconds);
 
 class RunRecorder {
  public:
@@ -28,14 +23,10 @@ class RunRecorder {
               const Checker* checker = nullptr)
       : recorder_(recorder), gpu_(gpu), power_(power), machine_(machine), checker_(checker) {}
 
-  void begin_kernel(KernelLaunch& run, const core::LaunchSpec& spec);
-  [[nodiscard]] KernelResult end_kernel(KernelLaunch& run, const std::string& limiter);
+  void begin_kernel(const PreparedLaunch& launch);
+  [[nodiscard]] KernelResult end_kernel(const PreparedLaunch& launch);
   /// A run that ends early: closes the open kernels' tables without final counters.
   void abandon_kernels();
-  /// What ran when, once nothing does any more.
-  void write_timeline(const SimulationResult& result);
-  /// What the whole system drew, where that is known.
-  void write_system(const SimulationResult& result);
   /// One row of each time series (called at fixed cycles by the core domain's observer).
   void sample(uint64_t now);
   /// Issue slots of the kernels so far, for the governor.
@@ -44,30 +35,23 @@ class RunRecorder {
  private:
   struct OpenKernel {
     KernelLaunch* run = nullptr;
-    const core::LaunchSpec* spec = nullptr;
     uint32_t number = 0;  ///< of its group in the recorded file
     uint32_t beside = 0;  ///< other kernels that have run meanwhile
-    core::EventTable* series = nullptr;
     MachineStats at_start;
-    SmStats last_sample;
-    DramStats last_dram;
-    uint64_t last_sample_cycle = 0;
-    core::Femtoseconds start_fs = 0, last_sample_fs = 0;
-    double last_energy = 0;     ///< joules at the last sample
+    core::Femtoseconds start_fs = 0;
     uint64_t core_changes = 0;  ///< of the core clock, when it began
+    TimeSeries series;
   };
   [[nodiscard]] core::Femtoseconds time_of(core::Cycle c) const { return gpu_.core_domain().time_of(c); }
   /// The time that the kernel took, which has ended.
   [[nodiscard]] double seconds(const OpenKernel& kernel) const;
-  void open_tables(OpenKernel& kernel);
-  void sample(OpenKernel& kernel, uint64_t now);
+  /// Begins the kernel's group in the file, and gives it the event tables of the run's level. Returns the
+  /// table of its time series, null without one.
+  core::EventTable* open_group(const PreparedLaunch& launch);
   /// Counters of what all kernels share, between the kernel's start and its end.
   void add_machine_counters(const OpenKernel& kernel, KernelResult& k) const;
-  void record_end(OpenKernel& kernel, const KernelResult& k);
-  void write_per_sm(const KernelLaunch& run);
-  void write_per_pc(const KernelLaunch& run);
-  void write_issue_slots(const SmStats& total);
-  void write_checks(const KernelLaunch& run);
+  /// Writes the kernel's tables and ends its group.
+  void close_group(OpenKernel& kernel, const KernelResult& k);
 
   core::Recorder* recorder_;
   Gpu& gpu_;

@@ -1,186 +1,15 @@
-// The tables that are written as a whole: those of a kernel when it has ended, the timeline of the run.
-#include <fmt/format.h>
+#include "components/simulation/run_tables.h"
 
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <span>
 
 #include "components/power/system_energy.h"
-#include "components/simulation/run_recorder.h"
-#include "simcore/config/schema.h"
+#include "components/simulation/table_builder.h"
 
 namespace gpusim::comp {
 
-namespace {
-
-using core::ColumnType;
-using core::TableSchema;
-
-/// Builds a table of u64 cells column by column.
-class TableBuilder {
- public:
-  TableBuilder(std::string path, std::string meaning) {
-    schema_.path = std::move(path);
-    schema_.meaning = std::move(meaning);
-  }
-  void column(std::string name, std::string unit, std::string meaning) {
-    schema_.columns.push_back({std::move(name), ColumnType::kU64, static_cast<uint32_t>(8 * numbers_++),
-                               std::move(unit), std::move(meaning)});
-  }
-  void text_column(std::string name, std::string meaning) {
-    schema_.columns.push_back({std::move(name), ColumnType::kString, 0, "", std::move(meaning)});
-    texts_.emplace_back();
-  }
-  void cell(uint64_t value) { cells_.push_back(value); }
-  void text(size_t column, std::string value) { texts_[column].push_back(std::move(value)); }
-  void write(core::Recorder& recorder, uint64_t rows) {
-    schema_.record_bytes = static_cast<uint32_t>(8 * numbers_);
-    recorder.write_table(schema_, std::as_bytes(std::span(cells_)), rows, texts_);
-  }
-  /// A table of the run.
-  void write_for_run(core::Recorder& recorder, uint64_t rows) {
-    schema_.record_bytes = static_cast<uint32_t>(8 * numbers_);
-    recorder.write_run_table(schema_, std::as_bytes(std::span(cells_)), rows, texts_);
-  }
-
- private:
-  TableSchema schema_;
-  size_t numbers_ = 0;
-  std::vector<uint64_t> cells_;
-  std::vector<std::vector<std::string>> texts_;
-};
-
-}  // namespace
-
-namespace {
-
-/// Calls fn(row) for each counter of S that per_sm has.
-template <class S, class Fn>
-void for_each_per_sm(Fn fn) {
-  for (const core::CounterRow<S>& row : core::kCounterRows<S>)
-    if (row.options.per_sm != nullptr) fn(row);
-}
-
-}  // namespace
-
-void RunRecorder::write_per_sm(const KernelLaunch& run) {
-  TableBuilder t("per_sm", "counts of each simulated SM");
-  t.column("sm", "1", "SM number");
-  const auto column = [&t](const auto& row) { t.column(row.options.per_sm, row.unit, row.meaning); };
-  for_each_per_sm<SmWork>(column);
-  for_each_per_sm<SmAccesses>(column);
-  for_each_per_sm<SmConflicts>(column);
-  for_each_per_sm<L1Stats>(column);
-  for (const auto name : kStallCauseNames)
-    t.column(fmt::format("slots_{}", name), "issue slots", "issue slots with this cause");
-  uint64_t rows = 0;
-  for (const auto& sm : gpu_.sms()) {
-    const SmStats& s = run.sm[sm->index()];
-    t.cell(sm->index());
-    const auto cell = [&t, &s](const auto& row) { t.cell(s.*row.member); };
-    for_each_per_sm<SmWork>(cell);
-    for_each_per_sm<SmAccesses>(cell);
-    for_each_per_sm<SmConflicts>(cell);
-    for_each_per_sm<L1Stats>([&t, &s](const auto& row) { t.cell(s.l1.*row.member); });
-    for (const uint64_t v : s.slots) t.cell(v);
-    ++rows;
-  }
-  t.write(*recorder_, rows);
-}
-
-void RunRecorder::write_per_pc(const KernelLaunch& run) {
-  TableBuilder t("per_pc", "counts of each machine operation, over all SMs");
-  t.column("pc", "1", "index of the machine operation");
-  t.column("ptx_line", "1", "line of the PTX statement it comes from");
-  t.column("source_line", "1", "line of the source (.loc), 0 if unknown");
-  t.column("ptx_instructions", "1", "PTX instructions it stands for");
-  t.column("executed", "1", "executions by warps");
-  t.column("active_lanes", "1", "threads that executed it, summed");
-  t.column("divergent", "1", "executions that split the warp");
-  t.column("transactions", "1", "memory transactions, or shared-memory and constant steps");
-  t.column("requested_bytes", "bytes", "asked for by threads");
-  t.column("transferred_bytes", "bytes", "moved by transactions");
-  t.column("replays", "1", "extra steps by conflicts");
-  for (const StallCause cause : kAwaitedCauses)
-    t.column(fmt::format("awaited_{}", kStallCauseNames[static_cast<size_t>(cause)]), "issue slots",
-             "lost by warps that waited for this access's data, which that level had");
-  for (const auto name : kStallCauseNames)
-    t.column(fmt::format("slots_{}", name), "issue slots",
-             "issue slots whose candidate warp stood here, with this cause");
-  t.text_column("ptx", "the PTX statement");
-  t.text_column("class", "timing class of the operation, as in [latency]");
-  t.text_column("source_file", "file of source_line, empty if unknown");
-  t.text_column("ptx_file", "file of ptx_line, empty if the program is one file");
-  const isa::KernelImage& image = *run.image;
-  for (size_t pc = 0; pc < image.ops.size(); ++pc) {
-    const isa::PtxStatement& s = image.ptx[image.ops[pc].ptx_index];
-    const PcStats& p = run.pc[pc];
-    for (const uint64_t v : {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line},
-                             uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent,
-                             p.transactions, p.requested_bytes, p.transferred_bytes, p.replays})
-      t.cell(v);
-    for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[cause]);
-    for (const uint64_t v : p.slots) t.cell(v);
-    t.text(0, s.text);
-    t.text(1, std::string(core::timing_classes()[static_cast<size_t>(image.ops[pc].op_class)]));
-    const bool has_source = s.source_line != 0 && s.source_file < image.source_files.size();
-    t.text(2, has_source ? image.source_files[s.source_file] : "");
-    const bool linked = s.loc.file < image.files.size();
-    t.text(3, linked ? std::filesystem::path(image.files[s.loc.file]).filename().string() : "");
-  }
-  t.write(*recorder_, image.ops.size());
-}
-
-void RunRecorder::write_issue_slots(const SmStats& total) {
-  TableBuilder t("issue_slots", "every issue slot of every scheduler by cause; the sum is slots x cycles");
-  t.column("slots", "issue slots", "over all simulated SMs");
-  t.text_column("cause", "what the slot was used for or lost to");
-  for (size_t i = 0; i < kNumStallCauses; ++i) {
-    t.cell(total.slots[i]);
-    t.text(0, std::string(kStallCauseNames[i]));
-  }
-  t.write(*recorder_, kNumStallCauses);
-}
-
-void RunRecorder::write_checks(const KernelLaunch& run) {
-  TableBuilder t("checks", "what --check found in this launch, by PTX statement");
-  t.column("count", "1", "occurrences in this launch");
-  t.column("ptx_line", "1", "line of the PTX statement");
-  t.column("source_line", "1", "line of the source (.loc), 0 if unknown");
-  t.column("other_ptx_line", "1", "a race: line of the other access, else 0");
-  for (const char* name : {"block_x", "block_y", "block_z"})
-    t.column(name, "1", "block of the occurrence that the message tells of");
-  for (const char* name : {"thread_x", "thread_y", "thread_z"}) t.column(name, "1", "its thread");
-  t.column("address", "1", "its address (shared and local memory: offset)");
-  t.column("bytes", "bytes", "its size, 0 if it is not about memory");
-  t.text_column("check", "memory, race, init or sync");
-  t.text_column("kind", "out_of_bounds, ... (docs/checking.md)");
-  t.text_column("ptx", "the PTX statement");
-  t.text_column("object", "nearest buffer or variable, empty if none is");
-  t.text_column("message", "what happened");
-  uint64_t rows = 0;
-  for (const Finding& f : checker_->log().sorted()) {
-    const auto count = f.of_launch.find(run.id);
-    if (count == f.of_launch.end()) continue;
-    const Dim3 &block = f.place.block, &thread = f.place.thread;
-    for (const uint64_t v : {count->second, uint64_t{f.place.ptx_line}, uint64_t{f.place.source_line},
-                             uint64_t{f.other.ptx_line}, uint64_t{block.x}, uint64_t{block.y},
-                             uint64_t{block.z}, uint64_t{thread.x}, uint64_t{thread.y}, uint64_t{thread.z},
-                             f.detail.address, uint64_t{f.detail.bytes}})
-      t.cell(v);
-    t.text(0, std::string(check_name(f.kind)));
-    t.text(1, std::string(finding_name(f.kind)));
-    t.text(2, f.place.ptx);
-    t.text(3, f.detail.object);
-    t.text(4, f.detail.message);
-    ++rows;
-  }
-  if (rows != 0) t.write(*recorder_, rows);
-}
-
-void RunRecorder::write_timeline(const SimulationResult& result) {
-  if (recorder_ == nullptr) return;
+void write_timeline(core::Recorder& recorder, const SimulationResult& result) {
   TableBuilder t("timeline",
                  "launches that ended and transfers that began, in the order in which they began");
   t.column("start", "core cycles", "launch, or start of the transfer");
@@ -202,19 +31,20 @@ void RunRecorder::write_timeline(const SimulationResult& result) {
       t.cell(v);
     t.text(0, is_kernel ? i.kernel->name : i.copy->buffer);
   }
-  t.write_for_run(*recorder_, items.size());
+  t.write_for_run(recorder, items.size());
 }
 
-void RunRecorder::write_system(const SimulationResult& result) {
-  const std::optional<SystemEnergy> system = system_energy(result, machine_);
-  if (recorder_ == nullptr || !system) return;
+void write_system(core::Recorder& recorder, const SimulationResult& result,
+                  const core::MachineConfig& machine) {
+  const std::optional<SystemEnergy> system = system_energy(result, machine);
+  if (!system) return;
   struct Row {
     double elapsed, kernels, idle_board, host, power;
   };
   const auto column = [](const char* name, size_t offset, const char* unit, const char* meaning) {
-    return core::Column{name, ColumnType::kF64, static_cast<uint32_t>(offset), unit, meaning};
+    return core::Column{name, core::ColumnType::kF64, static_cast<uint32_t>(offset), unit, meaning};
   };
-  const TableSchema schema{
+  const core::TableSchema schema{
       "system",
       "time, energy and average power of the whole system: board and waiting host",
       sizeof(Row),
@@ -225,7 +55,7 @@ void RunRecorder::write_system(const SimulationResult& result) {
        column("host", offsetof(Row, host), "J", "of the host, which waits all the time"),
        column("power", offsetof(Row, power), "W", "all three by the elapsed time")}};
   const Row row{system->elapsed_s, system->kernels_j, system->idle_board_j, system->host_j, system->power()};
-  recorder_->write_run_table(schema, std::as_bytes(std::span(&row, 1)), 1, {});
+  recorder.write_run_table(schema, std::as_bytes(std::span(&row, 1)), 1, {});
 }
 
 }  // namespace gpusim::comp

@@ -331,12 +331,12 @@ TEST(Accounting, SlotsAddUpToTheCyclesOfEverySm) {
   Simulation simulation(o);
   const SimulationResult r = simulation.run();
   ASSERT_EQ(r.status, SimulationResult::Status::kComplete) << r.reason;
-  ASSERT_EQ(simulation.runs().size(), 2u);
-  for (const auto& run : simulation.runs())
-    for (const SmStats& sm : run->sm) {
+  ASSERT_EQ(simulation.launches().size(), 2u);
+  for (const PreparedLaunch& launch : simulation.launches())
+    for (const SmStats& sm : launch.run->sm) {
       uint64_t slots = 0;
       for (const uint64_t s : sm.slots) slots += s;
-      EXPECT_EQ(slots, (run->end - run->start) / 2);
+      EXPECT_EQ(slots, (launch.run->end - launch.run->start) / 2);
     }
 }
 

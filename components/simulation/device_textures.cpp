@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "components/simulation/simulation.h"
+#include "components/simulation/device_contents.h"
 #include "isa/exec/executor.h"
 #include "isa/ptx/diagnostics.h"
 
@@ -63,7 +63,7 @@ isa::Texture texture_of(const core::TextureSpec& spec) {
 
 }  // namespace
 
-void Simulation::place_textures() {
+void DeviceContents::place_textures() {
   // A tiled texture is a copy of its buffer (an array of the driver's), behind everything else; timing only.
   uint64_t tiles = uint64_t{1} << 42;
   const std::vector<core::TextureSpec>& specs = options_.launch.textures;
@@ -86,8 +86,7 @@ void Simulation::place_textures() {
   check_textures();
 }
 
-/// Each texture is a reference of the PTX, or some launch passes it.
-void Simulation::check_textures() const {
+void DeviceContents::check_textures() const {
   const core::LaunchDescription& launch = options_.launch;
   for (size_t i = 0; i < launch.textures.size(); ++i) {
     const core::TextureSpec& spec = launch.textures[i];

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "components/launch/declared_variables.h"
-#include "components/simulation/simulation.h"
+#include "components/simulation/device_contents.h"
 #include "isa/exec/executor.h"
 
 namespace gpusim::comp {
@@ -29,7 +29,7 @@ std::vector<core::DeclaredVariable> declared_variables(const isa::Module& module
   return all;
 }
 
-void Simulation::bind_variables() {
+void DeviceContents::bind_variables() {
   const size_t known = options_.launch.warnings.size();
   core::bind_variables(options_.launch, declared_variables(module_, module_.files), options_.ptx_name);
   if (!options_.on_warning) return;
@@ -37,48 +37,55 @@ void Simulation::bind_variables() {
     options_.on_warning(options_.launch.warnings[i]);
 }
 
-void Simulation::place_variables() {
-  const auto place = [this](const std::vector<isa::Variable>& variables) {
-    for (const isa::Variable& v : variables) {
-      if (isa::is_texture(v) || (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst)) continue;
-      const std::string& file = v.loc.file == 0 ? options_.ptx_name : options_.linked[v.loc.file - 1].name;
-      const std::string where = fmt::format("{}:{}:{}", file, v.loc.line, v.loc.column);
-      if (v.linkage == isa::Linkage::kExtern)
-        throw core::InputError(
-            fmt::format("{}: error: variable '{}' is declared .extern and defined in no file of the program",
-                        where, v.name));
-      variable_address_.emplace_back(&v, allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name, where));
-    }
-  };
-  place(module_.variables);
+void DeviceContents::place_variables(const std::vector<isa::Variable>& variables) {
+  for (const isa::Variable& v : variables) {
+    if (isa::is_texture(v) || (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst)) continue;
+    const std::string& file = v.loc.file == 0 ? options_.ptx_name : options_.linked[v.loc.file - 1].name;
+    const std::string where = fmt::format("{}:{}:{}", file, v.loc.line, v.loc.column);
+    if (v.linkage == isa::Linkage::kExtern)
+      throw core::InputError(
+          fmt::format("{}: error: variable '{}' is declared .extern and defined in no file of the program",
+                      where, v.name));
+    variable_address_.emplace_back(&v, allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name, where));
+  }
+}
+
+void DeviceContents::place_variables() {
+  place_variables(module_.variables);
   const size_t of_module = variable_address_.size();
-  for (const isa::Function& f : module_.functions) place(f.variables);
-  const auto address_of = [&](const std::string& name) -> const uint64_t* {
-    for (size_t i = 0; i < of_module; ++i)
-      if (variable_address_[i].first->name == name) return &variable_address_[i].second;
-    return nullptr;
-  };
+  for (const isa::Function& f : module_.functions) place_variables(f.variables);
+  initialise_variables(of_module);
+}
+
+void DeviceContents::initialise_variables(size_t of_module) {
   for (const auto& [variable, address] : variable_address_) {
     if (variable->init.empty() && variable->relocations.empty()) continue;
     const core::Allocation* a = memory_.find(address);
     std::memcpy(a->data, variable->init.data(), std::min<size_t>(variable->init.size(), a->bytes));
-    for (const isa::Relocation& r : variable->relocations) {
-      const uint64_t* target = address_of(r.symbol);
-      const isa::Function* function = target == nullptr ? module_.find_function(r.symbol) : nullptr;
-      if (target == nullptr && function == nullptr)
-        throw core::InputError(
-            fmt::format("{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
-                        "neither a .global or .const variable nor a function",
-                        module_.files[variable->loc.file], variable->loc.line, variable->loc.column,
-                        variable->name, r.symbol));
-      const uint64_t base = target != nullptr ? *target : isa::function_address(module_.number_of(*function));
-      const uint64_t value = ((base + static_cast<uint64_t>(r.addend)) & r.mask) >> std::countr_zero(r.mask);
-      if (r.offset + r.bytes <= a->bytes) std::memcpy(a->data + r.offset, &value, r.bytes);
-    }
+    relocate(*variable, *a, of_module);
   }
 }
 
-void Simulation::set_variables() {
+void DeviceContents::relocate(const isa::Variable& variable, const core::Allocation& place,
+                              size_t of_module) const {
+  const std::span known(variable_address_.data(), of_module);
+  for (const isa::Relocation& r : variable.relocations) {
+    const auto target =
+        std::ranges::find_if(known, [&r](const auto& entry) { return entry.first->name == r.symbol; });
+    const isa::Function* function = target == known.end() ? module_.find_function(r.symbol) : nullptr;
+    if (target == known.end() && function == nullptr)
+      throw core::InputError(fmt::format(
+          "{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
+          "neither a .global or .const variable nor a function",
+          module_.files[variable.loc.file], variable.loc.line, variable.loc.column, variable.name, r.symbol));
+    const uint64_t base =
+        function == nullptr ? target->second : isa::function_address(module_.number_of(*function));
+    const uint64_t value = ((base + static_cast<uint64_t>(r.addend)) & r.mask) >> std::countr_zero(r.mask);
+    if (r.offset + r.bytes <= place.bytes) std::memcpy(place.data + r.offset, &value, r.bytes);
+  }
+}
+
+void DeviceContents::set_variables() {
   std::vector<core::BufferSpec>& buffers = options_.launch.buffers;
   for (size_t b = 0; b < buffers.size(); ++b) {
     if (!buffers[b].variable) continue;
@@ -95,8 +102,7 @@ void Simulation::set_variables() {
   }
 }
 
-/// Addresses in the initial values of buffers and variables, now that all have theirs.
-void Simulation::write_addresses() {
+void DeviceContents::write_addresses() {
   const std::vector<core::BufferSpec>& buffers = options_.launch.buffers;
   const auto pointer_bytes = static_cast<uint32_t>(module_.address_size / 8);
   for (size_t b = 0; b < buffers.size(); ++b) {
@@ -117,25 +123,18 @@ void Simulation::write_addresses() {
   }
 }
 
-void Simulation::warn_of_unset_constants() const {
-  if (!options_.on_warning) return;
-  std::vector<const isa::Variable*> told;
-  for (const auto& [variable, kernel] : constants_read_) {
-    if (!variable->init.empty() || !variable->relocations.empty()) continue;
-    if (std::ranges::find(told, variable) != told.end()) continue;
-    told.push_back(variable);
-    const std::string name = variable->name.substr(0, variable->name.find("@@"));
-    const auto& buffers = options_.launch.buffers;
-    if (std::ranges::any_of(
-            buffers, [&](const core::BufferSpec& b) { return b.variable && b.init.given && b.name == name; }))
-      continue;
-    options_.on_warning(
-        fmt::format("{}:{}:{}: warning: kernel '{}' reads constant variable '{}', which has no initial value "
-                    "and which no "
-                    "[[variable]] of {} sets: it holds zeros",
-                    module_.files[variable->loc.file], variable->loc.line, variable->loc.column, kernel, name,
-                    options_.launch.path));
-  }
+void DeviceContents::warn_if_unset(const isa::Variable& constant, const std::string& kernel) const {
+  if (!constant.init.empty() || !constant.relocations.empty()) return;
+  const std::string name = constant.name.substr(0, constant.name.find("@@"));
+  if (std::ranges::any_of(options_.launch.buffers, [&name](const core::BufferSpec& b) {
+        return b.variable && b.init.given && b.name == name;
+      }))
+    return;
+  options_.on_warning(
+      fmt::format("{}:{}:{}: warning: kernel '{}' reads constant variable '{}', which has no initial value "
+                  "and which no [[variable]] of {} sets: it holds zeros",
+                  module_.files[constant.loc.file], constant.loc.line, constant.loc.column, kernel, name,
+                  options_.launch.path));
 }
 
 }  // namespace gpusim::comp

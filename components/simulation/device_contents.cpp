@@ -1,0 +1,53 @@
+#include "components/simulation/device_contents.h"
+
+#include <fmt/format.h>
+
+#include "simcore/memory/host_memory.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::comp {
+
+DeviceContents::DeviceContents(SimulationOptions& options, const isa::Module& module)
+    : options_(options), module_(module), memory_(static_cast<uint64_t>(options.machine.memory_bytes)) {
+  bind_variables();
+  place_buffers();
+  place_textures();
+  place_variables();
+  set_variables();
+  write_addresses();
+}
+
+void DeviceContents::place_buffers() {
+  core::check_memory(options_.launch, static_cast<uint64_t>(options_.machine.memory_bytes));
+  core::check_host_memory(options_.launch, core::available_host_memory());
+  for (const core::BufferSpec& b : options_.launch.buffers) {
+    buffer_address_.push_back(
+        b.variable ? 0 : allocate(b.bytes(), core::DeviceMemory::kAlign, b.name, b.where.text()));
+    if (b.variable || b.bytes() == 0) continue;
+    const core::Allocation* a = memory_.find(buffer_address_.back());
+    core::fill_buffer(b, options_.launch.seed, {a->data, a->bytes});
+  }
+}
+
+uint64_t DeviceContents::allocate(uint64_t bytes, uint64_t align, const std::string& name,
+                                  const std::string& place) {
+  try {
+    return memory_.allocate(bytes, align, name);
+  } catch (const core::InputError& error) {
+    throw core::InputError(fmt::format("{}: {}", place, error.what()));
+  }
+}
+
+std::span<const std::byte> DeviceContents::buffer(size_t index) const {
+  if (options_.launch.buffers[index].bytes() == 0) return {};
+  const core::Allocation* a = memory_.find(buffer_address_[index]);
+  return {a->data, a->bytes};
+}
+
+uint64_t DeviceContents::address_of(const isa::Variable& variable) const {
+  for (const auto& [placed, address] : variable_address_)
+    if (placed == &variable) return address;
+  return 0;
+}
+
+}  // namespace gpusim::comp

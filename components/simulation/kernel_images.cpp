@@ -1,0 +1,78 @@
+#include "components/simulation/kernel_images.h"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "components/simulation/program.h"
+#include "isa/lowering/lowering.h"
+#include "isa/ptx/diagnostics.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::comp {
+
+const isa::Function& KernelImages::entry_of(const core::LaunchSpec& spec) const {
+  const std::vector<const isa::Function*> entries = module_.entries();
+  if (spec.kernel.empty()) {
+    if (entries.size() > 1)
+      core::raise_input_error(
+          spec.kernel_where,
+          fmt::format("{} has {} kernels: name the one to launch", options_.ptx_name, entries.size()),
+          fmt::format("kernel = \"{}\"", entries.front()->name));
+    return *entries.front();
+  }
+  const isa::Function* entry = module_.find_function(spec.kernel);
+  if (entry == nullptr || !entry->is_entry) {
+    isa::NearestName nearest(spec.kernel);
+    for (const isa::Function* f : entries) nearest.consider(f->name);
+    core::raise_input_error(spec.kernel_where,
+                            fmt::format("{} has no kernel '{}'", options_.ptx_name, spec.kernel),
+                            nearest.hint());
+  }
+  return *entry;
+}
+
+const KernelImages::LoweredKernel& KernelImages::of(const core::LaunchSpec& spec) {
+  const isa::Function& entry = entry_of(spec);
+  for (const auto& k : kernels_)
+    if (k->name == entry.name && k->registers == spec.registers && k->stack == spec.stack) return *k;
+  std::unique_ptr<isa::KernelImage> image = lower(entry, spec);
+  if (checker_ != nullptr) checker_->observe(*image);
+  const uint64_t address = next_code_address();
+  kernels_.push_back(std::make_unique<LoweredKernel>(
+      LoweredKernel{entry.name, spec.registers, spec.stack, std::move(image), address}));
+  return *kernels_.back();
+}
+
+std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry,
+                                                      const core::LaunchSpec& spec) {
+  const core::MachineConfig& m = options_.machine;
+  isa::LoweringOptions lowering;
+  lowering.level = options_.lowering;
+  lowering.machine_capability = static_cast<int>(m.gpu.compute_capability);
+  lowering.register_limit = spec.registers;
+  if (spec.stack != 0) lowering.stack_bytes = spec.stack;
+  lowering.max_registers = static_cast<uint32_t>(m.sm.max_registers_per_thread);
+  lowering.register_file = static_cast<uint32_t>(m.sm.registers);
+  lowering.largest_block = static_cast<uint32_t>(m.sm.max_threads_per_block);
+  lowering.address_of = [this, &entry](const isa::Variable& v) {
+    if (v.space == isa::Space::kConst) constants_read_.emplace_back(&v, entry.name);
+    return contents_.address_of(v);
+  };
+  auto lowered = isa::lower_kernel(module_, entry, lowering);
+  if (auto* errors = std::get_if<isa::Diagnostics>(&lowered))
+    report_diagnostics(*errors, module_.files, options_);
+  auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
+  if (spec.registers != 0) image->registers = spec.registers;
+  return image;
+}
+
+uint64_t KernelImages::next_code_address() const {
+  constexpr uint64_t kCode = uint64_t{1} << 41, kAlign = 4096;
+  if (kernels_.empty()) return kCode;
+  const LoweredKernel& last = *kernels_.back();
+  const uint64_t bytes = last.image->ops.size() * static_cast<uint64_t>(options_.machine.instruction.bytes);
+  return last.code_address + (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,146 @@
+#include "components/simulation/prepared_launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "components/launch/occupancy_limits.h"
+#include "components/sm/control_codes.h"
+#include "components/sm/register_banks.h"
+#include "isa/lowering/launch_constants.h"
+#include "simcore/config/load.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::comp {
+
+namespace {
+
+[[noreturn]] void refuse(const core::LaunchSpec& spec, const isa::KernelImage& image, const std::string& what,
+                         const std::string& hint = "") {
+  core::raise_input_error(spec.where, fmt::format("kernel '{}': {}", image.name, what), hint);
+}
+
+/// The clocks that the launch asks for are the machine's, and nobody else sets them.
+void check_clocks(const SimulationOptions& options, const core::LaunchSpec& spec) {
+  if (!spec.clocks.any()) return;
+  core::MachineConfig machine = options.machine;
+  core::set_clocks(machine, spec.clocks, spec.where);
+  if (spec.clocks.core_khz != 0 && machine.dvfs.governor != core::Governor::kFixed)
+    core::raise_input_error(spec.where, "core_clock is set here, and by the governor",
+                            fmt::format("dvfs.governor = {}; fixed leaves it to the launches",
+                                        core::word(machine.dvfs.governor)));
+}
+
+/// Shared memory of a block, static and dynamic.
+uint64_t shared_bytes(const isa::KernelImage& image, const core::LaunchSpec& spec) {
+  return uint64_t{std::max(image.dynamic_shared_offset, image.static_shared_bytes)} + spec.dynamic_shared;
+}
+
+void check_limits(const core::MachineConfig& m, const core::LaunchSpec& spec, const KernelLaunch& run) {
+  const isa::KernelImage& image = *run.image;
+  const auto limit = [&](const char* what, uint64_t value, int64_t most) {
+    if (value > static_cast<uint64_t>(most))
+      refuse(spec, image, fmt::format("{} is {}, machine '{}' allows {}", what, value, m.gpu.name, most));
+  };
+  limit("block x", run.block.x, m.sm.max_block_x);
+  limit("block y", run.block.y, m.sm.max_block_y);
+  limit("block z", run.block.z, m.sm.max_block_z);
+  limit("grid x", run.grid.x, m.sm.max_grid_x);
+  limit("grid y", run.grid.y, m.sm.max_grid_y);
+  limit("grid z", run.grid.z, m.sm.max_grid_z);
+  limit("threads per block", run.block.count(), m.sm.max_threads_per_block);
+  limit("local memory per thread", image.local_bytes, m.sm.local_bytes_per_thread);
+  limit("shared memory per block", shared_bytes(image, spec), m.shared.bytes);
+}
+
+/// What the kernel says of its blocks: .reqntid and .maxntid.
+void check_block(const core::LaunchSpec& spec, const KernelLaunch& run) {
+  const isa::KernelImage& image = *run.image;
+  for (int i = 0; i < 3; ++i) {
+    const uint32_t used = spec.block[i], required = image.reqntid[i];
+    if (required != 0 && used != required)
+      refuse(spec, image,
+             fmt::format("block {}x{}x{} differs from the kernel's .reqntid in dimension {} ({} against {})",
+                         run.block.x, run.block.y, run.block.z, i, used, required));
+  }
+  if (image.maxntid[0] == 0) return;
+  const uint64_t most =
+      uint64_t{image.maxntid[0]} * std::max(1u, image.maxntid[1]) * std::max(1u, image.maxntid[2]);
+  if (run.block.count() > most)
+    refuse(spec, image, fmt::format("{} threads per block exceed the kernel's .maxntid", run.block.count()));
+}
+
+/// What the blocks take of an SM; returns what limits their number.
+std::string share_sm(const core::MachineConfig& m, const core::LaunchSpec& spec, KernelLaunch& run) {
+  const isa::Occupancy occupancy = occupancy_on(m, run);
+  run.blocks_per_sm = static_cast<uint32_t>(occupancy.blocks_per_sm);
+  if (run.blocks_per_sm == 0)
+    refuse(spec, *run.image,
+           fmt::format(
+               "no block fits an SM of '{}' ({} threads, {} registers per thread, {} bytes of shared memory)",
+               m.gpu.name, run.threads_per_block, run.image->registers, run.shared_bytes),
+           fmt::format("limited by {}", occupancy.limiter));
+  const uint64_t shared = uint64_t{run.shared_bytes} * run.blocks_per_sm;
+  run.l1_ways = core::l1_ways_beside(m, shared);
+  run.carved = core::carved_shared(m, shared);
+  run.share = share_of_block(m, run);
+  return occupancy.limiter;
+}
+
+void pack_arguments(const SimulationOptions& options, const core::LaunchSpec& spec,
+                    const DeviceContents& contents, KernelLaunch& run) {
+  const isa::KernelImage& image = *run.image;
+  std::vector<core::ParameterSlot> slots;
+  for (const isa::KernelParam& p : image.params)
+    slots.push_back({p.name, std::string(isa::type_name(p.type)), p.offset, p.bytes, p.is_array});
+  run.params = core::pack_arguments(
+      options.launch, spec, slots, image.param_bytes,
+      [&contents](uint32_t b) { return contents.buffer_address(b); }, isa::texture_handle);
+  if (!image.launch_constants.empty())
+    run.literals = isa::bind_literals(image, run.params, {run.block.x, run.block.y, run.block.z},
+                                      {run.grid.x, run.grid.y, run.grid.z});
+}
+
+/// Tables by operation that the machine's SMs need.
+void make_tables(const core::MachineConfig& m, KernelLaunch& run) {
+  const isa::KernelImage& image = *run.image;
+  run.pc.resize(image.ops.size());
+  if (m.sm.register_banks != 0)
+    run.bank_delay = register_bank_delays(image, static_cast<uint32_t>(m.sm.register_banks),
+                                          static_cast<uint32_t>(m.sm.register_bank_reads));
+  if (m.scheduler.dependences == core::Dependences::kControlCodes) {
+    std::string problem;  // is told when the machine is built
+    run.codes = control_codes(image, build_timing(m, problem).of_scheduler.front(),
+                              static_cast<uint32_t>(m.scheduler.issue_cycles),
+                              static_cast<uint32_t>(m.scheduler.barriers));
+  }
+  run.sm.resize(static_cast<size_t>(m.gpu.sms));
+}
+
+}  // namespace
+
+PreparedLaunch prepare_launch(const SimulationOptions& options, const core::LaunchSpec& spec, uint32_t id,
+                              const KernelImages::LoweredKernel& kernel, const DeviceContents& contents) {
+  auto made = std::make_unique<KernelLaunch>();
+  KernelLaunch& run = *made;
+  run.image = kernel.image.get();
+  run.code_address = kernel.code_address;
+  run.id = id;
+  run.grid = {spec.grid[0], spec.grid[1], spec.grid[2]};
+  run.block = {spec.block[0], spec.block[1], spec.block[2]};
+  run.dynamic_shared = spec.dynamic_shared;
+  check_limits(options.machine, spec, run);
+  check_block(spec, run);
+  run.threads_per_block = static_cast<uint32_t>(run.block.count());
+  run.warps_per_block = (run.threads_per_block + isa::kWarpSize - 1) / isa::kWarpSize;
+  run.shared_bytes = static_cast<uint32_t>(shared_bytes(*run.image, spec));
+  run.num_blocks = run.grid.count();
+  std::string limiter = share_sm(options.machine, spec, run);
+  check_clocks(options, spec);
+  pack_arguments(options, spec, contents, run);
+  make_tables(options.machine, run);
+  return {std::move(made), std::move(limiter), &spec};
+}
+
+}  // namespace gpusim::comp

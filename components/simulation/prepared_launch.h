@@ -1,0 +1,24 @@
+// A launch of the launch file, checked against machine and kernel and ready to run.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "components/launch/kernel_launch.h"
+#include "components/simulation/device_contents.h"
+#include "components/simulation/kernel_images.h"
+#include "components/simulation/simulation_options.h"
+
+namespace gpusim::comp {
+
+struct PreparedLaunch {
+  std::unique_ptr<KernelLaunch> run;
+  std::string occupancy_limiter;           ///< what keeps further blocks off an SM
+  const core::LaunchSpec* spec = nullptr;  ///< of the launch file
+};
+
+/// The launch with number `id`. Throws core::InputError for what the machine or the kernel does not allow.
+[[nodiscard]] PreparedLaunch prepare_launch(const SimulationOptions& options, const core::LaunchSpec& spec,
+                                            uint32_t id, const KernelImages::LoweredKernel& kernel,
+                                            const DeviceContents& contents);
+
+}  // namespace gpusim::comp

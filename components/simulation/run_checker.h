@@ -1,0 +1,17 @@
+// --check in a whole run: what the checks know of device memory, and what they found.
+#pragma once
+#include <memory>
+
+#include "components/checker/checker.h"
+#include "components/simulation/device_contents.h"
+#include "components/simulation/simulation_options.h"
+#include "components/simulation/simulation_result.h"
+
+namespace gpusim::comp {
+
+/// Null for a run without --check.
+[[nodiscard]] std::unique_ptr<Checker> make_checker(const SimulationOptions& options,
+                                                    const DeviceContents& contents);
+void collect_findings(const Checker& checker, SimulationResult& result);
+
+}  // namespace gpusim::comp

@@ -1,0 +1,64 @@
+// What a run is asked for: program, machine, launches, and what to record and check.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "components/checker/options.h"
+#include "components/functional/functional_runner.h"
+#include "isa/lowering/lowering.h"
+#include "simcore/config/machine_config.h"
+#include "simcore/launch/launch.h"
+#include "simcore/record/event_schema.h"
+
+namespace gpusim::comp {
+
+class TlmMemory;
+
+struct Progress {
+  std::string kernel;
+  uint64_t cycles = 0;
+  uint64_t blocks_done = 0, blocks_total = 0;
+  uint64_t warp_instructions = 0;
+};
+
+struct SimulationOptions {
+  core::MachineConfig machine;
+  std::string ptx_name;  ///< for messages
+  std::string ptx_text;
+  struct PtxFile {
+    std::string name, text;
+  };
+  std::vector<PtxFile> linked;  ///< further PTX files, linked with the first
+  core::LaunchDescription launch;
+  uint32_t sms = 0;                      ///< 0: all
+  uint64_t max_cycles = 10'000'000'000;  ///< core cycles per kernel (warp operations with `functional`)
+  bool functional = false;
+  bool strict_target = false;
+  bool direct_driver = false;  ///< tests: activate modules without SystemC events, SMs never run ahead
+  bool module_events = false;  ///< tests: activate each module through a SystemC event of its own
+  /// Binds an outside TLM-2.0 memory to each DRAM channel, in place of our DRAM
+  /// (components/dram/tlm_memory.h).
+  std::function<void(TlmMemory&)> attach_memory;
+  TraceStep trace;      ///< with `functional`: called for what each warp does, in its order
+  CheckOptions checks;  ///< what to look for besides running
+  isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
+  std::string out;               ///< HDF5 file; empty: none
+  bool keep_other_runs = false;  ///< a file of another machine or program at `out` is refused, not replaced
+  core::EventLevel events = core::EventLevel::kSummary;
+  int threads = 1;
+  std::string command_line;  ///< canonical, for the recorded file
+  std::string program_version;
+  const std::atomic<bool>* interrupt = nullptr;
+  std::function<void(const Progress&)> on_progress;
+  std::function<void(const std::string&)> on_warning;
+};
+
+/// The user has asked the run to stop.
+[[nodiscard]] inline bool interrupted(const SimulationOptions& options) {
+  return options.interrupt != nullptr && options.interrupt->load(std::memory_order_relaxed);
+}
+
+}  // namespace gpusim::comp

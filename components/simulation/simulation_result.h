@@ -1,0 +1,75 @@
+// What a run has come to: kernels, copies, what the checks found, and how it ended.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "components/checker/finding.h"
+#include "components/launch/kernel_launch.h"
+#include "simcore/launch/launch.h"
+#include "simcore/stats/counters.h"
+
+namespace gpusim::comp {
+
+struct KernelResult {
+  std::string name;
+  uint32_t launch = 0;  ///< number in the order of the launch file
+  uint32_t number = 0;  ///< in the order in which kernels began: its group in the recorded file
+  uint32_t stream = 0;
+  Dim3 grid, block;
+  uint64_t start = 0;   ///< core cycle
+  double start_s = 0;   ///< the start as a time
+  uint64_t cycles = 0;  ///< core cycles; 0 with --functional
+  uint32_t beside = 0;  ///< other kernels that ran during some of it
+  double time_s = 0;
+  uint32_t registers = 0, shared_bytes = 0, blocks_per_sm = 0;
+  std::string occupancy_limiter;
+  SmStats total;  ///< over all SMs
+  std::vector<core::Counter> counters;
+  std::vector<std::string> top_stalls;  ///< "memory_dram 61.2 %", largest first
+};
+
+/// A timed host transfer over the machine's [host] link.
+struct CopyResult {
+  std::string buffer;
+  bool is_variable = false;
+  uint32_t stream = 0, engine = 0;
+  bool to_device = true;
+  uint64_t bytes = 0;
+  double time_s = 0;            ///< latency + bytes / rate
+  double start_s = 0;           ///< when it started
+  uint64_t start = 0, end = 0;  ///< core cycles; 0 and 0 if it did not start
+};
+
+struct SimulationResult {
+  enum class Status { kComplete, kFailed, kInterrupted };
+  Status status = Status::kComplete;
+  std::string reason;
+  std::vector<KernelResult> kernels;  ///< that ended, in the order in which they began
+  std::vector<CopyResult> copies;     ///< in the order of the launch file
+  std::vector<core::ExpectResult> expects;
+  double wall_s = 0;  ///< host seconds of the simulation proper
+  uint64_t warp_instructions = 0;
+  uint64_t cycles = 0;               ///< in which a kernel ran
+  double time_s = 0;                 ///< the cycles as a time
+  std::vector<Finding> findings;     ///< of the checks
+  uint64_t finding_occurrences = 0;  ///< how often, all together
+  bool findings_overflowed = false;  ///< some distinct ones are not in the list
+  bool recorded = false;             ///< SimulationOptions::out holds this run
+  [[nodiscard]] bool expectations_met() const;
+  /// Instructions, cycles and time of all kernels, which stand in the order in which they began.
+  void add_up_kernels();
+};
+
+/// A launch or a transfer that was carried out.
+struct TimelineItem {
+  const KernelResult* kernel = nullptr;  ///< or
+  const CopyResult* copy = nullptr;
+  uint32_t stream = 0;
+  uint64_t start = 0, end = 0;  ///< core cycles
+  double start_s = 0, end_s = 0;
+};
+/// In the order in which they began; of those that began at the same time, kernels first.
+[[nodiscard]] std::vector<TimelineItem> timeline(const SimulationResult& result);
+
+}  // namespace gpusim::comp
