@@ -77,9 +77,12 @@ constexpr Offsets kConsecutiveWords = [] {
   return offsets;
 }();
 
+constexpr uint32_t kHalf = isa::kWarpSize / 2;
+
 /// True for a whole group of 4-byte lanes that read one word, or consecutive words: the cases that matter for
 /// speed.
 bool regular_group(const isa::MemoryAccess& access, uint32_t first, uint32_t lanes) {
+  if (lanes == kHalf && access.half[first / kHalf] != isa::AccessShape::kOther) return true;
   const uint64_t* a = &access.address[first];
   const Offsets& expected = a[1] == a[0] ? kOneWord : kConsecutiveWords;
   uint64_t difference = 0;
@@ -90,7 +93,6 @@ bool regular_group(const isa::MemoryAccess& access, uint32_t first, uint32_t lan
 /// Steps of a whole warp of 4-byte lanes whose halves are regular_group()s: one word, consecutive words, and
 /// rows of a 16-wide tile. 0: they are not.
 uint32_t steps_of_regular_halves(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
-  constexpr uint32_t kHalf = isa::kWarpSize / 2;
   if (!regular_group(access, 0, kHalf) || !regular_group(access, kHalf, kHalf)) return 0;
   const uint64_t low = access.address[0] / 4, high = access.address[kHalf] / 4;
   const bool one_low = access.address[1] == access.address[0];

@@ -93,9 +93,19 @@ struct MemoryAccess {
                                ///< reported here and the others are treated as shared at no cost)
   uint16_t bytes = 0;          ///< per lane: element_bytes * elements
   FaultKind fault = FaultKind::kNone;
-  AccessShape shape = AccessShape::kOther;  ///< a hint: saves the timing model a pass over the addresses
+  /// Hints, which save the timing model a pass over the addresses: the warp's shape, and those of its halves
+  /// (kContiguous there: active lane l of the half at its first address + l * bytes).
+  AccessShape shape = AccessShape::kOther;
+  AccessShape half[2] = {AccessShape::kOther, AccessShape::kOther};
   uint64_t fault_address = 0;
   uint8_t fault_lane = 0;
+
+  void set_shape(AccessShape of_warp, AccessShape of_low_half, AccessShape of_high_half) {
+    shape = of_warp;
+    half[0] = of_low_half;
+    half[1] = of_high_half;
+  }
+  void set_shape(AccessShape of_all) { set_shape(of_all, of_all, of_all); }
 };
 
 struct WarpContext;

@@ -96,6 +96,22 @@ TEST_F(AccessTest, HighestLaneWinsAStoreConflict) {
   EXPECT_EQ(memory.read<uint32_t>(buffer, 1)[0], 23u);
 }
 
+/// What the executor says of a half warp of 4-byte lanes is true; it says it of every shared access.
+void expect_half_shape(const MemoryAccess& access, uint32_t half, bool shared) {
+  const uint64_t* a = access.address + half * 16;
+  bool uniform = true, contiguous = true;
+  for (uint64_t l = 0; l < 16; ++l) {
+    uniform &= a[l] == a[0];
+    contiguous &= a[l] == a[0] + 4 * l;
+  }
+  const AccessShape truth = uniform      ? AccessShape::kUniform
+                            : contiguous ? AccessShape::kContiguous
+                                         : AccessShape::kOther;
+  if (shared || access.half[half] != AccessShape::kOther) {
+    EXPECT_EQ(access.half[half], truth) << "half " << half;
+  }
+}
+
 /// Address patterns of whole and half warps, with 32- and 64-bit bases, in every instruction set.
 TEST_F(AccessTest, EveryPatternAndLevelMovesTheSameWords) {
   const auto pattern = [](int kind, uint32_t l) -> uint32_t {
@@ -151,6 +167,7 @@ TEST_F(AccessTest, EveryPatternAndLevelMovesTheSameWords) {
                                      : kind == 1 ? AccessShape::kUniform
                                                  : AccessShape::kOther;
         EXPECT_EQ(access.shape, expected);
+        for (uint32_t h = 0; h < 2; ++h) expect_half_shape(access, h, space == Space::kShared);
       }
       for (int l = 0; l < kWarpSize; ++l) {
         const uint32_t offset = pattern(kind, static_cast<uint32_t>(l));

@@ -228,7 +228,7 @@ void open(MemoryAccess& access) {
   access.space = Space::kGlobal;
   access.bytes = kSectorBytes;
   access.fault = FaultKind::kNone;
-  access.shape = AccessShape::kOther;
+  access.set_shape(AccessShape::kOther);
 }
 
 /// The lane's texture; `last` and `texture` remember the one of the lane before. Nullptr after a fault.

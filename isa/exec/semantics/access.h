@@ -142,6 +142,17 @@ inline Space resolve_generic(LaneMask mask, MemoryAccess& access, Space* spaces)
   return Space::kGeneric;
 }
 
+/// How the addresses of a half warp lie.
+GPUSIM_INLINE AccessShape shape_of_half(const u64* a, u64 bytes) {
+  u64 differ = 0, stride = 0;
+  const u64 first = a[0];
+  GPUSIM_LANE_LOOP_OF(kWarpSize / 2) {
+    differ |= a[l] ^ first;
+    stride |= a[l] - first - u64(l) * bytes;
+  }
+  return differ == 0 ? AccessShape::kUniform : stride == 0 ? AccessShape::kContiguous : AccessShape::kOther;
+}
+
 /// Fills in `access`, whose addresses are there already, and finds the bytes. `mask` is not empty.
 inline void locate_addresses(const MicroOp& op, WarpContext& ctx, LaneMask mask, bool store,
                              MemoryAccess& access, Located& out) {
@@ -151,7 +162,7 @@ inline void locate_addresses(const MicroOp& op, WarpContext& ctx, LaneMask mask,
   access.lanes = mask;
   access.bytes = uint16_t(bytes);
   access.fault = FaultKind::kNone;
-  access.shape = AccessShape::kOther;
+  access.set_shape(AccessShape::kOther);
   Space space = op.memory.space;
   Space spaces[kWarpSize];
   if (space == Space::kGeneric) space = resolve_generic(mask, access, spaces);
@@ -205,8 +216,12 @@ inline void locate_addresses(const MicroOp& op, WarpContext& ctx, LaneMask mask,
     return locate_slowly(ctx, mask, access, spaces, bytes, align_mask, store, out);
   }
   out.base = out.shape == Shape::kBase ? origin : origin + first;
-  if (out.shape == Shape::kUniform) access.shape = AccessShape::kUniform;
-  if (out.shape == Shape::kContiguous) access.shape = AccessShape::kContiguous;
+  if (out.shape == Shape::kUniform)
+    access.set_shape(AccessShape::kUniform);
+  else if (out.shape == Shape::kContiguous)
+    access.set_shape(AccessShape::kContiguous);
+  else if (space == Space::kShared)  // whose timing asks for it: rows of a tile
+    access.set_shape(AccessShape::kOther, shape_of_half(a, bytes), shape_of_half(a + kWarpSize / 2, bytes));
 }
 
 /// Locates an access at the addresses of the lanes' base registers.

@@ -92,12 +92,11 @@ GPUSIM_INLINE bool find_reach(const MicroOp& op, WarpContext& ctx, LaneMask mask
   }
   return reach.end - reach.begin >= 4;
 }
-GPUSIM_INLINE void report(const MicroOp& op, LaneMask mask, AccessShape shape, MemoryAccess& access) {
+GPUSIM_INLINE void report(const MicroOp& op, LaneMask mask, MemoryAccess& access) {
   access.lanes = mask;
   access.space = op.memory.space;
   access.bytes = 4;
   access.fault = FaultKind::kNone;
-  access.shape = shape;
 }
 
 /// False if locate() must do it.
@@ -121,7 +120,8 @@ GPUSIM_INLINE bool load_word(const MicroOp& op, WarpContext& ctx, LaneMask mask,
   _mm512_mask_store_epi32(d + 16, __mmask16(mask.bits() >> 16), v);
 #pragma GCC unroll 4
   for (int q = 0; q < 4; ++q) _mm512_store_si512(access.address + 8 * q, _mm512_set1_epi64(s64(address)));
-  report(op, mask, AccessShape::kUniform, access);
+  report(op, mask, access);
+  access.set_shape(AccessShape::kUniform);
   return true;
 }
 
@@ -170,7 +170,8 @@ GPUSIM_INLINE bool load_words(const MicroOp& op, WarpContext& ctx, LaneMask mask
       v = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, at.half[h], at.data, 1);
     _mm512_mask_store_epi32(d + 16 * h, lanes, v);
   }
-  report(op, mask, warp_shape(mask, shape, first), access);
+  report(op, mask, access);
+  access.set_shape(warp_shape(mask, shape, first), shape[0], shape[1]);
   return true;
 }
 
@@ -194,7 +195,8 @@ GPUSIM_INLINE bool store_words(const MicroOp& op, WarpContext& ctx, LaneMask mas
     else
       _mm512_mask_i32scatter_epi32(at.data, lanes, at.half[h], v, 1);
   }
-  report(op, mask, warp_shape(mask, shape, first), access);
+  report(op, mask, access);
+  access.set_shape(warp_shape(mask, shape, first), shape[0], shape[1]);
   return true;
 }
 

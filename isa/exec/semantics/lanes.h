@@ -13,10 +13,12 @@
 #include "isa/exec/semantics/rows.h"
 
 #if defined(__clang__)
-#define GPUSIM_LANE_LOOP _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < kWarpSize; ++l)
+#define GPUSIM_LANE_LOOP_OF(lanes) \
+  _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < (lanes); ++l)
 #else
-#define GPUSIM_LANE_LOOP _Pragma("GCC ivdep") for (int l = 0; l < kWarpSize; ++l)
+#define GPUSIM_LANE_LOOP_OF(lanes) _Pragma("GCC ivdep") for (int l = 0; l < (lanes); ++l)
 #endif
+#define GPUSIM_LANE_LOOP GPUSIM_LANE_LOOP_OF(kWarpSize)
 #define GPUSIM_INLINE __attribute__((always_inline)) inline
 
 namespace gpusim::isa::GPUSIM_SIMD {
