@@ -95,10 +95,10 @@ Outcome outcome_of(const core::ChildAnswer& answer, const Program& program) {
 DeviceProperties properties_of(const core::MachineConfig& m) {
   DeviceProperties p;
   p.capability = static_cast<int>(m.gpu.compute_capability);
-  p.sms = static_cast<uint32_t>(m.gpu.sms);
-  p.threads_per_block = static_cast<uint32_t>(m.sm.max_threads_per_block);
-  p.warps_per_sm = static_cast<uint32_t>(m.sm.max_warps);
-  p.shared_bytes = static_cast<uint64_t>(m.shared.bytes);
+  p.sms = m.gpu.sms;
+  p.threads_per_block = m.sm.max_threads_per_block;
+  p.warps_per_sm = m.sm.max_warps;
+  p.shared_bytes = m.shared.bytes;
   p.memory_bytes = static_cast<uint64_t>(m.memory_bytes);
   p.core_hz = static_cast<double>(m.clocks.core_khz) * 1e3;
   return p;

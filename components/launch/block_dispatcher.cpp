@@ -19,14 +19,14 @@ uint64_t scaled(uint64_t cycles, uint64_t khz, uint64_t other) {
 
 DispatchRules dispatch_rules(const core::MachineConfig& machine, const core::ClockDomain& domain) {
   DispatchRules r;
-  r.launch_cycles = static_cast<uint64_t>(machine.gpu.launch_cycles);
-  r.issue_cycles = static_cast<uint64_t>(machine.scheduler.issue_cycles);
+  r.launch_cycles = machine.gpu.launch_cycles;
+  r.issue_cycles = machine.scheduler.issue_cycles;
   r.depth_first = machine.gpu.block_dispatch == core::BlockDispatch::kDepthFirst;
   r.in_turn = machine.gpu.kernel_dispatch == core::KernelDispatch::kInTurn;
   r.sm = whole_sm(machine);
-  r.work.concurrent_kernels = static_cast<uint32_t>(machine.gpu.concurrent_kernels);
-  r.work.copy_engines = static_cast<uint32_t>(machine.host.copy_engines);
-  r.work.launch_queues = static_cast<uint32_t>(machine.gpu.launch_queues);
+  r.work.concurrent_kernels = machine.gpu.concurrent_kernels;
+  r.work.copy_engines = machine.host.copy_engines;
+  r.work.launch_queues = machine.gpu.launch_queues;
   r.work.launch_interval = domain.cycles_of_ns(machine.host.launch_interval_ns);
   return r;
 }

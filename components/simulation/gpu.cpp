@@ -11,8 +11,8 @@ namespace {
 
 /// The SM numbers that `--sms N` keeps.
 std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sms) {
-  const auto per_cluster = static_cast<uint32_t>(machine.gpu.sms_per_cluster);
-  const uint32_t clusters = (static_cast<uint32_t>(machine.gpu.sms) + per_cluster - 1) / per_cluster;
+  const uint32_t per_cluster = machine.gpu.sms_per_cluster;
+  const uint32_t clusters = (machine.gpu.sms + per_cluster - 1) / per_cluster;
   std::vector<uint32_t> numbers;
   if (machine.gpu.sms_spread) {
     for (uint32_t k = 0; k < per_cluster; ++k)
@@ -45,8 +45,8 @@ Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::Gl
   std::string problem;
   timing_ = build_timing(machine, problem);
   if (!problem.empty()) throw std::invalid_argument(problem);
-  const auto per_cluster = static_cast<uint32_t>(machine.gpu.sms_per_cluster);
-  num_sms_ = static_cast<uint32_t>(machine.gpu.sms);
+  const uint32_t per_cluster = machine.gpu.sms_per_cluster;
+  num_sms_ = machine.gpu.sms;
   clusters_ = (num_sms_ + per_cluster - 1) / per_cluster;
   build_memory();
   build_sms(sm_numbers(machine, std::min(sms, num_sms_)), memory);
@@ -99,7 +99,7 @@ void Gpu::connect_channel(MemoryPartition& partition, Channel& channel) {
 void Gpu::build_tlbs() {
   if (machine_.tlb.l1_entries == 0) return;
   const bool of_gpu = machine_.tlb.l2_scope == core::TlbScope::kGpu;
-  const auto per_cluster = static_cast<uint32_t>(machine_.gpu.sms_per_cluster);
+  const uint32_t per_cluster = machine_.gpu.sms_per_cluster;
   for (uint32_t i = 0; i < (of_gpu ? 1 : clusters_); ++i)
     tlbs_.push_back(std::make_unique<SharedTlb>(fmt::format("tlb{}", i).c_str(), core_, machine_.tlb,
                                                 of_gpu ? num_sms_ : per_cluster));
@@ -107,7 +107,7 @@ void Gpu::build_tlbs() {
 
 void Gpu::connect_tlb(uint32_t number, Sm& sm, LoadStoreUnit::Links& links) {
   if (tlbs_.empty()) return;
-  const auto per_cluster = static_cast<uint32_t>(machine_.gpu.sms_per_cluster);
+  const uint32_t per_cluster = machine_.gpu.sms_per_cluster;
   const auto misses = static_cast<uint32_t>(machine_.tlb.l1_misses);
   SharedTlb& tlb = *tlbs_[tlbs_.size() == 1 ? 0 : number / per_cluster];
   links.tlb.ask = &link(page_links_, sm, tlb, misses);
@@ -128,7 +128,7 @@ void Gpu::build_textures() {
 
 void Gpu::connect_texture(uint32_t number, Sm& sm, LoadStoreUnit::Links& links) {
   if (textures_.empty()) return;
-  const auto per_cluster = static_cast<uint32_t>(machine_.gpu.sms_per_cluster);
+  const uint32_t per_cluster = machine_.gpu.sms_per_cluster;
   ClusterCache& cache = *textures_[textures_.size() == num_sms_ ? number : number / per_cluster];
   const auto fetches = static_cast<uint32_t>(machine_.texture.fetches);
   links.texture.request = &link(request_links_, sm, cache, 8u);
@@ -138,8 +138,8 @@ void Gpu::connect_texture(uint32_t number, Sm& sm, LoadStoreUnit::Links& links) 
 
 void Gpu::connect_fetch(uint32_t number, Sm& sm) {
   if (machine_.instruction.l1_bytes == 0) return;
-  ClusterCache& cache = *constants_[number / static_cast<uint32_t>(machine_.gpu.sms_per_cluster)];
-  const auto lines = static_cast<uint32_t>(machine_.instruction.mshrs);
+  ClusterCache& cache = *constants_[number / machine_.gpu.sms_per_cluster];
+  const uint32_t lines = machine_.instruction.mshrs;
   const uint64_t latency = core_.cycles_of_ns(machine_.constant.l2_latency_ns);
   InstructionFetch::Links links;
   links.request = &link(request_links_, sm, cache, lines);
@@ -170,10 +170,10 @@ bool Gpu::nobody_moves() const {
 void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemory& memory) {
   const auto& net = machine_.interconnect;
   const auto queue = static_cast<uint32_t>(net.queue);
-  const auto per_cluster = static_cast<uint32_t>(machine_.gpu.sms_per_cluster);
+  const uint32_t per_cluster = machine_.gpu.sms_per_cluster;
   const auto constant_mshrs = static_cast<uint32_t>(machine_.constant.mshrs);
   const uint64_t l2_latency = core_.cycles_of_ns(machine_.constant.l2_latency_ns);
-  const auto start_cycles = static_cast<uint64_t>(machine_.gpu.block_start_cycles);
+  const uint64_t start_cycles = machine_.gpu.block_start_cycles;
   SmEnvironment environment;
   environment.machine = &machine_;
   environment.timing = &timing_;

@@ -52,9 +52,9 @@ std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry
   lowering.machine_capability = static_cast<int>(m.gpu.compute_capability);
   lowering.register_limit = spec.registers;
   if (spec.stack != 0) lowering.stack_bytes = spec.stack;
-  lowering.max_registers = static_cast<uint32_t>(m.sm.max_registers_per_thread);
-  lowering.register_file = static_cast<uint32_t>(m.sm.registers);
-  lowering.largest_block = static_cast<uint32_t>(m.sm.max_threads_per_block);
+  lowering.max_registers = m.sm.max_registers_per_thread;
+  lowering.register_file = m.sm.registers;
+  lowering.largest_block = m.sm.max_threads_per_block;
   lowering.address_of = [this, &entry](const isa::Variable& v) {
     if (v.space == isa::Space::kConst) constants_read_.emplace_back(&v, entry.name);
     return contents_.address_of(v);
@@ -71,7 +71,7 @@ uint64_t KernelImages::next_code_address() const {
   constexpr uint64_t kCode = uint64_t{1} << 41, kAlign = 4096;
   if (kernels_.empty()) return kCode;
   const LoweredKernel& last = *kernels_.back();
-  const uint64_t bytes = last.image->ops.size() * static_cast<uint64_t>(options_.machine.instruction.bytes);
+  const uint64_t bytes = last.image->ops.size() * options_.machine.instruction.bytes;
   return last.code_address + (bytes + kAlign - 1) / kAlign * kAlign;
 }
 

@@ -107,15 +107,13 @@ void make_tables(const core::MachineConfig& m, KernelLaunch& run) {
   const isa::KernelImage& image = *run.image;
   run.pc.resize(image.ops.size());
   if (m.sm.register_banks != 0)
-    run.bank_delay = register_bank_delays(image, static_cast<uint32_t>(m.sm.register_banks),
-                                          static_cast<uint32_t>(m.sm.register_bank_reads));
+    run.bank_delay = register_bank_delays(image, m.sm.register_banks, m.sm.register_bank_reads);
   if (m.scheduler.dependences == core::Dependences::kControlCodes) {
     std::string problem;  // is told when the machine is built
-    run.codes = control_codes(image, build_timing(m, problem).of_scheduler.front(),
-                              static_cast<uint32_t>(m.scheduler.issue_cycles),
-                              static_cast<uint32_t>(m.scheduler.barriers));
+    run.codes = control_codes(image, build_timing(m, problem).of_scheduler.front(), m.scheduler.issue_cycles,
+                              m.scheduler.barriers);
   }
-  run.sm.resize(static_cast<size_t>(m.gpu.sms));
+  run.sm.resize(m.gpu.sms);
 }
 
 }  // namespace

@@ -118,8 +118,7 @@ TimedRun::TimedRun(const RunPlan& plan, SimulationResult& result)
       engine_(options_.module_events ? core::Engine::Activation::kModuleEvents
                                      : core::Engine::Activation::kBatched),
       gpu_(
-          engine_, options_.machine, memory_,
-          options_.sms == 0 ? static_cast<uint32_t>(options_.machine.gpu.sms) : options_.sms,
+          engine_, options_.machine, memory_, options_.sms == 0 ? options_.machine.gpu.sms : options_.sms,
           [this](std::string message) { fail(std::move(message)); }, !options_.direct_driver, plan.checker,
           options_.attach_memory),
       power_(gpu_, options_.machine),

@@ -8,10 +8,10 @@ InstructionFetch::InstructionFetch(const core::MachineConfig& machine, uint16_t 
                                    const EventSink* events)
     : links_(links),
       events_(events),
-      bytes_(static_cast<uint64_t>(machine.instruction.bytes)),
-      line_mask_(static_cast<uint64_t>(machine.instruction.l1_line) - 1),
-      prefetch_(static_cast<uint32_t>(machine.instruction.prefetch)),
-      mshrs_(static_cast<uint32_t>(machine.instruction.mshrs)),
+      bytes_(machine.instruction.bytes),
+      line_mask_(machine.instruction.l1_line - 1),
+      prefetch_(machine.instruction.prefetch),
+      mshrs_(machine.instruction.mshrs),
       sm_(sm) {
   const auto& i = machine.instruction;
   const int64_t caches = i.per_scheduler ? machine.scheduler.count : 1;

@@ -20,20 +20,19 @@ void ResidentBlock::end_phase(uint64_t now) {
 SmState::SmState(uint32_t sm, core::ClockDomain& core, const SmEnvironment& environment)
     : index(sm),
       domain(core),
-      scheduler_count(static_cast<uint32_t>(environment.machine->scheduler.count)),
+      scheduler_count(environment.machine->scheduler.count),
       independent(environment.machine->gpu.compute_capability >= 70),
-      slot_cycles(static_cast<uint64_t>(environment.machine->scheduler.issue_cycles)),
-      issue_cycles(static_cast<uint64_t>(environment.machine->scheduler.issue_cycles)),
-      issue_width(static_cast<uint64_t>(environment.machine->scheduler.issue_width)),
+      slot_cycles(environment.machine->scheduler.issue_cycles),
+      issue_cycles(environment.machine->scheduler.issue_cycles),
+      issue_width(environment.machine->scheduler.issue_width),
       warps(core::PageAllocator<ResidentWarp>(*environment.arena)),
       dependences(environment.machine->scheduler.dependences),
       table(issue_cycles, environment.timing->shared_pipes, environment.timing->own_pipes),
       pipes(table),
       access(*environment.access),
-      shared_rules{static_cast<uint32_t>(environment.machine->shared.banks),
-                   static_cast<uint32_t>(environment.machine->shared.bank_bytes),
-                   static_cast<uint32_t>(environment.machine->shared.lanes_per_access)},
-      shared_step_cycles(static_cast<uint64_t>(environment.machine->shared.cycles_per_access)),
+      shared_rules{environment.machine->shared.banks, environment.machine->shared.bank_bytes,
+                   environment.machine->shared.lanes_per_access},
+      shared_step_cycles(environment.machine->shared.cycles_per_access),
       env(environment) {}
 
 void SmState::fault(uint32_t w, uint32_t pc, int lane, const std::string& what) {

@@ -74,8 +74,7 @@ class SmTest : public testing::Test {
     // Exact accounting: every slot of every scheduler has one cause, in total and summed over the operations
     // and idle slots.
     const auto& slots = run.sm[0].slots;
-    const uint64_t expected = run.end.count() / 2 * static_cast<uint64_t>(machine.scheduler.count) *
-                              static_cast<uint64_t>(machine.scheduler.issue_width);
+    const uint64_t expected = run.end.count() / 2 * machine.scheduler.count * machine.scheduler.issue_width;
     EXPECT_EQ(std::accumulate(slots.begin(), slots.end(), uint64_t{0}), expected);
     EXPECT_EQ(slots_of(StallCause::kNoWarp), sm->idle_slots()) << "booked one by one";
     uint64_t at_pcs = 0;

@@ -44,7 +44,7 @@ TimingTables build_timing(const core::MachineConfig& machine, std::string& probl
       static_cast<size_t>(std::ranges::count(machine.pipes, true, &core::MachineConfig::Pipe::per_scheduler));
   tables.own_pipes = static_cast<uint8_t>(own);
   tables.shared_pipes = static_cast<uint8_t>(machine.pipes.size() - own);
-  tables.of_scheduler.resize(static_cast<size_t>(machine.scheduler.count));
+  tables.of_scheduler.resize(machine.scheduler.count);
   for (size_t s = 0; s < tables.of_scheduler.size(); ++s) {
     for (size_t c = 0; c < kNumOpClasses; ++c) {
       const std::string name(isa::op_class_name(static_cast<isa::OpClass>(c)));

@@ -14,8 +14,7 @@ uint64_t positive(int64_t value) { return static_cast<uint64_t>(std::max<int64_t
 
 WarpTracer::WarpTracer(const core::MachineConfig& m, TraceStep step)
     : step_(std::move(step)),
-      shared_{static_cast<uint32_t>(m.shared.banks), static_cast<uint32_t>(m.shared.bank_bytes),
-              static_cast<uint32_t>(m.shared.lanes_per_access)},
+      shared_{m.shared.banks, m.shared.bank_bytes, m.shared.lanes_per_access},
       issue_cycles_(positive(m.scheduler.issue_cycles)),
       issue_width_(positive(m.scheduler.issue_width)),
       schedulers_(positive(m.scheduler.count)),

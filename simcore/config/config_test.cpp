@@ -250,6 +250,18 @@ TEST(Schema, AKeyThatAPolicyDeclaresInItsFileIsAKeyLikeOthers) {
             std::string::npos);
 }
 
+TEST(Schema, NumbersHoldTheRangeOfTheirKey) {
+  MachineConfig machine;
+  for (const KeySpec& spec : schema()) {
+    if (!whole_number(spec, machine)) continue;
+    for (const double end : {spec.min, spec.max}) {
+      const auto value = static_cast<int64_t>(end);
+      EXPECT_TRUE(set_whole_number(spec, machine, value));
+      EXPECT_EQ(whole_number(spec, machine), value) << spec.section << "." << spec.name;
+    }
+  }
+}
+
 TEST(Schema, KeysAreUniqueAndDefaultsValid) {
   std::set<std::pair<std::string_view, std::string_view>> seen;
   std::set<std::string> members;

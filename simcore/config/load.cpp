@@ -116,10 +116,10 @@ void store(const KeySpec& spec, const RawValue& value, const Where& where, Machi
         fmt::format("valid: {} to {} {}", format_real(spec.min), format_real(spec.max), spec.unit));
     return false;
   };
-  if (const auto* at = std::get_if<int64_t* (*)(MachineConfig&)>(&spec.member)) {
+  if (whole_number(spec, machine)) {
     const auto number = to_integer(spec.kind, value);
     if (!number) return wrong();
-    if (in_range(static_cast<double>(*number))) *(*at)(machine) = *number;
+    if (in_range(static_cast<double>(*number))) set_whole_number(spec, machine, *number);
   } else if (const auto* at_real = std::get_if<double* (*)(MachineConfig&)>(&spec.member)) {
     const auto number = to_real(spec.kind, value, machine.clocks.dram_khz);
     if (!number || !std::isfinite(*number)) return wrong();

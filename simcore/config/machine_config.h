@@ -1,7 +1,7 @@
 // A validated machine description: what `[section] key` of a .cfg file means to the model. Filled by
 // load_machine() (simcore/config/load.h) from the schema table (simcore/config/schema.h), which holds unit,
 // default, range and one line of documentation for each key; const from then on. Units here are machine
-// units: bytes, cycles of the named domain, kHz.
+// units: bytes, cycles of the named domain, kHz. A number's type holds the whole range of its key.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,13 +17,13 @@ struct MachineConfig {
   struct Gpu {
     std::string name, description;
     int64_t compute_capability = 13;  ///< x10: 13 is 1.3
-    int64_t sms = 30;
-    int64_t sms_per_cluster = 3;
-    bool sms_spread = false;         ///< --sms N: spread over clusters instead of filling them
-    int64_t launch_cycles = 0;       ///< core cycles from launch to the first block's dispatch
-    int64_t block_start_cycles = 0;  ///< core cycles from dispatch of a block to its first issue
-    int64_t concurrent_kernels = 1;  ///< that run at the same time, at most
-    int64_t launch_queues = 1;       ///< that streams are mapped to; each starts its work in order
+    uint32_t sms = 30;
+    uint32_t sms_per_cluster = 3;
+    bool sms_spread = false;          ///< --sms N: spread over clusters instead of filling them
+    uint32_t launch_cycles = 0;       ///< core cycles from launch to the first block's dispatch
+    uint32_t block_start_cycles = 0;  ///< core cycles from dispatch of a block to its first issue
+    uint32_t concurrent_kernels = 1;  ///< that run at the same time, at most
+    uint32_t launch_queues = 1;       ///< that streams are mapped to; each starts its work in order
     BlockDispatch block_dispatch{};
     KernelDispatch kernel_dispatch{};
     friend bool operator==(const Gpu&, const Gpu&) = default;
@@ -31,7 +31,7 @@ struct MachineConfig {
   struct Host {
     int64_t link_bytes_per_s = 0;
     double link_latency_ns = 0;
-    int64_t copy_engines = 1;       ///< 1: one direction at a time; 2: one for each
+    uint32_t copy_engines = 1;      ///< 1: one direction at a time; 2: one for each
     double launch_interval_ns = 0;  ///< between two launches or copies that the host issues
     double idle_power_w = 0, gpu_idle_power_w = 0;
     friend bool operator==(const Host&, const Host&) = default;
@@ -41,26 +41,27 @@ struct MachineConfig {
     friend bool operator==(const Clocks&, const Clocks&) = default;
   } clocks;
   struct Sm {
-    int64_t max_threads_per_block = 0, max_warps = 0, max_threads = 0, max_blocks = 0;
-    int64_t registers = 0;  ///< 32-bit registers
-    int64_t register_alloc_unit = 0;
+    uint32_t max_threads_per_block = 0, max_warps = 0, max_threads = 0, max_blocks = 0;
+    uint32_t registers = 0;  ///< 32-bit registers
+    uint32_t register_alloc_unit = 0;
     bool register_alloc_by_block = true;  ///< false: by warp
-    int64_t max_registers_per_thread = 0;
-    int64_t register_banks = 0;          ///< 0: they never conflict
-    int64_t register_bank_reads = 1;     ///< registers that a bank gives per core cycle
-    int64_t shared_alloc_unit = 0;       ///< bytes
-    int64_t local_bytes_per_thread = 0;  ///< limit
-    int64_t max_block_x = 0, max_block_y = 0, max_block_z = 0, max_grid_x = 0, max_grid_y = 0, max_grid_z = 0;
+    uint32_t max_registers_per_thread = 0;
+    uint32_t register_banks = 0;          ///< 0: they never conflict
+    uint32_t register_bank_reads = 1;     ///< registers that a bank gives per core cycle
+    uint32_t shared_alloc_unit = 0;       ///< bytes
+    uint32_t local_bytes_per_thread = 0;  ///< limit
+    uint32_t max_block_x = 0, max_block_y = 0, max_block_z = 0, max_grid_x = 0, max_grid_y = 0,
+             max_grid_z = 0;
     friend bool operator==(const Sm&, const Sm&) = default;
   } sm;
   struct Scheduler {
     std::string policy;  ///< a policy of components/sm/policies
     SchedulerPolicyKeys policy_keys;
-    int64_t count = 1;         ///< schedulers per SM
-    int64_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
-    int64_t issue_width = 1;   ///< operations of one warp that it can issue then
+    uint32_t count = 1;         ///< schedulers per SM
+    uint32_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
+    uint32_t issue_width = 1;   ///< operations of one warp that it can issue then
     Dependences dependences{};
-    int64_t barriers = 6;  ///< dependency barriers of a warp ("control_codes")
+    uint32_t barriers = 6;  ///< dependency barriers of a warp ("control_codes")
     friend bool operator==(const Scheduler&, const Scheduler&) = default;
   } scheduler;
   /// [pipes.NAME] CLASS = cycles: the pipe is busy that many core cycles for one warp operation of that
@@ -76,13 +77,13 @@ struct MachineConfig {
   std::map<std::string, int64_t> latency;
   /// Instruction cache of an SM in front of the second and third constant levels, which hold instructions
   /// too.
-  struct Instruction {     ///< [instruction]
-    int64_t bytes = 8;     ///< of one machine operation
-    int64_t l1_bytes = 0;  ///< 0: operations are always there
-    int64_t l1_line = 64, l1_ways = 4;
+  struct Instruction {      ///< [instruction]
+    uint32_t bytes = 8;     ///< of one machine operation
+    uint32_t l1_bytes = 0;  ///< 0: operations are always there
+    uint32_t l1_line = 64, l1_ways = 4;
     bool per_scheduler = false;  ///< every scheduler has a cache of that size
-    int64_t prefetch = 0;        ///< lines behind a missing one that are asked for with it
-    int64_t mshrs = 4;           ///< lines on their way, per SM
+    uint32_t prefetch = 0;       ///< lines behind a missing one that are asked for with it
+    uint32_t mshrs = 4;          ///< lines on their way, per SM
     friend bool operator==(const Instruction&, const Instruction&) = default;
   } instruction;
   struct Coalescer {
@@ -112,11 +113,11 @@ struct MachineConfig {
     friend bool operator==(const FirstLevel&, const FirstLevel&) = default;
   } l1;
   struct Shared {
-    int64_t bytes = 0;     ///< per SM, at most
-    int64_t carveout = 0;  ///< unit in which it is taken from the L1; 0: a memory of its own
-    int64_t banks = 0, bank_bytes = 4;
-    int64_t lanes_per_access = 16;  ///< 16: half-warp rules; 32 from 2.0
-    int64_t cycles_per_access =
+    uint32_t bytes = 0;     ///< per SM, at most
+    uint32_t carveout = 0;  ///< unit in which it is taken from the L1; 0: a memory of its own
+    uint32_t banks = 0, bank_bytes = 4;
+    uint32_t lanes_per_access = 16;  ///< 16: half-warp rules; 32 from 2.0
+    uint32_t cycles_per_access =
         2;  ///< core cycles that one conflict-free access of lanes_per_access lanes takes
     friend bool operator==(const Shared&, const Shared&) = default;
   } shared;

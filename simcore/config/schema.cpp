@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
+#include <type_traits>
 #include <vector>
 
 #include "simcore/config/schema_rows.h"
@@ -40,6 +42,39 @@ std::span<const KeySpec> schema() {
     return all;
   }();
   return kAll;
+}
+
+namespace {
+
+/// Calls fn(number) with a reference to the member if it is a whole number; true then.
+template <class Fn>
+bool visit_whole_number(const KeySpec& spec, MachineConfig& machine, Fn fn) {
+  return std::visit(
+      [&](const auto& member) {
+        if constexpr (requires {
+                        requires std::integral<std::remove_pointer_t<decltype(member(machine))>>;
+                      }) {
+          if constexpr (!std::is_same_v<decltype(member(machine)), bool*>) {
+            fn(*member(machine));
+            return true;
+          }
+        }
+        return false;
+      },
+      spec.member);
+}
+
+}  // namespace
+
+std::optional<int64_t> whole_number(const KeySpec& spec, MachineConfig& machine) {
+  int64_t value = 0;
+  const bool is = visit_whole_number(spec, machine, [&](auto& n) { value = static_cast<int64_t>(n); });
+  return is ? std::optional(value) : std::nullopt;
+}
+
+bool set_whole_number(const KeySpec& spec, MachineConfig& machine, int64_t value) {
+  return visit_whole_number(
+      spec, machine, [value](auto& n) { n = static_cast<std::remove_reference_t<decltype(n)>>(value); });
 }
 
 std::span<const RetiredKey> retired_keys() { return kRetired; }

@@ -4,6 +4,7 @@
 // [pipes.NAME] and [latency] take timing classes as keys and are described apart.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,7 +37,8 @@ struct ChoiceMember {
   size_t (*get)(const MachineConfig&);
 };
 /// The member of a MachineConfig that a key fills.
-using Member = std::variant<int64_t* (*)(MachineConfig&), double* (*)(MachineConfig&),
+using Member = std::variant<uint32_t* (*)(MachineConfig&), uint64_t* (*)(MachineConfig&),
+                            int64_t* (*)(MachineConfig&), double* (*)(MachineConfig&),
                             bool* (*)(MachineConfig&), std::string* (*)(MachineConfig&), ChoiceMember>;
 
 struct KeySpec {
@@ -50,6 +52,11 @@ struct KeySpec {
   std::string_view doc;
   Member member;
 };
+
+/// The value of a member that is a whole number, whatever its type; none of another member.
+[[nodiscard]] std::optional<int64_t> whole_number(const KeySpec& spec, MachineConfig& machine);
+/// Sets such a member to a value that lies in the key's range; false for another member.
+bool set_whole_number(const KeySpec& spec, MachineConfig& machine, int64_t value);
 
 /// All keys, grouped by section in file order.
 [[nodiscard]] std::span<const KeySpec> schema();

@@ -30,8 +30,8 @@ std::string toml_string(const std::string& text) {
 
 /// A value as a .cfg file writes it; reading it back gives the same value.
 std::string value_text(const KeySpec& spec, MachineConfig& machine) {
-  if (const auto* at = std::get_if<int64_t* (*)(MachineConfig&)>(&spec.member)) {
-    const int64_t value = *(*at)(machine);
+  if (const std::optional<int64_t> number = whole_number(spec, machine)) {
+    const int64_t value = *number;
     switch (spec.kind) {
       case KeyKind::kSize:
         return value % 1024 == 0 && value > 0 ? toml_string(format_size(value)) : fmt::format("{}", value);

@@ -18,8 +18,8 @@ isa::OccupancyLimits occupancy_limits(const MachineConfig& m) {
 }
 
 uint64_t carved_shared(const MachineConfig& m, uint64_t shared_bytes) {
-  if (m.shared.carveout == 0 || m.l1.bytes == 0) return static_cast<uint64_t>(m.shared.bytes);
-  const auto unit = static_cast<uint64_t>(m.shared.carveout);
+  if (m.shared.carveout == 0 || m.l1.bytes == 0) return m.shared.bytes;
+  const uint64_t unit = m.shared.carveout;
   return (shared_bytes + unit - 1) / unit * unit;
 }
 
