@@ -59,7 +59,7 @@ void write_per_pc(core::Recorder& recorder, const KernelLaunch& run) {
   t.column("transferred_bytes", "bytes", "moved by transactions");
   t.column("replays", "1", "extra steps by conflicts");
   for (const StallCause cause : kAwaitedCauses)
-    t.column(fmt::format("awaited_{}", kStallCauseNames[static_cast<size_t>(cause)]), "issue slots",
+    t.column(fmt::format("awaited_{}", kStallCauseNames[cause]), "issue slots",
              "lost by warps that waited for this access's data, which that level had");
   for (const auto name : kStallCauseNames)
     t.column(fmt::format("slots_{}", name), "issue slots",

@@ -110,13 +110,13 @@ TEST(TimingTablesTest, PipesInTheOrderOfTheFile) {
   const TimingTables tables = build_timing(machine, problem);
   EXPECT_EQ(problem, "");
   ASSERT_EQ(tables.of_scheduler.size(), 1u);
-  const ClassTiming& multiply = tables.of_scheduler[0][static_cast<size_t>(isa::OpClass::kFp32Mul)];
+  const ClassTiming& multiply = tables.of_scheduler[0][isa::OpClass::kFp32Mul];
   EXPECT_EQ(multiply.pipe[0], 0);  // sp
   EXPECT_EQ(multiply.pipe[1], 1);  // sfu
   EXPECT_EQ(multiply.interval[0], 4);
   EXPECT_EQ(multiply.interval[1], 9);
   EXPECT_EQ(multiply.latency, 24u);
-  const ClassTiming& plain = tables.of_scheduler[0][static_cast<size_t>(isa::OpClass::kInt)];
+  const ClassTiming& plain = tables.of_scheduler[0][isa::OpClass::kInt];
   EXPECT_EQ(plain.pipe[0], plain.pipe[1]);
 }
 
@@ -132,11 +132,11 @@ TEST(TimingTablesTest, SubCoresHavePipesOfTheirOwnBehindTheSharedOnes) {
   ASSERT_EQ(tables.of_scheduler.size(), 3u);
   for (size_t s = 0; s < 3; ++s) {
     const ClassTimings& classes = tables.of_scheduler[s];
-    const ClassTiming& multiply = classes[static_cast<size_t>(isa::OpClass::kFp32Mul)];
+    const ClassTiming& multiply = classes[isa::OpClass::kFp32Mul];
     EXPECT_EQ(multiply.pipe[0], 3 + 2 * s);
     EXPECT_EQ(multiply.pipe[1], 4 + 2 * s);
-    EXPECT_EQ(classes[static_cast<size_t>(isa::OpClass::kFp64)].pipe[0], 0);
-    EXPECT_EQ(classes[static_cast<size_t>(isa::OpClass::kLoadGlobal)].pipe[0], 1);
+    EXPECT_EQ(classes[isa::OpClass::kFp64].pipe[0], 0);
+    EXPECT_EQ(classes[isa::OpClass::kLoadGlobal].pipe[0], 1);
   }
 }
 

@@ -93,9 +93,7 @@ class Block {
     size_t waited_at = 0;  ///< operation that waits for it: it is free from there on
     size_t set_at = 0;
   };
-  [[nodiscard]] const ClassTiming& timing(const MicroOp& op) const {
-    return timings_[static_cast<size_t>(op.op_class)];
-  }
+  [[nodiscard]] const ClassTiming& timing(const MicroOp& op) const { return timings_[op.op_class]; }
   [[nodiscard]] bool is_variable(const MicroOp& op) const {
     if (op.num_sb_writes == 0 || ends_block(op)) return false;
     const bool memory = op.kind == OpKind::kLoad || op.kind == OpKind::kAtomic;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "components/sm/stall_cause.h"
+#include "simcore/bits.h"
 #include "simcore/config/limits.h"
 
 namespace gpusim::comp {
@@ -68,7 +69,7 @@ class DependencyBarriers {
       if ((barriers >> barrier & 1) != 0) return {true, record, 0, StallCause::kDram};
     uint64_t latest = 0;
     for (; barriers != 0; barriers &= barriers - 1)
-      latest = std::max(latest, warp.ready[static_cast<size_t>(std::countr_zero(barriers))]);
+      latest = std::max(latest, warp.ready[core::lowest_bit(barriers)]);
     if (latest == 0) return {};
     return {false, 0, latest >> kCauseBits, static_cast<StallCause>(latest & ((1u << kCauseBits) - 1))};
   }

@@ -15,6 +15,7 @@
 #include "components/noc/messages.h"
 #include "components/simulation/event_sink.h"
 #include "components/sm/warp_table.h"
+#include "simcore/bits.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/engine/link.h"
 
@@ -86,8 +87,7 @@ void InstructionFetch::collect(Ready ready) {
     --on_the_way_;
     caches_[m.cache].fill(m.line);
     const uint64_t line = std::exchange(m.line, kNone);
-    for (uint64_t warps = std::exchange(m.warps, 0); warps != 0; warps &= warps - 1) {
-      const auto w = static_cast<uint32_t>(std::countr_zero(warps));
+    for (const uint32_t w : core::Bits(std::exchange(m.warps, 0))) {
       line_of_warp_[w] = line;
       ready(w);
     }

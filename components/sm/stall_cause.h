@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "simcore/enum_array.h"
 #include "simcore/record/event_schema.h"
 
 namespace gpusim::comp {
@@ -35,13 +36,9 @@ enum class StallCause : uint8_t {
 inline constexpr size_t kNumStallCauses = static_cast<size_t>(StallCause::kCount);
 
 /// A count for each cause.
-struct CauseCounts : std::array<uint64_t, kNumStallCauses> {
-  using array::operator[];
-  uint64_t& operator[](StallCause cause) { return (*this)[static_cast<size_t>(cause)]; }
-  const uint64_t& operator[](StallCause cause) const { return (*this)[static_cast<size_t>(cause)]; }
-};
+using CauseCounts = core::EnumArray<uint64_t, StallCause>;
 
-inline constexpr std::array<std::string_view, kNumStallCauses> kStallCauseNames = {
+inline constexpr core::EnumArray<std::string_view, StallCause> kStallCauseNames = {
     "issued",         "no_warp",       "control",         "barrier",         "fence",
     "alu_dependency", "memory_shared", "memory_const_l1", "memory_const_l2", "memory_const_l3",
     "memory_l1",      "memory_l2",     "memory_dram",     "pipe_busy",       "memory_throttle",
@@ -61,7 +58,7 @@ using core::MemoryLevel;
       StallCause::kSharedMemory, StallCause::kConstantL1, StallCause::kConstantL2,
       StallCause::kConstantL3,   StallCause::kTextureL1,  StallCause::kTextureL2,
       StallCause::kL1,           StallCause::kL2,         StallCause::kDram};
-  return level == MemoryLevel::kNone ? StallCause::kDram : kCauses[static_cast<size_t>(level)];
+  return level == MemoryLevel::kNone ? StallCause::kDram : kCauses[core::index_of(level)];
 }
 
 }  // namespace gpusim::comp

@@ -9,6 +9,7 @@
 #include "isa/exec/micro_op.h"
 #include "simcore/config/limits.h"
 #include "simcore/config/machine_config.h"
+#include "simcore/enum_array.h"
 
 namespace gpusim::comp {
 
@@ -22,7 +23,7 @@ struct ClassTiming {
   uint8_t pipe[2] = {0, 0};       ///< pipes that can take it, preferred first; equal if there is one
   uint32_t interval[2] = {0, 0};  ///< core cycles that the pipe is busy
 };
-using ClassTimings = std::array<ClassTiming, kNumOpClasses>;
+using ClassTimings = core::EnumArray<ClassTiming, isa::OpClass>;
 
 struct TimingTables {
   std::vector<ClassTimings> of_scheduler;  ///< differ in the pipes that each scheduler has for itself

@@ -1,5 +1,7 @@
 #include "components/sm/warp_table.h"
 
+#include "simcore/bits.h"
+
 namespace gpusim::comp {
 
 void WarpTable::set_next(uint32_t w, uint64_t ready_at, StallCause cause, uint8_t pipe, uint8_t other_pipe,
@@ -42,9 +44,8 @@ void WarpTable::promote_buckets(uint64_t buckets, uint64_t now) {
   // A bucket may hold a warp that was given another operation since; its ready_at tells.
   occupied_ &= ~buckets;
   for (; buckets != 0; buckets &= buckets - 1) {
-    const auto slot = static_cast<uint32_t>(std::countr_zero(buckets));
-    for (uint64_t warps = due_[slot]; warps != 0; warps &= warps - 1) {
-      const auto w = static_cast<uint32_t>(std::countr_zero(warps));
+    const uint32_t slot = core::lowest_bit(buckets);
+    for (const uint32_t w : core::Bits(due_[slot])) {
       if (warps_[w].ready_at <= now) ready_ |= bit(w);
     }
     due_[slot] = 0;
@@ -63,7 +64,7 @@ uint64_t WarpTable::next_of_waiting(uint64_t warps, uint64_t from, uint64_t earl
                                     uint32_t scheduler) const {
   const auto start = static_cast<int>(next_slot_ % kSlots);
   for (uint64_t buckets = std::rotr(occupied_, start); buckets != 0; buckets &= buckets - 1) {
-    const uint64_t slot = next_slot_ + static_cast<uint64_t>(std::countr_zero(buckets));
+    const uint64_t slot = next_slot_ + core::lowest_bit(buckets);
     const uint64_t cycle = slot * issue_cycles_.value();
     if (cycle >= earliest) break;
     earliest = std::min(earliest, next_of(due_[slot % kSlots] & warps, std::max(cycle, from), scheduler));

@@ -80,7 +80,7 @@ uint64_t WarpTracer::wait_for_operands(uint32_t w, const isa::MicroOp& op) {
 void WarpTracer::operation(uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes) {
   Warp& warp = warps_[w];
   uint64_t at = wait_for_operands(w, op);
-  const ClassTiming& timing = tables_.of_scheduler[0][static_cast<size_t>(op.op_class)];
+  const ClassTiming& timing = tables_.of_scheduler[0][op.op_class];
   const int choice = warp.taken[timing.pipe[0]] <= warp.taken[timing.pipe[1]] ? 0 : 1;
   const uint8_t pipe = timing.pipe[choice];
   at = std::max(at, warp.free_from[pipe]);
@@ -109,7 +109,7 @@ void WarpTracer::operation(uint32_t w, const isa::MicroOp& op, isa::LaneMask lan
 }
 
 void WarpTracer::delay(Warp& warp, const isa::MicroOp& op, uint64_t cycles) {
-  const ClassTiming& timing = tables_.of_scheduler[0][static_cast<size_t>(op.op_class)];
+  const ClassTiming& timing = tables_.of_scheduler[0][op.op_class];
   warp.taken[timing.pipe[0]] += cycles * TracedStep::kWorkUnits;
   warp.free_from[timing.pipe[0]] += cycles;
   for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] += cycles;

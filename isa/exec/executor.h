@@ -122,7 +122,11 @@ class ExecutionObserver {
 /// Everything one warp's semantic functions may touch. Owned by the SM (or the functional runner).
 struct WarpContext {
   std::byte* bank[2] = {nullptr, nullptr};  ///< indexed by Bank; 64-byte aligned rows
-  uint32_t* predicates = nullptr;           ///< num_predicates lane masks
+  /// The 32 lanes of a register, literal or other row.
+  [[nodiscard]] std::byte* row(const RowRef& ref) const {
+    return bank[static_cast<size_t>(ref.bank)] + ref.offset;
+  }
+  uint32_t* predicates = nullptr;  ///< num_predicates lane masks
   // Memories
   std::byte* shared = nullptr;
   uint32_t shared_bytes = 0;

@@ -7,6 +7,7 @@
 
 #include "components/policy.h"
 #include "components/sm/warp_table.h"
+#include "simcore/bits.h"
 #include "simcore/config/machine_config.h"
 
 namespace gpusim::comp {
@@ -45,9 +46,9 @@ class IssuePolicy {
 }
 /// The one whose block started first.
 [[nodiscard]] inline uint32_t oldest_of(uint64_t warps, const WarpTable& table) {
-  auto best = static_cast<uint32_t>(std::countr_zero(warps));
+  uint32_t best = core::lowest_bit(warps);
   for (warps &= warps - 1; warps != 0; warps &= warps - 1) {
-    const auto w = static_cast<uint32_t>(std::countr_zero(warps));
+    const uint32_t w = core::lowest_bit(warps);
     if (table.age(w) < table.age(best)) best = w;
   }
   return best;

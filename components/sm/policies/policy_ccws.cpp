@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "components/sm/policies/issue_policy.h"
+#include "simcore/bits.h"
 
 POLICY_INTEGER(ccws_victims, "lines", 16, 1, 4096, "victim tags of a warp, with policy ccws");
 POLICY_INTEGER(ccws_base, "points", 100, 1, 1000000,
@@ -89,14 +90,13 @@ class CacheConscious final : public IssuePolicy {
   /// Scores that have fallen to the base.
   void forget_fallen(uint64_t now) {
     for (uint64_t bits = raised_; bits != 0; bits &= bits - 1)
-      if (const auto w = static_cast<uint32_t>(std::countr_zero(bits)); zero_at_[w] <= now + base_)
+      if (const uint32_t w = core::lowest_bit(bits); zero_at_[w] <= now + base_)
         raised_ &= ~(uint64_t{1} << w);
   }
   [[nodiscard]] Hold rank(uint64_t warps, const WarpTable& table, uint64_t now) const {
     std::array<Ranked, kMaxWarps> ranked;
     uint32_t count = 0;
-    for (uint64_t bits = warps; bits != 0; bits &= bits - 1) {
-      const auto w = static_cast<uint32_t>(std::countr_zero(bits));
+    for (const uint32_t w : core::Bits(warps)) {
       ranked[count++] = {(raised_ >> w & 1) != 0 ? zero_at_[w] - now : base_, table.age(w), w};
     }
     std::sort(ranked.begin(), ranked.begin() + count, [](const Ranked& a, const Ranked& b) {
@@ -117,7 +117,7 @@ class CacheConscious final : public IssuePolicy {
     if (hold.warps == 0) return hold;
     // A score that has come to the base leaves its rank to an older warp.
     for (uint64_t bits = raised_ & warps; bits != 0; bits &= bits - 1)
-      hold.until = std::min(hold.until, zero_at_[static_cast<size_t>(std::countr_zero(bits))] - base_);
+      hold.until = std::min(hold.until, zero_at_[core::lowest_bit(bits)] - base_);
     return hold;
   }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "simcore/bits.h"
+
 namespace gpusim::comp {
 
 using isa::BarrierAction;
@@ -13,7 +15,7 @@ using isa::LaneMask;
 namespace {
 
 uint32_t* row(const isa::RowRef& ref, const isa::WarpContext& context) {
-  return reinterpret_cast<uint32_t*>(context.bank[static_cast<size_t>(ref.bank)] + ref.offset);
+  return reinterpret_cast<uint32_t*>(context.row(ref));
 }
 
 LaneMask holding_lanes(const isa::MicroOp& op, const isa::WarpContext& context, LaneMask lanes) {
@@ -50,7 +52,7 @@ std::string read_barrier_request(const isa::MicroOp& op, const isa::WarpContext&
 
 void BlockBarriers::arrive(const BarrierRequest& request, uint32_t warp) {
   Barrier& b = barriers_[request.number];
-  const auto arriving = static_cast<uint32_t>(request.arriving.count());
+  const uint32_t arriving = request.arriving.count();
   b.threads += arriving;
   arrived_ |= 1u << request.number;
   if (request.arriving == request.alive) {
@@ -64,14 +66,14 @@ void BlockBarriers::arrive(const BarrierRequest& request, uint32_t warp) {
   if (request.threads != 0) b.expected = request.threads;
   if (request.waits()) b.warps |= uint64_t{1} << warp;
   if (request.action < BarrierAction::kRedPopc) return;
-  const auto holding = static_cast<uint32_t>(request.holding.count());
+  const uint32_t holding = request.holding.count();
   b.holding += holding;
-  b.lacking += static_cast<uint32_t>(request.lanes.count()) - holding;
+  b.lacking += request.lanes.count() - holding;
 }
 
 void BlockBarriers::leave(uint32_t warp, LaneMask alive) {
   for (uint32_t bits = arrived_; bits != 0; bits &= bits - 1) {
-    Barrier& b = barriers_[static_cast<size_t>(std::countr_zero(bits))];
+    Barrier& b = barriers_[core::lowest_bit(bits)];
     const size_t completed =
         std::erase_if(b.parts, [&](const Part& p) { return p.warp == warp && (alive & ~p.lanes).none(); });
     b.slots += static_cast<uint32_t>(completed) * isa::kWarpSize;

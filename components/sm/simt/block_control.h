@@ -15,6 +15,7 @@
 #include "components/sm/simt/block_barriers.h"
 #include "components/sm/simt/divergent_groups.h"
 #include "components/sm/simt/simt_stack.h"
+#include "simcore/bits.h"
 
 namespace gpusim::comp {
 
@@ -62,8 +63,7 @@ class BlockControl {
     if (!barriers.complete(number, live_threads)) return false;
     const BlockBarriers::Opened opened = barriers.open(number);
     if (checks != nullptr) checks->open(number);
-    for (uint64_t bits = opened.warps; bits != 0; bits &= bits - 1) {
-      const auto w = static_cast<uint32_t>(std::countr_zero(bits));
+    for (const uint32_t w : core::Bits(opened.warps)) {
       auto& warp = warp_at(w);
       const auto finish = [&](uint32_t pc, isa::LaneMask lanes) {
         write_barrier_result(ops[pc], warp.context, lanes, opened);
@@ -87,15 +87,14 @@ class BlockControl {
   void exit(Warp& warp, isa::LaneMask lanes) {
     if (checks != nullptr) checks->exit(warp.context.warp_in_block, lanes);
     warp.stack.exit(lanes);
-    live_threads -= static_cast<uint32_t>(lanes.count());
+    live_threads -= lanes.count();
   }
   /// Lanes of the block's `w`th warp have exited: calls release(number) for the barriers that may be complete
   /// without them.
   template <class Warp, class Release>
   void leave(const Warp& warp, uint32_t w, Release release) {
     barriers.leave(w, alive(warp));
-    for (uint32_t bits = barriers.arrived(); bits != 0; bits &= bits - 1)
-      release(static_cast<uint32_t>(std::countr_zero(bits)));
+    for (const uint32_t number : core::Bits(barriers.arrived())) release(number);
   }
 
   /// `lanes` of the warp come to a .sync operation, which is executed by those that have all come. The stack

@@ -10,7 +10,7 @@ namespace {
 
 template <class T>
 const T* row(const isa::RowRef& ref, const isa::WarpContext& context) {
-  return reinterpret_cast<const T*>(context.bank[static_cast<size_t>(ref.bank)] + ref.offset);
+  return reinterpret_cast<const T*>(context.row(ref));
 }
 
 Transfer fault(int lane, std::string text) { return {false, lane, std::move(text)}; }

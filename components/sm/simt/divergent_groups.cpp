@@ -20,8 +20,7 @@ bool same_meeting(const MicroOp* ops, uint32_t a, uint32_t b) {
 /// Those of `lanes` whose member mask names nobody who is absent.
 LaneMask complete(const MicroOp& op, const isa::WarpContext& context, LaneMask lanes, LaneMask absent) {
   const isa::RowRef& ref = op.src[op.num_src - 1u];
-  const auto* const members =
-      reinterpret_cast<const uint32_t*>(context.bank[static_cast<size_t>(ref.bank)] + ref.offset);
+  const auto* const members = reinterpret_cast<const uint32_t*>(context.row(ref));
   uint32_t complete = 0;
   for (uint32_t bits = lanes.bits(); bits != 0; bits &= bits - 1) {
     if ((members[std::countr_zero(bits)] & absent.bits()) == 0) complete |= bits & -bits;
