@@ -9,15 +9,19 @@ namespace {
 constexpr uint64_t kTextureSector = 32;
 }
 
-TexturePath::TexturePath(const core::MachineConfig::Texture& config, uint16_t sm, const Links& links)
+TexturePath::TexturePath(const core::MachineConfig::Texture& config, uint16_t sm, const Links& links,
+                         AccessTable& accesses)
     : links_(links),
+      accesses_(accesses),
       line_bytes_(static_cast<uint64_t>(config.l1_line)),
       most_in_flight_(static_cast<uint32_t>(config.fetches)),
       sm_(sm),
-      read_only_(config.read_only_loads),
-      reads_(static_cast<size_t>(config.queue)) {
+      textures_(links.reply != nullptr),
+      read_only_(textures_ && config.read_only_loads),
+      reads_(textures_ ? static_cast<size_t>(config.queue) : 0) {
   for (size_t i = reads_.size(); i-- > 0;) free_.push_back(static_cast<uint16_t>(i));
   to_send_.reserve(reads_.size());
+  if (textures_) links_.reply->publish_head(next_reply_);
 }
 
 void TexturePath::add(Read& read, uint64_t address, uint64_t end) {
@@ -36,28 +40,39 @@ void TexturePath::add(Read& read, uint64_t address, uint64_t end) {
   }
 }
 
-TexturePath::Request TexturePath::submit(uint32_t record, const isa::MemoryAccess& access) {
+uint32_t TexturePath::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
+                             const isa::MemoryAccess& access, uint64_t now) {
   const uint16_t index = free_.back();
   free_.pop_back();
   Read& read = reads_[index];
-  read.record = record;
+  read.record = accesses_.open(op, warp, pc, now);
   read.count = read.sent = read.back = 0;
   for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
     const uint64_t address = access.address[std::countr_zero(bits)];
     add(read, address, address + access.bytes);
   }
   to_send_.push_back(index);
-  Request r;
-  r.lines = read.count;
+  AccessRecord& r = accesses_[read.record];
+  r.awaited = true;
+  r.remaining = r.transactions = read.count;
   r.first_address = read.lines[0];
   for (uint16_t i = 0; i < read.count; ++i)
     r.bytes += static_cast<uint32_t>(kTextureSector) * static_cast<uint32_t>(std::popcount(sectors_[i]));
-  return r;
+  return read.record;
 }
 
-void TexturePath::send() {
-  blocked_ = false;
-  if (!wants_to_send()) return;
+void TexturePath::take_lines() {
+  while (links_.reply->front() != nullptr) {
+    const MemoryReply r = links_.reply->pop();
+    Read& read = reads_[r.tag];
+    --in_flight_;
+    const uint32_t record = read.record;
+    if (++read.back == read.count) free_.push_back(r.tag);
+    accesses_.answer(record, r.level);
+  }
+}
+
+void TexturePath::ask() {
   blocked_ = !links_.request->can_push();
   if (blocked_) return;
   const uint16_t index = to_send_.front();

@@ -52,7 +52,8 @@ class LoadStoreUnitTest : public testing::Test {
     cluster.out = constant_reply.get();
     unit = std::make_unique<LoadStoreUnit>(
         machine, uint16_t{7},
-        LoadStoreUnit::Links{request.get(), reply.get(), constant_request.get(), constant_reply.get()});
+        LoadStoreUnit::Links{request.get(), reply.get(), constant_request.get(), constant_reply.get(),
+                             tlb_links()});
     host.unit = unit.get();
     unit->prepare();
     load.kind = isa::OpKind::kLoad;
@@ -62,6 +63,8 @@ class LoadStoreUnitTest : public testing::Test {
     atomic.num_sb_writes = 1;
     reduction.kind = isa::OpKind::kAtomic;
   }
+  /// Links to the second level of the translation look-aside buffer, for a machine that has one.
+  virtual SmTlb::Links tlb_links() { return {}; }
   void at(uint64_t cycle, std::function<void(uint64_t)> action) {
     host.script[cycle] = std::move(action);
     host.wake_at(core::Cycle(cycle));

@@ -14,6 +14,7 @@ SmTlb::SmTlb(const core::MachineConfig::Tlb& config, const Links& links)
       most_misses_(static_cast<uint32_t>(config.l1_misses)) {
   pages_.reserve(64);
   to_ask_.reserve(64);
+  links_.page->publish_head(next_page_);
 }
 
 void SmTlb::look_up(const TransactionList& list) {
@@ -61,24 +62,23 @@ bool SmTlb::knows(uint32_t t, uint64_t now) {
   return known;
 }
 
-bool SmTlb::collect(uint64_t now) {
-  bool any = false;
-  for (; links_.page->front() != nullptr; any = true) {
+bool SmTlb::take_pages(uint64_t now) {
+  while (links_.page->front() != nullptr) {
     const uint64_t page = links_.page->pop().page;
     tags_.fill(page);
     --on_the_way_;
     // Whoever asked uses it even if the next page takes its place at once.
     for (size_t t = 0; t < pages_.size(); ++t) known_ |= uint64_t{pages_[t] == page} << t;
   }
-  if (any && waits_since_ != kNotWaiting) {
+  if (waits_since_ != kNotWaiting) {
     stats_.wait_cycles += now - waits_since_;
     waits_since_ = kNotWaiting;
   }
-  return any;
+  return true;
 }
 
-void SmTlb::send() {
-  if (!has_to_ask() || !links_.ask->can_push()) return;
+void SmTlb::ask() {
+  if (!links_.ask->can_push()) return;
   links_.ask->push({to_ask_.back()});
   to_ask_.pop_back();
   ++on_the_way_;

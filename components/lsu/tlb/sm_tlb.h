@@ -36,7 +36,11 @@ class SmTlb {
     core::Link<PageMessage>* ask = nullptr;  ///< to the second level
     core::Link<PageMessage>* page = nullptr;
   };
+  static constexpr bool kTranslates = true;  ///< NoTlb does not
   SmTlb(const core::MachineConfig::Tlb& config, const Links& links);
+  SmTlb(const SmTlb&) = delete;  // the link of pages writes into it
+  SmTlb& operator=(const SmTlb&) = delete;
+  ~SmTlb() = default;
 
   /// A new access is at the head of the queue: looks its pages up.
   void look_up(const TransactionList& list);
@@ -48,11 +52,13 @@ class SmTlb {
   /// True if the page of transaction `t` of that access is known; else the access waits from `now` on.
   [[nodiscard]] bool knows(uint32_t t, uint64_t now);
   /// Takes the pages that have come; true if there was one.
-  bool collect(uint64_t now);
+  bool collect(uint64_t now) { return next_page_.count() <= now && take_pages(now); }
   /// Asks for a page if the link has room.
-  void send();
+  void send() {
+    if (has_to_ask()) ask();
+  }
   /// When a page comes that has been translated already.
-  [[nodiscard]] core::Cycle next_page() const { return links_.page->next_visible(); }
+  [[nodiscard]] core::Cycle next_page() const { return next_page_; }
   /// True if a page has not been asked for yet.
   [[nodiscard]] bool has_to_ask() const { return !to_ask_.empty() && on_the_way_ < most_misses_; }
   [[nodiscard]] const SmTlbStats& stats() const { return stats_; }
@@ -61,6 +67,10 @@ class SmTlb {
   static constexpr uint64_t kNotWaiting = ~0ull;
   [[nodiscard]] uint64_t page_of(uint64_t address) const { return tags_.line_of(address); }
 
+  bool take_pages(uint64_t now);
+  void ask();
+
+  core::Cycle next_page_ = core::kNever;  ///< when the oldest message of links_.page is visible
   Links links_;
   TagCache tags_;
   uint32_t most_misses_;

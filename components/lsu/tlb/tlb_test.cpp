@@ -145,23 +145,13 @@ class TranslatedLoads : public test::LoadStoreUnitTest {
   void build(std::vector<std::string> sets = {}) {
     sets.insert(sets.begin(), {"tlb.l1_entries=2", "tlb.l1_ways=2", "tlb.page=64K"});
     test::LoadStoreUnitTest::build(sets);
+  }
+  SmTlb::Links tlb_links() override {
     ask = std::make_unique<core::Link<PageMessage>>(host, pages, 8);
     page = std::make_unique<core::Link<PageMessage>>(pages, host, 8, 0, 8);
     pages.in = ask.get();
     pages.out = page.get();
-    // The unit once more, with the links to the second level.
-    request = std::make_unique<core::Link<MemoryRequest>>(host, memory, 8);
-    reply = std::make_unique<core::Link<MemoryReply>>(memory, host, 1024);
-    memory.in = request.get();
-    memory.out = reply.get();
-    unit = std::make_unique<LoadStoreUnit>(machine, uint16_t{7},
-                                           LoadStoreUnit::Links{request.get(),
-                                                                reply.get(),
-                                                                constant_request.get(),
-                                                                constant_reply.get(),
-                                                                {ask.get(), page.get()}});
-    host.unit = unit.get();
-    unit->prepare();
+    return {ask.get(), page.get()};
   }
   Pages pages{"pages", domain};
   std::unique_ptr<core::Link<PageMessage>> ask, page;

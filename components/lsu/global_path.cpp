@@ -1,0 +1,97 @@
+#include "components/lsu/global_path.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "components/lsu/l1_path.h"
+#include "components/lsu/tlb/no_tlb.h"
+#include "components/lsu/uncached_path.h"
+
+namespace gpusim::comp {
+
+GlobalPath::GlobalPath(const core::MachineConfig& machine, uint16_t port, const Links& links,
+                       AccessTable& accesses)
+    : queue_capacity_(static_cast<uint32_t>(machine.lsu.queue)),
+      store_capacity_(static_cast<uint32_t>(machine.lsu.store_buffer)),
+      mshr_count_(static_cast<uint32_t>(machine.lsu.mshrs)),
+      send_interval_(static_cast<uint64_t>(machine.coalescer.cycles_per_transaction)),
+      port_(port),
+      to_network_(*links.request),
+      accesses_(accesses),
+      rule_(machine.coalescer.rule),
+      line_bytes_(static_cast<uint32_t>(machine.l1.line)) {
+  links.reply->deliver_to(*this);
+}
+
+void GlobalPath::prepare() {
+  queue_.resize(queue_capacity_);
+  arrivals_ = core::Ring<Arrival>(most_replies());
+  mshr_record_.resize(mshr_count_);
+  for (uint32_t i = mshr_count_; i-- > 0;) free_mshrs_.push_back(static_cast<uint16_t>(i));
+  store_record_.resize(store_capacity_);
+  for (uint32_t i = store_capacity_; i-- > 0;) free_stores_.push_back(static_cast<uint16_t>(i));
+}
+
+GlobalPath::QueueEntry& GlobalPath::enqueue(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
+                                            const isa::MemoryAccess& access, bool is_atomic, uint64_t now) {
+  const uint32_t index = accesses_.open(op, warp, pc, now);
+  const uint32_t tail = queue_head_ + queue_count_;
+  QueueEntry& entry = queue_[tail >= queue_capacity_ ? tail - queue_capacity_ : tail];
+  entry.record = index;
+  entry.next = 0;
+  entry.sent_at = kUnknownCycle;
+  entry.list.count = 0;
+  const bool is_store = op.kind == isa::OpKind::kStore;
+  entry.kind = is_atomic ? RequestKind::kAtomic : is_store ? RequestKind::kWrite : RequestKind::kRead;
+  entry.local = access.space == isa::Space::kLocal;
+  entry.refused = false;
+  entry.looked_up = false;
+  coalesce(rule_, access, entry.list, line_bytes_);
+  if (is_atomic) {
+    split_into_runs(access, entry.list);
+    count_atomic_operations(access, entry.list);
+  }
+  AccessRecord& r = accesses_[index];
+  if (is_store || (is_atomic && op.num_sb_writes == 0)) accesses_.mark_store(index);
+  r.remaining = r.unannounced = r.transactions = static_cast<uint16_t>(entry.list.count);
+  r.first_address = entry.list.items[0].address;
+  for (uint32_t t = 0; t < entry.list.count; ++t) r.bytes += entry.list.items[t].bytes;
+  ++queue_count_;
+  if (queue_unsent_++ == 0) {
+    next_send_ = std::max(next_send_, now);
+    blocked_ = false;
+  }
+  return entry;
+}
+
+MemoryRequest GlobalPath::request_of(const QueueEntry& entry, uint16_t tag) const {
+  const Transaction& t = entry.transaction();
+  const bool atomic = entry.kind == RequestKind::kAtomic;
+  const bool wants_data = !atomic || !accesses_[entry.record].is_store;
+  const uint8_t parts = atomic ? t.operations : t.sectors;
+  const bool is_run = atomic && t.sectors != 0;
+  const uint64_t address = t.address + (is_run ? 32u * std::countr_zero(t.sectors) : 0u);
+  return {address, t.bytes, entry.kind, parts, port_, tag, wants_data};
+}
+
+void GlobalPath::record_mshr(uint64_t now, uint64_t address, core::MshrAction action,
+                             uint32_t occupied) const {
+  core::MshrEvent e{};
+  e.cycle = now;
+  e.address = address;
+  e.sm = port_;
+  e.occupied = static_cast<uint16_t>(occupied);
+  e.action = static_cast<uint8_t>(action);
+  events_->mshr->append(&e);
+}
+
+std::unique_ptr<GlobalPath> make_global_path(const core::MachineConfig& machine, uint16_t port,
+                                             const GlobalPath::Links& links, AccessTable& accesses) {
+  const bool l1 = machine.l1.bytes != 0, tlb = machine.tlb.l1_entries != 0;
+  if (l1 && tlb) return std::make_unique<L1Path<SmTlb>>(machine, port, links, accesses);
+  if (l1) return std::make_unique<L1Path<NoTlb>>(machine, port, links, accesses);
+  if (tlb) return std::make_unique<UncachedPath<SmTlb>>(machine, port, links, accesses);
+  return std::make_unique<UncachedPath<NoTlb>>(machine, port, links, accesses);
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,203 @@
+#include "components/lsu/l1_path.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "components/lsu/tlb/no_tlb.h"
+
+namespace gpusim::comp {
+
+template <class Tlb>
+L1Path<Tlb>::L1Path(const core::MachineConfig& machine, uint16_t port, const Links& links,
+                    AccessTable& accesses)
+    : GlobalPath(machine, port, links, accesses),
+      tlb_(machine.tlb, links.tlb),
+      l1_(fmt::format("l1_{}", port).c_str(), machine.l1, kMaxWarps),
+      hits_(l1_.latency() + 2),
+      holds_textures_(machine.texture.cache == core::TextureCache::kL1),
+      holds_read_only_(holds_textures_ && machine.texture.read_only_loads) {}
+
+template <class Tlb>
+void L1Path<Tlb>::prepare() {
+  GlobalPath::prepare();
+  line_requests_.resize(mshr_count_);
+}
+
+template <class Tlb>
+bool L1Path<Tlb>::is_cached(const isa::MicroOp& op, bool local) const {
+  if (op.op_class == isa::OpClass::kTexture) return holds_textures_;
+  if (op.memory.bypasses_l1) return false;
+  return local || l1_.caches_global() || (holds_read_only_ && op.memory.read_only);
+}
+
+template <class Tlb>
+uint32_t L1Path<Tlb>::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
+                             const isa::MemoryAccess& access, bool is_atomic, uint64_t now) {
+  QueueEntry& entry = enqueue(op, warp, pc, access, is_atomic, now);
+  entry.cached = entry.kind == RequestKind::kRead && is_cached(op, entry.local);
+  return entry.record;
+}
+
+template <class Tlb>
+void L1Path<Tlb>::collect(uint64_t now) {
+  while (has_arrival(now)) {
+    const Arrival r = take_arrival();
+    if (!r.is_write && line_requests_[r.tag].entry != AccessTable::kNoRecord)
+      finish_line(r.tag, r.level, now);
+    else if (r.record != AccessTable::kNoRecord)
+      accesses_.answer(r.record, r.level);
+  }
+  while (hits_.size() != 0 && hits_.front().at <= now) accesses_.answer(hits_.pop().record, MemoryLevel::kL1);
+  if (tlb_.collect(now)) blocked_ = false;
+}
+
+template <class Tlb>
+void L1Path<Tlb>::send(uint64_t now) {
+  leave_queue(now);
+  tlb_.send();
+  if (now >= next_send_ && has_work()) send_one(now, to_network_.can_push());
+}
+
+template <class Tlb>
+void L1Path<Tlb>::send_at(uint64_t at) {
+  leave_queue(at);
+  if (at >= next_send_ && has_work()) send_one(at, true);
+}
+
+template <class Tlb>
+void L1Path<Tlb>::send_one(uint64_t now, bool link) {
+  if (l1_.has_writeback() && link && can_reserve(RequestKind::kWrite)) {
+    send_writeback(now);
+    next_send_ = now + send_interval_;
+    blocked_ = false;
+    return;
+  }
+  blocked_ = !unsent() || !send_transaction(head(), now, link);
+  leave_queue(now);
+}
+
+template <class Tlb>
+bool L1Path<Tlb>::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
+  if (!entry.looked_up) {
+    entry.looked_up = true;
+    tlb_.look_up(entry.list);
+    tlb_.send();
+  }
+  if (!tlb_.knows(entry.next, now)) return false;
+  const Transaction& t = entry.transaction();
+  count_for(entry.record);
+  const bool can_send = link && can_reserve(entry.kind) && !l1_.has_writeback();
+  const L1Cache::Access access{t.address,    t.sectors,   accesses_[entry.record].warp,
+                               entry.record, entry.local, entry.refused};
+  if (entry.cached) return load(entry, access, now, can_send);
+  if (entry.kind == RequestKind::kWrite) {
+    const L1Cache::Stored stored = l1_.store(access, can_send);
+    if (stored == L1Cache::Stored::kRefused) {
+      entry.refused = true;
+      return false;
+    }
+    record_look_up(now, access.address, core::CacheResult::kWrite);
+    if (stored == L1Cache::Stored::kKept) {
+      hits_.push({now + l1_.latency(), entry.record});
+      step(entry, now);
+      return true;
+    }
+  } else if (!can_send) {
+    return false;
+  } else if (entry.kind == RequestKind::kAtomic) {
+    l1_.drop(access);
+    record_look_up(now, access.address, core::CacheResult::kWrite);
+  } else {
+    l1_.bypass(access);
+  }
+  entry.refused = false;
+  transmit(entry, now);
+  return true;
+}
+
+template <class Tlb>
+bool L1Path<Tlb>::load(QueueEntry& entry, const L1Cache::Access& access, uint64_t now, bool can_send) {
+  using core::CacheResult;
+  const L1Cache::Result result = l1_.load(access, can_send);
+  const bool hit = result.answer == L1Cache::Answer::kHit;
+  if (result.answer == L1Cache::Answer::kRefused) {
+    if (!entry.refused) record_look_up(now, access.address, CacheResult::kReservationFail);
+    entry.refused = true;
+    return false;
+  }
+  record_look_up(now, access.address,
+                 hit                   ? CacheResult::kHit
+                 : result.request != 0 ? CacheResult::kMiss
+                                       : CacheResult::kMissMerged);
+  if (hit)
+    hits_.push({now + l1_.latency(), entry.record});
+  else if (result.request == 0)
+    record_mshrs(now, access.address, core::MshrAction::kMerge);
+  else
+    ask_for_line(entry, result, access.address, now);
+  entry.refused = false;
+  step(entry, now);
+  return true;
+}
+
+template <class Tlb>
+void L1Path<Tlb>::ask_for_line(const QueueEntry& entry, const L1Cache::Result& miss, uint64_t address,
+                               uint64_t now) {
+  const uint16_t tag = reserve_mshr(entry.record);
+  const auto sectors = static_cast<uint8_t>(miss.request);
+  line_requests_[tag] = {miss.entry, sectors};
+  const auto bytes = static_cast<uint16_t>(32 * std::popcount(sectors));
+  to_network_.push_at(core::Cycle(now), {address, bytes, RequestKind::kRead, sectors, port_, tag, true});
+  record_mshrs(now, address, core::MshrAction::kAllocate);
+}
+
+template <class Tlb>
+void L1Path<Tlb>::transmit(QueueEntry& entry, uint64_t now) {
+  uint16_t tag;
+  if (entry.kind == RequestKind::kWrite) {
+    tag = reserve_store(entry.record);
+  } else {
+    tag = reserve_mshr(entry.record);
+    line_requests_[tag] = LineRequest{};
+  }
+  to_network_.push_at(core::Cycle(now), request_of(entry, tag));
+  step(entry, now);
+}
+
+template <class Tlb>
+void L1Path<Tlb>::send_writeback(uint64_t now) {
+  L1Cache::Writeback w;
+  if (!l1_.take_writeback(w)) return;
+  const uint16_t tag = reserve_store(AccessTable::kNoRecord);
+  const auto sectors = static_cast<uint8_t>(w.sectors);
+  const auto bytes = static_cast<uint16_t>(32 * std::popcount(sectors));
+  to_network_.push_at(core::Cycle(now), {w.address, bytes, RequestKind::kWrite, sectors, port_, tag, true});
+}
+
+template <class Tlb>
+void L1Path<Tlb>::finish_line(uint32_t tag, MemoryLevel level, uint64_t now) {
+  const LineRequest request = line_requests_[tag];
+  const uint64_t address = l1_.line_address(request.entry);
+  count_for(mshr_record_[tag]);
+  l1_.fill(request.entry, request.sectors, [&](uint32_t record) { accesses_.answer(record, level); });
+  record_mshrs(now, address, core::MshrAction::kRelease);
+}
+
+template <class Tlb>
+void L1Path<Tlb>::record_look_up(uint64_t now, uint64_t address, core::CacheResult result) const {
+  if (events_ != nullptr && events_->cache != nullptr)
+    record_cache_event(*events_->cache, now, address, port_, kL1Cache, result);
+}
+
+template <class Tlb>
+uint64_t L1Path<Tlb>::next_send() const {
+  if (tlb_.has_to_ask()) return 0;
+  // As without an L1: links and replies wake the SM for what is blocked.
+  return or_queue_opens(has_work() && !blocked_ ? next_send_ : kUnknownCycle);
+}
+
+template class L1Path<SmTlb>;
+template class L1Path<NoTlb>;
+
+}  // namespace gpusim::comp

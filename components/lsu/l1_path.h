@@ -1,0 +1,90 @@
+// The path of global accesses on a machine with an L1: transactions look there first, misses ask for sectors
+// of lines, and dirty lines that lose their place are written back.
+#pragma once
+#include <array>
+
+#include "components/lsu/global_path.h"
+
+namespace gpusim::comp {
+
+/// `Tlb`: SmTlb, or NoTlb where addresses need no translation.
+template <class Tlb>
+class L1Path final : public GlobalPath {
+ public:
+  L1Path(const core::MachineConfig& machine, uint16_t port, const Links& links, AccessTable& accesses);
+
+  void prepare() override;
+  uint32_t submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc, const isa::MemoryAccess& access,
+                  bool is_atomic, uint64_t now) override;
+  /// The SM always wakes: who waits for the reply is known when it is taken.
+  bool deliver(const MemoryReply& reply, core::Cycle visible) override {
+    announce(reply, visible);
+    return true;
+  }
+  void collect(uint64_t now) override;
+  void send(uint64_t now) override;
+  void send_ahead(uint64_t /*now*/) override {}
+  [[nodiscard]] bool foresees() const override { return !Tlb::kTranslates && to_network_.has_room(); }
+  void send_at(uint64_t at) override;
+  [[nodiscard]] uint64_t next_send() const override;
+  [[nodiscard]] core::Cycle next_event() const override {
+    core::Cycle next = std::min(next_arrival(), tlb_.next_page());
+    if (hits_.size() != 0) next = std::min(next, core::Cycle(hits_.front().at));
+    return next;
+  }
+  [[nodiscard]] core::Cycle next_completion() const override { return next_event(); }
+  /// A hit behind a transaction that waits for the link.
+  [[nodiscard]] uint64_t next_surprise(uint64_t now) const override {
+    return unsent() ? now + 1 + l1_.latency() : kUnknownCycle;
+  }
+  [[nodiscard]] bool may_open() const override { return blocked_ && !has_room(); }
+  [[nodiscard]] bool idle() const override { return GlobalPath::idle() && !l1_.has_writeback(); }
+  [[nodiscard]] const SmTlbStats& tlb_stats() const override { return tlb_.stats(); }
+
+  void count_l1(uint32_t kernel, L1Stats& stats) override { stats_of_kernel_[kernel] = &stats; }
+  void watch_l1() override { l1_.watch(); }
+  [[nodiscard]] std::span<const L1Cache::LineEvent> l1_events() const override { return l1_.events(); }
+  void forget_l1_events() override { l1_.forget_events(); }
+  void invalidate_l1(uint32_t ways) override { l1_.invalidate(ways); }
+  [[nodiscard]] const L1Stats* l1_stats() const override { return &l1_.stats(); }
+
+ private:
+  /// A request for sectors of a line of the L1.
+  struct LineRequest {
+    uint32_t entry = AccessTable::kNoRecord;  ///< kNoRecord: the transaction of a record
+    uint8_t sectors = 0;
+  };
+  struct Hit {
+    uint64_t at = 0;
+    uint32_t record = 0;
+  };
+  /// True if a global or local read asks the L1.
+  [[nodiscard]] bool is_cached(const isa::MicroOp& op, bool local) const;
+  [[nodiscard]] bool has_work() const { return unsent() || l1_.has_writeback(); }
+  /// `link`: a transaction can leave.
+  void send_one(uint64_t now, bool link);
+  /// False if the transaction at the head of the queue has to wait.
+  [[nodiscard]] bool send_transaction(QueueEntry& entry, uint64_t now, bool link);
+  [[nodiscard]] bool load(QueueEntry& entry, const L1Cache::Access& access, uint64_t now, bool can_send);
+  void ask_for_line(const QueueEntry& entry, const L1Cache::Result& miss, uint64_t address, uint64_t now);
+  void transmit(QueueEntry& entry, uint64_t now);
+  void send_writeback(uint64_t now);
+  void finish_line(uint32_t tag, MemoryLevel level, uint64_t now);
+  /// What the L1 does next, it does for this access.
+  void count_for(uint32_t record) {
+    if (L1Stats* stats = stats_of_kernel_[accesses_[record].kernel]; stats != nullptr) l1_.count_in(*stats);
+  }
+  void record_look_up(uint64_t now, uint64_t address, core::CacheResult result) const;
+  void record_mshrs(uint64_t now, uint64_t address, core::MshrAction action) const {
+    if (records_mshrs()) record_mshr(now, address, action, l1_.mshrs_in_use());
+  }
+
+  Tlb tlb_;
+  L1Cache l1_;
+  core::Ring<Hit> hits_;  ///< not complete yet
+  bool holds_textures_, holds_read_only_;
+  std::vector<LineRequest> line_requests_;  ///< by MSHR
+  std::array<L1Stats*, kMaxKernels> stats_of_kernel_{};
+};
+
+}  // namespace gpusim::comp
