@@ -19,6 +19,7 @@ struct TextureL2Stats {
 
 class TextureL2 {
  public:
+  static constexpr bool kExists = true;
   static constexpr uint64_t kNever = ~0ull;
   /// `latency`: interconnect cycles from look-up to reply.
   TextureL2(const core::MachineConfig& machine, uint64_t latency)
@@ -85,6 +86,22 @@ class TextureL2 {
   TagArray tags_;
   core::Ring<Answer> answers_;
   TextureL2Stats stats_;
+};
+
+/// Stands in its place on a machine without such a level: nothing is ever there.
+class NoTextureL2 {
+ public:
+  static constexpr bool kExists = false;
+  NoTextureL2(const core::MachineConfig& /*machine*/, uint64_t /*latency*/) {}
+  void set_latency(uint64_t /*latency*/) {}
+  [[nodiscard]] bool find(uint64_t /*place*/) { return false; }
+  [[nodiscard]] bool can_answer() const { return false; }
+  void answer(const MemoryRequest& /*r*/, uint64_t /*now*/) {}
+  void count_miss() {}
+  void fill(uint64_t /*place*/) {}
+  [[nodiscard]] uint64_t answer_at() const { return TextureL2::kNever; }
+  [[nodiscard]] MemoryReply pop_answer() { return {}; }
+  [[nodiscard]] TextureL2Stats stats() const { return {}; }
 };
 
 }  // namespace gpusim::comp

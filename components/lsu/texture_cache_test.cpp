@@ -341,8 +341,8 @@ TEST_F(TextureL2Test, SectorsOfALineAreFetchedAlone) {
   EXPECT_EQ(sink->taken[0].level, MemoryLevel::kDram);
   EXPECT_EQ(sink->taken[1].level, MemoryLevel::kTextureL2);
   EXPECT_EQ(sink->taken_at[1], 101u + kLatency + 1) << "at the partition, latency, at the sink";
-  EXPECT_EQ(partition->texture_l2()->stats().hits, 1u);
-  EXPECT_EQ(partition->texture_l2()->stats().misses, 2u);
+  EXPECT_EQ(partition->texture_stats().hits, 1u);
+  EXPECT_EQ(partition->texture_stats().misses, 2u);
 }
 
 TEST_F(TextureL2Test, TheLeastRecentlyUsedLineGoes) {
@@ -352,7 +352,7 @@ TEST_F(TextureL2Test, TheLeastRecentlyUsedLineGoes) {
   const uint64_t stride = 4 * 8 * 256;
   read(10, 0), read(100, stride), read(200, 0), read(300, 2 * stride), read(400, 0), read(500, stride);
   run();
-  EXPECT_EQ(partition->texture_l2()->stats().hits, 2u);
+  EXPECT_EQ(partition->texture_stats().hits, 2u);
   EXPECT_EQ(dram.seen.size(), 4u);
 }
 

@@ -134,8 +134,8 @@ class Network {
   }
   void build_memory() {
     for (uint32_t p = 0; p < kPartitions; ++p) {
-      partitions.push_back(std::make_unique<MemoryPartition>(("partition" + std::to_string(p)).c_str(), net,
-                                                             machine, p, &events));
+      partitions.push_back(
+          make_partition(("partition" + std::to_string(p)).c_str(), net, machine, p, &events));
       auto& in = link<MemoryRequest>(*requests, *partitions[p]);
       auto& out = link<MemoryReply>(*partitions[p], *replies);
       requests->add_output(in, p);
@@ -230,7 +230,7 @@ TEST_P(NetworkTrafficL2, DrainsAndSectorsAgreeBetweenLevels) {
   uint64_t constant_misses = 0;
   for (uint32_t p = 0; p < kPartitions; ++p) {
     const MemoryPartition& partition = *network.partitions[p];
-    const L2Stats& l2 = partition.l2()->stats();
+    const L2Stats l2 = partition.l2_stats();
     uint64_t read_bytes = 0, write_bytes = 0;
     const auto channels = static_cast<uint32_t>(network.machine.dram.channels);
     for (uint32_t c = p * channels; c < (p + 1) * channels; ++c) {
@@ -243,7 +243,7 @@ TEST_P(NetworkTrafficL2, DrainsAndSectorsAgreeBetweenLevels) {
     EXPECT_EQ(32 * l2.writebacks, write_bytes);
     EXPECT_EQ(l2.written, l2.writebacks) << "every acknowledgement ends in the partition";
     EXPECT_GT(l2.writebacks, 0u);
-    EXPECT_LE(l2.writebacks + partition.l2()->dirty_sectors(), l2.writes + l2.atomics);
+    EXPECT_LE(l2.writebacks + partition.l2_dirty_sectors(), l2.writes + l2.atomics);
     constant_misses += partition.constant_misses();
     core::add(sum, l2);
   }

@@ -60,8 +60,8 @@ void Gpu::build_memory() {
   replies_ = std::move(networks.replies);
   const auto queue = static_cast<uint32_t>(net.queue);
   for (uint32_t p = 0; p < partitions; ++p) {
-    partitions_.push_back(std::make_unique<MemoryPartition>(fmt::format("partition{}", p).c_str(),
-                                                            interconnect_, machine_, p, &events_));
+    partitions_.push_back(
+        make_partition(fmt::format("partition{}", p).c_str(), interconnect_, machine_, p, &events_));
     MemoryPartition& partition = *partitions_.back();
     partition.set_core(core_);
     auto& in = timed_link(request_links_, *requests_, partition, queue, net.request_latency_ns);
@@ -246,10 +246,8 @@ DramStats Gpu::dram_stats() const {
 MachineStats Gpu::stats() const {
   MachineStats sum;
   sum.dram = dram_stats();
-  for (const auto& p : partitions_)
-    if (p->l2() != nullptr) core::add(sum.l2, p->l2()->stats());
-  for (const auto& sm : sms_)
-    if (const SmTlbStats* s = sm->tlb_stats(); s != nullptr) core::add(sum.sm_tlb, *s);
+  for (const auto& p : partitions_) core::add(sum.l2, p->l2_stats());
+  for (const auto& sm : sms_) core::add(sum.sm_tlb, *sm->tlb_stats());
   for (const auto& t : tlbs_) core::add(sum.tlb, t->stats());
   sum.texture = texture_stats();
   sum.noc.request_flits = requests_->flits_moved();
@@ -267,8 +265,7 @@ TextureStats Gpu::texture_stats() const {
     sum.hits += s.hits, sum.misses += s.misses, sum.fill_sectors += s.fills * sectors;
   }
   for (const auto& p : partitions_)
-    if (const TextureL2* l2 = p->texture_l2(); l2 != nullptr)
-      sum.l2_hits += l2->stats().hits, sum.l2_misses += l2->stats().misses;
+    sum.l2_hits += p->texture_stats().hits, sum.l2_misses += p->texture_stats().misses;
   return sum;
 }
 
@@ -286,8 +283,7 @@ uint64_t Gpu::partition_constant_lines() const {
 
 uint64_t Gpu::l2_dirty_sectors() const {
   uint64_t sectors = 0;
-  for (const auto& p : partitions_)
-    if (p->l2() != nullptr) sectors += p->l2()->dirty_sectors();
+  for (const auto& p : partitions_) sectors += p->l2_dirty_sectors();
   return sectors;
 }
 

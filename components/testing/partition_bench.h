@@ -16,7 +16,7 @@ class PartitionBench : public testing::Test {
   /// `reply_capacity`: of the link to the sink, which takes nothing before `sink_from`.
   void build(core::MachineConfig machine, uint32_t reply_capacity = 64, uint64_t sink_from = 0) {
     machine.constant.l3_latency_ns = kL3Latency * 1e6 / static_cast<double>(kTestKhz);
-    partition = std::make_unique<MemoryPartition>("partition", domain, machine, 0, &events);
+    partition = make_partition("partition", domain, machine, 0, &events);
     sink = std::make_unique<Sink<MemoryReply>>("sink", domain, sink_from);
     requests = std::make_unique<core::Link<MemoryRequest>>(source, *partition, 64, 0, 64);
     to_dram = std::make_unique<core::Link<MemoryRequest>>(*partition, dram, 16);

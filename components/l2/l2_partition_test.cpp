@@ -21,7 +21,7 @@ class PartitionL2Test : public test::PartitionBench {
   void send(uint64_t cycle, uint64_t address, RequestKind kind, uint16_t bytes = 64, uint8_t parts = 0) {
     source.send(cycle, {address, bytes, kind, parts, 2, tag_++, true});
   }
-  [[nodiscard]] const L2Stats& stats() const { return partition->l2()->stats(); }
+  [[nodiscard]] L2Stats stats() const { return partition->l2_stats(); }
   uint16_t tag_ = 0;
 };
 
@@ -116,7 +116,7 @@ TEST_F(PartitionL2Test, AtomicsOfABusyWordAreSerialWhereverItIs) {
   // The second is looked at at 11 + 5 * 4 and waits for the line; the others hit 12 cycles apart.
   EXPECT_EQ(dram.seen.size(), 1u);
   EXPECT_EQ(sink->taken_at, (Times{63, 64, 201 + kHit + 1, 213 + kHit + 1}));
-  EXPECT_EQ(partition->l2()->dirty_sectors(), 1u);
+  EXPECT_EQ(partition->l2_dirty_sectors(), 1u);
   EXPECT_EQ(stats().no_atomic_unit, 2u);
 }
 

@@ -1,0 +1,97 @@
+#include "components/l2/uncached_partition.h"
+
+#include <algorithm>
+
+namespace gpusim::comp {
+
+template <class TextureLevel>
+UncachedPartition<TextureLevel>::UncachedPartition(const sc_core::sc_module_name& name,
+                                                   core::ClockDomain& domain,
+                                                   const core::MachineConfig& machine, uint32_t index,
+                                                   const EventSink* events)
+    : MemoryPartition(name, domain, machine, index, events),
+      atomic_cycles_(static_cast<uint64_t>(machine.l2.atomic_cycles)),
+      textures_(machine, cycles_of_ns(machine.texture.l2_latency_ns)) {
+  domain.on_change(
+      [this, ns = machine.texture.l2_latency_ns] { textures_.set_latency(this->cycles_of_ns(ns)); });
+}
+
+template <class TextureLevel>
+core::Cycle UncachedPartition<TextureLevel>::tick(core::Cycle cycle) {
+  const uint64_t now = cycle.count();
+  const bool reply_blocked = !send_reply(cycle);
+  const bool request_blocked = next_request_ <= cycle && !take_request(now);
+  // What is blocked is woken by the link that refused it.
+  uint64_t next = core::kNever.count();
+  if (!reply_blocked) next = std::min(next_reply().count(), textures_.answer_at());
+  if (!request_blocked)
+    next = std::min(next, next_request_.count());
+  else if (atomic_free_ > now && requests_->front()->kind == RequestKind::kAtomic)
+    next = std::min(next, atomic_free_);
+  return later(next, now);
+}
+
+template <class TextureLevel>
+bool UncachedPartition<TextureLevel>::send_reply(core::Cycle cycle) {
+  const bool texture = textures_.answer_at() <= cycle.count();
+  if (!texture && next_reply() > cycle) return true;
+  if (!replies_->can_push()) return false;
+  if (texture) {
+    replies_->push(textures_.pop_answer());
+    return true;
+  }
+  const MemoryReply r = replying(cycle)->from->pop();
+  if (r.kind == RequestKind::kConstant) l3_.fill(map_.local(r.address));
+  if (TextureLevel::kExists && r.kind == RequestKind::kTexture) textures_.fill(map_.local(r.address));
+  replies_->push(r);
+  return true;
+}
+
+template <class TextureLevel>
+bool UncachedPartition<TextureLevel>::take_request(uint64_t now) {
+  const MemoryRequest& r = *requests_->front();
+  if (r.kind == RequestKind::kConstant && look_up_constant(r.address, false)) return answer_constant();
+  if (TextureLevel::kExists && r.kind == RequestKind::kTexture && textures_.find(map_.local(r.address)))
+    return answer_texture(now);
+  if (r.kind == RequestKind::kAtomic && atomic_free_ > now) return false;
+  return pass_on(now);
+}
+
+template <class TextureLevel>
+bool UncachedPartition<TextureLevel>::answer_constant() {
+  if (!replies_->can_push()) return false;
+  const MemoryRequest hit = requests_->pop();
+  replies_->push({hit.address, hit.bytes, hit.kind, MemoryLevel::kConstantL3, hit.port, hit.tag, true},
+                 l3_latency_);
+  ++constant_hits_;
+  return true;
+}
+
+template <class TextureLevel>
+bool UncachedPartition<TextureLevel>::answer_texture(uint64_t now) {
+  if (!textures_.can_answer()) return false;
+  const MemoryRequest hit = requests_->pop();
+  textures_.answer(hit, now);
+  record(hit.address, kTextureL2Cache, core::CacheResult::kHit);
+  return true;
+}
+
+template <class TextureLevel>
+bool UncachedPartition<TextureLevel>::pass_on(uint64_t now) {
+  core::Link<MemoryRequest>& channel = *channel_of(requests_->front()->address).to;
+  if (!channel.can_push()) return false;
+  const MemoryRequest request = requests_->pop();
+  if (request.kind == RequestKind::kAtomic) atomic_free_ = now + request.parts * atomic_cycles_;
+  constant_misses_ += request.kind == RequestKind::kConstant;
+  if (TextureLevel::kExists && request.kind == RequestKind::kTexture) {
+    textures_.count_miss();
+    record(request.address, kTextureL2Cache, core::CacheResult::kMiss);
+  }
+  channel.push(request);
+  return true;
+}
+
+template class UncachedPartition<TextureL2>;
+template class UncachedPartition<NoTextureL2>;
+
+}  // namespace gpusim::comp

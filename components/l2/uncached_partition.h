@@ -1,0 +1,35 @@
+// The memory partition of a machine that caches nothing of global memory: requests go to the channel of their
+// address, atomics one after the other. Texture reads may have a second level of their own here (GT200).
+#pragma once
+#include "components/l2/memory_partition.h"
+#include "components/l2/texture_l2.h"
+
+namespace gpusim::comp {
+
+/// `TextureLevel`: TextureL2, or NoTextureL2.
+template <class TextureLevel>
+class UncachedPartition final : public MemoryPartition {
+ public:
+  UncachedPartition(const sc_core::sc_module_name& name, core::ClockDomain& domain,
+                    const core::MachineConfig& machine, uint32_t index, const EventSink* events);
+
+  [[nodiscard]] TextureL2Stats texture_stats() const override { return textures_.stats(); }
+
+ protected:
+  core::Cycle tick(core::Cycle now) override;
+
+ private:
+  /// One reply goes back: a texture line that was here, or one of a channel. False if it cannot yet.
+  [[nodiscard]] bool send_reply(core::Cycle cycle);
+  /// False if the oldest request has to wait.
+  [[nodiscard]] bool take_request(uint64_t now);
+  [[nodiscard]] bool answer_constant();
+  [[nodiscard]] bool answer_texture(uint64_t now);
+  [[nodiscard]] bool pass_on(uint64_t now);
+
+  uint64_t atomic_cycles_;
+  uint64_t atomic_free_ = 0;  ///< when the unit that performs atomics can begin the next one
+  TextureLevel textures_;
+};
+
+}  // namespace gpusim::comp
