@@ -59,6 +59,7 @@ class alignas(64) Link {
   void set_latency(uint64_t latency) {
     capacity_ = static_cast<uint32_t>(capacity_ + latency - latency_);
     latency_ = latency;
+    room_ = std::min(capacity_, slots());
   }
 
   // Writer's side.
@@ -70,19 +71,16 @@ class alignas(64) Link {
       writer_.wake_at(writer_domain_.now() + 1);
       return false;
     }
-    return tail_ - credited_ < capacity_ || find_room();
+    return tail_ - credited_ < room_ || find_room();
   }
   /// True if a push in a later cycle is possible for certain.
-  [[nodiscard]] bool has_room() {
-    if (tail_ - credited_ >= capacity_) collect_credits();
-    return tail_ - credited_ < capacity_;
-  }
+  [[nodiscard]] bool has_room() { return tail_ - credited_ < room_ || make_room(); }
   /// From now on `taker` is told of slots that free, not the writer woken.
   void give_credits_to(CreditTaker& taker) { taker_ = &taker; }
   /// Reserves room for the next push_at and returns the first cycle at which it may be, 0 if any; kNever if
   /// that is not known yet: the CreditTaker is told.
   [[nodiscard]] Cycle take_credit() {
-    if (tail_ - credited_ < capacity_) return Cycle(0);
+    if (tail_ - credited_ < room_ || (room_ < capacity_ && make_room())) return Cycle(0);
     if (credited_ == head_) {
       writer_blocked_ = true;
       return kNever;
@@ -146,10 +144,9 @@ class alignas(64) Link {
   [[nodiscard]] uint32_t slots() const { return slot_mask_ + 1; }
 
  private:
-  /// can_push() when the credits known so far are used up.
+  /// can_push() when the credits known so far, or the slots, are used up.
   [[gnu::noinline]] bool find_room() {
-    collect_credits();
-    if (tail_ - credited_ < capacity_) return true;
+    if (make_room()) return true;
     if (credited_ != head_)
       writer_.wake_at(writer_domain_.first_edge_after(freed_at(entries_[credited_ & slot_mask_])));
     else
@@ -172,18 +169,19 @@ class alignas(64) Link {
     for (uint32_t i = credited_; i != tail_; ++i) slots[i & mask] = std::move(entries_[i & slot_mask_]);
     entries_ = std::move(slots);
     slot_mask_ = mask;
+    room_ = std::min(capacity_, count);
   }
-  /// A slot for the next message, when all are in use or not yet known to be free.
-  [[gnu::noinline]] void make_room() {
+  /// True if there is a slot for the next message once what the reader took is counted, and memory for it
+  /// taken.
+  bool make_room() {
     collect_credits();
-    if (tail_ - credited_ > slot_mask_) make_slots(2 * (slot_mask_ + 1));
+    if (tail_ - credited_ == room_ && room_ < capacity_) make_slots(2 * slots());
+    return tail_ - credited_ < room_;
   }
   void send(T message, Cycle visible) {
     if (visible < last_visible_) visible = last_visible_;
     last_visible_ = visible;
     const bool was_empty = head_ == tail_;
-    if (tail_ - credited_ > slot_mask_) [[unlikely]]
-      make_room();
     Entry& e = entries_[tail_++ & slot_mask_];
     e.visible = visible;
     if (sink_ != nullptr) {
@@ -239,6 +237,7 @@ class alignas(64) Link {
   /// Running numbers: messages sent, taken by the reader, and known by the writer to be taken.
   uint32_t tail_ = 0, head_ = 0, credited_ = 0;
   uint32_t slot_mask_ = 0;
+  uint32_t room_ = 0;                  ///< messages for which there are slots, of the capacity
   uint64_t* holders_ = &own_holders_;  ///< its `holder_bit_`: there is a message
   uint64_t holder_bit_ = 1;
   Cycle own_head_visible_ = kNever;

@@ -135,7 +135,7 @@ class TranslatedLoads : public test::LoadStoreUnitTest {
 
    protected:
     core::Cycle tick(core::Cycle now) override {
-      while (in->front() != nullptr) {
+      while (in->front() != nullptr && out->can_push()) {
         out->push(in->pop(), kTranslation - 1);
         seen_at.push_back(now.count());
       }
