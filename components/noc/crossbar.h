@@ -31,7 +31,9 @@ class Crossbar : public Interconnect<Message> {
         input_free_(input_ports),
         output_free_(output_ports),
         last_input_(output_ports),
-        links_of_port_(output_ports) {}
+        links_of_port_(output_ports),
+        askers_(output_ports),
+        asked_((output_ports + 63) / 64) {}
 
   void add_input(core::Link<Message>& link, uint32_t port) override {
     const size_t i = inputs_.size();
@@ -60,13 +62,14 @@ class Crossbar : public Interconnect<Message> {
     uint64_t next = look_at_heads(cycle);
     // 2. Each free output port takes the next input after the one it served last, or the oldest message.
     const uint64_t now = cycle.count();
-    for (uint32_t port = 0; port < output_free_.size(); ++port) {
-      if (!any_wants(port)) continue;
-      if (output_free_[port] <= now)
-        next =
-            std::min(next, arbitration_ == Arbitration::kOldest ? serve_oldest(port, now) : serve(port, now));
-      if (output_free_[port] > now && any_wants(port)) next = std::min(next, output_free_[port]);
-    }
+    for (uint32_t word = 0; word < asked_.size(); ++word)
+      for (uint64_t bits = asked_[word]; bits != 0; bits &= bits - 1) {
+        const uint32_t port = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+        if (output_free_[port] <= now)
+          next = std::min(next,
+                          arbitration_ == Arbitration::kOldest ? serve_oldest(port, now) : serve(port, now));
+        if (output_free_[port] > now && askers_[port] != 0) next = std::min(next, output_free_[port]);
+      }
     return core::Cycle(std::max(next, now + 1));
   }
 
@@ -94,16 +97,13 @@ class Crossbar : public Interconnect<Message> {
         Input& in = inputs_[i];
         in.output = route_(*in.link->front());
         in.since = head_visible_[i].count();
+        const uint32_t port = outputs_[in.output].port;
         known_[word] |= uint64_t{1} << (i % 64);
-        wanting_[outputs_[in.output].port * words_ + word] |= uint64_t{1} << (i % 64);
+        wanting_[port * words_ + word] |= uint64_t{1} << (i % 64);
+        if (askers_[port]++ == 0) asked_[port / 64] |= uint64_t{1} << (port % 64);
       }
     }
     return next.count();
-  }
-  [[nodiscard]] bool any_wants(uint32_t port) const {
-    for (size_t word = 0; word < words_; ++word)
-      if (wanting_[port * words_ + word] != 0) return true;
-    return false;
   }
   /// Moves one message to `port` if one can go; returns when an input of those that could not is free, or the
   /// one that could has its next message.
@@ -165,6 +165,7 @@ class Crossbar : public Interconnect<Message> {
     last_input_[port] = static_cast<uint32_t>(i);
     wanting_[port * words_ + i / 64] &= ~(uint64_t{1} << (i % 64));
     known_[i / 64] &= ~(uint64_t{1} << (i % 64));
+    if (--askers_[port] == 0) asked_[port / 64] &= ~(uint64_t{1} << (port % 64));
   }
 
   Arbitration arbitration_;
@@ -175,6 +176,8 @@ class Crossbar : public Interconnect<Message> {
   std::vector<uint64_t> input_free_, output_free_;
   std::vector<uint32_t> last_input_;
   std::vector<uint32_t> links_of_port_;    ///< output links that share the port
+  std::vector<uint32_t> askers_;           ///< per output port: inputs whose head asks for it
+  std::vector<uint64_t> asked_;            ///< output ports that have any
   std::vector<core::Cycle> head_visible_;  ///< per input, from its link
   size_t words_ = 0;                       ///< 64-bit words of a set of inputs
   std::vector<uint64_t> holding_;          ///< inputs that hold a message, from their links
