@@ -46,7 +46,11 @@ struct DramChannelState {
     uint64_t banks = 0;
     void set(uint32_t bank, uint64_t o) {
       order[bank] = o;
-      banks = (banks & ~(uint64_t{1} << bank)) | uint64_t{o != kNoOrder} << bank;
+      banks |= uint64_t{1} << bank;
+    }
+    void clear(uint32_t bank) {
+      order[bank] = kNoOrder;
+      banks &= ~(uint64_t{1} << bank);
     }
   };
 
@@ -84,7 +88,7 @@ struct DramChannelState {
     bank.row = row;
     const uint64_t bit = uint64_t{1} << b;
     open = row == kNoRow ? open & ~bit : open | bit;
-    for (Firsts& h : hit) h.set(b, kNoOrder);
+    for (Firsts& h : hit) h.clear(b);
     for (uint32_t i = bank.count; i-- > 0;)
       if (bank.waiting[i].row == row) hit[bank.waiting[i].cls].set(b, bank.waiting[i].order);
   }

@@ -28,8 +28,9 @@ DramChannel::DramChannel(const sc_core::sc_module_name& name, core::ClockDomain&
   domain.on_change([this, d = machine.dram] { s_.timing = DramTiming(d, this->domain()); });
 }
 
-void DramChannel::accept(core::Cycle now) {
-  while (s_.queued < window_ && next_request_ <= now) add(requests_->pop_at(now), now.count());
+void DramChannel::take_requests(core::Cycle now) {
+  do add(requests_->pop_at(now), now.count());
+  while (s_.queued < window_ && next_request_ <= now);
 }
 
 void DramChannel::add(const MemoryRequest& request, uint64_t now) {
@@ -67,14 +68,16 @@ void DramChannel::remove(uint32_t b, const Waiting& gone) {
   Waiting* const end = bank.waiting + --bank.count;
   std::copy(at + 1, end + 1, at);
   // The next of its kind is younger: behind it.
-  const auto next = [&](auto&& wanted) {
+  const auto replace = [&](DramChannelState::Firsts& firsts, auto&& wanted) {
+    if (firsts.order[b] != order) return;
     const Waiting* w = std::find_if(at, end, wanted);
-    return w == end ? kNoOrder : w->order;
+    if (w == end)
+      firsts.clear(b);
+    else
+      firsts.set(b, w->order);
   };
-  if (s_.first[cls].order[b] == order)
-    s_.first[cls].set(b, next([&](const Waiting& w) { return w.cls == cls; }));
-  if (s_.hit[cls].order[b] == order)
-    s_.hit[cls].set(b, next([&](const Waiting& w) { return w.cls == cls && w.row == row; }));
+  replace(s_.first[cls], [&](const Waiting& w) { return w.cls == cls; });
+  replace(s_.hit[cls], [&](const Waiting& w) { return w.cls == cls && w.row == row; });
   if (at != bank.waiting) return;
   s_.oldest_order[b] = bank.count == 0 ? kNoOrder : bank.waiting[0].order;
   if (b == s_.oldest_bank) find_oldest();
@@ -82,9 +85,15 @@ void DramChannel::remove(uint32_t b, const Waiting& gone) {
 
 void DramChannel::find_oldest() {
   if (s_.queued == 0) return;
-  s_.oldest_bank = 0;
-  for (uint32_t b = 1; b < s_.banks.size(); ++b)
-    if (s_.oldest_order[b] < s_.oldest_order[s_.oldest_bank]) s_.oldest_bank = b;
+  // Banks without a request have the highest order of all.
+  const auto banks = static_cast<uint32_t>(s_.banks.size());
+  uint64_t oldest = s_.oldest_order[0];
+  uint32_t bank = 0;
+  for (uint32_t b = 1; b < banks; ++b) {
+    bank = s_.oldest_order[b] < oldest ? b : bank;
+    oldest = std::min(oldest, s_.oldest_order[b]);
+  }
+  s_.oldest_bank = bank;
   s_.oldest_arrival = held_[s_.banks[s_.oldest_bank].waiting[0].request].arrival;
 }
 

@@ -58,7 +58,10 @@ class DramChannel : public core::Clocked {
     uint64_t arrival = 0;
   };
   /// Takes requests visible by `now`, the cycle of this tick or the next.
-  void accept(core::Cycle now);
+  void accept(core::Cycle now) {
+    if (next_request_ <= now && s_.queued < window_) take_requests(now);
+  }
+  void take_requests(core::Cycle now);
   [[nodiscard]] bool direction_wanted() const;
   /// Returns when to look again.
   uint64_t issue_one(uint64_t now);
