@@ -29,10 +29,10 @@ struct alignas(64) AccessRecord {
   uint64_t issued = 0;                 ///< core cycle
   uint64_t stall_slots = 0;            ///< issue slots lost to waiting for it; booked when its level is known
   core::Cycle done_at = core::kNever;  ///< when its last reply is visible, once that has been sent
-  MemoryLevel level = MemoryLevel::kNone;
-  bool is_store = false;  ///< no warp waits for it, except at a fence
-  bool awaited = false;   ///< the SM must be awake at done_at
-  uint8_t kernel = 0;     ///< KernelLaunch::slot
+  MemoryLevel level{};                 ///< the farthest that has answered; at first the nearest of all
+  bool is_store = false;               ///< no warp waits for it, except at a fence
+  bool awaited = false;                ///< the SM must be awake at done_at
+  uint8_t kernel = 0;                  ///< KernelLaunch::slot
 };
 static_assert(sizeof(AccessRecord) == 64);
 
@@ -59,7 +59,7 @@ class AccessTable {
   /// A transaction of the access was answered from `level`.
   void answer(uint32_t index, MemoryLevel level) {
     AccessRecord& r = records_[index];
-    r.level = core::farther(r.level, level);
+    r.level = std::max(r.level, level);
     if (--r.remaining == 0) completed_.push_back(index);
   }
   /// Calls done(index) for each access that is complete, in the order of their last replies, and frees its

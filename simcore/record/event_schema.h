@@ -10,8 +10,8 @@
 
 namespace gpusim::core {
 
-/// The levels of the memory hierarchy, as what served an access (events/memory `level`). Recorded files hold
-/// the numbers.
+/// The levels of the memory hierarchy, the nearest to the SM first, as what served an access (events/memory
+/// `level`). Recorded files hold the numbers.
 enum class MemoryLevel : uint8_t {
   kShared,
   kConstantL1,
@@ -25,11 +25,6 @@ enum class MemoryLevel : uint8_t {
   kNone
 };
 inline constexpr size_t kNumMemoryLevels = static_cast<size_t>(MemoryLevel::kNone);
-/// Of two levels that served parts of an access the one that is farther from the SM.
-[[nodiscard]] constexpr MemoryLevel farther(MemoryLevel a, MemoryLevel b) {
-  if (a == MemoryLevel::kNone || b == MemoryLevel::kNone) return a == MemoryLevel::kNone ? b : a;
-  return a < b ? b : a;
-}
 [[nodiscard]] std::string_view memory_level_name(MemoryLevel level);
 enum class AccessKind : uint8_t { kLoad, kStore, kAtomic };
 enum class CacheResult : uint8_t { kHit, kMiss, kMissMerged, kReservationFail, kWrite };
