@@ -120,12 +120,13 @@ void Sm::run_ahead_with_memory(uint64_t now) {
   LoadStoreUnit& lsu = *state_.lsu;
   for (uint64_t cycle = now; lsu.foresees();) {
     // What issues ahead is nothing to the load/store unit: its next cycle stays.
-    const uint64_t memory = std::max(std::min(lsu.next_send(), lsu.next_reply().count()), cycle + 1);
+    const uint64_t reply = lsu.next_reply().count();
+    const uint64_t memory = std::max(std::min(lsu.next_send(), reply), cycle + 1);
     while (slots_.next_issue() < std::min(memory, limit))
       if (fetching() || !issue_ahead(slots_.next_issue())) return;
     cycle = memory;
     if (cycle >= limit || fetching()) return;
-    collect_replies(cycle);
+    if (reply <= cycle) collect_replies(cycle);
     lsu.send_at(cycle);
     slots_.update_gates(cycle);
     slots_.plan(cycle - 1);
