@@ -57,10 +57,10 @@ struct DramChannelState {
   DramChannelState(const core::MachineConfig::Dram& config, const core::ClockDomain& domain, uint32_t number,
                    const EventSink* sink)
       : timing(config, domain),
-        groups(static_cast<uint32_t>(config.bank_groups)),
+        groups(config.bank_groups),
         channel(number),
         events(sink),
-        banks(static_cast<size_t>(config.banks)) {}
+        banks(config.banks) {}
 
   /// Class of the requests that go at present, besides atomics.
   [[nodiscard]] Class direction() const { return draining ? kWrites : kReads; }

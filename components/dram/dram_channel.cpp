@@ -16,10 +16,10 @@ DramChannel::DramChannel(const sc_core::sc_module_name& name, core::ClockDomain&
       scheduler_(make_dram_scheduler(machine.dram)),
       row_policy_(make_row_policy(machine.dram)),
       refresh_(make_dram_refresh(machine.dram, s_.timing)),
-      window_(static_cast<size_t>(machine.dram.queue)),
-      write_high_(static_cast<uint32_t>(machine.dram.write_high)),
-      write_low_(static_cast<uint32_t>(machine.dram.write_low)),
-      starvation_(static_cast<uint64_t>(machine.dram.starvation_limit)) {
+      window_(machine.dram.queue),
+      write_high_(machine.dram.write_high),
+      write_low_(machine.dram.write_low),
+      starvation_(machine.dram.starvation_limit) {
   held_.resize(window_);
   for (size_t i = window_; i-- > 0;) free_held_.push_back(static_cast<uint16_t>(i));
   waiting_.resize(window_ * s_.banks.size());

@@ -12,20 +12,20 @@ DramTiming::DramTiming(const core::MachineConfig::Dram& d, const core::ClockDoma
   refi = clocks(d.refi_ns), rfc = clocks(d.rfc_ns);
   ccd_l = std::max(ccd, clocks(d.ccd_l_ns)), rrd_l = std::max(rrd, clocks(d.rrd_l_ns));
   faw = clocks(d.faw_ns);
-  burst_bytes = static_cast<uint32_t>(d.burst_bytes);
+  burst_bytes = d.burst_bytes;
   // Double data rate: two transfers of bus_bytes a clock.
-  clocks_per_burst = static_cast<uint32_t>(std::max<int64_t>(1, d.burst_bytes / (2 * d.bus_bytes)));
+  clocks_per_burst = std::max(1u, d.burst_bytes / (2 * d.bus_bytes));
 }
 
 DramPlaces::DramPlaces(const core::MachineConfig& machine)
-    : interleave_(static_cast<uint64_t>(machine.l2.interleave)),
-      span_(static_cast<uint64_t>(machine.l2.interleave * machine.l2.partitions * machine.dram.channels)),
-      groups_(static_cast<uint64_t>(machine.dram.bank_groups)),
-      group_bytes_(static_cast<uint64_t>(machine.dram.group_interleave == 0 ? machine.dram.row_bytes
-                                                                            : machine.dram.group_interleave)),
-      blocks_per_row_(static_cast<uint64_t>(machine.dram.row_bytes) / group_bytes_.value()),
-      banks_per_group_(static_cast<uint64_t>(machine.dram.banks / machine.dram.bank_groups)),
-      banks_(static_cast<uint64_t>(machine.dram.banks)),
+    : interleave_(machine.l2.interleave),
+      span_(uint64_t{machine.l2.interleave} * machine.l2.partitions * machine.dram.channels),
+      groups_(machine.dram.bank_groups),
+      group_bytes_(machine.dram.group_interleave == 0 ? machine.dram.row_bytes
+                                                      : machine.dram.group_interleave),
+      blocks_per_row_(machine.dram.row_bytes / group_bytes_.value()),
+      banks_per_group_(machine.dram.banks / machine.dram.bank_groups),
+      banks_(machine.dram.banks),
       hash_(machine.dram.bank_hash) {}
 
 }  // namespace gpusim::comp

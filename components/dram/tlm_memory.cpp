@@ -17,7 +17,7 @@ TlmMemory::TlmMemory(const sc_core::sc_module_name& name, core::ClockDomain& dom
       places_(machine),
       index_(index),
       on_error_(std::move(on_error)),
-      transactions_(static_cast<size_t>(machine.dram.queue)),
+      transactions_(machine.dram.queue),
       updates_(transactions_.size()),
       scratch_(kLongestRequest) {
   socket.bind(*this);

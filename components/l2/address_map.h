@@ -16,9 +16,9 @@ namespace gpusim::comp {
 class AddressMap {
  public:
   explicit AddressMap(const core::MachineConfig::Partition& config)
-      : interleave_(static_cast<uint64_t>(config.interleave)),
-        partitions_(static_cast<uint64_t>(config.partitions)),
-        span_(static_cast<uint64_t>(config.interleave * config.partitions)) {
+      : interleave_(config.interleave),
+        partitions_(config.partitions),
+        span_(uint64_t{config.interleave} * config.partitions) {
     if (config.hash == core::PartitionHash::kModulo || config.partitions == 1) return;
     bits_ = static_cast<uint32_t>(std::countr_zero(partitions_.value()));
     build_masks(config.hash == core::PartitionHash::kPolynomial);

@@ -12,14 +12,14 @@ namespace {
 std::vector<bool> far_ports(const core::MachineConfig& machine, uint32_t partition) {
   std::vector<bool> far;
   if (machine.l2.halves == 1) return far;
-  const int64_t clusters = (machine.gpu.sms + machine.gpu.sms_per_cluster - 1) / machine.gpu.sms_per_cluster;
-  const int64_t home = partition * machine.l2.halves / machine.l2.partitions;
-  const auto add = [&](int64_t cluster) { far.push_back(cluster * machine.l2.halves / clusters != home); };
-  for (int64_t sm = 0; sm < machine.gpu.sms; ++sm) add(sm / machine.gpu.sms_per_cluster);
-  for (int64_t c = 0; c < clusters; ++c) add(c);
+  const uint32_t clusters = (machine.gpu.sms + machine.gpu.sms_per_cluster - 1) / machine.gpu.sms_per_cluster;
+  const uint32_t home = partition * machine.l2.halves / machine.l2.partitions;
+  const auto add = [&](uint32_t cluster) { far.push_back(cluster * machine.l2.halves / clusters != home); };
+  for (uint32_t sm = 0; sm < machine.gpu.sms; ++sm) add(sm / machine.gpu.sms_per_cluster);
+  for (uint32_t c = 0; c < clusters; ++c) add(c);
   if (machine.texture.cache == core::TextureCache::kOwn) {
     const bool of_cluster = machine.texture.scope == core::TextureScope::kCluster;
-    for (int64_t t = 0; t < (of_cluster ? clusters : machine.gpu.sms); ++t)
+    for (uint32_t t = 0; t < (of_cluster ? clusters : machine.gpu.sms); ++t)
       add(of_cluster ? t : t / machine.gpu.sms_per_cluster);
   }
   return far;

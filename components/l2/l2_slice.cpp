@@ -13,10 +13,10 @@ using core::CacheResult;
 
 CacheShape shape_of(const core::MachineConfig::Partition& c) {
   CacheShape s;
-  s.bytes = static_cast<uint64_t>(c.bytes / c.partitions);
-  s.line_bytes = static_cast<uint32_t>(c.line);
+  s.bytes = c.bytes / c.partitions;
+  s.line_bytes = c.line;
   s.sector_bytes = 32;
-  s.ways = static_cast<uint32_t>(c.ways);
+  s.ways = c.ways;
   s.index = c.index;
   s.replacement = c.replacement;
   s.policy_keys = c.policy_keys;
@@ -34,11 +34,11 @@ L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partitio
     : map_(config),
       partition_(partition),
       tags_(shape_of(config)),
-      mshrs_({static_cast<uint32_t>(config.mshrs), static_cast<uint32_t>(config.merges), 0, 0}),
-      fetch_(static_cast<uint32_t>(config.sector) / kSector),
-      most_runs_((static_cast<uint32_t>(config.line) / kSector + 1) / 2 * 2),
-      atomic_cycles_(static_cast<uint64_t>(config.atomic_cycles)),
-      waiting_(static_cast<size_t>(config.mshrs * config.merges)),
+      mshrs_({config.mshrs, config.merges, 0, 0}),
+      fetch_(config.sector / kSector),
+      most_runs_((config.line / kSector + 1) / 2 * 2),
+      atomic_cycles_(config.atomic_cycles),
+      waiting_(size_t{config.mshrs} * config.merges),
       far_ports_(std::move(far_ports)),
       kinds_(answers_.size() / (far_ports_.empty() ? 2 : 1)),
       to_dram_(kQueue) {

@@ -13,10 +13,10 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
       index_(index),
       l3_latency_(domain.cycles_of_ns(machine.constant.l3_latency_ns)),
       map_(machine.l2),
-      l3_(static_cast<uint64_t>(machine.constant.l3_bytes / machine.l2.partitions),
-          static_cast<uint32_t>(machine.constant.l3_line), static_cast<uint32_t>(machine.constant.l3_ways)),
+      l3_(machine.constant.l3_bytes / machine.l2.partitions, machine.constant.l3_line,
+          machine.constant.l3_ways),
       events_(events),
-      channel_count_(static_cast<uint64_t>(machine.dram.channels)) {
+      channel_count_(machine.dram.channels) {
   channels_.reserve(channel_count_.value());  // links write into them
   domain.on_change([this, ns = machine.constant.l3_latency_ns] { l3_latency_ = cycles_of_ns(ns); });
 }

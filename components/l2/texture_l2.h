@@ -68,13 +68,13 @@ class TextureL2 {
   /// Whole sets, at least one.
   static CacheShape slice(const core::MachineConfig& machine) {
     const auto& t = machine.texture;
-    const int64_t set = t.l2_line * t.l2_ways;
-    const int64_t sets = std::max<int64_t>(t.l2_bytes / machine.l2.partitions / set, 1);
+    const uint32_t set = t.l2_line * t.l2_ways;
+    const uint32_t sets = std::max(t.l2_bytes / machine.l2.partitions / set, 1u);
     CacheShape shape;
-    shape.bytes = static_cast<uint64_t>(sets * set);
-    shape.line_bytes = static_cast<uint32_t>(t.l2_line);
-    shape.sector_bytes = static_cast<uint32_t>(t.l1_line);
-    shape.ways = static_cast<uint32_t>(t.l2_ways);
+    shape.bytes = uint64_t{sets} * set;
+    shape.line_bytes = t.l2_line;
+    shape.sector_bytes = t.l1_line;
+    shape.ways = t.l2_ways;
     return shape;
   }
   struct Answer {

@@ -10,20 +10,20 @@ ClusterCacheShape constant_shape(const core::MachineConfig& machine, const core:
   const auto& c = machine.constant;
   const auto& i = machine.instruction;
   // Every SM has so many lines outstanding at most, and asks for each line of its own caches once.
-  int64_t lines = c.mshrs, same = std::max<int64_t>(c.l2_line / c.l1_line, 1);
+  uint32_t lines = c.mshrs, same = std::max(c.l2_line / c.l1_line, 1u);
   if (i.l1_bytes != 0) {
     lines += i.mshrs;
     same += c.l2_line / i.l1_line * (i.per_scheduler ? machine.scheduler.count : 1);
   }
-  constexpr int64_t kMostTags = 1 << 15;
+  constexpr uint32_t kMostTags = 1 << 15;
   ClusterCacheShape s;
-  s.bytes = static_cast<uint64_t>(c.l2_bytes);
-  s.line = static_cast<uint32_t>(c.l2_line);
-  s.ways = static_cast<uint32_t>(c.l2_ways);
+  s.bytes = c.l2_bytes;
+  s.line = c.l2_line;
+  s.ways = c.l2_ways;
   s.latency_ns = c.l2_latency_ns;
   s.latency = domain.cycles_of_ns(s.latency_ns);
-  s.mshrs = static_cast<uint32_t>(std::min(lines * machine.gpu.sms_per_cluster, kMostTags));
-  s.merges = static_cast<uint32_t>(same * machine.gpu.sms_per_cluster);
+  s.mshrs = std::min(lines * machine.gpu.sms_per_cluster, kMostTags);
+  s.merges = same * machine.gpu.sms_per_cluster;
   s.kind = RequestKind::kConstant;
   s.level = MemoryLevel::kConstantL2;
   s.code = kConstantL2Cache;
@@ -33,12 +33,12 @@ ClusterCacheShape constant_shape(const core::MachineConfig& machine, const core:
 ClusterCacheShape texture_shape(const core::MachineConfig& machine) {
   const auto& t = machine.texture;
   ClusterCacheShape s;
-  s.bytes = static_cast<uint64_t>(t.l1_bytes);
-  s.line = static_cast<uint32_t>(t.l1_line);
-  s.ways = static_cast<uint32_t>(t.l1_ways);
-  s.latency = static_cast<uint64_t>(t.l1_latency);
-  s.mshrs = static_cast<uint32_t>(t.mshrs);
-  s.merges = static_cast<uint32_t>(t.merges);
+  s.bytes = t.l1_bytes;
+  s.line = t.l1_line;
+  s.ways = t.l1_ways;
+  s.latency = t.l1_latency;
+  s.mshrs = t.mshrs;
+  s.merges = t.merges;
   s.kind = RequestKind::kTexture;
   s.level = MemoryLevel::kTextureL1;
   s.code = kTextureL1Cache;

@@ -10,10 +10,9 @@ ConstantPath::ConstantPath(const core::MachineConfig::Constant& config, uint16_t
                            AccessTable& accesses)
     : links_(links),
       accesses_(accesses),
-      l1_(static_cast<uint64_t>(config.l1_bytes), static_cast<uint32_t>(config.l1_line),
-          static_cast<uint32_t>(config.l1_ways)),
+      l1_(config.l1_bytes, config.l1_line, config.l1_ways),
       sm_(sm),
-      mshrs_(static_cast<size_t>(config.mshrs)) {
+      mshrs_(config.mshrs) {
   links_.reply->publish_head(next_reply_);
 }
 

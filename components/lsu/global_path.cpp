@@ -11,15 +11,15 @@ namespace gpusim::comp {
 
 GlobalPath::GlobalPath(const core::MachineConfig& machine, uint16_t port, const Links& links,
                        AccessTable& accesses)
-    : queue_capacity_(static_cast<uint32_t>(machine.lsu.queue)),
-      store_capacity_(static_cast<uint32_t>(machine.lsu.store_buffer)),
-      mshr_count_(static_cast<uint32_t>(machine.lsu.mshrs)),
-      send_interval_(static_cast<uint64_t>(machine.coalescer.cycles_per_transaction)),
+    : queue_capacity_(machine.lsu.queue),
+      store_capacity_(machine.lsu.store_buffer),
+      mshr_count_(machine.lsu.mshrs),
+      send_interval_(machine.coalescer.cycles_per_transaction),
       port_(port),
       to_network_(*links.request),
       accesses_(accesses),
       rule_(machine.coalescer.rule),
-      line_bytes_(static_cast<uint32_t>(machine.l1.line)) {
+      line_bytes_(machine.l1.line) {
   links.reply->deliver_to(*this);
 }
 

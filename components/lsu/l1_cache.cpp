@@ -11,10 +11,10 @@ constexpr uint32_t kSector = 32;
 
 CacheShape shape_of(const core::MachineConfig::FirstLevel& c) {
   CacheShape s;
-  s.bytes = static_cast<uint64_t>(c.bytes);
-  s.line_bytes = static_cast<uint32_t>(c.line);
-  s.sector_bytes = static_cast<uint32_t>(c.sector);
-  s.ways = static_cast<uint32_t>(c.ways);
+  s.bytes = c.bytes;
+  s.line_bytes = c.line;
+  s.sector_bytes = c.sector;
+  s.ways = c.ways;
   s.index = c.index;
   s.replacement = c.replacement;
   s.policy_keys = c.policy_keys;
@@ -27,16 +27,15 @@ L1Cache::L1Cache(const sc_core::sc_module_name& name, const core::MachineConfig:
                  uint32_t warps)
     : sc_module(name),
       tags_(shape_of(config)),
-      mshrs_({static_cast<uint32_t>(config.mshrs), static_cast<uint32_t>(config.merges),
-              static_cast<uint32_t>(config.warp_mshrs), warps}),
-      latency_(static_cast<uint64_t>(config.latency)),
-      ways_(static_cast<uint32_t>(config.ways)),
-      parts_(static_cast<uint32_t>(config.sector) / kSector),
+      mshrs_({config.mshrs, config.merges, config.warp_mshrs, warps}),
+      latency_(config.latency),
+      ways_(config.ways),
+      parts_(config.sector / kSector),
       cache_global_(config.cache_global),
       allocate_on_fill_(config.allocate == core::AllocateOn::kFill),
       write_global_(config.write_global),
       write_local_(config.write_local) {
-  writebacks_.reserve(static_cast<size_t>(config.mshrs) + 1);
+  writebacks_.reserve(size_t{config.mshrs} + 1);
 }
 
 SectorMask L1Cache::own(SectorMask of_32) const {

@@ -13,12 +13,12 @@ TexturePath::TexturePath(const core::MachineConfig::Texture& config, uint16_t sm
                          AccessTable& accesses)
     : links_(links),
       accesses_(accesses),
-      line_bytes_(static_cast<uint64_t>(config.l1_line)),
-      most_in_flight_(static_cast<uint32_t>(config.fetches)),
+      line_bytes_(config.l1_line),
+      most_in_flight_(config.fetches),
       sm_(sm),
       textures_(links.reply != nullptr),
       read_only_(textures_ && config.read_only_loads),
-      reads_(textures_ ? static_cast<size_t>(config.queue) : 0) {
+      reads_(textures_ ? config.queue : 0) {
   for (size_t i = reads_.size(); i-- > 0;) free_.push_back(static_cast<uint16_t>(i));
   to_send_.reserve(reads_.size());
   if (textures_) links_.reply->publish_head(next_reply_);

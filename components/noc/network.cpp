@@ -7,9 +7,8 @@
 namespace gpusim::comp {
 
 NetworkPlan::NetworkPlan(const core::MachineConfig& machine)
-    : clusters(static_cast<uint32_t>((machine.gpu.sms + machine.gpu.sms_per_cluster - 1) /
-                                     machine.gpu.sms_per_cluster)),
-      partitions(static_cast<uint32_t>(machine.l2.partitions)),
+    : clusters((machine.gpu.sms + machine.gpu.sms_per_cluster - 1) / machine.gpu.sms_per_cluster),
+      partitions(machine.l2.partitions),
       request_way{AddressMap(machine.l2)},
       request_length(machine.interconnect.header_bytes, machine.interconnect.flit_bytes),
       reply_length(machine.interconnect.header_bytes, machine.interconnect.reply_flit_bytes == 0

@@ -16,8 +16,7 @@ namespace gpusim::comp {
 /// Length of a packet: header and payload in whole flits.
 class PacketLength {
  public:
-  PacketLength(int64_t header_bytes, int64_t flit_bytes)
-      : header_bytes_(static_cast<uint64_t>(header_bytes)), flit_(static_cast<uint64_t>(flit_bytes)) {}
+  PacketLength(uint32_t header_bytes, uint32_t flit_bytes) : header_bytes_(header_bytes), flit_(flit_bytes) {}
   [[nodiscard]] uint32_t operator()(uint64_t payload_bytes) const {
     return static_cast<uint32_t>(
         std::max<uint64_t>(1, (payload_bytes + header_bytes_ + flit_.value() - 1) / flit_));

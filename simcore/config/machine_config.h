@@ -88,22 +88,22 @@ struct MachineConfig {
   } instruction;
   struct Coalescer {
     CoalescingRule rule{};
-    int64_t cycles_per_transaction = 2;
+    uint32_t cycles_per_transaction = 2;
     friend bool operator==(const Coalescer&, const Coalescer&) = default;
   } coalescer;
-  struct LoadStore {           ///< [lsu]
-    int64_t queue = 0;         ///< warp memory operations waiting for the coalescer
-    int64_t mshrs = 0;         ///< outstanding read transactions per SM
-    int64_t store_buffer = 0;  ///< outstanding write transactions per SM
+  struct LoadStore {            ///< [lsu]
+    uint32_t queue = 0;         ///< warp memory operations waiting for the coalescer
+    uint32_t mshrs = 0;         ///< outstanding read transactions per SM
+    uint32_t store_buffer = 0;  ///< outstanding write transactions per SM
     friend bool operator==(const LoadStore&, const LoadStore&) = default;
   } lsu;
   /// L1 data cache of an SM.
-  struct FirstLevel {   ///< [l1]
-    int64_t bytes = 0;  ///< 0: there is none
-    int64_t line = 128, sector = 32, ways = 4;
-    int64_t latency = 0;            ///< core cycles from look-up to data
-    int64_t mshrs = 0, merges = 0;  ///< lines on their way; accesses that wait for one of them
-    int64_t warp_mshrs = 0;         ///< of one warp; 0: no limit
+  struct FirstLevel {    ///< [l1]
+    uint32_t bytes = 0;  ///< 0: there is none
+    uint32_t line = 128, sector = 32, ways = 4;
+    uint32_t latency = 0;            ///< core cycles from look-up to data
+    uint32_t mshrs = 0, merges = 0;  ///< lines on their way; accesses that wait for one of them
+    uint32_t warp_mshrs = 0;         ///< of one warp; 0: no limit
     SetIndexKind index{};
     std::string replacement;  ///< a policy of components/cache/replacement
     ReplacementPolicyKeys policy_keys;
@@ -122,11 +122,11 @@ struct MachineConfig {
     friend bool operator==(const Shared&, const Shared&) = default;
   } shared;
   struct Constant {
-    int64_t l1_bytes = 0, l1_line = 0, l1_ways = 0;  ///< per SM; a hit takes latency.load_const
-    int64_t l2_bytes = 0, l2_line = 0, l2_ways = 0;  ///< per cluster
-    int64_t l3_bytes = 0, l3_line = 0, l3_ways = 0;  ///< shared, sliced over the partitions
-    double l2_latency_ns = 0, l3_latency_ns = 0;     ///< added beyond the level before
-    int64_t mshrs = 0;
+    uint32_t l1_bytes = 0, l1_line = 0, l1_ways = 0;  ///< per SM; a hit takes latency.load_const
+    uint32_t l2_bytes = 0, l2_line = 0, l2_ways = 0;  ///< per cluster
+    uint32_t l3_bytes = 0, l3_line = 0, l3_ways = 0;  ///< shared, sliced over the partitions
+    double l2_latency_ns = 0, l3_latency_ns = 0;      ///< added beyond the level before
+    uint32_t mshrs = 0;
     friend bool operator==(const Constant&, const Constant&) = default;
   } constant;
   /// Path of texture reads.
@@ -135,13 +135,13 @@ struct MachineConfig {
     bool read_only_loads = false;  ///< ld.global.nc takes that path too
     bool tiled = false;            ///< 2-D and 3-D textures lie in tiles
     TextureScope scope{};          ///< who shares an own cache
-    int64_t l1_bytes = 0, l1_line = 0, l1_ways = 0;
-    int64_t l1_latency = 0;         ///< core cycles from look-up to data
-    int64_t queue = 0;              ///< warp reads in the path, per SM
-    int64_t fetches = 0;            ///< lines asked for and not back yet, per SM
-    int64_t mshrs = 0, merges = 0;  ///< lines that a cache misses; reads that wait for one of them
-    int64_t l2_bytes = 0;           ///< all partitions together; 0: none
-    int64_t l2_line = 0, l2_ways = 0;
+    uint32_t l1_bytes = 0, l1_line = 0, l1_ways = 0;
+    uint32_t l1_latency = 0;         ///< core cycles from look-up to data
+    uint32_t queue = 0;              ///< warp reads in the path, per SM
+    uint32_t fetches = 0;            ///< lines asked for and not back yet, per SM
+    uint32_t mshrs = 0, merges = 0;  ///< lines that a cache misses; reads that wait for one of them
+    uint32_t l2_bytes = 0;           ///< all partitions together; 0: none
+    uint32_t l2_line = 0, l2_ways = 0;
     double l2_latency_ns = 0;  ///< from look-up to reply
     friend bool operator==(const Texture&, const Texture&) = default;
   } texture;
@@ -149,64 +149,64 @@ struct MachineConfig {
     std::string topology;  ///< one of components/noc/topology
     TopologyKeys policy_keys;
     Arbitration arbitration{};
-    int64_t flit_bytes = 0;        ///< per port and interconnect cycle
-    int64_t reply_flit_bytes = 0;  ///< flit_bytes of the reply network; 0: equal
-    int64_t header_bytes = 0;
-    int64_t queue = 0;         ///< packets per input queue
-    int64_t mesh_width = 0;    ///< routers in a row; 0: nearly square
-    int64_t hop_cycles = 1;    ///< interconnect cycles from router to router
-    int64_t router_queue = 4;  ///< packets of one neighbour in a router
+    uint32_t flit_bytes = 0;        ///< per port and interconnect cycle
+    uint32_t reply_flit_bytes = 0;  ///< flit_bytes of the reply network; 0: equal
+    uint32_t header_bytes = 0;
+    uint32_t queue = 0;         ///< packets per input queue
+    uint32_t mesh_width = 0;    ///< routers in a row; 0: nearly square
+    uint32_t hop_cycles = 1;    ///< interconnect cycles from router to router
+    uint32_t router_queue = 4;  ///< packets of one neighbour in a router
     double request_latency_ns = 0, reply_latency_ns = 0;
     friend bool operator==(const Interconnect&, const Interconnect&) = default;
   } interconnect;
   struct Partition {  ///< [l2]: the partition's pipeline in front of the DRAM channel, and its cache
-    int64_t partitions = 0;
-    int64_t interleave = 0;  ///< bytes
-    int64_t queue = 0;
-    double latency_ns = 0;      ///< from request arrival to the DRAM queue
-    int64_t atomic_cycles = 0;  ///< interconnect cycles per 32-bit atomic of one warp on one word
-    PartitionHash hash{};       ///< which partition a block of addresses is in
+    uint32_t partitions = 0;
+    uint32_t interleave = 0;  ///< bytes
+    uint32_t queue = 0;
+    double latency_ns = 0;       ///< from request arrival to the DRAM queue
+    uint32_t atomic_cycles = 0;  ///< interconnect cycles per 32-bit atomic of one warp on one word
+    PartitionHash hash{};        ///< which partition a block of addresses is in
     // L2 data cache, a slice in each partition.
-    int64_t bytes = 0;  ///< all slices; 0: there is none
-    int64_t line = 128, sector = 32, ways = 16;
-    int64_t mshrs = 0, merges = 0;  ///< per slice, as in [l1]
-    double hit_latency_ns = 0;      ///< from look-up to reply
+    uint32_t bytes = 0;  ///< all slices; 0: there is none
+    uint32_t line = 128, sector = 32, ways = 16;
+    uint32_t mshrs = 0, merges = 0;  ///< per slice, as in [l1]
+    double hit_latency_ns = 0;       ///< from look-up to reply
     SetIndexKind index{};
     std::string replacement;  ///< as in [l1]
     ReplacementPolicyKeys policy_keys;
-    int64_t halves = 1;         ///< parts of the chip that clusters and partitions belong to
+    uint32_t halves = 1;        ///< parts of the chip that clusters and partitions belong to
     double far_latency_ns = 0;  ///< of a reply to a cluster of another half, more
     friend bool operator==(const Partition&, const Partition&) = default;
   } l2;
   /// Translation look-aside buffers.
-  struct Tlb {               ///< [tlb]
-    int64_t l1_entries = 0;  ///< per SM; 0: addresses need no translation
-    int64_t page_bytes = 0, l1_ways = 0;
-    int64_t l1_misses = 0;  ///< pages on their way, per SM
-    int64_t l2_entries = 0, l2_ways = 0;
+  struct Tlb {                ///< [tlb]
+    uint32_t l1_entries = 0;  ///< per SM; 0: addresses need no translation
+    uint32_t page_bytes = 0, l1_ways = 0;
+    uint32_t l1_misses = 0;  ///< pages on their way, per SM
+    uint32_t l2_entries = 0, l2_ways = 0;
     TlbScope l2_scope{};
     double l2_latency_ns = 0, walk_latency_ns = 0;
-    int64_t walkers = 0;
+    uint32_t walkers = 0;
     friend bool operator==(const Tlb&, const Tlb&) = default;
   } tlb;
   struct Dram {
-    int64_t channels = 1;  ///< per partition
-    int64_t banks = 0, row_bytes = 0, bus_bytes = 0, burst_bytes = 0;
-    int64_t bank_groups = 1;
-    int64_t group_interleave = 0;  ///< consecutive bytes of one bank group; 0: a row
-    std::string scheduler;         ///< a policy of components/dram/scheduler
-    std::string page;              ///< of components/dram/row_policy
-    std::string refresh;           ///< of components/dram/refresh
+    uint32_t channels = 1;  ///< per partition
+    uint32_t banks = 0, row_bytes = 0, bus_bytes = 0, burst_bytes = 0;
+    uint32_t bank_groups = 1;
+    uint32_t group_interleave = 0;  ///< consecutive bytes of one bank group; 0: a row
+    std::string scheduler;          ///< a policy of components/dram/scheduler
+    std::string page;               ///< of components/dram/row_policy
+    std::string refresh;            ///< of components/dram/refresh
     DramPolicyKeys policy_keys;
-    int64_t queue = 0;  ///< requests that the controller chooses among
-    int64_t reply_queue = 0;
+    uint32_t queue = 0;  ///< requests that the controller chooses among
+    uint32_t reply_queue = 0;
     double latency_ns = 0;
     double cl_ns = 0, rcd_ns = 0, rp_ns = 0, ras_ns = 0, rc_ns = 0, rrd_ns = 0, wl_ns = 0, ccd_ns = 0,
            wr_ns = 0, cdlr_ns = 0, rtw_ns = 0, refi_ns = 0, rfc_ns = 0;
-    double ccd_l_ns = 0, rrd_l_ns = 0;      ///< within a bank group; 0: as ccd, rrd
-    double faw_ns = 0;                      ///< four activates; 0: no limit
-    int64_t write_high = 0, write_low = 0;  ///< write-drain watermarks
-    int64_t starvation_limit = 0;           ///< memory cycles after which the oldest request goes first
+    double ccd_l_ns = 0, rrd_l_ns = 0;       ///< within a bank group; 0: as ccd, rrd
+    double faw_ns = 0;                       ///< four activates; 0: no limit
+    uint32_t write_high = 0, write_low = 0;  ///< write-drain watermarks
+    uint32_t starvation_limit = 0;           ///< memory cycles after which the oldest request goes first
     bool bank_hash = false;
     friend bool operator==(const Dram&, const Dram&) = default;
   } dram;

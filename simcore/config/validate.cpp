@@ -223,7 +223,7 @@ class Validator {
   void memory() {
     power_of_two("l2.interleave", m_.l2.interleave);
     multiple("l2.interleave", m_.l2.interleave, "dram.burst", m_.dram.burst_bytes);
-    const int64_t stripe = m_.l2.interleave * m_.l2.partitions * m_.dram.channels;
+    const int64_t stripe = int64_t{m_.l2.interleave} * m_.l2.partitions * m_.dram.channels;
     if (m_.memory_bytes % stripe != 0) {
       conflict("gpu.memory",
                fmt::format("gpu.memory = {} is not a multiple of l2.interleave * l2.partitions{} = {}",

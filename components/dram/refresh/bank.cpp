@@ -42,7 +42,7 @@ class BanksInTurn final : public DramRefresh {
 
 std::unique_ptr<DramRefresh> make_bank_dram_refresh(const core::MachineConfig::Dram& config,
                                                     const DramTiming& timing) {
-  return std::make_unique<BanksInTurn>(timing, static_cast<uint64_t>(config.banks));
+  return std::make_unique<BanksInTurn>(timing, config.banks);
 }
 
 }  // namespace gpusim::comp

@@ -172,7 +172,7 @@ uint64_t FirstReady::next_choice(const S& s, uint64_t from, bool reply_room) con
 }  // namespace
 
 std::unique_ptr<DramScheduler> make_frfcfs_dram_scheduler(const core::MachineConfig::Dram& config) {
-  return std::make_unique<FirstReady>(static_cast<uint64_t>(config.starvation_limit));
+  return std::make_unique<FirstReady>(config.starvation_limit);
 }
 
 }  // namespace gpusim::comp

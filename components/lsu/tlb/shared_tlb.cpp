@@ -11,16 +11,16 @@ SharedTlb::SharedTlb(const sc_core::sc_module_name& name, core::ClockDomain& dom
                      const core::MachineConfig::Tlb& config, uint32_t sms)
     : Clocked(name, domain),
       has_tags_(config.l2_entries != 0),
-      tags_(static_cast<uint64_t>(config.page_bytes * std::max(config.l2_entries, config.l2_ways)),
-            static_cast<uint32_t>(config.page_bytes), static_cast<uint32_t>(config.l2_ways)),
+      tags_(uint64_t{config.page_bytes} * std::max(config.l2_entries, config.l2_ways), config.page_bytes,
+            config.l2_ways),
       latency_(domain.cycles_of_ns(config.l2_latency_ns)),
       walk_latency_(domain.cycles_of_ns(config.walk_latency_ns)),
-      walker_free_(static_cast<size_t>(config.walkers)) {
+      walker_free_(config.walkers) {
   domain.on_change([this, level = config.l2_latency_ns, walk = config.walk_latency_ns] {
     latency_ = this->domain().cycles_of_ns(level);
     walk_latency_ = this->domain().cycles_of_ns(walk);
   });
-  answers_.reserve(size_t{sms} * static_cast<size_t>(config.l1_misses));
+  answers_.reserve(size_t{sms} * config.l1_misses);
 }
 
 core::Cycle SharedTlb::tick(core::Cycle cycle) {

@@ -9,9 +9,8 @@ static_assert(std::tuple_size_v<decltype(TransactionList::items)> <= 64, "known_
 
 SmTlb::SmTlb(const core::MachineConfig::Tlb& config, const Links& links)
     : links_(links),
-      tags_(static_cast<uint64_t>(config.page_bytes * config.l1_entries),
-            static_cast<uint32_t>(config.page_bytes), static_cast<uint32_t>(config.l1_ways)),
-      most_misses_(static_cast<uint32_t>(config.l1_misses)) {
+      tags_(uint64_t{config.page_bytes} * config.l1_entries, config.page_bytes, config.l1_ways),
+      most_misses_(config.l1_misses) {
   pages_.reserve(64);
   to_ask_.reserve(64);
   links_.page->publish_head(next_page_);
