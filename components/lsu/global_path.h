@@ -51,12 +51,6 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   /// Decides now, after the last submit of cycle `now`, what leaves in later cycles, as far as that is
   /// certain.
   virtual void send_ahead(uint64_t now) = 0;
-  /// True if all that this path does is known ahead of time, as far as replies have been sent: what it looks
-  /// up is its own, and the link to the interconnect has room for certain.
-  [[nodiscard]] virtual bool foresees() const = 0;
-  /// Does what send() would do in the later cycle `at`, decided now. Requires foresees(), and that the
-  /// replies until then have been collected.
-  virtual void send_at(uint64_t at) = 0;
   /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can
   /// help.
   [[nodiscard]] virtual uint64_t next_send() const = 0;

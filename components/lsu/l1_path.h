@@ -24,8 +24,12 @@ class L1Path final : public GlobalPath {
   void collect(uint64_t now) override;
   void send(uint64_t now) override;
   void send_ahead(uint64_t /*now*/) override {}
-  [[nodiscard]] bool foresees() const override { return !Tlb::kTranslates && to_network_.has_room(); }
-  void send_at(uint64_t at) override;
+  /// True if all that this path does is known ahead of time, as far as replies have been sent: what it looks
+  /// up is its own, and the link to the interconnect has room for certain.
+  [[nodiscard]] bool foresees() const { return !Tlb::kTranslates && to_network_.has_room(); }
+  /// Does what send() would do in the later cycle `at`, decided now. Requires foresees(), and that the
+  /// replies until then have been collected.
+  void send_at(uint64_t at);
   [[nodiscard]] uint64_t next_send() const override;
   [[nodiscard]] core::Cycle next_event() const override {
     core::Cycle next = std::min(next_arrival(), tlb_.next_page());

@@ -4,6 +4,7 @@ namespace gpusim::comp {
 
 LoadStoreUnit::LoadStoreUnit(const core::MachineConfig& machine, uint16_t port, const Links& links)
     : global_(make_global_path(machine, port, {links.request, links.reply, links.tlb}, accesses_)),
+      foreseeing_(dynamic_cast<L1Path<NoTlb>*>(global_.get())),
       constants_(machine.constant, port, {links.constant_request, links.constant_reply}, accesses_),
       textures_(machine.texture, port, links.texture, accesses_) {}
 

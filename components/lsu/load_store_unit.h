@@ -12,7 +12,9 @@
 #include "components/lsu/access_table.h"
 #include "components/lsu/constant_path.h"
 #include "components/lsu/global_path.h"
+#include "components/lsu/l1_path.h"
 #include "components/lsu/texture_path.h"
+#include "components/lsu/tlb/no_tlb.h"
 
 namespace gpusim::comp {
 
@@ -80,11 +82,6 @@ class LoadStoreUnit {
   /// Decides now, after the last submit of cycle `now`, what leaves in later cycles, as far as that is
   /// certain.
   void send_ahead(uint64_t now) { global_->send_ahead(now); }
-  /// True if all that this unit does is known ahead of time, as far as replies have been sent.
-  [[nodiscard]] bool foresees() const { return !has_unannounced() && global_->foresees(); }
-  /// Does what send() would do in the later cycle `at`, decided now. Requires foresees(), and that the
-  /// replies until then have been collected.
-  void send_at(uint64_t at) { global_->send_at(at); }
   /// Next cycle at which send() has something to do of its own accord; kUnknownCycle if only an event can
   /// help.
   [[nodiscard]] uint64_t next_send() const {
@@ -103,6 +100,24 @@ class LoadStoreUnit {
   /// First cycle in which an access may complete of which nothing is known at `now`: a hit in the L1
   /// behind a transaction that waits for the link.
   [[nodiscard]] uint64_t next_surprise(uint64_t now) const { return global_->next_surprise(now); }
+  /// True if all that this unit does is known ahead of time, as far as replies have been sent. What follows
+  /// here requires it.
+  [[nodiscard]] bool foresees() const {
+    return foreseeing_ != nullptr && !has_unannounced() && foreseeing_->foresees();
+  }
+  /// next_send() and next_reply(), of all that is outstanding then.
+  [[nodiscard]] uint64_t next_foreseen_send() const { return foreseeing_->next_send(); }
+  [[nodiscard]] uint64_t next_foreseen_reply() const {
+    return std::min(accesses_.next_wake(), foreseeing_->next_event()).count();
+  }
+  /// collect_replies() of the later cycle `at`, decided now.
+  template <class Done>
+  void collect_foreseen(uint64_t at, Done&& done) {
+    foreseeing_->collect(at);
+    accesses_.retire(at, std::forward<Done>(done));
+  }
+  /// send() of the later cycle `at`, decided now: the replies until then have been collected.
+  void send_at(uint64_t at) { foreseeing_->send_at(at); }
   /// The warp slot belongs to the kernel in slot `kernel` from now on.
   void set_kernel(uint32_t warp, uint32_t kernel) { accesses_.set_kernel(warp, kernel); }
   /// Where look-ups of that kernel's accesses in the L1 are counted.
@@ -139,6 +154,7 @@ class LoadStoreUnit {
 
   AccessTable accesses_;
   std::unique_ptr<GlobalPath> global_;
+  L1Path<NoTlb>* foreseeing_;  ///< global_ on a machine on which it can foresee what it does, else null
   ConstantPath constants_;
   TexturePath textures_;
 };

@@ -24,8 +24,6 @@ class UncachedPath final : public GlobalPath, public core::CreditTaker {
   void collect(uint64_t now) override;
   void send(uint64_t now) override;
   void send_ahead(uint64_t now) override;
-  [[nodiscard]] bool foresees() const override { return false; }
-  void send_at(uint64_t /*at*/) override {}
   [[nodiscard]] uint64_t next_send() const override;
   [[nodiscard]] core::Cycle next_event() const override {
     return blocked_ ? std::min(next_arrival(), tlb_.next_page()) : tlb_.next_page();

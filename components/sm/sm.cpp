@@ -35,17 +35,12 @@ void Sm::connect_fetch(const InstructionFetch::Links& links) {
                                                     links, state_.env.events);
 }
 
-void Sm::collect_replies(uint64_t now) {
-  state_.lsu->collect_replies(now,
-                              [this, now](uint32_t record) { operations_.complete_access(record, now); });
-}
-
 core::Cycle Sm::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
   LoadStoreUnit& lsu = *state_.lsu;
   InstructionFetch* const fetch = state_.fetch.get();
   // 1. Replies, and lines of instructions.
-  collect_replies(now);
+  lsu.collect_replies(now, [this, now](uint32_t record) { operations_.complete_access(record, now); });
   if (fetch != nullptr)
     fetch->collect([this, now](uint32_t w) {
       slots_.settle(state_.warps[w].scheduler, now);
@@ -120,13 +115,14 @@ void Sm::run_ahead_with_memory(uint64_t now) {
   LoadStoreUnit& lsu = *state_.lsu;
   for (uint64_t cycle = now; lsu.foresees();) {
     // What issues ahead is nothing to the load/store unit: its next cycle stays.
-    const uint64_t reply = lsu.next_reply().count();
-    const uint64_t memory = std::max(std::min(lsu.next_send(), reply), cycle + 1);
+    const uint64_t reply = lsu.next_foreseen_reply();
+    const uint64_t memory = std::max(std::min(lsu.next_foreseen_send(), reply), cycle + 1);
     while (slots_.next_issue() < std::min(memory, limit))
       if (fetching() || !issue_ahead(slots_.next_issue())) return;
     cycle = memory;
     if (cycle >= limit || fetching()) return;
-    if (reply <= cycle) collect_replies(cycle);
+    if (reply <= cycle)
+      lsu.collect_foreseen(cycle, [this, cycle](uint32_t r) { operations_.complete_access(r, cycle); });
     lsu.send_at(cycle);
     slots_.update_gates(cycle);
     slots_.plan(cycle - 1);

@@ -52,8 +52,6 @@ class Sm : public core::Clocked, public WarpTableIf {
   core::Cycle tick(core::Cycle now) override;
 
  private:
-  /// Replies that are visible at `now`: registers become ready, MSHRs and store-buffer entries free.
-  void collect_replies(uint64_t now);
   /// First cycle at which something outside may change what the schedulers see.
   [[nodiscard]] uint64_t undisturbed_until(uint64_t now) const;
   /// undisturbed_until() without regard to what the load/store unit does and takes.
