@@ -8,11 +8,10 @@ MshrTable::MshrTable(const Limits& limits)
     : limits_(limits),
       entries_(limits.entries),
       waiters_(size_t{limits.entries} * limits.merges),
+      free_(limits.entries),
       of_warp_(limits.per_warp != 0 ? limits.warps : 0),
       mask_(std::bit_ceil(size_t{limits.entries} * 2) - 1),
-      slots_(mask_ + 1, kNoEntry) {
-  for (uint32_t i = limits.entries; i-- > 0;) free_.push_back(i);
-}
+      slots_(mask_ + 1, kNoEntry) {}
 
 size_t MshrTable::slot_of(uint64_t line) const {
   size_t s = home(line);
@@ -33,8 +32,7 @@ MshrRefusal MshrTable::can_merge(uint32_t entry) const {
 }
 
 uint32_t MshrTable::allocate(uint64_t line, uint32_t warp, uint32_t waiter, SectorMask sectors) {
-  const uint32_t entry = free_.back();
-  free_.pop_back();
+  const uint32_t entry = free_.take();
   entries_[entry] = {line, sectors, warp, 1, 0};
   waiters_[size_t{entry} * limits_.merges] = {waiter, sectors};
   if (limits_.per_warp != 0) ++of_warp_[warp];
@@ -62,7 +60,7 @@ void MshrTable::release(uint32_t entry) {
     hole = s;
   }
   if (limits_.per_warp != 0) --of_warp_[entries_[entry].warp];
-  free_.push_back(entry);
+  free_.give_back(entry);
 }
 
 }  // namespace gpusim::comp

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "components/cache/free_list.h"
 #include "components/cache/tag_array.h"
 
 namespace gpusim::comp {
@@ -75,7 +76,7 @@ class MshrTable {
   Limits limits_;
   std::vector<Entry> entries_;
   std::vector<Waiter> waiters_;  ///< limits.merges for each entry
-  std::vector<uint32_t> free_;
+  FreeList<uint32_t> free_;
   std::vector<uint32_t> of_warp_;
   size_t mask_;
   std::vector<uint32_t> slots_;  ///< hash table with linear probing: entry, or kNoEntry

@@ -21,7 +21,7 @@ DramChannel::DramChannel(const sc_core::sc_module_name& name, core::ClockDomain&
       write_low_(machine.dram.write_low),
       starvation_(machine.dram.starvation_limit) {
   held_.resize(window_);
-  for (size_t i = window_; i-- > 0;) free_held_.push_back(static_cast<uint16_t>(i));
+  free_held_ = FreeList<uint16_t>(window_);
   waiting_.resize(window_ * s_.banks.size());
   for (size_t b = 0; b < s_.banks.size(); ++b) s_.banks[b].waiting = &waiting_[b * window_];
   // What has been planned keeps its cycles.
@@ -34,8 +34,7 @@ void DramChannel::take_requests(core::Cycle now) {
 }
 
 void DramChannel::add(const MemoryRequest& request, uint64_t now) {
-  const uint16_t index = free_held_.back();
-  free_held_.pop_back();
+  const uint16_t index = free_held_.take();
   held_[index] = {request, now};
   const DramPlaces::Place place = places_.of(request.address);
   const Class cls = request.kind == RequestKind::kWrite    ? kWrites
@@ -61,7 +60,7 @@ void DramChannel::remove(uint32_t b, const Waiting& gone) {
   Bank& bank = s_.banks[b];
   const uint64_t order = gone.order, row = gone.row;
   const Class cls = gone.cls;
-  free_held_.push_back(gone.request);
+  free_held_.give_back(gone.request);
   --s_.of_class[cls];
   --s_.queued;
   Waiting* const at = bank.waiting + (&gone - bank.waiting);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "components/cache/free_list.h"
 #include "components/dram/channel_state.h"
 #include "components/dram/dram_stats.h"
 #include "components/dram/dram_timing.h"
@@ -96,7 +97,7 @@ class DramChannel : public core::Clocked {
   core::Link<MemoryReply>* replies_ = nullptr;
   std::vector<Waiting> waiting_;  ///< of the banks
   std::vector<Held> held_;        ///< the requests of the window
-  std::vector<uint16_t> free_held_;
+  FreeList<uint16_t> free_held_;
   uint64_t next_order_ = 0;
   std::array<uint64_t, 4> last_activates_{};
   uint64_t next_command_ = 0;   ///< no command is legal before this cycle, as far as known

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "simcore/bits.h"
 #include "simcore/config/limits.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
@@ -20,7 +21,7 @@ class AddressMap {
         partitions_(config.partitions),
         span_(uint64_t{config.interleave} * config.partitions) {
     if (config.hash == core::PartitionHash::kModulo || config.partitions == 1) return;
-    bits_ = static_cast<uint32_t>(std::countr_zero(partitions_.value()));
+    bits_ = core::lowest_bit(partitions_.value());
     build_masks(config.hash == core::PartitionHash::kPolynomial);
   }
 
@@ -46,8 +47,7 @@ class AddressMap {
   static constexpr uint32_t kMostBits = core::kMaxPartitionBits;
   [[nodiscard]] uint32_t hash(uint64_t block) const {
     uint32_t p = 0;
-    for (uint32_t b = 0; b < bits_; ++b)
-      p |= static_cast<uint32_t>(std::popcount(block & masks_[b]) & 1) << b;
+    for (uint32_t b = 0; b < bits_; ++b) p |= uint32_t{std::popcount(block & masks_[b]) % 2 != 0} << b;
     return p;
   }
   void build_masks(bool polynomial) {

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <utility>
+
+#include "simcore/bits.h"
 
 namespace gpusim::comp {
 
@@ -39,11 +40,11 @@ L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partitio
       most_runs_((config.line / kSector + 1) / 2 * 2),
       atomic_cycles_(config.atomic_cycles),
       waiting_(size_t{config.mshrs} * config.merges),
+      free_waiting_(waiting_.size()),
       far_ports_(std::move(far_ports)),
       kinds_(answers_.size() / (far_ports_.empty() ? 2 : 1)),
       to_dram_(kQueue) {
   set_times(times);
-  for (size_t i = waiting_.size(); i-- > 0;) free_waiting_.push_back(static_cast<uint32_t>(i));
 }
 
 void L2Slice::set_times(const L2Times& times) {
@@ -60,8 +61,7 @@ SectorMask L2Slice::sectors_of(const MemoryRequest& r) const {
   const bool names_sectors = r.kind == RequestKind::kRead || r.kind == RequestKind::kWrite;
   const uint64_t local = map_.local(r.address);
   if (!names_sectors || r.parts == 0) return tags_.sectors_of(local, r.bytes);
-  const auto first = static_cast<uint32_t>(std::countr_zero(tags_.sectors_of(local, 1)));
-  return SectorMask{r.parts} << first;
+  return SectorMask{r.parts} << core::lowest_bit(tags_.sectors_of(local, 1));
 }
 
 SectorMask L2Slice::fetched_with(SectorMask sectors) const {
@@ -69,7 +69,7 @@ SectorMask L2Slice::fetched_with(SectorMask sectors) const {
   SectorMask all = 0;
   const auto unit = static_cast<SectorMask>((uint64_t{1} << fetch_) - 1);
   for (SectorMask left = sectors; left != 0; left &= ~all)
-    all |= unit << static_cast<uint32_t>(std::countr_zero(left)) / fetch_ * fetch_;
+    all |= unit << core::lowest_bit(left) / fetch_ * fetch_;
   return all;
 }
 
@@ -125,8 +125,7 @@ CacheResult L2Slice::miss(const Access& a, uint32_t frame, SectorMask missing, u
   if (frame == TagArray::kNoFrame) return refuse(a, &L2Stats::no_way);
   if (found) tags_.touch(frame);
   tags_.reserve(frame, request);
-  const uint32_t waiter = free_waiting_.back();
-  free_waiting_.pop_back();
+  const uint32_t waiter = free_waiting_.take();
   waiting_[waiter] = a.request;
   if (merges)
     mshrs_.merge(entry, waiter, fetch);
@@ -160,7 +159,7 @@ uint32_t L2Slice::take_frame(uint64_t line) {
   const TagArray::Allocation a = tags_.allocate(line);
   if (a.dirty != 0) {
     ask_dram(RequestKind::kWrite, a.evicted, a.dirty, 0);
-    stats_.writebacks += static_cast<uint64_t>(std::popcount(a.dirty));
+    stats_.writebacks += sectors_in(a.dirty);
   }
   return a.frame;
 }
@@ -172,11 +171,11 @@ void L2Slice::occupy_atomic_unit(const MemoryRequest& r, uint64_t now) {
 void L2Slice::ask_dram(RequestKind kind, uint64_t line, SectorMask sectors, uint32_t tag) {
   const uint64_t address = map_.global(tags_.address_of(line), partition_);
   while (sectors != 0) {
-    const auto first = static_cast<uint32_t>(std::countr_zero(sectors));
-    const auto run = static_cast<uint32_t>(std::countr_one(sectors >> first));
-    to_dram_.push({address + first * kSector, static_cast<uint16_t>(run * kSector), kind, 0, 0,
+    // Neighbours go together: those that a carry from the lowest on would pass.
+    const SectorMask run = sectors & ~(sectors + (sectors & -sectors));
+    to_dram_.push({address + core::lowest_bit(run) * kSector, bytes_of(run), kind, 0, 0,
                    static_cast<uint16_t>(tag), true});
-    sectors &= ~static_cast<SectorMask>(((uint64_t{1} << run) - 1) << first);
+    sectors &= ~run;
   }
 }
 
@@ -195,7 +194,7 @@ void L2Slice::fill(const MemoryReply& reply, uint64_t now) {
     const MemoryRequest& r = waiting_[waiter];
     if (r.kind == RequestKind::kAtomic) tags_.write(frame, sectors_of(r));
     answer(r, kFilled, MemoryLevel::kDram, now);
-    free_waiting_.push_back(waiter);
+    free_waiting_.give_back(waiter);
   });
 }
 
@@ -207,8 +206,8 @@ MemoryReply L2Slice::pop_answer() {
 }
 
 void L2Slice::count(const Access& a, SectorMask found) {
-  const auto sectors = static_cast<uint64_t>(std::popcount(a.sectors));
-  const auto hits = static_cast<uint64_t>(std::popcount(found));
+  const uint32_t sectors = sectors_in(a.sectors);
+  const uint32_t hits = sectors_in(found);
   switch (a.request.kind) {
     case RequestKind::kRead:
       stats_.reads += sectors, stats_.read_hits += hits;
@@ -230,8 +229,7 @@ void L2Slice::count(const Access& a, SectorMask found) {
 
 uint64_t L2Slice::dirty_sectors() const {
   uint64_t sectors = 0;
-  for (uint32_t f = 0; f < tags_.frames(); ++f)
-    sectors += static_cast<uint64_t>(std::popcount(tags_.frame(f).dirty));
+  for (uint32_t f = 0; f < tags_.frames(); ++f) sectors += sectors_in(tags_.frame(f).dirty);
   return sectors;
 }
 

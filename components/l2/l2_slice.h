@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "components/cache/free_list.h"
 #include "components/cache/mshr_table.h"
 #include "components/cache/tag_array.h"
 #include "components/l2/address_map.h"
@@ -124,7 +125,7 @@ class L2Slice {
   uint64_t atomic_cycles_;
   uint64_t atomic_free_ = 0;
   std::vector<MemoryRequest> waiting_;  ///< requests that wait for sectors
-  std::vector<uint32_t> free_waiting_;
+  FreeList<uint32_t> free_waiting_;
   std::vector<bool> far_ports_;
   size_t kinds_;  ///< used of answers_
   std::array<Answers, size_t{2} * kAnswerKinds> answers_;

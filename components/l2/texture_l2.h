@@ -23,15 +23,12 @@ class TextureL2 {
   static constexpr uint64_t kNever = ~0ull;
   /// `latency`: interconnect cycles from look-up to reply.
   TextureL2(const core::MachineConfig& machine, uint64_t latency)
-      : latency_(latency),
-        most_answers_(static_cast<uint32_t>(latency) + 1),
-        tags_(slice(machine)),
-        answers_(most_answers_) {}
+      : latency_(latency), most_answers_(latency + 1), tags_(slice(machine)), answers_(most_answers_) {}
 
   /// Takes the latency that holds after a change of frequency.
   void set_latency(uint64_t latency) {
     latency_ = latency;
-    most_answers_ = static_cast<uint32_t>(latency) + 1;
+    most_answers_ = latency + 1;
     answers_.reserve(most_answers_);
   }
 
@@ -82,7 +79,7 @@ class TextureL2 {
     MemoryReply reply;
   };
   uint64_t latency_;
-  uint32_t most_answers_;
+  uint64_t most_answers_;
   TagArray tags_;
   core::Ring<Answer> answers_;
   TextureL2Stats stats_;

@@ -4,14 +4,13 @@ namespace gpusim::comp {
 
 void AccessTable::prepare(size_t records, size_t announced) {
   records_.resize(records);
-  for (uint32_t i = static_cast<uint32_t>(records); i-- > 0;) free_.push_back(i);
+  free_ = FreeList<uint32_t>(records);
   completed_.reserve(records);
   wakes_.reserve(announced);
 }
 
 uint32_t AccessTable::open(const isa::MicroOp& op, uint32_t warp, uint32_t pc, uint64_t now) {
-  const uint32_t index = free_.back();
-  free_.pop_back();
+  const uint32_t index = free_.take();
   ++of_warp_[warp];
   AccessRecord& r = records_[index];
   r = AccessRecord{};

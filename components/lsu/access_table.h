@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "components/cache/free_list.h"
 #include "components/noc/messages.h"
 #include "components/sm/warp_table.h"
 #include "isa/exec/executor.h"
@@ -89,7 +90,7 @@ class AccessTable {
  private:
   std::vector<core::Cycle> wakes_;  ///< the next one last
   std::vector<uint32_t> completed_;
-  std::vector<uint32_t> free_;
+  FreeList<uint32_t> free_;
   std::vector<AccessRecord> records_;
   // Accesses under way.
   std::array<uint32_t, kMaxWarps> stores_of_warp_{}, of_warp_{};
@@ -105,7 +106,7 @@ void AccessTable::retire(uint64_t now, Done&& done) {
     done(index);
     --of_kernel_[r.kernel];
     --of_warp_[r.warp];
-    free_.push_back(index);
+    free_.give_back(index);
   }
   completed_.clear();
   while (!wakes_.empty() && wakes_.back().count() <= now) wakes_.pop_back();

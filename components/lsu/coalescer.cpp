@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "components/cache/frame.h"
+
 namespace gpusim::comp {
 
 namespace {
@@ -116,8 +118,7 @@ void coalesce_cc20_group(const isa::MemoryAccess& access, uint32_t lanes, uint32
     item.sectors |= static_cast<uint8_t>((2u << (end - 1) / kMinTransaction) -
                                          (1u << (address - line) / kMinTransaction));
   }
-  for (t = first; t < out.count; ++t)
-    out.items[t].bytes = static_cast<uint16_t>(kMinTransaction * std::popcount(out.items[t].sectors));
+  for (t = first; t < out.count; ++t) out.items[t].bytes = bytes_of(out.items[t].sectors);
 }
 
 /// Words of 8 and 16 bytes: half a warp, a quarter of one at a time.
@@ -159,9 +160,9 @@ void split_into_runs(const isa::MemoryAccess& access, TransactionList& list) {
     }
     item.lanes &= ~rest.lanes;
     item.sectors = static_cast<uint8_t>(run);
-    item.bytes = static_cast<uint16_t>(kMinTransaction * std::popcount(run));
+    item.bytes = bytes_of(run);
     rest.sectors = static_cast<uint8_t>(sectors & ~run);
-    rest.bytes = static_cast<uint16_t>(kMinTransaction * std::popcount(rest.sectors));
+    rest.bytes = bytes_of(rest.sectors);
   }
 }
 

@@ -27,9 +27,9 @@ void GlobalPath::prepare() {
   queue_.resize(queue_capacity_);
   arrivals_ = core::Ring<Arrival>(most_replies());
   mshr_record_.resize(mshr_count_);
-  for (uint32_t i = mshr_count_; i-- > 0;) free_mshrs_.push_back(static_cast<uint16_t>(i));
+  free_mshrs_ = FreeList<uint16_t>(mshr_count_);
   store_record_.resize(store_capacity_);
-  for (uint32_t i = store_capacity_; i-- > 0;) free_stores_.push_back(static_cast<uint16_t>(i));
+  free_stores_ = FreeList<uint16_t>(store_capacity_);
 }
 
 GlobalPath::QueueEntry& GlobalPath::enqueue(const isa::MicroOp& op, uint32_t warp, uint32_t pc,

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "components/cache/free_list.h"
 #include "components/lsu/access_table.h"
 #include "components/lsu/coalescer.h"
 #include "components/lsu/l1_cache.h"
@@ -113,14 +114,12 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
     return kind == RequestKind::kWrite ? stores_in_flight_ < store_capacity_ : !free_mshrs_.empty();
   }
   uint16_t reserve_mshr(uint32_t record) {
-    const uint16_t tag = free_mshrs_.back();
-    free_mshrs_.pop_back();
+    const uint16_t tag = free_mshrs_.take();
     mshr_record_[tag] = record;
     return tag;
   }
   uint16_t reserve_store(uint32_t record) {
-    const uint16_t tag = free_stores_.back();
-    free_stores_.pop_back();
+    const uint16_t tag = free_stores_.take();
     store_record_[tag] = record;
     ++stores_in_flight_;
     return tag;
@@ -162,10 +161,10 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
     const Arrival r = arrivals_.pop();
     blocked_ = false;
     if (r.is_write) {
-      free_stores_.push_back(r.tag);
+      free_stores_.give_back(r.tag);
       --stores_in_flight_;
     } else {
-      free_mshrs_.push_back(r.tag);
+      free_mshrs_.give_back(r.tag);
     }
     return r;
   }
@@ -192,9 +191,9 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   core::Ring<Arrival> arrivals_;  ///< replies sent, not taken yet
   std::vector<QueueEntry> queue_;
   std::vector<uint32_t> mshr_record_;
-  std::vector<uint16_t> free_mshrs_;
+  FreeList<uint16_t> free_mshrs_;
   std::vector<uint32_t> store_record_;
-  std::vector<uint16_t> free_stores_;
+  FreeList<uint16_t> free_stores_;
   CoalescingRule rule_;
   uint32_t line_bytes_;
 };

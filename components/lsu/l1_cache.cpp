@@ -75,7 +75,7 @@ uint32_t L1Cache::take_frame(uint64_t line, uint32_t warp) {
   if (a.dirty != 0) {
     writebacks_.push_back({tags_.address_of(a.evicted), of_32(a.dirty)});
     ++stats_->writebacks;
-    stats_->writeback_sectors += sectors(writebacks_.back().sectors);
+    stats_->writeback_sectors += sectors_in(writebacks_.back().sectors);
   }
   if (!brought_by_.empty() && a.frame != TagArray::kNoFrame) {
     uint8_t& brought_by = brought_by_[a.frame];
@@ -119,7 +119,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
     entry = mshrs_.allocate(line, a.warp, a.record, missing);
   if (absent && !merges && !brought_by_.empty()) line_events_.push_back({line, a.warp, false});
   stats_->merged += merges;
-  stats_->fill_sectors += sectors(of_32(request));
+  stats_->fill_sectors += sectors_in(of_32(request));
   ++(a.local ? stats_->local_load_misses : stats_->load_misses);
   return {Answer::kWait, of_32(request), entry};
 }
@@ -130,7 +130,7 @@ L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
   if (policy != Write::kBack) {
     if (!can_send) return Stored::kRefused;
     if (policy == Write::kEvict) forget(line, own(a.sectors));
-    stats_->store_sectors += sectors(a.sectors);
+    stats_->store_sectors += sectors_in(a.sectors);
     return Stored::kGoesOn;
   }
   uint32_t frame = tags_.find(line);
@@ -151,7 +151,7 @@ L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
 
 void L1Cache::drop(const Access& a) {
   forget(tags_.line_of(a.address), own(a.sectors));
-  stats_->atomic_sectors += sectors(a.sectors);
+  stats_->atomic_sectors += sectors_in(a.sectors);
 }
 
 void L1Cache::forget(uint64_t line, SectorMask own) {

@@ -3,7 +3,6 @@
 // it misses and brings what comes back. Values live in device memory, so a cache only decides what takes how
 // long. Lines are not coherent over SMs: they are dropped at the start of each kernel.
 #pragma once
-#include <bit>
 #include <span>
 #include <systemc>
 
@@ -65,7 +64,7 @@ class L1Cache : public sc_core::sc_module {
   /// An atomic operation at L2: what is here of the line is stale.
   void drop(const Access& a);
   /// A load that does not ask here.
-  void bypass(const Access& a) { stats_->bypass_sectors += sectors(a.sectors); }
+  void bypass(const Access& a) { stats_->bypass_sectors += sectors_in(a.sectors); }
   /// 32-byte `sectors` of the entry's line have come; calls done(record) for each access that is complete.
   template <class Done>
   void fill(uint32_t entry, SectorMask sectors, Done done);
@@ -91,7 +90,6 @@ class L1Cache : public sc_core::sc_module {
   /// 32-byte sectors <-> sectors of this cache.
   [[nodiscard]] SectorMask own(SectorMask of_32) const;
   [[nodiscard]] SectorMask of_32(SectorMask own) const;
-  static uint64_t sectors(SectorMask of_32) { return static_cast<uint64_t>(std::popcount(of_32)); }
   Result refuse(const Access& a, MshrRefusal why);
   /// Sectors that are stale: those here go, those on their way are not kept.
   void forget(uint64_t line, SectorMask own);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-
 #include "components/lsu/tlb/no_tlb.h"
 
 namespace gpusim::comp {
@@ -145,10 +143,8 @@ template <class Tlb>
 void L1Path<Tlb>::ask_for_line(const QueueEntry& entry, const L1Cache::Result& miss, uint64_t address,
                                uint64_t now) {
   const uint16_t tag = reserve_mshr(entry.record);
-  const auto sectors = static_cast<uint8_t>(miss.request);
-  line_requests_[tag] = {miss.entry, sectors};
-  const auto bytes = static_cast<uint16_t>(32 * std::popcount(sectors));
-  to_network_.push_at(core::Cycle(now), {address, bytes, RequestKind::kRead, sectors, port_, tag, true});
+  line_requests_[tag] = {miss.entry, miss.request};
+  send_sectors(address, miss.request, RequestKind::kRead, tag, now);
   record_mshrs(now, address, core::MshrAction::kAllocate);
 }
 
@@ -169,10 +165,14 @@ template <class Tlb>
 void L1Path<Tlb>::send_writeback(uint64_t now) {
   L1Cache::Writeback w;
   if (!l1_.take_writeback(w)) return;
-  const uint16_t tag = reserve_store(AccessTable::kNoRecord);
-  const auto sectors = static_cast<uint8_t>(w.sectors);
-  const auto bytes = static_cast<uint16_t>(32 * std::popcount(sectors));
-  to_network_.push_at(core::Cycle(now), {w.address, bytes, RequestKind::kWrite, sectors, port_, tag, true});
+  send_sectors(w.address, w.sectors, RequestKind::kWrite, reserve_store(AccessTable::kNoRecord), now);
+}
+
+template <class Tlb>
+void L1Path<Tlb>::send_sectors(uint64_t address, SectorMask sectors, RequestKind kind, uint16_t tag,
+                               uint64_t now) {
+  const auto parts = static_cast<uint8_t>(sectors);  // a line has eight at most
+  to_network_.push_at(core::Cycle(now), {address, bytes_of(sectors), kind, parts, port_, tag, true});
 }
 
 template <class Tlb>

@@ -56,7 +56,7 @@ class L1Path final : public GlobalPath {
   /// A request for sectors of a line of the L1.
   struct LineRequest {
     uint32_t entry = AccessTable::kNoRecord;  ///< kNoRecord: the transaction of a record
-    uint8_t sectors = 0;
+    SectorMask sectors = 0;
   };
   struct Hit {
     uint64_t at = 0;
@@ -73,6 +73,8 @@ class L1Path final : public GlobalPath {
   void ask_for_line(const QueueEntry& entry, const L1Cache::Result& miss, uint64_t address, uint64_t now);
   void transmit(QueueEntry& entry, uint64_t now);
   void send_writeback(uint64_t now);
+  /// A message for 32-byte sectors of the line at `address`.
+  void send_sectors(uint64_t address, SectorMask sectors, RequestKind kind, uint16_t tag, uint64_t now);
   void finish_line(uint32_t tag, MemoryLevel level, uint64_t now);
   /// What the L1 does next, it does for this access.
   void count_for(uint32_t record) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "components/cache/frame.h"
+
 namespace gpusim::comp {
 
 namespace {
@@ -18,15 +20,15 @@ TexturePath::TexturePath(const core::MachineConfig::Texture& config, uint16_t sm
       sm_(sm),
       textures_(links.reply != nullptr),
       read_only_(textures_ && config.read_only_loads),
-      reads_(textures_ ? config.queue : 0) {
-  for (size_t i = reads_.size(); i-- > 0;) free_.push_back(static_cast<uint16_t>(i));
+      reads_(textures_ ? config.queue : 0),
+      free_(reads_.size()) {
   to_send_.reserve(reads_.size());
   if (textures_) links_.reply->publish_head(next_reply_);
 }
 
 void TexturePath::add(Read& read, uint64_t address, uint64_t end) {
   while (address < end) {
-    const uint64_t line = address & ~(line_bytes_ - 1);
+    const uint64_t line = address & ~uint64_t{line_bytes_ - 1};
     const uint64_t next = std::min(end, line + line_bytes_);
     uint16_t i = 0;
     while (i < read.count && read.lines[i] != line) ++i;
@@ -42,8 +44,7 @@ void TexturePath::add(Read& read, uint64_t address, uint64_t end) {
 
 uint32_t TexturePath::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
                              const isa::MemoryAccess& access, uint64_t now) {
-  const uint16_t index = free_.back();
-  free_.pop_back();
+  const uint16_t index = free_.take();
   Read& read = reads_[index];
   read.record = accesses_.open(op, warp, pc, now);
   read.count = read.sent = read.back = 0;
@@ -56,8 +57,7 @@ uint32_t TexturePath::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
   r.awaited = true;
   r.remaining = r.transactions = read.count;
   r.first_address = read.lines[0];
-  for (uint16_t i = 0; i < read.count; ++i)
-    r.bytes += static_cast<uint32_t>(kTextureSector) * static_cast<uint32_t>(std::popcount(sectors_[i]));
+  for (uint16_t i = 0; i < read.count; ++i) r.bytes += bytes_of(sectors_[i]);
   return read.record;
 }
 
@@ -67,7 +67,7 @@ void TexturePath::take_lines() {
     Read& read = reads_[r.tag];
     --in_flight_;
     const uint32_t record = read.record;
-    if (++read.back == read.count) free_.push_back(r.tag);
+    if (++read.back == read.count) free_.give_back(r.tag);
     accesses_.answer(record, r.level);
   }
 }

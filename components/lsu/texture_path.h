@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "components/cache/free_list.h"
 #include "components/lsu/access_table.h"
 #include "components/noc/messages.h"
 #include "isa/exec/executor.h"
@@ -72,14 +73,14 @@ class TexturePath {
   core::Cycle next_reply_ = core::kNever;  ///< when the oldest message of links_.reply is visible
   Links links_;
   AccessTable& accesses_;
-  uint64_t line_bytes_;
+  uint32_t line_bytes_;
   uint32_t most_in_flight_;
   uint32_t in_flight_ = 0;  ///< lines asked for
   uint16_t sm_;
   bool textures_, read_only_;  ///< what goes this way
   bool blocked_ = false;       ///< the link had no room: it wakes the SM
   std::vector<Read> reads_;
-  std::vector<uint16_t> free_;
+  FreeList<uint16_t> free_;
   std::vector<uint16_t> to_send_;              ///< reads with lines to ask for, oldest first
   std::array<uint8_t, kMostLines> sectors_{};  ///< scratch of submit(): by line, those that are read
 };

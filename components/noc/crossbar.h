@@ -5,7 +5,6 @@
 // output link has room. Asleep when no message is visible and no port is about to become free.
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "components/noc/interconnect.h"
+#include "simcore/bits.h"
 
 namespace gpusim::comp {
 
@@ -64,7 +64,7 @@ class Crossbar : public Interconnect<Message> {
     const uint64_t now = cycle.count();
     for (uint32_t word = 0; word < asked_.size(); ++word)
       for (uint64_t bits = asked_[word]; bits != 0; bits &= bits - 1) {
-        const uint32_t port = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+        const uint32_t port = word * 64 + core::lowest_bit(bits);
         if (output_free_[port] <= now)
           next = std::min(next,
                           arbitration_ == Arbitration::kOldest ? serve_oldest(port, now) : serve(port, now));
@@ -89,7 +89,7 @@ class Crossbar : public Interconnect<Message> {
     core::Cycle next = core::kNever;
     for (size_t word = 0; word < words_; ++word) {
       for (uint64_t bits = holding_[word] & ~known_[word]; bits != 0; bits &= bits - 1) {
-        const size_t i = word * 64 + static_cast<size_t>(std::countr_zero(bits));
+        const size_t i = word * 64 + core::lowest_bit(bits);
         if (head_visible_[i] > now) {
           next = std::min(next, head_visible_[i]);
           continue;
@@ -119,7 +119,7 @@ class Crossbar : public Interconnect<Message> {
       if (step == 0) bits &= from_start;
       if (step == words_) bits &= ~from_start;
       for (; bits != 0; bits &= bits - 1) {
-        const size_t i = word * 64 + static_cast<size_t>(std::countr_zero(bits));
+        const size_t i = word * 64 + core::lowest_bit(bits);
         Input& in = inputs_[i];
         if (input_free_[in.port] > now) {
           next = std::min(next, input_free_[in.port]);
@@ -142,7 +142,7 @@ class Crossbar : public Interconnect<Message> {
     size_t oldest = inputs_.size();
     for (size_t word = 0; word < words_; ++word)
       for (uint64_t bits = wanting_[port * words_ + word]; bits != 0; bits &= bits - 1) {
-        const size_t i = word * 64 + static_cast<size_t>(std::countr_zero(bits));
+        const size_t i = word * 64 + core::lowest_bit(bits);
         const Input& in = inputs_[i];
         if (input_free_[in.port] > now)
           next = std::min(next, input_free_[in.port]);

@@ -9,7 +9,6 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 
 #include "components/noc/interconnect.h"
 #include "components/noc/mesh_graph.h"
+#include "simcore/bits.h"
 #include "simcore/ring.h"
 
 namespace gpusim::comp {
@@ -86,12 +86,12 @@ class Mesh : public Interconnect<Message> {
     active = busy_;
     for (size_t word = 0; word < holding_.size(); ++word)
       for (uint64_t bits = holding_[word]; bits != 0; bits &= bits - 1) {
-        const uint32_t r = input_routers_[inputs_[word * 64 + first(bits)].port];
+        const uint32_t r = input_routers_[inputs_[word * 64 + core::lowest_bit(bits)].port];
         active[r / 64] |= uint64_t{1} << (r % 64);
       }
     for (size_t word = 0; word < active.size(); ++word)
       for (uint64_t bits = active[word]; bits != 0; bits &= bits - 1)
-        serve(static_cast<uint32_t>(word * 64 + first(bits)));
+        serve(static_cast<uint32_t>(word * 64 + core::lowest_bit(bits)));
     return next_ == core::kNever.count() ? core::kNever : core::Cycle(std::max(next_, now_ + 1));
   }
 
@@ -137,7 +137,6 @@ class Mesh : public Interconnect<Message> {
   };
   static constexpr uint32_t kNobody = ~0u;
 
-  static size_t first(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
   void wake(uint64_t at) { next_ = std::min(next_, at); }
 
   /// 1. Each way out of the router chooses among the heads that want it, 2. takes the chosen one.

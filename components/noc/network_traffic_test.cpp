@@ -16,6 +16,7 @@
 #include "components/lsu/cluster_cache.h"
 #include "components/noc/network.h"
 #include "components/testing/mocks.h"
+#include "simcore/enum_array.h"
 
 namespace gpusim::comp {
 namespace {
@@ -85,7 +86,7 @@ class Generator : public core::Clocked {
       }
       if (open_.size() >= window_ || !request->can_push()) return;
       open_[r.tag] = r;
-      sectors[static_cast<size_t>(r.kind)] += r.bytes / 32;
+      sectors[core::index_of(r.kind)] += r.bytes / 32;
       request->push(r);
     }
     --left_;
@@ -232,7 +233,7 @@ TEST_P(NetworkTrafficL2, DrainsAndSectorsAgreeBetweenLevels) {
     const MemoryPartition& partition = *network.partitions[p];
     const L2Stats l2 = partition.l2_stats();
     uint64_t read_bytes = 0, write_bytes = 0;
-    const auto channels = static_cast<uint32_t>(network.machine.dram.channels);
+    const uint32_t channels = network.machine.dram.channels;
     for (uint32_t c = p * channels; c < (p + 1) * channels; ++c) {
       const DramStats& dram = network.channels[c]->stats();
       EXPECT_GT(dram.reads, 0u);
@@ -247,9 +248,9 @@ TEST_P(NetworkTrafficL2, DrainsAndSectorsAgreeBetweenLevels) {
     constant_misses += partition.constant_misses();
     core::add(sum, l2);
   }
-  EXPECT_EQ(sum.reads, asked[static_cast<size_t>(RequestKind::kRead)]);
-  EXPECT_EQ(sum.writes, asked[static_cast<size_t>(RequestKind::kWrite)]);
-  EXPECT_EQ(sum.atomics, asked[static_cast<size_t>(RequestKind::kAtomic)]);
+  EXPECT_EQ(sum.reads, asked[core::index_of(RequestKind::kRead)]);
+  EXPECT_EQ(sum.writes, asked[core::index_of(RequestKind::kWrite)]);
+  EXPECT_EQ(sum.atomics, asked[core::index_of(RequestKind::kAtomic)]);
   EXPECT_EQ(sum.constants, 2 * constant_misses) << "lines of 64 bytes";
 }
 

@@ -1,8 +1,8 @@
 // All banks of a channel at once; nothing else goes meanwhile.
 #include <algorithm>
-#include <bit>
 
 #include "components/dram/refresh/dram_refresh.h"
+#include "simcore/bits.h"
 
 namespace gpusim::comp {
 
@@ -22,8 +22,7 @@ class AllBanks final : public DramRefresh {
     // All banks are precharged first, no earlier than their timing allows; the controller knows when a
     // refresh is due, so idle rows have been closed before.
     uint64_t start = std::max({last, s.last_column_end, s.closing_end});
-    for (uint64_t bits = s.open; bits != 0; bits &= bits - 1)
-      start = std::max(start, s.next_precharge[static_cast<size_t>(std::countr_zero(bits))] + t.rp);
+    for (const uint32_t bank : core::Bits(s.open)) start = std::max(start, s.next_precharge[bank] + t.rp);
     s.refresh_end = start + t.rfc;
     for (uint32_t b = 0; b < s.banks.size(); ++b) {
       s.set_row(b, S::kNoRow);

@@ -2,9 +2,9 @@
 // oldest of its bank. A request that has waited for longer than dram.starvation_limit goes before all others,
 // which may go while its bank is not ready.
 #include <algorithm>
-#include <bit>
 
 #include "components/dram/scheduler/dram_scheduler.h"
+#include "simcore/bits.h"
 
 namespace gpusim::comp {
 
@@ -83,7 +83,7 @@ Choice FirstReady::candidates(const S& s, uint64_t now, bool reply_room) const {
       return;
     }
     for (uint64_t bits = s.hit[cls].banks; bits != 0; bits &= bits - 1) {
-      const auto b = static_cast<uint32_t>(std::countr_zero(bits));
+      const uint32_t b = core::lowest_bit(bits);
       choice.column.take_older(s.next_column[b] <= now ? s.hit[cls].order[b] : S::kNoOrder, b);
     }
   };
@@ -93,7 +93,7 @@ Choice FirstReady::candidates(const S& s, uint64_t now, bool reply_room) const {
   if (choice.column.found()) return choice;
   // A row that others still hit stays open; a row command is for the oldest request.
   for (uint64_t bits = row_banks(s, direction); bits != 0; bits &= bits - 1) {
-    const auto b = static_cast<uint32_t>(std::countr_zero(bits));
+    const uint32_t b = core::lowest_bit(bits);
     const uint64_t oldest = std::min(s.first[direction].order[b], s.first[S::kAtomics].order[b]);
     if ((s.open >> b & 1) != 0)
       choice.precharge.take_older(s.next_precharge[b] <= now ? oldest : S::kNoOrder, b);
@@ -124,7 +124,7 @@ void FirstReady::keep_behind_oldest(const S& s, Choice& choice) {
   const uint64_t passed = passes ? s.hit[cls].order[s.oldest_bank] : S::kNoOrder;
   uint64_t column = S::kFar;
   for (uint64_t bits = s.hit[cls].banks & ~behind; bits != 0 && column > bus; bits &= bits - 1) {
-    const auto b = static_cast<size_t>(std::countr_zero(bits));
+    const uint32_t b = core::lowest_bit(bits);
     if (passes && s.hit[cls].order[b] > passed &&
         s.next_column[s.oldest_bank] <= std::max(s.next_column[b], bus))
       continue;
@@ -158,7 +158,7 @@ uint64_t FirstReady::next_choice(const S& s, uint64_t from, bool reply_room) con
   };
   const uint64_t passed = (rows & s.open & behind) != 0 ? oldest(s.oldest_bank) : S::kNoOrder;
   for (uint64_t bits = rows & ~behind; bits != 0; bits &= bits - 1) {
-    const auto b = static_cast<size_t>(std::countr_zero(bits));
+    const uint32_t b = core::lowest_bit(bits);
     if ((s.open >> b & 1) == 0) {
       if (activates) first = std::min(first, std::max(s.next_activate[b], s.activate_ready));
     } else if (passed == S::kNoOrder || oldest(b) < passed ||
