@@ -222,12 +222,14 @@ class alignas(64) Link {
   }
   void collect_credits() {
     const Femtoseconds now = writer_domain_.engine().now_fs();
-    const Cycle reader_edge = sink_ == nullptr ? kNever : reader_domain_.first_edge_from(now);
-    while (credited_ != head_) {
-      const Entry& e = entries_[credited_ & slot_mask_];
-      if (e.freed == kWhenVisible ? e.visible >= reader_edge : e.freed >= now) return;
-      ++credited_;
+    uint32_t next = credited_;
+    if (sink_ == nullptr) {
+      while (next != head_ && entries_[next & slot_mask_].freed < now) ++next;
+    } else {  // freed when visible
+      const Cycle reader_edge = reader_domain_.first_edge_from(now);
+      while (next != head_ && entries_[next & slot_mask_].visible < reader_edge) ++next;
     }
+    credited_ = next;
   }
 
   // In the order of use: the reader's side, both, the writer's side.
