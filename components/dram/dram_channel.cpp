@@ -173,7 +173,7 @@ void DramChannel::issue_column(const DramPick& c, uint64_t now) {
     next_precharge = std::max(next_precharge, end + s_.timing.wr);
   }
   s_.last_was_write = is_write || atomic;
-  stats_.busy_clocks += clocks * (atomic ? 2 : 1);
+  stats_.busy_clocks += uint64_t{clocks} * (atomic ? 2 : 1);
   space_columns(c.bank, now, clocks);
   s_.bus_free = end;
   s_.last_column_end = end;

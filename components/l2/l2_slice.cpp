@@ -173,7 +173,7 @@ void L2Slice::ask_dram(RequestKind kind, uint64_t line, SectorMask sectors, uint
   while (sectors != 0) {
     // Neighbours go together: those that a carry from the lowest on would pass.
     const SectorMask run = sectors & ~(sectors + (sectors & -sectors));
-    to_dram_.push({address + core::lowest_bit(run) * kSector, bytes_of(run), kind, 0, 0,
+    to_dram_.push({address + uint64_t{kSector} * core::lowest_bit(run), bytes_of(run), kind, 0, 0,
                    static_cast<uint16_t>(tag), true});
     sectors &= ~run;
   }

@@ -23,7 +23,7 @@ struct Transaction {
 
 /// Transactions of one warp access; at most one per lane and 8-byte half of a 16-byte word on 1.0/1.1.
 struct TransactionList {
-  std::array<Transaction, 2 * isa::kWarpSize> items;
+  std::array<Transaction, size_t{2} * isa::kWarpSize> items;
   uint32_t count = 0;
   void add(uint64_t address, uint32_t bytes, uint32_t lanes) {
     items[count++] = {address, static_cast<uint16_t>(bytes), 1, 0, lanes};

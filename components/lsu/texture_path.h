@@ -59,7 +59,7 @@ class TexturePath {
   [[nodiscard]] core::Cycle next_reply() const { return next_reply_; }
 
  private:
-  static constexpr size_t kMostLines = 2 * isa::kWarpSize;  ///< of a word that lies in two
+  static constexpr size_t kMostLines = size_t{2} * isa::kWarpSize;  ///< of a word that lies in two
   struct Read {
     uint32_t record = 0;
     uint16_t count = 0, sent = 0, back = 0;
