@@ -1,5 +1,6 @@
 #include "components/sm/warp_scheduler.h"
 
+#include <map>
 #include <stdexcept>
 
 namespace gpusim::comp {
@@ -9,11 +10,33 @@ namespace gpusim::comp {
 #include "policies/scheduler.inc"
 #undef GPUSIM_POLICY
 
+namespace {
+
+std::map<std::string, IssuePolicyMaker>& added_makers() {
+  static std::map<std::string, IssuePolicyMaker> makers;
+  return makers;
+}
+
+}  // namespace
+
+bool register_issue_policy(const std::string& word, std::vector<core::AddedKey> keys,
+                           IssuePolicyMaker maker) {
+  if (!maker) throw std::invalid_argument("policy '" + word + "': nothing makes it");
+  core::add_scheduler_policy(word, std::move(keys));
+  added_makers().emplace(word, std::move(maker));
+  return true;
+}
+
 std::unique_ptr<IssuePolicy> make_issue_policy(const core::MachineConfig::Scheduler& config) {
 #define GPUSIM_POLICY(name) \
   if (config.policy == #name) return make_##name(config);
 #include "policies/scheduler.inc"
 #undef GPUSIM_POLICY
+  if (const auto added = added_makers().find(config.policy); added != added_makers().end()) {
+    std::unique_ptr<IssuePolicy> policy = added->second(config);
+    if (policy == nullptr) throw std::invalid_argument("policy '" + config.policy + "' has not been made");
+    return policy;
+  }
   throw std::invalid_argument("no scheduling policy '" + config.policy + "'");
 }
 

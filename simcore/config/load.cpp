@@ -120,10 +120,10 @@ void store(const KeySpec& spec, const RawValue& value, const Where& where, Machi
     const auto number = to_integer(spec.kind, value);
     if (!number) return wrong();
     if (in_range(static_cast<double>(*number))) set_whole_number(spec, machine, *number);
-  } else if (const auto* at_real = std::get_if<double* (*)(MachineConfig&)>(&spec.member)) {
+  } else if (double* const real = real_number(spec, machine)) {
     const auto number = to_real(spec.kind, value, machine.clocks.dram_khz);
     if (!number || !std::isfinite(*number)) return wrong();
-    if (in_range(*number)) *(*at_real)(machine) = *number;
+    if (in_range(*number)) *real = *number;
   } else if (const auto* at_bool = std::get_if<bool* (*)(MachineConfig&)>(&spec.member)) {
     const auto* flag = std::get_if<bool>(&value);
     if (flag == nullptr) return wrong();
@@ -239,6 +239,8 @@ class Loader {
     }
     const KeySpec* spec = find_key(entry.section, entry.key);
     if (spec == nullptr) {
+      // A key of a policy that the recording program had added.
+      if (recorded_ && entry.section == "scheduler") return;
       const auto retired = std::ranges::find_if(retired_keys(), [&](const RetiredKey& key) {
         return key.section == entry.section && key.name == entry.key;
       });
@@ -309,6 +311,12 @@ class Loader {
       store(spec, default_value(spec), {"default of " + name}, machine_, messages_);
     } else {
       places_[name] = entry->second->where;
+      // The policy may be one that the recording program had added.
+      if (const auto* word = std::get_if<std::string>(&entry->second->value);
+          recorded_ && name == "scheduler.policy" && word != nullptr) {
+        machine_.scheduler.policy = *word;
+        return;
+      }
       store(spec, entry->second->value, entry->second->where, machine_, messages_);
     }
   }

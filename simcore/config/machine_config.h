@@ -55,8 +55,9 @@ struct MachineConfig {
     friend bool operator==(const Sm&, const Sm&) = default;
   } sm;
   struct Scheduler {
-    std::string policy;  ///< a policy of components/sm/policies
+    std::string policy;  ///< a policy of components/sm/policies, or one that the program has added
     SchedulerPolicyKeys policy_keys;
+    AddedPolicyKeys added_keys;
     uint32_t count = 1;         ///< schedulers per SM
     uint32_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
     uint32_t issue_width = 1;   ///< operations of one warp that it can issue then

@@ -2,6 +2,9 @@
 // they stand in. The build collects them (cmake/Policies.cmake).
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 
 namespace gpusim::core {
 
@@ -27,5 +30,15 @@ struct DramPolicyKeys {
 };
 #undef POLICY_INTEGER
 #undef POLICY_REAL
+
+/// Keys of policies that a program has added (simcore/config/added_policies.h), by name. A policy reads its
+/// own when it is made; std::out_of_range if it has none of that name.
+struct AddedPolicyKeys {
+  std::map<std::string, int64_t, std::less<>> integers;
+  std::map<std::string, double, std::less<>> reals;
+  [[nodiscard]] int64_t integer(const std::string& name) const { return integers.at(name); }
+  [[nodiscard]] double real(const std::string& name) const { return reals.at(name); }
+  friend bool operator==(const AddedPolicyKeys&, const AddedPolicyKeys&) = default;
+};
 
 }  // namespace gpusim::core

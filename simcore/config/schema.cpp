@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "simcore/config/added_policies.h"
 #include "simcore/config/schema_rows.h"
 
 namespace gpusim::core {
@@ -39,6 +40,7 @@ std::span<const KeySpec> schema() {
     std::vector<KeySpec> all;
     for (const auto part : {sm_keys(), memory_keys(), power_keys()})
       all.insert(all.end(), part.begin(), part.end());
+    insert_added_policies(all);
     return all;
   }();
   return kAll;
@@ -75,6 +77,12 @@ std::optional<int64_t> whole_number(const KeySpec& spec, MachineConfig& machine)
 bool set_whole_number(const KeySpec& spec, MachineConfig& machine, int64_t value) {
   return visit_whole_number(
       spec, machine, [value](auto& n) { n = static_cast<std::remove_reference_t<decltype(n)>>(value); });
+}
+
+double* real_number(const KeySpec& spec, MachineConfig& machine) {
+  if (const auto* at = std::get_if<double* (*)(MachineConfig&)>(&spec.member)) return (*at)(machine);
+  if (const auto* added = std::get_if<AddedReal>(&spec.member)) return (*added)(machine);
+  return nullptr;
 }
 
 std::span<const RetiredKey> retired_keys() { return kRetired; }

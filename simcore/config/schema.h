@@ -36,10 +36,24 @@ struct ChoiceMember {
   void (*set)(MachineConfig&, size_t);
   size_t (*get)(const MachineConfig&);
 };
+/// A key of a policy that the program has added (simcore/config/added_policies.h).
+struct AddedInteger {
+  std::string_view name;
+  int64_t* operator()(MachineConfig& machine) const {
+    return &machine.scheduler.added_keys.integers[std::string(name)];
+  }
+};
+struct AddedReal {
+  std::string_view name;
+  double* operator()(MachineConfig& machine) const {
+    return &machine.scheduler.added_keys.reals[std::string(name)];
+  }
+};
 /// The member of a MachineConfig that a key fills.
-using Member = std::variant<uint32_t* (*)(MachineConfig&), uint64_t* (*)(MachineConfig&),
-                            int64_t* (*)(MachineConfig&), double* (*)(MachineConfig&),
-                            bool* (*)(MachineConfig&), std::string* (*)(MachineConfig&), ChoiceMember>;
+using Member =
+    std::variant<uint32_t* (*)(MachineConfig&), uint64_t* (*)(MachineConfig&), int64_t* (*)(MachineConfig&),
+                 double* (*)(MachineConfig&), bool* (*)(MachineConfig&), std::string* (*)(MachineConfig&),
+                 ChoiceMember, AddedInteger, AddedReal>;
 
 struct KeySpec {
   std::string_view section;
@@ -57,6 +71,8 @@ struct KeySpec {
 [[nodiscard]] std::optional<int64_t> whole_number(const KeySpec& spec, MachineConfig& machine);
 /// Sets such a member to a value that lies in the key's range; false for another member.
 bool set_whole_number(const KeySpec& spec, MachineConfig& machine, int64_t value);
+/// A member that is a real number; nullptr for another one.
+[[nodiscard]] double* real_number(const KeySpec& spec, MachineConfig& machine);
 
 /// All keys, grouped by section in file order.
 [[nodiscard]] std::span<const KeySpec> schema();

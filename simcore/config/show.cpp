@@ -43,8 +43,7 @@ std::string value_text(const KeySpec& spec, MachineConfig& machine) {
         return fmt::format("{}", value);
     }
   }
-  if (const auto* at = std::get_if<double* (*)(MachineConfig&)>(&spec.member))
-    return format_real(*(*at)(machine));
+  if (const double* number = real_number(spec, machine)) return format_real(*number);
   if (const auto* at = std::get_if<bool* (*)(MachineConfig&)>(&spec.member))
     return *(*at)(machine) ? "true" : "false";
   if (const auto* choice = std::get_if<ChoiceMember>(&spec.member))

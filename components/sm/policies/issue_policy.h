@@ -1,13 +1,18 @@
 // How a warp scheduler chooses. One file policy_NAME.cpp of this folder is one policy, "NAME" in the
-// configuration; the build finds it: it defines make_NAME(), and nothing else has to know it.
+// configuration; the build finds it: it defines make_NAME(), and nothing else has to know it. A program that
+// uses gpusim as a library adds policies of its own with register_issue_policy().
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "components/policy.h"
 #include "components/sm/warp_table.h"
 #include "simcore/bits.h"
+#include "simcore/config/added_policies.h"
 #include "simcore/config/machine_config.h"
 
 namespace gpusim::comp {
@@ -56,5 +61,13 @@ class IssuePolicy {
 
 /// `config.policy` names it.
 [[nodiscard]] std::unique_ptr<IssuePolicy> make_issue_policy(const core::MachineConfig::Scheduler& config);
+
+/// Makes the policy of one scheduler; its keys are in `config.added_keys`.
+using IssuePolicyMaker =
+    std::function<std::unique_ptr<IssuePolicy>(const core::MachineConfig::Scheduler& config)>;
+/// Adds a policy under a word of its own, with the keys that it has in [scheduler], before a configuration is
+/// loaded (errors: core::add_scheduler_policy). True, so that a file can register its policy at start-up:
+/// `const bool kRegistered = register_issue_policy(...);`.
+bool register_issue_policy(const std::string& word, std::vector<core::AddedKey> keys, IssuePolicyMaker maker);
 
 }  // namespace gpusim::comp
