@@ -5,18 +5,18 @@ find_package(fmt 9 REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(tomlplusplus 3.3 REQUIRED)
-pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5-serial)
-pkg_check_modules(SYSTEMC REQUIRED IMPORTED_TARGET systemc)
+pkg_check_modules(GPUSIM_HDF5 REQUIRED IMPORTED_TARGET hdf5-serial)
+pkg_check_modules(GPUSIM_SYSTEMC REQUIRED IMPORTED_TARGET systemc)
 
 # Debian builds SystemC 2.3.4 as C++17; a C++20 client must ask for that ABI tag or linking fails on
 # sc_api_version_2_3_4_cxx201703L.
 add_library(gpusim_systemc INTERFACE)
 target_compile_definitions(gpusim_systemc INTERFACE SC_CPLUSPLUS=201703L)
-get_target_property(systemc_includes PkgConfig::SYSTEMC INTERFACE_INCLUDE_DIRECTORIES)
+get_target_property(systemc_includes PkgConfig::GPUSIM_SYSTEMC INTERFACE_INCLUDE_DIRECTORIES)
 if(systemc_includes)
-  target_include_directories(gpusim_systemc SYSTEM INTERFACE ${systemc_includes})
+  target_include_directories(gpusim_systemc SYSTEM INTERFACE $<BUILD_INTERFACE:${systemc_includes}>)
 endif()
-target_link_libraries(gpusim_systemc INTERFACE systemc)
+target_link_libraries(gpusim_systemc INTERFACE $<BUILD_INTERFACE:systemc> $<INSTALL_INTERFACE:PkgConfig::GPUSIM_SYSTEMC>)
 
 if(GPUSIM_TESTS)
   find_package(GTest 1.12 REQUIRED)

@@ -61,7 +61,7 @@ has() {
   done
 }
 if [ "$what" = tests ]; then
-  options="-DGPUSIM_TESTS=ON -DGPUSIM_BENCHMARKS=ON -DGPUSIM_SIMD_SETS=simd_base;simd_avx2;simd_avx512"
+  options="-DGPUSIM_TESTS=ON -DGPUSIM_BENCHMARKS=ON -DGPUSIM_DEVELOPMENT=ON -DGPUSIM_SIMD_SETS=simd_base;simd_avx2;simd_avx512"
   target=all
 else
   sets=simd_base
@@ -69,7 +69,7 @@ else
     sets="simd_base;simd_avx2"
     if has avx512f avx512bw avx512dq avx512vl; then sets="simd_base;simd_avx512"; fi
   fi
-  options="-DGPUSIM_TESTS=OFF -DGPUSIM_BENCHMARKS=OFF -DGPUSIM_SIMD_SETS=$sets"
+  options="-DGPUSIM_TESTS=OFF -DGPUSIM_BENCHMARKS=OFF -DGPUSIM_DEVELOPMENT=OFF -DGPUSIM_SIMD_SETS=$sets"
   target=gpusim
 fi
 echo "setup: building (a few minutes the first time)"
