@@ -14,7 +14,7 @@ SKIPPED = 77  # the exit code that CTest shows as skipped
 
 
 class NoCompiler(Exception):
-    """There is no nvcc."""
+    """A compiler or another tool that the check needs is not installed."""
 
 
 def sources(source: Path) -> list[str]:

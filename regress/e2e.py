@@ -24,6 +24,7 @@ from check_correlate import CHECKS as CORRELATE_CHECKS  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
 from check_docs import docs_checks  # noqa: E402
 from check_errors import error_checks  # noqa: E402
+from check_examples import CHECKS as EXAMPLE_CHECKS  # noqa: E402
 from check_init import CHECKS as INIT_CHECKS  # noqa: E402
 from check_installed import CHECKS as INSTALLED_CHECKS  # noqa: E402
 from check_latency_hidden import check_latency_hidden  # noqa: E402
@@ -105,6 +106,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "variables": VARIABLE_CHECKS,
         "init": INIT_CHECKS,
         "installed": INSTALLED_CHECKS | PAGE_CHECKS,
+        "examples": EXAMPLE_CHECKS,
         "latency_hidden": {"matmul": check_latency_hidden},
         "energy": {name: energy_check(name) for name in ("system", "groups", "blocks")},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
