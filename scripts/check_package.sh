@@ -1,7 +1,8 @@
 #!/bin/sh
-# Makes the Debian package of a build and tries it on a bare Debian 12, as debootstrap makes it, where there is no source tree:
+# Makes the Debian packages of a build and tries them on a bare Debian 12, as debootstrap makes it, where there is no source tree:
 # the main job, the quick regression suite, a microbenchmark, a comparison with published measurements and a check of a workload,
-# from a folder of its own. Says what happened and exits with 1 if something failed.
+# from a folder of its own; then, with gpusim-dev and a compiler, the examples of programs that use gpusim as a library. Says what
+# happened and exits with 1 if something failed.
 #
 #   sudo scripts/check_package.sh [BUILD [FOLDER]]
 #
@@ -29,11 +30,13 @@ trap 'exit 130' INT TERM
 [ "$(id -u)" = 0 ] || { echo "check_package: must run as root (debootstrap and chroot need it)"; exit 1; }
 
 (cd "$build" && cpack -G DEB >"$folder/cpack.log" 2>&1) || { tail -n 5 "$folder/cpack.log"; exit 1; }
-package=$(sed -n 's/^CPack: - package: \(.*\) generated\.$/\1/p' "$folder/cpack.log")
-echo "check_package: $(basename "$package")"
-if command -v lintian >/dev/null 2>&1; then
-  lintian --allow-root --fail-on error "$package" || { echo "check_package: lintian finds errors"; exit 1; }
-fi
+packages=$(sed -n 's/^CPack: - package: \(.*\) generated\.$/\1/p' "$folder/cpack.log")
+for package in $packages; do
+  echo "check_package: $(basename "$package")"
+  if command -v lintian >/dev/null 2>&1; then
+    lintian --allow-root --fail-on error "$package" || { echo "check_package: lintian finds errors"; exit 1; }
+  fi
+done
 if [ ! -e "$folder/base.complete" ]; then
   rm -rf --one-file-system "$folder/base"
   debootstrap --variant=minbase bookworm "$folder/base" "$mirror" >"$folder/debootstrap.log" 2>&1 || { tail -n 5 "$folder/debootstrap.log"; exit 1; }
@@ -43,7 +46,11 @@ rm -rf --one-file-system "$system"
 cp -a "$folder/base" "$system"
 cp -L /etc/resolv.conf "$system/etc/resolv.conf"
 mount -t proc proc "$system/proc"
-cp "$package" "$system/root/gpusim.deb"
+for package in $packages; do
+  name=$(basename "$package")
+  cp "$package" "$system/root/${name%%_*}.deb"
+done
+cp -R "$here/examples" "$system/root/examples"
 failed=0
 try() {
   code=0
@@ -61,5 +68,14 @@ try "gpusim correlate --config tesla_c1060 --hardware published_tesla_c1060"
 try "test -s /usr/share/man/man1/gpusim.1.gz && test -s /usr/share/man/man1/gpusim-regress.1.gz && test -s /usr/share/bash-completion/completions/gpusim && test -s /usr/share/zsh/vendor-completions/_gpusim"
 try "gpusim config list"
 try "gpusim check /usr/share/gpusim/workloads/vecadd/vecadd.ptx"
+if [ -e "$system/root/gpusim-dev.deb" ]; then
+  data=/usr/share/gpusim/workloads
+  try "apt-get install -y -q --no-install-recommends /root/gpusim-dev.deb g++ cmake make"
+  for example in outside_memory scheduler_policy; do
+    try "cmake -S /root/examples/$example -B $example && cmake --build $example"
+  done
+  try "./outside_memory/outside_memory $data/vecadd/vecadd.ptx --outside 100"
+  try "./scheduler_policy/scheduler_policy $data/reduction/reduction.ptx"
+fi
 if [ $failed = 0 ]; then echo "check_package: all passed"; else echo "check_package: FAILED"; fi
 exit $failed
