@@ -1,4 +1,4 @@
-// Tables of a kernel in the recorded file, written when it has ended (docs/event_file.md).
+// Tables of a kernel in the recorded file, written when it has ended (docs/file_format.md).
 #pragma once
 #include "components/checker/checker.h"
 #include "components/launch/kernel_launch.h"

@@ -1,4 +1,4 @@
-// Tables of the whole run in the recorded file (docs/event_file.md).
+// Tables of the whole run in the recorded file (docs/file_format.md).
 #pragma once
 #include "components/simulation/simulation_result.h"
 #include "simcore/config/machine_config.h"
