@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "cli/commands.h"
@@ -12,6 +11,7 @@
 #include "simcore/text/input_error.h"
 #include "simcore/text/names.h"
 #include "simcore/text/sha256.h"
+#include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
@@ -61,10 +61,8 @@ SuiteFile find_suite(const RegressArguments& a) {
 
 /// The program that results come from: another build gives other results.
 std::string program_identity() {
-  std::ifstream in("/proc/self/exe", std::ios::binary);
-  std::ostringstream content;
-  content << in.rdbuf();
-  return fmt::format("{} {}", kVersion, core::sha256_hex(content.str()));
+  return fmt::format("{} {}", kVersion,
+                     core::sha256_hex(core::read_text_file("/proc/self/exe", core::kAnySize)));
 }
 
 unsigned processors() {

@@ -3,15 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <functional>
 #include <set>
-#include <sstream>
 
 #include "analysis/profile/stall_causes.h"
 #include "analysis/report/reports.h"
 #include "analysis/testing/small_recording.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -238,10 +237,9 @@ TEST(StallCauses, BelongToMetrics) {
 
 /// docs/metrics.md holds what --describe prints.
 TEST(MetricTable, IsWhatTheDocumentationSays) {
-  std::ostringstream document;
-  document << std::ifstream(GPUSIM_SOURCE_DIR "/docs/metrics.md").rdbuf();
-  EXPECT_THAT(document.str(), HasSubstr("```\n" + describe_metrics() + "```\n"));
-  EXPECT_THAT(document.str(), HasSubstr("```\n" + describe_causes() + "```\n"));
+  const std::string document = core::read_text_file(GPUSIM_SOURCE_DIR "/docs/metrics.md");
+  EXPECT_THAT(document, HasSubstr("```\n" + describe_metrics() + "```\n"));
+  EXPECT_THAT(document, HasSubstr("```\n" + describe_causes() + "```\n"));
 }
 
 }  // namespace

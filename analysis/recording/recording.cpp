@@ -6,36 +6,27 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "simcore/config/load.h"
 #include "simcore/record/hdf5_writer.h"
 #include "simcore/text/names.h"
 #include "simcore/text/sha256.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::analysis {
 namespace {
 
 constexpr const char* kExpected = "expected a file that `gpusim --config ... --out FILE.h5` recorded";
 
-/// What HDF5 would only call "cannot be opened". Opening a pipe could wait for ever.
+/// What HDF5 would only call "cannot be opened".
 void require_hdf5(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  const auto refuse = [&path](const char* what) {
+  const auto refuse = [&path](const std::string& what) {
     throw core::RecordError(fmt::format("'{}': {}; {}", path, what, kExpected));
   };
-  if (!fs::exists(status)) refuse("there is no such file");
-  if (fs::is_directory(status)) refuse("is a folder");
-  if (!fs::is_regular_file(status)) refuse("is not a regular file");
+  const core::InputFile file(path, refuse);
   constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
   std::array<char, kSignature.size()> start{};
-  std::ifstream in(path, std::ios::binary);
-  if (!in) refuse("cannot be opened for reading");
-  in.read(start.data(), start.size());
-  if (std::string_view(start.data(), static_cast<size_t>(in.gcount())) != kSignature)
+  if (std::string_view(start.data(), file.read(0, start.data(), start.size())) != kSignature)
     refuse("is not an HDF5 file");
 }
 

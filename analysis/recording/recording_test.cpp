@@ -10,11 +10,11 @@
 #include <fstream>
 #include <functional>
 #include <random>
-#include <sstream>
 
 #include "analysis/report/guarded.h"
 #include "analysis/testing/small_recording.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -55,12 +55,6 @@ void write_file(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-std::string content_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return std::move(text).str();
-}
-
 TEST(Recording, ReadsWhatWasRecorded) {
   SmallRecording small;
   small.kernels = small.finished_kernels = 2;
@@ -82,7 +76,8 @@ TEST(Recording, ReadsWhatWasRecorded) {
 
 TEST(Recording, SaysWhatAFileIsInsteadOfARecording) {
   const std::string folder = testing::TempDir();
-  EXPECT_THAT(complaint(folder + "/nothere.h5"), HasSubstr("nothere.h5': there is no such file; expected"));
+  EXPECT_THAT(complaint(folder + "/nothere.h5"),
+              HasSubstr("nothere.h5': cannot open: No such file or directory; expected"));
   EXPECT_THAT(complaint(folder), HasSubstr("is a folder"));
   const std::string path = temp_path("x");
   for (const std::string& content : {std::string(), std::string("\x89HDF"), std::string("kernel text\n")}) {
@@ -91,7 +86,7 @@ TEST(Recording, SaysWhatAFileIsInsteadOfARecording) {
   }
   std::filesystem::remove(path);
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  EXPECT_THAT(complaint(path), HasSubstr("is not a regular file"));
+  EXPECT_THAT(complaint(path), HasSubstr("not a regular file"));
   std::filesystem::remove(path);
 }
 
@@ -251,7 +246,7 @@ TEST(Recording, RefusesSumsThatDoNotAgree) {
 
 TEST(Recording, RefusesEveryTruncation) {
   const std::string path = SmallRecording().write(temp_path("r.h5"));
-  const std::string whole = content_of(path);
+  const std::string whole = core::read_text_file(path);
   for (size_t i = 0; i < 48; ++i) {
     write_file(path, whole.substr(0, whole.size() * i / 48));
     EXPECT_THAT(complaint(path),
@@ -261,7 +256,7 @@ TEST(Recording, RefusesEveryTruncation) {
 
 TEST(Recording, NoByteMakesItCrash) {
   const std::string path = SmallRecording().write(temp_path("r.h5"));
-  const std::string whole = content_of(path);
+  const std::string whole = core::read_text_file(path);
   std::mt19937 random(1);
   int refused = 0;
   for (int i = 0; i < 300; ++i) {

@@ -9,11 +9,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 
 #include "analysis/report/text.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
 
 namespace gpusim::analysis {
@@ -48,9 +48,7 @@ const std::string kNothing = "plot [0:1] [0:1] 2 notitle\n";
 
 /// An SVG file that was not cut off.
 bool is_whole(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return text.find("</svg>") != std::string::npos;
+  return core::read_text_file(file, core::kAnySize).find("</svg>") != std::string::npos;
 }
 
 /// `keys`: entries of the key, which has about two columns.

@@ -8,11 +8,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "analysis/models/latency_hidden/rate_plot.h"
 #include "analysis/models/reuse_distance/plot.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -45,8 +45,7 @@ std::string drawn(const auto& plot) {
   const std::string file = testing::TempDir() + "/plot_is_drawn.svg";
   std::filesystem::remove(file);
   draw_svg(plot, file);
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return core::read_text_file(file);
 }
 
 bool no_gnuplot() { return std::system("gnuplot --version >/dev/null 2>&1") != 0; }

@@ -4,13 +4,12 @@
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "components/simulation/simulation.h"
 #include "simcore/config/load.h"
+#include "simcore/text/text_file.h"
 
 namespace {
 
@@ -22,8 +21,7 @@ comp::SimulationOptions matmul(const std::string& n) {
   comp::SimulationOptions o;
   o.machine = core::load_machine("tesla_c1060", {}, folders);
   o.ptx_name = root + "/workloads/matmul/tiled_16x16.ptx";
-  std::ifstream file(o.ptx_name);
-  o.ptx_text.assign(std::istreambuf_iterator<char>(file), {});
+  o.ptx_text = core::read_text_file(o.ptx_name);
   o.launch = core::load_launch(root + "/workloads/matmul/tiled_16x16.toml", params, 1);
   o.launch.expects.clear();
   o.direct_driver = true;

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "components/simulation/simulation.h"
 #include "simcore/config/load.h"
@@ -44,12 +42,11 @@ std::string check_text(const Check& check) {
 /// Of a file's content; of none, or one that cannot be read (the simulation says so), nothing.
 std::string file_hash(const std::string& path) {
   if (path.empty()) return {};
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return {};
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream content;
-  content << in.rdbuf();
-  return core::sha256_hex(content.str());
+  try {
+    return core::sha256_hex(core::read_text_file(path, core::kAnySize));
+  } catch (const core::InputError&) {
+    return {};
+  }
 }
 
 Prepared prepare(const Case& c, const RunOptions& options) {

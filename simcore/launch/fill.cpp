@@ -2,15 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "simcore/launch/element.h"
 #include "simcore/launch/launch.h"
 #include "simcore/launch/npy.h"
 #include "simcore/launch/random.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::core {
 namespace {
@@ -32,13 +29,9 @@ Number iota_value(const InitSpec& init, uint64_t index) {
 }
 
 void read_file(const BufferSpec& buffer, uint64_t offset, std::span<std::byte> out) {
-  std::ifstream file(buffer.init.file, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(offset));
-  file.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
-  if (!file || static_cast<uint64_t>(file.gcount()) != out.size()) {
+  if (InputFile(buffer.init.file).read(offset, out.data(), out.size()) != out.size())
     raise_input_error(buffer.where, fmt::format("cannot read {} bytes of '{}' for {} '{}'", out.size(),
                                                 buffer.init.file, buffer.kind(), buffer.name));
-  }
 }
 
 void fill_random(const BufferSpec& buffer, uint64_t seed, std::byte* out) {

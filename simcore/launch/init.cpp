@@ -10,6 +10,7 @@
 #include "simcore/launch/element.h"
 #include "simcore/launch/npy.h"
 #include "simcore/text/names.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::core {
 namespace {
@@ -108,12 +109,13 @@ bool parse_file(std::string_view name, const FileAccess& files, bool has_count, 
     }
     count = header.count;
   } else {
-    std::error_code problem;
-    const uint64_t size = std::filesystem::is_regular_file(buffer.init.file, problem)
-                              ? std::filesystem::file_size(buffer.init.file, problem)
-                              : 0;
-    if (problem || size == 0)
-      return fail(error, kPrefix, fmt::format("cannot open '{}', or it is empty", buffer.init.file));
+    uint64_t size = 0;
+    try {
+      size = InputFile(buffer.init.file).bytes();
+    } catch (const InputError& problem) {
+      return fail(error, kPrefix, problem.what());
+    }
+    if (size == 0) return fail(error, kPrefix, fmt::format("'{}' is empty", buffer.init.file));
     count = size / element_bytes(buffer.type);
     if (size % element_bytes(buffer.type) != 0) {
       return fail(

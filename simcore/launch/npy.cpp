@@ -4,11 +4,8 @@
 
 #include <array>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
+#include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
 
 namespace gpusim::core {
@@ -97,18 +94,11 @@ NpyHeader parse_npy_header(std::string_view bytes, const std::string& path) {
 }
 
 NpyHeader read_npy_header(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    raise_input_error({path}, error ? "cannot open: " + error.message() : "cannot open: not a regular file");
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) raise_input_error({path}, fmt::format("cannot open: {}", std::strerror(errno)));
+  const InputFile file(path);
   std::string start(kMaxHeader + 12, '\0');
-  file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<size_t>(file.gcount()));
+  start.resize(file.read(0, start.data(), start.size()));
   const NpyHeader header = parse_npy_header(start, path);
-  const uint64_t size = std::filesystem::file_size(path, error);
-  if (error || size < header.data_offset + header.count * header.item_bytes) bad(path, "its data is cut off");
+  if (file.bytes() < header.data_offset + header.count * header.item_bytes) bad(path, "its data is cut off");
   return header;
 }
 

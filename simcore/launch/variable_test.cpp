@@ -132,7 +132,7 @@ TEST(Variables, ErrorsNamePlaceAndNearestName) {
       {"name = \"pointers\"\ninit = \"address(A)\"", {"has 2 elements of type u64, not 1"}},
       {"name = \"scale\"\ninit = \"address(A)\"", {"an element of type f32 cannot hold an address"}},
       {"name = \"scale\"\ninit = \"file:none.bin\"",
-       {"w.toml:12:14: error: cannot open 'none.bin', or it is empty"}},
+       {"w.toml:12:14: error: none.bin: error: cannot open: No such file"}},
       {"name = \"scale\"\nvalue = 1", {"unknown key 'value' in [[variable]]"}},
       {"name = \"outside\"\ninit = 1",
        {"variable 'outside' is declared .extern and defined in no file", "declared at k.ptx:7:7"}},

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "simcore/record/earlier_run.h"
@@ -20,6 +19,7 @@
 #include "simcore/record/read.h"
 #include "simcore/record/recorder.h"
 #include "simcore/tests/kill_pattern.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::core {
 namespace {
@@ -35,13 +35,6 @@ std::string temp(const std::string& name) {
     ~Folder() { std::filesystem::remove_all(path); }
   } folder;
   return folder.path / name;
-}
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
 }
 
 void record(const std::string& path, uint64_t kernels, uint64_t rows, int threads, double interval) {
@@ -95,7 +88,7 @@ TEST(Recorder, OneWriterOfManyThatStartAtOnce) {
 TEST(Recorder, ReplacesAWholeFileOnceTheNewOneIsWhole) {
   const std::string path = temp("kept.h5");
   record(path, 1, 10, 1, 2);
-  const std::string before = content_of(path);
+  const std::string before = read_text_file(path);
   const auto start = [&path] {
     auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, 1, 0);
     write_pattern(*recorder, 2, 100, [] {});
@@ -109,17 +102,17 @@ TEST(Recorder, ReplacesAWholeFileOnceTheNewOneIsWhole) {
       EXPECT_FALSE(recorder->close("partial", "interrupted"));
     }
     recorder.reset();
-    EXPECT_TRUE(content_of(path) == before);
+    EXPECT_TRUE(read_text_file(path) == before);
   }
   auto recorder = start();
-  EXPECT_TRUE(content_of(path) == before);
+  EXPECT_TRUE(read_text_file(path) == before);
   EXPECT_TRUE(recorder->close("complete", ""));
-  const std::string after = content_of(path);
+  const std::string after = read_text_file(path);
   EXPECT_FALSE(after == before);
   recorder = start();
   std::filesystem::remove(path);  // what was kept is gone: nothing is left to lose
   EXPECT_TRUE(recorder->close("complete", ""));
-  EXPECT_TRUE(content_of(path) == after);
+  EXPECT_TRUE(read_text_file(path) == after);
   recorder.reset();
   std::filesystem::remove(path);
   recorder = start();
@@ -269,10 +262,10 @@ TEST(Recorder, BytesDoNotDependOnThreadsOrFlushTimes) {
   record(temp("a.h5"), 3, 150'000, 1, 1000);
   record(temp("b.h5"), 3, 150'000, 3, 1000);
   record(temp("c.h5"), 3, 150'000, 2, 0);  // commits after every job
-  const std::string a = content_of(temp("a.h5"));
+  const std::string a = read_text_file(temp("a.h5"));
   EXPECT_GT(a.size(), 100'000u);
-  EXPECT_TRUE(a == content_of(temp("b.h5")));
-  EXPECT_TRUE(a == content_of(temp("c.h5")));
+  EXPECT_TRUE(a == read_text_file(temp("b.h5")));
+  EXPECT_TRUE(a == read_text_file(temp("c.h5")));
 }
 
 /// Replays a recording change by change, torn at page boundaries: every state after the first commit must be
@@ -332,7 +325,7 @@ TEST(Recorder, EveryStateOfTheFileIsValid) {
     }
   }
   EXPECT_GT(states, 300u);
-  EXPECT_TRUE(content_of(path) == content_of(temp("log.h5")));
+  EXPECT_TRUE(read_text_file(path) == read_text_file(temp("log.h5")));
 }
 
 std::string error_of(const std::function<void()>& run) {

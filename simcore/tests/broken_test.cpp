@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "simcore/config/load.h"
 #include "simcore/launch/launch.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::core {
 namespace {
@@ -25,7 +26,7 @@ std::vector<std::string> files_in(const std::string& folder) {
 std::vector<std::string> expectations(const std::string& path) {
   constexpr std::string_view kPrefix = "# expect: ";
   std::vector<std::string> texts;
-  std::ifstream file(path);
+  std::istringstream file(read_text_file(path));
   for (std::string line; std::getline(file, line) && line.starts_with(kPrefix);)
     texts.push_back(line.substr(kPrefix.size()));
   return texts;

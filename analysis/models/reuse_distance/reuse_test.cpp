@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 
 #include "analysis/models/reuse_distance/reference.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -17,12 +16,6 @@ namespace {
 using testing::HasSubstr;
 
 const std::string kFolder = GPUSIM_SOURCE_DIR "/analysis/testing/traces/";
-
-std::string content(const std::string& file) {
-  std::ifstream in(file);
-  EXPECT_TRUE(in) << file;
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// C = A x B of 32 x 32 words, blocks of 16 x 16 threads, each thread one element.
 std::string matmul_trace() {
@@ -46,7 +39,7 @@ struct Case {
 /// Rows of the published program's results.
 std::vector<Case> published() {
   std::vector<Case> cases;
-  std::istringstream lines(content(kFolder + "expected.csv"));
+  std::istringstream lines(core::read_text_file(kFolder + "expected.csv"));
   std::string line;
   std::getline(lines, line);
   EXPECT_THAT(line, HasSubstr("config,trace,accesses,comp,cap,assoc,lat,mshr,misses,hits"));
@@ -72,7 +65,8 @@ TEST(ReuseReference, CountsAreThoseOfThePublishedProgram) {
   ASSERT_EQ(cases.size(), 24u);
   for (const Case& c : cases) {
     SCOPED_TRACE(c.config + " " + c.trace);
-    const std::string text = c.trace == "matmul_32" ? matmul_trace() : content(kFolder + c.trace + ".trc");
+    const std::string text =
+        c.trace == "matmul_32" ? matmul_trace() : core::read_text_file(kFolder + c.trace + ".trc");
     ReuseCache cache;
     cache.sigma = 0;
     if (c.config == "d48_s0") cache.ways = 6, cache.sets = 64;
@@ -89,7 +83,7 @@ TEST(ReuseReference, CountsAreThoseOfThePublishedProgram) {
 }
 
 TEST(ReuseReference, LatenciesAreTheSameForASeed) {
-  const Trace trace = parse_trace(content(kFolder + "stencil5_64.trc"), "trace");
+  const Trace trace = parse_trace(core::read_text_file(kFolder + "stencil5_64.trc"), "trace");
   ReuseCache cache;
   cache.sigma = 40;
   cache.mshrs = 4;
