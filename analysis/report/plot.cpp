@@ -1,8 +1,6 @@
 #include "analysis/report/plot.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +10,7 @@
 #include <memory>
 
 #include "analysis/report/text.h"
+#include "simcore/process/child_process.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
@@ -216,19 +215,11 @@ void draw_commands(const std::string& commands, const std::string& file) {
       fflush(script.get()) != 0)
     throw core::InputError("gpusim: error: no room for a temporary file");
   rewind(script.get());
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(fileno(script.get()), STDIN_FILENO);
-    dup2(drawing.descriptor(), STDOUT_FILENO);
-    execlp("gnuplot", "gnuplot", "-", static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  int result = 0;
-  const bool ended = child > 0 && waitpid(child, &result, 0) == child && WIFEXITED(result);
-  const int code = ended ? WEXITSTATUS(result) : 1;
+  const core::ProcessEnd end =
+      core::run_program({"gnuplot", "-"}, fileno(script.get()), drawing.descriptor());
   // gnuplot does not notice a full disk.
-  if (code == 0 && is_whole(drawing.temporary())) return drawing.commit();
-  if (code == 127)
+  if (end.good() && is_whole(drawing.temporary())) return drawing.commit();
+  if (end.status == core::kNoSuchProgram)
     throw core::InputError(
         "gpusim: error: plots are drawn by gnuplot, which is not on the PATH (Debian: gnuplot-nox)");
   throw core::InputError(fmt::format("{}: error: gnuplot could not draw it, or the disk is full", file));

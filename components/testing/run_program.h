@@ -2,10 +2,9 @@
 // brings back everything deterministic about it as text, so that two runs are compared with one EXPECT_EQ.
 #pragma once
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -13,6 +12,7 @@
 
 #include "components/simulation/simulation.h"
 #include "components/testing/mocks.h"
+#include "simcore/process/child_process.h"
 #include "simcore/record/read.h"
 
 namespace gpusim::comp::test {
@@ -116,11 +116,9 @@ inline double counter(const Outcome& o, const std::string& name, int launch = 0)
 
 /// Runs a program in a child process: any driver, any number of times.
 inline Outcome run_apart(const SimulationOptions& options) {
-  int ends[2];
-  if (pipe(ends) != 0) return {"no pipe", "", "", "", "", ""};
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
+  static constexpr std::array kParts = {&Outcome::status, &Outcome::reason, &Outcome::values,
+                                        &Outcome::counts, &Outcome::timing, &Outcome::recorded};
+  const std::function<std::string()> work = [&options] {
     Outcome o;
     try {
       o = run_here(options);
@@ -128,35 +126,24 @@ inline Outcome run_apart(const SimulationOptions& options) {
       o.status = "exception";
       o.reason = e.what();
     }
-    for (const std::string* part : {&o.status, &o.reason, &o.values, &o.counts, &o.timing, &o.recorded}) {
-      const uint64_t size = part->size();
-      if (write(ends[1], &size, sizeof size) < 0 || write(ends[1], part->data(), size) < 0) _exit(1);
-    }
-    _exit(0);
-  }
-  close(ends[1]);
-  const auto read_all = [&](void* to, size_t bytes) {
-    auto* p = static_cast<char*>(to);
-    while (bytes > 0) {
-      const ssize_t n = read(ends[0], p, bytes);
-      if (n <= 0) return false;
-      p += n;
-      bytes -= static_cast<size_t>(n);
-    }
-    return true;
+    std::string all;
+    for (const auto part : kParts) all += fmt::format("{:020}", (o.*part).size()) + o.*part;
+    return all;
   };
+  const core::ChildAnswer answer = core::run_in_children({&work, 1}, 1).front();
   Outcome o;
-  for (std::string* part : {&o.status, &o.reason, &o.values, &o.counts, &o.timing, &o.recorded}) {
-    uint64_t size = 0;
-    if (!read_all(&size, sizeof size)) {
-      o.status = "child died";
-      break;
-    }
-    part->resize(size);
-    if (!read_all(part->data(), size)) o.status = "child died";
+  if (!answer.good) {
+    o.status = "child died";
+    o.reason = answer.text;
+    return o;
   }
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
+  size_t at = 0;
+  for (const auto part : kParts) {
+    constexpr size_t kDigits = 20;
+    const size_t size = std::stoull(answer.text.substr(at, kDigits));
+    o.*part = answer.text.substr(at + kDigits, size);
+    at += kDigits + size;
+  }
   return o;
 }
 

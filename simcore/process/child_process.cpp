@@ -1,5 +1,6 @@
 #include "simcore/process/child_process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -19,90 +21,114 @@ namespace gpusim::core {
 
 namespace {
 
-constexpr char kGood = '1', kFailed = '0';  // first byte of an answer
+[[noreturn]] void fail(const char* what) {
+  throw InputError(fmt::format("gpusim: error: cannot {} a process: {}", what, std::strerror(errno)));
+}
 
-void write_all(int file, char verdict, std::string_view text) {
-  std::string all(1, verdict);
-  all += text;
-  for (size_t done = 0; done < all.size();) {
-    const ssize_t n = ::write(file, all.data() + done, all.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(1);
-    done += static_cast<size_t>(n);
+/// In the child: does the work and ends, without what the parent does at its end.
+[[noreturn]] void run_child(const std::function<int(int)>& work, int pipe, pid_t parent) {
+  // Nobody takes the answer of a child whose parent was killed.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  try {
+    _exit(work(pipe));
+  } catch (...) {
+    _exit(1);
   }
 }
 
-/// One child; ended if nobody waits for its answer.
-class Child {
- public:
-  explicit Child(const std::function<std::string()>& work) {
-    int ends[2];
-    if (pipe(ends) != 0) fail();
-    const pid_t parent = getpid();
-    id_ = fork();
-    if (id_ < 0) {
-      close(ends[0]), close(ends[1]);
-      fail();
-    }
-    if (id_ != 0) {
-      close(ends[1]);
-      file_ = ends[0];
-      return;
-    }
+}  // namespace
+
+ChildProcess::ChildProcess(const std::function<int(int)>& work) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("start");
+  const pid_t parent = getpid();
+  id_ = fork();
+  if (id_ == 0) {
     close(ends[0]);
-    // Nobody takes the answer of a child whose parent was killed.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
-    try {
-      write_all(ends[1], kGood, work());
-    } catch (const std::exception& e) {
-      write_all(ends[1], kFailed, e.what());
-    }
-    _exit(0);
+    run_child(work, ends[1], parent);
   }
-  ~Child() {
-    if (file_ < 0) return;
-    kill(id_, SIGKILL);
-    (void)wait();
+  close(ends[1]);
+  if (id_ < 0) {
+    const int reason = errno;
+    close(ends[0]);
+    errno = reason;
+    fail("start");
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  file_ = ends[0];
+}
 
-  [[nodiscard]] int file() const { return file_; }
-  /// Takes what has come of the answer; false if that was the end.
-  bool read() {
-    char piece[65536];
-    const ssize_t n = ::read(file_, piece, sizeof piece);
-    if (n > 0) answer_.append(piece, static_cast<size_t>(n));
-    return n > 0 || (n < 0 && errno == EINTR);
-  }
-  ChildAnswer answer() {
-    const int status = wait();
-    if (answer_.empty() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      if (WIFSIGNALED(status))
-        return {false, fmt::format("its process ended by signal {}", WTERMSIG(status))};
-      return {false, fmt::format("its process ended with status {}", WEXITSTATUS(status))};
-    }
-    return {answer_[0] == kGood, answer_.substr(1)};
-  }
+ChildProcess::~ChildProcess() {
+  if (file_ < 0) return;
+  kill(id_, SIGKILL);
+  (void)wait();
+}
 
- private:
-  [[noreturn]] static void fail() {
-    throw InputError(fmt::format("gpusim: error: cannot start a process: {}", std::strerror(errno)));
-  }
-  int wait() {
-    close(file_);
-    file_ = -1;
-    int status = 0;
-    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status;
-  }
+bool ChildProcess::read() {
+  std::array<char, 65536> piece;
+  const ssize_t n = ::read(file_, piece.data(), piece.size());
+  if (n > 0) answer_.append(piece.data(), static_cast<size_t>(n));
+  return n > 0 || (n < 0 && errno == EINTR);
+}
 
-  pid_t id_ = 0;
-  int file_ = -1;
-  std::string answer_;
-};
+ProcessEnd ChildProcess::wait() {
+  while (read()) {
+  }
+  close(file_);
+  file_ = -1;
+  int status = 0;
+  while (waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+  }
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+}
+
+bool send_answer(int pipe, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(pipe, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+ProcessEnd run_program(const std::vector<std::string>& words, int input, int output) {
+  return ChildProcess([&](int) {
+           std::vector<char*> arguments;
+           arguments.reserve(words.size() + 1);
+           for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+           arguments.push_back(nullptr);
+           dup2(input, STDIN_FILENO);
+           dup2(output, STDOUT_FILENO);
+           execvp(arguments[0], arguments.data());
+           return errno == ENOENT ? kNoSuchProgram : 126;
+         })
+      .wait();
+}
+
+namespace {
+
+constexpr std::string_view kGood = "1", kFailed = "0";  // what an answer begins with
+
+/// In the child.
+int answer(int pipe, const std::function<std::string()>& work) {
+  std::string text;
+  try {
+    text = std::string(kGood).append(work());
+  } catch (const std::exception& e) {
+    text = std::string(kFailed).append(e.what());
+  }
+  return send_answer(pipe, text) ? 0 : 1;
+}
+
+ChildAnswer take_answer(ChildProcess& child) {
+  const ProcessEnd end = child.wait();
+  const std::string& text = child.answer();
+  if (end.signal != 0) return {false, fmt::format("its process ended by signal {}", end.signal)};
+  if (!end.good() || text.empty())
+    return {false, fmt::format("its process ended with status {}", end.status)};
+  return {text.starts_with(kGood), text.substr(1)};
+}
 
 }  // namespace
 
@@ -110,23 +136,25 @@ std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::stri
                                          unsigned parallel) {
   struct Running {
     size_t work;
-    std::unique_ptr<Child> child;
+    std::unique_ptr<ChildProcess> child;
   };
   std::vector<ChildAnswer> answers(works.size());
   std::vector<Running> running;
   for (size_t next = 0; next < works.size() || !running.empty();) {
     for (; running.size() < std::max(parallel, 1u) && next < works.size(); ++next)
-      running.push_back({next, std::make_unique<Child>(works[next])});
+      running.push_back({next, std::make_unique<ChildProcess>(
+                                   [&work = works[next]](int pipe) { return answer(pipe, work); })});
     // Whichever ends first makes room for the next one.
     std::vector<pollfd> files;
+    files.reserve(running.size());
     for (const Running& r : running) files.push_back({r.child->file(), POLLIN, 0});
     if (poll(files.data(), files.size(), -1) < 0) {
       if (errno == EINTR) continue;
-      throw InputError(fmt::format("gpusim: error: cannot wait for a process: {}", std::strerror(errno)));
+      fail("wait for");
     }
     for (size_t i = 0; i < files.size(); ++i) {
       if (files[i].revents == 0 || running[i].child->read()) continue;
-      answers[running[i].work] = running[i].child->answer();
+      answers[running[i].work] = take_answer(*running[i].child);
       running[i].child.reset();
     }
     std::erase_if(running, [](const Running& r) { return r.child == nullptr; });

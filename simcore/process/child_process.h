@@ -1,12 +1,56 @@
-// Work in child processes: SystemC elaborates once per process, so whoever simulates more than once does it
-// in children, each of which answers through a pipe. The calling process must have a single thread.
+// Work in child processes: what may crash or not come to an end, other programs, and simulations (SystemC
+// elaborates once per process, so whoever simulates more than once does it in children). The calling process
+// must have a single thread.
 #pragma once
+#include <sys/types.h>
+
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpusim::core {
+
+/// How a process ended: by itself with a status, or by a signal, which then is not 0.
+struct ProcessEnd {
+  int status = 0, signal = 0;
+  [[nodiscard]] bool good() const { return status == 0 && signal == 0; }
+};
+
+/// One child, which answers through a pipe. It is killed if nobody waits for its end, and with its parent.
+class ChildProcess {
+ public:
+  /// Runs `work` in the child; it gets the pipe's descriptor, which send_answer() writes to, and returns the
+  /// exit status (an exception that leaves it is status 1). Throws InputError if there is no process to be
+  /// had.
+  explicit ChildProcess(const std::function<int(int pipe)>& work);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  /// Our end of the pipe, to be polled.
+  [[nodiscard]] int file() const { return file_; }
+  /// Takes what has come of the answer, waiting for some; false if that was the end.
+  bool read();
+  /// Takes the rest of the answer and waits for the end of the process.
+  ProcessEnd wait();
+  /// What has been taken so far.
+  [[nodiscard]] const std::string& answer() const { return answer_; }
+
+ private:
+  pid_t id_ = 0;
+  int file_ = -1;
+  std::string answer_;
+};
+
+/// In the child: sends all of `text`; false if nobody takes it.
+bool send_answer(int pipe, std::string_view text);
+
+/// Status of a program that is not on the PATH, as a shell has it.
+inline constexpr int kNoSuchProgram = 127;
+/// Runs a program of the PATH, which reads from and writes to these descriptors.
+[[nodiscard]] ProcessEnd run_program(const std::vector<std::string>& words, int input, int output);
 
 struct ChildAnswer {
   bool good = false;

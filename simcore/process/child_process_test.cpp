@@ -60,5 +60,36 @@ TEST(ChildProcess, WhicheverEndsFirstMakesRoomForTheNext) {
   close(ends[0]), close(ends[1]);
 }
 
+TEST(ChildProcess, TellsHowItEndedAndWhatItSaid) {
+  ChildProcess status([](int pipe) { return send_answer(pipe, "so far") ? 7 : 1; });
+  const ProcessEnd end = status.wait();
+  EXPECT_EQ(status.answer(), "so far");
+  EXPECT_EQ(end.status, 7);
+  EXPECT_EQ(end.signal, 0);
+  EXPECT_FALSE(end.good());
+  EXPECT_EQ(ChildProcess([](int) -> int { throw 5; }).wait().status, 1);
+  EXPECT_EQ(ChildProcess([](int) { return raise(SIGKILL); }).wait().signal, SIGKILL);
+  EXPECT_TRUE(ChildProcess([](int) { return 0; }).wait().good());
+}
+
+TEST(ChildProcess, IsEndedIfNobodyWaitsForIt) {
+  const ChildProcess endless([](int) { return pause(); });
+}
+
+TEST(ChildProcess, RunsAnotherProgram) {
+  int in[2], out[2];
+  ASSERT_EQ(pipe(in), 0);
+  ASSERT_EQ(pipe(out), 0);
+  ASSERT_EQ(write(in[1], "text", 4), 4);
+  close(in[1]);
+  EXPECT_TRUE(run_program({"cat", "-"}, in[0], out[1]).good());
+  char said[8] = "";
+  EXPECT_EQ(read(out[0], said, sizeof said), 4);
+  EXPECT_STREQ(said, "text");
+  EXPECT_EQ(run_program({"false"}, in[0], out[1]).status, 1);
+  EXPECT_EQ(run_program({"there-is-no-such-program"}, in[0], out[1]).status, kNoSuchProgram);
+  for (const int end : {in[0], out[0], out[1]}) close(end);
+}
+
 }  // namespace
 }  // namespace gpusim::core
