@@ -1,6 +1,7 @@
 // Bank groups, the four-activate window, closed rows, order of arrival and refresh in turn, each by hand; and
 // streams on the timing sets of configs/dram. Clocks and times as in dram_channel_test.cpp; a burst of 32
 // bytes takes 2 clocks.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -158,6 +159,18 @@ TEST_F(DramPolicies, RefreshInTurnTakesOneBank) {
   EXPECT_EQ(sink->taken_at.at(1), 107 + kRcd + kReadTail) << "another bank";
   EXPECT_EQ(sink->taken_at.at(2), 100 + 80 + kRcd + kReadTail);
   EXPECT_EQ(channel->stats().refreshes, 1u);
+}
+
+/// What the energy of refreshes is computed from.
+TEST_F(DramPolicies, RefreshesComeAsOftenAsTheirPolicySays) {
+  for (const auto& [policy, expected] : {std::pair{"all", 1u}, std::pair{"bank", 8u}}) {
+    core::MachineConfig m = plain_machine({fmt::format("dram.refresh={}", policy)});
+    m.dram.refi_ns = 800 * kClockNs;
+    const auto refresh = make_dram_refresh(m.dram, DramTiming(m.dram, domain));
+    EXPECT_EQ(refresh->per_interval(), expected) << policy;
+    DramChannelState state(m.dram, domain, 0, &events);
+    EXPECT_EQ(refresh->refresh(state, 10 * 800), 10 * expected) << policy;
+  }
 }
 
 TEST_F(DramPolicies, BlocksGoRoundTheGroups) {

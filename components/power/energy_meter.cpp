@@ -8,21 +8,20 @@ namespace {
 
 constexpr double kPico = 1e-12, kFemto = 1e-15;
 
-/// All channels; with refreshes in turn, of all their banks.
-double refresh_rate(const core::MachineConfig& m) {
+/// Of all channels.
+double refresh_rate(const core::MachineConfig& m, uint64_t per_interval) {
   if (m.dram.refi_ns <= 0) return 0;
-  const int64_t of_channel = m.dram.refresh == "bank" ? m.dram.banks : 1;
-  return static_cast<double>(m.l2.partitions * m.dram.channels * of_channel) / (m.dram.refi_ns * 1e-9);
+  return static_cast<double>(per_interval * m.l2.partitions * m.dram.channels) / (m.dram.refi_ns * 1e-9);
 }
 
 }  // namespace
 
-EnergyMeter::EnergyMeter(const core::MachineConfig& machine)
+EnergyMeter::EnergyMeter(const core::MachineConfig& machine, uint64_t refreshes_per_interval)
     : coefficients_(machine.energy),
       curves_{core::VoltageCurve(machine.dvfs.core, machine.clocks.core_khz),
               core::VoltageCurve(machine.dvfs.interconnect, machine.clocks.interconnect_khz),
               core::VoltageCurve(machine.dvfs.dram, machine.clocks.dram_khz)},
-      refreshes_per_s_(refresh_rate(machine)),
+      refreshes_per_s_(refresh_rate(machine, refreshes_per_interval)),
       active_(machine.energy != core::MachineConfig::Energy{}) {
   set_state(PowerDomain::kCore, machine.clocks.core_khz);
   set_state(PowerDomain::kInterconnect, machine.clocks.interconnect_khz);

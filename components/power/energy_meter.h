@@ -15,8 +15,9 @@ namespace gpusim::comp {
 
 class EnergyMeter {
  public:
-  /// The clocks are those of [clocks]; the kernel has not begun.
-  explicit EnergyMeter(const core::MachineConfig& machine);
+  /// The clocks are those of [clocks]; the kernel has not begun. `refreshes_per_interval`: of one DRAM
+  /// channel, as its refresh policy has it.
+  EnergyMeter(const core::MachineConfig& machine, uint64_t refreshes_per_interval);
 
   /// False if [energy] gives nothing: all readings are 0.
   [[nodiscard]] bool active() const { return active_; }

@@ -21,7 +21,7 @@ EnergyAmounts some_events(double scale) {
 }
 
 /// 1 pJ for each event, 1 W of each static power; voltages from tables; 4 channels with a refresh per us.
-core::MachineConfig machine(std::vector<std::string> more = {}) {
+core::MachineConfig machine(const std::vector<std::string>& more = {}) {
   std::vector<std::string> sets{"dvfs.core_points=500MHz 0.8V, 1000MHz 1.0V",
                                 "dvfs.core_max=0kHz",
                                 "dvfs.core_voltage=1.0",
@@ -50,7 +50,7 @@ core::MachineConfig machine(std::vector<std::string> more = {}) {
 }
 
 TEST(EnergyMeter, EventsClocksRefreshAndStaticPowerAddUp) {
-  EnergyMeter meter(machine());
+  EnergyMeter meter(machine(), 1);
   ASSERT_TRUE(meter.active());
   meter.start(0, {});
   const EnergyAmounts events = some_events(1e6);
@@ -73,7 +73,7 @@ TEST(EnergyMeter, VoltageFollowsTheTable) {
   core::MachineConfig m = machine();
   m.clocks.core_khz = 500'000;
   m.clocks.dram_khz = 600'000;  // 1.35 V of 1.5 V
-  EnergyMeter meter(m);
+  EnergyMeter meter(m, 1);
   meter.start(0, {});
   const EnergyAmounts events = some_events(1e6);
   const EnergyAmounts j = meter.reading(10 * kMicrosecond, events);
@@ -89,7 +89,7 @@ TEST(EnergyMeter, VoltageFollowsTheTable) {
 
 TEST(EnergyMeter, ADoubledCoefficientDoublesItsTermAlone) {
   const auto run = [](const core::MachineConfig& m) {
-    EnergyMeter meter(m);
+    EnergyMeter meter(m, 1);
     meter.start(0, {});
     return meter.reading(3 * kMicrosecond, some_events(1e3));
   };
@@ -102,7 +102,7 @@ TEST(EnergyMeter, ADoubledCoefficientDoublesItsTermAlone) {
 }
 
 TEST(EnergyMeter, AChangeClosesTheIntervalAtTheOldVoltage) {
-  EnergyMeter meter(machine());
+  EnergyMeter meter(machine(), 1);
   meter.start(0, {});
   const EnergyAmounts at_change = some_events(1e6), at_end = some_events(3e6);
   meter.set_clock(PowerDomain::kCore, 500'000, 4 * kMicrosecond, at_change);
@@ -115,7 +115,7 @@ TEST(EnergyMeter, AChangeClosesTheIntervalAtTheOldVoltage) {
 }
 
 TEST(EnergyMeter, ReadingsDoNotDisturb) {
-  EnergyMeter often(machine()), seldom(machine());
+  EnergyMeter often(machine(), 1), seldom(machine(), 1);
   often.start(0, {});
   seldom.start(0, {});
   for (int i = 1; i < 100; ++i) (void)often.reading(i * kMicrosecond / 10, some_events(i));
@@ -124,7 +124,7 @@ TEST(EnergyMeter, ReadingsDoNotDisturb) {
 }
 
 TEST(EnergyMeter, CountsFromItsStart) {
-  EnergyMeter meter(machine());
+  EnergyMeter meter(machine(), 1);
   meter.set_clock(PowerDomain::kCore, 500'000, kMicrosecond, {});  // before: costs nothing
   meter.start(2 * kMicrosecond, some_events(1));
   const EnergyAmounts j = meter.reading(5 * kMicrosecond, some_events(2));
@@ -132,12 +132,14 @@ TEST(EnergyMeter, CountsFromItsStart) {
   EXPECT_NEAR(j[index(EnergyTerm::kInt)], 0.64e-12 * some_events(1)[index(EnergyTerm::kInt)], 1e-24);
   core::MachineConfig m = machine();
   m.energy = {};
-  EXPECT_FALSE(EnergyMeter(m).active());
+  EXPECT_FALSE(EnergyMeter(m, 1).active());
 }
 
 TEST(EnergyMeter, StandingPower) {
   // Four static powers of 1 W; clocks 1 pJ at 1, 0.6 and 0.8 GHz; 4 refreshes a us.
-  EXPECT_NEAR(EnergyMeter(machine()).standing_power(), 4 + 1e-3 + 0.6e-3 + 0.8e-3 + 4e-6, 1e-9);
+  constexpr double kClocks = 1e-3 + 0.6e-3 + 0.8e-3;
+  EXPECT_NEAR(EnergyMeter(machine(), 1).standing_power(), 4 + kClocks + 4e-6, 1e-9);
+  EXPECT_NEAR(EnergyMeter(machine(), 16).standing_power(), 4 + kClocks + 16 * 4e-6, 1e-9);
 }
 
 TEST(EnergyCounts, ClassesCountByHowLongTheyTakeThePipe) {

@@ -2,14 +2,24 @@
 
 #include <algorithm>
 
+#include "components/dram/refresh/dram_refresh.h"
+
 namespace gpusim::comp {
+
+namespace {
+
+uint64_t refreshes_per_interval(Gpu& gpu, const core::MachineConfig::Dram& config) {
+  return make_dram_refresh(config, DramTiming(config, gpu.dram_domain()))->per_interval();
+}
+
+}  // namespace
 
 PowerModel::PowerModel(Gpu& gpu, const core::MachineConfig& machine)
     : domains_{&gpu.core_domain(), &gpu.interconnect_domain(), &gpu.dram_domain()},
       of_run_{machine.clocks.core_khz, machine.clocks.interconnect_khz, machine.clocks.dram_khz},
       wanted_(of_run_),
       governed_(machine.dvfs.governor != core::Governor::kFixed),
-      meter_(machine),
+      meter_(machine, refreshes_per_interval(gpu, machine.dram)),
       counts_(gpu, machine) {
   for (size_t d = 0; d < kClocks; ++d)
     domains_[d]->on_change([this, d] {

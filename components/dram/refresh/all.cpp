@@ -13,6 +13,7 @@ using S = DramChannelState;
 class AllBanks final : public DramRefresh {
  public:
   explicit AllBanks(const DramTiming& timing) : DramRefresh(timing.refi) {}
+  [[nodiscard]] uint64_t per_interval() const override { return 1; }
   uint64_t refresh(S& s, uint64_t now) override {
     const DramTiming& t = s.timing;
     // Those that fell due while the channel slept were done in idle time; the last one may still be going on.

@@ -16,6 +16,8 @@ class DramRefresh {
   virtual ~DramRefresh() = default;
   /// When the next one falls due.
   [[nodiscard]] uint64_t next() const { return next_; }
+  /// Refreshes of a channel in one interval of dram.refi.
+  [[nodiscard]] virtual uint64_t per_interval() const = 0;
   /// Does all that fell due by `now`, which is not before next(), moves next() behind `now`, and returns how
   /// many that were. Closes rows and moves the banks' next activates.
   virtual uint64_t refresh(DramChannelState& s, uint64_t now) = 0;
