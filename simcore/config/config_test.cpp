@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <ranges>
 #include <set>
+#include <sstream>
 
 #include "simcore/config/load.h"
 #include "simcore/config/schema.h"
@@ -269,8 +269,8 @@ TEST(Schema, KeysAreUniqueAndDefaultsValid) {
     EXPECT_TRUE(seen.insert({spec.section, spec.name}).second) << spec.section << "." << spec.name;
     EXPECT_FALSE(spec.doc.empty());
     if (const auto* choice = std::get_if<ChoiceMember>(&spec.member)) {
-      for (const auto part : std::views::split(spec.choices, '|')) {
-        const std::string_view one(part.begin(), part.end());
+      std::istringstream choices{std::string(spec.choices)};
+      for (std::string one; std::getline(choices, one, '|');) {
         EXPECT_NE(std::ranges::find(choice->words, one), choice->words.end())
             << spec.section << "." << spec.name;
       }
