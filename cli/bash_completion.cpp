@@ -92,6 +92,7 @@ void add_command(const CommandText& command, Branches& branches) {
     return fmt::format("    '{}') echo '{}' ;;\n", command.name, words);
   };
   std::vector<std::string> inner, options;
+  inner.reserve(command.commands.size());
   for (const CommandText& c : command.commands) inner.push_back(c.name.substr(command.name.size() + 1));
   for (const OptionText& o : command.options) {
     if (o.positional) {

@@ -62,6 +62,7 @@ bool check_program(const CheckArguments& arguments, const std::vector<std::strin
                    const core::MachineConfig* machine, std::string& report) {
   isa::Diagnostics messages;
   std::vector<isa::Module> modules;
+  modules.reserve(files.size());
   for (const std::string& f : files)
     modules.push_back(load(f, static_cast<uint32_t>(modules.size()), messages));
   size_t kernels = 0;

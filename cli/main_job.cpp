@@ -102,7 +102,7 @@ std::vector<Dump> parse_dumps(const MainJobArguments& a, core::LaunchDescription
 std::string output_file(const std::string& option, const std::string& path, const MainJobArguments& a,
                         const core::LaunchDescription& launch, std::vector<std::string>& outputs) {
   check_output(option, path, inputs_of(a, launch));
-  const std::string file = core::follow_links(path);
+  std::string file = core::follow_links(path);
   std::error_code error;
   const std::string name = fs::weakly_canonical(fs::absolute(file), error).string();
   if (std::find(outputs.begin(), outputs.end(), name) != outputs.end())

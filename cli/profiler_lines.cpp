@@ -14,6 +14,7 @@ std::vector<std::string> profiler_lines(const std::string& file, size_t kernels)
       "shared_efficiency", "inst_replay_overhead", "stall_memory_dependency", "stall_exec_dependency"};
   const analysis::Recording recording(file);
   std::vector<std::string> lines;
+  lines.reserve(kernels);
   for (size_t i = 0; i < kernels; ++i) {
     std::vector<std::string> values;
     for (const analysis::MetricValue& v :

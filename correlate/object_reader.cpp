@@ -75,9 +75,9 @@ double ObjectReader::real(std::string_view name, double least, double otherwise)
 }
 
 const std::vector<JsonValue>& ObjectReader::array(std::string_view name, Need need) {
-  static const std::vector<JsonValue> kNone;
+  static const std::vector<JsonValue> none;
   const JsonValue* v = of_kind(name, JsonValue::Kind::kArray, need);
-  return v == nullptr ? kNone : v->items;
+  return v == nullptr ? none : v->items;
 }
 
 }  // namespace gpusim::correlate

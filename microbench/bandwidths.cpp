@@ -48,7 +48,7 @@ void measure_l1(Device& device, DataSheet& sheet) {
                           0,
                           {Argument::buffer(p.buffers.size()), Argument::buffer(0), Argument::number(0),
                            Argument::number(rounds)}});
-    p.buffers.push_back({blocks * kReaders / 32 * 8, {}, true});
+    p.buffers.push_back({blocks * kReaders / 32 * 8ul, {}, true});
   }
   const Outcome out = device.run_one(p);
   const double clocks = elapsed(out.buffers[2]) - elapsed(out.buffers[1]);
@@ -63,7 +63,7 @@ void measure_shared(Device& device, DataSheet& sheet) {
   p.ptx = kernel_file("shared_pattern", device.properties());
   std::vector<uint32_t> offsets;
   for (uint32_t lane = 0; lane < 32; ++lane) offsets.push_back(4 * lane);
-  p.buffers = {{threads / 32 * 8, {}, true}, {128, offsets, false}};
+  p.buffers = {{threads / 32 * 8ul, {}, true}, {128, offsets, false}};
   p.launches.push_back({"shared_pattern", 1, threads, 128, {Argument::buffer(0), Argument::buffer(1)}});
   const double clocks = elapsed(device.run_one(p).buffers[0]);
   add(sheet, "bandwidth.shared", static_cast<double>(threads) * 4 * kSharedLoads / clocks, "bytes/cycle/SM",
@@ -77,7 +77,7 @@ void measure_l2(Device& device, const Hierarchy& h, DataSheet& sheet) {
   Program p;
   p.ptx = kernel_file("cache_read", device.properties());
   p.buffers = {{chunks * kChunkPitch, {}, false}};
-  const auto warm = static_cast<uint32_t>((chunks + 2 * blocks - 1) / (2 * blocks) * 2);  // even
+  const auto warm = static_cast<uint32_t>((chunks + 2ul * blocks - 1) / (2ul * blocks) * 2);  // even
   for (const uint32_t rounds : {warm, kFew, kMany}) {
     p.launches.push_back({"read_past_l1",
                           blocks,
@@ -117,7 +117,8 @@ void measure_streams(Device& device, const Hierarchy& h, DataSheet& sheet) {
   const std::vector<double> seconds = device.run_one(p).seconds;
   for (size_t i = 0; i < kStreams.size(); ++i)
     add(sheet, fmt::format("bandwidth.{}", kStreams[i].kernel),
-        static_cast<double>(4 * kStreams[i].words * (many - few)) / (seconds[3 * i + 2] - seconds[3 * i + 1]),
+        static_cast<double>(4ul * kStreams[i].words * (many - few)) /
+            (seconds[3 * i + 2] - seconds[3 * i + 1]),
         "bytes/s", fmt::format("{} and {} elements", few, many),
         fmt::format("stream: {}", kStreams[i].kernel));
 }

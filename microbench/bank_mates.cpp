@@ -21,7 +21,7 @@ size_t add_burst(Program& p, const std::vector<uint32_t>& addresses) {
   const uint32_t warps = std::max(1u, (count + 31) / 32);
   const size_t out = p.buffers.size();
   p.buffers.push_back({uint64_t{warps} * 8, {}, true});
-  p.buffers.push_back({std::max(1u, count) * 4, addresses, false});
+  p.buffers.push_back({std::max(1u, count) * 4ul, addresses, false});
   p.launches.push_back(
       {"burst_list",
        1,
@@ -36,7 +36,7 @@ uint32_t most_pause(const DeviceProperties& device) { return device.threads_per_
 /// The crowd, and so many more lines as fall by lot: launches of equal length could keep step with refreshes.
 void add_pause(Program& p, std::vector<uint32_t> lines, uint32_t more) {
   for (uint32_t i = 0; i < more; ++i)
-    lines.push_back(static_cast<uint32_t>(p.buffers[0].bytes - (i + 1) * kBankLine));
+    lines.push_back(static_cast<uint32_t>(p.buffers[0].bytes - (i + 1ul) * kBankLine));
   add_burst(p, lines);
 }
 
@@ -60,7 +60,7 @@ Program BankMates::program(const std::vector<uint32_t>& addresses, bool with_anc
   uint32_t last = *std::max_element(crowd_.begin(), crowd_.end());
   last = std::max(last, *std::max_element(addresses.begin(), addresses.end()));
   const uint32_t most = most_pause(device_->properties());
-  p.buffers.push_back({uint64_t{last} + (1 + most) * kBankLine, {}, false});
+  p.buffers.push_back({uint64_t{last} + (1ul + most) * kBankLine, {}, false});
   std::mt19937 random(trial);
   const std::vector<uint32_t> others(crowd_.begin() + 1, crowd_.end());
   for (const uint32_t a : addresses) {
@@ -98,6 +98,7 @@ std::vector<bool> BankMates::conflicts(const std::vector<uint32_t>& addresses) c
     if (once[i] > anchor_alone_ + least_conflict_) slow.push_back(i);
   for (uint32_t again = 0; again < kBankAgain && !slow.empty(); ++again) {
     std::vector<uint32_t> asked;
+    asked.reserve(slow.size());
     for (const size_t i : slow) asked.push_back(addresses[i]);
     const std::vector<double> together = times(asked, true, kBankTrials),
                               alone = times(asked, false, kBankTrials);
@@ -120,16 +121,16 @@ std::vector<bool> BankMates::conflicts_with(uint32_t with, const std::vector<uin
         Program p;
         p.sms = 1;
         p.ptx = kernel_file("burst", device_->properties());
-        p.buffers.push_back({uint64_t{std::max(with, other)} + (1 + most) * kBankLine, {}, false});
+        p.buffers.push_back({uint64_t{std::max(with, other)} + (1ul + most) * kBankLine, {}, false});
         add_pause(p, {}, trial * most / kBankTrials);
         add_burst(p, {with, other});
         programs.push_back(std::move(p));
       }
   const std::vector<Outcome> outcomes = device_->run(programs);
   std::vector<bool> result;
-  for (size_t first = 0; first < outcomes.size(); first += 2 * kBankTrials) {
+  for (size_t first = 0; first < outcomes.size(); first += 2ul * kBankTrials) {
     std::vector<double> best(2, 1e300);
-    for (size_t i = 0; i < 2 * kBankTrials; ++i)
+    for (size_t i = 0; i < 2ul * kBankTrials; ++i)
       keep_least(best, i % 2, elapsed(outcomes[first + i].buffers[3]));
     result.push_back(best[1] > best[0] + least_conflict_);
   }

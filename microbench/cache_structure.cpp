@@ -66,7 +66,7 @@ std::string replacement_by_picks(const ConflictTest& test, const CacheStructure&
     for (const uint32_t clocks : test.probe().read(request).members) missed.push_back(clocks > test.limit());
     return missed;
   };
-  const std::string policy = replacement_of(c.ways, picks, misses(r));
+  std::string policy = replacement_of(c.ways, picks, misses(r));
   if (!policy.empty()) return policy;
   // No policy that is known: what round after round of the same loads does not repeat is drawn by lot.
   r.members.clear();

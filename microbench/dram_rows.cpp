@@ -69,7 +69,7 @@ class Pairs {
   /// Between places with room for a pair.
   [[nodiscard]] uint64_t apart_of(uint32_t distance, uint32_t start) const {
     uint64_t apart = unit_;
-    while (apart < uint64_t{distance} + start + 2 * kGranule) apart *= 2;
+    while (apart < uint64_t{distance} + start + 2ul * kGranule) apart *= 2;
     return apart;
   }
   void measure(const std::vector<uint32_t>& distances, uint32_t start, uint64_t apart, double* best) const {
@@ -159,9 +159,9 @@ class RowNeighbours {
 void collect(const RowNeighbours& row, bool upwards, int64_t least_gap, std::vector<Piece>& pieces) {
   int64_t widest_gap = least_gap, last = 0;
   const int64_t most = std::min<int64_t>(kMostScan, upwards ? kMostScan : row.before());
-  for (int64_t from = upwards ? 0 : kGranule; from < most; from += kRowBatch * kGranule) {
+  for (int64_t from = upwards ? 0 : kGranule; from < most; from += int64_t{kRowBatch} * kGranule) {
     std::vector<int64_t> offsets;
-    for (int64_t o = from; o < std::min<int64_t>(most, from + kRowBatch * kGranule); o += kGranule)
+    for (int64_t o = from; o < std::min<int64_t>(most, from + int64_t{kRowBatch} * kGranule); o += kGranule)
       offsets.push_back(upwards ? o : -o);
     const std::vector<bool> conflict = row.conflict(offsets);
     std::vector<int64_t> slow;
@@ -174,7 +174,7 @@ void collect(const RowNeighbours& row, bool upwards, int64_t least_gap, std::vec
       widest_gap = std::max(widest_gap, std::abs(slow[i] - last) - kGranule);
       last = slow[i];
     }
-    if (from + kRowBatch * kGranule - std::abs(last) > kWideGap * widest_gap) return;
+    if (from + int64_t{kRowBatch} * kGranule - std::abs(last) > kWideGap * widest_gap) return;
   }
 }
 
@@ -234,6 +234,7 @@ class StrideSearch : public RowNeighbours {
   }
   [[nodiscard]] std::vector<bool> conflict(const std::vector<int64_t>& offsets) const override {
     std::vector<uint32_t> distances;
+    distances.reserve(offsets.size());
     for (const int64_t o : offsets) distances.push_back(static_cast<uint32_t>(stride_ + o));
     std::vector<bool> slow;
     for (const double t : pairs_.times(distances)) slow.push_back(t > limit_);
@@ -270,6 +271,7 @@ class AroundMate : public RowNeighbours {
  private:
   [[nodiscard]] std::vector<uint32_t> addresses(const std::vector<int64_t>& offsets) const {
     std::vector<uint32_t> result;
+    result.reserve(offsets.size());
     for (const int64_t o : offsets) result.push_back(static_cast<uint32_t>(place_ + o));
     return result;
   }

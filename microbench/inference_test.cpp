@@ -21,6 +21,7 @@ namespace {
 std::vector<uint32_t> random_picks(uint32_t lines) {
   std::mt19937 random(7);
   std::vector<uint32_t> picks;
+  picks.reserve(300);
   for (int i = 0; i < 300; ++i) picks.push_back(static_cast<uint32_t>(random() % lines));
   return picks;
 }

@@ -58,6 +58,7 @@ Lines single_out(const SetTest& test, std::vector<Lines> batches) {
   };
   while (longest() > 1) {
     std::vector<Lines> halves;
+    halves.reserve(batches.size());
     for (const Lines& b : batches)
       halves.emplace_back(b.begin(), b.begin() + static_cast<std::ptrdiff_t>(b.size() / 2));
     const std::vector<bool> meets = test.meets(halves);

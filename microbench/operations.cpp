@@ -108,7 +108,7 @@ std::vector<double> clocks(Device& device, const std::vector<OperationRow>& rows
                           threads,
                           0,
                           {Argument::buffer(p.buffers.size()), Argument::number(kOperand)}});
-    p.buffers.push_back({threads / 32 * 8, {}, true});
+    p.buffers.push_back({threads / 32 * 8ul, {}, true});
   }
   std::vector<double> result;
   for (const auto& out : device.run_one(p).buffers) result.push_back(elapsed(out));

@@ -27,7 +27,7 @@ std::vector<double> bursts(Device& device, uint32_t line, uint32_t threads,
     p.ptx = kernel_file("burst", device.properties());
     for (const uint32_t n : counts) {
       const size_t out = p.buffers.size();
-      p.buffers.push_back({threads / 32 * 8, {}, true});
+      p.buffers.push_back({threads / 32 * 8ul, {}, true});
       p.buffers.push_back({uint64_t{n} * line, {}, false});
       p.launches.push_back(
           {"burst",

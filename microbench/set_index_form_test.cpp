@@ -28,7 +28,7 @@ uint64_t bit(uint64_t a, int from, int to) { return (a >> from & 1) << to; }
 TEST(SetIndexForm, FindsModulo) {
   EXPECT_EQ(form_of(128, 32, [](uint64_t a) { return a / 128 % 32; }), "modulo");
   EXPECT_EQ(form_of(
-                64, 96, [](uint64_t a) { return a / 64 % 96; }, 64 * 7),
+                64, 96, [](uint64_t a) { return a / 64 % 96; }, 64ul * 7),
             "modulo");
   EXPECT_EQ(form_of(128, 1, [](uint64_t) { return 0; }), "one set");
 }
@@ -41,7 +41,7 @@ TEST(SetIndexForm, FindsTheHashOfFermi) {
   };
   EXPECT_EQ(form_of(128, 32, small), "a7^a13 a8^a14 a9^a15 a10^a17 a11^a19");
   EXPECT_EQ(form_of(
-                128, 64, [&](uint64_t a) { return small(a) | bit(a, 12, 5); }, 5 * 65536),
+                128, 64, [&](uint64_t a) { return small(a) | bit(a, 12, 5); }, 5ul * 65536),
             "a7^a13 a8^a14 a9^a15 a10^a17 a11^a19 a12");
 }
 
@@ -68,7 +68,8 @@ TEST(SetIndexForm, FindsARemainderBehindAHash) {
     const uint64_t slice = (a >> 9 ^ a >> 12 ^ a >> 15) & 7, line = a >> 12 << 2 | (a >> 7 & 3);
     return slice * 300 + line % 300;
   };
-  EXPECT_EQ(form_of(128, 8 * 300, sets, 777 * 4096), "a7 a8 a9^a12^a15 a10^a13^a16 a11^a14^a17 (a>>12)%75");
+  EXPECT_EQ(form_of(128, 8ul * 300, sets, 777ul * 4096),
+            "a7 a8 a9^a12^a15 a10^a13^a16 a11^a14^a17 (a>>12)%75");
 }
 
 TEST(SetIndexForm, FindsALongSum) {

@@ -28,15 +28,16 @@ std::vector<double> times_of(Device& device, const std::vector<Pattern>& pattern
   program.ptx = kernel_file("shared_pattern", device.properties());
   for (const Pattern& p : patterns) {
     const size_t out = program.buffers.size();
-    program.buffers.push_back({threads / kLanes * 8, {}, true});
-    program.buffers.push_back({kLanes * 4, {p.begin(), p.end()}, false});
+    program.buffers.push_back({threads / kLanes * 8ul, {}, true});
+    program.buffers.push_back({kLanes * 4ul, {p.begin(), p.end()}, false});
     program.launches.push_back(
         {"shared_pattern", 1, threads, bytes, {Argument::buffer(out), Argument::buffer(out + 1)}});
   }
   std::vector<double> times;
   const Outcome outcome = device.run_one(program);
-  for (size_t i = 0; i < patterns.size(); ++i)
-    times.push_back(elapsed(outcome.buffers[2 * i]) / (threads / kLanes * kLoads));
+  const uint32_t loads = threads / kLanes * kLoads;
+  times.reserve(patterns.size());
+  for (size_t i = 0; i < patterns.size(); ++i) times.push_back(elapsed(outcome.buffers[2 * i]) / loads);
   return times;
 }
 
@@ -61,7 +62,7 @@ bool equal(double a, double b) { return std::abs(a - b) <= kEqual * std::max(a, 
 /// Smallest stride, in bytes, at which all lanes meet in one bank.
 uint32_t round_of_banks(Device& device) {
   std::vector<Pattern> patterns;
-  const auto room = static_cast<uint32_t>(device.properties().shared_for_data() / (kLanes * kWord));
+  const auto room = static_cast<uint32_t>(device.properties().shared_for_data() / (uint64_t{kLanes} * kWord));
   for (uint32_t words = 1; words <= std::clamp(room, 1u, kMostStride); ++words)
     patterns.push_back(strided(words));
   const std::vector<double> times = times_of(device, patterns);
@@ -88,7 +89,8 @@ void measure_shared_banks(Device& device, DataSheet& sheet) {
   const std::vector<double> times = times_of(device, patterns);
   uint32_t width = kWord;
   for (size_t i = 0; i + 1 < times.size() && equal(times[i], times.back()); ++i) width = (kWord << i) * 2;
-  add(sheet, "banks", round / width, "banks", "smallest stride at which all lanes meet, in bank widths");
+  const uint32_t banks = round / width;
+  add(sheet, "banks", banks, "banks", "smallest stride at which all lanes meet, in bank widths");
   add(sheet, "bank_bytes", width, "bytes", "shift of every other lane that takes it to another bank");
 
   // Lanes of a group conflict with each other only: two banks, each wanted by whole groups.

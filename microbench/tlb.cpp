@@ -47,7 +47,7 @@ class PageTest {
   PageTest(Device& device, const Hierarchy& h)
       : probe(device, Path::kPastL1),
         most_loads_(h.l2.present ? static_cast<uint32_t>(std::min<uint64_t>(
-                                       h.l2.capacity / (kPageLine * kSpare), probe.most_members()))
+                                       h.l2.capacity / (uint64_t{kPageLine} * kSpare), probe.most_members()))
                                  : probe.most_members()),
         finest_(h.l2.present ? 0 : kFinestInDram),
         known_(h.l2.present ? kKnown : kKnownInDram),

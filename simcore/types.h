@@ -13,7 +13,8 @@ class Cycle {
   constexpr Cycle() = default;
   constexpr explicit Cycle(uint64_t n) : n_(n) {}
   [[nodiscard]] constexpr uint64_t count() const { return n_; }
-  friend constexpr auto operator<=>(Cycle, Cycle) = default;
+  // clang-tidy 14 takes the 0 that the result is compared with for a pointer.
+  friend constexpr auto operator<=>(Cycle, Cycle) = default;  // NOLINT(modernize-use-nullptr)
   friend constexpr Cycle operator+(Cycle c, uint64_t d) { return Cycle(c.n_ + d); }
   friend constexpr uint64_t operator-(Cycle a, Cycle b) { return a.n_ - b.n_; }
   Cycle& operator++() {

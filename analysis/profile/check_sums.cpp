@@ -64,7 +64,7 @@ std::string check_causes(const KernelRecord& k) {
 
 std::string check_cycles(const KernelRecord& k, const core::MachineConfig& machine) {
   const auto step = static_cast<uint64_t>(machine.scheduler.issue_cycles);
-  const auto schedulers = static_cast<uint64_t>(machine.scheduler.count * machine.scheduler.issue_width);
+  const auto schedulers = uint64_t{machine.scheduler.count} * machine.scheduler.issue_width;
   std::vector<uint64_t> all;
   for (const CauseSlots& cause : k.causes) all.push_back(cause.slots);
   if (!sum(all)) return "issue_slots sums to more than 64 bits hold";

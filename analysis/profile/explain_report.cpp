@@ -29,9 +29,9 @@ struct Scale {
 };
 
 const std::string& text_at(const Table& table, std::string_view column, uint64_t row) {
-  static const std::string kNone;
+  static const std::string none;
   const auto it = table.texts.find(column);
-  return it == table.texts.end() ? kNone : it->second[row];
+  return it == table.texts.end() ? none : it->second[row];
 }
 
 /// "file.cu:12", "source line 12" or nothing.

@@ -15,7 +15,6 @@ namespace {
 
 using test::SmallRecording;
 using testing::HasSubstr;
-using testing::Not;
 
 class Explain : public testing::Test {
  protected:

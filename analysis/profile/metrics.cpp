@@ -19,7 +19,7 @@ std::vector<std::string_view> all_names() {
 }
 
 std::vector<std::string_view> chosen_names(std::span<const std::string> names) {
-  const std::vector<std::string_view> all = all_names();
+  std::vector<std::string_view> all = all_names();
   if (names.empty()) return all;
   for (const std::string& name : names)
     if (std::ranges::find(all, name) == all.end())

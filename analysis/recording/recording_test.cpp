@@ -24,7 +24,6 @@ using test::temp_path;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 /// What reading all of the file complains about; empty if nothing.
 std::string complaint(const std::string& path, const std::string& selection = "") {
@@ -43,7 +42,7 @@ std::string complaint(const SmallRecording& recording, const std::string& select
 
 /// Changes a written file by the HDF5 library.
 std::string edited(const std::function<void(hid_t)>& change) {
-  const std::string path = SmallRecording().write(temp_path("r.h5"));
+  std::string path = SmallRecording().write(temp_path("r.h5"));
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   EXPECT_GE(file, 0);
   change(file);

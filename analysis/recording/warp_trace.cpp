@@ -259,7 +259,7 @@ class HeaderReader {
 }  // namespace
 
 WarpTrace::WarpTrace(TraceBytes bytes, const std::string& name) : bytes_(std::move(bytes)) {
-  constexpr uint64_t kMostHeader = 4 * kMostNames;
+  constexpr uint64_t kMostHeader = 4ul * kMostNames;
   HeaderReader in(bytes_.glance(0, std::min(kMostHeader, bytes_.size())), name);
   const std::string_view start = bytes_.glance(0, std::min<uint64_t>(kSignature.size(), bytes_.size()));
   if (!has_signature(start)) in.fail("is not a trace of warps");

@@ -106,7 +106,8 @@ class FindingLog {
     uint32_t launch = 0;
     uint64_t block = 0;
     uint32_t thread = 0;
-    friend auto operator<=>(const Shown&, const Shown&) = default;
+    // clang-tidy 14 takes the 0 that the result is compared with for a pointer.
+    friend auto operator<=>(const Shown&, const Shown&) = default;  // NOLINT(modernize-use-nullptr)
   };
   struct Entry {
     Finding finding;

@@ -45,7 +45,7 @@ bool WarpAddresses::may_be_tagged(const isa::RowRef& ref) const {
 uint32_t WarpAddresses::low_word(const isa::RowRef& ref, const WarpContext& context, int lane) const {
   const std::byte* const row = context.bank[static_cast<size_t>(ref.bank)] + ref.offset;
   size_t step = 0;  // a constant is the same in all lanes
-  if (ref.bank == isa::Bank::kRegister) step = 4u * image_->row_widths[row_of(ref)];
+  if (ref.bank == isa::Bank::kRegister) step = 4ul * image_->row_widths[row_of(ref)];
   uint32_t low = 0;
   std::memcpy(&low, row + step * static_cast<size_t>(lane), sizeof low);
   return low;

@@ -201,7 +201,7 @@ class ConcurrentKernels : public testing::Test {
     o.sms = sms;
     o.events = core::EventLevel::kAll;
     o.out = path();
-    const Outcome outcome = test::run_apart(o);
+    Outcome outcome = test::run_apart(o);
     if (outcome.status == "complete") read_timeline();
     return outcome;
   }

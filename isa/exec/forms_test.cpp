@@ -47,7 +47,7 @@ std::string statement(const std::string& form) {
   const std::vector<std::string> parts = split(form);
   const std::set<std::string> words(parts.begin(), parts.end());
   const std::string& op = parts[0];
-  const std::string type = parts.back();
+  const std::string& type = parts.back();
   if (op == "bar") return "bar.sync 0;";
   if (op == "bra") return form + " NEXT;\nNEXT:";
   if (op == "ret" || op == "exit" || op == "membar") return form + ";";

@@ -46,20 +46,20 @@ class AccessTest : public testing::Test {
     for (uint32_t e = 0; e < 4; ++e) m.dst[e].offset = m.src[1 + e].offset = (2 + 2 * e) * kRowBytes;
     return m;
   }
-  void set_address(int lane, uint64_t address) { std::memcpy(rows.data() + lane * 8, &address, 8); }
+  void set_address(int lane, uint64_t address) { std::memcpy(rows.data() + lane * 8l, &address, 8); }
   void stride(uint64_t first, uint64_t step) {
     for (int l = 0; l < kWarpSize; ++l) set_address(l, first + static_cast<uint64_t>(l) * step);
   }
   uint32_t lane(int l) const {
     uint32_t v;
-    std::memcpy(&v, rows.data() + 2 * kRowBytes + l * 4, 4);
+    std::memcpy(&v, rows.data() + 2ul * kRowBytes + l * 4l, 4);
     return v;
   }
   void fill_buffer() {
-    for (uint32_t i = 0; i < 1024; ++i) std::memcpy(memory.data(buffer) + 4 * i, &i, 4);
+    for (uint32_t i = 0; i < 1024; ++i) std::memcpy(memory.data(buffer) + 4ul * i, &i, 4);
   }
 
-  AlignedBytes rows = AlignedBytes(32 * kRowBytes);
+  AlignedBytes rows = AlignedBytes(32ul * kRowBytes);
   std::vector<std::byte> shared = std::vector<std::byte>(256);
   TestMemory memory;
   WarpContext ctx;
@@ -73,7 +73,7 @@ TEST_F(AccessTest, UnitStrideBroadcastGatherAndPartialMasks) {
   for (const uint64_t step : steps) {
     for (const uint32_t mask : {0xffffffffu, 0x80000001u, 0x0ff0f00fu, 0x10u}) {
       stride(buffer + 64, step);
-      std::fill(rows.begin() + 2 * kRowBytes, rows.begin() + 3 * kRowBytes, std::byte{0xee});
+      std::fill(rows.begin() + 2l * kRowBytes, rows.begin() + 3l * kRowBytes, std::byte{0xee});
       execute_memory(op(OpKind::kLoad, Space::kGlobal), ctx, LaneMask(mask), access);
       ASSERT_EQ(access.fault, FaultKind::kNone);
       EXPECT_EQ(access.lanes.bits(), mask);
@@ -91,14 +91,14 @@ TEST_F(AccessTest, UnitStrideBroadcastGatherAndPartialMasks) {
 
 TEST_F(AccessTest, HighestLaneWinsAStoreConflict) {
   stride(buffer, 0);
-  for (uint32_t l = 0; l < 32; ++l) std::memcpy(rows.data() + 2 * kRowBytes + l * 4, &l, 4);
+  for (uint32_t l = 0; l < 32; ++l) std::memcpy(rows.data() + 2ul * kRowBytes + l * 4ul, &l, 4);
   execute_memory(op(OpKind::kStore, Space::kGlobal), ctx, LaneMask(0x00ff00ff), access);
   EXPECT_EQ(memory.read<uint32_t>(buffer, 1)[0], 23u);
 }
 
 /// What the executor says of a half warp of 4-byte lanes is true; it says it of every shared access.
 void expect_half_shape(const MemoryAccess& access, uint32_t half, bool shared) {
-  const uint64_t* a = access.address + half * 16;
+  const uint64_t* a = access.address + half * 16ul;
   bool uniform = true, contiguous = true;
   for (uint64_t l = 0; l < 16; ++l) {
     uniform &= a[l] == a[0];
@@ -146,10 +146,10 @@ TEST_F(AccessTest, EveryPatternAndLevelMovesTheSameWords) {
                                space_name(space), mask.bits()));
       std::byte* data = space == Space::kShared ? shared.data() : memory.data(buffer) + 256;
       const uint64_t origin = space == Space::kShared ? 0 : buffer + 256;
-      for (uint32_t i = 0; i < 128; ++i) std::memcpy(data + 4 * i, &i, 4);
+      for (uint32_t i = 0; i < 128; ++i) std::memcpy(data + 4ul * i, &i, 4);
       for (uint32_t l = 0; l < 32; ++l) {
         const uint64_t address = origin + pattern(kind, l) - 8;
-        std::memcpy(rows.data() + l * (wide ? 8 : 4), &address, wide ? 8 : 4);
+        std::memcpy(rows.data() + l * (wide ? 8ul : 4ul), &address, wide ? 8 : 4);
       }
       MicroOp load = op(OpKind::kLoad, space), store = op(OpKind::kStore, space);
       for (MicroOp* m : {&load, &store}) {
@@ -158,7 +158,7 @@ TEST_F(AccessTest, EveryPatternAndLevelMovesTheSameWords) {
         m->mem =
             find_form(form_key(m == &load ? Opcode::kLd : Opcode::kSt, Type::kU32, Type::kB32), simd)->mem;
       }
-      std::fill(rows.begin() + 2 * kRowBytes, rows.begin() + 3 * kRowBytes, std::byte{0xee});
+      std::fill(rows.begin() + 2l * kRowBytes, rows.begin() + 3l * kRowBytes, std::byte{0xee});
       execute_memory(load, ctx, mask, access);
       ASSERT_EQ(access.fault, FaultKind::kNone);
       EXPECT_EQ(access.space, space);
@@ -180,7 +180,7 @@ TEST_F(AccessTest, EveryPatternAndLevelMovesTheSameWords) {
       for (uint32_t i = 0; i < 128; ++i) expected[i] = i;
       for (uint32_t l = 0; l < 32; ++l) {
         const uint32_t value = 1000 + l;
-        std::memcpy(rows.data() + 2 * kRowBytes + 4 * l, &value, 4);
+        std::memcpy(rows.data() + 2ul * kRowBytes + 4ul * l, &value, 4);
         if (mask.test(static_cast<int>(l))) expected[pattern(kind, l) / 4] = value;
       }
       execute_memory(store, ctx, mask, access);
@@ -197,7 +197,7 @@ TEST_F(AccessTest, TakingTurnsBetweenBuffersFindsEach) {
     stride(target, 4);
     for (uint32_t l = 0; l < 32; ++l) {
       const uint32_t value = static_cast<uint32_t>(turn) * 100 + l;
-      std::memcpy(rows.data() + 2 * kRowBytes + 4 * l, &value, 4);
+      std::memcpy(rows.data() + 2ul * kRowBytes + 4ul * l, &value, 4);
     }
     execute_memory(op(OpKind::kStore, Space::kGlobal), ctx, LaneMask::all(), access);
     ASSERT_EQ(access.fault, FaultKind::kNone);
@@ -208,7 +208,7 @@ TEST_F(AccessTest, TakingTurnsBetweenBuffersFindsEach) {
 
 TEST_F(AccessTest, OutOfBoundsNamesTheFirstLaneAndMovesNothing) {
   fill_buffer();
-  stride(buffer + 4096 - 10 * 4, 4);  // lane 10 is the first outside
+  stride(buffer + 4096 - 10ul * 4, 4);  // lane 10 is the first outside
   MicroOp m = op(OpKind::kStore, Space::kGlobal);
   execute_memory(m, ctx, LaneMask::all(), access);
   EXPECT_EQ(access.fault, FaultKind::kOutOfBounds);
@@ -436,7 +436,7 @@ TEST(MemoryForms, ParametersHaveGenericAddresses) {
     ld.global.u32 %r, [%in]; st.global.u32 [%out], %r; ret;)"),
                                                                 32);
   EXPECT_EQ(last[3], first_input[3]);
-  EXPECT_EQ(last[4], static_cast<uint32_t>(in + 32 * 256 + 256));  // the second buffer: parameter pout
+  EXPECT_EQ(last[4], static_cast<uint32_t>(in + 32ul * 256 + 256));  // the second buffer: parameter pout
 }
 
 TEST(MemoryForms, ParametersCannotBeWrittenThroughGenericAddresses) {

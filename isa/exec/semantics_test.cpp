@@ -18,7 +18,7 @@ using namespace test;  // NOLINT: helpers of this folder
 
 /// Sixteen double rows (64-bit capable), of which 0-3 are destinations and 4-9 sources.
 struct Bench {
-  AlignedBytes rows = AlignedBytes(16 * 2 * kRowBytes);
+  AlignedBytes rows = AlignedBytes(16ul * 2 * kRowBytes);
   uint32_t predicates[8] = {};
   WarpContext ctx;
 
@@ -112,8 +112,8 @@ TEST(SemanticTable, OnlyLanesOfTheMaskAreWritten) {
       bool narrow = std::memcmp(x + kRowBytes, y + kRowBytes, kRowBytes) == 0, wide = true;
       for (int l = 0; l < kWarpSize; ++l) {
         if (mask.test(l)) continue;
-        narrow = narrow && std::memcmp(x + 4 * l, y + 4 * l, 4) == 0;
-        wide = wide && std::memcmp(x + 8 * l, y + 8 * l, 8) == 0;
+        narrow = narrow && std::memcmp(x + 4l * l, y + 4l * l, 4) == 0;
+        wide = wide && std::memcmp(x + 8l * l, y + 8l * l, 8) == 0;
       }
       EXPECT_TRUE(narrow || wide) << std::hex << row.key;
     }
@@ -129,7 +129,7 @@ std::vector<uint32_t> first_words(std::string_view declarations, std::string_vie
   const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 32);
   EXPECT_TRUE(o.result.finished);
   std::vector<uint32_t> words;
-  for (uint32_t t = 0; t < 32; ++t) words.push_back(o.out[t * 64]);
+  for (uint32_t t = 0; t < 32; ++t) words.push_back(o.out[t * 64ul]);
   return words;
 }
 

@@ -154,9 +154,9 @@ TEST_P(WmmaTest, SmallIntegersAreExactInEveryFormat) {
       for (int i = 0; i < shape.m; ++i) {
         for (int j = 0; j < shape.n; ++j) {
           const std::vector<double> a = t.a.line(i), b = t.b.column(j);
-          double sum = decode(t.c.format, t.c.raw[static_cast<size_t>(i * shape.n + j)]);
+          double sum = decode(t.c.format, t.c.raw[static_cast<size_t>(i) * shape.n + j]);
           for (size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
-          ASSERT_EQ(decode(t.d.format, t.d.raw[static_cast<size_t>(i * shape.n + j)]), sum) << program(t);
+          ASSERT_EQ(decode(t.d.format, t.d.raw[static_cast<size_t>(i) * shape.n + j]), sum) << program(t);
         }
       }
     }
@@ -340,11 +340,11 @@ ret;
   for (int i = 0; i < 16; ++i) {
     for (int j = 0; j < 16; ++j) {
       const int k = j % 8 + i / 8 * 8, n = i % 8 + j / 8 * 8;
-      double sum = decode(kF16, b.raw[static_cast<size_t>(k * 16 + n)]);
+      double sum = decode(kF16, b.raw[static_cast<size_t>(k) * 16 + n]);
       const std::vector<double> x = a.line(i), y = b.column(j);
       for (size_t q = 0; q < 16; ++q) sum += x[q] * y[q];
       uint16_t got = 0;
-      std::memcpy(&got, memory.data(base) + 1024 + 2 * (i * 16 + j), 2);
+      std::memcpy(&got, memory.data(base) + 1024 + 2l * (i * 16 + j), 2);
       ASSERT_EQ(decode(kF16, got), sum) << i << " " << j;
     }
   }

@@ -244,7 +244,7 @@ bool allocate(const Program& program, const Flow& flow, std::vector<uint8_t>& ro
       if (op.kind == OpKind::kCall) m.target = op.target;
       if ((table || (op.kind == OpKind::kBranch && op.guard != kNoVar)) && join[b] != kNoBlock)
         m.reconverge = first[join[b]];
-      image.ops.push_back(std::move(m));
+      image.ops.push_back(m);
       image.scopes.push_back(op.scope);
     }
   }

@@ -46,7 +46,7 @@ TEST(BranchTable, EveryLaneGoesToItsEntryAndAllJoinAtThePostDominator) {
   ASSERT_TRUE(o.result.finished);
   for (uint32_t t = 0; t < 40; ++t) {
     const uint32_t expected[] = {3 * t, 77, 5, 3 * t + 3, 44};
-    EXPECT_EQ(o.out[t * 64], expected[t % 5]) << t;
+    EXPECT_EQ(o.out[t * 64ul], expected[t % 5]) << t;
   }
   expect_same_everywhere(kSwitch, 40);
 }
@@ -125,7 +125,7 @@ TEST(Recursion, EveryLaneHasItsOwnDepth) {
   ASSERT_TRUE(o.result.finished);
   for (uint32_t t = 0; t < 40; ++t) {
     const uint64_t expected = (t % 8 == 3 ? 99 : fibonacci(t % 8)) + (t > 20 ? 1000 : 0);
-    EXPECT_EQ(o.out[t * 64], expected) << t;
+    EXPECT_EQ(o.out[t * 64ul], expected) << t;
     EXPECT_EQ(o.out[t * 64 + 1], 0u) << t;
   }
   expect_same_everywhere(fibonacci_kernel(), 40, 8);
@@ -220,7 +220,7 @@ LAST:
       gotten += first;
       first += 3;
     }
-    EXPECT_EQ(o.out[t * 64], first + gotten) << t;
+    EXPECT_EQ(o.out[t * 64ul], first + gotten) << t;
     EXPECT_EQ(o.out[t * 64 + 2], second) << t;
   }
   expect_same_everywhere(text, 32, 10);
@@ -275,7 +275,7 @@ TEST(FunctionPointers, LanesCallTheirOwnTargetThroughMemoryAndSelection) {
     ASSERT_TRUE(o.result.finished);
     for (uint32_t t = 0; t < 32; ++t) {
       const uint32_t result = t % 2 == 0 ? t + 7 + t + 100 : t < 10 ? 1 : 7 * t;
-      EXPECT_EQ(o.out[t * 64], result) << t;
+      EXPECT_EQ(o.out[t * 64ul], result) << t;
     }
     expect_same_everywhere(text, 32, 8);
   }

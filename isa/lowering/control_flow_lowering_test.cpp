@@ -45,8 +45,8 @@ TEST(ControlFlowLowering, BranchWhoseArmsExitJoinsNowhere) {
   const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
   EXPECT_EQ(find_op(image, OpKind::kBranch)->reconverge, kNoTarget);
   const Outcome o = run_image(image, 32);
-  EXPECT_EQ(o.out[6 * 64], 2u);
-  EXPECT_EQ(o.out[7 * 64], 1u);
+  EXPECT_EQ(o.out[6ul * 64], 2u);
+  EXPECT_EQ(o.out[7ul * 64], 1u);
 }
 
 TEST(ControlFlowLowering, GuardedExitAndFallingOffTheEnd) {
@@ -59,8 +59,8 @@ TEST(ControlFlowLowering, GuardedExitAndFallingOffTheEnd) {
   EXPECT_EQ(image.ops.back().kind, OpKind::kExit);
   const Outcome o = run_image(image, 32);
   ASSERT_TRUE(o.result.finished);
-  EXPECT_EQ(o.out[2 * 64], 1u);
-  EXPECT_EQ(o.out[3 * 64], 2u);
+  EXPECT_EQ(o.out[2ul * 64], 1u);
+  EXPECT_EQ(o.out[3ul * 64], 2u);
   EXPECT_EQ(o.result.ptx_instructions, 10u);  // six of the frame, four written here
 }
 
@@ -111,7 +111,7 @@ TEST(ControlFlowLowering, LanesThatLeftALoopKeepWideValuesWhileOthersRunIt) {
     for (uint32_t t = 0; t < 32; ++t) {
       const uint32_t a0 = 3 * (std::max(t, 1u) - 1) + 7, a1 = a0 ^ t, a3 = a1 * a0 + a1;
       const uint64_t x = uint64_t{a3} * a0;
-      EXPECT_EQ(o.out[t * 64] | uint64_t{o.out[t * 64 + 1]} << 32, x) << t;
+      EXPECT_EQ(o.out[t * 64ul] | uint64_t{o.out[t * 64 + 1]} << 32, x) << t;
     }
   }
 }
@@ -132,7 +132,7 @@ TEST(ControlFlowLowering, BarriersJoinTheWarpsOfABlock) {
   const KernelImage image = lower_ok(text, level(LoweringLevel::kClean));
   EXPECT_EQ(image.static_shared_bytes, 512u);
   const Outcome o = run_image(image, 128);
-  for (uint32_t t = 0; t < 128; ++t) EXPECT_EQ(o.out[t * 64], t ^ 127) << t;
+  for (uint32_t t = 0; t < 128; ++t) EXPECT_EQ(o.out[t * 64ul], t ^ 127) << t;
   expect_same_everywhere(text, 128);
 }
 

@@ -47,7 +47,7 @@ void drop_nops(Block& block) {
     const uint32_t moved = pending < room ? pending : room;
     op.ptx_count = static_cast<uint16_t>(op.ptx_count + moved);
     pending -= moved;
-    kept.push_back(std::move(op));
+    kept.push_back(op);
   }
   if (pending > 0 && !kept.empty() && kept.back().ptx_count + pending <= 0xffffu &&
       kept.back().kind != OpKind::kBranch) {

@@ -29,8 +29,8 @@ TEST(EarlyExit, LanesThatReturnAreNotWaitedFor) {
   EXPECT_EQ(count(image, OpKind::kBranch, true), 0);
   const Outcome o = run_image(image, 32);
   ASSERT_TRUE(o.result.finished);
-  EXPECT_EQ(o.out[19 * 64], 2u);
-  EXPECT_EQ(o.out[20 * 64], 1u);
+  EXPECT_EQ(o.out[19ul * 64], 2u);
+  EXPECT_EQ(o.out[20ul * 64], 1u);
   expect_same_everywhere(text, 32);
 }
 
@@ -48,8 +48,8 @@ TEST(EarlyExit, LoopsAreLeft) {
   EXPECT_EQ(count(lower_ok(text, level(LoweringLevel::kNone)), OpKind::kExit, true), 1);
   const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 32);
   ASSERT_TRUE(o.result.finished);
-  EXPECT_EQ(o.out[1 * 64], 1u);
-  EXPECT_EQ(o.out[31 * 64], 31u);
+  EXPECT_EQ(o.out[1ul * 64], 1u);
+  EXPECT_EQ(o.out[31ul * 64], 31u);
   expect_same_everywhere(text, 32);
 }
 
@@ -94,8 +94,8 @@ DONE:
 )");
   const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 32);
   ASSERT_TRUE(o.result.finished);
-  EXPECT_EQ(o.out[8 * 64], 8u);
-  EXPECT_EQ(o.out[9 * 64], 18u);
+  EXPECT_EQ(o.out[8ul * 64], 8u);
+  EXPECT_EQ(o.out[9ul * 64], 18u);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ class SharedFolder {
     close_all(block);
     std::vector<Op> kept;
     for (uint32_t i = 0; i < block.ops.size(); ++i) {
-      if (!gone[i]) kept.push_back(std::move(block.ops[i]));
+      if (!gone[i]) kept.push_back(block.ops[i]);
     }
     block.ops = std::move(kept);
   }

@@ -59,7 +59,7 @@ TEST(CallLowering, InlinesParametersInParamSpace) {
                                          "sm_35", kCallee);
   const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 32);
   ASSERT_TRUE(o.result.finished);
-  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(o.out[t * 64], t > 20 ? 100 : 2 * t + 100) << t;
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(o.out[t * 64ul], t > 20 ? 100 : 2 * t + 100) << t;
   expect_same_everywhere(text, 40);
 }
 
@@ -76,8 +76,8 @@ TEST(CallLowering, GuardedCallLeavesOtherLanesAlone) {
     ret;)",
                                          "sm_35", kCallee);
   const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 32);
-  EXPECT_EQ(o.out[4 * 64], 108u);
-  EXPECT_EQ(o.out[5 * 64], 7u);
+  EXPECT_EQ(o.out[4ul * 64], 108u);
+  EXPECT_EQ(o.out[5ul * 64], 7u);
   expect_same_everywhere(text, 32);
 }
 
@@ -99,7 +99,7 @@ TEST(CallLowering, OldRegisterParametersAndStructures) {
 )");
   const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean)), 32);
   ASSERT_TRUE(o.result.finished);
-  EXPECT_EQ(o.out[3 * 64], 8u);
+  EXPECT_EQ(o.out[3ul * 64], 8u);
   EXPECT_EQ(o.out[3 * 64 + 1], 3u);
   EXPECT_EQ(o.out[3 * 64 + 2], 8u);
   expect_same_everywhere(text, 32);

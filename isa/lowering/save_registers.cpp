@@ -40,7 +40,7 @@ class RegisterSaver {
         if (ops[i].kind == OpKind::kCall)
           wrap(ops[i], b, 2 * (live_.first_op[b] + i), out);
         else
-          out.push_back(std::move(ops[i]));
+          out.push_back(ops[i]);
       }
       ops = std::move(out);
     }
@@ -59,7 +59,7 @@ class RegisterSaver {
     attribute(before, call);
     attribute(after, call);
     out.insert(out.end(), before.begin(), before.end());
-    out.push_back(std::move(call));
+    out.push_back(call);
     out.insert(out.end(), after.begin(), after.end());
   }
 
@@ -151,7 +151,7 @@ void adjust_stack_pointer(Program& program, SimdLevel level) {
     for (Op& op : block.ops) {
       if (op.outgoing) op.memory.offset += program.local_bytes;
       if (op.kind != OpKind::kCall) {
-        out.push_back(std::move(op));
+        out.push_back(op);
         continue;
       }
       enter.ptx_index = leave.ptx_index = op.ptx_index;
@@ -159,7 +159,7 @@ void adjust_stack_pointer(Program& program, SimdLevel level) {
       op.src[1] = op.src[0];
       op.src[0] = Value{sp, false, 0};
       ++op.num_src;
-      out.push_back(std::move(op));
+      out.push_back(op);
       if (program.is_function) out.push_back(leave);
     }
     block.ops = std::move(out);

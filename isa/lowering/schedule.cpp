@@ -81,8 +81,8 @@ bool may_overlap(const Op& a, const Op& b, bool same_base) {
   if (anywhere(a) || anywhere(b)) return m.space != Space::kParam && n.space != Space::kParam;
   if (m.space != n.space) return false;
   if (!same_base || m.has_base != n.has_base) return true;
-  const int64_t m_end = m.offset + m.element_bytes * m.elements,
-                n_end = n.offset + n.element_bytes * n.elements;
+  const int64_t m_end = m.offset + int64_t{m.element_bytes} * m.elements,
+                n_end = n.offset + int64_t{n.element_bytes} * n.elements;
   return m.offset < n_end && n.offset < m_end;
 }
 
@@ -199,7 +199,7 @@ class BlockScheduler {
     each(op, [&](Var v) {
       if (--wanted_[v] == 0 && !kept_[v]) alive_[v] = false;
     });
-    ordered.push_back(std::move(op));
+    ordered.push_back(op);
   }
 
   void stretch(std::span<Op> ops, std::vector<Op>& ordered) {

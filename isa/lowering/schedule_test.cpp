@@ -99,17 +99,17 @@ TEST(LaunchConstants, ValuesOfTheLaunch) {
     const KernelImage image = scheduled(text, capability);
     EXPECT_EQ(image.launch_constants.empty(), capability < 20);
     TestMemory memory;
-    const uint64_t out = memory.add(64 * 256);
+    const uint64_t out = memory.add(64ul * 256);
     const double d = 2.5;
     uint64_t bits = 0;
     std::memcpy(&bits, &d, sizeof d);
     BlockRunner runner(image, memory, pack_params({0, out, 1000, bits}), 64);
     ASSERT_TRUE(runner.run().finished);
     for (uint32_t t : {0u, 1u, 63u}) {
-      const std::vector<uint32_t> words = memory.read<uint32_t>(out + t * 256, 2);
+      const std::vector<uint32_t> words = memory.read<uint32_t>(out + t * 256ul, 2);
       EXPECT_EQ(words[0], t * 1000 + t + 64);
       EXPECT_EQ(words[1], 1000u);
-      EXPECT_EQ(memory.read<double>(out + t * 256 + 8, 1)[0], t + 2.5);
+      EXPECT_EQ(memory.read<double>(out + t * 256ul + 8, 1)[0], t + 2.5);
     }
   }
 }

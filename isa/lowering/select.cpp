@@ -216,7 +216,7 @@ Op* Selector::emit(Op op) {
   op.ptx_count = counted_ ? 0 : 1;
   counted_ = true;
   std::vector<Op>& ops = program_.blocks[current_].ops;
-  ops.push_back(std::move(op));
+  ops.push_back(op);
   return &ops.back();
 }
 
@@ -235,7 +235,7 @@ Op* Selector::emit_form(uint64_t key, std::initializer_list<Var> dst, std::span<
   op.type = static_cast<Type>((key >> 40) & 0xff);
   for (const Var v : dst) op.dst[op.num_dst++] = v;
   for (const Value& v : src) op.src[op.num_src++] = v;
-  return emit(std::move(op));
+  return emit(op);
 }
 
 void Selector::emit_control(OpKind kind, OpClass op_class, uint32_t target) {
@@ -243,7 +243,7 @@ void Selector::emit_control(OpKind kind, OpClass op_class, uint32_t target) {
   op.kind = kind;
   op.op_class = op_class;
   op.target = target;
-  emit(std::move(op));
+  emit(op);
 }
 
 void Selector::error(const SourceLoc& loc, std::string message, std::string hint) {

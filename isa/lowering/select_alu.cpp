@@ -105,6 +105,7 @@ void Selector::move(Frame& frame, const Instruction& inst) {
   const Type part = part_bytes == 4 ? Type::kB32 : part_bytes == 2 ? Type::kB16 : Type::kB8;
   if (pack) {
     std::vector<Value> sources;
+    sources.reserve(from_parts.size());
     for (const Operand& o : from_parts) sources.push_back(value(frame, o, part));
     if (n > 4) return unsupported(inst, "this vector size");
     const Var dst = destination(frame, to, type);
@@ -114,6 +115,7 @@ void Selector::move(Frame& frame, const Instruction& inst) {
   const Value v = value(frame, from, type);
   if (n > 4) return unsupported(inst, "this vector size");
   std::vector<Var> dst;
+  dst.reserve(to_parts.size());
   for (const Operand& o : to_parts) dst.push_back(destination(frame, o, part));
   Op* op = emit_form(form_key(Opcode::kMov, untyped(type), part, kVarHi), {}, {&v, 1});
   if (op == nullptr) return;

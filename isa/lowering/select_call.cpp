@@ -95,7 +95,7 @@ void Selector::assertion_failed(Frame& frame, const CallSite& site) {
   if (op.num_src != kAssertSources)
     return error(site.inst.loc,
                  "'__assertfail' takes (.b64 message, .b64 file, .b32 line, .b64 function, .b64)");
-  emit(std::move(op));
+  emit(op);
 }
 
 // --- inlined ---
@@ -232,7 +232,7 @@ void Selector::call_through_stack(Frame& frame, const CallSite& site, std::optio
     op.src[op.num_src++] = *address;
   else
     op.target = module_.number_of(*site.callee);
-  emit(std::move(op));
+  emit(op);
   for (size_t i = 0; i < returns.size(); ++i)
     pass(frame, site.returns[i], returns[i], layout.returns[i], Direction::kFromCallee);
   if (after != kNone) place(after);
@@ -292,7 +292,7 @@ void Selector::move_argument(OpKind kind, Var v, Type type, uint32_t offset, boo
     op.dst[op.num_dst++] = v;
   else
     op.src[op.num_src++] = Value{v, wide, 0};
-  emit(std::move(op));
+  emit(op);
 }
 
 Selector::Address Selector::frame_address(uint32_t offset) const {

@@ -134,7 +134,7 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
     for (size_t i = first; store && i < first + count; ++i) op.src[op.num_src++] = sources[i];
     for (size_t i = first; !store && i < first + count; ++i) op.dst[op.num_dst++] = targets[i];
     if (op.mem == nullptr) return unsupported(inst, "this form");
-    emit(std::move(op));
+    emit(op);
   }
   for (size_t i = 0; i < results.size(); ++i) {
     const Value loaded{targets[i], wide, 0};
@@ -184,7 +184,7 @@ void Selector::atomic_element(const Instruction& inst, const Address& where, std
   op.modifiers = static_cast<uint8_t>(operation);  // for who watches loops
   for (const Value& v : sources) op.src[op.num_src++] = v;
   if (old != kNoVar) op.dst[op.num_dst++] = old;
-  emit(std::move(op));
+  emit(op);
 }
 
 /// atom d, [a], b {, c}; red [a], b. A vector is atomic by element (PTX ISA, atom): one access each, whose
@@ -239,7 +239,7 @@ void Selector::atomic_pair(Frame& frame, const Instruction& inst, const Address&
   for (const Operand& half : elements(frame, inst.operands[0])) {
     if (!unread) op.dst[op.num_dst++] = destination(frame, half, Type::kB64);
   }
-  emit(std::move(op));
+  emit(op);
 }
 
 }  // namespace gpusim::isa::lir

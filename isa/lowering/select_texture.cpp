@@ -67,7 +67,7 @@ void Selector::texture_read(Frame& frame, const Instruction& inst) {
   if (parts.size() != op.dst.size()) return unsupported(inst, "this result vector");
   for (const Operand& p : parts) op.dst[op.num_dst++] = destination(frame, p, Type::kB32);
   const std::array<Var, 4> results = op.dst;
-  emit(std::move(op));
+  emit(op);
   for (size_t i = 0; i < parts.size(); ++i) write_back(frame, parts[i], Type::kB32, results[i]);
 }
 
@@ -77,7 +77,7 @@ void Selector::texture_query(Frame& frame, const Instruction& inst) {
   if (!handle) return;
   Op op = texture_op(inst, &execute_txq, static_cast<uint64_t>(inst.mods.query), *handle);
   const Var result = op.dst[op.num_dst++] = destination(frame, inst.operands[0], Type::kB32);
-  emit(std::move(op));
+  emit(op);
   write_back(frame, inst.operands[0], Type::kB32, result);
 }
 

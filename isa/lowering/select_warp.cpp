@@ -107,7 +107,7 @@ void Selector::gather(const Value& members) {
   op.kind = OpKind::kSync;
   op.op_class = OpClass::kWarp;
   op.src[op.num_src++] = members;
-  emit(std::move(op));
+  emit(op);
 }
 
 /// bar.sync a {, b}; bar.arrive a, b; bar.red.op d, a {, b}, {!}p: a barrier's number and a count of threads.
@@ -139,7 +139,7 @@ void Selector::barrier(Frame& frame, const Instruction& inst) {
     op.src[op.num_src++] = value(frame, operands[1], Type::kU32);
     op.imm |= kBarrierHasCount;
   }
-  emit_barrier(frame, inst, std::move(op));
+  emit_barrier(frame, inst, op);
 }
 
 void Selector::emit_barrier(Frame& frame, const Instruction& inst, Op op) {
@@ -149,7 +149,7 @@ void Selector::emit_barrier(Frame& frame, const Instruction& inst, Op op) {
     const Var count = destination(frame, inst.operands[0], Type::kU32);
     op.modifiers = static_cast<uint8_t>(BarrierAction::kRedPopc);
     op.dst[op.num_dst++] = count;
-    emit(std::move(op));
+    emit(op);
     return write_back(frame, inst.operands[0], Type::kU32, count);
   }
   if (m.red) {
@@ -157,7 +157,7 @@ void Selector::emit_barrier(Frame& frame, const Instruction& inst, Op op) {
     op.pred_dst[0] = register_var(frame, inst.operands[0]);
   }
   op.modifiers = static_cast<uint8_t>(action);
-  emit(std::move(op));
+  emit(op);
 }
 
 /// exit ends the thread; ret does so in the kernel and goes to the block behind the call in an inlined
@@ -200,7 +200,7 @@ void Selector::branch_table(Frame& frame, const Instruction& inst) {
   op.src[op.num_src++] = value(frame, inst.operands[0], Type::kU32);
   op.target = static_cast<uint32_t>(program_.tables.size());
   program_.tables.push_back(std::move(blocks));
-  emit(std::move(op));
+  emit(op);
   if (guard_ == kNoVar) reachable_ = false;
   place(new_block());
 }

@@ -146,7 +146,7 @@ void Selector::wmma_transfer(Frame& frame, const Instruction& inst) {
       else
         op.dst[op.num_dst++] = targets[static_cast<size_t>(i)];
     }
-    emit(std::move(op));
+    emit(op);
   }
   if (!store) wmma_results(fragment, targets, results);
 }
@@ -176,6 +176,7 @@ void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
   const auto values = [&](size_t operand) {
     std::vector<Value> list;
     const WmmaFragment& f = *fragments[operand];
+    list.reserve(f.distinct);
     for (int i = 0; i < f.distinct; ++i) {
       list.push_back(value(frame, inst.operands[operand].elements[static_cast<size_t>(i)], f.register_type));
     }
@@ -213,7 +214,7 @@ void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
     add(sums, halves);
     for (size_t i = 0; i < results.size() / halves; ++i)
       op.dst[op.num_dst++] = results[h * results.size() / halves + i];
-    ops.push_back(std::move(op));
+    ops.push_back(op);
   }
   wmma_emit(std::move(ops), type_bytes(d.register_type) == 8);
 }
@@ -228,7 +229,7 @@ void Selector::wmma_emit(std::vector<Op> ops, bool wide) {
     moves.emplace_back(first.dst[i], t);
     first.dst[i] = t;
   }
-  for (Op& op : ops) emit(std::move(op));
+  for (Op& op : ops) emit(op);
   for (const auto& [to, from] : moves) {
     const Value v{from, wide, 0};
     emit_form(form_key(Opcode::kMov, wide ? Type::kB64 : Type::kB32), {to}, {&v, 1});

@@ -116,8 +116,8 @@ class Sinker {
     out.reserve(ops.size());
     for (uint32_t i = 0; i < ops.size(); ++i) {
       for (; next_ < moves_.size() && moves_[next_].to.block == block && moves_[next_].to.op == i; ++next_)
-        out.push_back(std::move(moved_[next_]));
-      out.push_back(std::move(ops[i]));
+        out.push_back(moved_[next_]);
+      out.push_back(ops[i]);
     }
   }
 

@@ -165,7 +165,7 @@ class Spiller {
       stores[num_stores++] = {v, op.dst[i]};
     }
     const Op model = op;
-    out.push_back(std::move(op));
+    out.push_back(op);
     for (size_t i = 0; i < num_stores; ++i)
       out.push_back(transfer(OpKind::kStore, stores[i].first, stores[i].second, model));
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 
@@ -50,9 +51,9 @@ struct Image {
     texture.array = array;
     texture.size = {5, dimensions > 1 ? 3u : 1u, dimensions > 2 ? 4u : 1u};
     texture.layers = array ? 3 : 1;
-    texture.pitch = (texture.size[0] + 2) * texture.texel_bytes();
+    texture.pitch = (texture.size[0] + 2ul) * texture.texel_bytes();
     texture.address = 0x2000'0000;
-    const uint64_t texels = 7 * texture.size[1] * texture.size[2] * texture.layers;
+    const uint64_t texels = 7ul * texture.size[1] * texture.size[2] * texture.layers;
     const auto width = static_cast<size_t>(type_bytes(format));
     bytes.resize(texels * texture.texel_bytes());
     for (size_t i = 0; i < texels * texture.channels; ++i) {
@@ -66,6 +67,7 @@ struct Image {
   [[nodiscard]] int64_t number(Random& random) const {
     if (is_float(texture.format)) return random.between(-2047, 2047);
     const int bits = 8 * type_bytes(texture.format);
+    assert(bits <= 32);
     const int64_t low = is_signed(texture.format) ? -(int64_t{1} << (bits - 1)) : 0;
     // The ends of the range often.
     const int64_t high = low + (int64_t{1} << bits) - 1;
@@ -132,7 +134,9 @@ std::array<uint32_t, 4> reference(const Image& image, const std::array<int64_t, 
   }
   const bool as_float = t.normalized_float || is_float(t.format);
   std::array<uint32_t, 4> out{0, 0, 0, as_float ? 0x3f800000u : 1u};
-  const int64_t largest = (int64_t{1} << (8 * type_bytes(t.format) - (is_signed(t.format) ? 1 : 0))) - 1;
+  const int bits = 8 * type_bytes(t.format);
+  assert(bits <= 32);
+  const int64_t largest = (int64_t{1} << (bits - (is_signed(t.format) ? 1 : 0))) - 1;
   for (int64_t c = 0; c < t.channels; ++c) {
     Wide sum = 0;
     for (const auto& z : taps[2])

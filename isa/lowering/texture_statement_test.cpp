@@ -49,11 +49,11 @@ Ran run_body(const std::string& body, const Texture& texture, uint64_t handle = 
   for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean}) {
     TextureMemory memory;
     memory.textures = {texture};
-    const uint64_t out = memory.add(32 * 256);
+    const uint64_t out = memory.add(32ul * 256);
     const KernelImage image = lower_ok(text, level(l));
     BlockRunner runner(image, memory, pack_params({handle, out}), 32);
     ran.result = runner.run();
-    ran.out = memory.read<uint32_t>(out, 32 * 64);
+    ran.out = memory.read<uint32_t>(out, 32ul * 64);
   }
   return ran;
 }
@@ -63,7 +63,7 @@ TEST(TextureStatements, ResultsMayReplaceCoordinates) {
       run_body("mov.u32 %r4, %r1; tex.1d.v4.s32.s32 {%r4, %r5, %r6, %r7}, [%h, {%r4}];", shaped(1));
   ASSERT_TRUE(ran.result.finished);
   for (uint32_t i = 0; i < 32; ++i) {
-    EXPECT_EQ(ran.out[64 * i], i < 4 ? 10 * (i + 1) : 0);
+    EXPECT_EQ(ran.out[64ul * i], i < 4 ? 10 * (i + 1) : 0);
     EXPECT_EQ(ran.out[64 * i + 3], 1u);
   }
 }
@@ -74,7 +74,7 @@ TEST(TextureStatements, GuardedLanesKeepTheirRegisters) {
       "@%p tex.1d.v4.s32.f32 {%r4, %r5, %r6, _}, [%h, %f1];",
       shaped(1));
   ASSERT_TRUE(ran.result.finished);
-  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(ran.out[64 * i], i == 2 ? 30u : 7u);
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(ran.out[64ul * i], i == 2 ? 30u : 7u);
   EXPECT_EQ(ran.out[64 * 2 + 3], 7u);
 }
 
@@ -85,8 +85,8 @@ TEST(TextureStatements, LayersAndRows) {
   const Ran rows = run_body(two + "tex.2d.v4.s32.s32 {%r4, %r5, %r6, %r7}, [%h, {%r2, %r3}];", shaped(2));
   for (uint32_t i = 0; i < 32; ++i) {
     const uint32_t expected = 10 * (1 + (i & 1) + 2 * std::min(i / 2, 1u));
-    EXPECT_EQ(layers.out[64 * i], expected);
-    EXPECT_EQ(rows.out[64 * i], expected);
+    EXPECT_EQ(layers.out[64ul * i], expected);
+    EXPECT_EQ(rows.out[64ul * i], expected);
   }
 }
 

@@ -190,7 +190,7 @@ class ModuleLinker {
   }
 
   template <class Symbol>
-  void add(Symbol&& next, std::vector<Symbol>& list, std::unordered_map<std::string, size_t>& index) {
+  void add(Symbol next, std::vector<Symbol>& list, std::unordered_map<std::string, size_t>& index) {
     const auto [it, is_new] = index.emplace(next.name, list.size());
     if (is_new) {
       list.push_back(std::move(next));

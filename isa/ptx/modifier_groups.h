@@ -181,7 +181,6 @@ constexpr uint64_t groups_of(Opcode op) {
     case kRed:
       return kSemantics | kScope | kSpace | kWindow | kAtomOps | kVector | kCacheHint | kNoftz;
     case kVote:
-      return kSync | kVoteOps;
     case kMatch:
       return kSync | kVoteOps;
     case kRedux:

@@ -47,14 +47,14 @@ struct Outcome {
 /// thread.
 inline Outcome run_image(const KernelImage& image, uint32_t threads) {
   TestMemory memory;
-  std::vector<uint32_t> input(threads * 64);
+  std::vector<uint32_t> input(threads * 64ul);
   uint32_t seed = 12345;
   for (uint32_t& v : input) v = seed = seed * 1664525u + 1013904223u;
-  const uint64_t in = memory.add_values(input), out = memory.add(threads * 64 * 4);
+  const uint64_t in = memory.add_values(input), out = memory.add(threads * 64ul * 4);
   BlockRunner runner(image, memory, pack_params({in, out}), threads);
   Outcome o;
   o.result = runner.run(2'000'000);
-  o.out = memory.read<uint32_t>(out, threads * 64);
+  o.out = memory.read<uint32_t>(out, threads * 64ul);
   return o;
 }
 

@@ -137,17 +137,19 @@ struct Matrix {
 
   [[nodiscard]] size_t place(int i, int j) const {
     const int step = stride != 0 ? stride : is_row ? columns : rows;
-    return static_cast<size_t>((is_row ? i * step + j : j * step + i) * format.bytes);
+    return static_cast<size_t>(is_row ? i * step + j : j * step + i) * format.bytes;
   }
   [[nodiscard]] std::string layout() const { return is_row ? "row" : "col"; }
   [[nodiscard]] std::vector<double> line(int i) const {  // row
     std::vector<double> v;
-    for (int j = 0; j < columns; ++j) v.push_back(decode(format, raw[static_cast<size_t>(i * columns + j)]));
+    v.reserve(columns);
+    for (int j = 0; j < columns; ++j) v.push_back(decode(format, raw[static_cast<size_t>(i) * columns + j]));
     return v;
   }
   [[nodiscard]] std::vector<double> column(int j) const {
     std::vector<double> v;
-    for (int i = 0; i < rows; ++i) v.push_back(decode(format, raw[static_cast<size_t>(i * columns + j)]));
+    v.reserve(rows);
+    for (int i = 0; i < rows; ++i) v.push_back(decode(format, raw[static_cast<size_t>(i) * columns + j]));
     return v;
   }
 };
@@ -238,7 +240,7 @@ inline void run(Case& t) {
     std::byte* at = memory.data(base) + kRegion * static_cast<uint64_t>(index);
     for (int i = 0; i < m->rows; ++i) {
       for (int j = 0; j < m->columns; ++j)
-        std::memcpy(at + m->place(i, j), &m->raw[static_cast<size_t>(i * m->columns + j)],
+        std::memcpy(at + m->place(i, j), &m->raw[static_cast<size_t>(i) * m->columns + j],
                     static_cast<size_t>(m->format.bytes));
     }
   }
@@ -256,7 +258,7 @@ inline void run(Case& t) {
 }
 
 inline uint64_t expected(const Case& t, int i, int j) {
-  const double c = decode(t.c.format, t.c.raw[static_cast<size_t>(i * t.c.columns + j)]);
+  const double c = decode(t.c.format, t.c.raw[static_cast<size_t>(i) * t.c.columns + j]);
   if (t.a.format.exponent == 0)
     return integer_result(t.suffix == ".satfinite", t.a.line(i), t.b.column(j), c);
   if (t.a.format.bytes == 8) return double_result(t.a.line(i), t.b.column(j), c);
@@ -268,7 +270,7 @@ inline void run_and_compare(Case& t) {
   if (testing::Test::HasFatalFailure()) return;
   for (int i = 0; i < t.d.rows; ++i) {
     for (int j = 0; j < t.d.columns; ++j) {
-      ASSERT_EQ(t.d.raw[static_cast<size_t>(i * t.d.columns + j)], expected(t, i, j))
+      ASSERT_EQ(t.d.raw[static_cast<size_t>(i) * t.d.columns + j], expected(t, i, j))
           << "row " << i << " column " << j << std::hex << "\n"
           << program(t);
     }

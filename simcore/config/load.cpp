@@ -356,6 +356,7 @@ std::string resolve_name(const std::string& name, std::span<const std::string> f
                                                               : "cannot read: not a regular file");
   const std::vector<MachineListing> machines = list_machines(folders);
   std::vector<std::string_view> names;
+  names.reserve(machines.size());
   for (const MachineListing& machine : machines) names.push_back(machine.name);
   const std::string stem = fs::path(name).stem().string();
   raise_input_error({}, fmt::format("no machine configuration '{}'", name), name_hint(stem, names));

@@ -36,14 +36,14 @@ constexpr std::string_view kTimingClasses[] = {
 }  // namespace
 
 std::span<const KeySpec> schema() {
-  static const std::vector<KeySpec> kAll = [] {
+  static const std::vector<KeySpec> keys = [] {
     std::vector<KeySpec> all;
     for (const auto part : {sm_keys(), memory_keys(), power_keys()})
       all.insert(all.end(), part.begin(), part.end());
     insert_added_policies(all);
     return all;
   }();
-  return kAll;
+  return keys;
 }
 
 namespace {

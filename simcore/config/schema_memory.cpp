@@ -4,7 +4,7 @@
 namespace gpusim::core {
 
 std::span<const KeySpec> memory_keys() {
-  static const KeySpec kRows[] = {
+  static const KeySpec rows[] = {
       {"constant", "l1_size", K::kSize, "bytes", "2K", 64, 1 << 20, "", "first level, per SM",
        AT(constant.l1_bytes)},
       {"constant", "l1_line", K::kSize, "bytes", "64", 4, 4096, "", "first level, line",
@@ -218,7 +218,7 @@ std::span<const KeySpec> memory_keys() {
       {"dram", "bank_hash", K::kBoolean, "", "false", 0, 0, "",
        "bank index is rotated by the digits of the row", AT(dram.bank_hash)},
   };
-  return kRows;
+  return rows;
 }
 
 }  // namespace gpusim::core

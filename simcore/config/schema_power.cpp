@@ -4,7 +4,7 @@
 namespace gpusim::core {
 
 std::span<const KeySpec> power_keys() {
-  static const KeySpec kRows[] = {
+  static const KeySpec rows[] = {
       {"dvfs", "core_max", K::kClock, "kHz", "0kHz", 0, 1e8, "",
        "highest clock of the SMs, which needs core_voltage; 0: the clock in [clocks]", AT(dvfs.core.max_khz)},
       {"dvfs", "core_voltage", K::kReal, "V", "1", 0.1, 10, "",
@@ -139,7 +139,7 @@ std::span<const KeySpec> power_keys() {
       {"energy", "board", K::kReal, "W", "0", 0, 1e5, "",
        "power of the rest of the board, whatever the clocks", AT(energy.board_w)},
   };
-  return kRows;
+  return rows;
 }
 
 }  // namespace gpusim::core

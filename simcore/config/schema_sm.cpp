@@ -5,7 +5,7 @@
 namespace gpusim::core {
 
 std::span<const KeySpec> sm_keys() {
-  static const KeySpec kRows[] = {
+  static const KeySpec rows[] = {
       {"gpu", "name", K::kText, "", "", 0, 0, "", "product name", AT(gpu.name)},
       {"gpu", "description", K::kText, "", "", 0, 0, "", "one line for `gpusim config list`",
        AT(gpu.description)},
@@ -177,7 +177,7 @@ std::span<const KeySpec> sm_keys() {
       {"shared", "cycles_per_access", K::kInteger, "core cycles", "2", 1, 64, "",
        "a conflict-free access of lanes_per_access lanes", AT(shared.cycles_per_access)},
   };
-  return kRows;
+  return rows;
 }
 
 }  // namespace gpusim::core

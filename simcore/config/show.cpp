@@ -168,6 +168,7 @@ std::vector<MachineListing> list_machines(std::span<const std::string> search_fo
     }
   }
   std::vector<MachineListing> list;
+  list.reserve(machines.size());
   for (auto& [name, listing] : machines) list.push_back(std::move(listing));
   return list;
 }

@@ -114,6 +114,7 @@ TEST(ClockDomain, MoreModulesThanOneWordAreAllActivatedInOrder) {
   Engine engine;
   ClockDomain core("core", engine, 1'000'000);
   std::vector<std::unique_ptr<Recorder>> modules;
+  modules.reserve(150);
   for (int i = 0; i < 150; ++i)
     modules.push_back(
         std::make_unique<Recorder>(("m" + std::to_string(i)).c_str(), core, std::vector<uint64_t>{5, 9}));

@@ -92,6 +92,7 @@ std::optional<ElementType> element_type_from_name(std::string_view name) {
 
 std::vector<std::string_view> element_type_names() {
   std::vector<std::string_view> names;
+  names.reserve(kTypes.size());
   for (const auto& type : kTypes) names.push_back(type.name);
   return names;
 }

@@ -148,6 +148,7 @@ bool parse_init(std::string_view text, const ExpressionScope& scope, const FileA
   const auto generator = std::ranges::find(kGenerators, parts->name, &Generator::name);
   if (generator == kGenerators.end()) {
     std::vector<std::string_view> names;
+    names.reserve(kGenerators.size());
     for (const Generator& known : kGenerators) names.push_back(known.name);
     names.push_back("file:NAME");
     return fail(error, 0, fmt::format("unknown initial value '{}'", parts->name),

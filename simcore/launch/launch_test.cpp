@@ -259,7 +259,7 @@ TEST(Npy, RoundTripsAndRefusesOthers) {
   ASSERT_EQ(launch.buffers[0].count, 3u);
   std::vector<std::byte> content(12);
   fill_buffer(launch.buffers[0], 0, content);
-  EXPECT_EQ(std::memcmp(content.data(), values, 12), 0);
+  EXPECT_TRUE(std::ranges::equal(content, std::as_bytes(std::span(values))));
   EXPECT_THAT(error_of([&] {
                 (void)parse_launch("[[buffer]]\nname = \"B\"\ntype = \"f64\"\ninit = \"file:v.npy\"\n",
                                    folder + "/w.toml", {}, 0);
@@ -282,7 +282,7 @@ std::vector<std::byte> pack(const std::string& args, std::vector<ParameterSlot> 
       args + "\n");
   return pack_arguments(
       launch, launch.launches[0], slots, 32, [&](uint32_t) { return address; },
-      [](uint32_t texture) { return uint64_t{0x4000000} + 32 * texture; });
+      [](uint32_t texture) { return uint64_t{0x4000000} + 32ul * texture; });
 }
 
 constexpr const char* kTextured =
@@ -327,7 +327,7 @@ TEST(Textures, AreHandlesAsArguments) {
     const std::vector<ParameterSlot> slots{{"t", type, 0, bytes, false}};
     return pack_arguments(
         launch, launch.launches[0], slots, 8, [](uint32_t) { return uint64_t{1}; },
-        [](uint32_t texture) { return uint64_t{0x4000000} + 32 * texture; });
+        [](uint32_t texture) { return uint64_t{0x4000000} + 32ul * texture; });
   };
   uint64_t handle = 0;
   std::memcpy(&handle, packed("u64", 8).data(), 8);

@@ -45,10 +45,10 @@ void read_params(const ReadContext& context, const toml::table& document,
                                fmt::format("'{}' is not a name that expressions can use", name));
         continue;
       }
-      const auto override_ = std::ranges::find(given, name, &ParamOverride::name);
-      if (override_ != given.end()) {
+      const auto overriding = std::ranges::find(given, name, &ParamOverride::name);
+      if (overriding != given.end()) {
         used.insert(name);
-        launch.params.emplace_back(name, override_->value);
+        launch.params.emplace_back(name, overriding->value);
       } else if (const auto value = read_number(context, *node, name)) {
         launch.params.emplace_back(name, *value);
       }

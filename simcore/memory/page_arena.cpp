@@ -26,8 +26,7 @@ std::byte* PageArena::allocate(size_t bytes) {
         mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
     mappings_.push_back({p, mapped});
-    const auto first = (reinterpret_cast<uintptr_t>(p) + kHugePage - 1) & ~(kHugePage - 1);
-    next_ = reinterpret_cast<std::byte*>(first);
+    next_ = static_cast<std::byte*>(p) + (-reinterpret_cast<uintptr_t>(p) & (kHugePage - 1));
     left_ = chunk;
     prefer_huge_pages(next_, chunk);
   }

@@ -14,7 +14,7 @@ using Works = std::vector<std::function<std::string()>>;
 
 TEST(ChildProcess, AnswersComeInOrderWhateverTheNumberAtOnce) {
   Works works;
-  for (int i = 0; i < 7; ++i) works.emplace_back([i] { return std::string(100000 * (7 - i), 'a' + i); });
+  for (int i = 0; i < 7; ++i) works.emplace_back([i] { return std::string(100000ul * (7 - i), 'a' + i); });
   for (const unsigned parallel : {0u, 1u, 3u, 20u}) {
     const auto answers = run_in_children(works, parallel);
     ASSERT_EQ(answers.size(), 7u);

@@ -18,8 +18,8 @@ namespace gpusim::core {
 namespace {
 
 constexpr size_t kReasonRoom = 512;
-constexpr size_t kLongestAttribute = 32 * 1024;  // HDF5 limits an attribute to 64 KiB
-constexpr hsize_t kContiguousBytes = 4096;       // smaller tables are stored without chunks
+constexpr size_t kLongestAttribute = 32ul * 1024;  // HDF5 limits an attribute to 64 KiB
+constexpr hsize_t kContiguousBytes = 4096;         // smaller tables are stored without chunks
 
 /// An identifier that is closed at the end of its scope.
 class Handle {

@@ -227,11 +227,14 @@ void heat3d(const Args& args, ReferenceResult& result) {
   const double time = args.real(3, 0);
   auto values = complex_numbers(args, grid.cells());
   transform3d(values, grid, -1);
-  for (uint64_t i = 0; i < values.size(); ++i) {
-    const double square = square_of_wave(i % grid.x, grid.x) + square_of_wave(i / grid.x % grid.y, grid.y) +
-                          square_of_wave(i / (grid.x * grid.y), grid.z);
-    values[i] *= std::exp(-time * square) / static_cast<double>(grid.cells());
-  }
+  auto value = values.begin();
+  for (uint64_t z = 0; z < grid.z; ++z)
+    for (uint64_t y = 0; y < grid.y; ++y)
+      for (uint64_t x = 0; x < grid.x; ++x) {
+        const double square =
+            square_of_wave(x, grid.x) + square_of_wave(y, grid.y) + square_of_wave(z, grid.z);
+        *value++ *= std::exp(-time * square) / static_cast<double>(grid.cells());
+      }
   transform3d(values, grid, 1);
   store(values, result);
 }

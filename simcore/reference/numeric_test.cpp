@@ -130,11 +130,11 @@ TEST(Algorithms, FourierTransforms) {
               Pointwise(DoubleNear(1e-12), {1, 0, 0, 1, -1, 0, 0, -1, 8, 4, 0, 0, 0, 0, 0, 0}));
   // A 2 x 1 x 4 grid with an impulse at x = 1, z = 1.
   std::vector<double> grid(16, 0.0), transformed(16, 0.0);
-  grid[2 * 3] = 1;
+  grid[2ul * 3] = 1;
   for (int i = 0; i < 8; ++i) {
     const int turn = i / 2 % 4;  // (-1)^x (-i)^z
     const double sign = i % 2 == 0 ? 1 : -1;
-    transformed[2 * i] = sign * (turn == 0 ? 1 : turn == 2 ? -1 : 0);
+    transformed[2ul * i] = sign * (turn == 0 ? 1 : turn == 2 ? -1 : 0);
     transformed[2 * i + 1] = sign * (turn == 1 ? -1 : turn == 3 ? 1 : 0);
   }
   EXPECT_THAT(reals("dft3d(X, 2, 1, 4)", {{"X", "f64", grid}}, 16),

@@ -49,7 +49,7 @@ class Broken : public testing::TestWithParam<std::string> {
       const std::string message = error.what();
       for (std::string text : texts) {
         // A place belongs to this file.
-        if (std::isdigit(static_cast<unsigned char>(text[0]))) text = GetParam() + ":" + text;
+        if (std::isdigit(static_cast<unsigned char>(text[0]))) text.insert(0, GetParam() + ":");
         EXPECT_NE(message.find(text), std::string::npos) << "expected: " << text << "\nfound: " << message;
       }
     }

@@ -63,7 +63,7 @@ TEST(TomlDocument, RefusesWhatIsTooDeep) {
   EXPECT_EQ(nested(128),
             "t:1:133: error: tables and arrays are too deep in each other\n  hint: at most 128 levels");
   std::string tables = "1";
-  for (int i = 0; i < 100; ++i) tables = "{a.b.c = " + tables + "}";
+  for (int i = 0; i < 100; ++i) tables = fmt::format("{{a.b.c = {}}}", tables);
   EXPECT_NE(error_of("a = " + tables).find("tables and arrays are too deep"), std::string::npos);
 }
 

@@ -10,7 +10,10 @@
 namespace gpusim::analysis::energy {
 namespace {
 
-double divide_up(uint64_t a, uint64_t b) { return static_cast<double>((a + b - 1) / b); }
+double divide_up(uint64_t a, uint64_t b) {
+  const uint64_t quotient = (a + b - 1) / b;
+  return static_cast<double>(quotient);
+}
 
 double counter(const KernelRecord& kernel, std::string_view name) {
   const auto at = kernel.counters.find(name);

@@ -68,18 +68,21 @@ double optimal_blocks(const PrefixSum& sum, const Sensitivity& at, double most) 
   const auto take = [&](double m) {
     if (!std::isnan(energy(m)) && (best == 0 || energy(m) < energy(best))) best = m;
   };
+  const auto take_best_between = [&](double low, double high) {
+    take(low), take(high);
+    if (!(slope(low) < 0 && slope(high) > 0)) return;
+    for (int i = 0; i < 60; ++i) {
+      const double middle = (low + high) / 2;
+      (slope(middle) < 0 ? low : high) = middle;
+    }
+    take(low);
+  };
   // Intervals of 1 %, each halved down to the root of the slope in it.
   constexpr double kStep = 1.01;
-  for (double low = 1; low < most; low *= kStep) {
-    const double high = std::min(low * kStep, most);
-    take(low), take(high);
-    double a = low, b = high;
-    if (!(slope(a) < 0 && slope(b) > 0)) continue;
-    for (int i = 0; i < 60; ++i) {
-      const double middle = (a + b) / 2;
-      (slope(middle) < 0 ? a : b) = middle;
-    }
-    take(a);
+  double low = 1;
+  while (low < most) {
+    take_best_between(low, std::min(low * kStep, most));
+    low *= kStep;
   }
   return best;
 }

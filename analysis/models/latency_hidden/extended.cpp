@@ -181,6 +181,7 @@ std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
   if (w.shape.warps_per_block > 1 &&
       std::ranges::find(w.segments, Wait::kBarrier, &Segment::end) != w.segments.end())
     longer = std::max(longer, 1.0);
+  stages.reserve(split.size());
   for (const auto& segments : split) stages.push_back(stage_of(segments, w, p, longer));
   return stages;
 }

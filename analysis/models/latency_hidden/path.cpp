@@ -36,8 +36,11 @@ class Walk {
     const double rounds = l.rounds * share;
     if (rounds <= kNever) return;
     std::vector<double> stand_for;
-    for (double left = rounds; left > kNever; left -= stand_for.back())
+    double left = rounds;
+    while (left > kNever) {
       stand_for.push_back(stand_for.size() == 2 && left > 2 ? left - 1 : std::min(left, 1.0));
+      left -= stand_for.back();
+    }
     for (size_t i = 0; i < stand_for.size(); ++i) {
       if (i == 0)
         visitor_.enter_loop(std::max(stand_for[i], 1.0));

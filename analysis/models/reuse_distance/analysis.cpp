@@ -154,6 +154,7 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
   }
   if (plot != options.values.end()) {
     std::vector<MissBars> bars;
+    bars.reserve(rates.size());
     for (const auto& [file, rate] : rates) bars.push_back({file, &rate});
     draw_svg(
         miss_plot(bars, fmt::format("{}: L1 misses of global loads", recordings.front().machine().gpu.name)),

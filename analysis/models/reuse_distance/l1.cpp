@@ -171,7 +171,8 @@ double ReuseL1::load(const Access& a, double now, const Fetch& fetch) {
   for (WayStacks& s : stacks_) s.load(a.line, !a.local);
   const uint32_t wanted = whole(a.sectors);
   Frame* const frame = frame_of(a.line, index_(a.line));
-  const uint32_t missing = frame == nullptr ? wanted : wanted & ~frame->valid;
+  if (frame == nullptr) return miss(a, wanted, now, fetch);
+  const uint32_t missing = wanted & ~frame->valid;
   if (missing != 0) return miss(a, missing, now, fetch);
   frame->used = ++clock_;
   count(&ReuseMisses::hits, a.local);

@@ -1,6 +1,7 @@
 #include "analysis/models/reuse_distance/model.h"
 
 #include <algorithm>
+#include <cassert>
 #include <memory>
 #include <optional>
 
@@ -117,6 +118,7 @@ uint64_t first_blocks(const ReuseMachine& machine, uint64_t blocks, uint64_t sm)
 std::vector<SmKind> kinds_of_sms(const ReuseMachine& machine, const WarpTrace& trace, int64_t only_sm) {
   if (only_sm == ReuseOptions::kAllSms) return {SmKind()};
   const uint64_t blocks = trace.header().blocks, sms = machine.sms;
+  assert(sms != 0);
   std::vector<SmKind> kinds;
   if (only_sm != ReuseOptions::kOneOfEachKind) {
     kinds.push_back({only_sm, 1, {}});

@@ -166,7 +166,7 @@ TEST(WarpTrace, ACutOrForeignFileIsRefused) {
     EXPECT_THROW(WarpTrace(TraceBytes(bytes.substr(0, length)), "f"), core::InputError) << length;
   EXPECT_THROW(WarpTrace(TraceBytes(bytes + "x"), "f"), core::InputError);
   try {
-    WarpTrace(TraceBytes("blocksize: 1 1 1\n"), "f");
+    const WarpTrace trace(TraceBytes("blocksize: 1 1 1\n"), "f");
     FAIL();
   } catch (const core::InputError& e) {
     EXPECT_THAT(e.what(), HasSubstr("is not a trace of warps"));
@@ -311,7 +311,7 @@ TEST(ReuseModel, OneSmOfEachKindStandsForAll) {
     const ReuseRun all = run_reuse(machine(), trace);
     const ReuseRun one = run_reuse(machine(), trace, {.only_sm = ReuseOptions::kOneOfEachKind});
     EXPECT_EQ(all.global.accesses(), 32 * blocks);
-    if (blocks < 8 * 14) {
+    if (blocks < 8ul * 14) {
       EXPECT_EQ(one.global, all.global) << blocks;
     } else {
       EXPECT_NEAR(one.global.miss_rate(), all.global.miss_rate(), 0.01);
@@ -343,7 +343,7 @@ TEST(ReuseModel, AnSmWithMoreBlocksIsNotLikeTheOthers) {
 TEST(ReuseModel, NeighboursSlowMemoryDown) {
   // Streams that want more than memory gives: one SM of 14 takes as long as all of them, within a fifth.
   std::vector<Steps> warps;
-  for (uint64_t b = 0; b < 14 * 8; ++b) {
+  for (uint64_t b = 0; b < 14ul * 8; ++b) {
     Steps steps;
     for (uint64_t i = 0; i < 100; ++i) steps.push_back(access(1000 * b + i));
     warps.push_back(steps);

@@ -54,12 +54,10 @@ void Lexer::skip_space() {
       line_is_empty = true;
     } else if (is_space(c)) {
       ++pos_;
-    } else if (c == '/' && at(1) == '/') {
-      skip_line();
     } else if (c == '/' && at(1) == '*') {
       skip_block_comment();
-    } else if ((c == '#' && line_is_empty) || (c == '@' && at(1) == '@')) {
-      skip_line();  // preprocessor remains; @@DWARF lines of PTX 1.x
+    } else if ((c == '/' && at(1) == '/') || (c == '#' && line_is_empty) || (c == '@' && at(1) == '@')) {
+      skip_line();  // a comment; preprocessor remains; @@DWARF lines of PTX 1.x
     } else {
       return;
     }

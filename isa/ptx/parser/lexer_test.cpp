@@ -33,6 +33,7 @@ std::string lex_error(std::string_view text) {
 TEST(Lexer, SplitsAStatement) {
   const auto t = lex_ok("@!%p1 ld.global.u32 %r1, [%rd1+-4];");
   std::vector<std::string_view> texts;
+  texts.reserve(t.size());
   for (const Token& token : t) texts.push_back(token.text);
   EXPECT_EQ(texts, (std::vector<std::string_view>{"@", "!", "%p1", "ld", ".global", ".u32", "%r1", ",", "[",
                                                   "%rd1", "+", "-", "4", "]", ";"}));

@@ -464,8 +464,7 @@ void FunctionVerifier::check_bar(const Instruction& i) {
   } else if (m.warp) {
     if (n != 1) error(fmt::format("'{}' takes 1 operand, found {}", name(), n), "the mask of member lanes");
   } else if (n < (m.arrive ? 2u : 1u) || n > 2) {
-    error(fmt::format("'{}' takes {} operand{}, found {}", name(), m.arrive ? "2" : "1 to 2",
-                      m.arrive ? "s" : "s", n));
+    error(fmt::format("'{}' takes {} operands, found {}", name(), m.arrive ? "2" : "1 to 2", n));
   }
 }
 

@@ -150,7 +150,7 @@ void check_relocations(const Variable& v, const ModuleSymbols& symbols, Diagnost
 
 // PTX ISA, "Constant State Space": the variables of a file share 64 KiB.
 void check_constant_size(const Module& module, Diagnostics& out) {
-  constexpr uint64_t kRegionBytes = 64 * 1024;
+  constexpr uint64_t kRegionBytes = 64ul * 1024;
   uint64_t total = 0;
   std::vector<const Variable*> variables;
   for (const Variable& v : module.variables) variables.push_back(&v);
