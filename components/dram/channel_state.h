@@ -95,14 +95,8 @@ struct DramChannelState {
   /// Records a command, if commands are recorded.
   void event(uint64_t now, uint32_t bank, uint64_t row, core::DramCommand command, bool is_write) const {
     if (events->dram == nullptr) return;
-    core::DramEvent e{};
-    e.cycle = now;
-    e.row = static_cast<uint32_t>(row);
-    e.channel = static_cast<uint16_t>(channel);
-    e.bank = static_cast<uint8_t>(bank);
-    e.command = static_cast<uint8_t>(command);
-    e.write = is_write ? 1 : 0;
-    events->dram->append(&e);
+    events->dram->append(
+        {.cycle = now, .row = row, .channel = channel, .bank = bank, .command = command, .write = is_write});
   }
 
   DramTiming timing;

@@ -76,13 +76,8 @@ MemoryRequest GlobalPath::request_of(const QueueEntry& entry, uint16_t tag) cons
 
 void GlobalPath::record_mshr(uint64_t now, uint64_t address, core::MshrAction action,
                              uint32_t occupied) const {
-  core::MshrEvent e{};
-  e.cycle = now;
-  e.address = address;
-  e.sm = port_;
-  e.occupied = static_cast<uint16_t>(occupied);
-  e.action = static_cast<uint8_t>(action);
-  events_->mshr->append(&e);
+  events_->mshr->append(
+      {.cycle = now, .address = address, .sm = port_, .occupied = occupied, .action = action});
 }
 
 std::unique_ptr<GlobalPath> make_global_path(const core::MachineConfig& machine, uint16_t port,

@@ -3,21 +3,20 @@
 // event level.
 #pragma once
 #include "simcore/record/event_schema.h"
-#include "simcore/record/recorder.h"
 
 namespace gpusim::comp {
 
 struct EventSink {
-  core::EventTable* block = nullptr;
-  core::EventTable* phase = nullptr;
-  core::EventTable* slot = nullptr;
-  core::EventTable* memory = nullptr;
-  core::EventTable* cache = nullptr;
-  core::EventTable* mshr = nullptr;
-  core::EventTable* dram = nullptr;
-  core::EventTable* issue = nullptr;
-  core::EventTable* stall = nullptr;
-  core::EventTable* branch = nullptr;
+  core::EventTable<core::BlockEvent>* block = nullptr;
+  core::EventTable<core::PhaseEvent>* phase = nullptr;
+  core::EventTable<core::SlotEvent>* slot = nullptr;
+  core::EventTable<core::MemoryEvent>* memory = nullptr;
+  core::EventTable<core::CacheEvent>* cache = nullptr;
+  core::EventTable<core::MshrEvent>* mshr = nullptr;
+  core::EventTable<core::DramEvent>* dram = nullptr;
+  core::EventTable<core::IssueEvent>* issue = nullptr;
+  core::EventTable<core::StallEvent>* stall = nullptr;
+  core::EventTable<core::BranchEvent>* branch = nullptr;
 };
 
 /// Codes of events/cache, besides 1 and 3 for the other levels of the constant cache.
@@ -25,18 +24,12 @@ inline constexpr uint8_t kConstantL2Cache = 2, kTextureL1Cache = 4, kTextureL2Ca
                          kL2Cache = 7, kInstructionCache = 8;
 
 /// One look-up in cache `cache` of unit `unit` (SM, cluster or partition number).
-inline void record_cache_event(core::EventTable& table, uint64_t cycle, uint64_t address, uint32_t unit,
-                               uint8_t cache, core::CacheResult result) {
-  core::CacheEvent e{};
-  e.cycle = cycle;
-  e.address = address;
-  e.unit = static_cast<uint16_t>(unit);
-  e.cache = cache;
-  e.result = static_cast<uint8_t>(result);
-  table.append(&e);
+inline void record_cache_event(core::EventTable<core::CacheEvent>& table, uint64_t cycle, uint64_t address,
+                               uint32_t unit, uint8_t cache, core::CacheResult result) {
+  table.append({.cycle = cycle, .address = address, .unit = unit, .cache = cache, .result = result});
 }
-inline void record_cache_event(core::EventTable& table, uint64_t cycle, uint64_t address, uint32_t unit,
-                               uint8_t cache, bool hit) {
+inline void record_cache_event(core::EventTable<core::CacheEvent>& table, uint64_t cycle, uint64_t address,
+                               uint32_t unit, uint8_t cache, bool hit) {
   record_cache_event(table, cycle, address, unit, cache,
                      hit ? core::CacheResult::kHit : core::CacheResult::kMiss);
 }

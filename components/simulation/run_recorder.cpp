@@ -17,24 +17,6 @@ core::KernelAttribute text(const char* name, std::string value) { return {name, 
 
 std::string dims(const Dim3& d) { return fmt::format("{},{},{}", d.x, d.y, d.z); }
 
-/// The tables of the run's event level.
-void open_tables(core::Recorder& recorder, EventSink& e) {
-  e.block = &recorder.table(core::block_schema());
-  e.phase = &recorder.table(core::phase_schema());
-  e.slot = &recorder.table(core::slot_schema());
-}
-void open_memory_tables(core::Recorder& recorder, EventSink& e) {
-  e.memory = &recorder.table(core::memory_schema());
-  e.cache = &recorder.table(core::cache_schema());
-  e.mshr = &recorder.table(core::mshr_schema());
-  e.dram = &recorder.table(core::dram_schema());
-}
-void open_issue_tables(core::Recorder& recorder, EventSink& e) {
-  e.issue = &recorder.table(core::issue_schema());
-  e.stall = &recorder.table(core::stall_schema());
-  e.branch = &recorder.table(core::branch_schema());
-}
-
 }  // namespace
 
 void RunRecorder::begin_kernel(const PreparedLaunch& launch) {
@@ -43,14 +25,14 @@ void RunRecorder::begin_kernel(const PreparedLaunch& launch) {
   const auto beside = static_cast<uint32_t>(open_.size());
   const core::Femtoseconds start = time_of(run.start);
   power_.begin_kernel(run, start);
-  core::EventTable* const series = recorder_ == nullptr ? nullptr : open_group(launch);
+  core::EventTable<SeriesRow>* const series = recorder_ == nullptr ? nullptr : open_group(launch);
   open_.push_back({&run, begun_++, beside, gpu_.stats(), start, power_.changes(PowerDomain::kCore),
                    TimeSeries(run, gpu_, series)});
   // What no kernel is known for goes to the one that runs longest.
   if (recorder_ != nullptr) gpu_.events() = open_.front().run->events;
 }
 
-core::EventTable* RunRecorder::open_group(const PreparedLaunch& launch) {
+core::EventTable<SeriesRow>* RunRecorder::open_group(const PreparedLaunch& launch) {
   KernelLaunch& run = *launch.run;
   const core::KernelAttribute attributes[] = {
       text("name", run.image->name),
@@ -68,12 +50,18 @@ core::EventTable* RunRecorder::open_group(const PreparedLaunch& launch) {
       number("stream", launch.spec->stream),
   };
   recorder_->begin_kernel(attributes);
-  const core::EventLevel level = recorder_->level();
-  if (level == core::EventLevel::kOff) return nullptr;
-  open_tables(*recorder_, run.events);
-  core::EventTable* const series = &recorder_->table(TimeSeries::schema());
-  if (level >= core::EventLevel::kMemory) open_memory_tables(*recorder_, run.events);
-  if (level > core::EventLevel::kMemory) open_issue_tables(*recorder_, run.events);
+  EventSink& e = run.events;
+  e.block = recorder_->table<core::BlockEvent>();
+  e.phase = recorder_->table<core::PhaseEvent>();
+  e.slot = recorder_->table<core::SlotEvent>();
+  core::EventTable<SeriesRow>* const series = recorder_->table<SeriesRow>();
+  e.memory = recorder_->table<core::MemoryEvent>();
+  e.cache = recorder_->table<core::CacheEvent>();
+  e.mshr = recorder_->table<core::MshrEvent>();
+  e.dram = recorder_->table<core::DramEvent>();
+  e.issue = recorder_->table<core::IssueEvent>();
+  e.stall = recorder_->table<core::StallEvent>();
+  e.branch = recorder_->table<core::BranchEvent>();
   return series;
 }
 

@@ -47,7 +47,7 @@ class RunRecorder {
   [[nodiscard]] double seconds(const OpenKernel& kernel) const;
   /// Begins the kernel's group in the file, and gives it the event tables of the run's level. Returns the
   /// table of its time series, null without one.
-  core::EventTable* open_group(const PreparedLaunch& launch);
+  core::EventTable<SeriesRow>* open_group(const PreparedLaunch& launch);
   /// Counters of what all kernels share, between the kernel's start and its end.
   void add_machine_counters(const OpenKernel& kernel, KernelResult& k) const;
   /// Writes the kernel's tables and ends its group.

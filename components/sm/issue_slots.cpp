@@ -155,16 +155,15 @@ void IssueSlots::book_access(uint32_t w, uint32_t record, StallCause cause) {
   });
 }
 
-void IssueSlots::emit_stall(core::EventTable& table, StallCause cause, const OpenStall& stall) const {
-  core::StallEvent e{};
-  e.from = stall.from;
-  e.to = stall.to;
-  e.pc = stall.pc;
-  e.sm = static_cast<uint16_t>(sm_.index);
-  e.warp = static_cast<uint16_t>(stall.warp);
-  e.scheduler = static_cast<uint8_t>(stall.scheduler);
-  e.cause = static_cast<uint8_t>(cause);
-  table.append(&e);
+void IssueSlots::emit_stall(core::EventTable<core::StallEvent>& table, StallCause cause,
+                            const OpenStall& stall) const {
+  table.append({.from = stall.from,
+                .to = stall.to,
+                .pc = stall.pc,
+                .sm = sm_.index,
+                .warp = stall.warp,
+                .scheduler = stall.scheduler,
+                .cause = static_cast<uint8_t>(cause)});
 }
 
 }  // namespace gpusim::comp

@@ -84,7 +84,7 @@ class IssueSlots {
   /// Books slots whose candidate is warp `w` (WarpScheduler::kNone: none) to what that warp waits for.
   void book_wait(int w, const Stretch& stretch);
   void book(uint32_t w, StallCause cause, const Stretch& stretch);
-  void emit_stall(core::EventTable& table, StallCause cause, const OpenStall& stall) const;
+  void emit_stall(core::EventTable<core::StallEvent>& table, StallCause cause, const OpenStall& stall) const;
   /// Tells the policies what the L1 has done and asks them whose loads they hold back.
   void update_holds(uint64_t now);
   /// Schedulers that hold warps back look again when these may be fewer, not before `from`.

@@ -52,14 +52,12 @@ void OperationIssue::count_branch(const Warp& warp, uint32_t pc, LaneMask active
   kernel.stats->divergent_branches += diverged;
   kernel.at[pc].divergent += diverged;
   if (kernel.events->branch == nullptr) return;
-  core::BranchEvent e{};
-  e.cycle = now;
-  e.pc = pc;
-  e.active = active.bits();
-  e.taken = taken.bits();
-  e.sm = static_cast<uint16_t>(sm_.index);
-  e.warp = static_cast<uint16_t>(warp.context.warp_slot);
-  kernel.events->branch->append(&e);
+  kernel.events->branch->append({.cycle = now,
+                                 .pc = pc,
+                                 .active = active.bits(),
+                                 .taken = taken.bits(),
+                                 .sm = sm_.index,
+                                 .warp = warp.context.warp_slot});
 }
 
 bool OperationIssue::execute_sync(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {

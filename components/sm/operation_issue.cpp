@@ -24,15 +24,14 @@ inline void OperationIssue::count_issue(Warp& warp, LaneMask active, LaneMask la
 }
 
 inline void OperationIssue::emit_issue(const Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) const {
-  core::EventTable* const table = warp.kernel->events->issue;
+  core::EventTable<core::IssueEvent>* const table = warp.kernel->events->issue;
   if (table == nullptr) return;
-  core::IssueEvent e{};
-  e.cycle = now;
-  e.pc = warp.stack.pc();
-  e.lanes = lanes.bits();
-  e.sm = static_cast<uint16_t>(sm_.index);
-  e.warp = static_cast<uint16_t>(w);
-  table->append(&e);
+  table->append({.cycle = now,
+                 .pc = warp.stack.pc(),
+                 .lanes = lanes.bits(),
+                 .sm = sm_.index,
+                 .warp = w,
+                 .scheduler = warp.scheduler});
 }
 
 void OperationIssue::issue(uint32_t w, uint64_t now) {

@@ -166,23 +166,21 @@ void OperationIssue::complete_access(uint32_t index, uint64_t now) {
 }
 
 inline void OperationIssue::emit_access(const AccessRecord& r, uint64_t now) {
-  core::EventTable* const table = blocks_.kernel(r.kernel).events->memory;
+  core::EventTable<core::MemoryEvent>* const table = blocks_.kernel(r.kernel).events->memory;
   if (table == nullptr) return;
-  core::MemoryEvent e{};
-  e.issue = r.issued;
-  e.complete = std::min(now, r.done_at.count());
-  e.address = r.first_address;
-  e.bytes = r.bytes;
-  e.pc = r.pc;
-  e.sm = static_cast<uint16_t>(sm_.index);
-  e.warp = r.warp;
-  e.transactions = r.transactions;
-  e.block = static_cast<uint32_t>(sm_.block_of(sm_.warps[r.warp]).index);
-  e.level = static_cast<uint8_t>(r.level);
-  e.kind = static_cast<uint8_t>(r.op->kind == OpKind::kAtomic  ? core::AccessKind::kAtomic
-                                : r.op->kind == OpKind::kStore ? core::AccessKind::kStore
-                                                               : core::AccessKind::kLoad);
-  table->append(&e);
+  table->append({.issue = r.issued,
+                 .complete = std::min(now, r.done_at.count()),
+                 .address = r.first_address,
+                 .block = sm_.block_of(sm_.warps[r.warp]).index,
+                 .pc = r.pc,
+                 .bytes = r.bytes,
+                 .sm = sm_.index,
+                 .warp = r.warp,
+                 .transactions = r.transactions,
+                 .level = r.level,
+                 .kind = r.op->kind == OpKind::kAtomic  ? core::AccessKind::kAtomic
+                         : r.op->kind == OpKind::kStore ? core::AccessKind::kStore
+                                                        : core::AccessKind::kLoad});
 }
 
 }  // namespace gpusim::comp

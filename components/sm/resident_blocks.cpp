@@ -75,13 +75,8 @@ void ResidentBlocks::start_block(const BlockStart& start, uint64_t now) {
     start_warp(w, slot, i, shared, now);
   }
   if (kernel.events->slot != nullptr) {
-    core::SlotEvent e{};
-    e.time = now;
-    e.next = static_cast<uint32_t>(start.block);
-    e.previous = previous;
-    e.sm = static_cast<uint16_t>(sm_.index);
-    e.slot = static_cast<uint16_t>(slot);
-    kernel.events->slot->append(&e);
+    kernel.events->slot->append(
+        {.time = now, .previous = previous, .next = start.block, .sm = sm_.index, .slot = slot});
   }
 }
 
@@ -167,13 +162,8 @@ void ResidentBlocks::finish(uint32_t slot, uint64_t now) {
   kernel.stats->longest_warp = std::max<uint64_t>(kernel.stats->longest_warp, block.longest_warp);
   block.end_phase(now);
   if (kernel.events->block != nullptr) {
-    core::BlockEvent e{};
-    e.start = block.start;
-    e.end = now;
-    e.block = static_cast<uint32_t>(block.index);
-    e.sm = static_cast<uint16_t>(sm_.index);
-    e.slot = static_cast<uint16_t>(slot);
-    kernel.events->block->append(&e);
+    kernel.events->block->append(
+        {.start = block.start, .end = now, .block = block.index, .sm = sm_.index, .slot = slot});
   }
 }
 

@@ -6,12 +6,7 @@ namespace gpusim::comp {
 
 void ResidentBlock::end_phase(uint64_t now) {
   if (kernel->events->phase != nullptr) {
-    core::PhaseEvent e{};
-    e.block = static_cast<uint32_t>(index);
-    e.start = phase_start;
-    e.end = now;
-    e.interval = phase;
-    kernel->events->phase->append(&e);
+    kernel->events->phase->append({.start = phase_start, .end = now, .block = index, .interval = phase});
   }
   ++phase;
   phase_start = now;

@@ -81,14 +81,14 @@ class SmTest : public testing::Test {
     for (const PcStats& pc : run.pc) at_pcs = std::accumulate(pc.slots.begin(), pc.slots.end(), at_pcs);
     EXPECT_EQ(at_pcs + slots[StallCause::kNoWarp], expected);
     EXPECT_EQ(run.sm[0].inst_executed, issues.events.size());
+    for (const core::IssueEvent& e : issues.events) EXPECT_EQ(e.scheduler, e.warp % machine.scheduler.count);
   }
 
   /// Cycles at which `warp` issued operations of this class.
   [[nodiscard]] std::vector<uint64_t> cycles_of(isa::OpClass c, uint16_t warp = 0) const {
     std::vector<uint64_t> cycles;
     for (const core::IssueEvent& e : issues.events)
-      if (e.warp == warp && image.ops[e.pc].op_class == c)
-        cycles.push_back(uint64_t{e.cycle});  // a packed field
+      if (e.warp == warp && image.ops[e.pc].op_class == c) cycles.push_back(e.cycle);
     return cycles;
   }
   [[nodiscard]] uint64_t slots_of(StallCause c) const { return run.sm[0].slots[c]; }
@@ -346,7 +346,7 @@ TEST_F(SmTest, DivergentSidesRunOneAfterTheOther) {
   EXPECT_LT(cycles_of(isa::OpClass::kIntMul)[0], cycles_of(isa::OpClass::kIntDivU32)[0])
       << "the side that falls through goes first";
   for (const core::IssueEvent& e : issues.events) {
-    const uint32_t lanes = e.lanes;  // a packed field
+    const uint32_t lanes = e.lanes;
     switch (image.ops[e.pc].op_class) {
       case isa::OpClass::kIntMul:
         EXPECT_EQ(lanes, 0xffffff00u);
@@ -373,7 +373,7 @@ TEST_F(SmTest, ThroughputOfManyWarpsIsThePipes) {
   uint64_t first = ~0ull, last = 0, count = 0;
   for (const core::IssueEvent& e : issues.events) {
     if (image.ops[e.pc].op_class != isa::OpClass::kFp32) continue;
-    const uint64_t cycle = e.cycle;  // a packed field
+    const uint64_t cycle = e.cycle;
     first = std::min(first, cycle), last = std::max(last, cycle), ++count;
   }
   EXPECT_EQ(count, 512u);

@@ -3,7 +3,9 @@
 // cycle of the mock's own domain.
 #pragma once
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <deque>
 #include <string>
 #include <utility>
@@ -12,7 +14,7 @@
 #include "components/noc/messages.h"
 #include "simcore/config/load.h"
 #include "simcore/engine/link.h"
-#include "simcore/record/recorder.h"
+#include "simcore/record/event_table.h"
 
 namespace gpusim::comp::test {
 
@@ -113,25 +115,17 @@ class FixedMemory : public core::Clocked {
 
 /// An event table in memory.
 template <class Event>
-class EventList : public core::EventTable {
+class EventList : public core::EventTable<Event>, private core::RowSink {
  public:
-  EventList() {
-    record_bytes_ = sizeof(Event);
-    cursor_ = buffer_;
-    end_ = buffer_ + sizeof(Event);
-  }
+  EventList() { this->use(*this, room_.data(), room_.size()); }
   std::vector<Event> events;
 
- protected:
-  void flush_chunk() override {
-    Event e;
-    std::memcpy(&e, buffer_, sizeof e);
-    events.push_back(e);
-    cursor_ = buffer_;
-  }
-
  private:
-  std::byte buffer_[sizeof(Event)];
+  void take(core::RowBuffer& rows) override {
+    events.push_back(std::bit_cast<Event>(room_));
+    rows.use(*this, room_.data(), room_.size());
+  }
+  std::array<std::byte, sizeof(Event)> room_;
 };
 
 }  // namespace gpusim::comp::test

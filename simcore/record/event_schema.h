@@ -1,12 +1,12 @@
-// The event tables of a recorded run: one packed record per row, with unit and meaning of every column.
-// Cycles are core (shader) cycles unless a column says otherwise. Together `block`, `phase`, `slot` and
-// `memory` are the run's task graph. Needs neither SystemC nor HDF5, so that analysis/ can use it alone.
+// The event tables of a recorded run: one packed record per row. EventLevel::kSummary records `block`,
+// `phase` and `slot`, kMemory also `memory`, `cache`, `mshr` and `dram`, kAll also `issue`, `stall` and
+// `branch`. Cycles are core (shader) cycles unless a column says otherwise. Together `block`, `phase`, `slot`
+// and `memory` are the run's task graph. Needs neither SystemC nor HDF5, so that analysis/ can use it alone.
 #pragma once
 #include <cstdint>
-#include <span>
 #include <string_view>
 
-#include "simcore/record/recorder.h"
+#include "simcore/record/event_table.h"
 
 namespace gpusim::core {
 
@@ -31,83 +31,132 @@ enum class CacheResult : uint8_t { kHit, kMiss, kMissMerged, kReservationFail, k
 enum class MshrAction : uint8_t { kAllocate, kMerge, kRelease, kFull };
 enum class DramCommand : uint8_t { kActivate, kPrecharge, kRead, kWrite, kRefresh };
 
-#pragma pack(push, 1)
-struct BlockEvent {  ///< events/block: one row per block that ran
-  uint64_t start, end;
-  uint32_t block;
-  uint16_t sm, slot;
+#define GPUSIM_BLOCK_EVENT(COLUMN)                              \
+  COLUMN(uint64_t, start, "core cycles", "dispatch to the SM")  \
+  COLUMN(uint64_t, end, "core cycles", "last warp left")        \
+  COLUMN(uint32_t, block, "", "linear block index in the grid") \
+  COLUMN(uint16_t, sm, "", "SM index")                          \
+  COLUMN(uint16_t, slot, "", "block slot of the SM")
+/// events/block: one row per block that ran
+struct BlockEvent {
+  GPUSIM_EVENT(BlockEvent, "events/block", "residency of each thread block", EventLevel::kSummary,
+               GPUSIM_BLOCK_EVENT)
 };
-struct PhaseEvent {  ///< events/phase: one barrier interval of a block
-  uint64_t start, end;
-  uint32_t block, interval;
-};
-struct SlotEvent {  ///< events/slot: `next` took over the slot of `previous`
-  uint64_t time;
-  uint32_t previous, next;
-  uint16_t sm, slot;
-};
-struct MemoryEvent {  ///< events/memory: one warp memory instruction
-  uint64_t issue, complete, address;
-  uint32_t block, pc, bytes;
-  uint16_t sm, warp, transactions;
-  uint8_t level, kind;
-};
-struct IssueEvent {  ///< events/issue: one issued warp instruction
-  uint64_t cycle;
-  uint32_t pc, lanes;
-  uint16_t sm, warp;
-  uint8_t scheduler;
-};
-struct StallEvent {  ///< events/stall: a run of empty issue slots with one cause
-  uint64_t from, to;
-  uint32_t pc;
-  uint16_t sm, warp;
-  uint8_t scheduler, cause;
-};
-struct CacheEvent {  ///< events/cache: one look-up
-  uint64_t cycle, address;
-  uint16_t unit;
-  uint8_t cache, result;
-};
-struct MshrEvent {  ///< events/mshr
-  uint64_t cycle, address;
-  uint16_t sm, occupied;
-  uint8_t action;
-};
-struct DramEvent {  ///< events/dram: one command
-  uint64_t cycle;
-  uint32_t row;
-  uint16_t channel;
-  uint8_t bank, command, write;
-};
-struct BranchEvent {  ///< events/branch: one executed branch that could diverge
-  uint64_t cycle;
-  uint32_t pc, active, taken;
-  uint16_t sm, warp;
-};
-#pragma pack(pop)
 
-[[nodiscard]] const TableSchema& block_schema();
-[[nodiscard]] const TableSchema& phase_schema();
-[[nodiscard]] const TableSchema& slot_schema();
-[[nodiscard]] const TableSchema& memory_schema();
-[[nodiscard]] const TableSchema& issue_schema();
-[[nodiscard]] const TableSchema& stall_schema();
-[[nodiscard]] const TableSchema& cache_schema();
-[[nodiscard]] const TableSchema& mshr_schema();
-[[nodiscard]] const TableSchema& dram_schema();
-[[nodiscard]] const TableSchema& branch_schema();
-
-/// An event table and the lowest level that records it: summary has block, phase, slot; memory adds memory,
-/// cache, mshr, dram; all adds issue, stall, branch.
-struct EventTableInfo {
-  EventLevel level;
-  const TableSchema& (*schema)();
+#define GPUSIM_PHASE_EVENT(COLUMN)                                                               \
+  COLUMN(uint64_t, start, "core cycles", "start of the block, or release of the barrier before") \
+  COLUMN(uint64_t, end, "core cycles", "release of the barrier, or end of the block")            \
+  COLUMN(uint32_t, block, "", "linear block index in the grid")                                  \
+  COLUMN(uint32_t, interval, "", "number of the interval within the block, from 0")
+/// events/phase: one barrier interval of a block
+struct PhaseEvent {
+  GPUSIM_EVENT(PhaseEvent, "events/phase", "barrier intervals of each block", EventLevel::kSummary,
+               GPUSIM_PHASE_EVENT)
 };
-[[nodiscard]] std::span<const EventTableInfo> event_tables();
-/// True if a recorder at level `have` records tables of level `need`.
-[[nodiscard]] constexpr bool level_includes(EventLevel have, EventLevel need) {
-  return have >= need && have != EventLevel::kOff;
-}
 
+#define GPUSIM_SLOT_EVENT(COLUMN)                                              \
+  COLUMN(uint64_t, time, "core cycles", "dispatch of the next block")          \
+  COLUMN(uint32_t, previous, "", "block that left the slot; 4294967295: none") \
+  COLUMN(uint32_t, next, "", "block that took the slot")                       \
+  COLUMN(uint16_t, sm, "", "SM index")                                         \
+  COLUMN(uint16_t, slot, "", "block slot of the SM")
+/// events/slot: `next` took over the slot of `previous`
+struct SlotEvent {
+  GPUSIM_EVENT(SlotEvent, "events/slot", "which block followed which in a block slot", EventLevel::kSummary,
+               GPUSIM_SLOT_EVENT)
+};
+
+#define GPUSIM_MEMORY_EVENT(COLUMN)                                                                      \
+  COLUMN(uint64_t, issue, "core cycles", "issue")                                                        \
+  COLUMN(uint64_t, complete, "core cycles",                                                              \
+         "data back in the registers; for a store, accepted by the memory system")                       \
+  COLUMN(uint64_t, address, "", "byte address of the lowest active lane")                                \
+  COLUMN(uint32_t, block, "", "linear block index in the grid")                                          \
+  COLUMN(uint32_t, pc, "", "PTX statement, row of per_pc")                                               \
+  COLUMN(uint32_t, bytes, "bytes", "requested by all active lanes")                                      \
+  COLUMN(uint16_t, sm, "", "SM index")                                                                   \
+  COLUMN(uint16_t, warp, "", "warp index in the block")                                                  \
+  COLUMN(uint16_t, transactions, "transactions", "memory transactions, or bank passes of shared memory") \
+  COLUMN(MemoryLevel, level, "",                                                                         \
+         "slowest level that served it: 0 shared, 1-3 constant L1-L3, 4-5 texture L1-L2, 6 L1, 7 L2, 8 " \
+         "DRAM, 9 none")                                                                                 \
+  COLUMN(AccessKind, kind, "", "0 load, 1 store, 2 atomic")
+/// events/memory: one warp memory instruction
+struct MemoryEvent {
+  GPUSIM_EVENT(MemoryEvent, "events/memory", "warp memory instructions", EventLevel::kMemory,
+               GPUSIM_MEMORY_EVENT)
+};
+
+#define GPUSIM_ISSUE_EVENT(COLUMN)                                     \
+  COLUMN(uint64_t, cycle, "core cycles", "issue")                      \
+  COLUMN(uint32_t, pc, "", "PTX statement, row of per_pc")             \
+  COLUMN(uint32_t, lanes, "", "mask of active lanes, lane 0 in bit 0") \
+  COLUMN(uint16_t, sm, "", "SM index")                                 \
+  COLUMN(uint16_t, warp, "", "warp slot of the SM")                    \
+  COLUMN(uint8_t, scheduler, "", "scheduler of the SM")
+/// events/issue: one issued warp instruction
+struct IssueEvent {
+  GPUSIM_EVENT(IssueEvent, "events/issue", "issued warp instructions", EventLevel::kAll, GPUSIM_ISSUE_EVENT)
+};
+
+#define GPUSIM_STALL_EVENT(COLUMN)                                            \
+  COLUMN(uint64_t, from, "core cycles", "first empty slot")                   \
+  COLUMN(uint64_t, to, "core cycles", "end, exclusive")                       \
+  COLUMN(uint32_t, pc, "", "statement that could not issue, row of per_pc")   \
+  COLUMN(uint16_t, sm, "", "SM index")                                        \
+  COLUMN(uint16_t, warp, "", "warp slot that would have issued; 65535: none") \
+  COLUMN(uint8_t, scheduler, "", "scheduler of the SM")                       \
+  COLUMN(uint8_t, cause, "", "row of issue_slots")
+/// events/stall: a run of empty issue slots with one cause
+struct StallEvent {
+  GPUSIM_EVENT(StallEvent, "events/stall", "runs of empty issue slots with one cause", EventLevel::kAll,
+               GPUSIM_STALL_EVENT)
+};
+
+#define GPUSIM_CACHE_EVENT(COLUMN)                                                                \
+  COLUMN(uint64_t, cycle, "core cycles", "look-up")                                               \
+  COLUMN(uint64_t, address, "", "byte address of the line")                                       \
+  COLUMN(uint16_t, unit, "", "SM, cluster or partition that holds the cache")                     \
+  COLUMN(uint8_t, cache, "", "1-3 constant L1-L3, 4-5 texture L1-L2, 6 L1, 7 L2, 8 instructions") \
+  COLUMN(CacheResult, result, "", "0 hit, 1 miss, 2 miss merged with an outstanding one, 3 no room, 4 write")
+/// events/cache: one look-up
+struct CacheEvent {
+  GPUSIM_EVENT(CacheEvent, "events/cache", "cache look-ups", EventLevel::kMemory, GPUSIM_CACHE_EVENT)
+};
+
+#define GPUSIM_MSHR_EVENT(COLUMN)                            \
+  COLUMN(uint64_t, cycle, "core cycles", "time")             \
+  COLUMN(uint64_t, address, "", "byte address of the line")  \
+  COLUMN(uint16_t, sm, "", "SM index")                       \
+  COLUMN(uint16_t, occupied, "entries", "in use afterwards") \
+  COLUMN(MshrAction, action, "", "0 allocate, 1 merge, 2 release, 3 refused: full")
+/// events/mshr
+struct MshrEvent {
+  GPUSIM_EVENT(MshrEvent, "events/mshr", "miss-status registers", EventLevel::kMemory, GPUSIM_MSHR_EVENT)
+};
+
+#define GPUSIM_DRAM_EVENT(COLUMN)                                                         \
+  COLUMN(uint64_t, cycle, "memory cycles", "command on the bus")                          \
+  COLUMN(uint32_t, row, "", "row")                                                        \
+  COLUMN(uint16_t, channel, "", "channel (partition)")                                    \
+  COLUMN(uint8_t, bank, "", "bank")                                                       \
+  COLUMN(DramCommand, command, "", "0 activate, 1 precharge, 2 read, 3 write, 4 refresh") \
+  COLUMN(uint8_t, write, "", "1 if the request that caused it is a write")
+/// events/dram: one command
+struct DramEvent {
+  GPUSIM_EVENT(DramEvent, "events/dram", "DRAM commands", EventLevel::kMemory, GPUSIM_DRAM_EVENT)
+};
+
+#define GPUSIM_BRANCH_EVENT(COLUMN)                              \
+  COLUMN(uint64_t, cycle, "core cycles", "issue")                \
+  COLUMN(uint32_t, pc, "", "PTX statement, row of per_pc")       \
+  COLUMN(uint32_t, active, "", "mask of lanes that executed it") \
+  COLUMN(uint32_t, taken, "", "mask of lanes that jumped")       \
+  COLUMN(uint16_t, sm, "", "SM index")                           \
+  COLUMN(uint16_t, warp, "", "warp slot of the SM")
+/// events/branch: one executed branch that could diverge
+struct BranchEvent {
+  GPUSIM_EVENT(BranchEvent, "events/branch", "branches that could diverge", EventLevel::kAll,
+               GPUSIM_BRANCH_EVENT)
+};
 }  // namespace gpusim::core

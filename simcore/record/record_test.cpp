@@ -67,9 +67,11 @@ TEST(Recorder, OneWriterOfManyThatStartAtOnce) {
     const std::string path = temp(there ? "raced_old.h5" : "raced_new.h5");
     if (there) record(path, 1, 10, 1, 2);
     std::vector<std::unique_ptr<FileClaim>> claims;
+    claims.reserve(8);
     for (int i = 0; i < 8; ++i) claims.push_back(std::make_unique<FileClaim>(path));
     std::atomic<int> got = 0, refused = 0;
     std::vector<std::thread> runs;
+    runs.reserve(claims.size());
     for (const auto& claim : claims)
       runs.emplace_back([&] {
         try {
@@ -200,7 +202,7 @@ TEST(Recorder, CellTablesMixNumbersAndTexts) {
   const std::vector<std::string> causes[] = {{"issued", "memory_dram"}};
   recorder->write_table(schema, std::as_bytes(std::span(rows)), 2, causes);
   EXPECT_THROW(recorder->write_table(schema, std::as_bytes(std::span(rows)), 3, causes), RecordError);
-  recorder->table(block_schema());  // stays empty
+  ASSERT_NE(recorder->table<BlockEvent>(), nullptr);  // stays empty
   recorder->end_kernel({});
   recorder->close("failed", "out of bounds");
   const RecordedFile file(path);
@@ -222,15 +224,17 @@ TEST(Recorder, CellTablesMixNumbersAndTexts) {
 TEST(Recorder, SeveralKernelsMayBeOpen) {
   const std::string path = temp("open.h5");
   const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kSummary, 1);
-  const auto block = [](uint32_t n) { return BlockEvent{n, n + 1, n, 0, 0}; };
+  const auto block = [](uint32_t n) {
+    return BlockEvent{.start = n, .end = n + 1, .block = n, .sm = 0, .slot = 0};
+  };
   EXPECT_EQ(recorder->begin_kernel({}), 0u);
-  EventTable& first = recorder->table(block_schema());
+  EventTable<BlockEvent>* const first = recorder->table<BlockEvent>();
   EXPECT_EQ(recorder->begin_kernel({}), 1u);
-  EventTable& second = recorder->table(block_schema());
+  EventTable<BlockEvent>* const second = recorder->table<BlockEvent>();
+  EXPECT_EQ(recorder->table<MemoryEvent>(), nullptr) << "of a higher level";
   for (uint32_t i = 0; i < 100'000; ++i) {  // chunks of both in turn
-    const BlockEvent a = block(i), b = block(2 * i);
-    first.append(&a);
-    second.append(&b);
+    first->append(block(i));
+    second->append(block(2 * i));
   }
   recorder->choose_kernel(0);
   recorder->write_counters(std::vector<Counter>{{"of", 7, "1", "test"}});
@@ -280,10 +284,9 @@ TEST(Recorder, EveryStateOfTheFileIsValid) {
     write_pattern(*recorder, 2, 45'000, [] {});
     // Enough chunks of one table to split B-tree nodes (30 entries each).
     recorder->begin_kernel(std::vector<KernelAttribute>{{"name", "pattern2", 0, true}});
-    EventTable& tiny = recorder->table(tiny_schema());
+    EventTable<TinyEvent>* const tiny = recorder->table<TinyEvent>();
     for (uint64_t row = 0; row < 65 * chunk_rows(1); ++row) {
-      const uint8_t value = pattern_tiny(row);
-      tiny.append(&value);
+      tiny->append(pattern_tiny(row));
     }
     recorder->end_kernel({});
     recorder->close("complete", "");
@@ -304,7 +307,7 @@ TEST(Recorder, EveryStateOfTheFileIsValid) {
   for (size_t i = 0; i < changes.size(); ++i) {
     const FileChange& change = changes[i];
     if (change.resize) std::filesystem::resize_file(path, change.address);
-    const bool large = change.bytes.size() > 64 * 1024;  // raw chunks: torn once in the middle is enough
+    const bool large = change.bytes.size() > 64ul * 1024;  // raw chunks: torn once in the middle is enough
     for (size_t at = 0; at < change.bytes.size();) {
       const size_t page_end = large ? at + change.bytes.size() / 2 + 1
                                     : ((change.address + at) / 4096 + 1) * 4096 - change.address;
@@ -382,10 +385,9 @@ TEST(Recorder, UnclosedRecordersLeavePartialFiles) {
   {
     const auto recorder = Recorder::create(path, pattern_attributes(), EventLevel::kAll, 2);
     recorder->begin_kernel(std::vector<KernelAttribute>{{"name", "pattern0", 0, true}});
-    EventTable& phase = recorder->table(phase_schema());
+    EventTable<PhaseEvent>* const phase = recorder->table<PhaseEvent>();
     for (uint64_t row = 0; row < 1000; ++row) {
-      const PhaseEvent p = pattern_phase(row);
-      phase.append(&p);
+      phase->append(pattern_phase(row));
     }
   }
   uint64_t records = 0;
@@ -405,27 +407,60 @@ TEST(Recorder, ManyKernels) {
   EXPECT_LT(std::filesystem::file_size(path), 300u * 40'000);
 }
 
-TEST(EventSchema, ColumnsCoverTheRecords) {
-  for (const EventTableInfo& info : event_tables()) {
-    const TableSchema& schema = info.schema();
-    std::vector<bool> used(schema.record_bytes, false);
-    for (const Column& column : schema.columns) {
-      const uint32_t bytes = column.type == ColumnType::kU8    ? 1
-                             : column.type == ColumnType::kU16 ? 2
-                             : column.type == ColumnType::kU32 ? 4
-                                                               : 8;
-      EXPECT_FALSE(column.meaning.empty()) << schema.path << " " << column.name;
-      for (uint32_t byte = 0; byte < bytes; ++byte) {
-        ASSERT_LT(column.offset + byte, schema.record_bytes);
-        EXPECT_FALSE(used[column.offset + byte]) << schema.path << " " << column.name;
-        used[column.offset + byte] = true;
-      }
-    }
-    EXPECT_EQ(std::count(used.begin(), used.end(), false), 0) << schema.path;
+template <class Event>
+concept MadeWithAllColumns = requires(uint64_t n) {
+  Event{.cycle = n, .address = n, .sm = n, .occupied = n, .action = MshrAction::kMerge};
+};
+template <class Event>
+concept MadeWithoutAColumn = requires(uint64_t n) {
+  Event{.cycle = n, .address = n, .occupied = n, .action = MshrAction::kMerge};
+};
+template <class Event>
+concept MadeInAnotherOrder = requires(uint64_t n) {
+  Event{.address = n, .cycle = n, .sm = n, .occupied = n, .action = MshrAction::kMerge};
+};
+template <class Event>
+concept MadeWithoutNames = requires(uint64_t n) {
+  Event{n, n, n, n, MshrAction::kMerge};
+};
+template <class Event, class Action>
+concept MadeWithAction = requires(uint64_t n, Action action) {
+  Event{.cycle = n, .address = n, .sm = n, .occupied = n, .action = action};
+};
+template <class Table, class Event>
+concept Takes = requires(Table& table, const Event& event) {
+  table.append(event);
+};
+
+TEST(EventTable, AnEventIsMadeOfAllItsColumnsByName) {
+  static_assert(MadeWithAllColumns<MshrEvent>);
+  static_assert(!MadeWithoutAColumn<MshrEvent>);
+  static_assert(!MadeInAnotherOrder<MshrEvent>);
+  static_assert(!MadeWithoutNames<MshrEvent>);
+  static_assert(MadeWithAction<MshrEvent, MshrAction> && !MadeWithAction<MshrEvent, DramCommand> &&
+                !MadeWithAction<MshrEvent, int>);
+  static_assert(Takes<EventTable<MshrEvent>, MshrEvent> && !Takes<EventTable<MshrEvent>, DramEvent>);
+}
+
+TEST(EventTable, IsDescribedAsItIsDeclared) {
+  const TableSchema& schema = schema_of<MshrEvent>();
+  EXPECT_EQ(schema.path, "events/mshr");
+  EXPECT_EQ(schema.meaning, "miss-status registers");
+  EXPECT_EQ(schema.record_bytes, 8u + 8 + 2 + 2 + 1);
+  std::vector<std::string> names;
+  std::vector<ColumnType> types;
+  std::vector<uint32_t> offsets;
+  for (const Column& column : schema.columns) {
+    names.push_back(column.name);
+    types.push_back(column.type);
+    offsets.push_back(column.offset);
   }
-  EXPECT_TRUE(level_includes(EventLevel::kMemory, EventLevel::kSummary));
-  EXPECT_FALSE(level_includes(EventLevel::kSummary, EventLevel::kMemory));
-  EXPECT_FALSE(level_includes(EventLevel::kOff, EventLevel::kOff));
+  EXPECT_THAT(names, testing::ElementsAre("cycle", "address", "sm", "occupied", "action"));
+  using enum ColumnType;
+  EXPECT_THAT(types, testing::ElementsAre(kU64, kU64, kU16, kU16, kU8));
+  EXPECT_THAT(offsets, testing::ElementsAre(0, 8, 16, 18, 20));
+  EXPECT_EQ(schema.columns[3].unit, "entries");
+  EXPECT_EQ(schema.columns[3].meaning, "in use afterwards");
 }
 
 TEST(Read, RefusesOtherFiles) {

@@ -222,30 +222,32 @@ class Pipeline {
   std::vector<std::thread> helpers_;
 };
 
-class ChunkedTable final : public EventTable {
+/// Hands the rows of a table to the writer, chunk by chunk.
+class ChunkedTable final : public RowSink {
  public:
-  ChunkedTable(Pipeline& pipeline, size_t id, const TableSchema& schema) : pipeline_(pipeline), id_(id) {
-    record_bytes_ = schema.record_bytes;
+  ChunkedTable(Pipeline& pipeline, size_t id, const TableSchema& schema, std::unique_ptr<RowBuffer> rows)
+      : pipeline_(pipeline), id_(id), record_bytes_(schema.record_bytes), rows_(std::move(rows)) {
     use(pipeline.buffer());
   }
   /// Hands the rows that do not fill a chunk to the writer.
   void finish() {
-    const auto bytes = static_cast<size_t>(cursor_ - buffer_.get());
+    const auto bytes = static_cast<size_t>(rows_->cursor() - buffer_.get());
     const auto rows = std::make_shared<std::vector<std::byte>>(buffer_.get(), buffer_.get() + bytes);
     pipeline_.push([id = id_, rows](Hdf5Writer& writer) { writer.finish_table(id, *rows); });
     pipeline_.give_back(std::move(buffer_));
   }
 
  private:
-  void flush_chunk() override { use(pipeline_.exchange(id_, record_bytes_, std::move(buffer_))); }
+  void take(RowBuffer&) override { use(pipeline_.exchange(id_, record_bytes_, std::move(buffer_))); }
   void use(Buffer buffer) {
     buffer_ = std::move(buffer);
-    cursor_ = buffer_.get();
-    end_ = cursor_ + chunk_rows(record_bytes_) * record_bytes_;
+    rows_->use(*this, buffer_.get(), chunk_rows(record_bytes_) * record_bytes_);
   }
 
   Pipeline& pipeline_;
   size_t id_;
+  uint32_t record_bytes_;
+  std::unique_ptr<RowBuffer> rows_;
   Buffer buffer_;
 };
 
@@ -281,7 +283,7 @@ class Hdf5Recorder final : public Recorder {
     current_ = n;
   }
 
-  EventTable& table(const TableSchema& schema) override {
+  void open_table(const TableSchema& schema, std::unique_ptr<RowBuffer> rows) override {
     need_kernel();
     if (schema.record_bytes == 0 || schema.record_bytes > kChunkBytes) {
       throw RecordError(
@@ -290,9 +292,7 @@ class Hdf5Recorder final : public Recorder {
     const size_t id = next_table_++;
     pipeline_.push(
         [kernel = current_, id, schema](Hdf5Writer& writer) { writer.declare_table(kernel, id, schema); });
-    auto& tables = open_[current_];
-    tables.push_back(std::make_unique<ChunkedTable>(pipeline_, id, schema));
-    return *tables.back();
+    open_[current_].push_back(std::make_unique<ChunkedTable>(pipeline_, id, schema, std::move(rows)));
   }
 
   void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
@@ -308,13 +308,13 @@ class Hdf5Recorder final : public Recorder {
   }
 
   void write_counters(std::span<const Counter> counters) override {
-    static const TableSchema kSchema{"counters",
-                                     "event counts and derived figures of the kernel",
-                                     sizeof(double),
-                                     {{"name", ColumnType::kString, 0, "", "name; nvprof's where one exists"},
-                                      {"value", ColumnType::kF64, 0, "see column unit", "value"},
-                                      {"unit", ColumnType::kString, 0, "", "unit of the value"},
-                                      {"description", ColumnType::kString, 0, "", "what is counted"}}};
+    static const TableSchema schema{"counters",
+                                    "event counts and derived figures of the kernel",
+                                    sizeof(double),
+                                    {{"name", ColumnType::kString, 0, "", "name; nvprof's where one exists"},
+                                     {"value", ColumnType::kF64, 0, "see column unit", "value"},
+                                     {"unit", ColumnType::kString, 0, "", "unit of the value"},
+                                     {"description", ColumnType::kString, 0, "", "what is counted"}}};
     std::vector<double> values;
     std::vector<std::vector<std::string>> texts(3);
     for (const Counter& counter : counters) {
@@ -323,7 +323,7 @@ class Hdf5Recorder final : public Recorder {
       texts[1].push_back(counter.unit);
       texts[2].push_back(counter.description);
     }
-    write_table(kSchema, std::as_bytes(std::span(values)), values.size(), texts);
+    write_table(schema, std::as_bytes(std::span(values)), values.size(), texts);
   }
 
   void end_kernel(std::span<const KernelAttribute> attributes) override {

@@ -1,8 +1,7 @@
 // Records a run to HDF5 (layout: docs/file_format.md). The simulation thread appends
 // fixed-size records to chunk buffers; a writer thread does every HDF5 call. Only whole chunks are appended
 // while the run goes on, tails are written at close, so a killed process leaves a file that opens, is marked
-// partial and holds only right records. Event schemas (plain structs with their column descriptions) stand in
-// simcore/record/event_schema.h.
+// partial and holds only right records. The event tables stand in simcore/record/event_schema.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,45 +10,12 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "simcore/record/event_table.h"
+
 namespace gpusim::core {
-
-enum class EventLevel : uint8_t { kOff, kSummary, kMemory, kAll };
-enum class ColumnType : uint8_t { kU8, kU16, kU32, kU64, kI64, kF64, kString };
-
-/// One column of a recorded table; `offset` in the record (kString columns exist only in cell tables).
-struct Column {
-  std::string name;
-  ColumnType type = ColumnType::kU64;
-  uint32_t offset = 0;
-  std::string unit;
-  std::string meaning;
-};
-struct TableSchema {
-  std::string path;  ///< below the kernel group: "events/memory"
-  std::string meaning;
-  uint32_t record_bytes = 0;
-  std::vector<Column> columns;
-};
-
-/// Append-only table of fixed-size records. append() costs a copy into a buffer; a full chunk goes to the
-/// writer.
-class EventTable {
- public:
-  virtual ~EventTable() = default;
-  void append(const void* record) {
-    __builtin_memcpy(cursor_, record, record_bytes_);
-    cursor_ += record_bytes_;
-    if (cursor_ == end_) flush_chunk();
-  }
-
- protected:
-  virtual void flush_chunk() = 0;
-  std::byte* cursor_ = nullptr;
-  std::byte* end_ = nullptr;
-  uint32_t record_bytes_ = 0;
-};
 
 struct Counter {
   std::string name;
@@ -94,8 +60,16 @@ class Recorder {
   virtual uint64_t begin_kernel(std::span<const KernelAttribute> attributes) = 0;
   /// What follows is about kernel `n`, which is open.
   virtual void choose_kernel(uint64_t n) = 0;
-  /// A table of the current kernel. Valid until its end_kernel().
-  virtual EventTable& table(const TableSchema& schema) = 0;
+  /// The current kernel's table of these events, valid until its end_kernel(); null if the level does not
+  /// record them.
+  template <class Event>
+  [[nodiscard]] EventTable<Event>* table() {
+    if (level() < Event::kLevel) return nullptr;
+    auto table = std::make_unique<EventTable<Event>>();
+    EventTable<Event>* const rows = table.get();
+    open_table(schema_of<Event>(), std::move(table));
+    return rows;
+  }
   /// A whole table at once (per_sm, per_pc, issue_slots): `rows` records of schema.record_bytes for the
   /// numeric columns, and for each kString column, in order, `rows` texts. Data is copied.
   virtual void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
@@ -113,6 +87,10 @@ class Recorder {
   /// Final status: "complete", "partial" or "failed" with a reason. Waits for the writer. Throws RecordError.
   /// False if nothing is left of this recording: it is partial and what was worth keeping has kept its name.
   virtual bool close(std::string_view status, std::string_view reason) = 0;
+
+ protected:
+  /// Begins a table of the current kernel; `rows` are its rows.
+  virtual void open_table(const TableSchema& schema, std::unique_ptr<RowBuffer> rows) = 0;
 };
 
 }  // namespace gpusim::core

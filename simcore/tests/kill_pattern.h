@@ -1,6 +1,8 @@
 // What the kill tests write and check: tables whose every record follows from its row number, so that a
 // wrong, missing or repeated record is seen.
 #pragma once
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 
@@ -10,31 +12,28 @@
 namespace gpusim::core {
 
 inline MemoryEvent pattern_memory(uint64_t row) {
-  MemoryEvent e{};
-  e.issue = row * 3;
-  e.complete = row * 3 + 436;
-  e.address = 0x10000000 + (row * 2654435761u) % (1u << 24);
-  e.block = static_cast<uint32_t>(row / 64);
-  e.pc = static_cast<uint32_t>(row % 97);
-  e.bytes = 128;
-  e.sm = static_cast<uint16_t>(row % 30);
-  e.warp = static_cast<uint16_t>(row % 8);
-  e.transactions = static_cast<uint16_t>(1 + row % 16);
-  e.level = 8;
-  e.kind = static_cast<uint8_t>(row % 3);
-  return e;
+  return {.issue = row * 3,
+          .complete = row * 3 + 436,
+          .address = 0x10000000 + (row * 2654435761u) % (1u << 24),
+          .block = row / 64,
+          .pc = row % 97,
+          .bytes = 128,
+          .sm = row % 30,
+          .warp = row % 8,
+          .transactions = 1 + row % 16,
+          .level = MemoryLevel::kDram,
+          .kind = static_cast<AccessKind>(row % 3)};
 }
 inline PhaseEvent pattern_phase(uint64_t row) {
-  return {row, row + 100, static_cast<uint32_t>(row), static_cast<uint32_t>(row % 5)};
+  return {.start = row, .end = row + 100, .block = row, .interval = row % 5};
 }
 
 /// Records of one byte: small chunks, so that many of them (and a deep chunk index) are cheap to check.
-inline uint8_t pattern_tiny(uint64_t row) { return static_cast<uint8_t>(row * row % 251); }
-inline const TableSchema& tiny_schema() {
-  static const TableSchema schema{
-      "events/tiny", "test", 1, {{"value", ColumnType::kU8, 0, "", "row * row % 251"}}};
-  return schema;
-}
+#define GPUSIM_TINY_EVENT(COLUMN) COLUMN(uint8_t, value, "", "row * row % 251")
+struct TinyEvent {
+  GPUSIM_EVENT(TinyEvent, "events/tiny", "test", EventLevel::kSummary, GPUSIM_TINY_EVENT)
+};
+inline TinyEvent pattern_tiny(uint64_t row) { return {.value = row * row % 251}; }
 
 template <typename Record>
 bool matches(const std::byte* at, const Record& expected) {
@@ -54,8 +53,10 @@ inline std::string check_pattern_file(const std::string& path, uint64_t& records
     for (const std::string& table : file.list(group + "/events")) {
       const bool is_memory = table == "memory";
       const bool is_tiny = table == "tiny";
-      const TableSchema& schema = is_memory ? memory_schema() : is_tiny ? tiny_schema() : phase_schema();
-      const std::string dataset = group + "/events/" + table;
+      const TableSchema& schema = is_memory ? schema_of<MemoryEvent>()
+                                  : is_tiny ? schema_of<TinyEvent>()
+                                            : schema_of<PhaseEvent>();
+      const std::string dataset = fmt::format("{}/events/{}", group, table);
       const std::vector<std::byte> data = file.records(dataset, schema, 0, ~uint64_t{0});
       const uint64_t rows = data.size() / schema.record_bytes;
       if (file.text_list_attribute(dataset, "column_units").size() != schema.columns.size())
@@ -84,13 +85,11 @@ void write_pattern(Recorder& recorder, uint64_t kernels, uint64_t rows, Between 
     const KernelAttribute begin[] = {{"name", "pattern" + std::to_string(kernel), 0, true},
                                      {"grid_x", "", 64, false}};
     recorder.begin_kernel(begin);
-    EventTable& memory = recorder.table(memory_schema());
-    EventTable& phase = recorder.table(phase_schema());
+    EventTable<MemoryEvent>* const memory = recorder.table<MemoryEvent>();
+    EventTable<PhaseEvent>* const phase = recorder.table<PhaseEvent>();
     for (uint64_t row = 0; row < rows; ++row) {
-      const MemoryEvent m = pattern_memory(row);
-      const PhaseEvent p = pattern_phase(row);
-      memory.append(&m);
-      phase.append(&p);
+      memory->append(pattern_memory(row));
+      phase->append(pattern_phase(row));
       if (row % 1000 == 0) between();
     }
     const Counter counters[] = {{"cycles", 1234.5, "cycles", "core cycles"},
