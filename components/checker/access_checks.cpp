@@ -1,5 +1,5 @@
-// What each lane's access is checked for: the kind of memory, the variable of its address, written bytes,
-// races.
+// What each lane's access is checked for: the kind of memory, the variable of its address, written bytes.
+// Races: memory_order_checks.cpp.
 #include <fmt/format.h>
 
 #include <bit>
@@ -125,58 +125,6 @@ void BlockChecks::check_init_of(WarpChecks& warp, const isa::MicroOp& op, const 
     for (uint32_t b = 0; inside && value.read != 0 && b < m.element_bytes; ++b)
       if (((value.bytes >> b) & 1) != 0) map->clear(first + e * m.element_bytes + b, 1);
   }
-}
-
-void BlockChecks::check_race(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
-                             const isa::WarpContext& context, LaneMask mask) {
-  const CheckedOp& checked = kernel_->of(op);
-  const uint32_t w = warp.warp_;
-  LaneMask shared;
-  for_each_lane(mask, [&](int lane) {
-    if (lanes.space[static_cast<size_t>(lane)] == Space::kShared)
-      shared = shared | LaneMask(uint32_t{1} << lane);
-  });
-  if (shared.none()) return;
-  const bool talks = checked.strong || checked.is_volatile;
-  const bool hears = talks && op.kind != OpKind::kStore, tells = talks && op.kind != OpKind::kLoad;
-  SharedAccess a;
-  a.statement = op.ptx_index;
-  a.instance = ++instance_;
-  a.write = op.kind != OpKind::kLoad;
-  a.atomic = talks;
-  // What lane `lane` has stored.
-  const auto value = [&](uint32_t thread) {
-    Scratch there;
-    execute_on(there, op, checked.mem, context, static_cast<int>(thread % isa::kWarpSize));
-    return there.bytes;
-  };
-  for_each_lane(shared, [&](int lane) {
-    const uint64_t address = lanes.address[static_cast<size_t>(lane)];
-    if (hears) clocks_.acquire(w, LaneMask(uint32_t{1} << lane), address);
-    a.thread = thread_of(warp, lane);
-    const RaceCheck::Conflict conflict =
-        race_.access(clocks_, static_cast<uint32_t>(address), lanes.bytes, a,
-                     [&](uint32_t thread) { return value(thread) == value(a.thread); });
-    if (conflict.hazard != RaceCheck::Hazard::kNone) note_race(op, a.thread, conflict, address, lanes.bytes);
-  });
-  if (!tells) return;
-  clocks_.advance(w);
-  for_each_lane(shared, [&](int lane) { clocks_.publish(w, lanes.address[static_cast<size_t>(lane)]); });
-}
-
-void BlockChecks::note_race(const isa::MicroOp& op, uint32_t thread, const RaceCheck::Conflict& conflict,
-                            uint64_t address, uint32_t bytes) {
-  const Site other = site(conflict.statement, conflict.thread);
-  shared_.log.note(FindingKind::kRace, site(op.ptx_index, thread), &other, [&] {
-    FindingDetail d;
-    d.space = Space::kShared;
-    d.address = address;
-    d.bytes = bytes;
-    d.object = shared_variable_at(kernel_->image(), address);
-    d.message = fmt::format("{} of {} at {:#x} without a barrier between", hazard_name(conflict.hazard),
-                            d.object.empty() ? "shared memory" : fmt::format("'{}'", d.object), address);
-    return d;
-  });
 }
 
 }  // namespace gpusim::comp

@@ -20,7 +20,7 @@
 #include "components/sm/dependences.h"
 #include "components/sm/execution_pipes.h"
 #include "components/sm/instruction_fetch.h"
-#include "components/sm/shared_memory.h"
+#include "components/sm/shared_bank_conflicts.h"
 #include "components/sm/simt/block_control.h"
 #include "components/sm/timing.h"
 #include "components/sm/warp_table.h"

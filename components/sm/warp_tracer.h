@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "components/launch/kernel_launch.h"
-#include "components/sm/shared_memory.h"
+#include "components/sm/shared_bank_conflicts.h"
 #include "components/sm/timing.h"
 #include "isa/exec/executor.h"
 #include "simcore/config/machine_config.h"

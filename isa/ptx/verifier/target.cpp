@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "isa/ptx/modifier_groups.h"
-#include "isa/ptx/spellings.h"
+#include "isa/ptx/unsupported_spellings.h"
 #include "isa/ptx/verifier/verifier_impl.h"
 
 namespace gpusim::isa {

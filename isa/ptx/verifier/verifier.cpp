@@ -7,7 +7,7 @@
 
 #include "isa/ptx/diagnostics.h"
 #include "isa/ptx/parser/parser.h"
-#include "isa/ptx/spellings.h"
+#include "isa/ptx/unsupported_spellings.h"
 #include "isa/ptx/verifier/verifier_impl.h"
 #include "isa/ptx/wmma.h"
 

@@ -1,7 +1,7 @@
-// The verifier's classes, private to isa/ptx/verifier/verifier*.cpp: symbols of the module (verifier.cpp),
-// operands of a statement (verifier_operand.cpp; of accesses verifier_address.cpp, of mov verifier_mov.cpp),
-// rules of single opcodes (verifier_rules.cpp), what a .target allows (verifier_target.cpp), modifiers of
-// accesses (verifier_memory.cpp), wmma (verifier_wmma.cpp).
+// The verifier's classes, private to this folder: symbols of the module (verifier.cpp),
+// operands of a statement (operand.cpp; of accesses address.cpp, of mov mov.cpp),
+// rules of single opcodes (rules.cpp), what a .target allows (target.cpp), modifiers of
+// accesses (memory.cpp), wmma (wmma.cpp).
 #pragma once
 #include <string>
 #include <string_view>
@@ -39,7 +39,7 @@ class FunctionVerifier {
   }
   [[nodiscard]] std::string name() const { return opcode_text(*current_); }
 
-  // Types and modifiers (verifier_rules.cpp); false stops the checks of the statement.
+  // Types and modifiers (rules.cpp); false stops the checks of the statement.
   bool check_types(const Instruction& i);
   bool check_operand_count(const Instruction& i);
   void check_modifiers(const Instruction& i);
@@ -56,8 +56,8 @@ class FunctionVerifier {
   void check_atom(const Instruction& i);
   void check_warp_ops(const Instruction& i);
   void check_bar(const Instruction& i);
-  void check_target(const Instruction& i);  // verifier_target.cpp
-  // verifier_memory.cpp
+  void check_target(const Instruction& i);  // target.cpp
+  // memory.cpp
   void check_memory_modifiers(const Instruction& i);
   void check_order(const Instruction& i);
   void check_cache_modifiers(const Instruction& i);
@@ -65,7 +65,7 @@ class FunctionVerifier {
   void check_cache_control(const Instruction& i);
   static std::string_view name_of_level(const Instruction& i);
 
-  // Operands (verifier_operand.cpp)
+  // Operands (operand.cpp)
   void check_operands(const Instruction& i);
   void check_role(const Instruction& i, const Operand& o, char role, size_t index);
   void check_destination(const Instruction& i, const Operand& o, Type type, bool may_be_wider);
@@ -90,12 +90,12 @@ class FunctionVerifier {
   void check_argument_sizes(const Operand& list, const std::vector<Variable>& formals);
   void check_bar_operands(const Instruction& i);
   void check_bar_constants(const Instruction& i, size_t number);
-  // verifier_texture.cpp
+  // texture.cpp
   void check_tex(const Instruction& i);
   void check_txq(const Instruction& i);
   void check_texture_name(const Operand& o);
   void check_coordinates(const Instruction& i, const Operand& o);
-  // verifier_wmma.cpp
+  // wmma.cpp
   void check_wmma(const Instruction& i);
   void check_wmma_transfer(const Instruction& i);
   void check_wmma_mma(const Instruction& i);

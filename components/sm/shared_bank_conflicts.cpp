@@ -1,4 +1,4 @@
-#include "components/sm/shared_memory.h"
+#include "components/sm/shared_bank_conflicts.h"
 
 #include <algorithm>
 #include <array>

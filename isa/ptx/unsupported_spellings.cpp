@@ -1,4 +1,4 @@
-#include "isa/ptx/spellings.h"
+#include "isa/ptx/unsupported_spellings.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Bank conflicts against figures of the CUDA C Programming Guide and a second implementation that hands out
 // banks step by step.
-#include "components/sm/shared_memory.h"
+#include "components/sm/shared_bank_conflicts.h"
 
 #include <gtest/gtest.h>
 
