@@ -191,7 +191,7 @@ TEST(DramPlaces, BlocksOfAPartitionGoRoundItsChannelsAndAreDenseThere) {
     const AddressMap map(m.l2);
     const DramPlaces places(m);
     std::map<std::pair<uint32_t, uint64_t>, std::set<uint64_t>> blocks;  // by partition and channel
-    for (uint64_t block = 0; block < 8 * 3 * 16; ++block) {
+    for (uint64_t block = 0; block < uint64_t{8} * 3 * 16; ++block) {
       const uint64_t address = block * 256 + 32;
       EXPECT_EQ(places.local(address) % 256, 32u);
       blocks[{map.partition(address), map.round(address) % 3}].insert(places.local(address) / 256);

@@ -53,7 +53,7 @@ class TlmMemoryTest : public testing::Test {
     core::MachineConfig machine =
         test::tesla_c1060({"dram.queue=4", "dram.write_high=4", "dram.write_low=1"});
     machine.l2.partitions = 2;  // blocks of 256 bytes in turn
-    channel = std::make_unique<TlmMemory>("channel", domain, machine, 0, [this](std::string what) {
+    channel = std::make_unique<TlmMemory>("channel", domain, machine, 0, [this](const std::string& what) {
       error += what;
       engine.stop();
     });
@@ -152,7 +152,7 @@ TEST_F(TlmMemoryTest, AddressesAreOffsetsInTheChannel) {
   build(memory);
   send(10, 0);
   send(100, 2 * 256 + 64);  // the second block of this partition
-  send(200, 4 * 256, RequestKind::kWrite);
+  send(200, uint64_t{4} * 256, RequestKind::kWrite);
   run();
   EXPECT_EQ(memory.addresses, (Times{0, 256 + 64, 512}));
   EXPECT_EQ(memory.writes, (std::vector<bool>{false, false, true}));

@@ -55,7 +55,7 @@ TEST_F(PartitionL2Test, OneHitACycle) {
 
 TEST_F(PartitionL2Test, MergedReadsAreAnsweredOneACycleWhenTheLineComes) {
   build();
-  for (uint64_t i = 0; i < 3; ++i) send(10, 0x100 * 8, RequestKind::kRead, 32);
+  for (uint64_t i = 0; i < 3; ++i) send(10, uint64_t{0x100} * 8, RequestKind::kRead, 32);
   run();
   EXPECT_EQ(dram.seen.size(), 1u);
   EXPECT_EQ(sink->taken_at, (Times{63, 64, 65}));

@@ -40,7 +40,7 @@ class L2SliceTest : public testing::Test {
     return {line(n), static_cast<uint16_t>(32 * std::popcount(sectors)), kind, sectors, 5, tag, true};
   }
   static MemoryRequest atomic(uint64_t n, uint32_t sector, uint8_t operations, uint16_t tag = 0) {
-    return {line(n) + 32 * sector, 32, RequestKind::kAtomic, operations, 5, tag, true};
+    return {line(n) + uint64_t{32} * sector, 32, RequestKind::kAtomic, operations, 5, tag, true};
   }
   CacheResult read(uint64_t n, uint8_t sectors, uint16_t tag = 0) {
     return slice->take(request(RequestKind::kRead, n, sectors, tag), 100, false);
