@@ -36,7 +36,7 @@ const Guess kGuesses[] = {{{1024, 128, 64}, {{256}, {16, 16}, {8, 8, 4}}, 3'000'
 
 /// Element type of a launch file for what a kernel reads or writes.
 std::string element_name(isa::Type type) {
-  const std::string name(isa::type_name(type));
+  std::string name(isa::type_name(type));
   if (core::element_type_from_name(name)) return name;
   switch (isa::type_bytes(type)) {
     case 1:
