@@ -18,17 +18,16 @@ LaneMask BlockChecks::check_spaces(const WarpChecks& warp, const isa::MicroOp& o
       op.memory.space != Space::kGeneric)
     return mask;
   LaneMask allowed = mask;
-  for_each_lane(mask, [&](int lane) {
-    const auto l = static_cast<size_t>(lane);
-    if (lanes.space[l] != Space::kGlobal && lanes.space[l] != Space::kConst) return;
-    const GlobalObject* object = shared_.globals.find(lanes.address[l]);
+  for_each_lane(mask, [&](uint32_t lane) {
+    if (lanes.space[lane] != Space::kGlobal && lanes.space[lane] != Space::kConst) return;
+    const GlobalObject* object = shared_.globals.find(lanes.address[lane]);
     if (object == nullptr || object->kind == GlobalObject::Kind::kBuffer) return;
     const bool constant = object->kind == GlobalObject::Kind::kConstant;
     const bool store = op.kind != OpKind::kLoad;
     const bool wrong = op.memory.space != Space::kGeneric && constant != (op.memory.space == Space::kConst);
     if (!wrong && !(constant && store)) return;
     const FindingKind kind = constant && store ? FindingKind::kReadOnly : FindingKind::kWrongSpace;
-    const FaultPlace place{op.kind, lanes.space[l], lanes.address[l], lanes.bytes};
+    const FaultPlace place{op.kind, lanes.space[lane], lanes.address[lane], lanes.bytes};
     shared_.log.note(kind, site(op.ptx_index, thread_of(warp, lane)), [&] {
       return describe_memory_fault(kind, place, kernel_->image(), shared_.globals, {});
     });
@@ -40,11 +39,10 @@ LaneMask BlockChecks::check_spaces(const WarpChecks& warp, const isa::MicroOp& o
 LaneMask BlockChecks::check_addresses(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
                                       const isa::WarpContext& context, LaneMask mask) {
   LaneMask allowed = mask;
-  for_each_lane(mask, [&](int lane) {
+  for_each_lane(mask, [&](uint32_t lane) {
     const JudgedAddress judged = warp.addresses_.judge(op, context, lanes, lane);
     if (judged.fault == AddressFault::kNone) return;
-    const auto l = static_cast<size_t>(lane);
-    const FaultPlace place{op.kind, lanes.space[l], lanes.address[l], lanes.bytes};
+    const FaultPlace place{op.kind, lanes.space[lane], lanes.address[lane], lanes.bytes};
     const bool dangling = judged.fault == AddressFault::kDangling;
     shared_.log.note(dangling ? FindingKind::kDangling : FindingKind::kOutOfBounds,
                      site(op.ptx_index, thread_of(warp, lane)),
@@ -57,15 +55,14 @@ LaneMask BlockChecks::check_addresses(const WarpChecks& warp, const isa::MicroOp
 /// What is known of the written bytes at the access; `first` becomes their place in it. Null if all are
 /// written.
 ByteMap* BlockChecks::written_bytes(WarpChecks& warp, const LaneAccess& lanes,
-                                    const isa::WarpContext& context, int lane, uint64_t& first) {
-  const auto l = static_cast<size_t>(lane);
-  first = lanes.address[l];
-  switch (lanes.space[l]) {
+                                    const isa::WarpContext& context, uint32_t lane, uint64_t& first) {
+  first = lanes.address[lane];
+  switch (lanes.space[lane]) {
     case Space::kShared:
       return &written_;
     case Space::kLocal:
       if (warp.local_.empty()) warp.local_.reset(uint64_t{context.local_bytes} * isa::kWarpSize);
-      first += l * context.local_bytes;
+      first += lane * context.local_bytes;
       return &warp.local_;
     case Space::kGlobal:
     case Space::kConst: {
@@ -87,12 +84,11 @@ void BlockChecks::report_unwritten(const WarpChecks& warp, const UnwrittenRead& 
 
 void BlockChecks::check_init(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
                              const isa::WarpContext& context, LaneMask mask) {
-  for_each_lane(mask, [&](int lane) { check_init_of(warp, op, lanes, context, lane); });
+  for_each_lane(mask, [&](uint32_t lane) { check_init_of(warp, op, lanes, context, lane); });
 }
 
 void BlockChecks::check_init_of(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
-                                const isa::WarpContext& context, int lane) {
-  const auto l = static_cast<size_t>(lane);
+                                const isa::WarpContext& context, uint32_t lane) {
   const isa::MemoryOperand& m = op.memory;
   const bool load = op.kind == OpKind::kLoad, store = op.kind == OpKind::kStore;
   UnwrittenValues& values = warp.unwritten_;
@@ -109,7 +105,7 @@ void BlockChecks::check_init_of(WarpChecks& warp, const isa::MicroOp& op, const 
       ++missing;
     }
   }
-  const FaultPlace place{op.kind, lanes.space[l], lanes.address[l], lanes.bytes};
+  const FaultPlace place{op.kind, lanes.space[lane], lanes.address[lane], lanes.bytes};
   const UnwrittenRead read{place, missing, op.ptx_index, lane, false};
   const uint32_t number = load && missing != 0 ? values.add(read) : 0;
   if (!load && missing != 0) report_unwritten(warp, read);

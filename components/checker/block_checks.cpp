@@ -55,7 +55,7 @@ void BlockChecks::begin(const KernelLaunch& run, const KernelChecks& kernel, uin
 void BlockChecks::arrive(uint32_t warp, const isa::MicroOp& op, uint32_t number, uint32_t threads,
                          LaneMask lanes, bool waits) {
   if (shared_.options.race) clocks_.arrive(number, warp, waits);
-  for_each_lane(lanes, [&](int lane) {  // of a reduction
+  for_each_lane(lanes, [&](uint32_t lane) {  // of a reduction
     for (size_t d = 0; shared_.options.init && d < op.num_dst; ++d)
       warps_[warp]->unwritten_.set(op.dst[d], lane, {});
   });
@@ -76,7 +76,7 @@ namespace {
 /// The member mask that each lane of a .sync operation names.
 const uint32_t* members_of(const isa::MicroOp& op, const isa::WarpContext& context) {
   const isa::RowRef& row = op.src[op.num_src - 1u];
-  return reinterpret_cast<const uint32_t*>(context.bank[static_cast<size_t>(row.bank)] + row.offset);
+  return reinterpret_cast<const uint32_t*>(context.row(row));
 }
 }  // namespace
 
@@ -112,7 +112,7 @@ void BlockChecks::warp_sync(const WarpChecks& warp, const isa::MicroOp& op, cons
   // Lanes that came to another bar.warp.sync have their masks elsewhere.
   bool from_elsewhere = false;
   if (checked.members && checked.exec == nullptr && independent_)
-    for_each_lane(mask, [&](int lane) { from_elsewhere |= ((members[lane] >> lane) & 1) == 0; });
+    for_each_lane(mask, [&](uint32_t lane) { from_elsewhere |= ((members[lane] >> lane) & 1) == 0; });
   if (checked.members && mask.any() && !from_elsewhere) {
     if (shared_.options.sync && op.kind != OpKind::kSync)  // else come() has seen it
       sync_.check_members(warp.warp_, mask, members, op.ptx_index);
@@ -121,7 +121,7 @@ void BlockChecks::warp_sync(const WarpChecks& warp, const isa::MicroOp& op, cons
     for (LaneMask left = mask; shared_.options.race && left.any(); left &= ~together) {
       const uint32_t named = members[left.lowest()];
       together = LaneMask(uint32_t{1} << left.lowest());
-      for_each_lane(left, [&](int lane) {
+      for_each_lane(left, [&](uint32_t lane) {
         if (members[lane] == named) together = together | LaneMask(uint32_t{1} << lane);
       });
       clocks_.meet(warp.warp_, together);
@@ -138,7 +138,7 @@ void BlockChecks::mark_whole_object(const isa::MicroOp& op, const isa::WarpConte
     written_.set(0, context.shared_bytes);
     return;
   }
-  for_each_lane(access.lanes, [&](int lane) {
+  for_each_lane(access.lanes, [&](uint32_t lane) {
     GlobalObject* object = shared_.globals.find(access.address[lane]);
     if (object != nullptr) object->initialised = true;
   });
@@ -157,7 +157,7 @@ void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpCont
   }
   const LaneAccess lanes = find_lanes(op, context, mask);
   if (shared_.options.init && op.memory.has_base && warp.unwritten_.any())
-    for_each_lane(mask, [&](int lane) {
+    for_each_lane(mask, [&](uint32_t lane) {
       warp.unwritten_.use(op.src[0], lane, [&](const UnwrittenRead& r) { report_unwritten(warp, r); });
     });
   LaneMask allowed = mask;
@@ -168,14 +168,14 @@ void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpCont
   }
   const LaneMask done = execute(warp, op, &lanes, context, allowed, access);
   if (access.fault != isa::FaultKind::kNone) return;
-  for_each_lane(op.num_dst > 0 ? mask & ~done : LaneMask(), [&](int lane) {
+  for_each_lane(op.num_dst > 0 ? mask & ~done : LaneMask(), [&](uint32_t lane) {
     Scratch zeros;
     execute_on(zeros, op, checked.mem, context, lane);
   });
   if (shared_.options.memory) warp.addresses_.moved(op, context, lanes, mask);
   if (shared_.options.init) {
     check_init(warp, op, lanes, context, done);
-    for_each_lane(mask & ~done, [&](int lane) {
+    for_each_lane(mask & ~done, [&](uint32_t lane) {
       for (size_t d = 0; d < op.num_dst; ++d) warp.unwritten_.set(op.dst[d], lane, {});
     });
   }
@@ -190,7 +190,7 @@ LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, co
     access.fault = isa::FaultKind::kNone;
     checked.mem(op, context, left, access);
     if (access.fault == isa::FaultKind::kNone || !shared_.options.memory) return left;
-    const int lane = access.fault_lane;
+    const uint32_t lane = access.fault_lane;
     const bool matrix = access.fault == isa::FaultKind::kMatrixPlace;
     if (op.op_class == isa::OpClass::kTexture || matrix) {
       shared_.log.note(matrix ? FindingKind::kMatrix : FindingKind::kTexture,
@@ -198,13 +198,12 @@ LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, co
                          return FindingDetail{describe_fault(op, access, *context.global), {}};
                        });
     } else {
-      const auto l = static_cast<size_t>(lane);
       const bool known = lanes != nullptr;
-      report_fault(
-          warp, op, lane, access.fault,
-          {op.kind, known ? lanes->space[l] : access.space, known ? lanes->address[l] : access.fault_address,
-           known ? lanes->bytes : uint32_t{op.memory.element_bytes} * op.memory.elements},
-          context);
+      report_fault(warp, op, lane, access.fault,
+                   {op.kind, known ? lanes->space[lane] : access.space,
+                    known ? lanes->address[lane] : access.fault_address,
+                    known ? lanes->bytes : uint32_t{op.memory.element_bytes} * op.memory.elements},
+                   context);
     }
     if (!checked.plain) clear_results(op, context, lane);
   }
@@ -213,16 +212,14 @@ LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, co
   return left;
 }
 
-void BlockChecks::clear_results(const isa::MicroOp& op, const isa::WarpContext& context, int lane) {
+void BlockChecks::clear_results(const isa::MicroOp& op, const isa::WarpContext& context, uint32_t lane) {
   const size_t bytes = op.memory.element_bytes == 8 ? 8 : 4;
-  for (size_t d = 0; d < op.num_dst; ++d)
-    std::memset(context.bank[static_cast<size_t>(op.dst[d].bank)] + op.dst[d].offset +
-                    bytes * static_cast<size_t>(lane),
-                0, bytes);
+  for (size_t d = 0; d < op.num_dst; ++d) std::memset(context.row(op.dst[d]) + bytes * lane, 0, bytes);
 }
 
-void BlockChecks::report_fault(const WarpChecks& warp, const isa::MicroOp& op, int lane, isa::FaultKind fault,
-                               const FaultPlace& place, const isa::WarpContext& context) {
+void BlockChecks::report_fault(const WarpChecks& warp, const isa::MicroOp& op, uint32_t lane,
+                               isa::FaultKind fault, const FaultPlace& place,
+                               const isa::WarpContext& context) {
   const MemoryLimits limits{context.shared_bytes, context.local_bytes, context.param_bytes};
   const FindingKind kind = classify_fault(fault, place, shared_.globals);
   shared_.log.note(kind, site(op.ptx_index, thread_of(warp, lane)), [&] {

@@ -89,9 +89,9 @@ class BlockChecks {
   void check_init(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
                   const isa::WarpContext& context, isa::LaneMask mask);
   void check_init_of(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
-                     const isa::WarpContext& context, int lane);
+                     const isa::WarpContext& context, uint32_t lane);
   [[nodiscard]] ByteMap* written_bytes(WarpChecks& warp, const LaneAccess& lanes,
-                                       const isa::WarpContext& context, int lane, uint64_t& first);
+                                       const isa::WarpContext& context, uint32_t lane, uint64_t& first);
   void report_unwritten(const WarpChecks& warp, const UnwrittenRead& read);
   void check_race(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
                   const isa::WarpContext& context, isa::LaneMask mask);
@@ -100,13 +100,13 @@ class BlockChecks {
   /// Of an operation whose lanes access several places: what it writes to counts as written altogether.
   void mark_whole_object(const isa::MicroOp& op, const isa::WarpContext& context,
                          const isa::MemoryAccess& access);
-  static void clear_results(const isa::MicroOp& op, const isa::WarpContext& context, int lane);
-  void report_fault(const WarpChecks& warp, const isa::MicroOp& op, int lane, isa::FaultKind fault,
+  static void clear_results(const isa::MicroOp& op, const isa::WarpContext& context, uint32_t lane);
+  void report_fault(const WarpChecks& warp, const isa::MicroOp& op, uint32_t lane, isa::FaultKind fault,
                     const FaultPlace& place, const isa::WarpContext& context);
   [[nodiscard]] Site site(uint32_t statement, uint32_t thread) const {
     return {run_, statement, block_, thread};
   }
-  [[nodiscard]] static uint32_t thread_of(const WarpChecks& warp, int lane) {
+  [[nodiscard]] static uint32_t thread_of(const WarpChecks& warp, uint32_t lane) {
     return warp.warp_ * isa::kWarpSize + static_cast<uint32_t>(lane);
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "simcore/bits.h"
+
 namespace gpusim::comp {
 
 namespace {
@@ -47,7 +49,7 @@ void BlockClocks::arrive(uint32_t barrier, uint32_t warp, bool waits) {
 void BlockClocks::open(uint32_t barrier) {
   Meeting& m = barriers_[barrier];
   for (uint64_t bits = m.waiting; bits != 0; bits &= bits - 1) {
-    const auto warp = static_cast<size_t>(std::countr_zero(bits));
+    const uint32_t warp = core::lowest_bit(bits);
     join(clocks_[warp], m.clock);
     lanes_[warp].all = std::max(lanes_[warp].all, m.clock[warp]);
   }
@@ -68,9 +70,9 @@ void BlockClocks::meet(uint32_t warp, isa::LaneMask lanes) {
     uint32_t most = 0;
     if (lanes.test(static_cast<int>(other))) most = now;
     for (uint32_t bits = lanes.bits(); bits != 0; bits &= bits - 1)
-      most = std::max(most, known[static_cast<size_t>(std::countr_zero(bits)) * kLanes + other]);
+      most = std::max(most, known[core::lowest_bit(bits) * kLanes + other]);
     for (uint32_t bits = lanes.bits(); bits != 0; bits &= bits - 1)
-      known[static_cast<size_t>(std::countr_zero(bits)) * kLanes + other] = most;
+      known[core::lowest_bit(bits) * kLanes + other] = most;
   }
 }
 
@@ -81,7 +83,7 @@ void BlockClocks::acquire(uint32_t warp, isa::LaneMask lanes, uint64_t address) 
   if (!independent_ || it->second[warp] == 0) return;
   std::vector<uint32_t>& known = known_of(warp);
   for (uint32_t bits = lanes.bits(); bits != 0; bits &= bits - 1) {
-    const auto lane = static_cast<size_t>(std::countr_zero(bits));
+    const uint32_t lane = core::lowest_bit(bits);
     for (size_t other = 0; other < kLanes; ++other)
       known[lane * kLanes + other] = std::max(known[lane * kLanes + other], it->second[warp]);
   }

@@ -11,16 +11,14 @@ LaneAccess find_lanes(const isa::MicroOp& op, const isa::WarpContext& context, L
   LaneAccess a;
   const isa::MemoryOperand& m = op.memory;
   a.bytes = uint32_t{m.element_bytes} * m.elements;
-  const std::byte* row =
-      m.has_base ? context.bank[static_cast<size_t>(op.src[0].bank)] + op.src[0].offset : nullptr;
+  const std::byte* row = m.has_base ? context.row(op.src[0]) : nullptr;
   const auto offset = static_cast<uint64_t>(m.offset);
-  for_each_lane(lanes, [&](int lane) {
-    const auto l = static_cast<size_t>(lane);
+  for_each_lane(lanes, [&](uint32_t lane) {
     uint64_t address = offset;
     if (m.has_base && m.base_is_64)
-      address += reinterpret_cast<const uint64_t*>(row)[l];
+      address += reinterpret_cast<const uint64_t*>(row)[lane];
     else if (m.has_base)
-      address = static_cast<uint32_t>(reinterpret_cast<const uint32_t*>(row)[l] + offset);
+      address = static_cast<uint32_t>(reinterpret_cast<const uint32_t*>(row)[lane] + offset);
     Space space = m.space;
     if (space == Space::kGeneric) {
       space = Space::kGlobal;
@@ -32,14 +30,14 @@ LaneAccess find_lanes(const isa::MicroOp& op, const isa::WarpContext& context, L
         address -= isa::kLocalWindowBase;
       }
     }
-    a.address[l] = address;
-    a.space[l] = space;
+    a.address[lane] = address;
+    a.space[lane] = space;
   });
   return a;
 }
 
 void execute_on(Scratch& scratch, const isa::MicroOp& op, isa::MemFn function,
-                const isa::WarpContext& context, int lane) {
+                const isa::WarpContext& context, uint32_t lane) {
   isa::MicroOp moved = op;
   if (op.memory.has_base) {
     std::copy(op.src.begin() + 1, op.src.end(), moved.src.begin());

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "isa/exec/executor.h"
+#include "simcore/bits.h"
 
 namespace gpusim::comp {
 
@@ -22,12 +23,12 @@ struct Scratch {
 /// Executes `op` with its function `function` for one lane on `scratch` instead of its address: a load reads
 /// what is there, a store leaves there what it would have stored.
 void execute_on(Scratch& scratch, const isa::MicroOp& op, isa::MemFn function,
-                const isa::WarpContext& context, int lane);
+                const isa::WarpContext& context, uint32_t lane);
 
 /// Calls fn(lane) for each lane in the mask.
 template <class Fn>
 void for_each_lane(isa::LaneMask lanes, Fn fn) {
-  for (uint32_t bits = lanes.bits(); bits != 0; bits &= bits - 1) fn(std::countr_zero(bits));
+  for (const uint32_t lane : core::Bits(lanes.bits())) fn(lane);
 }
 
 }  // namespace gpusim::comp

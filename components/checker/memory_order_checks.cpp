@@ -15,9 +15,8 @@ void BlockChecks::check_race(const WarpChecks& warp, const isa::MicroOp& op, con
   const CheckedOp& checked = kernel_->of(op);
   const uint32_t w = warp.warp_;
   LaneMask shared;
-  for_each_lane(mask, [&](int lane) {
-    if (lanes.space[static_cast<size_t>(lane)] == Space::kShared)
-      shared = shared | LaneMask(uint32_t{1} << lane);
+  for_each_lane(mask, [&](uint32_t lane) {
+    if (lanes.space[lane] == Space::kShared) shared = shared | LaneMask(uint32_t{1} << lane);
   });
   if (shared.none()) return;
   const bool talks = checked.strong || checked.is_volatile;
@@ -33,8 +32,8 @@ void BlockChecks::check_race(const WarpChecks& warp, const isa::MicroOp& op, con
     execute_on(there, op, checked.mem, context, static_cast<int>(thread % isa::kWarpSize));
     return there.bytes;
   };
-  for_each_lane(shared, [&](int lane) {
-    const uint64_t address = lanes.address[static_cast<size_t>(lane)];
+  for_each_lane(shared, [&](uint32_t lane) {
+    const uint64_t address = lanes.address[lane];
     if (hears) clocks_.acquire(w, LaneMask(uint32_t{1} << lane), address);
     a.thread = thread_of(warp, lane);
     const RaceCheck::Conflict conflict =
@@ -44,7 +43,7 @@ void BlockChecks::check_race(const WarpChecks& warp, const isa::MicroOp& op, con
   });
   if (!tells) return;
   clocks_.advance(w);
-  for_each_lane(shared, [&](int lane) { clocks_.publish(w, lanes.address[static_cast<size_t>(lane)]); });
+  for_each_lane(shared, [&](uint32_t lane) { clocks_.publish(w, lanes.address[lane]); });
 }
 
 void BlockChecks::note_race(const isa::MicroOp& op, uint32_t thread, const RaceCheck::Conflict& conflict,

@@ -96,7 +96,7 @@ void SyncCheck::compare(const std::vector<BarrierArrival>& arrivals) {
 
 void SyncCheck::check_members(uint32_t warp, LaneMask lanes, const uint32_t* members, uint32_t statement) {
   uint32_t outside = 0;
-  for_each_lane(lanes, [&](int lane) {
+  for_each_lane(lanes, [&](uint32_t lane) {
     if (((members[lane] >> lane) & 1) == 0) outside |= uint32_t{1} << lane;
   });
   if (outside == 0) return;
@@ -108,7 +108,7 @@ void SyncCheck::check_members(uint32_t warp, LaneMask lanes, const uint32_t* mem
 void SyncCheck::warp_operation(uint32_t warp, LaneMask lanes, const uint32_t* members, uint32_t statement,
                                bool exchanges) {
   LaneMask named;
-  for_each_lane(lanes, [&](int lane) { named |= LaneMask(members[lane]); });
+  for_each_lane(lanes, [&](uint32_t lane) { named |= LaneMask(members[lane]); });
   const auto report = [&](FindingKind kind, LaneMask which, const char* what) {
     if (which.none()) return;
     report_(kind, statement, warp * isa::kWarpSize + static_cast<uint32_t>(lanes.lowest()),

@@ -9,7 +9,7 @@ void UnwrittenValues::begin(uint32_t num_rows) {
   numbers_.clear();
 }
 
-void UnwrittenValues::set(const isa::RowRef& ref, int lane, Value value) {
+void UnwrittenValues::set(const isa::RowRef& ref, uint32_t lane, Value value) {
   if (value.read == 0 && !any_) return;
   if (rows_.size() < used_.size()) rows_.resize(used_.size());
   const size_t row = row_of(ref);
@@ -19,7 +19,7 @@ void UnwrittenValues::set(const isa::RowRef& ref, int lane, Value value) {
     used_[row] = 1;
     any_ = true;
   }
-  rows_[row][static_cast<size_t>(lane)] = value;
+  rows_[row][lane] = value;
 }
 
 uint32_t UnwrittenValues::add(const UnwrittenRead& read) {
@@ -34,7 +34,7 @@ uint32_t UnwrittenValues::add(const UnwrittenRead& read) {
 }
 
 UnwrittenValues::Value UnwrittenValues::copied(const isa::MicroOp& op, const isa::WarpContext& context,
-                                               int lane) const {
+                                               uint32_t lane) const {
   const uint16_t choice = op.pred_src[0];
   if (op.num_src == 2 && choice != isa::kNoPredicate) {
     const bool first = (((context.predicates[choice] >> lane) & 1) != 0) != op.pred_negated[0];

@@ -16,7 +16,7 @@ namespace gpusim::comp {
 struct UnwrittenRead {
   FaultPlace place;
   uint32_t missing = 0, statement = 0;
-  int lane = 0;
+  uint32_t lane = 0;
   bool reported = false;
 };
 
@@ -30,11 +30,11 @@ class UnwrittenValues {
 
   void begin(uint32_t num_rows);
   [[nodiscard]] bool any() const { return any_; }
-  [[nodiscard]] Value at(const isa::RowRef& ref, int lane) const {
+  [[nodiscard]] Value at(const isa::RowRef& ref, uint32_t lane) const {
     const bool known = any_ && ref.bank == isa::Bank::kRegister && used_[row_of(ref)] != 0;
-    return known ? rows_[row_of(ref)][static_cast<size_t>(lane)] : Value{};
+    return known ? rows_[row_of(ref)][lane] : Value{};
   }
-  void set(const isa::RowRef& ref, int lane, Value value);
+  void set(const isa::RowRef& ref, uint32_t lane, Value value);
   /// Number of a load; a later one of the same statement and lane replaces it.
   [[nodiscard]] uint32_t add(const UnwrittenRead& read);
 
@@ -44,13 +44,13 @@ class UnwrittenValues {
                Report report);
   /// The value of `ref` is used.
   template <class Report>
-  void use(const isa::RowRef& ref, int lane, Report report);
+  void use(const isa::RowRef& ref, uint32_t lane, Report report);
 
  private:
   using Row = std::array<Value, isa::kWarpSize>;
   [[nodiscard]] static size_t row_of(const isa::RowRef& ref) { return ref.offset / isa::kRowBytes; }
   /// What a copy leaves in its destination.
-  [[nodiscard]] Value copied(const isa::MicroOp& op, const isa::WarpContext& context, int lane) const;
+  [[nodiscard]] Value copied(const isa::MicroOp& op, const isa::WarpContext& context, uint32_t lane) const;
 
   bool any_ = false;
   std::vector<Row> rows_;
@@ -60,7 +60,7 @@ class UnwrittenValues {
 };
 
 template <class Report>
-void UnwrittenValues::use(const isa::RowRef& ref, int lane, Report report) {
+void UnwrittenValues::use(const isa::RowRef& ref, uint32_t lane, Report report) {
   const Value value = at(ref, lane);
   if (value.read == 0 || reads_[value.read].reported) return;
   reads_[value.read].reported = true;
@@ -71,7 +71,7 @@ template <class Report>
 void UnwrittenValues::execute(const isa::MicroOp& op, const isa::WarpContext& context, isa::LaneMask mask,
                               bool copies, Report report) {
   if (!any_) return;
-  for_each_lane(mask, [&](int lane) {
+  for_each_lane(mask, [&](uint32_t lane) {
     Value result;
     if (copies) result = copied(op, context, lane);
     for (size_t s = 0; s < op.num_src && !copies; ++s) use(op.src[s], lane, report);

@@ -21,8 +21,8 @@ AddressTag join(AddressTag a, AddressTag b) {
   return b.object == kNoObject ? a : AddressTag{isa::kMixedObjects, 0};
 }
 
-uint64_t key_of(Space space, uint64_t address, int lane) {
-  if (space == Space::kLocal) return address * isa::kWarpSize + static_cast<uint64_t>(lane);
+uint64_t key_of(Space space, uint64_t address, uint32_t lane) {
+  if (space == Space::kLocal) return address * isa::kWarpSize + lane;
   return address << 1 | (space == Space::kShared ? 1 : 0);
 }
 
@@ -42,32 +42,32 @@ bool WarpAddresses::may_be_tagged(const isa::RowRef& ref) const {
   return used_[row_of(ref)] != 0;
 }
 
-uint32_t WarpAddresses::low_word(const isa::RowRef& ref, const WarpContext& context, int lane) const {
-  const std::byte* const row = context.bank[static_cast<size_t>(ref.bank)] + ref.offset;
+uint32_t WarpAddresses::low_word(const isa::RowRef& ref, const WarpContext& context, uint32_t lane) const {
+  const std::byte* const row = context.row(ref);
   size_t step = 0;  // a constant is the same in all lanes
   if (ref.bank == isa::Bank::kRegister) step = 4ul * image_->row_widths[row_of(ref)];
   uint32_t low = 0;
-  std::memcpy(&low, row + step * static_cast<size_t>(lane), sizeof low);
+  std::memcpy(&low, row + step * lane, sizeof low);
   return low;
 }
 
-AddressTag WarpAddresses::constant_tag(isa::ObjectId object, int lane) const {
+AddressTag WarpAddresses::constant_tag(isa::ObjectId object, uint32_t lane) const {
   AddressTag tag{object, 0};
-  const auto& calls = calls_[static_cast<size_t>(lane)];
+  const auto& calls = calls_[lane];
   if (is_variable(tag) && variable(tag).on_stack && !calls.empty()) tag.activation = calls.back().number;
   return tag;
 }
 
-TaggedWord WarpAddresses::read(const isa::RowRef& ref, const WarpContext& context, int lane) const {
+TaggedWord WarpAddresses::read(const isa::RowRef& ref, const WarpContext& context, uint32_t lane) const {
   const uint32_t low = low_word(ref, context, lane);
   if (ref.bank == isa::Bank::kConstant)
     return {constant_tag(image_->literal_objects[row_of(ref)], lane), low};
   if (used_[row_of(ref)] == 0) return {{}, low};
-  const TaggedWord& word = rows_[row_of(ref)][static_cast<size_t>(lane)];
+  const TaggedWord& word = rows_[row_of(ref)][lane];
   return {word.low == low ? word.tag : AddressTag{}, low};
 }
 
-void WarpAddresses::write(const isa::RowRef& ref, const WarpContext& context, int lane, AddressTag tag) {
+void WarpAddresses::write(const isa::RowRef& ref, const WarpContext& context, uint32_t lane, AddressTag tag) {
   const size_t row = row_of(ref);
   if (used_[row] == 0) {
     if (tag.object == kNoObject) return;
@@ -75,7 +75,7 @@ void WarpAddresses::write(const isa::RowRef& ref, const WarpContext& context, in
     rows_[row].fill({});
     used_[row] = 1;
   }
-  rows_[row][static_cast<size_t>(lane)] = {tag, low_word(ref, context, lane)};
+  rows_[row][lane] = {tag, low_word(ref, context, lane)};
 }
 
 void WarpAddresses::before(const MicroOp& op, const WarpContext& context, LaneMask mask) {
@@ -83,18 +83,17 @@ void WarpAddresses::before(const MicroOp& op, const WarpContext& context, LaneMa
   for (size_t s = 0; s < op.num_src; ++s) {
     if (!may_be_tagged(op.src[s])) continue;
     Words& words = sources_[num_sources_++];
-    for_each_lane(mask, [&](int lane) { words[static_cast<size_t>(lane)] = read(op.src[s], context, lane); });
+    for_each_lane(mask, [&](uint32_t lane) { words[lane] = read(op.src[s], context, lane); });
   }
 }
 
 /// Of a result with these lower bits. Where two sources are addresses, it is one of them if it is equal to
 /// it (a selection), else none of any variable (a difference).
-AddressTag WarpAddresses::result(const MicroOp& op, int lane, uint32_t low) const {
-  const auto l = static_cast<size_t>(lane);
+AddressTag WarpAddresses::result(const MicroOp& op, uint32_t lane, uint32_t low) const {
   AddressTag any, equal;
   bool several = false;
   for (size_t s = 0; s < num_sources_; ++s) {
-    const TaggedWord& word = sources_[s][l];
+    const TaggedWord& word = sources_[s][lane];
     if (word.tag.object == kNoObject) continue;
     several = several || any.object != kNoObject;
     any = word.tag;
@@ -111,8 +110,9 @@ void WarpAddresses::after(const MicroOp& op, const WarpContext& context, LaneMas
   for (size_t d = 0; d < op.num_dst; ++d) {
     const isa::RowRef& to = op.dst[d];
     if (num_sources_ == 0 && used_[row_of(to)] == 0) continue;
-    for_each_lane(mask,
-                  [&](int lane) { write(to, context, lane, result(op, lane, low_word(to, context, lane))); });
+    for_each_lane(mask, [&](uint32_t lane) {
+      write(to, context, lane, result(op, lane, low_word(to, context, lane)));
+    });
   }
 }
 
@@ -122,10 +122,9 @@ void WarpAddresses::moved(const MicroOp& op, const WarpContext& context, const L
   const bool words = m.element_bytes >= 4;
   const size_t first = m.has_base ? 1 : 0;
   for (size_t e = 0; e < m.elements; ++e) {
-    for_each_lane(mask, [&](int lane) {
-      const auto l = static_cast<size_t>(lane);
-      const uint64_t key = key_of(lanes.space[l], lanes.address[l] + e * m.element_bytes, lane);
-      TaggedMemory& memory = lanes.space[l] == Space::kLocal ? local_ : *common_;
+    for_each_lane(mask, [&](uint32_t lane) {
+      const uint64_t key = key_of(lanes.space[lane], lanes.address[lane] + e * m.element_bytes, lane);
+      TaggedMemory& memory = lanes.space[lane] == Space::kLocal ? local_ : *common_;
       if (op.kind == OpKind::kStore) {
         memory.set(key, words ? read(op.src[first + e], context, lane) : TaggedWord{});
         return;
@@ -141,12 +140,11 @@ void WarpAddresses::moved(const MicroOp& op, const WarpContext& context, const L
 }
 
 void WarpAddresses::transfer(const MicroOp& op, const WarpContext& context, LaneMask mask) {
-  for_each_lane(mask, [&](int lane) {
-    const auto l = static_cast<size_t>(lane);
+  for_each_lane(mask, [&](uint32_t lane) {
     if (op.kind == OpKind::kCall)
-      calls_[l].push_back({low_word(op.src[0], context, lane), ++calls_made_[l]});
-    else if (op.kind == OpKind::kReturn && !calls_[l].empty())
-      calls_[l].pop_back();
+      calls_[lane].push_back({low_word(op.src[0], context, lane), ++calls_made_[lane]});
+    else if (op.kind == OpKind::kReturn && !calls_[lane].empty())
+      calls_[lane].pop_back();
   });
 }
 
@@ -154,7 +152,7 @@ bool WarpAddresses::knows_address(const MicroOp& op) const {
   return op.memory.object != kNoObject || (op.memory.has_base && may_be_tagged(op.src[0]));
 }
 
-AddressTag WarpAddresses::address_tag(const MicroOp& op, const WarpContext& context, int lane) const {
+AddressTag WarpAddresses::address_tag(const MicroOp& op, const WarpContext& context, uint32_t lane) const {
   const AddressTag offset = constant_tag(op.memory.object, lane);
   return op.memory.has_base ? join(read(op.src[0], context, lane).tag, offset) : offset;
 }
@@ -170,17 +168,16 @@ bool WarpAddresses::has_ended(uint32_t scope, uint32_t at) const {
 }
 
 JudgedAddress WarpAddresses::judge(const MicroOp& op, const WarpContext& context, const LaneAccess& lanes,
-                                   int lane) const {
-  const auto l = static_cast<size_t>(lane);
+                                   uint32_t lane) const {
   const AddressTag tag = address_tag(op, context, lane);
   if (!is_variable(tag)) return {};
   const isa::AddressedVariable& v = variable(tag);
   const bool shared = v.space == Space::kShared;
-  if (lanes.space[l] != v.space) return {};
+  if (lanes.space[lane] != v.space) return {};
   uint64_t begin = v.offset, room = shared ? context.shared_bytes : context.local_bytes;
-  bool current = calls_[l].empty();
+  bool current = calls_[lane].empty();
   if (v.on_stack) {
-    const auto& calls = calls_[l];
+    const auto& calls = calls_[lane];
     const auto call = std::find_if(calls.rbegin(), calls.rend(),
                                    [&](const Activation& a) { return a.number == tag.activation; });
     if (call == calls.rend()) return {AddressFault::kDangling, &v, 0, 0};
@@ -191,7 +188,7 @@ JudgedAddress WarpAddresses::judge(const MicroOp& op, const WarpContext& context
   if (!shared && current && number < image_->scopes.size() && has_ended(v.scope, image_->scopes[number]))
     return {AddressFault::kDangling, &v, 0, 0};
   const uint64_t end = v.bytes == 0 ? room : begin + v.bytes;
-  const uint64_t first = lanes.address[l];
+  const uint64_t first = lanes.address[lane];
   // What leaves all memory of the space is found by executing it.
   const bool outside = (first < begin || first + lanes.bytes > end) && first + lanes.bytes <= room;
   return {outside ? AddressFault::kOutside : AddressFault::kNone, &v, begin, end};

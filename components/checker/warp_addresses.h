@@ -71,7 +71,7 @@ class WarpAddresses {
 
   /// May `lane` make this access? Asked before it does.
   [[nodiscard]] JudgedAddress judge(const isa::MicroOp& op, const isa::WarpContext& context,
-                                    const LaneAccess& lanes, int lane) const;
+                                    const LaneAccess& lanes, uint32_t lane) const;
   /// False if no address is known in the operation, so that there is nothing to judge.
   [[nodiscard]] bool knows_address(const isa::MicroOp& op) const;
 
@@ -85,13 +85,14 @@ class WarpAddresses {
 
   [[nodiscard]] static size_t row_of(const isa::RowRef& ref) { return ref.offset / isa::kRowBytes; }
   [[nodiscard]] bool may_be_tagged(const isa::RowRef& ref) const;
-  [[nodiscard]] uint32_t low_word(const isa::RowRef& ref, const isa::WarpContext& context, int lane) const;
-  [[nodiscard]] AddressTag constant_tag(isa::ObjectId object, int lane) const;
-  [[nodiscard]] TaggedWord read(const isa::RowRef& ref, const isa::WarpContext& context, int lane) const;
-  void write(const isa::RowRef& ref, const isa::WarpContext& context, int lane, AddressTag tag);
-  [[nodiscard]] AddressTag result(const isa::MicroOp& op, int lane, uint32_t low) const;
+  [[nodiscard]] uint32_t low_word(const isa::RowRef& ref, const isa::WarpContext& context,
+                                  uint32_t lane) const;
+  [[nodiscard]] AddressTag constant_tag(isa::ObjectId object, uint32_t lane) const;
+  [[nodiscard]] TaggedWord read(const isa::RowRef& ref, const isa::WarpContext& context, uint32_t lane) const;
+  void write(const isa::RowRef& ref, const isa::WarpContext& context, uint32_t lane, AddressTag tag);
+  [[nodiscard]] AddressTag result(const isa::MicroOp& op, uint32_t lane, uint32_t low) const;
   [[nodiscard]] AddressTag address_tag(const isa::MicroOp& op, const isa::WarpContext& context,
-                                       int lane) const;
+                                       uint32_t lane) const;
   [[nodiscard]] const isa::AddressedVariable& variable(AddressTag tag) const {
     return image_->addressed[tag.object - isa::kFirstObject];
   }

@@ -27,10 +27,10 @@ struct Dim3 {
 
 /// Per micro-op counts over all SMs.
 struct PcStats {
-  uint64_t executed = 0;                          ///< warp operations
-  uint64_t active_lanes = 0;                      ///< lanes that passed the guard, summed
-  CauseCounts slots{};  ///< issue slots whose candidate stood here, by cause
-  uint64_t transactions = 0;                      ///< memory transactions, or shared-memory steps
+  uint64_t executed = 0;      ///< warp operations
+  uint64_t active_lanes = 0;  ///< lanes that passed the guard, summed
+  CauseCounts slots{};        ///< issue slots whose candidate stood here, by cause
+  uint64_t transactions = 0;  ///< memory transactions, or shared-memory steps
   uint64_t requested_bytes = 0;
   uint64_t transferred_bytes = 0;
   uint64_t replays = 0;    ///< extra issues by bank or constant conflicts
