@@ -1,11 +1,14 @@
 """The documentation says what the program does: commands shown with their output are run and compared, options that it names
 exist, and pages that texts refer to are there."""
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
+from check_corpus import NoCompiler
 from runner import Gpusim, require, require_equal
 
 LIMIT_S = 380
@@ -135,8 +138,77 @@ def check_references(gpusim: Gpusim) -> None:
                 require((path.parent / target).exists(), f"{name} links to {target}, which does not exist")
 
 
+def check_lists(gpusim: Gpusim) -> None:
+    """Every command is named by a page, and every model has its row in models.md."""
+    subcommands = gpusim.run("--help").require_code(0).out.split("Subcommands:")[1]
+    # What extending.md adds is an example.
+    text = "".join(page.read_text() for page in pages(gpusim.source) if page.name != "extending.md")
+    for name in re.findall(r"^  ([a-z]+) ", subcommands, re.MULTILINE):
+        require(re.search(rf"\bgpusim {name}\b", text) is not None, f"no page of docs/ says what `gpusim {name}` is for")
+    models = re.findall(r"^  ([a-z-]+) ", gpusim.run("analyze", "--help").require_code(0).out.split("Usage:")[0], re.MULTILINE)
+    require(len(models) > 3, f"analyze --help lists {models}")
+    table = (gpusim.source / "docs" / "models.md").read_text()
+    for name in models:
+        require(f"\n| `{name}` |" in table, f"docs/models.md has no row for the model {name}")
+
+
+def diffs(page: Path) -> list[str]:
+    return re.findall(r"^```diff\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def check_diffs(gpusim: Gpusim) -> None:
+    """Every difference that a page shows is one from this source tree, or one that led to it."""
+    if shutil.which("git") is None:
+        raise NoCompiler("git is not in PATH")
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(gpusim.source.parent)}
+    seen = 0
+    for page in pages(gpusim.source):
+        for diff in diffs(page):
+            seen += 1
+            tries = [subprocess.run(["git", "apply", "--check", *reverse, "-"], input=diff, cwd=gpusim.source, text=True,
+                                    capture_output=True, check=False, env=environment) for reverse in ((), ("--reverse",))]
+            title = "\n".join(line for line in diff.split("\n") if line.startswith("diff "))
+            require(any(done.returncode == 0 for done in tries),
+                    f"{page.name} shows a difference that does not apply:\n{title}\n{tries[0].stderr}")
+    require(seen >= 6, f"only {seen} differences were found in the documentation")
+
+
+def check_new_files(gpusim: Gpusim) -> None:
+    """Files that these differences add compile against today's headers."""
+    build = gpusim.program.parent.parent
+    compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)[1]
+    if shutil.which(compiler) is None:
+        raise NoCompiler(f"there is no {compiler}")
+    seen = 0
+    for page in pages(gpusim.source):
+        for name, lines in (new for diff in diffs(page) for new in new_files(diff)):
+            if not name.endswith(".cpp"):
+                continue
+            seen += 1
+            (gpusim.scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            (gpusim.scratch / name).write_text(lines)
+            folders = [f"-I{folder}" for folder in (gpusim.source, build / "generated", build)]
+            done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-DSC_CPLUSPLUS=201703L",
+                                   f'-DGPUSIM_SOURCE_DIR="{gpusim.source}"', *folders, gpusim.scratch / name],
+                                  capture_output=True, text=True, check=False)
+            require(done.returncode == 0, f"{page.name}: {name} does not compile:\n{done.stderr[:4000]}")
+    require(seen >= 5, f"only {seen} new files were found in the documentation")
+
+
+def new_files(diff: str) -> list[tuple[str, str]]:
+    """Names and texts of the files that a difference adds."""
+    found = []
+    for part in re.split(r"^diff --git ", diff, flags=re.MULTILINE):
+        if "\n--- /dev/null\n" in part:
+            name = re.search(r"^\+\+\+ b/(.*)$", part, re.MULTILINE)[1]
+            body = part.split("\n@@", 1)[1].split("\n")[1:]
+            found.append((name, "".join(line[1:] + "\n" for line in body if line.startswith("+"))))
+    return found
+
+
 def docs_checks(source: Path) -> dict[str, object]:
-    checks: dict[str, object] = {"options": check_options, "references": check_references}
+    checks: dict[str, object] = {"options": check_options, "references": check_references, "lists": check_lists, "diffs": check_diffs,
+                                "new_files": check_new_files}
     for page in pages_with_output(source):
         checks[f"output/{page}"] = lambda gpusim, page=page: check_output(gpusim, page)
     return checks
