@@ -49,12 +49,15 @@ def configure(gpusim: Gpusim, source: Path, build: Path, prefix: Path) -> Run:
                    "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF")
 
 
-def build_example(gpusim: Gpusim, name: str) -> tuple[Gpusim, Path]:
-    """The example's program, which is run in a folder of its own; share/gpusim."""
+def build_example(gpusim: Gpusim, name: str, main: str = "main") -> tuple[Gpusim, Path]:
+    """The example's program, which is run in a folder of its own and begins with `main`; share/gpusim."""
     prefix = install(gpusim)
     # A copy, so that nothing beside it in the source tree is found.
     source = gpusim.scratch / name
     shutil.copytree(gpusim.source / "examples" / name, source)
+    text = (source / "main.cpp").read_text()
+    require("\nint main(" in text, f"{name} has no main()")
+    (source / "main.cpp").write_text(text.replace("\nint main(", f"\nint {main}("))
     build = gpusim.scratch / "build"
     configure(gpusim, source, build, prefix).require_code(0)
     command("cmake", "--build", build).require_code(0)
@@ -102,6 +105,13 @@ def check_outside_memory(gpusim: Gpusim) -> None:
     example.run(wrong / "vecadd.ptx", "--outside", "200").require_code(1).require_error("error:")
     example.run(workload, "--machine", "tesla_c106").require_code(1).require_error("did you mean 'tesla_c1060'?")
     example.run(workload, "--outside", "0").require_code(2).require_error("usage:")
+
+
+def check_sc_main(gpusim: Gpusim) -> None:
+    """A program may begin with sc_main(), as those of SystemC do: the main() is then SystemC's."""
+    example, data = build_example(gpusim, "outside_memory", "sc_main")
+    run = example.run(data / "workloads" / "vecadd" / "vecadd.ptx", "--outside", "100").require_code(0)
+    require("1 results as expected" in run.out, run.describe())
 
 
 def check_scheduler_policy(gpusim: Gpusim) -> None:
@@ -169,4 +179,5 @@ def check_package(gpusim: Gpusim) -> None:
             require("version 0.2." in run.out and f"data {prefix / 'share' / 'gpusim'}" in run.out, run.describe())
 
 
-CHECKS = {"outside_memory": check_outside_memory, "scheduler_policy": check_scheduler_policy, "package": check_package}
+CHECKS = {"outside_memory": check_outside_memory, "sc_main": check_sc_main, "scheduler_policy": check_scheduler_policy,
+          "package": check_package}

@@ -451,5 +451,5 @@ std::vector<std::string> Engine::waiting() const {
 }  // namespace gpusim::core
 
 /// The SystemC library refers to sc_main; gpusim has a main() of its own and starts the kernel through
-/// Engine::run().
-int sc_main(int, char**) { return 0; }
+/// Engine::run(). Weak, for a SystemC program that links gpusim has one of its own.
+__attribute__((weak)) int sc_main(int, char**) { return 0; }
