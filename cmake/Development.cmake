@@ -8,10 +8,13 @@ set(headers ${CMAKE_INSTALL_INCLUDEDIR}/gpusim)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/gpusim)
 set(libraries isa simcore occupancy engine components)
 
-# Headers keep their paths below include/gpusim; those of tests stay behind.
+# Headers keep their paths below include/gpusim. Those of tests stay behind, and those of the libraries' own sources: the parsers
+# of launch files, which include toml++, and the lanes of instructions, which are compiled once for each instruction set.
+set(own "/(tests|testing|fuzz|bench)$|/text/toml_[a-z]+[.]h$|/launch/(reader|params|texture|variable)[.]h$")
+string(APPEND own "|/semantics/(access|[a-z]*_?lanes|rows)[a-z0-9_]*[.]h$")
 foreach(folder isa simcore components)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${headers} COMPONENT development FILES_MATCHING PATTERN "*.h"
-          PATTERN "*.def" REGEX "/(tests|testing|fuzz|bench)$" EXCLUDE)
+          PATTERN "*.def" REGEX "${own}" EXCLUDE)
 endforeach()
 install(DIRECTORY ${GPUSIM_GENERATED}/policies DESTINATION ${headers} COMPONENT development FILES_MATCHING PATTERN "*_keys.inc")
 

@@ -148,6 +148,20 @@ def check_scheduler_policy(gpusim: Gpusim) -> None:
     gpusim.run("--config", "tesla_c1060", workload, "--set", "scheduler.policy=burst").require_code(1).require_error("burst")
 
 
+def check_headers(gpusim: Gpusim) -> None:
+    """Every installed header compiles in a program that knows gpusim by its package alone."""
+    prefix = install(gpusim)
+    include = prefix / "include" / "gpusim"
+    source = gpusim.scratch / "headers"
+    source.mkdir()
+    (source / "headers.cpp").write_text("".join(f'#include "{header.relative_to(include)}"\n' for header in sorted(include.rglob("*.h"))))
+    (source / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(headers LANGUAGES CXX)\nfind_package(gpusim 0.2 CONFIG REQUIRED)\n"
+        "add_library(headers OBJECT headers.cpp)\ntarget_link_libraries(headers PRIVATE gpusim::simulation)\n")
+    configure(gpusim, source, gpusim.scratch / "build", prefix).require_code(0)
+    command("cmake", "--build", gpusim.scratch / "build").require_code(0)
+
+
 def check_package(gpusim: Gpusim) -> None:
     """The package is complete, names no folder of this build, and refuses what it is not."""
     prefix = install(gpusim)
@@ -180,4 +194,4 @@ def check_package(gpusim: Gpusim) -> None:
 
 
 CHECKS = {"outside_memory": check_outside_memory, "sc_main": check_sc_main, "scheduler_policy": check_scheduler_policy,
-          "package": check_package}
+          "package": check_package, "headers": check_headers}
