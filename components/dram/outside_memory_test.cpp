@@ -1,5 +1,6 @@
 // Kernels on a machine whose DRAM is an outside TLM-2.0 memory, with and without an L2.
 #include <gtest/gtest.h>
+#include <tlm_utils/simple_target_socket.h>
 
 #include "components/dram/tlm_memory.h"
 #include "components/testing/gather_program.h"
@@ -75,6 +76,60 @@ INSTANTIATE_TEST_SUITE_P(Machines, OutsideMemory,
                                               3,
                                               {"l2.size=64K", "dram.channels=2", "dram.reply_queue=1"}}),
                          [](const auto& machine) { return std::string(machine.param.name); });
+
+/// A loosely timed memory: b_transport() alone, which adds to the delay or waits. Its socket turns the phases
+/// of the base protocol into calls.
+class BlockingMemory : public sc_core::sc_module {
+ public:
+  BlockingMemory(const sc_core::sc_module_name& name, bool waits) : sc_module(name), waits_(waits) {
+    socket.register_b_transport(this, &BlockingMemory::b_transport);
+  }
+  tlm_utils::simple_target_socket<BlockingMemory> socket{"socket"};
+  uint64_t requests = 0;
+  uint64_t overlapping = 0;  ///< requests that began before the one before them had ended
+
+ private:
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    const sc_core::sc_time latency(40, sc_core::SC_NS), begin = sc_core::sc_time_stamp() + delay;
+    ++requests;
+    overlapping += begin < end_;
+    end_ = begin + latency;
+    if (waits_)
+      wait(latency);
+    else
+      delay += latency;
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  }
+  bool waits_;
+  sc_core::sc_time end_;
+};
+
+class BlockingOutsideMemory : public testing::TestWithParam<bool> {};
+
+TEST_P(BlockingOutsideMemory, IsServedOneRequestAtATime) {
+  std::vector<std::unique_ptr<BlockingMemory>> memories;
+  SimulationOptions ours = test::program(test::kGatherPtx, test::gather_launch(64, 128));
+  ours.direct_driver = false;
+  SimulationOptions options = ours;
+  options.attach_memory = [&memories](TlmMemory& channel) {
+    const std::string name = "outside" + std::to_string(channel.index());
+    memories.push_back(std::make_unique<BlockingMemory>(name.c_str(), GetParam()));
+    channel.socket.bind(memories.back()->socket);
+  };
+  const test::Outcome own_dram = test::run_apart(ours), here = test::run_here(options);
+  ASSERT_EQ(here.status, "complete") << here.reason;
+  EXPECT_EQ(here.values, own_dram.values);
+  EXPECT_EQ(here.counts, own_dram.counts);
+  uint64_t requests = 0;
+  for (const auto& memory : memories) {
+    requests += memory->requests;
+    EXPECT_EQ(memory->overlapping, 0u);
+  }
+  EXPECT_GT(requests, 250u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Delays, BlockingOutsideMemory, testing::Bool(),
+                         [](const auto& waits) { return waits.param ? "Waits" : "Annotates"; });
 
 }  // namespace
 }  // namespace gpusim::comp
