@@ -50,7 +50,9 @@ class AddressMap {
     for (uint32_t b = 0; b < bits_; ++b) p |= uint32_t{std::popcount(block & masks_[b]) % 2 != 0} << b;
     return p;
   }
+  /// Of a machine that hashes.
   void build_masks(bool polynomial) {
+    if (bits_ == 0) return;
     // A primitive polynomial over GF(2) of each degree, without its highest term.
     constexpr std::array<uint32_t, kMostBits + 1> kPolynomials{0, 0x1, 0x3, 0x3, 0x3, 0x5, 0x3, 0x3, 0x1d};
     const uint32_t low = (1u << bits_) - 1;
