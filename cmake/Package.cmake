@@ -26,8 +26,9 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME gpusim-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "gpusim (= ${PROJECT_VERSION}), libboost-dev, libfmt-dev, libhdf5-dev, libsystemc-dev, pkg-config, zlib1g-dev")
-set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "Library: headers, static libraries and a CMake package, for programs that attach an
-outside memory to gpusim, add policies to it or run it as a library.")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "Library: headers, static libraries and a CMake package, for
+programs that attach an outside memory to gpusim, add policies to it or run
+it as a library.")
 
 # The files of Debian's policy: copyright, and the changelog compressed without a time.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/changelog.Debian CONTENT
