@@ -44,7 +44,8 @@ def configure(gpusim: Gpusim, source: Path, build: Path, prefix: Path) -> Run:
     settings = build_settings(gpusim)
     kind = settings["CMAKE_BUILD_TYPE"]
     flags = settings.get(f"CMAKE_CXX_FLAGS_{kind.upper()}", "")
-    return command("cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_BUILD_TYPE={kind}",
+    # The tools of gpusim's own build are there; cmake's default, make, may not be.
+    return command("cmake", "-S", source, "-B", build, "-G", settings["CMAKE_GENERATOR"], f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_BUILD_TYPE={kind}",
                    f"-DCMAKE_CXX_COMPILER={settings['CMAKE_CXX_COMPILER']}", f"-DCMAKE_CXX_FLAGS_{kind.upper()}={flags}",
                    "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF")
 
