@@ -62,7 +62,7 @@ ByteMap* BlockChecks::written_bytes(WarpChecks& warp, const LaneAccess& lanes,
       return &written_;
     case Space::kLocal:
       if (warp.local_.empty()) warp.local_.reset(uint64_t{context.local_bytes} * isa::kWarpSize);
-      first += lane * context.local_bytes;
+      first += uint64_t{lane} * context.local_bytes;
       return &warp.local_;
     case Space::kGlobal:
     case Space::kConst: {
