@@ -77,6 +77,7 @@ TEST(Program, DamagedTextsAreAnError) {
 
 std::vector<std::string> titles(const std::vector<Trajectory>& all) {
   std::vector<std::string> out;
+  out.reserve(all.size());
   for (const Trajectory& t : all) out.push_back(t.title());
   return out;
 }

@@ -30,7 +30,7 @@ comp::SimulationOptions matmul(const std::string& n) {
 
 void run(benchmark::State& state, const comp::SimulationOptions& options) {
   uint64_t instructions = 0, cycles = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     comp::Simulation simulation(options);
     const comp::SimulationResult r = simulation.run();
     if (r.status != comp::SimulationResult::Status::kComplete) state.SkipWithError(r.reason.c_str());

@@ -163,13 +163,13 @@ TEST_F(DramPolicies, RefreshInTurnTakesOneBank) {
 
 /// What the energy of refreshes is computed from.
 TEST_F(DramPolicies, RefreshesComeAsOftenAsTheirPolicySays) {
-  for (const auto& [policy, expected] : {std::pair{"all", 1u}, std::pair{"bank", 8u}}) {
+  for (const auto& [policy, expected] : {std::pair{"all", uint64_t{1}}, std::pair{"bank", uint64_t{8}}}) {
     core::MachineConfig m = plain_machine({fmt::format("dram.refresh={}", policy)});
     m.dram.refi_ns = 800 * kClockNs;
     const auto refresh = make_dram_refresh(m.dram, DramTiming(m.dram, domain));
     EXPECT_EQ(refresh->per_interval(), expected) << policy;
     DramChannelState state(m.dram, domain, 0, &events);
-    EXPECT_EQ(refresh->refresh(state, 10 * 800), 10 * expected) << policy;
+    EXPECT_EQ(refresh->refresh(state, uint64_t{10} * 800), 10 * expected) << policy;
   }
 }
 

@@ -75,7 +75,7 @@ Sizes guide_cc10(const isa::MemoryAccess& access) {
   for (int half = 0; half < 2; ++half) {
     bool any = false, fits = access.bytes >= 4;
     std::set<uint64_t> segments;
-    const uint64_t segment = 16u * access.bytes;
+    const uint64_t segment = uint64_t{16} * access.bytes;
     for (int k = 0; k < 16; ++k) {
       const int lane = half * 16 + k;
       if (!access.lanes.test(lane)) continue;

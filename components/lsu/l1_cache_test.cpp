@@ -102,7 +102,7 @@ TEST(L1Cache, AFullSetOfLinesOnTheirWayRefusesUnlessLinesTakeTheirPlaceWhenTheyC
     c.allocate = on_fill ? core::AllocateOn::kFill : core::AllocateOn::kMiss;
     L1Cache l1("l1", c, 4);
     std::vector<uint32_t> entries;
-    for (uint32_t i = 0; i < 4; ++i) entries.push_back(l1.load(access(2 * i, 1, i), true).entry);
+    for (uint32_t i = 0; i < 4; ++i) entries.push_back(l1.load(access(uint64_t{2} * i, 1, i), true).entry);
     const L1Cache::Result fifth = l1.load(access(8, 1, 4), true);
     EXPECT_EQ(fifth.answer, on_fill ? Answer::kWait : Answer::kRefused);
     EXPECT_EQ(l1.stats().no_way, on_fill ? 0u : 1u);
@@ -172,9 +172,9 @@ TEST(L1Cache, WaysBesideSharedMemoryAreRoundedDown) {
   EXPECT_EQ(core::l1_ways_beside(m, 1), 30u);
   EXPECT_EQ(core::l1_ways_beside(m, 8192), 30u);
   EXPECT_EQ(core::l1_ways_beside(m, 8193), 28u);
-  EXPECT_EQ(core::l1_ways_beside(m, 96 * 1024), 8u);
+  EXPECT_EQ(core::l1_ways_beside(m, uint64_t{96} * 1024), 8u);
   m.shared.carveout = 0;
-  EXPECT_EQ(core::l1_ways_beside(m, 96 * 1024), 32u);
+  EXPECT_EQ(core::l1_ways_beside(m, uint64_t{96} * 1024), 32u);
 }
 
 TEST(L1Cache, WhatIsWrittenWhileOnItsWayIsNotKept) {

@@ -30,7 +30,7 @@ TEST_F(LoadStoreUnitTest, MshrsBoundOutstandingReads) {
   EXPECT_EQ(memory.seen_at.at(3), 17u);
   EXPECT_EQ(memory.seen_at.at(4), 11 + kMemory + 1);
   // Closed formula: four transactions for each time around (send to answer 101 cycles).
-  EXPECT_EQ(host.done.at(0).first, 10 + 7 * (kMemory + 1) + 3 * 2 + 1 + kMemory);
+  EXPECT_EQ(host.done.at(0).first, 10 + 7 * (kMemory + 1) + 6 + 1 + kMemory);
 }
 
 TEST_F(LoadStoreUnitTest, StoreBufferBoundsOutstandingWrites) {

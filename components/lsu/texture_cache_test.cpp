@@ -349,7 +349,7 @@ TEST_F(TextureL2Test, TheLeastRecentlyUsedLineGoes) {
   // 2 KB in each partition, two ways of 256 bytes: four sets; a partition has every eighth block of 256
   // bytes.
   build_textures();
-  const uint64_t stride = 4 * 8 * 256;
+  const uint64_t stride = uint64_t{4} * 8 * 256;
   read(10, 0), read(100, stride), read(200, 0), read(300, 2 * stride), read(400, 0), read(500, stride);
   run();
   EXPECT_EQ(partition->texture_stats().hits, 2u);

@@ -65,14 +65,14 @@ class MeshTest : public testing::Test {
   void build(const MeshOptions& options, uint32_t capacity = 64, uint64_t sink_interval = 0) {
     mesh = std::make_unique<Mesh<Packet, To, Length>>("mesh", domain, graph, graph->clusters(),
                                                       graph->partitions(), options, To{}, Length{});
-    for (uint32_t i = 0; i < kClusters * kLinks; ++i) {
+    for (uint32_t i = 0; i < size_t{kClusters} * kLinks; ++i) {
       sources.push_back(
           std::make_unique<test::Source<Packet>>(("source" + std::to_string(i)).c_str(), domain));
       links.push_back(std::make_unique<core::Link<Packet>>(*sources[i], *mesh, capacity));
       sources[i]->out = links.back().get();
       mesh->add_input(*links.back(), i / kLinks);
     }
-    for (uint32_t o = 0; o < kPartitions * kLinks; ++o) {
+    for (uint32_t o = 0; o < size_t{kPartitions} * kLinks; ++o) {
       sinks.push_back(std::make_unique<test::Sink<Packet>>(("sink" + std::to_string(o)).c_str(), domain, 0,
                                                            sink_interval));
       links.push_back(std::make_unique<core::Link<Packet>>(*mesh, *sinks[o], capacity));
@@ -99,16 +99,16 @@ class MeshTest : public testing::Test {
 TEST_F(MeshTest, WithoutLoadAMessageTakesItsHopsAndItsLength) {
   build({3, 1, Arbitration::kRoundRobin});
   uint64_t cycle = 10;
-  std::vector<std::vector<uint64_t>> expected(kPartitions * kLinks);
-  for (uint32_t i = 0; i < kClusters * kLinks; ++i)
-    for (uint32_t o = 0; o < kPartitions * kLinks; ++o, cycle += 200) {
+  std::vector<std::vector<uint64_t>> expected(size_t{kPartitions} * kLinks);
+  for (uint32_t i = 0; i < size_t{kClusters} * kLinks; ++i)
+    for (uint32_t o = 0; o < size_t{kPartitions} * kLinks; ++o, cycle += 200) {
       const uint32_t flits = 1 + (i + o) % 5;
       sources[i]->send(cycle, {o, flits, i, 0});
       // One cycle each from the sender to the mesh and from the mesh to the sink.
       expected[o].push_back(cycle + 1 + uint64_t{hops(i, o)} * 3 + flits - 1 + 1);
     }
   run();
-  for (uint32_t o = 0; o < kPartitions * kLinks; ++o) EXPECT_EQ(sinks[o]->taken_at, expected[o]) << o;
+  for (uint32_t o = 0; o < size_t{kPartitions} * kLinks; ++o) EXPECT_EQ(sinks[o]->taken_at, expected[o]) << o;
 }
 
 TEST_F(MeshTest, LinksOfOnePortShareItsWidth) {
@@ -117,7 +117,7 @@ TEST_F(MeshTest, LinksOfOnePortShareItsWidth) {
     for (uint32_t i = 0; i < kLinks; ++i) sources[i]->send(10, {0, 4, i, n});
   run();
   // Forty messages of four flits through one port, back to back.
-  EXPECT_EQ(sinks[0]->taken_at.back(), 11 + uint64_t{hops(0, 0)} + 40 * 4);
+  EXPECT_EQ(sinks[0]->taken_at.back(), 11 + uint64_t{hops(0, 0)} + 160);
   for (size_t k = 2; k < 40; ++k)
     EXPECT_EQ(sinks[0]->taken[k].from, sinks[0]->taken[k - 2].from) << "in turn";
   EXPECT_EQ(mesh->flits_moved(), 160u);
@@ -143,23 +143,25 @@ TEST_P(MeshTraffic, NothingIsLostOrDoubledAndPairsStayInOrder) {
   build({1 + seed % 3, 1 + static_cast<uint32_t>(seed % 5 == 4), arbitration}, 1, seed % 4);
   std::mt19937_64 random(seed);
   constexpr uint32_t kCount = 300;
-  std::vector<std::vector<uint32_t>> sent(kClusters * kLinks, std::vector<uint32_t>(kPartitions * kLinks));
+  std::vector<std::vector<uint32_t>> sent(size_t{kClusters} * kLinks,
+                                          std::vector<uint32_t>(size_t{kPartitions} * kLinks));
   for (uint32_t n = 0; n < kCount; ++n)
-    for (uint32_t i = 0; i < kClusters * kLinks; ++i) {
-      const auto o = static_cast<uint32_t>(random() % (kPartitions * kLinks));
+    for (uint32_t i = 0; i < size_t{kClusters} * kLinks; ++i) {
+      const auto o = static_cast<uint32_t>(random() % (size_t{kPartitions} * kLinks));
       const auto flits = static_cast<uint32_t>(1 + random() % 5);
       sources[i]->send(10 + random() % 3 + n, {o, flits, i, sent[i][o]++});
     }
   run();
   uint64_t taken = 0;
-  std::vector<std::vector<uint32_t>> next(kClusters * kLinks, std::vector<uint32_t>(kPartitions * kLinks));
-  for (uint32_t o = 0; o < kPartitions * kLinks; ++o)
+  std::vector<std::vector<uint32_t>> next(size_t{kClusters} * kLinks,
+                                          std::vector<uint32_t>(size_t{kPartitions} * kLinks));
+  for (uint32_t o = 0; o < size_t{kPartitions} * kLinks; ++o)
     for (const Packet& p : sinks[o]->taken) {
       EXPECT_EQ(p.to, o);
       EXPECT_EQ(p.number, next[p.from][o]++) << "from " << p.from << " to " << o;
       ++taken;
     }
-  EXPECT_EQ(taken, uint64_t{kCount} * kClusters * kLinks);
+  EXPECT_EQ(taken, uint64_t{kCount} * size_t{kClusters} * kLinks);
   EXPECT_EQ(mesh->messages_moved(), taken);
   EXPECT_EQ(next, sent);
 }

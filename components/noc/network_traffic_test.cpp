@@ -126,7 +126,6 @@ class Network {
   std::vector<std::unique_ptr<MemoryPartition>> partitions;
   std::vector<std::unique_ptr<DramChannel>> channels;
 
- private:
   template <class T>
   core::Link<T>& link(core::Clocked& from, core::Clocked& to) {
     auto made = std::make_shared<core::Link<T>>(from, to, capacity_, latency_);

@@ -53,6 +53,7 @@ static std::vector<RunItem> in_order(const core::LaunchDescription& description,
     items.emplace_back(description.copies[i].order, CopyItem{i});
   std::ranges::stable_sort(items, {}, [](const auto& item) { return item.first; });
   std::vector<RunItem> order;
+  order.reserve(items.size());
   for (const auto& [rank, item] : items) order.push_back(item);
   return order;
 }

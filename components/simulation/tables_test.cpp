@@ -81,7 +81,7 @@ TEST(TagCacheTest, BytesOfALineHitTogetherAndInvalidateForgets) {
 }
 
 TEST(TagCacheTest, AgreesWithListsInOrderOfUse) {
-  TagCache cache(3 * 2 * 32, 32, 2);  // three sets: not a power of two
+  TagCache cache(uint64_t{3} * 2 * 32, 32, 2);  // three sets: not a power of two
   std::vector<std::list<uint64_t>> sets(3);
   std::mt19937_64 random(1);
   for (int i = 0; i < 20000; ++i) {

@@ -44,16 +44,15 @@ bool InstructionFetch::look_up(uint32_t w, uint64_t address, uint64_t end, uint6
 }
 
 void InstructionFetch::miss(uint32_t cache, uint64_t line, uint64_t warps, uint64_t now) {
-  Miss* free = nullptr;
   for (Miss& m : misses_) {
     if (m.line == line && m.cache == cache) {
       m.warps |= warps;
       return;
     }
-    if (m.line == kNone && free == nullptr) free = &m;
   }
+  const auto free = std::ranges::find(misses_, kNone, &Miss::line);
   *free = {line, warps, now + 1, cache};
-  unsent_.push_back(static_cast<uint16_t>(free - misses_.data()));
+  unsent_.push_back(static_cast<uint16_t>(free - misses_.begin()));
 }
 
 void InstructionFetch::send(uint64_t now) {

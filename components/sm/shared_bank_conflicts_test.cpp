@@ -64,7 +64,7 @@ uint32_t reference_steps(const SharedMemoryRules& rules, const isa::MemoryAccess
       std::vector<uint64_t> addresses;
       for (uint32_t lane = first; lane < first + 32 / words; ++lane)
         for (uint32_t part = 0; part < words && access.lanes.test(static_cast<int>(lane)); ++part)
-          addresses.push_back(access.address[lane] + part * rules.bank_bytes);
+          addresses.push_back(access.address[lane] + uint64_t{part} * rules.bank_bytes);
       total += serve_whole_warp(rules, addresses);
     }
     return total;
@@ -74,7 +74,7 @@ uint32_t reference_steps(const SharedMemoryRules& rules, const isa::MemoryAccess
       std::vector<uint64_t> addresses;
       for (uint32_t lane = first; lane < first + rules.lanes_per_access; ++lane)
         if (access.lanes.test(static_cast<int>(lane)))
-          addresses.push_back(access.address[lane] + part * rules.bank_bytes);
+          addresses.push_back(access.address[lane] + uint64_t{part} * rules.bank_bytes);
       total += serve_half_warp(rules, addresses);
     }
   return total;

@@ -28,7 +28,7 @@ class Buffer : public isa::GlobalMemory {
   }
   [[nodiscard]] uint32_t word(uint32_t i) const {
     uint32_t v;
-    std::memcpy(&v, data_ + i * 4, 4);
+    std::memcpy(&v, data_ + size_t{i} * 4, 4);
     return v;
   }
 
@@ -111,7 +111,6 @@ class SmTest : public testing::Test {
   std::unique_ptr<Sm> sm;
   std::string error;
 
- private:
   void prepare_run(uint32_t threads, uint32_t blocks) {
     run.image = &image;
     run.grid = {blocks, 1, 1};

@@ -87,7 +87,7 @@ void WarpTracer::operation(uint32_t w, const isa::MicroOp& op, isa::LaneMask lan
   warp.issued = at;
   warp.free_from[pipe] = at + timing.interval[choice];
   const uint64_t sharers = pipe < tables_.shared_pipes ? 1 : schedulers_;
-  warp.taken[pipe] += timing.interval[choice] * TracedStep::kWorkUnits / sharers;
+  warp.taken[pipe] += uint64_t{timing.interval[choice]} * TracedStep::kWorkUnits / sharers;
   warp.slots += issue_cycles_ * TracedStep::kWorkUnits / (schedulers_ * issue_width_);
   warp.next = at + (op.op_class == isa::OpClass::kBranch ? timing.latency
                     : issue_width_ > 1                   ? issue_cycles_ / issue_width_

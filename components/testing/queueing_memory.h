@@ -16,7 +16,7 @@ class QueueingMemory : public sc_core::sc_module, public tlm::tlm_fw_transport_i
  public:
   SC_HAS_PROCESS(QueueingMemory);
   /// `queue` >= 1 requests at once; one takes `latency`, times two or four for some addresses.
-  QueueingMemory(const sc_core::sc_module_name& name, size_t queue, sc_core::sc_time latency)
+  QueueingMemory(const sc_core::sc_module_name& name, size_t queue, const sc_core::sc_time& latency)
       : sc_module(name), socket("socket"), queue_(queue), latency_(latency) {
     socket.bind(*this);
     SC_METHOD(on_arrival);

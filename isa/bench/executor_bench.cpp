@@ -23,7 +23,7 @@ class Timed {
       if (op.op_class == op_class) op_ = op;
     }
     op_.dst[0].offset = 48 * kRowBytes;  // not a source, so that values stay what they are
-    rows_.resize(64 * kRowBytes);
+    rows_.resize(size_t{64} * kRowBytes);
     for (size_t i = 0; i < rows_.size(); i += 4) {
       const float v = 1.0f + static_cast<float>(i % 512) / 64;
       std::memcpy(&rows_[i], &v, 4);
@@ -45,7 +45,7 @@ class Timed {
   void run(benchmark::State& state) {
     const LaneMask mask(static_cast<uint32_t>(state.range(0)));
     MemoryAccess access;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
       if (op_.exec != nullptr)
         execute_alu(op_, ctx_, mask);
       else

@@ -31,7 +31,7 @@ void activations(benchmark::State& state) {
   static std::vector<std::unique_ptr<Busy>> modules;
   for (int i = 0; i < 128; ++i)
     modules.push_back(std::make_unique<Busy>(("m" + std::to_string(i)).c_str(), domain));
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     domain.set_observer(Cycle(10'000), [](Cycle) {
       engine.stop();
       return kNever;

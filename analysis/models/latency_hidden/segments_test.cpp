@@ -56,7 +56,7 @@ TEST(Segments, TiledMultiplicationWaitsForItsTilesAndAtItsBarriers) {
   }
 }
 
-const char* kNested = R"(
+const char* const kNested = R"(
 .version 1.4
 .target sm_13
 .entry k (.param .u32 p, .param .u32 n)
