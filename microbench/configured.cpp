@@ -132,7 +132,7 @@ void add_other(const core::MachineConfig& m, Figure& f) {
   // where they alternate within a row, take turns as partitions do.
   const bool groups =
       m.dram.bank_groups > 1 && m.dram.group_interleave != 0 && m.dram.group_interleave < m.dram.row_bytes;
-  const int64_t turns = m.l2.partitions * m.dram.channels * (groups ? m.dram.bank_groups : 1);
+  const int64_t turns = int64_t{m.l2.partitions} * m.dram.channels * (groups ? m.dram.bank_groups : 1);
   const int64_t piece = groups ? std::min(m.l2.interleave, m.dram.group_interleave) : m.l2.interleave;
   const int64_t banks = groups ? m.dram.banks / m.dram.bank_groups : m.dram.banks;
   const bool even =

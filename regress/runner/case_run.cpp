@@ -212,7 +212,7 @@ void apply_models(const Case& c, const RunOptions& options, CaseResult& result) 
 std::string run_case(const Prepared& p, const RunOptions& options) {
   CaseResult result = simulate(p, options);
   apply_models(*p.spec, options, result);
-  const std::string text = to_text(result);
+  std::string text = to_text(result);
   core::write_whole_file(state_of(options, p.spec->name).string(),
                          heading(p.inputs, p.judges, recording_of(options, p.spec->name)) + "\n" + text);
   if (options.on_done) options.on_done(p.spec->name);

@@ -175,6 +175,7 @@ Study read_study(const ReadContext& context, const toml::table& node, const std:
   study.name = required_text(table, "name");
   study.check = read_check(context, table);
   std::vector<std::string_view> names;
+  names.reserve(cases.size());
   for (const Case& c : cases) names.push_back(c.name);
   const std::vector<std::string> given = read_texts(context, table, "cases");
   if (given.empty()) context.messages.error(table.where(), "a study needs 'cases', a list of names");

@@ -75,7 +75,7 @@ class Validator {
   void sm_limits() {
     multiple("gpu.sms", m_.gpu.sms, "gpu.sms_per_cluster", m_.gpu.sms_per_cluster);
     not_above("sm.max_threads_per_block", m_.sm.max_threads_per_block, "sm.max_threads", m_.sm.max_threads);
-    not_above("sm.max_threads", m_.sm.max_threads, "sm.max_warps", m_.sm.max_warps * 32, " * 32");
+    not_above("sm.max_threads", m_.sm.max_threads, "sm.max_warps", int64_t{m_.sm.max_warps} * 32, " * 32");
     not_above("sm.max_block_x", m_.sm.max_block_x, "sm.max_threads_per_block", m_.sm.max_threads_per_block);
     not_above("sm.max_block_y", m_.sm.max_block_y, "sm.max_threads_per_block", m_.sm.max_threads_per_block);
     not_above("sm.max_blocks", m_.sm.max_blocks, "sm.max_warps", m_.sm.max_warps);
@@ -125,7 +125,7 @@ class Validator {
                            m_.l1.ways, m_.l1.line),
                {"l1.ways", "l1.line"});
     } else {
-      reachable_sets("l1", m_.l1.index, m_.l1.bytes, m_.l1.line * m_.l1.ways);
+      reachable_sets("l1", m_.l1.index, m_.l1.bytes, int64_t{m_.l1.line} * m_.l1.ways);
       carveout();
     }
     if (m_.coalescer.rule != CoalescingRule::kCc20) {
@@ -214,7 +214,7 @@ class Validator {
     if (t.l2_bytes == 0 || m_.l2.bytes != 0) return;
     power_of_two("texture.l2_line", t.l2_line);
     multiple("texture.l2_line", t.l2_line, "texture.l1_line", t.l1_line);
-    not_above("texture.l2_line", t.l2_line, "texture.l1_line", 32 * t.l1_line, " * 32");
+    not_above("texture.l2_line", t.l2_line, "texture.l1_line", int64_t{32} * t.l1_line, " * 32");
     not_above("texture.l2_line", t.l2_line, "l2.interleave", m_.l2.interleave);
     whole_sets("texture.l2_size", t.l2_bytes, "texture.l2_line", t.l2_line, "texture.l2_ways", t.l2_ways);
     set_in_each_partition("texture.l2", t.l2_bytes, t.l2_line, t.l2_ways);
@@ -252,7 +252,7 @@ class Validator {
                            m_.l2.bytes, m_.l2.ways, m_.l2.line, m_.l2.partitions),
                {"l2.ways", "l2.line", "l2.partitions"});
     } else {
-      reachable_sets("l2", m_.l2.index, m_.l2.bytes, m_.l2.line * m_.l2.ways * m_.l2.partitions);
+      reachable_sets("l2", m_.l2.index, m_.l2.bytes, int64_t{m_.l2.line} * m_.l2.ways * m_.l2.partitions);
     }
     // A request lies in one line.
     not_above("constant.l2_line", m_.constant.l2_line, "l2.line", m_.l2.line);

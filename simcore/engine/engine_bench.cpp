@@ -29,6 +29,7 @@ void activations(benchmark::State& state) {
   static Engine engine;
   static ClockDomain domain("domain", engine, 1'296'000);
   static std::vector<std::unique_ptr<Busy>> modules;
+  modules.reserve(128);
   for (int i = 0; i < 128; ++i)
     modules.push_back(std::make_unique<Busy>(("m" + std::to_string(i)).c_str(), domain));
   for ([[maybe_unused]] auto _ : state) {

@@ -14,7 +14,6 @@ namespace {
 
 using testing::DoubleNear;
 using testing::ElementsAre;
-using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::Pointwise;
 
