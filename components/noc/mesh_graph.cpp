@@ -3,6 +3,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/breadth_first_search.hpp>
 #include <cmath>
+#include <vector>
 
 namespace gpusim::comp {
 
@@ -34,10 +35,13 @@ void MeshGraph::find_ways() {
     for (const uint32_t other : neighbours_[r])
       if (other != kNone) boost::add_edge(r, other, graph);
   hops_.assign(size_t{n} * n, 0);
+  std::vector<boost::default_color_type> colours(n);
   for (uint32_t from = 0; from < n; ++from)
     boost::breadth_first_search(graph, boost::vertex(from, graph),
                                 boost::visitor(boost::make_bfs_visitor(boost::record_distances(
-                                    &hops_[size_t{from} * n], boost::on_tree_edge()))));
+                                                   &hops_[size_t{from} * n], boost::on_tree_edge())))
+                                    .color_map(boost::make_iterator_property_map(
+                                        colours.begin(), boost::get(boost::vertex_index, graph))));
   next_.assign(size_t{n} * n, 0);
   for (uint32_t at = 0; at < n; ++at)
     for (uint32_t to = 0; to < n; ++to)
