@@ -51,6 +51,7 @@ std::string canonical_command(const MainJobArguments& a, const std::string& conf
   c.plain("--events", a.events);
   c.plain("--lowering", a.lowering);
   c.number("--max-cycles", a.max_cycles);
+  if (a.cache != "cold") c.plain("--cache", a.cache);
   return c.text();
 }
 
@@ -197,6 +198,12 @@ void add_main_job(CLI::App& program, MainJobArguments& a) {
   program.add_option("--interconnect-clock", a.interconnect_clock,
                      "Clock of interconnect and L2 in this run");
   program.add_option("--dram-clock", a.dram_clock, "Clock of the memory in this run");
+  program
+      .add_option(
+          "--cache", a.cache,
+          "What caches hold when a kernel begins: cold (default: nothing at first), warm (the program "
+          "has run once before), flushed (nothing at any launch)")
+      ->check(CLI::IsMember({"cold", "warm", "flushed"}));
   program.add_option("--sms", a.sms, "Use only the N lowest-numbered SMs")->check(CLI::Range(1, 4096));
   const CLI::Validator natural(
       [](const std::string& text) {
@@ -227,6 +234,11 @@ int run_main_job(const MainJobArguments& a) {
         fmt::format("gpusim: error: {} is missing\n  hint: gpusim --config tesla_c1060.cfg workload.ptx "
                     "(gpusim --help; machines: gpusim config list)",
                     a.config.empty() ? "--config MACHINE" : "the PTX file"));
+  if (a.cache != "cold" && (a.functional || !a.checks.empty()))
+    throw core::InputError(
+        fmt::format("gpusim: error: --cache {} and {} do not go together\n  hint: {}", a.cache,
+                    a.functional ? "--functional" : "--check",
+                    a.functional ? "a functional run has no caches" : "the checks look at each launch once"));
   ProgressBar bar(!a.quiet && !a.json);
   comp::SimulationOptions o;
   o.machine = core::load_machine(a.config, a.sets, config_folders());
@@ -249,6 +261,7 @@ int run_main_job(const MainJobArguments& a) {
   std::vector<std::string> outputs;
   for (Dump& d : dumps) d.file = output_file("--dump", d.file, a, o.launch, outputs);
   o.sms = a.sms;
+  o.caches = comp::cache_state(a.cache).value_or(comp::CacheState::kCold);
   o.max_cycles = a.max_cycles;
   o.functional = a.functional;
   o.strict_target = a.strict_target;

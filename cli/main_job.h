@@ -14,7 +14,7 @@ namespace gpusim::cli {
 
 struct MainJobArguments {
   std::string config, ptx, launch, kernel, grid, block, out, events = "summary", lowering = "schedule",
-                                                             checks;
+                                                             checks, cache = "cold";
   std::string core_clock, interconnect_clock, dram_clock;
   std::vector<std::string> params, sets, args, dumps, linked;
   uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000;

@@ -10,6 +10,10 @@ class L2Partition final : public MemoryPartition {
   L2Partition(const sc_core::sc_module_name& name, core::ClockDomain& domain,
               const core::MachineConfig& machine, uint32_t index, const EventSink* events);
 
+  void empty_caches() override {
+    MemoryPartition::empty_caches();
+    l2_.forget();
+  }
   [[nodiscard]] L2Stats l2_stats() const override { return l2_.stats(); }
   [[nodiscard]] uint64_t l2_dirty_sectors() const override { return l2_.dirty_sectors(); }
   [[nodiscard]] std::string waiting_for() const override;

@@ -63,6 +63,8 @@ class L2Slice {
   /// That answer. Requires answer_at() != kNever.
   MemoryReply pop_answer();
 
+  /// Forgets what is not on its way, modified sectors too: values are in device memory.
+  void forget() { tags_.invalidate_all(); }
   [[nodiscard]] const L2Stats& stats() const { return stats_; }
   [[nodiscard]] uint64_t dirty_sectors() const;
   /// What it holds, for deadlock reports; empty if nothing.

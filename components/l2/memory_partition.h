@@ -36,6 +36,8 @@ class MemoryPartition : public core::Clocked {
   }
   /// Event tables count its cycles.
   void set_core(const core::ClockDomain& core) { core_ = &core; }
+  /// Its caches forget what they hold and is not on its way; nothing is written back.
+  virtual void empty_caches() { l3_.invalidate(); }
   [[nodiscard]] uint64_t constant_hits() const { return constant_hits_; }
   [[nodiscard]] uint64_t constant_misses() const { return constant_misses_; }
   // Zeros if the machine has no such cache.

@@ -56,6 +56,7 @@ class TextureL2 {
     if (frame == TagArray::kNoFrame) frame = tags_.allocate(line).frame;
     tags_.fill(frame, tags_.sectors_of(place, 1));
   }
+  void forget() { tags_.invalidate_all(); }
   /// When the oldest answer may leave.
   [[nodiscard]] uint64_t answer_at() const { return answers_.size() == 0 ? kNever : answers_.front().at; }
   [[nodiscard]] MemoryReply pop_answer() { return answers_.pop().reply; }
@@ -96,6 +97,7 @@ class NoTextureL2 {
   void answer(const MemoryRequest& /*r*/, uint64_t /*now*/) {}
   void count_miss() {}
   void fill(uint64_t /*place*/) {}
+  void forget() {}
   [[nodiscard]] uint64_t answer_at() const { return TextureL2::kNever; }
   [[nodiscard]] MemoryReply pop_answer() { return {}; }
   [[nodiscard]] TextureL2Stats stats() const { return {}; }

@@ -13,6 +13,10 @@ class UncachedPartition final : public MemoryPartition {
   UncachedPartition(const sc_core::sc_module_name& name, core::ClockDomain& domain,
                     const core::MachineConfig& machine, uint32_t index, const EventSink* events);
 
+  void empty_caches() override {
+    MemoryPartition::empty_caches();
+    textures_.forget();
+  }
   [[nodiscard]] TextureL2Stats texture_stats() const override { return textures_.stats(); }
 
  protected:

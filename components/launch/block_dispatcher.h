@@ -62,6 +62,8 @@ class BlockDispatcher : public core::Clocked {
     item.alone = alone;
     work_.add(item);
   }
+  /// What is appended from now on waits for everything before it.
+  void enqueue_barrier() { work_.add_barrier(); }
   /// Appends a host transfer that takes `cycles` cycles of the core clock at the start of the simulation.
   void enqueue_copy(uint64_t cycles, uint32_t stream = 0, bool to_device = true) {
     work_.add({nullptr, stream, cycles, to_device, copies_++});

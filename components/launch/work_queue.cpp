@@ -18,9 +18,9 @@ void WorkQueue::add(const Item& item) {
   if (lanes_.size() <= lane) lanes_.resize(lane + 1);
   stream->items.push_back(index);
   lanes_[lane].items.push_back(index);
-  Place place{number, lane, 0, false};
+  Place place{number, lane, after_barrier_, false};
   if (legacy_default_stream_) {
-    place.after = item.stream == 0 ? index : after_default_;
+    place.after = std::max(place.after, item.stream == 0 ? index : after_default_);
     if (item.stream == 0) after_default_ = index + 1;
   }
   items_.push_back(item);

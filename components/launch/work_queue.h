@@ -38,6 +38,8 @@ class WorkQueue {
   void use_legacy_default_stream() { legacy_default_stream_ = true; }
   /// Appends an item; before the first start_next().
   void add(const Item& item);
+  /// What is added from now on waits for everything that has been added before.
+  void add_barrier() { after_barrier_ = static_cast<uint32_t>(items_.size()); }
   [[nodiscard]] const Item& item(uint32_t index) const { return items_[index]; }
   /// The engine that carries a transfer.
   [[nodiscard]] uint32_t engine_of(const Item& item) const {
@@ -81,6 +83,7 @@ class WorkQueue {
   bool engine_busy_[kEngines] = {};
   bool legacy_default_stream_ = false;
   uint32_t after_default_ = 0;  ///< legacy: one past the last item of stream 0 so far
+  uint32_t after_barrier_ = 0;  ///< items before the last barrier
   size_t first_unfinished_ = 0;
   uint64_t next_issue_ = kNothing;
 };

@@ -58,6 +58,8 @@ class ClusterCache : public core::Clocked {
     events_ = events;
     unit_ = unit;
   }
+  /// Forgets all lines that it has.
+  void forget() { tags_.invalidate(); }
   /// Since the start of the simulation.
   [[nodiscard]] const ClusterCacheStats& stats() const { return stats_; }
   [[nodiscard]] std::string waiting_for() const override;

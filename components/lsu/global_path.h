@@ -71,6 +71,8 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
     return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size());
   }
   [[nodiscard]] virtual const SmTlbStats& tlb_stats() const = 0;
+  /// The translation look-aside buffer forgets what it has.
+  virtual void forget_pages() = 0;
 
   // Of the L1; without one there is nothing to do or to tell.
   virtual void count_l1(uint32_t /*kernel*/, L1Stats& /*stats*/) {}

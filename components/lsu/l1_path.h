@@ -44,6 +44,7 @@ class L1Path final : public GlobalPath {
   [[nodiscard]] bool may_open() const override { return blocked_ && !has_room(); }
   [[nodiscard]] bool idle() const override { return GlobalPath::idle() && !l1_.has_writeback(); }
   [[nodiscard]] const SmTlbStats& tlb_stats() const override { return tlb_.stats(); }
+  void forget_pages() override { tlb_.forget(); }
 
   void count_l1(uint32_t kernel, L1Stats& stats) override { stats_of_kernel_[kernel] = &stats; }
   void watch_l1() override { l1_.watch(); }

@@ -132,6 +132,7 @@ class LoadStoreUnit {
   /// Accesses of the kernel in flight.
   [[nodiscard]] uint32_t outstanding(uint32_t kernel) const { return accesses_.of_kernel(kernel); }
   /// Of the translation look-aside buffer since the simulation's start; zeros if there is none.
+  void forget_pages() { global_->forget_pages(); }
   [[nodiscard]] const SmTlbStats* tlb_stats() const { return &global_->tlb_stats(); }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return accesses_[index]; }

@@ -35,6 +35,7 @@ class UncachedPath final : public GlobalPath, public core::CreditTaker {
   [[nodiscard]] uint64_t next_surprise(uint64_t /*now*/) const override { return kUnknownCycle; }
   [[nodiscard]] bool may_open() const override;
   [[nodiscard]] const SmTlbStats& tlb_stats() const override { return tlb_.stats(); }
+  void forget_pages() override { tlb_.forget(); }
 
  private:
   void plan_sends(uint64_t earliest);

@@ -287,6 +287,14 @@ uint64_t Gpu::l2_dirty_sectors() const {
   return sectors;
 }
 
+void Gpu::empty_caches() {
+  for (const auto& sm : sms_) sm->empty_caches();
+  for (const auto& tlb : tlbs_) tlb->forget();
+  for (const auto& cache : constants_) cache->forget();
+  for (const auto& cache : textures_) cache->forget();
+  for (const auto& partition : partitions_) partition->empty_caches();
+}
+
 void Gpu::open_kernel(KernelLaunch& run) {
   for (const auto& sm : sms_) sm->open_kernel(run);
 }

@@ -57,6 +57,8 @@ class Gpu {
   /// Books of every SM at the borders of a kernel.
   void open_kernel(KernelLaunch& run);
   void close_kernel(const KernelLaunch& run);
+  /// All caches and translation look-aside buffers forget what they hold. Requires that no kernel runs.
+  void empty_caches();
 
  private:
   [[nodiscard]] TextureStats texture_stats() const;

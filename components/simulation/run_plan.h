@@ -24,8 +24,9 @@ struct RunPlan {
   const SimulationOptions& options;
   const DeviceContents& contents;
   const std::vector<PreparedLaunch>& launches;
-  std::vector<RunItem> order;  ///< launches and copies as they stand in the launch file
-  Checker* checker;            ///< of a run with --check, else null
+  const std::vector<PreparedLaunch>& warm_up;  ///< of caches that are warm, before the launches; not counted
+  std::vector<RunItem> order;                  ///< launches and copies as they stand in the launch file
+  Checker* checker;                            ///< of a run with --check, else null
 };
 
 /// Executes the launches cycle by cycle on a machine of its own, and records them. Throws core::RecordError.

@@ -28,10 +28,14 @@ Simulation::~Simulation() = default;
 void Simulation::prepare_launches() {
   if (options_.launch.launches.empty())
     throw core::InputError(fmt::format("{}: error: nothing to launch", options_.launch.path));
-  for (const core::LaunchSpec& spec : options_.launch.launches)
-    for (uint32_t i = 0; i < spec.repeat; ++i)
-      launches_.push_back(prepare_launch(options_, spec, static_cast<uint32_t>(launches_.size()),
-                                         images_.of(spec), contents_));
+  const auto prepare = [this](std::vector<PreparedLaunch>& launches, size_t first_id) {
+    for (const core::LaunchSpec& spec : options_.launch.launches)
+      for (uint32_t i = 0; i < spec.repeat; ++i)
+        launches.push_back(prepare_launch(options_, spec, static_cast<uint32_t>(first_id + launches.size()),
+                                          images_.of(spec), contents_));
+  };
+  prepare(launches_, 0);
+  if (options_.caches == CacheState::kWarm) prepare(warm_up_, launches_.size());
 }
 
 void Simulation::warn_of_unset_constants() const {
@@ -60,7 +64,8 @@ static std::vector<RunItem> in_order(const core::LaunchDescription& description,
 
 SimulationResult Simulation::run() {
   SimulationResult result;
-  const RunPlan plan{options_, contents_, launches_, in_order(options_.launch, launches_), checker_.get()};
+  const RunPlan plan{options_,      contents_, launches_, warm_up_, in_order(options_.launch, launches_),
+                     checker_.get()};
   const auto begin = std::chrono::steady_clock::now();
   if (options_.functional)
     run_functional(plan, result);

@@ -43,6 +43,7 @@ class Simulation {
   std::unique_ptr<Checker> checker_;  ///< of a run with checks
   KernelImages images_;
   std::vector<PreparedLaunch> launches_;
+  std::vector<PreparedLaunch> warm_up_;  ///< the same launches once more, if caches are to be warm
 };
 
 }  // namespace gpusim::comp

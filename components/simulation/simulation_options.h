@@ -1,9 +1,12 @@
 // What a run is asked for: program, machine, launches, and what to record and check.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "components/checker/options.h"
@@ -24,6 +27,18 @@ struct Progress {
   uint64_t warp_instructions = 0;
 };
 
+/// What the caches hold when a kernel begins. `kCold`: nothing at the first launch, later ones find what
+/// those before them left. `kWarm`: all launches have run once before, on the same contents of memory; they
+/// are not counted. `kFlushed`: nothing at any launch, as under profilers, which replay kernels one by one.
+enum class CacheState : uint8_t { kCold, kWarm, kFlushed };
+inline constexpr std::array<std::string_view, 3> kCacheStates{"cold", "warm", "flushed"};
+/// Nothing if there is no such name.
+[[nodiscard]] inline std::optional<CacheState> cache_state(std::string_view name) {
+  for (size_t i = 0; i < kCacheStates.size(); ++i)
+    if (kCacheStates[i] == name) return static_cast<CacheState>(i);
+  return std::nullopt;
+}
+
 struct SimulationOptions {
   core::MachineConfig machine;
   std::string ptx_name;  ///< for messages
@@ -35,6 +50,7 @@ struct SimulationOptions {
   core::LaunchDescription launch;
   uint32_t sms = 0;                      ///< 0: all
   uint64_t max_cycles = 10'000'000'000;  ///< core cycles per kernel (warp operations with `functional`)
+  CacheState caches = CacheState::kCold;
   bool functional = false;
   bool strict_target = false;
   bool direct_driver = false;  ///< tests: activate modules without SystemC events, SMs never run ahead

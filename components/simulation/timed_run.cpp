@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <utility>
 
 #include "components/dram/device_memory_adapter.h"
 #include "components/simulation/gpu.h"
@@ -87,6 +88,12 @@ class TimedRun {
       engine_.stop();
     }
   }
+  /// True of a launch that only warms the caches: it is simulated, not counted.
+  [[nodiscard]] bool warms_up(const KernelLaunch& run) const { return run.id >= plan_.launches.size(); }
+  [[nodiscard]] const PreparedLaunch& launch_of(const KernelLaunch& run) const {
+    return warms_up(run) ? plan_.warm_up[run.id - plan_.launches.size()] : plan_.launches[run.id];
+  }
+  void begin_kernel(KernelLaunch& run);
   void end_kernel(KernelLaunch& run);
   void copied(const BlockDispatcher::Copy& copy);
   /// Stops the run if the user or a limit wants it.
@@ -98,7 +105,8 @@ class TimedRun {
   const SimulationOptions& options_;
   SimulationResult& result_;
   std::string error_;
-  bool all_done_ = false, interrupted_ = false;
+  bool all_done_ = false, interrupted_ = false, counting_ = false;
+  core::DeviceMemory::Contents first_contents_;  ///< before the launches that warm the caches
   std::exception_ptr failure_;
   DeviceMemoryAdapter memory_;
   RunFile file_;
@@ -123,6 +131,7 @@ TimedRun::TimedRun(const RunPlan& plan, SimulationResult& result)
           options_.attach_memory),
       power_(gpu_, options_.machine),
       records_(file_.recorder(), gpu_, power_, options_.machine, plan.checker) {
+  if (!plan_.warm_up.empty()) first_contents_ = plan_.contents.memory().contents();
   make_governor();
   gpu_.dispatcher().set_hooks(hooks());
   result_.copies = planned_copies(options_);
@@ -140,26 +149,26 @@ void TimedRun::make_governor() {
 }
 
 BlockDispatcher::Hooks TimedRun::hooks() {
-  return {[this](KernelLaunch& run) {
-            gpu_.open_kernel(run);
-            guarded([&] { records_.begin_kernel(plan_.launches[run.id]); });
-          },
-          [this](KernelLaunch& run) { end_kernel(run); },
+  return {[this](KernelLaunch& run) { begin_kernel(run); }, [this](KernelLaunch& run) { end_kernel(run); },
           [this] {
             all_done_ = true;
             engine_.stop();
           },
           [this](const BlockDispatcher::Copy& copy) { copied(copy); },
-          [this](const KernelLaunch& run) { return power_.set_clocks(plan_.launches[run.id].spec->clocks); }};
+          [this](const KernelLaunch& run) { return power_.set_clocks(launch_of(run).spec->clocks); }};
 }
 
 void TimedRun::enqueue() {
   BlockDispatcher& dispatcher = gpu_.dispatcher();
   if (options_.launch.legacy_default_stream) dispatcher.use_legacy_default_stream();
+  const bool flushed = options_.caches == CacheState::kFlushed;
+  for (const PreparedLaunch& launch : plan_.warm_up)
+    dispatcher.enqueue(*launch.run, launch.spec->stream, launch.spec->clocks.any());
+  dispatcher.enqueue_barrier();
   for (const RunItem& item : plan_.order) {
     if (const auto* at = std::get_if<LaunchItem>(&item)) {
       const PreparedLaunch& launch = plan_.launches[at->launch];
-      dispatcher.enqueue(*launch.run, launch.spec->stream, launch.spec->clocks.any());
+      dispatcher.enqueue(*launch.run, launch.spec->stream, flushed || launch.spec->clocks.any());
     } else {
       const CopyResult& copy = result_.copies[std::get<CopyItem>(item).copy];
       dispatcher.enqueue_copy(gpu_.core_domain().cycles_of_ns(copy.time_s * 1e9), copy.stream,
@@ -168,9 +177,19 @@ void TimedRun::enqueue() {
   }
 }
 
+void TimedRun::begin_kernel(KernelLaunch& run) {
+  if (options_.caches == CacheState::kFlushed) gpu_.empty_caches();
+  gpu_.open_kernel(run);
+  if (warms_up(run)) return;
+  if (!std::exchange(counting_, true) && !first_contents_.empty())
+    plan_.contents.memory().restore(first_contents_);
+  guarded([&] { records_.begin_kernel(plan_.launches[run.id]); });
+}
+
 void TimedRun::end_kernel(KernelLaunch& run) {
   gpu_.close_kernel(run);
-  guarded([&] { result_.kernels.push_back(records_.end_kernel(plan_.launches[run.id])); });
+  if (!warms_up(run))
+    guarded([&] { result_.kernels.push_back(records_.end_kernel(plan_.launches[run.id])); });
   // The observer looks from time to time only.
   if (const uint64_t took = run.end - run.start; took > options_.max_cycles && error_.empty()) {
     fail(fmt::format("kernel {} '{}' took {} cycles, more than {} (--max-cycles)", run.id, run.image->name,

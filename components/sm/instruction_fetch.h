@@ -32,6 +32,10 @@ class InstructionFetch {
 
   /// Warp slot `w` starts anew: it has no line.
   void reset(uint32_t w) { line_of_warp_[w] = kNone; }
+  /// Forgets all lines that it has.
+  void forget() {
+    for (TagCache& cache : caches_) cache.invalidate();
+  }
   /// True if warp `w` executes from the line of `address` already.
   [[nodiscard]] bool has(uint32_t w, uint64_t address) const { return line_of(address) == line_of_warp_[w]; }
   /// It comes to another line, of code that ends at `end`: true if the line is there, else the warp waits for

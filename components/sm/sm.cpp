@@ -35,6 +35,11 @@ void Sm::connect_fetch(const InstructionFetch::Links& links) {
                                                     links, state_.env.events);
 }
 
+void Sm::empty_caches() {
+  state_.lsu->forget_pages();
+  if (state_.fetch != nullptr) state_.fetch->forget();
+}
+
 core::Cycle Sm::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
   LoadStoreUnit& lsu = *state_.lsu;

@@ -40,6 +40,9 @@ class Sm : public core::Clocked, public WarpTableIf {
   void open_kernel(KernelLaunch& run) { blocks_.open_kernel(run); }
   /// Closes the books of a kernel that has drained at its `end`.
   void close_kernel(const KernelLaunch& run) { blocks_.close_kernel(run); }
+  /// Forgets instructions and translations; its caches of data begin each launch empty anyway. Requires that
+  /// nothing runs.
+  void empty_caches();
   /// Issue slots that had no candidate, of any kernel.
   [[nodiscard]] uint64_t idle_slots() const { return slots_.idle(); }
   [[nodiscard]] uint32_t index() const { return state_.index; }

@@ -95,4 +95,15 @@ std::string DeviceMemory::describe(uint64_t address) const {
   return fmt::format("address {:#x} is {} bytes past the end of {}", address, address - a->end(), what);
 }
 
+DeviceMemory::Contents DeviceMemory::contents() const {
+  Contents all;
+  for (const Allocation& a : allocations_) all.emplace_back(a.data, a.data + a.bytes);
+  return all;
+}
+
+void DeviceMemory::restore(const Contents& contents) const {
+  for (size_t i = 0; i < contents.size(); ++i)
+    std::copy(contents[i].begin(), contents[i].end(), allocations_[i].data);
+}
+
 }  // namespace gpusim::core

@@ -49,6 +49,12 @@ class DeviceMemory {
   /// "address 0x... is 4 bytes past the end of 'C' (0x10000000, 4096 bytes)", for error messages.
   [[nodiscard]] std::string describe(uint64_t address) const;
 
+  /// Bytes of all allocations, in their order.
+  using Contents = std::vector<std::vector<std::byte>>;
+  [[nodiscard]] Contents contents() const;
+  /// Puts back what contents() has given; no allocation was made since.
+  void restore(const Contents& contents) const;
+
   [[nodiscard]] uint64_t capacity() const { return capacity_; }
   [[nodiscard]] uint64_t used() const { return used_; }
   /// In address order.

@@ -18,6 +18,7 @@ class NoTlb {
   void send() {}
   [[nodiscard]] core::Cycle next_page() const { return core::kNever; }
   [[nodiscard]] bool has_to_ask() const { return false; }
+  void forget() {}
   [[nodiscard]] const SmTlbStats& stats() const { return stats_; }
 
  private:

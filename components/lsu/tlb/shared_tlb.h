@@ -35,6 +35,8 @@ class SharedTlb : public core::Clocked {
   void connect_sm(core::Link<PageMessage>& asks, core::Link<PageMessage>& pages) {
     sms_.push_back({&asks, &pages});
   }
+  /// Forgets all translations that it has.
+  void forget() { tags_.invalidate(); }
   [[nodiscard]] const SharedTlbStats& stats() const { return stats_; }
   [[nodiscard]] std::string waiting_for() const override;
 

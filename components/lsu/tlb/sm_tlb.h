@@ -61,6 +61,8 @@ class SmTlb {
   [[nodiscard]] core::Cycle next_page() const { return next_page_; }
   /// True if a page has not been asked for yet.
   [[nodiscard]] bool has_to_ask() const { return !to_ask_.empty() && on_the_way_ < most_misses_; }
+  /// Forgets all translations that it has.
+  void forget() { tags_.invalidate(); }
   [[nodiscard]] const SmTlbStats& stats() const { return stats_; }
 
  private:
