@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 #include <sstream>
 
 #include "cli/version.h"
@@ -70,6 +71,18 @@ std::string find_hardware_file(const std::string& file) {
       fmt::format("gpusim: error: --hardware: there is no file '{}', and no measurements of this name come "
                   "with gpusim{}{}",
                   file, names.empty() ? "" : "\n  hint: ", core::name_hint(file, names)));
+}
+
+std::vector<std::string> hardware_files() {
+  std::error_code error;
+  std::map<std::string, std::string> by_name;
+  for (const DataFolder& data : data_folders())
+    for (const auto& entry : fs::directory_iterator(data.path / "regress" / "hardware", error))
+      if (entry.path().extension() == ".json")
+        by_name.emplace(entry.path().stem().string(), entry.path().string());
+  std::vector<std::string> files;
+  for (const auto& [name, path] : by_name) files.push_back(path);
+  return files;
 }
 
 }  // namespace gpusim::cli

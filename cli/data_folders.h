@@ -35,4 +35,7 @@ struct DataFolder {
 /// that has it. Throws core::InputError, with the nearest name, if none has.
 [[nodiscard]] std::string find_hardware_file(const std::string& file);
 
+/// The files of measurements that come with gpusim, by name: all of regress/hardware of the data folders.
+[[nodiscard]] std::vector<std::string> hardware_files();
+
 }  // namespace gpusim::cli

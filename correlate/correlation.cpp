@@ -75,34 +75,49 @@ void add_kernels(const HardwareRun& hardware, const SimulatedRun& simulated, con
   for (size_t i = first; i < rows.size(); ++i) rows[i].spread = spread[i - first] / rows[i].hardware;
 }
 
-/// A run whose source gives the application's rate only.
-void add_rate(const HardwareRun& hardware, const SimulatedRun& simulated, Row row, double core_hz,
-              std::vector<Row>& rows) {
+/// Core cycles that the measured work of the launches took.
+double measured_cycles(const WholeRun& whole, const SimulatedRun& simulated, double core_hz) {
+  switch (whole.kind) {
+    case WholeRun::Kind::kCycles:
+      return whole.value * whole.part;
+    case WholeRun::Kind::kSeconds:
+      return (whole.value - whole.overhead_seconds) * whole.part * core_hz;
+    case WholeRun::Kind::kBytesPerSecond:
+      return whole.bytes * whole.part / whole.value * core_hz;
+    case WholeRun::Kind::kFlopRate:
+      break;
+  }
+  return simulated.flops / whole.value * core_hz;
+}
+
+/// A run whose source has one figure for all launches.
+void add_whole(const HardwareRun& hardware, const SimulatedRun& simulated, Row row, double core_hz,
+               std::vector<Row>& rows) {
   row.method = method_name(Method::kPublished);
   row.launches = static_cast<uint32_t>(simulated.kernels.size());
-  row.hardware = simulated.flops / hardware.flop_rate * core_hz;
+  row.hardware = measured_cycles(*hardware.whole, simulated, core_hz);
   for (const SimulatedKernel& k : simulated.kernels) row.simulated += k.cycles;
-  if (row.compared() && simulated.flops <= 0) row.why_not = "the launch file has no [flops] total";
+  if (hardware.whole->kind == WholeRun::Kind::kFlopRate && simulated.flops <= 0)
+    row.why_not = "the launch file has no [flops] total";
   rows.push_back(std::move(row));
 }
 
 }  // namespace
 
-Correlation correlate(const HardwareFile& file, const std::vector<SimulatedRun>& simulated,
-                      double launch_cycles) {
+Correlation correlate(const HardwareFile& file, const std::vector<SimulatedRun>& simulated) {
   Correlation c;
   for (size_t i = 0; i < file.runs.size(); ++i) {
     const HardwareRun& h = file.runs[i];
     const SimulatedRun& s = simulated[i];
     Row row;
     row.run = h.name;
-    row.fitting = h.fitting;
+    row.role = h.role;
     c.program_failed |= s.program_failed;
     if (!h.not_run.empty())
       row.why_not = "not measured: " + h.not_run;
     else if (!s.failure.empty())
       row.why_not = s.failure;
-    else if (h.flop_rate == 0)
+    else if (!h.whole)
       row.why_not = other_launches(h, s);
     if (!row.compared()) {
       row.launches = static_cast<uint32_t>(h.kernels.size());
@@ -110,10 +125,16 @@ Correlation correlate(const HardwareFile& file, const std::vector<SimulatedRun>&
       continue;
     }
     row.results = results_of(h, s);
-    if (h.flop_rate != 0)
-      add_rate(h, s, std::move(row), file.core_hz, c.rows);
+    row.hardware_power_w = h.power_w;
+    row.simulated_power_w = s.power_w;
+    row.stall = s.stall;
+    for (size_t k = 0; k < h.counters.size(); ++k)
+      row.counters.push_back({h.counters[k].first, h.counters[k].second, s.counters[k].second});
+    // A file that names its machine may give a run other clocks.
+    if (h.whole)
+      add_whole(h, s, std::move(row), file.machine.empty() ? file.core_hz : s.core_hz, c.rows);
     else
-      add_kernels(h, s, row, launch_cycles, c.rows);
+      add_kernels(h, s, row, s.launch_cycles, c.rows);
   }
   for (size_t i = 0, run = 0; i < c.rows.size(); ++i) {
     while (file.runs[run].name != c.rows[i].run) ++run;
@@ -140,11 +161,11 @@ std::optional<double> pearson(const std::vector<double>& x, const std::vector<do
   return xy / std::sqrt(xx * yy);
 }
 
-Totals totals_of(const std::vector<Row>& rows, bool fitting) {
+Totals totals_of(const std::vector<Row>& rows, const std::function<bool(const Row&)>& counts) {
   Totals t;
   std::vector<double> absolute, hardware, simulated, log_hardware, log_simulated;
   for (const Row& r : rows) {
-    if (!r.compared() || r.fitting != fitting) continue;
+    if (!r.compared() || !counts(r)) continue;
     ++t.rows;
     t.bias += r.error();
     absolute.push_back(std::abs(r.error()));

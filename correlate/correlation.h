@@ -1,6 +1,7 @@
 // Simulated cycles against those of a real GPU: a row per kernel, and how far off the machine is in all.
 // Definitions in docs/correlate.md.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,15 @@ struct Row {
   std::string run, kernel;
   uint32_t launches = 1;
   std::string method;
-  bool fitting = false;
-  double hardware = 0, simulated = 0;   ///< core cycles
+  Role role = Role::kNone;
+  double hardware = 0, simulated = 0;                  ///< core cycles
+  double hardware_power_w = 0, simulated_power_w = 0;  ///< of the run; 0: not measured
+  std::string stall;                                   ///< what most issue slots of the run are lost to
+  struct CounterPair {
+    std::string name;
+    double hardware = 0, simulated = 0;
+  };
+  std::vector<CounterPair> counters;    ///< of the run
   double spread = 0;                    ///< (most - least) / median of the measurements
   Results results = Results::kUnknown;  ///< of the run's buffers
   std::string why_not;                  ///< not compared; empty: it was
@@ -43,18 +51,22 @@ struct Correlation {
   [[nodiscard]] bool results_differ() const;
 };
 
-/// `launch_cycles`: of the machine, core cycles that a launch takes before its first block.
-[[nodiscard]] Correlation correlate(const HardwareFile& file, const std::vector<SimulatedRun>& simulated,
-                                    double launch_cycles);
+[[nodiscard]] Correlation correlate(const HardwareFile& file, const std::vector<SimulatedRun>& simulated);
 
-/// Of the rows that were compared and are for fitting, or are not.
-[[nodiscard]] Totals totals_of(const std::vector<Row>& rows, bool fitting);
+/// Of the rows that were compared and that `counts` says yes to.
+[[nodiscard]] Totals totals_of(const std::vector<Row>& rows, const std::function<bool(const Row&)>& counts);
+/// Rows that say how good a machine is: all but microbenchmarks that it is fitted to.
+[[nodiscard]] inline bool counts(const Row& row) { return row.role != Role::kFitting; }
 
 /// Pearson's coefficient; nothing for fewer than three pairs or if one of the two does not vary.
 [[nodiscard]] std::optional<double> pearson(const std::vector<double>& x, const std::vector<double>& y);
 
+/// `counters`: with those that the file gives beside ours.
 [[nodiscard]] std::string correlation_text(const HardwareFile& file, const std::string& machine,
-                                           const Correlation& correlation);
+                                           const Correlation& correlation, bool counters = false);
+/// Totals of the rows of several files of one machine.
+[[nodiscard]] std::string summary_text(const std::string& machine, const std::vector<Row>& rows);
+/// A JSON object, without a line end.
 [[nodiscard]] std::string correlation_json(const HardwareFile& file, const std::string& machine,
                                            const Correlation& correlation);
 

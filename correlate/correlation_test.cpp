@@ -27,7 +27,7 @@ void add(HardwareFile& file, std::vector<SimulatedRun>& runs, double hardware, d
          bool fitting = false) {
   HardwareRun run;
   run.name = "run" + std::to_string(file.runs.size());
-  run.fitting = fitting;
+  run.role = fitting ? Role::kFitting : Role::kNone;
   run.kernels = {measured("k", hardware)};
   file.runs.push_back(run);
   SimulatedRun s;
@@ -43,9 +43,9 @@ TEST(Correlation, TotalsAreThoseOfTheJudgedRows) {
   add(file, runs, 10000, 10400);  // +4 %
   add(file, runs, 200, 192);      // -4 %
   add(file, runs, 50, 500, true);
-  const Correlation c = correlate(file, runs, 0);
+  const Correlation c = correlate(file, runs);
   EXPECT_FALSE(c.incomplete);
-  const Totals t = totals_of(c.rows, false);
+  const Totals t = totals_of(c.rows, counts);
   EXPECT_EQ(t.rows, 4u);
   EXPECT_NEAR(t.bias, -0.05, 1e-12);
   EXPECT_NEAR(t.mean_absolute, 0.12, 1e-12);
@@ -53,7 +53,7 @@ TEST(Correlation, TotalsAreThoseOfTheJudgedRows) {
   EXPECT_EQ(t.worst->run, "run1");
   EXPECT_NEAR(*t.correlation, 0.99947998, 1e-8);  // computed elsewhere
   EXPECT_NEAR(*t.log_correlation, 0.99512467, 1e-8);
-  const Totals fitting = totals_of(c.rows, true);
+  const Totals fitting = totals_of(c.rows, [](const Row& row) { return row.role == Role::kFitting; });
   EXPECT_EQ(fitting.rows, 1u);
   EXPECT_NEAR(fitting.bias, 9, 1e-12);
   EXPECT_FALSE(fitting.correlation);
@@ -76,7 +76,7 @@ TEST(Correlation, LaunchesOfAKernelAreARow) {
   file.runs = {run};
   SimulatedRun s;
   s.kernels = {simulated("a", 120), simulated("b", 60), simulated("a", 240)};
-  const Correlation c = correlate(file, {s}, 0);
+  const Correlation c = correlate(file, {s});
   ASSERT_EQ(c.rows.size(), 2u);
   EXPECT_EQ(c.rows[0].kernel, "a");
   EXPECT_EQ(c.rows[0].launches, 2u);
@@ -96,7 +96,8 @@ TEST(Correlation, MethodsMeasureDifferentThings) {
   file.runs = {run};
   SimulatedRun s;
   s.kernels = {simulated("a", 500, 70), simulated("b", 500), simulated("c", 500), simulated("d", 500)};
-  const Correlation c = correlate(file, {s}, 400);
+  s.launch_cycles = 400;
+  const Correlation c = correlate(file, {s});
   EXPECT_EQ(c.rows[0].simulated, 70);
   EXPECT_EQ(c.rows[1].simulated, 100);
   EXPECT_EQ(c.rows[2].simulated, 500);
@@ -113,7 +114,7 @@ TEST(Correlation, WhatIsNotComparedSaysWhy) {
   runs[2].kernels[0].grid = {2, 1, 1};
   runs[3].kernels.push_back(simulated("k", 1));
   runs[4].kernels[0].name = "other";
-  const Correlation c = correlate(file, runs, 0);
+  const Correlation c = correlate(file, runs);
   ASSERT_EQ(c.rows.size(), 5u);
   EXPECT_EQ(c.rows[0].why_not, "not measured: no room");
   EXPECT_EQ(c.rows[1].why_not, "a.ptx: error: cannot open");
@@ -122,9 +123,9 @@ TEST(Correlation, WhatIsNotComparedSaysWhy) {
   EXPECT_EQ(c.rows[3].why_not, "1 launches were measured, the launch file has 2");
   EXPECT_THAT(c.rows[4].why_not, ::testing::HasSubstr("is other of"));
   EXPECT_TRUE(c.incomplete);
-  EXPECT_EQ(totals_of(c.rows, false).rows, 0u);
+  EXPECT_EQ(totals_of(c.rows, counts).rows, 0u);
   runs.resize(1), file.runs.resize(1);
-  EXPECT_FALSE(correlate(file, runs, 0).incomplete);
+  EXPECT_FALSE(correlate(file, runs).incomplete);
 }
 
 TEST(Correlation, ResultsThatDifferAreMarkedAndCount) {
@@ -133,12 +134,12 @@ TEST(Correlation, ResultsThatDifferAreMarkedAndCount) {
   for (int i = 0; i < 3; ++i) add(file, runs, 100, 100);
   file.runs[0].buffers = {{"C", "1"}}, runs[0].buffers = {{"A", "0"}, {"C", "1"}};
   file.runs[1].buffers = {{"C", "1"}}, runs[1].buffers = {{"C", "2"}};
-  const Correlation c = correlate(file, runs, 0);
+  const Correlation c = correlate(file, runs);
   EXPECT_EQ(c.rows[0].results, Results::kSame);
   EXPECT_EQ(c.rows[1].results, Results::kDiffer);
   EXPECT_EQ(c.rows[2].results, Results::kUnknown);
   EXPECT_TRUE(c.results_differ());
-  EXPECT_EQ(totals_of(c.rows, false).rows, 3u);
+  EXPECT_EQ(totals_of(c.rows, counts).rows, 3u);
 }
 
 TEST(Correlation, ARateIsTurnedIntoCyclesByTheApplicationsFlops) {
@@ -146,16 +147,55 @@ TEST(Correlation, ARateIsTurnedIntoCyclesByTheApplicationsFlops) {
   file.core_hz = 2e9;
   HardwareRun run;
   run.name = "r";
-  run.flop_rate = 1e12;
+  run.whole = WholeRun{WholeRun::Kind::kFlopRate, 1e12};
   file.runs = {run};
   SimulatedRun s;
   s.flops = 5e6;
   s.kernels = {simulated("a", 4000), simulated("b", 5000)};
-  const Correlation c = correlate(file, {s}, 0);
+  const Correlation c = correlate(file, {s});
   EXPECT_EQ(c.rows.at(0).hardware, 10000);
   EXPECT_EQ(c.rows.at(0).simulated, 9000);
   s.flops = 0;
-  EXPECT_THAT(correlate(file, {s}, 0).rows.at(0).why_not, ::testing::HasSubstr("[flops]"));
+  EXPECT_THAT(correlate(file, {s}).rows.at(0).why_not, ::testing::HasSubstr("[flops]"));
+}
+
+TEST(Correlation, AWholeRunsFigureBecomesCyclesOfItsClock) {
+  HardwareFile file;
+  file.core_hz = 2e9;
+  file.machine = "m";  // whose clock the simulation tells
+  HardwareRun run;
+  run.name = "r";
+  file.runs = {run};
+  SimulatedRun s;
+  s.core_hz = 1e9;
+  s.kernels = {simulated("a", 4000), simulated("b", 5000)};
+  const auto hardware = [&](WholeRun whole) {
+    file.runs[0].whole = whole;
+    const Correlation c = correlate(file, {s});
+    EXPECT_EQ(c.rows.at(0).simulated, 9000);
+    EXPECT_EQ(c.rows.at(0).launches, 2u);
+    return c.rows.at(0).hardware;
+  };
+  WholeRun whole{WholeRun::Kind::kSeconds, 12e-6};
+  whole.overhead_seconds = 2e-6;
+  EXPECT_NEAR(hardware(whole), 10000, 1e-6);
+  whole.part = 0.5;
+  EXPECT_NEAR(hardware(whole), 5000, 1e-6);
+  EXPECT_NEAR(hardware({WholeRun::Kind::kBytesPerSecond, 1e9, 8000}), 8000, 1e-6);
+  EXPECT_NEAR(hardware({WholeRun::Kind::kCycles, 9500}), 9500, 1e-6);
+}
+
+TEST(Correlation, RolesHaveTotalsOfTheirOwn) {
+  HardwareFile file;
+  std::vector<SimulatedRun> runs;
+  add(file, runs, 100, 110);
+  add(file, runs, 100, 80);
+  file.runs[0].role = Role::kFit;
+  file.runs[1].role = Role::kJudge;
+  const Correlation c = correlate(file, runs);
+  EXPECT_NEAR(totals_of(c.rows, counts).mean_absolute, 0.15, 1e-12);
+  EXPECT_NEAR(totals_of(c.rows, [](const Row& r) { return r.role == Role::kJudge; }).mean_absolute, 0.2,
+              1e-12);
 }
 
 }  // namespace

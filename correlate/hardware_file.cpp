@@ -7,6 +7,7 @@
 #include <set>
 
 #include "correlate/object_reader.h"
+#include "correlate/profile_counters.h"
 #include "simcore/text/names.h"
 #include "simcore/text/text_file.h"
 
@@ -19,6 +20,7 @@ using Need = ObjectReader::Need;
 
 constexpr std::string_view kSchema = "gpusim-hardware-1";
 constexpr std::array<std::string_view, 4> kMethods = {"clock_buffer", "clock64", "events", "published"};
+constexpr std::array<std::string_view, 4> kRoles = {"", "fit", "judge", "fitting"};
 constexpr uint64_t kMostExtent = (uint64_t{1} << 31) - 1;
 
 bool is_sha256(const std::string& text) {
@@ -74,6 +76,71 @@ HardwareKernel read_kernel(const JsonValue& value, core::Messages& messages) {
   return k;
 }
 
+/// One of the words, or `otherwise` if the member is not there.
+template <class Words>
+size_t word_of(ObjectReader& o, std::string_view name, const Words& words, size_t otherwise) {
+  const std::string text = o.text(name);
+  if (text.empty()) return otherwise;
+  const auto at = std::ranges::find(words, text);
+  if (at != std::end(words)) return static_cast<size_t>(at - std::begin(words));
+  const std::vector<std::string_view> names(std::begin(words), std::end(words));
+  o.error(o.value(name)->where, fmt::format("there is no {} '{}'", name, text), core::name_hint(text, names));
+  return otherwise;
+}
+
+std::vector<std::string> read_sets(ObjectReader& o) {
+  std::vector<std::string> sets;
+  for (const JsonValue& v : o.array("set")) {
+    if (v.kind == JsonValue::Kind::kString && v.text.find('=') != std::string::npos)
+      sets.push_back(v.text);
+    else
+      o.error(v.where, "'set' lists texts such as \"clocks.core=1380MHz\"");
+  }
+  return sets;
+}
+
+void read_counters(ObjectReader& o, HardwareRun& run) {
+  const JsonValue* v = o.value("counters");
+  if (v == nullptr) return;
+  if (v->kind != JsonValue::Kind::kObject)
+    return o.error(v->where, "'counters' is an object: names and numbers");
+  for (const JsonValue::Member& m : v->members) {
+    if (m.value.kind != JsonValue::Kind::kNumber)
+      o.error(m.value.where, fmt::format("counter '{}' is a number", m.name));
+    else if (!is_profile_counter(m.name))
+      o.error(m.value.where, fmt::format("there is no counter '{}'", m.name),
+              core::name_hint(m.name, profile_counter_names()));
+    else
+      run.counters.emplace_back(m.name, m.value.number.as_double());
+  }
+}
+
+/// The figure of a run that has one for all its launches.
+std::optional<WholeRun> read_whole(ObjectReader& o) {
+  constexpr std::array<std::string_view, 4> kMembers = {"cycles", "seconds", "bytes_per_second", "flop_rate"};
+  constexpr double kLeast[] = {1, 1e-9, 1, 1};
+  std::optional<WholeRun> whole;
+  for (size_t i = 0; i < kMembers.size(); ++i) {
+    if (!o.has(kMembers[i])) continue;
+    if (whole) o.error(o.where(), fmt::format("'{}' and another figure are given", kMembers[i]));
+    whole = WholeRun{};
+    whole->kind = static_cast<WholeRun::Kind>(i);
+    whole->value = o.real(kMembers[i], kLeast[i], 0);
+  }
+  const bool rate = whole && whole->kind == WholeRun::Kind::kBytesPerSecond;
+  if (o.has("bytes") != rate)
+    o.error(o.where(), "'bytes_per_second' and 'bytes', those that all launches move, belong together");
+  if (!whole) return whole;
+  whole->bytes = o.real("bytes", 1, 0);
+  whole->overhead_seconds = o.real("overhead_seconds", 0, 0);
+  whole->part = o.real("part", 1e-9, 1);
+  if (whole->part > 1) o.error(o.where(), "'part' is at most 1");
+  if (whole->overhead_seconds > 0 &&
+      (whole->kind != WholeRun::Kind::kSeconds || whole->overhead_seconds >= whole->value))
+    o.error(o.where(), "'overhead_seconds' is part of 'seconds'");
+  return whole;
+}
+
 void read_params(ObjectReader& o, HardwareRun& run, core::Messages& messages) {
   const JsonValue* v = o.value("params");
   if (v == nullptr) return;
@@ -103,10 +170,15 @@ HardwareRun read_run(const JsonValue& value, const std::filesystem::path& folder
   read_params(o, run, messages);
   run.seed = o.integer("seed", 0, INT64_MAX, 0);
   run.ptx_sha256 = sha256_of(o, "ptx_sha256", Need::kOptional);
-  run.fitting = o.truth("fitting");
+  run.sets = read_sets(o);
+  run.role = static_cast<Role>(word_of(o, "role", kRoles, 0));
+  if (o.truth("fitting")) run.role = Role::kFitting;
+  run.caches = static_cast<comp::CacheState>(word_of(o, "cache", comp::kCacheStates, 0));
   run.note = o.text("note");
   run.not_run = o.text("not_run");
-  if (o.has("flop_rate")) run.flop_rate = o.real("flop_rate", 1, 0);
+  run.whole = read_whole(o);
+  if (o.has("power_w")) run.power_w = o.real("power_w", 0.1, 0);
+  read_counters(o, run);
   for (const JsonValue& k : o.array("kernels")) run.kernels.push_back(read_kernel(k, messages));
   for (const JsonValue& b : o.array("buffers")) {
     ObjectReader buffer(b, "a buffer", messages);
@@ -114,9 +186,12 @@ HardwareRun read_run(const JsonValue& value, const std::filesystem::path& folder
     run.buffers.push_back({std::move(name), sha256_of(buffer, "sha256", Need::kRequired)});
     buffer.finish();
   }
-  const int given = !run.kernels.empty() + o.has("flop_rate") + !run.not_run.empty();
+  const int given = !run.kernels.empty() + run.whole.has_value() + !run.not_run.empty();
   if (value.kind == JsonValue::Kind::kObject && given != 1)
-    o.error(value.where, "a run has one of 'kernels' (not empty), 'flop_rate' and 'not_run'");
+    o.error(
+        value.where,
+        "a run has one of 'kernels' (not empty), 'cycles', 'seconds', 'bytes_per_second', 'flop_rate' and "
+        "'not_run'");
   o.finish();
   return run;
 }
@@ -134,6 +209,7 @@ void read_device(ObjectReader& top, HardwareFile& file, core::Messages& messages
 
 }  // namespace
 
+std::string_view role_name(Role r) { return kRoles[static_cast<size_t>(r)]; }
 std::string_view method_name(Method m) { return kMethods[static_cast<size_t>(m)]; }
 
 HardwareFile parse_hardware_file(std::string_view text, const std::string& path) {
@@ -149,6 +225,8 @@ HardwareFile parse_hardware_file(std::string_view text, const std::string& path)
   read_device(top, file, messages);
   file.date = top.text("date", Need::kRequired);
   file.source = top.text("source", Need::kRequired);
+  file.machine = top.text("machine");
+  file.sets = read_sets(top);
   std::set<std::string> names;
   for (const JsonValue& v : top.array("runs", Need::kRequired)) {
     file.runs.push_back(read_run(v, std::filesystem::path(path).parent_path(), messages));

@@ -4,9 +4,12 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "components/simulation/simulation_options.h"
 #include "simcore/text/input_error.h"
 
 namespace gpusim::correlate {
@@ -36,16 +39,39 @@ struct BufferHash {
   std::string name, sha256;
 };
 
+/// What a run's figure may be used for.
+enum class Role : uint8_t {
+  kNone,     ///< nothing is said of it: it counts
+  kFit,      ///< "fit": parameters may be chosen with it in sight
+  kJudge,    ///< "judge": for tables of errors alone
+  kFitting,  ///< `"fitting": true`: a microbenchmark to which configurations are fitted; it does not count
+};
+[[nodiscard]] std::string_view role_name(Role r);
+
+/// One figure for all launches of a run together.
+struct WholeRun {
+  enum class Kind : uint8_t { kCycles, kSeconds, kBytesPerSecond, kFlopRate };
+  Kind kind = Kind::kCycles;
+  double value = 0;
+  double bytes = 0;             ///< of kBytesPerSecond: moved by all launches
+  double overhead_seconds = 0;  ///< part of kSeconds that is none of the launches' (events between them)
+  double part = 1;              ///< share of the measured work that the launch file does
+};
+
 struct HardwareRun {
   std::string name;
   std::string ptx, launch;          ///< paths, folder included
   std::vector<std::string> params;  ///< "N=3"
   uint64_t seed = 0;
-  std::string ptx_sha256;  ///< empty: not known
-  bool fitting = false;    ///< configurations were fitted to it: it does not count
-  std::string note;        ///< for the reader
-  std::string not_run;     ///< why there are no kernels
-  double flop_rate = 0;    ///< FLOP/s of the application, instead of kernels; 0: there are kernels
+  std::string ptx_sha256;         ///< empty: not known
+  std::vector<std::string> sets;  ///< "section.key=value", after those of the file
+  Role role = Role::kNone;
+  comp::CacheState caches = comp::CacheState::kCold;
+  std::string note;                                      ///< for the reader
+  std::string not_run;                                   ///< why there are no kernels
+  std::optional<WholeRun> whole;                         ///< instead of kernels
+  double power_w = 0;                                    ///< average of the board; 0: not known
+  std::vector<std::pair<std::string, double>> counters;  ///< of all launches, by profile_counters() name
   std::vector<HardwareKernel> kernels;
   std::vector<BufferHash> buffers;
   core::Where where;
@@ -53,7 +79,9 @@ struct HardwareRun {
 
 struct HardwareFile {
   std::string path, device, date, source;
-  double core_hz = 0;  ///< of the clock in which cycles are counted
+  std::string machine;            ///< configuration that stands for the device; empty: none is named
+  std::vector<std::string> sets;  ///< overrides of it that all runs share
+  double core_hz = 0;             ///< of the clock in which cycles are counted
   std::vector<HardwareRun> runs;
 };
 

@@ -44,7 +44,7 @@ TEST(HardwareFile, HasEverythingThatWasMeasured) {
   EXPECT_EQ(run.launch, "folder/b/a.toml");
   EXPECT_EQ(run.params, (std::vector<std::string>{"N=8", "a=0.5"}));
   EXPECT_EQ(run.seed, 3u);
-  EXPECT_TRUE(run.fitting);
+  EXPECT_EQ(run.role, Role::kFitting);
   ASSERT_EQ(run.kernels.size(), 1u);
   const HardwareKernel& k = run.kernels[0];
   EXPECT_EQ(k.grid, (std::array<uint32_t, 3>{2, 3, 1}));
@@ -93,6 +93,44 @@ TEST(HardwareFile, MistakesAreNamedWithTheirPlaces) {
   EXPECT_THAT(error_of(file_with("{\"name\": \"r\", " + kFiles + ", \"not_run\": \"a\"}, {\"name\": \"r\", " +
                                  kFiles + ", \"not_run\": \"a\"}")),
               HasSubstr("there is a run 'r' already"));
+}
+
+TEST(HardwareFile, ARunMayHaveOneFigureForAllLaunches) {
+  const auto run_of = [](const std::string& members) {
+    return parse_hardware_file(file_with("{\"name\": \"r\", " + kFiles + members + "}"), "h.json").runs.at(0);
+  };
+  const HardwareRun run =
+      run_of(R"(, "seconds": 2e-3, "overhead_seconds": 6e-6, "part": 0.25, "role": "judge",
+"cache": "warm", "set": ["clocks.core=1GHz"], "power_w": 120, "counters": {"dram_read_sectors": 12})");
+  ASSERT_TRUE(run.whole);
+  EXPECT_EQ(run.whole->kind, WholeRun::Kind::kSeconds);
+  EXPECT_EQ(run.whole->value, 2e-3);
+  EXPECT_EQ(run.whole->part, 0.25);
+  EXPECT_EQ(run.role, Role::kJudge);
+  EXPECT_EQ(run.caches, comp::CacheState::kWarm);
+  EXPECT_EQ(run.sets, std::vector<std::string>{"clocks.core=1GHz"});
+  EXPECT_EQ(run.power_w, 120);
+  EXPECT_EQ(run.counters.at(0).second, 12);
+  EXPECT_EQ(run_of(R"(, "bytes_per_second": 1e9, "bytes": 4096)").whole->bytes, 4096);
+  EXPECT_EQ(run_of(R"(, "cycles": 100)").caches, comp::CacheState::kCold);
+}
+
+TEST(HardwareFile, MistakesInAFigureForAllLaunchesAreNamed) {
+  const auto run_error = [](const std::string& members) {
+    return error_of(file_with("{\"name\": \"r\", " + kFiles + members + "}"));
+  };
+  EXPECT_THAT(run_error(R"(, "cycles": 100, "seconds": 1)"),
+              HasSubstr("'seconds' and another figure are given"));
+  EXPECT_THAT(run_error(R"(, "bytes_per_second": 100)"), HasSubstr("'bytes_per_second' and 'bytes'"));
+  EXPECT_THAT(run_error(R"(, "cycles": 100, "bytes": 1)"), HasSubstr("belong together"));
+  EXPECT_THAT(run_error(R"(, "cycles": 100, "part": 2)"), HasSubstr("'part' is at most 1"));
+  EXPECT_THAT(run_error(R"(, "seconds": 1, "overhead_seconds": 1)"), HasSubstr("is part of 'seconds'"));
+  EXPECT_THAT(run_error(R"(, "cycles": 100, "role": "judged")"),
+              HasSubstr("there is no role 'judged'\n  hint: did you mean 'judge'?"));
+  EXPECT_THAT(run_error(R"(, "cycles": 100, "cache": "hot")"), HasSubstr("there is no cache 'hot'"));
+  EXPECT_THAT(run_error(R"(, "cycles": 100, "set": [3])"), HasSubstr("'set' lists texts"));
+  EXPECT_THAT(run_error(R"(, "cycles": 100, "counters": {"dram_reads": 3})"),
+              HasSubstr("there is no counter 'dram_reads'"));
 }
 
 }  // namespace

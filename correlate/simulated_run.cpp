@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "components/simulation/simulation.h"
+#include "correlate/profile_counters.h"
 #include "simcore/process/child_process.h"
 #include "simcore/text/json_document.h"
 #include "simcore/text/json_text.h"
@@ -49,6 +50,34 @@ double clock_buffer_of(const comp::Simulation& simulation, const std::string& ke
   return static_cast<double>(last - first);
 }
 
+double counter_of(const comp::KernelResult& k, std::string_view name) {
+  const auto at = std::ranges::find(k.counters, name, &core::Counter::name);
+  return at == k.counters.end() ? 0 : at->value;
+}
+
+/// Members of the answer that concern the run as a whole.
+std::string whole_members(const HardwareRun& run, const core::MachineConfig& machine,
+                          const std::vector<comp::KernelResult>& kernels) {
+  double energy = 0, seconds = 0;
+  const comp::KernelResult* longest = nullptr;
+  for (const comp::KernelResult& k : kernels) {
+    energy += counter_of(k, "energy");
+    seconds += k.time_s;
+    if (longest == nullptr || k.cycles > longest->cycles) longest = &k;
+  }
+  const bool stalls = longest != nullptr && !longest->top_stalls.empty();
+  std::string out = fmt::format(
+      "\"core_hz\": {}, \"launch_cycles\": {}, \"power\": {}, \"stall\": {}, \"counters\": [",
+      1e3 * static_cast<double>(machine.clocks.core_khz), machine.gpu.launch_cycles,
+      seconds > 0 ? energy / seconds : 0, core::json_quoted(stalls ? longest->top_stalls.front() : ""));
+  for (size_t i = 0; i < run.counters.size(); ++i) {
+    double value = 0;
+    for (const comp::KernelResult& k : kernels) value += profile_counter(run.counters[i].first, k.counters);
+    out += fmt::format("{}{}", i == 0 ? "" : ", ", value);
+  }
+  return out + "]";
+}
+
 std::string extents(const comp::Dim3& d) { return fmt::format("[{}, {}, {}]", d.x, d.y, d.z); }
 
 /// What a child answers: a JSON object.
@@ -64,6 +93,7 @@ std::string simulate(const HardwareRun& run, const core::MachineConfig& machine)
     o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   take_registers(run, o.launch);
   o.lowering = isa::LoweringLevel::kSchedule;
+  o.caches = run.caches;
   comp::Simulation simulation(std::move(o));
   comp::SimulationResult result = simulation.run();
   // As the launch file lists them: kernels of several streams may begin in another order.
@@ -91,14 +121,14 @@ std::string simulate(const HardwareRun& run, const core::MachineConfig& machine)
   double flops = 0;
   for (const auto& [name, value] : launch.flops)
     if (name == "total") flops = value;
-  return out + fmt::format("], \"flops\": {}}}", flops);
+  return out + fmt::format("], \"flops\": {}, {}}}", flops, whole_members(run, machine, result.kernels));
 }
 
 void read_extents(const core::JsonValue& v, std::array<uint32_t, 3>& extents) {
   for (size_t i = 0; i < extents.size(); ++i) extents[i] = static_cast<uint32_t>(v.items[i].number.integer);
 }
 
-SimulatedRun read_answer(const core::ChildAnswer& answer) {
+SimulatedRun read_answer(const HardwareRun& hardware, const core::ChildAnswer& answer) {
   SimulatedRun run;
   if (!answer.good) {
     run.failure = answer.text;
@@ -121,24 +151,31 @@ SimulatedRun read_answer(const core::ChildAnswer& answer) {
   }
   for (const core::JsonValue& b : v.find("buffers")->items)
     run.buffers.push_back({b.find("name")->text, b.find("sha256")->text});
-  run.flops = v.find("flops")->number.as_double();
+  const auto number = [&v](std::string_view name) { return v.find(name)->number.as_double(); };
+  run.flops = number("flops");
+  run.core_hz = number("core_hz");
+  run.launch_cycles = number("launch_cycles");
+  run.power_w = number("power");
+  run.stall = v.find("stall")->text;
+  for (size_t i = 0; i < hardware.counters.size(); ++i)
+    run.counters.emplace_back(hardware.counters[i].first, v.find("counters")->items[i].number.as_double());
   return run;
 }
 
 }  // namespace
 
-std::vector<SimulatedRun> simulate_runs(const HardwareFile& file, const core::MachineConfig& machine,
-                                        unsigned parallel) {
+std::vector<SimulatedRun> simulate_runs(const HardwareFile& file,
+                                        const std::vector<core::MachineConfig>& machines, unsigned parallel) {
   std::vector<std::function<std::string()>> works;
   std::vector<size_t> which;
   for (size_t i = 0; i < file.runs.size(); ++i) {
     if (!file.runs[i].not_run.empty()) continue;
     which.push_back(i);
-    works.emplace_back([&run = file.runs[i], &machine] { return simulate(run, machine); });
+    works.emplace_back([&run = file.runs[i], &machine = machines[i]] { return simulate(run, machine); });
   }
   const std::vector<core::ChildAnswer> answers = core::run_in_children(works, parallel);
   std::vector<SimulatedRun> runs(file.runs.size());
-  for (size_t i = 0; i < which.size(); ++i) runs[which[i]] = read_answer(answers[i]);
+  for (size_t i = 0; i < which.size(); ++i) runs[which[i]] = read_answer(file.runs[which[i]], answers[i]);
   return runs;
 }
 

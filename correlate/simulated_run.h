@@ -1,6 +1,7 @@
 // The work of a hardware run, simulated.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "correlate/hardware_file.h"
@@ -20,13 +21,20 @@ struct SimulatedRun {
   std::string failure;          ///< why there is nothing else; empty: it ran
   bool program_failed = false;  ///< it started, and the simulated program failed
   double flops = 0;             ///< the application's, as its launch file says
+  double core_hz = 0;           ///< clock in which its cycles are counted
+  double launch_cycles = 0;     ///< of the machine: what a launch takes before its first block
+  double power_w = 0;           ///< average over its kernels' time; 0: the machine has no energies
+  std::string stall;            ///< of the kernel that takes most time: what most issue slots are lost to
+  std::vector<std::pair<std::string, double>> counters;  ///< those that the hardware run has
   std::vector<SimulatedKernel> kernels;
   std::vector<BufferHash> buffers;
 };
 
-/// Simulates each run that has something to compare with, at most `parallel` at the same time; the others
-/// stay empty. Throws nothing for a run that cannot be simulated: its `failure` says why.
+/// Simulates each run that has something to compare with, on the machine of its place in `machines`, at most
+/// `parallel` at the same time; the others stay empty. Throws nothing for a run that cannot be simulated: its
+/// `failure` says why.
 [[nodiscard]] std::vector<SimulatedRun> simulate_runs(const HardwareFile& file,
-                                                      const core::MachineConfig& machine, unsigned parallel);
+                                                      const std::vector<core::MachineConfig>& machines,
+                                                      unsigned parallel);
 
 }  // namespace gpusim::correlate

@@ -1,0 +1,58 @@
+#include "correlate/profile_counters.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gpusim::correlate {
+
+namespace {
+
+struct Term {
+  std::string_view counter;
+  double factor = 1;
+};
+struct ProfileCounter {
+  std::string_view name;
+  std::array<Term, 4> terms;
+};
+
+// Writes: the chips count each as a hit, for a line is taken without being fetched.
+constexpr ProfileCounter kCounters[] = {
+    {"l1_read_misses", {{{"l1_fill_sectors"}, {"l1_bypass_sectors"}}}},
+    {"shared_accesses", {{{"shared_load"}, {"shared_store"}, {"l1_shared_bank_conflict"}}}},
+    {"l2_reads", {{{"l2_read_sectors"}, {"l2_texture_sectors"}}}},
+    {"l2_read_hits", {{{"l2_read_hit_sectors"}, {"l2_texture_hit_sectors"}}}},
+    {"l2_read_misses",
+     {{{"l2_read_sectors"},
+       {"l2_texture_sectors"},
+       {"l2_read_hit_sectors", -1},
+       {"l2_texture_hit_sectors", -1}}}},
+    {"l2_write_hits", {{{"l2_write_sectors"}}}},
+    {"l2_write_misses", {}},
+    {"dram_read_sectors", {{{"dram_read_transactions"}}}},
+    {"dram_write_sectors", {{{"dram_write_transactions"}}}},
+    {"instructions", {{{"inst_executed"}}}},
+};
+constexpr auto kNames = [] {
+  std::array<std::string_view, std::size(kCounters)> names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] = kCounters[i].name;
+  return names;
+}();
+
+}  // namespace
+
+std::span<const std::string_view> profile_counter_names() { return kNames; }
+
+bool is_profile_counter(std::string_view name) { return std::ranges::find(kNames, name) != kNames.end(); }
+
+double profile_counter(std::string_view name, const std::vector<core::Counter>& counters) {
+  const auto& wanted = kCounters[static_cast<size_t>(std::ranges::find(kNames, name) - kNames.begin())];
+  double value = 0;
+  for (const Term& term : wanted.terms) {
+    const auto at = std::ranges::find(counters, term.counter, &core::Counter::name);
+    if (at != counters.end()) value += term.factor * at->value;
+  }
+  return value;
+}
+
+}  // namespace gpusim::correlate
