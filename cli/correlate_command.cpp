@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "correlate/correlation.h"
 #include "simcore/config/load.h"
-#include "simcore/text/units.h"
 
 namespace gpusim::cli {
 
@@ -68,36 +67,14 @@ void select_runs(const CorrelateArguments& a, std::vector<HardwareFile>& files) 
     throw core::InputError(fmt::format("gpusim: error: --run: no run has '{}' in its name", a.runs.front()));
 }
 
-/// The machine with the overrides. Its clocks are set as --core-clock would: voltages follow.
-core::MachineConfig machine_of(const std::string& name, const std::vector<std::string>& sets,
-                               const core::Where& where) {
-  std::vector<std::string> others;
-  core::ClockChoice clocks;
-  for (const std::string& set : sets) {
-    const size_t equals = set.find('=');
-    const std::string key = set.substr(0, equals);
-    const auto khz = core::parse_khz(set.substr(equals + 1));
-    if (key == "clocks.core" && khz)
-      clocks.core_khz = *khz;
-    else if (key == "clocks.interconnect" && khz)
-      clocks.interconnect_khz = *khz;
-    else if (key == "clocks.dram" && khz)
-      clocks.dram_khz = *khz;
-    else
-      others.push_back(set);
-  }
-  core::MachineConfig machine = core::load_machine(name, others, config_folders());
-  core::set_clocks(machine, clocks, where);
-  return machine;
-}
-
 std::vector<core::MachineConfig> machines_of(const CorrelateArguments& a, const HardwareFile& file) {
   std::vector<core::MachineConfig> machines;
   for (const HardwareRun& run : file.runs) {
     std::vector<std::string> sets = file.sets;
     sets.insert(sets.end(), run.sets.begin(), run.sets.end());
     sets.insert(sets.end(), a.sets.begin(), a.sets.end());
-    machines.push_back(machine_of(a.config.empty() ? file.machine : a.config, sets, run.where));
+    machines.push_back(
+        core::load_machine(a.config.empty() ? file.machine : a.config, sets, config_folders()));
   }
   return machines;
 }

@@ -102,6 +102,19 @@ TEST_F(WorkQueueTest, TheLegacyDefaultStreamWaitsForAllAndAllForIt) {
   EXPECT_EQ(starts(), (Items{3, 4}));
 }
 
+TEST_F(WorkQueueTest, WhatStandsBehindABarrierWaitsForAllStreams) {
+  kernel(1);
+  copy(2);
+  queue.add_barrier();
+  kernel(3);
+  kernel(1);
+  EXPECT_EQ(starts(), (Items{0, 1}));
+  queue.finish(0);
+  EXPECT_EQ(starts(), Items{});
+  queue.finish(1);
+  EXPECT_EQ(starts(), (Items{2, 3}));
+}
+
 TEST_F(WorkQueueTest, TheHostIssuesOneItemAfterAnother) {
   build({8, 1, 8, 300});
   for (const uint32_t stream : {1u, 2u, 3u}) kernel(stream);
