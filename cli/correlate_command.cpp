@@ -73,8 +73,11 @@ std::vector<core::MachineConfig> machines_of(const CorrelateArguments& a, const 
     std::vector<std::string> sets = file.sets;
     sets.insert(sets.end(), run.sets.begin(), run.sets.end());
     sets.insert(sets.end(), a.sets.begin(), a.sets.end());
-    machines.push_back(
-        core::load_machine(a.config.empty() ? file.machine : a.config, sets, config_folders()));
+    core::MachineConfig machine =
+
+        core::load_machine(a.config.empty() ? file.machine : a.config, sets, config_folders());
+    core::set_clocks(machine, run.clocks, run.where);
+    machines.push_back(std::move(machine));
   }
   return machines;
 }

@@ -8,8 +8,10 @@
 
 #include "correlate/object_reader.h"
 #include "correlate/profile_counters.h"
+#include "simcore/config/load.h"
 #include "simcore/text/names.h"
 #include "simcore/text/text_file.h"
+#include "simcore/text/units.h"
 
 namespace gpusim::correlate {
 
@@ -99,6 +101,16 @@ std::vector<std::string> read_sets(ObjectReader& o) {
   return sets;
 }
 
+/// "core_clock": "705MHz"; 0 if it is not there.
+int64_t clock_of(ObjectReader& o, std::string_view name) {
+  const std::string text = o.text(name);
+  if (text.empty()) return 0;
+  const auto khz = core::parse_khz(text);
+  if (khz && *khz >= core::kLowestKhz && *khz <= core::kHighestKhz) return *khz;
+  o.error(o.value(name)->where, fmt::format("'{}' is a clock such as \"1050MHz\"", name));
+  return 0;
+}
+
 void read_counters(ObjectReader& o, HardwareRun& run) {
   const JsonValue* v = o.value("counters");
   if (v == nullptr) return;
@@ -171,6 +183,7 @@ HardwareRun read_run(const JsonValue& value, const std::filesystem::path& folder
   run.seed = o.integer("seed", 0, INT64_MAX, 0);
   run.ptx_sha256 = sha256_of(o, "ptx_sha256", Need::kOptional);
   run.sets = read_sets(o);
+  run.clocks = {clock_of(o, "core_clock"), clock_of(o, "interconnect_clock"), clock_of(o, "dram_clock")};
   run.role = static_cast<Role>(word_of(o, "role", kRoles, 0));
   if (o.truth("fitting")) run.role = Role::kFitting;
   run.caches = static_cast<comp::CacheState>(word_of(o, "cache", comp::kCacheStates, 0));

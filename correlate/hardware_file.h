@@ -65,6 +65,7 @@ struct HardwareRun {
   uint64_t seed = 0;
   std::string ptx_sha256;         ///< empty: not known
   std::vector<std::string> sets;  ///< "section.key=value", after those of the file
+  core::ClockChoice clocks;       ///< as a launch sets them: voltages follow
   Role role = Role::kNone;
   comp::CacheState caches = comp::CacheState::kCold;
   std::string note;                                      ///< for the reader

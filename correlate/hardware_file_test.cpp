@@ -101,14 +101,15 @@ TEST(HardwareFile, ARunMayHaveOneFigureForAllLaunches) {
   };
   const HardwareRun run =
       run_of(R"(, "seconds": 2e-3, "overhead_seconds": 6e-6, "part": 0.25, "role": "judge",
-"cache": "warm", "set": ["clocks.core=1GHz"], "power_w": 120, "counters": {"dram_read_sectors": 12})");
+"cache": "warm", "set": ["l2.ways=8"], "core_clock": "1050MHz", "power_w": 120, "counters": {"dram_read_sectors": 12})");
   ASSERT_TRUE(run.whole);
   EXPECT_EQ(run.whole->kind, WholeRun::Kind::kSeconds);
   EXPECT_EQ(run.whole->value, 2e-3);
   EXPECT_EQ(run.whole->part, 0.25);
   EXPECT_EQ(run.role, Role::kJudge);
   EXPECT_EQ(run.caches, comp::CacheState::kWarm);
-  EXPECT_EQ(run.sets, std::vector<std::string>{"clocks.core=1GHz"});
+  EXPECT_EQ(run.sets, std::vector<std::string>{"l2.ways=8"});
+  EXPECT_EQ(run.clocks.core_khz, 1'050'000);
   EXPECT_EQ(run.power_w, 120);
   EXPECT_EQ(run.counters.at(0).second, 12);
   EXPECT_EQ(run_of(R"(, "bytes_per_second": 1e9, "bytes": 4096)").whole->bytes, 4096);
@@ -128,6 +129,7 @@ TEST(HardwareFile, MistakesInAFigureForAllLaunchesAreNamed) {
   EXPECT_THAT(run_error(R"(, "cycles": 100, "role": "judged")"),
               HasSubstr("there is no role 'judged'\n  hint: did you mean 'judge'?"));
   EXPECT_THAT(run_error(R"(, "cycles": 100, "cache": "hot")"), HasSubstr("there is no cache 'hot'"));
+  EXPECT_THAT(run_error(R"(, "cycles": 100, "dram_clock": "fast")"), HasSubstr("'dram_clock' is a clock"));
   EXPECT_THAT(run_error(R"(, "cycles": 100, "set": [3])"), HasSubstr("'set' lists texts"));
   EXPECT_THAT(run_error(R"(, "cycles": 100, "counters": {"dram_reads": 3})"),
               HasSubstr("there is no counter 'dram_reads'"));

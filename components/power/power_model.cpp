@@ -18,6 +18,7 @@ PowerModel::PowerModel(Gpu& gpu, const core::MachineConfig& machine)
     : domains_{&gpu.core_domain(), &gpu.interconnect_domain(), &gpu.dram_domain()},
       of_run_{machine.clocks.core_khz, machine.clocks.interconnect_khz, machine.clocks.dram_khz},
       wanted_(of_run_),
+      follows_(machine.clocks.interconnect_follows),
       governed_(machine.dvfs.governor != core::Governor::kFixed),
       meter_(machine, refreshes_per_interval(gpu, machine.dram)),
       counts_(gpu, machine) {
@@ -42,12 +43,16 @@ bool PowerModel::want(size_t domain, int64_t khz) {
 
 bool PowerModel::set_clocks(const core::ClockChoice& choice) {
   const auto or_of_run = [this](size_t d, int64_t khz) { return khz == 0 ? of_run_[d] : khz; };
-  want(1, or_of_run(1, choice.interconnect_khz));
+  const int64_t core = governed_ ? wanted_[0] : or_of_run(0, choice.core_khz);
+  want(1, choice.interconnect_khz != 0 ? choice.interconnect_khz : interconnect_beside(core));
   want(2, or_of_run(2, choice.dram_khz));
   return !governed_ && want(0, or_of_run(0, choice.core_khz));
 }
 
-void PowerModel::set_core_clock(int64_t khz) { want(0, khz); }
+void PowerModel::set_core_clock(int64_t khz) {
+  if (follows_) want(1, interconnect_beside(khz));
+  want(0, khz);
+}
 
 void PowerModel::begin_kernel(const KernelLaunch& run, core::Femtoseconds t) {
   if (!active()) return;

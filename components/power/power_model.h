@@ -44,7 +44,13 @@ class PowerModel {
   bool want(size_t domain, int64_t khz);
 
   std::array<core::ClockDomain*, kClocks> domains_;
+  /// The interconnect's clock beside that one of the core, if it follows it.
+  [[nodiscard]] int64_t interconnect_beside(int64_t core_khz) const {
+    return follows_ ? of_run_[1] * core_khz / of_run_[0] : of_run_[1];
+  }
+
   std::array<int64_t, kClocks> of_run_, wanted_;
+  bool follows_;  ///< clocks.interconnect_follows
   std::array<uint64_t, kClocks> changes_{};
   bool governed_;
   struct Open {

@@ -373,14 +373,21 @@ MachineConfig load_machine(const std::string& path_or_name, std::span<const std:
   return finish(raw, path, sets, messages);
 }
 
+int64_t interconnect_clock(const MachineConfig& machine, const ClockChoice& clocks) {
+  if (clocks.interconnect_khz != 0 || clocks.core_khz == 0 || !machine.clocks.interconnect_follows)
+    return clocks.interconnect_khz;
+  return std::max<int64_t>(machine.clocks.interconnect_khz * clocks.core_khz / machine.clocks.core_khz, 1);
+}
+
 void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& where) {
+  const int64_t interconnect = interconnect_clock(machine, clocks);
   const auto set = [](int64_t khz, int64_t& clock, MachineConfig::VoltageCurve& curve) {
     if (khz == 0) return;
     if (curve.max_khz == 0) curve.max_khz = clock;
     clock = khz;
   };
   set(clocks.core_khz, machine.clocks.core_khz, machine.dvfs.core);
-  set(clocks.interconnect_khz, machine.clocks.interconnect_khz, machine.dvfs.interconnect);
+  set(interconnect, machine.clocks.interconnect_khz, machine.dvfs.interconnect);
   set(clocks.dram_khz, machine.clocks.dram_khz, machine.dvfs.dram);
   Messages messages;
   validate_machine(machine, {{"", where}}, messages);

@@ -17,6 +17,9 @@ namespace gpusim::core {
 [[nodiscard]] MachineConfig load_machine(const std::string& path_or_name, std::span<const std::string> sets,
                                          std::span<const std::string> search_folders);
 
+/// The interconnect's clock among these; 0: it stays what it is.
+[[nodiscard]] int64_t interconnect_clock(const MachineConfig& machine, const ClockChoice& clocks);
+
 /// Sets these clocks. Times stay what they are, those that the file gave in memory cycles included, and the
 /// highest clock of a voltage curve that names none is the one that was there. Throws InputError at `where`
 /// if the machine cannot run at them.

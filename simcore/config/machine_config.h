@@ -38,6 +38,7 @@ struct MachineConfig {
   } host;
   struct Clocks {
     int64_t core_khz = 0, interconnect_khz = 0, dram_khz = 0;
+    bool interconnect_follows = false;  ///< interconnect and L2 change their clock with the core
     friend bool operator==(const Clocks&, const Clocks&) = default;
   } clocks;
   struct Sm {

@@ -51,6 +51,9 @@ std::span<const KeySpec> sm_keys() {
        AT(clocks.core_khz)},
       {"clocks", "interconnect", K::kClock, "kHz", "602MHz", 1000, 1e8, "", "interconnect and L2 clock",
        AT(clocks.interconnect_khz)},
+      {"clocks", "interconnect_follows", K::kBoolean, "", "false", 0, 0, "",
+       "when the core's clock is changed and the interconnect's is not named, it changes in proportion",
+       AT(clocks.interconnect_follows)},
       {"clocks", "dram", K::kClock, "kHz", "800MHz", 1000, 1e8, "",
        "memory command clock (data at twice that)", AT(clocks.dram_khz)},
 
