@@ -1,7 +1,8 @@
 // Which memory partition an address lies in, and where in it: blocks of l2.interleave bytes go round the
 // partitions, in their order or permuted by a hash of the block's number (XOR folding, or the remainder of a
-// division of polynomials: Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991). Each round of blocks holds
-// one of every partition whatever the hash, so places in a partition are dense. Plain function object.
+// division of polynomials: Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991). Where the partitions are no
+// power of two, a hash turns each round of blocks by a number of its own. Each round holds one block of every
+// partition whatever the hash, so places in a partition are dense. Plain function object.
 #pragma once
 #include <array>
 #include <bit>
@@ -21,13 +22,19 @@ class AddressMap {
         partitions_(config.partitions),
         span_(uint64_t{config.interleave} * config.partitions) {
     if (config.hash == core::PartitionHash::kModulo || config.partitions == 1) return;
+    if (!std::has_single_bit(partitions_.value())) {
+      turns_ = true;
+      return;
+    }
     bits_ = core::lowest_bit(partitions_.value());
     build_masks(config.hash == core::PartitionHash::kPolynomial);
   }
 
   [[nodiscard]] uint32_t partition(uint64_t address) const {
     const uint64_t block = address / interleave_;
-    return bits_ == 0 ? static_cast<uint32_t>(block % partitions_) : hash(block);
+    if (bits_ != 0) return hash(block);
+    if (turns_) return static_cast<uint32_t>((block + turn(block / partitions_)) % partitions_);
+    return static_cast<uint32_t>(block % partitions_);
   }
   /// Number of its round of blocks, one of each partition.
   [[nodiscard]] uint64_t round(uint64_t address) const { return address / span_; }
@@ -38,8 +45,13 @@ class AddressMap {
   /// The address at a place of a partition.
   [[nodiscard]] uint64_t global(uint64_t local, uint32_t partition) const {
     const uint64_t round = local / interleave_ * partitions_.value();
+    uint64_t in_round = partition;
     // The hash is linear, and the identity within a round's low bits.
-    const uint64_t in_round = bits_ == 0 ? partition : partition ^ hash(round);
+    if (bits_ != 0) in_round ^= hash(round);
+    if (turns_) {
+      const uint64_t all = partitions_.value();
+      in_round = (partition + all - turn(local / interleave_) % partitions_) % partitions_;
+    }
     return (round + in_round) * interleave_.value() + local % interleave_;
   }
 
@@ -50,6 +62,9 @@ class AddressMap {
     for (uint32_t b = 0; b < bits_; ++b) p |= uint32_t{std::popcount(block & masks_[b]) % 2 != 0} << b;
     return p;
   }
+  /// By how many partitions a round of blocks is turned: the upper bits of a product (Knuth's multiplicative
+  /// hashing), so that rounds at any stride differ.
+  [[nodiscard]] static uint64_t turn(uint64_t round) { return round * 0x9e3779b97f4a7c15u >> 32; }
   /// Of a machine that hashes.
   void build_masks(bool polynomial) {
     if (bits_ == 0) return;
@@ -66,7 +81,8 @@ class AddressMap {
   }
 
   core::Divisor interleave_, partitions_, span_;
-  uint32_t bits_ = 0;                        ///< of a partition's number; 0: no hash
+  bool turns_ = false;                       ///< the hash of partitions that are no power of two
+  uint32_t bits_ = 0;                        ///< of a partition's number; 0: no hash of bits
   std::array<uint64_t, kMostBits> masks_{};  ///< bits of the block's number whose parity is a bit of the hash
 };
 

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
+#include <vector>
 
 namespace gpusim::comp {
 namespace {
@@ -21,7 +23,7 @@ core::MachineConfig::Partition config(Hash hash, int64_t partitions, int64_t int
 
 TEST(AddressMap, EveryRoundOfBlocksHoldsOneOfEachPartitionAtTheSamePlace) {
   for (const Hash hash : {Hash::kModulo, Hash::kXor, Hash::kPolynomial}) {
-    for (const int64_t partitions : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
+    for (const int64_t partitions : {1, 2, 3, 4, 8, 16, 24, 32, 40, 64, 96, 128, 256}) {
       const AddressMap map(config(hash, partitions));
       std::mt19937_64 random(1);
       for (int i = 0; i < 50; ++i) {
@@ -45,6 +47,16 @@ TEST(AddressMap, ModuloWorksWithAnyNumberOfPartitions) {
   for (uint64_t address = 0; address < 100000; address += 37) {
     EXPECT_EQ(map.partition(address), address / 256 % 6);
     EXPECT_EQ(map.global(map.local(address), map.partition(address)), address);
+  }
+}
+
+TEST(AddressMap, AHashOfPartitionsThatAreNoPowerOfTwoSpreadsEveryStride) {
+  const AddressMap map(config(Hash::kXor, 24));
+  for (const uint64_t stride : {24, 48, 32, 512, 4096, 24 * 1024}) {
+    std::vector<int> blocks(24);
+    for (uint64_t i = 0; i < 2400; ++i) ++blocks[map.partition(i * stride * 256)];
+    EXPECT_LT(*std::ranges::max_element(blocks), 160)
+        << "blocks in one of 24 partitions at stride " << stride;
   }
 }
 

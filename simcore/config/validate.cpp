@@ -233,13 +233,6 @@ class Validator {
   }
 
   void second_level() {
-    const bool whole = std::has_single_bit(static_cast<uint64_t>(m_.l2.partitions));
-    if (m_.l2.hash != PartitionHash::kModulo && !whole) {
-      conflict("l2.hash",
-               fmt::format("l2.hash = {} needs a power of two for l2.partitions = {}", word(m_.l2.hash),
-                           m_.l2.partitions),
-               {"l2.partitions"});
-    }
     halves();
     if (m_.l2.bytes == 0) return;
     power_of_two("l2.line", m_.l2.line);
