@@ -96,7 +96,12 @@ void add_whole(const HardwareRun& hardware, const SimulatedRun& simulated, Row r
   row.method = method_name(Method::kPublished);
   row.launches = static_cast<uint32_t>(simulated.kernels.size());
   row.hardware = measured_cycles(*hardware.whole, simulated, core_hz);
-  for (const SimulatedKernel& k : simulated.kernels) row.simulated += k.cycles;
+  // Times and rates are those of launches one after the other, with the gaps between them.
+  const bool gaps =
+      (hardware.whole->kind == WholeRun::Kind::kSeconds && hardware.whole->overhead_seconds == 0) ||
+      hardware.whole->kind == WholeRun::Kind::kBytesPerSecond;
+  for (const SimulatedKernel& k : simulated.kernels)
+    row.simulated += k.cycles + (gaps ? simulated.gap_cycles : 0);
   if (hardware.whole->kind == WholeRun::Kind::kFlopRate && simulated.flops <= 0)
     row.why_not = "the launch file has no [flops] total";
   rows.push_back(std::move(row));

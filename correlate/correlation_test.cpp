@@ -183,6 +183,11 @@ TEST(Correlation, AWholeRunsFigureBecomesCyclesOfItsClock) {
   EXPECT_NEAR(hardware(whole), 5000, 1e-6);
   EXPECT_NEAR(hardware({WholeRun::Kind::kBytesPerSecond, 1e9, 8000}), 8000, 1e-6);
   EXPECT_NEAR(hardware({WholeRun::Kind::kCycles, 9500}), 9500, 1e-6);
+  s.gap_cycles = 100;
+  file.runs[0].whole = WholeRun{WholeRun::Kind::kSeconds, 12e-6};
+  EXPECT_NEAR(correlate(file, {s}).rows.at(0).simulated, 9200, 1e-6) << "a gap before each of two launches";
+  file.runs[0].whole->overhead_seconds = 2e-6;
+  EXPECT_NEAR(correlate(file, {s}).rows.at(0).simulated, 9000, 1e-6);
 }
 
 TEST(Correlation, RolesHaveTotalsOfTheirOwn) {

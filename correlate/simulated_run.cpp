@@ -67,8 +67,10 @@ std::string whole_members(const HardwareRun& run, const core::MachineConfig& mac
   }
   const bool stalls = longest != nullptr && !longest->top_stalls.empty();
   std::string out = fmt::format(
-      "\"core_hz\": {}, \"launch_cycles\": {}, \"power\": {}, \"stall\": {}, \"counters\": [",
+      "\"core_hz\": {}, \"launch_cycles\": {}, \"gap_cycles\": {}, \"power\": {}, \"stall\": {}, "
+      "\"counters\": [",
       1e3 * static_cast<double>(machine.clocks.core_khz), machine.gpu.launch_cycles,
+      machine.host.launch_gap_ns * 1e-6 * static_cast<double>(machine.clocks.core_khz),
       seconds > 0 ? energy / seconds : 0, core::json_quoted(stalls ? longest->top_stalls.front() : ""));
   for (size_t i = 0; i < run.counters.size(); ++i) {
     double value = 0;
@@ -155,6 +157,7 @@ SimulatedRun read_answer(const HardwareRun& hardware, const core::ChildAnswer& a
   run.flops = number("flops");
   run.core_hz = number("core_hz");
   run.launch_cycles = number("launch_cycles");
+  run.gap_cycles = number("gap_cycles");
   run.power_w = number("power");
   run.stall = v.find("stall")->text;
   for (size_t i = 0; i < hardware.counters.size(); ++i)

@@ -23,6 +23,7 @@ struct SimulatedRun {
   double flops = 0;             ///< the application's, as its launch file says
   double core_hz = 0;           ///< clock in which its cycles are counted
   double launch_cycles = 0;     ///< of the machine: what a launch takes before its first block
+  double gap_cycles = 0;        ///< and what passes between a kernel and the next of its stream
   double power_w = 0;           ///< average over its kernels' time; 0: the machine has no energies
   std::string stall;            ///< of the kernel that takes most time: what most issue slots are lost to
   std::vector<std::pair<std::string, double>> counters;  ///< those that the hardware run has

@@ -28,6 +28,7 @@ DispatchRules dispatch_rules(const core::MachineConfig& machine, const core::Clo
   r.work.copy_engines = machine.host.copy_engines;
   r.work.launch_queues = machine.gpu.launch_queues;
   r.work.launch_interval = domain.cycles_of_ns(machine.host.launch_interval_ns);
+  r.work.launch_gap = domain.cycles_of_ns(machine.host.launch_gap_ns);
   return r;
 }
 
@@ -145,7 +146,7 @@ void BlockDispatcher::finish(uint64_t now) {
     done.run->end = core::Cycle(whole_slots(now));
     hooks_.end(*done.run);
     slot_taken_[done.run->slot] = false;
-    work_.finish(done.item);
+    work_.finish(done.item, now);
   }
   for (Transfer& t : transfers_) {
     if (t.end > now) continue;

@@ -36,9 +36,10 @@ bool WorkQueue::can_start(uint32_t index, uint64_t now) {
   if (item.run != nullptr ? running_kernels_ == rules_.concurrent_kernels : engine_busy_[engine_of(item)])
     return false;
   if (item.run != nullptr && (one_runs_alone_ || (item.alone && running_kernels_ != 0))) return false;
-  const uint64_t issued = index * rules_.launch_interval;
-  if (issued <= now) return true;
-  next_issue_ = std::min(next_issue_, issued);
+  uint64_t from = index * rules_.launch_interval;
+  if (item.run != nullptr) from = std::max(from, streams_[place.stream].kernel_from);
+  if (from <= now) return true;
+  next_issue_ = std::min(next_issue_, from);
   return false;
 }
 
@@ -63,13 +64,14 @@ std::optional<uint32_t> WorkQueue::start_next(uint64_t now) {
   return index;
 }
 
-void WorkQueue::finish(uint32_t index) {
+void WorkQueue::finish(uint32_t index, uint64_t now) {
   Place& place = places_[index];
   place.finished = true;
   streams_[place.stream].busy = false;
   if (items_[index].run != nullptr) {
     --running_kernels_;
     one_runs_alone_ = false;
+    streams_[place.stream].kernel_from = now + rules_.launch_gap;
   } else {
     engine_busy_[engine_of(items_[index])] = false;
   }

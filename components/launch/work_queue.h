@@ -20,6 +20,7 @@ class WorkQueue {
     uint32_t copy_engines = 1;  ///< 1: all transfers take the same; 2: one for each direction
     uint32_t launch_queues = 1;
     uint64_t launch_interval = 0;  ///< core cycles from one item that the host issues to the next
+    uint64_t launch_gap = 0;       ///< and from the end of a kernel to the start of the next of its stream
   };
   struct Item {
     KernelLaunch* run = nullptr;  ///< null: a transfer
@@ -48,9 +49,9 @@ class WorkQueue {
   /// The first item, in the order of the launch file, that can start at core cycle `now`: it has started
   /// then.
   [[nodiscard]] std::optional<uint32_t> start_next(uint64_t now);
-  void finish(uint32_t index);
+  void finish(uint32_t index, uint64_t now = 0);
   [[nodiscard]] bool all_done() const { return first_unfinished_ == items_.size(); }
-  /// When the host issues the item that start_next() was too early for; kNothing if there is none.
+  /// When the item can start that start_next() was too early for; kNothing if there is none.
   static constexpr uint64_t kNothing = ~0ull;
   [[nodiscard]] uint64_t next_issue() const { return next_issue_; }
 
@@ -60,6 +61,7 @@ class WorkQueue {
     std::vector<uint32_t> items;
     uint32_t next = 0;  ///< to start
     bool busy = false;
+    uint64_t kernel_from = 0;  ///< cycle from which its next kernel may start
   };
   /// Starts of one kind in a hardware queue: kernels, or transfers of one engine.
   struct Lane {

@@ -115,6 +115,18 @@ TEST_F(WorkQueueTest, WhatStandsBehindABarrierWaitsForAllStreams) {
   EXPECT_EQ(starts(), (Items{2, 3}));
 }
 
+TEST_F(WorkQueueTest, AKernelStartsAGapAfterTheOneBeforeItInItsStream) {
+  build({8, 2, 8, 0, 100});
+  kernel(1);
+  kernel(1);
+  kernel(2);
+  EXPECT_EQ(starts(1000), (Items{0, 2}));
+  queue.finish(0, 1500);
+  EXPECT_EQ(starts(1599), Items{});
+  EXPECT_EQ(queue.next_issue(), 1600u);
+  EXPECT_EQ(starts(1600), Items{1});
+}
+
 TEST_F(WorkQueueTest, TheHostIssuesOneItemAfterAnother) {
   build({8, 1, 8, 300});
   for (const uint32_t stream : {1u, 2u, 3u}) kernel(stream);

@@ -42,6 +42,8 @@ std::span<const KeySpec> sm_keys() {
       {"host", "launch_interval", K::kTime, "ns", "0ns", 0, 1e9, "",
        "between two launches or copies that the host issues, which it does in the launch file's order",
        AT(host.launch_interval_ns)},
+      {"host", "launch_gap", K::kTime, "ns", "0ns", 0, 1e9, "",
+       "from the end of a kernel to the start of the next launch of its stream", AT(host.launch_gap_ns)},
       {"host", "idle_power", K::kReal, "W", "0", 0, 1e5, "", "host power while it waits for the GPU",
        AT(host.idle_power_w)},
       {"host", "gpu_idle_power", K::kReal, "W", "0", 0, 1e5, "", "GPU power while no kernel runs",
