@@ -117,7 +117,7 @@ bool OperationIssue::read_shared_operand(Warp& warp, uint32_t w, const MicroOp& 
     return false;
   }
   if (sm_.access.lanes.none()) return true;
-  const SharedMemoryCost cost = shared_access_cost(sm_.shared_rules, sm_.access);
+  const SharedMemoryCost cost = shared_access_cost(sm_.shared_rules, sm_.access, load.kind);
   const uint32_t replays = cost.replays();
   extra = replays * sm_.shared_step_cycles;
   SmStats& stats = *warp.kernel->stats;

@@ -45,7 +45,7 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
 void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
   const ClassTiming& timing = warp.timing_of(op.op_class);
   const isa::MemoryAccess& access = sm_.access;
-  SharedMemoryCost cost = shared_access_cost(sm_.shared_rules, access);
+  SharedMemoryCost cost = shared_access_cost(sm_.shared_rules, access, op.kind);
   if (op.kind == OpKind::kAtomic) cost.steps *= shared_atomic_rounds(access);
   const uint32_t replays = cost.replays();
   uint64_t extra = replays * sm_.shared_step_cycles;

@@ -121,6 +121,23 @@ uint32_t group_steps_half_warp(const SharedMemoryRules& rules, const isa::Memory
   return steps;
 }
 
+/// Whether the active lanes l and l ^ distance have the same address.
+bool pairs_agree(const isa::MemoryAccess& access, uint32_t distance) {
+  for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(bits));
+    const uint32_t other = lane ^ distance;
+    if ((access.lanes.bits() >> other & 1) != 0 && access.address[lane] != access.address[other])
+      return false;
+  }
+  return true;
+}
+
+/// The active lanes, of each pair only one: at most every other lane.
+uint32_t one_of_each_pair(uint32_t lanes, uint32_t distance) {
+  const uint32_t lower = distance == 1 ? 0x55555555u : 0x33333333u;
+  return (lanes & lower) | (lanes & ~lower & ~(lanes << distance));
+}
+
 /// Whole-warp rule, a request of `words` bank-wide parts of each of `lanes`, 32 parts at most.
 uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
                                 uint32_t lanes, uint32_t words) {
@@ -134,19 +151,33 @@ uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const isa::Memor
 
 }  // namespace
 
-SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
+SharedMemoryRules shared_memory_rules(const core::MachineConfig& machine) {
+  constexpr int64_t kPairsFrom = 70;
+  return {static_cast<uint32_t>(machine.shared.banks), static_cast<uint32_t>(machine.shared.bank_bytes),
+          static_cast<uint32_t>(machine.shared.lanes_per_access),
+          machine.gpu.compute_capability >= kPairsFrom};
+}
+
+SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
+                                    isa::OpKind kind) {
   const uint32_t words = std::max<uint32_t>(1, access.bytes / rules.bank_bytes);
   const bool half_warps = rules.lanes_per_access < isa::kWarpSize;
-  // By the whole-warp rule, wide words are served to half or a quarter of the lanes at a time.
-  const uint32_t group = half_warps ? rules.lanes_per_access : isa::kWarpSize / words;
+  // By the whole-warp rule, wide words are served to half or a quarter of the lanes at a time, three words
+  // like four; to twice as many where lanes pair up.
+  uint32_t distance = 0;
+  if (rules.pairs && words > 1 && kind == isa::OpKind::kLoad)
+    distance = pairs_agree(access, 1) ? 1 : pairs_agree(access, 2) ? 2 : 0;
+  const uint32_t group =
+      half_warps ? rules.lanes_per_access : isa::kWarpSize / std::bit_ceil(words) * (distance != 0 ? 2 : 1);
   const uint32_t group_mask = group >= isa::kWarpSize ? ~0u : (1u << group) - 1;
   const bool may_be_regular = access.bytes == 4 && rules.bank_bytes == 4 && rules.banks >= group;
   SharedMemoryCost cost;
   if (may_be_regular && !half_warps && access.shape != isa::AccessShape::kOther && access.lanes.full())
     return {1, 1};
   for (uint32_t first = 0; first < isa::kWarpSize; first += group) {
-    const uint32_t lanes = access.lanes.bits() & (group_mask << first);
+    uint32_t lanes = access.lanes.bits() & (group_mask << first);
     if (lanes == 0) continue;
+    if (distance != 0) lanes = one_of_each_pair(lanes, distance);
     cost.least += half_warps ? words : 1;
     uint32_t steps = 0;
     if (may_be_regular && lanes == group_mask << first) {

@@ -1,11 +1,15 @@
 // Shared-memory bank conflicts, compute capability 1.x rules (half-warps, 16 banks, broadcast of one word per
 // step) and, with 32 lanes per access, the rules from 2.0 (lanes of one word never conflict). Plain
 // functions: the SM adds the cycles. Source: CUDA C Programming Guide 2.x-4.x, appendix "Compute
-// Capability 1.x" and "2.x", shared memory.
+// Capability 1.x" and "2.x", shared memory. From 7.0 on, a load of 64 or 128 bits whose lanes pair up takes
+// half the steps (see SharedMemoryRules::pairs). Source: an engineer of NVIDIA in forum thread 77228,
+// "Unexpected shared memory bank conflict": the memory returns one register of a warp a cycle, and lanes of
+// one address share theirs; thread 373160 has counts of the profiler for 8.6 and 9.0 that agree.
 #pragma once
 #include <cstdint>
 
 #include "isa/exec/executor.h"
+#include "simcore/config/machine_config.h"
 
 namespace gpusim::comp {
 
@@ -13,7 +17,12 @@ struct SharedMemoryRules {
   uint32_t banks = 16;
   uint32_t bank_bytes = 4;
   uint32_t lanes_per_access = 16;  ///< 16: half-warps; 32: whole warps
+  /// Wide loads go to twice as many lanes at a time if lanes l and l ^ 1, or lanes l and l ^ 2, have the same
+  /// address throughout the warp, as far as they are active. From compute capability 7.0 on.
+  bool pairs = false;
 };
+
+[[nodiscard]] SharedMemoryRules shared_memory_rules(const core::MachineConfig& machine);
 
 struct SharedMemoryCost {
   uint32_t steps = 0;  ///< serial steps over all half-warps (or the warp)
@@ -24,7 +33,7 @@ struct SharedMemoryCost {
 /// Cost of an access with at least one lane. Conflict-free, a full warp takes 2 steps by half-warp rules, 1
 /// by whole-warp rules.
 [[nodiscard]] SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules,
-                                                  const isa::MemoryAccess& access);
+                                                  const isa::MemoryAccess& access, isa::OpKind kind);
 
 /// Atomics on shared memory are a lock loop on 1.2/1.3: iterations needed, i.e. the lanes that update the
 /// busiest word.

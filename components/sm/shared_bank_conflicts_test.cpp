@@ -15,6 +15,8 @@ namespace {
 
 constexpr SharedMemoryRules kHalfWarps{16, 4, 16};
 constexpr SharedMemoryRules kWholeWarps{32, 4, 32};
+constexpr SharedMemoryRules kPairs{32, 4, 32, true};
+constexpr isa::OpKind kLoad = isa::OpKind::kLoad;
 
 isa::MemoryAccess access_of(uint16_t bytes, uint32_t lanes,
                             const std::function<uint64_t(uint64_t)>& address) {
@@ -26,7 +28,7 @@ isa::MemoryAccess access_of(uint16_t bytes, uint32_t lanes,
 }
 
 uint32_t steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
-  return shared_access_cost(rules, access).steps;
+  return shared_access_cost(rules, access, kLoad).steps;
 }
 
 /// One request of a group as the guide describes it: in each step choose the first remaining thread's word
@@ -82,7 +84,7 @@ uint32_t reference_steps(const SharedMemoryRules& rules, const isa::MemoryAccess
 
 TEST(SharedMemory, BroadcastIsOneStepAHalfWarp) {
   const SharedMemoryCost cost =
-      shared_access_cost(kHalfWarps, access_of(4, ~0u, [](uint64_t) { return 64; }));
+      shared_access_cost(kHalfWarps, access_of(4, ~0u, [](uint64_t) { return 64; }), kLoad);
   EXPECT_EQ(cost.steps, 2u);
   EXPECT_EQ(cost.replays(), 0u);
 }
@@ -108,11 +110,11 @@ TEST(SharedMemory, WideWordsAreSeveralRequests) {
   // Doubles: two requests of stride 2, two steps each, per half-warp (guide: 2-way conflict). Four-word
   // vectors: 4 x 4.
   const SharedMemoryCost doubles =
-      shared_access_cost(kHalfWarps, access_of(8, ~0u, [](uint64_t lane) { return lane * 8; }));
+      shared_access_cost(kHalfWarps, access_of(8, ~0u, [](uint64_t lane) { return lane * 8; }), kLoad);
   EXPECT_EQ(doubles.steps, 8u);
   EXPECT_EQ(doubles.least, 4u);
   const SharedMemoryCost vectors =
-      shared_access_cost(kHalfWarps, access_of(16, ~0u, [](uint64_t lane) { return lane * 16; }));
+      shared_access_cost(kHalfWarps, access_of(16, ~0u, [](uint64_t lane) { return lane * 16; }), kLoad);
   EXPECT_EQ(vectors.steps, 32u);
   EXPECT_EQ(vectors.least, 8u);
 }
@@ -120,14 +122,65 @@ TEST(SharedMemory, WideWordsAreSeveralRequests) {
 TEST(SharedMemory, WideWordsOfConsecutiveLanesDoNotConflictFromFermiOn) {
   // Guide, 2.x: 64-bit accesses conflict within half-warps only; 128-bit ones take four quarters.
   const auto wide = [](uint16_t bytes) {
-    return shared_access_cost(kWholeWarps,
-                              access_of(bytes, ~0u, [&](uint64_t lane) { return lane * bytes; }));
+    return shared_access_cost(kWholeWarps, access_of(bytes, ~0u, [&](uint64_t lane) { return lane * bytes; }),
+                              kLoad);
   };
   EXPECT_EQ(wide(8).steps, 2u);
   EXPECT_EQ(wide(8).replays(), 0u);
   EXPECT_EQ(wide(16).steps, 4u);
   EXPECT_EQ(wide(16).replays(), 0u);
   EXPECT_EQ(steps(kWholeWarps, access_of(8, ~0u, [](uint64_t lane) { return lane * 16; })), 4u);
+}
+
+TEST(SharedMemory, WideLoadsOfPairedLanesTakeHalfTheSteps) {
+  // Forum thread 77228: with a byte offset of lane % 4 * 16 a load of 128 bits takes 4 requests, with paired
+  // lanes 2, one address for all lanes included; thread 373160: lanes 0-15 at one address and 16-31 at
+  // another take 2, 32 bytes between the 16 addresses of each half take 8.
+  const auto cost = [](uint16_t bytes, const std::function<uint64_t(uint64_t)>& address,
+                       uint32_t lanes = ~0u) {
+    return shared_access_cost(kPairs, access_of(bytes, lanes, address), kLoad);
+  };
+  EXPECT_EQ(cost(16, [](uint64_t l) { return l % 4 * 16; }).steps, 4u);
+  EXPECT_EQ(cost(16, [](uint64_t l) { return l / 2 % 4 * 16; }).steps, 2u);
+  EXPECT_EQ(cost(16, [](uint64_t l) { return l % 2 * 16; }).steps, 2u);  // l and l ^ 2
+  EXPECT_EQ(cost(16, [](uint64_t l) { return l % 2 * 16 + l / 4 * 32; }).steps, 2u);
+  EXPECT_EQ(cost(16, [](uint64_t) { return 48; }).steps, 2u);
+  EXPECT_EQ(cost(16, [](uint64_t) { return 48; }).replays(), 0u);
+  EXPECT_EQ(cost(16, [](uint64_t l) { return l / 16 * 32; }).steps, 2u);
+  EXPECT_EQ(cost(16, [](uint64_t l) { return l % 16 * 32; }).steps, 8u);
+  EXPECT_EQ(cost(16, [](uint64_t l) { return l * 16; }).steps, 4u);
+  EXPECT_EQ(cost(8, [](uint64_t) { return 48; }).steps, 1u);
+  EXPECT_EQ(cost(8, [](uint64_t l) { return l / 2 * 8; }).steps, 1u);
+  EXPECT_EQ(cost(8, [](uint64_t l) { return l / 2 * 128; }).steps, 16u);  // still a conflict
+  EXPECT_EQ(cost(8, [](uint64_t l) { return l * 8; }).steps, 2u);
+  EXPECT_EQ(cost(12, [](uint64_t) { return 16; }).steps, 2u);
+  EXPECT_EQ(cost(12, [](uint64_t l) { return l * 16; }).steps, 4u);
+  // Lanes that are not active pair with any.
+  EXPECT_EQ(cost(
+                16, [](uint64_t l) { return l / 2 * 16; }, 0x55555555u)
+                .steps,
+            2u);
+  EXPECT_EQ(cost(
+                16, [](uint64_t l) { return l * 8; }, 0xaaaaaaaau)
+                .steps,
+            2u);
+  // Stores, and machines before 7.0, take as many as ever.
+  EXPECT_EQ(
+      shared_access_cost(kPairs, access_of(16, ~0u, [](uint64_t) { return 48; }), isa::OpKind::kStore).steps,
+      4u);
+  EXPECT_EQ(steps(kWholeWarps, access_of(16, ~0u, [](uint64_t) { return 48; })), 4u);
+}
+
+TEST(SharedMemory, RulesOfAMachine) {
+  core::MachineConfig machine;
+  machine.shared.banks = 32;
+  machine.shared.lanes_per_access = 32;
+  machine.gpu.compute_capability = 20;
+  EXPECT_FALSE(shared_memory_rules(machine).pairs);
+  machine.gpu.compute_capability = 70;
+  EXPECT_TRUE(shared_memory_rules(machine).pairs);
+  EXPECT_EQ(shared_memory_rules(machine).banks, 32u);
+  EXPECT_EQ(shared_memory_rules(machine).lanes_per_access, 32u);
 }
 
 TEST(SharedMemory, RowsOfTilesAreOneStep) {
@@ -157,7 +210,7 @@ TEST(SharedMemory, SubWordsOfOneBankConflict) {
 TEST(SharedMemory, HalfWarpWithoutLanesCostsNothing) {
   const auto access = access_of(4, 0xffff0000u, [](uint64_t lane) { return lane * 4; });
   EXPECT_EQ(steps(kHalfWarps, access), 1u);
-  EXPECT_EQ(shared_access_cost(kHalfWarps, access).least, 1u);
+  EXPECT_EQ(shared_access_cost(kHalfWarps, access, kLoad).least, 1u);
 }
 
 TEST(SharedMemory, AgreesWithTheSecondImplementation) {

@@ -25,8 +25,7 @@ SmState::SmState(uint32_t sm, core::ClockDomain& core, const SmEnvironment& envi
       table(issue_cycles, environment.timing->shared_pipes, environment.timing->own_pipes),
       pipes(table),
       access(*environment.access),
-      shared_rules{environment.machine->shared.banks, environment.machine->shared.bank_bytes,
-                   environment.machine->shared.lanes_per_access},
+      shared_rules(shared_memory_rules(*environment.machine)),
       shared_step_cycles(environment.machine->shared.cycles_per_access),
       env(environment) {}
 

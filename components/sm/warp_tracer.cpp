@@ -14,7 +14,7 @@ uint64_t positive(int64_t value) { return static_cast<uint64_t>(std::max<int64_t
 
 WarpTracer::WarpTracer(const core::MachineConfig& m, TraceStep step)
     : step_(std::move(step)),
-      shared_{m.shared.banks, m.shared.bank_bytes, m.shared.lanes_per_access},
+      shared_(shared_memory_rules(m)),
       issue_cycles_(positive(m.scheduler.issue_cycles)),
       issue_width_(positive(m.scheduler.issue_width)),
       schedulers_(positive(m.scheduler.count)),
@@ -119,7 +119,7 @@ void WarpTracer::access(uint32_t w, const isa::MicroOp& op, uint32_t pc, const i
   Warp& warp = warps_[w];
   if (access.lanes.none() || op.op_class == isa::OpClass::kTexture) return;
   if (access.space == isa::Space::kShared) {
-    SharedMemoryCost cost = shared_access_cost(shared_, access);
+    SharedMemoryCost cost = shared_access_cost(shared_, access, op.kind);
     if (op.kind == isa::OpKind::kAtomic) cost.steps *= shared_atomic_rounds(access);
     if (cost.steps > 1) delay(warp, op, (cost.steps - 1) * shared_cycles_);
     return;
