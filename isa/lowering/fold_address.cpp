@@ -1,7 +1,8 @@
 // Address arithmetic into [register + constant]: a base computed by add, sub with a constant, or by a
 // constant itself, is replaced by what it was computed from. Only for SSA values, so the base has the same
-// value at the access. A 32-bit base keeps its wrap-around, because 32-bit addresses are computed modulo 2^32
-// at the access as well.
+// value at the access. An `or` with a constant whose bits are zero in the other operand is a sum as well. A
+// 32-bit base keeps its wrap-around, because 32-bit addresses are computed modulo 2^32 at the access as well.
+#include "isa/lowering/alignment.h"
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
 
@@ -43,14 +44,29 @@ Sum as_sum(const Op& op) {
   return {};
 }
 
+/// `op` as base + constant, if it is an `or` of bits that the base does not have.
+Sum as_disjoint_or(const Op& op, const std::vector<uint8_t>& zero_bits) {
+  if (op.kind != OpKind::kAlu || op.guard != kNoVar || op.num_dst != 1 || op.num_src != 2) return {};
+  if (op.key != form_key(Opcode::kOr, op.type) || op.type == Type::kPred || type_bytes(op.type) < 4)
+    return {};
+  const int literal = op.src[0].is_literal() ? 0 : 1;
+  const Value &constant = op.src[literal], &base = op.src[1 - literal];
+  if (!constant.is_literal() || base.is_literal() || constant.launch_constant != kNone) return {};
+  if (constant.object != kNoObject || constant.bits >> zero_bits[base.var] != 0) return {};
+  return {base, static_cast<int64_t>(constant.bits), true};
+}
+
 }  // namespace
 
-void fold_addresses(Program& program, const Flow& flow) {
+void fold_addresses(Program& program, const Flow& flow, bool disjoint_or) {
   const SsaValues ssa(program, flow);
+  const std::vector<uint8_t> zero_bits =
+      disjoint_or ? low_zero_bits(program) : std::vector<uint8_t>(program.vars.size(), 0);
   std::vector<Sum> sums(program.vars.size());
   for (const Block& block : program.blocks) {
     for (const Op& op : block.ops) {
-      const Sum s = as_sum(op);
+      Sum s = as_sum(op);
+      if (!s.valid && disjoint_or) s = as_disjoint_or(op, zero_bits);
       if (!s.valid || !ssa.is_value(op.dst[0])) continue;
       if (s.base.is_literal() || ssa.is_value(s.base.var)) sums[op.dst[0]] = s;
     }

@@ -159,9 +159,11 @@ void exit_early(Program& program);                          // early_exit.cpp: b
 void unroll_loops(Program& program, SimdLevel level);       // unroll.cpp: before the flow is built
 void split_local_ranges(Program& program);                  // split_ranges.cpp
 void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
-void fold_addresses(Program& program, const Flow& flow);    // fold_address.cpp
-void remove_dead_code(Program& program);                    // dead_code.cpp
+/// `disjoint_or`: also where an `or` stands for an addition. fold_address.cpp
+void fold_addresses(Program& program, const Flow& flow, bool disjoint_or);
+void remove_dead_code(Program& program);                                    // dead_code.cpp
 void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
+void merge_accesses(Program& program, SimdLevel level);                     // merge_accesses.cpp: 7.0 and up
 void bind_operands(Program& program, const Flow& flow);                     // bind_operands.cpp: 2.0 and up
 void fold_shared_operands(Program& program);                                // fold_shared.cpp
 void sink_values(Program& program, const Flow& flow);                       // sink.cpp

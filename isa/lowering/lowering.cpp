@@ -25,8 +25,8 @@ void set_header(const Module& module, const Function& entry, KernelImage& image)
   image.param_bytes = static_cast<uint32_t>(offset);
 }
 
-/// Whether operations are fused and loops unrolled. A kernel that reads a clock measures what it says, so its
-/// operations stay.
+/// Whether operations are fused, accesses joined and loops unrolled. A kernel that reads a clock measures
+/// what it says, so its operations stay.
 bool rewrites(const lir::Program& program, const LoweringOptions& options) {
   if (options.level != LoweringLevel::kSchedule || options.machine_capability < 70) return false;
   return std::none_of(program.blocks.begin(), program.blocks.end(), [](const lir::Block& block) {
@@ -69,11 +69,13 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
   if (options.level != LoweringLevel::kNone) {
     lir::split_local_ranges(program);
     lir::propagate_copies(program, flow);
-    lir::fold_addresses(program, flow);
+    const bool rewritten = rewrites(program, options);
+    lir::fold_addresses(program, flow, rewritten);
     lir::remove_dead_code(program);
-    if (rewrites(program, options)) {
+    if (rewritten) {
       lir::fuse_operations(program, flow, simd);
       lir::remove_dead_code(program);
+      lir::merge_accesses(program, simd);
     }
     if (options.machine_capability < 20) lir::fold_shared_operands(program);
     lir::sink_values(program, flow);
