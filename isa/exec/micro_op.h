@@ -146,6 +146,10 @@ inline constexpr uint32_t kNoTarget = ~0u;
 
 /// Memory part of a load, store or atomic.
 struct MemoryOperand {
+  /// An atomic operation that one lane does for all (isa/lowering/aggregate_atomics.cpp): never, if no lane
+  /// of the warp is missing, always. Values are as ever; MemoryAccess then has one lane, if the addresses are
+  /// equal.
+  enum class Aggregation : uint8_t { kNone, kFullWarp, kAlways };
   Space space = Space::kNone;  ///< kGeneric is resolved lane by lane at run time
   Type type = Type::kNone;     ///< element type in memory; decides sign or zero extension
   uint8_t element_bytes = 0;   ///< 1, 2, 4, 8
@@ -156,8 +160,9 @@ struct MemoryOperand {
   bool is_volatile = false;
   bool is_spill =
       false;  ///< a register saved or an argument passed by the compiler: no access of the program
-  bool bypasses_l1 = false;     ///< .cg, .cv, volatile and ordered loads
-  bool read_only = false;       ///< ld.global.nc: nobody writes there while the kernel runs
+  bool bypasses_l1 = false;  ///< .cg, .cv, volatile and ordered loads
+  bool read_only = false;    ///< ld.global.nc: nobody writes there while the kernel runs
+  Aggregation aggregation = Aggregation::kNone;
   ObjectId object = kNoObject;  ///< of `offset`
   int64_t offset = 0;
 };

@@ -165,8 +165,10 @@ void remove_dead_code(Program& program);                                    // d
 void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
 void merge_accesses(Program& program, SimdLevel level);                     // merge_accesses.cpp: 7.0 and up
 void bind_operands(Program& program, const Flow& flow);                     // bind_operands.cpp: 2.0 and up
-void fold_shared_operands(Program& program);                                // fold_shared.cpp
-void sink_values(Program& program, const Flow& flow);                       // sink.cpp
+/// aggregate_atomics.cpp: 7.0 and up
+void aggregate_atomics(Program& program, const Flow& flow, int capability, SimdLevel level);
+void fold_shared_operands(Program& program);           // fold_shared.cpp
+void sink_values(Program& program, const Flow& flow);  // sink.cpp
 /// Reorders blocks for up to `limit` registers. `lockstep`: the lanes of a warp stay together without a
 /// bar.warp.sync, so they may exchange data through memory without one. schedule.cpp
 void schedule(Program& program, const Flow& flow, uint32_t limit, bool lockstep);

@@ -76,6 +76,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
       lir::fuse_operations(program, flow, simd);
       lir::remove_dead_code(program);
       lir::merge_accesses(program, simd);
+      lir::aggregate_atomics(program, flow, options.machine_capability, simd);
     }
     if (options.machine_capability < 20) lir::fold_shared_operands(program);
     lir::sink_values(program, flow);
