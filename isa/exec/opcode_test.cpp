@@ -235,6 +235,8 @@ TEST(OpcodeCoverage, EverySupportedOpcodeAndFormHasATest) {
   for (const SemanticRow& row : all_forms(SimdLevel::kBaseline)) {
     const auto name = opcode_info(static_cast<Opcode>(row.key >> 48)).name;
     if (kTestedElsewhere.contains(name)) continue;
+    // No statement alone lowers to these: see isa/lowering/contract_test.cpp.
+    if (name == "mad" && (row.key & kVarSeparate) != 0) continue;
     EXPECT_TRUE(row.exec != nullptr ? covered.exec.contains(row.exec) : covered.mem.contains(row.mem))
         << "no vectors for a form of '" << name << "': type "
         << type_name(static_cast<Type>(row.key >> 40 & 0xff)) << " and "

@@ -45,6 +45,7 @@ struct Op {
   uint8_t num_src = 0;
   bool guard_negated = false;
   bool whole_warp = false;
+  bool contractible = false;  ///< floating-point arithmetic whose statement names no rounding
   std::array<Var, 4> dst{kNoVar, kNoVar, kNoVar, kNoVar};
   std::array<Value, 10> src{};
   std::array<Var, 2> pred_dst{kNoVar, kNoVar};
@@ -165,6 +166,7 @@ void remove_dead_code(Program& program);                                    // d
 void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
 void merge_accesses(Program& program, SimdLevel level);                     // merge_accesses.cpp: 7.0 and up
 void bind_operands(Program& program, const Flow& flow);                     // bind_operands.cpp: 2.0 and up
+void contract_products(Program& program, SimdLevel level);                  // contract.cpp: 7.0 and up
 /// aggregate_atomics.cpp: 7.0 and up
 void aggregate_atomics(Program& program, const Flow& flow, int capability, SimdLevel level);
 void fold_shared_operands(Program& program);           // fold_shared.cpp

@@ -74,6 +74,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::remove_dead_code(program);
     if (rewritten) {
       lir::fuse_operations(program, flow, simd);
+      lir::contract_products(program, simd);
       lir::remove_dead_code(program);
       lir::merge_accesses(program, simd);
       lir::aggregate_atomics(program, flow, options.machine_capability, simd);

@@ -2,15 +2,15 @@
 // isa/lowering/):
 //   plan calls -> inline calls, select micro-ops -> [schedule: unroll loops (7.0 and up)] -> [clean and
 //   schedule: split local ranges, propagate copies and constants, fold address arithmetic into [reg+imm],
-//   remove dead code, (schedule, 7.0 and up: fuse operations, join accesses to neighbouring words of shared
-//   memory, have one lane do the atomic operations of a warp), fold shared operands (compute capability 1.x),
-//   sink cheap values to their use if that saves registers, (schedule: bind parameters as operands (2.0 and
-//   up), reorder inside blocks), coalesce] -> [save registers around calls through the stack] -> liveness and
-//   register estimate -> [spill above the limit] -> allocate register rows -> resolve branch targets and
-//   reconvergence points (immediate post-dominators).
+//   remove dead code, (schedule, 7.0 and up: fuse operations, contract products and sums, join accesses to
+//   neighbouring words of shared memory, have one lane do the atomic operations of a warp), fold shared
+//   operands (compute capability 1.x), sink cheap values to their use if that saves registers, (schedule:
+//   bind parameters as operands (2.0 and up), reorder inside blocks), coalesce] -> [save registers around
+//   calls through the stack] -> liveness and register estimate -> [spill above the limit] -> allocate
+//   register rows -> resolve branch targets and reconvergence points (immediate post-dominators).
 // Functions that are called through the stack (isa/lowering/call_plan.h) go through the same passes, each for
 // itself, and are appended to the kernel's code.
-// `mul` followed by `add` is never fused. Results never depend on the level.
+// Results never depend on the level: where a product and a sum become one operation, it rounds twice.
 #pragma once
 #include <array>
 #include <cstdint>

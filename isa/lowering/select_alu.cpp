@@ -52,6 +52,7 @@ void Selector::alu(Frame& frame, const Instruction& inst) {
   if (op == nullptr) return;
   op->imm = form->imm;
   op->modifiers = form->modifiers;
+  op->contractible = is_float(mods.type) && mods.rounding == Rounding::kNone;
   write_back(frame, inst.operands[0], form->dst, dst);
 }
 

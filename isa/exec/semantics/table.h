@@ -40,7 +40,8 @@ inline constexpr uint32_t kVarCarryOut = 1u << 10;
 inline constexpr uint32_t kVarXorsign = 1u << 11;  ///< min, max: .xorsign.abs
 inline constexpr uint32_t kVarAbs = 1u << 12;      ///< min, max of three: .abs
 inline constexpr uint32_t kVarRelu = 1u << 13;
-inline constexpr uint32_t kVarCompareShift = 14;  ///< CompareOp or AtomOp from here
+inline constexpr uint32_t kVarSeparate = 1u << 31;  ///< mad: the product is rounded as well
+inline constexpr uint32_t kVarCompareShift = 14;    ///< CompareOp or AtomOp from here
 
 /// MicroOp::modifiers of kVarDirected and of half-precision forms: rounding in the low bits, then flags.
 enum RuntimeModifier : uint8_t {
@@ -56,6 +57,8 @@ enum RuntimeModifier : uint8_t {
   kModXorsign = 64,
   kModSatfinite = 128,
 };
+/// MicroOp::modifiers of kVarSeparate.
+inline constexpr uint8_t kModNegateProduct = 1, kModNegateAddend = 2;
 
 [[nodiscard]] constexpr uint64_t form_key(Opcode op, Type type, Type type2 = Type::kNone,
                                           uint32_t variant = 0) {
