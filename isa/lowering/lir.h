@@ -170,6 +170,7 @@ void contract_products(Program& program, SimdLevel level);                  // c
 /// aggregate_atomics.cpp: 7.0 and up
 void aggregate_atomics(Program& program, const Flow& flow, int capability, SimdLevel level);
 void fold_shared_operands(Program& program);           // fold_shared.cpp
+void narrow_addresses(Program& program);               // narrow_addresses.cpp: before 2.0
 void sink_values(Program& program, const Flow& flow);  // sink.cpp
 /// Reorders blocks for up to `limit` registers. `lockstep`: the lanes of a warp stay together without a
 /// bar.warp.sync, so they may exchange data through memory without one. schedule.cpp

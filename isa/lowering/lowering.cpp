@@ -80,6 +80,8 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
       lir::aggregate_atomics(program, flow, options.machine_capability, simd);
     }
     if (options.machine_capability < 20) lir::fold_shared_operands(program);
+    if (options.level == LoweringLevel::kSchedule && options.machine_capability < 20)
+      lir::narrow_addresses(program);
     lir::sink_values(program, flow);
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);

@@ -1,0 +1,60 @@
+// What 64-bit addresses cost on machines whose pointers have 32 bits.
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+size_t wide(const std::string& body, int capability = 13) {
+  const KernelImage image =
+      lower_ok(thread_kernel(".reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .pred %p0;", body + "ret;"),
+               level(LoweringLevel::kSchedule, 0, capability));
+  return count_class(image, OpClass::kInt64) + count_class(image, OpClass::kIntMul64) +
+         count_class(image, OpClass::kCvt64);
+}
+
+TEST(NarrowAddresses, WhatOnlyAddressesAreMadeOf) {
+  const std::string store = "st.global.u32 [%out], %tid0;";
+  EXPECT_EQ(wide(store), 0u);
+  EXPECT_GT(wide(store, 20), 0u);
+  const std::string index = "ld.global.u32 %r0, [%in]; and.b32 %r0, %r0, 15; ";
+  EXPECT_EQ(wide(index +
+                 "cvt.u64.u32 %rd0, %r0; shl.b64 %rd1, %rd0, 2; add.s64 %rd2, %in, %rd1; ld.global.u32 %r1, "
+                 "[%rd2]; st.global.u32 [%out], %r1;"),
+            0u);
+  EXPECT_EQ(wide(index + "mul.wide.s32 %rd1, %r0, 12; add.s64 %rd2, %in, %rd1; ld.global.u32 %r1, [%rd2]; "
+                         "st.global.u32 [%out], %r1;"),
+            0u);
+  // In a loop, the address of the next round is one, too.
+  EXPECT_EQ(wide("mov.u64 %rd0, %in; mov.u32 %r0, 0; L: ld.global.u32 %r1, [%rd0]; add.u32 %r0, %r0, %r1; "
+                 "add.s64 %rd0, "
+                 "%rd0, 4; setp.lt.u32 %p0, %r0, 9; @%p0 bra L; st.global.u32 [%out], %r0;"),
+            0u);
+}
+
+TEST(NarrowAddresses, OtherValuesKeepTheirWidth) {
+  EXPECT_EQ(wide("add.s64 %rd0, %in, 64; mul.wide.u32 %rd1, %tid0, %tid0; st.global.u64 [%out], %rd1;"), 1u);
+  EXPECT_EQ(wide("ld.global.u64 %rd0, [%in]; add.s64 %rd1, %rd0, %rd0; st.global.u64 [%out], %rd1;"), 1u);
+  // An address and a value.
+  EXPECT_EQ(
+      wide("mul.wide.u32 %rd0, %tid0, 4; add.s64 %rd1, %in, %rd0; ld.global.u32 %r1, [%rd1]; st.global.u64 "
+           "[%out], %rd1; st.global.u32 [%out+8], %r1;"),
+      4u);  // and what gives %in
+}
+
+TEST(NarrowAddresses, MultiplicationsByAPowerOfTwoAreShifts) {
+  const auto products = [](const std::string& factor) {
+    const KernelImage image =
+        lower_ok(thread_kernel(".reg .b64 %rd<8>; .reg .b32 %r<8>;",
+                               "ld.global.u32 %r0, [%in]; and.b32 %r0, %r0, 3; mul.wide.u32 %rd0, %r0, " +
+                                   factor + "; add.s64 %rd1, %out, %rd0; st.global.u32 [%rd1], %r0; ret;"),
+                 level(LoweringLevel::kSchedule));
+    return count_class(image, OpClass::kIntMul);
+  };
+  EXPECT_EQ(products("4"), 0u);
+  EXPECT_EQ(products("12"), 1u);
+}
+
+}  // namespace
+}  // namespace gpusim::isa
