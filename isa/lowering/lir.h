@@ -172,9 +172,16 @@ void aggregate_atomics(Program& program, const Flow& flow, int capability, SimdL
 void fold_shared_operands(Program& program);           // fold_shared.cpp
 void narrow_addresses(Program& program);               // narrow_addresses.cpp: before 2.0
 void sink_values(Program& program, const Flow& flow);  // sink.cpp
-/// Reorders blocks for up to `limit` registers. `lockstep`: the lanes of a warp stay together without a
-/// bar.warp.sync, so they may exchange data through memory without one. schedule.cpp
-void schedule(Program& program, const Flow& flow, uint32_t limit, bool lockstep);
+struct ScheduleOptions {
+  uint32_t limit = 0;  ///< registers, as far as possible
+  /// The lanes of a warp stay together without a bar.warp.sync, so they may exchange data through memory
+  /// without one.
+  bool lockstep = false;
+  /// Only loads from global memory, and what they need, move before the rest, which stays in its order.
+  bool only_loads = false;
+};
+/// Reorders the operations of each block. schedule.cpp
+void schedule(Program& program, const Flow& flow, const ScheduleOptions& options);
 void coalesce(Program& program, const Flow& flow);  // coalesce.cpp
 /// Removes the ops of kind kNop from a block; their PTX counts go to a neighbour, or to one kNop if nothing
 /// else is left. dead_code.cpp

@@ -46,15 +46,18 @@ uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, u
   return limit == 0 ? fits : std::min(limit, fits);
 }
 
-/// Scheduled for as many registers as the limit leaves; unchanged if no schedule stays below it.
+/// Scheduled for as many registers as the limit leaves. If no schedule stays below it, only loads start
+/// early, and unchanged if even that takes too many.
 void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limit, bool lockstep) {
   const uint32_t most = std::max(lir::machine_registers(program, flow), limit);
-  for (uint32_t eighths = 8; eighths >= 4; --eighths) {
-    lir::Program scheduled = program;
-    lir::schedule(scheduled, flow, limit * eighths / 8, lockstep);
-    if (lir::machine_registers(scheduled, flow) > most) continue;
-    program = std::move(scheduled);
-    return;
+  for (const bool only_loads : {false, true}) {
+    for (uint32_t eighths = 8; eighths >= 4; --eighths) {
+      lir::Program scheduled = program;
+      lir::schedule(scheduled, flow, {limit * eighths / 8, lockstep, only_loads});
+      if (lir::machine_registers(scheduled, flow) > most) continue;
+      program = std::move(scheduled);
+      return;
+    }
   }
 }
 

@@ -17,6 +17,9 @@ namespace {
 /// Longer stretches are scheduled piece by piece, which bounds the time.
 constexpr uint32_t kLongest = 512;
 
+/// Of a load from global memory.
+constexpr uint32_t kGlobalLatency = 200;
+
 /// Cycles that the schedule assumes between an operation and who needs its result (compute capability 7.5).
 uint32_t latency(const Op& op) {
   switch (op.op_class) {
@@ -24,7 +27,7 @@ uint32_t latency(const Op& op) {
     case OpClass::kLoadLocal:
     case OpClass::kAtomGlobal:
     case OpClass::kTexture:
-      return 200;
+      return kGlobalLatency;
     case OpClass::kLoadShared:
     case OpClass::kAtomShared:
     case OpClass::kWarp:
@@ -88,10 +91,11 @@ bool may_overlap(const Op& a, const Op& b, bool same_base) {
 
 class BlockScheduler {
  public:
-  BlockScheduler(const Program& program, uint32_t limit, bool lockstep)
+  BlockScheduler(const Program& program, const ScheduleOptions& options)
       : program_(program),
-        limit_(limit),
-        lockstep_(lockstep),
+        limit_(options.limit),
+        lockstep_(options.lockstep),
+        only_loads_(options.only_loads),
         alive_(program.vars.size(), false),
         wanted_(program.vars.size(), 0),
         kept_(program.vars.size(), false),
@@ -237,8 +241,12 @@ class BlockScheduler {
       const int more = growth(ops[i]);
       Rank r;
       r.over = std::max(0, pressure_ + more - static_cast<int>(limit_));
-      r.stall = r.over > 0 || nodes_[i].ready_at <= now ? 0 : nodes_[i].ready_at - now;
-      r.way = nodes_[i].way;
+      if (only_loads_) {
+        r.way = nodes_[i].way >= kGlobalLatency ? 1 : 0;
+      } else {
+        r.stall = r.over > 0 || nodes_[i].ready_at <= now ? 0 : nodes_[i].ready_at - now;
+        r.way = nodes_[i].way;
+      }
       r.index = i;
       if (k == 0 || r.before(best_rank)) {
         best = k;
@@ -337,7 +345,7 @@ class BlockScheduler {
 
   const Program& program_;
   uint32_t limit_;
-  bool lockstep_;
+  bool lockstep_, only_loads_;
   int pressure_ = 0;
   std::vector<bool> alive_;
   std::vector<uint32_t> wanted_;  // mentions that are still to come in the block
@@ -353,9 +361,9 @@ class BlockScheduler {
 
 }  // namespace
 
-void schedule(Program& program, const Flow& flow, uint32_t limit, bool lockstep) {
+void schedule(Program& program, const Flow& flow, const ScheduleOptions& options) {
   const Liveness live = compute_liveness(program, flow);
-  BlockScheduler scheduler(program, limit, lockstep);
+  BlockScheduler scheduler(program, options);
   std::vector<Var> in, out;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     Block& block = program.blocks[b];

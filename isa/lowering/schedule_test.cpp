@@ -240,6 +240,41 @@ TEST(Schedule, StaysBelowTheLimitOfTheLargestBlock) {
   expect_same_everywhere(text, 32);
 }
 
+TEST(Schedule, ATileIsLoadedBeforeItIsStoredEvenIfNoFullScheduleFits) {
+  // Eight words of a tile go through registers to shared memory; then come products that no order found
+  // within the limit would start early. 20 values live all the time.
+  constexpr int kTile = 8, kSide = 4, kHeld = 20, kSteps = 8;
+  const auto n = [](int i) { return std::to_string(i); };
+  std::string body;
+  for (int i = 0; i < kSide * kSide; ++i) body += "mov.f32 %a" + n(i) + ", 0f00000000;\n";
+  for (int i = 0; i < kHeld; ++i) body += "ld.global.f32 %h" + n(i) + ", [%in+" + n(128 + 4 * i) + "];\n";
+  body += "bar.sync 0;\n";
+  for (int i = 0; i < kTile; ++i)
+    body += "ld.global.f32 %x" + n(i) + ", [%in+" + n(4 * i) + "]; st.shared.f32 [%r0+" + n(256 * i) +
+            "], %x" + n(i) + ";\n";
+  body += "bar.sync 0;\n";
+  for (int k = 0, x = kTile; k < kSteps; ++k, x += 2 * kSide) {
+    for (int i = 0; i < 2 * kSide; ++i)
+      body += "ld.shared.f32 %x" + n(x + i) + ", [%r0+" + n(128 * (k + i)) + "];\n";
+    for (int i = 0; i < kSide * kSide; ++i)
+      body += "fma.rn.f32 %a" + n(i) + ", %x" + n(x + i / kSide) + ", %x" + n(x + kSide + i % kSide) +
+              ", %a" + n(i) + ";\n";
+  }
+  body += "bar.sync 0;\n";
+  for (int i = 1; i < kSide * kSide; ++i) body += "add.f32 %a0, %a0, %a" + n(i) + ";\n";
+  for (int i = 0; i < kHeld; ++i) body += "add.f32 %a0, %a0, %h" + n(i) + ";\n";
+  const std::string text =
+      thread_kernel(".reg .f32 %a<16>, %h<20>, %x<80>; .reg .b32 %r<2>; .shared .align 16 .b8 s[4096];",
+                    "shl.b32 %r0, %tid0, 2; mov.u32 %r1, s; add.u32 %r0, %r0, %r1;\n" + body +
+                        "st.global.f32 [%out], %a0; ret;");
+  for (const int capability : {60, 75}) {
+    const KernelImage image = scheduled(text, capability);
+    EXPECT_LE(image.registers, 64u);
+    EXPECT_LT(position(image, "ld.global.f32 %x7, [%in+28]"), position(image, "st.shared.f32 [%r0+0], %x0"));
+  }
+  expect_same_everywhere(text, 32);
+}
+
 TEST(MachineCount, WideSumsAreTwoAndDivisionsSequences) {
   const auto instructions = [](const std::string& statement) {
     const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<4>;", R"(
