@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "components/launch/occupancy_limits.h"
 
@@ -21,6 +22,7 @@ DispatchRules dispatch_rules(const core::MachineConfig& machine, const core::Clo
   DispatchRules r;
   r.launch_cycles = machine.gpu.launch_cycles;
   r.issue_cycles = machine.scheduler.issue_cycles;
+  r.block_interval = static_cast<uint64_t>(std::llround(machine.gpu.block_interval * DispatchRules::kParts));
   r.depth_first = machine.gpu.block_dispatch == core::BlockDispatch::kDepthFirst;
   r.in_turn = machine.gpu.kernel_dispatch == core::KernelDispatch::kInTurn;
   r.sm = whole_sm(machine);
@@ -70,7 +72,8 @@ core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
     hooks_.all_done();
     return core::kNever;
   }
-  own_next_ = next_event(now, dispatch_one(now));
+  const bool too_early = start_from_ > now * DispatchRules::kParts;
+  own_next_ = next_event(now, too_early || dispatch_one(now));
   uint64_t next = own_next_;
   for (const Port& p : ports_) next = std::min(next, p.reports->next_visible().count());
   return core::Cycle(next);
@@ -81,7 +84,9 @@ uint64_t BlockDispatcher::next_event(uint64_t now, bool dispatched) const {
   for (const Open& k : open_) {
     if (k.next_block == k.run->num_blocks) continue;
     if (now < k.from) next = std::min(next, k.from);
-    if (dispatched && now >= k.from) next = std::min(next, now + 1);
+    if (dispatched && now >= k.from)
+      next = std::min(next,
+                      std::max(now + 1, (start_from_ + DispatchRules::kParts - 1) / DispatchRules::kParts));
   }
   for (const Transfer& t : transfers_) next = std::min(next, t.end);
   return next;
@@ -161,7 +166,13 @@ bool BlockDispatcher::dispatch_one(uint64_t now) {
     const uint32_t i = rules_.in_turn ? (next_turn_ + step) % count : step;
     if (!open_[i].has_blocks(now)) continue;
     const bool started = start_block_of(open_[i]);
-    if (started) next_turn_ = i + 1;
+    if (started) {
+      next_turn_ = i + 1;
+      // A start in the cycle in which it became possible counts from that part of the cycle.
+      const uint64_t cycle_end = (now + 1) * DispatchRules::kParts;
+      start_from_ = std::max(start_from_ + 2 * DispatchRules::kParts, cycle_end + 1) -
+                    2 * DispatchRules::kParts + rules_.block_interval;
+    }
     // Nobody overtakes the oldest kernel that has blocks left.
     if (started || !rules_.in_turn) return started;
   }

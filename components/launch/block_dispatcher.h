@@ -1,10 +1,11 @@
 // Block dispatcher: starts launches and transfers as their streams allow (WorkQueue) and hands out the thread
-// blocks of the kernels that run, at most one a core cycle. The kernel that began first goes first: blocks of
-// the next are not started before all of its blocks are (the "leftover" policy: Pai, Thazhuthaveetil and
-// Govindarajan, ASPLOS 2013; Amert et al., RTSS 2017), or kernels take turns. A block goes to the next SM in
-// turn that has room for it, or to the one that is being filled. How many blocks of one kernel an SM holds
-// comes from the occupancy calculation; beside those of other kernels a block must also fit what they leave.
-// Clocked in the core domain; asleep until a block can start, a transfer ends or an SM reports.
+// blocks of the kernels that run, at most one a core cycle (gpu.block_interval). The kernel that began first
+// goes first: blocks of the next are not started before all of its blocks are (the "leftover" policy: Pai,
+// Thazhuthaveetil and Govindarajan, ASPLOS 2013; Amert et al., RTSS 2017), or kernels take turns. A block
+// goes to the next SM in turn that has room for it, or to the one that is being filled. How many blocks of
+// one kernel an SM holds comes from the occupancy calculation; beside those of other kernels a block must
+// also fit what they leave. Clocked in the core domain; asleep until a block can start, a transfer ends or an
+// SM reports.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -22,6 +23,9 @@ namespace gpusim::comp {
 
 struct DispatchRules {
   uint64_t launch_cycles = 0, issue_cycles = 2;
+  /// Between two block starts, in parts of a core cycle.
+  static constexpr uint64_t kParts = 256;
+  uint64_t block_interval = kParts;
   bool depth_first = false;  ///< an SM is filled before the next
   bool in_turn = false;      ///< one block of each kernel in turn
   SmShare sm;                ///< what an SM has
@@ -140,6 +144,7 @@ class BlockDispatcher : public core::Clocked {
   std::array<Transfer, WorkQueue::kEngines> transfers_;
   uint32_t copies_ = 0;
   uint32_t next_port_ = 0, next_turn_ = 0;
+  uint64_t start_from_ = 0;  ///< when the next block may start, in DispatchRules::kParts of a cycle
   uint64_t own_next_ = 0;
 };
 

@@ -21,6 +21,7 @@ struct MachineConfig {
     uint32_t sms_per_cluster = 3;
     bool sms_spread = false;          ///< --sms N: spread over clusters instead of filling them
     uint32_t launch_cycles = 0;       ///< core cycles from launch to the first block's dispatch
+    double block_interval = 1;        ///< core cycles from one block's dispatch to the next, at least
     uint32_t block_start_cycles = 0;  ///< core cycles from dispatch of a block to its first issue
     uint32_t concurrent_kernels = 1;  ///< that run at the same time, at most
     uint32_t launch_queues = 1;       ///< that streams are mapped to; each starts its work in order

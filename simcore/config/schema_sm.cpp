@@ -20,6 +20,8 @@ std::span<const KeySpec> sm_keys() {
        "--sms N takes SMs round-robin over the clusters instead of filling them", AT(gpu.sms_spread)},
       {"gpu", "launch_cycles", K::kInteger, "core cycles", "0", 0, 1e7, "",
        "from a launch to its first block's dispatch", AT(gpu.launch_cycles)},
+      {"gpu", "block_interval", K::kReal, "core cycles", "1", 1, 1000, "",
+       "from one block's dispatch to the next, of the whole GPU", AT(gpu.block_interval)},
       {"gpu", "block_start_cycles", K::kInteger, "core cycles", "0", 0, 1e6, "",
        "from a block's dispatch to its first issue", AT(gpu.block_start_cycles)},
       {"gpu", "concurrent_kernels", K::kInteger, "", "1", 1, kMaxKernels, "",
