@@ -16,17 +16,14 @@ struct ProfileCounter {
   std::array<Term, 4> terms;
 };
 
-// Writes: the chips count each as a hit, for a line is taken without being fetched.
+// Writes: the chips count each as a hit, for a line is taken without being fetched. A read of a sector that
+// is on its way is a hit there too. Shared accesses are instructions, without their bank conflicts.
 constexpr ProfileCounter kCounters[] = {
     {"l1_read_misses", {{{"l1_fill_sectors"}, {"l1_bypass_sectors"}}}},
-    {"shared_accesses", {{{"shared_load"}, {"shared_store"}, {"l1_shared_bank_conflict"}}}},
+    {"shared_accesses", {{{"shared_load"}, {"shared_store"}}}},
     {"l2_reads", {{{"l2_read_sectors"}, {"l2_texture_sectors"}}}},
-    {"l2_read_hits", {{{"l2_read_hit_sectors"}, {"l2_texture_hit_sectors"}}}},
-    {"l2_read_misses",
-     {{{"l2_read_sectors"},
-       {"l2_texture_sectors"},
-       {"l2_read_hit_sectors", -1},
-       {"l2_texture_hit_sectors", -1}}}},
+    {"l2_read_hits", {{{"l2_read_sectors"}, {"l2_texture_sectors"}, {"l2_fill_sectors", -1}}}},
+    {"l2_read_misses", {{{"l2_fill_sectors"}}}},
     {"l2_write_hits", {{{"l2_write_sectors"}}}},
     {"l2_write_misses", {}},
     {"dram_read_sectors", {{{"dram_read_transactions"}}}},
