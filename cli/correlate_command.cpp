@@ -89,7 +89,7 @@ int correlate_machine(const CorrelateArguments& a) {
   bool failed = false, incomplete = false, differs = false;
   std::vector<std::vector<core::MachineConfig>> all_machines;
   for (const HardwareFile& file : files) all_machines.push_back(machines_of(a, file));
-  const bool list = a.json && a.hardware.size() != 1;
+  const bool list = a.json && files.size() != 1;
   if (list) fmt::print("[");
   for (size_t i = 0; i < files.size(); ++i) {
     const HardwareFile& file = files[i];
