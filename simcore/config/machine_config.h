@@ -168,7 +168,7 @@ struct MachineConfig {
     uint32_t interleave = 0;  ///< bytes
     uint32_t queue = 0;
     double latency_ns = 0;       ///< from request arrival to the DRAM queue
-    uint32_t atomic_cycles = 0;  ///< interconnect cycles per 32-bit atomic of one warp on one word
+    uint32_t atomic_cycles = 0;  ///< interconnect cycles for each word that an atomic access changes
     PartitionHash hash{};        ///< which partition a block of addresses is in
     // L2 data cache, a slice in each partition.
     uint32_t bytes = 0;  ///< all slices; 0: there is none
