@@ -43,7 +43,7 @@ core::Cycle L2Partition::tick(core::Cycle cycle) {
   // 1. A reply of a channel sinks.
   if (Channel* channel = replying(cycle)) l2_.fill(channel->from->pop(), now);
   // 2. One answer leaves.
-  const bool answer_blocked = l2_.answer_at() <= now && !replies_->can_push();
+  const bool answer_blocked = l2_.answer_at() <= now && !replies_to(l2_.next_answer().port).can_push();
   if (!answer_blocked && l2_.answer_at() <= now) send_answer();
   // 3. One request is taken.
   if (next_request_ <= cycle) refused_ = !take_request(now);
@@ -69,7 +69,7 @@ void L2Partition::send_answer() {
   const MemoryReply answer = l2_.pop_answer();
   if (answer.kind == RequestKind::kConstant && answer.level != MemoryLevel::kConstantL3)
     l3_.fill(map_.local(answer.address));
-  replies_->push(answer);
+  replies_to(answer.port).push(answer);
 }
 
 bool L2Partition::take_request(uint64_t now) {

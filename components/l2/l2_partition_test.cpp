@@ -42,6 +42,18 @@ TEST_F(PartitionL2Test, AMissTakesTheWayToDramAndTheNextReadHits) {
   EXPECT_EQ(sink->taken[1].port, 2);
 }
 
+TEST_F(PartitionL2Test, AFullQueueOfRepliesHoldsBackOnlyItsOwnPorts) {
+  constexpr uint64_t kFrom = 500;
+  build({}, kFrom);  // the first link, for even ports, holds two replies until then
+  add_reply_link();
+  for (uint64_t i = 0; i < 2; ++i) send(10, 0, RequestKind::kWrite, 32);
+  source.send(100, {0, 32, RequestKind::kRead, 0, 3, 7, true});
+  run();
+  EXPECT_EQ(other_sink->taken_at, Times{101 + kHit + 1});
+  ASSERT_EQ(sink->taken_at.size(), 2u);
+  EXPECT_GE(sink->taken_at[0], kFrom);
+}
+
 TEST_F(PartitionL2Test, OneHitACycle) {
   build();
   send(10, 0, RequestKind::kWrite, 32);

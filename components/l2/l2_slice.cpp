@@ -38,7 +38,7 @@ L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partitio
       mshrs_({config.mshrs, config.merges, 0, 0}),
       fetch_(config.sector / kSector),
       most_runs_((config.line / kSector + 1) / 2 * 2),
-      atomic_cycles_(config.atomic_cycles),
+      atomics_(config.atomic_cycles),
       waiting_(size_t{config.mshrs} * config.merges),
       free_waiting_(waiting_.size()),
       far_ports_(std::move(far_ports)),
@@ -76,7 +76,7 @@ SectorMask L2Slice::fetched_with(SectorMask sectors) const {
 CacheResult L2Slice::take(const MemoryRequest& r, uint64_t now, bool again) {
   const Access a{r, tags_.line_of(map_.local(r.address)), sectors_of(r), again};
   if (r.kind == RequestKind::kWrite) return write(a, now);
-  if (r.kind == RequestKind::kAtomic && atomic_free_ > now) return refuse(a, &L2Stats::no_atomic_unit);
+  if (r.kind == RequestKind::kAtomic && atomics_.free_at() > now) return refuse(a, &L2Stats::no_atomic_unit);
   const uint32_t frame = tags_.find(a.line);
   const SectorMask missing = frame == TagArray::kNoFrame ? a.sectors : a.sectors & ~tags_.frame(frame).valid;
   return missing == 0 ? hit(a, frame, now) : miss(a, frame, missing, now);
@@ -164,9 +164,7 @@ uint32_t L2Slice::take_frame(uint64_t line) {
   return a.frame;
 }
 
-void L2Slice::occupy_atomic_unit(const MemoryRequest& r, uint64_t now) {
-  atomic_free_ = now + r.parts * atomic_cycles_;
-}
+void L2Slice::occupy_atomic_unit(const MemoryRequest& r, uint64_t now) { atomics_.take(r.parts, now); }
 
 void L2Slice::ask_dram(RequestKind kind, uint64_t line, SectorMask sectors, uint32_t tag) {
   const uint64_t address = map_.global(tags_.address_of(line), partition_);
@@ -198,12 +196,16 @@ void L2Slice::fill(const MemoryReply& reply, uint64_t now) {
   });
 }
 
-MemoryReply L2Slice::pop_answer() {
+size_t L2Slice::first_answers() const {
   const uint64_t at = answer_at();
   size_t i = 0;
   while (answers_[i].first_at() != at) ++i;
-  return answers_[i].waiting.pop().reply;
+  return i;
 }
+
+const MemoryReply& L2Slice::next_answer() const { return answers_[first_answers()].waiting.front().reply; }
+
+MemoryReply L2Slice::pop_answer() { return answers_[first_answers()].waiting.pop().reply; }
 
 void L2Slice::count(const Access& a, SectorMask found) {
   const uint32_t sectors = sectors_in(a.sectors);

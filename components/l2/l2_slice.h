@@ -16,6 +16,7 @@
 #include "components/cache/mshr_table.h"
 #include "components/cache/tag_array.h"
 #include "components/l2/address_map.h"
+#include "components/l2/atomic_unit.h"
 #include "components/l2/l2_stats.h"
 #include "components/noc/messages.h"
 #include "simcore/config/machine_config.h"
@@ -47,7 +48,7 @@ class L2Slice {
   /// Takes a hit in the third level of the constant cache; false if it has to come again.
   bool take_constant_hit(const MemoryRequest& request, uint64_t now);
   /// When the unit that performs atomics can begin the next one.
-  [[nodiscard]] uint64_t atomic_free() const { return atomic_free_; }
+  [[nodiscard]] uint64_t atomic_free() const { return atomics_.free_at(); }
   /// A reply of DRAM: sectors that have come, or the acknowledgement of a write-back.
   void fill(const MemoryReply& reply, uint64_t now);
 
@@ -61,6 +62,7 @@ class L2Slice {
     return at;
   }
   /// That answer. Requires answer_at() != kNever.
+  [[nodiscard]] const MemoryReply& next_answer() const;
   MemoryReply pop_answer();
 
   /// Forgets what is not on its way, modified sectors too: values are in device memory.
@@ -71,6 +73,8 @@ class L2Slice {
   [[nodiscard]] std::string waiting_for() const;
 
  private:
+  /// Index of the kind that has the next answer.
+  [[nodiscard]] size_t first_answers() const;
   struct Answer {
     uint64_t at = 0;
     MemoryReply reply;
@@ -124,8 +128,7 @@ class L2Slice {
   MshrTable mshrs_;
   uint32_t fetch_;      ///< sectors that are fetched as one
   uint32_t most_runs_;  ///< DRAM requests of one miss: those of its sectors and of the line that leaves
-  uint64_t atomic_cycles_;
-  uint64_t atomic_free_ = 0;
+  AtomicUnit atomics_;
   std::vector<MemoryRequest> waiting_;  ///< requests that wait for sectors
   FreeList<uint32_t> free_waiting_;
   std::vector<bool> far_ports_;

@@ -26,9 +26,11 @@ class MemoryPartition : public core::Clocked {
  public:
   void connect(core::Link<MemoryRequest>& requests, core::Link<MemoryReply>& replies) {
     requests_ = &requests;
-    replies_ = &replies;
+    replies_ = {&replies};
     requests_->publish_head(next_request_);
   }
+  /// One more link for replies, with a queue of its own; each takes what goes to every n-th reply port.
+  void add_reply_link(core::Link<MemoryReply>& replies) { replies_.push_back(&replies); }
   /// The links of its next channel; dram.channels times.
   void connect_channel(core::Link<MemoryRequest>& to, core::Link<MemoryReply>& from) {
     channels_.push_back({&to, &from});
@@ -58,6 +60,10 @@ class MemoryPartition : public core::Clocked {
   [[nodiscard]] Channel& channel_of(uint64_t address) {
     return channels_.size() == 1 ? channels_[0] : channels_[map_.round(address) % channel_count_];
   }
+  /// Where the reply to a port goes.
+  [[nodiscard]] core::Link<MemoryReply>& replies_to(uint32_t port) {
+    return *replies_[replies_.size() == 1 ? 0 : port % replies_.size()];
+  }
   /// The next channel in turn with a reply that is visible; null if there is none.
   [[nodiscard]] Channel* replying(core::Cycle now);
   [[nodiscard]] core::Cycle next_reply() const {
@@ -81,7 +87,7 @@ class MemoryPartition : public core::Clocked {
   AddressMap map_;
   TagCache l3_;  ///< this partition's slice, by place in the partition, so that all its sets are used
   core::Link<MemoryRequest>* requests_ = nullptr;
-  core::Link<MemoryReply>* replies_ = nullptr;
+  std::vector<core::Link<MemoryReply>*> replies_;
   core::Cycle next_request_ = core::kNever;  ///< when the oldest is visible
   uint64_t constant_hits_ = 0, constant_misses_ = 0;
 

@@ -10,7 +10,7 @@ UncachedPartition<TextureLevel>::UncachedPartition(const sc_core::sc_module_name
                                                    const core::MachineConfig& machine, uint32_t index,
                                                    const EventSink* events)
     : MemoryPartition(name, domain, machine, index, events),
-      atomic_cycles_(machine.l2.atomic_cycles),
+      atomics_(machine.l2.atomic_cycles),
       textures_(machine, cycles_of_ns(machine.texture.l2_latency_ns)) {
   domain.on_change(
       [this, ns = machine.texture.l2_latency_ns] { textures_.set_latency(this->cycles_of_ns(ns)); });
@@ -26,24 +26,30 @@ core::Cycle UncachedPartition<TextureLevel>::tick(core::Cycle cycle) {
   if (!reply_blocked) next = std::min(next_reply().count(), textures_.answer_at());
   if (!request_blocked)
     next = std::min(next, next_request_.count());
-  else if (atomic_free_ > now && requests_->front()->kind == RequestKind::kAtomic)
-    next = std::min(next, atomic_free_);
+  else if (atomics_.free_at() > now && requests_->front()->kind == RequestKind::kAtomic)
+    next = std::min(next, atomics_.free_at());
   return later(next, now);
+}
+
+template <class TextureLevel>
+bool UncachedPartition<TextureLevel>::replies_can_push() {
+  return std::ranges::all_of(replies_, [](core::Link<MemoryReply>* link) { return link->can_push(); });
 }
 
 template <class TextureLevel>
 bool UncachedPartition<TextureLevel>::send_reply(core::Cycle cycle) {
   const bool texture = textures_.answer_at() <= cycle.count();
   if (!texture && next_reply() > cycle) return true;
-  if (!replies_->can_push()) return false;
+  if (!replies_can_push()) return false;
   if (texture) {
-    replies_->push(textures_.pop_answer());
+    const MemoryReply answer = textures_.pop_answer();
+    replies_to(answer.port).push(answer);
     return true;
   }
   const MemoryReply r = replying(cycle)->from->pop();
   if (r.kind == RequestKind::kConstant) l3_.fill(map_.local(r.address));
   if (TextureLevel::kExists && r.kind == RequestKind::kTexture) textures_.fill(map_.local(r.address));
-  replies_->push(r);
+  replies_to(r.port).push(r);
   return true;
 }
 
@@ -53,16 +59,16 @@ bool UncachedPartition<TextureLevel>::take_request(uint64_t now) {
   if (r.kind == RequestKind::kConstant && look_up_constant(r.address, false)) return answer_constant();
   if (TextureLevel::kExists && r.kind == RequestKind::kTexture && textures_.find(map_.local(r.address)))
     return answer_texture(now);
-  if (r.kind == RequestKind::kAtomic && atomic_free_ > now) return false;
+  if (r.kind == RequestKind::kAtomic && atomics_.free_at() > now) return false;
   return pass_on(now);
 }
 
 template <class TextureLevel>
 bool UncachedPartition<TextureLevel>::answer_constant() {
-  if (!replies_->can_push()) return false;
+  if (!replies_can_push()) return false;
   const MemoryRequest hit = requests_->pop();
-  replies_->push({hit.address, hit.bytes, hit.kind, MemoryLevel::kConstantL3, hit.port, hit.tag, true},
-                 l3_latency_);
+  replies_to(hit.port).push(
+      {hit.address, hit.bytes, hit.kind, MemoryLevel::kConstantL3, hit.port, hit.tag, true}, l3_latency_);
   ++constant_hits_;
   return true;
 }
@@ -81,7 +87,7 @@ bool UncachedPartition<TextureLevel>::pass_on(uint64_t now) {
   core::Link<MemoryRequest>& channel = *channel_of(requests_->front()->address).to;
   if (!channel.can_push()) return false;
   const MemoryRequest request = requests_->pop();
-  if (request.kind == RequestKind::kAtomic) atomic_free_ = now + request.parts * atomic_cycles_;
+  if (request.kind == RequestKind::kAtomic) atomics_.take(request.parts, now);
   constant_misses_ += request.kind == RequestKind::kConstant;
   if (TextureLevel::kExists && request.kind == RequestKind::kTexture) {
     textures_.count_miss();

@@ -1,6 +1,7 @@
 // The memory partition of a machine that caches nothing of global memory: requests go to the channel of their
 // address, atomics one after the other. Texture reads may have a second level of their own here (GT200).
 #pragma once
+#include "components/l2/atomic_unit.h"
 #include "components/l2/memory_partition.h"
 #include "components/l2/texture_l2.h"
 
@@ -23,6 +24,8 @@ class UncachedPartition final : public MemoryPartition {
   core::Cycle tick(core::Cycle now) override;
 
  private:
+  /// What its channels answer next may be for any port: it waits until each of its links has room.
+  [[nodiscard]] bool replies_can_push();
   /// One reply goes back: a texture line that was here, or one of a channel. False if it cannot yet.
   [[nodiscard]] bool send_reply(core::Cycle cycle);
   /// False if the oldest request has to wait.
@@ -31,8 +34,7 @@ class UncachedPartition final : public MemoryPartition {
   [[nodiscard]] bool answer_texture(uint64_t now);
   [[nodiscard]] bool pass_on(uint64_t now);
 
-  uint64_t atomic_cycles_;
-  uint64_t atomic_free_ = 0;  ///< when the unit that performs atomics can begin the next one
+  AtomicUnit atomics_;
   TextureLevel textures_;
 };
 

@@ -69,6 +69,11 @@ void Gpu::build_memory() {
     requests_->add_output(in, p);
     replies_->add_input(out, p);
     partition.connect(in, out);
+    for (uint32_t more = 1; more < net.reply_queues; ++more) {
+      auto& further = link(reply_links_, partition, *replies_, queue);
+      replies_->add_input(further, p);
+      partition.add_reply_link(further);
+    }
     for (int64_t c = 0; c < machine_.dram.channels; ++c) build_channel(partition);
   }
 }

@@ -29,6 +29,13 @@ class PartitionBench : public testing::Test {
     partition->connect(*requests, *replies);
     partition->connect_channel(*to_dram, *from_dram);
   }
+  /// A second link for replies, to odd ports, with a sink of its own.
+  void add_reply_link() {
+    other_sink = std::make_unique<Sink<MemoryReply>>("other_sink", domain, 0);
+    other_replies = std::make_unique<core::Link<MemoryReply>>(*partition, *other_sink, 64);
+    other_sink->in = other_replies.get();
+    partition->add_reply_link(*other_replies);
+  }
   void run() {
     EXPECT_EQ(engine.run(), core::Engine::Outcome::kNothingScheduled);
     EXPECT_TRUE(engine.waiting().empty());
@@ -39,9 +46,9 @@ class PartitionBench : public testing::Test {
   Source<MemoryRequest> source{"source", domain};
   FixedMemory dram{"dram", domain, kDram};
   std::unique_ptr<MemoryPartition> partition;
-  std::unique_ptr<Sink<MemoryReply>> sink;
+  std::unique_ptr<Sink<MemoryReply>> sink, other_sink;
   std::unique_ptr<core::Link<MemoryRequest>> requests, to_dram;
-  std::unique_ptr<core::Link<MemoryReply>> from_dram, replies;
+  std::unique_ptr<core::Link<MemoryReply>> from_dram, replies, other_replies;
 };
 
 }  // namespace gpusim::comp::test

@@ -157,6 +157,7 @@ struct MachineConfig {
     uint32_t reply_flit_bytes = 0;  ///< flit_bytes of the reply network; 0: equal
     uint32_t header_bytes = 0;
     uint32_t queue = 0;         ///< packets per input queue
+    uint32_t reply_queues = 1;  ///< of a partition, each for every n-th reply port
     uint32_t mesh_width = 0;    ///< routers in a row; 0: nearly square
     uint32_t hop_cycles = 1;    ///< interconnect cycles from router to router
     uint32_t router_queue = 4;  ///< packets of one neighbour in a router
@@ -167,9 +168,9 @@ struct MachineConfig {
     uint32_t partitions = 0;
     uint32_t interleave = 0;  ///< bytes
     uint32_t queue = 0;
-    double latency_ns = 0;       ///< from request arrival to the DRAM queue
-    uint32_t atomic_cycles = 0;  ///< interconnect cycles for each word that an atomic access changes
-    PartitionHash hash{};        ///< which partition a block of addresses is in
+    double latency_ns = 0;     ///< from request arrival to the DRAM queue
+    double atomic_cycles = 1;  ///< interconnect cycles for each word that an atomic access changes
+    PartitionHash hash{};      ///< which partition a block of addresses is in
     // L2 data cache, a slice in each partition.
     uint32_t bytes = 0;  ///< all slices; 0: there is none
     uint32_t line = 128, sector = 32, ways = 16;

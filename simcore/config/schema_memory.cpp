@@ -83,6 +83,10 @@ std::span<const KeySpec> memory_keys() {
        AT(interconnect.header_bytes)},
       {"interconnect", "queue", K::kInteger, "packets", "8", 1, 4096, "", "packets per input queue",
        AT(interconnect.queue)},
+      {"interconnect", "reply_queues", K::kInteger, "queues", "1", 1, 64, "",
+       "of a partition, for replies to every n-th port: a reply that has to wait does not hold back all "
+       "others",
+       AT(interconnect.reply_queues)},
       {"interconnect", "mesh_width", K::kInteger, "routers", "0", 0, 1280, "",
        "mesh: routers in a row; 0: nearly square", AT(interconnect.mesh_width)},
       {"interconnect", "hop_cycles", K::kInteger, "interconnect cycles", "1", 1, 1000, "",
@@ -102,7 +106,7 @@ std::span<const KeySpec> memory_keys() {
        AT(l2.queue)},
       {"l2", "latency", K::kTime, "ns", "100ns", 0, 1e6, "", "from a request's arrival to the DRAM queue",
        AT(l2.latency_ns)},
-      {"l2", "atomic_cycles", K::kInteger, "interconnect cycles", "4", 1, 1e6, "",
+      {"l2", "atomic_cycles", K::kReal, "interconnect cycles", "4", 1, 1e6, "",
        "of a partition for each word that an atomic access changes", AT(l2.atomic_cycles)},
       {"l2", "hash", K::kChoice, "", "modulo", 0, 0, "modulo|xor|polynomial",
        "partition of an address: its block's number modulo partitions, its bits folded, or the remainder of "
