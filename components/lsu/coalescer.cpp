@@ -166,9 +166,30 @@ void split_into_runs(const isa::MemoryAccess& access, TransactionList& list) {
   }
 }
 
-void count_atomic_operations(TransactionList& list) {
-  for (uint32_t t = 0; t < list.count; ++t)
-    list.items[t].operations = static_cast<uint8_t>(std::popcount(list.items[t].lanes));
+namespace {
+
+/// Of `lanes`, how many have the word that most have.
+uint32_t busiest_word(const isa::MemoryAccess& access, uint32_t lanes) {
+  uint32_t busiest = 1;
+  for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+    const uint64_t a = access.address[std::countr_zero(bits)];
+    uint32_t same = 0;
+    for (uint32_t others = bits; others != 0; others &= others - 1)
+      same += access.address[std::countr_zero(others)] == a;
+    busiest = std::max(busiest, same);
+  }
+  return busiest;
+}
+
+}  // namespace
+
+void count_atomic_operations(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& list) {
+  for (uint32_t t = 0; t < list.count; ++t) {
+    Transaction& item = list.items[t];
+    const auto lanes = static_cast<uint32_t>(std::popcount(item.lanes));
+    item.operations =
+        static_cast<uint8_t>(rule == CoalescingRule::kCc20 ? lanes : busiest_word(access, item.lanes));
+  }
 }
 
 }  // namespace gpusim::comp

@@ -41,9 +41,9 @@ void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionL
 /// of an atomic has no mask of them.
 void split_into_runs(const isa::MemoryAccess& access, TransactionList& list);
 
-/// Fills Transaction::operations for an atomic access: how many lanes have their word in each transaction.
-/// Updates of different words take as long as those of one: a histogram whose lanes meet neighbouring words
-/// runs at the rate of its words on a V100 and an H100 (regress/hardware).
-void count_atomic_operations(TransactionList& list);
+/// Fills Transaction::operations for an atomic access. From 2.0 on, how many lanes have their word in each
+/// transaction: a histogram whose lanes meet neighbouring words runs at the rate of its words on a V100 and
+/// an H100 (regress/hardware). Before, with no measurement at hand, the lanes of the busiest word.
+void count_atomic_operations(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& list);
 
 }  // namespace gpusim::comp

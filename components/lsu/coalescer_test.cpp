@@ -178,14 +178,26 @@ TEST_P(CoalescerProperty, AgreesWithTheGuide) {
 }
 INSTANTIATE_TEST_SUITE_P(WordSizes, CoalescerProperty, testing::Values(1, 2, 4, 8, 16));
 
-TEST(CoalescerAtomics, OperationsAreTheLanesOfEachTransaction) {
+TEST(CoalescerAtomics, BeforeCc20OperationsAreTheBusiestWordOfEachTransaction) {
   // Lanes 0-15: five of them on word 0, the others apart; lanes 16-31: all on one word of another segment.
   const auto access = access_of(4, ~0u, [](int l) -> uint64_t {
     return l < 5 ? 0x1000 : l < 16 ? 0x1000 + 4 * l : 0x2000;
   });
   TransactionList list;
   coalesce(CoalescingRule::kCc12, access, list);
-  count_atomic_operations(list);
+  count_atomic_operations(CoalescingRule::kCc12, access, list);
+  ASSERT_EQ(list.count, 2u);
+  EXPECT_EQ(list.items[0].operations, 5);
+  EXPECT_EQ(list.items[1].operations, 16);
+}
+
+TEST(CoalescerAtomics, FromCc20OnEveryLaneIsAnOperation) {
+  const auto access = access_of(4, ~0u, [](int l) -> uint64_t {
+    return l < 5 ? 0x1000 : l < 16 ? 0x1000 + 4 * l : 0x2000;
+  });
+  TransactionList list;
+  coalesce(CoalescingRule::kCc20, access, list);
+  count_atomic_operations(CoalescingRule::kCc20, access, list);
   ASSERT_EQ(list.count, 2u);
   EXPECT_EQ(list.items[0].operations, 16);
   EXPECT_EQ(list.items[1].operations, 16);
@@ -196,7 +208,7 @@ TEST(CoalescerAtomics, EveryUpdateIsCountedInOneTransactionOnly) {
   const auto access = access_of(4, ~0u, [](int) { return 0x1000u; });
   TransactionList list;
   coalesce(CoalescingRule::kCc12, access, list);
-  count_atomic_operations(list);
+  count_atomic_operations(CoalescingRule::kCc12, access, list);
   ASSERT_EQ(list.count, 2u);
   EXPECT_EQ(list.items[0].operations + list.items[1].operations, 32);
 }

@@ -49,7 +49,7 @@ GlobalPath::QueueEntry& GlobalPath::enqueue(const isa::MicroOp& op, uint32_t war
   coalesce(rule_, access, entry.list, line_bytes_);
   if (is_atomic) {
     split_into_runs(access, entry.list);
-    count_atomic_operations(entry.list);
+    count_atomic_operations(rule_, access, entry.list);
   }
   AccessRecord& r = accesses_[index];
   if (is_store || (is_atomic && op.num_sb_writes == 0)) accesses_.mark_store(index);
