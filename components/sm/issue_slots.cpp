@@ -60,7 +60,7 @@ void IssueSlots::update_gates(uint64_t now) {
 
 void IssueSlots::update_holds(uint64_t now) {
   for (const L1Cache::LineEvent& e : sm_.lsu->l1_events()) {
-    WarpScheduler& scheduler = *schedulers_[e.warp % sm_.scheduler_count];
+    WarpScheduler& scheduler = *schedulers_[sm_.warps[e.warp].scheduler];
     if (e.evicted)
       scheduler.line_evicted(e.warp, e.line);
     else

@@ -106,7 +106,7 @@ void ResidentBlocks::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_bloc
   warp.block_slot = slot;
   warp.wait = WarpWait::kNone;
   warp.operations = 0;
-  warp.scheduler = static_cast<uint8_t>(w % sm_.scheduler_count);
+  warp.scheduler = static_cast<uint8_t>(sm_.env.machine->scheduler.of_slot(w));
   warp.timing = sm_.env.timing->of_scheduler[warp.scheduler].data();
   sm_.dependences.reset_warp(w);
   sm_.lsu->set_kernel(w, run.slot);

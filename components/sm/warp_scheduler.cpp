@@ -43,8 +43,7 @@ std::unique_ptr<IssuePolicy> make_issue_policy(const core::MachineConfig::Schedu
 WarpScheduler::WarpScheduler(const sc_core::sc_module_name& name,
                              const core::MachineConfig::Scheduler& config, uint32_t index)
     : sc_module(name), sm("sm"), policy_(make_issue_policy(config)), index_(index) {
-  for (uint32_t w = index; w < kMaxWarps; w += static_cast<uint32_t>(config.count))
-    owned_ |= uint64_t{1} << w;
+  for (uint32_t w = 0; w < kMaxWarps; ++w) owned_ |= uint64_t{config.of_slot(w) == index} << w;
 }
 
 }  // namespace gpusim::comp

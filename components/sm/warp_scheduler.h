@@ -1,7 +1,7 @@
 // Warp scheduler: picks, in each issue slot, the warp to issue from those its SM holds, by the policy that
 // the configuration names (components/sm/policies). An sc_module bound to the SM by a port and ticked inside
-// the SM's activation (zero-latency path). With several schedulers, scheduler s owns the warp slots w with w
-// % count == s.
+// the SM's activation (zero-latency path). With several schedulers, each owns the warp
+// slots that core::MachineConfig::Scheduler::of_slot() deals to it.
 #pragma once
 #include <bit>
 #include <cstdint>

@@ -285,5 +285,20 @@ TEST(Schema, KeysAreUniqueAndDefaultsValid) {
   EXPECT_NO_THROW((void)parse_machine(text.substr(pipes, latency - pipes), "defaults"));
 }
 
+TEST(SchedulerOfSlot, TurnedRoundsGiveEachSchedulerEverySlotOfABlockInTurn) {
+  MachineConfig::Scheduler s;
+  s.count = 4;
+  EXPECT_EQ(s.of_slot(4), 0u);
+  s.turned = true;
+  // Blocks of four warps: the first warps of four blocks are on four schedulers.
+  for (uint32_t block = 0; block < 4; ++block) EXPECT_EQ(s.of_slot(4 * block), block);
+  // Each round of slots still has one for each scheduler.
+  for (uint32_t round = 0; round < 16; ++round) {
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < 4; ++i) seen |= 1u << s.of_slot(4 * round + i);
+    EXPECT_EQ(seen, 0b1111u);
+  }
+}
+
 }  // namespace
 }  // namespace gpusim::core

@@ -62,10 +62,15 @@ struct MachineConfig {
     SchedulerPolicyKeys policy_keys;
     AddedPolicyKeys added_keys;
     uint32_t count = 1;         ///< schedulers per SM
+    bool turned = false;        ///< how warp slots are dealt to them: of_slot()
     uint32_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
     uint32_t issue_width = 1;   ///< operations of one warp that it can issue then
     Dependences dependences{};
     uint32_t barriers = 6;  ///< dependency barriers of a warp ("control_codes")
+    /// The scheduler of a warp slot.
+    [[nodiscard]] uint32_t of_slot(uint32_t slot) const {
+      return (slot + (turned ? slot / count : 0)) % count;
+    }
     friend bool operator==(const Scheduler&, const Scheduler&) = default;
   } scheduler;
   /// [pipes.NAME] CLASS = cycles: the pipe is busy that many core cycles for one warp operation of that

@@ -102,6 +102,10 @@ std::span<const KeySpec> sm_keys() {
 #undef POLICY_KEYS
       {"scheduler", "count", K::kInteger, "", "1", 1, kMaxSchedulers, "", "warp schedulers per SM",
        AT(scheduler.count)},
+      {"scheduler", "turned", K::kBoolean, "", "false", 0, 0, "",
+       "the first warp slot of each round of the schedulers goes to the next of them; false: slot modulo "
+       "count",
+       AT(scheduler.turned)},
       {"scheduler", "issue_cycles", K::kInteger, "core cycles", "2", 1, 32, "",
        "between two issue slots of one scheduler", AT(scheduler.issue_cycles)},
       {"scheduler", "issue_width", K::kInteger, "operations", "1", 1, 2, "",
