@@ -20,6 +20,10 @@ constexpr uint32_t kLongest = 512;
 /// Of a load from global memory.
 constexpr uint32_t kGlobalLatency = 200;
 
+/// Cycles from an access to memory to the next operation: sub-cores share the load/store unit. It decides how
+/// many loads fill the latency of the first one, and so how many registers they need.
+constexpr uint32_t kAccessCycles = 3;
+
 /// Cycles that the schedule assumes between an operation and who needs its result (compute capability 7.5).
 uint32_t latency(const Op& op) {
   switch (op.op_class) {
@@ -212,7 +216,7 @@ class BlockScheduler {
     for (uint32_t i = 0; i < ops.size(); ++i) {
       if (nodes_[i].waits == 0) ready.push_back(i);
     }
-    for (uint32_t now = 0; !ready.empty(); ++now) {
+    for (uint32_t now = 0; !ready.empty();) {
       const size_t at = choose(ops, ready, now);
       const uint32_t i = ready[at];
       ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
@@ -222,6 +226,7 @@ class BlockScheduler {
         nodes_[n].ready_at = std::max(nodes_[n].ready_at, reads_from(ops[n], ops[i]) ? done : now + 1);
         if (--nodes_[n].waits == 0) ready.push_back(n);
       }
+      now += access_of(ops[i]) != nullptr ? kAccessCycles : 1;
       take(ops[i], ordered);
     }
   }
