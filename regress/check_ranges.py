@@ -42,6 +42,7 @@ TINY_TEXTURES: Sets = TEXTURE_L2 | {"texture.l1_size": "768", "texture.l1_ways":
 # What must go with a value so that it can be tried.
 FOLLOW: dict[tuple[str, str], Sets] = {
     ("host.link_rate", "1"): SLOW, ("host.link_latency", "1000000000"): SLOW, ("host.launch_interval", "1000000000"): SLOW,
+    ("host.launch_gap", "1000000000"): SLOW,
     ("gpu.sms", "1"): {"gpu.sms_per_cluster": "1", "l2.halves": "1"},
     ("gpu.sms_per_cluster", "64"): {"gpu.sms": "128"},
     ("clocks.dram", "1MHz"): {"dram.refi": "1000000"},
@@ -144,6 +145,7 @@ EFFECTS: dict[str, Effect] = {
     "gpu.name": Effect(), "gpu.description": Effect(),
     "gpu.sms_spread": Effect(options=("--sms", "2")),
     "host.link_rate": Effect(sets=SLOW), "host.link_latency": Effect(sets=SLOW), "host.launch_interval": Effect(sets=SLOW),
+    "host.launch_gap": Effect(program="workloads/reduction/reduction.ptx", options=("--param", "N=20011"), sets=SLOW),
     "host.idle_power": Effect(program=VECADD, options=("--param", "N=4096")),
     "host.gpu_idle_power": Effect(program="workloads/reduction/reduction.ptx", options=("--param", "N=20011"),
                                   sets={"host.launch_interval": "1000000", "dvfs.governor": "fixed"}),
