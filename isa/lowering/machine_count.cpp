@@ -320,6 +320,8 @@ constexpr uint32_t kReserved = 1;
 constexpr uint32_t kWithCalls = 26;
 /// So many registers are used before one is used again: what is written next does not wait for what reads it.
 constexpr uint32_t kFresh = 12;
+/// With more values than that it goes on, slowly: one more for so many further ones, up to a limit.
+constexpr uint32_t kPerFurther = 12, kFurther = 6;
 
 /// Registers if each value had its own.
 uint32_t without_reuse(const Program& program) {
@@ -328,7 +330,7 @@ uint32_t without_reuse(const Program& program) {
   for (const Block& block : program.blocks)
     for (const Op& op : block.ops)
       for_each_def(op, [&](Var v) {
-        if (seen[v] || sum >= kFresh) return;
+        if (seen[v]) return;
         seen[v] = true;
         sum += register_width(program.vars[v]);
       });
@@ -350,7 +352,8 @@ uint32_t machine_registers(const Program& program, const Flow& flow) {
     }
     for (const Op& op : ops) calls = calls || op.kind == OpKind::kCall;
   }
-  const uint32_t fresh = std::min(without_reuse(program) + kReserved, kFresh);
+  const uint32_t all = without_reuse(program) + kReserved;
+  const uint32_t fresh = std::min(all, kFresh) + std::min((all - std::min(all, kFresh)) / kPerFurther, kFurther);
   return std::max({most + kReserved, fresh, calls ? kWithCalls : 0});
 }
 
