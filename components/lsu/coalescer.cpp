@@ -168,6 +168,19 @@ void split_into_runs(const isa::MemoryAccess& access, TransactionList& list) {
 
 namespace {
 
+constexpr uint64_t kSectorBytes = 32;
+
+/// Of `lanes`, those with an address in the sector of the first one.
+uint32_t lanes_of_sector(const isa::MemoryAccess& access, uint32_t lanes) {
+  const uint64_t sector = access.address[std::countr_zero(lanes)] / kSectorBytes;
+  uint32_t found = 0;
+  for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
+    const int lane = std::countr_zero(bits);
+    if (access.address[lane] / kSectorBytes == sector) found |= 1u << lane;
+  }
+  return found;
+}
+
 /// Of `lanes`, how many have the word that most have.
 uint32_t busiest_word(const isa::MemoryAccess& access, uint32_t lanes) {
   uint32_t busiest = 1;
@@ -186,9 +199,13 @@ uint32_t busiest_word(const isa::MemoryAccess& access, uint32_t lanes) {
 void count_atomic_operations(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& list) {
   for (uint32_t t = 0; t < list.count; ++t) {
     Transaction& item = list.items[t];
-    const auto lanes = static_cast<uint32_t>(std::popcount(item.lanes));
-    item.operations =
-        static_cast<uint8_t>(rule == CoalescingRule::kCc20 ? lanes : busiest_word(access, item.lanes));
+    uint32_t operations = 0;
+    for (uint32_t lanes = item.lanes; lanes != 0;) {
+      const uint32_t together = rule == CoalescingRule::kCc20 ? lanes_of_sector(access, lanes) : lanes;
+      operations += busiest_word(access, together);
+      lanes &= ~together;
+    }
+    item.operations = static_cast<uint8_t>(operations);
   }
 }
 

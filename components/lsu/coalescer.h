@@ -16,7 +16,7 @@ namespace gpusim::comp {
 struct Transaction {
   uint64_t address = 0;
   uint16_t bytes = 0;
-  uint8_t operations = 1;  ///< atomics: updates of words, which a partition performs one by one
+  uint8_t operations = 1;  ///< atomics: steps in which a partition performs them
   uint8_t sectors = 0;     ///< 2.0 and later: 32-byte sectors of the line at `address`, `bytes` in all
   uint32_t lanes = 0;      ///< that it serves, bit per lane
 };
@@ -41,9 +41,10 @@ void coalesce(CoalescingRule rule, const isa::MemoryAccess& access, TransactionL
 /// of an atomic has no mask of them.
 void split_into_runs(const isa::MemoryAccess& access, TransactionList& list);
 
-/// Fills Transaction::operations for an atomic access. From 2.0 on, how many lanes have their word in each
-/// transaction: a histogram whose lanes meet neighbouring words runs at the rate of its words on a V100 and
-/// an H100 (regress/hardware). Before, with no measurement at hand, the lanes of the busiest word.
+/// Fills Transaction::operations for an atomic access. From 2.0 on, sector after sector, the lanes of the
+/// busiest word of each: lanes on one word are serial, those on neighbouring words are performed together,
+/// and a histogram runs at the rate of its sectors on a V100 and an H100 (regress/hardware). Before, with no
+/// measurement at hand, the lanes of the busiest word.
 void count_atomic_operations(CoalescingRule rule, const isa::MemoryAccess& access, TransactionList& list);
 
 }  // namespace gpusim::comp

@@ -174,7 +174,7 @@ struct MachineConfig {
     uint32_t interleave = 0;  ///< bytes
     uint32_t queue = 0;
     double latency_ns = 0;     ///< from request arrival to the DRAM queue
-    double atomic_cycles = 1;  ///< interconnect cycles for each word that an atomic access changes
+    double atomic_cycles = 1;  ///< interconnect cycles for each step of an atomic access (coalescer.h)
     PartitionHash hash{};      ///< which partition a block of addresses is in
     // L2 data cache, a slice in each partition.
     uint32_t bytes = 0;  ///< all slices; 0: there is none

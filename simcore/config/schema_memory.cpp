@@ -107,7 +107,9 @@ std::span<const KeySpec> memory_keys() {
       {"l2", "latency", K::kTime, "ns", "100ns", 0, 1e6, "", "from a request's arrival to the DRAM queue",
        AT(l2.latency_ns)},
       {"l2", "atomic_cycles", K::kReal, "interconnect cycles", "4", 1, 1e4, "",
-       "of a partition for each word that an atomic access changes", AT(l2.atomic_cycles)},
+       "of a partition for each step of an atomic access: lanes on one word one by one, a sector after the "
+       "other",
+       AT(l2.atomic_cycles)},
       {"l2", "hash", K::kChoice, "", "modulo", 0, 0, "modulo|xor|polynomial",
        "partition of an address: its block's number modulo partitions, its bits folded, or the remainder of "
        "polynomials",
