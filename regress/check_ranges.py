@@ -145,6 +145,9 @@ EFFECTS: dict[str, Effect] = {
     "gpu.name": Effect(), "gpu.description": Effect(),
     "gpu.sms_spread": Effect(options=("--sms", "2")),
     "host.link_rate": Effect(sets=SLOW), "host.link_latency": Effect(sets=SLOW), "host.launch_interval": Effect(sets=SLOW),
+    # Blocks of two warps of 15 registers: 8 of them fit, or 9 if the units are small or of blocks.
+    "sm.register_alloc_unit": Effect(sets={"sm.registers": "8704"}),
+    "sm.register_alloc_by_block": Effect(sets={"sm.registers": "8704", "sm.register_alloc_unit": "64"}),
     "host.launch_gap": Effect(program="workloads/reduction/reduction.ptx", options=("--param", "N=20011"), sets=SLOW),
     "host.idle_power": Effect(program=VECADD, options=("--param", "N=4096")),
     "host.gpu_idle_power": Effect(program="workloads/reduction/reduction.ptx", options=("--param", "N=20011"),
