@@ -88,6 +88,7 @@ int correlate_machine(const CorrelateArguments& a) {
   std::map<std::string, std::vector<correlate::Row>> rows;  // by machine
   bool failed = false, incomplete = false, differs = false;
   std::vector<std::vector<core::MachineConfig>> all_machines;
+  all_machines.reserve(files.size());
   for (const HardwareFile& file : files) all_machines.push_back(machines_of(a, file));
   const bool list = a.json && files.size() != 1;
   if (list) fmt::print("[");

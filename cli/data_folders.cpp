@@ -81,6 +81,7 @@ std::vector<std::string> hardware_files() {
       if (entry.path().extension() == ".json")
         by_name.emplace(entry.path().stem().string(), entry.path().string());
   std::vector<std::string> files;
+  files.reserve(by_name.size());
   for (const auto& [name, path] : by_name) files.push_back(path);
   return files;
 }

@@ -353,7 +353,8 @@ uint32_t machine_registers(const Program& program, const Flow& flow) {
     for (const Op& op : ops) calls = calls || op.kind == OpKind::kCall;
   }
   const uint32_t all = without_reuse(program) + kReserved;
-  const uint32_t fresh = std::min(all, kFresh) + std::min((all - std::min(all, kFresh)) / kPerFurther, kFurther);
+  const uint32_t fresh =
+      std::min(all, kFresh) + std::min((all - std::min(all, kFresh)) / kPerFurther, kFurther);
   return std::max({most + kReserved, fresh, calls ? kWithCalls : 0});
 }
 
