@@ -64,7 +64,7 @@ double cycles(const Outcome& o, int launch) {
   return std::stod(o.timing.substr(at));
 }
 
-constexpr double kSectors = 65536 * 4 / 32;
+constexpr double kSectors = 65536.0 * 4 / 32;
 
 TEST(CacheStates, AColdRunReadsDramOnce) {
   const Outcome o = run_with(CacheState::kCold);

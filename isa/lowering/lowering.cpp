@@ -35,12 +35,13 @@ bool rewrites(const lir::Program& program, const LoweringOptions& options) {
   });
 }
 
+bool says_block_size(const Function& entry) { return entry.reqntid[0] != 0 || entry.maxntid[0] != 0; }
+
 /// Registers per thread with which the largest block that the kernel allows still fits an SM.
 uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, uint32_t limit) {
   uint64_t threads = 1;
   for (const uint32_t n : entry.reqntid[0] != 0 ? entry.reqntid : entry.maxntid) threads *= std::max(n, 1u);
-  const bool given = entry.reqntid[0] != 0 || entry.maxntid[0] != 0;
-  if (!given || threads > options.largest_block) threads = options.largest_block;
+  if (!says_block_size(entry) || threads > options.largest_block) threads = options.largest_block;
   const uint64_t warps = std::max<uint64_t>((threads + kWarpSize - 1) / kWarpSize, 1);
   const auto fits = static_cast<uint32_t>(options.register_file / (warps * kWarpSize));
   return limit == 0 ? fits : std::min(limit, fits);
@@ -61,6 +62,24 @@ void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limi
   }
 }
 
+/// The limit that the schedule keeps in the end. It is twice as high, and so on up to `most`, for a kernel
+/// that does not say its block size and that no schedule keeps within it: with less than its accumulators and
+/// operands, a product of matrices by tiles of registers would lose the distance between its loads and their
+/// use. ptxas does the same (121, 100, 101 and 128 registers for four such products, where schedules for 64
+/// take 83 to 105).
+uint32_t schedule_for_occupancy(lir::Program& program, const lir::Flow& flow, const Function& entry,
+                                const LoweringOptions& options, uint32_t most) {
+  const bool lockstep = options.machine_capability < 70;
+  uint32_t limit = schedule_limit(entry, options, most);
+  for (;; limit = std::min(std::max(limit, 1u) * 2, most)) {
+    lir::Program scheduled = program;
+    schedule_within(scheduled, flow, limit, lockstep);
+    if (limit < most && !says_block_size(entry) && lir::machine_registers(scheduled, flow) > limit) continue;
+    program = std::move(scheduled);
+    return limit;
+  }
+}
+
 /// Values of 64 and 128 bits begin at multiples of two and four registers, so not every register between them
 /// is used. ptxas takes a tenth more than the values need, small kernels aside, unless it has to save
 /// (measured over the workloads: regress/check_ptxas.py).
@@ -73,7 +92,7 @@ uint32_t with_gaps(uint32_t registers) {
 void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
   const uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
                                                      : options.max_registers;
-  const uint32_t schedule_to = schedule_limit(entry, options, limit);
+  uint32_t schedule_to = limit;
   lir::Program& program = unit.program;
   const lir::Flow& flow = unit.flow;
   const SimdLevel simd = options.simd.value_or(best_simd_level());
@@ -97,7 +116,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
     if (options.level == LoweringLevel::kSchedule)
-      schedule_within(program, flow, schedule_to, options.machine_capability < 70);
+      schedule_to = schedule_for_occupancy(program, flow, entry, options, limit);
     lir::coalesce(program, flow);
   }
   if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);

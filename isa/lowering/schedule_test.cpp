@@ -240,6 +240,28 @@ TEST(Schedule, StaysBelowTheLimitOfTheLargestBlock) {
   expect_same_everywhere(text, 32);
 }
 
+TEST(Schedule, LoadsStartEarlyBesideMoreAccumulatorsThanTheUsualLimit) {
+  // 80 sums live all the time, so no order keeps to the 64 registers of a block of 1024 threads. Only a
+  // kernel that says it has such blocks gives up the distance between its loads and their uses for them.
+  constexpr int kSums = 80, kLoads = 40;
+  const auto n = [](int i) { return std::to_string(i); };
+  std::string body;
+  for (int i = 0; i < kSums; ++i) body += "ld.global.u32 %a" + n(i) + ", [%in+" + n(4 * (i % 60)) + "];\n";
+  body += "bar.sync 0;\n";
+  for (int i = 0; i < kLoads; ++i)
+    body += "ld.global.u32 %x" + n(i) + ", [%in+" + n(4 * i) + "]; mad.lo.u32 %a" + n(i) + ", %x" + n(i) +
+            ", %a" + n(i + 1) + ", %a" + n(i) + ";\n";
+  body += "bar.sync 0;\n";
+  for (int i = 1; i < kSums; ++i) body += "xor.b32 %a0, %a0, %a" + n(i) + ";\n";
+  const std::string text =
+      thread_kernel(".reg .b32 %a<80>, %x<40>;", body + "st.global.u32 [%out], %a0; ret;");
+  std::string bounded = text;
+  bounded.insert(bounded.find('{'), ".maxntid 1024, 1, 1\n");
+  EXPECT_GT(scheduled(text).registers, kSums + kLoads / 2);
+  EXPECT_LT(scheduled(bounded).registers, kSums + kLoads / 2);
+  expect_same_everywhere(text, 32);
+}
+
 TEST(Schedule, ATileIsLoadedBeforeItIsStoredEvenIfNoFullScheduleFits) {
   // Eight words of a tile go through registers to shared memory; then come products that no order found
   // within the limit would start early. 20 values live all the time.
