@@ -47,7 +47,7 @@ TEST(AggregateAtomics, WhatPtxasAggregates) {
     std::string_view body;
     Aggregation before_80, from_80;
   };
-  using enum Aggregation;
+  using enum MemoryOperand::Aggregation;
   for (const auto& [body, before_80, from_80] : {
            Expected{"red.global.add.u32 [%p], 1;", kAlways, kAlways},
            Expected{"red.global.add.u32 [%p], %n;", kAlways, kAlways},
