@@ -1,5 +1,7 @@
 // Where a product and a sum become one operation, as ptxas 13 decides for sm_75, and that the values stay
 // those of two.
+#include <fmt/format.h>
+
 #include "isa/tests/lowering_test_util.h"
 
 namespace gpusim::isa {
@@ -11,10 +13,10 @@ using namespace test;  // NOLINT: helpers of this folder
 std::string computing(std::string_view body) {
   std::string text = ".reg .f32 %f<12>; .reg .f64 %d<8>; .reg .b32 %r<8>; .reg .b64 %x<4>; .reg .pred %p0;\n";
   for (const int i : {1, 2, 3, 6}) {
-    const std::string n = std::to_string(i);
-    text += "ld.global.u32 %r0, [%in+" + std::to_string(4 * i) +
-            "]; shr.u32 %r0, %r0, 9; or.b32 %r0, %r0, 0x3f800000; " + "mov.b32 %f" + n +
-            ", %r0; cvt.f64.f32 %d" + n + ", %f" + n + ";\n";
+    text += fmt::format(
+        "ld.global.u32 %r0, [%in+{}]; shr.u32 %r0, %r0, 9; or.b32 %r0, %r0, 0x3f800000; mov.b32 %f{}, %r0; "
+        "cvt.f64.f32 %d{}, %f{};\n",
+        4 * i, i, i, i);
   }
   return thread_kernel(
       "", text + "mov.f32 %f5, 0f00000000; mov.f32 %f7, 0f00000000; setp.lt.u32 %p0, %tid0, 9;\n" +
@@ -110,11 +112,10 @@ TEST(Contract, SpecialValuesAreThoseOfTwoOperations) {
         const std::string a = "0f" + numbers[i], b = "0f" + numbers[(3 * i + 1) % numbers.size()];
         // Each lane has another addend.
         for (size_t n = 0; n < numbers.size(); ++n)
-          body +=
-              "setp.eq.u32 %p0, %r2, " + std::to_string(n) + "; @%p0 mov.f32 %f9, 0f" + numbers[n] + ";\n";
-        body += "mov.f32 %f8, " + a + "; mul" + flush + ".f32 %f4, %f8, " + b + "; " + operation + " %f5, " +
-                (reversed ? "%f9, %f4" : "%f4, %f9") + "; st.global.f32 [%out+" + std::to_string(place) +
-                "], %f5;\n";
+          body += fmt::format("setp.eq.u32 %p0, %r2, {}; @%p0 mov.f32 %f9, 0f{};\n", n, numbers[n]);
+        body += fmt::format(
+            "mov.f32 %f8, {}; mul{}.f32 %f4, %f8, {}; {} %f5, {}; st.global.f32 [%out+{}], %f5;\n", a, flush,
+            b, operation, reversed ? "%f9, %f4" : "%f4, %f9", place);
         place += 4;
       }
       EXPECT_GE(count(body).both, numbers.size()) << operation;

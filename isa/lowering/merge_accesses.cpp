@@ -76,7 +76,7 @@ class Merger {
     int64_t offset = 0;    ///< of the piece
     uint32_t words = 1;
     ObjectId object = kNoObject;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   void visit(uint32_t i) {
