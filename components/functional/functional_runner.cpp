@@ -161,8 +161,9 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
     PcStats& at = run.pc[stack.pc()];
     ++at.executed;
     at.active_lanes += static_cast<uint64_t>(lanes.count());
-    stats.warp_instructions += op.ptx_count;
-    stats.thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(active.count());
+    const LaneMask counting = isa::counted(op, active, lanes);
+    stats.warp_instructions += counting.any() ? op.ptx_count : 0;
+    stats.thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(counting.count());
     stats.flops += uint64_t{op.flops} * static_cast<uint64_t>(lanes.count());
     ++stats.inst_executed;
     if ((++operations_ & 0xffff) == 0 && (operations_ > max_operations_ || interrupted_())) {

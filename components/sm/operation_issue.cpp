@@ -15,8 +15,9 @@ inline void OperationIssue::count_issue(Warp& warp, LaneMask active, LaneMask la
   at.active_lanes += lanes.count();
   ++at.slots[StallCause::kIssued];
   ++stats.slots[StallCause::kIssued];
-  stats.warp_instructions += op.ptx_count;
-  stats.thread_instructions += uint64_t{op.ptx_count} * active.count();
+  const LaneMask counting = isa::counted(op, active, lanes);
+  stats.warp_instructions += counting.any() ? op.ptx_count : 0;
+  stats.thread_instructions += uint64_t{op.ptx_count} * counting.count();
   stats.flops += uint64_t{op.flops} * lanes.count();
   ++stats.inst_executed;
   ++warp.operations;

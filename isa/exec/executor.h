@@ -164,6 +164,12 @@ inline void observed_exec(const MicroOp& op, WarpContext& ctx, LaneMask mask) {
   return active & LaneMask(op.guard_negated ? ~p : p);
 }
 
+/// Lanes in which the PTX instructions that `op` stands for count: `lanes` of its guard where it took the
+/// place of a branch, else all that come to it.
+[[nodiscard]] inline LaneMask counted(const MicroOp& op, LaneMask active, LaneMask lanes) {
+  return op.counts_guarded ? lanes : active;
+}
+
 /// An operation of the whole warp that only some lanes have come to.
 [[nodiscard]] inline bool lacks_lanes(const MicroOp& op, LaneMask mask) {
   return op.whole_warp && !mask.full() && mask.any();

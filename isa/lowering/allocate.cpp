@@ -137,6 +137,7 @@ class Assembler {
     m.num_dst = op.num_dst;
     m.num_src = op.num_src;
     m.guard_negated = op.guard_negated;
+    m.counts_guarded = op.counts_guarded;
     m.whole_warp = op.whole_warp;
     m.pred_negated = op.pred_negated;
     m.ptx_index = op.ptx_index;

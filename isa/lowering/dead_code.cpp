@@ -31,39 +31,57 @@ bool results_unread(const Op& op, const Uses& uses) {
 
 }  // namespace
 
-/// What the ops counted goes to the next kept one, else to the last one.
+namespace {
+
+/// Whether counts of PTX instructions of one hold where those of the other do.
+bool count_alike(const Op& a, const Op& b) {
+  if (a.counts_guarded != b.counts_guarded) return false;
+  return !a.counts_guarded || (a.guard == b.guard && a.guard_negated == b.guard_negated);
+}
+
+bool move_count(Op& from, Op& to) {
+  if (!count_alike(from, to) || to.kind == OpKind::kNop || uint32_t{from.ptx_count} + to.ptx_count > 0xffffu)
+    return false;
+  to.ptx_count = static_cast<uint16_t>(to.ptx_count + from.ptx_count);
+  from.ptx_count = 0;
+  return true;
+}
+
+}  // namespace
+
+/// What an op counted goes to the next kept one that counts as it does, else to the last one before it that
+/// is no branch.
 void drop_nops(Block& block) {
-  std::vector<Op> kept;
-  kept.reserve(block.ops.size());
-  uint32_t pending = 0;
-  uint32_t pending_index = 0;
-  for (Op& op : block.ops) {
-    if (op.kind == OpKind::kNop) {
-      if (pending == 0) pending_index = op.ptx_index;
-      pending += op.ptx_count;
-      continue;
+  std::vector<Op>& ops = block.ops;
+  const auto is_kept = [&](size_t i) { return ops[i].kind != OpKind::kNop; };
+  size_t last_plain = ops.size();  // the last kept one, no branch, that always counts
+  for (size_t i = ops.size(); i-- > 0 && last_plain == ops.size();) {
+    if (is_kept(i) && ops[i].kind != OpKind::kBranch && !ops[i].counts_guarded) last_plain = i;
+  }
+  size_t next_plain = ops.size();
+  for (size_t i = ops.size(); i-- > 0;) {
+    if (is_kept(i)) {
+      if (!ops[i].counts_guarded) next_plain = i;
+    } else if (ops[i].ptx_count != 0 && !ops[i].counts_guarded) {
+      if (next_plain < ops.size() && move_count(ops[i], ops[next_plain])) continue;
+      if (last_plain < i) move_count(ops[i], ops[last_plain]);
+    } else if (ops[i].ptx_count != 0) {
+      bool moved = false;
+      for (size_t k = i + 1; k < ops.size() && !moved; ++k) moved = move_count(ops[i], ops[k]);
+      for (size_t k = i; k-- > 0 && !moved;)
+        moved = ops[k].kind != OpKind::kBranch && move_count(ops[i], ops[k]);
     }
-    const uint32_t room = 0xffffu - op.ptx_count;
-    const uint32_t moved = pending < room ? pending : room;
-    op.ptx_count = static_cast<uint16_t>(op.ptx_count + moved);
-    pending -= moved;
-    kept.push_back(op);
   }
-  if (pending > 0 && !kept.empty() && kept.back().ptx_count + pending <= 0xffffu &&
-      kept.back().kind != OpKind::kBranch) {
-    kept.back().ptx_count = static_cast<uint16_t>(kept.back().ptx_count + pending);
-    pending = 0;
+  for (size_t i = 0, kept = ops.size(); i < ops.size(); ++i) {  // counts that found no other op share one
+    if (is_kept(i) || ops[i].ptx_count == 0 || ops[i].counts_guarded) continue;
+    if (kept == ops.size() || uint32_t{ops[kept].ptx_count} + ops[i].ptx_count > 0xffffu) {
+      kept = i;
+    } else {
+      ops[kept].ptx_count = static_cast<uint16_t>(ops[kept].ptx_count + ops[i].ptx_count);
+      ops[i].ptx_count = 0;
+    }
   }
-  while (pending > 0) {  // nothing of the block survives: keep the count itself
-    Op nop;
-    nop.kind = OpKind::kNop;
-    nop.op_class = OpClass::kNop;
-    nop.ptx_index = pending_index;
-    nop.ptx_count = static_cast<uint16_t>(pending < 0xffffu ? pending : 0xffffu);
-    pending -= nop.ptx_count;
-    kept.push_back(nop);
-  }
-  block.ops = std::move(kept);
+  std::erase_if(ops, [](const Op& op) { return op.kind == OpKind::kNop && op.ptx_count == 0; });
 }
 
 void remove_dead_code(Program& program) {

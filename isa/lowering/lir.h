@@ -1,6 +1,6 @@
 // The form between PTX and KernelImage: micro-ops over virtual variables, in basic blocks. Selection produces
-// it, the passes rewrite it, allocation turns variables into rows. Blocks never merge or split after
-// selection (unrolling copies whole ones), so the PTX instructions of a block stay countable: the ptx_count
+// it, the passes rewrite it, allocation turns variables into rows. Once branches are predicated and loops
+// unrolled, blocks never merge or split, so the PTX instructions of a block stay countable: the ptx_count
 // of a block's ops always sums to its statements.
 #pragma once
 #include <array>
@@ -45,6 +45,9 @@ struct Op {
   uint8_t num_src = 0;
   bool guard_negated = false;
   bool whole_warp = false;
+  /// Of a guarded op. Its count of PTX instructions holds in the lanes of the guard; nobody wants what other
+  /// lanes had in its results. predicate_branches.cpp
+  bool counts_guarded = false, writes_all = false;
   bool contractible = false;  ///< floating-point arithmetic whose statement names no rounding
   std::array<Var, 4> dst{kNoVar, kNoVar, kNoVar, kNoVar};
   std::array<Value, 10> src{};
@@ -68,6 +71,8 @@ struct Op {
   }
   /// Removable when nothing reads its results: only register and predicate writes.
   [[nodiscard]] bool is_pure() const { return kind == OpKind::kAlu && folded == kNone; }
+  /// After it, nothing that its results held before is wanted.
+  [[nodiscard]] bool overwrites() const { return guard == kNoVar || writes_all; }
   [[nodiscard]] uint32_t opcode() const { return static_cast<uint32_t>(key >> 48); }
 };
 
@@ -156,7 +161,9 @@ struct CallPlan;  // call_plan.h
 /// `root` is the kernel or a function with a frame of its own. select.cpp: also inlines calls
 [[nodiscard]] Program select(const Module& module, const Function& root, const CallPlan& plan,
                              const LoweringOptions& options, Statements& statements, Diagnostics& errors);
-void exit_early(Program& program);                          // early_exit.cpp: before the flow is built
+void exit_early(Program& program);  // early_exit.cpp: before the flow is built
+/// True if something changed. predicate_branches.cpp: blocks become fewer, so the flow is built again
+bool predicate_branches(Program& program, const Flow& flow, SimdLevel level);
 void unroll_loops(Program& program, SimdLevel level);       // unroll.cpp: before the flow is built
 void split_local_ranges(Program& program);                  // split_ranges.cpp
 void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants

@@ -58,7 +58,7 @@ std::vector<uint32_t> number_crossing(const Program& program, uint32_t& count) {
       visit_uses(program, op, [&](Var v) {
         if (v != own && written_in[v] != b && number[v] == kNone) number[v] = count++;
       });
-      if (op.guard == kNoVar) {
+      if (op.overwrites()) {
         visit_defs(program, op, [&](Var v) { written_in[v] = b; });
       } else {
         // Lanes outside the guard keep the old value: it is read, so to say.
@@ -87,7 +87,7 @@ DataFlow solve(const Program& program, const Flow& flow, const std::vector<uint3
       visit_defs(program, op, [&](Var v) {
         if (number[v] == kNone) return;
         defines[b].set(number[v]);
-        if (op.guard == kNoVar) kills[b].set(number[v]);
+        if (op.overwrites()) kills[b].set(number[v]);
       });
     }
   }
@@ -190,7 +190,7 @@ Liveness compute_liveness(const Program& program, const Flow& flow) {
       visit_uses(program, op, [&](Var v) {
         if (v != own) read(v, at);
       });
-      const bool clobber = early_clobber(program, op), kills = op.guard == kNoVar;
+      const bool clobber = early_clobber(program, op), kills = op.overwrites();
       for (int i = 0; i < op.num_dst; ++i) {
         if (clobber) write(op.dst[i], at, kills);
       }

@@ -88,6 +88,25 @@ uint32_t with_gaps(uint32_t registers) {
   return registers <= kSmall ? registers : registers + (registers - kSmall + 5) / 10;
 }
 
+/// Operations as they will be executed: without copies, and joined to what the machine has.
+void clean(lir::Program& program, const lir::Flow& flow, bool rewritten, SimdLevel simd) {
+  lir::propagate_copies(program, flow);
+  lir::fold_addresses(program, flow, rewritten);
+  lir::remove_dead_code(program);
+  if (!rewritten) return;
+  lir::fuse_operations(program, flow, simd);
+  lir::contract_products(program, simd);
+  lir::remove_dead_code(program);
+}
+
+/// Branches become predicates where the code that they jump over is short, which is known once it is clean.
+void predicate(lir::Program& program, SimdLevel simd) {
+  lir::Program cleaned = program;
+  const lir::Flow flow = lir::build_flow(cleaned);
+  clean(cleaned, flow, true, simd);
+  if (lir::predicate_branches(cleaned, flow, simd)) program = std::move(cleaned);
+}
+
 /// The passes between selection and allocation.
 void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
   const uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
@@ -98,14 +117,9 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
   const SimdLevel simd = options.simd.value_or(best_simd_level());
   if (options.level != LoweringLevel::kNone) {
     lir::split_local_ranges(program);
-    lir::propagate_copies(program, flow);
     const bool rewritten = rewrites(program, options);
-    lir::fold_addresses(program, flow, rewritten);
-    lir::remove_dead_code(program);
+    clean(program, flow, rewritten, simd);
     if (rewritten) {
-      lir::fuse_operations(program, flow, simd);
-      lir::contract_products(program, simd);
-      lir::remove_dead_code(program);
       lir::merge_accesses(program, simd);
       lir::aggregate_atomics(program, flow, options.machine_capability, simd);
     }
@@ -155,8 +169,11 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
     if (!errors.empty()) return;
     lir::exit_early(units.back().program);
-    if (rewrites(units.back().program, options))
-      lir::unroll_loops(units.back().program, options.simd.value_or(best_simd_level()));
+    if (rewrites(units.back().program, options)) {
+      const SimdLevel simd = options.simd.value_or(best_simd_level());
+      predicate(units.back().program, simd);
+      lir::unroll_loops(units.back().program, simd);
+    }
     units.back().flow = lir::build_flow(units.back().program);  // the passes keep blocks and branches
     run_passes(units.back(), options, entry, image);
   };

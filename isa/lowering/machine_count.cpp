@@ -65,8 +65,12 @@ class Counter {
     find_divergent();
   }
 
-  uint32_t run() {
+  const std::vector<uint32_t>& blocks() {
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) block_.push_back(count_block(b));
+    return block_;
+  }
+  uint32_t run() {
+    blocks();
     uint32_t total = 1;  // the stack pointer
     for (const uint32_t n : block_) total += n;
     for (const auto& [key, subroutine] : subroutines_) total += subroutine;
@@ -356,6 +360,10 @@ uint32_t machine_registers(const Program& program, const Flow& flow) {
   const uint32_t fresh =
       std::min(all, kFresh) + std::min((all - std::min(all, kFresh)) / kPerFurther, kFurther);
   return std::max({most + kReserved, fresh, calls ? kWithCalls : 0});
+}
+
+std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow) {
+  return Counter(program, flow).blocks();
 }
 
 uint32_t machine_instructions(const Program& program, const Flow& flow) {

@@ -10,6 +10,8 @@ namespace gpusim::isa::lir {
 
 /// Registers per thread of that code: what is alive, and what the sequences and constants need besides.
 [[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow);
+/// Of each block, without subroutines and what branches need to meet again.
+[[nodiscard]] std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow);
 [[nodiscard]] uint32_t machine_instructions(const Program& program, const Flow& flow);
 
 }  // namespace gpusim::isa::lir

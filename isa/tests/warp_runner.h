@@ -159,8 +159,9 @@ class BlockRunner {
       }
       const MicroOp& op = image_.ops[top.pc];
       const LaneMask mask = guarded(op, w.ctx, active);
-      result_.ptx_instructions += op.ptx_count;
-      result_.thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(active.count());
+      const LaneMask counting = counted(op, active, mask);
+      result_.ptx_instructions += counting.any() ? op.ptx_count : 0;
+      result_.thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(counting.count());
       ++result_.micro_ops;
       if (op.kind == OpKind::kBranch) {
         branch(w, op, active, mask);
