@@ -113,6 +113,26 @@ extern "C" __global__ void __launch_bounds__(256, 6)
     for (int c = 0; c < 8; ++c) out[(r * 8 + c) * n + i] = sum[r][c];
 }
 
+// Sixty-four values a thread in blocks of 1024, which leave each thread 64 registers.
+extern "C" __global__ void __launch_bounds__(1024) hadamard_64(float* data, const float* sign, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v[64];
+#pragma unroll
+  for (int k = 0; k < 64; ++k) v[k] = data[k * n + i] * sign[k];
+#pragma unroll
+  for (int step = 1; step < 64; step *= 2)
+#pragma unroll
+    for (int k = 0; k < 64; ++k)
+      if ((k & step) == 0) {
+        const float a = v[k], b = v[k + step];
+        v[k] = a + b;
+        v[k + step] = a - b;
+      }
+#pragma unroll
+  for (int k = 0; k < 64; ++k) data[k * n + i] = v[k] * 0.125f;
+}
+
 // Winograd's transformation of a tile of 6 x 6, fully unrolled.
 extern "C" __global__ void winograd_input(const float* in, float* out, int tiles_x, int tiles, int width) {
   const int t = blockIdx.x * blockDim.x + threadIdx.x;
