@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from check_corpus import NoCompiler
 from check_ptxas import Row, Size, mean_errors
 from compiler.make import ARCHITECTURES, FOLDER, Source, classes, counts, for_target, release, sources
+from compiler.probes import wrong
 from runner import Gpusim, require, require_equal
 
 #: Guards against a step back, not goals: the mean absolute error of registers and of instructions over all kernels at the time
@@ -166,7 +168,17 @@ def check_stored(_: Gpusim) -> None:
         print(f"ptxas {version} makes the same of {len(again)} files")
 
 
-CHECKS = {"counts": check_counts, "stored": check_stored}
+def check_opcodes(_: Gpusim) -> None:
+    """The table that classes are counted with is right where a tiny program can show it."""
+    if shutil.which("ptxas") is None:
+        raise NoCompiler("ptxas is not in PATH")
+    if (version := release()) != (known := stored()["ptxas"]):
+        raise NoCompiler(f"ptxas {version} may choose other operations than {known}, for which the probes were written")
+    found = wrong()
+    require(not found, "\n".join(found))
+
+
+CHECKS = {"counts": check_counts, "stored": check_stored, "opcodes": check_opcodes}
 
 
 def main() -> int:

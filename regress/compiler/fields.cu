@@ -96,8 +96,8 @@ extern "C" __global__ void advect_semi_lagrangian(const float* field, const floa
   out[y * nx + x] = (1.f - fy) * ((1.f - fx) * p[0] + fx * p[1]) + fy * ((1.f - fx) * p[nx] + fx * p[nx + 1]);
 }
 
-extern "C" __global__ void gray_scott(const float2* now, float2* next, int n, int steps_unused, float feed,
-                                      float kill, float du, float dv) {
+extern "C" __global__ void gray_scott(const float2* now, float2* next, int n, float feed, float kill,
+                                      float du, float dv) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   const int mask = n - 1, here = y * n + x;
   const float2 c = now[here], w = now[y * n + ((x - 1) & mask)], e = now[y * n + ((x + 1) & mask)];
