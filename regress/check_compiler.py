@@ -1,6 +1,6 @@
 """Registers and machine instructions of `gpusim check` against ptxas' counts of the kernels in regress/compiler (docs/compiler.md).
 
-  check_compiler.py GPUSIM [--unseen-rows] [--architecture SM]
+  check_compiler.py GPUSIM [--classes] [--unseen-rows] [--architecture SM]
 
 Prints a row per kernel of the seen files and the mean absolute errors of the seen and the unseen part. Rows of unseen files are
 printed only on request: who reads them while changing the estimate spoils them as a judge.
@@ -38,6 +38,11 @@ class Compared(Row):
 
     source: Source
     spills: tuple[bool, bool]
+    classes: dict[str, int]  # of ptxas
+
+    def with_classes(self) -> str:
+        most_first = sorted(self.classes.items(), key=lambda item: -item[1])
+        return f"{self}\n        {', '.join(f'{name} {count}' for name, count in most_first)}"
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ def compare(gpusim: Gpusim, architecture: int) -> Comparison:
                 continue
             rows.append(Compared(label(source, kernel), Size(mine["registers"], mine["machine_instructions"]),
                                  Size(theirs["registers"], theirs["instructions"]), source,
-                                 (mine["spilled_registers"] > 0, theirs["spill_stores"] > 0)))
+                                 (mine["spilled_registers"] > 0, theirs["spill_stores"] > 0), theirs["classes"]))
     return Comparison(rows, refused)
 
 
@@ -103,10 +108,10 @@ def summary(what: str, rows: list[Compared]) -> str:
     return f"{what:20} {len(rows):3} kernels   {'   '.join(parts)}"
 
 
-def describe(architecture: int, result: Comparison, parts_with_rows: tuple[str, ...]) -> str:
+def describe(architecture: int, result: Comparison, parts_with_rows: tuple[str, ...], with_classes: bool = False) -> str:
     lines = [f"sm_{architecture}: ours, ptxas"]
     for part in parts_with_rows:
-        lines += [f"{part:7}{row}" for row in result.part(part)]
+        lines += [f"{part:7}{row.with_classes() if with_classes else row}" for row in result.part(part)]
     lines += [f"not supported: {label(source, kernel)}" for source, kernel in result.refused if source.part in parts_with_rows]
     hidden = sum(source.part not in parts_with_rows for source, _ in result.refused)
     if hidden:
@@ -184,13 +189,15 @@ CHECKS = {"counts": check_counts, "stored": check_stored, "opcodes": check_opcod
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gpusim", type=Path, help="the program")
+    parser.add_argument("--classes", action="store_true", help="below each row, ptxas' instructions by class")
     parser.add_argument("--unseen-rows", action="store_true", help="print the kernels of the unseen files too")
     parser.add_argument("--architecture", type=int, choices=ARCHITECTURES, action="append", help="75, 80 or 90 (default: all)")
     arguments = parser.parse_args()
     for architecture in arguments.architecture or ARCHITECTURES:
         with tempfile.TemporaryDirectory(prefix="gpusim_compiler_") as scratch:
             gpusim = Gpusim(arguments.gpusim.resolve(), FOLDER.parent.parent, Path(scratch))
-            print(describe(architecture, compare(gpusim, architecture), PARTS if arguments.unseen_rows else PARTS[:1]) + "\n")
+            parts = PARTS if arguments.unseen_rows else PARTS[:1]
+            print(describe(architecture, compare(gpusim, architecture), parts, arguments.classes) + "\n")
     return 0
 
 
