@@ -19,6 +19,7 @@ from cases import CASES, Case  # noqa: E402
 from check_checks import check_checks  # noqa: E402
 from check_calibrated import MACHINES, check_calibrated  # noqa: E402
 from check_compiled import WITHOUT_SOURCE, check_compiled  # noqa: E402
+from check_compiler import CHECKS as COMPILER_CHECKS  # noqa: E402
 from check_corpus import SKIPPED, NoCompiler, check_corpus, sources  # noqa: E402
 from check_correlate import CHECKS as CORRELATE_CHECKS  # noqa: E402
 from check_differential import SEEDS, check_differential  # noqa: E402
@@ -101,6 +102,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "correlate": CORRELATE_CHECKS,
         "ptxas": {"workloads": check_ptxas, "report": check_report, "mutations": check_mutations},
+        "compiler": COMPILER_CHECKS,
         "regress": {"quick": check_quick_suite, "failures": check_failures},
         "reuse": {"traces": check_reuse},
         "variables": VARIABLE_CHECKS,
