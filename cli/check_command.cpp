@@ -84,6 +84,9 @@ bool check_program(const CheckArguments& arguments, const std::vector<std::strin
     if (machine != nullptr) {
       options.register_file = static_cast<uint32_t>(machine->sm.registers);
       options.largest_block = static_cast<uint32_t>(machine->sm.max_threads_per_block);
+      options.threads_per_sm = static_cast<uint32_t>(machine->sm.max_threads);
+    } else {
+      options.threads_per_sm = isa::threads_per_sm(module.target_sm);
     }
     options.address_of = [](const isa::Variable&) { return isa::kDeviceMemoryBase; };
     // What verify warned about as unsupported, lowering refuses: keep one message a statement.

@@ -55,6 +55,7 @@ std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry
   lowering.max_registers = m.sm.max_registers_per_thread;
   lowering.register_file = m.sm.registers;
   lowering.largest_block = m.sm.max_threads_per_block;
+  lowering.threads_per_sm = m.sm.max_threads;
   lowering.address_of = [this, &entry](const isa::Variable& v) {
     if (v.space == isa::Space::kConst) constants_read_.emplace_back(&v, entry.name);
     return contents_.address_of(v);

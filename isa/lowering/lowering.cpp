@@ -37,13 +37,26 @@ bool rewrites(const lir::Program& program, const LoweringOptions& options) {
 
 bool says_block_size(const Function& entry) { return entry.reqntid[0] != 0 || entry.maxntid[0] != 0; }
 
-/// Registers per thread with which the largest block that the kernel allows still fits an SM.
-uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, uint32_t limit) {
+uint32_t registers_for(uint64_t threads, const LoweringOptions& options) {
+  const uint64_t warps = std::max<uint64_t>((threads + kWarpSize - 1) / kWarpSize, 1);
+  return static_cast<uint32_t>(options.register_file / (warps * kWarpSize));
+}
+
+/// Threads of the largest block that the kernel allows.
+uint64_t block_threads(const Function& entry, const LoweringOptions& options) {
   uint64_t threads = 1;
   for (const uint32_t n : entry.reqntid[0] != 0 ? entry.reqntid : entry.maxntid) threads *= std::max(n, 1u);
   if (!says_block_size(entry) || threads > options.largest_block) threads = options.largest_block;
-  const uint64_t warps = std::max<uint64_t>((threads + kWarpSize - 1) / kWarpSize, 1);
-  const auto fits = static_cast<uint32_t>(options.register_file / (warps * kWarpSize));
+  return threads;
+}
+
+/// Registers per thread that the schedule keeps to if it can: from 7.0 on those with which all threads that
+/// an SM holds have some (of 135 kernels ptxas 13 gives 26 on sm_80 and 34 on sm_90, with 2048 threads,
+/// exactly 32, and on sm_75, with 1024, only 2), before those of the largest block.
+uint32_t schedule_limit(const Function& entry, const LoweringOptions& options, uint32_t limit) {
+  const uint32_t fits = options.machine_capability >= 70
+                            ? registers_for(options.threads_per_sm, options)
+                            : registers_for(block_threads(entry, options), options);
   return limit == 0 ? fits : std::min(limit, fits);
 }
 
@@ -62,19 +75,27 @@ void schedule_within(lir::Program& program, const lir::Flow& flow, uint32_t limi
   }
 }
 
-/// The limit that the schedule keeps in the end. It is twice as high, and so on up to `most`, for a kernel
-/// that does not say its block size and that no schedule keeps within it: with less than its accumulators and
-/// operands, a product of matrices by tiles of registers would lose the distance between its loads and their
-/// use. ptxas does the same (121, 100, 101 and 128 registers for four such products, where schedules for 64
-/// take 83 to 105).
+/// The next higher number of registers with which fewer warps fit an SM: they come by fours, one to each
+/// scheduler, and their registers by eights.
+uint32_t next_limit(uint32_t limit, uint32_t register_file) {
+  constexpr uint32_t kSchedulers = 4, kUnit = 8;
+  const auto with = [&](uint32_t warps) { return register_file / (warps * kWarpSize) / kUnit * kUnit; };
+  uint32_t warps = 64;
+  while (warps > kSchedulers && with(warps) <= limit) warps -= kSchedulers;
+  return std::max(with(warps), limit + kUnit);
+}
+
+/// The limit that the schedule keeps in the end: the next one up to `most` with which fewer warps fit an SM,
+/// for as long as no schedule keeps to it.
 uint32_t schedule_for_occupancy(lir::Program& program, const lir::Flow& flow, const Function& entry,
                                 const LoweringOptions& options, uint32_t most) {
   const bool lockstep = options.machine_capability < 70;
   uint32_t limit = schedule_limit(entry, options, most);
-  for (;; limit = std::min(std::max(limit, 1u) * 2, most)) {
+  for (;; limit = std::min(next_limit(limit, options.register_file), most)) {
     lir::Program scheduled = program;
     schedule_within(scheduled, flow, limit, lockstep);
-    if (limit < most && !says_block_size(entry) && lir::machine_registers(scheduled, flow) > limit) continue;
+    const bool higher = options.machine_capability >= 70 && limit < most;
+    if (higher && lir::machine_registers(scheduled, flow) > limit) continue;
     program = std::move(scheduled);
     return limit;
   }
@@ -107,10 +128,15 @@ void predicate(lir::Program& program, SimdLevel simd) {
   if (lir::predicate_branches(cleaned, flow, simd)) program = std::move(cleaned);
 }
 
+/// What a kernel gets at least, whatever its largest block is.
+constexpr uint32_t kFewest = 16;
+
 /// The passes between selection and allocation.
 void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
-  const uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
-                                                     : options.max_registers;
+  uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
+                                               : options.max_registers;
+  if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 70 && says_block_size(entry))
+    limit = std::min(limit, std::max(registers_for(block_threads(entry, options), options), kFewest));
   uint32_t schedule_to = limit;
   lir::Program& program = unit.program;
   const lir::Flow& flow = unit.flow;

@@ -45,6 +45,7 @@ struct LoweringOptions {
   /// Level kSchedule keeps so many registers free of use that a block of the largest size fits an SM: of an
   /// SM, and threads of such a block.
   uint32_t register_file = 65536, largest_block = 1024;
+  uint32_t threads_per_sm = 2048;
   /// Call stack per thread for kernels with recursion (others get what their deepest calls need).
   uint32_t stack_bytes = kDefaultStackBytes;
   /// Device address of a module-scope .global or .const variable; required if the kernel uses one.
@@ -53,6 +54,15 @@ struct LoweringOptions {
   /// values).
   std::optional<SimdLevel> simd;
 };
+
+/// Most threads that an SM of a compute capability holds (CUDA programming guide, technical specifications).
+[[nodiscard]] constexpr uint32_t threads_per_sm(int capability) {
+  if (capability < 20) return capability < 12 ? 768 : 1024;
+  if (capability < 30) return 1536;
+  if (capability == 75) return 1024;
+  if (capability == 86 || capability == 87 || capability == 89 || capability >= 110) return 1536;
+  return 2048;
+}
 
 /// Lowers one entry. On failure returns the messages (not supported opcode, ...), never throws.
 [[nodiscard]] std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const Function& entry,
