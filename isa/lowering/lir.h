@@ -164,7 +164,8 @@ struct CallPlan;  // call_plan.h
 void exit_early(Program& program);  // early_exit.cpp: before the flow is built
 /// True if something changed. predicate_branches.cpp: blocks become fewer, so the flow is built again
 bool predicate_branches(Program& program, const Flow& flow, SimdLevel level);
-void unroll_loops(Program& program, SimdLevel level);       // unroll.cpp: before the flow is built
+/// unroll.cpp: blocks become more, so the flow is built again
+void unroll_loops(Program& program, const Flow& flow, SimdLevel level);
 void split_local_ranges(Program& program);                  // split_ranges.cpp
 void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
 /// `disjoint_or`: also where an `or` stands for an addition. fold_address.cpp

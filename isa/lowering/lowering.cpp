@@ -120,12 +120,13 @@ void clean(lir::Program& program, const lir::Flow& flow, bool rewritten, SimdLev
   lir::remove_dead_code(program);
 }
 
-/// Branches become predicates where the code that they jump over is short, which is known once it is clean.
-void predicate(lir::Program& program, SimdLevel simd) {
-  lir::Program cleaned = program;
-  const lir::Flow flow = lir::build_flow(cleaned);
-  clean(cleaned, flow, true, simd);
-  if (lir::predicate_branches(cleaned, flow, simd)) program = std::move(cleaned);
+/// Branches become predicates where the code that they jump over is short, and short loops are unrolled: how
+/// short it is is known once it is clean.
+void shape(lir::Program& program, SimdLevel simd) {
+  lir::Flow flow = lir::build_flow(program);
+  clean(program, flow, true, simd);
+  if (lir::predicate_branches(program, flow, simd)) flow = lir::build_flow(program);
+  lir::unroll_loops(program, flow, simd);
 }
 
 /// What a kernel gets at least, whatever its largest block is.
@@ -195,11 +196,8 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
     if (!errors.empty()) return;
     lir::exit_early(units.back().program);
-    if (rewrites(units.back().program, options)) {
-      const SimdLevel simd = options.simd.value_or(best_simd_level());
-      predicate(units.back().program, simd);
-      lir::unroll_loops(units.back().program, simd);
-    }
+    if (rewrites(units.back().program, options))
+      shape(units.back().program, options.simd.value_or(best_simd_level()));
     units.back().flow = lir::build_flow(units.back().program);  // the passes keep blocks and branches
     run_passes(units.back(), options, entry, image);
   };

@@ -10,11 +10,17 @@
 #include <algorithm>
 
 #include "isa/lowering/lir.h"
+#include "isa/lowering/machine_count.h"
 
 namespace gpusim::isa::lir {
 namespace {
 
-constexpr size_t kLargestBody = 64;  // operations, as selected
+/// What an iteration may cost, see Unroller::cost(): more with each load from shared memory, up to a limit,
+/// or with a load from global memory. By experiment with ptxas 13.0, the same for sm_75, sm_80 and sm_90:
+/// bodies of up to 18 FMA; with n loads from shared memory 20, 22, 26, 34, 42, 48 and 36 FMA for n = 1, 2, 4,
+/// 8, 12, 16 and 20, besides one FMA for each load; with n from global memory 43, 40, 34, 28 and 22 for n =
+/// 1, 2, 4, 6 and 8; with one from global and 1, 2, 4 and 8 from shared memory 40, 37, 31 and 31.
+constexpr uint32_t kBudget = 18, kBudgetPerShared = 5, kMostBudget = 96, kBudgetWithGlobal = 46;
 constexpr uint32_t kFour = 4, kTwo = 2;
 
 /// Reads of a clock, operations between lanes, and those that are a subroutine.
@@ -44,7 +50,8 @@ struct Loop {
 
 class Unroller {
  public:
-  Unroller(Program& program, SimdLevel level) : program_(program), level_(level) {}
+  Unroller(Program& program, const Flow& flow, SimdLevel level)
+      : program_(program), level_(level), sizes_(block_instructions(program, flow)) {}
 
   void run() {
     const auto blocks = static_cast<uint32_t>(program_.blocks.size());
@@ -75,9 +82,31 @@ class Unroller {
  private:
   static constexpr uint32_t kPlaced = 1u << 31;  // of a target: the number of a new block
 
+  /// In instructions, of an iteration without what counts and tests: accesses to memory are two.
+  uint32_t cost(const Block& block, uint32_t b) const {
+    uint32_t accesses = 0, steps = 2;  // the test and the branch
+    for (const Op& op : block.ops) {
+      if (op.is_memory() && op.memory.space != Space::kParam && op.memory.space != Space::kConst) ++accesses;
+      if (op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kAdd && op.num_src == 2 &&
+          !op.src[0].is_literal() && op.src[0].var == op.dst[0] && op.src[1].is_literal())
+        steps += type_bytes(op.type) == 8 ? 2 : 1;
+    }
+    return sizes_[b] + accesses - std::min(steps, sizes_[b]);
+  }
+  static uint32_t budget(const Block& block) {
+    uint32_t most = kBudget;
+    bool global = false;
+    for (const Op& op : block.ops) {
+      if (op.kind != OpKind::kLoad) continue;
+      if (op.memory.space == Space::kShared) most += kBudgetPerShared;
+      global = global || op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
+    }
+    return std::min(std::max(most, global ? kBudgetWithGlobal : 0), kMostBudget);
+  }
+
   bool recognise(const Block& block, uint32_t b, Loop& loop) const {
     const std::vector<Op>& ops = block.ops;
-    if (block.no_unroll || ops.size() < 3 || ops.size() > kLargestBody) return false;
+    if (block.no_unroll || ops.size() < 3) return false;
     const Op& last = ops.back();
     if (last.kind != OpKind::kBranch || last.guard == kNoVar || last.guard_negated || last.target != b)
       return false;
@@ -86,7 +115,7 @@ class Unroller {
       const bool plain = op.kind == OpKind::kAlu || op.kind == OpKind::kLoad || op.kind == OpKind::kStore;
       if (op.kind != OpKind::kNop && (!plain || op.whole_warp || takes_long(op.op_class))) return false;
     }
-    return find_compare(ops, loop) && find_step(ops, loop);
+    return find_compare(ops, loop) && find_step(ops, loop) && cost(block, b) <= budget(block);
   }
 
   static bool find_compare(const std::vector<Op>& ops, Loop& loop) {
@@ -230,11 +259,14 @@ class Unroller {
 
   Program& program_;
   SimdLevel level_;
+  std::vector<uint32_t> sizes_;  // of blocks, in instructions
   uint32_t ptx_index_ = 0;
 };
 
 }  // namespace
 
-void unroll_loops(Program& program, SimdLevel level) { Unroller(program, level).run(); }
+void unroll_loops(Program& program, const Flow& flow, SimdLevel level) {
+  Unroller(program, flow, level).run();
+}
 
 }  // namespace gpusim::isa::lir
