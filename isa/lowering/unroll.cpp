@@ -1,6 +1,7 @@
-// Unrolls the innermost loops as ptxas does (compute capability 7.0 and up): a block that branches back to
-// itself while a counter with a constant step has not come to its end becomes, in front of itself,
-//   four:  four iterations in one block, repeated while at least four are left
+// Unrolls the innermost loops as ptxas does (compute capability 7.0 and up): blocks at whose end a branch
+// leads back to the first while a counter with a constant step has not come to its end become, in front of
+// themselves,
+//   four:  four iterations, repeated while at least four are left
 //   two:   two iterations, if at least two are left
 // and the loop as it was does the rest. Only the test between iterations goes: how many are certain is
 // decided by the distance of counter and end, without overflow, so that every thread does the same iterations
@@ -41,7 +42,8 @@ bool takes_long(OpClass c) {
 }
 
 struct Loop {
-  size_t compare = 0;  ///< the op of the block that decides
+  uint32_t latch = kNone;  ///< the block at its end, which branches back
+  size_t compare = 0;      ///< the op of that block that decides
   CompareOp relation = CompareOp::kNone;
   Type type = Type::kNone;
   Value counter, end;
@@ -54,24 +56,33 @@ class Unroller {
       : program_(program), level_(level), sizes_(block_instructions(program, flow)) {}
 
   void run() {
-    const auto blocks = static_cast<uint32_t>(program_.blocks.size());
-    std::vector<uint32_t> place(blocks), again(blocks);  // where a block went, for others and for itself
-    std::vector<Block> old = std::move(program_.blocks);
+    old_ = std::move(program_.blocks);
     program_.blocks.clear();
+    const auto blocks = static_cast<uint32_t>(old_.size());
+    find_latches();
+    std::vector<uint32_t> place(blocks),
+        again(blocks);                               // where a block went, for others and for its own loop
+    std::vector<uint32_t> header_of(blocks, kNone);  // of a latch
     for (uint32_t b = 0; b < blocks; ++b) {
       place[b] = static_cast<uint32_t>(program_.blocks.size());
       Loop loop;
-      if (b + 1 < blocks && recognise(old[b], b, loop)) emit(old[b], loop, b);
+      if (recognise(b, loop)) {
+        emit(b, loop);
+        header_of[loop.latch] = b;
+      }
       again[b] = static_cast<uint32_t>(program_.blocks.size());
-      program_.blocks.push_back(std::move(old[b]));
+      program_.blocks.push_back(old_[b]);
     }
-    for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
-      for (Op& op : program_.blocks[b].ops) {
-        if (op.kind != OpKind::kBranch) continue;
-        if ((op.target & kPlaced) != 0)
-          op.target &= ~kPlaced;
-        else
-          op.target = again[op.target] == b ? b : place[op.target];
+    for (uint32_t b = 0; b < blocks; ++b) {
+      for (Op& op : program_.blocks[again[b]].ops) {
+        if (op.kind == OpKind::kBranch && op.target == header_of[b])
+          op.target = again[header_of[b]] | kPlaced;
+      }
+    }
+    for (Block& block : program_.blocks) {
+      for (Op& op : block.ops) {
+        if (op.kind == OpKind::kBranch)
+          op.target = (op.target & kPlaced) != 0 ? op.target & ~kPlaced : place[op.target];
       }
     }
     for (std::vector<uint32_t>& table : program_.tables) {
@@ -82,55 +93,113 @@ class Unroller {
  private:
   static constexpr uint32_t kPlaced = 1u << 31;  // of a target: the number of a new block
 
-  /// In instructions, of an iteration without what counts and tests: accesses to memory are two.
-  uint32_t cost(const Block& block, uint32_t b) const {
-    uint32_t accesses = 0, steps = 2;  // the test and the branch
-    for (const Op& op : block.ops) {
-      if (op.is_memory() && op.memory.space != Space::kParam && op.memory.space != Space::kConst) ++accesses;
-      if (op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kAdd && op.num_src == 2 &&
-          !op.src[0].is_literal() && op.src[0].var == op.dst[0] && op.src[1].is_literal())
-        steps += type_bytes(op.type) == 8 ? 2 : 1;
+  /// Of each block that one later block, or itself, branches back to, which one; and which blocks something
+  /// else than the one before them leads to.
+  void find_latches() {
+    latch_.assign(old_.size(), kNone);
+    std::vector<uint32_t> backward(old_.size(), 0);
+    entries_.assign(old_.size(), {});
+    for (uint32_t b = 0; b < old_.size(); ++b) {
+      for (const Op& op : old_[b].ops) {
+        if (op.kind != OpKind::kBranch) continue;
+        entries_[op.target].push_back(b);
+        if (op.target > b) continue;
+        ++backward[op.target];
+        latch_[op.target] = b;
+      }
     }
-    return sizes_[b] + accesses - std::min(steps, sizes_[b]);
+    for (const std::vector<uint32_t>& table : program_.tables) {
+      for (const uint32_t target : table) backward[target] = 2;
+    }
+    for (uint32_t b = 0; b < old_.size(); ++b) {
+      if (backward[b] != 1) latch_[b] = kNone;
+    }
   }
-  static uint32_t budget(const Block& block) {
+
+  /// In instructions, of an iteration without what counts and tests: accesses to memory are two.
+  uint32_t cost(uint32_t header, uint32_t latch) const {
+    uint32_t all = 0, accesses = 0, steps = 2;  // the test and the branch
+    for (uint32_t b = header; b <= latch; ++b) {
+      all += sizes_[b];
+      for (const Op& op : old_[b].ops) {
+        if (op.is_memory() && op.memory.space != Space::kParam && op.memory.space != Space::kConst)
+          ++accesses;
+        if (is_step(op, header, latch)) steps += type_bytes(op.type) == 8 ? 2 : 1;
+      }
+    }
+    return all + accesses - std::min(steps, all);
+  }
+  /// A counter or an address that goes on by the same in each iteration.
+  bool is_step(const Op& op, uint32_t header, uint32_t latch) const {
+    if (op.kind != OpKind::kAlu || static_cast<Opcode>(op.opcode()) != Opcode::kAdd || op.num_src != 2 ||
+        !is_integer(op.type) || op.src[0].is_literal() || op.src[0].var != op.dst[0])
+      return false;
+    bool moves = false;
+    if (!op.src[1].is_literal()) {
+      for (uint32_t b = header; b <= latch; ++b) {
+        for (const Op& other : old_[b].ops)
+          for_each_def(other, [&](Var v) { moves = moves || v == op.src[1].var; });
+      }
+    }
+    return !moves;
+  }
+  uint32_t budget(uint32_t header, uint32_t latch) const {
     uint32_t most = kBudget;
     bool global = false;
-    for (const Op& op : block.ops) {
-      if (op.kind != OpKind::kLoad) continue;
-      if (op.memory.space == Space::kShared) most += kBudgetPerShared;
-      global = global || op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
+    for (uint32_t b = header; b <= latch; ++b) {
+      for (const Op& op : old_[b].ops) {
+        if (op.kind != OpKind::kLoad) continue;
+        if (op.memory.space == Space::kShared) most += kBudgetPerShared;
+        global = global || op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric;
+      }
     }
     return std::min(std::max(most, global ? kBudgetWithGlobal : 0), kMostBudget);
   }
 
-  bool recognise(const Block& block, uint32_t b, Loop& loop) const {
-    const std::vector<Op>& ops = block.ops;
-    if (block.no_unroll || ops.size() < 3) return false;
-    const Op& last = ops.back();
-    if (last.kind != OpKind::kBranch || last.guard == kNoVar || last.guard_negated || last.target != b)
+  /// A loop from `header` to its latch, the blocks between them included, that nothing else enters or leaves.
+  bool recognise(uint32_t header, Loop& loop) const {
+    loop.latch = latch_[header];
+    if (loop.latch == kNone || loop.latch + 1 >= old_.size()) return false;
+    const Op& last = old_[loop.latch].ops.back();
+    if (last.kind != OpKind::kBranch || last.target != header || last.guard == kNoVar || last.guard_negated)
       return false;
-    for (size_t i = 0; i + 1 < ops.size(); ++i) {
-      const Op& op = ops[i];
-      const bool plain = op.kind == OpKind::kAlu || op.kind == OpKind::kLoad || op.kind == OpKind::kStore;
-      if (op.kind != OpKind::kNop && (!plain || op.whole_warp || takes_long(op.op_class))) return false;
+    for (uint32_t b = header; b <= loop.latch; ++b) {
+      if (old_[b].no_unroll) return false;
+      for (const uint32_t from : entries_[b]) {
+        if (b != header && (from < header || from >= b)) return false;
+      }
+      for (size_t i = 0; i < old_[b].ops.size(); ++i) {
+        const Op& op = old_[b].ops[i];
+        const bool plain = op.kind == OpKind::kAlu || op.kind == OpKind::kLoad || op.kind == OpKind::kStore;
+        if (op.kind == OpKind::kBranch) {
+          if (i + 1 != old_[b].ops.size() || (b != loop.latch && (op.target <= b || op.target > loop.latch)))
+            return false;
+        } else if (op.kind != OpKind::kNop && (!plain || op.whole_warp || takes_long(op.op_class))) {
+          return false;
+        }
+      }
     }
-    return find_compare(ops, loop) && find_step(ops, loop) && cost(block, b) <= budget(block);
+    return find_compare(header, loop) && find_step(header, loop) &&
+           cost(header, loop.latch) <= budget(header, loop.latch);
   }
 
-  static bool find_compare(const std::vector<Op>& ops, Loop& loop) {
+  bool find_compare(uint32_t header, Loop& loop) const {
+    const std::vector<Op>& ops = old_[loop.latch].ops;
     const Var guard = ops.back().guard;
     size_t writers = 0;
-    for (size_t i = 0; i < ops.size(); ++i) {
-      for_each_def(ops[i], [&](Var v) {
-        if (v != guard) return;
-        ++writers;
-        loop.compare = i;
-      });
+    for (uint32_t b = header; b <= loop.latch; ++b) {
+      for (size_t i = 0; i < old_[b].ops.size(); ++i) {
+        for_each_def(old_[b].ops[i], [&](Var v) {
+          if (v != guard) return;
+          writers += b == loop.latch ? 1 : 2;
+          loop.compare = i;
+        });
+      }
     }
+    if (writers != 1) return false;
     const Op& op = ops[loop.compare];
-    if (writers != 1 || op.kind != OpKind::kAlu || static_cast<Opcode>(op.opcode()) != Opcode::kSetp ||
-        op.guard != kNoVar || op.imm != 0 || op.pred_dst[0] != guard || op.pred_dst[1] != kNoVar)
+    if (op.kind != OpKind::kAlu || static_cast<Opcode>(op.opcode()) != Opcode::kSetp || op.guard != kNoVar ||
+        op.imm != 0 || op.pred_dst[0] != guard || op.pred_dst[1] != kNoVar)
       return false;
     loop.type = op.type;
     loop.relation = static_cast<CompareOp>(static_cast<uint32_t>(op.key) >> kVarCompareShift);
@@ -139,21 +208,27 @@ class Unroller {
     return (loop.type == Type::kS32 || loop.type == Type::kU32) && !loop.counter.is_literal();
   }
 
-  /// The counter is written once, by adding a constant before the comparison; the end never.
-  static bool find_step(const std::vector<Op>& ops, Loop& loop) {
+  /// The counter is written once, by adding a constant before the comparison in a block that no lane misses;
+  /// the end never.
+  bool find_step(uint32_t header, Loop& loop) const {
     size_t writers = 0, at = 0;
+    uint32_t in = 0;
     bool end_moves = false;
-    for (size_t i = 0; i < ops.size(); ++i) {
-      for_each_def(ops[i], [&](Var v) {
-        if (v == loop.counter.var) {
-          ++writers;
-          at = i;
-        }
-        end_moves = end_moves || (!loop.end.is_literal() && v == loop.end.var);
-      });
+    for (uint32_t b = header; b <= loop.latch; ++b) {
+      for (size_t i = 0; i < old_[b].ops.size(); ++i) {
+        for_each_def(old_[b].ops[i], [&](Var v) {
+          if (v == loop.counter.var) {
+            ++writers;
+            at = i;
+            in = b;
+          }
+          end_moves = end_moves || (!loop.end.is_literal() && v == loop.end.var);
+        });
+      }
     }
-    if (writers != 1 || end_moves || at > loop.compare) return false;
-    const Op& op = ops[at];
+    if (writers != 1 || end_moves || (in != header && in != loop.latch)) return false;
+    if (in == loop.latch && at > loop.compare) return false;
+    const Op& op = old_[in].ops[at];
     if (op.kind != OpKind::kAlu || op.guard != kNoVar || static_cast<Opcode>(op.opcode()) != Opcode::kAdd ||
         static_cast<uint32_t>(op.key) != 0 || type_bytes(op.type) != 4 || op.num_src != 2)
       return false;
@@ -169,25 +244,58 @@ class Unroller {
            (loop.relation == CompareOp::kGt && !up);
   }
 
-  void emit(const Block& body, const Loop& loop, uint32_t b) {
-    ptx_index_ = body.ops.back().ptx_index;
-    const auto first = static_cast<uint32_t>(program_.blocks.size());
-    const uint32_t four = first + 1, two_test = first + 3, two = first + 4, rest = first + 5;
-    program_.blocks.resize(first + 5);
-    branch(first, at_least(first, loop, kFour), true, two_test | kPlaced);
-    rounds(four, body, kFour);
-    branch(four, at_least(four, loop, kFour), false, four | kPlaced);
-    branch(four + 1, goes_on(four + 1, loop), true, b + 1);
-    branch(two_test, at_least(two_test, loop, kTwo), true, rest | kPlaced);
-    rounds(two, body, kTwo);
-    branch(two, goes_on(two, loop), true, b + 1);
+  void emit(uint32_t header, const Loop& loop) {
+    ptx_index_ = old_[loop.latch].ops.back().ptx_index;
+    const uint32_t out = loop.latch + 1;
+    const uint32_t first = new_block();
+    branch(first, at_least(first, loop, kFour), true, kNone);
+    const uint32_t four = new_block();
+    const uint32_t four_end = rounds(header, loop, kFour);
+    branch(four_end, at_least(four_end, loop, kFour), false, four | kPlaced);
+    const uint32_t after_four = new_block();
+    branch(after_four, goes_on(after_four, loop), true, out);
+    const uint32_t two_test = new_block();
+    branch(two_test, at_least(two_test, loop, kTwo), true, kNone);
+    new_block();
+    const uint32_t two_end = rounds(header, loop, kTwo);
+    branch(two_end, goes_on(two_end, loop), true, out);
+    program_.blocks[first].ops.back().target = two_test | kPlaced;
+    program_.blocks[two_test].ops.back().target = static_cast<uint32_t>(program_.blocks.size()) | kPlaced;
+  }
+  uint32_t new_block() {
+    program_.blocks.emplace_back();
+    return static_cast<uint32_t>(program_.blocks.size() - 1);
   }
 
-  void rounds(uint32_t to, const Block& body, uint32_t count) {
+  /// Iterations one behind the other, from the last block on, which the first block of each continues;
+  /// returns the block where they end.
+  uint32_t rounds(uint32_t header, const Loop& loop, uint32_t count) {
+    std::vector<uint32_t> at(loop.latch - header + 1);
     for (uint32_t i = 0; i < count; ++i) {
-      std::vector<Op>& ops = program_.blocks[to].ops;
-      ops.insert(ops.end(), body.ops.begin(), body.ops.end() - 1);
-      ops.back().ptx_count = static_cast<uint16_t>(ops.back().ptx_count + body.ops.back().ptx_count);
+      for (uint32_t b = header; b <= loop.latch; ++b)
+        at[b - header] = b == header ? static_cast<uint32_t>(program_.blocks.size() - 1) : new_block();
+      for (uint32_t b = header; b <= loop.latch; ++b) {
+        std::vector<Op>& ops = program_.blocks[at[b - header]].ops;
+        const size_t begin = ops.size();
+        ops.insert(ops.end(), old_[b].ops.begin(), old_[b].ops.end());
+        if (b == loop.latch) {
+          const Op test = ops.back();
+          ops.pop_back();
+          add_count(ops, begin, test);
+        } else if (!ops.empty() && ops.back().kind == OpKind::kBranch) {
+          ops.back().target = at[ops.back().target - header] | kPlaced;
+        }
+      }
+    }
+    return static_cast<uint32_t>(program_.blocks.size() - 1);
+  }
+
+  /// What the test counted goes to an operation of its block that always counts.
+  static void add_count(std::vector<Op>& ops, size_t begin, const Op& test) {
+    for (size_t i = ops.size(); i-- > begin;) {
+      if (ops[i].counts_guarded || ops[i].ptx_count > 0xffffu - test.ptx_count) continue;
+      ops[i].ptx_count = static_cast<uint16_t>(ops[i].ptx_count + test.ptx_count);
+      return;
     }
   }
 
@@ -259,7 +367,10 @@ class Unroller {
 
   Program& program_;
   SimdLevel level_;
-  std::vector<uint32_t> sizes_;  // of blocks, in instructions
+  std::vector<Block> old_;                      // the program as it was
+  std::vector<uint32_t> latch_;                 // of the block where a loop begins
+  std::vector<std::vector<uint32_t>> entries_;  // blocks that branch to each
+  std::vector<uint32_t> sizes_;                 // of blocks, in instructions
   uint32_t ptx_index_ = 0;
 };
 
