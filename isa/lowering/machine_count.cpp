@@ -176,16 +176,17 @@ class Counter {
       case Opcode::kNeg:
       case Opcode::kAbs:
         if (is_float_type) return float_readers_[op.dst[0]] ? 0 : 1;
-        return wide ? 3 : 1;
+        if (!wide) return 1;
+        return opcode == Opcode::kAbs ? 5 : 2;
       case Opcode::kDiv:
       case Opcode::kRem:
         return division(op, by_constant);
       case Opcode::kSqrt:
-        if ((variant & kVarApprox) != 0) return (variant & kVarFtz) != 0 ? 3 : 4;
-        return sequence(op.key, op.type == Type::kF64 ? Sequence{32, 29} : Sequence{14, 20});
+        if ((variant & kVarApprox) != 0) return (variant & kVarFtz) != 0 ? 1 : 4;
+        return sequence(op.key, op.type == Type::kF64 ? Sequence{30, 33} : Sequence{16, 16});
       case Opcode::kRcp:
-        if ((variant & kVarApprox) != 0) return (variant & kVarFtz) != 0 ? 1 : 7;
-        return sequence(op.key, op.type == Type::kF64 ? Sequence{20, 33} : Sequence{14, 51});
+        if ((variant & kVarApprox) != 0) return (variant & kVarFtz) != 0 || op.type == Type::kF64 ? 1 : 7;
+        return sequence(op.key, op.type == Type::kF64 ? Sequence{18, 37} : Sequence{16, 47});
       case Opcode::kRsqrt:
       case Opcode::kEx2:
       case Opcode::kLg2:
@@ -196,16 +197,23 @@ class Counter {
       case Opcode::kMul:
       case Opcode::kMad:
         if (is_float_type || !wide) return 1;
-        return (variant & kVarHi) != 0 ? 17 : 4;
+        if ((variant & kVarHi) == 0) return 4;
+        return is_signed(op.type) ? 16 : 7;
       case Opcode::kMin:
       case Opcode::kMax:
-        return op.type == Type::kF64 ? 6 : wide ? 4 : 1;
+        return op.type == Type::kF64 ? 8 : wide ? 4 : 1;
       case Opcode::kShl:
         if (by_constant && !wide && shared_bases_[op.dst[0]] && op.src[1].bits >= 2 && op.src[1].bits <= 4)
           return 0;
         return wide ? 2 : 1;
       case Opcode::kClz:
-        return 2;
+        return wide ? 6 : 2;
+      case Opcode::kBfe:
+      case Opcode::kBfi: {
+        const size_t position = opcode == Opcode::kBfe ? 1 : 2;
+        if (op.src[position].is_literal()) return 2;
+        return opcode == Opcode::kBfe ? 5 : 6;
+      }
       case Opcode::kPopc:
         return wide ? 3 : 1;
       case Opcode::kSet:
@@ -221,11 +229,11 @@ class Counter {
     if (op.type == Type::kF32) {
       if ((op.key & kVarApprox) != 0) return (op.key & kVarFtz) != 0 ? 2 : 5;
       if ((op.key & kVarFull) != 0) return 8;
-      return sequence(op.key, {14, 98});
+      return sequence(op.key, {16, 96});
     }
-    if (op.type == Type::kF64) return sequence(op.key, {22, 86});
+    if (op.type == Type::kF64) return sequence(op.key, {25, 82});
     if (by_constant) return 3 + (is_signed_type ? 1 : 0) + (remainder ? 1 : 0);
-    if (type_bytes(op.type) == 8) return sequence(op.key, {8, is_signed_type ? 78u : 62u});
+    if (type_bytes(op.type) == 8) return sequence(op.key, {6, is_signed_type ? 82u : 66u});
     if (is_signed_type) return remainder ? 22 : 24;
     return remainder ? 17 : 18;
   }
@@ -237,10 +245,7 @@ class Counter {
     for (int i = 0; i < op.num_src; ++i) {
       const Value& v = op.src[i];
       if (!v.is_literal() || (v.bits == 0 && v.launch_constant == kNone)) continue;
-      if (op.type == Type::kF64 && (v.bits & 0xffffffffu) != 0)
-        extra += 2;
-      else if (taken++ > 0 && in_registers_.insert(v.bits).second)
-        ++extra;
+      if (taken++ > 0 && in_registers_.insert(v.bits).second) ++extra;
     }
     return extra;
   }
