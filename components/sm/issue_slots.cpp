@@ -38,7 +38,8 @@ void IssueSlots::reset_policies() {
 void IssueSlots::plan(uint64_t now) {
   if (changed_ == 0) return;
   const uint64_t from = sm_.slot_cycles.up(now + 1) * sm_.issue_cycles;
-  for (const uint32_t s : core::Bits(changed_)) wake_[s] = schedulers_[s]->next_issue(from);
+  for (const uint32_t s : core::Bits(changed_))
+    wake_[s] = schedulers_[s]->next_issue(std::max(from, next_slot_[s] * sm_.issue_cycles));
   if (watch_l1_) wake_for_holds(from);
   changed_ = 0;
   next_issue_ = *std::min_element(wake_.begin(), wake_.begin() + sm_.scheduler_count);

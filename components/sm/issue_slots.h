@@ -74,6 +74,12 @@ class IssueSlots {
     uint64_t width;
     [[nodiscard]] uint64_t slots() const { return from < to ? (to - from) * width : 0; }
   };
+  /// An operation before has taken the slot, so when this scheduler can issue has to be found again.
+  bool is_taken(uint32_t scheduler, uint64_t slot) {
+    const bool taken = next_slot_[scheduler] > slot;
+    if (taken) changed_ |= 1u << scheduler;
+    return taken;
+  }
   template <class Issue>
   void take(uint32_t scheduler, uint32_t w, uint64_t now, Issue& issue);
   /// Of a scheduler that can issue two operations of a warp: the second one, if nothing holds it back.
@@ -106,7 +112,13 @@ class IssueSlots {
 template <class Issue>
 inline void IssueSlots::take(uint32_t scheduler, uint32_t w, uint64_t now, Issue& issue) {
   settle(scheduler, now);
-  next_slot_[scheduler] = now / sm_.slot_cycles + 1;
+  const ResidentWarp& warp = sm_.warps[w];
+  const uint64_t further = warp.op->further_slots;
+  next_slot_[scheduler] = now / sm_.slot_cycles + 1 + further;
+  if (further != 0) {
+    warp.kernel->stats->slots[StallCause::kIssued] += further;
+    warp.at().slots[StallCause::kIssued] += further;
+  }
   schedulers_[scheduler]->issued(w);
   issue(w, now);
   if (sm_.issue_width != 1) take_rest(scheduler, w, now, issue);
@@ -130,7 +142,8 @@ void IssueSlots::issue(uint64_t now, Issue issue) {
   sm_.table.promote(now);
   const uint64_t slot = now / sm_.slot_cycles;
   for (uint32_t s = 0; s < sm_.scheduler_count; ++s) {
-    if (next_slot_[s] > slot || (wake_[s] > now && (changed_ >> s & 1) == 0)) continue;
+    if (wake_[s] > now && (changed_ >> s & 1) == 0) continue;
+    if (is_taken(s, slot)) continue;
     changed_ |= 1u << s;
     const int w = schedulers_[s]->pick(now);
     if (w == WarpScheduler::kNone) continue;
@@ -143,8 +156,10 @@ template <class Ahead, class Issue>
 bool IssueSlots::issue_ahead(uint64_t cycle, Ahead ahead, Issue issue) {
   sm_.table.promote(cycle);
   uint32_t s = 0;
+  const uint64_t slot = cycle / sm_.slot_cycles;
   for (; s < sm_.scheduler_count; ++s) {
     if (wake_[s] > cycle && (changed_ >> s & 1) == 0) continue;
+    if (is_taken(s, slot)) continue;
     const int w = schedulers_[s]->pick(cycle);
     if (w != WarpScheduler::kNone && !ahead(static_cast<uint32_t>(w))) break;
     changed_ |= 1u << s;

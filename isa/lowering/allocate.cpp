@@ -138,6 +138,7 @@ class Assembler {
     m.num_src = op.num_src;
     m.guard_negated = op.guard_negated;
     m.counts_guarded = op.counts_guarded;
+    m.further_slots = static_cast<uint8_t>(op.issue_slots - 1);
     m.whole_warp = op.whole_warp;
     m.pred_negated = op.pred_negated;
     m.ptx_index = op.ptx_index;

@@ -43,6 +43,7 @@ struct Op {
   uint8_t modifiers = 0;
   uint8_t num_dst = 0;
   uint8_t num_src = 0;
+  uint8_t issue_slots = 1;  ///< instructions that a scheduler issues for it. machine_count.h
   bool guard_negated = false;
   bool whole_warp = false;
   /// Of a guarded op. Its count of PTX instructions holds in the lanes of the guard; nobody wants what other

@@ -172,6 +172,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     registers = std::max(registers, std::min(with_gaps(registers), schedule_to));
     if (limit != 0) registers = std::min(registers, limit);
   }
+  if (rewrites(program, options)) lir::count_issue_slots(program, flow);
   image.registers = std::max(image.registers, registers);
   image.machine_instructions += lir::machine_instructions(program, flow);
 }

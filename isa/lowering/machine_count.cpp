@@ -21,6 +21,9 @@ constexpr uint32_t kMaxPredicated = 10;
 /// What a warp needs to meet again behind a branch: bmov, bssy, bsync.
 constexpr uint32_t kReconvergence = 3;
 
+/// Of a sequence with a subroutine for exponents out of range: what only leads there and back.
+constexpr uint32_t kOnlyForSubroutine = 5;
+
 bool plain_float(const Op& op) {
   switch (static_cast<Opcode>(op.opcode())) {
     case Opcode::kAdd:
@@ -68,6 +71,28 @@ class Counter {
   const std::vector<uint32_t>& blocks() {
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) block_.push_back(count_block(b));
     return block_;
+  }
+  /// Of each block's operations, the instructions that a warp executes of them on their usual way.
+  std::vector<std::vector<uint32_t>> executed() {
+    std::vector<std::vector<uint32_t>> all(program_.blocks.size());
+    for (size_t b = 0; b < all.size(); ++b) {
+      summed_.clear();
+      for (const Op& op : program_.blocks[b].ops) {
+        uint32_t n = 1;
+        if (op.kind == OpKind::kAlu) {
+          const size_t before = subroutines_.size();
+          n = arithmetic(op);
+          const bool is_sequence = subroutines_.size() != before;
+          if (is_sequence) {
+            const uint32_t subroutine = subroutines_.begin()->second;
+            subroutines_.clear();
+            n = op.op_class == OpClass::kIntDiv64 ? n + subroutine : n - std::min(n, kOnlyForSubroutine);
+          }
+        }
+        all[b].push_back(n);
+      }
+    }
+    return all;
   }
   uint32_t run() {
     blocks();
@@ -369,6 +394,14 @@ uint32_t machine_registers(const Program& program, const Flow& flow) {
 
 std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow) {
   return Counter(program, flow).blocks();
+}
+
+void count_issue_slots(Program& program, const Flow& flow) {
+  const std::vector<std::vector<uint32_t>> executed = Counter(program, flow).executed();
+  for (size_t b = 0; b < executed.size(); ++b) {
+    for (size_t i = 0; i < executed[b].size(); ++i)
+      program.blocks[b].ops[i].issue_slots = static_cast<uint8_t>(std::clamp(executed[b][i], 1u, 255u));
+  }
 }
 
 uint32_t machine_instructions(const Program& program, const Flow& flow) {

@@ -1,8 +1,7 @@
 // How many instructions and registers ptxas needs for the operations of a program on compute capability 7.5.
 // Most operations are one. Those on 64-bit integers are two, divisions and IEEE roots are sequences (some
 // with a subroutine that a kernel has once), and some cost nothing, because an instruction takes them as an
-// operand: parameters and negations. Issue slots do not follow this: an operation issues once, and takes its
-// pipe as long as its class says.
+// operand: parameters and negations.
 #pragma once
 #include "isa/lowering/lir.h"
 
@@ -12,6 +11,8 @@ namespace gpusim::isa::lir {
 [[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow);
 /// Of each block, without subroutines and what branches need to meet again.
 [[nodiscard]] std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow);
+/// Sets how many of those instructions a warp issues for each operation.
+void count_issue_slots(Program& program, const Flow& flow);
 [[nodiscard]] uint32_t machine_instructions(const Program& program, const Flow& flow);
 
 }  // namespace gpusim::isa::lir

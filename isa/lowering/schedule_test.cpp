@@ -371,6 +371,26 @@ TEST(Schedule, ATileIsLoadedBeforeItIsStoredEvenIfNoFullScheduleFits) {
   expect_same_everywhere(text, 32);
 }
 
+TEST(MachineCount, OperationsOfSeveralInstructionsTakeAsManyIssueSlots) {
+  const auto further = [](const std::string& statement, int capability) {
+    const KernelImage image =
+        scheduled(thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .f32 %f<4>;",
+                                R"(
+      ld.global.u32 %r0, [%in]; ld.global.u64 %rd0, [%in+8]; ld.global.u64 %rd1, [%in+16]; ld.global.f32 %f0, [%in+24];
+      )" + statement +
+                                    "st.global.u32 [%out], %r2; st.global.u64 [%out+8], %rd2; st.global.f32 "
+                                    "[%out+16], %f2; ret;"),
+                  capability);
+    return uint32_t{image.ops[position(image, statement.substr(0, statement.size() - 2))].further_slots};
+  };
+  EXPECT_EQ(further("add.u32 %r2, %r0, 5; ", 75), 0u);
+  EXPECT_EQ(further("mul.hi.u64 %rd2, %rd0, %rd1; ", 75), 6u);
+  EXPECT_EQ(further("div.rn.f32 %f2, %f0, 0f40400000; ", 75),
+            10u);                                               // without the way to the subroutine and back
+  EXPECT_GT(further("div.u64 %rd2, %rd0, %rd1; ", 75), 60u);    // with the subroutine
+  EXPECT_EQ(further("mul.hi.u64 %rd2, %rd0, %rd1; ", 35), 0u);  // known from 7.0 on
+}
+
 TEST(MachineCount, WideSumsAreTwoAndDivisionsSequences) {
   const auto instructions = [](const std::string& statement) {
     const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<4>;", R"(
