@@ -94,6 +94,10 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
     bool local = false;
     bool looked_up = false;  ///< its pages, in the translation look-aside buffer
     bool refused = false;    ///< the L1 could not take its next transaction yet
+    /// Cycles that the data of the whole access take, from `began_at`, at which it was looked up first; 0: as
+    /// many as it has transactions.
+    uint32_t data_cycles = 0;
+    uint64_t began_at = 0;
     TransactionList list;
     [[nodiscard]] const Transaction& transaction() const { return list.items[next]; }
   };

@@ -53,6 +53,11 @@ class L1Cache : public sc_core::sc_module {
 
   [[nodiscard]] uint64_t latency() const { return latency_; }
   [[nodiscard]] bool caches_global() const { return cache_global_; }
+  /// Whether load() would be a hit.
+  [[nodiscard]] bool holds(const Access& a) const {
+    const uint32_t frame = tags_.find(tags_.line_of(a.address));
+    return frame != TagArray::kNoFrame && (own(a.sectors) & ~tags_.frame(frame).valid) == 0;
+  }
   /// `can_send`: a request can leave now, and there is room for a write-back.
   Result load(const Access& a, bool can_send);
   enum class Stored : uint8_t {

@@ -12,7 +12,10 @@ L1Path<Tlb>::L1Path(const core::MachineConfig& machine, uint16_t port, const Lin
     : GlobalPath(machine, port, links, accesses),
       tlb_(machine.tlb, links.tlb),
       l1_(fmt::format("l1_{}", port).c_str(), machine.l1, kMaxWarps),
-      hits_(l1_.latency() + 2),
+      group_bytes_(uint64_t{machine.l1.line} * machine.l1.tag_lines),
+      by_groups_(machine.l1.tag_lines > 1),
+      data_rules_(shared_memory_rules(machine)),
+      hits_((l1_.latency() + 2) * machine.l1.tag_lines),
       holds_textures_(machine.texture.cache == core::TextureCache::kL1),
       holds_read_only_(holds_textures_ && machine.texture.read_only_loads) {}
 
@@ -34,6 +37,9 @@ uint32_t L1Path<Tlb>::submit(const isa::MicroOp& op, uint32_t warp, uint32_t pc,
                              const isa::MemoryAccess& access, bool is_atomic, uint64_t now) {
   QueueEntry& entry = enqueue(op, warp, pc, access, is_atomic, now);
   entry.cached = entry.kind == RequestKind::kRead && is_cached(op, entry.local);
+  // Texels are gathered from quads, whose words need not lie as the lanes ask for them.
+  const bool by_groups = by_groups_ && entry.cached && op.op_class != isa::OpClass::kTexture;
+  entry.data_cycles = by_groups ? shared_access_cost(data_rules_, access, op.kind).steps : 0;
   return entry.record;
 }
 
@@ -76,6 +82,12 @@ void L1Path<Tlb>::send_one(uint64_t now, bool link) {
 }
 
 template <class Tlb>
+L1Cache::Access L1Path<Tlb>::access_of(const QueueEntry& entry) const {
+  const Transaction& t = entry.transaction();
+  return {t.address, t.sectors, accesses_[entry.record].warp, entry.record, entry.local, entry.refused};
+}
+
+template <class Tlb>
 bool L1Path<Tlb>::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
   if (!entry.looked_up) {
     entry.looked_up = true;
@@ -83,11 +95,9 @@ bool L1Path<Tlb>::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
     tlb_.send();
   }
   if (!tlb_.knows(entry.next, now)) return false;
-  const Transaction& t = entry.transaction();
   count_for(entry.record);
   const bool can_send = link && can_reserve(entry.kind) && !l1_.has_writeback();
-  const L1Cache::Access access{t.address,    t.sectors,   accesses_[entry.record].warp,
-                               entry.record, entry.local, entry.refused};
+  const L1Cache::Access access = access_of(entry);
   if (entry.cached) return load(entry, access, now, can_send);
   if (entry.kind == RequestKind::kWrite) {
     const L1Cache::Stored stored = l1_.store(access, can_send);
@@ -124,6 +134,7 @@ bool L1Path<Tlb>::load(QueueEntry& entry, const L1Cache::Access& access, uint64_
     entry.refused = true;
     return false;
   }
+  if (entry.next == 0) entry.began_at = now;
   record_look_up(now, access.address,
                  hit                   ? CacheResult::kHit
                  : result.request != 0 ? CacheResult::kMiss
@@ -135,8 +146,25 @@ bool L1Path<Tlb>::load(QueueEntry& entry, const L1Cache::Access& access, uint64_
   else
     ask_for_line(entry, result, access.address, now);
   entry.refused = false;
+  const uint64_t group = group_of(access.address);
   step(entry, now);
+  if (entry.data_cycles == 0) return true;
+  load_neighbours(entry, group, now);
+  if (entry.next == entry.list.count)
+    next_send_ = std::max(next_send_, entry.began_at + entry.data_cycles * send_interval_);
   return true;
+}
+
+template <class Tlb>
+void L1Path<Tlb>::load_neighbours(QueueEntry& entry, uint64_t group, uint64_t now) {
+  while (entry.next < entry.list.count && group_of(entry.transaction().address) == group) {
+    const L1Cache::Access access = access_of(entry);
+    if (!tlb_.knows(entry.next, now) || !l1_.holds(access)) return;
+    (void)l1_.load(access, false);
+    record_look_up(now, access.address, core::CacheResult::kHit);
+    hits_.push({now + l1_.latency(), entry.record});
+    step(entry, now);
+  }
 }
 
 template <class Tlb>

@@ -1,9 +1,14 @@
 // The path of global accesses on a machine with an L1: transactions look there first, misses ask for sectors
-// of lines, and dirty lines that lose their place are written back.
+// of lines, and dirty lines that lose their place are written back. With l1.tag_lines the tags of an aligned
+// group of lines are looked up together, and a load takes as long as its groups or the busiest bank of its
+// data, whichever is longer: an H200 loads words 7 apart, which lie in 7 lines and 32 banks, in 2.4 cycles a
+// warp, words 8 apart in 8 (h200_l1_cycles_by_stride.csv; the groups give 2.5 and 8, and are within 0.4
+// cycles of all of its other strides). Misses leave line after line, as without.
 #pragma once
 #include <array>
 
 #include "components/lsu/global_path.h"
+#include "components/sm/shared_bank_conflicts.h"
 
 namespace gpusim::comp {
 
@@ -86,9 +91,17 @@ class L1Path final : public GlobalPath {
     if (records_mshrs()) record_mshr(now, address, action, l1_.mshrs_in_use());
   }
 
+  [[nodiscard]] L1Cache::Access access_of(const QueueEntry& entry) const;
+  /// More lines of the group that was looked up at `now`, as far as they are here: the cycle serves them too.
+  void load_neighbours(QueueEntry& entry, uint64_t group, uint64_t now);
+  [[nodiscard]] uint64_t group_of(uint64_t address) const { return address / group_bytes_; }
+
   Tlb tlb_;
   L1Cache l1_;
-  core::Ring<Hit> hits_;  ///< not complete yet
+  uint64_t group_bytes_;          ///< of lines that are looked up together
+  bool by_groups_;                ///< more than one
+  SharedMemoryRules data_rules_;  ///< banks of the data, those of shared memory
+  core::Ring<Hit> hits_;          ///< not complete yet
   bool holds_textures_, holds_read_only_;
   std::vector<LineRequest> line_requests_;  ///< by MSHR
   std::array<L1Stats*, kMaxKernels> stats_of_kernel_{};

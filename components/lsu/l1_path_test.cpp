@@ -38,6 +38,29 @@ TEST_F(LoadStoreL1Test, AHitTakesTheHitLatencyAndSendsNothing) {
   EXPECT_EQ(unit->l1_stats()->load_hits, 1u);
 }
 
+/// Cycles from the first of two loads of words `stride` apart, which both hit, to the second.
+class LoadStoreGroupsTest : public LoadStoreL1Test {
+ protected:
+  uint64_t cycles(uint64_t stride, uint64_t base = 0x4000) {
+    build_l1({"l1.size=16K", "l1.tag_lines=4", "coalescer.cycles_per_transaction=1",
+              "shared.lanes_per_access=32", "shared.banks=32"});
+    const isa::MemoryAccess access = words(base, stride);
+    at(10, [this, access](uint64_t now) { submit(load, access, now); });
+    at(1000, [this, access](uint64_t now) {
+      submit(load, access, now, 0);
+      submit(load, access, now, 1);
+    });
+    run();
+    EXPECT_EQ(host.done.size(), 3u);
+    return host.done.size() < 3 ? 0 : host.done[2].first - host.done[1].first;
+  }
+};
+
+TEST_F(LoadStoreGroupsTest, OneLine) { EXPECT_EQ(cycles(1), 1u); }
+TEST_F(LoadStoreGroupsTest, SevenLinesAreTwoGroups) { EXPECT_EQ(cycles(7), 2u); }
+TEST_F(LoadStoreGroupsTest, ThreeWhenTheyBeginInTheMiddleOfOne) { EXPECT_EQ(cycles(7, 0x4000 + 256), 3u); }
+TEST_F(LoadStoreGroupsTest, EightWordsOfABank) { EXPECT_EQ(cycles(8), 8u); }
+
 TEST_F(LoadStoreL1Test, MissesOfOneLineShareARequest) {
   build_l1();
   at(10, [&](uint64_t now) {

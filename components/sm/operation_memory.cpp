@@ -46,7 +46,7 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   const ClassTiming& timing = warp.timing_of(op.op_class);
   const isa::MemoryAccess& access = sm_.access;
   SharedMemoryCost cost = shared_access_cost(sm_.shared_rules, access, op.kind);
-  if (op.kind == OpKind::kAtomic) cost.steps *= shared_atomic_rounds(access);
+  if (op.kind == OpKind::kAtomic) cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost);
   const uint32_t replays = cost.replays();
   uint64_t extra = replays * sm_.shared_step_cycles;
   // Wide words take more than the class's interval even without conflicts.

@@ -149,6 +149,19 @@ uint32_t group_steps_whole_warp(const SharedMemoryRules& rules, const isa::Memor
   return request_steps_whole_warp(rules, word, count == 32 ? ~0u : (uint32_t{1} << count) - 1);
 }
 
+/// Lanes that update the word that most update.
+uint32_t busiest_word(const isa::MemoryAccess& access) {
+  uint32_t busiest = 0;
+  for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
+    const uint64_t a = access.address[std::countr_zero(bits)];
+    uint32_t same = 0;
+    for (uint32_t others = bits; others != 0; others &= others - 1)
+      same += access.address[std::countr_zero(others)] == a;
+    busiest = std::max(busiest, same);
+  }
+  return busiest;
+}
+
 }  // namespace
 
 SharedMemoryRules shared_memory_rules(const core::MachineConfig& machine) {
@@ -194,16 +207,24 @@ SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules, const isa::M
   return cost;
 }
 
-uint32_t shared_atomic_rounds(const isa::MemoryAccess& access) {
-  uint32_t rounds = 0;
-  for (uint32_t bits = access.lanes.bits(); bits != 0; bits &= bits - 1) {
-    const uint64_t a = access.address[std::countr_zero(bits)];
-    uint32_t same = 0;
-    for (uint32_t others = bits; others != 0; others &= others - 1)
-      same += access.address[std::countr_zero(others)] == a;
-    rounds = std::max(rounds, same);
+uint32_t shared_atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
+                             const SharedMemoryCost& cost) {
+  if (rules.lanes_per_access < isa::kWarpSize) return cost.steps * busiest_word(access);
+  const uint32_t words = std::max<uint32_t>(1, access.bytes / rules.bank_bytes);
+  const uint32_t group = isa::kWarpSize / std::bit_ceil(words);
+  const uint32_t group_mask = group >= isa::kWarpSize ? ~0u : (1u << group) - 1;
+  uint32_t steps = 0;
+  for (uint32_t first = 0; first < isa::kWarpSize; first += group) {
+    std::array<uint8_t, kMaxBanks> lanes_of{};
+    uint32_t busiest = 0;
+    for (uint32_t bits = access.lanes.bits() & (group_mask << first); bits != 0; bits &= bits - 1) {
+      const uint64_t word = access.address[std::countr_zero(bits)] / rules.bank_bytes;
+      for (uint32_t part = 0; part < words; ++part)
+        busiest = std::max<uint32_t>(busiest, ++lanes_of[(word + part) % rules.banks]);
+    }
+    steps += busiest;
   }
-  return rounds;
+  return steps;
 }
 
 }  // namespace gpusim::comp

@@ -35,8 +35,11 @@ struct SharedMemoryCost {
 [[nodiscard]] SharedMemoryCost shared_access_cost(const SharedMemoryRules& rules,
                                                   const isa::MemoryAccess& access, isa::OpKind kind);
 
-/// Atomics on shared memory are a lock loop on 1.2/1.3: iterations needed, i.e. the lanes that update the
-/// busiest word.
-[[nodiscard]] uint32_t shared_atomic_rounds(const isa::MemoryAccess& access);
+/// Steps of an atomic access, whose steps as a load are `cost`. On 1.2/1.3 it is a lock loop: the whole
+/// access again for each lane of the busiest word. By the whole-warp rule a bank serves its lanes one after
+/// the other, whether they update one word or several: the busiest bank counts each of its lanes once. Random
+/// bins of a histogram take 3.5 steps that way, as on an H100 (regress/hardware), and not 6.1.
+[[nodiscard]] uint32_t shared_atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access,
+                                           const SharedMemoryCost& cost);
 
 }  // namespace gpusim::comp

@@ -234,10 +234,29 @@ TEST(SharedMemory, AgreesWithTheSecondImplementation) {
   }
 }
 
-TEST(SharedMemory, AtomicRoundsAreTheBusiestWord) {
-  EXPECT_EQ(shared_atomic_rounds(access_of(4, ~0u, [](uint64_t lane) { return lane * 4; })), 1u);
-  EXPECT_EQ(shared_atomic_rounds(access_of(4, ~0u, [](uint64_t) { return 0; })), 32u);
-  EXPECT_EQ(shared_atomic_rounds(access_of(4, 0xff, [](uint64_t lane) { return lane % 3 * 4; })), 3u);
+uint32_t atomic_steps(const SharedMemoryRules& rules, const isa::MemoryAccess& access) {
+  return shared_atomic_steps(rules, access, shared_access_cost(rules, access, isa::OpKind::kAtomic));
+}
+
+TEST(SharedMemory, AtomicsOfALockLoopRepeatTheAccess) {
+  EXPECT_EQ(atomic_steps(kHalfWarps, access_of(4, ~0u, [](uint64_t lane) { return lane * 4; })), 2u);
+  EXPECT_EQ(atomic_steps(kHalfWarps, access_of(4, ~0u, [](uint64_t) { return 0; })), 64u);
+  EXPECT_EQ(atomic_steps(kHalfWarps, access_of(4, 0xff, [](uint64_t lane) { return lane % 3 * 4; })), 6u);
+}
+
+TEST(SharedMemory, AtomicsTakeTheLanesOfTheBusiestBank) {
+  EXPECT_EQ(atomic_steps(kWholeWarps, access_of(4, ~0u, [](uint64_t lane) { return lane * 4; })), 1u);
+  EXPECT_EQ(atomic_steps(kWholeWarps, access_of(4, ~0u, [](uint64_t) { return 0; })), 32u);
+  EXPECT_EQ(atomic_steps(kWholeWarps, access_of(4, 0xff, [](uint64_t lane) { return lane % 3 * 4; })), 3u);
+  // Two words of one bank, the lanes shared out among them: a load would take two steps, each word has 16.
+  EXPECT_EQ(atomic_steps(kWholeWarps, access_of(4, ~0u, [](uint64_t lane) { return lane % 2 * 128; })), 32u);
+  // Three lanes on one word, two on two words of another bank.
+  EXPECT_EQ(atomic_steps(kWholeWarps,
+                         access_of(4, 0x1f, [](uint64_t lane) { return lane < 3 ? 0 : 4 + lane * 128; })),
+            3u);
+  // Half a warp of 64-bit words at a time, each in two banks.
+  EXPECT_EQ(atomic_steps(kWholeWarps, access_of(8, ~0u, [](uint64_t lane) { return lane * 8; })), 2u);
+  EXPECT_EQ(atomic_steps(kWholeWarps, access_of(8, ~0u, [](uint64_t lane) { return lane % 16 * 128; })), 32u);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ bool takes_constant(const Op& op) {
 /// base + index * size: the base is a parameter more often than not, and the size stays in a register.
 bool is_address_product(const Op& op) {
   return static_cast<Opcode>(op.opcode()) == Opcode::kMad && (op.key & kVarWide) != 0 &&
-         op.op_class == OpClass::kIntMul64;
+         type_bytes(op.type) == 4;
 }
 
 }  // namespace

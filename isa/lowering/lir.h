@@ -175,7 +175,9 @@ void remove_dead_code(Program& program);                                    // d
 void fuse_operations(Program& program, const Flow& flow, SimdLevel level);  // fuse.cpp: 7.0 and up
 void merge_accesses(Program& program, SimdLevel level);                     // merge_accesses.cpp: 7.0 and up
 void bind_operands(Program& program, const Flow& flow);                     // bind_operands.cpp: 2.0 and up
-void contract_products(Program& program, SimdLevel level);                  // contract.cpp: 7.0 and up
+/// wide_products.cpp: 7.0 and up, where one instruction multiplies 32 bits to 64, and adds
+void time_wide_products(Program& program);
+void contract_products(Program& program, SimdLevel level);  // contract.cpp: 7.0 and up
 /// aggregate_atomics.cpp: 7.0 and up
 void aggregate_atomics(Program& program, const Flow& flow, int capability, SimdLevel level);
 void fold_shared_operands(Program& program);           // fold_shared.cpp

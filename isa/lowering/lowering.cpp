@@ -132,6 +132,9 @@ void shape(lir::Program& program, SimdLevel simd) {
 /// What a kernel gets at least, whatever its largest block is.
 constexpr uint32_t kFewest = 16;
 
+/// Compute capability whose multiplier gives 64 bits and adds them in one instruction.
+constexpr int kWideProductsFrom = 70;
+
 /// The passes between selection and allocation.
 void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
   uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
@@ -156,9 +159,12 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::sink_values(program, flow);
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
+    if (options.machine_capability >= kWideProductsFrom) lir::time_wide_products(program);
     if (options.level == LoweringLevel::kSchedule)
       schedule_to = schedule_for_occupancy(program, flow, entry, options, limit);
     lir::coalesce(program, flow);
+  } else if (options.machine_capability >= kWideProductsFrom) {
+    lir::time_wide_products(program);
   }
   if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
   uint32_t registers = lir::register_estimate(program, flow);

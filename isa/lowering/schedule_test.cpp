@@ -30,10 +30,28 @@ TEST(Fuse, AddressesBecomeOneMultiplyAdd) {
     ret;)");
   const KernelImage image = scheduled(text);
   ASSERT_EQ(image.ops.size(), 6u);  // tid, two addresses, load, store, exit
-  EXPECT_EQ(count_class(image, OpClass::kIntMul64), 2u);
+  EXPECT_EQ(count_class(image, OpClass::kIntMul), 2u);
   EXPECT_EQ(count_class(image, OpClass::kLoadParam), 0u);
   EXPECT_EQ(image.launch_constants.size(), 2u);
   EXPECT_EQ(total_ptx(image), total_ptx(lower_ok(text, level(LoweringLevel::kNone))));
+  expect_same_everywhere(text, 64);
+}
+
+TEST(WideProducts, AreOneInstructionFromVoltaOn) {
+  const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<8>;", R"(
+    ld.global.u32 %r0, [%in];
+    mul.wide.u32 %rd0, %r0, %r0;
+    mad.wide.s32 %rd1, %r0, %r0, %rd0;
+    mul.lo.u64 %rd2, %rd0, %rd1;
+    cvt.u32.u64 %r1, %rd2;
+    st.global.u32 [%out], %r1;
+    ret;)");
+  for (const LoweringLevel at : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
+    const KernelImage volta = lower_ok(text, level(at, 0, 70)), fermi = lower_ok(text, level(at, 0, 20));
+    // The products of 64 bits stay what they are; before Volta the wide ones are counted with them.
+    EXPECT_EQ(count_class(volta, OpClass::kIntMul64), 1u);
+    EXPECT_GE(count_class(fermi, OpClass::kIntMul64), 3u);
+  }
   expect_same_everywhere(text, 64);
 }
 
@@ -156,7 +174,13 @@ TEST(Unroll, EveryNumberOfRoundsIsTheSame) {
 }
 
 TEST(Unroll, RoundsAreCopiedUnlessToldNotTo) {
-  const auto products = [](const KernelImage& image) { return count_class(image, OpClass::kIntMul); };
+  // Without the wide product that makes the address of the stores.
+  const auto products = [](const KernelImage& image) {
+    uint32_t count = 0;
+    for (const MicroOp& op : image.ops)
+      count += op.op_class == OpClass::kIntMul && !image.ptx[op.ptx_index].text.starts_with("add.s64");
+    return count;
+  };
   const std::string text = counted_loop("mov.u32 %r1, 0;", "mov.u32 %r2, %tid0;", "1", "lt.s32");
   EXPECT_EQ(products(scheduled(text)), 7u);  // four, two, one
   EXPECT_EQ(products(scheduled(text, 35)), 1u);

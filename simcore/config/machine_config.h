@@ -113,6 +113,7 @@ struct MachineConfig {
     uint32_t latency = 0;            ///< core cycles from look-up to data
     uint32_t mshrs = 0, merges = 0;  ///< lines on their way; accesses that wait for one of them
     uint32_t warp_mshrs = 0;         ///< of one warp; 0: no limit
+    uint32_t tag_lines = 1;          ///< lines whose tags are looked up in one cycle, neighbours
     SetIndexKind index{};
     std::string replacement;  ///< a policy of components/cache/replacement
     ReplacementPolicyKeys policy_keys;

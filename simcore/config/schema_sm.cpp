@@ -168,6 +168,10 @@ std::span<const KeySpec> sm_keys() {
        AT(l1.merges)},
       {"l1", "warp_mshrs", K::kInteger, "lines", "0", 0, 4096, "",
        "lines on their way that one warp asked for; 0: no limit", AT(l1.warp_mshrs)},
+      {"l1", "tag_lines", K::kInteger, "lines", "1", 1, 32, "",
+       "an aligned group of so many neighbouring lines is looked up in one cycle, as far as a load hits, and "
+       "its data come as from the banks of shared memory; 1: a line a cycle, however many words of it",
+       AT(l1.tag_lines)},
       {"l1", "cache_global", K::kBoolean, "", "true", 0, 0, "",
        "global loads are cached; false: local memory only", AT(l1.cache_global)},
       {"l1", "write_global", K::kChoice, "", "evict", 0, 0, "through|evict",
