@@ -2,8 +2,8 @@
 // of lines, and dirty lines that lose their place are written back. With l1.tag_lines the tags of an aligned
 // group of lines are looked up together, and a load takes as long as its groups or the busiest bank of its
 // data, whichever is longer: an H200 loads words 7 apart, which lie in 7 lines and 32 banks, in 2.4 cycles a
-// warp, words 8 apart in 8 (h200_l1_cycles_by_stride.csv; the groups give 2.5 and 8, and are within 0.4
-// cycles of all of its other strides). Misses leave line after line, as without.
+// warp, words 8 apart in 8 (h200_l1_cycles_by_stride.csv; the groups give 2.5 and 8, and are within half a
+// cycle of all of its other strides). Misses leave line after line, as without.
 #pragma once
 #include <array>
 
