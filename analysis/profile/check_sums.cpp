@@ -29,8 +29,9 @@ std::string require(const char* table, const Table& data, std::string_view colum
 std::string check_operations(const KernelRecord& k) {
   if (k.inst_issued < k.inst_executed)
     return fmt::format("inst_issued is {}, less than inst_executed, {}", k.inst_issued, k.inst_executed);
-  if (k.slots_of("issued") != k.inst_executed)
-    return fmt::format("inst_executed is {}, but {} slots issued", k.inst_executed, k.slots_of("issued"));
+  if (k.slots_of("issued") < k.inst_executed)  // operations of several instructions take further slots
+    return fmt::format("inst_executed is {}, but only {} slots issued", k.inst_executed,
+                       k.slots_of("issued"));
   for (const std::string& wrong :
        {require("per_sm", k.per_sm, "inst_executed", k.inst_executed, "inst_executed"),
         require("per_sm", k.per_sm, "inst_issued", k.inst_issued, "inst_issued"),

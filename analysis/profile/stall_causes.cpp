@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 9> kGroups{
     "memory throttle", "instruction fetch", "control"};
 
 constexpr std::array<CauseInfo, 19> kCauses{{
-    {"issued", "issued", "", "a warp operation issued: useful work"},
+    {"issued", "issued", "", "an instruction of a warp issued: useful work"},
     {"no_warp", "no warp", "",
      "the SM had no resident warp of this kernel, or the slot went to a kernel beside it: too few blocks for "
      "the machine, an uneven last round, or the end of the kernel"},

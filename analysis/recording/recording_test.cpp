@@ -229,7 +229,9 @@ TEST(Recording, RefusesSumsThatDoNotAgree) {
        "inst_issued - inst_executed is 2, but column "
        "'replays' of per_pc sums to 1"},
       {[](auto& r) { r.sms[1]["inst_issued"] = 3; }, "column 'inst_issued' of per_sm sums to 9"},
-      {[](auto& r) { r.counters["inst_executed"] = 5; }, "inst_executed is 5, but 6 slots issued"},
+      {[](auto& r) { r.counters["inst_executed"] = 7; }, "inst_executed is 7, but only 6 slots issued"},
+      {[](auto& r) { r.counters["inst_executed"] = 5; },
+       "inst_executed is 5, but column 'inst_executed' of per_sm sums to 6"},
       {[](auto& r) { r.counters["inst_issued"] = 5; }, "inst_issued is 5, less than inst_executed, 6"},
       {[](auto& r) { r.operations[2].values["pc"] = 1; }, "row 2 of per_pc is operation 1"},
       {[](auto& r) { r.sms[0]["slots_barrier"] = ~uint64_t{0}, r.sms[1]["slots_barrier"] = 2; },

@@ -12,7 +12,7 @@
 namespace gpusim::comp {
 
 enum class StallCause : uint8_t {
-  kIssued,      ///< no stall: one warp instruction issued
+  kIssued,      ///< no stall: one warp instruction issued (an operation may be several)
   kNoWarp,      ///< no warp is resident
   kBlockStart,  ///< a block is being set up, or a branch is being resolved
   kBarrier,
