@@ -1,10 +1,12 @@
 // Joins two operations into one where the machine has an instruction for both (compute capability 7.0 and up,
 // where multiply-add is as fast as add): a product or a shift by a constant and an addition become a
 // multiply-add (of 32 bits, or of 32 x 32 + 64 bits for addresses), two bitwise operations become a lop3, a
-// comparison and the logic on its predicate become one comparison, and a negated predicate is read as such.
-// Only integers and predicates: every result has the same bits. The first operation stays for its other
-// readers; remove_dead_code() takes it away if there are none.
+// comparison and the logic on its predicate become one comparison, a mask and its comparison with zero become
+// a test of bits, two such tests of one byte become one (r2p), and a negated predicate is read as such. Only
+// integers and predicates: every result has the same bits. The first operation stays for its other readers;
+// remove_dead_code() takes it away if there are none.
 #include <algorithm>
+#include <bit>
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
@@ -46,6 +48,7 @@ class Fuser {
         read_negated(op);
         if (op.kind == OpKind::kAlu) {
           if (is_alu(op, Opcode::kAdd)) fuse_add(op);
+          if (is_alu(op, Opcode::kSetp)) fuse_test(op);
           if (is_alu(op, Opcode::kAnd) || is_alu(op, Opcode::kOr) || is_alu(op, Opcode::kXor)) {
             op.type == Type::kPred ? fuse_predicates(op) : fuse_logic(op);
           }
@@ -55,6 +58,7 @@ class Fuser {
           if (!ssa_.is_value(v)) writer_[v] = op.guard == kNoVar ? &op : nullptr;
         });
       }
+      pair_tests(block);
       for (const Op& op : block.ops) {  // what is no SSA value is followed within its block only
         for_each_def(op, [&](Var v) {
           if (!ssa_.is_value(v)) writer_[v] = nullptr;
@@ -163,13 +167,75 @@ class Fuser {
     }
   }
 
+  static constexpr uint64_t kTestKey =
+      form_key(Opcode::kSetp, Type::kB32, Type::kNone, compare_variant(CompareOp::kNe));
+  static constexpr uint64_t kTestNegated = 0x100;  ///< of Op::imm, for the first predicate
+
+  /// (a & mask) compared with zero, or with the mask if that is one bit.
+  void fuse_test(Op& op) {
+    if (type_bytes(op.type) != 4 || !is_integer(op.type) || op.num_src != 2 || op.pred_dst[1] != kNoVar)
+      return;
+    const bool equal = variant_of(op) == compare_variant(CompareOp::kEq);
+    if (!equal && variant_of(op) != compare_variant(CompareOp::kNe)) return;
+    if (!op.src[1].is_literal() || op.src[1].launch_constant != kNone) return;
+    const Op* from = source(op.src[0]);
+    if (from == nullptr || !is_alu(*from, Opcode::kAnd) || type_bytes(from->type) != 4 ||
+        readers_[op.src[0].var] != 1)
+      return;
+    const Value mask = from->src[1];
+    const auto compared = static_cast<uint32_t>(op.src[1].bits);
+    const bool with_bit = mask.is_literal() && mask.launch_constant == kNone &&
+                          std::has_single_bit(compared) && static_cast<uint32_t>(mask.bits) == compared;
+    if (compared != 0 && !with_bit) return;
+    const uint64_t combined = op.imm;
+    if (!set_form(op, kTestKey)) return;
+    set_sources(op, {from->src[0], mask, mask});
+    op.imm = combined | (equal != with_bit ? kTestNegated : 0);
+  }
+
+  /// A byte of which `op` tests one of the lower seven bits, or kNone.
+  uint32_t tested_byte(const Op& op) const {
+    if (op.kind != OpKind::kAlu || op.key != kTestKey || op.guard != kNoVar || (op.imm & 0xff) != 0 ||
+        op.pred_dst[1] != kNoVar || op.src[0].is_literal() || !op.src[1].is_literal() ||
+        op.src[1].launch_constant != kNone || !ssa_.is_value(op.pred_dst[0]))
+      return kNone;
+    const auto mask = static_cast<uint32_t>(op.src[1].bits);
+    if (!std::has_single_bit(mask)) return kNone;
+    const auto bit = static_cast<uint32_t>(std::countr_zero(mask));
+    return bit % 8 == 7 ? kNone : bit / 8;
+  }
+
+  /// r2p makes up to seven predicates of one byte; here it makes two, as an operation may have.
+  void pair_tests(Block& block) {
+    for (size_t i = 0; i < block.ops.size(); ++i) {
+      Op& first = block.ops[i];
+      const uint32_t byte = tested_byte(first);
+      if (byte == kNone) continue;
+      const Var tested = first.src[0].var;
+      for (size_t j = i + 1; j < block.ops.size(); ++j) {
+        Op& second = block.ops[j];
+        if (tested_byte(second) == byte && second.src[0].var == tested) {
+          first.src[2] = second.src[1];
+          first.pred_dst[1] = second.pred_dst[0];
+          if ((second.imm & kTestNegated) != 0) first.imm |= kTestNegated << 1;
+          for_each_use(second, [&](Var v) { --readers_[v]; });
+          second.kind = OpKind::kNop;
+          break;
+        }
+        bool changes = false;
+        for_each_def(second, [&](Var v) { changes = changes || v == tested; });
+        if (changes) break;
+      }
+    }
+  }
+
   /// p = (a cmp b) op q: the comparison itself takes q.
   void fuse_predicates(Op& op) {
     for (size_t i = 0; i < 2; ++i) {
       const Var p = op.pred_src[i], q = op.pred_src[1 - i];
       if (p == kNoVar || q == kNoVar || p == q || op.pred_negated[i] || readers_[p] != 1) continue;
       const Op* compare = source(p);
-      if (compare == nullptr || !is_alu(*compare, Opcode::kSetp) || compare->imm != 0 ||
+      if (compare == nullptr || !is_alu(*compare, Opcode::kSetp) || (compare->imm & 0xff) != 0 ||
           compare->pred_dst[0] != p || compare->pred_dst[1] != kNoVar)
         continue;
       const BoolOp with = is_alu(op, Opcode::kAnd)  ? BoolOp::kAnd
@@ -180,7 +246,7 @@ class Fuser {
       joined.pred_dst = op.pred_dst;
       joined.pred_src = {q, kNoVar, kNoVar};
       joined.pred_negated = {negated, false, false};
-      joined.imm = static_cast<uint64_t>(with);
+      joined.imm = compare->imm | static_cast<uint64_t>(with);
       joined.guard = op.guard;
       joined.guard_negated = op.guard_negated;
       joined.ptx_index = op.ptx_index;

@@ -266,6 +266,7 @@ class Counter {
   /// An instruction takes one constant; what else it reads must be in registers.
   uint32_t literals(const Op& op) {
     if (static_cast<Opcode>(op.opcode()) == Opcode::kMov || op.op_class == OpClass::kWarp) return 0;
+    if (static_cast<Opcode>(op.opcode()) == Opcode::kSetp && op.type == Type::kB32) return 0;  // masks of r2p
     uint32_t taken = 0, extra = 0;
     for (int i = 0; i < op.num_src; ++i) {
       const Value& v = op.src[i];

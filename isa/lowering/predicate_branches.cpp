@@ -1,16 +1,18 @@
 // Turns short branches into predicates, as ptxas does (compute capability 7.0 and up): code that a guarded
 // branch jumps over runs under the branch's predicate instead, if it is at most eight instructions, or six if
 // all lanes of a warp go one way. Found by experiment with ptxas 13.0, the same for sm_75, sm_80 and sm_90.
-// What stays a branch there stays one here: code with loads from global memory, which would wait in vain,
-// with atomics, barriers, operations between lanes, and calls, and code with a branch that was made a
-// predicate itself. A branch over an else part at the end of that code becomes a guarded branch, so that the
-// else part may follow. Before that, conditions of several branches in a row (`a && b`, `a || b`) become one.
-// A block that only one other leads to, and that goes on from it, becomes a part of it: what was several
-// blocks is then scheduled as one.
+// What stays a branch there stays one here: code with atomics, barriers, operations between lanes, and calls,
+// code with a branch that was made a predicate itself, and code with loads from global memory, unless there
+// is enough else to do beside them that the loads may wait for. A branch over an else part at the end of that
+// code becomes a guarded branch, so that the else part may follow. Before that, conditions of several
+// branches in a row (`a && b`, `a || b`) become one. A block that only one other leads to, and that goes on
+// from it, becomes a part of it: what was several blocks is then scheduled as one.
 //
 // Results, and the count of PTX instructions, stay as they were: operations that the predicate guards count
 // where it holds.
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "isa/lowering/lir.h"
 #include "isa/lowering/machine_count.h"
@@ -20,6 +22,12 @@ namespace gpusim::isa::lir {
 namespace {
 
 constexpr uint32_t kMostPredicated = 8, kMostOfUniform = 6;
+// Instructions beside a load from global memory that neither lead to it nor wait for it, in a loop and
+// outside of one. In a loop ptxas wants one more than the loop's own two, outside four more than the two that
+// compute the addresses of the probe.
+constexpr uint32_t kLeastBesideInLoop = 3, kLeastBeside = 6;
+// Short branches on each side of one that are looked at for such instructions.
+constexpr uint32_t kFarthest = 8;
 
 class Predicator {
  public:
@@ -31,14 +39,21 @@ class Predicator {
         mentions_(program.vars.size(), 0),
         predecessors_(program.blocks.size(), 0),
         next_(program.blocks.size()),
-        converted_(program.blocks.size(), false) {
+        before_(program.blocks.size()),
+        converted_(program.blocks.size(), false),
+        in_loop_(program.blocks.size(), false) {
     for (uint32_t b = 0; b < next_.size(); ++b) next_[b] = b + 1;
-    for (const auto& [from, to] : flow.edges) ++predecessors_[to];
+    for (const auto& [from, to] : flow.edges) {
+      ++predecessors_[to];
+      for (uint32_t b = to; b <= from; ++b) in_loop_[b] = true;
+    }
     // Blocks that are found through a table, or begin the program, are led to from elsewhere.
     for (const std::vector<uint32_t>& table : program.tables)
       for (const uint32_t target : table) predecessors_[target] += 2;
     predecessors_[0] += 2;
     drop_empty();
+    for (uint32_t b = 0; b < next_.size(); b = next_[b])
+      if (next_[b] < next_.size()) before_[next_[b]] = b;
     for (const Block& block : program.blocks)
       for (const Op& op : block.ops) each_mention(op, [&](Var v) { ++mentions_[v]; });
   }
@@ -108,6 +123,9 @@ class Predicator {
     if (branch.target != after || predecessors_[body] != 1 || converted_[body]) return false;
     const uint32_t longest = divergent_[branch.guard] ? kMostPredicated : kMostOfUniform;
     if (sizes_[body] > longest || !predicable(body, branch.guard)) return false;
+    if (loads_far(program_.blocks[body]) &&
+        instructions_beside(b, body) < (in_loop_[b] ? kLeastBesideInLoop : kLeastBeside))
+      return false;
     const std::vector<Op>& code = program_.blocks[body].ops;
     const bool goes_on = code.empty() || code.back().kind != OpKind::kBranch || code.back().guard != kNoVar;
     std::vector<Op>& ops = take_body(b, body);
@@ -189,7 +207,82 @@ class Predicator {
     sizes_[b] += sizes_[other];
     next_[b] = next_[other];
     next_[other] = kGone;
+    if (next_[b] < next_.size()) before_[next_[b]] = b;
     program_.blocks[other].ops.clear();
+  }
+
+  static bool is_far(const Op& op) {
+    const bool near = op.memory.space == Space::kShared || op.memory.space == Space::kConst ||
+                      op.memory.space == Space::kParam;
+    return op.kind == OpKind::kLoad && (!near || op.memory.is_volatile);
+  }
+  static bool loads_far(const Block& block) {
+    return std::any_of(block.ops.begin(), block.ops.end(), is_far);
+  }
+
+  /// Code that a branch at the end of `b` jumps over and that may become predicated, or kGone.
+  uint32_t short_code_behind(uint32_t b) const {
+    if (program_.blocks[b].ops.empty()) return kGone;
+    const Op& branch = program_.blocks[b].ops.back();
+    const uint32_t body = next_[b];
+    if (branch.kind != OpKind::kBranch || branch.guard == kNoVar || body >= next_.size()) return kGone;
+    if (branch.target != next_[body] || next_[body] >= next_.size() || predecessors_[body] != 1) return kGone;
+    return sizes_[body] <= kMostPredicated && predicable(body, branch.guard) ? body : kGone;
+  }
+
+  /// Instructions that may run while loads of `body` wait: in the blocks that become one with it, if all
+  /// short branches among them become predicates, and neither needed for these loads nor waiting for them.
+  uint32_t instructions_beside(uint32_t b, uint32_t body) const {
+    uint32_t first = b;
+    for (uint32_t n = 0; n < kFarthest && first != 0 && predecessors_[first] == 2; ++n) {
+      const uint32_t code = before_[first];
+      if (code == 0 || short_code_behind(before_[code]) != code) break;
+      first = before_[code];
+    }
+    uint32_t last = next_[body];
+    for (uint32_t n = 0; n < kFarthest && predecessors_[last] <= 2; ++n) {
+      const uint32_t code = short_code_behind(last);
+      if (code == kGone || predecessors_[next_[code]] > 2) break;
+      last = next_[code];
+    }
+    if (predecessors_[last] > 2)
+      last = body;  // a place that is led to from elsewhere begins a block of its own
+    std::unordered_set<Var> needed{program_.blocks[b].ops.back().guard}, waiting;
+    for (const Op& op : program_.blocks[body].ops) {
+      for_each_use(op, [&](Var v) { needed.insert(v); });
+      for_each_def(op, [&](Var v) { waiting.insert(v); });
+    }
+    uint32_t count = 0;
+    for (uint32_t x = body; x != first;) {
+      x = before_[x];
+      const std::vector<Op>& ops = program_.blocks[x].ops;
+      for (size_t i = ops.size(); i-- > 0;) {
+        bool leads = false;
+        for_each_def(ops[i], [&](Var v) { leads = leads || needed.count(v) != 0; });
+        if (leads)
+          for_each_use(ops[i], [&](Var v) { needed.insert(v); });
+        else
+          count += instructions(ops[i]);
+      }
+    }
+    bool behind_barrier = false;
+    for (uint32_t x = body; x != last;) {
+      x = next_[x];
+      for (const Op& op : program_.blocks[x].ops) {
+        behind_barrier = behind_barrier || op.kind == OpKind::kBarrier;
+        bool waits = behind_barrier && op.kind != OpKind::kAlu;
+        for_each_use(op, [&](Var v) { waits = waits || waiting.count(v) != 0; });
+        if (waits)
+          for_each_def(op, [&](Var v) { waiting.insert(v); });
+        else
+          count += instructions(op);
+      }
+    }
+    return count;
+  }
+  static uint32_t instructions(const Op& op) {
+    if (op.kind == OpKind::kNop || op.kind == OpKind::kBranch || op.kind == OpKind::kBarrier) return 0;
+    return op.op_class == OpClass::kInt64 ? 2 : 1;
   }
 
   /// A block that ends with a guarded branch is, if it only computes the condition.
@@ -218,10 +311,7 @@ class Predicator {
             return false;
           break;
         case OpKind::kLoad:
-          if (op.op_class == OpClass::kTexture || op.memory.is_volatile) return false;
-          if (op.memory.space != Space::kShared && op.memory.space != Space::kConst &&
-              op.memory.space != Space::kParam)
-            return false;
+          if (op.op_class == OpClass::kTexture) return false;
           break;
         case OpKind::kStore:
           if (op.memory.is_volatile) return false;
@@ -345,8 +435,10 @@ class Predicator {
   std::vector<bool> divergent_;
   std::vector<uint32_t> mentions_;  // of variables, in the whole program
   std::vector<uint32_t> predecessors_;
-  std::vector<uint32_t> next_;   // the block that follows, kGone for one that is part of another
-  std::vector<bool> converted_;  // has a branch that became a predicate
+  std::vector<uint32_t> next_;    // the block that follows, kGone for one that is part of another
+  std::vector<uint32_t> before_;  // the block that it follows
+  std::vector<bool> converted_;   // has a branch that became a predicate
+  std::vector<bool> in_loop_;
 };
 
 }  // namespace

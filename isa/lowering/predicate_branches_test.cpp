@@ -54,13 +54,35 @@ TEST(PredicateBranches, UpToEightInstructionsOrSixOfAWholeWarp) {
 
 TEST(PredicateBranches, WhatStaysABranch) {
   for (const std::string code :
-       {"ld.global.u32 %r2, [%in+16];", "ld.volatile.global.u32 %r2, [%in+16];",
-        "red.global.add.u32 [%out+64], 1;", "atom.shared.add.u32 %r2, [%r1], 1;",
+       {"red.global.add.u32 [%out+64], 1;", "atom.shared.add.u32 %r2, [%r1], 1;",
         "add.u32 %r2, %r2, 3; setp.gt.u32 %p1, %tid0, 3; @%p1 bra M; add.u32 %r2, %r2, 9;\nM:"})
     EXPECT_EQ(branches_over(kDivergent, code), 1) << code;
   for (const std::string code :
        {"ld.shared.u32 %r3, [%r1]; add.u32 %r2, %r2, %r3;", "st.shared.u32 [%r1], %n;"})
     EXPECT_EQ(branches_over(kDivergent, code), 0) << code;
+}
+
+TEST(PredicateBranches, LoadsFromGlobalMemoryNeedOtherWorkBesideThem) {
+  const auto guarded = [](std::string_view before, std::string_view beside) {
+    const std::string text = thread_kernel(
+        ".reg .b32 %r<8>, %i; .reg .b64 %a; .reg .pred %p<4>;",
+        fmt::format(
+            "mov.u32 %r5, %tid0; mov.u32 %r6, 0; {} setp.gt.u32 %p0, %tid0, 9; mov.u32 %r2, 7; @%p0 bra L; "
+            "ld.global.u32 %r2, [%in];\nL: {} st.global.u32 [%out], %r2; st.global.u32 [%out+4], %r5; ret;",
+            before, beside));
+    expect_same_everywhere(text, 32);
+    return branches(text);
+  };
+  EXPECT_EQ(guarded("", ""), 1);
+  EXPECT_EQ(guarded("", times(6, "mad.lo.u32 %r5, %r5, %r5, %tid0; ")), 0);
+  EXPECT_EQ(guarded(times(6, "mad.lo.u32 %r5, %r5, %r5, %tid0; "), ""), 0);
+  EXPECT_EQ(guarded("", times(6, "mad.lo.u32 %r2, %r2, %r2, %r2; ")), 1);  // waits for the load
+  // A second such load is other work for the first.
+  EXPECT_EQ(
+      guarded("",
+              "mov.u32 %r5, 3; setp.gt.u32 %p1, %tid0, 12; @%p1 bra M; ld.global.u32 %r5, [%in+64];\nM: "
+              "ld.global.u32 %r6, [%in+128]; add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, %tid0; "),
+      0);
 }
 
 TEST(PredicateBranches, BothSidesIfTheFirstIsSevenWithItsBranchEight) {
@@ -82,7 +104,7 @@ TEST(PredicateBranches, ConditionsInARowBecomeOne) {
   const std::string second = "mul.lo.u32 %r3, %tid0, %tid0; setp.gt.u32 %p1, %r3, 400; @%p1 bra L; ";
   EXPECT_EQ(branches_over(kDivergent, second + "add.u32 %r2, %r2, 9;"), 0);
   EXPECT_EQ(branches_over(kDivergent, second + times(9, "fma.rn.f32 %f0, %f0, %f1, %f0; ")), 1);
-  EXPECT_EQ(branches_over(kDivergent, second + "ld.global.u32 %r2, [%in+16];"), 1);
+  EXPECT_EQ(branches_over(kDivergent, second + "red.global.add.u32 [%out+64], 1;"), 1);
   const std::string either = branching(
       kDivergent, "@%p0 bra B; setp.gt.u32 %p1, %tid0, 20; @%p1 bra L;\nB: add.u32 %r2, %r2, 9;\nL:");
   expect_same_everywhere(either, 32);

@@ -104,6 +104,56 @@ TEST(Fuse, ASourceThatChangesMeanwhileIsNotReadLater) {
                          64);
 }
 
+TEST(Fuse, MasksAndTheirComparisonsBecomeTestsOfBits) {
+  const auto tests_of = [](std::string_view statements) {
+    const std::string text = thread_kernel(".reg .b32 %r<9>; .reg .pred %p<9>;", fmt::format(R"(
+    ld.global.u32 %r0, [%in];
+    ld.global.u32 %r1, [%in+4];
+    {}
+    selp.u32 %r3, %r0, 3, %p0;
+    @%p1 add.u32 %r3, %r3, 100;
+    @!%p2 xor.b32 %r3, %r3, %r1;
+    st.global.u32 [%out], %r3;
+    ret;)",
+                                                                                             statements));
+    expect_same_everywhere(text, 64);
+    const KernelImage image = scheduled(text);
+    std::array<size_t, 3> n{};  // operations that write one predicate, two, and masks that are left
+    for (const MicroOp& op : image.ops) {
+      if (op.pred_dst[0] != kNoPredicate) ++n[op.pred_dst[1] != kNoPredicate ? 1 : 0];
+      if (op.kind == OpKind::kAlu && op.op_class == OpClass::kInt && op.pred_dst[0] == kNoPredicate &&
+          op.pred_src[0] == kNoPredicate && op.guard == kNoPredicate && op.num_src == 2)
+        ++n[2];
+    }
+    return n;
+  };
+  using Counts = std::array<size_t, 3>;
+  // Two bits of one byte together, in either sense; a bit of another byte, and the eighth, alone.
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 4; setp.ne.u32 %p0, %r4, 0; and.b32 %r5, %r0, 2; setp.eq.s32 %p1, %r5, 0;"
+               "and.b32 %r6, %r0, 1024; setp.eq.u32 %p2, %r6, 1024;"),
+      (Counts{1, 1, 0}));
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 128; setp.ne.u32 %p0, %r4, 0; and.b32 %r5, %r0, 64; setp.eq.b32 %p1, %r5, "
+               "64; and.b32 %r6, %r1, 32; setp.ne.u32 %p2, %r6, 0;"),
+      (Counts{3, 0, 0}));
+  // Masks of several bits, and of a register, alone; what is compared with another number stays.
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 12; setp.ne.u32 %p0, %r4, 0; and.b32 %r5, %r0, %r1; setp.eq.b32 %p1, %r5, "
+               "0; and.b32 %r6, %r0, 48; setp.eq.u32 %p2, %r6, 16;"),
+      (Counts{3, 0, 1}));
+  // The word changes between the tests.
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 4; setp.ne.u32 %p0, %r4, 0; add.u32 %r0, %r0, 5; and.b32 %r5, %r0, 2; "
+               "setp.eq.s32 %p1, %r5, 0; setp.lt.u32 %p2, %r0, %r1;"),
+      (Counts{3, 0, 1}));
+  // A test takes the logic on its predicate.
+  EXPECT_EQ(
+      tests_of("and.b32 %r4, %r0, 4; setp.lt.u32 %p1, %r0, %r1; setp.eq.u32 %p4, %r4, 0; or.pred %p0, %p4, "
+               "%p1; setp.gt.u32 %p2, %r1, 9;"),
+      (Counts{3, 0, 0}));
+}
+
 TEST(LaunchConstants, ValuesOfTheLaunch) {
   const std::string text = R"(.version 4.2
 .target sm_35
