@@ -19,8 +19,7 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
     return;
   }
   const ClassTiming& timing = warp.timing_of(op.op_class);
-  if (access.lanes.none()) {
-    sm_.pipes.take(timing, now);
+  if (access.lanes.none()) {  // nothing leaves the scheduler
     mark_ready(w, op, now + sm_.issue_cycles, StallCause::kAluDependency);
     warp.stack.advance();
     return;
