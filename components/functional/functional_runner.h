@@ -49,6 +49,7 @@ class FunctionalRunner {
     uint32_t barrier = 0;
     uint32_t looks = 0;  ///< at its loops, since the warp had its turn
     [[nodiscard]] bool done() const { return stack.done() && groups.empty(); }
+    [[nodiscard]] bool lanes_are_together() const { return stack.depth() == 0 && groups.empty(); }
   };
   enum class Stop { kNone, kBlocked, kPaused, kSpins, kDone, kError };
   void prepare(KernelLaunch& run);

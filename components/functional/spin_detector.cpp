@@ -63,7 +63,7 @@ bool SpinDetector::must_yield(const isa::KernelImage& image, uint32_t first, uin
     rounds_ = 0;
     return false;
   }
-  const bool waits = unchanged || may_wait(image, first, last);
+  const bool waits = unchanged || ((waits_ || apart_ >= kLaps) && may_wait(image, first, last));
   if (!waits && ++rounds_ < kPlainRounds) return false;
   waits_ = waits_ || waits;
   rounds_ = 0;

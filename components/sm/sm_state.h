@@ -91,6 +91,7 @@ struct alignas(64) ResidentWarp {  // what every issue needs comes first
   uint32_t barrier = 0;     ///< the number of the barrier of at_barrier
   uint64_t fetch_from = 0;  ///< kFetch: not before that cycle, even if its operation comes earlier
 
+  [[nodiscard]] bool lanes_are_together() const { return stack.depth() == 0 && groups.empty(); }
   [[nodiscard]] const ClassTiming& timing_of(isa::OpClass op_class) const {
     return timing[static_cast<size_t>(op_class)];
   }
