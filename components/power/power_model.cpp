@@ -19,6 +19,8 @@ PowerModel::PowerModel(Gpu& gpu, const core::MachineConfig& machine)
       of_run_{machine.clocks.core_khz, machine.clocks.interconnect_khz, machine.clocks.dram_khz},
       wanted_(of_run_),
       follows_(machine.clocks.interconnect_follows),
+      dram_points_(
+          core::parse_clock_points(machine.clocks.dram_follows).value_or(std::vector<core::ClockPoint>{})),
       governed_(machine.dvfs.governor != core::Governor::kFixed),
       meter_(machine, refreshes_per_interval(gpu, machine.dram)),
       counts_(gpu, machine) {
@@ -45,12 +47,13 @@ bool PowerModel::set_clocks(const core::ClockChoice& choice) {
   const auto or_of_run = [this](size_t d, int64_t khz) { return khz == 0 ? of_run_[d] : khz; };
   const int64_t core = governed_ ? wanted_[0] : or_of_run(0, choice.core_khz);
   want(1, choice.interconnect_khz != 0 ? choice.interconnect_khz : interconnect_beside(core));
-  want(2, or_of_run(2, choice.dram_khz));
+  want(2, choice.dram_khz != 0 ? choice.dram_khz : dram_beside(core));
   return !governed_ && want(0, or_of_run(0, choice.core_khz));
 }
 
 void PowerModel::set_core_clock(int64_t khz) {
   if (follows_) want(1, interconnect_beside(khz));
+  want(2, dram_beside(khz));
   want(0, khz);
 }
 

@@ -9,6 +9,7 @@
 #include "components/power/energy_counts.h"
 #include "components/power/energy_meter.h"
 #include "components/simulation/gpu.h"
+#include "simcore/config/clock_points.h"
 #include "simcore/config/machine_config.h"
 
 namespace gpusim::comp {
@@ -49,8 +50,14 @@ class PowerModel {
     return follows_ ? of_run_[1] * core_khz / of_run_[0] : of_run_[1];
   }
 
+  /// The memory's clock beside that one of the core.
+  [[nodiscard]] int64_t dram_beside(int64_t core_khz) const {
+    return core::dram_clock_beside(dram_points_, core_khz, of_run_[2]);
+  }
+
   std::array<int64_t, kClocks> of_run_, wanted_;
-  bool follows_;  ///< clocks.interconnect_follows
+  bool follows_;                               ///< clocks.interconnect_follows
+  std::vector<core::ClockPoint> dram_points_;  ///< clocks.dram_follows
   std::array<uint64_t, kClocks> changes_{};
   bool governed_;
   struct Open {

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "simcore/config/clock_points.h"
 #include "simcore/config/raw_config.h"
 #include "simcore/config/schema.h"
 #include "simcore/config/validate.h"
@@ -379,8 +380,16 @@ int64_t interconnect_clock(const MachineConfig& machine, const ClockChoice& cloc
   return std::max<int64_t>(machine.clocks.interconnect_khz * clocks.core_khz / machine.clocks.core_khz, 1);
 }
 
+int64_t dram_clock(const MachineConfig& machine, const ClockChoice& clocks) {
+  if (clocks.dram_khz != 0 || clocks.core_khz == 0 || machine.clocks.dram_follows.empty())
+    return clocks.dram_khz;
+  return dram_clock_beside(
+      parse_clock_points(machine.clocks.dram_follows).value_or(std::vector<ClockPoint>{}), clocks.core_khz,
+      machine.clocks.dram_khz);
+}
+
 void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& where) {
-  const int64_t interconnect = interconnect_clock(machine, clocks);
+  const int64_t interconnect = interconnect_clock(machine, clocks), dram = dram_clock(machine, clocks);
   const auto set = [](int64_t khz, int64_t& clock, MachineConfig::VoltageCurve& curve) {
     if (khz == 0) return;
     if (curve.max_khz == 0) curve.max_khz = clock;
@@ -388,7 +397,7 @@ void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& 
   };
   set(clocks.core_khz, machine.clocks.core_khz, machine.dvfs.core);
   set(interconnect, machine.clocks.interconnect_khz, machine.dvfs.interconnect);
-  set(clocks.dram_khz, machine.clocks.dram_khz, machine.dvfs.dram);
+  set(dram, machine.clocks.dram_khz, machine.dvfs.dram);
   Messages messages;
   validate_machine(machine, {{"", where}}, messages);
   messages.raise_if_any();

@@ -20,6 +20,9 @@ namespace gpusim::core {
 /// The interconnect's clock among these; 0: it stays what it is.
 [[nodiscard]] int64_t interconnect_clock(const MachineConfig& machine, const ClockChoice& clocks);
 
+/// The memory's clock among these; 0: it stays what it is.
+[[nodiscard]] int64_t dram_clock(const MachineConfig& machine, const ClockChoice& clocks);
+
 /// Sets these clocks. Times stay what they are, those that the file gave in memory cycles included, and the
 /// highest clock of a voltage curve that names none is the one that was there. Throws InputError at `where`
 /// if the machine cannot run at them.

@@ -58,6 +58,11 @@ std::span<const KeySpec> sm_keys() {
       {"clocks", "interconnect_follows", K::kBoolean, "", "false", 0, 0, "",
        "when the core's clock is changed and the interconnect's is not named, it changes in proportion",
        AT(clocks.interconnect_follows)},
+      {"clocks", "dram_follows", K::kText, "", "", 0, 0, "",
+       "'CORE MEMORY, ...': when the core's clock is changed and the memory's is not named, the memory's "
+       "highest "
+       "clock at these core clocks, between which it is interpolated; from the last one on clocks.dram",
+       AT(clocks.dram_follows)},
       {"clocks", "dram", K::kClock, "kHz", "800MHz", 1000, 1e8, "",
        "memory command clock (data at twice that)", AT(clocks.dram_khz)},
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "simcore/config/clock_points.h"
 #include "simcore/config/schema.h"
 #include "simcore/config/voltage_curve.h"
 #include "simcore/set_index.h"
@@ -34,6 +35,7 @@ class Validator {
     voltages("interconnect", m_.dvfs.interconnect);
     voltages("dram", m_.dvfs.dram);
     governor();
+    followed_clocks();
     pipes();
   }
 
@@ -403,6 +405,15 @@ class Validator {
                fmt::format("{}_voltage = {} V is not the last voltage of {}_points, {} V", key, c.voltage,
                            key, last.volts),
                {key + "_points"});
+  }
+
+  void followed_clocks() {
+    if (m_.clocks.dram_follows.empty() || parse_clock_points(m_.clocks.dram_follows)) return;
+    conflict("clocks.dram_follows",
+             fmt::format("clocks.dram_follows = \"{}\" is no list of rising core and memory clocks such as "
+                         "\"600MHz 420MHz, 900MHz 877MHz\"",
+                         m_.clocks.dram_follows),
+             {});
   }
 
   void governor() {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "simcore/config/clock_points.h"
 #include "simcore/config/load.h"
 
 namespace gpusim::core {
@@ -119,6 +120,32 @@ TEST(VoltageCurve, ClocksOfARunLeaveTimesAsTheyAre) {
   set_clocks(other, {900'000, 0, 0}, {"test"});
   EXPECT_EQ(other.dvfs.core.max_khz, 1'296'000);
   EXPECT_THROW(set_clocks(m, {0, 0, 1'000}, {"test"}), InputError);  // refresh would leave no time
+}
+
+TEST(ClockPoints, TheMemorysClockFollowsTheCores) {
+  const std::vector<ClockPoint> points = {{500'000, 400'000}, {700'000, 600'000}, {900'000, 800'000}};
+  EXPECT_EQ(parse_clock_points(" 500MHz 400MHz,700MHz  600MHz , 900MHz 800MHz "), points);
+  for (const std::string_view wrong :
+       {"", "500MHz", "500MHz 400MHz,", "500MHz 1V", "500MHz 400MHz, 500MHz 500MHz",
+        "500MHz 400MHz, 600MHz 300MHz", "500MHz 400MHz 300MHz"})
+    EXPECT_EQ(parse_clock_points(wrong), std::nullopt) << wrong;
+  EXPECT_EQ(dram_clock_beside(points, 300'000, 900'000), 400'000);
+  EXPECT_EQ(dram_clock_beside(points, 600'000, 900'000), 500'000);
+  EXPECT_EQ(dram_clock_beside(points, 700'000, 900'000), 600'000);
+  EXPECT_EQ(dram_clock_beside(points, 900'000, 900'000), 900'000);
+  EXPECT_EQ(dram_clock_beside(points, 600'000, 450'000), 450'000) << "never more than it has";
+  EXPECT_EQ(dram_clock_beside({}, 600'000, 900'000), 900'000);
+
+  const std::vector<std::string> sets{"clocks.dram_follows=600MHz 400MHz, 900MHz 800MHz"};
+  MachineConfig m = load_machine("tesla_c1060", sets, kFolders);
+  const int64_t dram = m.clocks.dram_khz;
+  set_clocks(m, {750'000, 0, 0}, {"test"});
+  EXPECT_EQ(m.clocks.dram_khz, 600'000);
+  set_clocks(m, {750'000, 0, dram}, {"test"});
+  EXPECT_EQ(m.clocks.dram_khz, dram);
+  EXPECT_NE(
+      error_of({"clocks.dram_follows=600MHz, 900MHz 800MHz"}).find("clocks.dram_follows = \"600MHz, 900MHz"),
+      std::string::npos);
 }
 
 }  // namespace
