@@ -126,6 +126,7 @@ void shape(lir::Program& program, SimdLevel simd) {
   lir::Flow flow = lir::build_flow(program);
   clean(program, flow, true, simd);
   if (lir::predicate_branches(program, flow, simd)) flow = lir::build_flow(program);
+  lir::merge_accesses(program, simd);
   lir::unroll_loops(program, flow, simd);
 }
 

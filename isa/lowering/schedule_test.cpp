@@ -298,6 +298,33 @@ TEST(Unroll, WhatAnIterationMayCostDependsOnItsLoads) {
   EXPECT_FALSE(unrolled(loads("global", "%in", 8) + fma(22)));
 }
 
+TEST(Unroll, AKnownNumberOfRoundsBecomesCode) {
+  struct Bounds {
+    std::string_view start, end, step, relation;
+    uint32_t rounds;
+  };
+  const auto branches = [](const Bounds& b) {
+    const std::string text = counted_loop(fmt::format("mov.u32 %r1, {};", b.start),
+                                          fmt::format("mov.u32 %r2, {};", b.end), b.step, b.relation);
+    expect_same_everywhere(text, 3);
+    const KernelImage image = scheduled(text);
+    uint32_t products = 0;
+    for (const MicroOp& op : image.ops)
+      products += op.op_class == OpClass::kIntMul && !image.ptx[op.ptx_index].text.starts_with("add.s64");
+    if (b.rounds != 0) {
+      EXPECT_EQ(products, b.rounds) << text;
+    }
+    return std::ranges::count(image.ops, OpKind::kBranch, &MicroOp::kind);
+  };
+  EXPECT_EQ(branches({"0", "9", "1", "lt.s32", 9}), 0);
+  EXPECT_EQ(branches({"0", "9", "2", "lt.u32", 5}), 0);
+  EXPECT_EQ(branches({"-5", "5", "5", "ne.s32", 2}), 0);
+  EXPECT_EQ(branches({"7", "-7", "-3", "gt.s32", 5}), 0);
+  EXPECT_EQ(branches({"0x80000000", "0x80000004", "1", "lt.u32", 4}), 0);
+  EXPECT_GT(branches({"9", "0", "1", "lt.s32", 0}), 0) << "one round, but the comparison fails at once";
+  EXPECT_GT(branches({"0", "100000", "1", "lt.s32", 0}), 0) << "too many";
+}
+
 TEST(Unroll, CodeWithBranchesIsCopiedAsAWhole) {
   const std::string gather =
       "and.b32 %r2, %r1, 3; setp.eq.u32 %p1, %r2, 2; @%p1 bra M; ld.global.f32 %f2, [%in+16]; "

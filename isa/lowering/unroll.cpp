@@ -5,9 +5,10 @@
 //   two:   two iterations, if at least two are left
 // and the loop as it was does the rest. Only the test between iterations goes: how many are certain is
 // decided by the distance of counter and end, without overflow, so that every thread does the same iterations
-// with the same values whatever they are. The PTX count of an iteration stays in it. Loops that the program
-// asks to leave alone (.pragma "nounroll"), that read a clock, synchronise, call or have an atomic, and large
-// ones stay.
+// with the same values whatever they are. A loop whose counter begins and ends at constants becomes all its
+// iterations, one behind the other, if they are not too many for what each costs. The PTX count of an
+// iteration stays in it. Loops that the program asks to leave alone (.pragma "nounroll"), that read a clock,
+// synchronise, call or have an atomic, and large ones stay.
 #include <algorithm>
 
 #include "isa/lowering/lir.h"
@@ -23,6 +24,21 @@ namespace {
 /// 1, 2, 4, 6 and 8; with one from global and 1, 2, 4 and 8 from shared memory 40, 37, 31 and 31.
 constexpr uint32_t kBudget = 18, kBudgetPerShared = 5, kMostBudget = 96, kBudgetWithGlobal = 46;
 constexpr uint32_t kFour = 4, kTwo = 2;
+
+/// Iterations, of a number that is known, which all become code: up to `trips` of at most `cost`. By
+/// experiment with ptxas 13.0 (loops of FMA, and of FMA with loads from shared or global memory, which cost
+/// two), the same for sm_75 and sm_90.
+struct FullyUnrolled {
+  uint32_t cost, trips;
+};
+constexpr FullyUnrolled kFullyUnrolled[] = {{2, 1099}, {3, 814}, {4, 519}, {6, 277}, {8, 173}, {10, 120},
+                                            {12, 89},  {16, 52}, {20, 37}, {24, 29}, {32, 18}, {40, 12},
+                                            {48, 9},   {64, 6},  {96, 4},  {120, 3}, {144, 2}};
+
+uint32_t most_trips(uint32_t cost) {
+  const auto* const row = std::ranges::lower_bound(kFullyUnrolled, cost, {}, &FullyUnrolled::cost);
+  return row == std::end(kFullyUnrolled) ? 0 : row->trips;
+}
 
 /// Reads of a clock, operations between lanes, and those that are a subroutine.
 bool takes_long(OpClass c) {
@@ -48,6 +64,7 @@ struct Loop {
   Type type = Type::kNone;
   Value counter, end;
   int64_t step = 0;
+  uint32_t trips = 0;  ///< if that many iterations become code and the loop goes, else 0
 };
 
 class Unroller {
@@ -67,6 +84,15 @@ class Unroller {
       place[b] = static_cast<uint32_t>(program_.blocks.size());
       Loop loop;
       if (recognise(b, loop)) {
+        if (loop.trips != 0) {
+          ptx_index_ = old_[loop.latch].ops.back().ptx_index;
+          new_block();
+          (void)rounds(b, loop, loop.trips);
+          for (uint32_t gone = b + 1; gone <= loop.latch; ++gone) place[gone] = again[gone] = kNone;
+          again[b] = kNone;
+          b = loop.latch;
+          continue;
+        }
         emit(b, loop);
         header_of[loop.latch] = b;
       }
@@ -74,6 +100,7 @@ class Unroller {
       program_.blocks.push_back(old_[b]);
     }
     for (uint32_t b = 0; b < blocks; ++b) {
+      if (again[b] == kNone) continue;
       for (Op& op : program_.blocks[again[b]].ops) {
         if (op.kind == OpKind::kBranch && op.target == header_of[b])
           op.target = again[header_of[b]] | kPlaced;
@@ -179,8 +206,47 @@ class Unroller {
         }
       }
     }
-    return find_compare(header, loop) && find_step(header, loop) &&
-           cost(header, loop.latch) <= budget(header, loop.latch);
+    if (!find_compare(header, loop) || !find_step(header, loop)) return false;
+    const uint32_t each = cost(header, loop.latch);
+    if (const uint32_t trips = known_trips(header, loop); trips != 0 && trips <= most_trips(each)) {
+      loop.trips = trips;
+      return true;
+    }
+    return each <= budget(header, loop.latch);
+  }
+
+  /// How often the loop is gone round if its counter begins and ends at constants, else 0.
+  uint32_t known_trips(uint32_t header, const Loop& loop) const {
+    if (!loop.end.is_literal() || loop.end.launch_constant != kNone || entries_[header].size() != 1) return 0;
+    const Op* start = nullptr;
+    for (uint32_t b = header; b-- > 0 && start == nullptr;) {
+      for (const Op& op : old_[b].ops)
+        for_each_def(op, [&](Var v) { start = v == loop.counter.var ? &op : start; });
+      const bool may_end = !old_[b].ops.empty() && leaves(old_[b].ops.back());
+      if (may_end || (start == nullptr && !entries_[b].empty())) return 0;
+    }
+    if (start == nullptr || start->kind != OpKind::kAlu || start->guard != kNoVar ||
+        static_cast<Opcode>(start->opcode()) != Opcode::kMov || start->num_src != 1 ||
+        !start->src[0].is_literal() || start->src[0].launch_constant != kNone)
+      return 0;
+    const bool is_signed = loop.type == Type::kS32;
+    const auto number = [&](uint64_t bits) {
+      const auto word = static_cast<uint32_t>(bits);
+      return is_signed ? int64_t{static_cast<int32_t>(word)} : int64_t{word};
+    };
+    const int64_t first = number(start->src[0].bits), end = number(loop.end.bits), step = loop.step;
+    const int64_t distance = step > 0 ? end - first : first - end, width = step > 0 ? step : -step;
+    if (distance <= 0 || (loop.relation == CompareOp::kNe && distance % width != 0)) return 0;
+    const int64_t trips = (distance + width - 1) / width, last = first + trips * step;
+    const int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
+    return trips > kMostTrips || last < least || last > most ? 0 : static_cast<uint32_t>(trips);
+  }
+  static constexpr int64_t kMostTrips = 2000;
+  /// Nothing falls through it into the next block.
+  static bool leaves(const Op& op) {
+    const bool ends = op.kind == OpKind::kBranch || op.kind == OpKind::kBranchTable ||
+                      op.kind == OpKind::kExit || op.kind == OpKind::kTrap || op.kind == OpKind::kReturn;
+    return ends && op.guard == kNoVar;
   }
 
   bool find_compare(uint32_t header, Loop& loop) const {
