@@ -142,8 +142,7 @@ FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelLaunch& run, uint64
   const uint32_t next = warp.stack.pc();
   if (t.fault_lane < 0) {
     const bool loops = op.kind == OpKind::kBranchTable && next <= pc && lanes.any();
-    return loops && warp.watch.lap(pc, warp.lanes_are_together()) ? look_at_loop(run, warp, next, pc)
-                                                                  : Stop::kNone;
+    return loops && warp.watch.lap(pc, may_yield(warp, op)) ? look_at_loop(run, warp, next, pc) : Stop::kNone;
   }
   error_ = fmt::format("{}: {}", describe_location(run, pc, block, warp.context.warp_in_block, t.fault_lane),
                        t.fault);
@@ -203,7 +202,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
         {
           const uint32_t pc = stack.pc();
           stats.divergent_branches += stack.branch(op, lanes);
-          if (op.target > pc || lanes.none() || !warp.watch.lap(pc, warp.lanes_are_together())) break;
+          if (op.target > pc || lanes.none() || !warp.watch.lap(pc, may_yield(warp, op))) break;
           const Stop stop = look_at_loop(run, warp, op.target, pc);
           if (stop != Stop::kNone) return stop;
         }

@@ -62,6 +62,9 @@ class FunctionalRunner {
   Stop step_exit(KernelLaunch& run, Warp& warp, isa::LaneMask lanes);
   void step_sync(KernelLaunch& run, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
   Stop look_at_loop(const KernelLaunch& run, Warp& warp, uint32_t first, uint32_t last);
+  [[nodiscard]] bool may_yield(const Warp& warp, const isa::MicroOp& op) const {
+    return op.may_wait && independent_ && !warp.lanes_are_together();
+  }
   /// The current lanes are gone: others that can run take their place, or the warp is blocked.
   void run_other_lanes(const KernelLaunch& run, Warp& warp);
   void try_release(const KernelLaunch& run, uint32_t number);

@@ -14,19 +14,6 @@ using isa::OpKind;
 
 namespace {
 
-bool reads_for_others(const MicroOp& op) {
-  return op.kind == OpKind::kAtomic || (op.kind == OpKind::kLoad && op.memory.is_volatile);
-}
-
-/// A loop that calls may run any function of the kernel.
-bool may_wait(const isa::KernelImage& image, uint32_t first, uint32_t last) {
-  const auto begin = image.ops.begin();
-  const bool calls = std::any_of(begin + first, begin + last + 1,
-                                 [](const MicroOp& op) { return op.kind == OpKind::kCall; });
-  return calls ? std::any_of(begin, image.ops.end(), reads_for_others)
-               : std::any_of(begin + first, begin + last + 1, reads_for_others);
-}
-
 /// Could change memory in an iteration that leaves the registers as they were. Doing the other atomics again
 /// with the same operands changes nothing.
 bool may_change_memory(const MicroOp& op) {
@@ -56,14 +43,14 @@ uint64_t digest_of(const isa::KernelImage& image, const isa::WarpContext& contex
 
 }  // namespace
 
-bool SpinDetector::must_yield(const isa::KernelImage& image, uint32_t first, uint32_t last,
-                              const SimtStack& current, const DivergentGroups& groups, bool unchanged) {
+bool SpinDetector::must_yield(const isa::KernelImage& image, uint32_t last, const SimtStack& current,
+                              const DivergentGroups& groups, bool unchanged) {
   if (current.waiting().lanes.none() && groups.empty()) {
     waits_ = false;
     rounds_ = 0;
     return false;
   }
-  const bool waits = unchanged || ((waits_ || apart_ >= kLaps) && may_wait(image, first, last));
+  const bool waits = unchanged || image.ops[last].may_wait;
   if (!waits && ++rounds_ < kPlainRounds) return false;
   waits_ = waits_ || waits;
   rounds_ = 0;

@@ -15,22 +15,20 @@ class SpinDetector {
  public:
   void reset() { *this = {}; }
   /// At each taken backward branch, of micro-op `branch`: true if it is time to look closer, with the
-  /// functions below. `together`: no lane of the warp waits for those that took it.
-  bool lap(uint32_t branch, bool together) {
-    apart_ = together ? 0 : apart_ + 1;
+  /// functions below. `may_yield`: it is if lanes of the warp are apart and the loop may wait for them.
+  bool lap(uint32_t branch, bool may_yield) {
     one_loop_ = one_loop_ && branch == branch_;
     branch_ = branch;
-    if (--left_ != 0) return false;
+    if (--left_ != 0 && !may_yield) return false;
     left_ = waits_ ? 1 : kLaps;
     return true;
   }
 
-  /// True if the lanes on top of `current` are to yield: others of the warp wait, and the loop between
-  /// micro-ops `first` and `last` is `unchanged`, or may read what they write and has kept them waiting since
-  /// they were last together. One without atomics and volatile or ordered loads, its calls included, gets
-  /// long before it must.
-  [[nodiscard]] bool must_yield(const isa::KernelImage& image, uint32_t first, uint32_t last,
-                                const SimtStack& current, const DivergentGroups& groups, bool unchanged);
+  /// True if the lanes on top of `current` are to yield: others of the warp wait, and the loop that ends at
+  /// micro-op `last` is `unchanged` or may read what they write (MicroOp::may_wait). Other loops
+  /// get long before they must.
+  [[nodiscard]] bool must_yield(const isa::KernelImage& image, uint32_t last, const SimtStack& current,
+                                const DivergentGroups& groups, bool unchanged);
   /// Compares the warp with what it was at an earlier iteration: true if it has gone round this loop only and
   /// its iterations leave everything as it was, so that only memory that others write can end the loop.
   bool unchanged(const isa::KernelImage& image, uint32_t first, uint32_t last,
@@ -40,12 +38,10 @@ class SpinDetector {
   [[nodiscard]] uint64_t unchanged_until() const { return until_; }
 
  private:
-  // 32 lanes that take turns in a loop of compare-and-swap are done before this: they still join behind it.
   static constexpr uint32_t kLaps = 64;
   static constexpr uint32_t kPlainRounds = 256;  ///< of kLaps, in a loop that seems to wait for nobody
   static constexpr uint32_t kSampleRounds = 16;  ///< of kLaps, between comparisons of a warp that changes
   uint32_t left_ = kLaps;
-  uint32_t apart_ = 0;  ///< laps since the lanes were last together
   uint32_t rounds_ = 0;
   uint32_t to_sample_ = kSampleRounds;
   bool waits_ = false;  ///< a loop of this warp had to yield: no patience until its lanes are together again

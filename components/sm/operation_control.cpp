@@ -12,8 +12,9 @@ bool OperationIssue::execute_branch(Warp& warp, uint32_t w, const MicroOp& op, L
   const uint32_t pc = warp.stack.pc();
   const LaneMask active = warp.stack.mask();
   count_branch(warp, pc, active, lanes, warp.stack.branch(op, lanes), now);
-  return op.target > pc || lanes.none() || !warp.watch.lap(pc, warp.lanes_are_together()) ||
-         look_at_loop(warp, w, op.target, pc, now);
+  if (op.target > pc || lanes.none()) return true;
+  const bool may_yield = op.may_wait && sm_.independent && !warp.lanes_are_together();
+  return !warp.watch.lap(pc, may_yield) || look_at_loop(warp, w, op.target, pc, now);
 }
 
 bool OperationIssue::look_at_loop(Warp& warp, uint32_t w, uint32_t first, uint32_t last, uint64_t now) {
@@ -43,7 +44,8 @@ bool OperationIssue::execute_transfer(Warp& warp, uint32_t w, const MicroOp& op,
   count_branch(warp, pc, active, lanes, t.diverged, now);
   const uint32_t next = warp.stack.pc();
   const bool loops = op.kind == isa::OpKind::kBranchTable && next <= pc && lanes.any();
-  return !loops || !warp.watch.lap(pc, warp.lanes_are_together()) || look_at_loop(warp, w, next, pc, now);
+  const bool may_yield = op.may_wait && sm_.independent && !warp.lanes_are_together();
+  return !loops || !warp.watch.lap(pc, may_yield) || look_at_loop(warp, w, next, pc, now);
 }
 
 void OperationIssue::count_branch(const Warp& warp, uint32_t pc, LaneMask active, LaneMask taken,

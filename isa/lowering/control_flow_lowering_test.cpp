@@ -1,4 +1,6 @@
 // Lowering of branches, loops, exits and barriers: where lanes join, and what they compute.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "isa/tests/lowering_test_util.h"
@@ -134,6 +136,33 @@ TEST(ControlFlowLowering, BarriersJoinTheWarpsOfABlock) {
   const Outcome o = run_image(image, 128);
   for (uint32_t t = 0; t < 128; ++t) EXPECT_EQ(o.out[t * 64ul], t ^ 127) << t;
   expect_same_everywhere(text, 128);
+}
+
+TEST(WaitingLoops, AreThoseWithAtomicsAndVolatileLoads) {
+  const auto may_wait = [](std::string_view body) {
+    const KernelImage image = lower_ok(
+        thread_kernel(
+            ".reg .b32 %r<9>; .reg .pred %p<3>; .shared .align 4 .b8 s[512];",
+            fmt::format("mov.u32 %r1, 0; ld.volatile.global.u32 %r5, [%in+64];\nL: {} add.u32 %r1, %r1, 1; "
+                        "setp.lt.u32 %p0, %r1, %tid0; @%p0 bra L; @%p0 bra M;\nM: st.global.u32 [%out], "
+                        "%r1; atom.global.add.u32 %r5, [%in], 1; ret;",
+                        body)),
+        level(LoweringLevel::kClean));
+    bool waits = false;
+    for (size_t i = 0; i < image.ops.size(); ++i) {
+      const MicroOp& op = image.ops[i];
+      if (op.kind == OpKind::kBranch && op.target > i) {
+        EXPECT_FALSE(op.may_wait) << "no way back";
+      }
+      waits = waits || op.may_wait;
+    }
+    return waits;
+  };
+  EXPECT_FALSE(may_wait(""));
+  EXPECT_FALSE(may_wait("ld.global.u32 %r2, [%in]; st.volatile.global.u32 [%out], %r2;"));
+  EXPECT_TRUE(may_wait("ld.volatile.global.u32 %r2, [%in]; add.u32 %r1, %r1, %r2;"));
+  EXPECT_TRUE(may_wait("ld.volatile.shared.u32 %r2, [s]; add.u32 %r1, %r1, %r2;"));
+  EXPECT_TRUE(may_wait("red.global.add.u32 [%out], 1;"));
 }
 
 }  // namespace

@@ -144,4 +144,26 @@ void append_code(KernelImage&& part, const Function& function, const Module& mod
   image.functions[module.number_of(function)].entry = code;
 }
 
+void mark_waiting_loops(KernelImage& image) {
+  std::vector<MicroOp>& ops = image.ops;
+  // Of all operations before each: those that read for others, and calls.
+  std::vector<uint32_t> reads(ops.size() + 1, 0), calls(ops.size() + 1, 0);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const bool read =
+        ops[i].kind == OpKind::kAtomic || (ops[i].kind == OpKind::kLoad && ops[i].memory.is_volatile);
+    reads[i + 1] = reads[i] + (read ? 1 : 0);
+    calls[i + 1] = calls[i] + (ops[i].kind == OpKind::kCall ? 1 : 0);
+  }
+  const auto may_wait = [&](uint32_t first, size_t last) {
+    return first <= last &&
+           (reads[last + 1] != reads[first] || (calls[last + 1] != calls[first] && reads.back() != 0));
+  };
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].kind == OpKind::kBranch) ops[i].may_wait = may_wait(ops[i].target, i);
+    if (ops[i].kind != OpKind::kBranchTable) continue;
+    for (uint64_t n = 0; n < ops[i].imm; ++n)
+      ops[i].may_wait = ops[i].may_wait || may_wait(image.branch_targets[ops[i].target + n], i);
+  }
+}
+
 }  // namespace gpusim::isa::lir

@@ -21,4 +21,8 @@ void lay_out_stack(std::vector<Unit>& units, const Module& module, uint32_t stac
 /// Adds the code of `part`, the unit `unit`, to the image.
 void append_code(KernelImage&& part, const Function& function, const Module& module, KernelImage& image);
 
+/// Sets MicroOp::may_wait of the branches back of loops with an atomic, or a volatile or ordered load; of
+/// loops that call, if any function has one.
+void mark_waiting_loops(KernelImage& image);
+
 }  // namespace gpusim::isa::lir

@@ -229,6 +229,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     if (!lir::allocate(units[i].program, units[i].flow, row_widths, part, errors)) return errors;
     lir::append_code(std::move(part), *units[i].function, module, image);
   }
+  lir::mark_waiting_loops(image);
   image.row_widths = std::move(row_widths);
   image.row_widths.resize(image.num_rows, 1);
   image.ptx = std::move(statements.list);
