@@ -203,6 +203,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     if (!errors.empty()) return;
     units.push_back({&function, lir::select(module, function, plan, options, statements, errors), {}});
     if (!errors.empty()) return;
+    units.back().program.machine_capability = options.machine_capability;
     lir::exit_early(units.back().program);
     if (rewrites(units.back().program, options))
       shape(units.back().program, options.simd.value_or(best_simd_level()));

@@ -21,6 +21,10 @@ constexpr uint32_t kMaxPredicated = 10;
 /// What a warp needs to meet again behind a branch: bmov, bssy, bsync.
 constexpr uint32_t kReconvergence = 3;
 
+/// In a loop that may wait for other lanes, at the branch back: yield, and before 8.0 two votes around it,
+/// which are compared, and another branch.
+uint32_t yield_instructions(int capability) { return capability < 80 ? 5 : 1; }
+
 /// Of a sequence with a subroutine for exponents out of range: what only leads there and back.
 constexpr uint32_t kOnlyForSubroutine = 5;
 
@@ -91,6 +95,7 @@ class Counter {
         }
         all[b].push_back(n);
       }
+      if (yields(static_cast<uint32_t>(b))) all[b].back() += yield_instructions(program_.machine_capability);
     }
     return all;
   }
@@ -287,20 +292,34 @@ class Counter {
   /// Changes by what branches need, or save where a block is predicated.
   uint32_t branches() {
     std::set<uint32_t> joins;
-    uint32_t saved = 0;
+    uint32_t saved = 0, yielding = 0;
     const auto blocks = static_cast<uint32_t>(program_.blocks.size());
     const std::vector<uint32_t> join = immediate_post_dominators(blocks, flow_.edges, flow_.exits);
     for (uint32_t b = 0; b < blocks; ++b) {
       if (program_.blocks[b].ops.empty()) continue;
       const Op& last = program_.blocks[b].ops.back();
       if (last.kind != OpKind::kBranch || last.guard == kNoVar) continue;
+      if (yields(b)) yielding += yield_instructions(program_.machine_capability);
       if (last.target == b + 2 && predicable(b + 1)) {
         ++saved;
         continue;
       }
       if (divergent_[last.guard] && join[b] != kNoBlock) joins.insert(join[b]);
     }
-    return kReconvergence * static_cast<uint32_t>(joins.size()) - saved;
+    return kReconvergence * static_cast<uint32_t>(joins.size()) + yielding - saved;
+  }
+  /// The block ends with a branch back that lanes may decide differently, and the loop has an atomic, or a
+  /// volatile or ordered load.
+  bool yields(uint32_t b) const {
+    if (program_.blocks[b].ops.empty()) return false;
+    const Op& last = program_.blocks[b].ops.back();
+    if (last.kind != OpKind::kBranch || last.guard == kNoVar || last.target > b || !divergent_[last.guard])
+      return false;
+    for (uint32_t i = last.target; i <= b; ++i) {
+      for (const Op& op : program_.blocks[i].ops)
+        if (op.kind == OpKind::kAtomic || (op.kind == OpKind::kLoad && op.memory.is_volatile)) return true;
+    }
+    return false;
   }
   bool predicable(uint32_t b) const {
     if (block_[b] > kMaxPredicated) return false;
