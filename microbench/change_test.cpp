@@ -66,6 +66,7 @@ const std::vector<Change> kChanges = {
      {"mshrs.sm"}},
     {"mshrs", {"l1.warp_mshrs=6"}, {"mshrs.warp"}},
     {"mshrs", {"l1.warp_mshrs=10"}, {"mshrs.warp"}},
+    {"mshrs", {"scheduler.warp_loads=5"}, {"mshrs.warp"}},
     {"shared", {"shared.banks=16"}, {"shared.banks"}},
     {"shared", {"shared.bank_bytes=8"}, {"shared.bank_bytes"}},
     {"shared", {"shared.lanes_per_access=16"}, {"shared.lanes_per_access"}},

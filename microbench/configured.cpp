@@ -110,8 +110,9 @@ void add_l2(const core::MachineConfig& m, std::string_view key, Figure& f) {
 void add_other(const core::MachineConfig& m, Figure& f) {
   constexpr int64_t kWarpLanes = 32;
   const int64_t mshrs = m.l1.bytes == 0 ? m.lsu.mshrs : std::min(m.l1.mshrs, m.lsu.mshrs);
-  const int64_t of_warp =
-      m.l1.bytes == 0 || m.l1.warp_mshrs == 0 ? mshrs : std::min<int64_t>(mshrs, m.l1.warp_mshrs);
+  int64_t of_warp = mshrs;
+  if (m.l1.bytes != 0 && m.l1.warp_mshrs != 0) of_warp = std::min<int64_t>(of_warp, m.l1.warp_mshrs);
+  if (m.scheduler.warp_loads != 0) of_warp = std::min<int64_t>(of_warp, m.scheduler.warp_loads);
   if (f.name == "mshrs.sm") set(f, static_cast<double>(mshrs));
   if (f.name == "mshrs.warp" && of_warp < kWarpLanes) set(f, static_cast<double>(of_warp));
   if (f.name == "shared.banks") set(f, static_cast<double>(m.shared.banks));

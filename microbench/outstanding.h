@@ -1,5 +1,5 @@
-// How many lines of misses can be on their way from an SM, and from one warp of it: with one more, the time
-// of a burst of loads jumps, for one of them starts only when another has come back.
+// How many lines of misses can be on their way from an SM, and how many loads that miss from one warp of it:
+// with one more, the time of a burst jumps, for one of them starts only when another has come back.
 #pragma once
 #include "microbench/data_sheet.h"
 #include "microbench/device.h"

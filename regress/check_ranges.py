@@ -159,6 +159,7 @@ EFFECTS: dict[str, Effect] = {
     "scheduler.ccws_base": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.ccws_throttle": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.barriers": Effect(sets={"scheduler.dependences": "control_codes"}),
+    "scheduler.warp_loads": Effect(values=("1", "2")), "l1.warp_mshrs": Effect(values=("1", "2")),
     "scheduler.dependences": Effect(sets={"scheduler.barriers": "1"}),
     "coalescer.rule": Effect(sets={"l1.size": "0"}),
     "l1.line": Effect(values=("64",), sets={"l1.sector": "32", "l1.index": "modulo"}),

@@ -70,7 +70,7 @@ MUTANTS = (
            "r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways) / 2);"),
     _reuse("machine", "r.mshrs = number(m.l1.mshrs);", "r.mshrs = 1;"),
     _reuse("machine", "r.mshrs = number(m.l1.mshrs);", "r.mshrs = number(m.l1.mshrs / 2);", "softmax_16K"),
-    _reuse("machine", "r.warp_mshrs = number(m.l1.warp_mshrs);", "r.warp_mshrs = number(2 * m.l1.warp_mshrs);"),
+    _reuse("machine", "r.warp_loads = number(m.scheduler.warp_loads);", "r.warp_loads = number(2 * m.scheduler.warp_loads);"),
     _reuse("machine", "r.hit_cycles = static_cast<double>(m.l1.latency);", "r.hit_cycles = 2 * static_cast<double>(m.l1.latency);"),
     _reuse("machine", "r.schedulers = number(m.scheduler.count);", "r.schedulers = 1;"),
     _reuse("machine", "r.send_cycles = static_cast<double>(", "r.send_cycles = 2 * static_cast<double>("),

@@ -32,7 +32,7 @@ L1Cache::L1Cache(const sc_core::sc_module_name& name, const core::MachineConfig:
       ways_(config.ways),
       parts_(config.sector / kSector),
       cache_global_(config.cache_global),
-      allocate_on_fill_(config.allocate == core::AllocateOn::kFill),
+      allocate_(config.allocate),
       write_global_(config.write_global),
       write_local_(config.write_local) {
   writebacks_.reserve(size_t{config.mshrs} + 1);
@@ -102,9 +102,9 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   if (refusal != MshrRefusal::kNone) return refuse(a, refusal);
   SectorMask request = merges ? missing & ~mshrs_.asked(entry) : missing;
   if (request != 0 && !can_send) return {Answer::kRefused, 0, 0};
-  if (frame == TagArray::kNoFrame && !allocate_on_fill_) {
+  if (frame == TagArray::kNoFrame && allocate_ != core::AllocateOn::kFill) {
     frame = take_frame(line, a.warp);
-    if (frame == TagArray::kNoFrame) {
+    if (frame == TagArray::kNoFrame && allocate_ == core::AllocateOn::kMiss) {
       stats_->no_way += !a.again;
       return {Answer::kRefused, 0, 0};
     }

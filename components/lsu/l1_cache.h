@@ -106,7 +106,8 @@ class L1Cache : public sc_core::sc_module {
   uint64_t latency_;
   uint32_t ways_;   ///< of the configuration
   uint32_t parts_;  ///< 32-byte sectors of one of this cache's
-  bool cache_global_, allocate_on_fill_;
+  bool cache_global_;
+  core::AllocateOn allocate_;
   Write write_global_, write_local_;
   std::vector<Writeback> writebacks_;
   std::vector<uint8_t> brought_by_;  ///< by frame, if events are kept
@@ -119,7 +120,8 @@ template <class Done>
 void L1Cache::fill(uint32_t entry, SectorMask sectors, Done done) {
   const uint64_t line = mshrs_.line(entry);
   uint32_t frame = tags_.find(line);
-  if (frame == TagArray::kNoFrame) frame = take_frame(line, mshrs_.warp(entry));
+  if (frame == TagArray::kNoFrame && allocate_ != core::AllocateOn::kMissOrPass)
+    frame = take_frame(line, mshrs_.warp(entry));
   if (frame != TagArray::kNoFrame) {
     tags_.fill(frame, own(sectors));
     tags_.invalidate(frame, mshrs_.spoiled(entry) & own(sectors));

@@ -111,6 +111,25 @@ TEST(L1Cache, AFullSetOfLinesOnTheirWayRefusesUnlessLinesTakeTheirPlaceWhenTheyC
   }
 }
 
+TEST(L1Cache, AFullSetOfLinesOnTheirWayNeedNotHoldOthersUpIfTheirLinesAreNotKept) {
+  core::MachineConfig::FirstLevel c = small();
+  c.mshrs = 8;
+  c.allocate = core::AllocateOn::kMissOrPass;
+  L1Cache l1("l1", c, 4);
+  std::vector<uint32_t> entries;
+  for (uint32_t i = 0; i < 4; ++i) entries.push_back(l1.load(access(uint64_t{2} * i, 1, i), true).entry);
+  const L1Cache::Result fifth = l1.load(access(8, 1, 4), true);
+  EXPECT_EQ(fifth.answer, Answer::kWait);
+  EXPECT_EQ(l1.load(access(8, 1, 5), true).request, 0u) << "it is on its way";
+  EXPECT_EQ(l1.stats().no_way, 0u);
+  std::vector<uint32_t> done;
+  l1.fill(fifth.entry, 1, [&](uint32_t record) { done.push_back(record); });
+  EXPECT_EQ(done, (std::vector<uint32_t>{4, 5})) << "both have their data";
+  for (const uint32_t e : entries) l1.fill(e, 1, [](uint32_t) {});
+  EXPECT_EQ(l1.load(access(8, 1), true).answer, Answer::kWait) << "it was not kept";
+  EXPECT_EQ(l1.load(access(2, 1), true).answer, Answer::kHit);
+}
+
 TEST(L1Cache, WritePolicies) {
   core::MachineConfig::FirstLevel c = small();
   for (const core::WriteHit policy : {core::WriteHit::kEvict, core::WriteHit::kThrough}) {

@@ -64,4 +64,31 @@ TEST(Dependences, ControlCodesHoldTheReaderByItsBarrier) {
   EXPECT_EQ(d.wait_of(0, two.run, two.reader()).cycle, 0u) << "what it waited for is forgotten at issue";
 }
 
+TEST(Dependences, AWarpWithAsManyLoadsAsItMayHaveWaitsForTheOldest) {
+  for (const core::Dependences kind : {core::Dependences::kScoreboard, core::Dependences::kControlCodes}) {
+    TwoOperations two;
+    two.run.codes.resize(2);
+    two.run.codes[0] = two.run.codes[1] = {.stall = 1, .sets = ControlCode::kNoBarrier, .waits = 0};
+    isa::MicroOp load, other;
+    load.op_class = isa::OpClass::kLoadGlobal;
+    two.image.ops = {load, other};
+    const isa::MicroOp& loads = two.image.ops[0];
+    Dependences d(kind, 2);
+    d.configure(two.image);
+    d.reset_warp(5);
+    d.pending(5, two.run, loads, 30);
+    EXPECT_FALSE(d.wait_of(5, two.run, loads).pending);
+    d.pending(5, two.run, loads, 12);
+    EXPECT_TRUE(d.wait_of(5, two.run, loads).pending);
+    EXPECT_EQ(d.wait_of(5, two.run, loads).load, 30u) << "the oldest, not the lowest record";
+    EXPECT_FALSE(d.wait_of(5, two.run, two.image.ops[1]).pending) << "no load";
+    EXPECT_FALSE(d.wait_of(4, two.run, loads).pending) << "another warp";
+    d.complete(5, loads, 12, 300, StallCause::kL2);
+    EXPECT_FALSE(d.wait_of(5, two.run, loads).pending) << "one is back, whichever";
+    d.pending(5, two.run, loads, 13);
+    d.reset_warp(5);
+    EXPECT_FALSE(d.wait_of(5, two.run, loads).pending) << "another block's warp";
+  }
+}
+
 }  // namespace gpusim::comp

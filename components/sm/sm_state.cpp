@@ -21,7 +21,7 @@ SmState::SmState(uint32_t sm, core::ClockDomain& core, const SmEnvironment& envi
       issue_cycles(environment.machine->scheduler.issue_cycles),
       issue_width(environment.machine->scheduler.issue_width),
       warps(core::PageAllocator<ResidentWarp>(*environment.arena)),
-      dependences(environment.machine->scheduler.dependences),
+      dependences(environment.machine->scheduler.dependences, environment.machine->scheduler.warp_loads),
       table(issue_cycles, environment.timing->shared_pipes, environment.timing->own_pipes),
       pipes(table),
       access(*environment.access),

@@ -14,8 +14,12 @@ enum class KernelDispatch : uint8_t { kOldest, kInTurn };
 enum class Dependences : uint8_t { kScoreboard, kControlCodes };
 /// Compute capability 1.0/1.1, 1.2/1.3, and 2.0 or later.
 enum class CoalescingRule : uint8_t { kCc10, kCc12, kCc20 };
-/// When a missing line takes its frame: as it is asked for, or as it comes.
-enum class AllocateOn : uint8_t { kMiss, kFill };
+/// When a missing line takes its frame.
+enum class AllocateOn : uint8_t {
+  kMiss,        ///< as it is asked for: while all frames of its set wait for lines, a load has to wait
+  kMissOrPass,  ///< the same, but then the line comes for those who asked for it and is not kept
+  kFill,        ///< as it comes
+};
 /// What a store does to a line that is there: it goes on to the L2 and updates the line, goes on and evicts
 /// it, or stays.
 enum class WriteHit : uint8_t { kThrough, kEvict, kBack };
@@ -40,7 +44,7 @@ GPUSIM_WORDS(BlockDispatch, "breadth_first", "depth_first");
 GPUSIM_WORDS(KernelDispatch, "oldest", "in_turn");
 GPUSIM_WORDS(Dependences, "scoreboard", "control_codes");
 GPUSIM_WORDS(CoalescingRule, "cc10", "cc12", "cc20");
-GPUSIM_WORDS(AllocateOn, "miss", "fill");
+GPUSIM_WORDS(AllocateOn, "miss", "miss_or_pass", "fill");
 GPUSIM_WORDS(WriteHit, "through", "evict", "back");
 GPUSIM_WORDS(TextureCache, "none", "own", "l1");
 GPUSIM_WORDS(TextureScope, "sm", "cluster");

@@ -10,7 +10,8 @@ inline constexpr uint32_t kMaxWarps = 64;  ///< of an SM: a bit each in its sets
 inline constexpr uint32_t kMaxThreads = kMaxWarps * 32;
 inline constexpr size_t kMaxPipes = 16;  ///< [pipes.NAME]
 inline constexpr size_t kMaxSchedulers = 8;
-inline constexpr uint32_t kMaxBarriers = 8;  ///< dependency barriers of a warp
+inline constexpr uint32_t kMaxBarriers = 8;    ///< dependency barriers of a warp
+inline constexpr uint32_t kMaxWarpLoads = 64;  ///< scheduler.warp_loads
 inline constexpr uint32_t kMaxKernels = 128;
 inline constexpr uint32_t kMaxSharedBanks = 32;
 /// Reads or writes of a load/store unit: their tags have 15 bits.

@@ -67,7 +67,8 @@ struct MachineConfig {
     uint32_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
     uint32_t issue_width = 1;   ///< operations of one warp that it can issue then
     Dependences dependences{};
-    uint32_t barriers = 6;  ///< dependency barriers of a warp ("control_codes")
+    uint32_t barriers = 6;    ///< dependency barriers of a warp ("control_codes")
+    uint32_t warp_loads = 0;  ///< of global and local memory, on their way for one warp; 0: no limit
     /// The scheduler of a warp slot.
     [[nodiscard]] uint32_t of_slot(uint32_t slot) const {
       return (slot + (turned ? slot / count : 0)) % count;

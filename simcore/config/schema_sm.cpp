@@ -118,6 +118,10 @@ std::span<const KeySpec> sm_keys() {
       {"scheduler", "dependences", K::kChoice, "", "scoreboard", 0, 0, "scoreboard|control_codes",
        "an operation waits for its registers, or as the compiler wrote: stall counts and dependency barriers",
        CHOICE(scheduler.dependences)},
+      {"scheduler", "warp_loads", K::kInteger, "loads", "0", 0, kMaxWarpLoads, "",
+       "loads of global and local memory that a warp may have on their way: with so many, its next one waits "
+       "for the oldest; 0: no limit",
+       AT(scheduler.warp_loads)},
       {"scheduler", "barriers", K::kInteger, "barriers", "6", 1, kMaxBarriers, "",
        "dependency barriers of a warp, with dependences control_codes", AT(scheduler.barriers)},
 
@@ -165,8 +169,10 @@ std::span<const KeySpec> sm_keys() {
 #include "policies/replacement_keys.inc"
 #undef POLICY_SECTION
 #undef POLICY_KEYS
-      {"l1", "allocate", K::kChoice, "", "miss", 0, 0, "miss|fill",
-       "a missing line takes its place when it is asked for, or when it comes (streaming)",
+      {"l1", "allocate", K::kChoice, "", "miss", 0, 0, "miss|miss_or_pass|fill",
+       "a missing line takes its place when it is asked for, or when it comes (streaming); while all places "
+       "of "
+       "its set wait for lines, a load waits (miss), or its line is not kept (miss_or_pass)",
        CHOICE(l1.allocate)},
       {"l1", "mshrs", K::kInteger, "lines", "64", 1, 4096, "", "lines on their way", AT(l1.mshrs)},
       {"l1", "merges", K::kInteger, "accesses", "8", 1, 256, "", "accesses that can wait for one line",

@@ -119,7 +119,8 @@ void ReuseL1::advance(double now) {
 void ReuseL1::fill(const Fill& f) {
   Entry& entry = entries_[f.entry];
   Line& line = lines_[entry.line];
-  if (line.frame == kNone) take_frame(entry.line, addresses_[entry.line]);
+  if (line.frame == kNone && machine_.allocate != core::AllocateOn::kMissOrPass)
+    take_frame(entry.line, addresses_[entry.line]);
   if (line.frame != kNone) {
     Frame& frame = frames_[line.frame];
     frame.pending &= ~f.sectors;
@@ -192,7 +193,8 @@ double ReuseL1::miss(const Access& a, uint32_t missing, double now, const Fetch&
     limited_ = true;
     return kRefused;
   }
-  if (line.frame == kNone && !machine_.allocates_on_fill && take_frame(number, a.line) == kNone)
+  const bool takes_frame = line.frame == kNone && machine_.allocate != core::AllocateOn::kFill;
+  if (takes_frame && take_frame(number, a.line) == kNone && machine_.allocate == core::AllocateOn::kMiss)
     return kRefused;
   count(kind_of(line, missing, use(number)), a.local);
   line.seen |= missing;

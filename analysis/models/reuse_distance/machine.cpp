@@ -42,7 +42,7 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
   r.warp_mshrs = number(m.l1.warp_mshrs);
   r.caches_global = m.l1.cache_global;
   r.read_only_elsewhere = m.texture.cache == core::TextureCache::kOwn && m.texture.read_only_loads;
-  r.allocates_on_fill = m.l1.allocate == core::AllocateOn::kFill;
+  r.allocate = m.l1.allocate;
   r.write_global = m.l1.write_global;
   r.write_local = m.l1.write_local;
   r.hit_cycles = static_cast<double>(m.l1.latency);
@@ -56,6 +56,7 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
                                               : ReuseMachine::Policy::kRoundRobin;
   r.send_cycles = static_cast<double>(m.coalescer.cycles_per_transaction);
   r.queue = number(m.lsu.queue);
+  r.warp_loads = number(m.scheduler.warp_loads);
   r.store_buffer = number(m.lsu.store_buffer);
   r.block_start_cycles = static_cast<double>(m.gpu.block_start_cycles);
   return r;

@@ -28,7 +28,7 @@ struct ReuseMachine {
   uint32_t mshrs = 64, merges = 8;
   uint32_t warp_mshrs = 0;  ///< 0: no limit
   bool caches_global = true, read_only_elsewhere = false;
-  bool allocates_on_fill = false;
+  core::AllocateOn allocate = core::AllocateOn::kMiss;
   using Write = core::WriteHit;
   Write write_global = Write::kEvict, write_local = Write::kBack;
   double hit_cycles = 0;
@@ -39,6 +39,7 @@ struct ReuseMachine {
   enum class Policy : uint8_t { kRoundRobin, kGreedy, kOldest } policy = Policy::kRoundRobin;
   double send_cycles = 2;  ///< between two transactions of an SM
   uint32_t queue = 1, store_buffer = 64;
+  uint32_t warp_loads = 0;  ///< on their way for one warp; 0: no limit
   double block_start_cycles = 0;
   ReuseExtensions with;
   std::vector<uint32_t> sets_at_once;  ///< ReuseOptions

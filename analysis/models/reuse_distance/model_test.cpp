@@ -349,12 +349,24 @@ TEST(ReuseModel, NeighboursSlowMemoryDown) {
     warps.push_back(steps);
   }
   const WarpTrace trace = trace_of(warps, 1);
-  const double all = run_reuse(machine(), trace).cycles;
-  const double one = run_reuse(machine(), trace, {.only_sm = 0}).cycles;
+  const core::MachineConfig every = machine({"scheduler.warp_loads=0"});
+  const double all = run_reuse(every, trace).cycles;
+  const double one = run_reuse(every, trace, {.only_sm = 0}).cycles;
   EXPECT_NEAR(one / all, 1, 0.2);
   // With the machine to itself it is faster, as far as its latency lets it.
-  EXPECT_LT(run_reuse(machine({"gpu.sms=1"}), trace_of({warps.begin(), warps.begin() + 8}, 1)).cycles,
-            0.6 * one);
+  const core::MachineConfig alone = machine({"scheduler.warp_loads=0", "gpu.sms=1"});
+  EXPECT_LT(run_reuse(alone, trace_of({warps.begin(), warps.begin() + 8}, 1)).cycles, 0.6 * one);
+}
+
+TEST(ReuseModel, AWarpWithAsManyLoadsAsItMayHaveWaitsForTheOldest) {
+  Steps steps;
+  for (uint64_t i = 0; i < 24; ++i) steps.push_back(access(1000 * i));
+  const WarpTrace trace = trace_of({steps}, 1);
+  const auto cycles = [&](const char* limit) { return run_reuse(machine({limit}), trace).cycles; };
+  const double any = cycles("scheduler.warp_loads=0"), six = cycles("scheduler.warp_loads=6"),
+               three = cycles("scheduler.warp_loads=3");
+  EXPECT_GT(six, 2 * any);
+  EXPECT_NEAR(three / six, 2, 0.3);
 }
 
 TEST(ReuseModel, OneSmReadsItsBlocksOfAFileOnly) {

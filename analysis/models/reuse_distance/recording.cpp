@@ -118,7 +118,22 @@ class Reader {
       if (at == slots.end() || *at != t["warp"][i]) slots.insert(at, t["warp"][i]);
     }
     std::vector<size_t> next(of_sm_.size(), 0);
-    for (const uint64_t i : order) {
+    const auto asks_next = [&](uint64_t i) {
+      const uint64_t sm = t["sm"][i];
+      return next[sm] < of_sm_[sm].size() && of_sm_[sm][next[sm]] / line_ == t["address"][i] / line_ &&
+             !memory_class(t["pc"][i]).empty();
+    };
+    for (size_t k = 0; k < order.size(); ++k) {
+      // What two schedulers issue in one cycle is recorded as it completes, and asks the cache as it was
+      // issued.
+      for (size_t o = k; o < order.size() && t["issue"][order[o]] == t["issue"][order[k]] &&
+                         t["sm"][order[o]] == t["sm"][order[k]];
+           ++o) {
+        if (!asks_next(order[o])) continue;
+        std::swap(order[k], order[o]);
+        break;
+      }
+      const uint64_t i = order[k];
       const std::string_view name = memory_class(t["pc"][i]);
       if (name.empty()) continue;
       const uint64_t sm = t["sm"][i], block = t["block"][i];

@@ -124,7 +124,8 @@ bool ReuseSm::happen() {
         free_slots_.push_back(what & ~kBlock);
         return true;
       }
-      if (warps_[what].state != State::kDrains || perform(what)) go_on(what);
+      const State state = warps_[what].state;
+      if ((state != State::kDrains && state != State::kHeld) || perform(what)) go_on(what);
       return false;
     }
     case Next::What::kStretch: {
@@ -173,6 +174,7 @@ bool ReuseSm::perform(uint32_t w) {
   Block& block = blocks_[warp.slot];
   switch (warp.step.kind) {
     case WarpStep::Kind::kAccess:
+      if (held(w)) return false;
       warp.state = State::kAsks;
       asking_ |= uint64_t{1} << w;
       return false;
@@ -204,6 +206,21 @@ bool ReuseSm::perform(uint32_t w) {
       return false;
   }
   return false;
+}
+
+bool ReuseSm::held(uint32_t w) {
+  Warp& warp = warps_[w];
+  const uint32_t most = machine_.with.mshrs ? std::min(machine_.warp_loads, kLoads) : 0;
+  if (most == 0 || warp.step.access != WarpStep::Access::kLoad || warp.loads < most) return false;
+  const uint64_t load = warp.loads - most;
+  const double there = warp.arrivals[load % kLoads];
+  if (there <= now_) return false;
+  warp.state = State::kHeld;
+  if (there == kNever)
+    warp.awaited = load;
+  else
+    wake_at(there, w);
+  return true;
 }
 
 bool ReuseSm::drains(Warp& warp) {

@@ -35,7 +35,7 @@ class ReuseSm {
   static constexpr uint32_t kLoads = 256;  ///< of a warp whose arrival is remembered
   static constexpr uint64_t kNoLoad = ~uint64_t{0};
   static constexpr int64_t kWhole = int64_t{1} << 20;  ///< all of the SM's time
-  enum class State : uint8_t { kNone, kRuns, kWaits, kAsks, kAtBarrier, kDrains };
+  enum class State : uint8_t { kNone, kRuns, kWaits, kAsks, kAtBarrier, kDrains, kHeld };
   struct Warp {
     WarpCursor cursor;
     WarpStep step;
@@ -102,6 +102,8 @@ class ReuseSm {
   void begin_warp(uint32_t w, double at);
   void end_warp(uint32_t w);
   void open_barrier(uint32_t slot);
+  /// True if the warp has as many loads on their way as it may: it asks again when the oldest is there.
+  [[nodiscard]] bool held(uint32_t w);
   /// True if accesses of the warp are on their way to the cache: it looks again when they are not.
   static bool drains(Warp& warp);
   void issue(uint32_t w);

@@ -89,7 +89,9 @@ TEST(Ccws, TheWarpWithTheHighestScoreLoadsWhateverItIs) {
 Outcome run(const std::string& workload, const std::string& policy, std::vector<std::string> params,
             const std::string& machine = "gtx480") {
   const std::string source = GPUSIM_SOURCE_DIR, file = source + "/workloads/" + workload;
-  const std::vector<std::string> sets = {"scheduler.policy=" + policy}, folders = {source + "/configs"};
+  // With few misses at a time each of them is dear.
+  const std::vector<std::string> sets = {"scheduler.policy=" + policy, "l1.mshrs=16"},
+                                 folders = {source + "/configs"};
   SimulationOptions o;
   o.machine = core::load_machine(machine, sets, folders);
   o.sms = 2;
