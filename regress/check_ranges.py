@@ -126,12 +126,14 @@ class Effect:
     options: tuple[str, ...] = ()
 
 
-# Keys of free text that names nothing else, and those with a form of their own: no list, one that shows, and on which machine.
+# Keys of free text that names nothing else, and those with a form of their own: no list, one that shows, and how it shows.
 TEXTS = ("gpu.name", "gpu.description")
-LISTS: dict[str, tuple[str, str, Sets]] = {
-    "dvfs.core_points": ("600MHz 0.9, fast", "300MHz 0.8V, 900MHz 0.9V, 1215MHz 1V", {}),
-    "dvfs.interconnect_points": ("600MHz", "300MHz 0.8V, 607MHz 1V", {"clocks.interconnect": "450MHz"}),
-    "dvfs.dram_points": ("0.9V 600MHz", "300MHz 0.8V, 1674MHz 1.3V", {"clocks.dram": "900MHz"}),
+LISTS: dict[str, tuple[str, str, Effect]] = {
+    "clocks.dram_follows": ("600MHz, 900MHz 800MHz", "600MHz 400MHz, 900MHz 800MHz",
+                            Effect(sets={"dvfs.governor": "fixed"}, options=("--core-clock", "700MHz"))),
+    "dvfs.core_points": ("600MHz 0.9, fast", "300MHz 0.8V, 900MHz 0.9V, 1215MHz 1V", Effect()),
+    "dvfs.interconnect_points": ("600MHz", "300MHz 0.8V, 607MHz 1V", Effect(sets={"clocks.interconnect": "450MHz"})),
+    "dvfs.dram_points": ("0.9V 600MHz", "300MHz 0.8V, 1674MHz 1.3V", Effect(sets={"clocks.dram": "900MHz"})),
 }
 # Of the machine as it is: what a long latency may cost in memory.
 MOST_MEMORY = 2
@@ -173,6 +175,7 @@ EFFECTS: dict[str, Effect] = {
     "constant.l2_ways": Effect(values=("1", "2"), sets={"constant.l2_size": "512"}),
     "constant.l3_size": Effect(values=("256", "512"), sets=SMALL_CONSTANT | {"constant.l3_ways": "1"}),
     "constant.l3_line": Effect(values=("128",)),
+    "constant.l3_latency": Effect(sets=SMALL_CONSTANT),
     "constant.l3_ways": Effect(values=("1", "2"), sets=SMALL_CONSTANT | {"constant.l3_size": "512", "constant.l3_ways": "2"}),
     "texture.l1_size": Effect(values=("3K", "6K")),
     "texture.l1_ways": Effect(values=("1",), sets={"texture.l1_size": "3K"}),
@@ -261,11 +264,11 @@ def check_beyond(gpusim: Gpusim, key: str, values: list[str]) -> None:
 
 
 def check_list(gpusim: Gpusim, key: str) -> None:
-    wrong, right, others = LISTS[key]
-    sets = PARTS | others
-    run(gpusim, sets | {key: wrong}).require_code(1).require_error(f'{key} = "{wrong}" is no list of clocks and voltages such as')
-    shown = said(run(gpusim, sets | {key: right}).require_code(0))
-    require(shown != said(run(gpusim, sets)), f"{key}: the table makes no difference")
+    wrong, right, effect = LISTS[key]
+    sets = PARTS | effect.sets
+    run(gpusim, sets | {key: wrong}, effect).require_code(1).require_error(f'{key} = "{wrong}" is no list of ', " such as ")
+    shown = said(run(gpusim, sets | {key: right}, effect).require_code(0))
+    require(shown != said(run(gpusim, sets, effect)), f"{key}: the table makes no difference")
 
 
 def check_text(gpusim: Gpusim, key: str) -> None:
