@@ -77,9 +77,25 @@ class ZeroBits {
       case Opcode::kMad:
       case Opcode::kMad24:
         return op.num_src == 3 ? std::min(sum(of(s[0]), of(s[1])), of(s[2])) : 0;
+      case Opcode::kLop3:
+        return op.num_src == 3 ? of_lop3(op) : 0;
       default:
         return 0;
     }
+  }
+  /// A bit of the result is zero if the table (indexed by a << 2 | b << 1 | c) has zeros for all that its
+  /// sources may be there.
+  [[nodiscard]] uint8_t of_lop3(const Op& op) const {
+    const std::array<uint8_t, 3> zeros{of(op.src[0]), of(op.src[1]), of(op.src[2])};
+    uint8_t bit = 0;
+    for (; bit < kMostZeroBits; ++bit) {
+      for (uint32_t index = 0; index < 8; ++index) {
+        const bool possible = ((index & 4) == 0 || bit >= zeros[0]) &&
+                              ((index & 2) == 0 || bit >= zeros[1]) && ((index & 1) == 0 || bit >= zeros[2]);
+        if (possible && (op.imm >> index & 1) != 0) return bit;
+      }
+    }
+    return bit;
   }
   /// On integers, or on bits of any kind.
   static bool is_whole(const Op& op) { return !is_float(op.type) && op.type != Type::kPred; }

@@ -120,6 +120,21 @@ TEST(MergeAccesses, TheAlignmentMustBeKnown) {
   expect_same_everywhere(walk(4), 64);
 }
 
+TEST(MergeAccesses, AlignmentThroughThreeSourceLogic) {
+  // (%tid0 | 5) & 12 has two zero bits at its end, (%tid0 & 12) | 5 has none.
+  const auto masked = [](int table) {
+    return shared_words("mov.u32 %r20, 12; mov.u32 %r21, 5; lop3.b32 %r22, %tid0, %r21, %r20, " +
+                        std::to_string(table) +
+                        "; shl.b32 %r22, %r22, 2; add.u32 %r22, %r22, %r1; ld.shared.u32 %r10, [%r22]; "
+                        "ld.shared.u32 %r11, [%r22+4]; ld.shared.u32 %r12, [%r22+8]; ld.shared.u32 %r13, "
+                        "[%r22+12];\n");
+  };
+  EXPECT_EQ(widths(masked((0xf0 | 0xcc) & 0xaa), OpKind::kLoad), Bytes{16});
+  EXPECT_EQ(widths(masked((0xf0 & 0xaa) | 0xcc), OpKind::kLoad), (Bytes{4, 4, 4, 4}));
+  expect_same_everywhere(masked((0xf0 | 0xcc) & 0xaa), 64);
+  expect_same_everywhere(masked((0xf0 & 0xaa) | 0xcc), 64);
+}
+
 TEST(MergeAccesses, AnOrOfZeroBitsIsASum) {
   const std::string text = shared_words(
       "shl.b32 %r20, %tid0, 6; or.b32 %r21, %r20, 4; or.b32 %r22, %r20, 8; add.u32 %r20, %r20, %r0; add.u32 "
