@@ -74,6 +74,13 @@ class IssueSlots {
     uint64_t width;
     [[nodiscard]] uint64_t slots() const { return from < to ? (to - from) * width : 0; }
   };
+  [[nodiscard]] uint32_t after(uint32_t scheduler) const {
+    return scheduler + 1 == sm_.scheduler_count ? 0 : scheduler + 1;
+  }
+  /// Of the warp's next operation.
+  [[nodiscard]] bool uses_shared_pipe(const ResidentWarp& warp) const {
+    return warp.timing_of(warp.op->op_class).pipe[0] < sm_.env.timing->shared_pipes;
+  }
   /// An operation before has taken the slot, so when this scheduler can issue has to be found again.
   bool is_taken(uint32_t scheduler, uint64_t slot) {
     const bool taken = next_slot_[scheduler] > slot;
@@ -98,6 +105,7 @@ class IssueSlots {
 
   SmState& sm_;
   uint64_t next_issue_ = kUnknownCycle;
+  uint32_t first_ = 0;    ///< the scheduler whose turn it is, after the one that used a shared pipe last
   uint32_t changed_ = 0;  ///< schedulers (bits) that see something else than when wake_ was found
   bool watch_l1_ = false;
   /// Per scheduler: first slot neither used nor booked yet.
@@ -120,6 +128,7 @@ inline void IssueSlots::take(uint32_t scheduler, uint32_t w, uint64_t now, Issue
     warp.at().slots[StallCause::kIssued] += further;
   }
   schedulers_[scheduler]->issued(w);
+  if (uses_shared_pipe(warp)) first_ = after(scheduler);
   issue(w, now);
   if (sm_.issue_width != 1) take_rest(scheduler, w, now, issue);
 }
@@ -141,7 +150,7 @@ void IssueSlots::issue(uint64_t now, Issue issue) {
   if (now % sm_.slot_cycles != 0 || sm_.open_kernels == 0 || (changed_ == 0 && now < next_issue_)) return;
   sm_.table.promote(now);
   const uint64_t slot = now / sm_.slot_cycles;
-  for (uint32_t s = 0; s < sm_.scheduler_count; ++s) {
+  for (uint32_t i = 0, s = first_; i < sm_.scheduler_count; ++i, s = after(s)) {
     if (wake_[s] > now && (changed_ >> s & 1) == 0) continue;
     if (is_taken(s, slot)) continue;
     changed_ |= 1u << s;
@@ -155,9 +164,9 @@ void IssueSlots::issue(uint64_t now, Issue issue) {
 template <class Ahead, class Issue>
 bool IssueSlots::issue_ahead(uint64_t cycle, Ahead ahead, Issue issue) {
   sm_.table.promote(cycle);
-  uint32_t s = 0;
   const uint64_t slot = cycle / sm_.slot_cycles;
-  for (; s < sm_.scheduler_count; ++s) {
+  uint32_t rest = (1u << sm_.scheduler_count) - 1;  // schedulers whose turn has not come
+  for (uint32_t s = first_; rest != 0; rest &= ~(1u << s), s = after(s)) {
     if (wake_[s] > cycle && (changed_ >> s & 1) == 0) continue;
     if (is_taken(s, slot)) continue;
     const int w = schedulers_[s]->pick(cycle);
@@ -166,10 +175,10 @@ bool IssueSlots::issue_ahead(uint64_t cycle, Ahead ahead, Issue issue) {
     if (w != WarpScheduler::kNone) take(s, static_cast<uint32_t>(w), cycle, issue);
   }
   // The rest of the slot has to wait for the time to come, also where the others have changed something.
-  for (const uint32_t later : core::Bits(changed_ >> s << s)) wake_[later] = cycle;
-  changed_ &= (1u << s) - 1;
+  for (const uint32_t later : core::Bits(changed_ & rest)) wake_[later] = cycle;
+  changed_ &= ~rest;
   plan(cycle);
-  return s == sm_.scheduler_count;
+  return rest == 0;
 }
 
 }  // namespace gpusim::comp

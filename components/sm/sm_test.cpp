@@ -219,6 +219,19 @@ TEST_F(SmTest, SchedulersShareAPipe) {
   EXPECT_GE(all.back() - all.at(1), 20u * 4u) << "not more than one every four cycles, whosever it is";
 }
 
+TEST_F(SmTest, SchedulersTakeTurnsAtASharedPipe) {
+  build(independent_mads(11) + kStoreR0, 128, 1, {"scheduler.count=4"});
+  simulate();
+  const Times first = cycles_of(isa::OpClass::kFp32, 0);
+  ASSERT_EQ(first.size(), 11u);
+  for (uint16_t w = 1; w < 4; ++w) {
+    const Times t = cycles_of(isa::OpClass::kFp32, w);
+    ASSERT_EQ(t.size(), 11u);
+    for (size_t i = 0; i < 11; ++i)
+      EXPECT_LE(std::max(t[i], first[i]) - std::min(t[i], first[i]), 4u * 4u) << "warp " << w << ", " << i;
+  }
+}
+
 TEST_F(SmTest, SubCoresHavePipesOfTheirOwn) {
   build(independent_mads(11) + kStoreR0, 64, 1, {"scheduler.count=2", "pipes.sp.per_scheduler=true"});
   simulate();
