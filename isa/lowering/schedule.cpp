@@ -24,6 +24,10 @@ constexpr uint32_t kGlobalLatency = 200;
 /// many loads fill the latency of the first one, and so how many registers they need.
 constexpr uint32_t kAccessCycles = 3;
 
+/// Registers above the limit that it may take for a moment (from compute capability 7.0 on) where the
+/// alternative is to wait for global memory: the address of one more load, which the load gives back.
+constexpr int kLoan = 4;
+
 /// Cycles that the schedule assumes between an operation and who needs its result (compute capability 7.5).
 uint32_t latency(const Op& op) {
   switch (op.op_class) {
@@ -249,7 +253,12 @@ class BlockScheduler {
       if (only_loads_) {
         r.way = nodes_[i].way >= kGlobalLatency ? 1 : 0;
       } else {
-        r.stall = r.over > 0 || nodes_[i].ready_at <= now ? 0 : nodes_[i].ready_at - now;
+        const uint32_t stall = nodes_[i].ready_at <= now ? 0 : nodes_[i].ready_at - now;
+        r.late = r.over > kLoan || (r.over > 0 && lockstep_) ? kOver
+                 : r.over > 0                                ? kLoaned
+                 : stall >= kGlobalLatency / 2 && !lockstep_ ? kWaits
+                                                             : kFits;
+        r.stall = r.over > 0 ? 0 : stall;
         r.way = nodes_[i].way;
       }
       r.index = i;
@@ -260,10 +269,14 @@ class BlockScheduler {
     }
     return best;
   }
+  /// How well an operation suits, best first: it fits; it fits with a loan; it waits for global memory.
+  enum Suits : uint8_t { kFits, kLoaned, kWaits, kOver };
   struct Rank {
     int over = 0;
+    Suits late = kFits;
     uint32_t stall = 0, way = 0, index = 0;
     [[nodiscard]] bool before(const Rank& b) const {
+      if (late != b.late) return late < b.late;
       if (over != b.over) return over < b.over;
       if (stall != b.stall) return stall < b.stall;
       if (way != b.way) return way > b.way;
