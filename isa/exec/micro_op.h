@@ -147,9 +147,9 @@ inline constexpr uint32_t kNoTarget = ~0u;
 /// Memory part of a load, store or atomic.
 struct MemoryOperand {
   /// An atomic operation that one lane does for all (isa/lowering/aggregate_atomics.cpp): never, if no lane
-  /// of the warp is missing, always. Values are as ever; MemoryAccess then has one lane, if the addresses are
-  /// equal.
-  enum class Aggregation : uint8_t { kNone, kFullWarp, kAlways };
+  /// of the warp is missing, always; or one lane for all of the same address. Values are as ever;
+  /// MemoryAccess then has one lane, if the addresses are equal, or one for each address.
+  enum class Aggregation : uint8_t { kNone, kFullWarp, kAlways, kEachAddress };
   Space space = Space::kNone;  ///< kGeneric is resolved lane by lane at run time
   Type type = Type::kNone;     ///< element type in memory; decides sign or zero extension
   uint8_t element_bytes = 0;   ///< 1, 2, 4, 8

@@ -83,10 +83,13 @@ class Aggregator {
       return out_->push_back(op);
     if (op.num_dst == 1 && op.dst[0] != kNoVar && readers_[op.dst[0]] == 0 && has_red(operation))
       op.num_dst = 0;
+    if (counts_in_memory(op, operation)) {
+      op.memory.aggregation = MemoryOperand::Aggregation::kEachAddress;
+      return out_->push_back(op);
+    }
     const Sequence sequence = sequence_of(op, operation);
     if (sequence.how == MemoryOperand::Aggregation::kNone) return out_->push_back(op);
     op.memory.aggregation = sequence.how;
-    if (counts_in_memory(op, sequence)) return out_->push_back(op);
     const bool used = op.num_dst != 0;
     place_ = &op;
     before(op, sequence, used);
@@ -113,10 +116,10 @@ class Aggregator {
   static const Value& value_of(const Op& op) { return op.src[op.memory.has_base ? 1 : 0]; }
   [[nodiscard]] bool differs(const Value& v) const { return !v.is_literal() && divergent_[v.var]; }
 
-  /// Shared memory of 8.0 and up adds the number of lanes itself.
-  [[nodiscard]] bool counts_in_memory(const Op& op, const Sequence& sequence) const {
+  /// Shared memory of 8.0 and up adds the number of a word's lanes itself (ATOMS.POPC.INC).
+  [[nodiscard]] bool counts_in_memory(const Op& op, AtomOp operation) const {
     const Value& v = value_of(op);
-    return redux_ && sequence.counts && op.memory.space == Space::kShared && op.num_dst == 0 &&
+    return redux_ && gives_sum(operation) && op.memory.space == Space::kShared && op.num_dst == 0 &&
            op.memory.element_bytes == 4 && v.is_literal() && v.bits == 1;
   }
 
