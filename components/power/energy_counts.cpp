@@ -22,6 +22,8 @@ Group group_of(OpClass c) {
     case OpClass::kIntMul:
     case OpClass::kIntMul64:
       return {EnergyTerm::kIntMul, OpClass::kIntMul};
+    case OpClass::kIntMulWide:  // the same multiplier, which only writes more
+      return {EnergyTerm::kIntMul, c};
     case OpClass::kFp32:
     case OpClass::kFp32Mul:
     case OpClass::kFp32Div:

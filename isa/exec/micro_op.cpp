@@ -12,6 +12,8 @@ std::string_view op_class_name(OpClass c) {
       return "int_mul24";
     case OpClass::kIntMul:
       return "int_mul";
+    case OpClass::kIntMulWide:
+      return "int_mul_wide";
     case OpClass::kIntMul64:
       return "int_mul64";
     case OpClass::kIntDivU32:

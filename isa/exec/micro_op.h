@@ -69,9 +69,10 @@ inline constexpr uint64_t kBarrierConstant = 0x40;
 enum class OpClass : uint8_t {
   kInt,    ///< 32-bit and narrower add, sub, logic, shift, min, max, compare, select, mov, address arithmetic
   kInt64,  ///< integer operations on 64 bits (two machine operations)
-  kIntMul24,  ///< mul24, mad24, 16-bit multiplies
-  kIntMul,    ///< 32-bit multiply and mad (four 16-bit operations on 1.x)
-  kIntMul64,  ///< 64-bit multiply and mad, mul.wide.32
+  kIntMul24,    ///< mul24, mad24, 16-bit multiplies
+  kIntMul,      ///< 32-bit multiply and mad (four 16-bit operations on 1.x)
+  kIntMulWide,  ///< from 7.0 on 32-bit products that keep the upper half: mul.wide, mad.wide, mul.hi, mad.hi
+  kIntMul64,    ///< 64-bit multiply and mad, mul.wide.32 before 7.0
   kIntDivU32,
   kIntDivS32,  ///< 32-bit division and remainder (a subroutine on every machine)
   kIntDiv64,

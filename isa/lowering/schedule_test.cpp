@@ -44,13 +44,20 @@ TEST(WideProducts, AreOneInstructionFromVoltaOn) {
     mad.wide.s32 %rd1, %r0, %r0, %rd0;
     mul.lo.u64 %rd2, %rd0, %rd1;
     cvt.u32.u64 %r1, %rd2;
-    st.global.u32 [%out], %r1;
+    mul.hi.u32 %r2, %r1, %r0;
+    mul.lo.u32 %r3, %r2, %r0;
+    st.global.u32 [%out], %r3;
     ret;)");
   for (const LoweringLevel at : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
     const KernelImage volta = lower_ok(text, level(at, 0, 70)), fermi = lower_ok(text, level(at, 0, 20));
     // The products of 64 bits stay what they are; before Volta the wide ones are counted with them.
     EXPECT_EQ(count_class(volta, OpClass::kIntMul64), 1u);
     EXPECT_GE(count_class(fermi, OpClass::kIntMul64), 3u);
+    // Those that keep the upper half occupy the multipliers for longer.
+    EXPECT_GE(count_class(volta, OpClass::kIntMulWide), 3u);
+    EXPECT_EQ(count_class(volta, OpClass::kIntMul), 1u);
+    EXPECT_EQ(count_class(fermi, OpClass::kIntMulWide), 0u);
+    EXPECT_EQ(count_class(fermi, OpClass::kIntMul), 2u);
   }
   expect_same_everywhere(text, 64);
 }
@@ -225,12 +232,7 @@ TEST(Unroll, EveryNumberOfRoundsIsTheSame) {
 
 TEST(Unroll, RoundsAreCopiedUnlessToldNotTo) {
   // Without the wide product that makes the address of the stores.
-  const auto products = [](const KernelImage& image) {
-    uint32_t count = 0;
-    for (const MicroOp& op : image.ops)
-      count += op.op_class == OpClass::kIntMul && !image.ptx[op.ptx_index].text.starts_with("add.s64");
-    return count;
-  };
+  const auto products = [](const KernelImage& image) { return count_class(image, OpClass::kIntMul); };
   const std::string text = counted_loop("mov.u32 %r1, 0;", "mov.u32 %r2, %tid0;", "1", "lt.s32");
   EXPECT_EQ(products(scheduled(text)), 7u);  // four, two, one
   EXPECT_EQ(products(scheduled(text, 35)), 1u);
@@ -266,7 +268,7 @@ bool unrolled(const std::string& body) {
   expect_same_everywhere(text, 32);
   const KernelImage image = scheduled(text);
   const auto copies = std::ranges::count_if(image.ops, [&](const MicroOp& op) {
-    return op.op_class == OpClass::kIntMul && image.ptx[op.ptx_index].text.starts_with("mul.hi");
+    return op.op_class == OpClass::kIntMulWide && image.ptx[op.ptx_index].text.starts_with("mul.hi");
   });
   EXPECT_TRUE(copies == 1 || copies == 7) << copies;
   return copies == 7;
@@ -309,8 +311,7 @@ TEST(Unroll, AKnownNumberOfRoundsBecomesCode) {
     expect_same_everywhere(text, 3);
     const KernelImage image = scheduled(text);
     uint32_t products = 0;
-    for (const MicroOp& op : image.ops)
-      products += op.op_class == OpClass::kIntMul && !image.ptx[op.ptx_index].text.starts_with("add.s64");
+    for (const MicroOp& op : image.ops) products += op.op_class == OpClass::kIntMul;
     if (b.rounds != 0) {
       EXPECT_EQ(products, b.rounds) << text;
     }

@@ -24,6 +24,7 @@ const std::initializer_list<Row> kRows = {
     {OpClass::kInt64, {"int64_add"}},
     {OpClass::kIntMul24, {"int_mul24", "int_mul"}},
     {OpClass::kIntMul, {"int_mul"}},
+    {OpClass::kIntMulWide, {"int_mul_wide", "int_mul"}},
     {OpClass::kIntMul64, {"int64_mul"}},
     {OpClass::kIntDivU32, {"int_div_u32"}},
     {OpClass::kIntDivS32, {"int_div_s32"}},
