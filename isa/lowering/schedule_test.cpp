@@ -30,7 +30,7 @@ TEST(Fuse, AddressesBecomeOneMultiplyAdd) {
     ret;)");
   const KernelImage image = scheduled(text);
   ASSERT_EQ(image.ops.size(), 6u);  // tid, two addresses, load, store, exit
-  EXPECT_EQ(count_class(image, OpClass::kIntMul), 2u);
+  EXPECT_EQ(count_class(image, OpClass::kIntMulWide), 2u);
   EXPECT_EQ(count_class(image, OpClass::kLoadParam), 0u);
   EXPECT_EQ(image.launch_constants.size(), 2u);
   EXPECT_EQ(total_ptx(image), total_ptx(lower_ok(text, level(LoweringLevel::kNone))));
