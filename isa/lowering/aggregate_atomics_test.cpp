@@ -1,5 +1,7 @@
 // Atomic operations that one lane does for its warp: which ones, as ptxas 13 decides, that values stay the
 // same, and what the memory system sees. The counts of operations are those of ptxas's code.
+#include <functional>
+
 #include "isa/tests/lowering_test_util.h"
 
 namespace gpusim::isa {
@@ -149,20 +151,29 @@ TEST(AggregateAtomics, ValuesStay) {
   }
 }
 
-/// Lanes that the memory system sees of the atomic operation of `text` for `lanes` active ones.
-uint32_t lanes_seen(const std::string& body, uint32_t lanes, int capability = 75) {
+/// Lanes that the memory system sees of the atomic operation of `text` for `lanes` active ones, of which lane
+/// i has word `word_of(i)`.
+uint32_t lanes_seen(
+    const std::string& body, uint32_t lanes, int capability = 75,
+    const std::function<uint32_t(uint32_t)>& word_of = [](uint32_t) { return 0; }) {
   const KernelImage image = lower_ok(updating(body), level(LoweringLevel::kSchedule, 0, capability));
   const MicroOp& op = atomic_of(image);
   TestMemory memory;
-  const uint64_t word = memory.add(4096);
-  AlignedBytes literals = bind_literals(image, pack_params({word, word}), {32, 1, 1}, {1, 1, 1});
+  const uint64_t global = memory.add(4096);
+  std::vector<std::byte> shared(4096);
+  AlignedBytes literals = bind_literals(image, pack_params({global, global}), {32, 1, 1}, {1, 1, 1});
   AlignedBytes rows(size_t{image.num_rows} * kRowBytes, std::byte{0});
   WarpContext context;
   context.global = &memory;
+  context.shared = shared.data();
+  context.shared_bytes = static_cast<uint32_t>(shared.size());
   context.bank[0] = rows.data();
   context.bank[1] = literals.data();
-  for (size_t lane = 0; lane < kWarpSize && op.memory.has_base; ++lane)
-    std::memcpy(rows.data() + op.src[0].offset + 8 * lane, &word, sizeof word);
+  for (uint32_t lane = 0; lane < kWarpSize && op.memory.has_base; ++lane) {
+    const uint64_t address = (op.memory.space == Space::kShared ? 0 : global) + 4 * word_of(lane);
+    const size_t bytes = op.memory.space == Space::kShared ? 4 : 8;
+    std::memcpy(rows.data() + op.src[0].offset + bytes * lane, &address, bytes);
+  }
   std::vector<uint32_t> predicates(image.num_predicates + 1ul, ~0u);
   context.predicates = predicates.data();
   MemoryAccess access;
@@ -179,6 +190,20 @@ TEST(AggregateAtomics, TheMemorySystemSeesOneLane) {
   EXPECT_EQ(lanes_seen(summed, ~0u), 1u);
   EXPECT_EQ(lanes_seen(summed, 0xff00u), 0xff00u);  // shuffles need all lanes
   EXPECT_EQ(lanes_seen(summed, 0xff00u, 80), 0x100u);
+}
+
+TEST(AggregateAtomics, TheMemorySystemSeesOneLaneOfEachSharedWordThatIsCounted) {
+  const std::string body = "and.b32 %r2, %r0, 1020; red.shared.add.u32 [%r2], 1;";
+  const auto seen = [&](uint32_t lanes, const std::function<uint32_t(uint32_t)>& word_of,
+                        int capability = 80) { return lanes_seen(body, lanes, capability, word_of); };
+  EXPECT_EQ(seen(~0u, [](uint32_t) { return 5; }), 1u);
+  EXPECT_EQ(seen(~0u, [](uint32_t lane) { return lane; }), ~0u);
+  EXPECT_EQ(seen(~0u, [](uint32_t lane) { return lane / 8; }), 0x01010101u);
+  EXPECT_EQ(seen(~0u, [](uint32_t lane) { return 32 * (lane % 4); }), 0xfu);  // all in one bank
+  EXPECT_EQ(seen(0xfff0u, [](uint32_t lane) { return lane % 2; }), 0x30u);
+  EXPECT_EQ(seen(
+                ~0u, [](uint32_t lane) { return lane / 8; }, 75),
+            ~0u);
 }
 
 }  // namespace
