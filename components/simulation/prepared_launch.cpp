@@ -110,8 +110,7 @@ void make_tables(const core::MachineConfig& m, KernelLaunch& run) {
     run.bank_delay = register_bank_delays(image, m.sm.register_banks, m.sm.register_bank_reads);
   if (m.scheduler.dependences == core::Dependences::kControlCodes) {
     std::string problem;  // is told when the machine is built
-    run.codes = control_codes(image, build_timing(m, problem).of_scheduler.front(), m.scheduler.issue_cycles,
-                              m.scheduler.barriers);
+    run.codes = control_codes(image, build_timing(m, problem).of_scheduler.front(), m.scheduler);
   }
   run.sm.resize(m.gpu.sms);
 }

@@ -11,6 +11,7 @@
 
 #include "components/sm/timing.h"
 #include "isa/exec/micro_op.h"
+#include "simcore/config/machine_config.h"
 
 namespace gpusim::comp {
 
@@ -21,13 +22,9 @@ struct ControlCode {
   uint8_t waits = 0;          ///< barriers that it waits for, a bit each
 };
 
-/// The longest stall count; what takes longer sets a barrier.
-inline constexpr uint32_t kMostStall = 15;
-
-/// Codes of `image`'s operations. `issue_cycles`: core cycles between two issues of a warp; `barriers`: of a
-/// warp, at most 8.
+/// Codes of `image`'s operations for a machine with these issue cycles, barriers and operand latencies.
 [[nodiscard]] std::vector<ControlCode> control_codes(const isa::KernelImage& image,
-                                                     const ClassTimings& timings, uint32_t issue_cycles,
-                                                     uint32_t barriers);
+                                                     const ClassTimings& timings,
+                                                     const core::MachineConfig::Scheduler& scheduler);
 
 }  // namespace gpusim::comp

@@ -19,6 +19,8 @@ using Sets = std::vector<std::string>;
 /// data cache.
 Sets volta(const Sets& more = {}) {
   Sets sets{"gpu.compute_capability=5.0",
+            "pipes.other.half=2",
+            "latency.half=6",
             "scheduler.issue_cycles=1",
             "scheduler.dependences=control_codes",
             "latency.fp32=6",
@@ -39,8 +41,8 @@ Sets volta(const Sets& more = {}) {
 
 std::string kernel(const std::string& body) {
   return R"(
-.version 4.0
-.target sm_50
+.version 4.3
+.target sm_53
 .address_size 64
 .visible .entry k(.param .u64 in)
 {
@@ -64,8 +66,8 @@ struct Codes {
   }
 };
 
-Codes codes_of(const std::string& body, uint32_t barriers = 6) {
-  const core::MachineConfig machine = test::tesla_c1060(volta());
+Codes codes_of(const std::string& body, const Sets& more = {}) {
+  const core::MachineConfig machine = test::tesla_c1060(volta(more));
   std::string problem;
   const TimingTables timing = build_timing(machine, problem);
   EXPECT_EQ(problem, "");
@@ -77,7 +79,7 @@ Codes codes_of(const std::string& body, uint32_t barriers = 6) {
   EXPECT_TRUE(std::holds_alternative<isa::KernelImage>(lowered));
   Codes c;
   c.image = std::move(std::get<isa::KernelImage>(lowered));
-  c.codes = control_codes(c.image, timing.of_scheduler[0], 1, barriers);
+  c.codes = control_codes(c.image, timing.of_scheduler[0], machine.scheduler);
   return c;
 }
 
@@ -93,6 +95,36 @@ TEST(ControlCodes, StallsAreCountedFromOneOperationToTheNext) {
   EXPECT_EQ(c.codes[add].stall, 5) << "the addition issues in cycle 1, the next in 6";
   EXPECT_EQ(c.codes[fma[1]].stall, 6);
   for (const ControlCode& code : c.codes) EXPECT_EQ(code.sets, ControlCode::kNoBarrier);
+}
+
+TEST(ControlCodes, AResultTakesLongerToSomeOperations) {
+  const Sets latencies{"scheduler.guard_latency=12", "scheduler.memory_latency=8", "scheduler.sfu_latency=6",
+                       "scheduler.other_pipe_latency=5"};
+  // Stall counts after the first operation, without and with these.
+  struct Case {
+    std::string body;
+    unsigned plain, longer;
+  };
+  const Case cases[] = {
+      {"setp.lt.u32 %p1, %r1, 5;\n@%p1 add.u32 %r2, %r2, 1;", 4, 12},
+      {"setp.lt.u32 %p1, %r1, 5;\n@!%p1 bra L;\nadd.u32 %r2, %r2, 1;\nL:", 4, 12},
+      {"setp.lt.u32 %p1, %r1, 5;\nselp.u32 %r2, %r1, %r3, %p1;", 4, 4},
+      {"add.u32 %r1, %r1, 5;\nst.shared.u32 [%r1], %r2;", 4, 8},
+      {"add.u32 %r1, %r1, 5;\nst.shared.u32 [%r2], %r1;", 4, 8},
+      {"add.u32 %r1, %r1, 5;\nshfl.sync.idx.b32 %r2, %r1, 0, 31, -1;", 4, 8},
+      {"add.u32 %r1, %r1, 5;\npopc.b32 %r2, %r1;", 4, 6},
+      {"add.f32 %f1, %f1, %f2;\nsin.approx.f32 %f2, %f1;", 6, 6},  // its own latency is as long
+      {"add.u32 %r1, %r1, 5;\nfma.rn.f16x2 %r2, %r1, %r3, %r3;", 4, 5},
+      {"add.u32 %r1, %r1, 5;\nadd.u32 %r2, %r1, %r3;", 4, 4},
+      {"add.u32 %r1, %r1, 5;\nadd.u32 %r2, %r3, %r3;\nadd.u32 %r2, %r2, %r1;", 0, 0},
+      {"sin.approx.f32 %f1, %f2;\nst.shared.f32 [%r1], %f1;", 0, 0},  // sets a barrier
+  };
+  for (const Case& c : cases) {
+    const std::string text = c.body + "\nst.global.u32 [%rd1], %r2;\nexit;";
+    const auto stall = [&](const Sets& more) { return unsigned{codes_of(text, more).codes.at(0).stall}; };
+    EXPECT_EQ(stall({}), c.plain) << c.body;
+    EXPECT_EQ(stall(latencies), c.longer) << c.body;
+  }
 }
 
 TEST(ControlCodes, LoadsSetBarriersThatTheirFirstUseWaitsFor) {
@@ -119,7 +151,8 @@ std::string eight_loads() {
 }
 
 TEST(ControlCodes, EightResultsShareSixBarriers) {
-  const Codes six = codes_of(eight_loads() + "exit;"), eight = codes_of(eight_loads() + "exit;", 8);
+  const Codes six = codes_of(eight_loads() + "exit;"),
+              eight = codes_of(eight_loads() + "exit;", {"scheduler.barriers=8"});
   const auto sets = [](const Codes& c) {
     std::vector<int> list;
     for (const size_t i : c.at(isa::OpClass::kLoadGlobal)) list.push_back(c.codes[i].sets);
@@ -137,7 +170,7 @@ TEST(ControlCodes, ABarrierIsFreeAgainWhereItWasWaitedFor) {
   std::string body = "ld.param.u64 %rd1, [in];\n";
   for (int i = 0; i < 8; ++i)
     body += fmt::format("ld.global.u32 %r1, [%rd1+{}];\nadd.u32 %r2, %r1, 1;\n", 4 * i);
-  const Codes c = codes_of(body + "exit;", 2);
+  const Codes c = codes_of(body + "exit;", {"scheduler.barriers=2"});
   const auto load = c.at(isa::OpClass::kLoadGlobal);
   for (size_t i = 1; i < load.size(); ++i)
     EXPECT_NE(c.codes[load[i]].sets, c.codes[load[i - 1]].sets) << "in turn";

@@ -11,6 +11,7 @@ inline constexpr uint32_t kMaxThreads = kMaxWarps * 32;
 inline constexpr size_t kMaxPipes = 16;  ///< [pipes.NAME]
 inline constexpr size_t kMaxSchedulers = 8;
 inline constexpr uint32_t kMaxBarriers = 8;    ///< dependency barriers of a warp
+inline constexpr uint32_t kMostStall = 15;     ///< stall count of a control code
 inline constexpr uint32_t kMaxWarpLoads = 64;  ///< scheduler.warp_loads
 inline constexpr uint32_t kMaxKernels = 128;
 inline constexpr uint32_t kMaxSharedBanks = 32;

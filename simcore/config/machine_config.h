@@ -67,7 +67,15 @@ struct MachineConfig {
     uint32_t issue_cycles = 2;  ///< core cycles between two issues of one scheduler
     uint32_t issue_width = 1;   ///< operations of one warp that it can issue then
     Dependences dependences{};
-    uint32_t barriers = 6;    ///< dependency barriers of a warp ("control_codes")
+    uint32_t barriers = 6;  ///< dependency barriers of a warp ("control_codes")
+    /// Core cycles from a result to an operation that reads it there, at least ("control_codes").
+    struct OperandLatency {
+      uint32_t guard = 0;       ///< as the predicate that guards it
+      uint32_t memory = 0;      ///< a load, a store, an atomic operation, a shuffle
+      uint32_t sfu = 0;         ///< a special function, a conversion, a bit count
+      uint32_t other_pipe = 0;  ///< arithmetic on another pipe
+      bool operator==(const OperandLatency&) const = default;
+    } operand_latency;
     uint32_t warp_loads = 0;  ///< of global and local memory, on their way for one warp; 0: no limit
     /// The scheduler of a warp slot.
     [[nodiscard]] uint32_t of_slot(uint32_t slot) const {

@@ -124,6 +124,24 @@ std::span<const KeySpec> sm_keys() {
        AT(scheduler.warp_loads)},
       {"scheduler", "barriers", K::kInteger, "barriers", "6", 1, kMaxBarriers, "",
        "dependency barriers of a warp, with dependences control_codes", AT(scheduler.barriers)},
+      {"scheduler", "guard_latency", K::kInteger, "core cycles", "0", 0, kMostStall, "",
+       "from a comparison to the branch or operation that its predicate guards, at least; with dependences "
+       "control_codes",
+       AT(scheduler.operand_latency.guard)},
+      {"scheduler", "memory_latency", K::kInteger, "core cycles", "0", 0, kMostStall, "",
+       "from an arithmetic result to a load, store, atomic operation or shuffle that reads it, at least; "
+       "with "
+       "dependences control_codes",
+       AT(scheduler.operand_latency.memory)},
+      {"scheduler", "sfu_latency", K::kInteger, "core cycles", "0", 0, kMostStall, "",
+       "from an arithmetic result to a special function, conversion or bit count that reads it, at least; "
+       "with "
+       "dependences control_codes",
+       AT(scheduler.operand_latency.sfu)},
+      {"scheduler", "other_pipe_latency", K::kInteger, "core cycles", "0", 0, kMostStall, "",
+       "from an arithmetic result to arithmetic on another pipe that reads it, at least; with dependences "
+       "control_codes",
+       AT(scheduler.operand_latency.other_pipe)},
 
       {"instruction", "bytes", K::kSize, "bytes", "8", 4, 64, "", "one machine operation",
        AT(instruction.bytes)},
