@@ -28,6 +28,12 @@ constexpr uint32_t kAccessCycles = 3;
 /// alternative is to wait for global memory: the address of one more load, which the load gives back.
 constexpr int kLoan = 4;
 
+/// Of arithmetic, and of special functions, conversions and bit counts.
+constexpr uint32_t kFixedLatency = 5, kSpecialLatency = 16;
+
+/// From a comparison to what its predicate guards, from compute capability 7.0 on.
+uint32_t guard_latency(int capability) { return capability >= 80 ? 13 : 12; }
+
 /// Cycles that the schedule assumes between an operation and who needs its result (compute capability 7.5).
 uint32_t latency(const Op& op) {
   switch (op.op_class) {
@@ -58,7 +64,7 @@ uint32_t latency(const Op& op) {
     case OpClass::kCvt:
     case OpClass::kCvt64:
     case OpClass::kBitCount:
-      return 16;
+      return kSpecialLatency;
     case OpClass::kMmaHalf:
     case OpClass::kMmaInt8:
     case OpClass::kMmaFp64:
@@ -68,8 +74,26 @@ uint32_t latency(const Op& op) {
     case OpClass::kLoadParam:
       return 8;
     default:
-      return 5;
+      return kFixedLatency;
   }
+}
+
+bool writes(const Op& op, Var var) {
+  bool found = false;
+  for_each_def(op, [&](Var v) { found = found || v == var; });
+  return found;
+}
+
+/// The same for an operation that reads its result: from compute capability 7.0 on, ptxas 13 leaves more
+/// cycles between an operation of fixed latency and what it guards, and a load, store, shuffle or special
+/// function that it is an operand of (stall counts in its code for 7.5, 8.0 and 9.0).
+uint32_t latency(const Op& op, const Op& reader, int capability) {
+  const uint32_t own = latency(op);
+  if (capability < 70 || own != kFixedLatency) return own;
+  if (reader.guard != kNoVar && writes(op, reader.guard)) return guard_latency(capability);
+  const bool newer = capability >= 80;
+  if (reader.is_memory() || reader.op_class == OpClass::kWarp) return newer ? 5 : 8;
+  return latency(reader) == kSpecialLatency ? (newer ? 5 : 6) : own;
 }
 
 /// Nothing passes these.
@@ -166,6 +190,7 @@ class BlockScheduler {
 
   void begin(const Block& block, const std::vector<Var>& in, const std::vector<Var>& out) {
     pressure_ = 0;
+    end_guard_ = program_.machine_capability >= 70 ? block.ops.back().guard : kNoVar;
     if (program_.stack_pointer != kNoVar) {
       touched_.push_back(program_.stack_pointer);
       alive_[program_.stack_pointer] = kept_[program_.stack_pointer] = true;
@@ -225,9 +250,10 @@ class BlockScheduler {
       const uint32_t i = ready[at];
       ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
       now = std::max(now, nodes_[i].ready_at);
-      const uint32_t done = now + latency(ops[i]);
       for (const uint32_t n : nodes_[i].next) {
-        nodes_[n].ready_at = std::max(nodes_[n].ready_at, reads_from(ops[n], ops[i]) ? done : now + 1);
+        const uint32_t after =
+            reads_from(ops[n], ops[i]) ? latency(ops[i], ops[n], program_.machine_capability) : 1;
+        nodes_[n].ready_at = std::max(nodes_[n].ready_at, now + after);
         if (--nodes_[n].waits == 0) ready.push_back(n);
       }
       now += access_of(ops[i]) != nullptr ? kAccessCycles : 1;
@@ -334,9 +360,12 @@ class BlockScheduler {
     }
     base_written_.clear();
     for (auto i = static_cast<uint32_t>(ops.size()); i-- > 0;) {
-      uint32_t way = 0;
-      for (const uint32_t n : nodes_[i].next) way = std::max(way, nodes_[n].way);
-      nodes_[i].way = way + latency(ops[i]);
+      uint32_t way = latency(ops[i]);
+      if (end_guard_ != kNoVar && writes(ops[i], end_guard_))
+        way = guard_latency(program_.machine_capability);
+      for (const uint32_t n : nodes_[i].next)
+        way = std::max(way, nodes_[n].way + latency(ops[i], ops[n], program_.machine_capability));
+      nodes_[i].way = way;
     }
   }
 
@@ -365,6 +394,7 @@ class BlockScheduler {
   uint32_t limit_;
   bool lockstep_, only_loads_;
   int pressure_ = 0;
+  Var end_guard_ = kNoVar;  // of the block's last operation, where its latency counts
   std::vector<bool> alive_;
   std::vector<uint32_t> wanted_;  // mentions that are still to come in the block
   std::vector<bool> kept_;        // alive at the block's end
