@@ -35,6 +35,9 @@ SELDOM_REFRESH: Sets = {"dram.refi": "10000000"}
 SMALL_CONSTANT: Sets = {"constant.l1_size": "64", "constant.l1_ways": "1", "constant.l2_size": "64", "constant.l2_ways": "1"}
 TEXTURE_L2: Sets = NO_L2 | {"texture.l2_size": "32K"}
 
+# Results of arithmetic are there after a few cycles.
+STALL_COUNTS: Sets = {"scheduler.dependences": "control_codes", "latency.int": "4", "latency.fp32": "4"}
+
 # A governor decides every 20 us, also while a copy takes a week.
 SLOW: Sets = {"dvfs.governor": "fixed"}
 TINY_TEXTURES: Sets = TEXTURE_L2 | {"texture.l1_size": "768", "texture.l1_ways": "6", "texture.l2_size": "2K", "texture.l2_ways": "2"}
@@ -161,6 +164,11 @@ EFFECTS: dict[str, Effect] = {
     "scheduler.ccws_base": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.ccws_throttle": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.barriers": Effect(sets={"scheduler.dependences": "control_codes"}),
+    "scheduler.guard_latency": Effect(values=("15",), sets=STALL_COUNTS, program="workloads/reduction/reduction.ptx"),
+    "scheduler.memory_latency": Effect(values=("15",), sets=STALL_COUNTS),
+    "scheduler.sfu_latency": Effect(values=("15",), sets=STALL_COUNTS),
+    "scheduler.other_pipe_latency": Effect(values=("15",), sets=STALL_COUNTS | {"gpu.compute_capability": "7.0", "latency.int_mul": "4",
+                                                                                "pipes.fp64.int_mul_wide": "4", "latency.int_mul_wide": "5"}),
     "scheduler.warp_loads": Effect(values=("1", "2")), "l1.warp_mshrs": Effect(values=("1", "2")),
     "scheduler.dependences": Effect(sets={"scheduler.barriers": "1"}),
     "coalescer.rule": Effect(sets={"l1.size": "0"}),
