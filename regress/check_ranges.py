@@ -164,6 +164,7 @@ EFFECTS: dict[str, Effect] = {
     "scheduler.ccws_base": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.ccws_throttle": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.barriers": Effect(sets={"scheduler.dependences": "control_codes"}),
+    "scheduler.share_in_turn": Effect(program=OWN_LINES),
     "scheduler.guard_latency": Effect(values=("15",), sets=STALL_COUNTS, program="workloads/reduction/reduction.ptx"),
     "scheduler.memory_latency": Effect(values=("15",), sets=STALL_COUNTS),
     "scheduler.sfu_latency": Effect(values=("15",), sets=STALL_COUNTS),

@@ -13,6 +13,7 @@ IssueSlots::IssueSlots(SmState& sm, WarpTableIf& warps) : sm_(sm) {
     schedulers_[s]->sm.bind(warps);
     watch_l1_ |= schedulers_[s]->watches_l1();
   }
+  if (sm_.env.machine->scheduler.share_in_turn) pipes_in_turn_ = sm_.env.timing->shared_pipes;
   hold_until_.fill(kUnknownCycle);
   wake_.fill(kUnknownCycle);
 }

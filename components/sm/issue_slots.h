@@ -77,9 +77,9 @@ class IssueSlots {
   [[nodiscard]] uint32_t after(uint32_t scheduler) const {
     return scheduler + 1 == sm_.scheduler_count ? 0 : scheduler + 1;
   }
-  /// Of the warp's next operation.
-  [[nodiscard]] bool uses_shared_pipe(const ResidentWarp& warp) const {
-    return warp.timing_of(warp.op->op_class).pipe[0] < sm_.env.timing->shared_pipes;
+  /// True if the warp's next operation takes a pipe that the schedulers use in turn.
+  [[nodiscard]] bool is_turn(const ResidentWarp& warp) const {
+    return warp.timing_of(warp.op->op_class).pipe[0] < pipes_in_turn_;
   }
   /// An operation before has taken the slot, so when this scheduler can issue has to be found again.
   bool is_taken(uint32_t scheduler, uint64_t slot) {
@@ -105,8 +105,9 @@ class IssueSlots {
 
   SmState& sm_;
   uint64_t next_issue_ = kUnknownCycle;
-  uint32_t first_ = 0;    ///< the scheduler whose turn it is, after the one that used a shared pipe last
-  uint32_t changed_ = 0;  ///< schedulers (bits) that see something else than when wake_ was found
+  uint32_t first_ = 0;          ///< the scheduler whose turn it is: after the one that took such a pipe last
+  uint32_t pipes_in_turn_ = 0;  ///< pipes [0, pipes_in_turn_) that schedulers use in turn
+  uint32_t changed_ = 0;        ///< schedulers (bits) that see something else than when wake_ was found
   bool watch_l1_ = false;
   /// Per scheduler: first slot neither used nor booked yet.
   std::array<uint64_t, kMaxSchedulers> next_slot_{};
@@ -128,7 +129,7 @@ inline void IssueSlots::take(uint32_t scheduler, uint32_t w, uint64_t now, Issue
     warp.at().slots[StallCause::kIssued] += further;
   }
   schedulers_[scheduler]->issued(w);
-  if (uses_shared_pipe(warp)) first_ = after(scheduler);
+  if (is_turn(warp)) first_ = after(scheduler);
   issue(w, now);
   if (sm_.issue_width != 1) take_rest(scheduler, w, now, issue);
 }

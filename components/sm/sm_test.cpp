@@ -220,7 +220,7 @@ TEST_F(SmTest, SchedulersShareAPipe) {
 }
 
 TEST_F(SmTest, SchedulersTakeTurnsAtASharedPipe) {
-  build(independent_mads(11) + kStoreR0, 128, 1, {"scheduler.count=4"});
+  build(independent_mads(11) + kStoreR0, 128, 1, {"scheduler.count=4", "scheduler.share_in_turn=true"});
   simulate();
   const Times first = cycles_of(isa::OpClass::kFp32, 0);
   ASSERT_EQ(first.size(), 11u);

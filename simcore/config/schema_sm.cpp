@@ -111,6 +111,10 @@ std::span<const KeySpec> sm_keys() {
        "the first warp slot of each round of the schedulers goes to the next of them; false: slot modulo "
        "count",
        AT(scheduler.turned)},
+      {"scheduler", "share_in_turn", K::kBoolean, "", "false", 0, 0, "",
+       "the schedulers of an SM use the pipes that they share in turn; false: the one with the lowest number "
+       "goes first in every slot",
+       AT(scheduler.share_in_turn)},
       {"scheduler", "issue_cycles", K::kInteger, "core cycles", "2", 1, 32, "",
        "between two issue slots of one scheduler", AT(scheduler.issue_cycles)},
       {"scheduler", "issue_width", K::kInteger, "operations", "1", 1, 2, "",

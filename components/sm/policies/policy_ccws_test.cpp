@@ -113,9 +113,8 @@ TEST(Ccws, KeepsTheLinesOfWarpsThatReadTheirOwnAgainAndAgain) {
     for (const Outcome* const other : {&lrr, &gto}) {
       EXPECT_EQ(ccws.values, other->values);
       EXPECT_GT(counter(ccws, "l1_global_load_hit"), counter(*other, "l1_global_load_hit")) << machine;
+      EXPECT_LT(cycles(ccws), cycles(*other)) << machine;
     }
-    EXPECT_LT(cycles(ccws), 0.6 * cycles(lrr)) << machine;
-    EXPECT_LT(cycles(ccws), 1.15 * cycles(gto)) << machine;  // keeps to few warps too, and holds none back
   }
 }
 
