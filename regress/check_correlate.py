@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import hardware_table
 from cases import CASES
 from check_corpus import NoCompiler
 from runner import RUN_LIMIT_S, Gpusim, require, require_equal
@@ -180,4 +181,53 @@ def check_measure(gpusim: Gpusim) -> None:
         require(not (gpusim.scratch / "none.json").exists(), "a file without measurements")
 
 
-CHECKS = {"rows": check_rows, "not_compared": check_not_compared, "published": check_published, "measure": check_measure}
+# Mean absolute errors in percent that the table may have, by file of measurements and role: what it has, rounded up. They fall
+# when a machine comes closer to its GPU, and do not rise. The goals are in docs/correlate.md.
+TABLE_LIMITS = {
+    ("gtx480_shoc", "fit"): 12.6,
+    ("gtx480_shoc", "judge"): 15.6,
+    ("h100_kernels", "fit"): 7.5,
+    ("h100_kernels", "judge"): 13.2,
+    ("h200_copy", "fit"): 6.8,
+    ("h200_sgemm", "fit"): 15.8,
+    ("h200_small_kernels", "fit"): 5.1,
+    ("c1060_shoc", "fit"): 21.6,
+    ("c1060_shoc", "judge"): 24.6,
+    ("titanv_test1", "fit"): 5.1,
+    ("titanv_test1", "judge"): 7.3,
+    ("v100_accelwattch", "fit"): 7.9,
+    ("v100_accelwattch", "judge"): 19.5,
+    ("v100_how_to_optimize", "fit"): 5.8,
+    ("v100_nvdvfs", "fit"): 11.0,
+    ("v100_nvdvfs", "judge"): 13.8,
+}
+# Kernels of the table that take about a second or less.
+QUICK = {"titanv_test1": ("saxpy 262144", "naive_transpose 512", "matmul_naive 256"),
+         "v100_accelwattch": ("srad_v1 srad", "dct8x8 in place"), "v100_how_to_optimize": ("sgemv 16384x32",)}
+
+
+def check_table(gpusim: Gpusim) -> None:
+    """The stored table is that of the stored measurements and, for quick kernels, of this simulator; its errors keep to the limits."""
+    rows = hardware_table.read()
+    measured = {(file.stem, run["name"], run.get("role")) for file in hardware(gpusim).glob("*.json")
+                for run in json.loads(file.read_text())["runs"]}
+    unknown = [row for row in rows if (row["file"], row["run"], row["role"]) not in measured]
+    require(not unknown, f"rows of the table that nobody measured: {unknown[:3]}")
+    for row in rows:
+        error = 100 * (float(row["simulated_cycles"]) / float(row["hardware_cycles"]) - 1)
+        require(abs(error - float(row["error_percent"])) < 0.06, f"the error of {row} is {error:.1f} %")
+    means = {(file, role): error for (_, file, role), (_, error) in hardware_table.mean_errors(rows).items()}
+    require_equal("files and roles", sorted(means), sorted(TABLE_LIMITS))
+    above = [f"{key}: {error:.1f} %, at most {TABLE_LIMITS[key]} %" for key, error in means.items() if error > TABLE_LIMITS[key]]
+    require(not above, "; ".join(above))
+    for file, runs in QUICK.items():
+        stored = {row["run"]: row for row in rows if row["file"] == file}
+        choice = [word for run in runs for word in ("--run", run)]
+        report = gpusim.run("correlate", "--hardware", file, "--json", *choice).require_code(0).json()
+        again = [row for row in hardware_table.rows_of(report, file) if row["run"] in runs]
+        require_equal(f"rows of {file}", sorted(row["run"] for row in again), sorted(runs))
+        for row in again:
+            require_equal(f"{file}: {row['run']} (regress/hardware_table.py GPUSIM --update {file})", row, stored[row["run"]])
+
+
+CHECKS = {"rows": check_rows, "table": check_table, "not_compared": check_not_compared, "published": check_published, "measure": check_measure}
