@@ -1,12 +1,15 @@
 // Joins two operations into one where the machine has an instruction for both (compute capability 7.0 and up,
 // where multiply-add is as fast as add): a product or a shift by a constant and an addition become a
-// multiply-add (of 32 bits, or of 32 x 32 + 64 bits for addresses), two bitwise operations become a lop3, a
+// multiply-add (of 32 bits, or of 32 x 32 + 64 bits for addresses), bitwise operations of up to three values
+// become a lop3, two opposite shifts of a value become a rotation, a
 // comparison and the logic on its predicate become one comparison, a mask and its comparison with zero become
 // a test of bits, two such tests of one byte become one (r2p), and a negated predicate is read as such. Only
 // integers and predicates: every result has the same bits. The first operation stays for its other readers;
 // remove_dead_code() takes it away if there are none.
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <optional>
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
@@ -47,11 +50,15 @@ class Fuser {
         ++now_;
         read_negated(op);
         if (op.kind == OpKind::kAlu) {
-          if (is_alu(op, Opcode::kAdd)) fuse_add(op);
-          if (is_alu(op, Opcode::kSetp)) fuse_test(op);
-          if (is_alu(op, Opcode::kAnd) || is_alu(op, Opcode::kOr) || is_alu(op, Opcode::kXor)) {
-            op.type == Type::kPred ? fuse_predicates(op) : fuse_logic(op);
+          const bool logic = is_alu(op, Opcode::kAnd) || is_alu(op, Opcode::kOr) || is_alu(op, Opcode::kXor);
+          if (logic && op.type == Type::kPred) {
+            fuse_predicates(op);
+          } else if ((logic || is_alu(op, Opcode::kAdd)) && !fuse_rotation(op)) {
+            logic ? fuse_logic(op) : fuse_add(op);
+          } else if (is_alu(op, Opcode::kLop3)) {
+            fuse_logic(op);
           }
+          if (is_alu(op, Opcode::kSetp)) fuse_test(op);
         }
         for_each_def(op, [&](Var v) {
           written_at_[v] = now_;
@@ -143,28 +150,119 @@ class Fuser {
     return true;
   }
 
+  /// The sum, or the union, of a value's shifts to the left by n and to the right by its width less n.
+  bool fuse_rotation(Op& op) {
+    if (op.num_src != 2 || variant_of(op) != 0 || type2_of(op) != Type::kNone || !is_integer(op.type))
+      return false;
+    const int bytes = type_bytes(op.type);
+    if (bytes != 4 && bytes != 8) return false;
+    for (int i = 0; i < 2; ++i) {
+      const Op *left = source(op.src[i]), *right = source(op.src[1 - i]);
+      if (left == nullptr || right == nullptr || !is_alu(*left, Opcode::kShl) ||
+          !is_alu(*right, Opcode::kShr))
+        continue;
+      if (type_bytes(left->type) != bytes || type_bytes(right->type) != bytes || is_signed(right->type))
+        continue;
+      if (left->src[0].is_literal() || left->src[0].var != right->src[0].var) continue;
+      if (!is_number(left->src[1]) || !is_number(right->src[1])) continue;
+      const uint64_t n = left->src[1].bits;
+      const auto width = static_cast<uint64_t>(bytes) * 8;
+      if (n == 0 || n >= width || n + right->src[1].bits != width) continue;
+      const Value rotated = left->src[0], amount = left->src[1];
+      if (!set_form(op, form_key(Opcode::kShf, bytes == 8 ? Type::kB64 : Type::kB32, Type::kNone, kVarFull)))
+        return false;
+      bytes == 8 ? set_sources(op, {rotated, amount}) : set_sources(op, {rotated, rotated, amount});
+      return true;
+    }
+    return false;
+  }
+  static bool is_number(const Value& v) { return v.is_literal() && v.launch_constant == kNone; }
+
   static uint64_t truth(Opcode opcode, uint64_t a, uint64_t b) {
     return opcode == Opcode::kAnd ? a & b : opcode == Opcode::kOr ? a | b : a ^ b;
   }
 
-  /// (a op b) op c of words: one lop3, whose table is indexed by a << 2 | b << 1 | c.
-  void fuse_logic(Op& op) {
-    if (type_bytes(op.type) != 4 || op.num_src != 2) return;
-    for (int i = 0; i < 2; ++i) {
-      const Op* from = source(op.src[i]);
-      if (from == nullptr || readers_[op.src[i].var] != 1) continue;
-      const bool two =
-          is_alu(*from, Opcode::kAnd) || is_alu(*from, Opcode::kOr) || is_alu(*from, Opcode::kXor);
-      const bool one = is_alu(*from, Opcode::kNot);
-      if ((!two && !one) || type_bytes(from->type) != 4) continue;
-      const uint64_t inner = two ? truth(opcode_of(*from), 0xf0, 0xcc) : 0x0f;
-      const uint64_t table = truth(opcode_of(op), inner, 0xaa) & 0xff;
-      const Value rest = op.src[1 - i];
-      if (!set_form(op, form_key(Opcode::kLop3, Type::kB32))) continue;
-      set_sources(op, {from->src[0], two ? from->src[1] : Value{kNoVar, false, 0}, rest});
-      op.imm = table;
-      return;
+  /// A bitwise function of up to three values; the table is indexed by a << 2 | b << 1 | c.
+  struct Logic {
+    std::array<Value, 3> of{};
+    size_t inputs = 0;
+    uint64_t table = 0;
+    [[nodiscard]] bool at(size_t bits) const { return (table >> bits & 1) != 0; }
+  };
+  static bool same(const Value& a, const Value& b) {
+    if (!a.is_literal() || !b.is_literal()) return a.var == b.var;
+    return a.bits == b.bits && a.launch_constant == b.launch_constant && a.object == b.object;
+  }
+  static std::optional<Logic> logic_of(const Op& op) {
+    if (op.type == Type::kPred || op.pred_dst[0] != kNoVar) return std::nullopt;
+    const auto opcode = opcode_of(op);
+    Logic f;
+    if (opcode == Opcode::kLop3) {
+      f.table = op.imm & 0xff;
+    } else if (opcode == Opcode::kNot) {
+      f.table = 0x0f;
+    } else if (opcode == Opcode::kAnd || opcode == Opcode::kOr || opcode == Opcode::kXor) {
+      f.table = truth(opcode, 0xf0, 0xcc);
+    } else {
+      return std::nullopt;
     }
+    f.inputs = op.num_src;
+    std::copy_n(op.src.begin(), f.inputs, f.of.begin());
+    return f;
+  }
+
+  /// `outer` with `inner` in the place of its input `place`, if three values are enough for both.
+  static std::optional<Logic> nested(const Logic& outer, size_t place, const Logic& inner) {
+    Logic all;
+    const auto input = [&](const Value& v) {
+      auto* const end = all.of.begin() + all.inputs;
+      auto* const found = std::find_if(all.of.begin(), end, [&](const Value& w) { return same(v, w); });
+      if (found != end) return static_cast<size_t>(found - all.of.begin());
+      if (all.inputs < all.of.size()) all.of[all.inputs] = v;
+      return all.inputs++;
+    };
+    std::array<size_t, 3> of_outer{}, of_inner{};
+    for (size_t i = 0; i < outer.inputs; ++i) of_outer[i] = i == place ? 0 : input(outer.of[i]);
+    for (size_t i = 0; i < inner.inputs; ++i) of_inner[i] = input(inner.of[i]);
+    if (all.inputs > all.of.size()) return std::nullopt;
+    for (size_t bits = 0; bits < 8; ++bits) {
+      size_t in = 0, out = 0;
+      for (size_t i = 0; i < inner.inputs; ++i) in |= (bits >> (2 - of_inner[i]) & 1) << (2 - i);
+      for (size_t i = 0; i < outer.inputs; ++i) {
+        const size_t bit = i == place ? size_t{inner.at(in)} : bits >> (2 - of_outer[i]) & 1;
+        out |= bit << (2 - i);
+      }
+      all.table |= uint64_t{outer.at(out)} << bits;
+    }
+    return all;
+  }
+
+  /// Bitwise operations whose results only this one reads become part of it: one lop3.
+  void fuse_logic(Op& op) {
+    const int bytes = type_bytes(op.type);
+    std::optional<Logic> f = logic_of(op);
+    if (!f || (bytes != 4 && bytes != 8)) return;
+    std::vector<const Op*> joined_ops;
+    for (size_t i = 0; i < f->inputs;) {
+      const Value& v = f->of[i];
+      const Op* from = source(v);
+      if (from != nullptr && (readers_[v.var] != 1 || type_bytes(from->type) != bytes)) from = nullptr;
+      const std::optional<Logic> inner = from == nullptr ? std::nullopt : logic_of(*from);
+      const std::optional<Logic> joined = inner ? nested(*f, i, *inner) : std::nullopt;
+      if (joined) {
+        f = joined;
+        joined_ops.push_back(from);
+        i = 0;
+      } else {
+        ++i;
+      }
+    }
+    if (joined_ops.empty() || !set_form(op, form_key(Opcode::kLop3, bytes == 8 ? Type::kB64 : Type::kB32)))
+      return;
+    const Value none{kNoVar, bytes == 8, 0};
+    set_sources(op, {f->of[0], f->inputs > 1 ? f->of[1] : none, f->inputs > 2 ? f->of[2] : none});
+    op.imm = f->table;
+    for (const Op* from : joined_ops) for_each_use(*from, [&](Var v) { --readers_[v]; });  // it goes
   }
 
   static constexpr uint64_t kTestKey =

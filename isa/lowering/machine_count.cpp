@@ -140,9 +140,11 @@ class Counter {
     uint32_t n = 0;
     in_registers_.clear();
     summed_.clear();
-    for (const Op& op : program_.blocks[b].ops) n += count(op);
+    for (const Op& op : program_.blocks[b].ops) n += again(op) ? 0 : count(op);
     return n;
   }
+  /// Of a function that was called before: ptxas inlines none, so its code is there once.
+  bool again(const Op& op) { return code_of_.emplace(op.ptx_index, op.scope).first->second != op.scope; }
 
   uint32_t sequence(uint64_t key, Sequence s) {
     if (s.subroutine != 0) subroutines_.emplace(key, s.subroutine);
@@ -195,6 +197,10 @@ class Counter {
         if (type2 != Type::kNone) return type_bytes(type2) == 4 ? 0 : 1;  // halves of a pair are registers
         if (!wide) return 1;
         return op.src[0].is_literal() && op.src[0].bits == 0 ? 1 : 2;
+      case Opcode::kAnd:
+      case Opcode::kOr:
+      case Opcode::kXor:
+        return wide ? halves(op) : 1;
       case Opcode::kCvt:
         if (is_integer(op.type) && is_integer(type2)) {
           if (type_bytes(type2) == 8) return 0;
@@ -235,7 +241,11 @@ class Counter {
       case Opcode::kShl:
         if (by_constant && !wide && shared_bases_[op.dst[0]] && op.src[1].bits >= 2 && op.src[1].bits <= 4)
           return 0;
-        return wide ? 2 : 1;
+        [[fallthrough]];
+      case Opcode::kShr:
+        if (!wide) return 1;
+        if (!by_constant || op.src[1].bits < 32) return 2;
+        return (op.src[1].bits > 32 ? 1 : 0) + (opcode == Opcode::kShr && is_signed(op.type) ? 1 : 0);
       case Opcode::kClz:
         return wide ? 6 : 2;
       case Opcode::kBfe:
@@ -251,6 +261,17 @@ class Counter {
       default:
         return wide && !is_float_type ? 2 : 1;
     }
+  }
+
+  /// Of a bitwise operation on 64 bits: where a constant leaves or clears a half, nothing is to be done.
+  static uint32_t halves(const Op& op) {
+    const Value& v = op.src[1];
+    if (!v.is_literal() || v.launch_constant != kNone) return 2;
+    const bool keeps = static_cast<Opcode>(op.opcode()) == Opcode::kAnd;
+    uint32_t n = 0;
+    for (const uint32_t half : {static_cast<uint32_t>(v.bits), static_cast<uint32_t>(v.bits >> 32)})
+      n += half != 0 && (!keeps || half != ~0u) ? 1 : 0;
+    return n;
   }
 
   uint32_t division(const Op& op, bool by_constant) {
@@ -338,6 +359,7 @@ class Counter {
   std::set<Var> summed_;                     // of a block: waits for the sum that takes it
   std::vector<bool> divergent_;              // may differ in the lanes of a warp
   std::vector<uint32_t> block_;              // instructions
+  std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
   std::unordered_map<uint64_t, uint32_t> subroutines_;
 };
 

@@ -198,6 +198,7 @@ class Unroller {
       for (size_t i = 0; i < old_[b].ops.size(); ++i) {
         const Op& op = old_[b].ops[i];
         const bool plain = op.kind == OpKind::kAlu || op.kind == OpKind::kLoad || op.kind == OpKind::kStore;
+        if (op.scope != last.scope) return false;
         if (op.kind == OpKind::kBranch) {
           if (i + 1 != old_[b].ops.size() || (b != loop.latch && (op.target <= b || op.target > loop.latch)))
             return false;
