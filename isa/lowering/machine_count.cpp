@@ -53,6 +53,8 @@ class Counter {
         shared_bases_(program.vars.size(), true),
         readers_(program.vars.size(), 0),
         addends_(program.vars.size(), 0),
+        wide_addends_(program.vars.size(), 0),
+        half_readers_(program.vars.size(), 0),
         divergent_(program.vars.size(), false) {
     for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) {
@@ -61,6 +63,8 @@ class Counter {
           float_readers_[v] = float_readers_[v] && takes_sign;
           ++readers_[v];
           if (is_word_sum(op)) ++addends_[v];
+          if (is_wide_sum(op)) ++wide_addends_[v];
+          if (takes_halves(op)) ++half_readers_[v];
         });
         for (int i = 0; i < op.num_src; ++i) {
           const bool base =
@@ -80,7 +84,7 @@ class Counter {
   std::vector<std::vector<uint32_t>> executed() {
     std::vector<std::vector<uint32_t>> all(program_.blocks.size());
     for (size_t b = 0; b < all.size(); ++b) {
-      summed_.clear();
+      forget();
       for (const Op& op : program_.blocks[b].ops) {
         uint32_t n = 1;
         if (op.kind == OpKind::kAlu) {
@@ -114,6 +118,20 @@ class Counter {
            is_integer(op.type) && type_bytes(op.type) == 4 && static_cast<uint32_t>(op.key) == 0;
   }
 
+  static bool is_wide_sum(const Op& op) {
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) &&
+           is_integer(op.type) && type_bytes(op.type) == 8 && static_cast<uint32_t>(op.key) == 0;
+  }
+  /// Conversions and arithmetic that read either half of a register.
+  static bool takes_halves(const Op& op) {
+    if (op.kind != OpKind::kAlu) return false;
+    const auto type2 = static_cast<Type>((op.key >> 32) & 0xff);
+    return static_cast<Opcode>(op.opcode()) == Opcode::kCvt ? type_bytes(type2) == 2 : is_half(op.type);
+  }
+  /// All that reads it are 64-bit sums, which extend or scale what they add (lea).
+  [[nodiscard]] bool only_added(Var v) const { return readers_[v] != 0 && readers_[v] == wide_addends_[v]; }
+
   void find_divergent() {
     for (bool changed = true; changed;) {
       changed = false;
@@ -138,10 +156,16 @@ class Counter {
 
   uint32_t count_block(uint32_t b) {
     uint32_t n = 0;
-    in_registers_.clear();
-    summed_.clear();
+    forget();
     for (const Op& op : program_.blocks[b].ops) n += again(op) ? 0 : count(op);
     return n;
+  }
+  /// What is known of a block's values.
+  void forget() {
+    in_registers_.clear();
+    summed_.clear();
+    turns_.clear();
+    divisors_.clear();
   }
   /// Of a function that was called before: ptxas inlines none, so its code is there once.
   bool again(const Op& op) { return code_of_.emplace(op.ptx_index, op.scope).first->second != op.scope; }
@@ -193,8 +217,8 @@ class Counter {
     switch (opcode) {
       case Opcode::kMov:
         if (op.type == Type::kPred) return 1;
-        if (op.num_src == 0) return 1;                                    // a special register
-        if (type2 != Type::kNone) return type_bytes(type2) == 4 ? 0 : 1;  // halves of a pair are registers
+        if (op.num_src == 0) return 1;  // a special register
+        if (type2 != Type::kNone) return parts(op, type2);
         if (!wide) return 1;
         return op.src[0].is_literal() && op.src[0].bits == 0 ? 1 : 2;
       case Opcode::kAnd:
@@ -204,7 +228,7 @@ class Counter {
       case Opcode::kCvt:
         if (is_integer(op.type) && is_integer(type2)) {
           if (type_bytes(type2) == 8) return 0;
-          return 1;
+          return type_bytes(op.type) == 8 && only_added(op.dst[0]) ? 0 : 1;
         }
         return 1;
       case Opcode::kNot:
@@ -228,8 +252,8 @@ class Counter {
       case Opcode::kLg2:
         return op.type == Type::kF32 && (variant & kVarFtz) == 0 ? 4 : 1;
       case Opcode::kSin:
-      case Opcode::kCos:
-        return 2;
+      case Opcode::kCos:  // the argument in turns is computed once for both
+        return op.src[0].is_literal() || turns_.insert(op.src[0].var).second ? 2 : 1;
       case Opcode::kMul:
       case Opcode::kMad:
         if (is_float_type || !wide) return 1;
@@ -241,6 +265,7 @@ class Counter {
       case Opcode::kShl:
         if (by_constant && !wide && shared_bases_[op.dst[0]] && op.src[1].bits >= 2 && op.src[1].bits <= 4)
           return 0;
+        if (by_constant && wide && op.src[1].bits < 32 && only_added(op.dst[0])) return 0;
         [[fallthrough]];
       case Opcode::kShr:
         if (!wide) return 1;
@@ -263,6 +288,16 @@ class Counter {
     }
   }
 
+  /// Of a value put together from its parts, or taken apart: the halves of a pair are registers.
+  [[nodiscard]] uint32_t parts(const Op& op, Type part) const {
+    if (type_bytes(part) == 4) return 0;
+    const bool apart = (op.key & kVarHi) != 0;
+    const auto halves = [&](Var v) { return v == kNoVar || readers_[v] == half_readers_[v]; };
+    return apart && type_bytes(part) == 2 && std::all_of(op.dst.begin(), op.dst.begin() + op.num_dst, halves)
+               ? 0
+               : 1;
+  }
+
   /// Of a bitwise operation on 64 bits: where a constant leaves or clears a half, nothing is to be done.
   static uint32_t halves(const Op& op) {
     const Value& v = op.src[1];
@@ -283,10 +318,17 @@ class Counter {
       return sequence(op.key, {16, 96});
     }
     if (op.type == Type::kF64) return sequence(op.key, {25, 82});
-    if (by_constant) return 3 + (is_signed_type ? 1 : 0) + (remainder ? 1 : 0);
+    if (type_bytes(op.type) == 8 && by_constant) return 3 + (is_signed_type ? 1 : 0) + (remainder ? 1 : 0);
     if (type_bytes(op.type) == 8) return sequence(op.key, {6, is_signed_type ? 82u : 66u});
-    if (is_signed_type) return remainder ? 22 : 24;
-    return remainder ? 17 : 18;
+    if (prepared(op)) return remainder ? (is_signed_type ? 11 : 9) : is_signed_type ? 14 : 10;
+    if (by_constant) return remainder ? (is_signed_type ? 16 : 13) : is_signed_type ? 18 : 14;
+    return remainder ? (is_signed_type ? 22 : 17) : is_signed_type ? 24 : 18;
+  }
+  /// Whether the reciprocal of the divisor is there, from a division before it in its block.
+  bool prepared(const Op& op) {
+    const Value& d = op.src[1];
+    const uint64_t divisor = d.is_literal() ? d.bits : uint64_t{1} << 32 | d.var;
+    return !divisors_.emplace(divisor, is_signed(op.type)).second;
   }
 
   /// An instruction takes one constant; what else it reads must be in registers.
@@ -355,10 +397,14 @@ class Counter {
   std::vector<bool> float_readers_;          // only operations that take a negated or absolute source read it
   std::vector<bool> shared_bases_;           // only read as an address of shared memory, which scales it
   std::vector<uint32_t> readers_, addends_;  // addends_: the readers that are sums of words
+  std::vector<uint32_t> wide_addends_;       // those that are sums of 64 bits
+  std::vector<uint32_t> half_readers_;       // those that read either half of a register
   std::set<uint64_t> in_registers_;          // constants of a block
   std::set<Var> summed_;                     // of a block: waits for the sum that takes it
-  std::vector<bool> divergent_;              // may differ in the lanes of a warp
-  std::vector<uint32_t> block_;              // instructions
+  std::set<Var> turns_;                      // of a block: a sine or cosine of it was taken
+  std::set<std::pair<uint64_t, bool>> divisors_;    // of a block: with sign or without
+  std::vector<bool> divergent_;                     // may differ in the lanes of a warp
+  std::vector<uint32_t> block_;                     // instructions
   std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
   std::unordered_map<uint64_t, uint32_t> subroutines_;
 };

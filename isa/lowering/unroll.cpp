@@ -57,6 +57,12 @@ bool takes_long(OpClass c) {
   }
 }
 
+/// An atomic operation on global memory whose result nobody wants.
+bool is_reduction(const Op& op) {
+  return op.kind == OpKind::kAtomic && op.memory.space == Space::kGlobal &&
+         std::ranges::all_of(op.dst, [](Var v) { return v == kNoVar; });
+}
+
 struct Loop {
   uint32_t latch = kNone;  ///< the block at its end, which branches back
   size_t compare = 0;      ///< the op of that block that decides
@@ -151,6 +157,7 @@ class Unroller {
       for (const Op& op : old_[b].ops) {
         if (op.is_memory() && op.memory.space != Space::kParam && op.memory.space != Space::kConst)
           ++accesses;
+        if (op.op_class == OpClass::kCvt) ++accesses;
         if (is_step(op, header, latch)) steps += type_bytes(op.type) == 8 ? 2 : 1;
       }
     }
@@ -202,7 +209,8 @@ class Unroller {
         if (op.kind == OpKind::kBranch) {
           if (i + 1 != old_[b].ops.size() || (b != loop.latch && (op.target <= b || op.target > loop.latch)))
             return false;
-        } else if (op.kind != OpKind::kNop && (!plain || op.whole_warp || takes_long(op.op_class))) {
+        } else if (op.kind != OpKind::kNop && !is_reduction(op) &&
+                   (!plain || op.whole_warp || takes_long(op.op_class))) {
           return false;
         }
       }
@@ -238,7 +246,8 @@ class Unroller {
     const int64_t first = number(start->src[0].bits), end = number(loop.end.bits), step = loop.step;
     const int64_t distance = step > 0 ? end - first : first - end, width = step > 0 ? step : -step;
     if (distance <= 0 || (loop.relation == CompareOp::kNe && distance % width != 0)) return 0;
-    const int64_t trips = (distance + width - 1) / width, last = first + trips * step;
+    const int64_t trips = includes_end(loop) ? distance / width + 1 : (distance + width - 1) / width,
+                  last = first + trips * step;
     const int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
     return trips > kMostTrips || last < least || last > most ? 0 : static_cast<uint32_t>(trips);
   }
@@ -307,8 +316,9 @@ class Unroller {
     const bool up = loop.step > 0;
     constexpr int64_t kLargestStep = int64_t{1} << 28;  // so that four do not overflow
     if (loop.step == 0 || loop.step > kLargestStep || loop.step < -kLargestStep) return false;
-    return loop.relation == CompareOp::kNe || (loop.relation == CompareOp::kLt && up) ||
-           (loop.relation == CompareOp::kGt && !up);
+    return loop.relation == CompareOp::kNe ||
+           (up && (loop.relation == CompareOp::kLt || includes_end(loop))) ||
+           (!up && (loop.relation == CompareOp::kGt || includes_end(loop)));
   }
 
   void emit(uint32_t header, const Loop& loop) {
@@ -366,11 +376,17 @@ class Unroller {
     }
   }
 
+  /// The loop goes on when its counter is at the end.
+  static bool includes_end(const Loop& loop) {
+    return loop.relation == (loop.step > 0 ? CompareOp::kLe : CompareOp::kGe);
+  }
+
   /// A predicate: the counter's distance to its end leaves `count` iterations at least, so the test after
   /// each but the last of them would hold.
   Var at_least(uint32_t to, const Loop& loop, uint32_t count) {
     const bool up = loop.step > 0;
-    const auto least = static_cast<uint64_t>((up ? loop.step : -loop.step) * (int64_t{count} - 1));
+    const auto least = static_cast<uint64_t>((up ? loop.step : -loop.step) * (int64_t{count} - 1) -
+                                             (includes_end(loop) ? 1 : 0));
     Value distance = loop.counter;
     if (up || !loop.end.is_literal() || loop.end.bits != 0) {
       const Var d = program_.new_var(VarClass::kRow32);
