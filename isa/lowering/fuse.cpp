@@ -152,7 +152,8 @@ class Fuser {
 
   /// The sum, or the union, of a value's shifts to the left by n and to the right by its width less n.
   bool fuse_rotation(Op& op) {
-    if (op.num_src != 2 || variant_of(op) != 0 || type2_of(op) != Type::kNone || !is_integer(op.type))
+    if (op.num_src != 2 || variant_of(op) != 0 || type2_of(op) != Type::kNone || is_float(op.type) ||
+        is_alu(op, Opcode::kAnd))
       return false;
     const int bytes = type_bytes(op.type);
     if (bytes != 4 && bytes != 8) return false;
@@ -188,6 +189,12 @@ class Fuser {
     size_t inputs = 0;
     uint64_t table = 0;
     [[nodiscard]] bool at(size_t bits) const { return (table >> bits & 1) != 0; }
+    [[nodiscard]] bool depends_on(size_t input) const {
+      for (size_t bits = 0; bits < 8; ++bits) {
+        if (at(bits) != at(bits ^ size_t{4} >> input)) return true;
+      }
+      return false;
+    }
   };
   static bool same(const Value& a, const Value& b) {
     if (!a.is_literal() || !b.is_literal()) return a.var == b.var;
@@ -222,8 +229,9 @@ class Fuser {
       return all.inputs++;
     };
     std::array<size_t, 3> of_outer{}, of_inner{};
-    for (size_t i = 0; i < outer.inputs; ++i) of_outer[i] = i == place ? 0 : input(outer.of[i]);
-    for (size_t i = 0; i < inner.inputs; ++i) of_inner[i] = input(inner.of[i]);
+    for (size_t i = 0; i < outer.inputs; ++i)
+      of_outer[i] = i != place && outer.depends_on(i) ? input(outer.of[i]) : 0;
+    for (size_t i = 0; i < inner.inputs; ++i) of_inner[i] = inner.depends_on(i) ? input(inner.of[i]) : 0;
     if (all.inputs > all.of.size()) return std::nullopt;
     for (size_t bits = 0; bits < 8; ++bits) {
       size_t in = 0, out = 0;

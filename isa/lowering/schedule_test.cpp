@@ -218,7 +218,7 @@ TEST(Unroll, EveryNumberOfRoundsIsTheSame) {
   for (const std::string_view start : starts) {
     for (const std::string_view end : ends) {
       // What goes round for ever stops at the step limit and is not compared.
-      for (const std::string_view relation : {"lt.s32", "lt.u32"}) {
+      for (const std::string_view relation : {"lt.s32", "lt.u32", "le.s32", "le.u32"}) {
         const std::string text = counted_loop(start, end, "2", relation);
         const Outcome none = run_image(lower_ok(text, level(LoweringLevel::kNone)), 33);
         if (none.result.finished) expect_same_everywhere(text, 33);
@@ -228,6 +228,7 @@ TEST(Unroll, EveryNumberOfRoundsIsTheSame) {
   expect_same_everywhere(
       counted_loop("mul.lo.u32 %r1, %tid0, 4; add.u32 %r1, %r1, 4;", "mov.u32 %r2, 0;", "-4", "ne.s32"), 33);
   expect_same_everywhere(counted_loop("mul.lo.u32 %r1, %tid0, 4;", "mov.u32 %r2, -9;", "-4", "gt.s32"), 33);
+  expect_same_everywhere(counted_loop("mul.lo.u32 %r1, %tid0, 4;", "mov.u32 %r2, -8;", "-4", "ge.s32"), 33);
 }
 
 TEST(Unroll, RoundsAreCopiedUnlessToldNotTo) {
@@ -322,6 +323,9 @@ TEST(Unroll, AKnownNumberOfRoundsBecomesCode) {
   EXPECT_EQ(branches({"-5", "5", "5", "ne.s32", 2}), 0);
   EXPECT_EQ(branches({"7", "-7", "-3", "gt.s32", 5}), 0);
   EXPECT_EQ(branches({"0x80000000", "0x80000004", "1", "lt.u32", 4}), 0);
+  EXPECT_EQ(branches({"0", "9", "1", "le.s32", 10}), 0);
+  EXPECT_EQ(branches({"7", "-8", "-3", "ge.s32", 6}), 0);
+  EXPECT_EQ(branches({"0x7ffffff0", "0x7fffffff", "3", "le.u32", 6}), 0);
   EXPECT_GT(branches({"9", "0", "1", "lt.s32", 0}), 0) << "one round, but the comparison fails at once";
   EXPECT_GT(branches({"0", "100000", "1", "lt.s32", 0}), 0) << "too many";
 }
@@ -503,6 +507,15 @@ TEST(MachineCount, WideSumsAreTwoAndDivisionsSequences) {
   const uint32_t plain = instructions("add.u32 %r2, %r0, %r1; xor.b64 %rd2, %rd0, %rd1;");
   EXPECT_EQ(instructions("xor.b32 %r2, %r0, %r1; add.u64 %rd2, %rd0, %rd1;"), plain);
   EXPECT_EQ(instructions("div.u32 %r2, %r0, %r1; xor.b64 %rd2, %rd0, %rd1;"), plain + 17);
+  // Of two remainders by one divisor, the second takes its reciprocal from the first.
+  EXPECT_EQ(instructions("rem.u32 %r2, %r0, %r1; rem.u32 %r3, %r2, %r1; xor.b32 %r2, %r2, %r3; "
+                         "xor.b64 %rd2, %rd0, %rd1;"),
+            plain + 16 + 9 + 1);
+  // Where a constant clears or keeps a half, that half costs nothing.
+  EXPECT_EQ(instructions("add.u32 %r2, %r0, %r1; and.b64 %rd2, %rd0, 0xffffffff;"), plain - 2);
+  EXPECT_EQ(instructions("add.u32 %r2, %r0, %r1; or.b64 %rd2, %rd0, 0x100000000;"), plain - 1);
+  EXPECT_EQ(instructions("add.u32 %r2, %r0, %r1; shr.u64 %rd2, %rd0, 32;"), plain - 2);
+  EXPECT_EQ(instructions("add.u32 %r2, %r0, %r1; shr.u64 %rd2, %rd0, 40;"), plain - 1);
   // ptxas 13.0 for sm_75: a kernel that only adds two loaded words and stores the sum has 7 instructions.
   EXPECT_EQ(
       scheduled(".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
@@ -510,6 +523,26 @@ TEST(MachineCount, WideSumsAreTwoAndDivisionsSequences) {
                 "ld.global.u32 %r1, [%a+8]; add.u32 %r2, %r0, %r1; st.global.u32 [%a+64], %r2; ret; }\n")
           .machine_instructions,
       8u);  // the address comes as one pair: two moves
+}
+
+TEST(MachineCount, AFunctionIsThereOnceHoweverOftenItIsCalled) {
+  const auto instructions = [](int calls) {
+    std::string text =
+        ".version 9.0\n.target sm_75\n.address_size 64\n"
+        ".func (.param .b32 r) f(.param .b32 a) { .reg .f32 %f; ld.param.f32 %f, [a];\n";
+    for (int i = 0; i < 50; ++i) text += "fma.rn.f32 %f, %f, %f, 0f3F800000;\n";
+    text +=
+        "st.param.f32 [r], %f; ret; }\n.visible .entry k(.param .u64 p) { .reg .b64 %a; .reg .f32 %f;\n"
+        "ld.param.u64 %a, [p]; ld.global.f32 %f, [%a];\n";
+    for (int i = 0; i < calls; ++i) {
+      text +=
+          "{ .param .b32 x; .param .b32 y; st.param.f32 [x], %f; call (y), f, (x); "
+          "ld.param.f32 %f, [y]; }\n";
+    }
+    return scheduled(text + "st.global.f32 [%a], %f; ret; }\n").machine_instructions;
+  };
+  EXPECT_GT(instructions(1), 50u);
+  EXPECT_LT(instructions(4), instructions(1) + 20);
 }
 
 }  // namespace
