@@ -40,11 +40,14 @@ isa::Module load(const std::string& file, uint32_t number, isa::Diagnostics& mes
 }
 
 std::string json_kernel(const isa::KernelImage& k) {
+  std::string classes;
+  for (size_t i = 0; i < k.machine_counts.size(); ++i)
+    classes += fmt::format("{}\"{}\": {}", i == 0 ? "" : ", ", isa::kMachineClasses[i], k.machine_counts[i]);
   return fmt::format(
       "{{\"name\": \"{}\", \"registers\": {}, \"spilled_registers\": {}, \"shared_bytes\": {}, "
-      "\"operations\": {}, \"machine_instructions\": {}}}",
+      "\"operations\": {}, \"machine_instructions\": {}, \"classes\": {{{}}}}}",
       core::json_escaped(k.name), k.registers, k.spilled_registers, k.static_shared_bytes, k.ops.size(),
-      k.machine_instructions);
+      k.machine_instructions(), classes);
 }
 
 std::string json_program(const std::vector<std::string>& files, bool good,

@@ -28,6 +28,12 @@ from runner import Gpusim, require, require_equal
 LIMITS = {75: (0.18, 0.13), 80: (0.14, 0.13), 90: (0.17, 0.14)}
 GOALS = (0.08, 0.10)
 PARTS = ("seen", "unseen")
+#: The classes of `gpusim check` that are several of opcodes.csv; the others have the same names in both.
+JOINED = {
+    "integer": ("integer", "multiply", "move", "predicate", "constant", "uniform", "other"),
+    "special": ("special", "conversion"),
+    "control": ("control", "barrier"),
+}
 #: How many files are compiled again where there is the ptxas of the stored counts: every so many of files.csv.
 COMPILED_AGAIN = 8
 
@@ -38,11 +44,11 @@ class Compared(Row):
 
     source: Source
     spills: tuple[bool, bool]
-    classes: dict[str, int]  # of ptxas
+    classes: dict[str, tuple[int, int]]  # instructions of a class: ours, ptxas'
 
     def with_classes(self) -> str:
-        most_first = sorted(self.classes.items(), key=lambda item: -item[1])
-        return f"{self}\n        {', '.join(f'{name} {count}' for name, count in most_first)}"
+        most_first = sorted(self.classes.items(), key=lambda item: -item[1][1])
+        return f"{self}\n        {', '.join(f'{name} {ours} ({theirs})' for name, (ours, theirs) in most_first)}"
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,24 @@ def label(source: Source, kernel: str) -> str:
     return f"{source.file}: {kernel[mangled.end():name_end]}" + (f"<{arguments[1]}>" if arguments else "")
 
 
+def joined(ours: dict[str, int], theirs: dict[str, int]) -> dict[str, tuple[int, int]]:
+    """Both counts of each class that one of them has."""
+    both = {name: (count, sum(theirs.get(part, 0) for part in JOINED.get(name, (name,)))) for name, count in ours.items()}
+    require_equal("instructions of known classes", sum(count for _, count in both.values()), sum(theirs.values()))
+    return {name: counts for name, counts in both.items() if any(counts)}
+
+
+def by_class(rows: list[Compared]) -> list[str]:
+    """A line for each class: instructions of all kernels, and the mean absolute difference of a kernel's, relative to all that it has."""
+    lines = []
+    for name in dict.fromkeys(name for row in rows for name in row.classes):
+        pairs = [(*row.classes.get(name, (0, 0)), row.theirs.instructions) for row in rows]
+        ours, theirs = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+        apart = statistics.mean(abs(mine - its) / all_of_it for mine, its, all_of_it in pairs)
+        lines.append(f"  {name:8} {ours:6} for {theirs:6} of ptxas, {apart:5.1%} of a kernel's instructions apart")
+    return lines
+
+
 def by_gpusim(gpusim: Gpusim, architecture: int) -> dict[tuple[str, str], dict[str, Any]]:
     """By file and kernel. The target of the PTX says which machine is meant; kernels that gpusim does not support are not among them."""
     files = []
@@ -94,7 +118,8 @@ def compare(gpusim: Gpusim, architecture: int) -> Comparison:
                 continue
             rows.append(Compared(label(source, kernel), Size(mine["registers"], mine["machine_instructions"]),
                                  Size(theirs["registers"], theirs["instructions"]), source,
-                                 (mine["spilled_registers"] > 0, theirs["spill_stores"] > 0), theirs["classes"]))
+                                 (mine["spilled_registers"] > 0, theirs["spill_stores"] > 0),
+                                 joined(mine["classes"], theirs["classes"])))
     return Comparison(rows, refused)
 
 
@@ -123,6 +148,7 @@ def describe(architecture: int, result: Comparison, parts_with_rows: tuple[str, 
             by_kind.setdefault(row.source.kind, []).append(row)
         lines += [summary(f"  {part} {kind}", rows) for kind, rows in by_kind.items()]
     lines += [summary(part, result.part(part)) for part in PARTS] + [summary("all", result.rows)]
+    lines += ["instructions by class:", *by_class(result.rows)]
     for part in PARTS:
         pairs = [row.spills for row in result.part(part)]
         lines.append(f"{part}: kernels that ptxas spills: {sum(theirs for _, theirs in pairs)}, gpusim: {sum(ours for ours, _ in pairs)}, "

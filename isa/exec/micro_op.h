@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -233,6 +234,28 @@ struct PtxStatement {
   uint32_t source_file = 0;  ///< its file: index into KernelImage::source_files
 };
 
+/// Classes of machine instructions, as regress/compiler/opcodes.csv has them; there, kInteger is several:
+/// arithmetic, products, moves, predicates, constants and what the uniform data path does.
+enum class MachineClass : uint8_t {
+  kInteger,
+  kFp32,
+  kFp64,
+  kHalf,
+  kTensor,
+  kSpecial,  ///< reciprocals, sines and the like, and conversions from and to floating point
+  kGlobal,   ///< accesses to global memory and textures
+  kShared,
+  kLocal,
+  kAtomic,
+  kWarp,     ///< shuffles, votes
+  kControl,  ///< branches, barriers, fences, where warps part and meet
+  kCount
+};
+inline constexpr std::array<std::string_view, static_cast<size_t>(MachineClass::kCount)> kMachineClasses = {
+    "integer", "fp32",   "fp64",  "half",   "tensor", "special",
+    "global",  "shared", "local", "atomic", "warp",   "control"};
+using MachineCounts = std::array<uint32_t, static_cast<size_t>(MachineClass::kCount)>;
+
 /// Where a .shared variable lies.
 struct PlacedVariable {
   std::string name;
@@ -295,7 +318,10 @@ struct KernelImage {
   uint32_t spilled_registers = 0;
   /// How many instructions ptxas would write for this code (an estimate, isa/lowering/machine_count.h): an
   /// operation may stand for several, or be an operand of another.
-  uint32_t machine_instructions = 0;
+  MachineCounts machine_counts{};
+  [[nodiscard]] uint32_t machine_instructions() const {
+    return std::accumulate(machine_counts.begin(), machine_counts.end(), 0u);
+  }
   uint32_t static_shared_bytes = 0;
   uint32_t dynamic_shared_offset = 0;    ///< where .extern .shared arrays start
   uint32_t local_bytes = 0;              ///< per thread: .local variables, spills and the call stack

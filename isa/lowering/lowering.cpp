@@ -175,13 +175,14 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     registers = limit;
   }
   if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20) {
-    registers = std::max(registers, lir::machine_registers(program, flow));
+    registers = std::max(registers, lir::machine_registers(program, flow, lir::Registers::kTaken));
     registers = std::max(registers, std::min(with_gaps(registers), schedule_to));
     if (limit != 0) registers = std::min(registers, limit);
   }
   if (rewrites(program, options)) lir::count_issue_slots(program, flow);
   image.registers = std::max(image.registers, registers);
-  image.machine_instructions += lir::machine_instructions(program, flow);
+  const MachineCounts counts = lir::machine_instructions(program, flow);
+  for (size_t i = 0; i < counts.size(); ++i) image.machine_counts[i] += counts[i];
 }
 
 }  // namespace

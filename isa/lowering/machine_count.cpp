@@ -44,6 +44,114 @@ bool plain_float(const Op& op) {
   }
 }
 
+/// What a sequence of instructions is made of, besides those on integers, predicates and moves; counted as
+/// above.
+struct Mix {
+  uint32_t special = 0;  ///< reciprocals and the like, and conversions
+  uint32_t own = 0;      ///< arithmetic of the operation's own type
+  uint32_t control = 0;
+};
+
+MachineClass class_of_type(Type t) {
+  if (t == Type::kF32) return MachineClass::kFp32;
+  if (t == Type::kF64) return MachineClass::kFp64;
+  return is_half(t) ? MachineClass::kHalf : MachineClass::kInteger;
+}
+
+bool is_matrix(const Op& op) {
+  return op.op_class == OpClass::kMmaHalf || op.op_class == OpClass::kMmaInt8 ||
+         op.op_class == OpClass::kMmaFp64;
+}
+
+/// A sum with zero of half precision.
+bool widens_half(const Op& op) {
+  return op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kCvt &&
+         op.type == Type::kF32 && is_half(static_cast<Type>((op.key >> 32) & 0xff));
+}
+
+MachineClass class_of_access(const Op& op) {
+  if (is_matrix(op)) return MachineClass::kTensor;
+  if (op.op_class == OpClass::kWarp) return MachineClass::kWarp;
+  if (op.kind == OpKind::kAtomic) return MachineClass::kAtomic;
+  if (op.op_class == OpClass::kTexture) return MachineClass::kGlobal;
+  if (!op.is_memory()) return MachineClass::kControl;
+  switch (op.memory.space) {
+    case Space::kShared:
+      return MachineClass::kShared;
+    case Space::kLocal:
+      return MachineClass::kLocal;
+    case Space::kParam:
+    case Space::kConst:
+      return MachineClass::kInteger;
+    default:
+      return MachineClass::kGlobal;
+  }
+}
+
+/// Of the `n` instructions of an operation in place.
+Mix mix_of(const Op& op, uint32_t n) {
+  switch (op.op_class) {
+    case OpClass::kFp32DivRn:
+      return {1, 5, 2};
+    case OpClass::kFp32RcpRn:
+      return {1, 3, 3};
+    case OpClass::kFp32SqrtRn:
+      return {1, 4, 3};
+    case OpClass::kFp64Div:
+    case OpClass::kFp64Sqrt:
+      return {1, 8, 2};
+    case OpClass::kIntDiv64:
+      return {0, 0, 1};
+    case OpClass::kIntDivU32:
+    case OpClass::kIntDivS32:
+      return {n > 12 ? 3u : 0u, 0, 0};  // without those that take another one's reciprocal
+    case OpClass::kFp32Div:
+    case OpClass::kSfuRcp:
+    case OpClass::kSfuRsqrt:
+    case OpClass::kSfuSqrt:
+    case OpClass::kSfuSin:
+      return {1, n > 2 ? 2u : n - 1, 0};
+    case OpClass::kCvt:
+    case OpClass::kCvt64: {
+      const auto from = static_cast<Type>((op.key >> 32) & 0xff);
+      return {is_float(from) || is_float(op.type) ? n : 0, 0, 0};
+    }
+    default:
+      break;
+  }
+  switch (static_cast<Opcode>(op.opcode())) {
+    case Opcode::kSetp:
+    case Opcode::kSet:
+    case Opcode::kSelp:
+    case Opcode::kSlct:
+    case Opcode::kMov:
+      return {};
+    case Opcode::kMin:
+    case Opcode::kMax:
+      return {0, op.type == Type::kF64 ? 0 : n, 0};
+    default:
+      return {0, n, 0};
+  }
+}
+
+/// Of a subroutine.
+Mix subroutine_mix(OpClass c) {
+  switch (c) {
+    case OpClass::kFp32DivRn:
+      return {2, 14, 17};
+    case OpClass::kFp32RcpRn:
+      return {4, 9, 6};
+    case OpClass::kFp32SqrtRn:
+      return {1, 8, 5};
+    case OpClass::kFp64Div:
+      return {1, 14, 11};
+    case OpClass::kFp64Sqrt:
+      return {1, 12, 7};
+    default:
+      return {3, 0, 1};
+  }
+}
+
 class Counter {
  public:
   Counter(const Program& program, const Flow& flow)
@@ -80,10 +188,12 @@ class Counter {
     for (uint32_t b = 0; b < program_.blocks.size(); ++b) block_.push_back(count_block(b));
     return block_;
   }
-  /// Of each block's operations, the instructions that a warp executes of them on their usual way.
+  /// Of each block's operations, the instructions that a warp executes of them on their usual way. An
+  /// operation that costs nothing takes one slot here, which a later one of several gives back.
   std::vector<std::vector<uint32_t>> executed() {
     std::vector<std::vector<uint32_t>> all(program_.blocks.size());
     for (size_t b = 0; b < all.size(); ++b) {
+      uint32_t owed = 0;
       forget();
       for (const Op& op : program_.blocks[b].ops) {
         uint32_t n = 1;
@@ -92,23 +202,26 @@ class Counter {
           n = arithmetic(op);
           const bool is_sequence = subroutines_.size() != before;
           if (is_sequence) {
-            const uint32_t subroutine = subroutines_.begin()->second;
+            const uint32_t subroutine = subroutines_.begin()->second.count;
             subroutines_.clear();
             n = op.op_class == OpClass::kIntDiv64 ? n + subroutine : n - std::min(n, kOnlyForSubroutine);
           }
         }
-        all[b].push_back(n);
+        const uint32_t slots = n == 0 ? 1 : n - std::min(owed, n - 1);
+        owed = owed + slots - n;
+        all[b].push_back(slots);
       }
       if (yields(static_cast<uint32_t>(b))) all[b].back() += yield_instructions(program_.machine_capability);
     }
     return all;
   }
-  uint32_t run() {
+  MachineCounts run() {
     blocks();
-    uint32_t total = 1;  // the stack pointer
-    for (const uint32_t n : block_) total += n;
-    for (const auto& [key, subroutine] : subroutines_) total += subroutine;
-    return total + branches();
+    add(MachineClass::kInteger, 1);  // the stack pointer
+    for (const auto& [key, subroutine] : subroutines_)
+      add_mix(subroutine.count, subroutine.mix, subroutine.own);
+    branches();
+    return classes_;
   }
 
  private:
@@ -157,8 +270,29 @@ class Counter {
   uint32_t count_block(uint32_t b) {
     uint32_t n = 0;
     forget();
-    for (const Op& op : program_.blocks[b].ops) n += again(op) ? 0 : count(op);
+    for (const Op& op : program_.blocks[b].ops) {
+      if (again(op)) continue;
+      const uint32_t own = count(op);
+      add_op(op, own);
+      n += own;
+    }
     return n;
+  }
+  void add(MachineClass c, uint32_t n) { classes_[static_cast<size_t>(c)] += n; }
+  void add_mix(uint32_t n, const Mix& mix, MachineClass own) {
+    const std::pair<MachineClass, uint32_t> parts[] = {
+        {own, mix.own}, {MachineClass::kSpecial, mix.special}, {MachineClass::kControl, mix.control}};
+    for (const auto& [part, most] : parts) {
+      add(part, std::min(n, most));
+      n -= std::min(n, most);
+    }
+    add(MachineClass::kInteger, n);
+  }
+  void add_op(const Op& op, uint32_t n) {
+    if (op.kind != OpKind::kAlu || op.op_class == OpClass::kWarp || is_matrix(op))
+      return add(class_of_access(op), n);
+    if (widens_half(op)) return add(MachineClass::kHalf, n);
+    add_mix(n, mix_of(op, n), class_of_type(op.type));
   }
   /// What is known of a block's values.
   void forget() {
@@ -170,8 +304,10 @@ class Counter {
   /// Of a function that was called before: ptxas inlines none, so its code is there once.
   bool again(const Op& op) { return code_of_.emplace(op.ptx_index, op.scope).first->second != op.scope; }
 
-  uint32_t sequence(uint64_t key, Sequence s) {
-    if (s.subroutine != 0) subroutines_.emplace(key, s.subroutine);
+  uint32_t sequence(uint64_t key, OpClass c, Sequence s) {
+    if (s.subroutine != 0)
+      subroutines_.emplace(key, Subroutine{s.subroutine, subroutine_mix(c),
+                                           class_of_type(static_cast<Type>(key >> 40 & 0xff))});
     return s.inline_count;
   }
 
@@ -243,10 +379,10 @@ class Counter {
         return division(op, by_constant);
       case Opcode::kSqrt:
         if ((variant & kVarApprox) != 0) return (variant & kVarFtz) != 0 ? 1 : 4;
-        return sequence(op.key, op.type == Type::kF64 ? Sequence{30, 33} : Sequence{16, 16});
+        return sequence(op.key, op.op_class, op.type == Type::kF64 ? Sequence{30, 33} : Sequence{16, 16});
       case Opcode::kRcp:
         if ((variant & kVarApprox) != 0) return (variant & kVarFtz) != 0 || op.type == Type::kF64 ? 1 : 7;
-        return sequence(op.key, op.type == Type::kF64 ? Sequence{18, 37} : Sequence{16, 47});
+        return sequence(op.key, op.op_class, op.type == Type::kF64 ? Sequence{18, 37} : Sequence{16, 47});
       case Opcode::kRsqrt:
       case Opcode::kEx2:
       case Opcode::kLg2:
@@ -315,11 +451,11 @@ class Counter {
     if (op.type == Type::kF32) {
       if ((op.key & kVarApprox) != 0) return (op.key & kVarFtz) != 0 ? 2 : 5;
       if ((op.key & kVarFull) != 0) return 8;
-      return sequence(op.key, {16, 96});
+      return sequence(op.key, op.op_class, {16, 96});
     }
-    if (op.type == Type::kF64) return sequence(op.key, {25, 82});
+    if (op.type == Type::kF64) return sequence(op.key, op.op_class, {25, 82});
     if (type_bytes(op.type) == 8 && by_constant) return 3 + (is_signed_type ? 1 : 0) + (remainder ? 1 : 0);
-    if (type_bytes(op.type) == 8) return sequence(op.key, {6, is_signed_type ? 82u : 66u});
+    if (type_bytes(op.type) == 8) return sequence(op.key, op.op_class, {6, is_signed_type ? 82u : 66u});
     if (prepared(op)) return remainder ? (is_signed_type ? 11 : 9) : is_signed_type ? 14 : 10;
     if (by_constant) return remainder ? (is_signed_type ? 16 : 13) : is_signed_type ? 18 : 14;
     return remainder ? (is_signed_type ? 22 : 17) : is_signed_type ? 24 : 18;
@@ -352,8 +488,8 @@ class Counter {
     return n;
   }
 
-  /// Changes by what branches need, or save where a block is predicated.
-  uint32_t branches() {
+  /// Adds what branches need, less what they save where a block is predicated.
+  void branches() {
     std::set<uint32_t> joins;
     uint32_t saved = 0, yielding = 0;
     const auto blocks = static_cast<uint32_t>(program_.blocks.size());
@@ -369,7 +505,8 @@ class Counter {
       }
       if (divergent_[last.guard] && join[b] != kNoBlock) joins.insert(join[b]);
     }
-    return kReconvergence * static_cast<uint32_t>(joins.size()) + yielding - saved;
+    uint32_t& control = classes_[static_cast<size_t>(MachineClass::kControl)];
+    control += kReconvergence * static_cast<uint32_t>(joins.size()) + yielding - saved;
   }
   /// The block ends with a branch back that lanes may decide differently, and the loop has an atomic, or a
   /// volatile or ordered load.
@@ -406,7 +543,13 @@ class Counter {
   std::vector<bool> divergent_;                     // may differ in the lanes of a warp
   std::vector<uint32_t> block_;                     // instructions
   std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
-  std::unordered_map<uint64_t, uint32_t> subroutines_;
+  struct Subroutine {
+    uint32_t count = 0;
+    Mix mix;
+    MachineClass own = MachineClass::kInteger;
+  };
+  std::unordered_map<uint64_t, Subroutine> subroutines_;
+  MachineCounts classes_{};
 };
 
 /// Registers that the sequence of an operation needs besides its sources and results, counted as above.
@@ -486,29 +629,31 @@ uint32_t without_reuse(const Program& program) {
 
 }  // namespace
 
-uint32_t machine_registers(const Program& program, const Flow& flow) {
+uint32_t machine_registers(const Program& program, const Flow& flow, Registers what) {
   const Liveness live = compute_liveness(program, flow);
-  uint32_t most = 0;
+  uint32_t needed = 0, rested = 0;
   bool calls = program.is_function;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     const std::vector<uint32_t> pressure = block_pressure(program, live, b);
-    const std::vector<uint32_t> resting = resting_registers(program, live, b, pressure.size());
+    std::vector<uint32_t> resting(pressure.size(), 0);
+    if (what == Registers::kTaken) resting = resting_registers(program, live, b, pressure.size());
     const std::vector<Op>& ops = program.blocks[b].ops;
     for (size_t i = 0; i < pressure.size(); ++i) {
-      const uint32_t spare = pressure[i] < kUncontended ? kUncontended - pressure[i] : 0;
       const uint32_t scratch = i / 2 < ops.size() ? scratch_registers(ops[i / 2]) : 0;
-      most = std::max(most, pressure[i] + scratch + std::min(resting[i], spare));
+      needed = std::max(needed, pressure[i] + scratch);
+      rested = std::max(rested, pressure[i] + scratch + resting[i]);
     }
     for (const Op& op : ops) calls = calls || op.kind == OpKind::kCall;
   }
   const uint32_t all = without_reuse(program) + kReserved;
   const uint32_t fresh =
       std::min(all, kFresh) + std::min((all - std::min(all, kFresh)) / kPerFurther, kFurther);
+  const uint32_t least = std::max({needed + kReserved, fresh, calls ? kWithCalls : 0});
+  if (what == Registers::kNeeded || least >= kUncontended) return least;
   // Constants go through registers on 9.0 (LDC): of 151 kernels with less than 28, ptxas gives 1.45 more
   // there.
-  const uint32_t constants =
-      program.machine_capability >= 90 && std::max(most + kReserved, fresh) < kUncontended ? 1 : 0;
-  return std::max({most + kReserved + constants, fresh + constants, calls ? kWithCalls : 0});
+  const uint32_t constants = program.machine_capability >= 90 ? 1 : 0;
+  return std::min(std::max(least, rested + kReserved) + constants, kUncontended);
 }
 
 std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow) {
@@ -523,7 +668,7 @@ void count_issue_slots(Program& program, const Flow& flow) {
   }
 }
 
-uint32_t machine_instructions(const Program& program, const Flow& flow) {
+MachineCounts machine_instructions(const Program& program, const Flow& flow) {
   return Counter(program, flow).run();
 }
 

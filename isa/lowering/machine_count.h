@@ -7,12 +7,16 @@
 
 namespace gpusim::isa::lir {
 
+/// Those that the code needs; or those that it takes where there are enough, which lets accesses read theirs
+/// at leisure.
+enum class Registers : uint8_t { kNeeded, kTaken };
 /// Registers per thread of that code: what is alive, and what the sequences and constants need besides.
-[[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow);
+[[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow,
+                                         Registers what = Registers::kNeeded);
 /// Of each block, without subroutines and what branches need to meet again.
 [[nodiscard]] std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow);
 /// Sets how many of those instructions a warp issues for each operation.
 void count_issue_slots(Program& program, const Flow& flow);
-[[nodiscard]] uint32_t machine_instructions(const Program& program, const Flow& flow);
+[[nodiscard]] MachineCounts machine_instructions(const Program& program, const Flow& flow);
 
 }  // namespace gpusim::isa::lir

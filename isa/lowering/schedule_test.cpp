@@ -502,7 +502,7 @@ TEST(MachineCount, WideSumsAreTwoAndDivisionsSequences) {
     const std::string text = thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<4>;", R"(
       ld.global.u32 %r0, [%in]; ld.global.u32 %r1, [%in+4]; ld.global.u64 %rd0, [%in+8]; ld.global.u64 %rd1, [%in+16];
       )" + statement + "st.global.u32 [%out], %r2; st.global.u64 [%out+8], %rd2; ret;");
-    return scheduled(text).machine_instructions;
+    return scheduled(text).machine_instructions();
   };
   const uint32_t plain = instructions("add.u32 %r2, %r0, %r1; xor.b64 %rd2, %rd0, %rd1;");
   EXPECT_EQ(instructions("xor.b32 %r2, %r0, %r1; add.u64 %rd2, %rd0, %rd1;"), plain);
@@ -521,7 +521,7 @@ TEST(MachineCount, WideSumsAreTwoAndDivisionsSequences) {
       scheduled(".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
                 ".reg .b64 %a; .reg .b32 %r<3>; ld.param.u64 %a, [p]; ld.global.u32 %r0, [%a]; "
                 "ld.global.u32 %r1, [%a+8]; add.u32 %r2, %r0, %r1; st.global.u32 [%a+64], %r2; ret; }\n")
-          .machine_instructions,
+          .machine_instructions(),
       8u);  // the address comes as one pair: two moves
 }
 
@@ -539,7 +539,7 @@ TEST(MachineCount, AFunctionIsThereOnceHoweverOftenItIsCalled) {
           "{ .param .b32 x; .param .b32 y; st.param.f32 [x], %f; call (y), f, (x); "
           "ld.param.f32 %f, [y]; }\n";
     }
-    return scheduled(text + "st.global.f32 [%a], %f; ret; }\n").machine_instructions;
+    return scheduled(text + "st.global.f32 [%a], %f; ret; }\n").machine_instructions();
   };
   EXPECT_GT(instructions(1), 50u);
   EXPECT_LT(instructions(4), instructions(1) + 20);
