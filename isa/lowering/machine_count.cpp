@@ -649,7 +649,7 @@ uint32_t machine_registers(const Program& program, const Flow& flow, Registers w
   const uint32_t fresh =
       std::min(all, kFresh) + std::min((all - std::min(all, kFresh)) / kPerFurther, kFurther);
   const uint32_t least = std::max({needed + kReserved, fresh, calls ? kWithCalls : 0});
-  if (what == Registers::kNeeded || least >= kUncontended) return least;
+  if (what == Registers::kNeeded || program.machine_capability < 70 || least >= kUncontended) return least;
   // Constants go through registers on 9.0 (LDC): of 151 kernels with less than 28, ptxas gives 1.45 more
   // there.
   const uint32_t constants = program.machine_capability >= 90 ? 1 : 0;
