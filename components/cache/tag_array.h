@@ -50,6 +50,8 @@ class TagArray {
   /// The frame that holds the line or waits for it, kNoFrame if none does. Changes nothing.
   [[nodiscard]] uint32_t find(uint64_t line) const;
   [[nodiscard]] const Frame& frame(uint32_t f) const { return frames_[f]; }
+  /// The line that a frame holds or waits for.
+  [[nodiscard]] uint64_t line_in(uint32_t frame) const { return tags_[frame] - 1; }
   /// The line, which was there already, was used.
   void touch(uint32_t frame) { replacement_->used(frame); }
   /// A frame for a line that has none, over an empty one or the one that the policy picks. The new line has

@@ -35,6 +35,7 @@ L2Slice::L2Slice(const core::MachineConfig::Partition& config, uint32_t partitio
     : map_(config),
       partition_(partition),
       tags_(shape_of(config)),
+      dirty_(tags_.frames(), config.ways, static_cast<uint32_t>(config.dirty_share * config.ways)),
       mshrs_({config.mshrs, config.merges, 0, 0}),
       fetch_(config.sector / kSector),
       most_runs_((config.line / kSector + 1) / 2 * 2),
@@ -92,7 +93,7 @@ CacheResult L2Slice::write(const Access& a, uint64_t now) {
     if (frame == TagArray::kNoFrame) return refuse(a, &L2Stats::no_way);
   }
   if (found) tags_.touch(frame);
-  tags_.write(frame, a.sectors);
+  modify(frame, a.sectors);
   answer(a.request, kHits, MemoryLevel::kL2, now);
   count(a, found ? a.sectors : 0);
   return CacheResult::kWrite;
@@ -102,7 +103,7 @@ CacheResult L2Slice::hit(const Access& a, uint32_t frame, uint64_t now) {
   if (!can_answer(a.request, kHits)) return refuse(a, &L2Stats::no_reply);
   tags_.touch(frame);
   if (a.request.kind == RequestKind::kAtomic) {
-    tags_.write(frame, a.sectors);
+    modify(frame, a.sectors);
     occupy_atomic_unit(a.request, now);
   }
   answer(a.request, kHits, MemoryLevel::kL2, now);
@@ -158,10 +159,26 @@ void L2Slice::answer(const MemoryRequest& r, AnswerKind kind, MemoryLevel level,
 uint32_t L2Slice::take_frame(uint64_t line) {
   const TagArray::Allocation a = tags_.allocate(line);
   if (a.dirty != 0) {
-    ask_dram(RequestKind::kWrite, a.evicted, a.dirty, 0);
-    stats_.writebacks += sectors_in(a.dirty);
+    dirty_.removed(a.frame);
+    write_back(a.evicted, a.dirty);
   }
   return a.frame;
+}
+
+void L2Slice::modify(uint32_t frame, SectorMask sectors) {
+  tags_.write(frame, sectors);
+  dirty_.written(frame);
+  while (dirty_.too_many(frame) && queue_has_room()) {
+    const uint32_t oldest = dirty_.oldest(frame);
+    write_back(tags_.line_in(oldest), tags_.frame(oldest).dirty);
+    tags_.clean(oldest);
+    dirty_.removed(oldest);
+  }
+}
+
+void L2Slice::write_back(uint64_t line, SectorMask sectors) {
+  ask_dram(RequestKind::kWrite, line, sectors, 0);
+  stats_.writebacks += sectors_in(sectors);
 }
 
 void L2Slice::occupy_atomic_unit(const MemoryRequest& r, uint64_t now) { atomics_.take(r.parts, now); }
@@ -190,7 +207,7 @@ void L2Slice::fill(const MemoryReply& reply, uint64_t now) {
   tags_.fill(frame, sectors);
   mshrs_.fill(entry, sectors, [&](uint32_t waiter) {
     const MemoryRequest& r = waiting_[waiter];
-    if (r.kind == RequestKind::kAtomic) tags_.write(frame, sectors_of(r));
+    if (r.kind == RequestKind::kAtomic) modify(frame, sectors_of(r));
     answer(r, kFilled, MemoryLevel::kDram, now);
     free_waiting_.give_back(waiter);
   });

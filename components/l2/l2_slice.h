@@ -1,10 +1,11 @@
 // Slice of the L2 data cache in a memory partition: tags, miss-status holding registers, the queue
 // of requests to DRAM and the answers that wait to leave. Sectored, write-back. Writes take a line without
 // fetching it: a sector that is written counts as whole (hardware keeps a mask of its written bytes, messages
-// name sectors only). Atomics are performed here, on a sector that is there or has been fetched, one after
-// another. Plain class: the partition brings requests and DRAM's replies and carries away what results. Each
-// request taken has its place among the answers, so DRAM's replies always sink. On a chip of two halves
-// answers to the other half take longer.
+// name sectors only). Where only a part of each set may be modified, the line whose last write is longest
+// ago is written back, and stays. Atomics are performed here, on a sector that is there or has been fetched,
+// one after another. Plain class: the partition brings requests and DRAM's replies and carries away what
+// results. Each request taken has its place among the answers, so DRAM's replies always sink. On a chip of
+// two halves answers to the other half take longer.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -17,6 +18,7 @@
 #include "components/cache/tag_array.h"
 #include "components/l2/address_map.h"
 #include "components/l2/atomic_unit.h"
+#include "components/l2/dirty_lines.h"
 #include "components/l2/l2_stats.h"
 #include "components/noc/messages.h"
 #include "simcore/config/machine_config.h"
@@ -66,7 +68,10 @@ class L2Slice {
   MemoryReply pop_answer();
 
   /// Forgets what is not on its way, modified sectors too: values are in device memory.
-  void forget() { tags_.invalidate_all(); }
+  void forget() {
+    tags_.invalidate_all();
+    dirty_.clear();
+  }
   [[nodiscard]] const L2Stats& stats() const { return stats_; }
   [[nodiscard]] uint64_t dirty_sectors() const;
   /// What it holds, for deadlock reports; empty if nothing.
@@ -113,6 +118,9 @@ class L2Slice {
   core::CacheResult hit(const Access& a, uint32_t frame, uint64_t now);
   core::CacheResult miss(const Access& a, uint32_t frame, SectorMask missing, uint64_t now);
   core::CacheResult refuse(const Access& a, uint64_t L2Stats::*cause);
+  /// Writes sectors of a line that is there; others of its set are written back if too many are.
+  void modify(uint32_t frame, SectorMask sectors);
+  void write_back(uint64_t line, SectorMask sectors);
   /// A frame for the line, whose last owner is written back; kNoFrame if all of its set wait.
   uint32_t take_frame(uint64_t line);
   void occupy_atomic_unit(const MemoryRequest& r, uint64_t now);
@@ -125,6 +133,7 @@ class L2Slice {
   AddressMap map_;
   uint32_t partition_;
   TagArray tags_;  ///< of sectors of 32 bytes
+  DirtyLines dirty_;
   MshrTable mshrs_;
   uint32_t fetch_;      ///< sectors that are fetched as one
   uint32_t most_runs_;  ///< DRAM requests of one miss: those of its sectors and of the line that leaves

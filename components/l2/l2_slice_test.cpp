@@ -169,6 +169,55 @@ TEST_F(L2SliceTest, LargerSectorsAreFetchedWholeButWrittenIn32Bytes) {
   EXPECT_EQ(slice->dirty_sectors(), 1u);
 }
 
+TEST_F(L2SliceTest, WritesBackTheOldestLineWhereTooManyOfASetAreModified) {
+  core::MachineConfig::Partition c = small();
+  c.bytes *= 2;
+  c.ways = 4;
+  c.dirty_share = 0.5;  // two of a set's four lines; lines 0, 2, 4, 6 have one set
+  build(c);
+  write(0, 0b0011);
+  write(2, 0b0001);
+  write(0, 0b0100);
+  write(1, 0b0001);
+  write(3, 0b0001);
+  EXPECT_TRUE(dram().empty());
+  write(4, 0b0001);
+  const auto asked = dram();
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].kind, RequestKind::kWrite);
+  EXPECT_EQ(asked[0].address, line(2)) << "the last write of line 0 is not so long ago";
+  EXPECT_EQ(slice->stats().writebacks, 1u);
+  EXPECT_EQ(slice->dirty_sectors(), 6u);
+  EXPECT_EQ(read(2, 0b0001), CacheResult::kHit) << "it stays";
+  write(2, 0b0010);
+  ASSERT_EQ(dram().size(), 1u) << "three neighbouring sectors of line 0";
+  EXPECT_EQ(slice->stats().writebacks, 4u);
+  EXPECT_EQ(slice->dirty_sectors(), 4u) << "of line 2 only what was written since";
+  slice->forget();
+  write(0, 0b0001);
+  write(6, 0b0001);
+  EXPECT_TRUE(dram().empty()) << "what was forgotten is not modified any more";
+  c.dirty_share = 0;
+  build(c);
+  write(0, 0b0001);
+  EXPECT_EQ(dram().size(), 1u);
+  EXPECT_EQ(slice->dirty_sectors(), 0u);
+}
+
+TEST_F(L2SliceTest, LinesThatLeaveAreNotCountedAsModified) {
+  core::MachineConfig::Partition c = small();
+  c.dirty_share = 0.5;  // one of two
+  build(c);
+  for (uint64_t n = 0; n < 20; n += 2) {
+    write(n, 0b0001);
+    (void)dram();
+  }
+  EXPECT_EQ(slice->dirty_sectors(), 1u);
+  EXPECT_EQ(slice->stats().writebacks, 9u);
+  write(1, 0b0001);
+  EXPECT_EQ(slice->dirty_sectors(), 2u) << "of another set";
+}
+
 TEST_F(L2SliceTest, AtomicsFetchTheirSectorAreSerialAndLeaveItDirty) {
   EXPECT_EQ(slice->take(atomic(0, 2, 5), 100, false), CacheResult::kMiss);
   EXPECT_EQ(slice->atomic_free(), 120u);

@@ -196,6 +196,7 @@ struct MachineConfig {
     SetIndexKind index{};
     std::string replacement;  ///< as in [l1]
     ReplacementPolicyKeys policy_keys;
+    double dirty_share = 1;     ///< of a set's lines, that may be modified
     uint32_t halves = 1;        ///< parts of the chip that clusters and partitions belong to
     double far_latency_ns = 0;  ///< of a reply to a cluster of another half, more
     friend bool operator==(const Partition&, const Partition&) = default;
