@@ -301,6 +301,120 @@ TEST(Unroll, WhatAnIterationMayCostDependsOnItsLoads) {
   EXPECT_FALSE(unrolled(loads("global", "%in", 8) + fma(22)));
 }
 
+TEST(Unroll, CostsAreThoseBeforeInstructionsAreMade) {
+  const auto fma = [](int n) {
+    std::string text;
+    for (int i = 0; i < n; ++i) text += "fma.rn.f32 %f0, %f0, %f1, %f0; ";
+    return text;
+  };
+  struct Case {
+    std::string_view what;
+    int cost;
+  };
+  for (const Case& c :
+       {Case{"ex2.approx.f32 %f0, %f0;", 6}, Case{"ex2.approx.ftz.f32 %f0, %f0;", 1},
+        Case{"rcp.approx.f32 %f0, %f0;", 7}, Case{"cvt.rn.f32.u32 %f2, %r4; add.f32 %f0, %f0, %f2;", 2},
+        Case{"neg.f32 %f2, %f0; mul.f32 %f0, %f2, %f1;", 1},
+        Case{"mul.f32 %f2, %f0, %f1; add.f32 %f0, %f2, %f1;", 2}}) {
+    EXPECT_TRUE(unrolled(std::string(c.what) + fma(17 - c.cost))) << c.what;
+    EXPECT_FALSE(unrolled(std::string(c.what) + fma(18 - c.cost))) << c.what;
+  }
+}
+
+TEST(Unroll, LoopsThatLanesLeaveApartKeepTheOrderOfWhatTheyReadAndStore) {
+  const auto loop = [](std::string_view end, std::string_view body) {
+    const std::string text =
+        thread_kernel(".reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<3>; .shared .align 4 .b8 s[8192];",
+                      fmt::format(R"(
+    mov.u32 %r1, 0; mov.u32 %r4, 0; mov.u32 %r5, s; mad.lo.u32 %r5, %tid0, 128, %r5;
+    mov.u64 %rd1, %in; mov.u64 %rd2, %out; mov.u32 %r6, %ntid.x;
+  LOOP:
+    {}
+    mul.hi.u32 %r4, %r4, %r1;
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p0, %r1, {};
+    @%p0 bra LOOP;
+    st.global.u32 [%out+4], %r4;
+    ret;)",
+                                  body, end));
+    expect_same_everywhere(text, 4);
+    const KernelImage image = scheduled(text);
+    return std::ranges::count_if(image.ops, [&](const MicroOp& op) {
+      return op.op_class == OpClass::kIntMulWide && image.ptx[op.ptx_index].text.starts_with("mul.hi");
+    });
+  };
+  constexpr std::string_view in_place =
+      "ld.global.u32 %r2, [%in]; add.u32 %r2, %r2, 3; st.global.u32 [%out], %r2;";
+  EXPECT_EQ(loop("%tid0", in_place), 1);
+  EXPECT_EQ(loop("%r6", in_place), 7) << "all lanes leave together";
+  EXPECT_EQ(loop("%tid0", "ld.global.u32 %r2, [%in]; add.u32 %r4, %r4, %r2; st.global.u32 [%out], %r1;"), 7)
+      << "what is stored was not read";
+  EXPECT_EQ(loop("%tid0",
+                 "ld.global.u32 %r2, [%rd1]; st.global.u32 [%rd2], %r2; add.u64 %rd1, %rd1, 0; add.u64 %rd2, "
+                 "%rd2, 0;"),
+            7)
+      << "pointers that go on by numbers";
+  EXPECT_EQ(loop("%tid0", "ld.global.u32 %r2, [%in]; st.shared.u32 [%r5], %r2;"), 7) << "of two memories";
+  EXPECT_EQ(
+      loop("%tid0",
+           "ld.global.u32 %r2, [%in]; setp.gt.u32 %p1, %r2, 9; @%p1 bra M; st.global.u32 [%out], %r1;\nM: "),
+      1)
+      << "whether it is stored was read";
+  EXPECT_EQ(loop("%tid0", "red.global.add.u32 [%out], 1;"), 1);
+}
+
+TEST(Unroll, CountersMayBeWide) {
+  const auto loop = [](std::string_view start, std::string_view end, std::string_view step,
+                       std::string_view relation) {
+    return thread_kernel(".reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<2>;",
+                         fmt::format(R"(
+    mov.u32 %r1, 1; mov.u64 %rd1, {};
+    mov.u64 %rd2, {};
+  LOOP:
+    mad.lo.u32 %r1, %r1, 5, 3;
+    add.s64 %rd1, %rd1, {};
+    setp.{} %p0, %rd1, %rd2;
+    @%p0 bra LOOP;
+    st.global.u32 [%out], %r1;
+    ret;)",
+                                     start, end, step, relation));
+  };
+  const auto products = [](const KernelImage& image) { return count_class(image, OpClass::kIntMul); };
+  for (const std::string& text :
+       {loop("0", "9", "1", "lt.s64"), loop("0", "18", "2", "lt.u64"), loop("36", "0", "-4", "ne.s64")}) {
+    expect_same_everywhere(text, 3);
+    EXPECT_EQ(products(scheduled(text)), 9u) << text;
+  }
+  const std::string far = loop("-5000000000", "5000000000", "250000000", "lt.s64");
+  expect_same_everywhere(far, 3);
+  EXPECT_EQ(products(scheduled(far)), 7u) << "four, two, one";
+  const std::string around = loop("0x7ffffffffffffff0", "0x7fffffffffffffff", "15", "lt.s64");
+  expect_same_everywhere(around, 3);
+}
+
+TEST(Unroll, WhatIsANumberThenCostsNothing) {
+  const auto loop = [](int trips, std::string_view operation) {
+    std::string body;
+    for (int i = 0; i < 16; ++i) body += std::string(operation) + " fma.rn.f32 %f0, %f0, %f1, %f2; ";
+    const std::string text =
+        thread_kernel(".reg .f32 %f<4>; .reg .b32 %r<4>; .reg .pred %p<2>;", fmt::format(R"(
+    ld.global.f32 %f0, [%in]; ld.global.f32 %f1, [%in+4]; mov.f32 %f2, %f1; mov.u32 %r1, 0;
+  LOOP:
+    {}
+    add.u32 %r1, %r1, 1;
+    setp.ne.u32 %p0, %r1, {};
+    @%p0 bra LOOP;
+    st.global.f32 [%out], %f0;
+    ret;)",
+                                                                                         body, trips));
+    expect_same_everywhere(text, 2);
+    return std::ranges::count(scheduled(text).ops, OpKind::kBranch, &MicroOp::kind) == 0;
+  };
+  EXPECT_TRUE(loop(52, ""));
+  EXPECT_FALSE(loop(70, ""));
+  EXPECT_TRUE(loop(120, "cvt.rn.f32.u32 %f2, %r1;"));
+}
+
 TEST(Unroll, AKnownNumberOfRoundsBecomesCode) {
   struct Bounds {
     std::string_view start, end, step, relation;

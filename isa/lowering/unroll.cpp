@@ -8,11 +8,14 @@
 // with the same values whatever they are. A loop whose counter begins and ends at constants becomes all its
 // iterations, one behind the other, if they are not too many for what each costs. The PTX count of an
 // iteration stays in it. Loops that the program asks to leave alone (.pragma "nounroll"), that read a clock,
-// synchronise, call or have an atomic, and large ones stay.
+// synchronise or call, and large ones stay, and so do those that not all lanes of a warp leave together if
+// they change memory by what they read there.
 #include <algorithm>
+#include <optional>
 
 #include "isa/lowering/lir.h"
-#include "isa/lowering/machine_count.h"
+#include "isa/lowering/uniformity.h"
+#include "isa/lowering/unroll_cost.h"
 
 namespace gpusim::isa::lir {
 namespace {
@@ -24,21 +27,6 @@ namespace {
 /// 1, 2, 4, 6 and 8; with one from global and 1, 2, 4 and 8 from shared memory 40, 37, 31 and 31.
 constexpr uint32_t kBudget = 18, kBudgetPerShared = 5, kMostBudget = 96, kBudgetWithGlobal = 46;
 constexpr uint32_t kFour = 4, kTwo = 2;
-
-/// Iterations, of a number that is known, which all become code: up to `trips` of at most `cost`. By
-/// experiment with ptxas 13.0 (loops of FMA, and of FMA with loads from shared or global memory, which cost
-/// two), the same for sm_75 and sm_90.
-struct FullyUnrolled {
-  uint32_t cost, trips;
-};
-constexpr FullyUnrolled kFullyUnrolled[] = {{2, 1099}, {3, 814}, {4, 519}, {6, 277}, {8, 173}, {10, 120},
-                                            {12, 89},  {16, 52}, {20, 37}, {24, 29}, {32, 18}, {40, 12},
-                                            {48, 9},   {64, 6},  {96, 4},  {120, 3}, {144, 2}};
-
-uint32_t most_trips(uint32_t cost) {
-  const auto* const row = std::ranges::lower_bound(kFullyUnrolled, cost, {}, &FullyUnrolled::cost);
-  return row == std::end(kFullyUnrolled) ? 0 : row->trips;
-}
 
 /// Reads of a clock, operations between lanes, and those that are a subroutine.
 bool takes_long(OpClass c) {
@@ -57,12 +45,6 @@ bool takes_long(OpClass c) {
   }
 }
 
-/// An atomic operation on global memory whose result nobody wants.
-bool is_reduction(const Op& op) {
-  return op.kind == OpKind::kAtomic && op.memory.space == Space::kGlobal &&
-         std::ranges::all_of(op.dst, [](Var v) { return v == kNoVar; });
-}
-
 struct Loop {
   uint32_t latch = kNone;  ///< the block at its end, which branches back
   size_t compare = 0;      ///< the op of that block that decides
@@ -76,7 +58,7 @@ struct Loop {
 class Unroller {
  public:
   Unroller(Program& program, const Flow& flow, SimdLevel level)
-      : program_(program), level_(level), sizes_(block_instructions(program, flow)) {}
+      : program_(program), level_(level), divergent_(divergent_variables(program, flow)) {}
 
   void run() {
     old_ = std::move(program_.blocks);
@@ -149,33 +131,43 @@ class Unroller {
     }
   }
 
-  /// In instructions, of an iteration without what counts and tests: accesses to memory are two.
+  /// Of an iteration, in operations, without what counts and tests.
   uint32_t cost(uint32_t header, uint32_t latch) const {
-    uint32_t all = 0, accesses = 0, steps = 2;  // the test and the branch
+    uint32_t all = 0;
+    Var product = kNoVar;
     for (uint32_t b = header; b <= latch; ++b) {
-      all += sizes_[b];
       for (const Op& op : old_[b].ops) {
-        if (op.is_memory() && op.memory.space != Space::kParam && op.memory.space != Space::kConst)
-          ++accesses;
-        if (op.op_class == OpClass::kCvt) ++accesses;
-        if (is_step(op, header, latch)) steps += type_bytes(op.type) == 8 ? 2 : 1;
+        if (is_step(op) || is_fixed_step(op, header, latch) || adds(op, product)) continue;
+        all += operation_cost(op);
+        if (op.op_class == OpClass::kIntMulWide) product = op.dst[0];
       }
     }
-    return all + accesses - std::min(steps, all);
+    constexpr uint32_t kTest = 2;  // and the branch
+    return all - std::min(kTest, all);
   }
-  /// A counter or an address that goes on by the same in each iteration.
-  bool is_step(const Op& op, uint32_t header, uint32_t latch) const {
+  /// The sum that a wide product before it takes.
+  static bool adds(const Op& op, Var product) {
+    return op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kAdd && op.num_src == 2 &&
+           product != kNoVar && (op.src[0].var == product || op.src[1].var == product);
+  }
+  /// A counter or an address that goes on by the same in each iteration, which is no number.
+  bool is_fixed_step(const Op& op, uint32_t header, uint32_t latch) const {
     if (op.kind != OpKind::kAlu || static_cast<Opcode>(op.opcode()) != Opcode::kAdd || op.num_src != 2 ||
-        !is_integer(op.type) || op.src[0].is_literal() || op.src[0].var != op.dst[0])
+        !is_integer(op.type) || op.guard != kNoVar || op.src[0].is_literal() || op.src[0].var != op.dst[0])
       return false;
+    if (op.src[1].is_literal()) return true;
     bool moves = false;
-    if (!op.src[1].is_literal()) {
-      for (uint32_t b = header; b <= latch; ++b) {
-        for (const Op& other : old_[b].ops)
-          for_each_def(other, [&](Var v) { moves = moves || v == op.src[1].var; });
-      }
+    for (uint32_t b = header; b <= latch; ++b) {
+      for (const Op& other : old_[b].ops)
+        for_each_def(other, [&](Var v) { moves = moves || v == op.src[1].var; });
     }
     return !moves;
+  }
+  /// A counter or an address that goes on by a number in each iteration.
+  static bool is_step(const Op& op) {
+    return op.kind == OpKind::kAlu && static_cast<Opcode>(op.opcode()) == Opcode::kAdd && op.num_src == 2 &&
+           is_integer(op.type) && !op.src[0].is_literal() && op.src[0].var == op.dst[0] &&
+           op.src[1].is_literal() && op.src[1].launch_constant == kNone && op.guard == kNoVar;
   }
   uint32_t budget(uint32_t header, uint32_t latch) const {
     uint32_t most = kBudget;
@@ -204,54 +196,188 @@ class Unroller {
       }
       for (size_t i = 0; i < old_[b].ops.size(); ++i) {
         const Op& op = old_[b].ops[i];
-        const bool plain = op.kind == OpKind::kAlu || op.kind == OpKind::kLoad || op.kind == OpKind::kStore;
+        const bool plain = op.kind == OpKind::kAlu || op.is_memory();
         if (op.scope != last.scope) return false;
         if (op.kind == OpKind::kBranch) {
           if (i + 1 != old_[b].ops.size() || (b != loop.latch && (op.target <= b || op.target > loop.latch)))
             return false;
-        } else if (op.kind != OpKind::kNop && !is_reduction(op) &&
-                   (!plain || op.whole_warp || takes_long(op.op_class))) {
+        } else if (op.kind != OpKind::kNop && (!plain || op.whole_warp || takes_long(op.op_class))) {
           return false;
         }
       }
     }
     if (!find_compare(header, loop) || !find_step(header, loop)) return false;
-    const uint32_t each = cost(header, loop.latch);
-    if (const uint32_t trips = known_trips(header, loop); trips != 0 && trips <= most_trips(each)) {
+    if (lanes_differ(loop) && must_stay_in_order(header, loop.latch)) return false;
+    if (const uint32_t trips = known_trips(header, loop);
+        trips != 0 && trips <= most_trips(cost_of_known(header, loop.latch))) {
       loop.trips = trips;
       return true;
     }
-    return each <= budget(header, loop.latch);
+    return cost(header, loop.latch) <= budget(header, loop.latch);
+  }
+
+  /// Lanes of a warp may leave it at different times.
+  [[nodiscard]] bool lanes_differ(const Loop& loop) const {
+    return divergent_[loop.counter.var] || (!loop.end.is_literal() && divergent_[loop.end.var]);
+  }
+  /// Of iterations that not all lanes do, ptxas puts none beside another that changes memory by what it read
+  /// there: by atomics, or by stores whose value, place or condition comes from loads of the same space. If
+  /// it is the value only, unless the address is made of nothing but what goes on by constants.
+  /// Loads of another space, which need not wait for the stores, make it worth its while.
+  [[nodiscard]] bool must_stay_in_order(uint32_t header, uint32_t latch) const {
+    std::vector<const Op*> ops;
+    for (uint32_t b = header; b <= latch; ++b) {
+      for (const Op& op : old_[b].ops) {
+        if (op.kind == OpKind::kAtomic) return true;
+        ops.push_back(&op);
+      }
+    }
+    bool waits = false;
+    for (const Space space : {Space::kGlobal, Space::kShared, Space::kLocal}) {
+      if (std::ranges::none_of(ops, [&](const Op* op) { return is_load(*op, space); })) continue;
+      if (!stores_what_it_read(header, latch, ops, space)) return false;
+      waits = true;
+    }
+    return waits;
+  }
+  static bool is_load(const Op& op, Space space) { return op.kind == OpKind::kLoad && space_of(op) == space; }
+  static Space space_of(const Op& op) {
+    return op.memory.space == Space::kGeneric ? Space::kGlobal : op.memory.space;
+  }
+  [[nodiscard]] bool stores_what_it_read(uint32_t header, uint32_t latch, const std::vector<const Op*>& ops,
+                                         Space space) const {
+    std::vector<bool> read(program_.vars.size(), false);
+    const auto uses_read = [&](const Op& op, int first, int last) {
+      bool uses = op.guard != kNoVar && read[op.guard];
+      for (int i = first; i < last; ++i) uses = uses || (!op.src[i].is_literal() && read[op.src[i].var]);
+      for (const Var v : op.pred_src) uses = uses || (v != kNoVar && read[v]);
+      return uses;
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Op* op : ops) {
+        if (!is_load(*op, space) && !uses_read(*op, 0, op->num_src)) continue;
+        for_each_def(*op, [&](Var v) {
+          changed = changed || !read[v];
+          read[v] = true;
+        });
+      }
+    }
+    uint32_t skipped_to = header;  // blocks before it may be jumped over, by what was read
+    for (uint32_t b = header; b <= latch; ++b) {
+      for (const Op& op : old_[b].ops) {
+        if (op.kind == OpKind::kStore && space_of(op) == space) {
+          const int address = op.memory.has_base ? 1 : 0;
+          if (b < skipped_to || uses_read(op, 0, address)) return true;
+          if (uses_read(op, address, op.num_src) &&
+              !(address == 1 && goes_on_by_constants(op.src[0], ops, kDeepest)))
+            return true;
+        }
+        if (op.kind == OpKind::kBranch && b != latch && op.guard != kNoVar && read[op.guard])
+          skipped_to = std::max(skipped_to, op.target);
+      }
+    }
+    return false;
+  }
+  static constexpr int kDeepest = 8;  // of operations that make an address
+  /// The value is made of counters and numbers.
+  static bool goes_on_by_constants(const Value& value, const std::vector<const Op*>& ops, int depth) {
+    if (value.is_literal()) return value.launch_constant == kNone && value.object == kNoObject;
+    bool written = false, all = depth != 0;
+    for (const Op* op : ops) {
+      for_each_def(*op, [&](Var v) {
+        if (v != value.var) return;
+        written = true;
+        if (is_step(*op)) return;
+        all = all && op->kind == OpKind::kAlu && op->guard == kNoVar && op->num_src != 0;
+        for (int i = 0; i < op->num_src && all; ++i) all = goes_on_by_constants(op->src[i], ops, depth - 1);
+      });
+    }
+    return written && all;
   }
 
   /// How often the loop is gone round if its counter begins and ends at constants, else 0.
   uint32_t known_trips(uint32_t header, const Loop& loop) const {
     if (!loop.end.is_literal() || loop.end.launch_constant != kNone || entries_[header].size() != 1) return 0;
-    const Op* start = nullptr;
-    for (uint32_t b = header; b-- > 0 && start == nullptr;) {
-      for (const Op& op : old_[b].ops)
-        for_each_def(op, [&](Var v) { start = v == loop.counter.var ? &op : start; });
-      const bool may_end = !old_[b].ops.empty() && leaves(old_[b].ops.back());
-      if (may_end || (start == nullptr && !entries_[b].empty())) return 0;
-    }
-    if (start == nullptr || start->kind != OpKind::kAlu || start->guard != kNoVar ||
-        static_cast<Opcode>(start->opcode()) != Opcode::kMov || start->num_src != 1 ||
-        !start->src[0].is_literal() || start->src[0].launch_constant != kNone)
-      return 0;
-    const bool is_signed = loop.type == Type::kS32;
+    const std::optional<uint64_t> start = starts_at(header, loop.counter.var);
+    if (!start) return 0;
+    const bool is_signed = gpusim::isa::is_signed(loop.type);
     const auto number = [&](uint64_t bits) {
       const auto word = static_cast<uint32_t>(bits);
+      if (is_wide(loop)) return static_cast<int64_t>(bits);
       return is_signed ? int64_t{static_cast<int32_t>(word)} : int64_t{word};
     };
-    const int64_t first = number(start->src[0].bits), end = number(loop.end.bits), step = loop.step;
+    const int64_t first = number(*start), end = number(loop.end.bits), step = loop.step;
+    constexpr int64_t kLargestBound = int64_t{1} << 32;  // so that nothing below overflows
+    if (first > kLargestBound || first < -kLargestBound || end > kLargestBound || end < -kLargestBound)
+      return 0;
     const int64_t distance = step > 0 ? end - first : first - end, width = step > 0 ? step : -step;
     if (distance <= 0 || (loop.relation == CompareOp::kNe && distance % width != 0)) return 0;
     const int64_t trips = includes_end(loop) ? distance / width + 1 : (distance + width - 1) / width,
                   last = first + trips * step;
-    const int64_t least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
+    const bool wide = is_wide(loop);
+    const int64_t least = !is_signed ? 0
+                          : wide     ? INT64_MIN
+                                     : INT32_MIN,
+                  most = wide        ? INT64_MAX
+                         : is_signed ? INT32_MAX
+                                     : int64_t{UINT32_MAX};
     return trips > kMostTrips || last < least || last > most ? 0 : static_cast<uint32_t>(trips);
   }
   static constexpr int64_t kMostTrips = 2000;
+  /// The number, or the place of a variable, that is moved to it in front of the loop.
+  [[nodiscard]] std::optional<uint64_t> starts_at(uint32_t header, Var var) const {
+    const Op* start = nullptr;
+    for (uint32_t b = header; b-- > 0 && start == nullptr;) {
+      for (const Op& op : old_[b].ops) for_each_def(op, [&](Var v) { start = v == var ? &op : start; });
+      const bool may_end = !old_[b].ops.empty() && leaves(old_[b].ops.back());
+      if (may_end || (start == nullptr && !entries_[b].empty())) return std::nullopt;
+    }
+    if (start == nullptr || start->kind != OpKind::kAlu || start->guard != kNoVar ||
+        static_cast<Opcode>(start->opcode()) != Opcode::kMov || start->num_src != 1 ||
+        !start->src[0].is_literal() || start->src[0].launch_constant != kNone)
+      return std::nullopt;
+    return start->src[0].bits;
+  }
+  /// Of a loop whose iterations are known.
+  [[nodiscard]] UnrolledCost cost_of_known(uint32_t header, uint32_t latch) const {
+    std::vector<uint32_t> writes(program_.vars.size(), 0);
+    for (uint32_t b = header; b <= latch; ++b) {
+      for (const Op& op : old_[b].ops) for_each_def(op, [&](Var v) { ++writes[v]; });
+    }
+    std::vector<bool> number(program_.vars.size(), false);
+    for (uint32_t b = header; b <= latch; ++b) {
+      for (const Op& op : old_[b].ops) {
+        if (is_step(op) && writes[op.dst[0]] == 1 && starts_at(header, op.dst[0])) number[op.dst[0]] = true;
+      }
+    }
+    constexpr uint32_t kLoadOfKnown = 6;  // of shared or local memory, whose address is a number then
+    UnrolledCost each;
+    for (uint32_t b = header; b <= latch; ++b) {
+      for (const Op& op : old_[b].ops) {
+        if (is_step(op)) continue;
+        bool known = op.num_src != 0 && op.guard == kNoVar;
+        const int sources = op.is_memory() ? (op.memory.has_base ? 1 : 0) : op.num_src;
+        for (int i = 0; i < sources; ++i)
+          known =
+              known && (op.src[i].is_literal() ? op.src[i].launch_constant == kNone : number[op.src[i].var]);
+        for (const Var v : op.pred_src) known = known && (v == kNoVar || number[v]);
+        const bool loads = op.kind == OpKind::kLoad &&
+                           (op.memory.space == Space::kShared || op.memory.space == Space::kLocal);
+        if (known && loads) {
+          each.gone += kLoadOfKnown;
+        } else if (known && op.kind == OpKind::kAlu) {
+          each.gone += operation_cost(op);
+          for_each_def(op, [&](Var v) { number[v] = writes[v] == 1; });
+        } else {
+          each.left += operation_cost(op);
+        }
+      }
+    }
+    each.left -= std::min(each.left, 1u);      // the branch
+    each.gone -= std::min(each.gone - 3, 1u);  // the test, if it was counted
+    return each;
+  }
   /// Nothing falls through it into the next block.
   static bool leaves(const Op& op) {
     const bool ends = op.kind == OpKind::kBranch || op.kind == OpKind::kBranchTable ||
@@ -281,7 +407,7 @@ class Unroller {
     loop.relation = static_cast<CompareOp>(static_cast<uint32_t>(op.key) >> kVarCompareShift);
     loop.counter = op.src[0];
     loop.end = op.src[1];
-    return (loop.type == Type::kS32 || loop.type == Type::kU32) && !loop.counter.is_literal();
+    return is_integer(loop.type) && type_bytes(loop.type) >= 4 && !loop.counter.is_literal();
   }
 
   /// The counter is written once, by adding a constant before the comparison in a block that no lane misses;
@@ -306,13 +432,15 @@ class Unroller {
     if (in == loop.latch && at > loop.compare) return false;
     const Op& op = old_[in].ops[at];
     if (op.kind != OpKind::kAlu || op.guard != kNoVar || static_cast<Opcode>(op.opcode()) != Opcode::kAdd ||
-        static_cast<uint32_t>(op.key) != 0 || type_bytes(op.type) != 4 || op.num_src != 2)
+        static_cast<uint32_t>(op.key) != 0 || type_bytes(op.type) != type_bytes(loop.type) || op.num_src != 2)
       return false;
     const int constant = op.src[1].is_literal() ? 1 : 0;
     if (!op.src[constant].is_literal() || op.src[1 - constant].is_literal() ||
         op.src[1 - constant].var != loop.counter.var)
       return false;
-    loop.step = static_cast<int32_t>(static_cast<uint32_t>(op.src[constant].bits));
+    if (op.src[constant].launch_constant != kNone) return false;
+    loop.step = is_wide(loop) ? static_cast<int64_t>(op.src[constant].bits)
+                              : static_cast<int32_t>(static_cast<uint32_t>(op.src[constant].bits));
     const bool up = loop.step > 0;
     constexpr int64_t kLargestStep = int64_t{1} << 28;  // so that four do not overflow
     if (loop.step == 0 || loop.step > kLargestStep || loop.step < -kLargestStep) return false;
@@ -376,6 +504,7 @@ class Unroller {
     }
   }
 
+  static bool is_wide(const Loop& loop) { return type_bytes(loop.type) == 8; }
   /// The loop goes on when its counter is at the end.
   static bool includes_end(const Loop& loop) {
     return loop.relation == (loop.step > 0 ? CompareOp::kLe : CompareOp::kGe);
@@ -387,17 +516,18 @@ class Unroller {
     const bool up = loop.step > 0;
     const auto least = static_cast<uint64_t>((up ? loop.step : -loop.step) * (int64_t{count} - 1) -
                                              (includes_end(loop) ? 1 : 0));
+    const Type word = is_wide(loop) ? Type::kU64 : Type::kU32;
     Value distance = loop.counter;
     if (up || !loop.end.is_literal() || loop.end.bits != 0) {
-      const Var d = program_.new_var(VarClass::kRow32);
-      Op* op = form(to, form_key(Opcode::kSub, Type::kU32));
+      const Var d = program_.new_var(is_wide(loop) ? VarClass::kRow64 : VarClass::kRow32);
+      Op* op = form(to, form_key(Opcode::kSub, word));
       set_sources(*op, up ? loop.end : loop.counter, up ? loop.counter : loop.end);
       op->dst[op->num_dst++] = d;
-      distance = Value{d, false, 0};
+      distance = Value{d, is_wide(loop), 0};
     }
     Var p = program_.new_var(VarClass::kPredicate);
-    Op* far = form(to, form_key(Opcode::kSetp, Type::kU32, Type::kNone, compare_variant(CompareOp::kGt)));
-    set_sources(*far, distance, Value{kNoVar, false, least});
+    Op* far = form(to, form_key(Opcode::kSetp, word, Type::kNone, compare_variant(CompareOp::kGt)));
+    set_sources(*far, distance, Value{kNoVar, is_wide(loop), least});
     far->pred_dst[0] = p;
     if (loop.relation == CompareOp::kNe) return p;
     const Var both = program_.new_var(VarClass::kPredicate);
@@ -453,7 +583,7 @@ class Unroller {
   std::vector<Block> old_;                      // the program as it was
   std::vector<uint32_t> latch_;                 // of the block where a loop begins
   std::vector<std::vector<uint32_t>> entries_;  // blocks that branch to each
-  std::vector<uint32_t> sizes_;                 // of blocks, in instructions
+  std::vector<bool> divergent_;                 // of the variables that there were
   uint32_t ptx_index_ = 0;
 };
 

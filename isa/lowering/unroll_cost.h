@@ -1,0 +1,20 @@
+// What ptxas reckons an iteration of a loop to cost before it unrolls it. By experiment with ptxas 13.0:
+// loops of FMA and n operations of one kind, and with how many FMA they are still unrolled.
+#pragma once
+#include "isa/lowering/lir.h"
+
+namespace gpusim::isa::lir {
+
+/// In operations, of which an FMA is one. ptxas decides before it has made instructions, when 64 bits are one
+/// operation, but divisions and approximations that scale their argument are several already.
+[[nodiscard]] uint32_t operation_cost(const Op& op);
+
+/// What of an iteration stays when its counter is a number, and what goes: the counter, the test, the branch,
+/// and what else depends on nothing but numbers.
+struct UnrolledCost {
+  uint32_t left = 0, gone = 3;
+};
+/// Iterations, of a number that is known, which all become code.
+[[nodiscard]] uint32_t most_trips(const UnrolledCost& each);
+
+}  // namespace gpusim::isa::lir
