@@ -9,6 +9,11 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "simcore/bits.h"
 #include "simcore/config/limits.h"
@@ -25,7 +30,8 @@ class AddressMap {
         span_(uint64_t{config.interleave} * config.partitions) {
     if (config.hash == core::PartitionHash::kModulo || config.partitions == 1) return;
     if (config.hash == core::PartitionHash::kScatter) {
-      scatter_ = true;
+      deal_ = deal_for(partitions_.value());
+      dealt_ = core::Divisor(Deal::kRounds * partitions_.value());
       return;
     }
     if (!std::has_single_bit(partitions_.value())) {
@@ -39,13 +45,15 @@ class AddressMap {
   [[nodiscard]] uint32_t partition(uint64_t address) const {
     const uint64_t block = address / interleave_;
     if (bits_ != 0) return hash(block);
-    if (scatter_) return scattered(block).partition;
+    if (deal_) return static_cast<uint32_t>(turned(deal_->partition[block % dealt_], turn(block / dealt_)));
     if (turns_) return static_cast<uint32_t>((block + turn(block / partitions_)) % partitions_);
     return static_cast<uint32_t>(block % partitions_);
   }
   /// How many blocks of its partition come before its own.
   [[nodiscard]] uint64_t round(uint64_t address) const {
-    return scatter_ ? scattered(address / interleave_).round : address / span_;
+    if (!deal_) return address / span_;
+    const uint64_t block = address / interleave_;
+    return block / dealt_ * Deal::kRounds + deal_->before[block % dealt_];
   }
   /// Place in its partition.
   [[nodiscard]] uint64_t local(uint64_t address) const {
@@ -53,7 +61,12 @@ class AddressMap {
   }
   /// The address at a place of a partition.
   [[nodiscard]] uint64_t global(uint64_t local, uint32_t partition) const {
-    if (scatter_) return gathered({local / interleave_, partition}) * interleave_.value() + local % interleave_;
+    if (deal_) {
+      const uint64_t before = local / interleave_, deal = before / Deal::kRounds, all = partitions_.value();
+      const uint64_t card = turned(partition, all - turn(deal) % partitions_) * Deal::kRounds;
+      const uint64_t block = deal * dealt_.value() + deal_->block[card + before % Deal::kRounds];
+      return block * interleave_.value() + local % interleave_;
+    }
     const uint64_t round = local / interleave_ * partitions_.value();
     uint64_t in_round = partition;
     // The hash is linear, and the identity within a round's low bits.
@@ -67,46 +80,23 @@ class AddressMap {
 
  private:
   static constexpr uint32_t kMostBits = core::kMaxPartitionBits;
-  static constexpr uint64_t kScatteredRounds = 64;
-  struct Place {
-    uint64_t round;
-    uint32_t partition;
+  /// Blocks of kRounds rounds, shuffled: the partition of each, how many of its partition come before it, and
+  /// back. The same for every 64 rounds but for a turn of the partitions.
+  struct Deal {
+    static constexpr uint64_t kRounds = 64;
+    explicit Deal(uint64_t partitions);
+    std::vector<uint16_t> partition, before, block;
   };
-
-  /// Three steps of a cipher of Feistel's kind: each changes one half of the place by a draw that depends on the
-  /// other, and so can be undone.
-  [[nodiscard]] Place scattered(uint64_t block) const {
-    Place p{block / partitions_, static_cast<uint32_t>(block % partitions_)};
-    p.partition = turned(p.partition, drawn_partition(p.round, 0));
-    p.round ^= drawn_round(p);
-    p.partition = turned(p.partition, drawn_partition(p.round, 1));
-    return p;
+  /// One for all maps of as many partitions.
+  [[nodiscard]] static std::shared_ptr<const Deal> deal_for(uint64_t partitions) {
+    static std::mutex mutex;
+    static std::map<uint64_t, std::shared_ptr<const Deal>> deals;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<const Deal>& deal = deals[partitions];
+    if (!deal) deal = std::make_shared<const Deal>(partitions);
+    return deal;
   }
-  [[nodiscard]] uint64_t gathered(Place p) const {
-    const auto all = static_cast<uint32_t>(partitions_.value());
-    p.partition = turned(p.partition, all - drawn_partition(p.round, 1));
-    p.round ^= drawn_round(p);
-    p.partition = turned(p.partition, all - drawn_partition(p.round, 0));
-    return p.round * all + p.partition;
-  }
-  /// `by` at most the number of partitions.
-  [[nodiscard]] uint32_t turned(uint32_t partition, uint32_t by) const {
-    const auto all = static_cast<uint32_t>(partitions_.value());
-    const uint32_t sum = partition + by;
-    return sum < all ? sum : sum - all;
-  }
-  [[nodiscard]] uint32_t drawn_partition(uint64_t round, uint64_t step) const {
-    return static_cast<uint32_t>(drawn(round * 2 + step) * partitions_.value() >> 32);
-  }
-  [[nodiscard]] uint64_t drawn_round(const Place& p) const {
-    return drawn(p.round / kScatteredRounds * partitions_.value() + p.partition) % kScatteredRounds;
-  }
-  /// 32 bits that look drawn by lot.
-  [[nodiscard]] static uint64_t drawn(uint64_t of) {
-    of *= 0x9e3779b97f4a7c15u;
-    of ^= of >> 29;
-    return of * 0xbf58476d1ce4e5b9u >> 32;
-  }
+  [[nodiscard]] uint64_t turned(uint64_t partition, uint64_t by) const { return (partition + by) % partitions_; }
 
   [[nodiscard]] uint32_t hash(uint64_t block) const {
     uint32_t p = 0;
@@ -132,10 +122,27 @@ class AddressMap {
   }
 
   core::Divisor interleave_, partitions_, span_;
-  bool scatter_ = false;
+  std::shared_ptr<const Deal> deal_;         ///< of `scatter`
+  core::Divisor dealt_;                      ///< blocks of a deal
   bool turns_ = false;                       ///< the hash of partitions that are no power of two
   uint32_t bits_ = 0;                        ///< of a partition's number; 0: no hash of bits
   std::array<uint64_t, kMostBits> masks_{};  ///< bits of the block's number whose parity is a bit of the hash
 };
+
+inline AddressMap::Deal::Deal(uint64_t partitions)
+    : partition(kRounds * partitions), before(partition.size()), block(partition.size()) {
+  for (uint64_t i = 0; i < partition.size(); ++i) partition[i] = static_cast<uint16_t>(i % partitions);
+  // Fisher and Yates, with the upper bits of a linear congruence as the lot.
+  uint64_t lot = 1;
+  for (uint64_t left = partition.size(); left > 1; --left) {
+    lot = lot * 6364136223846793005u + 1442695040888963407u;
+    std::swap(partition[left - 1], partition[(lot >> 32) * left >> 32]);
+  }
+  std::vector<uint16_t> dealt(partitions);
+  for (uint64_t i = 0; i < partition.size(); ++i) {
+    before[i] = dealt[partition[i]]++;
+    block[partition[i] * kRounds + before[i]] = static_cast<uint16_t>(i);
+  }
+}
 
 }  // namespace gpusim::comp
