@@ -3,8 +3,8 @@
 // division of polynomials: Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991). Where the partitions are no
 // power of two, a hash turns each round of blocks by a number of its own. Each round holds one block of every
 // partition with these hashes. `scatter` deals the blocks of 64 rounds out as if drawn by lot, 64 to each
-// partition: over less than that, some partitions have more to do than others. Places in a partition are dense
-// whatever the hash. Plain function object.
+// partition: over less than that, some partitions have more to do than others. Places in a partition are
+// dense whatever the hash. Plain function object.
 #pragma once
 #include <array>
 #include <bit>
@@ -96,7 +96,9 @@ class AddressMap {
     if (!deal) deal = std::make_shared<const Deal>(partitions);
     return deal;
   }
-  [[nodiscard]] uint64_t turned(uint64_t partition, uint64_t by) const { return (partition + by) % partitions_; }
+  [[nodiscard]] uint64_t turned(uint64_t partition, uint64_t by) const {
+    return (partition + by) % partitions_;
+  }
 
   [[nodiscard]] uint32_t hash(uint64_t block) const {
     uint32_t p = 0;
