@@ -96,7 +96,8 @@ void add_l2(const core::MachineConfig& m, std::string_view key, Figure& f) {
   if (key == "sector") set(f, static_cast<double>(c.sector));
   if (key == "sets") set(f, static_cast<double>(sets));
   if (key == "replacement") f.configured = Value::of_words(c.ways == 1 ? "one way" : c.replacement);
-  if (key == "index") {
+  // Bits that a scattered address is drawn from have no form to print.
+  if (key == "index" && c.hash != core::PartitionHash::kScatter) {
     const comp::AddressMap map(c);
     const core::SetIndex index(c.index, static_cast<uint64_t>(of_slice));
     const auto line = static_cast<uint64_t>(c.line);

@@ -185,21 +185,21 @@ TEST_F(DramPolicies, BlocksGoRoundTheGroups) {
 }
 
 TEST(DramPlaces, BlocksOfAPartitionGoRoundItsChannelsAndAreDenseThere) {
-  for (const char* hash : {"modulo", "xor"}) {
+  for (const char* hash : {"modulo", "xor", "scatter"}) {
     const core::MachineConfig m =
         test::tesla_c1060({"dram.channels=3", "gpu.memory=3G", std::string("l2.hash=") + hash});
     const AddressMap map(m.l2);
     const DramPlaces places(m);
     std::map<std::pair<uint32_t, uint64_t>, std::set<uint64_t>> blocks;  // by partition and channel
-    for (uint64_t block = 0; block < uint64_t{8} * 3 * 16; ++block) {
+    for (uint64_t block = 0; block < uint64_t{8} * 3 * 64; ++block) {
       const uint64_t address = block * 256 + 32;
       EXPECT_EQ(places.local(address) % 256, 32u);
       blocks[{map.partition(address), map.round(address) % 3}].insert(places.local(address) / 256);
     }
     EXPECT_EQ(blocks.size(), 8u * 3);
     for (const auto& [where, local] : blocks) {
-      EXPECT_EQ(local.size(), 16u);
-      EXPECT_EQ(*local.rbegin(), 15u);
+      EXPECT_EQ(local.size(), 64u);
+      EXPECT_EQ(*local.rbegin(), 63u);
     }
   }
 }

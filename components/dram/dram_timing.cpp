@@ -18,8 +18,9 @@ DramTiming::DramTiming(const core::MachineConfig::Dram& d, const core::ClockDoma
 }
 
 DramPlaces::DramPlaces(const core::MachineConfig& machine)
-    : interleave_(machine.l2.interleave),
-      span_(uint64_t{machine.l2.interleave} * machine.l2.partitions * machine.dram.channels),
+    : map_(machine.l2),
+      interleave_(machine.l2.interleave),
+      channels_(machine.dram.channels),
       groups_(machine.dram.bank_groups),
       group_bytes_(machine.dram.group_interleave == 0 ? machine.dram.row_bytes
                                                       : machine.dram.group_interleave),

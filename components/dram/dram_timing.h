@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "components/l2/address_map.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 #include "simcore/engine/clock_domain.h"
@@ -32,7 +33,7 @@ class DramPlaces {
   };
   /// Offset in the channel.
   [[nodiscard]] uint64_t local(uint64_t address) const {
-    return address / span_ * interleave_.value() + address % interleave_;
+    return map_.round(address) / channels_ * interleave_.value() + address % interleave_;
   }
   [[nodiscard]] Place of(uint64_t address) const {
     const uint64_t offset = local(address);
@@ -47,7 +48,8 @@ class DramPlaces {
   }
 
  private:
-  core::Divisor interleave_, span_, groups_, group_bytes_, blocks_per_row_, banks_per_group_, banks_;
+  AddressMap map_;
+  core::Divisor interleave_, channels_, groups_, group_bytes_, blocks_per_row_, banks_per_group_, banks_;
   bool hash_;
 };
 

@@ -42,6 +42,38 @@ TEST(AddressMap, EveryRoundOfBlocksHoldsOneOfEachPartitionAtTheSamePlace) {
   }
 }
 
+TEST(AddressMap, ScatteringDealsSixtyFourRoundsOutEvenlyAndOneUnevenly) {
+  for (const int64_t partitions : {1, 2, 3, 24, 48, 64, 96, 256}) {
+    const AddressMap map(config(Hash::kScatter, partitions));
+    const auto all = static_cast<uint64_t>(partitions);
+    for (const uint64_t first : {uint64_t{0}, 64 * all, 64 * all * 123457}) {
+      std::set<std::pair<uint32_t, uint64_t>> places;
+      for (uint64_t b = first; b < first + 64 * all; ++b) {
+        const uint64_t address = b * 256 + b % 256;
+        const uint32_t p = map.partition(address);
+        ASSERT_LT(p, all);
+        EXPECT_EQ(map.local(address), map.round(address) * 256 + b % 256);
+        EXPECT_EQ(map.round(address) / 64, first / all / 64) << "its own 64 rounds";
+        EXPECT_EQ(map.global(map.local(address), p), address) << partitions;
+        EXPECT_TRUE(places.emplace(p, map.round(address)).second) << partitions;
+      }
+    }
+  }
+}
+
+TEST(AddressMap, ScatteredBlocksInARowComeAsOftenToAPartitionAsDrawnByLot) {
+  constexpr int kPartitions = 64, kBlocks = 8 * kPartitions;
+  const AddressMap map(config(Hash::kScatter, kPartitions));
+  double squares = 0;
+  for (uint64_t run = 0; run < 8; ++run) {
+    std::vector<int> blocks(kPartitions);
+    for (uint64_t b = 0; b < kBlocks; ++b) ++blocks[map.partition((run * kBlocks + b) * 256)];
+    for (const int n : blocks) squares += (n - 8) * (n - 8);
+  }
+  // Variance of a draw of 512 of 4,096 without replacement, of which 64 count: 8 * 63/64 * (1 - 512/4096).
+  EXPECT_NEAR(squares / (8 * kPartitions), 6.9, 1.0);
+}
+
 TEST(AddressMap, ModuloWorksWithAnyNumberOfPartitions) {
   const AddressMap map(config(Hash::kModulo, 6));
   for (uint64_t address = 0; address < 100000; address += 37) {
@@ -86,7 +118,7 @@ TEST(AddressMap, PolynomialHashIsTheRemainderOfALongDivision) {
 }
 
 TEST(AddressMap, HashesSpreadTheStrideThatCampsOnOnePartition) {
-  for (const Hash hash : {Hash::kModulo, Hash::kXor, Hash::kPolynomial}) {
+  for (const Hash hash : {Hash::kModulo, Hash::kXor, Hash::kPolynomial, Hash::kScatter}) {
     const AddressMap map(config(hash, 8));
     std::set<uint32_t> seen;
     for (uint64_t i = 0; i < 64; ++i) seen.insert(map.partition(i * 256 * 8));

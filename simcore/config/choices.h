@@ -30,7 +30,7 @@ enum class Arbitration : uint8_t {
   kRoundRobin,  ///< the next after the one it took last
   kOldest,      ///< the message that has been in the network for longest; of equals the first input's
 };
-enum class PartitionHash : uint8_t { kModulo, kXor, kPolynomial };
+enum class PartitionHash : uint8_t { kModulo, kXor, kPolynomial, kScatter };
 enum class TlbScope : uint8_t { kGpu, kCluster };
 enum class Governor : uint8_t { kFixed, kUtilisation, kMemoryStall };
 
@@ -49,7 +49,7 @@ GPUSIM_WORDS(WriteHit, "through", "evict", "back");
 GPUSIM_WORDS(TextureCache, "none", "own", "l1");
 GPUSIM_WORDS(TextureScope, "sm", "cluster");
 GPUSIM_WORDS(Arbitration, "round_robin", "oldest");
-GPUSIM_WORDS(PartitionHash, "modulo", "xor", "polynomial");
+GPUSIM_WORDS(PartitionHash, "modulo", "xor", "polynomial", "scatter");
 GPUSIM_WORDS(TlbScope, "gpu", "cluster");
 GPUSIM_WORDS(Governor, "fixed", "utilisation", "memory_stall");
 GPUSIM_WORDS(SetIndexKind, "modulo", "xor", "fermi");

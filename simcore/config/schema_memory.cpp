@@ -110,9 +110,9 @@ std::span<const KeySpec> memory_keys() {
        "of a partition for each step of an atomic access: lanes on one word one by one, a sector after the "
        "other",
        AT(l2.atomic_cycles)},
-      {"l2", "hash", K::kChoice, "", "modulo", 0, 0, "modulo|xor|polynomial",
-       "partition of an address: its block's number modulo partitions, its bits folded, or the remainder of "
-       "polynomials",
+      {"l2", "hash", K::kChoice, "", "modulo", 0, 0, "modulo|xor|polynomial|scatter",
+       "partition of an address: its block's number modulo partitions, its bits folded, the remainder of "
+       "polynomials, or as if drawn by lot in 64 rounds",
        CHOICE(l2.hash)},
       {"l2", "size", K::kSize, "bytes", "0", 0, 1 << 30, "",
        "L2 data cache, all partitions together; 0: none", AT(l2.bytes)},
