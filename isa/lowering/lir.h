@@ -169,7 +169,8 @@ bool predicate_branches(Program& program, const Flow& flow, SimdLevel level);
 /// unroll.cpp: blocks become more, so the flow is built again
 void unroll_loops(Program& program, const Flow& flow, SimdLevel level);
 void split_local_ranges(Program& program);                  // split_ranges.cpp
-void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
+/// propagate.cpp: copies, constants; `computes`: also what operations on numbers give
+void propagate_copies(Program& program, const Flow& flow, bool computes, SimdLevel level);
 /// `disjoint_or`: also where an `or` stands for an addition. fold_address.cpp
 void fold_addresses(Program& program, const Flow& flow, bool disjoint_or);
 void remove_dead_code(Program& program);                                    // dead_code.cpp

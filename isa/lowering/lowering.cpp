@@ -111,7 +111,7 @@ uint32_t with_gaps(uint32_t registers) {
 
 /// Operations as they will be executed: without copies, and joined to what the machine has.
 void clean(lir::Program& program, const lir::Flow& flow, bool rewritten, SimdLevel simd) {
-  lir::propagate_copies(program, flow);
+  lir::propagate_copies(program, flow, rewritten, simd);
   lir::fold_addresses(program, flow, rewritten);
   lir::remove_dead_code(program);
   if (!rewritten) return;
