@@ -136,6 +136,9 @@ constexpr uint32_t kFewest = 16;
 /// Compute capability whose multiplier gives 64 bits and adds them in one instruction.
 constexpr int kWideProductsFrom = 70;
 
+/// The first with registers that a warp has once.
+constexpr int kUniformFrom = 75;
+
 /// The passes between selection and allocation.
 void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
   uint32_t limit = options.register_limit != 0 ? std::min(options.register_limit, options.max_registers)
@@ -160,6 +163,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::sink_values(program, flow);
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
+    if (rewritten && options.machine_capability >= kUniformFrom) lir::find_uniform(program, flow);
     if (options.machine_capability >= kWideProductsFrom) lir::time_wide_products(program);
     if (options.level == LoweringLevel::kSchedule)
       schedule_to = schedule_for_occupancy(program, flow, entry, options, limit);
