@@ -121,6 +121,9 @@ struct Program {
   uint32_t local_align = 16;
   uint32_t outgoing_bytes = 0;  ///< most arguments and results of a call through the stack
 
+  /// Whether a variable is in a register that a warp has once; empty where none are (uniform_registers.cpp).
+  std::vector<bool> uniform;
+
   Var new_var(VarClass c) {
     vars.push_back(c);
     return static_cast<Var>(vars.size() - 1);
@@ -168,8 +171,9 @@ void exit_early(Program& program);  // early_exit.cpp: before the flow is built
 bool predicate_branches(Program& program, const Flow& flow, SimdLevel level);
 /// unroll.cpp: blocks become more, so the flow is built again
 void unroll_loops(Program& program, const Flow& flow, SimdLevel level);
-void split_local_ranges(Program& program);                  // split_ranges.cpp
-void propagate_copies(Program& program, const Flow& flow);  // propagate.cpp: copies, constants
+void split_local_ranges(Program& program);  // split_ranges.cpp
+/// propagate.cpp: copies, constants; `computes`: also what operations on numbers give
+void propagate_copies(Program& program, const Flow& flow, bool computes, SimdLevel level);
 /// `disjoint_or`: also where an `or` stands for an addition. fold_address.cpp
 void fold_addresses(Program& program, const Flow& flow, bool disjoint_or);
 void remove_dead_code(Program& program);                                    // dead_code.cpp
@@ -184,6 +188,8 @@ void aggregate_atomics(Program& program, const Flow& flow, int capability, SimdL
 void fold_shared_operands(Program& program);           // fold_shared.cpp
 void narrow_addresses(Program& program);               // narrow_addresses.cpp: before 2.0
 void sink_values(Program& program, const Flow& flow);  // sink.cpp
+/// Sets Program::uniform. uniform_registers.cpp: 7.5 and up
+void find_uniform(Program& program, const Flow& flow);
 struct ScheduleOptions {
   uint32_t limit = 0;  ///< registers, as far as possible
   /// The lanes of a warp stay together without a bar.warp.sync, so they may exchange data through memory

@@ -212,7 +212,7 @@ std::vector<uint32_t> block_pressure(const Program& program, const Liveness& liv
   std::vector<int64_t> change(steps + 1, 0);
   for (const Segment& s : live.segments[block]) {
     if (s.var == program.stack_pointer) continue;  // always alive: register_estimate() adds it
-    const uint32_t width = register_width(program.vars[s.var]);
+    const uint32_t width = thread_registers(program, s.var);
     change[s.begin - first] += width;
     change[std::min<size_t>(s.end - first + 1, steps)] -= width;
   }

@@ -28,6 +28,10 @@ struct Liveness {
 [[nodiscard]] constexpr uint32_t register_width(VarClass c) {
   return c == VarClass::kRow64 ? 2 : c == VarClass::kRow32 ? 1 : 0;
 }
+/// The same of a thread's registers: none for what is in a uniform one.
+[[nodiscard]] inline uint32_t thread_registers(const Program& program, Var v) {
+  return v < program.uniform.size() && program.uniform[v] ? 0 : register_width(program.vars[v]);
+}
 /// Registers alive at each half-step of a block, relative to its first op.
 [[nodiscard]] std::vector<uint32_t> block_pressure(const Program& program, const Liveness& live,
                                                    uint32_t block);

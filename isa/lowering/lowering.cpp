@@ -111,7 +111,7 @@ uint32_t with_gaps(uint32_t registers) {
 
 /// Operations as they will be executed: without copies, and joined to what the machine has.
 void clean(lir::Program& program, const lir::Flow& flow, bool rewritten, SimdLevel simd) {
-  lir::propagate_copies(program, flow);
+  lir::propagate_copies(program, flow, rewritten, simd);
   lir::fold_addresses(program, flow, rewritten);
   lir::remove_dead_code(program);
   if (!rewritten) return;
@@ -135,6 +135,9 @@ constexpr uint32_t kFewest = 16;
 
 /// Compute capability whose multiplier gives 64 bits and adds them in one instruction.
 constexpr int kWideProductsFrom = 70;
+
+/// The first with registers that a warp has once.
+constexpr int kUniformFrom = 75;
 
 /// The passes between selection and allocation.
 void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function& entry, KernelImage& image) {
@@ -160,6 +163,7 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
     lir::sink_values(program, flow);
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
+    if (rewritten && options.machine_capability >= kUniformFrom) lir::find_uniform(program, flow);
     if (options.machine_capability >= kWideProductsFrom) lir::time_wide_products(program);
     if (options.level == LoweringLevel::kSchedule)
       schedule_to = schedule_for_occupancy(program, flow, entry, options, limit);

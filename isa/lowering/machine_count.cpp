@@ -1,7 +1,9 @@
 #include "isa/lowering/machine_count.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "isa/lowering/liveness.h"
 #include "isa/ptx/control_flow.h"
@@ -24,6 +26,11 @@ constexpr uint32_t kReconvergence = 3;
 /// In a loop that may wait for other lanes, at the branch back: yield, and before 8.0 two votes around it,
 /// which are compared, and another branch.
 uint32_t yield_instructions(int capability) { return capability < 80 ? 5 : 1; }
+
+/// Compute capability of the first machine whose accesses to global memory take a descriptor, which a kernel
+/// loads once; and of the first whose arithmetic reads no operand from the constant bank, so that each
+/// constant is loaded (LDC, ULDC). Found with probes.
+constexpr int kDescribesGlobalFrom = 80, kLoadsConstantsFrom = 90;
 
 /// Of a sequence with a subroutine for exponents out of range: what only leads there and back.
 constexpr uint32_t kOnlyForSubroutine = 5;
@@ -163,7 +170,8 @@ class Counter {
         addends_(program.vars.size(), 0),
         wide_addends_(program.vars.size(), 0),
         half_readers_(program.vars.size(), 0),
-        divergent_(program.vars.size(), false) {
+        divergent_(program.vars.size(), false),
+        above_(immediate_dominators(static_cast<uint32_t>(program.blocks.size()), flow.edges)) {
     for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) {
         const bool takes_sign = op.kind == OpKind::kAlu && plain_float(op);
@@ -218,6 +226,8 @@ class Counter {
   MachineCounts run() {
     blocks();
     add(MachineClass::kInteger, 1);  // the stack pointer
+    if (program_.machine_capability >= kDescribesGlobalFrom && reaches_global())
+      add(MachineClass::kInteger, 1);
     for (const auto& [key, subroutine] : subroutines_)
       add_mix(subroutine.count, subroutine.mix, subroutine.own);
     branches();
@@ -267,7 +277,27 @@ class Counter {
            (op.key & kVarFull) != 0 && static_cast<Type>((op.key >> 32) & 0xff) == Type::kB32;
   }
 
+  [[nodiscard]] bool reaches_global() const {
+    return std::ranges::any_of(program_.blocks, [](const Block& block) {
+      return std::ranges::any_of(block.ops, [](const Op& op) {
+        const Space s = op.memory.space;
+        return op.is_memory() && (s == Space::kGlobal || s == Space::kGeneric);
+      });
+    });
+  }
+  [[nodiscard]] bool loads_constants() const { return program_.machine_capability >= kLoadsConstantsFrom; }
+
+  /// Whether the constant of the launch must be loaded in this block: no block on the way to it did.
+  bool is_new(const LaunchConstant& c) {
+    std::vector<uint32_t>& there = loaded_[{static_cast<int>(c.source), c.wide, c.from}];
+    for (uint32_t b = block_at_; b != kNoBlock; b = above_[b])
+      if (std::ranges::find(there, b) != there.end()) return false;
+    there.push_back(block_at_);
+    return true;
+  }
+
   uint32_t count_block(uint32_t b) {
+    block_at_ = b;
     uint32_t n = 0;
     forget();
     for (const Op& op : program_.blocks[b].ops) {
@@ -316,7 +346,7 @@ class Counter {
       case OpKind::kAlu:
         return arithmetic(op) + literals(op);
       case OpKind::kLoad:
-        if (op.memory.space == Space::kParam) return op.memory.element_bytes * op.memory.elements > 4 ? 2 : 1;
+        if (op.memory.space == Space::kParam) return parameter(op);
         return 1;
       case OpKind::kStore:
         return 1 + stored_literals(op);
@@ -469,15 +499,35 @@ class Counter {
 
   /// An instruction takes one constant; what else it reads must be in registers.
   uint32_t literals(const Op& op) {
-    if (static_cast<Opcode>(op.opcode()) == Opcode::kMov || op.op_class == OpClass::kWarp) return 0;
-    if (static_cast<Opcode>(op.opcode()) == Opcode::kSetp && op.type == Type::kB32) return 0;  // masks of r2p
+    const uint32_t loads = constant_loads(op);
+    if (static_cast<Opcode>(op.opcode()) == Opcode::kMov || op.op_class == OpClass::kWarp) return loads;
+    if (static_cast<Opcode>(op.opcode()) == Opcode::kSetp && op.type == Type::kB32)
+      return loads;  // masks of r2p
     uint32_t taken = 0, extra = 0;
     for (int i = 0; i < op.num_src; ++i) {
       const Value& v = op.src[i];
       if (!v.is_literal() || (v.bits == 0 && v.launch_constant == kNone)) continue;
+      if (v.launch_constant != kNone && loads_constants()) continue;
       if (taken++ > 0 && in_registers_.insert(v.bits).second) ++extra;
     }
-    return extra;
+    return extra + loads;
+  }
+  /// Of the constants of the launch that the operation reads, where no operand can be one.
+  uint32_t constant_loads(const Op& op) {
+    uint32_t n = 0;
+    for (int i = 0; loads_constants() && i < op.num_src; ++i) {
+      if (op.src[i].launch_constant != kNone && is_new(program_.launch_constants[op.src[i].launch_constant]))
+        ++n;
+    }
+    return n;
+  }
+  /// Moved from the constant bank, or loaded where that is an operation.
+  uint32_t parameter(const Op& op) {
+    const uint32_t bytes = op.memory.element_bytes * op.memory.elements;
+    if (!loads_constants() || op.memory.has_base) return bytes > 4 ? 2 : 1;
+    const LaunchConstant c{LaunchConstant::Source::kParameter, bytes > 4,
+                           static_cast<uint32_t>(op.memory.offset)};
+    return is_new(c) ? 1 : 0;
   }
 
   static uint32_t stored_literals(const Op& op) {
@@ -539,8 +589,12 @@ class Counter {
   std::set<uint64_t> in_registers_;          // constants of a block
   std::set<Var> summed_;                     // of a block: waits for the sum that takes it
   std::set<Var> turns_;                      // of a block: a sine or cosine of it was taken
-  std::set<std::pair<uint64_t, bool>> divisors_;    // of a block: with sign or without
-  std::vector<bool> divergent_;                     // may differ in the lanes of a warp
+  std::set<std::pair<uint64_t, bool>> divisors_;  // of a block: with sign or without
+  std::vector<bool> divergent_;                   // may differ in the lanes of a warp
+  std::vector<uint32_t> above_;                   // immediate dominators of blocks
+  uint32_t block_at_ = 0;                         // that is counted
+  /// The blocks that load a constant of the launch: by what it is.
+  std::map<std::tuple<int, bool, uint32_t>, std::vector<uint32_t>> loaded_;
   std::vector<uint32_t> block_;                     // instructions
   std::unordered_map<uint32_t, uint32_t> code_of_;  // of each statement, the call that was counted
   struct Subroutine {
@@ -552,109 +606,7 @@ class Counter {
   MachineCounts classes_{};
 };
 
-/// Registers that the sequence of an operation needs besides its sources and results, counted as above.
-uint32_t scratch_registers(const Op& op) {
-  if (op.kind != OpKind::kAlu) return 0;
-  switch (op.op_class) {
-    case OpClass::kIntDivU32:
-    case OpClass::kIntDivS32:
-      return op.src[1].is_literal() && op.src[1].launch_constant == kNone ? 1 : 5;
-    case OpClass::kFp32DivRn:
-    case OpClass::kFp32RcpRn:
-      return 7;
-    case OpClass::kFp32SqrtRn:
-      return 3;
-    case OpClass::kIntDiv64:
-    case OpClass::kFp64Div:
-      return 13;
-    case OpClass::kFp64Sqrt:
-      return 10;
-    default:
-      break;
-  }
-  uint32_t constants = 0;
-  for (int i = 0; i < op.num_src; ++i) {
-    if (op.src[i].is_literal() && (op.src[i].bits != 0 || op.src[i].launch_constant != kNone)) ++constants;
-  }
-  return constants > 1 && op.op_class != OpClass::kWarp ? constants - 1 : 0;
-}
-
-/// The stack pointer.
-constexpr uint32_t kReserved = 1;
-/// Code that calls through the stack: the registers that its calling convention hands to the callee.
-constexpr uint32_t kWithCalls = 26;
-/// So many registers are used before one is used again: what is written next does not wait for what reads it.
-constexpr uint32_t kFresh = 12;
-/// With more values than that it goes on, slowly: one more for so many further ones, up to a limit.
-constexpr uint32_t kPerFurther = 12, kFurther = 6;
-
-/// An access to memory reads its registers some time after it was issued; as long as there are registers,
-/// what follows is given others, for so many operations. Over the corpus, 8 to 24 operations and 28 to 40
-/// registers are equally right (docs/compiler.md).
-constexpr uint32_t kRests = 16, kUncontended = 32;
-
-/// Of each half-step of a block, the registers that nothing needs but that such an access may still read.
-std::vector<uint32_t> resting_registers(const Program& program, const Liveness& live, uint32_t block,
-                                        size_t steps) {
-  const std::vector<Op>& ops = program.blocks[block].ops;
-  const uint32_t first = 2 * live.first_op[block];
-  std::vector<uint32_t> resting(steps, 0);
-  for (const Segment& s : live.segments[block]) {
-    const size_t end = s.end - first;
-    if (end / 2 >= ops.size()) continue;
-    const Op& last = ops[end / 2];
-    if (last.kind != OpKind::kStore && last.kind != OpKind::kLoad) continue;
-    if (last.memory.space == Space::kParam) continue;
-    bool reads = false;
-    for_each_use(last, [&](Var v) { reads = reads || v == s.var; });
-    for (size_t i = end + 1; reads && i < std::min(steps, end + 1 + 2 * kRests); ++i)
-      resting[i] += register_width(program.vars[s.var]);
-  }
-  return resting;
-}
-
-/// Registers if each value had its own.
-uint32_t without_reuse(const Program& program) {
-  std::vector<bool> seen(program.vars.size(), false);
-  uint32_t sum = 0;
-  for (const Block& block : program.blocks)
-    for (const Op& op : block.ops)
-      for_each_def(op, [&](Var v) {
-        if (seen[v]) return;
-        seen[v] = true;
-        sum += register_width(program.vars[v]);
-      });
-  return sum;
-}
-
 }  // namespace
-
-uint32_t machine_registers(const Program& program, const Flow& flow, Registers what) {
-  const Liveness live = compute_liveness(program, flow);
-  uint32_t needed = 0, rested = 0;
-  bool calls = program.is_function;
-  for (uint32_t b = 0; b < program.blocks.size(); ++b) {
-    const std::vector<uint32_t> pressure = block_pressure(program, live, b);
-    std::vector<uint32_t> resting(pressure.size(), 0);
-    if (what == Registers::kTaken) resting = resting_registers(program, live, b, pressure.size());
-    const std::vector<Op>& ops = program.blocks[b].ops;
-    for (size_t i = 0; i < pressure.size(); ++i) {
-      const uint32_t scratch = i / 2 < ops.size() ? scratch_registers(ops[i / 2]) : 0;
-      needed = std::max(needed, pressure[i] + scratch);
-      rested = std::max(rested, pressure[i] + scratch + resting[i]);
-    }
-    for (const Op& op : ops) calls = calls || op.kind == OpKind::kCall;
-  }
-  const uint32_t all = without_reuse(program) + kReserved;
-  const uint32_t fresh =
-      std::min(all, kFresh) + std::min((all - std::min(all, kFresh)) / kPerFurther, kFurther);
-  const uint32_t least = std::max({needed + kReserved, fresh, calls ? kWithCalls : 0});
-  if (what == Registers::kNeeded || program.machine_capability < 70 || least >= kUncontended) return least;
-  // Constants go through registers on 9.0 (LDC): of 151 kernels with less than 28, ptxas gives 1.45 more
-  // there.
-  const uint32_t constants = program.machine_capability >= 90 ? 1 : 0;
-  return std::min(std::max(least, rested + kReserved) + constants, kUncontended);
-}
 
 std::vector<uint32_t> block_instructions(const Program& program, const Flow& flow) {
   return Counter(program, flow).blocks();

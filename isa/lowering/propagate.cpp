@@ -1,9 +1,11 @@
 // Copy and constant propagation. A plain copy whose source and destination are each written once, and whose
 // write dominates every read (as in SSA form), is replaced by its source everywhere; other copies are
-// followed within their block, as long as neither side is written again. Dead copies are left to
-// remove_dead_code().
+// followed within their block, as long as neither side is written again. Operations on numbers become numbers
+// where code is rewritten as ptxas would. Dead copies are left to remove_dead_code().
 #include <algorithm>
+#include <cstring>
 
+#include "isa/exec/executor.h"
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
 #include "isa/ptx/control_flow.h"
@@ -18,9 +20,78 @@ bool is_copy(const Op& op) {
          op.key == form_key(Opcode::kMov, Type::kB64);
 }
 
+bool is_number(const Value& v) {
+  return v.is_literal() && v.launch_constant == kNone && v.object == kNoObject;
+}
+
+/// Has the same result in all lanes, from its sources alone; and no floating-point arithmetic, which counts.
+bool computes_number(const Op& op) {
+  if (op.kind != OpKind::kAlu || op.guard != kNoVar || op.exec == nullptr || op.whole_warp ||
+      op.folded != kNone || op.flops != 0 || op.num_dst != 1 || op.num_src == 0 || op.dst[0] == kNoVar)
+    return false;
+  const auto no_var = [](Var v) { return v == kNoVar; };
+  if (!std::ranges::all_of(op.pred_src, no_var) || !std::ranges::all_of(op.pred_dst, no_var)) return false;
+  if (!std::all_of(op.src.begin(), op.src.begin() + op.num_src, is_number)) return false;
+  switch (static_cast<Opcode>(op.opcode())) {
+    case Opcode::kAdd:
+    case Opcode::kSub:
+    case Opcode::kMul:
+    case Opcode::kMad:
+    case Opcode::kMul24:
+    case Opcode::kMad24:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+    case Opcode::kNot:
+    case Opcode::kNeg:
+    case Opcode::kAbs:
+    case Opcode::kMin:
+    case Opcode::kMax:
+    case Opcode::kShl:
+    case Opcode::kShr:
+    case Opcode::kCvt:
+    case Opcode::kDiv:
+    case Opcode::kRem:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// What the operation computes, by its own semantic function.
+uint64_t number_of(const Op& op, bool wide) {
+  constexpr size_t kSlot = 2 * kRowBytes;  // of 64-bit lanes
+  AlignedBytes literals(op.num_src * kSlot), result(kSlot);
+  MicroOp micro;
+  micro.exec = op.exec;
+  micro.kind = op.kind;
+  micro.op_class = op.op_class;
+  micro.type = op.type;
+  micro.modifiers = op.modifiers;
+  micro.imm = op.imm;
+  micro.num_dst = 1;
+  micro.num_src = op.num_src;
+  micro.dst[0] = RowRef{Bank::kRegister, 0};
+  for (uint8_t i = 0; i < op.num_src; ++i) {
+    const size_t at = i * kSlot, lane = op.src[i].wide ? 8 : 4;
+    micro.src[i] = RowRef{Bank::kConstant, static_cast<uint32_t>(at)};
+    for (size_t l = 0; l < kWarpSize; ++l)
+      std::memcpy(literals.data() + at + l * lane, &op.src[i].bits, lane);
+  }
+  WarpContext context;
+  context.bank[static_cast<size_t>(Bank::kRegister)] = result.data();
+  context.bank[static_cast<size_t>(Bank::kConstant)] = literals.data();
+  op.exec(micro, context, LaneMask(~uint32_t{0}));
+  uint64_t bits = 0;
+  std::memcpy(&bits, result.data(), wide ? 8 : 4);
+  return bits;
+}
+
 class Propagator {
  public:
-  Propagator(Program& program, const Flow& flow) : program_(program), ssa_(program, flow) {}
+  /// With `move`, the semantic function of a 32-bit and of a 64-bit move, numbers are computed.
+  Propagator(Program& program, const Flow& flow, const SemanticRow* move, const SemanticRow* wide_move)
+      : program_(program), ssa_(program, flow), move_(move), wide_move_(wide_move) {}
 
   void run() {
     find_global_copies();
@@ -77,6 +148,7 @@ class Propagator {
       op.src[i] = v;
     }
     for_each_def(op, [&](Var v) { forget(v); });
+    if (move_ != nullptr && !is_copy(op) && computes_number(op)) become_number(op);
     if (!is_copy(op) || has_global_[op.dst[0]]) return;
     const Value source = op.src[0];
     if (!source.is_literal() && source.var == op.dst[0]) return;
@@ -88,8 +160,27 @@ class Propagator {
     }
   }
 
+  void become_number(Op& op) {
+    const bool wide = program_.vars[op.dst[0]] == VarClass::kRow64;
+    const Value number{kNoVar, wide, number_of(op, wide)};
+    const SemanticRow* row = wide ? wide_move_ : move_;
+    op.key = row->key;
+    op.exec = row->exec;
+    op.op_class = row->op_class;
+    op.type = wide ? Type::kB64 : Type::kB32;
+    op.modifiers = 0;
+    op.imm = 0;
+    op.contractible = false;
+    op.src[0] = number;
+    op.num_src = 1;
+    if (!ssa_.is_value(op.dst[0])) return;
+    global_[op.dst[0]] = number;
+    has_global_[op.dst[0]] = true;
+  }
+
   Program& program_;
   SsaValues ssa_;
+  const SemanticRow *move_, *wide_move_;
   std::vector<Value> global_;
   std::vector<bool> has_global_;
   std::vector<Value> local_;  // valid in block stamp_[v]
@@ -100,6 +191,9 @@ class Propagator {
 
 }  // namespace
 
-void propagate_copies(Program& program, const Flow& flow) { Propagator(program, flow).run(); }
+void propagate_copies(Program& program, const Flow& flow, bool computes, SimdLevel level) {
+  const auto move = [&](Type t) { return computes ? find_form(form_key(Opcode::kMov, t), level) : nullptr; };
+  Propagator(program, flow, move(Type::kB32), move(Type::kB64)).run();
+}
 
 }  // namespace gpusim::isa::lir

@@ -1,6 +1,6 @@
 // List scheduling inside basic blocks: what takes long starts early, as far as registers allow. Operations
 // are taken one after the other from those whose inputs are there: the one with the longest way to the end
-// of its stretch of code, or, where that would need more registers than the limit, the one that frees most.
+// of its stretch of code, or, where each would need more registers than the limit, the first one.
 // Order is kept between writes and reads of a variable; between accesses that may touch the same memory;
 // around volatile accesses and atomics; between operations of several lanes; and around whatever is no
 // plain computation or access (branches, barriers, fences, calls, exits, reads of a clock): nothing passes
@@ -198,7 +198,7 @@ class BlockScheduler {
     for (const Var v : in) {
       touched_.push_back(v);
       alive_[v] = true;
-      pressure_ += register_width(program_.vars[v]);
+      pressure_ += thread_registers(program_, v);
     }
     for (const Var v : out) {
       touched_.push_back(v);
@@ -216,7 +216,7 @@ class BlockScheduler {
   [[nodiscard]] int growth(const Op& op) const {
     int change = 0;
     for_each_def(op, [&](Var v) {
-      if (!alive_[v]) change += static_cast<int>(register_width(program_.vars[v]));
+      if (!alive_[v]) change += static_cast<int>(thread_registers(program_, v));
     });
     mentioned_.clear();
     each(op, [&](Var v) { mentioned_.push_back(v); });
@@ -225,7 +225,7 @@ class BlockScheduler {
       const auto rest = mentioned_.begin() + static_cast<std::ptrdiff_t>(i);
       if (std::find(mentioned_.begin(), rest, v) != rest || kept_[v]) continue;
       const auto times = static_cast<uint32_t>(std::count(rest, mentioned_.end(), v));
-      if (wanted_[v] == times) change -= static_cast<int>(register_width(program_.vars[v]));
+      if (wanted_[v] == times) change -= static_cast<int>(thread_registers(program_, v));
     }
     return change;
   }
@@ -285,7 +285,10 @@ class BlockScheduler {
                  : stall >= kGlobalLatency / 2 && !lockstep_ ? kWaits
                                                              : kFits;
         r.stall = r.over > 0 ? 0 : stall;
-        r.way = nodes_[i].way;
+        if (r.late == kOver && !lockstep_)
+          r.over = 0;  // what frees a register now may take more later, so the order is kept
+        else
+          r.way = nodes_[i].way;
       }
       r.index = i;
       if (k == 0 || r.before(best_rank)) {

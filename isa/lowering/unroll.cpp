@@ -74,7 +74,7 @@ class Unroller {
       if (recognise(b, loop)) {
         if (loop.trips != 0) {
           ptx_index_ = old_[loop.latch].ops.back().ptx_index;
-          new_block();
+          restate(new_block(), b, loop.latch);
           (void)rounds(b, loop, loop.trips);
           for (uint32_t gone = b + 1; gone <= loop.latch; ++gone) place[gone] = again[gone] = kNone;
           again[b] = kNone;
@@ -207,13 +207,12 @@ class Unroller {
       }
     }
     if (!find_compare(header, loop) || !find_step(header, loop)) return false;
-    if (lanes_differ(loop) && must_stay_in_order(header, loop.latch)) return false;
-    if (const uint32_t trips = known_trips(header, loop);
-        trips != 0 && trips <= most_trips(cost_of_known(header, loop.latch))) {
+    const uint32_t trips = known_trips(header, loop);
+    if (trips != 0 && trips <= most_trips(cost_of_known(header, loop.latch)))
       loop.trips = trips;
-      return true;
-    }
-    return cost(header, loop.latch) <= budget(header, loop.latch);
+    else if (cost(header, loop.latch) > budget(header, loop.latch))
+      return false;
+    return !lanes_differ(loop) || !must_stay_in_order(header, loop.latch);
   }
 
   /// Lanes of a warp may leave it at different times.
@@ -299,15 +298,15 @@ class Unroller {
   /// How often the loop is gone round if its counter begins and ends at constants, else 0.
   uint32_t known_trips(uint32_t header, const Loop& loop) const {
     if (!loop.end.is_literal() || loop.end.launch_constant != kNone || entries_[header].size() != 1) return 0;
-    const std::optional<uint64_t> start = starts_at(header, loop.counter.var);
-    if (!start) return 0;
+    const std::optional<Value> start = starts_at(header, loop.counter.var);
+    if (!start || start->object != kNoObject) return 0;
     const bool is_signed = gpusim::isa::is_signed(loop.type);
     const auto number = [&](uint64_t bits) {
       const auto word = static_cast<uint32_t>(bits);
       if (is_wide(loop)) return static_cast<int64_t>(bits);
       return is_signed ? int64_t{static_cast<int32_t>(word)} : int64_t{word};
     };
-    const int64_t first = number(*start), end = number(loop.end.bits), step = loop.step;
+    const int64_t first = number(start->bits), end = number(loop.end.bits), step = loop.step;
     constexpr int64_t kLargestBound = int64_t{1} << 32;  // so that nothing below overflows
     if (first > kLargestBound || first < -kLargestBound || end > kLargestBound || end < -kLargestBound)
       return 0;
@@ -326,7 +325,7 @@ class Unroller {
   }
   static constexpr int64_t kMostTrips = 2000;
   /// The number, or the place of a variable, that is moved to it in front of the loop.
-  [[nodiscard]] std::optional<uint64_t> starts_at(uint32_t header, Var var) const {
+  [[nodiscard]] std::optional<Value> starts_at(uint32_t header, Var var) const {
     const Op* start = nullptr;
     for (uint32_t b = header; b-- > 0 && start == nullptr;) {
       for (const Op& op : old_[b].ops) for_each_def(op, [&](Var v) { start = v == var ? &op : start; });
@@ -337,7 +336,7 @@ class Unroller {
         static_cast<Opcode>(start->opcode()) != Opcode::kMov || start->num_src != 1 ||
         !start->src[0].is_literal() || start->src[0].launch_constant != kNone)
       return std::nullopt;
-    return start->src[0].bits;
+    return start->src[0];
   }
   /// Of a loop whose iterations are known.
   [[nodiscard]] UnrolledCost cost_of_known(uint32_t header, uint32_t latch) const {
@@ -470,6 +469,21 @@ class Unroller {
   uint32_t new_block() {
     program_.blocks.emplace_back();
     return static_cast<uint32_t>(program_.blocks.size() - 1);
+  }
+
+  /// The numbers that counters and addresses start at, where their iterations can see them.
+  void restate(uint32_t to, uint32_t header, uint32_t latch) {
+    for (uint32_t b = header; b <= latch; ++b) {
+      for (const Op& op : old_[b].ops) {
+        const std::optional<Value> start = is_step(op) ? starts_at(header, op.dst[0]) : std::nullopt;
+        if (!start || start->object != kNoObject) continue;
+        const bool wide = type_bytes(op.type) == 8;
+        Op* move = form(to, form_key(Opcode::kMov, wide ? Type::kB64 : Type::kB32));
+        move->src[0] = *start;
+        move->num_src = 1;
+        move->dst[move->num_dst++] = op.dst[0];
+      }
+    }
   }
 
   /// Iterations one behind the other, from the last block on, which the first block of each continues;

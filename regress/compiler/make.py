@@ -35,11 +35,10 @@ SECOND_FACTOR = {1: 32, 2: 64, 3: 64, 7: 64}
 
 @dataclass(frozen=True)
 class Source:
-    """A line of files.csv: `part` is seen or unseen, `compute` the lowest capability that it compiles for."""
+    """A line of files.csv: `compute` is the lowest capability that it compiles for."""
 
     file: str
     kind: str
-    part: str
     compute: int
     options: tuple[str, ...]
 
@@ -55,7 +54,7 @@ class Source:
 
 def sources() -> list[Source]:
     with open(FOLDER / "files.csv", newline="") as table:
-        return [Source(r["file"], r["kind"], r["part"], int(r["compute"]), tuple(r["options"].split()))
+        return [Source(r["file"], r["kind"], int(r["compute"]), tuple(r["options"].split()))
                 for r in csv.DictReader(table)]
 
 

@@ -1,0 +1,117 @@
+// Registers and machine instructions against what ptxas 13.0 gives the same kernels (small ones, compiled
+// once).
+#include <fmt/format.h>
+
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+KernelImage scheduled(const std::string& text, int capability) {
+  return lower_ok(text, level(LoweringLevel::kSchedule, 0, capability));
+}
+
+/// With the pointer p and the words a, b, c; %t is the thread's number and [%at] its word at p.
+std::string kernel(std::string_view body) {
+  return ".version 9.0\n.target sm_75\n.address_size 64\n"
+         ".visible .entry k(.param .u64 p, .param .u32 a, .param .u32 b, .param .u32 c) {\n"
+         ".reg .b32 %a, %b, %c, %t, %r<64>; .reg .b64 %p, %o, %at; .reg .pred %q;\n"
+         "ld.param.u64 %p, [p]; ld.param.u32 %a, [a]; ld.param.u32 %b, [b]; ld.param.u32 %c, [c];\n"
+         "mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4; add.s64 %at, %p, %o;\n" +
+         std::string(body) + "st.global.u32 [%at], %r0; ret; }\n";
+}
+
+TEST(MachineCount, ADescriptorOfGlobalMemoryIsLoadedFrom80On) {
+  const std::string text = kernel("xor.b32 %r0, %t, 5;");
+  EXPECT_EQ(scheduled(text, 80).machine_instructions(), scheduled(text, 75).machine_instructions() + 1);
+  const std::string shared =
+      ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { .reg .b32 %r<2>;\n"
+      ".shared .b32 s[64]; mov.u32 %r0, %tid.x; mov.u32 %r1, s; st.shared.u32 [%r1], %r0; ret; }\n";
+  EXPECT_EQ(scheduled(shared, 80).machine_instructions(), scheduled(shared, 75).machine_instructions());
+}
+
+TEST(MachineCount, ConstantsOfTheLaunchAreLoadedOnceFrom90On) {
+  // ptxas: 9 instructions for sm_75, 10 for sm_90, and 10 and 12 where a word is a constant of two
+  // operations.
+  const std::string one = kernel("xor.b32 %r0, %t, %a;"),
+                    twice = kernel("xor.b32 %r0, %t, %a; popc.b32 %r0, %r0; xor.b32 %r0, %r0, %a;"),
+                    two = kernel("xor.b32 %r0, %t, %a; popc.b32 %r0, %r0; xor.b32 %r0, %r0, %b;");
+  const auto at = [](const std::string& text, int sm) { return scheduled(text, sm).machine_instructions(); };
+  EXPECT_EQ(at(twice, 90), at(one, 90) + 2) << "the population count and the second operation";
+  EXPECT_EQ(at(two, 90), at(one, 90) + 3);
+  EXPECT_EQ(at(two, 75), at(one, 75) + 2);
+}
+
+TEST(MachineCount, ABlockLoadsAgainWhatIsNotThereOnEachWayToIt) {
+  // %c is loaded in a block that is jumped over, and again behind it; %b before the jump.
+  const auto text = [](std::string_view last) {
+    std::string body =
+        "ld.global.u32 %r1, [%at+4]; xor.b32 %r0, %t, %b; setp.gt.s32 %q, %r1, 9; @%q bra END;\n";
+    for (int i = 0; i < 6; ++i) body += "ld.global.u32 %r1, [%at+8]; rem.u32 %r0, %r1, %r0;\n";
+    return kernel(body + "xor.b32 %r0, %r0, %c;\nEND: xor.b32 %r0, %r0, " + std::string(last) + ";");
+  };
+  EXPECT_EQ(scheduled(text("%c"), 90).machine_instructions(),
+            scheduled(text("%b"), 90).machine_instructions() + 1);
+}
+
+TEST(Registers, AKernelThatDoesNothingHasFour) {
+  const std::string text = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
+  EXPECT_EQ(scheduled(text, 75).registers, 4u);
+  EXPECT_EQ(scheduled(text, 80).registers, 4u);
+}
+
+TEST(Registers, FewValuesTakeAFewMoreThanTheyNeed) {
+  // ptxas gives each of these kernels 8 for sm_75.
+  for (const char* body : {"xor.b32 %r0, %t, %a;", "add.s32 %r0, %a, 77; xor.b32 %r0, %t, %r0;"}) {
+    const uint32_t registers = scheduled(kernel(body), 75).registers;
+    EXPECT_GE(registers, 7u) << body;
+    EXPECT_LE(registers, 9u) << body;
+  }
+}
+
+/// Many values that are made of `first` and each used late.
+std::string rounds(std::string_view first) {
+  std::string body;
+  for (int i = 1; i < 40; ++i) body += fmt::format("add.s32 %r{}, {}, {};\n", i, first, 1000 * i);
+  body += "mov.u32 %r0, %t;\n";
+  for (int i = 1; i < 40; ++i)
+    body += fmt::format("xor.b32 %r0, %r0, %r{0}; shr.u32 %r40, %r0, 3; add.s32 %r0, %r0, %r40;\n", i);
+  return kernel(body);
+}
+
+TEST(Registers, WhatAWarpHasOnceTakesNone) {
+  // Sums of a parameter and a number, used with registers of threads: from 7.5 on a warp has them once.
+  EXPECT_LE(scheduled(rounds("%a"), 75).registers, 16u);
+  EXPECT_LE(scheduled(rounds("%a"), 80).registers, 16u);
+  EXPECT_GT(scheduled(rounds("%a"), 70).registers, 24u);
+  EXPECT_GT(scheduled(rounds("%t"), 75).registers, 24u) << "of the thread's number, every thread has its own";
+}
+
+TEST(Registers, WhatIsStoredIsTheThreadsOwn) {
+  const auto stored = [](std::string_view from) {
+    std::string body;
+    for (int i = 1; i < 30; ++i) body += fmt::format("add.s32 %r{}, {}, {};\n", i, from, 1000 * i);
+    body += "bar.sync 0;\n";
+    for (int i = 1; i < 30; ++i) body += fmt::format("st.global.u32 [%at+{}], %r{};\n", 4 * i, i);
+    return kernel(body + "mov.u32 %r0, 1;");
+  };
+  EXPECT_GE(scheduled(stored("%a"), 75).registers, 29u);
+}
+
+TEST(Registers, TwoConstantsOfOneOperationKeepAThreadsRegister) {
+  // The operation takes one operand that is no register of the thread.
+  const auto values = [](std::string_view factor) {
+    std::string body;
+    for (int i = 1; i < 30; ++i) body += fmt::format("xor.b32 %r{}, %a, {};\n", i, 1000 * i);
+    body += "bar.sync 0;\nmov.u32 %r0, %t;\n";
+    for (int i = 1; i < 30; ++i) body += fmt::format("mad.lo.s32 %r0, %r0, {}, %r{};\n", factor, i);
+    return kernel(body);
+  };
+  EXPECT_LE(scheduled(values("%t"), 75).registers, 16u);
+  EXPECT_GE(scheduled(values("12"), 75).registers, 29u);
+}
+
+}  // namespace
+}  // namespace gpusim::isa
