@@ -65,7 +65,7 @@ class AddressRegisters {
     std::vector<uint32_t> blocks;  ///< those that use it as a base, each once
     std::vector<uint32_t> defined_in;
     uint32_t defs = 0, shifts = 0, increments = 0, others = 0;  ///< others: readers of its value
-    bool settled = false;  ///< it is an address register itself
+    bool settled = false;                                       ///< it is an address register itself
   };
   struct Held {
     Var base = kNoVar, address = kNoVar;

@@ -34,19 +34,23 @@ const std::string kUse = "st.global.u32 [%out], %r9; ";
 TEST(AddressRegisters, ABaseInAGeneralRegisterTakesAnInstruction) {
   EXPECT_EQ(added(kIndices + "st.shared.u32 [%r1], %tid0; mov.u32 %r9, %r1; " + kUse), 1u);
   // Accesses with the same base share it, whatever their offsets.
-  EXPECT_EQ(added(kIndices + "st.shared.u32 [%r1], %tid0; st.shared.u32 [%r1+512], %r1; mov.u32 %r9, %r1; " + kUse),
-            1u);
+  EXPECT_EQ(
+      added(kIndices + "st.shared.u32 [%r1], %tid0; st.shared.u32 [%r1+512], %r1; mov.u32 %r9, %r1; " + kUse),
+      1u);
   // A base that is written again is another one.
-  EXPECT_EQ(added(kIndices + "st.shared.u32 [%r1], %tid0; xor.b32 %r1, %r1, 4; st.shared.u32 [%r1], %tid0; "
-                             "mov.u32 %r9, %r1; " + kUse),
+  EXPECT_EQ(added(kIndices +
+                  "st.shared.u32 [%r1], %tid0; xor.b32 %r1, %r1, 4; st.shared.u32 [%r1], %tid0; "
+                  "mov.u32 %r9, %r1; " +
+                  kUse),
             2u);
   EXPECT_EQ(added("st.shared.u32 [s], %tid0; mov.u32 %r9, %tid0; " + kUse), 0u);
 }
 
 TEST(AddressRegisters, AShiftWritesOne) {
   const std::string index = "ld.global.u32 %r0, [%in]; and.b32 %r0, %r0, 31; shl.b32 %r1, %r0, 2; ";
-  EXPECT_EQ(added(index + "st.shared.u32 [%r1], %tid0; st.shared.u32 [%r1+4], %tid0; mov.u32 %r9, %r0; " + kUse),
-            0u);
+  EXPECT_EQ(
+      added(index + "st.shared.u32 [%r1], %tid0; st.shared.u32 [%r1+4], %tid0; mov.u32 %r9, %r0; " + kUse),
+      0u);
   // Its value is used as well.
   EXPECT_EQ(added(index + "st.shared.u32 [%r1], %tid0; mov.u32 %r9, %r1; " + kUse), 1u);
 }
@@ -55,28 +59,33 @@ TEST(AddressRegisters, ThereAreFour) {
   const auto stores = [](std::initializer_list<int> bases) {
     std::string text = kIndices;
     for (const int base : bases) text += "st.shared.u32 [%r" + std::to_string(base) + "], %tid0; ";
-    return text + "xor.b32 %r9, %r1, %r2; xor.b32 %r9, %r9, %r3; xor.b32 %r9, %r9, %r4; xor.b32 %r9, %r9, %r5; " +
+    return text +
+           "xor.b32 %r9, %r1, %r2; xor.b32 %r9, %r9, %r3; xor.b32 %r9, %r9, %r4; xor.b32 %r9, %r9, %r5; " +
            kUse;
   };
   EXPECT_EQ(added(stores({1, 2, 3, 4, 1, 2, 3, 4})), 4u);
-  EXPECT_EQ(added(stores({1, 2, 3, 4, 5, 1, 2, 3, 5})), 5u);      // %r4 is not needed again
-  EXPECT_EQ(added(stores({1, 2, 3, 4, 5, 1, 2, 3, 4, 5})), 6u);   // the one that is needed last comes again
+  EXPECT_EQ(added(stores({1, 2, 3, 4, 5, 1, 2, 3, 5})), 5u);     // %r4 is not needed again
+  EXPECT_EQ(added(stores({1, 2, 3, 4, 5, 1, 2, 3, 4, 5})), 6u);  // the one that is needed last comes again
 }
 
 TEST(AddressRegisters, LoopsKeepThem) {
-  const std::string loop = "mov.u32 %r8, 0; L: st.shared.u32 [%r1], %r8; add.u32 %r8, %r8, 1; "
-                           "setp.lt.u32 %p0, %r8, 5; @%p0 bra L; mov.u32 %r9, %r1; " + kUse;
+  const std::string loop =
+      "mov.u32 %r8, 0; L: st.shared.u32 [%r1], %r8; add.u32 %r8, %r8, 1; "
+      "setp.lt.u32 %p0, %r8, 5; @%p0 bra L; mov.u32 %r9, %r1; " +
+      kUse;
   const auto in_loop = [](const std::string& body) {
     const KernelImage image = lowered(body + " ret;");
-    const auto branch = std::ranges::find_if(
-        image.ops, [](const MicroOp& op) { return op.kind == OpKind::kBranch; });
+    const auto branch =
+        std::ranges::find_if(image.ops, [](const MicroOp& op) { return op.kind == OpKind::kBranch; });
     return static_cast<size_t>(branch - image.ops.begin()) + 1 - branch->target;
   };
   EXPECT_EQ(in_loop(kIndices + loop), 4u);
   expect_same_everywhere(thread_kernel(kDeclarations, kIndices + loop + " ret;"), 40);
   // A base that a constant is added to, and nothing else, stays in one.
-  const std::string walk = "mov.u32 %r8, 0; L: st.shared.u32 [%r1], %r8; add.u32 %r1, %r1, 4; add.u32 %r8, %r8, 1; "
-                           "setp.lt.u32 %p0, %r8, 5; @%p0 bra L; mov.u32 %r9, %r8; " + kUse;
+  const std::string walk =
+      "mov.u32 %r8, 0; L: st.shared.u32 [%r1], %r8; add.u32 %r1, %r1, 4; add.u32 %r8, %r8, 1; "
+      "setp.lt.u32 %p0, %r8, 5; @%p0 bra L; mov.u32 %r9, %r8; " +
+      kUse;
   EXPECT_EQ(in_loop(kIndices + walk), 5u);
   EXPECT_EQ(added(kIndices + walk), 1u);
 }
@@ -99,10 +108,12 @@ TEST(AddressRegisters, AKernelThatReadsTheClockMeasuresWhatItSays) {
 TEST(AddressRegisters, GlobalMemoryTakesNoConstant) {
   EXPECT_EQ(added("ld.global.u32 %r9, [%in]; " + kUse), 0u);
   EXPECT_EQ(added("ld.global.u32 %r9, [%in+4]; " + kUse), 1u);
-  EXPECT_EQ(added("ld.global.u32 %r8, [%in+4]; ld.global.u32 %r9, [%in+8]; add.u32 %r9, %r8, %r9; " + kUse), 2u);
+  EXPECT_EQ(added("ld.global.u32 %r8, [%in+4]; ld.global.u32 %r9, [%in+8]; add.u32 %r9, %r8, %r9; " + kUse),
+            2u);
   // The same sum once.
   EXPECT_EQ(added("ld.global.u32 %r8, [%out+4]; ld.global.u32 %r9, [%in]; xor.b32 %r9, %r9, 1; "
-                  "st.global.u32 [%out+4], %r9; " + kUse),
+                  "st.global.u32 [%out+4], %r9; " +
+                  kUse),
             1u);
   const KernelImage image = lowered("ld.global.u32 %r9, [%in+4]; " + kUse + "ret;");
   EXPECT_EQ(count_class(image, OpClass::kInt64), 0u) << "addresses have 32 bits";
@@ -113,7 +124,8 @@ TEST(MissingInstructions, SelectionMovesTwice) {
   EXPECT_EQ(added(test + "selp.u32 %r9, 7, 9, %p0; " + kUse), 1u);
   // The result takes the register of a value that is not read again.
   EXPECT_EQ(added("ld.global.u32 %r3, [%in]; xor.b32 %r3, %r3, 5; setp.gt.u32 %p0, %tid0, 3; "
-                  "selp.u32 %r9, %r3, 9, %p0; " + kUse),
+                  "selp.u32 %r9, %r3, 9, %p0; " +
+                  kUse),
             0u);
 }
 

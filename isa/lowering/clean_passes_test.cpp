@@ -135,11 +135,12 @@ TEST(SharedOperands, DoNotFoldAcrossWhatCouldChangeThem) {
 }
 TEST(SharedOperands, DoNotFoldOtherUses) {
   EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; add.f32 %f2, %f1, %f0; add.f32 %f3, %f1, %f2;"),
-            0u);                                                                       // two uses
-  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; fma.rn.f32 %f3, %f0, %f0, %f1;"), 0u);    // the addend
-  EXPECT_EQ(folds("ld.shared.u32 %r2, [%r1]; and.b32 %r2, %r2, 31; shl.b32 %r3, %tid0, %r2; cvt.rn.f32.u32 %f3, "
-                  "%r3;"),
-            1u);  // the value to be shifted could be one, the count could not
+            0u);                                                                     // two uses
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; fma.rn.f32 %f3, %f0, %f0, %f1;"), 0u);  // the addend
+  EXPECT_EQ(
+      folds("ld.shared.u32 %r2, [%r1]; and.b32 %r2, %r2, 31; shl.b32 %r3, %tid0, %r2; cvt.rn.f32.u32 %f3, "
+            "%r3;"),
+      1u);  // the value to be shifted could be one, the count could not
   EXPECT_EQ(folds("ld.shared.u32 %r2, [%r1]; shl.b32 %r3, %tid0, %r2; cvt.rn.f32.u32 %f3, %r3;"), 0u);
   EXPECT_EQ(folds("ld.shared.u32 %r2, [%r1]; mul.lo.u32 %r3, %tid0, %r2; cvt.rn.f32.u32 %f3, %r3;"), 0u);
   EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1+128]; add.f32 %f3, %f1, %f0;"), 0u);        // too far away

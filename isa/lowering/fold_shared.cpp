@@ -1,7 +1,7 @@
 // Compute capability 1.x: one operand of an operation on 32 bits may come from shared memory: one that can
 // stand first (of a MAD a factor, not the addend), at most 31 words behind its address register. Source:
-// envytools, docs/hw/graph/tesla/cuda/isa.rst (shared memory access), envydis/g80.c. A load is folded into its
-// only reader if both stand in one block under one guard and nothing between them could change what the
+// envytools, docs/hw/graph/tesla/cuda/isa.rst (shared memory access), envydis/g80.c. A load is folded into
+// its only reader if both stand in one block under one guard and nothing between them could change what the
 // load reads: no barrier, call, store to shared memory (or to a generic address), atomic, volatile access, or
 // write of the address register or the guard.
 #include <algorithm>

@@ -23,7 +23,9 @@ inline constexpr uint32_t kNone = ~0u;
 /// The last two: 32 or 64 bits that take no general register, or share one with what they are made of or
 /// become.
 enum class VarClass : uint8_t { kRow32, kRow64, kPredicate, kAside, kWideAside };
-[[nodiscard]] constexpr bool is_wide(VarClass c) { return c == VarClass::kRow64 || c == VarClass::kWideAside; }
+[[nodiscard]] constexpr bool is_wide(VarClass c) {
+  return c == VarClass::kRow64 || c == VarClass::kWideAside;
+}
 
 /// A source operand: a variable, or a literal of 32 or 64 bits.
 struct Value {
@@ -186,7 +188,7 @@ void contract_products(Program& program, SimdLevel level);  // contract.cpp: 7.0
 void aggregate_atomics(Program& program, const Flow& flow, int capability, SimdLevel level);
 /// `first`: where the block's shared variables begin in shared memory. fold_shared.cpp: before 2.0
 void fold_shared_operands(Program& program, uint32_t first);
-void narrow_addresses(Program& program);               // narrow_addresses.cpp: before 2.0
+void narrow_addresses(Program& program);  // narrow_addresses.cpp: before 2.0
 /// address_registers.cpp: before 2.0
 void use_address_registers(Program& program, const Flow& flow, SimdLevel level);
 /// missing_instructions.cpp: before 2.0
