@@ -212,7 +212,7 @@ class AddressRegisters {
     Var& sum = sums_.try_emplace({base, access.memory.offset}, kNoVar).first->second;
     if (sum == kNoVar) {
       sum = new_var(base);
-      const bool wide = is_wide(program_.vars[base]);
+      const bool wide = program_.vars[base] == VarClass::kRow64;
       Value offset{kNoVar, wide, static_cast<uint64_t>(access.memory.offset)};
       if (!wide) offset.bits &= 0xffffffffu;
       offset.object = access.memory.object;
@@ -233,7 +233,7 @@ class AddressRegisters {
   }
 
   void to_register(Var base, Var address, const Op& at) {
-    const bool wide = is_wide(program_.vars[base]);
+    const bool wide = program_.vars[base] == VarClass::kRow64;
     emit(form_key(Opcode::kShl, wide ? Type::kB64 : Type::kB32), address, {base, wide, 0}, {kNoVar, false, 0},
          at);
   }
@@ -253,7 +253,7 @@ class AddressRegisters {
     out_->push_back(op);
   }
   Var new_var(Var like) {
-    const bool wide = is_wide(program_.vars[like]);
+    const bool wide = program_.vars[like] == VarClass::kRow64;
     return program_.new_var(wide ? VarClass::kWideAside : VarClass::kAside);
   }
 

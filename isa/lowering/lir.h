@@ -20,11 +20,11 @@ using Var = uint32_t;
 inline constexpr Var kNoVar = ~0u;
 inline constexpr uint32_t kNone = ~0u;
 
-/// kNarrowed: 64 bits that take one register, an address where pointers have 32 bits. The last two: 32 or 64
-/// bits that take no general register, or share one with what they are made of or become.
-enum class VarClass : uint8_t { kRow32, kRow64, kPredicate, kNarrowed, kAside, kWideAside };
+/// The last two: 32 or 64 bits that take no general register, or share one with what they are made of or
+/// become.
+enum class VarClass : uint8_t { kRow32, kRow64, kPredicate, kAside, kWideAside };
 [[nodiscard]] constexpr bool is_wide(VarClass c) {
-  return c == VarClass::kRow64 || c == VarClass::kNarrowed || c == VarClass::kWideAside;
+  return c == VarClass::kRow64 || c == VarClass::kWideAside;
 }
 
 /// A source operand: a variable, or a literal of 32 or 64 bits.

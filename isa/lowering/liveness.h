@@ -26,7 +26,7 @@ struct Liveness {
 
 /// 32-bit registers a variable takes (predicates, and what is no general register, are apart).
 [[nodiscard]] constexpr uint32_t register_width(VarClass c) {
-  return c == VarClass::kRow64 ? 2 : c == VarClass::kRow32 || c == VarClass::kNarrowed ? 1 : 0;
+  return c == VarClass::kRow64 ? 2 : c == VarClass::kRow32 ? 1 : 0;
 }
 /// Rows of 32 bits a variable takes; 0 for a predicate.
 [[nodiscard]] constexpr uint32_t row_width(VarClass c) {

@@ -1,7 +1,6 @@
 // Machines below compute capability 2.0 have pointers of 32 bits, for which their compiler makes 32-bit code.
 // PTX with .address_size 64 computes its addresses in 64 bits all the same; here what computes nothing but
-// addresses costs what 32-bit operations cost and takes the registers that 32 bits take (envytools,
-// envydis/g80.c: global memory is addressed by one register of 32 bits). The values keep their 64 bits.
+// addresses costs what 32-bit operations cost. The values keep their 64 bits.
 #include <bit>
 
 #include "isa/lowering/lir.h"
@@ -77,9 +76,6 @@ void narrow_addresses(Program& program) {
     for (Op& op : block.ops) {
       if (passes_on(op) && part[op.dst[0]]) op.op_class = narrow_class(op);
     }
-  }
-  for (Var v = 0; v < program.vars.size(); ++v) {
-    if (part[v]) program.vars[v] = VarClass::kNarrowed;
   }
 }
 

@@ -33,25 +33,6 @@ TEST(NarrowAddresses, WhatOnlyAddressesAreMadeOf) {
             0u);
 }
 
-TEST(NarrowAddresses, TakeTheRegistersOf32Bits) {
-  const auto registers = [](const std::string& uses, int capability) {
-    const std::string body =
-        "ld.global.u64 %rd0, [%in]; ld.global.u64 %rd1, [%in+8]; ld.global.u64 %rd2, [%in+16]; bar.sync 0; " +
-        uses + "ret;";
-    return lower_ok(thread_kernel(".reg .b64 %rd<8>; .reg .b32 %r<8>;", body),
-                    level(LoweringLevel::kSchedule, 0, capability))
-        .registers;
-  };
-  const std::string as_addresses =
-      "ld.global.u32 %r0, [%rd0]; ld.global.u32 %r1, [%rd1]; ld.global.u32 %r2, [%rd2]; add.u32 %r0, %r0, "
-      "%r1; "
-      "add.u32 %r0, %r0, %r2; st.global.u32 [%out], %r0; ";
-  const std::string as_values =
-      "st.global.u64 [%out], %rd0; st.global.u64 [%out+8], %rd1; st.global.u64 [%out+16], %rd2; ";
-  EXPECT_EQ(registers(as_addresses, 13), 5u) << "three addresses, that of the result, and a word";
-  EXPECT_EQ(registers(as_values, 13), 7u) << "three values and an address";
-}
-
 TEST(NarrowAddresses, OtherValuesKeepTheirWidth) {
   EXPECT_EQ(wide("add.s64 %rd0, %in, 64; mul.wide.u32 %rd1, %tid0, %tid0; st.global.u64 [%out], %rd1;"), 1u);
   EXPECT_EQ(wide("ld.global.u64 %rd0, [%in]; add.s64 %rd1, %rd0, %rd0; st.global.u64 [%out], %rd1;"), 1u);

@@ -64,7 +64,8 @@ class RegisterSaver {
   }
 
   void save(Var slot_of, Var v, std::vector<Op>& before, std::vector<Op>& after) {
-    if (slots_[slot_of] == kNone) slots_[slot_of] = extend_frame(program_, is_wide(program_.vars[v]) ? 8 : 4);
+    if (slots_[slot_of] == kNone)
+      slots_[slot_of] = extend_frame(program_, program_.vars[v] == VarClass::kRow64 ? 8 : 4);
     before.push_back(frame_access(program_, OpKind::kStore, v, slots_[slot_of], level_));
     after.push_back(frame_access(program_, OpKind::kLoad, v, slots_[slot_of], level_));
   }
@@ -101,7 +102,7 @@ uint32_t extend_frame(Program& program, uint32_t bytes) {
 }
 
 Op frame_access(const Program& program, OpKind kind, Var v, uint32_t offset, SimdLevel level) {
-  const bool wide = is_wide(program.vars[v]), load = kind == OpKind::kLoad;
+  const bool wide = program.vars[v] == VarClass::kRow64, load = kind == OpKind::kLoad;
   Op op;
   op.kind = kind;
   op.op_class = load ? OpClass::kLoadLocal : OpClass::kStoreLocal;

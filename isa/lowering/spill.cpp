@@ -185,7 +185,7 @@ class Spiller {
 
   Op transfer(OpKind kind, Var spilled, Var temporary, const Op& model) {
     if (slots_[spilled] == kNone)
-      slots_[spilled] = extend_frame(program_, is_wide(program_.vars[spilled]) ? 8 : 4);
+      slots_[spilled] = extend_frame(program_, program_.vars[spilled] == VarClass::kRow64 ? 8 : 4);
     Op op = frame_access(program_, kind, temporary, slots_[spilled], level_);
     op.guard = model.guard;
     op.guard_negated = model.guard_negated;
