@@ -85,7 +85,7 @@ const std::vector<Change> kChanges = {
     {"operations", {"latency.int_mul=80"}, {"latency.int_mul"}},
     {"operations", {"pipes.sp.int=8"}, {"throughput.int_add"}},
     {"operations", {"pipes.sp.int_mul=25"}, {"throughput.int_mul"}},
-    {"operations", {"pipes.dp.fp64=16"}, {"throughput.fp64_add", "throughput.fp64_fma"}},
+    {"operations", {"pipes.sp.fp64=16"}, {"throughput.fp64_add", "throughput.fp64_fma"}},
 };
 
 DataSheet measure(const std::string& section, const std::vector<const char*>& settings, bool translates) {

@@ -49,7 +49,7 @@ STIFFNESS = 0.15
 
 def simulate(gpusim: str, file: str, run: dict[str, Any], common: list[str]) -> dict[str, Any]:
     command = [gpusim, "--config", MACHINE, "--quiet", "--json", "--out", "none", "--launch", str(FOLDER / run["launch"]),
-               "--set", "dvfs.core_points=1380MHz 1V", "--set", "dvfs.interconnect_points=1120MHz 1V"]
+               "--set", "dvfs.core_points=1380MHz 1V", "--set", "dvfs.interconnect_points=1210MHz 1V"]
     for override in common + run.get("set", []):
         command += ["--set", override]
     for name, value in run.get("params", {}).items():

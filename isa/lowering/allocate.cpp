@@ -97,14 +97,14 @@ Rows assign_rows(const Program& program, const Flow& flow, std::vector<uint8_t>&
   for (const Interval& i : intervals(program, flow)) {
     while (!active.empty() && active.top().first < i.begin) {
       const Var v = active.top().second;
-      const uint32_t width = register_width(program.vars[v]);
+      const uint32_t width = row_width(program.vars[v]);
       if (width == 0)
         predicates.give(result.of_var[v], 1);
       else
         rows.give(result.of_var[v], width);
       active.pop();
     }
-    const uint32_t width = register_width(program.vars[i.var]);
+    const uint32_t width = row_width(program.vars[i.var]);
     result.of_var[i.var] = width == 0 ? predicates.take(1) : rows.take(width);
     active.emplace(i.end, i.var);
   }

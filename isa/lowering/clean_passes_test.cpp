@@ -117,10 +117,13 @@ size_t folds(std::string_view body, int capability = 13) {
   return image.folded_loads.size();
 }
 
-TEST(SharedOperands, FoldIntoMadMulAdd) {
+TEST(SharedOperands, FoldIntoArithmetic) {
   EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; fma.rn.f32 %f3, %f1, %f0, %f0;"), 1u);
-  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1+128]; mul.f32 %f3, %f0, %f1;"), 1u);
-  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; ld.shared.f32 %f2, [%r1+128]; add.f32 %f3, %f1, %f2;"), 1u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1+64]; mul.f32 %f3, %f0, %f1;"), 1u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; ld.shared.f32 %f2, [%r1+64]; add.f32 %f3, %f1, %f2;"), 1u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; max.f32 %f3, %f1, %f0;"), 1u);
+  EXPECT_EQ(folds("ld.shared.u32 %r2, [%r1]; and.b32 %r2, %tid0, %r2; cvt.rn.f32.u32 %f3, %r2;"), 1u);
+  EXPECT_EQ(folds("ld.shared.u32 %r2, [%r1]; shr.u32 %r2, %r2, 4; cvt.rn.f32.u32 %f3, %r2;"), 1u);
   EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; add.f32 %f3, %f1, %f0;", 20), 0u);
 }
 TEST(SharedOperands, DoNotFoldAcrossWhatCouldChangeThem) {
@@ -132,8 +135,15 @@ TEST(SharedOperands, DoNotFoldAcrossWhatCouldChangeThem) {
 }
 TEST(SharedOperands, DoNotFoldOtherUses) {
   EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; add.f32 %f2, %f1, %f0; add.f32 %f3, %f1, %f2;"),
-            0u);                                                                       // two uses
-  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; max.f32 %f3, %f1, %f0;"), 0u);            // not add, mul, mad
+            0u);                                                                     // two uses
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; fma.rn.f32 %f3, %f0, %f0, %f1;"), 0u);  // the addend
+  EXPECT_EQ(
+      folds("ld.shared.u32 %r2, [%r1]; and.b32 %r2, %r2, 31; shl.b32 %r3, %tid0, %r2; cvt.rn.f32.u32 %f3, "
+            "%r3;"),
+      1u);  // the value to be shifted could be one, the count could not
+  EXPECT_EQ(folds("ld.shared.u32 %r2, [%r1]; shl.b32 %r3, %tid0, %r2; cvt.rn.f32.u32 %f3, %r3;"), 0u);
+  EXPECT_EQ(folds("ld.shared.u32 %r2, [%r1]; mul.lo.u32 %r3, %tid0, %r2; cvt.rn.f32.u32 %f3, %r3;"), 0u);
+  EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1+128]; add.f32 %f3, %f1, %f0;"), 0u);        // too far away
   EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; bra L; L: add.f32 %f3, %f1, %f0;"), 0u);  // another block
   EXPECT_EQ(folds(".reg .pred %p; setp.gt.u32 %p, %tid0, 9; xor.b32 %r3, %r1, 0; ld.shared.f32 %f1, [%r3]; "
                   "@%p mov.u32 %r3, %r0; add.f32 %f3, %f1, %f0; st.global.u32 [%out+8], %r3;"),

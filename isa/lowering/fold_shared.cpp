@@ -1,4 +1,6 @@
-// Compute capability 1.x: one operand of MAD, MUL and ADD may come from shared memory. A load is folded into
+// Compute capability 1.x: one operand of an operation on 32 bits may come from shared memory: one that can
+// stand first (of a MAD a factor, not the addend), at most 31 words behind its address register. Source:
+// envytools, docs/hw/graph/tesla/cuda/isa.rst (shared memory access), envydis/g80.c. A load is folded into
 // its only reader if both stand in one block under one guard and nothing between them could change what the
 // load reads: no barrier, call, store to shared memory (or to a generic address), atomic, volatile access, or
 // write of the address register or the guard.
@@ -9,27 +11,45 @@
 namespace gpusim::isa::lir {
 namespace {
 
-bool can_take_operand(const Op& op) {
-  if (op.kind != OpKind::kAlu || op.folded != kNone) return false;
-  if (op.type != Type::kF32 && op.type != Type::kU32 && op.type != Type::kS32) return false;
+/// Of how many of its sources, from the first on, one may come from shared memory. A product of 32 bits is
+/// several instructions.
+int places(const Op& op) {
+  if (op.kind != OpKind::kAlu || op.folded != kNone) return 0;
+  const bool is_float = op.type == Type::kF32;
+  if (!is_float && op.type != Type::kU32 && op.type != Type::kS32 && op.type != Type::kB32) return 0;
   const uint32_t variant = static_cast<uint32_t>(op.key);
+  if ((variant & (kVarWide | kVarHi | kVarDirected)) != 0) return 0;
   switch (static_cast<Opcode>(op.opcode())) {
-    case Opcode::kAdd:
-    case Opcode::kSub:
     case Opcode::kMul:
     case Opcode::kMad:
     case Opcode::kFma:
+      return is_float ? 2 : 0;
+    case Opcode::kAdd:
+    case Opcode::kSub:
     case Opcode::kMul24:
     case Opcode::kMad24:
-      return (variant & (kVarWide | kVarHi | kVarDirected)) == 0;
+    case Opcode::kMin:
+    case Opcode::kMax:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+    case Opcode::kSetp:
+      return 2;
+    case Opcode::kShl:
+    case Opcode::kShr:
+      return 1;
     default:
-      return false;
+      return 0;
   }
 }
 
-bool can_be_operand(const Op& op) {
+/// How far an operand may lie behind its address register, in bytes.
+constexpr int64_t kReach = 31 * 4;
+
+bool can_be_operand(const Op& op, uint32_t first) {
   return op.kind == OpKind::kLoad && op.memory.space == Space::kShared && !op.memory.is_volatile &&
-         op.memory.elements == 1 && op.memory.element_bytes == 4 && op.num_dst == 1 && op.folded == kNone;
+         op.memory.elements == 1 && op.memory.element_bytes == 4 && op.num_dst == 1 && op.folded == kNone &&
+         op.memory.offset >= 0 && op.memory.offset + first <= kReach;
 }
 
 /// Could `op` change what an earlier load reads, or must it keep its order with it?
@@ -55,7 +75,7 @@ struct Counts {
 
 class SharedFolder {
  public:
-  explicit SharedFolder(Program& program) : program_(program) {
+  SharedFolder(Program& program, uint32_t first) : program_(program), first_(first) {
     counts_.readers.assign(program.vars.size(), 0);
     counts_.writers.assign(program.vars.size(), 0);
     for (const Block& block : program.blocks) {
@@ -77,10 +97,10 @@ class SharedFolder {
     std::vector<bool> gone(block.ops.size(), false);
     for (uint32_t i = 0; i < block.ops.size(); ++i) {
       Op& op = block.ops[i];
-      if (can_take_operand(op)) try_fold(block, i, gone);
+      try_fold(block, i, places(op), gone);
       if (is_fence_for_shared(op)) close_all(block);
       for_each_def(op, [&](Var v) { close_readers_of(block, v); });
-      if (can_be_operand(op) && counts_.readers[op.dst[0]] == 1 && counts_.writers[op.dst[0]] == 1) {
+      if (can_be_operand(op, first_) && counts_.readers[op.dst[0]] == 1 && counts_.writers[op.dst[0]] == 1) {
         pending_of_[op.dst[0]] = i;
         open_.push_back(i);
       }
@@ -93,9 +113,9 @@ class SharedFolder {
     block.ops = std::move(kept);
   }
 
-  void try_fold(Block& block, uint32_t at, std::vector<bool>& gone) {
+  void try_fold(Block& block, uint32_t at, int places, std::vector<bool>& gone) {
     Op& op = block.ops[at];
-    for (int s = op.num_src - 1; s >= 0; --s) {
+    for (int s = std::min<int>(op.num_src, places) - 1; s >= 0; --s) {
       if (op.src[s].is_literal() || pending_of_[op.src[s].var] == kNone) continue;
       const uint32_t index = pending_of_[op.src[s].var];
       Op& load = block.ops[index];
@@ -129,6 +149,7 @@ class SharedFolder {
   }
 
   Program& program_;
+  uint32_t first_;
   Counts counts_;
   std::vector<uint32_t> pending_of_;  // index of the open load that writes a variable
   std::vector<uint32_t> open_;
@@ -136,6 +157,6 @@ class SharedFolder {
 
 }  // namespace
 
-void fold_shared_operands(Program& program) { SharedFolder(program).run(); }
+void fold_shared_operands(Program& program, uint32_t first) { SharedFolder(program, first).run(); }
 
 }  // namespace gpusim::isa::lir

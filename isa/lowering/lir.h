@@ -20,7 +20,12 @@ using Var = uint32_t;
 inline constexpr Var kNoVar = ~0u;
 inline constexpr uint32_t kNone = ~0u;
 
-enum class VarClass : uint8_t { kRow32, kRow64, kPredicate };
+/// The last two: 32 or 64 bits that take no general register, or share one with what they are made of or
+/// become.
+enum class VarClass : uint8_t { kRow32, kRow64, kPredicate, kAside, kWideAside };
+[[nodiscard]] constexpr bool is_wide(VarClass c) {
+  return c == VarClass::kRow64 || c == VarClass::kWideAside;
+}
 
 /// A source operand: a variable, or a literal of 32 or 64 bits.
 struct Value {
@@ -185,8 +190,13 @@ void time_wide_products(Program& program);
 void contract_products(Program& program, SimdLevel level);  // contract.cpp: 7.0 and up
 /// aggregate_atomics.cpp: 7.0 and up
 void aggregate_atomics(Program& program, const Flow& flow, int capability, SimdLevel level);
-void fold_shared_operands(Program& program);           // fold_shared.cpp
-void narrow_addresses(Program& program);               // narrow_addresses.cpp: before 2.0
+/// `first`: where the block's shared variables begin in shared memory. fold_shared.cpp: before 2.0
+void fold_shared_operands(Program& program, uint32_t first);
+void narrow_addresses(Program& program);  // narrow_addresses.cpp: before 2.0
+/// address_registers.cpp: before 2.0
+void use_address_registers(Program& program, const Flow& flow, SimdLevel level);
+/// missing_instructions.cpp: before 2.0
+void add_missing_instructions(Program& program, const Flow& flow, SimdLevel level);
 void sink_values(Program& program, const Flow& flow);  // sink.cpp
 /// Sets Program::uniform. uniform_registers.cpp: 7.5 and up
 void find_uniform(Program& program, const Flow& flow);

@@ -140,11 +140,11 @@ bool early_clobber(const Program& program, const Op& op) {
   bool wide = false, narrow = false;
   for (int i = 0; i < op.num_dst; ++i) {
     ++results;
-    (program.vars[op.dst[i]] == VarClass::kRow64 ? wide : narrow) = true;
+    (is_wide(program.vars[op.dst[i]]) ? wide : narrow) = true;
   }
   if (results == 0) return false;
   for (int i = 0; i < op.num_src; ++i) {
-    if (!op.src[i].is_literal()) (program.vars[op.src[i].var] == VarClass::kRow64 ? wide : narrow) = true;
+    if (!op.src[i].is_literal()) (is_wide(program.vars[op.src[i].var]) ? wide : narrow) = true;
   }
   return results > 1 || (wide && narrow);
 }

@@ -24,13 +24,17 @@ struct Liveness {
 };
 [[nodiscard]] Liveness compute_liveness(const Program& program, const Flow& flow);
 
-/// 32-bit registers a variable takes (predicates are apart).
+/// 32-bit registers a variable takes (predicates, and what is no general register, are apart).
 [[nodiscard]] constexpr uint32_t register_width(VarClass c) {
   return c == VarClass::kRow64 ? 2 : c == VarClass::kRow32 ? 1 : 0;
 }
 /// The same of a thread's registers: none for what is in a uniform one.
 [[nodiscard]] inline uint32_t thread_registers(const Program& program, Var v) {
   return v < program.uniform.size() && program.uniform[v] ? 0 : register_width(program.vars[v]);
+}
+/// Rows of 32 bits a variable takes; 0 for a predicate.
+[[nodiscard]] constexpr uint32_t row_width(VarClass c) {
+  return c == VarClass::kPredicate ? 0 : is_wide(c) ? 2 : 1;
 }
 /// Registers alive at each half-step of a block, relative to its first op.
 [[nodiscard]] std::vector<uint32_t> block_pressure(const Program& program, const Liveness& live,

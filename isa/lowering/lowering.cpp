@@ -25,14 +25,39 @@ void set_header(const Module& module, const Function& entry, KernelImage& image)
   image.param_bytes = static_cast<uint32_t>(offset);
 }
 
-/// Whether operations are fused, accesses joined and loops unrolled. A kernel that reads a clock measures
-/// what it says, so its operations stay.
-bool rewrites(const lir::Program& program, const LoweringOptions& options) {
-  if (options.level != LoweringLevel::kSchedule || options.machine_capability < 70) return false;
-  return std::none_of(program.blocks.begin(), program.blocks.end(), [](const lir::Block& block) {
+/// A kernel that reads a clock measures what it says, so its operations stay.
+bool reads_clock(const lir::Program& program) {
+  return std::any_of(program.blocks.begin(), program.blocks.end(), [](const lir::Block& block) {
     return std::any_of(block.ops.begin(), block.ops.end(),
                        [](const lir::Op& op) { return op.op_class == OpClass::kSpecial; });
   });
+}
+
+/// Whether operations are fused, accesses joined and loops unrolled.
+bool rewrites(const lir::Program& program, const LoweringOptions& options) {
+  return options.level == LoweringLevel::kSchedule && options.machine_capability >= 70 &&
+         !reads_clock(program);
+}
+
+/// Compute capability from which memory is addressed by general registers and a constant.
+constexpr int kGeneralAddressesFrom = 20;
+
+/// Whether operations are added that the instruction set of 1.x needs besides. It has no calls with a frame.
+bool adds_instructions(const lir::Program& program, const LoweringOptions& options) {
+  return options.level == LoweringLevel::kSchedule && options.machine_capability < kGeneralAddressesFrom &&
+         program.stack_pointer == lir::kNoVar && !reads_clock(program);
+}
+
+/// Where the variables of a block begin in the shared memory of 1.x: behind 16 bytes of block and grid, and
+/// the kernel's parameters (envytools, docs/hw/graph/tesla/cuda; CUDA C programming guide, compute
+/// capability 1.x).
+uint32_t first_shared_variable(const Function& entry) {
+  uint64_t bytes = 0;
+  for (const Variable& p : entry.params) {
+    const uint64_t align = std::max<uint64_t>(p.align, 1);
+    bytes = (bytes + align - 1) / align * align + p.bytes;
+  }
+  return static_cast<uint32_t>(16 + (bytes + 3) / 4 * 4);
 }
 
 bool says_block_size(const Function& entry) { return entry.reqntid[0] != 0 || entry.maxntid[0] != 0; }
@@ -157,10 +182,14 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
       lir::merge_accesses(program, simd);
       lir::aggregate_atomics(program, flow, options.machine_capability, simd);
     }
-    if (options.machine_capability < 20) lir::fold_shared_operands(program);
+    if (options.machine_capability < 20) lir::fold_shared_operands(program, first_shared_variable(entry));
     if (options.level == LoweringLevel::kSchedule && options.machine_capability < 20)
       lir::narrow_addresses(program);
     lir::sink_values(program, flow);
+    if (adds_instructions(program, options)) {
+      lir::add_missing_instructions(program, flow, simd);
+      lir::use_address_registers(program, flow, simd);
+    }
     if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20)
       lir::bind_operands(program, flow);
     if (rewritten && options.machine_capability >= kUniformFrom) lir::find_uniform(program, flow);

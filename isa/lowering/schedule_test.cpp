@@ -14,9 +14,13 @@ KernelImage scheduled(const std::string& text, int capability = 75) {
   return lower_ok(text, level(LoweringLevel::kSchedule, 0, capability));
 }
 
+/// Of the operation that counts as the statement, if there is one, and not of those added for it.
 size_t position(const KernelImage& image, std::string_view statement) {
-  for (size_t i = 0; i < image.ops.size(); ++i) {
-    if (image.ptx[image.ops[i].ptx_index].text == statement) return i;
+  for (const bool counted : {true, false}) {
+    for (size_t i = 0; i < image.ops.size(); ++i) {
+      const MicroOp& op = image.ops[i];
+      if (image.ptx[op.ptx_index].text == statement && (op.ptx_count != 0 || !counted)) return i;
+    }
   }
   ADD_FAILURE() << "no operation of " << statement;
   return image.ops.size();
