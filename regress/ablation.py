@@ -3,13 +3,16 @@
 
   regress/ablation.py build/release/bin/gpusim [--threads N] [--hardware FILE ...] [--run TEXT ...]
 
-Rows of the role `fit` only: what was chosen in sight of them is shown on them. --run chooses rows by their names, as for
-`gpusim correlate`. Each change is one simulation of all chosen rows, so a few rows take minutes and all of them hours.
+Rows of the role `fit` only, the others are not simulated: what was chosen in sight of them is shown on them. --run chooses rows by
+their names, as for `gpusim correlate`. Each change is one simulation of all chosen rows, so a few rows take minutes and all of them
+an hour or two.
 """
 import argparse
 import json
 import subprocess
 import sys
+
+import hardware_table
 
 FILES = ["titanv_test1", "v100_how_to_optimize", "v100_accelwattch", "v100_nvdvfs"]
 
@@ -29,14 +32,25 @@ CHANGES: list[tuple[str, list[str]]] = [
     ("a texel a clock and unit", ["pipes.texture.texture=2"]),
     ("L2 index by XOR", ["l2.index=modulo"]),
     ("gap between kernels", ["host.launch_gap=0ns"]),
+    ("schedulers take turns at shared pipes", ["scheduler.share_in_turn=false"]),
+    ("results as late as stall counts say",
+     ["scheduler.guard_latency=0", "scheduler.memory_latency=0", "scheduler.sfu_latency=0", "scheduler.other_pipe_latency=0"]),
+    ("products that keep the upper half take longer", ["pipes.fp32.int_mul_wide=2"]),
+    ("at most half of an L2 set modified", ["l2.dirty_share=1"]),
 ]
+
+
+def fitted_runs(arguments: argparse.Namespace) -> list[str]:
+    """Of the role fit in the stored table, with one of the texts of --run in their names."""
+    return list(dict.fromkeys(row["run"] for row in hardware_table.read() if row["role"] == "fit" and row["file"] in arguments.hardware
+                              and (not arguments.run or any(text in row["run"] for text in arguments.run))))
 
 
 def errors(arguments: argparse.Namespace, sets: list[str]) -> dict[str, float]:
     command = [arguments.gpusim, "correlate", "--json", "--threads", str(arguments.threads)]
     for name in arguments.hardware:
         command += ["--hardware", name]
-    for text in arguments.run:
+    for text in fitted_runs(arguments):
         command += ["--run", text]
     for override in sets:
         command += ["--set", override]
@@ -59,9 +73,9 @@ def main() -> None:
     parser.add_argument("--hardware", nargs="+", default=FILES)
     parser.add_argument("--run", nargs="+", default=[])
     arguments = parser.parse_args()
-    now = errors(arguments, [])
-    if not now:
+    if not fitted_runs(arguments):
         sys.exit("no row of the role fit is chosen")
+    now = errors(arguments, [])
     print(f"{len(now)} rows of the role fit: mean absolute error {mean(now):.1f} %")
     print(f"{'taken back':48} {'error':>7} {'worse by':>9}  most changed row")
     for name, sets in CHANGES:
