@@ -4,7 +4,8 @@
 
 namespace gpusim::cli {
 
-/// Version and SHA-256 of the program's file: another build may give other results.
+/// Version and the linker's hash of the program (or SHA-256 of its file): another build may give other
+/// results.
 [[nodiscard]] std::string program_identity();
 
 /// Processors of this computer, at least 1.

@@ -208,6 +208,10 @@ void effect_lines(std::string& out, const Study& study, const Effect& e) {
     out += fmt::format("  {:<24} nothing at any point\n", axis.name);
     return;
   }
+  if (std::ranges::all_of(e.steps, [](const Step& s) { return s.pairs == 0; })) {
+    out += fmt::format("  {:<24} no two points differ in it alone\n", axis.name);
+    return;
+  }
   out += fmt::format("  {:<24} factor {:.3f} between its best and its worst value\n", axis.name, e.range);
   for (const Step& s : e.steps) {
     out += fmt::format("    {:>12} -> {:<12} {:>9}", axis.values[s.from].label, axis.values[s.to].label,

@@ -7,8 +7,6 @@
 
 #include "simcore/config/load.h"
 #include "simcore/launch/expression.h"
-#include "simcore/text/json_text.h"
-#include "simcore/text/sha256.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/units.h"
 
@@ -48,11 +46,6 @@ bool holds(const Study& study, const Constraint& c, const Point& point) {
   if (c.relation == "<") return left < right;
   if (c.relation == ">") return left > right;
   return (left == right) == (c.relation == "==");
-}
-
-/// Of a file's content; of none, nothing.
-std::string file_hash(const std::string& path) {
-  return path.empty() ? std::string() : core::sha256_hex(core::read_text_file(path, core::kAnySize));
 }
 
 int64_t clock_of(const std::string& text, const core::Where& where) {
@@ -152,23 +145,6 @@ std::vector<Point> points_of(const Study& study) {
   return points;
 }
 
-std::string identity_json(const Identity& id) {
-  const auto list = [](const std::vector<std::string>& texts) {
-    std::string out = "[";
-    for (size_t i = 0; i < texts.size(); ++i) out += (i == 0 ? "" : ", ") + core::json_quoted(texts[i]);
-    return out + "]";
-  };
-  return fmt::format(
-      "{{\"key\": \"{}\", \"program\": {}, \"machine\": {}, \"set\": {}, \"params\": {}, \"sms\": {}, "
-      "\"core_clock\": {}, \"interconnect_clock\": {}, \"dram_clock\": {}, \"lowering\": {}, \"cache\": {}, "
-      "\"seed\": {}, \"machine_sha256\": \"{}\", \"ptx_sha256\": \"{}\", \"launch_sha256\": \"{}\", "
-      "\"data_sha256\": \"{}\"}}",
-      id.key, core::json_quoted(id.program), core::json_quoted(id.machine), list(id.sets), list(id.params),
-      id.sms, core::json_quoted(id.core_clock), core::json_quoted(id.interconnect_clock),
-      core::json_quoted(id.dram_clock), core::json_quoted(id.lowering), core::json_quoted(id.cache), id.seed,
-      id.machine_sha256, id.ptx_sha256, id.launch_sha256, id.data_sha256);
-}
-
 double sram_kib(const core::MachineConfig& m, uint32_t sms) {
   const double count = sms == 0 ? m.gpu.sms : sms;
   double per_sm = 4.0 * static_cast<double>(m.sm.registers) + static_cast<double>(m.l1.bytes);
@@ -217,17 +193,7 @@ PreparedPoint prepare(const Study& study, const Point& point, std::span<const st
   o.threads = 0;
   o.program_version = program;
 
-  std::string ptx = o.ptx_text, data;
-  for (const auto& file : o.linked) ptx += "\n" + file.text;
-  for (const core::BufferSpec& b : o.launch.buffers) data += file_hash(b.init.file) + "\n";
-  for (const core::ExpectSpec& e : o.launch.expects) data += file_hash(e.file) + "\n";
-  id.machine_sha256 = core::sha256_hex(core::show_machine(o.machine, false));
-  id.ptx_sha256 = core::sha256_hex(ptx);
-  id.launch_sha256 = core::sha256_hex(o.launch.text);
-  id.data_sha256 = core::sha256_hex(data);
-  id.key = core::sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", id.program,
-                                        id.machine_sha256, id.ptx_sha256, id.launch_sha256, id.data_sha256,
-                                        fmt::join(id.params, "\t"), id.sms, id.lowering, id.cache, id.seed));
+  complete(id, o);
   p.sram_kib = sram_kib(o.machine, id.sms);
   return p;
 }

@@ -1,5 +1,5 @@
 // The points of a study: each workload on each machine with each combination of the axes' values that the
-// constraints allow, and what identifies the simulation that a point stands for.
+// constraints allow.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,6 +9,7 @@
 
 #include "components/simulation/simulation_options.h"
 #include "simcore/config/machine_config.h"
+#include "study/identity.h"
 #include "study/study_file.h"
 
 namespace gpusim::study {
@@ -27,23 +28,6 @@ struct Point {
 
 /// "spmv on tesla_v100, l1_size=32K, mshrs=64"
 [[nodiscard]] std::string point_text(const Study& study, const Point& point);
-
-/// What a run is, in words and hashes: everything that its results depend on. Two runs with equal keys have
-/// equal results.
-struct Identity {
-  std::string program;  ///< version and hash of the simulator
-  std::string machine;  ///< name of its configuration
-  std::vector<std::string> sets, params;
-  uint32_t sms = 0;  ///< 0: all
-  std::string core_clock, interconnect_clock, dram_clock;
-  std::string lowering, cache;
-  uint64_t seed = 0;
-  /// SHA-256 of the resolved configuration, the PTX with what is linked to it, the launch file, and the files
-  /// that it reads.
-  std::string machine_sha256, ptx_sha256, launch_sha256, data_sha256;
-  std::string key;  ///< SHA-256 of all of the above but names of machines and sets, which the hash covers
-};
-[[nodiscard]] std::string identity_json(const Identity& identity);
 
 /// A point with its inputs read, ready to be simulated.
 struct PreparedPoint {

@@ -1,0 +1,176 @@
+"""`gpusim study`: results do not depend on where, in what order and with how many interruptions the points were simulated."""
+
+import csv
+import json
+import os
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+from cases import CASES
+from runner import Gpusim, Run, require, require_equal
+from slurm_cluster import SlurmCluster
+
+RESULTS = ("results.csv", "results.h5", "findings.txt", "findings.json")
+POINTS = 24
+
+
+def study_file(gpusim: Gpusim, extra: str = "") -> Path:
+    """24 points of a third of a second each on two machines."""
+    file = gpusim.scratch / "queues.toml"
+    file.write_text(f"""{extra}
+[study]
+machines = ["tesla_v100", "tesla_c1060"]
+[[workload]]
+ptx = "{CASES["vecadd"].ptx(gpusim.source)}"
+[[axis]]
+of = "l2.mshrs"
+values = [4, 16, 64]
+[[axis]]
+of = "scheduler.policy"
+name = "policy"
+values = ["lrr", "gto"]
+[[axis]]
+of = "sms"
+values = [10, 20]
+""")
+    return file
+
+
+def run_study(gpusim: Gpusim, file: Path, out: str, *options: str, code: int = 0) -> Run:
+    return gpusim.run("study", "run", file, "--out", out, "--quiet", *options, limit_s=300).require_code(code)
+
+
+def require_same(gpusim: Gpusim, a: str, b: str) -> None:
+    for name in RESULTS:
+        require((gpusim.scratch / a / name).read_bytes() == (gpusim.scratch / b / name).read_bytes(), f"{name} of {a} and {b} differ")
+
+
+def stored(gpusim: Gpusim, out: str) -> list[Path]:
+    return sorted((gpusim.scratch / out / "points").glob("*.json"))
+
+
+def wait_for_points(gpusim: Gpusim, out: str, points: int, limit_s: float = 120) -> None:
+    end = time.monotonic() + limit_s
+    while len(stored(gpusim, out)) < points:
+        require(time.monotonic() < end, f"{len(stored(gpusim, out))} points after {limit_s} s, expected {points}")
+        time.sleep(0.02)
+
+
+def check_results(gpusim: Gpusim) -> None:
+    """The tables have every point and what the simulator itself says of it."""
+    import h5py
+
+    file = study_file(gpusim)
+    report = run_study(gpusim, file, "out", "--json").json()
+    require_equal("groups", [(g["machine"], g["workload"], g["simulated"], g["failed"]) for g in report["groups"]],
+                  [("tesla_v100", "vecadd", 12, 0), ("tesla_c1060", "vecadd", 12, 0)])
+    with (gpusim.scratch / "out" / "results.csv").open(newline="") as text:
+        rows = list(csv.DictReader(text))
+    require_equal("rows", len(rows), POINTS)
+    with h5py.File(gpusim.scratch / "out" / "results.h5") as h5:
+        points, kernels = h5["points"][:], h5["kernels"][:]
+    require_equal("cycles in both files", [float(row["cycles"]) for row in rows], list(kernels["cycles"]))
+    require_equal("points", [p["key"].decode() for p in points], [row["key"] for row in rows])
+    for row in (rows[0], rows[7], rows[23]):
+        options = ["--config", row["machine"], "--set", f"l2.mshrs={row['l2_mshrs']}", "--set", f"scheduler.policy={row['policy']}", "--sms",
+                   row["sms"], "--out", "none", "--json"]
+        kernel = gpusim.run(*options, CASES["vecadd"].ptx(gpusim.source)).require_code(0).json()["kernels"][0]
+        require_equal("cycles of a single run", kernel["cycles"], float(row["cycles"]))
+        for name, value in kernel["counters"].items():
+            require_equal(name, float(row[name]), float(value))
+    best = report["groups"][0]["best"][0]
+    require_equal("the best point", best["time_s"], min(float(row["time_s"]) for row in rows if row["machine"] == "tesla_v100"))
+
+
+def check_resume(gpusim: Gpusim) -> None:
+    """kill -9 at several moments loses what was running, and nothing else; no point is simulated twice."""
+    file = study_file(gpusim)
+    run_study(gpusim, file, "whole")
+    for points in (1, 5, 12):
+        process = gpusim.start("study", "run", file, "--out", "cut", "--quiet", "--threads", "2")
+        wait_for_points(gpusim, "cut", points)
+        process.kill()
+        process.communicate()
+        kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cut")}
+        run = gpusim.run("study", "show", file, "--out", "cut")
+        require("not simulated yet" in run.out and run.code == 1, run.describe())
+        require(all(path.stat().st_mtime_ns == when for path, when in kept.items()), "a stored point was written again")
+    kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cut")}
+    run_study(gpusim, file, "cut")
+    require_same(gpusim, "whole", "cut")
+    require(all(path.stat().st_mtime_ns == when for path, when in kept.items()), "a stored point was simulated again")
+    # Another study that has the same points finds them in a store that both use.
+    before = {path: path.stat().st_mtime_ns for path in stored(gpusim, "whole")}
+    run_study(gpusim, file, "other", "--store", str(gpusim.scratch / "whole" / "points"))
+    require_equal("points of the store", {path: path.stat().st_mtime_ns for path in stored(gpusim, "whole")}, before)
+    require_same(gpusim, "whole", "other")
+
+
+def check_commands(gpusim: Gpusim) -> None:
+    """`plan --commands` prints what other engines run; then nothing is left to be simulated."""
+    file = study_file(gpusim)
+    planned = gpusim.run("study", "plan", file, "--out", "parts").require_code(0).out
+    require(f"{POINTS} points, {POINTS} to be simulated" in planned, planned)
+    commands = gpusim.run("study", "plan", file, "--out", "parts", "--commands").require_code(0).out.splitlines()
+    require_equal("commands", len(commands), POINTS)
+    for command in reversed(commands):
+        subprocess.run(shlex.split(command), check=True, cwd=gpusim.scratch, timeout=100, stdout=subprocess.DEVNULL)
+    planned = gpusim.run("study", "plan", file, "--out", "parts").require_code(0).out
+    require(f"{POINTS} points, 0 to be simulated" in planned, planned)
+    run_study(gpusim, file, "parts")
+    run_study(gpusim, file, "whole")
+    require_same(gpusim, "whole", "parts")
+
+
+def check_options(gpusim: Gpusim) -> None:
+    """A study from options; refused and failing points keep their reasons and the others are told."""
+    ptx = CASES["vecadd"].ptx(gpusim.source)
+    run = gpusim.run("study", "run", "--config", "tesla_c1060", "--axis", "sms=5,31", "--axis", "param.N=1024,2048", "--json", ptx)
+    group = run.require_code(1).json()["groups"][0]
+    require_equal("simulated and refused", (group["simulated"], group["failed"]), (2, 2))
+    shown = gpusim.run("study", "show", "--config", "tesla_c1060", "--axis", "sms=5,31", "--axis", "param.N=1024,2048", ptx)
+    require("has 30 SMs, the point asks for 31" in shown.out, shown.describe())
+    # The study that was written stands for the options, in another folder too.
+    saved = gpusim.scratch / "vecadd.study" / "study.toml"
+    again = gpusim.run("study", "run", saved, "--out", "again", "--store", gpusim.scratch / "vecadd.study" / "points", "--quiet")
+    require_equal("the saved study", again.code, 1)
+    require((gpusim.scratch / "again" / "results.csv").read_bytes() == (gpusim.scratch / "vecadd.study" / "results.csv").read_bytes(),
+            "the saved study has other results")
+    for words, texts in ((("run", "--axis", "sms=1", ptx), ("--config MACHINE is missing",)),
+                         (("run", "--config", "tesla_c1060", "--axis", "sm=1", ptx), ("'sm' is nothing that an axis can change",)),
+                         (("run", "--config", "tesla_c1060", "--axis", "sms", ptx), ("is not TARGET=VALUE",)),
+                         (("run", gpusim.scratch / "none.toml"), ("none.toml", "error")),
+                         (("run", saved, "--part", "4/4"), ("is not I/N",)),
+                         (("run", saved, "--config", "h200"), ("a study file says what --config",)),
+                         (("run", saved, "--objective", "cicles", "--out", "again"), ("did you mean 'cycles'",)),
+                         (("run", saved, "--out", "/proc/none"), ("/proc/none", "error"))):
+        gpusim.run("study", *words, "--quiet").require_code(1).require_error(*texts)
+
+
+def check_slurm(gpusim: Gpusim) -> None:
+    """On a cluster whose node dies in the middle: the same results, byte for byte, after the same command once more."""
+    file = study_file(gpusim)
+    run_study(gpusim, file, "local")
+    with SlurmCluster(gpusim.scratch / "slurm") as cluster:
+        words = [str(gpusim.program), "study", "run", str(file), "--out", "cluster", "--quiet", "--on", "slurm", "--tasks", "8"]
+        process = subprocess.Popen(words, cwd=gpusim.scratch, env=cluster.environment(), stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        wait_for_points(gpusim, "cluster", 3)
+        cluster.kill_node()
+        process.terminate()
+        process.communicate()
+        cluster.command("scancel", "--user", str(os.getuid()))
+        kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cluster")}
+        require(len(kept) < POINTS, "all points were simulated before the node died")
+        cluster.start_node()
+        done = subprocess.run(words, cwd=gpusim.scratch, env=cluster.environment(), capture_output=True, text=True, check=False, timeout=300)
+        require_equal(f"exit code of the second run ({done.stderr})", done.returncode, 0)
+        require(all(path.stat().st_mtime_ns == when for path, when in kept.items()), "a stored point was simulated again")
+        require_same(gpusim, "local", "cluster")
+        report = json.loads((gpusim.scratch / "cluster" / "findings.json").read_text())
+        require_equal("points", sum(group["simulated"] for group in report["groups"]), POINTS)
+
+
+CHECKS = {"results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm}
