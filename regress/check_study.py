@@ -173,4 +173,30 @@ def check_slurm(gpusim: Gpusim) -> None:
         require_equal("points", sum(group["simulated"] for group in report["groups"]), POINTS)
 
 
-CHECKS = {"results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm}
+def check_prove(gpusim: Gpusim) -> None:
+    """`explain --prove`: its unchanged run has the recorded cycles, and each change is what a run with these keys gives."""
+    ptx, file = CASES["vecadd"].ptx(gpusim.source), gpusim.scratch / "run.h5"
+    run = ("--config", "tesla_v100", "--param", "N=65536", "--sms", "4", "--core-clock", "705MHz")
+    recorded = gpusim.run(*run, ptx, "--out", file, "--json").require_code(0).json()["kernels"][0]["cycles"]
+    proof = gpusim.run("explain", file, "--prove", "--json").require_code(0).json()
+    require_equal("cycles of the unchanged run", proof["cycles"], recorded)
+    done = [change for change in proof["changes"] if "cycles" in change]
+    require(len(done) > 20, f"only {len(done)} changes")
+    require_equal("order", [change["cycles"] for change in done], sorted(change["cycles"] for change in done))
+    # --sms and --core-clock come after --set, so that changes of SMs and clocks cannot be written as options beside them.
+    plain = [change for change in done if not any(key.startswith(("clocks.", "gpu.sms")) for key in change["set"])]
+    for change in (plain[0], plain[len(plain) // 2]):
+        words = [word for key in change["set"] for word in ("--set", key)]
+        again = gpusim.run(*run, *words, ptx, "--out", "none", "--json").require_code(0).json()["kernels"][0]["cycles"]
+        require_equal(f"cycles with {change['name']} changed", change["cycles"], again)
+    text = gpusim.run("explain", file, "--prove").require_code(0).out
+    require(f"what would have helped: {recorded} cycles" in text and "limited most by: " in text, text)
+    # A launch without a launch file is repeated from the options; a program of several PTX files is refused.
+    options = ("--kernel", "vecadd", "--grid", "8", "--block", "128", "--arg", "f32[1024]", "--arg", "f32[1024]=uniform(-1,1)", "--arg",
+               "f32[1024]=fill(1)", "--arg", "1024")
+    cycles = gpusim.run("--config", "tesla_c1060", *options, ptx, "--out", file, "--json", "--force").require_code(0).json()["kernels"][0]["cycles"]
+    require_equal("cycles of a launch from options", gpusim.run("explain", file, "--prove", "--json").require_code(0).json()["cycles"], cycles)
+    gpusim.run("explain", file, "--threads", "2").require_code(1).require_error("--prove")
+
+
+CHECKS = {"prove": check_prove, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm}
