@@ -199,4 +199,41 @@ def check_prove(gpusim: Gpusim) -> None:
     gpusim.run("explain", file, "--threads", "2").require_code(1).require_error("--prove")
 
 
-CHECKS = {"prove": check_prove, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm}
+PHASES = {"M": ("name", "pid", "tid", "args"), "X": ("name", "cat", "pid", "tid", "ts", "dur", "args"),
+          "C": ("name", "pid", "tid", "ts", "args")}
+
+
+def check_timeline(gpusim: Gpusim) -> None:
+    """`gpusim timeline` writes the Trace Event Format: members by phase, no overlap in a row, blocks inside their kernel."""
+    ptx, file, out = CASES["saxpy"].ptx(gpusim.source), gpusim.scratch / "run.h5", gpusim.scratch / "run.json"
+    report = gpusim.run("--config", "tesla_v100", "--launch", ptx.with_name("streams.toml"), ptx, "--out", file, "--json").require_code(0).json()
+    gpusim.run("timeline", file, "-o", out).require_code(0)
+    events = json.loads(out.read_text())["traceEvents"]
+    for event in events:
+        require(event["ph"] in PHASES and tuple(event) == tuple(k for k in ("name", "cat", "ph", "pid", "tid", "ts", "dur", "args")
+                                                                 if k == "ph" or k in PHASES[event["ph"]]), f"members of {event}")
+    spans = [event for event in events if event["ph"] == "X"]
+    kernels = [event for event in spans if event["cat"] == "kernel"]
+    require_equal("kernels", sorted((event["name"], event["args"]["cycles"]) for event in kernels),
+                  sorted((kernel["name"], kernel["cycles"]) for kernel in report["kernels"]))
+    require_equal("copies", sum(event["args"]["bytes"] for event in spans if event["cat"] == "copy"),
+                  sum(copy["bytes"] for copy in report["copies"]))
+    blocks = [event for event in spans if event["cat"] == "block"]
+    extent = {kernel["name"]: kernel["grid"][0] * kernel["grid"][1] * kernel["grid"][2] for kernel in report["kernels"]}
+    require_equal("blocks", len(blocks), sum(extent[kernel["name"]] for kernel in report["kernels"]))
+    rows: dict[tuple[int, int], list[dict]] = {}
+    for block in blocks:
+        rows.setdefault((block["pid"], block["tid"]), []).append(block)
+    for row in rows.values():
+        row.sort(key=lambda block: block["ts"])
+        require(all(a["ts"] + a["dur"] <= b["ts"] + 1e-9 for a, b in zip(row, row[1:])), "blocks of a slot overlap")
+    ends = max(event["ts"] + event["dur"] for event in kernels)
+    require(all(block["ts"] + block["dur"] <= ends + 1e-9 for block in blocks), "a block outlives all kernels")
+    gpusim.run("timeline", file, "-o", out, "--sms", "2").require_code(0)
+    few = [event for event in json.loads(out.read_text())["traceEvents"] if event.get("cat") == "block"]
+    require(0 < len(few) < len(blocks), "--sms 2 shows as many blocks")
+    gpusim.run("timeline", file, "-o", file).require_code(1).require_error("this is an input of the run")
+    gpusim.run("timeline", ptx, "-o", out).require_code(1)
+
+
+CHECKS = {"prove": check_prove, "timeline": check_timeline, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm}
