@@ -2,8 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "analysis/report/guarded.h"
 #include "analysis/report/reports.h"
 #include "cli/recorded_kernels.h"
+#include "cli/recorded_run.h"
+#include "cli/this_program.h"
+#include "study/prove.h"
 
 namespace gpusim::cli {
 
@@ -11,19 +15,38 @@ namespace {
 
 struct ExplainArguments : RecordingArguments {
   size_t top = 5;
+  bool prove = false;
+  unsigned threads = 0;  ///< 0: as many as there are processors
+  std::string launch;
 };
+
+/// Simulates the recorded run again, with one thing changed at a time.
+int prove_recording(const ExplainArguments& a) {
+  return analysis::guarded(a.file, [&] {
+    comp::SimulationOptions run;
+    {
+      const analysis::Recording recording(a.file);
+      run = recorded_run(recording, a.launch);
+    }
+    const study::Proof proof = study::prove(run, a.threads == 0 ? processors() : a.threads);
+    fmt::print("{}", a.json ? study::proof_json(proof) : study::proof_text(proof));
+    return kGood;
+  });
+}
 
 int explain_recording(const ExplainArguments& a) {
   if (a.describe) {
     fmt::print("{}", analysis::describe_causes());
     return kGood;
   }
-  return for_recorded_kernels(a,
-                              [&a](const analysis::KernelRecord& kernel, const core::MachineConfig& machine) {
-                                const analysis::Explanation e = analysis::explain(kernel, a.top);
-                                return a.json ? analysis::explanation_json(kernel, machine, e)
-                                              : analysis::explanation_text(kernel, machine, e);
-                              });
+  if (a.prove && a.json) return prove_recording(a);
+  const int code =
+      for_recorded_kernels(a, [&a](const analysis::KernelRecord& kernel, const core::MachineConfig& machine) {
+        const analysis::Explanation e = analysis::explain(kernel, a.top);
+        return a.json ? analysis::explanation_json(kernel, machine, e)
+                      : analysis::explanation_text(kernel, machine, e);
+      });
+  return code == kGood && a.prove ? prove_recording(a) : code;
 }
 
 }  // namespace
@@ -34,6 +57,15 @@ void add_explain_command(CLI::App& program, int& code) {
                                             "Where the cycles of a recorded run went, exactly, and why", *a);
   explain->add_option("--top", a->top, "Causes, statements of each, and operations shown")
       ->check(CLI::Range(1, 100000));
+  CLI::Option* prove = explain->add_flag(
+      "--prove", a->prove,
+      "Simulate the run again with each resource doubled and each latency halved, and print what each "
+      "would have gained (with --json: nothing else)");
+  explain->add_option("--threads", a->threads, "Simulations at the same time (default: processors)")
+      ->check(CLI::Range(1, 256))
+      ->needs(prove);
+  explain->add_option("--launch", a->launch, "The recorded launch file, where it names other files")
+      ->needs(prove);
   explain->add_flag("--describe", a->describe, "Print what each cause means");
   explain->callback([a, &code] { code = explain_recording(*a); });
 }

@@ -12,12 +12,14 @@
 #include "cli/check_report.h"
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "cli/this_program.h"
 #include "cli/version.h"
 #include "simcore/config/load.h"
 #include "simcore/record/command_text.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/units.h"
 #include "simcore/text/whole_file.h"
+#include "study/identity.h"
 
 namespace gpusim::cli {
 
@@ -110,6 +112,26 @@ std::string output_file(const std::string& option, const std::string& path, cons
     throw core::InputError(fmt::format("{}: error: {}: another output has this name", path, option));
   outputs.push_back(name);
   return file;
+}
+
+/// What is simulated, as a point of a study would have it.
+std::string identity_of(const MainJobArguments& a, const comp::SimulationOptions& o) {
+  study::Identity id;
+  id.program = program_identity();
+  id.machine = fs::path(a.config).filename().string();
+  id.sets = a.sets;
+  id.params = a.params;
+  id.sms = a.sms;
+  id.core_clock = a.core_clock;
+  id.interconnect_clock = a.interconnect_clock;
+  id.dram_clock = a.dram_clock;
+  id.lowering = a.lowering;
+  id.cache = a.cache;
+  id.seed = a.seed;
+  id.max_cycles = a.max_cycles;
+  id.functional = a.functional;
+  study::complete(id, o);
+  return study::identity_json(id);
 }
 
 int exit_code(const comp::SimulationResult& r) {
@@ -279,6 +301,7 @@ int run_main_job(const MainJobArguments& a) {
   o.on_progress = [&bar](const comp::Progress& p) { bar.update(p); };
   o.on_warning = [](const std::string& text) { print_error("{}\n", text); };
 
+  const std::string identity = a.json ? identity_of(a, o) : "";
   comp::Simulation simulation(std::move(o));
   // From here on, for while the buffers are filled nothing is written yet: a signal ends the program at once.
   struct sigaction action {};
@@ -296,7 +319,7 @@ int run_main_job(const MainJobArguments& a) {
       core::write_npy(d.file, simulation.options().launch.buffers[d.buffer].type,
                       simulation.buffer(d.buffer));
   if (a.json)
-    fmt::print("{}", json_report(simulation, result));
+    fmt::print("{}", json_report(simulation, result, identity));
   else if (!a.quiet)
     fmt::print("{}", table_report(simulation, result));
   if (result.status != comp::SimulationResult::Status::kComplete)

@@ -1,17 +1,13 @@
 // `gpusim regress`: workloads x machines x models, against golden values and the simulation.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/version.h"
+#include "cli/this_program.h"
 #include "regress/runner/verdict.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/names.h"
-#include "simcore/text/sha256.h"
-#include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
@@ -57,17 +53,6 @@ SuiteFile find_suite(const RegressArguments& a) {
       "gpusim: error: there is no suite '{}'; {}", suite,
       names.empty() ? "give the path of a suite file, or --root, the folder of workloads/ and regress/"
                     : core::name_hint(suite, names)));
-}
-
-/// The program that results come from: another build gives other results.
-std::string program_identity() {
-  return fmt::format("{} {}", kVersion,
-                     core::sha256_hex(core::read_text_file("/proc/self/exe", core::kAnySize)));
-}
-
-unsigned processors() {
-  const long count = sysconf(_SC_NPROCESSORS_ONLN);
-  return count < 1 ? 1 : static_cast<unsigned>(count);
 }
 
 int run_regression(const RegressArguments& a) {

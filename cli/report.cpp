@@ -139,10 +139,11 @@ void timeline_lines(std::string& out, const comp::SimulationResult& r) {
 
 }  // namespace
 
-std::string json_report(const comp::Simulation& simulation, const comp::SimulationResult& r) {
+std::string json_report(const comp::Simulation& simulation, const comp::SimulationResult& r,
+                        const std::string& identity) {
   std::string out = fmt::format("{{\"status\": \"{}\"", status_name(r.status));
   if (!r.reason.empty()) out += fmt::format(", \"reason\": \"{}\"", core::json_escaped(r.reason));
-  out += fmt::format(", \"out\": \"{}\", \"kernels\": [",
+  out += fmt::format(", \"identity\": {}, \"out\": \"{}\", \"kernels\": [", identity,
                      core::json_escaped(r.recorded ? simulation.options().out : ""));
   for (size_t i = 0; i < r.kernels.size(); ++i) {
     const comp::KernelResult& k = r.kernels[i];

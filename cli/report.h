@@ -7,9 +7,9 @@
 
 namespace gpusim::cli {
 
-/// One JSON object (README, "What it does"), with a final new line.
+/// One JSON object (README, "What it does"), with a final new line. `identity`: what was simulated, as JSON.
 [[nodiscard]] std::string json_report(const comp::Simulation& simulation,
-                                      const comp::SimulationResult& result);
+                                      const comp::SimulationResult& result, const std::string& identity);
 /// The summary table.
 [[nodiscard]] std::string table_report(const comp::Simulation& simulation,
                                        const comp::SimulationResult& result);

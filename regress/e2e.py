@@ -39,6 +39,7 @@ from check_ranges import SECTIONS, check_section  # noqa: E402
 from check_regress import check_failures, check_quick_suite  # noqa: E402
 from check_reuse import check_reuse  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
+from check_study import CHECKS as STUDY_CHECKS  # noqa: E402
 from check_variables import CHECKS as VARIABLE_CHECKS  # noqa: E402
 from golden import check_brief, check_golden, update  # noqa: E402
 from runner import CheckFailed, Gpusim  # noqa: E402
@@ -105,6 +106,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "compiler": COMPILER_CHECKS,
         "regress": {"quick": check_quick_suite, "failures": check_failures},
         "reuse": {"traces": check_reuse},
+        "study": STUDY_CHECKS,
         "variables": VARIABLE_CHECKS,
         "init": INIT_CHECKS,
         "installed": INSTALLED_CHECKS | PAGE_CHECKS,

@@ -151,6 +151,11 @@ Table Recording::events(uint64_t index, const std::string& name, const char* lev
   if (!file_->exists(path))
     fail(fmt::format("has no events/{} of kernel {}; a run with `--events {}` records it", name, index,
                      level));
+  return read_numbers(path, columns);
+}
+
+Table Recording::read_numbers(const std::string& path, std::initializer_list<const char*> columns) const {
+  if (!file_->exists(path)) fail(fmt::format("table '{}' is missing; the file is damaged", path));
   Table table;
   table.rows = file_->rows(path);
   const std::vector<std::string> present = file_->columns(path);
@@ -166,9 +171,16 @@ bool Recording::has_events(uint64_t index, const std::string& name) const {
   return file_->exists(fmt::format("/kernels/{}/events/{}", index, name));
 }
 
+Table Recording::time_series(uint64_t index) const {
+  return read_numbers(fmt::format("/kernels/{}/timeseries", index),
+                      {"cycle", "inst_issued", "active_warp_cycles", "load_bytes", "store_bytes",
+                       "dram_read_bytes", "dram_write_bytes"});
+}
+
 Table Recording::timeline() const {
   if (!file_->exists("/timeline")) return {};
-  Table table = read_table("/timeline", {"start", "end"});
+  Table table =
+      read_table("/timeline", {"start", "end", "stream", "kind", "kernel", "engine", "bytes", "name"});
   for (uint64_t i = 0; i < table.rows; ++i)
     if (table["end"][i] < table["start"][i])
       fail("/timeline has an end before its start; the file is damaged");

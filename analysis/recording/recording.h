@@ -79,6 +79,8 @@ class Recording {
   [[nodiscard]] Table events(uint64_t index, const std::string& name, const char* level,
                              std::initializer_list<const char*> columns) const;
   [[nodiscard]] bool has_events(uint64_t index, const std::string& name) const;
+  /// What was counted in each interval of a finished launch: `cycle`, the interval's end, and counts.
+  [[nodiscard]] Table time_series(uint64_t index) const;
   /// `start` and `end` (core cycles) of every kernel and copy; no rows if there is none.
   [[nodiscard]] Table timeline() const;
   /// W of board and waiting host over the whole run, as the simulator recorded it. None in files of older
@@ -91,6 +93,8 @@ class Recording {
   [[noreturn]] void fail(const std::string& what) const;
   void read_launches();
   [[nodiscard]] Table read_table(const std::string& name, std::initializer_list<const char*> expected) const;
+  /// Columns of whole numbers of a table that may have others.
+  [[nodiscard]] Table read_numbers(const std::string& path, std::initializer_list<const char*> columns) const;
   void read_counters(const std::string& name, KernelRecord& kernel) const;
   void read_causes(const std::string& name, KernelRecord& kernel) const;
   [[nodiscard]] std::string finished_hint() const;

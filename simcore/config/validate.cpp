@@ -146,7 +146,11 @@ class Validator {
                {"l1.size", "l1.ways"});
     if ((m_.shared.bytes + m_.shared.carveout - 1) / m_.shared.carveout * m_.shared.carveout >= m_.l1.bytes)
       conflict("shared.carveout",
-               fmt::format("shared.size = {} leaves nothing of l1.size = {}", m_.shared.bytes, m_.l1.bytes),
+               fmt::format(
+                   "shared.size = {} leaves nothing of l1.size = {}; with an L1 of this size, shared.size is "
+                   "at most {} (shared memory is taken from the L1 in steps of shared.carveout)",
+                   m_.shared.bytes, m_.l1.bytes,
+                   std::max<int64_t>(m_.l1.bytes - 1, 0) / m_.shared.carveout * m_.shared.carveout),
                {"shared.size", "l1.size"});
     if (m_.l1.replacement == "plru")
       conflict("shared.carveout", "plru needs a fixed number of ways, which the carve-out changes",

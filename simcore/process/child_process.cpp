@@ -133,7 +133,7 @@ ChildAnswer take_answer(ChildProcess& child) {
 }  // namespace
 
 std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::string()>> works,
-                                         unsigned parallel) {
+                                         unsigned parallel, const OnAnswer& on_answer) {
   struct Running {
     size_t work;
     std::unique_ptr<ChildProcess> child;
@@ -156,6 +156,7 @@ std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::stri
       if (files[i].revents == 0 || running[i].child->read()) continue;
       answers[running[i].work] = take_answer(*running[i].child);
       running[i].child.reset();
+      if (on_answer) on_answer(running[i].work, answers[running[i].work]);
     }
     std::erase_if(running, [](const Running& r) { return r.child == nullptr; });
   }

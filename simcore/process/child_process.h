@@ -57,9 +57,12 @@ struct ChildAnswer {
   std::string text;  ///< what the work returned (any bytes), or why it failed: an exception's text, a signal
 };
 
+/// Called in the calling process with the number of a work that has ended.
+using OnAnswer = std::function<void(size_t work, const ChildAnswer&)>;
+
 /// Runs each work in a process of its own, at most `parallel` at the same time; answers in the order of the
 /// works. Throws InputError if a process cannot be started.
 [[nodiscard]] std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::string()>> works,
-                                                       unsigned parallel);
+                                                       unsigned parallel, const OnAnswer& on_answer = {});
 
 }  // namespace gpusim::core

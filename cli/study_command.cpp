@@ -1,0 +1,425 @@
+// `gpusim study`: what-if studies. plan shows their points, run simulates them, show says what came out.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/this_program.h"
+#include "simcore/process/child_process.h"
+#include "simcore/text/json_text.h"
+#include "simcore/text/whole_file.h"
+#include "study/cluster.h"
+#include "study/findings.h"
+#include "study/result_tables.h"
+#include "study/run_points.h"
+
+namespace gpusim::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using study::Point;
+using study::PointResult;
+
+struct StudyArguments {
+  std::string file, out, store, on, part, objective;
+  std::vector<std::string> configs, axes, params, sets, slurm;
+  std::string launch;
+  unsigned threads = 0;  ///< 0: as many as there are processors
+  size_t tasks = 0;      ///< 0: one for each point, at most kMostTasks
+  bool again = false, json = false, quiet = false, commands = false;
+};
+/// Slurm's own limit of a job array is 1001 where nobody has changed it (MaxArraySize).
+constexpr size_t kMostTasks = 1000;
+/// Of a simulating process, to estimate a study's time before any of it has run (README has the measured
+/// range).
+constexpr double kWarpInstructionsPerSecond = 1e6;
+
+/// The study of a file, or of the options that stand for one.
+study::Study study_of(const StudyArguments& a) {
+  if (a.file.ends_with(".toml")) {
+    if (!a.configs.empty() || !a.axes.empty() || !a.params.empty() || !a.launch.empty())
+      throw core::InputError(fmt::format(
+          "gpusim: error: {}: a study file says what --config, --axis, --param and --launch would\n  hint: "
+          "without a "
+          "study file, give the PTX: gpusim study run --config MACHINE --axis l1.size=16K,32K workload.ptx",
+          a.file));
+    study::Study study = study::load_study(a.file);
+    study.sets.insert(study.sets.end(), a.sets.begin(), a.sets.end());
+    if (!a.objective.empty()) study.objective = a.objective;
+    return study;
+  }
+  if (a.configs.empty())
+    throw core::InputError(
+        "gpusim: error: --config MACHINE is missing\n  hint: gpusim study run --config tesla_v100 --axis "
+        "l1.size=64K,128K workload.ptx, or gpusim study run STUDY.toml");
+  study::Study study;
+  study.path = a.file;
+  study.machines = a.configs;
+  study.sets = a.sets;
+  study::Workload workload;
+  workload.ptx = a.file;
+  workload.launch = a.launch;
+  workload.params = a.params;
+  workload.name = fs::path(a.launch.empty() ? a.file : a.launch).stem().string();
+  if (!study::good_name(workload.name)) workload.name = "workload";
+  workload.where = {a.file, 0, 0};
+  study.name = workload.name;
+  study.workloads.push_back(std::move(workload));
+  for (const std::string& text : a.axes) {
+    study::Axis axis = study::axis_from_option(text);
+    for (const study::Axis& other : study.axes)
+      if (other.name == axis.name)
+        throw core::InputError(
+            fmt::format("gpusim: error: --axis '{}': there are two axes '{}'", text, axis.name));
+    study.axes.push_back(std::move(axis));
+  }
+  if (!a.objective.empty()) study.objective = a.objective;
+  study.text = study::study_toml(study);
+  return study;
+}
+
+/// Folder of what a study writes.
+std::string folder_of(const StudyArguments& a, const study::Study& study) {
+  return a.out.empty() ? study.name + ".study" : a.out;
+}
+
+study::RunOptions run_options(const StudyArguments& a, const study::Study& study) {
+  study::RunOptions options;
+  options.store = a.store.empty() ? (fs::path(folder_of(a, study)) / "points").string() : a.store;
+  options.program = program_identity();
+  options.config_folders = config_folders();
+  options.parallel = a.threads == 0 ? processors() : a.threads;
+  options.again = a.again;
+  return options;
+}
+
+/// "2 min 5 s"
+std::string duration(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+/// A line that is drawn over on a terminal; every tenth of the points has a line in a log file.
+class StudyProgress {
+ public:
+  StudyProgress(size_t points, bool quiet)
+      : total_(points), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+  ~StudyProgress() {
+    if (!quiet_ && terminal_ && drawn_) print_error("\r\x1b[K");
+  }
+  StudyProgress(const StudyProgress&) = delete;
+  StudyProgress& operator=(const StudyProgress&) = delete;
+
+  void done(const PointResult& result, bool was_there) {
+    ++done_;
+    known_ += was_there ? 1 : 0;
+    bad_ += result.status != PointResult::Status::kComplete ? 1 : 0;
+    if (quiet_) return;
+    const size_t simulated = done_ - known_;
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const std::string left =
+        simulated == 0 || done_ == total_
+            ? ""
+            : fmt::format(", {} left", duration(elapsed / static_cast<double>(simulated) *
+                                                static_cast<double>(total_ - done_)));
+    const std::string text = fmt::format("{}/{} points{}{}", done_, total_,
+                                         bad_ == 0 ? "" : fmt::format(", {} refused or failed", bad_), left);
+    if (terminal_) {
+      const size_t filled = done_ * 24 / total_;
+      print_error("\r\x1b[K[{:<24}] {}", std::string(filled, '#'), text);
+      drawn_ = true;
+    } else if (done_ * 10 / total_ != (done_ - 1) * 10 / total_) {
+      print_error("{}\n", text);
+    }
+  }
+
+ private:
+  size_t total_, done_ = 0, known_ = 0, bad_ = 0;
+  bool quiet_, terminal_, drawn_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// One run of a study at a time writes the results of a folder.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    const std::string path = folder + "/.lock";
+    file_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file_ < 0) core::raise_input_error({folder, 0, 0}, "is no folder that can be written to");
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0)
+      core::raise_input_error({folder, 0, 0}, "another run of a study uses this folder");
+  }
+  ~FolderLock() { close(file_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
+void write_results(const std::string& folder, const study::Study& study, const std::vector<Point>& points,
+                   const std::vector<PointResult>& results,
+                   const std::vector<study::GroupFindings>& findings) {
+  core::write_whole_file((fs::path(folder) / "study.toml").string(), study.text);
+  core::write_whole_file((fs::path(folder) / "results.csv").string(),
+                         study::results_csv(study, points, results));
+  study::write_results_hdf5((fs::path(folder) / "results.h5").string(), study, points, results);
+  core::write_whole_file((fs::path(folder) / "findings.txt").string(),
+                         study::findings_text(study, points, results, findings));
+  core::write_whole_file((fs::path(folder) / "findings.json").string(),
+                         study::findings_json(study, points, results, findings));
+}
+
+/// Good if every point is there and complete; what a study is for is said, whatever single points came to.
+int exit_code(const std::vector<PointResult>& results) {
+  int code = kGood;
+  for (const PointResult& r : results) {
+    if (r.status == PointResult::Status::kMissing) return kBadInput;
+    if (r.status == PointResult::Status::kFailed) code = kProgramFailed;
+    if (r.status == PointResult::Status::kWrong && code == kGood) code = kWrongResult;
+    if (r.status == PointResult::Status::kRefused && code == kGood) code = kBadInput;
+  }
+  return code;
+}
+
+int report(const StudyArguments& a, const study::Study& study, const std::vector<Point>& points,
+           const std::vector<PointResult>& results, const std::vector<study::GroupFindings>& findings) {
+  if (a.json)
+    fmt::print("{}", study::findings_json(study, points, results, findings));
+  else
+    fmt::print("{}", study::findings_text(study, points, results, findings));
+  return exit_code(results);
+}
+
+/// "3/16": points 3, 19, 35, ... in the order of the study.
+std::vector<size_t> part_of(const std::string& text, size_t points) {
+  size_t part = 0, parts = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%zu/%zu%c", &part, &parts, &rest) != 2 || text[0] == '-' || parts == 0 ||
+      part >= parts || parts > study::kMostPoints)
+    throw core::InputError(fmt::format("gpusim: error: --part '{}' is not I/N with I from 0 to N-1", text));
+  std::vector<size_t> which;
+  for (size_t i = part; i < points; i += parts) which.push_back(i);
+  return which;
+}
+
+size_t count_missing(const std::vector<PointResult>& results) {
+  return static_cast<size_t>(
+      std::ranges::count(results, PointResult::Status::kMissing, &PointResult::status));
+}
+
+study::ClusterJob cluster_job(const StudyArguments& a, const study::Study& study,
+                              const study::RunOptions& options, const std::string& folder, size_t tasks) {
+  study::ClusterJob job;
+  job.program = fs::read_symlink("/proc/self/exe").string();
+  job.study_file = fs::absolute(a.file.ends_with(".toml") && a.sets.empty() && a.objective.empty()
+                                    ? fs::path(a.file)
+                                    : fs::path(folder) / "study.toml")
+                       .lexically_normal()
+                       .string();
+  job.store = fs::absolute(options.store).lexically_normal().string();
+  job.logs = fs::absolute(fs::path(folder) / "slurm").lexically_normal().string();
+  job.tasks = tasks;
+  job.threads = a.threads == 0 ? 1 : a.threads;
+  job.options = a.slurm;
+  (void)study;
+  return job;
+}
+
+int run_study(const StudyArguments& a) {
+  study::Study study = study_of(a);
+  const std::vector<Point> points = study::points_of(study);
+  study::RunOptions options = run_options(a, study);
+  if (!a.part.empty()) {
+    const std::vector<size_t> which = part_of(a.part, points.size());
+    return exit_code(study::run_points(study, points, which, options));
+  }
+  const std::string folder = folder_of(a, study);
+  const FolderLock lock(folder);
+  std::vector<PointResult> results;
+  if (a.on == "slurm") {
+    fs::create_directories(options.store);
+    if (!a.file.ends_with(".toml") || !a.sets.empty() || !a.objective.empty()) {
+      study.text = study::study_toml(study);
+      core::write_whole_file((fs::path(folder) / "study.toml").string(), study.text);
+    }
+    results = study::stored_results(study, points, options);
+    if (const size_t missing = count_missing(results); missing > 0) {
+      const size_t tasks = std::min(a.tasks == 0 ? kMostTasks : a.tasks, points.size());
+      const int status = study::run_on_slurm(cluster_job(a, study, options, folder, tasks));
+      results = study::stored_results(study, points, options);
+      if (const size_t left = count_missing(results); left > 0)
+        throw core::InputError(
+            fmt::format("gpusim: error: {} of {} points are missing after the job array (sbatch: exit code "
+                        "{})\n  hint: its "
+                        "outputs are in {}; the same command goes on with what is missing",
+                        left, points.size(), status, (fs::path(folder) / "slurm").string()));
+    }
+  } else {
+    StudyProgress progress(points.size(), a.quiet);
+    std::vector<size_t> all(points.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    bool simulating = false;  // what is there is told first, in one go
+    options.on_done = [&](size_t, const PointResult& r) { progress.done(r, !simulating); };
+    options.on_start = [&] { simulating = true; };
+    results = study::run_points(study, points, all, options);
+  }
+  const auto findings = study::find(study, points, results);
+  write_results(folder, study, points, results, findings);
+  const int code = report(a, study, points, results, findings);
+  if (!a.json && !a.quiet)
+    fmt::print("\nresults              {0}/results.csv, {0}/results.h5, {0}/findings.json\n", folder);
+  return code;
+}
+
+int show_study(const StudyArguments& a) {
+  const study::Study study = study_of(a);
+  const std::vector<Point> points = study::points_of(study);
+  const std::vector<PointResult> results = study::stored_results(study, points, run_options(a, study));
+  return report(a, study, points, results, study::find(study, points, results));
+}
+
+/// Warp instructions of each workload with each combination of parameters, counted by functional runs.
+double instructions_of(const study::Study& study, const std::vector<Point>& points,
+                       const std::vector<PointResult>& results, const study::RunOptions& options,
+                       size_t& unknown) {
+  std::map<std::string, size_t> of_key;  // what decides a functional run -> its work
+  std::vector<size_t> work_of(points.size(), SIZE_MAX);
+  std::vector<std::function<std::string()>> works;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (results[i].status != PointResult::Status::kMissing) continue;
+    study::PreparedPoint p = study::prepare(study, points[i], options.config_folders, options.program);
+    const std::string key = fmt::format("{} {} {} {}", p.identity.ptx_sha256, p.identity.launch_sha256,
+                                        fmt::join(p.identity.params, " "), p.identity.seed);
+    const auto [at, is_new] = of_key.emplace(key, works.size());
+    work_of[i] = at->second;
+    if (is_new)
+      works.emplace_back([&study, &options, &point = points[i]] {
+        return std::to_string(study::count_warp_instructions(
+            study::prepare(study, point, options.config_folders, options.program)));
+      });
+  }
+  const std::vector<core::ChildAnswer> answers = core::run_in_children(works, options.parallel);
+  double sum = 0;
+  for (const size_t work : work_of) {
+    if (work == SIZE_MAX) continue;
+    if (answers[work].good)
+      sum += std::stod(answers[work].text);
+    else
+      ++unknown;
+  }
+  return sum;
+}
+
+int plan_study(const StudyArguments& a) {
+  const study::Study study = study_of(a);
+  const std::vector<Point> points = study::points_of(study);
+  const study::RunOptions options = run_options(a, study);
+  if (a.commands) {
+    const std::string folder = folder_of(a, study);
+    if (!a.file.ends_with(".toml") || !a.sets.empty() || !a.objective.empty()) {
+      fs::create_directories(folder);
+      core::write_whole_file((fs::path(folder) / "study.toml").string(), study::study_toml(study));
+    }
+    const study::ClusterJob job = cluster_job(a, study, options, folder, points.size());
+    for (size_t i = 0; i < points.size(); ++i) fmt::print("{}\n", study::task_command(job, i));
+    return kGood;
+  }
+  const std::vector<PointResult> results = study::stored_results(study, points, options);
+  size_t refused = 0;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const PointResult& r = results[i];
+    const bool is_refused = r.status == PointResult::Status::kRefused;
+    refused += is_refused ? 1 : 0;
+    fmt::print("{:>6}  {:<10} {}\n", i,
+               r.status == PointResult::Status::kMissing ? "to do" : study::status_name(r.status),
+               study::point_text(study, points[i]));
+    if (is_refused) fmt::print("        {}\n", r.reason);
+  }
+  const size_t missing = count_missing(results);
+  size_t unknown = 0;
+  const double instructions = instructions_of(study, points, results, options, unknown);
+  fmt::print("{} points, {} to be simulated", points.size(), missing);
+  if (refused > 0) fmt::print(", {} refused", refused);
+  fmt::print("\n");
+  if (missing > 0) {
+    const double seconds = instructions / kWarpInstructionsPerSecond;
+    fmt::print("{:.3g} warp instructions: about {} on one processor, {} on {} (at a million a second)\n",
+               instructions, duration(seconds), duration(seconds / options.parallel), options.parallel);
+    if (unknown > 0) fmt::print("without {} points whose programs fail\n", unknown);
+  }
+  return refused == 0 ? kGood : kBadInput;
+}
+
+void add_study_options(CLI::App* command, StudyArguments& a) {
+  command->add_option("study", a.file, "Study file (.toml), or a PTX file with --config and --axis")
+      ->required();
+  command->add_option("--config", a.configs, "Machine, without a study file (repeatable)")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--axis", a.axes,
+                   "What is varied, without a study file: l1.size=16K,32K; param.N=256,512; "
+                   "lsu.mshrs+l1.mshrs=64,128 together (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--launch", a.launch, "Launch file, without a study file (default: beside the PTX)");
+  command->add_option("--param", a.params, "NAME=VALUE at all points, without a study file (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--set", a.sets, "section.key=VALUE at all points (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option(
+      "--objective", a.objective,
+      "What is to be small: time_s (default), cycles, energy_j, energy_delay, sram_kib or a counter");
+  command->add_option("--out", a.out, "Folder for results (default: NAME.study in this folder)");
+  command->add_option(
+      "--store", a.store,
+      "Folder of simulated points, which studies may share (default: points/ in the folder of results)");
+  command->add_option("--threads", a.threads, "Simulations at the same time (default: processors)")
+      ->check(CLI::Range(1, 256));
+}
+
+}  // namespace
+
+void add_study_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<StudyArguments>();
+  CLI::App* command = program.add_subcommand(
+      "study", "What-if studies: workloads x machines x what you vary (docs/study.md)");
+  command->require_subcommand(1);
+
+  CLI::App* plan = command->add_subcommand("plan", "Show the points of a study and how long they will take");
+  add_study_options(plan, *a);
+  plan->add_flag("--commands", a->commands,
+                 "Print a command for each point instead, for GNU parallel, Make or a cluster");
+  plan->callback([a, &code] { code = plan_study(*a); });
+
+  CLI::App* run = command->add_subcommand("run", "Simulate what is missing and say what the results show");
+  add_study_options(run, *a);
+  run->add_option("--on", a->on, "Where: slurm submits a job array and waits for it")
+      ->check(CLI::IsMember({"slurm"}));
+  run->add_option("--tasks", a->tasks, "Tasks of the job array (default: one a point, at most 1000)")
+      ->check(CLI::Range(1, 1'000'000));
+  run->add_option("--slurm", a->slurm, "An option for sbatch, such as --slurm=--partition=long (repeatable)")
+      ->allow_extra_args(false);
+  run->add_option("--part", a->part, "Only points I, I+N, I+2N, ... of the study, and no results: I/N");
+  run->add_flag("--again", a->again, "Simulate points again that failed");
+  run->add_flag("--quiet", a->quiet, "No progress");
+  run->add_flag("--json", a->json, "Print what the results show as one JSON object");
+  run->callback([a, &code] { code = run_study(*a); });
+
+  CLI::App* show =
+      command->add_subcommand("show", "Say what the results show, as far as points are simulated");
+  add_study_options(show, *a);
+  show->add_flag("--json", a->json, "Print one JSON object");
+  show->callback([a, &code] { code = show_study(*a); });
+}
+
+}  // namespace gpusim::cli

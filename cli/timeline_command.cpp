@@ -1,0 +1,48 @@
+// `gpusim timeline`: a recorded run for Perfetto and Chrome's viewer.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "analysis/report/guarded.h"
+#include "analysis/report/trace_events.h"
+#include "cli/commands.h"
+#include "simcore/text/whole_file.h"
+
+namespace gpusim::cli {
+
+namespace {
+
+struct TimelineArguments {
+  std::string file, out;
+  uint64_t sms = 0;  ///< 0: all
+};
+
+int write_timeline(const TimelineArguments& a) {
+  check_output("--out", a.out, {a.file});
+  return analysis::guarded(a.file, [&] {
+    const analysis::Recording recording(a.file);
+    analysis::TimelineOptions options;
+    if (a.sms != 0) options.sms = a.sms;
+    constexpr size_t kPiece = size_t{1} << 20;
+    core::WholeFile file(a.out);
+    analysis::write_trace_events(recording, options, [&file](std::string_view text) {
+      file.text().append(text);
+      file.flush(kPiece);
+    });
+    file.commit();
+    return kGood;
+  });
+}
+
+}  // namespace
+
+void add_timeline_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<TimelineArguments>();
+  CLI::App* command = program.add_subcommand(
+      "timeline", "Write a recorded run as a timeline for Perfetto and Chrome's viewer");
+  command->add_option("file", a->file, "Recorded file (--out of a run)")->required();
+  command->add_option("-o,--out", a->out, "JSON file in the Trace Event Format")->required();
+  command->add_option("--sms", a->sms, "Blocks of the first N SMs only")->check(CLI::Range(1, 4096));
+  command->callback([a, &code] { code = write_timeline(*a); });
+}
+
+}  // namespace gpusim::cli

@@ -1,0 +1,239 @@
+"""`gpusim study`: results do not depend on where, in what order and with how many interruptions the points were simulated."""
+
+import csv
+import json
+import os
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+from cases import CASES
+from runner import Gpusim, Run, require, require_equal
+from slurm_cluster import SlurmCluster
+
+RESULTS = ("results.csv", "results.h5", "findings.txt", "findings.json")
+POINTS = 24
+
+
+def study_file(gpusim: Gpusim, extra: str = "") -> Path:
+    """24 points of a third of a second each on two machines."""
+    file = gpusim.scratch / "queues.toml"
+    file.write_text(f"""{extra}
+[study]
+machines = ["tesla_v100", "tesla_c1060"]
+[[workload]]
+ptx = "{CASES["vecadd"].ptx(gpusim.source)}"
+[[axis]]
+of = "l2.mshrs"
+values = [4, 16, 64]
+[[axis]]
+of = "scheduler.policy"
+name = "policy"
+values = ["lrr", "gto"]
+[[axis]]
+of = "sms"
+values = [10, 20]
+""")
+    return file
+
+
+def run_study(gpusim: Gpusim, file: Path, out: str, *options: str, code: int = 0) -> Run:
+    return gpusim.run("study", "run", file, "--out", out, "--quiet", *options, limit_s=300).require_code(code)
+
+
+def require_same(gpusim: Gpusim, a: str, b: str) -> None:
+    for name in RESULTS:
+        require((gpusim.scratch / a / name).read_bytes() == (gpusim.scratch / b / name).read_bytes(), f"{name} of {a} and {b} differ")
+
+
+def stored(gpusim: Gpusim, out: str) -> list[Path]:
+    return sorted((gpusim.scratch / out / "points").glob("*.json"))
+
+
+def wait_for_points(gpusim: Gpusim, out: str, points: int, limit_s: float = 120) -> None:
+    end = time.monotonic() + limit_s
+    while len(stored(gpusim, out)) < points:
+        require(time.monotonic() < end, f"{len(stored(gpusim, out))} points after {limit_s} s, expected {points}")
+        time.sleep(0.02)
+
+
+def check_results(gpusim: Gpusim) -> None:
+    """The tables have every point and what the simulator itself says of it."""
+    import h5py
+
+    file = study_file(gpusim)
+    report = run_study(gpusim, file, "out", "--json").json()
+    require_equal("groups", [(g["machine"], g["workload"], g["simulated"], g["failed"]) for g in report["groups"]],
+                  [("tesla_v100", "vecadd", 12, 0), ("tesla_c1060", "vecadd", 12, 0)])
+    with (gpusim.scratch / "out" / "results.csv").open(newline="") as text:
+        rows = list(csv.DictReader(text))
+    require_equal("rows", len(rows), POINTS)
+    with h5py.File(gpusim.scratch / "out" / "results.h5") as h5:
+        points, kernels = h5["points"][:], h5["kernels"][:]
+    require_equal("cycles in both files", [float(row["cycles"]) for row in rows], list(kernels["cycles"]))
+    require_equal("points", [p["key"].decode() for p in points], [row["key"] for row in rows])
+    for row in (rows[0], rows[7], rows[23]):
+        options = ["--config", row["machine"], "--set", f"l2.mshrs={row['l2_mshrs']}", "--set", f"scheduler.policy={row['policy']}", "--sms",
+                   row["sms"], "--out", "none", "--json"]
+        kernel = gpusim.run(*options, CASES["vecadd"].ptx(gpusim.source)).require_code(0).json()["kernels"][0]
+        require_equal("cycles of a single run", kernel["cycles"], float(row["cycles"]))
+        for name, value in kernel["counters"].items():
+            require_equal(name, float(row[name]), float(value))
+    best = report["groups"][0]["best"][0]
+    require_equal("the best point", best["time_s"], min(float(row["time_s"]) for row in rows if row["machine"] == "tesla_v100"))
+
+
+def check_resume(gpusim: Gpusim) -> None:
+    """kill -9 at several moments loses what was running, and nothing else; no point is simulated twice."""
+    file = study_file(gpusim)
+    run_study(gpusim, file, "whole")
+    for points in (1, 5, 12):
+        process = gpusim.start("study", "run", file, "--out", "cut", "--quiet", "--threads", "2")
+        wait_for_points(gpusim, "cut", points)
+        process.kill()
+        process.communicate()
+        kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cut")}
+        run = gpusim.run("study", "show", file, "--out", "cut")
+        require("not simulated yet" in run.out and run.code == 1, run.describe())
+        require(all(path.stat().st_mtime_ns == when for path, when in kept.items()), "a stored point was written again")
+    kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cut")}
+    run_study(gpusim, file, "cut")
+    require_same(gpusim, "whole", "cut")
+    require(all(path.stat().st_mtime_ns == when for path, when in kept.items()), "a stored point was simulated again")
+    # Another study that has the same points finds them in a store that both use.
+    before = {path: path.stat().st_mtime_ns for path in stored(gpusim, "whole")}
+    run_study(gpusim, file, "other", "--store", str(gpusim.scratch / "whole" / "points"))
+    require_equal("points of the store", {path: path.stat().st_mtime_ns for path in stored(gpusim, "whole")}, before)
+    require_same(gpusim, "whole", "other")
+
+
+def check_commands(gpusim: Gpusim) -> None:
+    """`plan --commands` prints what other engines run; then nothing is left to be simulated."""
+    file = study_file(gpusim)
+    planned = gpusim.run("study", "plan", file, "--out", "parts").require_code(0).out
+    require(f"{POINTS} points, {POINTS} to be simulated" in planned, planned)
+    commands = gpusim.run("study", "plan", file, "--out", "parts", "--commands").require_code(0).out.splitlines()
+    require_equal("commands", len(commands), POINTS)
+    for command in reversed(commands):
+        subprocess.run(shlex.split(command), check=True, cwd=gpusim.scratch, timeout=100, stdout=subprocess.DEVNULL)
+    planned = gpusim.run("study", "plan", file, "--out", "parts").require_code(0).out
+    require(f"{POINTS} points, 0 to be simulated" in planned, planned)
+    run_study(gpusim, file, "parts")
+    run_study(gpusim, file, "whole")
+    require_same(gpusim, "whole", "parts")
+
+
+def check_options(gpusim: Gpusim) -> None:
+    """A study from options; refused and failing points keep their reasons and the others are told."""
+    ptx = CASES["vecadd"].ptx(gpusim.source)
+    run = gpusim.run("study", "run", "--config", "tesla_c1060", "--axis", "sms=5,31", "--axis", "param.N=1024,2048", "--json", ptx)
+    group = run.require_code(1).json()["groups"][0]
+    require_equal("simulated and refused", (group["simulated"], group["failed"]), (2, 2))
+    shown = gpusim.run("study", "show", "--config", "tesla_c1060", "--axis", "sms=5,31", "--axis", "param.N=1024,2048", ptx)
+    require("has 30 SMs, the point asks for 31" in shown.out, shown.describe())
+    # The study that was written stands for the options, in another folder too.
+    saved = gpusim.scratch / "vecadd.study" / "study.toml"
+    again = gpusim.run("study", "run", saved, "--out", "again", "--store", gpusim.scratch / "vecadd.study" / "points", "--quiet")
+    require_equal("the saved study", again.code, 1)
+    require((gpusim.scratch / "again" / "results.csv").read_bytes() == (gpusim.scratch / "vecadd.study" / "results.csv").read_bytes(),
+            "the saved study has other results")
+    for words, texts in ((("run", "--axis", "sms=1", ptx), ("--config MACHINE is missing",)),
+                         (("run", "--config", "tesla_c1060", "--axis", "sm=1", ptx), ("'sm' is nothing that an axis can change",)),
+                         (("run", "--config", "tesla_c1060", "--axis", "sms", ptx), ("is not TARGET=VALUE",)),
+                         (("run", gpusim.scratch / "none.toml"), ("none.toml", "error")),
+                         (("run", saved, "--part", "4/4"), ("is not I/N",)),
+                         (("run", saved, "--config", "h200"), ("a study file says what --config",)),
+                         (("run", saved, "--objective", "cicles", "--out", "again"), ("did you mean 'cycles'",)),
+                         (("run", saved, "--out", "/proc/none"), ("/proc/none", "error"))):
+        gpusim.run("study", *words, "--quiet").require_code(1).require_error(*texts)
+
+
+def check_slurm(gpusim: Gpusim) -> None:
+    """On a cluster whose node dies in the middle: the same results, byte for byte, after the same command once more."""
+    file = study_file(gpusim)
+    run_study(gpusim, file, "local")
+    with SlurmCluster(gpusim.scratch / "slurm") as cluster:
+        words = [str(gpusim.program), "study", "run", str(file), "--out", "cluster", "--quiet", "--on", "slurm", "--tasks", "8"]
+        process = subprocess.Popen(words, cwd=gpusim.scratch, env=cluster.environment(), stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        wait_for_points(gpusim, "cluster", 3)
+        cluster.kill_node()
+        process.terminate()
+        process.communicate()
+        cluster.command("scancel", "--user", str(os.getuid()))
+        kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cluster")}
+        require(len(kept) < POINTS, "all points were simulated before the node died")
+        cluster.start_node()
+        done = subprocess.run(words, cwd=gpusim.scratch, env=cluster.environment(), capture_output=True, text=True, check=False, timeout=300)
+        require_equal(f"exit code of the second run ({done.stderr})", done.returncode, 0)
+        require(all(path.stat().st_mtime_ns == when for path, when in kept.items()), "a stored point was simulated again")
+        require_same(gpusim, "local", "cluster")
+        report = json.loads((gpusim.scratch / "cluster" / "findings.json").read_text())
+        require_equal("points", sum(group["simulated"] for group in report["groups"]), POINTS)
+
+
+def check_prove(gpusim: Gpusim) -> None:
+    """`explain --prove`: its unchanged run has the recorded cycles, and each change is what a run with these keys gives."""
+    ptx, file = CASES["vecadd"].ptx(gpusim.source), gpusim.scratch / "run.h5"
+    run = ("--config", "tesla_v100", "--param", "N=65536", "--sms", "4", "--core-clock", "705MHz")
+    recorded = gpusim.run(*run, ptx, "--out", file, "--json").require_code(0).json()["kernels"][0]["cycles"]
+    proof = gpusim.run("explain", file, "--prove", "--json").require_code(0).json()
+    require_equal("cycles of the unchanged run", proof["cycles"], recorded)
+    done = [change for change in proof["changes"] if "cycles" in change]
+    require(len(done) > 20, f"only {len(done)} changes")
+    require_equal("order", [change["cycles"] for change in done], sorted(change["cycles"] for change in done))
+    # --sms and --core-clock come after --set, so that changes of SMs and clocks cannot be written as options beside them.
+    plain = [change for change in done if not any(key.startswith(("clocks.", "gpu.sms")) for key in change["set"])]
+    for change in (plain[0], plain[len(plain) // 2]):
+        words = [word for key in change["set"] for word in ("--set", key)]
+        again = gpusim.run(*run, *words, ptx, "--out", "none", "--json").require_code(0).json()["kernels"][0]["cycles"]
+        require_equal(f"cycles with {change['name']} changed", change["cycles"], again)
+    text = gpusim.run("explain", file, "--prove").require_code(0).out
+    require(f"what would have helped: {recorded} cycles" in text and "limited most by: " in text, text)
+    # A launch without a launch file is repeated from the options; a program of several PTX files is refused.
+    options = ("--kernel", "vecadd", "--grid", "8", "--block", "128", "--arg", "f32[1024]", "--arg", "f32[1024]=uniform(-1,1)", "--arg",
+               "f32[1024]=fill(1)", "--arg", "1024")
+    cycles = gpusim.run("--config", "tesla_c1060", *options, ptx, "--out", file, "--json", "--force").require_code(0).json()["kernels"][0]["cycles"]
+    require_equal("cycles of a launch from options", gpusim.run("explain", file, "--prove", "--json").require_code(0).json()["cycles"], cycles)
+    gpusim.run("explain", file, "--threads", "2").require_code(1).require_error("--prove")
+
+
+PHASES = {"M": ("name", "pid", "tid", "args"), "X": ("name", "cat", "pid", "tid", "ts", "dur", "args"),
+          "C": ("name", "pid", "tid", "ts", "args")}
+
+
+def check_timeline(gpusim: Gpusim) -> None:
+    """`gpusim timeline` writes the Trace Event Format: members by phase, no overlap in a row, blocks inside their kernel."""
+    ptx, file, out = CASES["saxpy"].ptx(gpusim.source), gpusim.scratch / "run.h5", gpusim.scratch / "run.json"
+    report = gpusim.run("--config", "tesla_v100", "--launch", ptx.with_name("streams.toml"), ptx, "--out", file, "--json").require_code(0).json()
+    gpusim.run("timeline", file, "-o", out).require_code(0)
+    events = json.loads(out.read_text())["traceEvents"]
+    for event in events:
+        require(event["ph"] in PHASES and tuple(event) == tuple(k for k in ("name", "cat", "ph", "pid", "tid", "ts", "dur", "args")
+                                                                 if k == "ph" or k in PHASES[event["ph"]]), f"members of {event}")
+    spans = [event for event in events if event["ph"] == "X"]
+    kernels = [event for event in spans if event["cat"] == "kernel"]
+    require_equal("kernels", sorted((event["name"], event["args"]["cycles"]) for event in kernels),
+                  sorted((kernel["name"], kernel["cycles"]) for kernel in report["kernels"]))
+    require_equal("copies", sum(event["args"]["bytes"] for event in spans if event["cat"] == "copy"),
+                  sum(copy["bytes"] for copy in report["copies"]))
+    blocks = [event for event in spans if event["cat"] == "block"]
+    extent = {kernel["name"]: kernel["grid"][0] * kernel["grid"][1] * kernel["grid"][2] for kernel in report["kernels"]}
+    require_equal("blocks", len(blocks), sum(extent[kernel["name"]] for kernel in report["kernels"]))
+    rows: dict[tuple[int, int], list[dict]] = {}
+    for block in blocks:
+        rows.setdefault((block["pid"], block["tid"]), []).append(block)
+    for row in rows.values():
+        row.sort(key=lambda block: block["ts"])
+        require(all(a["ts"] + a["dur"] <= b["ts"] + 1e-9 for a, b in zip(row, row[1:])), "blocks of a slot overlap")
+    ends = max(event["ts"] + event["dur"] for event in kernels)
+    require(all(block["ts"] + block["dur"] <= ends + 1e-9 for block in blocks), "a block outlives all kernels")
+    gpusim.run("timeline", file, "-o", out, "--sms", "2").require_code(0)
+    few = [event for event in json.loads(out.read_text())["traceEvents"] if event.get("cat") == "block"]
+    require(0 < len(few) < len(blocks), "--sms 2 shows as many blocks")
+    gpusim.run("timeline", file, "-o", file).require_code(1).require_error("this is an input of the run")
+    gpusim.run("timeline", ptx, "-o", out).require_code(1)
+
+
+CHECKS = {"prove": check_prove, "timeline": check_timeline, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm}

@@ -1,0 +1,124 @@
+#include "study/cluster.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "simcore/process/child_process.h"
+#include "simcore/text/whole_file.h"
+
+namespace gpusim::study {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// All words of a task's command but its number.
+std::string command_before_part(const ClusterJob& job) {
+  return fmt::format("{} study run {} --store {} --threads {} --quiet --part", shell_word(job.program),
+                     shell_word(job.study_file), shell_word(job.store), job.threads);
+}
+
+/// A TOML string with every character that it must not hold as such escaped.
+std::string toml_text(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      out += std::string("\\") + c;
+    else if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\u{:04X}", byte);
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+std::string toml_list(const std::vector<std::string>& texts) {
+  std::string out = "[";
+  for (size_t i = 0; i < texts.size(); ++i) out += (i == 0 ? "" : ", ") + toml_text(texts[i]);
+  return out + "]";
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& text) {
+  const bool plain = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_-./=+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string task_command(const ClusterJob& job, size_t task) {
+  return fmt::format("{} {}/{}", command_before_part(job), task, job.tasks);
+}
+
+std::string slurm_script(const ClusterJob& job) {
+  return fmt::format(
+      "#!/bin/sh\n"
+      "# A job array of `gpusim study run --on slurm`: each task simulates its share of the points.\n"
+      "#SBATCH --job-name={}\n"
+      "exec {} \"$SLURM_ARRAY_TASK_ID/{}\"\n",
+      shell_word("gpusim-" + fs::path(job.study_file).stem().string()), command_before_part(job), job.tasks);
+}
+
+int run_on_slurm(const ClusterJob& job) {
+  std::error_code error;
+  fs::create_directories(job.logs, error);
+  const std::string script = (fs::path(job.logs) / "job.sh").string();
+  core::write_whole_file(script, slurm_script(job));
+  std::vector<std::string> words = {"sbatch",
+                                    "--wait",
+                                    "--parsable",
+                                    fmt::format("--array=0-{}", job.tasks - 1),
+                                    fmt::format("--cpus-per-task={}", job.threads),
+                                    fmt::format("--output={}", (fs::path(job.logs) / "%A_%a.log").string())};
+  words.insert(words.end(), job.options.begin(), job.options.end());
+  words.push_back(script);
+  const core::ProcessEnd end = core::run_program(words, STDIN_FILENO, STDERR_FILENO);
+  if (end.status == core::kNoSuchProgram)
+    throw core::InputError(
+        "gpusim: error: --on slurm: there is no sbatch on the PATH\n  hint: run this where jobs are "
+        "submitted, or "
+        "`gpusim study plan --commands` prints a command for each point");
+  return end.signal != 0 ? 128 + end.signal : end.status;
+}
+
+std::string study_toml(const Study& study) {
+  std::string out = fmt::format("[study]\nmachines = {}\nset = {}\nobjective = {}\nmaximise = {}\n",
+                                toml_list(study.machines), toml_list(study.sets), toml_text(study.objective),
+                                study.maximise);
+  for (const Workload& w : study.workloads) {
+    out += fmt::format("\n[[workload]]\nname = {}\nptx = {}\n", toml_text(w.name),
+                       toml_text(fs::absolute(w.ptx).lexically_normal().string()));
+    if (!w.launch.empty())
+      out += fmt::format("launch = {}\n", toml_text(fs::absolute(w.launch).lexically_normal().string()));
+    if (!w.params.empty()) {
+      out += "params = { ";
+      for (size_t i = 0; i < w.params.size(); ++i) {
+        const size_t equals = w.params[i].find('=');
+        out += fmt::format("{}{} = {}", i == 0 ? "" : ", ", w.params[i].substr(0, equals),
+                           toml_text(w.params[i].substr(equals + 1)));
+      }
+      out += " }\n";
+    }
+  }
+  for (const Axis& axis : study.axes) {
+    std::vector<std::string> targets, values;
+    for (const Target& target : axis.targets) targets.push_back(target_text(target));
+    for (const Axis::Value& value : axis.values)
+      values.push_back(value.texts.size() == 1 ? toml_text(value.texts.front()) : toml_list(value.texts));
+    out += fmt::format("\n[[axis]]\nname = {}\nof = {}\nvalues = [{}]\n", toml_text(axis.name),
+                       toml_list(targets), fmt::join(values, ", "));
+  }
+  return out;
+}
+
+}  // namespace gpusim::study

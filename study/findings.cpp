@@ -1,0 +1,350 @@
+#include "study/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "simcore/text/json_text.h"
+#include "simcore/text/names.h"
+#include "study/result_tables.h"
+
+namespace gpusim::study {
+
+namespace {
+
+bool usable(const PointResult& r) { return r.status == PointResult::Status::kComplete; }
+
+/// Points of a group by their values, with the objective of those that can be compared.
+class Group {
+ public:
+  Group(const Study& study, std::span<const Point> points, std::span<const PointResult> results,
+        uint32_t machine, uint32_t workload)
+      : study_(study) {
+    for (uint32_t i = 0; i < points.size(); ++i) {
+      if (points[i].machine != machine || points[i].workload != workload) continue;
+      ++all_;
+      if (!usable(results[i])) continue;
+      const double value = column_value(results[i], study.objective);
+      if (!std::isfinite(value)) continue;
+      members_.push_back(i);
+      objective_[points[i].values] = value;
+    }
+  }
+  [[nodiscard]] const std::vector<uint32_t>& members() const { return members_; }
+  [[nodiscard]] size_t all() const { return all_; }
+  /// Calls pair(values without the axis, objective at `from`, objective at `to`) for each pair.
+  template <class Pair>
+  void for_pairs(uint32_t axis, uint32_t from, uint32_t to, Pair pair) const {
+    for (const auto& [values, objective] : objective_) {
+      if (values[axis] != from) continue;
+      std::vector<uint32_t> other = values;
+      other[axis] = to;
+      if (const auto at = objective_.find(other); at != objective_.end()) pair(values, objective, at->second);
+    }
+  }
+
+ private:
+  const Study& study_;
+  std::vector<uint32_t> members_;
+  size_t all_ = 0;
+  std::map<std::vector<uint32_t>, double> objective_;
+};
+
+/// Ratios of positive numbers only: an objective of 0 compares with nothing.
+bool comparable(double a, double b) { return a > 0 && b > 0; }
+
+std::vector<uint32_t> order_of(const Axis& axis, bool& numeric) {
+  std::vector<uint32_t> order(axis.values.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::vector<double> numbers(axis.values.size());
+  numeric = true;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numeric &= numeric_value(axis.values[i].texts.front(), numbers[i]);
+  if (numeric) std::ranges::stable_sort(order, {}, [&](uint32_t i) { return numbers[i]; });
+  return order;
+}
+
+Effect effect_of(const Study& study, const Group& group, uint32_t axis) {
+  Effect e;
+  e.axis = axis;
+  e.order = order_of(study.axes[axis], e.numeric);
+  double level = 0, least = 0, most = 0;  // logarithms, of the geometric means along the order
+  for (size_t i = 0; i + 1 < e.order.size(); ++i) {
+    Step step{e.order[i], e.order[i + 1], 1, HUGE_VAL, 0, 0};
+    double sum = 0;
+    group.for_pairs(axis, step.from, step.to, [&](const auto&, double a, double b) {
+      if (!comparable(a, b)) return;
+      sum += std::log(b / a);
+      step.least = std::min(step.least, b / a);
+      step.most = std::max(step.most, b / a);
+      ++step.pairs;
+    });
+    if (step.pairs == 0)
+      step.least = step.most = 1;
+    else
+      step.factor = std::exp(sum / step.pairs);
+    level += std::log(step.factor);
+    least = std::min(least, level);
+    most = std::max(most, level);
+    e.steps.push_back(step);
+  }
+  e.range = std::exp(most - least);
+  e.suffices = e.order.back();
+  // From the end: as long as what follows changes nothing in any pair.
+  double after_least = 1, after_most = 1;
+  for (size_t i = e.steps.size(); i-- > 0;) {
+    after_least *= e.steps[i].least;
+    after_most *= e.steps[i].most;
+    if (after_most > 1 + kNoGain || after_least < 1 - kNoGain || e.steps[i].pairs == 0) break;
+    e.suffices = e.order[i];
+  }
+  return e;
+}
+
+/// How the effect of `axis`, from its first to its last value, depends on `by`; nothing if pairs are missing.
+bool interaction_of(const Study& study, const Group& group, const Effect& effect, uint32_t by,
+                    Interaction& found) {
+  const uint32_t first = effect.order.front(), last = effect.order.back();
+  std::vector<double> sums(study.axes[by].values.size()), counts(sums.size());
+  group.for_pairs(effect.axis, first, last, [&](const std::vector<uint32_t>& values, double a, double b) {
+    if (!comparable(a, b)) return;
+    sums[values[by]] += std::log(b / a);
+    ++counts[values[by]];
+  });
+  found = {effect.axis, by, HUGE_VAL, 0, 0, 0};
+  uint32_t known = 0;
+  for (uint32_t v = 0; v < sums.size(); ++v) {
+    if (counts[v] == 0) continue;
+    ++known;
+    const double factor = std::exp(sums[v] / counts[v]);
+    if (factor < found.least) found.least = factor, found.at_least = v;
+    if (factor > found.most) found.most = factor, found.at_most = v;
+  }
+  return known >= 2;
+}
+
+std::vector<uint32_t> pareto_of(const std::vector<uint32_t>& members, std::span<const PointResult> results) {
+  const auto beats = [&](uint32_t a, uint32_t b) {
+    bool better = false;
+    for (const char* name : {"time_s", "energy_j", "sram_kib"}) {
+      const double in_a = column_value(results[a], name), in_b = column_value(results[b], name);
+      if (in_a > in_b) return false;
+      better |= in_a < in_b;
+    }
+    return better;
+  };
+  const auto equal = [&](uint32_t a, uint32_t b) {
+    return results[a].time_s == results[b].time_s && results[a].energy_j == results[b].energy_j &&
+           results[a].sram_kib == results[b].sram_kib;
+  };
+  std::vector<uint32_t> front;
+  for (const uint32_t i : members)
+    if (std::ranges::none_of(members, [&](uint32_t other) { return beats(other, i); }) &&
+        std::ranges::none_of(front, [&](uint32_t other) { return equal(other, i); }))
+      front.push_back(i);
+  std::ranges::stable_sort(front, {}, [&](uint32_t i) { return results[i].time_s; });
+  return front;
+}
+
+GroupFindings find_in(const Study& study, std::span<const Point> points, std::span<const PointResult> results,
+                      uint32_t machine, uint32_t workload) {
+  const Group group(study, points, results, machine, workload);
+  GroupFindings f;
+  f.machine = machine;
+  f.workload = workload;
+  f.simulated = static_cast<uint32_t>(group.members().size());
+  f.failed = static_cast<uint32_t>(group.all()) - f.simulated;
+  if (f.simulated == 0) return f;
+  const auto value = [&](uint32_t i) { return column_value(results[i], study.objective); };
+  std::vector<uint32_t> sorted = group.members();
+  std::ranges::stable_sort(sorted, [&](uint32_t a, uint32_t b) {
+    if (value(a) != value(b)) return study.maximise ? value(a) > value(b) : value(a) < value(b);
+    return results[a].sram_kib < results[b].sram_kib;
+  });
+  f.best_value = value(sorted.front());
+  f.worst_value = value(sorted.back());
+  f.median_value = value(sorted[sorted.size() / 2]);
+  const double room = std::abs(f.best_value) * kEqual;
+  for (const uint32_t i : sorted)
+    if (std::abs(value(i) - f.best_value) <= room) ++f.equally_good;
+  f.best.assign(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(std::min(kShown, sorted.size())));
+  for (uint32_t axis = 0; axis < study.axes.size(); ++axis)
+    if (study.axes[axis].values.size() > 1) f.effects.push_back(effect_of(study, group, axis));
+  std::ranges::stable_sort(f.effects, std::greater(), &Effect::range);
+  for (const Effect& e : f.effects)
+    for (uint32_t by = 0; by < study.axes.size(); ++by) {
+      Interaction found;
+      if (by != e.axis && study.axes[by].values.size() > 1 && interaction_of(study, group, e, by, found))
+        f.interactions.push_back(found);
+    }
+  std::ranges::stable_sort(f.interactions, std::greater(),
+                           [](const Interaction& i) { return i.most / i.least; });
+  std::erase_if(f.interactions, [](const Interaction& i) { return i.most / i.least < 1 + kNoGain; });
+  if (f.interactions.size() > kShown) f.interactions.resize(kShown);
+  f.pareto = pareto_of(group.members(), results);
+  return f;
+}
+
+std::string axis_values(const Study& study, const Point& point) {
+  std::string text;
+  for (size_t i = 0; i < study.axes.size(); ++i)
+    text += fmt::format("{}{}={}", i == 0 ? "" : " ", study.axes[i].name,
+                        study.axes[i].values[point.values[i]].label);
+  return text.empty() ? "the machine as it is" : text;
+}
+
+/// "-12.3 %", of a factor.
+std::string change(double factor) { return fmt::format("{:+.1f} %", 100 * (factor - 1)); }
+
+std::string number(double value) { return std::isfinite(value) ? fmt::format("{:.5g}", value) : "-"; }
+
+void effect_lines(std::string& out, const Study& study, const Effect& e) {
+  const Axis& axis = study.axes[e.axis];
+  if (std::ranges::all_of(e.steps,
+                          [](const Step& s) { return s.pairs > 0 && s.least == 1 && s.most == 1; })) {
+    out += fmt::format("  {:<24} nothing at any point\n", axis.name);
+    return;
+  }
+  if (std::ranges::all_of(e.steps, [](const Step& s) { return s.pairs == 0; })) {
+    out += fmt::format("  {:<24} no two points differ in it alone\n", axis.name);
+    return;
+  }
+  out += fmt::format("  {:<24} factor {:.3f} between its best and its worst value\n", axis.name, e.range);
+  for (const Step& s : e.steps) {
+    out += fmt::format("    {:>12} -> {:<12} {:>9}", axis.values[s.from].label, axis.values[s.to].label,
+                       s.pairs == 0 ? "-" : change(s.factor));
+    if (s.pairs > 1)
+      out += fmt::format("   ({} to {} in {} pairs)", change(s.least), change(s.most), s.pairs);
+    out += "\n";
+  }
+  if (e.numeric && e.range > 1 + kNoGain && e.suffices != e.order.back())
+    out += fmt::format("    {} suffices: more changes less than {:.0f} % in every pair\n",
+                       axis.values[e.suffices].label, 100 * kNoGain);
+}
+
+}  // namespace
+
+std::vector<GroupFindings> find(const Study& study, std::span<const Point> points,
+                                std::span<const PointResult> results) {
+  const bool any = std::ranges::any_of(results, usable);
+  if (any && std::ranges::none_of(results, [&](const PointResult& r) {
+        return usable(r) && std::isfinite(column_value(r, study.objective));
+      })) {
+    const std::vector<std::string> names = column_names(results);
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    core::raise_input_error({study.path, 0, 0},
+                            fmt::format("objective '{}' is no column of the results", study.objective),
+                            core::name_hint(study.objective, views));
+  }
+  std::vector<GroupFindings> groups;
+  for (uint32_t machine = 0; machine < study.machines.size(); ++machine)
+    for (uint32_t workload = 0; workload < study.workloads.size(); ++workload)
+      groups.push_back(find_in(study, points, results, machine, workload));
+  return groups;
+}
+
+std::string findings_text(const Study& study, std::span<const Point> points,
+                          std::span<const PointResult> results, std::span<const GroupFindings> groups) {
+  std::string out;
+  for (const GroupFindings& f : groups) {
+    out += fmt::format("{}{} on {}: {} points simulated", out.empty() ? "" : "\n",
+                       study.workloads[f.workload].name, study.machines[f.machine], f.simulated);
+    out += f.failed == 0 ? "\n" : fmt::format(", {} missing, refused or failed\n", f.failed);
+    if (f.simulated == 0) continue;
+    out +=
+        fmt::format("{} {}: best {}, median {}, worst {}; {} as good as the best within {} %\n",
+                    study.maximise ? "largest" : "smallest", study.objective, number(f.best_value),
+                    number(f.median_value), number(f.worst_value),
+                    f.equally_good == 1 ? "no other point is" : fmt::format("{} points are", f.equally_good),
+                    100 * kEqual);
+    for (const uint32_t i : f.best)
+      out += fmt::format("  {:>12}  {}\n", number(column_value(results[i], study.objective)),
+                         axis_values(study, points[i]));
+    if (!f.effects.empty())
+      out += fmt::format("what each axis does to {}, everything else equal\n", study.objective);
+    for (const Effect& e : f.effects) effect_lines(out, study, e);
+    if (!f.interactions.empty()) out += "axes that depend on each other\n";
+    for (const Interaction& i : f.interactions) {
+      const Axis &axis = study.axes[i.axis], &by = study.axes[i.by];
+      out += fmt::format("  {} from its first to its last value: {} at {}={}, {} at {}={}\n", axis.name,
+                         change(i.least), by.name, by.values[i.at_least].label, change(i.most), by.name,
+                         by.values[i.at_most].label);
+    }
+    if (f.pareto.size() > 1) {
+      out += "points that no other one beats in time, energy and SRAM\n";
+      out += fmt::format("  {:>12} {:>12} {:>12}\n", "time [s]", "energy [J]", "SRAM [KiB]");
+      for (const uint32_t i : f.pareto)
+        out += fmt::format("  {:>12} {:>12} {:>12}  {}\n", number(results[i].time_s),
+                           number(results[i].energy_j), number(results[i].sram_kib),
+                           axis_values(study, points[i]));
+    }
+  }
+  std::map<std::string, std::vector<size_t>> reasons;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!usable(results[i]))
+      reasons[results[i].reason.empty() ? std::string("not simulated yet") : results[i].reason].push_back(i);
+  for (const auto& [reason, which] : reasons)
+    out += fmt::format("\n{} point{} ({}{}): {}\n", which.size(), which.size() == 1 ? "" : "s",
+                       point_text(study, points[which.front()]), which.size() == 1 ? "" : ", ...", reason);
+  return out;
+}
+
+std::string findings_json(const Study& study, std::span<const Point> points,
+                          std::span<const PointResult> results, std::span<const GroupFindings> groups) {
+  const auto point_json = [&](uint32_t i) {
+    std::string out = fmt::format("{{\"point\": {}, \"values\": {{", i);
+    for (size_t a = 0; a < study.axes.size(); ++a)
+      out += fmt::format("{}{}: {}", a == 0 ? "" : ", ", core::json_quoted(study.axes[a].name),
+                         core::json_quoted(study.axes[a].values[points[i].values[a]].label));
+    return out + fmt::format("}}, \"objective\": {}, \"time_s\": {}, \"energy_j\": {}, \"sram_kib\": {}}}",
+                             core::json_number(column_value(results[i], study.objective)),
+                             core::json_number(results[i].time_s), core::json_number(results[i].energy_j),
+                             core::json_number(results[i].sram_kib));
+  };
+  const auto points_json = [&](const std::vector<uint32_t>& list) {
+    std::string out = "[";
+    for (size_t i = 0; i < list.size(); ++i) out += (i == 0 ? "" : ", ") + point_json(list[i]);
+    return out + "]";
+  };
+  std::string out = fmt::format(
+      "{{\"study\": {}, \"objective\": {}, \"maximise\": {}, \"points\": {}, \"groups\": [",
+      core::json_quoted(study.name), core::json_quoted(study.objective), study.maximise, points.size());
+  const char* separator = "";
+  for (const GroupFindings& f : groups) {
+    out += fmt::format(
+        "{}{{\"workload\": {}, \"machine\": {}, \"simulated\": {}, \"failed\": {}, \"best\": {}, "
+        "\"pareto\": {}, \"effects\": [",
+        separator, core::json_quoted(study.workloads[f.workload].name),
+        core::json_quoted(study.machines[f.machine]), f.simulated, f.failed, points_json(f.best),
+        points_json(f.pareto));
+    separator = ", ";
+    for (size_t i = 0; i < f.effects.size(); ++i) {
+      const Effect& e = f.effects[i];
+      const Axis& axis = study.axes[e.axis];
+      out += fmt::format("{}{{\"axis\": {}, \"range\": {}, \"suffices\": {}, \"steps\": [",
+                         i == 0 ? "" : ", ", core::json_quoted(axis.name), core::json_number(e.range),
+                         core::json_quoted(axis.values[e.suffices].label));
+      for (size_t s = 0; s < e.steps.size(); ++s)
+        out += fmt::format(
+            "{}{{\"from\": {}, \"to\": {}, \"factor\": {}, \"least\": {}, \"most\": {}, \"pairs\": {}}}",
+            s == 0 ? "" : ", ", core::json_quoted(axis.values[e.steps[s].from].label),
+            core::json_quoted(axis.values[e.steps[s].to].label), core::json_number(e.steps[s].factor),
+            core::json_number(e.steps[s].least), core::json_number(e.steps[s].most), e.steps[s].pairs);
+      out += "]}";
+    }
+    out += "], \"interactions\": [";
+    for (size_t i = 0; i < f.interactions.size(); ++i) {
+      const Interaction& x = f.interactions[i];
+      out += fmt::format("{}{{\"axis\": {}, \"by\": {}, \"least\": {}, \"most\": {}}}", i == 0 ? "" : ", ",
+                         core::json_quoted(study.axes[x.axis].name), core::json_quoted(study.axes[x.by].name),
+                         core::json_number(x.least), core::json_number(x.most));
+    }
+    out += "]}";
+  }
+  return out + "]}\n";
+}
+
+}  // namespace gpusim::study

@@ -1,0 +1,134 @@
+#include "study/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "study/result_tables.h"
+
+namespace gpusim::study {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// a: 1, 2, 4 halves the time from 1 to 2 and does nothing beyond; b: a word that gains 10 %, but only at
+/// a=4.
+struct Example {
+  Study study;
+  std::vector<Point> points;
+  std::vector<PointResult> results;
+
+  Example() {
+    study.path = "s.toml";
+    study.machines = {"m"};
+    study.workloads.push_back({"w", "w.ptx", "", {}, {}});
+    study.axes = {axis_from_option("l1.mshrs=4,1,2"), axis_from_option("scheduler.policy=x,y")};
+    points = points_of(study);
+    for (const Point& p : points) {
+      PointResult r;
+      r.status = PointResult::Status::kComplete;
+      const std::string a = study.axes[0].values[p.values[0]].label;
+      r.time_s = a == "1" ? 2 : 1;
+      if (a == "4" && p.values[1] == 1) r.time_s = 0.9;
+      r.cycles = static_cast<uint64_t>(1000 * r.time_s);
+      r.energy_j = a == "4" ? 5 : 3;
+      r.sram_kib = 10 + std::stod(a);
+      r.verified = "yes";
+      r.key = "k";
+      r.kernels.push_back({"kernel", "1x1x1", "32x1x1", r.cycles, r.time_s, {{"loads", 3}}});
+      r.kernels.push_back({"kernel", "1x1x1", "32x1x1", r.cycles, r.time_s, {{"loads", 4}, {"stores", 1}}});
+      results.push_back(r);
+    }
+  }
+};
+
+TEST(Findings, BestPointAndEffects) {
+  const Example e;
+  const auto groups = find(e.study, e.points, e.results);
+  ASSERT_EQ(groups.size(), 1);
+  const GroupFindings& f = groups[0];
+  EXPECT_EQ(f.simulated, 6);
+  EXPECT_EQ(f.best.front(), 1) << "a=4, b=y";
+  EXPECT_EQ(f.best_value, 0.9);
+  EXPECT_EQ(f.worst_value, 2);
+  ASSERT_EQ(f.effects.size(), 2);
+  const Effect& a = f.effects[0];
+  EXPECT_EQ(a.axis, 0);
+  EXPECT_THAT(a.order, ElementsAre(1, 2, 0)) << "by number";
+  EXPECT_DOUBLE_EQ(a.steps[0].factor, 0.5);
+  EXPECT_EQ(a.steps[0].pairs, 2);
+  EXPECT_DOUBLE_EQ(a.steps[1].least, 0.9);
+  EXPECT_DOUBLE_EQ(a.steps[1].most, 1);
+  EXPECT_EQ(a.suffices, 0) << "from 2 to 4 one pair gains a tenth";
+}
+
+TEST(Findings, MoreThanSufficesGainsNothingInAnyPair) {
+  Example e;
+  for (PointResult& r : e.results)
+    if (r.time_s == 0.9) r.time_s = 0.99;
+  const auto groups = find(e.study, e.points, e.results);
+  EXPECT_EQ(groups[0].effects[0].suffices, 2) << "the value 2";
+  EXPECT_THAT(findings_text(e.study, e.points, e.results, groups), HasSubstr("2 suffices"));
+}
+
+TEST(Findings, InteractionsNameWhereAnAxisGains) {
+  const Example e;
+  const auto f = find(e.study, e.points, e.results)[0];
+  ASSERT_FALSE(f.interactions.empty());
+  const Interaction& i = f.interactions[0];
+  EXPECT_NEAR(i.most / i.least, 1 / 0.9, 1e-9);
+}
+
+TEST(Findings, ParetoFrontInTimeEnergyAndSram) {
+  const Example e;
+  const auto f = find(e.study, e.points, e.results)[0];
+  // a=4,b=y is fastest; a=2 (both b equal: the first) uses less energy; a=1 has the least SRAM.
+  EXPECT_THAT(f.pareto, ElementsAre(1, 4, 2));
+}
+
+TEST(Findings, WhatIsMissingOrFailedIsCountedAndLeftOut) {
+  Example e;
+  e.results[0].status = PointResult::Status::kFailed;
+  e.results[0].reason = "illegal access";
+  e.results[3] = {};
+  const auto groups = find(e.study, e.points, e.results);
+  EXPECT_EQ(groups[0].simulated, 4);
+  EXPECT_EQ(groups[0].failed, 2);
+  EXPECT_EQ(groups[0].effects[0].steps[0].pairs, 1);
+  const std::string text = findings_text(e.study, e.points, e.results, groups);
+  EXPECT_THAT(text, HasSubstr("illegal access"));
+  EXPECT_THAT(text, HasSubstr("not simulated yet"));
+}
+
+TEST(Findings, ObjectivesAreColumnsOfTheResults) {
+  Example e;
+  e.study.objective = "loads";
+  e.study.maximise = true;
+  EXPECT_EQ(find(e.study, e.points, e.results)[0].best_value, 7) << "of both launches";
+  e.study.objective = "laods";
+  try {
+    (void)find(e.study, e.points, e.results);
+    FAIL();
+  } catch (const core::InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'loads'"));
+  }
+}
+
+TEST(ResultTables, CsvHasARowForEachLaunchAndFailedPoint) {
+  Example e;
+  e.results[5] = {};
+  e.results[5].status = PointResult::Status::kRefused;
+  e.results[5].reason = "no, \"this\"\ncannot be";
+  const std::string csv = results_csv(e.study, e.points, e.results);
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 5 * 2 + 1);
+  EXPECT_THAT(csv,
+              testing::StartsWith(
+                  "point,machine,workload,l1_mshrs,scheduler_policy,status,verified,key,launch,kernel,grid,"
+                  "block,time_s,cycles,sram_kib,loads,stores,reason\n"
+                  "0,m,w,4,x,complete,yes,k,0,kernel,1x1x1,32x1x1,1,1000,14,3,,\n"
+                  "0,m,w,4,x,complete,yes,k,1,kernel,1x1x1,32x1x1,1,1000,14,4,1,\n"));
+  EXPECT_THAT(csv, testing::EndsWith("5,m,w,2,y,refused,,,0,,,,,,0,,,\"no, \"\"this\"\" cannot be\"\n"));
+}
+
+}  // namespace
+}  // namespace gpusim::study

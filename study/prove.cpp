@@ -1,0 +1,300 @@
+#include "study/prove.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "components/simulation/simulation.h"
+#include "simcore/config/load.h"
+#include "simcore/process/child_process.h"
+#include "simcore/text/json_text.h"
+#include "simcore/text/units.h"
+
+namespace gpusim::study {
+
+namespace {
+
+/// Keys that change together; "latency.*" stands for all keys of a section.
+struct Resource {
+  std::string_view name;
+  double factor;
+  std::vector<std::string_view> keys;
+  std::vector<std::string_view> otherwise{};  ///< keys instead, where the machine cannot have the others
+};
+
+constexpr double kTwice = 2, kHalf = 0.5;
+
+const std::vector<Resource>& resources() {
+  // A rate is doubled where the machine has one: the clock of a domain (times in ns stay what they are), the
+  // width of a port, the cycles of a pipe. Caches keep their sets, so that their index reaches all of them.
+  static const std::vector<Resource> all = {
+      {"cycles between issue slots", kHalf, {"scheduler.issue_cycles"}},
+      {"schedulers with their pipes", kTwice, {"scheduler.count"}},
+      {"registers", kTwice, {"sm.registers"}},
+      {"resident warps with their registers",
+       kTwice,
+       {"sm.max_warps", "sm.max_threads", "sm.max_blocks", "sm.registers"}},
+      {"arithmetic latencies",
+       kHalf,
+       {"latency.int",
+        "latency.int64",
+        "latency.int_mul24",
+        "latency.int_mul",
+        "latency.int_mul_wide",
+        "latency.int_mul64",
+        "latency.int_div_u32",
+        "latency.int_div_s32",
+        "latency.int_div64",
+        "latency.bit_count",
+        "latency.fp32",
+        "latency.fp32_mul",
+        "latency.half",
+        "latency.fp32_div",
+        "latency.fp32_div_rn",
+        "latency.fp32_sqrt_rn",
+        "latency.fp32_rcp_rn",
+        "latency.sfu_rcp",
+        "latency.sfu_rsqrt",
+        "latency.sfu_sqrt",
+        "latency.sfu_sin",
+        "latency.fp64",
+        "latency.fp64_div",
+        "latency.fp64_sqrt",
+        "latency.cvt",
+        "latency.cvt64",
+        "latency.mma_half",
+        "latency.warp",
+        "latency.shared_operand",
+        "scheduler.guard_latency",
+        "scheduler.memory_latency",
+        "scheduler.sfu_latency",
+        "scheduler.other_pipe_latency"}},
+      {"latency of branches", kHalf, {"latency.branch"}},
+      {"time of barriers", kHalf, {"latency.barrier"}},
+      {"latency of shared memory",
+       kHalf,
+       {"latency.load_shared", "latency.store_shared", "latency.atom_shared"}},
+      {"banks of shared memory", kTwice, {"shared.banks"}},
+      {"cycles of an access to shared memory", kHalf, {"shared.cycles_per_access"}},
+      {"cycles of a transaction in the coalescer", kHalf, {"coalescer.cycles_per_transaction"}},
+      {"load/store queue", kTwice, {"lsu.queue"}},
+      {"store buffer", kTwice, {"lsu.store_buffer"}},
+      {"misses on their way (MSHRs)", kTwice, {"lsu.mshrs", "l1.mshrs", "l1.merges"}},
+      {"L1 size", kTwice, {"l1.size", "l1.ways"}, {"l1.size"}},
+      {"L1 latency", kHalf, {"l1.latency"}},
+      {"constant caches",
+       kTwice,
+       {"constant.l1_size", "constant.l1_ways", "constant.l2_size", "constant.l2_ways", "constant.mshrs"}},
+      {"texture caches",
+       kTwice,
+       {"texture.l1_size", "texture.l1_ways", "texture.l2_size", "texture.l2_ways"}},
+      {"interconnect and L2 clock", kTwice, {"clocks.interconnect"}},
+      {"width of interconnect ports", kTwice, {"interconnect.flit", "interconnect.reply_flit"}},
+      {"interconnect latency", kHalf, {"interconnect.request_latency", "interconnect.reply_latency"}},
+      {"L2 size", kTwice, {"l2.size", "l2.ways"}, {"l2.size"}},
+      {"L2 misses on their way", kTwice, {"l2.mshrs", "l2.merges"}},
+      {"cycles of an atomic operation in L2", kHalf, {"l2.atomic_cycles"}},
+      {"L2 latency", kHalf, {"l2.latency", "l2.hit_latency"}},
+      {"TLB reach", kTwice, {"tlb.l1_entries", "tlb.l2_entries"}},
+      {"DRAM clock", kTwice, {"clocks.dram"}},
+      {"DRAM queue", kTwice, {"dram.queue"}},
+      {"DRAM latency", kHalf, {"dram.latency"}},
+      {"start of kernel and blocks",
+       kHalf,
+       {"gpu.launch_cycles", "gpu.block_start_cycles", "gpu.block_interval"}},
+      {"SMs", kTwice, {"gpu.sms"}},
+  };
+  return all;
+}
+
+/// section.key -> value, of all keys that the machine has.
+std::map<std::string, std::string> values_of(const core::MachineConfig& machine) {
+  std::map<std::string, std::string> values;
+  const std::string text = core::show_machine(machine, false);
+  std::string section;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
+    const size_t equals = line.find(" = ");
+    if (equals == std::string_view::npos) continue;
+    std::string_view key = line.substr(0, equals), value = line.substr(equals + 3);
+    while (key.ends_with(' ')) key.remove_suffix(1);
+    if (value.starts_with('"') && value.size() >= 2) value = value.substr(1, value.rfind('"') - 1);
+    values[section.empty() ? std::string(key) : section + "." + std::string(key)] = value;
+  }
+  return values;
+}
+
+std::vector<std::string> sets_of(const std::map<std::string, std::string>& values, double factor,
+                                 const std::vector<std::string>& keys) {
+  std::vector<std::string> sets;
+  for (const std::string& key : keys) {
+    const auto at = values.find(key);
+    if (at == values.end()) continue;
+    if (at->second == "0" && key == keys.front()) return {};  // the machine does not have it
+    const std::string value = scaled(at->second, factor);
+    if (value != at->second) sets.push_back(key + "=" + value);
+  }
+  return sets;
+}
+
+std::vector<std::string> texts(const std::vector<std::string_view>& views) {
+  return {views.begin(), views.end()};
+}
+
+void add_change(std::vector<Change>& changes, Change change) {
+  if (!change.sets.empty()) changes.push_back(std::move(change));
+}
+
+const char* effect(double factor) { return factor > 1 ? "x 2" : "/ 2"; }
+
+/// The machine with the change, or with its alternative. Throws core::InputError.
+core::MachineConfig changed(const std::string& text, const std::string& name, const Change& change) {
+  try {
+    return core::parse_machine(text, name, change.sets);
+  } catch (const core::InputError&) {
+    if (change.otherwise.empty()) throw;
+  }
+  return core::parse_machine(text, name, change.otherwise);
+}
+
+uint64_t run_cycles(comp::SimulationOptions options) {
+  options.events = core::EventLevel::kOff;
+  options.out.clear();
+  options.threads = 0;
+  options.on_progress = {};
+  options.on_warning = {};
+  comp::Simulation simulation(std::move(options));
+  const comp::SimulationResult result = simulation.run();
+  if (result.status != comp::SimulationResult::Status::kComplete)
+    throw core::InputError(result.reason.empty() ? "interrupted" : result.reason);
+  uint64_t cycles = 0;
+  for (const comp::KernelResult& k : result.kernels) cycles += k.cycles;
+  return cycles;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+std::string scaled(std::string_view text, double factor) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number <= 0) return std::string(text);
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  const bool whole = std::string_view(text.data(), end).find_first_of(".eE") == std::string_view::npos;
+  if (factor < 1 && whole && unit.empty()) {
+    // Cycles: there is none shorter than one.
+    const double less = std::max(1.0, std::floor(number * factor));
+    return less == number ? std::string(text) : fmt::format("{}", static_cast<int64_t>(less));
+  }
+  const double value = number * factor;
+  if (whole && value == std::floor(value)) return fmt::format("{}{}", static_cast<int64_t>(value), unit);
+  return core::format_real(value) + std::string(unit);
+}
+
+std::vector<Change> changes_of(const core::MachineConfig& machine) {
+  const std::map<std::string, std::string> values = values_of(machine);
+  std::vector<Change> changes;
+  // Each pipe: all operations of it take half as long.
+  std::map<std::string, std::vector<std::string>> pipes;
+  for (const auto& [key, value] : values)
+    if (key.starts_with("pipes.")) {
+      const std::string section = key.substr(0, key.rfind('.'));
+      if (key != section + ".per_scheduler") pipes[section].push_back(key);
+    }
+  for (const auto& [section, keys] : pipes)
+    add_change(changes, {fmt::format("cycles of the {} pipe", section.substr(6)),
+                         effect(kHalf),
+                         sets_of(values, kHalf, keys),
+                         {}});
+  for (const Resource& r : resources())
+    add_change(changes, {std::string(r.name), effect(r.factor), sets_of(values, r.factor, texts(r.keys)),
+                         sets_of(values, r.factor, texts(r.otherwise))});
+  return changes;
+}
+
+Proof prove(const comp::SimulationOptions& run, unsigned parallel) {
+  Proof proof;
+  const std::vector<Change> changes = changes_of(run.machine);
+  const std::string text = core::show_machine(run.machine, false);
+  std::vector<std::function<std::string()>> works;
+  works.emplace_back([&run] { return std::to_string(run_cycles(run)); });
+  for (const Change& change : changes)
+    works.emplace_back([&run, &text, &change] {
+      comp::SimulationOptions options = run;
+      options.machine = changed(text, run.machine.gpu.name, change);
+      // Of a machine with more SMs all take part; a run that was limited to some keeps to twice as many.
+      if (options.machine.gpu.sms != run.machine.gpu.sms && options.sms != 0) options.sms *= 2;
+      return std::to_string(run_cycles(std::move(options)));
+    });
+  const std::vector<core::ChildAnswer> answers = core::run_in_children(works, parallel);
+  if (!answers.front().good)
+    throw core::InputError(fmt::format("the run cannot be repeated: {}", answers.front().text));
+  proof.cycles = std::stoull(answers.front().text);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    Gain gain{changes[i], {}, 0, 1};
+    if (answers[i + 1].good) {
+      gain.cycles = std::stoull(answers[i + 1].text);
+      gain.factor =
+          static_cast<double>(gain.cycles) / static_cast<double>(std::max<uint64_t>(proof.cycles, 1));
+    } else {
+      gain.refused = first_line(answers[i + 1].text);
+    }
+    proof.gains.push_back(std::move(gain));
+  }
+  std::ranges::stable_sort(proof.gains, [](const Gain& a, const Gain& b) {
+    if (a.refused.empty() != b.refused.empty()) return a.refused.empty();
+    return a.refused.empty() && a.cycles < b.cycles;
+  });
+  return proof;
+}
+
+std::string proof_text(const Proof& proof) {
+  std::string out =
+      fmt::format("what would have helped: {} cycles, and with one thing changed\n", proof.cycles);
+  size_t without = 0;
+  for (const Gain& g : proof.gains) {
+    if (!g.refused.empty()) continue;
+    if (std::abs(g.factor - 1) < 0.005) {
+      ++without;
+      continue;
+    }
+    out += fmt::format("  {:<42} {:<4} {:>14}  {:>+7.1f} %\n", g.change.name, g.change.effect, g.cycles,
+                       100 * (g.factor - 1));
+  }
+  if (without > 0) out += fmt::format("  {} others change less than 0.5 %\n", without);
+  std::vector<std::string_view> impossible;
+  for (const Gain& g : proof.gains)
+    if (!g.refused.empty()) impossible.push_back(g.change.name);
+  if (!impossible.empty())
+    out += fmt::format("  not possible on this machine: {}\n", fmt::join(impossible, ", "));
+  const bool helps =
+      !proof.gains.empty() && proof.gains.front().refused.empty() && proof.gains.front().factor < 1 - kHelps;
+  out += helps ? fmt::format("limited most by: {}\n", proof.gains.front().change.name)
+               : fmt::format("nothing helps alone: no single change saves {:.0f} %\n", 100 * kHelps);
+  return out;
+}
+
+std::string proof_json(const Proof& proof) {
+  std::string out = fmt::format("{{\"cycles\": {}, \"changes\": [", proof.cycles);
+  for (size_t i = 0; i < proof.gains.size(); ++i) {
+    const Gain& g = proof.gains[i];
+    out += fmt::format("{}{{\"name\": {}, \"effect\": \"{}\", \"set\": [", i == 0 ? "" : ", ",
+                       core::json_quoted(g.change.name), g.change.effect);
+    for (size_t s = 0; s < g.change.sets.size(); ++s)
+      out += (s == 0 ? "" : ", ") + core::json_quoted(g.change.sets[s]);
+    out += g.refused.empty()
+               ? fmt::format("], \"cycles\": {}, \"factor\": {}}}", g.cycles, core::json_number(g.factor))
+               : fmt::format("], \"refused\": {}}}", core::json_quoted(g.refused));
+  }
+  return out + "]}\n";
+}
+
+}  // namespace gpusim::study

@@ -1,0 +1,51 @@
+// What a kernel is limited by, proved: the same run again with one resource doubled or one latency halved at
+// a time. Counters say where warps stood; this says what would have helped.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "components/simulation/simulation_options.h"
+#include "simcore/config/machine_config.h"
+
+namespace gpusim::study {
+
+/// One resource of a machine, changed.
+struct Change {
+  std::string name;                    ///< "DRAM clock"
+  std::string effect;                  ///< "x 2", "/ 2"
+  std::vector<std::string> sets;       ///< "clocks.dram=1754MHz"
+  std::vector<std::string> otherwise;  ///< where the machine cannot have these; may be empty
+};
+
+/// All that can be changed on this machine; what it does not have, or has at its limit, is left out.
+[[nodiscard]] std::vector<Change> changes_of(const core::MachineConfig& machine);
+
+/// The value of a configuration key times `factor`, in its own unit; the text itself if there is nothing to
+/// scale
+/// ("lrr", 0) or an integer cannot be smaller.
+[[nodiscard]] std::string scaled(std::string_view text, double factor);
+
+struct Gain {
+  Change change;
+  std::string refused;  ///< why the machine cannot be changed so, or the run failed
+  uint64_t cycles = 0;  ///< of all kernels
+  double factor = 1;    ///< cycles by those of the unchanged machine
+};
+
+struct Proof {
+  uint64_t cycles = 0;      ///< of the unchanged machine
+  std::vector<Gain> gains;  ///< fewest cycles first; refused ones last
+};
+/// A gain that is worth a name.
+inline constexpr double kHelps = 0.05;
+
+/// Simulates the run once more for each change, `parallel` at a time. Throws core::InputError if the
+/// unchanged run fails.
+[[nodiscard]] Proof prove(const comp::SimulationOptions& run, unsigned parallel);
+
+[[nodiscard]] std::string proof_text(const Proof& proof);
+[[nodiscard]] std::string proof_json(const Proof& proof);
+
+}  // namespace gpusim::study

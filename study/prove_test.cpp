@@ -1,0 +1,78 @@
+#include "study/prove.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simcore/config/load.h"
+#include "simcore/text/text_file.h"
+
+namespace gpusim::study {
+namespace {
+
+const std::vector<std::string> kConfigs = {GPUSIM_SOURCE_DIR "/configs"};
+
+TEST(Scaled, KeepsTheUnitAndWholeNumbers) {
+  EXPECT_EQ(scaled("128K", 2), "256K");
+  EXPECT_EQ(scaled("877MHz", 2), "1754MHz");
+  EXPECT_EQ(scaled("59ns", 0.5), "29.5ns");
+  EXPECT_EQ(scaled("4", 0.5), "2");
+  EXPECT_EQ(scaled("5", 0.5), "2");
+  EXPECT_EQ(scaled("1", 0.5), "1") << "there is no shorter cycle";
+  EXPECT_EQ(scaled("2.3", 0.5), "1.15");
+  EXPECT_EQ(scaled("0", 2), "0");
+  EXPECT_EQ(scaled("lrr", 2), "lrr");
+  EXPECT_EQ(scaled("", 2), "");
+}
+
+const Change* find_change(const std::vector<Change>& changes, std::string_view name) {
+  const auto at = std::ranges::find(changes, name, &Change::name);
+  return at == changes.end() ? nullptr : &*at;
+}
+
+TEST(Changes, AreThoseThatTheMachineHas) {
+  const auto c1060 = changes_of(core::load_machine("tesla_c1060", {}, kConfigs));
+  const auto v100 = changes_of(core::load_machine("tesla_v100", {}, kConfigs));
+  ASSERT_NE(find_change(v100, "L1 size"), nullptr);
+  EXPECT_THAT(find_change(v100, "L1 size")->sets, testing::ElementsAre("l1.size=256K", "l1.ways=64"));
+  EXPECT_EQ(find_change(c1060, "L1 size"), nullptr) << "it has none";
+  ASSERT_NE(find_change(c1060, "cycles between issue slots"), nullptr);
+  EXPECT_EQ(find_change(v100, "cycles between issue slots"), nullptr) << "one already";
+  ASSERT_NE(find_change(v100, "cycles of the fp32 pipe"), nullptr);
+  for (const auto& changes : {c1060, v100})
+    for (const Change& change : changes) EXPECT_FALSE(change.sets.empty()) << change.name;
+}
+
+comp::SimulationOptions vecadd(const char* machine) {
+  comp::SimulationOptions o;
+  o.machine = core::load_machine(machine, {}, kConfigs);
+  o.ptx_name = GPUSIM_SOURCE_DIR "/workloads/vecadd/vecadd.ptx";
+  o.ptx_text = core::read_text_file(o.ptx_name);
+  o.launch = core::load_launch(GPUSIM_SOURCE_DIR "/workloads/vecadd/vecadd.toml",
+                               std::vector<std::string>{"N=65536"}, 0);
+  o.lowering = isa::LoweringLevel::kSchedule;
+  o.sms = 2;
+  return o;
+}
+
+TEST(Prove, AFewSmsAreLimitedByHowManyThereAre) {
+  const Proof proof = prove(vecadd("tesla_c1060"), 2);
+  ASSERT_FALSE(proof.gains.empty());
+  const auto sms = std::ranges::find_if(proof.gains, [](const Gain& g) { return g.change.name == "SMs"; });
+  ASSERT_NE(sms, proof.gains.end());
+  EXPECT_LT(sms->factor, 0.6) << "four SMs for two";
+  EXPECT_TRUE(std::ranges::is_sorted(proof.gains, {},
+                                     [](const Gain& g) { return g.refused.empty() ? g.factor : HUGE_VAL; }));
+  EXPECT_THAT(proof_text(proof), testing::HasSubstr("limited most by: "));
+}
+
+TEST(Prove, ARunThatFailsCannotBeProved) {
+  comp::SimulationOptions o = vecadd("tesla_c1060");
+  o.max_cycles = 10;
+  EXPECT_THROW((void)prove(o, 2), core::InputError);
+}
+
+}  // namespace
+}  // namespace gpusim::study

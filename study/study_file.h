@@ -1,0 +1,86 @@
+// A what-if study: workloads x machines x axes, as a TOML file says it (docs/study.md). Reading it checks
+// everything that can be known without a machine or a program; which keys and parameters there are is known
+// when its points are made (study/points.h).
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "simcore/text/input_error.h"
+
+namespace gpusim::study {
+
+/// A program with its launch file.
+struct Workload {
+  std::string name;
+  std::string ptx, launch;          ///< paths; `launch` may be empty: beside the PTX
+  std::vector<std::string> params;  ///< "N=1024"
+  core::Where where;
+};
+
+/// One thing that an axis changes.
+struct Target {
+  enum class Kind {
+    kKey,
+    kParam,
+    kSms,
+    kCoreClock,
+    kInterconnectClock,
+    kDramClock,
+    kLowering,
+    kCache,
+    kSeed
+  };
+  Kind kind = Kind::kKey;
+  std::string name;  ///< of a key ("l1.size") or parameter ("N")
+  friend bool operator==(const Target&, const Target&) = default;
+};
+/// As in a study file: "l1.size", "param.N", "sms", "core_clock", ...
+[[nodiscard]] std::string target_text(const Target& target);
+
+/// What is varied. Several targets move together.
+struct Axis {
+  struct Value {
+    std::string label;               ///< how results show it
+    std::vector<std::string> texts;  ///< one for each target
+  };
+  std::string name;
+  std::vector<Target> targets;
+  std::vector<Value> values;
+  core::Where where;
+};
+
+/// A relation between axes that every point must fulfil, "l1 + shared <= 131072".
+struct Constraint {
+  std::string text, left, relation, right;
+  core::Where where;
+};
+
+struct Study {
+  std::string name;  ///< of the file, without folder and ending
+  std::string path, text;
+  std::vector<std::string> machines, sets;
+  std::vector<Workload> workloads;
+  std::vector<Axis> axes;
+  std::vector<Constraint> constraints;
+  std::string objective = "time_s";  ///< a column of the results
+  bool maximise = false;
+};
+
+/// Throws core::InputError with every problem of the file. Paths in it start at its own folder.
+[[nodiscard]] Study load_study(const std::string& path);
+[[nodiscard]] Study parse_study(std::string_view text, const std::string& path);
+
+/// From the command line: "l1.size=16K,32K,64K" (a target, or several joined by '+', which all get the
+/// value). Throws core::InputError.
+[[nodiscard]] Axis axis_from_option(const std::string& text);
+
+/// The value of a text as a constraint or a plot takes it: a number, a size (bytes), a clock (kHz), a time
+/// (ns); false if it is a word.
+[[nodiscard]] bool numeric_value(std::string_view text, double& value);
+
+/// Names that axes, workloads and studies may have: they become columns and files.
+[[nodiscard]] bool good_name(std::string_view name);
+
+}  // namespace gpusim::study
