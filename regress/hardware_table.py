@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="files of measurements, with --update")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()  # names may follow an option
     if arguments.update:
         for name in arguments.names or files():
             write_reports({name: simulate(arguments.gpusim, name, arguments.threads)})
