@@ -126,6 +126,24 @@ TEST(SharedOperands, FoldIntoArithmetic) {
   EXPECT_EQ(folds("ld.shared.u32 %r2, [%r1]; shr.u32 %r2, %r2, 4; cvt.rn.f32.u32 %f3, %r2;"), 1u);
   EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; add.f32 %f3, %f1, %f0;", 20), 0u);
 }
+TEST(SharedOperands, ShareNoRowWithLoadsThatStay) {
+  // Old PTX loads into one register again and again; what lies far behind its base is no operand. The far
+  // load may move up between the near ones.
+  const std::string text = shared_kernel(R"(
+    mov.f32 %f3, 0f00000000;
+    ld.shared.f32 %f1, [%r1];     mad.f32 %f3, %f0, %f1, %f3;
+    ld.shared.f32 %f1, [%r1+4];   mad.f32 %f3, %f0, %f1, %f3;
+    ld.shared.f32 %f1, [%r1+240]; mad.f32 %f3, %f0, %f1, %f3;)");
+  const KernelImage image = lower_ok(text, level(LoweringLevel::kSchedule, 0, 13));
+  ASSERT_EQ(image.folded_loads.size(), 2u);
+  size_t loads = 0;
+  for (const MicroOp& op : image.ops) {
+    if (op.kind != OpKind::kLoad || op.memory.space != Space::kShared) continue;
+    ++loads;
+    EXPECT_NE(op.dst[0].offset, image.folded_loads[0].dst[0].offset);
+  }
+  EXPECT_EQ(loads, 1u);
+}
 TEST(SharedOperands, DoNotFoldAcrossWhatCouldChangeThem) {
   EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; bar.sync 0; add.f32 %f3, %f1, %f0;"), 0u);
   EXPECT_EQ(folds("ld.shared.f32 %f1, [%r1]; st.shared.f32 [%r1], %f0; add.f32 %f3, %f1, %f0;"), 0u);

@@ -129,6 +129,8 @@ class SharedFolder {
       pending_of_[op.src[s].var] = kNone;
       open_.erase(std::find(open_.begin(), open_.end(), index));
       gone[index] = true;
+      // What is loaded passes through no register: a name of its own, which no pass gives to anything else.
+      op.src[s].var = load.dst[0] = program_.new_var(program_.vars[load.dst[0]]);
       program_.folded.push_back(load);
       return;
     }
