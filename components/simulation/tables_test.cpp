@@ -111,32 +111,32 @@ TEST(TimingTablesTest, PipesInTheOrderOfTheFile) {
   EXPECT_EQ(problem, "");
   ASSERT_EQ(tables.of_scheduler.size(), 1u);
   const ClassTiming& multiply = tables.of_scheduler[0][isa::OpClass::kFp32Mul];
-  EXPECT_EQ(multiply.pipe[0], 0);  // sp
-  EXPECT_EQ(multiply.pipe[1], 1);  // sfu
-  EXPECT_EQ(multiply.interval[0], 4);
-  EXPECT_EQ(multiply.interval[1], 9);
+  EXPECT_EQ(multiply.pipe[0], 0);  // sfu
+  EXPECT_EQ(multiply.pipe[1], 1);  // sp
+  EXPECT_EQ(multiply.interval[0], 8);
+  EXPECT_EQ(multiply.interval[1], 4);
   EXPECT_EQ(multiply.latency, 24u);
   const ClassTiming& plain = tables.of_scheduler[0][isa::OpClass::kInt];
   EXPECT_EQ(plain.pipe[0], plain.pipe[1]);
 }
 
 TEST(TimingTablesTest, SubCoresHavePipesOfTheirOwnBehindTheSharedOnes) {
-  core::MachineConfig machine = test::tesla_c1060();  // sp sfu dp lsu control
+  core::MachineConfig machine = test::tesla_c1060();  // sfu sp lsu control
   machine.scheduler.count = 3;
   machine.pipes[0].per_scheduler = machine.pipes[1].per_scheduler = true;
   std::string problem;
   const TimingTables tables = build_timing(machine, problem);
   EXPECT_EQ(problem, "");
-  EXPECT_EQ(tables.shared_pipes, 3);
+  EXPECT_EQ(tables.shared_pipes, 2);
   EXPECT_EQ(tables.own_pipes, 2);
   ASSERT_EQ(tables.of_scheduler.size(), 3u);
   for (size_t s = 0; s < 3; ++s) {
     const ClassTimings& classes = tables.of_scheduler[s];
     const ClassTiming& multiply = classes[isa::OpClass::kFp32Mul];
-    EXPECT_EQ(multiply.pipe[0], 3 + 2 * s);
-    EXPECT_EQ(multiply.pipe[1], 4 + 2 * s);
-    EXPECT_EQ(classes[isa::OpClass::kFp64].pipe[0], 0);
-    EXPECT_EQ(classes[isa::OpClass::kLoadGlobal].pipe[0], 1);
+    EXPECT_EQ(multiply.pipe[0], 2 + 2 * s);
+    EXPECT_EQ(multiply.pipe[1], 3 + 2 * s);
+    EXPECT_EQ(classes[isa::OpClass::kFp64].pipe[0], 3 + 2 * s) << "shares the scalar processors' pipe";
+    EXPECT_EQ(classes[isa::OpClass::kLoadGlobal].pipe[0], 0);
   }
 }
 

@@ -14,6 +14,11 @@ namespace {
 
 const std::vector<std::string> kFolders{GPUSIM_SOURCE_DIR "/configs"};
 
+/// Cycles of the operations of one pipe.
+const std::map<std::string, int64_t>& intervals(const MachineConfig& m, std::string_view pipe) {
+  return std::ranges::find(m.pipes, pipe, &MachineConfig::Pipe::name)->interval;
+}
+
 TEST(Config, C1060HasItsPublishedLimits) {
   const MachineConfig m = load_machine("tesla_c1060", {}, kFolders);
   EXPECT_EQ(m.gpu.sms, 30);
@@ -22,10 +27,12 @@ TEST(Config, C1060HasItsPublishedLimits) {
   EXPECT_EQ(m.memory_bytes, int64_t{4} << 30);
   EXPECT_EQ(m.latency.at("shared_operand"), 24);
   ASSERT_GE(m.pipes.size(), 4u);
-  EXPECT_EQ(m.pipes[0].name, "sp");  // file order, not alphabetical
-  EXPECT_EQ(m.pipes[1].name, "sfu");
-  EXPECT_EQ(m.pipes[1].interval.at("fp32_mul"), 9);
-  EXPECT_DOUBLE_EQ(m.dram.rcd_ns, 15.0);  // 12 memory cycles at 800 MHz
+  EXPECT_EQ(m.pipes[0].name, "sfu");  // file order, not alphabetical
+  EXPECT_EQ(m.pipes[1].name, "sp");
+  EXPECT_EQ(m.pipes[2].name, "lsu");
+  EXPECT_EQ(intervals(m, "sfu").at("fp32_mul"), 8);
+  EXPECT_TRUE(intervals(m, "sp").contains("fp64"));  // one unit for both
+  EXPECT_DOUBLE_EQ(m.dram.rcd_ns, 15.0);             // 12 memory cycles at 800 MHz
 }
 
 TEST(Config, ExtendsOverridesKeyByKey) {
@@ -63,9 +70,9 @@ TEST(Config, SetsOverride) {
   EXPECT_EQ(m.shared.bytes, 8192);
   EXPECT_EQ(m.scheduler.policy, "gto");
   EXPECT_EQ(m.clocks.core_khz, 1100000);
-  EXPECT_EQ(m.pipes[0].interval.at("fp32"), 2);
+  EXPECT_EQ(intervals(m, "sp").at("fp32"), 2);
   EXPECT_TRUE(m.dram.bank_hash);
-  EXPECT_FALSE(m.pipes[1].interval.contains("fp32_mul"));
+  EXPECT_FALSE(intervals(m, "sfu").contains("fp32_mul"));
 }
 
 TEST(Config, SecondLevelCache) {
@@ -85,22 +92,22 @@ TEST(Config, SecondLevelCache) {
 
 TEST(Config, MatrixClassesTakeThePipesOfTheirPartsOrTheirOwn) {
   const MachineConfig without = load_machine("tesla_c1060", {}, kFolders);
-  EXPECT_EQ(without.pipes[0].interval.at("mma_half"), 64 * 4);  // 64 times fp32
+  EXPECT_EQ(intervals(without, "sp").at("mma_half"), 64 * 4);  // 64 times fp32
   EXPECT_EQ(without.latency.at("mma_half"), 24 + 63 * 4);
-  EXPECT_EQ(without.pipes[2].interval.at("mma_fp64"), 8 * 32);
+  EXPECT_EQ(intervals(without, "sp").at("mma_fp64"), 8 * 32);
   EXPECT_EQ(without.latency.at("mma_fp64"), 48 + 7 * 32);
   const std::vector<std::string> sets{"pipes.tensor.mma_half=8", "latency.mma_half=33", "pipes.sp.fp32=2"};
   const MachineConfig with = load_machine("tesla_c1060", sets, kFolders);
   EXPECT_EQ(with.pipes.back().name, "tensor");
   EXPECT_EQ(with.pipes.back().interval.at("mma_half"), 8);
   EXPECT_EQ(with.latency.at("mma_half"), 33);
-  EXPECT_FALSE(with.pipes[0].interval.contains("mma_half"));
-  EXPECT_EQ(with.pipes[0].interval.at("mma_int8"), 64 * 4);
+  EXPECT_FALSE(intervals(with, "sp").contains("mma_half"));
+  EXPECT_EQ(intervals(with, "sp").at("mma_int8"), 64 * 4);
 }
 
 TEST(Config, HalfPrecisionRunsAsFp32UnlessItHasAPipe) {
   const MachineConfig without = load_machine("tesla_c1060", {}, kFolders);
-  EXPECT_EQ(without.pipes[0].interval.at("half"), without.pipes[0].interval.at("fp32"));
+  EXPECT_EQ(intervals(without, "sp").at("half"), intervals(without, "sp").at("fp32"));
   EXPECT_EQ(without.latency.at("half"), without.latency.at("fp32"));
   // Pairs: so many operations a lane make twice the rate of FP32.
   for (const char* name : {"tesla_v100", "h200"}) {
