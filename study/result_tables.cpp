@@ -19,6 +19,7 @@ namespace gpusim::study {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr size_t kImageStep = size_t{1} << 20;  ///< bytes by which a file in memory grows
 
 struct Column {
   std::string name;
@@ -309,18 +310,27 @@ std::string results_csv(const Study& study, std::span<const Point> points,
 
 void write_results_hdf5(const std::string& path, const Study& study, std::span<const Point> points,
                         std::span<const PointResult> results) {
-  core::NewFile file(path);
+  std::string image;
   {
     const std::lock_guard lock(core::hdf5_mutex());
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are reported by exceptions, not printed
+    // Made in memory: a file that the library cannot write to its end (a full disk) stays open in it, and the
+    // library crashes at the end of the process.
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path);
-    const Handle h5(H5Fcreate(file.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose, path);
+    check(H5Pset_fapl_core(access, kImageStep, /*backing_store=*/0), path);
+    const Handle h5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose, path);
     text_attribute(h5, "schema", "gpusim-study-1", path);
     text_dataset(h5, "study", study.text, path);
     text_attribute(h5, "study_sha256", core::sha256_hex(study.text), path);
     write_table(h5, points_table(study, points, results), path);
     write_table(h5, kernels_table(study, points, results, false), path);
+    check(H5Fflush(h5, H5F_SCOPE_LOCAL), path);
+    const ssize_t size = H5Fget_file_image(h5, nullptr, 0);
+    check(size < 0 ? -1 : 0, path);
+    image.resize(static_cast<size_t>(size));
+    check(H5Fget_file_image(h5, image.data(), image.size()) == size ? 0 : -1, path);
   }
-  file.commit();
+  core::write_whole_file(path, image);
 }
 
 }  // namespace gpusim::study
