@@ -9,8 +9,10 @@
 #include <limits>
 #include <variant>
 
+#include "components/simulation/kernel_counters.h"
 #include "simcore/record/hdf5_writer.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/names.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/whole_file.h"
 
@@ -62,7 +64,7 @@ void identity_columns(Table& t, const Study& study, std::span<const Point> point
     auto& column = add_column<std::string>(t, name);
     for (size_t row = 0; row < t.rows; ++row) column[row] = text(point_of_row[row]);
   };
-  texts("machine", [&](size_t p) { return study.machines[points[p].machine]; });
+  texts("machine", [&](size_t p) { return machine_name(study, points[p].machine); });
   texts("workload", [&](size_t p) { return study.workloads[points[p].workload].name; });
   for (size_t i = 0; i < study.axes.size(); ++i)
     texts(study.axes[i].name, [&](size_t p) { return study.axes[i].values[points[p].values[i]].label; });
@@ -76,7 +78,9 @@ Table points_table(const Study& study, std::span<const Point> points, std::span<
   std::vector<size_t> rows(points.size());
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = i;
   identity_columns(t, study, points, results, rows);
-  for (const char* name : {"time_s", "cycles", "energy_j", "energy_delay", "sram_kib", "warp_instructions"}) {
+  std::vector<std::string> names = column_names({});
+  if (std::ranges::find(names, study.objective) == names.end()) names.push_back(study.objective);
+  for (const std::string& name : names) {
     auto& column = add_column<double>(t, name);
     for (size_t i = 0; i < points.size(); ++i) column[i] = column_value(results[i], name);
   }
@@ -285,6 +289,7 @@ double column_value(const PointResult& r, std::string_view name) {
   if (name == "energy_j") return r.energy_j;
   if (name == "energy_delay") return r.energy_j * r.time_s;
   if (name == "warp_instructions") return static_cast<double>(r.warp_instructions);
+  if (r.kernels.size() > 1 && !comp::adds_up(name)) return kNone;
   double sum = 0;
   bool found = false;
   for (const KernelRow& k : r.kernels)
@@ -294,6 +299,22 @@ double column_value(const PointResult& r, std::string_view name) {
         found = true;
       }
   return found ? sum : kNone;
+}
+
+void check_objective(const Study& study, const Point& point, const PointResult& result) {
+  if (result.status != PointResult::Status::kComplete) return;
+  if (result.kernels.size() > 1 && !comp::adds_up(study.objective))
+    core::raise_input_error(
+        {study.path, 0, 0},
+        fmt::format("objective '{}' is a rate, which has no sum over the {} kernels of {}", study.objective,
+                    result.kernels.size(), point_text(study, point)),
+        "an objective that adds up: time_s, energy_j, a count");
+  if (study.machines.size() > 1 || std::isfinite(column_value(result, study.objective))) return;
+  const std::vector<std::string> names = column_names({&result, 1});
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  core::raise_input_error({study.path, 0, 0},
+                          fmt::format("objective '{}' is no column of the results", study.objective),
+                          core::name_hint(study.objective, views));
 }
 
 std::vector<std::string> column_names(std::span<const PointResult> results) {
