@@ -189,23 +189,26 @@ class FolderLock {
 
 std::string study_file_in(const std::string& folder) { return (fs::path(folder) / "study.toml").string(); }
 
-/// Writes FOLDER/study.toml. Throws core::InputError if another study has its results there.
-void claim_folder(const std::string& folder, const study::Study& study, bool force) {
+/// Throws core::InputError if another study has its results in the folder.
+void check_folder(const std::string& folder, const study::Study& study, bool force) {
   const std::string file = study_file_in(folder);
   std::error_code error;
+  if (!force && fs::exists(file, error) && core::read_text_file(file, core::kAnySize) != study.text)
+    core::raise_input_error({folder, 0, 0}, "holds the results of another study (its study.toml)",
+                            "--out another folder, or --force to write over them");
+}
+
+/// Tasks on other computers read FOLDER/study.toml; else it is written with the results.
+void write_study_file(const std::string& folder, const study::Study& study) {
+  std::error_code error;
   fs::create_directories(folder, error);
-  if (fs::exists(file, error)) {
-    if (core::read_text_file(file, core::kAnySize) == study.text) return;
-    if (!force)
-      core::raise_input_error({folder, 0, 0}, "holds the results of another study (its study.toml)",
-                              "--out another folder, or --force to write over them");
-  }
-  core::write_whole_file(file, study.text);
+  core::write_whole_file(study_file_in(folder), study.text);
 }
 
 void write_results(const std::string& folder, const study::Study& study, const std::vector<Point>& points,
                    const std::vector<PointResult>& results,
                    const std::vector<study::GroupFindings>& findings) {
+  write_study_file(folder, study);
   core::write_whole_file((fs::path(folder) / "results.csv").string(),
                          study::results_csv(study, points, results));
   study::write_results_hdf5((fs::path(folder) / "results.h5").string(), study, points, results);
@@ -313,10 +316,11 @@ int run_study(const StudyArguments& a) {
   }
   const std::string folder = folder_of(a, study);
   const FolderLock lock(folder);
-  claim_folder(folder, study, a.force);
+  check_folder(folder, study, a.force);
   std::vector<PointResult> results;
   if (a.on == "slurm") {
     fs::create_directories(options.store);
+    write_study_file(folder, study);
     results = study::stored_results(study, points, options);
     damaged.tell();
     if (const size_t missing = count_missing(results); missing > 0) {
@@ -411,7 +415,8 @@ int plan_study(const StudyArguments& a) {
   DamagedPoints damaged(options);
   if (a.commands) {
     const std::string folder = folder_of(a, study);
-    claim_folder(folder, study, a.force);
+    check_folder(folder, study, a.force);
+    write_study_file(folder, study);
     const study::ClusterJob job = cluster_job(a, study, options, folder, points.size());
     for (size_t i = 0; i < points.size(); ++i) fmt::print("{}\n", study::task_command(job, i));
     return kGood;

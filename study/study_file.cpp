@@ -139,7 +139,8 @@ void check_objective(const Study& study, core::Messages& messages) {
   const std::string& objective = study.objective;
   if (std::ranges::find(kObjectives, objective) != kObjectives.end() || comp::is_counter(objective)) return;
   std::vector<std::string_view> names(kObjectives.begin(), kObjectives.end());
-  for (const std::string_view name : comp::counter_names()) names.push_back(name);
+  for (const std::string_view name : comp::counter_names())
+    if (name != "warp_instructions") names.push_back(name);  // it is there
   std::vector<std::string> slots;
   slots.reserve(comp::kNumStallCauses);
   for (const std::string_view cause : comp::kStallCauseNames)
