@@ -235,8 +235,49 @@ def check_prove(gpusim: Gpusim) -> None:
     gpusim.run("explain", file, "--threads", "2").require_code(1).require_error("--prove")
     gpusim.run("explain", file, "--prove", "--kernel", "vecadd").require_code(1).require_error("--kernel")
     # Data that changed since, and a run that did not end, prove nothing.
+    check_changed_data(gpusim, file)
     gpusim.run(*run, "--max-cycles", "100", ptx, "--out", file, "--force").require_code(2)
     gpusim.run("explain", file, "--prove", "--json").require_code(1).require_error("did not end")
+
+
+LOOP = """
+.version 1.4
+.target sm_13
+.entry loop (.param .u32 rounds)
+{
+  .reg .u32 %r<3>;
+  .reg .pred %p<2>;
+  ld.param.u32 %r1, [rounds];
+  ld.global.u32 %r2, [%r1];
+AGAIN:
+  sub.u32 %r2, %r2, 1;
+  setp.ne.u32 %p1, %r2, 0;
+  @%p1 bra AGAIN;
+  exit;
+}
+"""
+LOOP_LAUNCH = """
+[[buffer]]
+name = "rounds"
+type = "u32"
+init = "file:rounds.bin"
+[[launch]]
+grid = [1]
+block = [32]
+args = ["rounds"]
+"""
+
+
+def check_changed_data(gpusim: Gpusim, file: Path) -> None:
+    """A run whose data has changed since it was recorded is another run."""
+    ptx, data = gpusim.scratch / "loop.ptx", gpusim.scratch / "rounds.bin"
+    ptx.write_text(LOOP)
+    ptx.with_suffix(".toml").write_text(LOOP_LAUNCH)
+    data.write_bytes((10).to_bytes(4, "little"))
+    gpusim.run("--config", "tesla_c1060", ptx, "--out", file, "--force").require_code(0)
+    gpusim.run("explain", file, "--prove", "--json").require_code(0)
+    data.write_bytes((500).to_bytes(4, "little"))
+    gpusim.run("explain", file, "--prove", "--json").require_code(1).require_error("the repeated run takes", "are recorded")
 
 
 PHASES = {"M": ("name", "pid", "tid", "args"), "X": ("name", "cat", "pid", "tid", "ts", "dur", "args"),
