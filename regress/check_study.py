@@ -158,6 +158,7 @@ def check_options(gpusim: Gpusim) -> None:
                          (("run", saved, "--config", "h200"), ("a study file says what --config",)),
                          (("run", saved, "--objective", "cicles", "--out", "new"), ("did you mean 'cycles'",)),
                          (("show", "."), ("is a folder",)),
+                         (("run", "--config", "h200", "--config", "h200", ptx, "--out", "new"), ("machine 'h200' stands twice",)),
                          (("run", "--config", "tesla_c1060", "none.ptx", "--out", "new"), ("there is no file 'none.ptx'",)),
                          (("run", "--config", "tesla_c1061", ptx, "--out", "new"), ("did you mean 'tesla_c1060'",)),
                          (("run", "--config", "tesla_v100", "--set", "l1.size=64K", "--axis", "l1.size=32K,64K", ptx, "--out", "new"),

@@ -388,6 +388,10 @@ void check_study(const Study& study) {
     for (size_t other = 0; other < a; ++other)
       if (study.axes[other].name == study.axes[a].name)
         messages.error(study.axes[a].where, fmt::format("there are two axes '{}'", study.axes[a].name));
+  for (size_t m = 0; m < study.machines.size(); ++m)
+    for (size_t other = 0; other < m; ++other)
+      if (study.machines[other] == study.machines[m])
+        messages.error({study.path, 0, 0}, fmt::format("machine '{}' stands twice", study.machines[m]));
   check_targets(study, messages);
   check_objective(study, messages);
   messages.raise_if_any();
@@ -395,7 +399,8 @@ void check_study(const Study& study) {
 
 std::string machine_name(const Study& study, size_t machine) {
   const auto stem = [](const std::string& text) {
-    return text.find('/') == std::string::npos ? text : fs::path(text).stem().string();
+    return text.find('/') == std::string::npos && !text.ends_with(".cfg") ? text
+                                                                          : fs::path(text).stem().string();
   };
   const std::string name = stem(study.machines[machine]);
   const bool unique =

@@ -147,10 +147,11 @@ TEST(StudyFile, ObjectivesAreKnownBeforeAnythingIsSimulated) {
 
 TEST(StudyFile, AMachineIsCalledByItsFile) {
   Study study;
-  study.machines = {"tesla_v100", "/a/small.cfg", "/a/x.cfg", "/b/x.cfg"};
+  study.machines = {"tesla_v100", "/a/small.cfg", "/a/x.cfg", "/b/x.cfg", "here.cfg"};
   EXPECT_EQ(machine_name(study, 0), "tesla_v100");
   EXPECT_EQ(machine_name(study, 1), "small");
   EXPECT_EQ(machine_name(study, 2), "/a/x.cfg") << "there are two";
+  EXPECT_EQ(machine_name(study, 4), "here");
 }
 
 TEST(StudyFile, ConstraintsNameAxes) {
