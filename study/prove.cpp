@@ -276,7 +276,7 @@ std::string proof_text(const Proof& proof) {
       ++without;
       continue;
     }
-    out += fmt::format("  {:<42} {:<4} {:>14}  {:>+7.1f} %\n", g.change.name, g.change.effect, g.cycles,
+    out += fmt::format("  {:<46} {:<4} {:>14}  {:>+7.1f} %\n", g.change.name, g.change.effect, g.cycles,
                        100 * (g.factor - 1));
   }
   if (without > 0) out += fmt::format("  {} others change less than 0.5 %\n", without);
