@@ -24,11 +24,18 @@ struct ExplainArguments : RecordingArguments {
 int prove_recording(const ExplainArguments& a) {
   return analysis::guarded(a.file, [&] {
     comp::SimulationOptions run;
+    uint64_t cycles = 0;
     {
       const analysis::Recording recording(a.file);
+      if (!recording.complete())
+        throw core::InputError(
+            fmt::format("{}: error: --prove: the recorded run did not end, so there is nothing to compare "
+                        "with\n  hint: record it again to its end",
+                        a.file));
+      for (uint64_t i = 0; i < recording.launches().size(); ++i) cycles += recording.kernel(i).cycles;
       run = recorded_run(recording, a.launch);
     }
-    const study::Proof proof = study::prove(run, a.threads == 0 ? processors() : a.threads);
+    const study::Proof proof = study::prove(run, a.threads == 0 ? processors() : a.threads, cycles);
     fmt::print("{}", a.json ? study::proof_json(proof) : study::proof_text(proof));
     return kGood;
   });
@@ -66,6 +73,7 @@ void add_explain_command(CLI::App& program, int& code) {
       ->needs(prove);
   explain->add_option("--launch", a->launch, "The recorded launch file, where it names other files")
       ->needs(prove);
+  prove->excludes("--kernel");
   explain->add_flag("--describe", a->describe, "Print what each cause means");
   explain->callback([a, &code] { code = explain_recording(*a); });
 }

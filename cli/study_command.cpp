@@ -5,14 +5,16 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <set>
 
 #include "cli/commands.h"
 #include "cli/this_program.h"
+#include "simcore/config/load.h"
 #include "simcore/process/child_process.h"
-#include "simcore/text/json_text.h"
+#include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
 #include "study/cluster.h"
 #include "study/findings.h"
@@ -31,9 +33,10 @@ struct StudyArguments {
   std::string file, out, store, on, part, objective;
   std::vector<std::string> configs, axes, params, sets, slurm;
   std::string launch;
-  unsigned threads = 0;  ///< 0: as many as there are processors
-  size_t tasks = 0;      ///< 0: one for each point, at most kMostTasks
-  bool again = false, json = false, quiet = false, commands = false;
+  unsigned threads = 0;     ///< 0: as many as there are processors
+  size_t tasks = 0;         ///< 0: one for each point, at most kMostTasks
+  uint64_t max_cycles = 0;  ///< 0: as the study says
+  bool again = false, json = false, quiet = false, commands = false, maximise = false, force = false;
 };
 /// Slurm's own limit of a job array is 1001 where nobody has changed it (MaxArraySize).
 constexpr size_t kMostTasks = 1000;
@@ -41,20 +44,12 @@ constexpr size_t kMostTasks = 1000;
 /// range).
 constexpr double kWarpInstructionsPerSecond = 1e6;
 
-/// The study of a file, or of the options that stand for one.
-study::Study study_of(const StudyArguments& a) {
-  if (a.file.ends_with(".toml")) {
-    if (!a.configs.empty() || !a.axes.empty() || !a.params.empty() || !a.launch.empty())
-      throw core::InputError(fmt::format(
-          "gpusim: error: {}: a study file says what --config, --axis, --param and --launch would\n  hint: "
-          "without a "
-          "study file, give the PTX: gpusim study run --config MACHINE --axis l1.size=16K,32K workload.ptx",
-          a.file));
-    study::Study study = study::load_study(a.file);
-    study.sets.insert(study.sets.end(), a.sets.begin(), a.sets.end());
-    if (!a.objective.empty()) study.objective = a.objective;
-    return study;
-  }
+/// The study that the options stand for.
+study::Study study_of_options(const StudyArguments& a) {
+  if (fs::is_directory(a.file))
+    throw core::InputError(fmt::format(
+        "{}: error: is a folder\n  hint: a study file (.toml), or a PTX file with --config and --axis",
+        a.file));
   if (a.configs.empty())
     throw core::InputError(
         "gpusim: error: --config MACHINE is missing\n  hint: gpusim study run --config tesla_v100 --axis "
@@ -62,7 +57,6 @@ study::Study study_of(const StudyArguments& a) {
   study::Study study;
   study.path = a.file;
   study.machines = a.configs;
-  study.sets = a.sets;
   study::Workload workload;
   workload.ptx = a.file;
   workload.launch = a.launch;
@@ -72,15 +66,41 @@ study::Study study_of(const StudyArguments& a) {
   workload.where = {a.file, 0, 0};
   study.name = workload.name;
   study.workloads.push_back(std::move(workload));
-  for (const std::string& text : a.axes) {
-    study::Axis axis = study::axis_from_option(text);
-    for (const study::Axis& other : study.axes)
-      if (other.name == axis.name)
-        throw core::InputError(
-            fmt::format("gpusim: error: --axis '{}': there are two axes '{}'", text, axis.name));
-    study.axes.push_back(std::move(axis));
+  for (const std::string& text : a.axes) study.axes.push_back(study::axis_from_option(text));
+  return study;
+}
+
+study::Study study_of_file(const StudyArguments& a) {
+  if (!a.configs.empty() || !a.axes.empty() || !a.params.empty() || !a.launch.empty())
+    throw core::InputError(fmt::format(
+        "gpusim: error: {}: a study file says what --config, --axis, --param and --launch would\n  hint: "
+        "without a "
+        "study file, give the PTX: gpusim study run --config MACHINE --axis l1.size=16K,32K workload.ptx",
+        a.file));
+  return study::load_study(a.file);
+}
+
+/// Programs and machines are there: else no point could be simulated, and nothing is written.
+void check_inputs(const study::Study& study) {
+  for (const study::Workload& w : study.workloads)
+    for (const std::string& file : {w.ptx, w.launch})
+      if (!file.empty() && !fs::is_regular_file(file))
+        core::raise_input_error(w.where, fmt::format("workload '{}': there is no file '{}'", w.name, file));
+  for (const std::string& machine : study.machines) (void)core::load_machine(machine, {}, config_folders());
+}
+
+/// The study of a file, or of the options that stand for one.
+study::Study study_of(const StudyArguments& a) {
+  study::Study study = a.file.ends_with(".toml") ? study_of_file(a) : study_of_options(a);
+  study.sets.insert(study.sets.end(), a.sets.begin(), a.sets.end());
+  if (!a.objective.empty()) {  // the file's maximise is about the file's objective
+    study.objective = a.objective;
+    study.maximise = false;
   }
-  if (!a.objective.empty()) study.objective = a.objective;
+  study.maximise |= a.maximise;
+  if (a.max_cycles != 0) study.max_cycles = a.max_cycles;
+  study::check_study(study);
+  check_inputs(study);
   study.text = study::study_toml(study);
   return study;
 }
@@ -167,10 +187,28 @@ class FolderLock {
   int file_ = -1;
 };
 
+std::string study_file_in(const std::string& folder) { return (fs::path(folder) / "study.toml").string(); }
+
+/// Throws core::InputError if another study has its results in the folder.
+void check_folder(const std::string& folder, const study::Study& study, bool force) {
+  const std::string file = study_file_in(folder);
+  std::error_code error;
+  if (!force && fs::exists(file, error) && core::read_text_file(file, core::kAnySize) != study.text)
+    core::raise_input_error({folder, 0, 0}, "holds the results of another study (its study.toml)",
+                            "--out another folder, or --force to write over them");
+}
+
+/// Tasks on other computers read FOLDER/study.toml; else it is written with the results.
+void write_study_file(const std::string& folder, const study::Study& study) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  core::write_whole_file(study_file_in(folder), study.text);
+}
+
 void write_results(const std::string& folder, const study::Study& study, const std::vector<Point>& points,
                    const std::vector<PointResult>& results,
                    const std::vector<study::GroupFindings>& findings) {
-  core::write_whole_file((fs::path(folder) / "study.toml").string(), study.text);
+  write_study_file(folder, study);
   core::write_whole_file((fs::path(folder) / "results.csv").string(),
                          study::results_csv(study, points, results));
   study::write_results_hdf5((fs::path(folder) / "results.h5").string(), study, points, results);
@@ -222,38 +260,69 @@ study::ClusterJob cluster_job(const StudyArguments& a, const study::Study& study
                               const study::RunOptions& options, const std::string& folder, size_t tasks) {
   study::ClusterJob job;
   job.program = fs::read_symlink("/proc/self/exe").string();
-  job.study_file = fs::absolute(a.file.ends_with(".toml") && a.sets.empty() && a.objective.empty()
-                                    ? fs::path(a.file)
-                                    : fs::path(folder) / "study.toml")
-                       .lexically_normal()
-                       .string();
+  job.study_file = fs::absolute(study_file_in(folder)).lexically_normal().string();
   job.store = fs::absolute(options.store).lexically_normal().string();
   job.logs = fs::absolute(fs::path(folder) / "slurm").lexically_normal().string();
   job.tasks = tasks;
   job.threads = a.threads == 0 ? 1 : a.threads;
   job.options = a.slurm;
-  (void)study;
+  job.name = study.name;
   return job;
 }
 
+/// Says how many stored points cannot be read; they are as good as missing.
+class DamagedPoints {
+ public:
+  explicit DamagedPoints(study::RunOptions& options) {
+    options.on_damaged = [this](const std::string&) { ++count_; };
+  }
+  void tell() {
+    if (count_ == 1) print_error("1 stored point is damaged and counts as not simulated\n");
+    if (count_ > 1) print_error("{} stored points are damaged and count as not simulated\n", count_);
+    count_ = 0;
+  }
+
+ private:
+  size_t count_ = 0;
+};
+
+/// The process that Ctrl-C is for; its children end with it.
+pid_t interrupted_process = 0;
+void end_study(int) {
+  if (getpid() == interrupted_process) {
+    constexpr std::string_view text = "\ninterrupted: the same command goes on where this one was\n";
+    (void)!write(STDERR_FILENO, text.data(), text.size());
+  }
+  _exit(kInterruptedExit);
+}
+/// Nothing is lost but the points that are being simulated, so the process ends at once.
+void end_at_interrupt() {
+  interrupted_process = getpid();
+  struct sigaction action {};
+  action.sa_handler = end_study;
+  sigaction(SIGINT, &action, nullptr);
+}
+
 int run_study(const StudyArguments& a) {
-  study::Study study = study_of(a);
+  const study::Study study = study_of(a);
   const std::vector<Point> points = study::points_of(study);
   study::RunOptions options = run_options(a, study);
+  DamagedPoints damaged(options);
+  options.on_start = [&damaged] { damaged.tell(); };
+  end_at_interrupt();
   if (!a.part.empty()) {
     const std::vector<size_t> which = part_of(a.part, points.size());
     return exit_code(study::run_points(study, points, which, options));
   }
   const std::string folder = folder_of(a, study);
   const FolderLock lock(folder);
+  check_folder(folder, study, a.force);
   std::vector<PointResult> results;
   if (a.on == "slurm") {
     fs::create_directories(options.store);
-    if (!a.file.ends_with(".toml") || !a.sets.empty() || !a.objective.empty()) {
-      study.text = study::study_toml(study);
-      core::write_whole_file((fs::path(folder) / "study.toml").string(), study.text);
-    }
+    write_study_file(folder, study);
     results = study::stored_results(study, points, options);
+    damaged.tell();
     if (const size_t missing = count_missing(results); missing > 0) {
       const size_t tasks = std::min(a.tasks == 0 ? kMostTasks : a.tasks, points.size());
       const int status = study::run_on_slurm(cluster_job(a, study, options, folder, tasks));
@@ -270,8 +339,14 @@ int run_study(const StudyArguments& a) {
     std::vector<size_t> all(points.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     bool simulating = false;  // what is there is told first, in one go
-    options.on_done = [&](size_t, const PointResult& r) { progress.done(r, !simulating); };
-    options.on_start = [&] { simulating = true; };
+    options.on_done = [&](size_t point, const PointResult& r) {
+      study::check_objective(study, points[point], r);  // now, rather than when all are simulated
+      progress.done(r, !simulating);
+    };
+    options.on_start = [&] {
+      simulating = true;
+      damaged.tell();
+    };
     results = study::run_points(study, points, all, options);
   }
   const auto findings = study::find(study, points, results);
@@ -285,14 +360,23 @@ int run_study(const StudyArguments& a) {
 int show_study(const StudyArguments& a) {
   const study::Study study = study_of(a);
   const std::vector<Point> points = study::points_of(study);
-  const std::vector<PointResult> results = study::stored_results(study, points, run_options(a, study));
+  study::RunOptions options = run_options(a, study);
+  DamagedPoints damaged(options);
+  const std::vector<PointResult> results = study::stored_results(study, points, options);
+  damaged.tell();
   return report(a, study, points, results, study::find(study, points, results));
 }
 
-/// Warp instructions of each workload with each combination of parameters, counted by functional runs.
-double instructions_of(const study::Study& study, const std::vector<Point>& points,
-                       const std::vector<PointResult>& results, const study::RunOptions& options,
-                       size_t& unknown) {
+/// Warp instructions of all points that are missing.
+struct WorkToDo {
+  double instructions = 0;
+  bool whole = true;   ///< false: there are more
+  size_t unknown = 0;  ///< points without a count
+};
+
+/// Counted by a functional run of each workload with each combination of parameters.
+WorkToDo work_to_do(const study::Study& study, const std::vector<Point>& points,
+                    const std::vector<PointResult>& results, const study::RunOptions& options) {
   std::map<std::string, size_t> of_key;  // what decides a functional run -> its work
   std::vector<size_t> work_of(points.size(), SIZE_MAX);
   std::vector<std::function<std::string()>> works;
@@ -305,18 +389,21 @@ double instructions_of(const study::Study& study, const std::vector<Point>& poin
     work_of[i] = at->second;
     if (is_new)
       works.emplace_back([&study, &options, &point = points[i]] {
-        return std::to_string(study::count_warp_instructions(
-            study::prepare(study, point, options.config_folders, options.program)));
+        const study::Counted counted = study::count_warp_instructions(
+            study::prepare(study, point, options.config_folders, options.program));
+        return fmt::format("{}{}", counted.warp_instructions, counted.whole ? "" : "+");
       });
   }
   const std::vector<core::ChildAnswer> answers = core::run_in_children(works, options.parallel);
-  double sum = 0;
+  WorkToDo sum;
   for (const size_t work : work_of) {
     if (work == SIZE_MAX) continue;
-    if (answers[work].good)
-      sum += std::stod(answers[work].text);
-    else
-      ++unknown;
+    if (answers[work].good) {
+      sum.instructions += std::stod(answers[work].text);
+      sum.whole &= !answers[work].text.ends_with('+');
+    } else {
+      ++sum.unknown;
+    }
   }
   return sum;
 }
@@ -324,18 +411,18 @@ double instructions_of(const study::Study& study, const std::vector<Point>& poin
 int plan_study(const StudyArguments& a) {
   const study::Study study = study_of(a);
   const std::vector<Point> points = study::points_of(study);
-  const study::RunOptions options = run_options(a, study);
+  study::RunOptions options = run_options(a, study);
+  DamagedPoints damaged(options);
   if (a.commands) {
     const std::string folder = folder_of(a, study);
-    if (!a.file.ends_with(".toml") || !a.sets.empty() || !a.objective.empty()) {
-      fs::create_directories(folder);
-      core::write_whole_file((fs::path(folder) / "study.toml").string(), study::study_toml(study));
-    }
+    check_folder(folder, study, a.force);
+    write_study_file(folder, study);
     const study::ClusterJob job = cluster_job(a, study, options, folder, points.size());
     for (size_t i = 0; i < points.size(); ++i) fmt::print("{}\n", study::task_command(job, i));
     return kGood;
   }
   const std::vector<PointResult> results = study::stored_results(study, points, options);
+  damaged.tell();
   size_t refused = 0;
   for (size_t i = 0; i < points.size(); ++i) {
     const PointResult& r = results[i];
@@ -347,16 +434,17 @@ int plan_study(const StudyArguments& a) {
     if (is_refused) fmt::print("        {}\n", r.reason);
   }
   const size_t missing = count_missing(results);
-  size_t unknown = 0;
-  const double instructions = instructions_of(study, points, results, options, unknown);
-  fmt::print("{} points, {} to be simulated", points.size(), missing);
+  const WorkToDo work = work_to_do(study, points, results, options);
+  fmt::print("{} point{}, {} to be simulated", points.size(), points.size() == 1 ? "" : "s", missing);
   if (refused > 0) fmt::print(", {} refused", refused);
   fmt::print("\n");
   if (missing > 0) {
-    const double seconds = instructions / kWarpInstructionsPerSecond;
-    fmt::print("{:.3g} warp instructions: about {} on one processor, {} on {} (at a million a second)\n",
-               instructions, duration(seconds), duration(seconds / options.parallel), options.parallel);
-    if (unknown > 0) fmt::print("without {} points whose programs fail\n", unknown);
+    const double seconds = work.instructions / kWarpInstructionsPerSecond;
+    fmt::print("{}{:.3g} warp instructions: about {} on one processor, {} on {} (at a million a second)\n",
+               work.whole ? "" : "more than ", work.instructions, duration(seconds),
+               duration(seconds / options.parallel), options.parallel);
+    if (work.unknown > 0)
+      fmt::print("without {} point{} whose program fails\n", work.unknown, work.unknown == 1 ? "" : "s");
   }
   return refused == 0 ? kGood : kBadInput;
 }
@@ -379,12 +467,19 @@ void add_study_options(CLI::App* command, StudyArguments& a) {
   command->add_option(
       "--objective", a.objective,
       "What is to be small: time_s (default), cycles, energy_j, energy_delay, sram_kib or a counter");
+  command->add_flag("--maximise", a.maximise, "The objective is to be large");
+  command->add_option("--max-cycles", a.max_cycles, "A kernel that runs longer is reported as endless")
+      ->check(CLI::PositiveNumber);
   command->add_option("--out", a.out, "Folder for results (default: NAME.study in this folder)");
   command->add_option(
       "--store", a.store,
       "Folder of simulated points, which studies may share (default: points/ in the folder of results)");
   command->add_option("--threads", a.threads, "Simulations at the same time (default: processors)")
       ->check(CLI::Range(1, 256));
+}
+
+void add_force(CLI::App* command, StudyArguments& a) {
+  command->add_flag("--force", a.force, "Write over the results of another study in the folder");
 }
 
 }  // namespace
@@ -399,17 +494,22 @@ void add_study_command(CLI::App& program, int& code) {
   add_study_options(plan, *a);
   plan->add_flag("--commands", a->commands,
                  "Print a command for each point instead, for GNU parallel, Make or a cluster");
+  add_force(plan, *a);
   plan->callback([a, &code] { code = plan_study(*a); });
 
   CLI::App* run = command->add_subcommand("run", "Simulate what is missing and say what the results show");
   add_study_options(run, *a);
-  run->add_option("--on", a->on, "Where: slurm submits a job array and waits for it")
-      ->check(CLI::IsMember({"slurm"}));
+  add_force(run, *a);
+  CLI::Option* on = run->add_option("--on", a->on, "Where: slurm submits a job array and waits for it")
+                        ->check(CLI::IsMember({"slurm"}));
   run->add_option("--tasks", a->tasks, "Tasks of the job array (default: one a point, at most 1000)")
-      ->check(CLI::Range(1, 1'000'000));
+      ->check(CLI::Range(1, 1'000'000))
+      ->needs(on);
   run->add_option("--slurm", a->slurm, "An option for sbatch, such as --slurm=--partition=long (repeatable)")
-      ->allow_extra_args(false);
-  run->add_option("--part", a->part, "Only points I, I+N, I+2N, ... of the study, and no results: I/N");
+      ->allow_extra_args(false)
+      ->needs(on);
+  run->add_option("--part", a->part, "Only points I, I+N, I+2N, ... of the study, and no results: I/N")
+      ->excludes(on);
   run->add_flag("--again", a->again, "Simulate points again that failed");
   run->add_flag("--quiet", a->quiet, "No progress");
   run->add_flag("--json", a->json, "Print what the results show as one JSON object");
@@ -418,6 +518,7 @@ void add_study_command(CLI::App& program, int& code) {
   CLI::App* show =
       command->add_subcommand("show", "Say what the results show, as far as points are simulated");
   add_study_options(show, *a);
+  show->add_flag("--quiet", a->quiet, "No progress (there is none; as for run)");
   show->add_flag("--json", a->json, "Print one JSON object");
   show->callback([a, &code] { code = show_study(*a); });
 }

@@ -5,6 +5,7 @@
 #include "analysis/report/guarded.h"
 #include "analysis/report/trace_events.h"
 #include "cli/commands.h"
+#include "simcore/text/input_error.h"
 #include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
@@ -20,6 +21,13 @@ int write_timeline(const TimelineArguments& a) {
   check_output("--out", a.out, {a.file});
   return analysis::guarded(a.file, [&] {
     const analysis::Recording recording(a.file);
+    const auto& launches = recording.launches();
+    for (uint64_t i = 0; i < launches.size(); ++i)
+      if (launches[i].finished && !recording.has_events(i, "block"))
+        throw core::InputError(
+            fmt::format("{}: error: was recorded with --events off, without what blocks and counts over time "
+                        "are drawn from\n  hint: record it again without --events off",
+                        a.file));
     analysis::TimelineOptions options;
     if (a.sms != 0) options.sms = a.sms;
     constexpr size_t kPiece = size_t{1} << 20;

@@ -101,7 +101,9 @@ def check_options(gpusim: Gpusim) -> None:
             help_of[command] = gpusim.run(*command.split(), "--help").require_code(0).out
         return help_of[command]
 
-    subcommands = set(re.findall(r"^  ([a-z]+) ", options_of("").split("Subcommands:")[1], re.MULTILINE))
+    def subcommands_of(command: str) -> set[str]:
+        return set(re.findall(r"^  ([a-z]+) ", "".join(options_of(command).split("Subcommands:")[1:]), re.MULTILINE))
+
     seen = 0
     for page in pages(gpusim.source):
         for command in commands(page):
@@ -110,7 +112,11 @@ def check_options(gpusim: Gpusim) -> None:
                 words = shlex.split(text)[1:]
             except ValueError:
                 words = text.split()[1:]
-            sub = words[0] if words and words[0] in subcommands else ""
+            sub = ""
+            for word in words[:2]:  # "study run" is a command of a command
+                if word not in subcommands_of(sub):
+                    break
+                sub = f"{sub} {word}".strip()
             for option in (word.split("=")[0] for word in words if re.match(r"--[a-z]", word)):
                 seen += 1
                 require(re.search(rf"{re.escape(option)}\b", options_of(sub)) is not None,

@@ -3,7 +3,9 @@
 import csv
 import json
 import os
+import resource
 import shlex
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -97,6 +99,16 @@ def check_resume(gpusim: Gpusim) -> None:
         run = gpusim.run("study", "show", file, "--out", "cut")
         require("not simulated yet" in run.out and run.code == 1, run.describe())
         require(all(path.stat().st_mtime_ns == when for path, when in kept.items()), "a stored point was written again")
+    interrupted = gpusim.start("study", "run", file, "--out", "cut", "--quiet", "--threads", "2")
+    wait_for_points(gpusim, "cut", 14)
+    interrupted.send_signal(signal.SIGINT)
+    error = interrupted.communicate()[1]
+    require(interrupted.returncode == 130 and "interrupted: the same command goes on" in error, f"{interrupted.returncode}: {error}")
+    damaged = stored(gpusim, "cut")[0]
+    whole = damaged.read_text()
+    damaged.write_text("")
+    gpusim.run("study", "show", file, "--out", "cut", "--quiet").require_code(1).require_error("1 stored point is damaged")
+    damaged.write_text(whole)
     kept = {path: path.stat().st_mtime_ns for path in stored(gpusim, "cut")}
     run_study(gpusim, file, "cut")
     require_same(gpusim, "whole", "cut")
@@ -144,9 +156,34 @@ def check_options(gpusim: Gpusim) -> None:
                          (("run", gpusim.scratch / "none.toml"), ("none.toml", "error")),
                          (("run", saved, "--part", "4/4"), ("is not I/N",)),
                          (("run", saved, "--config", "h200"), ("a study file says what --config",)),
-                         (("run", saved, "--objective", "cicles", "--out", "again"), ("did you mean 'cycles'",)),
+                         (("run", saved, "--objective", "cicles", "--out", "new"), ("did you mean 'cycles'",)),
+                         (("show", "."), ("is a folder",)),
+                         (("run", "--config", "h200", "--config", "h200", ptx, "--out", "new"), ("machine 'h200' stands twice",)),
+                         (("run", "--config", "tesla_c1060", "none.ptx", "--out", "new"), ("there is no file 'none.ptx'",)),
+                         (("run", "--config", "tesla_c1061", ptx, "--out", "new"), ("did you mean 'tesla_c1060'",)),
+                         (("run", "--config", "tesla_v100", "--set", "l1.size=64K", "--axis", "l1.size=32K,64K", ptx, "--out", "new"),
+                          ("changes l1.size, which is set to one value",)),
+                         (("run", saved, "--slurm=--x"), ("--on",)),
+                         (("run", saved, "--on", "slurm", "--part", "0/2"), ("--on",)),
+                         (("run", saved, "--objective", "energy_j", "--out", "again"), ("another study", "--force")),
+                         (("plan", saved, "--objective", "energy_j", "--out", "again", "--commands"), ("another study",)),
                          (("run", saved, "--out", "/proc/none"), ("/proc/none", "error"))):
-        gpusim.run("study", *words, "--quiet").require_code(1).require_error(*texts)
+        gpusim.run("study", *words, *(() if words[0] == "plan" else ("--quiet",))).require_code(1).require_error(*texts)
+    require(not (gpusim.scratch / "new").exists(), "a study that is refused has made its folder")
+    shown = gpusim.run("study", "run", saved, "--objective", "energy_j", "--maximise", "--out", "again", "--force", "--quiet",
+                       "--store", gpusim.scratch / "vecadd.study" / "points").require_code(1)
+    require("largest energy_j" in shown.out, shown.describe())
+    check_full_disk(gpusim, saved)
+
+
+def check_full_disk(gpusim: Gpusim, study: Path) -> None:
+    """Tables that find no room are an error with the reason, and no half of them gets its name."""
+    words = [str(gpusim.program), "study", "run", str(study), "--out", "full", "--store", "vecadd.study/points", "--quiet"]
+    run = subprocess.run(words, cwd=gpusim.scratch, capture_output=True, text=True, check=False, timeout=100,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (12000, 12000)))
+    require(run.returncode == 1 and run.stderr.startswith("full/results.h5: error: cannot be written") and run.stderr.count("\n") == 1,
+            f"exit code {run.returncode}: {run.stderr}")
+    require_equal("files", sorted(path.name for path in (gpusim.scratch / "full").iterdir()), [".lock", "results.csv", "study.toml"])
 
 
 def check_slurm(gpusim: Gpusim) -> None:
@@ -197,6 +234,51 @@ def check_prove(gpusim: Gpusim) -> None:
     cycles = gpusim.run("--config", "tesla_c1060", *options, ptx, "--out", file, "--json", "--force").require_code(0).json()["kernels"][0]["cycles"]
     require_equal("cycles of a launch from options", gpusim.run("explain", file, "--prove", "--json").require_code(0).json()["cycles"], cycles)
     gpusim.run("explain", file, "--threads", "2").require_code(1).require_error("--prove")
+    gpusim.run("explain", file, "--prove", "--kernel", "vecadd").require_code(1).require_error("--kernel")
+    # Data that changed since, and a run that did not end, prove nothing.
+    check_changed_data(gpusim, file)
+    gpusim.run(*run, "--max-cycles", "100", ptx, "--out", file, "--force").require_code(2)
+    gpusim.run("explain", file, "--prove", "--json").require_code(1).require_error("did not end")
+
+
+LOOP = """
+.version 1.4
+.target sm_13
+.entry loop (.param .u32 rounds)
+{
+  .reg .u32 %r<3>;
+  .reg .pred %p<2>;
+  ld.param.u32 %r1, [rounds];
+  ld.global.u32 %r2, [%r1];
+AGAIN:
+  sub.u32 %r2, %r2, 1;
+  setp.ne.u32 %p1, %r2, 0;
+  @%p1 bra AGAIN;
+  exit;
+}
+"""
+LOOP_LAUNCH = """
+[[buffer]]
+name = "rounds"
+type = "u32"
+init = "file:rounds.bin"
+[[launch]]
+grid = [1]
+block = [32]
+args = ["rounds"]
+"""
+
+
+def check_changed_data(gpusim: Gpusim, file: Path) -> None:
+    """A run whose data has changed since it was recorded is another run."""
+    ptx, data = gpusim.scratch / "loop.ptx", gpusim.scratch / "rounds.bin"
+    ptx.write_text(LOOP)
+    ptx.with_suffix(".toml").write_text(LOOP_LAUNCH)
+    data.write_bytes((10).to_bytes(4, "little"))
+    gpusim.run("--config", "tesla_c1060", ptx, "--out", file, "--force").require_code(0)
+    gpusim.run("explain", file, "--prove", "--json").require_code(0)
+    data.write_bytes((500).to_bytes(4, "little"))
+    gpusim.run("explain", file, "--prove", "--json").require_code(1).require_error("the repeated run takes", "are recorded")
 
 
 PHASES = {"M": ("name", "pid", "tid", "args"), "X": ("name", "cat", "pid", "tid", "ts", "dur", "args"),
@@ -234,6 +316,8 @@ def check_timeline(gpusim: Gpusim) -> None:
     require(0 < len(few) < len(blocks), "--sms 2 shows as many blocks")
     gpusim.run("timeline", file, "-o", file).require_code(1).require_error("this is an input of the run")
     gpusim.run("timeline", ptx, "-o", out).require_code(1)
+    gpusim.run("--config", "tesla_c1060", "--events", "off", ptx, "--out", file, "--force").require_code(0)
+    gpusim.run("timeline", file, "-o", out).require_code(1).require_error("was recorded with --events off")
 
 
 CHECKS = {"prove": check_prove, "timeline": check_timeline, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm}

@@ -43,6 +43,8 @@ std::string toml_list(const std::vector<std::string>& texts) {
   return out + "]";
 }
 
+std::string absolute_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
 }  // namespace
 
 std::string shell_word(const std::string& text) {
@@ -66,7 +68,7 @@ std::string slurm_script(const ClusterJob& job) {
       "# A job array of `gpusim study run --on slurm`: each task simulates its share of the points.\n"
       "#SBATCH --job-name={}\n"
       "exec {} \"$SLURM_ARRAY_TASK_ID/{}\"\n",
-      shell_word("gpusim-" + fs::path(job.study_file).stem().string()), command_before_part(job), job.tasks);
+      shell_word("gpusim-" + job.name), command_before_part(job), job.tasks);
 }
 
 int run_on_slurm(const ClusterJob& job) {
@@ -92,14 +94,21 @@ int run_on_slurm(const ClusterJob& job) {
 }
 
 std::string study_toml(const Study& study) {
-  std::string out = fmt::format("[study]\nmachines = {}\nset = {}\nobjective = {}\nmaximise = {}\n",
-                                toml_list(study.machines), toml_list(study.sets), toml_text(study.objective),
-                                study.maximise);
+  std::vector<std::string> machines, constraints;
+  std::error_code error;
+  for (const std::string& machine : study.machines)  // a name that is no file here is one of the program's
+    machines.push_back(machine.find('/') != std::string::npos || fs::is_regular_file(machine, error)
+                           ? absolute_path(machine)
+                           : machine);
+  for (const Constraint& c : study.constraints) constraints.push_back(c.text);
+  std::string out = constraints.empty() ? "" : fmt::format("constraints = {}\n\n", toml_list(constraints));
+  out += fmt::format("[study]\nmachines = {}\nset = {}\nobjective = {}\nmaximise = {}\nmax_cycles = {}\n",
+                     toml_list(machines), toml_list(study.sets), toml_text(study.objective), study.maximise,
+                     study.max_cycles);
   for (const Workload& w : study.workloads) {
     out += fmt::format("\n[[workload]]\nname = {}\nptx = {}\n", toml_text(w.name),
-                       toml_text(fs::absolute(w.ptx).lexically_normal().string()));
-    if (!w.launch.empty())
-      out += fmt::format("launch = {}\n", toml_text(fs::absolute(w.launch).lexically_normal().string()));
+                       toml_text(absolute_path(w.ptx)));
+    if (!w.launch.empty()) out += fmt::format("launch = {}\n", toml_text(absolute_path(w.launch)));
     if (!w.params.empty()) {
       out += "params = { ";
       for (size_t i = 0; i < w.params.size(); ++i) {
@@ -113,8 +122,9 @@ std::string study_toml(const Study& study) {
   for (const Axis& axis : study.axes) {
     std::vector<std::string> targets, values;
     for (const Target& target : axis.targets) targets.push_back(target_text(target));
+    // One value for all targets is written as one, and so keeps its label.
     for (const Axis::Value& value : axis.values)
-      values.push_back(value.texts.size() == 1 ? toml_text(value.texts.front()) : toml_list(value.texts));
+      values.push_back(value.texts.front() == value.label ? toml_text(value.label) : toml_list(value.texts));
     out += fmt::format("\n[[axis]]\nname = {}\nof = {}\nvalues = [{}]\n", toml_text(axis.name),
                        toml_list(targets), fmt::join(values, ", "));
   }

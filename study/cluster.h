@@ -18,6 +18,7 @@ struct ClusterJob {
   size_t tasks = 1;
   unsigned threads = 1;              ///< simulations at the same time in a task
   std::vector<std::string> options;  ///< for sbatch, as given
+  std::string name = "study";        ///< of the study
 };
 
 /// The shell command of one task, 0 .. tasks - 1.
@@ -28,7 +29,8 @@ struct ClusterJob {
 /// of the worst task. Throws core::InputError if there is no sbatch or the script cannot be written.
 int run_on_slurm(const ClusterJob& job);
 
-/// A study as the text of its file, for studies that came from options. Paths in it are absolute.
+/// A study as the text of a file that says the same from any folder: paths of programs, launch files and
+/// machines are absolute.
 [[nodiscard]] std::string study_toml(const Study& study);
 
 /// A word that a POSIX shell takes as it is.

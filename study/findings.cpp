@@ -166,7 +166,7 @@ GroupFindings find_in(const Study& study, std::span<const Point> points, std::sp
   });
   f.best_value = value(sorted.front());
   f.worst_value = value(sorted.back());
-  f.median_value = value(sorted[sorted.size() / 2]);
+  f.median_value = (value(sorted[(sorted.size() - 1) / 2]) + value(sorted[sorted.size() / 2])) / 2;
   const double room = std::abs(f.best_value) * kEqual;
   for (const uint32_t i : sorted)
     if (std::abs(value(i) - f.best_value) <= room) ++f.equally_good;
@@ -221,7 +221,7 @@ void effect_lines(std::string& out, const Study& study, const Effect& e) {
     out += "\n";
   }
   if (e.numeric && e.range > 1 + kNoGain && e.suffices != e.order.back())
-    out += fmt::format("    {} suffices: more changes less than {:.0f} % in every pair\n",
+    out += fmt::format("    {} suffices: no larger value changes the result by {:.0f} % or more\n",
                        axis.values[e.suffices].label, 100 * kNoGain);
 }
 
@@ -229,6 +229,7 @@ void effect_lines(std::string& out, const Study& study, const Effect& e) {
 
 std::vector<GroupFindings> find(const Study& study, std::span<const Point> points,
                                 std::span<const PointResult> results) {
+  for (size_t i = 0; i < results.size(); ++i) check_objective(study, points[i], results[i]);
   const bool any = std::ranges::any_of(results, usable);
   if (any && std::ranges::none_of(results, [&](const PointResult& r) {
         return usable(r) && std::isfinite(column_value(r, study.objective));
@@ -250,8 +251,9 @@ std::string findings_text(const Study& study, std::span<const Point> points,
                           std::span<const PointResult> results, std::span<const GroupFindings> groups) {
   std::string out;
   for (const GroupFindings& f : groups) {
-    out += fmt::format("{}{} on {}: {} points simulated", out.empty() ? "" : "\n",
-                       study.workloads[f.workload].name, study.machines[f.machine], f.simulated);
+    out += fmt::format("{}{} on {}: {} point{} simulated", out.empty() ? "" : "\n",
+                       study.workloads[f.workload].name, machine_name(study, f.machine), f.simulated,
+                       f.simulated == 1 ? "" : "s");
     out += f.failed == 0 ? "\n" : fmt::format(", {} missing, refused or failed\n", f.failed);
     if (f.simulated == 0) continue;
     out +=
@@ -318,7 +320,7 @@ std::string findings_json(const Study& study, std::span<const Point> points,
         "{}{{\"workload\": {}, \"machine\": {}, \"simulated\": {}, \"failed\": {}, \"best\": {}, "
         "\"pareto\": {}, \"effects\": [",
         separator, core::json_quoted(study.workloads[f.workload].name),
-        core::json_quoted(study.machines[f.machine]), f.simulated, f.failed, points_json(f.best),
+        core::json_quoted(machine_name(study, f.machine)), f.simulated, f.failed, points_json(f.best),
         points_json(f.pareto));
     separator = ", ";
     for (size_t i = 0; i < f.effects.size(); ++i) {

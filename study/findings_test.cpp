@@ -114,6 +114,27 @@ TEST(Findings, ObjectivesAreColumnsOfTheResults) {
   }
 }
 
+TEST(Findings, RatesHaveNoSum) {
+  Example e;
+  e.study.objective = "ipc";
+  for (PointResult& r : e.results)
+    for (KernelRow& k : r.kernels) k.counters.emplace_back("ipc", 0.5);
+  try {
+    (void)find(e.study, e.points, e.results);
+    FAIL();
+  } catch (const core::InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'ipc' is a rate, which has no sum over the 2 kernels of w on m"));
+  }
+  for (PointResult& r : e.results) r.kernels.pop_back();
+  EXPECT_EQ(find(e.study, e.points, e.results)[0].best_value, 0.5) << "of a single kernel";
+}
+
+TEST(Findings, TheMedianOfAnEvenNumberIsInTheMiddle) {
+  Example e;
+  for (size_t i = 0; i < e.results.size(); ++i) e.results[i].time_s = static_cast<double>(1 + i);
+  EXPECT_EQ(find(e.study, e.points, e.results)[0].median_value, 3.5);
+}
+
 TEST(ResultTables, CsvHasARowForEachLaunchAndFailedPoint) {
   Example e;
   e.results[5] = {};

@@ -114,7 +114,7 @@ isa::LoweringLevel lowering_of(const std::string& text, const core::Where& where
 
 std::string point_text(const Study& study, const Point& point) {
   std::string text =
-      fmt::format("{} on {}", study.workloads[point.workload].name, study.machines[point.machine]);
+      fmt::format("{} on {}", study.workloads[point.workload].name, machine_name(study, point.machine));
   for (size_t i = 0; i < study.axes.size(); ++i)
     text += fmt::format(", {}={}", study.axes[i].name, study.axes[i].values[point.values[i]].label);
   return text;
@@ -162,6 +162,7 @@ PreparedPoint prepare(const Study& study, const Point& point, std::span<const st
   id.machine = study.machines[point.machine];
   id.sets = study.sets;
   id.params = workload.params;
+  id.max_cycles = study.max_cycles;
   id.lowering = std::string(isa::kLoweringLevels.back());
   id.cache = std::string(comp::kCacheStates.front());
   apply_axes(study, point, id);
@@ -176,6 +177,7 @@ PreparedPoint prepare(const Study& study, const Point& point, std::span<const st
     core::raise_input_error({id.machine, 0, 0},
                             fmt::format("has {} SMs, the point asks for {}", o.machine.gpu.sms, id.sms));
   o.sms = id.sms;
+  o.max_cycles = id.max_cycles;
   o.ptx_name = workload.ptx;
   o.ptx_text = core::read_text_file(workload.ptx, core::kMaxPtxBytes);
   const std::string launch =

@@ -103,7 +103,7 @@ const std::vector<Resource>& resources() {
       {"DRAM clock", kTwice, {"clocks.dram"}},
       {"DRAM queue", kTwice, {"dram.queue"}},
       {"DRAM latency", kHalf, {"dram.latency"}},
-      {"start of kernel and blocks",
+      {"overhead of starting the kernel and its blocks",
        kHalf,
        {"gpu.launch_cycles", "gpu.block_start_cycles", "gpu.block_interval"}},
       {"SMs", kTwice, {"gpu.sms"}},
@@ -154,14 +154,14 @@ void add_change(std::vector<Change>& changes, Change change) {
 
 const char* effect(double factor) { return factor > 1 ? "x 2" : "/ 2"; }
 
-/// The machine with the change, or with its alternative. Throws core::InputError.
-core::MachineConfig changed(const std::string& text, const std::string& name, const Change& change) {
+/// Takes the alternative where the machine cannot have the change itself.
+void choose_possible(Change& change, const std::string& text, const std::string& name) {
+  if (change.otherwise.empty()) return;
   try {
-    return core::parse_machine(text, name, change.sets);
+    (void)core::parse_machine(text, name, change.sets);
   } catch (const core::InputError&) {
-    if (change.otherwise.empty()) throw;
+    change.sets = change.otherwise;
   }
-  return core::parse_machine(text, name, change.otherwise);
 }
 
 uint64_t run_cycles(comp::SimulationOptions options) {
@@ -220,24 +220,34 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
   return changes;
 }
 
-Proof prove(const comp::SimulationOptions& run, unsigned parallel) {
+Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional<uint64_t> recorded) {
   Proof proof;
-  const std::vector<Change> changes = changes_of(run.machine);
+  std::vector<Change> changes = changes_of(run.machine);
   const std::string text = core::show_machine(run.machine, false);
+  for (Change& change : changes) choose_possible(change, text, run.machine.gpu.name);
   std::vector<std::function<std::string()>> works;
   works.emplace_back([&run] { return std::to_string(run_cycles(run)); });
   for (const Change& change : changes)
     works.emplace_back([&run, &text, &change] {
       comp::SimulationOptions options = run;
-      options.machine = changed(text, run.machine.gpu.name, change);
+      options.machine = core::parse_machine(text, run.machine.gpu.name, change.sets);
       // Of a machine with more SMs all take part; a run that was limited to some keeps to twice as many.
       if (options.machine.gpu.sms != run.machine.gpu.sms && options.sms != 0) options.sms *= 2;
       return std::to_string(run_cycles(std::move(options)));
     });
-  const std::vector<core::ChildAnswer> answers = core::run_in_children(works, parallel);
-  if (!answers.front().good)
-    throw core::InputError(fmt::format("the run cannot be repeated: {}", answers.front().text));
-  proof.cycles = std::stoull(answers.front().text);
+  // An unchanged run that is another one makes the others worthless: it ends them.
+  const auto check_unchanged = [&](size_t work, const core::ChildAnswer& answer) {
+    if (work != 0) return;
+    if (!answer.good) throw core::InputError(fmt::format("the run cannot be repeated: {}", answer.text));
+    proof.cycles = std::stoull(answer.text);
+    if (recorded && proof.cycles != *recorded)
+      throw core::InputError(fmt::format(
+          "gpusim: error: --prove: the repeated run takes {} cycles where {} are recorded\n  hint: "
+          "files that the launch file reads have changed since, or another build of gpusim "
+          "recorded it: record it again",
+          proof.cycles, *recorded));
+  };
+  const std::vector<core::ChildAnswer> answers = core::run_in_children(works, parallel, check_unchanged);
   for (size_t i = 0; i < changes.size(); ++i) {
     Gain gain{changes[i], {}, 0, 1};
     if (answers[i + 1].good) {
@@ -266,7 +276,7 @@ std::string proof_text(const Proof& proof) {
       ++without;
       continue;
     }
-    out += fmt::format("  {:<42} {:<4} {:>14}  {:>+7.1f} %\n", g.change.name, g.change.effect, g.cycles,
+    out += fmt::format("  {:<46} {:<4} {:>14}  {:>+7.1f} %\n", g.change.name, g.change.effect, g.cycles,
                        100 * (g.factor - 1));
   }
   if (without > 0) out += fmt::format("  {} others change less than 0.5 %\n", without);
@@ -277,9 +287,12 @@ std::string proof_text(const Proof& proof) {
     out += fmt::format("  not possible on this machine: {}\n", fmt::join(impossible, ", "));
   const bool helps =
       !proof.gains.empty() && proof.gains.front().refused.empty() && proof.gains.front().factor < 1 - kHelps;
-  out += helps ? fmt::format("limited most by: {}\n", proof.gains.front().change.name)
-               : fmt::format("nothing helps alone: no single change saves {:.0f} %\n", 100 * kHelps);
-  return out;
+  if (!helps)
+    return out + fmt::format("nothing helps alone: no single change saves {:.0f} %\n", 100 * kHelps);
+  const Change& best = proof.gains.front().change;
+  out += fmt::format("limited most by: {}\n  repeat it:", best.name);
+  for (const std::string& set : best.sets) out += fmt::format(" --set {}", set);
+  return out + "\n";
 }
 
 std::string proof_json(const Proof& proof) {

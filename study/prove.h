@@ -2,6 +2,7 @@
 // a time. Counters say where warps stood; this says what would have helped.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,10 @@ struct Proof {
 inline constexpr double kHelps = 0.05;
 
 /// Simulates the run once more for each change, `parallel` at a time. Throws core::InputError if the
-/// unchanged run fails.
-[[nodiscard]] Proof prove(const comp::SimulationOptions& run, unsigned parallel);
+/// unchanged run fails, or takes other than the `recorded` core cycles of all its kernels: then it is another
+/// run.
+[[nodiscard]] Proof prove(const comp::SimulationOptions& run, unsigned parallel,
+                          std::optional<uint64_t> recorded = std::nullopt);
 
 [[nodiscard]] std::string proof_text(const Proof& proof);
 [[nodiscard]] std::string proof_json(const Proof& proof);

@@ -65,7 +65,16 @@ TEST(Prove, AFewSmsAreLimitedByHowManyThereAre) {
   EXPECT_LT(sms->factor, 0.6) << "four SMs for two";
   EXPECT_TRUE(std::ranges::is_sorted(proof.gains, {},
                                      [](const Gain& g) { return g.refused.empty() ? g.factor : HUGE_VAL; }));
-  EXPECT_THAT(proof_text(proof), testing::HasSubstr("limited most by: "));
+  EXPECT_THAT(proof_text(proof), testing::HasSubstr("limited most by: SMs\n  repeat it: --set gpu.sms=60\n"));
+}
+
+TEST(Prove, AnotherRunThanTheRecordedOneProvesNothing) {
+  try {
+    (void)prove(vecadd("tesla_c1060"), 2, 12345);
+    FAIL();
+  } catch (const core::InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("where 12345 are recorded"));
+  }
 }
 
 TEST(Prove, ARunThatFailsCannotBeProved) {

@@ -9,8 +9,10 @@
 #include <limits>
 #include <variant>
 
+#include "components/simulation/kernel_counters.h"
 #include "simcore/record/hdf5_writer.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/names.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/whole_file.h"
 
@@ -19,6 +21,7 @@ namespace gpusim::study {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr size_t kImageStep = size_t{1} << 20;  ///< bytes by which a file in memory grows
 
 struct Column {
   std::string name;
@@ -61,7 +64,7 @@ void identity_columns(Table& t, const Study& study, std::span<const Point> point
     auto& column = add_column<std::string>(t, name);
     for (size_t row = 0; row < t.rows; ++row) column[row] = text(point_of_row[row]);
   };
-  texts("machine", [&](size_t p) { return study.machines[points[p].machine]; });
+  texts("machine", [&](size_t p) { return machine_name(study, points[p].machine); });
   texts("workload", [&](size_t p) { return study.workloads[points[p].workload].name; });
   for (size_t i = 0; i < study.axes.size(); ++i)
     texts(study.axes[i].name, [&](size_t p) { return study.axes[i].values[points[p].values[i]].label; });
@@ -75,7 +78,9 @@ Table points_table(const Study& study, std::span<const Point> points, std::span<
   std::vector<size_t> rows(points.size());
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = i;
   identity_columns(t, study, points, results, rows);
-  for (const char* name : {"time_s", "cycles", "energy_j", "energy_delay", "sram_kib", "warp_instructions"}) {
+  std::vector<std::string> names = column_names({});
+  if (std::ranges::find(names, study.objective) == names.end()) names.push_back(study.objective);
+  for (const std::string& name : names) {
     auto& column = add_column<double>(t, name);
     for (size_t i = 0; i < points.size(); ++i) column[i] = column_value(results[i], name);
   }
@@ -284,6 +289,7 @@ double column_value(const PointResult& r, std::string_view name) {
   if (name == "energy_j") return r.energy_j;
   if (name == "energy_delay") return r.energy_j * r.time_s;
   if (name == "warp_instructions") return static_cast<double>(r.warp_instructions);
+  if (r.kernels.size() > 1 && !comp::adds_up(name)) return kNone;
   double sum = 0;
   bool found = false;
   for (const KernelRow& k : r.kernels)
@@ -293,6 +299,22 @@ double column_value(const PointResult& r, std::string_view name) {
         found = true;
       }
   return found ? sum : kNone;
+}
+
+void check_objective(const Study& study, const Point& point, const PointResult& result) {
+  if (result.status != PointResult::Status::kComplete) return;
+  if (result.kernels.size() > 1 && !comp::adds_up(study.objective))
+    core::raise_input_error(
+        {study.path, 0, 0},
+        fmt::format("objective '{}' is a rate, which has no sum over the {} kernels of {}", study.objective,
+                    result.kernels.size(), point_text(study, point)),
+        "an objective that adds up: time_s, energy_j, a count");
+  if (study.machines.size() > 1 || std::isfinite(column_value(result, study.objective))) return;
+  const std::vector<std::string> names = column_names({&result, 1});
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  core::raise_input_error({study.path, 0, 0},
+                          fmt::format("objective '{}' is no column of the results", study.objective),
+                          core::name_hint(study.objective, views));
 }
 
 std::vector<std::string> column_names(std::span<const PointResult> results) {
@@ -309,18 +331,27 @@ std::string results_csv(const Study& study, std::span<const Point> points,
 
 void write_results_hdf5(const std::string& path, const Study& study, std::span<const Point> points,
                         std::span<const PointResult> results) {
-  core::NewFile file(path);
+  std::string image;
   {
     const std::lock_guard lock(core::hdf5_mutex());
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are reported by exceptions, not printed
+    // Made in memory: a file that the library cannot write to its end (a full disk) stays open in it, and the
+    // library crashes at the end of the process.
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path);
-    const Handle h5(H5Fcreate(file.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose, path);
+    check(H5Pset_fapl_core(access, kImageStep, /*backing_store=*/0), path);
+    const Handle h5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose, path);
     text_attribute(h5, "schema", "gpusim-study-1", path);
     text_dataset(h5, "study", study.text, path);
     text_attribute(h5, "study_sha256", core::sha256_hex(study.text), path);
     write_table(h5, points_table(study, points, results), path);
     write_table(h5, kernels_table(study, points, results, false), path);
+    check(H5Fflush(h5, H5F_SCOPE_LOCAL), path);
+    const ssize_t size = H5Fget_file_image(h5, nullptr, 0);
+    check(size < 0 ? -1 : 0, path);
+    image.resize(static_cast<size_t>(size));
+    check(H5Fget_file_image(h5, image.data(), image.size()) == size ? 0 : -1, path);
   }
-  file.commit();
+  core::write_whole_file(path, image);
 }
 
 }  // namespace gpusim::study

@@ -13,8 +13,11 @@ namespace gpusim::study {
 
 /// A column of numbers of a point. NaN where the point has none.
 /// `name`: time_s, cycles, energy_j, energy_delay, sram_kib, warp_instructions, or a counter, which is summed
-/// over the point's kernels.
+/// over the point's kernels. Rates have no sum: a point with several kernels has none of them.
 [[nodiscard]] double column_value(const PointResult& result, std::string_view name);
+/// Throws core::InputError if a complete point cannot be compared by the study's objective: it is a rate and
+/// the point has several kernels, or the machine of a study of one machine does not count it.
+void check_objective(const Study& study, const Point& point, const PointResult& result);
 /// All names that column_value() knows of these results, for hints.
 [[nodiscard]] std::vector<std::string> column_names(std::span<const PointResult> results);
 

@@ -80,6 +80,7 @@ std::optional<PointResult> find_stored(const RunOptions& options, const std::str
     if (result.key == key) return result;
   } catch (const core::InputError&) {  // simulated again
   }
+  if (options.on_damaged) options.on_damaged(file.string());
   return std::nullopt;
 }
 
@@ -249,11 +250,13 @@ std::vector<PointResult> run_points(const Study& study, std::span<const Point> p
   return results;
 }
 
-uint64_t count_warp_instructions(PreparedPoint point) {
+Counted count_warp_instructions(PreparedPoint point) {
   point.options.functional = true;
   point.options.caches = comp::CacheState::kCold;
+  point.options.max_cycles = kMostCounted;
   comp::Simulation simulation(std::move(point.options));
-  return simulation.run().warp_instructions;
+  const comp::SimulationResult result = simulation.run();
+  return {result.warp_instructions, result.status == comp::SimulationResult::Status::kComplete};
 }
 
 }  // namespace gpusim::study

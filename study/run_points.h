@@ -58,6 +58,8 @@ struct RunOptions {
   std::function<void()> on_start;  ///< called when all that was there has been told, and simulations begin
   /// Called in this process when a point has ended, also if it was there before.
   std::function<void(size_t point, const PointResult&)> on_done;
+  /// Called for a stored point that cannot be read, which is as good as none.
+  std::function<void(const std::string& file)> on_damaged;
 };
 
 /// Results of `which` (indices into `points`), in that order. Throws core::InputError if the store cannot be
@@ -69,7 +71,14 @@ std::vector<PointResult> run_points(const Study& study, std::span<const Point> p
 [[nodiscard]] std::vector<PointResult> stored_results(const Study& study, std::span<const Point> points,
                                                       const RunOptions& options);
 
+/// Warp operations of a kernel after which count_warp_instructions() counts no further.
+inline constexpr uint64_t kMostCounted = 100'000'000;
+struct Counted {
+  uint64_t warp_instructions = 0;
+  bool whole =
+      true;  ///< false: there are more, for a kernel has too many to be counted or the program failed
+};
 /// Warp instructions of a point's kernels, by a functional run in this process. Throws core::InputError.
-[[nodiscard]] uint64_t count_warp_instructions(PreparedPoint point);
+[[nodiscard]] Counted count_warp_instructions(PreparedPoint point);
 
 }  // namespace gpusim::study

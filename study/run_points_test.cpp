@@ -70,7 +70,10 @@ TEST_F(RunPoints, ADamagedResultIsSimulatedAgain) {
   const std::string text = core::read_text_file(file.string());
   for (const size_t bytes : {size_t{0}, size_t{1}, text.size() / 2, text.size() - 2}) {
     std::ofstream(file, std::ios::binary) << text.substr(0, bytes);
+    int damaged = 0;
+    options_.on_damaged = [&](const std::string& name) { damaged += name == file.string() ? 1 : 0; };
     const auto again = run();
+    EXPECT_EQ(damaged, 1) << bytes;
     EXPECT_EQ(simulated_, 1) << bytes;
     EXPECT_EQ(result_json(again[0]), result_json(first[0]));
     EXPECT_EQ(core::read_text_file(file.string()), text) << "byte for byte";
@@ -119,6 +122,16 @@ args = ["a", "a", "a", 1024]
   EXPECT_EQ(simulated_, 2) << "simulated again";
 }
 
+TEST_F(RunPoints, AKernelThatTakesTooLongHasFailed) {
+  study_.max_cycles = 10;
+  const auto results = run();
+  EXPECT_EQ(results[0].status, PointResult::Status::kFailed);
+  EXPECT_THAT(results[0].reason, HasSubstr("10"));
+  const std::string key = results[0].key;
+  study_.max_cycles = kDefaultMaxCycles;
+  EXPECT_NE(run()[0].key, key) << "another simulation";
+}
+
 TEST_F(RunPoints, TheStoreMustBeAFolder) {
   std::ofstream(folder_.string()) << "a file";
   EXPECT_THROW((void)run(), core::InputError);
@@ -130,7 +143,9 @@ TEST(CountWarpInstructions, AreThoseOfTheTimedRun) {
   study.machines = {"tesla_c1060"};
   study.workloads.push_back({"vecadd", GPUSIM_SOURCE_DIR "/workloads/vecadd/vecadd.ptx", "", {"N=1024"}, {}});
   const std::vector<std::string> configs = {GPUSIM_SOURCE_DIR "/configs"};
-  EXPECT_EQ(count_warp_instructions(prepare(study, points_of(study)[0], configs, "p")), 1024 / 32 * 20U);
+  const Counted counted = count_warp_instructions(prepare(study, points_of(study)[0], configs, "p"));
+  EXPECT_EQ(counted.warp_instructions, 1024 / 32 * 20U);
+  EXPECT_TRUE(counted.whole);
 }
 
 }  // namespace

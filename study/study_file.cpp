@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "components/simulation/kernel_counters.h"
+#include "components/sm/stall_cause.h"
 #include "simcore/launch/reader.h"
 #include "simcore/text/names.h"
 #include "simcore/text/text_file.h"
@@ -35,6 +37,16 @@ constexpr std::array<NamedTarget, 7> kNamedTargets = {
      {"seed", Target::Kind::kSeed}}};
 constexpr std::string_view kParamPrefix = "param.";
 constexpr size_t kMostValues = 4096;
+/// Columns of the results that are no counters.
+constexpr std::array<std::string_view, 17> kColumns = {
+    "point",  "machine",  "workload",     "status",   "verified",         "key",
+    "launch", "kernel",   "grid",         "block",    "reason",           "time_s",
+    "cycles", "energy_j", "energy_delay", "sram_kib", "warp_instructions"};
+/// Those of them that an objective can be.
+constexpr std::array<std::string_view, 6> kObjectives = {"time_s",       "cycles",   "energy_j",
+                                                         "energy_delay", "sram_kib", "warp_instructions"};
+constexpr std::string_view kSlotsPrefix = "slots_";
+constexpr int64_t kMostSms = 4096;
 /// In the order in which they are looked for: "<=" before "<".
 constexpr std::array<std::string_view, 6> kRelations = {"<=", ">=", "==", "!=", "<", ">"};
 
@@ -65,6 +77,80 @@ std::optional<std::string> value_text(const toml::node& node) {
   return std::nullopt;
 }
 
+bool is_column(std::string_view name) {
+  return std::ranges::find(kColumns, name) != kColumns.end() || name.starts_with(kSlotsPrefix) ||
+         comp::is_counter(name);
+}
+
+/// "l1.size" -> l1_size, param.N -> N.
+std::string default_name(const Target& target) {
+  std::string name = target.name.empty() || is_column(target.name) ? target_text(target) : target.name;
+  std::ranges::replace(name, '.', '_');
+  return name;
+}
+
+/// "l1.size=32K" -> "l1.size"
+std::string_view key_of(std::string_view set) { return set.substr(0, set.find('=')); }
+
+void check_axis_name(const Axis& axis, const core::Where& where, core::Messages& messages) {
+  if (!good_name(axis.name))
+    messages.error(where, fmt::format("'{}' is no name: letters, digits and '_', a letter first, at "
+                                      "most 64 of them",
+                                      axis.name));
+  else if (is_column(axis.name))
+    messages.error(where,
+                   fmt::format("an axis cannot be called '{}', which is a column of the results", axis.name),
+                   "give it another 'name'");
+}
+
+/// Each target is changed at one place.
+void check_targets(const Study& study, core::Messages& messages) {
+  for (size_t a = 0; a < study.axes.size(); ++a) {
+    const Axis& axis = study.axes[a];
+    for (size_t t = 0; t < axis.targets.size(); ++t) {
+      const std::string text = target_text(axis.targets[t]);
+      const auto end = axis.targets.begin() + static_cast<ptrdiff_t>(t);
+      if (std::find(axis.targets.begin(), end, axis.targets[t]) != end)
+        messages.error(axis.where, fmt::format("axis '{}' changes {} twice", axis.name, text));
+      for (size_t other = 0; other < a; ++other)
+        if (std::ranges::find(study.axes[other].targets, axis.targets[t]) != study.axes[other].targets.end())
+          messages.error(axis.where,
+                         fmt::format("axis '{}' changes {}, which axis '{}' ({}) changes too", axis.name,
+                                     text, study.axes[other].name, study.axes[other].where.text()));
+      for (const std::string& set : study.sets)
+        if (axis.targets[t].kind == Target::Kind::kKey && key_of(set) == text)
+          messages.error(axis.where,
+                         fmt::format("axis '{}' changes {}, which is set to one value at all points ({})",
+                                     axis.name, text, set),
+                         "take it out of 'set' (--set), or out of the axis");
+      if (axis.targets[t].kind != Target::Kind::kSms) continue;
+      for (const Axis::Value& value : axis.values) {
+        const std::string& sms = value.texts[t];
+        if (sms.empty() || sms.size() > 4 || sms.find_first_not_of("0123456789") != std::string::npos ||
+            std::stoll(sms) < 1 || std::stoll(sms) > kMostSms)
+          messages.error(axis.where, fmt::format("axis '{}': '{}' is no number of SMs from 1 to {}",
+                                                 axis.name, sms, kMostSms));
+      }
+    }
+  }
+}
+
+void check_objective(const Study& study, core::Messages& messages) {
+  const std::string& objective = study.objective;
+  if (std::ranges::find(kObjectives, objective) != kObjectives.end() || comp::is_counter(objective)) return;
+  std::vector<std::string_view> names(kObjectives.begin(), kObjectives.end());
+  for (const std::string_view name : comp::counter_names())
+    if (name != "warp_instructions") names.push_back(name);  // it is there
+  std::vector<std::string> slots;
+  slots.reserve(comp::kNumStallCauses);
+  for (const std::string_view cause : comp::kStallCauseNames)
+    slots.push_back(std::string(kSlotsPrefix).append(cause));
+  if (std::ranges::find(slots, objective) != slots.end()) return;
+  names.insert(names.end(), slots.begin(), slots.end());
+  messages.error({study.path, 0, 0}, fmt::format("objective '{}' is no column of the results", objective),
+                 core::name_hint(objective, names));
+}
+
 class StudyReader {
  public:
   StudyReader(Study& study, core::Messages& messages)
@@ -79,6 +165,8 @@ class StudyReader {
     if (study_.workloads.empty()) messages_.error({study_.path, 0, 0}, "has no [[workload]]");
     if (study_.machines.empty())
       messages_.error({study_.path, 0, 0}, "names no machine", "[study] machines = [\"tesla_v100\"]");
+    check_objective(study_, messages_);
+    if (!messages_.has_errors()) check_targets(study_, messages_);  // they have their values
   }
 
  private:
@@ -124,7 +212,8 @@ class StudyReader {
     if (node == nullptr) return;
     const toml::table* table = node->as_table();
     if (table == nullptr) return error(core::where_of(*node, study_.path), "expected a table [study]");
-    const TableReader head(context_, *table, "study", {"machines", "set", "objective", "maximise"});
+    const TableReader head(context_, *table, "study",
+                           {"machines", "set", "objective", "maximise", "max_cycles"});
     for (auto& [name, where] : texts(*table, "machines")) {
       if (std::ranges::find(study_.machines, name) != study_.machines.end())
         error(where, fmt::format("machine '{}' stands twice", name));
@@ -137,6 +226,7 @@ class StudyReader {
     }
     study_.objective = head.text("objective", false).value_or(study_.objective);
     study_.maximise = head.boolean("maximise", false);
+    study_.max_cycles = static_cast<uint64_t>(head.integer("max_cycles", kDefaultMaxCycles, 1, INT64_MAX));
   }
 
   std::string beside(const std::string& file) const {
@@ -189,14 +279,12 @@ class StudyReader {
       else
         error(where, problem);
     }
-    axis.name = table.text("name", false).value_or("");
-    if (axis.name.empty() && !axis.targets.empty()) {
-      axis.name =
-          axis.targets.front().name.empty() ? target_text(axis.targets.front()) : axis.targets.front().name;
-      std::ranges::replace(axis.name, '.', '_');
-    }
+    if (table.node("name") != nullptr)
+      axis.name = table.text("name", false).value_or("");
+    else if (!axis.targets.empty())
+      axis.name = default_name(axis.targets.front());
     if (!axis.targets.empty())
-      check_name(axis.name, table.node("name") != nullptr ? table.where("name") : axis.where);
+      check_axis_name(axis, table.node("name") != nullptr ? table.where("name") : axis.where, messages_);
     for (const Axis& other : study_.axes)
       if (other.name == axis.name) error(axis.where, fmt::format("there are two axes '{}'", axis.name));
     read_values(table, axis);
@@ -293,6 +381,33 @@ Study parse_study(std::string_view text, const std::string& path) {
   return study;
 }
 
+void check_study(const Study& study) {
+  core::Messages messages;
+  for (const Axis& axis : study.axes) check_axis_name(axis, axis.where, messages);
+  for (size_t a = 0; a < study.axes.size(); ++a)
+    for (size_t other = 0; other < a; ++other)
+      if (study.axes[other].name == study.axes[a].name)
+        messages.error(study.axes[a].where, fmt::format("there are two axes '{}'", study.axes[a].name));
+  for (size_t m = 0; m < study.machines.size(); ++m)
+    for (size_t other = 0; other < m; ++other)
+      if (study.machines[other] == study.machines[m])
+        messages.error({study.path, 0, 0}, fmt::format("machine '{}' stands twice", study.machines[m]));
+  check_targets(study, messages);
+  check_objective(study, messages);
+  messages.raise_if_any();
+}
+
+std::string machine_name(const Study& study, size_t machine) {
+  const auto stem = [](const std::string& text) {
+    return text.find('/') == std::string::npos && !text.ends_with(".cfg") ? text
+                                                                          : fs::path(text).stem().string();
+  };
+  const std::string name = stem(study.machines[machine]);
+  const bool unique =
+      std::ranges::count_if(study.machines, [&](const std::string& m) { return stem(m) == name; }) == 1;
+  return unique ? name : study.machines[machine];
+}
+
 Study load_study(const std::string& path) { return parse_study(core::read_text_file(path), path); }
 
 Axis axis_from_option(const std::string& text) {
@@ -322,9 +437,7 @@ Axis axis_from_option(const std::string& text) {
     if (!target) fail(problem);
     axis.targets.push_back(*target);
   }
-  axis.name =
-      axis.targets.front().name.empty() ? target_text(axis.targets.front()) : axis.targets.front().name;
-  std::ranges::replace(axis.name, '.', '_');
+  axis.name = default_name(axis.targets.front());
   for (const std::string& value : split(std::string_view(text).substr(equals + 1), ',')) {
     if (value.empty()) fail("has an empty value");
     if (std::ranges::find(axis.values, value, &Axis::Value::label) != axis.values.end())

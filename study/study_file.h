@@ -2,6 +2,7 @@
 // everything that can be known without a machine or a program; which keys and parameters there are is known
 // when its points are made (study/points.h).
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,9 @@ struct Constraint {
   core::Where where;
 };
 
+/// What a kernel's run may take where nothing else is said, as for a single run.
+inline constexpr uint64_t kDefaultMaxCycles = 10'000'000'000;
+
 struct Study {
   std::string name;  ///< of the file, without folder and ending
   std::string path, text;
@@ -66,14 +70,21 @@ struct Study {
   std::vector<Constraint> constraints;
   std::string objective = "time_s";  ///< a column of the results
   bool maximise = false;
+  uint64_t max_cycles = kDefaultMaxCycles;  ///< core cycles of a kernel: one that takes more has failed
 };
 
 /// Throws core::InputError with every problem of the file. Paths in it start at its own folder.
 [[nodiscard]] Study load_study(const std::string& path);
 [[nodiscard]] Study parse_study(std::string_view text, const std::string& path);
+/// Checks what load_study() does and what options can break: names of axes that are columns of the results,
+/// keys that two axes or an axis and `sets` change, numbers of SMs, the objective. Throws core::InputError.
+void check_study(const Study& study);
+/// How results name a machine: its file's name where `machines` holds a path.
+[[nodiscard]] std::string machine_name(const Study& study, size_t machine);
 
 /// From the command line: "l1.size=16K,32K,64K" (a target, or several joined by '+', which all get the
-/// value). Throws core::InputError.
+/// value). A parameter whose name is a column of the results makes an axis "param_NAME". Throws
+/// core::InputError.
 [[nodiscard]] Axis axis_from_option(const std::string& text);
 
 /// The value of a text as a constraint or a plot takes it: a number, a size (bytes), a clock (kHz), a time

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "study/cluster.h"
 
 namespace gpusim::study {
@@ -104,6 +106,54 @@ TEST(StudyFile, NeedsAWorkloadAMachineAndValues) {
   EXPECT_THAT(text, HasSubstr("an axis needs 'values'"));
 }
 
+/// A study of these lines behind [study].
+std::string study_with(const std::string& head, const std::string& axes) {
+  return "[study]\nmachines = [\"m\"]\n" + head + "[[workload]]\nptx = \"w.ptx\"\n" + axes;
+}
+std::string axis_of(const std::string& lines) { return "[[axis]]\nvalues = [1, 2]\n" + lines; }
+
+TEST(StudyFile, AxesHaveNoNameOfAColumn) {
+  for (const char* name : {"time_s", "reason", "ipc", "slots_issued", "energy_dram_read"})
+    EXPECT_THAT(problems_of(study_with("", axis_of(fmt::format("of = \"l1.size\"\nname = \"{}\"\n", name)))),
+                HasSubstr("s.toml:8:8: error: an axis cannot be called '" + std::string(name) + "'"));
+  EXPECT_THAT(problems_of(study_with("", axis_of("of = \"l1.size\"\nname = \"\"\n"))),
+              HasSubstr("'' is no name"));
+  EXPECT_EQ(axis_from_option("param.grid=1,2").name, "param_grid") << "it has no other name to be given";
+}
+
+TEST(StudyFile, ATargetIsChangedAtOnePlace) {
+  const std::string l1 = axis_of("of = \"l1.size\"\n"), other = axis_of("name = \"b\"\nof = \"l1.size\"\n");
+  EXPECT_THAT(problems_of(study_with("", l1 + other)),
+              HasSubstr("axis 'b' changes l1.size, which axis 'l1_size' (folder/s.toml:5:1) changes too"));
+  EXPECT_THAT(problems_of(study_with("", axis_of("of = [\"l1.size\", \"l1.size\"]\n"))),
+              HasSubstr("changes l1.size twice"));
+  EXPECT_THAT(problems_of(study_with("set = [\"l1.size=8K\"]\n", l1)),
+              HasSubstr("set to one value at all points (l1.size=8K)"));
+  EXPECT_EQ(problems_of(study_with("set = [\"l1.ways=8\"]\n", l1)), "");
+}
+
+TEST(StudyFile, NumbersOfSmsAreNatural) {
+  for (const char* values : {"[0]", "[4097]", "[\"all\"]", "[1.5]"})
+    EXPECT_THAT(problems_of(study_with("", fmt::format("[[axis]]\nof = \"sms\"\nvalues = {}\n", values))),
+                HasSubstr("is no number of SMs from 1 to 4096"))
+        << values;
+}
+
+TEST(StudyFile, ObjectivesAreKnownBeforeAnythingIsSimulated) {
+  EXPECT_THAT(problems_of(study_with("objective = \"cicles\"\n", "")), HasSubstr("did you mean 'cycles'"));
+  for (const char* name : {"energy_delay", "dram_read_bytes", "slots_memory_dram", "energy"})
+    EXPECT_EQ(problems_of(study_with(fmt::format("objective = \"{}\"\n", name), "")), "") << name;
+}
+
+TEST(StudyFile, AMachineIsCalledByItsFile) {
+  Study study;
+  study.machines = {"tesla_v100", "/a/small.cfg", "/a/x.cfg", "/b/x.cfg", "here.cfg"};
+  EXPECT_EQ(machine_name(study, 0), "tesla_v100");
+  EXPECT_EQ(machine_name(study, 1), "small");
+  EXPECT_EQ(machine_name(study, 2), "/a/x.cfg") << "there are two";
+  EXPECT_EQ(machine_name(study, 4), "here");
+}
+
 TEST(StudyFile, ConstraintsNameAxes) {
   const std::string head =
       "[study]\nmachines = [\"m\"]\n[[workload]]\nptx = \"w.ptx\"\n[[axis]]\nof = \"l1.size\"\nvalues = "
@@ -139,21 +189,31 @@ TEST(StudyFile, NumbersOfValues) {
 TEST(StudyToml, ReadsBackAsTheSameStudy) {
   Study study;
   study.path = "x.ptx";
-  study.machines = {"tesla_v100", "odd \"name\\\n"};
+  study.machines = {"tesla_v100", "odd \"name\\\n", "/folder/my.cfg", "here/my.cfg"};
   study.sets = {"l2.mshrs=64"};
   study.objective = "cycles";
   study.workloads.push_back({"w", "/folder/x y.ptx", "", {"N=4", "RATE=0.5"}, {}});
   study.axes.push_back(axis_from_option("lsu.mshrs+l1.mshrs=64,128"));
   study.axes.push_back(axis_from_option("param.M=1,2"));
+  study.constraints.push_back({"lsu_mshrs > M", "lsu_mshrs ", ">", " M", {}});
+  study.maximise = true;
+  study.max_cycles = 1234;
   const Study back = parse_study(study_toml(study), "/elsewhere/study.toml");
-  EXPECT_EQ(back.machines, study.machines);
+  EXPECT_THAT(back.machines, ElementsAre("tesla_v100", "odd \"name\\\n", "/folder/my.cfg",
+                                         (std::filesystem::current_path() / "here/my.cfg").string()));
   EXPECT_EQ(back.sets, study.sets);
+  EXPECT_TRUE(back.maximise);
+  EXPECT_EQ(back.max_cycles, 1234);
+  ASSERT_EQ(back.constraints.size(), 1);
+  EXPECT_EQ(back.constraints[0].text, "lsu_mshrs > M");
   EXPECT_EQ(back.objective, "cycles");
   EXPECT_EQ(back.workloads[0].ptx, "/folder/x y.ptx");
   EXPECT_EQ(back.workloads[0].params, study.workloads[0].params);
   ASSERT_EQ(back.axes.size(), 2);
   EXPECT_EQ(back.axes[0].name, study.axes[0].name);
   EXPECT_EQ(back.axes[0].values[1].texts, study.axes[0].values[1].texts);
+  EXPECT_EQ(back.axes[0].values[1].label, "128");
+  EXPECT_EQ(study_toml(back), study_toml(study));
   EXPECT_EQ(back.axes[1].targets, study.axes[1].targets);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace gpusim::comp {
@@ -104,6 +105,37 @@ std::string described(const DerivedCounter (&rows)[N]) {
   return out;
 }
 
+/// Calls visit(name, adds_up) for each counter of a list.
+template <class S, class Visit>
+void visit_rows(Visit visit) {
+  for (const core::CounterRow<S>& row : core::kCounterRows<S>)
+    if (*row.name != '\0') visit(row.name, row.options.sum == core::CounterSum::kAdd);
+}
+template <size_t N, class Visit>
+void visit_rows(const DerivedCounter (&rows)[N], bool adds_up, Visit visit) {
+  for (const DerivedCounter& row : rows) visit(row.name, adds_up);
+}
+template <class Visit>
+void visit_counters(Visit visit) {
+  visit_rows<SmWork>(visit);
+  visit_rows<SmAccesses>(visit);
+  visit_rows<L1Stats>(visit);
+  visit_rows<SmConflicts>(visit);
+  visit_rows(kSmRates, false, visit);
+  visit_rows(kDramTransactions, true, visit);
+  visit_rows<DramStats>(visit);
+  visit_rows(kDramRates, false, visit);
+  visit_rows<L2Stats>(visit);
+  visit_rows(kL2State, false, visit);
+  visit_rows<SmTlbStats>(visit);
+  visit_rows<SharedTlbStats>(visit);
+  visit_rows<TextureStats>(visit);
+  visit_rows<NocStats>(visit);
+}
+// Of components/power, which names the energies of operations after them.
+constexpr std::string_view kEnergyPrefix = "energy", kPower = "average_power",
+                           kEnergyDelay = "energy_delay_product";
+
 }  // namespace
 
 void add(SmStats& sum, const SmStats& s) {
@@ -151,6 +183,23 @@ std::string describe_counters() {
          described(kSmRates) + described(kDramTransactions) + described<DramStats>() + described(kDramRates) +
          described<L2Stats>() + described(kL2State) + described<SmTlbStats>() + described<SharedTlbStats>() +
          described<TextureStats>() + described<NocStats>();
+}
+
+std::vector<std::string_view> counter_names() {
+  std::vector<std::string_view> names;
+  visit_counters([&names](const char* name, bool) { names.emplace_back(name); });
+  return names;
+}
+
+bool is_counter(std::string_view name) {
+  const std::vector<std::string_view> names = counter_names();
+  return name.starts_with(kEnergyPrefix) || name == kPower || std::ranges::find(names, name) != names.end();
+}
+
+bool adds_up(std::string_view name) {
+  bool adds = name != kPower && name != kEnergyDelay;
+  visit_counters([&](const char* counter, bool counter_adds) { adds &= counter != name || counter_adds; });
+  return adds;
 }
 
 }  // namespace gpusim::comp

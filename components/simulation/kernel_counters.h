@@ -2,6 +2,7 @@
 // follow.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "components/launch/kernel_launch.h"
@@ -34,5 +35,13 @@ void report_shared(std::vector<core::Counter>& out, const KernelView& kernel);
 
 /// All counters that some machine has, but for energies, as docs/counters.md lists them.
 [[nodiscard]] std::string describe_counters();
+
+/// The names of these counters.
+[[nodiscard]] std::vector<std::string_view> counter_names();
+/// If a counter has this name on some machine, energies included.
+[[nodiscard]] bool is_counter(std::string_view name);
+/// False for rates, greatest values and states at a kernel's end: what several kernels have of them has no
+/// sum.
+[[nodiscard]] bool adds_up(std::string_view name);
 
 }  // namespace gpusim::comp

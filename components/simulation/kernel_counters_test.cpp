@@ -94,6 +94,19 @@ args = ["words", )toml" + pitch + "]\n");
   EXPECT_GT(share("2048"), 0.98);
 }
 
+TEST(KernelCounters, RatesAndGreatestValuesDoNotAddUp) {
+  for (const char* name : {"ipc", "dram_throughput", "achieved_occupancy", "longest_warp", "l2_dirty_sectors",
+                           "average_power", "energy_delay_product"}) {
+    EXPECT_TRUE(is_counter(name)) << name;
+    EXPECT_FALSE(adds_up(name)) << name;
+  }
+  for (const char* name : {"blocks", "dram_read_bytes", "dram_read_transactions", "energy", "energy_fp32"}) {
+    EXPECT_TRUE(is_counter(name)) << name;
+    EXPECT_TRUE(adds_up(name)) << name;
+  }
+  EXPECT_FALSE(is_counter("time_s"));
+}
+
 /// Each counter of a run is described, and docs/counters.md holds what `gpusim metrics --counters` prints.
 TEST(KernelCounters, AreWhatTheDocumentationSays) {
   std::ostringstream document;
