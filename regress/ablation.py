@@ -37,6 +37,7 @@ CHANGES: list[tuple[str, list[str]]] = [
      ["scheduler.guard_latency=0", "scheduler.memory_latency=0", "scheduler.sfu_latency=0", "scheduler.other_pipe_latency=0"]),
     ("products that keep the upper half take longer", ["pipes.fp32.int_mul_wide=2"]),
     ("at most half of an L2 set modified", ["l2.dirty_share=1"]),
+    ("addresses dealt to partitions as if by lot", ["l2.hash=xor"]),
 ]
 
 

@@ -242,7 +242,7 @@ def said(done: Run) -> Any:
     """What the program says of the machine it ran: its report, or why the launch cannot run; None if the configuration is refused."""
     if done.code == 0:
         report = done.json()
-        del report["memory"], report["speed"]  # of the host
+        del report["memory"], report["speed"], report["identity"]  # of the host, and what was asked for
         return report
     return "refused" if ".toml:" in done.err else None
 
