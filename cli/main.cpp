@@ -73,7 +73,11 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     print_error("gpusim: error: out of memory\n");
   } catch (const std::exception& e) {
-    print_error("gpusim: error: {}\n", e.what());
+    // A text that is longer than the stream's buffer fails while it is printed, a shorter one at the end.
+    if (std::ferror(stdout) != 0)
+      print_error("gpusim: error: cannot write to standard output: {}\n", std::strerror(errno));
+    else
+      print_error("gpusim: error: {}\n", e.what());
   }
   return kBadInput;
 }

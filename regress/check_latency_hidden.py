@@ -7,9 +7,9 @@ LIMIT = 0.25  # of the time, each of the judged cases
 
 
 def check_latency_hidden(gpusim: Gpusim) -> None:
-    # Segments of a warp: NBB of the paper for the naive kernel; the tiled one loads its two tiles one after the other.
-    for case, segments in (("matmul_naive_16x16", 96 + 2), ("matmul_tiled_16x16", 4 * 96 // 16 + 1),
-                           ("matmul_tiled_8x8", 4 * 96 // 8 + 1)):
+    # Segments of a warp: NBB of the paper for the naive kernel; the tiled one waits three times a tile, as in the paper's table.
+    for case, segments in (("matmul_naive_16x16", 96 + 2), ("matmul_tiled_16x16", 3 * 96 // 16 + 1),
+                           ("matmul_tiled_8x8", 3 * 96 // 8 + 1)):
         out = gpusim.scratch / f"{case}.h5"
         ptx = CASES[case].ptx(gpusim.source)
         gpusim.run("--config", MACHINE, ptx, "--param", "N=96", "--force", "--out", out, "--quiet").require_code(0)
@@ -19,7 +19,8 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
         require_equal(f"{case}: segments", kernel["segment_count"], segments)
         for side in ("predicted", "simulated"):
             terms = sum(term[side] for term in prediction["terms"])
-            require(abs(terms / prediction[side] - 1) < 0.01, f"{case}: {side} terms are {terms} of {prediction[side]}")
+            # Some slots belong to no segment: 0.7 % of the cycles before 1.x had address instructions, 2.2 % since.
+            require(abs(terms / prediction[side] - 1) < 0.03, f"{case}: {side} terms are {terms} of {prediction[side]}")
         literal = gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "variant=paper", "--option",
                              "aggregate=sum", "--json").require_code(0).json()["models"][0]["predictions"][0]
         require(literal["predicted"] > 2 * prediction["simulated"], f"{case}: the literal sum is {literal['predicted']}")
