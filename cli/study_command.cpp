@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/study_progress.h"
 #include "cli/this_program.h"
 #include "simcore/config/load.h"
 #include "simcore/process/child_process.h"
@@ -18,6 +18,7 @@
 #include "simcore/text/whole_file.h"
 #include "study/cluster.h"
 #include "study/findings.h"
+#include "study/guided.h"
 #include "study/result_tables.h"
 #include "study/run_points.h"
 
@@ -35,6 +36,7 @@ struct StudyArguments {
   std::string launch;
   unsigned threads = 0;     ///< 0: as many as there are processors
   size_t tasks = 0;         ///< 0: one for each point, at most kMostTasks
+  size_t guided = 0;        ///< 0: all points are simulated
   uint64_t max_cycles = 0;  ///< 0: as the study says
   bool again = false, json = false, quiet = false, commands = false, maximise = false, force = false;
 };
@@ -120,53 +122,6 @@ study::RunOptions run_options(const StudyArguments& a, const study::Study& study
   return options;
 }
 
-/// "2 min 5 s"
-std::string duration(double seconds) {
-  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-/// A line that is drawn over on a terminal; every tenth of the points has a line in a log file.
-class StudyProgress {
- public:
-  StudyProgress(size_t points, bool quiet)
-      : total_(points), quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
-  ~StudyProgress() {
-    if (!quiet_ && terminal_ && drawn_) print_error("\r\x1b[K");
-  }
-  StudyProgress(const StudyProgress&) = delete;
-  StudyProgress& operator=(const StudyProgress&) = delete;
-
-  void done(const PointResult& result, bool was_there) {
-    ++done_;
-    known_ += was_there ? 1 : 0;
-    bad_ += result.status != PointResult::Status::kComplete ? 1 : 0;
-    if (quiet_) return;
-    const size_t simulated = done_ - known_;
-    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const std::string left =
-        simulated == 0 || done_ == total_
-            ? ""
-            : fmt::format(", {} left", duration(elapsed / static_cast<double>(simulated) *
-                                                static_cast<double>(total_ - done_)));
-    const std::string text = fmt::format("{}/{} points{}{}", done_, total_,
-                                         bad_ == 0 ? "" : fmt::format(", {} refused or failed", bad_), left);
-    if (terminal_) {
-      const size_t filled = done_ * 24 / total_;
-      print_error("\r\x1b[K[{:<24}] {}", std::string(filled, '#'), text);
-      drawn_ = true;
-    } else if (done_ * 10 / total_ != (done_ - 1) * 10 / total_) {
-      print_error("{}\n", text);
-    }
-  }
-
- private:
-  size_t total_, done_ = 0, known_ = 0, bad_ = 0;
-  bool quiet_, terminal_, drawn_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 /// One run of a study at a time writes the results of a folder.
 class FolderLock {
  public:
@@ -205,21 +160,20 @@ void write_study_file(const std::string& folder, const study::Study& study) {
   core::write_whole_file(study_file_in(folder), study.text);
 }
 
-void write_results(const std::string& folder, const study::Study& study, const std::vector<Point>& points,
-                   const std::vector<PointResult>& results,
+void write_results(const std::string& folder, const study::Outcome& o,
                    const std::vector<study::GroupFindings>& findings) {
-  write_study_file(folder, study);
-  core::write_whole_file((fs::path(folder) / "results.csv").string(),
-                         study::results_csv(study, points, results));
-  study::write_results_hdf5((fs::path(folder) / "results.h5").string(), study, points, results);
-  core::write_whole_file((fs::path(folder) / "findings.txt").string(),
-                         study::findings_text(study, points, results, findings));
-  core::write_whole_file((fs::path(folder) / "findings.json").string(),
-                         study::findings_json(study, points, results, findings));
+  write_study_file(folder, o.study);
+  const auto path = [&folder](const char* name) { return (fs::path(folder) / name).string(); };
+  core::write_whole_file(path("results.csv"), study::results_csv(o.study, o.points, o.results));
+  study::write_results_hdf5(path("results.h5"), o.study, o.points, o.results);
+  core::write_whole_file(path("findings.txt"), study::findings_text(o, findings));
+  core::write_whole_file(path("findings.json"), study::findings_json(o, findings));
+  if (o.guided != nullptr)
+    core::write_whole_file(path("predictions.csv"), study::predictions_csv(o.study, o.points, *o.guided));
 }
 
 /// Good if every point is there and complete; what a study is for is said, whatever single points came to.
-int exit_code(const std::vector<PointResult>& results) {
+int exit_code(std::span<const PointResult> results) {
   int code = kGood;
   for (const PointResult& r : results) {
     if (r.status == PointResult::Status::kMissing) return kBadInput;
@@ -230,13 +184,14 @@ int exit_code(const std::vector<PointResult>& results) {
   return code;
 }
 
-int report(const StudyArguments& a, const study::Study& study, const std::vector<Point>& points,
-           const std::vector<PointResult>& results, const std::vector<study::GroupFindings>& findings) {
-  if (a.json)
-    fmt::print("{}", study::findings_json(study, points, results, findings));
-  else
-    fmt::print("{}", study::findings_text(study, points, results, findings));
-  return exit_code(results);
+int report(const StudyArguments& a, const study::Outcome& o,
+           const std::vector<study::GroupFindings>& findings) {
+  fmt::print("{}", a.json ? study::findings_json(o, findings) : study::findings_text(o, findings));
+  if (o.guided == nullptr) return exit_code(o.results);
+  std::vector<PointResult> asked;  // the others are missing because nobody wanted them
+  for (const PointResult& r : o.results)
+    if (r.status != PointResult::Status::kMissing) asked.push_back(r);
+  return exit_code(asked);
 }
 
 /// "3/16": points 3, 19, 35, ... in the order of the study.
@@ -303,6 +258,23 @@ void end_at_interrupt() {
   sigaction(SIGINT, &action, nullptr);
 }
 
+/// Chooses points, simulates them, and estimates the others.
+study::Guided run_guided(const StudyArguments& a, const study::Study& study, const std::vector<Point>& points,
+                         study::RunOptions options, DamagedPoints& damaged) {
+  std::optional<StudyProgress> predictions;
+  StudyProgress progress(std::min(a.guided, points.size()), "points", a.quiet);
+  options.on_start = [&damaged] { damaged.tell(); };
+  options.on_done = [&](size_t point, const PointResult& r) {
+    study::check_objective(study, points[point], r);
+    predictions.reset();
+    if (r.status != PointResult::Status::kRefused) progress.done(r, false);
+  };
+  return study::run_guided(study, points, a.guided, options, [&](size_t done, size_t all) {
+    if (!predictions) predictions.emplace(all, "predictions", a.quiet);
+    predictions->reached(done);
+  });
+}
+
 int run_study(const StudyArguments& a) {
   const study::Study study = study_of(a);
   const std::vector<Point> points = study::points_of(study);
@@ -318,7 +290,11 @@ int run_study(const StudyArguments& a) {
   const FolderLock lock(folder);
   check_folder(folder, study, a.force);
   std::vector<PointResult> results;
-  if (a.on == "slurm") {
+  std::optional<study::Guided> guided;
+  if (a.guided != 0 && a.guided < points.size()) {
+    guided = run_guided(a, study, points, options, damaged);
+    results = guided->results;
+  } else if (a.on == "slurm") {
     fs::create_directories(options.store);
     write_study_file(folder, study);
     results = study::stored_results(study, points, options);
@@ -335,7 +311,7 @@ int run_study(const StudyArguments& a) {
                         left, points.size(), status, (fs::path(folder) / "slurm").string()));
     }
   } else {
-    StudyProgress progress(points.size(), a.quiet);
+    StudyProgress progress(points.size(), "points", a.quiet);
     std::vector<size_t> all(points.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     bool simulating = false;  // what is there is told first, in one go
@@ -349,11 +325,13 @@ int run_study(const StudyArguments& a) {
     };
     results = study::run_points(study, points, all, options);
   }
-  const auto findings = study::find(study, points, results);
-  write_results(folder, study, points, results, findings);
-  const int code = report(a, study, points, results, findings);
+  const study::Outcome outcome{study, points, results, guided ? &*guided : nullptr};
+  const auto findings = study::find(outcome);
+  write_results(folder, outcome, findings);
+  const int code = report(a, outcome, findings);
   if (!a.json && !a.quiet)
-    fmt::print("\nresults              {0}/results.csv, {0}/results.h5, {0}/findings.json\n", folder);
+    fmt::print("\nresults              {0}/results.csv, {0}/results.h5, {0}/findings.json{1}\n", folder,
+               guided ? fmt::format(", {}/predictions.csv", folder) : "");
   return code;
 }
 
@@ -364,7 +342,8 @@ int show_study(const StudyArguments& a) {
   DamagedPoints damaged(options);
   const std::vector<PointResult> results = study::stored_results(study, points, options);
   damaged.tell();
-  return report(a, study, points, results, study::find(study, points, results));
+  const study::Outcome outcome{study, points, results};
+  return report(a, outcome, study::find(outcome));
 }
 
 /// Warp instructions of all points that are missing.
@@ -510,6 +489,13 @@ void add_study_command(CLI::App& program, int& code) {
       ->needs(on);
   run->add_option("--part", a->part, "Only points I, I+N, I+2N, ... of the study, and no results: I/N")
       ->excludes(on);
+  run->add_option(
+         "--guided", a->guided,
+         "Simulate only so many points, chosen by what the analytical models predict, and predict the "
+         "others with error bars")
+      ->check(CLI::Range(3, 1'000'000))
+      ->excludes(on)
+      ->excludes("--part");
   run->add_flag("--again", a->again, "Simulate points again that failed");
   run->add_flag("--quiet", a->quiet, "No progress");
   run->add_flag("--json", a->json, "Print what the results show as one JSON object");

@@ -12,6 +12,7 @@
 #include "simcore/text/input_error.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
+#include "study/warp_steps.h"
 
 namespace gpusim::cli {
 
@@ -37,22 +38,13 @@ class TraceWriter {
  public:
   TraceWriter(core::WholeFile& file, const comp::KernelLaunch& run, const TraceArguments& a,
               const std::string& machine)
-      : file_(file), run_(run), as_text_(!a.warps), warps_(run.warps_per_block), loads_(warps_.size(), 0) {
+      : file_(file), run_(run), as_text_(!a.warps), steps_(run.warps_per_block) {
     if (as_text_) {
       fmt::format_to(std::back_inserter(file.text()), "blocksize: {} {} {}\n", run.block.x, run.block.y,
                      run.block.z);
       return;
     }
-    analysis::WarpTraceHeader h;
-    h.kernel = run.image->name;
-    h.machine = machine;
-    h.block_threads = run.threads_per_block;
-    h.block_warps = run.warps_per_block;
-    h.blocks = run.num_blocks;
-    h.registers = run.image->registers;
-    h.shared_bytes = run.shared_bytes;
-    h.local_bytes = run.image->local_bytes;
-    file.text().append(analysis::encoded_header(h));
+    file.text().append(analysis::encoded_header(study::trace_header(run, machine)));
   }
 
   void step(const comp::TracedStep& t) {
@@ -62,7 +54,7 @@ class TraceWriter {
       write_warp_step(t);
     file_.flush(size_t{1} << 20);
   }
-  [[nodiscard]] uint64_t accesses() const { return accesses_; }
+  [[nodiscard]] uint64_t accesses() const { return as_text_ ? accesses_ : steps_.accesses(); }
 
  private:
   void write_text(const comp::TracedStep& t) {
@@ -81,54 +73,16 @@ class TraceWriter {
   }
 
   void write_warp_step(const comp::TracedStep& t) {
-    using Kind = analysis::WarpStep::Kind;
-    using Traced = comp::TracedStep::Kind;
-    static_assert(static_cast<int>(Kind::kAccess) == static_cast<int>(Traced::kAccess) &&
-                  static_cast<int>(Kind::kEnd) == static_cast<int>(Traced::kEnd) &&
-                  analysis::WarpStep::kWorkUnits == comp::TracedStep::kWorkUnits);
-    analysis::WarpStep& s = step_;
-    s.kind = static_cast<Kind>(t.kind);
-    s.cycles = t.cycles;
-    s.work = t.work;
-    if (s.kind == Kind::kWait) s.back = loads_[t.warp] - 1 - t.load;
-    if (s.kind == Kind::kAccess) describe(t);
-    warps_[t.warp].append(s);
-    if (s.kind != Kind::kEnd || t.warp + 1 != warps_.size()) return;
-    file_.text().append(analysis::encoded_block(warps_));
-    for (analysis::WarpEncoder& w : warps_) w.clear();
-    std::ranges::fill(loads_, 0);
-  }
-
-  void describe(const comp::TracedStep& t) {
-    using Access = analysis::WarpStep::Access;
-    analysis::WarpStep& s = step_;
-    s.access = t.op->kind == isa::OpKind::kStore    ? Access::kStore
-               : t.op->kind == isa::OpKind::kAtomic ? Access::kAtomic
-                                                    : Access::kLoad;
-    s.local = t.access->space == isa::Space::kLocal;
-    s.bypasses = t.op->memory.bypasses_l1;
-    s.read_only = t.op->memory.read_only;
-    s.returns = s.access != Access::kStore && t.op->num_sb_writes != 0;
-    s.pc = t.pc;
-    s.bytes = t.access->bytes;
-    s.lanes = t.access->lanes.bits();
-    for (uint32_t bits = s.lanes; bits != 0; bits &= bits - 1) {
-      const auto lane = static_cast<uint32_t>(std::countr_zero(bits));
-      s.address[lane] = t.access->address[lane];
-      // Equal offsets of a warp's lanes are neighbours (CUDA C Programming Guide, local memory).
-      if (s.local) s.address[lane] = s.address[lane] * isa::kWarpSize + uint64_t{s.bytes} * lane;
-    }
-    loads_[t.warp] += s.returns;
-    accesses_ += static_cast<uint64_t>(std::popcount(s.lanes));
+    if (!steps_.take(t)) return;
+    file_.text().append(analysis::encoded_block(steps_.warps()));
+    steps_.clear();
   }
 
   core::WholeFile& file_;
   const comp::KernelLaunch& run_;
   bool as_text_;
-  std::vector<analysis::WarpEncoder> warps_;
-  std::vector<uint32_t> loads_;
-  analysis::WarpStep step_;
-  uint64_t accesses_ = 0;
+  study::WarpSteps steps_;
+  uint64_t accesses_ = 0;  ///< as text
 };
 
 int write_trace(const TraceArguments& a) {

@@ -285,6 +285,36 @@ PHASES = {"M": ("name", "pid", "tid", "args"), "X": ("name", "cat", "pid", "tid"
           "C": ("name", "pid", "tid", "ts", "args")}
 
 
+def check_guided(gpusim: Gpusim) -> None:
+    """A guided study simulates as many points as it may, finds the best of all in this one, and most of its error bars hold."""
+    study = ("study", "run", "--config", "tesla_v100", "--set", "shared.size=8K", "--axis", "l1.size=16K,32K,64K,128K", "--axis",
+             "l1.mshrs=32,128,512", "--axis", "sms=20,80", "--quiet", "--store", "points", CASES["spmv_scalar"].ptx(gpusim.source))
+    guided = gpusim.run(*study, "--out", "guided", "--guided", "8", limit_s=300).require_code(0)
+    require("8 points simulated, 16 predicted" in guided.out, guided.out)
+    chosen = stored_names(gpusim)
+    threads = gpusim.run(*study, "--out", "threads", "--guided", "8", "--threads", "1", limit_s=300).require_code(0)
+    require_equal("findings with one process", threads.out, guided.out)
+    require_equal("points", len([name for name in chosen if not name.endswith(".predicted.json")]), 8)
+    gpusim.run(*study, "--out", "all", limit_s=300).require_code(0)
+    with (gpusim.scratch / "all/results.csv").open() as file:
+        truth = {row["point"]: float(row["time_s"]) for row in csv.DictReader(file)}
+    with (gpusim.scratch / "guided/predictions.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    require_equal("predicted points", len(rows), 24)
+    simulated = [row for row in rows if row["simulated"] == "yes"]
+    require(all(float(row["time_s"]) == truth[row["point"]] for row in simulated), "simulated times differ from those of the whole study")
+    require(min(float(row["time_s"]) for row in simulated) <= 1.03 * min(truth.values()), "the best was not found")
+    others = [row for row in rows if row["simulated"] == "no"]
+    held = sum(float(row["time_s_low"]) <= truth[row["point"]] <= float(row["time_s_high"]) for row in others)
+    require(held >= 0.75 * len(others), f"{held} of {len(others)} error bars hold")
+    gpusim.run(*study, "--out", "guided", "--guided", "2").require_code(1)
+    gpusim.run(*study, "--out", "guided", "--guided", "8", "--on", "slurm").require_code(1).require_error("excludes")
+
+
+def stored_names(gpusim: Gpusim) -> list[str]:
+    return sorted(path.name for path in (gpusim.scratch / "points").glob("*.json"))
+
+
 def check_timeline(gpusim: Gpusim) -> None:
     """`gpusim timeline` writes the Trace Event Format: members by phase, no overlap in a row, blocks inside their kernel."""
     ptx, file, out = CASES["saxpy"].ptx(gpusim.source), gpusim.scratch / "run.h5", gpusim.scratch / "run.json"
@@ -320,4 +350,5 @@ def check_timeline(gpusim: Gpusim) -> None:
     gpusim.run("timeline", file, "-o", out).require_code(1).require_error("was recorded with --events off")
 
 
-CHECKS = {"prove": check_prove, "timeline": check_timeline, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm}
+CHECKS = {"prove": check_prove, "timeline": check_timeline, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm,
+          "guided": check_guided}

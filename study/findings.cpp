@@ -20,19 +20,19 @@ bool usable(const PointResult& r) { return r.status == PointResult::Status::kCom
 /// Points of a group by their values, with the objective of those that can be compared.
 class Group {
  public:
-  Group(const Study& study, std::span<const Point> points, std::span<const PointResult> results,
-        uint32_t machine, uint32_t workload)
-      : study_(study) {
-    for (uint32_t i = 0; i < points.size(); ++i) {
-      if (points[i].machine != machine || points[i].workload != workload) continue;
+  Group(const Outcome& o, uint32_t machine, uint32_t workload) : study_(o.study) {
+    for (uint32_t i = 0; i < o.points.size(); ++i) {
+      if (o.points[i].machine != machine || o.points[i].workload != workload) continue;
       ++all_;
-      if (!usable(results[i])) continue;
-      const double value = column_value(results[i], study.objective);
+      const double value = o.objective(i);
       if (!std::isfinite(value)) continue;
       members_.push_back(i);
-      objective_[points[i].values] = value;
+      if (usable(o.results[i])) simulated_.push_back(i);
+      objective_[o.points[i].values] = value;
     }
   }
+  [[nodiscard]] const Study& study() const { return study_; }
+  [[nodiscard]] const std::vector<uint32_t>& simulated() const { return simulated_; }
   [[nodiscard]] const std::vector<uint32_t>& members() const { return members_; }
   [[nodiscard]] size_t all() const { return all_; }
   /// Calls pair(values without the axis, objective at `from`, objective at `to`) for each pair.
@@ -48,7 +48,7 @@ class Group {
 
  private:
   const Study& study_;
-  std::vector<uint32_t> members_;
+  std::vector<uint32_t> members_, simulated_;
   size_t all_ = 0;
   std::map<std::vector<uint32_t>, double> objective_;
 };
@@ -149,16 +149,18 @@ std::vector<uint32_t> pareto_of(const std::vector<uint32_t>& members, std::span<
   return front;
 }
 
-GroupFindings find_in(const Study& study, std::span<const Point> points, std::span<const PointResult> results,
-                      uint32_t machine, uint32_t workload) {
-  const Group group(study, points, results, machine, workload);
+GroupFindings find_in(const Outcome& o, uint32_t machine, uint32_t workload) {
+  const Study& study = o.study;
+  const std::span<const PointResult> results = o.results;
+  const Group group(o, machine, workload);
   GroupFindings f;
   f.machine = machine;
   f.workload = workload;
-  f.simulated = static_cast<uint32_t>(group.members().size());
-  f.failed = static_cast<uint32_t>(group.all()) - f.simulated;
+  f.simulated = static_cast<uint32_t>(group.simulated().size());
+  f.predicted = static_cast<uint32_t>(group.members().size()) - f.simulated;
+  f.failed = static_cast<uint32_t>(group.all()) - f.simulated - f.predicted;
   if (f.simulated == 0) return f;
-  const auto value = [&](uint32_t i) { return column_value(results[i], study.objective); };
+  const auto value = [&](uint32_t i) { return o.objective(i); };
   std::vector<uint32_t> sorted = group.members();
   std::ranges::stable_sort(sorted, [&](uint32_t a, uint32_t b) {
     if (value(a) != value(b)) return study.maximise ? value(a) > value(b) : value(a) < value(b);
@@ -184,7 +186,7 @@ GroupFindings find_in(const Study& study, std::span<const Point> points, std::sp
                            [](const Interaction& i) { return i.most / i.least; });
   std::erase_if(f.interactions, [](const Interaction& i) { return i.most / i.least < 1 + kNoGain; });
   if (f.interactions.size() > kShown) f.interactions.resize(kShown);
-  f.pareto = pareto_of(group.members(), results);
+  f.pareto = pareto_of(group.simulated(), results);
   return f;
 }
 
@@ -225,37 +227,82 @@ void effect_lines(std::string& out, const Study& study, const Effect& e) {
                        axis.values[e.suffices].label, 100 * kNoGain);
 }
 
+void guided_lines(std::string& out, const GuidedGroup& g) {
+  const auto percent = [](double share) {
+    return std::isfinite(share) ? fmt::format("{:.1f} %", 100 * share) : std::string("-");
+  };
+  if (g.no_model.empty())
+    out += fmt::format(
+        "  the reuse-distance model predicts the time of every point; times a constant it is {} off at the "
+        "simulated "
+        "points\n",
+        percent(g.model_error));
+  else
+    out += fmt::format("  no analytical model predicts the time here: {}\n", g.no_model);
+  out += fmt::format(
+      "  corrected by what was simulated: {} off at these points, each predicted from the others\n"
+      "  {:.0f} % of what is not simulated is to lie in the error bars, {:.1f} deviations wide\n",
+      percent(g.left_out_error), 100 * kErrorBars, g.width);
+}
+
+/// "  (predicted: 1.2e-05 to 1.4e-05)"
+std::string error_bar(const Outcome& o, size_t point) {
+  if (o.guided == nullptr || o.guided->estimates[point].simulated) return "";
+  const Estimate& e = o.guided->estimates[point];
+  return fmt::format("  (predicted, {} to {})", number(e.low), number(e.high));
+}
+
+std::string guided_json(const GroupFindings& f, const GuidedGroup& g) {
+  return fmt::format(
+      "\"guided\": {{\"predicted\": {}, \"no_model\": {}, \"model_error\": {}, \"left_out_error\": {}, "
+      "\"width\": "
+      "{}}}, ",
+      f.predicted, core::json_quoted(g.no_model), core::json_number(g.model_error),
+      core::json_number(g.left_out_error), core::json_number(g.width));
+}
+
 }  // namespace
 
-std::vector<GroupFindings> find(const Study& study, std::span<const Point> points,
-                                std::span<const PointResult> results) {
-  for (size_t i = 0; i < results.size(); ++i) check_objective(study, points[i], results[i]);
-  const bool any = std::ranges::any_of(results, usable);
-  if (any && std::ranges::none_of(results, [&](const PointResult& r) {
-        return usable(r) && std::isfinite(column_value(r, study.objective));
+double Outcome::objective(size_t point) const {
+  if (guided != nullptr) return guided->estimates[point].value;
+  return usable(results[point]) ? column_value(results[point], study.objective) : std::nan("");
+}
+
+std::vector<GroupFindings> find(const Outcome& o) {
+  for (size_t i = 0; i < o.results.size(); ++i) check_objective(o.study, o.points[i], o.results[i]);
+  const bool any = std::ranges::any_of(o.results, usable);
+  if (any && std::ranges::none_of(o.results, [&](const PointResult& r) {
+        return usable(r) && std::isfinite(column_value(r, o.study.objective));
       })) {
-    const std::vector<std::string> names = column_names(results);
+    const std::vector<std::string> names = column_names(o.results);
     const std::vector<std::string_view> views(names.begin(), names.end());
-    core::raise_input_error({study.path, 0, 0},
-                            fmt::format("objective '{}' is no column of the results", study.objective),
-                            core::name_hint(study.objective, views));
+    core::raise_input_error({o.study.path, 0, 0},
+                            fmt::format("objective '{}' is no column of the results", o.study.objective),
+                            core::name_hint(o.study.objective, views));
   }
   std::vector<GroupFindings> groups;
-  for (uint32_t machine = 0; machine < study.machines.size(); ++machine)
-    for (uint32_t workload = 0; workload < study.workloads.size(); ++workload)
-      groups.push_back(find_in(study, points, results, machine, workload));
+  for (uint32_t machine = 0; machine < o.study.machines.size(); ++machine)
+    for (uint32_t workload = 0; workload < o.study.workloads.size(); ++workload)
+      groups.push_back(find_in(o, machine, workload));
   return groups;
 }
 
-std::string findings_text(const Study& study, std::span<const Point> points,
-                          std::span<const PointResult> results, std::span<const GroupFindings> groups) {
+std::string findings_text(const Outcome& o, std::span<const GroupFindings> groups) {
+  const Study& study = o.study;
+  const std::span<const Point> points = o.points;
+  const std::span<const PointResult> results = o.results;
   std::string out;
-  for (const GroupFindings& f : groups) {
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const GroupFindings& f = groups[g];
     out += fmt::format("{}{} on {}: {} point{} simulated", out.empty() ? "" : "\n",
                        study.workloads[f.workload].name, machine_name(study, f.machine), f.simulated,
                        f.simulated == 1 ? "" : "s");
-    out += f.failed == 0 ? "\n" : fmt::format(", {} missing, refused or failed\n", f.failed);
+    if (f.predicted > 0) out += fmt::format(", {} predicted", f.predicted);
+    out += f.failed == 0
+               ? "\n"
+               : fmt::format(", {} {}refused or failed\n", f.failed, o.guided == nullptr ? "missing, " : "");
     if (f.simulated == 0) continue;
+    if (o.guided != nullptr) guided_lines(out, o.guided->groups[g]);
     out +=
         fmt::format("{} {}: best {}, median {}, worst {}; {} as good as the best within {} %\n",
                     study.maximise ? "largest" : "smallest", study.objective, number(f.best_value),
@@ -263,8 +310,8 @@ std::string findings_text(const Study& study, std::span<const Point> points,
                     f.equally_good == 1 ? "no other point is" : fmt::format("{} points are", f.equally_good),
                     100 * kEqual);
     for (const uint32_t i : f.best)
-      out += fmt::format("  {:>12}  {}\n", number(column_value(results[i], study.objective)),
-                         axis_values(study, points[i]));
+      out += fmt::format("  {:>12}  {}{}\n", number(o.objective(i)), axis_values(study, points[i]),
+                         error_bar(o, i));
     if (!f.effects.empty())
       out += fmt::format("what each axis does to {}, everything else equal\n", study.objective);
     for (const Effect& e : f.effects) effect_lines(out, study, e);
@@ -286,7 +333,7 @@ std::string findings_text(const Study& study, std::span<const Point> points,
   }
   std::map<std::string, std::vector<size_t>> reasons;
   for (size_t i = 0; i < results.size(); ++i)
-    if (!usable(results[i]))
+    if (!usable(results[i]) && !std::isfinite(o.objective(i)))
       reasons[results[i].reason.empty() ? std::string("not simulated yet") : results[i].reason].push_back(i);
   for (const auto& [reason, which] : reasons)
     out += fmt::format("\n{} point{} ({}{}): {}\n", which.size(), which.size() == 1 ? "" : "s",
@@ -294,15 +341,22 @@ std::string findings_text(const Study& study, std::span<const Point> points,
   return out;
 }
 
-std::string findings_json(const Study& study, std::span<const Point> points,
-                          std::span<const PointResult> results, std::span<const GroupFindings> groups) {
+std::string findings_json(const Outcome& o, std::span<const GroupFindings> groups) {
+  const Study& study = o.study;
+  const std::span<const Point> points = o.points;
+  const std::span<const PointResult> results = o.results;
   const auto point_json = [&](uint32_t i) {
     std::string out = fmt::format("{{\"point\": {}, \"values\": {{", i);
     for (size_t a = 0; a < study.axes.size(); ++a)
       out += fmt::format("{}{}: {}", a == 0 ? "" : ", ", core::json_quoted(study.axes[a].name),
                          core::json_quoted(study.axes[a].values[points[i].values[a]].label));
-    return out + fmt::format("}}, \"objective\": {}, \"time_s\": {}, \"energy_j\": {}, \"sram_kib\": {}}}",
-                             core::json_number(column_value(results[i], study.objective)),
+    out += fmt::format("}}, \"objective\": {}", core::json_number(o.objective(i)));
+    if (!usable(results[i])) {
+      const Estimate& e = o.guided->estimates[i];
+      return out + fmt::format(", \"simulated\": false, \"low\": {}, \"high\": {}}}",
+                               core::json_number(e.low), core::json_number(e.high));
+    }
+    return out + fmt::format(", \"time_s\": {}, \"energy_j\": {}, \"sram_kib\": {}}}",
                              core::json_number(results[i].time_s), core::json_number(results[i].energy_j),
                              core::json_number(results[i].sram_kib));
   };
@@ -315,12 +369,14 @@ std::string findings_json(const Study& study, std::span<const Point> points,
       "{{\"study\": {}, \"objective\": {}, \"maximise\": {}, \"points\": {}, \"groups\": [",
       core::json_quoted(study.name), core::json_quoted(study.objective), study.maximise, points.size());
   const char* separator = "";
-  for (const GroupFindings& f : groups) {
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const GroupFindings& f = groups[g];
     out += fmt::format(
-        "{}{{\"workload\": {}, \"machine\": {}, \"simulated\": {}, \"failed\": {}, \"best\": {}, "
+        "{}{{\"workload\": {}, \"machine\": {}, \"simulated\": {}, \"failed\": {}, {}\"best\": {}, "
         "\"pareto\": {}, \"effects\": [",
         separator, core::json_quoted(study.workloads[f.workload].name),
-        core::json_quoted(machine_name(study, f.machine)), f.simulated, f.failed, points_json(f.best),
+        core::json_quoted(machine_name(study, f.machine)), f.simulated, f.failed,
+        o.guided == nullptr ? "" : guided_json(f, o.guided->groups[g]), points_json(f.best),
         points_json(f.pareto));
     separator = ", ";
     for (size_t i = 0; i < f.effects.size(); ++i) {

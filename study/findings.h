@@ -1,12 +1,13 @@
 // What the results of a study say: best points, what each axis is worth, which axes depend on each other,
 // where more of something gains nothing any more, and which points no other one beats in time, energy and
-// SRAM. Everything compares simulated points with each other; nothing is interpolated.
+// SRAM. Simulated points are compared with each other and nothing is interpolated, except in a guided study.
 #pragma once
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "study/guided.h"
 #include "study/points.h"
 #include "study/run_points.h"
 
@@ -45,26 +46,32 @@ struct Interaction {
 
 struct GroupFindings {
   uint32_t machine = 0, workload = 0;
-  uint32_t simulated = 0, failed = 0;
+  uint32_t simulated = 0, predicted = 0;
+  uint32_t failed = 0;         ///< missing, refused or failed
   std::vector<uint32_t> best;  ///< the kShown best points; of equal ones those with less SRAM first
   uint32_t equally_good = 0;   ///< all that are as good as the best within kEqual
   double best_value = 0, worst_value = 0, median_value = 0;
   std::vector<Effect> effects;            ///< largest range first
   std::vector<Interaction> interactions;  ///< strongest first, at most kShown
-  std::vector<uint32_t> pareto;           ///< in time, energy and SRAM, by time; of equal points the first
+  std::vector<uint32_t>
+      pareto;  ///< of simulated points, in time, energy and SRAM, by time; of equal points the first
 };
 inline constexpr size_t kShown = 5;
 inline constexpr double kEqual = 0.005;
 
+/// What is compared: results, and of a guided study estimates of those that are missing.
+struct Outcome {
+  const Study& study;
+  std::span<const Point> points;
+  std::span<const PointResult> results;
+  const Guided* guided = nullptr;  ///< its estimates are of the objective
+  /// Not a number if there is none.
+  [[nodiscard]] double objective(size_t point) const;
+};
 /// Groups in the order of the study. Throws core::InputError if the objective is no column of the results.
-[[nodiscard]] std::vector<GroupFindings> find(const Study& study, std::span<const Point> points,
-                                              std::span<const PointResult> results);
+[[nodiscard]] std::vector<GroupFindings> find(const Outcome& outcome);
 
-[[nodiscard]] std::string findings_text(const Study& study, std::span<const Point> points,
-                                        std::span<const PointResult> results,
-                                        std::span<const GroupFindings> groups);
-[[nodiscard]] std::string findings_json(const Study& study, std::span<const Point> points,
-                                        std::span<const PointResult> results,
-                                        std::span<const GroupFindings> groups);
+[[nodiscard]] std::string findings_text(const Outcome& outcome, std::span<const GroupFindings> groups);
+[[nodiscard]] std::string findings_json(const Outcome& outcome, std::span<const GroupFindings> groups);
 
 }  // namespace gpusim::study

@@ -44,7 +44,7 @@ struct Example {
 
 TEST(Findings, BestPointAndEffects) {
   const Example e;
-  const auto groups = find(e.study, e.points, e.results);
+  const auto groups = find({e.study, e.points, e.results});
   ASSERT_EQ(groups.size(), 1);
   const GroupFindings& f = groups[0];
   EXPECT_EQ(f.simulated, 6);
@@ -66,14 +66,14 @@ TEST(Findings, MoreThanSufficesGainsNothingInAnyPair) {
   Example e;
   for (PointResult& r : e.results)
     if (r.time_s == 0.9) r.time_s = 0.99;
-  const auto groups = find(e.study, e.points, e.results);
+  const auto groups = find({e.study, e.points, e.results});
   EXPECT_EQ(groups[0].effects[0].suffices, 2) << "the value 2";
-  EXPECT_THAT(findings_text(e.study, e.points, e.results, groups), HasSubstr("2 suffices"));
+  EXPECT_THAT(findings_text({e.study, e.points, e.results}, groups), HasSubstr("2 suffices"));
 }
 
 TEST(Findings, InteractionsNameWhereAnAxisGains) {
   const Example e;
-  const auto f = find(e.study, e.points, e.results)[0];
+  const auto f = find({e.study, e.points, e.results})[0];
   ASSERT_FALSE(f.interactions.empty());
   const Interaction& i = f.interactions[0];
   EXPECT_NEAR(i.most / i.least, 1 / 0.9, 1e-9);
@@ -81,7 +81,7 @@ TEST(Findings, InteractionsNameWhereAnAxisGains) {
 
 TEST(Findings, ParetoFrontInTimeEnergyAndSram) {
   const Example e;
-  const auto f = find(e.study, e.points, e.results)[0];
+  const auto f = find({e.study, e.points, e.results})[0];
   // a=4,b=y is fastest; a=2 (both b equal: the first) uses less energy; a=1 has the least SRAM.
   EXPECT_THAT(f.pareto, ElementsAre(1, 4, 2));
 }
@@ -91,11 +91,11 @@ TEST(Findings, WhatIsMissingOrFailedIsCountedAndLeftOut) {
   e.results[0].status = PointResult::Status::kFailed;
   e.results[0].reason = "illegal access";
   e.results[3] = {};
-  const auto groups = find(e.study, e.points, e.results);
+  const auto groups = find({e.study, e.points, e.results});
   EXPECT_EQ(groups[0].simulated, 4);
   EXPECT_EQ(groups[0].failed, 2);
   EXPECT_EQ(groups[0].effects[0].steps[0].pairs, 1);
-  const std::string text = findings_text(e.study, e.points, e.results, groups);
+  const std::string text = findings_text({e.study, e.points, e.results}, groups);
   EXPECT_THAT(text, HasSubstr("illegal access"));
   EXPECT_THAT(text, HasSubstr("not simulated yet"));
 }
@@ -104,10 +104,10 @@ TEST(Findings, ObjectivesAreColumnsOfTheResults) {
   Example e;
   e.study.objective = "loads";
   e.study.maximise = true;
-  EXPECT_EQ(find(e.study, e.points, e.results)[0].best_value, 7) << "of both launches";
+  EXPECT_EQ(find({e.study, e.points, e.results})[0].best_value, 7) << "of both launches";
   e.study.objective = "laods";
   try {
-    (void)find(e.study, e.points, e.results);
+    (void)find({e.study, e.points, e.results});
     FAIL();
   } catch (const core::InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("did you mean 'loads'"));
@@ -120,19 +120,19 @@ TEST(Findings, RatesHaveNoSum) {
   for (PointResult& r : e.results)
     for (KernelRow& k : r.kernels) k.counters.emplace_back("ipc", 0.5);
   try {
-    (void)find(e.study, e.points, e.results);
+    (void)find({e.study, e.points, e.results});
     FAIL();
   } catch (const core::InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("'ipc' is a rate, which has no sum over the 2 kernels of w on m"));
   }
   for (PointResult& r : e.results) r.kernels.pop_back();
-  EXPECT_EQ(find(e.study, e.points, e.results)[0].best_value, 0.5) << "of a single kernel";
+  EXPECT_EQ(find({e.study, e.points, e.results})[0].best_value, 0.5) << "of a single kernel";
 }
 
 TEST(Findings, TheMedianOfAnEvenNumberIsInTheMiddle) {
   Example e;
   for (size_t i = 0; i < e.results.size(); ++i) e.results[i].time_s = static_cast<double>(1 + i);
-  EXPECT_EQ(find(e.study, e.points, e.results)[0].median_value, 3.5);
+  EXPECT_EQ(find({e.study, e.points, e.results})[0].median_value, 3.5);
 }
 
 TEST(ResultTables, CsvHasARowForEachLaunchAndFailedPoint) {

@@ -179,8 +179,6 @@ uint64_t run_cycles(comp::SimulationOptions options) {
   return cycles;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 }  // namespace
 
 std::string scaled(std::string_view text, double factor) {
@@ -255,7 +253,7 @@ Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional
       gain.factor =
           static_cast<double>(gain.cycles) / static_cast<double>(std::max<uint64_t>(proof.cycles, 1));
     } else {
-      gain.refused = first_line(answers[i + 1].text);
+      gain.refused = core::first_line(answers[i + 1].text);
     }
     proof.gains.push_back(std::move(gain));
   }

@@ -150,13 +150,6 @@ Table kernels_table(const Study& study, std::span<const Point> points, std::span
   return t;
 }
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
 std::string csv(const Table& t) {
   std::string out;
   for (size_t c = 0; c < t.columns.size(); ++c) out += (c == 0 ? "" : ",") + csv_text(t.columns[c].name);
@@ -322,6 +315,13 @@ std::vector<std::string> column_names(std::span<const PointResult> results) {
                                     "energy_delay", "sram_kib", "warp_instructions"};
   for (std::string& name : counter_names(results)) names.push_back(std::move(name));
   return names;
+}
+
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
 }
 
 std::string results_csv(const Study& study, std::span<const Point> points,

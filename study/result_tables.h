@@ -21,6 +21,8 @@ void check_objective(const Study& study, const Point& point, const PointResult& 
 /// All names that column_value() knows of these results, for hints.
 [[nodiscard]] std::vector<std::string> column_names(std::span<const PointResult> results);
 
+/// A cell of a CSV file, in quotes if it needs them.
+[[nodiscard]] std::string csv_text(const std::string& text);
 [[nodiscard]] std::string results_csv(const Study& study, std::span<const Point> points,
                                       std::span<const PointResult> results);
 /// Throws core::InputError with the reason.

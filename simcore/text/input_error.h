@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpusim::core {
@@ -47,5 +48,10 @@ class Messages {
 /// Formats one error message and throws it.
 [[noreturn]] void raise_input_error(const Where& where, const std::string& message,
                                     const std::string& hint = "");
+
+/// A message without its further lines, such as hints.
+[[nodiscard]] inline std::string first_line(std::string_view message) {
+  return std::string(message.substr(0, message.find('\n')));
+}
 
 }  // namespace gpusim::core
