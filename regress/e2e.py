@@ -26,6 +26,7 @@ from check_differential import SEEDS, check_differential  # noqa: E402
 from check_docs import docs_checks  # noqa: E402
 from check_errors import error_checks  # noqa: E402
 from check_examples import CHECKS as EXAMPLE_CHECKS  # noqa: E402
+from check_html import CHECKS as HTML_CHECKS  # noqa: E402
 from check_init import CHECKS as INIT_CHECKS  # noqa: E402
 from check_installed import CHECKS as INSTALLED_CHECKS  # noqa: E402
 from check_latency_hidden import check_latency_hidden  # noqa: E402
@@ -107,6 +108,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "regress": {"quick": check_quick_suite, "failures": check_failures},
         "reuse": {"traces": check_reuse},
         "study": STUDY_CHECKS,
+        "html": HTML_CHECKS,
         "variables": VARIABLE_CHECKS,
         "init": INIT_CHECKS,
         "installed": INSTALLED_CHECKS | PAGE_CHECKS,

@@ -68,6 +68,8 @@ class Recording {
   [[nodiscard]] std::string ptx() const { return file_->text("/inputs/ptx"); }
   /// The launch file, or the options that stood for it.
   [[nodiscard]] std::string launch_text() const { return file_->text("/inputs/launch"); }
+  /// The machine, every key resolved.
+  [[nodiscard]] std::string config_text() const { return file_->text("/inputs/config"); }
   [[nodiscard]] std::string command_line() const { return file_->text_attribute("/", "command_line"); }
   [[nodiscard]] const std::vector<Launch>& launches() const { return launches_; }
   /// Launches that `selection` names: a number, a kernel's name, or empty for all. Throws if one of them did

@@ -1,0 +1,65 @@
+// Pieces of a self-contained HTML page: text made safe, and charts as inline SVG whose colours follow the
+// page's (light, dark, print). No script, nothing from the network.
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpusim::analysis {
+
+/// Text as HTML shows it: markup and control characters made harmless.
+[[nodiscard]] std::string html_text(std::string_view text);
+
+/// A part of something whole. `look`: number of its colour, as css() has them (0 to kLooks - 1).
+struct HtmlPart {
+  std::string name;
+  double value = 0;
+  int look = 0;
+};
+inline constexpr int kLooks = 10;
+
+/// One horizontal bar of parts, as wide as the page, with its key below; parts below half a percent have no
+/// entry of their own there.
+[[nodiscard]] std::string html_bar(const std::vector<HtmlPart>& parts, const std::string& label);
+
+/// Values of one kind over a common x, stacked upon each other (areas) or not (lines).
+struct HtmlSeries {
+  std::string name;
+  std::vector<double> values;  ///< one for each interval
+  int look = 0;
+};
+struct HtmlTimeChart {
+  std::string title, x_label, y_label;
+  std::vector<double> ends;  ///< of the intervals, from 0; increasing
+  std::vector<HtmlSeries> series;
+  bool stacked = false;
+  double highest = 0;  ///< of the y axis; 0: what the values need
+};
+[[nodiscard]] std::string html_time_chart(const HtmlTimeChart& chart);
+
+/// Cells in rows of about equal number, darker for larger values of 0 to 1; `labels` are shown by pointing
+/// at a cell.
+struct HtmlCell {
+  std::string label;
+  double value = 0;
+};
+[[nodiscard]] std::string html_heat_map(const std::string& title, const std::vector<HtmlCell>& cells,
+                                        const std::string& least, const std::string& most);
+
+/// Operations per second against operations per byte, both logarithmic.
+struct HtmlRoof {
+  std::string name;
+  double flops = 0;      ///< per second: a flat roof; 0: none
+  double bandwidth = 0;  ///< bytes per second: a slope up to the highest flat roof; 0: none
+};
+struct HtmlDot {
+  std::string name;
+  double intensity = 0, flops = 0;
+};
+[[nodiscard]] std::string html_roofline(const std::vector<HtmlRoof>& roofs, const std::vector<HtmlDot>& dots);
+
+/// A page with the style that the pieces need. `body` is HTML.
+[[nodiscard]] std::string html_page(const std::string& title, const std::string& body);
+
+}  // namespace gpusim::analysis

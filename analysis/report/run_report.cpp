@@ -1,0 +1,319 @@
+#include "analysis/report/run_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/models/model.h"
+#include "analysis/profile/explain.h"
+#include "analysis/profile/metrics.h"
+#include "analysis/report/html.h"
+#include "analysis/report/reports.h"
+#include "analysis/report/text.h"
+
+namespace gpusim::analysis {
+
+namespace {
+
+/// Number of a cause's colour: that of its group.
+int look_of_group(std::string_view group) {
+  const auto groups = cause_groups();
+  return static_cast<int>(std::ranges::find(groups, group) - groups.begin());
+}
+
+/// "12.3 us"
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.4g} ms", seconds * 1e3);
+  return fmt::format("{:.4g} µs", seconds * 1e6);
+}
+
+std::string text_cell(const std::string& text) { return fmt::format("<td>{}</td>", html_text(text)); }
+std::string number_cell(const std::string& text) {
+  return fmt::format("<td class=\"n\">{}</td>", html_text(text));
+}
+
+std::string meter(double share) {
+  return fmt::format("<td><span class=\"meter\"><i style=\"width:{:.1f}%\"></i></span>{:.1f} %</td>",
+                     100 * std::clamp(share, 0.0, 1.0), 100 * share);
+}
+
+/// Launches of one kernel.
+struct KernelGroup {
+  std::string name;
+  std::vector<uint64_t> launches;  ///< longest first
+  double seconds = 0;
+  uint64_t cycles = 0;
+};
+
+class RunSection {
+ public:
+  RunSection(const Recording& recording, const RunReportOptions& options, size_t number)
+      : recording_(recording), options_(options), number_(number) {
+    for (uint64_t i = 0; i < recording.launches().size(); ++i)
+      if (recording.launches()[i].finished) kernels_.emplace(i, recording.kernel(i));
+    std::map<std::string, KernelGroup> groups;
+    for (const auto& [index, k] : kernels_) {
+      KernelGroup& g = groups[k.name];
+      g.name = k.name;
+      g.launches.push_back(index);
+      g.seconds += seconds(k);
+      g.cycles += k.cycles;
+    }
+    for (auto& [name, g] : groups) {
+      std::ranges::stable_sort(g.launches, std::greater(), [&](uint64_t i) { return kernels_.at(i).cycles; });
+      groups_.push_back(std::move(g));
+    }
+    std::ranges::stable_sort(groups_, std::greater(), &KernelGroup::seconds);
+  }
+
+  [[nodiscard]] std::string html() const {
+    std::string out =
+        fmt::format("<section><h2 id=\"run{}\">{}</h2>\n", number_, html_text(recording_.path()));
+    out += fmt::format("<p class=\"soft\">{} · <code>{}</code></p>\n",
+                       html_text(recording_.machine().gpu.name), html_text(recording_.command_line()));
+    if (!recording_.complete())
+      out +=
+          "<p class=\"limit\">This run did not end: what follows is what it had recorded until then.</p>\n";
+    out += kernel_table();
+    for (size_t i = 0; i < std::min(groups_.size(), options_.kernels); ++i) out += kernel(groups_[i]);
+    if (options_.proof) out += options_.proof(recording_);
+    out += roofline() + models() + machine();
+    return out + "</section>\n";
+  }
+
+ private:
+  [[nodiscard]] double seconds(const KernelRecord& k) const {
+    return kernel_seconds(k, recording_.machine());
+  }
+
+  [[nodiscard]] std::string kernel_table() const {
+    double all = 0;
+    for (const KernelGroup& g : groups_) all += g.seconds;
+    std::string out =
+        "<div class=\"wide\"><table><tr><th>kernel<th class=\"n\">launches<th class=\"n\">time<th>share"
+        "<th class=\"n\">cycles<th class=\"n\">IPC of an SM</tr>\n";
+    for (const KernelGroup& g : groups_) {
+      double operations = 0;
+      for (const uint64_t i : g.launches) operations += static_cast<double>(kernels_.at(i).inst_executed);
+      out += "<tr>" + text_cell(g.name) + number_cell(std::to_string(g.launches.size())) +
+             number_cell(seconds_text(g.seconds)) + meter(all > 0 ? g.seconds / all : 0) +
+             number_cell(std::to_string(g.cycles)) +
+             number_cell(
+                 fmt::format("{:.3f}", operations / static_cast<double>(std::max<uint64_t>(g.cycles, 1)) /
+                                           recording_.machine().gpu.sms)) +
+             "</tr>\n";
+    }
+    return out + "</table></div>\n";
+  }
+
+  [[nodiscard]] std::string kernel(const KernelGroup& group) const {
+    const KernelRecord& k = kernels_.at(group.launches.front());
+    std::string out = fmt::format(
+        "<h3>{}</h3>\n<p class=\"soft\">launch {}{}: grid {}, block {}, {} cycles, {}</p>\n",
+        html_text(k.name), k.index,
+        group.launches.size() == 1 ? "" : fmt::format(", the longest of {}", group.launches.size()),
+        html_text(k.grid), html_text(k.block), k.cycles, seconds_text(seconds(k)));
+    const Explanation e = explain(k, 5);
+    std::vector<HtmlPart> parts;
+    for (const CauseGroup& g : e.groups)
+      parts.push_back({std::string(g.name), static_cast<double>(g.slots), look_of_group(g.name)});
+    out += html_bar(parts, "where the issue slots went");
+    out += causes(k, e) + over_time(k) + over_sms(k) + source(k);
+    return out;
+  }
+
+  [[nodiscard]] std::string causes(const KernelRecord& k, const Explanation& e) const {
+    std::string out = "<ul>\n";
+    for (const TopCause& cause : e.top) {
+      out += fmt::format(
+          "<li><b>{}</b> {:.1f} %: {}", html_text(cause.name),
+          100 * static_cast<double>(cause.slots) / static_cast<double>(std::max<uint64_t>(e.slots, 1)),
+          html_text(cause_info(cause.name).meaning));
+      if (!cause.at.empty())
+        out += fmt::format("<br><span class=\"soft\">mostly at {}</span>",
+                           html_text(statement_place(k.per_pc, cause.at.front().pc)));
+      out += "</li>\n";
+    }
+    return out + "</ul>\n";
+  }
+
+  [[nodiscard]] std::string over_time(const KernelRecord& k) const {
+    const Table t = recording_.time_series(k.index);
+    const uint64_t start = recording_.attribute(k.index, "start_cycle");
+    std::vector<double> ends;
+    std::vector<uint64_t> rows;
+    double before = 0;
+    for (uint64_t i = 0; i < t.rows; ++i) {
+      const double end = static_cast<double>(t["cycle"][i]) - (start == 0 ? 0 : static_cast<double>(start));
+      if (end <= before) continue;
+      ends.push_back(before = end);
+      rows.push_back(i);
+    }
+    if (ends.size() < 2) return "";
+    const auto rates = [&](const char* column, double scale) {
+      std::vector<double> values;
+      double from = 0;
+      for (size_t i = 0; i < rows.size(); ++i) {
+        values.push_back(static_cast<double>(t[column][rows[i]]) / (ends[i] - from) * scale);
+        from = ends[i];
+      }
+      return values;
+    };
+    std::string out;
+    HtmlTimeChart causes{"Issue slots by cause over time",
+                         "core cycles since the launch",
+                         "share of the slots",
+                         ends,
+                         {},
+                         true,
+                         1};
+    for (const CauseInfo& cause : cause_table()) {
+      const std::string column = slots_column(cause.name);
+      if (!t.has(column)) continue;
+      HtmlSeries s{std::string(cause.name), {}, look_of_group(cause.group)};
+      for (const uint64_t row : rows) s.values.push_back(static_cast<double>(t[column][row]));
+      causes.series.push_back(std::move(s));
+    }
+    if (!causes.series.empty()) {
+      for (size_t i = 0; i < rows.size(); ++i) {
+        double sum = 0;
+        for (const HtmlSeries& s : causes.series) sum += s.values[i];
+        for (HtmlSeries& s : causes.series) s.values[i] = sum > 0 ? s.values[i] / sum : 0;
+      }
+      out += html_time_chart(causes);
+    }
+    const double hz = 1e3 * static_cast<double>(recording_.machine().clocks.core_khz);
+    out += "<div class=\"grid\">";
+    out += html_time_chart({"Issued operations",
+                            "core cycles since the launch",
+                            "per cycle and SM",
+                            ends,
+                            {{"issued", rates("inst_issued", 1.0 / recording_.machine().gpu.sms), 0}},
+                            false,
+                            0});
+    out += html_time_chart({"Memory",
+                            "core cycles since the launch",
+                            "bytes/s",
+                            ends,
+                            {{"loads", rates("load_bytes", hz), 3},
+                             {"stores", rates("store_bytes", hz), 5},
+                             {"DRAM reads", rates("dram_read_bytes", hz), 2},
+                             {"DRAM writes", rates("dram_write_bytes", hz), 6}},
+                            false,
+                            0});
+    return out + "</div>";
+  }
+
+  [[nodiscard]] std::string over_sms(const KernelRecord& k) const {
+    const std::string issued = slots_column("issued");
+    if (!k.per_sm.has(issued) || k.per_sm.rows < 2) return "";
+    uint64_t most = 1;
+    for (const uint64_t slots : k.per_sm[issued]) most = std::max(most, slots);
+    std::vector<HtmlCell> cells;
+    for (uint64_t sm = 0; sm < k.per_sm.rows; ++sm) {
+      const uint64_t slots = k.per_sm[issued][sm];
+      cells.push_back({fmt::format("SM {}: {} slots issued, {} blocks", k.per_sm["sm"][sm], slots,
+                                   k.per_sm["blocks"][sm]),
+                       static_cast<double>(slots) / static_cast<double>(most)});
+    }
+    return html_heat_map("Issued slots of each SM (a cell an SM, in their order)", cells, "none",
+                         fmt::format("{}", most));
+  }
+
+  [[nodiscard]] std::string source(const KernelRecord& k) const {
+    struct Line {
+      uint64_t pc = 0, slots = 0, issued = 0;
+    };
+    std::map<std::string, Line> lines;  // operations of one statement together
+    uint64_t all = 0;
+    for (uint64_t pc = 0; pc < k.per_pc.rows; ++pc) {
+      Line& line = lines.try_emplace(statement_place(k.per_pc, pc), Line{pc, 0, 0}).first->second;
+      for (const CauseSlots& cause : k.causes) {
+        const uint64_t slots = k.per_pc[slots_column(cause.name)][pc];
+        line.slots += slots;
+        all += slots;
+        if (cause.name == "issued") line.issued += slots;
+      }
+    }
+    std::vector<std::pair<std::string, Line>> sorted(lines.begin(), lines.end());
+    std::ranges::stable_sort(sorted, std::greater(), [](const auto& l) { return l.second.slots; });
+    const size_t shown = std::min(sorted.size(), options_.statements);
+    sorted.resize(shown);
+    std::ranges::stable_sort(sorted, {}, [](const auto& l) { return l.second.pc; });
+    std::string out = fmt::format(
+        "<details><summary>Source: {}</summary>\n<div class=\"wide\"><table><tr><th>statement<th>slots<th "
+        "class=\"n\">issued<th class=\"n\">executed<th class=\"n\">transactions<th "
+        "class=\"n\">replays</tr>\n",
+        shown == lines.size() ? "all statements"
+                              : fmt::format("the {} of {} statements with most slots", shown, lines.size()));
+    for (const auto& [place, line] : sorted) {
+      const auto count = [&](const char* column) {
+        return number_cell(k.per_pc.has(column) ? std::to_string(k.per_pc[column][line.pc]) : "-");
+      };
+      out += fmt::format("<tr><td class=\"code\">{}</td>", html_text(place)) +
+             meter(static_cast<double>(line.slots) / static_cast<double>(std::max<uint64_t>(all, 1))) +
+             number_cell(std::to_string(line.issued)) + count("executed") + count("transactions") +
+             count("replays") + "</tr>\n";
+    }
+    return out + "</table></div></details>\n";
+  }
+
+  [[nodiscard]] std::string roofline() const { return ""; }
+
+  /// All models that one recording is enough for.
+  [[nodiscard]] std::string models() const {
+    std::string out;
+    for (const Model& model : analysis::models()) {
+      if (model.needs_several) continue;
+      out += fmt::format("<h4>{}</h4>\n<p class=\"soft\">{}</p>\n", html_text(model.name),
+                         html_text(model.description));
+      try {
+        const ModelReport report = model.run(std::span(&recording_, 1), {});
+        out +=
+            "<div class=\"wide\"><table><tr><th>kernel<th>quantity<th class=\"n\">predicted<th "
+            "class=\"n\">simulated<th class=\"n\">error</tr>\n";
+        for (const Prediction& p : report.predictions)
+          out += "<tr>" + text_cell(p.kernel) + text_cell(p.quantity + (p.unit.empty() ? "" : " [" + p.unit + "]")) +
+                 number_cell(fmt::format("{:.6g}", p.predicted)) +
+                 number_cell(fmt::format("{:.6g}", p.simulated)) +
+                 number_cell(fmt::format("{:+.1f} {}", 100 * p.error(), p.points ? "points" : "%")) +
+                 "</tr>\n";
+        out += "</table></div>\n";
+      } catch (const core::RecordError& e) {
+        out += fmt::format("<p>Not applied: {}</p>\n", html_text(core::first_line(e.what())));
+      } catch (const core::InputError& e) {
+        out += fmt::format("<p>Not applied: {}</p>\n", html_text(core::first_line(e.what())));
+      }
+    }
+    return "<h3>What the analytical models say</h3>\n" + out;
+  }
+
+  [[nodiscard]] std::string machine() const {
+    return fmt::format("<details><summary>The machine: {}</summary><pre>{}</pre></details>\n",
+                       html_text(recording_.machine().gpu.name), html_text(recording_.config_text()));
+  }
+
+  const Recording& recording_;
+  const RunReportOptions& options_;
+  size_t number_;
+  std::map<uint64_t, KernelRecord> kernels_;
+  std::vector<KernelGroup> groups_;
+};
+
+}  // namespace
+
+std::string run_report(std::span<const Recording> recordings, const RunReportOptions& options) {
+  std::string body = "<h1>gpusim: what was simulated, and where the time went</h1>\n";
+  if (recordings.size() > 1) {
+    body += "<nav>";
+    for (size_t i = 0; i < recordings.size(); ++i)
+      body += fmt::format("<a href=\"#run{}\">{}</a>", i, html_text(recordings[i].path()));
+    body += "</nav>\n";
+  }
+  for (size_t i = 0; i < recordings.size(); ++i) body += RunSection(recordings[i], options, i).html();
+  return html_page("gpusim report", body);
+}
+
+}  // namespace gpusim::analysis

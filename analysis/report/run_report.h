@@ -1,0 +1,23 @@
+// Recorded runs as one HTML page that needs nothing else: what the runs were, their kernels, and of those
+// that took most time where the issue slots went, over time and over SMs, the source with its costs, the
+// roofline, what the analytical models say, and the machine.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "analysis/recording/recording.h"
+
+namespace gpusim::analysis {
+
+struct RunReportOptions {
+  size_t kernels = 5;      ///< of each run that are shown in detail: those that took most time
+  size_t statements = 40;  ///< of the source of each, those with most slots
+  /// HTML that follows the kernels of a run: what was found by simulating again; may be empty.
+  std::function<std::string(const Recording&)> proof;
+};
+
+[[nodiscard]] std::string run_report(std::span<const Recording> recordings, const RunReportOptions& options);
+
+}  // namespace gpusim::analysis

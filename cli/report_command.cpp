@@ -1,0 +1,79 @@
+// `gpusim report`: recorded runs as one HTML page.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "analysis/report/guarded.h"
+#include "analysis/report/html.h"
+#include "analysis/report/run_report.h"
+#include "cli/commands.h"
+#include "cli/recorded_run.h"
+#include "cli/this_program.h"
+#include "simcore/text/input_error.h"
+#include "simcore/text/whole_file.h"
+#include "study/prove.h"
+
+namespace gpusim::cli {
+
+namespace {
+
+struct ReportArguments {
+  std::vector<std::string> files;
+  std::string out, launch;
+  size_t kernels = 5, statements = 40;
+  bool prove = false;
+  unsigned threads = 0;  ///< 0: as many as there are processors
+};
+
+/// What changing one thing of the machine at a time is worth, for a run that ended.
+std::string proof_html(const ReportArguments& a, const analysis::Recording& recording) {
+  if (!recording.complete()) return "";
+  uint64_t cycles = 0;
+  for (uint64_t i = 0; i < recording.launches().size(); ++i) cycles += recording.kernel(i).cycles;
+  const study::Proof proof =
+      study::prove(recorded_run(recording, a.launch), a.threads == 0 ? processors() : a.threads, cycles);
+  return fmt::format("<h3>Proof: what a change of the machine would have gained</h3>\n<pre>{}</pre>\n",
+                     analysis::html_text(study::proof_text(proof)));
+}
+
+int write_report(const ReportArguments& a) {
+  check_output("--out", a.out, a.files);
+  return analysis::guarded(
+      a.files.front(),
+      [&] {
+        std::vector<analysis::Recording> recordings;
+        for (const std::string& file : a.files) recordings.emplace_back(file);
+        analysis::RunReportOptions options;
+        options.kernels = a.kernels;
+        options.statements = a.statements;
+        if (a.prove) options.proof = [&a](const analysis::Recording& r) { return proof_html(a, r); };
+        core::write_whole_file(a.out, analysis::run_report(recordings, options));
+        return kGood;
+      },
+      a.prove ? 86'400 : 600);
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& program, int& code) {
+  const auto a = std::make_shared<ReportArguments>();
+  CLI::App* command =
+      program.add_subcommand("report", "Write recorded runs as one HTML page that needs nothing else");
+  command->add_option("files", a->files, "Recorded files (--out of runs)")->required();
+  command->add_option("-o,--out", a->out, "HTML file")->required();
+  command
+      ->add_option("--kernels", a->kernels,
+                   "Kernels of each run in detail, those that took most time (default: 5)")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--statements", a->statements, "Statements of each kernel's source (default: 40)")
+      ->check(CLI::Range(1, 1'000'000));
+  CLI::Option* prove = command->add_flag(
+      "--prove", a->prove, "Simulate each run again with each resource doubled and each latency halved");
+  command->add_option("--threads", a->threads, "Simulations at the same time (default: processors)")
+      ->check(CLI::Range(1, 256))
+      ->needs(prove);
+  command->add_option("--launch", a->launch, "The recorded launch file, where it names other files")
+      ->needs(prove);
+  command->callback([a, &code] { code = write_report(*a); });
+}
+
+}  // namespace gpusim::cli
