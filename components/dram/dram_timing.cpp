@@ -5,11 +5,12 @@
 namespace gpusim::comp {
 
 DramTiming::DramTiming(const core::MachineConfig::Dram& d, const core::ClockDomain& domain) {
-  const auto clocks = [&](double ns) { return static_cast<uint32_t>(domain.cycles_of_ns(ns)); };
+  const auto clocks = [&](double ns) { return static_cast<uint32_t>(domain.latency_cycles(ns)); };
   cl = clocks(d.cl_ns), rcd = clocks(d.rcd_ns), rp = clocks(d.rp_ns), ras = clocks(d.ras_ns);
   rc = clocks(d.rc_ns), rrd = clocks(d.rrd_ns), wl = clocks(d.wl_ns), ccd = clocks(d.ccd_ns);
   wr = clocks(d.wr_ns), cdlr = clocks(d.cdlr_ns), rtw = clocks(d.rtw_ns);
-  refi = clocks(d.refi_ns), rfc = clocks(d.rfc_ns);
+  rfc = clocks(d.rfc_ns);
+  refi = static_cast<uint32_t>(domain.cycles_of_ns(d.refi_ns));  // what the cells need, at any clock
   ccd_l = std::max(ccd, clocks(d.ccd_l_ns)), rrd_l = std::max(rrd, clocks(d.rrd_l_ns));
   faw = clocks(d.faw_ns);
   burst_bytes = d.burst_bytes;

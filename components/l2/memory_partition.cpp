@@ -11,7 +11,7 @@ MemoryPartition::MemoryPartition(const sc_core::sc_module_name& name, core::Cloc
                                  const core::MachineConfig& machine, uint32_t index, const EventSink* events)
     : Clocked(name, domain),
       index_(index),
-      l3_latency_(domain.cycles_of_ns(machine.constant.l3_latency_ns)),
+      l3_latency_(domain.latency_cycles(machine.constant.l3_latency_ns)),
       map_(machine.l2),
       l3_(machine.constant.l3_bytes / machine.l2.partitions, machine.constant.l3_line,
           machine.constant.l3_ways),

@@ -80,7 +80,7 @@ class MemoryPartition : public core::Clocked {
   void record(uint64_t address, uint8_t cache, core::CacheResult result) const {
     if (events_->cache != nullptr) write_event(address, cache, result);
   }
-  [[nodiscard]] uint64_t cycles_of_ns(double ns) const { return domain().cycles_of_ns(ns); }
+  [[nodiscard]] uint64_t cycles_of_ns(double ns) const { return domain().latency_cycles(ns); }
 
   uint32_t index_;
   uint64_t l3_latency_;

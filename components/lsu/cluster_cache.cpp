@@ -21,7 +21,7 @@ ClusterCacheShape constant_shape(const core::MachineConfig& machine, const core:
   s.line = c.l2_line;
   s.ways = c.l2_ways;
   s.latency_ns = c.l2_latency_ns;
-  s.latency = domain.cycles_of_ns(s.latency_ns);
+  s.latency = domain.latency_cycles(s.latency_ns);
   s.mshrs = std::min(lines * machine.gpu.sms_per_cluster, kMostTags);
   s.merges = same * machine.gpu.sms_per_cluster;
   s.kind = RequestKind::kConstant;
@@ -53,7 +53,7 @@ ClusterCache::ClusterCache(const sc_core::sc_module_name& name, core::ClockDomai
       tags_(shape.bytes, shape.line, shape.ways),
       misses_({shape.mshrs, shape.merges}) {
   if (shape.latency_ns != 0)
-    domain.on_change([this] { shape_.latency = this->domain().cycles_of_ns(shape_.latency_ns); });
+    domain.on_change([this] { shape_.latency = this->domain().latency_cycles(shape_.latency_ns); });
 }
 
 core::Cycle ClusterCache::tick(core::Cycle cycle) {

@@ -35,6 +35,8 @@ Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::Gl
       core_("core", engine, static_cast<uint64_t>(machine.clocks.core_khz)),
       interconnect_("interconnect", engine, static_cast<uint64_t>(machine.clocks.interconnect_khz)),
       dram_("dram", engine, static_cast<uint64_t>(machine.clocks.dram_khz)) {
+  if (machine.clocks.latencies_follow)
+    for (core::ClockDomain* domain : {&core_, &interconnect_, &dram_}) domain->keep_latencies();
   run_ahead_ = run_ahead;
   checker_ = checker;
   attach_ = std::move(attach);
@@ -64,7 +66,8 @@ void Gpu::build_memory() {
         make_partition(fmt::format("partition{}", p).c_str(), interconnect_, machine_, p, &events_));
     MemoryPartition& partition = *partitions_.back();
     partition.set_core(core_);
-    auto& in = timed_link(request_links_, *requests_, partition, queue, net.request_latency_ns);
+    auto& in =
+        timed_link(request_links_, *requests_, partition, interconnect_, queue, net.request_latency_ns);
     auto& out = link(reply_links_, partition, *replies_, queue);
     requests_->add_output(in, p);
     replies_->add_input(out, p);
@@ -93,10 +96,10 @@ void Gpu::build_channel(MemoryPartition& partition) {
 
 template <class Channel>
 void Gpu::connect_channel(MemoryPartition& partition, Channel& channel) {
-  auto& to = timed_link(request_links_, partition, channel, static_cast<uint32_t>(machine_.l2.queue),
-                        machine_.l2.latency_ns);
-  auto& from = timed_link(reply_links_, channel, partition, static_cast<uint32_t>(machine_.dram.reply_queue),
-                          machine_.dram.latency_ns);
+  auto& to = timed_link(request_links_, partition, channel, interconnect_,
+                        static_cast<uint32_t>(machine_.l2.queue), machine_.l2.latency_ns);
+  auto& from = timed_link(reply_links_, channel, partition, dram_,
+                          static_cast<uint32_t>(machine_.dram.reply_queue), machine_.dram.latency_ns);
   partition.connect_channel(to, from);
   channel.connect(to, from);
 }
@@ -145,7 +148,7 @@ void Gpu::connect_fetch(uint32_t number, Sm& sm) {
   if (machine_.instruction.l1_bytes == 0) return;
   ClusterCache& cache = *constants_[number / machine_.gpu.sms_per_cluster];
   const uint32_t lines = machine_.instruction.mshrs;
-  const uint64_t latency = core_.cycles_of_ns(machine_.constant.l2_latency_ns);
+  const uint64_t latency = core_.latency_cycles(machine_.constant.l2_latency_ns);
   InstructionFetch::Links links;
   links.request = &link(request_links_, sm, cache, lines);
   links.reply = &link(reply_links_, cache, sm, lines + static_cast<uint32_t>(latency));
@@ -156,7 +159,8 @@ void Gpu::connect_fetch(uint32_t number, Sm& sm) {
 void Gpu::connect_to_network(ClusterCache& cache, uint32_t cluster) {
   const auto queue = static_cast<uint32_t>(machine_.interconnect.queue);
   auto& out = link(request_links_, cache, *requests_, queue);
-  auto& in = timed_link(reply_links_, *replies_, cache, queue, machine_.interconnect.reply_latency_ns);
+  auto& in = timed_link(reply_links_, *replies_, cache, interconnect_, queue,
+                        machine_.interconnect.reply_latency_ns);
   requests_->add_input(out, cluster);
   replies_->add_output(in, cluster);
   cache.connect_network(out, in);
@@ -177,7 +181,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   const auto queue = static_cast<uint32_t>(net.queue);
   const uint32_t per_cluster = machine_.gpu.sms_per_cluster;
   const auto constant_mshrs = static_cast<uint32_t>(machine_.constant.mshrs);
-  const uint64_t l2_latency = core_.cycles_of_ns(machine_.constant.l2_latency_ns);
+  const uint64_t l2_latency = core_.latency_cycles(machine_.constant.l2_latency_ns);
   const uint64_t start_cycles = machine_.gpu.block_start_cycles;
   SmEnvironment environment;
   environment.machine = &machine_;
@@ -212,7 +216,8 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
     ClusterCache& constant = *constants_[n / per_cluster];
     LoadStoreUnit::Links links;
     links.request = &link(request_links_, sm, *requests_, queue);
-    links.reply = reply_of[n] = &timed_link(reply_links_, *replies_, sm, queue, net.reply_latency_ns);
+    links.reply = reply_of[n] =
+        &timed_link(reply_links_, *replies_, sm, interconnect_, queue, net.reply_latency_ns);
     links.constant_request = &link(request_links_, sm, constant, constant_mshrs);
     links.constant_reply =
         &link(reply_links_, constant, sm, constant_mshrs + static_cast<uint32_t>(l2_latency));

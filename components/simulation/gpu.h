@@ -67,15 +67,18 @@ class Gpu {
     store.push_back(std::make_unique<core::Link<T>>(std::forward<Args>(args)...));
     return *store.back();
   }
-  /// A link with room for `queue` messages behind a latency that is a time: in cycles of the reader's
-  /// domain, whatever its frequency. A latency is a pipeline, its stages hold messages too.
+  /// A link with room for `queue` messages behind a latency that is a time, of the stages of domain `of`: in
+  /// cycles of the reader's domain, whatever its frequency. A latency is a pipeline, its stages hold messages
+  /// too.
   template <class T>
   core::Link<T>& timed_link(std::vector<std::unique_ptr<core::Link<T>>>& store, core::Clocked& writer,
-                            core::Clocked& reader, uint32_t queue, double latency_ns) {
+                            core::Clocked& reader, core::ClockDomain& of, uint32_t queue, double latency_ns) {
     core::ClockDomain& domain = reader.domain();
-    const uint64_t cycles = domain.cycles_of_ns(latency_ns);
-    core::Link<T>& made = link(store, writer, reader, queue + static_cast<uint32_t>(cycles), cycles);
-    domain.on_change([&made, &domain, latency_ns] { made.set_latency(domain.cycles_of_ns(latency_ns)); });
+    const auto cycles = [&domain, &of, latency_ns] { return domain.cycles_of_ns(of.latency_ns(latency_ns)); };
+    core::Link<T>& made = link(store, writer, reader, queue + static_cast<uint32_t>(cycles()), cycles());
+    const auto retime = [&made, cycles] { made.set_latency(cycles()); };
+    domain.on_change(retime);
+    if (&of != &domain && machine_.clocks.latencies_follow) of.on_change(retime);
     return made;
   }
   void build_memory();

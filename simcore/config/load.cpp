@@ -388,8 +388,34 @@ int64_t dram_clock(const MachineConfig& machine, const ClockChoice& clocks) {
       machine.clocks.dram_khz);
 }
 
+namespace {
+
+/// Times that are so many cycles of a clock, when that changes from `before` to `after` (0: it does not).
+void keep_cycles(std::initializer_list<double*> times, int64_t before, int64_t after) {
+  if (after == 0 || after == before) return;
+  for (double* ns : times) *ns *= static_cast<double>(before) / static_cast<double>(after);
+}
+
+/// Of each clock, the latencies that its domain's stages make. dram.refi is not one: cells lose their charge
+/// at any clock.
+void keep_latencies(MachineConfig& m, int64_t core, int64_t interconnect, int64_t dram) {
+  keep_cycles({&m.constant.l2_latency_ns, &m.tlb.l2_latency_ns, &m.tlb.walk_latency_ns}, m.clocks.core_khz,
+              core);
+  keep_cycles(
+      {&m.interconnect.request_latency_ns, &m.interconnect.reply_latency_ns, &m.l2.latency_ns,
+       &m.l2.hit_latency_ns, &m.l2.far_latency_ns, &m.constant.l3_latency_ns, &m.texture.l2_latency_ns},
+      m.clocks.interconnect_khz, interconnect);
+  auto& d = m.dram;
+  keep_cycles({&d.latency_ns, &d.cl_ns, &d.rcd_ns, &d.rp_ns, &d.ras_ns, &d.rc_ns, &d.rrd_ns, &d.rrd_l_ns,
+               &d.faw_ns, &d.wl_ns, &d.ccd_ns, &d.ccd_l_ns, &d.wr_ns, &d.cdlr_ns, &d.rtw_ns, &d.rfc_ns},
+              m.clocks.dram_khz, dram);
+}
+
+}  // namespace
+
 void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& where) {
   const int64_t interconnect = interconnect_clock(machine, clocks), dram = dram_clock(machine, clocks);
+  if (machine.clocks.latencies_follow) keep_latencies(machine, clocks.core_khz, interconnect, dram);
   const auto set = [](int64_t khz, int64_t& clock, MachineConfig::VoltageCurve& curve) {
     if (khz == 0) return;
     if (curve.max_khz == 0) curve.max_khz = clock;

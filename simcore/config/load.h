@@ -23,7 +23,8 @@ namespace gpusim::core {
 /// The memory's clock among these; 0: it stays what it is.
 [[nodiscard]] int64_t dram_clock(const MachineConfig& machine, const ClockChoice& clocks);
 
-/// Sets these clocks. Times stay what they are, those that the file gave in memory cycles included, and the
+/// Sets these clocks. Times stay what they are, those that the file gave in memory cycles included, unless
+/// `clocks.latencies_follow`: then latencies and DRAM timings keep their cycles, but for dram.refi. The
 /// highest clock of a voltage curve that names none is the one that was there. Throws InputError at `where`
 /// if the machine cannot run at them.
 void set_clocks(MachineConfig& machine, const ClockChoice& clocks, const Where& where);

@@ -41,6 +41,7 @@ struct MachineConfig {
   struct Clocks {
     int64_t core_khz = 0, interconnect_khz = 0, dram_khz = 0;
     bool interconnect_follows = false;  ///< interconnect and L2 change their clock with the core
+    bool latencies_follow = false;      ///< latencies keep their cycles when clocks change, not their time
     std::string dram_follows;           ///< "705MHz 602MHz, ...": memory clocks at low core clocks
     friend bool operator==(const Clocks&, const Clocks&) = default;
   } clocks;

@@ -63,6 +63,10 @@ std::span<const KeySpec> sm_keys() {
        "highest "
        "clock at these core clocks, between which it is interpolated; from the last one on clocks.dram",
        AT(clocks.dram_follows)},
+      {"clocks", "latencies_follow", K::kBoolean, "", "false", 0, 0, "",
+       "the times of interconnect, caches and DRAM are those at the clocks of this section: when a clock is "
+       "changed, they keep their cycles (dram.refi stays a time)",
+       AT(clocks.latencies_follow)},
       {"clocks", "dram", K::kClock, "kHz", "800MHz", 1000, 1e8, "",
        "memory command clock (data at twice that)", AT(clocks.dram_khz)},
 

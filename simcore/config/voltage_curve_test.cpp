@@ -122,6 +122,25 @@ TEST(VoltageCurve, ClocksOfARunLeaveTimesAsTheyAre) {
   EXPECT_THROW(set_clocks(m, {0, 0, 1'000}, {"test"}), InputError);  // refresh would leave no time
 }
 
+TEST(VoltageCurve, LatenciesThatFollowKeepTheirCycles) {
+  const std::vector<std::string> sets{"clocks.latencies_follow=true", "clocks.interconnect_follows=true"};
+  const MachineConfig usual = load_machine("tesla_v100", sets, kFolders);
+  MachineConfig m = usual;
+  set_clocks(m, {usual.clocks.core_khz / 2, 0, usual.clocks.dram_khz / 4}, {"test"});
+  EXPECT_DOUBLE_EQ(m.interconnect.request_latency_ns, 2 * usual.interconnect.request_latency_ns);
+  EXPECT_DOUBLE_EQ(m.interconnect.reply_latency_ns, 2 * usual.interconnect.reply_latency_ns);
+  EXPECT_DOUBLE_EQ(m.l2.hit_latency_ns, 2 * usual.l2.hit_latency_ns);
+  EXPECT_DOUBLE_EQ(m.constant.l2_latency_ns, 2 * usual.constant.l2_latency_ns);
+  EXPECT_DOUBLE_EQ(m.dram.latency_ns, 4 * usual.dram.latency_ns);
+  EXPECT_DOUBLE_EQ(m.dram.ccd_l_ns, 4 * usual.dram.ccd_l_ns);
+  EXPECT_EQ(m.dram.refi_ns, usual.dram.refi_ns) << "cells lose their charge at any clock";
+  EXPECT_EQ(m.host.launch_gap_ns, usual.host.launch_gap_ns);
+  // In two steps as in one, and back.
+  set_clocks(m, {usual.clocks.core_khz, 0, usual.clocks.dram_khz}, {"test"});
+  EXPECT_DOUBLE_EQ(m.l2.hit_latency_ns, usual.l2.hit_latency_ns);
+  EXPECT_DOUBLE_EQ(m.dram.rcd_ns, usual.dram.rcd_ns);
+}
+
 TEST(ClockPoints, TheMemorysClockFollowsTheCores) {
   const std::vector<ClockPoint> points = {{500'000, 400'000}, {700'000, 600'000}, {900'000, 800'000}};
   EXPECT_EQ(parse_clock_points(" 500MHz 400MHz,700MHz  600MHz , 900MHz 800MHz "), points);

@@ -38,6 +38,22 @@ Femtoseconds edge(Femtoseconds base, uint64_t n, uint64_t khz) {
   return base + static_cast<Femtoseconds>(static_cast<unsigned __int128>(n) * 1'000'000'000'000u / khz);
 }
 
+TEST(ClockChange, LatenciesKeepTheirTimeOrTheirCycles) {
+  Engine engine;
+  ClockDomain times("times", engine, 1'000'000), cycles("cycles", engine, 1'000'000);
+  cycles.keep_latencies();
+  Walker in_times("in_times", times, 40), in_cycles("in_cycles", cycles, 40);
+  times.change_frequency(500'000);
+  cycles.change_frequency(500'000);
+  EXPECT_EQ(cycles.latency_cycles(30), 30u);
+  engine.run();
+  EXPECT_EQ(times.latency_cycles(30), 15u);
+  EXPECT_DOUBLE_EQ(times.latency_ns(30), 30);
+  EXPECT_EQ(cycles.latency_cycles(30), 30u);
+  EXPECT_DOUBLE_EQ(cycles.latency_ns(30), 60);
+  EXPECT_EQ(cycles.cycles_of_ns(30), 15u);
+}
+
 TEST(ClockChange, AppliesAtTheNextEdgeAndRebases) {
   Engine engine;
   ClockDomain core("core", engine, 1'000'000);

@@ -76,6 +76,17 @@ class ClockDomain : public sc_core::sc_module {
   }
   /// Whole cycles that cover `ns` nanoseconds (rounded up).
   [[nodiscard]] uint64_t cycles_of_ns(double ns) const;
+  /// From now on latencies of this domain keep their cycles when its frequency changes. Only before the
+  /// simulation starts.
+  void keep_latencies() { latency_khz_ = khz_; }
+  /// How long a latency takes now, in ns, that takes `ns` at the frequency of the start.
+  [[nodiscard]] double latency_ns(double ns) const {
+    return latency_khz_ == 0 || latency_khz_ == khz_
+               ? ns
+               : ns * static_cast<double>(latency_khz_) / static_cast<double>(khz_);
+  }
+  /// The cycles of that.
+  [[nodiscard]] uint64_t latency_cycles(double ns) const { return cycles_of_ns(latency_ns(ns)); }
 
   /// From the first edge strictly later than now on, edges follow each other at `khz` > 0. Modules keep the
   /// cycles for which they have planned. If another change waits for that edge, this one replaces it.
@@ -135,6 +146,7 @@ class ClockDomain : public sc_core::sc_module {
 
   Engine& engine_;
   uint64_t khz_;
+  uint64_t latency_khz_ = 0;  ///< at which latencies have the time that they were given; 0: at any
   Cycle now_{0};
   Femtoseconds now_fs_ = 0;
   uint64_t now_remainder_ = 0;  ///< now * 10^12 mod kHz

@@ -11,6 +11,8 @@ namespace {
 
 using Key = std::tuple<uint32_t, uint32_t, Wait>;
 
+Key key_of(const Segment& s) { return {s.first, s.last, s.end}; }
+
 /// Issue slots of an operation: those that its warps waited for data or at a barrier, and the others.
 struct Slots {
   double waiting = 0, working = 0;
@@ -55,7 +57,7 @@ Breakdown break_down(const Subject& subject, const Estimate& estimate, const Ker
   std::map<Key, double> latency_sum;
   for (size_t i = 0; i < w.segments.size(); ++i) {
     const Segment& s = w.segments[i];
-    SegmentTime& t = merged[{s.first, s.last, s.end}];
+    SegmentTime& t = merged[key_of(s)];
     t.first = s.first;
     t.last = s.last;
     t.end = s.end;
@@ -68,10 +70,16 @@ Breakdown break_down(const Subject& subject, const Estimate& estimate, const Ker
     const double all = estimate.all.rounds * latency.waits + estimate.all.resident * latency.memory;
     t.compute += part.work * s.weight * s.compute() / std::max(1e-9, stage_compute[stage_of[i]]);
     t.exposed += part.factor() * all;
-    latency_sum[{s.first, s.last, s.end}] += all;
-    for (const auto& [pc, n] : s.executed)
-      t.simulated += cycles_per_slot * slots[pc].working * s.weight * n / executed[pc];
+    latency_sum[key_of(s)] += all;
     t.simulated += cycles_per_slot * slots[s.last].waiting * s.weight / ended[s.last];
+    // A wait may go on behind the operation that it began at: other data that come at about the same time, or
+    // the first operation after a barrier. It is the wait that the segment before ended with.
+    SegmentTime& before = i == 0 ? t : merged[key_of(w.segments[i - 1])];
+    for (const auto& [pc, n] : s.executed) {
+      const double share = cycles_per_slot * s.weight * n / executed[pc];
+      t.simulated += share * slots[pc].working;
+      if (!ended.contains(pc)) before.simulated += share * slots[pc].waiting;
+    }
   }
   Breakdown b;
   for (auto& [key, t] : merged) {

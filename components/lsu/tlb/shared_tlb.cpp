@@ -13,12 +13,12 @@ SharedTlb::SharedTlb(const sc_core::sc_module_name& name, core::ClockDomain& dom
       has_tags_(config.l2_entries != 0),
       tags_(uint64_t{config.page_bytes} * std::max(config.l2_entries, config.l2_ways), config.page_bytes,
             config.l2_ways),
-      latency_(domain.cycles_of_ns(config.l2_latency_ns)),
-      walk_latency_(domain.cycles_of_ns(config.walk_latency_ns)),
+      latency_(domain.latency_cycles(config.l2_latency_ns)),
+      walk_latency_(domain.latency_cycles(config.walk_latency_ns)),
       walker_free_(config.walkers) {
   domain.on_change([this, level = config.l2_latency_ns, walk = config.walk_latency_ns] {
-    latency_ = this->domain().cycles_of_ns(level);
-    walk_latency_ = this->domain().cycles_of_ns(walk);
+    latency_ = this->domain().latency_cycles(level);
+    walk_latency_ = this->domain().latency_cycles(walk);
   });
   answers_.reserve(size_t{sms} * config.l1_misses);
 }
