@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "simcore/config/load.h"
+#include "simcore/config/peaks.h"
 
 namespace gpusim::cli {
 
@@ -17,7 +18,8 @@ struct ConfigArguments {
 };
 
 int config_show(const ConfigArguments& a) {
-  fmt::print("{}", core::show_machine(core::load_machine(a.first, a.sets, config_folders())));
+  const core::MachineConfig machine = core::load_machine(a.first, a.sets, config_folders());
+  fmt::print("{}\n{}", core::show_machine(machine), core::describe_peaks(machine));
   return kGood;
 }
 

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "analysis/profile/limiter.h"
 #include "analysis/report/guarded.h"
 #include "analysis/report/reports.h"
 #include "cli/recorded_kernels.h"
@@ -25,6 +26,7 @@ int prove_recording(const ExplainArguments& a) {
   return analysis::guarded(a.file, [&] {
     comp::SimulationOptions run;
     uint64_t cycles = 0;
+    std::string named;
     {
       const analysis::Recording recording(a.file);
       if (!recording.complete())
@@ -32,10 +34,17 @@ int prove_recording(const ExplainArguments& a) {
             fmt::format("{}: error: --prove: the recorded run did not end, so there is nothing to compare "
                         "with\n  hint: record it again to its end",
                         a.file));
-      for (uint64_t i = 0; i < recording.launches().size(); ++i) cycles += recording.kernel(i).cycles;
+      std::vector<analysis::KernelRecord> kernels;
+      for (uint64_t i = 0; i < recording.launches().size(); ++i) {
+        kernels.push_back(recording.kernel(i));
+        cycles += kernels.back().cycles;
+      }
+      const auto candidates = analysis::limiter_candidates(kernels, recording.machine());
+      if (!candidates.empty()) named = analysis::limiter_name(candidates, cycles);
       run = recorded_run(recording, a.launch);
     }
-    const study::Proof proof = study::prove(run, a.threads == 0 ? processors() : a.threads, cycles);
+    study::Proof proof = study::prove(run, a.threads == 0 ? processors() : a.threads, cycles);
+    proof.named = named;
     fmt::print("{}", a.json ? study::proof_json(proof) : study::proof_text(proof));
     return kGood;
   });

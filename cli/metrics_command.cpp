@@ -3,6 +3,7 @@
 #include <memory>
 #include <sstream>
 
+#include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
 #include "cli/recorded_kernels.h"
 #include "components/simulation/kernel_counters.h"
@@ -10,6 +11,8 @@
 namespace gpusim::cli {
 
 namespace {
+
+constexpr size_t kAllUnits = 100;
 
 struct MetricsArguments : RecordingArguments {
   std::string metrics;
@@ -37,7 +40,10 @@ int show_metrics(const MetricsArguments& a) {
   return for_recorded_kernels(
       a, [&](const analysis::KernelRecord& kernel, const core::MachineConfig& machine) {
         const auto values = analysis::compute_metrics(kernel, machine, names);
-        return a.json ? analysis::metrics_json(kernel, values) : analysis::metrics_text(kernel, values);
+        if (a.json) return analysis::metrics_json(kernel, values);
+        // Of all there is to say, how full each unit was is a part.
+        return analysis::metrics_text(kernel, values) +
+               (names.empty() ? analysis::utilization_text(kernel, machine, kAllUnits) : "");
       });
 }
 

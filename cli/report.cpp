@@ -9,6 +9,7 @@
 
 #include "cli/check_report.h"
 #include "cli/commands.h"
+#include "cli/limiter_line.h"
 #include "cli/profiler_lines.h"
 #include "components/power/system_energy.h"
 #include "simcore/text/json_text.h"
@@ -70,7 +71,7 @@ std::string joule(double j) {
   return fmt::format("{:.4g} J", j);
 }
 
-void kernel_lines(std::string& out, const comp::KernelResult& k, bool functional) {
+void kernel_lines(std::string& out, const comp::KernelResult& k, const comp::SimulationOptions& options) {
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("  {:<18}{}\n", name, value);
   };
@@ -78,7 +79,7 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, bool functional
                      k.block.y, k.block.z);
   line("instructions",
        fmt::format("{} warp, {} thread", k.total.warp_instructions, k.total.thread_instructions));
-  if (functional) return;
+  if (options.functional) return;
   line("cycles", fmt::format("{}  ({} at {:.6g} MHz)", k.cycles, seconds(k.time_s),
                              k.time_s == 0 ? 0 : static_cast<double>(k.cycles) / k.time_s * 1e-6));
   line("IPC", fmt::format("{:.3f} per active cycle of an SM", counter(k, "ipc")));
@@ -113,6 +114,7 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, bool functional
                      100 * counter(k, "energy_interconnect_domain") / joules,
                      100 * counter(k, "energy_dram_domain") / joules));
   line("stalls", k.top_stalls.empty() ? "none" : fmt::format("{}", fmt::join(k.top_stalls, ", ")));
+  line("limiter", limiter_line(k, options.machine));
 }
 
 /// What ran when, if it was more than one thing: a line and a bar for each.
@@ -135,6 +137,16 @@ void timeline_lines(std::string& out, const comp::SimulationResult& r) {
                        seconds(i.start_s), seconds(i.end_s), bar, kWidth);
   }
   if (items.size() > kExpectsShown) out += fmt::format("  ... and {} more\n", items.size() - kExpectsShown);
+}
+
+std::string json_units(const std::vector<comp::UnitLoad>& units) {
+  std::string out;
+  for (const comp::UnitLoad& u : units)
+    out += fmt::format(
+        "{}{{\"unit\": \"{}\", \"place\": \"{}\", \"instances\": {}, \"capacity\": {}, \"busy\": {}, "
+        "\"most\": {}, \"busiest\": {}, \"near\": {}}}",
+        out.empty() ? "" : ", ", u.name, u.place, u.instances, u.capacity, u.busy, u.most, u.busiest, u.near);
+  return out;
 }
 
 }  // namespace
@@ -164,7 +176,7 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
     for (size_t c = 0; c < k.counters.size(); ++c)
       out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", k.counters[c].name,
                          core::json_number(k.counters[c].value));
-    out += "}}";
+    out += fmt::format("}}, \"units\": [{}]}}", json_units(k.units));
   }
   out += "], \"copies\": [";
   for (size_t i = 0; i < r.copies.size(); ++i)
@@ -210,7 +222,7 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   const std::vector<std::string> metrics =
       recorded ? profiler_lines(o.out, shown) : std::vector<std::string>();
   for (size_t i = 0; i < shown; ++i) {
-    kernel_lines(out, r.kernels[i], o.functional);
+    kernel_lines(out, r.kernels[i], o);
     if (recorded) out += fmt::format("  {:<18}{}\n", "profiler metrics", metrics[i]);
   }
   if (r.kernels.size() > kExpectsShown)

@@ -15,7 +15,7 @@ ROOT_TEXTS = ("program", "program_version", "command_line", "config_sha256", "pt
               "reason")
 KERNEL_NUMBERS = ("registers", "shared_bytes", "local_bytes", "threads_per_block", "warps_per_block", "blocks_per_sm",
                   "cycles", "warp_instructions", "thread_instructions", "inst_executed", "inst_issued")
-TABLES = {"counters", "per_sm", "per_pc", "issue_slots", "timeseries"}
+TABLES = {"counters", "per_sm", "per_pc", "issue_slots", "timeseries", "units"}
 EVENTS = {
     "off": set(),
     "summary": {"block", "phase", "slot"},
@@ -65,6 +65,24 @@ def require_root(file: h5py.File, gpusim: Gpusim) -> None:
     require("[scheduler]" in text(file["inputs/config"][()]), "/inputs/config is not the configuration")
 
 
+def require_units(units: Any, reported: dict[str, Any], slots: dict[str, int]) -> None:
+    """Busy times against the JSON, and against what is counted elsewhere."""
+    numbers = ("instances", "capacity", "busy", "most", "busiest", "near")
+    rows = {text(row["unit"]): {name: int(row[name]) for name in numbers} for row in units}
+    require_equal("units", rows, {u["unit"]: {name: u[name] for name in numbers} for u in reported["units"]})
+    for name, row in rows.items():
+        require(row["near"] <= row["instances"] and row["most"] <= row["busy"] <= row["instances"] * row["most"], f"unit {name}: {row}")
+        if "wait" not in name and not name.startswith(("lsu_", "store_")):  # what is held is not counted to the cycle
+            require(row["most"] <= row["capacity"] + 64, f"unit {name} was busier than it can be: {row}")
+    require_equal("busy issue slots", rows["issue"]["busy"], slots["issued"] * ISSUE_CYCLES)
+    require_equal("capacity of issue slots", rows["issue"]["capacity"], reported["cycles"])
+    counters = reported["counters"]
+    for port, flits in (("request_in", "noc_request_flits"), ("request_out", "noc_request_flits"),
+                        ("reply_in", "noc_reply_flits"), ("reply_out", "noc_reply_flits")):
+        require_equal(f"flits through {port}", rows[port]["busy"], int(counters[flits]))
+    require_equal("requests to partitions", rows["l2_requests"]["busy"], int(counters["noc_requests"]))
+
+
 def require_kernel(group: h5py.Group, reported: dict[str, Any], level: str) -> None:
     """Group against the JSON of the same run, tables against each other."""
     require_equal("name", text(group.attrs["name"]), reported["name"])
@@ -83,6 +101,7 @@ def require_kernel(group: h5py.Group, reported: dict[str, Any], level: str) -> N
     require(all(row["description"] for row in group["counters"][:]), "a counter has no description")
     slots = {text(row["cause"]): int(row["slots"]) for row in group["issue_slots"][:]}
     require_equal("issue_slots", slots, reported["issue_slots"])
+    require_units(group["units"][:], reported, slots)
     per_sm, per_pc = group["per_sm"][:], group["per_pc"][:]
     require_equal("rows of per_sm", len(per_sm), SMS)
     for cause, count in slots.items():
@@ -90,7 +109,7 @@ def require_kernel(group: h5py.Group, reported: dict[str, Any], level: str) -> N
     for row in per_sm:
         total = sum(int(row[f"slots_{cause}"]) for cause in slots)
         require_equal(f"slots of SM {row['sm']}", total, reported["cycles"] // ISSUE_CYCLES)
-    for cause in slots.keys() - {"no_warp", "control"}:
+    for cause in slots.keys() - {"no_warp", "launch", "drain", "control"}:
         require_equal(f"per_pc slots_{cause}", int(per_pc[f"slots_{cause}"].sum()), slots[cause])
     require_equal("per_pc executed", int(per_pc["executed"].sum()), reported["counters"]["inst_executed"])
 

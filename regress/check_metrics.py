@@ -30,6 +30,8 @@ LEVELS = {
     "l2_read_sectors": ("l1_fill_sectors", "l1_bypass_sectors"), "l2_write_sectors": ("l1_store_sectors", "l1_writeback_sectors"),
     "l2_atomic_sectors": ("l1_atomic_sectors",), "l2_texture_sectors": ("tex_fill_sectors",), "dram_read_transactions": ("l2_fill_sectors",),
 }
+# Causes of slots without a candidate warp: they stand at no operation.
+NO_WARP = ("no_warp", "launch", "drain")
 MEMORY_CLASSES = {"load": ("load_global", "load_local", "atom_global"), "store": ("store_global", "store_local")}
 
 
@@ -99,11 +101,11 @@ def require_explanation(explained: dict[str, Any], reported: dict[str, Any]) -> 
     for cause, n in slots.items():
         require_equal(f"per SM {cause}", sum(sm["slots"][cause] for sm in explained["per_sm"]), n)
         at_operations = sum(hot["causes"].get(cause, 0) for hot in explained["hot"])
-        require_equal(f"per operation {cause}", at_operations, 0 if cause == "no_warp" else n)
+        require_equal(f"per operation {cause}", at_operations, 0 if cause in NO_WARP else n)
     for top in explained["top"]:
         require_equal(f"slots of {top['cause']}", top["slots"], slots[top["cause"]])
         require_equal(f"statements of {top['cause']}", sum(s["slots"] for s in top["at"]),
-                      0 if top["cause"] == "no_warp" else top["slots"])
+                      0 if top["cause"] in NO_WARP else top["slots"])
     order = [top["slots"] for top in explained["top"]]
     require_equal("order of the causes", order, sorted(order, reverse=True))
 

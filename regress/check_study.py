@@ -10,6 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import limiters
 from cases import CASES
 from runner import Gpusim, Run, require, require_equal
 from slurm_cluster import SlurmCluster
@@ -350,5 +351,21 @@ def check_timeline(gpusim: Gpusim) -> None:
     gpusim.run("timeline", file, "-o", out).require_code(1).require_error("was recorded with --events off")
 
 
-CHECKS = {"prove": check_prove, "timeline": check_timeline, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm,
+#: Of the table of limiters, cases of different limiters that take seconds.
+LIMITERS = (("reduction", "tesla_c1060"), ("global_histogram", "tesla_v100"), ("bfs", "tesla_v100"), ("nbody", "tesla_v100"))
+
+
+def check_limiters(gpusim: Gpusim) -> None:
+    """The limiter that counters name is what --prove finds, and the stored table has these rows."""
+    with (gpusim.source / "regress" / "limiters.csv").open(newline="") as file:
+        stored = {(row["workload"], row["machine"]): row for row in csv.DictReader(file)}
+    require_equal("cases of the table", set(stored), {(name, machine) for name in limiters.CASES for machine in limiters.MACHINES})
+    for name, machine in LIMITERS:
+        row = limiters.judge(limiters.prove(gpusim.program, name, machine, 2, gpusim.scratch))
+        require(row["right"], f"{name} on {machine}: {row['named']} is named, but {row['best_change']} saves most")
+        for column in ("cycles", "named", "best_change"):
+            require_equal(f"{name} on {machine}: {column} of regress/limiters.csv", stored[name, machine][column], str(row[column]))
+
+
+CHECKS = {"prove": check_prove, "limiters": check_limiters, "timeline": check_timeline, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm,
           "guided": check_guided}

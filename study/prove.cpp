@@ -24,6 +24,7 @@ struct Resource {
   double factor;
   std::vector<std::string_view> keys;
   std::vector<std::string_view> otherwise{};  ///< keys instead, where the machine cannot have the others
+  double least = 0;                           ///< no value becomes smaller: the range of the keys ends there
 };
 
 constexpr double kTwice = 2, kHalf = 0.5;
@@ -97,7 +98,7 @@ const std::vector<Resource>& resources() {
       {"interconnect latency", kHalf, {"interconnect.request_latency", "interconnect.reply_latency"}},
       {"L2 size", kTwice, {"l2.size", "l2.ways"}, {"l2.size"}},
       {"L2 misses on their way", kTwice, {"l2.mshrs", "l2.merges"}},
-      {"cycles of an atomic operation in L2", kHalf, {"l2.atomic_cycles"}},
+      {"cycles of an atomic operation in L2", kHalf, {"l2.atomic_cycles"}, {}, 1},
       {"L2 latency", kHalf, {"l2.latency", "l2.hit_latency"}},
       {"TLB reach", kTwice, {"tlb.l1_entries", "tlb.l2_entries"}},
       {"DRAM clock", kTwice, {"clocks.dram"}},
@@ -105,7 +106,8 @@ const std::vector<Resource>& resources() {
       {"DRAM latency", kHalf, {"dram.latency"}},
       {"overhead of starting the kernel and its blocks",
        kHalf,
-       {"gpu.launch_cycles", "gpu.block_start_cycles", "gpu.block_interval"}},
+       {"gpu.launch_cycles", "gpu.block_start_cycles", "gpu.block_interval"},
+       {"gpu.launch_cycles", "gpu.block_start_cycles"}},
       {"SMs", kTwice, {"gpu.sms"}},
   };
   return all;
@@ -132,13 +134,16 @@ std::map<std::string, std::string> values_of(const core::MachineConfig& machine)
 }
 
 std::vector<std::string> sets_of(const std::map<std::string, std::string>& values, double factor,
-                                 const std::vector<std::string>& keys) {
+                                 const std::vector<std::string>& keys, double least = 0) {
   std::vector<std::string> sets;
   for (const std::string& key : keys) {
     const auto at = values.find(key);
     if (at == values.end()) continue;
     if (at->second == "0" && key == keys.front()) return {};  // the machine does not have it
-    const std::string value = scaled(at->second, factor);
+    std::string value = scaled(at->second, factor);
+    double number = 0;
+    if (std::from_chars(value.data(), value.data() + value.size(), number); number < least)
+      value = core::format_real(least);
     if (value != at->second) sets.push_back(key + "=" + value);
   }
   return sets;
@@ -213,8 +218,9 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
                          sets_of(values, kHalf, keys),
                          {}});
   for (const Resource& r : resources())
-    add_change(changes, {std::string(r.name), effect(r.factor), sets_of(values, r.factor, texts(r.keys)),
-                         sets_of(values, r.factor, texts(r.otherwise))});
+    add_change(changes,
+               {std::string(r.name), effect(r.factor), sets_of(values, r.factor, texts(r.keys), r.least),
+                sets_of(values, r.factor, texts(r.otherwise))});
   return changes;
 }
 
@@ -283,6 +289,7 @@ std::string proof_text(const Proof& proof) {
     if (!g.refused.empty()) impossible.push_back(g.change.name);
   if (!impossible.empty())
     out += fmt::format("  not possible on this machine: {}\n", fmt::join(impossible, ", "));
+  if (!proof.named.empty()) out += fmt::format("named from counters alone: {}\n", proof.named);
   const bool helps =
       !proof.gains.empty() && proof.gains.front().refused.empty() && proof.gains.front().factor < 1 - kHelps;
   if (!helps)
@@ -294,7 +301,8 @@ std::string proof_text(const Proof& proof) {
 }
 
 std::string proof_json(const Proof& proof) {
-  std::string out = fmt::format("{{\"cycles\": {}, \"changes\": [", proof.cycles);
+  std::string out = fmt::format("{{\"cycles\": {}, \"named\": {}, \"changes\": [", proof.cycles,
+                                proof.named.empty() ? "null" : core::json_quoted(proof.named));
   for (size_t i = 0; i < proof.gains.size(); ++i) {
     const Gain& g = proof.gains[i];
     out += fmt::format("{}{{\"name\": {}, \"effect\": \"{}\", \"set\": [", i == 0 ? "" : ", ",

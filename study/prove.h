@@ -38,6 +38,7 @@ struct Gain {
 struct Proof {
   uint64_t cycles = 0;      ///< of the unchanged machine
   std::vector<Gain> gains;  ///< fewest cycles first; refused ones last
+  std::string named;        ///< the limiter that counters alone name; empty: not known
 };
 /// A gain that is worth a name.
 inline constexpr double kHelps = 0.05;

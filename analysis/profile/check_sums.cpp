@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "analysis/profile/stall_causes.h"
 #include "analysis/recording/recording.h"
 
 namespace gpusim::analysis {
@@ -57,7 +58,7 @@ std::string check_causes(const KernelRecord& k) {
     const std::string meaning = fmt::format("issue_slots of '{}'", cause.name);
     for (const std::string& wrong :
          {require("per_sm", k.per_sm, column, cause.slots, meaning),
-          require("per_pc", k.per_pc, column, cause.name == "no_warp" ? 0 : cause.slots, meaning)})
+          require("per_pc", k.per_pc, column, has_no_warp(cause.name) ? 0 : cause.slots, meaning)})
       if (!wrong.empty()) return wrong;
   }
   return "";

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/profile/limiter.h"
+#include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
 #include "simcore/text/json_text.h"
@@ -50,6 +52,14 @@ void stack_line(std::string& out, const Scale& scale, std::string_view name, uin
 /// "pipe_busy" and "pipe busy".
 bool says_the_same(std::string_view cause, std::string_view group) {
   return std::ranges::equal(cause, group, [](char a, char b) { return a == b || (a == '_' && b == ' '); });
+}
+
+/// Units of each kind that the text shows.
+constexpr size_t kUnitsShown = 6;
+
+std::string limiter_line(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const std::string text = limiter_text(kernel, machine);
+  return text.empty() ? text : fmt::format("  limiter: {}\n", text);
 }
 
 std::string stack_text(const Scale& scale, const Explanation& e) {
@@ -152,7 +162,9 @@ std::string explanation_text(const KernelRecord& kernel, const core::MachineConf
              kernel.cycles, kernel.per_sm.rows, machine.scheduler.count,
              machine.scheduler.count == 1 ? "" : "s", machine.scheduler.issue_cycles, e.slots,
              kernel.inst_executed, scale.cpi(e.slots)) +
-         stack_text(scale, e) + top_text(scale, kernel.per_pc, e) + hot_text(scale, kernel.per_pc, e);
+         limiter_line(kernel, machine) + stack_text(scale, e) +
+         utilization_text(kernel, machine, kUnitsShown) + top_text(scale, kernel.per_pc, e) +
+         hot_text(scale, kernel.per_pc, e);
 }
 
 std::string explanation_json(const KernelRecord& kernel, const core::MachineConfig& machine,
@@ -182,11 +194,12 @@ std::string explanation_json(const KernelRecord& kernel, const core::MachineConf
       "\"inst_executed\": {}, "
       "\"inst_issued\": {}, \"sms\": {}, \"schedulers\": {}, \"issue_cycles\": {}, \"slots\": {}, \"cpi\": "
       "{}, "
-      "\"stack\": [{}], \"top\": [{}], \"hot\": [{}], \"per_sm\": [{}]}}",
+      "\"limiter\": {}, \"units\": [{}], \"stack\": [{}], \"top\": [{}], \"hot\": [{}], \"per_sm\": [{}]}}",
       kernel.index, core::json_escaped(kernel.name), core::json_escaped(kernel.grid),
       core::json_escaped(kernel.block), kernel.cycles, kernel.inst_executed, kernel.inst_issued,
       kernel.per_sm.rows, machine.scheduler.count, machine.scheduler.issue_cycles, e.slots,
-      core::json_number(scale.cpi(e.slots)), stack, top, hot, json_sms(kernel));
+      core::json_number(scale.cpi(e.slots)), limiter_json(kernel, machine), utilization_json(kernel), stack,
+      top, hot, json_sms(kernel));
 }
 
 }  // namespace gpusim::analysis

@@ -98,8 +98,7 @@ constexpr Metric kMetrics[] = {
     {"issue_slot_utilization", "smsp__issue_active.avg.pct_of_peak_sustained_elapsed", "%", kFirst, kLast,
      "issue slots that issued, of all issue slots of the simulated SMs from the kernel's start to its end",
      [](const Q& q) {
-       return percent(q.slots("issued"), q.stalled_slots() + q.slots("issued") + q.slots("no_warp"),
-                      "issue slots");
+       return percent(q.slots("issued"), q.all_slots(), "issue slots");
      }},
     {"warp_execution_efficiency", "smsp__thread_inst_executed_per_inst_executed.ratio", "%", kFirst, kLast,
      "active threads per warp instruction, of 32, counted over PTX instructions: thread_instructions / (32 x "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
 #include "simcore/text/json_text.h"
@@ -42,9 +43,9 @@ std::string metrics_json(const KernelRecord& kernel, std::span<const MetricValue
   }
   return fmt::format(
       "{{\"kernel\": {}, \"name\": \"{}\", \"grid\": \"{}\", \"block\": \"{}\", \"metrics\": {{{}}}, "
-      "\"unavailable\": {{{}}}}}",
+      "\"unavailable\": {{{}}}, \"units\": [{}]}}",
       kernel.index, core::json_escaped(kernel.name), core::json_escaped(kernel.grid),
-      core::json_escaped(kernel.block), metrics, unavailable);
+      core::json_escaped(kernel.block), metrics, unavailable, utilization_json(kernel));
 }
 
 }  // namespace gpusim::analysis

@@ -110,7 +110,7 @@ double Quantities::slots(std::string_view cause) const {
 }
 
 double Quantities::stalled_slots() const {
-  return static_cast<double>(kernel_.total_slots()) - slots("issued") - slots("no_warp");
+  return static_cast<double>(kernel_.total_slots() - kernel_.idle_slots()) - slots("issued");
 }
 
 double Quantities::stall(std::string_view metric) const {

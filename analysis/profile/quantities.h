@@ -48,6 +48,7 @@ class Quantities {
   /// Sum over the operations that access this space.
   [[nodiscard]] double pc(std::string_view column, Space space) const;
   [[nodiscard]] double slots(std::string_view cause) const;
+  [[nodiscard]] double all_slots() const { return static_cast<double>(kernel_.total_slots()); }
   /// Slots in which a resident warp was the candidate and did not issue.
   [[nodiscard]] double stalled_slots() const;
   /// Share of stalled_slots() that belongs to this stall metric, in percent.

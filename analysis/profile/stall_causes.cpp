@@ -12,15 +12,20 @@ namespace {
 
 constexpr std::string_view kMemory = "memory dependency";
 
-constexpr std::array<std::string_view, 9> kGroups{
-    "issued",          "no warp",           kMemory,  "execution dependency", "synchronisation", "pipe busy",
-    "memory throttle", "instruction fetch", "control"};
+constexpr std::array<std::string_view, 11> kGroups{
+    "issued",          "launch",    "drain",           "no warp",           kMemory,  "execution dependency",
+    "synchronisation", "pipe busy", "memory throttle", "instruction fetch", "control"};
 
-constexpr std::array<CauseInfo, 19> kCauses{{
+constexpr std::array<CauseInfo, 21> kCauses{{
     {"issued", "issued", "", "an instruction of a warp issued: useful work"},
     {"no_warp", "no warp", "",
      "the SM had no resident warp of this kernel, or the slot went to a kernel beside it: too few blocks for "
-     "the machine, an uneven last round, or the end of the kernel"},
+     "the machine, an uneven last round, or blocks that wait for their turn to start"},
+    {"launch", "launch", "",
+     "no block of the kernel had started yet on any SM: the time that it takes to start a kernel"},
+    {"drain", "drain", "",
+     "all blocks of the kernel had ended on all SMs, but not all of its stores and atomics: they were on "
+     "their way to memory"},
     {"memory_dram", kMemory, "stall_memory_dependency",
      "the warp waited for data of a global, local, texture or atomic access that device memory served"},
     {"memory_l1", kMemory, "stall_memory_dependency",
@@ -70,6 +75,9 @@ CauseInfo cause_info(std::string_view name) {
   return {name, "other", "stall_other", "a cause that this version of the program has no words for"};
 }
 
+bool has_no_warp(std::string_view cause) {
+  return cause == "no_warp" || cause == "launch" || cause == "drain";
+}
 bool waits_for_memory(const CauseInfo& cause) { return cause.group == kMemory; }
 
 std::string describe_causes() {

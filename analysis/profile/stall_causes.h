@@ -18,6 +18,8 @@ struct CauseInfo {
 /// Groups in the order in which they are printed.
 [[nodiscard]] std::span<const std::string_view> cause_groups();
 [[nodiscard]] CauseInfo cause_info(std::string_view name);
+/// True for slots without a candidate warp: they stand at no operation.
+[[nodiscard]] bool has_no_warp(std::string_view cause);
 /// True for waits for data of a memory access.
 [[nodiscard]] bool waits_for_memory(const CauseInfo& cause);
 /// All causes with their meaning, as `gpusim explain --describe` prints them.

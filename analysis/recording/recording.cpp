@@ -40,6 +40,10 @@ std::unique_ptr<core::RecordedFile> open_recording(const std::string& path) {
   }
 }
 
+double share(uint64_t busy, uint64_t capacity) {
+  return capacity == 0 ? 0 : static_cast<double>(busy) / static_cast<double>(capacity);
+}
+
 }  // namespace
 
 std::string slots_column(std::string_view cause) { return fmt::format("slots_{}", cause); }
@@ -48,6 +52,20 @@ uint64_t KernelRecord::slots_of(std::string_view cause) const {
   for (const CauseSlots& c : causes)
     if (c.name == cause) return c.slots;
   return 0;
+}
+
+double UnitLoad::mean() const {
+  return instances == 0 ? 0 : share(busy, capacity) / static_cast<double>(instances);
+}
+double UnitLoad::peak() const { return share(most, capacity); }
+
+const UnitLoad* KernelRecord::unit(std::string_view wanted) const {
+  const auto at = std::ranges::find(units, wanted, &UnitLoad::unit);
+  return at == units.end() ? nullptr : &*at;
+}
+
+uint64_t KernelRecord::idle_slots() const {
+  return slots_of("no_warp") + slots_of("launch") + slots_of("drain");
 }
 
 uint64_t KernelRecord::total_slots() const {
@@ -223,6 +241,23 @@ void Recording::read_causes(const std::string& name, KernelRecord& kernel) const
   }
 }
 
+void Recording::read_units(const std::string& name, KernelRecord& kernel) const {
+  if (!file_->exists(name)) return;
+  const Table table = read_table(
+      name, {"instances", "capacity", "busy", "most", "busiest", "near", "unit", "place", "meaning"});
+  for (uint64_t i = 0; i < table.rows; ++i) {
+    const auto text = [&](std::string_view column) { return table.texts.find(column)->second[i]; };
+    kernel.units.push_back({text("unit"), text("place"), text("meaning"), table["instances"][i],
+                            table["capacity"][i], table["busy"][i], table["most"][i], table["busiest"][i],
+                            table["near"][i]});
+    const UnitLoad& u = kernel.units.back();
+    // All of them together are as busy as the busiest at least, and as that many of it at most.
+    if (u.instances == 0 || u.near > u.instances || u.most > u.busy || u.busy / u.instances > u.most)
+      fail(fmt::format("table '{}' has a row '{}' whose instances do not add up; the file is damaged", name,
+                       u.unit));
+  }
+}
+
 KernelRecord Recording::kernel(uint64_t index) const {
   const std::string group = fmt::format("/kernels/{}", index);
   KernelRecord k;
@@ -244,6 +279,7 @@ KernelRecord Recording::kernel(uint64_t index) const {
                         {"pc", "ptx_line", "source_line", "executed", "active_lanes", "transactions",
                          "requested_bytes", "transferred_bytes", "replays", "ptx"});
   read_causes(group + "/issue_slots", k);
+  read_units(group + "/units", k);
   read_counters(group + "/counters", k);
   if (const std::string wrong = check_sums(k, machine_); !wrong.empty())
     fail(fmt::format("kernel {} '{}': {}; the file is damaged", index, k.name, wrong));

@@ -35,6 +35,21 @@ struct CauseSlots {
   uint64_t slots = 0;
 };
 
+/// Units of one kind (a pipe, a port, a data bus) during a kernel: docs/file_format.md, `units`. Busy is in
+/// entries x cycles of the unit's clock.
+struct UnitLoad {
+  std::string unit, place, meaning;
+  uint64_t instances = 0;
+  uint64_t capacity = 0;  ///< of one
+  uint64_t busy = 0;      ///< of all
+  uint64_t most = 0;      ///< of the busiest
+  uint64_t busiest = 0;   ///< its number
+  uint64_t near = 0;      ///< how many were busy for 9/10 of that at least
+  /// Shares of what they could be busy, on average and of the busiest.
+  [[nodiscard]] double mean() const;
+  [[nodiscard]] double peak() const;
+};
+
 /// A launch that ran to its end.
 struct KernelRecord {
   uint64_t index = 0;  ///< launch order
@@ -45,9 +60,14 @@ struct KernelRecord {
   uint64_t cycles = 0, warp_instructions = 0, thread_instructions = 0, inst_executed = 0, inst_issued = 0;
   std::map<std::string, double, std::less<>> counters;
   std::vector<CauseSlots> causes;  ///< of issue_slots, in file order
+  std::vector<UnitLoad> units;     ///< in file order; none in files of older versions
   Table per_sm, per_pc;
   [[nodiscard]] uint64_t slots_of(std::string_view cause) const;
   [[nodiscard]] uint64_t total_slots() const;
+  /// The units of that kind; null if the recording has none.
+  [[nodiscard]] const UnitLoad* unit(std::string_view wanted) const;
+  /// Without a candidate warp: no_warp, launch and drain.
+  [[nodiscard]] uint64_t idle_slots() const;
 };
 
 /// Name of the column of per_sm and per_pc that holds the slots of a cause.
@@ -99,6 +119,7 @@ class Recording {
   [[nodiscard]] Table read_numbers(const std::string& path, std::initializer_list<const char*> columns) const;
   void read_counters(const std::string& name, KernelRecord& kernel) const;
   void read_causes(const std::string& name, KernelRecord& kernel) const;
+  void read_units(const std::string& name, KernelRecord& kernel) const;
   [[nodiscard]] std::string finished_hint() const;
 
   std::string path_, status_, reason_;

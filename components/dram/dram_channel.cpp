@@ -163,6 +163,7 @@ void DramChannel::issue_column(const DramPick& c, uint64_t now) {
   const uint32_t clocks = bursts * s_.timing.clocks_per_burst;
   const uint32_t lead = is_write ? s_.timing.wl : s_.timing.cl;
   uint64_t end = now + lead + clocks;
+  count_gap(w, now, now + lead, is_write);
   if (s_.last_was_write != is_write) ++stats_.turnarounds;
   next_precharge = std::max(next_precharge, is_write ? end + s_.timing.wr : now + clocks);
   const uint64_t data_end = end;
@@ -180,6 +181,23 @@ void DramChannel::issue_column(const DramPick& c, uint64_t now) {
   s_.event(now, c.bank, w.row, is_write ? core::DramCommand::kWrite : core::DramCommand::kRead, is_write);
   w.bursts = static_cast<uint16_t>(w.bursts - bursts);
   if (w.bursts == 0) finish(c.bank, w, now, data_end);
+}
+
+void DramChannel::count_gap(const Waiting& w, uint64_t now, uint64_t data, bool is_write) {
+  const MemoryRequest& request = held_[w.request].request;
+  const uint64_t lead = data - now;
+  uint64_t from = std::max(s_.bus_free, held_[w.request].arrival + lead);
+  if (data <= from) return;
+  if (const uint64_t refreshed = std::min(s_.refresh_end + lead, data); refreshed > from) {
+    stats_.refresh_clocks += refreshed - from;
+    from = refreshed;
+  }
+  // With bank groups a request moves burst after burst: its row was opened for the first.
+  const bool first = uint64_t{w.bursts} * s_.timing.burst_bytes >= request.bytes;
+  if (w.opened_row && first)
+    stats_.row_clocks += data - from;
+  else if (s_.last_was_write != is_write)
+    stats_.turnaround_clocks += data - from;
 }
 
 void DramChannel::space_columns(uint32_t bank, uint64_t now, uint32_t clocks) {

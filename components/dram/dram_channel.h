@@ -72,6 +72,9 @@ class DramChannel : public core::Clocked {
     return *w;
   }
   void issue_column(const DramPick& c, uint64_t now);
+  /// The data of a request that is issued now begin at `data`: books why the bus was idle, from when it was
+  /// free and the request had come.
+  void count_gap(const Waiting& w, uint64_t now, uint64_t data, bool is_write);
   /// Column commands of all banks keep their distance from one that moves data for `clocks`.
   void space_columns(uint32_t bank, uint64_t now, uint32_t clocks);
   /// The request's last data ends at `data_end`.

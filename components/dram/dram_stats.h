@@ -17,7 +17,10 @@ namespace gpusim::comp {
   COUNTER(row_conflicts, "dram_row_conflicts", "1", "requests for which another row had to be closed") \
   COUNTER(refreshes, "dram_refreshes", "1", "refreshes, all channels")                                 \
   COUNTER(turnarounds, "dram_turnarounds", "1", "changes of the data bus between reading and writing") \
-  COUNTER(busy_clocks, "", "DRAM clocks", "in which the data bus moves data")
+  COUNTER(busy_clocks, "", "DRAM clocks", "in which the data bus moves data")                          \
+  COUNTER(row_clocks, "", "DRAM clocks", "in which it waits for a row")                                \
+  COUNTER(turnaround_clocks, "", "DRAM clocks", "in which it changes its direction")                   \
+  COUNTER(refresh_clocks, "", "DRAM clocks", "in which it waits for a refresh")
 
 struct DramStats {
   GPUSIM_COUNTERS(DramStats, GPUSIM_DRAM_COUNTERS)

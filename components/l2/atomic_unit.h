@@ -18,12 +18,15 @@ class AtomicUnit {
   void take(uint32_t words, uint64_t now) {
     const bool no_pause = now * kParts < free_ + kParts;
     free_ = (no_pause ? free_ : now * kParts) + words * of_word_;
+    busy_ += words * of_word_;
   }
+  /// Cycles for which it has been taken.
+  [[nodiscard]] uint64_t busy_cycles() const { return busy_ / kParts; }
 
  private:
   static constexpr uint64_t kParts = 256;
   uint64_t of_word_;
-  uint64_t free_ = 0;  ///< in parts of a cycle
+  uint64_t free_ = 0, busy_ = 0;  ///< in parts of a cycle
 };
 
 }  // namespace gpusim::comp

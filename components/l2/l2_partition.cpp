@@ -70,21 +70,37 @@ void L2Partition::send_answer() {
   if (answer.kind == RequestKind::kConstant && answer.level != MemoryLevel::kConstantL3)
     l3_.fill(map_.local(answer.address));
   replies_to(answer.port).push(answer);
+  ++use_.replies;
+}
+
+PartitionUse L2Partition::use() const {
+  PartitionUse use = use_;
+  use.atomic_cycles = l2_.atomic_cycles();
+  use.mshrs = l2_.mshr_cycles();
+  return use;
 }
 
 bool L2Partition::take_request(uint64_t now) {
   const MemoryRequest& r = *requests_->front();
   const bool constant = r.kind == RequestKind::kConstant;
   if (constant && look_up_constant(r.address, refused_)) {
-    if (!l2_.take_constant_hit(r, now)) return false;
+    if (!l2_.take_constant_hit(r, now)) {
+      waits_for(PartitionWait::kReply, now);
+      return false;
+    }
     ++constant_hits_;
   } else {
     const core::CacheResult result = l2_.take(r, now, refused_);
     const bool taken = result != core::CacheResult::kReservationFail;
     if (taken || !refused_) record(r.address, kL2Cache, result);
-    if (!taken) return false;
+    if (!taken) {
+      waits_for(l2_.refusal(), now);
+      return false;
+    }
     constant_misses_ += constant;
   }
+  goes_on(now);
+  ++use_.requests;
   requests_->pop();
   return true;
 }

@@ -77,7 +77,7 @@ SectorMask L2Slice::fetched_with(SectorMask sectors) const {
 CacheResult L2Slice::take(const MemoryRequest& r, uint64_t now, bool again) {
   const Access a{r, tags_.line_of(map_.local(r.address)), sectors_of(r), again};
   if (r.kind == RequestKind::kWrite) return write(a, now);
-  if (r.kind == RequestKind::kAtomic && atomics_.free_at() > now) return refuse(a, &L2Stats::no_atomic_unit);
+  if (r.kind == RequestKind::kAtomic && atomics_.free_at() > now) return refuse(a, PartitionWait::kAtomics);
   const uint32_t frame = tags_.find(a.line);
   const SectorMask missing = frame == TagArray::kNoFrame ? a.sectors : a.sectors & ~tags_.frame(frame).valid;
   return missing == 0 ? hit(a, frame, now) : miss(a, frame, missing, now);
@@ -86,11 +86,11 @@ CacheResult L2Slice::take(const MemoryRequest& r, uint64_t now, bool again) {
 CacheResult L2Slice::write(const Access& a, uint64_t now) {
   uint32_t frame = tags_.find(a.line);
   const bool found = frame != TagArray::kNoFrame;
-  if (!can_answer(a.request, kHits)) return refuse(a, &L2Stats::no_reply);
+  if (!can_answer(a.request, kHits)) return refuse(a, PartitionWait::kReply);
   if (!found) {
-    if (!queue_has_room()) return refuse(a, &L2Stats::no_queue);
+    if (!queue_has_room()) return refuse(a, PartitionWait::kDramQueue);
     frame = take_frame(a.line);
-    if (frame == TagArray::kNoFrame) return refuse(a, &L2Stats::no_way);
+    if (frame == TagArray::kNoFrame) return refuse(a, PartitionWait::kWay);
   }
   if (found) tags_.touch(frame);
   modify(frame, a.sectors);
@@ -100,7 +100,7 @@ CacheResult L2Slice::write(const Access& a, uint64_t now) {
 }
 
 CacheResult L2Slice::hit(const Access& a, uint32_t frame, uint64_t now) {
-  if (!can_answer(a.request, kHits)) return refuse(a, &L2Stats::no_reply);
+  if (!can_answer(a.request, kHits)) return refuse(a, PartitionWait::kReply);
   tags_.touch(frame);
   if (a.request.kind == RequestKind::kAtomic) {
     modify(frame, a.sectors);
@@ -116,14 +116,14 @@ CacheResult L2Slice::miss(const Access& a, uint32_t frame, SectorMask missing, u
   const bool merges = entry != MshrTable::kNoEntry;
   const MshrRefusal refusal = merges ? mshrs_.can_merge(entry) : mshrs_.can_allocate(0);
   if (refusal != MshrRefusal::kNone)
-    return refuse(a, refusal == MshrRefusal::kMerges ? &L2Stats::no_merge : &L2Stats::no_mshr);
+    return refuse(a, refusal == MshrRefusal::kMerges ? PartitionWait::kMerge : PartitionWait::kMshr);
   const bool found = frame != TagArray::kNoFrame;
   SectorMask fetch = fetched_with(missing);
   if (found) fetch &= ~tags_.frame(frame).valid;
   const SectorMask request = merges ? fetch & ~mshrs_.asked(entry) : fetch;
-  if (request != 0 && !queue_has_room()) return refuse(a, &L2Stats::no_queue);
+  if (request != 0 && !queue_has_room()) return refuse(a, PartitionWait::kDramQueue);
   if (!found) frame = take_frame(a.line);
-  if (frame == TagArray::kNoFrame) return refuse(a, &L2Stats::no_way);
+  if (frame == TagArray::kNoFrame) return refuse(a, PartitionWait::kWay);
   if (found) tags_.touch(frame);
   tags_.reserve(frame, request);
   const uint32_t waiter = free_waiting_.take();
@@ -131,7 +131,7 @@ CacheResult L2Slice::miss(const Access& a, uint32_t frame, SectorMask missing, u
   if (merges)
     mshrs_.merge(entry, waiter, fetch);
   else
-    entry = mshrs_.allocate(a.line, 0, waiter, fetch);
+    entry = mshrs_.allocate(a.line, 0, waiter, fetch), mshr_cycles_ -= now;
   ask_dram(RequestKind::kRead, a.line, request, entry);
   if (a.request.kind == RequestKind::kAtomic) occupy_atomic_unit(a.request, now);
   stats_.merged += merges;
@@ -139,8 +139,16 @@ CacheResult L2Slice::miss(const Access& a, uint32_t frame, SectorMask missing, u
   return request == 0 ? CacheResult::kMissMerged : CacheResult::kMiss;
 }
 
-CacheResult L2Slice::refuse(const Access& a, uint64_t L2Stats::*cause) {
-  stats_.*cause += !a.again;
+CacheResult L2Slice::refuse(const Access& a, PartitionWait why) {
+  static constexpr core::EnumArray<uint64_t L2Stats::*, PartitionWait> kCounted = {nullptr,
+                                                                                   &L2Stats::no_mshr,
+                                                                                   &L2Stats::no_merge,
+                                                                                   &L2Stats::no_way,
+                                                                                   &L2Stats::no_queue,
+                                                                                   &L2Stats::no_reply,
+                                                                                   &L2Stats::no_atomic_unit};
+  stats_.*kCounted[why] += !a.again;
+  refusal_ = why;
   return CacheResult::kReservationFail;
 }
 
@@ -205,12 +213,13 @@ void L2Slice::fill(const MemoryReply& reply, uint64_t now) {
   const SectorMask sectors = tags_.sectors_of(map_.local(reply.address), bytes);
   const uint32_t frame = tags_.find(mshrs_.line(entry));
   tags_.fill(frame, sectors);
-  mshrs_.fill(entry, sectors, [&](uint32_t waiter) {
+  const bool done = mshrs_.fill(entry, sectors, [&](uint32_t waiter) {
     const MemoryRequest& r = waiting_[waiter];
     if (r.kind == RequestKind::kAtomic) modify(frame, sectors_of(r));
     answer(r, kFilled, MemoryLevel::kDram, now);
     free_waiting_.give_back(waiter);
   });
+  if (done) mshr_cycles_ += now;
 }
 
 size_t L2Slice::first_answers() const {

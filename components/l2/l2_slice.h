@@ -20,6 +20,7 @@
 #include "components/l2/atomic_unit.h"
 #include "components/l2/dirty_lines.h"
 #include "components/l2/l2_stats.h"
+#include "components/l2/partition_use.h"
 #include "components/noc/messages.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/record/event_schema.h"
@@ -73,6 +74,12 @@ class L2Slice {
     dirty_.clear();
   }
   [[nodiscard]] const L2Stats& stats() const { return stats_; }
+  /// What the request waits for that take() has refused last.
+  [[nodiscard]] PartitionWait refusal() const { return refusal_; }
+  /// Since the start of the simulation, in interconnect cycles: of the unit that performs atomics; MSHRs in
+  /// use x cycles (right when nothing is on its way).
+  [[nodiscard]] uint64_t atomic_cycles() const { return atomics_.busy_cycles(); }
+  [[nodiscard]] uint64_t mshr_cycles() const { return mshr_cycles_; }
   [[nodiscard]] uint64_t dirty_sectors() const;
   /// What it holds, for deadlock reports; empty if nothing.
   [[nodiscard]] std::string waiting_for() const;
@@ -117,7 +124,7 @@ class L2Slice {
   core::CacheResult write(const Access& a, uint64_t now);
   core::CacheResult hit(const Access& a, uint32_t frame, uint64_t now);
   core::CacheResult miss(const Access& a, uint32_t frame, SectorMask missing, uint64_t now);
-  core::CacheResult refuse(const Access& a, uint64_t L2Stats::*cause);
+  core::CacheResult refuse(const Access& a, PartitionWait why);
   /// Writes sectors of a line that is there; others of its set are written back if too many are.
   void modify(uint32_t frame, SectorMask sectors);
   void write_back(uint64_t line, SectorMask sectors);
@@ -145,6 +152,8 @@ class L2Slice {
   std::array<Answers, size_t{2} * kAnswerKinds> answers_;
   core::Ring<MemoryRequest> to_dram_;
   L2Stats stats_;
+  PartitionWait refusal_ = PartitionWait::kNone;
+  uint64_t mshr_cycles_ = 0;
 };
 
 }  // namespace gpusim::comp

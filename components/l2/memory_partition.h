@@ -13,6 +13,7 @@
 #include "components/cache/tag_cache.h"
 #include "components/l2/address_map.h"
 #include "components/l2/l2_stats.h"
+#include "components/l2/partition_use.h"
 #include "components/l2/texture_l2.h"
 #include "components/noc/messages.h"
 #include "components/simulation/event_sink.h"
@@ -46,6 +47,8 @@ class MemoryPartition : public core::Clocked {
   [[nodiscard]] virtual L2Stats l2_stats() const { return {}; }
   [[nodiscard]] virtual uint64_t l2_dirty_sectors() const { return 0; }
   [[nodiscard]] virtual TextureL2Stats texture_stats() const { return {}; }
+  /// Since the start of the simulation.
+  [[nodiscard]] virtual PartitionUse use() const = 0;
   [[nodiscard]] std::string waiting_for() const override;
 
  protected:
@@ -75,6 +78,19 @@ class MemoryPartition : public core::Clocked {
   [[nodiscard]] static core::Cycle later(uint64_t next, uint64_t now) {
     return next == core::kNever.count() ? core::kNever : core::Cycle(std::max(next, now + 1));
   }
+  /// The oldest request has to wait at `now`.
+  void waits_for(PartitionWait why, uint64_t now) {
+    if (waits_ == why) return;
+    goes_on(now);
+    waits_ = why;
+    waits_since_ = now;
+  }
+  /// It is taken, or waits for something else.
+  void goes_on(uint64_t now) {
+    if (waits_ == PartitionWait::kNone) return;
+    use_.waits[waits_] += now - waits_since_;
+    waits_ = PartitionWait::kNone;
+  }
   /// True on a hit in the constant cache. `again`: the request was looked at before.
   [[nodiscard]] bool look_up_constant(uint64_t address, bool again);
   void record(uint64_t address, uint8_t cache, core::CacheResult result) const {
@@ -90,6 +106,7 @@ class MemoryPartition : public core::Clocked {
   std::vector<core::Link<MemoryReply>*> replies_;
   core::Cycle next_request_ = core::kNever;  ///< when the oldest is visible
   uint64_t constant_hits_ = 0, constant_misses_ = 0;
+  PartitionUse use_;
 
  private:
   void write_event(uint64_t address, uint8_t cache, core::CacheResult result) const;
@@ -99,6 +116,8 @@ class MemoryPartition : public core::Clocked {
   core::Divisor channel_count_;
   std::vector<Channel> channels_;
   size_t last_replying_ = 0;
+  PartitionWait waits_ = PartitionWait::kNone;
+  uint64_t waits_since_ = 0;
 };
 
 /// The kind that this machine has.

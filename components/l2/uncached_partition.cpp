@@ -44,28 +44,39 @@ bool UncachedPartition<TextureLevel>::send_reply(core::Cycle cycle) {
   if (texture) {
     const MemoryReply answer = textures_.pop_answer();
     replies_to(answer.port).push(answer);
+    ++use_.replies;
     return true;
   }
   const MemoryReply r = replying(cycle)->from->pop();
   if (r.kind == RequestKind::kConstant) l3_.fill(map_.local(r.address));
   if (TextureLevel::kExists && r.kind == RequestKind::kTexture) textures_.fill(map_.local(r.address));
   replies_to(r.port).push(r);
+  ++use_.replies;
   return true;
 }
 
 template <class TextureLevel>
 bool UncachedPartition<TextureLevel>::take_request(uint64_t now) {
   const MemoryRequest& r = *requests_->front();
-  if (r.kind == RequestKind::kConstant && look_up_constant(r.address, false)) return answer_constant();
+  if (r.kind == RequestKind::kConstant && look_up_constant(r.address, false)) return answer_constant(now);
   if (TextureLevel::kExists && r.kind == RequestKind::kTexture && textures_.find(map_.local(r.address)))
     return answer_texture(now);
-  if (r.kind == RequestKind::kAtomic && atomics_.free_at() > now) return false;
+  if (r.kind == RequestKind::kAtomic && atomics_.free_at() > now) {
+    waits_for(PartitionWait::kAtomics, now);
+    return false;
+  }
   return pass_on(now);
 }
 
 template <class TextureLevel>
-bool UncachedPartition<TextureLevel>::answer_constant() {
-  if (!replies_can_push()) return false;
+bool UncachedPartition<TextureLevel>::answer_constant(uint64_t now) {
+  if (!replies_can_push()) {
+    waits_for(PartitionWait::kReply, now);
+    return false;
+  }
+  goes_on(now);
+  ++use_.requests;
+  ++use_.replies;
   const MemoryRequest hit = requests_->pop();
   replies_to(hit.port).push(
       {hit.address, hit.bytes, hit.kind, MemoryLevel::kConstantL3, hit.port, hit.tag, true}, l3_latency_);
@@ -75,7 +86,12 @@ bool UncachedPartition<TextureLevel>::answer_constant() {
 
 template <class TextureLevel>
 bool UncachedPartition<TextureLevel>::answer_texture(uint64_t now) {
-  if (!textures_.can_answer()) return false;
+  if (!textures_.can_answer()) {
+    waits_for(PartitionWait::kReply, now);
+    return false;
+  }
+  goes_on(now);
+  ++use_.requests;
   const MemoryRequest hit = requests_->pop();
   textures_.answer(hit, now);
   record(hit.address, kTextureL2Cache, core::CacheResult::kHit);
@@ -85,7 +101,12 @@ bool UncachedPartition<TextureLevel>::answer_texture(uint64_t now) {
 template <class TextureLevel>
 bool UncachedPartition<TextureLevel>::pass_on(uint64_t now) {
   core::Link<MemoryRequest>& channel = *channel_of(requests_->front()->address).to;
-  if (!channel.can_push()) return false;
+  if (!channel.can_push()) {
+    waits_for(PartitionWait::kDramQueue, now);
+    return false;
+  }
+  goes_on(now);
+  ++use_.requests;
   const MemoryRequest request = requests_->pop();
   if (request.kind == RequestKind::kAtomic) atomics_.take(request.parts, now);
   constant_misses_ += request.kind == RequestKind::kConstant;

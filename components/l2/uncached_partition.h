@@ -19,6 +19,11 @@ class UncachedPartition final : public MemoryPartition {
     textures_.forget();
   }
   [[nodiscard]] TextureL2Stats texture_stats() const override { return textures_.stats(); }
+  [[nodiscard]] PartitionUse use() const override {
+    PartitionUse use = use_;
+    use.atomic_cycles = atomics_.busy_cycles();
+    return use;
+  }
 
  protected:
   core::Cycle tick(core::Cycle now) override;
@@ -30,7 +35,7 @@ class UncachedPartition final : public MemoryPartition {
   [[nodiscard]] bool send_reply(core::Cycle cycle);
   /// False if the oldest request has to wait.
   [[nodiscard]] bool take_request(uint64_t now);
-  [[nodiscard]] bool answer_constant();
+  [[nodiscard]] bool answer_constant(uint64_t now);
   [[nodiscard]] bool answer_texture(uint64_t now);
   [[nodiscard]] bool pass_on(uint64_t now);
 

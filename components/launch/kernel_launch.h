@@ -66,6 +66,8 @@ struct KernelLaunch {
   std::vector<SmStats> sm;
   EventSink events;              ///< its tables, while it runs
   core::Cycle start{0}, end{0};  ///< core cycles
+  /// Core cycles in which its first block started and its last one ended, over all SMs.
+  core::Cycle first_block = core::kNever, last_block{0};
 
   [[nodiscard]] const std::byte* literal_rows() const {
     return literals.empty() ? image->literals.data() : literals.data();

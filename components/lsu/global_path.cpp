@@ -57,6 +57,7 @@ GlobalPath::QueueEntry& GlobalPath::enqueue(const isa::MicroOp& op, uint32_t war
   r.first_address = entry.list.items[0].address;
   for (uint32_t t = 0; t < entry.list.count; ++t) r.bytes += entry.list.items[t].bytes;
   ++queue_count_;
+  use_.queued -= now;
   if (queue_unsent_++ == 0) {
     next_send_ = std::max(next_send_, now);
     blocked_ = false;

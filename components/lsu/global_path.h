@@ -14,6 +14,7 @@
 #include "components/lsu/access_table.h"
 #include "components/lsu/coalescer.h"
 #include "components/lsu/l1_cache.h"
+#include "components/lsu/lsu_use.h"
 #include "components/lsu/tlb/sm_tlb.h"
 #include "components/noc/messages.h"
 #include "components/simulation/event_sink.h"
@@ -70,6 +71,7 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   [[nodiscard]] uint32_t mshrs_in_use() const {
     return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size());
   }
+  [[nodiscard]] const LsuUse& use() const { return use_; }
   [[nodiscard]] virtual const SmTlbStats& tlb_stats() const = 0;
   /// The translation look-aside buffer forgets what it has.
   virtual void forget_pages() = 0;
@@ -119,13 +121,15 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   [[nodiscard]] bool can_reserve(RequestKind kind) const {
     return kind == RequestKind::kWrite ? stores_in_flight_ < store_capacity_ : !free_mshrs_.empty();
   }
-  uint16_t reserve_mshr(uint32_t record) {
+  uint16_t reserve_mshr(uint32_t record, uint64_t now) {
     const uint16_t tag = free_mshrs_.take();
+    use_.outstanding -= now;
     mshr_record_[tag] = record;
     return tag;
   }
-  uint16_t reserve_store(uint32_t record) {
+  uint16_t reserve_store(uint32_t record, uint64_t now) {
     const uint16_t tag = free_stores_.take();
+    use_.stores -= now;
     store_record_[tag] = record;
     ++stores_in_flight_;
     return tag;
@@ -134,16 +138,41 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   [[nodiscard]] MemoryRequest request_of(const QueueEntry& entry, uint16_t tag) const;
   /// The entry's next transaction is done with at `at`.
   void step(QueueEntry& entry, uint64_t at) {
-    next_send_ = at + send_interval_;
+    goes_on(at);
+    occupy_port(at, at + send_interval_);
     if (++entry.next == entry.list.count) {
       entry.sent_at = at;
       queue_send_ = queue_send_ + 1 == queue_capacity_ ? 0 : queue_send_ + 1;
       --queue_unsent_;
     }
   }
+  /// Nothing else leaves from `at` until `until`.
+  void occupy_port(uint64_t at, uint64_t until) {
+    use_.port_cycles += until - std::min(until, std::max(at, next_send_));
+    next_send_ = until;
+  }
+  /// The head of the queue has to wait at `now`.
+  void waits_for(HeadWait why, uint64_t now) {
+    if (head_waits_ == why) return;
+    goes_on(now);
+    head_waits_ = why;
+    waits_since_ = now;
+  }
+  /// It does not, from `at` on.
+  void goes_on(uint64_t at) {
+    if (head_waits_ == HeadWait::kCount) return;
+    use_.waits[head_waits_] += at - std::min(at, waits_since_);
+    head_waits_ = HeadWait::kCount;
+  }
+  /// What the head waits for if it cannot be sent. `link`: the interconnect would take it.
+  [[nodiscard]] HeadWait missing_for(RequestKind kind, bool link) const {
+    if (can_reserve(kind)) return link ? HeadWait::kWay : HeadWait::kNetwork;
+    return kind == RequestKind::kWrite ? HeadWait::kStoreBuffer : HeadWait::kMshr;
+  }
   /// Accesses whose last transaction has left leave the queue.
   void leave_queue(uint64_t now) {
     while (queue_count_ != queue_unsent_ && queue_[queue_head_].sent_at <= now) {
+      use_.queued += queue_[queue_head_].sent_at;
       queue_head_ = queue_head_ + 1 == queue_capacity_ ? 0 : queue_head_ + 1;
       --queue_count_;
     }
@@ -168,9 +197,11 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
     blocked_ = false;
     if (r.is_write) {
       free_stores_.give_back(r.tag);
+      use_.stores += r.visible.count();
       --stores_in_flight_;
     } else {
       free_mshrs_.give_back(r.tag);
+      use_.outstanding += r.visible.count();
     }
     return r;
   }
@@ -189,6 +220,9 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   uint32_t stores_in_flight_ = 0;
   uint64_t next_send_ = 0;
   uint64_t send_interval_;
+  LsuUse use_;
+  uint64_t waits_since_ = 0;
+  HeadWait head_waits_ = HeadWait::kCount;  ///< kCount: it does not wait
   bool blocked_ = false;  ///< send() found that the head has to wait, and for what comes of itself
   uint16_t port_;
   const EventSink* events_ = nullptr;

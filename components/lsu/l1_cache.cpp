@@ -62,6 +62,7 @@ L1Cache::Result L1Cache::refuse(const Access& a, MshrRefusal why) {
     stats_->no_merge += why == MshrRefusal::kMerges;
     stats_->no_warp_mshr += why == MshrRefusal::kWarp;
   }
+  refusal_ = why;
   return {Answer::kRefused, 0, 0};
 }
 
@@ -88,6 +89,7 @@ uint32_t L1Cache::take_frame(uint64_t line, uint32_t warp) {
 L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   const uint64_t line = tags_.line_of(a.address);
   const SectorMask wanted = own(a.sectors);
+  refusal_ = MshrRefusal::kNone;
   uint32_t frame = tags_.find(line);
   const bool absent = frame == TagArray::kNoFrame;
   const SectorMask missing = frame == TagArray::kNoFrame ? wanted : wanted & ~tags_.frame(frame).valid;
@@ -127,6 +129,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
 L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {
   const uint64_t line = tags_.line_of(a.address);
   const Write policy = a.local ? write_local_ : write_global_;
+  refusal_ = MshrRefusal::kNone;
   if (policy != Write::kBack) {
     if (!can_send) return Stored::kRefused;
     if (policy == Write::kEvict) forget(line, own(a.sectors));

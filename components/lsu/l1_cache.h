@@ -88,6 +88,8 @@ class L1Cache : public sc_core::sc_module {
   [[nodiscard]] uint32_t mshrs_in_use() const { return mshrs_.in_use(); }
   /// What follows is counted there.
   void count_in(L1Stats& stats) { stats_ = &stats; }
+  /// Which limit of its MSHRs refused the last load() or store(); kNone if another reason did, or none.
+  [[nodiscard]] MshrRefusal refusal() const { return refusal_; }
   [[nodiscard]] const L1Stats& stats() const { return *stats_; }
 
  private:
@@ -114,6 +116,7 @@ class L1Cache : public sc_core::sc_module {
   std::vector<LineEvent> line_events_;
   L1Stats unclaimed_;  ///< until count_in() is called
   L1Stats* stats_ = &unclaimed_;
+  MshrRefusal refusal_ = MshrRefusal::kNone;
 };
 
 template <class Done>

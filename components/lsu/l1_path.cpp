@@ -73,7 +73,7 @@ template <class Tlb>
 void L1Path<Tlb>::send_one(uint64_t now, bool link) {
   if (l1_.has_writeback() && link && can_reserve(RequestKind::kWrite)) {
     send_writeback(now);
-    next_send_ = now + send_interval_;
+    occupy_port(now, now + send_interval_);
     blocked_ = false;
     return;
   }
@@ -94,14 +94,22 @@ bool L1Path<Tlb>::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
     tlb_.look_up(entry.list);
     tlb_.send();
   }
-  if (!tlb_.knows(entry.next, now)) return false;
+  if (!tlb_.knows(entry.next, now)) {
+    waits_for(HeadWait::kPage, now);
+    return false;
+  }
   count_for(entry.record);
   const bool can_send = link && can_reserve(entry.kind) && !l1_.has_writeback();
   const L1Cache::Access access = access_of(entry);
-  if (entry.cached) return load(entry, access, now, can_send);
+  if (entry.cached) {
+    if (load(entry, access, now, can_send)) return true;
+    waits_for(refusal(entry.kind, link), now);
+    return false;
+  }
   if (entry.kind == RequestKind::kWrite) {
     const L1Cache::Stored stored = l1_.store(access, can_send);
     if (stored == L1Cache::Stored::kRefused) {
+      waits_for(refusal(entry.kind, link), now);
       entry.refused = true;
       return false;
     }
@@ -112,6 +120,7 @@ bool L1Path<Tlb>::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
       return true;
     }
   } else if (!can_send) {
+    waits_for(missing_for(entry.kind, link), now);
     return false;
   } else if (entry.kind == RequestKind::kAtomic) {
     l1_.drop(access);
@@ -125,9 +134,19 @@ bool L1Path<Tlb>::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
 }
 
 template <class Tlb>
+HeadWait L1Path<Tlb>::refusal(RequestKind kind, bool link) const {
+  const MshrRefusal why = l1_.refusal();
+  if (why == MshrRefusal::kMerges) return HeadWait::kMerge;
+  if (why != MshrRefusal::kNone) return HeadWait::kMshr;
+  return missing_for(kind, link);
+}
+
+template <class Tlb>
 bool L1Path<Tlb>::load(QueueEntry& entry, const L1Cache::Access& access, uint64_t now, bool can_send) {
   using core::CacheResult;
+  const uint32_t entries = l1_.mshrs_in_use();
   const L1Cache::Result result = l1_.load(access, can_send);
+  use_.l1_outstanding -= l1_.mshrs_in_use() != entries ? now : 0;
   const bool hit = result.answer == L1Cache::Answer::kHit;
   if (result.answer == L1Cache::Answer::kRefused) {
     if (!entry.refused) record_look_up(now, access.address, CacheResult::kReservationFail);
@@ -150,8 +169,11 @@ bool L1Path<Tlb>::load(QueueEntry& entry, const L1Cache::Access& access, uint64_
   step(entry, now);
   if (entry.data_cycles == 0) return true;
   load_neighbours(entry, group, now);
-  if (entry.next == entry.list.count)
-    next_send_ = std::max(next_send_, entry.began_at + entry.data_cycles * send_interval_);
+  const uint64_t read = entry.began_at + entry.data_cycles * send_interval_;
+  if (entry.next == entry.list.count && read > next_send_) {
+    use_.data_cycles += read - next_send_;
+    occupy_port(now, read);
+  }
   return true;
 }
 
@@ -170,7 +192,7 @@ void L1Path<Tlb>::load_neighbours(QueueEntry& entry, uint64_t group, uint64_t no
 template <class Tlb>
 void L1Path<Tlb>::ask_for_line(const QueueEntry& entry, const L1Cache::Result& miss, uint64_t address,
                                uint64_t now) {
-  const uint16_t tag = reserve_mshr(entry.record);
+  const uint16_t tag = reserve_mshr(entry.record, now);
   line_requests_[tag] = {miss.entry, miss.request};
   send_sectors(address, miss.request, RequestKind::kRead, tag, now);
   record_mshrs(now, address, core::MshrAction::kAllocate);
@@ -180,9 +202,9 @@ template <class Tlb>
 void L1Path<Tlb>::transmit(QueueEntry& entry, uint64_t now) {
   uint16_t tag;
   if (entry.kind == RequestKind::kWrite) {
-    tag = reserve_store(entry.record);
+    tag = reserve_store(entry.record, now);
   } else {
-    tag = reserve_mshr(entry.record);
+    tag = reserve_mshr(entry.record, now);
     line_requests_[tag] = LineRequest{};
   }
   to_network_.push_at(core::Cycle(now), request_of(entry, tag));
@@ -193,7 +215,7 @@ template <class Tlb>
 void L1Path<Tlb>::send_writeback(uint64_t now) {
   L1Cache::Writeback w;
   if (!l1_.take_writeback(w)) return;
-  send_sectors(w.address, w.sectors, RequestKind::kWrite, reserve_store(AccessTable::kNoRecord), now);
+  send_sectors(w.address, w.sectors, RequestKind::kWrite, reserve_store(AccessTable::kNoRecord, now), now);
 }
 
 template <class Tlb>
@@ -207,8 +229,10 @@ template <class Tlb>
 void L1Path<Tlb>::finish_line(uint32_t tag, MemoryLevel level, uint64_t now) {
   const LineRequest request = line_requests_[tag];
   const uint64_t address = l1_.line_address(request.entry);
+  const uint32_t entries = l1_.mshrs_in_use();
   count_for(mshr_record_[tag]);
   l1_.fill(request.entry, request.sectors, [&](uint32_t record) { accesses_.answer(record, level); });
+  use_.l1_outstanding += l1_.mshrs_in_use() != entries ? now : 0;
   record_mshrs(now, address, core::MshrAction::kRelease);
 }
 

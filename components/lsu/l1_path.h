@@ -76,6 +76,8 @@ class L1Path final : public GlobalPath {
   /// False if the transaction at the head of the queue has to wait.
   [[nodiscard]] bool send_transaction(QueueEntry& entry, uint64_t now, bool link);
   [[nodiscard]] bool load(QueueEntry& entry, const L1Cache::Access& access, uint64_t now, bool can_send);
+  /// What the transaction at the head waits for that the L1 has just refused. `link`: it could be sent.
+  [[nodiscard]] HeadWait refusal(RequestKind kind, bool link) const;
   void ask_for_line(const QueueEntry& entry, const L1Cache::Result& miss, uint64_t address, uint64_t now);
   void transmit(QueueEntry& entry, uint64_t now);
   void send_writeback(uint64_t now);

@@ -133,6 +133,8 @@ class LoadStoreUnit {
   [[nodiscard]] uint32_t outstanding(uint32_t kernel) const { return accesses_.of_kernel(kernel); }
   /// Of the translation look-aside buffer since the simulation's start; zeros if there is none.
   void forget_pages() { global_->forget_pages(); }
+  /// Of global and local accesses, since the simulation's start.
+  [[nodiscard]] const LsuUse& use() const { return global_->use(); }
   [[nodiscard]] const SmTlbStats* tlb_stats() const { return &global_->tlb_stats(); }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return accesses_[index]; }

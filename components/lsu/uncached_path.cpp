@@ -59,12 +59,14 @@ void UncachedPath<Tlb>::send(uint64_t now) {
   }
   if (!tlb_.knows(entry.next, now)) {
     blocked_ = true;
+    waits_for(HeadWait::kPage, now);
     return;
   }
   if (!can_reserve(entry.kind) || !to_network_.can_push()) {
     if (!blocked_ && !can_reserve(entry.kind) && records_mshrs())
       record_mshr(now, entry.transaction().address, core::MshrAction::kFull, mshrs_in_use());
     blocked_ = true;
+    waits_for(missing_for(entry.kind, false), now);
     return;
   }
   blocked_ = false;
@@ -95,7 +97,10 @@ void UncachedPath<Tlb>::plan_sends(uint64_t earliest) {
     if (std::max(next_send_, earliest) > to_network_.steady_until().count()) return;
     const core::Cycle from = to_network_.take_credit();
     awaits_credit_ = from == core::kNever;
-    if (awaits_credit_) return;
+    if (awaits_credit_) {
+      waits_for(HeadWait::kNetwork, std::max(next_send_, earliest));
+      return;
+    }
     const uint64_t at = std::max({next_send_, from.count(), earliest});
     to_network_.push_at(core::Cycle(at), request_of(entry, reserve(entry, at)));
     step(entry, at);
@@ -112,8 +117,8 @@ core::Cycle UncachedPath<Tlb>::credit(core::Cycle at) {
 
 template <class Tlb>
 uint16_t UncachedPath<Tlb>::reserve(const QueueEntry& entry, uint64_t at) {
-  if (entry.kind == RequestKind::kWrite) return reserve_store(entry.record);
-  const uint16_t tag = reserve_mshr(entry.record);
+  if (entry.kind == RequestKind::kWrite) return reserve_store(entry.record, at);
+  const uint16_t tag = reserve_mshr(entry.record, at);
   if (records_mshrs()) {
     mshr_address_[tag] = entry.transaction().address;
     record_mshr(at, mshr_address_[tag], core::MshrAction::kAllocate, mshrs_in_use());

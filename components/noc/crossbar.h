@@ -24,7 +24,7 @@ class Crossbar : public Interconnect<Message> {
   Crossbar(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t input_ports,
            uint32_t output_ports, Route route, Flits flits,
            Arbitration arbitration = Arbitration::kRoundRobin)
-      : Interconnect<Message>(name, domain, output_ports),
+      : Interconnect<Message>(name, domain, input_ports, output_ports),
         arbitration_(arbitration),
         route_(std::move(route)),
         flits_(std::move(flits)),
@@ -161,6 +161,7 @@ class Crossbar : public Interconnect<Message> {
     const uint32_t length = flits_(m);
     out.push(std::move(m), length - 1);
     input_free_[in.port] = output_free_[port] = now + length;
+    this->count_entered(length, in.port);
     this->count_moved(length, port);
     last_input_[port] = static_cast<uint32_t>(i);
     wanting_[port * words_ + i / 64] &= ~(uint64_t{1} << (i % 64));

@@ -40,8 +40,13 @@ class PortBalance {
 template <class Message>
 class Interconnect : public core::Clocked {
  public:
-  Interconnect(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t output_ports)
-      : core::Clocked(name, domain), balance_(output_ports) {}
+  Interconnect(const sc_core::sc_module_name& name, core::ClockDomain& domain, uint32_t input_ports,
+               uint32_t output_ports, uint32_t links = 0)
+      : core::Clocked(name, domain),
+        balance_(output_ports),
+        input_flits_(input_ports),
+        output_flits_(output_ports),
+        link_flits_(links) {}
   /// Every input and output before the first message. Links that share a port take turns.
   virtual void add_input(core::Link<Message>& link, uint32_t port) = 0;
   virtual void add_output(core::Link<Message>& link, uint32_t port) = 0;
@@ -50,17 +55,26 @@ class Interconnect : public core::Clocked {
   [[nodiscard]] uint64_t messages_moved() const { return messages_moved_; }
   /// Of these messages, those to the output port that is busiest at the time.
   [[nodiscard]] uint64_t messages_to_busiest() const { return balance_.to_busiest(); }
+  /// Flits that have passed each port: cycles for which it was busy.
+  [[nodiscard]] const std::vector<uint64_t>& input_flits() const { return input_flits_; }
+  [[nodiscard]] const std::vector<uint64_t>& output_flits() const { return output_flits_; }
+  /// The same of each way between two routers; empty without routers.
+  [[nodiscard]] const std::vector<uint64_t>& link_flits() const { return link_flits_; }
 
  protected:
   void count_moved(uint32_t flits, uint32_t output_port) {
+    output_flits_[output_port] += flits;
     flits_moved_ += flits;
     ++messages_moved_;
     balance_.add(output_port);
   }
+  void count_entered(uint32_t flits, uint32_t input_port) { input_flits_[input_port] += flits; }
+  void count_passed(uint32_t flits, uint32_t link) { link_flits_[link] += flits; }
 
  private:
   uint64_t flits_moved_ = 0, messages_moved_ = 0;
   PortBalance balance_;
+  std::vector<uint64_t> input_flits_, output_flits_, link_flits_;
 };
 
 }  // namespace gpusim::comp

@@ -36,7 +36,9 @@ class Mesh : public Interconnect<Message> {
   Mesh(const sc_core::sc_module_name& name, core::ClockDomain& domain, std::shared_ptr<const MeshGraph> graph,
        std::vector<uint32_t> input_routers, std::vector<uint32_t> output_routers, const MeshOptions& options,
        Route route, Flits flits)
-      : Interconnect<Message>(name, domain, static_cast<uint32_t>(output_routers.size())),
+      : Interconnect<Message>(name, domain, static_cast<uint32_t>(input_routers.size()),
+                              static_cast<uint32_t>(output_routers.size()),
+                              graph->routers() * MeshGraph::kDirections),
         graph_(std::move(graph)),
         options_(options),
         input_routers_(std::move(input_routers)),
@@ -212,6 +214,7 @@ class Mesh : public Interconnect<Message> {
     Packet packet =
         queued ? router.queues[s].held.pop() : leave_link(router.inputs[s - MeshGraph::kDirections]);
     const uint32_t length = flits_(packet.message);
+    if (!queued) this->count_entered(length, inputs_[router.inputs[s - MeshGraph::kDirections]].port);
     const uint64_t gone = now_ + length;
     free_of(router, s) = sink.free = gone;
     sink.last = s;
@@ -225,6 +228,7 @@ class Mesh : public Interconnect<Message> {
       this->count_moved(length, outputs_[packet.head.output].port);
       return;
     }
+    this->count_passed(length, r * MeshGraph::kDirections + packet.head.sink);
     const uint32_t other = graph_->neighbour(r, packet.head.sink);
     Queue& q = queue_behind(r, packet.head.sink);
     packet.head.sink = sink_of(other, packet.head.output);

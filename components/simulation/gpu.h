@@ -18,6 +18,7 @@
 #include "components/lsu/cluster_cache.h"
 #include "components/noc/network.h"
 #include "components/simulation/machine_stats.h"
+#include "components/simulation/unit_use.h"
 #include "components/sm/sm.h"
 #include "components/sm/timing.h"
 
@@ -47,6 +48,10 @@ class Gpu {
   [[nodiscard]] DramStats dram_stats() const;
   /// Sums over everything that kernels share, since the start of the simulation.
   [[nodiscard]] MachineStats stats() const;
+  /// How busy each unit has been since the start of the simulation.
+  [[nodiscard]] std::vector<UnitCount> unit_counts() const;
+  /// Cycles of the clocks between two times.
+  [[nodiscard]] UnitCycles cycles_between(core::Femtoseconds start, core::Femtoseconds end) const;
   [[nodiscard]] uint64_t l2_dirty_sectors() const;
   /// Lines looked up in the constant caches of the clusters, and in their third level in the partitions.
   [[nodiscard]] uint64_t cluster_constant_lines() const;

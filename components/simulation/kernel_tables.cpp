@@ -99,6 +99,27 @@ void write_issue_slots(core::Recorder& recorder, const SmStats& total) {
   t.write(recorder, kNumStallCauses);
 }
 
+void write_units(core::Recorder& recorder, const std::vector<UnitLoad>& units) {
+  TableBuilder t("units", "how busy the units of the machine were between the kernel's start and end");
+  t.column("instances", "1", "how many units of this kind there are");
+  t.column("capacity", "entries x cycles",
+           "what one of them could be busy in that time, in cycles of its clock");
+  t.column("busy", "entries x cycles", "how busy all of them were");
+  t.column("most", "entries x cycles", "how busy the busiest one was");
+  t.column("busiest", "1", "its number; that of a scheduler is SM x schedulers of an SM + scheduler");
+  t.column("near", "1", "how many were busy for 9/10 of that at least");
+  t.text_column("unit", "kind of unit");
+  t.text_column("place", "what has one: SM, scheduler, cluster, link, partition, channel or GPU");
+  t.text_column("meaning", "what busy counts");
+  for (const UnitLoad& u : units) {
+    for (const uint64_t v : {u.instances, u.capacity, u.busy, u.most, uint64_t{u.busiest}, u.near}) t.cell(v);
+    t.text(0, u.name);
+    t.text(1, u.place);
+    t.text(2, u.meaning);
+  }
+  t.write(recorder, units.size());
+}
+
 void write_findings(core::Recorder& recorder, const KernelLaunch& run, const Checker& checker) {
   TableBuilder t("checks", "what --check found in this launch, by PTX statement");
   t.column("count", "1", "occurrences in this launch");

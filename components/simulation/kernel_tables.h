@@ -13,6 +13,7 @@ void write_per_sm(core::Recorder& recorder, const KernelLaunch& run, const Gpu& 
 void write_per_pc(core::Recorder& recorder, const KernelLaunch& run);
 /// Every issue slot by its cause.
 void write_issue_slots(core::Recorder& recorder, const SmStats& total);
+void write_units(core::Recorder& recorder, const std::vector<UnitLoad>& units);
 /// What --check found in this launch; no table if that is nothing.
 void write_findings(core::Recorder& recorder, const KernelLaunch& run, const Checker& checker);
 

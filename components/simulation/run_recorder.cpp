@@ -27,7 +27,7 @@ void RunRecorder::begin_kernel(const PreparedLaunch& launch) {
   power_.begin_kernel(run, start);
   core::EventTable<SeriesRow>* const series = recorder_ == nullptr ? nullptr : open_group(launch);
   open_.push_back({&run, begun_++, beside, gpu_.stats(), start, power_.changes(PowerDomain::kCore),
-                   TimeSeries(run, gpu_, series)});
+                   TimeSeries(run, gpu_, series), gpu_.unit_counts()});
   // What no kernel is known for goes to the one that runs longest.
   if (recorder_ != nullptr) gpu_.events() = open_.front().run->events;
 }
@@ -97,6 +97,10 @@ KernelResult RunRecorder::end_kernel(const PreparedLaunch& launch) {
   k.start = run.start.count();
   k.start_s = static_cast<double>(kernel.start_fs) * 1e-15;
   add_machine_counters(kernel, k);
+  k.units = unit_loads(gpu_.unit_counts(), kernel.units_at_start,
+                       gpu_.cycles_between(kernel.start_fs, time_of(run.end)));
+  k.units.push_back(shared_memory_load(run, k.cycles));
+  k.units.push_back(dispatcher_load(run, k.cycles));
   const EnergyAmounts joules = power_.end_kernel(run, time_of(run.end));
   if (power_.active()) add_energy_counters(k.counters, joules, k.time_s);
   for (const SmStats& s : run.sm) ended_.add(s);
@@ -104,6 +108,28 @@ KernelResult RunRecorder::end_kernel(const PreparedLaunch& launch) {
   open_.erase(it);
   if (recorder_ != nullptr) gpu_.events() = open_.empty() ? EventSink{} : open_.front().run->events;
   return k;
+}
+
+UnitLoad RunRecorder::shared_memory_load(const KernelLaunch& run, uint64_t cycles) const {
+  UnitLoad load{"shared", "SM", "cycles of the kernel's steps of shared memory", 0, cycles, 0, 0, 0, 0};
+  const auto busy = [&](const Sm& sm) {
+    return run.sm[sm.index()].shared_steps * machine_.shared.cycles_per_access;
+  };
+  for (const auto& sm : gpu_.sms()) {
+    ++load.instances;
+    load.busy += busy(*sm);
+    if (busy(*sm) > load.most) load.most = busy(*sm), load.busiest = sm->index();
+  }
+  load.near = static_cast<uint64_t>(std::ranges::count_if(
+      gpu_.sms(), [&](const auto& sm) { return busy(*sm) != 0 && busy(*sm) >= load.most - load.most / 10; }));
+  return load;
+}
+
+UnitLoad RunRecorder::dispatcher_load(const KernelLaunch& run, uint64_t cycles) const {
+  const auto busy = static_cast<uint64_t>(machine_.gpu.block_interval * static_cast<double>(run.num_blocks));
+  return {
+      "dispatcher",       "GPU", "cycles that starting the kernel's blocks takes", 1, cycles, busy, busy, 0,
+      uint64_t{busy != 0}};
 }
 
 void RunRecorder::add_machine_counters(const OpenKernel& kernel, KernelResult& k) const {
@@ -123,6 +149,7 @@ void RunRecorder::close_group(OpenKernel& kernel, const KernelResult& k) {
   write_per_sm(*recorder_, run, gpu_);
   write_per_pc(*recorder_, run);
   write_issue_slots(*recorder_, k.total);
+  write_units(*recorder_, k.units);
   if (checker_ != nullptr) write_findings(*recorder_, run, *checker_);
   recorder_->write_counters(k.counters);
   const core::KernelAttribute attributes[] = {

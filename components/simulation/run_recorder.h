@@ -41,6 +41,7 @@ class RunRecorder {
     core::Femtoseconds start_fs = 0;
     uint64_t core_changes = 0;  ///< of the core clock, when it began
     TimeSeries series;
+    std::vector<UnitCount> units_at_start{};
   };
   [[nodiscard]] core::Femtoseconds time_of(core::Cycle c) const { return gpu_.core_domain().time_of(c); }
   /// The time that the kernel took, which has ended.
@@ -48,6 +49,9 @@ class RunRecorder {
   /// Begins the kernel's group in the file, and gives it the event tables of the run's level. Returns the
   /// table of its time series, null without one.
   core::EventTable<SeriesRow>* open_group(const PreparedLaunch& launch);
+  // Units whose work is counted by kernel.
+  [[nodiscard]] UnitLoad shared_memory_load(const KernelLaunch& run, uint64_t cycles) const;
+  [[nodiscard]] UnitLoad dispatcher_load(const KernelLaunch& run, uint64_t cycles) const;
   /// Counters of what all kernels share, between the kernel's start and its end.
   void add_machine_counters(const OpenKernel& kernel, KernelResult& k) const;
   /// Writes the kernel's tables and ends its group.

@@ -6,6 +6,7 @@
 
 #include "components/checker/finding.h"
 #include "components/launch/kernel_launch.h"
+#include "components/simulation/unit_use.h"
 #include "simcore/launch/launch.h"
 #include "simcore/stats/counters.h"
 
@@ -26,6 +27,7 @@ struct KernelResult {
   std::string occupancy_limiter;
   SmStats total;  ///< over all SMs
   std::vector<core::Counter> counters;
+  std::vector<UnitLoad> units;          ///< empty with --functional
   std::vector<std::string> top_stalls;  ///< "memory_dram 61.2 %", largest first
 };
 

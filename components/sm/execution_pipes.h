@@ -19,13 +19,18 @@ class ExecutionPipes {
     const uint32_t pipe = timing.pipe[choice];
     const uint64_t start = std::max(now, busy_until_[pipe]);
     busy_until_[pipe] = start + timing.interval[choice] + extra;
+    busy_cycles_[pipe] += timing.interval[choice] + extra;
     table_.take_pipe(pipe, busy_until_[pipe]);
     return start;
   }
 
+  /// Core cycles for which a pipe has been taken, since the start of the simulation.
+  [[nodiscard]] uint64_t busy_cycles(size_t pipe) const { return busy_cycles_[pipe]; }
+
  private:
   WarpTable& table_;
   std::array<uint64_t, kMaxPipes> busy_until_{};
+  std::array<uint64_t, kMaxPipes> busy_cycles_{};
 };
 
 }  // namespace gpusim::comp

@@ -27,9 +27,28 @@ void IssueSlots::close_kernel(ResidentKernel& kernel) {
   if (sm_.open_kernels == 1) settle_all(run.end.count());
   --sm_.open_kernels;
   // Slots that have no warp of this kernel as their candidate: the SM has none, or it is another kernel's.
-  uint64_t other = (run.end - run.start) / sm_.slot_cycles * sm_.scheduler_count * sm_.issue_width;
+  const uint64_t width = uint64_t{sm_.scheduler_count} * sm_.issue_width;
+  uint64_t other = (run.end - run.start) / sm_.slot_cycles * width;
   for (const uint64_t own : kernel.stats->slots) other -= own;
+  const auto take = [&other](uint64_t slots) {
+    const uint64_t taken = std::min(other, slots);
+    other -= taken;
+    return taken;
+  };
+  kernel.stats->slots[StallCause::kLaunch] = take(slots_before(run) * width);
+  kernel.stats->slots[StallCause::kDrain] = take(slots_after(run) * width);
   kernel.stats->slots[StallCause::kNoWarp] = other;
+}
+
+uint64_t IssueSlots::slots_before(const KernelLaunch& run) const {
+  return sm_.slot_cycles.up(std::min(run.first_block, run.end).count()) - run.start.count() / sm_.slot_cycles;
+}
+
+uint64_t IssueSlots::slots_after(const KernelLaunch& run) const {
+  // The last block ends in the slot in which its last operation issues, or between two slots.
+  const uint64_t over = run.last_block.count() / sm_.slot_cycles + 1;
+  const uint64_t end = run.end.count() / sm_.slot_cycles;
+  return end > over ? end - over : 0;
 }
 
 void IssueSlots::reset_policies() {

@@ -25,6 +25,8 @@ class IssueSlots {
   void close_kernel(ResidentKernel& kernel);
   /// Slots that had no candidate, of any kernel.
   [[nodiscard]] uint64_t idle() const { return idle_; }
+  /// Slots in which a scheduler has issued, of any kernel.
+  [[nodiscard]] uint64_t issued(uint32_t scheduler) const { return issued_[scheduler]; }
 
   /// Calls issue(w, now) for the warp that each scheduler takes at `now`, if one may be able to.
   template <class Issue>
@@ -94,6 +96,10 @@ class IssueSlots {
   void take_rest(uint32_t scheduler, uint32_t w, uint64_t now, Issue& issue);
   /// Books the slots of `scheduler` before `end`, which is its next one from now on.
   void book_empty(uint32_t scheduler, uint64_t end);
+  /// Slots of one scheduler before the kernel's first block starts on any SM, and after its last one has
+  /// ended.
+  [[nodiscard]] uint64_t slots_before(const KernelLaunch& run) const;
+  [[nodiscard]] uint64_t slots_after(const KernelLaunch& run) const;
   /// Books slots whose candidate is warp `w` (WarpScheduler::kNone: none) to what that warp waits for.
   void book_wait(int w, const Stretch& stretch);
   void book(uint32_t w, StallCause cause, const Stretch& stretch);
@@ -115,6 +121,7 @@ class IssueSlots {
   std::array<uint64_t, kMaxSchedulers> hold_until_{};  ///< of each: when it has to be asked for holds again
   std::array<std::unique_ptr<WarpScheduler>, kMaxSchedulers> schedulers_;
   uint64_t idle_ = 0;
+  std::array<uint64_t, kMaxSchedulers> issued_{};
   std::vector<OpenStall> open_stalls_;
 };
 
@@ -124,6 +131,7 @@ inline void IssueSlots::take(uint32_t scheduler, uint32_t w, uint64_t now, Issue
   const ResidentWarp& warp = sm_.warps[w];
   const uint64_t further = warp.op->further_slots;
   next_slot_[scheduler] = now / sm_.slot_cycles + 1 + further;
+  issued_[scheduler] += 1 + further;
   if (further != 0) {
     warp.kernel->stats->slots[StallCause::kIssued] += further;
     warp.at().slots[StallCause::kIssued] += further;
@@ -138,6 +146,7 @@ template <class Issue>
 void IssueSlots::take_rest(uint32_t scheduler, uint32_t w, uint64_t now, Issue& issue) {
   update_gates(now);
   if (schedulers_[scheduler]->can_issue(w, now)) {
+    ++issued_[scheduler];
     issue(w, now);
   } else {
     const uint64_t slot = now / sm_.slot_cycles;

@@ -57,6 +57,7 @@ void ResidentBlocks::start_block(const BlockStart& start, uint64_t now) {
   block.control.live_threads = run.threads_per_block;
   block.live_warps = run.warps_per_block;
   block.start = block.phase_start = now;
+  run.first_block = std::min(run.first_block, core::Cycle(now));
   if (sm_.env.checker != nullptr) block.control.checks = sm_.env.checker->begin_block(run, start.block);
   count_residence(kernel, now);
   ++kernel.stats->blocks;
@@ -151,6 +152,7 @@ void ResidentBlocks::finish_if_done(uint32_t block_slot, uint64_t now) {
 void ResidentBlocks::finish(uint32_t slot, uint64_t now) {
   ResidentBlock& block = sm_.blocks[slot];
   ResidentKernel& kernel = *block.kernel;
+  kernel.run->last_block = std::max(kernel.run->last_block, core::Cycle(now));
   block_slots_ &= ~(uint64_t{1} << slot);
   warp_slots_ &= ~block.warps;
   kernel.places &= ~(uint64_t{1} << block.place);

@@ -47,6 +47,10 @@ class Sm : public core::Clocked, public WarpTableIf {
   [[nodiscard]] uint64_t idle_slots() const { return slots_.idle(); }
   [[nodiscard]] uint32_t index() const { return state_.index; }
   [[nodiscard]] const SmTlbStats* tlb_stats() const { return state_.lsu->tlb_stats(); }
+  // Since the start of the simulation, of any kernel:
+  [[nodiscard]] uint64_t issued_slots(uint32_t scheduler) const { return slots_.issued(scheduler); }
+  [[nodiscard]] uint64_t pipe_cycles(size_t pipe) const { return state_.pipes.busy_cycles(pipe); }
+  [[nodiscard]] const LsuUse& lsu_use() const { return state_.lsu->use(); }
   /// Narrows [since, until], in core cycles, to when all resident warps waited at barriers or went round
   /// loops unchanged; false if nothing is left.
   [[nodiscard]] bool all_wait(uint64_t& since, uint64_t& until) const;

@@ -76,10 +76,15 @@ class SmTest : public testing::Test {
     const auto& slots = run.sm[0].slots;
     const uint64_t expected = run.end.count() / 2 * machine.scheduler.count * machine.scheduler.issue_width;
     EXPECT_EQ(std::accumulate(slots.begin(), slots.end(), uint64_t{0}), expected);
-    EXPECT_EQ(slots_of(StallCause::kNoWarp), sm->idle_slots()) << "booked one by one";
+    const uint64_t idle = slots[StallCause::kNoWarp] + slots[StallCause::kLaunch] + slots[StallCause::kDrain];
+    EXPECT_EQ(idle, sm->idle_slots()) << "booked one by one";
+    EXPECT_GE(run.first_block.count(), kStart);
+    EXPECT_EQ(slots[StallCause::kLaunch],
+              (run.first_block.count() + 1) / 2 * machine.scheduler.count * machine.scheduler.issue_width)
+        << "until the first block";
     uint64_t at_pcs = 0;
     for (const PcStats& pc : run.pc) at_pcs = std::accumulate(pc.slots.begin(), pc.slots.end(), at_pcs);
-    EXPECT_EQ(at_pcs + slots[StallCause::kNoWarp], expected);
+    EXPECT_EQ(at_pcs + idle, expected);
     EXPECT_EQ(run.sm[0].inst_executed, issues.events.size());
     for (const core::IssueEvent& e : issues.events) EXPECT_EQ(e.scheduler, e.warp % machine.scheduler.count);
   }

@@ -31,6 +31,8 @@ enum class StallCause : uint8_t {
   kTextureL1,         ///< operand that the texture cache held not ready
   kTextureL2,         ///< operand that the second texture level held not ready
   kTextureThrottle,   ///< operands ready, the texture path is full
+  kLaunch,            ///< no block of the kernel has started yet on any SM
+  kDrain,             ///< all its blocks have ended, but not all its stores
   kCount
 };
 inline constexpr size_t kNumStallCauses = static_cast<size_t>(StallCause::kCount);
@@ -39,10 +41,16 @@ inline constexpr size_t kNumStallCauses = static_cast<size_t>(StallCause::kCount
 using CauseCounts = core::EnumArray<uint64_t, StallCause>;
 
 inline constexpr core::EnumArray<std::string_view, StallCause> kStallCauseNames = {
-    "issued",         "no_warp",       "control",         "barrier",         "fence",
-    "alu_dependency", "memory_shared", "memory_const_l1", "memory_const_l2", "memory_const_l3",
-    "memory_l1",      "memory_l2",     "memory_dram",     "pipe_busy",       "memory_throttle",
-    "inst_fetch",     "memory_tex_l1", "memory_tex_l2",   "texture_throttle"};
+    "issued",         "no_warp",       "control",         "barrier",          "fence",
+    "alu_dependency", "memory_shared", "memory_const_l1", "memory_const_l2",  "memory_const_l3",
+    "memory_l1",      "memory_l2",     "memory_dram",     "pipe_busy",        "memory_throttle",
+    "inst_fetch",     "memory_tex_l1", "memory_tex_l2",   "texture_throttle", "launch",
+    "drain"};
+
+/// Slots without a candidate warp: they stand at no operation.
+[[nodiscard]] constexpr bool has_no_warp(StallCause cause) {
+  return cause == StallCause::kNoWarp || cause == StallCause::kLaunch || cause == StallCause::kDrain;
+}
 
 /// Causes of waits that last until an access is served (those for shared memory and constants in the first
 /// level have a length that is known before).

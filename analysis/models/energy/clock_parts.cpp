@@ -233,7 +233,8 @@ ClockParts clock_parts(const Recording& recording, const KernelRecord& kernel) {
   const WaitCycles on_their_way = wait_cycles(waits);
   const double waiting = on_their_way.all / lives.warp_cycles;
   p.latency = on_their_way.fastest / lives.warp_cycles;
-  const double resident = 1 - share_of(kernel, "no_warp");
+  const double resident =
+      1 - share_of(kernel, "no_warp") - share_of(kernel, "launch") - share_of(kernel, "drain");
   const double throttled =
       std::max(0.0, share_of(kernel, "memory_throttle") + share_of(kernel, "texture_throttle") -
                         access_share(kernel, recording.machine()));

@@ -91,7 +91,7 @@ Breakdown break_down(const Subject& subject, const Estimate& estimate, const Ker
     b.segments.push_back(t);
   }
   b.idle_predicted = estimate.cycles - estimate.active;
-  b.idle_simulated = cycles_per_slot * static_cast<double>(kernel.slots_of("no_warp"));
+  b.idle_simulated = cycles_per_slot * static_cast<double>(kernel.idle_slots());
   return b;
 }
 

@@ -1,0 +1,331 @@
+#include "analysis/profile/limiter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <map>
+
+#include "analysis/profile/utilization.h"
+#include "analysis/report/reports.h"
+#include "simcore/text/json_text.h"
+
+namespace gpusim::analysis {
+namespace {
+
+constexpr std::string_view kPipeUnits = "pipe_";
+// A unit is taken to be full if what feeds it waits for it in so much of the time (docs/metrics.md).
+constexpr double kFullNetwork = 0.3, kFullDram = 0.5;
+/// Requests of one kernel over which the balance of partitions says something: PortBalance::kWindow.
+constexpr double kBalanceWindow = 256;
+/// Of a latency, the part that is queueing when what lies behind it is full.
+constexpr double kQueueing = 0.7;
+
+double power(double base, int exponent) { return std::pow(std::min(1.0, base), exponent); }
+
+/// A kernel's counts as shares of its time.
+class Shares {
+ public:
+  Shares(const KernelRecord& kernel, const core::MachineConfig& machine)
+      : kernel_(kernel), machine_(machine) {
+    const double cycles = static_cast<double>(kernel.cycles);
+    const double launch = machine.gpu.launch_cycles + static_cast<double>(machine.gpu.block_start_cycles);
+    start_ = std::min(1.0, launch / cycles);
+    const double requests = counter("noc_requests"), partitions = machine.l2.partitions;
+    if (requests > kBalanceWindow * partitions)
+      crowding_ = std::max(1.0, counter("noc_requests_to_busiest") * partitions / requests);
+    slots_ = static_cast<double>(kernel.total_slots());
+    const double waiting = waits("lsu_wait_mshr") + waits("lsu_wait_store_buffer");
+    double all = 0;
+    for (const UnitLoad& u : kernel.units)
+      if (u.unit.starts_with("lsu_wait_")) all += u.mean();
+    buffers_full_ = all == 0 ? 0 : waiting / all;
+  }
+  /// Of the time that it takes to start the kernel, and of the rest.
+  [[nodiscard]] double start() const { return start_; }
+  [[nodiscard]] double active() const { return 1 - start_; }
+  [[nodiscard]] double mean(std::string_view unit) const {
+    const UnitLoad* u = kernel_.unit(unit);
+    return u == nullptr ? 0 : u->mean();
+  }
+  [[nodiscard]] double peak(std::string_view unit) const {
+    const UnitLoad* u = kernel_.unit(unit);
+    return u == nullptr ? 0 : u->peak();
+  }
+  /// Of the partition, port or channel that is the busiest at a time: which one that is may change.
+  [[nodiscard]] double at_a_time(std::string_view unit) const {
+    return std::min(active(), std::max(peak(unit), mean(unit) * crowding_));
+  }
+  /// Between the mean and the busiest one: few that wait hold up some of the others.
+  [[nodiscard]] double wait(std::string_view unit) const {
+    return std::max(std::sqrt(peak(unit) * mean(unit)), mean(unit) * crowding_);
+  }
+  [[nodiscard]] double wait_of_sms(std::string_view unit) const { return std::sqrt(peak(unit) * mean(unit)); }
+  [[nodiscard]] double slots(std::initializer_list<const char*> causes) const {
+    double sum = 0;
+    for (const char* cause : causes) sum += static_cast<double>(kernel_.slots_of(cause));
+    return slots_ == 0 ? 0 : sum / slots_;
+  }
+  /// A share of the slots that had a warp, as a share of the time: the SMs that have warps decide how long
+  /// the kernel takes.
+  [[nodiscard]] double of_resident(double share) const {
+    const double resident = 1 - static_cast<double>(kernel_.idle_slots()) / std::max(slots_, 1.0);
+    return resident <= 0 ? 0 : active() * share / resident;
+  }
+  /// Of the time in which the load/store units wait, that for MSHRs and the store buffer.
+  [[nodiscard]] double buffers_full() const { return buffers_full_; }
+
+ private:
+  [[nodiscard]] double counter(std::string_view name) const {
+    const auto at = kernel_.counters.find(name);
+    return at == kernel_.counters.end() ? 0 : at->second;
+  }
+  [[nodiscard]] double waits(std::string_view unit) const { return mean(unit); }
+
+  const KernelRecord& kernel_;
+  const core::MachineConfig& machine_;
+  double start_ = 0, crowding_ = 1, slots_ = 0, buffers_full_ = 0;
+};
+
+/// Parts of the time from a request to its reply, without queues, in ns.
+struct Way {
+  double network, l2, dram, l1;
+  [[nodiscard]] double all() const { return network + l2 + dram + l1; }
+};
+Way way_to_dram(const core::MachineConfig& m) {
+  const double l1 = m.l1.bytes == 0 ? 0 : m.l1.latency * 1e6 / static_cast<double>(m.clocks.core_khz);
+  return {m.interconnect.request_latency_ns + m.interconnect.reply_latency_ns, m.l2.latency_ns,
+          m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns, l1};
+}
+Way way_to_l2(const core::MachineConfig& m) {
+  Way way = way_to_dram(m);
+  way.l2 = m.l2.hit_latency_ns;
+  way.dram = 0;
+  return way;
+}
+
+/// Slots that waited for memory, by the part of the way that they waited for.
+Way memory_waits(const Shares& s, const core::MachineConfig& machine) {
+  const double l1 = s.slots({"memory_l1", "memory_tex_l1"});
+  const double l2 = s.slots({"memory_l2", "memory_const_l2", "memory_const_l3", "memory_tex_l2"});
+  const double dram = s.slots({"memory_dram"}) + s.slots({"memory_throttle"}) * s.buffers_full();
+  const Way far = way_to_dram(machine), near = way_to_l2(machine);
+  const auto share = [&](double Way::*part) {
+    return dram * (far.*part) / std::max(far.all(), 1e-9) + l2 * (near.*part) / std::max(near.all(), 1e-9);
+  };
+  return {share(&Way::network), share(&Way::l2), share(&Way::dram), l1};
+}
+
+struct Estimate {
+  std::vector<LimiterCandidate> all;
+  void add(std::string name, double share) { all.push_back({std::move(name), share}); }
+};
+
+/// Interconnect, partitions and DRAM: full only if what feeds them waits for them. How much of the latency
+/// of memory is queueing then.
+double add_memory(Estimate& e, const Shares& s) {
+  const double wait = s.wait_of_sms("lsu_wait_network"), active = s.active();
+  // Of these waits, those that partitions pass on: they wait themselves.
+  const auto passed_on = [&](std::string_view unit) {
+    return wait > 0.01 ? std::min(1.0, s.wait(unit) / wait) : 0.0;
+  };
+  const double by_dram = passed_on("l2_wait_dram_queue"), by_atomics = passed_on("l2_wait_atomics");
+  const double own = std::max(0.0, 1 - by_dram - by_atomics);
+  const double full = std::min(1.0, wait / (kFullNetwork * active));
+  double port = 0;
+  for (const char* unit :
+       {"request_in", "request_out", "request_links", "reply_in", "reply_out", "reply_links"})
+    port = std::max(port, s.at_a_time(unit));
+  // The port of one cluster can be full alone.
+  const double one = std::min(1.0, s.peak("lsu_wait_network") / (kFullNetwork * active));
+  e.add("network", std::max(port * full, s.at_a_time("request_in") * one) / 2 * own);
+  const double dram_full = std::min(1.0, s.wait("l2_wait_dram_queue") / (kFullDram * active));
+  e.add("dram", s.at_a_time("dram_bus") / 2 * dram_full);
+  const double atomics = s.at_a_time("l2_atomics");
+  e.add("atomics", atomics / 2 * (atomics >= 0.85 * active ? 1 : full * by_atomics));
+  e.add("buffers", std::max(s.peak("lsu_wait_mshr"), s.peak("lsu_wait_store_buffer")) / 2);
+  return std::max(full, dram_full);
+}
+
+Estimate estimate(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const Shares s(kernel, machine);
+  Estimate e;
+  const double dispatcher = s.peak("dispatcher");
+  e.add("launch", s.start() / 2 + dispatcher / 2 * power(dispatcher / std::max(s.active(), 1e-9), 2));
+  if (s.active() <= 0) return e;
+  const double queueing = add_memory(e, s);
+  for (const UnitLoad& u : kernel.units)
+    if (u.unit.starts_with(kPipeUnits)) e.add(u.unit, u.peak() / 2 * power(u.peak() / s.active(), 1));
+  e.add("issue", s.peak("issue") / 2 * power(s.peak("issue") / s.active(), 2));
+  e.add("lsu", s.peak("lsu_port") / 2 * power(s.peak("lsu_port") / s.active(), 6));
+  const Way waits = memory_waits(s, machine);
+  const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});
+  e.add("latency", s.of_resident(longest) / 2 * (1 - kQueueing * queueing));
+  e.add("dependency", s.of_resident(s.slots({"alu_dependency"})) / 2);
+  e.add("shared_latency", s.of_resident(s.slots({"memory_shared"})) / 2);
+  e.add("branch", s.of_resident(s.slots({"control"})) / 2);
+  return e;
+}
+
+void sort(std::vector<LimiterCandidate>& all) {
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.saved > b.saved; });
+}
+
+/// The busiest of some units, as the text names it.
+std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& machine,
+                      std::initializer_list<std::string_view> names) {
+  const UnitLoad* most = nullptr;
+  for (const std::string_view name : names)
+    if (const UnitLoad* u = kernel.unit(name); u != nullptr && (most == nullptr || u->peak() > most->peak()))
+      most = u;
+  if (most == nullptr) return {};
+  const double peak = 100 * most->peak(), mean = 100 * most->mean();
+  // Nine tenths of the busiest: all are alike.
+  if (mean >= 0.9 * peak) return fmt::format("{} ({:.0f} % busy)", unit_words(most->unit), mean);
+  return fmt::format("{}, {} ({:.0f} % busy; mean of all {:.0f} %)", unit_words(most->unit),
+                     busiest_place(*most, machine), peak, mean);
+}
+
+using Columns = std::initializer_list<const char*>;
+
+/// The statement with the largest sum of these columns, of operations whose class begins with `op_class`.
+std::string line_of(const KernelRecord& kernel, Columns columns, std::string_view op_class = "") {
+  const Table& per_pc = kernel.per_pc;
+  const auto classes = per_pc.texts.find("class");
+  uint64_t most = 0, at = 0;
+  for (uint64_t pc = 0; pc < per_pc.rows; ++pc) {
+    if (!op_class.empty() && (classes == per_pc.texts.end() || !classes->second[pc].starts_with(op_class)))
+      continue;
+    uint64_t sum = 0;
+    for (const char* column : columns)
+      if (per_pc.has(column)) sum += per_pc[column][pc];
+    if (sum > most) most = sum, at = pc;
+  }
+  return most == 0 ? std::string() : ": " + statement_place(per_pc, at);
+}
+
+constexpr Columns kMemoryData = {"awaited_memory_l1", "awaited_memory_l2", "awaited_memory_dram"};
+
+/// How many warps would be needed for an operation in every slot, if they were as those that there are.
+std::string warps_text(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  double warp_cycles = 0, cycles = 0;
+  if (!kernel.per_sm.has("active_cycles")) return {};
+  for (uint64_t row = 0; row < kernel.per_sm.rows; ++row) {
+    warp_cycles += static_cast<double>(kernel.per_sm["active_warp_cycles"][row]);
+    cycles += static_cast<double>(kernel.per_sm["active_cycles"][row]);
+  }
+  const auto issued = static_cast<double>(kernel.slots_of("issued"));
+  if (cycles == 0 || issued == 0) return {};
+  const double warps = warp_cycles / cycles;
+  const double resident = static_cast<double>(kernel.total_slots() - kernel.idle_slots());
+  const double wanted = warps * resident / issued;
+  return fmt::format(
+      "; {:.0f} warps an SM are resident, about {:.0f} would hide it{}", std::ceil(warps), std::ceil(wanted),
+      wanted > machine.sm.max_warps ? fmt::format(" (an SM holds {})", machine.sm.max_warps) : "");
+}
+
+std::string latency_words(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const Way waits = memory_waits(Shares(kernel, machine), machine);
+  const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});
+  const char* part = longest == waits.network ? "the interconnect"
+                     : longest == waits.dram  ? "DRAM"
+                     : longest == waits.l1    ? "the L1"
+                                              : "the memory partitions";
+  return fmt::format("latency of memory, most of it of {}", part);
+}
+
+std::string sentence(std::string_view name, const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const auto share = [&](std::initializer_list<const char*> causes) {
+    return 100 * Shares(kernel, machine).slots(causes);
+  };
+  if (name == "launch")
+    return fmt::format("launch: starting the kernel and its {} takes {:.0f} % of the cycles",
+                       kernel.unit("dispatcher") != nullptr && kernel.unit("dispatcher")->peak() > 0.2
+                           ? "many blocks"
+                           : "first block",
+                       std::max(share({"launch"}), 100 * Shares(kernel, machine).peak("dispatcher")));
+  if (name == "network")
+    return full_unit(kernel, machine,
+                     {"request_in", "request_links", "request_out", "reply_in", "reply_links", "reply_out"}) +
+           line_of(kernel, {"transferred_bytes"});
+  if (name == "atomics")
+    return full_unit(kernel, machine, {"l2_atomics"}) + line_of(kernel, {"transactions"}, "atom_global");
+  if (name == "dram") {
+    const Shares s(kernel, machine);
+    return full_unit(kernel, machine, {"dram_bus"}) +
+           fmt::format(", and waits for rows, turns and refreshes {:.0f} % of the time",
+                       100 * (s.mean("dram_rows") + s.mean("dram_turnarounds") + s.mean("dram_refresh"))) +
+           line_of(kernel, {"transferred_bytes"});
+  }
+  if (name == "buffers")
+    return full_unit(kernel, machine, {"lsu_wait_mshr", "lsu_wait_store_buffer"}) +
+           line_of(kernel, {"transactions"});
+  if (name.starts_with(kPipeUnits))
+    return full_unit(kernel, machine, {name}) + line_of(kernel, {"slots_pipe_busy", "slots_issued"});
+  if (name == "issue") return full_unit(kernel, machine, {name}) + line_of(kernel, {"slots_issued"});
+  if (name == "lsu") return full_unit(kernel, machine, {"lsu_port"}) + line_of(kernel, {"transactions"});
+  if (name == "latency")
+    return latency_words(kernel, machine) + warps_text(kernel, machine) + line_of(kernel, kMemoryData);
+  if (name == "dependency")
+    return "dependency chain of arithmetic" + warps_text(kernel, machine) +
+           line_of(kernel, {"slots_alu_dependency"});
+  if (name == "shared_latency")
+    return "latency of shared memory" + warps_text(kernel, machine) +
+           line_of(kernel, {"slots_memory_shared"});
+  if (name == "branch") return "branches that are being resolved" + line_of(kernel, {"slots_control"});
+  const double idle = share({"no_warp"});
+  return fmt::format("nothing alone: no unit is full and no latency is worth {:.0f} %{}", 100 * kLimits,
+                     idle >= 20 ? fmt::format("; {:.0f} % of the slots had no warp: few blocks, or blocks "
+                                              "that end at different times",
+                                              idle)
+                                : "");
+}
+
+}  // namespace
+
+std::vector<LimiterCandidate> limiter_candidates(const KernelRecord& kernel,
+                                                 const core::MachineConfig& machine) {
+  if (kernel.units.empty() || kernel.cycles == 0) return {};
+  std::vector<LimiterCandidate> all = estimate(kernel, machine).all;
+  for (LimiterCandidate& c : all) c.saved *= static_cast<double>(kernel.cycles);
+  sort(all);
+  return all;
+}
+
+std::vector<LimiterCandidate> limiter_candidates(const std::vector<KernelRecord>& kernels,
+                                                 const core::MachineConfig& machine) {
+  std::map<std::string, double> sums;
+  for (const KernelRecord& kernel : kernels)
+    for (const LimiterCandidate& c : limiter_candidates(kernel, machine)) sums[c.name] += c.saved;
+  std::vector<LimiterCandidate> all;
+  for (const auto& [name, saved] : sums) all.push_back({name, saved});
+  sort(all);
+  return all;
+}
+
+std::string limiter_name(const std::vector<LimiterCandidate>& candidates, uint64_t cycles) {
+  if (candidates.empty() || candidates.front().saved < kLimits * static_cast<double>(cycles))
+    return std::string(kNoLimiter);
+  return candidates.front().name;
+}
+
+std::string limiter_text(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const std::vector<LimiterCandidate> all = limiter_candidates(kernel, machine);
+  return all.empty() ? std::string() : sentence(limiter_name(all, kernel.cycles), kernel, machine);
+}
+
+std::string limiter_json(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const std::vector<LimiterCandidate> all = limiter_candidates(kernel, machine);
+  std::string list;
+  for (const LimiterCandidate& c : all)
+    list +=
+        fmt::format("{}{{\"name\": {}, \"saves\": {}}}", list.empty() ? "" : ", ", core::json_quoted(c.name),
+                    core::json_number(c.saved / static_cast<double>(kernel.cycles)));
+  const std::string text = limiter_text(kernel, machine);
+  return fmt::format("{{\"name\": {}, \"text\": {}, \"estimates\": [{}]}}",
+                     all.empty() ? "null" : core::json_quoted(limiter_name(all, kernel.cycles)),
+                     all.empty() ? "null" : core::json_quoted(text), list);
+}
+
+}  // namespace gpusim::analysis

@@ -1,0 +1,114 @@
+// Recordings whose limiter is known by construction: unit by unit, on a machine of this repository.
+#include "analysis/profile/limiter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/profile/utilization.h"
+#include "simcore/config/load.h"
+
+namespace gpusim::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+class Limiter : public testing::Test {
+ protected:
+  Limiter() {
+    kernel.cycles = 100'000;
+    kernel.causes = {{"issued", 10}, {"no_warp", 0}, {"memory_dram", 0}, {"alu_dependency", 0}};
+    kernel.counters = {{"noc_requests", 0}, {"noc_requests_to_busiest", 0}};
+  }
+  /// `instances` of which the busiest is busy for `peak`, and all for `mean` on average.
+  void unit(const char* name, const char* place, uint64_t instances, double peak, double mean) {
+    const auto of = [&](double share) { return static_cast<uint64_t>(share * 100'000); };
+    kernel.units.push_back(
+        {name, place, "", instances, 100'000, of(mean * static_cast<double>(instances)), of(peak), 3, 1});
+  }
+  void slots(const char* cause, uint64_t n) {
+    for (CauseSlots& c : kernel.causes)
+      if (c.name == cause) c.slots = n;
+  }
+  [[nodiscard]] std::string name() const {
+    return limiter_name(limiter_candidates(kernel, machine), kernel.cycles);
+  }
+  core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", {}, {});
+  KernelRecord kernel;
+};
+
+TEST_F(Limiter, AFilePrintsNothingThatItDoesNotHave) {
+  EXPECT_TRUE(limiter_candidates(kernel, machine).empty());
+  EXPECT_EQ(limiter_text(kernel, machine), "");
+  EXPECT_THAT(limiter_json(kernel, machine), HasSubstr("\"name\": null"));
+}
+
+TEST_F(Limiter, IdleUnitsLimitNothing) {
+  unit("issue", "scheduler", 320, 0.1, 0.1);
+  EXPECT_EQ(name(), kNoLimiter);
+  slots("no_warp", 90);
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("90 % of the slots had no warp"));
+}
+
+TEST_F(Limiter, AShortKernelIsLimitedByItsStart) {
+  unit("issue", "scheduler", 320, 0.01, 0.01);
+  kernel.cycles = 3000;
+  EXPECT_EQ(name(), "launch");
+  EXPECT_NEAR(limiter_candidates(kernel, machine)[0].saved, (1220 + 300) / 2, 1);
+}
+
+TEST_F(Limiter, AtomicsOfOnePartitionAreNamedWithTheirPlace) {
+  unit("l2_atomics", "partition", 64, 0.94, 0.03);
+  unit("lsu_wait_network", "SM", 80, 0.92, 0.76);
+  unit("request_out", "partition", 64, 0.3, 0.01);
+  EXPECT_EQ(name(), "atomics");
+  EXPECT_THAT(limiter_text(kernel, machine),
+              HasSubstr("atomics in the memory partitions, partition 3 (94 % busy; mean of all 3 %)"));
+}
+
+TEST_F(Limiter, DramIsFullOnlyIfPartitionsWaitForIt) {
+  unit("dram_bus", "channel", 64, 0.8, 0.8);
+  unit("lsu_wait_network", "SM", 80, 0.7, 0.7);
+  EXPECT_EQ(name(), kNoLimiter);
+  unit("l2_wait_dram_queue", "partition", 64, 0.6, 0.6);
+  EXPECT_EQ(name(), "dram");
+}
+
+TEST_F(Limiter, APortThatLoadStoreUnitsWaitForIsTheInterconnects) {
+  unit("request_in", "cluster", 40, 0.5, 0.5);
+  EXPECT_EQ(name(), kNoLimiter);
+  unit("lsu_wait_network", "SM", 80, 0.4, 0.4);
+  EXPECT_EQ(name(), "network");
+}
+
+TEST_F(Limiter, LatencyOfMemoryNamesItsLongestPart) {
+  unit("issue", "scheduler", 320, 0.1, 0.1);
+  slots("memory_dram", 90);
+  EXPECT_EQ(name(), "latency");
+  // 118 ns of the interconnect and 157 of DRAM.
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("latency of memory, most of it of DRAM"));
+  slots("memory_dram", 0);
+  slots("alu_dependency", 90);
+  EXPECT_EQ(name(), "dependency");
+}
+
+TEST_F(Limiter, KernelsOfARunAddUp) {
+  unit("pipe_fp32", "scheduler", 320, 0.5, 0.5);
+  const auto one = limiter_candidates(kernel, machine);
+  const auto two = limiter_candidates(std::vector{kernel, kernel}, machine);
+  ASSERT_EQ(one[0].name, "pipe_fp32");
+  EXPECT_EQ(two[0].name, "pipe_fp32");
+  EXPECT_DOUBLE_EQ(two[0].saved, 2 * one[0].saved);
+}
+
+TEST_F(Limiter, UnitsAreListedBusiestFirst) {
+  unit("dram_bus", "channel", 64, 0.2, 0.1);
+  unit("pipe_fp32", "scheduler", 320, 0.5, 0.5);
+  unit("lsu_wait_network", "SM", 80, 0.9, 0.4);
+  const std::string text = utilization_text(kernel, machine, 5);
+  EXPECT_LT(text.find("fp32 pipe"), text.find("data bus of DRAM"));
+  EXPECT_LT(text.find("data bus of DRAM"), text.find("waits for the interconnect"));
+  EXPECT_THAT(text, HasSubstr("SM 0, scheduler 3"));
+}
+
+}  // namespace
+}  // namespace gpusim::analysis

@@ -1,0 +1,25 @@
+// How full the units of the machine were while a kernel ran, in words: what `gpusim explain` and `gpusim
+// metrics` print of the table `units` of a recorded file (docs/metrics.md).
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "analysis/recording/recording.h"
+
+namespace gpusim::analysis {
+
+/// "data bus of DRAM" for "dram_bus"; the name itself for a unit that has no words.
+[[nodiscard]] std::string unit_words(std::string_view unit);
+/// What is done in such a unit costs others nothing else: a wait, or a place that is held, is not work.
+[[nodiscard]] bool does_work(std::string_view unit);
+/// "SM 3, scheduler 1", "partition 7": the busiest one.
+[[nodiscard]] std::string busiest_place(const UnitLoad& unit, const core::MachineConfig& machine);
+
+/// Units that do work and are busy, the busiest first, then waits and full buffers; `limit` of each at most.
+/// Empty if the recording has no units.
+[[nodiscard]] std::string utilization_text(const KernelRecord& kernel, const core::MachineConfig& machine,
+                                           size_t limit);
+/// The list of all units, as JSON: unit, place, instances, mean and busiest share, busiest, near.
+[[nodiscard]] std::string utilization_json(const KernelRecord& kernel);
+
+}  // namespace gpusim::analysis

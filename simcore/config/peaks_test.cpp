@@ -1,0 +1,38 @@
+#include "simcore/config/peaks.h"
+
+#include <gtest/gtest.h>
+
+#include "simcore/config/load.h"
+
+namespace gpusim::core {
+namespace {
+
+double peak(const std::string& machine, const std::string& name) {
+  const std::string path = GPUSIM_SOURCE_DIR "/configs/" + machine + ".cfg";
+  for (const Peak& p : machine_peaks(load_machine(path, {}, {})))
+    if (p.name == name) return p.value;
+  return 0;
+}
+
+// Vendor's figures, at the clocks of the machines.
+TEST(Peaks, FollowFromTheConfiguration) {
+  EXPECT_NEAR(peak("tesla_c1060", "FP32") * 1e-9, 240 * 2 * 1.296,
+              0.1);  // without the multiplier of the SFUs
+  EXPECT_NEAR(peak("tesla_c1060", "FP64") * 1e-9, 77.8, 0.1);
+  EXPECT_NEAR(peak("tesla_c1060", "DRAM") * 1e-9, 102.4, 0.1);
+  EXPECT_NEAR(peak("tesla_v100", "FP32") * 1e-12, 5120 * 2 * 1.38e-3, 0.01);
+  EXPECT_NEAR(peak("tesla_v100", "FP16 matrices") * 1e-12, 113, 0.5);
+  EXPECT_NEAR(peak("tesla_v100", "DRAM") * 1e-9, 898, 0.5);
+  EXPECT_NEAR(peak("h200", "DRAM") * 1e-9, 4800, 1);
+}
+
+TEST(Peaks, LeaveOutWhatAMachineHasNot) {
+  EXPECT_EQ(peak("tesla_c1060", "FP16 matrices"), 0);
+  EXPECT_EQ(peak("tesla_c1060", "FP16 in pairs"), 0);
+  EXPECT_EQ(peak("tesla_c1060", "L1"), 0);
+  EXPECT_EQ(peak("tesla_c1060", "L2"), 0);
+  EXPECT_GT(peak("tesla_c1060", "memory partitions"), 0);
+}
+
+}  // namespace
+}  // namespace gpusim::core
