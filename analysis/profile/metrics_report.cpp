@@ -5,12 +5,15 @@
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::analysis {
 
 std::string kernel_title(const KernelRecord& kernel) {
-  return fmt::format("kernel {} {}  grid {}  block {}\n", kernel.index, printable(kernel.name),
-                     printable(kernel.grid), printable(kernel.block));
+  return fmt::format(
+      "kernel {} {}  grid {}  block {}{}\n", kernel.index, printable(core::demangled(kernel.name)),
+      printable(kernel.grid), printable(kernel.block),
+      kernel.finished ? "" : fmt::format("  (did not end: its first {} cycles)", kernel.cycles));
 }
 
 std::string metrics_text(const KernelRecord& kernel, std::span<const MetricValue> values) {
@@ -41,10 +44,11 @@ std::string metrics_json(const KernelRecord& kernel, std::span<const MetricValue
       list += fmt::format("\"{}\": \"{}\"", v.metric->name, core::json_escaped(v.reason));
   }
   return fmt::format(
-      "{{\"kernel\": {}, \"name\": \"{}\", \"grid\": \"{}\", \"block\": \"{}\", \"metrics\": {{{}}}, "
-      "\"unavailable\": {{{}}}}}",
-      kernel.index, core::json_escaped(kernel.name), core::json_escaped(kernel.grid),
-      core::json_escaped(kernel.block), metrics, unavailable);
+      "{{\"kernel\": {}, \"name\": \"{}\", \"demangled\": {}, \"finished\": {}, \"grid\": \"{}\", "
+      "\"block\": \"{}\", \"metrics\": {{{}}}, \"unavailable\": {{{}}}}}",
+      kernel.index, core::json_escaped(kernel.name), core::json_quoted(core::demangled(kernel.name)),
+      kernel.finished, core::json_escaped(kernel.grid), core::json_escaped(kernel.block), metrics,
+      unavailable);
 }
 
 }  // namespace gpusim::analysis
