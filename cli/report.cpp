@@ -241,6 +241,8 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
                          seconds(c.time_s));
   if (const double flops = application_flops(simulation); ended && flops > 0 && r.time_s > 0)
     out += fmt::format("application          {}\n", si(flops / r.time_s, "FLOP/s"));
+  if (ended && simulation.options().launch.expects.empty())
+    out += fmt::format("{:<21}the launch names no expected results ([[expect]])\n", "not verified");
   for (const core::ExpectResult& e : r.expects)
     out += fmt::format("{:<21}{}\n", e.pass ? "verified" : "WRONG RESULT", e.message);
   const double wall = std::max(r.wall_s, 1e-9);

@@ -16,14 +16,19 @@ std::string kernel_title(const KernelRecord& kernel) {
       kernel.finished ? "" : fmt::format("  (did not end: its first {} cycles)", kernel.cycles));
 }
 
+/// Rates in the unit in which people think of them; --json has them in bytes/s.
+static std::string value_text(const MetricValue& v) {
+  if (v.metric->unit == "1") return fmt::format("{:>14}", number_text(v.value));
+  if (v.metric->unit == "bytes/s") return fmt::format("{:>14} GB/s", fmt::format("{:.4g}", v.value / 1e9));
+  return fmt::format("{:>14} {}", number_text(v.value), v.metric->unit);
+}
+
 std::string metrics_text(const KernelRecord& kernel, std::span<const MetricValue> values) {
   size_t width = 0;
   for (const MetricValue& v : values) width = std::max(width, v.metric->name.size());
   std::string out = kernel_title(kernel);
   for (const MetricValue& v : values)
-    if (v.available())
-      out += fmt::format("  {:<{}}  {:>14}{}\n", v.metric->name, width, number_text(v.value),
-                         v.metric->unit == "1" ? "" : fmt::format(" {}", v.metric->unit));
+    if (v.available()) out += fmt::format("  {:<{}}  {}\n", v.metric->name, width, value_text(v));
   if (std::ranges::all_of(values, &MetricValue::available)) return out;
   out += "  no value:\n";
   for (const MetricValue& v : values)
