@@ -50,7 +50,16 @@ int analyze_recordings(const AnalyzeArguments& a) {
   return analysis::guarded(a.files.front(), [&] {
     std::vector<analysis::Recording> recordings;
     for (const std::string& file : a.files) recordings.emplace_back(file);
-    std::string out;
+    std::string out, notes;
+    for (const analysis::Recording& recording : recordings) {
+      const std::string note = recording.partial_note();
+      if (note.empty()) continue;
+      if (a.json)
+        notes +=
+            fmt::format("{}{}", notes.empty() ? "" : ", ", core::json_quoted(recording.path() + ": " + note));
+      else
+        fmt::print("note: {}: {}\n", analysis::printable(recording.path()), analysis::printable(note));
+    }
     for (const analysis::Model* model : chosen) {
       analysis::ModelReport report;
       try {
@@ -72,7 +81,7 @@ int analyze_recordings(const AnalyzeArguments& a) {
       for (const analysis::Model& model : analysis::models())
         if (model.needs_several) out += fmt::format("{}: needs several recordings\n", model.name);
     if (a.json)
-      fmt::print("{{\"models\": [{}]}}\n", out);
+      fmt::print("{{\"notes\": [{}], \"models\": [{}]}}\n", notes, out);
     else
       fmt::print("{}", out);
     return kGood;
@@ -90,7 +99,8 @@ void add_analyze_command(CLI::App& program, int& code) {
       "analyze", "Compare analytical models with what a run recorded, kernel by kernel" + names);
   command->add_option("files", a->files, "Recorded files (--out of runs)")->required();
   command->add_option("--model", a->model, "One of the models above (default: all that need one run)");
-  command->add_option("--kernel", a->kernel, "Number of the launch, or name of the kernel (default: all)");
+  command->add_option("--kernel", a->kernel,
+                      "Number of the launch, or name of the kernel, mangled or not (default: all)");
   command->add_option("--option", a->options, "NAME=VALUE, of the model (repeatable; docs/models.md)")
       ->allow_extra_args(false);
   command->add_flag("--json", a->json, "Print one JSON object");

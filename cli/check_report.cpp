@@ -6,6 +6,7 @@
 
 #include "cli/report.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::cli {
 
@@ -23,8 +24,8 @@ std::string finding_text(const comp::Finding& f) {
   const comp::FindingPlace& p = f.place;
   std::string text = fmt::format("{}:{}:{}: error: {} ({}): {}\n", p.ptx_file, p.ptx_line, p.ptx_column,
                                  comp::finding_name(f.kind), comp::check_name(f.kind), f.detail.message);
-  text += fmt::format("    kernel '{}', launch {}, block {}, thread {}: `{}`{}\n", f.kernel, f.launch,
-                      dimensions(p.block), dimensions(p.thread), p.ptx, source(p));
+  text += fmt::format("    kernel '{}', launch {}, block {}, thread {}: `{}`{}\n", core::demangled(f.kernel),
+                      f.launch, dimensions(p.block), dimensions(p.thread), p.ptx, source(p));
   if (f.has_other)
     text += fmt::format("    before it thread {}: {}:{}: `{}`{}\n", dimensions(f.other.thread),
                         f.other.ptx_file, f.other.ptx_line, f.other.ptx, source(f.other));

@@ -1,10 +1,12 @@
 // `gpusim explain`: where the cycles of a recorded kernel went.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "analysis/profile/limiter.h"
 #include "analysis/report/guarded.h"
 #include "analysis/report/reports.h"
+#include "analysis/source/annotated_source.h"
 #include "cli/recorded_kernels.h"
 #include "cli/recorded_run.h"
 #include "cli/this_program.h"
@@ -19,7 +21,17 @@ struct ExplainArguments : RecordingArguments {
   bool prove = false;
   unsigned threads = 0;  ///< 0: as many as there are processors
   std::string launch;
+  bool source = false;  ///< line by line
+  std::vector<std::string> folders;
 };
+
+/// Where the text of the source is looked for.
+analysis::SourceTexts source_texts(const ExplainArguments& a) {
+  std::vector<std::string> folders = a.folders;
+  folders.push_back(std::filesystem::path(a.file).parent_path().string());
+  folders.emplace_back(".");
+  return analysis::SourceTexts(folders);
+}
 
 /// Simulates the recorded run again, with one thing changed at a time.
 int prove_recording(const ExplainArguments& a) {
@@ -58,6 +70,11 @@ int explain_recording(const ExplainArguments& a) {
   if (a.prove && a.json) return prove_recording(a);
   const int code =
       for_recorded_kernels(a, [&a](const analysis::KernelRecord& kernel, const core::MachineConfig& machine) {
+        if (a.source) {
+          const analysis::AnnotatedSource source = analysis::annotate(kernel);
+          return a.json ? analysis::annotated_json(kernel, source)
+                        : analysis::annotated_text(kernel, source, source_texts(a));
+        }
         const analysis::Explanation e = analysis::explain(kernel, a.top);
         return a.json ? analysis::explanation_json(kernel, machine, e)
                       : analysis::explanation_text(kernel, machine, e);
@@ -73,6 +90,15 @@ void add_explain_command(CLI::App& program, int& code) {
                                             "Where the cycles of a recorded run went, exactly, and why", *a);
   explain->add_option("--top", a->top, "Causes, statements of each, and operations shown")
       ->check(CLI::Range(1, 100000));
+  CLI::Option* source = explain->add_flag(
+      "--source", a->source,
+      "What each line of the source and each statement of the PTX cost and moved, beside their text");
+  explain
+      ->add_option(
+          "--source-path", a->folders,
+          "Folder in which the source lies (repeatable; also looked for: beside the recorded file, here)")
+      ->allow_extra_args(false)
+      ->needs(source);
   CLI::Option* prove = explain->add_flag(
       "--prove", a->prove,
       "Simulate the run again with each resource doubled and each latency halved, and print what each "

@@ -5,12 +5,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/main_job.h"
 #include "cli/version.h"
 #include "simcore/record/recorder.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/names.h"
 
 namespace {
 
@@ -37,6 +41,23 @@ void refuse_empty_values(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands(nullptr)) refuse_empty_values(*command);
 }
 
+/// A first word that is neither a command nor a file is a mistyped command. Throws core::InputError.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2) return;
+  const std::string word = argv[1];
+  if (word.empty() || word.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string::npos ||
+      std::filesystem::exists(word))
+    return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == word) return;
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  throw core::InputError(fmt::format("gpusim: error: no command is called '{}', and no file\n  hint: {}",
+                                     word, core::name_hint(word, views)));
+}
+
 int guarded_main(int argc, char** argv) {
   CLI::App app{"gpusim: a cycle-level GPU simulator that executes PTX", "gpusim"};
   app.set_version_flag("--version", std::string(kVersion));
@@ -48,6 +69,7 @@ int guarded_main(int argc, char** argv) {
   int code = kGood;
   add_commands(app, code);
   refuse_empty_values(app);
+  refuse_unknown_command(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

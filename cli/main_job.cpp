@@ -51,6 +51,7 @@ std::string canonical_command(const MainJobArguments& a, const std::string& conf
   if (program.checks.any()) c.plain("--check", program.checks.text());
   c.number("--seed", a.seed);
   c.plain("--events", a.events);
+  if (a.sample != 0) c.number("--sample", a.sample);
   c.plain("--lowering", a.lowering);
   c.number("--max-cycles", a.max_cycles);
   if (a.cache != "cold") c.plain("--cache", a.cache);
@@ -213,6 +214,11 @@ void add_main_job(CLI::App& program, MainJobArguments& a) {
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
   program.add_option("--events", a.events, "What is recorded: off, summary, memory, all")
       ->check(CLI::IsMember({"off", "summary", "memory", "all"}));
+  program
+      .add_option("--sample", a.sample,
+                  "Core cycles between two rows of the time series, also of each SM (default: 64 to 128 rows "
+                  "for a kernel of 1024 to 262144 cycles, every 4096 for a longer one; no rows of SMs)")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
   program.add_option("--out", a.out, "Recorded HDF5 file (default: NAME.h5 in this folder; 'none': no file)");
   program.add_flag("--force", a.force,
                    "Replace a recorded file that holds a run of another machine or program");
@@ -256,6 +262,10 @@ int run_main_job(const MainJobArguments& a) {
         fmt::format("gpusim: error: {} is missing\n  hint: gpusim --config tesla_c1060.cfg workload.ptx "
                     "(gpusim --help; machines: gpusim config list)",
                     a.config.empty() ? "--config MACHINE" : "the PTX file"));
+  if (a.ptx.ends_with(".cu"))
+    throw core::InputError(fmt::format(
+        "{}: error: is CUDA source; gpusim runs PTX\n  hint: nvcc -ptx -lineinfo -arch=sm_75 {} -o {}", a.ptx,
+        a.ptx, fs::path(a.ptx).replace_extension(".ptx").string()));
   if (a.cache != "cold" && (a.functional || !a.checks.empty()))
     throw core::InputError(
         fmt::format("gpusim: error: --cache {} and {} do not go together\n  hint: {}", a.cache,
@@ -290,6 +300,7 @@ int run_main_job(const MainJobArguments& a) {
   o.checks = comp::parse_checks(a.checks);
   o.lowering = isa::lowering_level(a.lowering);
   o.events = event_level(a.events);
+  o.sample_cycles = a.sample;
   o.threads = a.threads;
   o.program_version = kVersion;
   if (a.out != "none" && !a.functional)

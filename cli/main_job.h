@@ -17,7 +17,7 @@ struct MainJobArguments {
                                                              checks, cache = "cold";
   std::string core_clock, interconnect_clock, dram_clock;
   std::vector<std::string> params, sets, args, dumps, linked;
-  uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000;
+  uint64_t dynamic_shared = 0, seed = 0, max_cycles = 10'000'000'000, sample = 0;
   uint32_t sms = 0;
   int threads = 1;
   bool functional = false, strict_target = false, quiet = false, json = false, force = false;

@@ -17,6 +17,7 @@
 #include "isa/ptx/verifier/verifier.h"
 #include "simcore/config/load.h"
 #include "simcore/launch/launch.h"
+#include "simcore/text/kernel_name.h"
 #include "simcore/text/text_file.h"
 
 namespace gpusim::cli {
@@ -60,7 +61,7 @@ std::vector<core::LaunchSpec> launches_of(const OccupancyArguments& a) {
 /// As the launch file asks for, 0 if it does not.
 int registers_of(const std::vector<core::LaunchSpec>& launches, const std::string& kernel, bool only_kernel) {
   for (const core::LaunchSpec& l : launches)
-    if (l.registers != 0 && (l.kernel == kernel || (l.kernel.empty() && only_kernel)))
+    if (l.registers != 0 && (core::means_kernel(l.kernel, kernel) || (l.kernel.empty() && only_kernel)))
       return static_cast<int>(l.registers);
   return 0;
 }
@@ -119,7 +120,7 @@ int show_occupancy(const OccupancyArguments& a) {
   const std::vector<core::LaunchSpec> launches = launches_of(a);
   bool any = false;
   for (const isa::Function* entry : parsed.module.entries()) {
-    if (!a.kernel.empty() && entry->name != a.kernel) continue;
+    if (!a.kernel.empty() && !core::means_kernel(a.kernel, entry->name)) continue;
     any = true;
     const int asked = registers_of(launches, entry->name, parsed.module.entries().size() == 1);
     options.register_limit = static_cast<uint32_t>(asked);

@@ -13,6 +13,7 @@
 #include "cli/profiler_lines.h"
 #include "components/power/system_energy.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::cli {
 
@@ -75,8 +76,8 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, const comp::Sim
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("  {:<18}{}\n", name, value);
   };
-  out += fmt::format("{}  grid {}x{}x{}  block {}x{}x{}\n", k.name, k.grid.x, k.grid.y, k.grid.z, k.block.x,
-                     k.block.y, k.block.z);
+  out += fmt::format("{}  grid {}x{}x{}  block {}x{}x{}\n", core::demangled(k.name), k.grid.x, k.grid.y,
+                     k.grid.z, k.block.x, k.block.y, k.block.z);
   line("instructions",
        fmt::format("{} warp, {} thread", k.total.warp_instructions, k.total.thread_instructions));
   if (options.functional) return;
@@ -129,7 +130,7 @@ void timeline_lines(std::string& out, const comp::SimulationResult& r) {
   for (size_t n = 0; n < std::min(kExpectsShown, items.size()); ++n) {
     const comp::TimelineItem& i = items[n];
     const std::string name = i.kernel != nullptr
-                                 ? i.kernel->name
+                                 ? core::short_kernel_name(i.kernel->name)
                                  : i.copy->buffer + (i.copy->to_device ? " to the device" : " to the host");
     const uint64_t from = i.start * kWidth / end, to = std::max(i.end * kWidth / end, from + 1);
     const std::string bar = std::string(from, ' ') + std::string(to - from, i.kernel != nullptr ? '#' : '=');
@@ -160,16 +161,17 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
   for (size_t i = 0; i < r.kernels.size(); ++i) {
     const comp::KernelResult& k = r.kernels[i];
     out += fmt::format(
-        "{}{{\"name\": \"{}\", \"launch\": {}, \"stream\": {}, \"start_cycle\": {}, \"grid\": [{}, {}, {}], "
+        "{}{{\"name\": \"{}\", \"demangled\": {}, \"launch\": {}, \"stream\": {}, \"start_cycle\": {}, "
+        "\"grid\": [{}, {}, {}], "
         "\"block\": [{}, {}, {}], \"cycles\": {}, \"time_s\": "
         "{}, "
         "\"warp_instructions\": {}, \"thread_instructions\": {}, \"ipc\": {}, \"registers\": {}, "
         "\"shared_bytes\": {}, "
         "\"blocks_per_sm\": {}, \"issue_slots\": {{",
-        i == 0 ? "" : ", ", core::json_escaped(k.name), k.launch, k.stream, k.start, k.grid.x, k.grid.y,
-        k.grid.z, k.block.x, k.block.y, k.block.z, k.cycles, core::json_number(k.time_s),
-        k.total.warp_instructions, k.total.thread_instructions, core::json_number(counter(k, "ipc")),
-        k.registers, k.shared_bytes, k.blocks_per_sm);
+        i == 0 ? "" : ", ", core::json_escaped(k.name), core::json_quoted(core::demangled(k.name)), k.launch,
+        k.stream, k.start, k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y, k.block.z, k.cycles,
+        core::json_number(k.time_s), k.total.warp_instructions, k.total.thread_instructions,
+        core::json_number(counter(k, "ipc")), k.registers, k.shared_bytes, k.blocks_per_sm);
     for (size_t c = 0; c < comp::kNumStallCauses; ++c)
       out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", comp::kStallCauseNames[c], k.total.slots[c]);
     out += "}, \"counters\": {";
@@ -195,6 +197,14 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
         core::json_number(system->elapsed_s), core::json_number(system->kernels_j),
         core::json_number(system->idle_board_j), core::json_number(system->host_j),
         core::json_number(system->power()));
+  if (!r.fingerprints.empty()) {
+    out += ", \"fingerprints\": [";
+    for (size_t i = 0; i < r.fingerprints.size(); ++i)
+      out += fmt::format("{}{{\"name\": \"{}\", \"bytes\": {}, \"fingerprint\": \"{:016x}\"}}",
+                         i == 0 ? "" : ", ", core::json_escaped(r.fingerprints[i].name),
+                         r.fingerprints[i].bytes, r.fingerprints[i].fingerprint);
+    out += "]";
+  }
   out += ", \"expect\": [";
   for (size_t i = 0; i < r.expects.size(); ++i)
     out +=
@@ -243,6 +253,8 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
                          seconds(c.time_s));
   if (const double flops = application_flops(simulation); ended && flops > 0 && r.time_s > 0)
     out += fmt::format("application          {}\n", si(flops / r.time_s, "FLOP/s"));
+  if (ended && simulation.options().launch.expects.empty())
+    out += fmt::format("{:<21}the launch names no expected results ([[expect]])\n", "not verified");
   for (const core::ExpectResult& e : r.expects)
     out += fmt::format("{:<21}{}\n", e.pass ? "verified" : "WRONG RESULT", e.message);
   const double wall = std::max(r.wall_s, 1e-9);
@@ -276,9 +288,9 @@ void ProgressBar::update(const comp::Progress& p) {
       p.blocks_total == 0 ? 0 : static_cast<double>(p.blocks_done) / static_cast<double>(p.blocks_total);
   const int filled = static_cast<int>(done * 24);
   const std::string left = done > 0 ? fmt::format("{:.0f} s left", elapsed / done - elapsed) : "";
-  print_error("\r\x1b[K{} [{:<24}] {}/{} blocks, {} cycles, {}, {}", p.kernel.substr(0, 24),
-              std::string(static_cast<size_t>(filled), '#'), p.blocks_done, p.blocks_total,
-              si(static_cast<double>(p.cycles), ""),
+  print_error("\r\x1b[K{} [{:<24}] {}/{} blocks, {} cycles, {}, {}",
+              core::short_kernel_name(p.kernel).substr(0, 24), std::string(static_cast<size_t>(filled), '#'),
+              p.blocks_done, p.blocks_total, si(static_cast<double>(p.cycles), ""),
               si(static_cast<double>(p.warp_instructions) / elapsed, "warp instructions/s"), left);
   std::fflush(stderr);
 }

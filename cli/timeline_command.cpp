@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "analysis/report/guarded.h"
+#include "analysis/report/text.h"
 #include "analysis/report/trace_events.h"
 #include "cli/commands.h"
 #include "simcore/text/input_error.h"
@@ -37,6 +38,8 @@ int write_timeline(const TimelineArguments& a) {
       file.flush(kPiece);
     });
     file.commit();
+    if (const std::string note = recording.partial_note(); !note.empty())
+      fmt::print("note: {}\n", analysis::printable(note));
     return kGood;
   });
 }

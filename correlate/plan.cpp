@@ -11,6 +11,7 @@
 #include "isa/ptx/parser/parser.h"
 #include "isa/ptx/verifier/verifier.h"
 #include "simcore/launch/launch.h"
+#include "simcore/text/kernel_name.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
@@ -57,7 +58,7 @@ const isa::Function& entry_of(const isa::Module& module, const core::LaunchSpec&
   if (spec.kernel.empty() && entries.size() == 1) return *entries.front();
   isa::NearestName nearest(spec.kernel);
   for (const isa::Function* f : entries) {
-    if (f->name == spec.kernel) return *f;
+    if (core::means_kernel(spec.kernel, f->name)) return *f;
     nearest.consider(f->name);
   }
   if (spec.kernel.empty())

@@ -40,10 +40,12 @@ def check_input(gpusim: Gpusim) -> None:
         ([str(ptx), "--kernel", "vecadd", "--grid", "1", "--block", "32"], ["takes 4 arguments, the launch gives 0"]),
         ([str(ptx), "--kernel", "vecadd"], ["needs --grid and --block"]),
         ([], ["the PTX file is missing", "hint:"]),
+        (["my.cu"], ["my.cu: error: is CUDA source", "nvcc -ptx -lineinfo -arch=sm_75 my.cu -o my.ptx"]),
     ]
     for arguments, texts in cases:
         gpusim.run("--config", gpusim.machine(), *arguments).require_code(1).require_error(*texts)
     gpusim.run(ptx).require_code(1).require_error("--config MACHINE is missing")
+    gpusim.run("explian", "run.h5").require_code(1).require_error("no command is called 'explian'", "did you mean 'explain'?")
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), [])
 
 

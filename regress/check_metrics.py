@@ -1,5 +1,6 @@
 """`gpusim metrics` and `gpusim explain` on recorded runs: identities, the run's own summary, broken files."""
 
+import json
 import random
 import signal
 import time
@@ -265,28 +266,44 @@ def check_broken(gpusim: Gpusim, _: str) -> None:
     require_refused(gpusim, broken, "sums to", "the file is damaged")
 
 
-def require_first_kernel_only(gpusim: Gpusim, file: Path, status: str) -> None:
-    require_refused(gpusim, file, f"the run is {status}", "kernel 0 of it ended: --kernel 0 reads it")
+def require_as_far_as_it_goes(gpusim: Gpusim, file: Path, status: str, finished: list[bool]) -> None:
+    """Every command reads the kernels that ended and the state of the others, and says so."""
     for command in ("metrics", "explain"):
-        require_equal("kernels", [k["kernel"] for k in read(gpusim, command, file, "--kernel", "0")], [0])
-        gpusim.run(command, file, "--kernel", "1").require_code(1).require_error("kernel 1", "did not end")
+        report = gpusim.run(command, file, "--json").require_code(0).json()
+        require_equal("status", report["status"], status)
+        require(f"the run is {status}" in report["note"], report["note"])
+        require_equal("finished", [k["finished"] for k in report["kernels"]], finished)
+        text = gpusim.run(command, file).require_code(0).out
+        require(text.startswith(f"note: the run is {status}"), text[:200])
+        require(finished[-1] or "did not end: its first " in text, text[:400])
+    for kernel in read(gpusim, "explain", file):
+        require_equal("slots of the stack", sum(group["slots"] for group in kernel["stack"]), kernel["slots"])
+        require(kernel["inst_executed"] > 0, "nothing was executed")
+    trace = gpusim.scratch / "trace.json"
+    require("the run is" in gpusim.run("timeline", file, "-o", trace).require_code(0).out, "timeline does not say that it is partial")
+    spans = [e for e in json.loads(trace.read_text())["traceEvents"] if e.get("cat") == "kernel"]
+    require(bool(spans), "the timeline has no kernel")
+    require("the run is" in gpusim.run("analyze", file).require_code(0).out, "analyze does not say that it is partial")
 
 
 def check_unfinished(gpusim: Gpusim, _: str) -> None:
-    """Killed and failed runs: refused, but a kernel that ended can be read by its number."""
+    """Killed, interrupted and failed runs are read as far as they go."""
     out = gpusim.scratch / "killed.h5"
     ptx = gpusim.source / "regress" / "failing" / "endless.ptx"
     process = gpusim.start("--config", gpusim.machine(), ptx, "--grid", "60", "--block", "256", "--arg", "u32[1]",
                            "--force", "--out", out)
     try:
-        deadline = time.monotonic() + 30
-        while not out.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
+        deadline = time.monotonic() + 60
+        # Until a state of the kernel that runs is in the file.
+        while process.poll() is None and time.monotonic() < deadline:
+            if out.exists() and gpusim.run("explain", out).code == 0:
+                break
+            time.sleep(0.2)
     finally:
         process.kill()
         process.communicate()
     require_equal("signal that ended the run", process.returncode, -signal.SIGKILL)
-    require_refused(gpusim, out, "the run is partial")
+    require_as_far_as_it_goes(gpusim, out, "partial", [False])
     # A limit that the first launch keeps and the second, with all blocks, does not.
     vecadd = CASES["vecadd"].ptx(gpusim.source)
     whole = vecadd.with_suffix(".toml").read_text()
@@ -295,7 +312,11 @@ def check_unfinished(gpusim: Gpusim, _: str) -> None:
     launch.write_text(whole.replace("[[launch]]", f'[[launch]]\nkernel = "vecadd"\n{short}\n[[launch]]'))
     failed = gpusim.scratch / "failed.h5"
     gpusim.simulate(vecadd, "--launch", launch, "--max-cycles", "20000", "--force", "--out", failed).require_code(2)
-    require_first_kernel_only(gpusim, failed, "failed")
+    require_as_far_as_it_goes(gpusim, failed, "failed", [True, False])
+    require_equal("kernels", [k["kernel"] for k in read(gpusim, "explain", failed, "--kernel", "0")], [0])
+    # Nothing but what the run executed before the limit may be in the counts.
+    unfinished = read(gpusim, "explain", failed, "--kernel", "1")[0]
+    require(20000 <= unfinished["cycles"] < 30000, f"cycles of the kernel that did not end: {unfinished['cycles']}")
 
 
 def require_levels_agree(counters: dict[str, float], on_the_way: float) -> float:

@@ -9,6 +9,7 @@
 #include "analysis/report/text.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
 #include "simcore/text/names.h"
 
 namespace gpusim::analysis {
@@ -72,10 +73,12 @@ std::string predictions_json(std::span<const Prediction> predictions) {
                            terms.empty() ? "" : ", ", core::json_escaped(term.name),
                            core::json_number(term.predicted), core::json_number(term.simulated));
     out += fmt::format(
-        "{}{{\"launch\": {}, \"kernel\": \"{}\", \"quantity\": \"{}\", \"unit\": \"{}\", \"predicted\": {}, "
+        "{}{{\"launch\": {}, \"kernel\": \"{}\", \"demangled\": {}, \"quantity\": \"{}\", \"unit\": \"{}\", "
+        "\"predicted\": {}, "
         "\"simulated\": {}, \"error\": {}, \"terms\": [{}]}}",
-        out.empty() ? "" : ", ", p.launch, core::json_escaped(p.kernel), p.quantity, p.unit,
-        core::json_number(p.predicted), core::json_number(p.simulated), core::json_number(p.error()), terms);
+        out.empty() ? "" : ", ", p.launch, core::json_escaped(p.kernel),
+        core::json_quoted(core::demangled(p.kernel)), p.quantity, p.unit, core::json_number(p.predicted),
+        core::json_number(p.simulated), core::json_number(p.error()), terms);
   }
   return out;
 }

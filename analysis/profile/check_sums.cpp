@@ -52,13 +52,17 @@ std::string check_operations(const KernelRecord& k) {
 }
 
 /// A slot without a candidate warp stands at no operation.
+bool stands_nowhere(const CauseSlots& cause) {
+  return has_no_warp(cause.name) || cause.name == kPendingCause;
+}
+
 std::string check_causes(const KernelRecord& k) {
   for (const CauseSlots& cause : k.causes) {
     const std::string column = slots_column(cause.name);
     const std::string meaning = fmt::format("issue_slots of '{}'", cause.name);
     for (const std::string& wrong :
          {require("per_sm", k.per_sm, column, cause.slots, meaning),
-          require("per_pc", k.per_pc, column, has_no_warp(cause.name) ? 0 : cause.slots, meaning)})
+          require("per_pc", k.per_pc, column, stands_nowhere(cause) ? 0 : cause.slots, meaning)})
       if (!wrong.empty()) return wrong;
   }
   return "";

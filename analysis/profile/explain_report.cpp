@@ -7,6 +7,7 @@
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -190,16 +191,17 @@ std::string explanation_json(const KernelRecord& kernel, const core::MachineConf
                        core::json_number(scale.share(h.slots)), json_causes(h.causes));
   });
   return fmt::format(
-      "{{\"kernel\": {}, \"name\": \"{}\", \"grid\": \"{}\", \"block\": \"{}\", \"cycles\": {}, "
+      "{{\"kernel\": {}, \"name\": \"{}\", \"demangled\": {}, \"finished\": {}, \"grid\": \"{}\", \"block\": "
+      "\"{}\", \"cycles\": {}, "
       "\"inst_executed\": {}, "
       "\"inst_issued\": {}, \"sms\": {}, \"schedulers\": {}, \"issue_cycles\": {}, \"slots\": {}, \"cpi\": "
       "{}, "
       "\"limiter\": {}, \"units\": [{}], \"stack\": [{}], \"top\": [{}], \"hot\": [{}], \"per_sm\": [{}]}}",
-      kernel.index, core::json_escaped(kernel.name), core::json_escaped(kernel.grid),
-      core::json_escaped(kernel.block), kernel.cycles, kernel.inst_executed, kernel.inst_issued,
-      kernel.per_sm.rows, machine.scheduler.count, machine.scheduler.issue_cycles, e.slots,
-      core::json_number(scale.cpi(e.slots)), limiter_json(kernel, machine), utilization_json(kernel), stack,
-      top, hot, json_sms(kernel));
+      kernel.index, core::json_escaped(kernel.name), core::json_quoted(core::demangled(kernel.name)),
+      kernel.finished, core::json_escaped(kernel.grid), core::json_escaped(kernel.block), kernel.cycles,
+      kernel.inst_executed, kernel.inst_issued, kernel.per_sm.rows, machine.scheduler.count,
+      machine.scheduler.issue_cycles, e.slots, core::json_number(scale.cpi(e.slots)),
+      limiter_json(kernel, machine), utilization_json(kernel), stack, top, hot, json_sms(kernel));
 }
 
 }  // namespace gpusim::analysis

@@ -6,12 +6,22 @@
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::analysis {
 
 std::string kernel_title(const KernelRecord& kernel) {
-  return fmt::format("kernel {} {}  grid {}  block {}\n", kernel.index, printable(kernel.name),
-                     printable(kernel.grid), printable(kernel.block));
+  return fmt::format(
+      "kernel {} {}  grid {}  block {}{}\n", kernel.index, printable(core::demangled(kernel.name)),
+      printable(kernel.grid), printable(kernel.block),
+      kernel.finished ? "" : fmt::format("  (did not end: its first {} cycles)", kernel.cycles));
+}
+
+/// Rates in the unit in which people think of them; --json has them in bytes/s.
+static std::string value_text(const MetricValue& v) {
+  if (v.metric->unit == "1") return fmt::format("{:>14}", number_text(v.value));
+  if (v.metric->unit == "bytes/s") return fmt::format("{:>14} GB/s", fmt::format("{:.4g}", v.value / 1e9));
+  return fmt::format("{:>14} {}", number_text(v.value), v.metric->unit);
 }
 
 std::string metrics_text(const KernelRecord& kernel, std::span<const MetricValue> values) {
@@ -19,9 +29,7 @@ std::string metrics_text(const KernelRecord& kernel, std::span<const MetricValue
   for (const MetricValue& v : values) width = std::max(width, v.metric->name.size());
   std::string out = kernel_title(kernel);
   for (const MetricValue& v : values)
-    if (v.available())
-      out += fmt::format("  {:<{}}  {:>14}{}\n", v.metric->name, width, number_text(v.value),
-                         v.metric->unit == "1" ? "" : fmt::format(" {}", v.metric->unit));
+    if (v.available()) out += fmt::format("  {:<{}}  {}\n", v.metric->name, width, value_text(v));
   if (std::ranges::all_of(values, &MetricValue::available)) return out;
   out += "  no value:\n";
   for (const MetricValue& v : values)
@@ -42,10 +50,11 @@ std::string metrics_json(const KernelRecord& kernel, std::span<const MetricValue
       list += fmt::format("\"{}\": \"{}\"", v.metric->name, core::json_escaped(v.reason));
   }
   return fmt::format(
-      "{{\"kernel\": {}, \"name\": \"{}\", \"grid\": \"{}\", \"block\": \"{}\", \"metrics\": {{{}}}, "
-      "\"unavailable\": {{{}}}, \"units\": [{}]}}",
-      kernel.index, core::json_escaped(kernel.name), core::json_escaped(kernel.grid),
-      core::json_escaped(kernel.block), metrics, unavailable, utilization_json(kernel));
+      "{{\"kernel\": {}, \"name\": \"{}\", \"demangled\": {}, \"finished\": {}, \"grid\": \"{}\", "
+      "\"block\": \"{}\", \"metrics\": {{{}}}, \"unavailable\": {{{}}}, \"units\": [{}]}}",
+      kernel.index, core::json_escaped(kernel.name), core::json_quoted(core::demangled(kernel.name)),
+      kernel.finished, core::json_escaped(kernel.grid), core::json_escaped(kernel.block), metrics,
+      unavailable, utilization_json(kernel));
 }
 
 }  // namespace gpusim::analysis

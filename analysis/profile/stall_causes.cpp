@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/recording/recording.h"
 #include "analysis/report/text.h"
 
 namespace gpusim::analysis {
@@ -72,6 +73,11 @@ std::span<const std::string_view> cause_groups() { return kGroups; }
 CauseInfo cause_info(std::string_view name) {
   const auto* row = std::ranges::find(kCauses, name, &CauseInfo::name);
   if (row != kCauses.end()) return *row;
+  // Only of a kernel that did not end.
+  if (name == kPendingCause)
+    return {
+        kPendingCause, "other", "",
+        "the run was cut off before the cause was known: a warp still waited for memory, or the SM had none"};
   return {name, "other", "stall_other", "a cause that this version of the program has no words for"};
 }
 

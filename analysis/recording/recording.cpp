@@ -9,6 +9,7 @@
 
 #include "simcore/config/load.h"
 #include "simcore/record/hdf5_writer.h"
+#include "simcore/text/kernel_name.h"
 #include "simcore/text/names.h"
 #include "simcore/text/sha256.h"
 #include "simcore/text/text_file.h"
@@ -101,13 +102,28 @@ Recording::Recording(const std::string& path) : path_(path), file_(open_recordin
   read_launches();
 }
 
+/// The last of the states that were recorded while the kernel ran, and whole.
+std::string Recording::interim_of(const std::string& kernel) const {
+  const std::string all = kernel + "/interim";
+  if (!file_->exists(all)) return "";
+  for (size_t n = file_->list(all).size(); n-- > 0;) {
+    const std::string group = fmt::format("{}/{}", all, n);
+    const auto there = [&](const char* table) { return file_->exists(fmt::format("{}/{}", group, table)); };
+    if (there("per_sm") && there("per_pc") && there("issue_slots") && there("counters") && there("state"))
+      return group;
+  }
+  return "";
+}
+
 void Recording::read_launches() {
   if (!file_->exists("/kernels")) fail("has no group /kernels; the file is damaged");
   const size_t count = file_->list("/kernels").size();
   for (size_t i = 0; i < count; ++i) {
     const std::string group = fmt::format("/kernels/{}", i);
     if (!file_->exists(group)) fail(fmt::format("/kernels has {} members, but no '{}'", count, i));
-    launches_.push_back({file_->text_attribute(group, "name"), file_->has_attribute(group, "cycles")});
+    launches_.push_back(
+        {file_->text_attribute(group, "name"), file_->has_attribute(group, "cycles"), interim_of(group)});
+    if (launches_.back().finished) launches_.back().interim.clear();
   }
   if (!launches_.empty()) return;
   fail(status_ == "complete" ? "recorded no kernel"
@@ -119,36 +135,55 @@ std::string Recording::finished_hint() const {
   for (size_t i = 0; i < launches_.size(); ++i)
     if (launches_[i].finished) done.push_back(i);
   if (done.empty()) return "no kernel of it ended";
-  if (done.size() == 1) return fmt::format("kernel {0} of it ended: --kernel {0} reads it", done[0]);
-  if (done.back() == done.size() - 1)
-    return fmt::format("kernels 0 to {} of it ended: --kernel N reads one", done.back());
-  return fmt::format("kernels {} of it ended: --kernel N reads one", fmt::join(done, ", "));
+  if (done.size() == 1) return fmt::format("kernel {} of it ended", done[0]);
+  if (done.back() == done.size() - 1) return fmt::format("kernels 0 to {} of it ended", done.back());
+  return fmt::format("kernels {} of it ended", fmt::join(done, ", "));
 }
 
-std::vector<uint64_t> Recording::select(const std::string& selection) const {
+std::string Recording::partial_note(bool with_unfinished) const {
+  if (complete()) return "";
+  std::string note = fmt::format("the run is {} ({}): {}", status_, reason_, finished_hint());
+  std::vector<size_t> begun;
+  for (size_t i = 0; i < launches_.size(); ++i)
+    if (with_unfinished && !launches_[i].interim.empty()) begun.push_back(i);
+  if (begun.size() == 1)
+    note += fmt::format(", kernel {} is shown as far as it was recorded", begun[0]);
+  else if (!begun.empty())
+    note += fmt::format(", kernels {} are shown as far as they were recorded", fmt::join(begun, ", "));
+  return note;
+}
+
+std::vector<uint64_t> Recording::select(const std::string& selection, bool with_unfinished) const {
   std::vector<uint64_t> chosen;
   uint64_t number = 0;
   const char* end = selection.data() + selection.size();
   const auto [next, error] = std::from_chars(selection.data(), end, number);
   const bool by_number = error == std::errc{} && next == end;
   for (uint64_t i = 0; i < launches_.size(); ++i)
-    if (selection.empty() || (by_number ? number == i : launches_[i].name == selection)) chosen.push_back(i);
-  if (selection.empty() && status_ != "complete")
-    fail(fmt::format("the run is {} ({}); {}", status_, reason_, finished_hint()));
+    if (selection.empty() || (by_number ? number == i : core::means_kernel(selection, launches_[i].name)))
+      chosen.push_back(i);
   if (chosen.empty()) {
     std::vector<std::string_view> names;
     for (const Launch& launch : launches_)
       if (std::ranges::find(names, launch.name) == names.end()) names.push_back(launch.name);
+    std::vector<std::string> brief;
+    for (const std::string_view name : names) brief.push_back(core::short_kernel_name(name));
+    names.insert(names.end(), brief.begin(), brief.end());
     fail(fmt::format("has no kernel '{}' ({} launches, numbered from 0); {}", selection, launches_.size(),
                      core::name_hint(selection, names)));
   }
   for (const uint64_t i : chosen)
-    if (!launches_[i].finished && status_ == "complete")
+    if (!launches_[i].finished && complete())
       fail(fmt::format("kernel {} has no attribute 'cycles', though the run is complete; the file is damaged",
                        i));
-    else if (!launches_[i].finished)
-      fail(fmt::format("kernel {} '{}' did not end (the run is {}: {}); {}", i, launches_[i].name, status_,
-                       reason_, finished_hint()));
+  const uint64_t first = chosen.front();
+  std::erase_if(chosen, [&](uint64_t i) {
+    return with_unfinished ? !launches_[i].readable() : !launches_[i].finished;
+  });
+  if (chosen.empty())
+    fail(fmt::format("kernel {} '{}' did not end{} (the run is {}: {}); {}", first, launches_[first].name,
+                     with_unfinished ? ", and nothing was recorded of it" : "", status_, reason_,
+                     finished_hint()));
   return chosen;
 }
 
@@ -195,6 +230,10 @@ Table Recording::time_series(uint64_t index) const {
                        "dram_read_bytes", "dram_write_bytes"});
 }
 
+bool Recording::has_time_series(uint64_t index) const {
+  return file_->exists(fmt::format("/kernels/{}/timeseries", index));
+}
+
 Table Recording::timeline() const {
   if (!file_->exists("/timeline")) return {};
   Table table =
@@ -217,12 +256,33 @@ uint64_t Recording::attribute(uint64_t index, const std::string& name) const {
   return file_->number_attribute(fmt::format("/kernels/{}", index), name);
 }
 
+std::string Recording::text_attribute(uint64_t index, const std::string& name) const {
+  return file_->text_attribute(fmt::format("/kernels/{}", index), name);
+}
+
+bool Recording::has_attribute(uint64_t index, const std::string& name) const {
+  return file_->has_attribute(fmt::format("/kernels/{}", index), name);
+}
+
+std::vector<Recording::Fingerprint> Recording::fingerprints() const {
+  std::vector<Fingerprint> all;
+  if (!file_->exists("/fingerprints")) return all;
+  const Table table = read_table("/fingerprints", {"bytes", "fingerprint", "name"});
+  for (uint64_t i = 0; i < table.rows; ++i)
+    all.push_back({table.texts.find("name")->second[i], table["bytes"][i], table["fingerprint"][i]});
+  return all;
+}
+
 void Recording::read_counters(const std::string& name, KernelRecord& kernel) const {
   if (!file_->exists(name))
     fail(fmt::format("table '{}' is missing; every kernel that ended has one: the file is damaged", name));
   const std::vector<std::string> names = file_->texts(name, "name");
   const std::vector<double> values = file_->reals(name, "value");
-  for (size_t i = 0; i < names.size(); ++i) kernel.counters[names[i]] = values[i];
+  const std::vector<std::string> units = file_->texts(name, "unit");
+  for (size_t i = 0; i < names.size(); ++i) {
+    kernel.counters[names[i]] = values[i];
+    kernel.counter_units[names[i]] = units[i];
+  }
 }
 
 void Recording::read_causes(const std::string& name, KernelRecord& kernel) const {
@@ -258,14 +318,8 @@ void Recording::read_units(const std::string& name, KernelRecord& kernel) const 
   }
 }
 
-KernelRecord Recording::kernel(uint64_t index) const {
-  const std::string group = fmt::format("/kernels/{}", index);
-  KernelRecord k;
-  k.index = index;
-  k.name = launches_.at(index).name;
-  k.grid = file_->text_attribute(group, "grid");
-  k.block = file_->text_attribute(group, "block");
-  k.blocks_per_sm = file_->number_attribute(group, "blocks_per_sm");
+/// Counts of a launch that ended stand in attributes.
+void Recording::read_numbers_of(const std::string& group, KernelRecord& k) const {
   k.occupancy_limiter = file_->text_attribute(group, "occupancy_limiter");
   k.cycles = file_->number_attribute(group, "cycles");
   if (file_->has_attribute(group, "time_fs")) k.time_fs = file_->number_attribute(group, "time_fs");
@@ -273,14 +327,63 @@ KernelRecord Recording::kernel(uint64_t index) const {
   k.thread_instructions = file_->number_attribute(group, "thread_instructions");
   k.inst_executed = file_->number_attribute(group, "inst_executed");
   k.inst_issued = file_->number_attribute(group, "inst_issued");
-  k.per_sm = read_table(group + "/per_sm", {"sm", "blocks", "inst_executed", "inst_issued", "active_cycles",
-                                            "active_warp_cycles"});
-  k.per_pc = read_table(group + "/per_pc",
+}
+
+/// Those of one that did not stand in a table.
+void Recording::read_state(const std::string& group, KernelRecord& k) const {
+  const Table state = read_table(group + "/state", {"cycles", "time_fs", "warp_instructions",
+                                                    "thread_instructions", "inst_executed", "inst_issued"});
+  if (state.rows != 1)
+    fail(fmt::format("table '{}/state' has {} rows; the file is damaged", group, state.rows));
+  k.cycles = state["cycles"][0];
+  k.time_fs = state["time_fs"][0];
+  k.warp_instructions = state["warp_instructions"][0];
+  k.thread_instructions = state["thread_instructions"][0];
+  k.inst_executed = state["inst_executed"][0];
+  k.inst_issued = state["inst_issued"][0];
+}
+
+/// Slots that had passed and were not booked: of warps that still waited, and without a warp. More booked
+/// than passed give a number that no sum fits.
+static void add_pending(KernelRecord& k, const core::MachineConfig& machine) {
+  const uint64_t of_sm = k.cycles / static_cast<uint64_t>(machine.scheduler.issue_cycles) *
+                         machine.scheduler.count * machine.scheduler.issue_width;
+  const std::string column = slots_column(kPendingCause);
+  std::vector<uint64_t>& pending = k.per_sm.numbers[column];
+  pending.assign(k.per_sm.rows, of_sm);
+  for (uint64_t row = 0; row < k.per_sm.rows; ++row)
+    for (const CauseSlots& cause : k.causes) pending[row] -= k.per_sm[slots_column(cause.name)][row];
+  k.per_pc.numbers[column].assign(k.per_pc.rows, 0);
+  uint64_t sum = 0;
+  for (const uint64_t slots : pending) sum += slots;
+  k.causes.push_back({std::string(kPendingCause), sum});
+}
+
+KernelRecord Recording::kernel(uint64_t index) const {
+  const std::string group = fmt::format("/kernels/{}", index);
+  const Launch& launch = launches_.at(index);
+  const std::string tables = launch.finished ? group : launch.interim;
+  KernelRecord k;
+  k.index = index;
+  k.launch = has_attribute(index, "launch") ? attribute(index, "launch") : index;
+  k.finished = launch.finished;
+  k.name = launch.name;
+  k.grid = file_->text_attribute(group, "grid");
+  k.block = file_->text_attribute(group, "block");
+  k.blocks_per_sm = file_->number_attribute(group, "blocks_per_sm");
+  if (k.finished) read_numbers_of(group, k);
+  k.per_sm = read_table(tables + "/per_sm", {"sm", "blocks", "inst_executed", "inst_issued", "active_cycles",
+                                             "active_warp_cycles"});
+  k.per_pc = read_table(tables + "/per_pc",
                         {"pc", "ptx_line", "source_line", "executed", "active_lanes", "transactions",
                          "requested_bytes", "transferred_bytes", "replays", "ptx"});
-  read_causes(group + "/issue_slots", k);
-  read_units(group + "/units", k);
-  read_counters(group + "/counters", k);
+  read_causes(tables + "/issue_slots", k);
+  read_units(tables + "/units", k);
+  read_counters(tables + "/counters", k);
+  if (!k.finished) {
+    read_state(tables, k);
+    add_pending(k, machine_);
+  }
   if (const std::string wrong = check_sums(k, machine_); !wrong.empty())
     fail(fmt::format("kernel {} '{}': {}; the file is damaged", index, k.name, wrong));
   return k;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::analysis {
 
@@ -31,8 +32,7 @@ class TraceEvents {
     name("process_name", kBlocks, 0, "blocks");
     name("process_name", kCounts, 0, "counts");
     streams();
-    for (uint64_t i = 0; i < recording_.launches().size(); ++i)
-      if (recording_.launches()[i].finished) kernel(i);
+    for (uint64_t i = 0; i < recording_.launches().size(); ++i) kernel(i);
     write_(fmt::format("\n], \"otherData\": {{\"machine\": {}, \"core clock\": \"{} MHz\"}}}}\n",
                        core::json_quoted(recording_.machine().gpu.name),
                        static_cast<double>(recording_.machine().clocks.core_khz) / 1e3));
@@ -68,19 +68,37 @@ class TraceEvents {
 
   void streams() {
     const Table items = recording_.timeline();
+    if (items.rows == 0) kernels_alone();
     std::set<uint64_t> named;
     for (uint64_t i = 0; i < items.rows; ++i) {
       const uint64_t stream = items["stream"][i];
       if (named.insert(stream).second)
         name("thread_name", kStreams, stream, fmt::format("stream {}", stream));
       const uint64_t kind = items["kind"][i];
-      const std::string& text = items.texts.find("name")->second[i];
+      const std::string text = core::short_kernel_name(items.texts.find("name")->second[i]);
       const std::string label =
           kind == 0 ? text : fmt::format("{} to the {}", text, kind == 1 ? "device" : "host");
       span(label, kind == 0 ? "kernel" : "copy", kStreams, stream, items["start"][i], items["end"][i],
            kind == 0 ? fmt::format("\"launch\": {}, \"cycles\": {}", items["kernel"][i],
                                    items["end"][i] - items["start"][i])
                      : fmt::format("\"bytes\": {}, \"engine\": {}", items["bytes"][i], items["engine"][i]));
+    }
+  }
+
+  /// Of a run that was killed before it wrote what ran when: its kernels, as far as they are known.
+  void kernels_alone() {
+    std::set<uint64_t> named;
+    for (uint64_t i = 0; i < recording_.launches().size(); ++i) {
+      const Recording::Launch& launch = recording_.launches()[i];
+      if (!launch.readable()) continue;
+      const uint64_t stream = recording_.has_attribute(i, "stream") ? recording_.attribute(i, "stream") : 0;
+      if (named.insert(stream).second)
+        name("thread_name", kStreams, stream, fmt::format("stream {}", stream));
+      const uint64_t start = recording_.attribute(i, "start_cycle");
+      const uint64_t cycles =
+          launch.finished ? recording_.attribute(i, "cycles") : recording_.kernel(i).cycles;
+      span(core::short_kernel_name(launch.name), "kernel", kStreams, stream, start, start + cycles,
+           fmt::format("\"launch\": {}, \"cycles\": {}, \"finished\": {}", i, cycles, launch.finished));
     }
   }
 
@@ -97,7 +115,8 @@ class TraceEvents {
         span(fmt::format("block {}", blocks["block"][i]), "block", kBlocks, row, blocks["start"][i],
              blocks["end"][i],
              fmt::format("\"kernel\": {}, \"launch\": {}",
-                         core::json_quoted(recording_.launches()[index].name), index));
+                         core::json_quoted(core::short_kernel_name(recording_.launches()[index].name)),
+                         index));
       }
     }
     counts(index);
@@ -105,13 +124,14 @@ class TraceEvents {
 
   /// Rates of each interval, drawn from its beginning on, and zero behind the kernel.
   void counts(uint64_t index) {
+    if (!recording_.has_time_series(index)) return;
     const Table series = recording_.time_series(index);
     const core::MachineConfig& machine = recording_.machine();
     uint64_t before = recording_.attribute(index, "start_cycle");
     const uint64_t start = before;
     for (uint64_t i = 0; i < series.rows; ++i) {
-      const uint64_t end = start == 0 ? series["cycle"][i] : std::max(series["cycle"][i], before);
-      if (end == before) continue;
+      const uint64_t end = start + series["cycle"][i];
+      if (end <= before) continue;
       const double cycles = static_cast<double>(end - before), seconds = cycles * us_per_cycle_ * 1e-6;
       const auto value = [&](const char* column) { return static_cast<double>(series[column][i]); };
       count("issued per cycle and SM", before, value("inst_issued") / cycles / machine.gpu.sms);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "isa/exec/texture.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::comp {
 
@@ -41,8 +42,9 @@ std::string describe_location(const KernelLaunch& run, uint32_t pc, uint64_t blo
     if (s.source_line != 0 && s.source_file < run.image->source_files.size())
       where += fmt::format(" ({}:{})", run.image->source_files[s.source_file], s.source_line);
   }
-  return fmt::format("kernel '{}', {}, block ({},{},{}), thread ({},{},{})", run.image->name, where, b.x, b.y,
-                     b.z, t % run.block.x, t / run.block.x % run.block.y, t / (run.block.x * run.block.y));
+  return fmt::format("kernel '{}', {}, block ({},{},{}), thread ({},{},{})", core::demangled(run.image->name),
+                     where, b.x, b.y, b.z, t % run.block.x, t / run.block.x % run.block.y,
+                     t / (run.block.x * run.block.y));
 }
 
 namespace {

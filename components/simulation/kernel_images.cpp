@@ -8,6 +8,7 @@
 #include "isa/lowering/lowering.h"
 #include "isa/ptx/diagnostics.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::comp {
 
@@ -23,7 +24,20 @@ const isa::Function& KernelImages::entry_of(const core::LaunchSpec& spec) const 
   }
   const isa::Function* entry = module_.find_function(spec.kernel);
   if (entry == nullptr || !entry->is_entry) {
+    std::vector<const isa::Function*> meant;
+    for (const isa::Function* f : entries)
+      if (core::means_kernel(spec.kernel, f->name)) meant.push_back(f);
+    if (meant.size() == 1) return *meant.front();
+    if (meant.size() > 1)
+      core::raise_input_error(
+          spec.kernel_where,
+          fmt::format("'{}' means {} kernels of {}", spec.kernel, meant.size(), options_.ptx_name),
+          fmt::format("such as '{}' or '{}'", core::demangled(meant[0]->name),
+                      core::demangled(meant[1]->name)));
     isa::NearestName nearest(spec.kernel);
+    std::vector<std::string> brief;
+    for (const isa::Function* f : entries) brief.push_back(core::short_kernel_name(f->name));
+    for (const std::string& name : brief) nearest.consider(name);
     for (const isa::Function* f : entries) nearest.consider(f->name);
     core::raise_input_error(spec.kernel_where,
                             fmt::format("{} has no kernel '{}'", options_.ptx_name, spec.kernel),

@@ -26,9 +26,9 @@ static std::vector<std::string> top_stalls(const SmStats& total) {
 }
 
 KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machine,
-                       const std::string& limiter, double seconds) {
+                       const std::string& limiter, double seconds, core::Cycle end) {
   KernelResult k;
-  if (run.end.count() != 0) k.cycles = run.end - run.start;
+  if (end.count() != 0) k.cycles = end - run.start;
   k.time_s = seconds;
   k.name = run.image->name;
   k.launch = run.id;
@@ -39,7 +39,7 @@ KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machi
   k.blocks_per_sm = run.blocks_per_sm;
   k.occupancy_limiter = limiter;
   KernelView view{machine, total_of(run)};
-  view.timed = run.end.count() != 0;
+  view.timed = end.count() != 0;
   view.cycles = static_cast<double>(k.cycles);
   view.clock_hz = seconds == 0 ? 0 : view.cycles / seconds;
   report_sms(k.counters, view);

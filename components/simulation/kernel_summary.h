@@ -8,9 +8,10 @@
 
 namespace gpusim::comp {
 
-/// Totals of a kernel, which took `seconds`; 0: of a functional run, without anything timed. `limiter`: what
-/// keeps further blocks off an SM.
+/// Totals of a kernel, which took `seconds` until `end`; 0: of a functional run, without anything timed.
+/// `limiter`: what keeps further blocks off an SM.
 [[nodiscard]] KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machine,
-                                     const std::string& limiter, double seconds = 0);
+                                     const std::string& limiter, double seconds = 0,
+                                     core::Cycle end = core::Cycle(0));
 
 }  // namespace gpusim::comp

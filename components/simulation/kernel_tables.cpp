@@ -20,8 +20,9 @@ void for_each_per_sm(Fn fn) {
 
 }  // namespace
 
-void write_per_sm(core::Recorder& recorder, const KernelLaunch& run, const Gpu& gpu) {
-  TableBuilder t("per_sm", "counts of each simulated SM");
+void write_per_sm(core::Recorder& recorder, const KernelLaunch& run, const Gpu& gpu,
+                  const std::string& folder) {
+  TableBuilder t(folder + "per_sm", "counts of each simulated SM");
   t.column("sm", "1", "SM number");
   const auto column = [&t](const auto& row) { t.column(row.options.per_sm, row.unit, row.meaning); };
   for_each_per_sm<SmWork>(column);
@@ -45,11 +46,14 @@ void write_per_sm(core::Recorder& recorder, const KernelLaunch& run, const Gpu& 
   t.write(recorder, rows);
 }
 
-void write_per_pc(core::Recorder& recorder, const KernelLaunch& run) {
-  TableBuilder t("per_pc", "counts of each machine operation, over all SMs");
+void write_per_pc(core::Recorder& recorder, const KernelLaunch& run, const std::string& folder) {
+  TableBuilder t(folder + "per_pc", "counts of each machine operation, over all SMs");
   t.column("pc", "1", "index of the machine operation");
   t.column("ptx_line", "1", "line of the PTX statement it comes from");
   t.column("source_line", "1", "line of the source (.loc), 0 if unknown");
+  t.column("inlined_line", "1",
+           "line that calls the function, through others if so, from which source_line was inlined; 0: not "
+           "inlined");
   t.column("ptx_instructions", "1", "PTX instructions it stands for");
   t.column("executed", "1", "executions by warps");
   t.column("active_lanes", "1", "threads that executed it, summed");
@@ -68,28 +72,34 @@ void write_per_pc(core::Recorder& recorder, const KernelLaunch& run) {
   t.text_column("class", "timing class of the operation, as in [latency]");
   t.text_column("source_file", "file of source_line, empty if unknown");
   t.text_column("ptx_file", "file of ptx_line, empty if the program is one file");
+  t.text_column("inlined_file", "file of inlined_line, empty if there is none");
   const isa::KernelImage& image = *run.image;
   for (size_t pc = 0; pc < image.ops.size(); ++pc) {
     const isa::PtxStatement& s = image.ptx[image.ops[pc].ptx_index];
     const PcStats& p = run.pc[pc];
-    for (const uint64_t v : {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line},
-                             uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent,
-                             p.transactions, p.requested_bytes, p.transferred_bytes, p.replays})
+    for (const uint64_t v :
+         {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line}, uint64_t{s.inlined_line},
+          uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent, p.transactions,
+          p.requested_bytes, p.transferred_bytes, p.replays})
       t.cell(v);
     for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[cause]);
     for (const uint64_t v : p.slots) t.cell(v);
     t.text(0, s.text);
     t.text(1, std::string(core::timing_classes()[static_cast<size_t>(image.ops[pc].op_class)]));
-    const bool has_source = s.source_line != 0 && s.source_file < image.source_files.size();
-    t.text(2, has_source ? image.source_files[s.source_file] : "");
+    const auto source_file = [&image](uint32_t file, uint32_t line) {
+      return line != 0 && file < image.source_files.size() ? image.source_files[file] : std::string();
+    };
+    t.text(2, source_file(s.source_file, s.source_line));
     const bool linked = s.loc.file < image.files.size();
     t.text(3, linked ? std::filesystem::path(image.files[s.loc.file]).filename().string() : "");
+    t.text(4, source_file(s.inlined_file, s.inlined_line));
   }
   t.write(recorder, image.ops.size());
 }
 
-void write_issue_slots(core::Recorder& recorder, const SmStats& total) {
-  TableBuilder t("issue_slots", "every issue slot of every scheduler by cause; the sum is slots x cycles");
+void write_issue_slots(core::Recorder& recorder, const SmStats& total, const std::string& folder) {
+  TableBuilder t(folder + "issue_slots",
+                 "every issue slot of every scheduler by cause; the sum is slots x cycles");
   t.column("slots", "issue slots", "over all simulated SMs");
   t.text_column("cause", "what the slot was used for or lost to");
   for (size_t i = 0; i < kNumStallCauses; ++i) {
@@ -118,6 +128,22 @@ void write_units(core::Recorder& recorder, const std::vector<UnitLoad>& units) {
     t.text(2, u.meaning);
   }
   t.write(recorder, units.size());
+}
+
+void write_interim_state(core::Recorder& recorder, const KernelResult& k, core::Femtoseconds time,
+                         const std::string& folder) {
+  TableBuilder t(folder + "state",
+                 "how far the kernel had come when the tables beside this one were written");
+  t.column("cycles", "core cycles", "since its start");
+  t.column("time_fs", "fs", "the same as a time");
+  t.column("warp_instructions", "1", "PTX instructions executed by warps");
+  t.column("thread_instructions", "1", "the same times active threads");
+  t.column("inst_executed", "1", "machine operations executed by warps");
+  t.column("inst_issued", "1", "the same with replays");
+  for (const uint64_t v : {k.cycles, uint64_t{time}, k.total.warp_instructions, k.total.thread_instructions,
+                           k.total.inst_executed, k.total.inst_issued})
+    t.cell(v);
+  t.write(recorder, 1);
 }
 
 void write_findings(core::Recorder& recorder, const KernelLaunch& run, const Checker& checker) {

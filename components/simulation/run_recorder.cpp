@@ -17,6 +17,10 @@ core::KernelAttribute text(const char* name, std::string value) { return {name, 
 
 std::string dims(const Dim3& d) { return fmt::format("{},{},{}", d.x, d.y, d.z); }
 
+/// A kernel that runs longer has its counts written while it runs, each time after half as many cycles again:
+/// at most a third of what it did is not in the file of a run that is killed.
+constexpr uint64_t kFirstState = uint64_t{1} << 18;
+
 }  // namespace
 
 void RunRecorder::begin_kernel(const PreparedLaunch& launch) {
@@ -25,14 +29,14 @@ void RunRecorder::begin_kernel(const PreparedLaunch& launch) {
   const auto beside = static_cast<uint32_t>(open_.size());
   const core::Femtoseconds start = time_of(run.start);
   power_.begin_kernel(run, start);
-  core::EventTable<SeriesRow>* const series = recorder_ == nullptr ? nullptr : open_group(launch);
+  const SeriesTables series = recorder_ == nullptr ? SeriesTables{} : open_group(launch);
   open_.push_back({&run, begun_++, beside, gpu_.stats(), start, power_.changes(PowerDomain::kCore),
-                   TimeSeries(run, gpu_, series), gpu_.unit_counts()});
+                   TimeSeries(run, gpu_, series, sample_cycles_), gpu_.unit_counts(), 0, kFirstState});
   // What no kernel is known for goes to the one that runs longest.
   if (recorder_ != nullptr) gpu_.events() = open_.front().run->events;
 }
 
-core::EventTable<SeriesRow>* RunRecorder::open_group(const PreparedLaunch& launch) {
+SeriesTables RunRecorder::open_group(const PreparedLaunch& launch) {
   KernelLaunch& run = *launch.run;
   const core::KernelAttribute attributes[] = {
       text("name", run.image->name),
@@ -54,7 +58,9 @@ core::EventTable<SeriesRow>* RunRecorder::open_group(const PreparedLaunch& launc
   e.block = recorder_->table<core::BlockEvent>();
   e.phase = recorder_->table<core::PhaseEvent>();
   e.slot = recorder_->table<core::SlotEvent>();
-  core::EventTable<SeriesRow>* const series = recorder_->table<SeriesRow>();
+  SeriesTables series;
+  series.all = recorder_->table<SeriesRow>();
+  if (sample_cycles_ != 0) series.sms = recorder_->table<SmSeriesRow>();
   e.memory = recorder_->table<core::MemoryEvent>();
   e.cache = recorder_->table<core::CacheEvent>();
   e.mshr = recorder_->table<core::MshrEvent>();
@@ -66,15 +72,43 @@ core::EventTable<SeriesRow>* RunRecorder::open_group(const PreparedLaunch& launc
 }
 
 void RunRecorder::sample(uint64_t now) {
-  for (OpenKernel& kernel : open_) kernel.series.sample(power_, now);
+  for (OpenKernel& kernel : open_) {
+    kernel.series.sample_if_due(power_, now);
+    const core::Cycle start = kernel.run->start;
+    if (recorder_ == nullptr || now < start.count() + kernel.next_state) continue;
+    write_state(kernel, core::Cycle(now));
+    const uint64_t passed = now - start.count();
+    kernel.next_state = passed + passed / 2;
+  }
 }
 
-double RunRecorder::seconds(const OpenKernel& kernel) const {
+uint64_t RunRecorder::next_sample() const {
+  uint64_t next = ~uint64_t{0};
+  for (const OpenKernel& kernel : open_) next = std::min(next, kernel.series.due());
+  return next;
+}
+
+void RunRecorder::write_state(OpenKernel& kernel, core::Cycle now) {
+  KernelLaunch& run = *kernel.run;
+  const auto slot = static_cast<uint64_t>(machine_.scheduler.issue_cycles);
+  KernelResult k = summarise(run, machine_, "", seconds(kernel, now), now);
+  k.cycles = (k.cycles + slot - 1) / slot * slot;
+  add_machine_counters(kernel, k);
+  recorder_->choose_kernel(kernel.number);
+  const std::string folder = fmt::format("interim/{}/", kernel.states++);
+  write_per_sm(*recorder_, run, gpu_, folder);
+  write_per_pc(*recorder_, run, folder);
+  write_issue_slots(*recorder_, k.total, folder);
+  recorder_->write_counters_below(k.counters, folder);
+  write_interim_state(*recorder_, k, time_of(now) - kernel.start_fs, folder);
+}
+
+double RunRecorder::seconds(const OpenKernel& kernel, core::Cycle end) const {
   const KernelLaunch& run = *kernel.run;
   const core::ClockDomain& core = gpu_.core_domain();
   if (power_.changes(PowerDomain::kCore) == kernel.core_changes)
-    return static_cast<double>(run.end - run.start) / (static_cast<double>(core.khz()) * 1e3);
-  return static_cast<double>(core.time_of(run.end) - kernel.start_fs) * 1e-15;
+    return static_cast<double>(end - run.start) / (static_cast<double>(core.khz()) * 1e3);
+  return static_cast<double>(core.time_of(end) - kernel.start_fs) * 1e-15;
 }
 
 SlotUse RunRecorder::slot_use() const {
@@ -89,8 +123,8 @@ KernelResult RunRecorder::end_kernel(const PreparedLaunch& launch) {
   KernelLaunch& run = *launch.run;
   const auto it = std::ranges::find(open_, &run, &OpenKernel::run);
   OpenKernel& kernel = *it;
-  kernel.series.sample(power_, run.end.count());
-  KernelResult k = summarise(run, machine_, launch.occupancy_limiter, seconds(kernel));
+  kernel.series.finish(power_, run.end.count());
+  KernelResult k = summarise(run, machine_, launch.occupancy_limiter, seconds(kernel, run.end), run.end);
   k.number = kernel.number;
   k.stream = launch.spec->stream;
   k.beside = kernel.beside;
@@ -169,8 +203,11 @@ void RunRecorder::close_group(OpenKernel& kernel, const KernelResult& k) {
 void RunRecorder::abandon_kernels() {
   if (recorder_ == nullptr) return;
   gpu_.events() = EventSink{};
-  for (const OpenKernel& kernel : open_) {
+  const core::Cycle now = gpu_.core_domain().now();
+  for (OpenKernel& kernel : open_) {
     kernel.run->events = EventSink{};
+    kernel.series.finish(power_, now.count());
+    if (now > kernel.run->start) write_state(kernel, now);
     recorder_->choose_kernel(kernel.number);
     recorder_->end_kernel({});
   }

@@ -19,16 +19,26 @@ namespace gpusim::comp {
 class RunRecorder {
  public:
   /// `recorder` may be null: results are computed, nothing is recorded. `checker`: of a run with --check.
+  /// `sample_cycles`: interval of the time series; 0: as long as kernels are (TimeSeries).
   RunRecorder(core::Recorder* recorder, Gpu& gpu, PowerModel& power, const core::MachineConfig& machine,
-              const Checker* checker = nullptr)
-      : recorder_(recorder), gpu_(gpu), power_(power), machine_(machine), checker_(checker) {}
+              const Checker* checker = nullptr, uint64_t sample_cycles = 0)
+      : recorder_(recorder),
+        gpu_(gpu),
+        power_(power),
+        machine_(machine),
+        checker_(checker),
+        sample_cycles_(sample_cycles) {}
 
   void begin_kernel(const PreparedLaunch& launch);
   [[nodiscard]] KernelResult end_kernel(const PreparedLaunch& launch);
-  /// A run that ends early: closes the open kernels' tables without final counters.
+  /// A run that ends early: closes the open kernels' tables with the counts at the present.
   void abandon_kernels();
-  /// One row of each time series (called at fixed cycles by the core domain's observer).
+  /// Looks at the kernels that run, at core cycle `now`: rows of their time series that are due, and from
+  /// time to time all their counts, for whoever finds a file whose run was killed.
   void sample(uint64_t now);
+  /// Core cycle at which the next row of a time series is due; never (~0), if none is.
+  [[nodiscard]] uint64_t next_sample() const;
+  [[nodiscard]] size_t open_kernels() const { return open_.size(); }
   /// Issue slots of the kernels so far, for the governor.
   [[nodiscard]] SlotUse slot_use() const;
 
@@ -42,13 +52,17 @@ class RunRecorder {
     uint64_t core_changes = 0;  ///< of the core clock, when it began
     TimeSeries series;
     std::vector<UnitCount> units_at_start{};
+    uint32_t states = 0;      ///< written while it runs
+    uint64_t next_state = 0;  ///< core cycles since its start
   };
   [[nodiscard]] core::Femtoseconds time_of(core::Cycle c) const { return gpu_.core_domain().time_of(c); }
-  /// The time that the kernel took, which has ended.
-  [[nodiscard]] double seconds(const OpenKernel& kernel) const;
+  /// The time that the kernel took until `end`.
+  [[nodiscard]] double seconds(const OpenKernel& kernel, core::Cycle end) const;
   /// Begins the kernel's group in the file, and gives it the event tables of the run's level. Returns the
-  /// table of its time series, null without one.
-  core::EventTable<SeriesRow>* open_group(const PreparedLaunch& launch);
+  /// tables of its time series.
+  SeriesTables open_group(const PreparedLaunch& launch);
+  /// What is counted of a kernel that runs, as tables of their own.
+  void write_state(OpenKernel& kernel, core::Cycle now);
   // Units whose work is counted by kernel.
   [[nodiscard]] UnitLoad shared_memory_load(const KernelLaunch& run, uint64_t cycles) const;
   [[nodiscard]] UnitLoad dispatcher_load(const KernelLaunch& run, uint64_t cycles) const;
@@ -62,6 +76,7 @@ class RunRecorder {
   PowerModel& power_;
   const core::MachineConfig& machine_;
   const Checker* checker_;
+  uint64_t sample_cycles_;
   std::vector<OpenKernel> open_;  ///< in the order in which they began
   uint32_t begun_ = 0;
   SlotUse ended_;  ///< of kernels that have ended

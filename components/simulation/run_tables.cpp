@@ -34,6 +34,22 @@ void write_timeline(core::Recorder& recorder, const SimulationResult& result) {
   t.write_for_run(recorder, items.size());
 }
 
+void write_fingerprints(core::Recorder& recorder, const SimulationResult& result) {
+  if (result.fingerprints.empty()) return;
+  TableBuilder t("fingerprints",
+                 "contents of the buffers and variables in device memory at the end of the run");
+  t.column("bytes", "bytes", "size");
+  t.column("fingerprint", "1",
+           "number that equal contents share and others do not, but for a chance of 2^-64");
+  t.text_column("name", "of the buffer or variable");
+  for (const MemoryFingerprint& f : result.fingerprints) {
+    t.cell(f.bytes);
+    t.cell(f.fingerprint);
+    t.text(0, f.name);
+  }
+  t.write_for_run(recorder, result.fingerprints.size());
+}
+
 void write_system(core::Recorder& recorder, const SimulationResult& result,
                   const core::MachineConfig& machine) {
   const std::optional<SystemEnergy> system = system_energy(result, machine);

@@ -64,6 +64,7 @@ struct SimulationOptions {
   std::string out;               ///< HDF5 file; empty: none
   bool keep_other_runs = false;  ///< a file of another machine or program at `out` is refused, not replaced
   core::EventLevel events = core::EventLevel::kSummary;
+  uint64_t sample_cycles = 0;  ///< between rows of the time series; 0: grows with the kernel (TimeSeries)
   int threads = 1;
   std::string command_line;  ///< canonical, for the recorded file
   std::string program_version;

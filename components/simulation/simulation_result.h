@@ -43,6 +43,12 @@ struct CopyResult {
   uint64_t start = 0, end = 0;  ///< core cycles; 0 and 0 if it did not start
 };
 
+/// Bytes of device memory that a run has left, as one number (simcore/memory/fingerprint.h).
+struct MemoryFingerprint {
+  std::string name;  ///< of a buffer or variable
+  uint64_t bytes = 0, fingerprint = 0;
+};
+
 struct SimulationResult {
   enum class Status { kComplete, kFailed, kInterrupted };
   Status status = Status::kComplete;
@@ -50,7 +56,8 @@ struct SimulationResult {
   std::vector<KernelResult> kernels;  ///< that ended, in the order in which they began
   std::vector<CopyResult> copies;     ///< in the order of the launch file
   std::vector<core::ExpectResult> expects;
-  double wall_s = 0;  ///< host seconds of the simulation proper
+  std::vector<MemoryFingerprint> fingerprints;  ///< of a recorded run that ended well
+  double wall_s = 0;                            ///< host seconds of the simulation proper
   uint64_t warp_instructions = 0;
   uint64_t cycles = 0;               ///< in which a kernel ran
   double time_s = 0;                 ///< the cycles as a time

@@ -13,6 +13,7 @@
 #include "components/simulation/run_plan.h"
 #include "components/simulation/run_recorder.h"
 #include "components/simulation/run_tables.h"
+#include "simcore/memory/fingerprint.h"
 
 namespace gpusim::comp {
 
@@ -108,6 +109,7 @@ class TimedRun {
   bool all_done_ = false, interrupted_ = false, counting_ = false;
   core::DeviceMemory::Contents first_contents_;  ///< before the launches that warm the caches
   std::exception_ptr failure_;
+  uint64_t next_watch_ = 0;  ///< core cycle
   DeviceMemoryAdapter memory_;
   RunFile file_;
   core::Engine engine_;
@@ -130,7 +132,7 @@ TimedRun::TimedRun(const RunPlan& plan, SimulationResult& result)
           [this](std::string message) { fail(std::move(message)); }, !options_.direct_driver, plan.checker,
           options_.attach_memory),
       power_(gpu_, options_.machine),
-      records_(file_.recorder(), gpu_, power_, options_.machine, plan.checker) {
+      records_(file_.recorder(), gpu_, power_, options_.machine, plan.checker, options_.sample_cycles) {
   if (!plan_.warm_up.empty()) first_contents_ = plan_.contents.memory().contents();
   make_governor();
   gpu_.dispatcher().set_hooks(hooks());
@@ -183,7 +185,11 @@ void TimedRun::begin_kernel(KernelLaunch& run) {
   if (warms_up(run)) return;
   if (!std::exchange(counting_, true) && !first_contents_.empty())
     plan_.contents.memory().restore(first_contents_);
-  guarded([&] { records_.begin_kernel(plan_.launches[run.id]); });
+  guarded([&] {
+    records_.begin_kernel(plan_.launches[run.id]);
+    // SMs that have other kernels may have run ahead to the time at which the observer was due.
+    if (records_.open_kernels() == 1) gpu_.core_domain().observe_sooner(core::Cycle(records_.next_sample()));
+  });
 }
 
 void TimedRun::end_kernel(KernelLaunch& run) {
@@ -220,14 +226,20 @@ void TimedRun::watch(uint64_t core_cycle) {
 
 void TimedRun::observe_from_time_to_time() {
   const uint64_t period = std::clamp<uint64_t>(options_.max_cycles, 1, kObserverPeriod);
+  next_watch_ = period;
   gpu_.core_domain().set_observer(core::Cycle(period), [this, period](core::Cycle now) {
+    const bool watches = now.count() >= next_watch_;
     guarded([&] {
       records_.sample(now.count());
+      if (!watches) return;
       if (file_.recorder() != nullptr) file_.recorder()->check();
       report_progress(now);
     });
-    watch(now.count());
-    return now + period;
+    if (watches) {
+      watch(now.count());
+      next_watch_ = now.count() + period;
+    }
+    return std::min(core::Cycle(next_watch_), core::Cycle(records_.next_sample()));
   });
   // The core may sleep while memory works: the other domains watch too.
   for (core::ClockDomain* domain : engine_.domains()) {
@@ -269,7 +281,12 @@ void TimedRun::conclude(core::Engine::Outcome outcome) {
   std::ranges::sort(result_.kernels, {}, &KernelResult::number);
   if (!all_done_) records_.abandon_kernels();
   if (core::Recorder* const recorder = file_.recorder(); recorder != nullptr) {
+    if (result_.status == SimulationResult::Status::kComplete)
+      for (const core::Allocation& a : plan_.contents.memory().allocations())
+        if (a.bytes != 0)
+          result_.fingerprints.push_back({a.name, a.bytes, core::fingerprint({a.data, a.bytes})});
     write_timeline(*recorder, result_);
+    write_fingerprints(*recorder, result_);
     write_system(*recorder, result_, options_.machine);
     file_.close(result_);
   }

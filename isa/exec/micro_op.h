@@ -230,8 +230,10 @@ inline constexpr uint32_t kRowBytes = 4 * kWarpSize;
 struct PtxStatement {
   std::string text;
   SourceLoc loc;
-  uint32_t source_line = 0;  ///< from .loc, 0 if none
-  uint32_t source_file = 0;  ///< its file: index into KernelImage::source_files
+  uint32_t source_line = 0;   ///< from .loc, 0 if none
+  uint32_t source_file = 0;   ///< its file: index into KernelImage::source_files
+  uint32_t inlined_line = 0;  ///< of the outermost call through which it was inlined there, 0 if none
+  uint32_t inlined_file = 0;
 };
 
 /// Classes of machine instructions, as regress/compiler/opcodes.csv has them; there, kInteger is several:

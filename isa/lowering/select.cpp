@@ -187,7 +187,9 @@ void Selector::emit_function(Frame& frame) {
 uint32_t Selector::statement_index(const Instruction& inst) {
   std::vector<PtxStatement>& list = statements_.list;
   const auto [it, added] = statements_.numbers.try_emplace(&inst, static_cast<uint32_t>(list.size()));
-  if (added) list.push_back({inst.text, inst.loc, inst.source_line, inst.source_file});
+  if (added)
+    list.push_back(
+        {inst.text, inst.loc, inst.source_line, inst.source_file, inst.inlined_line, inst.inlined_file});
   return it->second;
 }
 

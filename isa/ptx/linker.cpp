@@ -40,6 +40,7 @@ void mark(Module& module, uint32_t file, uint32_t first_source) {
     for (Instruction& i : f.body) {
       place(i.loc, file);
       if (i.source_file != 0) i.source_file += first_source;
+      if (i.inlined_file != 0) i.inlined_file += first_source;
       for (Operand& o : i.operands) {
         place(o.loc, file);
         for (Operand& e : o.elements) place(e.loc, file);

@@ -141,8 +141,10 @@ struct Instruction {
   std::string text;                ///< the statement as written, white space collapsed, without the `;`
   uint32_t source_file = 0;        ///< .loc: file number, 0 if none
   uint32_t source_line = 0;        ///< .loc: line
-  uint32_t unused_bytes = 0;       ///< of a load: bit per byte that .pragma "used_bytes_mask" leaves out
-  bool no_unroll = false;          ///< .pragma "nounroll" stands before it: the first of a loop
+  uint32_t inlined_file = 0;  ///< .loc inlined_at: file of the call that is not inlined itself, 0 if none
+  uint32_t inlined_line = 0;  ///< .loc inlined_at: its line
+  uint32_t unused_bytes = 0;  ///< of a load: bit per byte that .pragma "used_bytes_mask" leaves out
+  bool no_unroll = false;     ///< .pragma "nounroll" stands before it: the first of a loop
 };
 
 struct Label {

@@ -105,6 +105,8 @@ class ClockDomain : public sc_core::sc_module {
   /// Called at the first processed edge at or after `due`, before any module ticks; returns the next due
   /// cycle. Observers only: they may read modules and stop the engine, and do not count as work.
   void set_observer(Cycle due, std::function<Cycle(Cycle)> observer);
+  /// The observer is called at `due` already. What modules have decided ahead of time until then it sees.
+  void observe_sooner(Cycle due) { observer_due_ = std::min(observer_due_, due); }
 
  private:
   friend class Clocked;

@@ -62,7 +62,10 @@ class Comparison {
       result_.message = fmt::format("{}: nothing to compare", buffer_.name);
     } else if (result_.pass) {
       result_.message = fmt::format("{}: {} element{} as expected, {}", buffer_.name, result_.compared,
-                                    result_.compared == 1 ? "" : "s", errors());
+                                    result_.compared == 1 ? "" : "s",
+                                    worst_absolute_ == 0
+                                        ? "exactly"
+                                        : fmt::format("largest error {:.3g}{}", worst_absolute_, allowed()));
     } else {
       result_.message = fmt::format("{}: {} of {} element{} {} wrong, first: {}; {}", buffer_.name,
                                     result_.wrong, result_.compared, result_.compared == 1 ? "" : "s",
@@ -74,11 +77,13 @@ class Comparison {
  private:
   [[nodiscard]] double value(const std::byte* at) const { return load_element(buffer_.type, at).as_double(); }
 
-  /// An element may differ much in relation to a value near zero and be right by `atol`: both are said.
+  /// What an element may differ by: one near zero may differ much in relation to its value, and be right.
+  [[nodiscard]] std::string allowed() const {
+    return fmt::format(" (allowed: {:g} + {:g} x |expected|)", expect_.atol, expect_.rtol);
+  }
   [[nodiscard]] std::string errors() const {
-    if (result_.worst == 0) return "worst relative error 0";
-    return fmt::format("worst relative error {:.3g} (rtol {:g}), absolute {:.3g} (atol {:g})", result_.worst,
-                       expect_.rtol, worst_absolute_, expect_.atol);
+    if (worst_absolute_ == 0) return "they differ beyond the 53 bits of a double";
+    return fmt::format("largest error {:.3g}, relative {:.3g}{}", worst_absolute_, result_.worst, allowed());
   }
 
   const BufferSpec& buffer_;

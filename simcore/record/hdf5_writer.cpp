@@ -195,6 +195,14 @@ hid_t Hdf5Writer::make_group(hid_t parent, const std::string& name, size_t expec
   return checked(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), "create a group");
 }
 
+void Hdf5Writer::make_groups_of(hid_t parent, const std::string& path) {
+  for (size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1)) {
+    const std::string group = path.substr(0, end);
+    if (H5Lexists(parent, group.c_str(), H5P_DEFAULT) <= 0)
+      const Handle made(make_group(parent, group, 16), H5Gclose);
+  }
+}
+
 void Hdf5Writer::text_dataset(const std::string& path, const std::string& text) {
   const Handle type(string_type(text.size() + 1), H5Tclose);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
@@ -378,6 +386,7 @@ void Hdf5Writer::write_table(uint64_t kernel, const TableSchema& schema, std::sp
     }
     offset += widths[text++];
   }
+  make_groups_of(group_of(kernel), schema.path);
   const Handle dataset(make_dataset(group_of(kernel), schema, type, rows, false), H5Dclose);
   if (rows > 0 && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()) < 0)
     fail("write " + schema.path);

@@ -79,6 +79,8 @@ class Hdf5Writer {
   void kernel_attributes(hid_t group, std::span<const KernelAttribute> attributes);
   [[nodiscard]] hid_t group_of(uint64_t kernel) const { return kernel == kRun ? file_ : open_.at(kernel); }
   void text_dataset(const std::string& path, const std::string& text);
+  /// Makes the groups of a table's path that are not there yet.
+  void make_groups_of(hid_t parent, const std::string& path);
   hid_t make_group(hid_t parent, const std::string& name, size_t expected_links);
   void describe(hid_t dataset, const TableSchema& schema);
   hid_t make_dataset(hid_t group, const TableSchema& schema, hid_t type, hsize_t rows, bool growing);

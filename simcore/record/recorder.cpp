@@ -307,14 +307,16 @@ class Hdf5Recorder final : public Recorder {
     write_whole(Hdf5Writer::kRun, schema, records, rows, texts);
   }
 
-  void write_counters(std::span<const Counter> counters) override {
-    static const TableSchema schema{"counters",
-                                    "event counts and derived figures of the kernel",
-                                    sizeof(double),
-                                    {{"name", ColumnType::kString, 0, "", "name; nvprof's where one exists"},
-                                     {"value", ColumnType::kF64, 0, "see column unit", "value"},
-                                     {"unit", ColumnType::kString, 0, "", "unit of the value"},
-                                     {"description", ColumnType::kString, 0, "", "what is counted"}}};
+  void write_counters_below(std::span<const Counter> counters, std::string_view folder) override {
+    static const TableSchema plain{"counters",
+                                   "event counts and derived figures of the kernel",
+                                   sizeof(double),
+                                   {{"name", ColumnType::kString, 0, "", "name; nvprof's where one exists"},
+                                    {"value", ColumnType::kF64, 0, "see column unit", "value"},
+                                    {"unit", ColumnType::kString, 0, "", "unit of the value"},
+                                    {"description", ColumnType::kString, 0, "", "what is counted"}}};
+    TableSchema schema = plain;
+    schema.path.insert(0, folder);
     std::vector<double> values;
     std::vector<std::vector<std::string>> texts(3);
     for (const Counter& counter : counters) {

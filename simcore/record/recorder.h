@@ -71,10 +71,13 @@ class Recorder {
     return rows;
   }
   /// A whole table at once (per_sm, per_pc, issue_slots): `rows` records of schema.record_bytes for the
-  /// numeric columns, and for each kString column, in order, `rows` texts. Data is copied.
+  /// numeric columns, and for each kString column, in order, `rows` texts. Data is copied. Groups of
+  /// schema.path that are not there yet ("interim/3/per_pc") are made.
   virtual void write_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
                            std::span<const std::vector<std::string>> texts) = 0;
-  virtual void write_counters(std::span<const Counter> counters) = 0;
+  void write_counters(std::span<const Counter> counters) { write_counters_below(counters, ""); }
+  /// `folder`: of the table, below the kernel's group: "" or "interim/3/".
+  virtual void write_counters_below(std::span<const Counter> counters, std::string_view folder) = 0;
   /// Writes a table of the whole run, at the root; otherwise as write_table().
   virtual void write_run_table(const TableSchema& schema, std::span<const std::byte> records, uint64_t rows,
                                std::span<const std::vector<std::string>> texts) = 0;

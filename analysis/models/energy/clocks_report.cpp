@@ -12,6 +12,7 @@
 #include "analysis/report/text.h"
 #include "simcore/record/recorder.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::analysis::energy {
 namespace {
@@ -100,7 +101,7 @@ class GroupReport {
   /// Energy over the clock, predicted and simulated. `alone`: no other group is drawn.
   void add_to(Plot& plot, bool alone) const {
     const int first_look = static_cast<int>(plot.series.size()) / 2;
-    std::string name = group_.base->kernels.front().kernel.name;
+    std::string name = core::short_kernel_name(group_.base->kernels.front().kernel.name);
     if (!alone)
       name += fmt::format(" ({})", std::filesystem::path(group_.base->recording->path()).stem().string());
     Series kernels, system, simulated, simulated_system;
@@ -130,7 +131,8 @@ class GroupReport {
 
  private:
   [[nodiscard]] std::string name_of(size_t kernel, const Run& run) const {
-    return fmt::format("{} @ {:.0f} MHz", group_.base->kernels[kernel].kernel.name, mhz(run.clocks[0]));
+    return fmt::format("{} @ {:.0f} MHz", core::short_kernel_name(group_.base->kernels[kernel].kernel.name),
+                       mhz(run.clocks[0]));
   }
 
   [[nodiscard]] Prediction prediction(size_t kernel, const Run& run, const char* quantity, const char* unit,
@@ -148,8 +150,8 @@ class GroupReport {
   void add_kernel(size_t i, ModelReport& report) {
     const KernelLaunch& own = group_.base->kernels[i];
     report.text += fmt::format("kernel {} '{}': {:.4g} us, {:.4g} mJ, {:.4g} W\n{}", own.kernel.index,
-                               printable(own.kernel.name), own.seconds * 1e6, own.energy() * 1e3,
-                               own.energy() / own.seconds, parts_text(dvfs_.parts()[i]));
+                               printable(core::short_kernel_name(own.kernel.name)), own.seconds * 1e6,
+                               own.energy() * 1e3, own.energy() / own.seconds, parts_text(dvfs_.parts()[i]));
     report.text += fmt::format("  {:>5} {:>6}  {:<34} {:<34} {:>9}\n", "MHz", "V", "time us (simulated)",
                                "energy mJ (simulated)", "bound by");
     if (group_.others.empty()) {
@@ -264,9 +266,10 @@ class GroupReport {
         "kernel {} '{}': critical path of {} barrier intervals in {} blocks, {:.0f} cycles: {:.0f} "
         "computing, "
         "{:.0f} waiting for {:.1f} accesses and {:.0f} barriers\n  {:>5}  {:<34} {:<34}\n",
-        base.kernels[i].kernel.index, printable(base.kernels[i].kernel.name), pem.path.tasks, pem.path.blocks,
-        pem.path.cycles, pem.path.computing, pem.path.waiting, pem.path.accesses, pem.path.barriers, "MHz",
-        "clock that ends in time, MHz", "energy mJ (simulated, with host)");
+        base.kernels[i].kernel.index, printable(core::short_kernel_name(base.kernels[i].kernel.name)),
+        pem.path.tasks, pem.path.blocks, pem.path.cycles, pem.path.computing, pem.path.waiting,
+        pem.path.accesses, pem.path.barriers, "MHz", "clock that ends in time, MHz",
+        "energy mJ (simulated, with host)");
     std::vector<const Run*> runs{&base};
     runs.insert(runs.end(), group_.others.begin(), group_.others.end());
     for (const Run* run : runs) {

@@ -55,7 +55,7 @@ const std::initializer_list<Row> kRows = {
 };
 
 constexpr double kWarp = 32;
-constexpr double kSector = 32;  ///< bytes of the data sheet's scattered reads
+constexpr double kScatteredBytes = 32;  ///< bytes of the data sheet's scattered reads
 
 /// The first unit that executes the class; a new one if the configuration has none.
 size_t unit_of(std::string_view op_class, const core::MachineConfig& machine, Parameters& p) {
@@ -135,9 +135,9 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.l2_bytes = sheet.find("bandwidth.l2").value_or(0) / p.core_hz;
   p.l1_bytes = sheet.find("bandwidth.l1").value_or(0);
   if (const auto scattered = sheet.find("bandwidth.scattered"); scattered && *scattered > 0)
-    p.row = kSector * p.core_hz / *scattered;
+    p.row = kScatteredBytes * p.core_hz / *scattered;
   if (const auto scattered = sheet.find("bandwidth.sm_scattered"); scattered && *scattered > 0)
-    p.request = kSector * p.core_hz / *scattered;
+    p.request = kScatteredBytes * p.core_hz / *scattered;
   set_classes(machine, sheet, p);
   p.request_unit = p.units.size();
   p.units.emplace_back("requests");

@@ -16,6 +16,7 @@
 #include "analysis/report/text.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
 #include "simcore/text/names.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -106,8 +107,9 @@ std::string segment_lines(const Result& r) {
 
 std::string text_of(const Result& r) {
   const Estimate& e = r.extended;
-  std::string out = fmt::format("latency-hidden: kernel {} {}  grid {}  block {}  ({})\n", r.kernel.index,
-                                printable(r.kernel.name), r.kernel.grid, r.kernel.block, r.sheet);
+  std::string out =
+      fmt::format("latency-hidden: kernel {} {}  grid {}  block {}  ({})\n", r.kernel.index,
+                  printable(core::short_kernel_name(r.kernel.name)), r.kernel.grid, r.kernel.block, r.sheet);
   out += time_line(r, "simulated", r.simulated(), false);
   out += time_line(r, "extended", e.cycles, true);
   for (size_t a = 0; a < r.paper.size(); ++a)

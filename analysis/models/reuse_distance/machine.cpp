@@ -6,6 +6,7 @@
 
 #include "simcore/occupancy/machine_limits.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::analysis {
 namespace {
@@ -17,11 +18,11 @@ uint32_t resident_blocks(const core::MachineConfig& m, const WarpTraceHeader& t)
       isa::compute_occupancy(core::occupancy_limits(m), static_cast<int>(t.block_threads),
                              static_cast<int>(t.registers), t.shared_bytes);
   if (fits.blocks_per_sm > 0) return number(fits.blocks_per_sm);
-  throw core::InputError(
-      fmt::format("gpusim: error: no block of kernel '{}' ({} threads, {} registers each, {} bytes of shared "
-                  "memory) fits "
-                  "an SM of {}",
-                  t.kernel, t.block_threads, t.registers, t.shared_bytes, m.gpu.name));
+  throw core::InputError(fmt::format(
+      "gpusim: error: no block of kernel '{}' ({} threads, {} registers each, {} bytes of shared "
+      "memory) fits "
+      "an SM of {}",
+      core::short_kernel_name(t.kernel), t.block_threads, t.registers, t.shared_bytes, m.gpu.name));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ double sum_of(const Table& table, std::string_view column) {
   return sum;
 }
 
-double counter(const KernelRecord& kernel, std::string_view name) {
+double counted(const KernelRecord& kernel, std::string_view name) {
   const auto at = kernel.counters.find(name);
   return at == kernel.counters.end() ? 0 : at->second;
 }
@@ -44,14 +44,14 @@ void Sums::add(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const double seconds = kernel_seconds(kernel, machine);
   point.sms = std::max(point.sms, static_cast<uint32_t>(kernel.per_sm.rows));
   point.seconds += seconds;
-  point.flops += counter(kernel, "flop_count");
-  point.divergent += counter(kernel, "divergent_branch");
+  point.flops += counted(kernel, "flop_count");
+  point.divergent += counted(kernel, "divergent_branch");
   point.dram_bytes +=
-      kSectorBytes * (counter(kernel, "dram_read_transactions") + counter(kernel, "dram_write_transactions"));
-  point.l2_bytes += kSectorBytes * (counter(kernel, "l2_read_sectors") + counter(kernel, "l2_write_sectors") +
-                                    counter(kernel, "l2_atomic_sectors"));
-  l2_read += counter(kernel, "l2_read_sectors");
-  l2_hit += counter(kernel, "l2_read_hit_sectors");
+      kSectorBytes * (counted(kernel, "dram_read_transactions") + counted(kernel, "dram_write_transactions"));
+  point.l2_bytes += kSectorBytes * (counted(kernel, "l2_read_sectors") + counted(kernel, "l2_write_sectors") +
+                                    counted(kernel, "l2_atomic_sectors"));
+  l2_read += counted(kernel, "l2_read_sectors");
+  l2_hit += counted(kernel, "l2_read_hit_sectors");
   const auto& active = kernel.per_sm["active_cycles"];
   const double most = active.empty() ? 0 : static_cast<double>(std::ranges::max(active));
   active_cycles += sum_of(kernel.per_sm, "active_cycles");
@@ -147,9 +147,9 @@ std::vector<Ceiling> ceilings(std::span<const Recording> recordings) {
       const KernelRecord kernel = recording.kernel(index);
       const double seconds = kernel_seconds(kernel, recording.machine());
       c.sms = static_cast<uint32_t>(kernel.per_sm.rows);
-      if (name == kFmaCeiling) c.fma = counter(kernel, "flop_count") / seconds;
-      if (name == kAddCeiling) c.add = counter(kernel, "flop_count") / seconds;
-      if (name == kStreamCeiling) c.bandwidth = counter(kernel, "dram_read_bytes") / seconds;
+      if (name == kFmaCeiling) c.fma = counted(kernel, "flop_count") / seconds;
+      if (name == kAddCeiling) c.add = counted(kernel, "flop_count") / seconds;
+      if (name == kStreamCeiling) c.bandwidth = counted(kernel, "dram_read_bytes") / seconds;
     }
     if (c.fma > 0 && c.add > 0 && c.bandwidth > 0) all.push_back(c);
   }

@@ -191,7 +191,8 @@ void ModuleParser::parse_body() {
   const SourceLoc open = take().loc;
   const size_t outside = scopes_->depth();
   scopes_->open();
-  source_file_ = source_line_ = 0;
+  source_ = inlined_ = {};
+  inlined_at_.clear();
   while (scopes_->depth() > outside) {
     if (too_many_errors()) return;
     if (token_.kind == Token::Kind::kEnd) {
@@ -337,21 +338,34 @@ void ModuleParser::parse_local_variables(Space space) {
 /// .loc file line column [, function_name label[+n], inlined_at file line column]; no `;`.
 void ModuleParser::parse_loc() {
   take();
-  source_file_ = static_cast<uint32_t>(expect_integer("a file number"));
-  source_line_ = static_cast<uint32_t>(expect_integer("a line number"));
-  if (token_.kind == Token::Kind::kInteger) take();
+  source_ = inlined_ = {};
+  source_.file = static_cast<uint32_t>(expect_integer("a file number"));
+  source_.line = static_cast<uint32_t>(expect_integer("a line number"));
+  if (token_.kind == Token::Kind::kInteger) source_.column = static_cast<uint32_t>(take().value);
   while (accept(",")) {
     const Token keyword = expect_identifier("function_name or inlined_at");
     if (keyword.text == "function_name") {
       expect_identifier("a label");
       if (accept("+")) expect_integer("an offset");
     } else if (keyword.text == "inlined_at") {
-      for (int i = 0; i < 3; ++i) expect_integer("file, line and column");
+      for (uint32_t SourcePlace::*part : {&SourcePlace::file, &SourcePlace::line, &SourcePlace::column})
+        inlined_.*part = static_cast<uint32_t>(expect_integer("file, line and column"));
     } else {
       fail(keyword.loc,
            fmt::format("expected function_name or inlined_at, found '{}'", keyword.text.substr(0, 80)));
     }
   }
+  if (inlined_.file == 0) return;
+  // The call may stand in a function that is inlined itself: a .loc of the call has said where.
+  if (const auto outer = inlined_at_.find(inlined_); outer != inlined_at_.end()) inlined_ = outer->second;
+  inlined_at_[source_] = inlined_;
+}
+
+void ModuleParser::set_source(Instruction& i) const {
+  i.source_file = source_.file;
+  i.source_line = source_.line;
+  i.inlined_file = inlined_.file;
+  i.inlined_line = inlined_.line;
 }
 
 void ModuleParser::parse_label_or_table() {

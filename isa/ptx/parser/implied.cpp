@@ -35,8 +35,7 @@ RegisterId ModuleParser::add_implied(const Instruction& i, Instruction made, Typ
   made.guard = i.guard;
   made.guard_negated = i.guard_negated;
   made.loc = i.loc;
-  made.source_file = source_file_;
-  made.source_line = source_line_;
+  set_source(made);
   function_->body.push_back(std::move(made));
   return id;
 }

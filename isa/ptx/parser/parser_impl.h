@@ -4,6 +4,8 @@
 // (parser_implied.cpp). An error inside a statement or declaration is thrown as SyntaxError and caught where
 // the parser can go on.
 #pragma once
+#include <compare>
+#include <map>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -127,6 +129,8 @@ class ModuleParser {
   void parse_local_variables(Space space);
   [[nodiscard]] bool declares_parameters(Space space) const;
   void parse_loc();
+  /// Where it stands in the source.
+  void set_source(Instruction& i) const;
   void parse_label_or_table();
   void parse_call_prototype(LabelTable& table);
   void parse_prototype_list(std::vector<Variable>& list);
@@ -195,9 +199,16 @@ class ModuleParser {
   enum class Header : uint8_t { kNone, kVersion, kTarget, kBody };
   Header header_ = Header::kNone;  // what stands before the next directive
   bool reported_version_ = false;
-  uint32_t source_file_ = 0, source_line_ = 0;
-  std::string_view texture_mode_;  // of .target
-  SourceLoc debug_{0, 0};          // of .target debug
+  /// A place in the source, of .loc.
+  struct SourcePlace {
+    uint32_t file = 0, line = 0, column = 0;
+    auto operator<=>(const SourcePlace&) const = default;
+  };
+  SourcePlace source_;   // of the statements that follow; file 0: none
+  SourcePlace inlined_;  // where the outermost function that is inlined there is called; file 0: none
+  std::map<SourcePlace, SourcePlace> inlined_at_;  // of places in the function, where they were inlined
+  std::string_view texture_mode_;                  // of .target
+  SourceLoc debug_{0, 0};                          // of .target debug
   bool has_sections_ = false;
   bool in_instruction_ = false;
   std::string_view unsupported_operand_;  // of the current instruction: well-formed, not executed yet

@@ -274,11 +274,23 @@ TEST(ParseStatement, LineNumbersOfTheSource) {
     .loc 1 17 3
     bar.sync 0;
     .loc 2 5 1, function_name $L__info_string0, inlined_at 1 20 4
+    bar.sync 0;
+    .loc 2 9 3, function_name $L__info_string1+4, inlined_at 2 5 1
+    bar.sync 0;
+    .loc 1 21 3
     bar.sync 0;)") + ".file 1 \"a.cu\"\n.file 2 \"b.h\", 1234, 99\n");
   EXPECT_EQ(m.functions[0].body[0].source_line, 17u);
   EXPECT_EQ(m.functions[0].body[0].source_file, 1u);
   EXPECT_EQ(m.functions[0].body[1].source_file, 2u);
   EXPECT_EQ(m.source_files.at(2), "b.h");
+  // Inlined once, inlined into what is inlined, and not inlined.
+  const auto call = [&](size_t i) {
+    return std::pair(m.functions[0].body[i].inlined_file, m.functions[0].body[i].inlined_line);
+  };
+  EXPECT_EQ(call(0), std::pair(0u, 0u));
+  EXPECT_EQ(call(1), std::pair(1u, 20u));
+  EXPECT_EQ(call(2), std::pair(1u, 20u));
+  EXPECT_EQ(call(3), std::pair(0u, 0u));
 }
 
 // --- errors ---

@@ -109,8 +109,7 @@ void ModuleParser::parse_instruction() {
   const uint32_t end = previous_.end;
   expect_semicolon();
   i.text = statement_text(begin, end);
-  i.source_file = source_file_;
-  i.source_line = source_line_;
+  set_source(i);
   i.unused_bytes = std::exchange(unused_bytes_, 0u);
   i.no_unroll = std::exchange(no_unroll_, false);
   add_implied_statements(i);
