@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace gpusim::study {
@@ -17,6 +18,9 @@ constexpr std::array kAmplitudes = {0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6};
 constexpr std::array kRough = {0.002, 0.005, 0.015, 0.04};
 // The least roughness: that much, a simulated time depends on the order of things that happen at once.
 constexpr int kSweeps = 3;
+/// Choices of scales that are kept, if they are as plausible as this share of the best.
+constexpr size_t kMembers = 16;
+constexpr double kLeastWeight = 0.01;
 
 /// The lower root of a symmetric matrix: a = L L'. Rows of different length. False if there is none.
 using Triangle = std::vector<std::vector<double>>;
@@ -60,7 +64,8 @@ GaussianProcess::GaussianProcess(const Coordinates& where, std::vector<size_t> r
   if (!where_.slope.empty())
     for (const size_t row : rows_) feature_ += where_.slope[row] / count;
   choose_scales();
-  predict_all();
+  for (Member& member : members_) predict_all(member);
+  mix();
 }
 
 double GaussianProcess::covariance(const Scales& s, size_t a, size_t b) const {
@@ -94,67 +99,101 @@ double GaussianProcess::likelihood(const Scales& s) const {
 }
 
 void GaussianProcess::choose_scales() {
-  scales_.lengths.assign(where_.dimensions, 1.2);
-  scales_.amplitude = 0.2;
-  double best = likelihood(scales_);
+  std::vector<Member> met;
+  Scales scales;
+  scales.lengths.assign(where_.dimensions, 1.2);
+  scales.amplitude = 0.2;
+  double best = -HUGE_VAL;
+  const auto meet = [&] {
+    const double now = likelihood(scales);
+    met.push_back({scales, now, 0, {}, {}, {}});
+    return now;
+  };
+  best = meet();
   const auto try_all = [&](double& scale, const auto& choices) {
     double chosen = scale;
     for (const double choice : choices) {
+      if (choice == chosen && !met.empty()) continue;
       scale = choice;
-      if (const double now = likelihood(scales_); now > best) best = now, chosen = choice;
+      if (const double now = meet(); now > best) best = now, chosen = choice;
     }
     scale = chosen;
   };
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     const double before = best;
-    try_all(scales_.amplitude, kAmplitudes);
-    for (double& length : scales_.lengths) try_all(length, kLengths);
-    try_all(scales_.rough, kRough);
+    try_all(scales.amplitude, kAmplitudes);
+    for (double& length : scales.lengths) try_all(length, kLengths);
+    try_all(scales.rough, kRough);
     if (best == before) break;
   }
+  std::ranges::stable_sort(met, std::greater(), &Member::likelihood);
+  double sum = 0;
+  for (Member& m : met) {
+    if (members_.size() == kMembers || std::exp(m.likelihood - best) < kLeastWeight) break;
+    if (std::ranges::find(members_, m.scales, &Member::scales) != members_.end()) continue;
+    m.weight = std::exp(m.likelihood - best);
+    sum += m.weight;
+    members_.push_back(std::move(m));
+  }
+  for (Member& m : members_) m.weight /= sum;
 }
 
-void GaussianProcess::predict_all() {
+void GaussianProcess::predict_all(Member& member) const {
+  const Scales& s = member.scales;
   const size_t n = rows_.size();
   Triangle root(n);
   for (size_t i = 0; i < n; ++i) {
     root[i].resize(i + 1);
-    for (size_t k = 0; k <= i; ++k) root[i][k] = covariance(scales_, rows_[i], rows_[k]);
-    root[i][i] += scales_.rough * scales_.rough;
+    for (size_t k = 0; k <= i; ++k) root[i][k] = covariance(s, rows_[i], rows_[k]);
+    root[i][i] += s.rough * s.rough;
   }
   // Of the scales that were chosen it exists.
   (void)take_root(root);
   std::vector<double> weights = values_;
   solve(root, weights);
 
-  means_.resize(where_.rows());
-  variances_.resize(where_.rows());
-  projected_.resize(where_.rows());
+  member.means.resize(where_.rows());
+  member.variances.resize(where_.rows());
+  member.projected.resize(where_.rows());
   for (size_t row = 0; row < where_.rows(); ++row) {
-    std::vector<double>& v = projected_[row];
+    std::vector<double>& v = member.projected[row];
     v.resize(n);
-    for (size_t i = 0; i < n; ++i) v[i] = covariance(scales_, row, rows_[i]);
+    for (size_t i = 0; i < n; ++i) v[i] = covariance(s, row, rows_[i]);
     solve(root, v);
-    means_[row] = level_ + std::inner_product(v.begin(), v.end(), weights.begin(), 0.0);
-    variances_[row] = covariance(scales_, row, row) - std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
+    member.means[row] = level_ + std::inner_product(v.begin(), v.end(), weights.begin(), 0.0);
+    member.variances[row] = covariance(s, row, row) - std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
   }
 }
 
-double GaussianProcess::deviation(size_t row) const {
-  return std::sqrt(std::max(variances_[row], 0.0) + scales_.rough * scales_.rough);
+void GaussianProcess::mix() {
+  means_.assign(where_.rows(), 0);
+  variances_.assign(where_.rows(), 0);
+  for (const Member& m : members_)
+    for (size_t row = 0; row < where_.rows(); ++row) means_[row] += m.weight * m.means[row];
+  for (const Member& m : members_)
+    for (size_t row = 0; row < where_.rows(); ++row) {
+      const double away = m.means[row] - means_[row];
+      variances_[row] +=
+          m.weight * (std::max(m.variances[row], 0.0) + m.scales.rough * m.scales.rough + away * away);
+    }
 }
+
+double GaussianProcess::deviation(size_t row) const { return std::sqrt(variances_[row]); }
 
 void GaussianProcess::believe(size_t row) {
-  const double variance = std::max(variances_[row], 0.0) + scales_.rough * scales_.rough;
-  const std::vector<double> chosen = projected_[row];
-  const double root = std::sqrt(variance);
-  for (size_t other = 0; other < projected_.size(); ++other) {
-    std::vector<double>& v = projected_[other];
-    const double shared =
-        covariance(scales_, other, row) - std::inner_product(v.begin(), v.end(), chosen.begin(), 0.0);
-    v.push_back(shared / root);
-    variances_[other] -= shared * shared / variance;
+  for (Member& m : members_) {
+    const double variance = std::max(m.variances[row], 0.0) + m.scales.rough * m.scales.rough;
+    const std::vector<double> chosen = m.projected[row];
+    const double root = std::sqrt(variance);
+    for (size_t other = 0; other < m.projected.size(); ++other) {
+      std::vector<double>& v = m.projected[other];
+      const double shared =
+          covariance(m.scales, other, row) - std::inner_product(v.begin(), v.end(), chosen.begin(), 0.0);
+      v.push_back(shared / root);
+      m.variances[other] -= shared * shared / variance;
+    }
   }
+  mix();
 }
 
 std::vector<LeftOut> leave_out(const Coordinates& where, const std::vector<size_t>& rows,

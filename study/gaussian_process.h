@@ -1,7 +1,8 @@
 // Gaussian-process regression (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006,
 // chapters 2, 4 and 5): what a few values say of all points, and how sure that is. The mean is a constant and
 // a slope times a given feature (both unknown, section 2.7), the rest varies smoothly: Matern 5/2 with a
-// length scale for each dimension, chosen by the marginal likelihood. Everything is deterministic.
+// length scale for each dimension. A few values do not tell the scales, so the predictions are those of the
+// most plausible ones, each weighted by its marginal likelihood. Everything is deterministic.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -34,20 +35,30 @@ class GaussianProcess {
   struct Scales {
     std::vector<double> lengths;
     double amplitude = 1, rough = 0.003;  ///< standard deviations of the smooth rest and of what is not
+    friend bool operator==(const Scales&, const Scales&) = default;
+  };
+  /// What one choice of scales says of all rows.
+  struct Member {
+    Scales scales;
+    double likelihood = 0, weight = 0;
+    std::vector<double> means, variances;
+    std::vector<std::vector<double>> projected;  ///< of each row: inverse root times its covariances
   };
   [[nodiscard]] double covariance(const Scales& s, size_t a, size_t b) const;
   /// Logarithm of the marginal likelihood with a weak preference for lengths near the whole range.
   [[nodiscard]] double likelihood(const Scales& s) const;
+  /// Climbs to the most plausible scales and keeps the best of all that it met.
   void choose_scales();
-  void predict_all();
+  void predict_all(Member& member) const;
+  /// Means and variances of the mixture.
+  void mix();
 
   const Coordinates& where_;
   std::vector<size_t> rows_;
   std::vector<double> values_;
   double level_ = 0, feature_ = 0;  ///< means of the values and of the feature
-  Scales scales_;
-  std::vector<double> means_, variances_;       ///< of each row of `where_`
-  std::vector<std::vector<double>> projected_;  ///< of each row: inverse root times its covariances
+  std::vector<Member> members_;
+  std::vector<double> means_, variances_;  ///< of each row of `where_`; with what is not smooth
 };
 
 /// A given value against its prediction from the others, whose scales are chosen without it.

@@ -24,10 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kLeastSimulations = 3;  ///< of a group
-constexpr double kLeastWidth = 1.645;    ///< of error bars that hold 90 % of a normal distribution
-/// Parts of the simulations of a group: the first of them spread over the space, and of the rest as many at a
-/// time as one of these.
-constexpr size_t kSpread = 3, kRounds = 6;
+constexpr double kLeastWidth = 1.86;  ///< that hold 90 % of Student's distribution with 8 degrees of freedom
+/// Of the simulations of a group, this share is spread over the space. They tell how far predictions are off
+/// anywhere: those that are chosen for being good lie close together, where predicting is easy.
+constexpr double kSpread = 0.6;
+constexpr size_t kRounds = 6;  ///< in which simulations are chosen, of which the spread ones are so many
 
 /// What the analytical model says of a point.
 struct Prediction {
@@ -132,6 +133,7 @@ class Explorer {
            std::vector<size_t> members, size_t simulations)
       : study_(study), members_(std::move(members)), simulations_(std::min(simulations, members_.size())) {
     taken_.assign(members_.size(), 0);
+    is_spread_.assign(members_.size(), 0);
     values_.assign(members_.size(), kUnknown);
     for (const size_t i : members_) has_model_ &= predictions[i].seconds > 0;
     for (const size_t i : members_)
@@ -145,10 +147,11 @@ class Explorer {
   [[nodiscard]] std::vector<size_t> next() {
     std::vector<size_t> rows;
     if (spent_ == 0)
-      rows = spread(
-          std::clamp(simulations_ / kSpread, std::min(simulations_, where_.dimensions + 2), simulations_));
+      rows = spread(static_cast<size_t>(std::ceil(kSpread * static_cast<double>(simulations_))));
     else if (spent_ < simulations_)
       rows = informative(std::min(std::max<size_t>(simulations_ / kRounds, 1), simulations_ - spent_));
+    if (spent_ == 0)
+      for (const size_t row : rows) is_spread_[row] = 1;
     spent_ += rows.size();
     std::vector<size_t> chosen;
     for (const size_t row : rows) {
@@ -194,7 +197,7 @@ class Explorer {
   const Study& study_;
   std::vector<size_t> members_;
   size_t simulations_, spent_ = 0;
-  std::vector<char> taken_;
+  std::vector<char> taken_, is_spread_;
   std::vector<double> values_;  ///< of simulated members
   Coordinates where_;
   bool has_model_ = true;
@@ -231,11 +234,10 @@ void Explorer::place(std::span<const Point> points, std::span<const Prediction> 
 /// The point that the model likes best (without one, that in the middle), and then always the one that is
 /// furthest from all that are chosen.
 std::vector<size_t> Explorer::spread(size_t count) const {
-  const bool most = study_.maximise;
   size_t first = members_.size() / 2;
   if (has_model_)
     first = static_cast<size_t>(
-        (most ? std::ranges::max_element(where_.slope) : std::ranges::min_element(where_.slope)) -
+        (study_.maximise ? std::ranges::max_element(where_.slope) : std::ranges::min_element(where_.slope)) -
         where_.slope.begin());
   std::vector<size_t> rows{first};
   std::vector<double> nearest(members_.size(), HUGE_VAL);
@@ -312,12 +314,13 @@ void Explorer::conclude(std::span<Estimate> estimates, GuidedGroup& group) const
     for (const size_t row : known)
       group.model_error += relative(where_.slope[row] + level - scale(values_[row])) / count;
   }
-  // As wide as it takes to hold the share of the simulated points when each is predicted without itself, and
-  // one more.
+  // As wide as it takes to hold the share of the points that are spread over the space when each is predicted
+  // without itself, and one more.
   std::vector<double> widths;
-  for (const LeftOut& l : left_out) widths.push_back(std::abs(l.deviations));
+  for (size_t i = 0; i < left_out.size(); ++i)
+    if (is_spread_[known[i]]) widths.push_back(std::abs(left_out[i].deviations));
   std::ranges::sort(widths);
-  const auto enough = static_cast<size_t>(std::ceil((count + 1) * kErrorBars));
+  const auto enough = static_cast<size_t>(std::ceil((static_cast<double>(widths.size()) + 1) * kErrorBars));
   group.width = kLeastWidth;
   if (!widths.empty()) group.width = std::max(kLeastWidth, widths[std::min(enough, widths.size()) - 1]);
   for (size_t row = 0; row < members_.size(); ++row) {
