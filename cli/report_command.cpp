@@ -17,7 +17,7 @@ namespace gpusim::cli {
 namespace {
 
 struct ReportArguments {
-  std::vector<std::string> files;
+  std::vector<std::string> files, source_paths;
   std::string out, launch;
   size_t kernels = 5, statements = 40;
   bool prove = false;
@@ -45,6 +45,7 @@ int write_report(const ReportArguments& a) {
         analysis::RunReportOptions options;
         options.kernels = a.kernels;
         options.statements = a.statements;
+        options.sources = analysis::SourceTexts(a.source_paths);
         if (a.prove) options.proof = [&a](const analysis::Recording& r) { return proof_html(a, r); };
         core::write_whole_file(a.out, analysis::run_report(recordings, options));
         return kGood;
@@ -66,6 +67,9 @@ void add_report_command(CLI::App& program, int& code) {
       ->check(CLI::Range(1, 1000));
   command->add_option("--statements", a->statements, "Statements of each kernel's source (default: 40)")
       ->check(CLI::Range(1, 1'000'000));
+  command
+      ->add_option("--source-path", a->source_paths, "Folder where source files are looked for (repeatable)")
+      ->allow_extra_args(false);
   CLI::Option* prove = command->add_flag(
       "--prove", a->prove, "Simulate each run again with each resource doubled and each latency halved");
   command->add_option("--threads", a->threads, "Simulations at the same time (default: processors)")

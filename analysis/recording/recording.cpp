@@ -225,9 +225,13 @@ bool Recording::has_events(uint64_t index, const std::string& name) const {
 }
 
 Table Recording::time_series(uint64_t index) const {
-  return read_numbers(fmt::format("/kernels/{}/timeseries", index),
-                      {"cycle", "inst_issued", "active_warp_cycles", "load_bytes", "store_bytes",
-                       "dram_read_bytes", "dram_write_bytes"});
+  const std::string path = fmt::format("/kernels/{}/timeseries", index);
+  Table table = read_numbers(path, {"cycle", "inst_issued", "active_warp_cycles", "load_bytes", "store_bytes",
+                                    "dram_read_bytes", "dram_write_bytes"});
+  // Slots by cause are missing in files of older versions.
+  for (const std::string& column : file_->columns(path))
+    if (column.starts_with(slots_column(""))) table.numbers[column] = file_->numbers(path, column);
+  return table;
 }
 
 bool Recording::has_time_series(uint64_t index) const {

@@ -123,7 +123,8 @@ class Recording {
   [[nodiscard]] Table events(uint64_t index, const std::string& name, const char* level,
                              std::initializer_list<const char*> columns) const;
   [[nodiscard]] bool has_events(uint64_t index, const std::string& name) const;
-  /// What was counted in each interval of a finished launch: `cycle`, the interval's end, and counts.
+  /// What was counted in each interval of a launch: `cycle`, the interval's end, and counts; issue slots by
+  /// cause too (slots_column), if the file has them.
   [[nodiscard]] Table time_series(uint64_t index) const;
   [[nodiscard]] bool has_time_series(uint64_t index) const;
   /// Contents of device memory at the end of the run, by name. Nothing in files of older versions and of runs

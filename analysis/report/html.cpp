@@ -14,10 +14,10 @@ namespace {
 constexpr std::string_view kStyle = R"css(
 :root { color-scheme: light dark; --ground: #ffffff; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --panel: #f6f8fa; --mark: #b35900;
   --c0: #2f9e44; --c1: #868e96; --c2: #e8590c; --c3: #1971c2; --c4: #9c36b5; --c5: #c2255c; --c6: #f08c00; --c7: #0c8599; --c8: #5f3dc4;
-  --c9: #495057; --heat: 25, 113, 194; }
+  --c9: #495057; --c10: #5c940d; --c11: #a61e4d; --heat: 25, 113, 194; }
 @media (prefers-color-scheme: dark) { :root { --ground: #0d1117; --ink: #e6edf3; --soft: #9198a1; --line: #3d444d; --panel: #161b22;
   --mark: #ffa94d; --c0: #51cf66; --c1: #adb5bd; --c2: #ff922b; --c3: #4dabf7; --c4: #da77f2; --c5: #f783ac; --c6: #ffd43b; --c7: #3bc9db;
-  --c8: #9775fa; --c9: #ced4da; --heat: 77, 171, 247; } }
+  --c8: #9775fa; --c9: #ced4da; --c10: #a9e34b; --c11: #ffa8a8; --heat: 77, 171, 247; } }
 @media print { :root { --ground: #ffffff; --ink: #000000; --soft: #444444; --line: #999999; --panel: #ffffff; color-scheme: light; }
   details { break-inside: avoid; } nav { display: none; } section { break-inside: auto; } figure { break-inside: avoid; } }
 * { box-sizing: border-box; }

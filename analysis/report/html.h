@@ -17,7 +17,7 @@ struct HtmlPart {
   double value = 0;
   int look = 0;
 };
-inline constexpr int kLooks = 10;
+inline constexpr int kLooks = 12;
 
 /// One horizontal bar of parts, as wide as the page, with its key below; parts below half a percent have no
 /// entry of their own there.

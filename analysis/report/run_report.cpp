@@ -5,12 +5,18 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/compare/comparison.h"
 #include "analysis/models/model.h"
 #include "analysis/profile/explain.h"
+#include "analysis/profile/limiter.h"
 #include "analysis/profile/metrics.h"
+#include "analysis/profile/utilization.h"
 #include "analysis/report/html.h"
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
+#include "analysis/source/annotated_source.h"
+#include "simcore/config/peaks.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::analysis {
 
@@ -52,11 +58,11 @@ class RunSection {
   RunSection(const Recording& recording, const RunReportOptions& options, size_t number)
       : recording_(recording), options_(options), number_(number) {
     for (uint64_t i = 0; i < recording.launches().size(); ++i)
-      if (recording.launches()[i].finished) kernels_.emplace(i, recording.kernel(i));
+      if (recording.launches()[i].readable()) kernels_.emplace(i, recording.kernel(i));
     std::map<std::string, KernelGroup> groups;
     for (const auto& [index, k] : kernels_) {
       KernelGroup& g = groups[k.name];
-      g.name = k.name;
+      g.name = core::demangled(k.name);
       g.launches.push_back(index);
       g.seconds += seconds(k);
       g.cycles += k.cycles;
@@ -112,15 +118,19 @@ class RunSection {
     const KernelRecord& k = kernels_.at(group.launches.front());
     std::string out = fmt::format(
         "<h3>{}</h3>\n<p class=\"soft\">launch {}{}: grid {}, block {}, {} cycles, {}</p>\n",
-        html_text(k.name), k.index,
+        html_text(core::demangled(k.name)), k.index,
         group.launches.size() == 1 ? "" : fmt::format(", the longest of {}", group.launches.size()),
         html_text(k.grid), html_text(k.block), k.cycles, seconds_text(seconds(k)));
+    if (!k.finished)
+      out += "<p class=\"limit\">It had not ended: these are the counts of its first cycles.</p>\n";
+    if (const std::string limiter = limiter_text(k, recording_.machine()); !limiter.empty())
+      out += fmt::format("<p class=\"limit\"><b>limiter</b>: {}</p>\n", html_text(limiter));
     const Explanation e = explain(k, 5);
     std::vector<HtmlPart> parts;
     for (const CauseGroup& g : e.groups)
       parts.push_back({std::string(g.name), static_cast<double>(g.slots), look_of_group(g.name)});
     out += html_bar(parts, "where the issue slots went");
-    out += causes(k, e) + over_time(k) + over_sms(k) + source(k);
+    out += causes(k, e) + units(k) + over_time(k) + over_sms(k) + source(k);
     return out;
   }
 
@@ -137,6 +147,28 @@ class RunSection {
       out += "</li>\n";
     }
     return out + "</ul>\n";
+  }
+
+  /// How full the units were.
+  [[nodiscard]] std::string units(const KernelRecord& k) const {
+    constexpr double kShown = 0.01;
+    constexpr size_t kMost = 12;
+    std::vector<const UnitLoad*> shown;
+    for (const UnitLoad& u : k.units)
+      if (u.peak() >= kShown) shown.push_back(&u);
+    if (shown.empty()) return "";
+    std::ranges::stable_sort(shown, std::greater(),
+                             [](const UnitLoad* u) { return std::pair(does_work(u->unit), u->peak()); });
+    if (shown.size() > kMost) shown.resize(kMost);
+    std::string out =
+        "<h4>How full the units were</h4>\n<div "
+        "class=\"wide\"><table><tr><th>unit<th>busiest<th>which<th>mean of all</tr>\n";
+    for (const UnitLoad* u : shown)
+      out += "<tr>" + text_cell(unit_words(u->unit)) + meter(u->peak()) +
+             text_cell(fmt::format("{}; {} of {} within a tenth of it",
+                                   busiest_place(*u, recording_.machine()), u->near, u->instances)) +
+             meter(u->mean()) + "</tr>\n";
+    return out + "</table></div>\n";
   }
 
   [[nodiscard]] std::string over_time(const KernelRecord& k) const {
@@ -162,28 +194,31 @@ class RunSection {
       return values;
     };
     std::string out;
-    HtmlTimeChart causes{"Issue slots by cause over time",
-                         "core cycles since the launch",
-                         "share of the slots",
-                         ends,
-                         {},
-                         true,
-                         1};
-    for (const CauseInfo& cause : cause_table()) {
-      const std::string column = slots_column(cause.name);
-      if (!t.has(column)) continue;
-      HtmlSeries s{std::string(cause.name), {}, look_of_group(cause.group)};
-      for (const uint64_t row : rows) s.values.push_back(static_cast<double>(t[column][row]));
+    // A wait is booked when its data comes, and what has no warp at the kernel's end: the rest of an interval
+    // stays empty, and what is booked late may not fit.
+    const core::MachineConfig& machine = recording_.machine();
+    const double slots_of_cycle =
+        static_cast<double>(machine.scheduler.count * machine.scheduler.issue_width) *
+        static_cast<double>(machine.gpu.sms) / static_cast<double>(machine.scheduler.issue_cycles);
+    HtmlTimeChart causes{
+        "Issue slots by cause over time: waits stand where their data came; the rest had no warp",
+        "core cycles since the launch",
+        "share of the slots",
+        ends,
+        {},
+        true,
+        1};
+    for (const std::string_view group : cause_groups()) {
+      HtmlSeries s{std::string(group), std::vector<double>(ends.size(), 0), look_of_group(group)};
+      for (const CauseInfo& cause : cause_table()) {
+        const std::string column = slots_column(cause.name);
+        if (cause.group != group || !t.has(column) || has_no_warp(cause.name)) continue;
+        const std::vector<double> shares = rates(column.c_str(), 1 / slots_of_cycle);
+        for (size_t i = 0; i < shares.size(); ++i) s.values[i] += shares[i];
+      }
       causes.series.push_back(std::move(s));
     }
-    if (!causes.series.empty()) {
-      for (size_t i = 0; i < rows.size(); ++i) {
-        double sum = 0;
-        for (const HtmlSeries& s : causes.series) sum += s.values[i];
-        for (HtmlSeries& s : causes.series) s.values[i] = sum > 0 ? s.values[i] / sum : 0;
-      }
-      out += html_time_chart(causes);
-    }
+    out += html_time_chart(causes);
     const double hz = 1e3 * static_cast<double>(recording_.machine().clocks.core_khz);
     out += "<div class=\"grid\">";
     out += html_time_chart({"Issued operations",
@@ -223,44 +258,89 @@ class RunSection {
   }
 
   [[nodiscard]] std::string source(const KernelRecord& k) const {
-    struct Line {
-      uint64_t pc = 0, slots = 0, issued = 0;
-    };
-    std::map<std::string, Line> lines;  // operations of one statement together
-    uint64_t all = 0;
-    for (uint64_t pc = 0; pc < k.per_pc.rows; ++pc) {
-      Line& line = lines.try_emplace(statement_place(k.per_pc, pc), Line{pc, 0, 0}).first->second;
-      for (const CauseSlots& cause : k.causes) {
-        const uint64_t slots = k.per_pc[slots_column(cause.name)][pc];
-        line.slots += slots;
-        all += slots;
-        if (cause.name == "issued") line.issued += slots;
-      }
-    }
-    std::vector<std::pair<std::string, Line>> sorted(lines.begin(), lines.end());
-    std::ranges::stable_sort(sorted, std::greater(), [](const auto& l) { return l.second.slots; });
-    const size_t shown = std::min(sorted.size(), options_.statements);
-    sorted.resize(shown);
-    std::ranges::stable_sort(sorted, {}, [](const auto& l) { return l.second.pc; });
+    const AnnotatedSource source = annotate(k);
+    std::string out;
+    if (!source.lines.empty()) out += lines_table("Source lines", source, source.lines);
+    return out + lines_table("PTX statements", source, source.statements);
+  }
+
+  /// Those with most slots, in the order of the file.
+  [[nodiscard]] std::string lines_table(const char* what, const AnnotatedSource& source,
+                                        const std::vector<AnnotatedLine>& all) const {
+    std::vector<size_t> shown(all.size());
+    for (size_t i = 0; i < shown.size(); ++i) shown[i] = i;
+    std::ranges::stable_sort(shown, std::greater(), [&](size_t i) { return all[i].counts.slots; });
+    if (shown.size() > options_.statements) shown.resize(options_.statements);
+    std::ranges::sort(shown);
     std::string out = fmt::format(
-        "<details><summary>Source: {}</summary>\n<div class=\"wide\"><table><tr><th>statement<th>slots<th "
-        "class=\"n\">issued<th class=\"n\">executed<th class=\"n\">transactions<th "
-        "class=\"n\">replays</tr>\n",
-        shown == lines.size() ? "all statements"
-                              : fmt::format("the {} of {} statements with most slots", shown, lines.size()));
-    for (const auto& [place, line] : sorted) {
-      const auto count = [&](const char* column) {
-        return number_cell(k.per_pc.has(column) ? std::to_string(k.per_pc[column][line.pc]) : "-");
+        "<details><summary>{}{}</summary>\n<div class=\"wide\"><table><tr><th>place<th>slots<th>mostly<th "
+        "class=\"n\">executed<th class=\"n\">lanes<th class=\"n\">asked [B]<th class=\"n\">moved [B]<th "
+        "class=\"n\">sectors per request<th class=\"n\">bank conflicts<th class=\"n\">divergent</tr>\n",
+        what,
+        shown.size() == all.size() ? ""
+                                   : fmt::format(": the {} of {} with most slots", shown.size(), all.size()));
+    std::map<std::string, std::vector<std::string>> texts;
+    for (const size_t i : shown) {
+      const AnnotatedLine& l = all[i];
+      const LineCounts& c = l.counts;
+      std::string text = l.ptx;
+      if (text.empty() && !l.place.file.empty()) {
+        const auto [at, is_new] = texts.try_emplace(l.place.file);
+        if (is_new) at->second = options_.sources.lines(l.place.file);
+        if (l.place.line >= 1 && l.place.line <= at->second.size()) text = at->second[l.place.line - 1];
+      }
+      const auto number = [](uint64_t value) { return number_cell(value == 0 ? "" : std::to_string(value)); };
+      const auto ratio = [](double part, uint64_t of) {
+        return number_cell(of == 0 ? "" : fmt::format("{:.2f}", part / static_cast<double>(of)));
       };
-      out += fmt::format("<tr><td class=\"code\">{}</td>", html_text(place)) +
-             meter(static_cast<double>(line.slots) / static_cast<double>(std::max<uint64_t>(all, 1))) +
-             number_cell(std::to_string(line.issued)) + count("executed") + count("transactions") +
-             count("replays") + "</tr>\n";
+      out += fmt::format("<tr><td class=\"code\">{}{}: {}</td>",
+                         html_text(l.place.file.empty() ? "line " : l.place.file + ":"), l.place.line,
+                         html_text(text)) +
+             meter(static_cast<double>(c.slots) / static_cast<double>(std::max<uint64_t>(source.slots, 1))) +
+             text_cell(c.causes.empty() ? "" : c.causes.front().name) + number(c.executed) +
+             ratio(static_cast<double>(c.active_lanes), c.executed) + number(c.asked_bytes) +
+             number(c.moved_bytes) + ratio(static_cast<double>(c.sectors), c.requests) +
+             number(c.bank_conflicts) + number(c.divergent) + "</tr>\n";
     }
     return out + "</table></div></details>\n";
   }
 
-  [[nodiscard]] std::string roofline() const { return ""; }
+  [[nodiscard]] std::string roofline() const {
+    std::vector<HtmlRoof> roofs;
+    std::string peaks;
+    for (const core::Peak& p : core::machine_peaks(recording_.machine())) {
+      peaks += fmt::format("<tr>{}{}{}</tr>\n", text_cell(p.name),
+                           number_cell(fmt::format("{:.4g} {}", p.value, p.unit)), text_cell(p.how));
+      const std::string_view unit = p.unit;
+      if (p.name == "FP32" || p.name == "FP64") roofs.push_back({p.name, p.value, 0});
+      if (unit == "B/s" && p.name == "DRAM") roofs.push_back({p.name, 0, p.value});
+    }
+    std::vector<HtmlDot> dots;
+    std::vector<std::string> left_out;
+    for (const KernelGroup& g : groups_) {
+      double operations = 0, bytes = 0;
+      for (const uint64_t i : g.launches) {
+        const auto counter = [&](const char* name) {
+          const auto at = kernels_.at(i).counters.find(name);
+          return at == kernels_.at(i).counters.end() ? 0.0 : at->second;
+        };
+        operations += counter("flop_count");
+        bytes += counter("dram_read_bytes") + counter("dram_write_bytes");
+      }
+      if (operations > 0 && bytes > 0 && g.seconds > 0)
+        dots.push_back({g.name, operations / bytes, operations / g.seconds});
+      else
+        left_out.push_back(
+            fmt::format("{} ({})", g.name,
+                        operations > 0 ? "moves no bytes of DRAM" : "has no floating-point operations"));
+    }
+    std::string out = "<h3>Roofline</h3>\n" + (dots.empty() ? std::string() : html_roofline(roofs, dots));
+    if (!left_out.empty())
+      out += fmt::format("<p class=\"soft\">Not drawn: {}.</p>\n",
+                         html_text(fmt::format("{}", fmt::join(left_out, ", "))));
+    return out + "<details><summary>What the machine can do at most</summary><div class=\"wide\"><table>" +
+           peaks + "</table></div></details>\n";
+  }
 
   /// All models that one recording is enough for.
   [[nodiscard]] std::string models() const {
@@ -275,7 +355,8 @@ class RunSection {
             "<div class=\"wide\"><table><tr><th>kernel<th>quantity<th class=\"n\">predicted<th "
             "class=\"n\">simulated<th class=\"n\">error</tr>\n";
         for (const Prediction& p : report.predictions)
-          out += "<tr>" + text_cell(p.kernel) + text_cell(p.quantity + (p.unit.empty() ? "" : " [" + p.unit + "]")) +
+          out += "<tr>" + text_cell(p.kernel) +
+                 text_cell(p.quantity + (p.unit.empty() ? "" : " [" + p.unit + "]")) +
                  number_cell(fmt::format("{:.6g}", p.predicted)) +
                  number_cell(fmt::format("{:.6g}", p.simulated)) +
                  number_cell(fmt::format("{:+.1f} {}", 100 * p.error(), p.points ? "points" : "%")) +
@@ -302,6 +383,18 @@ class RunSection {
   std::vector<KernelGroup> groups_;
 };
 
+/// The difference of two runs as a sum of causes.
+std::string comparison(const Recording& a, const Recording& b) {
+  std::string out =
+      fmt::format("<section><h2>From {} to {}</h2>\n", html_text(a.path()), html_text(b.path()));
+  try {
+    out += fmt::format("<pre>{}</pre>\n", html_text(comparison_text(compare(a, b, ""), 5)));
+  } catch (const core::RecordError& e) {
+    out += fmt::format("<p>Not compared: {}</p>\n", html_text(core::first_line(e.what())));
+  }
+  return out + "</section>\n";
+}
+
 }  // namespace
 
 std::string run_report(std::span<const Recording> recordings, const RunReportOptions& options) {
@@ -313,6 +406,7 @@ std::string run_report(std::span<const Recording> recordings, const RunReportOpt
     body += "</nav>\n";
   }
   for (size_t i = 0; i < recordings.size(); ++i) body += RunSection(recordings[i], options, i).html();
+  if (recordings.size() == 2) body += comparison(recordings[0], recordings[1]);
   return html_page("gpusim report", body);
 }
 

@@ -8,12 +8,14 @@
 #include <string>
 
 #include "analysis/recording/recording.h"
+#include "analysis/source/annotated_source.h"
 
 namespace gpusim::analysis {
 
 struct RunReportOptions {
-  size_t kernels = 5;      ///< of each run that are shown in detail: those that took most time
-  size_t statements = 40;  ///< of the source of each, those with most slots
+  size_t kernels = 5;       ///< of each run that are shown in detail: those that took most time
+  size_t statements = 40;   ///< and lines of the source of each, those with most slots
+  SourceTexts sources{{}};  ///< where the text of source lines is looked for
   /// HTML that follows the kernels of a run: what was found by simulating again; may be empty.
   std::function<std::string(const Recording&)> proof;
 };
