@@ -288,6 +288,23 @@ def check_failed_run_keeps_file(gpusim: Gpusim) -> None:
     require((gpusim.scratch / "kept.h5").read_bytes() == before, "the file of an earlier run was changed")
 
 
+def check_roofline_plot(gpusim: Gpusim) -> None:
+    """A roofline plot says which kernels it leaves out, and why."""
+    def run(ptx: str, out: str, *options: str) -> Path:
+        gpusim.run("--config", gpusim.machine(), gpusim.source / "workloads" / ptx, "--sms", "6", "--quiet", "--out", out,
+                   *options).require_code(0)
+        return gpusim.scratch / out
+
+    files = [run("roofline/ceilings.ptx", "roofs.h5", "--param", "blocks=12", "--param", "rounds=1", "--param", "n=8192"),
+             run("transpose/naive.ptx", "transpose.h5", "--param", "ROWS=64", "--param", "COLS=64"), run("vecadd/vecadd.ptx", "vecadd.h5", "--param", "N=4096")]
+    text = gpusim.run("analyze", "--model", "roofline", *files, "--option", "plot=roofline.svg").require_code(0).out
+    left_out = [line.strip() for line in text.splitlines() if "not drawn" in line]
+    require_equal("lines", len(left_out), 1)
+    require("transpose" in left_out[0] and "no floating-point operations" in left_out[0], text)
+    picture = (gpusim.scratch / "roofline.svg").read_text()
+    require("vecadd" in picture and "transpose" not in picture, "the picture does not show what the text says")
+
+
 OUTPUT_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "interrupt": check_interrupt,
     "unwritable": check_unwritable,
@@ -300,5 +317,6 @@ OUTPUT_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "json_of_any_path": check_json_of_any_path,
     "interrupt_while_filling": check_interrupt_while_filling,
     "lost_streams": check_lost_streams,
+    "roofline_plot": check_roofline_plot,
     "kept_file": check_failed_run_keeps_file,
 }
