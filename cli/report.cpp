@@ -230,7 +230,7 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   const size_t shown = std::min(kExpectsShown, r.kernels.size());
   const bool recorded = r.status == comp::SimulationResult::Status::kComplete && r.recorded;
   const std::vector<std::string> metrics =
-      recorded ? profiler_lines(o.out, shown) : std::vector<std::string>();
+      recorded ? profiler_lines(o.out, shown, 100, 20) : std::vector<std::string>();
   for (size_t i = 0; i < shown; ++i) {
     kernel_lines(out, r.kernels[i], o);
     if (recorded) out += fmt::format("  {:<18}{}\n", "profiler metrics", metrics[i]);
