@@ -50,13 +50,32 @@ std::string json_kernel(const isa::KernelImage& k) {
       k.machine_instructions(), classes);
 }
 
+std::string json_message(const std::vector<std::string>& files, const isa::Diagnostic& d) {
+  return fmt::format(
+      "{{\"severity\": \"{}\", \"file\": \"{}\", \"line\": {}, \"column\": {}, \"message\": \"{}\", "
+      "\"hint\": \"{}\"}}",
+      d.severity == isa::Diagnostic::Severity::kError ? "error" : "warning",
+      core::json_escaped(files[d.loc.file]), d.loc.line, d.loc.column, core::json_escaped(d.message),
+      core::json_escaped(d.hint));
+}
+
+/// `messages`: why it is not good, and warnings; JSON objects like `kernels`.
 std::string json_program(const std::vector<std::string>& files, bool good,
-                         const std::vector<std::string>& kernels) {
+                         const std::vector<std::string>& messages, const std::vector<std::string>& kernels) {
   std::string names;
   for (const std::string& f : files)
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", core::json_escaped(f));
-  return fmt::format("{{\"files\": [{}], \"good\": {}, \"kernels\": [{}]}}", names, good,
-                     fmt::join(kernels, ", "));
+  return fmt::format("{{\"files\": [{}], \"good\": {}, \"messages\": [{}], \"kernels\": [{}]}}", names, good,
+                     fmt::join(messages, ", "), fmt::join(kernels, ", "));
+}
+
+/// Of a program whose files cannot be read.
+std::string json_unreadable(const std::vector<std::string>& files, const std::string& why) {
+  const std::string message = fmt::format(
+      "{{\"severity\": \"error\", \"file\": \"{}\", \"line\": 0, \"column\": 0, \"message\": \"{}\", "
+      "\"hint\": \"\"}}",
+      files.size() == 1 ? core::json_escaped(files[0]) : "", core::json_escaped(why));
+  return json_program(files, false, {message}, {});
 }
 
 /// Parses, verifies and lowers the files of one program; prints every message. True if all is well; what is
@@ -107,8 +126,10 @@ bool check_program(const CheckArguments& arguments, const std::vector<std::strin
   for (const isa::Diagnostic& d : messages) print_error("{}\n", isa::format_diagnostic(files[d.loc.file], d));
   const std::string file = fmt::format("{}", fmt::join(files, " + "));
   const bool good = !isa::has_errors(messages);
+  std::vector<std::string> said;
+  for (const isa::Diagnostic& d : messages) said.push_back(json_message(files, d));
   if (arguments.json)
-    report = json_program(files, good, lowered);
+    report = json_program(files, good, said, lowered);
   else if (good)
     report = fmt::format("{}: good, {} kernel{}", file, kernels, kernels == 1 ? "" : "s");
   else
@@ -137,6 +158,7 @@ int check(const CheckArguments& arguments) {
         fmt::print("{}\n", report);
     } catch (const core::InputError& e) {
       print_error("{}\n", e.what());
+      if (arguments.json) reports.push_back(json_unreadable(program, e.what()));
       good = false;
     }
   }
@@ -155,7 +177,9 @@ void add_check_command(CLI::App& program, int& code) {
   check_files->add_option("--lowering", a->lowering, "Lowering passes: none, clean, schedule (default)")
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
   check_files->add_flag("--link", a->linked, "The files are one program: link them");
-  check_files->add_flag("--json", a->json, "Print each kernel's registers and size as a JSON object");
+  check_files->add_flag(
+      "--json", a->json,
+      "Print each kernel's registers and size as a JSON object, and why a program is not good");
   check_files->callback([a, &code] { code = check(*a); });
 }
 

@@ -37,6 +37,11 @@ int config_describe(const ConfigArguments& a) {
   return kGood;
 }
 
+int config_explain(const ConfigArguments& a) {
+  fmt::print("{}", core::explain_key(a.key, config_folders()));
+  return kGood;
+}
+
 /// A configuration, or the machine of a recorded file.
 core::MachineConfig machine_of(const std::string& name) {
   if (!name.ends_with(".h5")) return core::load_machine(name, {}, config_folders());
@@ -70,6 +75,10 @@ void add_config_command(CLI::App& program, int& code) {
   CLI::App* describe = config->add_subcommand("describe", "Explain every key: unit, default, range, meaning");
   describe->add_option("key", a->key, "A section or one key");
   describe->callback([a, &code] { code = config_describe(*a); });
+  CLI::App* explain = config->add_subcommand(
+      "explain", "Explain one key: what it means, and what the machines set it to, with their evidence");
+  explain->add_option("key", a->key, "section.key, such as l1.mshrs")->required();
+  explain->callback([a, &code] { code = config_explain(*a); });
   CLI::App* diff = config->add_subcommand("diff", "Compare two machines key by key");
   diff->add_option("machine", a->first, "Path or name, or a recorded file (.h5)")->required();
   diff->add_option("other_machine", a->second, "Path or name, or a recorded file (.h5)")->required();

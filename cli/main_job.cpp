@@ -58,6 +58,21 @@ std::string canonical_command(const MainJobArguments& a, const std::string& conf
   return c.text();
 }
 
+/// Two keys bound what an SM has on its way: says so to whom sets one above what the other allows.
+std::string mshr_note(const std::vector<std::string>& sets, const core::MachineConfig& machine) {
+  if (machine.l1.bytes == 0) return "";
+  const auto sets_key = [&sets](std::string_view key) {
+    return std::ranges::any_of(sets, [key](const std::string& set) { return set.starts_with(key); });
+  };
+  const bool lines = sets_key("l1.mshrs="), transactions = sets_key("lsu.mshrs=");
+  const int64_t of_l1 = machine.l1.mshrs, of_lsu = machine.lsu.mshrs;
+  if (lines == transactions || (lines ? of_l1 <= of_lsu : of_lsu <= of_l1)) return "";
+  return fmt::format(
+      "note: {} = {} is above {} = {}, which bounds loads through the L1 as well (gpusim config explain {})",
+      lines ? "l1.mshrs" : "lsu.mshrs", lines ? of_l1 : of_lsu, lines ? "lsu.mshrs" : "l1.mshrs",
+      lines ? of_lsu : of_l1, lines ? "l1.mshrs" : "lsu.mshrs");
+}
+
 int64_t clock_option(const char* option, const std::string& text) {
   if (text.empty()) return 0;
   const auto khz = core::parse_khz(text);
@@ -274,6 +289,8 @@ int run_main_job(const MainJobArguments& a) {
   ProgressBar bar(!a.quiet && !a.json);
   comp::SimulationOptions o;
   o.machine = core::load_machine(a.config, a.sets, config_folders());
+  if (const std::string note = mshr_note(a.sets, o.machine); !note.empty() && !a.quiet)
+    print_error("{}\n", note);
   core::set_clocks(
       o.machine,
       {clock_option("--core-clock", a.core_clock), clock_option("--interconnect-clock", a.interconnect_clock),

@@ -67,21 +67,24 @@ int registers_of(const std::vector<core::LaunchSpec>& launches, const std::strin
 }
 
 void print(const OccupancyArguments& a, const std::string& name, const isa::OccupancyLimits& limits,
-           int threads, int registers, int64_t shared) {
+           int threads, int registers, bool estimated, int64_t shared) {
   const isa::Occupancy o = isa::compute_occupancy(limits, threads, registers, shared);
   if (a.json) {
     fmt::print(
-        "{{\"kernel\": \"{}\", \"threads_per_block\": {}, \"registers\": {}, \"shared_bytes\": {}, "
+        "{{\"kernel\": \"{}\", \"threads_per_block\": {}, \"registers\": {}, \"registers_estimated\": {}, "
+        "\"shared_bytes\": {}, "
         "\"blocks_per_sm\": {}, "
         "\"warps_per_sm\": {}, \"occupancy\": {:.6g}, \"limiter\": \"{}\", \"blocks_by\": {{\"blocks\": {}, "
         "\"warps\": "
         "{}, \"threads\": {}, \"registers\": {}, \"shared_memory\": {}}}}}\n",
-        name, threads, registers, shared, o.blocks_per_sm, o.warps, o.fraction, o.limiter, o.blocks_by_blocks,
-        o.blocks_by_warps, o.blocks_by_threads, o.blocks_by_registers, o.blocks_by_shared);
+        name, threads, registers, estimated, shared, o.blocks_per_sm, o.warps, o.fraction, o.limiter,
+        o.blocks_by_blocks, o.blocks_by_warps, o.blocks_by_threads, o.blocks_by_registers,
+        o.blocks_by_shared);
     return;
   }
   if (!name.empty()) fmt::print("{}\n", name);
-  fmt::print("  {} threads/block, {} registers/thread, {} bytes shared/block\n", threads, registers, shared);
+  fmt::print("  {} threads/block, {} registers/thread{}, {} bytes shared/block\n", threads, registers,
+             estimated ? " by estimate" : "", shared);
   fmt::print("  {} blocks/SM, {} of {} warps ({:.0f} %), limited by {}\n", o.blocks_per_sm, o.warps,
              limits.warps, 100 * o.fraction, o.limiter);
   fmt::print("  blocks allowed by: block slots {}, warps {}, threads {}, registers {}, shared memory {}\n",
@@ -101,7 +104,7 @@ int show_occupancy(const OccupancyArguments& a) {
   if (a.ptx.empty()) {
     if (a.registers == 0)
       throw core::InputError("gpusim: error: occupancy without a PTX file needs --registers N");
-    print(a, "", limits, threads, a.registers, a.shared);
+    print(a, "", limits, threads, a.registers, false, a.shared);
     return kGood;
   }
   const isa::ParseResult parsed = isa::parse_module(core::read_text_file(a.ptx, core::kMaxPtxBytes));
@@ -132,7 +135,7 @@ int show_occupancy(const OccupancyArguments& a) {
     const auto& image = std::get<isa::KernelImage>(lowered);
     const int registers = asked != 0 ? asked : static_cast<int>(image.registers);
     print(a, entry->name, limits, threads, a.registers != 0 ? a.registers : registers,
-          image.static_shared_bytes + a.shared);
+          a.registers == 0 && asked == 0, image.static_shared_bytes + a.shared);
   }
   if (!any) throw core::InputError(fmt::format("{}: error: no kernel '{}'", a.ptx, a.kernel));
   return kGood;

@@ -85,9 +85,9 @@ void kernel_lines(std::string& out, const comp::KernelResult& k, const comp::Sim
                              k.time_s == 0 ? 0 : static_cast<double>(k.cycles) / k.time_s * 1e-6));
   line("IPC", fmt::format("{:.3f} per active cycle of an SM", counter(k, "ipc")));
   line("occupancy",
-       fmt::format("{:.0f} % achieved, {} blocks/SM (limited by {}; {} registers, {} bytes shared)",
+       fmt::format("{:.0f} % achieved, {} blocks/SM (limited by {}; {} registers{}, {} bytes shared)",
                    100 * counter(k, "achieved_occupancy"), k.blocks_per_sm, k.occupancy_limiter, k.registers,
-                   k.shared_bytes));
+                   k.registers_estimated ? " by estimate" : "", k.shared_bytes));
   if (k.total.constant_loads != 0)
     line("constant L1 hits", fmt::format("{:.1f} %", 100.0 * static_cast<double>(k.total.constant_hits) /
                                                          static_cast<double>(k.total.constant_loads)));
@@ -166,12 +166,13 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
         "\"block\": [{}, {}, {}], \"cycles\": {}, \"time_s\": "
         "{}, "
         "\"warp_instructions\": {}, \"thread_instructions\": {}, \"ipc\": {}, \"registers\": {}, "
-        "\"shared_bytes\": {}, "
+        "\"registers_estimated\": {}, \"shared_bytes\": {}, "
         "\"blocks_per_sm\": {}, \"issue_slots\": {{",
         i == 0 ? "" : ", ", core::json_escaped(k.name), core::json_quoted(core::demangled(k.name)), k.launch,
         k.stream, k.start, k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y, k.block.z, k.cycles,
         core::json_number(k.time_s), k.total.warp_instructions, k.total.thread_instructions,
-        core::json_number(counter(k, "ipc")), k.registers, k.shared_bytes, k.blocks_per_sm);
+        core::json_number(counter(k, "ipc")), k.registers, k.registers_estimated, k.shared_bytes,
+        k.blocks_per_sm);
     for (size_t c = 0; c < comp::kNumStallCauses; ++c)
       out += fmt::format("{}\"{}\": {}", c == 0 ? "" : ", ", comp::kStallCauseNames[c], k.total.slots[c]);
     out += "}, \"counters\": {";
@@ -230,7 +231,7 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   const size_t shown = std::min(kExpectsShown, r.kernels.size());
   const bool recorded = r.status == comp::SimulationResult::Status::kComplete && r.recorded;
   const std::vector<std::string> metrics =
-      recorded ? profiler_lines(o.out, shown) : std::vector<std::string>();
+      recorded ? profiler_lines(o.out, shown, 100, 20) : std::vector<std::string>();
   for (size_t i = 0; i < shown; ++i) {
     kernel_lines(out, r.kernels[i], o);
     if (recorded) out += fmt::format("  {:<18}{}\n", "profiler metrics", metrics[i]);

@@ -263,5 +263,35 @@ def check_samples(gpusim: Gpusim) -> None:
     gpusim.run("--config", "x", "y", "--sample", "0").require_code(1)
 
 
+def check_keys(gpusim: Gpusim) -> None:
+    """`config diff` of two recorded files, of a file and a machine; `config explain` of a key, with what the files say."""
+    plain = record(gpusim, "reduction", "gtx480", "a.h5")
+    changed = record(gpusim, "reduction", "gtx480", "b.h5", "--set", "l1.mshrs=128", "--set", "dram.banks=8")
+
+    def rows(*machines: str | Path) -> list[list[str]]:
+        return [line.split() for line in gpusim.run("config", "diff", *machines).require_code(0).out.splitlines()]
+
+    expected = [["dram.banks", "16", "8"], ["l1.mshrs", "64", "128"]]
+    require_equal("keys that differ", [r for r in rows(plain, changed) if r[0] != "gpu.name"], expected)
+    require_equal("the other way round", rows(changed, plain), [[key, b, a] for key, a, b in rows(plain, changed)])
+    require_equal("the same file", rows(plain, plain), [])
+    require_equal("the machine that ran", rows(plain, gpusim.source / "configs" / "gtx480.cfg"), [])
+    (gpusim.scratch / "bad.h5").write_bytes(plain.read_bytes()[:1000])
+    gpusim.run("config", "diff", plain, "bad.h5").require_code(1).require_error("bad.h5")
+
+    text = gpusim.run("config", "explain", "l1.mshrs").require_code(0).out
+    lines = {words[0]: " ".join(words[1:]) for words in (line.split() for line in text.splitlines()) if words}
+    source = (gpusim.source / "configs" / "tesla_v100.cfg").read_text().splitlines()
+    number = next(i for i, line in enumerate(source, 1) if i > source.index("[l1]") and line.startswith("mshrs"))
+    value, comment = source[number - 1].split("=")[1].split("#")
+    require_equal("tesla_v100", lines["tesla_v100"], f"{value.strip()} tesla_v100.cfg:{number}: {comment.strip()}")
+    require_equal("gtx470, which extends gtx480", lines["gtx470"], lines["gtx480"])
+    require(lines["tesla_c1060"].endswith("default"), text)
+    require("lsu.mshrs" in text and "lines on their way" in text, text)
+    require(max(map(len, text.splitlines())) <= 200, text)
+    gpusim.run("config", "explain", "l1.mshr").require_code(1).require_error("did you mean 'mshrs'?")
+
+
 CHECKS: dict[str, Callable[[Gpusim], None]] = {
-    "exact": check_exact, "results": check_results, "source": check_source, "groups": check_groups, "samples": check_samples}
+    "exact": check_exact, "results": check_results, "source": check_source, "groups": check_groups, "samples": check_samples,
+    "keys": check_keys}

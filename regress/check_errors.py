@@ -45,6 +45,12 @@ def check_input(gpusim: Gpusim) -> None:
     for arguments, texts in cases:
         gpusim.run("--config", gpusim.machine(), *arguments).require_code(1).require_error(*texts)
     gpusim.run(ptx).require_code(1).require_error("--config MACHINE is missing")
+    # What sets one of two keys above the bound of the other is said, and that alone.
+    for sets, note in ((["l1.mshrs=512"], "note: l1.mshrs = 512 is above lsu.mshrs = 256"), (["l1.mshrs=128"], ""),
+                       (["l1.mshrs=512", "lsu.mshrs=512"], "")):
+        run = gpusim.run("--config", "gtx480", ptx, "--param", "N=1000", "--out", "none", "--json",
+                         *(option for key in sets for option in ("--set", key))).require_code(0)
+        require(run.err.startswith(note) if note else "note" not in run.err, run.err)
     gpusim.run("explian", "run.h5").require_code(1).require_error("no command is called 'explian'", "did you mean 'explain'?")
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), [])
 

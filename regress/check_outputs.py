@@ -288,6 +288,42 @@ def check_failed_run_keeps_file(gpusim: Gpusim) -> None:
     require((gpusim.scratch / "kept.h5").read_bytes() == before, "the file of an earlier run was changed")
 
 
+def check_summary(gpusim: Gpusim) -> None:
+    """Estimated registers are called so, those that the launch file or the user gives are not; no line is too long."""
+    for ptx, size, estimated in ((vecadd(gpusim), "N=4096", True),
+                                 (gpusim.source / "workloads/matmul/tiled_16x16.ptx", "N=32", False)):
+        run = gpusim.run("--config", "tesla_v100", ptx, "--param", size, "--out", "x.h5", "--force").require_code(0)
+        require_equal("estimate of the summary", "registers by estimate," in run.out, estimated)
+        require(max(map(len, run.out.splitlines())) <= 200, run.out)
+        start = run.out.index("profiler metrics")
+        metrics = run.out[start:run.out.index("\nsystem", start)].removeprefix("profiler metrics").split(",")
+        require(len(metrics) > 4 and all(len(m.split()) in (2, 3) for m in metrics), f"{metrics}")
+        report = gpusim.run("--config", "tesla_v100", ptx, "--param", size, "--out", "none", "--json").require_code(0).json()
+        require_equal("estimate of --json", [k["registers_estimated"] for k in report["kernels"]], [estimated])
+        for given in ([], ["--registers", "20"]):
+            options = ["occupancy", "--config", "tesla_v100", ptx, "--block", "16,16", *given]
+            expected = estimated and not given
+            require_equal("estimate of occupancy", "/thread by estimate," in gpusim.run(*options).require_code(0).out, expected)
+            require_equal("the same as JSON", gpusim.run(*options, "--json").require_code(0).json()["registers_estimated"], expected)
+
+
+def check_roofline_plot(gpusim: Gpusim) -> None:
+    """A roofline plot says which kernels it leaves out, and why."""
+    def run(ptx: str, out: str, *options: str) -> Path:
+        gpusim.run("--config", gpusim.machine(), gpusim.source / "workloads" / ptx, "--sms", "6", "--quiet", "--out", out,
+                   *options).require_code(0)
+        return gpusim.scratch / out
+
+    files = [run("roofline/ceilings.ptx", "roofs.h5", "--param", "blocks=12", "--param", "rounds=1", "--param", "n=8192"),
+             run("transpose/naive.ptx", "transpose.h5", "--param", "ROWS=64", "--param", "COLS=64"), run("vecadd/vecadd.ptx", "vecadd.h5", "--param", "N=4096")]
+    text = gpusim.run("analyze", "--model", "roofline", *files, "--option", "plot=roofline.svg").require_code(0).out
+    left_out = [line.strip() for line in text.splitlines() if "not drawn" in line]
+    require_equal("lines", len(left_out), 1)
+    require("transpose" in left_out[0] and "no floating-point operations" in left_out[0], text)
+    picture = (gpusim.scratch / "roofline.svg").read_text()
+    require("vecadd" in picture and "transpose" not in picture, "the picture does not show what the text says")
+
+
 OUTPUT_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "interrupt": check_interrupt,
     "unwritable": check_unwritable,
@@ -300,5 +336,7 @@ OUTPUT_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "json_of_any_path": check_json_of_any_path,
     "interrupt_while_filling": check_interrupt_while_filling,
     "lost_streams": check_lost_streams,
+    "summary": check_summary,
+    "roofline_plot": check_roofline_plot,
     "kept_file": check_failed_run_keeps_file,
 }

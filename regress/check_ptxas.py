@@ -149,6 +149,14 @@ def check_report(gpusim: Gpusim) -> None:
     report = gpusim.run("check", "--json", good, bad).require_code(1).json()
     require_equal("files", [p["files"] for p in report["programs"]], [[str(good)], [str(bad)]])
     require_equal("verdicts", [p["good"] for p in report["programs"]], [True, False])
+    require_equal("messages of the good one", report["programs"][0]["messages"], [])
+    run = gpusim.run("check", "--json", bad, "nothere.ptx").require_code(1)
+    reasons, missing = (p["messages"] for p in run.json()["programs"])
+    for message in reasons:
+        text = f"{message['file']}:{message['line']}:{message['column']}: {message['severity']}: {message['message']}"
+        require(text in run.err, f"'{text}' is not what stderr says:\n{run.err}")
+    require(any(m["severity"] == "error" for m in reasons), f"no reason: {reasons}")
+    require("nothere.ptx: error: cannot open" in missing[0]["message"], f"{missing}")
     gpusim.run("check", "--lowering", "best", good).require_code(1).require_error("none", "clean", "schedule")
 
 

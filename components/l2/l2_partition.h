@@ -14,7 +14,7 @@ class L2Partition final : public MemoryPartition {
     MemoryPartition::empty_caches();
     l2_.forget();
   }
-  [[nodiscard]] L2Stats l2_stats() const override { return l2_.stats(); }
+  [[nodiscard]] const L2Stats* l2_stats() const override { return &l2_.stats(); }
   [[nodiscard]] uint64_t l2_dirty_sectors() const override { return l2_.dirty_sectors(); }
   [[nodiscard]] std::string waiting_for() const override;
   [[nodiscard]] PartitionUse use() const override;

@@ -21,7 +21,7 @@ class PartitionL2Test : public test::PartitionBench {
   void send(uint64_t cycle, uint64_t address, RequestKind kind, uint16_t bytes = 64, uint8_t parts = 0) {
     source.send(cycle, {address, bytes, kind, parts, 2, tag_++, true});
   }
-  [[nodiscard]] L2Stats stats() const { return partition->l2_stats(); }
+  [[nodiscard]] L2Stats stats() const { return *partition->l2_stats(); }
   uint16_t tag_ = 0;
 };
 

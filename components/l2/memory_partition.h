@@ -43,8 +43,9 @@ class MemoryPartition : public core::Clocked {
   virtual void empty_caches() { l3_.invalidate(); }
   [[nodiscard]] uint64_t constant_hits() const { return constant_hits_; }
   [[nodiscard]] uint64_t constant_misses() const { return constant_misses_; }
+  /// Null if the machine has no L2.
+  [[nodiscard]] virtual const L2Stats* l2_stats() const { return nullptr; }
   // Zeros if the machine has no such cache.
-  [[nodiscard]] virtual L2Stats l2_stats() const { return {}; }
   [[nodiscard]] virtual uint64_t l2_dirty_sectors() const { return 0; }
   [[nodiscard]] virtual TextureL2Stats texture_stats() const { return {}; }
   /// Since the start of the simulation.
@@ -106,7 +107,6 @@ class MemoryPartition : public core::Clocked {
   std::vector<core::Link<MemoryReply>*> replies_;
   core::Cycle next_request_ = core::kNever;  ///< when the oldest is visible
   uint64_t constant_hits_ = 0, constant_misses_ = 0;
-  PartitionUse use_;
 
  private:
   void write_event(uint64_t address, uint8_t cache, core::CacheResult result) const;
@@ -118,6 +118,9 @@ class MemoryPartition : public core::Clocked {
   size_t last_replying_ = 0;
   PartitionWait waits_ = PartitionWait::kNone;
   uint64_t waits_since_ = 0;
+
+ protected:
+  PartitionUse use_;  ///< after what is looked at more often
 };
 
 /// The kind that this machine has.

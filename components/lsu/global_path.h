@@ -139,16 +139,18 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   /// The entry's next transaction is done with at `at`.
   void step(QueueEntry& entry, uint64_t at) {
     goes_on(at);
-    occupy_port(at, at + send_interval_);
+    // The cycle in which one was looked up may serve others, which take the port no further.
+    use_.port_cycles += at >= next_send_ ? send_interval_ : 0;
+    next_send_ = at + send_interval_;
     if (++entry.next == entry.list.count) {
       entry.sent_at = at;
       queue_send_ = queue_send_ + 1 == queue_capacity_ ? 0 : queue_send_ + 1;
       --queue_unsent_;
     }
   }
-  /// Nothing else leaves from `at` until `until`.
-  void occupy_port(uint64_t at, uint64_t until) {
-    use_.port_cycles += until - std::min(until, std::max(at, next_send_));
+  /// Nothing else leaves until `until`, for `cycles` more than was known.
+  void occupy_port(uint64_t cycles, uint64_t until) {
+    use_.port_cycles += cycles;
     next_send_ = until;
   }
   /// The head of the queue has to wait at `now`.
@@ -220,8 +222,6 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   uint32_t stores_in_flight_ = 0;
   uint64_t next_send_ = 0;
   uint64_t send_interval_;
-  LsuUse use_;
-  uint64_t waits_since_ = 0;
   HeadWait head_waits_ = HeadWait::kCount;  ///< kCount: it does not wait
   bool blocked_ = false;  ///< send() found that the head has to wait, and for what comes of itself
   uint16_t port_;
@@ -236,6 +236,8 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   FreeList<uint16_t> free_stores_;
   CoalescingRule rule_;
   uint32_t line_bytes_;
+  uint64_t waits_since_ = 0;
+  LsuUse use_;
 };
 
 /// The path of this machine.

@@ -123,7 +123,7 @@ L1Cache::Result L1Cache::load(const Access& a, bool can_send) {
   stats_->merged += merges;
   stats_->fill_sectors += sectors_in(of_32(request));
   ++(a.local ? stats_->local_load_misses : stats_->load_misses);
-  return {Answer::kWait, of_32(request), entry};
+  return {Answer::kWait, of_32(request), entry, !merges};
 }
 
 L1Cache::Stored L1Cache::store(const Access& a, bool can_send) {

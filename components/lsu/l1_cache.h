@@ -24,6 +24,7 @@ class L1Cache : public sc_core::sc_module {
     Answer answer = Answer::kHit;
     SectorMask request = 0;  ///< 32-byte sectors of the line
     uint32_t entry = 0;      ///< kWait: for fill()
+    bool opened = false;     ///< kWait: the entry was free before
   };
   /// A dirty line that has to leave.
   struct Writeback {
@@ -71,8 +72,9 @@ class L1Cache : public sc_core::sc_module {
   /// A load that does not ask here.
   void bypass(const Access& a) { stats_->bypass_sectors += sectors_in(a.sectors); }
   /// 32-byte `sectors` of the entry's line have come; calls done(record) for each access that is complete.
+  /// True if the entry is free from now on.
   template <class Done>
-  void fill(uint32_t entry, SectorMask sectors, Done done);
+  bool fill(uint32_t entry, SectorMask sectors, Done done);
   /// Keeps events from now on.
   void watch();
   [[nodiscard]] std::span<const LineEvent> events() const { return line_events_; }
@@ -120,7 +122,7 @@ class L1Cache : public sc_core::sc_module {
 };
 
 template <class Done>
-void L1Cache::fill(uint32_t entry, SectorMask sectors, Done done) {
+bool L1Cache::fill(uint32_t entry, SectorMask sectors, Done done) {
   const uint64_t line = mshrs_.line(entry);
   uint32_t frame = tags_.find(line);
   if (frame == TagArray::kNoFrame && allocate_ != core::AllocateOn::kMissOrPass)
@@ -129,7 +131,7 @@ void L1Cache::fill(uint32_t entry, SectorMask sectors, Done done) {
     tags_.fill(frame, own(sectors));
     tags_.invalidate(frame, mshrs_.spoiled(entry) & own(sectors));
   }
-  mshrs_.fill(entry, own(sectors), done);
+  return mshrs_.fill(entry, own(sectors), done);
 }
 
 }  // namespace gpusim::comp

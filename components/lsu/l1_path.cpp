@@ -73,7 +73,7 @@ template <class Tlb>
 void L1Path<Tlb>::send_one(uint64_t now, bool link) {
   if (l1_.has_writeback() && link && can_reserve(RequestKind::kWrite)) {
     send_writeback(now);
-    occupy_port(now, now + send_interval_);
+    occupy_port(send_interval_, now + send_interval_);
     blocked_ = false;
     return;
   }
@@ -144,9 +144,8 @@ HeadWait L1Path<Tlb>::refusal(RequestKind kind, bool link) const {
 template <class Tlb>
 bool L1Path<Tlb>::load(QueueEntry& entry, const L1Cache::Access& access, uint64_t now, bool can_send) {
   using core::CacheResult;
-  const uint32_t entries = l1_.mshrs_in_use();
   const L1Cache::Result result = l1_.load(access, can_send);
-  use_.l1_outstanding -= l1_.mshrs_in_use() != entries ? now : 0;
+  use_.l1_outstanding -= result.opened ? now : 0;
   const bool hit = result.answer == L1Cache::Answer::kHit;
   if (result.answer == L1Cache::Answer::kRefused) {
     if (!entry.refused) record_look_up(now, access.address, CacheResult::kReservationFail);
@@ -172,7 +171,7 @@ bool L1Path<Tlb>::load(QueueEntry& entry, const L1Cache::Access& access, uint64_
   const uint64_t read = entry.began_at + entry.data_cycles * send_interval_;
   if (entry.next == entry.list.count && read > next_send_) {
     use_.data_cycles += read - next_send_;
-    occupy_port(now, read);
+    occupy_port(read - next_send_, read);
   }
   return true;
 }
@@ -229,10 +228,10 @@ template <class Tlb>
 void L1Path<Tlb>::finish_line(uint32_t tag, MemoryLevel level, uint64_t now) {
   const LineRequest request = line_requests_[tag];
   const uint64_t address = l1_.line_address(request.entry);
-  const uint32_t entries = l1_.mshrs_in_use();
   count_for(mshr_record_[tag]);
-  l1_.fill(request.entry, request.sectors, [&](uint32_t record) { accesses_.answer(record, level); });
-  use_.l1_outstanding += l1_.mshrs_in_use() != entries ? now : 0;
+  const bool closed =
+      l1_.fill(request.entry, request.sectors, [&](uint32_t record) { accesses_.answer(record, level); });
+  use_.l1_outstanding += closed ? now : 0;
   record_mshrs(now, address, core::MshrAction::kRelease);
 }
 

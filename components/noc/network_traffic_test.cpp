@@ -230,7 +230,7 @@ TEST_P(NetworkTrafficL2, DrainsAndSectorsAgreeBetweenLevels) {
   uint64_t constant_misses = 0;
   for (uint32_t p = 0; p < kPartitions; ++p) {
     const MemoryPartition& partition = *network.partitions[p];
-    const L2Stats l2 = partition.l2_stats();
+    const L2Stats l2 = *partition.l2_stats();
     uint64_t read_bytes = 0, write_bytes = 0;
     const uint32_t channels = network.machine.dram.channels;
     for (uint32_t c = p * channels; c < (p + 1) * channels; ++c) {

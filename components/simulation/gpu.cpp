@@ -256,8 +256,10 @@ DramStats Gpu::dram_stats() const {
 MachineStats Gpu::stats() const {
   MachineStats sum;
   sum.dram = dram_stats();
-  for (const auto& p : partitions_) core::add(sum.l2, p->l2_stats());
-  for (const auto& sm : sms_) core::add(sum.sm_tlb, *sm->tlb_stats());
+  if (machine_.l2.bytes != 0)
+    for (const auto& p : partitions_) core::add(sum.l2, *p->l2_stats());
+  if (machine_.tlb.l1_entries != 0)
+    for (const auto& sm : sms_) core::add(sum.sm_tlb, *sm->tlb_stats());
   for (const auto& t : tlbs_) core::add(sum.tlb, t->stats());
   sum.texture = texture_stats();
   sum.noc.request_flits = requests_->flits_moved();
@@ -274,6 +276,7 @@ TextureStats Gpu::texture_stats() const {
     const ClusterCacheStats& s = t->stats();
     sum.hits += s.hits, sum.misses += s.misses, sum.fill_sectors += s.fills * sectors;
   }
+  if (!has_texture_l2(machine_)) return sum;
   for (const auto& p : partitions_)
     sum.l2_hits += p->texture_stats().hits, sum.l2_misses += p->texture_stats().misses;
   return sum;

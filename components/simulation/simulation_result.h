@@ -24,6 +24,7 @@ struct KernelResult {
   uint32_t beside = 0;  ///< other kernels that ran during some of it
   double time_s = 0;
   uint32_t registers = 0, shared_bytes = 0, blocks_per_sm = 0;
+  bool registers_estimated = true;  ///< ours, what the launch file does not say
   std::string occupancy_limiter;
   SmStats total;  ///< over all SMs
   std::vector<core::Counter> counters;

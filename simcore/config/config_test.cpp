@@ -233,6 +233,11 @@ TEST(Config, ListAndDescribeAndDiff) {
   EXPECT_NE(error_of([] { (void)describe_keys("sm.max_wraps"); }).find("did you mean 'max_warps'?"),
             std::string::npos);
   EXPECT_NE(error_of([] { (void)describe_keys("sn"); }).find("did you mean 'sm'?"), std::string::npos);
+  EXPECT_NE(error_of([] { (void)explain_key("l1.mshr", {}); }).find("did you mean 'mshrs'?"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { (void)explain_key("mshrs", {}); }).find("l1.mshrs, constant.mshrs"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { (void)explain_key("sm", {}); }).find("not one key"), std::string::npos);
   const MachineConfig a = load_machine("tesla_c1060", {}, kFolders);
   EXPECT_EQ(diff_machines(a, a), "");
   const MachineConfig b = load_machine("tesla_c1060", std::vector<std::string>{"gpu.sms=27"}, kFolders);

@@ -55,6 +55,11 @@ struct MachineListing {
 /// ("sm.max_warps").
 [[nodiscard]] std::string describe_keys(std::string_view key = "");
 
+/// What one key ("l1.mshrs") means: unit, default, range, keys of the same name in other sections, and for
+/// each machine of the folders its value, with the comment beside it in the file that sets it, where evidence
+/// stands. Throws InputError if there is no such key.
+[[nodiscard]] std::string explain_key(std::string_view key, std::span<const std::string> search_folders);
+
 /// A key that two machines have different values for; "-" where one of them has no such key.
 struct KeyDifference {
   std::string key, in_a, in_b;

@@ -1,13 +1,16 @@
 // `gpusim config show | list | describe | diff`: all printed from the schema table.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 
 #include "simcore/config/load.h"
+#include "simcore/config/raw_config.h"
 #include "simcore/config/schema.h"
 #include "simcore/text/names.h"
+#include "simcore/text/text_file.h"
 #include "simcore/text/units.h"
 
 namespace gpusim::core {
@@ -215,6 +218,123 @@ std::string describe_keys(std::string_view key) {
   if (text.size() == header) {
     raise_input_error({}, fmt::format("no key '{}' in [{}]", name, section), name_hint(name, names));
   }
+  return text;
+}
+
+namespace {
+
+/// What bounds the same thing as the key does, and is easily taken for it.
+constexpr std::pair<std::string_view, std::string_view> kNotes[] = {
+    {"l1.mshrs",
+     "What an SM has on its way is bounded by lsu.mshrs too: a line on its way holds one of these, and each "
+     "request for its sectors one of lsu.mshrs. More of these than of those help only loads that wait for a "
+     "line already asked for."},
+    {"lsu.mshrs",
+     "On a machine with an L1, what the L1 asks for is bounded by l1.mshrs too: each line on its way holds "
+     "one "
+     "of them. Loads that pass by the L1, and atomics, need these only."}};
+
+/// The text in lines of at most `width` characters, each after `indent` spaces.
+std::string paragraph(std::string_view text, size_t indent, size_t width) {
+  std::string out;
+  size_t column = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    at = end + 1;
+    if (word.empty()) continue;
+    if (column == 0 || column + 1 + word.size() > width) {
+      out += (column == 0 ? "" : "\n") + std::string(indent, ' ');
+      column = indent;
+    } else {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out + "\n";
+}
+
+/// Where a machine's file, or one that it extends, sets the key; none: it has the default.
+std::optional<Where> place_of(const std::string& path, const KeySpec& spec,
+                              std::span<const std::string> search_folders) {
+  RawConfig raw(search_folders);
+  Messages messages;
+  raw.add_file(path, messages);
+  std::optional<Where> place;
+  for (const RawEntry& entry : raw.entries())
+    if (entry.section == spec.section && entry.key == spec.name) place = entry.where;
+  return place;
+}
+
+/// The comment at the end of that line; empty without one.
+std::string comment_at(const Where& place) {
+  const std::string text = read_text_file(place.file);
+  size_t begin = 0;
+  for (uint32_t line = 1; line < place.line && begin < text.size(); ++line)
+    begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
+  // Values in quotes may hold a #.
+  bool quoted = false;
+  for (size_t at = begin; at < text.size() && text[at] != '\n'; ++at) {
+    if (text[at] == '"') quoted = !quoted;
+    if (text[at] != '#' || quoted) continue;
+    const size_t from = text.find_first_not_of("# ", at);
+    const size_t end = std::min(text.find('\n', at), text.size());
+    return from < end ? text.substr(from, end - from) : "";
+  }
+  return "";
+}
+
+/// A machine's value of the key, and why it is that.
+std::string machine_line(const MachineListing& listing, const KeySpec& spec,
+                         std::span<const std::string> search_folders) {
+  try {
+    MachineConfig machine = load_machine(listing.path, {}, search_folders);
+    const std::string value = value_text(spec, machine);
+    const std::optional<Where> place = place_of(listing.path, spec, search_folders);
+    if (!place) return fmt::format("    {:<16} {:<12} default\n", listing.name, value);
+    const std::string file = std::filesystem::path(place->file).filename().string();
+    const std::string comment = comment_at(*place);
+    return fmt::format("    {:<16} {:<12} {}:{}{}\n", listing.name, value, file, place->line,
+                       comment.empty() ? "" : ": " + comment);
+  } catch (const InputError&) {
+    return fmt::format("    {:<16} {}\n", listing.name, listing.description);
+  }
+}
+
+}  // namespace
+
+std::string explain_key(std::string_view key, std::span<const std::string> search_folders) {
+  const size_t dot = std::min(key.find('.'), key.size());
+  const std::string_view section = key.substr(0, dot);
+  const std::string_view name = key.substr(std::min(dot + 1, key.size()));
+  const auto rows = schema();
+  const auto spec = std::ranges::find_if(
+      rows, [&](const KeySpec& row) { return row.section == section && row.name == name; });
+  std::vector<std::string> others;
+  for (const KeySpec& row : rows)
+    if (row.name == (name.empty() ? section : name) && (row.section != section || name.empty()))
+      others.push_back(fmt::format("{}.{}", row.section, row.name));
+  if (spec == rows.end()) {
+    if (name.empty() && !others.empty())
+      raise_input_error({}, fmt::format("'{}' is a key of {} sections", key, others.size()),
+                        fmt::format("such as 'gpusim config explain {}'; the others: {}", others[0],
+                                    fmt::join(others.begin() + 1, others.end(), ", ")));
+    (void)describe_keys(key);  // says which section or key there is not
+    raise_input_error({}, fmt::format("'{}' is not one key of the table", key),
+                      "gpusim config describe prints sections, and the keys of pipes and latencies");
+  }
+  std::string text = fmt::format("{}\n{}", key, paragraph(spec->doc, 2, 100));
+  if (!spec->unit.empty()) text += fmt::format("  unit       {}\n", spec->unit);
+  text += fmt::format("  default    {}\n  range      {}\n",
+                      spec->default_text.empty() ? "none" : spec->default_text, range_text(*spec));
+  if (!others.empty()) text += fmt::format("  not to be confused with {}\n", fmt::join(others, ", "));
+  for (const auto& [noted, note] : kNotes)
+    if (noted == key) text += paragraph(note, 2, 100);
+  text += "  machines, and what their files say of the value:\n";
+  for (const MachineListing& listing : list_machines(search_folders))
+    text += machine_line(listing, *spec, search_folders);
   return text;
 }
 

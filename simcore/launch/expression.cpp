@@ -21,6 +21,13 @@ constexpr std::array<std::string_view, 4> kFunctions{"min", "max", "log2", "ceil
 bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
+/// NaN or infinity, as they are written elsewhere.
+bool means_no_number(std::string_view word) {
+  std::string lower(word);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower == "nan" || lower == "inf" || lower == "infinity";
+}
+
 std::string_view trim(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
@@ -145,6 +152,9 @@ class Evaluator {
     skip_blanks();
     if (at_ < text_.size() && text_[at_] == '(') return call(word, start, depth);
     if (auto value = scope_.find(word)) return value;
+    if (means_no_number(word))
+      return fail(start, fmt::format("'{}' is not a number that can be calculated with", word),
+                  "values are finite; a buffer gets NaN or infinity from a file: init = \"file:values.npy\"");
     return fail(start, fmt::format("undefined name '{}'", word), name_hint(word, scope_.names));
   }
 

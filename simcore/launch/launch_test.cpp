@@ -402,6 +402,11 @@ TEST(CommandLine, BuildsALaunch) {
   EXPECT_THAT(error, HasSubstr("--arg 'f32[4': error: expected TYPE[COUNT]"));
   EXPECT_THAT(error, HasSubstr("--arg 'nothing': error: undefined name 'nothing'"));
   EXPECT_THAT(error, HasSubstr("did you mean 'uniform'?"));
+  command.args = {"f32[2]=fill(nan)", "f32[2]=fill(-Infinity)"};
+  const std::string not_finite = error_of([&] { (void)launch_from_arguments(command, 5); });
+  EXPECT_THAT(not_finite, HasSubstr("'nan' is not a number that can be calculated with"));
+  EXPECT_THAT(not_finite, HasSubstr("'Infinity' is not a number that can be calculated with"));
+  EXPECT_THAT(not_finite, HasSubstr("init = \"file:values.npy\""));
   command = {};
   EXPECT_THAT(error_of([&] { (void)launch_from_arguments(command, 5); }), HasSubstr("--grid is missing"));
 }

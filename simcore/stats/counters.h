@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "simcore/config/machine_config.h"
@@ -47,10 +48,18 @@ inline constexpr auto kCounterRows = S::rows();
 /// Adds the counts of `s` to `sum`.
 template <class S>
 void add(S& sum, const S& s) {
-  for (const CounterRow<S>& row : kCounterRows<S>) {
+  // Without a loop over the rows: members whose place is known to the compiler are added several at a time,
+  // and a time series adds those of all components once a row.
+  const auto add_row = [&]<size_t kRow>() {
+    static constexpr const CounterRow<S>& row = kCounterRows<S>[kRow];
     uint64_t& to = sum.*row.member;
-    to = row.options.sum == CounterSum::kMost ? std::max(to, s.*row.member) : to + s.*row.member;
-  }
+    if constexpr (row.options.sum == CounterSum::kMost)
+      to = std::max(to, s.*row.member);
+    else
+      to += s.*row.member;
+  };
+  [&]<size_t... kRow>(std::index_sequence<kRow...>) { (add_row.template operator()<kRow>(), ...); }
+  (std::make_index_sequence<kCounterRows<S>.size()>());
 }
 
 /// What was counted from `then` to `now`. A greatest value is that of all the time.

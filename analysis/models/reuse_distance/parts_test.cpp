@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "analysis/models/reuse_distance/coalescer.h"
+#include "analysis/models/reuse_distance/plot.h"
 #include "analysis/models/reuse_distance/stack_distance.h"
 #include "analysis/recording/event_queue.h"
 
@@ -123,6 +125,17 @@ TEST(ReuseCoalescer, RunsOfLanesAreWhatLanesAre) {
       EXPECT_EQ(out[t].sectors, expected[t].sectors) << i << ": " << t;
     }
   }
+}
+
+TEST(MissPlot, SaysTheNetValueBesidePartsBelowZero) {
+  Prediction above, below;
+  above.terms = {{"compulsory", 0.4, NAN}, {"capacity", 0.2, NAN}};
+  below.terms = {{"compulsory", 0.7, NAN}, {"mshr", -0.125, NAN}};
+  const std::vector<MissBars> launches{{"a.h5", &above}, {"b.h5", &below}};
+  const BarPlot plot = miss_plot(launches, "");
+  EXPECT_EQ(plot.groups[0].bars[0].label, "");
+  EXPECT_EQ(plot.groups[1].bars[0].label, "net 57.5");
+  EXPECT_EQ(plot.groups[1].bars[1].label, "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 namespace gpusim::analysis {
 namespace {
@@ -33,6 +34,10 @@ BarPlot miss_plot(std::span<const MissBars> launches, const std::string& title) 
     }
     Bar predicted, simulated;
     for (const PredictionTerm& kind : m.rate->terms) predicted.parts.push_back(100 * kind.predicted);
+    // Parts below zero hang down from it: the height of what stands above is more than the prediction.
+    if (std::ranges::any_of(predicted.parts, [](double part) { return part < 0; }))
+      predicted.label =
+          fmt::format("net {:.1f}", std::accumulate(predicted.parts.begin(), predicted.parts.end(), 0.0));
     simulated.parts.assign(m.rate->terms.size(), 0);
     simulated.parts.push_back(100 * m.rate->simulated);
     plot.groups.push_back({group_name(launches, m), {std::move(predicted), std::move(simulated)}});

@@ -1,5 +1,6 @@
 // The model `roofline`: options, text, JSON and plot of trajectories.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -159,6 +160,26 @@ Plot roofline_plot(const std::vector<Trajectory>& all, const Ceiling& low, const
   return plot;
 }
 
+/// What the plot leaves out, and why: a line for each kernel; empty if it shows all.
+std::string not_drawn(const std::vector<Trajectory>& all) {
+  std::string text;
+  for (const Trajectory& t : all) {
+    std::vector<std::string> sms;
+    bool flops = false;
+    for (const RooflinePoint& p : t.points) {
+      if (p.flops != 0 && p.dram_bytes != 0) continue;
+      sms.push_back(fmt::format("{}", p.sms));
+      flops = flops || p.flops != 0;
+    }
+    if (sms.empty()) continue;
+    text += fmt::format("  not drawn: {}{}: {}\n", t.title(),
+                        sms.size() == t.points.size() ? "" : fmt::format(" at {} SMs", fmt::join(sms, ", ")),
+                        flops ? "it moved no data from or to DRAM, so that it has no intensity"
+                              : "it has no floating-point operations");
+  }
+  return text;
+}
+
 /// Whether the diagnosis is what is known of the kernel: the number of wrong and missing findings.
 Prediction wrong_findings(const Trajectory& t, const std::vector<Finding>& findings,
                           const std::vector<Defect>& expected) {
@@ -231,7 +252,7 @@ ModelReport roofline_model(std::span<const Recording> recordings, const ModelOpt
     draw_svg(roofline_plot(all, ceiling_at(roofs, all.front().points.front().sms),
                            ceiling_at(roofs, all.front().points.back().sms)),
              plot);
-    report.text += fmt::format("  drawn: {}\n", plot);
+    report.text += fmt::format("  drawn: {}\n", plot) + not_drawn(all);
   }
   return report;
 }
