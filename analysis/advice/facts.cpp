@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "analysis/profile/utilization.h"
 #include "analysis/source/source_lines.h"
@@ -10,8 +11,9 @@
 namespace gpusim::analysis::advice {
 namespace {
 
-/// A wait that is a smaller share of all waits of its kind overlaps another one.
-constexpr double kOwnWait = 0.02;
+/// The longest waits of a kind that make up so much of all of them are waits of their own; the others overlap
+/// these.
+constexpr double kOwnWaits = 0.95;
 /// Requests over which the balance of partitions says something, and what random traffic has over such a
 /// window: the largest of some eight random numbers with the mean 256 (PortBalance::kWindow).
 constexpr double kBalanceWindow = 256, kRandomlyUneven = 1.09;
@@ -132,11 +134,24 @@ double Facts::requests_per_warp() const {
   return machine_.coalescer.rule == core::CoalescingRule::kCc20 ? 1 : 2;
 }
 
+void Facts::find_own_waits() {
+  for (const char* column :
+       {"awaited_memory_l1", "awaited_memory_l2", "awaited_memory_dram", "slots_alu_dependency",
+        "slots_memory_shared", "slots_barrier", "slots_control"}) {
+    std::vector<double> slots;
+    for (uint64_t pc = 0; pc < operations(); ++pc) slots.push_back(count(column, pc));
+    std::ranges::sort(slots, std::ranges::greater{});
+    const double all = std::accumulate(slots.begin(), slots.end(), 0.0);
+    double seen = 0, least = 0;
+    for (size_t i = 0; i < slots.size() && seen < kOwnWaits * all; ++i) seen += least = slots[i];
+    own_waits_[column] = least;
+  }
+}
+
 double Facts::wait(uint64_t pc) const {
   const auto waited = [&](const char* column) {
-    double all = 0;
-    for (uint64_t other = 0; other < operations(); ++other) all += count(column, other);
-    return all > 0 && count(column, pc) >= kOwnWait * all;
+    const double slots = count(column, pc);
+    return slots > 0 && slots >= own_waits_.find(column)->second;
   };
   const core::MachineConfig& m = machine_;
   const double network = core_cycles(m, m.interconnect.request_latency_ns + m.interconnect.reply_latency_ns);
@@ -160,7 +175,8 @@ double Facts::wait(uint64_t pc) const {
   return wait;
 }
 
-Work Facts::recorded_work() const {
+Work Facts::recorded_work() {
+  find_own_waits();
   Work work;
   const double cycles = static_cast<double>(kernel_.cycles);
   work.start =

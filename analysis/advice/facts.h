@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -64,13 +65,16 @@ class Facts {
   [[nodiscard]] double requests_per_warp() const;
 
  private:
-  [[nodiscard]] Work recorded_work() const;
+  [[nodiscard]] Work recorded_work();
+  void find_own_waits();
   /// Core cycles that a warp waits for data of this operation, or at it for something else, without queues.
   [[nodiscard]] double wait(uint64_t pc) const;
 
   const KernelRecord& kernel_;
   const core::MachineConfig& machine_;
   LaunchResources resources_;
+  /// Slots, by column of per_pc, from which on a wait is one of its own.
+  std::map<std::string, double, std::less<>> own_waits_;
   Estimator estimator_;
 };
 

@@ -166,7 +166,9 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   const bool cached = f.machine().l1.bytes != 0 && f.machine().l1.cache_global;
   const double loads = f.sum("executed", [&](uint64_t pc) { return f.op_class(pc) == "load_global"; });
   const double asked = f.sum("requested_bytes", [&](uint64_t pc) { return f.op_class(pc) == "load_global"; });
-  const double per_warp = loads / f.warps();
+  // Values that go on to shared memory are shared already.
+  const double stored = f.sum("executed", [&](uint64_t pc) { return f.op_class(pc) == "store_shared"; });
+  const double per_warp = std::max(0.0, loads - stored) / f.warps();
   if (per_warp < kLoads || f.warps_per_block() < 2) return std::nullopt;
   // With caches, DRAM reads each value once: if threads ask for no more than that, nothing is reused.
   if (f.machine().l2.bytes != 0 && asked < 4 * f.counter("dram_read_bytes")) return std::nullopt;
