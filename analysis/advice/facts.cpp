@@ -193,6 +193,14 @@ Work Facts::recorded_work() {
       if (const UnitLoad* refresh = kernel_.unit("dram_refresh")) share /= std::max(0.5, 1 - refresh->mean());
     work.units[u.unit] = std::min(share * cycles, std::max(0.0, cycles - work.start));
   }
+  // Rows that are opened: a bank at a time, and no more of them in a channel than its limits of current
+  // allow.
+  const auto& dram = machine_.dram;
+  const double channels = std::max(1.0, static_cast<double>(machine_.l2.partitions) * dram.channels);
+  const double each_row =
+      std::max({dram.rc_ns / std::max<double>(1, dram.banks), dram.rrd_ns, dram.faw_ns / 4});
+  const double rows = core_cycles(machine_, counter("dram_activates") / channels * each_row);
+  work.units["dram_activates"] = std::min(rows, std::max(0.0, cycles - work.start));
   for (uint64_t pc = 0; pc < operations(); ++pc) {
     const double once = wait(pc), each = executed(pc) / warps();
     work.chain.push_back(once * each);

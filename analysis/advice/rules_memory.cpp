@@ -72,10 +72,18 @@ void set_traffic(const Facts& f, const Traffic& before, const Traffic& after, Wo
   for (const char* unit : {"reply_in", "reply_links", "reply_out"}) work.scale(unit, replied);
 }
 
-/// DRAM's data bus with other bytes read and written.
+/// Requests that no longer crowd: each partition has as much work as the mean.
+void spread_over_partitions(const Facts& f, Work& work) {
+  for (auto& [unit, busy] : work.units)
+    if (const UnitLoad* u = f.kernel().unit(unit);
+        u != nullptr && (u->place == "partition" || u->place == "channel"))
+      busy = std::min(busy, u->mean() * static_cast<double>(f.kernel().cycles));
+}
+
+/// DRAM's data bus and rows with other bytes read and written.
 void set_dram(const Facts& f, double read, double written, Work& work) {
   const double before = f.counter("dram_read_bytes") + f.counter("dram_write_bytes");
-  work.scale("dram_bus", ratio(read + written, before));
+  for (const char* unit : {"dram_bus", "dram_activates"}) work.scale(unit, ratio(read + written, before));
 }
 
 /// Transactions and bytes that an operation's accesses need at least.
@@ -150,13 +158,15 @@ std::optional<Proposal> partition_camping(const Facts& f) {
   p.unit = "";
   p.value = crowding;
   p.after = f.estimator().recorded();
-  for (auto& [unit, work] : p.after.units) {
-    const UnitLoad* u = f.kernel().unit(unit);
-    if (u != nullptr && u->place == "partition")
-      work = std::min(work, u->mean() * static_cast<double>(f.kernel().cycles));
-    if (u != nullptr && u->place == "channel")
-      work = std::min(work, u->mean() * static_cast<double>(f.kernel().cycles));
-  }
+  spread_over_partitions(f, p.after);
+  // SMs take blocks as they are done with others: those that wait for a crowded partition leave theirs to the
+  // others, and no longer do then.
+  for (auto& [unit, busy] : p.after.units)
+    if (const UnitLoad* u = f.kernel().unit(unit);
+        u != nullptr && (u->place == "SM" || u->place == "scheduler"))
+      busy = std::min(busy, u->mean() * static_cast<double>(f.kernel().cycles));
+  const double even = f.warps() / std::max(1.0, f.sms()) / f.resident_warps();
+  p.after.rounds = std::min(p.after.rounds, std::max(1.0, even));
   return p;
 }
 
@@ -239,6 +249,9 @@ std::optional<Proposal> atomics(const Facts& f) {
   Traffic after = before;
   after.load_transactions -= f.sum("transactions", is_atomic);
   after.load_bytes -= f.sum("transferred_bytes", is_atomic);
+  const double atomics_of_busiest = p.after.units["l2_atomics"];
+  spread_over_partitions(f, p.after);  // it is the atomics that crowd
+  p.after.units["l2_atomics"] = atomics_of_busiest;
   set_traffic(f, before, after, p.after);
   p.after.scale("l2_atomics", f.blocks() * f.warps_per_block() / executed);
   // A step for each lane whose bank another one uses as well: for random words some three of 32.
