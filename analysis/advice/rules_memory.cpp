@@ -253,7 +253,10 @@ std::optional<Proposal> atomics(const Facts& f) {
   spread_over_partitions(f, p.after);  // it is the atomics that crowd
   p.after.units["l2_atomics"] = atomics_of_busiest;
   set_traffic(f, before, after, p.after);
-  p.after.scale("l2_atomics", f.blocks() * f.warps_per_block() / executed);
+  // A partition takes a step for each sector. At its end each thread of a block adds one result: the warps'
+  // own lie side by side.
+  const double at_end = f.blocks() * f.warps_per_block() * kLine / kSector;
+  p.after.scale("l2_atomics", std::min(1.0, at_end / sectors));
   // A step for each lane whose bank another one uses as well: for random words some three of 32.
   constexpr double kRandomSteps = 3;
   const double instances = f.kernel().unit("shared") != nullptr
