@@ -131,7 +131,7 @@ std::optional<Proposal> coalescing(const Facts& f) {
       "let neighbouring lanes access neighbouring words: arrays of fields instead of structures, rows "
       "instead of columns, or a tile in shared memory that turns one into the other";
   p.counter = "sectors per request";
-  p.unit = fmt::format("32-byte sectors (at least {:.1f} needed)",
+  p.unit = fmt::format("sectors of 32 bytes (at least {:.1f} needed)",
                        least_of(f, p.pc).bytes / kSector / std::max(1.0, f.executed(p.pc)));
   p.value = f.count("transferred_bytes", p.pc) / kSector / std::max(1.0, f.executed(p.pc));
   p.after = f.estimator().recorded();
@@ -154,8 +154,8 @@ std::optional<Proposal> partition_camping(const Facts& f) {
   p.what =
       "make rows longer than a multiple of the partitions' interleaving, or number blocks along a "
       "diagonal, so that all partitions have work at any time";
-  p.counter = "requests to the busiest partition of the time, for one to the mean";
-  p.unit = "";
+  p.counter = "requests to the partition that is the busiest at a time";
+  p.unit = "times those to the mean one";
   p.value = crowding;
   p.after = f.estimator().recorded();
   spread_over_partitions(f, p.after);
