@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "analysis/advice/rules.h"
+#include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
 namespace {
@@ -293,7 +295,13 @@ std::optional<Proposal> spills(const Facts& f) {
   const double accesses = f.sum("executed", spilled);
   if (accesses <= 0) return std::nullopt;
   Proposal p;
-  p.pc = f.largest([&](uint64_t pc) { return spilled(pc) ? f.executed(pc) : 0.0; });
+  // The line with most of them: there may be hundreds, and code around them that has no line.
+  std::map<SourceLine, double> by_line;
+  const auto line_of = [&](uint64_t pc) { return user_line(f.kernel().per_pc, pc); };
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    if (spilled(pc)) by_line[line_of(pc)] += f.executed(pc);
+  if (by_line.size() > 1) by_line[SourceLine{}] = 0;
+  p.pc = f.largest([&](uint64_t pc) { return spilled(pc) ? by_line[line_of(pc)] : 0.0; });
   p.what = fmt::format(
       "give a thread more registers (it has {}, and {} values of it are in local memory), "
       "or fewer values that live at the same time",
