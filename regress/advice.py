@@ -3,7 +3,8 @@
 
 Runs both launch files of each pair, takes the advice for the one before, and writes a row per pair: the rule that advice names first,
 the gain that it predicts for the rule that the pair is about, and the gain that the second run shows. Times are from the first start of
-a kernel or copy to the last end. Estimator and rules were found on the half `fit`; the half `judge` was not used for that.
+a kernel or copy to the last end. Estimator and rules were found on the half `fit`; the half
+`judge` was run once, when they stood (docs/advise.md).
 
     regress/advice.py build/release/bin/gpusim --out regress/advice.csv     # all pairs
     regress/advice.py build/release/bin/gpusim --pair structures
@@ -118,8 +119,8 @@ def main() -> int:
     for half in ("fit", "judge"):
         of_half = [row for row in rows if row["half"] == half]
         if of_half:
-            print(f"{half}: {sum(r['right'] for r in of_half)} of {len(of_half)} named right, {sum(r['within'] for r in of_half)} gains within "
-                  f"{100 * CLOSE:.0f} %, {sum(r['right'] and r['within'] for r in of_half)} both")
+            print(f"{half}: {sum(r['right'] for r in of_half)} of {len(of_half)} named right, {sum(r['within'] for r in of_half)} "
+                  f"gains within {100 * CLOSE:.0f} %, {sum(r['right'] and r['within'] for r in of_half)} both")
     if arguments.out:
         temporary = arguments.out.with_suffix(".tmp")
         with temporary.open("w", newline="") as file:
