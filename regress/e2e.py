@@ -17,6 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent
 
 from cases import CASES, Case  # noqa: E402
 from check_checks import check_checks  # noqa: E402
+from check_advice import CHECKS as ADVICE_CHECKS  # noqa: E402
 from check_calibrated import MACHINES, check_calibrated  # noqa: E402
 from check_compare import CHECKS as COMPARE_CHECKS  # noqa: E402
 from check_compiled import WITHOUT_SOURCE, check_compiled  # noqa: E402
@@ -104,6 +105,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "streams": {name: stream_check(name) for name in ("tesla_c1060", "gtx480", "tesla_v100", "timeline")},
         "metrics": {name: lambda gpusim, name=name: check_metrics(gpusim, name) for name in METRIC_CHECKS},
         "compare": COMPARE_CHECKS,
+        "advice": ADVICE_CHECKS,
         "correlate": CORRELATE_CHECKS,
         "ptxas": {"workloads": check_ptxas, "report": check_report, "mutations": check_mutations},
         "compiler": COMPILER_CHECKS,

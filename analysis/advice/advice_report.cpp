@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/advice/advise.h"
+#include "analysis/report/text.h"
+#include "simcore/text/json_text.h"
+
+namespace gpusim::analysis::advice {
+namespace {
+
+std::string kernel_line(const KernelEstimate& k) {
+  const std::string rough = std::abs(k.own_error) <= kRough
+                                ? ""
+                                : " Its own error is large here: take the gains of this kernel as rough.";
+  return fmt::format(
+      "  kernel {} {}: {} core cycles{}. The estimate was {:+.0f} % off before it was calibrated.{}\n",
+      k.launch, printable(k.kernel), k.cycles,
+      k.launches > 1 ? fmt::format(" in the longest of {} launches", k.launches) : "", 100 * k.own_error,
+      rough);
+}
+
+std::string value_text(const Advice& a) {
+  return fmt::format("{}: {} {}", a.counter,
+                     a.value >= 1e6 ? fmt::format("{:.0f}", a.value) : fmt::format("{:.4g}", a.value),
+                     a.unit);
+}
+
+}  // namespace
+
+std::string advice_text(const RunAdvice& run, size_t top) {
+  std::string out = fmt::format("run of {:.0f} core cycles\n", run.cycles);
+  for (const KernelEstimate& k : run.kernels) out += kernel_line(k);
+  if (run.advice.empty())
+    return out + fmt::format("no rule predicts a gain of {:.0f} % or more\n", 100 * (kLeastGain - 1));
+  const size_t shown = std::min(top, run.advice.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const Advice& a = run.advice[i];
+    out += fmt::format("{}. {}{}: the run would be {:.2f} times as fast (predicted)\n", i + 1, a.rule,
+                       a.kernel.empty() ? "" : " in " + printable(a.kernel), a.gain);
+    out += indented(a.what + ".");
+    if (!a.place.empty()) out += fmt::format("    at {}\n", printable(a.place));
+    out += fmt::format("    {}\n", printable(value_text(a)));
+  }
+  if (shown < run.advice.size())
+    out += fmt::format("and {} more with smaller gains (--top)\n", run.advice.size() - shown);
+  return out;
+}
+
+std::string advice_json(const RunAdvice& run) {
+  std::string kernels, list;
+  for (const KernelEstimate& k : run.kernels)
+    kernels += fmt::format(
+        "{}{{\"launch\": {}, \"kernel\": {}, \"launches\": {}, \"cycles\": {}, \"own_error\": {}, \"rough\": "
+        "{}}}",
+        kernels.empty() ? "" : ", ", k.launch, core::json_quoted(k.kernel), k.launches, k.cycles,
+        core::json_number(k.own_error), std::abs(k.own_error) > kRough);
+  for (const Advice& a : run.advice)
+    list += fmt::format(
+        "{}{{\"rule\": {}, \"launch\": {}, \"kernel\": {}, \"what\": {}, \"place\": {}, \"counter\": {}, "
+        "\"value\": {}, \"unit\": {}, \"kernel_gain\": {}, \"gain\": {}}}",
+        list.empty() ? "" : ", ", core::json_quoted(a.rule),
+        a.kernel.empty() ? "null" : std::to_string(a.launch),
+        a.kernel.empty() ? "null" : core::json_quoted(a.kernel), core::json_quoted(a.what),
+        a.place.empty() ? "null" : core::json_quoted(a.place), core::json_quoted(a.counter),
+        core::json_number(a.value), core::json_quoted(a.unit), core::json_number(a.kernel_gain),
+        core::json_number(a.gain));
+  return fmt::format("\"cycles\": {}, \"kernels\": [{}], \"advice\": [{}]", core::json_number(run.cycles),
+                     kernels, list);
+}
+
+std::string describe_rules() {
+  std::string out;
+  for (const Rule& rule : rules()) out += fmt::format("{}\n{}", rule.name, indented(rule.meaning));
+  out += fmt::format("launch_overhead\n{}", indented("launches of one kernel that could be one"));
+  out += fmt::format("transfer_overlap\n{}", indented("copies that no kernel runs beside"));
+  return out;
+}
+
+}  // namespace gpusim::analysis::advice

@@ -1,0 +1,251 @@
+// Recordings whose advice is known by construction, on machines of this repository.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/advice/advise.h"
+#include "analysis/testing/small_recording.h"
+#include "simcore/config/load.h"
+
+namespace gpusim::analysis::advice {
+namespace {
+
+using testing::DoubleNear;
+using testing::HasSubstr;
+
+TEST(Overlap, OneRoundAddsUpAndManyHideTheShorter) {
+  EXPECT_DOUBLE_EQ(overlapped(100, 40, 1), 140);
+  EXPECT_DOUBLE_EQ(overlapped(40, 100, 1), 140);
+  EXPECT_NEAR(overlapped(100, 40, 1000), 100, 1);
+  EXPECT_NEAR(overlapped(100, 100, 1000), 100 * std::pow(2, 0.25), 1e-9)
+      << "both are felt where they are alike";
+  EXPECT_EQ(overlapped(0, 0, 1), 0);
+}
+
+TEST(EstimatorTest, GivesTheRecordedCyclesForTheRecordedWork) {
+  Work work;
+  work.start = 1000;
+  work.units = {{"dram_bus", 8000}, {"issue", 500}};
+  work.chain = {300, 20};
+  work.longest = 300;
+  for (const double rounds : {1.0, 5.0, 60.0})
+    for (const double cycles : {9500.0, 12'000.0, 40'000.0}) {
+      work.rounds = rounds;
+      const Estimator estimator(work, cycles);
+      EXPECT_NEAR(estimator.cycles(work), cycles, 1e-6 * cycles) << rounds << " rounds";
+    }
+}
+
+TEST(EstimatorTest, ItsOwnErrorIsTheOneBeforeCalibration) {
+  Work work;
+  work.start = 1000;
+  work.units = {{"dram_bus", 3000}};
+  EXPECT_NEAR(Estimator(work, 8000).own_error(), -0.5, 1e-9);
+  EXPECT_NEAR(Estimator(work, 4000).own_error(), 0, 1e-9);
+}
+
+TEST(EstimatorTest, AFullUnitWithHalfTheWorkHalvesAllButTheStart) {
+  Work work;
+  work.start = 1000;
+  work.units = {{"pipe_fp64", 20'000}, {"issue", 100}};
+  const Estimator estimator(work, 22'000);
+  work.scale("pipe_fp64", 0.5);
+  EXPECT_NEAR(estimator.cycles(work), 11'500, 1);
+  work.scale("no such unit", 0.5);
+  EXPECT_NEAR(estimator.cycles(work), 11'500, 1);
+}
+
+/// A V100 with a kernel of 32,000 warps, whose units a test fills.
+class RulesTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kCycles = 100'000, kWarps = 32'000, kSms = 80;
+
+  RulesTest() {
+    kernel.cycles = kCycles;
+    kernel.counters = {{"warps", kWarps}, {"noc_requests", 0}, {"noc_requests_to_busiest", 0}};
+    kernel.occupancy_limiter = "warps";
+    kernel.per_sm.rows = kSms;
+    for (uint64_t sm = 0; sm < kSms; ++sm) {
+      kernel.per_sm.numbers["active_cycles"].push_back(kCycles);
+      kernel.per_sm.numbers["active_warp_cycles"].push_back(kCycles * 64);
+      kernel.per_sm.numbers["warps"].push_back(kWarps / kSms);
+      kernel.per_sm.numbers["inst_executed"].push_back(1000);
+    }
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+  }
+  void unit(const char* name, const char* place, uint64_t instances, double share) {
+    const auto busy = static_cast<uint64_t>(share * kCycles);
+    kernel.units.push_back({name, place, "", instances, kCycles, busy * instances, busy, 0, instances});
+  }
+  /// An operation that all warps execute `times` times.
+  void operation(const char* op_class, const char* ptx, uint64_t times,
+                 const std::map<std::string, uint64_t>& counts = {}) {
+    Table& t = kernel.per_pc;
+    for (const char* column :
+         {"executed", "active_lanes", "transactions", "requested_bytes", "transferred_bytes", "replays",
+          "divergent", "slots_issued", "awaited_memory_dram", "source_line", "ptx_line"}) {
+      t.numbers[column].push_back(0);
+      if (const auto at = counts.find(column); at != counts.end())
+        t.numbers[column].back() = at->second * kWarps;
+    }
+    t.numbers["executed"].back() = times * kWarps;
+    if (!counts.contains("active_lanes")) t.numbers["active_lanes"].back() = 32 * times * kWarps;
+    t.texts["ptx"].emplace_back(ptx);
+    t.texts["class"].emplace_back(op_class);
+    t.texts["source_file"].emplace_back("k.cu");
+    ++t.rows;
+  }
+  [[nodiscard]] Facts facts() const { return {kernel, machine, resources}; }
+  /// Names of the rules that propose something with a gain that is worth it.
+  [[nodiscard]] std::vector<std::string> named() const {
+    const Facts f = facts();
+    std::vector<std::string> names;
+    for (const Rule& rule : rules())
+      if (const auto p = rule.propose(f); p && kCycles > kLeastGain * f.estimator().cycles(p->after))
+        names.emplace_back(rule.name);
+    return names;
+  }
+  [[nodiscard]] static double gain(const Facts& f, const Proposal& p) {
+    return kCycles / f.estimator().cycles(p.after);
+  }
+
+  core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", {}, {});
+  KernelRecord kernel;
+  LaunchResources resources{256, 32, 0, 0};
+};
+
+TEST_F(RulesTest, AKernelThatDoesAllWellGetsNoAdvice) {
+  unit("dram_bus", "channel", 64, 0.9);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4,
+            {{"transactions", 4},
+             {"requested_bytes", 512},
+             {"transferred_bytes", 512},
+             {"awaited_memory_dram", 100}});
+  operation("fp32", "fma.rn.f32 %f2, %f1, %f1, %f1", 4);
+  EXPECT_THAT(named(), testing::IsEmpty());
+}
+
+TEST_F(RulesTest, SectorsThatNobodyAskedForAreToBeCoalesced) {
+  unit("dram_bus", "channel", 64, 0.9);
+  kernel.counters["dram_read_bytes"] = 1024.0 * kWarps;
+  operation("int", "mov.u32 %r1, %tid.x", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 1,
+            {{"transactions", 8}, {"requested_bytes", 128}, {"transferred_bytes", 1024}});
+  EXPECT_THAT(named(), testing::ElementsAre("coalescing"));
+  const Facts f = facts();
+  const auto p = coalescing(f);
+  EXPECT_EQ(p->pc, 1);
+  EXPECT_EQ(p->value, 32);
+  EXPECT_NEAR(p->after.units.at("dram_bus"), f.estimator().recorded().units.at("dram_bus") / 8, 1);
+}
+
+TEST_F(RulesTest, ConflictsAreTakenFromTheWorkOfSharedMemory) {
+  // 400 warps an SM, each with an access of 32 steps: 31 of them too many.
+  unit("shared", "SM", 80, 0.128);
+  unit("pipe_lsu", "SM", 80, 0.9);
+  operation("load_shared", "ld.shared.f32 %f1, [%r1]", 1, {{"replays", 31}});
+  const Facts f = facts();
+  const auto p = bank_conflicts(f);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->value, 31);
+  EXPECT_NEAR(p->after.units.at("shared"), 400, 1);
+}
+
+TEST_F(RulesTest, OnlyAccessesThatThePtxDoesNotMakeAreSpills) {
+  operation("load_local", "ld.local.f32 %f1, [%rd1]", 8, {{"transferred_bytes", 1024}});
+  EXPECT_FALSE(spills(facts()));
+  operation("load_local", "add.f32 %f1, %f2, %f3", 4, {{"transferred_bytes", 512}});
+  const auto p = spills(facts());
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->counter, "local traffic of spills");
+  EXPECT_EQ(p->value, 512.0 * kWarps);
+  EXPECT_EQ(p->pc, 1);
+}
+
+TEST_F(RulesTest, WarpsThatSharedMemoryKeepsOffTheSmWouldHideLatency) {
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 40,
+            {{"transactions", 40},
+             {"requested_bytes", 5120},
+             {"transferred_bytes", 5120},
+             {"awaited_memory_dram", 100}});
+  for (auto& cycles : kernel.per_sm.numbers["active_warp_cycles"]) cycles = kCycles * 16;
+  resources.shared_bytes = 48 * 1024;
+  kernel.occupancy_limiter = "shared memory";
+  const Facts f = facts();
+  const auto p = occupancy(f);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->value, 16);
+  EXPECT_THAT(p->what, HasSubstr("2 blocks of 256 threads"));
+  EXPECT_NEAR(p->after.rounds, f.estimator().recorded().rounds / 4, 1e-9);
+  kernel.occupancy_limiter = "warps";
+  EXPECT_FALSE(occupancy(facts()));
+}
+
+TEST_F(RulesTest, FullWarpsTakeHalfTheWorkOfHalfFullOnes) {
+  unit("pipe_fp32", "scheduler", 320, 0.95);
+  kernel.counters["divergent_branch"] = kWarps;
+  operation("branch", "@%p1 bra $L1", 1, {{"active_lanes", 16}, {"divergent", 1}});
+  // 320 schedulers: 95,000 cycles are 475 operations of two cycles for each of their 100 warps.
+  operation("fp32", "fma.rn.f32 %f1, %f2, %f3, %f1", 475, {{"active_lanes", 475 * 16}});
+  const Facts f = facts();
+  const auto p = divergence(f);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->pc, 0);
+  EXPECT_EQ(p->value, 16);
+  EXPECT_NEAR(p->after.units.at("pipe_fp32"), 47'500, 500);
+  EXPECT_THAT(gain(f, *p), DoubleNear(2, 0.1));
+}
+
+TEST_F(RulesTest, SingleAndDoublePrecisionDifferByTheirPipes) {
+  unit("pipe_fp64", "scheduler", 320, 0.95);
+  unit("pipe_fp32", "scheduler", 320, 0.0);
+  operation("fp64", "fma.rn.f64 %fd1, %fd2, %fd3, %fd1", 237);
+  const Facts f = facts();
+  const auto p = precision(f);
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->after.units.at("pipe_fp64"), 0, 300);
+  EXPECT_NEAR(p->after.units.at("pipe_fp32"), 47'400, 300) << "two cycles an operation instead of four";
+}
+
+TEST_F(RulesTest, AtomicsOnOneWordAreAddedUpByTheWarp) {
+  unit("l2_atomics", "partition", 64, 0.95);
+  operation("atom_global", "atom.global.add.f32 %f1, [%rd1], %f2", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 32}});
+  const Facts f = facts();
+  const auto p = atomics(f);
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("shuffles"));
+  EXPECT_NEAR(p->after.units.at("l2_atomics"), 95'000.0 / 32, 1);
+  kernel.units[0].busy = kernel.units[0].most = 1000;
+  EXPECT_FALSE(atomics(facts())) << "those that wait for nothing are good as they are";
+}
+
+TEST_F(RulesTest, SmsWithLessWorkThanTheBusiestAreATail) {
+  EXPECT_FALSE(wave_quantisation(facts()));
+  for (uint64_t sm = 1; sm < kSms; ++sm) kernel.per_sm.numbers["inst_executed"][sm] = 500;
+  const auto p = wave_quantisation(facts());
+  ASSERT_TRUE(p);
+  EXPECT_NEAR(p->value, 100 * (1000 + 79 * 500) / 80'000.0, 1e-9);
+}
+
+TEST(Advise, ARecordingOfAnOlderVersionHasNoUnitsAndGetsNoAdvice) {
+  const test::SmallRecording small;
+  const Recording recording(small.write(test::temp_path("a.h5")));
+  const RunAdvice run = advise(recording, "");
+  EXPECT_TRUE(run.advice.empty());
+  EXPECT_THAT(advice_text(run, 5), HasSubstr("no rule predicts a gain of 5 % or more"));
+}
+
+TEST(Advise, AnEstimateThatIsFarOffSaysSo) {
+  RunAdvice run;
+  run.cycles = 1000;
+  run.kernels = {{"k", 0, 1, 1000, -0.4}};
+  run.advice = {{"coalescing", "k", 0, "do", "k.cu:3 `ld`", "sectors per request", "sectors", 32, 2, 2}};
+  EXPECT_THAT(advice_text(run, 5), HasSubstr("take the gains of this kernel as rough"));
+  EXPECT_THAT(advice_text(run, 5), HasSubstr("k.cu:3"));
+  EXPECT_THAT(advice_json(run), HasSubstr("\"rough\": true"));
+  run.kernels[0].own_error = 0.2;
+  EXPECT_THAT(advice_text(run, 5), testing::Not(HasSubstr("rough")));
+}
+
+}  // namespace
+}  // namespace gpusim::analysis::advice

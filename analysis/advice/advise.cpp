@@ -1,0 +1,173 @@
+#include "analysis/advice/advise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "analysis/report/reports.h"
+#include "analysis/source/source_lines.h"
+#include "simcore/text/kernel_name.h"
+
+namespace gpusim::analysis::advice {
+namespace {
+
+constexpr uint64_t kKernel = 0, kToDevice = 1, kFromDevice = 2;  ///< `kind` of the timeline
+
+struct Group {
+  std::vector<uint64_t> launches;
+  uint64_t longest = 0;
+  double cycles = 0;  ///< of all
+};
+
+/// Launches of one kernel with one grid and block.
+std::vector<Group> groups_of(const Recording& recording, const std::vector<uint64_t>& launches,
+                             std::map<uint64_t, KernelRecord>& kernels) {
+  std::map<std::tuple<std::string, std::string, std::string>, Group> groups;
+  for (const uint64_t launch : launches) {
+    const KernelRecord& k = kernels.emplace(launch, recording.kernel(launch)).first->second;
+    Group& g = groups[{k.name, k.grid, k.block}];
+    if (g.launches.empty() || k.cycles > kernels.at(g.longest).cycles) g.longest = launch;
+    g.launches.push_back(launch);
+    g.cycles += static_cast<double>(k.cycles);
+  }
+  std::vector<Group> sorted;
+  for (auto& [key, g] : groups) sorted.push_back(std::move(g));
+  std::ranges::stable_sort(sorted, std::ranges::greater{}, &Group::cycles);
+  return sorted;
+}
+
+LaunchResources resources_of(const Recording& recording, uint64_t launch) {
+  const auto of = [&](const char* name) {
+    return recording.has_attribute(launch, name) ? recording.attribute(launch, name) : 0;
+  };
+  return {of("threads_per_block"), of("registers"), of("shared_bytes"), of("spilled_registers")};
+}
+
+/// The line of the source, if it is known, and the statement of the PTX.
+std::string place_of(const KernelRecord& kernel, uint64_t pc) {
+  if (pc >= kernel.per_pc.rows) return {};
+  const SourceLine user = user_line(kernel.per_pc, pc);
+  if (user.line == 0) return statement_place(kernel.per_pc, pc);
+  return fmt::format("{}:{} `{}`", user.file, user.line, text_cell(kernel.per_pc, "ptx", pc));
+}
+
+double gain_of(double now, double saved) { return now > saved && saved > 0 ? now / (now - saved) : 1; }
+
+/// What the run's kernels and copies take.
+struct Times {
+  double all = 0;      ///< from the first start to the last end
+  double kernels = 0;  ///< with the gaps between those of one stream that follow each other at once
+  double to_device = 0, from_device = 0;
+  uint64_t copies = 0;
+};
+
+Times times_of(const Recording& recording) {
+  Times t;
+  const Table timeline = recording.timeline();
+  uint64_t first = ~uint64_t{0}, last = 0;
+  for (uint64_t row = 0; row < timeline.rows; ++row) {
+    const uint64_t start = timeline["start"][row], end = timeline["end"][row];
+    first = std::min(first, start);
+    last = std::max(last, end);
+    const auto length = static_cast<double>(end - start);
+    const uint64_t kind = timeline.has("kind") ? timeline["kind"][row] : kKernel;
+    (kind == kToDevice ? t.to_device : kind == kFromDevice ? t.from_device : t.kernels) += length;
+    t.copies += kind != kKernel;
+  }
+  if (timeline.rows > 0) t.all = static_cast<double>(last - first);
+  return t;
+}
+
+/// Copies beside kernels, in pieces; a machine with one copy engine copies in one direction at a time.
+void overlap_transfers(const Recording& recording, const Times& t, RunAdvice& run) {
+  constexpr double kShare = 0.1, kOneByOne = 0.9;
+  constexpr double kPieces = 4;
+  const double copies = t.to_device + t.from_device, sum = copies + t.kernels;
+  if (copies < kShare * t.all || t.kernels < kShare * t.all || t.all < kOneByOne * sum) return;
+  const bool both_ways = recording.machine().host.copy_engines > 1;
+  const double longest = std::max(t.kernels, both_ways ? std::max(t.to_device, t.from_device) : copies);
+  const auto there = static_cast<double>(t.copies);
+  // One copy in each direction has to be cut up first, and each further one takes the link's latency.
+  const double pieces = std::max(kPieces, there / 2);
+  const double latency = recording.machine().host.link_latency_ns * 1e-6 *
+                         static_cast<double>(recording.machine().clocks.core_khz);
+  const double after = longest + (sum - longest) / pieces + std::max(0.0, 2 * pieces - there) / 2 * latency;
+  Advice a{"transfer_overlap",
+           "",
+           0,
+           fmt::format("copy and compute in pieces, each in a stream of its own, so that copies run beside "
+                       "kernels{}",
+                       both_ways ? " and beside copies in the other direction" : ""),
+           "",
+           "copies, while no kernel runs",
+           "% of the time",
+           100 * copies / t.all,
+           1,
+           gain_of(t.all, t.all - after)};
+  run.advice.push_back(std::move(a));
+}
+
+/// Launches of one kernel that could be one: their starts and gaps go, and their blocks fill the machine
+/// together.
+void merge_launches(const Recording& recording, const Group& g, const Facts& f, const Times& t,
+                    RunAdvice& run) {
+  if (g.launches.size() < 2) return;
+  const auto n = static_cast<double>(g.launches.size());
+  const double gap = recording.machine().host.launch_gap_ns * 1e-6 *
+                     static_cast<double>(recording.machine().clocks.core_khz);
+  const double now = g.cycles + (n - 1) * gap;
+  Work merged = f.estimator().recorded();
+  // Units of which a launch uses some are all in use together.
+  for (auto& [unit, work] : merged.units)
+    if (const UnitLoad* u = f.kernel().unit(unit))
+      work = n * std::min(work, std::max(u->mean() * static_cast<double>(f.kernel().cycles), work / n));
+  const double places = f.blocks_per_sm(f.resources()) * f.warps_per_block();
+  if (places <= 0) return;
+  merged.rounds = std::max({merged.rounds, n * f.warps() / std::max(1.0, f.sms()) / places});
+  const double after = std::min(now, f.estimator().cycles(merged));
+  const double overhead = n * f.estimator().recorded().start + (n - 1) * gap;
+  run.advice.push_back({"launch_overhead", core::short_kernel_name(f.kernel().name), g.longest,
+                        fmt::format("make one launch of these {}, if they do not need each other's results "
+                                    "(else a graph, or a loop in the kernel: that saves {:.0f} core cycles)",
+                                    g.launches.size(), (n - 1) * (f.estimator().recorded().start + gap)),
+                        "", "starts of launches and gaps between them", "% of the launches' time",
+                        100 * overhead / now, 1, gain_of(t.all, now - after)});
+}
+
+}  // namespace
+
+RunAdvice advise(const Recording& recording, const std::string& selection) {
+  RunAdvice run;
+  std::map<uint64_t, KernelRecord> kernels;
+  const std::vector<Group> groups = groups_of(recording, recording.select(selection), kernels);
+  Times times = times_of(recording);
+  if (times.all <= 0)
+    for (const Group& g : groups) times.all += g.cycles;
+  run.cycles = times.all;
+  for (const Group& g : groups) {
+    const KernelRecord& kernel = kernels.at(g.longest);
+    if (kernel.cycles == 0 || kernel.units.empty()) continue;
+    const Facts facts(kernel, recording.machine(), resources_of(recording, g.longest));
+    const std::string name = core::short_kernel_name(kernel.name);
+    const auto cycles = static_cast<double>(kernel.cycles);
+    run.kernels.push_back({name, g.longest, g.launches.size(), kernel.cycles, facts.estimator().own_error()});
+    for (const Rule& rule : rules()) {
+      const std::optional<Proposal> p = rule.propose(facts);
+      if (!p) continue;
+      const double after = std::max(1.0, facts.estimator().cycles(p->after));
+      run.advice.push_back({std::string(rule.name), name, g.longest, p->what, place_of(kernel, p->pc),
+                            p->counter, p->unit, p->value, cycles / after,
+                            gain_of(times.all, g.cycles * (1 - after / cycles))});
+    }
+    merge_launches(recording, g, facts, times, run);
+  }
+  if (selection.empty()) overlap_transfers(recording, times, run);
+  std::erase_if(run.advice, [](const Advice& a) { return a.gain < kLeastGain; });
+  std::ranges::stable_sort(run.advice, std::ranges::greater{}, &Advice::gain);
+  return run;
+}
+
+}  // namespace gpusim::analysis::advice

@@ -1,0 +1,217 @@
+#include "analysis/advice/facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "analysis/profile/utilization.h"
+#include "analysis/source/source_lines.h"
+
+namespace gpusim::analysis::advice {
+namespace {
+
+/// The longest waits of a kind that make up so much of all of them are waits of their own; the others overlap
+/// these.
+constexpr double kOwnWaits = 0.95;
+/// Requests over which the balance of partitions says something, and what random traffic has over such a
+/// window: the largest of some eight random numbers with the mean 256 (PortBalance::kWindow).
+constexpr double kBalanceWindow = 256, kRandomlyUneven = 1.09;
+/// Units behind the interconnect, one for each partition: only these crowd.
+constexpr std::array<std::string_view, 6> kPartitionUnits{"request_out", "reply_in",   "l2_requests",
+                                                          "l2_replies",  "l2_atomics", "dram_bus"};
+
+double core_cycles(const core::MachineConfig& m, double ns) {
+  return ns * 1e-6 * static_cast<double>(m.clocks.core_khz);
+}
+
+}  // namespace
+
+bool is_global(std::string_view c) { return c == "load_global" || c == "store_global"; }
+bool is_load(std::string_view c) { return c.starts_with("load_"); }
+bool is_shared(std::string_view c) { return c.ends_with("_shared") || c == "shared_operand"; }
+bool is_spill(const Facts& facts, uint64_t pc) {
+  const std::string_view c = facts.op_class(pc);
+  return (c == "load_local" || c == "store_local") &&
+         text_cell(facts.kernel().per_pc, "ptx", pc).find(".local") == std::string::npos;
+}
+
+Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources)
+    : kernel_(kernel),
+      machine_(machine),
+      resources_(resources),
+      estimator_(recorded_work(), static_cast<double>(kernel.cycles)) {}
+
+std::string_view Facts::op_class(uint64_t pc) const { return text_cell(kernel_.per_pc, "class", pc); }
+
+double Facts::count(std::string_view column, uint64_t pc) const {
+  return kernel_.per_pc.has(column) ? static_cast<double>(kernel_.per_pc[column][pc]) : 0;
+}
+
+double Facts::sum(std::string_view column, const std::function<bool(uint64_t)>& chosen) const {
+  double all = 0;
+  for (uint64_t pc = 0; pc < operations(); ++pc)
+    if (chosen(pc)) all += count(column, pc);
+  return all;
+}
+
+uint64_t Facts::largest(const std::function<double(uint64_t)>& value) const {
+  uint64_t at = operations();
+  double most = 0;
+  for (uint64_t pc = 0; pc < operations(); ++pc)
+    if (const double v = value(pc); v > most) most = v, at = pc;
+  return at;
+}
+
+double Facts::counter(std::string_view name) const {
+  const auto at = kernel_.counters.find(name);
+  return at == kernel_.counters.end() ? 0 : at->second;
+}
+
+double Facts::warps() const { return std::max(1.0, counter("warps")); }
+double Facts::warps_per_block() const { return std::ceil(static_cast<double>(resources_.threads) / 32); }
+double Facts::blocks() const { return std::max(1.0, warps() / std::max(1.0, warps_per_block())); }
+
+double Facts::resident_warps() const {
+  if (!kernel_.per_sm.has("active_cycles")) return 1;
+  double warp_cycles = 0, cycles = 0;
+  for (uint64_t row = 0; row < kernel_.per_sm.rows; ++row) {
+    warp_cycles += static_cast<double>(kernel_.per_sm["active_warp_cycles"][row]);
+    cycles += static_cast<double>(kernel_.per_sm["active_cycles"][row]);
+  }
+  return cycles > 0 ? std::max(1.0, warp_cycles / cycles) : 1;
+}
+
+double Facts::blocks_per_sm(const LaunchResources& other) const {
+  return isa::compute_occupancy(core::occupancy_limits(machine_), static_cast<int>(other.threads),
+                                static_cast<int>(other.registers), static_cast<int64_t>(other.shared_bytes))
+      .blocks_per_sm;
+}
+
+double Facts::more_warps(const LaunchResources& other) const {
+  const double threads = static_cast<double>(resources_.threads) * blocks_per_sm(resources_);
+  const double changed = static_cast<double>(other.threads) * blocks_per_sm(other);
+  if (threads <= 0 || changed <= 0) return 1;
+  const double there = warps() / std::max(1.0, sms());
+  return std::max(1.0, std::min(changed / threads, there / resident_warps()));
+}
+
+double Facts::busy(std::string_view unit) const {
+  const auto at = estimator_.recorded().units.find(unit);
+  return at == estimator_.recorded().units.end() ? 0 : at->second / static_cast<double>(kernel_.cycles);
+}
+
+double Facts::work(std::string_view unit) const {
+  const UnitLoad* u = kernel_.unit(unit);
+  return u == nullptr ? 0 : static_cast<double>(u->busy);
+}
+
+double Facts::pipe_cycles(std::string_view op_class) const {
+  for (const auto& pipe : machine_.pipes)
+    if (const auto at = pipe.interval.find(std::string(op_class)); at != pipe.interval.end())
+      return static_cast<double>(at->second);
+  return 0;
+}
+
+std::string Facts::pipe_of(std::string_view op_class) const {
+  for (const auto& pipe : machine_.pipes)
+    if (pipe.interval.contains(std::string(op_class))) return "pipe_" + pipe.name;
+  return {};
+}
+
+double Facts::latency(std::string_view op_class) const {
+  const auto at = machine_.latency.find(std::string(op_class));
+  return at == machine_.latency.end() ? 0 : static_cast<double>(at->second);
+}
+
+double Facts::crowding() const {
+  const double requests = counter("noc_requests"), partitions = machine_.l2.partitions;
+  if (requests <= kBalanceWindow * partitions) return 1;
+  return std::max(1.0, counter("noc_requests_to_busiest") * partitions / requests / kRandomlyUneven);
+}
+
+double Facts::requests_per_warp() const {
+  return machine_.coalescer.rule == core::CoalescingRule::kCc20 ? 1 : 2;
+}
+
+void Facts::find_own_waits() {
+  for (const char* column :
+       {"awaited_memory_l1", "awaited_memory_l2", "awaited_memory_dram", "slots_alu_dependency",
+        "slots_memory_shared", "slots_barrier", "slots_control"}) {
+    std::vector<double> slots;
+    for (uint64_t pc = 0; pc < operations(); ++pc) slots.push_back(count(column, pc));
+    std::ranges::sort(slots, std::ranges::greater{});
+    const double all = std::accumulate(slots.begin(), slots.end(), 0.0);
+    double seen = 0, least = 0;
+    for (size_t i = 0; i < slots.size() && seen < kOwnWaits * all; ++i) seen += least = slots[i];
+    own_waits_[column] = least;
+  }
+}
+
+double Facts::wait(uint64_t pc) const {
+  const auto waited = [&](const char* column) {
+    const double slots = count(column, pc);
+    return slots > 0 && slots >= own_waits_.find(column)->second;
+  };
+  const core::MachineConfig& m = machine_;
+  const double network = core_cycles(m, m.interconnect.request_latency_ns + m.interconnect.reply_latency_ns);
+  double wait = 0;
+  if (waited("awaited_memory_dram"))
+    wait = network + m.l1.latency +
+           core_cycles(m, m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
+  else if (waited("awaited_memory_l2"))
+    wait = network + m.l1.latency + core_cycles(m, m.l2.hit_latency_ns);
+  else if (waited("awaited_memory_l1"))
+    wait = m.l1.latency;
+  if (wait > 0) wait += latency(op_class(pc));
+  // Waits for results are counted where they are waited for.
+  if (waited("slots_alu_dependency"))
+    wait += latency(op_class(pc > 0 ? pc - 1 : pc));
+  else
+    wait += machine_.scheduler.issue_cycles;
+  if (waited("slots_memory_shared")) wait += latency("load_shared");
+  if (waited("slots_barrier")) wait += latency("barrier");
+  if (waited("slots_control")) wait += latency("branch");
+  return wait;
+}
+
+Work Facts::recorded_work() {
+  find_own_waits();
+  Work work;
+  const double cycles = static_cast<double>(kernel_.cycles);
+  work.start =
+      std::min(cycles, machine_.gpu.launch_cycles + static_cast<double>(machine_.gpu.block_start_cycles));
+  const double crowded = crowding();
+  for (const UnitLoad& u : kernel_.units) {
+    if (!does_work(u.unit) || u.unit == "dram_rows" || u.unit == "dram_turnarounds" ||
+        u.unit == "dram_refresh")
+      continue;
+    double share = u.peak();
+    if (std::ranges::find(kPartitionUnits, u.unit) != kPartitionUnits.end())
+      share = std::max(share, u.mean() * crowded);
+    if (u.unit == "dram_bus")
+      if (const UnitLoad* refresh = kernel_.unit("dram_refresh")) share /= std::max(0.5, 1 - refresh->mean());
+    work.units[u.unit] = std::min(share * cycles, std::max(0.0, cycles - work.start));
+  }
+  // Rows that are opened: a bank at a time, and no more of them in a channel than its limits of current
+  // allow.
+  const auto& dram = machine_.dram;
+  const double channels = std::max(1.0, static_cast<double>(machine_.l2.partitions) * dram.channels);
+  const double each_row =
+      std::max({dram.rc_ns / std::max<double>(1, dram.banks), dram.rrd_ns, dram.faw_ns / 4});
+  const double rows = core_cycles(machine_, counter("dram_activates") / channels * each_row);
+  work.units["dram_activates"] = std::min(rows, std::max(0.0, cycles - work.start));
+  for (uint64_t pc = 0; pc < operations(); ++pc) {
+    const double once = wait(pc), each = executed(pc) / warps();
+    work.chain.push_back(once * each);
+    work.longest = std::max(work.longest, once * std::min(1.0, each));
+  }
+  double most = 0;
+  for (uint64_t row = 0; kernel_.per_sm.has("warps") && row < kernel_.per_sm.rows; ++row)
+    most = std::max(most, static_cast<double>(kernel_.per_sm["warps"][row]));
+  if (most == 0) most = warps() / std::max(1.0, sms());
+  work.rounds = std::max(1.0, most / resident_warps());
+  return work;
+}
+
+}  // namespace gpusim::analysis::advice

@@ -1,0 +1,87 @@
+// What a recorded kernel did, as the rules of advice.h look at it: counts of its operations, its occupancy,
+// and how long it would take if its counts were others (estimator.h).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "analysis/advice/estimator.h"
+#include "analysis/recording/recording.h"
+#include "simcore/occupancy/machine_limits.h"
+
+namespace gpusim::analysis::advice {
+
+/// Resources of a launch that decide how many blocks an SM holds.
+struct LaunchResources {
+  uint64_t threads = 0, registers = 0, shared_bytes = 0, spilled_registers = 0;
+};
+
+class Facts {
+ public:
+  /// Keeps references to both.
+  Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources);
+
+  [[nodiscard]] const KernelRecord& kernel() const { return kernel_; }
+  [[nodiscard]] const core::MachineConfig& machine() const { return machine_; }
+  [[nodiscard]] const LaunchResources& resources() const { return resources_; }
+  [[nodiscard]] const Estimator& estimator() const { return estimator_; }
+
+  /// Operations, by their number.
+  [[nodiscard]] uint64_t operations() const { return kernel_.per_pc.rows; }
+  [[nodiscard]] std::string_view op_class(uint64_t pc) const;
+  /// A column of per_pc; 0 if the recording has it not.
+  [[nodiscard]] double count(std::string_view column, uint64_t pc) const;
+  [[nodiscard]] double executed(uint64_t pc) const { return count("executed", pc); }
+  /// Sum over the operations that `chosen` takes.
+  [[nodiscard]] double sum(std::string_view column, const std::function<bool(uint64_t)>& chosen) const;
+  /// Of these operations the one with the largest value; operations() if all are 0.
+  [[nodiscard]] uint64_t largest(const std::function<double(uint64_t)>& value) const;
+  [[nodiscard]] double counter(std::string_view name) const;
+
+  [[nodiscard]] double warps() const;            ///< of the launch
+  [[nodiscard]] double warps_per_block() const;  ///< whole ones
+  [[nodiscard]] double blocks() const;
+  [[nodiscard]] double sms() const { return static_cast<double>(kernel_.per_sm.rows); }
+  /// Mean number of warps that an SM with any holds.
+  [[nodiscard]] double resident_warps() const;
+  /// Blocks of an SM with other resources, by the occupancy calculation; 0: the block cannot run.
+  [[nodiscard]] double blocks_per_sm(const LaunchResources& other) const;
+  /// Resident warps, for those that were: with other resources, and no more than the launch has.
+  [[nodiscard]] double more_warps(const LaunchResources& other) const;
+  /// Share of the time in which a unit is busy, of its busiest instance.
+  [[nodiscard]] double busy(std::string_view unit) const;
+  /// Entries x cycles of all instances of a unit.
+  [[nodiscard]] double work(std::string_view unit) const;
+  /// Core cycles that an operation of a class keeps its pipe, and that pipe; 0 and empty if it has none.
+  [[nodiscard]] double pipe_cycles(std::string_view op_class) const;
+  [[nodiscard]] std::string pipe_of(std::string_view op_class) const;
+  /// Core cycles from an operation of a class to one that depends on it, within the SM.
+  [[nodiscard]] double latency(std::string_view op_class) const;
+  /// Requests to the busiest partition of the time, for one to the mean, as random traffic is 1.
+  [[nodiscard]] double crowding() const;
+  /// Accesses of one warp that the coalescer looks at apart: half warps before compute capability 2.0.
+  [[nodiscard]] double requests_per_warp() const;
+
+ private:
+  [[nodiscard]] Work recorded_work();
+  void find_own_waits();
+  /// Core cycles that a warp waits for data of this operation, or at it for something else, without queues.
+  [[nodiscard]] double wait(uint64_t pc) const;
+
+  const KernelRecord& kernel_;
+  const core::MachineConfig& machine_;
+  LaunchResources resources_;
+  /// Slots, by column of per_pc, from which on a wait is one of its own.
+  std::map<std::string, double, std::less<>> own_waits_;
+  Estimator estimator_;
+};
+
+[[nodiscard]] bool is_global(std::string_view op_class);
+[[nodiscard]] bool is_load(std::string_view op_class);
+[[nodiscard]] bool is_shared(std::string_view op_class);
+/// An access to local memory that no statement of the PTX makes: a register that was spilled.
+[[nodiscard]] bool is_spill(const Facts& facts, uint64_t pc);
+
+}  // namespace gpusim::analysis::advice

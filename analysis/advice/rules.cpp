@@ -1,0 +1,28 @@
+#include "analysis/advice/rules.h"
+
+#include <array>
+
+namespace gpusim::analysis::advice {
+
+std::span<const Rule> rules() {
+  static constexpr std::array<Rule, 12> kRules{{
+      {"coalescing", "warps whose accesses lie in more sectors of memory than their bytes need", coalescing},
+      {"partition_camping", "requests that crowd in a few memory partitions", partition_camping},
+      {"shared_reuse", "values that several warps of a block load from global memory", shared_reuse},
+      {"atomics", "atomic operations on global memory that wait for each other", atomics},
+      {"bank_conflicts", "lanes of a warp that use different words of one bank of shared memory",
+       bank_conflicts},
+      {"spills", "registers that are kept in local memory", spills},
+      {"occupancy", "registers or shared memory that keep further warps off an SM", occupancy},
+      {"block_size", "blocks so small that the SM's places for blocks, or their starts, limit the kernel",
+       block_size},
+      {"wave_quantisation", "SMs that are done while others still have blocks", wave_quantisation},
+      {"divergence", "lanes that are idle while others of their warp take another way", divergence},
+      {"precision", "arithmetic in double precision", precision},
+      {"fast_math", "divisions and roots that are rounded to the nearest by a sequence of operations",
+       fast_math},
+  }};
+  return kRules;
+}
+
+}  // namespace gpusim::analysis::advice

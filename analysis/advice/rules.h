@@ -1,0 +1,45 @@
+// The rules of the optimisation cycle. Each looks at what a kernel did (facts.h), and, if the counters prove
+// that a change would help, says which, where, and what the kernel's work would then be. All are in one
+// table.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "analysis/advice/facts.h"
+
+namespace gpusim::analysis::advice {
+
+struct Proposal {
+  std::string what;           ///< to do, as a sentence without its full stop
+  uint64_t pc = 0;            ///< the operation it is about; the number of operations: none
+  std::string counter, unit;  ///< what proves it
+  double value = 0;           ///< of the counter, in `unit`
+  Work after;
+};
+
+struct Rule {
+  std::string_view name;     ///< "coalescing"
+  std::string_view meaning;  ///< one line
+  std::optional<Proposal> (*propose)(const Facts& facts);
+};
+
+[[nodiscard]] std::span<const Rule> rules();
+
+// Of memory.
+std::optional<Proposal> coalescing(const Facts& facts);
+std::optional<Proposal> partition_camping(const Facts& facts);
+std::optional<Proposal> shared_reuse(const Facts& facts);
+std::optional<Proposal> atomics(const Facts& facts);
+std::optional<Proposal> bank_conflicts(const Facts& facts);
+std::optional<Proposal> spills(const Facts& facts);
+// Of warps and operations.
+std::optional<Proposal> occupancy(const Facts& facts);
+std::optional<Proposal> block_size(const Facts& facts);
+std::optional<Proposal> wave_quantisation(const Facts& facts);
+std::optional<Proposal> divergence(const Facts& facts);
+std::optional<Proposal> precision(const Facts& facts);
+std::optional<Proposal> fast_math(const Facts& facts);
+
+}  // namespace gpusim::analysis::advice

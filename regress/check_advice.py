@@ -1,0 +1,58 @@
+"""`gpusim advise`: pairs whose rows are those of regress/advice.csv, what it prints, and what it refuses."""
+
+import csv
+from typing import Callable
+
+import advice
+from runner import Gpusim, require, require_equal
+
+#: Pairs of different rules that take a second or two.
+QUICK = ("camping", "one_counter", "launches", "few_blocks")
+#: These two are about the whole run and stand in no table of rules about a kernel.
+OF_RUNS = {"launch_overhead", "transfer_overlap"}
+
+
+def check_pairs(gpusim: Gpusim) -> None:
+    """The table is that of these pairs, and quick ones of them come out as it says."""
+    with (gpusim.source / "regress" / "advice.csv").open(newline="") as file:
+        stored = {row["pair"]: row for row in csv.DictReader(file)}
+    require_equal("pairs of the table", list(stored), list(advice.PAIRS))
+    folder = gpusim.source / "workloads" / "advice"
+    require_equal("launch files", {path.stem for path in folder.glob("*.toml")},
+                  {f"{workload}_{when}" for _, workload, _, _ in advice.PAIRS.values() for when in ("before", "after")})
+    for pair in QUICK:
+        _, workload, machine, _ = advice.PAIRS[pair]
+        runs = [advice.record(gpusim.program, workload, when, machine, gpusim.scratch) for when in ("before", "after")]
+        row = dict(zip(advice.COLUMNS, advice.shown(advice.judge(pair, *runs))))
+        require_equal(f"row of {pair} in regress/advice.csv", stored[pair], row)
+        require(row["right"] == "yes" and row["within"] == "yes", f"{pair} is misjudged: {row}")
+
+
+def check_text(gpusim: Gpusim) -> None:
+    """Advice names the line and its counter; --describe has every rule; bad input is refused."""
+    folder, out = gpusim.source / "workloads" / "advice", gpusim.scratch / "run.h5"
+    gpusim.run("--config", "tesla_c1060", folder / "camping.ptx", "--launch", folder / "camping_before.toml", "--quiet", "--out",
+               out).require_code(0)
+    run = gpusim.run("advise", out)
+    first = run.require_code(0).out.split("\n1. ")[1].split("\n2. ")[0]
+    require(first.startswith("partition_camping in transpose: the run would be "), f"not the first advice: {first}")
+    require("    at camping.cu:" in first and "`" in first, f"no line: {first}")
+    require_equal("twice the same", gpusim.run("advise", out).require_code(0).out, run.out)
+    report = gpusim.run("advise", out, "--json").require_code(0).json()
+    gains = [a["gain"] for a in report["advice"]]
+    require_equal("order", gains, sorted(gains, reverse=True))
+    require(all(gain >= 1.05 for gain in gains), f"gains that are none: {gains}")
+    require_equal("one kernel of it", gpusim.run("advise", out, "--json", "--kernel", "transpose").require_code(0).json()["kernels"],
+                  report["kernels"])
+    described = {line for line in gpusim.run("advise", "--describe").require_code(0).out.split("\n") if line and not line.startswith(" ")}
+    rules = {rule for _, _, _, rule in advice.PAIRS.values()}
+    require(rules <= described and OF_RUNS <= described, f"rules that --describe has not: {rules - described}")
+    gpusim.run("advise").require_code(1).require_error("the recorded file is missing")
+    gpusim.run("advise", gpusim.scratch / "none.h5").require_code(1).require_error("none.h5")
+    gpusim.run("advise", out, "--kernel", "transpse").require_code(1).require_error("did you mean 'transpose'")
+    broken = gpusim.scratch / "broken.h5"
+    broken.write_bytes(out.read_bytes()[:5000])
+    gpusim.run("advise", broken).require_code(1).require_error("broken.h5")
+
+
+CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "text": check_text}
