@@ -55,6 +55,24 @@ double counter_of(const comp::KernelResult& k, std::string_view name) {
   return at == k.counters.end() ? 0 : at->value;
 }
 
+/// What most issue slots of the kernel are lost to. Those without a warp count together, whether the kernel
+/// had not begun, had none left or had none here: that is how the stored tables have them.
+std::string lost_to(const comp::KernelResult& k) {
+  comp::CauseCounts slots = k.total.slots;
+  uint64_t all = 0;
+  for (const uint64_t n : slots) all += n;
+  uint64_t& idle = slots[comp::StallCause::kNoWarp];
+  for (const comp::StallCause cause : {comp::StallCause::kLaunch, comp::StallCause::kDrain}) {
+    idle += slots[cause];
+    slots[cause] = 0;
+  }
+  slots[comp::StallCause::kIssued] = 0;
+  const auto most = std::ranges::max_element(slots);
+  if (*most == 0) return "";
+  return fmt::format("{} {:.1f} %", comp::kStallCauseNames[static_cast<size_t>(most - slots.begin())],
+                     100.0 * static_cast<double>(*most) / static_cast<double>(all));
+}
+
 /// Members of the answer that concern the run as a whole.
 std::string whole_members(const HardwareRun& run, const core::MachineConfig& machine,
                           const std::vector<comp::KernelResult>& kernels) {
@@ -65,13 +83,12 @@ std::string whole_members(const HardwareRun& run, const core::MachineConfig& mac
     seconds += k.time_s;
     if (longest == nullptr || k.cycles > longest->cycles) longest = &k;
   }
-  const bool stalls = longest != nullptr && !longest->top_stalls.empty();
   std::string out = fmt::format(
       "\"core_hz\": {}, \"launch_cycles\": {}, \"gap_cycles\": {}, \"power\": {}, \"stall\": {}, "
       "\"counters\": [",
       1e3 * static_cast<double>(machine.clocks.core_khz), machine.gpu.launch_cycles,
       machine.host.launch_gap_ns * 1e-6 * static_cast<double>(machine.clocks.core_khz),
-      seconds > 0 ? energy / seconds : 0, core::json_quoted(stalls ? longest->top_stalls.front() : ""));
+      seconds > 0 ? energy / seconds : 0, core::json_quoted(longest != nullptr ? lost_to(*longest) : ""));
   for (size_t i = 0; i < run.counters.size(); ++i) {
     double value = 0;
     for (const comp::KernelResult& k : kernels) value += profile_counter(run.counters[i].first, k.counters);
