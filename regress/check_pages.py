@@ -92,7 +92,7 @@ def check_bash(gpusim: Gpusim) -> None:
     machines = sorted(path.stem for path in (gpusim.source / "configs").glob("*.cfg"))
     top = [words[0] for words in commands(installed) if len(words) == 1]
     require_equal("commands", offers(""), sorted(top + ["own.cfg", "vector.ptx"]))
-    require_equal("commands that begin with re", offers("re"), ["regress", "reuse"])
+    require_equal("commands that begin with re", offers("re"), ["regress", "report", "reuse"])
     for words in commands(installed):
         names = [name for pair in OPTION.findall(installed.run(*words, "--help").out) for name in pair if name]
         require_equal(f"options of {words}", offers(*words, "-"), sorted(name.rstrip(",") for name in names))
