@@ -327,6 +327,10 @@ int run_study(const StudyArguments& a) {
   }
   const study::Outcome outcome{study, points, results, guided ? &*guided : nullptr};
   const auto findings = study::find(outcome);
+  // A study without one possible point leaves its folder to the corrected one.
+  if (std::ranges::all_of(results,
+                          [](const PointResult& r) { return r.status == PointResult::Status::kRefused; }))
+    return report(a, outcome, findings);
   write_results(folder, outcome, findings);
   const int code = report(a, outcome, findings);
   if (!a.json && !a.quiet)

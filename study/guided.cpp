@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -24,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kLeastSimulations = 3;  ///< of a group
-constexpr double kLeastWidth = 1.86;  ///< that hold 90 % of Student's distribution with 8 degrees of freedom
+constexpr double kLeastWidth = 1.86;     ///< of error bars, in standard deviations
 /// Of the simulations of a group, this share is spread over the space. They tell how far predictions are off
 /// anywhere: those that are chosen for being good lie close together, where predicting is easy.
 constexpr double kSpread = 0.6;
@@ -321,8 +322,12 @@ void Explorer::conclude(std::span<Estimate> estimates, GuidedGroup& group) const
     if (is_spread_[known[i]]) widths.push_back(std::abs(left_out[i].deviations));
   std::ranges::sort(widths);
   const auto enough = static_cast<size_t>(std::ceil((static_cast<double>(widths.size()) + 1) * kErrorBars));
-  group.width = kLeastWidth;
-  if (!widths.empty()) group.width = std::max(kLeastWidth, widths[std::min(enough, widths.size()) - 1]);
+  // At least as wide as those of Student's distribution: few values say little of how far they vary.
+  const double spare =
+      std::max(1.0, static_cast<double>(widths.size()) - static_cast<double>(where_.dimensions));
+  group.width =
+      std::max(kLeastWidth, boost::math::quantile(boost::math::students_t(spare), (1 + kErrorBars) / 2));
+  if (!widths.empty()) group.width = std::max(group.width, widths[std::min(enough, widths.size()) - 1]);
   for (size_t row = 0; row < members_.size(); ++row) {
     Estimate& e = estimates[members_[row]];
     if (e.simulated) continue;

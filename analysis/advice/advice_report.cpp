@@ -15,10 +15,11 @@ std::string kernel_line(const KernelEstimate& k) {
                                 ? ""
                                 : " Its own error is large here: take the gains of this kernel as rough.";
   return fmt::format(
-      "  kernel {} {}: {} core cycles{}. The estimate was {:+.0f} % off before it was calibrated.{}\n",
+      "  kernel {} {}: {} core cycles{}. The estimate of its time was {:.0f} % too {} before it was scaled "
+      "to it.{}\n",
       k.launch, printable(k.kernel), k.cycles,
-      k.launches > 1 ? fmt::format(" in the longest of {} launches", k.launches) : "", 100 * k.own_error,
-      rough);
+      k.launches > 1 ? fmt::format(" in the longest of {} launches", k.launches) : "",
+      100 * std::abs(k.own_error), k.own_error < 0 ? "small" : "large", rough);
 }
 
 std::string value_text(const Advice& a) {

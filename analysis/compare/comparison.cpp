@@ -272,7 +272,7 @@ class Comparer {
         result_.different.empty()
             ? fmt::format("the same: all {} bytes of {} buffers and variables", bytes, a.size())
             : fmt::format("different: {} of {} buffers and variables differ in some byte",
-                          result_.different.size(), std::max(a.size(), b.size()));
+                          result_.different.size(), a.size() + left.size());
   }
 
   [[nodiscard]] uint64_t common_denominator() const {
