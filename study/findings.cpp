@@ -243,6 +243,9 @@ void guided_lines(std::string& out, const GuidedGroup& g) {
       "  corrected by what was simulated: {} off at these points, each predicted from the others\n"
       "  {:.0f} % of what is not simulated is to lie in the error bars, {:.1f} deviations wide\n",
       percent(g.left_out_error), 100 * kErrorBars, g.width);
+  constexpr size_t kFew = 20;
+  if (g.simulated < kFew)
+    out += fmt::format("  from fewer than {} simulations predictions and error bars are rough\n", kFew);
 }
 
 /// "  (predicted: 1.2e-05 to 1.4e-05)"
