@@ -177,6 +177,15 @@ def check_options(gpusim: Gpusim) -> None:
     check_full_disk(gpusim, saved)
 
 
+def check_refused(gpusim: Gpusim) -> None:
+    """A study without one possible point says why and leaves its folder to the corrected one."""
+    words = ("study", "run", "--config", "tesla_c1060", CASES["vecadd"].ptx(gpusim.source), "--out", "o", "--quiet", "--axis")
+    gpusim.run(*words, "lsu.mshr=32,64").require_code(1)
+    require(not (gpusim.scratch / "o" / "study.toml").exists(), "the refused study keeps the folder")
+    gpusim.run(*words, "lsu.mshrs=32,64").require_code(0)
+    require((gpusim.scratch / "o" / "study.toml").exists(), "the corrected study has no file")
+
+
 def check_full_disk(gpusim: Gpusim, study: Path) -> None:
     """Tables that find no room are an error with the reason, and no half of them gets its name."""
     words = [str(gpusim.program), "study", "run", str(study), "--out", "full", "--store", "vecadd.study/points", "--quiet"]
@@ -368,4 +377,4 @@ def check_limiters(gpusim: Gpusim) -> None:
 
 
 CHECKS = {"prove": check_prove, "limiters": check_limiters, "timeline": check_timeline, "results": check_results, "resume": check_resume, "commands": check_commands, "options": check_options, "slurm": check_slurm,
-          "guided": check_guided}
+          "guided": check_guided, "refused": check_refused}

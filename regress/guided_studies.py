@@ -6,7 +6,7 @@ from the best of all, and how many of the points that it did not simulate lie in
 usage: guided_studies.py GPUSIM [STUDY ...] [--store FOLDER] [--share N] [--threads N] [--update]
 
 --update writes the table to regress/guided_studies.csv, which docs/studies/guided.md shows. The whole of it
-takes about half an hour on two processors; --store keeps the points for the next time.
+takes about a quarter of an hour on two free processors; --store keeps the points for the next time.
 """
 import argparse
 import csv

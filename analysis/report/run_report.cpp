@@ -35,7 +35,7 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.4g} µs", seconds * 1e6);
 }
 
-std::string text_cell(const std::string& text) { return fmt::format("<td>{}</td>", html_text(text)); }
+std::string html_cell(const std::string& text) { return fmt::format("<td>{}</td>", html_text(text)); }
 std::string number_cell(const std::string& text) {
   return fmt::format("<td class=\"n\">{}</td>", html_text(text));
 }
@@ -103,7 +103,7 @@ class RunSection {
     for (const KernelGroup& g : groups_) {
       double operations = 0;
       for (const uint64_t i : g.launches) operations += static_cast<double>(kernels_.at(i).inst_executed);
-      out += "<tr>" + text_cell(g.name) + number_cell(std::to_string(g.launches.size())) +
+      out += "<tr>" + html_cell(g.name) + number_cell(std::to_string(g.launches.size())) +
              number_cell(seconds_text(g.seconds)) + meter(all > 0 ? g.seconds / all : 0) +
              number_cell(std::to_string(g.cycles)) +
              number_cell(
@@ -164,8 +164,8 @@ class RunSection {
         "<h4>How full the units were</h4>\n<div "
         "class=\"wide\"><table><tr><th>unit<th>busiest<th>which<th>mean of all</tr>\n";
     for (const UnitLoad* u : shown)
-      out += "<tr>" + text_cell(unit_words(u->unit)) + meter(u->peak()) +
-             text_cell(fmt::format("{}; {} of {} within a tenth of it",
+      out += "<tr>" + html_cell(unit_words(u->unit)) + meter(u->peak()) +
+             html_cell(fmt::format("{}; {} of {} within a tenth of it",
                                    busiest_place(*u, recording_.machine()), u->near, u->instances)) +
              meter(u->mean()) + "</tr>\n";
     return out + "</table></div>\n";
@@ -297,7 +297,7 @@ class RunSection {
                          html_text(l.place.file.empty() ? "line " : l.place.file + ":"), l.place.line,
                          html_text(text)) +
              meter(static_cast<double>(c.slots) / static_cast<double>(std::max<uint64_t>(source.slots, 1))) +
-             text_cell(c.causes.empty() ? "" : c.causes.front().name) + number(c.executed) +
+             html_cell(c.causes.empty() ? "" : c.causes.front().name) + number(c.executed) +
              ratio(static_cast<double>(c.active_lanes), c.executed) + number(c.asked_bytes) +
              number(c.moved_bytes) + ratio(static_cast<double>(c.sectors), c.requests) +
              number(c.bank_conflicts) + number(c.divergent) + "</tr>\n";
@@ -309,8 +309,8 @@ class RunSection {
     std::vector<HtmlRoof> roofs;
     std::string peaks;
     for (const core::Peak& p : core::machine_peaks(recording_.machine())) {
-      peaks += fmt::format("<tr>{}{}{}</tr>\n", text_cell(p.name),
-                           number_cell(fmt::format("{:.4g} {}", p.value, p.unit)), text_cell(p.how));
+      peaks += fmt::format("<tr>{}{}{}</tr>\n", html_cell(p.name),
+                           number_cell(fmt::format("{:.4g} {}", p.value, p.unit)), html_cell(p.how));
       const std::string_view unit = p.unit;
       if (p.name == "FP32" || p.name == "FP64") roofs.push_back({p.name, p.value, 0});
       if (unit == "B/s" && p.name == "DRAM") roofs.push_back({p.name, 0, p.value});
@@ -355,8 +355,8 @@ class RunSection {
             "<div class=\"wide\"><table><tr><th>kernel<th>quantity<th class=\"n\">predicted<th "
             "class=\"n\">simulated<th class=\"n\">error</tr>\n";
         for (const Prediction& p : report.predictions)
-          out += "<tr>" + text_cell(p.kernel) +
-                 text_cell(p.quantity + (p.unit.empty() ? "" : " [" + p.unit + "]")) +
+          out += "<tr>" + html_cell(p.kernel) +
+                 html_cell(p.quantity + (p.unit.empty() ? "" : " [" + p.unit + "]")) +
                  number_cell(fmt::format("{:.6g}", p.predicted)) +
                  number_cell(fmt::format("{:.6g}", p.simulated)) +
                  number_cell(fmt::format("{:+.1f} {}", 100 * p.error(), p.points ? "points" : "%")) +
