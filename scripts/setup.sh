@@ -26,7 +26,7 @@ fail() {
 }
 
 needed="g++ cmake ninja-build pkg-config libsystemc-dev libboost-dev libhdf5-dev libfmt-dev libcli11-dev libtomlplusplus-dev
-zlib1g-dev gnuplot-nox"
+zlib1g-dev liblz4-dev libzstd-dev gnuplot-nox"
 [ "$what" = gpusim ] || needed="$needed libgtest-dev libgmock-dev libbenchmark-dev python3 python3-h5py python3-numpy hdf5-tools slurm-wlm munge"
 if command -v dpkg-query >/dev/null 2>&1; then
   missing=""

@@ -69,7 +69,6 @@ void FunctionalRunner::report_spin(const KernelLaunch& run, uint64_t block) {
   for (const Warp& warp : warps_) {
     if (warp.done() || warp.blocked) continue;
     error_ = describe_spin(run, warp.stack.pc(), block, warp.context.warp_in_block, warp.stack);
-    if (run.num_blocks > 1) error_ += "; with --functional a block runs after the one before it has ended";
     if (warp.stack.waiting().lanes.any()) return;
   }
 }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "components/checker/checker.h"
 #include "components/sm/simt/control_transfer.h"
@@ -26,15 +27,59 @@ std::byte* aligned(size_t bytes) {
 void FunctionalRunner::Free::operator()(std::byte* p) const { std::free(p); }
 
 FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
-  prepare(run);
   operations_ = 0;
+  error_.clear();
+  deadlock_ = false;
   if (tracer_ != nullptr) tracer_->begin_kernel(run);
-  for (uint64_t block = 0; block < run.num_blocks; ++block) {
-    if (!run_block(run, block)) return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
-    if (tracer_ != nullptr) tracer_->end_block(block);
+  const uint64_t together = std::max<uint64_t>(uint64_t{run.blocks_per_sm} * run.sm.size(), 1);
+  std::deque<Block> waiting;
+  uint64_t next = 0;
+  size_t in_vain = 0;  // turns of waiting blocks since something happened
+  bool fresh = true;   // the present block's storage is needed by none that waits
+  prepare(run);
+  while (next < run.num_blocks || !waiting.empty()) {
+    // Those that wait have their turn when no other can begin.
+    const bool begins = next < run.num_blocks && waiting.size() < together;
+    if (begins) {
+      if (!fresh) prepare(run);
+      begin_block(run, next++);
+    } else {
+      exchange(waiting.front());
+    }
+    fresh = true;
+    bool moved = begins;
+    const Turn turn = continue_block(run, moved);
+    if (turn == Turn::kError) return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
+    in_vain = moved ? 0 : in_vain + 1;
+    if (turn == Turn::kWaits) {
+      if (in_vain > waiting.size()) {
+        report_spin(run, block_);
+        return Outcome::kDeadlock;
+      }
+      if (begins) {
+        exchange(waiting.emplace_back());
+        fresh = false;
+      } else {
+        exchange(waiting.front());
+        std::rotate(waiting.begin(), waiting.begin() + 1, waiting.end());
+      }
+    } else {
+      if (tracer_ != nullptr) tracer_->end_block(block_);
+      if (!begins) waiting.pop_front();
+    }
     if (interrupted_()) return Outcome::kInterrupted;
   }
   return Outcome::kDone;
+}
+
+void FunctionalRunner::exchange(Block& block) {
+  std::swap(block.number, block_);
+  block.warps.swap(warps_);
+  std::swap(block.control, control_);
+  block.registers.swap(registers_);
+  block.shared.swap(shared_);
+  block.local.swap(local_);
+  block.predicates.swap(predicates_);
 }
 
 void FunctionalRunner::prepare(KernelLaunch& run) {
@@ -62,8 +107,9 @@ void FunctionalRunner::prepare(KernelLaunch& run) {
   }
 }
 
-bool FunctionalRunner::run_block(KernelLaunch& run, uint64_t block) {
+void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block) {
   const isa::KernelImage& image = *run.image;
+  block_ = block;
   if (run.shared_bytes != 0) std::memset(shared_.get(), 0, run.shared_bytes);
   if (image.num_rows != 0)
     std::memset(registers_.get(), 0, size_t{image.num_rows} * kRowBytes * run.warps_per_block);
@@ -85,20 +131,22 @@ bool FunctionalRunner::run_block(KernelLaunch& run, uint64_t block) {
     control_.checks = checker_->begin_block(run, block);
     for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = control_.checks->warp(w);
   }
-  // Turns in which all warps did nothing but repeat an iteration of a loop, until that counts as a deadlock.
-  constexpr int kIdleRounds = 100;
+}
+
+FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool& moved) {
+  // Turns in which all warps did nothing but repeat an iteration of a loop, until the block waits.
+  constexpr int kIdleRounds = 2;
   int idle = 0;
   const auto done = [](const Warp& warp) { return warp.done(); };
   while (!std::all_of(warps_.begin(), warps_.end(), done)) {
-    bool moved = false;
-    if (!run_warps(run, block, moved)) return false;
-    idle = moved ? 0 : idle + 1;
-    if (idle < kIdleRounds) continue;
-    report_spin(run, block);
-    return false;
+    bool moves = false;
+    if (!run_warps(run, block_, moves)) return Turn::kError;
+    moved = moved || moves;
+    idle = moves ? 0 : idle + 1;
+    if (idle == kIdleRounds) return Turn::kWaits;
   }
   if (checker_ != nullptr) checker_->end_block(control_.checks);
-  return true;
+  return Turn::kDone;
 }
 
 bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved) {

@@ -1,9 +1,11 @@
 // Values only (`--functional`): runs the blocks of a launch one after another, the warps of a block in turn
-// until they wait at a barrier or for memory that others write, without time. Same micro-ops, same executor
-// and same SIMT stacks as the timing model, so for race-free programs results and instruction counts are the
-// same. A block that waits for a later one never ends.
+// until they wait at a barrier or for memory that others write, without time. A block whose warps all wait
+// for such memory is put aside, and others have their turn: as many as the machine holds at a time. Same
+// micro-ops, same executor and same SIMT stacks as the timing model, so for race-free programs results and
+// instruction counts are the same.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -52,8 +54,26 @@ class FunctionalRunner {
     [[nodiscard]] bool lanes_are_together() const { return stack.depth() == 0 && groups.empty(); }
   };
   enum class Stop { kNone, kBlocked, kPaused, kSpins, kDone, kError };
+  /// A block with everything that is its own.
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  using Storage = std::unique_ptr<std::byte[], Free>;
+  struct Block {
+    uint64_t number = 0;
+    std::vector<Warp> warps;
+    BlockControl control;
+    Storage registers, shared, local;
+    std::vector<uint32_t> predicates;
+  };
+  enum class Turn { kDone, kWaits, kError };
   void prepare(KernelLaunch& run);
-  bool run_block(KernelLaunch& run, uint64_t block);
+  void begin_block(KernelLaunch& run, uint64_t block);
+  /// Runs the present block until it is done, or all that is left of it waits for memory that others write;
+  /// `moved`: something else has happened before.
+  Turn continue_block(KernelLaunch& run, bool& moved);
+  /// Exchanges the present block with one that was put aside.
+  void exchange(Block& block);
   /// One turn of each warp that can run; `moved`: some did more than go round a loop. False after an error.
   bool run_warps(KernelLaunch& run, uint64_t block, bool& moved);
   Stop run_warp(KernelLaunch& run, uint64_t block, Warp& warp);
@@ -68,7 +88,7 @@ class FunctionalRunner {
   /// The current lanes are gone: others that can run take their place, or the warp is blocked.
   void run_other_lanes(const KernelLaunch& run, Warp& warp);
   void try_release(const KernelLaunch& run, uint32_t number);
-  /// All warps that are left go round loops for ever.
+  /// All warps that are left go round loops for ever, also those of the blocks that wait.
   void report_spin(const KernelLaunch& run, uint64_t block);
   /// All warps that are left wait at barriers.
   void report_deadlock(const KernelLaunch& run, uint64_t block);
@@ -86,12 +106,11 @@ class FunctionalRunner {
   WarpTracer* tracer_ = nullptr;
   std::string error_;
   bool deadlock_ = false;
+  // The present block.
+  uint64_t block_ = 0;
   std::vector<Warp> warps_;
-  BlockControl control_;  ///< of the running block
-  struct Free {
-    void operator()(std::byte* p) const;
-  };
-  std::unique_ptr<std::byte[], Free> registers_, shared_, local_;
+  BlockControl control_;
+  Storage registers_, shared_, local_;
   std::vector<uint32_t> predicates_;
   isa::MemoryAccess access_;
 };

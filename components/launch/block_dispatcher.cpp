@@ -46,6 +46,27 @@ BlockDispatcher::BlockDispatcher(const sc_core::sc_module_name& name, core::Cloc
   wake_at(core::Cycle(1));
 }
 
+uint32_t BlockDispatcher::add(KernelLaunch& run, Order order, bool alone) {
+  WorkQueue::Item item;
+  item.run = &run;
+  item.stream = order.stream;
+  item.alone = alone;
+  item.after = std::move(order.after);
+  work_.issue_no_sooner(domain().now().count());
+  return work_.add(item);
+}
+
+uint32_t BlockDispatcher::add_copy(uint64_t cycles, Order order, bool to_device, uint32_t number) {
+  work_.issue_no_sooner(domain().now().count());
+  return work_.add({nullptr, order.stream, cycles, to_device, number, false, false, std::move(order.after)});
+}
+
+uint32_t BlockDispatcher::add_marker(Order order, uint32_t number) {
+  return work_.add({nullptr, order.stream, 0, true, number, false, true, std::move(order.after)});
+}
+
+void BlockDispatcher::resume() { wake_at(tick(domain().now())); }
+
 void BlockDispatcher::connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports) {
   Port port{};
   port.sm = sm;
@@ -63,10 +84,14 @@ core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
   collect_reports();
   finish(now);
   while (const auto item = work_.start_next(now)) {
-    if (const KernelLaunch* run = work_.item(*item).run; run != nullptr)
+    if (const KernelLaunch* run = work_.item(*item).run; run != nullptr) {
       begin(*item, hooks_.set_clocks && hooks_.set_clocks(*run) ? now + 1 : now);
-    else
+    } else if (work_.item(*item).marker) {
+      hooks_.marker(work_.item(*item).number);
+      work_.finish(*item, now);
+    } else {
       begin_copy(*item, now);
+    }
   }
   if (work_.all_done()) {
     hooks_.all_done();
@@ -156,6 +181,7 @@ void BlockDispatcher::finish(uint64_t now) {
   for (Transfer& t : transfers_) {
     if (t.end > now) continue;
     t.end = kIdle;
+    if (hooks_.copied) hooks_.copied(work_.item(t.item).number);
     work_.finish(t.item);
   }
 }

@@ -50,6 +50,8 @@ class BlockDispatcher : public core::Clocked {
     /// Before begin(): sets the clocks that the kernel runs at. True if the core clock changes with the next
     /// cycle: the kernel begins then.
     std::function<bool(const KernelLaunch&)> set_clocks = {};
+    std::function<void(uint32_t)> copied = {};  ///< the transfer of that number has ended
+    std::function<void(uint32_t)> marker = {};  ///< the marker of that number has been reached
   };
   BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain, const DispatchRules& rules);
 
@@ -72,6 +74,18 @@ class BlockDispatcher : public core::Clocked {
   void enqueue_copy(uint64_t cycles, uint32_t stream = 0, bool to_device = true) {
     work_.add({nullptr, stream, cycles, to_device, copies_++});
   }
+
+  // For a host that adds work from time to time, after all_done().
+  struct Order {
+    uint32_t stream = 0;
+    std::vector<uint32_t> after;  ///< items that must have finished before
+  };
+  /// Each returns the item's number for Order::after.
+  uint32_t add(KernelLaunch& run, Order order, bool alone);
+  uint32_t add_copy(uint64_t cycles, Order order, bool to_device, uint32_t number);
+  uint32_t add_marker(Order order, uint32_t number);
+  /// Starts what has been added, in the cycle in which all before it was done.
+  void resume();
 
   /// Of the kernels that run, the one that began first; null if none does.
   [[nodiscard]] const KernelLaunch* current() const { return open_.empty() ? nullptr : open_.front().run; }

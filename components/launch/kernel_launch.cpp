@@ -25,6 +25,7 @@ void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_i
   ctx.warp_in_block = warp_in_block;
   ctx.warps_in_block = run.warps_per_block;
   ctx.grid_id = run.id;
+  ctx.grid_workspace = run.grid_workspace;
   ctx.dynamic_shared_bytes = run.dynamic_shared;
   ctx.existing = isa::LaneMask::first(
       static_cast<int>(std::min<uint32_t>(isa::kWarpSize, run.threads_per_block - first)));

@@ -52,6 +52,7 @@ struct KernelLaunch {
   std::vector<std::byte> params;
   isa::AlignedBytes literals;  ///< the image's with the launch's values, if it asks for any
   uint32_t dynamic_shared = 0;
+  uint64_t grid_workspace = 0;  ///< device address of a cooperative launch's barrier; 0: no such launch
   uint32_t threads_per_block = 0, warps_per_block = 0;
   uint32_t shared_bytes = 0;  ///< static and dynamic
   uint32_t blocks_per_sm = 0;

@@ -4,7 +4,7 @@
 
 namespace gpusim::comp {
 
-void WorkQueue::add(const Item& item) {
+uint32_t WorkQueue::add(const Item& item) {
   const auto index = static_cast<uint32_t>(items_.size());
   auto stream = std::ranges::find(streams_, item.stream, &Stream::number);
   if (stream == streams_.end()) {
@@ -17,8 +17,9 @@ void WorkQueue::add(const Item& item) {
   const uint32_t lane = number % rules_.launch_queues * kKinds + kind;
   if (lanes_.size() <= lane) lanes_.resize(lane + 1);
   stream->items.push_back(index);
-  lanes_[lane].items.push_back(index);
-  Place place{number, lane, after_barrier_, false};
+  if (!item.marker) lanes_[lane].items.push_back(index);
+  Place place{number, lane, after_barrier_, issue_, false};
+  if (!item.marker) issue_ += rules_.launch_interval;
   if (legacy_default_stream_) {
     place.after = std::max(place.after, item.stream == 0 ? index : after_default_);
     if (item.stream == 0) after_default_ = index + 1;
@@ -26,17 +27,22 @@ void WorkQueue::add(const Item& item) {
   items_.push_back(item);
   items_.back().cycles = std::max<uint64_t>(item.cycles, 1);
   places_.push_back(place);
+  return index;
 }
 
 bool WorkQueue::can_start(uint32_t index, uint64_t now) {
   const Place& place = places_[index];
   const Lane& lane = lanes_[place.lane];
-  if (first_unfinished_ < place.after || lane.items[lane.next] != index) return false;
+  if (first_unfinished_ < place.after) return false;
   const Item& item = items_[index];
+  if (!std::ranges::all_of(item.after, [this](uint32_t other) { return places_[other].finished; }))
+    return false;
+  if (item.marker) return true;
+  if (lane.items[lane.next] != index) return false;
   if (item.run != nullptr ? running_kernels_ == rules_.concurrent_kernels : engine_busy_[engine_of(item)])
     return false;
   if (item.run != nullptr && (one_runs_alone_ || (item.alone && running_kernels_ != 0))) return false;
-  uint64_t from = index * rules_.launch_interval;
+  uint64_t from = place.from;
   if (item.run != nullptr) from = std::max(from, streams_[place.stream].kernel_from);
   if (from <= now) return true;
   next_issue_ = std::min(next_issue_, from);
@@ -54,6 +60,7 @@ std::optional<uint32_t> WorkQueue::start_next(uint64_t now) {
   if (first == nullptr) return std::nullopt;
   const uint32_t index = first->items[first->next++];
   first->busy = true;
+  if (items_[index].marker) return index;
   ++lanes_[places_[index].lane].next;
   if (items_[index].run != nullptr) {
     ++running_kernels_;
@@ -72,7 +79,7 @@ void WorkQueue::finish(uint32_t index, uint64_t now) {
     --running_kernels_;
     one_runs_alone_ = false;
     streams_[place.stream].kernel_from = now + rules_.launch_gap;
-  } else {
+  } else if (!items_[index].marker) {
     engine_busy_[engine_of(items_[index])] = false;
   }
   while (first_unfinished_ < places_.size() && places_[first_unfinished_].finished) ++first_unfinished_;

@@ -5,6 +5,7 @@
 // to wait holds up those behind it (CUDA C Best Practices Guide, "Concurrent Kernel Execution"; one queue
 // before compute capability 3.5). Plain class; what takes how long is the block dispatcher's business.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -28,8 +29,10 @@ class WorkQueue {
     // Of a transfer:
     uint64_t cycles = 0;  ///< at least 1
     bool to_device = true;
-    uint32_t number = 0;  ///< among the transfers
-    bool alone = false;   ///< of a kernel: no other runs at the same time
+    uint32_t number = 0;               ///< among the transfers
+    bool alone = false;                ///< of a kernel: no other runs at the same time
+    bool marker = false;               ///< neither: it is reached in its stream, and takes no time
+    std::vector<uint32_t> after = {};  ///< items, of any streams, that must have finished before
   };
   static constexpr uint32_t kEngines = 2;
 
@@ -37,8 +40,10 @@ class WorkQueue {
 
   /// Stream 0 waits for all streams, and they for it. Before the first add().
   void use_legacy_default_stream() { legacy_default_stream_ = true; }
-  /// Appends an item; before the first start_next().
-  void add(const Item& item);
+  /// Appends an item. Returns its index.
+  uint32_t add(const Item& item);
+  /// The host issues what is added from now on at core cycle `now` at the earliest.
+  void issue_no_sooner(uint64_t now) { issue_ = std::max(issue_, now); }
   /// What is added from now on waits for everything that has been added before.
   void add_barrier() { after_barrier_ = static_cast<uint32_t>(items_.size()); }
   [[nodiscard]] const Item& item(uint32_t index) const { return items_[index]; }
@@ -71,6 +76,7 @@ class WorkQueue {
   struct Place {
     uint32_t stream = 0, lane = 0;  ///< indices of streams_ and lanes_
     uint32_t after = 0;             ///< items before this one must have finished
+    uint64_t from = 0;              ///< core cycle in which the host issues it
     bool finished = false;
   };
   [[nodiscard]] bool can_start(uint32_t index, uint64_t now);
@@ -87,6 +93,7 @@ class WorkQueue {
   uint32_t after_default_ = 0;  ///< legacy: one past the last item of stream 0 so far
   uint32_t after_barrier_ = 0;  ///< items before the last barrier
   size_t first_unfinished_ = 0;
+  uint64_t issue_ = 0;  ///< of the next item
   uint64_t next_issue_ = kNothing;
 };
 

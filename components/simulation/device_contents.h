@@ -15,6 +15,13 @@
 
 namespace gpusim::comp {
 
+/// A .global or .const variable of a module or of one of its functions, and its device address.
+using PlacedModuleVariable = std::pair<const isa::Variable*, uint64_t>;
+/// Writes the initial values that the PTX gives. Symbols in them are those of the first `of_module`
+/// variables, and functions. Throws core::InputError.
+void write_initial_values(const core::DeviceMemory& memory, const isa::Module& module,
+                          std::span<const PlacedModuleVariable> variables, size_t of_module);
+
 class DeviceContents {
  public:
   /// Binds the launch description's variables to the module's. Both must outlive this object. Throws
@@ -49,9 +56,6 @@ class DeviceContents {
   void bind_variables();
   void place_variables();
   void place_variables(const std::vector<isa::Variable>& variables);
-  /// Initial values that the PTX gives. Symbols are those of the module's first `of_module` variables.
-  void initialise_variables(size_t of_module);
-  void relocate(const isa::Variable& variable, const core::Allocation& place, size_t of_module) const;
   /// Values that the launch file gives.
   void set_variables();
   /// Addresses in the initial values of buffers and variables, now that all have theirs.
@@ -64,8 +68,8 @@ class DeviceContents {
   SimulationOptions& options_;
   const isa::Module& module_;
   core::DeviceMemory memory_;
-  std::vector<uint64_t> buffer_address_;  ///< of the launch's buffers and variables
-  std::vector<std::pair<const isa::Variable*, uint64_t>> variable_address_;  ///< module's and functions'
+  std::vector<uint64_t> buffer_address_;                ///< of the launch's buffers and variables
+  std::vector<PlacedModuleVariable> variable_address_;  ///< module's and functions'
   std::vector<isa::Texture> textures_;
 };
 

@@ -54,34 +54,38 @@ void DeviceContents::place_variables() {
   place_variables(module_.variables);
   const size_t of_module = variable_address_.size();
   for (const isa::Function& f : module_.functions) place_variables(f.variables);
-  initialise_variables(of_module);
+  write_initial_values(memory_, module_, variable_address_, of_module);
 }
 
-void DeviceContents::initialise_variables(size_t of_module) {
-  for (const auto& [variable, address] : variable_address_) {
-    if (variable->init.empty() && variable->relocations.empty()) continue;
-    const core::Allocation* a = memory_.find(address);
-    std::memcpy(a->data, variable->init.data(), std::min<size_t>(variable->init.size(), a->bytes));
-    relocate(*variable, *a, of_module);
-  }
-}
+namespace {
 
-void DeviceContents::relocate(const isa::Variable& variable, const core::Allocation& place,
-                              size_t of_module) const {
-  const std::span known(variable_address_.data(), of_module);
+void relocate(const isa::Module& module, const isa::Variable& variable, const core::Allocation& place,
+              std::span<const PlacedModuleVariable> known) {
   for (const isa::Relocation& r : variable.relocations) {
     const auto target =
         std::ranges::find_if(known, [&r](const auto& entry) { return entry.first->name == r.symbol; });
-    const isa::Function* function = target == known.end() ? module_.find_function(r.symbol) : nullptr;
+    const isa::Function* function = target == known.end() ? module.find_function(r.symbol) : nullptr;
     if (target == known.end() && function == nullptr)
       throw core::InputError(fmt::format(
           "{}:{}:{}: error: the initial value of '{}' needs the address of '{}', which is "
           "neither a .global or .const variable nor a function",
-          module_.files[variable.loc.file], variable.loc.line, variable.loc.column, variable.name, r.symbol));
+          module.files[variable.loc.file], variable.loc.line, variable.loc.column, variable.name, r.symbol));
     const uint64_t base =
-        function == nullptr ? target->second : isa::function_address(module_.number_of(*function));
+        function == nullptr ? target->second : isa::function_address(module.number_of(*function));
     const uint64_t value = ((base + static_cast<uint64_t>(r.addend)) & r.mask) >> std::countr_zero(r.mask);
     if (r.offset + r.bytes <= place.bytes) std::memcpy(place.data + r.offset, &value, r.bytes);
+  }
+}
+
+}  // namespace
+
+void write_initial_values(const core::DeviceMemory& memory, const isa::Module& module,
+                          std::span<const PlacedModuleVariable> variables, size_t of_module) {
+  for (const auto& [variable, address] : variables) {
+    if (variable->init.empty() && variable->relocations.empty()) continue;
+    const core::Allocation* a = memory.find(address);
+    std::memcpy(a->data, variable->init.data(), std::min<size_t>(variable->init.size(), a->bytes));
+    relocate(module, *variable, *a, variables.first(of_module));
   }
 }
 

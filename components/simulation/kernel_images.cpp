@@ -58,36 +58,48 @@ const KernelImages::LoweredKernel& KernelImages::of(const core::LaunchSpec& spec
   return *kernels_.back();
 }
 
-std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry,
-                                                      const core::LaunchSpec& spec) {
-  const core::MachineConfig& m = options_.machine;
+std::variant<isa::KernelImage, isa::Diagnostics> lower_for_machine(
+    const core::MachineConfig& m, isa::LoweringLevel level, const isa::Module& module,
+    const isa::Function& entry, uint32_t registers, uint32_t stack,
+    std::function<uint64_t(const isa::Variable&)> address_of) {
   isa::LoweringOptions lowering;
-  lowering.level = options_.lowering;
+  lowering.level = level;
   lowering.machine_capability = static_cast<int>(m.gpu.compute_capability);
-  lowering.register_limit = spec.registers;
-  if (spec.stack != 0) lowering.stack_bytes = spec.stack;
+  lowering.register_limit = registers;
+  if (stack != 0) lowering.stack_bytes = stack;
   lowering.max_registers = m.sm.max_registers_per_thread;
   lowering.register_file = m.sm.registers;
   lowering.largest_block = m.sm.max_threads_per_block;
   lowering.threads_per_sm = m.sm.max_threads;
-  lowering.address_of = [this, &entry](const isa::Variable& v) {
-    if (v.space == isa::Space::kConst) constants_read_.emplace_back(&v, entry.name);
-    return contents_.address_of(v);
-  };
-  auto lowered = isa::lower_kernel(module_, entry, lowering);
+  lowering.address_of = std::move(address_of);
+  auto lowered = isa::lower_kernel(module, entry, lowering);
+  if (auto* image = std::get_if<isa::KernelImage>(&lowered); image != nullptr && registers != 0)
+    image->registers = registers;
+  return lowered;
+}
+
+uint64_t code_address_behind(const core::MachineConfig& machine, const KernelImages::LoweredKernel* last) {
+  constexpr uint64_t kCode = uint64_t{1} << 41, kAlign = 4096;
+  if (last == nullptr) return kCode;
+  const uint64_t bytes = last->image->ops.size() * machine.instruction.bytes;
+  return last->code_address + (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry,
+                                                      const core::LaunchSpec& spec) {
+  auto lowered = lower_for_machine(options_.machine, options_.lowering, module_, entry, spec.registers,
+                                   spec.stack, [this, &entry](const isa::Variable& v) {
+                                     if (v.space == isa::Space::kConst)
+                                       constants_read_.emplace_back(&v, entry.name);
+                                     return contents_.address_of(v);
+                                   });
   if (auto* errors = std::get_if<isa::Diagnostics>(&lowered))
     report_diagnostics(*errors, module_.files, options_);
-  auto image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
-  if (spec.registers != 0) image->registers = spec.registers;
-  return image;
+  return std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
 }
 
 uint64_t KernelImages::next_code_address() const {
-  constexpr uint64_t kCode = uint64_t{1} << 41, kAlign = 4096;
-  if (kernels_.empty()) return kCode;
-  const LoweredKernel& last = *kernels_.back();
-  const uint64_t bytes = last.image->ops.size() * options_.machine.instruction.bytes;
-  return last.code_address + (bytes + kAlign - 1) / kAlign * kAlign;
+  return code_address_behind(options_.machine, kernels_.empty() ? nullptr : kernels_.back().get());
 }
 
 }  // namespace gpusim::comp

@@ -2,15 +2,18 @@
 // gives it, and has its place behind all data, where the instruction cache reads it.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "components/checker/checker.h"
 #include "components/simulation/device_contents.h"
 #include "components/simulation/simulation_options.h"
 #include "isa/exec/micro_op.h"
+#include "isa/lowering/lowering.h"
 #include "isa/ptx/module.h"
 
 namespace gpusim::comp {
@@ -49,5 +52,15 @@ class KernelImages {
   std::vector<std::unique_ptr<LoweredKernel>> kernels_;
   std::vector<std::pair<const isa::Variable*, std::string>> constants_read_;
 };
+
+/// The kernel as the machine's compiler would make it, for `registers` and `stack` bytes per thread (0: what
+/// it needs); or why it cannot be.
+[[nodiscard]] std::variant<isa::KernelImage, isa::Diagnostics> lower_for_machine(
+    const core::MachineConfig& machine, isa::LoweringLevel level, const isa::Module& module,
+    const isa::Function& entry, uint32_t registers, uint32_t stack,
+    std::function<uint64_t(const isa::Variable&)> address_of);
+/// Where the code of the next kernel lies: behind all data and the `last` one, null if there is none yet.
+[[nodiscard]] uint64_t code_address_behind(const core::MachineConfig& machine,
+                                           const KernelImages::LoweredKernel* last);
 
 }  // namespace gpusim::comp

@@ -97,9 +97,6 @@ void pack_arguments(const SimulationOptions& options, const core::LaunchSpec& sp
   run.params = core::pack_arguments(
       options.launch, spec, slots, image.param_bytes,
       [&contents](uint32_t b) { return contents.buffer_address(b); }, isa::texture_handle);
-  if (!image.launch_constants.empty())
-    run.literals = isa::bind_literals(image, run.params, {run.block.x, run.block.y, run.block.z},
-                                      {run.grid.x, run.grid.y, run.grid.z});
 }
 
 /// Tables by operation that the machine's SMs need.
@@ -117,8 +114,11 @@ void make_tables(const core::MachineConfig& m, KernelLaunch& run) {
 
 }  // namespace
 
-PreparedLaunch prepare_launch(const SimulationOptions& options, const core::LaunchSpec& spec, uint32_t id,
-                              const KernelImages::LoweredKernel& kernel, const DeviceContents& contents) {
+namespace {
+
+/// What is known of a launch without its arguments.
+PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, const core::LaunchSpec& spec,
+                                        uint32_t id, const KernelImages::LoweredKernel& kernel) {
   auto made = std::make_unique<KernelLaunch>();
   KernelLaunch& run = *made;
   run.image = kernel.image.get();
@@ -127,17 +127,42 @@ PreparedLaunch prepare_launch(const SimulationOptions& options, const core::Laun
   run.grid = {spec.grid[0], spec.grid[1], spec.grid[2]};
   run.block = {spec.block[0], spec.block[1], spec.block[2]};
   run.dynamic_shared = spec.dynamic_shared;
-  check_limits(options.machine, spec, run);
+  check_limits(machine, spec, run);
   check_block(spec, run);
   run.threads_per_block = static_cast<uint32_t>(run.block.count());
   run.warps_per_block = (run.threads_per_block + isa::kWarpSize - 1) / isa::kWarpSize;
   run.shared_bytes = static_cast<uint32_t>(shared_bytes(*run.image, spec));
   run.num_blocks = run.grid.count();
-  std::string limiter = share_sm(options.machine, spec, run);
-  check_clocks(options, spec);
-  pack_arguments(options, spec, contents, run);
-  make_tables(options.machine, run);
+  std::string limiter = share_sm(machine, spec, run);
   return {std::move(made), std::move(limiter), &spec};
+}
+
+/// Values that the image takes from the launch instead of reading its parameters.
+void bind_launch_constants(KernelLaunch& run) {
+  if (!run.image->launch_constants.empty())
+    run.literals = isa::bind_literals(*run.image, run.params, {run.block.x, run.block.y, run.block.z},
+                                      {run.grid.x, run.grid.y, run.grid.z});
+}
+
+}  // namespace
+
+PreparedLaunch prepare_launch(const SimulationOptions& options, const core::LaunchSpec& spec, uint32_t id,
+                              const KernelImages::LoweredKernel& kernel, const DeviceContents& contents) {
+  PreparedLaunch launch = launch_without_arguments(options.machine, spec, id, kernel);
+  check_clocks(options, spec);
+  pack_arguments(options, spec, contents, *launch.run);
+  bind_launch_constants(*launch.run);
+  make_tables(options.machine, *launch.run);
+  return launch;
+}
+
+PreparedLaunch prepare_launch(const core::MachineConfig& machine, const core::LaunchSpec& spec, uint32_t id,
+                              const KernelImages::LoweredKernel& kernel, std::vector<std::byte> params) {
+  PreparedLaunch launch = launch_without_arguments(machine, spec, id, kernel);
+  launch.run->params = std::move(params);
+  bind_launch_constants(*launch.run);
+  make_tables(machine, *launch.run);
+  return launch;
 }
 
 }  // namespace gpusim::comp

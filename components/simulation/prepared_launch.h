@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "components/launch/kernel_launch.h"
 #include "components/simulation/device_contents.h"
@@ -20,5 +21,9 @@ struct PreparedLaunch {
 [[nodiscard]] PreparedLaunch prepare_launch(const SimulationOptions& options, const core::LaunchSpec& spec,
                                             uint32_t id, const KernelImages::LoweredKernel& kernel,
                                             const DeviceContents& contents);
+/// A launch whose parameter block a host program has filled; `spec` must outlive it. Throws core::InputError.
+[[nodiscard]] PreparedLaunch prepare_launch(const core::MachineConfig& machine, const core::LaunchSpec& spec,
+                                            uint32_t id, const KernelImages::LoweredKernel& kernel,
+                                            std::vector<std::byte> params);
 
 }  // namespace gpusim::comp

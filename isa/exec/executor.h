@@ -108,6 +108,9 @@ struct MemoryAccess {
   void set_shape(AccessShape of_all) { set_shape(of_all, of_all, of_all); }
 };
 
+/// A read of %envreg has the register's number above the SpecialRegister in MicroOp::imm.
+inline constexpr int kEnvregShift = 8;
+
 struct WarpContext;
 /// Sees operations instead of their semantic functions, which it calls itself: a checker puts observed_memory
 /// and observed_exec into the operations of a kernel and itself into the contexts of its warps. What is not
@@ -142,6 +145,7 @@ struct WarpContext {
   uint64_t clock = 0;  ///< core cycle of the issue; set by the caller when the op is kSpecial
   uint64_t globaltimer_ns = 0;
   uint64_t grid_id = 0;
+  uint64_t grid_workspace = 0;  ///< of a cooperative launch: %envreg1 and %envreg2 (high and low half)
   uint32_t warp_in_block = 0, warps_in_block = 0, sm = 0, num_sms = 0, warp_slot = 0;
   uint32_t dynamic_shared_bytes = 0;
   uint32_t ntid[3] = {}, ctaid[3] = {}, nctaid[3] = {};

@@ -70,6 +70,7 @@ Value Selector::special(const Operand& operand, bool wide, Var into) {
       {t}, {});
   if (op != nullptr) {
     op->imm = static_cast<uint64_t>(r);
+    if (r == SpecialRegister::kEnvreg) op->imm |= operand.imm << kEnvregShift;
     if (clock) op->op_class = OpClass::kSpecial;
   }
   return Value{t, wide, 0};

@@ -288,7 +288,10 @@ void ClockDomain::end_of_edge() {
     arm();
     engine_.arm_backgrounds();
   } else if (!engine_.direct_) {
-    sc_core::sc_stop();
+    if (engine_.pauses_)
+      sc_core::sc_pause();
+    else
+      sc_core::sc_stop();
   }
 }
 
@@ -422,6 +425,13 @@ void Engine::run_batch() {
 }
 
 Engine::Outcome Engine::run() {
+  if (pauses_) {
+    stop_requested_ = pauses_ = false;
+    for (ClockDomain* d : domains_) {
+      if (d->armed_ == kNever) d->arm();
+      if (d->armed_ != kNever) armed(*d);
+    }
+  }
   arm_backgrounds();
   sc_core::sc_start();
   return stop_requested_ ? Outcome::kStopped : Outcome::kNothingScheduled;

@@ -197,9 +197,11 @@ class Engine {
   [[nodiscard]] Femtoseconds now_fs() const { return now_fs_; }
   /// Ends the run at this instant, once the modules of the edge in progress have ticked.
   void stop() { stop_requested_ = true; }
+  /// As stop(), but run() goes on from there when it is called again.
+  void pause() { stop_requested_ = pauses_ = true; }
   [[nodiscard]] bool stop_requested() const { return stop_requested_; }
 
-  /// Runs through the SystemC kernel until stop() or until no module wants a tick.
+  /// Runs through the SystemC kernel until stop(), pause() or until no module wants a tick.
   Outcome run();
   /// Runs without SystemC events (test-only driver): edges in time order, domains in order of
   /// construction.
@@ -212,6 +214,7 @@ class Engine {
   friend class ClockDomain;
   Femtoseconds now_fs_ = 0;
   bool stop_requested_ = false;
+  bool pauses_ = false;
   class Stepper;
   /// The domain whose edge comes next (of several at one time the first constructed); nullptr if none wants
   /// one.

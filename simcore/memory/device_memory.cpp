@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint64_t kFourGiB = uint64_t{1} << 32;
 constexpr uint64_t kAddressLimit = uint64_t{1} << 47;
+constexpr uint64_t kPage = 4096;
 
 uint64_t align_up(uint64_t value, uint64_t align) { return (value + align - 1) & ~(align - 1); }
 
@@ -32,33 +33,94 @@ uint64_t DeviceMemory::allocate(uint64_t bytes, uint64_t align, std::string_view
     throw InputError(fmt::format("error: device memory is full: '{}' needs {} bytes, {} of {} are free", name,
                                  bytes, capacity_ - used_, capacity_));
   }
+  const uint64_t base = place(bytes, align, name, writable, false);
+  used_ += bytes;
+  return base;
+}
+
+uint64_t DeviceMemory::allocate_host(uint64_t bytes, std::string_view name) {
+  return place(bytes, kPage, name, true, true);
+}
+
+uint64_t DeviceMemory::place(uint64_t bytes, uint64_t align, std::string_view name, bool writable,
+                             bool of_host) {
   if (bytes > kAddressLimit)
     throw InputError(fmt::format("error: no device addresses left for '{}' ({} bytes)", name, bytes));
   if (!std::has_single_bit(align)) align = std::bit_ceil(std::min(align, uint64_t{1} << 30));
   align = std::clamp(align, kAlign, uint64_t{1} << 30);
   uint64_t* cursor = &next_low_;
-  if (align_up(next_low_, align) + bytes + kGuardBytes > kFourGiB) cursor = &next_high_;
-  const uint64_t base = align_up(*cursor, align);
-  if (base + bytes + kGuardBytes > kAddressLimit) {
-    throw InputError(fmt::format("error: no device addresses left for '{}' ({} bytes)", name, bytes));
-  }
-  Allocation allocation{std::string(name), base, bytes, nullptr, writable};
-  if (bytes > 0) {
-    void* memory =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-      throw InputError(fmt::format("error: cannot reserve {} bytes of host memory for '{}': {}", bytes, name,
-                                   std::strerror(errno)));
+  // 32-bit PTX never gets an address of host memory.
+  if (of_host || align_up(next_low_, align) + bytes + kGuardBytes > kFourGiB) cursor = &next_high_;
+  while (true) {
+    const uint64_t base = align_up(*cursor, align);
+    if (cursor == &next_low_ && base + bytes + kGuardBytes > kFourGiB) {
+      cursor = &next_high_;
+      continue;
     }
-    mappings_.push_back({memory, bytes});
-    allocation.data = static_cast<std::byte*>(memory);
+    if (base + bytes + kGuardBytes > kAddressLimit)
+      throw InputError(fmt::format("error: no device addresses left for '{}' ({} bytes)", name, bytes));
+    std::byte* data = nullptr;
+    if (bytes > 0) {
+      data = map(base, bytes, name);
+      if (data == nullptr) {  // the farther from the last try, the larger the next step
+        *cursor = base + std::max<uint64_t>(base / 16, uint64_t{1} << 24);
+        continue;
+      }
+    }
+    *cursor = base + bytes + kGuardBytes;
+    insert({std::string(name), base, bytes, data, writable, of_host});
+    return base;
   }
-  *cursor = base + bytes + kGuardBytes;
-  used_ += bytes;
-  const auto place = std::upper_bound(allocations_.begin(), allocations_.end(), base,
-                                      [](uint64_t address, const Allocation& a) { return address < a.base; });
-  allocations_.insert(place, std::move(allocation));
-  return base;
+}
+
+std::byte* DeviceMemory::map(uint64_t base, uint64_t bytes, std::string_view name) {
+  constexpr int kProtection = PROT_READ | PROT_WRITE, kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  const bool in_place = storage_ == Storage::kInPlace;
+  // Allocations are not aligned to pages, but their guard keeps one from the pages of the next.
+  const uint64_t first = in_place ? base / kPage * kPage : base;
+  const uint64_t size = bytes + (base - first);
+  void* const memory =
+      in_place ? mmap(reinterpret_cast<void*>(first), size, kProtection, kFlags | MAP_FIXED_NOREPLACE, -1, 0)
+               : mmap(nullptr, size, kProtection, kFlags, -1, 0);
+  if (memory == MAP_FAILED && in_place && errno == EEXIST) return nullptr;
+  if (memory == MAP_FAILED)
+    throw InputError(fmt::format("error: cannot reserve {} bytes of host memory for '{}': {}", bytes, name,
+                                 std::strerror(errno)));
+  mappings_.push_back({memory, size});
+  return static_cast<std::byte*>(memory) + (in_place ? base - first : 0);
+}
+
+void DeviceMemory::insert(Allocation allocation) {
+  const auto at = std::upper_bound(allocations_.begin(), allocations_.end(), allocation.base,
+                                   [](uint64_t address, const Allocation& a) { return address < a.base; });
+  allocations_.insert(at, std::move(allocation));
+}
+
+bool DeviceMemory::adopt(void* memory, uint64_t bytes, std::string_view name) {
+  const auto base = reinterpret_cast<uint64_t>(memory);
+  const auto after = std::ranges::upper_bound(allocations_, base, {}, &Allocation::base);
+  if (after != allocations_.end() && after->base < base + bytes) return false;
+  if (after != allocations_.begin() && (after - 1)->end() > base) return false;
+  insert({std::string(name), base, bytes, static_cast<std::byte*>(memory), true, true});
+  return true;
+}
+
+bool DeviceMemory::release(uint64_t base) {
+  const auto at = std::ranges::lower_bound(allocations_, base, {}, &Allocation::base);
+  if (at == allocations_.end() || at->base != base) return false;
+  if (!at->of_host) used_ -= at->bytes;
+  const auto mapping = std::ranges::find_if(mappings_, [&](const Mapping& m) {
+    const auto* const begin = static_cast<const std::byte*>(m.pointer);
+    return at->bytes != 0 && at->data >= begin && at->data < begin + m.bytes;
+  });
+  if (mapping != mappings_.end()) {
+    munmap(mapping->pointer, mapping->bytes);
+    mappings_.erase(mapping);
+  }
+  if (released_.size() == kRemembered) released_.pop_front();
+  released_.push_back({std::move(at->name), at->base, at->bytes});
+  allocations_.erase(at);
+  return true;
 }
 
 const Allocation* DeviceMemory::find(uint64_t address) const {
@@ -86,6 +148,11 @@ const Allocation* DeviceMemory::nearest(uint64_t address) const {
 
 std::string DeviceMemory::describe(uint64_t address) const {
   const Allocation* a = nearest(address);
+  const auto freed =
+      std::ranges::find_if(released_, [address](const Released& r) { return address - r.base < r.bytes; });
+  if (freed != released_.end() && (a == nullptr || address - a->base >= a->bytes))
+    return fmt::format("address {:#x} is byte {} of '{}' ({:#x}, {} bytes), which has been freed", address,
+                       address - freed->base, freed->name, freed->base, freed->bytes);
   if (a == nullptr) return fmt::format("address {:#x}: nothing is allocated", address);
   const std::string what = fmt::format("'{}' ({:#x}, {} bytes)", a->name, a->base, a->bytes);
   if (address < a->base)

@@ -1,10 +1,12 @@
 // The GPU's device memory: a sparse 64-bit address space of named allocations with host storage behind each.
 // Storage is reserved by mmap without swap, so untouched pages cost nothing. Allocations start at kBase,
 // below 4 GiB first (32-bit PTX can address those), and never touch: kGuardBytes of unmapped addresses follow
-// each, so running over the end is found.
+// each, so running over the end is found. Storage can also lie at the device addresses themselves, so that
+// the process and the device mean the same by a pointer (runtime/).
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,8 @@ struct Allocation {
   uint64_t bytes = 0;  ///< usable bytes: the size asked for
   std::byte* data = nullptr;
   bool writable = true;
+  bool of_host =
+      false;  ///< memory of the host that the device may access: takes none of the device's capacity
   [[nodiscard]] uint64_t end() const { return base + bytes; }
 };
 
@@ -30,7 +34,12 @@ class DeviceMemory {
   /// ones.
   static constexpr uint64_t kGuardBytes = 4096;
 
-  explicit DeviceMemory(uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
+  /// Where the storage of an allocation lies in this process: anywhere, or at its device address. Pieces of
+  /// the address space that the process uses already are passed over then.
+  enum class Storage : uint8_t { kAnywhere, kInPlace };
+
+  explicit DeviceMemory(uint64_t capacity_bytes, Storage storage = Storage::kAnywhere)
+      : capacity_(capacity_bytes), storage_(storage) {}
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -39,6 +48,15 @@ class DeviceMemory {
   /// used. Zero bytes give an address of their own that maps nothing. Throws InputError when the capacity is
   /// exceeded.
   uint64_t allocate(uint64_t bytes, uint64_t align, std::string_view name, bool writable = true);
+
+  /// As allocate(), for memory of the host that the device may access.
+  uint64_t allocate_host(uint64_t bytes, std::string_view name);
+  /// [memory, memory + bytes) of this process can be accessed from the device, at that address. False if it
+  /// touches an allocation.
+  bool adopt(void* memory, uint64_t bytes, std::string_view name);
+  /// Ends an allocation, or an adoption, that starts at `base`: false if none does. Its addresses are not
+  /// handed out again, so that whoever still uses them is found.
+  bool release(uint64_t base);
 
   /// The allocation that holds `address`, nullptr if none does. Valid for the lifetime of this object (until
   /// the next allocate() as a pointer).
@@ -65,9 +83,20 @@ class DeviceMemory {
     void* pointer;
     size_t bytes;
   };
+  struct Released {
+    std::string name;
+    uint64_t base = 0, bytes = 0;
+  };
+  uint64_t place(uint64_t bytes, uint64_t align, std::string_view name, bool writable, bool of_host);
+  /// Maps `bytes` of zeros at `base`; nullptr if the process has something there.
+  std::byte* map(uint64_t base, uint64_t bytes, std::string_view name);
+  void insert(Allocation allocation);
   std::vector<Allocation> allocations_;
   std::vector<Mapping> mappings_;
+  static constexpr size_t kRemembered = 1024;
+  std::deque<Released> released_;  ///< the last ones, for describe()
   uint64_t capacity_;
+  Storage storage_;
   uint64_t used_ = 0;
   uint64_t next_low_ = kBase;
   uint64_t next_high_ = uint64_t{1} << 32;

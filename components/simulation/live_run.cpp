@@ -1,0 +1,187 @@
+#include "components/simulation/live_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "components/simulation/run_tables.h"
+
+namespace gpusim::comp {
+
+namespace {
+/// Cycles between two looks at the limits.
+constexpr uint64_t kLookPeriod = 4096;
+}  // namespace
+
+LiveRun::LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memory, Hooks hooks)
+    : options_(options),
+      hooks_(std::move(hooks)),
+      file_(options_),
+      engine_(core::Engine::Activation::kBatched),
+      gpu_(engine_, options_.machine, memory, options_.sms == 0 ? options_.machine.gpu.sms : options_.sms,
+           [this](std::string message) {
+             if (error_.empty()) error_ = std::move(message);
+           }),
+      power_(gpu_, options_.machine),
+      records_(file_.recorder(), gpu_, power_, options_.machine, nullptr, options_.sample_cycles) {
+  gpu_.dispatcher().set_hooks(dispatcher_hooks());
+  observe();
+}
+
+LiveRun::~LiveRun() = default;
+
+/// Hooks run inside a SystemC process, which no exception may leave: it ends the run and is thrown after it.
+template <class Action>
+void LiveRun::guarded(Action action) {
+  try {
+    if (!failure_) action();
+  } catch (...) {
+    failure_ = std::current_exception();
+    engine_.stop();
+  }
+}
+
+PreparedLaunch& LiveRun::launch_of(const KernelLaunch& run) const {
+  return **std::ranges::find_if(open_, [&run](const PreparedLaunch* l) { return l->run.get() == &run; });
+}
+
+BlockDispatcher::Hooks LiveRun::dispatcher_hooks() {
+  BlockDispatcher::Hooks h;
+  h.begin = [this](KernelLaunch& run) {
+    if (options_.caches == CacheState::kFlushed) gpu_.empty_caches();
+    gpu_.open_kernel(run);
+    guarded([&] {
+      records_.begin_kernel(launch_of(run));
+      if (records_.open_kernels() == 1)
+        gpu_.core_domain().observe_sooner(core::Cycle(records_.next_sample()));
+    });
+  };
+  h.end = [this](KernelLaunch& run) { end_kernel(run); };
+  h.all_done = [this] {
+    all_done_ = true;
+    engine_.pause();
+  };
+  h.copy = [this](const BlockDispatcher::Copy& copy) {
+    CopyResult& r = result_.copies[copy.number];
+    r.engine = copy.engine;
+    if (r.end == 0)
+      r.start_s = static_cast<double>(gpu_.core_domain().time_of(core::Cycle(copy.start))) * 1e-15;
+    r.start = copy.start;
+    r.end = copy.end;
+  };
+  h.copied = [this](uint32_t number) { guarded([&] { hooks_.copied(number); }); };
+  h.marker = [this](uint32_t number) { guarded([&] { hooks_.marker(number, now_s()); }); };
+  return h;
+}
+
+void LiveRun::end_kernel(KernelLaunch& run) {
+  gpu_.close_kernel(run);
+  PreparedLaunch& launch = launch_of(run);
+  guarded([&] {
+    KernelResult k = records_.end_kernel(launch);
+    result_.warp_instructions += k.total.warp_instructions;
+    k.counters.clear();
+    k.units.clear();
+    hooks_.kernel_ended(result_.kernels.emplace_back(std::move(k)));
+  });
+  std::erase(open_, &launch);
+  if (const uint64_t took = run.end - run.start; took > options_.max_cycles && error_.empty()) {
+    error_ = fmt::format("kernel {} '{}' took {} cycles, more than {} (--max-cycles)", run.id,
+                         run.image->name, took, options_.max_cycles);
+    engine_.stop();
+  }
+}
+
+void LiveRun::watch(uint64_t core_cycle) {
+  const KernelLaunch* run = gpu_.dispatcher().current();
+  if (run != nullptr && core_cycle > run->start.count() + options_.max_cycles && error_.empty())
+    error_ = fmt::format("still running after {} cycles (--max-cycles)", options_.max_cycles);
+  if (!error_.empty()) engine_.stop();
+}
+
+void LiveRun::observe() {
+  const uint64_t period = std::clamp<uint64_t>(options_.max_cycles, 1, kLookPeriod);
+  next_watch_ = period;
+  gpu_.core_domain().set_observer(core::Cycle(period), [this, period](core::Cycle now) {
+    const bool watches = now.count() >= next_watch_;
+    guarded([&] {
+      records_.sample(now.count());
+      if (!watches) return;
+      if (file_.recorder() != nullptr) file_.recorder()->check();
+      const KernelLaunch* run = gpu_.dispatcher().current();
+      if (run != nullptr && options_.on_progress)
+        options_.on_progress({run->image->name, now - run->start, gpu_.dispatcher().blocks_finished(),
+                              run->num_blocks, result_.warp_instructions});
+    });
+    if (watches) {
+      watch(now.count());
+      next_watch_ = now.count() + period;
+    }
+    return std::min(core::Cycle(next_watch_), core::Cycle(records_.next_sample()));
+  });
+  for (core::ClockDomain* domain : engine_.domains()) {
+    if (domain == &gpu_.core_domain()) continue;
+    domain->set_observer(core::Cycle(kLookPeriod), [this, domain](core::Cycle now) {
+      watch(gpu_.core_domain().first_edge_from(domain->time_of(now)).count());
+      return now + kLookPeriod;
+    });
+  }
+}
+
+uint32_t LiveRun::add(PreparedLaunch& launch, Order order) {
+  open_.push_back(&launch);
+  all_done_ = false;
+  return gpu_.dispatcher().add(*launch.run, std::move(order), options_.caches == CacheState::kFlushed);
+}
+
+uint32_t LiveRun::add_copy(CopyResult copy, Order order, uint32_t number) {
+  all_done_ = false;
+  const uint64_t cycles = gpu_.core_domain().cycles_of_ns(copy.time_s * 1e9);
+  const bool to_device = copy.to_device;
+  if (result_.copies.size() <= number) result_.copies.resize(number + 1);
+  result_.copies[number] = std::move(copy);
+  return gpu_.dispatcher().add_copy(cycles, std::move(order), to_device, number);
+}
+
+uint32_t LiveRun::add_marker(Order order, uint32_t number) {
+  all_done_ = false;
+  return gpu_.dispatcher().add_marker(std::move(order), number);
+}
+
+bool LiveRun::run() {
+  if (all_done_) return error_.empty();
+  if (begun_) gpu_.dispatcher().resume();
+  if (!all_done_ || !begun_) {
+    begun_ = true;
+    const core::Engine::Outcome outcome = engine_.run();
+    if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done_ && error_.empty()) {
+      error_ = "deadlock: nothing is scheduled but the kernel is not finished";
+      for (const std::string& line : engine_.waiting()) error_ += "\n  " + line;
+    }
+  }
+  if (failure_) std::rethrow_exception(failure_);
+  return error_.empty();
+}
+
+double LiveRun::now_s() const { return static_cast<double>(engine_.now_fs()) * 1e-15; }
+
+void LiveRun::close(const std::vector<MemoryFingerprint>& buffers,
+                    const std::function<void(core::Recorder&)>& more) {
+  if (!error_.empty()) {
+    result_.status = SimulationResult::Status::kFailed;
+    result_.reason = error_;
+  }
+  std::ranges::sort(result_.kernels, {}, &KernelResult::number);
+  if (!all_done_) records_.abandon_kernels();
+  result_.fingerprints = buffers;
+  if (core::Recorder* const recorder = file_.recorder(); recorder != nullptr) {
+    write_timeline(*recorder, result_);
+    write_fingerprints(*recorder, result_);
+    write_system(*recorder, result_, options_.machine);
+    more(*recorder);
+    file_.close(result_);
+  }
+}
+
+}  // namespace gpusim::comp

@@ -1,0 +1,98 @@
+// What the functions of the CUDA runtime library share.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/cudart/abi.h"
+#include "runtime/device/device.h"
+
+#define GPUSIM_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace gpusim::runtime::cudart {
+
+/// The last error of this thread (cudaGetLastError).
+extern thread_local int last_error;
+
+/// Remembers an error that is one, and returns it.
+cudaError_t returned(const Failure& failure);
+
+/// Runs the body of an API function with the device, which it locks.
+template <class Body>
+cudaError_t call(Body body) noexcept {
+  try {
+    Device& device = current_device();
+    const std::lock_guard lock(device.mutex());
+    body(device);
+    return 0;
+  } catch (const Failure& failure) {
+    return returned(failure);
+  } catch (const std::bad_alloc&) {
+    return returned(Failure(Code::kMemoryAllocation));
+  } catch (const std::exception& error) {
+    return returned(Failure(Code::kUnknown, error.what()));
+  }
+}
+
+inline void require(bool condition, Code code = Code::kInvalidValue) {
+  if (!condition) throw Failure(code);
+}
+
+/// Which stream a null handle means: the legacy default stream, or with --default-stream per-thread the
+/// thread's.
+enum class Default : uint8_t { kLegacy, kThread };
+[[nodiscard]] Stream& stream_of(Device& device, cudaStream_t handle, Default null = Default::kLegacy);
+[[nodiscard]] Event& event_of(Device& device, cudaEvent_t handle);
+
+// Registered functions and variables.
+[[nodiscard]] Kernel& kernel_of(Device& device, const void* function);
+struct Symbol {
+  std::byte* address;
+  uint64_t bytes;
+};
+[[nodiscard]] Symbol symbol_of(Device& device, const void* variable);
+
+// Arrays (cudaMallocArray): texels lie row by row in device memory.
+struct Array {
+  cudaChannelFormatDesc format;
+  cudaExtent extent;  ///< 0 where it has no such dimension
+  unsigned flags = 0;
+  std::byte* data = nullptr;
+  uint64_t pitch = 0;
+  [[nodiscard]] uint64_t texel_bytes() const {
+    return static_cast<uint64_t>(format.x + format.y + format.z + format.w) / 8;
+  }
+  [[nodiscard]] uint64_t height() const { return extent.height == 0 ? 1 : extent.height; }
+  [[nodiscard]] uint64_t depth() const { return extent.depth == 0 ? 1 : extent.depth; }
+};
+[[nodiscard]] Array& array_of(cudaArray_const_t handle);
+
+/// Direction and lengths of a copy that the program may ask for; throws if the device memory in it is not
+/// allocated that far.
+[[nodiscard]] Copy checked_copy(Device& device, Copy copy, cudaMemcpyKind kind);
+[[nodiscard]] Copy linear_copy(Device& device, void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
+/// Bytes from the first to the last of rows.
+[[nodiscard]] uint64_t span_of_rows(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
+                                    uint64_t slice);
+/// Of memory that an allocation of ours holds, all must be there.
+void check_reach(const Device& device, const void* pointer, uint64_t bytes, bool must_be_device);
+[[nodiscard]] Copy copy_3d(Device& device, const cudaMemcpy3DParms& p);
+
+// Work that a stream takes, or the graph that it is captured into.
+void submit_copy(Device& device, Copy copy, Stream& stream, bool wait);
+void submit_fill(Device& device, const Fill& fill, Stream& stream, bool wait);
+void submit_launch(Device& device, const LaunchRequest& request, Stream& stream);
+void submit_function(Device& device, std::function<void()> function, Stream& stream,
+                     void (*fn)(void*) = nullptr, void* data = nullptr);
+void submit_record(Device& device, Event& event, Stream& stream);
+void submit_wait(Device& device, Stream& stream, Event& event);
+/// True while the stream is captured; calls that block are errors then.
+[[nodiscard]] bool is_capturing(const Stream& stream);
+void refuse_while_capturing(const Stream& stream);
+
+}  // namespace gpusim::runtime::cudart

@@ -1,0 +1,279 @@
+// Copies and fills.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/cudart/api.h"
+
+namespace gpusim::runtime::cudart {
+
+namespace {
+
+Copy rows_copy(Device& device, void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+               size_t height, cudaMemcpyKind kind) {
+  require(width <= to_pitch && width <= from_pitch, Code::kInvalidPitchValue);
+  Copy c;
+  c.to = static_cast<std::byte*>(to);
+  c.from = static_cast<const std::byte*>(from);
+  c.width = width, c.height = height;
+  c.to_pitch = to_pitch, c.from_pitch = from_pitch;
+  c.to_slice = to_pitch * height, c.from_slice = from_pitch * height;
+  return checked_copy(device, std::move(c), kind);
+}
+
+/// A place in an array, in bytes of x.
+std::byte* place(const Array& a, size_t x_bytes, size_t y, size_t width, size_t height) {
+  require(x_bytes + width <= a.extent.width * a.texel_bytes() && y + height <= a.height());
+  return a.data + y * a.pitch + x_bytes;
+}
+
+/// As many whole rows as `count` bytes are, from or to linear memory.
+void array_rows(const Array& a, size_t x_bytes, size_t count, size_t& width, size_t& height) {
+  const size_t row = a.extent.width * a.texel_bytes();
+  if (x_bytes + count <= row) {
+    width = count, height = 1;
+    return;
+  }
+  require(x_bytes == 0 && count % row == 0);
+  width = row, height = count / row;
+}
+
+}  // namespace
+
+Copy copy_3d(Device& device, const cudaMemcpy3DParms& p) {
+  require((p.srcArray == nullptr) != (p.srcPtr.ptr == nullptr) &&
+          (p.dstArray == nullptr) != (p.dstPtr.ptr == nullptr));
+  Copy c;
+  uint64_t texel = 1;
+  if (p.srcArray != nullptr) texel = array_of(p.srcArray).texel_bytes();
+  if (p.dstArray != nullptr) texel = array_of(p.dstArray).texel_bytes();
+  c.width = p.extent.width * texel;
+  c.height = p.extent.height;
+  c.depth = p.extent.depth;
+  if (p.srcArray != nullptr) {
+    const Array& a = array_of(p.srcArray);
+    require(p.srcPos.x + p.extent.width <= a.extent.width && p.srcPos.y + p.extent.height <= a.height() &&
+            p.srcPos.z + p.extent.depth <= a.depth());
+    c.from_pitch = a.pitch, c.from_slice = a.pitch * a.height();
+    c.from = a.data + p.srcPos.z * c.from_slice + p.srcPos.y * a.pitch + p.srcPos.x * texel;
+  } else {
+    c.from_pitch = p.srcPtr.pitch, c.from_slice = p.srcPtr.pitch * std::max(p.srcPtr.ysize, size_t{1});
+    c.from = static_cast<const std::byte*>(p.srcPtr.ptr) + p.srcPos.z * c.from_slice +
+             p.srcPos.y * c.from_pitch + p.srcPos.x * (p.dstArray != nullptr ? texel : 1);
+  }
+  if (p.dstArray != nullptr) {
+    const Array& a = array_of(p.dstArray);
+    require(p.dstPos.x + p.extent.width <= a.extent.width && p.dstPos.y + p.extent.height <= a.height() &&
+            p.dstPos.z + p.extent.depth <= a.depth());
+    c.to_pitch = a.pitch, c.to_slice = a.pitch * a.height();
+    c.to = a.data + p.dstPos.z * c.to_slice + p.dstPos.y * a.pitch + p.dstPos.x * texel;
+  } else {
+    c.to_pitch = p.dstPtr.pitch, c.to_slice = p.dstPtr.pitch * std::max(p.dstPtr.ysize, size_t{1});
+    c.to = static_cast<std::byte*>(p.dstPtr.ptr) + p.dstPos.z * c.to_slice + p.dstPos.y * c.to_pitch +
+           p.dstPos.x * (p.srcArray != nullptr ? texel : 1);
+  }
+  return checked_copy(device, std::move(c), p.kind);
+}
+
+// Each function comes in up to four forms: it waits or not, and a null stream is the legacy default stream
+// or, for programs compiled with --default-stream per-thread (_ptds, _ptsz), the thread's.
+#define GPUSIM_COPY(name, parameters, make)                                                        \
+  GPUSIM_EXPORT cudaError_t name parameters {                                                      \
+    return call([&](Device& device) { submit_copy(device, make, device.legacy_stream(), true); }); \
+  }                                                                                                \
+  GPUSIM_EXPORT cudaError_t name##_ptds parameters {                                               \
+    return call([&](Device& device) { submit_copy(device, make, device.thread_stream(), true); }); \
+  }
+#define GPUSIM_COPY_ASYNC(name, parameters, make)                                                      \
+  GPUSIM_EXPORT cudaError_t name parameters {                                                          \
+    return call([&](Device& device) { submit_copy(device, make, stream_of(device, stream), false); }); \
+  }                                                                                                    \
+  GPUSIM_EXPORT cudaError_t name##_ptsz parameters {                                                   \
+    return call([&](Device& device) {                                                                  \
+      submit_copy(device, make, stream_of(device, stream, Default::kThread), false);                   \
+    });                                                                                                \
+  }
+
+GPUSIM_COPY(cudaMemcpy, (void* to, const void* from, size_t bytes, cudaMemcpyKind kind),
+            linear_copy(device, to, from, bytes, kind))
+GPUSIM_COPY_ASYNC(cudaMemcpyAsync,
+                  (void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream),
+                  linear_copy(device, to, from, bytes, kind))
+GPUSIM_COPY(cudaMemcpy2D,
+            (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+             cudaMemcpyKind kind),
+            rows_copy(device, to, to_pitch, from, from_pitch, width, height, kind))
+GPUSIM_COPY_ASYNC(cudaMemcpy2DAsync,
+                  (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                   size_t height, cudaMemcpyKind kind, cudaStream_t stream),
+                  rows_copy(device, to, to_pitch, from, from_pitch, width, height, kind))
+
+namespace {
+Copy checked_3d(Device& device, const cudaMemcpy3DParms* p) {
+  require(p != nullptr);
+  return copy_3d(device, *p);
+}
+Copy peer_3d(Device& device, const cudaMemcpy3DPeerParms* p) {
+  require(p != nullptr);
+  require(p->srcDevice == 0 && p->dstDevice == 0, Code::kInvalidDevice);
+  return copy_3d(device, {p->srcArray, p->srcPos, p->srcPtr, p->dstArray, p->dstPos, p->dstPtr, p->extent,
+                          cudaMemcpyDefault});
+}
+Copy peer_copy(Device& device, void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  require(to_device == 0 && from_device == 0, Code::kInvalidDevice);
+  return linear_copy(device, to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+Copy to_symbol(Device& device, const void* symbol, const void* from, size_t bytes, size_t offset,
+               cudaMemcpyKind kind) {
+  const Symbol s = symbol_of(device, symbol);
+  require(offset <= s.bytes && bytes <= s.bytes - offset);
+  require(kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
+  return linear_copy(device, s.address + offset, from, bytes, kind);
+}
+Copy from_symbol(Device& device, void* to, const void* symbol, size_t bytes, size_t offset,
+                 cudaMemcpyKind kind) {
+  const Symbol s = symbol_of(device, symbol);
+  require(offset <= s.bytes && bytes <= s.bytes - offset);
+  require(kind != cudaMemcpyHostToDevice && kind != cudaMemcpyHostToHost, Code::kInvalidMemcpyDirection);
+  return linear_copy(device, to, s.address + offset, bytes, kind);
+}
+Copy to_array(Device& device, cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch,
+              size_t width, size_t height, cudaMemcpyKind kind) {
+  const Array& a = array_of(array);
+  return rows_copy(device, place(a, x, y, width, height), a.pitch, from, pitch, width, height, kind);
+}
+Copy from_array(Device& device, void* to, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
+                size_t width, size_t height, cudaMemcpyKind kind) {
+  const Array& a = array_of(array);
+  return rows_copy(device, to, pitch, place(a, x, y, width, height), a.pitch, width, height, kind);
+}
+Copy array_to_array(Device& device, cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
+                    size_t from_x, size_t from_y, size_t width, size_t height, cudaMemcpyKind kind) {
+  const Array &t = array_of(to), &f = array_of(from);
+  return rows_copy(device, place(t, to_x, to_y, width, height), t.pitch,
+                   place(f, from_x, from_y, width, height), f.pitch, width, height, kind);
+}
+Copy bytes_to_array(Device& device, cudaArray_t array, size_t x, size_t y, const void* from, size_t bytes,
+                    cudaMemcpyKind kind) {
+  size_t width = 0, height = 0;
+  array_rows(array_of(array), x, bytes, width, height);
+  return to_array(device, array, x, y, from, width, width, height, kind);
+}
+Copy bytes_from_array(Device& device, void* to, cudaArray_const_t array, size_t x, size_t y, size_t bytes,
+                      cudaMemcpyKind kind) {
+  size_t width = 0, height = 0;
+  array_rows(array_of(array), x, bytes, width, height);
+  return from_array(device, to, width, array, x, y, width, height, kind);
+}
+}  // namespace
+
+GPUSIM_COPY(cudaMemcpy3D, (const cudaMemcpy3DParms* p), checked_3d(device, p))
+GPUSIM_COPY_ASYNC(cudaMemcpy3DAsync, (const cudaMemcpy3DParms* p, cudaStream_t stream), checked_3d(device, p))
+GPUSIM_COPY(cudaMemcpy3DPeer, (const cudaMemcpy3DPeerParms* p), peer_3d(device, p))
+GPUSIM_COPY_ASYNC(cudaMemcpy3DPeerAsync, (const cudaMemcpy3DPeerParms* p, cudaStream_t stream),
+                  peer_3d(device, p))
+GPUSIM_COPY(cudaMemcpyPeer, (void* to, int to_device, const void* from, int from_device, size_t bytes),
+            peer_copy(device, to, to_device, from, from_device, bytes))
+GPUSIM_COPY_ASYNC(cudaMemcpyPeerAsync,
+                  (void* to, int to_device, const void* from, int from_device, size_t bytes,
+                   cudaStream_t stream),
+                  peer_copy(device, to, to_device, from, from_device, bytes))
+GPUSIM_COPY(cudaMemcpyToSymbol,
+            (const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind),
+            to_symbol(device, symbol, from, bytes, offset, kind))
+GPUSIM_COPY_ASYNC(cudaMemcpyToSymbolAsync,
+                  (const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                   cudaStream_t stream),
+                  to_symbol(device, symbol, from, bytes, offset, kind))
+GPUSIM_COPY(cudaMemcpyFromSymbol,
+            (void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind),
+            from_symbol(device, to, symbol, bytes, offset, kind))
+GPUSIM_COPY_ASYNC(cudaMemcpyFromSymbolAsync,
+                  (void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                   cudaStream_t stream),
+                  from_symbol(device, to, symbol, bytes, offset, kind))
+GPUSIM_COPY(cudaMemcpy2DToArray,
+            (cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch, size_t width,
+             size_t height, cudaMemcpyKind kind),
+            to_array(device, array, x, y, from, pitch, width, height, kind))
+GPUSIM_COPY_ASYNC(cudaMemcpy2DToArrayAsync,
+                  (cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch, size_t width,
+                   size_t height, cudaMemcpyKind kind, cudaStream_t stream),
+                  to_array(device, array, x, y, from, pitch, width, height, kind))
+GPUSIM_COPY(cudaMemcpy2DFromArray,
+            (void* to, size_t pitch, cudaArray_const_t array, size_t x, size_t y, size_t width, size_t height,
+             cudaMemcpyKind kind),
+            from_array(device, to, pitch, array, x, y, width, height, kind))
+GPUSIM_COPY_ASYNC(cudaMemcpy2DFromArrayAsync,
+                  (void* to, size_t pitch, cudaArray_const_t array, size_t x, size_t y, size_t width,
+                   size_t height, cudaMemcpyKind kind, cudaStream_t stream),
+                  from_array(device, to, pitch, array, x, y, width, height, kind))
+GPUSIM_COPY(cudaMemcpy2DArrayToArray,
+            (cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from, size_t from_x, size_t from_y,
+             size_t width, size_t height, cudaMemcpyKind kind),
+            array_to_array(device, to, to_x, to_y, from, from_x, from_y, width, height, kind))
+GPUSIM_COPY(cudaMemcpyToArray,
+            (cudaArray_t array, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind),
+            bytes_to_array(device, array, x, y, from, bytes, kind))
+GPUSIM_COPY_ASYNC(cudaMemcpyToArrayAsync,
+                  (cudaArray_t array, size_t x, size_t y, const void* from, size_t bytes, cudaMemcpyKind kind,
+                   cudaStream_t stream),
+                  bytes_to_array(device, array, x, y, from, bytes, kind))
+GPUSIM_COPY(cudaMemcpyFromArray,
+            (void* to, cudaArray_const_t array, size_t x, size_t y, size_t bytes, cudaMemcpyKind kind),
+            bytes_from_array(device, to, array, x, y, bytes, kind))
+GPUSIM_COPY_ASYNC(cudaMemcpyFromArrayAsync,
+                  (void* to, cudaArray_const_t array, size_t x, size_t y, size_t bytes, cudaMemcpyKind kind,
+                   cudaStream_t stream),
+                  bytes_from_array(device, to, array, x, y, bytes, kind))
+
+// Fills
+
+namespace {
+Fill checked_fill(Device& device, void* to, size_t pitch, int value, size_t width, size_t height,
+                  size_t depth = 1, size_t rows_of_slice = 0) {
+  Fill f;
+  f.to = static_cast<std::byte*>(to);
+  f.width = width, f.height = height, f.depth = depth;
+  f.pitch = pitch;
+  f.slice = pitch * (rows_of_slice == 0 ? height : rows_of_slice);
+  f.value = static_cast<uint32_t>(value) & 0xff;
+  if (f.bytes() == 0) return f;
+  require(height == 1 || width <= pitch, Code::kInvalidPitchValue);
+  check_reach(device, to, span_of_rows(width, height, depth, pitch, f.slice), true);
+  return f;
+}
+}  // namespace
+
+#define GPUSIM_FILL(name, parameters, make)                                                        \
+  GPUSIM_EXPORT cudaError_t name parameters {                                                      \
+    return call([&](Device& device) { submit_fill(device, make, device.legacy_stream(), true); }); \
+  }                                                                                                \
+  GPUSIM_EXPORT cudaError_t name##_ptds parameters {                                               \
+    return call([&](Device& device) { submit_fill(device, make, device.thread_stream(), true); }); \
+  }
+#define GPUSIM_FILL_ASYNC(name, parameters, make)                                                      \
+  GPUSIM_EXPORT cudaError_t name parameters {                                                          \
+    return call([&](Device& device) { submit_fill(device, make, stream_of(device, stream), false); }); \
+  }                                                                                                    \
+  GPUSIM_EXPORT cudaError_t name##_ptsz parameters {                                                   \
+    return call([&](Device& device) {                                                                  \
+      submit_fill(device, make, stream_of(device, stream, Default::kThread), false);                   \
+    });                                                                                                \
+  }
+
+GPUSIM_FILL(cudaMemset, (void* to, int value, size_t bytes), checked_fill(device, to, bytes, value, bytes, 1))
+GPUSIM_FILL_ASYNC(cudaMemsetAsync, (void* to, int value, size_t bytes, cudaStream_t stream),
+                  checked_fill(device, to, bytes, value, bytes, 1))
+GPUSIM_FILL(cudaMemset2D, (void* to, size_t pitch, int value, size_t width, size_t height),
+            checked_fill(device, to, pitch, value, width, height))
+GPUSIM_FILL_ASYNC(cudaMemset2DAsync,
+                  (void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
+                  checked_fill(device, to, pitch, value, width, height))
+GPUSIM_FILL(cudaMemset3D, (cudaPitchedPtr p, int value, cudaExtent extent),
+            checked_fill(device, p.ptr, p.pitch, value, extent.width, extent.height, extent.depth, p.ysize))
+GPUSIM_FILL_ASYNC(cudaMemset3DAsync, (cudaPitchedPtr p, int value, cudaExtent extent, cudaStream_t stream),
+                  checked_fill(device, p.ptr, p.pitch, value, extent.width, extent.height, extent.depth,
+                               p.ysize))
+
+}  // namespace gpusim::runtime::cudart

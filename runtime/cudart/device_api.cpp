@@ -1,0 +1,254 @@
+// Devices, their properties, errors, limits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/cudart/api.h"
+#include "runtime/cudart/attributes.h"
+
+namespace gpusim::runtime::cudart {
+
+namespace {
+
+constexpr int kVersion = GPUSIM_CUDART == 11 ? 11080 : GPUSIM_CUDART == 12 ? 12080 : 13000;
+
+static_assert(sizeof(cudaDeviceProp) == (GPUSIM_CUDART >= 13 ? 1008 : GPUSIM_CUDART == 12 ? 1032 : 728));
+
+void fill_properties(const Device& device, cudaDeviceProp& p) {
+  const auto get = [&device](int which) { return device_attribute(device.machine(), which); };
+  p = {};
+  std::snprintf(p.name, sizeof p.name, "%s", device.machine().gpu.name.c_str());
+  std::memcpy(p.uuid.bytes, "gpusim", 6);
+  p.totalGlobalMem = device.total_bytes();
+  p.sharedMemPerBlock = static_cast<size_t>(get(8));
+  p.regsPerBlock = get(12);
+  p.warpSize = 32;
+  p.memPitch = 0x7fffffff;
+  p.maxThreadsPerBlock = get(1);
+  for (int i = 0; i < 3; ++i) p.maxThreadsDim[i] = get(2 + i), p.maxGridSize[i] = get(5 + i);
+  p.totalConstMem = 65536;
+  p.major = get(75), p.minor = get(76);
+  p.textureAlignment = static_cast<size_t>(get(14));
+  p.texturePitchAlignment = static_cast<size_t>(get(51));
+  p.multiProcessorCount = get(16);
+  p.canMapHostMemory = 1;
+#if GPUSIM_CUDART < 13
+  p.clockRate = get(13);
+  p.deviceOverlap = 1;
+  p.maxTexture1DLinear = get(69);
+  p.memoryClockRate = get(36);
+  p.singleToDoublePrecisionPerfRatio = get(87);
+#endif
+  p.maxTexture1D = get(21);
+  p.maxTexture2D[0] = get(22), p.maxTexture2D[1] = get(23);
+  p.maxTexture2DLinear[0] = get(70), p.maxTexture2DLinear[1] = get(71), p.maxTexture2DLinear[2] = get(72);
+  p.maxTexture2DGather[0] = get(45), p.maxTexture2DGather[1] = get(46);
+  for (int i = 0; i < 3; ++i) p.maxTexture3D[i] = get(24 + i), p.maxSurface3D[i] = get(58 + i);
+  p.maxTextureCubemap = get(52);
+  p.maxTexture1DLayered[0] = get(42), p.maxTexture1DLayered[1] = get(43);
+  for (int i = 0; i < 3; ++i) p.maxTexture2DLayered[i] = get(27 + i);
+  p.maxSurface1D = get(55);
+  p.maxSurface2D[0] = get(56), p.maxSurface2D[1] = get(57);
+  p.surfaceAlignment = 512;
+  p.concurrentKernels = get(31);
+  p.pciBusID = 1;
+  p.asyncEngineCount = get(40);
+  p.unifiedAddressing = 1;
+  p.memoryBusWidth = get(37);
+  p.l2CacheSize = get(38);
+  p.maxThreadsPerMultiProcessor = get(39);
+  p.streamPrioritiesSupported = 1;
+  p.globalL1CacheSupported = p.localL1CacheSupported = get(79);
+  p.sharedMemPerMultiprocessor = static_cast<size_t>(get(81));
+  p.regsPerMultiprocessor = get(82);
+  p.managedMemory = get(83);
+  p.concurrentManagedAccess = get(89);
+  p.computePreemptionSupported = get(90);
+  p.canUseHostPointerForRegisteredMem = 1;
+  p.cooperativeLaunch = get(95);
+  p.sharedMemPerBlockOptin = static_cast<size_t>(get(97));
+  p.maxBlocksPerMultiProcessor = get(106);
+  p.reservedSharedMemPerBlock = static_cast<size_t>(get(111));
+#if GPUSIM_CUDART >= 12
+  p.hostRegisterSupported = 1;
+  p.memoryPoolsSupported = 1;
+#endif
+}
+
+/// Limits that a program sets, by cudaLimit: bytes of stack, of the buffer of printf(), of the heap of
+/// malloc().
+size_t limits[7] = {1024, size_t{1} << 20, size_t{8} << 20, 2, 2048, 128, 0};
+
+}  // namespace
+
+// Errors
+
+GPUSIM_EXPORT cudaError_t cudaGetLastError() {
+  const int error = last_error;
+  last_error = 0;
+  // What a kernel has done wrong stays.
+  if (Device* device = existing_device()) {
+    try {
+      device->check();
+    } catch (const Failure& failure) {
+      last_error = static_cast<int>(failure.code());
+      return last_error;
+    }
+  }
+  return error;
+}
+GPUSIM_EXPORT cudaError_t cudaPeekAtLastError() { return last_error; }
+GPUSIM_EXPORT const char* cudaGetErrorName(cudaError_t error) {
+  const char* const name = error_name(error);
+  return name == nullptr ? "unrecognized error code" : name;
+}
+GPUSIM_EXPORT const char* cudaGetErrorString(cudaError_t error) {
+  const char* const text = error_text(error);
+  return text == nullptr ? "unrecognized error code" : text;
+}
+
+// Devices
+
+GPUSIM_EXPORT cudaError_t cudaGetDeviceCount(int* count) {
+  if (count == nullptr) return returned(Failure(Code::kInvalidValue));
+  *count = 0;
+  return call([&](Device&) { *count = 1; });
+}
+GPUSIM_EXPORT cudaError_t cudaGetDevice(int* device) {
+  return call([&](Device&) {
+    require(device != nullptr);
+    *device = 0;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaSetDevice(int device) {
+  return call([&](Device&) { require(device == 0, Code::kInvalidDevice); });
+}
+GPUSIM_EXPORT cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+GPUSIM_EXPORT cudaError_t cudaSetValidDevices(int* devices, int count) {
+  return call([&](Device&) {
+    require(count == 0 || devices != nullptr);
+    for (int i = 0; i < count; ++i) require(devices[i] == 0, Code::kInvalidDevice);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
+  return call([&](Device&) {
+    require(device != nullptr && wanted != nullptr);
+    *device = 0;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  return call([&](Device&) {
+    require(flags != nullptr);
+    *flags = 8;  // cudaDeviceMapHost
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaSetDeviceFlags(unsigned flags) {
+  return call([&](Device&) { require((flags & ~0xffu) == 0); });
+}
+GPUSIM_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
+  return call([&](Device& device) {
+    require(properties != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    fill_properties(device, *properties);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp* properties, int number) {
+  return cudaGetDeviceProperties(properties, number);
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, int which, int number) {
+  return call([&](Device& device) {
+    require(value != nullptr && which > 0 && which < 200);
+    require(number == 0, Code::kInvalidDevice);
+    *value = device_attribute(device.machine(), which);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int number) {
+  return call([&](Device&) {
+    require(text != nullptr && length > 12);
+    require(number == 0, Code::kInvalidDevice);
+    std::snprintf(text, static_cast<size_t>(length), "0000:01:00.0");
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* number, const char* text) {
+  return call([&](Device&) {
+    require(number != nullptr && text != nullptr && std::strcmp(text, "0000:01:00.0") == 0);
+    *number = 0;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaRuntimeGetVersion(int* version) {
+  if (version == nullptr) return returned(Failure(Code::kInvalidValue));
+  *version = kVersion;
+  return 0;
+}
+GPUSIM_EXPORT cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+
+GPUSIM_EXPORT cudaError_t cudaDeviceSynchronize() {
+  return call([](Device& device) { device.synchronize(); });
+}
+GPUSIM_EXPORT cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+GPUSIM_EXPORT cudaError_t cudaDeviceReset() {
+  return call([](Device& device) { device.reset(); });
+}
+GPUSIM_EXPORT cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+
+GPUSIM_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, int limit) {
+  return call([&](Device&) {
+    require(value != nullptr);
+    require(limit >= 0 && limit < static_cast<int>(std::size(limits)), Code::kInvalidValue);
+    *value = limits[limit];
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceSetLimit(int limit, size_t value) {
+  return call([&](Device& device) {
+    require(limit >= 0 && limit < static_cast<int>(std::size(limits)), Code::kInvalidValue);
+    limits[limit] = value;
+    device.set_limit(static_cast<Device::Limit>(limit), value);
+  });
+}
+
+GPUSIM_EXPORT cudaError_t cudaDeviceGetCacheConfig(int* config) {
+  return call([&](Device&) {
+    require(config != nullptr);
+    *config = 0;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceSetCacheConfig(int config) {
+  return call([&](Device&) { require(config >= 0 && config <= 3); });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceGetSharedMemConfig(int* config) {
+  return call([&](Device&) {
+    require(config != nullptr);
+    *config = 1;  // banks of four bytes
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceSetSharedMemConfig(int) {
+  return call([](Device&) {});
+}
+GPUSIM_EXPORT cudaError_t cudaCtxResetPersistingL2Cache() {
+  return call([](Device&) {});
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return call([&](Device&) {
+    require(can != nullptr);
+    require(device == 0 && peer == 0, Code::kInvalidDevice);
+    *can = 0;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+  return call([](Device&) { throw Failure(Code::kInvalidDevice); });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int) {
+  return call([](Device&) { throw Failure(Code::kInvalidDevice); });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, int, int, int) {
+  return call([&](Device&) {
+    require(value != nullptr);
+    throw Failure(Code::kInvalidDevice);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaProfilerStart() { return 0; }
+GPUSIM_EXPORT cudaError_t cudaProfilerStop() { return 0; }
+
+}  // namespace gpusim::runtime::cudart

@@ -1,0 +1,353 @@
+// Allocation: device, pinned, mapped and managed memory, pools, arrays.
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "runtime/cudart/api.h"
+
+namespace gpusim::runtime::cudart {
+
+namespace {
+
+constexpr uint64_t kPitchAlignment = 512;
+uint64_t pitch_of(uint64_t width) {
+  return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+}
+
+struct Pool {
+  uint64_t release_threshold = 0, high = 0;
+};
+Pool default_pool;
+std::set<Pool*>& pools() {
+  static auto* const made = new std::set<Pool*>{&default_pool};
+  return *made;
+}
+Pool& pool_of(cudaMemPool_t handle) {
+  auto* const pool = reinterpret_cast<Pool*>(handle);
+  require(pools().contains(pool));
+  return *pool;
+}
+
+std::set<Array*>& arrays() {
+  static auto* const made = new std::set<Array*>;
+  return *made;
+}
+
+cudaError_t allocate(void** pointer, size_t bytes) {
+  return call([&](Device& device) {
+    require(pointer != nullptr);
+    device.check();
+    *pointer = bytes == 0 ? nullptr : device.allocate(bytes);
+  });
+}
+
+cudaError_t allocate_host(void** pointer, size_t bytes, unsigned flags) {
+  return call([&](Device& device) {
+    require(pointer != nullptr && (flags & ~7u) == 0);
+    device.check();
+    *pointer = bytes == 0 ? nullptr : device.allocate_host(bytes, flags);
+  });
+}
+
+void allocate_array(Device& device, cudaArray_t* handle, const cudaChannelFormatDesc* format,
+                    cudaExtent extent, unsigned flags) {
+  require(handle != nullptr && format != nullptr);
+  const int bits = format->x + format->y + format->z + format->w;
+  require(bits > 0 && bits % 8 == 0 && extent.width != 0, Code::kInvalidChannelDescriptor);
+  auto array = std::make_unique<Array>();
+  array->format = *format;
+  array->extent = extent;
+  array->flags = flags;
+  array->pitch = pitch_of(extent.width * array->texel_bytes());
+  if (extent.height == 0 && extent.depth == 0) array->pitch = extent.width * array->texel_bytes();
+  array->data = device.allocate(array->pitch * array->height() * array->depth(), "array");
+  arrays().insert(array.get());
+  *handle = reinterpret_cast<cudaArray_t>(array.release());
+}
+
+}  // namespace
+
+Array& array_of(cudaArray_const_t handle) {
+  auto* const array = const_cast<Array*>(reinterpret_cast<const Array*>(handle));
+  require(arrays().contains(array), Code::kInvalidResourceHandle);
+  return *array;
+}
+
+GPUSIM_EXPORT cudaError_t cudaMalloc(void** pointer, size_t bytes) { return allocate(pointer, bytes); }
+GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
+  return call([&](Device& device) {
+    device.check();
+    if (pointer == nullptr) return;
+    device.synchronize();
+    require(device.release(pointer));
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+  return call([&](Device& device) {
+    require(pointer != nullptr && pitch != nullptr);
+    *pitch = pitch_of(width);
+    *pointer = width == 0 || height == 0 ? nullptr : device.allocate(*pitch * height);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent extent) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    const uint64_t pitch = pitch_of(extent.width);
+    const uint64_t bytes = pitch * extent.height * extent.depth;
+    *p = {bytes == 0 ? nullptr : device.allocate(bytes), pitch, extent.width, extent.height};
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
+  return call([&](Device& device) {
+    require(pointer != nullptr && bytes != 0 && (flags == 1 || flags == 2));
+    device.check();
+    *pointer = device.allocate_managed(bytes);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  return allocate_host(pointer, bytes, 0);
+}
+GPUSIM_EXPORT cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
+  return allocate_host(pointer, bytes, flags);
+}
+GPUSIM_EXPORT cudaError_t cudaFreeHost(void* pointer) {
+  return call([&](Device& device) {
+    if (pointer == nullptr) return;
+    device.synchronize();
+    require(device.release_host(pointer));
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
+  return call([&](Device& device) { device.register_host(pointer, bytes, flags); });
+}
+GPUSIM_EXPORT cudaError_t cudaHostUnregister(void* pointer) {
+  return call([&](Device& device) {
+    device.synchronize();
+    device.unregister_host(pointer);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaHostGetDevicePointer(void** pointer, void* host, unsigned flags) {
+  return call([&](Device& device) {
+    require(pointer != nullptr && flags == 0);
+    const PointerKind kind = device.pointer_kind(host);
+    require(kind.memory == PointerKind::Memory::kHost);
+    *pointer = host;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
+  return call([&](Device& device) {
+    require(flags != nullptr);
+    const PointerKind kind = device.pointer_kind(host);
+    require(kind.memory == PointerKind::Memory::kHost);
+    *flags = kind.flags;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return call([&](Device& device) {
+    require(free != nullptr && total != nullptr);
+    *free = device.free_bytes();
+    *total = device.total_bytes();
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* a, const void* pointer) {
+  return call([&](Device& device) {
+    require(a != nullptr);
+    *a = {};
+    const PointerKind kind = device.pointer_kind(pointer);
+    a->type = static_cast<int>(kind.memory);
+    a->device = kind.memory == PointerKind::Memory::kUnregistered ? -2 : 0;
+    void* const same = const_cast<void*>(pointer);
+    if (kind.memory != PointerKind::Memory::kUnregistered) a->devicePointer = same;
+    if (kind.memory != PointerKind::Memory::kDevice) a->hostPointer = same;
+  });
+}
+
+// Advice about managed memory changes nothing: its pages are everywhere.
+namespace {
+cudaError_t advise(const void* pointer, size_t bytes) {
+  return call([&](Device& device) {
+    require(pointer != nullptr && bytes != 0);
+    require(device.pointer_kind(pointer).memory == PointerKind::Memory::kManaged);
+  });
+}
+cudaError_t prefetch(const void* pointer, size_t bytes, cudaStream_t stream, Default null) {
+  return call([&](Device& device) {
+    (void)stream_of(device, stream, null);
+    require(pointer != nullptr && bytes != 0);
+    require(device.pointer_kind(pointer).memory == PointerKind::Memory::kManaged);
+  });
+}
+}  // namespace
+#if GPUSIM_CUDART >= 13
+GPUSIM_EXPORT cudaError_t cudaMemAdvise(const void* p, size_t bytes, int, cudaMemLocation) {
+  return advise(p, bytes);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, cudaMemLocation, unsigned,
+                                               cudaStream_t stream) {
+  return prefetch(p, bytes, stream, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* p, size_t bytes, cudaMemLocation, unsigned,
+                                                    cudaStream_t stream) {
+  return prefetch(p, bytes, stream, Default::kThread);
+}
+#else
+GPUSIM_EXPORT cudaError_t cudaMemAdvise(const void* p, size_t bytes, int, int) { return advise(p, bytes); }
+GPUSIM_EXPORT cudaError_t cudaMemAdvise_v2(const void* p, size_t bytes, int, cudaMemLocation) {
+  return advise(p, bytes);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync(const void* p, size_t bytes, int, cudaStream_t stream) {
+  return prefetch(p, bytes, stream, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* p, size_t bytes, int, cudaStream_t stream) {
+  return prefetch(p, bytes, stream, Default::kThread);
+}
+GPUSIM_EXPORT cudaError_t cudaMemPrefetchAsync_v2(const void* p, size_t bytes, cudaMemLocation, unsigned,
+                                                  cudaStream_t stream) {
+  return prefetch(p, bytes, stream, Default::kLegacy);
+}
+#endif
+GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t, unsigned) {
+  return call([&](Device& device) {
+    (void)stream_of(device, stream);
+    require(device.pointer_kind(pointer).memory == PointerKind::Memory::kManaged);
+  });
+}
+
+// Memory in the order of a stream. It is there at once; what is freed is freed when the stream comes there.
+namespace {
+cudaError_t allocate_async(void** pointer, size_t bytes, cudaStream_t stream, Default null) {
+  return call([&](Device& device) {
+    require(pointer != nullptr);
+    device.check();
+    Stream& s = stream_of(device, stream, null);
+    refuse_while_capturing(s);
+    *pointer = bytes == 0 ? nullptr : device.allocate(bytes);
+  });
+}
+cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
+  return call([&](Device& device) {
+    Stream& s = stream_of(device, stream, null);
+    if (pointer == nullptr) return;
+    require(device.pointer_kind(pointer).base == reinterpret_cast<uint64_t>(pointer));
+    submit_function(
+        device, [&device, pointer] { device.release(pointer); }, s);
+  });
+}
+}  // namespace
+GPUSIM_EXPORT cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t stream) {
+  return allocate_async(p, bytes, stream, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaMallocAsync_ptsz(void** p, size_t bytes, cudaStream_t stream) {
+  return allocate_async(p, bytes, stream, Default::kThread);
+}
+GPUSIM_EXPORT cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t pool,
+                                                  cudaStream_t stream) {
+  const cudaError_t known = call([&](Device&) { (void)pool_of(pool); });
+  return known != 0 ? known : allocate_async(p, bytes, stream, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
+  return free_async(p, stream, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaFreeAsync_ptsz(void* p, cudaStream_t stream) {
+  return free_async(p, stream, Default::kThread);
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int number) {
+  return call([&](Device&) {
+    require(pool != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    *pool = reinterpret_cast<cudaMemPool_t>(&default_pool);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int number) {
+  return cudaDeviceGetDefaultMemPool(pool, number);
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceSetMemPool(int number, cudaMemPool_t pool) {
+  return call([&](Device&) {
+    require(number == 0, Code::kInvalidDevice);
+    (void)pool_of(pool);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  return call([&](Device&) {
+    require(pool != nullptr && properties != nullptr);
+    auto* const made = new Pool;
+    pools().insert(made);
+    *pool = reinterpret_cast<cudaMemPool_t>(made);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  return call([&](Device&) {
+    Pool& p = pool_of(pool);
+    require(&p != &default_pool);
+    pools().erase(&p);
+    delete &p;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+  return call([&](Device&) { (void)pool_of(pool); });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const void*, size_t) {
+  return call([&](Device&) { (void)pool_of(pool); });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void* value) {
+  return call([&](Device&) {
+    Pool& p = pool_of(pool);
+    require(value != nullptr && attribute >= 1 && attribute <= 8);
+    if (attribute == 4) p.release_threshold = *static_cast<uint64_t*>(value);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void* value) {
+  return call([&](Device& device) {
+    Pool& p = pool_of(pool);
+    require(value != nullptr && attribute >= 1 && attribute <= 8);
+    const uint64_t used = device.total_bytes() - device.free_bytes();
+    p.high = std::max(p.high, used);
+    if (attribute <= 3)
+      *static_cast<int*>(value) = 1;
+    else
+      *static_cast<uint64_t*>(value) = attribute == 4                     ? p.release_threshold
+                                       : attribute == 6 || attribute == 8 ? p.high
+                                                                          : used;
+  });
+}
+
+// Arrays
+
+GPUSIM_EXPORT cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* format,
+                                          size_t width, size_t height, unsigned flags) {
+  return call([&](Device& device) { allocate_array(device, array, format, {width, height, 0}, flags); });
+}
+GPUSIM_EXPORT cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format,
+                                            cudaExtent extent, unsigned flags) {
+  return call([&](Device& device) { allocate_array(device, array, format, extent, flags); });
+}
+GPUSIM_EXPORT cudaError_t cudaFreeArray(cudaArray_t array) {
+  return call([&](Device& device) {
+    if (array == nullptr) return;
+    Array& a = array_of(array);
+    device.synchronize();
+    device.release(a.data);
+    arrays().erase(&a);
+    delete &a;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
+                                           cudaArray_t array) {
+  return call([&](Device&) {
+    const Array& a = array_of(array);
+    if (format != nullptr) *format = a.format;
+    if (extent != nullptr) *extent = a.extent;
+    if (flags != nullptr) *flags = a.flags;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array) {
+  return call([&](Device&) {
+    require(format != nullptr);
+    *format = array_of(array).format;
+  });
+}
+GPUSIM_EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {
+  return {x, y, z, w, kind};
+}
+
+}  // namespace gpusim::runtime::cudart

@@ -1,0 +1,246 @@
+#include "runtime/device/device.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "components/launch/occupancy_limits.h"
+#include "runtime/device/view.h"
+#include "runtime/device/work.h"
+#include "simcore/config/load.h"
+#include "simcore/occupancy/machine_limits.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::runtime {
+
+namespace {
+
+/// What a block may have of dynamic shared memory unless the program asks for more (CUDA programming guide,
+/// technical specifications: more than 48 KB "requires an explicit opt-in").
+constexpr uint64_t kSharedWithoutOptIn = 48 * 1024;
+
+comp::SimulationOptions simulation_options(const DeviceOptions& o) {
+  comp::SimulationOptions s;
+  try {
+    s.machine = core::load_machine(o.config, o.sets, o.config_folders);
+  } catch (const core::InputError& error) {
+    throw Failure(Code::kNoDevice, error.what());
+  }
+  s.sms = o.sms;
+  s.max_cycles = o.max_cycles;
+  s.functional = o.functional;
+  s.lowering = isa::lowering_level(o.lowering);
+  s.caches = comp::cache_state(o.cache).value_or(comp::CacheState::kCold);
+  if (!o.functional) s.out = o.out;
+  s.keep_other_runs = !o.replace_other_runs;
+  s.events = o.events == "off"      ? core::EventLevel::kOff
+             : o.events == "memory" ? core::EventLevel::kMemory
+             : o.events == "all"    ? core::EventLevel::kAll
+                                    : core::EventLevel::kSummary;
+  s.program_version = o.program_version;
+  s.command_line = o.command_line;
+  s.on_warning = o.warn;
+  return s;
+}
+
+}  // namespace
+
+Device::Device(DeviceOptions options)
+    : options_(std::move(options)),
+      simulation_(simulation_options(options_)),
+      memory_(static_cast<uint64_t>(simulation_.machine.memory_bytes), core::DeviceMemory::Storage::kInPlace),
+      view_(std::make_unique<Memory>(memory_, textures_)),
+      runner_(std::make_unique<comp::FunctionalRunner>(*view_, simulation_.max_cycles,
+                                                       simulation_.machine.gpu.compute_capability >= 70,
+                                                       [] { return false; })) {
+  legacy_.blocking = true;
+}
+
+Device::~Device() = default;
+
+void Device::check() const {
+  if (fault_) throw Failure(fault_->code());
+}
+
+void Device::warn(const std::string& text) const {
+  if (options_.warn)
+    options_.warn(text);
+  else
+    std::fprintf(stderr, "gpusim: %s\n", text.c_str());
+}
+
+void Device::fail(Code code, const std::string& message) {
+  fault_ = Failure(code, message);
+  warn("error: " + message);
+  throw Failure(code, message);
+}
+
+std::byte* Device::allocate(uint64_t bytes, const std::string& name) {
+  try {
+    const std::string text = name.empty() ? fmt::format("allocation {}", ++allocations_) : name;
+    return reinterpret_cast<std::byte*>(memory_.allocate(bytes, core::DeviceMemory::kAlign, text));
+  } catch (const core::InputError& error) {
+    throw Failure(Code::kMemoryAllocation, error.what());
+  }
+}
+
+std::byte* Device::allocate_host(uint64_t bytes, unsigned flags) {
+  const uint64_t base = memory_.allocate_host(bytes, fmt::format("host memory {}", ++allocations_));
+  host_memory_[base] = {PointerKind::Memory::kHost, flags};
+  return reinterpret_cast<std::byte*>(base);
+}
+
+std::byte* Device::allocate_managed(uint64_t bytes) {
+  std::byte* const memory = allocate(bytes, fmt::format("managed memory {}", ++allocations_));
+  host_memory_[reinterpret_cast<uint64_t>(memory)] = {PointerKind::Memory::kManaged, 0};
+  return memory;
+}
+
+bool Device::release(void* memory) {
+  const auto base = reinterpret_cast<uint64_t>(memory);
+  if (const auto host = host_memory_.find(base); host != host_memory_.end()) {
+    if (host->second.memory != PointerKind::Memory::kManaged) return false;
+    host_memory_.erase(host);
+  }
+  return memory_.release(base);
+}
+
+bool Device::release_host(void* memory) {
+  const auto base = reinterpret_cast<uint64_t>(memory);
+  const auto host = host_memory_.find(base);
+  if (host == host_memory_.end() || host->second.memory != PointerKind::Memory::kHost) return false;
+  host_memory_.erase(host);
+  return memory_.release(base);
+}
+
+void Device::register_host(void* memory, uint64_t bytes, unsigned flags) {
+  if (memory == nullptr || bytes == 0) throw Failure(Code::kInvalidValue);
+  if (!memory_.adopt(memory, bytes, fmt::format("registered host memory {}", ++allocations_)))
+    throw Failure(Code::kHostMemoryAlreadyRegistered);
+  host_memory_[reinterpret_cast<uint64_t>(memory)] = {PointerKind::Memory::kHost, flags};
+}
+
+void Device::unregister_host(void* memory) {
+  if (!release_host(memory)) throw Failure(Code::kHostMemoryNotRegistered);
+}
+
+PointerKind Device::pointer_kind(const void* pointer) const {
+  PointerKind kind;
+  const core::Allocation* a = memory_.find(reinterpret_cast<uint64_t>(pointer));
+  if (a == nullptr) return kind;
+  kind.base = a->base;
+  kind.bytes = a->bytes;
+  kind.memory = PointerKind::Memory::kDevice;
+  if (const auto host = host_memory_.find(a->base); host != host_memory_.end()) {
+    kind.memory = host->second.memory;
+    kind.flags = host->second.flags;
+  }
+  return kind;
+}
+
+int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared) {
+  const isa::KernelImage& image = kernel.image();
+  const uint64_t shared = std::max(image.dynamic_shared_offset, image.static_shared_bytes) + dynamic_shared;
+  return isa::compute_occupancy(core::occupancy_limits(machine()), static_cast<int>(threads),
+                                static_cast<int>(image.registers), static_cast<int64_t>(shared))
+      .blocks_per_sm;
+}
+
+uint64_t Device::most_dynamic_shared(Kernel& kernel) {
+  const uint64_t fixed = kernel.image().static_shared_bytes;
+  const uint64_t most = std::min<uint64_t>(kSharedWithoutOptIn, machine().shared.bytes);
+  return std::max<uint64_t>(kernel.max_dynamic_shared, most > fixed ? most - fixed : 0);
+}
+
+Stream& Device::thread_stream() {
+  thread_local Stream* mine = nullptr;
+  if (mine == nullptr) mine = &add_stream(true, 0, 0);
+  return *mine;
+}
+
+Stream& Device::add_stream(bool blocking, int priority, unsigned flags) {
+  auto made = std::make_unique<Stream>();
+  made->number = next_stream_++;
+  made->blocking = blocking;
+  made->priority = priority;
+  made->flags = flags;
+  Stream& stream = *made;
+  streams_.emplace(&stream, std::move(made));
+  return stream;
+}
+
+void Device::remove_stream(Stream* stream) {
+  if (!streams_.contains(stream)) throw Failure(Code::kInvalidResourceHandle);
+  flush();
+  streams_.erase(stream);
+}
+
+bool Device::is_stream(const Stream* stream) const { return stream == &legacy_ || streams_.contains(stream); }
+
+Event& Device::add_event(bool timing) {
+  auto made = std::make_unique<Event>();
+  made->timing = timing;
+  Event& event = *made;
+  events_.emplace(&event, std::move(made));
+  return event;
+}
+
+void Device::remove_event(Event* event) {
+  if (!events_.contains(event)) throw Failure(Code::kInvalidResourceHandle);
+  for (const auto& work : pending_)
+    if (work->event == event) work->event = nullptr;
+  events_.erase(event);
+}
+
+double Device::milliseconds(Event& from, Event& to) {
+  if (!from.recorded || !to.recorded || !from.timing || !to.timing)
+    throw Failure(Code::kInvalidResourceHandle);
+  if (!from.reached || !to.reached) flush();
+  return (to.seconds - from.seconds) * 1e3;
+}
+
+uint64_t Device::add_texture(const isa::Texture& texture) {
+  auto free = std::ranges::find_if(textures_, [](const auto& t) { return t == nullptr; });
+  if (free == textures_.end()) free = textures_.insert(free, nullptr);
+  *free = std::make_unique<isa::Texture>(texture);
+  return isa::texture_handle(static_cast<uint64_t>(free - textures_.begin()));
+}
+
+void Device::remove_texture(uint64_t handle) {
+  if (texture(handle) == nullptr) throw Failure(Code::kInvalidValue);
+  flush();
+  textures_[(handle - isa::kTextureWindowBase) / isa::kTextureStride].reset();
+}
+
+const isa::Texture* Device::texture(uint64_t handle) const { return view_->texture(handle); }
+
+void Device::set_limit(Limit limit, uint64_t value) {
+  (void)limit;
+  (void)value;
+}
+
+void Device::reset() {
+  if (!fault_) flush();
+  pending_.clear();
+  std::vector<uint64_t> bases;
+  for (const core::Allocation& a : memory_.allocations()) bases.push_back(a.base);
+  for (const uint64_t base : bases) memory_.release(base);
+  host_memory_.clear();
+  textures_.clear();
+  kernels_.clear();
+  last_code_ = nullptr;
+  for (Module& m : modules_) {
+    m.loaded_ = false;
+    m.variables_.clear();
+  }
+  cooperative_ = 0;
+  legacy_.last_work = legacy_barrier_ = 0;
+  for (auto& [key, stream] : streams_) stream->last_work = 0;
+  if (live_ == nullptr) fault_.reset();  // a machine that has stopped does not go on
+}
+
+}  // namespace gpusim::runtime

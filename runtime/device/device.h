@@ -1,0 +1,304 @@
+// A simulated GPU inside a program: the C++ interface over which the CUDA runtime and driver libraries of
+// gpusim are thin, and which other host programs embed. Device memory lies in the process at addresses that
+// host and device share. Not for several threads at a time: callers lock mutex(). Functions throw Failure.
+//
+// Work is carried out when a result of it can be seen: for values at once, in the order in which it is
+// submitted; in a timed run when somebody waits for it (synchronize(), a copy that blocks, an event), so that
+// streams overlap as their order allows. Simulated time stands still while the program computes.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "components/functional/functional_runner.h"
+#include "components/simulation/kernel_images.h"
+#include "components/simulation/live_run.h"
+#include "components/simulation/prepared_launch.h"
+#include "isa/exec/texture.h"
+#include "isa/ptx/module.h"
+#include "runtime/device/error.h"
+#include "runtime/device/options.h"
+#include "simcore/memory/device_memory.h"
+
+namespace gpusim::runtime {
+
+class Device;
+
+struct Size3 {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+/// A program of one or several PTX texts, linked. Loaded when something of it is first needed.
+class Module {
+ public:
+  struct Text {
+    std::string name, ptx;
+  };
+  Module(Device& device, std::vector<Text> texts) : device_(device), texts_(std::move(texts)) {}
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// Throws Failure (kInvalidPtx) with everything that is wrong with the text.
+  void load();
+  [[nodiscard]] const isa::Module& ptx() {
+    load();
+    return module_;
+  }
+  struct Global {
+    uint64_t address = 0, bytes = 0;
+  };
+  /// A .global or .const variable; nothing if there is none of that name.
+  [[nodiscard]] std::optional<Global> global(const std::string& name);
+  [[nodiscard]] uint64_t address_of(const isa::Variable& variable) const;
+
+ private:
+  friend class Device;
+  void place_variables();
+
+  Device& device_;
+  std::vector<Text> texts_;
+  bool loaded_ = false;
+  std::string failure_;  ///< of a load that failed: it fails again
+  isa::Module module_;
+  std::vector<comp::PlacedModuleVariable> variables_;
+};
+
+/// An entry function. The image is made at the first launch or question about it.
+class Kernel {
+ public:
+  Kernel(Device& device, Module& module, std::string name)
+      : device_(device), module_(module), name_(std::move(name)) {}
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] Module& module() const { return module_; }
+  /// Throws Failure: kInvalidDeviceFunction if the module has no such kernel, kInvalidPtx if it cannot be
+  /// compiled.
+  const isa::KernelImage& image();
+  [[nodiscard]] bool exists();
+  /// As cudaFuncSetAttribute sets them.
+  uint32_t max_dynamic_shared = 0;  ///< 0: what a block may have without asking
+  int carveout = -1;
+
+ private:
+  friend class Device;
+  Device& device_;
+  Module& module_;
+  std::string name_;
+  std::unique_ptr<comp::KernelImages::LoweredKernel> lowered_;
+  comp::PreparedLaunch reusable_;  ///< of launches for values, whose tables are made once
+  core::LaunchSpec reusable_spec_;
+  uint64_t launches_ = 0;
+};
+
+class Stream {
+ public:
+  uint32_t number = 0;   ///< 0: the legacy default stream
+  bool blocking = true;  ///< waits for the legacy default stream, and it for this one
+  int priority = 0;
+  unsigned flags = 0;
+  // Of a timed run: the work submitted so far.
+  uint64_t last_work = 0;       ///< number of the last; 0: none
+  std::vector<uint64_t> waits;  ///< work that what is submitted next waits for
+};
+
+class Event {
+ public:
+  bool timing = true;
+  bool recorded = false;
+  uint64_t work = 0;  ///< that it marks
+  bool reached = false;
+  double seconds = 0;  ///< simulated time
+};
+
+struct Copy {
+  enum class Direction : uint8_t { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice };
+  Direction direction = Direction::kHostToDevice;
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  // Rows of `width` bytes, `height` to a slice, `depth` slices.
+  uint64_t width = 0, height = 1, depth = 1;
+  uint64_t to_pitch = 0, from_pitch = 0, to_slice = 0, from_slice = 0;
+  std::vector<std::byte> staged;  ///< the source, if it may change before the copy is carried out
+  [[nodiscard]] uint64_t bytes() const { return width * height * depth; }
+};
+
+struct Fill {
+  std::byte* to = nullptr;
+  uint64_t width = 0, height = 1, depth = 1, pitch = 0, slice = 0;  ///< bytes
+  uint32_t value = 0;
+  uint32_t value_bytes = 1;  ///< 1, 2 or 4
+  [[nodiscard]] uint64_t bytes() const { return width * height * depth; }
+};
+
+struct PointerKind {
+  enum class Memory : uint8_t { kUnregistered, kHost, kDevice, kManaged };
+  Memory memory = Memory::kUnregistered;
+  uint64_t base = 0, bytes = 0;
+  unsigned flags = 0;
+};
+
+struct LaunchRequest {
+  Kernel* kernel = nullptr;
+  Size3 grid, block;
+  uint32_t dynamic_shared = 0;
+  void** arguments = nullptr;             ///< one pointer for each parameter, or
+  std::span<const std::byte> parameters;  ///< the parameter block as it is
+  bool cooperative = false;
+};
+
+class Device {
+ public:
+  /// Throws Failure (kNoDevice) with what is wrong with the options.
+  explicit Device(DeviceOptions options);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  [[nodiscard]] const core::MachineConfig& machine() const { return simulation_.machine; }
+  [[nodiscard]] bool functional() const { return options_.functional; }
+  [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
+  /// Throws what a kernel has done wrong, again and again (sticky errors).
+  void check() const;
+  void warn(const std::string& text) const;
+
+  // Memory. Pointers are those of the process.
+  std::byte* allocate(uint64_t bytes, const std::string& name = {});
+  std::byte* allocate_host(uint64_t bytes, unsigned flags = 0);
+  std::byte* allocate_managed(uint64_t bytes);
+  /// False if nothing of that kind begins there.
+  bool release(void* memory);
+  bool release_host(void* memory);
+  void register_host(void* memory, uint64_t bytes, unsigned flags);
+  void unregister_host(void* memory);
+  [[nodiscard]] PointerKind pointer_kind(const void* pointer) const;
+  [[nodiscard]] uint64_t free_bytes() const { return memory_.capacity() - memory_.used(); }
+  [[nodiscard]] uint64_t total_bytes() const { return memory_.capacity(); }
+
+  // Programs
+  Module& add_module(std::vector<Module::Text> texts);
+  void remove_module(Module& module);
+  Kernel& kernel(Module& module, const std::string& name);
+  /// Blocks of the kernel that an SM holds at a time.
+  [[nodiscard]] int blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared);
+  [[nodiscard]] uint64_t most_dynamic_shared(Kernel& kernel);
+
+  // Streams and events
+  Stream& legacy_stream() { return legacy_; }
+  Stream& thread_stream();
+  Stream& add_stream(bool blocking, int priority, unsigned flags);
+  void remove_stream(Stream* stream);
+  [[nodiscard]] bool is_stream(const Stream* stream) const;
+  Event& add_event(bool timing);
+  void remove_event(Event* event);
+  [[nodiscard]] bool is_event(const Event* event) const {
+    return events_.contains(const_cast<Event*>(event));
+  }
+  void record(Event& event, Stream& stream);
+  void wait(Stream& stream, const Event& event);
+  void synchronize();
+  void synchronize(const Stream& stream);
+  void synchronize(const Event& event);
+  /// Milliseconds of simulated time between two events that were reached.
+  [[nodiscard]] double milliseconds(Event& from, Event& to);
+
+  // Work
+  void launch(const LaunchRequest& request, Stream& stream);
+  void copy(Copy copy, Stream& stream, bool wait);
+  void fill(const Fill& fill, Stream& stream, bool wait);
+  void host_function(std::function<void()> function, Stream& stream);
+
+  // Textures: handles are what kernels get.
+  uint64_t add_texture(const isa::Texture& texture);
+  void remove_texture(uint64_t handle);
+  [[nodiscard]] const isa::Texture* texture(uint64_t handle) const;
+
+  /// As cudaLimit numbers them.
+  enum class Limit : uint8_t { kStack, kPrintfBytes, kHeapBytes };
+  void set_limit(Limit limit, uint64_t value);
+
+  /// Simulated seconds so far.
+  [[nodiscard]] double now_s() const;
+  [[nodiscard]] uint64_t launches() const { return launch_count_; }
+  /// Carries out what is left, closes the recorded file, and says what was done. Nothing runs afterwards.
+  void finish();
+  /// All memory, modules' values, streams and events are as at the beginning (cudaDeviceReset).
+  void reset();
+
+ private:
+  friend class Module;
+  friend class Kernel;
+  class Memory;
+  struct Work;
+  /// Carries out everything that was submitted.
+  void flush();
+  /// Returns its number.
+  uint64_t submit(std::unique_ptr<Work> work, Stream& stream);
+  void carry_out(Work& work);
+  void move_bytes(Work& work);
+  void run_for_values(comp::KernelLaunch& run);
+  [[nodiscard]] bool is_timed(const Kernel& kernel, uint64_t number) const;
+  [[nodiscard]] std::vector<std::byte> parameters_of(const LaunchRequest& request,
+                                                     const isa::KernelImage& image) const;
+  void check_shape(const LaunchRequest& request, const isa::KernelImage& image) const;
+  [[noreturn]] void fail(Code code, const std::string& message);
+  void report() const;
+  void write_launches(core::Recorder& recorder) const;
+  [[nodiscard]] double copy_seconds(Copy::Direction direction, uint64_t bytes) const;
+
+  DeviceOptions options_;
+  comp::SimulationOptions simulation_;
+  std::recursive_mutex mutex_;
+  core::DeviceMemory memory_;
+  struct HostFlags {
+    PointerKind::Memory memory;
+    unsigned flags;
+  };
+  std::map<uint64_t, HostFlags> host_memory_;
+  std::vector<std::unique_ptr<isa::Texture>> textures_;
+  std::unique_ptr<Memory> view_;  ///< memory_ and textures_ as the executor sees them
+  std::list<Module> modules_;
+  std::map<std::pair<Module*, std::string>, std::unique_ptr<Kernel>> kernels_;
+  const comp::KernelImages::LoweredKernel* last_code_ = nullptr;
+  Stream legacy_;
+  std::map<const Stream*, std::unique_ptr<Stream>> streams_;
+  std::unordered_map<Event*, std::unique_ptr<Event>> events_;
+  uint32_t next_stream_ = 1;
+  std::unique_ptr<comp::FunctionalRunner> runner_;
+  std::unique_ptr<comp::LiveRun> live_;
+  std::vector<std::unique_ptr<Work>> pending_;
+  uint64_t work_count_ = 0;
+  std::unordered_map<uint64_t, uint32_t> order_;  ///< of work in live_, by its number
+  std::vector<Work*> transfers_, markers_;        ///< of work in live_, by the numbers that it has there
+  uint64_t legacy_barrier_ = 0;                   ///< last work of the legacy stream
+  struct LaunchRecord {
+    std::string name;
+    Size3 grid, block;
+    uint32_t stream = 0;
+    bool timed = false;
+  };
+  std::vector<LaunchRecord> records_;
+  uint64_t launch_count_ = 0, timed_count_ = 0, allocations_ = 0, copies_ = 0;
+  uint64_t warp_instructions_ = 0;
+  double untimed_s_ = 0;      ///< of work without a simulated time of its own
+  uint64_t cooperative_ = 0;  ///< device address of the barriers of cooperative launches
+  std::optional<Failure> fault_;
+  bool finished_ = false;
+};
+
+/// The one of this process, made from the environment at the first use. Throws Failure.
+[[nodiscard]] Device& current_device();
+/// The same if it has been made, else null.
+[[nodiscard]] Device* existing_device();
+
+}  // namespace gpusim::runtime

@@ -1,0 +1,1 @@
+// The shared library's own file: everything else of it is in gpusim_runtime.

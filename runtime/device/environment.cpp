@@ -1,0 +1,115 @@
+// The device of a process that `gpusim run` has started: made from the environment, at the first use.
+#include "runtime/device/environment.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/device/device.h"
+
+namespace gpusim::runtime {
+
+namespace {
+
+std::string text_of(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+std::vector<std::string> list_of(const char* variable, char separator) {
+  std::vector<std::string> items;
+  std::stringstream in(text_of(variable));
+  for (std::string item; std::getline(in, item, separator);)
+    if (!item.empty()) items.push_back(item);
+  return items;
+}
+
+uint64_t number_of(const char* variable, uint64_t otherwise) {
+  const std::string text = text_of(variable);
+  char* end = nullptr;
+  const uint64_t value = std::strtoull(text.c_str(), &end, 10);
+  return text.empty() || *end != '\0' ? otherwise : value;
+}
+
+/// A program that starts others with the same environment has the file of the name; each of the others has
+/// one with its process number.
+std::string own_file(const std::string& out) {
+  if (out.empty() || number_of(kOwnerVariable, 0) == static_cast<uint64_t>(getpid())) return out;
+  const size_t dot = out.ends_with(".h5") ? out.size() - 3 : out.size();
+  return fmt::format("{}.{}{}", out.substr(0, dot), getpid(), out.substr(dot));
+}
+
+/// The process, by command line.
+std::string command_line() {
+  std::ifstream in("/proc/self/cmdline");
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  for (char& c : text)
+    if (c == '\0') c = ' ';
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+Device* device = nullptr;
+pid_t owner = 0;
+std::string no_device;  ///< why there is none
+
+}  // namespace
+
+DeviceOptions options_from_environment() {
+  DeviceOptions o;
+  o.config = text_of("GPUSIM_CONFIG");
+  if (o.config.empty())
+    throw Failure(Code::kNoDevice,
+                  "no machine is named\n  hint: gpusim run --config MACHINE -- PROGRAM, or the variable "
+                  "GPUSIM_CONFIG");
+  o.sets = list_of("GPUSIM_SET", '\n');
+  o.config_folders = list_of("GPUSIM_CONFIG_PATH", ':');
+  o.config_folders.emplace_back("configs");
+  o.functional = text_of("GPUSIM_FUNCTIONAL") == "1";
+  o.timed = text_of("GPUSIM_TIMED");
+  o.out = own_file(text_of("GPUSIM_OUT"));
+  o.replace_other_runs = text_of("GPUSIM_FORCE") == "1";
+  if (const std::string events = text_of("GPUSIM_EVENTS"); !events.empty()) o.events = events;
+  if (const std::string lowering = text_of("GPUSIM_LOWERING"); !lowering.empty()) o.lowering = lowering;
+  if (const std::string cache = text_of("GPUSIM_CACHE"); !cache.empty()) o.cache = cache;
+  o.max_cycles = number_of("GPUSIM_MAX_CYCLES", o.max_cycles);
+  o.sms = static_cast<uint32_t>(number_of("GPUSIM_SMS", 0));
+  o.quiet = text_of("GPUSIM_QUIET") == "1";
+  o.program_version = text_of("GPUSIM_VERSION");
+  o.command_line = "run " + command_line();
+  return o;
+}
+
+Device& current_device() {
+  if (device != nullptr && owner == getpid()) return *device;
+  // As on a real system: a child has its parent's memory, and not its GPU.
+  if (device != nullptr) throw Failure(Code::kInitializationError);
+  if (!no_device.empty()) throw Failure(Code::kNoDevice, no_device);
+  try {
+    // Never destroyed: programs call the library until the very end.
+    device = new Device(options_from_environment());
+    owner = getpid();
+    finish_at_exit(*device);
+  } catch (const Failure& failure) {
+    no_device = failure.what();
+    std::fprintf(stderr, "gpusim: error: %s\n", no_device.c_str());
+    throw;
+  }
+  return *device;
+}
+
+void finish_at_exit(const Device& of) {
+  if (&of != existing_device()) return;
+  std::atexit([] {
+    if (Device* mine = existing_device()) mine->finish();
+  });
+}
+
+Device* existing_device() { return owner == getpid() ? device : nullptr; }
+
+}  // namespace gpusim::runtime

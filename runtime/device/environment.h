@@ -1,0 +1,14 @@
+// Names of the environment variables by which `gpusim run` tells the runtime libraries what to do.
+#pragma once
+
+namespace gpusim::runtime {
+
+/// Process that the recorded file's name belongs to.
+inline constexpr char kOwnerVariable[] = "GPUSIM_OWNER";
+
+class Device;
+/// The device of the process is finished when the process ends: before what was set up earlier is torn down,
+/// so that it is called again when the recorded file has been opened (HDF5 ends itself at exit).
+void finish_at_exit(const Device& device);
+
+}  // namespace gpusim::runtime

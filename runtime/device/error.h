@@ -1,0 +1,69 @@
+// Errors as CUDA programs see them. The numbers are those of cudaError_t, which CUresult shares where both
+// have an error (CUDA Runtime API and Driver API reference).
+#pragma once
+#include <stdexcept>
+#include <string>
+
+namespace gpusim::runtime {
+
+enum class Code : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kMemoryAllocation = 2,
+  kInitializationError = 3,
+  kInvalidConfiguration = 9,
+  kInvalidPitchValue = 12,
+  kInvalidSymbol = 13,
+  kInvalidHostPointer = 16,
+  kInvalidDevicePointer = 17,
+  kInvalidTexture = 18,
+  kInvalidChannelDescriptor = 20,
+  kInvalidMemcpyDirection = 21,
+  kMissingConfiguration = 52,
+  kInvalidDeviceFunction = 98,
+  kNoDevice = 100,
+  kInvalidDevice = 101,
+  kInvalidKernelImage = 200,
+  kDeviceUninitialized = 201,
+  kNoKernelImageForDevice = 209,
+  kInvalidPtx = 218,
+  kFileNotFound = 301,
+  kInvalidResourceHandle = 400,
+  kSymbolNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kLaunchOutOfResources = 701,
+  kLaunchTimeout = 702,
+  kPeerAccessAlreadyEnabled = 704,
+  kPeerAccessNotEnabled = 705,
+  kAssert = 710,
+  kHostMemoryAlreadyRegistered = 712,
+  kHostMemoryNotRegistered = 713,
+  kMisalignedAddress = 716,
+  kLaunchFailure = 719,
+  kCooperativeLaunchTooLarge = 720,
+  kNotSupported = 801,
+  kStreamCaptureUnsupported = 900,
+  kStreamCaptureInvalidated = 901,
+  kStreamCaptureUnmatched = 903,
+  kStreamCaptureUnjoined = 904,
+  kStreamCaptureImplicit = 906,
+  kGraphExecUpdateFailure = 910,
+  kUnknown = 999,
+};
+
+/// Thrown by everything in runtime/device that a program can get wrong.
+class Failure : public std::runtime_error {
+ public:
+  explicit Failure(Code code, const std::string& message = {}) : std::runtime_error(message), code_(code) {}
+  [[nodiscard]] Code code() const { return code_; }
+
+ private:
+  Code code_;
+};
+
+/// "cudaErrorInvalidValue" and "invalid argument"; null for a number that is no error.
+[[nodiscard]] const char* error_name(int code);
+[[nodiscard]] const char* error_text(int code);
+
+}  // namespace gpusim::runtime

@@ -1,0 +1,133 @@
+// Programs on the device: PTX texts, their variables, their kernels.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "isa/ptx/diagnostics.h"
+#include "isa/ptx/linker.h"
+#include "isa/ptx/parser/parser.h"
+#include "isa/ptx/verifier/verifier.h"
+#include "runtime/device/device.h"
+#include "simcore/text/input_error.h"
+
+namespace gpusim::runtime {
+
+namespace {
+
+std::string errors_of(const isa::Diagnostics& diagnostics, const std::vector<std::string>& files) {
+  std::string text;
+  for (const isa::Diagnostic& d : diagnostics)
+    if (d.severity == isa::Diagnostic::Severity::kError)
+      text += (text.empty() ? "" : "\n") + isa::format_diagnostic(files[d.loc.file], d);
+  return text;
+}
+
+}  // namespace
+
+void Module::load() {
+  if (loaded_) return;
+  if (!failure_.empty()) throw Failure(Code::kInvalidPtx, failure_);
+  std::vector<isa::Module> modules;
+  std::vector<std::string> names;
+  const auto check = [this](const isa::Diagnostics& diagnostics, const std::vector<std::string>& files) {
+    failure_ = errors_of(diagnostics, files);
+    if (!failure_.empty()) throw Failure(Code::kInvalidPtx, failure_);
+  };
+  for (Text& text : texts_) {
+    isa::ParseResult parsed = isa::parse_module(text.ptx);
+    check(parsed.diagnostics, {text.name});
+    check(isa::verify_module(parsed.module), {text.name});
+    modules.push_back(std::move(parsed.module));
+    names.push_back(text.name);
+  }
+  isa::LinkResult linked = isa::link_modules(std::move(modules), names);
+  check(linked.diagnostics, names);
+  module_ = std::move(linked.module);
+  if (const auto most = device_.machine().gpu.compute_capability; module_.target_sm > most)
+    device_.warn(
+        fmt::format("{}: note: the PTX is for sm_{}, the machine has compute capability {}.{}: values "
+                    "follow the PTX, timing follows the machine",
+                    names.front(), module_.target_sm, most / 10, most % 10));
+  try {
+    place_variables();
+  } catch (const core::InputError& error) {
+    failure_ = error.what();
+    throw Failure(Code::kMemoryAllocation, failure_);
+  }
+  loaded_ = true;
+}
+
+void Module::place_variables() {
+  const auto place = [this](const std::vector<isa::Variable>& variables) {
+    for (const isa::Variable& v : variables) {
+      if (isa::is_texture(v) || (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst)) continue;
+      if (v.linkage == isa::Linkage::kExtern)
+        throw core::InputError(
+            fmt::format("error: variable '{}' is declared .extern and defined in no file "
+                        "of the program",
+                        v.name));
+      variables_.emplace_back(&v, device_.memory_.allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name));
+    }
+  };
+  place(module_.variables);
+  const size_t of_module = variables_.size();
+  for (const isa::Function& f : module_.functions) place(f.variables);
+  comp::write_initial_values(device_.memory_, module_, variables_, of_module);
+}
+
+uint64_t Module::address_of(const isa::Variable& variable) const {
+  const auto at = std::ranges::find(variables_, &variable, &comp::PlacedModuleVariable::first);
+  return at == variables_.end() ? 0 : at->second;
+}
+
+std::optional<Module::Global> Module::global(const std::string& name) {
+  load();
+  const auto at = std::ranges::find_if(variables_, [&name](const auto& placed) {
+    // The linker sets names apart that several files use for themselves.
+    return placed.first->name == name || placed.first->name.starts_with(name + "@@");
+  });
+  if (at == variables_.end()) return std::nullopt;
+  return Global{at->second, at->first->bytes};
+}
+
+bool Kernel::exists() {
+  const isa::Function* entry = module_.ptx().find_function(name_);
+  return entry != nullptr && entry->is_entry;
+}
+
+const isa::KernelImage& Kernel::image() {
+  if (lowered_ != nullptr) return *lowered_->image;
+  const isa::Module& ptx = module_.ptx();
+  const isa::Function* entry = ptx.find_function(name_);
+  if (entry == nullptr || !entry->is_entry)
+    throw Failure(Code::kInvalidDeviceFunction, fmt::format("the program has no PTX of kernel '{}'", name_));
+  auto lowered = comp::lower_for_machine(device_.machine(), device_.simulation_.lowering, ptx, *entry, 0, 0,
+                                         [this](const isa::Variable& v) { return module_.address_of(v); });
+  if (const auto* errors = std::get_if<isa::Diagnostics>(&lowered))
+    throw Failure(Code::kInvalidPtx, errors_of(*errors, ptx.files));
+  lowered_ = std::make_unique<comp::KernelImages::LoweredKernel>();
+  lowered_->name = name_;
+  lowered_->image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
+  lowered_->code_address = comp::code_address_behind(device_.machine(), device_.last_code_);
+  device_.last_code_ = lowered_.get();
+  return *lowered_->image;
+}
+
+Module& Device::add_module(std::vector<Module::Text> texts) {
+  return modules_.emplace_back(*this, std::move(texts));
+}
+
+void Device::remove_module(Module& module) {
+  if (!finished_) flush();
+  for (const auto& [variable, address] : module.variables_) memory_.release(address);
+  std::erase_if(kernels_, [&module](const auto& entry) { return entry.first.first == &module; });
+  modules_.remove_if([&module](const Module& m) { return &m == &module; });
+}
+
+Kernel& Device::kernel(Module& module, const std::string& name) {
+  auto& kernel = kernels_[{&module, name}];
+  if (kernel == nullptr) kernel = std::make_unique<Kernel>(*this, module, name);
+  return *kernel;
+}
+
+}  // namespace gpusim::runtime

@@ -1,0 +1,105 @@
+// The end of a run: what is recorded of it, and what is said.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "components/simulation/table_builder.h"
+#include "runtime/device/device.h"
+#include "runtime/device/work.h"
+#include "simcore/memory/fingerprint.h"
+#include "simcore/text/kernel_name.h"
+
+namespace gpusim::runtime {
+
+namespace {
+
+std::string duration(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} us", seconds * 1e6);
+}
+
+}  // namespace
+
+void Device::write_launches(core::Recorder& recorder) const {
+  comp::TableBuilder t("program_launches", "launches of the program, in the order in which it issued them");
+  t.column("timed", "1",
+           "1: simulated cycle by cycle, the kernel of this number in /kernels; 0: for values only");
+  t.column("stream", "1", "number of the stream, 0 for the legacy default stream");
+  for (const char* name : {"grid_x", "grid_y", "grid_z"}) t.column(name, "blocks", "of the grid");
+  for (const char* name : {"block_x", "block_y", "block_z"}) t.column(name, "threads", "of the block");
+  t.text_column("name", "of the kernel");
+  for (const LaunchRecord& r : records_) {
+    for (const uint64_t v :
+         {uint64_t{r.timed}, uint64_t{r.stream}, uint64_t{r.grid.x}, uint64_t{r.grid.y}, uint64_t{r.grid.z},
+          uint64_t{r.block.x}, uint64_t{r.block.y}, uint64_t{r.block.z}})
+      t.cell(v);
+    t.text(0, r.name);
+  }
+  t.write_for_run(recorder, records_.size());
+}
+
+void Device::finish() {
+  if (finished_) return;
+  try {
+    if (!fault_) flush();
+  } catch (const Failure&) {
+    // It has been told, and the file keeps what there is.
+  }
+  finished_ = true;
+  if (live_ != nullptr) {
+    std::vector<comp::MemoryFingerprint> contents;
+    if (!fault_)
+      for (const core::Allocation& a : memory_.allocations())
+        if (a.bytes != 0 && !a.of_host)
+          contents.push_back({a.name, a.bytes, core::fingerprint({a.data, a.bytes})});
+    try {
+      live_->close(contents, [this](core::Recorder& recorder) { write_launches(recorder); });
+    } catch (const std::exception& error) {
+      warn(fmt::format("error: {}", error.what()));
+    }
+  }
+  if (!options_.quiet) report();
+}
+
+void Device::report() const {
+  if (launch_count_ == 0) return;
+  std::string text = fmt::format("gpusim: {}: {} launch{}", machine().gpu.name, launch_count_,
+                                 launch_count_ == 1 ? "" : "es");
+  if (options_.functional)
+    text += ", for values only";
+  else if (timed_count_ != launch_count_)
+    text += fmt::format(", {} of them timed", timed_count_);
+  if (live_ != nullptr) {
+    text += fmt::format("; {} of simulated time", duration(live_->now_s()));
+    if (!options_.out.empty() && live_->result().recorded)
+      text += fmt::format("; recorded in {}", options_.out);
+  }
+  text += "\n";
+  if (live_ != nullptr) {
+    struct Row {
+      std::string name;
+      uint64_t count = 0, cycles = 0;
+      double seconds = 0;
+    };
+    std::vector<Row> rows;
+    for (const comp::KernelResult& k : live_->result().kernels) {
+      auto at = std::ranges::find(rows, k.name, &Row::name);
+      if (at == rows.end()) at = rows.insert(at, {k.name});
+      ++at->count;
+      at->cycles += k.cycles;
+      at->seconds += k.time_s;
+    }
+    std::ranges::stable_sort(rows, std::ranges::greater(), &Row::seconds);
+    constexpr size_t kShown = 10;
+    for (size_t i = 0; i < std::min(rows.size(), kShown); ++i)
+      text +=
+          fmt::format("gpusim:   {:>12} in {:>5} launch{}  {}\n", duration(rows[i].seconds), rows[i].count,
+                      rows[i].count == 1 ? ",  " : "es,", core::short_kernel_name(rows[i].name));
+    if (rows.size() > kShown) text += fmt::format("gpusim:   and {} other kernels\n", rows.size() - kShown);
+  }
+  std::fputs(text.c_str(), stderr);
+}
+
+}  // namespace gpusim::runtime

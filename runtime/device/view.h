@@ -1,0 +1,31 @@
+// The device's memory and textures as the executor sees them.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/device/device.h"
+
+namespace gpusim::runtime {
+
+class Device::Memory : public isa::GlobalMemory {
+ public:
+  Memory(const core::DeviceMemory& memory, const std::vector<std::unique_ptr<isa::Texture>>& textures)
+      : memory_(memory), textures_(textures) {}
+  [[nodiscard]] isa::MemoryWindow window(uint64_t address) const override {
+    const core::Allocation* a = memory_.find(address);
+    if (a == nullptr) return {};
+    return {a->base, a->end(), a->data, a->writable};
+  }
+  [[nodiscard]] std::string describe(uint64_t address) const override { return memory_.describe(address); }
+  [[nodiscard]] const isa::Texture* texture(uint64_t handle) const override {
+    const uint64_t offset = handle - isa::kTextureWindowBase, number = offset / isa::kTextureStride;
+    return number < textures_.size() && offset % isa::kTextureStride == 0 ? textures_[number].get() : nullptr;
+  }
+
+ private:
+  const core::DeviceMemory& memory_;
+  const std::vector<std::unique_ptr<isa::Texture>>& textures_;
+};
+
+}  // namespace gpusim::runtime

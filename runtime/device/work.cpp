@@ -1,0 +1,384 @@
+// Work: what is submitted, in which order it is carried out, and what it does.
+#include "runtime/device/work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "runtime/device/environment.h"
+#include "runtime/device/view.h"
+#include "simcore/config/peaks.h"
+#include "simcore/text/input_error.h"
+#include "simcore/text/kernel_name.h"
+
+namespace gpusim::runtime {
+
+namespace {
+
+/// Which error of the manual a message of the simulator stands for.
+Code code_of_fault(std::string_view message) {
+  const auto says = [message](std::string_view text) { return message.find(text) != std::string_view::npos; };
+  if (says("assertion `")) return Code::kAssert;
+  if (says("is misaligned")) return Code::kMisalignedAddress;
+  if (says("is out of bounds") || says("read-only")) return Code::kIllegalAddress;
+  if (says("deadlock") || says("still running")) return Code::kLaunchTimeout;
+  return Code::kLaunchFailure;
+}
+
+/// Time that passes in a run for values with each piece of work, so that elapsed times are no zeros.
+constexpr double kUntimedSeconds = 1e-6;
+
+/// Barriers of cooperative launches: so many may be under way.
+constexpr uint64_t kCooperativeLaunches = 64, kCooperativeBytes = 256;
+
+void copy_rows(const Copy& c) {
+  const std::byte* const source = c.staged.empty() ? c.from : c.staged.data();
+  const bool packed = !c.staged.empty();
+  const uint64_t from_pitch = packed ? c.width : c.from_pitch;
+  const uint64_t from_slice = packed ? c.width * c.height : c.from_slice;
+  if (c.depth == 1 && (c.height == 1 || (c.to_pitch == c.width && from_pitch == c.width))) {
+    std::memmove(c.to, source, c.width * c.height);
+    return;
+  }
+  for (uint64_t z = 0; z < c.depth; ++z)
+    for (uint64_t y = 0; y < c.height; ++y)
+      std::memmove(c.to + z * c.to_slice + y * c.to_pitch, source + z * from_slice + y * from_pitch, c.width);
+}
+
+void fill_rows(const Fill& f) {
+  for (uint64_t z = 0; z < f.depth; ++z) {
+    for (uint64_t y = 0; y < f.height; ++y) {
+      std::byte* const row = f.to + z * f.slice + y * f.pitch;
+      if (f.value_bytes == 1) {
+        std::memset(row, static_cast<int>(f.value & 0xff), f.width);
+        continue;
+      }
+      for (uint64_t x = 0; x + f.value_bytes <= f.width; x += f.value_bytes)
+        std::memcpy(row + x, &f.value, f.value_bytes);
+    }
+  }
+}
+
+/// Copies the source of a pageable copy, which the program may change at once.
+void stage(Copy& c) {
+  c.staged.resize(c.bytes());
+  for (uint64_t z = 0; z < c.depth; ++z)
+    for (uint64_t y = 0; y < c.height; ++y)
+      std::memcpy(c.staged.data() + (z * c.height + y) * c.width,
+                  c.from + z * c.from_slice + y * c.from_pitch, c.width);
+}
+
+bool in_range(std::string_view item, uint64_t number) {
+  uint64_t first = 0, last = 0;
+  const char* const end = item.data() + item.size();
+  auto [at, error] = std::from_chars(item.data(), end, first);
+  if (error != std::errc()) return false;
+  last = first;
+  if (at != end) {
+    if (*at != '-') return false;
+    const auto second = std::from_chars(at + 1, end, last);
+    if (second.ec != std::errc() || second.ptr != end) return false;
+  }
+  return number >= first && number <= last;
+}
+
+}  // namespace
+
+bool Device::is_timed(const Kernel& kernel, uint64_t number) const {
+  if (options_.functional) return false;
+  std::string_view list = options_.timed;
+  if (list.empty() || list == "all") return true;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    const std::string_view item = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    if (item.starts_with("first:")) {
+      uint64_t most = 0;
+      std::from_chars(item.data() + 6, item.data() + item.size(), most);
+      if (kernel.launches_ <= most) return true;
+    } else if (in_range(item, number) || core::means_kernel(item, kernel.name())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Device::check_shape(const LaunchRequest& r, const isa::KernelImage& image) const {
+  const auto& sm = machine().sm;
+  const uint64_t threads = uint64_t{r.block.x} * r.block.y * r.block.z;
+  const bool block_fits = threads != 0 && threads <= sm.max_threads_per_block &&
+                          r.block.x <= sm.max_block_x && r.block.y <= sm.max_block_y &&
+                          r.block.z <= sm.max_block_z;
+  const bool grid_fits = r.grid.x != 0 && r.grid.y != 0 && r.grid.z != 0 && r.grid.x <= sm.max_grid_x &&
+                         r.grid.y <= sm.max_grid_y && r.grid.z <= sm.max_grid_z;
+  if (!block_fits || !grid_fits)
+    throw Failure(Code::kInvalidConfiguration,
+                  fmt::format("kernel '{}': grid {}x{}x{}, block {}x{}x{}: the machine has no such launch",
+                              core::demangled(image.name), r.grid.x, r.grid.y, r.grid.z, r.block.x, r.block.y,
+                              r.block.z));
+  if (image.maxntid[0] != 0 &&
+      threads > uint64_t{image.maxntid[0]} * std::max(1u, image.maxntid[1]) * std::max(1u, image.maxntid[2]))
+    throw Failure(Code::kLaunchFailure, fmt::format("kernel '{}': {} threads in a block exceed its bounds",
+                                                    core::demangled(image.name), threads));
+}
+
+std::vector<std::byte> Device::parameters_of(const LaunchRequest& r, const isa::KernelImage& image) const {
+  std::vector<std::byte> block(image.param_bytes);
+  if (r.arguments == nullptr) {
+    std::copy_n(r.parameters.begin(), std::min(block.size(), r.parameters.size()), block.begin());
+    return block;
+  }
+  for (size_t i = 0; i < image.params.size(); ++i) {
+    const isa::KernelParam& p = image.params[i];
+    if (r.arguments[i] == nullptr) throw Failure(Code::kInvalidValue);
+    std::memcpy(block.data() + p.offset, r.arguments[i], p.bytes);
+  }
+  return block;
+}
+
+void Device::launch(const LaunchRequest& r, Stream& stream) {
+  check();
+  if (finished_) throw Failure(Code::kInitializationError);
+  Kernel& kernel = *r.kernel;
+  const isa::KernelImage& image = kernel.image();
+  check_shape(r, image);
+  if (r.dynamic_shared > most_dynamic_shared(kernel))
+    throw Failure(Code::kInvalidValue,
+                  fmt::format("kernel '{}': {} bytes of dynamic shared memory, it may have {}",
+                              core::demangled(image.name), r.dynamic_shared, most_dynamic_shared(kernel)));
+  const uint64_t threads = uint64_t{r.block.x} * r.block.y * r.block.z;
+  if (r.cooperative) {
+    const uint64_t sms = options_.sms != 0 ? options_.sms : machine().gpu.sms;
+    const auto together =
+        static_cast<uint64_t>(blocks_per_sm(kernel, static_cast<uint32_t>(threads), r.dynamic_shared));
+    if (uint64_t{r.grid.x} * r.grid.y * r.grid.z > together * sms)
+      throw Failure(
+          Code::kCooperativeLaunchTooLarge,
+          fmt::format("kernel '{}': {} blocks, {} fit the machine at a time", core::demangled(image.name),
+                      uint64_t{r.grid.x} * r.grid.y * r.grid.z, together * sms));
+    if (cooperative_ == 0)
+      cooperative_ = memory_.allocate(kCooperativeLaunches * kCooperativeBytes, core::DeviceMemory::kAlign,
+                                      "barriers of cooperative launches");
+  }
+  core::LaunchSpec spec;
+  spec.kernel = image.name;
+  spec.grid[0] = r.grid.x, spec.grid[1] = r.grid.y, spec.grid[2] = r.grid.z;
+  spec.block[0] = r.block.x, spec.block[1] = r.block.y, spec.block[2] = r.block.z;
+  spec.dynamic_shared = r.dynamic_shared;
+  spec.stream = stream.number;
+  ++kernel.launches_;
+  const uint64_t number = launch_count_++;
+  const bool timed = is_timed(kernel, number);
+  records_.push_back({image.name, r.grid, r.block, stream.number, timed});
+  auto work = std::make_unique<Work>();
+  work->spec = std::move(spec);
+  try {
+    work->launch = comp::prepare_launch(machine(), work->spec, static_cast<uint32_t>(number),
+                                        *kernel.lowered_, parameters_of(r, image));
+  } catch (const core::InputError& error) {
+    throw Failure(Code::kLaunchOutOfResources, error.what());
+  }
+  if (r.cooperative)
+    work->launch.run->grid_workspace = cooperative_ + number % kCooperativeLaunches * kCooperativeBytes;
+  if (timed) {
+    ++timed_count_;
+    submit(std::move(work), stream);
+    return;
+  }
+  flush();
+  run_for_values(*work->launch.run);
+}
+
+void Device::run_for_values(comp::KernelLaunch& run) {
+  const comp::FunctionalRunner::Outcome outcome = runner_->run(run);
+  untimed_s_ += kUntimedSeconds;
+  warp_instructions_ += run.sm[0].warp_instructions;
+  if (outcome != comp::FunctionalRunner::Outcome::kDone)
+    fail(code_of_fault(runner_->error()), runner_->error());
+}
+
+void Device::copy(Copy c, Stream& stream, bool wait) {
+  check();
+  if (c.bytes() == 0) {
+    if (wait) synchronize(stream);
+    return;
+  }
+  auto work = std::make_unique<Work>();
+  work->kind = Work::Kind::kCopy;
+  work->copy = std::move(c);
+  // Memory that is not pinned is read before the call returns.
+  if (!wait && !options_.functional && work->copy.direction == Copy::Direction::kHostToDevice &&
+      pointer_kind(work->copy.from).memory == PointerKind::Memory::kUnregistered)
+    stage(work->copy);
+  submit(std::move(work), stream);
+  if (wait) synchronize(stream);
+}
+
+void Device::fill(const Fill& f, Stream& stream, bool wait) {
+  check();
+  if (f.bytes() != 0) {
+    auto work = std::make_unique<Work>();
+    work->kind = Work::Kind::kFill;
+    work->fill = f;
+    submit(std::move(work), stream);
+  }
+  if (wait) synchronize(stream);
+}
+
+void Device::host_function(std::function<void()> function, Stream& stream) {
+  check();
+  auto work = std::make_unique<Work>();
+  work->kind = Work::Kind::kHostFunction;
+  work->function = std::move(function);
+  submit(std::move(work), stream);
+}
+
+void Device::record(Event& event, Stream& stream) {
+  check();
+  auto work = std::make_unique<Work>();
+  work->kind = Work::Kind::kEvent;
+  work->event = &event;
+  for (const auto& earlier : pending_)
+    if (earlier->event == &event) earlier->event = nullptr;
+  event.recorded = true;
+  event.reached = false;
+  event.work = submit(std::move(work), stream);
+}
+
+void Device::wait(Stream& stream, const Event& event) {
+  check();
+  if (event.recorded && !event.reached) stream.waits.push_back(event.work);
+}
+
+uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
+  work->number = ++work_count_;
+  work->stream = stream.number;
+  work->after = std::exchange(stream.waits, {});
+  if (&stream == &legacy_) {
+    for (const auto& [key, other] : streams_)
+      if (other->blocking && other->last_work != 0) work->after.push_back(other->last_work);
+    legacy_barrier_ = work->number;
+  } else if (stream.blocking && legacy_barrier_ != 0) {
+    work->after.push_back(legacy_barrier_);
+  }
+  stream.last_work = work->number;
+  const uint64_t number = work->number;
+  if (options_.functional) {
+    carry_out(*work);
+    return number;
+  }
+  pending_.push_back(std::move(work));
+  constexpr size_t kMostPending = 4096;
+  if (pending_.size() > kMostPending) flush();
+  return number;
+}
+
+void Device::move_bytes(Work& work) {
+  if (work.kind == Work::Kind::kCopy) copy_rows(work.copy);
+  if (work.kind == Work::Kind::kFill) fill_rows(work.fill);
+}
+
+/// Of a run for values.
+void Device::carry_out(Work& work) {
+  untimed_s_ += kUntimedSeconds;
+  move_bytes(work);
+  if (work.kind == Work::Kind::kHostFunction) work.function();
+  if (work.kind == Work::Kind::kEvent && work.event != nullptr) {
+    work.event->reached = true;
+    work.event->seconds = untimed_s_;
+  }
+}
+
+double Device::copy_seconds(Copy::Direction direction, uint64_t bytes) const {
+  const auto& host = machine().host;
+  if (direction == Copy::Direction::kDeviceToDevice)
+    return 2.0 * static_cast<double>(bytes) / std::max(core::dram_peak(machine()), 1.0);
+  return host.link_latency_ns * 1e-9 +
+         static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(host.link_bytes_per_s, 1));
+}
+
+void Device::flush() {
+  if (pending_.empty() || fault_) return;
+  if (live_ == nullptr) {
+    comp::LiveRun::Hooks hooks;
+    hooks.copied = [this](uint32_t n) { move_bytes(*transfers_[n]); };
+    hooks.marker = [this](uint32_t n, double seconds) {
+      Work& w = *markers_[n];
+      if (w.kind == Work::Kind::kHostFunction) w.function();
+      if (w.event == nullptr) return;
+      w.event->reached = true;
+      w.event->seconds = seconds + untimed_s_;
+    };
+    hooks.kernel_ended = [](const comp::KernelResult&) {};
+    try {
+      live_ = std::make_unique<comp::LiveRun>(simulation_, *view_, std::move(hooks));
+    } catch (const std::exception& error) {
+      fail(Code::kInitializationError, error.what());
+    }
+    finish_at_exit(*this);
+  }
+  // What hooks submit is carried out by the next flush.
+  const std::vector<std::unique_ptr<Work>> now = std::exchange(pending_, {});
+  for (const auto& work : now) {
+    comp::LiveRun::Order order{work->stream, {}};
+    for (const uint64_t number : work->after)
+      if (const auto at = order_.find(number); at != order_.end()) order.after.push_back(at->second);
+    uint32_t item = 0;
+    if (work->kind == Work::Kind::kLaunch) {
+      item = live_->add(work->launch, std::move(order));
+    } else if (work->kind == Work::Kind::kCopy || work->kind == Work::Kind::kFill) {
+      comp::CopyResult r;
+      const bool fill = work->kind == Work::Kind::kFill;
+      const void* const place = fill ? work->fill.to
+                                : work->copy.direction == Copy::Direction::kDeviceToHost
+                                    ? static_cast<const void*>(work->copy.from)
+                                    : work->copy.to;
+      const core::Allocation* a = memory_.find(reinterpret_cast<uint64_t>(place));
+      r.buffer = a == nullptr ? "host memory" : a->name;
+      r.stream = work->stream;
+      r.to_device = fill || work->copy.direction != Copy::Direction::kDeviceToHost;
+      r.bytes = fill ? work->fill.bytes() : work->copy.bytes();
+      r.time_s = fill ? static_cast<double>(r.bytes) / std::max(core::dram_peak(machine()), 1.0)
+                      : copy_seconds(work->copy.direction, r.bytes);
+      const auto number = static_cast<uint32_t>(transfers_.size());
+      transfers_.push_back(work.get());
+      item = live_->add_copy(std::move(r), std::move(order), number);
+    } else {
+      const auto number = static_cast<uint32_t>(markers_.size());
+      markers_.push_back(work.get());
+      item = live_->add_marker(std::move(order), number);
+    }
+    order_[work->number] = item;
+  }
+  bool good = false;
+  try {
+    good = live_->run();
+  } catch (const std::exception& error) {
+    fail(Code::kUnknown, error.what());
+  }
+  order_.clear();
+  if (!good) fail(code_of_fault(live_->failure()), live_->failure());
+  if (!pending_.empty()) flush();
+}
+
+void Device::synchronize() {
+  check();
+  flush();
+}
+
+void Device::synchronize(const Stream& stream) {
+  (void)stream;  // all that comes before it is carried out, and what runs beside it
+  check();
+  flush();
+}
+
+void Device::synchronize(const Event& event) {
+  check();
+  if (!event.reached) flush();
+}
+
+double Device::now_s() const { return untimed_s_ + (live_ == nullptr ? 0 : live_->now_s()); }
+
+}  // namespace gpusim::runtime

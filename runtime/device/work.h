@@ -1,0 +1,25 @@
+// Something that a program has submitted to a stream.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "runtime/device/device.h"
+
+namespace gpusim::runtime {
+
+struct Device::Work {
+  enum class Kind : uint8_t { kLaunch, kCopy, kFill, kHostFunction, kEvent };
+  Kind kind = Kind::kLaunch;
+  uint64_t number = 0;  ///< in the order of submission, from 1
+  uint32_t stream = 0;
+  std::vector<uint64_t> after;  ///< numbers of work in other streams
+  core::LaunchSpec spec;        ///< kLaunch: what `launch` refers to
+  comp::PreparedLaunch launch;
+  Copy copy;
+  Fill fill;
+  std::function<void()> function;
+  Event* event = nullptr;
+};
+
+}  // namespace gpusim::runtime
