@@ -128,6 +128,7 @@ bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp
       "{}: {}",
       describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, access_.fault_lane),
       describe_fault(op, access_, memory_));
+  fault_ = access_.fault;
   return false;
 }
 
@@ -231,6 +232,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
         if (lanes.any()) {
           error_ = describe_location(run, stack.pc(), block, warp.context.warp_in_block, lanes.lowest()) +
                    ": " + describe_trap(op, warp.context, lanes.lowest(), memory_);
+          fault_ = trap_kind(op);
           return Stop::kError;
         }
         stack.advance();
