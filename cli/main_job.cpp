@@ -329,6 +329,14 @@ int run_main_job(const MainJobArguments& a) {
   o.on_progress = [&bar](const comp::Progress& p) { bar.update(p); };
   o.on_warning = [](const std::string& text) { print_error("{}\n", text); };
 
+  o.on_print = [&a, &bar](std::string_view text) {
+    bar.clear();
+    // One JSON object is all that stdout gets.
+    std::FILE* const out = a.json ? stderr : stdout;
+    std::fwrite(text.data(), 1, text.size(), out);
+    std::fflush(out);
+  };
+
   const std::string identity = a.json ? identity_of(a, o) : "";
   comp::Simulation simulation(std::move(o));
   // From here on, for while the buffers are filled nothing is written yet: a signal ends the program at once.

@@ -20,8 +20,8 @@ FAILING = {
     "call_stack_full": ("thread (37,0,0): the call stack of 4096 bytes is full: 'deeper' needs 176 more; raise 'stack'",)
                        * 2,
     "bad_function_address": ("thread (9,0,0): call of address 0x0, where no function is",) * 2,
-    "assertion": ("block (0,0,0), thread (37,0,0): assertion `i != 37 && \"no place for 37\"` failed: assertion.cu:6, "
-                  "function void assertion(unsigned int *)",) * 2,
+    "assertion": ("block (0,0,0), thread (37,0,0): assertion.cu:6: void assertion(unsigned int *): block: [0,0,0], thread: "
+                  "[37,0,0] Assertion `i != 37 && \"no place for 37\"` failed.",) * 2,
     "no_texture": ("PTX line 12 `tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd0, {%r0}]`, block (0,0,0), thread (0,0,0): "
                    "0x10000000 is not a texture of the launch file",) * 2,
     "branch_table": ("PTX line 18 `brx.idx %r1, targets`, block (0,0,0), thread (21,0,0): index 2 of a branch table "

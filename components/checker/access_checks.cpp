@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "components/checker/block_checks.h"
+#include "isa/exec/device_services.h"
 
 namespace gpusim::comp {
 
@@ -32,6 +33,34 @@ LaneMask BlockChecks::check_spaces(const WarpChecks& warp, const isa::MicroOp& o
       return describe_memory_fault(kind, place, kernel_->image(), shared_.globals, {});
     });
     if (constant && store) allowed &= ~LaneMask(uint32_t{1} << lane);
+  });
+  return allowed;
+}
+
+LaneMask BlockChecks::check_heap(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
+                                 const isa::WarpContext& context, LaneMask mask) {
+  const isa::DeviceServices* const services =
+      context.global == nullptr ? nullptr : context.global->services();
+  LaneMask allowed = mask;
+  if (services == nullptr) return allowed;
+  for_each_lane(mask, [&](uint32_t lane) {
+    if (lanes.space[lane] != Space::kGlobal) return;
+    const std::string wrong = services->stray(lanes.address[lane], lanes.bytes);
+    if (wrong.empty()) return;
+    shared_.log.note(FindingKind::kOutOfBounds, site(op.ptx_index, thread_of(warp, lane)), [&] {
+      FindingDetail d;
+      d.space = Space::kGlobal;
+      d.address = lanes.address[lane];
+      d.bytes = lanes.bytes;
+      d.object = "malloc heap";
+      d.message = fmt::format("{}-byte {} global memory at {:#x} is outside: {}", lanes.bytes,
+                              op.kind == OpKind::kLoad    ? "load from"
+                              : op.kind == OpKind::kStore ? "store to"
+                                                          : "atomic on",
+                              lanes.address[lane], wrong);
+      return d;
+    });
+    allowed &= ~LaneMask(uint32_t{1} << lane);
   });
   return allowed;
 }

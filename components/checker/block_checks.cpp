@@ -147,6 +147,7 @@ void BlockChecks::mark_whole_object(const isa::MicroOp& op, const isa::WarpConte
 void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, LaneMask mask,
                          isa::MemoryAccess& access) {
   const CheckedOp& checked = kernel_->of(op);
+  if (checked.system_call) return system_call(warp, op, context, mask, access);
   if (!checked.plain || mask.none()) {
     static_cast<void>(execute(warp, op, nullptr, context, mask, access));
     if (!shared_.options.init) return;
@@ -162,7 +163,7 @@ void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpCont
     });
   LaneMask allowed = mask;
   if (shared_.options.memory) {
-    allowed = check_spaces(warp, op, lanes, mask);
+    allowed = check_heap(warp, op, lanes, context, check_spaces(warp, op, lanes, mask));
     if (!op.memory.is_spill && warp.addresses_.knows_address(op))
       allowed = check_addresses(warp, op, lanes, context, allowed);
   }
@@ -180,6 +181,35 @@ void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpCont
     });
   }
   if (shared_.options.race) check_race(warp, op, lanes, context, done);
+}
+
+void BlockChecks::system_call(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context,
+                              LaneMask mask, isa::MemoryAccess& access) {
+  const CheckedOp& checked = kernel_->of(op);
+  if (shared_.options.init)
+    warp.unwritten_.execute(op, context, mask, false,
+                            [&](const UnwrittenRead& read) { report_unwritten(warp, read); });
+  LaneMask done;
+  for_each_lane(mask, [&](uint32_t lane) {
+    if (access.fault != isa::FaultKind::kNone) return;
+    const LaneMask only(uint32_t{1} << lane);
+    checked.mem(op, context, only, access);
+    if (access.fault == isa::FaultKind::kNone) {
+      done = done | only;
+      return;
+    }
+    if (!shared_.options.memory || access.fault == isa::FaultKind::kNoService) return;
+    if (access.fault == isa::FaultKind::kBadFree)
+      shared_.log.note(FindingKind::kBadFree, site(op.ptx_index, thread_of(warp, lane)), [&] {
+        return FindingDetail{describe_fault(op, access, *context.global), {}};
+      });
+    else
+      report_fault(warp, op, lane, access.fault, {OpKind::kLoad, Space::kGlobal, access.fault_address, 1},
+                   context);
+    clear_results(op, context, lane);
+    access.fault = isa::FaultKind::kNone;
+  });
+  if (access.fault == isa::FaultKind::kNone) access.lanes = done;
 }
 
 LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, const LaneAccess* lanes,

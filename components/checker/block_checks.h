@@ -86,6 +86,13 @@ class BlockChecks {
   [[nodiscard]] isa::LaneMask check_addresses(const WarpChecks& warp, const isa::MicroOp& op,
                                               const LaneAccess& lanes, const isa::WarpContext& context,
                                               isa::LaneMask mask);
+  /// Lanes that may go on; reports those that leave their block of malloc()'s heap.
+  [[nodiscard]] isa::LaneMask check_heap(const WarpChecks& warp, const isa::MicroOp& op,
+                                         const LaneAccess& lanes, const isa::WarpContext& context,
+                                         isa::LaneMask mask);
+  /// Lane by lane, so that one that fails does not repeat what those before it have done.
+  void system_call(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context, isa::LaneMask mask,
+                   isa::MemoryAccess& access);
   void check_init(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,
                   const isa::WarpContext& context, isa::LaneMask mask);
   void check_init_of(WarpChecks& warp, const isa::MicroOp& op, const LaneAccess& lanes,

@@ -18,6 +18,8 @@ std::string_view finding_name(FindingKind kind) {
       return "texture";
     case FindingKind::kMatrix:
       return "matrix";
+    case FindingKind::kBadFree:
+      return "bad_free";
     case FindingKind::kDangling:
       return "dangling";
     case FindingKind::kUninitialised:

@@ -21,6 +21,7 @@ enum class FindingKind : uint8_t {
   kWrongSpace,
   kTexture,
   kMatrix,
+  kBadFree,
   kDangling,
   kUninitialised,
   kRace,

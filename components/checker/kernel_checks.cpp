@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "isa/exec/device_services.h"
+
 namespace gpusim::comp {
 
 namespace {
@@ -27,7 +29,8 @@ bool is_copy(std::string_view name) {
 void describe_memory(CheckedOp& checked, const isa::MicroOp& op, std::string_view name) {
   checked.mem = op.mem;
   // The texels of a tex and the fragments of a wmma lie in several places.
-  checked.plain = op.op_class != isa::OpClass::kTexture && !name.starts_with("wmma");
+  checked.system_call = isa::is_system_call(op.mem);
+  checked.plain = !checked.system_call && op.op_class != isa::OpClass::kTexture && !name.starts_with("wmma");
   checked.reads =
       op.kind == OpKind::kLoad || (op.kind == OpKind::kAtomic && (op.num_dst > 0 || !has(name, ".exch")));
   checked.is_volatile = !op.memory.is_spill && has(name, ".volatile");

@@ -10,6 +10,7 @@ namespace gpusim::comp {
 struct CheckedOp {
   isa::MemFn mem = nullptr;
   isa::ExecFn exec = nullptr;
+  bool system_call = false;  ///< printf() and the like
   bool plain = false;        ///< each lane accesses consecutive bytes at its address
   bool reads = false;        ///< what it reads can have an effect (not: an exchange without result)
   bool strong = false;       ///< atom, red, and ld or st with memory semantics

@@ -46,11 +46,10 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
     } else {
       exchange(waiting.front());
     }
-    fresh = true;
     bool moved = begins;
     const Turn turn = continue_block(run, moved);
     if (turn == Turn::kError) return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
-    in_vain = moved ? 0 : in_vain + 1;
+    in_vain = moved || turn == Turn::kDone ? 0 : in_vain + 1;
     if (turn == Turn::kWaits) {
       if (in_vain > waiting.size()) {
         report_spin(run, block_);
@@ -62,8 +61,10 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
       } else {
         exchange(waiting.front());
         std::rotate(waiting.begin(), waiting.begin() + 1, waiting.end());
+        fresh = false;
       }
     } else {
+      fresh = true;
       if (tracer_ != nullptr) tracer_->end_block(block_);
       if (!begins) waiting.pop_front();
     }
@@ -176,6 +177,7 @@ bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp
       "{}: {}",
       describe_location(run, warp.stack.pc(), block, warp.context.warp_in_block, access_.fault_lane),
       describe_fault(op, access_, memory_));
+  fault_ = access_.fault;
   return false;
 }
 
@@ -279,6 +281,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
         if (lanes.any()) {
           error_ = describe_location(run, stack.pc(), block, warp.context.warp_in_block, lanes.lowest()) +
                    ": " + describe_trap(op, warp.context, lanes.lowest(), memory_);
+          fault_ = trap_kind(op);
           return Stop::kError;
         }
         stack.advance();

@@ -37,6 +37,8 @@ class FunctionalRunner {
   /// Runs all blocks; counts go into run.sm[0] and run.pc. On kError and kDeadlock, error() says why.
   Outcome run(KernelLaunch& run);
   [[nodiscard]] const std::string& error() const { return error_; }
+  /// What the executor found, if that is why.
+  [[nodiscard]] isa::FaultKind fault() const { return fault_; }
   /// `tracer` sees what each warp does from now on.
   void set_tracer(WarpTracer* tracer) { tracer_ = tracer; }
 
@@ -105,6 +107,7 @@ class FunctionalRunner {
   uint64_t operations_ = 0;
   WarpTracer* tracer_ = nullptr;
   std::string error_;
+  isa::FaultKind fault_ = isa::FaultKind::kNone;
   bool deadlock_ = false;
   // The present block.
   uint64_t block_ = 0;

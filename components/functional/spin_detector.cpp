@@ -43,13 +43,14 @@ uint64_t digest_of(const isa::KernelImage& image, const isa::WarpContext& contex
 
 }  // namespace
 
-bool SpinDetector::must_yield(const isa::KernelImage& image, uint32_t last, const SimtStack& current,
-                              const DivergentGroups& groups, bool unchanged) {
+bool SpinDetector::must_yield(const isa::KernelImage& image, const isa::WarpContext& context, uint32_t last,
+                              const SimtStack& current, const DivergentGroups& groups, bool unchanged) {
   if (current.waiting().lanes.none() && groups.empty()) {
     waits_ = false;
     rounds_ = 0;
     return false;
   }
+  if (current.waiting().lanes.none() && !groups.any_can_run(image.ops.data(), context)) return false;
   const bool waits = unchanged || image.ops[last].may_wait;
   if (!waits && ++rounds_ < kPlainRounds) return false;
   waits_ = waits_ || waits;

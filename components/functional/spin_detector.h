@@ -27,8 +27,9 @@ class SpinDetector {
   /// True if the lanes on top of `current` are to yield: others of the warp wait, and the loop that ends at
   /// micro-op `last` is `unchanged` or may read what they write (MicroOp::may_wait). Other loops
   /// get long before they must.
-  [[nodiscard]] bool must_yield(const isa::KernelImage& image, uint32_t last, const SimtStack& current,
-                                const DivergentGroups& groups, bool unchanged);
+  /// Nobody yields to lanes that wait at a barrier, which no lane of this warp opens.
+  [[nodiscard]] bool must_yield(const isa::KernelImage& image, const isa::WarpContext& context, uint32_t last,
+                                const SimtStack& current, const DivergentGroups& groups, bool unchanged);
   /// Compares the warp with what it was at an earlier iteration: true if it has gone round this loop only and
   /// its iterations leave everything as it was, so that only memory that others write can end the loop.
   bool unchanged(const isa::KernelImage& image, uint32_t first, uint32_t last,

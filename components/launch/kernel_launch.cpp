@@ -79,7 +79,13 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
       return describe_texture(*memory.texture(access.fault_address));
     case isa::FaultKind::kMatrixPlace:
       return "the lanes of the warp give different addresses or strides of a matrix";
+    case isa::FaultKind::kBadFree:
+      return fmt::format("free() of {:#x}, which malloc() has not given or which is free already",
+                         access.fault_address);
+    case isa::FaultKind::kNoService:
+      return "this program runs without the host's services: printf(), malloc() and free() are not there";
     case isa::FaultKind::kTrap:
+    case isa::FaultKind::kAssert:
       return "trap";
     case isa::FaultKind::kNone:
       break;
@@ -105,16 +111,18 @@ std::string text_at(uint64_t address, const isa::GlobalMemory& memory) {
 
 std::string describe_trap(const isa::MicroOp& op, const isa::WarpContext& context, int lane,
                           const isa::GlobalMemory& memory) {
-  if (op.num_src != isa::kAssertSources) return "trap";
+  if (trap_kind(op) == isa::FaultKind::kTrap) return "trap";
   const auto row = [&](size_t i) {
     return context.bank[static_cast<size_t>(op.src[i].bank)] + op.src[i].offset;
   };
   const auto text = [&](size_t i) {
     return text_at(reinterpret_cast<const uint64_t*>(row(i))[lane], memory);
   };
-  return fmt::format("assertion `{}` failed: {}:{}, function {}", text(isa::kAssertCondition),
+  const auto l = static_cast<size_t>(lane);
+  return fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.",
                      text(isa::kAssertFile), reinterpret_cast<const uint32_t*>(row(isa::kAssertLine))[lane],
-                     text(isa::kAssertFunction));
+                     text(isa::kAssertFunction), context.ctaid[0], context.ctaid[1], context.ctaid[2],
+                     context.tid[0][l], context.tid[1][l], context.tid[2][l], text(isa::kAssertCondition));
 }
 
 std::string describe_missing_lanes(isa::LaneMask present) {

@@ -42,6 +42,7 @@ struct PcStats {
 /// Why a simulated program cannot go on (exit code 2): names kernel, PTX line, block, thread and address.
 struct ProgramError {
   std::string message;
+  isa::FaultKind fault = isa::FaultKind::kNone;  ///< what it is, if the executor found it
 };
 
 struct KernelLaunch {
@@ -95,7 +96,11 @@ void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_i
 /// allocation.
 [[nodiscard]] std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& access,
                                          const isa::GlobalMemory& memory);
-/// "trap", or what a failed assert() of `lane` says.
+/// What a trap is: the program's, or that of an assert() which failed.
+[[nodiscard]] constexpr isa::FaultKind trap_kind(const isa::MicroOp& op) {
+  return op.num_src == isa::kAssertSources ? isa::FaultKind::kAssert : isa::FaultKind::kTrap;
+}
+/// "trap", or what CUDA prints of a failed assert() of `lane`.
 [[nodiscard]] std::string describe_trap(const isa::MicroOp& op, const isa::WarpContext& context, int lane,
                                         const isa::GlobalMemory& memory);
 /// Message about an operation of the whole warp that only `present` lanes execute.

@@ -9,7 +9,7 @@ namespace gpusim::comp {
 
 void run_functional(const RunPlan& plan, SimulationResult& result) {
   const SimulationOptions& options = plan.options;
-  const DeviceMemoryAdapter memory(plan.contents.memory(), plan.contents.textures());
+  const DeviceMemoryAdapter memory(plan.contents.memory(), plan.contents.textures(), &plan.services);
   FunctionalRunner runner(
       memory, options.max_cycles, options.machine.gpu.compute_capability >= 70,
       [&options] { return interrupted(options); }, plan.checker);
@@ -20,6 +20,7 @@ void run_functional(const RunPlan& plan, SimulationResult& result) {
     if (at == nullptr) continue;  // a copy: buffers are where they are; only time would pass
     const PreparedLaunch& launch = plan.launches[at->launch];
     const FunctionalRunner::Outcome outcome = runner.run(*launch.run);
+    plan.services.flush();
     KernelResult k = summarise(*launch.run, options.machine, launch.occupancy_limiter);
     k.stream = launch.spec->stream;
     result.kernels.push_back(std::move(k));
@@ -34,6 +35,7 @@ void run_functional(const RunPlan& plan, SimulationResult& result) {
     if (deadlock || outcome == FunctionalRunner::Outcome::kError) {
       result.status = SimulationResult::Status::kFailed;
       result.reason = runner.error();
+      result.fault = runner.fault();
       return;
     }
   }

@@ -29,7 +29,7 @@ std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sm
 }  // namespace
 
 Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory,
-         uint32_t sms, std::function<void(std::string)> on_error, bool run_ahead, Checker* checker,
+         uint32_t sms, std::function<void(ProgramError)> on_error, bool run_ahead, Checker* checker,
          AttachMemory attach)
     : machine_(machine),
       core_("core", engine, static_cast<uint64_t>(machine.clocks.core_khz)),
@@ -40,9 +40,9 @@ Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::Gl
   run_ahead_ = run_ahead;
   checker_ = checker;
   attach_ = std::move(attach);
-  on_error_ = [&engine, report = std::move(on_error)](std::string message) {
+  on_error_ = [&engine, report = std::move(on_error)](ProgramError error) {
     engine.stop();
-    report(std::move(message));
+    report(std::move(error));
   };
   std::string problem;
   timing_ = build_timing(machine, problem);
@@ -85,7 +85,9 @@ void Gpu::build_channel(MemoryPartition& partition) {
   const uint32_t number = num_channels();
   const std::string name = fmt::format("dram{}", number);
   if (attach_) {
-    outside_.push_back(std::make_unique<TlmMemory>(name.c_str(), dram_, machine_, number, on_error_));
+    outside_.push_back(
+        std::make_unique<TlmMemory>(name.c_str(), dram_, machine_, number,
+                                    [this](std::string message) { on_error_({std::move(message)}); }));
     attach_(*outside_.back());
     connect_channel(partition, *outside_.back());
   } else {

@@ -32,7 +32,7 @@ class Gpu {
   /// activation (tests). `checker`: of a run with --check. `attach`: binds an outside memory to each channel,
   /// in place of our DRAM; such a machine runs through the SystemC kernel only.
   Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
-      std::function<void(std::string)> on_error, bool run_ahead = true, Checker* checker = nullptr,
+      std::function<void(ProgramError)> on_error, bool run_ahead = true, Checker* checker = nullptr,
       AttachMemory attach = {});
 
   [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
@@ -111,7 +111,7 @@ class Gpu {
   EventSink events_;
   core::PageArena arena_;     ///< registers and shared memory of the SMs
   isa::MemoryAccess access_;  ///< scratch of the SMs
-  std::function<void(std::string)> on_error_;
+  std::function<void(ProgramError)> on_error_;
   uint32_t clusters_ = 1;
   uint32_t num_sms_ = 1;
   bool run_ahead_;

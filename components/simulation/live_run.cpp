@@ -20,8 +20,10 @@ LiveRun::LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memo
       file_(options_),
       engine_(core::Engine::Activation::kBatched),
       gpu_(engine_, options_.machine, memory, options_.sms == 0 ? options_.machine.gpu.sms : options_.sms,
-           [this](std::string message) {
-             if (error_.empty()) error_ = std::move(message);
+           [this](ProgramError error) {
+             if (!error_.empty()) return;
+             error_ = std::move(error.message);
+             result_.fault = error.fault;
            }),
       power_(gpu_, options_.machine),
       records_(file_.recorder(), gpu_, power_, options_.machine, nullptr, options_.sample_cycles) {

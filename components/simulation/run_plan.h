@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "components/checker/checker.h"
+#include "components/services/host_services.h"
 #include "components/simulation/device_contents.h"
 #include "components/simulation/prepared_launch.h"
 #include "components/simulation/simulation_options.h"
@@ -27,6 +28,7 @@ struct RunPlan {
   const std::vector<PreparedLaunch>& warm_up;  ///< of caches that are warm, before the launches; not counted
   std::vector<RunItem> order;                  ///< launches and copies as they stand in the launch file
   Checker* checker;                            ///< of a run with --check, else null
+  HostServices& services;
 };
 
 /// Executes the launches cycle by cycle on a machine of its own, and records them. Throws core::RecordError.

@@ -18,6 +18,7 @@ Simulation::Simulation(SimulationOptions options)
       module_(load_program(options_)),
       contents_(options_, module_),
       checker_(make_checker(options_, contents_)),
+      services_(options_.on_print),
       images_(options_, module_, contents_, checker_.get()) {
   prepare_launches();
   warn_of_unset_constants();
@@ -35,6 +36,9 @@ void Simulation::prepare_launches() {
                                           images_.of(spec), contents_));
   };
   prepare(launches_, 0);
+  services_.set_printf_fifo_bytes(options_.printf_fifo_bytes);
+  services_.set_malloc_heap_bytes(options_.malloc_heap_bytes);
+  for (const PreparedLaunch& launch : launches_) services_.prepare(*launch.run->image, contents_.memory());
   if (options_.caches == CacheState::kWarm) prepare(warm_up_, launches_.size());
 }
 
@@ -64,8 +68,8 @@ static std::vector<RunItem> in_order(const core::LaunchDescription& description,
 
 SimulationResult Simulation::run() {
   SimulationResult result;
-  const RunPlan plan{options_,      contents_, launches_, warm_up_, in_order(options_.launch, launches_),
-                     checker_.get()};
+  const RunPlan plan{options_,       contents_, launches_, warm_up_, in_order(options_.launch, launches_),
+                     checker_.get(), services_};
   const auto begin = std::chrono::steady_clock::now();
   if (options_.functional)
     run_functional(plan, result);

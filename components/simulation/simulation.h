@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "components/services/host_services.h"
 #include "components/simulation/device_contents.h"
 #include "components/simulation/kernel_images.h"
 #include "components/simulation/prepared_launch.h"
@@ -41,6 +42,7 @@ class Simulation {
   isa::Module module_;
   DeviceContents contents_;
   std::unique_ptr<Checker> checker_;  ///< of a run with checks
+  HostServices services_;
   KernelImages images_;
   std::vector<PreparedLaunch> launches_;
   std::vector<PreparedLaunch> warm_up_;  ///< the same launches once more, if caches are to be warm

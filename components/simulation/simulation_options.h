@@ -11,6 +11,8 @@
 
 #include "components/checker/options.h"
 #include "components/functional/functional_runner.h"
+#include "components/services/device_heap.h"
+#include "components/services/print_fifo.h"
 #include "isa/lowering/lowering.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/launch/launch.h"
@@ -71,6 +73,9 @@ struct SimulationOptions {
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const Progress&)> on_progress;
   std::function<void(const std::string&)> on_warning;
+  std::function<void(std::string_view)> on_print;  ///< what kernels print, at the end of each launch
+  /// Of printf() and malloc() in kernels (cudaDeviceSetLimit).
+  uint64_t printf_fifo_bytes = PrintFifo::kDefaultBytes, malloc_heap_bytes = DeviceHeap::kDefaultBytes;
 };
 
 /// The user has asked the run to stop.

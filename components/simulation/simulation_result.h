@@ -54,6 +54,8 @@ struct SimulationResult {
   enum class Status { kComplete, kFailed, kInterrupted };
   Status status = Status::kComplete;
   std::string reason;
+  /// Why it has failed, if the executor found it: an access out of bounds, an assert() and so on.
+  isa::FaultKind fault = isa::FaultKind::kNone;
   std::vector<KernelResult> kernels;  ///< that ended, in the order in which they began
   std::vector<CopyResult> copies;     ///< in the order of the launch file
   std::vector<core::ExpectResult> expects;

@@ -75,8 +75,10 @@ class TimedRun {
   void make_governor();
   void observe_from_time_to_time();
   /// A program error, or another reason for which the run has failed: the first one counts.
-  void fail(std::string why) {
-    if (error_.empty()) error_ = std::move(why);
+  void fail(ProgramError why) {
+    if (!error_.empty()) return;
+    error_ = std::move(why.message);
+    result_.fault = why.fault;
   }
   /// Hooks and observers run inside SystemC processes, which no exception may leave: it ends the run and is
   /// thrown after it.
@@ -123,13 +125,13 @@ TimedRun::TimedRun(const RunPlan& plan, SimulationResult& result)
     : plan_(plan),
       options_(plan.options),
       result_(result),
-      memory_(plan.contents.memory(), plan.contents.textures()),
+      memory_(plan.contents.memory(), plan.contents.textures(), &plan.services),
       file_(options_),
       engine_(options_.module_events ? core::Engine::Activation::kModuleEvents
                                      : core::Engine::Activation::kBatched),
       gpu_(
           engine_, options_.machine, memory_, options_.sms == 0 ? options_.machine.gpu.sms : options_.sms,
-          [this](std::string message) { fail(std::move(message)); }, !options_.direct_driver, plan.checker,
+          [this](ProgramError error) { fail(std::move(error)); }, !options_.direct_driver, plan.checker,
           options_.attach_memory),
       power_(gpu_, options_.machine),
       records_(file_.recorder(), gpu_, power_, options_.machine, plan.checker, options_.sample_cycles) {
@@ -183,8 +185,10 @@ void TimedRun::begin_kernel(KernelLaunch& run) {
   if (options_.caches == CacheState::kFlushed) gpu_.empty_caches();
   gpu_.open_kernel(run);
   if (warms_up(run)) return;
-  if (!std::exchange(counting_, true) && !first_contents_.empty())
+  if (!std::exchange(counting_, true) && !first_contents_.empty()) {
     plan_.contents.memory().restore(first_contents_);
+    plan_.services.reset();
+  }
   guarded([&] {
     records_.begin_kernel(plan_.launches[run.id]);
     // SMs that have other kernels may have run ahead to the time at which the observer was due.
@@ -194,12 +198,13 @@ void TimedRun::begin_kernel(KernelLaunch& run) {
 
 void TimedRun::end_kernel(KernelLaunch& run) {
   gpu_.close_kernel(run);
+  if (!warms_up(run)) guarded([&] { plan_.services.flush(); });
   if (!warms_up(run))
     guarded([&] { result_.kernels.push_back(records_.end_kernel(plan_.launches[run.id])); });
   // The observer looks from time to time only.
   if (const uint64_t took = run.end - run.start; took > options_.max_cycles && error_.empty()) {
-    fail(fmt::format("kernel {} '{}' took {} cycles, more than {} (--max-cycles)", run.id, run.image->name,
-                     took, options_.max_cycles));
+    fail({fmt::format("kernel {} '{}' took {} cycles, more than {} (--max-cycles)", run.id, run.image->name,
+                      took, options_.max_cycles)});
     engine_.stop();
   }
   if (plan_.checker != nullptr) plan_.checker->end_launch(run);
@@ -271,6 +276,7 @@ void TimedRun::conclude(core::Engine::Outcome outcome) {
     error_ = deadlock_report(engine_);
     if (plan_.checker != nullptr) plan_.checker->report_stuck_barriers();
   }
+  plan_.services.flush();
   if (!error_.empty()) {
     result_.status = SimulationResult::Status::kFailed;
     result_.reason = error_;

@@ -25,7 +25,7 @@ bool OperationIssue::look_at_loop(Warp& warp, uint32_t w, uint32_t first, uint32
   if (loop != BlockControl::Loop::kRepeats || !env.nobody_moves || !env.nobody_moves()) return true;
   if (env.checker != nullptr) env.checker->report_stuck_barriers();
   sm_.table.set_blocked(w);
-  env.on_error(describe_spin(run, last, sm_.block_of(warp).index, warp.context.warp_in_block, warp.stack));
+  env.on_error({describe_spin(run, last, sm_.block_of(warp).index, warp.context.warp_in_block, warp.stack)});
   return false;
 }
 

@@ -79,7 +79,7 @@ void OperationIssue::issue(uint32_t w, uint64_t now) {
     case OpKind::kTrap:
       if (lanes.any()) {
         sm_.fault(w, warp.stack.pc(), lanes.lowest(),
-                  describe_trap(op, warp.context, lanes.lowest(), *sm_.env.memory));
+                  describe_trap(op, warp.context, lanes.lowest(), *sm_.env.memory), trap_kind(op));
         return;
       }
       [[fallthrough]];
@@ -114,7 +114,8 @@ bool OperationIssue::read_shared_operand(Warp& warp, uint32_t w, const MicroOp& 
   const MicroOp& load = warp.kernel->run->image->folded_loads[op.folded_load];
   load.mem(load, warp.context, lanes, sm_.access);
   if (sm_.access.fault != isa::FaultKind::kNone) {
-    sm_.fault(w, warp.stack.pc(), sm_.access.fault_lane, describe_fault(load, sm_.access, *sm_.env.memory));
+    sm_.fault(w, warp.stack.pc(), sm_.access.fault_lane, describe_fault(load, sm_.access, *sm_.env.memory),
+              sm_.access.fault);
     return false;
   }
   if (sm_.access.lanes.none()) return true;

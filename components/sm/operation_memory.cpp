@@ -15,7 +15,8 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
   access.fault = isa::FaultKind::kNone;
   if (lanes.any()) op.mem(op, warp.context, lanes, access);
   if (access.fault != isa::FaultKind::kNone) {
-    sm_.fault(w, warp.stack.pc(), access.fault_lane, describe_fault(op, access, *sm_.env.memory));
+    sm_.fault(w, warp.stack.pc(), access.fault_lane, describe_fault(op, access, *sm_.env.memory),
+              access.fault);
     return;
   }
   const ClassTiming& timing = warp.timing_of(op.op_class);

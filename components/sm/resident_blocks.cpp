@@ -27,7 +27,7 @@ void ResidentBlocks::configure(ResidentKernel& kernel, bool alone) {
   sm_.lsu->prepare();
   sm_.lsu->count_l1(kernel.run->slot, kernel.stats->l1);
   if (!kernel.storage.configure(*kernel.run, *sm_.env.arena))
-    sm_.env.on_error("the host has no memory for the kernel's local memory");
+    sm_.env.on_error({"the host has no memory for the kernel's local memory"});
   if (alone) sm_.dependences.configure(*kernel.run->image);
 }
 

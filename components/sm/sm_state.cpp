@@ -29,13 +29,14 @@ SmState::SmState(uint32_t sm, core::ClockDomain& core, const SmEnvironment& envi
       shared_step_cycles(environment.machine->shared.cycles_per_access),
       env(environment) {}
 
-void SmState::fault(uint32_t w, uint32_t pc, int lane, const std::string& what) {
+void SmState::fault(uint32_t w, uint32_t pc, int lane, const std::string& what, isa::FaultKind kind) {
   const ResidentWarp& warp = warps[w];
   table.set_blocked(w);
-  env.on_error(fmt::format(
-      "{}: {}",
-      describe_location(*warp.kernel->run, pc, block_of(warp).index, warp.context.warp_in_block, lane),
-      what));
+  env.on_error({fmt::format("{}: {}",
+                            describe_location(*warp.kernel->run, pc, block_of(warp).index,
+                                              warp.context.warp_in_block, lane),
+                            what),
+                kind});
 }
 
 }  // namespace gpusim::comp

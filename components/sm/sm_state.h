@@ -49,7 +49,7 @@ struct SmEnvironment {
   uint64_t local_memory_base = 0;
   /// First cycle from `now` on in which a block can be sent to the SM unless it reports something.
   std::function<uint64_t(uint32_t sm, uint64_t now)> first_start = [](uint32_t, uint64_t now) { return now; };
-  std::function<void(std::string)> on_error;  ///< a program error: ends the simulation
+  std::function<void(ProgramError)> on_error;  ///< a program error: ends the simulation
   /// True if all warps of the GPU wait at barriers or have gone round their loops unchanged for long.
   std::function<bool()> nobody_moves;
   Checker* checker = nullptr;  ///< of a run with --check
@@ -121,7 +121,8 @@ struct SmState {
 
   [[nodiscard]] ResidentBlock& block_of(const ResidentWarp& warp) { return blocks[warp.block_slot]; }
   /// Ends the simulation with a program error of this lane of the warp.
-  void fault(uint32_t w, uint32_t pc, int lane, const std::string& what);
+  void fault(uint32_t w, uint32_t pc, int lane, const std::string& what,
+             isa::FaultKind kind = isa::FaultKind::kNone);
 
   uint32_t index;
   core::ClockDomain& domain;  ///< the core's

@@ -141,9 +141,9 @@ class SmTest : public testing::Test {
     environment.arena = &arena;
     environment.access = &access;
     environment.local_memory_base = uint64_t{1} << 40;
-    environment.on_error = [this](std::string message) {
+    environment.on_error = [this](ProgramError e) {
       engine.stop();
-      error = std::move(message);
+      error = std::move(e.message);
     };
     sm = std::make_unique<Sm>("sm", domain, 0, environment);
     request = std::make_unique<core::Link<MemoryRequest>>(*sm, memory, 8);

@@ -20,6 +20,12 @@ std::string_view fault_name(FaultKind kind) {
       return "the lanes of the warp give different matrices";
     case FaultKind::kTrap:
       return "trap";
+    case FaultKind::kAssert:
+      return "failed assertion";
+    case FaultKind::kBadFree:
+      return "free() of an address that malloc() has not given";
+    case FaultKind::kNoService:
+      return "system call that is not carried out";
   }
   return "";
 }

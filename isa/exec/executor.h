@@ -22,7 +22,8 @@ struct MemoryWindow {
   bool writable = true;
 };
 
-struct Texture;  // isa/exec/texture.h
+struct Texture;        // isa/exec/texture.h
+class DeviceServices;  // isa/exec/device_services.h
 
 /// Device memory as the executor sees it (implemented over simcore's DeviceMemory by components/).
 class GlobalMemory {
@@ -35,6 +36,8 @@ class GlobalMemory {
     (void)handle;
     return nullptr;
   }
+  /// Who carries out system calls; nullptr if nobody does.
+  [[nodiscard]] virtual DeviceServices* services() const { return nullptr; }
   /// Where `address` lies relative to the nearest allocation, for error messages; may be empty.
   [[nodiscard]] virtual std::string describe(uint64_t address) const {
     (void)address;
@@ -74,6 +77,9 @@ enum class FaultKind : uint8_t {
   kTextureShape,  ///< tex of another geometry than the texture has
   kMatrixPlace,   ///< wmma: the lanes give different addresses or strides
   kTrap,
+  kAssert,     ///< an assert() of the program failed
+  kBadFree,    ///< free() of an address that malloc() has not given
+  kNoService,  ///< a system call that nobody carries out
 };
 
 /// How the lanes' addresses lie, as far as the executor noticed.

@@ -333,6 +333,7 @@ struct KernelImage {
   std::vector<uint32_t> branch_targets;  ///< of all kBranchTable: micro-op indices
   uint32_t address_size = 64;
   int target_sm = 0;
+  uint8_t system_calls = 0;  ///< that its code makes: system_call_bit()
   uint32_t maxntid[3] = {0, 0, 0};
   uint32_t reqntid[3] = {0, 0, 0};
 };

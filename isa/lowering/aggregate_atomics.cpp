@@ -79,7 +79,8 @@ class Aggregator {
 
   void atomic(Op op) {
     const auto operation = static_cast<AtomOp>(op.modifiers);
-    if (op.memory.elements != 1 || is_float(op.type) || op.memory.element_bytes < 4)
+    const bool system_call = op.key == 0;
+    if (system_call || op.memory.elements != 1 || is_float(op.type) || op.memory.element_bytes < 4)
       return out_->push_back(op);
     if (op.num_dst == 1 && op.dst[0] != kNoVar && readers_[op.dst[0]] == 0 && has_red(operation))
       op.num_dst = 0;

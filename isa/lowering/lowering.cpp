@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/exec/device_services.h"
 #include "isa/lowering/link.h"
 #include "isa/lowering/machine_count.h"
 
@@ -218,6 +219,16 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
   for (size_t i = 0; i < counts.size(); ++i) image.machine_counts[i] += counts[i];
 }
 
+uint8_t system_calls_of(const KernelImage& image) {
+  uint8_t calls = 0;
+  for (const SystemCall call : {SystemCall::kPrint, SystemCall::kAllocate, SystemCall::kRelease}) {
+    const MemFn function = system_call_function(call);
+    if (std::ranges::any_of(image.ops, [&](const MicroOp& op) { return op.mem == function; }))
+      calls |= system_call_bit(call);
+  }
+  return calls;
+}
+
 }  // namespace
 
 LoweringLevel lowering_level(std::string_view name) {
@@ -264,6 +275,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     if (!lir::allocate(units[i].program, units[i].flow, row_widths, part, errors)) return errors;
     lir::append_code(std::move(part), *units[i].function, module, image);
   }
+  image.system_calls = system_calls_of(image);
   lir::mark_waiting_loops(image);
   image.row_widths = std::move(row_widths);
   image.row_widths.resize(image.num_rows, 1);

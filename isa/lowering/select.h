@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "isa/exec/device_services.h"
 #include "isa/exec/executor.h"
 #include "isa/lowering/call_plan.h"
 #include "isa/lowering/lir.h"
@@ -92,6 +93,7 @@ class Selector {
               const std::vector<Variable>& returns);
   bool jump_over_call(uint32_t after);
   void assertion_failed(Frame& frame, const CallSite& site);
+  void call_system(Frame& frame, const CallSite& site, SystemCall call);
   void call_inline(Frame& frame, const CallSite& site);
   void bind(Frame& caller, Frame& callee, const Operand& actual, const Variable& formal, Var formal_register,
             bool is_argument);

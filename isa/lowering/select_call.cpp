@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "isa/exec/device_services.h"
 #include "isa/lowering/select.h"
 
 namespace gpusim::isa::lir {
@@ -23,10 +24,13 @@ Var register_of(const std::vector<RegisterId>& ids, const std::vector<Var>& regi
   return i < ids.size() && ids[i] != kNoRegister ? registers[ids[i]] : kNoVar;
 }
 
-/// Functions of the CUDA run-time system that PTX calls by name (PTX Interoperability, "System Calls").
-bool is_system_call(std::string_view name) {
+/// Functions with which a kernel launches others (CUDA dynamic parallelism).
+bool launches_kernels(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-      "vprintf", "malloc", "free", "cudaDeviceSynchronize", "cudaLaunchDevice", "cudaGetParameterBuffer"};
+      "cudaDeviceSynchronize",    "__cudaDeviceSynchronizeDeprecationAvoidance",
+      "cudaLaunchDevice",         "cudaLaunchDeviceV2",
+      "cudaGetParameterBuffer",   "cudaGetParameterBufferV2",
+      "cudaStreamCreateWithFlags"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
@@ -58,8 +62,11 @@ void Selector::call(Frame& frame, const Instruction& inst) {
   site.callee = plan_.find_function(callee.symbol);
   if (site.callee == nullptr || site.callee->is_declaration) {
     if (callee.symbol == "__assertfail") return assertion_failed(frame, site);
-    if (is_system_call(callee.symbol))
-      return error(inst.loc, fmt::format("the system call '{}' is not supported yet", callee.symbol));
+    if (const auto call = system_call(callee.symbol)) return call_system(frame, site, *call);
+    if (launches_kernels(callee.symbol))
+      return error(inst.loc, fmt::format("the kernel calls '{}' to launch another: dynamic parallelism is "
+                                         "not supported yet",
+                                         callee.symbol));
     return error(inst.loc, fmt::format("call of '{}', which is only declared in this file", callee.symbol),
                  "link the file with its body: --link, or 'link' in the launch file");
   }
@@ -96,6 +103,50 @@ void Selector::assertion_failed(Frame& frame, const CallSite& site) {
     return error(site.inst.loc,
                  "'__assertfail' takes (.b64 message, .b64 file, .b32 line, .b64 function, .b64)");
   emit(op);
+}
+
+/// See isa/exec/device_services.h. The call may touch any memory: it reads strings and arguments.
+void Selector::call_system(Frame& frame, const CallSite& site, SystemCall call) {
+  const size_t arguments = call == SystemCall::kPrint ? 2 : 1;
+  const size_t returns = call == SystemCall::kRelease ? 0 : 1;
+  const std::string& name = site.inst.operands[returns != 0 && !site.returns.empty() ? 1 : 0].symbol;
+  const auto wrong = [&] {
+    error(site.inst.loc, fmt::format("the system call takes {} .b64 argument{} and returns {}: '{}'",
+                                     arguments, arguments == 1 ? "" : "s",
+                                     returns == 0                 ? "nothing"
+                                     : call == SystemCall::kPrint ? "a .b32 value"
+                                                                  : "a .b64 value",
+                                     name));
+  };
+  if (site.arguments.size() != arguments || site.returns.size() > returns) return wrong();
+  Op op;
+  op.kind = OpKind::kAtomic;
+  op.op_class = OpClass::kAtomGlobal;
+  op.mem = system_call_function(call);
+  op.type = Type::kB64;
+  op.memory.space = Space::kGeneric;
+  op.memory.type = Type::kB64;
+  op.memory.element_bytes = 8;
+  for (const Operand& argument : site.arguments) {
+    const auto slot = frame.slots.find(argument.symbol);
+    if (slot == frame.slots.end() || slot->second.var == kNoVar) return wrong();
+    const bool wide = program_.vars[slot->second.var] == VarClass::kRow64;
+    op.src[op.num_src++] = resized(Value{slot->second.var, wide, 0}, true);
+  }
+  Var narrow = kNoVar;
+  if (!site.returns.empty()) {
+    const auto slot = frame.slots.find(site.returns[0].symbol);
+    if (slot == frame.slots.end() || slot->second.var == kNoVar) return wrong();
+    const Var to = slot->second.var;
+    const bool wide = program_.vars[to] == VarClass::kRow64;
+    if (wide && call == SystemCall::kPrint) return wrong();
+    if (!wide && call == SystemCall::kAllocate) narrow = to;
+    op.dst[op.num_dst++] = narrow == kNoVar ? to : program_.new_var(VarClass::kRow64);
+  }
+  const Var result = op.dst[0];
+  emit(op);
+  if (narrow != kNoVar)  // 32-bit pointers
+    emit_form(form_key(Opcode::kMov, Type::kB32), {narrow}, {{resized(Value{result, true, 0}, false)}});
 }
 
 // --- inlined ---

@@ -203,8 +203,8 @@ GPUSIM_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, int limit) {
 GPUSIM_EXPORT cudaError_t cudaDeviceSetLimit(int limit, size_t value) {
   return call([&](Device& device) {
     require(limit >= 0 && limit < static_cast<int>(std::size(limits)), Code::kInvalidValue);
+    require(device.set_limit(static_cast<Device::Limit>(limit), value));
     limits[limit] = value;
-    device.set_limit(static_cast<Device::Limit>(limit), value);
   });
 }
 

@@ -53,7 +53,13 @@ Device::Device(DeviceOptions options)
     : options_(std::move(options)),
       simulation_(simulation_options(options_)),
       memory_(static_cast<uint64_t>(simulation_.machine.memory_bytes), core::DeviceMemory::Storage::kInPlace),
-      view_(std::make_unique<Memory>(memory_, textures_)),
+      services_([print = options_.print](std::string_view text) {
+        if (print)
+          print(text);
+        else
+          std::fwrite(text.data(), 1, text.size(), stdout);
+      }),
+      view_(std::make_unique<Memory>(memory_, textures_, services_)),
       runner_(std::make_unique<comp::FunctionalRunner>(*view_, simulation_.max_cycles,
                                                        simulation_.machine.gpu.compute_capability >= 70,
                                                        [] { return false; })) {
@@ -75,6 +81,7 @@ void Device::warn(const std::string& text) const {
 
 void Device::fail(Code code, const std::string& message) {
   fault_ = Failure(code, message);
+  services_.flush();
   warn("error: " + message);
   throw Failure(code, message);
 }
@@ -218,9 +225,9 @@ void Device::remove_texture(uint64_t handle) {
 
 const isa::Texture* Device::texture(uint64_t handle) const { return view_->texture(handle); }
 
-void Device::set_limit(Limit limit, uint64_t value) {
-  (void)limit;
-  (void)value;
+bool Device::set_limit(Limit limit, uint64_t value) {
+  if (limit == Limit::kPrintfBytes) services_.set_printf_fifo_bytes(value);
+  return limit != Limit::kHeapBytes || services_.set_malloc_heap_bytes(value);
 }
 
 void Device::reset() {
@@ -231,6 +238,7 @@ void Device::reset() {
   for (const uint64_t base : bases) memory_.release(base);
   host_memory_.clear();
   textures_.clear();
+  services_.reset();
   kernels_.clear();
   last_code_ = nullptr;
   for (Module& m : modules_) {

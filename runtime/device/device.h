@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "components/functional/functional_runner.h"
+#include "components/services/host_services.h"
 #include "components/simulation/kernel_images.h"
 #include "components/simulation/live_run.h"
 #include "components/simulation/prepared_launch.h"
@@ -225,7 +226,8 @@ class Device {
 
   /// As cudaLimit numbers them.
   enum class Limit : uint8_t { kStack, kPrintfBytes, kHeapBytes };
-  void set_limit(Limit limit, uint64_t value);
+  /// False if a kernel that was launched depends on the limit already.
+  bool set_limit(Limit limit, uint64_t value);
 
   /// Simulated seconds so far.
   [[nodiscard]] double now_s() const;
@@ -266,6 +268,7 @@ class Device {
   };
   std::map<uint64_t, HostFlags> host_memory_;
   std::vector<std::unique_ptr<isa::Texture>> textures_;
+  comp::HostServices services_;   ///< what kernels print and allocate
   std::unique_ptr<Memory> view_;  ///< memory_ and textures_ as the executor sees them
   std::list<Module> modules_;
   std::map<std::pair<Module*, std::string>, std::unique_ptr<Kernel>> kernels_;

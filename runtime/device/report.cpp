@@ -48,6 +48,8 @@ void Device::finish() {
     // It has been told, and the file keeps what there is.
   }
   finished_ = true;
+  services_.flush();
+  std::fflush(stdout);
   if (live_ != nullptr) {
     std::vector<comp::MemoryFingerprint> contents;
     if (!fault_)

@@ -10,8 +10,10 @@ namespace gpusim::runtime {
 
 class Device::Memory : public isa::GlobalMemory {
  public:
-  Memory(const core::DeviceMemory& memory, const std::vector<std::unique_ptr<isa::Texture>>& textures)
-      : memory_(memory), textures_(textures) {}
+  Memory(const core::DeviceMemory& memory, const std::vector<std::unique_ptr<isa::Texture>>& textures,
+         isa::DeviceServices& services)
+      : memory_(memory), textures_(textures), services_(services) {}
+  [[nodiscard]] isa::DeviceServices* services() const override { return &services_; }
   [[nodiscard]] isa::MemoryWindow window(uint64_t address) const override {
     const core::Allocation* a = memory_.find(address);
     if (a == nullptr) return {};
@@ -26,6 +28,7 @@ class Device::Memory : public isa::GlobalMemory {
  private:
   const core::DeviceMemory& memory_;
   const std::vector<std::unique_ptr<isa::Texture>>& textures_;
+  isa::DeviceServices& services_;
 };
 
 }  // namespace gpusim::runtime

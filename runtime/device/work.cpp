@@ -17,14 +17,23 @@ namespace gpusim::runtime {
 
 namespace {
 
-/// Which error of the manual a message of the simulator stands for.
-Code code_of_fault(std::string_view message) {
-  const auto says = [message](std::string_view text) { return message.find(text) != std::string_view::npos; };
-  if (says("assertion `")) return Code::kAssert;
-  if (says("is misaligned")) return Code::kMisalignedAddress;
-  if (says("is out of bounds") || says("read-only")) return Code::kIllegalAddress;
-  if (says("deadlock") || says("still running")) return Code::kLaunchTimeout;
-  return Code::kLaunchFailure;
+/// Which error of the manual a fault of a kernel is.
+Code code_of_fault(isa::FaultKind fault, std::string_view message) {
+  switch (fault) {
+    case isa::FaultKind::kAssert:
+      return Code::kAssert;
+    case isa::FaultKind::kMisaligned:
+      return Code::kMisalignedAddress;
+    case isa::FaultKind::kOutOfBounds:
+    case isa::FaultKind::kReadOnly:
+      return Code::kIllegalAddress;
+    default:
+      break;
+  }
+  // What the executor does not find is a kernel that does not end, or a barrier that nobody reaches.
+  const bool endless = message.find("deadlock") != std::string_view::npos ||
+                       message.find("still running") != std::string_view::npos;
+  return endless ? Code::kLaunchTimeout : Code::kLaunchFailure;
 }
 
 /// Time that passes in a run for values with each piece of work, so that elapsed times are no zeros.
@@ -141,6 +150,7 @@ std::vector<std::byte> Device::parameters_of(const LaunchRequest& r, const isa::
 void Device::launch(const LaunchRequest& r, Stream& stream) {
   check();
   if (finished_) throw Failure(Code::kInitializationError);
+  services_.flush();
   Kernel& kernel = *r.kernel;
   const isa::KernelImage& image = kernel.image();
   check_shape(r, image);
@@ -180,6 +190,11 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   } catch (const core::InputError& error) {
     throw Failure(Code::kLaunchOutOfResources, error.what());
   }
+  try {
+    services_.prepare(image, memory_);
+  } catch (const core::InputError& error) {
+    throw Failure(Code::kMemoryAllocation, error.what());
+  }
   if (r.cooperative)
     work->launch.run->grid_workspace = cooperative_ + number % kCooperativeLaunches * kCooperativeBytes;
   if (timed) {
@@ -196,7 +211,7 @@ void Device::run_for_values(comp::KernelLaunch& run) {
   untimed_s_ += kUntimedSeconds;
   warp_instructions_ += run.sm[0].warp_instructions;
   if (outcome != comp::FunctionalRunner::Outcome::kDone)
-    fail(code_of_fault(runner_->error()), runner_->error());
+    fail(code_of_fault(runner_->fault(), runner_->error()), runner_->error());
 }
 
 void Device::copy(Copy c, Stream& stream, bool wait) {
@@ -359,24 +374,27 @@ void Device::flush() {
     fail(Code::kUnknown, error.what());
   }
   order_.clear();
-  if (!good) fail(code_of_fault(live_->failure()), live_->failure());
+  if (!good) fail(code_of_fault(live_->result().fault, live_->failure()), live_->failure());
   if (!pending_.empty()) flush();
 }
 
 void Device::synchronize() {
   check();
   flush();
+  services_.flush();
 }
 
 void Device::synchronize(const Stream& stream) {
   (void)stream;  // all that comes before it is carried out, and what runs beside it
   check();
   flush();
+  services_.flush();
 }
 
 void Device::synchronize(const Event& event) {
   check();
   if (!event.reached) flush();
+  services_.flush();
 }
 
 double Device::now_s() const { return untimed_s_ + (live_ == nullptr ? 0 : live_->now_s()); }

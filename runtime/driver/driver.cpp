@@ -361,7 +361,7 @@ GPUSIM_DRIVER cuCtxSynchronize() {
 GPUSIM_DRIVER cuCtxSetLimit(int limit, size_t value) {
   return call([&](Device& device) {
     require(limit >= 0 && limit < 8);
-    device.set_limit(static_cast<Device::Limit>(limit), value);
+    require(device.set_limit(static_cast<Device::Limit>(limit), value));
   });
 }
 GPUSIM_DRIVER cuCtxSetCacheConfig(int) { return 0; }

@@ -120,7 +120,7 @@ class BlockControl {
   static Loop look_at_loop(const isa::KernelImage& image, Warp& warp, uint32_t first, uint32_t last,
                            bool independent, uint64_t time) {
     const bool same = warp.watch.unchanged(image, first, last, warp.context, warp.stack, time);
-    if (independent && warp.watch.must_yield(image, last, warp.stack, warp.groups, same)) {
+    if (independent && warp.watch.must_yield(image, warp.context, last, warp.stack, warp.groups, same)) {
       warp.groups.yield(image.ops.data(), warp.context, warp.stack);
       return Loop::kYields;
     }

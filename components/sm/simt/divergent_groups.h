@@ -5,6 +5,7 @@
 // older machines. The CUDA C++ Programming Guide promises progress and leaves the schedule open; the schedule
 // here is a function of the program alone, of no time. Plain class.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -47,6 +48,12 @@ class DivergentGroups {
 
   /// `current` is done(): takes a group that can run, and all that stand at its place. False if none can.
   bool next(const isa::MicroOp* ops, const isa::WarpContext& context, SimtStack& current);
+
+  /// True if next() would find a group.
+  [[nodiscard]] bool any_can_run(const isa::MicroOp* ops, const isa::WarpContext& context) const {
+    return std::any_of(groups_.begin(), groups_.end(),
+                       [&](const Group& g) { return can_run(ops, context, g); });
+  }
 
   /// For messages: the group that has waited longest; `lanes` is empty if there is none.
   struct Waiting {

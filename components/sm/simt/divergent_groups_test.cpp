@@ -204,7 +204,7 @@ int laps_until_yield(const Code& code) {
   do {
     while (!watch.lap(4, false)) ++laps;
     ++laps;
-  } while (!watch.must_yield(code.image, 4, stack, groups, false));
+  } while (!watch.must_yield(code.image, code.context, 4, stack, groups, false));
   return laps;
 }
 
@@ -222,10 +222,10 @@ TEST(SpinDetector, WhoIsSeenToWaitYieldsAtOnceUnlessHeIsAlone) {
   const Code code(10);
   DivergentGroups groups;
   SpinDetector watch;
-  EXPECT_TRUE(watch.must_yield(code.image, 4, diverged(LaneMask(0xff)), groups, true));
+  EXPECT_TRUE(watch.must_yield(code.image, code.context, 4, diverged(LaneMask(0xff)), groups, true));
   SimtStack together;
   together.reset(LaneMask::all());
-  EXPECT_FALSE(watch.must_yield(code.image, 4, together, groups, true));
+  EXPECT_FALSE(watch.must_yield(code.image, code.context, 4, together, groups, true));
 }
 
 /// A warp that goes round the loop of micro-ops 2 to 4, and is looked at whenever its watch asks for it.

@@ -1,0 +1,125 @@
+"""CUDA programs with host code (workloads/programs), run unmodified by `gpusim run`: as they were built for the repository, and from
+their sources where nvcc is."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+from check_corpus import NoCompiler
+from runner import Gpusim, Run, require, require_equal
+
+NAMES = ("classes", "cooperative", "cub_scan", "device_heap", "device_printf", "driver_api", "errors", "graph", "host_functions",
+         "large_shared", "managed", "per_thread", "pools", "saxpy", "separate", "streams", "symbols", "texture", "thrust_sort",
+         "volumes", "zero_copy")
+MACHINE = "tesla_v100"
+
+
+def folder(gpusim: Gpusim) -> Path:
+    return gpusim.source / "workloads" / "programs"
+
+
+def run_program(gpusim: Gpusim, program: Path, *options: str, arguments: tuple[str, ...] = ()) -> Run:
+    config = gpusim.source / "configs" / f"{MACHINE}.cfg"
+    return gpusim.run("run", "--config", config, *options, "--", program, *arguments)
+
+
+def passes(run: Run) -> None:
+    run.require_code(0)
+    require(run.out.endswith("PASS\n"), f"the program does not say PASS\n{run.describe()}")
+
+
+def check_values(gpusim: Gpusim, name: str) -> None:
+    """The program verifies itself, for values only and cycle by cycle."""
+    program = folder(gpusim) / "prebuilt" / name
+    passes(run_program(gpusim, program, "--functional"))
+    timed = run_program(gpusim, program, "--out", "run.h5")
+    passes(timed)
+    require((gpusim.scratch / "run.h5").exists(), f"nothing is recorded\n{timed.describe()}")
+    require(" of simulated time; recorded in " in timed.err, f"no report at the end\n{timed.describe()}")
+
+
+def check_built(gpusim: Gpusim) -> None:
+    """All programs, built here."""
+    if shutil.which("nvcc") is None:
+        raise NoCompiler("no nvcc")
+    out = gpusim.scratch / "built"
+    subprocess.run([folder(gpusim) / "build.sh", out, "saxpy", "separate", "graph"], check=True, capture_output=True)
+    for name in ("saxpy", "separate", "graph"):
+        passes(run_program(gpusim, out / name, "--functional"))
+
+
+LAUNCH = """
+[[buffer]]
+name = "x"
+type = "f32"
+count = 10000
+[[buffer]]
+name = "y"
+type = "f32"
+count = 10000
+[[copy]]
+buffer = "x"
+[[copy]]
+buffer = "y"
+[[launch]]
+kernel = "saxpy"
+grid = [40]
+block = [256]
+args = [2.0, "x", "y", 10000]
+"""
+
+
+def check_same_cycles(gpusim: Gpusim) -> None:
+    """A kernel takes the same cycles in a program as in a launch file."""
+    passes(run_program(gpusim, folder(gpusim) / "prebuilt" / "saxpy", "--out", "program.h5"))
+    (gpusim.scratch / "same.toml").write_text(LAUNCH)
+    gpusim.run("--config", gpusim.source / "configs" / f"{MACHINE}.cfg", folder(gpusim) / "saxpy" / "main.ptx", "--launch", "same.toml",
+               "--out", "file.h5", "--quiet").require_code(0)
+    cycles = []
+    for file in ("program.h5", "file.h5"):
+        report = json.loads(gpusim.run("metrics", file, "--json").require_code(0).out)
+        cycles.append([k["cycles"] for k in report["kernels"]])
+    require_equal("cycles", cycles[0], cycles[1])
+
+
+def check_chosen(gpusim: Gpusim) -> None:
+    """Launches that are not chosen run for values; the record says which are timed."""
+    graph = folder(gpusim) / "prebuilt" / "graph"
+    run = run_program(gpusim, graph, "--timed", "first:2", "--out", "first.h5")
+    passes(run)
+    run.require_error("33 launches, 2 of them timed")
+    run = run_program(gpusim, graph, "--timed", "30-40", "--out", "last.h5")
+    passes(run)
+    run.require_error("33 launches, 3 of them timed")
+
+
+def check_exit_code(gpusim: Gpusim) -> None:
+    """Output and exit code are the program's; what it executes has a GPU too."""
+    saxpy = folder(gpusim) / "prebuilt" / "saxpy"
+    run = run_program(gpusim, Path("/bin/sh"), "--functional", arguments=("-c", f"{saxpy} 100 && exit 7"))
+    run.require_code(7)
+    require_equal("output", run.out, "PASS\n")
+
+
+def check_refused(gpusim: Gpusim) -> None:
+    """What cannot run is refused before it begins."""
+    run_program(gpusim, Path("/nowhere/program")).require_code(1).require_error("no such program")
+    gpusim.run("run", "--", "/bin/true").require_code(1).require_error("--config MACHINE is missing")
+    gpusim.run("run", "--config", "tesla_v10", "--", "/bin/true").require_code(1).require_error("tesla_v100")
+    objcopy = shutil.which("objcopy")
+    if objcopy is not None:
+        (gpusim.scratch / "section").write_bytes(b"\0" * 16)
+        subprocess.run([objcopy, "--add-section", ".nv_fatbin=section", "/bin/true", "static"], check=True, cwd=gpusim.scratch)
+        run_program(gpusim, gpusim.scratch / "static").require_code(1).require_error("static CUDA runtime", "nvcc -cudart shared")
+
+
+PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
+    **{name: lambda gpusim, name=name: check_values(gpusim, name) for name in NAMES},
+    "built_here": check_built,
+    "same_cycles": check_same_cycles,
+    "chosen_launches": check_chosen,
+    "exit_code": check_exit_code,
+    "refused": check_refused,
+}

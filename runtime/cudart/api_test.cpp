@@ -1,0 +1,408 @@
+// The CUDA runtime library as a program sees it: values, the errors that the manual documents, streams, events
+// and graphs. The program's kernels are registered as nvcc's code does it, from a fat binary made here.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/cudart/abi.h"
+#include "runtime/device/error.h"
+
+extern "C" {
+void** __cudaRegisterFatBinary(void*);
+void __cudaRegisterFatBinaryEnd(void**);
+void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*);
+void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int);
+cudaError_t cudaGetLastError();
+cudaError_t cudaPeekAtLastError();
+const char* cudaGetErrorName(cudaError_t);
+const char* cudaGetErrorString(cudaError_t);
+cudaError_t cudaMalloc(void**, size_t);
+cudaError_t cudaMallocManaged(void**, size_t, unsigned);
+cudaError_t cudaHostAlloc(void**, size_t, unsigned);
+cudaError_t cudaFreeHost(void*);
+cudaError_t cudaHostRegister(void*, size_t, unsigned);
+cudaError_t cudaHostUnregister(void*);
+cudaError_t cudaFree(void*);
+cudaError_t cudaMemcpy(void*, const void*, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpyAsync(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpy2D(void*, size_t, const void*, size_t, size_t, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpyFromSymbol(void*, const void*, size_t, size_t, cudaMemcpyKind);
+cudaError_t cudaMemset(void*, int, size_t);
+cudaError_t cudaMemGetInfo(size_t*, size_t*);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*);
+cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
+cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
+cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void*);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaGetDeviceCount(int*);
+cudaError_t cudaSetDevice(int);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int);
+cudaError_t cudaDeviceGetAttribute(int*, int, int);
+cudaError_t cudaStreamCreate(cudaStream_t*);
+cudaError_t cudaStreamDestroy(cudaStream_t);
+cudaError_t cudaStreamSynchronize(cudaStream_t);
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned);
+cudaError_t cudaStreamBeginCapture(cudaStream_t, int);
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*);
+cudaError_t cudaEventCreate(cudaEvent_t*);
+cudaError_t cudaEventDestroy(cudaEvent_t);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
+cudaError_t cudaEventSynchronize(cudaEvent_t);
+cudaError_t cudaEventElapsedTime(float*, cudaEvent_t, cudaEvent_t);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
+cudaError_t cudaGraphDestroy(cudaGraph_t);
+cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t*, size_t*);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*);
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t*, void*);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, size_t);
+}
+
+namespace gpusim::runtime {
+namespace {
+
+/// y[i] = a * y[i] + offset for i < n; `offset` is a constant variable. `stray` stores to address 16. `count`
+/// adds the number of threads to a counter.
+const char* const kPtx = R"(.version 7.0
+.target sm_70
+.address_size 64
+.const .align 4 .f32 offset;
+.global .align 4 .u32 counter;
+.visible .entry scale(.param .u64 y, .param .f32 a, .param .u32 n)
+{
+  .reg .pred %p; .reg .b32 %r<6>; .reg .f32 %f<5>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [y]; ld.param.f32 %f1, [a]; ld.param.u32 %r1, [n];
+  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+  mad.lo.u32 %r5, %r2, %r3, %r4;
+  setp.ge.u32 %p, %r5, %r1;
+  @%p bra done;
+  mul.wide.u32 %rd2, %r5, 4; add.u64 %rd3, %rd1, %rd2;
+  ld.global.f32 %f2, [%rd3]; ld.const.f32 %f3, [offset];
+  fma.rn.f32 %f4, %f1, %f2, %f3;
+  st.global.f32 [%rd3], %f4;
+done: ret;
+}
+.visible .entry stray()
+{
+  .reg .b64 %rd1; .reg .b32 %r1;
+  mov.u64 %rd1, 16; mov.u32 %r1, 1;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+.visible .entry count()
+{
+  .reg .b32 %r1;
+  atom.global.add.u32 %r1, [counter], 1;
+  ret;
+}
+)";
+
+template <class T>
+void put(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string fat_binary() {
+  std::string ptx = kPtx;
+  ptx.resize((ptx.size() + 8) / 8 * 8, '\0');
+  std::string body;
+  put<uint16_t>(body, 1), put<uint16_t>(body, 0x101), put<uint32_t>(body, 64), put<uint64_t>(body, ptx.size());
+  put<uint32_t>(body, 0), put<uint32_t>(body, 0), put<uint16_t>(body, 0), put<uint16_t>(body, 7);
+  put<uint32_t>(body, 70), put<uint32_t>(body, 0), put<uint32_t>(body, 0), put<uint64_t>(body, 0x11);
+  put<uint64_t>(body, 0), put<uint64_t>(body, 0);
+  body += ptx;
+  std::string all;
+  put<uint32_t>(all, 0xBA55ED50), put<uint16_t>(all, 1), put<uint16_t>(all, 16), put<uint64_t>(all, body.size());
+  return all + body;
+}
+
+// What the host program has in place of kernels and variables: their addresses are all that counts.
+char scale_stub, stray_stub, count_stub, offset_shadow[4], counter_shadow[4];
+
+struct Wrapper {
+  uint32_t magic, version;
+  const char* binary;
+  void* linked;
+};
+
+class Cudart : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+    setenv("GPUSIM_QUIET", "1", 1);
+    if (functional()) setenv("GPUSIM_FUNCTIONAL", "1", 1);
+    static const std::string binary = fat_binary();
+    static Wrapper wrapper{0x466243B1, 1, binary.data(), nullptr};
+    void** handle = __cudaRegisterFatBinary(&wrapper);
+    for (const auto& [stub, name] : {std::pair{&scale_stub, "scale"}, {&stray_stub, "stray"}, {&count_stub, "count"}})
+      __cudaRegisterFunction(handle, stub, stub, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+    __cudaRegisterVar(handle, offset_shadow, offset_shadow, "offset", 0, 4, 1, 0);
+    __cudaRegisterVar(handle, counter_shadow, counter_shadow, "counter", 0, 4, 0, 0);
+    __cudaRegisterFatBinaryEnd(handle);
+  }
+  [[nodiscard]] virtual bool functional() const { return true; }
+
+  static cudaError_t scale(float* y, float a, unsigned n, cudaStream_t stream = nullptr) {
+    void* arguments[] = {&y, &a, &n};
+    return cudaLaunchKernel(&scale_stub, {(n + 127) / 128, 1, 1}, {128, 1, 1}, arguments, 0, stream);
+  }
+  static float* device_floats(const std::vector<float>& values) {
+    void* memory = nullptr;
+    EXPECT_EQ(cudaMalloc(&memory, values.size() * 4), 0);
+    EXPECT_EQ(cudaMemcpy(memory, values.data(), values.size() * 4, cudaMemcpyHostToDevice), 0);
+    return static_cast<float*>(memory);
+  }
+  static std::vector<float> host_floats(const float* memory, size_t count) {
+    std::vector<float> values(count);
+    EXPECT_EQ(cudaMemcpy(values.data(), memory, count * 4, cudaMemcpyDeviceToHost), 0);
+    return values;
+  }
+  static int error(Code code) { return static_cast<int>(code); }
+};
+
+class TimedCudart : public Cudart {
+ protected:
+  [[nodiscard]] bool functional() const override { return false; }
+};
+
+TEST_F(Cudart, KernelsComputeOnCopiesAndConstants) {
+  const float offset = 0.5f;
+  ASSERT_EQ(cudaMemcpyToSymbol(offset_shadow, &offset, 4, 0, cudaMemcpyHostToDevice), 0);
+  float* const y = device_floats({1, 2, 3, 4, 5});
+  ASSERT_EQ(scale(y, 2, 4), 0);
+  EXPECT_EQ(host_floats(y, 5), (std::vector<float>{2.5, 4.5, 6.5, 8.5, 5}));
+  EXPECT_EQ(cudaFree(y), 0);
+  EXPECT_EQ(cudaGetLastError(), 0);
+}
+
+TEST_F(TimedCudart, TheSameValuesWithTime) {
+  cudaEvent_t before, after;
+  ASSERT_EQ(cudaEventCreate(&before), 0);
+  ASSERT_EQ(cudaEventCreate(&after), 0);
+  float* const y = device_floats(std::vector<float>(10000, 3));
+  ASSERT_EQ(cudaEventRecord(before, nullptr), 0);
+  ASSERT_EQ(scale(y, 2, 10000), 0);
+  ASSERT_EQ(cudaEventRecord(after, nullptr), 0);
+  ASSERT_EQ(cudaEventSynchronize(after), 0);
+  float milliseconds = 0;
+  ASSERT_EQ(cudaEventElapsedTime(&milliseconds, before, after), 0);
+  EXPECT_GT(milliseconds, 1e-4);
+  EXPECT_LT(milliseconds, 1);
+  EXPECT_EQ(host_floats(y, 10000), std::vector<float>(10000, 6));
+  // A second launch goes on where the machine stood.
+  ASSERT_EQ(scale(y, 0.5f, 10000), 0);
+  EXPECT_EQ(host_floats(y, 10000), std::vector<float>(10000, 3));
+}
+
+TEST_F(TimedCudart, StreamsWaitForEvents) {
+  cudaStream_t first, second;
+  cudaEvent_t done;
+  ASSERT_EQ(cudaStreamCreate(&first), 0);
+  ASSERT_EQ(cudaStreamCreate(&second), 0);
+  ASSERT_EQ(cudaEventCreate(&done), 0);
+  float* const y = device_floats(std::vector<float>(20000, 1));
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(scale(y, 2, 20000, first), 0);
+  ASSERT_EQ(cudaEventRecord(done, first), 0);
+  ASSERT_EQ(cudaStreamWaitEvent(second, done, 0), 0);
+  ASSERT_EQ(scale(y, 3, 20000, second), 0);
+  ASSERT_EQ(cudaStreamSynchronize(second), 0);
+  EXPECT_EQ(host_floats(y, 20000), std::vector<float>(20000, 24));
+}
+
+TEST_F(Cudart, ErrorsAreThoseOfTheManual) {
+  void* p = nullptr;
+  float value = 0;
+  EXPECT_EQ(cudaMalloc(nullptr, 4), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaPeekAtLastError(), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaGetLastError(), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaGetLastError(), 0);
+  EXPECT_EQ(cudaMalloc(&p, size_t{1} << 60), error(Code::kMemoryAllocation));
+  ASSERT_EQ(cudaMalloc(&p, 64), 0);
+  EXPECT_EQ(cudaMemcpy(p, &value, 4, static_cast<cudaMemcpyKind>(7)), error(Code::kInvalidMemcpyDirection));
+  EXPECT_EQ(cudaMemcpy(p, nullptr, 4, cudaMemcpyHostToDevice), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaMemcpy(&value, &value, 4, cudaMemcpyDeviceToHost), error(Code::kInvalidValue));
+  std::vector<char> large(128);
+  EXPECT_EQ(cudaMemcpy(p, large.data(), 128, cudaMemcpyHostToDevice), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaMemset(p, 0, 65), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaMemset(&value, 0, 4), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaMemcpy2D(p, 4, large.data(), 8, 8, 2, cudaMemcpyHostToDevice), error(Code::kInvalidPitchValue));
+  EXPECT_EQ(cudaFree(static_cast<char*>(p) + 4), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaFree(p), 0);
+  EXPECT_EQ(cudaFree(p), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaFree(nullptr), 0);
+  EXPECT_EQ(cudaFreeHost(&value), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaHostRegister(&value, 0, 0), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaHostRegister(large.data(), 128, 0), 0);
+  EXPECT_EQ(cudaHostRegister(large.data(), 128, 0), error(Code::kHostMemoryAlreadyRegistered));
+  EXPECT_EQ(cudaHostUnregister(large.data()), 0);
+  EXPECT_EQ(cudaHostUnregister(large.data()), error(Code::kHostMemoryNotRegistered));
+  EXPECT_EQ(cudaSetDevice(1), error(Code::kInvalidDevice));
+  EXPECT_EQ(cudaMemcpyToSymbol(&value, &value, 4, 0, cudaMemcpyHostToDevice), error(Code::kInvalidSymbol));
+  EXPECT_EQ(cudaMemcpyToSymbol(offset_shadow, &value, 4, 1, cudaMemcpyHostToDevice), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaMemcpyFromSymbol(&value, offset_shadow, 4, 0, cudaMemcpyHostToDevice),
+            error(Code::kInvalidMemcpyDirection));
+  EXPECT_EQ(cudaLaunchKernel(&value, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
+            error(Code::kInvalidDeviceFunction));
+  EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {2048, 1, 1}, nullptr, 0, nullptr),
+            error(Code::kInvalidConfiguration));
+  EXPECT_EQ(cudaLaunchKernel(&count_stub, {0, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr),
+            error(Code::kInvalidConfiguration));
+  EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {32, 1, 1}, nullptr, 50000, nullptr),
+            error(Code::kInvalidValue));
+  EXPECT_EQ(cudaLaunchCooperativeKernel(&count_stub, {1 << 20, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr),
+            error(Code::kCooperativeLaunchTooLarge));
+  EXPECT_EQ(cudaStreamDestroy(reinterpret_cast<cudaStream_t>(&value)), error(Code::kInvalidResourceHandle));
+  EXPECT_EQ(cudaEventRecord(reinterpret_cast<cudaEvent_t>(&value), nullptr), error(Code::kInvalidResourceHandle));
+  cudaEvent_t never = nullptr;
+  ASSERT_EQ(cudaEventCreate(&never), 0);
+  EXPECT_EQ(cudaEventElapsedTime(&value, never, never), error(Code::kInvalidResourceHandle));
+  EXPECT_EQ(cudaEventDestroy(never), 0);
+  EXPECT_EQ(cudaEventDestroy(never), error(Code::kInvalidResourceHandle));
+  cudaIpcMemHandle_t handle;
+  EXPECT_EQ(cudaIpcGetMemHandle(&handle, p), error(Code::kNotSupported));
+  EXPECT_STREQ(cudaGetErrorName(error(Code::kIllegalAddress)), "cudaErrorIllegalAddress");
+  EXPECT_STREQ(cudaGetErrorString(error(Code::kIllegalAddress)), "an illegal memory access was encountered");
+  EXPECT_STREQ(cudaGetErrorName(12345), "unrecognized error code");
+}
+
+TEST_F(Cudart, AFaultOfAKernelStays) {
+  testing::internal::CaptureStderr();
+  (void)cudaLaunchKernel(&stray_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
+  EXPECT_EQ(cudaDeviceSynchronize(), error(Code::kIllegalAddress));
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("kernel 'stray'"), std::string::npos) << told;
+  EXPECT_NE(told.find("block (0,0,0), thread (0,0,0)"), std::string::npos) << told;
+  EXPECT_EQ(cudaGetLastError(), error(Code::kIllegalAddress));
+  EXPECT_EQ(cudaGetLastError(), error(Code::kIllegalAddress));
+  void* p = nullptr;
+  EXPECT_EQ(cudaMalloc(&p, 4), error(Code::kIllegalAddress));
+  EXPECT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
+            error(Code::kIllegalAddress));
+}
+
+TEST_F(Cudart, ManagedMappedAndRegisteredMemoryIsTheProgramsOwn) {
+  void *managed = nullptr, *mapped = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 400, 1), 0);
+  ASSERT_EQ(cudaHostAlloc(&mapped, 400, 2), 0);
+  std::vector<float> own(100, 7);
+  ASSERT_EQ(cudaHostRegister(own.data(), 400, 0), 0);
+  for (auto* memory : {static_cast<float*>(managed), static_cast<float*>(mapped), own.data()}) {
+    for (int i = 0; i < 100; ++i) memory[i] = static_cast<float>(i);
+    ASSERT_EQ(scale(memory, 3, 100), 0);
+    ASSERT_EQ(cudaDeviceSynchronize(), 0);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(memory[i], static_cast<float>(3 * i));
+  }
+  cudaPointerAttributes a;
+  ASSERT_EQ(cudaPointerGetAttributes(&a, managed), 0);
+  EXPECT_EQ(a.type, 3);
+  ASSERT_EQ(cudaPointerGetAttributes(&a, mapped), 0);
+  EXPECT_EQ(a.type, 1);
+  ASSERT_EQ(cudaPointerGetAttributes(&a, &a), 0);
+  EXPECT_EQ(a.type, 0);
+  EXPECT_EQ(cudaFree(managed), 0);
+  EXPECT_EQ(cudaFreeHost(mapped), 0);
+}
+
+TEST_F(Cudart, FreedMemoryIsGivenBack) {
+  size_t before = 0, with = 0, after = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&before, &total), 0);
+  void* p = nullptr;
+  ASSERT_EQ(cudaMalloc(&p, 1 << 20), 0);
+  ASSERT_EQ(cudaMemGetInfo(&with, &total), 0);
+  EXPECT_EQ(before - with, size_t{1} << 20);
+  ASSERT_EQ(cudaFree(p), 0);
+  ASSERT_EQ(cudaMemGetInfo(&after, &total), 0);
+  EXPECT_EQ(after, before);
+}
+
+TEST_F(Cudart, HostFunctionsRunInTheOrderOfTheStream) {
+  static std::vector<int> order;
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreate(&stream), 0);
+  int numbers[] = {0, 1, 2};
+  for (int& n : numbers)
+    ASSERT_EQ(cudaLaunchHostFunc(stream, [](void* p) { order.push_back(*static_cast<int*>(p)); }, &n), 0);
+  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+}
+
+TEST_F(Cudart, GraphsAreCapturedAndLaunchedAgain) {
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  ASSERT_EQ(cudaStreamCreate(&stream), 0);
+  float* const y = device_floats({1, 1});
+  ASSERT_EQ(cudaStreamBeginCapture(stream, 0), 0);
+  ASSERT_EQ(scale(y, 2, 2, stream), 0);
+  ASSERT_EQ(scale(y, 5, 1, stream), 0);
+  EXPECT_EQ(cudaStreamSynchronize(stream), error(Code::kStreamCaptureUnsupported));
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), 0);
+  size_t count = 0;
+  ASSERT_EQ(cudaGraphGetNodes(graph, nullptr, &count), 0);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(host_floats(y, 2), (std::vector<float>{1, 1}));  // nothing has run yet
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), 0);
+  ASSERT_EQ(cudaGraphLaunch(executable, stream), 0);
+  ASSERT_EQ(cudaGraphLaunch(executable, stream), 0);
+  ASSERT_EQ(cudaStreamSynchronize(stream), 0);
+  EXPECT_EQ(host_floats(y, 2), (std::vector<float>{100, 4}));
+  EXPECT_EQ(cudaGraphExecDestroy(executable), 0);
+  EXPECT_EQ(cudaGraphDestroy(graph), 0);
+  EXPECT_EQ(cudaGraphDestroy(graph), error(Code::kInvalidValue));
+}
+
+TEST_F(Cudart, TwoThreadsOnTwoStreams) {
+  constexpr int kLaunches = 500;
+  const auto work = [] {
+    cudaStream_t stream;
+    ASSERT_EQ(cudaStreamCreate(&stream), 0);
+    for (int i = 0; i < kLaunches; ++i)
+      ASSERT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {32, 1, 1}, nullptr, 0, stream), 0);
+    ASSERT_EQ(cudaStreamSynchronize(stream), 0);
+  };
+  std::thread first(work), second(work);
+  first.join();
+  second.join();
+  unsigned counter = 0;
+  ASSERT_EQ(cudaMemcpyFromSymbol(&counter, counter_shadow, 4, 0, cudaMemcpyDeviceToHost), 0);
+  EXPECT_EQ(counter, 2u * kLaunches * 32);
+}
+
+TEST_F(Cudart, AChildHasNoGpuOfItsParent) {
+  ASSERT_EQ(cudaDeviceSynchronize(), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(cudaDeviceSynchronize() == static_cast<int>(Code::kInitializationError) ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(Cudart, PropertiesAreTheMachines) {
+  cudaDeviceProp p;
+  ASSERT_EQ(cudaGetDeviceProperties(&p, 0), 0);
+  EXPECT_EQ(p.major, 7);
+  EXPECT_EQ(p.multiProcessorCount, 80);
+  EXPECT_EQ(p.warpSize, 32);
+  int value = 0;
+  ASSERT_EQ(cudaDeviceGetAttribute(&value, 16, 0), 0);
+  EXPECT_EQ(value, 80);
+  cudaFuncAttributes a;
+  ASSERT_EQ(cudaFuncGetAttributes(&a, &scale_stub), 0);
+  EXPECT_EQ(a.ptxVersion, 70);
+  EXPECT_GT(a.numRegs, 0);
+  ASSERT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, &scale_stub, 256, 0), 0);
+  EXPECT_EQ(value, 8);
+}
+
+}  // namespace
+}  // namespace gpusim::runtime

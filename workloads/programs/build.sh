@@ -1,0 +1,21 @@
+#!/bin/sh
+# Builds the programs with nvcc: build.sh FOLDER [NAME...]. `prebuilt/` was made so, with CUDA 13.0 on Debian 12,
+# and stripped (strip), for machines without nvcc.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+out=$1
+shift
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+cd "$here"  # so that no path of this machine gets into the programs
+[ $# -gt 0 ] || set -- $(ls -d */ | tr -d / | grep -v -e common -e prebuilt)
+for name in "$@"; do
+  flags="-cudart shared -arch=sm_75 -O2 -std=c++17 -diag-suppress 177"
+  case $name in
+    separate) flags="$flags -rdc=true" ;;
+    classes) flags="$flags --extended-lambda" ;;
+    per_thread) flags="$flags --default-stream per-thread" ;;
+    driver_api) flags="$flags -lcuda -L$(dirname "$(command -v nvcc)")/../lib64/stubs -Xlinker --allow-shlib-undefined -Xlinker --unresolved-symbols=ignore-all" ;;
+  esac
+  nvcc $flags "$name"/*.c* -o "$out/$name"
+done
