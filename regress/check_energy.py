@@ -90,7 +90,13 @@ def check_blocks(gpusim: Gpusim) -> None:
     refused("another number of SMs", two, scan("few", 2000, 4, "--sms", "3"))
     refused("another run has 2 blocks too", two, two)
     refused("of all kernels", two, four, options=("--kernel", "0"))
-    refused("no kernel of one block has barriers", _record(gpusim, "saxpy", "saxpy/saxpy.ptx", "--param", "N=2000"))
+    segmented = ("--launch", str(gpusim.source / "workloads/spmv/matrix_segmented.toml"), "--param", "ROWS=512", "--param", "NNZ=1024")
+    refused("no kernel of one block has barriers", _record(gpusim, "segmented", "spmv/segmented.ptx", *segmented))
+    # A computation that only divides its data has no tree to say anything of.
+    spmv = ("--launch", str(gpusim.source / "workloads/spmv/matrix_blocks.toml"))
+    products = [_record(gpusim, f"spmv_{m}", "spmv/csr_blocks.ptx", *spmv, "--param", f"M={m}") for m in (2, 8)]
+    text = gpusim.run("analyze", *products, *study).require_code(0).out
+    require("the model picks" in text and "printed formula" not in text, text)
 
 
 ENERGY_CHECKS = {"system": check_system, "groups": check_groups, "blocks": check_blocks}
