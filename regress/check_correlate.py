@@ -260,4 +260,5 @@ def check_energies(gpusim: Gpusim) -> None:
         require(max(each) / min(each) < 1.011, f"{group}: its energies are {each} times their priors")  # three digits each
 
 
-CHECKS = {"rows": check_rows, "table": check_table, "not_compared": check_not_compared, "published": check_published, "measure": check_measure, "energies": check_energies}
+CHECKS = {"rows": check_rows, "table": check_table, "not_compared": check_not_compared, "published": check_published, "measure": check_measure,
+          "energies": check_energies}

@@ -24,15 +24,18 @@ struct Group {
 };
 
 std::vector<Group> groups_of(std::span<const Run> runs) {
+  std::vector<const Run*> falling;
+  for (const Run& run : runs) falling.push_back(&run);
+  std::ranges::stable_sort(falling, [](const Run* a, const Run* b) { return a->clocks[0] > b->clocks[0]; });
   std::vector<Group> groups;
-  for (const Run& run : runs) {
+  for (const Run* run : falling) {
     const auto group =
-        std::ranges::find_if(groups, [&](const Group& g) { return same_work(*g.others.front(), run); });
-    group == groups.end() ? groups.push_back({nullptr, {&run}}) : group->others.push_back(&run);
+        std::ranges::find_if(groups, [&](const Group& g) { return same_work(*g.others.front(), *run); });
+    group == groups.end() ? groups.push_back({nullptr, {run}}) : group->others.push_back(run);
   }
+  // As they were given, by the first of each.
+  std::ranges::stable_sort(groups, {}, [&](const Group& g) { return std::ranges::min(g.others); });
   for (Group& g : groups) {
-    std::ranges::stable_sort(g.others,
-                             [](const Run* a, const Run* b) { return a->clocks[0] > b->clocks[0]; });
     for (size_t i = 1; i < g.others.size(); ++i)
       if (g.others[i]->clocks == g.others[i - 1]->clocks)
         throw core::RecordError(fmt::format("'{}': the same work at the same clock as in '{}'",
