@@ -234,7 +234,7 @@ def figure_9(program: Program, folder: Path) -> None:
           + "|---" * 3 + "|")
     rows, values = MATRICES["m2"]
     files = []
-    for blocks in (15, 30, 60, 120, 240, 480, 729):
+    for blocks in (8, 15, 30, 60, 120, 240, 480, 729):
         files.append(folder / f"blocks_{blocks}.h5")
         program.run("spmv/csr_blocks.ptx", "--launch", str(WORKLOADS / "spmv/matrix_blocks.toml"), "--param", f"ROWS={rows}", "--param",
                     f"NNZ={values}", "--param", f"M={blocks}", "--out", str(files[-1]), "--events", "memory" if blocks == 30 else "summary")
