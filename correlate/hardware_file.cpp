@@ -191,6 +191,9 @@ HardwareRun read_run(const JsonValue& value, const std::filesystem::path& folder
   run.not_run = o.text("not_run");
   run.whole = read_whole(o);
   if (o.has("power_w")) run.power_w = o.real("power_w", 0.1, 0);
+  if (o.has("power_cache") && run.power_w == 0) o.error(o.where(), "'power_cache' is of 'power_w'");
+  run.power_caches = static_cast<comp::CacheState>(
+      word_of(o, "power_cache", comp::kCacheStates, static_cast<size_t>(run.caches)));
   read_counters(o, run);
   for (const JsonValue& k : o.array("kernels")) run.kernels.push_back(read_kernel(k, messages));
   for (const JsonValue& b : o.array("buffers")) {

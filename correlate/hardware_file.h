@@ -68,11 +68,12 @@ struct HardwareRun {
   core::ClockChoice clocks;       ///< as a launch sets them: voltages follow
   Role role = Role::kNone;
   comp::CacheState caches = comp::CacheState::kCold;
-  std::string note;                                      ///< for the reader
-  std::string not_run;                                   ///< why there are no kernels
-  std::optional<WholeRun> whole;                         ///< instead of kernels
-  double power_w = 0;                                    ///< average of the board; 0: not known
-  std::vector<std::pair<std::string, double>> counters;  ///< of all launches, by profile_counters() name
+  std::string note;                                         ///< for the reader
+  std::string not_run;                                      ///< why there are no kernels
+  std::optional<WholeRun> whole;                            ///< instead of kernels
+  double power_w = 0;                                       ///< average of the board; 0: not known
+  comp::CacheState power_caches = comp::CacheState::kCold;  ///< when the power was taken
+  std::vector<std::pair<std::string, double>> counters;     ///< of all launches, by profile_counters() name
   std::vector<HardwareKernel> kernels;
   std::vector<BufferHash> buffers;
   core::Where where;

@@ -101,7 +101,7 @@ TEST(HardwareFile, ARunMayHaveOneFigureForAllLaunches) {
   };
   const HardwareRun run =
       run_of(R"(, "seconds": 2e-3, "overhead_seconds": 6e-6, "part": 0.25, "role": "judge",
-"cache": "warm", "set": ["l2.ways=8"], "core_clock": "1050MHz", "power_w": 120, "counters": {"dram_read_sectors": 12})");
+"cache": "warm", "set": ["l2.ways=8"], "core_clock": "1050MHz", "power_w": 120, "power_cache": "flushed", "counters": {"dram_read_sectors": 12})");
   ASSERT_TRUE(run.whole);
   EXPECT_EQ(run.whole->kind, WholeRun::Kind::kSeconds);
   EXPECT_EQ(run.whole->value, 2e-3);
@@ -111,6 +111,8 @@ TEST(HardwareFile, ARunMayHaveOneFigureForAllLaunches) {
   EXPECT_EQ(run.sets, std::vector<std::string>{"l2.ways=8"});
   EXPECT_EQ(run.clocks.core_khz, 1'050'000);
   EXPECT_EQ(run.power_w, 120);
+  EXPECT_EQ(run.power_caches, comp::CacheState::kFlushed);
+  EXPECT_EQ(run_of(R"(, "cycles": 1, "cache": "warm", "power_w": 9)").power_caches, comp::CacheState::kWarm);
   EXPECT_EQ(run.counters.at(0).second, 12);
   EXPECT_EQ(run_of(R"(, "bytes_per_second": 1e9, "bytes": 4096)").whole->bytes, 4096);
   EXPECT_EQ(run_of(R"(, "cycles": 100)").caches, comp::CacheState::kCold);
@@ -126,6 +128,8 @@ TEST(HardwareFile, MistakesInAFigureForAllLaunchesAreNamed) {
   EXPECT_THAT(run_error(R"(, "cycles": 100, "bytes": 1)"), HasSubstr("belong together"));
   EXPECT_THAT(run_error(R"(, "cycles": 100, "part": 2)"), HasSubstr("'part' is at most 1"));
   EXPECT_THAT(run_error(R"(, "seconds": 1, "overhead_seconds": 1)"), HasSubstr("is part of 'seconds'"));
+  EXPECT_THAT(run_error(R"(, "cycles": 1, "power_cache": "warm")"),
+              HasSubstr("'power_cache' is of 'power_w'"));
   EXPECT_THAT(run_error(R"(, "cycles": 100, "role": "judged")"),
               HasSubstr("there is no role 'judged'\n  hint: did you mean 'judge'?"));
   EXPECT_THAT(run_error(R"(, "cycles": 100, "cache": "hot")"), HasSubstr("there is no cache 'hot'"));

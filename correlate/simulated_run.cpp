@@ -7,6 +7,7 @@
 
 #include "components/simulation/simulation.h"
 #include "correlate/profile_counters.h"
+#include "simcore/power/energy_terms.h"
 #include "simcore/process/child_process.h"
 #include "simcore/text/json_document.h"
 #include "simcore/text/json_text.h"
@@ -73,22 +74,42 @@ std::string lost_to(const comp::KernelResult& k) {
                      100.0 * static_cast<double>(*most) / static_cast<double>(all));
 }
 
+/// What the board draws while nothing runs between two launches: what goes with time whether or not an SM has
+/// work.
+double standing_joules(const comp::KernelResult& k) {
+  double joules = 0;
+  for (const core::TermInfo& term : core::energy_terms())
+    if (term.kind != core::TermKind::kEvents && term.kind != core::TermKind::kActive)
+      joules += counter_of(k, term.counter);
+  return joules;
+}
+
+/// W on average over the kernels and the pauses that were measured with them.
+double average_power(const HardwareRun& run, const std::vector<comp::KernelResult>& kernels) {
+  double energy = 0, standing = 0, seconds = 0;
+  for (const comp::KernelResult& k : kernels) {
+    energy += counter_of(k, "energy");
+    standing += standing_joules(k);
+    seconds += k.time_s;
+  }
+  if (seconds <= 0) return 0;
+  // Beside a part of the work belongs that part of the pauses.
+  const double pauses = run.whole ? run.whole->overhead_seconds * run.whole->part : 0;
+  return (energy + standing / seconds * pauses) / (seconds + pauses);
+}
+
 /// Members of the answer that concern the run as a whole.
 std::string whole_members(const HardwareRun& run, const core::MachineConfig& machine,
                           const std::vector<comp::KernelResult>& kernels) {
-  double energy = 0, seconds = 0;
   const comp::KernelResult* longest = nullptr;
-  for (const comp::KernelResult& k : kernels) {
-    energy += counter_of(k, "energy");
-    seconds += k.time_s;
+  for (const comp::KernelResult& k : kernels)
     if (longest == nullptr || k.cycles > longest->cycles) longest = &k;
-  }
   std::string out = fmt::format(
       "\"core_hz\": {}, \"launch_cycles\": {}, \"gap_cycles\": {}, \"power\": {}, \"stall\": {}, "
       "\"counters\": [",
       1e3 * static_cast<double>(machine.clocks.core_khz), machine.gpu.launch_cycles,
       machine.host.launch_gap_ns * 1e-6 * static_cast<double>(machine.clocks.core_khz),
-      seconds > 0 ? energy / seconds : 0, core::json_quoted(longest != nullptr ? lost_to(*longest) : ""));
+      average_power(run, kernels), core::json_quoted(longest != nullptr ? lost_to(*longest) : ""));
   for (size_t i = 0; i < run.counters.size(); ++i) {
     double value = 0;
     for (const comp::KernelResult& k : kernels) value += profile_counter(run.counters[i].first, k.counters);
@@ -100,7 +121,7 @@ std::string whole_members(const HardwareRun& run, const core::MachineConfig& mac
 std::string extents(const comp::Dim3& d) { return fmt::format("[{}, {}, {}]", d.x, d.y, d.z); }
 
 /// What a child answers: a JSON object.
-std::string simulate(const HardwareRun& run, const core::MachineConfig& machine) {
+std::string simulate(const HardwareRun& run, const core::MachineConfig& machine, comp::CacheState caches) {
   comp::SimulationOptions o;
   o.machine = machine;
   o.ptx_name = run.ptx;
@@ -112,7 +133,7 @@ std::string simulate(const HardwareRun& run, const core::MachineConfig& machine)
     o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   take_registers(run, o.launch);
   o.lowering = isa::LoweringLevel::kSchedule;
-  o.caches = run.caches;
+  o.caches = caches;
   comp::Simulation simulation(std::move(o));
   comp::SimulationResult result = simulation.run();
   // As the launch file lists them: kernels of several streams may begin in another order.
@@ -186,16 +207,33 @@ SimulatedRun read_answer(const HardwareRun& hardware, const core::ChildAnswer& a
 
 std::vector<SimulatedRun> simulate_runs(const HardwareFile& file,
                                         const std::vector<core::MachineConfig>& machines, unsigned parallel) {
+  // Power may have been taken with other contents of the caches than the cycles: that is a simulation more.
+  struct Job {
+    size_t run;
+    bool power;
+  };
+  std::vector<Job> jobs;
   std::vector<std::function<std::string()>> works;
-  std::vector<size_t> which;
   for (size_t i = 0; i < file.runs.size(); ++i) {
-    if (!file.runs[i].not_run.empty()) continue;
-    which.push_back(i);
-    works.emplace_back([&run = file.runs[i], &machine = machines[i]] { return simulate(run, machine); });
+    const HardwareRun& run = file.runs[i];
+    if (!run.not_run.empty()) continue;
+    const auto add = [&, i](bool power, comp::CacheState caches) {
+      jobs.push_back({i, power});
+      works.emplace_back([&run, &machine = machines[i], caches] { return simulate(run, machine, caches); });
+    };
+    add(false, run.caches);
+    if (run.power_caches != run.caches) add(true, run.power_caches);
   }
   const std::vector<core::ChildAnswer> answers = core::run_in_children(works, parallel);
   std::vector<SimulatedRun> runs(file.runs.size());
-  for (size_t i = 0; i < which.size(); ++i) runs[which[i]] = read_answer(file.runs[which[i]], answers[i]);
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    SimulatedRun& run = runs[jobs[j].run];
+    SimulatedRun answer = read_answer(file.runs[jobs[j].run], answers[j]);
+    if (!jobs[j].power)
+      run = std::move(answer);
+    else if (run.failure.empty())
+      run.power_w = answer.power_w;
+  }
   return runs;
 }
 

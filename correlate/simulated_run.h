@@ -24,8 +24,9 @@ struct SimulatedRun {
   double core_hz = 0;           ///< clock in which its cycles are counted
   double launch_cycles = 0;     ///< of the machine: what a launch takes before its first block
   double gap_cycles = 0;        ///< and what passes between a kernel and the next of its stream
-  double power_w = 0;           ///< average over its kernels' time; 0: the machine has no energies
-  std::string stall;            ///< of the kernel that takes most time: what most issue slots are lost to
+  /// Average over its kernels' time, and over what was measured between them; 0: the machine has no energies.
+  double power_w = 0;
+  std::string stall;  ///< of the kernel that takes most time: what most issue slots are lost to
   std::vector<std::pair<std::string, double>> counters;  ///< those that the hardware run has
   std::vector<SimulatedKernel> kernels;
   std::vector<BufferHash> buffers;

@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
 """Energies of the V100 from measured powers: a fit over the rows of the role `fit`, shown beside those of the role `judge`.
 
-  regress/calibrate_power.py build/release/bin/gpusim [--threads N] [--keep FILE] [--check]
+  regress/calibrate_power.py build/release/bin/gpusim [--threads N] [--keep FILE] [--check | --update]
 
-Each kernel with a measured average power of the board (regress/hardware/v100_*.json) is simulated once at the highest voltage, and its
-joules are divided by the coefficients of [energy]: what is left are events. Then coefficients are sought that give the measured powers
-of the fit rows, at the voltages that the machine has at each clock. There are more coefficients than kernels can tell apart, so they
-move in groups, each by one factor, and a factor far from 1 costs something: a group that no kernel shows keeps its value. --check
-changes nothing and prints the errors of the machine as it is. --keep stores the events in FILE, or uses those that are there.
-Needs numpy.
+Each kernel with a measured average power of the board (regress/hardware/v100_*.json) is simulated under the conditions of that
+measurement, with every coefficient of [energy] at one: its joules are then what one picojoule or watt of each coefficient is worth.
+The coefficients are sought that give the measured powers of the fit rows. There are more than kernels can tell apart, so they move
+in groups, each by one factor from where regress/power_priors.csv puts them, and a factor far from 1 costs something: a group that no
+kernel shows keeps its prior. Nothing depends on what the machine has now, so a second fit gives what the first one did. Kernels that
+were measured at several clocks weigh as one.
+
+--check prints the errors of the machine as it is. --update writes the coefficients into configs/tesla_v100.cfg. --keep stores what the
+simulations say in FILE, or uses what is there. Every fit is also judged by leaving each kernel of the role fit out in turn: that is
+what the model's terms, their groups and STIFFNESS are chosen by. Needs numpy.
 """
 import argparse
+import csv
 import json
-import math
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -21,36 +26,36 @@ from typing import Any
 
 import numpy
 
-FOLDER = Path(__file__).resolve().parent / "hardware"
+REGRESS = Path(__file__).resolve().parent
+FOLDER = REGRESS / "hardware"
 FILES = ["v100_accelwattch", "v100_nvdvfs"]
 MACHINE = "tesla_v100"
-#: Counters of a kernel's energy that grow with events, by group; each counter's key in [energy].
-GROUPS: dict[str, dict[str, str]] = {
-    "issue": {"energy_issue": "issue"},
-    "operations": {"energy_int": "int", "energy_int_mul": "int_mul", "energy_fp32": "fp32", "energy_half": "half", "energy_sfu": "sfu",
-                   "energy_register_file": "register", "energy_fp64": "fp64"},
-    "tensor": {"energy_mma_half": "mma_half", "energy_mma_int8": "mma_int8", "energy_mma_fp64": "mma_fp64"},
-    "accesses": {"energy_lane_access": "lane_access", "energy_shared": "shared", "energy_l1": "l1", "energy_constant": "constant"},
-    "texture": {"energy_texture": "texture"},
-    "l2": {"energy_l2": "l2", "energy_interconnect": "flit"},
-    "dram": {"energy_dram_activate": "dram_activate", "energy_dram_read": "dram_read", "energy_dram_write": "dram_write"},
-    "core clock": {"energy_core_clock": "core_cycle"},
-    "interconnect clock": {"energy_interconnect_clock": "interconnect_cycle"},
-    "memory clock": {"energy_dram_clock": "dram_cycle", "energy_dram_refresh": "dram_refresh"},
-    "static": {"energy_core_static": "core_static", "energy_interconnect_static": "interconnect_static"},
-    "board": {"energy_dram_static": "dram_static", "energy_board": "board"},
-}
-#: Groups whose energy goes with the square of the core's voltage, and with the voltage.
-DYNAMIC = ("issue", "operations", "tensor", "accesses", "texture", "l2", "core clock", "interconnect clock")
-STATIC = ("static",)
-#: What a factor of e costs, as a relative error: kernels of the role fit that are left out are predicted best with about this.
-STIFFNESS = 0.15
+CONFIG = REGRESS.parent / "configs" / f"{MACHINE}.cfg"
+SECTION = "\n[energy]\n"
+#: Keys of static power, in W; all others are in pJ.
+WATTS = ("core_static", "interconnect_static", "dram_static", "board")
+#: What goes with time whatever the SMs do: the board's power in the pauses between launches (correlate/simulated_run.cpp).
+STANDING = (*WATTS, "core_cycle", "interconnect_cycle", "dram_cycle", "dram_refresh")
+#: A factor of e of a group costs as much as an error of NOISE / STIFFNESS in the power of a kernel.
+NOISE, STIFFNESS = 0.08, 0.9
+
+Prior = dict[str, str]
 
 
-def simulate(gpusim: str, file: str, run: dict[str, Any], common: list[str]) -> dict[str, Any]:
+def priors() -> list[Prior]:
+    with (REGRESS / "power_priors.csv").open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def unit(key: str) -> str:
+    return "1" if key in WATTS else "1pJ"
+
+
+def simulate(gpusim: str, keys: list[Prior], file: str, run: dict[str, Any], common: list[str]) -> dict[str, Any]:
+    """A measured run, and the W that a unit of each coefficient is worth in it."""
     command = [gpusim, "--config", MACHINE, "--quiet", "--json", "--out", "none", "--launch", str(FOLDER / run["launch"]),
-               "--set", "dvfs.core_points=1380MHz 1V", "--set", "dvfs.interconnect_points=1210MHz 1V"]
-    for override in common + run.get("set", []):
+               "--cache", run.get("power_cache", run.get("cache", "cold"))]
+    for override in common + run.get("set", []) + [f"energy.{k['key']}={unit(k['key'])}" for k in keys]:
         command += ["--set", override]
     for name, value in run.get("params", {}).items():
         command += ["--param", f"{name}={value}"]
@@ -61,52 +66,93 @@ def simulate(gpusim: str, file: str, run: dict[str, Any], common: list[str]) -> 
     if done.returncode not in (0, 3):
         sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
     kernels = json.loads(done.stdout)["kernels"]
-    clock = float(str(run.get("core_clock", "1447MHz")).removesuffix("MHz"))
-    return {"name": f"{file}: {run['name']}", "role": run["role"], "watts": run["power_w"], "mhz": clock,
-            "seconds": sum(k["time_s"] for k in kernels),
-            "joules": {c: sum(k["counters"][c] for k in kernels) for group in GROUPS.values() for c in group}}
+    seconds = sum(k["time_s"] for k in kernels)
+    pauses = run.get("overhead_seconds", 0) * run.get("part", 1)
+    worth = {}
+    for k in keys:
+        watts = sum(kernel["counters"][k["counter"]] for kernel in kernels) / seconds
+        worth[k["key"]] = watts * (1 if k["key"] in STANDING else seconds / (seconds + pauses))
+    return {"file": file, "name": run["name"], "role": run["role"], "watts": run["power_w"], "worth": worth}
 
 
-def config(gpusim: str) -> dict[str, str]:
-    """section.key -> value of the machine as it is."""
-    text = subprocess.run([gpusim, "config", "show", MACHINE], capture_output=True, text=True, check=True).stdout
-    values, section = {}, ""
-    for line in text.splitlines():
-        if line.startswith("["):
-            section = line.strip("[] ")
-        elif "=" in line:
-            key, value = line.split("#")[0].split("=", 1)
-            values[f"{section}.{key.strip()}"] = value.strip().strip('"')
-    return values
+def kernel_of(row: dict[str, Any]) -> str:
+    return re.sub(r" \d+ MHz$", "", row["name"])
 
 
-def voltage_share(points: str, mhz: float) -> float:
-    """Of the highest voltage, at a core clock: a table of points as in dvfs.core_points."""
-    table = [(float(f.removesuffix("MHz")), float(v.removesuffix("V"))) for f, v in (p.split() for p in points.split(","))]
-    return float(numpy.interp(mhz, [f for f, _ in table], [v for _, v in table])) / max(v for _, v in table)
+def simulate_all(gpusim: str, keys: list[Prior], threads: int) -> list[dict[str, Any]]:
+    jobs = []
+    for file in FILES:
+        measured = json.loads((FOLDER / f"{file}.json").read_text())
+        jobs += [(file, run, measured.get("set", [])) for run in measured["runs"] if "power_w" in run]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda job: simulate(gpusim, keys, *job), jobs))
 
 
-def watts_of(rows: list[dict[str, Any]], shares: list[float]) -> numpy.ndarray:
-    """Watts of each group in each row, at today's coefficients and the row's voltage."""
-    table = numpy.zeros((len(rows), len(GROUPS)))
-    for i, (row, share) in enumerate(zip(rows, shares)):
-        for j, (name, counters) in enumerate(GROUPS.items()):
-            scale = share * share if name in DYNAMIC else share if name in STATIC else 1
-            table[i, j] = scale * sum(row["joules"][c] for c in counters) / row["seconds"]
-    return table
+def machine_energies(keys: list[Prior]) -> dict[str, float]:
+    """Those of the configuration, in pJ and W."""
+    section = CONFIG.read_text().split(SECTION)[1]
+    found = dict(re.findall(r'^(\w+) = "?([\d.]+(?:[pn]J)?)"?', section, re.MULTILINE))
+    scale = {"pJ": 1, "nJ": 1e3}
+    return {k["key"]: float(found[k["key"]].rstrip("pnJ")) * scale.get(found[k["key"]][-2:], 1) for k in keys}
 
 
-def fit(table: numpy.ndarray, measured: numpy.ndarray, floors: float = 0.02) -> numpy.ndarray:
+def groups_of(keys: list[Prior]) -> list[str]:
+    return list(dict.fromkeys(k["group"] for k in keys))
+
+
+def table_of(rows: list[dict[str, Any]], keys: list[Prior]) -> numpy.ndarray:
+    """Watts of each group in each row, at the priors."""
+    return numpy.array([[sum(row["worth"][k["key"]] * float(k["prior"]) for k in keys if k["group"] == group) for group in groups_of(keys)]
+                        for row in rows])
+
+
+def fit(table: numpy.ndarray, rows: list[dict[str, Any]]) -> numpy.ndarray:
     """Factors of the groups: least squares of relative errors and of the factors' logarithms (Gauss-Newton on logarithms)."""
+    measured = numpy.array([row["watts"] for row in rows])
+    names = [(row["file"], kernel_of(row)) for row in rows]
+    weight = numpy.array([1 / numpy.sqrt(names.count(name)) for name in names]) / NOISE
     logs = numpy.zeros(table.shape[1])
-    for _ in range(200):
+    for _ in range(1000):
         factors = numpy.exp(logs)
-        predicted = table @ factors
-        residual = numpy.concatenate([predicted / measured - 1, STIFFNESS * logs])
-        jacobian = numpy.vstack([table * factors / measured[:, None], STIFFNESS * numpy.eye(len(logs))])
+        residual = numpy.concatenate([weight * (table @ factors / measured - 1), logs / STIFFNESS])
+        jacobian = numpy.vstack([weight[:, None] * table * factors / measured[:, None], numpy.eye(len(logs)) / STIFFNESS])
         step = numpy.linalg.lstsq(jacobian, -residual, rcond=None)[0]
-        logs = numpy.clip(logs + numpy.clip(step, -0.3, 0.3), math.log(floors), None)
+        logs += numpy.clip(step, -0.3, 0.3)
+        if numpy.abs(step).max() < 1e-10:
+            break
     return numpy.exp(logs)
+
+
+def left_out(table: numpy.ndarray, rows: list[dict[str, Any]]) -> numpy.ndarray:
+    """Powers of fit rows by fits without their kernel."""
+    predicted = numpy.zeros(len(rows))
+    kernels = [kernel_of(row) for row in rows]
+    for kernel in sorted(set(kernels)):
+        mine = numpy.array([k == kernel for k in kernels])
+        predicted[mine] = table[mine] @ fit(table[~mine], [row for row, out in zip(rows, mine) if not out])
+    return predicted
+
+
+def text_of(key: str, value: float) -> str:
+    """A coefficient as the configuration has it: three digits."""
+    rounded = float(f"{value:.3g}")
+    if key in WATTS:
+        return f"{rounded:.6g}"
+    return f'"{rounded / 1e3:.6g}nJ"' if rounded >= 1e3 else f'"{rounded:.6g}pJ"'
+
+
+def update(energies: dict[str, float]) -> None:
+    before, section = CONFIG.read_text().split(SECTION)
+    for key, value in energies.items():
+        section, found = re.subn(rf"^{key} = \S+", f"{key} = {text_of(key, value)}", section, flags=re.MULTILINE)
+        if found != 1:
+            sys.exit(f"{CONFIG}: {found} lines for energy.{key}, expected one")
+    CONFIG.write_text(before + SECTION + section)
+
+
+def print_errors(title: str, rows: list[dict[str, Any]], predicted: numpy.ndarray) -> None:
+    errors = 100 * abs(predicted / numpy.array([row["watts"] for row in rows]) - 1)
+    print(f"{title}: {len(errors)} rows, mean absolute error {errors.mean():.1f} %, worst {errors.max():.1f} %")
 
 
 def main() -> None:
@@ -114,41 +160,39 @@ def main() -> None:
     parser.add_argument("gpusim")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--check", action="store_true")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true")
+    what.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
 
+    keys = priors()
     if arguments.keep and arguments.keep.exists():
         rows = json.loads(arguments.keep.read_text())
     else:
-        jobs = []
-        for file in FILES:
-            measured = json.loads((FOLDER / f"{file}.json").read_text())
-            jobs += [(file, run, measured.get("set", [])) for run in measured["runs"] if "power_w" in run]
-        with ThreadPoolExecutor(arguments.threads) as pool:
-            rows = list(pool.map(lambda job: simulate(arguments.gpusim, *job), jobs))
+        rows = simulate_all(arguments.gpusim, keys, arguments.threads)
         if arguments.keep:
             arguments.keep.write_text(json.dumps(rows))
-    machine = config(arguments.gpusim)
-    points = machine.get("dvfs.core_points") or ""
-    if not points:
-        sys.exit("the machine has no dvfs.core_points")
-    table = watts_of(rows, [voltage_share(points, row["mhz"]) for row in rows])
-    measured = numpy.array([row["watts"] for row in rows])
-    fitted = numpy.array([row["role"] == "fit" for row in rows])
-    factors = numpy.ones(len(GROUPS)) if arguments.check else fit(table[fitted], measured[fitted])
+    fitted = [row for row in rows if row["role"] == "fit"]
+    if arguments.check:
+        energies = machine_energies(keys)
+    else:
+        factors = dict(zip(groups_of(keys), fit(table_of(fitted, keys), fitted)))
+        for group, factor in factors.items():
+            print(f"{group:18} times {factor:6.3f}    {', '.join(k['key'] for k in keys if k['group'] == group)}")
+        energies = {k["key"]: float(k["prior"]) * factors[k["group"]] for k in keys}
 
-    predicted = table @ factors
-    for row, watts in zip(rows, predicted):
-        print(f"{row['role']:6} {row['name']:50} {row['watts']:8.1f} W measured {watts:8.1f} W {100 * (watts / row['watts'] - 1):+6.1f} %")
+    for row in rows:
+        row["predicted"] = sum(row["worth"][key] * value for key, value in energies.items())
+        error = 100 * (row["predicted"] / row["watts"] - 1)
+        print(f"{row['role']:6} {row['file'] + ': ' + row['name']:50} {row['watts']:8.1f} W measured {row['predicted']:8.1f} W {error:+6.1f} %")
     for role in ("fit", "judge"):
-        of_role = numpy.array([row["role"] == role for row in rows])
-        errors = 100 * abs(predicted[of_role] / measured[of_role] - 1)
-        print(f"{role}: {len(errors)} rows, mean absolute error {errors.mean():.1f} %, worst {errors.max():.1f} %")
+        of_role = [row for row in rows if row["role"] == role]
+        print_errors(role, of_role, numpy.array([row["predicted"] for row in of_role]))
     if arguments.check:
         return
-    for (name, counters), factor in zip(GROUPS.items(), factors):
-        now = ", ".join(f"{key} = {machine['energy.' + key]}" for key in counters.values())
-        print(f"{name:18} times {factor:6.3f}    of {now}")
+    print_errors("fit, each kernel left out in turn", fitted, left_out(table_of(fitted, keys), fitted))
+    if arguments.update:
+        update(energies)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "installed": INSTALLED_CHECKS | PAGE_CHECKS,
         "examples": EXAMPLE_CHECKS,
         "latency_hidden": {"matmul": check_latency_hidden},
-        "energy": {name: energy_check(name) for name in ("system", "groups", "blocks")},
+        "energy": {name: energy_check(name) for name in ("system", "groups", "blocks", "hardware_clocks")},
         "corpus": {name: lambda gpusim, name=name: check_corpus(gpusim, name) for name in sources(source)},
     }
 

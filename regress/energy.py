@@ -3,9 +3,11 @@
 with their transfers, the spread over inputs, choice of memory access, order of tasks, and a task on the host beside one on the GPU.
 
     regress/energy.py build/release/bin/gpusim [--large]
+    regress/energy.py build/release/bin/gpusim --paper [--large]
     regress/energy.py --outcome regress-full/outcome.json
 
---large adds the third matrix (minutes). What the model `energy` predicts is compared by `gpusim regress --suite full`; its outcome
+--large adds the third matrix (minutes). --paper prints figures 8 to 12 and tables 3 and 4 of the paper, what is printed beside ours.
+What the model `energy` predicts is compared by `gpusim regress --suite full`; its outcome
 as tables of docs/studies/energy_accuracy.md is printed by --outcome.
 """
 
@@ -22,6 +24,8 @@ WORKLOADS = SOURCE / "workloads"
 CONFIG = "tesla_c1060"
 MATRICES = {"m1": (3200, 1880), "m2": (93280, 652247), "m3": (659033, 5959282)}
 FORMS = {"scalar": "csr_scalar", "vector": "csr_vector", "ell": "ell"}
+# Kernels that only convert the matrix: its form is given in what the paper times.
+CONVERSIONS = ("csr_to_ell", "spmv_expand_rows")
 
 
 class Program:
@@ -58,7 +62,7 @@ def _elapsed(result: dict) -> float:
 
 def _sparse(program: Program, form: str, matrix: str, *options: str) -> dict:
     rows, values = MATRICES[matrix]
-    return program.run(f"spmv/{FORMS[form]}.ptx", "--launch", str(WORKLOADS / f"spmv/matrix_{form}.toml"), "--param", f"ROWS={rows}",
+    return program.run(f"spmv/{FORMS.get(form, form)}.ptx", "--launch", str(WORKLOADS / f"spmv/matrix_{form}.toml"), "--param", f"ROWS={rows}",
                        "--param", f"NNZ={values}", *options)
 
 
@@ -149,6 +153,131 @@ def host_beside(program: Program) -> None:
                   f"{abs(host_s - gpu_s) * power * 1e3:.1f} |")
 
 
+# Tables 3 and 4 of Wang, Cheng and Zhao (2014): seconds of kernels, of transfers to the GPU, and of both.
+PRINTED_TIMES = {"m1": (0.026145, 0.052019, 0.078764), "m2": (0.140452, 0.35549, 0.495943), "m3": (0.723514, 1.376797, 2.120311)}
+PRINTED_FORMS = {"their padded rows": (0.723514, 1.376797), "library, a warp a row": (0.814531, 1.419073),
+                 "CUDPP, segmented scan": (0.789324, 1.578661)}
+OUR_FORMS = {"their padded rows": "ell", "library, a warp a row": "vector", "CUDPP, segmented scan": "segmented"}
+
+
+def _kernel_seconds(result: dict, conversion: bool) -> float:
+    return sum(k["time_s"] for k in result["kernels"] if conversion or k["name"] not in CONVERSIONS)
+
+
+def _transfer_seconds(result: dict) -> float:
+    cycles, seconds = (sum(k[key] for k in result["kernels"]) for key in ("cycles", "time_s"))
+    return sum(c["end_cycle"] - c["start_cycle"] for c in result.get("copies", [])) * seconds / cycles
+
+
+def paper_tables(program: Program, matrices: list[str]) -> None:
+    print("Table 3: times of a product with a thread per row\n\n| matrix | kernel, printed s | transfers | share of the kernel | ours: kernel us | "
+          "transfers | share |\n" + "|---" * 7 + "|")
+    ours: dict[str, tuple[float, float]] = {}
+    for matrix in matrices:
+        result = _sparse(program, "scalar", matrix)
+        ours[matrix] = _kernel_seconds(result, True), _transfer_seconds(result)
+        kernel, transfers, total = PRINTED_TIMES[matrix]
+        print(f"| {matrix} | {kernel} | {transfers} | {100 * kernel / total:.0f} % | {ours[matrix][0] * 1e6:.1f} | {ours[matrix][1] * 1e6:.1f} | "
+              f"{100 * ours[matrix][0] / sum(ours[matrix]):.0f} % |")
+    for larger, smaller in zip(matrices[1:], matrices):
+        print(f"\n{larger} takes {PRINTED_TIMES[larger][0] / PRINTED_TIMES[smaller][0]:.1f} times as long as {smaller} as printed, "
+              f"{ours[larger][0] / ours[smaller][0]:.1f} times here.")
+    matrix = matrices[-1]
+    print(f"\nTable 4: forms of the product, {matrix} here, m3 in print; relative to the first form\n\n| form | kernel, printed | with transfers | ours: "
+          "kernel | with its conversion | with transfers | mJ of the kernel |\n" + "|---" * 7 + "|")
+    first = None
+    for name, (kernel, transfers) in PRINTED_FORMS.items():
+        result = _sparse(program, OUR_FORMS[name], matrix)
+        mine = _kernel_seconds(result, False), _kernel_seconds(result, True), _elapsed(result)
+        first = first or mine
+        joules = sum(k["counters"]["energy"] for k in result["kernels"] if k["name"] not in CONVERSIONS)
+        print(f"| {name} | {kernel / PRINTED_FORMS['their padded rows'][0]:.2f} | {(kernel + transfers) / sum(PRINTED_FORMS['their padded rows']):.2f} | "
+              + " | ".join(f"{a / b:.2f}" for a, b in zip(mine, first)) + f" | {joules * 1e3:.2f} |")
+
+
+def _analyse(program: Program, files: list[Path], *options: str) -> dict:
+    done = subprocess.run([program.gpusim, "analyze", *files, "--model", "energy", "--json", *options], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"energy: analyze: exit code {done.returncode}\n{done.stderr}")
+    return json.loads(done.stdout)["models"][0]
+
+
+def figure_8(program: Program, folder: Path) -> None:
+    """Predicted beside simulated power over the clock, and how much ten inputs spread it."""
+    print("\nFigure 8: predicted and actual power of the system; printed: errors of about 2 %, and less spread for larger matrices\n\n| matrix | "
+          "clocks | system power, error % | a constant's | board power, error % | a constant's | spread of system power over inputs % | of the "
+          "kernel's |\n" + "|---" * 8 + "|")
+    for matrix in ("m1", "m2"):
+        files = []
+        for clock in (1296, 1136, 974, 812, 648):
+            files.append(folder / f"{matrix}_{clock}.h5")
+            record = ("--events", "memory") if clock == 1296 else ("--core-clock", f"{clock}MHz")
+            _sparse(program, "scalar", matrix, "--out", str(files[-1]), *record)
+        errors: dict[str, list[tuple[float, float]]] = {"system power": [], "board power": []}
+        predictions = _analyse(program, files)["predictions"]
+        for p in predictions:
+            if p["quantity"] in errors:
+                errors[p["quantity"]].append((abs(p["predicted"] / p["simulated"] - 1), abs(p["constant"] / p["simulated"] - 1)))
+        cells = [f"{100 * statistics.mean(e[side] for e in errors[q]):.2f}" for q in errors for side in (0, 1)]
+        systems, kernels = [], []
+        for seed in range(10):
+            result = _sparse(program, "scalar", matrix, "--seed", str(seed))
+            systems.append(result["system"]["power_w"])
+            seconds, joules = _kernels(result)
+            kernels.append(joules / seconds)
+        spreads = [f"{100 * statistics.stdev(values) / statistics.mean(values):.3f}" for values in (systems, kernels)]
+        print(f"| {matrix} | {len(files) - 1} | " + " | ".join(cells + spreads) + " |")
+
+
+def figure_9(program: Program, folder: Path) -> None:
+    print("\nFigure 9: a sparse product (m2) over the number of blocks; printed: falls, then rises\n\n| blocks | mJ of the kernel | predicted from 30 blocks |\n"
+          + "|---" * 3 + "|")
+    rows, values = MATRICES["m2"]
+    files = []
+    for blocks in (8, 15, 30, 60, 120, 240, 480, 729):
+        files.append(folder / f"blocks_{blocks}.h5")
+        program.run("spmv/csr_blocks.ptx", "--launch", str(WORKLOADS / "spmv/matrix_blocks.toml"), "--param", f"ROWS={rows}", "--param",
+                    f"NNZ={values}", "--param", f"M={blocks}", "--out", str(files[-1]), "--events", "memory" if blocks == 30 else "summary")
+    model = _analyse(program, files, "--option", "study=blocks")
+    for p in model["predictions"]:
+        if p["quantity"] == "energy by blocks":
+            print(f"| {p['kernel'].split()[1]} | {p['simulated'] * 1e3:.2f} | {p['predicted'] * 1e3:.2f} |")
+        if p["quantity"] == "energy above the least":
+            print(f"\nThe number that is picked takes {100 * p['predicted']:.1f} % more than the least.")
+
+
+def figures_10_and_11(program: Program, folder: Path) -> None:
+    files = []
+    for blocks in (2, 4):
+        files.append(folder / f"scan_{blocks}.h5")
+        program.run("scan/reduce_down_sm13.ptx", "--launch", str(WORKLOADS / "scan/reduce_down.toml"), "--param", "N=2000", "--param", f"M={blocks}",
+                    "--events", "memory", "--out", str(files[-1]))
+    text = subprocess.run([program.gpusim, "analyze", *files, "--model", "energy", "--option", "study=blocks"], capture_output=True, text=True,
+                          check=True).stdout
+    print("\nFigures 10 and 11: optimal number of blocks by the printed formula; printed: falls with K; falls, then rises with M_c\n")
+    for line in text.splitlines():
+        if line.startswith(("  K =", "  M_c =")):
+            print(line)
+
+
+def figure_12(program: Program) -> None:
+    print("\nFigure 12: energy of the waiting host over its waiting time; printed: linear\n\n| matrix | form | waits us | mJ | mJ a us |\n" + "|---" * 5 + "|")
+    for matrix in ("m1", "m2"):
+        for form in ("scalar", "vector", "segmented"):
+            system = _sparse(program, form, matrix)["system"]
+            print(f"| {matrix} | {form} | {system['elapsed_s'] * 1e6:.1f} | {system['host_j'] * 1e3:.2f} | "
+                  f"{system['host_j'] / system['elapsed_s'] * 1e-3:.4f} |")
+
+
+def paper(program: Program, large: bool) -> None:
+    paper_tables(program, list(MATRICES) if large else ["m1", "m2"])
+    with tempfile.TemporaryDirectory() as name:
+        figure_8(program, Path(name))
+        figure_9(program, Path(name))
+        figures_10_and_11(program, Path(name))
+    figure_12(program)
+
+
 def _mean_and_worst(errors: list[float], digits: int) -> str:
     return f"{100 * statistics.mean(errors):.{digits}f}, {100 * max(errors):.{digits}f}"
 
@@ -182,6 +311,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gpusim", type=Path, nargs="?")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--paper", action="store_true")
     parser.add_argument("--outcome", type=Path)
     arguments = parser.parse_args()
     if arguments.outcome:
@@ -190,6 +320,9 @@ def main() -> int:
     if arguments.gpusim is None:
         parser.error("gpusim is missing")
     program = Program(arguments.gpusim)
+    if arguments.paper:
+        paper(program, arguments.large)
+        return 0
     sparse_products(program, list(MATRICES) if arguments.large else ["m1", "m2"])
     spread_over_inputs(program)
     access_choice(program)

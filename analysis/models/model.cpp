@@ -14,10 +14,10 @@
 
 namespace gpusim::analysis {
 
-double Prediction::error() const {
-  if (points) return predicted - simulated;
-  if (simulated == 0) return predicted == 0 ? 0 : std::copysign(INFINITY, predicted);
-  return (predicted - simulated) / simulated;
+double Prediction::error_of(double value) const {
+  if (points) return value - simulated;
+  if (simulated == 0) return value == 0 ? 0 : std::copysign(INFINITY, value);
+  return (value - simulated) / simulated;
 }
 
 const Model& find_model(std::string_view name) {
@@ -75,10 +75,12 @@ std::string predictions_json(std::span<const Prediction> predictions) {
     out += fmt::format(
         "{}{{\"launch\": {}, \"kernel\": \"{}\", \"demangled\": {}, \"quantity\": \"{}\", \"unit\": \"{}\", "
         "\"predicted\": {}, "
-        "\"simulated\": {}, \"error\": {}, \"terms\": [{}]}}",
+        "\"simulated\": {}, \"error\": {}, {}\"terms\": [{}]}}",
         out.empty() ? "" : ", ", p.launch, core::json_escaped(p.kernel),
         core::json_quoted(core::demangled(p.kernel)), p.quantity, p.unit, core::json_number(p.predicted),
-        core::json_number(p.simulated), core::json_number(p.error()), terms);
+        core::json_number(p.simulated), core::json_number(p.error()),
+        std::isfinite(p.constant) ? fmt::format("\"constant\": {}, ", core::json_number(p.constant)) : "",
+        terms);
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -31,9 +32,13 @@ struct Prediction {
   double simulated = 0;
   bool points = false;  ///< a fraction, whose error is a difference; else the error is relative
   std::vector<PredictionTerm> terms;
+  /// What one would say who takes the run that predicts as it is: not a number where that says nothing.
+  double constant = std::numeric_limits<double>::quiet_NaN();
 
   /// Signed: (predicted - simulated) / simulated, or predicted - simulated if `points`.
-  [[nodiscard]] double error() const;
+  [[nodiscard]] double error() const { return error_of(predicted); }
+  /// The same of another value.
+  [[nodiscard]] double error_of(double value) const;
 };
 
 /// What a model's own definitions say of its numbers, checked on those that it gave.

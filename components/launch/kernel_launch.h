@@ -45,6 +45,12 @@ struct ProgramError {
   isa::FaultKind fault = isa::FaultKind::kNone;  ///< what it is, if the executor found it
 };
 
+/// A kernel's warps on an SM.
+struct Residence {
+  uint32_t warps = 0;
+  uint64_t counted_until = 0;  ///< core cycle to which SmStats::active_cycles has them
+};
+
 struct KernelLaunch {
   const isa::KernelImage* image = nullptr;
   uint32_t id = 0;    ///< among the launches, in the order of the launch file
@@ -66,8 +72,9 @@ struct KernelLaunch {
   std::vector<ControlCode> codes;   ///< by micro-op; empty if the machine has a scoreboard
   std::vector<PcStats> pc;
   std::vector<SmStats> sm;
-  EventSink events;              ///< its tables, while it runs
-  core::Cycle start{0}, end{0};  ///< core cycles
+  std::vector<Residence> residence;  ///< by SM
+  EventSink events;                  ///< its tables, while it runs
+  core::Cycle start{0}, end{0};      ///< core cycles
   /// Core cycles in which its first block started and its last one ended, over all SMs.
   core::Cycle first_block = core::kNever, last_block{0};
 

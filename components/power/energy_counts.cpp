@@ -128,7 +128,7 @@ void EnergyCounts::end_kernel(const KernelLaunch& run) {
   open_.erase(std::ranges::find(open_, &run, &Kernel::run));
 }
 
-EnergyCounts::Own EnergyCounts::own(const Kernel& kernel) {
+EnergyCounts::Own EnergyCounts::own(const Kernel& kernel, uint64_t now) {
   const KernelLaunch& run = *kernel.run;
   Own sum;
   for (size_t i = 0; i < run.pc.size(); ++i) {
@@ -138,7 +138,12 @@ EnergyCounts::Own EnergyCounts::own(const Kernel& kernel) {
     sum.words += at.active_lanes * kernel.words[i];
     if (c == OpClass::kLoadConst) sum.constant_lines += at.transactions;
   }
-  for (const SmStats& s : run.sm) {
+  for (size_t i = 0; i < run.sm.size(); ++i) {
+    const SmStats& s = run.sm[i];
+    sum.active_cycles += s.active_cycles;
+    // The SM counts them when a warp comes or goes.
+    const Residence& here = run.residence[i];
+    if (here.warps != 0 && now > here.counted_until) sum.active_cycles += now - here.counted_until;
     sum.issued += s.inst_issued;
     sum.shared_steps += s.shared_steps;
     sum.l1_lines += s.l1.load_hits + s.l1.load_misses + s.l1.local_load_hits + s.l1.local_load_misses +
@@ -148,7 +153,7 @@ EnergyCounts::Own EnergyCounts::own(const Kernel& kernel) {
 }
 
 EnergyAmounts EnergyCounts::events(const KernelLaunch& run) const {
-  const Own mine = own(*std::ranges::find(open_, &run, &Kernel::run));
+  const Own mine = own(*std::ranges::find(open_, &run, &Kernel::run), gpu_.core_domain().now().count());
   EnergyAmounts amounts{};
   const auto of = [&amounts](EnergyTerm term) -> double& { return amounts[static_cast<size_t>(term)]; };
   const auto real = [](uint64_t n) { return static_cast<double>(n); };
@@ -159,6 +164,7 @@ EnergyAmounts EnergyCounts::events(const KernelLaunch& run) const {
   of(EnergyTerm::kRegister) = real(mine.words);
   of(EnergyTerm::kShared) = real(mine.shared_steps);
   of(EnergyTerm::kL1) = real(mine.l1_lines);
+  of(EnergyTerm::kCoreActive) = real(mine.active_cycles);
   of(EnergyTerm::kConstant) = real(mine.constant_lines + gpu_.cluster_constant_lines());
   const MachineStats shared = gpu_.stats();
   const TextureStats& textures = shared.texture;

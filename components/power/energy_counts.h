@@ -44,9 +44,10 @@ class EnergyCounts {
   /// Counts that kernels have for themselves.
   struct Own {
     std::array<uint64_t, kNumOpClasses> lanes{};
-    uint64_t issued = 0, words = 0, shared_steps = 0, l1_lines = 0, constant_lines = 0;
+    uint64_t issued = 0, words = 0, shared_steps = 0, l1_lines = 0, constant_lines = 0, active_cycles = 0;
   };
-  [[nodiscard]] static Own own(const Kernel& kernel);
+  /// At the core cycle `now`.
+  [[nodiscard]] static Own own(const Kernel& kernel, uint64_t now);
 
   const Gpu& gpu_;
   std::array<ClassEnergy, kNumOpClasses> classes_;

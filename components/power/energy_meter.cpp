@@ -46,6 +46,7 @@ double EnergyMeter::power(size_t term) const {
     case TermKind::kRefresh:
       return coefficient * kPico * s.share * s.share * refreshes_per_s_;
     case TermKind::kEvents:
+    case TermKind::kActive:
       break;
   }
   return 0;
@@ -63,7 +64,7 @@ EnergyAmounts EnergyMeter::reading(core::Femtoseconds t, const EnergyAmounts& ev
   for (size_t i = 0; i < kNumEnergyTerms; ++i) {
     const TermInfo& info = energy_terms()[i];
     const double share = state_[static_cast<size_t>(info.domain)].share;
-    if (info.kind == TermKind::kEvents)
+    if (info.kind == TermKind::kEvents || info.kind == TermKind::kActive)
       joules[i] += (events[i] - events_[i]) * (coefficients_.*info.coefficient * kPico) * share * share;
     else
       joules[i] += power(i) * seconds;

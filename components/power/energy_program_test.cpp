@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "components/power/energy_terms.h"
 #include "components/testing/run_program.h"
@@ -170,6 +171,25 @@ TEST(EnergyOfProgram, TheSeriesAddsUpWhateverIsRecorded) {
     }
     EXPECT_NEAR(sum, counter(plain, "energy"), 1e-9 * sum);
   }
+}
+
+TEST(EnergyOfProgram, SmsThatHoldWarpsDrawPowerForAsLongAsTheyDo) {
+  // So much that next to it nothing else counts in the series.
+  const std::vector<std::string> sets{"energy.core_active=1000nJ"};
+  const Outcome few = run(launch("chain", 2000, "", 3), sets);
+  EXPECT_NEAR(counter(few, "energy_core_active"),
+              counter(few, "sm_efficiency") * static_cast<double>(cycles(few)) * 30 * 1e-6, 1e-9);
+  const Outcome all = run(launch("chain", 2000, "", 30), sets);
+  EXPECT_NEAR(counter(all, "energy_core_active") / counter(few, "energy_core_active"), 10, 0.2);
+  // Warps that neither come nor go count all the same as they stay.
+  SimulationOptions o = options(launch("chain", 2000, "", 30), sets);
+  o.out = testing::TempDir() + "/energy_active.h5";
+  EXPECT_EQ(test::run_apart(o).status, "complete");
+  const auto energy = core::RecordedFile(o.out).reals("/kernels/0/timeseries", "energy");
+  const size_t half = energy.size() / 2;
+  const double first = std::accumulate(energy.begin(), energy.begin() + static_cast<long>(half), 0.0),
+               rest = std::accumulate(energy.begin() + static_cast<long>(half), energy.end(), 0.0);
+  EXPECT_NEAR(first / rest, 1, 0.25);
 }
 
 TEST(Clocks, TwiceTheFrequencyHalvesTheTimeOfComputation) {

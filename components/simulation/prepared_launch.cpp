@@ -110,6 +110,7 @@ void make_tables(const core::MachineConfig& m, KernelLaunch& run) {
     run.codes = control_codes(image, build_timing(m, problem).of_scheduler.front(), m.scheduler);
   }
   run.sm.resize(m.gpu.sms);
+  run.residence.resize(m.gpu.sms);
 }
 
 }  // namespace

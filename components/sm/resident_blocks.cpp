@@ -13,6 +13,7 @@ void ResidentBlocks::open_kernel(KernelLaunch& run) {
   kernel.ops = run.image->ops.data();
   kernel.at = run.pc.data();
   kernel.stats = &run.sm[sm_.index];
+  kernel.residence = &run.residence[sm_.index];
   kernel.events = &run.events;
   kernel.configured = false;
   slots_.open_kernel(run.start.count());
@@ -64,7 +65,7 @@ void ResidentBlocks::start_block(const BlockStart& start, uint64_t now) {
   kernel.stats->warps += run.warps_per_block;
   kernel.places |= uint64_t{1} << block.place;
   ++kernel.blocks;
-  kernel.warps += run.warps_per_block;
+  kernel.residence->warps += run.warps_per_block;
   undrained_ += !kernel.undrained;
   kernel.undrained = true;
   update_due(kernel);
@@ -118,10 +119,11 @@ void ResidentBlocks::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_bloc
 }
 
 void ResidentBlocks::count_residence(ResidentKernel& kernel, uint64_t now) {
-  const uint64_t cycles = now - kernel.counted_until;
-  kernel.stats->active_warp_cycles += kernel.warps * cycles;
-  kernel.stats->active_cycles += kernel.warps != 0 ? cycles : 0;
-  kernel.counted_until = now;
+  Residence& here = *kernel.residence;
+  const uint64_t cycles = now - here.counted_until;
+  kernel.stats->active_warp_cycles += here.warps * cycles;
+  kernel.stats->active_cycles += here.warps != 0 ? cycles : 0;
+  here.counted_until = now;
 }
 
 void ResidentBlocks::end_warp(uint32_t w, uint64_t now) {
@@ -129,7 +131,7 @@ void ResidentBlocks::end_warp(uint32_t w, uint64_t now) {
   ResidentBlock& block = sm_.block_of(warp);
   block.longest_warp = std::max(block.longest_warp, warp.operations);
   count_residence(*warp.kernel, now);
-  --warp.kernel->warps;
+  --warp.kernel->residence->warps;
   sm_.table.remove(w);
   --block.live_warps;
   if (block.live_warps == 0 && block.loads_in_flight != 0) ++ending_blocks_;

@@ -62,13 +62,13 @@ struct ResidentKernel {
   PcStats* at = nullptr;              ///< its books by operation
   SmStats* stats = nullptr;
   EventSink* events = nullptr;
-  uint32_t blocks = 0, warps = 0;  ///< resident
-  uint32_t finished = 0;           ///< blocks not reported yet
-  bool configured = false;         ///< storage is sized for `run`
-  bool undrained = false;          ///< the dispatcher does not know yet that it has nothing here
-  bool due = false;                ///< there is something to report, or will be without a further block
-  uint64_t counted_until = 0;      ///< cycle to which its residence is counted
-  uint64_t places = 0;             ///< of `storage` that are taken, a bit each
+  Residence* residence = nullptr;
+  uint32_t blocks = 0;      ///< resident
+  uint32_t finished = 0;    ///< blocks not reported yet
+  bool configured = false;  ///< storage is sized for `run`
+  bool undrained = false;   ///< the dispatcher does not know yet that it has nothing here
+  bool due = false;         ///< there is something to report, or will be without a further block
+  uint64_t places = 0;      ///< of `storage` that are taken, a bit each
   KernelStorage storage;
 };
 

@@ -127,6 +127,7 @@ class SmTest : public testing::Test {
     run.shared_bytes = image.static_shared_bytes;
     run.pc.resize(image.ops.size());
     run.sm.resize(1);
+    run.residence.resize(1);
     run.params.resize(8);
     const uint64_t base = Buffer::kBase;
     std::memcpy(run.params.data(), &base, 8);

@@ -54,9 +54,10 @@ std::string predictions_text(const std::vector<analysis::Prediction>& prediction
                       core::json_quoted(t.name), exact(t.predicted), exact(t.simulated));
     out += fmt::format(
         "{}{{\"launch\": {}, \"kernel\": {}, \"quantity\": {}, \"unit\": {}, \"predicted\": {}, "
-        "\"simulated\": {}, \"points\": {}, \"terms\": [{}]}}",
+        "\"simulated\": {}, \"constant\": {}, \"points\": {}, \"terms\": [{}]}}",
         out.empty() ? "" : ",\n    ", p.launch, core::json_quoted(p.kernel), core::json_quoted(p.quantity),
-        core::json_quoted(p.unit), exact(p.predicted), exact(p.simulated), p.points, terms);
+        core::json_quoted(p.unit), exact(p.predicted), exact(p.simulated), exact(p.constant), p.points,
+        terms);
   }
   return out;
 }
@@ -69,6 +70,7 @@ analysis::Prediction prediction_from(const JsonValue& v) {
   p.unit = text_of(v, "unit");
   p.predicted = real_of(v, "predicted");
   p.simulated = real_of(v, "simulated");
+  p.constant = real_of(v, "constant");
   p.points = member(v, "points").boolean;
   for (const JsonValue& t : member(v, "terms").items)
     p.terms.push_back({text_of(t, "name"), real_of(t, "predicted"), real_of(t, "simulated")});

@@ -47,6 +47,9 @@ std::string model_text(const ModelSummary& m) {
   else
     text += fmt::format("{} judged: mean {}, worst {} ({})", m.judged, unsigned_percent(m.mean),
                         unsigned_percent(m.worst), m.worst_place);
+  if (m.constants != 0)
+    text += fmt::format(", a constant's {}{}", unsigned_percent(m.constant_mean),
+                        m.constant_fails ? ", which must exceed the limit" : "");
   if (m.limit >= 0)
     text +=
         fmt::format(", limit of the mean {}: {}", unsigned_percent(m.limit), m.breach ? "BREACH" : "good");
@@ -103,11 +106,12 @@ std::string outcome_json(const Suite& suite, const Outcome& outcome) {
     models += fmt::format(
         "{}{{\"model\": {}, \"quantity\": {}, \"judged\": {}, \"mean\": {}, \"worst\": {}, \"worst_case\": "
         "{}, "
-        "\"fitted\": {}, \"fitted_mean\": {}, \"limit\": {}, \"breach\": {}}}",
+        "\"fitted\": {}, \"fitted_mean\": {}, \"constant_mean\": {}, \"limit\": {}, \"breach\": {}}}",
         models.empty() ? "" : ",\n  ", core::json_quoted(m.model), core::json_quoted(m.quantity), m.judged,
         core::json_number(m.mean), core::json_number(m.worst), core::json_quoted(m.worst_place), m.fitted,
-        core::json_number(m.fitted_mean), m.limit < 0 ? std::string("null") : core::json_number(m.limit),
-        m.breach);
+        core::json_number(m.fitted_mean),
+        m.constants == 0 ? std::string("null") : core::json_number(m.constant_mean),
+        m.limit < 0 ? std::string("null") : core::json_number(m.limit), m.breach);
   return fmt::format("{{\"suite\": {}, \"breaches\": {},\n \"rows\": [{}],\n \"models\": [{}]}}\n",
                      core::json_quoted(suite.name), outcome.breaches, rows, models);
 }

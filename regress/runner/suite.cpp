@@ -221,12 +221,13 @@ Suite load_suite(const std::string& path) {
     suite.studies.push_back(std::move(study));
   });
   for_tables(context, root, "mean", [&](const toml::table& t) {
-    const TableReader table(context, t, "mean", {"model", "quantity", "limit"});
+    const TableReader table(context, t, "mean", {"model", "quantity", "limit", "constant_fails"});
     MeanLimit mean;
     mean.model = required_text(table, "model");
     mean.quantity = required_text(table, "quantity");
     check_model(context, table, mean.model);
     mean.limit = table.real("limit", 0, 0);
+    mean.constant_fails = table.boolean("constant_fails", false);
     if (table.node("limit") == nullptr) messages.error(table.where(), "a mean needs 'limit'");
     suite.means.push_back(mean);
   });

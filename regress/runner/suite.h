@@ -51,6 +51,9 @@ struct Study {
 struct MeanLimit {
   std::string model, quantity;
   double limit = 0;
+  /// What changes too little shows nothing of a model: that the run which predicts stays as it is
+  /// (Prediction::constant) must exceed the limit.
+  bool constant_fails = false;
 };
 
 struct Suite {

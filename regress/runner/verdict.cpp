@@ -63,6 +63,7 @@ void add_check(const std::string& place, const Check& check, const CheckResult& 
     row.predicted = p.predicted;
     row.simulated = p.simulated;
     row.error = p.error();
+    row.constant_error = p.error_of(p.constant);
     row.note = largest_term(p);
     // A comparison with what is no number is a breach too.
     row.verdict = check.role == Role::kShown           ? Verdict::kShown
@@ -143,6 +144,10 @@ void summarise(const Suite& suite, Outcome& outcome) {
     }
     ++at->judged;
     at->mean += error;
+    if (std::isfinite(row.constant_error)) {
+      ++at->constants;
+      at->constant_mean += std::abs(row.constant_error);
+    }
     if (at->judged == 1 || !(error <= at->worst)) {
       at->worst = error;
       at->worst_place = row.place;
@@ -150,6 +155,7 @@ void summarise(const Suite& suite, Outcome& outcome) {
   }
   for (ModelSummary& m : outcome.models) {
     if (m.judged != 0) m.mean /= static_cast<double>(m.judged);
+    if (m.constants != 0) m.constant_mean /= static_cast<double>(m.constants);
     if (m.fitted != 0) m.fitted_mean /= static_cast<double>(m.fitted);
   }
   for (const MeanLimit& limit : suite.means) {
@@ -165,7 +171,9 @@ void summarise(const Suite& suite, Outcome& outcome) {
       continue;
     }
     at->limit = limit.limit;
-    at->breach = at->judged == 0 || !(at->mean <= limit.limit);
+    at->constant_fails = limit.constant_fails;
+    at->breach = at->judged == 0 || !(at->mean <= limit.limit) ||
+                 (limit.constant_fails && (at->constants == 0 || at->constant_mean <= limit.limit));
   }
 }
 

@@ -1,6 +1,7 @@
 // What a suite's results mean: one row for each kernel of each check, one for each case's counters, and the
 // means of each model; and how they are printed and kept.
 #pragma once
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ struct Row {
   std::string place;  ///< case or study
   std::string kernel, model, quantity, unit;
   double simulated = 0, predicted = 0;
-  double error = 0;  ///< signed: Prediction::error()
+  double error = 0;                                                  ///< signed: Prediction::error()
+  double constant_error = std::numeric_limits<double>::quiet_NaN();  ///< the same of Prediction::constant
   double limit = 0;
   Role role = Role::kJudged;
   Verdict verdict = Verdict::kGood;
@@ -30,7 +32,10 @@ struct ModelSummary {
   double mean = 0, worst = 0;  ///< of the absolute errors of judged rows
   std::string worst_place;
   double fitted_mean = 0;
-  double limit = -1;  ///< of the mean; negative: none
+  double constant_mean = 0;  ///< of the absolute errors of `constants` judged rows that have one
+  size_t constants = 0;
+  double limit = -1;            ///< of the mean; negative: none
+  bool constant_fails = false;  ///< MeanLimit::constant_fails
   bool breach = false;
 };
 

@@ -94,6 +94,26 @@ TEST(Verdicts, MeansCountJudgedRowsOnly) {
   EXPECT_EQ(judged.outcome().breaches, 1u) << "a limit of what nothing judges holds nothing";
 }
 
+TEST(Verdicts, AMeanThatAConstantMeetsShowsNothing) {
+  analysis::Prediction near = prediction(101, 100), far = prediction(99, 100);
+  near.constant = 102, far.constant = 110;
+  Judged judged(check(Role::kJudged, 1), near);
+  judged.results.cases[0].checks[0].predictions.push_back(far);
+  judged.suite.means = {{"model", "cycles", 0.05, true}};
+  const Outcome powerful = judged.outcome();
+  EXPECT_EQ(powerful.breaches, 0u);
+  EXPECT_NEAR(powerful.models[0].constant_mean, 0.06, 1e-12);
+  EXPECT_NE(outcome_text(judged.suite, powerful).find("a constant's 6.0 %, which must exceed the limit"),
+            std::string::npos);
+  judged.suite.means[0].limit = 0.07;
+  EXPECT_EQ(judged.outcome().breaches, 1u);
+  judged.suite.means[0].constant_fails = false;
+  EXPECT_EQ(judged.outcome().breaches, 0u);
+  judged.results.cases[0].checks[0].predictions = {prediction(100, 100)};
+  judged.suite.means[0].constant_fails = true;
+  EXPECT_EQ(judged.outcome().breaches, 1u) << "nobody said what a constant is";
+}
+
 TEST(Verdicts, GoldenCountersAreExact) {
   Judged judged(check(Role::kJudged, 1), prediction(110, 100));
   EXPECT_EQ(judged.outcome().breaches, 0u);

@@ -259,7 +259,7 @@ struct MachineConfig {
     double issue = 0;
     double integer = 0, int_mul = 0, fp32 = 0, half = 0, fp64 = 0, sfu = 0, mma_half = 0, mma_int8 = 0,
            mma_fp64 = 0, lane_access = 0, register_word = 0;
-    double shared = 0, l1 = 0, constant = 0, texture = 0;
+    double shared = 0, l1 = 0, constant = 0, texture = 0, core_active = 0;
     double l2_sector = 0, flit = 0;
     double dram_activate = 0, dram_read = 0, dram_write = 0, dram_refresh = 0;
     double core_cycle = 0, interconnect_cycle = 0, dram_cycle = 0;

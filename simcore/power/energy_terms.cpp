@@ -23,6 +23,7 @@ const std::array<TermInfo, kNumEnergyTerms>& energy_terms() {
       {"energy_l1", D::kCore, K::kEvents, &E::l1, "L1 data caches"},
       {"energy_constant", D::kCore, K::kEvents, &E::constant, "constant caches of SMs and clusters"},
       {"energy_texture", D::kCore, K::kEvents, &E::texture, "texture caches of SMs and clusters"},
+      {"energy_core_active", D::kCore, K::kActive, &E::core_active, "SMs that hold warps, whatever these do"},
       {"energy_core_clock", D::kCore, K::kClock, &E::core_cycle, "clock network of the SMs"},
       {"energy_core_static", D::kCore, K::kStatic, &E::core_static_w, "static power of the SMs"},
       {"energy_l2", D::kInterconnect, K::kEvents, &E::l2_sector,

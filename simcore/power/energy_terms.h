@@ -34,6 +34,7 @@ enum class EnergyTerm : uint8_t {
   kL1,
   kConstant,
   kTexture,
+  kCoreActive,
   kCoreClock,
   kCoreStatic,
   kL2,
@@ -56,6 +57,7 @@ using EnergyAmounts = std::array<double, kNumEnergyTerms>;
 /// How a term grows.
 enum class TermKind : uint8_t {
   kEvents,   ///< pJ for each event that is counted
+  kActive,   ///< pJ for each cycle of each SM that holds a warp: counted like an event, but it goes with time
   kClock,    ///< pJ for each cycle of its domain while a kernel runs
   kRefresh,  ///< pJ for each refresh that falls due while a kernel runs
   kStatic,   ///< W while a kernel runs

@@ -58,6 +58,10 @@ double BlockParts::tree_ratio(uint64_t m) const {
   return tree_steps(static_cast<double>(m)) / tree_steps(static_cast<double>(blocks));
 }
 
+double BlockParts::occupied_ratio(uint64_t m) const {
+  return divided ? static_cast<double>(std::min(m, sms)) / static_cast<double>(std::min(blocks, sms)) : 1;
+}
+
 double BlockParts::seconds_with(uint64_t m) const {
   if (!divided) return launch + fixed_path * tree_ratio(m);
   const double tiles = tiles_with(m);
@@ -118,7 +122,8 @@ BlockPrediction predict_blocks(const Run& base, uint64_t m) {
     for (size_t i = 0; i < joules.size(); ++i) {
       const core::TermInfo& term = core::energy_terms()[i];
       const bool by_work = term.domain == core::PowerDomain::kCore && term.kind == core::TermKind::kEvents;
-      sum.joules[i] += joules[i] * (by_work ? parts.work_ratio(m) : 1);
+      const double occupied = term.kind == core::TermKind::kActive ? parts.occupied_ratio(m) : 1;
+      sum.joules[i] += joules[i] * occupied * (by_work ? parts.work_ratio(m) : 1);
     }
     sum.seconds += seconds;
   }

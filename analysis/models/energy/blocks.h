@@ -25,6 +25,8 @@ struct BlockParts {
   [[nodiscard]] double tiles_with(uint64_t m) const;
   /// Work of all blocks with `m` of them, by that of the run.
   [[nodiscard]] double work_ratio(uint64_t m) const;
+  /// SMs that hold any, by those of the run.
+  [[nodiscard]] double occupied_ratio(uint64_t m) const;
   /// Steps through a tree with `m` leaves, by those of the run.
   [[nodiscard]] double tree_ratio(uint64_t m) const;
   [[nodiscard]] double seconds_with(uint64_t m) const;

@@ -1,5 +1,6 @@
-// `gpusim analyze --model energy --option study=blocks`: prefix sums by M blocks. Energy over M predicted
-// from the first run, closed forms beside counts, and the printed formula's optimum.
+// `gpusim analyze --model energy --option study=blocks`: prefix sums by M blocks, and other computations that
+// divide their data among them. Energy over M predicted from the first run; of prefix sums also closed forms
+// beside counts, and the printed formula's optimum.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ namespace {
 constexpr double kPaperElements = 5'959'298;
 constexpr uint64_t kMostBlocks = 1 << 20;
 
-/// The study knows kernels that divide the data among M blocks, and those of one block with a tree.
+/// The study knows kernels that divide the data among M blocks, and those of one block with a tree: a prefix
+/// sum has both.
 void check_shape(const Run& run) {
   const uint64_t m = blocks_of(run);
   for (const KernelLaunch& k : run.kernels)
@@ -31,7 +33,8 @@ void check_shape(const Run& run) {
           "as the largest ({})",
           run.recording->path(), k.kernel.index, k.kernel.name, k.blocks, m));
   const CountedSteps counted = counted_steps(run);
-  if (counted.barriers < 1)
+  const bool tree = std::ranges::any_of(run.kernels, [m](const KernelLaunch& k) { return k.blocks != m; });
+  if (tree && counted.barriers < 1)
     throw core::RecordError(fmt::format(
         "'{}': no kernel of one block has barriers, as the tree of a prefix sum has", run.recording->path()));
   if (counted.elements < static_cast<double>(m))
@@ -189,6 +192,19 @@ std::string sensitivity_text(const Choice& choice) {
   return text;
 }
 
+/// What the paper says of prefix sums.
+void add_prefix_sum(std::span<const Run> runs, const Choice& choice, ModelReport& report) {
+  double transfer = 1;
+  for (const Run& run : runs) transfer = std::max(transfer, words_per_transfer(run));
+  report.text += fmt::format(
+      "steps of a block, closed form beside counted (transfers of {:.1f} words, the most of a run; pieces "
+      "that begin within one need more)\n  {:>6} {:>21} {:>21} "
+      "{:>17}\n",
+      transfer, "blocks", "computing", "memory", "barriers");
+  for (const Run& run : runs) add_steps(run, transfer, report);
+  report.text += sensitivity_text(choice);
+}
+
 }  // namespace
 
 ModelReport blocks_report(std::span<const Run> runs, const Choice& choice) {
@@ -203,15 +219,7 @@ ModelReport blocks_report(std::span<const Run> runs, const Choice& choice) {
   report.text = fmt::format("energy by number of blocks, predicted from '{}' with {} blocks\n",
                             printable(base.recording->path()), blocks_of(base));
   add_runs(runs, base, report, plot);
-  double transfer = 1;
-  for (const Run& run : runs) transfer = std::max(transfer, words_per_transfer(run));
-  report.text += fmt::format(
-      "steps of a block, closed form beside counted (transfers of {:.1f} words, the most of a run; pieces "
-      "that begin within one need more)\n  {:>6} {:>21} {:>21} "
-      "{:>17}\n",
-      transfer, "blocks", "computing", "memory", "barriers");
-  for (const Run& run : runs) add_steps(run, transfer, report);
-  report.text += sensitivity_text(choice);
+  if (counted_steps(base).barriers >= 1) add_prefix_sum(runs, choice, report);
   if (!choice.plot.empty()) {
     draw_svg(plot, choice.plot);
     report.text += fmt::format("drawn: {}\n", choice.plot);

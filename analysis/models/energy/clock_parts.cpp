@@ -134,17 +134,19 @@ void ClockParts::finish() {
   memory = rest > 0 ? std::pow(rest, 1 / kJointNorm) : 0;
 }
 
-double ClockParts::seconds_at(double hz) const {
+double ClockParts::seconds_at(double hz, const Beyond& beyond) const {
   const double ratio = core_hz / hz;
-  const double between = joint_bound(work * ratio, compute * ratio + latency, memory) /
-                         joint_bound(work, compute + latency, memory);
-  return seconds * (launch * ratio + drain + (1 - launch - drain) * between);
+  const double between =
+      joint_bound(work * ratio, compute * ratio + latency * beyond.latency, memory * beyond.memory) /
+      joint_bound(work, compute + latency, memory);
+  return seconds * (launch * ratio + drain * beyond.latency + (1 - launch - drain) * between);
 }
 
-ClockParts::Bounds ClockParts::bounds_at(double hz) const {
+ClockParts::Bounds ClockParts::bounds_at(double hz, const Beyond& beyond) const {
   const double ratio = core_hz / hz;
-  Bounds b{std::pow(work * ratio, kJointNorm), std::pow(compute * ratio + latency, kJointNorm),
-           std::pow(memory, kJointNorm)};
+  Bounds b{std::pow(work * ratio, kJointNorm),
+           std::pow(compute * ratio + latency * beyond.latency, kJointNorm),
+           std::pow(memory * beyond.memory, kJointNorm)};
   const double sum = b.work + b.path + b.memory;
   if (sum > 0) b.work /= sum, b.path /= sum, b.memory /= sum;
   return b;

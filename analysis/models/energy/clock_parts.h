@@ -14,6 +14,12 @@ namespace gpusim::analysis::energy {
 inline constexpr double kJointNorm = 4;
 [[nodiscard]] double joint_bound(double a, double b, double c);
 
+/// How many times longer than in the run things take beyond the SMs.
+struct Beyond {
+  double latency = 1;  ///< an access without load
+  double memory = 1;   ///< what the memory takes of itself
+};
+
 struct ClockParts {
   double seconds = 0, core_hz = 0;  ///< of the run
   double launch = 0;                ///< share of the time before the first block starts: core cycles
@@ -26,13 +32,13 @@ struct ClockParts {
 
   /// The rest of the time, which neither work nor the path of a warp explains, is the memory's.
   void finish();
-  [[nodiscard]] double seconds_at(double hz) const;
+  [[nodiscard]] double seconds_at(double hz, const Beyond& beyond = {}) const;
   /// Of the time between launch and drain at `hz`: shares of the bound by work, by the path of a warp, by
   /// memory. They add up to 1.
   struct Bounds {
     double work = 0, path = 0, memory = 0;
   };
-  [[nodiscard]] Bounds bounds_at(double hz) const;
+  [[nodiscard]] Bounds bounds_at(double hz, const Beyond& beyond = {}) const;
 };
 
 /// A warp's access to what lies beyond its SM, in core cycles.

@@ -24,15 +24,18 @@ struct Group {
 };
 
 std::vector<Group> groups_of(std::span<const Run> runs) {
+  std::vector<const Run*> falling;
+  for (const Run& run : runs) falling.push_back(&run);
+  std::ranges::stable_sort(falling, [](const Run* a, const Run* b) { return a->clocks[0] > b->clocks[0]; });
   std::vector<Group> groups;
-  for (const Run& run : runs) {
+  for (const Run* run : falling) {
     const auto group =
-        std::ranges::find_if(groups, [&](const Group& g) { return same_work(*g.others.front(), run); });
-    group == groups.end() ? groups.push_back({nullptr, {&run}}) : group->others.push_back(&run);
+        std::ranges::find_if(groups, [&](const Group& g) { return same_work(*g.others.front(), *run); });
+    group == groups.end() ? groups.push_back({nullptr, {run}}) : group->others.push_back(run);
   }
+  // As they were given, by the first of each.
+  std::ranges::stable_sort(groups, {}, [&](const Group& g) { return std::ranges::min(g.others); });
   for (Group& g : groups) {
-    std::ranges::stable_sort(g.others,
-                             [](const Run* a, const Run* b) { return a->clocks[0] > b->clocks[0]; });
     for (size_t i = 1; i < g.others.size(); ++i)
       if (g.others[i]->clocks == g.others[i - 1]->clocks)
         throw core::RecordError(fmt::format("'{}': the same work at the same clock as in '{}'",
@@ -94,6 +97,7 @@ class GroupReport {
         choice_.paper ? "paper" : "extended", printable(base.recording->path()), mhz(base.clocks[0]));
     for (size_t i = 0; i < base.kernels.size(); ++i)
       choice_.paper ? add_paper_kernel(i, report) : add_kernel(i, report);
+    if (!choice_.paper && !group_.others.empty()) add_board(report);
     if (base.whole && !choice_.paper) add_system(report);
     if (choice_.host_seconds > 0) add_idle(report);
   }
@@ -147,6 +151,11 @@ class GroupReport {
     return p;
   }
 
+  /// Where no other runs say which.
+  [[nodiscard]] std::vector<int64_t> clocks() const {
+    return choice_.clocks.empty() ? clocks_down(group_.base->clocks[0], 8) : choice_.clocks;
+  }
+
   void add_kernel(size_t i, ModelReport& report) {
     const KernelLaunch& own = group_.base->kernels[i];
     report.text += fmt::format("kernel {} '{}': {:.4g} us, {:.4g} mJ, {:.4g} W\n{}", own.kernel.index,
@@ -155,7 +164,7 @@ class GroupReport {
     report.text += fmt::format("  {:>5} {:>6}  {:<34} {:<34} {:>9}\n", "MHz", "V", "time us (simulated)",
                                "energy mJ (simulated)", "bound by");
     if (group_.others.empty()) {
-      for (const int64_t khz : clocks_down(group_.base->clocks[0], 8)) {
+      for (const int64_t khz : clocks()) {
         const Forecast f = dvfs_.at(khz);
         add_row(i, f, fmt::format("{:.4g}", f.kernels[i].seconds * 1e6),
                 fmt::format("{:.4g}", core::total(f.kernels[i].joules) * 1e3), report);
@@ -174,10 +183,9 @@ class GroupReport {
 
   void add_row(size_t i, const Forecast& f, const std::string& time, const std::string& energy,
                ModelReport& report) {
-    report.text +=
-        fmt::format("  {:>5.0f} {:>6.3f}  {:<34} {:<34} {:>9}\n", mhz(f.core_khz),
-                    volts(group_.base->recording->machine(), core::PowerDomain::kCore, f.core_khz), time,
-                    energy, bound_name(dvfs_.parts()[i].bounds_at(static_cast<double>(f.core_khz) * 1e3)));
+    report.text += fmt::format("  {:>5.0f} {:>6.3f}  {:<34} {:<34} {:>9}\n", mhz(f.core_khz),
+                               volts(group_.base->recording->machine(), core::PowerDomain::kCore, f.core_khz),
+                               time, energy, bound_name(f.kernels[i].bounds));
     report.json += fmt::format(
         "{}{{\"kernel\": \"{}\", \"core_khz\": {}, \"seconds\": {}, \"energy\": {}}}",
         report.json.empty() ? "" : ", ", core::json_escaped(group_.base->kernels[i].kernel.name), f.core_khz,
@@ -189,20 +197,65 @@ class GroupReport {
     Prediction time = prediction(i, run, "time", "s", f.seconds, simulated.seconds);
     const ClockParts& parts = dvfs_.parts()[i];
     const double hz = static_cast<double>(run.clocks[0]) * 1e3;
-    const ClockParts::Bounds bounds = parts.bounds_at(hz);
+    const ClockParts::Bounds& bounds = f.bounds;
     const double launch = parts.seconds * parts.launch * parts.core_hz / hz;
-    const double drain = parts.seconds * parts.drain, between = f.seconds - launch - drain;
+    const double drain = parts.seconds * parts.drain * f.beyond.latency, between = f.seconds - launch - drain;
     time.terms = {{"launch", launch, NAN},
                   {"drain", drain, NAN},
                   {"work", between * bounds.work, NAN},
                   {"path", between * bounds.path, NAN},
                   {"memory", between * bounds.memory, NAN}};
+    time.constant = group_.base->kernels[i].seconds;
     report.predictions.push_back(time);
     Prediction energy = prediction(i, run, "kernel energy", "J", core::total(f.joules), simulated.energy());
+    energy.constant = group_.base->kernels[i].energy();
     for (size_t t = 0; t < core::kNumEnergyTerms; ++t)
       if (f.joules[t] != 0 || simulated.joules[t] != 0)
         energy.terms.push_back({core::energy_terms()[t].counter, f.joules[t], simulated.joules[t]});
     report.predictions.push_back(energy);
+  }
+
+  /// What the board draws while kernels run, and what the clock is worth that the model would choose.
+  void add_board(ModelReport& report) const {
+    const Run& base = *group_.base;
+    const std::string name = core::short_kernel_name(base.kernels.front().kernel.name);
+    const auto add = [&](std::string kernel, const char* quantity, const char* unit) -> Prediction& {
+      Prediction& p = report.predictions.emplace_back();
+      p.kernel = std::move(kernel);
+      p.quantity = quantity;
+      p.unit = unit;
+      return p;
+    };
+    const double base_power = base.kernel_energy() / base.kernel_seconds();
+    const Run *picked = &base, *least = &base;
+    double picked_energy = base.kernel_energy();
+    report.text +=
+        fmt::format("board while kernels run: {:.4g} W at {:.0f} MHz\n", base_power, mhz(base.clocks[0]));
+    for (const Run* run : group_.others) {
+      const Forecast f = dvfs_.at(run->clocks[0]);
+      double seconds = 0;
+      for (const KernelForecast& k : f.kernels) seconds += k.seconds;
+      Prediction& p =
+          add(fmt::format("all of {} @ {:.0f} MHz", name, mhz(run->clocks[0])), "board power", "W");
+      p.predicted = f.kernel_energy / seconds;
+      p.simulated = run->kernel_energy() / run->kernel_seconds();
+      p.constant = base_power;
+      report.text +=
+          fmt::format("  {:>5.0f} W {:<34}\n", mhz(f.core_khz), beside(p.predicted, p.simulated, 1));
+      if (f.kernel_energy < picked_energy) picked = run, picked_energy = f.kernel_energy;
+      if (run->kernel_energy() < least->kernel_energy()) least = run;
+    }
+    Prediction& p =
+        add(fmt::format("{} at the clock that is picked", name), "energy above the least of clocks", "");
+    const auto above = [least](const Run& run) { return run.kernel_energy() / least->kernel_energy() - 1; };
+    p.points = true;
+    p.predicted = above(*picked);
+    p.constant = above(base);  // with the same power at every clock the fastest takes least
+    report.text += fmt::format(
+        "  of these clocks the model picks {:.0f} MHz; the least simulated energy is at {:.0f}; the pick's "
+        "is {:.1f} % above "
+        "it\n",
+        mhz(picked->clocks[0]), mhz(least->clocks[0]), 100 * p.predicted);
   }
 
   void add_system(ModelReport& report) {
@@ -215,7 +268,7 @@ class GroupReport {
     report.text +=
         fmt::format("  {:>5} {:<34} {:<34}\n", "MHz", "power W (simulated)", "energy mJ (simulated)");
     if (group_.others.empty())
-      for (const int64_t khz : clocks_down(group_.base->clocks[0], 8)) {
+      for (const int64_t khz : clocks()) {
         const Forecast f = dvfs_.at(khz);
         report.text += fmt::format("  {:>5.0f} {:<34.4g} {:<34.4g}\n", mhz(khz), f.system_power(),
                                    f.system_energy * 1e3);
@@ -238,6 +291,7 @@ class GroupReport {
       p.quantity = "system power";
       p.unit = "W";
       p.predicted = f.system_power(), p.simulated = power;
+      if (const auto of_base = base.recording->system_power()) p.constant = *of_base;
       p.terms = {{"kernels", f.kernel_energy / f.elapsed, run->kernel_energy() / run->elapsed},
                  {"host and idle board", (f.system_energy - f.kernel_energy) / f.elapsed,
                   power - run->kernel_energy() / run->elapsed}};

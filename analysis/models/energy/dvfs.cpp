@@ -1,5 +1,7 @@
 #include "analysis/models/energy/dvfs.h"
 
+#include "simcore/config/clock_points.h"
+
 namespace gpusim::analysis::energy {
 
 using core::PowerDomain;
@@ -8,16 +10,53 @@ Dvfs::Dvfs(const Run& base) : base_(base) {
   for (const KernelLaunch& k : base.kernels) parts_.push_back(clock_parts(*base.recording, k.kernel));
 }
 
+Clocks Dvfs::clocks_at(int64_t core_khz) const {
+  const core::MachineConfig::Clocks& config = base_.recording->machine().clocks;
+  Clocks clocks = base_.clocks;
+  clocks[0] = core_khz;
+  if (config.interconnect_follows) clocks[1] = base_.clocks[1] * core_khz / base_.clocks[0];
+  if (const auto points = core::parse_clock_points(config.dram_follows); points && !points->empty())
+    clocks[2] = core::dram_clock_beside(*points, core_khz, base_.clocks[2]);
+  return clocks;
+}
+
+Beyond Dvfs::beyond_at(const KernelRecord& kernel, const Clocks& clocks) const {
+  const core::MachineConfig& machine = base_.recording->machine();
+  const auto slower = [&](size_t domain) {
+    return static_cast<double>(base_.clocks[domain]) / static_cast<double>(clocks[domain]);
+  };
+  const auto counter = [&kernel](std::string_view name) {
+    const auto at = kernel.counters.find(name);
+    return at == kernel.counters.end() ? 0.0 : at->second;
+  };
+  const double network = slower(1), dram = slower(2);
+  Beyond beyond;
+  // Whichever of them the data wait for: the memory's buses, if these are busy for more than half of the
+  // time.
+  beyond.memory = counter("dram_bus_utilization") > 0.5 ? dram : network;
+  if (!machine.clocks.latencies_follow) return beyond;
+  const double reads = counter("l2_read_sectors");
+  const double misses = reads > 0 ? 1 - counter("l2_read_hit_sectors") / reads : 1;
+  const auto& net = machine.interconnect;
+  const double to_l2 =
+      net.request_latency_ns + net.reply_latency_ns + machine.l2.latency_ns + machine.l2.hit_latency_ns;
+  const double in_dram = misses * machine.dram.latency_ns;
+  if (to_l2 + in_dram > 0) beyond.latency = (to_l2 * network + in_dram * dram) / (to_l2 + in_dram);
+  return beyond;
+}
+
 Forecast Dvfs::at(int64_t core_khz) const {
   const core::MachineConfig& machine = base_.recording->machine();
   Forecast f;
   f.core_khz = core_khz;
-  Clocks clocks = base_.clocks;
-  clocks[0] = core_khz;
+  const Clocks clocks = clocks_at(core_khz);
   for (size_t i = 0; i < base_.kernels.size(); ++i) {
     const KernelLaunch& k = base_.kernels[i];
     KernelForecast one;
-    one.seconds = parts_[i].seconds_at(static_cast<double>(core_khz) * 1e3);
+    const double hz = static_cast<double>(core_khz) * 1e3;
+    one.beyond = beyond_at(k.kernel, clocks);
+    one.seconds = parts_[i].seconds_at(hz, one.beyond);
+    one.bounds = parts_[i].bounds_at(hz, one.beyond);
     one.joules = scaled_energy(k.joules, machine, {base_.clocks, k.seconds}, {clocks, one.seconds});
     f.kernel_seconds += one.seconds;
     f.kernel_energy += core::total(one.joules);

@@ -14,6 +14,8 @@ namespace gpusim::analysis::energy {
 struct KernelForecast {
   double seconds = 0;
   core::EnergyAmounts joules{};
+  Beyond beyond;
+  ClockParts::Bounds bounds;
 };
 
 struct Forecast {
@@ -32,6 +34,10 @@ class Dvfs {
   [[nodiscard]] Forecast at(int64_t core_khz) const;
 
  private:
+  /// Clocks of the domains beside this one of the core, as the machine has them.
+  [[nodiscard]] Clocks clocks_at(int64_t core_khz) const;
+  [[nodiscard]] Beyond beyond_at(const KernelRecord& kernel, const Clocks& clocks) const;
+
   const Run& base_;
   std::vector<ClockParts> parts_;
 };

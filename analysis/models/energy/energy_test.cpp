@@ -49,10 +49,13 @@ TEST(ClockParts, ComputationGoesWithTheClockAndMemoryDoesNot) {
   memory.finish();
   EXPECT_EQ(memory.memory, 1);
   EXPECT_NEAR(memory.seconds_at(5e8), 1, 1e-12);
+  // Unless its clocks fall too: what is on its way at the end, and the data.
+  EXPECT_NEAR(memory.seconds_at(5e8, {2, 3}), 0.2 * 2 + 0.8 * 3, 1e-12);
   // One warp that waits half of its life: 2 * 0.5 + 0.5.
   ClockParts path{.seconds = 1, .core_hz = 1e9, .compute = 0.5, .latency = 0.5};
   path.finish();
   EXPECT_NEAR(path.seconds_at(5e8), 1.5, 1e-12);
+  EXPECT_NEAR(path.seconds_at(5e8, {2, 1}), 2, 1e-12);
   // Nothing but the launch.
   ClockParts launch{.seconds = 1, .core_hz = 1e9, .launch = 1};
   launch.finish();

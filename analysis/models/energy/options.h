@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <vector>
 
 #include "analysis/models/energy/pem.h"
 #include "analysis/models/energy/run.h"
@@ -14,9 +15,10 @@ enum class Study : uint8_t { kClocks, kBlocks };
 struct Choice {
   bool paper = false;  ///< variant=paper
   Study study = Study::kClocks;
-  double host_seconds = 0;  ///< host_time=: of a task beside; 0: there is none
-  Sensitivity sensitivity;  ///< k=, access_cycles=, deadline=, idle=
-  double transfer = 512;    ///< B of the paper's sensitivity, words
+  double host_seconds = 0;      ///< host_time=: of a task beside; 0: there is none
+  Sensitivity sensitivity;      ///< k=, access_cycles=, deadline=, idle=
+  double transfer = 512;        ///< B of the paper's sensitivity, words
+  std::vector<int64_t> clocks;  ///< clocks=: core clocks in kHz where no run gives them; empty: down to half
   std::string plot;
 };
 /// Throws core::InputError for a name or value that is none.

@@ -56,6 +56,7 @@ core::EnergyAmounts scaled_energy(const core::EnergyAmounts& joules, const core:
       case TermKind::kEvents:
         scaled[i] = joules[i] * v * v;
         break;
+      case TermKind::kActive:  // as long as the kernel does, with the clock
       case TermKind::kClock:
         scaled[i] = joules[i] * v * v * clock * time;
         break;

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "analysis/profile/quantities.h"
+#include "simcore/config/load.h"
+#include "simcore/text/input_error.h"
 
 namespace gpusim::analysis::energy {
 namespace {
@@ -74,10 +76,27 @@ Run read_run(const Recording& recording, const std::string& selection) {
   return run;
 }
 
-bool same_work(const Run& a, const Run& b) {
-  core::MachineConfig x = a.recording->machine(), y = b.recording->machine();
+namespace {
+
+/// The same but for the core clock, and for what follows it.
+bool same_machine(const core::MachineConfig& a, const core::MachineConfig& b) {
+  core::MachineConfig x = a, y = b;
   x.clocks.core_khz = y.clocks.core_khz = 0;
-  if (!(x == y) || a.kernels.size() != b.kernels.size()) return false;
+  if (x == y) return true;
+  x = a;
+  try {
+    core::set_clocks(x, {b.clocks.core_khz, 0, 0}, {});
+  } catch (const core::InputError&) {
+    return false;
+  }
+  return x == b;
+}
+
+}  // namespace
+
+bool same_work(const Run& a, const Run& b) {
+  if (!same_machine(a.recording->machine(), b.recording->machine()) || a.kernels.size() != b.kernels.size())
+    return false;
   for (size_t i = 0; i < a.kernels.size(); ++i) {
     const KernelRecord &one = a.kernels[i].kernel, &other = b.kernels[i].kernel;
     if (one.per_sm.rows != other.per_sm.rows || one.name != other.name || one.grid != other.grid ||

@@ -32,8 +32,8 @@ struct Run {
 /// time or at several core clocks, or the machine has no [energy].
 [[nodiscard]] Run read_run(const Recording& recording, const std::string& selection);
 
-/// Same machine and SMs but for the core clock, same kernels, grids and instructions: the runs differ in
-/// their clocks only.
+/// Same machine and SMs but for the core clock and what follows it, same kernels, grids and instructions: the
+/// runs differ in their clocks only. `a` has the higher one.
 [[nodiscard]] bool same_work(const Run& a, const Run& b);
 
 /// What the model predicts: J of board and host for `elapsed` seconds, in some of which kernels draw
