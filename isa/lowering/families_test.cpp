@@ -49,6 +49,7 @@ struct MmaCase {
   uint32_t bits;  ///< of a multiplicand
   size_t a_registers, b_registers;
   bool half_sums = false, integers = false;
+  bool unsigned_a = false;  ///< where B is signed
 };
 
 uint16_t half_of(int v) {  // exact for small whole numbers
@@ -76,6 +77,8 @@ void check_mma(const MmaCase& c, int lowest, int highest) {
   std::vector<int> a(kM * c.k), b(c.k * kN), sums(kM * kN);
   for (auto* m : {&a, &b, &sums})
     for (int& v : *m) v = value();
+  for (int& v : a)
+    if (c.unsigned_a) v += 128;
   const size_t parts = 32 / c.bits;  // elements of a register
   std::vector<uint32_t> input(32 * 64);
   for (size_t lane = 0; lane < 32; ++lane) {
@@ -143,6 +146,8 @@ TEST(Mma, EveryShapeMultipliesMatrices) {
   check_mma({head + "m16n8k16.row.col.s32.s8.s8.s32", 16, 8, 2, 1, false, true}, -128, 127);
   check_mma({head + "m16n8k32.row.col.s32.s8.s8.s32", 32, 8, 4, 2, false, true}, -128, 127);
   check_mma({head + "m16n8k16.row.col.s32.u8.u8.s32", 16, 8, 2, 1, false, true}, 0, 255);
+  check_mma({head + "m16n8k16.row.col.s32.u8.s8.s32", 16, 8, 2, 1, false, true, true}, -128, 127);
+  check_mma({head + "m16n8k32.row.col.s32.u8.s8.s32", 32, 8, 4, 2, false, true, true}, -128, 127);
   check_mma({head + "m16n8k16.row.col.satfinite.s32.s8.s8.s32", 16, 8, 2, 1, false, true}, -128, 127);
 }
 
@@ -273,6 +278,26 @@ TEST(AsyncCopies, FaultsNameTheAddress) {
              "mov.u32 %r0, s; cp.async.ca.shared.global [%r0], [%in+1048576], 16; cp.async.wait_all; ret;");
   const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean, 0, 90)), 32);
   EXPECT_EQ(o.result.fault, FaultKind::kOutOfBounds);
+}
+
+TEST(AsyncCopies, ArriveAtAnMbarrier) {
+  const std::vector<uint32_t> out =
+      run_warp(kernel(".reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p<4>; .shared .align 16 .b8 s[512]; "
+                      ".shared .align 8 .b64 b;",
+                      R"(mov.u32 %r0, b; mov.u32 %r1, s; mad.lo.u32 %r1, %tid0, 16, %r1; mov.u32 %r7, 0;
+                setp.eq.u32 %p0, %tid0, 0; @%p0 mbarrier.init.shared.b64 [%r0], 64; bar.sync 0;
+                cp.async.ca.shared.global [%r1], [%in], 16;
+                cp.async.mbarrier.arrive.shared.b64 [%r0];           // adds itself: no change
+                mbarrier.arrive.shared.b64 _, [%r0]; bar.sync 0;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0; @%p1 or.b32 %r7, %r7, 1;
+                cp.async.mbarrier.arrive.noinc.shared.b64 [%r0]; bar.sync 0;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0; @%p1 or.b32 %r7, %r7, 2;
+                ld.shared.u32 %r2, [%r1+12]; st.global.v2.u32 [%out], {%r7, %r2}; ret;)"),
+               numbered_rows());
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(out[64ul * lane], 2u) << "32 arrivals of the threads, and 32 of their copies";
+    EXPECT_EQ(out[64 * lane + 1], numbered_rows()[64 * lane + 3]);
+  }
 }
 
 // --- mbarrier ---

@@ -163,6 +163,7 @@ class Selector {
   void texture_query(Frame& frame, const Instruction& inst);
   // select_async.cpp
   void async_group(const Instruction& inst);
+  void async_arrive(Frame& frame, const Instruction& inst);
   void async_copy(Frame& frame, const Instruction& inst);
   void mbarrier(Frame& frame, const Instruction& inst);
   void video(Frame& frame, const Instruction& inst);  // select_video.cpp

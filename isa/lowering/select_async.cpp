@@ -28,9 +28,30 @@ void Selector::async_group(const Instruction& inst) {
   emit(op);
 }
 
+/// cp.async.mbarrier.arrive: the arrival of the copies so far, which the warp waits for here. Without .noinc
+/// it adds itself to those that the phase expects, so nothing changes.
+void Selector::async_arrive(Frame& frame, const Instruction& inst) {
+  Op wait;
+  wait.kind = OpKind::kFence;
+  wait.op_class = OpClass::kNop;
+  wait.imm = kAsyncWait | kAsyncWaitAll;
+  emit(wait);
+  if (!has_word(inst, "noinc")) return;
+  const auto where = address(frame, inst.operands[0], shared_or_generic(inst));
+  if (!where) return;
+  Op op = memory_op(OpKind::kAtomic, where->space, Type::kB64, true, *where, 1);
+  op.op_class = OpClass::kAtomShared;
+  op.mem = &execute_mbarrier;
+  op.key = 0;
+  op.imm = static_cast<uint64_t>(MbarrierAction::kArrive);
+  op.src[op.num_src++] = Value{kNoVar, false, 1};
+  emit(op);
+}
+
 void Selector::async_copy(Frame& frame, const Instruction& inst) {
   if (has_word(inst, "wait_all") || has_word(inst, "wait_group") || has_word(inst, "commit_group"))
     return async_group(inst);
+  if (has_word(inst, "mbarrier")) return async_arrive(frame, inst);
   if (inst.operands.size() < 3) return unsupported(inst, "this instruction");
   const auto to = address(frame, inst.operands[0], shared_or_generic(inst));
   const auto from = address(frame, inst.operands[1], Space::kGlobal);

@@ -72,7 +72,8 @@ void Selector::mma(Frame& frame, const Instruction& inst) {
     b.resize(2, zero);
   }
   Op op;
-  op.key = form_key(Opcode::kWmmaMma, form->multiplicand, form->d, static_cast<uint32_t>(form->c));
+  op.key = form_key(Opcode::kWmmaMma, form->multiplicand, form->d,
+                    static_cast<uint32_t>(form->c) | (form->other_sign ? kMmaOtherSign : 0));
   const SemanticRow* row = find_form(op.key, level_);
   if (row == nullptr) return unsupported(inst, "this form");
   op.kind = OpKind::kAlu;

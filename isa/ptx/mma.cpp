@@ -46,9 +46,11 @@ std::optional<MmaForm> mma_form(const Instruction& i) {
   form.multiplicand = m.type2;
   form.d = m.type;
   form.c = m.type4;
+  const auto is_byte = [](Type t) { return t == Type::kU8 || t == Type::kS8; };
+  form.other_sign = is_byte(m.type2) && is_byte(m.type3) && m.type2 != m.type3;
   form.satfinite = has_word(i, "satfinite");
   const bool plain = has_word(i, "sync") && has_word(i, "aligned") && has_word(i, "row") &&
-                     has_word(i, "col") && !has_word(i, "sp") && m.type2 == m.type3;
+                     has_word(i, "col") && !has_word(i, "sp") && (m.type2 == m.type3 || form.other_sign);
   const auto row = std::ranges::find_if(
       kRows, [&](const Row& r) { return r.multiplicand == form.multiplicand && has_word(i, r.shape); });
   if (!plain || row == std::end(kRows) || !sums_fit(form.multiplicand, form.d, form.c)) return std::nullopt;

@@ -13,6 +13,7 @@ struct MmaForm {
   Type multiplicand = Type::kNone;
   Type d = Type::kNone, c = Type::kNone;
   size_t a_registers = 0, b_registers = 0, c_registers = 0, d_registers = 0;
+  bool other_sign = false;  ///< of 8-bit integers: B is signed where A is not, or the other way round
   bool satfinite = false;
 };
 /// Nothing if the form is not simulated.

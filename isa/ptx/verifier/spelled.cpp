@@ -27,9 +27,7 @@ std::string unsupported_form(const Instruction& i) {
       return i.mods.texture >= TextureShape::kCube || i.operands.size() > 2 ? whole : std::string();
     case kCpAsync:
       // Bulk copies, and copies of clusters.
-      return words.size() > 2 && words[1] == "async" && words[2] != "bulk" && words[2] != "mbarrier"
-                 ? std::string()
-                 : whole;
+      return words.size() > 2 && words[1] == "async" && words[2] != "bulk" ? std::string() : whole;
     case kMbarrier:
       return has_word(i, "shared::cluster") || has_word(i, "noComplete") ? whole : std::string();
     case kLdmatrix:
@@ -126,6 +124,7 @@ void FunctionVerifier::check_async_copy(const Instruction& i) {
     static_cast<void>(constant(i.operands[0]));
     return;
   }
+  if (i.operands.size() == 1) return;  // cp.async.mbarrier.arrive [b]
   for (size_t k = 0; k < 2; ++k) {
     const Operand& o = i.operands[k];
     if (o.kind != Kind::kAddress)
