@@ -9,5 +9,5 @@ gpusim_test(simulation_test
   DEPS gpusim_components
   SYSTEMC)
 gpusim_benchmark(components_bench SOURCES bench/gpu_bench.cpp DEPS gpusim_components)
-gpusim_test(services_test SOURCES services/services_test.cpp DEPS gpusim_components)
+gpusim_test(services_test SOURCES services/services_test.cpp services/system_calls_test.cpp DEPS gpusim_components)
 gpusim_test(async_copies_test SOURCES sm/async_copies_test.cpp DEPS gpusim_components)
