@@ -43,6 +43,7 @@ from check_regress import check_failures, check_quick_suite  # noqa: E402
 from check_reuse import check_reuse  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
 from check_study import CHECKS as STUDY_CHECKS  # noqa: E402
+from check_families import FAMILY_CHECKS  # noqa: E402
 from check_programs import PROGRAM_CHECKS  # noqa: E402
 from check_system_calls import SYSTEM_CALL_CHECKS  # noqa: E402
 from check_variables import CHECKS as VARIABLE_CHECKS  # noqa: E402
@@ -117,6 +118,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "html": HTML_CHECKS,
         "programs": PROGRAM_CHECKS,
         "system_calls": SYSTEM_CALL_CHECKS,
+        "families": FAMILY_CHECKS,
         "variables": VARIABLE_CHECKS,
         "init": INIT_CHECKS,
         "installed": INSTALLED_CHECKS | PAGE_CHECKS,

@@ -133,6 +133,7 @@ void BlockChecks::warp_sync(const WarpChecks& warp, const isa::MicroOp& op, cons
 
 void BlockChecks::mark_whole_object(const isa::MicroOp& op, const isa::WarpContext& context,
                                     const isa::MemoryAccess& access) {
+  if (kernel_->of(op).writes_shared) written_.set(0, context.shared_bytes);
   if (op.kind == OpKind::kLoad || access.lanes.none()) return;
   if (access.space == Space::kShared) {
     written_.set(0, context.shared_bytes);

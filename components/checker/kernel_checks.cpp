@@ -30,9 +30,13 @@ void describe_memory(CheckedOp& checked, const isa::MicroOp& op, std::string_vie
   checked.mem = op.mem;
   // The texels of a tex and the fragments of a wmma lie in several places.
   checked.system_call = isa::is_system_call(op.mem);
-  checked.plain = !checked.system_call && op.op_class != isa::OpClass::kTexture && !name.starts_with("wmma");
+  checked.writes_shared = name.starts_with("cp.async");
+  checked.plain = !checked.system_call && op.op_class != isa::OpClass::kTexture &&
+                  !name.starts_with("wmma") && !checked.writes_shared && !has(name, "matrix.") &&
+                  !name.starts_with("sust");
   checked.reads =
-      op.kind == OpKind::kLoad || (op.kind == OpKind::kAtomic && (op.num_dst > 0 || !has(name, ".exch")));
+      op.kind == OpKind::kLoad ||
+      (op.kind == OpKind::kAtomic && (op.num_dst > 0 || !has(name, ".exch")) && !has(name, "mbarrier.init"));
   checked.is_volatile = !op.memory.is_spill && has(name, ".volatile");
   checked.strong =
       op.kind == OpKind::kAtomic || (op.memory.is_volatile && !op.memory.is_spill && !checked.is_volatile);

@@ -125,6 +125,7 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block) {
     warp.watch.reset();
     warp.blocked = false;
     warp.at_barrier = LaneMask();
+    warp.wait_pc = kNoWait;
   }
   control_.barriers.reset();
   control_.live_threads = run.threads_per_block;
@@ -199,11 +200,25 @@ FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelLaunch& run, uint64
   return Stop::kError;
 }
 
+FunctionalRunner::Stop FunctionalRunner::look_at_phase(Warp& warp, uint32_t pc, const MicroOp& op,
+                                                       LaneMask lanes, uint64_t operations) const {
+  if ((warp.context.predicates[op.pred_dst[0]] & lanes.bits()) != 0) {
+    warp.wait_pc = kNoWait;
+    return Stop::kNone;
+  }
+  // A turn that was more than a few instructions of a loop around the test has moved.
+  constexpr uint64_t kLoop = 64;
+  const bool again = warp.wait_pc == pc && operations <= kLoop;
+  warp.wait_pc = pc;
+  return again ? Stop::kSpins : Stop::kPaused;
+}
+
 FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t block, Warp& warp) {
   const MicroOp* ops = run.image->ops.data();
   SmStats& stats = run.sm[0];
   SimtStack& stack = warp.stack;
   warp.looks = 0;
+  const uint64_t start = operations_;
   while (!stack.done()) {
     const MicroOp& op = ops[stack.pc()];
     const LaneMask active = stack.mask();
@@ -236,7 +251,9 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
           if (op.folded_load != isa::kNoTarget &&
               !step_memory(run, block, warp, run.image->folded_loads[op.folded_load], lanes))
             return Stop::kError;
-          if (op.op_class == isa::OpClass::kSpecial) warp.context.clock = operations_;
+          // Clocks go on by one with each operation, so that a program that waits for a time comes to an end.
+          if (op.op_class == isa::OpClass::kSpecial)
+            warp.context.clock = warp.context.globaltimer_ns = operations_;
           op.exec(op, warp.context, lanes);
         }
         stack.advance();
@@ -246,6 +263,11 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
       case OpKind::kAtomic:
         if (lanes.any() && !step_memory(run, block, warp, op, lanes)) return Stop::kError;
         stack.advance();
+        if (op.pred_dst[0] != isa::kNoPredicate && lanes.any()) {
+          const Stop stop =
+              look_at_phase(warp, static_cast<uint32_t>(&op - ops), op, lanes, operations_ - start);
+          if (stop != Stop::kNone) return stop;
+        }
         break;
       case OpKind::kBranch:
         ++stats.branches;

@@ -43,6 +43,7 @@ class FunctionalRunner {
   void set_tracer(WarpTracer* tracer) { tracer_ = tracer; }
 
  private:
+  static constexpr uint32_t kNoWait = ~0u;
   struct Warp {
     SimtStack stack;
     DivergentGroups groups;
@@ -51,7 +52,8 @@ class FunctionalRunner {
     bool blocked = false;      ///< until a barrier opens
     isa::LaneMask at_barrier;  ///< lanes of the stack's top that wait there; none if it is the groups
     uint32_t barrier = 0;
-    uint32_t looks = 0;  ///< at its loops, since the warp had its turn
+    uint32_t looks = 0;          ///< at its loops, since the warp had its turn
+    uint32_t wait_pc = kNoWait;  ///< of the mbarrier whose phase it has found to go on, last of all
     [[nodiscard]] bool done() const { return stack.done() && groups.empty(); }
     [[nodiscard]] bool lanes_are_together() const { return stack.depth() == 0 && groups.empty(); }
   };
@@ -96,6 +98,9 @@ class FunctionalRunner {
   void report_deadlock(const KernelLaunch& run, uint64_t block);
   bool step_memory(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
                    isa::LaneMask lanes);
+  /// After a test of an mbarrier: others have their turn while its phase goes on.
+  Stop look_at_phase(Warp& warp, uint32_t pc, const isa::MicroOp& op, isa::LaneMask lanes,
+                     uint64_t operations) const;
   Stop step_transfer(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
                      isa::LaneMask lanes);
 

@@ -77,6 +77,11 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
       return fmt::format("{:#x} is not a texture of the launch file", access.fault_address);
     case isa::FaultKind::kTextureShape:
       return describe_texture(*memory.texture(access.fault_address));
+    case isa::FaultKind::kSurface:
+      return fmt::format("byte {} of a row, or the row, is outside of the surface",
+                         static_cast<int64_t>(access.fault_address));
+    case isa::FaultKind::kNoSurface:
+      return fmt::format("{:#x} is a texture that can only be read", access.fault_address);
     case isa::FaultKind::kMatrixPlace:
       return "the lanes of the warp give different addresses or strides of a matrix";
     case isa::FaultKind::kBadFree:

@@ -52,7 +52,9 @@ GlobalPath::QueueEntry& GlobalPath::enqueue(const isa::MicroOp& op, uint32_t war
     count_atomic_operations(rule_, access, entry.list);
   }
   AccessRecord& r = accesses_[index];
-  if (is_store || (is_atomic && op.num_sb_writes == 0)) accesses_.mark_store(index);
+  // Asynchronous copies are loads without a result: like stores, nothing but a fence waits for them.
+  // Of an asynchronous copy, as of a store, nothing waits but a fence.
+  if (is_store || op.memory.asynchronous || (is_atomic && op.num_sb_writes == 0)) accesses_.mark_store(index);
   r.remaining = r.unannounced = r.transactions = static_cast<uint16_t>(entry.list.count);
   r.first_address = entry.list.items[0].address;
   for (uint32_t t = 0; t < entry.list.count; ++t) r.bytes += entry.list.items[t].bytes;

@@ -137,8 +137,12 @@ TEST(DeviceHeap, BlocksAreAlignedApartAndInside) {
       EXPECT_GE(at, kBase);
       EXPECT_LE(at + bytes, kBase + kBytes);
       const auto after = taken.lower_bound(at);
-      if (after != taken.end()) EXPECT_LE(at + bytes, after->first);
-      if (after != taken.begin()) EXPECT_GE(at, std::prev(after)->first + std::prev(after)->second);
+      if (after != taken.end()) {
+        EXPECT_LE(at + bytes, after->first);
+      }
+      if (after != taken.begin()) {
+        EXPECT_GE(at, std::prev(after)->first + std::prev(after)->second);
+      }
       taken.emplace(at, bytes);
     } else {
       const auto at = std::next(taken.begin(), static_cast<long>(random() % taken.size()));

@@ -70,7 +70,8 @@ void DeviceContents::place_textures() {
   for (const core::TextureSpec& spec : specs) {
     isa::Texture t = texture_of(spec);
     t.address = buffer_address_[spec.buffer];
-    t.data = memory_.find(t.address)->data;
+    t.surface = memory_.find(t.address)->data;
+    t.data = t.surface;
     if (options_.machine.texture.tiled && t.dimensions > 1) {
       t.tiles = tiles;
       tiles += isa::tiled_bytes(t);

@@ -132,6 +132,7 @@ void IssueSlots::book_wait(int candidate, const Stretch& stretch) {
       book(w, StallCause::kBarrier, stretch);
       break;
     case WarpWait::kFence:
+    case WarpWait::kCopies:
       book(w, StallCause::kFence, stretch);
       break;
     case WarpWait::kFetch:

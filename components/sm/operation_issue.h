@@ -46,6 +46,7 @@ class OperationIssue {
   void constant_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now);
   /// Turns offsets in the threads' local memory into device addresses.
   void place_local_access(const Warp& warp, uint32_t w) const;
+  void execute_copy_group(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now);
   void execute_fence(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now);
   void emit_access(const AccessRecord& record, uint64_t now);
 

@@ -107,6 +107,7 @@ void OperationIssue::global_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   const bool atomic = op.kind == OpKind::kAtomic;
   const uint32_t index = sm_.lsu->submit(op, w, warp.stack.pc(), access, atomic, now);
   const AccessRecord& r = sm_.lsu->record(index);
+  if (op.memory.asynchronous) sm_.copies.begin(w, index);
   sm_.pipes.take(warp.timing_of(op.op_class), now);
   PcStats& at = warp.at();
   SmStats& stats = *warp.kernel->stats;
@@ -137,11 +138,26 @@ void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, ui
   const ClassTiming& timing = warp.timing_of(op.op_class);
   sm_.pipes.take(timing, now);
   warp.stack.advance();
+  if (op.imm != 0) return execute_copy_group(warp, w, op, now);
   if (sm_.lsu->outstanding_stores(w) == 0) {
     front_end_.prepare(w, now + timing.latency, now);
     return;
   }
   warp.wait = WarpWait::kFence;
+  sm_.table.set_blocked(w);
+}
+
+/// cp.async.commit_group, or a wait for copies.
+void OperationIssue::execute_copy_group(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
+  const auto groups = static_cast<uint32_t>(op.imm);
+  if (op.imm == isa::kAsyncCommit) sm_.copies.commit(w);
+  if (op.imm == isa::kAsyncCommit || sm_.copies.are_done(w, groups)) {
+    front_end_.prepare(w, now + std::max<uint64_t>(sm_.issue_cycles, warp.timing_of(op.op_class).latency),
+                       now);
+    return;
+  }
+  warp.load = groups;
+  warp.wait = WarpWait::kCopies;
   sm_.table.set_blocked(w);
 }
 
@@ -151,7 +167,9 @@ void OperationIssue::complete_access(uint32_t index, uint64_t now) {
   Warp& warp = sm_.warps[w];
   emit_access(r, now);
   if (r.is_store) {
-    if (warp.wait == WarpWait::kFence && sm_.lsu->outstanding_stores(w) == 0) {
+    if (r.op->memory.asynchronous) sm_.copies.end(w, index);
+    const bool copies_done = warp.wait == WarpWait::kCopies && sm_.copies.are_done(w, warp.load);
+    if (copies_done || (warp.wait == WarpWait::kFence && sm_.lsu->outstanding_stores(w) == 0)) {
       slots_.settle(warp.scheduler, now);
       warp.wait = WarpWait::kNone;
       front_end_.prepare(w, now, now);

@@ -111,6 +111,7 @@ void ResidentBlocks::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_bloc
   warp.scheduler = static_cast<uint8_t>(sm_.env.machine->scheduler.of_slot(w));
   warp.timing = sm_.env.timing->of_scheduler[warp.scheduler].data();
   sm_.dependences.reset_warp(w);
+  sm_.copies.reset_warp(w);
   sm_.lsu->set_kernel(w, run.slot);
   sm_.table.add(w, next_age_++);
   slots_.started(w);

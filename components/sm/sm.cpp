@@ -173,6 +173,8 @@ static const char* waits_how(WarpWait wait) {
       return "waits at a barrier";
     case WarpWait::kFence:
       return "waits at a memory fence";
+    case WarpWait::kCopies:
+      return "waits for asynchronous copies";
     case WarpWait::kMemory:
       return "waits for memory";
     case WarpWait::kFetch:

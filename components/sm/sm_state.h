@@ -17,6 +17,7 @@
 #include "components/launch/kernel_storage.h"
 #include "components/lsu/load_store_unit.h"
 #include "components/simulation/event_sink.h"
+#include "components/sm/async_copies.h"
 #include "components/sm/dependences.h"
 #include "components/sm/execution_pipes.h"
 #include "components/sm/instruction_fetch.h"
@@ -72,14 +73,14 @@ struct ResidentKernel {
   KernelStorage storage;
 };
 
-enum class WarpWait : uint8_t { kNone, kMemory, kBarrier, kFence, kFetch };
+enum class WarpWait : uint8_t { kNone, kMemory, kBarrier, kFence, kCopies, kFetch };
 
 struct alignas(64) ResidentWarp {  // what every issue needs comes first
   SimtStack stack;
   const isa::MicroOp* op = nullptr;  ///< next operation
   ResidentKernel* kernel = nullptr;
   uint32_t block_slot = 0;
-  uint32_t load = 0;        ///< kMemory: record waited for
+  uint32_t load = 0;        ///< kMemory: record waited for; kCopies: groups that may be under way
   uint32_t operations = 0;  ///< issued
   WarpWait wait = WarpWait::kNone;
   uint8_t scheduler = 0;
@@ -136,6 +137,7 @@ struct SmState {
   std::unique_ptr<InstructionFetch> fetch;  ///< if the machine has an instruction cache
   std::vector<ResidentWarp, core::PageAllocator<ResidentWarp>> warps;
   std::vector<ResidentBlock> blocks;
+  AsyncCopies copies;
   Dependences dependences;
   WarpTable table;
   ExecutionPipes pipes;

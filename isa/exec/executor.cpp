@@ -16,6 +16,10 @@ std::string_view fault_name(FaultKind kind) {
       return "not a texture";
     case FaultKind::kTextureShape:
       return "wrong texture geometry";
+    case FaultKind::kSurface:
+      return "outside of the surface";
+    case FaultKind::kNoSurface:
+      return "not a surface";
     case FaultKind::kMatrixPlace:
       return "the lanes of the warp give different matrices";
     case FaultKind::kTrap:

@@ -75,6 +75,8 @@ enum class FaultKind : uint8_t {
   kReadOnly,      ///< store to constant memory
   kNoTexture,     ///< tex or txq of a value that is no texture's handle
   kTextureShape,  ///< tex of another geometry than the texture has
+  kSurface,       ///< suld.trap or sust.trap outside of the surface
+  kNoSurface,     ///< sust to what can only be read
   kMatrixPlace,   ///< wmma: the lanes give different addresses or strides
   kTrap,
   kAssert,     ///< an assert() of the program failed

@@ -162,8 +162,9 @@ struct MemoryOperand {
   bool is_volatile = false;
   bool is_spill =
       false;  ///< a register saved or an argument passed by the compiler: no access of the program
-  bool bypasses_l1 = false;  ///< .cg, .cv, volatile and ordered loads
-  bool read_only = false;    ///< ld.global.nc: nobody writes there while the kernel runs
+  bool bypasses_l1 = false;   ///< .cg, .cv, volatile and ordered loads
+  bool asynchronous = false;  ///< a load that goes to shared memory (cp.async): nothing waits for it
+  bool read_only = false;     ///< ld.global.nc: nobody writes there while the kernel runs
   Aggregation aggregation = Aggregation::kNone;
   ObjectId object = kNoObject;  ///< of `offset`
   int64_t offset = 0;

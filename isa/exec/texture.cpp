@@ -243,6 +243,51 @@ const Texture* find(const WarpContext& ctx, uint64_t handle, int lane, uint64_t&
   return nullptr;
 }
 
+/// Reads the lanes' coordinates, calls read(texture, fetch) for each and gives them the values.
+template <class Read>
+void read_texture(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access, bool integer,
+                  Read read) {
+  open(access);
+  const auto shape = static_cast<TextureShape>(op.imm);
+  const auto dimensions = static_cast<size_t>(shape_dimensions(shape));
+  const auto* handles = row<const uint64_t>(op.src[0], ctx);
+  TextureFetch f;
+  f.integer = integer;
+  uint32_t sectors = 0;
+  uint64_t last = 0;
+  const Texture* texture = nullptr;
+  // Results wait until every lane has read its coordinates: they may share rows.
+  uint32_t value[4][kWarpSize];
+  for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    texture = find(ctx, handles[lane], lane, last, texture, access);
+    if (texture == nullptr) return;
+    if (!has_shape(*texture, shape)) {
+      access.fault = FaultKind::kTextureShape;
+      access.fault_lane = static_cast<uint8_t>(lane);
+      access.fault_address = handles[lane];
+      return;
+    }
+    for (size_t d = 0; d < dimensions; ++d) {
+      const RowRef& source = op.src[1 + d];
+      f.position[d] = f.integer ? static_cast<double>(row<const int32_t>(source, ctx)[lane])
+                                : double{row<const float>(source, ctx)[lane]};
+    }
+    f.layer = is_array_shape(shape) ? row<const uint32_t>(op.src[1 + dimensions], ctx)[lane] : 0;
+    read(*texture, f);
+    add_sectors(f, access, sectors);
+    for (size_t c = 0; c < 4; ++c) value[c][lane] = f.value[c];
+  }
+  for (size_t c = 0; c < op.num_dst; ++c) {
+    auto* to = row<uint32_t>(op.dst[c], ctx);
+    for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      to[lane] = value[c][lane];
+    }
+  }
+  access.lanes = LaneMask::first(static_cast<int>(sectors));
+}
+
 /// Numbers of OpenCL's cl_channel_type and cl_channel_order, which txq returns (PTX ISA, txq).
 uint32_t channel_data_type(const Texture& t) {
   const bool norm = t.normalized_float;
@@ -302,11 +347,25 @@ uint32_t answer(const Texture& t, TextureQuery query) {
 }  // namespace
 
 int shape_dimensions(TextureShape shape) {
-  return shape == TextureShape::k3d ? 3 : shape == TextureShape::k2d || shape == TextureShape::kA2d ? 2 : 1;
+  switch (shape) {
+    case TextureShape::k3d:
+    case TextureShape::kCube:
+    case TextureShape::kACube:
+      return 3;  // of a cube: the direction
+    case TextureShape::k2d:
+    case TextureShape::kA2d:
+      return 2;
+    default:
+      return 1;
+  }
 }
 uint64_t tiled_bytes(const Texture& t) { return slice_bytes(t) * t.size[2] * t.layers; }
-bool is_array_shape(TextureShape shape) { return shape == TextureShape::kA1d || shape == TextureShape::kA2d; }
+bool is_array_shape(TextureShape shape) {
+  return shape == TextureShape::kA1d || shape == TextureShape::kA2d || shape == TextureShape::kACube;
+}
 bool has_shape(const Texture& texture, TextureShape shape) {
+  if (shape == TextureShape::kCube) return texture.cube && texture.layers == kCubeFaces;
+  if (shape == TextureShape::kACube) return texture.cube;
   return texture.dimensions == shape_dimensions(shape) && texture.array == is_array_shape(shape);
 }
 
@@ -330,46 +389,61 @@ void fetch(const Texture& texture, TextureFetch& f) {
   sampler.finish(total);
 }
 
+namespace {
+
+/// Face and place of a direction in a cube (CUDA C++ Programming Guide, "Cubemap Textures"): `position`
+/// becomes the place in the face, which `layer` gets as well.
+void look_at_cube(const Texture& texture, TextureFetch& f) {
+  const auto [x, y, z] = f.position;
+  const double ax = std::abs(x), ay = std::abs(y), az = std::abs(z);
+  double m = az, s = z < 0 ? -x : x, t = -y;
+  uint32_t face = z < 0 ? 5 : 4;
+  if (ax >= ay && ax >= az) {
+    m = ax, s = x < 0 ? z : -z, t = -y;
+    face = x < 0 ? 1 : 0;
+  } else if (ay >= az) {
+    m = ay, s = x, t = y < 0 ? -z : z;
+    face = y < 0 ? 3 : 2;
+  }
+  const std::array<double, 2> place{(s / m + 1) / 2, (t / m + 1) / 2};
+  for (size_t d = 0; d < place.size(); ++d)
+    f.position[d] = texture.normalized ? place[d] : place[d] * texture.size[d];
+  f.layer = std::min(f.layer, texture.layers / kCubeFaces - 1) * kCubeFaces + face;
+}
+
+}  // namespace
+
+void gather(const Texture& texture, size_t component, TextureFetch& f) {
+  Texture linear = texture;  // the texels that a linear filter would weigh
+  linear.linear_filter = true;
+  f.layer = std::min(f.layer, texture.layers - 1);
+  f.texels = 0;
+  const Taps x = taps_of(linear, f, 0), y = taps_of(linear, f, 1);
+  linear.linear_filter = false;
+  // Counter-clockwise from the one of the lower row and column.
+  constexpr std::array<std::array<size_t, 2>, 4> kOrder{{{0, 1}, {1, 1}, {1, 0}, {0, 0}}};
+  std::array<uint32_t, 4> gathered{};
+  for (size_t i = 0; i < kOrder.size(); ++i) {
+    f.value = {};
+    Sampler sampler(linear, f);
+    sampler.add({x.index[kOrder[i][0]], y.index[kOrder[i][1]], 0}, 1);
+    sampler.finish(1);
+    gathered[i] = f.value[component];
+  }
+  f.value = gathered;
+}
+
+void execute_tld4(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  read_texture(op, ctx, mask, access, false,
+               [&op](const Texture& t, TextureFetch& f) { gather(t, op.modifiers, f); });
+}
+
 void execute_tex(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
-  open(access);
-  const auto shape = static_cast<TextureShape>(op.imm);
-  const auto dimensions = static_cast<size_t>(shape_dimensions(shape));
-  const auto* handles = row<const uint64_t>(op.src[0], ctx);
-  TextureFetch f;
-  f.integer = op.modifiers != 0;
-  uint32_t sectors = 0;
-  uint64_t last = 0;
-  const Texture* texture = nullptr;
-  // Results wait until every lane has read its coordinates: they may share rows.
-  uint32_t value[4][kWarpSize];
-  for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    texture = find(ctx, handles[lane], lane, last, texture, access);
-    if (texture == nullptr) return;
-    if (!has_shape(*texture, shape)) {
-      access.fault = FaultKind::kTextureShape;
-      access.fault_lane = static_cast<uint8_t>(lane);
-      access.fault_address = handles[lane];
-      return;
-    }
-    for (size_t d = 0; d < dimensions; ++d) {
-      const RowRef& source = op.src[1 + d];
-      f.position[d] = f.integer ? static_cast<double>(row<const int32_t>(source, ctx)[lane])
-                                : double{row<const float>(source, ctx)[lane]};
-    }
-    f.layer = is_array_shape(shape) ? row<const uint32_t>(op.src[1 + dimensions], ctx)[lane] : 0;
-    fetch(*texture, f);
-    add_sectors(f, access, sectors);
-    for (size_t c = 0; c < 4; ++c) value[c][lane] = f.value[c];
-  }
-  for (size_t c = 0; c < op.num_dst; ++c) {
-    auto* to = row<uint32_t>(op.dst[c], ctx);
-    for (uint32_t left = mask.bits(); left != 0; left &= left - 1) {
-      const int lane = std::countr_zero(left);
-      to[lane] = value[c][lane];
-    }
-  }
-  access.lanes = LaneMask::first(static_cast<int>(sectors));
+  const bool cube = static_cast<TextureShape>(op.imm) >= TextureShape::kCube;
+  read_texture(op, ctx, mask, access, op.modifiers != 0, [cube](const Texture& t, TextureFetch& f) {
+    if (cube) look_at_cube(t, f);
+    fetch(t, f);
+  });
 }
 
 void execute_txq(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {

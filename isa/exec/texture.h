@@ -21,11 +21,13 @@ enum class AddressMode : uint8_t { kWrap = 0, kMirror = 1, kClamp = 3, kBorder =
 /// height * pitch bytes behind `address`.
 struct Texture {
   const std::byte* data = nullptr;  ///< host byte of `address`
+  std::byte* surface = nullptr;     ///< the same byte, if surface stores may write there
   uint64_t address = 0;             ///< device address
   Type format = Type::kF32;         ///< of a channel: u8 s8 u16 s16 u32 s32 f16 f32
   uint8_t channels = 1;             ///< 1, 2, 4
   uint8_t dimensions = 1;           ///< 1, 2, 3
   bool array = false;               ///< has layers (dimensions 1 or 2)
+  bool cube = false;                ///< each six layers are the faces of a cube; array is true
   bool linear_filter = false;
   bool normalized = false;        ///< coordinates from 0 to 1
   bool normalized_float = false;  ///< integer texels are read as 0..1 or -1..1
@@ -48,6 +50,7 @@ struct Texture {
 /// Bytes of the whole texture in tiles, all slices and layers.
 [[nodiscard]] uint64_t tiled_bytes(const Texture& texture);
 
+inline constexpr uint32_t kCubeFaces = 6;
 inline constexpr int kMaxTexels = 8;  ///< that one fetch reads (linear filtering in three dimensions)
 
 /// One thread's fetch: coordinates in, four 32-bit components and the texels that were read out.
@@ -60,6 +63,8 @@ struct TextureFetch {
   int texels = 0;
 };
 void fetch(const Texture& texture, TextureFetch& f);
+/// Component `component` of each of the four texels that a linear filter would weigh (tld4).
+void gather(const Texture& texture, size_t component, TextureFetch& f);
 
 /// True if tex with this geometry can read the texture.
 [[nodiscard]] bool has_shape(const Texture& texture, TextureShape shape);
@@ -71,6 +76,8 @@ void fetch(const Texture& texture, TextureFetch& f);
 /// `modifiers` 1 if the coordinates are integers. For the timing model `access` holds the 32-byte sectors
 /// that the warp reads, one in each lane's place (at most 32 of them).
 void execute_tex(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+/// tld4: like tex with two dimensions, with the component that is gathered in MicroOp::modifiers.
+void execute_tld4(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 /// txq: src[0] is the handle, `imm` the TextureQuery. Takes no memory access.
 void execute_txq(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
 

@@ -28,6 +28,8 @@ struct AluForm {
 [[nodiscard]] Type untyped(Type t);
 [[nodiscard]] Type unsigned_of(Type t);
 
+[[nodiscard]] WmmaSum mma_sum(const Modifiers& mods, Type multiplicand, int target);  // select_wmma.cpp
+
 class Selector {
  public:
   Selector(const Module& module, const Function& root, const CallPlan& plan, const LoweringOptions& options,
@@ -159,6 +161,20 @@ class Selector {
   // select_texture.cpp
   void texture_read(Frame& frame, const Instruction& inst);
   void texture_query(Frame& frame, const Instruction& inst);
+  // select_async.cpp
+  void async_group(const Instruction& inst);
+  void async_arrive(Frame& frame, const Instruction& inst);
+  void async_copy(Frame& frame, const Instruction& inst);
+  void mbarrier(Frame& frame, const Instruction& inst);
+  void video(Frame& frame, const Instruction& inst);  // select_video.cpp
+  // select_mma.cpp
+  void matrix_move(Frame& frame, const Instruction& inst);
+  void mma(Frame& frame, const Instruction& inst);
+  // select_surface.cpp
+  bool add_coordinates(Frame& frame, const Instruction& inst, const Operand& place, Type type, Op& op);
+  void surface_access(Frame& frame, const Instruction& inst);
+  void surface_query(Frame& frame, const Instruction& inst);
+  void texture_gather(Frame& frame, const Instruction& inst);
   std::optional<Value> texture_handle_of(Frame& frame, const Operand& operand);
   Op texture_op(const Instruction& inst, MemFn function, uint64_t what, const Value& handle);
 

@@ -267,6 +267,13 @@ std::optional<AluForm> bit_form(const Modifiers& m, Opcode op) {
 }
 
 std::optional<AluForm> convert_form(const Modifiers& m, bool legacy) {
+  if (m.type == Type::kTF32) {
+    AluForm f = simple(Opcode::kCvt, Type::kTF32, 0, Type::kB32, {Type::kF32});
+    f.key = form_key(Opcode::kCvt, Type::kTF32, Type::kF32);
+    f.modifiers = runtime_modifiers(m, false);
+    if (m.rounding == Rounding::kRna) f.modifiers |= kModNan;
+    return f;
+  }
   const Type d = arithmetic_type(m.type), s = m.type2 == Type::kNone ? d : arithmetic_type(m.type2);
   const bool ftz = (m.ftz || legacy) && (d == Type::kF32 || s == Type::kF32);
   if (((m.relu || m.satfinite) && !is_half(d)) || m.rounding == Rounding::kRna) return std::nullopt;

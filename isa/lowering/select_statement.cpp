@@ -72,6 +72,36 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kTxq:
       texture_query(frame, inst);
       break;
+    case Opcode::kVideo:
+      video(frame, inst);
+      break;
+    case Opcode::kFenceProxy:
+      emit_control(OpKind::kFence, OpClass::kFence);
+      break;
+    case Opcode::kCpAsync:
+      async_copy(frame, inst);
+      break;
+    case Opcode::kMbarrier:
+      mbarrier(frame, inst);
+      break;
+    case Opcode::kLdmatrix:
+    case Opcode::kStmatrix:
+    case Opcode::kMovmatrix:
+      matrix_move(frame, inst);
+      break;
+    case Opcode::kMma:
+      mma(frame, inst);
+      break;
+    case Opcode::kSuld:
+    case Opcode::kSust:
+      surface_access(frame, inst);
+      break;
+    case Opcode::kSuq:
+      surface_query(frame, inst);
+      break;
+    case Opcode::kTld4:
+      texture_gather(frame, inst);
+      break;
     case Opcode::kVote:
       vote(frame, inst);
       break;

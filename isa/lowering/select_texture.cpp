@@ -47,7 +47,7 @@ Op Selector::texture_op(const Instruction& inst, MemFn function, uint64_t what, 
 }
 
 void Selector::texture_read(Frame& frame, const Instruction& inst) {
-  if (inst.operands.size() != 2 || inst.operands[1].elements.empty())
+  if (inst.operands.size() < 2 || inst.operands[1].elements.empty())
     return unsupported(inst, "this instruction");
   const Operand& source = inst.operands[1];
   const auto handle = texture_handle_of(frame, source);

@@ -22,6 +22,11 @@ struct Arrangement {
   bool tiles_in_row = false;  ///< of an accumulator: the second half has further columns, not rows
 };
 
+/// The two halves of the results are columns, not rows.
+bool splits_columns(WmmaShape shape) {
+  return shape == WmmaShape::kM16N16K16 || shape == WmmaShape::kM16N16K8;
+}
+
 Arrangement arrangement_of(WmmaMatrix matrix, WmmaShape shape, Type element) {
   Arrangement a;
   a.element = element;
@@ -29,8 +34,8 @@ Arrangement arrangement_of(WmmaMatrix matrix, WmmaShape shape, Type element) {
   const bool swapped = shape == WmmaShape::kM8N32K16;
   a.wide_tiles = shape != WmmaShape::kM8N8K4 && (matrix == WmmaMatrix::kA) != swapped;
   a.mirrored = !a.multiplicand && swapped;
-  a.inner_tiles = type_bytes(element) == 2 ? 2 : 1;
-  a.tiles_in_row = shape == WmmaShape::kM16N16K16;
+  a.inner_tiles = type_bytes(element) == 2 || element == Type::kTF32 ? 2 : 1;
+  a.tiles_in_row = splits_columns(shape);
   return a;
 }
 
@@ -60,11 +65,15 @@ int default_stride(WmmaMatrix matrix, WmmaShape shape, WmmaLayout layout) {
   return layout == WmmaLayout::kRow ? columns : rows;
 }
 
-/// The arithmetic of the target's tensor cores, see isa/exec/semantics/wmma.inc.
-WmmaSum sum_of(const Modifiers& mods, int target) {
+}  // namespace
+
+/// The arithmetic of the target's tensor cores, see isa/exec/semantics/wmma.inc. Of tf32 they sum half as
+/// many products at once, which are twice as wide.
+WmmaSum mma_sum(const Modifiers& mods, Type multiplicand, int target) {
   WmmaSum sum;
   sum.fraction_bits = target >= 90 ? 25 : target >= 75 ? 24 : 23;
   sum.block = target >= 90 ? 16 : target >= 75 ? 8 : 4;
+  if (multiplicand == Type::kTF32) sum.block = target >= 90 ? 8 : 4;
   sum.satfinite = mods.satfinite ? 1 : 0;
   sum.rounding = mods.rounding == Rounding::kRz   ? kModRz
                  : mods.rounding == Rounding::kRm ? kModRm
@@ -72,6 +81,8 @@ WmmaSum sum_of(const Modifiers& mods, int target) {
                                                   : kModRn;
   return sum;
 }
+
+namespace {
 
 /// Does the operand have as many registers as the matrix?
 bool holds(const Instruction& inst, size_t operand, const std::optional<WmmaFragment>& fragment) {
@@ -190,8 +201,7 @@ void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
     results.push_back(destination(frame, p, d.register_type));
   // The halves of m16n16k16 are columns, those of the other shapes rows.
   const size_t halves = m.shape == WmmaShape::kM8N8K4 ? 1 : 2;
-  const size_t row_halves = m.shape == WmmaShape::kM16N16K16 ? 1 : halves,
-               column_halves = halves / row_halves;
+  const size_t row_halves = splits_columns(m.shape) ? 1 : halves, column_halves = halves / row_halves;
   std::vector<Op> ops;
   for (size_t h = 0; h < halves; ++h) {
     Op op;
@@ -204,7 +214,7 @@ void Selector::wmma_mma(Frame& frame, const Instruction& inst) {
     op.flops = form->flops;
     op.type = types.d;
     op.whole_warp = true;
-    op.imm = std::bit_cast<uint64_t>(sum_of(m, module_.target_sm));
+    op.imm = std::bit_cast<uint64_t>(mma_sum(m, types.a, module_.target_sm));
     const auto add = [&](const std::vector<Value>& from, size_t parts) {
       const size_t count = from.size() / parts;
       for (size_t i = 0; i < count; ++i) op.src[op.num_src++] = from[h % parts * count + i];

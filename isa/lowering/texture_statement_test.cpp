@@ -237,10 +237,15 @@ TEST(TextureStatements, Verifier) {
   EXPECT_EQ(complaint("tex.1d.v4.f32.f32 " + to + "[t];"),
             "'tex.1d.v4.f32.f32' needs coordinates behind the texture");
   EXPECT_EQ(complaint("txq.b32 %r1, [t];"), "'txq.b32' does not say what it asks for");
-  EXPECT_EQ(complaint("tex.level.2d.v4.f32.f32 " + to + "[t, {%f5, %f6}], %f7;"),
-            "'tex.level.2d.v4.f32.f32' is not supported yet");
-  EXPECT_EQ(complaint("tex.cube.v4.f32.f32 " + to + "[t, {%f5, %f6, %f7, %f7}];"),
-            "'tex.cube.v4.f32.f32' is not supported yet");
+  EXPECT_EQ(complaint("tex.level.2d.v4.f32.f32 " + to + "[t, {%f5, %f6}], %f7;"), "");
+  EXPECT_EQ(complaint("tex.level.2d.v4.f32.f32 " + to + "[t, {%f5, %f6}];"),
+            "'tex.level.2d.v4.f32.f32' takes 3 operands, found 2");
+  EXPECT_EQ(complaint("tex.grad.2d.v4.f32.f32 " + to + "[t, {%f5, %f6}], {%f5, %r6}, {%f5, %f6};"), "");
+  EXPECT_EQ(complaint("tex.cube.v4.f32.f32 " + to + "[t, {%f5, %f6, %f7, %f7}];"), "");
+  EXPECT_EQ(complaint("tex.cube.v4.f32.f32 " + to + "[t, {%f5, %f6}];"),
+            "'tex.cube.v4.f32.f32' needs 3 coordinates, found 2");
+  EXPECT_EQ(complaint("tex.2d.v4.f32.f32 " + to + "[t, {%f5, %f6}], {%r1, %r1};"),
+            "'tex.2d.v4.f32.f32' is not supported yet");
 }
 
 }  // namespace

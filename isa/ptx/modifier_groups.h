@@ -68,6 +68,7 @@ enum Group : uint64_t {
   kWindow = uint64_t{1} << 58,        // shared::cta shared::cluster param::entry
   kParamFunc = uint64_t{1} << 59,     // param::func
   kLongPrefetch = uint64_t{1} << 60,  // L2::256B, a kPrefetchSize too
+  kTextureLods = uint64_t{1} << 61,   // base level grad
 };
 
 /// One of each may be written twice.
@@ -149,7 +150,7 @@ constexpr uint64_t groups_of(Opcode op) {
       return kSemantics | kMmio | kScope | kSpace | kWindow | kParamFunc | kStoreCache | kEvictL1 | kEvictL2 |
              kCacheHint | kVector;
     case kTex:
-      return kTextureShapes | kVector;
+      return kTextureShapes | kTextureLods | kVector;
     case kTxq:
       return kTextureQueries;
     case kPrefetch:

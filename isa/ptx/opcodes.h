@@ -49,8 +49,10 @@ enum class Semantics : uint8_t { kNone, kWeak, kVolatile, kRelaxed, kAcquire, kR
 enum class Scope : uint8_t { kNone, kCta, kCluster, kGpu, kSys };
 enum class CacheOp : uint8_t { kNone, kCa, kCg, kCs, kLu, kCv, kWb, kWt };
 enum class LaneOp : uint8_t { kNone, kAll, kAny, kUni, kBallot, kUp, kDown, kBfly, kIdx };
-/// Geometry of tex: dimensions, and with an array of layers.
-enum class TextureShape : uint8_t { kNone, k1d, k2d, k3d, kA1d, kA2d };
+/// Geometry of tex: dimensions, and with an array of layers; the six faces of a cube.
+enum class TextureShape : uint8_t { kNone, k1d, k2d, k3d, kA1d, kA2d, kCube, kACube };
+/// How tex says which level of a texture it reads.
+enum class TextureLod : uint8_t { kNone, kBase, kLevel, kGrad };
 /// What txq asks for.
 enum class TextureQuery : uint8_t {
   kNone,
@@ -69,7 +71,7 @@ enum class TextureQuery : uint8_t {
 /// Matrix of wmma.load and wmma.store.
 enum class WmmaMatrix : uint8_t { kNone, kA, kB, kC, kD };
 /// Rows x columns x inner dimension of a wmma operation.
-enum class WmmaShape : uint8_t { kNone, kM16N16K16, kM8N32K16, kM32N8K16, kM8N8K4 };
+enum class WmmaShape : uint8_t { kNone, kM16N16K16, kM8N32K16, kM32N8K16, kM8N8K4, kM16N16K8 };
 enum class WmmaLayout : uint8_t { kNone, kRow, kCol };
 enum class PrmtMode : uint8_t { kDefault, kF4e, kB4e, kRc8, kEcl, kEcr, kRc16 };
 
@@ -94,6 +96,7 @@ struct Modifiers {
   LaneOp lane_op = LaneOp::kNone;
   PrmtMode prmt = PrmtMode::kDefault;
   TextureShape texture = TextureShape::kNone;
+  TextureLod lod = TextureLod::kNone;
   TextureQuery query = TextureQuery::kNone;
   WmmaMatrix matrix = WmmaMatrix::kNone;
   WmmaShape shape = WmmaShape::kNone;

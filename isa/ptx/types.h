@@ -59,6 +59,7 @@ enum class Type : uint8_t {
   kTexRef,
   kSamplerRef,
   kSurfRef,
+  kTF32,  ///< of multiplicands: single precision with a shorter fraction, in registers of 32 bits
 };
 
 /// Size of one value in bytes (a predicate counts as 1; opaque references as 8; kNone as 0).
@@ -85,6 +86,7 @@ enum class Type : uint8_t {
     case Type::kU16x2:
     case Type::kS16x2:
     case Type::kF32:
+    case Type::kTF32:
       return 4;
     case Type::kB64:
     case Type::kU64:

@@ -90,6 +90,36 @@ constexpr Spelling kSpellings[] = {
     {"tcgen05", "*", 0, 16, 100, 806, Letters::kTensorMemory},
     {"tensormap.replace", "*", 2, 3, 90, 803, Letters::kWithLetter},
     {"multimem", "*", 1, 16, 90, 801},
+    {"suld.b", "1d|2d|3d|a1d|a2d ca|cg|cs|cv? v2|v4? b8|b16|b32|b64 trap|clamp|zero", 2, 2, 20, 105},
+    {"sust.b", "1d|2d|3d|a1d|a2d wb|cg|cs|wt? v2|v4? b8|b16|b32|b64 trap|clamp|zero", 2, 2, 20, 105},
+    {"sust.p", "1d|2d|3d|a1d|a2d v2|v4? b32|u32|s32|f32 trap|clamp|zero", 2, 2, 20, 105},
+    {"sured.b", "add|min|max|and|or 1d|2d|3d u32|u64|s32|s64|b32|b64 trap|clamp|zero", 2, 2, 20, 300},
+    {"sured.p", "add|min|max|and|or 1d|2d|3d b32|b64 trap|clamp|zero", 2, 2, 20, 300},
+    {"suq", "width|height|depth|channel_data_type|channel_order|array_size|memory_layout b32", 2, 2, 20, 105},
+    {"tld4", "r|g|b|a 2d|a2d|cube|acube v4 u32.f32|s32.f32|f32.f32", 2, 4, 20, 302},
+    {"vadd", "u32|s32 u32|s32 u32|s32 sat? add|min|max?", 3, 4, 20, 200},
+    {"vsub", "u32|s32 u32|s32 u32|s32 sat? add|min|max?", 3, 4, 20, 200},
+    {"vabsdiff", "u32|s32 u32|s32 u32|s32 sat? add|min|max?", 3, 4, 20, 200},
+    {"vmin", "u32|s32 u32|s32 u32|s32 sat? add|min|max?", 3, 4, 20, 200},
+    {"vmax", "u32|s32 u32|s32 u32|s32 sat? add|min|max?", 3, 4, 20, 200},
+    {"vshl", "u32|s32 u32|s32 u32 sat? clamp|wrap add|min|max?", 3, 4, 20, 200},
+    {"vshr", "u32|s32 u32|s32 u32 sat? clamp|wrap add|min|max?", 3, 4, 20, 200},
+    {"vmad", "u32|s32 u32|s32 u32|s32 po? sat? shr7|shr15?", 4, 4, 20, 200},
+    {"vset", "u32|s32 u32|s32 eq|ne|lt|le|gt|ge add|min|max?", 3, 4, 20, 200},
+    {"vadd2", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vsub2", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vavrg2", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vabsdiff2", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vmin2", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vmax2", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vset2", "u32|s32 u32|s32 eq|ne|lt|le|gt|ge add?", 4, 4, 30, 300},
+    {"vadd4", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vsub4", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vavrg4", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vabsdiff4", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vmin4", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vmax4", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
+    {"vset4", "u32|s32 u32|s32 eq|ne|lt|le|gt|ge add?", 4, 4, 30, 300},
     {"stacksave", "u32|u64", 1, 1, 52, 703},
     {"stackrestore", "u32|u64", 1, 1, 52, 703},
     {"alloca", "u32|u64", 2, 3, 52, 703},
@@ -99,6 +129,11 @@ constexpr Spelling kSpellings[] = {
 constexpr Opcode kWithLetter[] = {Opcode::kSetmaxnreg};
 
 using Words = std::vector<std::string_view>;
+
+/// Opcodes of the table of which some or all instructions are simulated.
+constexpr Opcode kSpelled[] = {Opcode::kSuld,      Opcode::kSust,     Opcode::kSuq,      Opcode::kTld4,
+                               Opcode::kCpAsync,   Opcode::kMbarrier, Opcode::kLdmatrix, Opcode::kStmatrix,
+                               Opcode::kMovmatrix, Opcode::kMma,      Opcode::kVideo,    Opcode::kFenceProxy};
 
 Words split(std::string_view text, char separator) {
   Words words;
@@ -222,6 +257,15 @@ std::string spelling_error(const Module& module, const Instruction& i) {
     if (wrong.empty()) return {};
   }
   return wrong.empty() ? fmt::format("'{}' does not have these modifiers", name) : wrong;
+}
+
+bool is_spelled(Opcode op) { return std::ranges::find(kSpelled, op) != std::end(kSpelled); }
+
+std::vector<std::string_view> instruction_words(const Instruction& i) { return words_of(i.text); }
+
+bool has_word(const Instruction& i, std::string_view word) {
+  const Words words = words_of(i.text);
+  return std::ranges::find(words, word) != words.end();
 }
 
 std::string letter_error(const Module& module, const Instruction& i) {

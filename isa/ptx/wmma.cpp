@@ -12,6 +12,8 @@ WmmaSize wmma_size(WmmaShape shape) {
       return {32, 8, 16};
     case WmmaShape::kM8N8K4:
       return {8, 8, 4};
+    case WmmaShape::kM16N16K8:
+      return {16, 16, 8};
     case WmmaShape::kNone:
       break;
   }
@@ -29,6 +31,8 @@ Type register_type(bool multiplicand, bool is_double, Type element) {
       return is_double ? Type::kNone : Type::kF16x2;
     case Type::kBF16:
       return multiplicand && !is_double ? Type::kBF16x2 : Type::kNone;
+    case Type::kTF32:
+      return multiplicand ? Type::kB32 : Type::kNone;
     case Type::kU8:
     case Type::kS8:
       return multiplicand && !is_double ? Type::kU32 : Type::kNone;
@@ -45,6 +49,10 @@ Type register_type(bool multiplicand, bool is_double, Type element) {
 std::optional<WmmaFragment> wmma_fragment(WmmaMatrix matrix, WmmaShape shape, Type element) {
   const auto [m, n, k] = wmma_size(shape);
   const bool multiplicand = matrix == WmmaMatrix::kA || matrix == WmmaMatrix::kB;
+  // tf32 has a shape of its own, whose accumulators are f32.
+  const bool tf32 = shape == WmmaShape::kM16N16K8;
+  if (tf32 ? element != (multiplicand ? Type::kTF32 : Type::kF32) : element == Type::kTF32)
+    return std::nullopt;
   WmmaFragment f;
   f.register_type = register_type(multiplicand, shape == WmmaShape::kM8N8K4, element);
   if (f.register_type == Type::kNone) return std::nullopt;

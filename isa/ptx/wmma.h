@@ -12,7 +12,8 @@
 //   C  (row, column) + (0, 0), (8, 0), (0, 8), (8, 8)    each with the elements e = 0 and 1
 // m32n8k16 has the rows 16 to 31 of A and C behind the first 16 and one group of columns. m8n32k16 is its
 // mirror image: B lies as A does there, A as B, and C with rows and columns exchanged. m8n8k4 has one tile of
-// each. f16 multiplicands always take eight registers: where fewer hold the matrix, the others repeat them.
+// each, m16n16k8 of tf32 is m16n16k16 with half the k. f16 multiplicands always take eight registers: where
+// fewer hold the matrix, the others repeat them.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -43,6 +43,9 @@ inline constexpr uint32_t kVarRelu = 1u << 13;
 inline constexpr uint32_t kVarSeparate = 1u << 31;  ///< mad: the product is rounded as well
 inline constexpr uint32_t kVarCompareShift = 14;    ///< CompareOp or AtomOp from here
 
+/// Besides the type of C in the variant of a matrix operation on 8-bit integers: B is signed where A is not.
+inline constexpr uint32_t kMmaOtherSign = 1u << 8;
+
 /// MicroOp::modifiers of kVarDirected and of half-precision forms: rounding in the low bits, then flags.
 enum RuntimeModifier : uint8_t {
   kModRn = 0,

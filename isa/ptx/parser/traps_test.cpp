@@ -246,19 +246,49 @@ TEST(Traps, OldTexturesAndSurfaces) {
 TEST(Traps, UnsupportedFamiliesParse) {
   const Module m = parse_ok(kernel(R"(
     .reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<9>; .reg .pred %p;
-    cp.async.ca.shared.global [%r1], [%rd1], 16;
     cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];
+    mbarrier.arrive.noComplete.shared::cta.b64 %rd1, [%r1], %r2;
+    mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2,%r3,%r4};
+    vavrg4.u32.u32.u32.add %r1, %r2, %r3, %r4;
+    vadd4.u32.u32.u32 %r1, %r2.b7654, %r3, %r4;
+    barrier.cluster.arrive.aligned;)"));
+  const Diagnostics d = verify_module(m);
+  EXPECT_EQ(d.size(), m.functions[0].body.size());
+  EXPECT_FALSE(has_errors(d)) << test::messages(d);
+  EXPECT_EQ(d[2].message, "'mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32' is not supported yet");
+}
+
+TEST(Traps, FamiliesThatTheTableOfSpellingsJudges) {
+  const Module m = parse_ok(kernel(R"(
+    .reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<9>; .reg .pred %p;
+    cp.async.ca.shared.global [%r1], [%rd1], 16;
     mbarrier.try_wait.parity.shared::cta.b64 %p, [%r1], %r2;
     ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [%r5];
     mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};
     vadd4.u32.u32.u32.add %r1, %r2, %r3, %r4;
     vadd.u32.u32.u32 %r1, %r2.b0, %r3.h1;
-    barrier.cluster.arrive.aligned;
+    fence.proxy.async.shared::cta;
+    suld.b.2d.v2.b32.trap {%r1, %r2}, [%rd1, {%r3, %r4}];
     cvt.rna.tf32.f32 %r1, %r2;)"));
-  const Diagnostics d = verify_module(m);
-  EXPECT_EQ(d.size(), m.functions[0].body.size());
-  EXPECT_FALSE(has_errors(d)) << test::messages(d);
-  EXPECT_EQ(d[4].message, "'mma.sync' is not supported yet");
+  EXPECT_EQ(test::messages(verify_module(m)), "");
+  // What is wrong with their operands is an error, and so is a modifier that they do not have.
+  for (const char* statement :
+       {"cp.async.cg.shared.global [%r1], [%rd1], 8;", "cp.async.ca.shared.global [%r1], [%rd1], 16, 17;",
+        "cp.async.ca.shared.global %r1, [%rd1], 16;", "mbarrier.test_wait.shared.b64 %p, [%r1], %r2;",
+        "mbarrier.init.shared.b32 [%r1], %r2;",
+        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1,%r2,%r3,%r4}, [%r5];",
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5}, "
+        "{%f1,%f2,%f3,%f4};",
+        "vadd4.u32.u32.u32 %f1, %r2, %r3, %r4;", "vadd.u32.u32.u32.clamp %r1, %r2, %r3;",
+        "suld.b.2d.v2.b32 {%r1, %r2}, [%rd1, {%r3, %r4}];",
+        "suld.b.2d.v2.b32.trap {%r1, %r2}, [%rd1, {%r3}];", "mbarrier.arrive.shared.b64 [%r1];",
+        "suld.b.3d.b32.zero %r1, [%rd1, {%r3, %r4, %r5}];", "vadd.u32.u32.u32 %r1.b0, %r2, %r3;",
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r1, [%r5];", "suld.b.1d.b32.trap %r1, [%r2, {%r3}];",
+        "cvt.rna.tf32.f32 %rd1, %f2;"}) {
+    const Module bad = parse_ok(kernel(
+        std::string(".reg .b32 %r<20>; .reg .b64 %rd<4>; .reg .f32 %f<9>; .reg .pred %p;\n") + statement));
+    EXPECT_TRUE(has_errors(verify_module(bad))) << statement;
+  }
 }
 
 TEST(Traps, TwoNamesForTheReadOnlyVectors) {
@@ -335,9 +365,8 @@ TEST(Traps, MadNeedsARoundingFromPtx32On) {
 // Whatever is spelled well is no syntax error.
 TEST(Traps, UnsupportedFormsStopOnlyTheirKernel) {
   for (const char* statement :
-       {"barrier.cluster.arrive.relaxed.aligned;", "barrier.cluster.wait.aligned;",
-        "fence.proxy.async.shared::cta;", "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;",
-        "mov.u64 %rd1, g[%r1];", "mov.f32 %f1, %f0+1;", "add.finite.u32 %r1, %r1, %r1;"}) {
+       {"barrier.cluster.arrive.relaxed.aligned;", "barrier.cluster.wait.aligned;", "mov.u64 %rd1, g[%r1];",
+        "mov.f32 %f1, %f0+1;", "add.finite.u32 %r1, %r1, %r1;"}) {
     const Module m =
         parse_ok(std::string(".version 9.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n"
                              ".entry k() { .reg .b64 %rd<3>; .reg .f32 %f<2>; .reg .b32 %r<2>; "

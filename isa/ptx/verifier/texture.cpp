@@ -12,8 +12,11 @@ namespace {
 /// Elements that the coordinate vector needs, the layer of an array included.
 size_t coordinates_of(TextureShape shape) {
   switch (shape) {
+    case TextureShape::kACube:
+      return 4;
     case TextureShape::k3d:
     case TextureShape::kA2d:
+    case TextureShape::kCube:
       return 3;
     case TextureShape::k2d:
     case TextureShape::kA1d:
@@ -47,7 +50,7 @@ void FunctionVerifier::check_texture_name(const Operand& o) {
           "it must be declared .global .texref or .tex; a texture object is loaded into a register first");
 }
 
-void FunctionVerifier::check_coordinates(const Instruction& i, const Operand& o) {
+void FunctionVerifier::check_coordinates(const Instruction& i, const Operand& o, Type coordinate) {
   const size_t needed = coordinates_of(i.mods.texture);
   const bool vector_register = o.kind == Kind::kRegister && o.reg != kNoRegister && o.component < 0 &&
                                function_.registers[o.reg].vector > 1;
@@ -59,17 +62,19 @@ void FunctionVerifier::check_coordinates(const Instruction& i, const Operand& o)
                                     needed == 1 ? "" : "s", found));
   }
   if (vector_register) return;
-  const bool array = i.mods.texture == TextureShape::kA1d || i.mods.texture == TextureShape::kA2d;
+  const TextureShape shape = i.mods.texture;
+  const bool array =
+      shape == TextureShape::kA1d || shape == TextureShape::kA2d || shape == TextureShape::kACube;
   for (size_t k = 0; k < needed; ++k) {
     const Operand& e = o.kind == Kind::kVector ? o.elements[k] : o;
-    check_source(i, e, array && k == 0 ? Type::kB32 : i.mods.type2, false);
+    check_source(i, e, array && k == 0 ? Type::kB32 : coordinate, false);
   }
 }
 
 void FunctionVerifier::check_tex(const Instruction& i) {
   const Modifiers& m = i.mods;
   if (m.texture == TextureShape::kNone)
-    return error(fmt::format("'{}' needs a geometry", name()), ".1d, .2d, .3d, .a1d or .a2d");
+    return error(fmt::format("'{}' needs a geometry", name()), ".1d, .2d, .3d, .a1d, .a2d, .cube or .acube");
   if (m.vector != 4) return error(fmt::format("'{}' needs .v4", name()));
   if (m.type2 != Type::kS32 && m.type2 != Type::kF32)
     return error(fmt::format("'{}': coordinates are .s32 or .f32, not .{}", name(), type_name(m.type2)));
@@ -79,7 +84,31 @@ void FunctionVerifier::check_tex(const Instruction& i) {
   if (source.kind != Kind::kAddress) return;
   if (source.elements.empty())
     return error(source.loc, fmt::format("'{}' needs coordinates behind the texture", name()), "[t, {x, y}]");
-  check_coordinates(i, source.elements[0]);
+  check_coordinates(i, source.elements[0], m.type2);
+  if (m.texture >= TextureShape::kCube && m.type2 != Type::kF32)
+    error(fmt::format("'{}': a cube has .f32 coordinates", name()));
+  check_lod(i);
+}
+
+/// The level, or the derivatives of the coordinates, behind the texture.
+void FunctionVerifier::check_lod(const Instruction& i) {
+  const Modifiers& m = i.mods;
+  const size_t found = i.operands.size() - 2;
+  const size_t wanted = m.lod == TextureLod::kLevel ? 1 : m.lod == TextureLod::kGrad ? 2 : 0;
+  if (found != wanted)
+    return error(fmt::format("'{}' takes {} operands, found {}", name(), 2 + wanted, 2 + found));
+  if (m.lod == TextureLod::kLevel) return check_source(i, i.operands[2], m.type2, false);
+  if (m.lod == TextureLod::kGrad && m.type2 != Type::kF32)
+    return error(fmt::format("'{}': .grad goes with .f32 coordinates", name()));
+  for (size_t k = 2; k < 2 + wanted; ++k) {
+    const Operand& o = i.operands[k];
+    if (o.kind != Kind::kVector) {
+      check_source(i, o, Type::kF32, false);
+      continue;
+    }
+    for (const Operand& e : o.elements)
+      if (e.kind != Kind::kSink) check_source(i, e, Type::kF32, false);
+  }
 }
 
 void FunctionVerifier::check_txq(const Instruction& i) {

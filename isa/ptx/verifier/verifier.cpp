@@ -35,13 +35,19 @@ namespace {
 /// Samplers of their own, offsets and depth comparison, results in half precision.
 bool unsupported_texture_form(const Instruction& i) {
   if (i.opcode != Opcode::kTex) return false;
-  return i.operands.size() > 2 || i.mods.type == Type::kF16 || i.mods.type == Type::kF16x2 ||
+  const size_t of_level = i.mods.lod == TextureLod::kLevel ? 1 : i.mods.lod == TextureLod::kGrad ? 2 : 0;
+  return i.operands.size() > 2 + of_level || i.mods.type == Type::kF16 || i.mods.type == Type::kF16x2 ||
          (i.operands.size() == 2 && i.operands[1].elements.size() > 1);
 }
 
 }  // namespace
 
 std::string unsupported_reason(const Instruction& instruction) {
+  if (is_spelled(instruction.opcode)) {
+    std::string form = unsupported_form(instruction);
+    if (!form.empty()) form += " is not supported yet";
+    return form;
+  }
   const bool whole_form = !instruction.mods.unknown.empty() || unsupported_texture_form(instruction);
   if (opcode_info(instruction.opcode).supported && !whole_form) return {};
   const std::string text = opcode_text(instruction);
@@ -291,6 +297,11 @@ void FunctionVerifier::verify_instruction(const Instruction& i) {
         {Diagnostic::Severity::kWarning, i.loc, std::move(reason), "kernels that execute it cannot run"});
     if (!i.mods.otherwise_good || !opcode_info(i.opcode).supported) return;
   }
+  if (is_spelled(i.opcode)) {
+    if (std::string wrong = spelling_error(module_, i); !wrong.empty()) return error(std::move(wrong));
+    return check_spelled(i);
+  }
+  if (i.opcode == Opcode::kCvt && i.mods.type == Type::kTF32) return check_cvt_tf32(i);
   if (is_wmma(i.opcode)) return check_wmma(i);
   if (!check_types(i) || !check_operand_count(i)) return;
   check_modifiers(i);

@@ -94,7 +94,18 @@ class FunctionVerifier {
   void check_tex(const Instruction& i);
   void check_txq(const Instruction& i);
   void check_texture_name(const Operand& o);
-  void check_coordinates(const Instruction& i, const Operand& o);
+  void check_coordinates(const Instruction& i, const Operand& o, Type coordinate);
+  void check_lod(const Instruction& i);
+  // spelled.cpp
+  void check_cvt_tf32(const Instruction& i);
+  void check_spelled(const Instruction& i);
+  void check_surface(const Instruction& i);
+  void check_gather(const Instruction& i);
+  void check_async_copy(const Instruction& i);
+  void check_mbarrier(const Instruction& i);
+  void check_matrix_move(const Instruction& i);
+  void check_mma(const Instruction& i);
+  void check_vector_of(const Instruction& i, const Operand& o, size_t count, Type type, bool destination);
   // wmma.cpp
   void check_wmma(const Instruction& i);
   void check_wmma_transfer(const Instruction& i);
@@ -129,6 +140,9 @@ class FunctionVerifier {
 
 /// "a register", "a constant": for messages.
 [[nodiscard]] std::string_view kind_name(Operand::Kind kind);
+
+/// The form of an instruction that is_spelled(), in quotes, if it is not simulated; else empty.
+[[nodiscard]] std::string unsupported_form(const Instruction& i);
 
 /// Version as one number: 1.4 is 104.
 [[nodiscard]] inline int ptx_version(const Module& m) { return m.version_major * 100 + m.version_minor; }

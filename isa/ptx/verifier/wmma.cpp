@@ -24,6 +24,7 @@ bool combine(const WmmaTypes& t) {
     case Type::kF16:
       return accumulates_half(t.d) && accumulates_half(t.c);
     case Type::kBF16:
+    case Type::kTF32:
       return t.d == Type::kF32 && t.c == Type::kF32;
     case Type::kU8:
     case Type::kS8:
@@ -36,7 +37,7 @@ bool combine(const WmmaTypes& t) {
 }
 
 int first_target(Type multiplicand, WmmaShape shape) {
-  if (shape == WmmaShape::kM8N8K4 || multiplicand == Type::kBF16) return 80;
+  if (shape == WmmaShape::kM8N8K4 || multiplicand == Type::kBF16 || shape == WmmaShape::kM16N16K8) return 80;
   return type_bytes(multiplicand) == 1 || multiplicand == Type::kS32 ? 72 : 70;
 }
 
@@ -101,7 +102,9 @@ void FunctionVerifier::check_wmma_mma(const Instruction& i) {
   const WmmaTypes types = wmma_types(m);
   const bool is_double = m.shape == WmmaShape::kM8N8K4;
   // Multiplicands of type f16 are not written.
-  if (!combine(types) || (types.a == Type::kF64) != is_double || (types.a == Type::kF16) != (written == 2)) {
+  const bool is_tf32 = m.shape == WmmaShape::kM16N16K8;
+  if (!combine(types) || (types.a == Type::kF64) != is_double || (types.a == Type::kTF32) != is_tf32 ||
+      (types.a == Type::kF16) != (written == 2)) {
     return error(fmt::format("'{}': these types and this shape do not go together", name()),
                  "such as .m16n16k16.f32.f32 or .m16n16k16.s32.u8.u8.s32");
   }

@@ -1,0 +1,84 @@
+#include "isa/exec/lane_bytes.h"
+
+namespace gpusim::isa {
+
+namespace {
+
+struct Window {
+  uint64_t base;
+  Space space;
+};
+constexpr Window kWindows[] = {{kSharedWindowBase, Space::kShared},
+                               {kLocalWindowBase, Space::kLocal},
+                               {kParamWindowBase, Space::kParam}};
+
+}  // namespace
+
+uint64_t lane_address(const MicroOp& op, const WarpContext& ctx, int lane) {
+  const MemoryOperand& m = op.memory;
+  const auto offset = static_cast<uint64_t>(m.offset);
+  if (!m.has_base) return offset;
+  const std::byte* const row = ctx.row(op.src[0]);
+  if (m.base_is_64) return reinterpret_cast<const uint64_t*>(row)[lane] + offset;
+  return static_cast<uint32_t>(reinterpret_cast<const uint32_t*>(row)[lane] + offset);
+}
+
+LaneBytes lane_bytes(const WarpContext& ctx, Space space, uint64_t address, uint64_t bytes, uint64_t align,
+                     bool store, int lane) {
+  LaneBytes place{nullptr, space, address, FaultKind::kOutOfBounds};
+  if (space == Space::kGeneric) {
+    place.space = Space::kGlobal;
+    for (const Window& w : kWindows) {
+      if (address - w.base >= kWindowBytes) continue;
+      place.space = w.space;
+      place.address = address - w.base;
+    }
+  }
+  const uint64_t at = place.address;
+  if (at % align != 0) {
+    place.fault = FaultKind::kMisaligned;
+    return place;
+  }
+  const auto inside = [&](uint64_t size) { return at <= size && size - at >= bytes; };
+  switch (place.space) {
+    case Space::kShared:
+      if (inside(ctx.shared_bytes)) place.data = ctx.shared + at;
+      break;
+    case Space::kLocal:
+      if (inside(ctx.local_bytes)) place.data = ctx.local + static_cast<size_t>(lane) * ctx.local_bytes + at;
+      break;
+    case Space::kParam:
+      if (store)
+        place.fault = FaultKind::kReadOnly;
+      else if (inside(ctx.param_bytes))
+        place.data = const_cast<std::byte*>(ctx.params) + at;
+      break;
+    default: {
+      const MemoryWindow w = ctx.global == nullptr ? MemoryWindow{} : ctx.global->window(at);
+      const bool found = w.data != nullptr && at >= w.begin && at <= w.end && w.end - at >= bytes;
+      if (found && store && !w.writable)
+        place.fault = FaultKind::kReadOnly;
+      else if (found)
+        place.data = w.data + (at - w.begin);
+    }
+  }
+  if (place.data != nullptr) place.fault = FaultKind::kNone;
+  return place;
+}
+
+void set_fault(MemoryAccess& access, const LaneBytes& place, int lane) {
+  access.fault = place.fault;
+  access.fault_lane = static_cast<uint8_t>(lane);
+  access.fault_address = place.address;
+  access.space = place.space;
+}
+
+void begin_access(MemoryAccess& access, Space space, uint32_t bytes) {
+  access.lanes = LaneMask();
+  access.space = space;
+  access.bytes = static_cast<uint16_t>(bytes);
+  access.fault = FaultKind::kNone;
+  access.set_shape(AccessShape::kOther);
+}
+
+}  // namespace gpusim::isa

@@ -1,0 +1,15 @@
+// ldmatrix, stmatrix and movmatrix (PTX ISA, "Warp-level matrix load instruction" and its relatives):
+// matrices of 8 x 8 elements of 16 bits, of which lane l holds row l / 4, columns 2 (l % 4) and the next.
+#pragma once
+#include "isa/exec/executor.h"
+
+namespace gpusim::isa {
+
+/// MicroOp::memory: the address of each lane, in shared memory; lanes 8 i to 8 i + 7 have the rows of matrix
+/// i, which goes to or comes from register i. Bit 0 of MicroOp::modifiers: rows and columns change places.
+void execute_ldmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+void execute_stmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access);
+/// The transpose of the matrix in src[0].
+void execute_movmatrix(const MicroOp& op, WarpContext& ctx, LaneMask mask);
+
+}  // namespace gpusim::isa

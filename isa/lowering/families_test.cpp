@@ -1,0 +1,725 @@
+// Instructions whose spelling a table judges: matrices through mma, ldmatrix and its relatives, asynchronous
+// copies, mbarrier, surfaces, gathers, cubes. What they give is compared with plain computations on the host.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "isa/exec/async.h"
+#include "isa/exec/surface.h"
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+/// Runs `text` (a kernel of in, out) for one warp at every lowering level; 64 words of input and output per
+/// lane, which `input` fills. All levels must agree.
+std::vector<uint32_t> run_warp(const std::string& text, const std::vector<uint32_t>& input,
+                               uint32_t threads = 32) {
+  std::vector<uint32_t> first;
+  for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
+    TestMemory memory;
+    std::vector<uint32_t> words = input;
+    words.resize(threads * 64ul);
+    const uint64_t in = memory.add_values(words), out = memory.add(threads * 64ul * 4);
+    const KernelImage image = lower_ok(text, level(l, 0, 90));
+    BlockRunner runner(image, memory, pack_params({in, out}), threads);
+    EXPECT_TRUE(runner.run(2'000'000).finished) << text;
+    const auto result = memory.read<uint32_t>(out, threads * 64ul);
+    if (first.empty()) first = result;
+    EXPECT_EQ(result, first) << "level " << static_cast<int>(l);
+  }
+  return first;
+}
+
+std::string kernel(std::string_view declarations, std::string_view body) {
+  return thread_kernel(declarations, body, "sm_90");
+}
+
+// --- mma ---
+
+/// A shape with the types of its matrices; element (i, j) of a fragment is where the PTX manual says.
+struct MmaCase {
+  std::string name;
+  size_t k;
+  uint32_t bits;  ///< of a multiplicand
+  size_t a_registers, b_registers;
+  bool half_sums = false, integers = false;
+  bool unsigned_a = false;  ///< where B is signed
+};
+
+uint16_t half_of(int v) {  // exact for small whole numbers
+  if (v == 0) return 0;
+  const auto magnitude = static_cast<unsigned>(std::abs(v));
+  const int exponent = static_cast<int>(std::bit_width(magnitude)) - 1;
+  const unsigned fraction = (magnitude << (10 - exponent)) & 0x3ff;
+  return static_cast<uint16_t>((v < 0 ? 0x8000u : 0u) | static_cast<unsigned>(exponent + 15) << 10 |
+                               fraction);
+}
+uint32_t element_bits(const MmaCase& c, int v) {
+  if (c.integers) return static_cast<uint32_t>(v) & 0xff;
+  if (c.bits == 32) return std::bit_cast<uint32_t>(static_cast<float>(v));
+  if (c.name.find("bf16") != std::string::npos) return std::bit_cast<uint32_t>(static_cast<float>(v)) >> 16;
+  return half_of(v);
+}
+
+void check_mma(const MmaCase& c, int lowest, int highest) {
+  SCOPED_TRACE(c.name);
+  constexpr size_t kM = 16, kN = 8;
+  std::mt19937 random(7);
+  const auto value = [&] {
+    return lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1));
+  };
+  std::vector<int> a(kM * c.k), b(c.k * kN), sums(kM * kN);
+  for (auto* m : {&a, &b, &sums})
+    for (int& v : *m) v = value();
+  for (int& v : a)
+    if (c.unsigned_a) v += 128;
+  const size_t parts = 32 / c.bits;  // elements of a register
+  std::vector<uint32_t> input(32 * 64);
+  for (size_t lane = 0; lane < 32; ++lane) {
+    const size_t g = lane / 4, t = lane % 4;
+    uint32_t* words = &input[64 * lane];
+    for (size_t r = 0; r < c.a_registers; ++r)  // rows g and g + 8, then further k
+      for (size_t e = 0; e < parts; ++e)
+        words[r] |= element_bits(c, a[(g + r % 2 * 8) * c.k + r / 2 * 4 * parts + t * parts + e])
+                    << (e * c.bits);
+    for (size_t r = 0; r < c.b_registers; ++r)
+      for (size_t e = 0; e < parts; ++e)
+        words[4 + r] |= element_bits(c, b[(r * 4 * parts + t * parts + e) * kN + g]) << (e * c.bits);
+    for (size_t r = 0; r < 4; ++r) {
+      const int v = sums[(g + r / 2 * 8) * kN + 2 * t + r % 2];
+      if (c.half_sums)
+        words[8 + r / 2] |= uint32_t{half_of(v)} << (r % 2 * 16);
+      else
+        words[8 + r] = c.integers ? static_cast<uint32_t>(v) : std::bit_cast<uint32_t>(static_cast<float>(v));
+    }
+  }
+  const auto list = [](const char* name, size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text += fmt::format("{}%{}{}", i == 0 ? "" : ", ", name, i);
+    return "{" + text + "}";
+  };
+  const size_t sum_registers = c.half_sums ? 2 : 4;
+  const char* const sum_type = c.half_sums || c.integers ? "b32" : "f32";
+  const char* const s = c.half_sums || c.integers ? "s" : "fs";
+  const std::string text = kernel(
+      ".reg .b32 %a<4>; .reg .b32 %b<4>; .reg .b32 %s<4>; .reg .f32 %fs<4>;",
+      fmt::format("ld.global.v4.u32 {{%a0, %a1, %a2, %a3}}, [%in];\nld.global.v4.u32 {{%b0, %b1, %b2, %b3}}, "
+                  "[%in+16];\n"
+                  "ld.global.v4.{0} {{%{1}0, %{1}1, %{1}2, %{1}3}}, [%in+32];\n{2} {3}, {4}, {5}, {3};\n"
+                  "st.global.v4.{0} [%out], {{%{1}0, %{1}1, %{1}2, %{1}3}};\nret;",
+                  sum_type, s, c.name, list(s, sum_registers), list("a", c.a_registers),
+                  list("b", c.b_registers)));
+  const std::vector<uint32_t> out = run_warp(text, input);
+  for (size_t lane = 0; lane < 32; ++lane) {
+    for (size_t r = 0; r < 4; ++r) {
+      const size_t i = lane / 4 + r / 2 * 8, j = lane % 4 * 2 + r % 2;
+      int sum = sums[i * kN + j];
+      for (size_t k = 0; k < c.k; ++k) sum += a[i * c.k + k] * b[k * kN + j];
+      const uint32_t word = out[64 * lane + (c.half_sums ? r / 2 : r)];
+      if (c.half_sums)
+        EXPECT_EQ(word >> (r % 2 * 16) & 0xffff, half_of(sum)) << lane << " " << r;
+      else
+        EXPECT_EQ(word,
+                  c.integers ? static_cast<uint32_t>(sum) : std::bit_cast<uint32_t>(static_cast<float>(sum)))
+            << lane << " " << r;
+    }
+  }
+}
+
+TEST(Mma, EveryShapeMultipliesMatrices) {
+  const std::string head = "mma.sync.aligned.";
+  for (const char* sums : {"f32", "f16"}) {
+    const bool half = std::string(sums) == "f16";
+    check_mma({fmt::format("{}m16n8k8.row.col.{}.f16.f16.{}", head, sums, sums), 8, 16, 2, 1, half}, -8, 8);
+    check_mma({fmt::format("{}m16n8k16.row.col.{}.f16.f16.{}", head, sums, sums), 16, 16, 4, 2, half}, -8, 8);
+  }
+  check_mma({head + "m16n8k8.row.col.f32.bf16.bf16.f32", 8, 16, 2, 1}, -100, 100);
+  check_mma({head + "m16n8k16.row.col.f32.bf16.bf16.f32", 16, 16, 4, 2}, -100, 100);
+  check_mma({head + "m16n8k4.row.col.f32.tf32.tf32.f32", 4, 32, 2, 1}, -1000, 1000);
+  check_mma({head + "m16n8k8.row.col.f32.tf32.tf32.f32", 8, 32, 4, 2}, -1000, 1000);
+  check_mma({head + "m16n8k16.row.col.s32.s8.s8.s32", 16, 8, 2, 1, false, true}, -128, 127);
+  check_mma({head + "m16n8k32.row.col.s32.s8.s8.s32", 32, 8, 4, 2, false, true}, -128, 127);
+  check_mma({head + "m16n8k16.row.col.s32.u8.u8.s32", 16, 8, 2, 1, false, true}, 0, 255);
+  check_mma({head + "m16n8k16.row.col.s32.u8.s8.s32", 16, 8, 2, 1, false, true, true}, -128, 127);
+  check_mma({head + "m16n8k32.row.col.s32.u8.s8.s32", 32, 8, 4, 2, false, true, true}, -128, 127);
+  check_mma({head + "m16n8k16.row.col.satfinite.s32.s8.s8.s32", 16, 8, 2, 1, false, true}, -128, 127);
+}
+
+TEST(Mma, Tf32DropsTheLowBitsOfTheFraction) {
+  std::vector<uint32_t> input(32 * 64);
+  for (size_t lane = 0; lane < 32; ++lane) {
+    input[64 * lane] = lane % 4 == 0 ? std::bit_cast<uint32_t>(1.0f) | 0x1fff : 0;  // column 0 of A
+    input[64 * lane + 4] = lane % 4 == 0 ? std::bit_cast<uint32_t>(3.0f) : 0;
+  }
+  const std::vector<uint32_t> out = run_warp(
+      kernel(".reg .b32 %a<4>; .reg .b32 %b<4>; .reg .f32 %s<4>;",
+             "ld.global.v2.u32 {%a0, %a1}, [%in];\nld.global.u32 %b0, [%in+16];\nmov.f32 %s0, 0f00000000;\n"
+             "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%s0, %s1, %s2, %s3}, {%a0, %a1}, {%b0}, "
+             "{%s0, %s0, %s0, %s0};\nst.global.f32 [%out], %s0;\nret;"),
+      input);
+  EXPECT_EQ(std::bit_cast<float>(out[0]), 3.0f);
+}
+
+TEST(Mma, FormsThatAreNotSimulatedAreNamed) {
+  const std::string text = kernel(".reg .b32 %a<8>;",
+                                  "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%a0, %a1, %a2, %a3}, "
+                                  "{%a0, %a1, %a2, %a3}, {%a4, %a5}, "
+                                  "{%a0, %a1, %a2, %a3};\nret;");
+  EXPECT_THAT(lower_error(text), testing::HasSubstr("not supported yet"));
+}
+
+// --- ldmatrix, stmatrix, movmatrix ---
+
+/// 32 rows of eight halves: element j of row i is 8 i + j.
+std::string matrices_in_shared(const std::string& body) {
+  return kernel(
+      ".reg .b32 %r<20>; .reg .b64 %d<4>; .reg .b16 %h<4>; .shared .align 16 .b8 s[1024];",
+      "mov.u32 %r10, s; shl.b32 %r11, %tid0, 4; add.u32 %r12, %r10, %r11;\n"
+      "ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%in]; st.shared.v4.u32 [%r12], {%r0, %r1, %r2, %r3};\n"
+      "bar.sync 0;\n" +
+          body + "\nret;");
+}
+std::vector<uint32_t> numbered_rows() {
+  std::vector<uint32_t> input(32 * 64);
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    for (uint32_t w = 0; w < 4; ++w) input[64 * lane + w] = (8 * lane + 2 * w) | (8 * lane + 2 * w + 1) << 16;
+  return input;
+}
+
+TEST(MatrixMoves, LdmatrixGivesEachLaneItsPair) {
+  for (const bool trans : {false, true}) {
+    const std::vector<uint32_t> out =
+        run_warp(matrices_in_shared(fmt::format(
+                     "ldmatrix.sync.aligned.m8n8.x4{}.shared.b16 {{%r4, %r5, %r6, %r7}}, [%r12];\n"
+                     "st.global.v4.u32 [%out], {{%r4, %r5, %r6, %r7}};",
+                     trans ? ".trans" : "")),
+                 numbered_rows());
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      for (uint32_t m = 0; m < 4; ++m) {
+        const uint32_t i = lane / 4, j = lane % 4 * 2;
+        const auto at = [&](uint32_t row, uint32_t column) { return 8 * (8 * m + row) + column; };
+        EXPECT_EQ(out[64 * lane + m], trans ? at(j, i) | at(j + 1, i) << 16 : at(i, j) | at(i, j + 1) << 16);
+      }
+    }
+  }
+}
+
+TEST(MatrixMoves, StmatrixIsTheInverse) {
+  for (const char* trans : {"", ".trans"}) {
+    const std::vector<uint32_t> out =
+        run_warp(matrices_in_shared(fmt::format(
+                     "ldmatrix.sync.aligned.m8n8.x2{0}.shared.b16 {{%r4, %r5}}, [%r12];\nbar.sync 0;\n"
+                     "st.shared.v4.u32 [%r12], {{%tid0, %tid0, %tid0, %tid0}}; bar.sync 0;\n"
+                     "stmatrix.sync.aligned.m8n8.x2{0}.shared.b16 [%r12], {{%r4, %r5}};\nbar.sync 0;\n"
+                     "ld.shared.v4.u32 {{%r4, %r5, %r6, %r7}}, [%r12]; st.global.v4.u32 [%out], {{%r4, %r5, "
+                     "%r6, %r7}};",
+                     trans)),
+                 numbered_rows());
+    const std::vector<uint32_t> rows = numbered_rows();
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      for (uint32_t w = 0; w < 4; ++w)
+        EXPECT_EQ(out[64 * lane + w], lane < 16 ? rows[64 * lane + w] : lane) << lane;
+  }
+}
+
+TEST(MatrixMoves, MovmatrixTransposes) {
+  const std::vector<uint32_t> out = run_warp(
+      matrices_in_shared("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r12];\n"
+                         "movmatrix.sync.aligned.m8n8.trans.b16 %r5, %r4;\nst.global.u32 [%out], %r5;"),
+      numbered_rows());
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t i = lane / 4, j = lane % 4 * 2;
+    EXPECT_EQ(out[64 * lane], (8 * j + i) | (8 * (j + 1) + i) << 16);
+  }
+}
+
+// --- cp.async ---
+
+TEST(AsyncCopies, CopyAndFillWithZeros) {
+  std::vector<uint32_t> input(32 * 64);
+  for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<uint32_t>(i * 2654435761u + 1);
+  const std::vector<uint32_t> out =
+      run_warp(kernel(".reg .b32 %r<20>; .reg .pred %p<2>; .shared .align 16 .b8 s[2048];",
+                      R"(mov.u32 %r10, s; mad.lo.u32 %r10, %tid0, 64, %r10;
+                and.b32 %r1, %tid0, 15; setp.gt.u32 %p0, %tid0, 15;
+                cp.async.ca.shared.global [%r10], [%in+16], 16;
+                cp.async.cg.shared.global.L2::128B [%r10+16], [%in], 16, %r1;
+                cp.async.ca.shared.global [%r10+32], [%in+4], 4;
+                cp.async.ca.shared.global [%r10+40], [%in+8], 8, %p0;
+                cp.async.commit_group; cp.async.wait_group 0; cp.async.wait_all;
+                ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%r10]; st.global.v4.u32 [%out], {%r2, %r3, %r4, %r5};
+                ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%r10+16]; st.global.v4.u32 [%out+16], {%r2, %r3, %r4, %r5};
+                ld.shared.u32 %r2, [%r10+32]; ld.shared.v2.u32 {%r3, %r4}, [%r10+40];
+                st.global.u32 [%out+32], %r2; st.global.v2.u32 [%out+40], {%r3, %r4}; ret;)"),
+               input);
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t* in = &input[64 * lane];
+    const uint32_t* got = &out[64 * lane];
+    for (uint32_t w = 0; w < 4; ++w) {
+      EXPECT_EQ(got[w], in[4 + w]);
+      const uint32_t bytes = lane % 16, kept = bytes <= 4 * w ? 0 : std::min(bytes - 4 * w, 4u);
+      EXPECT_EQ(got[4 + w], kept == 4 ? in[w] : in[w] & ((1u << (8 * kept)) - 1)) << lane << " " << w;
+    }
+    EXPECT_EQ(got[8], in[1]);
+    EXPECT_EQ(got[10], lane > 15 ? 0 : in[2]) << "where the predicate holds the source is ignored";
+    EXPECT_EQ(got[11], lane > 15 ? 0 : in[3]);
+  }
+}
+
+TEST(AsyncCopies, FaultsNameTheAddress) {
+  const std::string text =
+      kernel(".reg .b32 %r<4>; .shared .align 16 .b8 s[64];",
+             "mov.u32 %r0, s; cp.async.ca.shared.global [%r0], [%in+1048576], 16; cp.async.wait_all; ret;");
+  const Outcome o = run_image(lower_ok(text, level(LoweringLevel::kClean, 0, 90)), 32);
+  EXPECT_EQ(o.result.fault, FaultKind::kOutOfBounds);
+}
+
+TEST(AsyncCopies, ArriveAtAnMbarrier) {
+  const std::vector<uint32_t> out =
+      run_warp(kernel(".reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p<4>; .shared .align 16 .b8 s[512]; "
+                      ".shared .align 8 .b64 b;",
+                      R"(mov.u32 %r0, b; mov.u32 %r1, s; mad.lo.u32 %r1, %tid0, 16, %r1; mov.u32 %r7, 0;
+                setp.eq.u32 %p0, %tid0, 0; @%p0 mbarrier.init.shared.b64 [%r0], 64; bar.sync 0;
+                cp.async.ca.shared.global [%r1], [%in], 16;
+                cp.async.mbarrier.arrive.shared.b64 [%r0];           // adds itself: no change
+                mbarrier.arrive.shared.b64 _, [%r0]; bar.sync 0;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0; @%p1 or.b32 %r7, %r7, 1;
+                cp.async.mbarrier.arrive.noinc.shared.b64 [%r0]; bar.sync 0;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0; @%p1 or.b32 %r7, %r7, 2;
+                ld.shared.u32 %r2, [%r1+12]; st.global.v2.u32 [%out], {%r7, %r2}; ret;)"),
+               numbered_rows());
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(out[64ul * lane], 2u) << "32 arrivals of the threads, and 32 of their copies";
+    EXPECT_EQ(out[64 * lane + 1], numbered_rows()[64 * lane + 3]);
+  }
+}
+
+// --- mbarrier ---
+
+TEST(Mbarriers, PackedStateKeepsItsParts) {
+  for (const int32_t bytes : {0, 1, -1, 1'000'000, -1'000'000}) {
+    const Mbarrier b{1'000'000, 77, bytes, true}, back = Mbarrier::unpacked(b.packed());
+    EXPECT_EQ(back.expected, b.expected);
+    EXPECT_EQ(back.pending, b.pending);
+    EXPECT_EQ(back.bytes, bytes);
+    EXPECT_TRUE(back.odd);
+  }
+}
+
+TEST(Mbarriers, PhasesEndWhenAllHaveArrived) {
+  const std::vector<uint32_t> out =
+      run_warp(kernel(".reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<8>; .shared .align 8 .b64 b;",
+                      R"(mov.u32 %r0, b; mov.u32 %r9, 0; setp.eq.u32 %p0, %tid0, 0;
+                @%p0 mbarrier.init.shared.b64 [%r0], 33;
+                bar.sync 0;
+                mbarrier.arrive.shared.b64 %d0, [%r0];
+                bar.sync 0;
+                mbarrier.test_wait.shared.b64 %p1, [%r0], %d0;          // 32 of 33: not yet
+                @%p1 or.b32 %r9, %r9, 1;
+                mbarrier.try_wait.parity.shared.b64 %p1, [%r0], 1;      // the phase before
+                @%p1 or.b32 %r9, %r9, 2;
+                mbarrier.pending_count.b64 %r2, %d0;
+                bar.sync 0;
+                @%p0 mbarrier.arrive.shared.b64 _, [%r0];
+                bar.sync 0;
+                mbarrier.test_wait.shared.b64 %p1, [%r0], %d0;          // over now
+                @%p1 or.b32 %r9, %r9, 4;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0;
+                @%p1 or.b32 %r9, %r9, 8;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 1;     // the current phase
+                @%p1 or.b32 %r9, %r9, 16;
+                bar.sync 0;
+                @%p0 mbarrier.arrive_drop.shared.b64 _, [%r0], 32;
+                @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r0], 100;
+                bar.sync 0;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 1;     // bytes are to come
+                @%p1 or.b32 %r9, %r9, 32;
+                bar.sync 0;
+                @%p0 mbarrier.complete_tx.shared::cta.relaxed.cta.b64 [%r0], 100;
+                bar.sync 0;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 1;
+                @%p1 or.b32 %r9, %r9, 64;
+                bar.sync 0;
+                @%p0 mbarrier.arrive.shared.b64 _, [%r0];               // one is left after the drop
+                bar.sync 0;
+                mbarrier.test_wait.parity.shared.b64 %p1, [%r0], 0;
+                @%p1 or.b32 %r9, %r9, 128;
+                @%p0 mbarrier.inval.shared.b64 [%r0];
+                st.global.u32 [%out], %r9; st.global.u32 [%out+4], %r2; ret;)"),
+               {});
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(out[64 * lane], 2u + 4 + 8 + 64 + 128) << lane;
+    EXPECT_EQ(out[64 * lane + 1], 33 - lane) << "lanes arrive in ascending order";
+  }
+}
+
+// --- surfaces, gathers, cubes ---
+
+class TextureMemory : public TestMemory {
+ public:
+  std::vector<Texture> textures;
+  [[nodiscard]] const Texture* texture(uint64_t handle) const override {
+    for (size_t i = 0; i < textures.size(); ++i)
+      if (handle == texture_handle(i)) return &textures[i];
+    return nullptr;
+  }
+};
+
+/// Runs `body` with %h the handle of `texture`, %out and %r1 the lane; the texture's bytes are `bytes`.
+struct SurfaceRun {
+  RunResult result;
+  std::vector<uint32_t> out;
+  std::vector<std::byte> bytes;
+};
+SurfaceRun run_surface(const std::string& body, Texture texture, std::vector<std::byte> bytes) {
+  const std::string text =
+      kernel(".reg .b64 %h; .reg .b64 %d<8>; .reg .b32 %r<20>; .reg .b16 %s<4>; .reg .f32 %f<20>;",
+             "mov.u64 %h, %in; sub.s64 %h, %h, %off; mov.u32 %r1, %tid0;\n" + body + "\nret;");
+  SurfaceRun run;
+  for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kSchedule}) {
+    TextureMemory memory;
+    run.bytes = bytes;
+    texture.data = texture.surface = run.bytes.data();
+    memory.textures = {texture};
+    const uint64_t out = memory.add(32ul * 256);
+    const KernelImage image = lower_ok(text, level(l, 0, 75));
+    BlockRunner runner(image, memory, pack_params({texture_handle(0), out}), 32);
+    run.result = runner.run();
+    run.out = memory.read<uint32_t>(out, 32ul * 64);
+  }
+  return run;
+}
+
+Texture plane(uint32_t width, uint32_t height) {
+  Texture t;
+  t.format = Type::kU32;
+  t.dimensions = 2;
+  t.size = {width, height, 1};
+  t.pitch = 4ul * width;
+  return t;
+}
+std::vector<std::byte> numbered(size_t words) {
+  std::vector<std::byte> bytes(4 * words);
+  for (uint32_t i = 0; i < words; ++i) std::memcpy(&bytes[4ul * i], &i, 4);
+  return bytes;
+}
+
+TEST(Surfaces, LoadsTakeBytesOfARow) {
+  // Row lane / 8, column lane % 8.
+  const std::string place = "and.b32 %r2, %r1, 7; shl.b32 %r2, %r2, 2; shr.u32 %r3, %r1, 3;\n";
+  SurfaceRun run = run_surface(place + "suld.b.2d.b32.trap %r4, [%h, {%r2, %r3}]; st.global.u32 [%out], %r4;",
+                               plane(8, 4), numbered(32));
+  ASSERT_TRUE(run.result.finished);
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(run.out[64ul * i], i);
+  run =
+      run_surface(place +
+                      "and.b32 %r2, %r2, 16; suld.b.2d.v4.b32.zero {%r4, %r5, %r6, %r7}, [%h, {%r2, %r3}];\n"
+                      "st.global.v4.u32 [%out], {%r4, %r5, %r6, %r7};",
+                  plane(8, 4), numbered(32));
+  for (uint32_t i = 0; i < 32; ++i)
+    for (uint32_t e = 0; e < 4; ++e) EXPECT_EQ(run.out[64 * i + e], i / 4 * 4 + e);
+  run = run_surface(
+      place +
+          "and.b32 %r2, %r2, 24; suld.b.2d.b64.trap %d0, [%h, {%r2, %r3}]; st.global.u64 [%out], %d0;\n"
+          "suld.b.2d.b8.trap %s0, [%h, {%r2, %r3}]; cvt.u32.u16 %r5, %s0; st.global.u32 [%out+8], %r5;",
+      plane(8, 4), numbered(32));
+  for (uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(run.out[64 * i], i / 2 * 2);
+    EXPECT_EQ(run.out[64 * i + 1], i / 2 * 2 + 1);
+    EXPECT_EQ(run.out[64 * i + 2], i / 2 * 2);
+  }
+}
+
+TEST(Surfaces, OutsideIsZeroOrClampedOrATrap) {
+  const std::string left =
+      "sub.s32 %r2, %r1, 4; shl.b32 %r2, %r2, 2; mov.u32 %r3, 9;\n";  // from -4, below the last row
+  for (const bool clamp : {false, true}) {
+    const SurfaceRun run =
+        run_surface(left + fmt::format("suld.b.2d.b32.{} %r4, [%h, {{%r2, %r3}}]; st.global.u32 [%out], %r4;",
+                                       clamp ? "clamp" : "zero"),
+                    plane(8, 4), numbered(32));
+    ASSERT_TRUE(run.result.finished);
+    for (uint32_t i = 0; i < 32; ++i)
+      EXPECT_EQ(run.out[64ul * i],
+                clamp ? 24u + static_cast<uint32_t>(std::clamp(static_cast<int>(i) - 4, 0, 7)) : 0u);
+  }
+  const SurfaceRun trap =
+      run_surface(left + "suld.b.2d.b32.trap %r4, [%h, {%r2, %r3}];", plane(8, 4), numbered(32));
+  EXPECT_EQ(trap.result.fault, FaultKind::kSurface);
+  const SurfaceRun misaligned =
+      run_surface("mov.u32 %r2, 2; suld.b.2d.b32.trap %r4, [%h, {%r2, %r2}];", plane(8, 4), numbered(32));
+  EXPECT_EQ(misaligned.result.fault, FaultKind::kMisaligned);
+}
+
+TEST(Surfaces, StoresOfEveryGeometry) {
+  const auto word = [](const SurfaceRun& run, size_t i) {
+    uint32_t v = 0;
+    std::memcpy(&v, &run.bytes[4 * i], 4);
+    return v;
+  };
+  const std::string value = "mad.lo.u32 %r4, %r1, 3, 7; and.b32 %r2, %r1, 3; shl.b32 %r2, %r2, 2;\n";
+  Texture line = plane(32, 1);
+  line.dimensions = 1;
+  SurfaceRun run =
+      run_surface(value + "shl.b32 %r2, %r1, 2; sust.b.1d.b32.trap [%h, {%r2}], %r4;", line, numbered(32));
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(word(run, i), 3 * i + 7);
+  Texture cube = plane(4, 4);
+  cube.dimensions = 3, cube.size = {4, 4, 2};
+  run = run_surface(value +
+                        "shr.u32 %r3, %r1, 2; and.b32 %r3, %r3, 3; shr.u32 %r5, %r1, 4;\n"
+                        "sust.b.3d.b32.zero [%h, {%r2, %r3, %r5, %r5}], %r4;",
+                    cube, numbered(32));
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(word(run, i), 3 * i + 7);
+  Texture layers = plane(4, 2);
+  layers.array = true, layers.layers = 4;
+  run = run_surface(value +
+                        "shr.u32 %r3, %r1, 2; and.b32 %r3, %r3, 1; shr.u32 %r5, %r1, 3;\n"
+                        "sust.b.a2d.b32.clamp [%h, {%r5, %r2, %r3, %r3}], %r4;",
+                    layers, numbered(32));
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(word(run, i), 3 * i + 7);
+  // Outside nothing is written.
+  run = run_surface(value + "add.u32 %r2, %r2, 16; mov.u32 %r3, 0; sust.b.2d.b32.zero [%h, {%r2, %r3}], %r4;",
+                    plane(4, 8), numbered(32));
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(word(run, i), i);
+}
+
+TEST(Surfaces, QueriesAndTexturesThatCannotBeWritten) {
+  const SurfaceRun run =
+      run_surface("suq.width.b32 %r2, [%h]; suq.height.b32 %r3, [%h]; st.global.v2.u32 [%out], {%r2, %r3};",
+                  plane(8, 4), numbered(32));
+  EXPECT_EQ(run.out[0], 8u);
+  EXPECT_EQ(run.out[1], 4u);
+}
+
+TEST(Gathers, GiveTheFourTexelsCounterClockwise) {
+  Texture t = plane(4, 4);
+  t.format = Type::kF32;
+  std::vector<std::byte> bytes(64);
+  for (uint32_t i = 0; i < 16; ++i) {
+    const auto v = static_cast<float>(i);
+    std::memcpy(&bytes[4ul * i], &v, 4);
+  }
+  const SurfaceRun run = run_surface(
+      "mov.f32 %f1, 0f40000000; mov.f32 %f2, 0f3F800000;\n"  // between columns 1 and 2, rows 0 and 1
+      "tld4.r.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%h, {%f1, %f2}]; st.global.v4.f32 [%out], {%f4, %f5, %f6, "
+      "%f7};",
+      t, bytes);
+  ASSERT_TRUE(run.result.finished);
+  const float expected[] = {5, 6, 2, 1};
+  for (size_t c = 0; c < 4; ++c) EXPECT_EQ(std::bit_cast<float>(run.out[c]), expected[c]);
+}
+
+TEST(Cubes, EachDirectionHasItsFace) {
+  Texture t = plane(1, 1);
+  t.format = Type::kU32;
+  t.array = t.cube = true;
+  t.layers = 6;
+  t.normalized = true;
+  const char* const directions[] = {"3F800000 00000000 00000000", "BF800000 00000000 00000000",
+                                    "00000000 3F800000 00000000", "00000000 BF800000 00000000",
+                                    "00000000 00000000 3F800000", "00000000 00000000 BF800000"};
+  for (uint32_t face = 0; face < 6; ++face) {
+    const std::string d = directions[face];
+    const SurfaceRun run =
+        run_surface(fmt::format("mov.f32 %f1, 0f{}; mov.f32 %f2, 0f{}; mov.f32 %f3, 0f{};\n"
+                                "tex.cube.v4.u32.f32 {{%r4, %r5, %r6, %r7}}, [%h, {{%f1, %f2, %f3, %f3}}]; "
+                                "st.global.u32 [%out], %r4;",
+                                d.substr(0, 8), d.substr(9, 8), d.substr(18, 8)),
+                    t, numbered(6));
+    ASSERT_TRUE(run.result.finished);
+    EXPECT_EQ(run.out[0], face);
+  }
+}
+
+TEST(Cubes, PlacesInAFace) {
+  Texture t = plane(2, 2);
+  t.array = t.cube = true;
+  t.layers = 6;
+  t.normalized = true;
+  // +x: s = -z, t = -y. A direction up and forward is in the upper left quarter.
+  const SurfaceRun run = run_surface(
+      "mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f3F000000; mov.f32 %f3, 0f3F000000;\n"
+      "tex.cube.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1, %f2, %f3, %f3}];\n"
+      "neg.f32 %f2, %f2; tex.cube.v4.u32.f32 {%r8, %r5, %r6, %r7}, [%h, {%f1, %f2, %f3, %f3}];\n"
+      "st.global.v2.u32 [%out], {%r4, %r8};",
+      t, numbered(24));
+  EXPECT_EQ(run.out[0], 0u);
+  EXPECT_EQ(run.out[1], 2u);
+}
+
+TEST(Levels, ATextureHasOne) {
+  const SurfaceRun run = run_surface(
+      "mov.f32 %f1, 0f40200000; mov.f32 %f2, 0f3FC00000; mov.f32 %f3, 0f40400000;\n"
+      "tex.level.2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%h, {%f1, %f2}], %f3;\n"
+      "tex.grad.2d.v4.u32.f32 {%r8, %r5, %r6, %r7}, [%h, {%f1, %f2}], {%f3, %f3}, {%f3, %f3};\n"
+      "st.global.v2.u32 [%out], {%r4, %r8};",
+      plane(8, 4), numbered(32));
+  ASSERT_TRUE(run.result.finished);
+  EXPECT_EQ(run.out[0], 10u);
+  EXPECT_EQ(run.out[1], 10u);
+}
+
+// --- video ---
+
+/// Results of `statement` with %r1, %r2, %r3 the lane's random words, which `expected` gets.
+void check_video(const std::string& statement,
+                 const std::function<uint32_t(uint32_t, uint32_t, uint32_t)>& expected) {
+  SCOPED_TRACE(statement);
+  std::mt19937 random(11);
+  std::vector<uint32_t> input(32 * 64);
+  for (uint32_t& v : input) v = random() % 4 == 0 ? random() % 3 - 1 : static_cast<uint32_t>(random());
+  const std::vector<uint32_t> out =
+      run_warp(kernel(".reg .b32 %r<8>;", "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%in];\n" + statement +
+                                              "\nst.global.u32 [%out], %r0;\nret;"),
+               input);
+  for (size_t lane = 0; lane < 32; ++lane) {
+    const uint32_t* in = &input[64 * lane];
+    EXPECT_EQ(out[64 * lane], expected(in[0], in[1], in[2])) << lane;
+  }
+}
+
+TEST(Video, ScalarsOfWordsBytesAndHalves) {
+  check_video("vadd.u32.u32.u32 %r0, %r1, %r2;", [](uint32_t a, uint32_t b, uint32_t) { return a + b; });
+  check_video("vadd.s32.s32.s32.sat %r0, %r1, %r2;", [](uint32_t a, uint32_t b, uint32_t) {
+    const int64_t sum = int64_t{static_cast<int32_t>(a)} + static_cast<int32_t>(b);
+    return static_cast<uint32_t>(std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX));
+  });
+  check_video("vsub.s32.s32.u32.add %r0, %r1.b3, %r2.h1, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    return static_cast<uint32_t>(static_cast<int8_t>(a >> 24) - static_cast<int32_t>(b >> 16)) + c;
+  });
+  check_video("vabsdiff.u32.u32.u32.max %r0, %r1.h0, %r2.h1, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    const auto d = static_cast<uint32_t>(std::abs(static_cast<int>(a & 0xffff) - static_cast<int>(b >> 16)));
+    return std::max(d, c);
+  });
+  check_video("vmin.s32.s32.s32 %r0.b2, %r1, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    const auto low = static_cast<uint32_t>(std::min(static_cast<int32_t>(a), static_cast<int32_t>(b)));
+    return (c & 0xff00ffff) | (low & 0xff) << 16;
+  });
+  check_video("vmax.s32.s32.s32.sat %r0.h1, %r1, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    const auto high = std::clamp(std::max(static_cast<int32_t>(a), static_cast<int32_t>(b)), -32768, 32767);
+    return (c & 0xffff) | static_cast<uint32_t>(high) << 16;
+  });
+  check_video("vshl.u32.u32.u32.clamp %r0, %r1, %r2.b0;",
+              [](uint32_t a, uint32_t b, uint32_t) { return (b & 0xff) > 31 ? 0 : a << (b & 0xff); });
+  check_video("vshr.u32.u32.u32.wrap.add %r0, %r1, %r2, %r3;",
+              [](uint32_t a, uint32_t b, uint32_t c) { return (a >> (b & 31)) + c; });
+  check_video("vshr.s32.s32.u32.clamp %r0, %r1, %r2;", [](uint32_t a, uint32_t b, uint32_t) {
+    return static_cast<uint32_t>(static_cast<int32_t>(a) >> std::min(b, 31u));
+  });
+  check_video("vset.u32.s32.lt %r0, %r1, %r2;", [](uint32_t a, uint32_t b, uint32_t) {
+    return int64_t{a} < int64_t{static_cast<int32_t>(b)} ? 1u : 0u;
+  });
+  check_video("vmad.s32.s32.s32.po.shr7 %r0, %r1.b1, %r2.h0, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    const int64_t p =
+        int64_t{static_cast<int8_t>(a >> 8)} * static_cast<int16_t>(b) + static_cast<int32_t>(c) + 1;
+    return static_cast<uint32_t>(p >> 7);
+  });
+}
+
+TEST(Video, SimdOfBytesAndHalves) {
+  const auto bytes = [](uint32_t w, size_t i) { return static_cast<int>(w >> (8 * i) & 0xff); };
+  check_video("vabsdiff4.u32.u32.u32.add %r0, %r1, %r2, %r3;", [&](uint32_t a, uint32_t b, uint32_t c) {
+    for (size_t i = 0; i < 4; ++i) c += static_cast<uint32_t>(std::abs(bytes(a, i) - bytes(b, i)));
+    return c;
+  });
+  check_video("vadd4.s32.s32.s32.sat %r0, %r1, %r2, %r3;", [&](uint32_t a, uint32_t b, uint32_t) {
+    uint32_t d = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      const int sum = static_cast<int8_t>(bytes(a, i)) + static_cast<int8_t>(bytes(b, i));
+      d |= static_cast<uint32_t>(std::clamp(sum, -128, 127) & 0xff) << (8 * i);
+    }
+    return d;
+  });
+  check_video("vmax2.s32.s32.s32 %r0.h1, %r1, %r2, %r3;", [](uint32_t a, uint32_t b, uint32_t c) {
+    const int high = std::max(static_cast<int16_t>(a >> 16), static_cast<int16_t>(b >> 16));
+    return (c & 0xffff) | static_cast<uint32_t>(high) << 16;
+  });
+  check_video("vset4.u32.u32.ge.add %r0.b20, %r1, %r2, %r3;", [&](uint32_t a, uint32_t b, uint32_t c) {
+    return c + (bytes(a, 0) >= bytes(b, 0) ? 1 : 0) + (bytes(a, 2) >= bytes(b, 2) ? 1 : 0);
+  });
+}
+
+TEST(Video, WhatIsNotSimulatedIsNamed) {
+  for (const char* statement :
+       {"vavrg4.u32.u32.u32 %r0, %r1, %r2, %r3;", "vadd4.u32.u32.u32 %r0, %r1.b7654, %r2, %r3;"})
+    EXPECT_THAT(lower_error(kernel(".reg .b32 %r<8>;", std::string(statement) + "\nret;")),
+                testing::HasSubstr("not supported yet"));
+}
+
+// --- tf32 ---
+
+TEST(Tf32, RoundsToTenBits) {
+  const auto converted = [](const std::string& form, float v) {
+    std::vector<uint32_t> input(32 * 64, std::bit_cast<uint32_t>(v));
+    const std::vector<uint32_t> out = run_warp(
+        kernel(".reg .f32 %f<2>; .reg .b32 %r<2>;",
+               "ld.global.f32 %f0, [%in];\n" + form + " %r0, %f0;\nst.global.u32 [%out], %r0;\nret;"),
+        input);
+    return std::bit_cast<float>(out[0]);
+  };
+  const float step = 0x1p-10f;
+  for (const float sign : {1.0f, -1.0f}) {
+    EXPECT_EQ(converted("cvt.rna.tf32.f32", sign * (1 + step / 2)), sign * (1 + step)) << "away from zero";
+    EXPECT_EQ(converted("cvt.rn.tf32.f32", sign * (1 + step / 2)), sign) << "to even";
+    EXPECT_EQ(converted("cvt.rn.tf32.f32", sign * (1 + step * 3 / 2)), sign * (1 + 2 * step));
+    EXPECT_EQ(converted("cvt.rz.tf32.f32", sign * (1 + step * 0.99f)), sign);
+  }
+  EXPECT_EQ(converted("cvt.rz.relu.tf32.f32", -2), 0);
+  EXPECT_TRUE(std::isnan(converted("cvt.rna.tf32.f32", std::nanf(""))));
+  EXPECT_EQ(converted("cvt.rna.tf32.f32", 0x1.fffffep127f), INFINITY);
+}
+
+/// D = A B + C of 16 x 16 results through wmma, in all layouts.
+TEST(Tf32, WmmaMultipliesMatrices) {
+  constexpr size_t kSide = 16, kInner = 8;
+  for (const bool row_a : {true, false}) {
+    for (const bool row_b : {true, false}) {
+      std::mt19937 random(3);
+      std::vector<uint32_t> input(32 * 64);
+      std::vector<int> a(kSide * kInner), b(kInner * kSide), c(kSide * kSide);
+      for (auto* m : {&a, &b, &c})
+        for (int& v : *m) v = static_cast<int>(random() % 2001) - 1000;
+      const auto put = [&](size_t at, int v) { input[at] = std::bit_cast<uint32_t>(static_cast<float>(v)); };
+      for (size_t i = 0; i < kSide; ++i) {
+        for (size_t k = 0; k < kInner; ++k) {
+          put(row_a ? i * kInner + k : k * kSide + i, a[i * kInner + k]);
+          put(256 + (row_b ? k * kSide + i : i * kInner + k), b[k * kSide + i]);
+        }
+        for (size_t j = 0; j < kSide; ++j) put(512 + i * kSide + j, c[i * kSide + j]);
+      }
+      const char* la = row_a ? "row" : "col";
+      const char* lb = row_b ? "row" : "col";
+      const std::string text = kernel(
+          ".reg .b32 %a<4>; .reg .b32 %b<4>; .reg .f32 %c<8>; .reg .b64 %d<4>;",
+          fmt::format(
+              "sub.s64 %d0, %in, %off; sub.s64 %d1, %out, %off;\n"
+              "wmma.load.a.sync.aligned.{0}.m16n16k8.global.tf32 {{%a0, %a1, %a2, %a3}}, [%d0];\n"
+              "wmma.load.b.sync.aligned.{1}.m16n16k8.global.tf32 {{%b0, %b1, %b2, %b3}}, [%d0+1024];\n"
+              "wmma.load.c.sync.aligned.row.m16n16k8.global.f32 {{%c0, %c1, %c2, %c3, %c4, %c5, %c6, %c7}}, "
+              "[%d0+2048];\n"
+              "wmma.mma.sync.aligned.{0}.{1}.m16n16k8.f32.tf32.tf32.f32 {{%c0, %c1, %c2, %c3, %c4, %c5, %c6, "
+              "%c7}}, "
+              "{{%a0, %a1, %a2, %a3}}, {{%b0, %b1, %b2, %b3}}, {{%c0, %c1, %c2, %c3, %c4, %c5, %c6, %c7}};\n"
+              "wmma.store.d.sync.aligned.row.m16n16k8.global.f32 [%d1], {{%c0, %c1, %c2, %c3, %c4, %c5, %c6, "
+              "%c7}};\nret;",
+              la, lb));
+      const std::vector<uint32_t> out = run_warp(text, input);
+      for (size_t i = 0; i < kSide; ++i) {
+        for (size_t j = 0; j < kSide; ++j) {
+          int sum = c[i * kSide + j];
+          for (size_t k = 0; k < kInner; ++k) sum += a[i * kInner + k] * b[k * kSide + j];
+          EXPECT_EQ(std::bit_cast<float>(out[i * kSide + j]), static_cast<float>(sum)) << i << " " << j;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpusim::isa

@@ -1,0 +1,217 @@
+// Operands of the instructions whose modifiers the table of spellings judges
+// (isa/ptx/unsupported_spellings.h).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "isa/ptx/mma.h"
+#include "isa/ptx/unsupported_spellings.h"
+#include "isa/ptx/verifier/verifier_impl.h"
+#include "isa/ptx/video.h"
+
+namespace gpusim::isa {
+
+using Kind = Operand::Kind;
+using enum Opcode;
+
+std::string unsupported_form(const Instruction& i) {
+  const std::string whole = fmt::format("'{}'", opcode_text(i));
+  const std::vector<std::string_view> words = instruction_words(i);
+  const auto names_variable = [](const Operand& o) { return o.kind == Kind::kAddress && !o.symbol.empty(); };
+  switch (i.opcode) {
+    case kSuld:
+    case kSust:
+      // Surface references, and stores of formatted texels.
+      return has_word(i, "p") || std::ranges::any_of(i.operands, names_variable) ? whole : std::string();
+    case kTld4:
+      return i.mods.texture >= TextureShape::kCube || i.operands.size() > 2 ? whole : std::string();
+    case kCpAsync:
+      // Bulk copies, and copies of clusters.
+      return words.size() > 2 && words[1] == "async" && words[2] != "bulk" ? std::string() : whole;
+    case kMbarrier:
+      return has_word(i, "shared::cluster") || has_word(i, "noComplete") ? whole : std::string();
+    case kLdmatrix:
+    case kStmatrix:
+      return has_word(i, "m8n8") ? std::string() : whole;
+    case kSuq:
+      return words.front() == "suq" && !std::ranges::any_of(i.operands, names_variable) &&
+                     !has_word(i, "memory_layout")
+                 ? std::string()
+                 : whole;
+    case kVideo:
+      return video_form(i) ? std::string() : whole;
+    case kMma:
+      return mma_form(i) ? std::string() : whole;
+    default:
+      return {};
+  }
+}
+
+void FunctionVerifier::check_cvt_tf32(const Instruction& i) {
+  if (std::string wrong = spelling_error(module_, i); !wrong.empty()) return error(std::move(wrong));
+  check_destination(i, i.operands[0], Type::kU32, false);
+  check_source(i, i.operands[1], Type::kF32, false);
+}
+
+void FunctionVerifier::check_spelled(const Instruction& i) {
+  switch (i.opcode) {
+    case kSuld:
+    case kSust:
+      return check_surface(i);
+    case kSuq:
+      check_destination(i, i.operands[0], Type::kB32, false);
+      return check_texture_name(i.operands[1]);
+    case kTld4:
+      return check_gather(i);
+    case kVideo:
+      check_destination(i, i.operands[0], Type::kU32, false);
+      for (size_t k = 1; k < i.operands.size(); ++k) check_source(i, i.operands[k], Type::kU32, false);
+      if (const auto form = video_form(i); form && form->d != kWholeWord && i.operands.size() == 3)
+        error(fmt::format("'{}' writes a part of its destination and needs a third source for the rest",
+                          name()));
+      return;
+    case kCpAsync:
+      return check_async_copy(i);
+    case kMbarrier:
+      return check_mbarrier(i);
+    case kLdmatrix:
+    case kStmatrix:
+    case kMovmatrix:
+      return check_matrix_move(i);
+    case kMma:
+      return check_mma(i);
+    default:
+      return;
+  }
+}
+
+/// suld.b d, [s, {x, y}]; sust.b [s, {x, y}], d: x is a byte of the row.
+void FunctionVerifier::check_surface(const Instruction& i) {
+  const bool store = i.opcode == kSust;
+  const Operand& place = i.operands[store ? 0 : 1];
+  check_memory_value(i, i.operands[store ? 1 : 0], !store);
+  check_texture_name(place);
+  if (place.kind != Kind::kAddress) return;
+  if (place.elements.size() != 1)
+    return error(place.loc, fmt::format("'{}' needs coordinates behind the surface", name()), "[s, {x, y}]");
+  constexpr size_t kNoVector = 3;
+  if (place.elements[0].elements.size() == kNoVector)
+    return error(place.loc, "coordinates are a vector of 2 or 4 elements", "the fourth is not used");
+  check_coordinates(i, place.elements[0], Type::kB32);
+}
+
+/// tld4 {d0, d1, d2, d3}, [t, {x, y}].
+void FunctionVerifier::check_gather(const Instruction& i) {
+  check_memory_value(i, i.operands[0], true);
+  const Operand& source = i.operands[1];
+  check_texture_name(source);
+  if (source.kind != Kind::kAddress) return;
+  if (source.elements.size() != 1)
+    return error(source.loc, fmt::format("'{}' needs coordinates behind the texture", name()), "[t, {x, y}]");
+  check_coordinates(i, source.elements[0], i.mods.type2);
+}
+
+/// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read, or a predicate} {, policy};
+/// cp.async.wait_group number.
+void FunctionVerifier::check_async_copy(const Instruction& i) {
+  const auto constant = [&](const Operand& o) {
+    if (o.kind == Kind::kImmediate) return true;
+    error(o.loc, fmt::format("'{}' needs an integer constant here, found {}", name(), kind_name(o.kind)));
+    return false;
+  };
+  if (i.operands.empty()) return;
+  if (i.operands[0].kind != Kind::kAddress) {
+    static_cast<void>(constant(i.operands[0]));
+    return;
+  }
+  if (i.operands.size() == 1) return;  // cp.async.mbarrier.arrive [b]
+  for (size_t k = 0; k < 2; ++k) {
+    const Operand& o = i.operands[k];
+    if (o.kind != Kind::kAddress)
+      return error(o.loc,
+                   fmt::format("'{}' needs an address in brackets, found {}", name(), kind_name(o.kind)));
+  }
+  if (!constant(i.operands[2])) return;
+  const uint64_t bytes = i.operands[2].imm;
+  const bool bypasses = has_word(i, "cg");
+  if (bypasses ? bytes != 16 : bytes != 4 && bytes != 8 && bytes != 16)
+    return error(i.operands[2].loc,
+                 bypasses ? "cp.async.cg copies 16 bytes" : "cp.async copies 4, 8 or 16 bytes");
+  if (i.operands.size() < 4) return;
+  const Operand& read = i.operands[3];
+  const bool predicate = read.kind == Kind::kRegister && read.reg != kNoRegister &&
+                         function_.registers[read.reg].type == Type::kPred;
+  if (predicate || (has_word(i, "L2::cache_hint") && i.operands.size() == 4)) return;
+  if (read.kind == Kind::kImmediate && read.imm > bytes)
+    return error(read.loc, fmt::format("{} of {} bytes cannot be read", read.imm, bytes));
+  check_source(i, read, Type::kU32, false);
+}
+
+void FunctionVerifier::check_mbarrier(const Instruction& i) {
+  const bool tests = has_word(i, "test_wait") || has_word(i, "try_wait");
+  if (has_word(i, "pending_count")) {
+    check_destination(i, i.operands[0], Type::kB32, false);
+    return check_source(i, i.operands[1], Type::kB64, false);
+  }
+  const bool arrives = has_word(i, "arrive") || has_word(i, "arrive_drop");
+  if (arrives && i.operands[0].kind == Kind::kAddress)
+    return error(fmt::format("'{}' needs a destination, or '_'", name()));
+  size_t at = 0;
+  if (tests) {
+    check_destination(i, i.operands[at++], Type::kPred, false);
+  } else if (i.operands[0].kind != Kind::kAddress) {
+    if (i.operands[0].kind != Kind::kSink) check_destination(i, i.operands[0], Type::kB64, false);
+    ++at;
+  }
+  if (at >= i.operands.size() || i.operands[at].kind != Kind::kAddress)
+    return error(fmt::format("'{}' needs the address of an mbarrier in brackets", name()));
+  const bool state = tests && !has_word(i, "parity");
+  for (size_t k = at + 1; k < i.operands.size(); ++k)
+    check_source(i, i.operands[k], state && k == at + 1 ? Type::kB64 : Type::kB32, false);
+}
+
+void FunctionVerifier::check_vector_of(const Instruction& i, const Operand& o, size_t count, Type type,
+                                       bool destination) {
+  if (o.kind != Kind::kVector || o.elements.size() != count)
+    return error(o.loc, fmt::format("'{}' needs {} register{} in braces here, found {}", name(), count,
+                                    count == 1 ? "" : "s",
+                                    o.kind == Kind::kVector ? fmt::format("{}", o.elements.size())
+                                                            : std::string(kind_name(o.kind))));
+  for (const Operand& e : o.elements) {
+    destination ? check_destination(i, e, type, false) : check_source(i, e, type, false);
+  }
+}
+
+void FunctionVerifier::check_matrix_move(const Instruction& i) {
+  if (i.opcode == kMovmatrix) {
+    check_destination(i, i.operands[0], Type::kB32, false);
+    return check_source(i, i.operands[1], Type::kB32, false);
+  }
+  const bool store = i.opcode == kStmatrix;
+  const Operand& place = i.operands[store ? 0 : 1];
+  if (place.kind != Kind::kAddress)
+    return error(place.loc,
+                 fmt::format("'{}' needs an address in brackets, found {}", name(), kind_name(place.kind)));
+  check_vector_of(i, i.operands[store ? 1 : 0],
+                  has_word(i, "x4")   ? 4
+                  : has_word(i, "x2") ? 2
+                                      : 1,
+                  Type::kB32, !store);
+}
+
+void FunctionVerifier::check_mma(const Instruction& i) {
+  const std::optional<MmaForm> form = mma_form(i);
+  if (!form) return;
+  if (i.operands.size() != 4)
+    return error(fmt::format("'{}' takes 4 operands, found {}", name(), i.operands.size()));
+  const bool doubles = form->multiplicand == Type::kF64;
+  const Type word = doubles ? Type::kF64 : Type::kB32;
+  const auto of_sum = [&](Type t) { return t == Type::kF16 || doubles ? Type::kNone : t; };
+  const Type d = of_sum(form->d), c = of_sum(form->c);
+  check_vector_of(i, i.operands[0], form->d_registers, d == Type::kNone ? word : d, true);
+  check_vector_of(i, i.operands[1], form->a_registers, word, false);
+  check_vector_of(i, i.operands[2], form->b_registers, word, false);
+  check_vector_of(i, i.operands[3], form->c_registers, c == Type::kNone ? word : c, false);
+}
+
+}  // namespace gpusim::isa

@@ -1,0 +1,36 @@
+// The video instructions (PTX ISA, "Video Instructions"): what one does, from its words and the parts of its
+// operands (%r1.b0), which only its text has.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "isa/ptx/module.h"
+
+namespace gpusim::isa {
+
+enum class VideoOp : uint8_t { kAdd, kSub, kAbsDiff, kMin, kMax, kShl, kShr, kMad, kSet };
+enum class VideoSecond : uint8_t { kNone, kAdd, kMin, kMax };
+/// Part of a word: 0 all of it, 1 to 4 the bytes from the lowest, 5 and 6 the halves.
+using VideoPart = uint8_t;
+inline constexpr VideoPart kWholeWord = 0, kFirstByte = 1, kFirstHalf = 5;
+
+/// What a video instruction does.
+struct VideoForm {
+  VideoOp op = VideoOp::kAdd;
+  VideoSecond second = VideoSecond::kNone;
+  uint8_t lanes = 1;  ///< 1: scalar; 2, 4
+  VideoPart d = kWholeWord, a = kWholeWord, b = kWholeWord;
+  uint8_t mask = 0;   ///< SIMD: parts that are written
+  uint8_t flags = 0;  ///< kVideo...
+  [[nodiscard]] uint64_t packed() const;
+  [[nodiscard]] static VideoForm unpacked(uint64_t bits);
+};
+inline constexpr uint8_t kVideoSignedD = 1, kVideoSignedA = 2, kVideoSignedB = 4, kVideoSat = 8,
+                         kVideoWrap = 16;  ///< of a shift: its distance is taken modulo 32
+/// Of vmad.
+inline constexpr uint8_t kVideoPlusOne = 1, kVideoShift7 = 2, kVideoShift15 = 4;
+
+/// Nothing if the instruction is not simulated (vavrg, and SIMD forms that choose parts of a and b).
+[[nodiscard]] std::optional<VideoForm> video_form(const Instruction& i);
+
+}  // namespace gpusim::isa
