@@ -51,10 +51,10 @@ void set_geometry(const cudaResourceDesc& r, isa::Texture& t) {
   const std::byte* data = nullptr;
   if (r.resType == kArray) {
     const Array& a = array_of(r.res.array.array);
-    if (a.flags & kCubemap) throw Failure(Code::kNotSupported, "cube maps are not simulated");
     format = a.format;
     data = a.data;
-    const bool layered = (a.flags & kLayered) != 0;
+    t.cube = (a.flags & kCubemap) != 0;
+    const bool layered = t.cube || (a.flags & kLayered) != 0;
     t.array = layered;
     t.dimensions = layered ? (a.extent.height != 0 ? 2 : 1)
                            : static_cast<uint8_t>(1 + (a.extent.height != 0) + (a.extent.depth != 0));
@@ -138,6 +138,7 @@ GPUSIM_EXPORT cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object,
     require(object != nullptr && resource != nullptr && resource->resType == 0);
     isa::Texture t;
     set_geometry(*resource, t);
+    t.surface = array_of(resource->res.array.array).data;
     *object = device.add_texture(t);
     objects()[*object] = {*resource, {}};
   });
