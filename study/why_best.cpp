@@ -19,6 +19,8 @@ bool is_resident(std::string_view name) {
 }
 /// A change that the text shows: of the other point's cycles, and of the larger count.
 constexpr double kCause = 0.01, kCount = 0.1;
+/// A count for each cycle that is too small to matter.
+constexpr double kOften = 0.01;
 constexpr size_t kCausesShown = 5, kCountersShown = 5;
 
 /// Counts of work and of waits, which more of something makes smaller or larger. Rates and energies are left
@@ -98,7 +100,8 @@ WhyBest why_best(const PointResult& other, const PointResult& best) {
                            [](const MovedCause& c) { return std::abs(c.cycles); });
   for (const std::string_view name : kCounters) {
     const double a = column_value(other, name), b = column_value(best, name);
-    if (std::isfinite(a) && std::isfinite(b) && std::abs(b - a) >= kCount * std::max(a, b) && a != b)
+    if (std::isfinite(a) && std::isfinite(b) && std::abs(b - a) >= kCount * std::max(a, b) && a != b &&
+        std::max(a, b) >= kOften * why.other_cycles)
       why.counters.push_back({std::string(name), a, b});
   }
   std::ranges::stable_sort(why.counters, std::greater(), [](const MovedCounter& c) {
