@@ -29,6 +29,8 @@ inline constexpr int kGood = 0, kBadInput = 1, kProgramFailed = 2, kWrongResult 
 /// Throws core::InputError if what an option names for writing cannot be written there: it is no regular
 /// file, protected against writing, or one of `inputs`.
 void check_output(const std::string& option, const std::string& path, const std::vector<std::string>& inputs);
+/// CUDA source where PTX is wanted: says how to compile it. Throws core::InputError.
+void refuse_cuda_source(const std::string& path);
 
 /// Prints to stderr; a stderr that is closed or full does not change what the program does.
 template <class... Args>

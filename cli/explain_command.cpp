@@ -33,12 +33,26 @@ analysis::SourceTexts source_texts(const ExplainArguments& a) {
   return analysis::SourceTexts(folders);
 }
 
+/// The limiter's sentence of the kernel that it costs most, if that kernel alone has the same limiter.
+std::string named_text(const std::vector<analysis::KernelRecord>& kernels, const core::MachineConfig& machine,
+                       std::string_view named) {
+  const analysis::KernelRecord* most = nullptr;
+  double saved = 0;
+  for (const analysis::KernelRecord& kernel : kernels)
+    for (const auto& candidate : analysis::limiter_candidates(kernel, machine))
+      if (candidate.name == named && candidate.saved > saved) most = &kernel, saved = candidate.saved;
+  if (most == nullptr) return {};
+  const auto own = analysis::limiter_candidates(*most, machine);
+  return analysis::limiter_name(own, most->cycles) == named ? analysis::limiter_text(*most, machine)
+                                                            : std::string();
+}
+
 /// Simulates the recorded run again, with one thing changed at a time.
 int prove_recording(const ExplainArguments& a) {
   return analysis::guarded(a.file, [&] {
     comp::SimulationOptions run;
     uint64_t cycles = 0;
-    std::string named;
+    std::string named, text;
     {
       const analysis::Recording recording(a.file);
       if (!recording.complete())
@@ -53,10 +67,12 @@ int prove_recording(const ExplainArguments& a) {
       }
       const auto candidates = analysis::limiter_candidates(kernels, recording.machine());
       if (!candidates.empty()) named = analysis::limiter_name(candidates, cycles);
+      text = named_text(kernels, recording.machine(), named);
       run = recorded_run(recording, a.launch);
     }
     study::Proof proof = study::prove(run, a.threads == 0 ? processors() : a.threads, cycles);
     proof.named = named;
+    proof.named_text = text;
     fmt::print("{}", a.json ? study::proof_json(proof) : study::proof_text(proof));
     return kGood;
   });

@@ -25,4 +25,11 @@ void check_output(const std::string& option, const std::string& path,
     if (fs::equivalent(path, input, error)) refuse("this is an input of the run");
 }
 
+void refuse_cuda_source(const std::string& path) {
+  if (!path.ends_with(".cu")) return;
+  throw core::InputError(fmt::format(
+      "{}: error: is CUDA source; gpusim runs PTX\n  hint: nvcc -ptx -lineinfo -arch=sm_75 {} -o {}", path,
+      path, fs::path(path).replace_extension(".ptx").string()));
+}
+
 }  // namespace gpusim::cli

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -58,6 +59,33 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
                                      word, core::name_hint(word, views)));
 }
 
+/// The first word that the command line does not take, with the option that was perhaps meant. The library's
+/// own message lists all words that are left, also those behind it. Throws core::InputError.
+void refuse_extra_words(const CLI::App& app) {
+  const CLI::App* command = &app;
+  std::string name = "gpusim";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
+  }
+  const std::vector<std::string> words = app.remaining(true);
+  const auto option = std::ranges::find_if(words, [](const std::string& w) { return w.starts_with("-"); });
+  if (option == words.end()) {
+    if (words.empty()) return;
+    throw core::InputError(fmt::format("{}: error: there is one argument too many: '{}'\n  hint: {} --help",
+                                       name, words.front(), name));
+  }
+  const std::string given = option->substr(0, option->find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* o : command->get_options())
+    for (const std::string& long_name : o->get_lnames()) names.push_back("--" + long_name);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view nearest = core::nearest_name(given, views);
+  throw core::InputError(fmt::format("{}: error: there is no option '{}'\n  hint: {}", name, given,
+                                     nearest.empty() ? fmt::format("{} --help lists them", name)
+                                                     : fmt::format("did you mean '{}'?", nearest)));
+}
+
 int guarded_main(int argc, char** argv) {
   CLI::App app{"gpusim: a cycle-level GPU simulator that executes PTX", "gpusim"};
   app.set_version_flag("--version", std::string(kVersion));
@@ -72,6 +100,9 @@ int guarded_main(int argc, char** argv) {
   refuse_unknown_command(app, argc, argv);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError& e) {
+    refuse_extra_words(app);
+    return app.exit(e) == 0 ? kGood : kBadInput;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kGood : kBadInput;
   }

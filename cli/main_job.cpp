@@ -277,10 +277,7 @@ int run_main_job(const MainJobArguments& a) {
         fmt::format("gpusim: error: {} is missing\n  hint: gpusim --config tesla_c1060.cfg workload.ptx "
                     "(gpusim --help; machines: gpusim config list)",
                     a.config.empty() ? "--config MACHINE" : "the PTX file"));
-  if (a.ptx.ends_with(".cu"))
-    throw core::InputError(fmt::format(
-        "{}: error: is CUDA source; gpusim runs PTX\n  hint: nvcc -ptx -lineinfo -arch=sm_75 {} -o {}", a.ptx,
-        a.ptx, fs::path(a.ptx).replace_extension(".ptx").string()));
+  refuse_cuda_source(a.ptx);
   if (a.cache != "cold" && (a.functional || !a.checks.empty()))
     throw core::InputError(
         fmt::format("gpusim: error: --cache {} and {} do not go together\n  hint: {}", a.cache,

@@ -52,6 +52,19 @@ study::Study study_of_options(const StudyArguments& a) {
     throw core::InputError(fmt::format(
         "{}: error: is a folder\n  hint: a study file (.toml), or a PTX file with --config and --axis",
         a.file));
+  refuse_cuda_source(a.file);
+  if (!fs::exists(a.file)) {
+    const std::string toml = a.file + ".toml";
+    throw core::InputError(fmt::format(
+        "{}: error: there is no such file\n  hint: {}", a.file,
+        fs::exists(toml) ? fmt::format("a study is named by its file: {}", toml)
+        : fs::is_directory(a.file + ".study")
+            ? fmt::format(
+                  "{}.study has results of a study: give the study's file (.toml), or the PTX file and the "
+                  "options that it was run with",
+                  a.file)
+            : std::string("a study file (.toml), or a PTX file with --config and --axis")));
+  }
   if (a.configs.empty())
     throw core::InputError(
         "gpusim: error: --config MACHINE is missing\n  hint: gpusim study run --config tesla_v100 --axis "

@@ -49,6 +49,7 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
     "registers": ("judge", "registers", V100, "occupancy"),
     "follow": ("judge", "follow", V100, "block_size"),
     "few_blocks": ("judge", "few_blocks", V100, "wave_quantisation"),
+    "turns": ("judge", "turns", V100, "more_warps"),
     "ways": ("judge", "ways", V100, "divergence"),
     "counts": ("judge", "counts", V100, "atomics"),
     "columns": ("judge", "columns", C1060, "partition_camping"),

@@ -52,6 +52,14 @@ def check_input(gpusim: Gpusim) -> None:
                          *(option for key in sets for option in ("--set", key))).require_code(0)
         require(run.err.startswith(note) if note else "note" not in run.err, run.err)
     gpusim.run("explian", "run.h5").require_code(1).require_error("no command is called 'explian'", "did you mean 'explain'?")
+    recorded = gpusim.scratch.parent / "none.h5"
+    gpusim.run("explain", "--kernle", "k", recorded).require_code(1).require_error(
+        "gpusim explain: error: there is no option '--kernle'", "did you mean '--kernel'?")
+    gpusim.run("--config", gpusim.machine(), ptx, "--seet=l1.size=1K").require_code(1).require_error(
+        "gpusim: error: there is no option '--seet'", "did you mean '--set'?")
+    gpusim.run("explain", recorded, "b").require_code(1).require_error("there is one argument too many: 'b'")
+    gpusim.run("check", "my.cu").require_code(1).require_error("my.cu: error: is CUDA source", "nvcc -ptx")
+    gpusim.run("study", "show", "NAME").require_code(1).require_error("NAME: error: there is no such file", "a study file (.toml)")
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), [])
 
 

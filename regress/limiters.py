@@ -57,7 +57,7 @@ RELIEF: dict[str, tuple[str, ...]] = {
     "buffers": ("store buffer", "misses on their way (MSHRs)", "load/store queue"),
     "branch": ("latency of branches",),
     "issue": ("cycles between issue slots",),
-    "lsu": ("cycles of a transaction in the coalescer",),
+    "lsu": ("cycles of a transaction in the coalescer", "L1 lines looked up at once"),
 }
 # These double many units at once, whatever limits the kernel, and are no answer to "which".
 COMPOUND = ("SMs", "schedulers with their pipes", "resident warps with their registers")

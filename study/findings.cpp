@@ -10,6 +10,7 @@
 #include "simcore/text/json_text.h"
 #include "simcore/text/names.h"
 #include "study/result_tables.h"
+#include "study/why_best.h"
 
 namespace gpusim::study {
 
@@ -173,6 +174,14 @@ GroupFindings find_in(const Outcome& o, uint32_t machine, uint32_t workload) {
   for (const uint32_t i : sorted)
     if (std::abs(value(i) - f.best_value) <= room) ++f.equally_good;
   f.best.assign(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(std::min(kShown, sorted.size())));
+  f.against = f.best.front();
+  if (usable(results[f.best.front()])) {
+    f.against = group.simulated().front();
+    // The worst one is the last of those that are simulated.
+    const auto worst =
+        std::find_if(sorted.rbegin(), sorted.rend(), [&](uint32_t i) { return usable(results[i]); });
+    if (f.against == f.best.front()) f.against = *worst;
+  }
   for (uint32_t axis = 0; axis < study.axes.size(); ++axis)
     if (study.axes[axis].values.size() > 1) f.effects.push_back(effect_of(study, group, axis));
   std::ranges::stable_sort(f.effects, std::greater(), &Effect::range);
@@ -315,6 +324,9 @@ std::string findings_text(const Outcome& o, std::span<const GroupFindings> group
     for (const uint32_t i : f.best)
       out += fmt::format("  {:>12}  {}{}\n", number(o.objective(i)), axis_values(study, points[i]),
                          error_bar(o, i));
+    if (f.against != f.best.front())
+      out += why_text(why_best(results[f.against], results[f.best.front()]),
+                      axis_values(study, points[f.against]));
     if (!f.effects.empty())
       out += fmt::format("what each axis does to {}, everything else equal\n", study.objective);
     for (const Effect& e : f.effects) effect_lines(out, study, e);
@@ -376,10 +388,13 @@ std::string findings_json(const Outcome& o, std::span<const GroupFindings> group
     const GroupFindings& f = groups[g];
     out += fmt::format(
         "{}{{\"workload\": {}, \"machine\": {}, \"simulated\": {}, \"failed\": {}, {}\"best\": {}, "
-        "\"pareto\": {}, \"effects\": [",
+        "\"why_best\": {}, \"pareto\": {}, \"effects\": [",
         separator, core::json_quoted(study.workloads[f.workload].name),
         core::json_quoted(machine_name(study, f.machine)), f.simulated, f.failed,
         o.guided == nullptr ? "" : guided_json(f, o.guided->groups[g]), points_json(f.best),
+        f.best.empty() || f.against == f.best.front()
+            ? "null"
+            : why_json(why_best(results[f.against], results[f.best.front()]), f.against),
         points_json(f.pareto));
     separator = ", ";
     for (size_t i = 0; i < f.effects.size(); ++i) {

@@ -49,7 +49,11 @@ struct GroupFindings {
   uint32_t simulated = 0, predicted = 0;
   uint32_t failed = 0;         ///< missing, refused or failed
   std::vector<uint32_t> best;  ///< the kShown best points; of equal ones those with less SRAM first
-  uint32_t equally_good = 0;   ///< all that are as good as the best within kEqual
+  /// What the best point is explained against: the first simulated one, with the first value of each axis if
+  /// it is there, or the worst one if the first is the best. The best one itself: there is no other, or it is
+  /// predicted.
+  uint32_t against = 0;
+  uint32_t equally_good = 0;  ///< all that are as good as the best within kEqual
   double best_value = 0, worst_value = 0, median_value = 0;
   std::vector<Effect> effects;            ///< largest range first
   std::vector<Interaction> interactions;  ///< strongest first, at most kShown

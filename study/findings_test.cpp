@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "study/result_tables.h"
+#include "study/why_best.h"
 
 namespace gpusim::study {
 namespace {
@@ -60,6 +61,57 @@ TEST(Findings, BestPointAndEffects) {
   EXPECT_DOUBLE_EQ(a.steps[1].least, 0.9);
   EXPECT_DOUBLE_EQ(a.steps[1].most, 1);
   EXPECT_EQ(a.suffices, 0) << "from 2 to 4 one pair gains a tenth";
+}
+
+TEST(WhyBest, CausesAddUpToTheCycles) {
+  const auto point = [](uint64_t cycles, std::vector<std::pair<std::string, double>> counters) {
+    PointResult r;
+    r.status = PointResult::Status::kComplete;
+    r.kernels.push_back({"k", "1x1x1", "32x1x1", cycles, 1, std::move(counters)});
+    return r;
+  };
+  // Half of the SMs have no warp; of the others' 100 slots 60 wait for DRAM in the other point, 20 in the
+  // best one.
+  const PointResult other = point(200, {{"slots_issued", 30},
+                                        {"slots_memory_dram", 60},
+                                        {"slots_launch", 10},
+                                        {"slots_no_warp", 100},
+                                        {"l1_wait_mshr", 4000},
+                                        {"dram_read_bytes", 1000}});
+  const PointResult best = point(100, {{"slots_issued", 30},
+                                       {"slots_memory_dram", 10},
+                                       {"slots_launch", 10},
+                                       {"slots_no_warp", 50},
+                                       {"l1_wait_mshr", 0},
+                                       {"dram_read_bytes", 999}});
+  const WhyBest why = why_best(other, best);
+  double sum = 0;
+  for (const MovedCause& c : why.causes) sum += c.cycles;
+  EXPECT_NEAR(sum, -100, 1e-9);
+  EXPECT_EQ(why.causes[0].cause, "memory_dram");
+  EXPECT_NEAR(why.causes[0].cycles, 100 * 10.0 / 100 * 2.25 - 200 * 60.0 / 200 * (1 + 100.0 / 90), 1e-9);
+  ASSERT_EQ(why.counters.size(), 1) << "a byte of a thousand is no change";
+  EXPECT_EQ(why.counters[0].name, "l1_wait_mshr");
+  const std::string text = why_text(why, "l1=16K");
+  EXPECT_THAT(text, HasSubstr("100 cycles, -100 against l1=16K"));
+  EXPECT_THAT(text, HasSubstr("4000 -> 0"));
+  EXPECT_TRUE(why_best(other, PointResult{}).causes.empty());
+}
+
+TEST(Findings, TheBestPointIsExplainedAgainstTheFirstOrTheWorst) {
+  Example e;
+  EXPECT_EQ(find({e.study, e.points, e.results})[0].against, 0) << "a=4, b=x";
+  e.results[0].time_s = 0.5;
+  const auto f = find({e.study, e.points, e.results})[0];
+  ASSERT_EQ(f.best.front(), 0);
+  EXPECT_EQ(e.results[f.against].time_s, 2) << "the worst";
+  for (PointResult& r : e.results)
+    r.kernels = {
+        {"k", "1x1x1", "32x1x1", r.cycles, r.time_s, {{"slots_issued", 10}, {"slots_memory_l2", 30}}}};
+  const auto groups = find({e.study, e.points, e.results});
+  EXPECT_THAT(findings_text({e.study, e.points, e.results}, groups), HasSubstr("why the best one is: "));
+  EXPECT_THAT(findings_json({e.study, e.points, e.results}, groups),
+              HasSubstr("\"why_best\": {\"against\": "));
 }
 
 TEST(Findings, MoreThanSufficesGainsNothingInAnyPair) {

@@ -13,6 +13,7 @@
 #include "simcore/process/child_process.h"
 #include "simcore/text/json_text.h"
 #include "simcore/text/units.h"
+#include "study/prove_meaning.h"
 
 namespace gpusim::study {
 
@@ -86,6 +87,7 @@ const std::vector<Resource>& resources() {
       {"store buffer", kTwice, {"lsu.store_buffer"}},
       {"misses on their way (MSHRs)", kTwice, {"lsu.mshrs", "l1.mshrs", "l1.merges"}},
       {"L1 size", kTwice, {"l1.size", "l1.ways"}, {"l1.size"}},
+      {"L1 lines looked up at once", kTwice, {"l1.tag_lines"}},
       {"L1 latency", kHalf, {"l1.latency"}},
       {"constant caches",
        kTwice,
@@ -169,6 +171,17 @@ void choose_possible(Change& change, const std::string& text, const std::string&
   }
 }
 
+/// Why a change is refused, in one line and without the option that nobody has given.
+std::string reason_of(std::string_view text) {
+  constexpr std::string_view kError = "error: ", kHint = "\n  hint: ";
+  if (const size_t at = text.find(kError); at != std::string_view::npos)
+    text.remove_prefix(at + kError.size());
+  std::string reason = core::first_line(text);
+  if (const size_t at = text.find(kHint); at != std::string_view::npos)
+    reason += fmt::format("; {}", core::first_line(text.substr(at + kHint.size())));
+  return reason;
+}
+
 uint64_t run_cycles(comp::SimulationOptions options) {
   options.events = core::EventLevel::kOff;
   options.out.clear();
@@ -217,10 +230,12 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
                          effect(kHalf),
                          sets_of(values, kHalf, keys),
                          {}});
-  for (const Resource& r : resources())
+  for (const Resource& r : resources()) {
+    if (machine.l1.bytes == 0 && r.keys.front().starts_with("l1.")) continue;
     add_change(changes,
                {std::string(r.name), effect(r.factor), sets_of(values, r.factor, texts(r.keys), r.least),
                 sets_of(values, r.factor, texts(r.otherwise))});
+  }
   return changes;
 }
 
@@ -259,7 +274,7 @@ Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional
       gain.factor =
           static_cast<double>(gain.cycles) / static_cast<double>(std::max<uint64_t>(proof.cycles, 1));
     } else {
-      gain.refused = core::first_line(answers[i + 1].text);
+      gain.refused = reason_of(answers[i + 1].text);
     }
     proof.gains.push_back(std::move(gain));
   }
@@ -270,9 +285,10 @@ Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional
   return proof;
 }
 
-std::string proof_text(const Proof& proof) {
-  std::string out =
-      fmt::format("what would have helped: {} cycles, and with one thing changed\n", proof.cycles);
+namespace {
+
+std::string gains_text(const Proof& proof) {
+  std::string out;
   size_t without = 0;
   for (const Gain& g : proof.gains) {
     if (!g.refused.empty()) continue;
@@ -280,24 +296,56 @@ std::string proof_text(const Proof& proof) {
       ++without;
       continue;
     }
-    out += fmt::format("  {:<46} {:<4} {:>14}  {:>+7.1f} %\n", g.change.name, g.change.effect, g.cycles,
-                       100 * (g.factor - 1));
+    out += fmt::format("  {:<46} {:<4} {:>14}  {:>+7.1f} %{}\n", g.change.name, g.change.effect, g.cycles,
+                       100 * (g.factor - 1), meaning_of(g.change.name).compound ? "  (several units)" : "");
   }
   if (without > 0) out += fmt::format("  {} others change less than 0.5 %\n", without);
-  std::vector<std::string_view> impossible;
   for (const Gain& g : proof.gains)
-    if (!g.refused.empty()) impossible.push_back(g.change.name);
-  if (!impossible.empty())
-    out += fmt::format("  not possible on this machine: {}\n", fmt::join(impossible, ", "));
-  if (!proof.named.empty()) out += fmt::format("named from counters alone: {}\n", proof.named);
-  const bool helps =
-      !proof.gains.empty() && proof.gains.front().refused.empty() && proof.gains.front().factor < 1 - kHelps;
-  if (!helps)
-    return out + fmt::format("nothing helps alone: no single change saves {:.0f} %\n", 100 * kHelps);
-  const Change& best = proof.gains.front().change;
-  out += fmt::format("limited most by: {}\n  repeat it:", best.name);
-  for (const std::string& set : best.sets) out += fmt::format(" --set {}", set);
-  return out + "\n";
+    if (!g.refused.empty())
+      out += fmt::format("  {:<46} {:<4} not possible: {}\n", g.change.name, g.change.effect, g.refused);
+  return out;
+}
+
+std::string repeat_text(const Change& change) {
+  return fmt::format("  repeat it: --set {}\n", fmt::join(change.sets, " --set "));
+}
+
+std::string meaning_text(const Change& change) {
+  const std::string_view text = meaning_of(change.name).text;
+  return text.empty() ? std::string() : fmt::format("  {}\n", text);
+}
+
+/// The first that helps, of those that change one kind of unit or of those that change several.
+const Gain* best_of(const Proof& proof, bool compound) {
+  const auto at = std::ranges::find_if(proof.gains, [&](const Gain& g) {
+    return g.refused.empty() && meaning_of(g.change.name).compound == compound;
+  });
+  return at == proof.gains.end() || at->factor >= 1 - kHelps ? nullptr : &*at;
+}
+
+}  // namespace
+
+std::string proof_text(const Proof& proof) {
+  std::string out =
+      fmt::format("what would have helped: {} cycles, and with one thing changed\n", proof.cycles) +
+      gains_text(proof);
+  if (!proof.named.empty())
+    out += fmt::format("named from counters alone: {}{}\n", proof.named,
+                       proof.named_text.empty() ? "" : fmt::format(" ({})", proof.named_text));
+  const Gain *single = best_of(proof, false), *several = best_of(proof, true);
+  if (single != nullptr)
+    out += fmt::format("limited most by: {}\n", single->change.name) + meaning_text(single->change) +
+           repeat_text(single->change);
+  else
+    out += fmt::format("nothing helps alone: no single change saves {:.0f} %\n", 100 * kHelps);
+  // Only where it tells more than the change of one kind does.
+  if (several != nullptr && (single == nullptr || several->cycles < single->cycles))
+    out += fmt::format(
+               "more {}, which change several units at once, save {:.1f} %; which of these is full, "
+               "the counters say\n",
+               several->change.name, 100 * (1 - several->factor)) +
+           meaning_text(several->change) + repeat_text(several->change);
+  return out;
 }
 
 std::string proof_json(const Proof& proof) {
@@ -309,9 +357,11 @@ std::string proof_json(const Proof& proof) {
                        core::json_quoted(g.change.name), g.change.effect);
     for (size_t s = 0; s < g.change.sets.size(); ++s)
       out += (s == 0 ? "" : ", ") + core::json_quoted(g.change.sets[s]);
+    out += fmt::format("], \"compound\": {}, \"means\": {}", meaning_of(g.change.name).compound,
+                       core::json_quoted(meaning_of(g.change.name).text));
     out += g.refused.empty()
-               ? fmt::format("], \"cycles\": {}, \"factor\": {}}}", g.cycles, core::json_number(g.factor))
-               : fmt::format("], \"refused\": {}}}", core::json_quoted(g.refused));
+               ? fmt::format(", \"cycles\": {}, \"factor\": {}}}", g.cycles, core::json_number(g.factor))
+               : fmt::format(", \"refused\": {}}}", core::json_quoted(g.refused));
   }
   return out + "]}\n";
 }

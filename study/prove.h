@@ -39,6 +39,7 @@ struct Proof {
   uint64_t cycles = 0;      ///< of the unchanged machine
   std::vector<Gain> gains;  ///< fewest cycles first; refused ones last
   std::string named;        ///< the limiter that counters alone name; empty: not known
+  std::string named_text;   ///< the same with its place, of the kernel that it costs most; may be empty
 };
 /// A gain that is worth a name.
 inline constexpr double kHelps = 0.05;

@@ -8,6 +8,7 @@
 
 #include "simcore/config/load.h"
 #include "simcore/text/text_file.h"
+#include "study/prove_meaning.h"
 
 namespace gpusim::study {
 namespace {
@@ -41,8 +42,13 @@ TEST(Changes, AreThoseThatTheMachineHas) {
   ASSERT_NE(find_change(c1060, "cycles between issue slots"), nullptr);
   EXPECT_EQ(find_change(v100, "cycles between issue slots"), nullptr) << "one already";
   ASSERT_NE(find_change(v100, "cycles of the fp32 pipe"), nullptr);
+  ASSERT_NE(find_change(v100, "L1 lines looked up at once"), nullptr);
+  EXPECT_EQ(find_change(c1060, "L1 lines looked up at once"), nullptr);
   for (const auto& changes : {c1060, v100})
-    for (const Change& change : changes) EXPECT_FALSE(change.sets.empty()) << change.name;
+    for (const Change& change : changes) {
+      EXPECT_FALSE(change.sets.empty()) << change.name;
+      EXPECT_FALSE(meaning_of(change.name).text.empty()) << change.name;
+    }
 }
 
 comp::SimulationOptions vecadd(const char* machine) {
@@ -65,7 +71,36 @@ TEST(Prove, AFewSmsAreLimitedByHowManyThereAre) {
   EXPECT_LT(sms->factor, 0.6) << "four SMs for two";
   EXPECT_TRUE(std::ranges::is_sorted(proof.gains, {},
                                      [](const Gain& g) { return g.refused.empty() ? g.factor : HUGE_VAL; }));
-  EXPECT_THAT(proof_text(proof), testing::HasSubstr("limited most by: SMs\n  repeat it: --set gpu.sms=60\n"));
+  EXPECT_THAT(proof_text(proof), testing::HasSubstr("more SMs, which change several units at once, save"));
+}
+
+Gain gain(const char* name, double factor, const char* refused = "") {
+  return {{name, "x 2", {"a.b=2"}, {}}, refused, static_cast<uint64_t>(1000 * factor), factor};
+}
+
+TEST(ProofText, NamesOneKindOfUnitBeforeSeveral) {
+  Proof proof{1000,
+              {gain("SMs", 0.6), gain("DRAM clock", 0.8), gain("L1 size", 1, "no whole number")},
+              "dram",
+              "data bus of DRAM (80 % busy)"};
+  const std::string text = proof_text(proof);
+  EXPECT_THAT(text, testing::HasSubstr("limited most by: DRAM clock\n  it drives the data buses"));
+  EXPECT_THAT(text, testing::HasSubstr("more SMs, which change several units at once, save 40.0 %"));
+  EXPECT_THAT(text, testing::HasSubstr("not possible: no whole number"));
+  EXPECT_THAT(text, testing::HasSubstr("dram (data bus of DRAM (80 % busy))"));
+  proof.gains = {gain("DRAM clock", 0.5), gain("SMs", 0.6)};
+  EXPECT_THAT(proof_text(proof), testing::Not(testing::HasSubstr("more SMs"))) << "it tells nothing more";
+  proof.gains = {gain("SMs", 0.6)};
+  EXPECT_THAT(proof_text(proof), testing::HasSubstr("nothing helps alone"));
+}
+
+TEST(Prove, WhatAMachineCannotHaveHasItsReason) {
+  comp::SimulationOptions o = vecadd("tesla_v100");
+  const Proof proof = prove(o, 2);
+  const auto banks = std::ranges::find_if(
+      proof.gains, [](const Gain& g) { return g.change.name == "banks of shared memory"; });
+  ASSERT_NE(banks, proof.gains.end());
+  EXPECT_EQ(banks->refused, "shared.banks = 64 is out of range; valid: 1 to 32 banks");
 }
 
 TEST(Prove, AnotherRunThanTheRecordedOneProvesNothing) {

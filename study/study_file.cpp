@@ -10,6 +10,7 @@
 
 #include "components/simulation/kernel_counters.h"
 #include "components/sm/stall_cause.h"
+#include "simcore/config/schema.h"
 #include "simcore/launch/reader.h"
 #include "simcore/text/names.h"
 #include "simcore/text/text_file.h"
@@ -103,8 +104,29 @@ void check_axis_name(const Axis& axis, const core::Where& where, core::Messages&
                    "give it another 'name'");
 }
 
+/// Classes of pipes and latencies are known when a machine is read; of all else the keys are known here.
+void check_key(const Target& target, const core::Where& where, core::Messages& messages) {
+  const size_t dot = target.name.find('.');
+  const std::string_view section = std::string_view(target.name).substr(0, dot);
+  if (section == "latency" || section == "pipes") return;
+  if (std::ranges::find(core::section_names(), section) == core::section_names().end())
+    return messages.error(where,
+                          fmt::format("there is no key '{}': unknown section [{}]", target.name, section),
+                          core::name_hint(section, core::section_names()));
+  std::vector<std::string> keys;
+  for (const core::KeySpec& spec : core::schema())
+    if (spec.section == section) keys.push_back(fmt::format("{}.{}", spec.section, spec.name));
+  if (std::ranges::find(keys, target.name) != keys.end()) return;
+  const std::vector<std::string_view> names(keys.begin(), keys.end());
+  messages.error(where, fmt::format("there is no key '{}'", target.name),
+                 core::name_hint(target.name, names));
+}
+
 /// Each target is changed at one place.
 void check_targets(const Study& study, core::Messages& messages) {
+  for (const Axis& axis : study.axes)
+    for (const Target& target : axis.targets)
+      if (target.kind == Target::Kind::kKey) check_key(target, axis.where, messages);
   for (size_t a = 0; a < study.axes.size(); ++a) {
     const Axis& axis = study.axes[a];
     for (size_t t = 0; t < axis.targets.size(); ++t) {

@@ -132,6 +132,17 @@ TEST(StudyFile, ATargetIsChangedAtOnePlace) {
   EXPECT_EQ(problems_of(study_with("set = [\"l1.ways=8\"]\n", l1)), "");
 }
 
+TEST(StudyFile, KeysAreKnownBeforeAnythingIsSimulated) {
+  EXPECT_THAT(
+      problems_of(study_with("", axis_of("of = \"l1.sise\"\n"))),
+      HasSubstr("folder/s.toml:5:1: error: there is no key 'l1.sise'\n  hint: did you mean 'l1.size'?"));
+  EXPECT_THAT(problems_of(study_with("", axis_of("name = \"a\"\nof = \"11.size\"\n"))),
+              HasSubstr("unknown section [11]"));
+  for (const char* key : {"latency.fp32", "pipes.sp.fp32", "scheduler.policy", "dram.rc"})
+    EXPECT_EQ(problems_of(study_with("", axis_of(fmt::format("name = \"a\"\nof = \"{}\"\n", key)))), "")
+        << key;
+}
+
 TEST(StudyFile, NumbersOfSmsAreNatural) {
   for (const char* values : {"[0]", "[4097]", "[\"all\"]", "[1.5]"})
     EXPECT_THAT(problems_of(study_with("", fmt::format("[[axis]]\nof = \"sms\"\nvalues = {}\n", values))),

@@ -54,6 +54,26 @@ TEST(EstimatorTest, AFullUnitWithHalfTheWorkHalvesAllButTheStart) {
   EXPECT_NEAR(estimator.cycles(work), 11'500, 1);
 }
 
+TEST(EstimatorTest, WhatItMissesIsQueueingAsFarAsWarpsWaitForMemory) {
+  Work work;
+  work.units = {{"dram_bus", 4000}, {"pipe_fp32", 1000}};
+  work.memory_share = 0.5;
+  const Estimator estimator(work, 8000);
+  EXPECT_NEAR(estimator.cycles(work), 8000, 1);
+  work.scale("dram_bus", 0.5);
+  EXPECT_NEAR(estimator.cycles(work), 2000 * 1.5 + 2000 / 2, 1) << "half as long queues, of 2000 cycles";
+  work.scale("dram_bus", 0);
+  EXPECT_NEAR(estimator.cycles(work), 1000 * 1.5, 1) << "and no queues without traffic";
+}
+
+TEST(EstimatorTest, NothingRunsBesideTheTail) {
+  Work work;
+  work.units = {{"dram_bus", 4000}};
+  const Estimator estimator(work, 4000);
+  work.tail = 1500;
+  EXPECT_NEAR(estimator.cycles(work), 5500, 1);
+}
+
 /// A V100 with a kernel of 32,000 warps, whose units a test fills.
 class RulesTest : public testing::Test {
  protected:
@@ -225,6 +245,78 @@ TEST_F(RulesTest, SmsWithLessWorkThanTheBusiestAreATail) {
   const auto p = wave_quantisation(facts());
   ASSERT_TRUE(p);
   EXPECT_NEAR(p->value, 100 * (1000 + 79 * 500) / 80'000.0, 1e-9);
+}
+
+TEST_F(RulesTest, BlocksElsewhereAreNotShorter) {
+  // One block for each of 16 SMs, that waits for its own results.
+  kernel.counters["warps"] = 16 * 8;
+  for (uint64_t sm = 0; sm < kSms; ++sm) {
+    kernel.per_sm.numbers["warps"][sm] = sm < 16 ? 8 : 0;
+    kernel.per_sm.numbers["inst_executed"][sm] = sm < 16 ? 1000 : 0;
+    kernel.per_sm.numbers["active_cycles"][sm] = sm < 16 ? kCycles : 0;
+    kernel.per_sm.numbers["active_warp_cycles"][sm] = sm < 16 ? 8 * kCycles : 0;
+  }
+  unit("issue", "scheduler", 320, 0.02);
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 1, {{"awaited_memory_dram", 1000}});
+  const auto p = wave_quantisation(facts());
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->after.rounds, 1) << "a warp takes as long on another SM";
+  const Facts f = facts();
+  EXPECT_LT(gain(f, *p), 1.05);
+}
+
+TEST_F(RulesTest, FewWarpsThatWaitAreToBecomeMore) {
+  const auto launch = [&](uint64_t warps, uint64_t turns) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    kernel.counters["warps"] = static_cast<double>(warps * kSms);
+    for (uint64_t sm = 0; sm < kSms; ++sm) {
+      kernel.per_sm.numbers["warps"][sm] = warps;
+      kernel.per_sm.numbers["active_warp_cycles"][sm] = warps * kCycles;
+    }
+    kernel.causes = {{"issued", 20}, {"memory_dram", 980}};
+    operation("load_global", "ld.global.f32 %f1, [%rd1]", turns * warps * kSms / kWarps + 1);
+    kernel.per_pc.numbers["executed"].back() = turns * warps * kSms;
+    kernel.per_pc.numbers["awaited_memory_dram"].back() = 1000;
+  };
+  launch(4, 100);
+  const auto p = more_warps(facts());
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("launch 16 times as many threads"));
+  EXPECT_THAT(p->what, HasSubstr("200 warps an SM would hide the latency, and it holds 64"));
+  EXPECT_NEAR(p->after.chain_sum(), facts().estimator().recorded().chain_sum() / 16, 1e-6);
+  launch(4, 1);
+  EXPECT_FALSE(more_warps(facts())) << "a thread that does all once cannot do less";
+  launch(64, 100);
+  EXPECT_FALSE(more_warps(facts())) << "no more fit";
+}
+
+TEST_F(RulesTest, ARootWhoseReciprocalIsUsedIsOneOperation) {
+  unit("pipe_fp32", "scheduler", 320, 0.9);
+  unit("pipe_sfu", "scheduler", 320, 0.0);
+  unit("issue", "scheduler", 320, 0.5);
+  operation("fp32_sqrt_rn", "sqrt.rn.f32 %f11, %f29", 28);
+  operation("fp32_rcp_rn", "rcp.rn.f32 %f12, %f11", 28);
+  const auto p = fast_math(facts());
+  ASSERT_TRUE(p);
+  // 100 warps a scheduler, eight cycles for a reciprocal root.
+  EXPECT_NEAR(p->after.units.at("pipe_sfu"), 28 * 100 * 8, 1);
+  kernel.per_pc.texts["ptx"][1] = "rcp.rn.f32 %f12, %f13";
+  EXPECT_NEAR(fast_math(facts())->after.units.at("pipe_sfu"), 28 * 100 * (16 + 8), 1) << "of another value";
+}
+
+TEST_F(RulesTest, LoopsOfDifferentLengthLeaveSchedulersUneven) {
+  unit("pipe_fp32", "scheduler", 320, 0.95);
+  kernel.counters["divergent_branch"] = kWarps;
+  operation("fp32", "fma.rn.f32 %f1, %f2, %f3, %f1", 475, {{"active_lanes", 475 * 16}});
+  const auto loop = [&](uint64_t lanes) {
+    kernel.per_pc.numbers["active_lanes"][1] = lanes * kWarps;
+    return divergence(facts())->after.units.at("pipe_fp32");
+  };
+  operation("int", "setp.ne.s32 %p1, %r1, 0", 1);
+  operation("branch", "@%p1 bra $L1", 1, {{"active_lanes", 16}, {"divergent", 1}});
+  const double ways = loop(32), lengths = loop(16);
+  EXPECT_GT(lengths, 1.02 * ways) << "few lanes come to the branch: the others have left the loop";
 }
 
 TEST(Advise, ARecordingOfAnOlderVersionHasNoUnitsAndGetsNoAdvice) {

@@ -1,6 +1,7 @@
 #include "analysis/advice/estimator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -10,10 +11,12 @@ namespace {
 /// Sharpness of the p-norm: that of the latency-hidden model.
 constexpr double kSharpness = 4;
 constexpr int kBisections = 40;
+constexpr std::array<std::string_view, 5> kMemoryUnits{"lsu_port", "request_", "reply_", "l2_", "dram_"};
 
 double active(const Work& work, double felt) {
   const double path = work.rounds * work.chain_sum();
-  return overlapped(work.fullest().second, felt * path, work.longest > 0 ? path / work.longest : 1);
+  return overlapped(work.fullest().second, felt * path, work.longest > 0 ? path / work.longest : 1) +
+         work.tail;
 }
 
 }  // namespace
@@ -28,6 +31,14 @@ std::pair<std::string, double> Work::fullest() const {
   std::pair<std::string, double> most;
   for (const auto& [unit, busy] : units)
     if (busy > most.second) most = {unit, busy};
+  return most;
+}
+
+double Work::fullest_of_memory() const {
+  double most = 0;
+  for (const auto& [unit, busy] : units)
+    if (std::ranges::any_of(kMemoryUnits, [&](std::string_view kind) { return unit.starts_with(kind); }))
+      most = std::max(most, busy);
   return most;
 }
 
@@ -50,9 +61,14 @@ Estimator::Estimator(Work recorded, double cycles) : recorded_(std::move(recorde
     felt_ = least;
   }
   const double estimated = active(recorded_, felt_);
-  scale_ = estimated > 0 ? wanted / estimated : 1;
+  if (recorded_.fullest_of_memory() > 0) queues_ = recorded_.memory_share * std::max(0.0, wanted - estimated);
+  scale_ = estimated > 0 ? (wanted - queues_) / estimated : 1;
 }
 
-double Estimator::cycles(const Work& work) const { return work.start + scale_ * active(work, felt_); }
+double Estimator::cycles(const Work& work) const {
+  const double before = recorded_.fullest_of_memory();
+  const double queued = before > 0 ? queues_ * std::min(1.0, work.fullest_of_memory() / before) : 0;
+  return work.start + scale_ * active(work, felt_) + queued;
+}
 
 }  // namespace gpusim::analysis::advice

@@ -22,11 +22,16 @@ struct Work {
   std::vector<double> chain;
   double rounds = 1;   ///< warps that follow each other in one place of an SM
   double longest = 0;  ///< of these waits, the longest single one
+  double tail = 0;     ///< work at the end of all warps, beside which nothing else runs
+  /// Of the slots that were lost, those lost to memory: what the estimate misses of these is queueing.
+  double memory_share = 0;
 
   void scale(std::string_view unit, double factor);
   [[nodiscard]] double chain_sum() const;
   /// The unit with most work, and how much.
   [[nodiscard]] std::pair<std::string, double> fullest() const;
+  /// The same of the units of memory, from the interconnect on.
+  [[nodiscard]] double fullest_of_memory() const;
 };
 
 class Estimator {
@@ -41,8 +46,9 @@ class Estimator {
 
  private:
   Work recorded_;
-  double felt_ = 1;   ///< share of the chain whose waits do not overlap each other: calibrated, at most 1
-  double scale_ = 1;  ///< of all but the start: calibrated
+  double felt_ = 1;    ///< share of the chain whose waits do not overlap each other: calibrated, at most 1
+  double scale_ = 1;   ///< of all but the start and the queues: calibrated
+  double queues_ = 0;  ///< core cycles in queues of memory, with the recorded traffic: calibrated
   double own_error_ = 0;
 };
 

@@ -82,6 +82,27 @@ double Facts::resident_warps() const {
   return cycles > 0 ? std::max(1.0, warp_cycles / cycles) : 1;
 }
 
+double Facts::places() const {
+  constexpr double kStarts = 0.5;
+  const UnitLoad* dispatcher = kernel_.unit("dispatcher");
+  const double held = blocks_per_sm(resources_) * warps_per_block();
+  // Places are empty while blocks start one after the other: warps then follow each other at that pace, which
+  // is work of the dispatcher, and not because an SM has no room.
+  return dispatcher != nullptr && dispatcher->peak() > kStarts ? std::max(held, resident_warps())
+                                                               : resident_warps();
+}
+
+double Facts::memory_share() const {
+  double memory = 0, lost = 0;
+  for (const CauseSlots& c : kernel_.causes) {
+    if (c.name == "issued" || c.name == "no_warp" || c.name == "launch") continue;
+    lost += static_cast<double>(c.slots);
+    if ((c.name.starts_with("memory_") && c.name != "memory_shared") || c.name == "drain")
+      memory += static_cast<double>(c.slots);
+  }
+  return lost > 0 ? memory / lost : 0;
+}
+
 double Facts::blocks_per_sm(const LaunchResources& other) const {
   return isa::compute_occupancy(core::occupancy_limits(machine_), static_cast<int>(other.threads),
                                 static_cast<int>(other.registers), static_cast<int64_t>(other.shared_bytes))
@@ -210,7 +231,8 @@ Work Facts::recorded_work() {
   for (uint64_t row = 0; kernel_.per_sm.has("warps") && row < kernel_.per_sm.rows; ++row)
     most = std::max(most, static_cast<double>(kernel_.per_sm["warps"][row]));
   if (most == 0) most = warps() / std::max(1.0, sms());
-  work.rounds = std::max(1.0, most / resident_warps());
+  work.rounds = std::max(1.0, most / places());
+  work.memory_share = memory_share();
   return work;
 }
 

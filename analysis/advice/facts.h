@@ -46,6 +46,9 @@ class Facts {
   [[nodiscard]] double sms() const { return static_cast<double>(kernel_.per_sm.rows); }
   /// Mean number of warps that an SM with any holds.
   [[nodiscard]] double resident_warps() const;
+  /// Warps that follow each other only when an SM has no room for them: its mean number, or what it holds if
+  /// the starts of blocks leave it empty.
+  [[nodiscard]] double places() const;
   /// Blocks of an SM with other resources, by the occupancy calculation; 0: the block cannot run.
   [[nodiscard]] double blocks_per_sm(const LaunchResources& other) const;
   /// Resident warps, for those that were: with other resources, and no more than the launch has.
@@ -66,6 +69,8 @@ class Facts {
 
  private:
   [[nodiscard]] Work recorded_work();
+  /// Of the slots of resident warps that did not issue, those lost to memory.
+  [[nodiscard]] double memory_share() const;
   void find_own_waits();
   /// Core cycles that a warp waits for data of this operation, or at it for something else, without queues.
   [[nodiscard]] double wait(uint64_t pc) const;

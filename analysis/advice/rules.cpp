@@ -5,7 +5,7 @@
 namespace gpusim::analysis::advice {
 
 std::span<const Rule> rules() {
-  static constexpr std::array<Rule, 12> kRules{{
+  static constexpr std::array<Rule, 13> kRules{{
       {"coalescing", "warps whose accesses lie in more sectors of memory than their bytes need", coalescing},
       {"partition_camping", "requests that crowd in a few memory partitions", partition_camping},
       {"shared_reuse", "values that several warps of a block load from global memory", shared_reuse},
@@ -14,6 +14,7 @@ std::span<const Rule> rules() {
        bank_conflicts},
       {"spills", "registers that are kept in local memory", spills},
       {"occupancy", "registers or shared memory that keep further warps off an SM", occupancy},
+      {"more_warps", "latency that too few warps of the launch hide", more_warps},
       {"block_size", "blocks so small that the SM's places for blocks, or their starts, limit the kernel",
        block_size},
       {"wave_quantisation", "SMs that are done while others still have blocks", wave_quantisation},

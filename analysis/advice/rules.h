@@ -36,6 +36,7 @@ std::optional<Proposal> bank_conflicts(const Facts& facts);
 std::optional<Proposal> spills(const Facts& facts);
 // Of warps and operations.
 std::optional<Proposal> occupancy(const Facts& facts);
+std::optional<Proposal> more_warps(const Facts& facts);
 std::optional<Proposal> block_size(const Facts& facts);
 std::optional<Proposal> wave_quantisation(const Facts& facts);
 std::optional<Proposal> divergence(const Facts& facts);

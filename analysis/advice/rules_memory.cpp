@@ -259,6 +259,9 @@ std::optional<Proposal> atomics(const Facts& f) {
   // own lie side by side.
   const double at_end = f.blocks() * f.warps_per_block() * kLine / kSector;
   p.after.scale("l2_atomics", std::min(1.0, at_end / sectors));
+  // Those of the last blocks, which end together, run beside nothing.
+  p.after.tail = p.after.units["l2_atomics"] / p.after.rounds;
+  p.after.units["l2_atomics"] -= p.after.tail;
   // A step for each lane whose bank another one uses as well: for random words some three of 32.
   constexpr double kRandomSteps = 3;
   const double instances = f.kernel().unit("shared") != nullptr

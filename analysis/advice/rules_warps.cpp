@@ -3,18 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <numbers>
+#include <set>
 
 #include "analysis/advice/rules.h"
+#include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
 namespace {
 
 constexpr uint64_t kUsualBlock = 256;  ///< threads
 
-/// Work of operations of one class, if they were of others that are executed one after the other.
-void replace_class(const Facts& f, std::string_view from, std::initializer_list<std::string_view> to,
-                   Work& work) {
-  const auto chosen = [&](uint64_t pc) { return f.op_class(pc) == from; };
+using Chosen = std::function<bool(uint64_t)>;
+
+/// Work of chosen operations of one class, if they were of others that are executed one after the other.
+void replace(const Facts& f, std::string_view from, const Chosen& also,
+             std::initializer_list<std::string_view> to, Work& work) {
+  const auto chosen = [&](uint64_t pc) { return f.op_class(pc) == from && also(pc); };
   const double executed = f.sum("executed", chosen);
   if (executed <= 0) return;
   // Of the busiest instance, for one of all.
@@ -33,12 +39,89 @@ void replace_class(const Facts& f, std::string_view from, std::initializer_list<
     latency += f.latency(c);
   }
   const double slots = f.sum("slots_issued", chosen);
-  work.scale("issue",
-             1 - (slots - executed * static_cast<double>(to.size())) / std::max(1.0, f.work("issue")));
+  const double fewer = slots - executed * static_cast<double>(to.size());
+  if (const auto at = work.units.find("issue"); at != work.units.end())
+    at->second = std::max(0.0, at->second - f.estimator().recorded().units.at("issue") * fewer /
+                                                std::max(1.0, f.work("issue")));
   // Waits for its result stand at the operation behind it.
   const double was = std::max(1.0, f.latency(from));
   for (uint64_t pc = 0; pc + 1 < f.operations(); ++pc)
     if (chosen(pc)) work.chain[pc + 1] *= std::min(1.0, latency / was);
+}
+
+/// How much more the busiest scheduler has to do than the mean one, when warps have loops of different length
+/// instead of the lanes of a warp. `full`: active lanes of an operation in the loop, as a share. The lengths
+/// are taken to be spread evenly up to the longest, to which the mean one is as `full` to 1.
+double uneven_schedulers(const Facts& f, double full) {
+  const double schedulers = f.sms() * f.machine().scheduler.count;
+  const double deviation = (1 - full) / (full * std::sqrt(3.0));
+  const double each = f.warps() / schedulers;
+  if (each <= 0 || schedulers < 2) return 1;
+  // Blocks start where others have ended, which evens out all but the last round.
+  const double alike =
+      std::max(1.0, each / std::max(1.0, std::min(each, f.resident_warps() / f.machine().scheduler.count)));
+  // The largest of so many normally distributed sums lies so many deviations above their mean.
+  const double logs = std::sqrt(2 * std::log(schedulers));
+  const double largest =
+      logs - (std::log(std::log(schedulers)) + std::log(4 * std::numbers::pi)) / (2 * logs);
+  return std::min(1 / full, 1 + largest * deviation / std::sqrt(each) / alike);
+}
+
+/// Active lanes, as a share, in front of the branch at which most warps diverge. Few lanes come to the branch
+/// of a loop that the others have left; all come to one between two ways.
+double lanes_at_branch(const Facts& f, uint64_t branch) {
+  for (uint64_t pc = branch; pc-- > 0;)
+    if (f.op_class(pc) != "branch" && f.executed(pc) > 0)
+      return std::clamp(f.count("active_lanes", pc) / 32 / f.executed(pc), 1.0 / 32, 1.0);
+  return 1;
+}
+
+void replace_class(const Facts& f, std::string_view from, std::initializer_list<std::string_view> to,
+                   Work& work) {
+  replace(
+      f, from, [](uint64_t) { return true; }, to, work);
+}
+
+/// Operand `number` of a statement, from 0.
+std::string_view operand(std::string_view ptx, size_t number) {
+  constexpr std::string_view kBlank = " \t;";
+  size_t at = ptx.find_first_of(kBlank);
+  if (at == std::string_view::npos) return {};
+  ptx.remove_prefix(at);
+  for (; number > 0; --number) {
+    at = ptx.find(',');
+    if (at == std::string_view::npos) return {};
+    ptx.remove_prefix(at + 1);
+  }
+  ptx = ptx.substr(0, ptx.find(','));
+  const size_t first = ptx.find_first_not_of(kBlank), last = ptx.find_last_not_of(kBlank);
+  return first == std::string_view::npos ? std::string_view() : ptx.substr(first, last - first + 1);
+}
+
+/// Roots of which only the reciprocal is used, nearby: one operation, rsqrt, gives that.
+struct ReciprocalRoots {
+  std::set<uint64_t> roots, reciprocals, divisions;
+};
+ReciprocalRoots reciprocal_roots(const Facts& f) {
+  constexpr uint64_t kNear = 8;
+  ReciprocalRoots found;
+  const auto text = [&](uint64_t pc) -> std::string_view { return text_cell(f.kernel().per_pc, "ptx", pc); };
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (f.op_class(pc) != "fp32_sqrt_rn") continue;
+    const std::string_view root = operand(text(pc), 0);
+    for (uint64_t user = pc + 1; !root.empty() && user < std::min(f.operations(), pc + 1 + kNear); ++user) {
+      const std::string_view c = f.op_class(user);
+      if (c == "fp32_rcp_rn" && operand(text(user), 1) == root)
+        found.reciprocals.insert(user);
+      else if (c == "fp32_div_rn" && operand(text(user), 2) == root)
+        found.divisions.insert(user);
+      else
+        continue;
+      found.roots.insert(pc);
+      break;
+    }
+  }
+  return found;
 }
 
 std::optional<Proposal> more_blocks(const Facts& f, const LaunchResources& other) {
@@ -72,6 +155,46 @@ std::optional<Proposal> occupancy(const Facts& f) {
         "let a block take less of the SM's {}: {:.0f} blocks of {} threads fit beside each "
         "other, and {:.0f} without this limit",
         limiter, f.blocks_per_sm(f.resources()), other.threads, f.blocks_per_sm(other));
+  return p;
+}
+
+std::optional<Proposal> more_warps(const Facts& f) {
+  // Warps that wait leave slots that others would use, if the launch had them: one for each operation's wait.
+  constexpr double kFull = 0.5, kLoop = 2;
+  const double resident = f.resident_warps();
+  const double places = static_cast<double>(f.blocks_per_sm(f.resources())) * f.warps_per_block();
+  const double launched = f.warps() / std::max(1.0, f.sms());
+  // Another rule speaks of what keeps warps that there are off an SM.
+  if (places <= 0 || launched > places || resident <= 0) return std::nullopt;
+  const Work& now = f.estimator().recorded();
+  const double active = static_cast<double>(f.kernel().cycles) - now.start;
+  if (active <= 0 || now.fullest().second > kFull * active) return std::nullopt;
+  const auto issued = static_cast<double>(f.kernel().slots_of("issued"));
+  const auto with_warps = static_cast<double>(f.kernel().total_slots() - f.kernel().idle_slots());
+  if (issued <= 0) return std::nullopt;
+  const double wanted = std::ceil(resident * with_warps / issued);
+  const double warps = std::min(wanted, places), more = std::floor(warps / launched);
+  if (more < 2) return std::nullopt;
+  Proposal p;
+  p.pc = f.largest([&](uint64_t pc) { return now.chain[pc]; });
+  p.after = now;
+  double shorter = 0;
+  // A thread does so many times fewer turns of its loops; what it does once, it does as before.
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    const double turns = f.executed(pc) / f.warps();
+    // What a thread keeps in local memory is fetched again however many threads there are.
+    if (turns < kLoop || f.op_class(pc) == "load_local") continue;
+    p.after.chain[pc] *= std::max(1 / more, 1 / turns);
+    shorter += now.chain[pc] - p.after.chain[pc];
+  }
+  if (shorter <= 0) return std::nullopt;
+  p.what = fmt::format(
+      "launch {:.0f} times as many threads, each with as many times fewer turns of its loop (or let a thread "
+      "have several independent loads on their way): {:.0f} warps an SM would hide the latency{}",
+      more, wanted, wanted > places ? fmt::format(", and it holds {:.0f}", places) : "");
+  p.counter = "warps of the launch for an SM";
+  p.unit = fmt::format("warps ({:.0f} fit)", places);
+  p.value = launched;
   return p;
 }
 
@@ -130,7 +253,8 @@ std::optional<Proposal> wave_quantisation(const Facts& f) {
     if (const UnitLoad* u = f.kernel().unit(unit);
         u != nullptr && (u->place == "SM" || u->place == "scheduler"))
       work *= even;
-  p.after.rounds *= even;
+  // A warp takes as long as before: those that are resident together are no fewer rounds elsewhere.
+  p.after.rounds = std::max(1.0, p.after.rounds * even);
   return p;
 }
 
@@ -161,8 +285,9 @@ std::optional<Proposal> divergence(const Facts& f) {
     less["issue"] += (1 - full) * f.count("slots_issued", pc);
     p.after.chain[pc] *= full;
   }
+  const double uneven = p.pc < f.operations() ? uneven_schedulers(f, lanes_at_branch(f, p.pc)) : 1;
   for (const auto& [unit, work] : less)
-    if (f.work(unit) > 0) p.after.scale(unit, 1 - work / f.work(unit));
+    if (f.work(unit) > 0) p.after.scale(unit, (1 - work / f.work(unit)) * uneven);
   return p;
 }
 
@@ -194,14 +319,21 @@ std::optional<Proposal> fast_math(const Facts& f) {
   Proposal p;
   p.pc = f.largest(
       [&](uint64_t pc) { return exact(pc) ? f.executed(pc) * f.pipe_cycles(f.op_class(pc)) : 0.0; });
-  p.what = "use __fdividef, __frsqrt_rn or -use_fast_math, if a few units in the last place do not matter";
+  p.what = "use __fdividef, rsqrtf or -use_fast_math, if a few units in the last place do not matter";
   p.counter = "issue slots of divisions and roots that are rounded to the nearest";
   p.unit = "slots";
   p.value = f.sum("slots_issued", exact);
   p.after = f.estimator().recorded();
-  replace_class(f, "fp32_div_rn", {"sfu_rcp", "fp32_mul"}, p.after);
-  replace_class(f, "fp32_sqrt_rn", {"sfu_sqrt"}, p.after);
-  replace_class(f, "fp32_rcp_rn", {"sfu_rcp"}, p.after);
+  const ReciprocalRoots found = reciprocal_roots(f);
+  const auto in = [](const std::set<uint64_t>& pcs, bool wanted) {
+    return [&pcs, wanted](uint64_t pc) { return pcs.contains(pc) == wanted; };
+  };
+  replace(f, "fp32_sqrt_rn", in(found.roots, true), {"sfu_rsqrt"}, p.after);
+  replace(f, "fp32_rcp_rn", in(found.reciprocals, true), {}, p.after);
+  replace(f, "fp32_div_rn", in(found.divisions, true), {"fp32_mul"}, p.after);
+  replace(f, "fp32_div_rn", in(found.divisions, false), {"sfu_rcp", "fp32_mul"}, p.after);
+  replace(f, "fp32_sqrt_rn", in(found.roots, false), {"sfu_sqrt"}, p.after);
+  replace(f, "fp32_rcp_rn", in(found.reciprocals, false), {"sfu_rcp"}, p.after);
   return p;
 }
 

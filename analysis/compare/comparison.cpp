@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -120,6 +121,24 @@ std::vector<Place> source_places(const Table& per_pc) {
     places.emplace_back(std::move(line.file), line.line, "");
   }
   return places;
+}
+
+/// A file of b's that is another one of a's in another folder goes by the name that it has in a: the same
+/// name without the folders, of one file on each side.
+void name_files_alike(const std::vector<Place>& in_a, std::vector<Place>& in_b) {
+  const auto files_by_name = [](const std::vector<Place>& places) {
+    std::map<std::string, std::set<std::string>> files;
+    for (const Place& place : places)
+      files[std::filesystem::path(std::get<0>(place)).filename().string()].insert(std::get<0>(place));
+    return files;
+  };
+  const auto a = files_by_name(in_a), b = files_by_name(in_b);
+  for (Place& place : in_b) {
+    std::string& file = std::get<0>(place);
+    const std::string name = std::filesystem::path(file).filename().string();
+    if (const auto at = a.find(name); at != a.end() && at->second.size() == 1 && b.at(name).size() == 1)
+      file = *at->second.begin();
+  }
 }
 
 /// Sums over what places have in common. `aligned`: places of other programs, by what they say and their
@@ -329,13 +348,18 @@ class Comparer {
       }
     k.causes = causes.sorted();
     const auto &pcs_a = a.kernel->per_pc, &pcs_b = b.kernel->per_pc;
-    k.statements = sum_lines(a, b, statement_places(pcs_a), statement_places(pcs_b), !result_.same_ptx);
+    const auto statements_a = statement_places(pcs_a);
+    auto statements_b = statement_places(pcs_b);
+    name_files_alike(statements_a, statements_b);
+    k.statements = sum_lines(a, b, statements_a, statements_b, !result_.same_ptx);
     k.nowhere = k.total;
     for (const LineTerm& line : k.statements) {
       k.nowhere.slots_a -= line.term.slots_a, k.nowhere.slots_b -= line.term.slots_b;
       k.nowhere.a -= line.term.a, k.nowhere.b -= line.term.b;
     }
-    const auto lines_a = source_places(pcs_a), lines_b = source_places(pcs_b);
+    const auto lines_a = source_places(pcs_a);
+    auto lines_b = source_places(pcs_b);
+    name_files_alike(lines_a, lines_b);
     const auto known = [](const Place& place) { return std::get<1>(place) != 0; };
     if (std::ranges::any_of(lines_a, known) || std::ranges::any_of(lines_b, known))
       k.lines = sum_lines(a, b, lines_a, lines_b, false);

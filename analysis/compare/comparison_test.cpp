@@ -82,6 +82,28 @@ TEST_F(Compare, ALongerWaitIsFoundWhereItIs) {
   EXPECT_THAT(comparison_json(c), HasSubstr("\"change\": 4, \"change_numerator\": "));
 }
 
+/// The same source, compiled in two folders, as for two versions of a program.
+TEST_F(Compare, FilesOfAnotherFolderAreTheSameIfTheyHaveOneName) {
+  const auto of_folder = [](SmallRecording& r, const std::string& folder) {
+    for (auto& operation : r.operations)
+      if (!operation.source_file.empty()) operation.source_file = folder + "/k.cu";
+  };
+  of_folder(a, "old");
+  of_folder(b, "new");
+  const Comparison c = run();
+  expect_exact(c);
+  ASSERT_FALSE(c.kernels[0].lines.empty());
+  for (const LineTerm& line : c.kernels[0].lines) {
+    EXPECT_TRUE(line.in_a && line.in_b) << line.file << ":" << line.line;
+    EXPECT_TRUE(line.term.change() == 0);
+  }
+  // Two files of one name are not to be told apart.
+  a.operations[0].source_file = "other/k.cu";
+  const Comparison two = run();
+  expect_exact(two);
+  EXPECT_TRUE(std::ranges::any_of(two.kernels[0].lines, [](const LineTerm& l) { return !l.in_a; }));
+}
+
 /// Slots of one SM are a larger part of a cycle than those of two.
 TEST_F(Compare, MachinesOfOtherSizesAreComparedByCycles) {
   b.sms.pop_back();

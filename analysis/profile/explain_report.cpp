@@ -75,13 +75,31 @@ std::string stack_text(const Scale& scale, const Explanation& e) {
   return out;
 }
 
-std::string top_text(const Scale& scale, const Table& per_pc, const Explanation& e) {
+/// Data of DRAM may have been awaited because requests queue long before DRAM.
+std::string queue_text(const KernelRecord& kernel, const core::MachineConfig& machine,
+                       std::string_view cause) {
+  if (cause != "memory_l2" && cause != "memory_dram") return {};
+  const std::string limiter = limiter_name(limiter_candidates(kernel, machine), kernel.cycles);
+  const char* queue = limiter == "atomics"   ? "behind atomics in the memory partitions"
+                      : limiter == "network" ? "in front of the interconnect's ports"
+                      : limiter == "lsu"     ? "in the load/store unit"
+                                             : nullptr;
+  return queue == nullptr
+             ? std::string()
+             : indented(fmt::format("where data came from is not what took the time: requests queued {} "
+                                    "(see the limiter)",
+                                    queue));
+}
+
+std::string top_text(const Scale& scale, const KernelRecord& kernel, const core::MachineConfig& machine,
+                     const Explanation& e) {
+  const Table& per_pc = kernel.per_pc;
   std::string out;
   int rank = 0;
   for (const TopCause& cause : e.top) {
     out += fmt::format("  {}. {}: {:.2f} % of the slots\n", ++rank, printable(cause.name),
                        scale.share(cause.slots));
-    out += indented(cause_info(cause.name).meaning);
+    out += indented(cause_info(cause.name).meaning) + queue_text(kernel, machine, cause.name);
     for (const StatementSlots& s : cause.at)
       out += fmt::format("    {:>6.2f} %  at {}\n", scale.share(s.slots), statement_place(per_pc, s.pc));
     for (const StatementSlots& s : cause.awaiting)
@@ -164,7 +182,7 @@ std::string explanation_text(const KernelRecord& kernel, const core::MachineConf
              machine.scheduler.count == 1 ? "" : "s", machine.scheduler.issue_cycles, e.slots,
              kernel.inst_executed, scale.cpi(e.slots)) +
          limiter_line(kernel, machine) + stack_text(scale, e) +
-         utilization_text(kernel, machine, kUnitsShown) + top_text(scale, kernel.per_pc, e) +
+         utilization_text(kernel, machine, kUnitsShown) + top_text(scale, kernel, machine, e) +
          hot_text(scale, kernel.per_pc, e);
 }
 

@@ -36,6 +36,7 @@ class Shares {
     if (requests > kBalanceWindow * partitions)
       crowding_ = std::max(1.0, counter("noc_requests_to_busiest") * partitions / requests);
     slots_ = static_cast<double>(kernel.total_slots());
+    drain_ = slots({"drain"});
     const double waiting = waits("lsu_wait_mshr") + waits("lsu_wait_store_buffer");
     double all = 0;
     for (const UnitLoad& u : kernel.units)
@@ -45,6 +46,8 @@ class Shares {
   /// Of the time that it takes to start the kernel, and of the rest.
   [[nodiscard]] double start() const { return start_; }
   [[nodiscard]] double active() const { return 1 - start_; }
+  /// Of the time after the last block, in which stores and atomics are on their way.
+  [[nodiscard]] double drain() const { return drain_; }
   [[nodiscard]] double mean(std::string_view unit) const {
     const UnitLoad* u = kernel_.unit(unit);
     return u == nullptr ? 0 : u->mean();
@@ -57,6 +60,14 @@ class Shares {
   [[nodiscard]] double at_a_time(std::string_view unit) const {
     return std::min(active(), std::max(peak(unit), mean(unit) * crowding_));
   }
+  /// Of the interconnect's ports and links.
+  [[nodiscard]] double fullest_port() const {
+    double port = 0;
+    for (const char* unit :
+         {"request_in", "request_out", "request_links", "reply_in", "reply_out", "reply_links"})
+      port = std::max(port, at_a_time(unit));
+    return port;
+  }
   /// Between the mean and the busiest one: few that wait hold up some of the others.
   [[nodiscard]] double wait(std::string_view unit) const {
     return std::max(std::sqrt(peak(unit) * mean(unit)), mean(unit) * crowding_);
@@ -68,10 +79,10 @@ class Shares {
     return slots_ == 0 ? 0 : sum / slots_;
   }
   /// A share of the slots that had a warp, as a share of the time: the SMs that have warps decide how long
-  /// the kernel takes.
+  /// the kernel takes, until its last block ends.
   [[nodiscard]] double of_resident(double share) const {
     const double resident = 1 - static_cast<double>(kernel_.idle_slots()) / std::max(slots_, 1.0);
-    return resident <= 0 ? 0 : active() * share / resident;
+    return resident <= 0 ? 0 : std::max(0.0, active() - drain_) * share / resident;
   }
   /// Of the time in which the load/store units wait, that for MSHRs and the store buffer.
   [[nodiscard]] double buffers_full() const { return buffers_full_; }
@@ -85,7 +96,7 @@ class Shares {
 
   const KernelRecord& kernel_;
   const core::MachineConfig& machine_;
-  double start_ = 0, crowding_ = 1, slots_ = 0, buffers_full_ = 0;
+  double start_ = 0, drain_ = 0, crowding_ = 1, slots_ = 0, buffers_full_ = 0;
 };
 
 /// Parts of the time from a request to its reply, without queues, in ns.
@@ -120,6 +131,11 @@ Way memory_waits(const Shares& s, const core::MachineConfig& machine) {
 struct Estimate {
   std::vector<LimiterCandidate> all;
   void add(std::string name, double share) { all.push_back({std::move(name), share}); }
+  /// The unit is worth so much for one more reason, which may be the same cycles.
+  void raise(std::string_view name, double share) {
+    const auto at = std::ranges::find(all, name, &LimiterCandidate::name);
+    if (at != all.end()) at->saved = std::max(at->saved, share);
+  }
 };
 
 /// Interconnect, partitions and DRAM: full only if what feeds them waits for them. How much of the latency
@@ -133,10 +149,7 @@ double add_memory(Estimate& e, const Shares& s) {
   const double by_dram = passed_on("l2_wait_dram_queue"), by_atomics = passed_on("l2_wait_atomics");
   const double own = std::max(0.0, 1 - by_dram - by_atomics);
   const double full = std::min(1.0, wait / (kFullNetwork * active));
-  double port = 0;
-  for (const char* unit :
-       {"request_in", "request_out", "request_links", "reply_in", "reply_out", "reply_links"})
-    port = std::max(port, s.at_a_time(unit));
+  const double port = s.fullest_port();
   // The port of one cluster can be full alone.
   const double one = std::min(1.0, s.peak("lsu_wait_network") / (kFullNetwork * active));
   e.add("network", std::max(port * full, s.at_a_time("request_in") * one) / 2 * own);
@@ -148,6 +161,27 @@ double add_memory(Estimate& e, const Shares& s) {
   return std::max(full, dram_full);
 }
 
+/// After the last block only stores and atomics are on their way, and the unit of memory that is busy longest
+/// holds up the end: twice as fast it saves half of its work, but no more than the drain takes beyond one
+/// trip to memory.
+void add_drain(Estimate& e, const Shares& s, const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const Way trip = machine.l2.bytes == 0 ? way_to_dram(machine) : way_to_l2(machine);
+  const double one = trip.all() * 1e-6 * static_cast<double>(machine.clocks.core_khz);
+  const double queued = s.drain() - one / static_cast<double>(kernel.cycles);
+  if (queued <= 0) return;
+  const double bus = s.at_a_time("dram_bus");
+  // A channel is also held by rows and turns, which a faster bus does not shorten.
+  const double channel = bus + s.mean("dram_rows") + s.mean("dram_turnarounds") + s.mean("dram_refresh");
+  const double atomics = s.at_a_time("l2_atomics"), port = s.fullest_port();
+  const double longest = std::max({channel, atomics, port});
+  if (longest == channel)
+    e.raise("dram", std::min(bus / 2, queued));
+  else if (longest == atomics)
+    e.raise("atomics", std::min(atomics / 2, queued));
+  else
+    e.raise("network", std::min(port / 2, queued));
+}
+
 Estimate estimate(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const Shares s(kernel, machine);
   Estimate e;
@@ -155,6 +189,7 @@ Estimate estimate(const KernelRecord& kernel, const core::MachineConfig& machine
   e.add("launch", s.start() / 2 + dispatcher / 2 * power(dispatcher / std::max(s.active(), 1e-9), 2));
   if (s.active() <= 0) return e;
   const double queueing = add_memory(e, s);
+  add_drain(e, s, kernel, machine);
   for (const UnitLoad& u : kernel.units)
     if (u.unit.starts_with(kPipeUnits)) e.add(u.unit, u.peak() / 2 * power(u.peak() / s.active(), 1));
   e.add("issue", s.peak("issue") / 2 * power(s.peak("issue") / s.active(), 2));
@@ -225,6 +260,36 @@ std::string warps_text(const KernelRecord& kernel, const core::MachineConfig& ma
       wanted > machine.sm.max_warps ? fmt::format(" (an SM holds {})", machine.sm.max_warps) : "");
 }
 
+/// What a pipe's share is made of, if lanes that use one bank of shared memory take much of it.
+std::string conflicts_text(const KernelRecord& kernel, std::string_view pipe) {
+  constexpr double kMost = 0.5, kConflicts = 0.1;
+  const UnitLoad *shared = kernel.unit("shared"), *unit = kernel.unit(pipe);
+  const auto classes = kernel.per_pc.texts.find("class");
+  if (shared == nullptr || unit == nullptr || shared->peak() < kMost * unit->peak() ||
+      classes == kernel.per_pc.texts.end() || !kernel.per_pc.has("replays"))
+    return {};
+  double accesses = 0, replays = 0;
+  for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc) {
+    const std::string& c = classes->second[pc];
+    if (!c.ends_with("_shared") && c != "shared_operand") continue;
+    accesses += static_cast<double>(kernel.per_pc["executed"][pc]);
+    replays += static_cast<double>(kernel.per_pc["replays"][pc]);
+  }
+  if (accesses == 0 || replays < kConflicts * accesses) return {};
+  return fmt::format(", by accesses to shared memory with {:.1f} further steps each (bank conflicts)",
+                     replays / accesses);
+}
+
+/// A chain of arithmetic can be worth most although warps wait longer for memory.
+std::string longer_waits_text(double arithmetic, double memory) {
+  if (memory <= arithmetic) return {};
+  return fmt::format(
+      "; warps wait longer for memory ({:.0f} % of the slots, for arithmetic {:.0f} %), but for several "
+      "parts "
+      "of the way, none of which is worth as much",
+      memory, arithmetic);
+}
+
 std::string latency_words(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const Way waits = memory_waits(Shares(kernel, machine), machine);
   const double longest = std::max({waits.network, waits.l2, waits.dram, waits.l1});
@@ -262,13 +327,15 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
     return full_unit(kernel, machine, {"lsu_wait_mshr", "lsu_wait_store_buffer"}) +
            line_of(kernel, {"transactions"});
   if (name.starts_with(kPipeUnits))
-    return full_unit(kernel, machine, {name}) + line_of(kernel, {"slots_pipe_busy", "slots_issued"});
+    return full_unit(kernel, machine, {name}) + conflicts_text(kernel, name) +
+           line_of(kernel, {"slots_pipe_busy", "slots_issued"});
   if (name == "issue") return full_unit(kernel, machine, {name}) + line_of(kernel, {"slots_issued"});
   if (name == "lsu") return full_unit(kernel, machine, {"lsu_port"}) + line_of(kernel, {"transactions"});
   if (name == "latency")
     return latency_words(kernel, machine) + warps_text(kernel, machine) + line_of(kernel, kMemoryData);
   if (name == "dependency")
     return "dependency chain of arithmetic" + warps_text(kernel, machine) +
+           longer_waits_text(share({"alu_dependency"}), share({"memory_l1", "memory_l2", "memory_dram"})) +
            line_of(kernel, {"slots_alu_dependency"});
   if (name == "shared_latency")
     return "latency of shared memory" + warps_text(kernel, machine) +

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analysis/profile/utilization.h"
 #include "simcore/config/load.h"
 
@@ -89,6 +91,58 @@ TEST_F(Limiter, LatencyOfMemoryNamesItsLongestPart) {
   slots("memory_dram", 0);
   slots("alu_dependency", 90);
   EXPECT_EQ(name(), "dependency");
+}
+
+TEST_F(Limiter, TheUnitThatIsBusyLongestHoldsUpTheDrain) {
+  unit("l2_atomics", "partition", 64, 0.3, 0.01);
+  unit("dram_bus", "channel", 64, 0.1, 0.1);
+  EXPECT_EQ(name(), kNoLimiter) << "no load/store unit waits for them";
+  kernel.causes.push_back({"drain", 90});
+  slots("no_warp", 100);
+  EXPECT_EQ(name(), "atomics");
+  EXPECT_NEAR(limiter_candidates(kernel, machine)[0].saved, 15'000, 1) << "half of the atomics";
+  unit("dram_turnarounds", "channel", 64, 0.3, 0.3);
+  EXPECT_EQ(name(), "dram");
+  EXPECT_NEAR(limiter_candidates(kernel, machine)[0].saved, 5'000, 1) << "turns of the bus stay";
+}
+
+TEST_F(Limiter, ADrainOfOneTripIsHeldUpByNothing) {
+  unit("l2_atomics", "partition", 64, 0.3, 0.01);
+  kernel.cycles = 10'000;
+  kernel.causes = {{"issued", 98}, {"drain", 2}};
+  const auto all = limiter_candidates(kernel, machine);
+  const auto atomics = std::ranges::find(all, "atomics", &LimiterCandidate::name);
+  ASSERT_NE(atomics, all.end());
+  EXPECT_LT(atomics->saved, 1) << "a trip to the L2 takes more than 200 cycles";
+}
+
+TEST_F(Limiter, WaitsBeforeTheDrainAreNotStretchedOverIt) {
+  unit("issue", "scheduler", 320, 0.1, 0.1);
+  slots("alu_dependency", 90);
+  const double without = limiter_candidates(kernel, machine)[0].saved;
+  kernel.causes.push_back({"drain", 100});
+  ASSERT_EQ(limiter_candidates(kernel, machine)[0].name, "dependency");
+  EXPECT_NEAR(limiter_candidates(kernel, machine)[0].saved, without / 2, without / 20);
+}
+
+TEST_F(Limiter, AChainThatIsWorthMostMayBeTheShorterWait) {
+  unit("issue", "scheduler", 320, 0.1, 0.1);
+  slots("alu_dependency", 40);
+  EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("wait longer for memory")));
+  slots("memory_dram", 50);
+  ASSERT_EQ(name(), "dependency") << "no part of the way is half of it";
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("wait longer for memory (50 % of the slots"));
+}
+
+TEST_F(Limiter, BankConflictsAreNamedWithTheirPipe) {
+  unit("pipe_lsu", "SM", 80, 0.9, 0.9);
+  EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("bank conflicts")));
+  unit("shared", "SM", 80, 0.8, 0.8);
+  kernel.per_pc.rows = 2;
+  kernel.per_pc.texts = {{"class", {"load_shared", "fp32"}}, {"ptx", {"ld", "add"}}};
+  kernel.per_pc.numbers = {
+      {"executed", {10, 90}}, {"replays", {31, 7}}, {"ptx_line", {1, 2}}, {"source_line", {0, 0}}};
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("with 3.1 further steps each (bank conflicts)"));
 }
 
 TEST_F(Limiter, KernelsOfARunAddUp) {

@@ -168,7 +168,8 @@ std::vector<uint64_t> Recording::select(const std::string& selection, bool with_
       if (std::ranges::find(names, launch.name) == names.end()) names.push_back(launch.name);
     std::vector<std::string> brief;
     for (const std::string_view name : names) brief.push_back(core::short_kernel_name(name));
-    names.insert(names.end(), brief.begin(), brief.end());
+    for (const std::string_view name : brief)
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     fail(fmt::format("has no kernel '{}' ({} launches, numbered from 0); {}", selection, launches_.size(),
                      core::name_hint(selection, names)));
   }

@@ -1,0 +1,17 @@
+// What a change of `gpusim explain --prove` stands for. Nobody can double the SMs or a clock of a chip: what
+// a program can do about the same thing is said beside them.
+#pragma once
+#include <string_view>
+
+namespace gpusim::study {
+
+struct Meaning {
+  std::string_view change;  ///< its name
+  std::string_view text;    ///< what it drives, and what a program can do instead; empty: not known
+  /// Units of many kinds become more at once: that helps, but does not say which of them limits.
+  bool compound = false;
+};
+
+[[nodiscard]] Meaning meaning_of(std::string_view change);
+
+}  // namespace gpusim::study
