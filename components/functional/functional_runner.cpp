@@ -31,7 +31,7 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
   error_.clear();
   deadlock_ = false;
   if (tracer_ != nullptr) tracer_->begin_kernel(run);
-  const uint64_t together = std::max<uint64_t>(uint64_t{run.blocks_per_sm} * run.sm.size(), 1);
+  const uint64_t together = std::max<uint64_t>(run.blocks_together, 1);
   std::deque<Block> waiting;
   uint64_t next = 0;
   size_t in_vain = 0;  // turns of waiting blocks since something happened

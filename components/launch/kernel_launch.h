@@ -63,6 +63,7 @@ struct KernelLaunch {
   uint32_t threads_per_block = 0, warps_per_block = 0;
   uint32_t shared_bytes = 0;  ///< static and dynamic
   uint32_t blocks_per_sm = 0;
+  uint64_t blocks_together = 0;  ///< that the machine holds at a time
   uint32_t l1_ways = ~0u;  ///< of each set, at most: what shared memory leaves
   uint64_t carved = 0;     ///< bytes of shared memory that an SM needs for it: carved_shared()
   SmShare share;           ///< what a block takes of an SM

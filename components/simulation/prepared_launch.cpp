@@ -81,6 +81,7 @@ std::string share_sm(const core::MachineConfig& m, const core::LaunchSpec& spec,
                "no block fits an SM of '{}' ({} threads, {} registers per thread, {} bytes of shared memory)",
                m.gpu.name, run.threads_per_block, run.image->registers, run.shared_bytes),
            fmt::format("limited by {}", occupancy.limiter));
+  run.blocks_together = uint64_t{run.blocks_per_sm} * m.gpu.sms;
   const uint64_t shared = uint64_t{run.shared_bytes} * run.blocks_per_sm;
   run.l1_ways = core::l1_ways_beside(m, shared);
   run.carved = core::carved_shared(m, shared);
@@ -88,13 +89,13 @@ std::string share_sm(const core::MachineConfig& m, const core::LaunchSpec& spec,
   return occupancy.limiter;
 }
 
-void pack_arguments(const SimulationOptions& options, const core::LaunchSpec& spec,
-                    const DeviceContents& contents, KernelLaunch& run) {
+std::vector<std::byte> packed_arguments(const SimulationOptions& options, const core::LaunchSpec& spec,
+                                        const DeviceContents& contents, const KernelLaunch& run) {
   const isa::KernelImage& image = *run.image;
   std::vector<core::ParameterSlot> slots;
   for (const isa::KernelParam& p : image.params)
     slots.push_back({p.name, std::string(isa::type_name(p.type)), p.offset, p.bytes, p.is_array});
-  run.params = core::pack_arguments(
+  return core::pack_arguments(
       options.launch, spec, slots, image.param_bytes,
       [&contents](uint32_t b) { return contents.buffer_address(b); }, isa::texture_handle);
 }
@@ -138,31 +139,35 @@ PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, cons
   return {std::move(made), std::move(limiter), &spec};
 }
 
-/// Values that the image takes from the launch instead of reading its parameters.
-void bind_launch_constants(KernelLaunch& run) {
+}  // namespace
+
+void set_parameters(KernelLaunch& run, std::vector<std::byte> params) {
+  run.params = std::move(params);
   if (!run.image->launch_constants.empty())
     run.literals = isa::bind_literals(*run.image, run.params, {run.block.x, run.block.y, run.block.z},
                                       {run.grid.x, run.grid.y, run.grid.z});
 }
 
-}  // namespace
-
 PreparedLaunch prepare_launch(const SimulationOptions& options, const core::LaunchSpec& spec, uint32_t id,
                               const KernelImages::LoweredKernel& kernel, const DeviceContents& contents) {
   PreparedLaunch launch = launch_without_arguments(options.machine, spec, id, kernel);
   check_clocks(options, spec);
-  pack_arguments(options, spec, contents, *launch.run);
-  bind_launch_constants(*launch.run);
+  set_parameters(*launch.run, packed_arguments(options, spec, contents, *launch.run));
   make_tables(options.machine, *launch.run);
   return launch;
 }
 
 PreparedLaunch prepare_launch(const core::MachineConfig& machine, const core::LaunchSpec& spec, uint32_t id,
-                              const KernelImages::LoweredKernel& kernel, std::vector<std::byte> params) {
+                              const KernelImages::LoweredKernel& kernel, std::vector<std::byte> params,
+                              bool timed) {
   PreparedLaunch launch = launch_without_arguments(machine, spec, id, kernel);
-  launch.run->params = std::move(params);
-  bind_launch_constants(*launch.run);
-  make_tables(machine, *launch.run);
+  set_parameters(*launch.run, std::move(params));
+  if (timed) {
+    make_tables(machine, *launch.run);
+  } else {
+    launch.run->pc.resize(kernel.image->ops.size());
+    launch.run->sm.resize(1);
+  }
   return launch;
 }
 

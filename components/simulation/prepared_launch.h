@@ -21,9 +21,12 @@ struct PreparedLaunch {
 [[nodiscard]] PreparedLaunch prepare_launch(const SimulationOptions& options, const core::LaunchSpec& spec,
                                             uint32_t id, const KernelImages::LoweredKernel& kernel,
                                             const DeviceContents& contents);
-/// A launch whose parameter block a host program has filled; `spec` must outlive it. Throws core::InputError.
+/// A launch whose parameter block a host program has filled; `spec` must outlive it. One that is not `timed`
+/// runs for values only. Throws core::InputError.
 [[nodiscard]] PreparedLaunch prepare_launch(const core::MachineConfig& machine, const core::LaunchSpec& spec,
                                             uint32_t id, const KernelImages::LoweredKernel& kernel,
-                                            std::vector<std::byte> params);
+                                            std::vector<std::byte> params, bool timed);
+/// The parameter block of a launch, and the values that the image takes from it.
+void set_parameters(KernelLaunch& run, std::vector<std::byte> params);
 
 }  // namespace gpusim::comp

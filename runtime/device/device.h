@@ -248,7 +248,13 @@ class Device {
   uint64_t submit(std::unique_ptr<Work> work, Stream& stream);
   void carry_out(Work& work);
   void move_bytes(Work& work);
-  void run_for_values(comp::KernelLaunch& run);
+  void run_for_values(comp::KernelLaunch& run, uint64_t barrier);
+  [[nodiscard]] comp::PreparedLaunch prepared(const core::LaunchSpec& spec, uint64_t number,
+                                              const comp::KernelImages::LoweredKernel& kernel,
+                                              std::vector<std::byte> parameters, bool timed) const;
+  /// Of a kernel that is launched again in the same shape, everything but the parameters is there already.
+  [[nodiscard]] comp::KernelLaunch& launch_for_values(Kernel& kernel, const core::LaunchSpec& spec,
+                                                      uint64_t number, std::vector<std::byte> parameters);
   [[nodiscard]] bool is_timed(const Kernel& kernel, uint64_t number) const;
   [[nodiscard]] std::vector<std::byte> parameters_of(const LaunchRequest& request,
                                                      const isa::KernelImage& image) const;
@@ -292,7 +298,6 @@ class Device {
   };
   std::vector<LaunchRecord> records_;
   uint64_t launch_count_ = 0, timed_count_ = 0, allocations_ = 0, copies_ = 0;
-  uint64_t warp_instructions_ = 0;
   double untimed_s_ = 0;      ///< of work without a simulated time of its own
   uint64_t cooperative_ = 0;  ///< device address of the barriers of cooperative launches
   std::optional<Failure> fault_;

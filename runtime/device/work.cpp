@@ -182,34 +182,56 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   const uint64_t number = launch_count_++;
   const bool timed = is_timed(kernel, number);
   records_.push_back({image.name, r.grid, r.block, stream.number, timed});
-  auto work = std::make_unique<Work>();
-  work->spec = std::move(spec);
-  try {
-    work->launch = comp::prepare_launch(machine(), work->spec, static_cast<uint32_t>(number),
-                                        *kernel.lowered_, parameters_of(r, image));
-  } catch (const core::InputError& error) {
-    throw Failure(Code::kLaunchOutOfResources, error.what());
-  }
   try {
     services_.prepare(image, memory_);
   } catch (const core::InputError& error) {
     throw Failure(Code::kMemoryAllocation, error.what());
   }
-  if (r.cooperative)
-    work->launch.run->grid_workspace = cooperative_ + number % kCooperativeLaunches * kCooperativeBytes;
-  if (timed) {
-    ++timed_count_;
-    submit(std::move(work), stream);
+  const uint64_t barrier =
+      r.cooperative ? cooperative_ + number % kCooperativeLaunches * kCooperativeBytes : 0;
+  if (!timed) {
+    flush();
+    run_for_values(launch_for_values(kernel, spec, number, parameters_of(r, image)), barrier);
     return;
   }
-  flush();
-  run_for_values(*work->launch.run);
+  auto work = std::make_unique<Work>();
+  work->spec = std::move(spec);
+  work->launch = prepared(work->spec, number, *kernel.lowered_, parameters_of(r, image), true);
+  work->launch.run->grid_workspace = barrier;
+  ++timed_count_;
+  submit(std::move(work), stream);
 }
 
-void Device::run_for_values(comp::KernelLaunch& run) {
+comp::PreparedLaunch Device::prepared(const core::LaunchSpec& spec, uint64_t number,
+                                      const comp::KernelImages::LoweredKernel& kernel,
+                                      std::vector<std::byte> parameters, bool timed) const {
+  try {
+    return comp::prepare_launch(machine(), spec, static_cast<uint32_t>(number), kernel, std::move(parameters),
+                                timed);
+  } catch (const core::InputError& error) {
+    throw Failure(Code::kLaunchOutOfResources, error.what());
+  }
+}
+
+comp::KernelLaunch& Device::launch_for_values(Kernel& kernel, const core::LaunchSpec& spec, uint64_t number,
+                                              std::vector<std::byte> parameters) {
+  const core::LaunchSpec& last = kernel.reusable_spec_;
+  if (kernel.reusable_.run != nullptr && std::ranges::equal(last.grid, spec.grid) &&
+      std::ranges::equal(last.block, spec.block) && last.dynamic_shared == spec.dynamic_shared) {
+    comp::set_parameters(*kernel.reusable_.run, std::move(parameters));
+    kernel.reusable_.run->id = static_cast<uint32_t>(number);
+  } else {
+    kernel.reusable_spec_ = spec;
+    kernel.reusable_ =
+        prepared(kernel.reusable_spec_, number, *kernel.lowered_, std::move(parameters), false);
+  }
+  return *kernel.reusable_.run;
+}
+
+void Device::run_for_values(comp::KernelLaunch& run, uint64_t barrier) {
+  run.grid_workspace = barrier;
   const comp::FunctionalRunner::Outcome outcome = runner_->run(run);
   untimed_s_ += kUntimedSeconds;
-  warp_instructions_ += run.sm[0].warp_instructions;
   if (outcome != comp::FunctionalRunner::Outcome::kDone)
     fail(code_of_fault(runner_->fault(), runner_->error()), runner_->error());
 }
