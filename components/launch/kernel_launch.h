@@ -64,9 +64,9 @@ struct KernelLaunch {
   uint32_t shared_bytes = 0;  ///< static and dynamic
   uint32_t blocks_per_sm = 0;
   uint64_t blocks_together = 0;  ///< that the machine holds at a time
-  uint32_t l1_ways = ~0u;  ///< of each set, at most: what shared memory leaves
-  uint64_t carved = 0;     ///< bytes of shared memory that an SM needs for it: carved_shared()
-  SmShare share;           ///< what a block takes of an SM
+  uint32_t l1_ways = ~0u;        ///< of each set, at most: what shared memory leaves
+  uint64_t carved = 0;           ///< bytes of shared memory that an SM needs for it: carved_shared()
+  SmShare share;                 ///< what a block takes of an SM
   uint64_t num_blocks = 0;
   uint64_t code_address = 0;        ///< of its first operation, for the instruction cache
   std::vector<uint8_t> bank_delay;  ///< by micro-op: register_bank_delays(); empty without register banks

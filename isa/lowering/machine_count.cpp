@@ -121,6 +121,7 @@ Mix mix_of(const Op& op, uint32_t n) {
     case OpClass::kCvt:
     case OpClass::kCvt64: {
       const auto from = static_cast<Type>((op.key >> 32) & 0xff);
+      if (op.type == Type::kTF32) return {};
       return {is_float(from) || is_float(op.type) ? n : 0, 0, 0};
     }
     default:
@@ -392,6 +393,8 @@ class Counter {
       case Opcode::kXor:
         return wide ? halves(op) : 1;
       case Opcode::kCvt:
+        // Rounding away from zero is integer arithmetic: ptxas 13 writes 96 x 3 instructions for 96 of them.
+        if (op.type == Type::kTF32) return (op.modifiers & kModNan) != 0 ? 3 : 1;
         if (is_integer(op.type) && is_integer(type2)) {
           if (type_bytes(type2) == 8) return 0;
           return type_bytes(op.type) == 8 && only_added(op.dst[0]) ? 0 : 1;

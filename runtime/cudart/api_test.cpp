@@ -1,5 +1,6 @@
-// The CUDA runtime library as a program sees it: values, the errors that the manual documents, streams, events
-// and graphs. The program's kernels are registered as nvcc's code does it, from a fat binary made here.
+// The CUDA runtime library as a program sees it: values, the errors that the manual documents, streams,
+// events and graphs. The program's kernels are registered as nvcc's code does it, from a fat binary made
+// here.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,13 +116,15 @@ std::string fat_binary() {
   std::string ptx = kPtx;
   ptx.resize((ptx.size() + 8) / 8 * 8, '\0');
   std::string body;
-  put<uint16_t>(body, 1), put<uint16_t>(body, 0x101), put<uint32_t>(body, 64), put<uint64_t>(body, ptx.size());
+  put<uint16_t>(body, 1), put<uint16_t>(body, 0x101), put<uint32_t>(body, 64),
+      put<uint64_t>(body, ptx.size());
   put<uint32_t>(body, 0), put<uint32_t>(body, 0), put<uint16_t>(body, 0), put<uint16_t>(body, 7);
   put<uint32_t>(body, 70), put<uint32_t>(body, 0), put<uint32_t>(body, 0), put<uint64_t>(body, 0x11);
   put<uint64_t>(body, 0), put<uint64_t>(body, 0);
   body += ptx;
   std::string all;
-  put<uint32_t>(all, 0xBA55ED50), put<uint16_t>(all, 1), put<uint16_t>(all, 16), put<uint64_t>(all, body.size());
+  put<uint32_t>(all, 0xBA55ED50), put<uint16_t>(all, 1), put<uint16_t>(all, 16),
+      put<uint64_t>(all, body.size());
   return all + body;
 }
 
@@ -143,7 +146,8 @@ class Cudart : public ::testing::Test {
     static const std::string binary = fat_binary();
     static Wrapper wrapper{0x466243B1, 1, binary.data(), nullptr};
     void** handle = __cudaRegisterFatBinary(&wrapper);
-    for (const auto& [stub, name] : {std::pair{&scale_stub, "scale"}, {&stray_stub, "stray"}, {&count_stub, "count"}})
+    for (const auto& [stub, name] :
+         {std::pair{&scale_stub, "scale"}, {&stray_stub, "stray"}, {&count_stub, "count"}})
       __cudaRegisterFunction(handle, stub, stub, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
     __cudaRegisterVar(handle, offset_shadow, offset_shadow, "offset", 0, 4, 1, 0);
     __cudaRegisterVar(handle, counter_shadow, counter_shadow, "counter", 0, 4, 0, 0);
@@ -234,7 +238,8 @@ TEST_F(Cudart, ErrorsAreThoseOfTheManual) {
   EXPECT_EQ(cudaMemcpy(p, large.data(), 128, cudaMemcpyHostToDevice), error(Code::kInvalidValue));
   EXPECT_EQ(cudaMemset(p, 0, 65), error(Code::kInvalidValue));
   EXPECT_EQ(cudaMemset(&value, 0, 4), error(Code::kInvalidValue));
-  EXPECT_EQ(cudaMemcpy2D(p, 4, large.data(), 8, 8, 2, cudaMemcpyHostToDevice), error(Code::kInvalidPitchValue));
+  EXPECT_EQ(cudaMemcpy2D(p, 4, large.data(), 8, 8, 2, cudaMemcpyHostToDevice),
+            error(Code::kInvalidPitchValue));
   EXPECT_EQ(cudaFree(static_cast<char*>(p) + 4), error(Code::kInvalidValue));
   EXPECT_EQ(cudaFree(p), 0);
   EXPECT_EQ(cudaFree(p), error(Code::kInvalidValue));
@@ -247,7 +252,8 @@ TEST_F(Cudart, ErrorsAreThoseOfTheManual) {
   EXPECT_EQ(cudaHostUnregister(large.data()), error(Code::kHostMemoryNotRegistered));
   EXPECT_EQ(cudaSetDevice(1), error(Code::kInvalidDevice));
   EXPECT_EQ(cudaMemcpyToSymbol(&value, &value, 4, 0, cudaMemcpyHostToDevice), error(Code::kInvalidSymbol));
-  EXPECT_EQ(cudaMemcpyToSymbol(offset_shadow, &value, 4, 1, cudaMemcpyHostToDevice), error(Code::kInvalidValue));
+  EXPECT_EQ(cudaMemcpyToSymbol(offset_shadow, &value, 4, 1, cudaMemcpyHostToDevice),
+            error(Code::kInvalidValue));
   EXPECT_EQ(cudaMemcpyFromSymbol(&value, offset_shadow, 4, 0, cudaMemcpyHostToDevice),
             error(Code::kInvalidMemcpyDirection));
   EXPECT_EQ(cudaLaunchKernel(&value, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr),
@@ -261,7 +267,8 @@ TEST_F(Cudart, ErrorsAreThoseOfTheManual) {
   EXPECT_EQ(cudaLaunchCooperativeKernel(&count_stub, {1 << 20, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr),
             error(Code::kCooperativeLaunchTooLarge));
   EXPECT_EQ(cudaStreamDestroy(reinterpret_cast<cudaStream_t>(&value)), error(Code::kInvalidResourceHandle));
-  EXPECT_EQ(cudaEventRecord(reinterpret_cast<cudaEvent_t>(&value), nullptr), error(Code::kInvalidResourceHandle));
+  EXPECT_EQ(cudaEventRecord(reinterpret_cast<cudaEvent_t>(&value), nullptr),
+            error(Code::kInvalidResourceHandle));
   cudaEvent_t never = nullptr;
   ASSERT_EQ(cudaEventCreate(&never), 0);
   EXPECT_EQ(cudaEventElapsedTime(&value, never, never), error(Code::kInvalidResourceHandle));
@@ -330,7 +337,9 @@ TEST_F(Cudart, HostFunctionsRunInTheOrderOfTheStream) {
   ASSERT_EQ(cudaStreamCreate(&stream), 0);
   int numbers[] = {0, 1, 2};
   for (int& n : numbers)
-    ASSERT_EQ(cudaLaunchHostFunc(stream, [](void* p) { order.push_back(*static_cast<int*>(p)); }, &n), 0);
+    ASSERT_EQ(cudaLaunchHostFunc(
+                  stream, [](void* p) { order.push_back(*static_cast<int*>(p)); }, &n),
+              0);
   ASSERT_EQ(cudaStreamSynchronize(stream), 0);
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }

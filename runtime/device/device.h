@@ -285,7 +285,7 @@ class Device {
   uint32_t next_stream_ = 1;
   std::unique_ptr<comp::FunctionalRunner> runner_;
   std::unique_ptr<comp::LiveRun> live_;
-  std::vector<std::unique_ptr<Work>> pending_;
+  std::vector<std::unique_ptr<Work>> pending_, carried_out_;
   uint64_t work_count_ = 0;
   std::unordered_map<uint64_t, uint32_t> order_;  ///< of work in live_, by its number
   std::vector<Work*> transfers_, markers_;        ///< of work in live_, by the numbers that it has there

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
 #include "runtime/device/device.h"
@@ -86,6 +87,8 @@ DeviceOptions options_from_environment() {
 }
 
 Device& current_device() {
+  static std::mutex mutex;  // of several threads that come first
+  const std::lock_guard lock(mutex);
   if (device != nullptr && owner == getpid()) return *device;
   // As on a real system: a child has its parent's memory, and not its GPU.
   if (device != nullptr) throw Failure(Code::kInitializationError);

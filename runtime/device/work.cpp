@@ -357,8 +357,9 @@ void Device::flush() {
     finish_at_exit(*this);
   }
   // What hooks submit is carried out by the next flush.
-  const std::vector<std::unique_ptr<Work>> now = std::exchange(pending_, {});
-  for (const auto& work : now) {
+  // What is carried out stays until the next flush: of a kernel that fails, the record is written at the end.
+  carried_out_ = std::exchange(pending_, {});
+  for (const auto& work : carried_out_) {
     comp::LiveRun::Order order{work->stream, {}};
     for (const uint64_t number : work->after)
       if (const auto at = order_.find(number); at != order_.end()) order.after.push_back(at->second);

@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define MUST(call)                                                                       \
-  do {                                                                                   \
-    const cudaError_t must_ = (call);                                                    \
-    if (must_ != cudaSuccess) {                                                         \
+#define MUST(call)                                                                          \
+  do {                                                                                      \
+    const cudaError_t must_ = (call);                                                       \
+    if (must_ != cudaSuccess) {                                                             \
       std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(must_)); \
-      std::exit(1);                                                                      \
-    }                                                                                    \
+      std::exit(1);                                                                         \
+    }                                                                                       \
   } while (false)
 
 inline int verdict(bool good) {

@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <vector>
 
-#define MUST(call)                                                          \
-  do {                                                                      \
-    const CUresult must_ = (call);                                         \
-    if (must_ != CUDA_SUCCESS) {                                           \
-      const char* name = "?";                                               \
-      cuGetErrorName(must_, &name);                                        \
-      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, name);      \
-      return 1;                                                             \
-    }                                                                       \
+#define MUST(call)                                                     \
+  do {                                                                 \
+    const CUresult must_ = (call);                                     \
+    if (must_ != CUDA_SUCCESS) {                                       \
+      const char* name = "?";                                          \
+      cuGetErrorName(must_, &name);                                    \
+      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, name); \
+      return 1;                                                        \
+    }                                                                  \
   } while (false)
 
 static const char* const kPtx = R"(
