@@ -56,7 +56,7 @@ study::Study study_of_options(const StudyArguments& a) {
   if (!fs::exists(a.file)) {
     const std::string toml = a.file + ".toml";
     throw core::InputError(fmt::format(
-        "{}: error: there is no such file\n  hint: {}", a.file,
+        "gpusim: error: there is no file '{}'\n  hint: {}", a.file,
         fs::exists(toml) ? fmt::format("a study is named by its file: {}", toml)
         : fs::is_directory(a.file + ".study")
             ? fmt::format(

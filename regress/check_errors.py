@@ -59,7 +59,7 @@ def check_input(gpusim: Gpusim) -> None:
         "gpusim: error: there is no option '--seet'", "did you mean '--set'?")
     gpusim.run("explain", recorded, "b").require_code(1).require_error("there is one argument too many: 'b'")
     gpusim.run("check", "my.cu").require_code(1).require_error("my.cu: error: is CUDA source", "nvcc -ptx")
-    gpusim.run("study", "show", "NAME").require_code(1).require_error("NAME: error: there is no such file", "a study file (.toml)")
+    gpusim.run("study", "show", "NAME").require_code(1).require_error("there is no file 'NAME'", "a study file (.toml)")
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), [])
 
 
