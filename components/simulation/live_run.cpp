@@ -5,14 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "components/simulation/run_observer.h"
 #include "components/simulation/run_tables.h"
 
 namespace gpusim::comp {
-
-namespace {
-/// Cycles between two looks at the limits.
-constexpr uint64_t kLookPeriod = 4096;
-}  // namespace
 
 LiveRun::LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memory, Hooks hooks)
     : options_(options),
@@ -28,7 +24,7 @@ LiveRun::LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memo
       power_(gpu_, options_.machine),
       records_(file_.recorder(), gpu_, power_, options_.machine, nullptr, options_.sample_cycles) {
   gpu_.dispatcher().set_hooks(dispatcher_hooks());
-  observe();
+  observe_from_time_to_time();
 }
 
 LiveRun::~LiveRun() = default;
@@ -98,37 +94,28 @@ void LiveRun::end_kernel(KernelLaunch& run) {
 void LiveRun::watch(uint64_t core_cycle) {
   const KernelLaunch* run = gpu_.dispatcher().current();
   if (run != nullptr && core_cycle > run->start.count() + options_.max_cycles && error_.empty())
-    error_ = fmt::format("still running after {} cycles (--max-cycles)", options_.max_cycles);
+    error_ = still_running(gpu_, options_.max_cycles);
   if (!error_.empty()) engine_.stop();
 }
 
-void LiveRun::observe() {
-  const uint64_t period = std::clamp<uint64_t>(options_.max_cycles, 1, kLookPeriod);
-  next_watch_ = period;
-  gpu_.core_domain().set_observer(core::Cycle(period), [this, period](core::Cycle now) {
-    const bool watches = now.count() >= next_watch_;
-    guarded([&] {
-      records_.sample(now.count());
-      if (!watches) return;
-      if (file_.recorder() != nullptr) file_.recorder()->check();
-      const KernelLaunch* run = gpu_.dispatcher().current();
-      if (run != nullptr && options_.on_progress)
-        options_.on_progress({run->image->name, now - run->start, gpu_.dispatcher().blocks_finished(),
-                              run->num_blocks, result_.warp_instructions});
-    });
-    if (watches) {
-      watch(now.count());
-      next_watch_ = now.count() + period;
-    }
-    return std::min(core::Cycle(next_watch_), core::Cycle(records_.next_sample()));
-  });
-  for (core::ClockDomain* domain : engine_.domains()) {
-    if (domain == &gpu_.core_domain()) continue;
-    domain->set_observer(core::Cycle(kLookPeriod), [this, domain](core::Cycle now) {
-      watch(gpu_.core_domain().first_edge_from(domain->time_of(now)).count());
-      return now + kLookPeriod;
-    });
-  }
+void LiveRun::tell_progress(uint64_t core_cycle) const {
+  const KernelLaunch* run = gpu_.dispatcher().current();
+  if (run == nullptr || !options_.on_progress) return;
+  options_.on_progress({run->image->name, core_cycle - run->start.count(),
+                        gpu_.dispatcher().blocks_finished(), run->num_blocks, result_.warp_instructions});
+}
+
+void LiveRun::observe_from_time_to_time() {
+  observe(engine_, gpu_, options_.max_cycles,
+          {[this](uint64_t now) { guarded([&] { records_.sample(now); }); },
+           [this] { return records_.next_sample(); },
+           [this](uint64_t now) {
+             guarded([&] {
+               if (file_.recorder() != nullptr) file_.recorder()->check();
+               tell_progress(now);
+             });
+           },
+           [this](uint64_t now) { watch(now); }});
 }
 
 uint32_t LiveRun::add(PreparedLaunch& launch, Order order) {
@@ -157,10 +144,8 @@ bool LiveRun::run() {
   if (!all_done_ || !begun_) {
     begun_ = true;
     const core::Engine::Outcome outcome = engine_.run();
-    if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done_ && error_.empty()) {
-      error_ = "deadlock: nothing is scheduled but the kernel is not finished";
-      for (const std::string& line : engine_.waiting()) error_ += "\n  " + line;
-    }
+    if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done_ && error_.empty())
+      error_ = deadlock_report(engine_);
   }
   if (failure_) std::rethrow_exception(failure_);
   return error_.empty();

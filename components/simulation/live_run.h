@@ -54,7 +54,8 @@ class LiveRun {
   [[nodiscard]] BlockDispatcher::Hooks dispatcher_hooks();
   void end_kernel(KernelLaunch& run);
   void watch(uint64_t core_cycle);
-  void observe();
+  void observe_from_time_to_time();
+  void tell_progress(uint64_t core_cycle) const;
 
   const SimulationOptions& options_;
   Hooks hooks_;
@@ -62,7 +63,6 @@ class LiveRun {
   std::string error_;
   bool all_done_ = true, begun_ = false;
   std::exception_ptr failure_;
-  uint64_t next_watch_ = 0;
   std::vector<PreparedLaunch*> open_;  ///< added and not ended
   RunFile file_;
   core::Engine engine_;

@@ -10,6 +10,7 @@
 #include "components/dram/device_memory_adapter.h"
 #include "components/simulation/gpu.h"
 #include "components/simulation/run_file.h"
+#include "components/simulation/run_observer.h"
 #include "components/simulation/run_plan.h"
 #include "components/simulation/run_recorder.h"
 #include "components/simulation/run_tables.h"
@@ -18,29 +19,6 @@
 namespace gpusim::comp {
 
 namespace {
-
-/// Cycles between two looks at the clock on the wall, the interrupt flag and the limits.
-constexpr uint64_t kObserverPeriod = 4096;
-
-std::string deadlock_report(const core::Engine& engine) {
-  std::string text = "deadlock: nothing is scheduled but the kernel is not finished";
-  size_t shown = 0;
-  for (const std::string& line : engine.waiting()) {
-    if (++shown > 12) {
-      text += "\n  ...";
-      break;
-    }
-    text += "\n  " + line;
-  }
-  return text;
-}
-
-/// Any warp that still runs, for the report of a kernel that does not end.
-std::string running_where(const Gpu& gpu) {
-  for (const auto& sm : gpu.sms())
-    if (std::string text = sm->waiting_for(); !text.empty()) return fmt::format("{}: {}", sm->name(), text);
-  return "no warp is resident";
-}
 
 /// The copies of the launch file, with the time that each takes.
 std::vector<CopyResult> planned_copies(const SimulationOptions& options) {
@@ -111,7 +89,6 @@ class TimedRun {
   bool all_done_ = false, interrupted_ = false, counting_ = false;
   core::DeviceMemory::Contents first_contents_;  ///< before the launches that warm the caches
   std::exception_ptr failure_;
-  uint64_t next_watch_ = 0;  ///< core cycle
   DeviceMemoryAdapter memory_;
   RunFile file_;
   core::Engine engine_;
@@ -224,36 +201,21 @@ void TimedRun::watch(uint64_t core_cycle) {
   // No other kernel that runs began earlier.
   const KernelLaunch* run = gpu_.dispatcher().current();
   if (run != nullptr && core_cycle > run->start.count() + options_.max_cycles)
-    error_ = fmt::format("still running after {} cycles (--max-cycles): {}", options_.max_cycles,
-                         running_where(gpu_));
+    error_ = still_running(gpu_, options_.max_cycles);
   if (interrupted_ || !error_.empty()) engine_.stop();
 }
 
 void TimedRun::observe_from_time_to_time() {
-  const uint64_t period = std::clamp<uint64_t>(options_.max_cycles, 1, kObserverPeriod);
-  next_watch_ = period;
-  gpu_.core_domain().set_observer(core::Cycle(period), [this, period](core::Cycle now) {
-    const bool watches = now.count() >= next_watch_;
-    guarded([&] {
-      records_.sample(now.count());
-      if (!watches) return;
-      if (file_.recorder() != nullptr) file_.recorder()->check();
-      report_progress(now);
-    });
-    if (watches) {
-      watch(now.count());
-      next_watch_ = now.count() + period;
-    }
-    return std::min(core::Cycle(next_watch_), core::Cycle(records_.next_sample()));
-  });
-  // The core may sleep while memory works: the other domains watch too.
-  for (core::ClockDomain* domain : engine_.domains()) {
-    if (domain == &gpu_.core_domain()) continue;
-    domain->set_observer(core::Cycle(kObserverPeriod), [this, domain](core::Cycle now) {
-      watch(gpu_.core_domain().first_edge_from(domain->time_of(now)).count());
-      return now + kObserverPeriod;
-    });
-  }
+  observe(engine_, gpu_, options_.max_cycles,
+          {[this](uint64_t now) { guarded([&] { records_.sample(now); }); },
+           [this] { return records_.next_sample(); },
+           [this](uint64_t now) {
+             guarded([&] {
+               if (file_.recorder() != nullptr) file_.recorder()->check();
+               report_progress(core::Cycle(now));
+             });
+           },
+           [this](uint64_t now) { watch(now); }});
 }
 
 void TimedRun::report_progress(core::Cycle now) const {
