@@ -78,11 +78,10 @@ std::variant<isa::KernelImage, isa::Diagnostics> lower_for_machine(
   return lowered;
 }
 
-uint64_t code_address_behind(const core::MachineConfig& machine, const KernelImages::LoweredKernel* last) {
-  constexpr uint64_t kCode = uint64_t{1} << 41, kAlign = 4096;
-  if (last == nullptr) return kCode;
-  const uint64_t bytes = last->image->ops.size() * machine.instruction.bytes;
-  return last->code_address + (bytes + kAlign - 1) / kAlign * kAlign;
+uint64_t code_address_behind(const core::MachineConfig& machine, const KernelImages::LoweredKernel& kernel) {
+  constexpr uint64_t kAlign = 4096;
+  const uint64_t bytes = kernel.image->ops.size() * machine.instruction.bytes;
+  return kernel.code_address + (bytes + kAlign - 1) / kAlign * kAlign;
 }
 
 std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry,
@@ -99,7 +98,7 @@ std::unique_ptr<isa::KernelImage> KernelImages::lower(const isa::Function& entry
 }
 
 uint64_t KernelImages::next_code_address() const {
-  return code_address_behind(options_.machine, kernels_.empty() ? nullptr : kernels_.back().get());
+  return kernels_.empty() ? kFirstCodeAddress : code_address_behind(options_.machine, *kernels_.back());
 }
 
 }  // namespace gpusim::comp

@@ -59,8 +59,9 @@ class KernelImages {
     const core::MachineConfig& machine, isa::LoweringLevel level, const isa::Module& module,
     const isa::Function& entry, uint32_t registers, uint32_t stack,
     std::function<uint64_t(const isa::Variable&)> address_of);
-/// Where the code of the next kernel lies: behind all data and the `last` one, null if there is none yet.
+/// Where the code of the first kernel lies, behind all data; and of the one after `kernel`.
+inline constexpr uint64_t kFirstCodeAddress = uint64_t{1} << 41;
 [[nodiscard]] uint64_t code_address_behind(const core::MachineConfig& machine,
-                                           const KernelImages::LoweredKernel* last);
+                                           const KernelImages::LoweredKernel& kernel);
 
 }  // namespace gpusim::comp

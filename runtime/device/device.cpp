@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "components/launch/occupancy_limits.h"
 #include "runtime/device/view.h"
@@ -164,7 +165,7 @@ uint64_t Device::most_dynamic_shared(Kernel& kernel) {
 }
 
 Stream& Device::thread_stream() {
-  thread_local Stream* mine = nullptr;
+  Stream*& mine = thread_streams_[std::this_thread::get_id()];
   if (mine == nullptr) mine = &add_stream(true, 0, 0);
   return *mine;
 }
@@ -240,7 +241,7 @@ void Device::reset() {
   textures_.clear();
   services_.reset();
   kernels_.clear();
-  last_code_ = nullptr;
+  next_code_ = comp::kFirstCodeAddress;
   for (Module& m : modules_) {
     m.loaded_ = false;
     m.variables_.clear();

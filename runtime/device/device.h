@@ -6,7 +6,6 @@
 // submitted; in a timed run when somebody waits for it (synchronize(), a copy that blocks, an event), so that
 // streams overlap as their order allows. Simulated time stands still while the program computes.
 #pragma once
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,10 +14,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -278,9 +277,10 @@ class Device {
   std::unique_ptr<Memory> view_;  ///< memory_ and textures_ as the executor sees them
   std::list<Module> modules_;
   std::map<std::pair<Module*, std::string>, std::unique_ptr<Kernel>> kernels_;
-  const comp::KernelImages::LoweredKernel* last_code_ = nullptr;
+  uint64_t next_code_ = comp::kFirstCodeAddress;
   Stream legacy_;
   std::map<const Stream*, std::unique_ptr<Stream>> streams_;
+  std::map<std::thread::id, Stream*> thread_streams_;
   std::unordered_map<Event*, std::unique_ptr<Event>> events_;
   uint32_t next_stream_ = 1;
   std::unique_ptr<comp::FunctionalRunner> runner_;
@@ -297,7 +297,7 @@ class Device {
     bool timed = false;
   };
   std::vector<LaunchRecord> records_;
-  uint64_t launch_count_ = 0, timed_count_ = 0, allocations_ = 0, copies_ = 0;
+  uint64_t launch_count_ = 0, timed_count_ = 0, allocations_ = 0;
   double untimed_s_ = 0;      ///< of work without a simulated time of its own
   uint64_t cooperative_ = 0;  ///< device address of the barriers of cooperative launches
   std::optional<Failure> fault_;

@@ -108,8 +108,8 @@ const isa::KernelImage& Kernel::image() {
   lowered_ = std::make_unique<comp::KernelImages::LoweredKernel>();
   lowered_->name = name_;
   lowered_->image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
-  lowered_->code_address = comp::code_address_behind(device_.machine(), device_.last_code_);
-  device_.last_code_ = lowered_.get();
+  lowered_->code_address = device_.next_code_;
+  device_.next_code_ = comp::code_address_behind(device_.machine(), *lowered_);
   return *lowered_->image;
 }
 
