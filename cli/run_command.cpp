@@ -72,10 +72,10 @@ std::string joined(const std::vector<std::string>& items, char separator) {
   return text;
 }
 
-void check_program(const std::string& file) {
-  const runtime::Executable program = runtime::read_executable(file);
+runtime::Executable check_program(const std::string& file) {
+  runtime::Executable program = runtime::read_executable(file);
   if (program.kind == runtime::Executable::Kind::kOther)
-    return;  // a script: what it starts is looked at there
+    return program;  // a script: what it starts is looked at there
   if (program.kind == runtime::Executable::Kind::kForeign)
     throw core::InputError(fmt::format("{}: error: is no program of this computer ({})", file, program.what));
   if (program.has_device_code && !program.needs_runtime && !program.needs_driver)
@@ -85,6 +85,7 @@ void check_program(const std::string& file) {
                     "hint: link it again with the shared runtime: nvcc -cudart shared ... (with CMake: set "
                     "CMAKE_CUDA_RUNTIME_LIBRARY to Shared)",
                     file));
+  return program;
 }
 
 int run_program(const RunArguments& a) {
@@ -93,7 +94,7 @@ int run_program(const RunArguments& a) {
         "gpusim: error: --config MACHINE is missing\n  hint: gpusim run --config tesla_v100 -- ./program "
         "arguments (machines: gpusim config list)");
   const std::string file = find_program(a.program.front());
-  check_program(file);
+  const runtime::Executable program = check_program(file);
   // What is wrong with the machine is told here, before the program has begun.
   const std::vector<std::string> folders = config_folders();
   (void)core::load_machine(a.config, a.sets, folders);
@@ -123,7 +124,6 @@ int run_program(const RunArguments& a) {
   const char* const path = std::getenv("LD_LIBRARY_PATH");
   set("LD_LIBRARY_PATH", path == nullptr || *path == '\0' ? libraries : libraries + ":" + path);
   // A program that was linked with a fixed path to another runtime gets ours all the same.
-  const runtime::Executable program = runtime::read_executable(file);
   if (!program.fixed_path.empty() && !program.needs_runtime_name.empty())
     set("LD_PRELOAD", (fs::path(libraries) / program.needs_runtime_name).string());
   std::vector<char*> arguments;
