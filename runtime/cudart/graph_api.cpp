@@ -168,9 +168,8 @@ void run_graph(Device& device, Graph& graph, Stream& stream) {
       case Node::Type::kRecord:
         device.record(*node->event, stream);
         break;
+      // The address stays the node's: each launch of the graph has the same memory.
       case Node::Type::kFree:
-        device.host_function([&device, memory = node->memory] { device.release(memory); }, stream);
-        break;
       case Node::Type::kAllocate:
       case Node::Type::kEmpty:
         break;
@@ -703,9 +702,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGr
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                   const cudaGraphNode_t* after, size_t count, void* memory) {
-  // The address stays the node's: each launch of the graph has the same memory.
-  return add_node(node, graph, after, count, Node::Type::kEmpty,
-                  [&](Device&, Node& n) { n.memory = memory; });
+  return add_node(node, graph, after, count, Node::Type::kFree, [&](Device&, Node& n) { n.memory = memory; });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
   return call([&](Device&) {
