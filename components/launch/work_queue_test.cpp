@@ -138,5 +138,52 @@ TEST_F(WorkQueueTest, TheHostIssuesOneItemAfterAnother) {
   EXPECT_EQ(queue.next_issue(), WorkQueue::kNothing);
 }
 
+TEST_F(WorkQueueTest, AMarkerComesBehindItsStreamAndTakesNeitherSlotNorEngine) {
+  build({1, 1, 8, 0});
+  kernel(1);
+  WorkQueue::Item marker;
+  marker.stream = 1;
+  marker.marker = true;
+  queue.add(marker);
+  marker.stream = 2;
+  queue.add(marker);
+  EXPECT_EQ(starts(), (Items{0, 2}));  // the only kernel slot is taken
+  queue.finish(2);
+  EXPECT_EQ(starts(), Items{});
+  queue.finish(0);
+  EXPECT_EQ(starts(), Items{1});
+  queue.finish(1);
+  EXPECT_TRUE(queue.all_done());
+}
+
+TEST_F(WorkQueueTest, AnItemWaitsForThoseThatItNames) {
+  kernel(1);
+  kernel(2);
+  WorkQueue::Item waits;
+  waits.run = &run;
+  waits.stream = 3;
+  waits.after = {0, 1};
+  EXPECT_EQ(queue.add(waits), 2u);
+  EXPECT_EQ(starts(), (Items{0, 1}));
+  queue.finish(1);
+  EXPECT_EQ(starts(), Items{});
+  queue.finish(0);
+  EXPECT_EQ(starts(), Items{2});
+}
+
+TEST_F(WorkQueueTest, WhatTheHostAddsLaterIsIssuedLater) {
+  build({8, 2, 8, 100});
+  kernel(1);
+  EXPECT_EQ(starts(0), Items{0});
+  queue.finish(0, 500);
+  queue.issue_no_sooner(500);
+  kernel(2);
+  kernel(3);
+  EXPECT_EQ(starts(499), Items{});
+  EXPECT_EQ(queue.next_issue(), 500u);
+  EXPECT_EQ(starts(500), Items{1});
+  EXPECT_EQ(starts(600), Items{2});
+}
+
 }  // namespace
 }  // namespace gpusim::comp

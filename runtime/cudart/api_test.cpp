@@ -213,13 +213,16 @@ TEST_F(TimedCudart, StreamsWaitForEvents) {
   ASSERT_EQ(cudaStreamCreate(&first), 0);
   ASSERT_EQ(cudaStreamCreate(&second), 0);
   ASSERT_EQ(cudaEventCreate(&done), 0);
+  // y = a y + 1 in another order has another result.
+  const float offset = 1;
+  ASSERT_EQ(cudaMemcpyToSymbol(offset_shadow, &offset, 4, 0, cudaMemcpyHostToDevice), 0);
   float* const y = device_floats(std::vector<float>(20000, 1));
   for (int i = 0; i < 3; ++i) ASSERT_EQ(scale(y, 2, 20000, first), 0);
   ASSERT_EQ(cudaEventRecord(done, first), 0);
   ASSERT_EQ(cudaStreamWaitEvent(second, done, 0), 0);
   ASSERT_EQ(scale(y, 3, 20000, second), 0);
   ASSERT_EQ(cudaStreamSynchronize(second), 0);
-  EXPECT_EQ(host_floats(y, 20000), std::vector<float>(20000, 24));
+  EXPECT_EQ(host_floats(y, 20000), std::vector<float>(20000, 46));
 }
 
 TEST_F(Cudart, ErrorsAreThoseOfTheManual) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace gpusim::core {
 namespace {
 
@@ -67,6 +70,48 @@ TEST(DeviceMemory, DescribesAddresses) {
   (void)memory.allocate(256, 256, "D");
   EXPECT_EQ(memory.nearest(a + 5000)->name, "C");
   EXPECT_EQ(memory.nearest(a + 8000)->name, "D");
+}
+
+TEST(DeviceMemory, StorageInPlaceIsAtTheDeviceAddress) {
+  DeviceMemory memory(uint64_t{1} << 30, DeviceMemory::Storage::kInPlace);
+  const uint64_t first = memory.allocate(100, 256, "first"), second = memory.allocate(5000, 256, "second");
+  for (const uint64_t address : {first, second}) {
+    EXPECT_EQ(reinterpret_cast<uint64_t>(memory.find(address)->data), address);
+    *reinterpret_cast<int*>(address) = 7;
+  }
+  // What the process has already is passed over.
+  DeviceMemory other(uint64_t{1} << 30, DeviceMemory::Storage::kInPlace);
+  const uint64_t third = other.allocate(100, 256, "third");
+  EXPECT_TRUE(third > second || third < first);
+  *reinterpret_cast<int*>(third) = 8;
+  EXPECT_EQ(*reinterpret_cast<int*>(first), 7);
+}
+
+TEST(DeviceMemory, WhatIsReleasedIsFreeAndRemembered) {
+  DeviceMemory memory(10000);
+  const uint64_t a = memory.allocate(6000, 256, "A");
+  EXPECT_FALSE(memory.release(a + 1));
+  EXPECT_TRUE(memory.release(a));
+  EXPECT_FALSE(memory.release(a));
+  EXPECT_EQ(memory.used(), 0u);
+  EXPECT_EQ(memory.find(a), nullptr);
+  EXPECT_NE(memory.describe(a + 5).find("byte 5 of 'A'"), std::string::npos) << memory.describe(a + 5);
+  EXPECT_NE(memory.describe(a + 5).find("has been freed"), std::string::npos);
+  EXPECT_NE(memory.allocate(6000, 256, "B"), a) << "so that whoever still uses it is found";
+}
+
+TEST(DeviceMemory, MemoryOfTheHostTakesNoneOfTheDevices) {
+  DeviceMemory memory(1000, DeviceMemory::Storage::kInPlace);
+  const uint64_t host = memory.allocate_host(100000, "host");
+  EXPECT_GE(host, uint64_t{1} << 32) << "32-bit programs never see it";
+  EXPECT_TRUE(memory.find(host)->of_host);
+  std::vector<int> own(100);
+  EXPECT_TRUE(memory.adopt(own.data(), 400, "own"));
+  EXPECT_FALSE(memory.adopt(own.data() + 50, 400, "over it"));
+  EXPECT_EQ(memory.find(reinterpret_cast<uint64_t>(&own[99]))->name, "own");
+  EXPECT_EQ(memory.used(), 0u);
+  EXPECT_TRUE(memory.release(reinterpret_cast<uint64_t>(own.data())));
+  own[0] = 1;  // it is the program's still
 }
 
 }  // namespace
