@@ -9,11 +9,11 @@
 #include <csignal>
 #include <filesystem>
 
-#include "cli/check_report.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/this_program.h"
 #include "cli/version.h"
+#include "components/checker/check_report.h"
 #include "simcore/config/load.h"
 #include "simcore/record/command_text.h"
 #include "simcore/text/text_file.h"
@@ -359,7 +359,7 @@ int run_main_job(const MainJobArguments& a) {
     print_error("{}: error: {}\n", a.ptx, result.reason);
   for (const core::ExpectResult& e : result.expects)
     if (!e.pass) print_error("{}: error: {}\n", a.ptx, e.message);
-  if (simulation.options().checks.any()) print_error("{}", check_report(simulation, result));
+  if (simulation.options().checks.any()) print_error("{}", comp::check_report(simulation.options().checks, result.findings, result.check_counts));
   return exit_code(result);
 }
 

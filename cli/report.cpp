@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/check_report.h"
 #include "cli/commands.h"
 #include "cli/limiter_line.h"
 #include "cli/profiler_lines.h"
+#include "components/checker/check_report.h"
 #include "components/power/system_energy.h"
 #include "simcore/text/json_text.h"
 #include "simcore/text/kernel_name.h"
@@ -213,7 +213,7 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
                     r.expects[i].is_variable ? "variable" : "buffer", core::json_escaped(r.expects[i].buffer),
                     r.expects[i].pass ? "pass" : "fail", core::json_number(r.expects[i].worst));
   out += "]";
-  if (simulation.options().checks.any()) out += ", \"checks\": " + check_json(simulation, r);
+  if (simulation.options().checks.any()) out += ", \"checks\": " + comp::check_json(simulation.options().checks, r.findings, r.check_counts);
   const double wall = std::max(r.wall_s, 1e-9);
   out += fmt::format(
       ", \"speed\": {{\"wall_s\": {}, \"warp_instructions_per_second\": {}, \"cycles_per_second\": {}}}, "

@@ -28,6 +28,7 @@ class Checker {
   void report_stuck_barriers();
 
   [[nodiscard]] const FindingLog& log() const { return shared_.log; }
+  [[nodiscard]] FindingLog& log() { return shared_.log; }
 
  private:
   CheckShared shared_;

@@ -35,6 +35,12 @@ std::string other_meaning(const FaultPlace& p, GlobalObjects& globals) {
 std::string whereabouts(const FaultPlace& p, const isa::KernelImage& image, const GlobalObjects& globals,
                         const MemoryLimits& limits, std::string& object) {
   if (is_device(p.space)) {
+    if (const GlobalObject* gone = globals.find_removed(p.address)) {
+      object = gone->name;
+      return fmt::format("{} {}, which has been released",
+                         describe_distance(p.address, p.bytes, gone->begin, gone->end),
+                         describe_object(*gone));
+    }
     const GlobalObject* o = globals.nearest(p.address, p.bytes);
     const char* const null = p.address < kNullRange ? "the address is a null pointer or near one; " : "";
     if (o == nullptr) return fmt::format("{}nothing is allocated", null);

@@ -1,6 +1,7 @@
 #include "components/checker/finding.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpusim::comp {
 
@@ -55,7 +56,7 @@ std::string_view check_name(FindingKind kind) {
 
 void FindingLog::note(FindingKind kind, const Site& site, const Site* other,
                       const std::function<FindingDetail()>& detail) {
-  ++occurrences_;
+  ++counts_.occurrences;
   // A race is one between two statements, whichever ran first.
   const uint32_t second = other == nullptr ? site.statement : other->statement;
   const Key key{kind, site.run->image, std::min(site.statement, second), std::max(site.statement, second)};
@@ -63,12 +64,12 @@ void FindingLog::note(FindingKind kind, const Site& site, const Site* other,
   const bool first = it == entries_.end();
   if (first) {
     if (entries_.size() == kMost) {
-      overflowed_ = true;
+      counts_.overflowed = true;
       return;
     }
     it = entries_.emplace(key, Entry{}).first;
   }
-  auto& [finding, shown] = it->second;
+  auto& [finding, shown, told] = it->second;
   ++finding.count;
   ++finding.of_launch[site.run->id];
   const Shown occurrence{site.run->id, site.block, site.thread};
@@ -101,15 +102,33 @@ FindingPlace FindingLog::place_of(const Site& site) const {
   return p;
 }
 
-std::vector<Finding> FindingLog::sorted() const {
-  std::vector<Finding> all;
-  all.reserve(entries_.size());
-  for (const auto& [key, entry] : entries_) all.push_back(entry.finding);
+namespace {
+
+void sort(std::vector<Finding>& all) {
   const auto place = [](const Finding& f) {
     return std::tie(f.launch, f.kernel, f.kind, f.place.ptx_file, f.place.ptx_line, f.place.ptx_column,
                     f.other.ptx_line, f.other.ptx_column);
   };
   std::sort(all.begin(), all.end(), [&](const Finding& a, const Finding& b) { return place(a) < place(b); });
+}
+
+}  // namespace
+
+std::vector<Finding> FindingLog::sorted() const {
+  std::vector<Finding> all;
+  all.reserve(entries_.size());
+  for (const auto& [key, entry] : entries_) all.push_back(entry.finding);
+  sort(all);
+  return all;
+}
+
+std::vector<Finding> FindingLog::news() {
+  std::vector<Finding> all;
+  if (told_ == entries_.size()) return all;
+  for (auto& [key, entry] : entries_)
+    if (!std::exchange(entry.told, true)) all.push_back(entry.finding);
+  told_ = entries_.size();
+  sort(all);
   return all;
 }
 

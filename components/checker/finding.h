@@ -76,6 +76,12 @@ struct Finding {
   std::map<uint32_t, uint64_t> of_launch;  ///< how many of these each launch had that has not ended
 };
 
+/// Of a run's findings together.
+struct CheckCounts {
+  uint64_t occurrences = 0;
+  bool overflowed = false;  ///< some distinct findings were not kept
+};
+
 class FindingLog {
  public:
   /// Distinct findings that are kept; further ones only count.
@@ -98,8 +104,11 @@ class FindingLog {
 
   /// By kernel, kind and place.
   [[nodiscard]] std::vector<Finding> sorted() const;
-  [[nodiscard]] uint64_t occurrences() const { return occurrences_; }
-  [[nodiscard]] bool overflowed() const { return overflowed_; }
+  [[nodiscard]] const CheckCounts& counts() const { return counts_; }
+  /// Distinct ones.
+  [[nodiscard]] size_t size() const { return entries_.size(); }
+  /// Those that this function has not returned yet, in the order of sorted().
+  [[nodiscard]] std::vector<Finding> news();
 
  private:
   using Key = std::tuple<FindingKind, const isa::KernelImage*, uint32_t, uint32_t>;
@@ -113,13 +122,14 @@ class FindingLog {
   struct Entry {
     Finding finding;
     Shown shown;
+    bool told = false;
   };
   [[nodiscard]] FindingPlace place_of(const Site& site) const;
 
   std::string ptx_name_;
   std::map<Key, Entry> entries_;
-  uint64_t occurrences_ = 0;
-  bool overflowed_ = false;
+  CheckCounts counts_;
+  size_t told_ = 0;  ///< distinct ones that news() has returned
 };
 
 }  // namespace gpusim::comp

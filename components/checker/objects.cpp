@@ -14,6 +14,27 @@ void GlobalObjects::add(GlobalObject object) {
   objects_.insert(place, std::move(object));
 }
 
+void GlobalObjects::remove(uint64_t begin) {
+  const auto at = std::ranges::lower_bound(objects_, begin, {}, &GlobalObject::begin);
+  if (at == objects_.end() || at->begin != begin) return;
+  if (removed_.size() == kRemembered) removed_.pop_front();
+  removed_.push_back(std::move(*at));
+  removed_.back().written = {};
+  objects_.erase(at);
+}
+
+const GlobalObject* GlobalObjects::find_removed(uint64_t address) const {
+  const auto holds = [address](const GlobalObject& o) { return address >= o.begin && address < o.end; };
+  const auto at = std::find_if(removed_.rbegin(), removed_.rend(), holds);
+  return at == removed_.rend() ? nullptr : &*at;
+}
+
+void GlobalObjects::mark_written(uint64_t address, uint64_t bytes) {
+  GlobalObject* const object = find(address);
+  if (object == nullptr || object->initialised) return;
+  object->written.set(address - object->begin, std::min(bytes, object->end - address));
+}
+
 GlobalObject* GlobalObjects::find(uint64_t address) {
   const auto holds = [address](const GlobalObject& o) { return address >= o.begin && address < o.end; };
   if (last_ < objects_.size() && holds(objects_[last_])) return &objects_[last_];

@@ -3,6 +3,7 @@
 // last.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,22 @@ struct GlobalObject {
 class GlobalObjects {
  public:
   void add(GlobalObject object);
+  /// The one that begins there exists no more.
+  void remove(uint64_t begin);
+  /// [address, address + bytes) has got a value, as far as it lies in one object.
+  void mark_written(uint64_t address, uint64_t bytes);
   /// The object that holds the byte; nullptr if none does.
   [[nodiscard]] GlobalObject* find(uint64_t address);
+  /// The one that held the byte last and exists no more; nullptr if none of the last ones did.
+  [[nodiscard]] const GlobalObject* find_removed(uint64_t address) const;
   /// The object nearest to [address, address + bytes); nullptr if there is none at all.
   [[nodiscard]] const GlobalObject* nearest(uint64_t address, uint64_t bytes) const;
 
  private:
   std::vector<GlobalObject> objects_;  ///< by address
   size_t last_ = 0;
+  static constexpr size_t kRemembered = 1024;
+  std::deque<GlobalObject> removed_;  ///< the last ones, in the order in which they went
 };
 
 /// "buffer 'A' (4096 bytes)".

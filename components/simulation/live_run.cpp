@@ -10,19 +10,23 @@
 
 namespace gpusim::comp {
 
-LiveRun::LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memory, Hooks hooks)
+LiveRun::LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memory, Hooks hooks,
+                 Checker* checker)
     : options_(options),
       hooks_(std::move(hooks)),
+      checker_(checker),
       file_(options_),
       engine_(core::Engine::Activation::kBatched),
-      gpu_(engine_, options_.machine, memory, options_.sms == 0 ? options_.machine.gpu.sms : options_.sms,
-           [this](ProgramError error) {
-             if (!error_.empty()) return;
-             error_ = std::move(error.message);
-             result_.fault = error.fault;
-           }),
+      gpu_(
+          engine_, options_.machine, memory, options_.sms == 0 ? options_.machine.gpu.sms : options_.sms,
+          [this](ProgramError error) {
+            if (!error_.empty()) return;
+            error_ = std::move(error.message);
+            result_.fault = error.fault;
+          },
+          true, checker),
       power_(gpu_, options_.machine),
-      records_(file_.recorder(), gpu_, power_, options_.machine, nullptr, options_.sample_cycles) {
+      records_(file_.recorder(), gpu_, power_, options_.machine, checker, options_.sample_cycles) {
   gpu_.dispatcher().set_hooks(dispatcher_hooks());
   observe_from_time_to_time();
 }
@@ -81,6 +85,7 @@ void LiveRun::end_kernel(KernelLaunch& run) {
     result_.warp_instructions += k.total.warp_instructions;
     k.counters.clear();
     k.units.clear();
+    if (checker_ != nullptr) checker_->end_launch(run);
     hooks_.kernel_ended(result_.kernels.emplace_back(std::move(k)));
   });
   std::erase(open_, &launch);
@@ -144,8 +149,10 @@ bool LiveRun::run() {
   if (!all_done_ || !begun_) {
     begun_ = true;
     const core::Engine::Outcome outcome = engine_.run();
-    if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done_ && error_.empty())
+    if (outcome == core::Engine::Outcome::kNothingScheduled && !all_done_ && error_.empty()) {
       error_ = deadlock_report(engine_);
+      if (checker_ != nullptr) checker_->report_stuck_barriers();
+    }
   }
   if (failure_) std::rethrow_exception(failure_);
   return error_.empty();

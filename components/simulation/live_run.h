@@ -26,8 +26,10 @@ class LiveRun {
     std::function<void(uint32_t number, double seconds)> marker;
     std::function<void(const KernelResult&)> kernel_ended;
   };
-  /// `options` and `memory` must outlive it. Throws core::InputError or core::RecordError.
-  LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memory, Hooks hooks);
+  /// `options`, `memory` and `checker` (of a run with --check) must outlive it. Throws core::InputError or
+  /// core::RecordError.
+  LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memory, Hooks hooks,
+          Checker* checker = nullptr);
   ~LiveRun();
   LiveRun(const LiveRun&) = delete;
   LiveRun& operator=(const LiveRun&) = delete;
@@ -59,6 +61,7 @@ class LiveRun {
 
   const SimulationOptions& options_;
   Hooks hooks_;
+  Checker* checker_;
   SimulationResult result_;
   std::string error_;
   bool all_done_ = true, begun_ = false;

@@ -32,8 +32,7 @@ std::unique_ptr<Checker> make_checker(const SimulationOptions& options, const De
 
 void collect_findings(const Checker& checker, SimulationResult& result) {
   result.findings = checker.log().sorted();
-  result.finding_occurrences = checker.log().occurrences();
-  result.findings_overflowed = checker.log().overflowed();
+  result.check_counts = checker.log().counts();
 }
 
 }  // namespace gpusim::comp

@@ -65,8 +65,7 @@ struct SimulationResult {
   uint64_t cycles = 0;               ///< in which a kernel ran
   double time_s = 0;                 ///< the cycles as a time
   std::vector<Finding> findings;     ///< of the checks
-  uint64_t finding_occurrences = 0;  ///< how often, all together
-  bool findings_overflowed = false;  ///< some distinct ones are not in the list
+  CheckCounts check_counts;
   bool recorded = false;             ///< SimulationOptions::out holds this run
   [[nodiscard]] bool expectations_met() const;
   /// Instructions, cycles and time of all kernels, which stand in the order in which they began.

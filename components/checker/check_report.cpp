@@ -1,0 +1,83 @@
+#include "components/checker/check_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simcore/text/json_text.h"
+#include "simcore/text/kernel_name.h"
+
+namespace gpusim::comp {
+
+namespace {
+
+constexpr size_t kShown = 100;
+
+std::string dimensions(const Dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
+
+std::string source(const FindingPlace& p) {
+  return p.source_line == 0 ? std::string() : fmt::format(", {}:{}", p.source_file, p.source_line);
+}
+
+std::string json_place(const FindingPlace& p) {
+  return fmt::format(
+      "{{\"ptx_file\": \"{}\", \"ptx_line\": {}, \"ptx\": \"{}\", \"source_file\": \"{}\", "
+      "\"source_line\": {}, \"block\": [{}, {}, {}], \"thread\": [{}, {}, {}]}}",
+      core::json_escaped(p.ptx_file), p.ptx_line, core::json_escaped(p.ptx),
+      core::json_escaped(p.source_file), p.source_line, p.block.x, p.block.y, p.block.z, p.thread.x,
+      p.thread.y, p.thread.z);
+}
+
+std::string json_finding(const Finding& f) {
+  std::string out = fmt::format(
+      "{{\"check\": \"{}\", \"kind\": \"{}\", \"kernel\": \"{}\", \"launch\": {}, \"count\": {}, "
+      "\"message\": \"{}\", \"place\": {}, \"other\": {}",
+      check_name(f.kind), finding_name(f.kind), core::json_escaped(f.kernel), f.launch, f.count,
+      core::json_escaped(f.detail.message), json_place(f.place), f.has_other ? json_place(f.other) : "null");
+  if (f.detail.bytes != 0)
+    out += fmt::format(", \"space\": \"{}\", \"address\": {}, \"bytes\": {}, \"object\": \"{}\"",
+                       isa::space_name(f.detail.space), f.detail.address, f.detail.bytes,
+                       core::json_escaped(f.detail.object));
+  return out + "}";
+}
+
+}  // namespace
+
+std::string finding_text(const Finding& f) {
+  const FindingPlace& p = f.place;
+  std::string text = fmt::format("{}:{}:{}: error: {} ({}): {}\n", p.ptx_file, p.ptx_line, p.ptx_column,
+                                 finding_name(f.kind), check_name(f.kind), f.detail.message);
+  text += fmt::format("    kernel '{}', launch {}, block {}, thread {}: `{}`{}\n", core::demangled(f.kernel),
+                      f.launch, dimensions(p.block), dimensions(p.thread), p.ptx, source(p));
+  if (f.has_other)
+    text += fmt::format("    before it thread {}: {}:{}: `{}`{}\n", dimensions(f.other.thread),
+                        f.other.ptx_file, f.other.ptx_line, f.other.ptx, source(f.other));
+  if (f.count > 1) text += fmt::format("    {} times in all\n", f.count);
+  return text;
+}
+
+std::string check_summary(const CheckOptions& checks, size_t findings, const CheckCounts& counts) {
+  return fmt::format("check {}: {}{} finding{}, {} occurrence{}\n", checks.text(),
+                     counts.overflowed ? "more than " : "", findings, findings == 1 ? "" : "s",
+                     counts.occurrences, counts.occurrences == 1 ? "" : "s");
+}
+
+std::string check_report(const CheckOptions& checks, std::span<const Finding> findings,
+                         const CheckCounts& counts) {
+  std::string out;
+  for (const Finding& f : findings.first(std::min(kShown, findings.size()))) out += finding_text(f);
+  if (findings.size() > kShown) out += fmt::format("... and {} more\n", findings.size() - kShown);
+  return out + check_summary(checks, findings.size(), counts);
+}
+
+std::string check_json(const CheckOptions& checks, std::span<const Finding> findings,
+                       const CheckCounts& counts) {
+  std::string out =
+      fmt::format("{{\"enabled\": \"{}\", \"occurrences\": {}, \"complete\": {}, \"findings\": [",
+                  checks.text(), counts.occurrences, !counts.overflowed);
+  for (size_t i = 0; i < findings.size(); ++i)
+    out += fmt::format("{}{}", i == 0 ? "" : ", ", json_finding(findings[i]));
+  return out + "]}";
+}
+
+}  // namespace gpusim::comp

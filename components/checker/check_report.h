@@ -1,0 +1,23 @@
+// What --check found, for people and as JSON (docs/checking.md).
+#pragma once
+#include <span>
+#include <string>
+
+#include "components/checker/finding.h"
+#include "components/checker/options.h"
+
+namespace gpusim::comp {
+
+/// One finding, in several lines.
+[[nodiscard]] std::string finding_text(const Finding& finding);
+/// "check memory: 2 findings, 1048 occurrences".
+[[nodiscard]] std::string check_summary(const CheckOptions& checks, size_t findings,
+                                        const CheckCounts& counts);
+/// One message per finding, the first 100 of them, and the summary line.
+[[nodiscard]] std::string check_report(const CheckOptions& checks, std::span<const Finding> findings,
+                                       const CheckCounts& counts);
+/// The value of "checks" in the JSON report.
+[[nodiscard]] std::string check_json(const CheckOptions& checks, std::span<const Finding> findings,
+                                     const CheckCounts& counts);
+
+}  // namespace gpusim::comp
