@@ -45,6 +45,7 @@ core::Cycle L2Partition::tick(core::Cycle cycle) {
   // 2. One answer leaves.
   const bool answer_blocked = l2_.answer_at() <= now && !replies_to(l2_.next_answer().port).can_push();
   if (!answer_blocked && l2_.answer_at() <= now) send_answer();
+  const core::Cycle host_reply = pass_host_reply(cycle);
   // 3. One request is taken.
   if (next_request_ <= cycle) refused_ = !take_request(now);
   // 4. One request goes to its channel.
@@ -56,7 +57,7 @@ core::Cycle L2Partition::tick(core::Cycle cycle) {
   }
   // Links wake what they refused. A request that waits for an entry, a place among the answers or the queue
   // to DRAM is looked at again when a reply, an answer or a request to DRAM moves, which wakes this module.
-  uint64_t next = next_reply().count();
+  uint64_t next = std::min(next_reply(), host_reply).count();
   if (!answer_blocked) next = std::min(next, l2_.answer_at());
   if (!dram_blocked && l2_.has_dram_request()) next = now + 1;
   if (!refused_) next = std::min(next, next_request_.count());
@@ -82,6 +83,7 @@ PartitionUse L2Partition::use() const {
 
 bool L2Partition::take_request(uint64_t now) {
   const MemoryRequest& r = *requests_->front();
+  if (is_for_host(r)) return pass_to_host(now);
   const bool constant = r.kind == RequestKind::kConstant;
   if (constant && look_up_constant(r.address, refused_)) {
     if (!l2_.take_constant_hit(r, now)) {

@@ -31,6 +31,26 @@ MemoryPartition::Channel* MemoryPartition::replying(core::Cycle now) {
   return nullptr;
 }
 
+core::Cycle MemoryPartition::pass_host_reply(core::Cycle now) {
+  if (host_.next_reply > now) return host_.next_reply;
+  core::Link<MemoryReply>& replies = replies_to(host_.from->front()->port);
+  if (!replies.can_push()) return core::kNever;
+  replies.push(host_.from->pop());
+  ++use_.replies;
+  return host_.next_reply;
+}
+
+bool MemoryPartition::pass_to_host(uint64_t now) {
+  if (!host_.to->can_push()) {
+    waits_for(PartitionWait::kDramQueue, now);
+    return false;
+  }
+  goes_on(now);
+  ++use_.requests;
+  host_.to->push(requests_->pop());
+  return true;
+}
+
 bool MemoryPartition::look_up_constant(uint64_t address, bool again) {
   const bool hit = l3_.access(map_.local(address));
   if (!again) record(address, 3, hit ? core::CacheResult::kHit : core::CacheResult::kMiss);
@@ -47,6 +67,7 @@ void MemoryPartition::write_event(uint64_t address, uint8_t cache, core::CacheRe
 std::string MemoryPartition::waiting_for() const {
   uint32_t replies = 0;
   for (const Channel& c : channels_) replies += c.from->size();
+  if (host_memory_ != nullptr) replies += host_.from->size();
   if (requests_->size() + replies == 0) return {};
   return fmt::format("{} requests and {} replies held", requests_->size(), replies);
 }

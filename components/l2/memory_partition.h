@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "components/cache/tag_cache.h"
+#include "components/host/host_ranges.h"
 #include "components/l2/address_map.h"
 #include "components/l2/l2_stats.h"
 #include "components/l2/partition_use.h"
@@ -36,6 +37,13 @@ class MemoryPartition : public core::Clocked {
   void connect_channel(core::Link<MemoryRequest>& to, core::Link<MemoryReply>& from) {
     channels_.push_back({&to, &from});
     from.publish_head(channels_.back().next_reply);
+  }
+  /// Requests for memory in `host_memory` go to the host, past the caches.
+  void connect_host(const HostRanges& host_memory, core::Link<MemoryRequest>& to,
+                    core::Link<MemoryReply>& from) {
+    host_memory_ = &host_memory;
+    host_ = {&to, &from};
+    from.publish_head(host_.next_reply);
   }
   /// Event tables count its cycles.
   void set_core(const core::ClockDomain& core) { core_ = &core; }
@@ -75,6 +83,14 @@ class MemoryPartition : public core::Clocked {
     for (const Channel& c : channels_) next = std::min(next, c.next_reply);
     return next;
   }
+  /// One reply of the host leaves; returns when to look again, kNever if its link has no room and wakes this
+  /// module.
+  core::Cycle pass_host_reply(core::Cycle now);
+  [[nodiscard]] bool is_for_host(const MemoryRequest& r) const {
+    return host_memory_ != nullptr && r.kind <= RequestKind::kAtomic && host_memory_->holds(r.address);
+  }
+  /// The oldest request, which is for the host, goes there; false if it has to wait.
+  [[nodiscard]] bool pass_to_host(uint64_t now);
   /// What tick() returns when there is something to do at `next`.
   [[nodiscard]] static core::Cycle later(uint64_t next, uint64_t now) {
     return next == core::kNever.count() ? core::kNever : core::Cycle(std::max(next, now + 1));
@@ -116,6 +132,8 @@ class MemoryPartition : public core::Clocked {
   core::Divisor channel_count_;
   std::vector<Channel> channels_;
   size_t last_replying_ = 0;
+  const HostRanges* host_memory_ = nullptr;
+  Channel host_{nullptr, nullptr};
   PartitionWait waits_ = PartitionWait::kNone;
   uint64_t waits_since_ = 0;
 

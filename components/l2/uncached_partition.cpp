@@ -20,10 +20,11 @@ template <class TextureLevel>
 core::Cycle UncachedPartition<TextureLevel>::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
   const bool reply_blocked = !send_reply(cycle);
+  const core::Cycle host_reply = pass_host_reply(cycle);
   const bool request_blocked = next_request_ <= cycle && !take_request(now);
   // What is blocked is woken by the link that refused it.
-  uint64_t next = core::kNever.count();
-  if (!reply_blocked) next = std::min(next_reply().count(), textures_.answer_at());
+  uint64_t next = host_reply.count();
+  if (!reply_blocked) next = std::min({next, next_reply().count(), textures_.answer_at()});
   if (!request_blocked)
     next = std::min(next, next_request_.count());
   else if (atomics_.free_at() > now && requests_->front()->kind == RequestKind::kAtomic)
@@ -58,6 +59,7 @@ bool UncachedPartition<TextureLevel>::send_reply(core::Cycle cycle) {
 template <class TextureLevel>
 bool UncachedPartition<TextureLevel>::take_request(uint64_t now) {
   const MemoryRequest& r = *requests_->front();
+  if (is_for_host(r)) return pass_to_host(now);
   if (r.kind == RequestKind::kConstant && look_up_constant(r.address, false)) return answer_constant(now);
   if (TextureLevel::kExists && r.kind == RequestKind::kTexture && textures_.find(map_.local(r.address)))
     return answer_texture(now);

@@ -30,7 +30,7 @@ std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sm
 
 Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory,
          uint32_t sms, std::function<void(ProgramError)> on_error, bool run_ahead, Checker* checker,
-         AttachMemory attach)
+         AttachMemory attach, const HostRanges* host_memory)
     : machine_(machine),
       core_("core", engine, static_cast<uint64_t>(machine.clocks.core_khz)),
       interconnect_("interconnect", engine, static_cast<uint64_t>(machine.clocks.interconnect_khz)),
@@ -51,6 +51,7 @@ Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::Gl
   num_sms_ = machine.gpu.sms;
   clusters_ = (num_sms_ + per_cluster - 1) / per_cluster;
   build_memory();
+  if (host_memory != nullptr) build_host_link(*host_memory);
   build_sms(sm_numbers(machine, std::min(sms, num_sms_)), memory);
 }
 
@@ -93,6 +94,17 @@ void Gpu::build_channel(MemoryPartition& partition) {
   } else {
     channels_.push_back(std::make_unique<DramChannel>(name.c_str(), dram_, machine_, number, &events_));
     connect_channel(partition, *channels_.back());
+  }
+}
+
+void Gpu::build_host_link(const HostRanges& host_memory) {
+  constexpr uint32_t kQueue = 8;
+  host_ = std::make_unique<HostLink>("host_link", interconnect_, machine_);
+  for (const auto& partition : partitions_) {
+    auto& to = link(request_links_, *partition, *host_, kQueue);
+    auto& from = link(reply_links_, *host_, *partition, kQueue);
+    partition->connect_host(host_memory, to, from);
+    host_->connect(to, from);
   }
 }
 
@@ -268,6 +280,7 @@ MachineStats Gpu::stats() const {
   sum.noc.reply_flits = replies_->flits_moved();
   sum.noc.requests = requests_->messages_moved();
   sum.noc.requests_to_busiest = requests_->messages_to_busiest();
+  if (host_ != nullptr) sum.sysmem = host_->stats();
   return sum;
 }
 

@@ -13,6 +13,8 @@
 
 #include "components/dram/dram_channel.h"
 #include "components/dram/tlm_memory.h"
+#include "components/host/host_link.h"
+#include "components/host/host_ranges.h"
 #include "components/l2/memory_partition.h"
 #include "components/launch/block_dispatcher.h"
 #include "components/lsu/cluster_cache.h"
@@ -30,10 +32,11 @@ class Gpu {
   /// `on_error` is called with a program error; the engine is stopped already then. Throws
   /// std::invalid_argument if the timing tables are incomplete. `run_ahead` false makes SMs issue once per
   /// activation (tests). `checker`: of a run with --check. `attach`: binds an outside memory to each channel,
-  /// in place of our DRAM; such a machine runs through the SystemC kernel only.
+  /// in place of our DRAM; such a machine runs through the SystemC kernel only. `host_memory`: what kernels
+  /// may access of the host's; null if there is no host.
   Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory, uint32_t sms,
       std::function<void(ProgramError)> on_error, bool run_ahead = true, Checker* checker = nullptr,
-      AttachMemory attach = {});
+      AttachMemory attach = {}, const HostRanges* host_memory = nullptr);
 
   [[nodiscard]] BlockDispatcher& dispatcher() { return *dispatcher_; }
   [[nodiscard]] const BlockDispatcher& dispatcher() const { return *dispatcher_; }
@@ -88,6 +91,7 @@ class Gpu {
   }
   void build_memory();
   void build_channel(MemoryPartition& partition);
+  void build_host_link(const HostRanges& host_memory);
   template <class Channel>
   void connect_channel(MemoryPartition& partition, Channel& channel);
   /// True if no warp can ever change anything: all have gone round unchanged, or waited, for long.
@@ -122,6 +126,7 @@ class Gpu {
   std::vector<std::unique_ptr<DramChannel>> channels_;
   std::vector<std::unique_ptr<TlmMemory>> outside_;  ///< instead of channels_
   AttachMemory attach_;
+  std::unique_ptr<HostLink> host_;  ///< null without host memory
   std::vector<std::unique_ptr<ClusterCache>> constants_;
   std::vector<std::unique_ptr<ClusterCache>> textures_;  ///< of the SMs, or of the clusters
   std::vector<std::unique_ptr<SharedTlb>> tlbs_;         ///< of the GPU, or of each cluster

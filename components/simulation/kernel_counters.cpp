@@ -74,6 +74,24 @@ constexpr DerivedCounter kDramRates[] = {
        return k.seconds == 0 ? 0 : real(k.shared.dram.read_bytes + k.shared.dram.write_bytes) / k.seconds;
      }},
 };
+constexpr DerivedCounter kSysmemRates[] = {
+    {"sysmem_read_throughput", "bytes/s", "kernels' reads of the host's memory",
+     [](const KernelView& k) {
+       return k.seconds == 0 ? 0 : real(32 * k.shared.sysmem.read_sectors) / k.seconds;
+     },
+     "nvprof"},
+    {"sysmem_write_throughput", "bytes/s", "kernels' writes to the host's memory",
+     [](const KernelView& k) {
+       return k.seconds == 0 ? 0 : real(32 * k.shared.sysmem.write_sectors) / k.seconds;
+     },
+     "nvprof"},
+    {"sysmem_utilization", "1", "of the time, the link to the host carries data in its busier direction",
+     [](const KernelView& k) {
+       const double busy =
+           real(std::max(k.shared.sysmem.read_busy_ps, k.shared.sysmem.write_busy_ps)) * 1e-12;
+       return k.seconds == 0 ? 0 : std::min(1.0, busy / k.seconds);
+     }},
+};
 constexpr DerivedCounter kL2State[] = {
     {"l2_writeback_sectors_on_the_way", "1", "at the kernel's end: sent to DRAM, not acknowledged yet",
      [](const KernelView& k) { return real(k.end.l2.writebacks - k.end.l2.written); }},
@@ -131,6 +149,8 @@ void visit_counters(Visit visit) {
   visit_rows<SharedTlbStats>(visit);
   visit_rows<TextureStats>(visit);
   visit_rows<NocStats>(visit);
+  visit_rows<SysmemStats>(visit);
+  visit_rows(kSysmemRates, false, visit);
 }
 // Of components/power, which names the energies of operations after them.
 constexpr std::string_view kEnergyPrefix = "energy", kPower = "average_power",
@@ -176,13 +196,16 @@ void report_shared(std::vector<core::Counter>& out, const KernelView& kernel) {
   }
   core::report(out, kernel.shared.texture, machine);
   core::report(out, kernel.shared.noc, machine);
+  core::report(out, kernel.shared.sysmem, machine);
+  report(out, kSysmemRates, kernel);
 }
 
 std::string describe_counters() {
   return described<SmWork>() + described<SmAccesses>() + described<L1Stats>() + described<SmConflicts>() +
          described(kSmRates) + described(kDramTransactions) + described<DramStats>() + described(kDramRates) +
          described<L2Stats>() + described(kL2State) + described<SmTlbStats>() + described<SharedTlbStats>() +
-         described<TextureStats>() + described<NocStats>();
+         described<TextureStats>() + described<NocStats>() + described<SysmemStats>() +
+         described(kSysmemRates);
 }
 
 std::vector<std::string_view> counter_names() {

@@ -11,7 +11,7 @@
 namespace gpusim::comp {
 
 LiveRun::LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memory, Hooks hooks,
-                 Checker* checker)
+                 Checker* checker, const HostRanges* host_memory)
     : options_(options),
       hooks_(std::move(hooks)),
       checker_(checker),
@@ -24,7 +24,7 @@ LiveRun::LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memo
             error_ = std::move(error.message);
             result_.fault = error.fault;
           },
-          true, checker),
+          true, checker, {}, host_memory),
       power_(gpu_, options_.machine),
       records_(file_.recorder(), gpu_, power_, options_.machine, checker, options_.sample_cycles) {
   gpu_.dispatcher().set_hooks(dispatcher_hooks());

@@ -26,10 +26,11 @@ class LiveRun {
     std::function<void(uint32_t number, double seconds)> marker;
     std::function<void(const KernelResult&)> kernel_ended;
   };
-  /// `options`, `memory` and `checker` (of a run with --check) must outlive it. Throws core::InputError or
+  /// `options`, `memory` and `checker` (of a run with --check) and `host_memory` (of
+  /// the host's memory, what kernels may access) must outlive it. Throws core::InputError or
   /// core::RecordError.
   LiveRun(const SimulationOptions& options, const isa::GlobalMemory& memory, Hooks hooks,
-          Checker* checker = nullptr);
+          Checker* checker = nullptr, const HostRanges* host_memory = nullptr);
   ~LiveRun();
   LiveRun(const LiveRun&) = delete;
   LiveRun& operator=(const LiveRun&) = delete;

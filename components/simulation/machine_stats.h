@@ -1,6 +1,7 @@
 // What the parts of the machine that all kernels share have counted since the start of the simulation.
 #pragma once
 #include "components/dram/dram_stats.h"
+#include "components/host/host_link.h"
 #include "components/l2/l2_stats.h"
 #include "components/lsu/tlb/shared_tlb.h"
 #include "components/lsu/tlb/sm_tlb.h"
@@ -49,13 +50,15 @@ struct MachineStats {
   SharedTlbStats tlb;    ///< their second levels
   TextureStats texture;  ///< all texture caches
   NocStats noc;
+  SysmemStats sysmem;  ///< zeros where no program has host memory
 };
 
 /// What was counted from `then` to `now`.
 [[nodiscard]] inline MachineStats difference(const MachineStats& now, const MachineStats& then) {
   return {core::difference(now.dram, then.dram),       core::difference(now.l2, then.l2),
           core::difference(now.sm_tlb, then.sm_tlb),   core::difference(now.tlb, then.tlb),
-          core::difference(now.texture, then.texture), core::difference(now.noc, then.noc)};
+          core::difference(now.texture, then.texture), core::difference(now.noc, then.noc),
+          core::difference(now.sysmem, then.sysmem)};
 }
 
 }  // namespace gpusim::comp
