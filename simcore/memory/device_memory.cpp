@@ -28,11 +28,31 @@ DeviceMemory::~DeviceMemory() {
   for (const Mapping& mapping : mappings_) munmap(mapping.pointer, mapping.bytes);
 }
 
-uint64_t DeviceMemory::allocate(uint64_t bytes, uint64_t align, std::string_view name, bool writable) {
-  if (bytes > capacity_ - used_) {
+void DeviceMemory::check_capacity(uint64_t bytes, std::string_view name) const {
+  if (bytes > capacity_ - used_)
     throw InputError(fmt::format("error: device memory is full: '{}' needs {} bytes, {} of {} are free", name,
                                  bytes, capacity_ - used_, capacity_));
-  }
+}
+
+uint64_t DeviceMemory::in_the_way(uint64_t base, uint64_t bytes, uint64_t guard) const {
+  const auto after = std::ranges::upper_bound(allocations_, base, {}, &Allocation::base);
+  if (after != allocations_.end() && base + bytes + guard > after->base) return after->end();
+  if (after != allocations_.begin() && (after - 1)->end() + guard > base) return (after - 1)->end();
+  return 0;
+}
+
+bool DeviceMemory::allocate_at(uint64_t base, uint64_t bytes, std::string_view name) {
+  if (base < kBase || base > kAddressLimit || bytes > kAddressLimit - base || in_the_way(base, bytes, 0) != 0)
+    return false;
+  check_capacity(bytes, name);
+  insert({std::string(name), base, bytes, bytes == 0 ? nullptr : map(base, bytes, name), true, false});
+  used_ += bytes;
+  has_fixed_ = true;
+  return true;
+}
+
+uint64_t DeviceMemory::allocate(uint64_t bytes, uint64_t align, std::string_view name, bool writable) {
+  check_capacity(bytes, name);
   const uint64_t base = place(bytes, align, name, writable, false);
   used_ += bytes;
   return base;
@@ -59,6 +79,10 @@ uint64_t DeviceMemory::place(uint64_t bytes, uint64_t align, std::string_view na
     }
     if (base + bytes + kGuardBytes > kAddressLimit)
       throw InputError(fmt::format("error: no device addresses left for '{}' ({} bytes)", name, bytes));
+    if (const uint64_t behind = has_fixed_ ? in_the_way(base, bytes, kGuardBytes) : 0; behind != 0) {
+      *cursor = behind + kGuardBytes;
+      continue;
+    }
     std::byte* data = nullptr;
     if (bytes > 0) {
       data = map(base, bytes, name);

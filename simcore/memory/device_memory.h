@@ -49,6 +49,10 @@ class DeviceMemory {
   /// exceeded.
   uint64_t allocate(uint64_t bytes, uint64_t align, std::string_view name, bool writable = true);
 
+  /// As allocate(), at the address `base`, with no guard around it. False if addresses do not go that far, or
+  /// something is there. Only where storage lies anywhere. Throws InputError when the capacity is exceeded.
+  [[nodiscard]] bool allocate_at(uint64_t base, uint64_t bytes, std::string_view name);
+
   /// As allocate(), for memory of the host that the device may access.
   uint64_t allocate_host(uint64_t bytes, std::string_view name);
   /// [memory, memory + bytes) of this process can be accessed from the device, at that address. False if it
@@ -91,6 +95,9 @@ class DeviceMemory {
   /// Maps `bytes` of zeros at `base`; nullptr if the process has something there.
   std::byte* map(uint64_t base, uint64_t bytes, std::string_view name);
   void insert(Allocation allocation);
+  void check_capacity(uint64_t bytes, std::string_view name) const;
+  /// The end of an allocation that comes within `guard` bytes of [base, base + bytes); 0 if none does.
+  [[nodiscard]] uint64_t in_the_way(uint64_t base, uint64_t bytes, uint64_t guard) const;
   std::vector<Allocation> allocations_;
   std::vector<Mapping> mappings_;
   static constexpr size_t kRemembered = 1024;
@@ -98,6 +105,7 @@ class DeviceMemory {
   uint64_t capacity_;
   Storage storage_;
   uint64_t used_ = 0;
+  bool has_fixed_ = false;  ///< allocate_at() was called
   uint64_t next_low_ = kBase;
   uint64_t next_high_ = uint64_t{1} << 32;
 };

@@ -100,6 +100,24 @@ TEST(DeviceMemory, WhatIsReleasedIsFreeAndRemembered) {
   EXPECT_NE(memory.allocate(6000, 256, "B"), a) << "so that whoever still uses it is found";
 }
 
+TEST(DeviceMemory, AllocatesAtAGivenAddressAndRoundIt) {
+  DeviceMemory memory(1 << 20);
+  constexpr uint64_t kBase = DeviceMemory::kBase, kGuard = DeviceMemory::kGuardBytes;
+  EXPECT_TRUE(memory.allocate_at(kBase + 0x1234, 100, "fixed"));
+  EXPECT_FALSE(memory.allocate_at(kBase + 0x1234 + 99, 1, "over its end"));
+  EXPECT_FALSE(memory.allocate_at(kBase + 0x1000, 0x235, "over its beginning"));
+  EXPECT_TRUE(memory.allocate_at(kBase + 0x1234 + 100, 8, "behind it"));
+  EXPECT_FALSE(memory.allocate_at(kBase - 1, 1, "too low"));
+  EXPECT_FALSE(memory.allocate_at(uint64_t{1} << 47, 1, "too high"));
+  EXPECT_FALSE(memory.allocate_at(kBase, ~uint64_t{0}, "too large"));
+  EXPECT_EQ(memory.find(kBase + 0x1234)->name, "fixed");
+  EXPECT_EQ(memory.used(), 108u);
+  // Others keep their distance.
+  const uint64_t other = memory.allocate(256, 1, "other");
+  EXPECT_GE(other, kBase + 0x1234 + 108 + kGuard);
+  EXPECT_THROW((void)memory.allocate_at(uint64_t{1} << 33, 1 << 20, "more than there is"), InputError);
+}
+
 TEST(DeviceMemory, MemoryOfTheHostTakesNoneOfTheDevices) {
   DeviceMemory memory(1000, DeviceMemory::Storage::kInPlace);
   const uint64_t host = memory.allocate_host(100000, "host");
