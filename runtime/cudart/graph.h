@@ -1,5 +1,7 @@
 // CUDA graphs: nodes that were added or captured, and what a launch of them submits.
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -56,6 +58,36 @@ struct Graph {
   [[nodiscard]] std::vector<Node*> in_order() const;
 };
 
+// Handles. Those that take one throw Failure for what is none.
+[[nodiscard]] Graph& graph_of(cudaGraph_t handle);
+[[nodiscard]] std::shared_ptr<Graph> shared_graph(cudaGraph_t handle);
+[[nodiscard]] Graph& executable_of(cudaGraphExec_t handle);
+[[nodiscard]] Node& node_of(cudaGraphNode_t handle);
+/// The graph of a node that node_of() has returned.
+[[nodiscard]] Graph& owner_of(const Node& node);
+[[nodiscard]] inline cudaGraphNode_t handle_of(Node* node) { return reinterpret_cast<cudaGraphNode_t>(node); }
+/// Node of a clone or an executable graph that was made from `node`.
+[[nodiscard]] Node& node_in(Graph& made, cudaGraphNode_t node);
+cudaGraph_t keep(std::shared_ptr<Graph> graph);
+cudaGraphExec_t keep_executable(std::shared_ptr<Graph> graph);
+void forget(cudaGraph_t graph);
+void forget(cudaGraphExec_t executable);
+/// The graph again, with nodes of its own.
+[[nodiscard]] std::shared_ptr<Graph> copy_of(const Graph& graph);
+/// What a launch of the graph in the stream does: branches run beside each other, in streams of their own.
+void run_graph(Device& device, const Graph& graph, Stream& stream);
+
+// Capture
+struct Capture {
+  std::shared_ptr<Graph> graph;
+  const Stream* origin = nullptr;
+  uint64_t id = 0;
+  std::vector<Node*> last;  ///< what the next node of the stream comes after
+};
+/// Null if the stream is not captured.
+[[nodiscard]] Capture* capture_of(const Stream& stream);
+/// A node of the stream that is captured.
+Node& captured(Capture& capture, Node::Type type);
 /// The stream is captured no more; what was captured is lost.
 void end_capture(const Stream& stream);
 

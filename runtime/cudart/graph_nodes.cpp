@@ -1,0 +1,304 @@
+// Nodes of CUDA graphs: added, changed, asked.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/cudart/graph.h"
+
+namespace gpusim::runtime::cudart {
+
+namespace {
+
+void set_kernel(Device& device, Node& node, const void* function, Size3 grid, Size3 block, uint32_t shared,
+                void** arguments, void** extra = nullptr) {
+  Kernel& kernel = kernel_of(device, function);
+  const isa::KernelImage& image = kernel.image();
+  node.function = function;
+  node.kernel = &kernel;
+  node.grid = grid, node.block = block, node.shared = shared;
+  node.parameters.assign(image.param_bytes, std::byte{});
+  require(extra == nullptr, Code::kNotSupported);
+  for (size_t i = 0; i < image.params.size(); ++i) {
+    require(arguments != nullptr && arguments[i] != nullptr);
+    std::memcpy(node.parameters.data() + image.params[i].offset, arguments[i], image.params[i].bytes);
+  }
+}
+
+void set_kernel(Device& device, Node& node, const cudaKernelNodeParams& p) {
+  set_kernel(device, node, p.func, {p.gridDim.x, p.gridDim.y, p.gridDim.z},
+             {p.blockDim.x, p.blockDim.y, p.blockDim.z}, p.sharedMemBytes, p.kernelParams, p.extra);
+}
+
+void set_fill(Node& node, const cudaMemsetParams& p) {
+  require(p.dst != nullptr && (p.elementSize == 1 || p.elementSize == 2 || p.elementSize == 4));
+  node.fill_parameters = p;
+  Fill f;
+  f.to = static_cast<std::byte*>(p.dst);
+  f.width = p.width * p.elementSize;
+  f.height = std::max<uint64_t>(p.height, 1);
+  f.pitch = p.pitch == 0 ? f.width : p.pitch;
+  f.slice = f.pitch * f.height;
+  f.value = p.value;
+  f.value_bytes = p.elementSize;
+  node.fill = f;
+}
+
+void set_host(Node& node, const cudaHostNodeParams& p) {
+  require(p.fn != nullptr);
+  node.host_parameters = p;
+  node.host = [p] { p.fn(p.userData); };
+}
+
+template <class Add>
+cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                     Node::Type type, Add add) {
+  return call([&](Device& device) {
+    require(node != nullptr);
+    Graph& g = graph_of(graph);
+    Node& made = g.add(type, after, count);
+    try {
+      add(device, made);
+    } catch (...) {
+      g.nodes.pop_back();
+      throw;
+    }
+    *node = handle_of(&made);
+  });
+}
+
+}  // namespace
+
+GPUSIM_EXPORT cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                 const cudaGraphNode_t* after, size_t count,
+                                                 const cudaKernelNodeParams* p) {
+  return add_node(node, graph, after, count, Node::Type::kKernel, [&](Device& device, Node& n) {
+    require(p != nullptr);
+    set_kernel(device, n, *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    set_kernel(device, node_of(node), *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                           const cudaKernelNodeParams* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    device.synchronize();
+    set_kernel(device, node_in(executable_of(executable), node), *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* p) {
+  return call([&](Device&) {
+    const Node& n = node_of(node);
+    require(p != nullptr && n.type == Node::Type::kKernel);
+    n.argument_pointers.clear();
+    for (const isa::KernelParam& parameter : n.kernel->image().params)
+      n.argument_pointers.push_back(const_cast<std::byte*>(n.parameters.data()) + parameter.offset);
+    *p = {const_cast<void*>(n.function),     {n.grid.x, n.grid.y, n.grid.z},
+          {n.block.x, n.block.y, n.block.z}, n.shared,
+          n.argument_pointers.data(),        nullptr};
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                 const cudaGraphNode_t* after, size_t count,
+                                                 const cudaMemcpy3DParms* p) {
+  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Node& n) {
+    require(p != nullptr);
+    n.copy = copy_3d(device, *p);
+    n.copy_parameters = *p;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    Node& n = node_of(node);
+    n.copy = copy_3d(device, *p);
+    n.copy_parameters = *p;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms* p) {
+  return call([&](Device&) {
+    const Node& n = node_of(node);
+    require(p != nullptr && n.type == Node::Type::kCopy);
+    *p = n.copy_parameters;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                           const cudaMemcpy3DParms* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    device.synchronize();
+    node_in(executable_of(executable), node).copy = copy_3d(device, *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                   const cudaGraphNode_t* after, size_t count, void* to,
+                                                   const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return add_node(node, graph, after, count, Node::Type::kCopy,
+                  [&](Device& device, Node& n) { n.copy = linear_copy(device, to, from, bytes, kind); });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to, const void* from,
+                                                         size_t bytes, cudaMemcpyKind kind) {
+  return call([&](Device& device) { node_of(node).copy = linear_copy(device, to, from, bytes, kind); });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                             void* to, const void* from, size_t bytes,
+                                                             cudaMemcpyKind kind) {
+  return call([&](Device& device) {
+    device.synchronize();
+    node_in(executable_of(executable), node).copy = linear_copy(device, to, from, bytes, kind);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                         const cudaGraphNode_t* after, size_t count,
+                                                         const void* symbol, const void* from, size_t bytes,
+                                                         size_t offset, cudaMemcpyKind kind) {
+  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Node& n) {
+    const Symbol s = symbol_of(device, symbol);
+    require(offset <= s.bytes && bytes <= s.bytes - offset);
+    n.copy = linear_copy(device, s.address + offset, from, bytes, kind);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                           const cudaGraphNode_t* after, size_t count,
+                                                           void* to, const void* symbol, size_t bytes,
+                                                           size_t offset, cudaMemcpyKind kind) {
+  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Node& n) {
+    const Symbol s = symbol_of(device, symbol);
+    require(offset <= s.bytes && bytes <= s.bytes - offset);
+    n.copy = linear_copy(device, to, s.address + offset, bytes, kind);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                 const cudaGraphNode_t* after, size_t count,
+                                                 const cudaMemsetParams* p) {
+  return add_node(node, graph, after, count, Node::Type::kFill, [&](Device&, Node& n) {
+    require(p != nullptr);
+    set_fill(n, *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* p) {
+  return call([&](Device&) {
+    require(p != nullptr);
+    set_fill(node_of(node), *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* p) {
+  return call([&](Device&) {
+    const Node& n = node_of(node);
+    require(p != nullptr && n.type == Node::Type::kFill);
+    *p = n.fill_parameters;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                           const cudaMemsetParams* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    device.synchronize();
+    set_fill(node_in(executable_of(executable), node), *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                               const cudaGraphNode_t* after, size_t count,
+                                               const cudaHostNodeParams* p) {
+  return add_node(node, graph, after, count, Node::Type::kHost, [&](Device&, Node& n) {
+    require(p != nullptr);
+    set_host(n, *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* p) {
+  return call([&](Device&) {
+    require(p != nullptr);
+    set_host(node_of(node), *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, cudaHostNodeParams* p) {
+  return call([&](Device&) {
+    const Node& n = node_of(node);
+    require(p != nullptr && n.type == Node::Type::kHost);
+    *p = n.host_parameters;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                         const cudaHostNodeParams* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    device.synchronize();
+    set_host(node_in(executable_of(executable), node), *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                const cudaGraphNode_t* after, size_t count) {
+  return add_node(node, graph, after, count, Node::Type::kEmpty, [](Device&, Node&) {});
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                     const cudaGraphNode_t* after, size_t count,
+                                                     cudaGraph_t child) {
+  return add_node(node, graph, after, count, Node::Type::kGraph,
+                  [&](Device&, Node& n) { n.child = copy_of(*shared_graph(child)); });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                      const cudaGraphNode_t* after, size_t count,
+                                                      cudaEvent_t event) {
+  return add_node(node, graph, after, count, Node::Type::kRecord,
+                  [&](Device& device, Node& n) { n.event = &event_of(device, event); });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                    const cudaGraphNode_t* after, size_t count,
+                                                    cudaEvent_t event) {
+  return add_node(node, graph, after, count, Node::Type::kWait,
+                  [&](Device& device, Node& n) { n.event = &event_of(device, event); });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                   const cudaGraphNode_t* after, size_t count,
+                                                   cudaMemAllocNodeParams* p) {
+  return add_node(node, graph, after, count, Node::Type::kAllocate, [&](Device& device, Node& n) {
+    require(p != nullptr && p->bytesize != 0);
+    n.memory = p->dptr = device.allocate(p->bytesize);
+    n.bytes = p->bytesize;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                  const cudaGraphNode_t* after, size_t count, void* memory) {
+  return add_node(node, graph, after, count, Node::Type::kFree, [&](Device&, Node& n) { n.memory = memory; });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
+  return call([&](Device&) {
+    Node& n = node_of(node);
+    Graph& graph = owner_of(n);
+    for (const auto& other : graph.nodes) std::erase(other->after, &n);
+    std::erase_if(graph.nodes, [&n](const auto& owned) { return owned.get() == &n; });
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, int* type) {
+  return call([&](Device&) {
+    require(type != nullptr);
+    *type = static_cast<int>(node_of(node).type);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                  unsigned enabled) {
+  return call([&](Device& device) {
+    device.synchronize();
+    node_in(executable_of(executable), node).enabled = enabled != 0;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                  unsigned* enabled) {
+  return call([&](Device&) {
+    require(enabled != nullptr);
+    *enabled = node_in(executable_of(executable), node).enabled;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t* graph) {
+  return call([&](Device&) {
+    const Node& n = node_of(node);
+    require(graph != nullptr && n.child != nullptr);
+    *graph = keep(n.child);
+  });
+}
+
+}  // namespace gpusim::runtime::cudart

@@ -1,0 +1,217 @@
+// Initialisation, error texts, the one device, and contexts.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <set>
+#include <vector>
+
+#include "runtime/cudart/attributes.h"
+#include "runtime/driver/driver.h"
+
+namespace gpusim::runtime::driver {
+
+namespace {
+
+// One device has one context; programs may make several handles of it.
+struct Contexts {
+  std::set<CUcontext> made;
+  uintptr_t next = 0x100;
+};
+Contexts& contexts() {
+  static auto* const all = new Contexts;
+  return *all;
+}
+thread_local std::vector<CUcontext> current_contexts;
+std::atomic<int> primary_users{0};
+
+CUcontext new_context() {
+  const auto handle = reinterpret_cast<CUcontext>(contexts().next++);
+  contexts().made.insert(handle);
+  return handle;
+}
+
+struct ErrorName {
+  int code;
+  const char* name;
+};
+constexpr ErrorName kNames[] = {
+#include "runtime/driver/error_names.inc"
+};
+
+}  // namespace
+
+GPUSIM_DRIVER cuInit(unsigned flags) {
+  return call([&](Device&) { require(flags == 0); });
+}
+GPUSIM_DRIVER cuDriverGetVersion(int* version) {
+  if (version == nullptr) return 1;
+  *version = 13000;
+  return 0;
+}
+GPUSIM_DRIVER cuGetErrorName(CUresult error, const char** name) {
+  const auto* const at = std::ranges::find(kNames, error, &ErrorName::code);
+  if (name == nullptr || at == std::end(kNames)) return 1;
+  *name = at->name;
+  return 0;
+}
+GPUSIM_DRIVER cuGetErrorString(CUresult error, const char** text) {
+  if (text == nullptr || error_text(error) == nullptr) return 1;
+  *text = error_text(error);
+  return 0;
+}
+
+GPUSIM_DRIVER cuDeviceGetCount(int* count) {
+  return call([&](Device&) {
+    require(count != nullptr);
+    *count = 1;
+  });
+}
+GPUSIM_DRIVER cuDeviceGet(CUdevice* device, int number) {
+  return call([&](Device&) {
+    require(device != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    *device = 0;
+  });
+}
+GPUSIM_DRIVER cuDeviceGetName(char* name, int length, CUdevice number) {
+  return call([&](Device& device) {
+    require(name != nullptr && length > 0);
+    require(number == 0, Code::kInvalidDevice);
+    std::snprintf(name, static_cast<size_t>(length), "%s", device.machine().gpu.name.c_str());
+  });
+}
+GPUSIM_DRIVER cuDeviceTotalMem_v2(size_t* bytes, CUdevice number) {
+  return call([&](Device& device) {
+    require(bytes != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    *bytes = device.total_bytes();
+  });
+}
+GPUSIM_DRIVER cuDeviceGetAttribute(int* value, int attribute, CUdevice number) {
+  return call([&](Device& device) {
+    require(value != nullptr && attribute > 0 && attribute < 200);
+    require(number == 0, Code::kInvalidDevice);
+    *value = cudart::device_attribute(device.machine(), attribute);
+  });
+}
+GPUSIM_DRIVER cuDeviceComputeCapability(int* major, int* minor, CUdevice number) {
+  return call([&](Device& device) {
+    require(major != nullptr && minor != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    const auto capability = static_cast<int>(device.machine().gpu.compute_capability);
+    *major = capability / 10, *minor = capability % 10;
+  });
+}
+GPUSIM_DRIVER cuDeviceGetUuid_v2(char* uuid, CUdevice) {
+  if (uuid == nullptr) return 1;
+  std::memset(uuid, 0, 16);
+  std::memcpy(uuid, "gpusim", 6);
+  return 0;
+}
+GPUSIM_DRIVER cuDeviceGetUuid(char* uuid, CUdevice device) { return cuDeviceGetUuid_v2(uuid, device); }
+GPUSIM_DRIVER cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) {
+  if (can == nullptr) return 1;
+  *can = 0;
+  return 0;
+}
+
+GPUSIM_DRIVER cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice number) {
+  return call([&](Device&) {
+    require(context != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    *context = new_context();
+    current_contexts.push_back(*context);
+  });
+}
+GPUSIM_DRIVER cuCtxCreate_v3(CUcontext* context, void*, int, unsigned flags, CUdevice number) {
+  return cuCtxCreate_v2(context, flags, number);
+}
+GPUSIM_DRIVER cuCtxCreate_v4(CUcontext* context, void*, unsigned flags, CUdevice number) {
+  return cuCtxCreate_v2(context, flags, number);
+}
+GPUSIM_DRIVER cuCtxDestroy_v2(CUcontext context) {
+  return call([&](Device& device) {
+    require(contexts().made.erase(context) != 0, Code::kDeviceUninitialized);
+    device.synchronize();
+    std::erase(current_contexts, context);
+  });
+}
+GPUSIM_DRIVER cuCtxPushCurrent_v2(CUcontext context) {
+  current_contexts.push_back(context);
+  return 0;
+}
+GPUSIM_DRIVER cuCtxPopCurrent_v2(CUcontext* context) {
+  if (current_contexts.empty()) return static_cast<int>(Code::kDeviceUninitialized);
+  if (context != nullptr) *context = current_contexts.back();
+  current_contexts.pop_back();
+  return 0;
+}
+GPUSIM_DRIVER cuCtxSetCurrent(CUcontext context) {
+  if (!current_contexts.empty()) current_contexts.pop_back();
+  if (context != nullptr) current_contexts.push_back(context);
+  return 0;
+}
+GPUSIM_DRIVER cuCtxGetCurrent(CUcontext* context) {
+  if (context == nullptr) return 1;
+  *context = current_contexts.empty() ? nullptr : current_contexts.back();
+  return 0;
+}
+GPUSIM_DRIVER cuCtxGetDevice(CUdevice* device) {
+  if (device == nullptr) return 1;
+  if (current_contexts.empty()) return static_cast<int>(Code::kDeviceUninitialized);
+  *device = 0;
+  return 0;
+}
+GPUSIM_DRIVER cuCtxGetApiVersion(CUcontext, unsigned* version) {
+  if (version == nullptr) return 1;
+  *version = 13000;
+  return 0;
+}
+GPUSIM_DRIVER cuCtxGetFlags(unsigned* flags) {
+  if (flags == nullptr) return 1;
+  *flags = 8;
+  return 0;
+}
+GPUSIM_DRIVER cuCtxSynchronize() {
+  return call([](Device& device) { device.synchronize(); });
+}
+GPUSIM_DRIVER cuCtxSetLimit(int limit, size_t value) {
+  return call([&](Device& device) {
+    require(limit >= 0 && limit < 8);
+    require(device.set_limit(static_cast<Device::Limit>(limit), value));
+  });
+}
+GPUSIM_DRIVER cuCtxSetCacheConfig(int) { return 0; }
+GPUSIM_DRIVER cuCtxSetSharedMemConfig(int) { return 0; }
+GPUSIM_DRIVER cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -5;
+  return 0;
+}
+GPUSIM_DRIVER cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice number) {
+  return call([&](Device&) {
+    require(context != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    ++primary_users;
+    *context = kPrimary;
+  });
+}
+GPUSIM_DRIVER cuDevicePrimaryCtxRelease_v2(CUdevice) {
+  if (primary_users == 0) return static_cast<int>(Code::kDeviceUninitialized);
+  --primary_users;
+  return 0;
+}
+GPUSIM_DRIVER cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
+GPUSIM_DRIVER cuDevicePrimaryCtxReset_v2(CUdevice) {
+  return call([](Device& device) { device.reset(); });
+}
+GPUSIM_DRIVER cuDevicePrimaryCtxSetFlags_v2(CUdevice, unsigned) { return 0; }
+GPUSIM_DRIVER cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
+  if (flags != nullptr) *flags = 8;
+  if (active != nullptr) *active = primary_users != 0;
+  return 0;
+}
+
+}  // namespace gpusim::runtime::driver

@@ -1,0 +1,214 @@
+// Memory, copies and fills.
+#include <utility>
+
+#include "runtime/driver/driver.h"
+
+namespace gpusim::runtime::driver {
+
+namespace {
+
+CUresult copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, CUstream stream, bool wait) {
+  return call([&](Device& device) {
+    device.copy(cudart::linear_copy(device, to, from, bytes, kind), cudart::stream_of(device, stream), wait);
+  });
+}
+
+CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned value_bytes, size_t width, size_t height,
+              CUstream stream, bool wait) {
+  return call([&](Device& device) {
+    Fill f;
+    f.to = pointer(to);
+    f.width = width * value_bytes, f.height = height;
+    f.pitch = height == 1 ? f.width : pitch;
+    f.slice = f.pitch * height;
+    f.value = value, f.value_bytes = value_bytes;
+    if (f.bytes() != 0) {
+      const PointerKind kind = device.pointer_kind(f.to);
+      require(kind.memory != PointerKind::Memory::kUnregistered &&
+              (height - 1) * f.pitch + f.width <= kind.base + kind.bytes - to);
+    }
+    device.fill(f, cudart::stream_of(device, stream), wait);
+  });
+}
+
+/// CUDA_MEMCPY2D: of memory types 1 host, 2 device, 3 array, 4 unified.
+struct Copy2d {
+  size_t from_x, from_y;
+  int from_type;
+  const void* from_host;
+  CUdeviceptr from_device;
+  void* from_array;
+  size_t from_pitch;
+  size_t to_x, to_y;
+  int to_type;
+  void* to_host;
+  CUdeviceptr to_device;
+  void* to_array;
+  size_t to_pitch;
+  size_t width, height;
+};
+
+CUresult copy_2d(const Copy2d* p, CUstream stream, bool wait) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    if (p->from_type == 3 || p->to_type == 3) throw Failure(Code::kNotSupported, "copies of driver arrays");
+    Copy c;
+    c.width = p->width, c.height = p->height;
+    c.from_pitch = p->from_pitch == 0 ? p->width : p->from_pitch;
+    c.to_pitch = p->to_pitch == 0 ? p->width : p->to_pitch;
+    const void* const from = p->from_type == 1 ? p->from_host : pointer(p->from_device);
+    void* const to = p->to_type == 1 ? p->to_host : pointer(p->to_device);
+    c.from = static_cast<const std::byte*>(from) + p->from_y * c.from_pitch + p->from_x;
+    c.to = static_cast<std::byte*>(to) + p->to_y * c.to_pitch + p->to_x;
+    c.from_slice = c.from_pitch * c.height, c.to_slice = c.to_pitch * c.height;
+    device.copy(cudart::checked_copy(device, std::move(c), cudaMemcpyDefault),
+                cudart::stream_of(device, stream), wait);
+  });
+}
+
+}  // namespace
+
+GPUSIM_DRIVER cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
+  return call([&](Device& device) {
+    require(address != nullptr && bytes != 0);
+    device.check();
+    *address = reinterpret_cast<CUdeviceptr>(device.allocate(bytes));
+  });
+}
+GPUSIM_DRIVER cuMemFree_v2(CUdeviceptr address) {
+  return call([&](Device& device) {
+    if (address == 0) return;
+    device.synchronize();
+    require(device.release(pointer(address)));
+  });
+}
+GPUSIM_DRIVER cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned) {
+  return call([&](Device& device) {
+    require(address != nullptr && pitch != nullptr && width != 0 && height != 0);
+    *pitch = (width + 511) / 512 * 512;
+    *address = reinterpret_cast<CUdeviceptr>(device.allocate(*pitch * height));
+  });
+}
+GPUSIM_DRIVER cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned) {
+  return call([&](Device& device) {
+    require(address != nullptr && bytes != 0);
+    *address = reinterpret_cast<CUdeviceptr>(device.allocate_managed(bytes));
+  });
+}
+GPUSIM_DRIVER cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
+  return call([&](Device& device) {
+    require(memory != nullptr && bytes != 0);
+    *memory = device.allocate_host(bytes, flags);
+  });
+}
+GPUSIM_DRIVER cuMemAllocHost_v2(void** memory, size_t bytes) { return cuMemHostAlloc(memory, bytes, 0); }
+GPUSIM_DRIVER cuMemFreeHost(void* memory) {
+  return call([&](Device& device) {
+    device.synchronize();
+    require(device.release_host(memory));
+  });
+}
+GPUSIM_DRIVER cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* memory, unsigned) {
+  return call([&](Device& device) {
+    require(address != nullptr && device.pointer_kind(memory).memory == PointerKind::Memory::kHost);
+    *address = reinterpret_cast<CUdeviceptr>(memory);
+  });
+}
+GPUSIM_DRIVER cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
+  return call([&](Device& device) { device.register_host(memory, bytes, flags); });
+}
+GPUSIM_DRIVER cuMemHostUnregister(void* memory) {
+  return call([&](Device& device) {
+    device.synchronize();
+    device.unregister_host(memory);
+  });
+}
+GPUSIM_DRIVER cuMemGetInfo_v2(size_t* free, size_t* total) {
+  return call([&](Device& device) {
+    require(free != nullptr && total != nullptr);
+    *free = device.free_bytes();
+    *total = device.total_bytes();
+  });
+}
+GPUSIM_DRIVER cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr address) {
+  return call([&](Device& device) {
+    const PointerKind kind = device.pointer_kind(pointer(address));
+    require(kind.memory != PointerKind::Memory::kUnregistered);
+    if (base != nullptr) *base = kind.base;
+    if (bytes != nullptr) *bytes = kind.bytes;
+  });
+}
+GPUSIM_DRIVER cuPointerGetAttribute(void* value, int attribute, CUdeviceptr address) {
+  return call([&](Device& device) {
+    const PointerKind kind = device.pointer_kind(pointer(address));
+    require(value != nullptr && kind.memory != PointerKind::Memory::kUnregistered);
+    switch (attribute) {
+      case 1:
+        *static_cast<CUcontext*>(value) = kPrimary;
+        break;
+      case 2:
+        *static_cast<unsigned*>(value) = kind.memory == PointerKind::Memory::kHost ? 1 : 2;
+        break;
+      case 3:
+      case 4:
+        *static_cast<CUdeviceptr*>(value) = address;
+        break;
+      case 8:
+        *static_cast<unsigned*>(value) = kind.memory == PointerKind::Memory::kManaged;
+        break;
+      case 9:
+        *static_cast<int*>(value) = 0;
+        break;
+      case 11:
+        *static_cast<CUdeviceptr*>(value) = kind.base;
+        break;
+      case 12:
+        *static_cast<size_t*>(value) = kind.bytes;
+        break;
+      default:
+        throw Failure(Code::kInvalidValue);
+    }
+  });
+}
+
+#define GPUSIM_DRIVER_COPY(name, to_type, from_type, to_pointer, from_pointer, kind)        \
+  GPUSIM_DRIVER name##_v2(to_type to, from_type from, size_t bytes) {                       \
+    return copy(to_pointer, from_pointer, bytes, kind, nullptr, true);                      \
+  }                                                                                         \
+  GPUSIM_DRIVER name##Async_v2(to_type to, from_type from, size_t bytes, CUstream stream) { \
+    return copy(to_pointer, from_pointer, bytes, kind, stream, false);                      \
+  }
+GPUSIM_DRIVER_COPY(cuMemcpyHtoD, CUdeviceptr, const void*, pointer(to), from, cudaMemcpyHostToDevice)
+GPUSIM_DRIVER_COPY(cuMemcpyDtoH, void*, CUdeviceptr, to, pointer(from), cudaMemcpyDeviceToHost)
+GPUSIM_DRIVER_COPY(cuMemcpyDtoD, CUdeviceptr, CUdeviceptr, pointer(to), pointer(from),
+                   cudaMemcpyDeviceToDevice)
+GPUSIM_DRIVER cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return copy(pointer(to), pointer(from), bytes, cudaMemcpyDefault, nullptr, true);
+}
+GPUSIM_DRIVER cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy(pointer(to), pointer(from), bytes, cudaMemcpyDefault, stream, false);
+}
+GPUSIM_DRIVER cuMemcpy2D_v2(const Copy2d* p) { return copy_2d(p, nullptr, true); }
+GPUSIM_DRIVER cuMemcpy2DUnaligned_v2(const Copy2d* p) { return copy_2d(p, nullptr, true); }
+GPUSIM_DRIVER cuMemcpy2DAsync_v2(const Copy2d* p, CUstream stream) { return copy_2d(p, stream, false); }
+
+#define GPUSIM_DRIVER_FILL(bits, type)                                                              \
+  GPUSIM_DRIVER cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count) {                    \
+    return fill(to, 0, value, bits / 8, count, 1, nullptr, true);                                   \
+  }                                                                                                 \
+  GPUSIM_DRIVER cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream stream) { \
+    return fill(to, 0, value, bits / 8, count, 1, stream, false);                                   \
+  }                                                                                                 \
+  GPUSIM_DRIVER cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width,      \
+                                       size_t height) {                                             \
+    return fill(to, pitch, value, bits / 8, width, height, nullptr, true);                          \
+  }                                                                                                 \
+  GPUSIM_DRIVER cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width,    \
+                                         size_t height, CUstream stream) {                          \
+    return fill(to, pitch, value, bits / 8, width, height, stream, false);                          \
+  }
+GPUSIM_DRIVER_FILL(8, unsigned char)
+GPUSIM_DRIVER_FILL(16, unsigned short)
+GPUSIM_DRIVER_FILL(32, unsigned)
+
+}  // namespace gpusim::runtime::driver
