@@ -1,9 +1,13 @@
 // `gpusim run`: a CUDA program, unmodified, on a simulated GPU.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +16,8 @@
 #include "cli/commands.h"
 #include "cli/this_program.h"
 #include "cli/version.h"
+#include "components/checker/options.h"
+#include "runtime/device/environment.h"
 #include "runtime/program/executable.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
@@ -23,7 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct RunArguments {
-  std::string config, out, timed, events = "summary", lowering = "schedule", cache = "cold";
+  std::string config, out, timed, checks, export_folder, events = "summary", lowering = "schedule",
+                                                         cache = "cold";
   std::vector<std::string> sets, program;
   bool functional = false, force = false, quiet = false;
   uint64_t max_cycles = 10'000'000'000;
@@ -88,6 +95,43 @@ runtime::Executable check_program(const std::string& file) {
   return program;
 }
 
+pid_t child = 0;
+
+/// The program as a child, when somebody has to tell what the checks have found: its exit code, or
+/// kChecksFound if it is 0 and they have found something.
+int run_and_wait(const std::string& file, char* const* arguments) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0)
+    throw core::InputError(fmt::format("gpusim: error: no pipe can be made: {}", std::strerror(errno)));
+  // The terminal's signals come to both.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGQUIT, SIG_IGN);
+  child = fork();
+  if (child == 0) {
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGQUIT, SIG_DFL);
+    close(ends[0]);
+    set(runtime::kFindingsVariable, std::to_string(ends[1]));
+    set(runtime::kOwnerVariable, std::to_string(getpid()));
+    execv(file.c_str(), arguments);
+    fmt::print(stderr, "{}: error: cannot be started: {}\n", file, std::strerror(errno));
+    _exit(kBadInput);
+  }
+  close(ends[1]);
+  if (child < 0)
+    throw core::InputError(fmt::format("{}: error: cannot be started: {}", file, std::strerror(errno)));
+  std::signal(SIGTERM, [](int) { kill(child, SIGTERM); });
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);  // as shells say it
+  if (WEXITSTATUS(status) != kGood) return WEXITSTATUS(status);
+  // What the program has started may go on and hold the other end.
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  char found = 0;
+  return read(ends[0], &found, 1) == 1 ? kChecksFound : kGood;
+}
+
 int run_program(const RunArguments& a) {
   if (a.config.empty())
     throw core::InputError(
@@ -97,6 +141,15 @@ int run_program(const RunArguments& a) {
   const runtime::Executable program = check_program(file);
   // What is wrong with the machine is told here, before the program has begun.
   const std::vector<std::string> folders = config_folders();
+  if (!a.export_folder.empty()) {
+    if (!a.functional)
+      throw core::InputError(
+          "gpusim: error: --export needs --functional: what is written is what the program does, and it is "
+          "timed when it is run");
+    if (fs::exists(a.export_folder))
+      throw core::InputError(fmt::format("{}: error: --export: exists already", a.export_folder));
+  }
+  const comp::CheckOptions checks = comp::parse_checks(a.checks);
   (void)core::load_machine(a.config, a.sets, folders);
   const std::string out = a.functional || a.out == "none" ? ""
                           : a.out.empty() ? fs::absolute(fs::path(file).filename().string() + ".h5").string()
@@ -119,7 +172,9 @@ int run_program(const RunArguments& a) {
   set("GPUSIM_SMS", a.sms == 0 ? "" : std::to_string(a.sms));
   set("GPUSIM_QUIET", a.quiet ? "1" : "");
   set("GPUSIM_VERSION", kVersion);
-  set("GPUSIM_OWNER", std::to_string(getpid()));
+  set("GPUSIM_EXPORT", a.export_folder.empty() ? "" : fs::absolute(a.export_folder).string());
+  set("GPUSIM_CHECK", checks.text());
+  set(runtime::kOwnerVariable, std::to_string(getpid()));
   const std::string libraries = library_folder().string();
   const char* const path = std::getenv("LD_LIBRARY_PATH");
   set("LD_LIBRARY_PATH", path == nullptr || *path == '\0' ? libraries : libraries + ":" + path);
@@ -130,6 +185,7 @@ int run_program(const RunArguments& a) {
   for (const std::string& argument : a.program) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   std::fflush(nullptr);
+  if (checks.any()) return run_and_wait(file, arguments.data());
   execv(file.c_str(), arguments.data());
   throw core::InputError(fmt::format("{}: error: cannot be started: {}", file, std::strerror(errno)));
 }
@@ -160,6 +216,13 @@ void add_run_command(CLI::App& program, int& code) {
       ->add_option("--cache", a->cache,
                    "What caches hold when a kernel begins: cold (nothing at first), flushed")
       ->check(CLI::IsMember({"cold", "flushed"}));
+  command->add_option(
+      "--check", a->checks,
+      "Look for mistakes of the kernels: a list of memory, race, init, sync, early_exit, or 'all' "
+      "(docs/checking.md); exit code 4 if the program's is 0 and something was found");
+  command->add_option("--export", a->export_folder,
+                      "Write what the program does to this new folder, as launch file, PTX and data: all "
+                      "launches, or those of --timed (with --functional)");
   command->add_option("--sms", a->sms, "Use only the N lowest-numbered SMs")->check(CLI::Range(1, 4096));
   command->add_option("--max-cycles", a->max_cycles, "A kernel that runs longer is reported as endless")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 62));

@@ -11,8 +11,9 @@ import h5py
 from check_corpus import NoCompiler
 from runner import Gpusim, Run, require, require_equal
 
-NAMES = ("classes", "cooperative", "cub_scan", "device_heap", "device_printf", "driver_api", "errors", "graph", "host_functions",
-         "large_shared", "managed", "per_thread", "pools", "saxpy", "separate", "streams", "symbols", "texture", "thrust_sort",
+NAMES = ("classes", "cooperative", "cub_scan", "device_heap", "device_printf", "driver_api", "errors", "graph", "graph_branches",
+         "host_functions",
+         "large_shared", "managed", "mistakes", "per_thread", "pools", "saxpy", "separate", "streams", "symbols", "texture", "thrust_sort",
          "volumes", "zero_copy")
 MACHINE = "tesla_v100"
 
@@ -116,11 +117,64 @@ def check_refused(gpusim: Gpusim) -> None:
         run_program(gpusim, gpusim.scratch / "static").require_code(1).require_error("static CUDA runtime", "nvcc -cudart shared")
 
 
+def check_branches(gpusim: Gpusim) -> None:
+    """Kernels of a graph that nothing orders run beside each other."""
+    program = folder(gpusim) / "prebuilt" / "graph_branches"
+    times = []
+    for arguments in ((), ("serial",)):
+        run = run_program(gpusim, program, "--out", "none", arguments=arguments)
+        passes(run)
+        times.append(float(run.out.split()[0]))
+    require(times[0] < 0.65 * times[1], f"side by side {times[0]} ms, one after the other {times[1]} ms")
+
+
+def check_mapped(gpusim: Gpusim) -> None:
+    """Kernels reach the host's memory over the link: no faster than it is, and counted."""
+    program = folder(gpusim) / "prebuilt" / "zero_copy"
+    count = 100_000
+    passes(run_program(gpusim, program, "--out", "mapped.h5", arguments=(str(count),)))
+    with h5py.File(gpusim.scratch / "mapped.h5") as run:
+        (kernel,) = run["kernels"].values()
+        counters = {row["name"].decode(): float(row["value"]) for row in kernel["counters"][()]}
+        seconds = float(kernel.attrs["time_s"])
+    require_equal("sectors read", counters["sysmem_read_transactions"], 2 * count * 4 / 32)
+    require_equal("sectors written", counters["sysmem_write_transactions"], count * 4 / 32)
+    rate = 12e9  # host.link_rate of the machine
+    at_least = 2 * count * 4 / rate
+    require(at_least < seconds < 1.2 * at_least + 10e-6, f"{seconds} s, {at_least} s at the link's rate")
+
+
+def check_mistakes(gpusim: Gpusim) -> None:
+    """--check finds what is wrong with a program's kernels, and nothing in one that is right."""
+    program = folder(gpusim) / "prebuilt" / "mistakes"
+    run = run_program(gpusim, program, "--functional", "--check", "all")
+    passes(run)
+    run.require_error("check memory,race,init,sync: 0 findings, 0 occurrences")
+    found = {"bounds": ("memory", "out_of_bounds (memory): 4-byte load from global memory", "bytes past the end of buffer 'allocation 1'"),
+             "after_free": ("memory", "out_of_bounds (memory): 4-byte load from global memory", "'allocation 1' (256 bytes), which has been released"),
+             "init": ("init", "uninitialised (init): 4-byte load from global memory", "thread (32,0,0)"),
+             "race": ("race", "race (race): write after read of", "thread (32,0,0)"),
+             "sync": ("sync", "(sync): ", "thread (0,0,0)")}
+    for mistake, (check, *message) in found.items():
+        for timing in (("--functional",), ("--out", "none")):
+            run = run_program(gpusim, program, *timing, "--check", check, arguments=(mistake,))
+            run.require_error(*message, f"check {check}: 1 finding, ")
+            run.require_code(4)
+    # The program's own failure stays its exit code, and what it has no kernel for is no finding.
+    saxpy = folder(gpusim) / "prebuilt" / "saxpy"
+    shell = run_program(gpusim, Path("/bin/sh"), "--functional", "--check", "all", arguments=("-c", f"{saxpy} && exit 7"))
+    shell.require_code(7)
+    run_program(gpusim, saxpy, "--check", "memry").require_code(1).require_error("memory")
+
+
 PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     **{name: lambda gpusim, name=name: check_values(gpusim, name) for name in NAMES},
     "built_here": check_built,
     "same_cycles": check_same_cycles,
     "chosen_launches": check_chosen,
+    "branches_overlap": check_branches,
+    "mapped_memory": check_mapped,
     "exit_code": check_exit_code,
+    "mistakes_found": check_mistakes,
     "refused": check_refused,
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "components/launch/occupancy_limits.h"
+#include "runtime/device/export.h"
 #include "runtime/device/view.h"
 #include "runtime/device/work.h"
 #include "simcore/config/load.h"
@@ -28,6 +29,7 @@ comp::SimulationOptions simulation_options(const DeviceOptions& o) {
   comp::SimulationOptions s;
   try {
     s.machine = core::load_machine(o.config, o.sets, o.config_folders);
+    s.checks = comp::parse_checks(o.check);
   } catch (const core::InputError& error) {
     throw Failure(Code::kNoDevice, error.what());
   }
@@ -48,6 +50,11 @@ comp::SimulationOptions simulation_options(const DeviceOptions& o) {
   return s;
 }
 
+std::unique_ptr<comp::Checker> checker_of(const comp::SimulationOptions& o) {
+  if (!o.checks.any()) return nullptr;
+  return std::make_unique<comp::Checker>(o.checks, "program", o.machine.gpu.compute_capability);
+}
+
 }  // namespace
 
 Device::Device(DeviceOptions options)
@@ -61,10 +68,23 @@ Device::Device(DeviceOptions options)
           std::fwrite(text.data(), 1, text.size(), stdout);
       }),
       view_(std::make_unique<Memory>(memory_, textures_, services_)),
-      runner_(std::make_unique<comp::FunctionalRunner>(*view_, simulation_.max_cycles,
-                                                       simulation_.machine.gpu.compute_capability >= 70,
-                                                       [] { return false; })) {
+      checker_(checker_of(simulation_)),
+      runner_(std::make_unique<comp::FunctionalRunner>(
+          *view_, simulation_.max_cycles, simulation_.machine.gpu.compute_capability >= 70,
+          [this] {
+            progress_.update(launch_count_, records_.back().name, 0, 0);
+            return false;
+          },
+          checker_.get())),
+      progress_(options_.progress) {
+  simulation_.on_progress = [this](const comp::Progress& p) {
+    progress_.update(launch_count_, p.kernel, p.blocks_done, p.blocks_total);
+  };
   legacy_.blocking = true;
+  if (options_.export_folder.empty()) return;
+  if (!options_.functional) throw Failure(Code::kNoDevice, "--export needs --functional");
+  export_ = std::make_unique<Export>(options_.export_folder, memory_,
+                                     options_.timed.empty() || options_.timed == "all");
 }
 
 Device::~Device() = default;
@@ -83,6 +103,7 @@ void Device::warn(const std::string& text) const {
 void Device::fail(Code code, const std::string& message) {
   fault_ = Failure(code, message);
   services_.flush();
+  tell_findings();
   warn("error: " + message);
   throw Failure(code, message);
 }
@@ -90,7 +111,9 @@ void Device::fail(Code code, const std::string& message) {
 std::byte* Device::allocate(uint64_t bytes, const std::string& name) {
   try {
     const std::string text = name.empty() ? fmt::format("allocation {}", ++allocations_) : name;
-    return reinterpret_cast<std::byte*>(memory_.allocate(bytes, core::DeviceMemory::kAlign, text));
+    const uint64_t base = memory_.allocate(bytes, core::DeviceMemory::kAlign, text);
+    watch_memory(base, comp::GlobalObject::Kind::kBuffer);
+    return reinterpret_cast<std::byte*>(base);
   } catch (const core::InputError& error) {
     throw Failure(Code::kMemoryAllocation, error.what());
   }
@@ -99,12 +122,18 @@ std::byte* Device::allocate(uint64_t bytes, const std::string& name) {
 std::byte* Device::allocate_host(uint64_t bytes, unsigned flags) {
   const uint64_t base = memory_.allocate_host(bytes, fmt::format("host memory {}", ++allocations_));
   host_memory_[base] = {PointerKind::Memory::kHost, flags};
+  host_ranges_.add(base, base + bytes);
+  watch_memory(base, comp::GlobalObject::Kind::kBuffer, true);
   return reinterpret_cast<std::byte*>(base);
 }
 
 std::byte* Device::allocate_managed(uint64_t bytes) {
   std::byte* const memory = allocate(bytes, fmt::format("managed memory {}", ++allocations_));
-  host_memory_[reinterpret_cast<uint64_t>(memory)] = {PointerKind::Memory::kManaged, 0};
+  const auto base = reinterpret_cast<uint64_t>(memory);
+  host_memory_[base] = {PointerKind::Memory::kManaged, 0};
+  // What the host writes there is not seen.
+  forget_memory(base);
+  watch_memory(base, comp::GlobalObject::Kind::kBuffer, true);
   return memory;
 }
 
@@ -114,6 +143,7 @@ bool Device::release(void* memory) {
     if (host->second.memory != PointerKind::Memory::kManaged) return false;
     host_memory_.erase(host);
   }
+  forget_memory(base);
   return memory_.release(base);
 }
 
@@ -122,6 +152,8 @@ bool Device::release_host(void* memory) {
   const auto host = host_memory_.find(base);
   if (host == host_memory_.end() || host->second.memory != PointerKind::Memory::kHost) return false;
   host_memory_.erase(host);
+  host_ranges_.remove(base);
+  forget_memory(base);
   return memory_.release(base);
 }
 
@@ -129,7 +161,10 @@ void Device::register_host(void* memory, uint64_t bytes, unsigned flags) {
   if (memory == nullptr || bytes == 0) throw Failure(Code::kInvalidValue);
   if (!memory_.adopt(memory, bytes, fmt::format("registered host memory {}", ++allocations_)))
     throw Failure(Code::kHostMemoryAlreadyRegistered);
-  host_memory_[reinterpret_cast<uint64_t>(memory)] = {PointerKind::Memory::kHost, flags};
+  const auto base = reinterpret_cast<uint64_t>(memory);
+  host_memory_[base] = {PointerKind::Memory::kHost, flags};
+  host_ranges_.add(base, base + bytes);
+  watch_memory(base, comp::GlobalObject::Kind::kBuffer, true);
 }
 
 void Device::unregister_host(void* memory) {
@@ -236,10 +271,15 @@ void Device::reset() {
   pending_.clear();
   std::vector<uint64_t> bases;
   for (const core::Allocation& a : memory_.allocations()) bases.push_back(a.base);
-  for (const uint64_t base : bases) memory_.release(base);
+  for (const uint64_t base : bases) {
+    forget_memory(base);
+    memory_.release(base);
+  }
   host_memory_.clear();
+  host_ranges_.clear();
   textures_.clear();
   services_.reset();
+  for (const auto& [key, kernel] : kernels_) retire(*kernel);
   kernels_.clear();
   next_code_ = comp::kFirstCodeAddress;
   for (Module& m : modules_) {

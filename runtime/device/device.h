@@ -21,7 +21,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "components/checker/checker.h"
 #include "components/functional/functional_runner.h"
+#include "components/host/host_ranges.h"
 #include "components/services/host_services.h"
 #include "components/simulation/kernel_images.h"
 #include "components/simulation/live_run.h"
@@ -30,11 +32,13 @@
 #include "isa/ptx/module.h"
 #include "runtime/device/error.h"
 #include "runtime/device/options.h"
+#include "runtime/device/progress.h"
 #include "simcore/memory/device_memory.h"
 
 namespace gpusim::runtime {
 
 class Device;
+class Export;
 
 struct Size3 {
   uint32_t x = 1, y = 1, z = 1;
@@ -65,6 +69,7 @@ class Module {
 
  private:
   friend class Device;
+  friend class Kernel;
   void place_variables();
 
   Device& device_;
@@ -231,6 +236,13 @@ class Device {
   /// Simulated seconds so far.
   [[nodiscard]] double now_s() const;
   [[nodiscard]] uint64_t launches() const { return launch_count_; }
+  /// Of the timed launches that have ended.
+  [[nodiscard]] std::span<const comp::KernelResult> timed_kernels() const {
+    if (live_ == nullptr) return {};
+    return live_->result().kernels;
+  }
+  /// Distinct mistakes that the checks have found.
+  [[nodiscard]] size_t findings() const { return checker_ == nullptr ? 0 : checker_->log().size(); }
   /// Carries out what is left, closes the recorded file, and says what was done. Nothing runs afterwards.
   void finish();
   /// All memory, modules' values, streams and events are as at the beginning (cudaDeviceReset).
@@ -247,18 +259,33 @@ class Device {
   uint64_t submit(std::unique_ptr<Work> work, Stream& stream);
   void carry_out(Work& work);
   void move_bytes(Work& work);
-  void run_for_values(comp::KernelLaunch& run, uint64_t barrier);
+  void run_for_values(comp::KernelLaunch& run);
   [[nodiscard]] comp::PreparedLaunch prepared(const core::LaunchSpec& spec, uint64_t number,
                                               const comp::KernelImages::LoweredKernel& kernel,
                                               std::vector<std::byte> parameters, bool timed) const;
   /// Of a kernel that is launched again in the same shape, everything but the parameters is there already.
   [[nodiscard]] comp::KernelLaunch& launch_for_values(Kernel& kernel, const core::LaunchSpec& spec,
                                                       uint64_t number, std::vector<std::byte> parameters);
+  /// The list of launches in options_.timed names it.
+  [[nodiscard]] bool is_chosen(const Kernel& kernel, uint64_t number) const;
   [[nodiscard]] bool is_timed(const Kernel& kernel, uint64_t number) const;
   [[nodiscard]] std::vector<std::byte> parameters_of(const LaunchRequest& request,
                                                      const isa::KernelImage& image) const;
   void check_shape(const LaunchRequest& request, const isa::KernelImage& image) const;
   [[noreturn]] void fail(Code code, const std::string& message);
+  // What the checks and the export know of device memory, and what the checks have found since the last time.
+  // `host_writes`: the program writes there itself, unseen.
+  void watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool host_writes = false);
+  void forget_memory(uint64_t base);
+  void mark_written(const Work& work);
+  /// An export that cannot go on is given up; the program goes on.
+  template <class Action>
+  void exported(Action action);
+  void run_exported(Kernel& kernel, uint64_t number, const comp::KernelLaunch& run,
+                    const std::function<void()>& launch);
+  void end_export();
+  void retire(Kernel& kernel);
+  void tell_findings();
   void report() const;
   void write_launches(core::Recorder& recorder) const;
   [[nodiscard]] double copy_seconds(Copy::Direction direction, uint64_t bytes) const;
@@ -272,6 +299,7 @@ class Device {
     unsigned flags;
   };
   std::map<uint64_t, HostFlags> host_memory_;
+  comp::HostRanges host_ranges_;  ///< what timed kernels reach over the host's link
   std::vector<std::unique_ptr<isa::Texture>> textures_;
   comp::HostServices services_;   ///< what kernels print and allocate
   std::unique_ptr<Memory> view_;  ///< memory_ and textures_ as the executor sees them
@@ -283,6 +311,9 @@ class Device {
   std::map<std::thread::id, Stream*> thread_streams_;
   std::unordered_map<Event*, std::unique_ptr<Event>> events_;
   uint32_t next_stream_ = 1;
+  std::unique_ptr<comp::Checker> checker_;  ///< of a run with checks
+  /// Kernels whose modules are gone; findings are told apart by their images.
+  std::vector<std::unique_ptr<comp::KernelImages::LoweredKernel>> retired_;
   std::unique_ptr<comp::FunctionalRunner> runner_;
   std::unique_ptr<comp::LiveRun> live_;
   std::vector<std::unique_ptr<Work>> pending_, carried_out_;
@@ -301,7 +332,9 @@ class Device {
   double untimed_s_ = 0;      ///< of work without a simulated time of its own
   uint64_t cooperative_ = 0;  ///< device address of the barriers of cooperative launches
   std::optional<Failure> fault_;
+  std::unique_ptr<Export> export_;  ///< of a run with an export folder
   bool finished_ = false;
+  ProgressLine progress_;
 };
 
 /// The one of this process, made from the environment at the first use. Throws Failure.

@@ -55,6 +55,12 @@ std::string command_line() {
   return text;
 }
 
+/// To whom has started the program.
+void tell_findings() {
+  const auto descriptor = static_cast<int>(number_of(kFindingsVariable, 0));
+  if (descriptor != 0) (void)!write(descriptor, "f", 1);  // nobody may listen any more
+}
+
 Device* device = nullptr;
 pid_t owner = 0;
 std::string no_device;  ///< why there is none
@@ -80,7 +86,10 @@ DeviceOptions options_from_environment() {
   if (const std::string cache = text_of("GPUSIM_CACHE"); !cache.empty()) o.cache = cache;
   o.max_cycles = number_of("GPUSIM_MAX_CYCLES", o.max_cycles);
   o.sms = static_cast<uint32_t>(number_of("GPUSIM_SMS", 0));
+  o.export_folder = text_of("GPUSIM_EXPORT");
+  o.check = text_of("GPUSIM_CHECK");
   o.quiet = text_of("GPUSIM_QUIET") == "1";
+  o.progress = !o.quiet && isatty(STDERR_FILENO) == 1;
   o.program_version = text_of("GPUSIM_VERSION");
   o.command_line = "run " + command_line();
   return o;
@@ -109,7 +118,10 @@ Device& current_device() {
 void finish_at_exit(const Device& of) {
   if (&of != existing_device()) return;
   std::atexit([] {
-    if (Device* mine = existing_device()) mine->finish();
+    Device* const mine = existing_device();
+    if (mine == nullptr) return;
+    mine->finish();
+    if (mine->findings() != 0) tell_findings();
   });
 }
 

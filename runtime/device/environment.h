@@ -6,6 +6,9 @@ namespace gpusim::runtime {
 /// Process that the recorded file's name belongs to.
 inline constexpr char kOwnerVariable[] = "GPUSIM_OWNER";
 
+/// Descriptor at which `gpusim run --check` waits to hear whether something was found.
+inline constexpr char kFindingsVariable[] = "GPUSIM_FINDINGS";
+
 class Device;
 /// The device of the process is finished when the process ends: before what was set up earlier is torn down,
 /// so that it is called again when the recorded file has been opened (HDF5 ends itself at exit).

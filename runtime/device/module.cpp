@@ -73,6 +73,10 @@ void Module::place_variables() {
   const size_t of_module = variables_.size();
   for (const isa::Function& f : module_.functions) place(f.variables);
   comp::write_initial_values(device_.memory_, module_, variables_, of_module);
+  for (const auto& [variable, address] : variables_)
+    device_.watch_memory(address, variable->space == isa::Space::kConst
+                                      ? comp::GlobalObject::Kind::kConstant
+                                      : comp::GlobalObject::Kind::kVariable);
 }
 
 uint64_t Module::address_of(const isa::Variable& variable) const {
@@ -108,6 +112,8 @@ const isa::KernelImage& Kernel::image() {
   lowered_ = std::make_unique<comp::KernelImages::LoweredKernel>();
   lowered_->name = name_;
   lowered_->image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
+  if (lowered_->image->files.empty()) lowered_->image->files = ptx.files;
+  if (device_.checker_ != nullptr) device_.checker_->observe(*lowered_->image);
   lowered_->code_address = device_.next_code_;
   device_.next_code_ = comp::code_address_behind(device_.machine(), *lowered_);
   return *lowered_->image;
@@ -119,7 +125,12 @@ Module& Device::add_module(std::vector<Module::Text> texts) {
 
 void Device::remove_module(Module& module) {
   if (!finished_) flush();
-  for (const auto& [variable, address] : module.variables_) memory_.release(address);
+  for (const auto& [variable, address] : module.variables_) {
+    forget_memory(address);
+    memory_.release(address);
+  }
+  for (const auto& [key, kernel] : kernels_)
+    if (key.first == &module) retire(*kernel);
   std::erase_if(kernels_, [&module](const auto& entry) { return entry.first.first == &module; });
   modules_.remove_if([&module](const Module& m) { return &m == &module; });
 }

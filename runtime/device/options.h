@@ -23,8 +23,13 @@ struct DeviceOptions {
   std::string lowering = "schedule";  ///< none, clean, schedule
   std::string cache = "cold";         ///< cold, flushed
   uint64_t max_cycles = 10'000'000'000;
-  uint32_t sms = 0;    ///< 0: all
-  bool quiet = false;  ///< no report at the end
+  uint32_t sms = 0;       ///< 0: all
+  bool quiet = false;     ///< no report at the end
+  bool progress = false;  ///< a line on standard error while a launch takes long
+  /// Folder to which what the program does is written as a launch file (export.h); empty: none. Needs
+  /// `functional`; `timed` says which launches.
+  std::string export_folder;
+  std::string check;  ///< a list of checks (docs/checking.md); empty: none
   std::string program_version, command_line;
   std::function<void(std::string_view)> print;   ///< what kernels print; stdout if not given
   std::function<void(const std::string&)> warn;  ///< stderr if not given

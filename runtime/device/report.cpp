@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "components/checker/check_report.h"
 #include "components/simulation/table_builder.h"
 #include "runtime/device/device.h"
 #include "runtime/device/work.h"
@@ -61,6 +62,13 @@ void Device::finish() {
     } catch (const std::exception& error) {
       warn(fmt::format("error: {}", error.what()));
     }
+  }
+  end_export();
+  tell_findings();
+  if (findings() != 0 || (checker_ != nullptr && !options_.quiet)) {
+    std::string text = comp::check_summary(simulation_.checks, findings(), checker_->log().counts());
+    text.pop_back();
+    warn(text);
   }
   if (!options_.quiet) report();
 }

@@ -96,7 +96,10 @@ bool in_range(std::string_view item, uint64_t number) {
 }  // namespace
 
 bool Device::is_timed(const Kernel& kernel, uint64_t number) const {
-  if (options_.functional) return false;
+  return !options_.functional && is_chosen(kernel, number);
+}
+
+bool Device::is_chosen(const Kernel& kernel, uint64_t number) const {
   std::string_view list = options_.timed;
   if (list.empty() || list == "all") return true;
   while (!list.empty()) {
@@ -191,7 +194,12 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
       r.cooperative ? cooperative_ + number % kCooperativeLaunches * kCooperativeBytes : 0;
   if (!timed) {
     flush();
-    run_for_values(launch_for_values(kernel, spec, number, parameters_of(r, image)), barrier);
+    comp::KernelLaunch& run = launch_for_values(kernel, spec, number, parameters_of(r, image));
+    run.grid_workspace = barrier;
+    if (export_ == nullptr)
+      run_for_values(run);
+    else
+      run_exported(kernel, number, run, [&] { run_for_values(run); });
     return;
   }
   auto work = std::make_unique<Work>();
@@ -228,10 +236,16 @@ comp::KernelLaunch& Device::launch_for_values(Kernel& kernel, const core::Launch
   return *kernel.reusable_.run;
 }
 
-void Device::run_for_values(comp::KernelLaunch& run, uint64_t barrier) {
-  run.grid_workspace = barrier;
+void Device::run_for_values(comp::KernelLaunch& run) {
+  progress_.begin();
   const comp::FunctionalRunner::Outcome outcome = runner_->run(run);
+  progress_.clear();
   untimed_s_ += kUntimedSeconds;
+  if (checker_ != nullptr) {
+    checker_->end_launch(run);
+    if (outcome == comp::FunctionalRunner::Outcome::kDeadlock) checker_->report_stuck_barriers();
+    tell_findings();
+  }
   if (outcome != comp::FunctionalRunner::Outcome::kDone)
     fail(code_of_fault(runner_->fault(), runner_->error()), runner_->error());
 }
@@ -315,6 +329,7 @@ uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
 void Device::move_bytes(Work& work) {
   if (work.kind == Work::Kind::kCopy) copy_rows(work.copy);
   if (work.kind == Work::Kind::kFill) fill_rows(work.fill);
+  mark_written(work);
 }
 
 /// Of a run for values.
@@ -348,9 +363,10 @@ void Device::flush() {
       w.event->reached = true;
       w.event->seconds = seconds + untimed_s_;
     };
-    hooks.kernel_ended = [](const comp::KernelResult&) {};
+    hooks.kernel_ended = [this](const comp::KernelResult&) { tell_findings(); };
     try {
-      live_ = std::make_unique<comp::LiveRun>(simulation_, *view_, std::move(hooks));
+      live_ = std::make_unique<comp::LiveRun>(simulation_, *view_, std::move(hooks), checker_.get(),
+                                              &host_ranges_);
     } catch (const std::exception& error) {
       fail(Code::kInitializationError, error.what());
     }
@@ -391,8 +407,10 @@ void Device::flush() {
     order_[work->number] = item;
   }
   bool good = false;
+  progress_.begin();
   try {
     good = live_->run();
+    progress_.clear();
   } catch (const std::exception& error) {
     fail(Code::kUnknown, error.what());
   }

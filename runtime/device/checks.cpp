@@ -1,0 +1,96 @@
+// What looks on while a program runs: the checks of its kernels, and the export.
+#include <fmt/format.h>
+
+#include "components/checker/check_report.h"
+#include "runtime/device/export.h"
+#include "runtime/device/work.h"
+
+namespace gpusim::runtime {
+
+template <class Action>
+void Device::exported(Action action) {
+  if (export_ == nullptr) return;
+  try {
+    action(*export_);
+  } catch (const Failure& failure) {
+    warn(fmt::format("{}; nothing is exported", failure.what()));
+    export_.reset();
+  }
+}
+
+void Device::watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool host_writes) {
+  const core::Allocation* a = checker_ == nullptr && export_ == nullptr ? nullptr : memory_.find(base);
+  if (a == nullptr) return;  // nobody wants to know, or nothing is in it
+  if (checker_ != nullptr) {
+    // Variables without an initial value hold zeros.
+    const bool initialised =
+        host_writes || kind != comp::GlobalObject::Kind::kBuffer || !simulation_.checks.init;
+    checker_->globals().add({a->name, kind, a->base, a->end(), initialised, {}});
+  }
+  exported([&](Export& e) { e.allocated(*a, kind, host_writes); });
+}
+
+void Device::forget_memory(uint64_t base) {
+  if (checker_ != nullptr) checker_->globals().remove(base);
+  exported([base](Export& e) { e.released(base); });
+}
+
+void Device::mark_written(const Work& work) {
+  if (work.kind == Work::Kind::kCopy) exported([&work](Export& e) { e.copied(work.copy); });
+  if (work.kind == Work::Kind::kFill) exported([&work](Export& e) { e.filled(work.fill); });
+  if (checker_ == nullptr || !simulation_.checks.init) return;
+  const auto mark = [this](const std::byte* to, uint64_t width, uint64_t height, uint64_t depth,
+                           uint64_t pitch, uint64_t slice) {
+    for (uint64_t z = 0; z < depth; ++z)
+      for (uint64_t y = 0; y < height; ++y)
+        checker_->globals().mark_written(reinterpret_cast<uint64_t>(to + z * slice + y * pitch), width);
+  };
+  if (const Copy& c = work.copy; work.kind == Work::Kind::kCopy)
+    mark(c.to, c.width, c.height, c.depth, c.to_pitch, c.to_slice);
+  if (const Fill& f = work.fill; work.kind == Work::Kind::kFill)
+    mark(f.to, f.width, f.height, f.depth, f.pitch, f.slice);
+}
+
+void Device::retire(Kernel& kernel) {
+  if (checker_ != nullptr && kernel.lowered_ != nullptr) retired_.push_back(std::move(kernel.lowered_));
+}
+
+void Device::run_exported(Kernel& kernel, uint64_t number, const comp::KernelLaunch& run,
+                          const std::function<void()>& launch) {
+  const bool chosen = is_chosen(kernel, number);
+  if (!chosen) exported([](Export& e) { e.skipped(); });
+  if (run.grid_workspace != 0 && chosen) {
+    warn("--export: a cooperative launch has no form in a launch file; nothing is exported");
+    export_.reset();
+  }
+  if (chosen)
+    exported([&](Export& e) {
+      e.before_launch(kernel.reusable_spec_, *run.image, run.params, kernel.module().texts_);
+    });
+  launch();
+  if (chosen) exported([](Export& e) { e.after_launch(); });
+}
+
+void Device::end_export() {
+  exported([this](Export& e) {
+    const uint64_t count = fault_ ? 0
+                                  : e.finish(fmt::format("Written by gpusim run --export: {} on {}",
+                                                         options_.command_line, machine().gpu.name));
+    if (count == 0)
+      warn(fault_ ? "--export: a kernel has failed; nothing is exported"
+                  : "--export: no launch was chosen; nothing is exported");
+    else if (!options_.quiet)
+      warn(fmt::format("exported {} launch{} to {}", count, count == 1 ? "" : "es", options_.export_folder));
+  });
+}
+
+void Device::tell_findings() {
+  if (checker_ == nullptr) return;
+  for (const comp::Finding& f : checker_->log().news()) {
+    std::string text = comp::finding_text(f);
+    text.pop_back();  // the end of its last line
+    warn(text);
+  }
+}
+
+}  // namespace gpusim::runtime
