@@ -149,6 +149,22 @@ def check_scheduler_policy(gpusim: Gpusim) -> None:
     gpusim.run("--config", "tesla_c1060", workload, "--set", "scheduler.policy=burst").require_code(1).require_error("burst")
 
 
+def check_embedded_gpu(gpusim: Gpusim) -> None:
+    """A program with a simulated GPU in it, by one header and the shared library: right values, streams that overlap."""
+    example, data = build_example(gpusim, "embedded_gpu")
+    if not list(data.parent.parent.rglob("libgpusim.so")):
+        raise NoCompiler("the runtime libraries are not built")
+    run = example.run().require_code(0)
+    require_in_page(gpusim, "embedded_gpu", run)
+    found = re.search(r"one stream ([0-9.]+) us, two streams ([0-9.]+) us", run.out)
+    require(found is not None, run.describe())
+    assert found is not None
+    require(float(found[2]) < float(found[1]), run.out)
+    require_equal("a second run", example.run().out, run.out)
+    require("16 launches" in example.run("gtx480").require_code(0).out, "other machine")
+    example.run("tesla_v10").require_code(1).require_error("did you mean 'tesla_v100'?")
+
+
 def check_headers(gpusim: Gpusim) -> None:
     """Every installed header compiles in a program that knows gpusim by its package alone."""
     prefix = install(gpusim)
@@ -169,6 +185,7 @@ def check_package(gpusim: Gpusim) -> None:
     include = prefix / "include" / "gpusim"
     headers = [path for path in include.rglob("*") if path.suffix == ".h"]
     require(len(headers) > 100, f"{len(headers)} headers")
+    require((include / "gpu.h").exists(), "the header of programs that embed a GPU is missing")
     for header in headers:
         require("test" not in header.name, f"{header} belongs to the tests")
         for name in INCLUDE.findall(header.read_text()):
@@ -194,5 +211,5 @@ def check_package(gpusim: Gpusim) -> None:
             require("version 0.2." in run.out and f"data {prefix / 'share' / 'gpusim'}" in run.out, run.describe())
 
 
-CHECKS = {"outside_memory": check_outside_memory, "sc_main": check_sc_main, "scheduler_policy": check_scheduler_policy,
+CHECKS = {"outside_memory": check_outside_memory, "sc_main": check_sc_main, "scheduler_policy": check_scheduler_policy, "embedded_gpu": check_embedded_gpu,
           "package": check_package, "headers": check_headers}

@@ -1,0 +1,135 @@
+#include "runtime/embed/include/gpusim/gpu.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+#include <string>
+
+namespace gpusim {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kPtx[] = R"(
+.version 6.0
+.target sm_70
+.address_size 64
+.global .u32 calls;
+.visible .entry add(.param .u64 values, .param .u32 more)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %d<4>;
+  mov.u32 %r0, %tid.x;
+  ld.param.u32 %r1, [more];
+  ld.param.u64 %d0, [values];
+  mad.wide.u32 %d1, %r0, 4, %d0;
+  ld.global.u32 %r2, [%d1];
+  add.u32 %r2, %r2, %r1;
+  st.global.u32 [%d1], %r2;
+  mov.u64 %d2, calls;
+  red.global.add.u32 [%d2], 1;
+  ret;
+}
+)";
+
+GpuOptions options(bool functional) {
+  GpuOptions o;
+  o.config = GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg";
+  o.functional = functional;
+  return o;
+}
+
+void expect_values(Gpu& gpu) {
+  const uint32_t program = gpu.load("add.ptx", kPtx);
+  std::array<uint32_t, 64> values{};
+  std::iota(values.begin(), values.end(), 0u);
+  auto* const on_gpu = static_cast<uint32_t*>(gpu.allocate(sizeof values));
+  gpu.copy_to_device(on_gpu, values.data(), sizeof values);
+  gpu.run(program, "add", {1}, {64}, on_gpu, uint32_t{5});
+  gpu.run(program, "add", {1}, {64}, on_gpu, uint32_t{7});
+  std::array<uint32_t, 64> result{};
+  gpu.copy_to_host(result.data(), on_gpu, sizeof result);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(result[i], i + 12);
+  const Gpu::Variable calls = gpu.variable(program, "calls");
+  ASSERT_EQ(calls.bytes, 4u);
+  uint32_t count = 0;
+  gpu.copy_to_host(&count, calls.address, sizeof count);
+  EXPECT_EQ(count, 128u);
+  gpu.fill(on_gpu, 0xff, sizeof values);
+  gpu.synchronize();
+  EXPECT_EQ(on_gpu[63], ~0u);
+  gpu.release(on_gpu);
+}
+
+TEST(EmbeddedGpu, Values) {
+  Gpu gpu(options(true));
+  expect_values(gpu);
+  EXPECT_TRUE(gpu.kernels().empty());
+}
+
+TEST(EmbeddedGpu, Time) {
+  Gpu gpu(options(false));
+  expect_values(gpu);
+  const std::vector<KernelTime> kernels = gpu.kernels();
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[1].name, "add");
+  EXPECT_EQ(kernels[1].launch, 1u);
+  EXPECT_GT(kernels[0].cycles, 0u);
+  EXPECT_GT(gpu.seconds(), kernels[0].seconds + kernels[1].seconds);
+}
+
+template <class Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const GpuError& error) {
+    EXPECT_NE(error.code(), 0);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(EmbeddedGpu, Errors) {
+  GpuOptions wrong = options(true);
+  wrong.config = GPUSIM_SOURCE_DIR "/configs/tesla_v10.cfg";
+  EXPECT_THAT(error_of([&] { const Gpu gpu(wrong); }), HasSubstr("tesla_v10.cfg"));
+  GpuOptions o = options(true);
+  std::string warned;
+  o.warn = [&warned](const std::string& text) { warned += text; };
+  Gpu gpu(o);
+  EXPECT_THAT(error_of([&] { gpu.load("bad.ptx", ".version 6.0\n.target sm_70\nnonsense"); }),
+              HasSubstr("bad.ptx:3:1"));
+  const uint32_t program = gpu.load("add.ptx", kPtx);
+  void* const memory = gpu.allocate(64);
+  EXPECT_THAT(error_of([&] { gpu.run(program, "ad", {1}, {32}, memory, 1u); }), HasSubstr("'ad'"));
+  EXPECT_THAT(error_of([&] { gpu.run(program, "add", {1}, {32}, memory); }),
+              HasSubstr("takes 2 arguments, not 1"));
+  EXPECT_THAT(error_of([&] { gpu.run(program + 1, "add", {1}, {32}, memory, 1u); }), HasSubstr("no program"));
+  EXPECT_THAT(error_of([&] { gpu.copy_to_device(memory, kPtx, 65); }), HasSubstr("leaves its device memory"));
+  EXPECT_THAT(error_of([&] { (void)gpu.variable(program, "call"); }), HasSubstr("'call'"));
+  EXPECT_THAT(error_of([&] { gpu.release(kPtx == nullptr ? nullptr : &o); }), HasSubstr("begins there"));
+  EXPECT_THAT(error_of([&] { (void)gpu.allocate(uint64_t{1} << 50); }), HasSubstr("memory"));
+  // A fault of a kernel stays.
+  EXPECT_THAT(error_of([&] { gpu.run(program, "add", {1}, {1024}, memory, 1u); }), HasSubstr("add.ptx, PTX line 14"));
+  EXPECT_THAT(warned, HasSubstr("add.ptx, PTX line 14"));
+  EXPECT_EQ(error_of([&] { gpu.synchronize(); }), "an illegal memory access was encountered");
+}
+
+TEST(EmbeddedGpu, Checks) {
+  GpuOptions o = options(true);
+  o.check = "init";
+  std::string warned;
+  o.warn = [&warned](const std::string& text) { warned += text; };
+  Gpu gpu(o);
+  const uint32_t program = gpu.load("add.ptx", kPtx);
+  void* const memory = gpu.allocate(128);
+  gpu.fill(memory, 0, 64);
+  gpu.run(program, "add", {1}, {32}, memory, 1u);
+  EXPECT_EQ(gpu.findings(), 1u);
+  EXPECT_THAT(warned, HasSubstr("thread (16,0,0)"));
+}
+
+}  // namespace
+}  // namespace gpusim
