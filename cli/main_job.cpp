@@ -168,7 +168,7 @@ int exit_code(const comp::SimulationResult& r) {
 std::vector<std::string> inputs_of(const MainJobArguments& a, const core::LaunchDescription& launch) {
   std::vector<std::string> inputs{a.ptx, launch.path, a.config};
   inputs.insert(inputs.end(), launch.link.begin(), launch.link.end());
-  for (const core::BufferSpec& b : launch.buffers) inputs.push_back(b.init.file);
+  for (std::string& file : launch.data_files()) inputs.push_back(std::move(file));
   for (const core::ExpectSpec& e : launch.expects) inputs.push_back(e.file);
   return inputs;
 }

@@ -19,6 +19,18 @@ namespace gpusim::cli {
 
 namespace {
 
+const char* direction_of(const comp::CopyResult& copy) {
+  if (copy.form == comp::CopyResult::Form::kFill) return "memset";
+  if (copy.form == comp::CopyResult::Form::kInside) return "device_to_device";
+  return copy.to_device ? "to_device" : "to_host";
+}
+
+const char* where_to(const comp::CopyResult& copy) {
+  if (copy.form == comp::CopyResult::Form::kFill) return " set";
+  if (copy.form == comp::CopyResult::Form::kInside) return " within device memory";
+  return copy.to_device ? " to the device" : " to the host";
+}
+
 uint64_t peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -129,9 +141,8 @@ void timeline_lines(std::string& out, const comp::SimulationResult& r) {
   out += fmt::format("timeline             stream {:>12} {:>12}\n", "start", "end");
   for (size_t n = 0; n < std::min(kExpectsShown, items.size()); ++n) {
     const comp::TimelineItem& i = items[n];
-    const std::string name = i.kernel != nullptr
-                                 ? core::short_kernel_name(i.kernel->name)
-                                 : i.copy->buffer + (i.copy->to_device ? " to the device" : " to the host");
+    const std::string name =
+        i.kernel != nullptr ? core::short_kernel_name(i.kernel->name) : i.copy->buffer + where_to(*i.copy);
     const uint64_t from = i.start * kWidth / end, to = std::max(i.end * kWidth / end, from + 1);
     const std::string bar = std::string(from, ' ') + std::string(to - from, i.kernel != nullptr ? '#' : '=');
     out += fmt::format("  {:<19}{:>6} {:>12} {:>12}  |{:<{}}|\n", name.substr(0, 18), i.stream,
@@ -187,9 +198,9 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
         "{}{{\"{}\": \"{}\", \"direction\": \"{}\", \"stream\": {}, \"engine\": {}, \"bytes\": {}, "
         "\"time_s\": {}, \"start_cycle\": {}, \"end_cycle\": {}}}",
         i == 0 ? "" : ", ", r.copies[i].is_variable ? "variable" : "buffer",
-        core::json_escaped(r.copies[i].buffer), r.copies[i].to_device ? "to_device" : "to_host",
-        r.copies[i].stream, r.copies[i].engine, r.copies[i].bytes, core::json_number(r.copies[i].time_s),
-        r.copies[i].start, r.copies[i].end);
+        core::json_escaped(r.copies[i].buffer), direction_of(r.copies[i]), r.copies[i].stream,
+        r.copies[i].engine, r.copies[i].bytes, core::json_number(r.copies[i].time_s), r.copies[i].start,
+        r.copies[i].end);
   out += "]";
   if (const auto system = comp::system_energy(r, simulation.options().machine))
     out += fmt::format(
@@ -223,6 +234,20 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
   return out;
 }
 
+/// Copies and memsets, those of loops as far as they fit on a page.
+void copy_lines(std::string& out, const comp::SimulationResult& r, bool ended) {
+  constexpr size_t kCopiesShown = 16;
+  for (size_t i = 0; i < std::min(kCopiesShown, r.copies.size()); ++i) {
+    const comp::CopyResult& c = r.copies[i];
+    const bool fill = c.form == comp::CopyResult::Form::kFill;
+    if (ended || c.end != 0)
+      out += fmt::format("{:<21}{}{}, {}, {}\n", fill ? "memset" : "copy", c.buffer, fill ? "" : where_to(c),
+                         si(static_cast<double>(c.bytes), "B"), seconds(c.time_s));
+  }
+  if (ended && r.copies.size() > kCopiesShown)
+    out += fmt::format("... and {} more copies and memsets\n", r.copies.size() - kCopiesShown);
+}
+
 std::string table_report(const comp::Simulation& simulation, const comp::SimulationResult& r) {
   const comp::SimulationOptions& o = simulation.options();
   std::string out;
@@ -247,11 +272,7 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
         100 * system->kernels_j / system->total(), 100 * system->idle_board_j / system->total(),
         100 * system->host_j / system->total());
   const bool ended = r.status == comp::SimulationResult::Status::kComplete;
-  for (const comp::CopyResult& c : r.copies)
-    if (ended || c.end != 0)
-      out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer,
-                         c.to_device ? "to the device" : "to the host", si(static_cast<double>(c.bytes), "B"),
-                         seconds(c.time_s));
+  copy_lines(out, r, ended);
   if (const double flops = application_flops(simulation); ended && flops > 0 && r.time_s > 0)
     out += fmt::format("application          {}\n", si(flops / r.time_s, "FLOP/s"));
   if (ended && simulation.options().launch.expects.empty())

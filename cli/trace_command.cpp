@@ -92,6 +92,11 @@ int write_trace(const TraceArguments& a) {
   o.ptx_text = core::read_text_file(a.run.ptx, core::kMaxPtxBytes);
   o.launch = load_launch(a.run);
   check_output("--out", a.run.out, inputs_of(a.run, o.launch));
+  if (!o.launch.has_fixed_launches())
+    throw core::InputError(
+        fmt::format("{}: error: a trace is of one of the launches that the file lists\n  hint: with loops, "
+                    "host steps or numbers read from memory the run decides what they are",
+                    o.launch.path));
   o.launch.expects.clear();
   for (const std::string& file : o.launch.link)
     o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});

@@ -31,8 +31,13 @@ void refuse_what_plans_cannot_say(const core::LaunchDescription& launch) {
   if (!launch.link.empty()) refuse({launch.path}, "several PTX files");
   if (!launch.textures.empty()) refuse(launch.textures.front().where, "textures");
   if (!launch.copies.empty()) refuse(launch.copies.front().where, "copies");
-  for (const core::LaunchSpec& l : launch.launches)
+  if (!launch.memsets.empty()) refuse(launch.memsets.front().where, "memsets");
+  if (!launch.host_steps.empty()) refuse(launch.host_steps.front().where, "host steps");
+  if (!launch.loops.empty()) refuse(launch.loops.front().where, "loops");
+  for (const core::LaunchSpec& l : launch.launches) {
+    if (!l.late.empty()) refuse(l.late.front().expression.where, "numbers that the host reads from memory");
     if (l.stream != launch.launches.front().stream) refuse(l.where, "launches of several streams");
+  }
 }
 
 isa::Module parse(const std::string& path, const std::string& text) {

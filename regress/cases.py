@@ -95,6 +95,8 @@ _COMPILED = (  # by nvcc 13 for sm_75
          ("VERTICES=4000",), kernels=17),
     Case("bfs_queue", "bfs/bfs.ptx", "level", (), (("VERTICES=1",),), ("VERTICES=4000",), kernels=17,
          launch="bfs_queue.toml", steady=False, brief=True),
+    Case("bfs_flag", "bfs/bfs_flag.ptx", "level", (), (("VERTICES=1",), ("VERTICES=3000", "DEGREE=5", "SOURCE=7")),
+         ("VERTICES=2000",), kernels=0, brief=True),
     Case("sort_bitonic", "sort/bitonic.ptx", "X", (), _sizes(1024), kernels=15, brief=True),
     Case("sort_radix", "sort/radix.ptx", "X", ("N=700", "PIECES=5"), (("N=1", "PIECES=3"), ("N=4097", "PIECES=1")),
          ("N=5000", "PIECES=30"), kernels=12),

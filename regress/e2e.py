@@ -42,6 +42,7 @@ from check_ranges import SECTIONS, check_section  # noqa: E402
 from check_regress import check_failures, check_quick_suite  # noqa: E402
 from check_reuse import check_reuse  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
+from check_steps import CHECKS as STEP_CHECKS  # noqa: E402
 from check_study import CHECKS as STUDY_CHECKS  # noqa: E402
 from check_families import FAMILY_CHECKS  # noqa: E402
 from check_programs import PROGRAM_CHECKS  # noqa: E402
@@ -120,6 +121,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "system_calls": SYSTEM_CALL_CHECKS,
         "families": FAMILY_CHECKS,
         "variables": VARIABLE_CHECKS,
+        "steps": STEP_CHECKS,
         "init": INIT_CHECKS,
         "installed": INSTALLED_CHECKS | PAGE_CHECKS,
         "examples": EXAMPLE_CHECKS,

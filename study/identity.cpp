@@ -21,7 +21,7 @@ std::string file_hash(const std::string& path) {
 void complete(Identity& id, const comp::SimulationOptions& o) {
   std::string ptx = o.ptx_text, data;
   for (const auto& file : o.linked) ptx += "\n" + file.text;
-  for (const core::BufferSpec& b : o.launch.buffers) data += file_hash(b.init.file) + "\n";
+  for (const std::string& file : o.launch.data_files()) data += file_hash(file) + "\n";
   for (const core::ExpectSpec& e : o.launch.expects) data += file_hash(e.file) + "\n";
   id.machine_sha256 = core::sha256_hex(core::show_machine(o.machine, false));
   id.ptx_sha256 = core::sha256_hex(ptx);

@@ -75,7 +75,7 @@ Times times_of(const Recording& recording) {
     const auto length = static_cast<double>(end - start);
     const uint64_t kind = timeline.has("kind") ? timeline["kind"][row] : kKernel;
     (kind == kToDevice ? t.to_device : kind == kFromDevice ? t.from_device : t.kernels) += length;
-    t.copies += kind != kKernel;
+    t.copies += kind == kToDevice || kind == kFromDevice;
   }
   if (timeline.rows > 0) t.all = static_cast<double>(last - first);
   return t;

@@ -76,8 +76,10 @@ class TraceEvents {
         name("thread_name", kStreams, stream, fmt::format("stream {}", stream));
       const uint64_t kind = items["kind"][i];
       const std::string text = core::short_kernel_name(items.texts.find("name")->second[i]);
-      const std::string label =
-          kind == 0 ? text : fmt::format("{} to the {}", text, kind == 1 ? "device" : "host");
+      const std::string label = kind == 0   ? text
+                                : kind <= 2 ? fmt::format("{} to the {}", text, kind == 1 ? "device" : "host")
+                                : kind == 3 ? fmt::format("memset of {}", text)
+                                            : fmt::format("{} within device memory", text);
       span(label, kind == 0 ? "kernel" : "copy", kStreams, stream, items["start"][i], items["end"][i],
            kind == 0 ? fmt::format("\"launch\": {}, \"cycles\": {}", items["kernel"][i],
                                    items["end"][i] - items["start"][i])

@@ -83,15 +83,11 @@ core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
   // 1. Reports of SMs, 2. the ends of kernels and transfers, 3. the starts of others, 4. one block.
   collect_reports();
   finish(now);
-  while (const auto item = work_.start_next(now)) {
-    if (const KernelLaunch* run = work_.item(*item).run; run != nullptr) {
-      begin(*item, hooks_.set_clocks && hooks_.set_clocks(*run) ? now + 1 : now);
-    } else if (work_.item(*item).marker) {
-      hooks_.marker(work_.item(*item).number);
-      work_.finish(*item, now);
-    } else {
-      begin_copy(*item, now);
-    }
+  start_items(now);
+  while (work_.unfinished() < more_below_) {
+    more_below_ = 0;
+    hooks_.more();
+    start_items(now);
   }
   if (work_.all_done()) {
     hooks_.all_done();
@@ -102,6 +98,19 @@ core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
   uint64_t next = own_next_;
   for (const Port& p : ports_) next = std::min(next, p.reports->next_visible().count());
   return core::Cycle(next);
+}
+
+void BlockDispatcher::start_items(uint64_t now) {
+  while (const auto item = work_.start_next(now)) {
+    if (const KernelLaunch* run = work_.item(*item).run; run != nullptr) {
+      begin(*item, hooks_.set_clocks && hooks_.set_clocks(*run) ? now + 1 : now);
+    } else if (work_.item(*item).marker) {
+      hooks_.marker(work_.item(*item).number);
+      work_.finish(*item, now);
+    } else {
+      begin_copy(*item, now);
+    }
+  }
 }
 
 uint64_t BlockDispatcher::next_event(uint64_t now, bool dispatched) const {

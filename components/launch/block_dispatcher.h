@@ -52,6 +52,7 @@ class BlockDispatcher : public core::Clocked {
     std::function<bool(const KernelLaunch&)> set_clocks = {};
     std::function<void(uint32_t)> copied = {};  ///< the transfer of that number has ended
     std::function<void(uint32_t)> marker = {};  ///< the marker of that number has been reached
+    std::function<void()> more = {};            ///< fewer items are left than call_below() has said
   };
   BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain, const DispatchRules& rules);
 
@@ -75,7 +76,7 @@ class BlockDispatcher : public core::Clocked {
     work_.add({nullptr, stream, cycles, to_device, copies_++});
   }
 
-  // For a host that adds work from time to time, after all_done().
+  // For a host that adds work from time to time: after all_done(), or in the hook `more`.
   struct Order {
     uint32_t stream = 0;
     std::vector<uint32_t> after;  ///< items that must have finished before
@@ -84,6 +85,9 @@ class BlockDispatcher : public core::Clocked {
   uint32_t add(KernelLaunch& run, Order order, bool alone);
   uint32_t add_copy(uint64_t cycles, Order order, bool to_device, uint32_t number);
   uint32_t add_marker(Order order, uint32_t number);
+  /// Calls the hook `more`, once, as soon as fewer than `items` have not finished.
+  void call_below(size_t items) { more_below_ = items; }
+  [[nodiscard]] size_t unfinished() const { return work_.unfinished(); }
   /// Starts what has been added, in the cycle in which all before it was done.
   void resume();
 
@@ -134,6 +138,8 @@ class BlockDispatcher : public core::Clocked {
   [[nodiscard]] uint64_t whole_slots(uint64_t cycle) const {
     return (cycle + rules_.issue_cycles - 1) / rules_.issue_cycles * rules_.issue_cycles;
   }
+  /// Starts what can start now.
+  void start_items(uint64_t now);
   void begin(uint32_t item, uint64_t now);
   void begin_copy(uint32_t item, uint64_t now);
   /// The core clock has changed: transfers take the time that they take, in other cycles.
@@ -157,6 +163,7 @@ class BlockDispatcher : public core::Clocked {
   std::vector<bool> slot_taken_;
   std::array<Transfer, WorkQueue::kEngines> transfers_;
   uint32_t copies_ = 0;
+  size_t more_below_ = 0;  ///< unfinished items
   uint32_t next_port_ = 0, next_turn_ = 0;
   uint64_t start_from_ = 0;  ///< when the next block may start, in DispatchRules::kParts of a cycle
   uint64_t own_next_ = 0;

@@ -74,6 +74,7 @@ std::optional<uint32_t> WorkQueue::start_next(uint64_t now) {
 void WorkQueue::finish(uint32_t index, uint64_t now) {
   Place& place = places_[index];
   place.finished = true;
+  ++finished_;
   streams_[place.stream].busy = false;
   if (items_[index].run != nullptr) {
     --running_kernels_;

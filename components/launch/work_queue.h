@@ -56,6 +56,8 @@ class WorkQueue {
   [[nodiscard]] std::optional<uint32_t> start_next(uint64_t now);
   void finish(uint32_t index, uint64_t now = 0);
   [[nodiscard]] bool all_done() const { return first_unfinished_ == items_.size(); }
+  /// Items that have not finished.
+  [[nodiscard]] size_t unfinished() const { return items_.size() - finished_; }
   /// When the item can start that start_next() was too early for; kNothing if there is none.
   static constexpr uint64_t kNothing = ~0ull;
   [[nodiscard]] uint64_t next_issue() const { return next_issue_; }
@@ -92,7 +94,7 @@ class WorkQueue {
   bool legacy_default_stream_ = false;
   uint32_t after_default_ = 0;  ///< legacy: one past the last item of stream 0 so far
   uint32_t after_barrier_ = 0;  ///< items before the last barrier
-  size_t first_unfinished_ = 0;
+  size_t first_unfinished_ = 0, finished_ = 0;
   uint64_t issue_ = 0;  ///< of the next item
   uint64_t next_issue_ = kNothing;
 };

@@ -152,7 +152,9 @@ TEST_F(WorkQueueTest, AMarkerComesBehindItsStreamAndTakesNeitherSlotNorEngine) {
   EXPECT_EQ(starts(), Items{});
   queue.finish(0);
   EXPECT_EQ(starts(), Items{1});
+  EXPECT_EQ(queue.unfinished(), 1u);
   queue.finish(1);
+  EXPECT_EQ(queue.unfinished(), 0u);
   EXPECT_TRUE(queue.all_done());
 }
 

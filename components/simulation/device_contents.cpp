@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "simcore/memory/host_memory.h"
 #include "simcore/text/input_error.h"
 
@@ -15,6 +17,7 @@ DeviceContents::DeviceContents(SimulationOptions& options, const isa::Module& mo
   place_variables();
   set_variables();
   write_addresses();
+  first_address_ = buffer_address_;
 }
 
 void DeviceContents::place_buffers() {
@@ -42,6 +45,18 @@ std::span<const std::byte> DeviceContents::buffer(size_t index) const {
   if (options_.launch.buffers[index].bytes() == 0) return {};
   const core::Allocation* a = memory_.find(buffer_address_[index]);
   return {a->data, a->bytes};
+}
+
+std::span<std::byte> DeviceContents::bytes_of(size_t index) {
+  if (options_.launch.buffers[index].bytes() == 0) return {};
+  const core::Allocation* a = memory_.find(buffer_address_[index]);
+  return {a->data, a->bytes};
+}
+
+void DeviceContents::fill(const core::BufferSpec& source, std::span<std::byte> out) const {
+  std::ranges::fill(out, std::byte{0});
+  core::fill_buffer(source, options_.launch.seed, out);
+  write_addresses(source, out.data());
 }
 
 uint64_t DeviceContents::address_of(const isa::Variable& variable) const {

@@ -37,6 +37,13 @@ class DeviceContents {
   /// Device address of a buffer or variable of the launch file.
   [[nodiscard]] uint64_t buffer_address(size_t index) const { return buffer_address_.at(index); }
   [[nodiscard]] std::span<const std::byte> buffer(size_t index) const;
+  [[nodiscard]] std::span<std::byte> bytes_of(size_t index);
+  /// The two buffers change their names: hosts swap pointers.
+  void swap_names(size_t a, size_t b) { std::swap(buffer_address_.at(a), buffer_address_.at(b)); }
+  /// All buffers have their first names again.
+  void restore_names() { buffer_address_ = first_address_; }
+  /// Data that a copy brings; `out` is as long as they are. Throws core::InputError.
+  void fill(const core::BufferSpec& source, std::span<std::byte> out) const;
   /// Device address of a variable of the module or of one of its functions, handle of a texture reference; 0
   /// for any other.
   [[nodiscard]] uint64_t address_of(const isa::Variable& variable) const;
@@ -60,6 +67,8 @@ class DeviceContents {
   void set_variables();
   /// Addresses in the initial values of buffers and variables, now that all have theirs.
   void write_addresses();
+  /// Those of one initial value, which lies at `data`.
+  void write_addresses(const core::BufferSpec& content, std::byte* data) const;
   // device_textures.cpp
   void place_textures();
   /// Each texture is a reference of the PTX, or some launch passes it.
@@ -69,6 +78,7 @@ class DeviceContents {
   const isa::Module& module_;
   core::DeviceMemory memory_;
   std::vector<uint64_t> buffer_address_;                ///< of the launch's buffers and variables
+  std::vector<uint64_t> first_address_;                 ///< before any has been swapped
   std::vector<PlacedModuleVariable> variable_address_;  ///< module's and functions'
   std::vector<isa::Texture> textures_;
 };

@@ -108,22 +108,30 @@ void DeviceContents::set_variables() {
 
 void DeviceContents::write_addresses() {
   const std::vector<core::BufferSpec>& buffers = options_.launch.buffers;
+  for (size_t b = 0; b < buffers.size(); ++b)
+    if (!buffers[b].init.addresses.empty()) write_addresses(buffers[b], bytes_of(b).data());
+  // What copies bring later is refused now.
+  for (const core::CopySpec& copy : options_.launch.copies) {
+    if (!copy.source || copy.source->init.addresses.empty()) continue;
+    std::vector<std::byte> scratch(copy.source->bytes());
+    write_addresses(*copy.source, scratch.data());
+  }
+}
+
+void DeviceContents::write_addresses(const core::BufferSpec& content, std::byte* data) const {
   const auto pointer_bytes = static_cast<uint32_t>(module_.address_size / 8);
-  for (size_t b = 0; b < buffers.size(); ++b) {
-    const uint32_t step = core::element_bytes(buffers[b].type);
-    for (const core::AddressElement& element : buffers[b].init.addresses) {
-      if (step < pointer_bytes)  // PTX 1.x does not say which size its addresses have
-        core::raise_input_error(
-            element.where,
-            fmt::format("addresses of {} have {} bits, elements of '{}' {}", options_.ptx_name,
-                        module_.address_size, buffers[b].name, 8 * step),
-            fmt::format("type = \"u{}\"", module_.address_size));
-      const uint64_t address = buffer_address_[element.target] + element.offset;
-      if (step == 4 && address > 0xffffffffu)
-        core::raise_input_error(element.where, fmt::format("'{}' lies at {:#x}, which 32 bits cannot hold",
-                                                           element.name, address));
-      std::memcpy(memory_.find(buffer_address_[b])->data + element.index * step, &address, step);
-    }
+  const uint32_t step = core::element_bytes(content.type);
+  for (const core::AddressElement& element : content.init.addresses) {
+    if (step < pointer_bytes)  // PTX 1.x does not say which size its addresses have
+      core::raise_input_error(element.where,
+                              fmt::format("addresses of {} have {} bits, elements of '{}' {}",
+                                          options_.ptx_name, module_.address_size, content.name, 8 * step),
+                              fmt::format("type = \"u{}\"", module_.address_size));
+    const uint64_t address = buffer_address_[element.target] + element.offset;
+    if (step == 4 && address > 0xffffffffu)
+      core::raise_input_error(
+          element.where, fmt::format("'{}' lies at {:#x}, which 32 bits cannot hold", element.name, address));
+    std::memcpy(data + element.index * step, &address, step);
   }
 }
 

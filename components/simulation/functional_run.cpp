@@ -4,41 +4,88 @@
 #include "components/functional/functional_runner.h"
 #include "components/simulation/kernel_summary.h"
 #include "components/simulation/run_plan.h"
+#include "components/simulation/run_steps.h"
 
 namespace gpusim::comp {
 
-void run_functional(const RunPlan& plan, SimulationResult& result) {
-  const SimulationOptions& options = plan.options;
-  const DeviceMemoryAdapter memory(plan.contents.memory(), plan.contents.textures(), &plan.services);
-  FunctionalRunner runner(
-      memory, options.max_cycles, options.machine.gpu.compute_capability >= 70,
-      [&options] { return interrupted(options); }, plan.checker);
-  std::optional<WarpTracer> tracer;
-  if (options.trace) runner.set_tracer(&tracer.emplace(options.machine, options.trace));
-  for (const RunItem& item : plan.order) {
-    const auto* at = std::get_if<LaunchItem>(&item);
-    if (at == nullptr) continue;  // a copy: buffers are where they are; only time would pass
-    const PreparedLaunch& launch = plan.launches[at->launch];
-    const FunctionalRunner::Outcome outcome = runner.run(*launch.run);
-    plan.services.flush();
-    KernelResult k = summarise(*launch.run, options.machine, launch.occupancy_limiter);
-    k.stream = launch.spec->stream;
-    result.kernels.push_back(std::move(k));
-    if (plan.checker != nullptr) plan.checker->end_launch(*launch.run);
-    if (interrupted(options)) {
-      result.status = SimulationResult::Status::kInterrupted;
-      result.reason = "interrupted";
-      return;
-    }
-    const bool deadlock = outcome == FunctionalRunner::Outcome::kDeadlock;
-    if (deadlock && plan.checker != nullptr) plan.checker->report_stuck_barriers();
-    if (deadlock || outcome == FunctionalRunner::Outcome::kError) {
-      result.status = SimulationResult::Status::kFailed;
-      result.reason = runner.error();
-      result.fault = runner.fault();
-      return;
+namespace {
+
+class FunctionalRun {
+ public:
+  FunctionalRun(const RunPlan& plan, SimulationResult& result)
+      : plan_(plan),
+        options_(plan.options),
+        result_(result),
+        memory_(plan.contents.memory(), plan.contents.textures(), &plan.services),
+        runner_(
+            memory_, options_.max_cycles, options_.machine.gpu.compute_capability >= 70,
+            [this] { return interrupted(options_); }, plan.checker),
+        steps_(options_, plan.contents, plan.checker) {
+    if (options_.trace) runner_.set_tracer(&tracer_.emplace(options_.machine, options_.trace));
+  }
+
+  void run() {
+    try {
+      for (core::StepWalker& at = steps_.walker(); !at.done(); at.advance())
+        if (!carry_out(at)) return;
+    } catch (const core::InputError& error) {
+      result_.status = SimulationResult::Status::kFailed;
+      result_.reason = reason_of(error);
     }
   }
-}
+
+ private:
+  /// False: the run is over.
+  bool carry_out(const core::StepWalker& at) {
+    if (at.kind() == core::StepWalker::Kind::kLaunch) return launch(at.launch());
+    if (at.kind() == core::StepWalker::Kind::kCopy || at.kind() == core::StepWalker::Kind::kMemset)
+      if (const RunSteps::Transfer t = steps_.transfer(); t.move) t.move();
+    return !stopped();
+  }
+
+  bool launch(const core::LaunchSpec& spec) {
+    plan_.launches.forget_ended();
+    for (uint32_t i = 0; i < spec.repeat; ++i)
+      if (!launch_once(plan_.launches.take(spec, false))) return false;
+    return true;
+  }
+
+  bool launch_once(PreparedLaunch& launch) {
+    const FunctionalRunner::Outcome outcome = runner_.run(*launch.run);
+    plan_.services.flush();
+    KernelResult k = summarise(*launch.run, options_.machine, launch.occupancy_limiter);
+    k.stream = launch.spec->stream;
+    result_.kernels.push_back(std::move(k));
+    if (plan_.checker != nullptr) plan_.checker->end_launch(*launch.run);
+    plan_.launches.ended(*launch.run);
+    if (stopped()) return false;
+    const bool deadlock = outcome == FunctionalRunner::Outcome::kDeadlock;
+    if (deadlock && plan_.checker != nullptr) plan_.checker->report_stuck_barriers();
+    if (!deadlock && outcome != FunctionalRunner::Outcome::kError) return true;
+    result_.status = SimulationResult::Status::kFailed;
+    result_.reason = runner_.error();
+    result_.fault = runner_.fault();
+    return false;
+  }
+
+  [[nodiscard]] bool stopped() {
+    if (!interrupted(options_)) return false;
+    result_.status = SimulationResult::Status::kInterrupted;
+    result_.reason = "interrupted";
+    return true;
+  }
+
+  const RunPlan& plan_;
+  const SimulationOptions& options_;
+  SimulationResult& result_;
+  const DeviceMemoryAdapter memory_;
+  FunctionalRunner runner_;
+  std::optional<WarpTracer> tracer_;
+  RunSteps steps_;
+};
+
+}  // namespace
+
+void run_functional(const RunPlan& plan, SimulationResult& result) { FunctionalRun(plan, result).run(); }
 
 }  // namespace gpusim::comp

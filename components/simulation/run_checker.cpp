@@ -16,8 +16,9 @@ std::unique_ptr<Checker> make_checker(const SimulationOptions& options, const De
   const core::LaunchDescription& launch = options.launch;
   for (uint32_t b = 0; b < launch.buffers.size(); ++b) {
     if (launch.buffers[b].variable) continue;
-    const bool copied = std::ranges::any_of(
-        launch.copies, [b](const core::CopySpec& c) { return c.buffer == b && c.to_device; });
+    const bool copied = std::ranges::any_of(launch.copies, [b](const core::CopySpec& c) {
+      return c.buffer == b && c.to_device && !c.moves_data();
+    });
     add(contents.buffer_address(b), GlobalObject::Kind::kBuffer,
         !options.checks.init || copied || launch.buffers[b].init.given);
   }
@@ -28,6 +29,13 @@ std::unique_ptr<Checker> make_checker(const SimulationOptions& options, const De
         true);
   });
   return checker;
+}
+
+void note_written(Checker* checker, uint64_t address, uint64_t bytes) {
+  if (checker == nullptr || bytes == 0) return;
+  GlobalObject* object = checker->globals().find(address);
+  if (object == nullptr || object->initialised) return;
+  object->written.set(address - object->begin, bytes);
 }
 
 void collect_findings(const Checker& checker, SimulationResult& result) {

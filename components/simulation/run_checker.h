@@ -12,6 +12,8 @@ namespace gpusim::comp {
 /// Null for a run without --check.
 [[nodiscard]] std::unique_ptr<Checker> make_checker(const SimulationOptions& options,
                                                     const DeviceContents& contents);
+/// The host has written these bytes of device memory; `checker` may be null.
+void note_written(Checker* checker, uint64_t address, uint64_t bytes);
 void collect_findings(const Checker& checker, SimulationResult& result);
 
 }  // namespace gpusim::comp

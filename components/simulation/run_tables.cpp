@@ -9,13 +9,31 @@
 
 namespace gpusim::comp {
 
+namespace {
+
+uint64_t kind_of(const CopyResult& copy) {
+  switch (copy.form) {
+    case CopyResult::Form::kFill:
+      return 3;
+    case CopyResult::Form::kInside:
+      return 4;
+    case CopyResult::Form::kTransfer:
+      break;
+  }
+  return copy.to_device ? 1 : 2;
+}
+
+}  // namespace
+
 void write_timeline(core::Recorder& recorder, const SimulationResult& result) {
   TableBuilder t("timeline",
                  "launches that ended and transfers that began, in the order in which they began");
   t.column("start", "core cycles", "launch, or start of the transfer");
   t.column("end", "core cycles", "last SM drained, or end of the transfer");
   t.column("stream", "1", "of the launch file");
-  t.column("kind", "1", "0 kernel, 1 transfer to the device, 2 transfer from the device");
+  t.column("kind", "1",
+           "0 kernel, 1 transfer to the device, 2 transfer from the device, 3 memset, 4 copy within device "
+           "memory");
   t.column("kernel", "1", "group of /kernels; 18446744073709551615: a transfer");
   t.column("engine", "1", "copy engine; 18446744073709551615: a kernel");
   t.column("bytes", "bytes", "moved by a transfer, else 0");
@@ -24,7 +42,7 @@ void write_timeline(core::Recorder& recorder, const SimulationResult& result) {
   const std::vector<TimelineItem> items = timeline(result);
   for (const TimelineItem& i : items) {
     const bool is_kernel = i.kernel != nullptr;
-    const uint64_t kind = is_kernel ? 0 : i.copy->to_device ? 1 : 2;
+    const uint64_t kind = is_kernel ? 0 : kind_of(*i.copy);
     for (const uint64_t v :
          {i.start, i.end, uint64_t{i.stream}, kind, is_kernel ? uint64_t{i.kernel->number} : kNone,
           is_kernel ? kNone : uint64_t{i.copy->engine}, is_kernel ? 0 : i.copy->bytes})

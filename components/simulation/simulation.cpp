@@ -19,28 +19,16 @@ Simulation::Simulation(SimulationOptions options)
       contents_(options_, module_),
       checker_(make_checker(options_, contents_)),
       services_(options_.on_print),
-      images_(options_, module_, contents_, checker_.get()) {
-  prepare_launches();
+      images_(options_, module_, contents_, checker_.get()),
+      launches_(options_, images_, contents_) {
+  services_.set_printf_fifo_bytes(options_.printf_fifo_bytes);
+  services_.set_malloc_heap_bytes(options_.malloc_heap_bytes);
+  for (const PreparedLaunch& launch : launches_.known())
+    services_.prepare(*launch.run->image, contents_.memory());
   warn_of_unset_constants();
 }
 
 Simulation::~Simulation() = default;
-
-void Simulation::prepare_launches() {
-  if (options_.launch.launches.empty())
-    throw core::InputError(fmt::format("{}: error: nothing to launch", options_.launch.path));
-  const auto prepare = [this](std::vector<PreparedLaunch>& launches, size_t first_id) {
-    for (const core::LaunchSpec& spec : options_.launch.launches)
-      for (uint32_t i = 0; i < spec.repeat; ++i)
-        launches.push_back(prepare_launch(options_, spec, static_cast<uint32_t>(first_id + launches.size()),
-                                          images_.of(spec), contents_));
-  };
-  prepare(launches_, 0);
-  services_.set_printf_fifo_bytes(options_.printf_fifo_bytes);
-  services_.set_malloc_heap_bytes(options_.malloc_heap_bytes);
-  for (const PreparedLaunch& launch : launches_) services_.prepare(*launch.run->image, contents_.memory());
-  if (options_.caches == CacheState::kWarm) prepare(warm_up_, launches_.size());
-}
 
 void Simulation::warn_of_unset_constants() const {
   if (!options_.on_warning) return;
@@ -52,24 +40,9 @@ void Simulation::warn_of_unset_constants() const {
   }
 }
 
-/// Launches and copies in the order of the launch file.
-static std::vector<RunItem> in_order(const core::LaunchDescription& description,
-                                     const std::vector<PreparedLaunch>& launches) {
-  std::vector<std::pair<uint32_t, RunItem>> items;
-  for (size_t i = 0; i < launches.size(); ++i) items.emplace_back(launches[i].spec->order, LaunchItem{i});
-  for (size_t i = 0; i < description.copies.size(); ++i)
-    items.emplace_back(description.copies[i].order, CopyItem{i});
-  std::ranges::stable_sort(items, {}, [](const auto& item) { return item.first; });
-  std::vector<RunItem> order;
-  order.reserve(items.size());
-  for (const auto& [rank, item] : items) order.push_back(item);
-  return order;
-}
-
 SimulationResult Simulation::run() {
   SimulationResult result;
-  const RunPlan plan{options_,       contents_, launches_, warm_up_, in_order(options_.launch, launches_),
-                     checker_.get(), services_};
+  const RunPlan plan{options_, contents_, launches_, checker_.get(), services_};
   const auto begin = std::chrono::steady_clock::now();
   if (options_.functional)
     run_functional(plan, result);

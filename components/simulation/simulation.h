@@ -10,7 +10,7 @@
 #include "components/services/host_services.h"
 #include "components/simulation/device_contents.h"
 #include "components/simulation/kernel_images.h"
-#include "components/simulation/prepared_launch.h"
+#include "components/simulation/run_launches.h"
 #include "components/simulation/simulation_options.h"
 #include "components/simulation/simulation_result.h"
 #include "isa/ptx/module.h"
@@ -31,11 +31,10 @@ class Simulation {
   /// Where it lies in device memory.
   [[nodiscard]] uint64_t buffer_address(size_t index) const { return contents_.buffer_address(index); }
   [[nodiscard]] const SimulationOptions& options() const { return options_; }
-  /// In the order of the launch file.
-  [[nodiscard]] const std::vector<PreparedLaunch>& launches() const { return launches_; }
+  /// In the order of the launch file; those in loops as they are in the first iteration.
+  [[nodiscard]] const std::vector<PreparedLaunch>& launches() const { return launches_.known(); }
 
  private:
-  void prepare_launches();
   void warn_of_unset_constants() const;
 
   SimulationOptions options_;
@@ -44,8 +43,7 @@ class Simulation {
   std::unique_ptr<Checker> checker_;  ///< of a run with checks
   HostServices services_;
   KernelImages images_;
-  std::vector<PreparedLaunch> launches_;
-  std::vector<PreparedLaunch> warm_up_;  ///< the same launches once more, if caches are to be warm
+  RunLaunches launches_;
 };
 
 }  // namespace gpusim::comp

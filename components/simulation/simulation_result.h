@@ -32,14 +32,20 @@ struct KernelResult {
   std::vector<std::string> top_stalls;  ///< "memory_dram 61.2 %", largest first
 };
 
-/// A timed host transfer over the machine's [host] link.
+/// A timed host transfer over the machine's [host] link, or bytes that move within device memory.
 struct CopyResult {
+  enum class Form : uint8_t {
+    kTransfer,
+    kFill,   ///< with a pattern
+    kInside  ///< from device memory to device memory
+  };
+  Form form = Form::kTransfer;
   std::string buffer;
   bool is_variable = false;
   uint32_t stream = 0, engine = 0;
   bool to_device = true;
   uint64_t bytes = 0;
-  double time_s = 0;            ///< latency + bytes / rate
+  double time_s = 0;            ///< latency + bytes / rate; within device memory at the rate of its buses
   double start_s = 0;           ///< when it started
   uint64_t start = 0, end = 0;  ///< core cycles; 0 and 0 if it did not start
 };
@@ -57,7 +63,7 @@ struct SimulationResult {
   /// Why it has failed, if the executor found it: an access out of bounds, an assert() and so on.
   isa::FaultKind fault = isa::FaultKind::kNone;
   std::vector<KernelResult> kernels;  ///< that ended, in the order in which they began
-  std::vector<CopyResult> copies;     ///< in the order of the launch file
+  std::vector<CopyResult> copies;     ///< in the order in which the host issued them
   std::vector<core::ExpectResult> expects;
   std::vector<MemoryFingerprint> fingerprints;  ///< of a recorded run that ended well
   double wall_s = 0;                            ///< host seconds of the simulation proper

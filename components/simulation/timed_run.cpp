@@ -13,6 +13,7 @@
 #include "components/simulation/run_observer.h"
 #include "components/simulation/run_plan.h"
 #include "components/simulation/run_recorder.h"
+#include "components/simulation/run_steps.h"
 #include "components/simulation/run_tables.h"
 #include "simcore/memory/fingerprint.h"
 
@@ -20,24 +21,8 @@ namespace gpusim::comp {
 
 namespace {
 
-/// The copies of the launch file, with the time that each takes.
-std::vector<CopyResult> planned_copies(const SimulationOptions& options) {
-  std::vector<CopyResult> all;
-  const auto& host = options.machine.host;
-  const double rate = static_cast<double>(std::max<int64_t>(host.link_bytes_per_s, 1));
-  for (const core::CopySpec& c : options.launch.copies) {
-    const core::BufferSpec& b = options.launch.buffers[c.buffer];
-    CopyResult copy;
-    copy.buffer = b.name;
-    copy.is_variable = b.variable.has_value();
-    copy.stream = c.stream;
-    copy.to_device = c.to_device;
-    copy.bytes = b.bytes();
-    copy.time_s = host.link_latency_ns * 1e-9 + static_cast<double>(b.bytes()) / rate;
-    all.push_back(std::move(copy));
-  }
-  return all;
-}
+/// The host is at most so many launches and transfers of a loop ahead, as drivers let it be.
+constexpr size_t kMostAhead = 1024;
 
 class TimedRun {
  public:
@@ -49,7 +34,6 @@ class TimedRun {
 
  private:
   [[nodiscard]] BlockDispatcher::Hooks hooks();
-  void enqueue();
   void make_governor();
   void observe_from_time_to_time();
   /// A program error, or another reason for which the run has failed: the first one counts.
@@ -70,13 +54,18 @@ class TimedRun {
     }
   }
   /// True of a launch that only warms the caches: it is simulated, not counted.
-  [[nodiscard]] bool warms_up(const KernelLaunch& run) const { return run.id >= plan_.launches.size(); }
-  [[nodiscard]] const PreparedLaunch& launch_of(const KernelLaunch& run) const {
-    return warms_up(run) ? plan_.warm_up[run.id - plan_.launches.size()] : plan_.launches[run.id];
-  }
+  [[nodiscard]] bool warms_up(const KernelLaunch& run) const { return plan_.launches.warms_up(run); }
+  /// Issues steps until the host has to wait.
+  void issue();
+  void issue_step(const core::StepWalker& at);
+  /// The same; what is wrong with a step then ends the run.
+  void host_goes_on();
+  /// Before the first launch or transfer that is no warm-up: memory is as it was at first.
+  void begin_counting();
   void begin_kernel(KernelLaunch& run);
   void end_kernel(KernelLaunch& run);
-  void copied(const BlockDispatcher::Copy& copy);
+  void transfer_begins(const BlockDispatcher::Copy& copy);
+  void transfer_ends(uint32_t number);
   /// Stops the run if the user or a limit wants it.
   void watch(uint64_t core_cycle);
   void report_progress(core::Cycle now) const;
@@ -88,6 +77,14 @@ class TimedRun {
   std::string error_;
   bool all_done_ = false, interrupted_ = false, counting_ = false;
   core::DeviceMemory::Contents first_contents_;  ///< before the launches that warm the caches
+  bool warming_;                                 ///< the host issues those
+  RunSteps steps_;
+  static constexpr size_t kNotCounted = ~size_t{0};
+  struct Transfer {
+    size_t counted;  ///< index into the result's copies, or kNotCounted
+    std::function<void()> move;
+  };
+  std::vector<Transfer> transfers_;  ///< by the number that the dispatcher has of them
   std::exception_ptr failure_;
   DeviceMemoryAdapter memory_;
   RunFile file_;
@@ -102,6 +99,8 @@ TimedRun::TimedRun(const RunPlan& plan, SimulationResult& result)
     : plan_(plan),
       options_(plan.options),
       result_(result),
+      warming_(options_.caches == CacheState::kWarm),
+      steps_(options_, plan.contents, plan.checker),
       memory_(plan.contents.memory(), plan.contents.textures(), &plan.services),
       file_(options_),
       engine_(options_.module_events ? core::Engine::Activation::kModuleEvents
@@ -112,11 +111,11 @@ TimedRun::TimedRun(const RunPlan& plan, SimulationResult& result)
           options_.attach_memory),
       power_(gpu_, options_.machine),
       records_(file_.recorder(), gpu_, power_, options_.machine, plan.checker, options_.sample_cycles) {
-  if (!plan_.warm_up.empty()) first_contents_ = plan_.contents.memory().contents();
+  if (warming_) first_contents_ = plan_.contents.memory().contents();
   make_governor();
   gpu_.dispatcher().set_hooks(hooks());
-  result_.copies = planned_copies(options_);
-  enqueue();
+  if (options_.launch.legacy_default_stream) gpu_.dispatcher().use_legacy_default_stream();
+  host_goes_on();
   observe_from_time_to_time();
 }
 
@@ -130,44 +129,88 @@ void TimedRun::make_governor() {
 }
 
 BlockDispatcher::Hooks TimedRun::hooks() {
-  return {[this](KernelLaunch& run) { begin_kernel(run); }, [this](KernelLaunch& run) { end_kernel(run); },
+  return {[this](KernelLaunch& run) { begin_kernel(run); },
+          [this](KernelLaunch& run) { end_kernel(run); },
           [this] {
             all_done_ = true;
             engine_.stop();
           },
-          [this](const BlockDispatcher::Copy& copy) { copied(copy); },
-          [this](const KernelLaunch& run) { return power_.set_clocks(launch_of(run).spec->clocks); }};
+          [this](const BlockDispatcher::Copy& copy) { transfer_begins(copy); },
+          [this](const KernelLaunch& run) { return power_.set_clocks(plan_.launches.of(run).spec->clocks); },
+          [this](uint32_t number) { transfer_ends(number); },
+          {},
+          [this] { guarded([this] { host_goes_on(); }); }};
 }
 
-void TimedRun::enqueue() {
+void TimedRun::issue() {
   BlockDispatcher& dispatcher = gpu_.dispatcher();
-  if (options_.launch.legacy_default_stream) dispatcher.use_legacy_default_stream();
-  const bool flushed = options_.caches == CacheState::kFlushed;
-  for (const PreparedLaunch& launch : plan_.warm_up)
-    dispatcher.enqueue(*launch.run, launch.spec->stream, launch.spec->clocks.any());
-  dispatcher.enqueue_barrier();
-  for (const RunItem& item : plan_.order) {
-    if (const auto* at = std::get_if<LaunchItem>(&item)) {
-      const PreparedLaunch& launch = plan_.launches[at->launch];
-      dispatcher.enqueue(*launch.run, launch.spec->stream, flushed || launch.spec->clocks.any());
+  core::StepWalker& at = steps_.walker();
+  plan_.launches.forget_ended();
+  for (;;) {
+    if (at.done()) {
+      if (!warming_) return;
+      // All of the real work comes after all of this; what the host reads meanwhile is what is there first.
+      if (!plan_.launches.fixed() && dispatcher.unfinished() != 0) return dispatcher.call_below(1);
+      dispatcher.enqueue_barrier();
+      if (!plan_.launches.fixed()) begin_counting();
+      warming_ = false;
+      at.restart();
+    } else if (at.waits() && dispatcher.unfinished() != 0) {
+      return dispatcher.call_below(1);
+    } else if (at.in_loop() && dispatcher.unfinished() >= kMostAhead) {
+      return dispatcher.call_below(kMostAhead / 2);
     } else {
-      const CopyResult& copy = result_.copies[std::get<CopyItem>(item).copy];
-      dispatcher.enqueue_copy(gpu_.core_domain().cycles_of_ns(copy.time_s * 1e9), copy.stream,
-                              copy.to_device);
+      issue_step(at);
+      at.advance();
+    }
+    if (interrupted(options_)) {
+      interrupted_ = true;
+      return engine_.stop();
     }
   }
+}
+
+void TimedRun::host_goes_on() {
+  try {
+    issue();
+  } catch (const core::InputError& error) {
+    fail({reason_of(error)});
+    engine_.stop();
+  }
+}
+
+void TimedRun::issue_step(const core::StepWalker& at) {
+  if (at.kind() == core::StepWalker::Kind::kLaunch) {
+    const core::LaunchSpec spec = at.launch();
+    const bool alone = (options_.caches == CacheState::kFlushed && !warming_) || spec.clocks.any();
+    for (uint32_t i = 0; i < spec.repeat; ++i)
+      gpu_.dispatcher().add(*plan_.launches.take(spec, warming_).run, {spec.stream, {}}, alone);
+  } else if (at.kind() == core::StepWalker::Kind::kCopy || at.kind() == core::StepWalker::Kind::kMemset) {
+    RunSteps::Transfer t = steps_.transfer();
+    // Copies that only cost time warm nothing.
+    if (warming_ && !t.move) return;
+    const uint64_t cycles = gpu_.core_domain().cycles_of_ns(t.result.time_s * 1e9);
+    gpu_.dispatcher().add_copy(cycles, {t.result.stream, {}}, t.result.to_device,
+                               static_cast<uint32_t>(transfers_.size()));
+    transfers_.push_back({warming_ ? kNotCounted : result_.copies.size(), std::move(t.move)});
+    if (!warming_) result_.copies.push_back(std::move(t.result));
+  }
+}
+
+void TimedRun::begin_counting() {
+  if (std::exchange(counting_, true) || plan_.options.caches != CacheState::kWarm) return;
+  plan_.contents.memory().restore(first_contents_);
+  plan_.contents.restore_names();
+  plan_.services.reset();
 }
 
 void TimedRun::begin_kernel(KernelLaunch& run) {
   if (options_.caches == CacheState::kFlushed) gpu_.empty_caches();
   gpu_.open_kernel(run);
   if (warms_up(run)) return;
-  if (!std::exchange(counting_, true) && !first_contents_.empty()) {
-    plan_.contents.memory().restore(first_contents_);
-    plan_.services.reset();
-  }
+  begin_counting();
   guarded([&] {
-    records_.begin_kernel(plan_.launches[run.id]);
+    records_.begin_kernel(plan_.launches.of(run));
     // SMs that have other kernels may have run ahead to the time at which the observer was due.
     if (records_.open_kernels() == 1) gpu_.core_domain().observe_sooner(core::Cycle(records_.next_sample()));
   });
@@ -177,7 +220,7 @@ void TimedRun::end_kernel(KernelLaunch& run) {
   gpu_.close_kernel(run);
   if (!warms_up(run)) guarded([&] { plan_.services.flush(); });
   if (!warms_up(run))
-    guarded([&] { result_.kernels.push_back(records_.end_kernel(plan_.launches[run.id])); });
+    guarded([&] { result_.kernels.push_back(records_.end_kernel(plan_.launches.of(run))); });
   // The observer looks from time to time only.
   if (const uint64_t took = run.end - run.start; took > options_.max_cycles && error_.empty()) {
     fail({fmt::format("kernel {} '{}' took {} cycles, more than {} (--max-cycles)", run.id, run.image->name,
@@ -185,15 +228,25 @@ void TimedRun::end_kernel(KernelLaunch& run) {
     engine_.stop();
   }
   if (plan_.checker != nullptr) plan_.checker->end_launch(run);
+  plan_.launches.ended(run);
 }
 
-void TimedRun::copied(const BlockDispatcher::Copy& copy) {
-  CopyResult& r = result_.copies[copy.number];
+void TimedRun::transfer_begins(const BlockDispatcher::Copy& copy) {
+  const size_t counted = transfers_[copy.number].counted;
+  if (counted == kNotCounted) return;
+  begin_counting();
+  CopyResult& r = result_.copies[counted];
   r.engine = copy.engine;
   if (r.end == 0)
     r.start_s = static_cast<double>(gpu_.core_domain().time_of(core::Cycle(copy.start))) * 1e-15;
   r.start = copy.start;
   r.end = copy.end;
+}
+
+void TimedRun::transfer_ends(uint32_t number) {
+  Transfer& t = transfers_[number];
+  if (t.move) guarded([&t] { t.move(); });
+  t.move = nullptr;
 }
 
 void TimedRun::watch(uint64_t core_cycle) {
@@ -228,7 +281,10 @@ void TimedRun::report_progress(core::Cycle now) const {
 }
 
 void TimedRun::run() {
-  const core::Engine::Outcome outcome = options_.direct_driver ? engine_.run_direct() : engine_.run();
+  // The host may have failed before there is anything to run.
+  const core::Engine::Outcome outcome = !error_.empty() || interrupted_ ? core::Engine::Outcome::kStopped
+                                        : options_.direct_driver        ? engine_.run_direct()
+                                                                        : engine_.run();
   if (failure_) std::rethrow_exception(failure_);
   conclude(outcome);
 }

@@ -62,7 +62,7 @@ Prepared prepare(const Case& c, const RunOptions& options) {
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", core::show_machine(p.machine, false), p.ptx, p.launch.text,
                   fmt::join(c.params, "\n"), c.sms, static_cast<int>(c.events), c.max_cycles);
   for (const std::string& file : p.launch.link) all += core::read_text_file(file, core::kMaxPtxBytes);
-  for (const core::BufferSpec& b : p.launch.buffers) all += file_hash(b.init.file);
+  for (const std::string& file : p.launch.data_files()) all += file_hash(file);
   for (const core::ExpectSpec& e : p.launch.expects) all += file_hash(e.file);
   p.inputs = core::sha256_hex(all);
   std::string judges = options.program + "\n";

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "simcore/launch/element.h"
 #include "simcore/launch/init.h"
 #include "simcore/launch/launch.h"
 #include "simcore/launch/scope.h"
+#include "simcore/launch/steps.h"
 #include "simcore/reference/reference.h"
 #include "simcore/text/names.h"
 
@@ -48,6 +50,7 @@ class Binder {
     }
     for (ExpectSpec& expect : launch_.expects)
       if (launch_.buffers[expect.buffer].variable && !messages_.has_errors()) check(expect);
+    if (!messages_.has_errors()) check_steps(launch_, messages_);
     messages_.raise_if_any();
   }
 
@@ -200,6 +203,36 @@ class Binder {
   Messages messages_;
 };
 
+template <class Fn>
+void for_each_late(const LaunchDescription& launch, Fn fn) {
+  const auto of_step = [&fn](const auto& steps) {
+    for (const auto& step : steps)
+      for (const LateNumber& number : step.late) fn(number.expression);
+  };
+  of_step(launch.launches);
+  of_step(launch.copies);
+  of_step(launch.memsets);
+  for (const HostStepSpec& step : launch.host_steps)
+    for (const LateExpression& e : step.numbers) fn(e);
+  for (const LoopSpec& loop : launch.loops) {
+    if (loop.times) fn(*loop.times);
+    if (!loop.condition) continue;
+    fn(loop.condition->left);
+    fn(loop.condition->right);
+  }
+}
+
+/// The text has an element of the buffer: its name, and then a bracket.
+bool names_element(std::string_view text, std::string_view name) {
+  const auto part_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const size_t next = text.find_first_not_of(" \t", at + name.size());
+    if ((at == 0 || !part_of_name(text[at - 1])) && next != std::string_view::npos && text[next] == '[')
+      return true;
+  }
+  return false;
+}
+
 /// By buffer: whether a kernel can reach it or a result is compared with it, and whether it is copied.
 struct Uses {
   std::vector<bool> meant;
@@ -213,7 +246,19 @@ Uses uses_of(const LaunchDescription& launch) {
   for (const TextureSpec& t : launch.textures) uses.meant[t.buffer] = true;
   for (const BufferSpec& b : launch.buffers)
     for (const AddressElement& e : b.init.addresses) uses.meant[e.target] = true;
-  for (const CopySpec& c : launch.copies) uses.copied[c.buffer] = true;
+  for (const CopySpec& c : launch.copies) {
+    uses.copied[c.buffer] = true;
+    if (c.from) uses.copied[*c.from] = true;
+    if (c.source)
+      for (const AddressElement& e : c.source->init.addresses) uses.meant[e.target] = true;
+  }
+  for (const MemsetSpec& m : launch.memsets) uses.copied[m.buffer] = true;
+  for (const HostStepSpec& h : launch.host_steps)
+    for (const uint32_t b : h.buffers) uses.meant[b] = true;
+  for_each_late(launch, [&](const LateExpression& e) {
+    for (size_t i = 0; i < launch.buffers.size(); ++i)
+      if (names_element(e.text, launch.buffers[i].name)) uses.meant[i] = true;
+  });
   for (const ExpectSpec& e : launch.expects) {
     uses.meant[e.buffer] = true;
     ExpressionError error;

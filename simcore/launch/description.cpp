@@ -32,6 +32,30 @@ const Number* LaunchDescription::find_param(std::string_view name) const {
   return nullptr;
 }
 
+bool LaunchDescription::has_late() const {
+  const auto waits = [](const auto& step) { return !step.late.empty(); };
+  return std::ranges::any_of(launches, waits) || std::ranges::any_of(copies, waits) ||
+         std::ranges::any_of(memsets, waits);
+}
+
+const BufferSpec& LaunchDescription::first_content(uint32_t buffer) const {
+  const BufferSpec& spec = buffers[buffer];
+  if (spec.init.given) return spec;
+  const auto first = std::ranges::find_if(copies, [&](const CopySpec& c) {
+    return c.buffer == buffer && c.source && c.source->bytes() == spec.bytes() &&
+           c.source->init.addresses.empty();
+  });
+  return first == copies.end() ? spec : *first->source;
+}
+
+std::vector<std::string> LaunchDescription::data_files() const {
+  std::vector<std::string> files;
+  for (const BufferSpec& b : buffers) files.push_back(b.init.file);
+  for (const CopySpec& c : copies)
+    if (c.source) files.push_back(c.source->init.file);
+  return files;
+}
+
 uint64_t LaunchDescription::total_buffer_bytes() const {
   uint64_t total = 0;
   for (const BufferSpec& buffer : buffers) total += buffer.bytes();

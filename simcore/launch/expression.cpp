@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <compare>
 #include <limits>
 
 #include "simcore/text/names.h"
@@ -45,8 +46,9 @@ class Evaluator {
     auto value = sum(0);
     skip_blanks();
     if (value && at_ < text_.size()) return fail(at_, fmt::format("unexpected '{}'", text_[at_]));
-    if (value && !value->is_integer && !std::isfinite(value->real))
-      return fail(0, "the value is not a finite number");
+    // What a kernel has computed may be infinite, and then the host calculates with that.
+    if (value && !value->is_integer && !std::isfinite(value->real) && !has_elements_)
+      return wrong_value(0, "the value is not a finite number");
     return value;
   }
 
@@ -54,6 +56,13 @@ class Evaluator {
   std::optional<Number> fail(size_t offset, std::string message, std::string hint = "") {
     if (!failed_) error_ = {offset, std::move(message), std::move(hint)};
     failed_ = true;
+    return std::nullopt;
+  }
+  /// What other values of the names could make good.
+  std::optional<Number> wrong_value(size_t offset, std::string message) {
+    const bool first = !failed_;
+    fail(offset, std::move(message));
+    if (first) error_.of_value = true;
     return std::nullopt;
   }
   void skip_blanks() {
@@ -151,11 +160,27 @@ class Evaluator {
     const std::string_view word = text_.substr(start, at_ - start);
     skip_blanks();
     if (at_ < text_.size() && text_[at_] == '(') return call(word, start, depth);
+    if (scope_.element && at_ < text_.size() && text_[at_] == '[') return element(word, start, depth);
     if (auto value = scope_.find(word)) return value;
     if (means_no_number(word))
       return fail(start, fmt::format("'{}' is not a number that can be calculated with", word),
                   "values are finite; a buffer gets NaN or infinity from a file: init = \"file:values.npy\"");
     return fail(start, fmt::format("undefined name '{}'", word), name_hint(word, scope_.names));
+  }
+
+  std::optional<Number> element(std::string_view array, size_t start, int depth) {
+    take("[");
+    has_elements_ = true;
+    skip_blanks();
+    const size_t place = at_;
+    const auto index = sum(depth + 1);
+    if (!index) return index;
+    if (!take("]")) return fail(at_, "expected ']'");
+    ExpressionError problem;
+    if (const auto value = scope_.element(array, *index, problem)) return value;
+    fail(problem.offset == 0 ? start : place, problem.message, problem.hint);
+    error_.of_value = problem.of_value;
+    return std::nullopt;
   }
 
   std::optional<Number> call(std::string_view function, size_t start, int depth) {
@@ -186,7 +211,7 @@ class Evaluator {
   }
   std::optional<Number> log2_of(const std::vector<Number>& values, size_t start) {
     if (values.size() != 1) return fail(start, "log2 takes one argument");
-    if (!(values[0].as_double() > 0)) return fail(start, "log2 needs a positive value");
+    if (!(values[0].as_double() > 0)) return wrong_value(start, "log2 needs a positive value");
     if (values[0].is_integer && std::has_single_bit(static_cast<uint64_t>(values[0].integer))) {
       return Number::of(std::countr_zero(static_cast<uint64_t>(values[0].integer)));
     }
@@ -198,7 +223,7 @@ class Evaluator {
     }
     const int64_t a = values[0].integer;
     const int64_t b = values[1].integer;
-    if (b <= 0) return fail(start, "ceil_div needs a positive divisor");
+    if (b <= 0) return wrong_value(start, "ceil_div needs a positive divisor");
     return Number::of(a / b + (a % b > 0 ? 1 : 0));
   }
 
@@ -212,12 +237,12 @@ class Evaluator {
     const bool overflow = op == '+'   ? __builtin_add_overflow(a.integer, b.integer, &result)
                           : op == '-' ? __builtin_sub_overflow(a.integer, b.integer, &result)
                                       : __builtin_mul_overflow(a.integer, b.integer, &result);
-    if (overflow) return fail(place, "the result does not fit into 64 bits");
+    if (overflow) return wrong_value(place, "the result does not fit into 64 bits");
     return Number::of(result);
   }
 
   std::optional<Number> divide(char op, const Number& a, const Number& b, size_t place) {
-    if (b.as_double() == 0) return fail(place, "division by zero");
+    if (b.as_double() == 0) return wrong_value(place, "division by zero");
     if (a.is_integer && b.is_integer) {
       if (b.integer == -1) return op == '%' ? Number::of(0) : add_or_multiply('-', Number::of(0), a, place);
       const int64_t quotient = a.integer / b.integer;
@@ -239,12 +264,63 @@ class Evaluator {
   ExpressionError& error_;
   size_t at_ = 0;
   bool failed_ = false;
+  bool has_elements_ = false;
 };
 
 }  // namespace
 
 std::optional<Number> evaluate(std::string_view text, const ExpressionScope& scope, ExpressionError& error) {
   return Evaluator(text, scope, error).run();
+}
+
+std::optional<ComparisonParts> split_comparison(std::string_view text, ExpressionError& error) {
+  using Relation = ComparisonParts::Relation;
+  struct Symbol {
+    std::string_view text;
+    Relation relation;
+  };
+  static constexpr std::array<Symbol, 6> kSymbols{{{"==", Relation::kEqual},
+                                                   {"!=", Relation::kUnequal},
+                                                   {"<=", Relation::kLessEqual},
+                                                   {">=", Relation::kGreaterEqual},
+                                                   {"<", Relation::kLess},
+                                                   {">", Relation::kGreater}}};
+  const size_t at = text.find_first_of("=!<>");
+  if (at != std::string_view::npos) {
+    for (const Symbol& symbol : kSymbols) {
+      if (!text.substr(at).starts_with(symbol.text)) continue;
+      ComparisonParts parts;
+      parts.left = text.substr(0, at);
+      parts.right_offset = at + symbol.text.size();
+      parts.right = text.substr(parts.right_offset);
+      parts.relation = symbol.relation;
+      return parts;
+    }
+  }
+  error = {at == std::string_view::npos ? 0 : at,
+           "expected a comparison with == != < <= > or >=", "such as \"changed[0] != 0\""};
+  return std::nullopt;
+}
+
+bool holds(const Number& left, ComparisonParts::Relation relation, const Number& right) {
+  const std::partial_ordering order = left.is_integer && right.is_integer
+                                          ? std::partial_ordering(left.integer <=> right.integer)
+                                          : left.as_double() <=> right.as_double();
+  switch (relation) {
+    case ComparisonParts::Relation::kEqual:
+      return order == 0;
+    case ComparisonParts::Relation::kUnequal:
+      return order != 0;
+    case ComparisonParts::Relation::kLess:
+      return order < 0;
+    case ComparisonParts::Relation::kLessEqual:
+      return order <= 0;
+    case ComparisonParts::Relation::kGreater:
+      return order > 0;
+    case ComparisonParts::Relation::kGreaterEqual:
+      return order >= 0;
+  }
+  return false;
 }
 
 std::optional<CallParts> split_call(std::string_view text, ExpressionError& error) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "simcore/config/machine_config.h"
+#include "simcore/launch/expression.h"
 #include "simcore/launch/number.h"
 #include "simcore/text/input_error.h"
 
@@ -110,6 +111,29 @@ struct ArgumentSpec {
   std::string text;  ///< as written, for messages
   Where where;
 };
+/// An expression that is worked out when its turn comes: it has the count of a loop, or elements of buffers.
+struct LateExpression {
+  std::string text;
+  Where where;                ///< of its first character
+  bool reads_memory = false;  ///< the host waits for what it reads
+};
+/// A number of a step that is one.
+struct LateNumber {
+  enum class Field : uint8_t {
+    kGrid,
+    kBlock,
+    kDynamicShared,
+    kArgument,
+    kOffset,
+    kBytes,
+    kFromOffset,
+    kValue
+  };
+  Field field = Field::kArgument;
+  uint32_t index = 0;         ///< dimension, or number of the argument
+  int64_t low = 0, high = 0;  ///< what it may be; arguments: anything
+  LateExpression expression;
+};
 struct LaunchSpec {
   std::string kernel;  ///< empty: the only entry of the PTX
   uint32_t grid[3] = {1, 1, 1};
@@ -121,15 +145,89 @@ struct LaunchSpec {
   uint32_t repeat = 1;
   uint32_t stream = 0;
   ClockChoice clocks;  ///< while the kernel runs; 0: those of the run
-  uint32_t order = 0;  ///< rank among all launches and copies of the file
+  uint32_t order = 0;  ///< rank among all steps of the file
   Where where;
-  Where kernel_where;  ///< of the kernel's name (or of the launch)
+  Where kernel_where;            ///< of the kernel's name (or of the launch)
+  std::optional<uint32_t> loop;  ///< index into LaunchDescription::loops: a step of its body
+  std::vector<LateNumber> late;  ///< the numbers in their places stand for these
+};
+/// Part of a buffer, in bytes.
+struct ByteRange {
+  uint64_t offset = 0;
+  std::optional<uint64_t> bytes;  ///< not given: to the end
+  Where offset_where, bytes_where;
 };
 struct CopySpec {
   uint32_t buffer = 0;
   bool to_device = true;
   uint32_t stream = 0;
   uint32_t order = 0;
+  Where where;
+  ByteRange range;
+  /// Content that arrives with the copy, as a buffer of that size; not given: only time passes.
+  std::optional<BufferSpec> source;
+  std::optional<uint32_t> from;  ///< or the buffer in device memory that it comes from
+  uint64_t from_offset = 0;
+  Where from_where;
+  std::optional<uint32_t> loop;
+  std::vector<LateNumber> late;
+  /// It changes bytes in device memory.
+  [[nodiscard]] bool moves_data() const { return source || from; }
+};
+/// Bytes that are filled with a pattern.
+struct MemsetSpec {
+  uint32_t buffer = 0;
+  int64_t value = 0;
+  uint32_t width = 1;  ///< bytes of the pattern
+  ByteRange range;
+  uint32_t stream = 0;
+  uint32_t order = 0;
+  Where where;
+  std::optional<uint32_t> loop;
+  std::vector<LateNumber> late;
+};
+/// What a host does between launches, on the contents of buffers (host_step.h).
+enum class HostAction : uint8_t {
+  kSwap,
+  kCopy,
+  kFill,
+  kSet,
+  kAdd,
+  kScale,
+  kAxpy,
+  kDivide,
+  kScanExclusive,
+  kScanInclusive,
+  kSum,
+  kMin,
+  kMax,
+  kDifferences,
+  kAccumulate,
+  kCount,
+  kSort
+};
+struct HostStepSpec {
+  HostAction action = HostAction::kSwap;
+  std::vector<uint32_t> buffers;        ///< in the order of the call
+  std::vector<LateExpression> numbers;  ///< likewise
+  std::string text;                     ///< as written
+  uint32_t order = 0;
+  Where where;
+  std::optional<uint32_t> loop;
+};
+/// Steps that are repeated. The count of the iteration, from 0, is a number with the loop's name.
+struct LoopSpec {
+  std::string name;
+  std::optional<uint32_t> parent;       ///< loop whose body it stands in
+  std::optional<LateExpression> times;  ///< at most so many iterations; counted when the loop begins
+  /// After an iteration: another one follows while it is true.
+  struct Condition {
+    LateExpression left, right;
+    ComparisonParts::Relation relation = ComparisonParts::Relation::kUnequal;
+    std::string text;
+  };
+  std::optional<Condition> condition;
+  uint64_t most = 1'000'000;  ///< iterations; more is an error
   Where where;
 };
 enum class TextureAddress : uint8_t { kWrap, kMirror, kClamp, kBorder };
@@ -170,6 +268,9 @@ struct LaunchDescription {
   std::vector<BufferSpec> buffers;                     ///< and, behind them, variables
   std::vector<LaunchSpec> launches;
   std::vector<CopySpec> copies;
+  std::vector<MemsetSpec> memsets;
+  std::vector<HostStepSpec> host_steps;
+  std::vector<LoopSpec> loops;
   std::vector<TextureSpec> textures;
   std::vector<ExpectSpec> expects;
   std::vector<std::string> link;       ///< further PTX files of the program: paths, folder included
@@ -181,6 +282,16 @@ struct LaunchDescription {
   uint32_t request_variable(const std::string& name, const Where& where, const std::string& requested_by);
   [[nodiscard]] const Number* find_param(std::string_view name) const;
   [[nodiscard]] uint64_t total_buffer_bytes() const;
+  /// All launches are known before the first one runs.
+  [[nodiscard]] bool has_fixed_launches() const { return loops.empty() && host_steps.empty() && !has_late(); }
+  /// What the buffer first holds: its initial value, or, if it has none, what the first copy that brings all
+  /// of it does.
+  [[nodiscard]] const BufferSpec& first_content(uint32_t buffer) const;
+  /// Files that initial values and copies name.
+  [[nodiscard]] std::vector<std::string> data_files() const;
+
+ private:
+  [[nodiscard]] bool has_late() const;
 };
 
 /// Loads a launch file. `param_overrides`: "N=1024" (`--param`); each must name a key of [params].

@@ -10,6 +10,8 @@
 #include "simcore/launch/params.h"
 #include "simcore/launch/reader.h"
 #include "simcore/launch/scope.h"
+#include "simcore/launch/step_reader.h"
+#include "simcore/launch/steps.h"
 #include "simcore/launch/texture.h"
 #include "simcore/launch/variable.h"
 #include "simcore/reference/reference.h"
@@ -21,7 +23,6 @@ namespace {
 
 constexpr int64_t kMaxGrid = 2147483647;
 constexpr int64_t kMaxBlock = 1024;
-constexpr int64_t kMaxStream = 1023;
 constexpr std::string_view kDefaultStream = "default_stream";
 
 class LaunchLoader {
@@ -44,14 +45,25 @@ class LaunchLoader {
     for_each("texture",
              [&](const toml::table& table) { launch_.textures.push_back(read_texture(context_, table)); });
     for_each("variable", [&](const toml::table& table) { read_variable(context_, files_, table, launch_); });
+    const bool good_buffers = !messages_.has_errors();
+    std::vector<const toml::table*> loops;
+    for_each("loop", [&](const toml::table& table) { loops.push_back(&table); });
+    read_loops(context_, loops, launch_);
     for_each("launch", [&](const toml::table& table) { read_launch(table); });
     for_each("copy", [&](const toml::table& table) { read_copy(table); });
+    for_each("memset", [&](const toml::table& table) { read_memset(table); });
+    for_each("host", [&](const toml::table& table) {
+      if (auto step = read_host_step(context_, table)) launch_.host_steps.push_back(std::move(*step));
+    });
     for_each("expect", [&](const toml::table& table) { read_expect(table); });
     if (launch_.launches.empty() && !messages_.has_errors()) {
       messages_.error({launch_.path}, "no [[launch]]: nothing would run");
     }
     resolve_addresses(launch_, messages_);
     rank_steps();
+    (void)program_of(launch_, &messages_);
+    // Sizes of faulty buffers are not known.
+    if (good_buffers) check_steps(launch_, messages_);
     messages_.raise_if_any();
     launch_.warnings = messages_.warnings();
     return std::move(launch_);
@@ -59,9 +71,9 @@ class LaunchLoader {
 
  private:
   void check_top_level() {
-    static constexpr std::array<std::string_view, 10> kTables{"params", "flops",       "buffer",  "variable",
-                                                              "launch", "copy",        "texture", "expect",
-                                                              "link",   kDefaultStream};
+    static constexpr std::array<std::string_view, 13> kTables{
+        "params", "flops", "buffer",  "variable", "launch", "copy",        "memset",
+        "loop",   "host",  "texture", "expect",   "link",   kDefaultStream};
     for (const auto& [key, node] : document_) {
       const Where where = where_of(key, launch_.path);
       if (std::ranges::find(kTables, key.str()) == kTables.end()) {
@@ -208,7 +220,9 @@ class LaunchLoader {
     check_address_type(buffer, messages_);
   }
 
-  void read_dimensions(const TableReader& reader, std::string_view key, int64_t limit, uint32_t (&out)[3]) {
+  void read_dimensions(const TableReader& reader, const NumberPlace& place, LaunchSpec& spec,
+                       uint32_t (&out)[3]) {
+    const std::string_view key = place.what;
     const toml::node* node = reader.node(key);
     if (node == nullptr) {
       messages_.error(reader.where(), fmt::format("[[launch]] has no '{}'", key));
@@ -216,7 +230,7 @@ class LaunchLoader {
     }
     const toml::array* array = node->as_array();
     if (array == nullptr) {
-      if (const auto value = read_integer(context_, *node, key, 1, limit))
+      if (const auto value = read_step_integer(context_, *node, spec.loop, place, spec.late))
         out[0] = static_cast<uint32_t>(*value);
       return;
     }
@@ -226,7 +240,9 @@ class LaunchLoader {
       return;
     }
     for (size_t i = 0; i < array->size(); ++i) {
-      if (const auto value = read_integer(context_, (*array)[i], key, 1, limit))
+      NumberPlace at = place;
+      at.index = static_cast<uint32_t>(i);
+      if (const auto value = read_step_integer(context_, (*array)[i], spec.loop, at, spec.late))
         out[i] = static_cast<uint32_t>(*value);
     }
   }
@@ -234,14 +250,19 @@ class LaunchLoader {
   void read_launch(const toml::table& table) {
     const TableReader reader(context_, table, "[[launch]]",
                              {"kernel", "grid", "block", "dynamic_shared", "registers", "stack", "args",
-                              "repeat", "stream", "core_clock", "interconnect_clock", "dram_clock"});
+                              "repeat", "stream", "core_clock", "interconnect_clock", "dram_clock", "loop"});
     LaunchSpec spec;
     spec.where = reader.where();
     spec.kernel_where = reader.where("kernel");
     spec.kernel = reader.text("kernel", false).value_or("");
-    read_dimensions(reader, "grid", kMaxGrid, spec.grid);
-    read_dimensions(reader, "block", kMaxBlock, spec.block);
-    spec.dynamic_shared = static_cast<uint32_t>(reader.integer("dynamic_shared", 0, 0, 1 << 24));
+    spec.loop = loop_of(context_, reader);
+    read_dimensions(reader, {"grid", LateNumber::Field::kGrid, 0, 1, kMaxGrid}, spec, spec.grid);
+    read_dimensions(reader, {"block", LateNumber::Field::kBlock, 0, 1, kMaxBlock}, spec, spec.block);
+    if (const toml::node* node = reader.node("dynamic_shared"))
+      spec.dynamic_shared = static_cast<uint32_t>(
+          read_step_integer(context_, *node, spec.loop,
+                            {"dynamic_shared", LateNumber::Field::kDynamicShared, 0, 0, 1 << 24}, spec.late)
+              .value_or(0));
     spec.registers = static_cast<uint32_t>(reader.integer("registers", 0, 0, 1024));
     spec.stack = static_cast<uint32_t>(reader.integer("stack", 0, 0, 1 << 20));
     spec.repeat = static_cast<uint32_t>(reader.integer("repeat", 1, 1, 1000000));
@@ -280,7 +301,7 @@ class LaunchLoader {
       read_bytes(*table, argument);
     } else if (const auto* text = node.as_string()) {
       argument.text = text->get();
-      if (!read_named_argument(node, text->get(), argument)) return;
+      if (!read_named_argument(node, text->get(), spec, argument)) return;
     } else if (const auto value = read_number(context_, node, "argument")) {
       argument.number = *value;
       argument.text = value->is_integer ? fmt::format("{}", value->integer) : fmt::format("{}", value->real);
@@ -288,7 +309,8 @@ class LaunchLoader {
     spec.arguments.push_back(std::move(argument));
   }
 
-  bool read_named_argument(const toml::node& node, const std::string& text, ArgumentSpec& argument) {
+  bool read_named_argument(const toml::node& node, const std::string& text, LaunchSpec& spec,
+                           ArgumentSpec& argument) {
     const auto buffer = std::ranges::find(launch_.buffers, text, &BufferSpec::name);
     if (buffer != launch_.buffers.end()) {
       argument.kind = ArgumentSpec::Kind::kBuffer;
@@ -301,11 +323,9 @@ class LaunchLoader {
       argument.texture = static_cast<uint32_t>(texture - launch_.textures.begin());
       return true;
     }
-    ExpressionScope scope = param_scope(launch_);
-    for (std::string_view name : buffer_names(launch_)) scope.names.push_back(name);
-    for (const TextureSpec& other : launch_.textures) scope.names.push_back(other.name);
     ExpressionError error;
-    const auto value = evaluate(text, scope, error);
+    const auto value = read_step_argument(context_, node, text, spec.loop,
+                                          static_cast<uint32_t>(spec.arguments.size()), spec.late, error);
     if (!value) {
       if (error.message.starts_with("undefined name"))
         error.message += launch_.textures.empty() ? " (neither a buffer nor a parameter)"
@@ -347,14 +367,20 @@ class LaunchLoader {
   }
 
   void read_copy(const toml::table& table) {
-    const TableReader reader(context_, table, "[[copy]]", {"buffer", "variable", "direction", "stream"});
-    CopySpec copy;
-    copy.where = reader.where();
+    const TableReader reader(context_, table, "[[copy]]",
+                             {"buffer", "variable", "direction", "stream", "init", "from", "from_offset",
+                              "offset", "bytes", "loop"});
     const auto buffer = buffer_or_variable(reader, "[[copy]]");
-    copy.to_device = reader.choice("direction", {"to_device", "from_device"}) == "to_device";
-    copy.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, kMaxStream));
-    copy.buffer = buffer.value_or(0);
-    launch_.copies.push_back(copy);
+    CopySpec copy = core::read_copy(context_, files_, reader, buffer);
+    if (buffer) launch_.copies.push_back(std::move(copy));
+  }
+
+  void read_memset(const toml::table& table) {
+    const TableReader reader(context_, table, "[[memset]]",
+                             {"buffer", "variable", "value", "width", "offset", "bytes", "stream", "loop"});
+    const auto buffer = buffer_or_variable(reader, "[[memset]]");
+    MemsetSpec memset = core::read_memset(context_, reader, buffer);
+    if (buffer) launch_.memsets.push_back(std::move(memset));
   }
 
   void read_expect(const toml::table& table) {
@@ -422,13 +448,17 @@ class LaunchLoader {
     }
   }
 
-  /// Launches and copies run in the order in which the file lists them.
+  /// Steps run in the order in which the file lists them.
   void rank_steps() {
     std::vector<std::pair<std::pair<uint32_t, uint32_t>, uint32_t*>> steps;
     for (LaunchSpec& spec : launch_.launches)
       steps.push_back({{spec.where.line, spec.where.column}, &spec.order});
     for (CopySpec& copy : launch_.copies)
       steps.push_back({{copy.where.line, copy.where.column}, &copy.order});
+    for (MemsetSpec& memset : launch_.memsets)
+      steps.push_back({{memset.where.line, memset.where.column}, &memset.order});
+    for (HostStepSpec& step : launch_.host_steps)
+      steps.push_back({{step.where.line, step.where.column}, &step.order});
     std::ranges::stable_sort(steps, {}, [](const auto& step) { return step.first; });
     for (uint32_t i = 0; i < steps.size(); ++i) *steps[i].second = i;
   }

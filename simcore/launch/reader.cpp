@@ -67,8 +67,9 @@ std::vector<Number> read_numbers(const ReadContext& context, const toml::array& 
 }
 
 TableReader::TableReader(const ReadContext& context, const toml::table& table, std::string what,
-                         std::initializer_list<std::string_view> keys)
+                         std::initializer_list<std::string_view> keys, bool again)
     : context_(context), table_(table), what_(std::move(what)) {
+  if (again) return;
   const std::vector<std::string_view> valid(keys);
   for (const auto& [key, value] : table) {
     if (std::ranges::find(valid, key.str()) == valid.end()) {

@@ -38,8 +38,9 @@ void report(const ReadContext& context, const toml::node& node, size_t offset, c
 class TableReader {
  public:
   /// `what` names the table in messages ("buffer"); `keys` are the valid ones.
+  /// `again`: unknown keys have been reported already.
   TableReader(const ReadContext& context, const toml::table& table, std::string what,
-              std::initializer_list<std::string_view> keys);
+              std::initializer_list<std::string_view> keys, bool again = false);
   [[nodiscard]] const toml::node* node(std::string_view key) const { return table_.get(key); }
   [[nodiscard]] Where where() const { return where_of(table_, context_.file); }
   [[nodiscard]] Where where(std::string_view key) const;

@@ -1,11 +1,13 @@
 // Names of a launch description as expressions and error hints see them.
 #pragma once
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "simcore/launch/expression.h"
 #include "simcore/launch/launch.h"
+#include "simcore/text/names.h"
 
 namespace gpusim::core {
 
@@ -24,6 +26,15 @@ namespace gpusim::core {
   std::vector<std::string_view> names;
   for (const BufferSpec& buffer : launch.buffers) names.push_back(buffer.name);
   return names;
+}
+
+/// For a buffer or listed variable that is not there.
+[[nodiscard]] inline std::string buffer_hint(std::string_view name, const LaunchDescription& launch) {
+  std::string hint = name_hint(name, buffer_names(launch));
+  if (!hint.starts_with("did you mean"))
+    hint += std::string(hint.empty() ? "" : "; ") +
+            "a variable of the PTX is named here if a [[variable]] lists it";
+  return hint;
 }
 
 }  // namespace gpusim::core

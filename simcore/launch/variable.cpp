@@ -66,6 +66,8 @@ void read_address(const ReadContext& context, const toml::node& node, std::strin
   init.addresses.push_back(std::move(element));
 }
 
+}  // namespace
+
 void read_variable_init(const ReadContext& context, const toml::node& node, BufferSpec& variable) {
   VariableText& text = *variable.variable;
   variable.init.given = true;
@@ -88,8 +90,6 @@ void read_variable_init(const ReadContext& context, const toml::node& node, Buff
       variable.init.values[0] = *value;
   }
 }
-
-}  // namespace
 
 bool is_address(std::string_view text) { return text.starts_with(kAddress); }
 
@@ -142,7 +142,7 @@ void read_variable(const ReadContext& context, const FileAccess& files, const to
 }
 
 void resolve_addresses(LaunchDescription& launch, Messages& messages) {
-  for (BufferSpec& buffer : launch.buffers) {
+  const auto resolve = [&](BufferSpec& buffer) {
     for (AddressElement& element : buffer.init.addresses) {
       const auto target = std::ranges::find(launch.buffers, element.name, &BufferSpec::name);
       if (target == launch.buffers.end())
@@ -150,7 +150,10 @@ void resolve_addresses(LaunchDescription& launch, Messages& messages) {
                        name_hint(element.name, buffer_names(launch)));
       element.target = static_cast<uint32_t>(target - launch.buffers.begin());
     }
-  }
+  };
+  for (BufferSpec& buffer : launch.buffers) resolve(buffer);
+  for (CopySpec& copy : launch.copies)
+    if (copy.source) resolve(*copy.source);
 }
 
 }  // namespace gpusim::core

@@ -11,6 +11,8 @@ namespace gpusim::core {
 void read_variable(const ReadContext& context, const FileAccess& files, const toml::table& table,
                    LaunchDescription& launch);
 
+/// init = ... of something whose type is not known yet: kept as written.
+void read_variable_init(const ReadContext& context, const toml::node& node, BufferSpec& variable);
 /// "address(...)"
 [[nodiscard]] bool is_address(std::string_view text);
 /// Numbers and addresses of an array into `init`.

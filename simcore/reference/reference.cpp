@@ -82,7 +82,7 @@ ReferenceResult evaluate_reference(const ReferenceCall& call, const LaunchDescri
     }
     const BufferSpec& buffer = launch.buffers[argument.buffer];
     ReferenceInput input{buffer.name, buffer.type, std::vector<std::byte>(buffer.bytes())};
-    fill_buffer(buffer, launch.seed, input.content);
+    fill_buffer(launch.first_content(argument.buffer), launch.seed, input.content);
     buffers.push_back(std::move(input));
   }
   ReferenceResult result;
