@@ -117,6 +117,42 @@ def check_refused(gpusim: Gpusim) -> None:
         run_program(gpusim, gpusim.scratch / "static").require_code(1).require_error("static CUDA runtime", "nvcc -cudart shared")
 
 
+def check_export(gpusim: Gpusim) -> None:
+    """What a program does becomes a launch file that expects the same results, in the same cycles."""
+    config = gpusim.source / "configs" / f"{MACHINE}.cfg"
+    for name in ("saxpy", "classes", "managed", "symbols", "streams", "separate", "volumes", "pools", "zero_copy"):
+        program = folder(gpusim) / "prebuilt" / name
+        run = run_program(gpusim, program, "--functional", "--export", name)
+        passes(run)
+        run.require_error(f"to {gpusim.scratch / name}")
+        case = gpusim.run("--config", config, "--functional", "--out", "none", f"{name}/case.ptx").require_code(0)
+        require("verified" in case.out and "differ" not in case.out, case.describe())
+    # Time is that of the program, for buffers lie where they have lain.
+    passes(run_program(gpusim, folder(gpusim) / "prebuilt" / "saxpy", "--out", "program.h5"))
+    gpusim.run("--config", config, "saxpy/case.ptx", "--out", "case.h5", "--quiet").require_code(0)
+    cycles = []
+    for file in ("program.h5", "case.h5"):
+        with h5py.File(gpusim.scratch / file) as recorded:
+            cycles.append([int(kernel.attrs["cycles"]) for kernel in recorded["kernels"].values()])
+    require_equal("cycles", cycles[0], cycles[1])
+    # One launch of many, on the memory that those before it have left.
+    graph = folder(gpusim) / "prebuilt" / "graph"
+    passes(run_program(gpusim, graph, "--functional", "--export", "last", "--timed", "30"))
+    gpusim.run("--config", config, "--functional", "--out", "none", "last/case.ptx").require_code(0)
+    require_equal("launches", (gpusim.scratch / "last" / "case.toml").read_text().count("[[launch]]"), 1)
+    # A case with other data fails, so one that passes means something.
+    data = gpusim.scratch / "saxpy" / "data_0.bin"
+    data.write_bytes(bytes([data.read_bytes()[0] ^ 1]) + data.read_bytes()[1:])
+    gpusim.run("--config", config, "--functional", "--out", "none", "saxpy/case.ptx").require_code(3)
+    # What has no form in a launch file is said, and nothing is left.
+    run = run_program(gpusim, folder(gpusim) / "prebuilt" / "texture", "--functional", "--export", "texture")
+    passes(run)
+    run.require_error("--export", "texture", "nothing is exported")
+    require(not list(gpusim.scratch.glob("texture*")), "something is left of an export that was given up")
+    run_program(gpusim, graph, "--functional", "--export", "last").require_code(1).require_error("exists already")
+    run_program(gpusim, graph, "--export", "other").require_code(1).require_error("--export needs --functional")
+
+
 def check_branches(gpusim: Gpusim) -> None:
     """Kernels of a graph that nothing orders run beside each other."""
     program = folder(gpusim) / "prebuilt" / "graph_branches"
@@ -172,6 +208,7 @@ PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "built_here": check_built,
     "same_cycles": check_same_cycles,
     "chosen_launches": check_chosen,
+    "exported": check_export,
     "branches_overlap": check_branches,
     "mapped_memory": check_mapped,
     "exit_code": check_exit_code,

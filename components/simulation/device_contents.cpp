@@ -23,12 +23,34 @@ DeviceContents::DeviceContents(SimulationOptions& options, const isa::Module& mo
 void DeviceContents::place_buffers() {
   core::check_memory(options_.launch, static_cast<uint64_t>(options_.machine.memory_bytes));
   core::check_host_memory(options_.launch, core::available_host_memory());
+  place_fixed();
   for (const core::BufferSpec& b : options_.launch.buffers) {
-    buffer_address_.push_back(
-        b.variable ? 0 : allocate(b.bytes(), core::DeviceMemory::kAlign, b.name, b.where.text()));
+    buffer_address_.push_back(b.variable ? 0
+                              : b.address
+                                  ? *b.address
+                                  : allocate(b.bytes(), core::DeviceMemory::kAlign, b.name, b.where.text()));
     if (b.variable || b.bytes() == 0) continue;
     const core::Allocation* a = memory_.find(buffer_address_.back());
     core::fill_buffer(b, options_.launch.seed, {a->data, a->bytes});
+  }
+}
+
+void DeviceContents::place_fixed() {
+  for (const core::BufferSpec& b : options_.launch.buffers) {
+    if (!b.address || b.bytes() == 0) continue;
+    bool placed = false;
+    try {
+      placed = memory_.allocate_at(*b.address, b.bytes(), b.name);
+    } catch (const core::InputError& error) {
+      throw core::InputError(fmt::format("{}: {}", b.address_where.text(), error.what()));
+    }
+    if (placed) continue;
+    const core::Allocation* other = memory_.nearest(*b.address);
+    core::raise_input_error(
+        b.address_where, fmt::format("'{}' ({} bytes) cannot lie at {:#x}", b.name, b.bytes(), *b.address),
+        other == nullptr
+            ? fmt::format("addresses of device memory go from {:#x} to 2^47", core::DeviceMemory::kBase)
+            : fmt::format("'{}' lies at {:#x} to {:#x}", other->name, other->base, other->end()));
   }
 }
 

@@ -59,6 +59,8 @@ class DeviceContents {
   /// Device memory; what is wrong with it is said of `place`, where it is declared.
   uint64_t allocate(uint64_t bytes, uint64_t align, const std::string& name, const std::string& place);
   void place_buffers();
+  /// Buffers and variables whose addresses the launch file gives.
+  void place_fixed();
   // device_variables.cpp
   void bind_variables();
   void place_variables();

@@ -46,7 +46,13 @@ void DeviceContents::place_variables(const std::vector<isa::Variable>& variables
       throw core::InputError(
           fmt::format("{}: error: variable '{}' is declared .extern and defined in no file of the program",
                       where, v.name));
-    variable_address_.emplace_back(&v, allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name, where));
+    const auto listed = std::ranges::find_if(options_.launch.buffers, [&v](const core::BufferSpec& b) {
+      return b.variable && b.address && b.name == v.name;
+    });
+    variable_address_.emplace_back(&v,
+                                   listed != options_.launch.buffers.end()
+                                       ? *listed->address
+                                       : allocate(v.bytes, std::max<uint64_t>(v.align, 1), v.name, where));
   }
 }
 

@@ -97,6 +97,8 @@ struct BufferSpec {
   InitSpec init;
   Where where;
   std::optional<VariableText> variable;  ///< given: a variable
+  std::optional<uint64_t> address;       ///< in device memory; not given: where there is room
+  Where address_where;
   [[nodiscard]] uint64_t bytes() const { return count * element_bytes(type); }
   /// For messages.
   [[nodiscard]] std::string_view kind() const { return variable ? "variable" : "buffer"; }

@@ -105,6 +105,18 @@ TEST(Launch, ReadsEverything) {
   EXPECT_FALSE(launch.copies[1].to_device);
 }
 
+TEST(Launch, BuffersMayHaveAddresses) {
+  const LaunchDescription d = parse(
+      "[[buffer]]\nname = \"a\"\ntype = \"u8\"\ncount = 3\naddress = 0x10000040\n"
+      "[[buffer]]\nname = \"b\"\ntype = \"u8\"\ncount = 3\n"
+      "[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 1\nargs = [\"a\", \"b\"]\n");
+  EXPECT_EQ(d.buffers[0].address, 0x10000040u);
+  EXPECT_EQ(d.buffers[0].address_where.line, 5u);
+  EXPECT_FALSE(d.buffers[1].address.has_value());
+  const char* const negative = "[[buffer]]\nname = \"a\"\ntype = \"u8\"\ncount = 3\naddress = -1\n";
+  EXPECT_THAT(error_of([&] { (void)parse(negative); }), HasSubstr("w.toml:5:11: error: address"));
+}
+
 TEST(Launch, StreamZeroIsAStreamUnlessItIsCalledLegacy) {
   EXPECT_FALSE(parse(kFile).legacy_default_stream);
   EXPECT_FALSE(parse(std::string("default_stream = \"per_thread\"\n") + kFile).legacy_default_stream);

@@ -132,7 +132,7 @@ class LaunchLoader {
   }
 
   void read_buffer(const toml::table& table) {
-    const TableReader reader(context_, table, "[[buffer]]", {"name", "type", "count", "init"});
+    const TableReader reader(context_, table, "[[buffer]]", {"name", "type", "count", "init", "address"});
     BufferSpec buffer;
     buffer.where = reader.where("name");
     const auto name = reader.text("name", true);
@@ -157,6 +157,7 @@ class LaunchLoader {
       good = value.has_value() && good;
       buffer.count = static_cast<uint64_t>(value.value_or(0));
     }
+    read_device_address(context_, reader, buffer);
     if (good) read_init(reader, count != nullptr, buffer);
     // A faulty buffer still defines its name, so that its uses are not reported as well.
     total_bytes_ += std::min(buffer.bytes(), kMaxBufferBytes);

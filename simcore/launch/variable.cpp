@@ -109,14 +109,23 @@ void read_elements(const ReadContext& context, const toml::array& array, InitSpe
   }
 }
 
+void read_device_address(const ReadContext& context, const TableReader& reader, BufferSpec& buffer) {
+  const toml::node* node = reader.node("address");
+  if (node == nullptr) return;
+  buffer.address_where = reader.where("address");
+  const auto address = read_integer(context, *node, "address", 0, int64_t{1} << 47);
+  if (address) buffer.address = static_cast<uint64_t>(*address);
+}
+
 void read_variable(const ReadContext& context, const FileAccess& files, const toml::table& table,
                    LaunchDescription& launch) {
-  const TableReader reader(context, table, "[[variable]]", {"name", "type", "count", "init"});
+  const TableReader reader(context, table, "[[variable]]", {"name", "type", "count", "init", "address"});
   const auto name = reader.text("name", true);
   if (!name || !check_name(context, reader, *name)) return;
   BufferSpec variable;
   variable.name = *name;
   variable.where = reader.where("name");
+  read_device_address(context, reader, variable);
   VariableText& text = variable.variable.emplace();
   text.folder = files.folder;
   text.allow_files = files.allowed;

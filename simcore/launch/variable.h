@@ -11,6 +11,8 @@ namespace gpusim::core {
 void read_variable(const ReadContext& context, const FileAccess& files, const toml::table& table,
                    LaunchDescription& launch);
 
+/// address = ... of a buffer or variable.
+void read_device_address(const ReadContext& context, const TableReader& reader, BufferSpec& buffer);
 /// init = ... of something whose type is not known yet: kept as written.
 void read_variable_init(const ReadContext& context, const toml::node& node, BufferSpec& variable);
 /// "address(...)"
