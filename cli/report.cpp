@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "cli/check_report.h"
 #include "cli/commands.h"
@@ -223,6 +224,28 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
   return out;
 }
 
+/// How busy each copy engine was, from the first start of a kernel or copy to the last end.
+std::string engines_line(const comp::SimulationResult& r) {
+  std::map<uint32_t, double> busy;
+  double first = HUGE_VAL, last = 0;
+  const auto take = [&](double start, double time) {
+    first = std::min(first, start);
+    last = std::max(last, start + time);
+  };
+  for (const comp::CopyResult& c : r.copies) {
+    if (c.end == 0) continue;
+    busy[c.engine] += c.time_s;
+    take(c.start_s, c.time_s);
+  }
+  for (const comp::KernelResult& k : r.kernels) take(k.start_s, k.time_s);
+  if (busy.empty() || !(last > first)) return "";
+  std::string engines;
+  for (const auto& [engine, time] : busy)
+    engines += fmt::format("{}engine {} busy {:.0f} %", engines.empty() ? "" : ", ", engine,
+                           100 * time / (last - first));
+  return fmt::format("transfers            {} of {}\n", engines, seconds(last - first));
+}
+
 std::string table_report(const comp::Simulation& simulation, const comp::SimulationResult& r) {
   const comp::SimulationOptions& o = simulation.options();
   std::string out;
@@ -252,6 +275,7 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
       out += fmt::format("copy                 {} {}, {}, {}\n", c.buffer,
                          c.to_device ? "to the device" : "to the host", si(static_cast<double>(c.bytes), "B"),
                          seconds(c.time_s));
+  out += engines_line(r);
   if (const double flops = application_flops(simulation); ended && flops > 0 && r.time_s > 0)
     out += fmt::format("application          {}\n", si(flops / r.time_s, "FLOP/s"));
   if (ended && simulation.options().launch.expects.empty())
