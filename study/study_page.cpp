@@ -162,8 +162,8 @@ class GroupSection {
       } else {
         const uint32_t other = with->axis == e.axis ? with->by : with->axis;
         const Axis& by = study_.axes[other];
-        chart.title =
-            fmt::format("{} over {}, for each {} it depends on", study_.objective, chart.x_label, by.name);
+        chart.title = fmt::format("{} over {}, for each value of {}, on which it depends", study_.objective,
+                                  chart.x_label, by.name);
         for (uint32_t v = 0; v < by.values.size(); ++v)
           chart.series.push_back(
               {fmt::format("{}={}", by.name, by.values[v].label), along(e, other, v), static_cast<int>(v)});
@@ -199,7 +199,8 @@ class GroupSection {
         most = std::max(most, o_.objective(i));
       }
       analysis::HtmlTiles t{
-          fmt::format("{} at best, whatever the other axes: the darker the better", study_.objective),
+          fmt::format("{} at best, whatever the other axes: the stronger the colour the better",
+                      study_.objective),
           study_.axes[x.axis].name,
           study_.axes[x.by].name,
           {},

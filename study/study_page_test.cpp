@@ -86,7 +86,7 @@ TEST_F(StudyPage, HasTheBestPointAndAPlotOfEachKind) {
   const std::string html = study_section(read_study_folder(folder_, ""), "s0");
   EXPECT_THAT(html, HasSubstr("2 at a=64 b=8"));
   EXPECT_THAT(html, HasSubstr("What each axis does to time_s"));
-  EXPECT_THAT(html, HasSubstr("time_s over a, for each b it depends on"));
+  EXPECT_THAT(html, HasSubstr("time_s over a, for each value of b, on which it depends"));
   EXPECT_THAT(html, HasSubstr("a \\ b<th class=\"n\">4"));
   EXPECT_THAT(html, HasSubstr("Time against SRAM"));
   EXPECT_THAT(html, HasSubstr("Time against energy"));

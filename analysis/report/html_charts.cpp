@@ -171,7 +171,8 @@ std::string html_scatter(const std::string& title, const std::string& x_label, c
   const double step = nice_step(x.high - x.low);
   for (double v = std::ceil(x.low / step) * step; v <= x.high; v += step)
     out += line_at(x_at(x.share(v)), kHigh - kBottom, x_at(x.share(v)), kHigh - kBottom + 4) +
-           svg_text(x_at(x.share(v)), kHigh - kBottom + 18, "middle", tick_text(v));
+           svg_text(std::min(x_at(x.share(v)), kWide - kRight), kHigh - kBottom + 18,
+                    x_at(x.share(v)) > kWide - 4 * kRight ? "end" : "middle", tick_text(v));
   out += svg_text((kLeft + kWide) / 2, kHigh - 6, "middle", x_label, " class=\"soft\"");
   std::vector<const HtmlPoint*> front;
   std::string plain, marked;
