@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -54,9 +55,18 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
     if (command->get_name() == word) return;
     if (!command->get_group().empty()) names.push_back(command->get_name());
   }
+  // What other programs call it.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOtherNames{
+      {{"sweep", "gpusim study run: every combination of what you vary"},
+       {"prove", "gpusim explain run.h5 --prove"},
+       {"profile", "gpusim metrics run.h5, or gpusim explain run.h5"},
+       {"diff", "gpusim compare a.h5 b.h5, or gpusim config diff A B"}}};
   const std::vector<std::string_view> views(names.begin(), names.end());
-  throw core::InputError(fmt::format("gpusim: error: no command is called '{}', and no file\n  hint: {}",
-                                     word, core::name_hint(word, views)));
+  const auto* other =
+      std::ranges::find(kOtherNames, word, &std::pair<std::string_view, std::string_view>::first);
+  throw core::InputError(
+      fmt::format("gpusim: error: no command is called '{}', and no file\n  hint: {}", word,
+                  other == kOtherNames.end() ? core::name_hint(word, views) : std::string(other->second)));
 }
 
 /// The first word that the command line does not take, with the option that was perhaps meant. The library's

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "cli/commands.h"
 #include "cli/limiter_line.h"
@@ -248,6 +249,28 @@ void copy_lines(std::string& out, const comp::SimulationResult& r, bool ended) {
     out += fmt::format("... and {} more copies and memsets\n", r.copies.size() - kCopiesShown);
 }
 
+/// How busy each copy engine was, from the first start of a kernel or copy to the last end.
+std::string engines_line(const comp::SimulationResult& r) {
+  std::map<uint32_t, double> busy;
+  double first = HUGE_VAL, last = 0;
+  const auto take = [&](double start, double time) {
+    first = std::min(first, start);
+    last = std::max(last, start + time);
+  };
+  for (const comp::CopyResult& c : r.copies) {
+    if (c.end == 0) continue;
+    busy[c.engine] += c.time_s;
+    take(c.start_s, c.time_s);
+  }
+  for (const comp::KernelResult& k : r.kernels) take(k.start_s, k.time_s);
+  if (busy.empty() || !(last > first)) return "";
+  std::string engines;
+  for (const auto& [engine, time] : busy)
+    engines += fmt::format("{}engine {} busy {:.0f} %", engines.empty() ? "" : ", ", engine,
+                           100 * time / (last - first));
+  return fmt::format("transfers            {} of {}\n", engines, seconds(last - first));
+}
+
 std::string table_report(const comp::Simulation& simulation, const comp::SimulationResult& r) {
   const comp::SimulationOptions& o = simulation.options();
   std::string out;
@@ -273,6 +296,7 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
         100 * system->host_j / system->total());
   const bool ended = r.status == comp::SimulationResult::Status::kComplete;
   copy_lines(out, r, ended);
+  out += engines_line(r);
   if (const double flops = application_flops(simulation); ended && flops > 0 && r.time_s > 0)
     out += fmt::format("application          {}\n", si(flops / r.time_s, "FLOP/s"));
   if (ended && simulation.options().launch.expects.empty())

@@ -1,5 +1,6 @@
-// `gpusim report`: recorded runs as one HTML page.
+// `gpusim report`: recorded runs and studies as one HTML page.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "analysis/report/guarded.h"
@@ -11,6 +12,7 @@
 #include "simcore/text/input_error.h"
 #include "simcore/text/whole_file.h"
 #include "study/prove.h"
+#include "study/study_page.h"
 
 namespace gpusim::cli {
 
@@ -18,7 +20,7 @@ namespace {
 
 struct ReportArguments {
   std::vector<std::string> files, source_paths;
-  std::string out, launch;
+  std::string out, launch, store;
   size_t kernels = 5, statements = 40;
   bool prove = false;
   unsigned threads = 0;  ///< 0: as many as there are processors
@@ -36,13 +38,23 @@ std::string proof_html(const ReportArguments& a, const analysis::Recording& reco
 }
 
 int write_report(const ReportArguments& a) {
-  check_output("--out", a.out, a.files);
+  std::vector<std::string> runs;
+  analysis::RunReportOptions options;
+  for (const std::string& file : a.files) {
+    if (!std::filesystem::is_directory(file)) {
+      runs.push_back(file);
+      continue;
+    }
+    const study::StudyFolder folder = study::read_study_folder(file, a.store);
+    const std::string id = fmt::format("study{}", options.further.size());
+    options.further.push_back({id, folder.study.name, study::study_section(folder, id)});
+  }
+  check_output("--out", a.out, runs);
   return analysis::guarded(
       a.files.front(),
       [&] {
         std::vector<analysis::Recording> recordings;
-        for (const std::string& file : a.files) recordings.emplace_back(file);
-        analysis::RunReportOptions options;
+        for (const std::string& file : runs) recordings.emplace_back(file);
         options.kernels = a.kernels;
         options.statements = a.statements;
         options.sources = analysis::SourceTexts(a.source_paths);
@@ -57,9 +69,12 @@ int write_report(const ReportArguments& a) {
 
 void add_report_command(CLI::App& program, int& code) {
   const auto a = std::make_shared<ReportArguments>();
-  CLI::App* command =
-      program.add_subcommand("report", "Write recorded runs as one HTML page that needs nothing else");
-  command->add_option("files", a->files, "Recorded files (--out of runs)")->required();
+  CLI::App* command = program.add_subcommand(
+      "report", "Write recorded runs and studies as one HTML page that needs nothing else");
+  command
+      ->add_option("files", a->files, "Recorded files (--out of runs), and folders of studies (NAME.study)")
+      ->required();
+  command->add_option("--store", a->store, "Folder of a study's points, if it was run with --store");
   command->add_option("-o,--out", a->out, "HTML file")->required();
   command
       ->add_option("--kernels", a->kernels,

@@ -16,6 +16,7 @@
 #include "simcore/process/child_process.h"
 #include "simcore/text/text_file.h"
 #include "simcore/text/whole_file.h"
+#include "study/check_inputs.h"
 #include "study/cluster.h"
 #include "study/findings.h"
 #include "study/guided.h"
@@ -95,15 +96,6 @@ study::Study study_of_file(const StudyArguments& a) {
   return study::load_study(a.file);
 }
 
-/// Programs and machines are there: else no point could be simulated, and nothing is written.
-void check_inputs(const study::Study& study) {
-  for (const study::Workload& w : study.workloads)
-    for (const std::string& file : {w.ptx, w.launch})
-      if (!file.empty() && !fs::is_regular_file(file))
-        core::raise_input_error(w.where, fmt::format("workload '{}': there is no file '{}'", w.name, file));
-  for (const std::string& machine : study.machines) (void)core::load_machine(machine, {}, config_folders());
-}
-
 /// The study of a file, or of the options that stand for one.
 study::Study study_of(const StudyArguments& a) {
   study::Study study = a.file.ends_with(".toml") ? study_of_file(a) : study_of_options(a);
@@ -115,7 +107,7 @@ study::Study study_of(const StudyArguments& a) {
   study.maximise |= a.maximise;
   if (a.max_cycles != 0) study.max_cycles = a.max_cycles;
   study::check_study(study);
-  check_inputs(study);
+  study::check_inputs(study, study::points_of(study), config_folders());
   study.text = study::study_toml(study);
   return study;
 }
@@ -347,8 +339,10 @@ int run_study(const StudyArguments& a) {
   write_results(folder, outcome, findings);
   const int code = report(a, outcome, findings);
   if (!a.json && !a.quiet)
-    fmt::print("\nresults              {0}/results.csv, {0}/results.h5, {0}/findings.json{1}\n", folder,
-               guided ? fmt::format(", {}/predictions.csv", folder) : "");
+    fmt::print(
+        "\nresults              {0}/results.csv, {0}/results.h5, {0}/findings.json{1}\n"
+        "as a page with plots  gpusim report {0} -o report.html\n",
+        folder, guided ? fmt::format(", {}/predictions.csv", folder) : "");
   return code;
 }
 

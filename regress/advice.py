@@ -52,6 +52,8 @@ PAIRS: dict[str, tuple[str, str, str, str]] = {
     "turns": ("judge", "turns", V100, "more_warps"),
     "ways": ("judge", "ways", V100, "divergence"),
     "counts": ("judge", "counts", V100, "atomics"),
+    "few_values": ("judge", "few_values", V100, "atomics"),
+    "many_blocks": ("judge", "many_blocks", V100, "block_size"),
     "columns": ("judge", "columns", C1060, "partition_camping"),
     "pairs": ("judge", "pairs", C1060, "shared_reuse"),
     "reciprocals": ("judge", "reciprocals", V100, "fast_math"),

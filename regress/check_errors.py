@@ -51,6 +51,7 @@ def check_input(gpusim: Gpusim) -> None:
         run = gpusim.run("--config", "gtx480", ptx, "--param", "N=1000", "--out", "none", "--json",
                          *(option for key in sets for option in ("--set", key))).require_code(0)
         require(run.err.startswith(note) if note else "note" not in run.err, run.err)
+    gpusim.run("sweep", "--help").require_code(1).require_error("no command is called 'sweep'", "gpusim study run")
     gpusim.run("explian", "run.h5").require_code(1).require_error("no command is called 'explian'", "did you mean 'explain'?")
     recorded = gpusim.scratch.parent / "none.h5"
     gpusim.run("explain", "--kernle", "k", recorded).require_code(1).require_error(

@@ -78,6 +78,42 @@ def check_page(gpusim: Gpusim) -> None:
     require(not (gpusim.scratch / "no.html").exists(), "a report of a damaged file")
 
 
+def check_advice(gpusim: Gpusim) -> None:
+    """The page says what `gpusim advise` says, with its gains."""
+    folder, file = gpusim.source / "workloads" / "advice", gpusim.scratch / "run.h5"
+    gpusim.run("--config", "tesla_c1060", folder / "camping.ptx", "--launch", folder / "camping_before.toml", "--quiet", "--out", file).require_code(0)
+    words = " ".join(Page(write(gpusim, file)).words)
+    advice = gpusim.run("advise", file, "--json").require_code(0).json()["advice"]
+    require(bool(advice), "no advice to look for")
+    for piece in advice:
+        require(f"{piece['gain']:.2f} x as fast" in words and piece["what"] in words, f"the page lacks {piece}")
+
+
+def check_study(gpusim: Gpusim) -> None:
+    """A study's page is well-formed and self-contained, has its best point and every kind of plot, and stands beside a run."""
+    ptx = CASES["spmv_scalar"].ptx(gpusim.source)
+    gpusim.run("study", "run", "--config", "tesla_v100", "--set", "shared.size=8K", "--axis", "l1.size=16K,64K", "--axis", "l1.mshrs=32,128,512",
+               "--out", "s", "--quiet", ptx).require_code(0)
+    found = gpusim.run("study", "run", gpusim.scratch / "s" / "study.toml", "--out", "s", "--quiet", "--json").require_code(0).json()["groups"][0]
+    text = write(gpusim, "s", record(gpusim, "one", "vecadd"))
+    page = Page(text)
+    require_equal("elements closed wrongly", page.wrong, [])
+    require_equal("elements left open", page.open, [])
+    require_equal("what would be loaded from elsewhere", page.loads, [])
+    words = " ".join(page.words)
+    best = found["best"][0]
+    require(f"{best['objective']:.5g}" in words and f"l1_size={best['values']['l1_size']}" in words, "the best point is missing")
+    for title in ("What each axis does to time_s", "time_s over l1_mshrs", "time_s at best", "Time against SRAM", "Study s"):
+        require(title in words, f"there is no plot '{title}'")
+    require_equal("links to sections", re.findall(r'<a href="#(\w+)">', text), ["run0", "study0"])
+    for anchor in ("run0", "study0"):
+        require(f'id="{anchor}"' in text, f"nothing has the id {anchor}")
+    gpusim.run("report", gpusim.scratch, "-o", gpusim.scratch / "no.html").require_code(1).require_error("holds no results of a study")
+    (gpusim.scratch / "s" / "points").rename(gpusim.scratch / "moved")
+    gpusim.run("report", "s", "-o", gpusim.scratch / "no.html").require_code(1).require_error("lacks 6 of the points", "--store")
+    require_equal("points elsewhere", write(gpusim, "s", "--store", "moved", gpusim.scratch / "one.h5"), text)
+
+
 def check_names(gpusim: Gpusim) -> None:
     """A kernel's name or a path with markup in it is text in the page."""
     folder = gpusim.scratch / "<b>&x"
@@ -115,4 +151,4 @@ onload = () => {{ found.textContent = "FOUND " + [...document.querySelectorAll("
     require(pdf.exists() and pdf.stat().st_size > 10_000, "the page does not print")
 
 
-CHECKS = {"page": check_page, "names": check_names, "browser": check_browser}
+CHECKS = {"page": check_page, "advice": check_advice, "study": check_study, "names": check_names, "browser": check_browser}

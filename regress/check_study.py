@@ -140,11 +140,12 @@ def check_commands(gpusim: Gpusim) -> None:
 def check_options(gpusim: Gpusim) -> None:
     """A study from options; refused and failing points keep their reasons and the others are told."""
     ptx = CASES["vecadd"].ptx(gpusim.source)
-    run = gpusim.run("study", "run", "--config", "tesla_c1060", "--axis", "sms=5,31", "--axis", "param.N=1024,2048", "--json", ptx)
+    options = ("--config", "gtx470", "--config", "tesla_c1060", "--axis", "sms=5,30", "--axis", "param.N=1024,2048")
+    run = gpusim.run("study", "run", *options, "--json", ptx)
     group = run.require_code(1).json()["groups"][0]
     require_equal("simulated and refused", (group["simulated"], group["failed"]), (2, 2))
-    shown = gpusim.run("study", "show", "--config", "tesla_c1060", "--axis", "sms=5,31", "--axis", "param.N=1024,2048", ptx)
-    require("has 30 SMs, the point asks for 31" in shown.out, shown.describe())
+    shown = gpusim.run("study", "show", *options, ptx)
+    require("has 14 SMs, the point asks for 30" in shown.out, shown.describe())
     # The study that was written stands for the options, in another folder too.
     saved = gpusim.scratch / "vecadd.study" / "study.toml"
     again = gpusim.run("study", "run", saved, "--out", "again", "--store", gpusim.scratch / "vecadd.study" / "points", "--quiet")
@@ -154,6 +155,11 @@ def check_options(gpusim: Gpusim) -> None:
     for words, texts in ((("run", "--axis", "sms=1", ptx), ("--config MACHINE is missing",)),
                          (("run", "--config", "tesla_c1060", "--axis", "sm=1", ptx), ("'sm' is nothing that an axis can change",)),
                          (("run", "--config", "tesla_c1060", "--axis", "sms", ptx), ("is not TARGET=VALUE",)),
+                         (("run", "--config", "tesla_c1060", "--axis", "sms=5,31", ptx, "--out", "new"), ("sms=31 is possible at no point", "has 30 SMs")),
+                         (("run", "--config", "tesla_c1060", "--axis", "lsu.mshrs=32,many", ptx, "--out", "new"),
+                          ("--axis 'lsu.mshrs=32,many'", "is not an integer")),
+                         (("run", "--config", "tesla_c1060", "--axis", "param.M=32,64", ptx, "--out", "new"), ("has no parameter 'M'", "valid: N")),
+                         (("plan", "--config", "tesla_c1060", "--axis", "cache=cold,hot", ptx), ("there is no cache state 'hot'",)),
                          (("run", gpusim.scratch / "none.toml"), ("none.toml", "error")),
                          (("run", saved, "--part", "4/4"), ("is not I/N",)),
                          (("run", saved, "--config", "h200"), ("a study file says what --config",)),
@@ -351,6 +357,16 @@ def check_timeline(gpusim: Gpusim) -> None:
         require(all(a["ts"] + a["dur"] <= b["ts"] + 1e-9 for a, b in zip(row, row[1:])), "blocks of a slot overlap")
     ends = max(event["ts"] + event["dur"] for event in kernels)
     require(all(block["ts"] + block["dur"] <= ends + 1e-9 for block in blocks), "a block outlives all kernels")
+    # A kernel's span holds its launch, which ends where its first block starts, and its drain, which begins where its last one ends.
+    for kernel in kernels:
+        launch = kernel["args"]["launch"]
+        own = [(block["ts"], block["ts"] + block["dur"]) for block in blocks if block["args"]["launch"] == launch]
+        inside = {event["cat"]: event for event in spans if event["cat"] in ("launch", "drain") and event["args"]["launch"] == launch}
+        require_equal("row of launch and drain", {(event["pid"], event["tid"]) for event in inside.values()}, {(kernel["pid"], kernel["tid"])})
+        require_equal("a launch and a drain", sorted(inside), ["drain", "launch"])
+        for label, start, end in (("launch", kernel["ts"], min(own)[0]), ("drain", max(end for _, end in own), kernel["ts"] + kernel["dur"])):
+            event = inside[label]
+            require(abs(event["ts"] - start) < 1e-6 and abs(event["ts"] + event["dur"] - end) < 1e-6, f"{label} of {kernel}: {event}, not {start} to {end}")
     gpusim.run("timeline", file, "-o", out, "--sms", "2").require_code(0)
     few = [event for event in json.loads(out.read_text())["traceEvents"] if event.get("cat") == "block"]
     require(0 < len(few) < len(blocks), "--sms 2 shows as many blocks")

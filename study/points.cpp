@@ -153,12 +153,12 @@ double sram_kib(const core::MachineConfig& m, uint32_t sms) {
   return (count * per_sm + static_cast<double>(m.l2.bytes)) / 1024;
 }
 
-PreparedPoint prepare(const Study& study, const Point& point, std::span<const std::string> config_folders,
-                      const std::string& program) {
+namespace {
+
+/// All of a point that its files do not say.
+Identity identity_of(const Study& study, const Point& point) {
   const Workload& workload = study.workloads[point.workload];
-  PreparedPoint p;
-  Identity& id = p.identity;
-  id.program = program;
+  Identity id;
   id.machine = study.machines[point.machine];
   id.sets = study.sets;
   id.params = workload.params;
@@ -166,23 +166,49 @@ PreparedPoint prepare(const Study& study, const Point& point, std::span<const st
   id.lowering = std::string(isa::kLoweringLevels.back());
   id.cache = std::string(comp::kCacheStates.front());
   apply_axes(study, point, id);
+  return id;
+}
+
+core::MachineConfig machine_of(const Identity& id, const core::Where& where,
+                               std::span<const std::string> config_folders) {
+  core::MachineConfig machine = core::load_machine(id.machine, id.sets, config_folders);
+  core::set_clocks(machine,
+                   {clock_of(id.core_clock, where), clock_of(id.interconnect_clock, where),
+                    clock_of(id.dram_clock, where)},
+                   {id.machine, 0, 0});
+  if (id.sms > machine.gpu.sms)
+    core::raise_input_error({id.machine, 0, 0},
+                            fmt::format("has {} SMs, the point asks for {}", machine.gpu.sms, id.sms));
+  return machine;
+}
+
+}  // namespace
+
+core::MachineConfig machine_at(const Study& study, const Point& point,
+                               std::span<const std::string> config_folders) {
+  return machine_of(identity_of(study, point), study.workloads[point.workload].where, config_folders);
+}
+
+std::string launch_file_of(const Workload& workload) {
+  return workload.launch.empty() ? fs::path(workload.ptx).replace_extension(".toml").string()
+                                 : workload.launch;
+}
+
+PreparedPoint prepare(const Study& study, const Point& point, std::span<const std::string> config_folders,
+                      const std::string& program) {
+  const Workload& workload = study.workloads[point.workload];
+  PreparedPoint p;
+  p.identity = identity_of(study, point);
+  Identity& id = p.identity;
+  id.program = program;
 
   comp::SimulationOptions& o = p.options;
-  o.machine = core::load_machine(id.machine, id.sets, config_folders);
-  core::set_clocks(o.machine,
-                   {clock_of(id.core_clock, workload.where), clock_of(id.interconnect_clock, workload.where),
-                    clock_of(id.dram_clock, workload.where)},
-                   {id.machine, 0, 0});
-  if (id.sms > o.machine.gpu.sms)
-    core::raise_input_error({id.machine, 0, 0},
-                            fmt::format("has {} SMs, the point asks for {}", o.machine.gpu.sms, id.sms));
+  o.machine = machine_of(id, workload.where, config_folders);
   o.sms = id.sms;
   o.max_cycles = id.max_cycles;
   o.ptx_name = workload.ptx;
   o.ptx_text = core::read_text_file(workload.ptx, core::kMaxPtxBytes);
-  const std::string launch =
-      workload.launch.empty() ? fs::path(workload.ptx).replace_extension(".toml").string() : workload.launch;
-  o.launch = core::load_launch(launch, id.params, id.seed);
+  o.launch = core::load_launch(launch_file_of(workload), id.params, id.seed);
   for (const std::string& file : o.launch.link)
     o.linked.push_back({file, core::read_text_file(file, core::kMaxPtxBytes)});
   o.lowering = lowering_of(id.lowering, workload.where);

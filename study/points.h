@@ -39,6 +39,14 @@ struct PreparedPoint {
 [[nodiscard]] PreparedPoint prepare(const Study& study, const Point& point,
                                     std::span<const std::string> config_folders, const std::string& program);
 
+/// The machine of a point, at its clocks. Throws core::InputError if there is no such machine, or if it has
+/// fewer SMs than the point asks for.
+[[nodiscard]] core::MachineConfig machine_at(const Study& study, const Point& point,
+                                             std::span<const std::string> config_folders);
+
+/// The launch file of a workload: beside its PTX where none is named.
+[[nodiscard]] std::string launch_file_of(const Workload& workload);
+
 /// KiB of SRAM on the chip, as a proxy of area.
 [[nodiscard]] double sram_kib(const core::MachineConfig& machine, uint32_t sms);
 

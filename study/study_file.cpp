@@ -245,6 +245,7 @@ class StudyReader {
       if (set.find('=') == std::string::npos)
         error(where, fmt::format("expected SECTION.KEY=VALUE, found '{}'", set));
       study_.sets.push_back(std::move(set));
+      study_.set_places.push_back(where);
     }
     study_.objective = head.text("objective", false).value_or(study_.objective);
     study_.maximise = head.boolean("maximise", false);
@@ -321,6 +322,7 @@ class StudyReader {
                    fmt::format("an axis needs 'values', a list of one to {}", kMostValues));
     for (const toml::node& item : *list) {
       Axis::Value value;
+      value.where = core::where_of(item, study_.path);
       if (const auto text = value_text(item)) {
         value.texts.assign(std::max<size_t>(axis.targets.size(), 1), *text);
         value.label = *text;
@@ -464,7 +466,7 @@ Axis axis_from_option(const std::string& text) {
     if (value.empty()) fail("has an empty value");
     if (std::ranges::find(axis.values, value, &Axis::Value::label) != axis.values.end())
       fail(fmt::format("the value {} stands twice", value));
-    axis.values.push_back({value, std::vector<std::string>(axis.targets.size(), value)});
+    axis.values.push_back({value, std::vector<std::string>(axis.targets.size(), value), axis.where});
   }
   return axis;
 }

@@ -45,6 +45,7 @@ struct Axis {
   struct Value {
     std::string label;               ///< how results show it
     std::vector<std::string> texts;  ///< one for each target
+    core::Where where;
   };
   std::string name;
   std::vector<Target> targets;
@@ -65,6 +66,7 @@ struct Study {
   std::string name;  ///< of the file, without folder and ending
   std::string path, text;
   std::vector<std::string> machines, sets;
+  std::vector<core::Where> set_places;  ///< of the file's sets; those of options come behind them
   std::vector<Workload> workloads;
   std::vector<Axis> axes;
   std::vector<Constraint> constraints;

@@ -66,6 +66,18 @@ TEST(EstimatorTest, WhatItMissesIsQueueingAsFarAsWarpsWaitForMemory) {
   EXPECT_NEAR(estimator.cycles(work), 1000 * 1.5, 1) << "and no queues without traffic";
 }
 
+TEST(EstimatorTest, QueuesGoWithTheBurstOfAnAccessToo) {
+  Work work;
+  work.units = {{"dram_bus", 4000}};
+  work.memory_share = 1;
+  work.burst = 32;
+  const Estimator estimator(work, 8000);
+  work.burst = 4;
+  EXPECT_NEAR(estimator.cycles(work), 4000 + 4000 / 8.0, 1) << "as much traffic, an eighth at a time";
+  work.burst = 64;
+  EXPECT_NEAR(estimator.cycles(work), 8000, 1) << "no change makes them longer";
+}
+
 TEST(EstimatorTest, NothingRunsBesideTheTail) {
   Work work;
   work.units = {{"dram_bus", 4000}};
@@ -102,7 +114,7 @@ class RulesTest : public testing::Test {
     Table& t = kernel.per_pc;
     for (const char* column :
          {"executed", "active_lanes", "transactions", "requested_bytes", "transferred_bytes", "replays",
-          "divergent", "slots_issued", "awaited_memory_dram", "source_line", "ptx_line"}) {
+          "divergent", "slots_issued", "awaited_memory_dram", "source_line", "ptx_line", "atomic_words"}) {
       t.numbers[column].push_back(0);
       if (const auto at = counts.find(column); at != counts.end())
         t.numbers[column].back() = at->second * kWarps;
@@ -237,6 +249,42 @@ TEST_F(RulesTest, AtomicsOnOneWordAreAddedUpByTheWarp) {
   EXPECT_NEAR(p->after.units.at("l2_atomics"), 95'000.0 / 32, 1);
   kernel.units[0].busy = kernel.units[0].most = 1000;
   EXPECT_FALSE(atomics(facts())) << "those that wait for nothing are good as they are";
+}
+
+/// 64 words are 8 sectors, over which 32 random lanes use nearly all: a block adds these 8 at its end,
+/// instead of what its warps did one word after another.
+TEST_F(RulesTest, ABlockAddsAsManyResultsAsThereAre) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = 95'000 * 2;  // two partitions have all of them
+  kernel.units.back().most = 95'000;
+  operation("atom_global", "atom.global.add.u32 %r1, [%rd1], 1", 1,
+            {{"transactions", 8}, {"transferred_bytes", 8 * 32}, {"active_lanes", 32}, {"atomic_words", 16}});
+  const auto p = atomics(facts());
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("in shared memory with its atomics"));
+  EXPECT_THAT(p->what, testing::Not(HasSubstr("in a loop")));
+  const double blocks = kWarps / 8.0;
+  EXPECT_NEAR((p->after.units.at("l2_atomics") + p->after.tail) / (95'000.0 * 8 * blocks / (16.0 * kWarps)),
+              1, 0.05);
+}
+
+/// Of words that do not fit a block's shared memory no block can keep its own.
+TEST_F(RulesTest, ResultsThatNoBlockCanKeepAreNotCollected) {
+  unit("l2_atomics", "partition", 64, 0.95);
+  operation(
+      "atom_global", "atom.global.add.u32 %r1, [%rd1], 1", 1,
+      {{"transactions", 32}, {"transferred_bytes", 32 * 32}, {"active_lanes", 32}, {"atomic_words", 32}});
+  EXPECT_FALSE(atomics(facts()));
+}
+
+TEST_F(RulesTest, ManyBlocksOfAUsualSizeAreToBecomeFewer) {
+  unit("dispatcher", "GPU", 1, 0.8);
+  const auto p = block_size(facts());
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("start 640 blocks"));
+  EXPECT_NEAR(p->after.units.at("dispatcher"), 80'000.0 * 640 / (kWarps / 8.0), 1);
+  kernel.units.back().busy = kernel.units.back().most = 30'000;
+  EXPECT_FALSE(block_size(facts())) << "their starts take little of the time";
 }
 
 TEST_F(RulesTest, SmsWithLessWorkThanTheBusiestAreATail) {

@@ -67,7 +67,10 @@ Estimator::Estimator(Work recorded, double cycles) : recorded_(std::move(recorde
 
 double Estimator::cycles(const Work& work) const {
   const double before = recorded_.fullest_of_memory();
-  const double queued = before > 0 ? queues_ * std::min(1.0, work.fullest_of_memory() / before) : 0;
+  // What comes in bursts queues behind itself, however busy a unit is on average: as in a queue with bulk
+  // arrivals, the wait grows with the burst as well as with the traffic.
+  const double burst = std::min(1.0, work.burst / recorded_.burst);
+  const double queued = before > 0 ? queues_ * burst * std::min(1.0, work.fullest_of_memory() / before) : 0;
   return work.start + scale_ * active(work, felt_) + queued;
 }
 

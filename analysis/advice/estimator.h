@@ -25,6 +25,7 @@ struct Work {
   double tail = 0;     ///< work at the end of all warps, beside which nothing else runs
   /// Of the slots that were lost, those lost to memory: what the estimate misses of these is queueing.
   double memory_share = 0;
+  double burst = 1;  ///< transactions that an access of a warp sends one after another
 
   void scale(std::string_view unit, double factor);
   [[nodiscard]] double chain_sum() const;

@@ -205,8 +205,8 @@ Work Facts::recorded_work() {
   const double crowded = crowding();
   for (const UnitLoad& u : kernel_.units) {
     if (!does_work(u.unit) || u.unit == "dram_rows" || u.unit == "dram_turnarounds" ||
-        u.unit == "dram_refresh")
-      continue;
+        u.unit == "dram_refresh" || u.unit == "copy_engine")
+      continue;  // the last is beside the kernel
     double share = u.peak();
     if (std::ranges::find(kPartitionUnits, u.unit) != kPartitionUnits.end())
       share = std::max(share, u.mean() * crowded);
@@ -233,6 +233,11 @@ Work Facts::recorded_work() {
   if (most == 0) most = warps() / std::max(1.0, sms());
   work.rounds = std::max(1.0, most / places());
   work.memory_share = memory_share();
+  const auto in_memory = [&](uint64_t pc) {
+    return is_global(op_class(pc)) || op_class(pc) == "atom_global";
+  };
+  const double accesses = sum("executed", in_memory);
+  if (accesses > 0) work.burst = std::max(1.0, sum("transactions", in_memory) / accesses);
   return work;
 }
 

@@ -68,7 +68,8 @@ void set_traffic(const Facts& f, const Traffic& before, const Traffic& after, Wo
   const double asked = ratio(requests(after), requests(before));
   const double replied = ratio(replies(after), replies(before));
   const double transactions = ratio(after.transactions(), before.transactions());
-  for (const char* unit : {"lsu_port", "l1_data", "l2_requests", "l2_replies", "tlb_l2", "tlb_walkers"})
+  for (const char* unit :
+       {"lsu_port", "coalescer", "l1_tags", "l1_data", "l2_requests", "l2_replies", "tlb_l2", "tlb_walkers"})
     work.scale(unit, transactions);
   for (const char* unit : {"request_in", "request_links", "request_out"}) work.scale(unit, asked);
   for (const char* unit : {"reply_in", "reply_links", "reply_out"}) work.scale(unit, replied);
@@ -138,6 +139,7 @@ std::optional<Proposal> coalescing(const Facts& f) {
   p.value = f.count("transferred_bytes", p.pc) / kSector / std::max(1.0, f.executed(p.pc));
   p.after = f.estimator().recorded();
   set_traffic(f, before, after, p.after);
+  p.after.burst = std::max(1.0, p.after.burst * ratio(after.transactions(), before.transactions()));
   // Bytes that DRAM moved beyond those that threads ask for came with sectors that nobody asked for.
   set_dram(f, std::min(f.counter("dram_read_bytes"), std::max(after.load_asked, after.load_bytes)),
            std::min(f.counter("dram_write_bytes"), std::max(after.store_asked, after.store_bytes)), p.after);
@@ -219,6 +221,32 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   return p;
 }
 
+namespace {
+
+/// Sectors over which `lanes` random accesses are spread if they use `distinct` of them on average.
+double sectors_of_random(double distinct, double lanes) {
+  constexpr double kMost = 1 << 20;
+  constexpr int kSteps = 60;
+  double least = distinct, most = kMost;
+  for (int i = 0; i < kSteps; ++i) {
+    const double middle = std::sqrt(least * most);
+    (middle * (1 - std::pow(1 - 1 / middle, lanes)) < distinct ? least : most) = middle;
+  }
+  return least;
+}
+
+/// Sectors that all atomics of a kernel use: what random accesses would need to spread so over the sectors of
+/// a request, and no fewer than there are partitions that have as much to do as the busiest.
+double sectors_of_results(const Facts& f, double executed, double lanes, double sectors) {
+  const UnitLoad* unit = f.kernel().unit("l2_atomics");
+  const double partitions = unit == nullptr || unit->peak() <= 0
+                                ? 1
+                                : static_cast<double>(unit->instances) * unit->mean() / unit->peak();
+  return std::max({1.0, partitions, sectors_of_random(std::max(1.0, sectors / executed), lanes / executed)});
+}
+
+}  // namespace
+
 std::optional<Proposal> atomics(const Facts& f) {
   constexpr double kBusy = 0.3;
   if (f.busy("l2_atomics") < kBusy) return std::nullopt;
@@ -244,9 +272,27 @@ std::optional<Proposal> atomics(const Facts& f) {
         executed / f.warps() * std::log2(lanes_each) * (f.latency("warp") + f.latency("fp32"));
     return p;
   }
+  // Each word of the results has a place in the shared memory of each block.
+  const double results = sectors_of_results(f, executed, lanes, sectors);
+  const double shared_bytes = static_cast<double>(f.resources().shared_bytes) + results * kSector;
+  if (shared_bytes > static_cast<double>(f.machine().shared.bytes)) return std::nullopt;
   p.what =
       "collect each block's results in shared memory with its atomics, and add them to global memory "
       "once, at the block's end";
+  // Where that is not much less than there is now, it takes fewer blocks with more work each.
+  constexpr double kWorth = 0.5;
+  const double now = std::max(sectors, f.sum("atomic_words", is_atomic));
+  LaunchResources with_results = f.resources();
+  with_results.shared_bytes = static_cast<uint64_t>(shared_bytes);
+  const double held = f.sms() * f.blocks_per_sm(with_results);
+  double blocks = f.blocks();
+  if (blocks * results > kWorth * now && held >= 1 && held < blocks) {
+    blocks = held;
+    p.what += fmt::format(
+        ", with no more than the {:.0f} blocks that the SMs hold at a time, each of which does the work of "
+        "several of the present ones in a loop",
+        held);
+  }
   const Traffic before = recorded_traffic(f);
   Traffic after = before;
   after.load_transactions -= f.sum("transactions", is_atomic);
@@ -255,10 +301,9 @@ std::optional<Proposal> atomics(const Facts& f) {
   spread_over_partitions(f, p.after);  // it is the atomics that crowd
   p.after.units["l2_atomics"] = atomics_of_busiest;
   set_traffic(f, before, after, p.after);
-  // A partition takes a step for each sector. At its end each thread of a block adds one result: the warps'
-  // own lie side by side.
-  const double at_end = f.blocks() * f.warps_per_block() * kLine / kSector;
-  p.after.scale("l2_atomics", std::min(1.0, at_end / sectors));
+  // A partition takes a step for each sector, and one more for each lane that finds its word taken. At its
+  // end a block adds its results, which lie side by side.
+  p.after.scale("l2_atomics", std::min(1.0, blocks * results / now));
   // Those of the last blocks, which end together, run beside nothing.
   p.after.tail = p.after.units["l2_atomics"] / p.after.rounds;
   p.after.units["l2_atomics"] -= p.after.tail;

@@ -198,10 +198,35 @@ std::optional<Proposal> more_warps(const Facts& f) {
   return p;
 }
 
+namespace {
+
+/// Blocks of a usual size, but so many that starting them takes most of the time: each can do the work of
+/// several in a loop.
+std::optional<Proposal> fewer_blocks(const Facts& f) {
+  constexpr double kBusy = 0.5, kRounds = 2;
+  const double held = f.sms() * f.blocks_per_sm(f.resources());
+  if (f.busy("dispatcher") < kBusy || held <= 0 || f.blocks() < kRounds * held) return std::nullopt;
+  Proposal p;
+  p.pc = f.operations();
+  p.what = fmt::format(
+      "start {:.0f} blocks, as many as the SMs hold at a time, and let each take the work of {:.0f} of the "
+      "present ones in a loop",
+      held, std::ceil(f.blocks() / held));
+  p.counter = "starts of blocks";
+  p.unit = "% of the time";
+  p.value = 100 * f.busy("dispatcher");
+  p.after = f.estimator().recorded();
+  p.after.scale("dispatcher", held / f.blocks());
+  return p;
+}
+
+}  // namespace
+
 std::optional<Proposal> block_size(const Facts& f) {
   const double dispatcher = f.busy("dispatcher");
   constexpr double kBusy = 0.3;
-  if (f.resources().threads >= kUsualBlock || f.resources().threads == 0) return std::nullopt;
+  if (f.resources().threads >= kUsualBlock) return fewer_blocks(f);
+  if (f.resources().threads == 0) return std::nullopt;
   if (f.kernel().occupancy_limiter != "blocks" && dispatcher < kBusy) return std::nullopt;
   LaunchResources other = f.resources();
   const double larger = static_cast<double>(kUsualBlock) / static_cast<double>(other.threads);

@@ -6,6 +6,7 @@
 #include "analysis/profile/utilization.h"
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
+#include "analysis/source/source_lines.h"
 #include "simcore/text/json_text.h"
 #include "simcore/text/kernel_name.h"
 
@@ -31,18 +32,21 @@ struct Scale {
   double cycles, operations;
 };
 
-const std::string& text_at(const Table& table, std::string_view column, uint64_t row) {
-  static const std::string none;
-  const auto it = table.texts.find(column);
-  return it == table.texts.end() ? none : it->second[row];
+/// "file.cu:12", "source line 12" or nothing.
+std::string place_text(const SourceLine& at) {
+  if (at.line == 0) return "";
+  return at.file.empty() ? fmt::format("source line {}", at.line)
+                         : fmt::format("{}:{}", printable(at.file), at.line);
 }
 
-/// "file.cu:12", "source line 12" or nothing.
+/// The user's line, and of what was inlined there the file and line that it was written in.
 std::string source(const Table& per_pc, uint64_t pc) {
-  const uint64_t line = per_pc["source_line"][pc];
-  if (line == 0) return "";
-  const std::string& file = text_at(per_pc, "source_file", pc);
-  return file.empty() ? fmt::format("source line {}", line) : fmt::format("{}:{}", printable(file), line);
+  const SourceLine user = user_line(per_pc, pc), written = written_line(per_pc, pc);
+  if (user == written || written.line == 0) return place_text(user);
+  const std::string name = written.file.substr(written.file.rfind('/') + 1);
+  return fmt::format("{}, inlined from {}", place_text(user),
+                     name == user.file.substr(user.file.rfind('/') + 1) ? fmt::format("line {}", written.line)
+                                                                        : place_text({name, written.line}));
 }
 
 void stack_line(std::string& out, const Scale& scale, std::string_view name, uint64_t slots) {
@@ -123,13 +127,15 @@ std::string hot_text(const Scale& scale, const Table& per_pc, const Explanation&
 }
 
 std::string json_place(const Table& per_pc, uint64_t pc) {
+  const SourceLine user = user_line(per_pc, pc);
   return fmt::format(
       "\"pc\": {}, \"ptx_file\": \"{}\", \"ptx_line\": {}, \"ptx\": \"{}\", \"class\": \"{}\", "
       "\"source_file\": \"{}\", "
-      "\"source_line\": {}",
-      pc, core::json_escaped(text_at(per_pc, "ptx_file", pc)), per_pc["ptx_line"][pc],
-      core::json_escaped(text_at(per_pc, "ptx", pc)), core::json_escaped(text_at(per_pc, "class", pc)),
-      core::json_escaped(text_at(per_pc, "source_file", pc)), per_pc["source_line"][pc]);
+      "\"source_line\": {}, \"user_file\": \"{}\", \"user_line\": {}",
+      pc, core::json_escaped(text_cell(per_pc, "ptx_file", pc)), per_pc["ptx_line"][pc],
+      core::json_escaped(text_cell(per_pc, "ptx", pc)), core::json_escaped(text_cell(per_pc, "class", pc)),
+      core::json_escaped(text_cell(per_pc, "source_file", pc)), per_pc["source_line"][pc],
+      core::json_escaped(user.file), user.line);
 }
 
 template <class Items, class ToText>
@@ -166,9 +172,9 @@ std::string json_sms(const KernelRecord& kernel) {
 }  // namespace
 
 std::string statement_place(const Table& per_pc, uint64_t pc) {
-  const std::string from = source(per_pc, pc), &file = text_at(per_pc, "ptx_file", pc);
+  const std::string from = source(per_pc, pc), &file = text_cell(per_pc, "ptx_file", pc);
   return fmt::format("{}{} `{}`{}", file.empty() ? "line " : printable(file) + ":", per_pc["ptx_line"][pc],
-                     printable(text_at(per_pc, "ptx", pc)), from.empty() ? "" : fmt::format(" ({})", from));
+                     printable(text_cell(per_pc, "ptx", pc)), from.empty() ? "" : fmt::format(" ({})", from));
 }
 
 std::string explanation_text(const KernelRecord& kernel, const core::MachineConfig& machine,

@@ -7,6 +7,7 @@
 
 #include "analysis/report/reports.h"
 #include "analysis/report/text.h"
+#include "analysis/source/source_lines.h"
 #include "analysis/testing/small_recording.h"
 #include "simcore/text/json_text.h"
 
@@ -108,6 +109,34 @@ TEST_F(Explain, ReportNamesLinesSourceAndMeaning) {
   EXPECT_THAT(text, HasSubstr(std::string(cause_info("no_warp").meaning.substr(0, 40))));
   const std::string json = explanation_json(k, small.machine, explain(k, 5));
   EXPECT_THAT(json, HasSubstr("\"group\": \"issued\", \"slots\": 6, \"share\": 30, \"cpi\": 2"));
+}
+
+/// What was inlined from a header stands at the line of the user's file that calls it, and a library's kernel
+/// at that of the user's function in it: places, limiter and JSON.
+TEST_F(Explain, InlinedCodeLeadsToTheFileOfTheUser) {
+  const char* header = "/usr/local/cuda-13.0/targets/x86_64-linux/include/cuda_fp16.hpp";
+  small.pc_columns.emplace_back("inlined_line");
+  small.operations[1].source_file = header;
+  small.operations[1].inlined_file = "k.cu";
+  small.operations[1].values["inlined_line"] = 7;
+  small.operations[0].inlined_file = "/opt/nvidia/include/thrust/for_each.h";
+  small.operations[0].values["inlined_line"] = 99;
+  const KernelRecord k = kernel();
+  const std::string text = explanation_text(k, small.machine, explain(k, 5));
+  EXPECT_THAT(text, HasSubstr("at line 11 `add.f32 %f2, %f1, %f1` (k.cu:7, inlined from cuda_fp16.hpp:4)"));
+  EXPECT_THAT(text, HasSubstr("for data of line 10 `ld.global.f32 %f1, [%r1+0]` (k.cu:3)"));
+  EXPECT_THAT(explanation_json(k, small.machine, explain(k, 5)),
+              HasSubstr("cuda_fp16.hpp\", \"source_line\": 4, \"user_file\": \"k.cu\", \"user_line\": 7"));
+}
+
+TEST(SourceLines, HeadersOfTheToolkitAreKnownByTheirFolders) {
+  for (const char* library : {"/usr/local/cuda/bin/../targets/x86_64-linux/include/thrust/x.h",
+                              "/usr/include/c++/12/cmath", "/home/me/cuda-12.4/include/cub/cub.cuh",
+                              "/home/me/conda/targets/x86_64-linux/include/cuda_fp16.hpp"})
+    EXPECT_TRUE(is_library_header(library)) << library;
+  for (const char* own : {"k.cu", "/home/me/project/include/k.cuh", "include/k.cuh", "/usr/src/k.cu",
+                          "/home/me/targets/k.cu", "", "/"})
+    EXPECT_FALSE(is_library_header(own)) << own;
 }
 
 TEST_F(Explain, OlderFilesHaveNoProducersAndUnknownCausesKeepTheirName) {

@@ -280,6 +280,22 @@ std::string conflicts_text(const KernelRecord& kernel, std::string_view pipe) {
                      replays / accesses);
 }
 
+/// Lanes on one word are performed one after another, although one transaction carries them.
+std::string serial_atomics_text(const KernelRecord& kernel) {
+  constexpr double kSerial = 1.1;
+  const Table& t = kernel.per_pc;
+  const auto classes = t.texts.find("class");
+  if (!t.has("atomic_words") || classes == t.texts.end()) return {};
+  double words = 0, transactions = 0;
+  for (uint64_t pc = 0; pc < t.rows; ++pc) {
+    if (classes->second[pc] != "atom_global") continue;
+    words += static_cast<double>(t["atomic_words"][pc]);
+    transactions += static_cast<double>(t["transactions"][pc]);
+  }
+  if (transactions == 0 || words < kSerial * transactions) return {};
+  return fmt::format(", with {:.1f} words one after another for a transaction", words / transactions);
+}
+
 /// A chain of arithmetic can be worth most although warps wait longer for memory.
 std::string longer_waits_text(double arithmetic, double memory) {
   if (memory <= arithmetic) return {};
@@ -315,7 +331,9 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
                      {"request_in", "request_links", "request_out", "reply_in", "reply_links", "reply_out"}) +
            line_of(kernel, {"transferred_bytes"});
   if (name == "atomics")
-    return full_unit(kernel, machine, {"l2_atomics"}) + line_of(kernel, {"transactions"}, "atom_global");
+    return full_unit(kernel, machine, {"l2_atomics"}) + serial_atomics_text(kernel) +
+           line_of(kernel, {kernel.per_pc.has("atomic_words") ? "atomic_words" : "transactions"},
+                   "atom_global");
   if (name == "dram") {
     const Shares s(kernel, machine);
     return full_unit(kernel, machine, {"dram_bus"}) +

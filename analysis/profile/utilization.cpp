@@ -17,9 +17,11 @@ struct UnitInfo {
   bool works = true;  ///< else a wait, or places that are held
 };
 
-constexpr std::array<UnitInfo, 37> kUnits{{
+constexpr std::array<UnitInfo, 40> kUnits{{
     {"issue", "issue slots"},
     {"lsu_port", "transactions of the load/store unit"},
+    {"coalescer", "coalescer"},
+    {"l1_tags", "tags of the L1"},
     {"l1_data", "data of the L1"},
     {"shared", "shared memory"},
     {"dispatcher", "starts of blocks"},
@@ -55,6 +57,7 @@ constexpr std::array<UnitInfo, 37> kUnits{{
     {"dram_rows", "data bus of DRAM waits for a row"},
     {"dram_turnarounds", "data bus of DRAM turns between reads and writes"},
     {"dram_refresh", "data bus of DRAM waits for a refresh"},
+    {"copy_engine", "copies between host and device"},
 }};
 
 const UnitInfo* info(std::string_view unit) {
@@ -69,9 +72,10 @@ std::string unit_line(const UnitLoad& u, const core::MachineConfig& machine) {
   const bool even = u.near == u.instances;
   return fmt::format("    {:<50}{:>6.1f} %{:>9.1f} %   {}\n", unit_words(u.unit), 100 * u.mean(),
                      100 * u.peak(),
-                     even ? fmt::format("all {}s alike", printable(u.place))
-                          : fmt::format("{}; {} of {} {}s within a tenth of it", busiest_place(u, machine),
-                                        u.near, u.instances, printable(u.place)));
+                     u.instances == 1 ? "there is one"
+                     : even           ? fmt::format("all {}s alike", printable(u.place))
+                            : fmt::format("{}; {} of {} {}s within a tenth of it", busiest_place(u, machine),
+                                          u.near, u.instances, printable(u.place)));
 }
 
 }  // namespace

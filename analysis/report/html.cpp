@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/report/svg.h"
 #include "analysis/report/text.h"
 
 namespace gpusim::analysis {
@@ -36,53 +37,9 @@ svg text { fill: var(--ink); font-size: 13px; } svg .soft { fill: var(--soft); }
 .key span::before { content: ""; display: inline-block; width: .8em; height: .8em; margin-right: .35em; background: var(--c); }
 .share { display: flex; height: 1.8rem; border: 1px solid var(--line); } .share div { background: var(--c); min-width: 1px; }
 .meter { display: inline-block; width: 6rem; height: .7em; background: var(--line); margin-right: .5em; }
+.tiles td, .tiles th { padding: .35rem .7rem; border: 1px solid var(--line); }
 .meter i { display: block; height: 100%; background: var(--c3); } .grid { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); }
 )css";
-
-/// Of a chart, in the units of its drawing.
-constexpr double kWide = 720, kHigh = 260, kLeft = 64, kRight = 12, kTop = 24, kBottom = 40;
-
-std::string colour(int look) { return fmt::format("var(--c{})", ((look % kLooks) + kLooks) % kLooks); }
-
-/// A step of 1, 2 or 5 times a power of ten that divides `range` into about five.
-double nice_step(double range) {
-  if (!(range > 0) || !std::isfinite(range)) return 1;
-  const double power = std::pow(10, std::floor(std::log10(range / 4)));
-  for (const double step : {1.0, 2.0, 5.0})
-    if (range / (step * power) <= 6) return step * power;
-  return 10 * power;
-}
-
-std::string tick_text(double value) {
-  const double size = std::abs(value);
-  for (const auto& [unit, name] :
-       std::initializer_list<std::pair<double, const char*>>{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}})
-    if (size >= unit) return fmt::format("{:.4g} {}", value / unit, name);
-  return fmt::format("{:.3g}", value);
-}
-
-std::string key(const std::vector<std::pair<std::string, int>>& entries) {
-  std::string out = "<div class=\"key\">";
-  for (const auto& [name, look] : entries)
-    out += fmt::format("<span style=\"--c:{}\">{}</span>", colour(look), html_text(name));
-  return out + "</div>\n";
-}
-
-std::string svg_text(double x, double y, const char* anchor, const std::string& text,
-                     const char* extra = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>", x, y, anchor, extra,
-                     html_text(text));
-}
-
-std::string line_at(double x1, double y1, double x2, double y2, const char* style = "class=\"axis\"") {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>", x1, y1, x2, y2,
-                     style);
-}
-
-std::string svg_start(const std::string& title, double high = kHigh) {
-  return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kWide, high,
-                     html_text(title));
-}
 
 /// Where the whole of a chart's values lies.
 struct Frame {
@@ -144,7 +101,7 @@ std::string html_bar(const std::vector<HtmlPart>& parts, const std::string& labe
                        percent, html_text(p.name), percent);
     if (percent >= 0.5) entries.emplace_back(fmt::format("{} {:.1f} %", p.name, percent), p.look);
   }
-  return out + "</div>" + key(entries) + "</figure>\n";
+  return out + "</div>" + chart_key(entries) + "</figure>\n";
 }
 
 std::string html_time_chart(const HtmlTimeChart& chart) {
@@ -189,7 +146,7 @@ std::string html_time_chart(const HtmlTimeChart& chart) {
           "<polyline points=\"{}\" style=\"fill:none;stroke:{};stroke-width:2\"><title>{}</title></polyline>",
           top, colour(s.look), html_text(s.name));
   }
-  return out + "</svg>" + key(entries) + "</figure>\n";
+  return out + "</svg>" + chart_key(entries) + "</figure>\n";
 }
 
 std::string html_heat_map(const std::string& title, const std::vector<HtmlCell>& cells,
@@ -274,7 +231,7 @@ std::string html_roofline(const std::vector<HtmlRoof>& roofs, const std::vector<
     const bool near_end = x(d.intensity) > kWide * 0.7;
     out += svg_text(x(d.intensity) + (near_end ? -9 : 9), y(d.flops) + 4, near_end ? "end" : "start", d.name);
   }
-  return out + "</svg>" + key(entries) + "</figure>\n";
+  return out + "</svg>" + chart_key(entries) + "</figure>\n";
 }
 
 std::string html_page(const std::string& title, const std::string& body) {

@@ -59,6 +59,44 @@ struct HtmlDot {
 };
 [[nodiscard]] std::string html_roofline(const std::vector<HtmlRoof>& roofs, const std::vector<HtmlDot>& dots);
 
+/// Values at the places of an axis that may be words, one line for each series; what is no number is left
+/// out.
+struct HtmlLines {
+  std::string title, x_label, y_label;
+  std::vector<std::string> places;
+  std::vector<HtmlSeries> series;  ///< a value for each place
+};
+[[nodiscard]] std::string html_lines(const HtmlLines& chart);
+
+/// What each of some causes can change at most, around 1: bars of factors, the widest first.
+struct HtmlSpan {
+  std::string name;
+  double low = 1, high = 1;
+  std::string at_low, at_high;  ///< where that is
+};
+[[nodiscard]] std::string html_tornado(const std::string& title, const std::vector<HtmlSpan>& spans);
+
+/// A table of cells, darker for larger `shade`s of 0 to 1.
+struct HtmlTile {
+  std::string text, label;  ///< in the cell; shown by pointing at it
+  double shade = 0;
+};
+struct HtmlTiles {
+  std::string title, column_name, row_name;
+  std::vector<std::string> columns, rows;
+  std::vector<HtmlTile> cells;  ///< row by row
+};
+[[nodiscard]] std::string html_tiles(const HtmlTiles& tiles);
+
+/// Points in a plane; those that are marked are joined in the order of x.
+struct HtmlPoint {
+  double x = 0, y = 0;
+  std::string label;
+  bool marked = false;
+};
+[[nodiscard]] std::string html_scatter(const std::string& title, const std::string& x_label,
+                                       const std::string& y_label, const std::vector<HtmlPoint>& points);
+
 /// A page with the style that the pieces need. `body` is HTML.
 [[nodiscard]] std::string html_page(const std::string& title, const std::string& body);
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
+#include "analysis/advice/advise.h"
 #include "analysis/compare/comparison.h"
 #include "analysis/models/model.h"
 #include "analysis/profile/explain.h"
@@ -84,6 +86,7 @@ class RunSection {
           "<p class=\"limit\">This run did not end: what follows is what it had recorded until then.</p>\n";
     out += kernel_table();
     for (size_t i = 0; i < std::min(groups_.size(), options_.kernels); ++i) out += kernel(groups_[i]);
+    out += advice();
     if (options_.proof) out += options_.proof(recording_);
     out += roofline() + models() + machine();
     return out + "</section>\n";
@@ -305,6 +308,41 @@ class RunSection {
     return out + "</table></div></details>\n";
   }
 
+  /// What would help, as `gpusim advise` says it.
+  [[nodiscard]] std::string advice() const {
+    constexpr size_t kMostShown = 8;
+    std::string out = "<h3>What would help</h3>\n";
+    advice::RunAdvice run;
+    try {
+      run = advice::advise(recording_, "");
+    } catch (const core::RecordError& e) {
+      return out + fmt::format("<p>No advice: {}</p>\n", html_text(core::first_line(e.what())));
+    } catch (const core::InputError& e) {
+      return out + fmt::format("<p>No advice: {}</p>\n", html_text(core::first_line(e.what())));
+    }
+    if (run.advice.empty())
+      return out + fmt::format("<p>No rule predicts a gain of {:.0f} % or more.</p>\n",
+                               100 * (advice::kLeastGain - 1));
+    out +=
+        "<div class=\"wide\"><table><tr><th class=\"n\">the run would be<th>rule<th>kernel<th>what to "
+        "do<th>why</tr>\n";
+    for (size_t i = 0; i < std::min(kMostShown, run.advice.size()); ++i) {
+      const advice::Advice& a = run.advice[i];
+      out += "<tr>" + number_cell(fmt::format("{:.2f} x as fast", a.gain)) + html_cell(a.rule) +
+             html_cell(a.kernel.empty() ? "the whole run" : core::demangled(a.kernel)) + html_cell(a.what) +
+             fmt::format(
+                 "<td>{}: {} {}{}</td></tr>\n", html_text(a.counter), number_text(a.value), html_text(a.unit),
+                 a.place.empty() ? "" : "<br><span class=\"soft\">at " + html_text(a.place) + "</span>");
+    }
+    out += "</table></div>\n<p class=\"soft\">Gains are predicted, of one change at a time.";
+    for (const advice::KernelEstimate& k : run.kernels)
+      if (std::abs(k.own_error) > advice::kRough)
+        out += fmt::format(
+            " The estimate of {} was {:.0f} % off before it was scaled to it: its gains are rough.",
+            html_text(core::demangled(k.kernel)), 100 * std::abs(k.own_error));
+    return out + "</p>\n";
+  }
+
   [[nodiscard]] std::string roofline() const {
     std::vector<HtmlRoof> roofs;
     std::string peaks;
@@ -399,14 +437,17 @@ std::string comparison(const Recording& a, const Recording& b) {
 
 std::string run_report(std::span<const Recording> recordings, const RunReportOptions& options) {
   std::string body = "<h1>gpusim: what was simulated, and where the time went</h1>\n";
-  if (recordings.size() > 1) {
+  if (recordings.size() + options.further.size() > 1) {
     body += "<nav>";
     for (size_t i = 0; i < recordings.size(); ++i)
       body += fmt::format("<a href=\"#run{}\">{}</a>", i, html_text(recordings[i].path()));
+    for (const ReportSection& s : options.further)
+      body += fmt::format("<a href=\"#{}\">{}</a>", s.id, html_text(s.title));
     body += "</nav>\n";
   }
   for (size_t i = 0; i < recordings.size(); ++i) body += RunSection(recordings[i], options, i).html();
   if (recordings.size() == 2) body += comparison(recordings[0], recordings[1]);
+  for (const ReportSection& s : options.further) body += s.html;
   return html_page("gpusim report", body);
 }
 

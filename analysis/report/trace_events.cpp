@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -80,6 +81,7 @@ class TraceEvents {
                                 : kind <= 2 ? fmt::format("{} to the {}", text, kind == 1 ? "device" : "host")
                                 : kind == 3 ? fmt::format("memset of {}", text)
                                             : fmt::format("{} within device memory", text);
+      if (kind == 0) kernels_[items["kernel"][i]] = {stream, items["start"][i], items["end"][i]};
       span(label, kind == 0 ? "kernel" : "copy", kStreams, stream, items["start"][i], items["end"][i],
            kind == 0 ? fmt::format("\"launch\": {}, \"cycles\": {}", items["kernel"][i],
                                    items["end"][i] - items["start"][i])
@@ -99,15 +101,29 @@ class TraceEvents {
       const uint64_t start = recording_.attribute(i, "start_cycle");
       const uint64_t cycles =
           launch.finished ? recording_.attribute(i, "cycles") : recording_.kernel(i).cycles;
+      kernels_[i] = {stream, start, launch.finished ? start + cycles : 0};
       span(core::short_kernel_name(launch.name), "kernel", kStreams, stream, start, start + cycles,
            fmt::format("\"launch\": {}, \"cycles\": {}, \"finished\": {}", i, cycles, launch.finished));
     }
+  }
+
+  /// Within the kernel's span: the time before its first block, and that after its last one, in which stores
+  /// and atomics are on their way. Of a kernel that did not end, the first alone.
+  void launch_and_drain(uint64_t index, const Table& blocks) {
+    const auto k = kernels_.find(index);
+    if (k == kernels_.end() || blocks.rows == 0) return;
+    const auto& [stream, start, end] = k->second;
+    const uint64_t first = std::ranges::min(blocks["start"]), last = std::ranges::max(blocks["end"]);
+    const std::string arguments = fmt::format("\"launch\": {}", index);
+    if (first > start) span("launch", "launch", kStreams, stream, start, first, arguments);
+    if (end > last) span("drain", "drain", kStreams, stream, last, end, arguments);
   }
 
   void kernel(uint64_t index) {
     if (recording_.has_events(index, "block")) {
       const Table blocks =
           recording_.events(index, "block", "summary", {"start", "end", "block", "sm", "slot"});
+      launch_and_drain(index, blocks);
       for (uint64_t i = 0; i < blocks.rows; ++i) {
         const uint64_t sm = blocks["sm"][i], slot = blocks["slot"][i];
         if (sm >= options_.sms || blocks["end"][i] < blocks["start"][i]) continue;
@@ -155,6 +171,10 @@ class TraceEvents {
   double us_per_cycle_;
   bool first_ = true;
   std::set<uint64_t> rows_;
+  struct KernelSpan {
+    uint64_t stream = 0, start = 0, end = 0;  ///< end 0: it did not end
+  };
+  std::map<uint64_t, KernelSpan> kernels_;  ///< by launch
 };
 
 }  // namespace

@@ -55,6 +55,12 @@ std::string counts_row(const LineCounts& c, uint64_t all, uint64_t line, std::st
     causes += fmt::format("{}its data was awaited for {:.2f} %", causes.empty() ? "" : "; ",
                           100 * ratio(c.awaited, all));
   if (!causes.empty()) out += fmt::format("            {}\n", causes);
+  if (c.atomic_time > 0 && c.atomic_transactions != 0)
+    out += fmt::format(
+        "            its atomics take their unit of the busiest memory partition {:.2f} % of the time: "
+        "{:.2f} "
+        "words one after another for a transaction\n",
+        100 * c.atomic_time, ratio(c.atomic_words, c.atomic_transactions));
   return out;
 }
 
@@ -89,10 +95,10 @@ std::string counts_json(const LineCounts& c) {
       "\"slots\": {}, \"causes\": {{{}}}, \"awaited_slots\": {}, \"executed\": {}, \"active_lanes\": {}, "
       "\"divergent\": {}, \"requests\": {}, \"sectors\": {}, \"asked_bytes\": {}, \"moved_bytes\": {}, "
       "\"bank_conflicts\": {}, \"other_replays\": {}, \"atomics\": {}, \"atomic_lanes\": {}, "
-      "\"atomic_transactions\": {}",
+      "\"atomic_transactions\": {}, \"atomic_words\": {}, \"atomic_time\": {}",
       c.slots, causes, c.awaited, c.executed, c.active_lanes, c.divergent, c.requests, c.sectors,
       c.asked_bytes, c.moved_bytes, c.bank_conflicts, c.other_replays, c.atomics, c.atomic_lanes,
-      c.atomic_transactions);
+      c.atomic_transactions, c.atomic_words, core::json_number(c.atomic_time));
 }
 
 std::string lines_json(const std::vector<AnnotatedLine>& lines) {

@@ -43,6 +43,7 @@ void add_operation(LineCounts& c, const KernelRecord& kernel, uint64_t pc) {
     c.atomics += t["executed"][pc];
     c.atomic_lanes += t["active_lanes"][pc];
     c.atomic_transactions += t["transactions"][pc];
+    c.atomic_words += optional("atomic_words");
   }
   (is_shared_access(op_class) ? c.bank_conflicts : c.other_replays) += t["replays"][pc];
   for (const auto& [column, values] : t.numbers)
@@ -64,10 +65,17 @@ using Key = std::tuple<SourceLine, std::string>;
 template <class KeyOf>
 std::vector<AnnotatedLine> sum_by(const KernelRecord& kernel, const KeyOf& key_of) {
   std::map<Key, LineCounts> sums;
+  const UnitLoad* unit = kernel.unit("l2_atomics");
+  uint64_t words = 0;
+  if (kernel.per_pc.has("atomic_words"))
+    for (const uint64_t of_operation : kernel.per_pc["atomic_words"]) words += of_operation;
   for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc) add_operation(sums[key_of(pc)], kernel, pc);
   std::vector<AnnotatedLine> lines;
   for (auto& [key, counts] : sums) {
     std::ranges::stable_sort(counts.causes, std::ranges::greater{}, &CauseSlots::slots);
+    if (words != 0 && unit != nullptr)
+      counts.atomic_time =
+          unit->peak() * static_cast<double>(counts.atomic_words) / static_cast<double>(words);
     lines.push_back({std::get<0>(key), std::get<1>(key), std::move(counts)});
   }
   return lines;

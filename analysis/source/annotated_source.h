@@ -21,6 +21,10 @@ struct LineCounts {
   uint64_t bank_conflicts = 0;  ///< extra steps of shared memory
   uint64_t other_replays = 0;   ///< extra steps of constants and the like
   uint64_t atomics = 0, atomic_lanes = 0, atomic_transactions = 0;  ///< on global memory
+  uint64_t atomic_words = 0;  ///< that these made units of memory partitions perform one after another
+  /// Share of the kernel's time for which they took the unit of the busiest partition, if they are spread
+  /// over partitions as the kernel's other atomics are.
+  double atomic_time = 0;
   uint64_t awaited =
       0;  ///< issue slots that warps lost elsewhere, waiting for data of accesses that stand here
 };

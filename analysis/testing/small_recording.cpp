@@ -49,12 +49,13 @@ void SmallRecording::write_tables(core::Recorder& recorder) const {
   }
   for (const Row& sm : sms) per_sm.row(sm);
   per_sm.write(recorder, "per_sm", sms.size());
-  for (const char* column : {"ptx", "class", "source_file"}) per_pc.text(column);
+  for (const char* column : {"ptx", "class", "source_file", "inlined_file"}) per_pc.text(column);
   for (const Operation& operation : operations) {
     per_pc.row(operation.values);
     per_pc.texts[0].push_back(operation.ptx);
     per_pc.texts[1].push_back(operation.op_class);
     per_pc.texts[2].push_back(operation.source_file);
+    per_pc.texts[3].push_back(operation.inlined_file);
   }
   per_pc.write(recorder, "per_pc", operations.size());
   slots.number("slots");

@@ -17,6 +17,7 @@ struct SmallRecording {
   struct Operation {
     std::string ptx, op_class, source_file;
     Row values;
+    std::string inlined_file{};
   };
 
   core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_c1060.cfg", {}, {});

@@ -187,8 +187,10 @@ void BlockDispatcher::finish(uint64_t now) {
     slot_taken_[done.run->slot] = false;
     work_.finish(done.item, now);
   }
-  for (Transfer& t : transfers_) {
+  for (uint32_t engine = 0; engine < transfers_.size(); ++engine) {
+    Transfer& t = transfers_[engine];
     if (t.end > now) continue;
+    copied_[engine] += t.end - t.start;
     t.end = kIdle;
     if (hooks_.copied) hooks_.copied(work_.item(t.item).number);
     work_.finish(t.item);

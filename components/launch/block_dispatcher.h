@@ -99,6 +99,11 @@ class BlockDispatcher : public core::Clocked {
   [[nodiscard]] uint64_t first_start(uint32_t sm, uint64_t now) const;
   /// True if no block starts and no transfer ends unless a block finishes.
   [[nodiscard]] bool nothing_to_come() const { return own_next_ == core::kNever.count(); }
+  /// Core cycles, until `now`, in which a copy engine has carried transfers.
+  [[nodiscard]] uint64_t copy_cycles(uint32_t engine, uint64_t now) const {
+    const Transfer& t = transfers_[engine];
+    return copied_[engine] + (t.end == kIdle || now <= t.start ? 0 : std::min(now, t.end) - t.start);
+  }
   [[nodiscard]] std::string waiting_for() const override;
 
  protected:
@@ -162,6 +167,7 @@ class BlockDispatcher : public core::Clocked {
   std::vector<Open> open_;            ///< kernels that run, in the order in which they began
   std::vector<bool> slot_taken_;
   std::array<Transfer, WorkQueue::kEngines> transfers_;
+  std::array<uint64_t, WorkQueue::kEngines> copied_{};  ///< cycles of transfers that have ended
   uint32_t copies_ = 0;
   size_t more_below_ = 0;  ///< unfinished items
   uint32_t next_port_ = 0, next_turn_ = 0;

@@ -34,6 +34,7 @@ struct alignas(64) AccessRecord {
   bool is_store = false;               ///< no warp waits for it, except at a fence
   bool awaited = false;                ///< the SM must be awake at done_at
   uint8_t kernel = 0;                  ///< KernelLaunch::slot
+  uint16_t atomic_words = 0;           ///< of its atomics: what units of memory partitions do one by one
 };
 static_assert(sizeof(AccessRecord) == 64);
 

@@ -58,6 +58,11 @@ GlobalPath::QueueEntry& GlobalPath::enqueue(const isa::MicroOp& op, uint32_t war
   r.remaining = r.unannounced = r.transactions = static_cast<uint16_t>(entry.list.count);
   r.first_address = entry.list.items[0].address;
   for (uint32_t t = 0; t < entry.list.count; ++t) r.bytes += entry.list.items[t].bytes;
+  if (is_atomic) {
+    uint32_t words = 0;
+    for (uint32_t t = 0; t < entry.list.count; ++t) words += entry.list.items[t].operations;
+    r.atomic_words = static_cast<uint16_t>(words);
+  }
   ++queue_count_;
   use_.queued -= now;
   if (queue_unsent_++ == 0) {

@@ -136,11 +136,14 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   }
   /// The message of the entry's next transaction.
   [[nodiscard]] MemoryRequest request_of(const QueueEntry& entry, uint16_t tag) const;
-  /// The entry's next transaction is done with at `at`.
-  void step(QueueEntry& entry, uint64_t at) {
+  /// The entry's next transaction is done with at `at`. `looked_up`: by the L1.
+  void step(QueueEntry& entry, uint64_t at, bool looked_up) {
     goes_on(at);
     // The cycle in which one was looked up may serve others, which take the port no further.
-    use_.port_cycles += at >= next_send_ ? send_interval_ : 0;
+    const uint64_t taken = at >= next_send_ ? send_interval_ : 0;
+    use_.port_cycles += taken;
+    use_.coalescer_cycles += taken;
+    use_.tag_cycles += looked_up ? taken : 0;
     next_send_ = at + send_interval_;
     if (++entry.next == entry.list.count) {
       entry.sent_at = at;

@@ -116,7 +116,7 @@ bool L1Path<Tlb>::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
     record_look_up(now, access.address, core::CacheResult::kWrite);
     if (stored == L1Cache::Stored::kKept) {
       hits_.push({now + l1_.latency(), entry.record});
-      step(entry, now);
+      step(entry, now, true);
       return true;
     }
   } else if (!can_send) {
@@ -165,7 +165,7 @@ bool L1Path<Tlb>::load(QueueEntry& entry, const L1Cache::Access& access, uint64_
     ask_for_line(entry, result, access.address, now);
   entry.refused = false;
   const uint64_t group = group_of(access.address);
-  step(entry, now);
+  step(entry, now, true);
   if (entry.data_cycles == 0) return true;
   load_neighbours(entry, group, now);
   const uint64_t read = entry.began_at + entry.data_cycles * send_interval_;
@@ -184,7 +184,7 @@ void L1Path<Tlb>::load_neighbours(QueueEntry& entry, uint64_t group, uint64_t no
     (void)l1_.load(access, false);
     record_look_up(now, access.address, core::CacheResult::kHit);
     hits_.push({now + l1_.latency(), entry.record});
-    step(entry, now);
+    step(entry, now, true);
   }
 }
 
@@ -207,7 +207,7 @@ void L1Path<Tlb>::transmit(QueueEntry& entry, uint64_t now) {
     line_requests_[tag] = LineRequest{};
   }
   to_network_.push_at(core::Cycle(now), request_of(entry, tag));
-  step(entry, now);
+  step(entry, now, entry.kind != RequestKind::kRead);  // a read that comes here bypasses the tags
 }
 
 template <class Tlb>

@@ -20,12 +20,14 @@ enum class HeadWait : uint8_t {
 };
 
 struct LsuUse {
-  uint64_t port_cycles = 0;     ///< in which transactions left the queue, or the L1 looked them up
-  uint64_t data_cycles = 0;     ///< of these, those in which only data of the L1 was still read
-  uint64_t queued = 0;          ///< accesses in the queue x cycles
-  uint64_t outstanding = 0;     ///< MSHRs in use x cycles
-  uint64_t stores = 0;          ///< store-buffer entries in use x cycles
-  uint64_t l1_outstanding = 0;  ///< MSHRs of the L1 in use x cycles
+  uint64_t port_cycles = 0;       ///< in which transactions left the queue, or the L1 looked them up
+  uint64_t data_cycles = 0;       ///< of these, those in which only data of the L1 was still read
+  uint64_t coalescer_cycles = 0;  ///< of these, those that transactions of accesses took
+  uint64_t tag_cycles = 0;        ///< and of these, those of transactions that the L1 looked up
+  uint64_t queued = 0;            ///< accesses in the queue x cycles
+  uint64_t outstanding = 0;       ///< MSHRs in use x cycles
+  uint64_t stores = 0;            ///< store-buffer entries in use x cycles
+  uint64_t l1_outstanding = 0;    ///< MSHRs of the L1 in use x cycles
   core::EnumArray<uint64_t, HeadWait> waits{};
 };
 

@@ -71,7 +71,7 @@ void UncachedPath<Tlb>::send(uint64_t now) {
   }
   blocked_ = false;
   to_network_.push(request_of(entry, reserve(entry, now)));
-  step(entry, now);
+  step(entry, now, false);
   leave_queue(now);
 }
 
@@ -103,7 +103,7 @@ void UncachedPath<Tlb>::plan_sends(uint64_t earliest) {
     }
     const uint64_t at = std::max({next_send_, from.count(), earliest});
     to_network_.push_at(core::Cycle(at), request_of(entry, reserve(entry, at)));
-    step(entry, at);
+    step(entry, at, false);
   }
 }
 

@@ -62,6 +62,8 @@ void write_per_pc(core::Recorder& recorder, const KernelLaunch& run, const std::
   t.column("requested_bytes", "bytes", "asked for by threads");
   t.column("transferred_bytes", "bytes", "moved by transactions");
   t.column("replays", "1", "extra steps by conflicts");
+  t.column("atomic_words", "1",
+           "words that its global atomics take units of memory partitions for, one after another");
   for (const StallCause cause : kAwaitedCauses)
     t.column(fmt::format("awaited_{}", kStallCauseNames[cause]), "issue slots",
              "lost by warps that waited for this access's data, which that level had");
@@ -80,7 +82,7 @@ void write_per_pc(core::Recorder& recorder, const KernelLaunch& run, const std::
     for (const uint64_t v :
          {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line}, uint64_t{s.inlined_line},
           uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent, p.transactions,
-          p.requested_bytes, p.transferred_bytes, p.replays})
+          p.requested_bytes, p.transferred_bytes, p.replays, p.atomic_words})
       t.cell(v);
     for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[cause]);
     for (const uint64_t v : p.slots) t.cell(v);
@@ -119,7 +121,8 @@ void write_units(core::Recorder& recorder, const std::vector<UnitLoad>& units) {
   t.column("busiest", "1", "its number; that of a scheduler is SM x schedulers of an SM + scheduler");
   t.column("near", "1", "how many were busy for 9/10 of that at least");
   t.text_column("unit", "kind of unit");
-  t.text_column("place", "what has one: SM, scheduler, cluster, link, partition, channel or GPU");
+  t.text_column("place",
+                "what has one: SM, scheduler, cluster, link, partition, channel, copy engine or GPU");
   t.text_column("meaning", "what busy counts");
   for (const UnitLoad& u : units) {
     for (const uint64_t v : {u.instances, u.capacity, u.busy, u.most, uint64_t{u.busiest}, u.near}) t.cell(v);

@@ -80,8 +80,14 @@ void add_sms(Units& units, const Sms& sms, const char* name, const char* meaning
 void add_load_store(Units& units, const Sms& sms, const core::MachineConfig& machine) {
   add_sms(units, sms, "lsu_port", "cycles in which transactions left the load/store queue", 1,
           [](const LsuUse& u) { return u.port_cycles; });
+  add_sms(units, sms, "coalescer",
+          "of these, cycles that transactions of accesses took, at the coalescer's rate", 1,
+          [](const LsuUse& u) { return u.coalescer_cycles; });
   if (machine.l1.bytes != 0) {
-    add_sms(units, sms, "l1_data", "of these, cycles that reading data took beyond looking up tags", 1,
+    add_sms(units, sms, "l1_tags", "of these, cycles in which its tags were looked up", 1,
+            [](const LsuUse& u) { return u.tag_cycles; });
+    add_sms(units, sms, "l1_data",
+            "of the port's cycles, those that reading data took beyond looking up tags", 1,
             [](const LsuUse& u) { return u.data_cycles; });
     add_sms(units, sms, "l1_mshrs", "MSHRs of the L1 in use, summed over cycles", machine.l1.mshrs,
             [](const LsuUse& u) { return u.l1_outstanding; });
@@ -175,6 +181,12 @@ std::vector<UnitCount> Gpu::unit_counts() const {
                [](const DramStats& s) { return s.turnaround_clocks; });
   add_channels(units, channels_, "dram_refresh", "clocks in which its data bus waits for a refresh",
                [](const DramStats& s) { return s.refresh_clocks; });
+  if (machine_.host.copy_engines != 0) {
+    units.kind("copy_engine", "copy engine", UnitClock::kCore,
+               "cycles in which it carried a transfer between host and device");
+    for (uint32_t e = 0; e < machine_.host.copy_engines; ++e)
+      units.add(e, dispatcher_->copy_cycles(e, core_.now().count()));
+  }
   return units.take();
 }
 

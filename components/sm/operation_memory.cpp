@@ -115,6 +115,7 @@ void OperationIssue::global_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   at.transactions += r.transactions;
   at.requested_bytes += requested;
   at.transferred_bytes += r.bytes;
+  at.atomic_words += r.atomic_words;
   if (op.kind == OpKind::kStore) {
     ++(local ? stats.local_stores : stats.global_stores);
     stats.store_transactions += r.transactions;

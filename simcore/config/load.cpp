@@ -173,6 +173,13 @@ class Loader {
     places_[""] = {file};
   }
 
+  /// Of a machine that is complete: only what the entries say is looked at.
+  void check(const MachineConfig& machine) {
+    machine_ = machine;
+    for (const RawEntry& entry : raw_.entries()) take(entry);
+    for (const auto& [spec, entry] : chosen_) assign(*spec);
+  }
+
   MachineConfig build() {
     for (const RawEntry& entry : raw_.entries()) take(entry);
     // The memory clock first: DRAM times may be given in its cycles.
@@ -372,6 +379,12 @@ MachineConfig load_machine(const std::string& path_or_name, std::span<const std:
   const std::string path = resolve_name(path_or_name, search_folders);
   raw.add_file(path, messages);
   return finish(raw, path, sets, messages);
+}
+
+void check_set(const std::string& set, const MachineConfig& machine, const Where& where, Messages& messages) {
+  RawConfig raw;
+  raw.add_set(set, where, messages);
+  Loader(raw, where.file, messages, /*recorded=*/false).check(machine);
 }
 
 int64_t interconnect_clock(const MachineConfig& machine, const ClockChoice& clocks) {

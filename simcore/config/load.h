@@ -17,6 +17,10 @@ namespace gpusim::core {
 [[nodiscard]] MachineConfig load_machine(const std::string& path_or_name, std::span<const std::string> sets,
                                          std::span<const std::string> search_folders);
 
+/// Adds what is wrong with `section.key=value` by itself: an unknown key, or a value that is none of its.
+/// Whether the machine can have it together with its other keys is not looked at.
+void check_set(const std::string& set, const MachineConfig& machine, const Where& where, Messages& messages);
+
 /// The interconnect's clock among these; 0: it stays what it is.
 [[nodiscard]] int64_t interconnect_clock(const MachineConfig& machine, const ClockChoice& clocks);
 

@@ -125,8 +125,7 @@ void RawConfig::add_file(const std::string& path, Messages& messages) {
   open_files_.pop_back();
 }
 
-void RawConfig::add_set(const std::string& set, Messages& messages) {
-  const Where where{fmt::format("--set '{}'", set)};
+void RawConfig::add_set(const std::string& set, const Where& where, Messages& messages) {
   const size_t equals = set.find('=');
   const size_t dot = set.substr(0, equals).rfind('.');
   if (equals == std::string::npos || dot == std::string::npos || dot == 0 || dot + 1 == equals) {

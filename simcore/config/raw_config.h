@@ -33,7 +33,10 @@ class RawConfig {
   /// Adds a text's entries; `extends` is refused.
   void add_text(std::string_view text, const std::string& name, Messages& messages);
   /// Adds one "section.key=value".
-  void add_set(const std::string& set, Messages& messages);
+  void add_set(const std::string& set, Messages& messages) {
+    add_set(set, {"--set '" + set + "'", 0, 0}, messages);
+  }
+  void add_set(const std::string& set, const Where& where, Messages& messages);
   [[nodiscard]] const std::vector<RawEntry>& entries() const { return entries_; }
 
  private:
