@@ -28,7 +28,10 @@ FunctionalRunner::Stop FunctionalRunner::step_barrier(KernelLaunch& run, uint64_
   else if (warp.stack.done())
     run_other_lanes(run, warp);
   try_release(run, number);
-  return warp.blocked ? Stop::kBlocked : Stop::kNone;
+  if (warp.blocked) return Stop::kBlocked;
+  // On a GPU, warps leave a barrier side by side. Those that came first have their turn before the one that
+  // opened it goes ahead, for programs that read soon after a barrier what others write much later.
+  return warps_.size() > 1 ? Stop::kPaused : Stop::kNone;
 }
 
 FunctionalRunner::Stop FunctionalRunner::step_exit(KernelLaunch& run, Warp& warp, LaneMask lanes) {

@@ -105,6 +105,7 @@ void FunctionalRunner::prepare(KernelLaunch& run) {
     ctx.local_bytes = image.local_bytes;
     ctx.params = run.params.data();
     ctx.param_bytes = static_cast<uint32_t>(run.params.size());
+    set_thread_indices(run, 0, w, ctx);  // of which only the block's changes from one to the next
   }
 }
 
@@ -118,7 +119,7 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block) {
   ++run.sm[0].blocks;
   run.sm[0].warps += run.warps_per_block;
   for (uint32_t w = 0; w < run.warps_per_block; ++w) {
-    set_thread_indices(run, block, w, warps_[w].context);
+    set_block_index(run, block, warps_[w].context);
     Warp& warp = warps_[w];
     warp.stack.reset(warp.context.existing);
     warp.groups.reset();

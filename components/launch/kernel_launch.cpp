@@ -18,8 +18,7 @@ void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_i
     ctx.tid[1][lane] = t / run.block.x % run.block.y;
     ctx.tid[2][lane] = t / (run.block.x * run.block.y);
   }
-  const Dim3 index = run.block_index(block);
-  ctx.ctaid[0] = index.x, ctx.ctaid[1] = index.y, ctx.ctaid[2] = index.z;
+  set_block_index(run, block, ctx);
   ctx.ntid[0] = run.block.x, ctx.ntid[1] = run.block.y, ctx.ntid[2] = run.block.z;
   ctx.nctaid[0] = run.grid.x, ctx.nctaid[1] = run.grid.y, ctx.nctaid[2] = run.grid.z;
   ctx.warp_in_block = warp_in_block;
@@ -29,6 +28,11 @@ void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_i
   ctx.dynamic_shared_bytes = run.dynamic_shared;
   ctx.existing = isa::LaneMask::first(
       static_cast<int>(std::min<uint32_t>(isa::kWarpSize, run.threads_per_block - first)));
+}
+
+void set_block_index(const KernelLaunch& run, uint64_t block, isa::WarpContext& ctx) {
+  const Dim3 index = run.block_index(block);
+  ctx.ctaid[0] = index.x, ctx.ctaid[1] = index.y, ctx.ctaid[2] = index.z;
 }
 
 std::string describe_location(const KernelLaunch& run, uint32_t pc, uint64_t block, uint32_t warp_in_block,

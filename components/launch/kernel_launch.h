@@ -96,6 +96,8 @@ struct KernelLaunch {
 /// Fills tid, ntid, ctaid, nctaid and the existing lanes of a warp's context.
 void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_in_block,
                         isa::WarpContext& ctx);
+/// Of a warp that has them already: those of another block of the launch.
+void set_block_index(const KernelLaunch& run, uint64_t block, isa::WarpContext& ctx);
 
 /// "kernel 'k', file line 12 `ld.global...`, block (0,0,0), thread (5,0,0): <what>".
 [[nodiscard]] std::string describe_location(const KernelLaunch& run, uint32_t pc, uint64_t block,

@@ -21,6 +21,11 @@ Copy rows_copy(Device& device, void* to, size_t to_pitch, const void* from, size
   return checked_copy(device, std::move(c), kind);
 }
 
+/// Of memory beside an array: programs give no pitch where there is one row.
+size_t pitch_of_rows(size_t pitch, size_t width, size_t height) {
+  return height <= 1 ? std::max(pitch, width) : pitch;
+}
+
 /// A place in an array, in bytes of x.
 std::byte* place(const Array& a, size_t x_bytes, size_t y, size_t width, size_t height) {
   require(x_bytes + width <= a.extent.width * a.texel_bytes() && y + height <= a.height());
@@ -140,12 +145,14 @@ Copy from_symbol(Device& device, void* to, const void* symbol, size_t bytes, siz
 Copy to_array(Device& device, cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch,
               size_t width, size_t height, cudaMemcpyKind kind) {
   const Array& a = array_of(array);
-  return rows_copy(device, place(a, x, y, width, height), a.pitch, from, pitch, width, height, kind);
+  return rows_copy(device, place(a, x, y, width, height), a.pitch, from, pitch_of_rows(pitch, width, height),
+                   width, height, kind);
 }
 Copy from_array(Device& device, void* to, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
                 size_t width, size_t height, cudaMemcpyKind kind) {
   const Array& a = array_of(array);
-  return rows_copy(device, to, pitch, place(a, x, y, width, height), a.pitch, width, height, kind);
+  return rows_copy(device, to, pitch_of_rows(pitch, width, height), place(a, x, y, width, height), a.pitch,
+                   width, height, kind);
 }
 Copy array_to_array(Device& device, cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
                     size_t from_x, size_t from_y, size_t width, size_t height, cudaMemcpyKind kind) {

@@ -98,6 +98,42 @@ TEST(NamedBarriers, ReductionsOverTheBlock) {
     expect_values(kReductions, "reductions", 1, 80, {30, 50, 0, 1, 1, 0}, {capability});
 }
 
+/// A program with a race that does no harm on a GPU: behind the barrier, warp 0 reads at once what the last
+/// warp, which opens it, changes a hundred operations later.
+constexpr const char* kReadsSoon = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry soon(.param .u64 data)
+{
+  .reg .u64 %d;
+  .reg .u32 %t, %i, %v;
+  .reg .pred %p, %q;
+  .shared .u32 slot;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  setp.eq.u32 %p, %t, 96;
+  @%p st.shared.u32 [slot], %t;
+  bar.sync 0;
+  setp.eq.u32 %q, %t, 0;
+  @!%q bra LATER;
+  ld.shared.u32 %v, [slot];
+  st.global.u32 [%d], %v;
+  ret;
+LATER:
+  mov.u32 %i, 0;
+AGAIN:
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %q, %i, 100;
+  @%q bra AGAIN;
+  @%p st.shared.u32 [slot], %i;
+  ret;
+}
+)";
+
+TEST(NamedBarriers, WhoOpensABarrierDoesNotRunAheadOfWhoWaited) {
+  expect_values(kReadsSoon, "soon", 1, 128, {96}, {});
+}
+
 TEST(NamedBarriers, ABarrierThatDoesNotExistIsAnError) {
   const char* const ptx = R"(.version 6.0
 .target sm_30
