@@ -359,7 +359,8 @@ int run_main_job(const MainJobArguments& a) {
     print_error("{}: error: {}\n", a.ptx, result.reason);
   for (const core::ExpectResult& e : result.expects)
     if (!e.pass) print_error("{}: error: {}\n", a.ptx, e.message);
-  if (simulation.options().checks.any()) print_error("{}", comp::check_report(simulation.options().checks, result.findings, result.check_counts));
+  if (simulation.options().checks.any())
+    print_error("{}", comp::check_report(simulation.options().checks, result.findings, result.check_counts));
   return exit_code(result);
 }
 

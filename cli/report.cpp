@@ -225,7 +225,8 @@ std::string json_report(const comp::Simulation& simulation, const comp::Simulati
                     r.expects[i].is_variable ? "variable" : "buffer", core::json_escaped(r.expects[i].buffer),
                     r.expects[i].pass ? "pass" : "fail", core::json_number(r.expects[i].worst));
   out += "]";
-  if (simulation.options().checks.any()) out += ", \"checks\": " + comp::check_json(simulation.options().checks, r.findings, r.check_counts);
+  if (simulation.options().checks.any())
+    out += ", \"checks\": " + comp::check_json(simulation.options().checks, r.findings, r.check_counts);
   const double wall = std::max(r.wall_s, 1e-9);
   out += fmt::format(
       ", \"speed\": {{\"wall_s\": {}, \"warp_instructions_per_second\": {}, \"cycles_per_second\": {}}}, "

@@ -68,11 +68,11 @@ struct SimulationResult {
   std::vector<MemoryFingerprint> fingerprints;  ///< of a recorded run that ended well
   double wall_s = 0;                            ///< host seconds of the simulation proper
   uint64_t warp_instructions = 0;
-  uint64_t cycles = 0;               ///< in which a kernel ran
-  double time_s = 0;                 ///< the cycles as a time
-  std::vector<Finding> findings;     ///< of the checks
+  uint64_t cycles = 0;            ///< in which a kernel ran
+  double time_s = 0;              ///< the cycles as a time
+  std::vector<Finding> findings;  ///< of the checks
   CheckCounts check_counts;
-  bool recorded = false;             ///< SimulationOptions::out holds this run
+  bool recorded = false;  ///< SimulationOptions::out holds this run
   [[nodiscard]] bool expectations_met() const;
   /// Instructions, cycles and time of all kernels, which stand in the order in which they began.
   void add_up_kernels();

@@ -1,5 +1,6 @@
-// A program that has a simulated GPU in it, without CUDA: y = a x + y in pieces on two streams, so that one piece is
-// copied while another is computed. Prints what each launch took and how much time the streams saved.
+// A program that has a simulated GPU in it, without CUDA: y = a x + y in pieces on two streams, so that one
+// piece is copied while another is computed. Prints what each launch took and how much time the streams
+// saved.
 #include <gpusim/gpu.h>
 
 #include <cstdint>

@@ -112,7 +112,8 @@ TEST(EmbeddedGpu, Errors) {
   EXPECT_THAT(error_of([&] { gpu.release(kPtx == nullptr ? nullptr : &o); }), HasSubstr("begins there"));
   EXPECT_THAT(error_of([&] { (void)gpu.allocate(uint64_t{1} << 50); }), HasSubstr("memory"));
   // A fault of a kernel stays.
-  EXPECT_THAT(error_of([&] { gpu.run(program, "add", {1}, {1024}, memory, 1u); }), HasSubstr("add.ptx, PTX line 14"));
+  EXPECT_THAT(error_of([&] { gpu.run(program, "add", {1}, {1024}, memory, 1u); }),
+              HasSubstr("add.ptx, PTX line 14"));
   EXPECT_THAT(warned, HasSubstr("add.ptx, PTX line 14"));
   EXPECT_EQ(error_of([&] { gpu.synchronize(); }), "an illegal memory access was encountered");
 }

@@ -34,9 +34,9 @@ struct MachineConfig {
     double link_latency_ns = 0;
     double mapped_latency_ns = 0;    ///< of a kernel's read of the host's memory
     uint32_t mapped_requests = 256;  ///< of these on their way
-    uint32_t copy_engines = 1;      ///< 1: one direction at a time; 2: one for each
-    double launch_interval_ns = 0;  ///< between two launches or copies that the host issues
-    double launch_gap_ns = 0;       ///< from the end of a kernel to the start of the next of its stream
+    uint32_t copy_engines = 1;       ///< 1: one direction at a time; 2: one for each
+    double launch_interval_ns = 0;   ///< between two launches or copies that the host issues
+    double launch_gap_ns = 0;        ///< from the end of a kernel to the start of the next of its stream
     double idle_power_w = 0, gpu_idle_power_w = 0;
     friend bool operator==(const Host&, const Host&) = default;
   } host;
