@@ -42,6 +42,10 @@ def check_bfs(gpusim: Gpusim) -> None:
                 require(kernel["start_cycle"] + kernel["cycles"] <= following["start_cycle"], "the host did not wait")
     require(counts[0] > 4, f"{counts[0]} launches")
     require_equal("launches", counts, [counts[0]] * len(counts))
+    recorded = [gpusim.scratch / "first.h5", gpusim.scratch / "second.h5"]
+    for out in recorded:
+        _run(gpusim, "bfs/bfs_flag.ptx", "bfs/bfs_flag.toml", "--param", "VERTICES=700", "--events", "all", "--out", out).require_code(0)
+    require_same_files(*recorded)
     short = _edited(gpusim, "bfs/bfs_flag.toml", "short.toml", ('most = "VERTICES"', "most = 3"))
     for mode in (("--out", "none"), ("--functional",)):
         done = _run(gpusim, "bfs/bfs_flag.ptx", str(short), *mode).require_code(2)
