@@ -4,6 +4,7 @@ import struct
 from pathlib import Path
 
 import h5py
+import numpy
 
 from check_file import require_same_files
 from runner import Gpusim, Run, require, require_equal
@@ -97,6 +98,32 @@ def check_data(gpusim: Gpusim) -> None:
         require_equal("bins", (bins[0], bins[1], bins[254], bins[255]), (4992, 1, 1, 2))
 
 
+def check_kmeans(gpusim: Gpusim) -> None:
+    """The host of k-means, step by step: as many rounds as a k-means of our own takes, and the same centres."""
+    folder = gpusim.source / "regress" / "steps"
+    for mode in (("--out", "none"), ("--functional",)):
+        dumps = {name: gpusim.scratch / f"{name}.npy" for name in ("points", "centres", "nearest", "members")}
+        report = gpusim.run("--config", gpusim.source / "configs" / "h200.cfg", folder / "kmeans.ptx", "--json", *mode,
+                            *(word for name, file in dumps.items() for word in ("--dump", f"{name}={file}"))).require_code(0).json()
+        points, centres, nearest, members = (numpy.load(dumps[name]) for name in dumps)
+        points = points.reshape(-1, 2)
+        expected = points[:5].copy()
+        rounds, before = 0, None
+        while True:
+            rounds += 1
+            distances = ((points[:, None, :].astype(float) - expected[None, :, :].astype(float)) ** 2).sum(axis=2)
+            now = distances.argmin(axis=1)
+            expected = numpy.stack([points[now == k].sum(axis=0, dtype=float) / max((now == k).sum(), 1) for k in range(5)]).astype("f4")
+            if before is not None and (now == before).all():
+                break
+            before = now
+        require_equal("rounds", len(report["kernels"]), rounds)
+        require(rounds > 3, f"{rounds} rounds")
+        require_equal("nearest", nearest.tolist(), now.tolist())
+        require_equal("members", members.tolist(), [int((now == k).sum()) for k in range(5)])
+        require(bool(numpy.allclose(centres.reshape(-1, 2), expected, rtol=1e-6)), f"centres: {centres}, expected {expected}")
+
+
 def check_errors(gpusim: Gpusim) -> None:
     """Mistakes of all steps in one run, each with its place; what files with loops cannot do is refused with the reason."""
     launch = _edited(gpusim, "bfs/bfs_flag.toml", "wrong.toml", ('while = "changed[0] != 0"', 'while = "chnged[0] != 0"'),
@@ -113,4 +140,4 @@ def check_errors(gpusim: Gpusim) -> None:
         require(reason in done.err, f"{command[0]}: {done.err}")
 
 
-CHECKS = {"bfs": check_bfs, "stencil": check_stencil, "histogram": check_histogram, "data": check_data, "errors": check_errors}
+CHECKS = {"bfs": check_bfs, "stencil": check_stencil, "histogram": check_histogram, "data": check_data, "kmeans": check_kmeans, "errors": check_errors}
