@@ -4,6 +4,7 @@ import struct
 from pathlib import Path
 
 import h5py
+import numpy
 
 from check_file import require_same_files
 from runner import Gpusim, Run, require, require_equal
@@ -42,6 +43,10 @@ def check_bfs(gpusim: Gpusim) -> None:
                 require(kernel["start_cycle"] + kernel["cycles"] <= following["start_cycle"], "the host did not wait")
     require(counts[0] > 4, f"{counts[0]} launches")
     require_equal("launches", counts, [counts[0]] * len(counts))
+    recorded = [gpusim.scratch / "first.h5", gpusim.scratch / "second.h5"]
+    for out in recorded:
+        _run(gpusim, "bfs/bfs_flag.ptx", "bfs/bfs_flag.toml", "--param", "VERTICES=700", "--events", "all", "--out", out).require_code(0)
+    require_same_files(*recorded)
     short = _edited(gpusim, "bfs/bfs_flag.toml", "short.toml", ('most = "VERTICES"', "most = 3"))
     for mode in (("--out", "none"), ("--functional",)):
         done = _run(gpusim, "bfs/bfs_flag.ptx", str(short), *mode).require_code(2)
@@ -93,6 +98,32 @@ def check_data(gpusim: Gpusim) -> None:
         require_equal("bins", (bins[0], bins[1], bins[254], bins[255]), (4992, 1, 1, 2))
 
 
+def check_kmeans(gpusim: Gpusim) -> None:
+    """The host of k-means, step by step: as many rounds as a k-means of our own takes, and the same centres."""
+    folder = gpusim.source / "regress" / "steps"
+    for mode in (("--out", "none"), ("--functional",)):
+        dumps = {name: gpusim.scratch / f"{name}.npy" for name in ("points", "centres", "nearest", "members")}
+        report = gpusim.run("--config", gpusim.source / "configs" / "h200.cfg", folder / "kmeans.ptx", "--json", *mode,
+                            *(word for name, file in dumps.items() for word in ("--dump", f"{name}={file}"))).require_code(0).json()
+        points, centres, nearest, members = (numpy.load(dumps[name]) for name in dumps)
+        points = points.reshape(-1, 2)
+        expected = points[:5].copy()
+        rounds, before = 0, None
+        while True:
+            rounds += 1
+            distances = ((points[:, None, :].astype(float) - expected[None, :, :].astype(float)) ** 2).sum(axis=2)
+            now = distances.argmin(axis=1)
+            expected = numpy.stack([points[now == k].sum(axis=0, dtype=float) / max((now == k).sum(), 1) for k in range(5)]).astype("f4")
+            if before is not None and (now == before).all():
+                break
+            before = now
+        require_equal("rounds", len(report["kernels"]), rounds)
+        require(rounds > 3, f"{rounds} rounds")
+        require_equal("nearest", nearest.tolist(), now.tolist())
+        require_equal("members", members.tolist(), [int((now == k).sum()) for k in range(5)])
+        require(bool(numpy.allclose(centres.reshape(-1, 2), expected, rtol=1e-6)), f"centres: {centres}, expected {expected}")
+
+
 def check_errors(gpusim: Gpusim) -> None:
     """Mistakes of all steps in one run, each with its place; what files with loops cannot do is refused with the reason."""
     launch = _edited(gpusim, "bfs/bfs_flag.toml", "wrong.toml", ('while = "changed[0] != 0"', 'while = "chnged[0] != 0"'),
@@ -103,9 +134,10 @@ def check_errors(gpusim: Gpusim) -> None:
                  "unknown host step 'swp'", "did you mean 'swap'?"):
         require(part in done.err, f"{part!r} is not in {done.err}")
     bfs = gpusim.source / "workloads" / "bfs" / "bfs_flag.ptx"
-    for command in (("trace", bfs, "--out", gpusim.scratch / "t.txt"), ("export", bfs, "--out", gpusim.scratch / "plan")):
-        done = gpusim.run(*command)
-        require(done.code != 0 and "loops" in done.err, f"{command[0]}: {done.err}")
+    for command, reason in ((("trace", bfs, "--out", gpusim.scratch / "t.txt"), "with loops, host steps"),
+                            (("export", bfs, "--out", gpusim.scratch / "plan"), "a plan for real hardware cannot say this")):
+        done = gpusim.run(*command).require_code(1)
+        require(reason in done.err, f"{command[0]}: {done.err}")
 
 
-CHECKS = {"bfs": check_bfs, "stencil": check_stencil, "histogram": check_histogram, "data": check_data, "errors": check_errors}
+CHECKS = {"bfs": check_bfs, "stencil": check_stencil, "histogram": check_histogram, "data": check_data, "kmeans": check_kmeans, "errors": check_errors}

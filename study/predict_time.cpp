@@ -22,16 +22,17 @@ double predicted_seconds(PreparedPoint point) {
   std::vector<WarpSteps> steps;
   size_t bytes = 0;
   point.options.trace = [&](const comp::TracedStep& t) {
+    // How many launches there are may be decided by the run.
+    while (traces.size() <= t.launch) {
+      steps.emplace_back(t.run->warps_per_block);
+      traces.emplace_back(trace_header(*t.run, machine.gpu.name));
+    }
     if (bytes > kMostTraceBytes || !steps[t.launch].take(t)) return;
     for (const analysis::WarpEncoder& w : steps[t.launch].warps()) bytes += w.bytes().size();
     traces[t.launch].append_block(steps[t.launch].warps());
     steps[t.launch].clear();
   };
   comp::Simulation simulation(std::move(point.options));
-  for (const auto& launch : simulation.launches()) {
-    steps.emplace_back(launch.run->warps_per_block);
-    traces.emplace_back(trace_header(*launch.run, machine.gpu.name));
-  }
   const comp::SimulationResult result = simulation.run();
   if (result.status != comp::SimulationResult::Status::kComplete)
     throw core::InputError(result.reason.empty() ? "interrupted" : result.reason);

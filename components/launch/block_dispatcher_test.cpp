@@ -280,6 +280,29 @@ TEST_F(DispatcherTest, TransfersOfOtherStreamsOverlapKernels) {
   EXPECT_EQ(log, "begin0 end0 done");
 }
 
+TEST_F(DispatcherTest, AHostThatIsCalledInTimeLosesNoCycle) {
+  build(1, 50);
+  BlockDispatcher::Hooks hooks{[this](KernelLaunch& r) { log += "begin" + std::to_string(r.id) + " "; },
+                               [](KernelLaunch&) {},
+                               [this] {
+                                 log += "done";
+                                 engine.stop();
+                               },
+                               [](const BlockDispatcher::Copy&) {}};
+  hooks.more = [this] {
+    log += "more" + std::to_string(dispatcher->unfinished()) + " ";
+    if (runs.size() == 4) return;
+    launch(1, 8);
+    dispatcher->call_below(runs.size() == 3 ? 1 : 2);
+  };
+  dispatcher->set_hooks(std::move(hooks));
+  launch(1, 8);
+  launch(1, 8);
+  dispatcher->call_below(2);
+  run();
+  EXPECT_EQ(log, "begin0 begin1 more1 begin2 more0 begin3 more1 done");
+}
+
 TEST_F(DispatcherTest, SharesOfABlockAddUpToTheOccupancy) {
   for (const char* name : {"tesla_c1060", "gtx480", "tesla_v100"}) {
     const std::vector<std::string> folders = {std::string(GPUSIM_SOURCE_DIR) + "/configs"};

@@ -100,6 +100,12 @@ std::vector<std::byte> packed_arguments(const SimulationOptions& options, const 
       [&contents](uint32_t b) { return contents.buffer_address(b); }, isa::texture_handle);
 }
 
+/// What a run for values counts in.
+void make_value_tables(KernelLaunch& run) {
+  run.pc.resize(run.image->ops.size());
+  run.sm.resize(1);
+}
+
 /// Tables by operation that the machine's SMs need.
 void make_tables(const core::MachineConfig& m, KernelLaunch& run) {
   const isa::KernelImage& image = *run.image;
@@ -153,7 +159,10 @@ PreparedLaunch prepare_launch(const SimulationOptions& options, const core::Laun
   PreparedLaunch launch = launch_without_arguments(options.machine, spec, id, kernel);
   check_clocks(options, spec);
   set_parameters(*launch.run, packed_arguments(options, spec, contents, *launch.run));
-  make_tables(options.machine, *launch.run);
+  if (options.functional)
+    make_value_tables(*launch.run);
+  else
+    make_tables(options.machine, *launch.run);
   return launch;
 }
 
@@ -162,12 +171,10 @@ PreparedLaunch prepare_launch(const core::MachineConfig& machine, const core::La
                               bool timed) {
   PreparedLaunch launch = launch_without_arguments(machine, spec, id, kernel);
   set_parameters(*launch.run, std::move(params));
-  if (timed) {
+  if (timed)
     make_tables(machine, *launch.run);
-  } else {
-    launch.run->pc.resize(kernel.image->ops.size());
-    launch.run->sm.resize(1);
-  }
+  else
+    make_value_tables(*launch.run);
   return launch;
 }
 

@@ -38,6 +38,22 @@ void note_written(Checker* checker, uint64_t address, uint64_t bytes) {
   object->written.set(address - object->begin, bytes);
 }
 
+void note_copied(Checker* checker, uint64_t from, uint64_t to, uint64_t bytes) {
+  if (checker == nullptr || bytes == 0) return;
+  const GlobalObject* source = checker->globals().find(from);
+  if (source == nullptr || source->initialised) return note_written(checker, to, bytes);
+  // Both may be one.
+  const GlobalObject before = *source;
+  GlobalObject* target = checker->globals().find(to);
+  if (target == nullptr || target->initialised) return;
+  for (uint64_t i = 0; i < bytes; ++i) {
+    if (before.written.clear_bytes(from - before.begin + i, 1) == 0)
+      target->written.set(to - target->begin + i, 1);
+    else
+      target->written.clear(to - target->begin + i, 1);
+  }
+}
+
 void collect_findings(const Checker& checker, SimulationResult& result) {
   result.findings = checker.log().sorted();
   result.check_counts = checker.log().counts();

@@ -14,6 +14,8 @@ namespace gpusim::comp {
                                                     const DeviceContents& contents);
 /// The host has written these bytes of device memory; `checker` may be null.
 void note_written(Checker* checker, uint64_t address, uint64_t bytes);
+/// Bytes of device memory have been copied to others: those that had no value have none there.
+void note_copied(Checker* checker, uint64_t from, uint64_t to, uint64_t bytes);
 void collect_findings(const Checker& checker, SimulationResult& result);
 
 }  // namespace gpusim::comp

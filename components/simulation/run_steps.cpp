@@ -69,14 +69,18 @@ RunSteps::Transfer RunSteps::copy() {
   if (!spec.moves_data() || place.bytes == 0) return t;
   const std::span<std::byte> to = contents_.bytes_of(spec.buffer).subspan(place.offset, place.bytes);
   const uint64_t address = contents_.buffer_address(spec.buffer) + place.offset;
-  const std::byte* const from =
-      spec.from ? contents_.bytes_of(*spec.from).data() + place.from_offset : nullptr;
-  t.move = [this, &spec, to, address, from] {
-    if (from != nullptr)
-      std::memmove(to.data(), from, to.size());
-    else
+  if (!spec.from) {
+    t.move = [this, &spec, to, address] {
       contents_.fill(*spec.source, to);
-    note_written(checker_, address, to.size());
+      note_written(checker_, address, to.size());
+    };
+    return t;
+  }
+  const std::byte* const from = contents_.bytes_of(*spec.from).data() + place.from_offset;
+  const uint64_t from_address = contents_.buffer_address(*spec.from) + place.from_offset;
+  t.move = [this, to, address, from, from_address] {
+    std::memmove(to.data(), from, to.size());
+    note_copied(checker_, from_address, address, to.size());
   };
   return t;
 }

@@ -19,7 +19,12 @@ void ResidentBlocks::open_kernel(KernelLaunch& run) {
   slots_.open_kernel(run.start.count());
 }
 
-void ResidentBlocks::close_kernel(const KernelLaunch& run) { slots_.close_kernel(*kernels_[run.slot]); }
+void ResidentBlocks::close_kernel(const KernelLaunch& run) {
+  slots_.close_kernel(*kernels_[run.slot]);
+  // A later launch may lie where this one has.
+  for (ResidentBlock& block : sm_.blocks)
+    if (block.run == &run) block.run = nullptr;
+}
 
 void ResidentBlocks::configure(ResidentKernel& kernel, bool alone) {
   kernel.configured = true;

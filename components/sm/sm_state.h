@@ -102,7 +102,7 @@ struct alignas(64) ResidentWarp {  // what every issue needs comes first
 
 struct ResidentBlock {
   ResidentKernel* kernel = nullptr;
-  const KernelLaunch* run = nullptr;  ///< of the block that is here, or was last
+  const KernelLaunch* run = nullptr;  ///< of the block that is here, or was last; null once that has ended
   uint64_t index = 0;
   uint64_t warps = 0;  ///< warp slots, a bit each
   uint32_t place = 0;  ///< in the kernel's storage

@@ -40,6 +40,7 @@ void WarpTracer::begin_kernel(const KernelLaunch& run) {
 void WarpTracer::step(uint32_t w, uint64_t at, TracedStep s) {
   Warp& warp = warps_[w];
   s.launch = run_->id;
+  s.run = run_;
   s.block = block_;
   s.warp = w;
   s.cycles = at - warp.last;

@@ -28,6 +28,7 @@ struct TracedStep {
 
   Kind kind = Kind::kEnd;
   uint32_t launch = 0;  ///< KernelLaunch::id
+  const KernelLaunch* run = nullptr;
   uint64_t block = 0;
   uint32_t warp = 0;    ///< of the block
   uint64_t cycles = 0;  ///< core cycles since the warp's last step, were it alone and memory at once

@@ -28,6 +28,12 @@ namespace gpusim::core {
   return names;
 }
 
+/// Where an error in an expression is whose first character stands at `where`.
+[[nodiscard]] inline Where place_of(Where where, const ExpressionError& error) {
+  if (where.column != 0) where.column += static_cast<uint32_t>(error.offset);
+  return where;
+}
+
 /// For a buffer or listed variable that is not there.
 [[nodiscard]] inline std::string buffer_hint(std::string_view name, const LaunchDescription& launch) {
   std::string hint = name_hint(name, buffer_names(launch));

@@ -340,8 +340,11 @@ MemsetSpec read_memset(const ReadContext& context, const TableReader& reader,
   memset.loop = find_loop(context, reader);
   memset.buffer = buffer.value_or(0);
   memset.stream = static_cast<uint32_t>(reader.integer("stream", 0, 0, kMaxStream));
-  const int64_t width = reader.integer("width", 1, 1, 4);
-  if (width == 3) context.messages.error(reader.where("width"), "width = 3: a pattern has 1, 2 or 4 bytes");
+  int64_t width = reader.integer("width", 1, 1, 4);
+  if (width == 3) {
+    context.messages.error(reader.where("width"), "width = 3: a pattern has 1, 2 or 4 bytes");
+    width = 1;
+  }
   memset.width = static_cast<uint32_t>(width);
   const int64_t values = int64_t{1} << (8 * width);
   if (const toml::node* value = reader.node("value"))

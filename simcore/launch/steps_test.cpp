@@ -214,10 +214,10 @@ buffer = "A"
 vaule = 3
 )toml");
   for (const char* text :
-       {"w.toml:22:10: error: undefined buffer 'AA'", "[[memset]] has no 'value'",
+       {"w.toml:23:10: error: undefined buffer 'AA'", "[[memset]] has no 'value'",
         "value = 256 is out of range", "width = 3",
         "12 bytes from offset 24 on exceed buffer 'A', which has 32 bytes",
-        "w.toml:41:9: error: 6 bytes are no multiple of the pattern's width, 4",
+        "w.toml:43:9: error: 6 bytes are no multiple of the pattern's width, 4",
         "offset 33 is outside of buffer 'A'", "undefined buffer 'b'", "did you mean 'B'?",
         "32 bytes from offset 0 on exceed buffer 'flag', which has 4 bytes", "2.5 does not fit into type s32",
         "init has 2 values, the copy 1 elements", "2 bytes are no multiple of the 4 of an element of 'A'",
@@ -242,7 +242,7 @@ block = 32
 args = ["A", "10*outer + inner"]
 loop = "inner"
 [[host]]
-step = "set(A, outer, inner + 100)"
+step = "set(A, outer, outer + 100)"
 loop = "outer"
 )toml");
   std::vector<std::array<int64_t, 2>> seen;
@@ -266,7 +266,7 @@ loop = "i"
 [[host]]
 step = "set(A, 0, i)"
 )toml"),
-              AllOf(HasSubstr("w.toml:28:19: error: undefined name 'i'"), Not(HasSubstr("w.toml:25"))));
+              AllOf(HasSubstr("w.toml:29:19: error: undefined name 'i'"), Not(HasSubstr("w.toml:26"))));
 }
 
 TEST(Steps, ALoopEndsWhenItsConditionIsFalse) {
@@ -330,7 +330,7 @@ block = 32
     host.run();
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("w.toml:21:8"), HasSubstr("loop 'i' has run 7 times"),
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("w.toml:23:8"), HasSubstr("loop 'i' has run 7 times"),
                                     HasSubstr("flag[0] == 0")));
   }
   EXPECT_EQ(host.values("A")[0], 7);
@@ -398,7 +398,7 @@ times = 1
         "'N' is a parameter as well", "'A' is a buffer as well", "times = 1000001 is out of range",
         "the steps of loop 'parted' do not stand together", "undefined loop 'part'", "did you mean 'parted'?",
         "'N > 3' reads no element",
-        "w.toml:55:15: error: element 1 is outside of 'flag', which has 1 element", "undefined buffer 'flug'",
+        "w.toml:58:15: error: element 1 is outside of 'flag', which has 1 element", "undefined buffer 'flug'",
         "did you mean 'flag'?", "expected a comparison", "stands in itself", "loop 'two' is defined twice"})
     EXPECT_THAT(all, HasSubstr(text));
 }
@@ -421,7 +421,7 @@ args = ["A", "A[flag[0]] + 1"]
     (void)walker.launch();
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("w.toml:23:16: error: element 8 is outside of 'A'"));
+    EXPECT_THAT(error.what(), HasSubstr("w.toml:25:17: error: element 8 is outside of 'A'"));
   }
 }
 
@@ -490,7 +490,7 @@ step = "differences(flag, 0, A, x)"
 )toml");
   for (const char* text :
        {"unknown host step 'swop'", "did you mean 'swap'?", "swap takes 2 arguments, found 1", "swap(A, B)",
-        "what is swapped has one size and type", "w.toml:26:17: error: undefined buffer 'C'",
+        "what is swapped has one size and type", "w.toml:29:17: error: undefined buffer 'C'",
         "element 8 is outside of 'A', which has 8 elements", "undefined name 'M'",
         "element 9 is outside of 'B'", "[[host]] has no 'step'", "expected '(' and a closing ')'",
         "'A' has 8 elements of type s32, 'x' has 4 elements of type f32"})
@@ -590,7 +590,7 @@ loop = "i"
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
                 AllOf(HasSubstr("65 bytes from offset 0 on exceed variable 'table'"),
-                      HasSubstr("w.toml:28:15: error: element 2: 300 does not fit into type b8"),
+                      HasSubstr("w.toml:30:15: error: element 2: 300 does not fit into type b8"),
                       HasSubstr("element 1 is outside of 'stop'")));
   }
 }

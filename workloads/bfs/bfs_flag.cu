@@ -7,7 +7,8 @@ extern "C" __global__ void expand(int* level, int* changed, const int* row_start
   if (vertex >= vertices || level[vertex] != now) return;
   for (int k = row_start[vertex]; k < row_start[vertex + 1]; ++k) {
     const int neighbour = column[k];
-    if (level[neighbour] != -1) continue;
+    // True for -1, and for now + 1: what others set meanwhile does not change the way through this code.
+    if (static_cast<unsigned>(level[neighbour]) <= now) continue;
     level[neighbour] = now + 1;
     *changed = 1;
   }
