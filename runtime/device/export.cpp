@@ -225,10 +225,13 @@ std::string Export::argument(const isa::KernelParam& p, std::span<const std::byt
   return integer(value, p.bytes);
 }
 
-void Export::use_program(const std::vector<Module::Text>& texts) {
+void Export::use_program(const std::string& kernel, const std::vector<Module::Text>& texts) {
   uint64_t program = 0;
   for (const Module::Text& t : texts)
     program = program * 31 + core::fingerprint(std::as_bytes(std::span(t.ptx)));
+  if (of_kernels_.emplace(kernel, program).first->second != program)
+    throw Failure(Code::kNotSupported,
+                  fmt::format("--export: two modules of the program have a kernel '{}'", kernel));
   if (std::ranges::find(programs_, program) != programs_.end()) return;
   programs_.push_back(program);
   for (const Module::Text& t : texts) {
@@ -241,7 +244,7 @@ void Export::use_program(const std::vector<Module::Text>& texts) {
 
 void Export::before_launch(const core::LaunchSpec& spec, const isa::KernelImage& image,
                            std::span<const std::byte> parameters, const std::vector<Module::Text>& texts) {
-  use_program(texts);
+  use_program(spec.kernel, texts);
   // Pointers may lie in structures and in memory, so that a kernel may reach all that there is.
   for (auto& [base, object] : objects_) object.in_use = object.in_use || !object.variable;
   bring_changes();
@@ -276,8 +279,17 @@ void Export::expect(Object& object, uint64_t base) {
   expects_ += fmt::format("[[expect]]\n{} = \"{}\"\nfile = \"{}\"\n", key(object), object.name, file);
 }
 
+void Export::check_variables() const {
+  std::map<std::string_view, uint64_t> seen;
+  for (const auto& [base, o] : objects_)
+    if (o.variable && o.in_use && !seen.emplace(o.name, base).second)
+      throw Failure(Code::kNotSupported,
+                    fmt::format("--export: two modules of the program have a variable '{}'", o.name));
+}
+
 uint64_t Export::finish(const std::string& title) {
   if (launches_ == 0) return 0;
+  check_variables();
   if (all_)
     for (auto& [base, object] : objects_)
       if (object.in_use && (!object.host_writes || object.content == core::fingerprint(bytes_of(base))))

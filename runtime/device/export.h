@@ -70,17 +70,20 @@ class Export {
   void bring_changes();
   void expect(Object& object, uint64_t base);
   [[nodiscard]] std::string argument(const isa::KernelParam& p, std::span<const std::byte> bytes);
-  void use_program(const std::vector<Module::Text>& texts);
+  void use_program(const std::string& kernel, const std::vector<Module::Text>& texts);
+  /// Programs are linked to one: throws Failure if two variables that are used have one name.
+  void check_variables() const;
 
   std::filesystem::path folder_, partial_;
   const core::DeviceMemory& memory_;
   bool all_;
   bool known_ = true;  ///< nothing has happened that is not written
   bool finished_ = false;
-  std::map<uint64_t, Object> objects_;  ///< by address
-  std::vector<std::string> gone_;       ///< declarations of what has been released
-  std::vector<uint64_t> programs_;      ///< fingerprints of their texts
-  std::vector<std::string> files_;      ///< of PTX
+  std::map<uint64_t, Object> objects_;          ///< by address
+  std::vector<std::string> gone_;               ///< declarations of what has been released
+  std::vector<uint64_t> programs_;              ///< fingerprints of their texts
+  std::map<std::string, uint64_t> of_kernels_;  ///< the program that a kernel's name stands for
+  std::vector<std::string> files_;              ///< of PTX
   std::string steps_, expects_, sources_;
   uint64_t data_files_ = 0, launches_ = 0;
 };
