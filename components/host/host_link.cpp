@@ -9,6 +9,7 @@ namespace gpusim::comp {
 
 namespace {
 constexpr uint32_t kSector = 32;
+constexpr uint64_t kLine = 128;
 constexpr size_t kMostPartitions = 1024;
 }  // namespace
 
@@ -19,7 +20,8 @@ HostLink::HostLink(const sc_core::sc_module_name& name, core::ClockDomain& domai
       most_(machine.host.mapped_requests),
       ps_per_byte_(1e12 / static_cast<double>(std::max<int64_t>(machine.host.link_bytes_per_s, 1))),
       reads_(most_),
-      writes_(most_) {
+      writes_(most_),
+      tags_(most_) {
   ports_.reserve(kMostPartitions);  // links write into them
   set_times();
   domain.on_change([this] { set_times(); });
@@ -37,8 +39,24 @@ void HostLink::connect(core::Link<MemoryRequest>& from, core::Link<MemoryReply>&
   from.publish_head(ports_.back().next_request);
 }
 
+HostLink::Tag* HostLink::tag_of(uint64_t address) {
+  Tag* free = nullptr;
+  for (Tag& t : tags_) {
+    if (t.requests == 0)
+      free = free == nullptr ? &t : free;
+    else if (t.line == address / kLine)
+      return &t;
+  }
+  return free;
+}
+
 void HostLink::take(uint32_t port, uint64_t now) {
   const MemoryRequest r = ports_[port].from->pop();
+  if (r.kind != RequestKind::kWrite) {
+    Tag& tag = *tag_of(r.address);
+    tag.line = r.address / kLine;
+    ++tag.requests;
+  }
   const uint64_t start = now * kParts, carries = r.bytes * parts_per_byte_;
   const auto busy = static_cast<uint64_t>(std::llround(r.bytes * ps_per_byte_));
   uint64_t done = start;
@@ -66,7 +84,9 @@ bool HostLink::send(core::Ring<Answer>& answers, uint64_t now) {
   while (answers.size() != 0 && answers.front().at <= now) {
     core::Link<MemoryReply>& to = *ports_[answers.front().port].to;
     if (!to.can_push()) return false;
-    to.push(answers.pop().reply);
+    const MemoryReply reply = answers.pop().reply;
+    if (reply.kind != RequestKind::kWrite) --tag_of(reply.address)->requests;
+    to.push(reply);
   }
   return true;
 }

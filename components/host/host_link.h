@@ -2,9 +2,10 @@
 // it is kept in the L2, requests go from the partitions to the link and back. A read takes the link's latency
 // and its bytes' time on the way to the GPU, a write its bytes' time on the way to the host (it is posted:
 // nobody waits for the host), an atomic both. At most host.mapped_requests reads are on their way, as PCI
-// Express has tags for: with requests of 32 bytes that, not the rate, is the limit. Each direction carries
-// host.link_rate; transfers of the copy engines are not slowed down by it. Clocked in the interconnect
-// domain; asleep unless a request or an answer is due.
+// Express has tags for; requests of one line of 128 bytes that come while it is on its way go with it. With
+// reads of single sectors that, not the rate, is the limit. Each direction carries host.link_rate; transfers
+// of the copy engines are not slowed down by it. Clocked in the interconnect domain; asleep unless a request
+// or an answer is due.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -57,8 +58,15 @@ class HostLink : public core::Clocked {
     MemoryReply reply;
   };
   void set_times();
-  [[nodiscard]] bool can_take(const MemoryRequest& request) const {
-    return (request.kind == RequestKind::kWrite ? writes_ : reads_).size() < most_;
+  /// A read on its way, of a line.
+  struct Tag {
+    uint64_t line = 0;
+    uint32_t requests = 0;  ///< that it answers; 0: free
+  };
+  /// The tag of the line, or a free one; null if there is neither.
+  [[nodiscard]] Tag* tag_of(uint64_t address);
+  [[nodiscard]] bool can_take(const MemoryRequest& request) {
+    return request.kind == RequestKind::kWrite ? writes_.size() < most_ : tag_of(request.address) != nullptr;
   }
   void take(uint32_t port, uint64_t now);
   /// Sends what is due; false if a partition has no room, whose link wakes this module then.
@@ -72,6 +80,7 @@ class HostLink : public core::Clocked {
   std::vector<Port> ports_;
   uint32_t first_port_ = 0;  ///< looked at first: the ports take turns
   core::Ring<Answer> reads_, writes_;
+  std::vector<Tag> tags_;
   uint64_t to_gpu_free_ = 0, to_host_free_ = 0;  ///< in parts of a cycle
   SysmemStats stats_;
 };

@@ -41,8 +41,8 @@ struct Bench {
     m.host.mapped_requests = tags;
     return m;
   }
-  void send(uint64_t cycle, RequestKind kind, uint16_t bytes, uint16_t tag) {
-    source.send(cycle, {0x1000, bytes, kind, 0, 3, tag, true});
+  void send(uint64_t cycle, RequestKind kind, uint16_t bytes, uint16_t tag, uint64_t address = 0x1000) {
+    source.send(cycle, {address, bytes, kind, 0, 3, tag, true});
   }
   std::vector<uint64_t> run() {
     engine.run();
@@ -82,12 +82,22 @@ TEST(HostLink, ReadsShareTheRate) {
 TEST(HostLink, ReadsOfSectorsAreLimitedByThoseOnTheirWay) {
   constexpr uint32_t kTags = 4, kReads = 40;
   Bench bench(kTags);
-  for (uint16_t i = 0; i < kReads; ++i) bench.send(0, RequestKind::kRead, 32, i);
+  for (uint16_t i = 0; i < kReads; ++i) bench.send(0, RequestKind::kRead, 32, i, uint64_t{i} * 128);
   const std::vector<uint64_t> at = bench.run();
   ASSERT_EQ(at.size(), kReads);
   // Four in about 100 cycles, where the rate would allow one in four.
   EXPECT_GT(at.back(), 100 * kReads / kTags);
   EXPECT_LT(at.back(), 125 * kReads / kTags);
+}
+
+TEST(HostLink, SectorsOfALineGoTogether) {
+  Bench bench(1);
+  for (uint16_t i = 0; i < 4; ++i) bench.send(0, RequestKind::kRead, 32, i, uint64_t{i} * 32);
+  bench.send(0, RequestKind::kRead, 32, 4, 128);
+  const std::vector<uint64_t> at = bench.run();
+  ASSERT_EQ(at.size(), 5u);
+  EXPECT_EQ(at[3], 1 + 100 + 16 + 1u);
+  EXPECT_GE(at[4], at[3] + 100) << "the next line has no tag before";
 }
 
 TEST(HostLink, WritesArePostedAndReadsGoBesideThem) {
