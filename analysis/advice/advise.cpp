@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "analysis/report/reports.h"
+#include "analysis/report/text.h"
 #include "analysis/source/source_lines.h"
 #include "simcore/text/kernel_name.h"
 
@@ -51,7 +52,7 @@ std::string place_of(const KernelRecord& kernel, uint64_t pc) {
   if (pc >= kernel.per_pc.rows) return {};
   const SourceLine user = user_line(kernel.per_pc, pc);
   if (user.line == 0) return statement_place(kernel.per_pc, pc);
-  return fmt::format("{}:{} `{}`", user.file, user.line, text_cell(kernel.per_pc, "ptx", pc));
+  return fmt::format("{}:{} `{}`", from_here(user.file), user.line, text_cell(kernel.per_pc, "ptx", pc));
 }
 
 double gain_of(double now, double saved) { return now > saved && saved > 0 ? now / (now - saved) : 1; }
