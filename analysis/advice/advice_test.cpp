@@ -127,7 +127,7 @@ class RulesTest : public testing::Test {
     t.texts["source_file"].emplace_back("k.cu");
     ++t.rows;
   }
-  [[nodiscard]] Facts facts() const { return {kernel, machine, resources}; }
+  [[nodiscard]] Facts facts() const { return {kernel, machine, resources, program}; }
   /// Names of the rules that propose something with a gain that is worth it.
   [[nodiscard]] std::vector<std::string> named() const {
     const Facts f = facts();
@@ -144,6 +144,7 @@ class RulesTest : public testing::Test {
   core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", {}, {});
   KernelRecord kernel;
   LaunchResources resources{256, 32, 0, 0};
+  std::string program;  ///< its PTX
 };
 
 TEST_F(RulesTest, AKernelThatDoesAllWellGetsNoAdvice) {
@@ -187,6 +188,32 @@ TEST_F(RulesTest, OnlyAccessesWhoseOrderTheThreadsDecideCanBeCoalesced) {
   operation("int", "add.s64 %rd3, %rd3, 4", 1);
   EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, false, false, false}));
   EXPECT_TRUE(coalescing(facts()));
+}
+
+/// A product and a sum are one operation, which names the sum: the program has the product that leads to it.
+TEST_F(RulesTest, StatementsThatNoOperationNamesAreReadInTheProgram) {
+  kernel.name = "pick";
+  operation("load_global", "ld.global.u32 %r10, [%rd8]", 1);
+  operation("int", "add.s64 %rd10, %rd2, %rd9", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd10]", 1);
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, false}));
+  program = R"(
+.visible .entry other(.param .u64 p) { mul.wide.s32 %rd9, %r77, 4; mov.u64 %rd10, 0; ret; }
+.visible .entry pick(
+	.param .u64 p
+)
+{
+	.reg .b64 	%rd<12>;
+$L__BB0_2:
+	ld.global.u32 	%r10, [%rd8];  // { an index
+	.loc	1 5 3
+	mul.wide.s32 	%rd9, %r10, 4;
+	add.s64 	%rd10, %rd2, %rd9;
+	ld.global.f32 	%f1, [%rd10];
+	@%p2 bra 	$L__BB0_2;
+	ret;
+})";
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, true}));
 }
 
 TEST_F(RulesTest, ConflictsAreTakenFromTheWorkOfSharedMemory) {

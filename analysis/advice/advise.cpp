@@ -55,6 +55,15 @@ std::string place_of(const KernelRecord& kernel, uint64_t pc) {
   return fmt::format("{}:{} `{}`", from_here(user.file), user.line, text_cell(kernel.per_pc, "ptx", pc));
 }
 
+/// Empty if it is not there: rules then do with the statements that operations name.
+std::string ptx_of(const Recording& recording) {
+  try {
+    return recording.ptx();
+  } catch (const core::RecordError&) {
+    return {};
+  }
+}
+
 double gain_of(double now, double saved) { return now > saved && saved > 0 ? now / (now - saved) : 1; }
 
 /// What the run's kernels and copies take.
@@ -148,10 +157,11 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
   if (times.all <= 0)
     for (const Group& g : groups) times.all += g.cycles;
   run.cycles = times.all;
+  const std::string ptx = ptx_of(recording);
   for (const Group& g : groups) {
     const KernelRecord& kernel = kernels.at(g.longest);
     if (kernel.cycles == 0 || kernel.units.empty()) continue;
-    const Facts facts(kernel, recording.machine(), resources_of(recording, g.longest));
+    const Facts facts(kernel, recording.machine(), resources_of(recording, g.longest), ptx);
     const std::string name = core::short_kernel_name(kernel.name);
     const auto cycles = static_cast<double>(kernel.cycles);
     run.kernels.push_back({name, g.longest, g.launches.size(), kernel.cycles, facts.estimator().own_error()});

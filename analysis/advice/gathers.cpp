@@ -29,6 +29,7 @@ Registers registers_in(std::string_view text) {
 }
 
 struct Statement {
+  std::string_view opcode;
   Registers results, operands, address;
 };
 
@@ -36,7 +37,7 @@ Statement parse(std::string_view text) {
   Statement s;
   if (text.starts_with('@')) text.remove_prefix(std::min(text.find(' '), text.size() - 1) + 1);
   const size_t space = std::min(text.find(' '), text.size());
-  const std::string_view opcode = text.substr(0, space);
+  const std::string_view opcode = s.opcode = text.substr(0, space);
   const std::string_view rest = text.substr(space);
   constexpr std::array<std::string_view, 8> kNoResult{"st",  "red",  "bra",    "bar",
                                                       "ret", "exit", "membar", "fence"};
@@ -54,39 +55,74 @@ Statement parse(std::string_view text) {
   return s;
 }
 
-bool gives_data(std::string_view op_class) {
-  return op_class == "load_global" || op_class == "load_shared" || op_class == "texture";
+bool loads_data(std::string_view opcode) {
+  return opcode.starts_with("ld.global") || opcode.starts_with("ld.shared") || opcode.starts_with("tex.");
+}
+
+/// Texts of the kernel's statements, in one form: a space behind the guard and the opcode, none around.
+std::vector<std::string> statements_of(std::string_view ptx, const std::string& kernel) {
+  std::vector<std::string> texts;
+  size_t at = ptx.find(".entry " + kernel + "(");
+  if (at == std::string_view::npos) return texts;
+  at = ptx.find('{', at);
+  std::string text;
+  size_t depth = 0;
+  for (; at < ptx.size(); ++at) {
+    if (ptx.substr(at, 2) == "//") {
+      at = std::min(ptx.find('\n', at), ptx.size() - 1);
+      continue;
+    }
+    const char c = ptx[at];
+    if (c == '{' && ++depth == 1) continue;
+    if (c == '}' && --depth == 0) break;
+    if (c == '\n' && text.starts_with(".loc")) {
+      text.clear();
+    } else if (c == ':' && ptx.substr(at, 2) == "::") {  // .shared::cta
+      text += "::";
+      ++at;
+    } else if (c == ';' || c == ':') {  // the end of a statement, or a label
+      if (c == ';' && !text.empty()) texts.push_back(text);
+      text.clear();
+    } else if (std::isspace(static_cast<unsigned char>(c)) == 0) {
+      text += c;
+    } else if (!text.empty() && text.back() != ' ') {
+      text += ' ';
+    }
+  }
+  return texts;
 }
 
 }  // namespace
 
 std::vector<bool> gathers(const Facts& f) {
-  const uint64_t n = f.operations();
+  const Table& t = f.kernel().per_pc;
+  // An operation can stand for several statements, of which it names the last: the program has them all.
+  std::vector<std::string> texts = statements_of(f.ptx(), f.kernel().name);
+  if (texts.empty())
+    for (uint64_t pc = 0; pc < f.operations(); ++pc) texts.push_back(text_cell(t, "ptx", pc));
+  std::ranges::sort(texts);  // and several operations can be of one statement
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   std::vector<Statement> statements;
-  for (uint64_t pc = 0; pc < n; ++pc) statements.push_back(parse(text_cell(f.kernel().per_pc, "ptx", pc)));
-  // Several operations can stand for one statement, whose result has one definition all the same.
-  std::map<std::string_view, std::set<std::string_view>> definitions;
-  for (uint64_t pc = 0; pc < n; ++pc)
-    for (const std::string_view r : statements[pc].results)
-      definitions[r].insert(text_cell(f.kernel().per_pc, "ptx", pc));
+  std::map<std::string_view, size_t> definitions;
+  for (const std::string& text : texts) {
+    statements.push_back(parse(text));
+    for (const std::string_view r : statements.back().results) ++definitions[r];
+  }
   std::set<std::string_view> loaded;
-  const auto add = [&](std::string_view r) { return definitions[r].size() == 1 && loaded.insert(r).second; };
-  for (uint64_t pc = 0; pc < n; ++pc)
-    if (gives_data(f.op_class(pc)))
-      for (const std::string_view r : statements[pc].results) add(r);
+  // What several statements define, a loop counts up.
+  const auto add = [&](std::string_view r) { return definitions[r] == 1 && loaded.insert(r).second; };
   for (bool more = true; more;) {
     more = false;
-    for (const Statement& s : statements) {
-      if (!s.address.empty() ||
-          std::ranges::none_of(s.operands, [&](std::string_view r) { return loaded.contains(r); }))
-        continue;
-      for (const std::string_view r : s.results) more |= add(r);
-    }
+    for (const Statement& s : statements)
+      if (loads_data(s.opcode) ||
+          (s.address.empty() &&
+           std::ranges::any_of(s.operands, [&](std::string_view r) { return loaded.contains(r); })))
+        for (const std::string_view r : s.results) more |= add(r);
   }
-  std::vector<bool> found(n);
-  for (uint64_t pc = 0; pc < n; ++pc)
-    found[pc] =
-        std::ranges::any_of(statements[pc].address, [&](std::string_view r) { return loaded.contains(r); });
+  std::vector<bool> found(f.operations());
+  for (uint64_t pc = 0; pc < f.operations(); ++pc)
+    found[pc] = std::ranges::any_of(parse(text_cell(t, "ptx", pc)).address,
+                                    [&](std::string_view r) { return loaded.contains(r); });
   return found;
 }
 
