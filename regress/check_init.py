@@ -68,6 +68,14 @@ def check_workloads(gpusim: Gpusim) -> None:
         run_as_written(gpusim, ptx, name)
 
 
+def check_source(gpusim: Gpusim) -> None:
+    """CUDA source in the place of PTX: the line that compiles it."""
+    source = gpusim.scratch / "k.cu"
+    source.write_text(MIXED)
+    gpusim.run("init", source).require_code(1).require_error("is CUDA source", "nvcc -ptx")
+    require(not source.with_suffix(".toml").exists(), "a launch file of no program")
+
+
 def check_compiled(gpusim: Gpusim) -> None:
     """What nvcc makes of regress/corpus and of kernels with parameters of all kinds."""
     nvcc = compiler()
@@ -126,4 +134,4 @@ extern "C" __global__ void calls(const unsigned long long* p, unsigned long long
 }
 """
 
-CHECKS = {"ordinary": check_ordinary, "workloads": check_workloads, "compiled": check_compiled}
+CHECKS = {"ordinary": check_ordinary, "workloads": check_workloads, "compiled": check_compiled, "source": check_source}

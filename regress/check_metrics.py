@@ -224,6 +224,41 @@ def check_source(gpusim: Gpusim, _: str) -> None:
     require("(reverse.cu:" in gpusim.run("explain", out).require_code(0).out, "no source line is printed")
 
 
+#: Of a V100: core cycles of a transaction in the load/store unit, interconnect cycles of a word in the unit of atomics.
+TRANSACTION_CYCLES, ATOMIC_CYCLES = 1, 1.44
+
+
+def check_units(gpusim: Gpusim, _: str) -> None:
+    """The parts of the load/store unit are what its accesses add up to, and the atomics of each line what their unit was busy with."""
+    def units(kernel: dict[str, Any]) -> dict[str, int]:
+        return {unit["unit"]: unit["busy"] for unit in kernel["units"]}
+
+    reported = gpusim.run("--config", "tesla_v100", CASES["vecadd"].ptx(gpusim.source), "--json", "--out", "none").require_code(0).json()["kernels"][0]
+    busy, counters = units(reported), reported["counters"]
+    cycles = TRANSACTION_CYCLES * (counters["load_transactions"] + counters["store_transactions"])
+    # All of them go through the coalescer and look up tags, and none waits for data that an L1 has.
+    require_equal("coalescer, tags, data", (busy["coalescer"], busy["l1_tags"], busy["l1_data"]), (cycles, cycles, 0))
+    reported = gpusim.run("--config", "tesla_c1060", CASES["vecadd"].ptx(gpusim.source), "--json", "--out", "none").require_code(0).json()["kernels"][0]
+    busy = units(reported)
+    require_equal("without an L1", ("l1_tags" in busy, busy["coalescer"]), (False, busy["lsu_port"]))
+    folder, out = gpusim.source / "workloads" / "advice", gpusim.scratch / "counts.h5"
+    run = gpusim.run("--config", "tesla_v100", folder / "few_values.ptx", "--launch", folder / "few_values_before.toml", "--param", "N=65536", "--json", "--out", out)
+    busy = units(run.require_code(0).json()["kernels"][0])
+    source = gpusim.run("explain", out, "--source", "--json").require_code(0).json()["kernels"][0]
+    atomics = [line for line in source["statements"] if line["atomics"] > 0]
+    words = sum(line["atomic_words"] for line in atomics)
+    require(abs(words * ATOMIC_CYCLES - busy["l2_atomics"]) < 0.01 * busy["l2_atomics"], f"{words} words do not take {busy['l2_atomics']} cycles")
+    # 32 lanes on 64 words: some are on the same.
+    transactions = sum(line["atomic_transactions"] for line in atomics)
+    require(words > 1.3 * transactions, f"{words} words in {transactions} transactions")
+    explained = gpusim.run("explain", out, "--json").require_code(0).json()["kernels"][0]
+    peak = next(unit["peak"] for unit in explained["units"] if unit["unit"] == "l2_atomics")
+    require_close("time of the atomics", sum(line["atomic_time"] for line in atomics), peak)
+    text = gpusim.run("explain", out).require_code(0).out
+    limiter = next(line for line in text.splitlines() if "limiter:" in line)
+    require(f"with {words / transactions:.1f} words one after another for a transaction" in limiter and "few_values.cu:6, inlined from" in limiter, limiter)
+
+
 def require_refused(gpusim: Gpusim, file: Path, *texts: str) -> None:
     """Both commands: exit 1, nothing on stdout, one message that names the file."""
     for command in ("metrics", "explain"):
@@ -352,7 +387,7 @@ def check_machine(gpusim: Gpusim, machine: str) -> None:
 
 
 CHECKS: dict[str, Callable[[Gpusim, str], None]] = {name: check_identities for name in CASE_NAMES} | {
-    "behaviour": check_behaviour, "commands": check_commands, "source": check_source, "broken": check_broken,
+    "behaviour": check_behaviour, "commands": check_commands, "source": check_source, "units": check_units, "broken": check_broken,
     "unfinished": check_unfinished} | {machine: check_machine for machine in MACHINES}
 
 

@@ -69,6 +69,12 @@ def check_timeline(gpusim: Gpusim) -> None:
             attributes = file[f"kernels/{row['kernel']}"].attrs
             require_equal("stream", int(attributes["stream"]), int(row["stream"]))
             require_equal("start", int(attributes["start_cycle"]), int(row["start"]))
+    # A copy engine's row of a kernel: what it carried between the kernel's start and end.
+    for kernel, (start, end) in zip(report["kernels"], kernels):
+        engines = [sum(max(0, min(end, c["end_cycle"]) - max(start, c["start_cycle"])) for c in report["copies"] if c["engine"] == engine) for engine in (0, 1)]
+        unit = next(unit for unit in kernel["units"] if unit["unit"] == "copy_engine")
+        require_equal("copy engines", (unit["instances"], unit["busy"], unit["most"]), (2, sum(engines), max(engines)))
+    require(any(unit["busy"] > 0 for kernel in report["kernels"] for unit in kernel["units"] if unit["unit"] == "copy_engine"), "no copy beside a kernel")
 
 
 def check_streams(gpusim: Gpusim, name: str) -> None:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/advice/advise.h"
+#include "analysis/advice/gathers.h"
 #include "analysis/testing/small_recording.h"
 #include "simcore/config/load.h"
 
@@ -126,7 +127,7 @@ class RulesTest : public testing::Test {
     t.texts["source_file"].emplace_back("k.cu");
     ++t.rows;
   }
-  [[nodiscard]] Facts facts() const { return {kernel, machine, resources}; }
+  [[nodiscard]] Facts facts() const { return {kernel, machine, resources, program}; }
   /// Names of the rules that propose something with a gain that is worth it.
   [[nodiscard]] std::vector<std::string> named() const {
     const Facts f = facts();
@@ -143,6 +144,7 @@ class RulesTest : public testing::Test {
   core::MachineConfig machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", {}, {});
   KernelRecord kernel;
   LaunchResources resources{256, 32, 0, 0};
+  std::string program;  ///< its PTX
 };
 
 TEST_F(RulesTest, AKernelThatDoesAllWellGetsNoAdvice) {
@@ -168,6 +170,50 @@ TEST_F(RulesTest, SectorsThatNobodyAskedForAreToBeCoalesced) {
   EXPECT_EQ(p->pc, 1);
   EXPECT_EQ(p->value, 32);
   EXPECT_NEAR(p->after.units.at("dram_bus"), f.estimator().recorded().units.at("dram_bus") / 8, 1);
+}
+
+/// x[index[i]] is in the order of the data; a[start[row] + j], which a loop counts up, in that of the
+/// threads.
+TEST_F(RulesTest, OnlyAccessesWhoseOrderTheThreadsDecideCanBeCoalesced) {
+  const std::map<std::string, uint64_t> spread{
+      {"transactions", 32}, {"requested_bytes", 128}, {"transferred_bytes", 1024}};
+  operation("load_global", "ld.global.u32 %r1, [%rd1]", 1,
+            {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+  operation("int", "mul.wide.u32 %rd2, %r1, 4", 1);
+  operation("int", "add.s64 %rd3, %rd9, %rd2", 1);
+  operation("load_global", "@%p1 ld.global.v2.f32 {%f1, %f2}, [%rd3+8]", 1, spread);
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, false, true}));
+  EXPECT_FALSE(coalescing(facts()));
+  // The same register, from two statements: a loop's.
+  operation("int", "add.s64 %rd3, %rd3, 4", 1);
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, false, false, false}));
+  EXPECT_TRUE(coalescing(facts()));
+}
+
+/// A product and a sum are one operation, which names the sum: the program has the product that leads to it.
+TEST_F(RulesTest, StatementsThatNoOperationNamesAreReadInTheProgram) {
+  kernel.name = "pick";
+  operation("load_global", "ld.global.u32 %r10, [%rd8]", 1);
+  operation("int", "add.s64 %rd10, %rd2, %rd9", 1);
+  operation("load_global", "ld.global.f32 %f1, [%rd10]", 1);
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, false}));
+  program = R"(
+.visible .entry other(.param .u64 p) { mul.wide.s32 %rd9, %r77, 4; mov.u64 %rd10, 0; ret; }
+.visible .entry pick(
+	.param .u64 p
+)
+{
+	.reg .b64 	%rd<12>;
+$L__BB0_2:
+	ld.global.u32 	%r10, [%rd8];  // { an index
+	.loc	1 5 3
+	mul.wide.s32 	%rd9, %r10, 4;
+	add.s64 	%rd10, %rd2, %rd9;
+	ld.global.f32 	%f1, [%rd10];
+	@%p2 bra 	$L__BB0_2;
+	ret;
+})";
+  EXPECT_EQ(gathers(facts()), (std::vector<bool>{false, false, true}));
 }
 
 TEST_F(RulesTest, ConflictsAreTakenFromTheWorkOfSharedMemory) {
@@ -266,6 +312,23 @@ TEST_F(RulesTest, ABlockAddsAsManyResultsAsThereAre) {
   const double blocks = kWarps / 8.0;
   EXPECT_NEAR((p->after.units.at("l2_atomics") + p->after.tail) / (95'000.0 * 8 * blocks / (16.0 * kWarps)),
               1, 0.05);
+}
+
+/// 512 words of which a block uses nearly all: its own results are as many as its atomics, so that only few
+/// blocks gain by having their own.
+TEST_F(RulesTest, ManyResultsTakeFewBlocks) {
+  unit("l2_atomics", "partition", 64, 0.95);
+  operation(
+      "atom_global", "atom.global.add.u32 %r1, [%rd1], 1", 1,
+      {{"transactions", 25}, {"transferred_bytes", 25 * 32}, {"active_lanes", 32}, {"atomic_words", 26}});
+  resources.threads = 32;  // a block a warp
+  const auto p = atomics(facts());
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, HasSubstr("one large block for each of the 80 SMs"));
+  kernel.counters["warps"] = 80;
+  for (auto& [name, column] : kernel.per_pc.numbers)
+    for (uint64_t& value : column) value = value * 80 / kWarps;
+  EXPECT_FALSE(atomics(facts())) << "there are as few already";
 }
 
 /// Of words that do not fit a block's shared memory no block can keep its own.

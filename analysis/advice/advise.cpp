@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "analysis/report/reports.h"
+#include "analysis/report/text.h"
 #include "analysis/source/source_lines.h"
 #include "simcore/text/kernel_name.h"
 
@@ -51,7 +52,16 @@ std::string place_of(const KernelRecord& kernel, uint64_t pc) {
   if (pc >= kernel.per_pc.rows) return {};
   const SourceLine user = user_line(kernel.per_pc, pc);
   if (user.line == 0) return statement_place(kernel.per_pc, pc);
-  return fmt::format("{}:{} `{}`", user.file, user.line, text_cell(kernel.per_pc, "ptx", pc));
+  return fmt::format("{}:{} `{}`", from_here(user.file), user.line, text_cell(kernel.per_pc, "ptx", pc));
+}
+
+/// Empty if it is not there: rules then do with the statements that operations name.
+std::string ptx_of(const Recording& recording) {
+  try {
+    return recording.ptx();
+  } catch (const core::RecordError&) {
+    return {};
+  }
 }
 
 double gain_of(double now, double saved) { return now > saved && saved > 0 ? now / (now - saved) : 1; }
@@ -147,10 +157,11 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
   if (times.all <= 0)
     for (const Group& g : groups) times.all += g.cycles;
   run.cycles = times.all;
+  const std::string ptx = ptx_of(recording);
   for (const Group& g : groups) {
     const KernelRecord& kernel = kernels.at(g.longest);
     if (kernel.cycles == 0 || kernel.units.empty()) continue;
-    const Facts facts(kernel, recording.machine(), resources_of(recording, g.longest));
+    const Facts facts(kernel, recording.machine(), resources_of(recording, g.longest), ptx);
     const std::string name = core::short_kernel_name(kernel.name);
     const auto cycles = static_cast<double>(kernel.cycles);
     run.kernels.push_back({name, g.longest, g.launches.size(), kernel.cycles, facts.estimator().own_error()});

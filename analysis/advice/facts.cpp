@@ -36,10 +36,12 @@ bool is_spill(const Facts& facts, uint64_t pc) {
          text_cell(facts.kernel().per_pc, "ptx", pc).find(".local") == std::string::npos;
 }
 
-Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources)
+Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources,
+             std::string ptx)
     : kernel_(kernel),
       machine_(machine),
       resources_(resources),
+      ptx_(std::move(ptx)),
       estimator_(recorded_work(), static_cast<double>(kernel.cycles)) {}
 
 std::string_view Facts::op_class(uint64_t pc) const { return text_cell(kernel_.per_pc, "class", pc); }

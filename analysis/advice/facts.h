@@ -21,11 +21,14 @@ struct LaunchResources {
 class Facts {
  public:
   /// Keeps references to both.
-  Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources);
+  /// `ptx`: of the program; may be empty.
+  Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources,
+        std::string ptx = {});
 
   [[nodiscard]] const KernelRecord& kernel() const { return kernel_; }
   [[nodiscard]] const core::MachineConfig& machine() const { return machine_; }
   [[nodiscard]] const LaunchResources& resources() const { return resources_; }
+  [[nodiscard]] const std::string& ptx() const { return ptx_; }
   [[nodiscard]] const Estimator& estimator() const { return estimator_; }
 
   /// Operations, by their number.
@@ -78,6 +81,7 @@ class Facts {
   const KernelRecord& kernel_;
   const core::MachineConfig& machine_;
   LaunchResources resources_;
+  std::string ptx_;
   /// Slots, by column of per_pc, from which on a wait is one of its own.
   std::map<std::string, double, std::less<>> own_waits_;
   Estimator estimator_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/advice/gathers.h"
 #include "analysis/advice/rules.h"
 #include "analysis/source/source_lines.h"
 
@@ -103,6 +104,8 @@ Least least_of(const Facts& f, uint64_t pc) {
 
 std::optional<Proposal> coalescing(const Facts& f) {
   const Traffic before = recorded_traffic(f);
+  const std::vector<bool> scattered = gathers(f);
+  const auto can_be_ordered = [&](uint64_t pc) { return is_global(f.op_class(pc)) && !scattered[pc]; };
   Traffic after;
   double requests = 0, moved = 0, sectors = 0;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
@@ -110,7 +113,7 @@ std::optional<Proposal> coalescing(const Facts& f) {
     if (!in_memory(c)) continue;
     const double asked = f.count("requested_bytes", pc);
     Least least{f.count("transactions", pc), f.count("transferred_bytes", pc)};
-    if (is_global(c)) {
+    if (can_be_ordered(pc)) {
       least = least_of(f, pc);
       requests += f.executed(pc);
       sectors += f.count("transferred_bytes", pc) / kSector;
@@ -124,10 +127,9 @@ std::optional<Proposal> coalescing(const Facts& f) {
     return std::nullopt;
   Proposal p;
   p.pc = f.largest([&](uint64_t pc) {
-    return is_global(f.op_class(pc))
-               ? f.count("transactions", pc) - least_of(f, pc).transactions +
-                     (f.count("transferred_bytes", pc) - least_of(f, pc).bytes) / kSector
-               : 0.0;
+    return can_be_ordered(pc) ? f.count("transactions", pc) - least_of(f, pc).transactions +
+                                    (f.count("transferred_bytes", pc) - least_of(f, pc).bytes) / kSector
+                              : 0.0;
   });
   if (p.pc == f.operations()) return std::nullopt;
   p.what =
@@ -279,19 +281,19 @@ std::optional<Proposal> atomics(const Facts& f) {
   p.what =
       "collect each block's results in shared memory with its atomics, and add them to global memory "
       "once, at the block's end";
-  // Where that is not much less than there is now, it takes fewer blocks with more work each.
+  // Where that is not much less than there is now, it takes as few blocks as use all SMs: blocks that end
+  // together also add the same words at the same time.
   constexpr double kWorth = 0.5;
   const double now = std::max(sectors, f.sum("atomic_words", is_atomic));
-  LaunchResources with_results = f.resources();
-  with_results.shared_bytes = static_cast<uint64_t>(shared_bytes);
-  const double held = f.sms() * f.blocks_per_sm(with_results);
   double blocks = f.blocks();
-  if (blocks * results > kWorth * now && held >= 1 && held < blocks) {
-    blocks = held;
+  if (blocks * results > kWorth * now) {
+    if (f.sms() * results > kWorth * now) return std::nullopt;
+    blocks = f.sms();
     p.what += fmt::format(
-        ", with no more than the {:.0f} blocks that the SMs hold at a time, each of which does the work of "
-        "several of the present ones in a loop",
-        held);
+        ", with one large block for each of the {:.0f} SMs, which does the work of several of the present "
+        "ones "
+        "in a loop",
+        f.sms());
   }
   const Traffic before = recorded_traffic(f);
   Traffic after = before;

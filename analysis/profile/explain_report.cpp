@@ -36,7 +36,7 @@ struct Scale {
 std::string place_text(const SourceLine& at) {
   if (at.line == 0) return "";
   return at.file.empty() ? fmt::format("source line {}", at.line)
-                         : fmt::format("{}:{}", printable(at.file), at.line);
+                         : fmt::format("{}:{}", printable(from_here(at.file)), at.line);
 }
 
 /// The user's line, and of what was inlined there the file and line that it was written in.

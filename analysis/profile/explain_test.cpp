@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 
 #include "analysis/report/reports.h"
@@ -162,6 +163,13 @@ TEST_F(Explain, TextOfTheFileCannotDisturbTheOutput) {
 TEST(Text, WrapsWords) {
   const std::string text = indented(std::string(60, 'a') + " " + std::string(60, 'b') + " c");
   EXPECT_EQ(text, "    " + std::string(60, 'a') + "\n    " + std::string(60, 'b') + " c\n");
+}
+
+TEST(Text, PathsBelowThePresentFolderAreShownFromIt) {
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(from_here(here + "/src/k.cu"), "src/k.cu");
+  EXPECT_EQ(from_here(here + "2/k.cu"), here + "2/k.cu");
+  EXPECT_EQ(from_here("k.cu"), "k.cu");
 }
 
 TEST(Text, NumbersAreExactWhereTheyCanBe) {

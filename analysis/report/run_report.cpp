@@ -168,8 +168,10 @@ class RunSection {
         "class=\"wide\"><table><tr><th>unit<th>busiest<th>which<th>mean of all</tr>\n";
     for (const UnitLoad* u : shown)
       out += "<tr>" + html_cell(unit_words(u->unit)) + meter(u->peak()) +
-             html_cell(fmt::format("{}; {} of {} within a tenth of it",
-                                   busiest_place(*u, recording_.machine()), u->near, u->instances)) +
+             html_cell(u->instances == 1
+                           ? "there is one"
+                           : fmt::format("{}; {} of {} within a tenth of it",
+                                         busiest_place(*u, recording_.machine()), u->near, u->instances)) +
              meter(u->mean()) + "</tr>\n";
     return out + "</table></div>\n";
   }
@@ -331,7 +333,8 @@ class RunSection {
       out += "<tr>" + number_cell(fmt::format("{:.2f} x as fast", a.gain)) + html_cell(a.rule) +
              html_cell(a.kernel.empty() ? "the whole run" : core::demangled(a.kernel)) + html_cell(a.what) +
              fmt::format(
-                 "<td>{}: {} {}{}</td></tr>\n", html_text(a.counter), number_text(a.value), html_text(a.unit),
+                 "<td>{}: {} {}{}</td></tr>\n", html_text(a.counter),
+                 a.value >= 1e6 ? number_text(a.value) : fmt::format("{:.4g}", a.value), html_text(a.unit),
                  a.place.empty() ? "" : "<br><span class=\"soft\">at " + html_text(a.place) + "</span>");
     }
     out += "</table></div>\n<p class=\"soft\">Gains are predicted, of one change at a time.";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "simcore/text/json_text.h"
 
@@ -49,6 +50,12 @@ std::string number_text(double value) {
   constexpr double kExact = 9007199254740992.0;
   return value == std::floor(value) && std::abs(value) < kExact ? fmt::format("{:.0f}", value)
                                                                 : fmt::format("{:.6g}", value);
+}
+
+std::string from_here(const std::string& path) {
+  std::error_code error;
+  const std::string here = (std::filesystem::current_path(error) / "").string();
+  return !error && path.starts_with(here) && path.size() > here.size() ? path.substr(here.size()) : path;
 }
 
 }  // namespace gpusim::analysis

@@ -14,4 +14,7 @@ namespace gpusim::analysis {
 /// An exact number if it is one, else six digits.
 [[nodiscard]] std::string number_text(double value);
 
+/// A recorded path of a source file as the reader would write it: without the present folder in front.
+[[nodiscard]] std::string from_here(const std::string& path);
+
 }  // namespace gpusim::analysis
