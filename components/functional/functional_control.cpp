@@ -29,8 +29,7 @@ FunctionalRunner::Stop FunctionalRunner::step_barrier(KernelLaunch& run, uint64_
     run_other_lanes(run, warp);
   try_release(run, number);
   if (warp.blocked) return Stop::kBlocked;
-  // On a GPU, warps leave a barrier side by side. Those that came first have their turn before the one that
-  // opened it goes ahead, for programs that read soon after a barrier what others write much later.
+  // Those that came first have their turn before the one that opened the barrier goes ahead.
   return warps_.size() > 1 ? Stop::kPaused : Stop::kNone;
 }
 
@@ -54,7 +53,11 @@ void FunctionalRunner::run_other_lanes(const KernelLaunch& run, Warp& warp) {
 void FunctionalRunner::try_release(const KernelLaunch& run, uint32_t number) {
   control_.release(
       run.image->ops.data(), number, [this](uint32_t w) -> Warp& { return warps_[w]; },
-      [](uint32_t, const MicroOp&) {}, [this](uint32_t w) { warps_[w].blocked = false; });
+      [](uint32_t, const MicroOp&) {},
+      [this](uint32_t w) {
+        warps_[w].blocked = false;
+        warps_[w].side_by_side = true;
+      });
 }
 
 FunctionalRunner::Stop FunctionalRunner::look_at_loop(const KernelLaunch& run, Warp& warp, uint32_t first,

@@ -124,7 +124,7 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block) {
     warp.stack.reset(warp.context.existing);
     warp.groups.reset();
     warp.watch.reset();
-    warp.blocked = false;
+    warp.blocked = warp.side_by_side = false;
     warp.at_barrier = LaneMask();
     warp.wait_pc = kNoWait;
   }
@@ -224,6 +224,14 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
     const MicroOp& op = ops[stack.pc()];
     const LaneMask active = stack.mask();
     const LaneMask lanes = isa::guarded(op, warp.context, active);
+    if (warp.side_by_side && op.kind == OpKind::kLoad && op.memory.space == isa::Space::kGlobal &&
+        lanes.any()) {
+      // On a GPU the warps leave a barrier side by side, and each waits hundreds of cycles for its first
+      // global load. Until there all have their turn, for programs that read behind a barrier what others
+      // write a little later.
+      warp.side_by_side = false;
+      if (warps_.size() > 1) return Stop::kPaused;
+    }
     PcStats& at = run.pc[stack.pc()];
     ++at.executed;
     at.active_lanes += static_cast<uint64_t>(lanes.count());

@@ -49,8 +49,9 @@ class FunctionalRunner {
     DivergentGroups groups;
     SpinDetector watch;
     isa::WarpContext context;
-    bool blocked = false;      ///< until a barrier opens
-    isa::LaneMask at_barrier;  ///< lanes of the stack's top that wait there; none if it is the groups
+    bool blocked = false;       ///< until a barrier opens
+    bool side_by_side = false;  ///< has left a barrier and not come to a global load since
+    isa::LaneMask at_barrier;   ///< lanes of the stack's top that wait there; none if it is the groups
     uint32_t barrier = 0;
     uint32_t looks = 0;          ///< at its loops, since the warp had its turn
     uint32_t wait_pc = kNoWait;  ///< of the mbarrier whose phase it has found to go on, last of all

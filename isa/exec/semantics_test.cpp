@@ -190,6 +190,16 @@ TEST(WarpOperations, ShuffleModes) {
   EXPECT_EQ(idx[13], 10u);
 }
 
+TEST(WarpOperations, AShuffleFromAnInactiveLaneGivesZero) {
+  const auto sum = first_words(".reg .pred %p; .reg .b32 %r<4>;", R"(
+    mov.u32 %r0, %tid0; setp.ge.u32 %p, %tid0, 8; @%p bra done;
+    shfl.sync.down.b32 %r1, %tid0, 16, 31, 0xff; add.u32 %r0, %tid0, %r1; shfl.sync.down.b32 %r1, %r0, 4, 31, 0xff; add.u32 %r0, %r0, %r1;
+    done: st.global.u32 [%out], %r0; ret;)");
+  EXPECT_EQ(sum[0], 4u);
+  EXPECT_EQ(sum[3], 10u);
+  EXPECT_EQ(sum[5], 5u);
+}
+
 TEST(WarpOperations, SpecialRegisters) {
   const auto lanes = first_words(".reg .b32 %r<4>;", R"(
     mov.u32 %r0, %laneid; mov.u32 %r1, %lanemask_lt; mov.u32 %r2, %ntid.x; add.u32 %r0, %r0, %r1; mad.lo.u32 %r0, %r2, 1000, %r0;

@@ -237,6 +237,9 @@ int attribute(const Facts& f, int which) {
       return as_int(m.shared.bytes - (m.shared.bytes > 65536 && f.capability >= 80 ? 1024 : 0));
     case 99:
       return 1;
+    case 102:
+    case 103:
+      return 1;
     case 106:
       return as_int(sm.max_blocks);
     case 111:

@@ -109,6 +109,10 @@ void Device::fail(Code code, const std::string& message) {
 }
 
 std::byte* Device::allocate(uint64_t bytes, const std::string& name) {
+  if (bytes > free_bytes()) {
+    throw Failure(Code::kMemoryAllocation,
+                  fmt::format("{} bytes are not there: {} are free", bytes, free_bytes()));
+  }
   try {
     const std::string text = name.empty() ? fmt::format("allocation {}", ++allocations_) : name;
     const uint64_t base = memory_.allocate(bytes, core::DeviceMemory::kAlign, text);
@@ -117,6 +121,16 @@ std::byte* Device::allocate(uint64_t bytes, const std::string& name) {
   } catch (const core::InputError& error) {
     throw Failure(Code::kMemoryAllocation, error.what());
   }
+}
+
+void Device::take_bytes(uint64_t bytes) {
+  if (bytes > free_bytes()) throw Failure(Code::kMemoryAllocation);
+  taken_bytes_ += bytes;
+}
+
+void Device::map(void* memory, uint64_t bytes) {
+  if (!memory_.adopt(memory, bytes, fmt::format("mapped memory {}", ++allocations_)))
+    throw Failure(Code::kInvalidValue);
 }
 
 std::byte* Device::allocate_host(uint64_t bytes, unsigned flags) {

@@ -187,7 +187,12 @@ class Device {
   void register_host(void* memory, uint64_t bytes, unsigned flags);
   void unregister_host(void* memory);
   [[nodiscard]] PointerKind pointer_kind(const void* pointer) const;
-  [[nodiscard]] uint64_t free_bytes() const { return memory_.capacity() - memory_.used(); }
+  /// Device memory whose addresses the caller manages: take_bytes() has it without an address, map() makes
+  /// known where the caller has mapped it, until release().
+  void take_bytes(uint64_t bytes);
+  void give_bytes(uint64_t bytes) { taken_bytes_ -= bytes; }
+  void map(void* memory, uint64_t bytes);
+  [[nodiscard]] uint64_t free_bytes() const { return memory_.capacity() - memory_.used() - taken_bytes_; }
   [[nodiscard]] uint64_t total_bytes() const { return memory_.capacity(); }
 
   // Programs
@@ -300,6 +305,7 @@ class Device {
   };
   std::map<uint64_t, HostFlags> host_memory_;
   comp::HostRanges host_ranges_;  ///< what timed kernels reach over the host's link
+  uint64_t taken_bytes_ = 0;
   std::vector<std::unique_ptr<isa::Texture>> textures_;
   comp::HostServices services_;   ///< what kernels print and allocate
   std::unique_ptr<Memory> view_;  ///< memory_ and textures_ as the executor sees them

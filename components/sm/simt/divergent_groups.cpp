@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace gpusim::comp {
 
@@ -60,6 +61,10 @@ LaneMask DivergentGroups::waiting_like(const MicroOp* ops, uint32_t pc) const {
 
 LaneMask DivergentGroups::meet(const MicroOp* ops, const isa::WarpContext& context, LaneMask lanes,
                                SimtStack& current) {
+  if (std::exchange(released_, false)) {
+    current.advance();
+    return lanes;
+  }
   const uint32_t pc = current.pc();
   const LaneMask absent = (current.alive() | apart()) & ~(lanes | waiting_like(ops, pc));
   LaneMask together = complete(ops[pc], context, lanes, absent);
@@ -84,17 +89,37 @@ LaneMask DivergentGroups::meet(const MicroOp* ops, const isa::WarpContext& conte
 }
 
 bool DivergentGroups::can_run(const MicroOp* ops, const isa::WarpContext& context, const Group& group) const {
-  if (group.state != State::kAtSync) return group.state == State::kReady;
+  if (group.state != State::kAtSync) return group.state != State::kAtBarrier;
   const uint32_t pc = group.stack.pc();
   const LaneMask absent = apart() & ~waiting_like(ops, pc);
   return complete(ops[pc], context, group.stack.mask(), absent).any();
 }
 
+bool DivergentGroups::release_apart(const MicroOp* ops, const isa::WarpContext& context) {
+  LaneMask absent;
+  for (const Group& g : groups_)
+    absent |= g.state == State::kAtSync ? g.stack.alive() & ~g.stack.mask() : g.stack.alive();
+  bool any = false;
+  for (Group& g : groups_) {
+    if (g.state != State::kAtSync || ops[g.stack.pc()].whole_warp) continue;
+    const LaneMask lanes = g.stack.mask();
+    if ((lanes & ~complete(ops[g.stack.pc()], context, lanes, absent)).any()) continue;
+    g.state = State::kReleased;
+    any = true;
+  }
+  return any;
+}
+
 bool DivergentGroups::next(const MicroOp* ops, const isa::WarpContext& context, SimtStack& current) {
-  const auto first =
-      std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return can_run(ops, context, g); });
+  const auto runnable = [&] {
+    return std::find_if(groups_.begin(), groups_.end(),
+                        [&](const Group& g) { return can_run(ops, context, g); });
+  };
+  auto first = runnable();
+  if (first == groups_.end() && release_apart(ops, context)) first = runnable();
   if (first == groups_.end()) return false;
   const bool ready = first->state == State::kReady;
+  released_ = first->state == State::kReleased;
   current = std::move(first->stack);
   groups_.erase(first);
   if (ready)

@@ -16,7 +16,10 @@ namespace gpusim::comp {
 
 class DivergentGroups {
  public:
-  void reset() { groups_.clear(); }
+  void reset() {
+    groups_.clear();
+    released_ = false;
+  }
   /// True if all lanes of the warp are in its current stack.
   [[nodiscard]] bool empty() const { return groups_.empty(); }
   /// Live lanes that are not in the current stack.
@@ -47,6 +50,9 @@ class DivergentGroups {
                                    isa::LaneMask lanes, SimtStack& current);
 
   /// `current` is done(): takes a group that can run, and all that stand at its place. False if none can.
+  /// Lanes whose members all wait at .sync operations, but at different ones, go on each by themselves: PTX
+  /// leaves open what they find, hardware counts who has come and not where, and programs with member masks
+  /// that are too large rest on it.
   bool next(const isa::MicroOp* ops, const isa::WarpContext& context, SimtStack& current);
 
   /// True if next() would find a group.
@@ -64,7 +70,7 @@ class DivergentGroups {
   [[nodiscard]] Waiting longest_waiting() const;
 
  private:
-  enum class State : uint8_t { kReady, kAtBarrier, kAtSync };
+  enum class State : uint8_t { kReady, kAtBarrier, kAtSync, kReleased };
   struct Group {
     SimtStack stack;
     State state = State::kReady;
@@ -76,8 +82,11 @@ class DivergentGroups {
   [[nodiscard]] isa::LaneMask waiting_like(const isa::MicroOp* ops, uint32_t pc) const;
   [[nodiscard]] bool can_run(const isa::MicroOp* ops, const isa::WarpContext& context,
                              const Group& group) const;
+  /// Groups that wait for lanes at other .sync operations need not wait any longer. False if there are none.
+  bool release_apart(const isa::MicroOp* ops, const isa::WarpContext& context);
 
   std::vector<Group> groups_;
+  bool released_ = false;  ///< the current lanes meet nobody at the .sync operation at which they stand
 };
 
 }  // namespace gpusim::comp

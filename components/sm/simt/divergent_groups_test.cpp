@@ -176,6 +176,19 @@ TEST(DivergentGroups, TheLastToComeExecutesForAll) {
   EXPECT_TRUE(groups.empty());
 }
 
+TEST(DivergentGroups, AMatrixOperationIsNeverGoneThroughByParts) {
+  Code code(10);
+  code.sync(2, true);
+  code.sync(5, true);
+  code.image.ops[2].whole_warp = code.image.ops[5].whole_warp = true;
+  code.members.fill(~0u);
+  DivergentGroups groups;
+  SimtStack stack = diverged(LaneMask(0xff));
+  EXPECT_TRUE(groups.meet(code.ops(), code.context, stack.mask(), stack).none());
+  EXPECT_TRUE(groups.meet(code.ops(), code.context, stack.mask(), stack).none());
+  EXPECT_FALSE(groups.next(code.ops(), code.context, stack));
+}
+
 TEST(DivergentGroups, OnlyBarriersWithoutAResultMeetAtDifferentPlaces) {
   for (const bool with_result : {false, true}) {
     Code code(10);
@@ -188,10 +201,17 @@ TEST(DivergentGroups, OnlyBarriersWithoutAResultMeetAtDifferentPlaces) {
     EXPECT_EQ(stack.pc(), 5u);
     const LaneMask met = groups.meet(code.ops(), code.context, stack.mask(), stack);
     EXPECT_EQ(met, with_result ? LaneMask() : LaneMask::all());
-    if (with_result) {
-      EXPECT_TRUE(stack.done());
-      EXPECT_FALSE(groups.next(code.ops(), code.context, stack));
+    if (!with_result) continue;
+    // All have come, and nobody else will: each place by itself, once.
+    EXPECT_TRUE(stack.done());
+    for (const auto& [pc, lanes] : {std::pair{2u, LaneMask(0xffffff00u)}, {5u, LaneMask(0xffu)}}) {
+      ASSERT_TRUE(groups.next(code.ops(), code.context, stack));
+      EXPECT_EQ(stack.pc(), pc);
+      EXPECT_EQ(groups.meet(code.ops(), code.context, stack.mask(), stack), lanes);
+      EXPECT_EQ(stack.pc(), pc + 1);
+      stack.exit(stack.mask());
     }
+    EXPECT_FALSE(groups.next(code.ops(), code.context, stack));
   }
 }
 

@@ -184,6 +184,41 @@ TEST(IndependentThreads, LanesThatLeaveALoopDoNotBreakItUp) {
   expect_values(kVotes, "votes", 1, 32, expected);
 }
 
+/// Sums over halves of a warp with a member mask of all lanes: the upper half goes round its loop twice, the
+/// lower one once, so that they stand at different .sync operations for a while.
+constexpr const char* kHalves = R"(.version 6.0
+.target sm_70
+.address_size 64
+.visible .entry halves(.param .u64 data)
+{
+  .reg .u64 %d, %a;
+  .reg .u32 %t, %v, %s, %i, %n;
+  .reg .pred %p, %q;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  setp.ge.u32 %p, %t, 16;
+  selp.u32 %n, 2, 1, %p;
+  mov.u32 %s, %t;
+  mov.u32 %i, 0;
+LOOP:
+  shfl.sync.bfly.b32 %v, %s, 8, 0x101f, 0xffffffff;
+  add.u32 %s, %s, %v;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %q, %i, %n;
+  @%q bra LOOP;
+  shfl.sync.idx.b32 %v, %s, 0, 0x101f, 0xffffffff;
+  setp.eq.u32 %p, %t, 0;
+  @%p st.global.u32 [%d], %v;
+  setp.eq.u32 %p, %t, 31;
+  @%p st.global.u32 [%d+4], %v;
+  ret;
+}
+)";
+
+TEST(IndependentThreads, PartsOfAWarpAtDifferentSyncOperationsGoOnByThemselves) {
+  expect_values(kHalves, "halves", 1, 32, {0 + 8, 2 * (16 + 24)});
+}
+
 TEST(IndependentThreads, AMemberThatNeverComesIsNamed) {
   const char* const ptx = R"(.version 6.0
 .target sm_70

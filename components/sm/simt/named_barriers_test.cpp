@@ -134,6 +134,37 @@ TEST(NamedBarriers, WhoOpensABarrierDoesNotRunAheadOfWhoWaited) {
   expect_values(kReadsSoon, "soon", 1, 128, {96}, {});
 }
 
+/// Behind the barrier all threads read at once what the first warp changes after it has loaded from global
+/// memory.
+constexpr const char* kReadsBeforeALoad = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry side(.param .u64 data)
+{
+  .reg .u64 %d, %a;
+  .reg .u32 %t, %v, %w;
+  .reg .pred %p;
+  .shared .u32 slot;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  setp.eq.u32 %p, %t, 0;
+  @%p st.shared.u32 [slot], 7;
+  bar.sync 0;
+  ld.shared.u32 %v, [slot];
+  ld.global.u32 %w, [%d+252];
+  add.u32 %w, %w, 1;
+  @%p st.shared.u32 [slot], %w;
+  shr.u32 %w, %t, 5;
+  mad.wide.u32 %a, %w, 4, %d;
+  st.global.u32 [%a], %v;
+  ret;
+}
+)";
+
+TEST(NamedBarriers, WarpsLeaveABarrierSideBySide) {
+  expect_values(kReadsBeforeALoad, "side", 1, 128, {7, 7, 7, 7}, {});
+}
+
 TEST(NamedBarriers, ABarrierThatDoesNotExistIsAnError) {
   const char* const ptx = R"(.version 6.0
 .target sm_30
