@@ -131,6 +131,7 @@ void Device::take_bytes(uint64_t bytes) {
 void Device::map(void* memory, uint64_t bytes) {
   if (!memory_.adopt(memory, bytes, fmt::format("mapped memory {}", ++allocations_)))
     throw Failure(Code::kInvalidValue);
+  watch_memory(reinterpret_cast<uint64_t>(memory), comp::GlobalObject::Kind::kBuffer);
 }
 
 std::byte* Device::allocate_host(uint64_t bytes, unsigned flags) {
