@@ -1,6 +1,7 @@
 #include "cli/report.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -312,8 +313,17 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   return out;
 }
 
+constexpr std::chrono::milliseconds kLogInterval{60'000};
+
+std::string fitted(const std::string& line) {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return line;
+  return line.substr(0, size.ws_col - size_t{1});  // the last column would begin the next line
+}
+
 ProgressBar::ProgressBar(bool enabled)
-    : enabled_(enabled && isatty(STDERR_FILENO) != 0),
+    : enabled_(enabled),
+      terminal_(isatty(STDERR_FILENO) != 0),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
@@ -327,18 +337,23 @@ void ProgressBar::clear() {
 void ProgressBar::update(const comp::Progress& p) {
   if (!enabled_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < std::chrono::milliseconds(100)) return;
+  if (now - last_ < (terminal_ ? std::chrono::milliseconds(100) : kLogInterval)) return;
   last_ = now;
-  drawn_ = true;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double done =
       p.blocks_total == 0 ? 0 : static_cast<double>(p.blocks_done) / static_cast<double>(p.blocks_total);
-  const int filled = static_cast<int>(done * 24);
-  const std::string left = done > 0 ? fmt::format("{:.0f} s left", elapsed / done - elapsed) : "";
-  print_error("\r\x1b[K{} [{:<24}] {}/{} blocks, {} cycles, {}, {}",
-              core::short_kernel_name(p.kernel).substr(0, 24), std::string(static_cast<size_t>(filled), '#'),
-              p.blocks_done, p.blocks_total, si(static_cast<double>(p.cycles), ""),
-              si(static_cast<double>(p.warp_instructions) / elapsed, "warp instructions/s"), left);
+  const std::string left = done > 0 ? fmt::format(", {:.0f} s left", elapsed / done - elapsed) : "";
+  const std::string name = core::short_kernel_name(p.kernel).substr(0, 24);
+  const std::string counts = fmt::format(
+      "{}/{} blocks, {} cycles, {}{}", p.blocks_done, p.blocks_total, si(static_cast<double>(p.cycles), ""),
+      si(static_cast<double>(p.warp_instructions) / elapsed, "warp instructions/s"), left);
+  if (terminal_) {
+    drawn_ = true;
+    const auto filled = static_cast<size_t>(done * 24);
+    print_error("\r\x1b[K{}", fitted(fmt::format("{} [{:<24}] {}", name, std::string(filled, '#'), counts)));
+  } else {
+    print_error("{}: {}\n", name, counts);
+  }
   std::fflush(stderr);
 }
 

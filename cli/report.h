@@ -14,7 +14,11 @@ namespace gpusim::cli {
 [[nodiscard]] std::string table_report(const comp::Simulation& simulation,
                                        const comp::SimulationResult& result);
 
-/// Progress bar on a terminal's stderr; silent otherwise. Redraws at most ten times a second.
+/// As much of a line as the terminal of stderr has columns for, so that it can be drawn over.
+[[nodiscard]] std::string fitted(const std::string& line);
+
+/// Progress bar on a terminal's stderr, redrawn ten times a second at most; elsewhere, such as in a log file,
+/// a line a minute.
 class ProgressBar {
  public:
   explicit ProgressBar(bool enabled);
@@ -23,7 +27,7 @@ class ProgressBar {
   void clear();
 
  private:
-  bool enabled_;
+  bool enabled_, terminal_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point start_, last_;
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/report.h"
 
 namespace gpusim::cli {
 
@@ -39,7 +40,7 @@ void StudyProgress::reached(size_t number) {
                                        bad_ == 0 ? "" : fmt::format(", {} refused or failed", bad_), left);
   if (terminal_) {
     const size_t filled = done_ * 24 / total_;
-    print_error("\r\x1b[K[{:<24}] {}", std::string(filled, '#'), text);
+    print_error("\r\x1b[K{}", fitted(fmt::format("[{:<24}] {}", std::string(filled, '#'), text)));
     drawn_ = true;
   } else if (done_ * 10 / total_ != (done_ - 1) * 10 / total_) {
     print_error("{}\n", text);

@@ -1,7 +1,12 @@
 """Wrong usage and wrong input: exit codes and error texts of the command line."""
 
+import fcntl
 import os
+import pty
 import re
+import struct
+import subprocess
+import termios
 from pathlib import Path
 from typing import Callable
 
@@ -264,6 +269,36 @@ def check_refresh(gpusim: Gpusim) -> None:
             "dram.refi = 3900 ns leaves no time for an access", "stands at --set")
 
 
+def check_progress(gpusim: Gpusim) -> None:
+    """The bar is never wider than the terminal, so that each state draws over the last; there is none with --quiet."""
+    columns = 44
+    ptx = CASES["spmv_scalar"].ptx(gpusim.source)
+
+    def drawn(*options: str) -> str:
+        own, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([str(gpusim.program), "--config", "tesla_v100", "--out", "none", *options, str(ptx)], stdout=subprocess.DEVNULL, stderr=other)
+        os.close(other)
+        text = b""
+        while True:
+            try:
+                piece = os.read(own, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(own)
+        require_equal("exit code", process.wait(), 0)
+        return text.decode()
+
+    states = [state for state in drawn().split("\r\x1b[K") if " [" in state]
+    require(bool(states), "no progress on a terminal")
+    wide = [state for state in states if len(state) >= columns]
+    require(not wide, f"wider than {columns} columns: {wide[:1]}")
+    require("\r" not in drawn("--quiet").replace("\r\n", ""), "--quiet draws a bar")
+
+
 INPUT_CHECKS: dict[str, Check] = {
     "input": check_input,
     "limits": check_limits,
@@ -280,6 +315,7 @@ INPUT_CHECKS: dict[str, Check] = {
     "empty_values": check_empty_values,
     "large_variable": check_large_variable,
     "refresh": check_refresh,
+    "progress": check_progress,
 }
 
 
