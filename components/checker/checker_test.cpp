@@ -387,7 +387,46 @@ TEST(FindingLogTest, MergesAndShowsTheFirstInTheGrid) {
   EXPECT_EQ(all[1].count, 2u);
   EXPECT_EQ(all[1].detail.message, "race");
   EXPECT_TRUE(all[1].has_other);
-  EXPECT_EQ(log.occurrences(), 5u);
+  EXPECT_EQ(log.counts().occurrences, 5u);
+  EXPECT_EQ(log.size(), 2u);
+}
+
+TEST(FindingLogTest, TellsWhatIsNewOnce) {
+  isa::KernelImage image;
+  image.name = "k";
+  image.ptx = {{"a", {10, 1, 0}, 0, 0}, {"b", {20, 1, 0}, 0, 0}};
+  KernelLaunch run;
+  run.image = &image;
+  run.grid = run.block = {4, 1, 1};
+  FindingLog log("k.ptx");
+  const auto nothing = [] { return FindingDetail{"", {}}; };
+  EXPECT_TRUE(log.news().empty());
+  log.note(FindingKind::kOutOfBounds, {&run, 0, 0, 0}, nothing);
+  EXPECT_EQ(log.news().size(), 1u);
+  log.note(FindingKind::kOutOfBounds, {&run, 0, 1, 0}, nothing);
+  EXPECT_TRUE(log.news().empty());
+  log.note(FindingKind::kOutOfBounds, {&run, 1, 1, 0}, nothing);
+  const std::vector<Finding> news = log.news();
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].place.ptx_line, 20u);
+}
+
+TEST(GlobalObjectsTest, ObjectsComeAndGo) {
+  GlobalObjects objects;
+  objects.add({"a", GlobalObject::Kind::kBuffer, 0x1000, 0x1100, false, {}});
+  objects.add({"b", GlobalObject::Kind::kBuffer, 0x2000, 0x2100, true, {}});
+  objects.mark_written(0x1010, 16);
+  objects.mark_written(0x10f8, 64);  // as far as it lies in the object
+  objects.mark_written(0x1800, 64);  // in none
+  EXPECT_EQ(objects.find(0x1000)->written.clear_bytes(0, 256), 256u - 16 - 8);
+  objects.remove(0x1010);  // where none begins
+  ASSERT_NE(objects.find(0x1000), nullptr);
+  objects.remove(0x1000);
+  EXPECT_EQ(objects.find(0x1000), nullptr);
+  ASSERT_NE(objects.find_removed(0x10ff), nullptr);
+  EXPECT_EQ(objects.find_removed(0x10ff)->name, "a");
+  EXPECT_EQ(objects.find_removed(0x1100), nullptr);
+  EXPECT_EQ(objects.find(0x2000)->name, "b");
 }
 
 }  // namespace

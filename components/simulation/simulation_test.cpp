@@ -694,7 +694,7 @@ count = 32
     o.functional = true;
     o.checks.init = true;
     Simulation simulation(std::move(o));
-    return simulation.run().finding_occurrences;
+    return simulation.run().check_counts.occurrences;
   };
   EXPECT_NE(findings(""), 0u);
   EXPECT_EQ(findings("[[memset]]\nbuffer = \"U\"\nvalue = 1\n"), 0u);
