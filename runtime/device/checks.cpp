@@ -4,6 +4,7 @@
 #include "components/checker/check_report.h"
 #include "runtime/device/export.h"
 #include "runtime/device/work.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::runtime {
 
@@ -49,6 +50,15 @@ void Device::mark_written(const Work& work) {
     mark(c.to, c.width, c.height, c.depth, c.to_pitch, c.to_slice);
   if (const Fill& f = work.fill; work.kind == Work::Kind::kFill)
     mark(f.to, f.width, f.height, f.depth, f.pitch, f.slice);
+}
+
+void Device::tell_stray(const core::Allocation& a) {
+  if (!strayed_.insert(a.base).second) return;
+  warn(fmt::format(
+      "warning: kernel '{}' uses memory behind the end of '{}' ({} bytes), which a GPU does not notice "
+      "within a page\n  hint: gpusim run --check memory says where",
+      records_.empty() ? "" : core::short_kernel_name(core::demangled(records_.back().name)), a.name,
+      a.bytes));
 }
 
 void Device::retire(Kernel& kernel) {

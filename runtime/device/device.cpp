@@ -67,7 +67,10 @@ Device::Device(DeviceOptions options)
         else
           std::fwrite(text.data(), 1, text.size(), stdout);
       }),
-      view_(std::make_unique<Memory>(memory_, textures_, services_)),
+      view_(std::make_unique<Memory>(
+          memory_, textures_, services_,
+          simulation_.checks.memory ? std::function<void(const core::Allocation&)>()
+                                    : [this](const core::Allocation& a) { tell_stray(a); })),
       checker_(checker_of(simulation_)),
       runner_(std::make_unique<comp::FunctionalRunner>(
           *view_, simulation_.max_cycles, simulation_.machine.gpu.compute_capability >= 70,

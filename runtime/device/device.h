@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -290,6 +291,8 @@ class Device {
                     const std::function<void()>& launch);
   void end_export();
   void retire(Kernel& kernel);
+  /// A kernel has gone behind the end of an allocation, in its last page; said once for each.
+  void tell_stray(const core::Allocation& allocation);
   void tell_findings();
   void report() const;
   void write_launches(core::Recorder& recorder) const;
@@ -335,8 +338,9 @@ class Device {
   };
   std::vector<LaunchRecord> records_;
   uint64_t launch_count_ = 0, timed_count_ = 0, allocations_ = 0;
-  double untimed_s_ = 0;      ///< of work without a simulated time of its own
-  uint64_t cooperative_ = 0;  ///< device address of the barriers of cooperative launches
+  double untimed_s_ = 0;        ///< of work without a simulated time of its own
+  uint64_t cooperative_ = 0;    ///< device address of the barriers of cooperative launches
+  std::set<uint64_t> strayed_;  ///< allocations behind whose end a kernel has been
   std::optional<Failure> fault_;
   std::unique_ptr<Export> export_;  ///< of a run with an export folder
   bool finished_ = false;

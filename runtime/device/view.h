@@ -1,5 +1,6 @@
 // The device's memory and textures as the executor sees them.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,12 +12,12 @@ namespace gpusim::runtime {
 class Device::Memory : public isa::GlobalMemory {
  public:
   Memory(const core::DeviceMemory& memory, const std::vector<std::unique_ptr<isa::Texture>>& textures,
-         isa::DeviceServices& services)
-      : memory_(memory), textures_(textures), services_(services) {}
+         isa::DeviceServices& services, std::function<void(const core::Allocation&)> on_stray)
+      : memory_(memory), textures_(textures), services_(services), on_stray_(std::move(on_stray)) {}
   [[nodiscard]] isa::DeviceServices* services() const override { return &services_; }
   [[nodiscard]] isa::MemoryWindow window(uint64_t address) const override {
     const core::Allocation* a = memory_.find(address);
-    if (a == nullptr) return {};
+    if (a == nullptr) return behind_the_end(address);
     return {a->base, a->end(), a->data, a->writable};
   }
   [[nodiscard]] std::string describe(uint64_t address) const override { return memory_.describe(address); }
@@ -26,9 +27,22 @@ class Device::Memory : public isa::GlobalMemory {
   }
 
  private:
+  /// What lies behind an allocation in its last page: a GPU maps whole pages and does not notice who goes
+  /// there. Not if nobody wants to be told.
+  [[nodiscard]] isa::MemoryWindow behind_the_end(uint64_t address) const {
+    constexpr uint64_t kPage = 4096;  // of what is mapped; those of a GPU are larger
+    const core::Allocation* a = on_stray_ ? memory_.nearest(address) : nullptr;
+    if (a == nullptr || a->of_host || a->bytes == 0 || address < a->end()) return {};
+    const uint64_t page_end = (a->end() + kPage - 1) / kPage * kPage;
+    if (address >= page_end) return {};
+    on_stray_(*a);
+    return {a->end(), page_end, a->data + a->bytes, a->writable};
+  }
+
   const core::DeviceMemory& memory_;
   const std::vector<std::unique_ptr<isa::Texture>>& textures_;
   isa::DeviceServices& services_;
+  std::function<void(const core::Allocation&)> on_stray_;
 };
 
 }  // namespace gpusim::runtime

@@ -118,6 +118,22 @@ TEST(EmbeddedGpu, Errors) {
   EXPECT_EQ(error_of([&] { gpu.synchronize(); }), "an illegal memory access was encountered");
 }
 
+TEST(EmbeddedGpu, BehindTheEndWithinAPage) {
+  GpuOptions o = options(true);
+  std::string warned;
+  o.warn = [&warned](const std::string& text) { warned += text; };
+  Gpu gpu(o);
+  const uint32_t program = gpu.load("add.ptx", kPtx);
+  auto* const memory = static_cast<uint32_t*>(gpu.allocate(64));
+  gpu.run(program, "add", {1}, {32}, memory, 1u);
+  gpu.run(program, "add", {1}, {32}, memory, 1u);
+  gpu.synchronize();
+  EXPECT_EQ(memory[15], 2u);
+  const size_t first = warned.find("kernel 'add' uses memory behind the end of 'allocation 1' (64 bytes)");
+  EXPECT_NE(first, std::string::npos) << warned;
+  EXPECT_EQ(warned.find("behind the end", first + 40), std::string::npos) << "it is said once";
+}
+
 TEST(EmbeddedGpu, Checks) {
   GpuOptions o = options(true);
   o.check = "init";
