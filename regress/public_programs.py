@@ -28,7 +28,6 @@ from pathlib import Path
 
 SEED = 2026
 COMPILE_LIMIT_S = 300  # of wall-clock time
-PATTERNS = re.IGNORECASE
 
 # Libraries and headers by which programs are set aside.
 CLOSED_LIBRARIES = r"lib(cublas|cublasLt|cusparse|cusolver|cufft|curand|cudnn|nccl|npp\w*|nvjpeg|nvrtc|nvidia-ml|cupti|nvJitLink|nvvm)\.so"
@@ -38,15 +37,18 @@ CLOSED_SOURCES = (r"#include\s*[<\"](cublas|cusparse|cusolver|cufft|curand\.h|cu
 OTHER_LIBRARIES = r"mpi\.h|mpicc|-lmpi|find_package\(MPI|-lgsl|-lboost|-lgdal|-lmetis|#include <boost|nvc\+\+|FreeImage"
 GRAPHICS = r"find_package\((OpenGL|GLUT|Vulkan|EGL|glfw)|OpenGL_|Vulkan|D3D1|GLFW|find_library\(.*(GLUT|EGL|OpenGL)|GL/gl|GL/freeglut"
 
-FAILED = re.compile(r"\bFAIL(ED|URE|S)?\b|\btest failed|mismatch(?!es?:? 0\b)|\bincorrect|wrong result|\bnot ok\b|does not match|\bInvalid\b", PATTERNS)
-PASSED = re.compile(r"\bPASS(ED)?\b|\bSUCCESS(FUL(LY)?)?\b|\bOK\b|\bcorrect\b|\bverified\b|\bmatch(es)?\b|\bvalid\b|\bno (errors?|mismatch)|"
-                    r"\b0 errors?\b|errors?\s*[:=]\s*0(\.0*)?\b", PATTERNS)
-DIFFERENCE = re.compile(r"(error|diff\w*|rmse|rms\w*|norm|deviation|residual|mse|mae)\b[^\n0-9+-]*[:=]?\s*<?\s*([-+]?\d+(\.\d*)?([eE][-+]?\d+)?)",
-                        PATTERNS)
+FAILED = re.compile(r"\bFAIL(ED|URE|S)?\b|\btest failed|mismatch(?!es?:? 0\b)|\bincorrect|wrong result|\bnot ok\b|"
+                    r"does not match|\bInvalid\b", re.IGNORECASE)
+PASSED = re.compile(r"(?<!forward )(?<!backward )\bPASS(ED)?\b|\bSUCCESS(FUL(LY)?)?\b|\bOK\b|\bcorrect\b|\bverified\b|\bmatch(es)?\b|"
+                    r"\bvalid\b|\bno (errors?|mismatch)|"
+                    r"\b0 errors?\b|errors?\s*[:=]\s*0(\.0*)?\b", re.IGNORECASE)
+DIFFERENCE = re.compile(r"(error|diff|differences?|rmse|rms\w*|norm|deviation|residual|mse|mae)\b"
+                        r"[^\n0-9+-]*[:=]?\s*<?\s*([-+]?\d+(\.\d*)?([eE][-+]?\d+)?)",
+                        re.IGNORECASE)
 NO_FILE = re.compile(r".*((can ?not|could ?n.t|could not|unable to|failed to|error) ?(opening|open|find|read|load)|no such file|not found|"
-                     r"does not exist).*", PATTERNS)
+                     r"does not exist).*", re.IGNORECASE)
 OURS = re.compile(r"^gpusim: .*(error|refus|not support|unsupported|missing).*", re.MULTILINE)
-REPETITIONS = re.compile(r"repe|iter|times|loop|runs|trial|launch|rounds", PATTERNS)
+REPETITIONS = re.compile(r"repe|iter|times|loop|runs|trial|launch|rounds", re.IGNORECASE)
 ACCEPTED_DIFFERENCE = 1e-3
 
 
