@@ -60,9 +60,9 @@ struct Bench {
 
 TEST(HostLink, ReadTakesLatencyAndItsBytes) {
   Bench bench(256);
-  bench.send(0, RequestKind::kRead, 128, 5);
-  // One cycle to the link, 100 of latency and 16 of data, one cycle back.
-  EXPECT_EQ(bench.run(), std::vector<uint64_t>{1 + 100 + 16 + 1});
+  bench.send(10, RequestKind::kRead, 128, 5);
+  // 11 at the link, 100 of latency and 16 of data, one cycle back.
+  EXPECT_EQ(bench.run(), std::vector<uint64_t>{11 + 100 + 16 + 1});
   ASSERT_EQ(bench.sink.taken.size(), 1u);
   EXPECT_EQ(bench.sink.taken[0].tag, 5);
   EXPECT_EQ(bench.sink.taken[0].port, 3);
@@ -73,7 +73,7 @@ TEST(HostLink, ReadTakesLatencyAndItsBytes) {
 
 TEST(HostLink, ReadsShareTheRate) {
   Bench bench(256);
-  for (uint16_t i = 0; i < 4; ++i) bench.send(0, RequestKind::kRead, 128, i);
+  for (uint16_t i = 0; i < 4; ++i) bench.send(10, RequestKind::kRead, 128, i);
   const std::vector<uint64_t> at = bench.run();
   ASSERT_EQ(at.size(), 4u);
   for (size_t i = 1; i < 4; ++i) EXPECT_EQ(at[i] - at[i - 1], 16u);
@@ -82,7 +82,7 @@ TEST(HostLink, ReadsShareTheRate) {
 TEST(HostLink, ReadsOfSectorsAreLimitedByThoseOnTheirWay) {
   constexpr uint32_t kTags = 4, kReads = 40;
   Bench bench(kTags);
-  for (uint16_t i = 0; i < kReads; ++i) bench.send(0, RequestKind::kRead, 32, i, uint64_t{i} * 128);
+  for (uint16_t i = 0; i < kReads; ++i) bench.send(10, RequestKind::kRead, 32, i, uint64_t{i} * 128);
   const std::vector<uint64_t> at = bench.run();
   ASSERT_EQ(at.size(), kReads);
   // Four in about 100 cycles, where the rate would allow one in four.
@@ -92,23 +92,23 @@ TEST(HostLink, ReadsOfSectorsAreLimitedByThoseOnTheirWay) {
 
 TEST(HostLink, SectorsOfALineGoTogether) {
   Bench bench(1);
-  for (uint16_t i = 0; i < 4; ++i) bench.send(0, RequestKind::kRead, 32, i, uint64_t{i} * 32);
-  bench.send(0, RequestKind::kRead, 32, 4, 128);
+  for (uint16_t i = 0; i < 4; ++i) bench.send(10, RequestKind::kRead, 32, i, uint64_t{i} * 32);
+  bench.send(10, RequestKind::kRead, 32, 4, 128);
   const std::vector<uint64_t> at = bench.run();
   ASSERT_EQ(at.size(), 5u);
-  EXPECT_EQ(at[3], 1 + 100 + 16 + 1u);
+  EXPECT_EQ(at[3], 11 + 100 + 16 + 1u);
   EXPECT_GE(at[4], at[3] + 100) << "the next line has no tag before";
 }
 
 TEST(HostLink, WritesArePostedAndReadsGoBesideThem) {
   Bench bench(256);
-  bench.send(0, RequestKind::kWrite, 128, 1);
-  bench.send(0, RequestKind::kRead, 32, 2);
-  bench.send(0, RequestKind::kAtomic, 32, 3);
+  bench.send(10, RequestKind::kWrite, 128, 1);
+  bench.send(10, RequestKind::kRead, 32, 2);
+  bench.send(10, RequestKind::kAtomic, 32, 3);
   EXPECT_EQ(bench.run().size(), 3u);
   EXPECT_EQ(bench.sink.taken[0].tag, 1);
   EXPECT_FALSE(bench.sink.taken[0].has_data);
-  EXPECT_EQ(bench.sink.taken_at[0], 1 + 16 + 1u);
+  EXPECT_EQ(bench.sink.taken_at[0], 11 + 16 + 1u);
   EXPECT_EQ(bench.sink.taken[1].tag, 2);
   EXPECT_EQ(bench.sink.taken[2].tag, 3);
   EXPECT_EQ(bench.host.stats().write_sectors, 4u);

@@ -29,6 +29,7 @@ class FunctionalRun {
       for (core::StepWalker& at = steps_.walker(); !at.done(); at.advance())
         if (!carry_out(at)) return;
     } catch (const core::InputError& error) {
+      if (in_launch_) throw;  // of who looks on, such as a trace that cannot be written
       result_.status = SimulationResult::Status::kFailed;
       result_.reason = reason_of(error);
     }
@@ -51,7 +52,9 @@ class FunctionalRun {
   }
 
   bool launch_once(PreparedLaunch& launch) {
+    in_launch_ = true;
     const FunctionalRunner::Outcome outcome = runner_.run(*launch.run);
+    in_launch_ = false;
     plan_.services.flush();
     KernelResult k = summarise(*launch.run, options_.machine, launch.occupancy_limiter);
     k.stream = launch.spec->stream;
@@ -82,6 +85,7 @@ class FunctionalRun {
   FunctionalRunner runner_;
   std::optional<WarpTracer> tracer_;
   RunSteps steps_;
+  bool in_launch_ = false;
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ void Device::tell_stray(const core::Allocation& a) {
   if (!strayed_.insert(a.base).second) return;
   warn(fmt::format(
       "warning: kernel '{}' uses memory behind the end of '{}' ({} bytes), which a GPU does not notice "
-      "within a page\n  hint: gpusim run --check memory says where",
+      "within a large page\n  hint: gpusim run --check memory says where",
       records_.empty() ? "" : core::short_kernel_name(core::demangled(records_.back().name)), a.name,
       a.bytes));
 }

@@ -113,8 +113,9 @@ void Device::fail(Code code, const std::string& message) {
 
 std::byte* Device::allocate(uint64_t bytes, const std::string& name) {
   if (bytes > free_bytes()) {
-    throw Failure(Code::kMemoryAllocation,
-                  fmt::format("{} bytes are not there: {} are free", bytes, free_bytes()));
+    throw Failure(
+        Code::kMemoryAllocation,
+        fmt::format("device memory is full: {} bytes are asked for, {} are free", bytes, free_bytes()));
   }
   try {
     const std::string text = name.empty() ? fmt::format("allocation {}", ++allocations_) : name;
@@ -295,6 +296,8 @@ void Device::reset() {
   }
   host_memory_.clear();
   host_ranges_.clear();
+  view_->forget_strays();
+  strayed_.clear();
   textures_.clear();
   services_.reset();
   for (const auto& [key, kernel] : kernels_) retire(*kernel);

@@ -20,6 +20,11 @@ class Device::Memory : public isa::GlobalMemory {
     if (a == nullptr) return behind_the_end(address);
     return {a->base, a->end(), a->data, a->writable};
   }
+  ~Memory() override { forget_strays(); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  /// All allocations are gone.
+  void forget_strays();
   [[nodiscard]] std::string describe(uint64_t address) const override { return memory_.describe(address); }
   [[nodiscard]] const isa::Texture* texture(uint64_t handle) const override {
     const uint64_t offset = handle - isa::kTextureWindowBase, number = offset / isa::kTextureStride;
@@ -27,22 +32,15 @@ class Device::Memory : public isa::GlobalMemory {
   }
 
  private:
-  /// What lies behind an allocation in its last page: a GPU maps whole pages and does not notice who goes
-  /// there. Not if nobody wants to be told.
-  [[nodiscard]] isa::MemoryWindow behind_the_end(uint64_t address) const {
-    constexpr uint64_t kPage = 4096;  // of what is mapped; those of a GPU are larger
-    const core::Allocation* a = on_stray_ ? memory_.nearest(address) : nullptr;
-    if (a == nullptr || a->of_host || a->bytes == 0 || address < a->end()) return {};
-    const uint64_t page_end = (a->end() + kPage - 1) / kPage * kPage;
-    if (address >= page_end) return {};
-    on_stray_(*a);
-    return {a->end(), page_end, a->data + a->bytes, a->writable};
-  }
+  /// What lies behind an allocation in its last large page: a GPU does not notice who goes there. Not if
+  /// nobody wants to be told.
+  [[nodiscard]] isa::MemoryWindow behind_the_end(uint64_t address) const;
 
   const core::DeviceMemory& memory_;
   const std::vector<std::unique_ptr<isa::Texture>>& textures_;
   isa::DeviceServices& services_;
   std::function<void(const core::Allocation&)> on_stray_;
+  mutable std::vector<void*> pages_;  ///< that were mapped for what lies between allocations
 };
 
 }  // namespace gpusim::runtime

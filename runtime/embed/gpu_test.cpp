@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <numeric>
 #include <string>
 
@@ -112,13 +113,14 @@ TEST(EmbeddedGpu, Errors) {
   EXPECT_THAT(error_of([&] { gpu.release(kPtx == nullptr ? nullptr : &o); }), HasSubstr("begins there"));
   EXPECT_THAT(error_of([&] { (void)gpu.allocate(uint64_t{1} << 50); }), HasSubstr("memory"));
   // A fault of a kernel stays.
-  EXPECT_THAT(error_of([&] { gpu.run(program, "add", {1}, {1024}, memory, 1u); }),
+  void* const far = static_cast<std::byte*>(memory) + (4 << 20);
+  EXPECT_THAT(error_of([&] { gpu.run(program, "add", {1}, {32}, far, 1u); }),
               HasSubstr("add.ptx, PTX line 14"));
   EXPECT_THAT(warned, HasSubstr("add.ptx, PTX line 14"));
   EXPECT_EQ(error_of([&] { gpu.synchronize(); }), "an illegal memory access was encountered");
 }
 
-TEST(EmbeddedGpu, BehindTheEndWithinAPage) {
+TEST(EmbeddedGpu, BehindTheEnd) {
   GpuOptions o = options(true);
   std::string warned;
   o.warn = [&warned](const std::string& text) { warned += text; };
@@ -132,6 +134,24 @@ TEST(EmbeddedGpu, BehindTheEndWithinAPage) {
   const size_t first = warned.find("kernel 'add' uses memory behind the end of 'allocation 1' (64 bytes)");
   EXPECT_NE(first, std::string::npos) << warned;
   EXPECT_EQ(warned.find("behind the end", first + 40), std::string::npos) << "it is said once";
+  // Over the gap into the next allocation, as on a GPU, and where there is none.
+  auto* const next = static_cast<uint32_t*>(gpu.allocate(4096));
+  const auto distance = static_cast<uint32_t>(next - memory);
+  ASSERT_LT(distance, 1600u);
+  gpu.run(program, "add", {1}, {1024}, memory + distance - 512, 1u);
+  gpu.synchronize();
+  EXPECT_EQ(next[0], 1u);
+  EXPECT_EQ(next[511], 1u);
+  EXPECT_EQ(next[512], 0u);
+  gpu.run(program, "add", {1}, {1024}, memory + (1 << 18), 1u);
+  // Later allocations keep out of it, and what was freed is a fault.
+  auto* const large = static_cast<uint32_t*>(gpu.allocate(1 << 24));
+  EXPECT_EQ(large[0], 0u);
+  gpu.run(program, "add", {1}, {32}, large, 1u);
+  gpu.synchronize();
+  EXPECT_EQ(large[31], 1u);
+  gpu.release(next);
+  EXPECT_THROW(gpu.run(program, "add", {1}, {32}, next, 1u), GpuError);
 }
 
 TEST(EmbeddedGpu, Checks) {

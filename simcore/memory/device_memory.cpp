@@ -162,6 +162,15 @@ const Allocation* DeviceMemory::find(std::string_view name) const {
   return nullptr;
 }
 
+bool DeviceMemory::was_released(uint64_t address) const {
+  return std::ranges::any_of(released_, [address](const Released& r) { return address - r.base < r.bytes; });
+}
+
+const Allocation* DeviceMemory::before(uint64_t address) const {
+  const auto after = std::ranges::upper_bound(allocations_, address, {}, &Allocation::base);
+  return after == allocations_.begin() ? nullptr : &*(after - 1);
+}
+
 const Allocation* DeviceMemory::nearest(uint64_t address) const {
   const Allocation* best = nullptr;
   for (const Allocation& allocation : allocations_) {

@@ -66,6 +66,10 @@ class DeviceMemory {
   /// the next allocate() as a pointer).
   [[nodiscard]] const Allocation* find(uint64_t address) const;
   [[nodiscard]] const Allocation* find(std::string_view name) const;
+  /// It lies in one of the last allocations that were released.
+  [[nodiscard]] bool was_released(uint64_t address) const;
+  /// The last allocation that begins at `address` or before it, nullptr if none does.
+  [[nodiscard]] const Allocation* before(uint64_t address) const;
   /// The allocation whose bytes are nearest to `address`, nullptr if there is none at all.
   [[nodiscard]] const Allocation* nearest(uint64_t address) const;
   /// "address 0x... is 4 bytes past the end of 'C' (0x10000000, 4096 bytes)", for error messages.

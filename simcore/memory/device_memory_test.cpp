@@ -100,6 +100,20 @@ TEST(DeviceMemory, WhatIsReleasedIsFreeAndRemembered) {
   EXPECT_NE(memory.allocate(6000, 256, "B"), a) << "so that whoever still uses it is found";
 }
 
+TEST(DeviceMemory, KnowsWhatComesBeforeAndWhatHasGone) {
+  DeviceMemory memory(1 << 20);
+  EXPECT_EQ(memory.before(DeviceMemory::kBase), nullptr);
+  const uint64_t a = memory.allocate(100, 1, "a"), b = memory.allocate(100, 1, "b");
+  EXPECT_EQ(memory.before(a - 1), nullptr);
+  EXPECT_EQ(memory.before(a)->name, "a");
+  EXPECT_EQ(memory.before(b - 1)->name, "a");
+  EXPECT_EQ(memory.before(~uint64_t{0})->name, "b");
+  EXPECT_FALSE(memory.was_released(b));
+  memory.release(b);
+  EXPECT_TRUE(memory.was_released(b + 99));
+  EXPECT_FALSE(memory.was_released(b + 100));
+}
+
 TEST(DeviceMemory, AllocatesAtAGivenAddressAndRoundIt) {
   DeviceMemory memory(1 << 20);
   constexpr uint64_t kBase = DeviceMemory::kBase, kGuard = DeviceMemory::kGuardBytes;
@@ -114,7 +128,9 @@ TEST(DeviceMemory, AllocatesAtAGivenAddressAndRoundIt) {
   EXPECT_EQ(memory.used(), 108u);
   // Others keep their distance.
   const uint64_t other = memory.allocate(256, 1, "other");
-  EXPECT_GE(other, kBase + 0x1234 + 108 + kGuard);
+  EXPECT_TRUE(other + 256 + kGuard <= kBase + 0x1234 || other >= kBase + 0x1234 + 108 + kGuard) << other;
+  const uint64_t large = memory.allocate(0x10000, 1, "large");
+  EXPECT_GE(large, kBase + 0x1234 + 108 + kGuard);
   EXPECT_THROW((void)memory.allocate_at(uint64_t{1} << 33, 1 << 20, "more than there is"), InputError);
 }
 
