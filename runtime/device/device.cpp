@@ -205,7 +205,7 @@ PointerKind Device::pointer_kind(const void* pointer) const {
 }
 
 int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared) {
-  const isa::KernelImage& image = kernel.image();
+  const isa::KernelImage& image = kernel.image_for(threads);
   const uint64_t shared = std::max(image.dynamic_shared_offset, image.static_shared_bytes) + dynamic_shared;
   return isa::compute_occupancy(core::occupancy_limits(machine()), static_cast<int>(threads),
                                 static_cast<int>(image.registers), static_cast<int64_t>(shared))

@@ -91,6 +91,9 @@ class Kernel {
   /// Throws Failure: kInvalidDeviceFunction if the module has no such kernel, kInvalidPtx if it cannot be
   /// compiled.
   const isa::KernelImage& image();
+  /// The same for a block of so many threads. Where the registers that we estimate let no such block run, the
+  /// kernel is compiled for fewer, and spills: the compiler of a GPU needs fewer than our estimate.
+  const isa::KernelImage& image_for(uint64_t threads);
   [[nodiscard]] bool exists();
   /// As cudaFuncSetAttribute sets them.
   uint32_t max_dynamic_shared = 0;  ///< 0: what a block may have without asking
@@ -98,6 +101,8 @@ class Kernel {
 
  private:
   friend class Device;
+  const isa::KernelImage& lower(uint32_t registers);
+
   Device& device_;
   Module& module_;
   std::string name_;

@@ -9,6 +9,7 @@
 #include "isa/ptx/verifier/verifier.h"
 #include "runtime/device/device.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::runtime {
 
@@ -99,14 +100,37 @@ bool Kernel::exists() {
   return entry != nullptr && entry->is_entry;
 }
 
-const isa::KernelImage& Kernel::image() {
-  if (lowered_ != nullptr) return *lowered_->image;
+const isa::KernelImage& Kernel::image() { return lowered_ != nullptr ? *lowered_->image : lower(0); }
+
+const isa::KernelImage& Kernel::image_for(uint64_t threads) {
+  const isa::KernelImage& present = image();
+  const auto& sm = device_.machine().sm;
+  const uint64_t warps = (threads + isa::kWarpSize - 1) / isa::kWarpSize, whole = warps * isa::kWarpSize;
+  constexpr uint64_t kUnit = 8, kFewest = 16;  // registers of a thread are allocated in eights
+  const uint64_t most = whole == 0 ? 0 : static_cast<uint64_t>(sm.registers) / whole / kUnit * kUnit;
+  const uint64_t needed = (present.registers + kUnit - 1) / kUnit * kUnit;
+  if (needed <= most || most < kFewest || threads > static_cast<uint64_t>(sm.max_threads_per_block))
+    return present;
+  const uint64_t before = present.registers;
+  device_.flush();
+  device_.retired_.push_back(std::move(lowered_));
+  reusable_ = {};
+  const isa::KernelImage& smaller = lower(static_cast<uint32_t>(most));
+  device_.warn(
+      fmt::format("note: kernel '{}': {} registers are estimated, with which no block of {} threads runs; {} "
+                  "are used",
+                  core::demangled(name_), before, threads, smaller.registers));
+  return smaller;
+}
+
+const isa::KernelImage& Kernel::lower(uint32_t registers) {
   const isa::Module& ptx = module_.ptx();
   const isa::Function* entry = ptx.find_function(name_);
   if (entry == nullptr || !entry->is_entry)
     throw Failure(Code::kInvalidDeviceFunction, fmt::format("the program has no PTX of kernel '{}'", name_));
-  auto lowered = comp::lower_for_machine(device_.machine(), device_.simulation_.lowering, ptx, *entry, 0, 0,
-                                         [this](const isa::Variable& v) { return module_.address_of(v); });
+  auto lowered =
+      comp::lower_for_machine(device_.machine(), device_.simulation_.lowering, ptx, *entry, registers, 0,
+                              [this](const isa::Variable& v) { return module_.address_of(v); });
   if (const auto* errors = std::get_if<isa::Diagnostics>(&lowered))
     throw Failure(Code::kInvalidPtx, errors_of(*errors, ptx.files));
   lowered_ = std::make_unique<comp::KernelImages::LoweredKernel>();

@@ -155,7 +155,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   if (finished_) throw Failure(Code::kInitializationError);
   services_.flush();
   Kernel& kernel = *r.kernel;
-  const isa::KernelImage& image = kernel.image();
+  const isa::KernelImage& image = kernel.image_for(uint64_t{r.block.x} * r.block.y * r.block.z);
   check_shape(r, image);
   if (r.dynamic_shared > most_dynamic_shared(kernel))
     throw Failure(Code::kInvalidValue,

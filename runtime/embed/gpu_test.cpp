@@ -154,6 +154,56 @@ TEST(EmbeddedGpu, BehindTheEnd) {
   EXPECT_THROW(gpu.run(program, "add", {1}, {32}, next, 1u), GpuError);
 }
 
+/// Adds up a hundred products of pairs, the first with the last, so that all are alive at a time.
+std::string many_registers() {
+  constexpr int kValues = 200;
+  std::string text = R"(
+.version 6.0
+.target sm_70
+.address_size 64
+.visible .entry many(.param .u64 values, .param .u64 to)
+{
+  .reg .b32 %t;
+  .reg .f32 %f<201>;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d0, [values];
+  ld.param.u64 %d1, [to];
+  mov.u32 %t, %tid.x;
+  mad.wide.u32 %d2, %t, 4, %d1;
+)";
+  for (int i = 0; i < kValues; ++i)
+    text += "  ld.volatile.global.f32 %f" + std::to_string(i) + ", [%d0+" + std::to_string(4 * i) + "];\n";
+  text += "  mov.f32 %f200, 0f00000000;\n";
+  for (int i = 0; i < kValues / 2; ++i)
+    text += "  fma.rn.f32 %f200, %f" + std::to_string(i) + ", %f" + std::to_string(kValues - 1 - i) +
+            ", %f200;\n";
+  return text + "  st.global.f32 [%d2], %f200;\n  ret;\n}\n";
+}
+
+TEST(EmbeddedGpu, BlocksThatNeedFewerRegistersThanAreEstimated) {
+  for (const bool functional : {true, false}) {
+    GpuOptions o = options(functional);
+    std::string warned;
+    o.warn = [&warned](const std::string& text) { warned += text; };
+    Gpu gpu(o);
+    const uint32_t program = gpu.load("many.ptx", many_registers());
+    std::array<float, 200> values{};
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7);
+    auto* const from = static_cast<float*>(gpu.allocate(sizeof values));
+    auto* const to = static_cast<float*>(gpu.allocate(1024 * sizeof(float)));
+    gpu.copy_to_device(from, values.data(), sizeof values);
+    float sum = 0;
+    for (size_t i = 0; i < values.size() / 2; ++i) sum += values[i] * values[values.size() - 1 - i];
+    gpu.run(program, "many", {1}, {32}, from, to);
+    EXPECT_EQ(warned, "");
+    gpu.run(program, "many", {1}, {1024}, from, to);
+    gpu.synchronize();
+    EXPECT_EQ(to[0], sum);
+    EXPECT_EQ(to[1023], sum);
+    EXPECT_THAT(warned, HasSubstr("with which no block of 1024 threads runs"));
+  }
+}
+
 TEST(EmbeddedGpu, Checks) {
   GpuOptions o = options(true);
   o.check = "init";
