@@ -141,8 +141,9 @@ LISTS: dict[str, tuple[str, str, Effect]] = {
 # Of the machine as it is: what a long latency may cost in memory.
 MOST_MEMORY = 2
 
-# Read by the model, but shown by no program here: f64 matrix operations, and several misses of one SM's TLB at a time.
-NOT_SHOWN = ("energy.mma_fp64", "tlb.l1_misses")
+# Read by the model, but shown by no program here: f64 matrix operations, several misses of one SM's TLB at a time, and memory of the
+# host, which launch files do not have (check_programs.py).
+NOT_SHOWN = ("energy.mma_fp64", "tlb.l1_misses", "host.mapped_latency", "host.mapped_requests")
 VECADD = "workloads/vecadd/vecadd.ptx"
 OWN_LINES = "workloads/micro/own_lines.ptx"
 CCWS: Sets = {"scheduler.policy": "ccws"}
