@@ -179,8 +179,9 @@ def check_mapped(gpusim: Gpusim) -> None:
             return counters, float(kernel.attrs["cycles"]) / 1380e6  # clocks.core of the machine
 
     counters, seconds = measured()
-    require_equal("sectors read", counters["sysmem_read_transactions"], 2 * count * 4 / 32)
-    require_equal("sectors written", counters["sysmem_write_transactions"], count * 4 / 32)
+    # What the program has registered lies where the host's allocator has put it, so that some sectors are touched by two warps.
+    for counter, least in {"sysmem_read_transactions": 2 * count * 4 / 32, "sysmem_write_transactions": count * 4 / 32}.items():
+        require(least <= counters[counter] <= 1.3 * least, f"{counter}: {counters[counter]} sectors, at least {least}")
     rate = 12e9  # host.link_rate of the machine
     at_least = 2 * count * 4 / rate
     require(at_least < seconds < 1.2 * at_least + 10e-6, f"{seconds} s, {at_least} s at the link's rate")

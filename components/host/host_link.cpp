@@ -20,7 +20,7 @@ HostLink::HostLink(const sc_core::sc_module_name& name, core::ClockDomain& domai
       most_(machine.host.mapped_requests),
       ps_per_byte_(1e12 / static_cast<double>(std::max<int64_t>(machine.host.link_bytes_per_s, 1))),
       reads_(most_),
-      writes_(most_),
+      writes_(kMostWrites),
       tags_(most_) {
   ports_.reserve(kMostPartitions);  // links write into them
   set_times();

@@ -47,6 +47,8 @@ class HostLink : public core::Clocked {
 
  private:
   static constexpr uint64_t kParts = 1024;  ///< of a cycle
+  /// Posted writes that wait for the link; reads behind them wait only when there are so many.
+  static constexpr uint32_t kMostWrites = 4096;
   struct Port {
     core::Link<MemoryRequest>* from;
     core::Link<MemoryReply>* to;
@@ -66,7 +68,8 @@ class HostLink : public core::Clocked {
   /// The tag of the line, or a free one; null if there is neither.
   [[nodiscard]] Tag* tag_of(uint64_t address);
   [[nodiscard]] bool can_take(const MemoryRequest& request) {
-    return request.kind == RequestKind::kWrite ? writes_.size() < most_ : tag_of(request.address) != nullptr;
+    return request.kind == RequestKind::kWrite ? writes_.size() < kMostWrites
+                                               : tag_of(request.address) != nullptr;
   }
   void take(uint32_t port, uint64_t now);
   /// Sends what is due; false if a partition has no room, whose link wakes this module then.
