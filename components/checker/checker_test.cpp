@@ -419,6 +419,12 @@ TEST(GlobalObjectsTest, ObjectsComeAndGo) {
   objects.mark_written(0x10f8, 64);  // as far as it lies in the object
   objects.mark_written(0x1800, 64);  // in none
   EXPECT_EQ(objects.find(0x1000)->written.clear_bytes(0, 256), 256u - 16 - 8);
+  objects.mark_copied(0x1008, 0x1040, 16);  // half of it has a value
+  EXPECT_EQ(objects.find(0x1000)->written.clear_bytes(0x40, 16), 8u);
+  objects.mark_copied(0x1000, 0x1010, 16);  // what had one has none now
+  EXPECT_EQ(objects.find(0x1000)->written.clear_bytes(0x10, 16), 16u);
+  objects.mark_copied(0x2000, 0x1010, 16);
+  EXPECT_EQ(objects.find(0x1000)->written.clear_bytes(0x10, 16), 0u);
   objects.remove(0x1010);  // where none begins
   ASSERT_NE(objects.find(0x1000), nullptr);
   objects.remove(0x1000);
@@ -426,6 +432,8 @@ TEST(GlobalObjectsTest, ObjectsComeAndGo) {
   ASSERT_NE(objects.find_removed(0x10ff), nullptr);
   EXPECT_EQ(objects.find_removed(0x10ff)->name, "a");
   EXPECT_EQ(objects.find_removed(0x1100), nullptr);
+  objects.add({"again", GlobalObject::Kind::kBuffer, 0x10f0, 0x1200, true, {}});
+  EXPECT_EQ(objects.find_removed(0x1000), nullptr) << "another one is there now";
   EXPECT_EQ(objects.find(0x2000)->name, "b");
 }
 

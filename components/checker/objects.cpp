@@ -7,6 +7,9 @@
 namespace gpusim::comp {
 
 void GlobalObjects::add(GlobalObject object) {
+  // Memory of the host may be registered again where it was before.
+  std::erase_if(removed_,
+                [&](const GlobalObject& o) { return o.begin < object.end && object.begin < o.end; });
   if (!object.initialised) object.written.reset(object.end - object.begin);
   const auto place =
       std::upper_bound(objects_.begin(), objects_.end(), object.begin,
@@ -33,6 +36,24 @@ void GlobalObjects::mark_written(uint64_t address, uint64_t bytes) {
   GlobalObject* const object = find(address);
   if (object == nullptr || object->initialised) return;
   object->written.set(address - object->begin, std::min(bytes, object->end - address));
+}
+
+void GlobalObjects::mark_copied(uint64_t from, uint64_t to, uint64_t bytes) {
+  const GlobalObject* const source = find(from);
+  if (source == nullptr || source->initialised) return mark_written(to, bytes);
+  GlobalObject* const target = find(to);
+  if (target == nullptr || target->initialised) return;
+  const uint64_t first = from - source->begin, place = to - target->begin;
+  bytes = std::min({bytes, source->end - from, target->end - to});
+  // Both may be one.
+  std::vector<bool> written(bytes);
+  for (uint64_t i = 0; i < bytes; ++i) written[i] = source->written.clear_bytes(first + i, 1) == 0;
+  for (uint64_t i = 0; i < bytes; ++i) {
+    if (written[i])
+      target->written.set(place + i, 1);
+    else
+      target->written.clear(place + i, 1);
+  }
 }
 
 GlobalObject* GlobalObjects::find(uint64_t address) {

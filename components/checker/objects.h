@@ -28,6 +28,9 @@ class GlobalObjects {
   void remove(uint64_t begin);
   /// [address, address + bytes) has got a value, as far as it lies in one object.
   void mark_written(uint64_t address, uint64_t bytes);
+  /// Bytes have been copied from one object to another, or within one: those that had no value have none
+  /// there.
+  void mark_copied(uint64_t from, uint64_t to, uint64_t bytes);
   /// The object that holds the byte; nullptr if none does.
   [[nodiscard]] GlobalObject* find(uint64_t address);
   /// The one that held the byte last and exists no more; nullptr if none of the last ones did.

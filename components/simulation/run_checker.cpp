@@ -32,26 +32,11 @@ std::unique_ptr<Checker> make_checker(const SimulationOptions& options, const De
 }
 
 void note_written(Checker* checker, uint64_t address, uint64_t bytes) {
-  if (checker == nullptr || bytes == 0) return;
-  GlobalObject* object = checker->globals().find(address);
-  if (object == nullptr || object->initialised) return;
-  object->written.set(address - object->begin, bytes);
+  if (checker != nullptr) checker->globals().mark_written(address, bytes);
 }
 
 void note_copied(Checker* checker, uint64_t from, uint64_t to, uint64_t bytes) {
-  if (checker == nullptr || bytes == 0) return;
-  const GlobalObject* source = checker->globals().find(from);
-  if (source == nullptr || source->initialised) return note_written(checker, to, bytes);
-  // Both may be one.
-  const GlobalObject before = *source;
-  GlobalObject* target = checker->globals().find(to);
-  if (target == nullptr || target->initialised) return;
-  for (uint64_t i = 0; i < bytes; ++i) {
-    if (before.written.clear_bytes(from - before.begin + i, 1) == 0)
-      target->written.set(to - target->begin + i, 1);
-    else
-      target->written.clear(to - target->begin + i, 1);
-  }
+  if (checker != nullptr) checker->globals().mark_copied(from, to, bytes);
 }
 
 void collect_findings(const Checker& checker, SimulationResult& result) {
