@@ -1,6 +1,7 @@
 // `gpusim run`: a CUDA program, unmodified, on a simulated GPU.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,8 +102,8 @@ pid_t child = 0;
 /// kChecksFound if it is 0 and they have found something.
 int run_and_wait(const std::string& file, char* const* arguments) {
   std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0)
-    throw core::InputError(fmt::format("gpusim: error: no pipe can be made: {}", std::strerror(errno)));
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0)
+    throw core::InputError(fmt::format("gpusim: error: no socket can be made: {}", std::strerror(errno)));
   // The terminal's signals come to both.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGQUIT, SIG_IGN);

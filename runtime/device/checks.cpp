@@ -40,16 +40,22 @@ void Device::mark_written(const Work& work) {
   if (work.kind == Work::Kind::kCopy) exported([&work](Export& e) { e.copied(work.copy); });
   if (work.kind == Work::Kind::kFill) exported([&work](Export& e) { e.filled(work.fill); });
   if (checker_ == nullptr || !simulation_.checks.init) return;
-  const auto mark = [this](const std::byte* to, uint64_t width, uint64_t height, uint64_t depth,
-                           uint64_t pitch, uint64_t slice) {
-    for (uint64_t z = 0; z < depth; ++z)
-      for (uint64_t y = 0; y < height; ++y)
-        checker_->globals().mark_written(reinterpret_cast<uint64_t>(to + z * slice + y * pitch), width);
-  };
+  comp::GlobalObjects& objects = checker_->globals();
+  const auto address = [](const std::byte* place) { return reinterpret_cast<uint64_t>(place); };
   if (const Copy& c = work.copy; work.kind == Work::Kind::kCopy)
-    mark(c.to, c.width, c.height, c.depth, c.to_pitch, c.to_slice);
+    for (uint64_t z = 0; z < c.depth; ++z)
+      for (uint64_t y = 0; y < c.height; ++y) {
+        const uint64_t to = address(c.to + z * c.to_slice + y * c.to_pitch);
+        // What was staged is the host's, and so is what lies in no object.
+        if (c.staged.empty())
+          objects.mark_copied(address(c.from + z * c.from_slice + y * c.from_pitch), to, c.width);
+        else
+          objects.mark_written(to, c.width);
+      }
   if (const Fill& f = work.fill; work.kind == Work::Kind::kFill)
-    mark(f.to, f.width, f.height, f.depth, f.pitch, f.slice);
+    for (uint64_t z = 0; z < f.depth; ++z)
+      for (uint64_t y = 0; y < f.height; ++y)
+        objects.mark_written(address(f.to + z * f.slice + y * f.pitch), f.width);
 }
 
 void Device::tell_stray(const core::Allocation& a) {

@@ -112,16 +112,19 @@ void Device::fail(Code code, const std::string& message) {
 }
 
 std::byte* Device::allocate(uint64_t bytes, const std::string& name) {
-  if (bytes > free_bytes()) {
+  std::byte* const memory =
+      reserve(bytes, name.empty() ? fmt::format("allocation {}", ++allocations_) : name);
+  watch_memory(reinterpret_cast<uint64_t>(memory), comp::GlobalObject::Kind::kBuffer);
+  return memory;
+}
+
+std::byte* Device::reserve(uint64_t bytes, const std::string& name) {
+  if (bytes > free_bytes())
     throw Failure(
         Code::kMemoryAllocation,
         fmt::format("device memory is full: {} bytes are asked for, {} are free", bytes, free_bytes()));
-  }
   try {
-    const std::string text = name.empty() ? fmt::format("allocation {}", ++allocations_) : name;
-    const uint64_t base = memory_.allocate(bytes, core::DeviceMemory::kAlign, text);
-    watch_memory(base, comp::GlobalObject::Kind::kBuffer);
-    return reinterpret_cast<std::byte*>(base);
+    return reinterpret_cast<std::byte*>(memory_.allocate(bytes, core::DeviceMemory::kAlign, name));
   } catch (const core::InputError& error) {
     throw Failure(Code::kMemoryAllocation, error.what());
   }
@@ -147,11 +150,9 @@ std::byte* Device::allocate_host(uint64_t bytes, unsigned flags) {
 }
 
 std::byte* Device::allocate_managed(uint64_t bytes) {
-  std::byte* const memory = allocate(bytes, fmt::format("managed memory {}", ++allocations_));
+  std::byte* const memory = reserve(bytes, fmt::format("managed memory {}", ++allocations_));
   const auto base = reinterpret_cast<uint64_t>(memory);
   host_memory_[base] = {PointerKind::Memory::kManaged, 0};
-  // What the host writes there is not seen.
-  forget_memory(base);
   watch_memory(base, comp::GlobalObject::Kind::kBuffer, true);
   return memory;
 }
@@ -205,7 +206,8 @@ PointerKind Device::pointer_kind(const void* pointer) const {
 }
 
 int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared) {
-  const isa::KernelImage& image = kernel.image_for(threads);
+  // A question changes nothing: of a kernel with too many registers for such a block the answer is none.
+  const isa::KernelImage& image = kernel.image();
   const uint64_t shared = std::max(image.dynamic_shared_offset, image.static_shared_bytes) + dynamic_shared;
   return isa::compute_occupancy(core::occupancy_limits(machine()), static_cast<int>(threads),
                                 static_cast<int>(image.registers), static_cast<int64_t>(shared))

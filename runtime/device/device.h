@@ -289,6 +289,8 @@ class Device {
   void watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool host_writes = false);
   void forget_memory(uint64_t base);
   void mark_written(const Work& work);
+  /// Device memory that neither knows of yet.
+  std::byte* reserve(uint64_t bytes, const std::string& name);
   /// An export that cannot go on is given up; the program goes on.
   template <class Action>
   void exported(Action action);

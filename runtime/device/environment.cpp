@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -58,7 +59,8 @@ std::string command_line() {
 /// To whom has started the program.
 void tell_findings() {
   const auto descriptor = static_cast<int>(number_of(kFindingsVariable, 0));
-  if (descriptor != 0) (void)!write(descriptor, "f", 1);  // nobody may listen any more
+  // If nobody listens any more, no signal ends the program.
+  if (descriptor != 0) (void)send(descriptor, "f", 1, MSG_NOSIGNAL);
 }
 
 Device* device = nullptr;

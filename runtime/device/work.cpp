@@ -412,6 +412,7 @@ void Device::flush() {
     good = live_->run();
     progress_.clear();
   } catch (const std::exception& error) {
+    progress_.clear();
     fail(Code::kUnknown, error.what());
   }
   order_.clear();
