@@ -10,14 +10,10 @@
 #include <vector>
 
 #include "runtime/cudart/abi.h"
+#include "runtime/cudart/exported.h"
 #include "runtime/device/device.h"
 
-#define GPUSIM_EXPORT extern "C" __attribute__((visibility("default")))
-
 namespace gpusim::runtime::cudart {
-
-/// The last error of this thread (cudaGetLastError).
-extern thread_local int last_error;
 
 /// Remembers an error that is one, and returns it.
 cudaError_t returned(const Failure& failure);

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/cudart/api.h"
+#include "runtime/cudart/abi.h"
+#include "runtime/cudart/exported.h"
+#include "runtime/device/error.h"
 
 namespace gpusim::runtime::cudart {
 namespace {
