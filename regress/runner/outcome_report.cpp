@@ -85,6 +85,7 @@ std::string outcome_text(const Suite& suite, const Outcome& outcome) {
   for (const Row& row : outcome.rows) text += row_text(row);
   if (!outcome.models.empty()) text += "\n";
   for (const ModelSummary& m : outcome.models) text += model_text(m);
+  text += claims_text(suite.name, outcome.claims);
   return text +
          fmt::format("\nsuite {}: {} cases, {} rows, {}\n", suite.name, suite.cases.size(),
                      outcome.rows.size(),
@@ -112,8 +113,9 @@ std::string outcome_json(const Suite& suite, const Outcome& outcome) {
         core::json_number(m.fitted_mean),
         m.constants == 0 ? std::string("null") : core::json_number(m.constant_mean),
         m.limit < 0 ? std::string("null") : core::json_number(m.limit), m.breach);
-  return fmt::format("{{\"suite\": {}, \"breaches\": {},\n \"rows\": [{}],\n \"models\": [{}]}}\n",
-                     core::json_quoted(suite.name), outcome.breaches, rows, models);
+  return fmt::format(
+      "{{\"suite\": {}, \"breaches\": {},\n \"rows\": [{}],\n \"models\": [{}],\n \"claims\": [{}]}}\n",
+      core::json_quoted(suite.name), outcome.breaches, rows, models, claims_json(outcome.claims));
 }
 
 void write_outcome_hdf5(const std::string& path, const Suite& suite, const Outcome& outcome) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <limits>
 
 #include "simcore/launch/reader.h"
 #include "simcore/text/names.h"
@@ -156,15 +157,10 @@ std::vector<Case> read_cases(const ReadContext& context, const toml::table& node
   return cases;
 }
 
-/// Whether `pattern` is the name, or ends with '*' and the name begins so.
-bool means(const std::string& pattern, const std::string& name) {
-  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
-}
-
 std::vector<std::string> cases_of(const std::string& name, const std::vector<Case>& cases) {
   std::vector<std::string> found;
   for (const Case& c : cases)
-    if (means(name, c.name)) found.push_back(c.name);
+    if (name_means(name, c.name)) found.push_back(c.name);
   return found;
 }
 
@@ -189,7 +185,93 @@ Study read_study(const ReadContext& context, const toml::table& node, const std:
   return study;
 }
 
+std::optional<double> read_bound(const TableReader& table, std::string_view key) {
+  if (table.node(key) == nullptr) return std::nullopt;
+  return table.real(key, 0, std::numeric_limits<double>::lowest());
+}
+
+Claim read_claim(const ReadContext& context, const toml::table& node, const Suite& suite) {
+  const TableReader table(context, node, "claim",
+                          {"source", "claim", "printed", "command", "cause", "model", "quantity", "kernel",
+                           "places", "value", "over", "at_least", "at_most", "verdict"});
+  Claim claim;
+  claim.source = required_text(table, "source");
+  claim.text = required_text(table, "claim");
+  claim.printed = table.text("printed", false).value_or("");
+  claim.command = table.text("command", false).value_or("");
+  claim.cause = table.text("cause", false).value_or("");
+  claim.model = required_text(table, "model");
+  claim.quantity = required_text(table, "quantity");
+  claim.kernel = table.text("kernel", false).value_or("");
+  check_model(context, table, claim.model);
+  claim.places = read_texts(context, table, "places");
+  std::vector<std::string_view> names;
+  for (const Case& c : suite.cases) names.push_back(c.name);
+  for (const Study& s : suite.studies) names.push_back(s.name);
+  for (const std::string& place : claim.places)
+    if (std::ranges::none_of(names, [&](std::string_view n) { return name_means(place, std::string(n)); }))
+      context.messages.error(table.where("places"), fmt::format("there is no case or study '{}'", place),
+                             core::name_hint(place, names));
+  const std::string value = table.choice("value", {"error", "bias", "predicted", "simulated"});
+  claim.value = value == "bias"        ? Claim::Value::kBias
+                : value == "predicted" ? Claim::Value::kPredicted
+                : value == "simulated" ? Claim::Value::kSimulated
+                                       : Claim::Value::kError;
+  const std::string over = table.choice("over", {"mean", "most", "least"});
+  claim.over = over == "most"    ? Claim::Over::kMost
+               : over == "least" ? Claim::Over::kLeast
+                                 : Claim::Over::kMean;
+  claim.at_least = read_bound(table, "at_least");
+  claim.at_most = read_bound(table, "at_most");
+  claim.known_short = table.choice("verdict", {"holds", "short"}) == "short";
+  if (claim.known_short && claim.shown())
+    context.messages.error(table.where("verdict"), "a claim that is short needs 'at_least' or 'at_most'");
+  if (claim.known_short && claim.cause.empty())
+    context.messages.error(table.where("verdict"),
+                           "a claim that is short needs 'cause': what is known of why");
+  return claim;
+}
+
+/// Cases and studies of other suites of the folder, without their golden values.
+void include(const ReadContext& context, const TableReader& top, const std::string& path, Suite& suite) {
+  const std::vector<std::string> left_out = read_texts(context, top, "leave_out");
+  std::vector<bool> used(left_out.size(), false);
+  const auto stays = [&](const std::string& name) {
+    bool kept = true;
+    for (size_t i = 0; i < left_out.size(); ++i)
+      if (name_means(left_out[i], name)) used[i] = true, kept = false;
+    return kept;
+  };
+  for (const std::string& name : read_texts(context, top, "include")) {
+    const std::filesystem::path file = std::filesystem::path(path).parent_path() / (name + ".toml");
+    if (file.lexically_normal() == std::filesystem::path(path).lexically_normal()) {
+      context.messages.error(top.where("include"), "a suite cannot include itself");
+      continue;
+    }
+    const std::string text = core::read_text_file(file.string());
+    if (core::parse_toml(text, file.string()).contains("include")) {
+      context.messages.error(top.where("include"), fmt::format("'{}' includes suites itself", name));
+      continue;
+    }
+    Suite other = load_suite(file.string());
+    for (Case& c : other.cases) {
+      c.golden = false;
+      if (stays(c.name)) suite.cases.push_back(std::move(c));
+    }
+    for (Study& s : other.studies)
+      if (stays(s.name) && std::ranges::all_of(s.cases, stays)) suite.studies.push_back(std::move(s));
+  }
+  for (size_t i = 0; i < left_out.size(); ++i)
+    if (!used[i])
+      context.messages.error(top.where("leave_out"),
+                             fmt::format("no case or study that is included is called '{}'", left_out[i]));
+}
+
 }  // namespace
+
+bool name_means(const std::string& pattern, const std::string& name) {
+  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
+}
 
 std::string_view role_name(Role role) {
   return role == Role::kFitted ? "fitted" : role == Role::kShown ? "shown" : "judged";
@@ -202,7 +284,8 @@ Suite load_suite(const std::string& path) {
   core::Messages messages;
   const core::LaunchDescription no_params;
   const ReadContext context{path, messages, no_params};
-  const TableReader top(context, root, "suite", {"case", "study", "mean"});
+  const TableReader top(context, root, "suite", {"include", "leave_out", "case", "study", "mean", "claim"});
+  include(context, top, path, suite);
   for_tables(context, root, "case", [&](const toml::table& t) {
     for (Case& c : read_cases(context, t)) {
       if (std::ranges::find(suite.cases, c.name, &Case::name) != suite.cases.end())
@@ -231,6 +314,8 @@ Suite load_suite(const std::string& path) {
     if (table.node("limit") == nullptr) messages.error(table.where(), "a mean needs 'limit'");
     suite.means.push_back(mean);
   });
+  for_tables(context, root, "claim",
+             [&](const toml::table& t) { suite.claims.push_back(read_claim(context, t, suite)); });
   if (suite.cases.empty()) messages.error({path, 0, 0}, "has no [[case]]");
   messages.raise_if_any();
   return suite;
@@ -241,11 +326,11 @@ void select(Suite& suite, const std::vector<std::string>& names) {
   for (const Case& c : suite.cases) known.push_back(c.name);
   for (const Study& s : suite.studies) known.push_back(s.name);
   for (const std::string& name : names)
-    if (std::ranges::none_of(known, [&](std::string_view k) { return means(name, std::string(k)); }))
+    if (std::ranges::none_of(known, [&](std::string_view k) { return name_means(name, std::string(k)); }))
       throw core::InputError(fmt::format("gpusim: error: suite '{}' has no case or study '{}'; {}",
                                          suite.name, name, core::name_hint(name, known)));
   const auto wanted = [&names](const std::string& name) {
-    return std::ranges::any_of(names, [&](const std::string& n) { return means(n, name); });
+    return std::ranges::any_of(names, [&](const std::string& n) { return name_means(n, name); });
   };
   std::erase_if(suite.studies, [&](const Study& s) { return !wanted(s.name); });
   std::erase_if(suite.cases, [&](const Case& c) {
@@ -254,6 +339,7 @@ void select(Suite& suite, const std::vector<std::string>& names) {
     });
   });
   suite.means.clear();
+  suite.claims.clear();
 }
 
 }  // namespace gpusim::regress

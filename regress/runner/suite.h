@@ -2,6 +2,7 @@
 // values, and which models are compared with the simulation, within which limits (docs/regress.md).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,19 +57,44 @@ struct MeanLimit {
   bool constant_fails = false;
 };
 
+/// What a source text of the models says, and which rows of the outcome say how it is here.
+struct Claim {
+  /// Of a row: its error without sign, with it, or one of the two values that it compares.
+  enum class Value : uint8_t { kError, kBias, kPredicted, kSimulated };
+  enum class Over : uint8_t { kMean, kMost, kLeast };
+
+  std::string source;         ///< the text, which has a table of its own
+  std::string text, printed;  ///< the claim, and its figure as the text has it; empty: it has none
+  std::string command;        ///< that shows the claim; empty: that of the suite
+  std::string cause;          ///< why it is short, for people
+  std::string model, quantity;
+  std::string kernel;               ///< empty: all
+  std::vector<std::string> places;  ///< cases and studies, as select() takes names; empty: all
+  Value value = Value::kError;
+  Over over = Over::kMean;
+  std::optional<double> at_least, at_most;  ///< neither: it is shown and not judged
+  bool known_short = false;                 ///< it is not expected to hold
+
+  [[nodiscard]] bool shown() const { return !at_least && !at_most; }
+};
+
 struct Suite {
   std::string name;
   std::vector<Case> cases;
   std::vector<Study> studies;
   std::vector<MeanLimit> means;
+  std::vector<Claim> claims;
 };
+
+/// Whether `pattern` is the name, or ends with '*' and the name begins as it does in front of that.
+[[nodiscard]] bool name_means(const std::string& pattern, const std::string& name);
 
 /// Reads a suite file (TOML). Throws core::InputError with every problem of the file.
 [[nodiscard]] Suite load_suite(const std::string& path);
 
 /// Leaves the cases and studies that `names` mean (each one, or all that begin as it does in front of a '*'),
-/// and the cases that these studies need. Means are of whole suites: none is left. Throws core::InputError
-/// for a name that means nothing.
+/// and the cases that these studies need. Means and claims are of whole suites: none is left. Throws
+/// core::InputError for a name that means nothing.
 void select(Suite& suite, const std::vector<std::string>& names);
 
 }  // namespace gpusim::regress

@@ -255,8 +255,10 @@ Outcome judge(const Suite& suite, const SuiteResults& results, const Golden& gol
   }
   add_invariants(suite, results, outcome);
   summarise(suite, outcome);
+  outcome.claims = judge_claims(suite.claims, outcome.rows);
   for (const Row& row : outcome.rows) outcome.breaches += row.verdict == Verdict::kBreach;
   for (const ModelSummary& m : outcome.models) outcome.breaches += m.breach;
+  for (const ClaimRow& c : outcome.claims) outcome.breaches += c.breach;
   return outcome;
 }
 

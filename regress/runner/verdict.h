@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "regress/runner/case_run.h"
+#include "regress/runner/claims.h"
 #include "regress/runner/suite.h"
 
 namespace gpusim::regress {
@@ -42,6 +43,7 @@ struct ModelSummary {
 struct Outcome {
   std::vector<Row> rows;
   std::vector<ModelSummary> models;
+  std::vector<ClaimRow> claims;
   size_t breaches = 0;
 };
 
