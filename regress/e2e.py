@@ -44,6 +44,7 @@ from check_reuse import check_reuse  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
 from check_steps import CHECKS as STEP_CHECKS  # noqa: E402
 from check_study import CHECKS as STUDY_CHECKS  # noqa: E402
+from check_suites import CHECKS as SUITE_CHECKS  # noqa: E402
 from check_families import FAMILY_CHECKS  # noqa: E402
 from check_programs import PROGRAM_CHECKS  # noqa: E402
 from check_system_calls import SYSTEM_CALL_CHECKS  # noqa: E402
@@ -122,6 +123,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "families": FAMILY_CHECKS,
         "variables": VARIABLE_CHECKS,
         "steps": STEP_CHECKS,
+        "suites": SUITE_CHECKS,
         "init": INIT_CHECKS,
         "installed": INSTALLED_CHECKS | PAGE_CHECKS,
         "examples": EXAMPLE_CHECKS,

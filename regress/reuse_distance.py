@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the reuse-distance model with the simulator on the workloads, as a table in Markdown.
 
-    regress/reuse_distance.py GPUSIM [--size 48K] [--sm auto] [--only NAME] [--machine tesla_v100]
+    regress/reuse_distance.py GPUSIM [--programs papers] [--size 48K] [--sm auto] [--only NAME] [--machine tesla_v100]
     regress/reuse_distance.py GPUSIM --speed
 
 For each kernel (of several launches, the one that loads most): miss rate of global loads in the L1
@@ -33,6 +33,13 @@ PROGRAMS = [  # PTX, launch file if it is another, chosen on it
     ("npb/cg", "npb/cg_thread", 0), ("npb/cg", "npb/cg_warp", 0), ("npb/ft", "npb/ft_block", 0),
     ("npb/ft", "npb/ft_thread", 0), ("npb/mg", "npb/mg_thread", 1), ("npb/mg", "npb/mg_warp", 1),
     ("npb/sp", "npb/sp_block", 0), ("npb/sp", "npb/sp_thread", 0)]
+# The suites on which the model was published (Nugteren et al., HPCA 2014): kernels of their kinds, written from their mathematics.
+PAPERS = [(f"polybench/{ptx}", f"polybench/{launch}", 0) for ptx, launches in {
+    "linear_algebra": ["2mm", "3mm", "atax", "bicg", "gemm", "gesummv", "gramschmidt", "mvt", "syr2k", "syrk"],
+    "statistics": ["correlation", "covariance"], "stencils": ["2dconv", "3dconv", "fdtd2d"]}.items() for launch in launches]
+PAPERS += [("parboil/kernels", f"parboil/{launch}", 0)
+           for launch in ("histo", "lbm", "mri_q", "sad", "sgemm", "spmv", "stencil", "tpacf")]
+SETS = {"workloads": PROGRAMS, "papers": PAPERS}
 # Of one launch each: some that simulate for seconds, some for a tenth of one.
 SPEED = [("matmul/naive_16x16", []), ("matmul/naive_8x8", []), ("matmul/tiled_16x16", ["N=480"]),
          ("matmul/volkov", ["N=512", "ld=544"]), ("nbody/nbody", ["N=6000"]),
@@ -101,6 +108,7 @@ def main():
     parser.add_argument("--machine", default="gtx470")
     parser.add_argument("--size", default="16K", choices=SIZES, help="of the L1 of the GTX 470")
     parser.add_argument("--sm", default="", help="model this SM only; auto: one of each kind")
+    parser.add_argument("--programs", default="workloads", choices=SETS, help="papers: kinds of PolyBench's and Parboil's kernels")
     parser.add_argument("--only", default="", help="programs whose name has this")
     parser.add_argument("--speed", action="store_true")
     a = parser.parse_args()
@@ -114,7 +122,7 @@ def main():
     print("|---" * (9 if one else 7) + "|")
     with tempfile.TemporaryDirectory() as folder:
         trace, recording = pathlib.Path(folder) / "kernel.trc", pathlib.Path(folder) / "run.h5"
-        for ptx, launch, chosen in PROGRAMS:
+        for ptx, launch, chosen in SETS[a.programs]:
             name = launch or ptx
             if a.only not in name:
                 continue
