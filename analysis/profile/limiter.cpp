@@ -400,6 +400,11 @@ std::string limiter_text(const KernelRecord& kernel, const core::MachineConfig& 
   return all.empty() ? std::string() : sentence(limiter_name(all, kernel.cycles), kernel, machine);
 }
 
+std::string limiter_words(std::string_view name, const KernelRecord& kernel,
+                          const core::MachineConfig& machine) {
+  return sentence(name, kernel, machine);
+}
+
 std::string limiter_json(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const std::vector<LimiterCandidate> all = limiter_candidates(kernel, machine);
   std::string list;

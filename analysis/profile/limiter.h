@@ -36,6 +36,9 @@ inline constexpr std::string_view kNoLimiter = "nothing";
 /// One line about a kernel's limiter, without a new line: "atomics in partition 3 (94 % busy, mean of all 3
 /// %): line 50 `atom...`". Places in the code are left out if the kernel has no per_pc. Empty without units.
 [[nodiscard]] std::string limiter_text(const KernelRecord& kernel, const core::MachineConfig& machine);
+/// The words of that line for a candidate, be it the first or not.
+[[nodiscard]] std::string limiter_words(std::string_view name, const KernelRecord& kernel,
+                                        const core::MachineConfig& machine);
 /// The same as JSON: name, text and candidates with the share of the cycles that each would save.
 [[nodiscard]] std::string limiter_json(const KernelRecord& kernel, const core::MachineConfig& machine);
 

@@ -64,6 +64,7 @@ void write_per_pc(core::Recorder& recorder, const KernelLaunch& run, const std::
   t.column("replays", "1", "extra steps by conflicts");
   t.column("atomic_words", "1",
            "words that its global atomics take units of memory partitions for, one after another");
+  t.column("flops", "1", "floating-point operations of the threads that executed it, summed");
   for (const StallCause cause : kAwaitedCauses)
     t.column(fmt::format("awaited_{}", kStallCauseNames[cause]), "issue slots",
              "lost by warps that waited for this access's data, which that level had");
@@ -82,7 +83,8 @@ void write_per_pc(core::Recorder& recorder, const KernelLaunch& run, const std::
     for (const uint64_t v :
          {uint64_t{pc}, uint64_t{s.loc.line}, uint64_t{s.source_line}, uint64_t{s.inlined_line},
           uint64_t{image.ops[pc].ptx_count}, p.executed, p.active_lanes, p.divergent, p.transactions,
-          p.requested_bytes, p.transferred_bytes, p.replays, p.atomic_words})
+          p.requested_bytes, p.transferred_bytes, p.replays, p.atomic_words,
+          uint64_t{image.ops[pc].flops} * p.active_lanes})
       t.cell(v);
     for (const StallCause cause : kAwaitedCauses) t.cell(p.awaited[cause]);
     for (const uint64_t v : p.slots) t.cell(v);

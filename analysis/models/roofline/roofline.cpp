@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "analysis/profile/limiter.h"
 #include "analysis/profile/quantities.h"
 #include "analysis/recording/program.h"
 #include "analysis/report/reports.h"
@@ -30,7 +32,8 @@ double counted(const KernelRecord& kernel, std::string_view name) {
 struct Sums {
   RooflinePoint point;
   double executed = 0, lanes = 0, requested = 0, moved = 0, l2_read = 0, l2_hit = 0;
-  double warp_cycles = 0, active_cycles = 0, longest = 0, sm_cycles = 0;
+  double warp_cycles = 0, active_cycles = 0, longest = 0, even_cycles = 0;
+  std::map<std::string, double> slots;
   double worst_lanes = 0, worst_bytes = 0, longest_launch = 0;
 
   void add(const KernelRecord& kernel, const core::MachineConfig& machine);
@@ -38,6 +41,9 @@ struct Sums {
 
  private:
   void add_statements(const Table& per_pc);
+  void add_awaited(const Table& per_pc, uint64_t pc);
+  void add_savings(const KernelRecord& kernel, const core::MachineConfig& machine, double balance);
+  void save(std::string_view name, double seconds, const std::string& words);
 };
 
 void Sums::add(const KernelRecord& kernel, const core::MachineConfig& machine) {
@@ -56,15 +62,48 @@ void Sums::add(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const double most = active.empty() ? 0 : static_cast<double>(std::ranges::max(active));
   active_cycles += sum_of(kernel.per_sm, "active_cycles");
   warp_cycles += sum_of(kernel.per_sm, "active_warp_cycles");
-  longest += most * static_cast<double>(kernel.per_sm.rows);
+  const auto sms = static_cast<double>(kernel.per_sm.rows), all_blocks = sum_of(kernel.per_sm, "blocks");
+  longest += most * sms;
+  // SMs that have a block more than others.
+  const double rounds = std::ceil(all_blocks / std::max(sms, 1.0)) * sms;
+  even_cycles += most * sms * (rounds > 0 ? all_blocks / rounds : 1);
   if (seconds > longest_launch) {
     longest_launch = seconds;
     point.idle_sms = static_cast<uint32_t>(std::ranges::count(kernel.per_sm["blocks"], 0u));
-    point.blocks = sum_of(kernel.per_sm, "blocks");
+    point.blocks = all_blocks;
     point.blocks_per_sm = kernel.blocks_per_sm;
     point.limiter = kernel.occupancy_limiter;
   }
   add_statements(kernel.per_pc);
+  point.mix.add(kernel);
+  for (const CauseSlots& cause : kernel.causes) slots[cause.name] += static_cast<double>(cause.slots);
+  add_savings(kernel, machine, most > 0 ? sum_of(kernel.per_sm, "active_cycles") / (most * sms) : 1);
+}
+
+void Sums::save(std::string_view name, double seconds, const std::string& words) {
+  auto at = std::ranges::find(point.savings, name, &Saving::name);
+  if (at == point.savings.end()) at = point.savings.insert(at, Saving{std::string(name), 0, "", 0});
+  at->seconds += seconds;
+  if (seconds > at->most) at->most = seconds, at->words = words;
+}
+
+void Sums::add_savings(const KernelRecord& kernel, const core::MachineConfig& machine, double balance) {
+  if (kernel.units.empty() || kernel.cycles == 0) return;
+  const double seconds = kernel_seconds(kernel, machine), cycles = static_cast<double>(kernel.cycles);
+  for (const LimiterCandidate& c : limiter_candidates(kernel, machine)) {
+    const double saved = c.saved / cycles * seconds;
+    const auto at = std::ranges::find(point.savings, c.name, &Saving::name);
+    // The words take the time of reading all statements: only those that are wanted.
+    const bool wanted = at == point.savings.end() || saved > at->most;
+    save(c.name, saved, wanted ? limiter_words(c.name, kernel, machine) : std::string());
+  }
+  const double all = static_cast<double>(kernel.total_slots());
+  const double resident = all - static_cast<double>(kernel.idle_slots());
+  const double active =
+      all > 0 ? 1 - static_cast<double>(kernel.slots_of("launch") + kernel.slots_of("drain")) / all : 0;
+  save("imbalance", (1 - balance) / 2 * active * seconds, "");
+  const auto barrier = static_cast<double>(kernel.slots_of("barrier"));
+  save("barriers", resident > 0 ? barrier / resident / 2 * active * seconds : 0, "");
 }
 
 void Sums::add_statements(const Table& t) {
@@ -79,6 +118,7 @@ void Sums::add_statements(const Table& t) {
       worst_lanes = lost;
       point.worst_divergence = statement_place(t, pc);
     }
+    add_awaited(t, pc);
     if (moved_here == 0) continue;
     requested += asked;
     moved += moved_here;
@@ -87,6 +127,26 @@ void Sums::add_statements(const Table& t) {
       point.worst_access = statement_place(t, pc);
     }
   }
+}
+
+/// A warp goes on when the last of its lanes' lines has come.
+void Sums::add_awaited(const Table& t, uint64_t pc) {
+  constexpr double kLine = 128, kManyLines = 4, kTooMany = 2;
+  const auto of = [&](const char* column) { return t.has(column) ? static_cast<double>(t[column][pc]) : 0; };
+  const double l1 = of("awaited_memory_l1"), l2 = of("awaited_memory_l2"), dram = of("awaited_memory_dram");
+  const double all = l1 + l2 + dram, accesses = of("executed");
+  if (all == 0 || accesses == 0) return;
+  Awaited& a = point.awaited;
+  a.slots += all;
+  const double lines = of("transactions") / accesses;
+  const double needed = std::max(1.0, of("requested_bytes") / accesses / kLine);
+  if (all > a.worst) {
+    a.worst = all, a.worst_lines = lines;
+    a.place = statement_place(t, pc);
+  }
+  if (lines < kManyLines || lines < kTooMany * needed) return;
+  a.scattered += all;
+  a.l1 += l1, a.l2 += l2, a.dram += dram;
 }
 
 RooflinePoint Sums::finish(const core::MachineConfig& machine) const {
@@ -99,11 +159,14 @@ RooflinePoint Sums::finish(const core::MachineConfig& machine) const {
   p.coalescing = ratio(requested, moved, 1);
   p.occupancy = ratio(warp_cycles, active_cycles * static_cast<double>(machine.sm.max_warps), 0);
   p.balance = ratio(active_cycles, longest, 1);
+  p.even_balance = ratio(even_cycles, longest, 1);
+  double all_slots = 0;
+  for (const auto& [cause, count] : slots) all_slots += count;
+  for (const auto& [cause, count] : slots)
+    if (count > 0) p.causes.emplace_back(cause, count / all_slots);
+  std::ranges::stable_sort(p.causes, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(p.savings, [](const Saving& a, const Saving& b) { return a.seconds > b.seconds; });
   return p;
-}
-
-bool is_ceiling(std::string_view kernel) {
-  return kernel == kFmaCeiling || kernel == kAddCeiling || kernel == kStreamCeiling;
 }
 
 std::vector<RooflinePoint>& points_of(std::vector<Trajectory>& all, const std::string& kernel) {
@@ -113,48 +176,19 @@ std::vector<RooflinePoint>& points_of(std::vector<Trajectory>& all, const std::s
   return all.back().points;
 }
 
-std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
-
 }  // namespace
-
-double Ceiling::roof(double intensity) const { return std::min(fma, intensity * bandwidth); }
 
 double RooflinePoint::intensity() const { return dram_bytes > 0 ? flops / dram_bytes : INFINITY; }
 
-std::string_view defect_name(Defect defect) {
-  switch (defect) {
-    case Defect::kDivergence:
-      return "divergence";
-    case Defect::kUncoalesced:
-      return "uncoalesced";
-    case Defect::kLowOccupancy:
-      return "low-occupancy";
-    case Defect::kFewBlocks:
-      return "few-blocks";
-    case Defect::kLocality:
-      break;
-  }
-  return "locality";
+double RooflinePoint::of_roof(const Ceiling& ceiling) const {
+  if (seconds <= 0) return 0;
+  if (flops > 0) return rate() / ceiling.roof(mix, intensity());
+  return ceiling.bandwidth > 0 ? dram_bytes / seconds / ceiling.bandwidth : 0;
 }
 
-std::vector<Ceiling> ceilings(std::span<const Recording> recordings) {
-  std::vector<Ceiling> all;
-  for (const Recording& recording : recordings) {
-    Ceiling c;
-    for (const uint64_t index : recording.select("")) {
-      const std::string& name = recording.launches()[index].name;
-      if (!is_ceiling(name)) continue;
-      const KernelRecord kernel = recording.kernel(index);
-      const double seconds = kernel_seconds(kernel, recording.machine());
-      c.sms = static_cast<uint32_t>(kernel.per_sm.rows);
-      if (name == kFmaCeiling) c.fma = counted(kernel, "flop_count") / seconds;
-      if (name == kAddCeiling) c.add = counted(kernel, "flop_count") / seconds;
-      if (name == kStreamCeiling) c.bandwidth = counted(kernel, "dram_read_bytes") / seconds;
-    }
-    if (c.fma > 0 && c.add > 0 && c.bandwidth > 0) all.push_back(c);
-  }
-  std::ranges::sort(all, {}, &Ceiling::sms);
-  return all;
+double RooflinePoint::cause(std::string_view name) const {
+  const auto at = std::ranges::find(causes, name, &std::pair<std::string, double>::first);
+  return at == causes.end() ? 0 : at->second;
 }
 
 void require_together(std::span<const Recording> recordings) {
@@ -266,62 +300,6 @@ std::vector<Trajectory> trajectories(std::span<const Recording> recordings,
       all.push_back(std::move(t));
     }
   return all;
-}
-
-std::vector<Finding> diagnose(const Trajectory& trajectory, const Ceiling& low, const Ceiling& high) {
-  // Docs and tests name these.
-  constexpr double kWarpEfficiency = 0.8, kCoalescing = 0.5, kBalance = 0.75, kOccupancyLoss = 0.75,
-                   kLowOccupancy = 0.25, kIntensityLoss = 0.75, kLowStart = 0.5;
-  std::vector<Finding> findings;
-  const RooflinePoint &a = trajectory.points.front(), &b = trajectory.points.back();
-  const auto start = [&] {
-    const double roof = low.roof(a.intensity());
-    return roof > 0 && a.flops > 0
-               ? fmt::format("starts at {} of the roof of {} SMs; ", percent(a.rate() / roof), low.sms)
-               : std::string();
-  };
-  if (a.warp_efficiency < kWarpEfficiency && a.divergent > 0)
-    findings.push_back(
-        {Defect::kDivergence,
-         fmt::format("{}{} of 32 lanes active on average, {:.0f} branches part a warp; most lanes "
-                     "are lost at {}",
-                     start(), fmt::format("{:.1f}", kLanes * a.warp_efficiency), a.divergent,
-                     a.worst_divergence)});
-  if (a.coalescing < kCoalescing)
-    findings.push_back({Defect::kUncoalesced,
-                        fmt::format("{}{} of the bytes moved for accesses were asked for; most is lost at {}",
-                                    start(), percent(a.coalescing), a.worst_access)});
-  const double roof = low.roof(a.intensity());
-  if (a.occupancy < kLowOccupancy && a.idle_sms == 0 && a.flops > 0 && a.rate() < kLowStart * roof)
-    findings.push_back({Defect::kLowOccupancy,
-                        fmt::format("{}{} of the warps that an SM holds are resident already with {} SMs "
-                                    "(blocks per SM limited by {})",
-                                    start(), percent(a.occupancy), a.sms, a.limiter)});
-  if (b.sms > a.sms && b.balance < kBalance * a.balance)
-    findings.push_back(
-        {Defect::kFewBlocks,
-         fmt::format(
-             "{:.0f} blocks for {} SMs: {} get none, and an SM is busy for {} of the longest one's time "
-             "({} with {} SMs)",
-             b.blocks, b.sms, b.idle_sms, percent(b.balance), percent(a.balance), a.sms)});
-  else if (b.sms > a.sms && b.occupancy < kOccupancyLoss * a.occupancy &&
-           b.blocks < static_cast<double>(b.sms * b.blocks_per_sm))
-    findings.push_back(
-        {Defect::kFewBlocks,
-         fmt::format("{:.0f} blocks for {} SMs: {} of the warps that an SM holds are resident ({} "
-                     "with {} SMs)",
-                     b.blocks, b.sms, percent(b.occupancy), percent(a.occupancy), a.sms)});
-  // Where there is little traffic at all, more of it lowers no roof.
-  if (b.sms > a.sms && b.dram_bytes > a.dram_bytes && b.intensity() < kIntensityLoss * a.intensity() &&
-      high.roof(b.intensity()) < kIntensityLoss * high.roof(a.intensity()))
-    findings.push_back(
-        {Defect::kLocality,
-         fmt::format(
-             "from {} to {} SMs, DRAM traffic grows from {:.3g} to {:.3g} MB and L2 read hits fall from {} "
-             "to {}; the roof falls to {} of what the first intensity would allow",
-             a.sms, b.sms, a.dram_bytes * 1e-6, b.dram_bytes * 1e-6, percent(a.l2_hits), percent(b.l2_hits),
-             percent(high.roof(b.intensity()) / high.roof(a.intensity())))});
-  return findings;
 }
 
 }  // namespace gpusim::analysis

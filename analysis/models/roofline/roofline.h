@@ -7,25 +7,31 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/models/model.h"
+#include "analysis/models/roofline/ceilings.h"
 #include "analysis/recording/recording.h"
 
 namespace gpusim::analysis {
 
-/// Kernels of a run of workloads/roofline/ceilings.ptx.
-inline constexpr std::string_view kFmaCeiling = "ceiling_fma", kAddCeiling = "ceiling_add",
-                                  kStreamCeiling = "ceiling_stream";
+/// What would make a kernel faster: core time that it would save if a unit were twice as fast, a latency half
+/// as long (analysis/profile/limiter.h), or the imbalance of SMs half as large.
+struct Saving {
+  std::string name;    ///< of the limiter's candidates, "imbalance" or "barriers"
+  double seconds = 0;  ///< of all launches
+  std::string words;   ///< of the launch in which it saves most
+  double most = 0;     ///< that launch's part
+};
 
-/// Measured at a number of SMs.
-struct Ceiling {
-  uint32_t sms = 0;
-  double fma = 0;        ///< FLOP/s with fused multiply-add (two each)
-  double add = 0;        ///< FLOP/s without
-  double bandwidth = 0;  ///< bytes/s from DRAM
-  /// What a kernel of this intensity (FLOP/byte of DRAM) can reach at most, FLOP/s.
-  [[nodiscard]] double roof(double intensity) const;
+/// Accesses whose data warps wait for, and how far their lanes' data lies apart.
+struct Awaited {
+  double slots = 0;      ///< lost while waiting for data of global and local loads
+  double scattered = 0;  ///< of these, for accesses to several times the lines that their bytes fill
+  double l1 = 0, l2 = 0, dram = 0;    ///< of the scattered ones, by the level that the last line came from
+  double worst = 0, worst_lines = 0;  ///< slots and lines of an access of the statement that is awaited most
+  std::string place;                  ///< that statement
 };
 
 /// A kernel, all its launches together, at one number of SMs.
@@ -42,18 +48,49 @@ struct RooflinePoint {
   double coalescing = 0;       ///< bytes asked for, of bytes moved for them; above 1: lanes share them
   double occupancy = 0;        ///< resident warps of what an SM holds, while it has any
   double balance = 0;          ///< mean of the SMs' active cycles, of the longest
+  double even_balance = 1;     ///< what it would be at least if all blocks of a launch took the same time
   uint32_t idle_sms = 0;       ///< that got no block
   double blocks = 0;           ///< of the longest launch
   uint64_t blocks_per_sm = 0;  ///< that fit
   std::string worst_divergence, worst_access;  ///< statements that lose most lanes and bytes
   std::string limiter;                         ///< of the blocks that fit an SM
+  OperationMix mix;                            ///< as counted
+  std::vector<Saving> savings;                 ///< the largest first; empty in files of older versions
+  std::vector<std::pair<std::string, double>> causes;  ///< shares of the issue slots, the largest first
+  Awaited awaited;
   [[nodiscard]] double rate() const { return seconds > 0 ? flops / seconds : 0; }
   /// FLOP per byte of DRAM; infinity without traffic.
   [[nodiscard]] double intensity() const;
+  /// What it reaches of its roof; without floating-point operations, of the bandwidth of DRAM.
+  [[nodiscard]] double of_roof(const Ceiling& ceiling) const;
+  /// Of the issue slots.
+  [[nodiscard]] double cause(std::string_view name) const;
 };
 
-enum class Defect : uint8_t { kDivergence, kUncoalesced, kLowOccupancy, kFewBlocks, kLocality };
-/// "divergence", "uncoalesced", "low-occupancy", "few-blocks", "locality".
+enum class Defect : uint8_t {
+  kDivergence,
+  kUncoalesced,
+  kLowOccupancy,
+  kFewBlocks,
+  kLocality,
+  // Of an end of the trajectory that is far below its roof:
+  kImbalance,
+  kLatencyDivergence,
+  kLatency,
+  kDependency,
+  kL1Bandwidth,
+  kL2Bandwidth,
+  kDramAccess,
+  kAtomics,
+  kMisses,
+  kInstructions,
+  kBranches,
+  kBarriers,
+  kLaunch,
+  kMixed
+};
+inline constexpr size_t kDefects = static_cast<size_t>(Defect::kMixed) + 1;
+/// "divergence", "low-occupancy", ...: docs/models/roofline.md.
 [[nodiscard]] std::string_view defect_name(Defect defect);
 
 struct Finding {
@@ -79,22 +116,20 @@ struct TrajectoryOptions {
 
 /// Throws core::RecordError if recordings are of different machines.
 void require_together(std::span<const Recording> recordings);
-/// Ceilings by number of SMs, from recordings that have all three kernels. Other kernels are passed over.
-[[nodiscard]] std::vector<Ceiling> ceilings(std::span<const Recording> recordings);
 /// Of all kernels that are no ceilings, program by program (the name of its launch file), in the order of
 /// their first launch; last each program's application if its recordings have the same several. Operations
 /// are what the launch file states, of the application and of kernels ([flops]); else what was counted with
 /// the fewest SMs.
 [[nodiscard]] std::vector<Trajectory> trajectories(std::span<const Recording> recordings,
                                                    const TrajectoryOptions& options);
-/// What the trajectory says, from its first and last points and the roofs there. Thresholds:
-/// docs/models/roofline.md.
+/// What the trajectory says, from its first and last points and the roofs there. An end below half of its
+/// roof always has a finding. Thresholds: docs/models/roofline.md.
 [[nodiscard]] std::vector<Finding> diagnose(const Trajectory& trajectory, const Ceiling& low,
                                             const Ceiling& high);
 
 /// The model `roofline` (analysis/models/model.h). Options: flops=NUMBER, scaling=strong|weak,
-/// by=kernel|launch, plot=FILE.svg, expect=DEFECT,...|none (then it predicts the number of wrong and missing
-/// findings, none).
+/// by=kernel|launch, plot=FILE.svg, levels=dram|all, expect=DEFECT,...|none (then it predicts the number of
+/// wrong and missing findings, none).
 [[nodiscard]] ModelReport roofline_model(std::span<const Recording> recordings, const ModelOptions& options);
 
 }  // namespace gpusim::analysis

@@ -10,7 +10,24 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Ceiling kLow{2, 350e9, 175e9, 100e9}, kHigh{80, 13e12, 6.5e12, 800e9};
+Ceiling ceiling(uint32_t sms, double fma, double bandwidth) {
+  Ceiling c;
+  c.sms = sms;
+  c.rates[0] = {fma, fma / 2, fma / 2, fma / 2, "fp32"};
+  c.rates[1] = {fma / 2, fma / 4, fma / 4, fma / 4, "fp64"};
+  c.bandwidth = bandwidth;
+  c.l2 = 3 * bandwidth;
+  c.l1 = 15 * bandwidth;
+  return c;
+}
+const Ceiling kLow = ceiling(2, 350e9, 100e9), kHigh = ceiling(80, 13e12, 800e9);
+
+OperationMix fused(double flops) {
+  OperationMix mix;
+  mix.lanes[0].fused = flops / 2;
+  mix.flops = flops;
+  return mix;
+}
 
 /// A kernel that scales as it should: 4 FLOP/byte, at the roof at both ends.
 Trajectory clean() {
@@ -18,7 +35,8 @@ Trajectory clean() {
   low.sms = 2;
   low.flops = 4e6;
   low.dram_bytes = 1e6;
-  low.seconds = low.flops / kLow.roof(4);
+  low.mix = fused(low.flops);
+  low.seconds = low.flops / kLow.roof(low.mix, 4);
   low.warp_efficiency = low.coalescing = low.balance = 1;
   low.occupancy = 0.9;
   low.blocks = 1000;
@@ -26,7 +44,7 @@ Trajectory clean() {
   low.l2_hits = 0.5;
   RooflinePoint high = low;
   high.sms = 80;
-  high.seconds = high.flops / kHigh.roof(4);
+  high.seconds = high.flops / kHigh.roof(high.mix, 4);
   return {"kernel", {low, high}};
 }
 
@@ -37,12 +55,12 @@ std::vector<Defect> defects(const Trajectory& t) {
 }
 
 TEST(Roofline, RoofIsTheLowerOfBoth) {
-  EXPECT_EQ(kHigh.roof(1), 800e9);
-  EXPECT_EQ(kHigh.roof(1000), 13e12);
+  EXPECT_EQ(kHigh.roof(fused(1), 1), 800e9);
+  EXPECT_EQ(kHigh.roof(fused(1), 1000), 13e12);
   RooflinePoint p;
   p.flops = 10;
   EXPECT_TRUE(std::isinf(p.intensity()));
-  EXPECT_EQ(kHigh.roof(p.intensity()), 13e12);
+  EXPECT_EQ(kHigh.roof(fused(10), p.intensity()), 13e12);
   p.dram_bytes = 5;
   EXPECT_EQ(p.intensity(), 2);
 }
