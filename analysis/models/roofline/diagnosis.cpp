@@ -15,8 +15,8 @@ namespace {
 
 // Docs and tests name these.
 constexpr double kWarpEfficiency = 0.8, kCoalescing = 0.5, kBalance = 0.75, kOccupancyLoss = 0.75,
-                 kLowResidency = 0.25, kIntensityLoss = 0.75, kFarBelow = 0.5, kUnevenWork = 0.75,
-                 kScattered = 0.5;
+                 kLowResidency = 0.25, kIntensityLoss = 0.75, kFarBelow = 0.5, kUnevenWork = 0.5,
+                 kScattered = 0.5, kFull = 0.8, kAtRoof = 0.75;
 constexpr double kWarpLanes = 32;
 
 constexpr std::array<std::string_view, kDefects> kNames{
@@ -36,12 +36,11 @@ Defect defect_of(std::string_view limiter, const RooflinePoint& p) {
   if (limiter == "atomics") return Defect::kAtomics;
   if (limiter == "buffers") return Defect::kMisses;
   if (limiter == "branch") return Defect::kBranches;
-  if (limiter == "imbalance")
-    return p.balance < kUnevenWork * p.even_balance ? Defect::kImbalance : Defect::kFewBlocks;
+  if (limiter == "imbalance") return p.even_balance < kBalance ? Defect::kFewBlocks : Defect::kImbalance;
   if (limiter == "barriers") return Defect::kBarriers;
   if (limiter == "dependency" || limiter == "shared_latency") return Defect::kDependency;
   if (limiter == "latency")
-    return p.awaited.scattered >= kScattered * p.awaited.slots ? Defect::kLatencyDivergence
+    return p.awaited.scattered > kScattered * p.awaited.slots ? Defect::kLatencyDivergence
                                                                : Defect::kLatency;
   return Defect::kInstructions;  // issue slots, or a pipe
 }
@@ -63,7 +62,9 @@ bool follows(Defect limiter, Defect from) {
     case Defect::kFewBlocks:  // SMs without warps, or with few
     case Defect::kImbalance:
       return is_one_of({Defect::kLatency, Defect::kLatencyDivergence, Defect::kDependency, Defect::kBranches,
-                        Defect::kFewBlocks, Defect::kImbalance});
+                        Defect::kFewBlocks, Defect::kImbalance,
+                        // of the SM that has most to do
+                        Defect::kInstructions, Defect::kL1Bandwidth});
     default:
       return limiter == from;
   }
@@ -78,10 +79,11 @@ std::string slots_text(const RooflinePoint& p) {
   return out.empty() ? "the recording has no issue slots" : "issue slots: " + out;
 }
 
-std::string bandwidth_text(const char* level, double bytes, double seconds, double ceiling) {
-  if (ceiling <= 0 || seconds <= 0) return {};
-  return fmt::format("{} moves {:.4g} GB/s, {} of what was measured; ", level, bytes / seconds * 1e-9,
-                     percent(bytes / seconds / ceiling));
+std::string bandwidth_text(const char* level, double bytes, double seconds, double ceiling,
+                           const std::string& words) {
+  if (ceiling <= 0 || seconds <= 0) return words;
+  return fmt::format("{} moves {:.4g} GB/s, {} of what was measured{}", level, bytes / seconds * 1e-9,
+                     percent(bytes / seconds / ceiling), words.empty() ? "" : "; " + words);
 }
 
 std::string evidence_of(Defect defect, const RooflinePoint& p, const Ceiling& c, const Saving* limiter) {
@@ -108,11 +110,11 @@ std::string evidence_of(Defect defect, const RooflinePoint& p, const Ceiling& c,
           percent(a.l2 / a.scattered), percent(a.dram / a.scattered), words());
     }
     case Defect::kL1Bandwidth:
-      return bandwidth_text("the L1", p.l1_bytes, p.seconds, c.l1) + words();
+      return bandwidth_text("the L1", p.l1_bytes, p.seconds, c.l1, words());
     case Defect::kL2Bandwidth:
-      return bandwidth_text("L2", p.l2_bytes, p.seconds, c.l2) + words();
+      return bandwidth_text("L2", p.l2_bytes, p.seconds, c.l2, words());
     case Defect::kDramAccess:
-      return bandwidth_text("DRAM", p.dram_bytes, p.seconds, c.bandwidth) + words();
+      return bandwidth_text("DRAM", p.dram_bytes, p.seconds, c.bandwidth, words());
     case Defect::kInstructions:
       return fmt::format("{:.2g} FLOP for an operation of a warp; {}",
                          p.operations > 0 ? p.flops / p.operations : 0, words());
@@ -133,7 +135,13 @@ std::optional<Finding> at_end(const RooflinePoint& p, const Ceiling& c, const st
   if (reached >= kFarBelow) return std::nullopt;
   const Saving* limiter =
       p.savings.empty() || p.savings.front().seconds < kLimits * p.seconds ? nullptr : &p.savings.front();
-  const Defect defect = limiter == nullptr ? Defect::kMixed : defect_of(limiter->name, p);
+  Defect defect = limiter == nullptr ? Defect::kMixed : defect_of(limiter->name, p);
+  // What was measured is what there is, whatever the units behind it are.
+  const auto full = [&p](double bytes, double most) { return most > 0 && bytes >= kFull * most * p.seconds; };
+  const Defect level = full(p.l1_bytes, c.l1)   ? Defect::kL1Bandwidth
+                       : full(p.l2_bytes, c.l2) ? Defect::kL2Bandwidth
+                                                : defect;
+  if (level != defect) defect = level, limiter = nullptr;
   for (const Finding& f : before)
     if (follows(defect, f.defect) || (defect == Defect::kMixed && f.defect != Defect::kLocality))
       return std::nullopt;
@@ -155,7 +163,10 @@ std::vector<Finding> of_warps(const RooflinePoint& a, const Ceiling& low) {
          fmt::format("{}{:.1f} of 32 lanes active on average, {:.0f} branches part a warp; most lanes "
                      "are lost at {}",
                      start_text(a, low), kWarpLanes * a.warp_efficiency, a.divergent, a.worst_divergence)});
-  if (a.coalescing < kCoalescing)
+  // What is at the rate of its arithmetic waits for no bytes.
+  const bool computes =
+      a.flops > 0 && low.arithmetic(a.mix) <= a.intensity() * low.bandwidth && a.of_roof(low) >= kAtRoof;
+  if (a.coalescing < kCoalescing && !computes)
     findings.push_back({Defect::kUncoalesced,
                         fmt::format("{}{} of the bytes moved for accesses were asked for; most is lost at {}",
                                     start_text(a, low), percent(a.coalescing), a.worst_access)});
@@ -170,17 +181,17 @@ std::vector<Finding> of_warps(const RooflinePoint& a, const Ceiling& low) {
 /// What is lost between the two ends.
 std::vector<Finding> of_scaling(const RooflinePoint& a, const RooflinePoint& b, const Ceiling& high) {
   std::vector<Finding> findings;
-  if (b.balance < kBalance * a.balance)
-    findings.push_back(
-        b.balance < kUnevenWork * b.even_balance
-            ? Finding{Defect::kImbalance, fmt::format("with {} SMs {} ({} with {} SMs)", b.sms,
-                                                      evidence_of(Defect::kImbalance, b, high, nullptr),
-                                                      percent(a.balance), a.sms)}
-            : Finding{Defect::kFewBlocks,
-                      fmt::format("{} ({} with {} SMs)", evidence_of(Defect::kFewBlocks, b, high, nullptr),
-                                  percent(a.balance), a.sms)});
-  else if (b.occupancy < kOccupancyLoss * a.occupancy &&
-           b.blocks < static_cast<double>(b.sms * b.blocks_per_sm))
+  const bool uneven = b.balance < kBalance * a.balance, few = b.even_balance < kBalance * a.balance;
+  if (uneven && few)
+    findings.push_back({Defect::kFewBlocks,
+                        fmt::format("{} ({} with {} SMs)", evidence_of(Defect::kFewBlocks, b, high, nullptr),
+                                    percent(a.balance), a.sms)});
+  if (uneven && (!few || b.balance < kUnevenWork * b.even_balance))
+    findings.push_back({Defect::kImbalance, fmt::format("with {} SMs {} ({} with {} SMs)", b.sms,
+                                                        evidence_of(Defect::kImbalance, b, high, nullptr),
+                                                        percent(a.balance), a.sms)});
+  if (!uneven && b.occupancy < kOccupancyLoss * a.occupancy &&
+      b.blocks < static_cast<double>(b.sms * b.blocks_per_sm))
     findings.push_back(
         {Defect::kFewBlocks,
          fmt::format("{:.0f} blocks for {} SMs: {} of the warps that an SM holds are resident ({} "
