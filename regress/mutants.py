@@ -35,7 +35,7 @@ def _reuse(part: str, right: str, wrong: str, *cases: str) -> Mutant:
 
 
 def _roofline(right: str, wrong: str, *cases: str) -> Mutant:
-    return Mutant("roofline", "analysis/models/roofline/roofline.cpp", right, wrong, cases)
+    return Mutant("roofline", "analysis/models/roofline/diagnosis.cpp", right, wrong, cases)
 
 
 def _figure(machine: str, name: str, right: str, wrong: str, *cases: str) -> Mutant:
@@ -115,14 +115,27 @@ MUTANTS = (
     _roofline("kOccupancyLoss = 0.75", "kOccupancyLoss = 0.01"),
     _roofline("kOccupancyLoss = 0.75", "kOccupancyLoss = 0.375"),
     _roofline("kOccupancyLoss = 0.75", "kOccupancyLoss = 1.5"),
-    _roofline("kLowOccupancy = 0.25", "kLowOccupancy = 0.125"),
-    _roofline("kLowOccupancy = 0.25", "kLowOccupancy = 0.5"),
+    _roofline("kLowResidency = 0.25", "kLowResidency = 0.125"),
+    _roofline("kLowResidency = 0.25", "kLowResidency = 0.5"),
     _roofline("kIntensityLoss = 0.75", "kIntensityLoss = 0.05"),
     _roofline("kIntensityLoss = 0.75", "kIntensityLoss = 0.375", "diagnosis_near_l2_over"),
     _roofline("kIntensityLoss = 0.75", "kIntensityLoss = 2", "diagnosis_near_l2_full"),
-    _roofline("kLowStart = 0.5", "kLowStart = 0.25"),
-    _roofline("kLowStart = 0.5", "kLowStart = 1"),
-    _roofline("kSectorBytes = 32", "kSectorBytes = 64", "bound_dram"),
+    _roofline("kFarBelow = 0.5", "kFarBelow = 0.25"),
+    _roofline("kFarBelow = 0.5", "kFarBelow = 1"),
+    _roofline("kUnevenWork = 0.5", "kUnevenWork = 0.1", "diagnosis_lu_tiles"),
+    _roofline("kUnevenWork = 0.5", "kUnevenWork = 1", "diagnosis_lu_thread"),
+    _roofline("kScattered = 0.5", "kScattered = 1.5", "diagnosis_limit_scattered_chase"),
+    _roofline("kFull = 0.8", "kFull = 0.08", "diagnosis_limit_chase_lines"),
+    _roofline("kFull = 0.8", "kFull = 1.6", "diagnosis_limit_l2_reads"),
+    _roofline("kAtRoof = 0.75", "kAtRoof = 0.1"),
+    _roofline("kAtRoof = 0.75", "kAtRoof = 1.5", "diagnosis_limit_one_atomic"),
+    Mutant("roofline", "analysis/models/roofline/roofline.cpp", "kSectorBytes = 32", "kSectorBytes = 64", ("bound_dram",)),
+    Mutant("roofline", "analysis/models/roofline/ceilings.cpp", 'starts_with("fp64")) return Arithmetic::kFp64',
+           'starts_with("fp64")) return Arithmetic::kFp32', ("bound_double_chains",)),
+    Mutant("roofline", "analysis/models/roofline/ceilings.cpp", "? Arithmetic::kFp16 : Arithmetic::kFp32",
+           "? Arithmetic::kFp32 : Arithmetic::kFp32", ("bound_half_chains",)),
+    Mutant("roofline", "analysis/models/roofline/ceilings.cpp", "(done >= each ? own.fused : own.single)",
+           "(done >= each / 2 ? own.fused : own.single)", ("bound_sum_chains",)),
 )
 
 

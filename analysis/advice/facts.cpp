@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "analysis/profile/utilization.h"
+#include "analysis/report/reports.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
@@ -30,11 +31,7 @@ double core_cycles(const core::MachineConfig& m, double ns) {
 bool is_global(std::string_view c) { return c == "load_global" || c == "store_global"; }
 bool is_load(std::string_view c) { return c.starts_with("load_"); }
 bool is_shared(std::string_view c) { return c.ends_with("_shared") || c == "shared_operand"; }
-bool is_spill(const Facts& facts, uint64_t pc) {
-  const std::string_view c = facts.op_class(pc);
-  return (c == "load_local" || c == "store_local") &&
-         text_cell(facts.kernel().per_pc, "ptx", pc).find(".local") == std::string::npos;
-}
+bool is_spill(const Facts& facts, uint64_t pc) { return analysis::is_spill(facts.kernel().per_pc, pc); }
 
 Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources,
              std::string ptx)

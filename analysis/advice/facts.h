@@ -90,7 +90,7 @@ class Facts {
 [[nodiscard]] bool is_global(std::string_view op_class);
 [[nodiscard]] bool is_load(std::string_view op_class);
 [[nodiscard]] bool is_shared(std::string_view op_class);
-/// An access to local memory that no statement of the PTX makes: a register that was spilled.
+/// A load or store of a spilled register.
 [[nodiscard]] bool is_spill(const Facts& facts, uint64_t pc);
 
 }  // namespace gpusim::analysis::advice

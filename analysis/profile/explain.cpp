@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/report/reports.h"
+
 namespace gpusim::analysis {
 namespace {
 
@@ -37,12 +39,13 @@ std::vector<StatementSlots> by_statement(const Table& per_pc, std::string_view c
   const std::vector<std::string>& ptx = per_pc.texts.find("ptx")->second;
   const std::vector<uint64_t>&lines = per_pc["ptx_line"], &slots = per_pc[column];
   const auto files = per_pc.texts.find("ptx_file");
-  std::map<std::tuple<std::string_view, uint64_t, std::string_view>, size_t> seen;
+  std::map<std::tuple<std::string_view, uint64_t, std::string_view, bool>, size_t> seen;
   std::vector<StatementSlots> statements;
   for (uint64_t pc = 0; pc < per_pc.rows; ++pc) {
     if (slots[pc] == 0) continue;
     const std::string_view file = files == per_pc.texts.end() ? std::string_view() : files->second[pc];
-    const auto [at, added] = seen.try_emplace({file, lines[pc], ptx[pc]}, statements.size());
+    const auto [at, added] =
+        seen.try_emplace({file, lines[pc], ptx[pc], is_spill(per_pc, pc)}, statements.size());
     if (added) statements.push_back({pc, 0});
     statements[at->second].slots += slots[pc];
   }

@@ -18,7 +18,8 @@ struct CauseGroup {
   std::vector<CauseSlots> causes;  ///< those with slots
 };
 
-/// A PTX statement: all operations that stand for the same text on the same line.
+/// A PTX statement: all operations that stand for the same text on the same line; its loads and stores of
+/// spilled registers are one of their own.
 struct StatementSlots {
   uint64_t pc = 0;  ///< the first of them
   uint64_t slots = 0;

@@ -113,6 +113,48 @@ std::string top_text(const Scale& scale, const KernelRecord& kernel, const core:
   return out;
 }
 
+/// What the registers that did not fit cost.
+struct Spills {
+  double loads = 0, stores = 0, bytes = 0;
+  uint64_t stood = 0, awaited = 0;  ///< slots at these accesses, and of waits for their data
+};
+Spills spills_of(const KernelRecord& kernel) {
+  const Table& t = kernel.per_pc;
+  Spills s;
+  for (uint64_t pc = 0; pc < t.rows; ++pc) {
+    if (!is_spill(t, pc)) continue;
+    (text_cell(t, "class", pc) == "load_local" ? s.loads : s.stores) +=
+        static_cast<double>(t["executed"][pc]);
+    s.bytes += static_cast<double>(t["transferred_bytes"][pc]);
+    for (const CauseSlots& cause : kernel.causes) {
+      s.stood += t[slots_column(cause.name)][pc];
+      if (const std::string awaited = "awaited_" + cause.name; t.has(awaited)) s.awaited += t[awaited][pc];
+    }
+  }
+  return s;
+}
+
+std::string spills_text(const KernelRecord& kernel, const Scale& scale) {
+  const Spills s = spills_of(kernel);
+  if (s.loads + s.stores == 0) return {};
+  return fmt::format(
+      "  spills: {}{:.0f} loads and {:.0f} stores by warps of registers in local memory, {:.4g} MB moved; "
+      "{:.2f} % "
+      "of the slots at them, {:.2f} % waited for their data\n",
+      kernel.spilled_registers == 0
+          ? ""
+          : fmt::format("{} values of a thread did not fit its registers; ", kernel.spilled_registers),
+      s.loads, s.stores, s.bytes * 1e-6, scale.share(s.stood), scale.share(s.awaited));
+}
+
+std::string spills_json(const KernelRecord& kernel) {
+  const Spills s = spills_of(kernel);
+  return fmt::format(
+      "{{\"registers\": {}, \"loads\": {:.0f}, \"stores\": {:.0f}, \"bytes\": {:.0f}, \"slots\": {}, "
+      "\"awaited_slots\": {}}}",
+      kernel.spilled_registers, s.loads, s.stores, s.bytes, s.stood, s.awaited);
+}
+
 std::string hot_text(const Scale& scale, const Table& per_pc, const Explanation& e) {
   std::string out = "  operations by issue slots\n";
   for (const HotOperation& hot : e.hot) {
@@ -131,11 +173,11 @@ std::string json_place(const Table& per_pc, uint64_t pc) {
   return fmt::format(
       "\"pc\": {}, \"ptx_file\": \"{}\", \"ptx_line\": {}, \"ptx\": \"{}\", \"class\": \"{}\", "
       "\"source_file\": \"{}\", "
-      "\"source_line\": {}, \"user_file\": \"{}\", \"user_line\": {}",
+      "\"source_line\": {}, \"user_file\": \"{}\", \"user_line\": {}, \"spill\": {}",
       pc, core::json_escaped(text_cell(per_pc, "ptx_file", pc)), per_pc["ptx_line"][pc],
       core::json_escaped(text_cell(per_pc, "ptx", pc)), core::json_escaped(text_cell(per_pc, "class", pc)),
       core::json_escaped(text_cell(per_pc, "source_file", pc)), per_pc["source_line"][pc],
-      core::json_escaped(user.file), user.line);
+      core::json_escaped(user.file), user.line, is_spill(per_pc, pc));
 }
 
 template <class Items, class ToText>
@@ -174,7 +216,17 @@ std::string json_sms(const KernelRecord& kernel) {
 std::string statement_place(const Table& per_pc, uint64_t pc) {
   const std::string from = source(per_pc, pc), &file = text_cell(per_pc, "ptx_file", pc);
   return fmt::format("{}{} `{}`{}", file.empty() ? "line " : printable(file) + ":", per_pc["ptx_line"][pc],
-                     printable(text_cell(per_pc, "ptx", pc)), from.empty() ? "" : fmt::format(" ({})", from));
+                     printable(text_cell(per_pc, "ptx", pc)),
+                     from.empty() ? "" : fmt::format(" ({})", from)) +
+         (!is_spill(per_pc, pc)                            ? ""
+          : text_cell(per_pc, "class", pc) == "load_local" ? " (load of a spilled register)"
+                                                           : " (store of a spilled register)");
+}
+
+bool is_spill(const Table& per_pc, uint64_t pc) {
+  const std::string_view c = text_cell(per_pc, "class", pc);
+  return (c == "load_local" || c == "store_local") &&
+         text_cell(per_pc, "ptx", pc).find(".local") == std::string::npos;
 }
 
 std::string explanation_text(const KernelRecord& kernel, const core::MachineConfig& machine,
@@ -187,7 +239,7 @@ std::string explanation_text(const KernelRecord& kernel, const core::MachineConf
              kernel.cycles, kernel.per_sm.rows, machine.scheduler.count,
              machine.scheduler.count == 1 ? "" : "s", machine.scheduler.issue_cycles, e.slots,
              kernel.inst_executed, scale.cpi(e.slots)) +
-         limiter_line(kernel, machine) + stack_text(scale, e) +
+         limiter_line(kernel, machine) + stack_text(scale, e) + spills_text(kernel, scale) +
          utilization_text(kernel, machine, kUnitsShown) + top_text(scale, kernel, machine, e) +
          hot_text(scale, kernel.per_pc, e);
 }
@@ -220,12 +272,14 @@ std::string explanation_json(const KernelRecord& kernel, const core::MachineConf
       "\"inst_executed\": {}, "
       "\"inst_issued\": {}, \"sms\": {}, \"schedulers\": {}, \"issue_cycles\": {}, \"slots\": {}, \"cpi\": "
       "{}, "
-      "\"limiter\": {}, \"units\": [{}], \"stack\": [{}], \"top\": [{}], \"hot\": [{}], \"per_sm\": [{}]}}",
+      "\"limiter\": {}, \"spills\": {}, \"units\": [{}], \"stack\": [{}], \"top\": [{}], \"hot\": [{}], "
+      "\"per_sm\": [{}]}}",
       kernel.index, core::json_escaped(kernel.name), core::json_quoted(core::demangled(kernel.name)),
       kernel.finished, core::json_escaped(kernel.grid), core::json_escaped(kernel.block), kernel.cycles,
       kernel.inst_executed, kernel.inst_issued, kernel.per_sm.rows, machine.scheduler.count,
       machine.scheduler.issue_cycles, e.slots, core::json_number(scale.cpi(e.slots)),
-      limiter_json(kernel, machine), utilization_json(kernel), stack, top, hot, json_sms(kernel));
+      limiter_json(kernel, machine), spills_json(kernel), utilization_json(kernel), stack, top, hot,
+      json_sms(kernel));
 }
 
 }  // namespace gpusim::analysis

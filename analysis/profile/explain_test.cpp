@@ -26,6 +26,33 @@ class Explain : public testing::Test {
   SmallRecording small;
 };
 
+TEST_F(Explain, SpillsAreCalledSpills) {
+  const auto text = [this] {
+    const KernelRecord k = kernel();
+    return explanation_text(k, small.machine, explain(k, 10));
+  };
+  const auto json = [this] {
+    const KernelRecord k = kernel();
+    return explanation_json(k, small.machine, explain(k, 10));
+  };
+  EXPECT_THAT(text(), testing::Not(HasSubstr("spill")));
+  EXPECT_THAT(json(), HasSubstr("\"spills\": {\"registers\": 0, \"loads\": 0, "));
+  small.operations[0].op_class = "load_local";
+  small.operations[0].ptx = "ld.local.f32 %f1, [%r1+0]";
+  EXPECT_THAT(text(), testing::Not(HasSubstr("spill"))) << "an array of the program";
+  small.operations[0].ptx = "add.f32 %f2, %f1, %f1";
+  small.operations[0].values["ptx_line"] = 11;
+  EXPECT_THAT(text(),
+              testing::AllOf(HasSubstr("spills: 2 loads and 0 stores by warps"),
+                             HasSubstr("15.00 % of the slots at them, 20.00 % waited for their data"),
+                             HasSubstr("for data of line 11 `add.f32 %f2, %f1, %f1` (k.cu:3) (load of a "
+                                       "spilled register)")));
+  EXPECT_THAT(text(), HasSubstr("at line 11 `add.f32 %f2, %f1, %f1` (k.cu:4)\n"))
+      << "the statement itself, on the same line, is told apart";
+  EXPECT_THAT(json(),
+              HasSubstr("\"loads\": 2, \"stores\": 0, \"bytes\": 256, \"slots\": 3, \"awaited_slots\": 4}"));
+}
+
 TEST_F(Explain, TheStackSumsExactly) {
   const Explanation e = explain(kernel(), 10);
   EXPECT_EQ(e.slots, 20u);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/report/text.h"
+#include "simcore/config/peaks.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/names.h"
 
@@ -36,6 +38,36 @@ std::string range(const Metric& metric) {
   return fmt::format("compute capability {} to {}", capability(metric.from), capability(metric.to));
 }
 
+/// Throughputs and what carries them (core::machine_peaks). What threads ask for has no peak: lanes share
+/// words.
+struct PeakOf {
+  std::string_view metric, peak;
+};
+constexpr PeakOf kPeaks[] = {{"gst_throughput", "interconnect from SMs"},
+                             {"l2_read_throughput", "L2"},
+                             {"l2_write_throughput", "interconnect from SMs"},
+                             {"dram_read_throughput", "DRAM"},
+                             {"dram_write_throughput", "DRAM"}};
+
+void add_peak(MetricValue& v, std::string_view name, const KernelRecord& kernel,
+              const core::MachineConfig& m) {
+  if (name == "ipc" || name == "issued_ipc" || name == "ipc_elapsed") {
+    v.peak = static_cast<double>(m.scheduler.count) * m.scheduler.issue_width /
+             static_cast<double>(m.scheduler.issue_cycles);
+    v.peak_of = "issue slots";
+    return;
+  }
+  const auto* row = std::ranges::find(kPeaks, name, &PeakOf::metric);
+  if (row != std::end(kPeaks))
+    v.peak_of = row->peak;
+  else if (name == "gld_throughput")
+    v.peak_of = m.l1.bytes != 0 && m.l1.cache_global ? "L1" : "interconnect to SMs";
+  // The machine's own clock is that of its peaks.
+  if (v.peak_of == "L1" && !ran_at_own_clock(kernel, m)) v.peak_of.clear();
+  for (const core::Peak& p : core::machine_peaks(m))
+    if (p.name == v.peak_of) v.peak = p.value;
+}
+
 MetricValue value_of(std::string_view name, const Quantities& quantities) {
   const auto sm = static_cast<int>(quantities.machine().gpu.compute_capability);
   MetricValue result;
@@ -62,7 +94,10 @@ std::vector<MetricValue> compute_metrics(const KernelRecord& kernel, const core:
                                          std::span<const std::string> names) {
   const Quantities quantities(kernel, machine);
   std::vector<MetricValue> values;
-  for (const std::string_view name : chosen_names(names)) values.push_back(value_of(name, quantities));
+  for (const std::string_view name : chosen_names(names)) {
+    values.push_back(value_of(name, quantities));
+    if (values.back().available()) add_peak(values.back(), name, kernel, machine);
+  }
   return values;
 }
 

@@ -25,7 +25,9 @@ struct Metric {
 struct MetricValue {
   const Metric* metric = nullptr;  ///< the definition that holds for the machine, else any of that name
   double value = 0;
-  std::string reason;  ///< why there is no value; empty if there is
+  std::string reason;   ///< why there is no value; empty if there is
+  double peak = 0;      ///< what the machine can do at most, in the metric's unit; 0: the metric has none
+  std::string peak_of;  ///< what does that: "DRAM", "L2", ...
   [[nodiscard]] bool available() const { return reason.empty(); }
 };
 

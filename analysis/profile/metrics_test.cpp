@@ -9,6 +9,7 @@
 #include "analysis/profile/stall_causes.h"
 #include "analysis/report/reports.h"
 #include "analysis/testing/small_recording.h"
+#include "simcore/config/peaks.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/text_file.h"
 
@@ -203,6 +204,23 @@ TEST_F(Metrics, ReportsHoldEveryMetricOnce) {
   }
   EXPECT_THAT(json, HasSubstr("\"gld_efficiency\": {\"value\": 75, \"unit\": \"%\""));
   EXPECT_THAT(json, HasSubstr("\"gst_efficiency\": \"there were no global stores\""));
+}
+
+TEST_F(Metrics, ThroughputsHaveTheirPeaks) {
+  const Recording recording(small.write(test::temp_path("r.h5")));
+  const KernelRecord kernel = recording.kernel(0);
+  const std::vector<std::string> names{"ipc", "dram_read_throughput", "gld_throughput",
+                                       "gld_requested_throughput", "gld_efficiency"};
+  const std::vector<MetricValue> v = compute_metrics(kernel, recording.machine(), names);
+  EXPECT_DOUBLE_EQ(v[0].peak, 0.5) << "one operation in two cycles";
+  EXPECT_DOUBLE_EQ(v[1].peak, core::dram_peak(recording.machine()));
+  EXPECT_EQ(v[1].peak_of, "DRAM");
+  EXPECT_EQ(v[2].peak_of, "interconnect to SMs") << "there is no L1";
+  EXPECT_GT(v[2].peak, v[2].value);
+  EXPECT_EQ(v[3].peak, 0) << "lanes share words";
+  EXPECT_EQ(v[4].peak, 0) << "it is a share already";
+  EXPECT_THAT(metrics_text(kernel, v), HasSubstr("GB/s (DRAM)"));
+  EXPECT_THAT(metrics_json(kernel, v), HasSubstr("\"peak_of\": \"DRAM\""));
 }
 
 /// Definitions of one name stand together, do not overlap, and leave no gap.

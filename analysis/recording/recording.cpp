@@ -376,6 +376,7 @@ KernelRecord Recording::kernel(uint64_t index) const {
   k.grid = file_->text_attribute(group, "grid");
   k.block = file_->text_attribute(group, "block");
   k.blocks_per_sm = file_->number_attribute(group, "blocks_per_sm");
+  if (has_attribute(index, "spilled_registers")) k.spilled_registers = attribute(index, "spilled_registers");
   if (k.finished) read_numbers_of(group, k);
   k.per_sm = read_table(tables + "/per_sm", {"sm", "blocks", "inst_executed", "inst_issued", "active_cycles",
                                              "active_warp_cycles"});

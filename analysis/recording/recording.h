@@ -59,9 +59,10 @@ struct KernelRecord {
   uint64_t launch = 0;   ///< its number in the launch file
   bool finished = true;  ///< else all counts are those of its first `cycles`
   std::string name, grid, block;
-  uint64_t blocks_per_sm = 0;     ///< that fit an SM
-  std::string occupancy_limiter;  ///< what keeps further blocks off an SM: "warps", "registers", ...
-  uint64_t time_fs = 0;           ///< 0: recorded by a version in which the core clock did not change
+  uint64_t blocks_per_sm = 0;      ///< that fit an SM
+  uint64_t spilled_registers = 0;  ///< of a thread
+  std::string occupancy_limiter;   ///< what keeps further blocks off an SM: "warps", "registers", ...
+  uint64_t time_fs = 0;            ///< 0: recorded by a version in which the core clock did not change
   uint64_t cycles = 0, warp_instructions = 0, thread_instructions = 0, inst_executed = 0, inst_issued = 0;
   std::map<std::string, double, std::less<>> counters;
   std::map<std::string, std::string, std::less<>> counter_units;

@@ -14,6 +14,8 @@ namespace gpusim::analysis {
 
 /// "line 12 `ld.global ...` (k.cu:3)"; of a linked program "a.ptx:12 `ld.global ...`".
 [[nodiscard]] std::string statement_place(const Table& per_pc, uint64_t pc);
+/// An access to local memory that no statement of the PTX makes: a register that was spilled.
+[[nodiscard]] bool is_spill(const Table& per_pc, uint64_t pc);
 
 [[nodiscard]] std::string metrics_text(const KernelRecord& kernel, std::span<const MetricValue> values);
 [[nodiscard]] std::string metrics_json(const KernelRecord& kernel, std::span<const MetricValue> values);

@@ -1,6 +1,7 @@
 // Kernels that one thing holds far below their roof, and for each the same without it: what the roofline model's
 // diagnosis has to find at the ends of a trajectory, and nothing else (regress/suites/). limits.toml runs them all.
 // limits.ptx is what nvcc 13 makes of this: nvcc -ptx -arch=compute_75
+#include <cuda_fp16.h>
 
 constexpr int kChains = 4;
 
@@ -141,4 +142,32 @@ extern "C" __global__ void shared_work(float* out, int steps, int rounds) {
     __syncthreads();
   }
   keep(out, x);
+}
+
+/// Chains in double and in half precision, and without multiply-add: all at roofs of their own.
+extern "C" __global__ void double_chains(float* out, int rounds) {
+  double chain[kChains] = {double(threadIdx.x), 1, 2, 3};
+#pragma unroll 1
+  for (int r = 0; r < rounds; ++r)
+#pragma unroll
+    for (int s = 0; s < 16; ++s) chain[s % kChains] = __fma_rn(chain[s % kChains], 0.5, 0.5);
+  keep(out, chain[0] + chain[1] + chain[2] + chain[3]);
+}
+extern "C" __global__ void half_chains(float* out, int rounds) {
+  const __half2 half = __float2half2_rn(0.5f);
+  __half2 chain[kChains];
+  for (int c = 0; c < kChains; ++c) chain[c] = __float2half2_rn(threadIdx.x + c);
+#pragma unroll 1
+  for (int r = 0; r < rounds; ++r)
+#pragma unroll
+    for (int s = 0; s < 32; ++s) chain[s % kChains] = __hfma2(chain[s % kChains], half, half);
+  keep(out, __low2float(chain[0]) + __low2float(chain[1]) + __high2float(chain[2]) + __high2float(chain[3]));
+}
+extern "C" __global__ void sum_chains(float* out, int rounds) {
+  float chain[kChains] = {float(threadIdx.x), 1, 2, 3};
+#pragma unroll 1
+  for (int r = 0; r < rounds; ++r)
+#pragma unroll
+    for (int s = 0; s < 16; ++s) chain[s % kChains] = __fadd_rn(chain[s % kChains], 0.5f);
+  keep(out, chain[0] + chain[1] + chain[2] + chain[3]);
 }

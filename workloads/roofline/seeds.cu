@@ -28,9 +28,9 @@ extern "C" __global__ void divergent(float* y, const float* x, int n) {
   y[i] = v;
 }
 
-/// Neighbouring lanes read `stride` elements apart. n / stride threads along x, `stride` blocks along y.
-extern "C" __global__ void uncoalesced(float* y, const float* x, int n, int stride) {
-  const int row = blockIdx.x * blockDim.x + threadIdx.x, rows = n / stride;
+/// Neighbouring lanes read `stride` elements apart: `rows` threads along x, `stride` blocks along y.
+extern "C" __global__ void uncoalesced(float* y, const float* x, int rows, int stride) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row < rows) y[blockIdx.y * rows + row] = work<kMany>(x[row * stride + blockIdx.y]);
 }
 
