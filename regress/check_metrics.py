@@ -133,6 +133,17 @@ def read(gpusim: Gpusim, command: str, file: Path, *options: str) -> list[dict[s
     return gpusim.run(command, file, "--json", *options).require_code(0).json()["kernels"]
 
 
+def require_peaks(metrics: dict[str, Any]) -> None:
+    """Nothing is faster than what carries it, and all throughputs but those of requests and textures have a peak."""
+    for name, m in metrics.items():
+        has = name in ("ipc", "issued_ipc", "ipc_elapsed") or (
+            name.endswith("_throughput") and not name.startswith(("gld_requested", "gst_requested", "tex_")))
+        require_equal(f"{name} has a peak", "peak" in m, has)
+        if has:
+            require_close(f"{name} of its peak", m["of_peak"], m["value"] / m["peak"])
+            require(0 <= m["of_peak"] <= 1 + 1e-9, f"{name}: {m['of_peak']} of the peak of {m['peak_of']}")
+
+
 def check_identities(gpusim: Gpusim, name: str) -> None:
     import h5py  # slow to load, and most end-to-end checks do without it
 
@@ -148,6 +159,8 @@ def check_identities(gpusim: Gpusim, name: str) -> None:
             require(not metrics.keys() & measured[i]["unavailable"].keys(),
                     "a metric has a value and a reason against")
             require_metric_identities(metrics, reported["counters"], file[f"kernels/{i}"])
+            require_equal("FLOPs of all operations", int(file[f"kernels/{i}/per_pc"]["flops"].sum()), reported["counters"]["flop_count"])
+            require_peaks(measured[i]["metrics"])
             require_same_as_summary(metrics, reported["counters"], measured[i]["unavailable"])
             require_same_transactions(metrics, reported["counters"])
             require_explanation(explained[i], reported)

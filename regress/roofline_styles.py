@@ -4,6 +4,9 @@
     regress/roofline_styles.py GPUSIM [--only styles] [--work FOLDER] [--plots FOLDER]
 
 styles      every application in two programming styles on 2 to 80 SMs, kernel by kernel and as a whole
+figures     figures 1, 3, 5 and 6 of the source text from the same runs: strong scaling, active lanes, occupancy, kernels of LU;
+            and the intensities of both styles at each level of memory
+classes     the largest problems that run in minutes: which data no longer fits L2, and what is lost from 2 to 80 SMs
 directions  the same solver along x, y and z: a strided direction against its transposed form
 weak        problems that grow with the number of SMs
 tuned       two kernels before and after what their diagnosis made us change
@@ -32,6 +35,13 @@ APPLICATIONS = [  # name, styles, parameters
 DIRECTIONS = [  # the launches along x, y and z, and the operations of each by the application's count
     ("sp", "thread", (0, 1, 2), {"N": 36}, 17 * 36**3), ("sp", "block", (0, 1, 2), {"N": 36}, 17 * 36**3),
     ("ft", "block", (1, 2, 3), {"NX": 32, "NY": 32, "NZ": 32}, 5 * 5 * 32**3)]
+CLASSES = [  # program, style, parameters, class
+    ("cg", "warp", {"ROWS": 14000, "PAIRS": 66}, "A"), ("mg", "thread", {"N": 128}, "W"), ("mg", "warp", {"N": 128}, "W"),
+    ("ft", "block", {"NX": 128, "NY": 128, "NZ": 32}, "W"), ("bt", "warp", {"N": 36}, "between W and A"),
+    ("bt", "warp", {"N": 48}, "between W and A"), ("sp", "thread", {"N": 64}, "A"), ("sp", "thread", {"N": 102}, "B")]
+CLASS_SMS = (2, 20, 80)
+OCCUPANCY = [("bt", "warp", {"N": 12}), ("bt", "warp", {"N": 24}), ("lu", "thread", {"NX": 33, "NY": 33, "NZ": 33}),
+             ("lu", "thread", {"NX": 64, "NY": 64, "NZ": 64})]  # classes S, W; W, A
 CG_WEAK = {2: 1400, 8: 5600, 20: 14000, 40: 28000, 80: 56000}  # rows: 700 for each SM
 MG_WEAK = {2: 32, 16: 64, 32: 80, 54: 96}                      # about 16000 cells for each SM
 TUNED = [("lu", "thread", "tiles", {"NX": 33, "NY": 33, "NZ": 33}), ("sp", "block", "lines", {"N": 36}),
@@ -67,14 +77,15 @@ class Study:
         if not (name, style) in ((a, s) for a, styles, _ in APPLICATIONS for s in styles):
             ptx = launch.with_suffix(".ptx")
         if name == "cg":
-            launch, params = self.cg_matrix(launch, params["ROWS"])
+            launch, params = self.cg_matrix(launch, params["ROWS"], params.get("PAIRS"))
         return self.record(ptx, launch, params, sms)
 
-    def cg_matrix(self, launch, rows):
-        folder = self.work / f"cg_{rows}"
+    def cg_matrix(self, launch, rows, pairs=None):
+        folder = self.work / (f"cg_{rows}" if pairs is None else f"cg_{rows}_{pairs}")
         if not folder.exists():
             folder.mkdir()
-            subprocess.run([sys.executable, launch.with_name("cg_matrix.py"), str(rows), folder], check=True)
+            more = [] if pairs is None else [str(pairs)]
+            subprocess.run([sys.executable, launch.with_name("cg_matrix.py"), str(rows), folder, *more], check=True)
         shutil.copy(launch, folder)
         nonzeros = struct.unpack("<i", (folder / "cg_row_start.npy").read_bytes()[-4:])[0]
         return folder / launch.name, {"ROWS": rows, "NONZEROS": nonzeros}
@@ -84,6 +95,15 @@ class Study:
         out = json.loads(self.call("analyze", "--model", "roofline", "--json", *files, *words))
         return out["models"][0]["details"]["trajectories"]
 
+    def gnuplot(self, picture, commands):
+        if not self.plots:
+            return
+        style = "set terminal svg size 900,520 background rgb 'white' font 'Helvetica,14' noenhanced\nset key outside right\n"
+        target = f"set output '{self.plots / picture}'\n"
+        done = subprocess.run(["gnuplot"], input=style + target + commands, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"gnuplot: {done.stderr}")
+
     def draw(self, picture, files, *options):
         if self.plots:
             self.call("analyze", "--model", "roofline", *files, *options, "--option", f"plot={self.plots / picture}")
@@ -91,6 +111,10 @@ class Study:
 
 def rate(point):
     return point["flops"] / point["seconds"] * 1e-9
+
+
+def of_roof(point):
+    return "-" if point["of_roof"] is None else f"{100 * point['of_roof']:.0f}"
 
 
 def both(ends, text):
@@ -122,17 +146,17 @@ def row(what, t):
     found = ", ".join(f["defect"] for f in t["findings"]) or "-"
     gflops = f"{rate(first):.3g} -> {rate(last):.3g}" if first["flops"] else "-"
     return (f"| {what} | {1e6 * first['seconds']:.1f} -> {1e6 * last['seconds']:.1f} | "
-            f"{first['seconds'] / last['seconds']:.1f} | {gflops} | {both(ends, intensity)} | "
+            f"{first['seconds'] / last['seconds']:.1f} | {gflops} | {both(ends, intensity)} | {both(ends, of_roof)} | "
             f"{per_operation(first)} | {percent('warp_efficiency')(first)} | {percent('coalescing')(first)} | {both(ends, percent('occupancy'))} | "
             f"{both(ends, percent('balance'))} | {both(ends, percent('l2_hits'))} | {found} |")
 
 
-HEAD = ("time (us) | faster by | GFLOP/s | FLOP/B of DRAM | FLOP/operation | lanes % | asked of moved % | occupancy % | balance % | "
+HEAD = ("time (us) | faster by | GFLOP/s | FLOP/B of DRAM | of roof % | FLOP/operation | lanes % | asked of moved % | occupancy % | balance % | "
         "L2 hits % | findings |\n")
 
 
 def print_head(first, columns=1):
-    print(f"\n| {first} | {HEAD}" + "|---" * (columns + 11) + "|", flush=True)
+    print(f"\n| {first} | {HEAD}" + "|---" * (columns + 12) + "|", flush=True)
 
 
 def ranks(values):
@@ -214,6 +238,91 @@ def directions(study):
     print(row("`transpose_padded`, as many bytes | -", study.analyze(ceilings + files)[0]), flush=True)
 
 
+def application(trajectories):
+    """Of one program: the last."""
+    return next(t for t in reversed(trajectories) if t["application"])
+
+
+def curves(lines, key):
+    """Data blocks and the plot command for named lists of (x, y)."""
+    data = "".join(f"$d{i} << end\n" + "".join(f"{x} {y}\n" for x, y in points) + "end\n" for i, (_, points) in enumerate(lines))
+    return data + f"{key}\nplot " + ", ".join(
+        f"$d{i} with linespoints lw 2 dashtype {1 + i % 2} lc {1 + i // 2} title '{name}'" for i, (name, _) in enumerate(lines)) + "\n"
+
+
+def figures(study):
+    ceilings = study.ceilings(SMS)
+    scaling, lanes, levels = [], [], []
+    for name, both_styles, params in APPLICATIONS:
+        for style in both_styles:
+            found = study.analyze(ceilings + [study.npb(name, style, params, n) for n in SMS])
+            whole = application(found)
+            scaling.append((f"{name}, {style}", [(p["sms"], rate(p)) for p in whole["points"]]))
+            lanes += [(t["kernel"], 100 * t["points"][0]["warp_efficiency"], 100 * t["points"][-1]["warp_efficiency"])
+                      for t in found if t["kernel"] != "all kernels"]
+            levels.append((f"`{name}` | {style}", whole["points"][0], whole["points"][-1]))
+    print("\nFigure 1, strong scaling: GFLOP/s\n\n| application, style |" + "".join(f" {n} SMs |" for n in SMS) + "\n|---"
+          + "|---" * len(SMS) + "|")
+    for name, points in scaling:
+        print(f"| {name} | " + " | ".join(f"{y:.3g}" for _, y in points) + " |", flush=True)
+    study.gnuplot("figure1.svg", curves(scaling, "set logscale xy\nset xlabel 'SMs'\nset ylabel 'GFLOP/s'\nset xtics (2,4,8,20,40,80)"))
+    print("\nFigure 3, active lanes of a warp, %\n\n| kernel | 2 SMs | 80 SMs |\n|---|---|---|")
+    for kernel, low, high in lanes:
+        print(f"| `{kernel}` | {low:.0f} | {high:.0f} |")
+    study.gnuplot("figure3.svg", "$d << end\n" + "".join(f"'{k}' {low}\n" for k, low, _ in lanes) + "end\nset style data histograms\n"
+                  "set style fill solid 0.7\nset yrange [0:100]\nset ylabel 'active lanes of a warp, %'\nset xtics rotate by -60\n"
+                  "unset key\nplot $d using 2:xtic(1)\n")
+    held, kernels = [], []
+    for name, style, params in OCCUPANCY:
+        files = [study.npb(name, style, params, n) for n in SMS]
+        label = f"{name}_{style} {next(iter(params.values()))}"
+        for t in study.analyze(ceilings + files):
+            if t["application"]:
+                held.append((label, [(p["sms"], 100 * p["occupancy"] * p["balance"]) for p in t["points"]]))
+            if name == "lu" and t["kernel"] != "all kernels":
+                kernels.append((f"{t['kernel']} {next(iter(params.values()))}", t["points"]))
+    print("\nFigure 5, resident warps of what all SMs hold, %\n\n| program, size |" + "".join(f" {n} SMs |" for n in SMS) + "\n|---"
+          + "|---" * len(SMS) + "|")
+    for label, points in held:
+        print(f"| {label} | " + " | ".join(f"{y:.1f}" for _, y in points) + " |")
+    study.gnuplot("figure5.svg", curves(held, "set logscale x\nset xlabel 'SMs'\nset ylabel 'resident warps, %'\nset xtics (2,4,8,20,40,80)"))
+    print("\nFigure 6, kernels of LU: FLOP/B of L2, GFLOP/s\n\n| kernel, size |" + "".join(f" {n} SMs |" for n in SMS) + "\n|---"
+          + "|---" * len(SMS) + "|")
+    for label, points in kernels:
+        print(f"| {label} | " + " | ".join(f"{p['flops'] / p['l2_bytes']:.3g}, {rate(p):.3g}" for p in points) + " |")
+    study.gnuplot("figure6.svg", curves([(k, [(p["flops"] / p["l2_bytes"], rate(p)) for p in points]) for k, points in kernels],
+                                        "set logscale xy\nset xlabel 'FLOP per byte of L2 traffic'\nset ylabel 'GFLOP/s'"))
+    print("\nIntensities of both styles: FLOP/B of DRAM, L2 and L1, from 2 to 80 SMs\n\n| application | style | DRAM | L2 | L1 | of roof % |\n"
+          "|---|---|---|---|---|---|")
+    for label, *ends in levels:
+        def level(key, ends=ends):
+            return both(ends, lambda p: f"{p['flops'] / p[key]:.3g}" if p[key] else "-")
+        print(f"| {label} | {both(ends, intensity)} | {level('l2_bytes')} | {level('l1_bytes')} | {both(ends, of_roof)} |", flush=True)
+
+
+def classes(study):
+    ceilings = study.ceilings(CLASS_SMS)
+    print_head("program | size", 2)
+    every, lost, high = [], [], set()
+    for name, style, params, size in CLASSES:
+        files = [study.npb(name, style, params, n) for n in CLASS_SMS]
+        t = application(study.analyze(ceilings + files))
+        label = ", ".join(f"{k}={v}" for k, v in params.items())
+        print(row(f"`{name}_{style}` | {label} (class {size})", t), flush=True)
+        first, *_, last = t["points"]
+        if first["dram_bytes"] and last["dram_bytes"]:
+            lost.append((1 - first["dram_bytes"] / last["dram_bytes"], f"{name}_{style} {label}", any(
+                f["defect"] == "locality" for f in t["findings"])))
+        if last["of_roof"] > 0.25:
+            high.add(name)
+        every += files
+    study.draw("roofline_classes.svg", ceilings + [f for f in every if "_N36_" not in f.name and "_N64_" not in f.name],
+               "--kernel", "all kernels")
+    print("\nIntensity lost from 2 to 80 SMs: " + ", ".join(
+        f"{name} {100 * share:.0f} %{' (`locality`)' if found else ''}" for share, name, found in sorted(lost, reverse=True)))
+    print(f"\nAbove 25 % of the roof with 80 SMs: {', '.join(sorted(high))} ({len(high)} applications)", flush=True)
+
+
 def weak(study):
     for name, sizes, parameter in (("cg", CG_WEAK, "ROWS"), ("mg", MG_WEAK, "N")):
         ceilings = study.ceilings(sizes)
@@ -251,7 +360,7 @@ def tuned(study):
         print(f"| {what} | {low:.2f} | {high:.2f} |", flush=True)
 
 
-STUDIES = {"styles": styles, "directions": directions, "weak": weak, "tuned": tuned}
+STUDIES = {"styles": styles, "figures": figures, "classes": classes, "directions": directions, "weak": weak, "tuned": tuned}
 
 
 def main():
