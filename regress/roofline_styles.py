@@ -39,7 +39,7 @@ CLASSES = [  # program, style, parameters, class
     ("cg", "warp", {"ROWS": 14000, "PAIRS": 66}, "A"), ("mg", "thread", {"N": 128}, "W"), ("mg", "warp", {"N": 128}, "W"),
     ("ft", "block", {"NX": 128, "NY": 128, "NZ": 32}, "W"), ("bt", "warp", {"N": 36}, "between W and A"),
     ("bt", "warp", {"N": 48}, "between W and A"), ("sp", "thread", {"N": 64}, "A"), ("sp", "thread", {"N": 102}, "B")]
-CLASS_SMS = (2, 20, 80)
+CLASS_SMS = ENDS
 OCCUPANCY = [("bt", "warp", {"N": 12}), ("bt", "warp", {"N": 24}), ("lu", "thread", {"NX": 33, "NY": 33, "NZ": 33}),
              ("lu", "thread", {"NX": 64, "NY": 64, "NZ": 64})]  # classes S, W; W, A
 CG_WEAK = {2: 1400, 8: 5600, 20: 14000, 40: 28000, 80: 56000}  # rows: 700 for each SM
