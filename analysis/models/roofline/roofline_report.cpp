@@ -174,9 +174,14 @@ std::string trajectory_json(const Trajectory& t, const std::vector<Ceiling>& roo
 class RoofLines {
  public:
   RoofLines(const std::vector<Trajectory>& all, double low, double high) : low_(low), high_(high) {
+    // A few operations of another type are no reason for its roof.
+    constexpr double kSome = 0.1;
     for (const Trajectory& t : all)
-      for (size_t i = 0; i < kArithmetics; ++i) {
-        for (const RooflinePoint& p : t.points) used_[i] = used_[i] || p.mix.lanes[i].all() > 0;
+      for (const RooflinePoint& p : t.points) {
+        double operations = 0;
+        for (const Lanes& l : p.mix.lanes) operations += l.all();
+        for (size_t i = 0; i < kArithmetics; ++i)
+          used_[i] = used_[i] || p.mix.lanes[i].all() > kSome * operations;
       }
     if (std::ranges::none_of(used_, [](bool used) { return used; })) used_[0] = true;
   }
