@@ -124,6 +124,8 @@ class WarpTrace {
   [[nodiscard]] static bool has_signature(std::string_view bytes);
   [[nodiscard]] const WarpTraceHeader& header() const { return header_; }
   [[nodiscard]] WarpCursor warp(uint64_t block, uint32_t warp) const;
+  /// Of the kernel only so many blocks: those that were appended.
+  void set_blocks(uint64_t blocks) { header_.blocks = blocks; }
   /// One encoder for each warp of the block.
   void append_block(const std::vector<WarpEncoder>& warps);
   /// How many bytes of warps have been read.

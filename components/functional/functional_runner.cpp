@@ -172,7 +172,8 @@ bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp
   access_.fault = isa::FaultKind::kNone;
   op.mem(op, warp.context, lanes, access_);
   if (access_.fault == isa::FaultKind::kNone) {
-    if (tracer_ != nullptr) tracer_->access(warp.context.warp_in_block, op, warp.stack.pc(), access_);
+    const uint32_t pc = warp.stack.pc();
+    if (tracer_ != nullptr) tracer_->access(warp.context.warp_in_block, op, pc, access_, run.pc[pc]);
     return true;
   }
   error_ = fmt::format(

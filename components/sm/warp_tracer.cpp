@@ -80,6 +80,7 @@ uint64_t WarpTracer::wait_for_operands(uint32_t w, const isa::MicroOp& op) {
 
 void WarpTracer::operation(uint32_t w, const isa::MicroOp& op, isa::LaneMask lanes) {
   Warp& warp = warps_[w];
+  ++warp.operations;
   uint64_t at = wait_for_operands(w, op);
   const ClassTiming& timing = tables_.of_scheduler[0][op.op_class];
   const int choice = warp.taken[timing.pipe[0]] <= warp.taken[timing.pipe[1]] ? 0 : 1;
@@ -116,12 +117,14 @@ void WarpTracer::delay(Warp& warp, const isa::MicroOp& op, uint64_t cycles) {
   for (uint32_t i = 0; i < op.num_sb_writes; ++i) warp.ready[op.sb_writes[i]] += cycles;
 }
 
-void WarpTracer::access(uint32_t w, const isa::MicroOp& op, uint32_t pc, const isa::MemoryAccess& access) {
+void WarpTracer::access(uint32_t w, const isa::MicroOp& op, uint32_t pc, const isa::MemoryAccess& access,
+                        PcStats& at) {
   Warp& warp = warps_[w];
   if (access.lanes.none() || op.op_class == isa::OpClass::kTexture) return;
   if (access.space == isa::Space::kShared) {
     SharedMemoryCost cost = shared_access_cost(shared_, access, op.kind);
     if (op.kind == isa::OpKind::kAtomic) cost.steps = shared_atomic_steps(shared_, access, cost);
+    at.transactions += cost.steps;
     if (cost.steps > 1) delay(warp, op, (cost.steps - 1) * shared_cycles_);
     return;
   }
@@ -140,9 +143,11 @@ void WarpTracer::access(uint32_t w, const isa::MicroOp& op, uint32_t pc, const i
 
 void WarpTracer::end_block(uint64_t block) {
   for (uint32_t w = 0; w < warps_.size(); ++w) {
-    step(w, warps_[w].next, {});
     Warp& warp = warps_[w];
-    warp.next = warp.issued = warp.last = 0;
+    TracedStep end;
+    end.operations = warp.operations;
+    step(w, warp.next, end);
+    warp.next = warp.issued = warp.last = warp.operations = 0;
     warp.loads = 0;
     warp.arrived.clear();
     std::ranges::fill(warp.free_from, 0);

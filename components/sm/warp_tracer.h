@@ -30,11 +30,12 @@ struct TracedStep {
   uint32_t launch = 0;  ///< KernelLaunch::id
   const KernelLaunch* run = nullptr;
   uint64_t block = 0;
-  uint32_t warp = 0;    ///< of the block
-  uint64_t cycles = 0;  ///< core cycles since the warp's last step, were it alone and memory at once
-  uint64_t work = 0;    ///< of these, in kWorkUnits: how long the SM's busiest unit has been taken
-  uint32_t load = 0;    ///< kWait: number among the warp's accesses that bring data
-  uint32_t pc = 0;      ///< kAccess
+  uint32_t warp = 0;        ///< of the block
+  uint64_t cycles = 0;      ///< core cycles since the warp's last step, were it alone and memory at once
+  uint64_t work = 0;        ///< of these, in kWorkUnits: how long the SM's busiest unit has been taken
+  uint32_t load = 0;        ///< kWait: number among the warp's accesses that bring data
+  uint64_t operations = 0;  ///< kEnd: that the warp has executed
+  uint32_t pc = 0;          ///< kAccess
   const isa::MicroOp* op = nullptr;           ///< kAccess
   const isa::MemoryAccess* access = nullptr;  ///< kAccess; local addresses are offsets in the thread's own
 };
@@ -47,8 +48,9 @@ class WarpTracer {
   void begin_kernel(const KernelLaunch& run);
   /// `op` of the warp is about to be executed by `lanes`.
   void operation(uint32_t warp, const isa::MicroOp& op, isa::LaneMask lanes);
-  /// What the last operation of the warp did to memory.
-  void access(uint32_t warp, const isa::MicroOp& op, uint32_t pc, const isa::MemoryAccess& access);
+  /// What the last operation of the warp did to memory. Steps of shared memory are counted in `at`.
+  void access(uint32_t warp, const isa::MicroOp& op, uint32_t pc, const isa::MemoryAccess& access,
+              PcStats& at);
   void end_block(uint64_t block);
 
  private:
@@ -58,6 +60,7 @@ class WarpTracer {
     uint64_t issued = 0;  ///< of the last one
     uint64_t last = 0;    ///< of the last step
     uint32_t loads = 0;
+    uint64_t operations = 0;
     uint64_t slots = 0;               ///< issue slots taken since then, in kWorkUnits
     std::vector<uint64_t> taken;      ///< time taken of each pipe since then
     std::vector<uint64_t> free_from;  ///< by pipe

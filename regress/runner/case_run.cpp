@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "components/simulation/simulation.h"
+#include "predict/functional_counts.h"
 #include "simcore/config/load.h"
 #include "simcore/process/child_process.h"
 #include "simcore/record/command_text.h"
@@ -169,7 +170,7 @@ std::string command_of(const Prepared& p, const comp::SimulationOptions& o) {
   return text.text();
 }
 
-CaseResult simulate(const Prepared& p, const RunOptions& options) {
+comp::SimulationOptions program_of(const Prepared& p, const RunOptions& options) {
   comp::SimulationOptions o;
   o.machine = p.machine;
   o.ptx_name = p.ptx_path;
@@ -180,11 +181,16 @@ CaseResult simulate(const Prepared& p, const RunOptions& options) {
   o.lowering = isa::LoweringLevel::kSchedule;
   o.sms = p.spec->sms;
   o.events = p.spec->events;
-  if (p.spec->max_cycles != 0) o.max_cycles = p.spec->max_cycles;
   o.threads = 0;
+  o.program_version = options.program;
+  return o;
+}
+
+CaseResult simulate(const Prepared& p, const RunOptions& options) {
+  comp::SimulationOptions o = program_of(p, options);
+  if (p.spec->max_cycles != 0) o.max_cycles = p.spec->max_cycles;
   o.out = recording_of(options, p.spec->name).string();
   o.command_line = command_of(p, o);
-  o.program_version = options.program;
   CaseResult result;
   comp::Simulation simulation(std::move(o));
   const comp::SimulationResult r = simulation.run();
@@ -197,13 +203,39 @@ CaseResult simulate(const Prepared& p, const RunOptions& options) {
   return result;
 }
 
-void apply_models(const Case& c, const RunOptions& options, CaseResult& result) {
+/// The value of an option "inputs" that stands for what the program's functional run says.
+constexpr std::string_view kFunctional = "functional";
+
+/// The check's options, with the file of what a functional run of the case says, if they ask for it. It is
+/// made once for a case.
+Check with_inputs(Check check, const Prepared& p, const RunOptions& options, std::string& file) {
+  const auto inputs = check.options.values.find("inputs");
+  if (inputs == check.options.values.end() || inputs->second != kFunctional) return check;
+  if (file.empty()) {
+    const std::string path = (fs::path(options.work) / (p.spec->name + ".counts.json")).string();
+    core::write_whole_file(path, analysis::latency_hidden::functional_json(
+                                     p.machine.gpu.name, predict::functional_counts(program_of(p, options))));
+    file = path;
+  }
+  inputs->second = file;
+  return check;
+}
+
+void apply_models(const Prepared& p, const RunOptions& options, CaseResult& result) {
+  const Case& c = *p.spec;
   result.checks.clear();
   result.invariants.clear();
   if (!result.failure.empty()) return;
   std::vector<analysis::Recording> recording;
   recording.emplace_back(recording_of(options, c.name).string());
-  for (const Check& check : c.checks) result.checks.push_back(apply_model(check, recording));
+  std::string functional;
+  for (const Check& check : c.checks) {
+    try {
+      result.checks.push_back(apply_model(with_inputs(check, p, options, functional), recording));
+    } catch (const core::InputError& e) {
+      result.checks.push_back({e.what(), {}});
+    }
+  }
   for (const analysis::Model& model : analysis::models())
     if (!model.invariant.empty()) result.invariants.push_back(check_invariants(model, recording));
 }
@@ -211,7 +243,7 @@ void apply_models(const Case& c, const RunOptions& options, CaseResult& result) 
 /// The whole case, in a process of its own; its result is kept before anybody is told of it.
 std::string run_case(const Prepared& p, const RunOptions& options) {
   CaseResult result = simulate(p, options);
-  apply_models(*p.spec, options, result);
+  apply_models(p, options, result);
   std::string text = to_text(result);
   core::write_whole_file(state_of(options, p.spec->name).string(),
                          heading(p.inputs, p.judges, recording_of(options, p.spec->name)) + "\n" + text);
@@ -220,9 +252,9 @@ std::string run_case(const Prepared& p, const RunOptions& options) {
 }
 
 /// The models of a case that an earlier run simulated. What that run kept stays.
-std::string judge_case(const Case& c, CaseResult result, const RunOptions& options) {
-  apply_models(c, options, result);
-  if (options.on_done) options.on_done(c.name);
+std::string judge_case(const Prepared& p, CaseResult result, const RunOptions& options) {
+  apply_models(p, options, result);
+  if (options.on_done) options.on_done(p.spec->name);
   return to_text(result);
 }
 
@@ -287,7 +319,8 @@ SuiteResults run_suite(const Suite& suite, const RunOptions& options) {
     const Case& c = suite.cases[i];
     if (find_earlier(prepared[i], options, results.cases[i])) {
       if (!options.judge_again) continue;
-      works.emplace_back([&c, &options, &known = results.cases[i]] { return judge_case(c, known, options); });
+      works.emplace_back(
+          [&p = prepared[i], &options, &known = results.cases[i]] { return judge_case(p, known, options); });
     } else {
       fs::remove(state_of(options, c.name), error);
       fs::remove(recording_of(options, c.name), error);

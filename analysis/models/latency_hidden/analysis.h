@@ -1,8 +1,8 @@
-// The latency-hidden factor model of a recorded run: both variants of one kernel, beside what was simulated.
+// The latency-hidden factor model of one kernel, from what a run counted or what is predicted of it.
 #pragma once
+#include "analysis/models/latency_hidden/counts.h"
 #include "analysis/models/latency_hidden/estimate.h"
 #include "analysis/models/latency_hidden/paper.h"
-#include "analysis/recording/recording.h"
 
 namespace gpusim::analysis::latency_hidden {
 
@@ -14,7 +14,8 @@ struct Subject {
   Workload workload;
 };
 
-[[nodiscard]] Subject subject_of(const Recording& recording, const KernelRecord& kernel,
-                                 const DataSheet& sheet);
+/// `sms`: that the kernel runs on.
+[[nodiscard]] Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& counts,
+                                 const DataSheet& sheet, uint64_t sms);
 
 }  // namespace gpusim::analysis::latency_hidden

@@ -31,7 +31,7 @@ Slots slots_at(const KernelRecord& kernel, uint64_t pc) {
 
 }  // namespace
 
-Breakdown break_down(const Subject& subject, const Estimate& estimate, const KernelRecord& kernel) {
+Breakdown break_down(const Subject& subject, const Estimate& estimate, const KernelRecord* kernel) {
   const Workload& w = subject.workload;
   // All of a stage's segments expose the same share of their latencies.
   std::vector<size_t> stage_of, place;  // of a segment, and in that its place
@@ -50,10 +50,13 @@ Breakdown break_down(const Subject& subject, const Estimate& estimate, const Ker
     ended[s.last] += s.weight;
   }
   std::map<uint32_t, Slots> slots;
-  for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc)
-    slots[static_cast<uint32_t>(pc)] = slots_at(kernel, pc);
-  const double cycles_per_slot =
-      static_cast<double>(kernel.cycles) / static_cast<double>(std::max<uint64_t>(1, kernel.total_slots()));
+  double cycles_per_slot = 0;
+  if (kernel != nullptr) {
+    for (uint64_t pc = 0; pc < kernel->per_pc.rows; ++pc)
+      slots[static_cast<uint32_t>(pc)] = slots_at(*kernel, pc);
+    cycles_per_slot = static_cast<double>(kernel->cycles) /
+                      static_cast<double>(std::max<uint64_t>(1, kernel->total_slots()));
+  }
   std::map<Key, double> latency_sum;
   for (size_t i = 0; i < w.segments.size(); ++i) {
     const Segment& s = w.segments[i];
@@ -91,7 +94,7 @@ Breakdown break_down(const Subject& subject, const Estimate& estimate, const Ker
     b.segments.push_back(t);
   }
   b.idle_predicted = estimate.cycles - estimate.active;
-  b.idle_simulated = cycles_per_slot * static_cast<double>(kernel.idle_slots());
+  if (kernel != nullptr) b.idle_simulated = cycles_per_slot * static_cast<double>(kernel->idle_slots());
   return b;
 }
 

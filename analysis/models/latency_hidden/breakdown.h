@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/models/latency_hidden/analysis.h"
+#include "analysis/recording/recording.h"
 
 namespace gpusim::analysis::latency_hidden {
 
@@ -31,7 +32,8 @@ struct Breakdown {
   double idle_predicted = 0;          ///< SMs without a warp: launch, tail, the last stores
   double idle_simulated = 0;
 };
+/// `kernel`: as it was recorded; null: nothing was simulated.
 [[nodiscard]] Breakdown break_down(const Subject& subject, const Estimate& estimate,
-                                   const KernelRecord& kernel);
+                                   const KernelRecord* kernel);
 
 }  // namespace gpusim::analysis::latency_hidden

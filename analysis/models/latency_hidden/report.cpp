@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "analysis/models/latency_hidden/advice.h"
 #include "analysis/models/latency_hidden/breakdown.h"
+#include "analysis/models/latency_hidden/functional.h"
 #include "analysis/models/latency_hidden/invariants.h"
+#include "analysis/models/latency_hidden/lines.h"
 #include "analysis/models/latency_hidden/rate_plot.h"
 #include "analysis/profile/quantities.h"
 #include "analysis/recording/program.h"
@@ -18,17 +21,19 @@
 #include "simcore/text/json_text.h"
 #include "simcore/text/kernel_name.h"
 #include "simcore/text/names.h"
+#include "simcore/text/text_file.h"
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
 
-constexpr std::array<std::string_view, 5> kOptions{"variant", "aggregate", "parameters", "plot", "x"};
+constexpr std::array<std::string_view, 6> kOptions{"variant", "aggregate", "parameters",
+                                                   "plot",    "x",         "inputs"};
 constexpr std::array<std::string_view, 2> kVariants{"extended", "paper"};
 
 struct Choice {
   bool paper = false;
   Aggregate aggregate = Aggregate::kLast;
-  std::string parameters, plot, x;
+  std::string parameters, plot, x, inputs;
 
   [[nodiscard]] std::string variant() const {
     return paper ? fmt::format("paper, {}", kAggregates[static_cast<size_t>(aggregate)]) : "extended";
@@ -50,7 +55,8 @@ Choice choice_of(const ModelOptions& options) {
   Choice c;
   c.paper = index_of(options, "variant", kVariants) == 1;
   c.aggregate = static_cast<Aggregate>(index_of(options, "aggregate", kAggregates));
-  for (const auto& [name, value] : {std::pair("parameters", &c.parameters), {"plot", &c.plot}, {"x", &c.x}})
+  for (const auto& [name, value] :
+       {std::pair("parameters", &c.parameters), {"plot", &c.plot}, {"x", &c.x}, {"inputs", &c.inputs}})
     if (const auto given = options.values.find(name); given != options.values.end()) {
       if (given->second.empty())
         throw core::InputError(fmt::format("gpusim: error: --option {}: expected a value", name));
@@ -58,6 +64,15 @@ Choice choice_of(const ModelOptions& options) {
     }
   return c;
 }
+
+/// The prediction without a timed run, beside the one that reads the run's counts.
+struct Functional {
+  double cycles = 0;
+  /// Cycles with one input of the functional run and all others of the timed one.
+  std::array<double, kInputs.size()> one_of_it{};
+  double followed = 1;
+  std::vector<std::string> unmodelled;
+};
 
 /// All that is said about one kernel.
 struct Result {
@@ -69,6 +84,7 @@ struct Result {
   std::vector<Change> changes;
   std::string sheet;
   std::string note;  ///< how the machine differs from the sheet's; empty if it does not
+  std::optional<Functional> functional;
 
   [[nodiscard]] double simulated() const { return static_cast<double>(kernel.cycles); }
   [[nodiscard]] double error(double cycles) const { return cycles / simulated() - 1; }
@@ -78,30 +94,22 @@ struct Result {
     return count == kernel.counters.end() ? 0 : count->second;
   }
   [[nodiscard]] double gflops(double cycles) const { return flops() / seconds(cycles) / 1e9; }
-  [[nodiscard]] std::string place(uint32_t pc) const {
-    return fmt::format("line {} `{}`", kernel.per_pc["ptx_line"][pc],
-                       printable(kernel.per_pc.texts.find("ptx")->second[pc]));
-  }
 };
 
-std::string time_line(const Result& r, const char* what, double cycles, bool with_error) {
-  return fmt::format("  {:<24}{:>14.0f} cycles {:>12.3f} us {:>9.2f} GFLOP/s{}\n", what, cycles,
-                     1e6 * r.seconds(cycles), r.gflops(cycles),
-                     with_error ? fmt::format("  error {:+.1f} %", 100 * r.error(cycles)) : "");
+std::string time_of(const Result& r, const std::string& what, double cycles, bool with_error) {
+  return time_line(what, cycles, r.subject.parameters.core_hz, r.flops(),
+                   with_error ? std::optional(r.error(cycles)) : std::nullopt);
 }
 
-std::string segment_lines(const Result& r) {
-  std::string out =
-      "  segments (ILP, wait: cycles of one warp; compute, exposed, simulated: cycles of the kernel)\n"
-      "      times      ILP     wait    bytes   factor     compute     exposed   predicted   simulated  ends "
-      "with\n";
-  for (const SegmentTime& s : r.breakdown.segments)
-    out += fmt::format(
-        "  {:>9.2f}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.3f}{:>12.0f}{:>12.0f}{:>12.0f}{:>12.0f}  {} at {}\n",
-        s.weight, s.ilp, s.latency, s.bytes, s.factor, s.compute, s.exposed, s.predicted(), s.simulated,
-        wait_name(s.end), r.place(s.last));
-  out += fmt::format("  {:<69}{:>12.0f}{:>12.0f}  launch, tail, last stores\n", "  SMs without a warp",
-                     r.breakdown.idle_predicted, r.breakdown.idle_simulated);
+std::string functional_lines(const Result& r) {
+  const Functional& f = *r.functional;
+  std::string out = time_of(r, "without a timed run", f.cycles, true);
+  out += "    of the cycles, by the one input that is predicted:";
+  for (size_t i = 0; i < kInputs.size(); ++i)
+    out += fmt::format("{} {} {:+.1f} %", i == 0 ? "" : ",", kInputs[i],
+                       100 * (f.one_of_it[i] / r.extended.cycles - 1));
+  out += "\n";
+  for (const std::string& what : f.unmodelled) out += fmt::format("    not modelled: {}\n", what);
   return out;
 }
 
@@ -110,73 +118,55 @@ std::string text_of(const Result& r) {
   std::string out =
       fmt::format("latency-hidden: kernel {} {}  grid {}  block {}  ({})\n", r.kernel.index,
                   printable(core::short_kernel_name(r.kernel.name)), r.kernel.grid, r.kernel.block, r.sheet);
-  out += time_line(r, "simulated", r.simulated(), false);
-  out += time_line(r, "extended", e.cycles, true);
+  out += time_of(r, "simulated", r.simulated(), false);
+  out += time_of(r, "extended", e.cycles, true);
+  if (r.functional) out += functional_lines(r);
   for (size_t a = 0; a < r.paper.size(); ++a)
-    out += time_line(r, fmt::format("paper, {}", kAggregates[a]).c_str(), r.paper[a].cycles, true);
-  out += fmt::format(
-      "  {} blocks on an SM (limited by {}), {} of them in a full round of {:.0f} cycles, {:.3f} rounds "
-      "({:.0f})\n",
-      r.subject.occupancy.blocks_per_sm, r.subject.occupancy.limiter, e.resident, e.round, e.rounds,
-      std::ceil(e.rounds));
-  out += fmt::format("  {:.0f} segments of a warp; times: executions per warp that the run counted\n",
-                     count_of(r.subject.workload.segments));
-  out += segment_lines(r);
-  out += fmt::format(
-      "  latency-hidden factor of the kernel {:.3f}: {:.0f} of {:.0f} cycles of latency of a round are "
-      "exposed\n",
-      e.factor(), e.full.exposed, e.full.latency);
-  if (r.changes.empty()) out += "  nothing that the model knows would make it faster\n";
-  for (const Change& c : r.changes)
-    out += fmt::format("  {:<17}{:>6.2f}x faster, factor {:.3f}: {}\n", c.name, e.cycles / c.cycles, c.factor,
-                       c.what);
-  return out + "\n";
+    out += time_of(r, fmt::format("paper, {}", kAggregates[a]), r.paper[a].cycles, true);
+  out += rounds_lines(r.subject, e, "run");
+  out += segment_lines(r.subject.code, r.breakdown, true);
+  return out + factor_and_changes(e, r.changes) + "\n";
+}
+
+std::string functional_json(const Result& r) {
+  if (!r.functional) return "";
+  const Functional& f = *r.functional;
+  std::string inputs, unmodelled;
+  for (size_t i = 0; i < kInputs.size(); ++i)
+    inputs += fmt::format("{}\"{}\": {}", i == 0 ? "" : ", ", kInputs[i], core::json_number(f.one_of_it[i]));
+  for (const std::string& what : f.unmodelled)
+    unmodelled += (unmodelled.empty() ? "" : ", ") + core::json_quoted(what);
+  return fmt::format(
+      "\"functional\": {{\"cycles\": {}, \"error\": {}, \"one_input\": {{{}}}, \"followed\": {}, "
+      "\"unmodelled\": [{}]}}, ",
+      core::json_number(f.cycles), core::json_number(r.error(f.cycles)), inputs,
+      core::json_number(f.followed), unmodelled);
 }
 
 std::string json_of(const Result& r) {
   const Estimate& e = r.extended;
-  std::string paper, segments, changes;
+  std::string paper;
   for (size_t a = 0; a < r.paper.size(); ++a)
     paper += fmt::format("{}\"{}\": {{\"cycles\": {}, \"error\": {}, \"round\": {}}}", a == 0 ? "" : ", ",
                          kAggregates[a], core::json_number(r.paper[a].cycles),
                          core::json_number(r.error(r.paper[a].cycles)), core::json_number(r.paper[a].round));
-  for (const SegmentTime& s : r.breakdown.segments)
-    segments += fmt::format(
-        "{}{{\"first_pc\": {}, \"last_pc\": {}, \"ends_with\": \"{}\", \"ptx_line\": {}, \"times\": {}, "
-        "\"ilp\": {}, "
-        "\"wait\": {}, \"bytes\": {}, \"factor\": {}, \"compute\": {}, \"exposed\": {}, \"predicted\": {}, "
-        "\"simulated\": {}}}",
-        segments.empty() ? "" : ", ", s.first, s.last, wait_name(s.end), r.kernel.per_pc["ptx_line"][s.last],
-        core::json_number(s.weight), core::json_number(s.ilp), core::json_number(s.latency),
-        core::json_number(s.bytes), core::json_number(s.factor), core::json_number(s.compute),
-        core::json_number(s.exposed), core::json_number(s.predicted()), core::json_number(s.simulated));
-  for (const Change& c : r.changes)
-    changes += fmt::format(
-        "{}{{\"name\": \"{}\", \"what\": \"{}\", \"cycles\": {}, \"speedup\": {}, \"factor\": {}}}",
-        changes.empty() ? "" : ", ", c.name, core::json_escaped(c.what), core::json_number(c.cycles),
-        core::json_number(e.cycles / c.cycles), core::json_number(c.factor));
   return fmt::format(
       "{{\"kernel\": {}, \"name\": \"{}\", \"parameters\": \"{}\", \"note\": {}, \"simulated\": "
       "{{\"cycles\": {}, "
       "\"seconds\": {}, \"gflops\": {}}}, "
       "\"extended\": {{\"cycles\": {}, \"seconds\": {}, \"gflops\": {}, \"error\": {}, \"round\": {}, "
-      "\"tail\": {}, \"overhead\": {}}}, "
-      "\"paper\": {{{}}}, \"occupancy\": {{\"blocks_per_sm\": {}, \"limiter\": \"{}\", \"resident\": {}}}, "
-      "\"rounds\": {}, "
-      "\"full_rounds\": {}, \"segment_count\": {}, \"factor\": {}, \"exposed\": {}, \"latency\": {}, "
-      "\"segments\": [{}], "
+      "\"tail\": {}, \"overhead\": {}}}, {}"
+      "\"paper\": {{{}}}, {}, \"segments\": [{}], "
       "\"idle\": {{\"predicted\": {}, \"simulated\": {}}}, \"changes\": [{}]}}",
       r.kernel.index, core::json_escaped(r.kernel.name), core::json_escaped(r.sheet),
       r.note.empty() ? "null" : core::json_quoted(r.note), r.kernel.cycles,
       core::json_number(r.seconds(r.simulated())), core::json_number(r.gflops(r.simulated())),
       core::json_number(e.cycles), core::json_number(r.seconds(e.cycles)),
       core::json_number(r.gflops(e.cycles)), core::json_number(r.error(e.cycles)), core::json_number(e.round),
-      core::json_number(e.tail), core::json_number(e.overhead), paper, r.subject.occupancy.blocks_per_sm,
-      r.subject.occupancy.limiter, e.resident, core::json_number(e.rounds),
-      core::json_number(std::ceil(e.rounds)), core::json_number(count_of(r.subject.workload.segments)),
-      core::json_number(e.factor()), core::json_number(e.full.exposed), core::json_number(e.full.latency),
-      segments, core::json_number(r.breakdown.idle_predicted), core::json_number(r.breakdown.idle_simulated),
-      changes);
+      core::json_number(e.tail), core::json_number(e.overhead), functional_json(r), paper,
+      rounds_json(r.subject, e), segments_json(r.subject.code, r.breakdown, true),
+      core::json_number(r.breakdown.idle_predicted), core::json_number(r.breakdown.idle_simulated),
+      changes_json(e, r.changes));
 }
 
 Prediction prediction_of(const Result& r, const Choice& choice) {
@@ -189,13 +179,62 @@ Prediction prediction_of(const Result& r, const Choice& choice) {
   p.predicted = choice.paper ? r.paper[static_cast<size_t>(choice.aggregate)].cycles : r.extended.cycles;
   if (choice.paper) return p;
   for (const SegmentTime& s : r.breakdown.segments)
-    p.terms.push_back(
-        {fmt::format("segment to {} at {}", wait_name(s.end), r.place(s.last)), s.predicted(), s.simulated});
+    p.terms.push_back({fmt::format("segment to {} at {}", wait_name(s.end), place_of(r.subject.code, s.last)),
+                       s.predicted(), s.simulated});
   p.terms.push_back({"SMs without a warp", r.breakdown.idle_predicted, r.breakdown.idle_simulated});
   return p;
 }
 
-Result result_of(const Recording& recording, const KernelRecord& kernel, const Choice& choice) {
+/// The kernel's cycles without a timed run, with the loss by each input.
+Prediction functional_prediction(const Result& r) {
+  Prediction p;
+  p.launch = r.kernel.index;
+  p.kernel = r.kernel.name;
+  p.quantity = "functional cycles";
+  p.unit = "core cycles";
+  p.simulated = r.simulated();
+  p.predicted = r.functional->cycles;
+  p.terms.push_back({"inputs of the timed run", r.extended.cycles, r.simulated()});
+  for (size_t i = 0; i < kInputs.size(); ++i)
+    p.terms.push_back({std::string(kInputs[i]), r.functional->one_of_it[i], r.extended.cycles});
+  return p;
+}
+
+/// That of the recorded launch.
+const FunctionalKernel& functional_of(const std::vector<FunctionalKernel>& kernels,
+                                      const KernelRecord& kernel, const Code& code, const std::string& path) {
+  const auto at = std::ranges::find(kernels, kernel.launch, &FunctionalKernel::launch);
+  if (at == kernels.end() || at->name != kernel.name || at->grid != kernel.grid ||
+      at->block != kernel.block || at->code.counts.size() != code.counts.size())
+    throw core::RecordError(
+        fmt::format("'{}' is not of the run whose kernel {} is '{}' with grid {}, block {} and {} operations",
+                    path, kernel.index, kernel.name, kernel.grid, kernel.block, code.counts.size()));
+  return *at;
+}
+
+Functional without_timed_run(const core::MachineConfig& machine, const Code& code, const Counts& counts,
+                             const FunctionalKernel& kernel, const DataSheet& sheet, uint64_t sms) {
+  const auto cycles = [&](const std::vector<OpCounts>& ops, const Counts& c) {
+    Code changed = code;
+    changed.counts = ops;
+    const Subject s = subject_of(machine, std::move(changed), c, sheet, sms);
+    return estimate(s.workload, s.parameters).cycles;
+  };
+  Functional f;
+  f.followed = kernel.followed;
+  f.unmodelled = kernel.unmodelled;
+  f.cycles = cycles(kernel.code.counts, kernel.counts);
+  for (size_t i = 0; i < kInputs.size(); ++i) {
+    std::vector<OpCounts> ops = code.counts;
+    Counts one = counts;
+    take_input(static_cast<Input>(i), kernel.code.counts, kernel.counts, ops, one);
+    f.one_of_it[i] = cycles(ops, one);
+  }
+  return f;
+}
+
+Result result_of(const Recording& recording, const KernelRecord& kernel, const Choice& choice,
+                 const std::vector<FunctionalKernel>& functional) {
   if (!ran_at_own_clock(kernel, recording.machine()))
     throw core::RecordError(
         fmt::format("kernel {} '{}' ran at other core clocks than its machine's: the model's parameters are "
@@ -203,13 +242,20 @@ Result result_of(const Recording& recording, const KernelRecord& kernel, const C
                     kernel.index, kernel.name));
   const DataSheet sheet = choice.parameters.empty() ? known_data_sheet(recording.machine().gpu.name)
                                                     : read_data_sheet(choice.parameters);
-  Result r{kernel, subject_of(recording, kernel, sheet), {}, {}, {}, {}, sheet.path, {}};
+  const core::MachineConfig& machine = recording.machine();
+  const Code code = recorded_code(recording, kernel);
+  const Counts counts = recorded_counts(kernel);
+  const uint64_t sms = kernel.per_sm.rows;
+  Result r{kernel, subject_of(machine, code, counts, sheet, sms), {}, {}, {}, {}, sheet.path, {}, {}};
   if (choice.parameters.empty()) r.note = note_of_known_sheet(recording.machine());
   r.extended = estimate(r.subject.workload, r.subject.parameters);
   for (size_t a = 0; a < r.paper.size(); ++a)
     r.paper[a] = paper_estimate(r.subject.workload, r.subject.parameters, PaperParameters{},
                                 static_cast<Aggregate>(a));
-  r.breakdown = break_down(r.subject, r.extended, kernel);
+  r.breakdown = break_down(r.subject, r.extended, &kernel);
+  if (!choice.inputs.empty())
+    r.functional = without_timed_run(machine, code, counts,
+                                     functional_of(functional, kernel, code, choice.inputs), sheet, sms);
   r.changes = changes_that_help(r.subject, r.extended);
   return r;
 }
@@ -306,15 +352,19 @@ void add_steps(std::vector<RatePoint> points, const std::string& x, ModelReport&
 
 ModelReport run_model(std::span<const Recording> recordings, const ModelOptions& options) {
   const Choice choice = choice_of(options);
+  std::vector<FunctionalKernel> functional;
+  if (!choice.inputs.empty())
+    functional = functional_from_json(core::read_text_file(choice.inputs), choice.inputs);
   ModelReport report;
   RatePoints points(choice.x);
   for (const Recording& recording : recordings) {
     points.begin(recording);
     for (const uint64_t index : recording.select(options.kernel)) {
       const KernelRecord kernel = recording.kernel(index);
-      const Result result = result_of(recording, kernel, choice);
+      const Result result = result_of(recording, kernel, choice, functional);
       report.predictions.push_back(prediction_of(result, choice));
-      const Prediction& cycles = report.predictions.back();
+      const Prediction cycles = report.predictions.back();
+      if (result.functional) report.predictions.push_back(functional_prediction(result));
       points.add({result.kernel.name, 0, result.flops(), result.seconds(cycles.simulated),
                   result.seconds(cycles.predicted)},
                  kernel.per_sm.rows);

@@ -6,7 +6,7 @@
 namespace gpusim::analysis {
 namespace {
 
-constexpr uint32_t kSectorBytes = 32;
+constexpr uint32_t kSectorBytes = 32, kHalfWarp = 16;
 
 /// Sectors from the one with byte `first` of a line to the one with byte `last`.
 uint32_t sectors_of(uint64_t first, uint64_t last) {
@@ -71,9 +71,81 @@ void ReuseCoalescer::add_run(LaneRuns::Run run, uint32_t bytes, uint32_t group, 
   }
 }
 
+void ReuseCoalescer::add_bytes(uint64_t first, uint64_t bytes, LineTransactions& out) const {
+  const uint64_t offset = first % line_bytes_;
+  out.append(first / line_bytes_, sectors_of(offset, offset + bytes - 1));
+}
+
+/// 1.2 and 1.3: the segment of the lowest lane that is left, made smaller while half of it is not asked for.
+void ReuseCoalescer::add_segments(const WarpStep& access, const uint64_t* address, uint32_t mask,
+                                  LineTransactions& out) const {
+  const uint64_t segment = access.bytes == 1 ? 32 : access.bytes == 2 ? 64 : 128;
+  while (mask != 0) {
+    const uint64_t base = address[std::countr_zero(mask)] & ~(segment - 1);
+    uint64_t low = ~uint64_t{0}, high = 0;
+    uint32_t rest = 0;
+    for (uint32_t bits = mask; bits != 0; bits &= bits - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(bits));
+      if ((address[lane] & ~(segment - 1)) != base) {
+        rest |= 1u << lane;
+        continue;
+      }
+      low = std::min(low, address[lane]);
+      high = std::max(high, address[lane] + access.bytes);
+    }
+    uint64_t first = base, bytes = segment;
+    while (bytes > kSectorBytes) {
+      const uint64_t half = bytes / 2;
+      if (low >= first + half)
+        first += half;
+      else if (high > first + half)
+        break;
+      bytes = half;
+    }
+    add_bytes(first, bytes, out);
+    mask = rest;
+  }
+}
+
+/// 1.0 and 1.1: one piece if lane k asks for word k of it, else 32 bytes for each lane.
+void ReuseCoalescer::add_words(const WarpStep& access, const uint64_t* address, uint32_t mask,
+                               LineTransactions& out) const {
+  const uint64_t word = access.bytes, piece = kHalfWarp * word;
+  const auto lowest = static_cast<uint32_t>(std::countr_zero(mask));
+  const uint64_t base = address[lowest] - lowest % kHalfWarp * word;
+  bool together = (word == 4 || word == 8 || word == 16) && base % piece == 0;
+  for (uint32_t bits = mask; bits != 0 && together; bits &= bits - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(bits));
+    together = address[lane] == base + lane % kHalfWarp * word;
+  }
+  if (together) {
+    for (uint64_t done = 0; done < piece; done += line_bytes_.value())
+      add_bytes(base + done, std::min(piece - done, line_bytes_.value()), out);
+    return;
+  }
+  for (uint32_t bits = mask; bits != 0; bits &= bits - 1)
+    add_bytes(address[std::countr_zero(bits)] & ~uint64_t{kSectorBytes - 1}, kSectorBytes, out);
+}
+
 void ReuseCoalescer::coalesce(const WarpStep& access, const LaneRuns& runs, uint64_t base,
                               LineTransactions& out) const {
   out.clear();
+  if (rule_ != core::CoalescingRule::kCc20) {
+    std::array<uint64_t, WarpStep::kLanes> address;
+    uint32_t left = access.lanes;
+    for (const LaneRuns::Run& r : runs)
+      for (uint32_t i = 0; i < r.lanes; ++i, left &= left - 1)
+        address[static_cast<size_t>(std::countr_zero(left))] = r.first + base + i * r.difference;
+    for (const uint32_t half : {0x0000ffffu, 0xffff0000u}) {
+      const uint32_t lanes = access.lanes & half;
+      if (lanes == 0) continue;
+      if (rule_ == core::CoalescingRule::kCc12)
+        add_segments(access, address.data(), lanes, out);
+      else
+        add_words(access, address.data(), lanes, out);
+    }
+    return;
+  }
   const uint32_t together =
       access.bytes <= 4 ? WarpStep::kLanes : std::max(1u, WarpStep::kLanes * 4 / access.bytes);
   if (together == WarpStep::kLanes) {

@@ -1,11 +1,13 @@
 // Which lines a warp's access asks for, and which 32-byte sectors of each: its transactions, for the
 // reuse-distance model. Lanes whose data is 128 bytes together are a group with transactions of its own. What
-// a run of lanes needs follows from its ends where lanes leave no sector out.
+// a run of lanes needs follows from its ends where lanes leave no sector out. On compute capability 1.x the
+// groups are half-warps, and a transaction is a segment of 32, 64 or 128 bytes.
 #pragma once
 #include <array>
 #include <cstdint>
 
 #include "analysis/recording/warp_trace.h"
+#include "simcore/config/choices.h"
 #include "simcore/divisor.h"
 
 namespace gpusim::analysis {
@@ -32,8 +34,9 @@ class LineTransactions {
 
 class ReuseCoalescer {
  public:
-  /// `line_bytes`: at most 1024.
-  explicit ReuseCoalescer(uint32_t line_bytes) : line_bytes_(line_bytes) {}
+  /// `line_bytes`: at most 1024; 128 with the rules of 1.x.
+  explicit ReuseCoalescer(uint32_t line_bytes, core::CoalescingRule rule = core::CoalescingRule::kCc20)
+      : line_bytes_(line_bytes), rule_(rule) {}
   /// Lines in the order in which lanes ask for them; `base` is added to all addresses.
   void coalesce(const WarpStep& access, const LaneRuns& runs, uint64_t base, LineTransactions& out) const;
 
@@ -43,7 +46,14 @@ class ReuseCoalescer {
   /// All bytes from `first` to `last`.
   void add_whole(uint64_t first, uint64_t last, uint32_t group, LineTransactions& out) const;
 
+  /// Half a warp on 1.x: addresses of the lanes in `mask`.
+  void add_segments(const WarpStep& access, const uint64_t* address, uint32_t mask,
+                    LineTransactions& out) const;
+  void add_words(const WarpStep& access, const uint64_t* address, uint32_t mask, LineTransactions& out) const;
+  void add_bytes(uint64_t first, uint64_t bytes, LineTransactions& out) const;
+
   core::Divisor line_bytes_;
+  core::CoalescingRule rule_;
 };
 
 }  // namespace gpusim::analysis

@@ -27,8 +27,8 @@ uint32_t resident_blocks(const core::MachineConfig& m, const WarpTraceHeader& t)
 
 }  // namespace
 
-ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& trace) {
-  if (m.l1.bytes == 0)
+ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& trace, bool needs_l1) {
+  if (m.l1.bytes == 0 && needs_l1)
     throw core::InputError(
         fmt::format("gpusim: error: {} has no L1 data cache ([l1] size is 0), which the reuse-distance model "
                     "predicts; machines with one: gtx470, gtx480, tesla_v100, h200",
@@ -36,7 +36,10 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
   ReuseMachine r;
   r.line = number(m.l1.line);
   r.sector = number(m.l1.sector);
-  r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways));
+  r.has_l1 = m.l1.bytes != 0;
+  r.sets = std::max(1u, number(m.l1.bytes / (m.l1.line * m.l1.ways)));
+  r.rule = m.coalescer.rule;
+  r.reads = r.has_l1 ? 0 : number(m.lsu.mshrs);
   r.index = m.l1.index;
   r.mshrs = number(m.l1.mshrs);
   r.merges = number(m.l1.merges);

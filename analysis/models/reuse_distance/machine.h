@@ -22,6 +22,7 @@ struct ReuseExtensions {
 
 struct ReuseMachine {
   // L1
+  bool has_l1 = true;
   uint32_t line = 128, sector = 128;  ///< bytes
   uint32_t sets = 32, ways = 4;
   core::SetIndexKind index = core::SetIndexKind::kModulo;
@@ -37,7 +38,9 @@ struct ReuseMachine {
   uint32_t blocks_per_sm = 1, most_warps = 48;
   uint32_t schedulers = 1;  ///< warps take turns over them; one of a lower number goes first
   enum class Policy : uint8_t { kRoundRobin, kGreedy, kOldest } policy = Policy::kRoundRobin;
+  core::CoalescingRule rule = core::CoalescingRule::kCc20;
   double send_cycles = 2;  ///< between two transactions of an SM
+  uint32_t reads = 0;      ///< transactions of loads on their way, without an L1
   uint32_t queue = 1, store_buffer = 64;
   uint32_t warp_loads = 0;  ///< on their way for one warp; 0: no limit
   double block_start_cycles = 0;
@@ -46,8 +49,9 @@ struct ReuseMachine {
   uint32_t most_ways = 0;
 };
 
-/// The machine with `trace`'s kernel on it. Throws core::InputError if it has no L1, or no
-/// block of the kernel fits an SM.
-[[nodiscard]] ReuseMachine reuse_machine(const core::MachineConfig& config, const WarpTraceHeader& trace);
+/// The machine with `trace`'s kernel on it. Throws core::InputError if no block of the kernel fits an SM, or
+/// if it has no L1 but `needs_l1`.
+[[nodiscard]] ReuseMachine reuse_machine(const core::MachineConfig& config, const WarpTraceHeader& trace,
+                                         bool needs_l1 = true);
 
 }  // namespace gpusim::analysis

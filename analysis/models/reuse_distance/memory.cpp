@@ -1,6 +1,7 @@
 #include "analysis/models/reuse_distance/memory.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -30,7 +31,8 @@ ReuseMemory::Shape ReuseMemory::share_of(const core::MachineConfig& m, double pa
           static_cast<uint32_t>(std::max(1.0, std::round(static_cast<double>(sets) * ways / parts / fewer)))};
 }
 
-ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const ReuseNeighbours& neighbours)
+ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const ReuseNeighbours& neighbours,
+                         ReuseTraffic* traffic)
     : interleave_(at_least_one(m.l2.interleave)),
       partitions_(at_least_one(m.l2.partitions)),
       channels_(at_least_one(m.dram.channels)),
@@ -46,13 +48,16 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
       channel_{std::vector<double>(partitions_.value() * channels_.value(), 0)},
       lines_(cached_ ? partitions_.value() * shape_.sets * shape_.ways : 0),
       copies_(neighbours.copies),
-      foreign_(1 - neighbours.own) {
+      foreign_(1 - neighbours.own),
+      traffic_(traffic) {
   const double core_mhz = static_cast<double>(m.clocks.core_khz) / 1e3;
   const auto cycles = [core_mhz](double ns) { return ns * core_mhz / 1e3; };
   request_ = cycles(m.interconnect.request_latency_ns);
   reply_ = cycles(m.interconnect.reply_latency_ns);
   hit_ = cycles(m.l2.latency_ns + m.l2.hit_latency_ns);
-  dram_ = cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
+  // Channels of traffic have the time of rows and columns.
+  dram_ = traffic == nullptr ? cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns)
+                             : cycles(m.l2.latency_ns + m.dram.latency_ns);
   flit_bytes_ = static_cast<double>(m.interconnect.flit_bytes);
   flit_cycles_ = static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.interconnect_khz);
   partition_cycles_ = flit_cycles_;
@@ -80,10 +85,12 @@ void ReuseMemory::begin_kernel() {
     units->busy = 0;
   }
   for (Line& line : lines_) line.there = 0;
+  if (traffic_ != nullptr) traffic_->begin_kernel();
   counts_ = Counts();
 }
 
 ReuseMemory::Place ReuseMemory::place_of(uint64_t address) const {
+  if (traffic_ != nullptr) return place_at(traffic_->partition_of(address), traffic_->local_of(address));
   const uint64_t block = address / interleave_;
   const uint64_t partition = block % partitions_, local_block = block / partitions_;
   return {static_cast<uint32_t>(partition),
@@ -91,11 +98,36 @@ ReuseMemory::Place ReuseMemory::place_of(uint64_t address) const {
           local_block * interleave_.value() + address % interleave_};
 }
 
+ReuseMemory::Place ReuseMemory::place_at(uint64_t partition, uint64_t local) const {
+  const uint64_t channel = partition * channels_.value() + local / interleave_ % channels_;
+  return {static_cast<uint32_t>(partition), static_cast<uint32_t>(channel), local};
+}
+
+double ReuseMemory::translate(double now, uint32_t sm, const LineTransactions& transactions,
+                              uint32_t line_bytes) {
+  std::array<uint64_t, WarpStep::kLanes> pages;
+  uint32_t count = 0;
+  double there = now;
+  for (const LineTransaction& t : transactions) {
+    const uint64_t page = traffic_->page_of(t.line * line_bytes);
+    const auto end = pages.begin() + count;
+    if (std::find(pages.begin(), end, page) != end) continue;
+    pages[count++] = page;
+    there = std::max(there, traffic_->translate(now, sm, page));
+  }
+  return there;
+}
+
+void ReuseMemory::end_kernel() {
+  if (traffic_ != nullptr) traffic_->end_kernel();
+}
+
 double ReuseMemory::arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out,
                            uint32_t bytes_back) {
   const auto flits = [this](uint32_t bytes) {
     return std::max(1.0, static_cast<double>(bytes) / flit_bytes_);
   };
+  if (traffic_ != nullptr) traffic_->request(place.partition);
   double at = take(port_out_[sm], now, flits(bytes_out) * flit_cycles_) + request_;
   at = serve(partition_in_, place.partition, at, flits(bytes_out) * partition_cycles_);
   at = serve(partition_out_, place.partition, at, flits(bytes_back) * partition_cycles_);
@@ -115,12 +147,23 @@ ReuseMemory::Line& ReuseMemory::line_of(const Place& place, double now, bool& fo
     if (l->used < chosen->used) chosen = l;
   }
   found = false;
-  if (chosen->dirty != 0) serve(channel_, place.channel, now, std::popcount(chosen->dirty) * burst_cycles_);
+  if (chosen->dirty != 0) put_back(*chosen, place, now);
   *chosen = {line + 1, ++clock_, 0, 0, 0};
   return *chosen;
 }
 
-double ReuseMemory::fetch(double now, const Place& place, uint32_t bytes) {
+void ReuseMemory::put_back(const Line& line, const Place& place, double now) {
+  const auto sectors = static_cast<uint32_t>(std::popcount(line.dirty));
+  if (traffic_ == nullptr) {
+    serve(channel_, place.channel, now, sectors * burst_cycles_);
+    return;
+  }
+  const Place its = place_at(place.partition, (line.line - 1) * line_bytes_.value());
+  traffic_->move(now, its.channel, its.local, sectors * static_cast<uint32_t>(kSector), true);
+}
+
+double ReuseMemory::fetch(double now, const Place& place, uint32_t bytes, bool write) {
+  if (traffic_ != nullptr) return traffic_->move(now, place.channel, place.local, bytes, write) + dram_;
   const double cycles = static_cast<double>(bytes) / kSector * burst_cycles_;
   return serve(channel_, place.channel, now, cycles) + cycles + dram_;
 }
@@ -166,7 +209,8 @@ double ReuseMemory::write(double now, uint32_t sm, uint64_t address, uint32_t se
   const Place place = place_of(address);
   const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
   const double at = arrive(now, sm, place, bytes, 0);
-  if (!cached_) return fetch(at, place, bytes) + reply_;
+  counts_.others += bytes / kSector;
+  if (!cached_) return fetch(at, place, bytes, true) + reply_;
   bool found = false;
   Line& line = line_of(place, at, found);
   const uint32_t written = sectors << static_cast<uint32_t>(place.local % line_bytes_ / kSector);
@@ -178,6 +222,7 @@ double ReuseMemory::write(double now, uint32_t sm, uint64_t address, uint32_t se
 double ReuseMemory::atomic(double now, uint32_t sm, uint64_t address, uint32_t sectors) {
   const Place place = place_of(address);
   const uint32_t bytes = static_cast<uint32_t>(std::popcount(sectors)) * kSector;
+  counts_.others += bytes / kSector;
   const double there = access(arrive(now, sm, place, bytes, bytes), place, sectors, false) + reply_;
   if (cached_) {
     bool found = false;

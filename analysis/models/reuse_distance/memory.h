@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/models/reuse_distance/coalescer.h"
+#include "analysis/models/reuse_distance/traffic.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 #include "simcore/set_index.h"
@@ -20,10 +22,18 @@ struct ReuseNeighbours {
 
 class ReuseMemory {
  public:
-  ReuseMemory(const core::MachineConfig& config, uint32_t sms, const ReuseNeighbours& neighbours = {});
+  /// `traffic`: sees all requests, and has pages, places in memory and the time of DRAM; null: addresses go
+  /// round the partitions in turn, and each channel serves one request after the other.
+  ReuseMemory(const core::MachineConfig& config, uint32_t sms, const ReuseNeighbours& neighbours = {},
+              ReuseTraffic* traffic = nullptr);
 
   /// A kernel begins: time starts again, L2 keeps its lines.
   void begin_kernel();
+  void end_kernel();
+  [[nodiscard]] bool has_traffic() const { return traffic_ != nullptr; }
+  [[nodiscard]] bool translates() const { return traffic_ != nullptr && traffic_->translates(); }
+  /// When all pages are known of what an access of `sm` asks for; translates() holds.
+  double translate(double now, uint32_t sm, const LineTransactions& transactions, uint32_t line_bytes);
 
   /// `sm` asks at time `now` for 32-byte `sectors` of what lies at `address`; when they are there.
   double read(double now, uint32_t sm, uint64_t address, uint32_t sectors);
@@ -34,6 +44,7 @@ class ReuseMemory {
 
   struct Counts {  ///< in sectors of 32 bytes
     uint64_t reads = 0, read_hits = 0;
+    uint64_t others = 0;  ///< of stores and atomics
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -61,7 +72,9 @@ class ReuseMemory {
   /// When a request with so many bytes arrives at its partition.
   double arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out, uint32_t bytes_back);
   Line& line_of(const Place& place, double now, bool& found);
-  double fetch(double now, const Place& place, uint32_t bytes);
+  [[nodiscard]] Place place_at(uint64_t partition, uint64_t local) const;
+  void put_back(const Line& line, const Place& place, double now);
+  double fetch(double now, const Place& place, uint32_t bytes, bool write = false);
   double access(double arrived, const Place& place, uint32_t sectors, bool counts);
 
   core::Divisor interleave_, partitions_, channels_, line_bytes_;
@@ -83,6 +96,7 @@ class ReuseMemory {
   double foreign_, brought_ = 0;  ///< of the lines that are new here, those that another SM has brought
   uint64_t clock_ = 0;
   Counts counts_;
+  ReuseTraffic* traffic_;
 };
 
 }  // namespace gpusim::analysis

@@ -116,7 +116,6 @@ uint64_t first_blocks(const ReuseMachine& machine, uint64_t blocks, uint64_t sm)
 }
 
 std::vector<SmKind> kinds_of_sms(const ReuseMachine& machine, const WarpTrace& trace, int64_t only_sm) {
-  if (only_sm == ReuseOptions::kAllSms) return {SmKind()};
   const uint64_t blocks = trace.header().blocks, sms = machine.sms;
   assert(sms != 0);
   std::vector<SmKind> kinds;
@@ -139,10 +138,14 @@ std::vector<SmKind> kinds_of_sms(const ReuseMachine& machine, const WarpTrace& t
   return kinds;
 }
 
+bool needs_l1(const ReuseOptions& options) {
+  return options.memory == nullptr || !options.memory->has_traffic();
+}
+
 /// Adds a pass with one kind of SMs to `run`.
 void add_pass(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options,
               const SmKind& kind, ReuseRun& run) {
-  ReuseMachine machine = reuse_machine(config, trace.header());
+  ReuseMachine machine = reuse_machine(config, trace.header(), needs_l1(options));
   machine.with = options.with;
   const bool one = kind.sm != ReuseOptions::kAllSms;
   ReuseMemory fresh(config, one ? 1 : machine.sms, kind.neighbours);
@@ -152,6 +155,7 @@ void add_pass(const core::MachineConfig& config, const WarpTrace& trace, const R
   machine.most_ways = options.most_ways;
   Grid grid(machine, trace, memory, kind.sm);
   grid.run();
+  memory.end_kernel();
   run.distances.resize(64, 0);
   run.hits_at_once.resize(machine.sets_at_once.size(), std::vector<uint64_t>(machine.most_ways, 0));
   for (const auto& sm : grid.sms()) {
@@ -159,6 +163,7 @@ void add_pass(const core::MachineConfig& config, const WarpTrace& trace, const R
     run.local.add(sm->l1().local(), kind.count);
     run.limited |= sm->l1().limited();
     run.cycles = std::max(run.cycles, sm->now());
+    run.accesses += kind.count * sm->accesses();
     for (size_t i = 0; i < run.hits_at_once.size(); ++i)
       for (uint32_t w = 0; w < machine.most_ways; ++w)
         run.hits_at_once[i][w] += kind.count * sm->l1().stacks()[i].hits(w + 1);
@@ -167,6 +172,7 @@ void add_pass(const core::MachineConfig& config, const WarpTrace& trace, const R
   }
   run.l2_sectors += kind.count * memory.counts().reads;
   run.l2_hits += kind.count * memory.counts().read_hits;
+  run.l2_others += kind.count * memory.counts().others;
 }
 
 ReuseRun run_kinds(const core::MachineConfig& config, const WarpTrace& trace, const ReuseOptions& options,
@@ -177,6 +183,7 @@ ReuseRun run_kinds(const core::MachineConfig& config, const WarpTrace& trace, co
 }
 
 std::vector<SmKind> kinds_of_sms(const core::MachineConfig& config, const WarpTrace& trace, int64_t only_sm) {
+  if (only_sm == ReuseOptions::kAllSms) return {SmKind()};
   return kinds_of_sms(reuse_machine(config, trace.header()), trace, only_sm);
 }
 

@@ -23,7 +23,8 @@ struct ReuseOptions {
   /// more than the rest are a kind of their own.
   static constexpr int64_t kOneOfEachKind = -2;
   int64_t only_sm = kAllSms;
-  /// L2 as the kernels before have left it, and as this one leaves it; only with kAllSms.
+  /// L2 as the kernels before have left it, and as this one leaves it; only with kAllSms. If it has traffic,
+  /// the machine need not have an L1.
   ReuseMemory* memory = nullptr;
   /// Without the latency extension, in which the order of accesses is the same for every cache: hits of all
   /// caches of so many sets and 1 to `most_ways` ways in the same pass.
@@ -38,6 +39,8 @@ struct ReuseRun {
   bool limited = false;       ///< some load had to wait for a register of the misses on their way
   double cycles = 0;          ///< core cycles until the last block has ended
   uint64_t l2_sectors = 0, l2_hits = 0;
+  uint64_t l2_others = 0;           ///< sectors of stores and atomics
+  uint64_t accesses = 0;            ///< of warps to global and local memory
   std::vector<uint64_t> distances;  ///< ReuseL1::distances()
   /// For each of sets_at_once: hits of global loads by number of ways less one.
   std::vector<std::vector<uint64_t>> hits_at_once;

@@ -17,7 +17,7 @@ ReuseSm::ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemor
       index_(index),
       block_warps_(trace.header().block_warps),
       l1_(machine),
-      coalescer_(machine.line),
+      coalescer_(machine.line, machine.rule),
       warps_(size_t{machine.blocks_per_sm} * block_warps_),
       blocks_(machine.with.threads ? machine.blocks_per_sm : 1),
       last_(machine.schedulers, static_cast<uint32_t>(warps_.size()) - 1),
@@ -255,10 +255,24 @@ double ReuseSm::load(const Access& a, const LineTransaction& t) {
   const auto fetch = [&](uint64_t line, uint32_t sectors) {
     return memory_.read(now_, index_, line * machine_.line, sectors);
   };
-  if (!a.cached) return machine_.with.latency ? fetch(t.line, t.sectors) : now_ + machine_.hit_cycles;
+  if (!a.cached) {
+    if (!machine_.with.latency) return now_ + machine_.hit_cycles;
+    if (machine_.reads == 0) return fetch(t.line, t.sectors);
+    if (is_full(reads_, machine_.reads)) return ReuseL1::kRefused;
+    const double there = fetch(t.line, t.sectors);
+    reads_.push({there});
+    return there;
+  }
   const double there = l1_.load({t.line, t.sectors, a.warp, a.local}, now_, fetch);
   if (there == ReuseL1::kRefused) next_send_ = std::max(now_, l1_.next_fill());
   return there;
+}
+
+bool ReuseSm::is_full(EventQueue<Done>& on_the_way, uint32_t most) {
+  for (; !on_the_way.empty() && on_the_way.top().at <= now_;) on_the_way.pop();
+  if (on_the_way.size() < most) return false;
+  next_send_ = on_the_way.top().at;
+  return true;
 }
 
 double ReuseSm::store(const Access& a, const LineTransaction& t) {
@@ -267,15 +281,12 @@ double ReuseSm::store(const Access& a, const LineTransaction& t) {
     return now_ + machine_.hit_cycles;
   }
   if (a.kind == WarpStep::Access::kAtomic) {
-    l1_.store({t.line, t.sectors, 0, a.local}, now_, true);
+    if (machine_.has_l1) l1_.store({t.line, t.sectors, 0, a.local}, now_, true);
     return memory_.atomic(now_, index_, t.line * machine_.line, t.sectors);
   }
-  for (; !stores_.empty() && stores_.top().at <= now_;) stores_.pop();
-  if (stores_.size() >= machine_.store_buffer) {
-    next_send_ = stores_.top().at;
-    return ReuseL1::kRefused;
-  }
-  if (!l1_.store({t.line, t.sectors, 0, a.local}, now_, false)) return now_ + machine_.hit_cycles;
+  if (is_full(stores_, machine_.store_buffer)) return ReuseL1::kRefused;
+  if (machine_.has_l1 && !l1_.store({t.line, t.sectors, 0, a.local}, now_, false))
+    return now_ + machine_.hit_cycles;
   const double done = memory_.write(now_, index_, t.line * machine_.line, t.sectors);
   stores_.push({done});
   return done;
@@ -292,11 +303,13 @@ void ReuseSm::issue(uint32_t w) {
   a.load = warp.loads;
   a.kind = s.access;
   a.local = s.local;
-  a.cached =
-      (s.local || (machine_.caches_global && !s.bypasses)) && !(s.read_only && machine_.read_only_elsewhere);
+  a.cached = machine_.has_l1 && (s.local || (machine_.caches_global && !s.bypasses)) &&
+             !(s.read_only && machine_.read_only_elsewhere);
   a.returns = s.returns && s.access != WarpStep::Access::kStore;
   a.there = now_;
   a.next = 0;
+  a.translated = !memory_.translates();
+  ++accesses_;
   const uint64_t region = s.local ? kLocalBase + (uint64_t{index_} * warps_.size() + w) *
                                                      trace_.header().local_bytes * WarpStep::kLanes
                                   : 0;
@@ -308,6 +321,11 @@ void ReuseSm::issue(uint32_t w) {
 
 void ReuseSm::send() {
   Access& a = queue_[first_];
+  if (!a.translated) {
+    a.translated = true;
+    next_send_ = memory_.translate(now_, index_, a.transactions, machine_.line);
+    if (next_send_ > now_) return;
+  }
   const LineTransaction& t = a.transactions[a.next];
   const double there = a.kind == WarpStep::Access::kLoad ? load(a, t) : store(a, t);
   if (there == ReuseL1::kRefused) return;

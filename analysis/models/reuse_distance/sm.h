@@ -30,6 +30,7 @@ class ReuseSm {
   bool run(double until);
   [[nodiscard]] double now() const { return now_; }
   [[nodiscard]] const ReuseL1& l1() const { return l1_; }
+  [[nodiscard]] uint64_t accesses() const { return accesses_; }  ///< of warps
 
  private:
   static constexpr uint32_t kLoads = 256;  ///< of a warp whose arrival is remembered
@@ -60,7 +61,7 @@ class ReuseSm {
     uint32_t what;  ///< a warp, or a block's slot and kBlock
   };
   static constexpr uint32_t kBlock = 1u << 31;
-  struct StoreDone {
+  struct Done {
     double at;
   };
   /// An access on its way to the cache.
@@ -71,6 +72,7 @@ class ReuseSm {
     bool local = false, cached = true, returns = true;
     double there = 0;  ///< when all that has been sent is
     uint32_t next = 0;
+    bool translated = false;
     LineTransactions transactions;
   };
 
@@ -113,6 +115,8 @@ class ReuseSm {
   double load(const Access& a, const LineTransaction& t);
   double store(const Access& a, const LineTransaction& t);
   void finish(const Access& a);
+  /// True if so many are on their way that the next one waits for the first of them: until next_send_.
+  bool is_full(EventQueue<Done>& on_the_way, uint32_t most);
 
   const ReuseMachine machine_;
   const WarpTrace& trace_;
@@ -137,7 +141,9 @@ class ReuseSm {
   std::vector<Access> queue_;    ///< a ring
   size_t first_ = 0, queued_ = 0;
   double next_send_ = 0;
-  EventQueue<StoreDone> stores_;  ///< on their way
+  EventQueue<Done> stores_;  ///< on their way
+  EventQueue<Done> reads_;   ///< the same, without an L1
+  uint64_t accesses_ = 0;
 };
 
 }  // namespace gpusim::analysis
