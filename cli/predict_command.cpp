@@ -20,6 +20,7 @@ namespace {
 struct PredictArguments {
   MainJobArguments run;
   std::string kernel, parameters, counts;
+  uint64_t follow = predict::kMostFollowed;
   bool json = false;
 };
 
@@ -43,7 +44,7 @@ int predict_program(const PredictArguments& a) {
   o.max_cycles = a.run.max_cycles;
   std::vector<lh::FunctionalKernel> kernels;
   try {
-    kernels = predict::functional_counts(std::move(o));
+    kernels = predict::functional_counts(std::move(o), a.follow);
   } catch (const core::InputError& error) {
     print_error("{}: error: {}\n", a.run.ptx, error.what());
     return kProgramFailed;
@@ -90,8 +91,15 @@ void add_predict_command(CLI::App& program, int& code) {
   command->add_option("--seed", a->run.seed, "Seed of random buffers");
   command->add_option("--lowering", a->run.lowering, "Lowering passes: none, clean, schedule (default)")
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
-  command->add_option("--max-operations", a->run.max_cycles,
-                      "Warp operations after which a kernel counts as endless");
+  command
+      ->add_option("--max-operations", a->run.max_cycles,
+                   "Warp operations after which a kernel counts as endless")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60));
+  command
+      ->add_option("--follow", a->follow,
+                   "Accesses of warps of a kernel that are followed through memory, in its first blocks")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40))
+      ->capture_default_str();
   command->add_option("--parameters", a->parameters,
                       "Data sheet of the machine (gpusim microbench --json); default: the built-in one");
   command->add_option("--counts", a->counts,

@@ -11,7 +11,7 @@
 namespace gpusim::predict {
 
 /// Of a kernel's accesses so many warp accesses are followed through memory, in its first blocks.
-inline constexpr uint64_t kMostFollowed = 6'000'000;
+inline constexpr uint64_t kMostFollowed = 1'000'000;
 
 /// Runs `options` for values only; `most_followed` as kMostFollowed. Throws core::InputError with the reason
 /// if the program fails.

@@ -37,7 +37,8 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
   r.line = number(m.l1.line);
   r.sector = number(m.l1.sector);
   r.has_l1 = m.l1.bytes != 0;
-  r.sets = std::max(1u, number(m.l1.bytes / (m.l1.line * m.l1.ways)));
+  r.sets = number(m.l1.bytes / (m.l1.line * m.l1.ways));
+  if (!r.has_l1) r.sets = 1;
   r.rule = m.coalescer.rule;
   r.reads = r.has_l1 ? 0 : number(m.lsu.mshrs);
   r.index = m.l1.index;

@@ -55,9 +55,9 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
   request_ = cycles(m.interconnect.request_latency_ns);
   reply_ = cycles(m.interconnect.reply_latency_ns);
   hit_ = cycles(m.l2.latency_ns + m.l2.hit_latency_ns);
-  // Channels of traffic have the time of rows and columns.
-  dram_ = traffic == nullptr ? cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns)
-                             : cycles(m.l2.latency_ns + m.dram.latency_ns);
+  dram_ = cycles(m.l2.latency_ns + m.dram.latency_ns + m.dram.rcd_ns + m.dram.cl_ns);
+  // Channels of traffic have the time of rows and columns themselves.
+  if (traffic != nullptr) dram_ -= cycles(m.dram.rcd_ns + m.dram.cl_ns);
   flit_bytes_ = static_cast<double>(m.interconnect.flit_bytes);
   flit_cycles_ = static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.interconnect_khz);
   partition_cycles_ = flit_cycles_;

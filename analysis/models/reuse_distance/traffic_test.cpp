@@ -1,0 +1,189 @@
+// What requests meet on their way to memory, on streams whose counts follow by hand.
+#include "analysis/models/reuse_distance/traffic.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "analysis/models/reuse_distance/coalescer.h"
+#include "analysis/models/reuse_distance/model.h"
+#include "simcore/config/load.h"
+
+namespace gpusim::analysis {
+namespace {
+
+core::MachineConfig c1060(std::vector<std::string> sets = {}) {
+  return core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_c1060.cfg", sets, {});
+}
+
+/// One channel's requests of 32 bytes, `apart` cycles from one to the next.
+class Channel {
+ public:
+  explicit Channel(const core::MachineConfig& m) : rows_(m, counts) {}
+  double ask(uint32_t bank, uint64_t row, double apart, bool write = false) {
+    now_ += apart;
+    return last = rows_.add({now_, row, bank, 3.24, write});
+  }
+  void end() { rows_.drain(); }
+  TrafficCounts counts;
+  double last = 0;
+
+ private:
+  RowWindow rows_;
+  double now_ = 0;
+};
+
+TEST(RowWindow, AStreamOpensEachRowOnceAndAgainAfterARefresh) {
+  Channel channel(c1060({"dram.refi=0ns"}));
+  for (uint64_t i = 0; i < 640; ++i) channel.ask(static_cast<uint32_t>(i / 64 % 8), i / 64 / 8, 3.3);
+  channel.end();
+  EXPECT_EQ(channel.counts.rows_opened, 10u);
+
+  Channel refreshed(c1060());  // every 3900 ns: 5054 core cycles
+  for (uint64_t i = 0; i < 4000; ++i) refreshed.ask(0, 0, 5);
+  refreshed.end();
+  EXPECT_EQ(refreshed.counts.rows_opened, 4u);
+}
+
+TEST(RowWindow, WhatWaitsForAnOpenRowGoesFirst) {
+  // Two rows of a bank in turn, all of them there at once: each row is opened once for what fits the window.
+  const auto opened = [](std::vector<std::string> sets) {
+    Channel channel(c1060(std::move(sets)));
+    for (uint64_t i = 0; i < 32; ++i) channel.ask(0, i % 2, 0);
+    channel.end();
+    return channel.counts.rows_opened;
+  };
+  EXPECT_EQ(opened({}), 2u);
+  EXPECT_EQ(opened({"dram.scheduler=fcfs"}), 32u);
+  EXPECT_EQ(opened({"dram.queue=4"}), 9u) << "a row serves as many as the window shows it";
+}
+
+TEST(RowWindow, RowsOfOneBankTakeTheTimeOfItsCycle) {
+  const core::MachineConfig m = c1060({"dram.refi=0ns"});
+  Channel one(m), many(m);
+  for (uint64_t i = 0; i < 1000; ++i) {
+    one.ask(0, i, 0);
+    many.ask(static_cast<uint32_t>(i % 8), i / 8, 0);
+  }
+  // A row of a bank each 35 memory clocks of 1.62 core cycles; over 8 banks each 35 / 8.
+  EXPECT_NEAR(one.last / (1000 * 35 * 1.62), 1, 0.1);
+  EXPECT_LT(many.last, one.last / 6);
+  EXPECT_GT(many.last, one.last / 9);
+}
+
+TEST(RowWindow, WritesWaitUntilThereAreMany) {
+  // A read and a write in turn, to two rows of a bank: written in runs, not one by one.
+  Channel channel(c1060({"dram.refi=0ns"}));
+  for (uint64_t i = 0; i < 400; ++i) channel.ask(0, i % 2, 3, i % 2 == 1);
+  channel.end();
+  EXPECT_LT(channel.counts.rows_opened, 60u);
+  EXPECT_GT(channel.counts.rows_opened, 10u);
+}
+
+TEST(PageBuffer, ForgetsThePageUsedLongestAgo) {
+  PageBuffer pages(4, 2);  // two sets of two
+  for (const uint64_t page : {0, 2, 4}) pages.put(page, 1);
+  EXPECT_LT(pages.find(0), 0);
+  EXPECT_GE(pages.find(2), 0);
+  pages.put(6, 1);
+  EXPECT_LT(pages.find(4), 0);
+  EXPECT_GE(pages.find(2), 0);
+}
+
+TEST(ReuseTraffic, PagesComeFromTheSecondLevelOrFromMemory) {
+  ReuseTraffic traffic(c1060(), 30);
+  traffic.begin_kernel();
+  const double core_cycles = 1.296;  // of a nanosecond
+  const double walked = traffic.translate(1000, 0, 7);
+  EXPECT_NEAR(walked - 1000, 4 + 190 * core_cycles, 1);
+  EXPECT_EQ(traffic.translate(2000, 0, 7), 2000);
+  EXPECT_NEAR(traffic.translate(2000, 1, 7) - 2000, 4 + 40 * core_cycles, 1);
+  // While a page is on its way to one SM it is a miss for another, which waits for the same walk.
+  const double first = traffic.translate(3000, 0, 8);
+  EXPECT_EQ(traffic.translate(3100, 1, 8), first);
+  EXPECT_EQ(traffic.counts().pages, 5u);
+  EXPECT_EQ(traffic.counts().sm_page_misses, 4u);
+  EXPECT_EQ(traffic.counts().page_misses, 3u);
+}
+
+TEST(ReuseTraffic, BusiestPartitionOfEachWindow) {
+  const core::MachineConfig m = c1060();
+  ReuseTraffic even(m, 30), changing(m, 30);
+  even.begin_kernel();
+  changing.begin_kernel();
+  for (uint64_t i = 0; i < 8 * 2048; ++i) {
+    even.request(even.partition_of(i * 256));
+    changing.request(static_cast<uint32_t>(i / 2048));
+  }
+  even.end_kernel();
+  changing.end_kernel();
+  EXPECT_EQ(even.counts().to_busiest * 8, even.counts().requests);
+  EXPECT_EQ(changing.counts().to_busiest, changing.counts().requests);
+}
+
+TEST(ReuseCoalescer, SegmentsOfHalfWarps) {
+  const ReuseCoalescer coalescer(128, core::CoalescingRule::kCc12);
+  const auto lines = [&](uint64_t first, uint64_t apart, uint32_t bytes, uint32_t lanes = ~0u) {
+    WarpStep step;
+    step.kind = WarpStep::Kind::kAccess;
+    step.bytes = bytes;
+    step.lanes = lanes;
+    for (uint32_t l = 0; l < WarpStep::kLanes; ++l) step.address[l] = first + l * apart;
+    WarpEncoder encoder;
+    encoder.append(step);
+    LaneRuns runs;
+    WarpCursor cursor(
+        std::string_view(reinterpret_cast<const char*>(encoder.bytes().data()), encoder.bytes().size()));
+    EXPECT_TRUE(cursor.next(step, runs));
+    LineTransactions out;
+    coalescer.coalesce(step, runs, 0, out);
+    std::vector<std::pair<uint64_t, uint32_t>> found;
+    for (const LineTransaction& t : out) found.emplace_back(t.line, t.sectors);
+    return found;
+  };
+  using Lines = std::vector<std::pair<uint64_t, uint32_t>>;
+  EXPECT_EQ(lines(0, 4, 4), (Lines{{0, 0x3}, {0, 0xc}}));           // 64 bytes for each half
+  EXPECT_EQ(lines(0, 8, 8), (Lines{{0, 0xf}, {1, 0xf}}));           // 128 bytes each
+  EXPECT_EQ(lines(64, 0, 4), (Lines{{0, 0x4}, {0, 0x4}}));          // one word: 32 bytes each
+  EXPECT_EQ(lines(32, 4, 4, 0xffff), (Lines{{0, 0xf}}));            // across the middle of a segment
+  EXPECT_EQ(lines(96, 4, 4, 0xffff), (Lines{{0, 0x8}, {1, 0x1}}));  // across its end
+  EXPECT_EQ(lines(0, 128, 4, 0x3), (Lines{{0, 0x1}, {1, 0x1}}));    // a segment each
+}
+
+/// A machine without an L1: all that warps ask for goes to memory, and a load waits for it.
+TEST(ReuseModel, FollowsAccessesWithoutAnL1) {
+  WarpTraceHeader h;
+  h.block_threads = 32;
+  h.block_warps = 1;
+  h.blocks = 1;
+  WarpTrace trace(h);
+  std::vector<WarpEncoder> warps(1);
+  WarpStep access, wait;
+  access.kind = WarpStep::Kind::kAccess;
+  access.bytes = 4;
+  access.lanes = 1;
+  wait.kind = WarpStep::Kind::kWait;
+  constexpr uint64_t kLoads = 100;
+  for (uint64_t i = 0; i < kLoads; ++i) {
+    access.address[0] = 4 * i;
+    warps[0].append(access);
+    warps[0].append(wait);
+  }
+  trace.append_block(warps);
+  const core::MachineConfig m = c1060({"dram.refi=0ns"});
+  ReuseTraffic traffic(m, 30);
+  ReuseMemory memory(m, 30, {}, &traffic);
+  ReuseOptions options;
+  options.memory = &memory;
+  const ReuseRun run = run_reuse(m, trace, options);
+  EXPECT_EQ(run.accesses, kLoads);
+  EXPECT_EQ(traffic.counts().requests, kLoads);
+  EXPECT_EQ(traffic.counts().rows_opened, 1u);
+  EXPECT_EQ(traffic.counts().dram_read_bytes, 32 * kLoads);
+  // The microbenchmarks find 561 core cycles.
+  EXPECT_NEAR(run.cycles / kLoads, 561, 40);
+  EXPECT_THROW((void)run_reuse(m, trace), core::InputError);
+}
+
+}  // namespace
+}  // namespace gpusim::analysis

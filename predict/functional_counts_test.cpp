@@ -1,0 +1,132 @@
+// A functional run beside a timed one of the same program: what does not depend on time is the same, and what
+// does is near.
+#include "predict/functional_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <random>
+
+#include "analysis/models/latency_hidden/prediction.h"
+#include "analysis/models/reuse_distance/coalescer.h"
+#include "components/lsu/coalescer.h"
+#include "components/simulation/simulation.h"
+#include "simcore/config/load.h"
+#include "simcore/text/text_file.h"
+
+namespace gpusim::predict {
+namespace {
+
+namespace lh = analysis::latency_hidden;
+
+comp::SimulationOptions workload(const std::string& name, std::vector<std::string> params = {}) {
+  const std::string path = std::string(GPUSIM_SOURCE_DIR) + "/workloads/" + name;
+  comp::SimulationOptions o;
+  o.machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_c1060.cfg", {}, {});
+  o.ptx_name = name;
+  o.ptx_text = core::read_text_file(path + ".ptx");
+  o.launch = core::load_launch(path + ".toml", params, 0);
+  o.lowering = isa::LoweringLevel::kSchedule;
+  return o;
+}
+
+TEST(FunctionalCounts, TellWhatATimedRunCounts) {
+  const std::string out = testing::TempDir() + "functional_counts.h5";
+  comp::SimulationOptions timed = workload("matmul/tiled_8x8", {"N=64"});
+  timed.out = out;
+  const std::vector<lh::FunctionalKernel> kernels = functional_counts(workload("matmul/tiled_8x8", {"N=64"}));
+  {
+    comp::Simulation simulation(std::move(timed));
+    ASSERT_EQ(simulation.run().status, comp::SimulationResult::Status::kComplete);
+  }
+  const analysis::Recording recording(out);
+  const analysis::KernelRecord kernel = recording.kernel(0);
+  ASSERT_EQ(kernels.size(), 1u);
+  const lh::FunctionalKernel& k = kernels[0];
+  EXPECT_EQ(k.name, kernel.name);
+  EXPECT_EQ(k.grid, kernel.grid);
+  EXPECT_EQ(k.followed, 1);
+  const lh::Counts counted = lh::recorded_counts(kernel);
+  for (const auto member : {&lh::Counts::executed, &lh::Counts::longest_sum, &lh::Counts::longest,
+                            &lh::Counts::flops, &lh::Counts::accesses, &lh::Counts::pages,
+                            &lh::Counts::requests, &lh::Counts::dram_read, &lh::Counts::dram_written})
+    EXPECT_EQ(k.counts.*member, counted.*member);
+  EXPECT_NEAR(k.counts.rows, counted.rows, 0.5 * counted.rows + 20);
+  EXPECT_NEAR(k.counts.to_busiest, counted.to_busiest, 0.2 * counted.to_busiest);
+  const double warps = static_cast<double>(k.code.shape.blocks) * k.code.shape.warps_per_block;
+  ASSERT_EQ(k.code.counts.size(), kernel.per_pc.rows);
+  for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc) {
+    EXPECT_EQ(k.code.counts[pc].executed * warps, static_cast<double>(kernel.per_pc["executed"][pc])) << pc;
+    EXPECT_EQ(k.code.counts[pc].transactions * warps, static_cast<double>(kernel.per_pc["transactions"][pc]))
+        << pc;
+    EXPECT_EQ(k.code.counts[pc].transferred * warps,
+              static_cast<double>(kernel.per_pc["transferred_bytes"][pc]))
+        << pc;
+  }
+  const lh::PredictedMachine machine = lh::predicted_machine(recording.machine(), "", 0);
+  EXPECT_NEAR(lh::predict_kernel(machine, k).cycles / static_cast<double>(kernel.cycles), 1, 0.25);
+}
+
+TEST(FunctionalCounts, OfALongKernelTheFirstBlocksAreFollowed) {
+  const std::vector<lh::FunctionalKernel> all = functional_counts(workload("vecadd/vecadd"));
+  const std::vector<lh::FunctionalKernel> some = functional_counts(workload("vecadd/vecadd"), 1000);
+  ASSERT_EQ(some.size(), 1u);
+  EXPECT_EQ(all[0].followed, 1);
+  EXPECT_LT(some[0].followed, 0.5);
+  EXPECT_EQ(some[0].counts.accesses, all[0].counts.accesses);
+  EXPECT_EQ(some[0].code.counts[0].executed, all[0].code.counts[0].executed);
+  // What was followed stands for all.
+  EXPECT_NEAR(some[0].counts.requests, all[0].counts.requests, 0.01 * all[0].counts.requests);
+  EXPECT_NEAR(some[0].counts.dram_read, all[0].counts.dram_read, 0.01 * all[0].counts.dram_read);
+}
+
+TEST(FunctionalCounts, SayWhyAProgramFailsAndWhatIsLeftOut) {
+  comp::SimulationOptions endless = workload("vecadd/vecadd");
+  endless.max_cycles = 1;
+  EXPECT_THROW((void)functional_counts(std::move(endless)), core::InputError);
+  const std::vector<lh::FunctionalKernel> atomics = functional_counts(workload("histogram/histogram"));
+  ASSERT_FALSE(atomics[0].unmodelled.empty());
+  EXPECT_NE(atomics[0].unmodelled[0].find("atomics"), std::string::npos);
+  EXPECT_TRUE(functional_counts(workload("vecadd/vecadd"))[0].unmodelled.empty());
+}
+
+/// The model's transactions are those of the load/store unit, whatever the lanes ask for.
+TEST(ReuseCoalescer, IsTheMachinesOn1x) {
+  std::mt19937 random(1);
+  for (const core::CoalescingRule rule : {core::CoalescingRule::kCc10, core::CoalescingRule::kCc12}) {
+    const analysis::ReuseCoalescer coalescer(128, rule);
+    for (int i = 0; i < 3000; ++i) {
+      isa::MemoryAccess access;
+      access.bytes = 1u << random() % 5;
+      access.lanes = isa::LaneMask(random() % 3 == 0 ? static_cast<uint32_t>(random()) | 1u : ~0u);
+      const uint64_t base = random() % 64 * access.bytes;
+      const uint64_t apart = random() % 3 == 0 ? 1 : random() % 5;
+      analysis::WarpStep step;
+      step.kind = analysis::WarpStep::Kind::kAccess;
+      step.bytes = access.bytes;
+      step.lanes = access.lanes.bits();
+      for (uint32_t l = 0; l < 32; ++l)
+        step.address[l] = access.address[l] =
+            (apart == 4 ? random() % 256 : base / access.bytes + l * apart) * access.bytes;
+      analysis::WarpEncoder encoder;
+      encoder.append(step);
+      analysis::WarpCursor cursor(
+          std::string_view(reinterpret_cast<const char*>(encoder.bytes().data()), encoder.bytes().size()));
+      analysis::LaneRuns runs;
+      ASSERT_TRUE(cursor.next(step, runs));
+      analysis::LineTransactions mine;
+      coalescer.coalesce(step, runs, 0, mine);
+      comp::TransactionList machines;
+      comp::coalesce(rule, access, machines);
+      ASSERT_EQ(mine.size(), machines.count) << i;
+      for (uint32_t t = 0; t < mine.size(); ++t) {
+        const uint32_t first = static_cast<uint32_t>(std::countr_zero(mine[t].sectors));
+        EXPECT_EQ(mine[t].line * 128 + 32 * first, machines.items[t].address) << i;
+        EXPECT_EQ(32 * static_cast<uint32_t>(std::popcount(mine[t].sectors)), machines.items[t].bytes) << i;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gpusim::predict
