@@ -38,7 +38,7 @@ Breakdown breakdown_of(const Workload& w, const Parameters& p, const Estimate& e
   Subject subject;
   subject.parameters = p;
   subject.workload = w;
-  return break_down(subject, e, KernelRecord());
+  return break_down(subject, e, nullptr);
 }
 
 TEST(Exposure, UnitsInTurnAreWorkAndNoLatency) {

