@@ -1,5 +1,7 @@
 """`gpusim analyze --model latency-hidden` on small matrix multiplications: errors, and that the breakdown adds up."""
 
+from pathlib import Path
+
 from cases import CASES
 from runner import MACHINE, Gpusim, require, require_equal
 
@@ -26,6 +28,7 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
         require(literal["predicted"] > 2 * prediction["simulated"], f"{case}: the literal sum is {literal['predicted']}")
     _check_steps(gpusim)
     _check_note(gpusim)
+    _check_predict(gpusim)
     text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
     require("latency-hidden factor of the kernel" in text and "limited by blocks" in text, text)
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "varant=paper").require_code(1).require_error("variant")
@@ -34,6 +37,47 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
     sheet.write_text('{"machine": "M", "figures": []}')
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option",
                f"parameters={sheet}").require_code(1).require_error("no figure 'shared.conflict_cycles'", "gpusim microbench")
+
+
+def _check_predict(gpusim: Gpusim) -> None:
+    """`gpusim predict`: without a recording, beside one, and what it refuses."""
+    ptx = CASES["matmul_tiled_8x8"].ptx(gpusim.source)
+    for machine in (MACHINE, "gtx470", "tesla_v100"):
+        out, counts = gpusim.scratch / "timed.h5", gpusim.scratch / "counts.json"
+        gpusim.run("--config", machine, ptx, "--param", "N=96", "--force", "--out", out, "--quiet").require_code(0)
+        predicted = gpusim.run("predict", ptx, "--config", machine, "--param", "N=96", "--counts", counts, "--json").require_code(0).json()
+        kernel = predicted["kernels"][0]
+        model = gpusim.run("analyze", out, "--model", "latency-hidden", "--option", f"inputs={counts}", "--json").require_code(0).json()["models"][0]
+        beside, details = model["predictions"][1], model["details"]["kernels"][0]
+        require_equal(f"{machine}: quantities", [p["quantity"] for p in model["predictions"]], ["cycles", "functional cycles"])
+        require(abs(beside["predicted"] / predicted["cycles"] - 1) < 1e-9, f"{machine}: {beside['predicted']}, alone {predicted['cycles']}")
+        require(abs(beside["error"]) < 0.4, f"{machine}: predicted {beside['predicted']}, simulated {beside['simulated']}")
+        # What warps do does not depend on time, so that nothing is lost by these.
+        for name in ("operations", "transactions"):
+            one = details["functional"]["one_input"][name]
+            require(abs(one / details["extended"]["cycles"] - 1) < 1e-9, f"{machine}: {name} change {details['extended']['cycles']} to {one}")
+        require_equal(f"{machine}: followed", kernel["followed"], 1)
+        require("simulated" not in kernel["segments"][0], f"{machine}: {kernel['segments'][0]}")
+        require_equal(f"{machine}: segments", kernel["segment_count"], details["segment_count"])
+    text = gpusim.run("predict", CASES["histogram"].ptx(gpusim.source), "--config", MACHINE).require_code(0).out
+    require("not modelled: atomics on the same word" in text and "rows opened for a request" in text, text)
+    for options, words in ((("--kernel", "other"), ("no such kernel",)), (("--sms", "99"), ("--sms 99",)), (("--follow", "0"), ("--follow",)),
+                           (("--parameters", "none.json"), ("none.json",)), (("--counts", ptx), ("--counts",))):
+        gpusim.run("predict", ptx, "--config", MACHINE, *options).require_code(1).require_error(*words)
+    gpusim.run("predict", ptx, "--config", "tesla_c870").require_code(1).require_error("no data sheet", "gpusim microbench")
+    gpusim.run("predict", ptx).require_code(1).require_error("--config")
+    gpusim.run("predict", gpusim.source / "regress" / "failing" / "endless.ptx", "--config", MACHINE, "--launch",
+               _endless(gpusim), "--max-operations", "100000").require_code(2).require_error("still running")
+    gpusim.run("analyze", out, "--model", "latency-hidden", "--option", f"inputs={ptx}").require_code(1).require_error(str(ptx))
+    other = gpusim.scratch / "other.json"
+    gpusim.run("predict", CASES["vecadd"].ptx(gpusim.source), "--config", MACHINE, "--counts", other).require_code(0)
+    gpusim.run("analyze", out, "--model", "latency-hidden", "--option", f"inputs={other}").require_code(1).require_error("is not of the run")
+
+
+def _endless(gpusim: Gpusim) -> Path:
+    launch = gpusim.scratch / "endless.toml"
+    launch.write_text('[[launch]]\nkernel = "endless"\ngrid = [1]\nblock = [32]\nargs = ["A"]\n[[buffer]]\nname = "A"\ntype = "u32"\ncount = 1\n')
+    return launch
 
 
 def _check_note(gpusim: Gpusim) -> None:

@@ -2,11 +2,12 @@
 """Runs kernels on a simulated machine and prints how far the latency-hidden factor model is off, as tables of
 docs/studies/latency_hidden_accuracy.md.
 
-    regress/latency_hidden.py build/release/bin/gpusim [--set judged|fitted|untouched] [--machine tesla_c1060] [--quick]
+    regress/latency_hidden.py build/release/bin/gpusim [--set judged|fitted|untouched] [--machine tesla_c1060] [--quick] [--functional]
 
 The judged kernels are the three matrix multiplications of the paper; nothing was fitted to them or chosen by them. `fitted` are
 those that the model's form and its constants were chosen on, `untouched` four workloads that nobody looked at meanwhile. --quick leaves
-out what takes minutes. Recorded files stay in --keep FOLDER, if given, and are used again.
+out what takes minutes. --functional prints, instead of the paper's readings, the prediction without a timed run (`gpusim predict`) beside the one
+that reads the run's counts, and by how much each input that is predicted then changes the latter, alone. Recorded files stay in --keep FOLDER, if given, and are used again.
 """
 
 import argparse
@@ -73,16 +74,28 @@ def _untouched() -> list[Case]:
 SETS = {"judged": _judged, "fitted": _fitted, "untouched": _untouched}
 
 
-def kernels_of(gpusim: Path, machine: str, case: Case, folder: Path) -> list[dict[str, Any]]:
+INPUTS = ("operations", "transactions", "rows", "partitions", "pages", "caches")
+
+
+def options_of(case: Case) -> list[Any]:
+    options: list[Any] = ["--launch", SOURCE / "workloads" / case.launch] if case.launch else []
+    for param in case.params:
+        options += ["--param", param]
+    return options
+
+
+def kernels_of(gpusim: Path, machine: str, case: Case, folder: Path, functional: bool) -> list[dict[str, Any]]:
     file = folder / f"{machine} {case.name}.h5".replace(" ", "_").replace(",", "").replace("/", "_")
     if not file.exists():
         command = [gpusim, "--config", machine, SOURCE / "workloads" / case.ptx, "--out", file, "--quiet"]
-        if case.launch:
-            command += ["--launch", SOURCE / "workloads" / case.launch]
-        for param in case.params:
-            command += ["--param", param]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    done = subprocess.run([gpusim, "analyze", file, "--model", "latency-hidden", "--json"], check=True, capture_output=True)
+        subprocess.run(command + options_of(case), check=True, stderr=subprocess.DEVNULL)
+    analyze = [gpusim, "analyze", file, "--model", "latency-hidden", "--json"]
+    if functional:
+        counts = file.with_suffix(".counts.json")
+        subprocess.run([gpusim, "predict", SOURCE / "workloads" / case.ptx, "--config", machine, "--counts", counts,
+                        *options_of(case)], check=True, stdout=subprocess.DEVNULL)
+        analyze += ["--option", f"inputs={counts}"]
+    done = subprocess.run(analyze, check=True, capture_output=True)
     kernels = json.loads(done.stdout)["models"][0]["details"]["kernels"]
     by_name: dict[str, dict[str, Any]] = {}
     for kernel in kernels:  # of many launches of one kernel the longest
@@ -97,12 +110,26 @@ def table(gpusim: Path, machine: str, cases: list[Case], folder: Path) -> list[f
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
     errors = []
     for case in cases:
-        for k in kernels_of(gpusim, machine, case, folder):
+        for k in kernels_of(gpusim, machine, case, folder, False):
             extended, paper = k["extended"], k["paper"]
             errors.append(extended["error"])
             print(f"| {case.name} | `{k['name']}` | {k['simulated']['cycles']:,} | {extended['cycles']:,.0f} | "
                   f"{100 * extended['error']:+.1f} % | {k['factor']:.2f} | "
                   + " | ".join(f"{100 * paper[a]['error']:+.0f} %" for a in ("last", "sum", "mean")) + " |", flush=True)
+    return errors
+
+
+def functional_table(gpusim: Path, machine: str, cases: list[Case], folder: Path) -> list[float]:
+    print("| case | kernel | simulated | run's counts | functional | followed | " + " | ".join(INPUTS) + " |")
+    print("|---|---|---:|---:|---:|---:" + "|---:" * len(INPUTS) + "|")
+    errors = []
+    for case in cases:
+        for k in kernels_of(gpusim, machine, case, folder, True):
+            extended, functional = k["extended"], k["functional"]
+            errors.append(functional["error"])
+            print(f"| {case.name} | `{k['name']}` | {k['simulated']['cycles']:,} | {100 * extended['error']:+.1f} % | "
+                  f"{100 * functional['error']:+.1f} % | {100 * functional['followed']:.0f} % | "
+                  + " | ".join(f"{100 * (functional['one_input'][i] / extended['cycles'] - 1):+.1f}" for i in INPUTS) + " |", flush=True)
     return errors
 
 
@@ -112,6 +139,7 @@ def main() -> int:
     parser.add_argument("--set", choices=SETS, action="append", help="repeatable; default: all")
     parser.add_argument("--machine", default="tesla_c1060")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--functional", action="store_true")
     parser.add_argument("--keep", type=Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -120,7 +148,8 @@ def main() -> int:
         for name in arguments.set or SETS:
             print(f"\n{name}, {arguments.machine}:\n")
             cases = [c for c in SETS[name]() if not (arguments.quick and c.slow)]
-            errors = [abs(e) for e in table(arguments.gpusim, arguments.machine, cases, folder)]
+            print_table = functional_table if arguments.functional else table
+            errors = [abs(e) for e in print_table(arguments.gpusim, arguments.machine, cases, folder)]
             print(f"\n{len(errors)} kernels, mean |error| {100 * sum(errors) / len(errors):.1f} %, "
                   f"largest {100 * max(errors):.1f} %")
     return 0
