@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,8 +67,18 @@ class LaunchCounter {
 
   void count(const comp::TracedStep& t) {
     list_.count = 0;
-    comp::coalesce(machine_.coalescer.rule, *t.access, list_, machine_.l1.line);
-    if (t.op->kind == isa::OpKind::kAtomic) comp::split_into_runs(*t.access, list_);
+    const isa::MemoryAccess* access = t.access;
+    if (access->space == isa::Space::kLocal) {
+      // Equal offsets of a warp's lanes are neighbours.
+      local_ = *access;
+      for (uint32_t bits = access->lanes.bits(); bits != 0; bits &= bits - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(bits));
+        local_.address[lane] = access->address[lane] * isa::kWarpSize + uint64_t{access->bytes} * lane;
+      }
+      access = &local_;
+    }
+    comp::coalesce(machine_.coalescer.rule, *access, list_, machine_.l1.line);
+    if (t.op->kind == isa::OpKind::kAtomic) comp::split_into_runs(*access, list_);
     Moved& m = moved_[t.pc];
     m.transactions += list_.count;
     m.requested += uint64_t{t.access->bytes} * static_cast<uint64_t>(t.access->lanes.count());
@@ -98,6 +109,7 @@ class LaunchCounter {
   analysis::WarpTrace trace_;
   std::vector<Moved> moved_;
   comp::TransactionList list_;
+  isa::MemoryAccess local_;
   Counts counts_;
   uint64_t most_followed_, most_of_warp_ = 0;
   std::vector<uint64_t> of_warp_;  ///< accesses of the block's warps

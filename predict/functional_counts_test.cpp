@@ -30,11 +30,19 @@ comp::SimulationOptions workload(const std::string& name, std::vector<std::strin
   return o;
 }
 
-TEST(FunctionalCounts, TellWhatATimedRunCounts) {
-  const std::string out = testing::TempDir() + "functional_counts.h5";
-  comp::SimulationOptions timed = workload("matmul/tiled_8x8", {"N=64"});
+/// By machine; on the GTX 470 the kernel spills registers to local memory.
+class TimedRun : public testing::TestWithParam<std::string> {};
+
+TEST_P(TimedRun, CountsWhatAFunctionalRunTells) {
+  const std::string out = testing::TempDir() + "functional_counts_" + GetParam() + ".h5";
+  const auto program = [] {
+    comp::SimulationOptions o = workload("matmul/tiled_8x8", {"N=64"});
+    o.machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/" + GetParam() + ".cfg", {}, {});
+    return o;
+  };
+  comp::SimulationOptions timed = program();
   timed.out = out;
-  const std::vector<lh::FunctionalKernel> kernels = functional_counts(workload("matmul/tiled_8x8", {"N=64"}));
+  const std::vector<lh::FunctionalKernel> kernels = functional_counts(program());
   {
     comp::Simulation simulation(std::move(timed));
     ASSERT_EQ(simulation.run().status, comp::SimulationResult::Status::kComplete);
@@ -48,9 +56,11 @@ TEST(FunctionalCounts, TellWhatATimedRunCounts) {
   EXPECT_EQ(k.followed, 1);
   const lh::Counts counted = lh::recorded_counts(kernel);
   for (const auto member : {&lh::Counts::executed, &lh::Counts::longest_sum, &lh::Counts::longest,
-                            &lh::Counts::flops, &lh::Counts::accesses, &lh::Counts::pages,
-                            &lh::Counts::requests, &lh::Counts::dram_read, &lh::Counts::dram_written})
+                            &lh::Counts::flops, &lh::Counts::accesses, &lh::Counts::pages})
     EXPECT_EQ(k.counts.*member, counted.*member);
+  // Constants and instructions ask memory too.
+  EXPECT_NEAR(k.counts.requests, counted.requests, 0.05 * counted.requests);
+  EXPECT_NEAR(k.counts.dram_read, counted.dram_read, 0.05 * counted.dram_read + 1024);
   EXPECT_NEAR(k.counts.rows, counted.rows, 0.5 * counted.rows + 20);
   EXPECT_NEAR(k.counts.to_busiest, counted.to_busiest, 0.2 * counted.to_busiest);
   const double warps = static_cast<double>(k.code.shape.blocks) * k.code.shape.warps_per_block;
@@ -64,8 +74,11 @@ TEST(FunctionalCounts, TellWhatATimedRunCounts) {
         << pc;
   }
   const lh::PredictedMachine machine = lh::predicted_machine(recording.machine(), "", 0);
-  EXPECT_NEAR(lh::predict_kernel(machine, k).cycles / static_cast<double>(kernel.cycles), 1, 0.25);
+  EXPECT_NEAR(lh::predict_kernel(machine, k).cycles / static_cast<double>(kernel.cycles), 1, 0.3);
 }
+
+INSTANTIATE_TEST_SUITE_P(Machines, TimedRun, testing::Values("tesla_c1060", "gtx470", "tesla_v100"),
+                         [](const auto& machine) { return machine.param; });
 
 TEST(FunctionalCounts, OfALongKernelTheFirstBlocksAreFollowed) {
   const std::vector<lh::FunctionalKernel> all = functional_counts(workload("vecadd/vecadd"));

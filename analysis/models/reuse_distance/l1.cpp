@@ -152,6 +152,7 @@ uint32_t ReuseL1::take_frame(uint32_t line, uint64_t address) {
   if (chosen == kNone) return kNone;
   Frame& frame = frames_[chosen];
   if (frame.line != kNone) lines_[frame.line].frame = kNone;
+  if (machine_.writes_back && frame.dirty != 0) writebacks_.push_back({frame.address, frame.dirty});
   frame = Frame();
   frame.address = address;
   frame.line = line;
@@ -256,6 +257,7 @@ bool ReuseL1::store(const Access& a, double now, bool atomic) {
   Frame& frame = frames_[line.frame];
   frame.used = ++clock_;
   frame.valid |= sectors;
+  frame.dirty |= sectors;
   line.seen |= sectors;
   stack_.use(number);
   return false;

@@ -67,6 +67,14 @@ class ReuseL1 {
   double load(const Access& a, double now, const Fetch& fetch);
   /// A store or, with `atomic`, an atomic operation; true if its data goes on to L2.
   bool store(const Access& a, double now, bool atomic);
+  /// The oldest dirty line that had to leave; false if there is none.
+  bool take_writeback(uint64_t& line, uint32_t& sectors) {
+    if (writebacks_.empty()) return false;
+    line = writebacks_.front().line;
+    sectors = writebacks_.front().sectors;
+    writebacks_.erase(writebacks_.begin());
+    return true;
+  }
   /// When the next line comes; only if one is on its way.
   [[nodiscard]] double next_fill() const { return fills_.top().at; }
   [[nodiscard]] bool waits_for_fill() const { return !fills_.empty(); }
@@ -86,6 +94,7 @@ class ReuseL1 {
     uint64_t address = 0;   ///< number of the line in the address space
     uint32_t line = kNone;  ///< and in the table of lines
     uint32_t valid = 0, pending = 0;
+    uint32_t dirty = 0;  ///< sectors that only it has
     uint64_t used = 0;
   };
   struct Line {
@@ -127,7 +136,12 @@ class ReuseL1 {
   std::vector<uint64_t> addresses_;  ///< by number in the table
   StackDistance stack_;
   std::vector<WayStacks> stacks_;
+  struct Writeback {
+    uint64_t line;
+    uint32_t sectors;
+  };
   std::vector<Frame> frames_;
+  std::vector<Writeback> writebacks_;  ///< few at a time
   std::vector<Entry> entries_;
   std::vector<uint32_t> free_entries_, of_warp_;
   uint32_t in_flight_ = 0;

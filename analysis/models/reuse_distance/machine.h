@@ -23,6 +23,7 @@ struct ReuseExtensions {
 struct ReuseMachine {
   // L1
   bool has_l1 = true;
+  bool writes_back = false;           ///< dirty lines that leave go to L2
   uint32_t line = 128, sector = 128;  ///< bytes
   uint32_t sets = 32, ways = 4;
   core::SetIndexKind index = core::SetIndexKind::kModulo;

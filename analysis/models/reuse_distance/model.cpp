@@ -147,6 +147,7 @@ void add_pass(const core::MachineConfig& config, const WarpTrace& trace, const R
               const SmKind& kind, ReuseRun& run) {
   ReuseMachine machine = reuse_machine(config, trace.header(), needs_l1(options));
   machine.with = options.with;
+  machine.writes_back = !needs_l1(options);
   const bool one = kind.sm != ReuseOptions::kAllSms;
   ReuseMemory fresh(config, one ? 1 : machine.sms, kind.neighbours);
   ReuseMemory& memory = options.memory != nullptr && !one ? *options.memory : fresh;

@@ -327,6 +327,9 @@ void ReuseSm::send() {
     if (next_send_ > now_) return;
   }
   const LineTransaction& t = a.transactions[a.next];
+  uint64_t line = 0;
+  for (uint32_t sectors = 0; l1_.take_writeback(line, sectors);)
+    memory_.write(now_, index_, line * machine_.line, sectors);
   const double there = a.kind == WarpStep::Access::kLoad ? load(a, t) : store(a, t);
   if (there == ReuseL1::kRefused) return;
   a.there = std::max(a.there, there);
