@@ -26,6 +26,9 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
         literal = gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "variant=paper", "--option",
                              "aggregate=sum", "--json").require_code(0).json()["models"][0]["predictions"][0]
         require(literal["predicted"] > 2 * prediction["simulated"], f"{case}: the literal sum is {literal['predicted']}")
+        printed = gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "variant=paper").require_code(0).out
+        require(f"as printed: NBB {segments}, " in printed and "factors of block 2:" in printed, printed)
+        require(all(0 <= f <= 1 for s in kernel["paper_segments"] for f in s["factors"]), f"{case}: {kernel['paper_segments']}")
     _check_steps(gpusim)
     _check_note(gpusim)
     _check_predict(gpusim)

@@ -108,14 +108,18 @@ def kernels_of(gpusim: Path, machine: str, case: Case, folder: Path, functional:
 def table(gpusim: Path, machine: str, cases: list[Case], folder: Path) -> list[float]:
     print("| case | kernel | simulated | extended | error | factor | paper: last | sum | mean |")
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
-    errors = []
+    errors, rates = [], []
     for case in cases:
         for k in kernels_of(gpusim, machine, case, folder, False):
             extended, paper = k["extended"], k["paper"]
+            rates.append(1 / (1 + paper["last"]["error"]) - 1)
             errors.append(extended["error"])
             print(f"| {case.name} | `{k['name']}` | {k['simulated']['cycles']:,} | {extended['cycles']:,.0f} | "
                   f"{100 * extended['error']:+.1f} % | {k['factor']:.2f} | "
                   + " | ".join(f"{100 * paper[a]['error']:+.0f} %" for a in ("last", "sum", "mean")) + " |", flush=True)
+    if cases == _judged():  # what the paper judges
+        print(f"\nGFLOP/s as `last` predicts them: mean |error| {sum(map(abs, rates)) / len(rates):.2f} (published over hardware: 0.19), "
+              f"{sum(r < 0 for r in rates)} of {len(rates)} too low")
     return errors
 
 

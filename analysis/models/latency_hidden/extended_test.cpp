@@ -43,6 +43,41 @@ TEST(Extended, ManyWarpsHideAllButTheFirstWait) {
   EXPECT_NEAR(e.cycles, 1000 + 3200, 1);
 }
 
+TEST(Paper, SegmentsHaveTheirCaseAndTheFactorOfEachWarp) {
+  Parameters p = test::plain_machine();  // 10 SMs of 1 GHz
+  PaperParameters paper;
+  paper.bytes_per_second = 1e11;  // of an SM 10 bytes a cycle
+  const auto part = [](double ilp, double bytes, Wait end) {
+    Segment s = segment(4, 10, 0, end);
+    s.paper_ilp = ilp;
+    s.requested = bytes;
+    s.global = true;
+    return s;
+  };
+  // Bandwidths of 40, 40, 40 and 40 cycles; the segment behind the last is the first.
+  const Workload w = test::workload({part(50, 400, Wait::kData), part(60, 400, Wait::kData),
+                                     part(10, 400, Wait::kData), part(20, 400, Wait::kBarrier)},
+                                    100, 4, 2);
+  const std::vector<PaperSegment> segments = paper_segments(w, p, paper, 2);
+  ASSERT_EQ(segments.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    const PaperSegment& s = segments[i];
+    EXPECT_EQ(s.which, (std::array{1, 2, 3, 4})[i]);
+    EXPECT_DOUBLE_EQ(s.input.bandwidth, 40);
+    EXPECT_EQ(s.data, 400);
+    EXPECT_EQ(s.barrier, i == 3);
+    ASSERT_EQ(s.warps.size(), 8u);
+  }
+  // By hand, warp 3 of 8: 1 - (50 * 5 + 2 * 50) / (550 + 40); 1 - (60 * 5 + 2 * 10) / 590; 1 - (10 * 5 + 2 *
+  // 20) / (590 + 2 * 30).
+  EXPECT_NEAR(segments[0].warps[2].factor, 1 - 350.0 / 590, 1e-12);
+  EXPECT_NEAR(segments[1].warps[2].factor, 1 - 320.0 / 590, 1e-12);
+  EXPECT_NEAR(segments[2].warps[2].factor, 1 - 90.0 / 650, 1e-12);
+  // A barrier: no whole block before it hides, a whole block's data come before it: 1 - 20 * 5 / (590 + 4 *
+  // 20).
+  EXPECT_NEAR(segments[3].warps[2].factor, 1 - 100.0 / 670, 1e-12);
+}
+
 TEST(Extended, NothingIsFasterThanTheMemory) {
   Segment s = segment(4, 10, 500, Wait::kData);
   s.read = 1280;

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "analysis/models/latency_hidden/factor.h"
+#include <utility>
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -18,42 +17,58 @@ FactorInput factor_input(const Segment& s, const Segment& next, const Parameters
   return in;
 }
 
-double exposed(const FactorInput& in, bool barrier, uint32_t warps, uint32_t block_warps,
-               Aggregate aggregate) {
-  double sum = 0, last = 0;
-  for (uint32_t j = 1; j <= warps; ++j) {
-    const ExposedLatency e =
-        barrier ? barrier_factor(in, j, warps, block_warps) : continuous_factor(in, j, warps);
-    last = e.exposed();
-    sum += last;
-  }
+double exposed(const std::vector<ExposedLatency>& warps, Aggregate aggregate) {
+  double sum = 0;
+  for (const ExposedLatency& e : warps) sum += e.exposed();
   switch (aggregate) {
     case Aggregate::kLast:
-      return last;
+      return warps.back().exposed();
     case Aggregate::kSum:
       return sum;
     case Aggregate::kMean:
-      return sum / warps;
+      return sum / static_cast<double>(warps.size());
   }
   return 0;
 }
 
+/// The paper's cases: whether the segment and the next one compute for as long as the data take.
+int case_of(const FactorInput& in) {
+  if (in.ilp >= in.bandwidth) return in.next_ilp >= in.bandwidth ? 1 : 2;
+  return in.next_ilp < in.bandwidth ? 3 : 4;
+}
+
 double one_round(const Workload& w, const Parameters& p, const PaperParameters& paper, uint32_t blocks,
                  Aggregate aggregate) {
-  const uint32_t warps = blocks * w.shape.warps_per_block;
   double time = 0;
-  for (size_t i = 0; i < w.segments.size(); ++i) {
-    const Segment& s = w.segments[i];
-    const Segment& next = w.segments[(i + 1) % w.segments.size()];
-    // Blocks of 1.x are retired whole: their end is a barrier.
-    const bool barrier = s.end == Wait::kBarrier || (s.end == Wait::kEnd && p.capability < 20);
-    time += s.weight * (warps * s.paper_ilp + exposed(factor_input(s, next, p, paper), barrier, warps,
-                                                      w.shape.warps_per_block, aggregate));
-  }
+  for (const PaperSegment& s : paper_segments(w, p, paper, blocks))
+    time += s.times * (static_cast<double>(s.warps.size()) * s.input.ilp + exposed(s.warps, aggregate));
   return time;
 }
 
 }  // namespace
+
+std::vector<PaperSegment> paper_segments(const Workload& w, const Parameters& p, const PaperParameters& paper,
+                                         uint32_t resident) {
+  const uint32_t block = w.shape.warps_per_block, warps = resident * block;
+  std::vector<PaperSegment> segments;
+  for (size_t i = 0; i < w.segments.size(); ++i) {
+    const Segment& s = w.segments[i];
+    PaperSegment out;
+    out.last = s.last;
+    out.end = s.end;
+    out.times = s.weight;
+    out.input = factor_input(s, w.segments[(i + 1) % w.segments.size()], p, paper);
+    out.data = s.requested;
+    out.which = case_of(out.input);
+    // Blocks of 1.x are retired whole: their end is a barrier.
+    out.barrier = s.end == Wait::kBarrier || (s.end == Wait::kEnd && p.capability < 20);
+    for (uint32_t j = 1; j <= warps; ++j)
+      out.warps.push_back(out.barrier ? barrier_factor(out.input, j, warps, block)
+                                      : continuous_factor(out.input, j, warps));
+    segments.push_back(std::move(out));
+  }
+  return segments;
+}
 
 PaperEstimate paper_estimate(const Workload& w, const Parameters& p, const PaperParameters& paper,
                              Aggregate aggregate) {

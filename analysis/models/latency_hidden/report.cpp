@@ -113,7 +113,51 @@ std::string functional_lines(const Result& r) {
   return out;
 }
 
-std::string text_of(const Result& r) {
+/// What the print has of each segment: the data of its formula, and the factor of every warp of an SM.
+std::string paper_lines(const Result& r) {
+  const PaperEstimate& e = r.paper[0];
+  const PaperParameters p;
+  std::string out = fmt::format(
+      "  as printed: NBB {:.0f}, {} blocks of {} warps on an SM, {:.3f} rounds; latency {} of memory, {} of "
+      "shared "
+      "memory, {} GB/s\n"
+      "      times    ILP_i  ILP_i+1 DataSize_i MemAccBw MemAccLa case  ends with\n",
+      e.segments, e.resident, r.subject.workload.shape.warps_per_block, e.rounds, p.memory_latency,
+      p.shared_latency, p.bytes_per_second / 1e9);
+  for (const PaperSegment& s : paper_segments(r.subject.workload, r.subject.parameters, p, e.resident)) {
+    out +=
+        fmt::format("  {:>9.2f}{:>9.1f}{:>9.1f}{:>11.1f}{:>9.1f}{:>9.1f}{:>5}  {}{} at {}\n", s.times,
+                    s.input.ilp, s.input.next_ilp, s.data, s.input.bandwidth, s.input.latency, s.which,
+                    wait_name(s.end), s.barrier ? ", barrier form," : "", place_of(r.subject.code, s.last));
+    const uint32_t block = r.subject.workload.shape.warps_per_block;
+    for (size_t j = 0; j < s.warps.size(); ++j)
+      out += fmt::format("{}{:.3f}{}",
+                         j % block == 0 ? fmt::format("    factors of block {}: ", j / block + 1) : " ",
+                         s.warps[j].factor, (j + 1) % block == 0 ? "\n" : "");
+  }
+  return out;
+}
+
+std::string paper_segments_json(const Result& r) {
+  std::string out;
+  for (const PaperSegment& s :
+       paper_segments(r.subject.workload, r.subject.parameters, PaperParameters{}, r.paper[0].resident)) {
+    std::string factors;
+    for (const ExposedLatency& e : s.warps)
+      factors += (factors.empty() ? "" : ", ") + core::json_number(e.factor);
+    out += fmt::format(
+        "{}{{\"last_pc\": {}, \"ends_with\": \"{}\", \"times\": {}, \"ilp\": {}, \"next_ilp\": {}, \"data\": "
+        "{}, "
+        "\"bandwidth\": {}, \"latency\": {}, \"case\": {}, \"barrier\": {}, \"factors\": [{}]}}",
+        out.empty() ? "" : ", ", s.last, wait_name(s.end), core::json_number(s.times),
+        core::json_number(s.input.ilp), core::json_number(s.input.next_ilp), core::json_number(s.data),
+        core::json_number(s.input.bandwidth), core::json_number(s.input.latency), s.which, s.barrier,
+        factors);
+  }
+  return out;
+}
+
+std::string text_of(const Result& r, bool as_printed) {
   const Estimate& e = r.extended;
   std::string out =
       fmt::format("latency-hidden: kernel {} {}  grid {}  block {}  ({})\n", r.kernel.index,
@@ -123,6 +167,7 @@ std::string text_of(const Result& r) {
   if (r.functional) out += functional_lines(r);
   for (size_t a = 0; a < r.paper.size(); ++a)
     out += time_of(r, fmt::format("paper, {}", kAggregates[a]), r.paper[a].cycles, true);
+  if (as_printed) out += paper_lines(r);
   out += rounds_lines(r.subject, e, "run");
   out += segment_lines(r.subject.code, r.breakdown, true);
   return out + factor_and_changes(e, r.changes) + "\n";
@@ -156,7 +201,7 @@ std::string json_of(const Result& r) {
       "\"seconds\": {}, \"gflops\": {}}}, "
       "\"extended\": {{\"cycles\": {}, \"seconds\": {}, \"gflops\": {}, \"error\": {}, \"round\": {}, "
       "\"tail\": {}, \"overhead\": {}}}, {}"
-      "\"paper\": {{{}}}, {}, \"segments\": [{}], "
+      "\"paper\": {{{}}}, \"paper_segments\": [{}], {}, \"segments\": [{}], "
       "\"idle\": {{\"predicted\": {}, \"simulated\": {}}}, \"changes\": [{}]}}",
       r.kernel.index, core::json_escaped(r.kernel.name), core::json_escaped(r.sheet),
       r.note.empty() ? "null" : core::json_quoted(r.note), r.kernel.cycles,
@@ -164,7 +209,7 @@ std::string json_of(const Result& r) {
       core::json_number(e.cycles), core::json_number(r.seconds(e.cycles)),
       core::json_number(r.gflops(e.cycles)), core::json_number(r.error(e.cycles)), core::json_number(e.round),
       core::json_number(e.tail), core::json_number(e.overhead), functional_json(r), paper,
-      rounds_json(r.subject, e), segments_json(r.subject.code, r.breakdown, true),
+      paper_segments_json(r), rounds_json(r.subject, e), segments_json(r.subject.code, r.breakdown, true),
       core::json_number(r.breakdown.idle_predicted), core::json_number(r.breakdown.idle_simulated),
       changes_json(e, r.changes));
 }
@@ -370,7 +415,7 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
                  kernel.per_sm.rows);
       check_factors(fmt::format("kernel {} '{}'", kernel.index, kernel.name), result.extended,
                     result.breakdown, result.changes, report.invariants);
-      report.text += text_of(result);
+      report.text += text_of(result, choice.paper);
       if (!result.note.empty()) report.text += fmt::format("  note: {}\n", result.note);
       report.json += (report.json.empty() ? "" : ", ") + json_of(result);
     }
