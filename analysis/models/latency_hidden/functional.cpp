@@ -105,6 +105,10 @@ std::vector<std::string> unmodelled_rules(const core::MachineConfig& m) {
     rules.push_back(fmt::format("dram.page = \"{}\": taken as open", m.dram.page));
   if (m.dram.refresh != "all")
     rules.push_back(fmt::format("dram.refresh = \"{}\": taken as all", m.dram.refresh));
+  if (m.interconnect.topology != "crossbar")
+    rules.push_back(
+        fmt::format("interconnect.topology = \"{}\": taken as crossbar", m.interconnect.topology));
+  if (m.l2.far_latency_ns > 0) rules.emplace_back("l2.far_latency: taken as 0");
   return rules;
 }
 

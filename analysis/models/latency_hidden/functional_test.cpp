@@ -86,6 +86,7 @@ TEST(Unmodelled, NamesRulesThatAreNotFollowed) {
   const std::vector<std::string> own = rules({});
   EXPECT_EQ(rules({"l2.replacement=random"}).size(), own.size() + 1);
   EXPECT_EQ(rules({"dram.page=closed"}), own);
+  EXPECT_EQ(rules({"interconnect.topology=mesh", "dram.refresh=bank"}).size(), own.size() + 2);
 }
 
 }  // namespace
