@@ -109,8 +109,10 @@ TEST(Claims, ATableForEachSource) {
 
 /// A folder with two suites, of which `text` is the second.
 struct Folder {
-  std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
                                testing::UnitTest::GetInstance()->current_test_info()->name();
+  Folder() { std::filesystem::remove_all(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
   Suite load(const std::string& text) {
     std::filesystem::create_directories(path);
     std::ofstream(path / "first.toml") << R"(

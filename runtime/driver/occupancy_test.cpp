@@ -1,0 +1,59 @@
+// Questions about occupancy, as a program asks them of the driver library.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+extern "C" {
+int cuInit(unsigned);
+int cuModuleLoadData(void**, const void*);
+int cuModuleGetFunction(void**, void*, const char*);
+int cuFuncGetAttribute(int*, int, void*);
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int*, void*, int, size_t);
+int cuOccupancyMaxPotentialBlockSize(int*, int*, void*, size_t (*)(int), size_t, int);
+}
+
+namespace gpusim::runtime {
+namespace {
+
+/// A kernel that needs more than 64 registers: no block of 1024 threads has them unless some are spilled.
+std::string many_registers() {
+  constexpr int kValues = 90;
+  std::string text =
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry many(.param .u64 p)\n{\n"
+      "  .reg .u64 %p;\n  .reg .f32 %f<100>, %s;\n  ld.param.u64 %p, [p];\n  mov.f32 %s, 0f00000000;\n";
+  for (int i = 0; i < kValues; ++i) text += fmt::format("  ld.global.f32 %f{}, [%p+{}];\n", i, 4 * i);
+  // In pairs from both ends, so that all values are needed at once.
+  for (int i = 0; i < kValues; ++i)
+    text += fmt::format("  fma.rn.f32 %s, %f{}, %f{}, %s;\n", i, kValues - 1 - i);
+  return text + "  st.global.f32 [%p], %s;\n  ret;\n}\n";
+}
+
+TEST(Occupancy, QuestionsLeaveTheKernelAsItIs) {
+  setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+  setenv("GPUSIM_QUIET", "1", 1);
+  setenv("GPUSIM_FUNCTIONAL", "1", 1);
+  constexpr int kMaxThreads = 0, kRegisters = 4;
+  ASSERT_EQ(cuInit(0), 0);
+  void *module = nullptr, *function = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, many_registers().c_str()), 0);
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "many"), 0);
+  int registers = 0, of_256 = 0, of_1024 = 0, after = 0, value = 0, grid = 0, block = 0;
+  ASSERT_EQ(cuFuncGetAttribute(&registers, kRegisters, function), 0);
+  ASSERT_GT(registers, 64);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&of_256, function, 256, 0), 0);
+  EXPECT_EQ(of_256, 65536 / 256 / ((registers + 7) / 8 * 8));
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&of_1024, function, 1024, 0), 0);
+  EXPECT_EQ(of_1024, 1) << "with fewer registers than are estimated";
+  ASSERT_EQ(cuFuncGetAttribute(&value, kMaxThreads, function), 0);
+  EXPECT_EQ(value, 1024);
+  ASSERT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, 0, 0), 0);
+  ASSERT_EQ(cuFuncGetAttribute(&after, kRegisters, function), 0);
+  EXPECT_EQ(after, registers);
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, function, 256, 0), 0);
+  EXPECT_EQ(value, of_256);
+}
+
+}  // namespace
+}  // namespace gpusim::runtime
