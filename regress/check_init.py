@@ -8,10 +8,10 @@ from check_corpus import compiled, compiler
 from runner import Gpusim, require, require_equal
 
 # Kernels that need more than zeros: a chain of addresses in memory (chase, memory_latency), offsets that
-# are multiples of four (probe), arrays of 75 numbers in each of 64^3 cells (bt), a block of one shape (quasirandom,
+# are multiples of four (probe), arrays of 75 or 19 numbers in each of N^3 cells (bt, lbm), a block of one shape (quasirandom,
 # watt_dct), eight blocks at least (columns); of the corpus, a block of one size only.
 NEED_DATA = {"micro/chase", "micro/memory_latency", "micro/probe", "npb/bt", "memory_spaces", "waiting_lanes",
-             "hardware/quasirandom", "hardware/watt_dct", "advice/columns"}
+             "hardware/quasirandom", "hardware/watt_dct", "advice/columns", "parboil/kernels"}
 LINKED = {"features/linked_main": "features/linked_library"}  # a program of two files
 NO_KERNEL = {"features/linked_library"}
 LIMITS = ["--functional", "--quiet", "--max-cycles", "30000000"]
