@@ -45,12 +45,17 @@ int predict_program(const PredictArguments& a) {
   std::vector<lh::FunctionalKernel> kernels;
   try {
     kernels = predict::functional_counts(std::move(o), a.follow);
-  } catch (const core::InputError& error) {
-    print_error("{}: error: {}\n", a.run.ptx, error.what());
+  } catch (const predict::ProgramFailed& error) {
+    // The functional run calls its limit as a run does.
+    std::string reason = error.what();
+    constexpr std::string_view kOfARun = "--max-cycles";
+    if (const size_t at = reason.find(kOfARun); at != std::string::npos)
+      reason.replace(at, kOfARun.size(), "--max-operations");
+    print_error("{}: error: {}\n", a.run.ptx, reason);
     return kProgramFailed;
   }
   if (!a.counts.empty())
-    core::write_whole_file(a.counts, lh::functional_json(machine.config.gpu.name, kernels));
+    core::write_whole_file(a.counts, lh::functional_json(machine.config, a.run.sms, kernels));
   std::string out;
   double cycles = 0;
   for (const lh::FunctionalKernel& k : kernels) {
@@ -93,7 +98,7 @@ void add_predict_command(CLI::App& program, int& code) {
       ->check(CLI::IsMember({"none", "clean", "schedule"}));
   command
       ->add_option("--max-operations", a->run.max_cycles,
-                   "Warp operations after which a kernel counts as endless")
+                   "Warp operations after which a kernel counts as endless, looked at every 65536")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60));
   command
       ->add_option("--follow", a->follow,

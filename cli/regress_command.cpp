@@ -63,6 +63,7 @@ int run_regression(const RegressArguments& a) {
         "FOLDER updates that of a copy of {}",
         a.suite, found.root.path.string()));
   regress::Suite suite = regress::load_suite(found.file.string());
+  suite.given = a.suite;
   if (!a.only.empty()) regress::select(suite, a.only);
   regress::RunOptions options;
   options.root = found.root.path.string();
@@ -101,7 +102,8 @@ void add_regress_command(CLI::App& program, int& code) {
   const auto a = std::make_shared<RegressArguments>();
   CLI::App* command = program.add_subcommand(
       "regress", "Run a suite of workloads: counters against golden values, models against the simulation");
-  command->add_option("--suite", a->suite, "quick, full, or the path of a suite file (default: quick)");
+  command->add_option("--suite", a->suite,
+                      "quick, full, papers, or the path of a suite file (default: quick)");
   command->add_option("--root", a->root,
                       "Folder of workloads/ and regress/ (default: those that come with gpusim; of a suite "
                       "file: this folder)");

@@ -73,8 +73,14 @@ def _check_predict(gpusim: Gpusim) -> None:
                _endless(gpusim), "--max-operations", "100000").require_code(2).require_error("still running")
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option", f"inputs={ptx}").require_code(1).require_error(str(ptx))
     other = gpusim.scratch / "other.json"
-    gpusim.run("predict", CASES["vecadd"].ptx(gpusim.source), "--config", MACHINE, "--counts", other).require_code(0)
-    gpusim.run("analyze", out, "--model", "latency-hidden", "--option", f"inputs={other}").require_code(1).require_error("is not of the run")
+    # `out` is of the last machine of the loop, with all its SMs.
+    for name, options, words in (("vecadd", ("--config", MACHINE), "is not of the machine of the run"),
+                                 ("vecadd", ("--config", machine), "is not of the run whose kernel"),
+                                 ("matmul_tiled_8x8", ("--config", machine, "--param", "N=96", "--sms", "8"), "is of a run with 8 SMs")):
+        gpusim.run("predict", CASES[name].ptx(gpusim.source), *options, "--counts", other).require_code(0)
+        gpusim.run("analyze", out, "--model", "latency-hidden", "--option", f"inputs={other}").require_code(1).require_error(words)
+    bad = gpusim.source / "regress" / "bad" / "syntax.ptx"
+    gpusim.run("predict", bad, "--config", MACHINE, "--launch", gpusim.source / "workloads" / "vecadd" / "vecadd.toml").require_code(1)
 
 
 def _endless(gpusim: Gpusim) -> Path:
@@ -99,7 +105,7 @@ def _check_note(gpusim: Gpusim) -> None:
         text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
         model = gpusim.run("analyze", out, "--model", "latency-hidden", "--json").require_code(0).json()["models"][0]
         note = model["details"]["kernels"][0]["note"]
-        require_equal(f"{machine} {options}: a note in the text", "note: the machine of this run is not" in text, key is not None)
+        require_equal(f"{machine} {options}: a note in the text", "note: the machine is not" in text, key is not None)
         require((note is None) if key is None else key in note, f"{machine} {options}: note in JSON {note!r}")
 
 

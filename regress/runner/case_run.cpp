@@ -213,8 +213,9 @@ Check with_inputs(Check check, const Prepared& p, const RunOptions& options, std
   if (inputs == check.options.values.end() || inputs->second != kFunctional) return check;
   if (file.empty()) {
     const std::string path = (fs::path(options.work) / (p.spec->name + ".counts.json")).string();
-    core::write_whole_file(path, analysis::latency_hidden::functional_json(
-                                     p.machine.gpu.name, predict::functional_counts(program_of(p, options))));
+    core::write_whole_file(
+        path, analysis::latency_hidden::functional_json(p.machine, p.spec->sms,
+                                                        predict::functional_counts(program_of(p, options))));
     file = path;
   }
   inputs->second = file;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/report/text.h"
 #include "regress/runner/verdict.h"
 #include "simcore/text/json_text.h"
 
@@ -87,7 +88,9 @@ std::vector<ClaimRow> judge_claims(const std::vector<Claim>& claims, const std::
       found.ours = std::numeric_limits<double>::quiet_NaN();
       found.verdict = claim.shown() ? ClaimVerdict::kShown : ClaimVerdict::kShort;
       found.breach = true;
-      found.note = fmt::format("no row has the quantity '{}' of the model '{}'", claim.quantity, claim.model);
+      found.note = fmt::format("no row of these places{} has the quantity '{}' of the model '{}'",
+                               claim.kernel.empty() ? "" : fmt::format(" and the kernel '{}'", claim.kernel),
+                               claim.quantity, claim.model);
       judged.push_back(std::move(found));
       continue;
     }
@@ -115,18 +118,19 @@ std::string claims_text(const std::string& suite, const std::vector<ClaimRow>& c
   for (const ClaimRow& row : claims) {
     const Claim& c = row.claim;
     if (source == nullptr || *source != c.source)
-      text += fmt::format("\n{}\n{:<72} {:>14} {:>12} {:>18} {}\n", c.source, "claim", "printed", "ours",
-                          "needed", "verdict");
+      text += fmt::format("\n{}\n{:<72} {:>14} {:>12} {:>18} {}\n", analysis::printable(c.source), "claim",
+                          "printed", "ours", "needed", "verdict");
     source = &c.source;
-    text += fmt::format("{:<72} {:>14} {:>12} {:>18} {}{}\n", c.text, c.printed.empty() ? "-" : c.printed,
-                        number(row, row.ours), needed(row), row.breach ? "BREACH: " : "",
+    text += fmt::format("{:<72} {:>14} {:>12} {:>18} {}{}\n", analysis::printable(c.text),
+                        c.printed.empty() ? "-" : c.printed, number(row, row.ours), needed(row),
+                        row.breach ? "BREACH: " : "",
                         row.breach ? row.note : std::string(verdict_name(row.verdict)));
     std::string only;
     for (const std::string& place : c.places) only += fmt::format(" --only '{}'", place);
     text +=
         fmt::format("    {} of {} rows ({} {}): {}\n", over_name(c.over), row.rows, c.model, c.quantity,
                     c.command.empty() ? fmt::format("gpusim regress --suite {}{}", suite, only) : c.command);
-    if (!c.cause.empty()) text += fmt::format("    {}\n", c.cause);
+    if (!c.cause.empty()) text += fmt::format("    {}\n", analysis::printable(c.cause));
   }
   return text;
 }

@@ -110,7 +110,7 @@ TEST(Claims, ATableForEachSource) {
 /// A folder with two suites, of which `text` is the second.
 struct Folder {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
-                               testing::UnitTest::GetInstance()->current_test_info()->name();
+                                     testing::UnitTest::GetInstance()->current_test_info()->name();
   Folder() { std::filesystem::remove_all(path); }
   ~Folder() { std::filesystem::remove_all(path); }
   Suite load(const std::string& text) {
@@ -206,6 +206,12 @@ TEST(Claims, MistakesOfASuiteThatIncludes) {
               HasSubstr("needs 'at_least' or 'at_most'"));
   EXPECT_THAT(folder.message_of(claim + "model = \"roofline\"\nverdict = \"short\"\nat_most = 1\n"),
               HasSubstr("needs 'cause'"));
+  EXPECT_THAT(folder.message_of("include = [\"first\", \"first\"]\n"),
+              HasSubstr("'first' brings a second case 'one'"));
+  EXPECT_THAT(folder.message_of("include = [\"../first\"]\n"),
+              HasSubstr("expected the name of a suite of this folder"));
+  EXPECT_THAT(folder.message_of(claim + "model = \"roofline\"\nat_least = 2\nat_most = 1\n"),
+              HasSubstr("'at_least' is more than 'at_most'"));
   std::ofstream(folder.path / "third.toml") << "include = [\"first\"]\n";
   EXPECT_THAT(folder.message_of("include = [\"third\"]\n"), HasSubstr("'third' includes suites itself"));
 }

@@ -50,6 +50,8 @@ std::string model_text(const ModelSummary& m) {
   if (m.constants != 0)
     text += fmt::format(", a constant's {}{}", unsigned_percent(m.constant_mean),
                         m.constant_fails ? ", which must exceed the limit" : "");
+  else if (m.constant_fails)
+    text += ", no row says what a constant would err by, which must exceed the limit";
   if (m.limit >= 0)
     text +=
         fmt::format(", limit of the mean {}: {}", unsigned_percent(m.limit), m.breach ? "BREACH" : "good");
@@ -85,7 +87,7 @@ std::string outcome_text(const Suite& suite, const Outcome& outcome) {
   for (const Row& row : outcome.rows) text += row_text(row);
   if (!outcome.models.empty()) text += "\n";
   for (const ModelSummary& m : outcome.models) text += model_text(m);
-  text += claims_text(suite.name, outcome.claims);
+  text += claims_text(suite.given, outcome.claims);
   return text +
          fmt::format("\nsuite {}: {} cases, {} rows, {}\n", suite.name, suite.cases.size(),
                      outcome.rows.size(),

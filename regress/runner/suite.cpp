@@ -224,6 +224,8 @@ Claim read_claim(const ReadContext& context, const toml::table& node, const Suit
   claim.at_least = read_bound(table, "at_least");
   claim.at_most = read_bound(table, "at_most");
   claim.known_short = table.choice("verdict", {"holds", "short"}) == "short";
+  if (claim.at_least && claim.at_most && *claim.at_least > *claim.at_most)
+    context.messages.error(table.where("at_least"), "'at_least' is more than 'at_most'");
   if (claim.known_short && claim.shown())
     context.messages.error(table.where("verdict"), "a claim that is short needs 'at_least' or 'at_most'");
   if (claim.known_short && claim.cause.empty())
@@ -243,6 +245,11 @@ void include(const ReadContext& context, const TableReader& top, const std::stri
     return kept;
   };
   for (const std::string& name : read_texts(context, top, "include")) {
+    if (!good_name(name)) {
+      context.messages.error(top.where("include"),
+                             fmt::format("expected the name of a suite of this folder, found '{}'", name));
+      continue;
+    }
     const std::filesystem::path file = std::filesystem::path(path).parent_path() / (name + ".toml");
     if (file.lexically_normal() == std::filesystem::path(path).lexically_normal()) {
       context.messages.error(top.where("include"), "a suite cannot include itself");
@@ -256,10 +263,19 @@ void include(const ReadContext& context, const TableReader& top, const std::stri
     Suite other = load_suite(file.string());
     for (Case& c : other.cases) {
       c.golden = false;
-      if (stays(c.name)) suite.cases.push_back(std::move(c));
+      if (!stays(c.name)) continue;
+      if (std::ranges::find(suite.cases, c.name, &Case::name) != suite.cases.end())
+        context.messages.error(top.where("include"),
+                               fmt::format("'{}' brings a second case '{}'", name, c.name));
+      suite.cases.push_back(std::move(c));
     }
-    for (Study& s : other.studies)
-      if (stays(s.name) && std::ranges::all_of(s.cases, stays)) suite.studies.push_back(std::move(s));
+    for (Study& s : other.studies) {
+      if (!stays(s.name) || !std::ranges::all_of(s.cases, stays)) continue;
+      if (std::ranges::find(suite.studies, s.name, &Study::name) != suite.studies.end())
+        context.messages.error(top.where("include"),
+                               fmt::format("'{}' brings a second study '{}'", name, s.name));
+      suite.studies.push_back(std::move(s));
+    }
   }
   for (size_t i = 0; i < left_out.size(); ++i)
     if (!used[i])
@@ -280,6 +296,7 @@ std::string_view role_name(Role role) {
 Suite load_suite(const std::string& path) {
   Suite suite;
   suite.name = std::filesystem::path(path).stem().string();
+  suite.given = path;
   const toml::table root = core::parse_toml(core::read_text_file(path), path);
   core::Messages messages;
   const core::LaunchDescription no_params;
@@ -316,7 +333,7 @@ Suite load_suite(const std::string& path) {
   });
   for_tables(context, root, "claim",
              [&](const toml::table& t) { suite.claims.push_back(read_claim(context, t, suite)); });
-  if (suite.cases.empty()) messages.error({path, 0, 0}, "has no [[case]]");
+  if (suite.cases.empty() && !messages.has_errors()) messages.error({path, 0, 0}, "has no [[case]]");
   messages.raise_if_any();
   return suite;
 }

@@ -80,6 +80,7 @@ struct Claim {
 
 struct Suite {
   std::string name;
+  std::string given;  ///< what --suite takes for it
   std::vector<Case> cases;
   std::vector<Study> studies;
   std::vector<MeanLimit> means;

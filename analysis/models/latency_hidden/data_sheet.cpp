@@ -46,7 +46,7 @@ double DataSheet::require(std::string_view name) const {
   if (const auto value = find(name)) return *value;
   throw core::InputError(fmt::format(
       "{}: error: the data sheet has no figure '{}'\n  hint: gpusim microbench --config MACHINE --json "
-      "--only operations,latency,bandwidth,shared",
+      "--only operations,latency,bandwidth,tlb,shared",
       path, name));
 }
 
@@ -90,9 +90,14 @@ std::string note_of_known_sheet(const core::MachineConfig& machine) {
   if (count == 0) return "";
   if (count > kNamed) keys += fmt::format(", and {} other keys", count - kNamed);
   return fmt::format(
-      "the machine of this run is not the {} that the data sheet was measured on: {}; option "
-      "parameters= gives another sheet",
+      "the machine is not the {} that the data sheet was measured on, and most figures are that one's: {}; "
+      "`parameters` gives another sheet",
       machine.gpu.name, keys);
+}
+
+std::string note_of_sheet(const DataSheet& sheet, const core::MachineConfig& machine) {
+  if (sheet.machine == machine.gpu.name) return "";
+  return fmt::format("the data sheet was measured on the {}, not on the {}", sheet.machine, machine.gpu.name);
 }
 
 DataSheet known_data_sheet(const std::string& machine) {
@@ -104,7 +109,8 @@ DataSheet known_data_sheet(const std::string& machine) {
   }
   throw core::RecordError(fmt::format(
       "there is no data sheet of machine '{}'; {}\n  hint: gpusim microbench --config MACHINE --json "
-      "> sheet.json makes one, --option parameters=sheet.json gives it",
+      "--only operations,latency,bandwidth,tlb,shared > sheet.json makes one; `parameters` (an option of "
+      "predict, --option of analyze) gives it",
       machine, core::name_hint(machine, names)));
 }
 

@@ -28,6 +28,8 @@ struct DataSheet {
 /// What differs between the machine of a run and that of the built-in sheet with its name, as a note; empty
 /// if nothing does.
 [[nodiscard]] std::string note_of_known_sheet(const core::MachineConfig& machine);
+/// That a sheet is of another machine, by its name; empty if it is of this one.
+[[nodiscard]] std::string note_of_sheet(const DataSheet& sheet, const core::MachineConfig& machine);
 /// The sheet of a machine that is built in; throws core::RecordError that says how to make one if there is
 /// none.
 [[nodiscard]] DataSheet known_data_sheet(const std::string& machine);

@@ -5,9 +5,11 @@
 
 #include <iterator>
 
+#include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/json_document.h"
 #include "simcore/text/json_text.h"
+#include "simcore/text/sha256.h"
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
@@ -27,8 +29,9 @@ const JsonValue& member(const JsonValue& object, std::string_view name, JsonValu
 }
 
 double number(const JsonValue& value) {
+  constexpr double kMost = 1e18;  // no count of a run is larger
   const double n = value.kind == JsonValue::Kind::kNumber ? value.number.as_double() : -1;
-  if (!(n >= 0)) core::raise_input_error(value.where, "expected a number that is not negative");
+  if (!(n >= 0 && n <= kMost)) core::raise_input_error(value.where, "expected a number from 0 to 1e18");
   return n;
 }
 
@@ -76,21 +79,29 @@ FunctionalKernel kernel_from(const JsonValue& value) {
 
 }  // namespace
 
-std::string functional_json(const std::string& machine, std::span<const FunctionalKernel> kernels) {
-  std::string list;
-  for (const FunctionalKernel& k : kernels) list += (list.empty() ? "" : ",\n") + kernel_json(k);
-  return fmt::format("{{\"functional_counts\": 1, \"machine\": {}, \"kernels\": [\n{}]}}\n",
-                     core::json_quoted(machine), list);
+std::string machine_identity(const core::MachineConfig& machine) {
+  return fmt::format("{} {}", machine.gpu.name, core::sha256_hex(core::show_machine(machine, false)));
 }
 
-std::vector<FunctionalKernel> functional_from_json(std::string_view text, const std::string& path) {
+std::string functional_json(const core::MachineConfig& machine, uint64_t sms,
+                            std::span<const FunctionalKernel> kernels) {
+  std::string list;
+  for (const FunctionalKernel& k : kernels) list += (list.empty() ? "" : ",\n") + kernel_json(k);
+  return fmt::format("{{\"functional_counts\": 1, \"machine\": {}, \"sms\": {}, \"kernels\": [\n{}]}}\n",
+                     core::json_quoted(machine_identity(machine)),
+                     sms == 0 ? static_cast<uint64_t>(machine.gpu.sms) : sms, list);
+}
+
+FunctionalFile functional_from_json(std::string_view text, const std::string& path) {
   const JsonValue document = core::parse_json(text, path);
   if (number(member(document, "functional_counts", JsonValue::Kind::kNumber)) != 1)
     core::raise_input_error(document.where, "counts of a functional run in another form than this program's");
-  std::vector<FunctionalKernel> kernels;
+  FunctionalFile file;
+  file.machine = member(document, "machine", JsonValue::Kind::kString).text;
+  file.sms = static_cast<uint64_t>(number(member(document, "sms", JsonValue::Kind::kNumber)));
   for (const JsonValue& k : member(document, "kernels", JsonValue::Kind::kArray).items)
-    kernels.push_back(kernel_from(k));
-  return kernels;
+    file.kernels.push_back(kernel_from(k));
+  return file;
 }
 
 std::vector<std::string> unmodelled_rules(const core::MachineConfig& m) {

@@ -20,11 +20,20 @@ struct FunctionalKernel {
   std::vector<std::string> unmodelled;  ///< what the prediction leaves out, in words
 };
 
-[[nodiscard]] std::string functional_json(const std::string& machine,
+/// What a functional run says of a program's kernels, and on which machine.
+struct FunctionalFile {
+  std::string machine;  ///< machine_identity()
+  uint64_t sms = 0;     ///< that kernels run on
+  std::vector<FunctionalKernel> kernels;
+};
+/// Differs for machines that differ in any key.
+[[nodiscard]] std::string machine_identity(const core::MachineConfig& machine);
+
+/// `sms`: 0: all.
+[[nodiscard]] std::string functional_json(const core::MachineConfig& machine, uint64_t sms,
                                           std::span<const FunctionalKernel> kernels);
 /// Throws core::InputError with the place of what is no such text.
-[[nodiscard]] std::vector<FunctionalKernel> functional_from_json(std::string_view text,
-                                                                 const std::string& path);
+[[nodiscard]] FunctionalFile functional_from_json(std::string_view text, const std::string& path);
 
 /// What of this machine's rules the model of memory does not follow.
 [[nodiscard]] std::vector<std::string> unmodelled_rules(const core::MachineConfig& machine);

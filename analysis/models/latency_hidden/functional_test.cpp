@@ -26,15 +26,23 @@ FunctionalKernel sample() {
 
 TEST(FunctionalCounts, AreTheSameFromAFile) {
   const std::vector<FunctionalKernel> kernels{sample()};
-  const std::string text = functional_json("M", kernels);
-  const std::vector<FunctionalKernel> read = functional_from_json(text, "f");
+  core::MachineConfig machine;
+  machine.gpu.name = "M";
+  const std::string text = functional_json(machine, 3, kernels);
+  const FunctionalFile file = functional_from_json(text, "f");
+  EXPECT_EQ(file.machine, machine_identity(machine));
+  EXPECT_EQ(file.sms, 3u);
+  const std::vector<FunctionalKernel>& read = file.kernels;
   ASSERT_EQ(read.size(), 1u);
   EXPECT_EQ(read[0].launch, 3u);
   EXPECT_EQ(read[0].name, "k");
   EXPECT_EQ(read[0].unmodelled, kernels[0].unmodelled);
   for (const CountField& f : count_fields())
     EXPECT_EQ(read[0].counts.*f.member, kernels[0].counts.*f.member) << f.name;
-  EXPECT_EQ(functional_json("M", read), text);
+  EXPECT_EQ(functional_json(machine, 3, read), text);
+  core::MachineConfig other = machine;
+  other.gpu.sms += 1;
+  EXPECT_NE(machine_identity(other), file.machine);
 }
 
 TEST(FunctionalCounts, RefusesWhatIsNoSuchFile) {
@@ -42,8 +50,10 @@ TEST(FunctionalCounts, RefusesWhatIsNoSuchFile) {
   EXPECT_THROW((void)functional_from_json(R"({"functional_counts": 2, "kernels": []})", "f"),
                core::InputError);
   const std::vector<FunctionalKernel> kernels{sample()};
-  const std::string text = functional_json("M", kernels);
+  const std::string text = functional_json({}, 1, kernels);
   for (const auto& [from, to] : {std::pair("\"rows\": 11", "\"rows\": -1"),
+                                 {"\"rows\": 11", "\"rows\": 1e300"},
+                                 {"\"sms\": 1", "\"sms\": \"all\""},
                                  {"[0.5, 0, 0, 0]", "[0.5, 0, 0]"},
                                  {"\"counts\"", "\"count\""}}) {
     std::string wrong = text;

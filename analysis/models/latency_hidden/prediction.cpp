@@ -58,13 +58,14 @@ std::string text_of(const PredictedMachine& m, const FunctionalKernel& k, const 
                     const Breakdown& breakdown, const std::vector<Change>& changes) {
   std::string out = fmt::format("predict: kernel {} {}  grid {}  block {}  ({})\n", k.launch,
                                 printable(core::short_kernel_name(k.name)), k.grid, k.block, m.sheet.path);
+  // What makes the numbers below worth less stands above them.
+  if (!m.note.empty()) out += fmt::format("  note: {}\n", m.note);
+  for (const std::string& what : k.unmodelled) out += fmt::format("  not modelled: {}\n", what);
   out += time_line("predicted", e.cycles, s.parameters.core_hz, k.counts.flops, std::nullopt);
   out += memory_lines(m, s, k.counts, k.followed);
   out += rounds_lines(s, e, "functional run");
   out += segment_lines(s.code, breakdown, false);
   out += factor_and_changes(e, changes);
-  for (const std::string& what : k.unmodelled) out += fmt::format("  not modelled: {}\n", what);
-  if (!m.note.empty()) out += fmt::format("  note: {}\n", m.note);
   return out + "\n";
 }
 
@@ -100,7 +101,7 @@ PredictedMachine predicted_machine(const core::MachineConfig& config, const std:
   PredictedMachine m;
   m.config = config;
   m.sheet = sheet.empty() ? known_data_sheet(config.gpu.name) : read_data_sheet(sheet);
-  if (sheet.empty()) m.note = note_of_known_sheet(config);
+  m.note = sheet.empty() ? note_of_known_sheet(config) : note_of_sheet(m.sheet, config);
   m.sms = sms != 0 ? sms : static_cast<uint64_t>(config.gpu.sms);
   return m;
 }

@@ -246,10 +246,16 @@ Prediction functional_prediction(const Result& r) {
 }
 
 /// That of the recorded launch.
-const FunctionalKernel& functional_of(const std::vector<FunctionalKernel>& kernels,
+const FunctionalKernel& functional_of(const FunctionalFile& file, const Recording& recording,
                                       const KernelRecord& kernel, const Code& code, const std::string& path) {
-  const auto at = std::ranges::find(kernels, kernel.launch, &FunctionalKernel::launch);
-  if (at == kernels.end() || at->name != kernel.name || at->grid != kernel.grid ||
+  if (file.machine != machine_identity(recording.machine()))
+    throw core::RecordError(fmt::format(
+        "'{}' is not of the machine of the run: another machine, or other values of its keys", path));
+  if (file.sms != kernel.per_sm.rows)
+    throw core::RecordError(fmt::format("'{}' is of a run with {} SMs, and kernel {} ran on {}", path,
+                                        file.sms, kernel.index, kernel.per_sm.rows));
+  const auto at = std::ranges::find(file.kernels, kernel.launch, &FunctionalKernel::launch);
+  if (at == file.kernels.end() || at->name != kernel.name || at->grid != kernel.grid ||
       at->block != kernel.block || at->code.counts.size() != code.counts.size())
     throw core::RecordError(
         fmt::format("'{}' is not of the run whose kernel {} is '{}' with grid {}, block {} and {} operations",
@@ -279,7 +285,7 @@ Functional without_timed_run(const core::MachineConfig& machine, const Code& cod
 }
 
 Result result_of(const Recording& recording, const KernelRecord& kernel, const Choice& choice,
-                 const std::vector<FunctionalKernel>& functional) {
+                 const FunctionalFile& functional) {
   if (!ran_at_own_clock(kernel, recording.machine()))
     throw core::RecordError(
         fmt::format("kernel {} '{}' ran at other core clocks than its machine's: the model's parameters are "
@@ -292,15 +298,15 @@ Result result_of(const Recording& recording, const KernelRecord& kernel, const C
   const Counts counts = recorded_counts(kernel);
   const uint64_t sms = kernel.per_sm.rows;
   Result r{kernel, subject_of(machine, code, counts, sheet, sms), {}, {}, {}, {}, sheet.path, {}, {}};
-  if (choice.parameters.empty()) r.note = note_of_known_sheet(recording.machine());
+  r.note = choice.parameters.empty() ? note_of_known_sheet(machine) : note_of_sheet(sheet, machine);
   r.extended = estimate(r.subject.workload, r.subject.parameters);
   for (size_t a = 0; a < r.paper.size(); ++a)
     r.paper[a] = paper_estimate(r.subject.workload, r.subject.parameters, PaperParameters{},
                                 static_cast<Aggregate>(a));
   r.breakdown = break_down(r.subject, r.extended, &kernel);
   if (!choice.inputs.empty())
-    r.functional = without_timed_run(machine, code, counts,
-                                     functional_of(functional, kernel, code, choice.inputs), sheet, sms);
+    r.functional = without_timed_run(
+        machine, code, counts, functional_of(functional, recording, kernel, code, choice.inputs), sheet, sms);
   r.changes = changes_that_help(r.subject, r.extended);
   return r;
 }
@@ -397,7 +403,7 @@ void add_steps(std::vector<RatePoint> points, const std::string& x, ModelReport&
 
 ModelReport run_model(std::span<const Recording> recordings, const ModelOptions& options) {
   const Choice choice = choice_of(options);
-  std::vector<FunctionalKernel> functional;
+  FunctionalFile functional;
   if (!choice.inputs.empty())
     functional = functional_from_json(core::read_text_file(choice.inputs), choice.inputs);
   ModelReport report;
