@@ -12,7 +12,7 @@ gpusim_benchmark(components_bench SOURCES bench/gpu_bench.cpp DEPS gpusim_compon
 gpusim_test(services_test SOURCES services/services_test.cpp services/system_calls_test.cpp DEPS gpusim_components)
 gpusim_test(async_copies_test SOURCES sm/async_copies_test.cpp DEPS gpusim_components)
 # Several sources compiled as one parse the headers of SystemC once. The helpers of some have the names of others'.
-if(GPUSIM_UNITY)
+if(GPUSIM_TESTS AND GPUSIM_UNITY)
   set_target_properties(components_test simulation_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
   set_source_files_properties(sm/simt/control_transfer_test.cpp l2/l2_slice_test.cpp l2/l2_program_test.cpp
                               PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
