@@ -1,6 +1,6 @@
 # Unit tests and benchmarks of components/. One simulation per test: ctest runs each in a process of its own.
 gpusim_test(components_test
-  SOURCES l2/address_map_test.cpp launch/block_dispatcher_test.cpp launch/work_queue_test.cpp sm/simt/block_barriers_test.cpp cache/tag_array_test.cpp cache/mshr_table_test.cpp checker/checker_test.cpp lsu/coalescer_test.cpp sm/control_codes_test.cpp sm/dependences_test.cpp noc/crossbar_test.cpp dram/dram_channel_test.cpp dram/dram_policies_test.cpp power/energy_meter_test.cpp sm/instruction_fetch_test.cpp lsu/l1_cache_test.cpp l2/l2_slice_test.cpp host/host_link_test.cpp sm/simt/divergent_groups_test.cpp lsu/load_store_unit_test.cpp lsu/l1_path_test.cpp noc/mesh_test.cpp noc/network_program_test.cpp noc/network_ends_test.cpp
+  SOURCES launch/block_dispatcher_test.cpp launch/work_queue_test.cpp sm/simt/block_barriers_test.cpp cache/tag_array_test.cpp cache/mshr_table_test.cpp checker/checker_test.cpp lsu/coalescer_test.cpp sm/control_codes_test.cpp sm/dependences_test.cpp noc/crossbar_test.cpp dram/dram_channel_test.cpp dram/dram_policies_test.cpp power/energy_meter_test.cpp sm/instruction_fetch_test.cpp lsu/l1_cache_test.cpp l2/l2_slice_test.cpp host/host_link_test.cpp sm/simt/divergent_groups_test.cpp lsu/load_store_unit_test.cpp lsu/l1_path_test.cpp noc/mesh_test.cpp noc/network_program_test.cpp noc/network_ends_test.cpp
           noc/network_traffic_test.cpp l2/l2_partition_test.cpp noc/port_balance_test.cpp simulation/kernel_counters_test.cpp l2/l2_program_test.cpp sm/shared_bank_conflicts_test.cpp sm/simt/simt_stack_test.cpp sm/simt/control_transfer_test.cpp sm/sm_test.cpp simulation/tables_test.cpp lsu/texture_cache_test.cpp lsu/tlb/tlb_test.cpp dram/tlm_memory_test.cpp sm/warp_table_test.cpp
   DEPS gpusim_components
   SYSTEMC)
@@ -11,9 +11,16 @@ gpusim_test(simulation_test
 gpusim_benchmark(components_bench SOURCES bench/gpu_bench.cpp DEPS gpusim_components)
 gpusim_test(services_test SOURCES services/services_test.cpp services/system_calls_test.cpp DEPS gpusim_components)
 gpusim_test(async_copies_test SOURCES sm/async_copies_test.cpp DEPS gpusim_components)
-# Several sources compiled as one parse the headers of SystemC once. The helpers of some have the names of others'.
+# The tests of a folder are compiled as one, which parses the headers of SystemC once. Names in their anonymous namespaces differ but for
+# those of the files that are left out.
 if(GPUSIM_TESTS AND GPUSIM_UNITY)
-  set_target_properties(components_test simulation_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
-  set_source_files_properties(sm/simt/control_transfer_test.cpp l2/l2_slice_test.cpp l2/l2_program_test.cpp
-                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  foreach(target IN ITEMS components_test simulation_test)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+      string(REGEX REPLACE "/.*" "" folder ${source})
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
+    endforeach()
+  endforeach()
+  set_source_files_properties(lsu/tlb/tlb_test.cpp noc/mesh_test.cpp sm/simt/control_transfer_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endif()

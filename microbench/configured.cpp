@@ -7,10 +7,10 @@
 #include <random>
 #include <string_view>
 
-#include "components/l2/address_map.h"
 #include "microbench/operation_classes.h"
 #include "microbench/probe.h"
 #include "microbench/set_index_form.h"
+#include "simcore/address_map.h"
 #include "simcore/set_index.h"
 
 namespace gpusim::microbench {
@@ -98,7 +98,7 @@ void add_l2(const core::MachineConfig& m, std::string_view key, Figure& f) {
   if (key == "replacement") f.configured = Value::of_words(c.ways == 1 ? "one way" : c.replacement);
   // Bits that a scattered address is drawn from have no form to print.
   if (key == "index" && c.hash != core::PartitionHash::kScatter) {
-    const comp::AddressMap map(c);
+    const core::AddressMap map(c);
     const core::SetIndex index(c.index, static_cast<uint64_t>(of_slice));
     const auto line = static_cast<uint64_t>(c.line);
     f.configured =

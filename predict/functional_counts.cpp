@@ -214,9 +214,8 @@ std::vector<FunctionalKernel> functional_counts(comp::SimulationOptions options,
   if (fewer_sms)
     for (FunctionalKernel& k : kernels)
       k.unmodelled.emplace_back(
-          "fewer SMs than the machine has: what those that are left share is taken as the share of all, "
-          "while "
-          "the ports of a few clusters may be full");
+          "fewer SMs than the machine has: what they share is taken as if all were there, while the ports of "
+          "their clusters may be full");
   if (std::ranges::any_of(result.kernels, other))
     for (FunctionalKernel& k : kernels)
       k.unmodelled.emplace_back("kernels of several streams: each is taken to run alone");

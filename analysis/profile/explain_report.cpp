@@ -139,8 +139,7 @@ std::string spills_text(const KernelRecord& kernel, const Scale& scale) {
   if (s.loads + s.stores == 0) return {};
   return fmt::format(
       "  spills: {}{:.0f} loads and {:.0f} stores by warps of registers in local memory, {:.4g} MB moved; "
-      "{:.2f} % "
-      "of the slots at them, {:.2f} % waited for their data\n",
+      "{:.2f} % of the slots at them, {:.2f} % waited for their data\n",
       kernel.spilled_registers == 0
           ? ""
           : fmt::format("{} values of a thread did not fit its registers; ", kernel.spilled_registers),

@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
-#include "components/l2/address_map.h"
 #include "components/testing/dram_bench.h"
+#include "simcore/address_map.h"
 #include "simcore/config/schema.h"
 
 namespace gpusim::comp {
@@ -188,7 +188,7 @@ TEST(DramPlaces, BlocksOfAPartitionGoRoundItsChannelsAndAreDenseThere) {
   for (const char* hash : {"modulo", "xor", "scatter"}) {
     const core::MachineConfig m =
         test::tesla_c1060({"dram.channels=3", "gpu.memory=3G", std::string("l2.hash=") + hash});
-    const AddressMap map(m.l2);
+    const core::AddressMap map(m.l2);
     const DramPlaces places(m);
     std::map<std::pair<uint32_t, uint64_t>, std::set<uint64_t>> blocks;  // by partition and channel
     for (uint64_t block = 0; block < uint64_t{8} * 3 * 64; ++block) {

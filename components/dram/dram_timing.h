@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "components/l2/address_map.h"
+#include "simcore/address_map.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 #include "simcore/engine/clock_domain.h"
@@ -48,7 +48,7 @@ class DramPlaces {
   }
 
  private:
-  AddressMap map_;
+  core::AddressMap map_;
   core::Divisor interleave_, channels_, groups_, group_bytes_, blocks_per_row_, banks_per_group_, banks_;
   bool hash_;
 };

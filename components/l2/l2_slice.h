@@ -16,12 +16,12 @@
 #include "components/cache/free_list.h"
 #include "components/cache/mshr_table.h"
 #include "components/cache/tag_array.h"
-#include "components/l2/address_map.h"
 #include "components/l2/atomic_unit.h"
 #include "components/l2/dirty_lines.h"
 #include "components/l2/l2_stats.h"
 #include "components/l2/partition_use.h"
 #include "components/noc/messages.h"
+#include "simcore/address_map.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/record/event_schema.h"
 #include "simcore/ring.h"
@@ -137,7 +137,7 @@ class L2Slice {
   static constexpr uint32_t kSector = 32;
   static constexpr uint32_t kQueue = 16;  ///< requests that wait for the link to DRAM
 
-  AddressMap map_;
+  core::AddressMap map_;
   uint32_t partition_;
   TagArray tags_;  ///< of sectors of 32 bytes
   DirtyLines dirty_;

@@ -12,12 +12,12 @@
 
 #include "components/cache/tag_cache.h"
 #include "components/host/host_ranges.h"
-#include "components/l2/address_map.h"
 #include "components/l2/l2_stats.h"
 #include "components/l2/partition_use.h"
 #include "components/l2/texture_l2.h"
 #include "components/noc/messages.h"
 #include "components/simulation/event_sink.h"
+#include "simcore/address_map.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 #include "simcore/engine/link.h"
@@ -117,7 +117,7 @@ class MemoryPartition : public core::Clocked {
 
   uint32_t index_;
   uint64_t l3_latency_;
-  AddressMap map_;
+  core::AddressMap map_;
   TagCache l3_;  ///< this partition's slice, by place in the partition, so that all its sets are used
   core::Link<MemoryRequest>* requests_ = nullptr;
   std::vector<core::Link<MemoryReply>*> replies_;

@@ -9,7 +9,7 @@ namespace gpusim::comp {
 NetworkPlan::NetworkPlan(const core::MachineConfig& machine)
     : clusters((machine.gpu.sms + machine.gpu.sms_per_cluster - 1) / machine.gpu.sms_per_cluster),
       partitions(machine.l2.partitions),
-      request_way{AddressMap(machine.l2)},
+      request_way{core::AddressMap(machine.l2)},
       request_length(machine.interconnect.header_bytes, machine.interconnect.flit_bytes),
       reply_length(machine.interconnect.header_bytes, machine.interconnect.reply_flit_bytes == 0
                                                           ? machine.interconnect.flit_bytes

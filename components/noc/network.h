@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "components/l2/address_map.h"
 #include "components/noc/interconnect.h"
 #include "components/noc/messages.h"
+#include "simcore/address_map.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 
@@ -35,7 +35,7 @@ class PacketLength {
 
 /// Requests go to the partition of their address.
 struct PartitionOfAddress {
-  AddressMap map;
+  core::AddressMap map;
   uint32_t operator()(const MemoryRequest& r) const { return map.partition(r.address); }
 };
 /// Replies go to the port that the request named.

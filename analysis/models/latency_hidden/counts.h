@@ -31,7 +31,7 @@ struct Counts {
   double dram_read = 0, dram_written = 0;
 };
 
-/// Name, member and meaning of each, in files.
+/// What files call a member.
 struct CountField {
   std::string_view name;
   double Counts::*member;

@@ -359,9 +359,8 @@ ModelReport roofline_model(std::span<const Recording> recordings, const ModelOpt
     for (const auto& [point, ceiling] : {std::pair(&t.points.front(), &low), {&t.points.back(), &high}})
       if (const std::string_view lacks = ceiling->lacks(point->mix); !lacks.empty())
         throw core::RecordError(
-            fmt::format("kernel '{}' has operations of {}, and the run of the ceilings with {} SMs is one of "
-                        "before these were "
-                        "measured; record it again:\n  gpusim --config C --sms {} "
+            fmt::format("kernel '{}' has operations of {}, whose rate the recording of the ceilings with {} "
+                        "SMs does not have; record it again:\n  gpusim --config C --sms {} "
                         "workloads/roofline/ceilings.ptx --out FILE.h5",
                         t.kernel, lacks, ceiling->sms, ceiling->sms));
     const std::vector<Finding> findings = diagnose(t, low, high);

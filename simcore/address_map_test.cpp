@@ -1,5 +1,5 @@
 // Partitions of addresses: a bijection whatever the hash, and the hashes against definitions of their own.
-#include "components/l2/address_map.h"
+#include "simcore/address_map.h"
 
 #include <gtest/gtest.h>
 
@@ -8,13 +8,13 @@
 #include <set>
 #include <vector>
 
-namespace gpusim::comp {
+namespace gpusim::core {
 namespace {
 
-using Hash = core::PartitionHash;
+using Hash = PartitionHash;
 
-core::MachineConfig::Partition config(Hash hash, int64_t partitions, int64_t interleave = 256) {
-  core::MachineConfig::Partition c;
+MachineConfig::Partition config(Hash hash, int64_t partitions, int64_t interleave = 256) {
+  MachineConfig::Partition c;
   c.hash = hash;
   c.partitions = partitions;
   c.interleave = interleave;
@@ -127,4 +127,4 @@ TEST(AddressMap, HashesSpreadTheStrideThatCampsOnOnePartition) {
 }
 
 }  // namespace
-}  // namespace gpusim::comp
+}  // namespace gpusim::core
