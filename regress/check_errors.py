@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Callable
 
 from cases import CASES
+from check_corpus import NoCompiler
 from check_failing import failing_checks
 from check_outputs import OUTPUT_CHECKS
 from runner import Gpusim, require, require_equal, vecadd
@@ -275,7 +276,10 @@ def check_progress(gpusim: Gpusim) -> None:
     ptx = CASES["spmv_scalar"].ptx(gpusim.source)
 
     def drawn(*options: str) -> str:
-        own, other = pty.openpty()
+        try:
+            own, other = pty.openpty()
+        except OSError as error:  # a chroot without /dev/pts
+            raise NoCompiler(f"no terminal can be opened: {error}") from error
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         process = subprocess.Popen([str(gpusim.program), "--config", "tesla_v100", "--out", "none", *options, str(ptx)], stdout=subprocess.DEVNULL, stderr=other)
         os.close(other)

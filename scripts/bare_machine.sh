@@ -40,6 +40,7 @@ folder=$(CDPATH= cd -- "$folder" && pwd)
 
 unmount() {
   for account in $who; do
+    umount "$folder/$account/dev/pts" 2>/dev/null || true
     umount "$folder/$account/proc" 2>/dev/null || true
   done
 }
@@ -65,11 +66,14 @@ commands=$(sed -n 's/^    \(\.\/gpusim.*\)$/\1/p' "$here/README.md" | head -n 2)
 failed=0
 for account in $who; do
   system=$folder/$account
+  umount "$system/dev/pts" 2>/dev/null || true
   umount "$system/proc" 2>/dev/null || true
   rm -rf --one-file-system "$system"
   cp -a "$folder/base" "$system"
   cp -L /etc/resolv.conf "$system/etc/resolv.conf"
   mount -t proc proc "$system/proc"
+  mount -t devpts -o newinstance,ptmxmode=0666 devpts "$system/dev/pts"
+  ln -sf pts/ptmx "$system/dev/ptmx"
   home=/root
   run="chroot $system"
   if [ "$account" = user ]; then
@@ -101,7 +105,7 @@ for account in $who; do
     if [ $code = 0 ]; then grep -E '^(verified|100% tests)' "$log" || true; else tail -n 30 "$log"; fi
   done <"$folder/$account.commands"
   echo "bare_machine: $account: $(($(chroot "$system" dpkg-query -W -f '${Package}\n' | wc -l) - before)) packages were installed"
-  umount "$system/proc"
+  umount "$system/dev/pts" "$system/proc"
 done
 if [ $failed = 0 ]; then echo "bare_machine: all commands passed"; else echo "bare_machine: FAILED"; fi
 exit $failed
