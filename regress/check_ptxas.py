@@ -16,7 +16,6 @@ from check_corpus import NoCompiler
 from runner import RUN_LIMIT_S, Gpusim, require, require_equal
 
 LIMIT = 0.15  # mean absolute relative error, of each
-SHORT = ("polybench", "parboil")  # folders whose registers are not within it yet: docs/compiler.md says why
 INSTRUCTION_BYTES = 16
 # The lowest 12 bits of an instruction: a jump to itself ends the code, and nops fill it up.
 OPCODE_MASK, NOP, BRANCH = 0xFFF, 0x918, 0x947
@@ -124,7 +123,7 @@ def mean_errors(rows: list[Row]) -> tuple[float, float]:
 
 def workloads(source: Path) -> list[Path]:
     """Without the microbenchmarks: kernels that read a clock keep their operations, which ptxas changes."""
-    return sorted(file for file in (source / "workloads").glob("*/*.ptx") if file.parent.name not in ("micro", *SHORT))
+    return sorted(file for file in (source / "workloads").glob("*/*.ptx") if file.parent.name != "micro")
 
 
 def check_ptxas(gpusim: Gpusim) -> None:
@@ -135,19 +134,6 @@ def check_ptxas(gpusim: Gpusim) -> None:
     summary = f"{len(rows)} kernels: mean absolute error of registers {registers:.1%}, of instructions {instructions:.1%}"
     print(summary)
     require(registers <= LIMIT and instructions <= LIMIT, f"{summary}; at most {LIMIT:.0%} each")
-
-
-def check_suites(gpusim: Gpusim) -> None:
-    """Kernels of SHORT: instructions are within the limit. Registers are not; once they are, the folders belong to the others."""
-    files = sorted(file for folder in SHORT for file in (gpusim.source / "workloads" / folder).glob("*.ptx"))
-    rows, refused = compare(gpusim, files, "schedule")
-    require(not refused, "\n".join(refused))
-    print("\n".join(map(str, rows)))
-    registers, instructions = mean_errors(rows)
-    summary = f"{len(rows)} kernels: mean absolute error of registers {registers:.1%}, of instructions {instructions:.1%}"
-    print(summary)
-    require(instructions <= LIMIT, f"{summary}; instructions at most {LIMIT:.0%}")
-    require(registers > LIMIT, f"{summary}; registers are within {LIMIT:.0%} now: take the folders out of SHORT")
 
 
 def check_report(gpusim: Gpusim) -> None:

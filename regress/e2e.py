@@ -36,7 +36,7 @@ from check_machines import MACHINES as OTHER_MACHINES, check_machines  # noqa: E
 from check_mutations import check_mutations  # noqa: E402
 from check_metrics import CHECKS as METRIC_CHECKS, check_metrics  # noqa: E402
 from check_pages import CHECKS as PAGE_CHECKS  # noqa: E402
-from check_ptxas import check_ptxas, check_report, check_suites  # noqa: E402
+from check_ptxas import check_ptxas, check_report  # noqa: E402
 from check_queues import check_queues  # noqa: E402
 from check_ranges import SECTIONS, check_section  # noqa: E402
 from check_regress import check_failures, check_quick_suite  # noqa: E402
@@ -112,7 +112,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "compare": COMPARE_CHECKS,
         "advice": ADVICE_CHECKS,
         "correlate": CORRELATE_CHECKS,
-        "ptxas": {"workloads": check_ptxas, "suites": check_suites, "report": check_report, "mutations": check_mutations},
+        "ptxas": {"workloads": check_ptxas, "report": check_report, "mutations": check_mutations},
         "compiler": COMPILER_CHECKS,
         "regress": {"quick": check_quick_suite, "failures": check_failures},
         "reuse": {"traces": check_reuse},

@@ -165,6 +165,7 @@ class BlockScheduler {
     uint32_t waits = 0;     // predecessors that are not taken yet
     uint32_t way = 0;       // cycles to the end of the stretch
     uint32_t ready_at = 0;  // cycle at which the inputs are there
+    uint32_t due = 0;       // the first cycle at which somebody may wait for the result
   };
 
   /// What `op` reads, and the shared load that is folded into it.
@@ -280,8 +281,10 @@ class BlockScheduler {
         r.way = nodes_[i].way >= kGlobalLatency ? 1 : 0;
       } else {
         const uint32_t stall = nodes_[i].ready_at <= now ? 0 : nodes_[i].ready_at - now;
+        const bool early = more > 0 && nodes_[i].due >= now + kGlobalLatency;
         r.late = r.over > kLoan || (r.over > 0 && lockstep_) ? kOver
                  : r.over > 0                                ? kLoaned
+                 : early && !lockstep_                       ? kEarly
                  : stall >= kGlobalLatency / 2 && !lockstep_ ? kWaits
                                                              : kFits;
         r.stall = r.over > 0 ? 0 : stall;
@@ -298,8 +301,9 @@ class BlockScheduler {
     }
     return best;
   }
-  /// How well an operation suits, best first: it fits; it fits with a loan; it waits for global memory.
-  enum Suits : uint8_t { kFits, kLoaned, kWaits, kOver };
+  /// How well an operation suits, best first: it fits; it fits with a loan; it waits for global memory; it
+  /// takes a register for somebody who waits for global memory.
+  enum Suits : uint8_t { kFits, kLoaned, kWaits, kEarly, kOver };
   struct Rank {
     int over = 0;
     Suits late = kFits;
@@ -369,6 +373,27 @@ class BlockScheduler {
       for (const uint32_t n : nodes_[i].next)
         way = std::max(way, nodes_[n].way + latency(ops[i], ops[n], program_.machine_capability));
       nodes_[i].way = way;
+    }
+    find_due(ops);
+  }
+
+  /// When the result of each operation is needed if every other starts as soon as what it depends on allows:
+  /// an access that must wait for a store before it has no use for an address until then.
+  void find_due(std::span<const Op> ops) {
+    const auto after = [&](uint32_t i, uint32_t n) {
+      return reads_from(ops[n], ops[i]) ? latency(ops[i], ops[n], program_.machine_capability) : 1;
+    };
+    std::vector<uint32_t> first(ops.size(), 0);
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < ops.size(); ++i) {
+      for (const uint32_t n : nodes_[i].next) first[n] = std::max(first[n], first[i] + after(i, n));
+      end = std::max(end, first[i]);
+    }
+    for (auto i = static_cast<uint32_t>(ops.size()); i-- > 0;) {
+      uint32_t due = access_of(ops[i]) != nullptr ? first[i] : end;
+      for (const uint32_t n : nodes_[i].next)
+        due = std::min(due, std::max(nodes_[n].due, after(i, n)) - after(i, n));
+      nodes_[i].due = std::max(due, first[i]);
     }
   }
 

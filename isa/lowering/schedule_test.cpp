@@ -480,6 +480,34 @@ TEST(Schedule, LoadsStartEarlyAndStoresKeepTheirPlace) {
   expect_same_everywhere(text, 64);
 }
 
+TEST(Schedule, AddressesOfAccessesBehindAStoreAreMadeWhenTheyAreNeeded) {
+  // A sum that stands in memory: each load waits for the store before it, and its address is the one before
+  // and a stride of 64 bits. Two registers for each address that is made early.
+  constexpr int kRounds = 12;
+  const auto n = [](int i) { return std::to_string(i); };
+  const auto text = [&](const char* output) {
+    std::string body =
+        "ld.global.u64 %rd20, [%in]; and.b64 %rd20, %rd20, 4; mov.u64 %rd0, %in; mov.u32 %r50, 0;\n";
+    for (int i = 0; i < kRounds; ++i)
+      body += "add.s64 %rd" + n(i + 1) + ", %rd" + n(i) + ", %rd20; ld.global.u32 %r" + n(i) + ", [%rd" +
+              n(i + 1) + "]; add.u32 %r50, %r50, %r" + n(i) + "; " + output + "\n";
+    return thread_kernel(
+        ".reg .b32 %r<60>; .reg .b64 %rd<30>;",
+        body + "st.global.u64 [%out+8], %rd" + n(kRounds) + "; st.global.u32 [%out], %r50; ret;");
+  };
+  const std::string stores = text("st.global.u32 [%out], %r50;"), sums = text("xor.b32 %r50, %r50, 7;");
+  const KernelImage image = scheduled(stores);
+  EXPECT_LE(image.registers, 22u);
+  // Without stores all loads start at once, and their addresses are made for it.
+  EXPECT_LT(position(scheduled(sums), "ld.global.u32 %r11, [%rd12]"),
+            position(scheduled(sums), "add.u32 %r50, %r50, %r0"));
+  // During the wait for a load, the address of the next one is made, and of no other.
+  for (int i = 0; i + 3 < kRounds; ++i)
+    EXPECT_GT(position(image, "add.s64 %rd" + n(i + 3) + ", %rd" + n(i + 2) + ", %rd20"),
+              position(image, "ld.global.u32 %r" + n(i) + ", [%rd" + n(i + 1) + "]"));
+  expect_same_everywhere(stores, 64);
+}
+
 TEST(Schedule, NothingPassesABarrierAClockOrAVolatileAccess) {
   const std::string text = thread_kernel(".reg .b32 %r<9>; .shared .align 4 .b8 s[256];", R"(
     ld.global.u32 %r0, [%in];
