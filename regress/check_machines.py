@@ -8,7 +8,7 @@ from cases import CASES, Case
 from check_results import require_verified
 from runner import Gpusim, params, require_equal
 
-MACHINES = ("gtx470", "gtx470_48k", "gtx480", "tesla_v100", "h200")
+MACHINES = ("gtx470", "gtx470_48k", "gtx480", "tesla_k20x", "tesla_v100", "h200")
 
 
 def config(gpusim: Gpusim, machine: str) -> Path:
