@@ -47,6 +47,7 @@ _WORKLOADS = (
     Case("saxpy", "saxpy/saxpy.ptx", "Y", ("N=10007",), (("N=1",), ("N=70001", "BLOCKS=7"))),
     Case("saxpy_streams", "saxpy/saxpy.ptx", "Y0", ("N=2003",), (("N=1",), ("N=7001", "BLOCKS=7")), ("N=20000",), kernels=4,
          launch="streams.toml", brief=True),
+    Case("partition", "partition/partition.ptx", "Z", ("N=10007", "BLOCKS=8"), (("N=1",), ("N=255", "BLOCKS=3")), ("N=50000",), kernels=2),
     Case("reduction", "reduction/reduction.ptx", "sum", ("N=20011",), (("N=1",), ("N=255", "BLOCKS=300")),
          kernels=2),
     Case("scan", "scan/scan.ptx", "out", ("N=5003",), _sizes(1, 513, 140001), kernels=3),
