@@ -2,6 +2,7 @@
 """Compares the reuse-distance model with the simulator on the workloads, as a table in Markdown.
 
     regress/reuse_distance.py GPUSIM [--programs papers] [--size 48K] [--sm auto] [--only NAME] [--machine tesla_v100]
+    regress/reuse_distance.py GPUSIM --published [--only NAME]
     regress/reuse_distance.py GPUSIM --speed
 
 For each kernel (of several launches, the one that loads most): miss rate of global loads in the L1
@@ -9,16 +10,23 @@ caches of a GTX 470 (or another machine, with its own cache), simulated and pred
 L2 for kernels that run first. With `--sm N` also the miss rate that was simulated on that SM (needs
 h5py). `chosen` marks kernels on which rules of the model were chosen; the others judge it.
 
+--published compares the model as it was published (`gpusim reuse --reference`) instead, on the PolyBench and Parboil cases of the suite
+`papers`, with 16 and 48 KB: the accesses of the blocks that SM 0 gets in turn, against the miss rate that was simulated on SM 0; and
+the same with one of the model's parts left out at a time. The paper gives the geometric mean of absolute errors in points, for which an
+error of less than 0.01 counts as 0.01.
+
 --speed prints processor times (user and system) of whole processes, the least of alternated runs: of the
 cycle-level run, and of the model with one SM of a stored trace: one configuration with the kinds of misses
 (two passes if misses on their way are limited), and as a point of a sweep (one pass).
 """
 import argparse
 import json
+import math
 import pathlib
 import resource
 import subprocess
 import tempfile
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "workloads"
 PROGRAMS = [  # PTX, launch file if it is another, chosen on it
@@ -46,6 +54,8 @@ SPEED = [("matmul/naive_16x16", []), ("matmul/naive_8x8", []), ("matmul/tiled_16
          ("convolution/convolution", ["ROWS=800", "COLS=1024"]), ("spmv/csr_vector", ["ROWS=32768"]),
          ("spmv/csr_vector", []), ("convolution/convolution", []), ("vecadd/vecadd", [])]
 LEAST_LOADS = 2000  # lines; kernels with fewer say little
+LEAST_ERROR = 0.01  # points, of a geometric mean
+CORES, LINE = 14, 128  # of the GTX 470
 SIZES = {"16K": [], "48K": ["--set", "l1.size=48K", "--set", "l1.ways=6", "--set", "shared.size=16K"]}
 
 
@@ -94,7 +104,69 @@ def rate_of_sm(file, number, sm):
     with h5py.File(file) as recording:
         row = recording[f"kernels/{number}/per_sm"][sm]
     loads = int(row["l1_global_load_hit"]) + int(row["l1_global_load_miss"])
-    return 100 * int(row["l1_global_load_miss"]) / loads if loads else 0
+    return loads, 100 * int(row["l1_global_load_miss"]) / loads if loads else 0
+
+
+def of_first_core(source, target, cores):
+    """The text trace of the blocks 0, cores, 2 * cores, ... as blocks that follow each other; False if it has no load."""
+    loads = 0
+    with open(source, encoding="ascii") as lines, open(target, "w", encoding="ascii") as out:
+        first = next(lines)
+        out.write(first)
+        x, y, z = map(int, first.split(":")[1].split())
+        threads = x * y * z
+        for line in lines:
+            thread, direction, rest = line.split(" ", 2)
+            block, lane = divmod(int(thread), threads)
+            if block % cores == 0 and direction == "0":
+                out.write(f"{block // cores * threads + lane} 0 {rest}")
+                loads += 1
+    return loads > 0
+
+
+def geometric_mean(errors):
+    return math.exp(sum(math.log(max(e, LEAST_ERROR)) for e in errors) / len(errors))
+
+
+def published_cases(size, only):
+    """Name, and what names program and sizes, of the suite's cases for the L1 of this size."""
+    with open(ROOT.parent / "regress" / "suites" / "papers.toml", "rb") as file:
+        suite = tomllib.load(file)
+    for case in suite["case"]:
+        if case["name"].startswith(f"suites_{size}_") and only in case["name"]:
+            program = [ROOT.parent / case["ptx"], "--launch", ROOT.parent / case["launch"]]
+            yield case["name"].split("_", 2)[2], program + [x for p in case.get("params", []) for x in ("--param", p)]
+
+
+def compare_published(gpusim, size, only):
+    machine, ways = ["--config", "gtx470", *SIZES[size]], {"16K": 4, "48K": 6}[size]
+    whole = {"line": LINE, "size": size, "ways": ways, "mshrs": 64, "latency": 100, "sigma": 5}
+    variants = {"published": {}, "no latency": {"latency": 0, "sigma": 0}, "one set": {"ways": int(size[:-1]) * 1024 // LINE},
+                "any number of MSHRs": {"mshrs": 1 << 20}}
+    errors = {name: [] for name in variants}
+    print(f"L1 of {size}\n\n| program | kernel | loads | simulated % | {' % | '.join(variants)} % |\n{'|---' * (4 + len(variants))}|")
+    with tempfile.TemporaryDirectory() as folder:
+        text, first_core, recording = (pathlib.Path(folder) / name for name in ("all.trc", "core.trc", "run.h5"))
+        for name, program in published_cases(size, only):
+            out, _ = run([gpusim, *machine, "--json", "--force", "--out", recording, *program])
+            for kernel, (number, _) in largest_launches(json.loads(out)["kernels"]).items():
+                loads, rate = rate_of_sm(recording, number, 0)
+                run([gpusim, "trace", *program, "--config", "gtx470", "--number", number, "--out", text])
+                if loads < LEAST_LOADS / CORES or not of_first_core(text, first_core, CORES):
+                    continue
+                rates = []
+                for variant, change in variants.items():
+                    options = [x for key, value in {**whole, **change}.items() for x in (f"--{key}", str(value))]
+                    counted = json.loads(run([gpusim, "reuse", "--trace", first_core, *options, "--reference", "--json"])[0])
+                    rates.append(100 * counted["misses"] / counted["accesses"])
+                    errors[variant].append(abs(rates[-1] - rate))
+                print(f"| {name} | {kernel} | {loads} | {rate:.2f} | {' | '.join(f'{r:.2f}' for r in rates)} |", flush=True)
+    print()
+    for variant, of in errors.items():
+        if of:
+            print(f"{variant}: {len(of)} kernels, geometric mean of errors {geometric_mean(of):.2f} points, mean {sum(of) / len(of):.2f}, "
+                  f"largest {max(of):.2f}")
+    print()
 
 
 def summary(what, errors):
@@ -111,7 +183,12 @@ def main():
     parser.add_argument("--programs", default="workloads", choices=SETS, help="papers: kinds of PolyBench's and Parboil's kernels")
     parser.add_argument("--only", default="", help="programs whose name has this")
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--published", action="store_true", help="the published model and its ablation, on the blocks of one SM")
     a = parser.parse_args()
+    if a.published:
+        for size in SIZES:
+            compare_published(a.gpusim, size, a.only)
+        return
     if a.speed:
         compare_speed(a.gpusim)
         return
@@ -127,7 +204,7 @@ def main():
             if a.only not in name:
                 continue
             program = [ROOT / f"{ptx}.ptx"] + (["--launch", ROOT / f"{launch}.toml"] if launch else [])
-            out, _ = run([a.gpusim, *machine, "--json", "--out", recording if one else "none", *program])
+            out, _ = run([a.gpusim, *machine, "--json", "--force", "--out", recording if one else "none", *program])
             kernels = json.loads(out)["kernels"]
             for kernel, (number, loads) in largest_launches(kernels).items():
                 run([a.gpusim, "trace", *program, "--config", a.machine, "--warps", "--number", number, "--out", trace])
@@ -138,7 +215,7 @@ def main():
                 line = (f"| {name} | {kernel} | {loads:.0f} | {simulated:.2f} | {predicted:.2f} | {predicted - simulated:+.2f} | "
                         f"{'chosen' if chosen else ''} |")
                 if one:
-                    rate = rate_of_sm(recording, number, int(a.sm))
+                    _, rate = rate_of_sm(recording, number, int(a.sm))
                     of_sm.append(abs(predicted - rate))
                     line += f" {rate:.2f} | {predicted - rate:+.2f} |"
                 print(line, flush=True)
