@@ -3,6 +3,7 @@
 from typing import Any
 
 from cases import CASES
+from reuse_figures import mshrs, strides
 from runner import Gpusim, require, require_equal
 
 
@@ -85,3 +86,15 @@ def check_reuse(gpusim: Gpusim) -> None:
     launch.write_text('[[buffer]]\nname = "x"\ntype = "f32"\ncount = 4\n[[launch]]\ngrid = [1]\nblock = [64]\nargs = ["x"]\n')
     done = gpusim.run("trace", ptx, "--launch", launch, "-o", bad)
     require(done.code in (1, 2) and not bad.exists() and not list(gpusim.scratch.glob("bad.trc*")), done.describe())
+
+
+def check_figures(gpusim: Gpusim) -> None:
+    """The paper's microbenchmarks find four ways, 32 sets numbered by five of the address bits 7 to 13, six loads a warp and 64 in all."""
+    rates = strides(gpusim.program, "gtx470", (4, 128, 256), (7, 15))
+    require_equal("miss rates", rates, {"4 loads": [50, 50], "128 loads": [50, 100], "256 loads": [100, 100]})
+    require_equal("miss rates of 48 KB", strides(gpusim.program, "gtx470_48k", (256,), (7,)), {"256 loads": [50]})
+    times = mshrs(gpusim.program, "gtx470", (1, 16), (1, 4, 5, 6, 7))
+    one, all_warps = times["1 warp"], times["16 warps"]
+    jump = 200  # of more than 600 cycles that a miss takes
+    require(one[3] - one[0] < jump < one[4] - one[3], f"a warp's seventh load waits: {one}")
+    require(all_warps[1] - all_warps[0] < jump < all_warps[2] - all_warps[1], f"the fifth load of 16 warps waits: {all_warps}")
