@@ -70,8 +70,12 @@ std::string json_program(const std::vector<std::string>& files, bool good,
                      fmt::join(messages, ", "), fmt::join(kernels, ", "));
 }
 
-/// Of a program whose files cannot be read.
-std::string json_unreadable(const std::vector<std::string>& files, const std::string& why) {
+/// Of a program whose files cannot be read. The object names the file, so its message does not.
+std::string json_unreadable(const std::vector<std::string>& files, std::string_view why) {
+  for (const std::string& file : files) {
+    const std::string place = file + ": error: ";
+    if (why.starts_with(place)) why.remove_prefix(place.size());
+  }
   const std::string message = fmt::format(
       "{{\"severity\": \"error\", \"file\": \"{}\", \"line\": 0, \"column\": 0, \"message\": \"{}\", "
       "\"hint\": \"\"}}",

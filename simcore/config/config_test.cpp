@@ -63,6 +63,20 @@ TEST(Config, ShowReadsBackTheSame) {
   }
 }
 
+TEST(Config, ShownLinesFitAPageUnlessAValueDoesNot) {
+  const MachineConfig m = load_machine("tesla_v100", {}, kFolders);
+  std::istringstream shown(show_machine(m)), plain(show_machine(m, false));
+  std::string line;
+  size_t widest = 0;
+  while (std::getline(plain, line)) widest = std::max(widest, line.size());
+  size_t over = 0;
+  while (std::getline(shown, line)) {
+    EXPECT_LE(line.size(), widest + 45) << line;  // of a long value, and some words of its comment
+    if (line.size() > 130) ++over;
+  }
+  EXPECT_LE(over, 6U);
+}
+
 TEST(Config, SetsOverride) {
   const std::vector<std::string> sets{"shared.size=8K",  "scheduler.policy=gto", "clocks.core=1.1GHz",
                                       "pipes.sp.fp32=2", "dram.bank_hash=true",  "pipes.sfu.fp32_mul=0"};

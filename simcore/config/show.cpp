@@ -71,6 +71,26 @@ std::string class_lines(const std::map<std::string, int64_t>& cycles) {
   return text;
 }
 
+/// The line with its comment behind it, in as many lines as it takes to stay within the width of a page.
+std::string commented(const std::string& line, std::string_view comment) {
+  constexpr size_t kWidth = 130, kColumn = 32, kLeast = 40;
+  std::string text;
+  std::string_view before = line;
+  while (!comment.empty() || text.empty()) {
+    const size_t used = std::max(before.size(), kColumn) + 3;
+    const size_t room = std::max(kWidth - std::min(used, kWidth), kLeast);
+    size_t end = comment.size();
+    if (end > room) {
+      end = comment.rfind(' ', room);
+      if (end == std::string_view::npos || end == 0) end = std::min(comment.find(' '), comment.size());
+    }
+    text += fmt::format("{:<{}} # {}\n", before, kColumn, comment.substr(0, end));
+    comment.remove_prefix(std::min(end + 1, comment.size()));
+    before = {};
+  }
+  return text;
+}
+
 std::string section_text(std::string_view section, MachineConfig& machine, bool comments) {
   std::string text;
   if (section == "pipes") {
@@ -90,12 +110,10 @@ std::string section_text(std::string_view section, MachineConfig& machine, bool 
   for (const KeySpec& spec : schema()) {
     if (spec.section != section) continue;
     const std::string line = fmt::format("{} = {}", spec.name, value_text(spec, machine));
-    if (comments) {
-      text += fmt::format("{:<32} # {}{}\n", line, spec.unit.empty() ? "" : fmt::format("[{}] ", spec.unit),
-                          spec.doc);
-    } else {
-      text += line + "\n";
-    }
+    text += comments ? commented(line,
+                                 fmt::format("{}{}", spec.unit.empty() ? "" : fmt::format("[{}] ", spec.unit),
+                                             spec.doc))
+                     : line + "\n";
   }
   return text;
 }
