@@ -22,7 +22,7 @@ namespace {
 
 struct ReuseArguments {
   std::string trace, config, size = "16K", sm;
-  std::vector<std::string> sets, without, sweeps;
+  std::vector<std::string> sets, without, sweeps, after;
   uint32_t line = 128, ways = 4, mshrs = 64, latency = 100;
   double sigma = 5;
   uint64_t seed = 1;
@@ -185,17 +185,26 @@ int default_command(const ReuseArguments& a) {
         "gpusim: error: --config names the machine whose L1 is predicted (or --reference "
         "counts as the published program does)");
   const core::MachineConfig machine = core::load_machine(a.config, a.sets, config_folders());
-  const analysis::ReuseOptions options = options_of(a, machine);
+  analysis::ReuseOptions options = options_of(a, machine);
   if (a.sweeps.size() > kMostSweeps)
     throw core::InputError(fmt::format("gpusim: error: --sweep: {} keys at most", kMostSweeps));
   const analysis::WarpTrace trace = load_trace(a.trace);
   if (!a.sweeps.empty()) return sweep_command(a, trace, options);
+  analysis::ReuseMemory memory(machine, static_cast<uint32_t>(machine.gpu.sms));
+  if (!a.after.empty()) options.memory = &memory;
+  for (const std::string& file : a.after)
+    static_cast<void>(analysis::predict_reuse(machine, load_trace(file), options));
   const analysis::ReusePrediction p = analysis::predict_reuse(machine, trace, options);
-  fmt::print("{}", a.json ? analysis::reuse_json(p) : analysis::reuse_text(p, trace.header(), machine));
+  fmt::print("{}",
+             a.json ? analysis::reuse_json(p, machine) : analysis::reuse_text(p, trace.header(), machine));
   return kGood;
 }
 
-int model_reuse(const ReuseArguments& a) { return a.reference ? reference_command(a) : default_command(a); }
+int model_reuse(const ReuseArguments& a) {
+  if (!a.after.empty() && (a.reference || !a.sm.empty() || !a.sweeps.empty()))
+    throw core::InputError("gpusim: error: --after: goes with neither --reference, --sm nor --sweep");
+  return a.reference ? reference_command(a) : default_command(a);
+}
 
 }  // namespace
 
@@ -207,6 +216,11 @@ void add_reuse_command(CLI::App& program, int& code) {
       ->add_option("--trace", a->trace,
                    "Trace: 'blocksize: X Y Z', then 'THREAD DIRECTION ADDRESS BYTES' per access")
       ->required();
+  command
+      ->add_option(
+          "--after", a->after,
+          "Trace of a launch before, with --warps: what it leaves in L2 is there (repeatable, in order)")
+      ->allow_extra_args(false);
   command->add_option("--line", a->line, "Bytes of a line (default 128)")->check(CLI::Range(1u, 1u << 20));
   command->add_option("--size", a->size, "Size of the cache (default 16K)");
   command->add_option("--ways", a->ways, "Lines of a set (default 4)")->check(CLI::Range(1u, 1u << 16));

@@ -198,7 +198,7 @@ def main():
     print("| program | kernel | loads | simulated % | predicted % | error | |" + (" of the SM % | error |" if one else ""))
     print("|---" * (9 if one else 7) + "|")
     with tempfile.TemporaryDirectory() as folder:
-        trace, recording = pathlib.Path(folder) / "kernel.trc", pathlib.Path(folder) / "run.h5"
+        recording = pathlib.Path(folder) / "run.h5"
         for ptx, launch, chosen in SETS[a.programs]:
             name = launch or ptx
             if a.only not in name:
@@ -207,8 +207,12 @@ def main():
             out, _ = run([a.gpusim, *machine, "--json", "--force", "--out", recording if one else "none", *program])
             kernels = json.loads(out)["kernels"]
             for kernel, (number, loads) in largest_launches(kernels).items():
-                run([a.gpusim, "trace", *program, "--config", a.machine, "--warps", "--number", number, "--out", trace])
-                out, _ = run([a.gpusim, "reuse", "--trace", trace, *machine, "--json"] + (["--sm", a.sm] if a.sm else []))
+                traces = [pathlib.Path(folder) / f"{n}.trc" for n in range(number + 1)]
+                first = 0 if a.sm == "" else number  # whose L2 the kernel finds: those of one SM alone start with none
+                for n in range(first, number + 1):
+                    run([a.gpusim, "trace", *program, "--config", a.machine, "--warps", "--number", n, "--out", traces[n]])
+                out, _ = run([a.gpusim, "reuse", "--trace", traces[number], *machine, "--json", *(["--sm", a.sm] if a.sm else []),
+                              *(x for t in traces[first:number] for x in ("--after", t))])
                 p, c = json.loads(out), kernels[number]["counters"]
                 simulated, predicted = 100 * c["l1_global_load_miss"] / loads, 100 * p["miss_rate"]
                 rows.append((chosen, abs(predicted - simulated)))

@@ -3,6 +3,7 @@
 // the microbenchmarks of `gpusim microbench` confirm.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "analysis/recording/warp_trace.h"
@@ -54,5 +55,8 @@ struct ReuseMachine {
 /// if it has no L1 but `needs_l1`.
 [[nodiscard]] ReuseMachine reuse_machine(const core::MachineConfig& config, const WarpTraceHeader& trace,
                                          bool needs_l1 = true);
+
+/// What the model takes differently than the configuration has it, one line for each key.
+[[nodiscard]] std::vector<std::string> unmodelled_cache_rules(const core::MachineConfig& config);
 
 }  // namespace gpusim::analysis

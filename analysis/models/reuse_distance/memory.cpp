@@ -33,7 +33,8 @@ ReuseMemory::Shape ReuseMemory::share_of(const core::MachineConfig& m, double pa
 
 ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const ReuseNeighbours& neighbours,
                          ReuseTraffic* traffic)
-    : interleave_(at_least_one(m.l2.interleave)),
+    : map_(m.l2),
+      interleave_(at_least_one(m.l2.interleave)),
       partitions_(at_least_one(m.l2.partitions)),
       channels_(at_least_one(m.dram.channels)),
       line_bytes_(at_least_one(m.l2.line)),
@@ -90,12 +91,7 @@ void ReuseMemory::begin_kernel() {
 }
 
 ReuseMemory::Place ReuseMemory::place_of(uint64_t address) const {
-  if (traffic_ != nullptr) return place_at(traffic_->partition_of(address), traffic_->local_of(address));
-  const uint64_t block = address / interleave_;
-  const uint64_t partition = block % partitions_, local_block = block / partitions_;
-  return {static_cast<uint32_t>(partition),
-          static_cast<uint32_t>(partition * channels_.value() + local_block % channels_),
-          local_block * interleave_.value() + address % interleave_};
+  return place_at(map_.partition(address), map_.local(address));
 }
 
 ReuseMemory::Place ReuseMemory::place_at(uint64_t partition, uint64_t local) const {

@@ -8,6 +8,7 @@
 
 #include "analysis/models/reuse_distance/coalescer.h"
 #include "analysis/models/reuse_distance/traffic.h"
+#include "simcore/address_map.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 #include "simcore/set_index.h"
@@ -77,6 +78,7 @@ class ReuseMemory {
   double fetch(double now, const Place& place, uint32_t bytes, bool write = false);
   double access(double arrived, const Place& place, uint32_t sectors, bool counts);
 
+  core::AddressMap map_;
   core::Divisor interleave_, partitions_, channels_, line_bytes_;
   /// Of a partition's cache, what the modelled SMs and their neighbours' common lines have.
   struct Shape {

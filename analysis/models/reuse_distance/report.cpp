@@ -42,10 +42,14 @@ std::string reuse_text(const ReusePrediction& p, const WarpTraceHeader& trace, c
     fmt::format_to(std::back_inserter(out), "L2: {} of {} sectors that loads ask for hit ({})\n",
                    p.run.l2_hits, p.run.l2_sectors,
                    percent(static_cast<double>(p.run.l2_hits), static_cast<double>(p.run.l2_sectors)));
+  for (const std::string& rule : unmodelled_cache_rules(m)) out += fmt::format("not modelled: {}\n", rule);
   return out;
 }
 
-std::string reuse_json(const ReusePrediction& p) {
+std::string reuse_json(const ReusePrediction& p, const core::MachineConfig& m) {
+  std::string unmodelled;
+  for (const std::string& rule : unmodelled_cache_rules(m))
+    unmodelled += (unmodelled.empty() ? "" : ", ") + core::json_quoted(rule);
   const ReuseMisses& g = p.run.global;
   size_t classes = p.run.distances.size();
   while (classes != 0 && p.run.distances[classes - 1] == 0) --classes;
@@ -54,11 +58,11 @@ std::string reuse_json(const ReusePrediction& p) {
       "{{\"accesses\": {}, \"hits\": {}, \"misses\": {}, \"miss_rate\": {}, \"compulsory\": {}, "
       "\"capacity\": {}, \"associativity\": {}, \"latency\": {}, \"mshr\": {}, \"written\": {}, "
       "\"local_accesses\": {}, \"local_misses\": {}, \"l2_sectors\": {}, \"l2_hits\": {}, \"cycles\": {}, "
-      "\"distances\": [{}]}}\n",
+      "\"distances\": [{}], \"unmodelled\": [{}]}}\n",
       g.accesses(), g.hits, g.misses(), core::json_number(g.miss_rate()), p.kinds.compulsory,
       p.kinds.capacity, p.kinds.associativity, p.kinds.latency, p.mshr, p.kinds.written,
       p.run.local.accesses(), p.run.local.misses(), p.run.l2_sectors, p.run.l2_hits,
-      core::json_number(p.run.cycles), fmt::join(p.run.distances.begin(), end, ", "));
+      core::json_number(p.run.cycles), fmt::join(p.run.distances.begin(), end, ", "), unmodelled);
 }
 
 }  // namespace gpusim::analysis

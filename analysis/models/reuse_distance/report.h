@@ -9,6 +9,6 @@ namespace gpusim::analysis {
 [[nodiscard]] std::string reuse_text(const ReusePrediction& prediction, const WarpTraceHeader& trace,
                                      const core::MachineConfig& machine);
 /// One object and a new line.
-[[nodiscard]] std::string reuse_json(const ReusePrediction& prediction);
+[[nodiscard]] std::string reuse_json(const ReusePrediction& prediction, const core::MachineConfig& machine);
 
 }  // namespace gpusim::analysis
