@@ -53,20 +53,19 @@ struct Symbol {
 };
 [[nodiscard]] Symbol symbol_of(Device& device, const void* variable);
 
-// Arrays (cudaMallocArray): texels lie row by row in device memory.
-struct Array {
-  cudaChannelFormatDesc format;
-  cudaExtent extent;  ///< 0 where it has no such dimension
-  unsigned flags = 0;
-  std::byte* data = nullptr;
-  uint64_t pitch = 0;
-  [[nodiscard]] uint64_t texel_bytes() const {
-    return static_cast<uint64_t>(format.x + format.y + format.z + format.w) / 8;
-  }
-  [[nodiscard]] uint64_t height() const { return extent.height == 0 ? 1 : extent.height; }
-  [[nodiscard]] uint64_t depth() const { return extent.depth == 0 ? 1 : extent.depth; }
-};
-[[nodiscard]] Array& array_of(cudaArray_const_t handle);
+// Arrays and what kernels read through them
+[[nodiscard]] inline ChannelFormat channels(const cudaChannelFormatDesc& f) {
+  return {f.x, f.y, f.z, f.w,
+          f.f >= 0 && f.f < 3 ? static_cast<ChannelFormat::Kind>(f.f) : ChannelFormat::Kind::kNone};
+}
+[[nodiscard]] inline cudaChannelFormatDesc described(const ChannelFormat& f) {
+  return {f.x, f.y, f.z, f.w, static_cast<int>(f.kind)};
+}
+[[nodiscard]] Array& array_of(const Device& device, cudaArray_const_t handle);
+/// Throws for what textures cannot have.
+[[nodiscard]] isa::Texture texture_of(const Device& device, const cudaResourceDesc& resource,
+                                      const cudaTextureDesc& texture);
+[[nodiscard]] isa::Texture surface_of(const Device& device, const cudaResourceDesc& resource);
 
 /// Direction and lengths of a copy that the program may ask for; throws if the device memory in it is not
 /// allocated that far.

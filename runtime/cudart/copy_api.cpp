@@ -28,13 +28,13 @@ size_t pitch_of_rows(size_t pitch, size_t width, size_t height) {
 
 /// A place in an array, in bytes of x.
 std::byte* place(const Array& a, size_t x_bytes, size_t y, size_t width, size_t height) {
-  require(x_bytes + width <= a.extent.width * a.texel_bytes() && y + height <= a.height());
+  require(x_bytes + width <= a.row_bytes() && y + height <= a.height());
   return a.data + y * a.pitch + x_bytes;
 }
 
 /// As many whole rows as `count` bytes are, from or to linear memory.
 void array_rows(const Array& a, size_t x_bytes, size_t count, size_t& width, size_t& height) {
-  const size_t row = a.extent.width * a.texel_bytes();
+  const size_t row = a.row_bytes();
   if (x_bytes + count <= row) {
     width = count, height = 1;
     return;
@@ -44,41 +44,6 @@ void array_rows(const Array& a, size_t x_bytes, size_t count, size_t& width, siz
 }
 
 }  // namespace
-
-Copy copy_3d(Device& device, const cudaMemcpy3DParms& p) {
-  require((p.srcArray == nullptr) != (p.srcPtr.ptr == nullptr) &&
-          (p.dstArray == nullptr) != (p.dstPtr.ptr == nullptr));
-  Copy c;
-  uint64_t texel = 1;
-  if (p.srcArray != nullptr) texel = array_of(p.srcArray).texel_bytes();
-  if (p.dstArray != nullptr) texel = array_of(p.dstArray).texel_bytes();
-  c.width = p.extent.width * texel;
-  c.height = p.extent.height;
-  c.depth = p.extent.depth;
-  if (p.srcArray != nullptr) {
-    const Array& a = array_of(p.srcArray);
-    require(p.srcPos.x + p.extent.width <= a.extent.width && p.srcPos.y + p.extent.height <= a.height() &&
-            p.srcPos.z + p.extent.depth <= a.depth());
-    c.from_pitch = a.pitch, c.from_slice = a.pitch * a.height();
-    c.from = a.data + p.srcPos.z * c.from_slice + p.srcPos.y * a.pitch + p.srcPos.x * texel;
-  } else {
-    c.from_pitch = p.srcPtr.pitch, c.from_slice = p.srcPtr.pitch * std::max(p.srcPtr.ysize, size_t{1});
-    c.from = static_cast<const std::byte*>(p.srcPtr.ptr) + p.srcPos.z * c.from_slice +
-             p.srcPos.y * c.from_pitch + p.srcPos.x * (p.dstArray != nullptr ? texel : 1);
-  }
-  if (p.dstArray != nullptr) {
-    const Array& a = array_of(p.dstArray);
-    require(p.dstPos.x + p.extent.width <= a.extent.width && p.dstPos.y + p.extent.height <= a.height() &&
-            p.dstPos.z + p.extent.depth <= a.depth());
-    c.to_pitch = a.pitch, c.to_slice = a.pitch * a.height();
-    c.to = a.data + p.dstPos.z * c.to_slice + p.dstPos.y * a.pitch + p.dstPos.x * texel;
-  } else {
-    c.to_pitch = p.dstPtr.pitch, c.to_slice = p.dstPtr.pitch * std::max(p.dstPtr.ysize, size_t{1});
-    c.to = static_cast<std::byte*>(p.dstPtr.ptr) + p.dstPos.z * c.to_slice + p.dstPos.y * c.to_pitch +
-           p.dstPos.x * (p.srcArray != nullptr ? texel : 1);
-  }
-  return checked_copy(device, std::move(c), p.kind);
-}
 
 // Each function comes in up to four forms: it waits or not, and a null stream is the legacy default stream
 // or, for programs compiled with --default-stream per-thread (_ptds, _ptsz), the thread's.
@@ -144,32 +109,32 @@ Copy from_symbol(Device& device, void* to, const void* symbol, size_t bytes, siz
 }
 Copy to_array(Device& device, cudaArray_t array, size_t x, size_t y, const void* from, size_t pitch,
               size_t width, size_t height, cudaMemcpyKind kind) {
-  const Array& a = array_of(array);
+  const Array& a = array_of(device, array);
   return rows_copy(device, place(a, x, y, width, height), a.pitch, from, pitch_of_rows(pitch, width, height),
                    width, height, kind);
 }
 Copy from_array(Device& device, void* to, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
                 size_t width, size_t height, cudaMemcpyKind kind) {
-  const Array& a = array_of(array);
+  const Array& a = array_of(device, array);
   return rows_copy(device, to, pitch_of_rows(pitch, width, height), place(a, x, y, width, height), a.pitch,
                    width, height, kind);
 }
 Copy array_to_array(Device& device, cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
                     size_t from_x, size_t from_y, size_t width, size_t height, cudaMemcpyKind kind) {
-  const Array &t = array_of(to), &f = array_of(from);
+  const Array &t = array_of(device, to), &f = array_of(device, from);
   return rows_copy(device, place(t, to_x, to_y, width, height), t.pitch,
                    place(f, from_x, from_y, width, height), f.pitch, width, height, kind);
 }
 Copy bytes_to_array(Device& device, cudaArray_t array, size_t x, size_t y, const void* from, size_t bytes,
                     cudaMemcpyKind kind) {
   size_t width = 0, height = 0;
-  array_rows(array_of(array), x, bytes, width, height);
+  array_rows(array_of(device, array), x, bytes, width, height);
   return to_array(device, array, x, y, from, width, width, height, kind);
 }
 Copy bytes_from_array(Device& device, void* to, cudaArray_const_t array, size_t x, size_t y, size_t bytes,
                       cudaMemcpyKind kind) {
   size_t width = 0, height = 0;
-  array_rows(array_of(array), x, bytes, width, height);
+  array_rows(array_of(device, array), x, bytes, width, height);
   return from_array(device, to, width, array, x, y, width, height, kind);
 }
 }  // namespace

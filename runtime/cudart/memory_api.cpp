@@ -28,11 +28,6 @@ Pool& pool_of(cudaMemPool_t handle) {
   return *pool;
 }
 
-std::set<Array*>& arrays() {
-  static auto* const made = new std::set<Array*>;
-  return *made;
-}
-
 cudaError_t allocate(void** pointer, size_t bytes) {
   return call([&](Device& device) {
     require(pointer != nullptr);
@@ -54,24 +49,11 @@ void allocate_array(Device& device, cudaArray_t* handle, const cudaChannelFormat
   require(handle != nullptr && format != nullptr);
   const int bits = format->x + format->y + format->z + format->w;
   require(bits > 0 && bits % 8 == 0 && extent.width != 0, Code::kInvalidChannelDescriptor);
-  auto array = std::make_unique<Array>();
-  array->format = *format;
-  array->extent = extent;
-  array->flags = flags;
-  array->pitch = pitch_of(extent.width * array->texel_bytes());
-  if (extent.height == 0 && extent.depth == 0) array->pitch = extent.width * array->texel_bytes();
-  array->data = device.allocate(array->pitch * array->height() * array->depth(), "array");
-  arrays().insert(array.get());
-  *handle = reinterpret_cast<cudaArray_t>(array.release());
+  const ArrayShape shape{channels(*format), {extent.width, extent.height, extent.depth}, flags};
+  *handle = reinterpret_cast<cudaArray_t>(&device.add_array(shape));
 }
 
 }  // namespace
-
-Array& array_of(cudaArray_const_t handle) {
-  auto* const array = const_cast<Array*>(reinterpret_cast<const Array*>(handle));
-  require(arrays().contains(array), Code::kInvalidResourceHandle);
-  return *array;
-}
 
 GPUSIM_EXPORT cudaError_t cudaMalloc(void** pointer, size_t bytes) { return allocate(pointer, bytes); }
 GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
@@ -324,26 +306,22 @@ GPUSIM_EXPORT cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChanne
 GPUSIM_EXPORT cudaError_t cudaFreeArray(cudaArray_t array) {
   return call([&](Device& device) {
     if (array == nullptr) return;
-    Array& a = array_of(array);
-    device.synchronize();
-    device.release(a.data);
-    arrays().erase(&a);
-    delete &a;
+    device.remove_array(&array_of(device, array));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
                                            cudaArray_t array) {
-  return call([&](Device&) {
-    const Array& a = array_of(array);
-    if (format != nullptr) *format = a.format;
-    if (extent != nullptr) *extent = a.extent;
+  return call([&](Device& device) {
+    const Array& a = array_of(device, array);
+    if (format != nullptr) *format = described(a.format);
+    if (extent != nullptr) *extent = {a.extent.width, a.extent.height, a.extent.depth};
     if (flags != nullptr) *flags = a.flags;
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array) {
-  return call([&](Device&) {
+  return call([&](Device& device) {
     require(format != nullptr);
-    *format = array_of(array).format;
+    *format = described(array_of(device, array).format);
   });
 }
 GPUSIM_EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {

@@ -267,6 +267,26 @@ double Device::milliseconds(Event& from, Event& to) {
   return (to.seconds - from.seconds) * 1e3;
 }
 
+Array& Device::add_array(const ArrayShape& shape) {
+  constexpr uint64_t kPitch = 512;
+  auto array = std::make_unique<Array>();
+  static_cast<ArrayShape&>(*array) = shape;
+  array->pitch = array->row_bytes();
+  if (shape.extent.height != 0 || shape.extent.depth != 0)
+    array->pitch = (array->pitch + kPitch - 1) / kPitch * kPitch;
+  array->data = allocate(array->slice() * array->depth(), "array");
+  Array& made = *array;
+  arrays_.emplace(&made, std::move(array));
+  return made;
+}
+
+void Device::remove_array(const Array* array) {
+  if (!is_array(array)) throw Failure(Code::kInvalidResourceHandle);
+  synchronize();
+  release(array->data);
+  arrays_.erase(array);
+}
+
 uint64_t Device::add_texture(const isa::Texture& texture) {
   auto free = std::ranges::find_if(textures_, [](const auto& t) { return t == nullptr; });
   if (free == textures_.end()) free = textures_.insert(free, nullptr);
@@ -301,6 +321,7 @@ void Device::reset() {
   view_->forget_strays();
   strayed_.clear();
   textures_.clear();
+  arrays_.clear();
   services_.reset();
   for (const auto& [key, kernel] : kernels_) retire(*kernel);
   kernels_.clear();

@@ -31,6 +31,7 @@
 #include "components/simulation/prepared_launch.h"
 #include "isa/exec/texture.h"
 #include "isa/ptx/module.h"
+#include "runtime/device/array.h"
 #include "runtime/device/error.h"
 #include "runtime/device/options.h"
 #include "runtime/device/progress.h"
@@ -234,6 +235,11 @@ class Device {
   void fill(const Fill& fill, Stream& stream, bool wait);
   void host_function(std::function<void()> function, Stream& stream);
 
+  // Arrays
+  Array& add_array(const ArrayShape& shape);
+  [[nodiscard]] bool is_array(const Array* array) const { return arrays_.contains(array); }
+  void remove_array(const Array* array);
+
   // Textures: handles are what kernels get.
   uint64_t add_texture(const isa::Texture& texture);
   void remove_texture(uint64_t handle);
@@ -316,6 +322,7 @@ class Device {
   std::map<uint64_t, HostFlags> host_memory_;
   comp::HostRanges host_ranges_;  ///< what timed kernels reach over the host's link
   uint64_t taken_bytes_ = 0;
+  std::map<const Array*, std::unique_ptr<Array>> arrays_;
   std::vector<std::unique_ptr<isa::Texture>> textures_;
   comp::HostServices services_;   ///< what kernels print and allocate
   std::unique_ptr<Memory> view_;  ///< memory_ and textures_ as the executor sees them

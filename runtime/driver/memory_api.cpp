@@ -31,41 +31,6 @@ CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned value_bytes
   });
 }
 
-/// CUDA_MEMCPY2D: of memory types 1 host, 2 device, 3 array, 4 unified.
-struct Copy2d {
-  size_t from_x, from_y;
-  int from_type;
-  const void* from_host;
-  CUdeviceptr from_device;
-  void* from_array;
-  size_t from_pitch;
-  size_t to_x, to_y;
-  int to_type;
-  void* to_host;
-  CUdeviceptr to_device;
-  void* to_array;
-  size_t to_pitch;
-  size_t width, height;
-};
-
-CUresult copy_2d(const Copy2d* p, CUstream stream, bool wait) {
-  return call([&](Device& device) {
-    require(p != nullptr);
-    if (p->from_type == 3 || p->to_type == 3) throw Failure(Code::kNotSupported, "copies of driver arrays");
-    Copy c;
-    c.width = p->width, c.height = p->height;
-    c.from_pitch = p->from_pitch == 0 ? p->width : p->from_pitch;
-    c.to_pitch = p->to_pitch == 0 ? p->width : p->to_pitch;
-    const void* const from = p->from_type == 1 ? p->from_host : pointer(p->from_device);
-    void* const to = p->to_type == 1 ? p->to_host : pointer(p->to_device);
-    c.from = static_cast<const std::byte*>(from) + p->from_y * c.from_pitch + p->from_x;
-    c.to = static_cast<std::byte*>(to) + p->to_y * c.to_pitch + p->to_x;
-    c.from_slice = c.from_pitch * c.height, c.to_slice = c.to_pitch * c.height;
-    device.copy(cudart::checked_copy(device, std::move(c), cudaMemcpyDefault),
-                cudart::stream_of(device, stream), wait);
-  });
-}
-
 }  // namespace
 
 GPUSIM_DRIVER cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
@@ -188,9 +153,6 @@ GPUSIM_DRIVER cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
 GPUSIM_DRIVER cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return copy(pointer(to), pointer(from), bytes, cudaMemcpyDefault, stream, false);
 }
-GPUSIM_DRIVER cuMemcpy2D_v2(const Copy2d* p) { return copy_2d(p, nullptr, true); }
-GPUSIM_DRIVER cuMemcpy2DUnaligned_v2(const Copy2d* p) { return copy_2d(p, nullptr, true); }
-GPUSIM_DRIVER cuMemcpy2DAsync_v2(const Copy2d* p, CUstream stream) { return copy_2d(p, stream, false); }
 
 #define GPUSIM_DRIVER_FILL(bits, type)                                                              \
   GPUSIM_DRIVER cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count) {                    \

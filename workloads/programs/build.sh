@@ -15,7 +15,7 @@ for name in "$@"; do
     separate) flags="$flags -rdc=true" ;;
     classes) flags="$flags --extended-lambda" ;;
     per_thread) flags="$flags --default-stream per-thread" ;;
-    driver_api) flags="$flags -lcuda -L$(dirname "$(command -v nvcc)")/../lib64/stubs -Xlinker --allow-shlib-undefined -Xlinker --unresolved-symbols=ignore-all" ;;
+    driver_api | driver_textures) flags="$flags -lcuda -L$(dirname "$(command -v nvcc)")/../lib64/stubs -Xlinker --allow-shlib-undefined -Xlinker --unresolved-symbols=ignore-all" ;;
   esac
   nvcc $flags "$name"/*.c* -o "$out/$name"
 done

@@ -1,0 +1,354 @@
+// Arrays, copies of two and three dimensions, texture and surface objects.
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "runtime/driver/driver.h"
+
+namespace gpusim::runtime::driver {
+
+namespace {
+
+// As cuda.h lays them out.
+using CUarray = cudaArray_t;
+struct ArrayDescriptor {
+  size_t width, height;
+  int format;
+  unsigned channels;
+};
+struct Array3dDescriptor {
+  size_t width, height, depth;
+  int format;
+  unsigned channels, flags;
+};
+enum MemoryType : int { kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3, kUnifiedMemory = 4 };
+struct Copy2d {
+  size_t from_x, from_y;
+  int from_type;
+  const void* from_host;
+  CUdeviceptr from_device;
+  CUarray from_array;
+  size_t from_pitch;
+  size_t to_x, to_y;
+  int to_type;
+  void* to_host;
+  CUdeviceptr to_device;
+  CUarray to_array;
+  size_t to_pitch;
+  size_t width, height;
+};
+/// CUDA_MEMCPY3D, and CUDA_MEMCPY3D_PEER, which has contexts where this one has reserved members.
+struct Copy3dEnd {
+  size_t x, y, z, level;
+  int type;
+  const void* host;
+  CUdeviceptr device;
+  CUarray array;
+  void* reserved;
+  size_t pitch, height;
+};
+struct Copy3d {
+  Copy3dEnd from, to;
+  size_t width, height, depth;
+};
+static_assert(sizeof(Copy2d) == 128 && sizeof(Copy3d) == 200);
+struct ResourceDescriptor {
+  int type;
+  union {
+    CUarray array;
+    struct {
+      CUdeviceptr address;
+      int format;
+      unsigned channels;
+      size_t bytes;
+    } linear;
+    struct {
+      CUdeviceptr address;
+      int format;
+      unsigned channels;
+      size_t width, height, pitch;
+    } rows;
+    int reserved[32];
+  };
+  unsigned flags;
+};
+struct TextureDescriptor {
+  int address_mode[3], filter_mode;
+  unsigned flags, anisotropy;
+  int mipmap_filter;
+  float mipmap_bias, mipmap_least, mipmap_most;
+  float border[4];
+  int reserved[12];
+};
+static_assert(sizeof(ResourceDescriptor) == 144 && sizeof(TextureDescriptor) == 104);
+
+struct Format {
+  int number;
+  ChannelFormat::Kind kind;
+  int bits;
+};
+constexpr Format kFormats[] = {
+    {0x01, ChannelFormat::Kind::kUnsigned, 8},  {0x02, ChannelFormat::Kind::kUnsigned, 16},
+    {0x03, ChannelFormat::Kind::kUnsigned, 32}, {0x08, ChannelFormat::Kind::kSigned, 8},
+    {0x09, ChannelFormat::Kind::kSigned, 16},   {0x0a, ChannelFormat::Kind::kSigned, 32},
+    {0x10, ChannelFormat::Kind::kFloat, 16},    {0x20, ChannelFormat::Kind::kFloat, 32},
+};
+
+ChannelFormat format_of(int number, unsigned channels) {
+  const auto* const at = std::ranges::find(kFormats, number, &Format::number);
+  require(at != std::end(kFormats) && (channels == 1 || channels == 2 || channels == 4));
+  const auto bits = [&](unsigned channel) { return channel < channels ? at->bits : 0; };
+  return {bits(0), bits(1), bits(2), bits(3), at->kind};
+}
+int number_of(const ChannelFormat& format) {
+  const auto same = [&](const Format& f) { return f.kind == format.kind && f.bits == format.x; };
+  const auto* const at = std::ranges::find_if(kFormats, same);
+  return at == std::end(kFormats) ? 0 : at->number;
+}
+unsigned channels_of(const ChannelFormat& f) {
+  return 1u + static_cast<unsigned>(f.y != 0) + static_cast<unsigned>(f.z != 0) +
+         static_cast<unsigned>(f.w != 0);
+}
+
+void make_array(Device& device, CUarray* handle, const Array3dDescriptor& d) {
+  constexpr unsigned kKnown = Array::kLayered | Array::kSurface | Array::kCubemap | 8;  // 8: gather
+  require(handle != nullptr && d.width != 0);
+  if ((d.flags & ~kKnown) != 0)
+    throw Failure(Code::kNotSupported, "arrays for depth, colour, sparse or deferred memory");
+  const bool cube = (d.flags & Array::kCubemap) != 0;
+  require(!cube || (d.width == d.height && d.depth != 0 && d.depth % 6 == 0));
+  require(cube || d.depth == 0 || d.height != 0 || (d.flags & Array::kLayered) != 0);
+  const ArrayShape shape{format_of(d.format, d.channels), {d.width, d.height, d.depth}, d.flags};
+  *handle = reinterpret_cast<CUarray>(&device.add_array(shape));
+}
+
+/// Where one end of a copy begins, and how far its rows and slices lie from each other.
+struct Place {
+  std::byte* begin;
+  uint64_t pitch, slice;
+};
+Place place_of(const Device& device, const Copy3dEnd& end, size_t width, size_t height, size_t depth) {
+  require(end.level == 0);
+  if (end.type == kArrayMemory) {
+    const Array& a = cudart::array_of(device, end.array);
+    require(end.x % a.texel_bytes() == 0 && width % a.texel_bytes() == 0);
+    require(end.x <= a.row_bytes() && width <= a.row_bytes() - end.x);
+    require(end.y <= a.height() && height <= a.height() - end.y);
+    require(end.z <= a.depth() && depth <= a.depth() - end.z);
+    return {a.data + end.z * a.slice() + end.y * a.pitch + end.x, a.pitch, a.slice()};
+  }
+  require(end.type == kHostMemory || end.type == kDeviceMemory || end.type == kUnifiedMemory);
+  auto* const base =
+      end.type == kHostMemory ? static_cast<std::byte*>(const_cast<void*>(end.host)) : pointer(end.device);
+  require(base != nullptr);
+  const uint64_t pitch = end.pitch == 0 ? width : end.pitch;
+  require(height <= 1 || pitch >= width);
+  require(depth <= 1 || end.height >= height);
+  const uint64_t slice = pitch * std::max(end.height, height);
+  return {base + end.z * slice + end.y * pitch + end.x, pitch, slice};
+}
+
+void copy_3d(Device& device, const Copy3d& p, CUstream stream, bool wait) {
+  Stream& s = cudart::stream_of(device, stream);
+  const Place from = place_of(device, p.from, p.width, p.height, p.depth);
+  const Place to = place_of(device, p.to, p.width, p.height, p.depth);
+  Copy c;
+  c.from = from.begin, c.to = to.begin;
+  c.width = p.width, c.height = p.height, c.depth = p.depth;
+  // Of one row, what lies between rows plays no part.
+  c.from_pitch = std::max<uint64_t>(from.pitch, p.width), c.to_pitch = std::max<uint64_t>(to.pitch, p.width);
+  c.from_slice = from.slice, c.to_slice = to.slice;
+  device.copy(cudart::checked_copy(device, std::move(c), cudaMemcpyDefault), s, wait);
+}
+
+CUresult copy_3d(const Copy3d* p, CUstream stream, bool wait) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    copy_3d(device, *p, stream, wait);
+  });
+}
+
+CUresult copy_2d(const Copy2d* p, CUstream stream, bool wait) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    Copy3d c{};
+    c.from = {p->from_x, p->from_y,     0, 0, p->from_type, p->from_host, p->from_device, p->from_array,
+              nullptr,   p->from_pitch, 0};
+    c.to = {p->to_x,      p->to_y,     0,       0,           p->to_type, p->to_host,
+            p->to_device, p->to_array, nullptr, p->to_pitch, 0};
+    c.width = p->width, c.height = p->height, c.depth = 1;
+    copy_3d(device, c, stream, wait);
+  });
+}
+
+Copy3dEnd on_host(const void* memory) { return {0, 0, 0, 0, kHostMemory, memory, 0, nullptr, nullptr, 0, 0}; }
+Copy3dEnd on_device(CUdeviceptr address) {
+  return {0, 0, 0, 0, kDeviceMemory, nullptr, address, nullptr, nullptr, 0, 0};
+}
+Copy3dEnd in_array(CUarray array, size_t offset) {
+  return {offset, 0, 0, 0, kArrayMemory, nullptr, 0, array, nullptr, 0, 0};
+}
+/// Arrays of one dimension only.
+CUresult copy_row(const Copy3dEnd& to, const Copy3dEnd& from, size_t bytes, CUstream stream, bool wait) {
+  return call([&](Device& device) {
+    for (const Copy3dEnd* end : {&to, &from})
+      if (end->type == kArrayMemory) require(cudart::array_of(device, end->array).extent.height == 0);
+    copy_3d(device, {from, to, bytes, 1, 1}, stream, wait);
+  });
+}
+
+struct Described {
+  ResourceDescriptor resource;
+  TextureDescriptor texture;
+};
+std::map<uint64_t, Described>& objects() {
+  static auto* const made = new std::map<uint64_t, Described>;
+  return *made;
+}
+const Described& described(uint64_t object) {
+  const auto at = objects().find(object);
+  require(at != objects().end());
+  return at->second;
+}
+
+cudaResourceDesc as_runtime(const ResourceDescriptor& d) {
+  constexpr int kArray = 0, kLinear = 2, kRows = 3;
+  cudaResourceDesc r{};
+  r.resType = d.type;
+  if (d.type == kArray) {
+    r.res.array.array = d.array;
+  } else if (d.type == kLinear) {
+    r.res.linear = {pointer(d.linear.address),
+                    cudart::described(format_of(d.linear.format, d.linear.channels)), d.linear.bytes};
+  } else if (d.type == kRows) {
+    r.res.pitch2D = {pointer(d.rows.address), cudart::described(format_of(d.rows.format, d.rows.channels)),
+                     d.rows.width, d.rows.height, d.rows.pitch};
+  }
+  return r;
+}
+
+cudaTextureDesc as_runtime(const Device& device, const ResourceDescriptor& resource,
+                           const TextureDescriptor& d) {
+  constexpr int kArray = 0;
+  constexpr unsigned kAsInteger = 1, kNormalized = 2, kSrgb = 0x10;
+  const ChannelFormat format = resource.type == kArray
+                                   ? cudart::array_of(device, resource.array).format
+                                   : cudart::channels(as_runtime(resource).res.linear.desc);
+  // Integers of 8 and 16 bits are read as numbers of [0, 1] or [-1, 1] unless they are asked for.
+  const bool promoted =
+      (d.flags & kAsInteger) == 0 && format.kind != ChannelFormat::Kind::kFloat && format.x < 32;
+  cudaTextureDesc t{};
+  std::copy(std::begin(d.address_mode), std::end(d.address_mode), std::begin(t.addressMode));
+  std::copy(std::begin(d.border), std::end(d.border), std::begin(t.borderColor));
+  t.filterMode = d.filter_mode;
+  t.readMode = promoted ? 1 : 0;
+  t.normalizedCoords = (d.flags & kNormalized) != 0;
+  t.sRGB = (d.flags & kSrgb) != 0;
+  return t;
+}
+
+}  // namespace
+
+GPUSIM_DRIVER cuArrayCreate_v2(CUarray* array, const ArrayDescriptor* d) {
+  return call([&](Device& device) {
+    require(d != nullptr);
+    make_array(device, array, {d->width, d->height, 0, d->format, d->channels, 0});
+  });
+}
+GPUSIM_DRIVER cuArray3DCreate_v2(CUarray* array, const Array3dDescriptor* d) {
+  return call([&](Device& device) {
+    require(d != nullptr);
+    make_array(device, array, *d);
+  });
+}
+GPUSIM_DRIVER cuArray3DGetDescriptor_v2(Array3dDescriptor* d, CUarray array) {
+  return call([&](Device& device) {
+    require(d != nullptr);
+    const Array& a = cudart::array_of(device, array);
+    *d = {a.extent.width,      a.extent.height,       a.extent.depth,
+          number_of(a.format), channels_of(a.format), a.flags};
+  });
+}
+GPUSIM_DRIVER cuArrayGetDescriptor_v2(ArrayDescriptor* d, CUarray array) {
+  return call([&](Device& device) {
+    require(d != nullptr);
+    const Array& a = cudart::array_of(device, array);
+    *d = {a.extent.width, a.extent.height, number_of(a.format), channels_of(a.format)};
+  });
+}
+GPUSIM_DRIVER cuArrayDestroy(CUarray array) {
+  return call([&](Device& device) { device.remove_array(&cudart::array_of(device, array)); });
+}
+
+GPUSIM_DRIVER cuMemcpy2D_v2(const Copy2d* p) { return copy_2d(p, nullptr, true); }
+GPUSIM_DRIVER cuMemcpy2DUnaligned_v2(const Copy2d* p) { return copy_2d(p, nullptr, true); }
+GPUSIM_DRIVER cuMemcpy2DAsync_v2(const Copy2d* p, CUstream stream) { return copy_2d(p, stream, false); }
+GPUSIM_DRIVER cuMemcpy3D_v2(const Copy3d* p) { return copy_3d(p, nullptr, true); }
+GPUSIM_DRIVER cuMemcpy3DAsync_v2(const Copy3d* p, CUstream stream) { return copy_3d(p, stream, false); }
+GPUSIM_DRIVER cuMemcpy3DPeer(const Copy3d* p) { return copy_3d(p, nullptr, true); }
+GPUSIM_DRIVER cuMemcpy3DPeerAsync(const Copy3d* p, CUstream stream) { return copy_3d(p, stream, false); }
+GPUSIM_DRIVER cuMemcpyDtoA_v2(CUarray to, size_t offset, CUdeviceptr from, size_t bytes) {
+  return copy_row(in_array(to, offset), on_device(from), bytes, nullptr, true);
+}
+GPUSIM_DRIVER cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t offset, size_t bytes) {
+  return copy_row(on_device(to), in_array(from, offset), bytes, nullptr, true);
+}
+GPUSIM_DRIVER cuMemcpyHtoA_v2(CUarray to, size_t offset, const void* from, size_t bytes) {
+  return copy_row(in_array(to, offset), on_host(from), bytes, nullptr, true);
+}
+GPUSIM_DRIVER cuMemcpyAtoH_v2(void* to, CUarray from, size_t offset, size_t bytes) {
+  return copy_row(on_host(to), in_array(from, offset), bytes, nullptr, true);
+}
+GPUSIM_DRIVER cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes) {
+  return copy_row(in_array(to, to_offset), in_array(from, from_offset), bytes, nullptr, true);
+}
+GPUSIM_DRIVER cuMemcpyHtoAAsync_v2(CUarray to, size_t offset, const void* from, size_t bytes,
+                                   CUstream stream) {
+  return copy_row(in_array(to, offset), on_host(from), bytes, stream, false);
+}
+GPUSIM_DRIVER cuMemcpyAtoHAsync_v2(void* to, CUarray from, size_t offset, size_t bytes, CUstream stream) {
+  return copy_row(on_host(to), in_array(from, offset), bytes, stream, false);
+}
+
+GPUSIM_DRIVER cuTexObjectCreate(unsigned long long* object, const ResourceDescriptor* resource,
+                                const TextureDescriptor* texture, const void* view) {
+  return call([&](Device& device) {
+    require(object != nullptr && resource != nullptr && texture != nullptr && resource->flags == 0);
+    if (view != nullptr) throw Failure(Code::kNotSupported, "views of textures are not simulated");
+    *object = device.add_texture(
+        cudart::texture_of(device, as_runtime(*resource), as_runtime(device, *resource, *texture)));
+    objects()[*object] = {*resource, *texture};
+  });
+}
+GPUSIM_DRIVER cuTexObjectDestroy(unsigned long long object) {
+  return call([&](Device& device) {
+    device.remove_texture(object);
+    objects().erase(object);
+  });
+}
+GPUSIM_DRIVER cuTexObjectGetResourceDesc(ResourceDescriptor* resource, unsigned long long object) {
+  return call([&](Device&) {
+    require(resource != nullptr);
+    *resource = described(object).resource;
+  });
+}
+GPUSIM_DRIVER cuTexObjectGetTextureDesc(TextureDescriptor* texture, unsigned long long object) {
+  return call([&](Device&) {
+    require(texture != nullptr);
+    *texture = described(object).texture;
+  });
+}
+GPUSIM_DRIVER cuSurfObjectCreate(unsigned long long* object, const ResourceDescriptor* resource) {
+  return call([&](Device& device) {
+    require(object != nullptr && resource != nullptr && resource->flags == 0);
+    *object = device.add_texture(cudart::surface_of(device, as_runtime(*resource)));
+    objects()[*object] = {*resource, {}};
+  });
+}
+GPUSIM_DRIVER cuSurfObjectDestroy(unsigned long long object) { return cuTexObjectDestroy(object); }
+GPUSIM_DRIVER cuSurfObjectGetResourceDesc(ResourceDescriptor* resource, unsigned long long object) {
+  return cuTexObjectGetResourceDesc(resource, object);
+}
+
+}  // namespace gpusim::runtime::driver
