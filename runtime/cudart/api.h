@@ -86,6 +86,13 @@ void submit_function(Device& device, std::function<void()> function, Stream& str
                      void (*fn)(void*) = nullptr, void* data = nullptr);
 void submit_record(Device& device, Event& event, Stream& stream);
 void submit_wait(Device& device, Stream& stream, Event& event);
+/// Memory in a stream that is captured becomes nodes of the graph: false if it is not captured.
+[[nodiscard]] bool captures_allocation(Device& device, Stream& stream, void** pointer, uint64_t bytes);
+[[nodiscard]] bool captures_free(Stream& stream, void* pointer);
+/// Outside of graphs. False if the memory is none that a graph has allocated.
+[[nodiscard]] bool free_memory_of_graphs(Device& device, void* pointer);
+/// The device is reset, and its memory is gone.
+void forget_memory_of_graphs();
 /// True while the stream is captured; calls that block are errors then.
 [[nodiscard]] bool is_capturing(const Stream& stream);
 void refuse_while_capturing(const Stream& stream);

@@ -189,7 +189,10 @@ GPUSIM_EXPORT cudaError_t cudaDeviceSynchronize() {
 }
 GPUSIM_EXPORT cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 GPUSIM_EXPORT cudaError_t cudaDeviceReset() {
-  return call([](Device& device) { device.reset(); });
+  return call([](Device& device) {
+    device.reset();
+    forget_memory_of_graphs();
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 

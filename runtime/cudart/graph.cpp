@@ -60,6 +60,11 @@ cudaGraphExec_t keep_executable(std::shared_ptr<Graph> graph) {
   return reinterpret_cast<cudaGraphExec_t>(key);
 }
 
+bool has_executable(const Graph& graph) {
+  return std::ranges::any_of(
+      executables(), [&graph](const auto& entry) { return entry.second->source.lock().get() == &graph; });
+}
+
 void forget(cudaGraph_t graph) { graphs().erase(&graph_of(graph)); }
 
 void forget(cudaGraphExec_t executable) { executables().erase(&executable_of(executable)); }
@@ -197,7 +202,7 @@ class GraphLaunch {
       case Node::Type::kWait:
         if (node.event->recorded && !node.event->reached) after.push_back(node.event->work);
         return after;
-      // The address stays the node's: each launch of the graph has the same memory.
+      // take_memory_of_launch() has done it.
       case Node::Type::kFree:
       case Node::Type::kAllocate:
       case Node::Type::kEmpty:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/cudart/api.h"
+#include "runtime/cudart/graph_memory.h"
 
 namespace gpusim::runtime::cudart {
 
@@ -46,11 +47,14 @@ struct Node {
   cudaHostNodeParams host_parameters{};
   Event* event = nullptr;
   std::shared_ptr<Graph> child;
-  void* memory = nullptr;
-  uint64_t bytes = 0;
+  std::shared_ptr<GraphMemory> memory;  ///< that the node allocates or frees
+  cudaMemAllocNodeParams memory_parameters{};
 };
 
 struct Graph {
+  // Of one that can be launched
+  unsigned long long flags = 0;
+  std::weak_ptr<const Graph> source;
   std::vector<std::unique_ptr<Node>> nodes;
   Node& add(Node::Type type, const cudaGraphNode_t* after, size_t count);
   [[nodiscard]] bool has(const Node* node) const;
@@ -70,12 +74,31 @@ struct Graph {
 [[nodiscard]] Node& node_in(Graph& made, cudaGraphNode_t node);
 cudaGraph_t keep(std::shared_ptr<Graph> graph);
 cudaGraphExec_t keep_executable(std::shared_ptr<Graph> graph);
+[[nodiscard]] bool has_executable(const Graph& graph);
 void forget(cudaGraph_t graph);
 void forget(cudaGraphExec_t executable);
 /// The graph again, with nodes of its own.
 [[nodiscard]] std::shared_ptr<Graph> copy_of(const Graph& graph);
 /// What a launch of the graph in the stream does: branches run beside each other, in streams of their own.
 void run_graph(Device& device, const Graph& graph, Stream& stream);
+
+/// Adds a node that `add(device, graph, node)` fills; none is left if that throws.
+template <class Add>
+cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                     Node::Type type, Add add) {
+  return call([&](Device& device) {
+    require(node != nullptr);
+    Graph& g = graph_of(graph);
+    Node& made = g.add(type, after, count);
+    try {
+      add(device, g, made);
+    } catch (...) {
+      g.nodes.pop_back();
+      throw;
+    }
+    *node = handle_of(&made);
+  });
+}
 
 // Capture
 struct Capture {

@@ -14,17 +14,26 @@ cudaError_t launch_graph(cudaGraphExec_t executable, cudaStream_t stream, Defaul
     Graph& graph = executable_of(executable);
     Stream& s = stream_of(device, stream, null);
     if (Capture* capture = capture_of(s)) {
+      refuse_memory_nodes(graph);
       captured(*capture, Node::Type::kGraph).child = copy_of(graph);
       return;
     }
+    take_memory_of_launch(graph);
     run_graph(device, graph, s);
   });
 }
 
-cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph) {
+cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags = 0) {
   return call([&](Device&) {
-    require(executable != nullptr);
-    std::shared_ptr<Graph> made = copy_of(graph_of(graph));
+    constexpr unsigned long long kAllFlags = 15;
+    require(executable != nullptr && (flags & ~kAllFlags) == 0);
+    const std::shared_ptr<Graph> source = shared_graph(graph);
+    if (has_memory_nodes(*source) && has_executable(*source))
+      throw Failure(Code::kNotSupported,
+                    "a graph that allocates or frees memory is instantiated a second time");
+    std::shared_ptr<Graph> made = copy_of(*source);
+    made->flags = flags;
+    made->source = source;
     (void)made->in_order();
     *executable = keep_executable(std::move(made));
   });
@@ -44,6 +53,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 GPUSIM_EXPORT cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   return call([&](Device&) {
     require(clone != nullptr);
+    refuse_memory_nodes(graph_of(graph));
     *clone = keep(copy_of(graph_of(graph)));
   });
 }
@@ -57,8 +67,8 @@ GPUSIM_EXPORT cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* node, cudaGr
 
 #if GPUSIM_CUDART >= 12
 GPUSIM_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                               unsigned long long) {
-  return instantiate(executable, graph);
+                                               unsigned long long flags) {
+  return instantiate(executable, graph, flags);
 }
 #else
 GPUSIM_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
@@ -67,8 +77,14 @@ GPUSIM_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cuda
 }
 #endif
 GPUSIM_EXPORT cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                                        unsigned long long) {
-  return instantiate(executable, graph);
+                                                        unsigned long long flags) {
+  return instantiate(executable, graph, flags);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t executable, unsigned long long* flags) {
+  return call([&](Device&) {
+    require(flags != nullptr);
+    *flags = executable_of(executable).flags;
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   return call([&](Device& device) {
@@ -98,7 +114,8 @@ bool take_over(Graph& executable, const Graph& graph) {
     if (executable.nodes[i]->type != graph.nodes[i]->type ||
         executable.nodes[i]->after.size() != graph.nodes[i]->after.size() ||
         (graph.nodes[i]->type == Node::Type::kKernel &&
-         executable.nodes[i]->kernel != graph.nodes[i]->kernel))
+         executable.nodes[i]->kernel != graph.nodes[i]->kernel) ||
+        executable.nodes[i]->memory != graph.nodes[i]->memory)
       return false;
   const std::shared_ptr<Graph> fresh = copy_of(graph);
   executable.nodes.swap(fresh->nodes);
@@ -171,6 +188,7 @@ void add_edges(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNo
 }
 void remove_edges(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count) {
   Graph& g = graph_of(graph);
+  refuse_memory_nodes(g);
   for (size_t i = 0; i < count; ++i) {
     require(from != nullptr && to != nullptr);
     auto *f = reinterpret_cast<Node*>(from[i]), *t = reinterpret_cast<Node*>(to[i]);

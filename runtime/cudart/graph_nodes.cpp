@@ -49,29 +49,12 @@ void set_host(Node& node, const cudaHostNodeParams& p) {
   node.host = [p] { p.fn(p.userData); };
 }
 
-template <class Add>
-cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                     Node::Type type, Add add) {
-  return call([&](Device& device) {
-    require(node != nullptr);
-    Graph& g = graph_of(graph);
-    Node& made = g.add(type, after, count);
-    try {
-      add(device, made);
-    } catch (...) {
-      g.nodes.pop_back();
-      throw;
-    }
-    *node = handle_of(&made);
-  });
-}
-
 }  // namespace
 
 GPUSIM_EXPORT cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                  const cudaGraphNode_t* after, size_t count,
                                                  const cudaKernelNodeParams* p) {
-  return add_node(node, graph, after, count, Node::Type::kKernel, [&](Device& device, Node& n) {
+  return add_node(node, graph, after, count, Node::Type::kKernel, [&](Device& device, Graph&, Node& n) {
     require(p != nullptr);
     set_kernel(device, n, *p);
   });
@@ -105,7 +88,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cud
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                  const cudaGraphNode_t* after, size_t count,
                                                  const cudaMemcpy3DParms* p) {
-  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Node& n) {
+  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Graph&, Node& n) {
     require(p != nullptr);
     n.copy = copy_3d(device, *p);
     n.copy_parameters = *p;
@@ -137,8 +120,9 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t execu
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
                                                    const cudaGraphNode_t* after, size_t count, void* to,
                                                    const void* from, size_t bytes, cudaMemcpyKind kind) {
-  return add_node(node, graph, after, count, Node::Type::kCopy,
-                  [&](Device& device, Node& n) { n.copy = linear_copy(device, to, from, bytes, kind); });
+  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Graph&, Node& n) {
+    n.copy = linear_copy(device, to, from, bytes, kind);
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to, const void* from,
                                                          size_t bytes, cudaMemcpyKind kind) {
@@ -156,7 +140,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, 
                                                          const cudaGraphNode_t* after, size_t count,
                                                          const void* symbol, const void* from, size_t bytes,
                                                          size_t offset, cudaMemcpyKind kind) {
-  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Node& n) {
+  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Graph&, Node& n) {
     const Symbol s = symbol_of(device, symbol);
     require(offset <= s.bytes && bytes <= s.bytes - offset);
     n.copy = linear_copy(device, s.address + offset, from, bytes, kind);
@@ -166,7 +150,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node
                                                            const cudaGraphNode_t* after, size_t count,
                                                            void* to, const void* symbol, size_t bytes,
                                                            size_t offset, cudaMemcpyKind kind) {
-  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Node& n) {
+  return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Graph&, Node& n) {
     const Symbol s = symbol_of(device, symbol);
     require(offset <= s.bytes && bytes <= s.bytes - offset);
     n.copy = linear_copy(device, to, s.address + offset, bytes, kind);
@@ -175,7 +159,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                  const cudaGraphNode_t* after, size_t count,
                                                  const cudaMemsetParams* p) {
-  return add_node(node, graph, after, count, Node::Type::kFill, [&](Device&, Node& n) {
+  return add_node(node, graph, after, count, Node::Type::kFill, [&](Device&, Graph&, Node& n) {
     require(p != nullptr);
     set_fill(n, *p);
   });
@@ -204,7 +188,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t execu
 GPUSIM_EXPORT cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                const cudaGraphNode_t* after, size_t count,
                                                const cudaHostNodeParams* p) {
-  return add_node(node, graph, after, count, Node::Type::kHost, [&](Device&, Node& n) {
+  return add_node(node, graph, after, count, Node::Type::kHost, [&](Device&, Graph&, Node& n) {
     require(p != nullptr);
     set_host(n, *p);
   });
@@ -232,43 +216,33 @@ GPUSIM_EXPORT cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executa
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                 const cudaGraphNode_t* after, size_t count) {
-  return add_node(node, graph, after, count, Node::Type::kEmpty, [](Device&, Node&) {});
+  return add_node(node, graph, after, count, Node::Type::kEmpty, [](Device&, Graph&, Node&) {});
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                      const cudaGraphNode_t* after, size_t count,
                                                      cudaGraph_t child) {
-  return add_node(node, graph, after, count, Node::Type::kGraph,
-                  [&](Device&, Node& n) { n.child = copy_of(*shared_graph(child)); });
+  return add_node(node, graph, after, count, Node::Type::kGraph, [&](Device&, Graph&, Node& n) {
+    refuse_memory_nodes(graph_of(child));
+    n.child = copy_of(*shared_graph(child));
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                       const cudaGraphNode_t* after, size_t count,
                                                       cudaEvent_t event) {
   return add_node(node, graph, after, count, Node::Type::kRecord,
-                  [&](Device& device, Node& n) { n.event = &event_of(device, event); });
+                  [&](Device& device, Graph&, Node& n) { n.event = &event_of(device, event); });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                     const cudaGraphNode_t* after, size_t count,
                                                     cudaEvent_t event) {
   return add_node(node, graph, after, count, Node::Type::kWait,
-                  [&](Device& device, Node& n) { n.event = &event_of(device, event); });
-}
-GPUSIM_EXPORT cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                                   const cudaGraphNode_t* after, size_t count,
-                                                   cudaMemAllocNodeParams* p) {
-  return add_node(node, graph, after, count, Node::Type::kAllocate, [&](Device& device, Node& n) {
-    require(p != nullptr && p->bytesize != 0);
-    n.memory = p->dptr = device.allocate(p->bytesize);
-    n.bytes = p->bytesize;
-  });
-}
-GPUSIM_EXPORT cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                                  const cudaGraphNode_t* after, size_t count, void* memory) {
-  return add_node(node, graph, after, count, Node::Type::kFree, [&](Device&, Node& n) { n.memory = memory; });
+                  [&](Device& device, Graph&, Node& n) { n.event = &event_of(device, event); });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
   return call([&](Device&) {
     Node& n = node_of(node);
     Graph& graph = owner_of(n);
+    refuse_memory_nodes(graph);
     for (const auto& other : graph.nodes) std::erase(other->after, &n);
     std::erase_if(graph.nodes, [&n](const auto& owned) { return owned.get() == &n; });
   });

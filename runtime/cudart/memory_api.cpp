@@ -60,6 +60,7 @@ GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
   return call([&](Device& device) {
     device.check();
     if (pointer == nullptr) return;
+    if (free_memory_of_graphs(device, pointer)) return;
     device.synchronize();
     require(device.release(pointer));
   });
@@ -202,14 +203,14 @@ cudaError_t allocate_async(void** pointer, size_t bytes, cudaStream_t stream, De
     require(pointer != nullptr);
     device.check();
     Stream& s = stream_of(device, stream, null);
-    refuse_while_capturing(s);
+    if (bytes != 0 && captures_allocation(device, s, pointer, bytes)) return;
     *pointer = bytes == 0 ? nullptr : device.allocate(bytes);
   });
 }
 cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
   return call([&](Device& device) {
     Stream& s = stream_of(device, stream, null);
-    if (pointer == nullptr) return;
+    if (pointer == nullptr || captures_free(s, pointer) || free_memory_of_graphs(device, pointer)) return;
     require(device.pointer_kind(pointer).base == reinterpret_cast<uint64_t>(pointer));
     submit_function(
         device, [&device, pointer] { device.release(pointer); }, s);
