@@ -12,7 +12,7 @@ from check_corpus import NoCompiler
 from runner import Gpusim, Run, require, require_equal
 
 NAMES = ("classes", "cooperative", "cub_scan", "device_heap", "device_printf", "driver_api", "driver_textures", "errors", "graph",
-         "graph_branches", "graph_memory", "host_functions", "large_shared", "managed", "mistakes", "per_thread", "pools", "saxpy",
+         "graph_branches", "graph_memory", "host_functions", "ipc", "large_shared", "managed", "mistakes", "per_thread", "pools", "saxpy",
          "separate", "streams", "symbols", "texture", "thrust_sort", "volumes", "zero_copy")
 MACHINE = "tesla_v100"
 

@@ -183,6 +183,12 @@ struct cudaMemAllocNodeParams {
 struct cudaIpcMemHandle_t {
   char reserved[64];
 };
+struct cudaIpcEventHandle_t {
+  char reserved[64];
+};
+struct cudaMemPoolPtrExportData {
+  unsigned char reserved[64];
+};
 struct cudaUUID_t {
   char bytes[16];
 };

@@ -91,6 +91,8 @@ void submit_wait(Device& device, Stream& stream, Event& event);
 [[nodiscard]] bool captures_free(Stream& stream, void* pointer);
 /// Outside of graphs. False if the memory is none that a graph has allocated.
 [[nodiscard]] bool free_memory_of_graphs(Device& device, void* pointer);
+/// Memory of another process's pool. False if it is none.
+[[nodiscard]] bool free_imported(Device& device, void* pointer);
 /// The device is reset, and its memory is gone.
 void forget_memory_of_graphs();
 /// True while the stream is captured; calls that block are errors then.

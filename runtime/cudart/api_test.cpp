@@ -64,7 +64,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t);
 cudaError_t cudaGraphDestroy(cudaGraph_t);
 cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t*, size_t*);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*);
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t*, void*);
+cudaError_t cudaGraphicsMapResources(int, void*, cudaStream_t);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, size_t);
 }
 
@@ -277,8 +277,7 @@ TEST_F(Cudart, ErrorsAreThoseOfTheManual) {
   EXPECT_EQ(cudaEventElapsedTime(&value, never, never), error(Code::kInvalidResourceHandle));
   EXPECT_EQ(cudaEventDestroy(never), 0);
   EXPECT_EQ(cudaEventDestroy(never), error(Code::kInvalidResourceHandle));
-  cudaIpcMemHandle_t handle;
-  EXPECT_EQ(cudaIpcGetMemHandle(&handle, p), error(Code::kNotSupported));
+  EXPECT_EQ(cudaGraphicsMapResources(0, nullptr, nullptr), error(Code::kNotSupported));
   EXPECT_STREQ(cudaGetErrorName(error(Code::kIllegalAddress)), "cudaErrorIllegalAddress");
   EXPECT_STREQ(cudaGetErrorString(error(Code::kIllegalAddress)), "an illegal memory access was encountered");
   EXPECT_STREQ(cudaGetErrorName(12345), "unrecognized error code");

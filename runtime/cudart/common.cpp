@@ -246,6 +246,9 @@ int attribute(const Facts& f, int which) {
       return f.capability >= 80 ? 1024 : 0;
     case 115:
       return 1;
+    case 119:  // of memory pools: file descriptors
+    case 125:  // events of other processes
+      return 1;
     default:
       return 0;
   }

@@ -74,6 +74,8 @@ void fill_properties(const Device& device, cudaDeviceProp& p) {
 #if GPUSIM_CUDART >= 12
   p.hostRegisterSupported = 1;
   p.memoryPoolsSupported = 1;
+  p.memoryPoolSupportedHandleTypes = static_cast<unsigned>(get(119));
+  p.ipcEventSupported = get(125);
 #endif
 }
 

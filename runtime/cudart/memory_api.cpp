@@ -1,7 +1,5 @@
-// Allocation: device, pinned, mapped and managed memory, pools, arrays.
+// Allocation: device, pinned, mapped and managed memory, arrays.
 #include <algorithm>
-#include <mutex>
-#include <set>
 
 #include "runtime/cudart/api.h"
 
@@ -12,20 +10,6 @@ namespace {
 constexpr uint64_t kPitchAlignment = 512;
 uint64_t pitch_of(uint64_t width) {
   return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
-}
-
-struct Pool {
-  uint64_t release_threshold = 0, high = 0;
-};
-Pool default_pool;
-std::set<Pool*>& pools() {
-  static auto* const made = new std::set<Pool*>{&default_pool};
-  return *made;
-}
-Pool& pool_of(cudaMemPool_t handle) {
-  auto* const pool = reinterpret_cast<Pool*>(handle);
-  require(pools().contains(pool));
-  return *pool;
 }
 
 cudaError_t allocate(void** pointer, size_t bytes) {
@@ -60,7 +44,7 @@ GPUSIM_EXPORT cudaError_t cudaFree(void* pointer) {
   return call([&](Device& device) {
     device.check();
     if (pointer == nullptr) return;
-    if (free_memory_of_graphs(device, pointer)) return;
+    if (free_memory_of_graphs(device, pointer) || free_imported(device, pointer)) return;
     device.synchronize();
     require(device.release(pointer));
   });
@@ -193,104 +177,6 @@ GPUSIM_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* po
   return call([&](Device& device) {
     (void)stream_of(device, stream);
     require(device.pointer_kind(pointer).memory == PointerKind::Memory::kManaged);
-  });
-}
-
-// Memory in the order of a stream. It is there at once; what is freed is freed when the stream comes there.
-namespace {
-cudaError_t allocate_async(void** pointer, size_t bytes, cudaStream_t stream, Default null) {
-  return call([&](Device& device) {
-    require(pointer != nullptr);
-    device.check();
-    Stream& s = stream_of(device, stream, null);
-    if (bytes != 0 && captures_allocation(device, s, pointer, bytes)) return;
-    *pointer = bytes == 0 ? nullptr : device.allocate(bytes);
-  });
-}
-cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
-  return call([&](Device& device) {
-    Stream& s = stream_of(device, stream, null);
-    if (pointer == nullptr || captures_free(s, pointer) || free_memory_of_graphs(device, pointer)) return;
-    require(device.pointer_kind(pointer).base == reinterpret_cast<uint64_t>(pointer));
-    submit_function(
-        device, [&device, pointer] { device.release(pointer); }, s);
-  });
-}
-}  // namespace
-GPUSIM_EXPORT cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t stream) {
-  return allocate_async(p, bytes, stream, Default::kLegacy);
-}
-GPUSIM_EXPORT cudaError_t cudaMallocAsync_ptsz(void** p, size_t bytes, cudaStream_t stream) {
-  return allocate_async(p, bytes, stream, Default::kThread);
-}
-GPUSIM_EXPORT cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t pool,
-                                                  cudaStream_t stream) {
-  const cudaError_t known = call([&](Device&) { (void)pool_of(pool); });
-  return known != 0 ? known : allocate_async(p, bytes, stream, Default::kLegacy);
-}
-GPUSIM_EXPORT cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
-  return free_async(p, stream, Default::kLegacy);
-}
-GPUSIM_EXPORT cudaError_t cudaFreeAsync_ptsz(void* p, cudaStream_t stream) {
-  return free_async(p, stream, Default::kThread);
-}
-GPUSIM_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int number) {
-  return call([&](Device&) {
-    require(pool != nullptr);
-    require(number == 0, Code::kInvalidDevice);
-    *pool = reinterpret_cast<cudaMemPool_t>(&default_pool);
-  });
-}
-GPUSIM_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int number) {
-  return cudaDeviceGetDefaultMemPool(pool, number);
-}
-GPUSIM_EXPORT cudaError_t cudaDeviceSetMemPool(int number, cudaMemPool_t pool) {
-  return call([&](Device&) {
-    require(number == 0, Code::kInvalidDevice);
-    (void)pool_of(pool);
-  });
-}
-GPUSIM_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-  return call([&](Device&) {
-    require(pool != nullptr && properties != nullptr);
-    auto* const made = new Pool;
-    pools().insert(made);
-    *pool = reinterpret_cast<cudaMemPool_t>(made);
-  });
-}
-GPUSIM_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-  return call([&](Device&) {
-    Pool& p = pool_of(pool);
-    require(&p != &default_pool);
-    pools().erase(&p);
-    delete &p;
-  });
-}
-GPUSIM_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  return call([&](Device&) { (void)pool_of(pool); });
-}
-GPUSIM_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const void*, size_t) {
-  return call([&](Device&) { (void)pool_of(pool); });
-}
-GPUSIM_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void* value) {
-  return call([&](Device&) {
-    Pool& p = pool_of(pool);
-    require(value != nullptr && attribute >= 1 && attribute <= 8);
-    if (attribute == 4) p.release_threshold = *static_cast<uint64_t*>(value);
-  });
-}
-GPUSIM_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void* value) {
-  return call([&](Device& device) {
-    Pool& p = pool_of(pool);
-    require(value != nullptr && attribute >= 1 && attribute <= 8);
-    const uint64_t used = device.total_bytes() - device.free_bytes();
-    p.high = std::max(p.high, used);
-    if (attribute <= 3)
-      *static_cast<int*>(value) = 1;
-    else
-      *static_cast<uint64_t*>(value) = attribute == 4                     ? p.release_threshold
-                                       : attribute == 6 || attribute == 8 ? p.high
-                                                                          : used;
   });
 }
 

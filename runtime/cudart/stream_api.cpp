@@ -1,6 +1,6 @@
 // Streams, events, host functions.
-#include "runtime/cudart/api.h"
 #include "runtime/cudart/graph.h"
+#include "runtime/cudart/ipc.h"
 
 namespace gpusim::runtime::cudart {
 
@@ -149,9 +149,8 @@ GPUSIM_EXPORT cudaError_t cudaStreamSetAttribute_ptsz(cudaStream_t stream, int, 
 
 GPUSIM_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return call([&](Device& device) {
-    constexpr unsigned kDisableTiming = 2;
-    require(event != nullptr && (flags & ~7u) == 0);
-    *event = reinterpret_cast<cudaEvent_t>(&device.add_event((flags & kDisableTiming) == 0));
+    require(event != nullptr);
+    *event = reinterpret_cast<cudaEvent_t>(&new_event(device, flags));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }

@@ -135,10 +135,10 @@ void Device::take_bytes(uint64_t bytes) {
   taken_bytes_ += bytes;
 }
 
-void Device::map(void* memory, uint64_t bytes) {
+void Device::map(void* memory, uint64_t bytes, bool host_writes) {
   if (!memory_.adopt(memory, bytes, fmt::format("mapped memory {}", ++allocations_)))
     throw Failure(Code::kInvalidValue);
-  watch_memory(reinterpret_cast<uint64_t>(memory), comp::GlobalObject::Kind::kBuffer);
+  watch_memory(reinterpret_cast<uint64_t>(memory), comp::GlobalObject::Kind::kBuffer, host_writes);
 }
 
 std::byte* Device::allocate_host(uint64_t bytes, unsigned flags) {
@@ -163,6 +163,8 @@ bool Device::release(void* memory) {
     if (host->second.memory != PointerKind::Memory::kManaged) return false;
     host_memory_.erase(host);
   }
+  if (sharing_.is_open(memory)) return false;  // another process owns it
+  sharing_.forget_memory(base);
   forget_memory(base);
   return memory_.release(base);
 }
@@ -257,6 +259,7 @@ void Device::remove_event(Event* event) {
   if (!events_.contains(event)) throw Failure(Code::kInvalidResourceHandle);
   for (const auto& work : pending_)
     if (work->event == event) work->event = nullptr;
+  sharing_.forget_event(event);
   events_.erase(event);
 }
 
@@ -322,6 +325,7 @@ void Device::reset() {
   strayed_.clear();
   textures_.clear();
   arrays_.clear();
+  sharing_.forget_all();
   services_.reset();
   for (const auto& [key, kernel] : kernels_) retire(*kernel);
   kernels_.clear();

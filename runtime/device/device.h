@@ -35,6 +35,7 @@
 #include "runtime/device/error.h"
 #include "runtime/device/options.h"
 #include "runtime/device/progress.h"
+#include "runtime/device/sharing.h"
 #include "simcore/memory/device_memory.h"
 
 namespace gpusim::runtime {
@@ -127,6 +128,7 @@ class Stream {
 class Event {
  public:
   bool timing = true;
+  bool interprocess = false;  ///< other processes may wait for it: it is reached when record() returns
   bool recorded = false;
   uint64_t work = 0;  ///< that it marks
   bool reached = false;
@@ -198,7 +200,14 @@ class Device {
   /// known where the caller has mapped it, until release().
   void take_bytes(uint64_t bytes);
   void give_bytes(uint64_t bytes) { taken_bytes_ -= bytes; }
-  void map(void* memory, uint64_t bytes);
+  /// `host_writes`: it has values that nobody here has written.
+  void map(void* memory, uint64_t bytes, bool host_writes = false);
+  /// Device memory that this process has allocated, at an address of ours.
+  [[nodiscard]] bool is_own(const void* pointer) const {
+    const core::Allocation* const a = memory_.find(reinterpret_cast<uint64_t>(pointer));
+    return a != nullptr && !a->of_host;
+  }
+  [[nodiscard]] Sharing& sharing() { return sharing_; }
   [[nodiscard]] uint64_t free_bytes() const { return memory_.capacity() - memory_.used() - taken_bytes_; }
   [[nodiscard]] uint64_t total_bytes() const { return memory_.capacity(); }
 
@@ -323,6 +332,7 @@ class Device {
   comp::HostRanges host_ranges_;  ///< what timed kernels reach over the host's link
   uint64_t taken_bytes_ = 0;
   std::map<const Array*, std::unique_ptr<Array>> arrays_;
+  Sharing sharing_{*this};
   std::vector<std::unique_ptr<isa::Texture>> textures_;
   comp::HostServices services_;   ///< what kernels print and allocate
   std::unique_ptr<Memory> view_;  ///< memory_ and textures_ as the executor sees them

@@ -25,6 +25,7 @@ enum class Code : int {
   kInvalidDevice = 101,
   kInvalidKernelImage = 200,
   kDeviceUninitialized = 201,
+  kMapBufferObjectFailed = 205,
   kNoKernelImageForDevice = 209,
   kInvalidPtx = 218,
   kFileNotFound = 301,

@@ -296,6 +296,7 @@ void Device::record(Event& event, Stream& stream) {
   event.recorded = true;
   event.reached = false;
   event.work = submit(std::move(work), stream);
+  if (event.interprocess) synchronize(event);
 }
 
 void Device::wait(Stream& stream, const Event& event) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "runtime/cudart/ipc.h"
 #include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
@@ -45,8 +46,8 @@ GPUSIM_DRIVER cuLaunchHostFunc(CUstream stream, void (*function)(void*), void* d
 }
 GPUSIM_DRIVER cuEventCreate(CUevent* event, unsigned flags) {
   return call([&](Device& device) {
-    require(event != nullptr && flags <= 7);
-    *event = reinterpret_cast<CUevent>(&device.add_event((flags & 2) == 0));
+    require(event != nullptr);
+    *event = reinterpret_cast<CUevent>(&cudart::new_event(device, flags));
   });
 }
 GPUSIM_DRIVER cuEventDestroy_v2(CUevent event) {

@@ -1,0 +1,208 @@
+// Memory pools and memory in the order of a stream.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "runtime/cudart/ipc.h"
+
+namespace gpusim::runtime::cudart {
+
+namespace {
+
+constexpr int kPosixFile = 1;  // of cudaMemAllocationHandleType
+
+struct Pool {
+  uint64_t release_threshold = 0, high = 0;
+  int handle_types = 0;
+  bool imported = false;  ///< memory of it comes from another process
+  int file = -1;          ///< that stands for it in other processes
+};
+Pool default_pool;
+std::set<Pool*>& pools() {
+  static auto* const made = new std::set<Pool*>{&default_pool};
+  return *made;
+}
+Pool& pool_of(cudaMemPool_t handle) {
+  auto* const pool = reinterpret_cast<Pool*>(handle);
+  require(pools().contains(pool));
+  return *pool;
+}
+
+std::set<const void*>& imported_memory() {
+  static auto* const made = new std::set<const void*>;
+  return *made;
+}
+
+// What the file of a pool holds. Memory of it is shared piece by piece.
+constexpr char kPoolMark[] = "gpusim memory pool";
+
+}  // namespace
+
+bool free_imported(Device& device, void* pointer) {
+  if (imported_memory().erase(pointer) == 0) return false;
+  device.sharing().close_memory(pointer);
+  return true;
+}
+
+// Memory in the order of a stream. It is there at once; what is freed is freed when the stream comes there.
+namespace {
+cudaError_t allocate_async(void** pointer, size_t bytes, cudaStream_t stream, Default null) {
+  return call([&](Device& device) {
+    require(pointer != nullptr);
+    device.check();
+    Stream& s = stream_of(device, stream, null);
+    if (bytes != 0 && captures_allocation(device, s, pointer, bytes)) return;
+    *pointer = bytes == 0 ? nullptr : device.allocate(bytes);
+  });
+}
+cudaError_t free_async(void* pointer, cudaStream_t stream, Default null) {
+  return call([&](Device& device) {
+    Stream& s = stream_of(device, stream, null);
+    if (pointer == nullptr || captures_free(s, pointer) || free_memory_of_graphs(device, pointer)) return;
+    if (free_imported(device, pointer)) return;
+    require(device.pointer_kind(pointer).base == reinterpret_cast<uint64_t>(pointer));
+    submit_function(
+        device, [&device, pointer] { device.release(pointer); }, s);
+  });
+}
+}  // namespace
+GPUSIM_EXPORT cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t stream) {
+  return allocate_async(p, bytes, stream, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaMallocAsync_ptsz(void** p, size_t bytes, cudaStream_t stream) {
+  return allocate_async(p, bytes, stream, Default::kThread);
+}
+GPUSIM_EXPORT cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t pool,
+                                                  cudaStream_t stream) {
+  const cudaError_t known = call([&](Device&) { require(!pool_of(pool).imported); });
+  return known != 0 ? known : allocate_async(p, bytes, stream, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
+  return free_async(p, stream, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaFreeAsync_ptsz(void* p, cudaStream_t stream) {
+  return free_async(p, stream, Default::kThread);
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int number) {
+  return call([&](Device&) {
+    require(pool != nullptr);
+    require(number == 0, Code::kInvalidDevice);
+    *pool = reinterpret_cast<cudaMemPool_t>(&default_pool);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int number) {
+  return cudaDeviceGetDefaultMemPool(pool, number);
+}
+GPUSIM_EXPORT cudaError_t cudaDeviceSetMemPool(int number, cudaMemPool_t pool) {
+  return call([&](Device&) {
+    require(number == 0, Code::kInvalidDevice);
+    (void)pool_of(pool);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  return call([&](Device&) {
+    require(pool != nullptr && properties != nullptr);
+    if (properties->handleTypes != 0 && properties->handleTypes != kPosixFile)
+      throw Failure(Code::kNotSupported, "memory pools are shared by file descriptors only");
+    auto* const made = new Pool;
+    made->handle_types = properties->handleTypes;
+    pools().insert(made);
+    *pool = reinterpret_cast<cudaMemPool_t>(made);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  return call([&](Device&) {
+    Pool& p = pool_of(pool);
+    require(&p != &default_pool);
+    pools().erase(&p);
+    if (p.file >= 0) close(p.file);
+    delete &p;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+  return call([&](Device&) { (void)pool_of(pool); });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const void*, size_t) {
+  return call([&](Device&) { (void)pool_of(pool); });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolGetAccess(int* access, cudaMemPool_t pool, cudaMemLocation* location) {
+  return call([&](Device&) {
+    constexpr int kOnDevice = 1, kReadAndWrite = 3;
+    (void)pool_of(pool);
+    require(access != nullptr && location != nullptr && location->type == kOnDevice);
+    require(location->id == 0, Code::kInvalidDevice);
+    *access = kReadAndWrite;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void* value) {
+  return call([&](Device&) {
+    Pool& p = pool_of(pool);
+    require(value != nullptr && attribute >= 1 && attribute <= 8);
+    if (attribute == 4) p.release_threshold = *static_cast<uint64_t*>(value);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void* value) {
+  return call([&](Device& device) {
+    Pool& p = pool_of(pool);
+    require(value != nullptr && attribute >= 1 && attribute <= 8);
+    const uint64_t used = device.total_bytes() - device.free_bytes();
+    p.high = std::max(p.high, used);
+    if (attribute <= 3)
+      *static_cast<int*>(value) = 1;
+    else
+      *static_cast<uint64_t*>(value) = attribute == 4                     ? p.release_threshold
+                                       : attribute == 6 || attribute == 8 ? p.high
+                                                                          : used;
+  });
+}
+
+// Pools of other processes
+
+GPUSIM_EXPORT cudaError_t cudaMemPoolExportToShareableHandle(void* shareable, cudaMemPool_t pool, int type,
+                                                             unsigned flags) {
+  return call([&](Device&) {
+    Pool& p = pool_of(pool);
+    require(shareable != nullptr && flags == 0 && type == kPosixFile && !p.imported);
+    require((p.handle_types & kPosixFile) != 0);
+    if (p.file < 0) p.file = memfd_create("gpusim", MFD_CLOEXEC);
+    if (p.file < 0 || pwrite(p.file, kPoolMark, sizeof kPoolMark, 0) != sizeof kPoolMark)
+      throw Failure(Code::kMemoryAllocation, "a memory pool cannot be shared");
+    const int descriptor = dup(p.file);
+    if (descriptor < 0) throw Failure(Code::kUnknown, "no further file descriptor");
+    *static_cast<int*>(shareable) = descriptor;
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* pool, void* shareable, int type,
+                                                               unsigned flags) {
+  return call([&](Device&) {
+    require(pool != nullptr && flags == 0 && type == kPosixFile);
+    char mark[sizeof kPoolMark] = {};
+    const int descriptor = static_cast<int>(reinterpret_cast<intptr_t>(shareable));
+    require(pread(descriptor, mark, sizeof mark, 0) == sizeof mark &&
+            std::memcmp(mark, kPoolMark, sizeof mark) == 0);
+    auto* const made = new Pool;
+    made->imported = true;
+    pools().insert(made);
+    *pool = reinterpret_cast<cudaMemPool_t>(made);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolExportPointer(cudaMemPoolPtrExportData* data, void* pointer) {
+  return call([&](Device& device) {
+    require(data != nullptr);
+    put_handle(data, device.sharing().share_memory(pointer));
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaMemPoolImportPointer(void** pointer, cudaMemPool_t pool,
+                                                   cudaMemPoolPtrExportData* data) {
+  return call([&](Device& device) {
+    require(pointer != nullptr && data != nullptr && pool_of(pool).imported);
+    std::byte* const memory = device.sharing().open_memory(handle_in(*data));
+    imported_memory().insert(memory);
+    *pointer = memory;
+  });
+}
+
+}  // namespace gpusim::runtime::cudart
