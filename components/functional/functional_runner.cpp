@@ -139,14 +139,17 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block) {
 FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool& moved) {
   // Turns in which all warps did nothing but repeat an iteration of a loop, until the block waits.
   constexpr int kIdleRounds = 2;
-  int idle = 0;
+  // A loop with a barrier in it may wait for other blocks too, so that none has more turns than this in a
+  // row. What traces a kernel takes block after block.
+  constexpr int kMostRounds = 4096;
+  int idle = 0, rounds = 0;
   const auto done = [](const Warp& warp) { return warp.done(); };
   while (!std::all_of(warps_.begin(), warps_.end(), done)) {
     bool moves = false;
     if (!run_warps(run, block_, moves)) return Turn::kError;
     moved = moved || moves;
     idle = moves ? 0 : idle + 1;
-    if (idle == kIdleRounds) return Turn::kWaits;
+    if (idle == kIdleRounds || (++rounds >= kMostRounds && tracer_ == nullptr)) return Turn::kWaits;
   }
   if (checker_ != nullptr) checker_->end_block(control_.checks);
   return Turn::kDone;

@@ -49,6 +49,39 @@ W:
   }
 }
 
+/// Blocks wait for those behind them in loops that all warps of a block go round together, from barrier to
+/// barrier.
+TEST(FunctionalTurns, BlocksThatWaitFromBarrierToBarrierTakeTurns) {
+  const char* const ptx = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry backwards(.param .u64 data)
+{
+  .reg .u64 %d;
+  .reg .u32 %t, %turn, %v;
+  .reg .pred %p, %q;
+  ld.param.u64 %d, [data];
+  mov.u32 %t, %tid.x;
+  mov.u32 %turn, %nctaid.x;
+  mov.u32 %v, %ctaid.x;
+  sub.u32 %turn, %turn, %v;
+  sub.u32 %turn, %turn, 1;
+W:
+  ld.volatile.global.u32 %v, [%d];
+  setp.eq.u32 %p, %v, %turn;
+  bar.red.or.pred %q, 0, %p;
+  @!%q bra W;
+  setp.ne.u32 %p, %t, 0;
+  @%p ret;
+  add.u32 %v, %turn, 1;
+  st.volatile.global.u32 [%d], %v;
+  ret;
+}
+)";
+  for (const char* capability : {kOneStack, kIndependent})
+    expect_values(ptx, "backwards", 5, 64, {5}, {capability});
+}
+
 /// Two warps take 2000 turns; what they count is in memory, and in their waiting loops they look the same
 /// every time.
 constexpr const char* kPingPong = R"(.version 6.0
