@@ -1,6 +1,7 @@
 """CUDA programs with host code (workloads/programs), run unmodified by `gpusim run`: as they were built for the repository, and from
 their sources where nvcc is."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,9 +22,16 @@ def folder(gpusim: Gpusim) -> Path:
     return gpusim.source / "workloads" / "programs"
 
 
+def sanitizer(gpusim: Gpusim) -> dict[str, str]:
+    """A host program knows nothing of the AddressSanitizer that our libraries may be built with: it is loaded before them."""
+    needed = subprocess.run(["ldd", gpusim.program], capture_output=True, text=True, check=False).stdout
+    library = re.search(r"libasan\S* => (\S+)", needed)
+    return {"LD_PRELOAD": library[1]} if library else {}
+
+
 def run_program(gpusim: Gpusim, program: Path, *options: str, arguments: tuple[str, ...] = ()) -> Run:
     config = gpusim.source / "configs" / f"{MACHINE}.cfg"
-    return gpusim.run("run", "--config", config, *options, "--", program, *arguments)
+    return gpusim.run("run", "--config", config, *options, "--", program, *arguments, environment=sanitizer(gpusim))
 
 
 def passes(run: Run) -> None:

@@ -1,6 +1,7 @@
 """Starts gpusim and looks at what it says; what every end-to-end check builds on."""
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,10 +65,10 @@ class Gpusim:
     source: Path
     scratch: Path
 
-    def run(self, *arguments: str | Path, limit_s: float = RUN_LIMIT_S) -> Run:
+    def run(self, *arguments: str | Path, limit_s: float = RUN_LIMIT_S, environment: dict[str, str] | None = None) -> Run:
         command = [str(self.program), *map(str, arguments)]
         done = subprocess.run(command, cwd=self.scratch, capture_output=True, text=True, timeout=limit_s,
-                              check=False, stdin=subprocess.DEVNULL)
+                              check=False, stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
         return Run(" ".join(command), done.returncode, done.stdout, done.stderr)
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
