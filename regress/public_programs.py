@@ -37,7 +37,7 @@ CLOSED_SOURCES = (r"#include\s*[<\"](cublas|cusparse|cusolver|cufft|curand\.h|cu
 OTHER_LIBRARIES = r"mpi\.h|mpicc|-lmpi|find_package\(MPI|-lgsl|-lboost|-lgdal|-lmetis|#include <boost|nvc\+\+|FreeImage"
 GRAPHICS = r"find_package\((OpenGL|GLUT|Vulkan|EGL|glfw)|OpenGL_|Vulkan|D3D1|GLFW|find_library\(.*(GLUT|EGL|OpenGL)|GL/gl|GL/freeglut"
 
-FAILED = re.compile(r"\bFAIL(ED|URE|S)?\b|\btest failed|mismatch(?!es?:? 0\b)|\bincorrect|wrong result|\bnot ok\b|"
+FAILED = re.compile(r"\bFAIL(ED|URE|S)?\b(?! as expected)|\btest failed|mismatch(?!es?:? 0\b)|\bincorrect|wrong result|\bnot ok\b|"
                     r"does not match|\bInvalid\b", re.IGNORECASE)
 PASSED = re.compile(r"(?<!forward )(?<!backward )\bPASS(ED)?\b|\bSUCCESS(FUL(LY)?)?\b|\bOK\b|\bcorrect\b|\bverified\b|\bmatch(es)?\b|"
                     r"\bvalid\b|\bno (errors?|mismatch)|"
@@ -47,7 +47,9 @@ DIFFERENCE = re.compile(r"(error|diff|differences?|rmse|rms\w*|norm|deviation|re
                         re.IGNORECASE)
 NO_FILE = re.compile(r".*((can ?not|could ?n.t|could not|unable to|failed to|error) ?(opening|open|find|read|load)|no such file|not found|"
                      r"does not exist).*", re.IGNORECASE)
-OURS = re.compile(r"^gpusim: .*(error|refus|not support|unsupported|missing).*", re.MULTILINE)
+NO_TOOL = re.compile(r"^sh: (?:\d+: )?(\S+): (?:command )?not found", re.MULTILINE)
+# An assertion that fails is the program's own word, which samples wait for.
+OURS = re.compile(r"^gpusim: (?!.*Assertion `).*(error|refus|not support|unsupported|missing).*", re.MULTILINE)
 REPETITIONS = re.compile(r"repe|iter|times|loop|runs|trial|launch|rounds", re.IGNORECASE)
 ACCEPTED_DIFFERENCE = 1e-3
 
@@ -246,7 +248,7 @@ class Program:
         state, why = self.verdict("\n".join(line for line in lines if not line.startswith("# ")), code)
         named = [w for c in commands for w in c.split()[1:] if "/" in w and "=" not in w]
         lacks = any(not (self.folder / w).exists() for w in named) or any(self.source.glob("*.dvc"))
-        if state in ("exit code", "crash", "no check") and lacks:
+        if state in ("exit code", "crash", "wrong", "no check") and lacks:
             state, why = "data", "a file that the program reads is not part of the sources"
         return {"name": self.name, "architecture": architecture, "state": state, "why": " ".join(why.split())[:200],
                 "seconds": f"{used:.1f}", "commands": " && ".join(commands)}
@@ -263,6 +265,8 @@ class Program:
         if code != 0:
             if ours:
                 return "refused", ours.group(0)
+            if tool := NO_TOOL.search(text):
+                return "other library", f"needs the program {tool.group(1)}"
             if code < 0 or code in (134, 136, 139):
                 return "crash", f"signal {-code if code < 0 else code - 128}"
             if missing := NO_FILE.search(own):
