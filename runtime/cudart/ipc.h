@@ -33,7 +33,7 @@ SharedHandle handle_in(const Handle& from) {
   return handle;
 }
 
-/// Memory that another process owns is closed, not freed.
+/// `flags` as cudaIpcOpenMemHandle has them.
 inline std::byte* open_memory(Device& device, const SharedHandle& handle, unsigned flags) {
   constexpr unsigned kLazyEnablePeerAccess = 1;
   require(flags == kLazyEnablePeerAccess);

@@ -86,11 +86,7 @@ int open_file(const SharedHandle& handle, SharedHandle::Kind kind) {
 
 }  // namespace
 
-Sharing::~Sharing() {
-  for (Files* files : {&memory_, &events_})
-    for (const auto& [key, file] : *files) close(file);
-  for (const auto& [memory, opened] : opened_) munmap(opened.pages, opened.size);
-}
+Sharing::~Sharing() { forget_all(); }
 
 void Sharing::forget(Files& files, const void* key) {
   const auto at = files.find(key);
