@@ -39,9 +39,10 @@ uint64_t number_of(const char* variable, uint64_t otherwise) {
 }
 
 /// A program that starts others with the same environment has the file of the name; each of the others has
-/// one with its process number.
+/// one with its process number. None has one if the name is none, as with --out.
 std::string own_file(const std::string& out) {
-  if (out.empty() || number_of(kOwnerVariable, 0) == static_cast<uint64_t>(getpid())) return out;
+  if (out.empty() || out == "none") return {};
+  if (number_of(kOwnerVariable, 0) == static_cast<uint64_t>(getpid())) return out;
   const size_t dot = out.ends_with(".h5") ? out.size() - 3 : out.size();
   return fmt::format("{}.{}{}", out.substr(0, dot), getpid(), out.substr(dot));
 }
