@@ -2,10 +2,11 @@
 """Runs kernels on a simulated machine and prints how far the latency-hidden factor model is off, as tables of
 docs/studies/latency_hidden_accuracy.md.
 
-    regress/latency_hidden.py build/release/bin/gpusim [--set judged|fitted|untouched] [--machine tesla_c1060] [--quick] [--functional]
+    regress/latency_hidden.py build/release/bin/gpusim [--set judged|fitted|untouched|programs] [--machine tesla_c1060] [--quick] [--functional]
 
 The judged kernels are the three matrix multiplications of the paper; nothing was fitted to them or chosen by them. `fitted` are
-those that the model's form and its constants were chosen on, `untouched` four workloads that nobody looked at meanwhile. --quick leaves
+those that the model's form and its constants were chosen on, `untouched` four workloads that nobody looked at meanwhile, `programs` what rules
+for machines with caches were chosen on besides (`regress --suite latency_hidden_machines` has those they are judged on). --quick leaves
 out what takes minutes. --functional prints, instead of the paper's readings, the prediction without a timed run (`gpusim predict`) beside the one
 that reads the run's counts, and by how much each input that is predicted then changes the latter, alone. Recorded files stay in --keep FOLDER, if given, and are used again.
 """
@@ -71,7 +72,20 @@ def _untouched() -> list[Case]:
             Case("spmv formats", "spmv/formats.ptx")]
 
 
-SETS = {"judged": _judged, "fitted": _fitted, "untouched": _untouched}
+def _programs() -> list[Case]:
+    """What rules for machines with caches are chosen on; suites/latency_hidden_machines.toml judges them on other programs."""
+    algebra = [("2mm", ("N=128",)), ("3mm", ("N=96",)), ("gemm", ("N=64",)), ("gemm", ("N=160",)), ("syr2k", ("N=96", "DEPTH=96")),
+               ("atax", ("ROWS=1024", "COLUMNS=512")), ("bicg", ("ROWS=512", "COLUMNS=1024")), ("mvt", ("N=512",)),
+               ("gramschmidt", ("ROWS=512", "COLUMNS=512"))]
+    cases = [Case(" ".join((name, *params)), "polybench/linear_algebra.ptx", params, f"polybench/{name}.toml") for name, params in algebra]
+    cases += [Case("correlation", "polybench/statistics.ptx", ("POINTS=128", "VARIABLES=128"), "polybench/correlation.toml"),
+              Case("3dconv", "polybench/stencils.ptx", (), "polybench/3dconv.toml")]
+    cases += [Case(name, "parboil/kernels.ptx", params, f"parboil/{name}.toml")
+              for name, params in (("lbm", ()), ("tpacf", ("N=512",)), ("histo", ("PIXELS=65536", "BINS=1024")))]
+    return cases + [Case(f"{kernel}, N = {n}", f"matmul/{kernel}.ptx", (f"N={n}",)) for kernel in ("naive_8x8", "tiled_8x8") for n in (160, 288)]
+
+
+SETS = {"judged": _judged, "fitted": _fitted, "untouched": _untouched, "programs": _programs}
 
 
 INPUTS = ("operations", "transactions", "rows", "partitions", "pages", "caches")
