@@ -142,8 +142,13 @@ FunctionalKernel LaunchCounter::finish(analysis::ReuseMemory& memory, const anal
   k.grid = dims(run_.grid);
   k.block = dims(run_.block);
   k.code.image = *run_.image;
-  k.code.shape = {run_.num_blocks, run_.threads_per_block, run_.warps_per_block, run_.image->registers,
-                  run_.shared_bytes};
+  k.code.shape = {run_.num_blocks,
+                  run_.threads_per_block,
+                  run_.warps_per_block,
+                  run_.image->registers,
+                  run_.shared_bytes,
+                  {run_.grid.x, run_.grid.y, run_.grid.z},
+                  {run_.block.x, run_.block.y, run_.block.z}};
   const auto warps = static_cast<double>(run_.num_blocks * run_.warps_per_block);
   for (size_t pc = 0; pc < moved_.size(); ++pc) {
     const comp::PcStats& at = run_.pc[pc];

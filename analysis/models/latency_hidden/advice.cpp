@@ -49,6 +49,7 @@ std::vector<Change> changes_that_help(const Subject& subject, const Estimate& no
     s.written *= scale;
     s.second *= scale;
     s.busy[p.request_unit] *= scale;
+    for (double& busy : s.behind) busy *= scale;
   }
   consider("coalescing", "transactions that move only the bytes that threads ask for", coalesced);
 

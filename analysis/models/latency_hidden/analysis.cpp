@@ -12,11 +12,15 @@ constexpr double kSector = 32;
 /// random numbers with the mean 256 (its window).
 constexpr double kRandomlyUneven = 1.09;
 
-LoadLevels load_levels(const Counts& c, const Parameters& p) {
+LoadLevels load_levels(const Counts& c, const Parameters& p, const LaunchShape& shape, double blocks_per_sm) {
   LoadLevels levels{0, 0, p.l1_latency, p.l2_latency, p.memory_latency};
   if (p.l1_latency > 0) levels.l1_share = c.l1_loads > 0 ? c.l1_hits / c.l1_loads : 0;
   if (p.l2_latency > 0)
     levels.l2_share = c.l2_reads > 0 ? (1 - levels.l1_share) * std::min(1.0, c.l2_read_hits / c.l2_reads) : 0;
+  const auto blocks = static_cast<double>(shape.blocks);
+  const double together = std::min(blocks, blocks_per_sm * p.sms);
+  levels.first_round = 1 / std::ceil(blocks / together);
+  levels.of_memory = c.dram_read / (blocks * shape.warps_per_block);
   return levels;
 }
 
@@ -63,7 +67,9 @@ void set_counts(const core::MachineConfig& machine, const Counts& c, Subject& s)
   if (mean <= 0) return;
   s.workload.longest = std::max(1.0, c.longest_sum / static_cast<double>(s.code.shape.blocks) / mean);
   if (c.longest > 0)
-    s.workload.longest_path = path_of(find_segments(s.code, p, load_levels(c, p), warps), c.longest);
+    s.workload.longest_path =
+        path_of(find_segments(s.code, p, load_levels(c, p, s.code.shape, s.workload.blocks_per_sm), warps),
+                c.longest);
 }
 
 }  // namespace
@@ -75,14 +81,19 @@ Subject subject_of(const core::MachineConfig& machine, Code code, const Counts& 
   s.parameters = measured_parameters(machine, sheet);
   s.parameters.sms = static_cast<double>(sms);
   add_translation(counts, s.parameters);
+  const auto blocks = static_cast<double>(s.code.shape.blocks);
+  s.parameters.used_sms = std::max(1.0, std::min(s.parameters.sms, blocks));
+  s.parameters.ports =
+      std::max(1.0, std::min(std::ceil(s.parameters.sms / std::max(1.0, s.parameters.cluster)), blocks));
   const LaunchShape& shape = s.code.shape;
   s.occupancy =
       isa::compute_occupancy(s.parameters.limits, static_cast<int>(shape.threads_per_block),
                              static_cast<int>(shape.registers), static_cast<int64_t>(shape.shared_bytes));
   Workload& w = s.workload;
-  w.segments = find_segments(s.code, s.parameters, load_levels(counts, s.parameters), shape.warps_per_block);
   w.shape = shape;
   w.blocks_per_sm = static_cast<uint32_t>(std::max(1, s.occupancy.blocks_per_sm));
+  w.segments = find_segments(s.code, s.parameters, load_levels(counts, s.parameters, shape, w.blocks_per_sm),
+                             shape.warps_per_block);
   if (s.parameters.l2_bytes > 0) scale_to_memory(counts, s);
   set_counts(machine, counts, s);
   return s;

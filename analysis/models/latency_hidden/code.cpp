@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <optional>
 
 #include "isa/exec/executor.h"
@@ -55,6 +56,17 @@ std::optional<isa::KernelImage> lowered(const isa::Module& module, const isa::Fu
 
 }  // namespace
 
+std::array<uint64_t, 3> dimensions_of(const std::string& text) {
+  std::array<uint64_t, 3> dimensions{1, 1, 1};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (uint64_t& d : dimensions) {
+    at = std::from_chars(at, end, d).ptr;
+    if (at != end) ++at;  // the comma
+  }
+  return dimensions;
+}
+
 Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
   const isa::ParseResult parsed = isa::parse_module(recording.ptx());
   if (!parsed.ok() || isa::has_errors(isa::verify_module(parsed.module)))
@@ -76,6 +88,8 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
       blocks->second < 1 || kernel.per_sm.rows == 0)
     fail(recording, kernel, "has no blocks, warps or SMs in its tables");
   code.shape.blocks = static_cast<uint64_t>(blocks->second);
+  code.shape.grid = dimensions_of(kernel.grid);
+  code.shape.block = dimensions_of(kernel.block);
   // The launch file may have set a limit of registers, or not: what was recorded tells.
   bool found = false;
   for (const uint32_t limit : {uint32_t{0}, code.shape.registers}) {

@@ -3,6 +3,7 @@
 // operands folded on compute capability 1.x), joined with the recorded per-PC counts. Counts only: no
 // recorded time enters.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,7 +26,10 @@ struct LaunchShape {
   uint32_t threads_per_block = 0, warps_per_block = 0;
   uint32_t registers = 0;     ///< per thread
   uint64_t shared_bytes = 0;  ///< per block
+  std::array<uint64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
 };
+/// Of "4,2,1".
+[[nodiscard]] std::array<uint64_t, 3> dimensions_of(const std::string& text);
 
 struct Code {
   isa::KernelImage image;

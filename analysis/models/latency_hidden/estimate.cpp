@@ -141,7 +141,10 @@ Estimate estimate(const Workload& w, const Parameters& p) {
   e.tail = rounds.tail() + longer;
   e.active = rounds.active();
   e.all = rounds.all();
-  e.overhead = p.launch;
+  // Blocks are given out one after the other; the last one has its whole path before it.
+  const double given_out = static_cast<double>(w.shape.blocks) * p.block_interval;
+  e.cycles = near_limits(e.cycles, given_out + path, path);
+  e.overhead = p.launch + p.block_start;
   if (w.segments.back().written > 0) e.overhead += p.memory_latency;
   e.cycles += e.overhead;
   return e;

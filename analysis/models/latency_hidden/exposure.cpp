@@ -11,6 +11,7 @@ Workload without_latency(Workload w) {
     s.chain = std::min(s.chain, s.compute());
     s.asks = std::min(s.asks, s.chain);
     s.read = s.written = s.second = 0;
+    s.behind = {};
   }
   return w;
 }

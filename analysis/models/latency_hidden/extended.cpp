@@ -35,8 +35,8 @@ struct Sums {
 /// Of a segment's bytes, those that a warp waits for: what it reads, and at its end what it writes.
 double awaited_memory(const Segment& s, const Parameters& p) {
   const double bytes = s.read + s.written;
-  if (bytes <= 0 || s.end == Wait::kEnd) return memory_time(s, p);
-  return memory_time(s, p) * s.read / bytes;
+  const double all = std::max(memory_time(s, p), way_time(s, p));
+  return bytes <= 0 || s.end == Wait::kEnd ? all : all * s.read / bytes;
 }
 
 void add_step(const Segment& s, const Parameters& p, double warps, Stage& stage) {
@@ -77,7 +77,7 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
   std::vector<Sums> phases(1);
   std::set<uint32_t> seen;
   for (const Segment* s : segments) {
-    const double asked = warps * s->weight * memory_time(*s, p);
+    const double asked = warps * s->weight * std::max(memory_time(*s, p), way_time(*s, p));
     stage.latencies.push_back({std::max(longer * s->passes, std::min(1.0, s->passes)) * s->latency(), asked});
     stage.waits += stage.latencies.back().waits;
     stage.memory += asked;
@@ -106,7 +106,7 @@ Stage stage_of(const std::vector<const Segment*>& segments, const Workload& w, c
 double later_round(const std::vector<Stage>& stages, double blocks, double resident) {
   double path = 0, compute = 0, memory = 0;
   for (const Stage& s : stages) {
-    path += s.path;
+    path += s.start + s.path;
     compute += s.compute;
     memory += s.memory;
   }
@@ -153,6 +153,11 @@ double memory_time(const Segment& s, const Parameters& p) {
   return p.uneven * std::max(memory, p.l2_bytes > 0 ? s.second / p.l2_bytes : 0);
 }
 
+double way_time(const Segment& s, const Parameters& p) {
+  return std::max(std::max(s.behind[kRequestPort], s.behind[kReplyPort]) / p.ports,
+                  s.behind[kLines] / p.used_sms);
+}
+
 double path_of(const std::vector<Segment>& segments, double operations) {
   double path = 0, walked = 0;
   for (const Segment& s : segments) {
@@ -183,6 +188,7 @@ std::vector<Stage> stages_of(const Workload& w, const Parameters& p) {
     longer = std::max(longer, 1.0);
   stages.reserve(split.size());
   for (const auto& segments : split) stages.push_back(stage_of(segments, w, p, longer));
+  if (!stages.empty()) stages.front().start = p.block_start;
   return stages;
 }
 

@@ -27,6 +27,7 @@ struct Workload {
 /// stages together, so that what one stage needs hides nothing of another. Core cycles.
 struct Stage {
   double path = 0;     ///< of one block alone on its SM, from barrier to barrier
+  double start = 0;    ///< of a block that takes another's place: until it begins
   double crowd = 0;    ///< what each further block of the SM adds until the stage's first waits spread them
   double pair = 0;     ///< what a second one adds that stays in step through all iterations of the stage
   double compute = 0;  ///< of the SM's busiest unit, for one block
@@ -56,6 +57,9 @@ struct Stage {
 /// Core cycles that a segment's bytes take of the whole machine's bandwidth, of memory or of its second
 /// level.
 [[nodiscard]] double memory_time(const Segment& s, const Parameters& p);
+/// Core cycles that a segment's transactions take of the ways between SMs and the second level, for all that
+/// are used: ports, and lines on their way.
+[[nodiscard]] double way_time(const Segment& s, const Parameters& p);
 /// Core cycles from segment to segment of a warp that executes `operations`.
 [[nodiscard]] double path_of(const std::vector<Segment>& segments, double operations);
 [[nodiscard]] std::vector<Stage> stages_of(const Workload& w, const Parameters& p);

@@ -64,9 +64,11 @@ size_t unit_of(std::string_view op_class, const core::MachineConfig& machine, Pa
       const auto known = std::ranges::find(p.units, pipe.name);
       if (known != p.units.end()) return static_cast<size_t>(known - p.units.begin());
       p.units.push_back(pipe.name);
+      p.copies.push_back(pipe.per_scheduler ? static_cast<double>(machine.scheduler.count) : 1);
       return p.units.size() - 1;
     }
   p.units.emplace_back(op_class);
+  p.copies.push_back(1);
   return p.units.size() - 1;
 }
 
@@ -99,14 +101,27 @@ void set_classes(const core::MachineConfig& machine, const DataSheet& sheet, Par
     p.classes[static_cast<size_t>(c)] = {p.issue, p.warp_issue, 0};
   for (size_t c = 0; c < p.classes.size(); ++c)
     p.classes[c].unit = unit_of(isa::op_class_name(static_cast<OpClass>(c)), machine, p);
+  // No microbenchmark has branches and barriers: the configuration's.
+  for (const OpClass c : {OpClass::kBranch, OpClass::kBarrier}) {
+    ClassCost& cost = p.classes[static_cast<size_t>(c)];
+    const std::string name(isa::op_class_name(c));
+    if (const auto latency = machine.latency.find(name); latency != machine.latency.end())
+      cost.latency = static_cast<double>(latency->second);
+    for (const core::MachineConfig::Pipe& pipe : machine.pipes)
+      if (const auto interval = pipe.interval.find(name); interval != pipe.interval.end())
+        cost.busy = std::max(cost.busy, static_cast<double>(interval->second) / p.copies[cost.unit]);
+  }
 }
 
 }  // namespace
 
 double LoadLevels::latency(double transactions) const {
   const double n = std::max(1.0, transactions);
-  const double all_l1 = std::pow(l1_share, n), none_memory = std::pow(std::min(1.0, l1_share + l2_share), n);
-  return all_l1 * l1 + (none_memory - all_l1) * l2 + (1 - none_memory) * memory;
+  return latency({std::pow(l1_share, n), std::pow(std::min(1.0, l1_share + l2_share), n), l1_share});
+}
+
+double LoadLevels::latency(const Served& by) const {
+  return by.all_l1 * l1 + (by.none_memory - by.all_l1) * l2 + (1 - by.none_memory) * memory;
 }
 
 Parameters measured_parameters(const core::MachineConfig& machine, const DataSheet& sheet) {
@@ -119,9 +134,18 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
   p.warp_issue = static_cast<double>(machine.scheduler.issue_cycles) /
                  static_cast<double>(machine.scheduler.issue_width);
   p.issue = p.warp_issue / schedulers;
-  p.units_per_class =
-      std::ranges::any_of(machine.pipes, &core::MachineConfig::Pipe::per_scheduler) ? schedulers : 1;
+  if (machine.scheduler.dependences == core::Dependences::kControlCodes) {
+    const auto& l = machine.scheduler.operand_latency;
+    p.least = {static_cast<double>(l.guard), static_cast<double>(l.memory), static_cast<double>(l.sfu),
+               static_cast<double>(l.other_pipe)};
+  }
   p.launch = static_cast<double>(machine.gpu.launch_cycles);
+  p.block_start = static_cast<double>(machine.gpu.block_start_cycles);
+  p.block_interval = machine.gpu.block_interval;
+  if (machine.l1.bytes != 0) {
+    p.cache_sector = static_cast<double>(machine.l1.sector);
+    p.lookup = static_cast<double>(machine.coalescer.cycles_per_transaction);
+  }
   p.shared_step = sheet.require("shared.conflict_cycles");
   p.shared_steps = kWarp / sheet.require("shared.lanes_per_access");
   p.shared_latency = sheet.require("latency.shared");
@@ -140,7 +164,16 @@ Parameters measured_parameters(const core::MachineConfig& machine, const DataShe
     p.request = kScatteredBytes * p.core_hz / *scattered;
   set_classes(machine, sheet, p);
   p.request_unit = p.units.size();
+  p.flit =
+      static_cast<double>(machine.clocks.core_khz) / static_cast<double>(machine.clocks.interconnect_khz);
+  p.request_flit = static_cast<double>(machine.interconnect.flit_bytes);
+  p.reply_flit = static_cast<double>(machine.interconnect.reply_flit_bytes);
+  if (p.reply_flit <= 0) p.reply_flit = p.request_flit;
+  p.header = static_cast<double>(machine.interconnect.header_bytes);
+  p.cluster = static_cast<double>(machine.gpu.sms_per_cluster);
+  if (machine.l1.bytes != 0) p.cache_lines = static_cast<double>(machine.l1.mshrs);
   p.units.emplace_back("requests");
+  p.copies.push_back(1);
   return p;
 }
 

@@ -20,19 +20,31 @@ struct ClassCost {
   size_t unit = 0;     ///< index into Parameters::units
 };
 
+/// Core cycles from an arithmetic result to readers of some kinds, at least, on machines whose dependences
+/// the compiler writes; 0: as to any other.
+struct ReaderLatencies {
+  double guard = 0, memory = 0, special = 0, other_unit = 0;
+};
+
 struct Parameters {
   double sms = 0, core_hz = 0;
   isa::OccupancyLimits limits;
   int capability = 13;
-  double issue = 0;            ///< core cycles per issued operation, all schedulers of an SM together
-  double warp_issue = 0;       ///< core cycles between two operations of one warp
-  double units_per_class = 1;  ///< units of one kind (schedulers that have one each)
-  double launch = 0;           ///< core cycles from the launch to the first block
+  double issue = 0;       ///< core cycles per issued operation, all schedulers of an SM together
+  double warp_issue = 0;  ///< core cycles between two operations of one warp
+  ReaderLatencies least;
+  double launch = 0;          ///< core cycles from the launch to the first block
+  double block_start = 0;     ///< from when an SM gets a block to its first operation
+  double block_interval = 0;  ///< from one block that an SM gets to the next that any gets
   std::vector<std::string> units;
+  std::vector<double> copies;  ///< of each unit in an SM: schedulers that have one each
   std::array<ClassCost, static_cast<size_t>(isa::OpClass::kCount)> classes;
   double shared_step = 0;   ///< core cycles of one step of a shared-memory access
   double shared_steps = 0;  ///< of an access of a warp without conflict
   double shared_latency = 0;
+  double cache_sector = 0;                ///< bytes that an SM's cache asks for at a time; 0: there is none
+  double cache_lines = 0;                 ///< that it can have on their way; 0: not limited
+  double lookup = 0;                      ///< core cycles in which that cache takes one transaction
   double memory_latency = 0;              ///< core cycles, of one warp alone
   double l1_latency = 0, l2_latency = 0;  ///< 0: there is none
   /// More core cycles of an access whose page the SM's TLB lacks, and of one that the second level lacks too.
@@ -44,6 +56,10 @@ struct Parameters {
   double row = 0;         ///< core cycles of all memory that a row costs which has to be opened; 0: not known
   double request = 0;     ///< core cycles of an SM that one of its transactions takes; 0: not known
   size_t request_unit = 0;  ///< index into units: what an SM can have on its way
+  // Ports of a cluster of SMs to the interconnect: core cycles of a flit, bytes of one, and of its header.
+  double flit = 0, request_flit = 0, reply_flit = 0, header = 0;
+  double cluster = 1;              ///< SMs that share a port
+  double ports = 1, used_sms = 1;  ///< that have a block
   // What the run counted.
   double uneven = 1;       ///< requests to the partition that is busiest at the time, for one to the mean
   double rows = 1;         ///< memory's time with opening rows, for one without
@@ -52,12 +68,22 @@ struct Parameters {
   [[nodiscard]] const ClassCost& of(isa::OpClass c) const { return classes[static_cast<size_t>(c)]; }
 };
 
+/// How likely it is that all transactions of loads are served by the SM's cache, and that none is by memory;
+/// and what share of them hits in that cache.
+struct Served {
+  double all_l1 = 0, none_memory = 0, hits = 0;
+};
+
 /// Which level serves a transaction of a load, and how long that takes one warp alone.
 struct LoadLevels {
   double l1_share = 0, l2_share = 0;  ///< of all transactions; memory serves the rest
   double l1 = 0, l2 = 0, memory = 0;  ///< core cycles
+  /// Share of the rounds in which data are new to all warps of the machine, which begin together; and bytes
+  /// that memory read, per warp.
+  double first_round = 0, of_memory = 0;
   /// Mean latency of a load that waits for the slowest of so many transactions.
   [[nodiscard]] double latency(double transactions) const;
+  [[nodiscard]] double latency(const Served& by) const;
 };
 
 /// Limits of occupancy that a machine's configuration gives.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "analysis/models/latency_hidden/own_reuse.h"
 #include "analysis/models/latency_hidden/path.h"
 
 namespace gpusim::analysis::latency_hidden {
@@ -36,11 +38,17 @@ class Builder : public PathVisitor {
         warps_(std::max(1.0, warps)),
         results_(code.image.num_rows + code.image.num_predicates),
         unit_free_(parameters.units.size(), 0) {
+    if (p_.cache_sector > 0) {
+      reuse_ = own_reuse(code, p_.cache_sector);
+      if (reuse_.transactions > 0) hits_ = hits_of(reuse_, levels);
+      set_cold();
+    }
     begin(0, 1);
   }
 
   void operation(uint32_t pc, double probability) override {
     const MicroOp& op = code_.image.ops[pc];
+    served_ = served(op, pc);
     if (op.kind == OpKind::kBarrier) {
       add(pc, probability);
       issue(op, pc, probability);
@@ -84,9 +92,17 @@ class Builder : public PathVisitor {
  private:
   struct Result {
     double ready = 0;
-    double issued = 0, transactions = 0;  ///< of a load
-    size_t segment = ~size_t{0};          ///< in which it was computed
+    double issued = 0;            ///< of a load
+    Served by;                    ///< of a load
+    size_t segment = ~size_t{0};  ///< in which it was computed
+    size_t unit = 0;
     bool from_memory = false;
+    bool arithmetic = false;
+  };
+  /// Hits of what the warp has loaded before, and of the rest: in the SM's cache, and in the second level of
+  /// what the first lacks.
+  struct Hits {
+    double own = 0, others = 0, own_second = 0, others_second = 0;
   };
   struct Round {
     double rounds = 1;
@@ -94,6 +110,73 @@ class Builder : public PathVisitor {
     size_t segment = 0;  ///< segments begun until then
     Segment sums;        ///< of the last one until then
   };
+
+  /// The run's hits are of sectors that the warp has had first of all; the others' are what is left.
+  static Hits hits_of(const OwnReuse& reuse, const LoadLevels& levels) {
+    const double left = reuse.transactions - reuse.reused - reuse.riding;
+    const auto split = [](double hits, double own, double others, double& of_own, double& of_others) {
+      of_own = own > 0 ? std::min(1.0, hits / own) : 1;
+      of_others = others > 0 ? std::clamp((hits - own) / others, 0.0, 1.0) : of_own;
+    };
+    Hits h;
+    split(levels.l1_share * reuse.transactions, reuse.reused, left, h.own, h.others);
+    split(levels.l2_share * reuse.transactions, (1 - h.own) * reuse.reused, (1 - h.others) * left,
+          h.own_second, h.others_second);
+    return h;
+  }
+
+  /// What memory read is what the stages' loads are the first to ask for, one stage after the other.
+  void set_cold() {
+    double left = levels_.of_memory;
+    for (const double distinct : reuse_.distinct) {
+      cold_.push_back(distinct > 0 ? std::min(1.0, left / distinct) : 1);
+      left = std::max(0.0, left - distinct);
+    }
+    double fresh = 0, warm = 0;
+    for (const OwnReuse::Visit& v : reuse_.visits) {
+      fresh += v.fresh;
+      warm += v.fresh - cold_[v.stage] * v.first;
+    }
+    if (warm > 0) warm_hits_ = std::min(1.0, hits_.others * fresh / warm);
+  }
+
+  /// Which levels all transactions of one execution are likely to be served by. On the path in its order.
+  Served served(const MicroOp& op, uint32_t pc) {
+    if (!is_long(op) || op.kind == OpKind::kStore) return {};
+    const double n = std::max(1.0, transactions_of(code_.counts[pc]));
+    const double second = levels_.l1_share < 1 ? levels_.l2_share / (1 - levels_.l1_share) : 0;
+    const auto all = [n](double hits, double behind) {
+      return Served{std::pow(hits, n), std::pow(std::min(1.0, hits + (1 - hits) * behind), n), hits};
+    };
+    if (p_.cache_sector <= 0) return all(levels_.l1_share, second);
+    if (op.kind == OpKind::kAtomic || op.memory.bypasses_l1) return all(0, second);
+    if (!goes_through_cache(op) || visited_ >= reuse_.visits.size()) return all(levels_.l1_share, second);
+    const OwnReuse::Visit& visit = reuse_.visits[visited_++];
+    const auto mixed = [&](double own, double others) {
+      return (1 - visit.fresh) * own + visit.fresh * others;
+    };
+    if (!visit.computed) {  // lanes go where their data say, each by itself
+      const double hits = mixed(hits_.own, hits_.others);
+      const double behind =
+          mixed((1 - hits_.own) * hits_.own_second, (1 - hits_.others) * hits_.others_second);
+      Served each = all(hits, hits < 1 ? behind / (1 - hits) : 0);
+      const Served own = all(hits_.own, hits_.own_second), others = all(hits_.others, hits_.others_second);
+      // ... or side by side: nothing tells.
+      each.all_l1 = (each.all_l1 + mixed(own.all_l1, others.all_l1)) / 2;
+      each.none_memory = (each.none_memory + mixed(own.none_memory, others.none_memory)) / 2;
+      return each;
+    }
+    const Served own = all(hits_.own, hits_.own_second), others = all(hits_.others, hits_.others_second);
+    // Of warps that share data and have begun together one is the first to come to them, and waits for them
+    // longest; those behind it find them in a cache and catch up, but pass it only to be the first
+    // themselves.
+    const double cold = visit.fresh > 0 ? cold_[visit.stage] * visit.first / visit.fresh : 0;
+    const Served leader{(1 - cold) * std::pow(warm_hits_, n), 1 - cold, others.hits};
+    const auto of = [&](double Served::*m) {
+      return mixed(own.*m, levels_.first_round * leader.*m + (1 - levels_.first_round) * others.*m);
+    };
+    return {of(&Served::all_l1), of(&Served::none_memory), of(&Served::hits)};
+  }
 
   void begin(uint32_t pc, double probability) {
     Segment s;
@@ -154,6 +237,7 @@ class Builder : public PathVisitor {
       repeat(n, before == r.sums.executed.end() ? 0 : before->second);
     }
     for (size_t u = 0; u < s.busy.size(); ++u) repeat(s.busy[u], r.sums.busy[u]);
+    for (size_t u = 0; u < s.behind.size(); ++u) repeat(s.behind[u], r.sums.behind[u]);
   }
 
   /// What conflicts in shared memory add to an operation.
@@ -169,7 +253,7 @@ class Builder : public PathVisitor {
   double busy_of(const MicroOp& op, const OpCounts& c) const {
     const double busy = p_.of(op.op_class).busy + conflicts_of(op, c);
     if (is_long(op) && c.executed > 0 && p_.l1_bytes > 0)
-      return std::max(busy, c.transferred / c.executed / p_.l1_bytes);
+      return std::max({busy, c.transferred / c.executed / p_.l1_bytes, transactions_of(c) * p_.lookup});
     return busy;
   }
 
@@ -193,10 +277,29 @@ class Builder : public PathVisitor {
     if (!is_long(op) || c.executed <= 0) return;
     if (!s.global) s.asks = now_ - began_;
     s.global = true;
-    const double beyond = op.kind == OpKind::kLoad ? 1 - levels_.l1_share : 1;
+    const double beyond = op.kind == OpKind::kLoad ? 1 - served_.hits : 1;
     s.busy[p_.request_unit] += n * (beyond * transactions_of(c) * p_.request + p_.translation);
+    add_flits(op, c, n * beyond, s);
+    if (op.kind != OpKind::kStore && p_.cache_lines > 0) {
+      const double second = levels_.l1_share < 1 ? levels_.l2_share / (1 - levels_.l1_share) : 0;
+      s.behind[kLines] += n * beyond * transactions_of(c) / p_.cache_lines *
+                          (second * levels_.l2 + (1 - second) * levels_.memory);
+    }
     s.requested += n * c.requested / c.executed;
     (op.kind == OpKind::kStore ? s.written : s.read) += n * c.transferred / c.executed;
+  }
+
+  /// What an operation's transactions keep the ports of the SM's cluster, which its SMs share.
+  void add_flits(const MicroOp& op, const OpCounts& c, double times, Segment& s) const {
+    const double transactions = transactions_of(c);
+    if (p_.flit <= 0 || transactions <= 0) return;
+    const double bytes = c.transferred / c.executed / transactions;
+    const auto flits = [&](double data, double flit) { return std::ceil((data + p_.header) / flit); };
+    const bool load = op.kind == OpKind::kLoad, store = op.kind == OpKind::kStore;
+    const double replied = goes_through_cache(op) ? std::max(bytes, p_.cache_sector) : bytes;
+    const double busy = times * transactions * p_.flit;
+    s.behind[kRequestPort] += busy * flits(load ? 0 : bytes, p_.request_flit);
+    s.behind[kReplyPort] += busy * flits(store ? 0 : replied, p_.reply_flit);
   }
 
   template <class Fn>
@@ -205,29 +308,36 @@ class Builder : public PathVisitor {
     for (uint32_t i = 0; i < op.num_sb_writes; ++i) fn(op.sb_writes[i]);
   }
 
-  /// When the last of its operands comes that is data of memory: that of the slowest of all their
-  /// transactions.
+  /// When the last of its operands comes that is data of memory: with the slowest transaction of all loads
+  /// that come at about the same time, whose data are waited for at once.
   double in_flight(const MicroOp& op) const {
-    double issued = -1, transactions = 0, ready = 0;
+    double ready = -1, issued = 0;
+    for_each_operand(op, [&](uint16_t id) {
+      if (!results_[id].from_memory) return;
+      ready = std::max(ready, results_[id].ready);
+      issued = std::max(issued, results_[id].issued);
+    });
+    if (ready < 0) return 0;
+    Served by{1, 1, 1};
     std::array<double, 16> loads{};  // by when they were issued
     size_t count = 0;
-    for_each_operand(op, [&](uint16_t id) {
-      const Result& r = results_[id];
-      if (!r.from_memory ||
+    for (const Result& r : results_) {
+      if (!r.from_memory || r.ready > at_once_with(ready) ||
           std::find(loads.begin(), loads.begin() + count, r.issued) != loads.begin() + count)
-        return;
+        continue;
       if (count < loads.size()) loads[count++] = r.issued;
-      issued = std::max(issued, r.issued);
-      transactions += r.transactions;
-      ready = std::max(ready, r.ready);
-    });
-    return issued < 0 ? 0 : std::max(ready, issued + levels_.latency(transactions));
+      by.all_l1 *= r.by.all_l1;
+      by.none_memory *= r.by.none_memory;
+    }
+    return std::max(ready, issued + levels_.latency(by));
   }
+
+  [[nodiscard]] double at_once_with(double ready) const { return ready + p_.memory_latency * kAtOnce; }
 
   /// A warp waits for all data that come at about the same time only once.
   void arrive(double ready) {
     for (Result& r : results_)
-      if (r.from_memory && r.ready <= ready + p_.memory_latency * kAtOnce) {
+      if (r.from_memory && r.ready <= at_once_with(ready)) {
         r.ready = std::min(r.ready, ready);
         r.from_memory = false;
       }
@@ -241,14 +351,39 @@ class Builder : public PathVisitor {
     return results_[op.src[value].offset / isa::kRowBytes].segment == segments_.size();
   }
 
+  /// What a compiler leaves between an arithmetic result and its reader, at least: it depends on the reader.
+  [[nodiscard]] double least_latency(const MicroOp& op, uint16_t id, const Result& r) const {
+    if (!r.arithmetic) return 0;
+    const ReaderLatencies& least = p_.least;
+    if (op.guard != isa::kNoPredicate && id == code_.image.num_rows + op.guard) return least.guard;
+    if (is_memory(op) || op.op_class == OpClass::kWarp || op.op_class == OpClass::kTexture)
+      return least.memory;
+    switch (op.op_class) {
+      case OpClass::kSfuRcp:
+      case OpClass::kSfuRsqrt:
+      case OpClass::kSfuSqrt:
+      case OpClass::kSfuSin:
+      case OpClass::kCvt:
+      case OpClass::kCvt64:
+      case OpClass::kBitCount:
+        return least.special;
+      default:
+        return op.kind == OpKind::kAlu && p_.of(op.op_class).unit != r.unit ? least.other_unit : 0;
+    }
+  }
+
   void issue(const MicroOp& op, uint32_t pc, double probability) {
     const ClassCost& cost = p_.of(op.op_class);
     double at = now_;
-    for_each_operand(op, [&](uint16_t id) { at = std::max(at, results_[id].ready); });
-    const double busy = busy_of(op, code_.counts[pc]) * p_.units_per_class;
+    for_each_operand(op, [&](uint16_t id) {
+      const Result& r = results_[id];
+      at = std::max(at, r.from_memory ? r.ready : std::max(r.ready, r.issued + least_latency(op, id, r)));
+    });
+    const double busy = busy_of(op, code_.counts[pc]) * p_.copies[cost.unit];
     at = std::max(at, unit_free_[cost.unit]);
     const bool turns = op.kind == OpKind::kBranch || op.kind == OpKind::kBarrier;
     const double next = at + (turns ? cost.latency : p_.warp_issue);
+    const bool arithmetic = op.kind == OpKind::kAlu;
     unit_free_[cost.unit] = at + busy;
     now_ += relative(probability) * (next - now_);
     if (op.kind == OpKind::kStore && is_long(op)) stored_ = at + p_.memory_latency;
@@ -257,8 +392,10 @@ class Builder : public PathVisitor {
       Result& r = results_[op.sb_writes[i]];
       r.from_memory = memory;
       r.issued = at;
-      r.transactions = memory ? transactions_of(code_.counts[pc]) : 0;
-      r.ready = at + (memory ? levels_.latency(r.transactions) : cost.latency);
+      r.arithmetic = arithmetic;
+      r.unit = cost.unit;
+      r.by = served_;
+      r.ready = at + (memory ? levels_.latency(served_) : cost.latency);
       r.segment = segments_.size();
     }
   }
@@ -273,6 +410,12 @@ class Builder : public PathVisitor {
   std::vector<double> unit_free_;
   std::vector<Round> loops_;
   std::vector<Segment> segments_;
+  OwnReuse reuse_;
+  Hits hits_;
+  std::vector<double> cold_;  ///< of each stage: share of the data new to a warp that no cache has either
+  double warm_hits_ = 0;      ///< of the rest, what the SM's cache has
+  size_t visited_ = 0;        ///< loads that go through the SM's cache
+  Served served_;             ///< of the operation
   uint32_t stage_ = 0;
   Turns turns_;
   double turned_ = 0;       ///< of that, what the segment has

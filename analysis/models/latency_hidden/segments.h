@@ -19,6 +19,11 @@ namespace gpusim::analysis::latency_hidden {
 enum class Wait : uint8_t { kData, kBarrier, kStore, kJoin, kEnd };
 [[nodiscard]] const char* wait_name(Wait wait);
 
+/// Behind the SM's queue: the ports of its cluster to the interconnect and from it, and the lines that its
+/// cache can have on their way.
+enum BehindUnit : uint8_t { kRequestPort, kReplyPort, kLines, kBehindUnits };
+using Behind = std::array<double, kBehindUnits>;
+
 /// Per warp and occurrence; times in core cycles.
 struct Segment {
   uint32_t first = 0, last = 0;  ///< operations: where it begins, and the one that waits at its end
@@ -30,6 +35,7 @@ struct Segment {
   double walked = 0;                    ///< operations of a warp that executes all that is on the path
   double paper_ilp = 0;                 ///< operations at the paper's throughput
   std::vector<double> busy;             ///< of each unit of Parameters::units
+  Behind behind{};                      ///< the same of what no warp waits for when it issues
   double issue = 0;                     ///< issue slots
   double in_turn = 0;                   ///< of its units, of warps that are in step: see Turns
   double asks = 0;                      ///< of chain: until its first access to memory

@@ -50,6 +50,7 @@ Parameters plain_machine() {
   p.memory_latency = 500;
   p.launch = 1000;
   p.units = {"sp"};
+  p.copies = {1};
   return p;
 }
 
