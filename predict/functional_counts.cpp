@@ -195,7 +195,6 @@ FunctionalKernel LaunchCounter::finish(analysis::ReuseMemory& memory, const anal
 std::vector<FunctionalKernel> functional_counts(comp::SimulationOptions options, uint64_t most_followed) {
   core::MachineConfig machine = options.machine;
   if (options.sms != 0) machine.gpu.sms = options.sms;
-  const bool fewer_sms = machine.gpu.sms < options.machine.gpu.sms;
   options.functional = true;
   options.caches = comp::CacheState::kCold;
   options.launch.expects.clear();
@@ -216,11 +215,6 @@ std::vector<FunctionalKernel> functional_counts(comp::SimulationOptions options,
   if (result.status != comp::SimulationResult::Status::kComplete)
     throw ProgramFailed(result.reason.empty() ? "interrupted" : result.reason);
   const auto other = [&](const comp::KernelResult& k) { return k.stream != result.kernels.front().stream; };
-  if (fewer_sms)
-    for (FunctionalKernel& k : kernels)
-      k.unmodelled.emplace_back(
-          "fewer SMs than the machine has: what they share is taken as if all were there, while the ports of "
-          "their clusters may be full");
   if (std::ranges::any_of(result.kernels, other))
     for (FunctionalKernel& k : kernels)
       k.unmodelled.emplace_back("kernels of several streams: each is taken to run alone");
