@@ -230,6 +230,18 @@ Prediction prediction_of(const Result& r, const Choice& choice) {
   return p;
 }
 
+/// The rate that the printed formula predicts, which is what the paper compares.
+Prediction paper_rate(const Result& r, const Prediction& cycles) {
+  Prediction p;
+  p.launch = r.kernel.index;
+  p.kernel = r.kernel.name;
+  p.quantity = "paper rate";
+  p.unit = "GFLOP/s";
+  p.simulated = r.flops() / r.seconds(cycles.simulated) / 1e9;
+  p.predicted = r.flops() / r.seconds(cycles.predicted) / 1e9;
+  return p;
+}
+
 /// The kernel's cycles without a timed run, with the loss by each input.
 Prediction functional_prediction(const Result& r) {
   Prediction p;
@@ -415,6 +427,7 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
       const Result result = result_of(recording, kernel, choice, functional);
       report.predictions.push_back(prediction_of(result, choice));
       const Prediction cycles = report.predictions.back();
+      if (choice.paper && result.flops() > 0) report.predictions.push_back(paper_rate(result, cycles));
       if (result.functional) report.predictions.push_back(functional_prediction(result));
       points.add({result.kernel.name, 0, result.flops(), result.seconds(cycles.simulated),
                   result.seconds(cycles.predicted)},
