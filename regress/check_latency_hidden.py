@@ -1,5 +1,8 @@
 """`gpusim analyze --model latency-hidden` on small matrix multiplications: errors, and that the breakdown adds up."""
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from cases import CASES
@@ -26,12 +29,16 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
         literal = gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "variant=paper", "--option",
                              "aggregate=sum", "--json").require_code(0).json()["models"][0]["predictions"][0]
         require(literal["predicted"] > 2 * prediction["simulated"], f"{case}: the literal sum is {literal['predicted']}")
+        rate = gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "variant=paper", "--json").require_code(0).json()["models"][0]["predictions"]
+        require_equal(f"{case}: quantities as printed", [p["quantity"] for p in rate], ["paper cycles", "paper rate"])
+        require(abs(rate[0]["predicted"] * rate[1]["predicted"] / rate[0]["simulated"] / rate[1]["simulated"] - 1) < 1e-9, f"{case}: {rate}")
         printed = gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "variant=paper").require_code(0).out
         require(f"as printed: NBB {segments}, " in printed and "factors of block 2:" in printed, printed)
         require(all(0 <= f <= 1 for s in kernel["paper_segments"] for f in s["factors"]), f"{case}: {kernel['paper_segments']}")
     _check_steps(gpusim)
     _check_note(gpusim)
     _check_predict(gpusim)
+    _check_figures(gpusim)
     text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
     require("latency-hidden factor of the kernel" in text and "limited by blocks" in text, text)
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "varant=paper").require_code(1).require_error("variant")
@@ -40,6 +47,19 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
     sheet.write_text('{"machine": "M", "figures": []}')
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option",
                f"parameters={sheet}").require_code(1).require_error("no figure 'shared.conflict_cycles'", "gpusim microbench")
+
+
+def _check_figures(gpusim: Gpusim) -> None:
+    """The pictures of figures 14 to 16: five curves, a point for each size."""
+    if shutil.which("gnuplot") is None:
+        return
+    folder = gpusim.scratch / "figures"
+    script = [sys.executable, gpusim.source / "regress" / "latency_hidden.py", gpusim.program, "--figures", folder, "--sizes"]
+    done = subprocess.run([*script, "32,96"], capture_output=True, text=True, check=True)
+    require_equal("points", sum(line.startswith(("| 14 ", "| 15 ", "| 16 ")) for line in done.stdout.splitlines()), 2 * 5)
+    for figure in (14, 15, 16):
+        require("<svg" in (folder / f"latency_hidden_figure{figure}.svg").read_text(), f"figure {figure}")
+    require("multiples of 16" in subprocess.run([*script, "100"], capture_output=True, text=True, check=False).stderr, "a size that does not do")
 
 
 def _check_predict(gpusim: Gpusim) -> None:

@@ -9,6 +9,12 @@ those that the model's form and its constants were chosen on, `untouched` four w
 for machines with caches were chosen on besides (`regress --suite latency_hidden_machines` has those they are judged on). --quick leaves
 out what takes minutes. --functional prints, instead of the paper's readings, the prediction without a timed run (`gpusim predict`) beside the one
 that reads the run's counts, and by how much each input that is predicted then changes the latter, alone. Recorded files stay in --keep FOLDER, if given, and are used again.
+
+    regress/latency_hidden.py build/release/bin/gpusim --figures FOLDER [--sizes 96,160,288,544,1056,2080] [--keep FOLDER]
+
+draws what figures 14 to 16 of the paper show, with gnuplot: GFLOP/s of the three multiplications over the size of the matrices, five curves, each as
+simulated, as the printed formula predicts it (`last`), and as the extended model does. With the sizes above, which are the default, it takes some two hours on
+one processor, nearly all of it for N = 2080; up to 544 it takes a few minutes. Volkov's multiplication needs multiples of 64, so that it gets the next lower one.
 """
 
 import argparse
@@ -151,6 +157,62 @@ def functional_table(gpusim: Path, machine: str, cases: list[Case], folder: Path
     return errors
 
 
+@dataclass(frozen=True)
+class Curve:
+    title: str
+    kernel: str
+    figure: int
+
+
+CURVES = (Curve("8x8", "naive_8x8", 14), Curve("16x16", "naive_16x16", 14), Curve("8x8", "tiled_8x8", 15),
+          Curve("16x16", "tiled_16x16", 15), Curve("64x16", "volkov", 16))
+FIGURES = {14: "Naive multiplication", 15: "Tiled multiplication (as CUBLAS 1.1)", 16: "Multiplication of Volkov and Demmel"}
+
+
+def _size_case(curve: Curve, size: int) -> Case:
+    if curve.kernel != "volkov":
+        return Case(f"{curve.kernel}, N = {size}", f"matmul/{curve.kernel}.ptx", (f"N={size}",))
+    n = max(64, size // 64 * 64)
+    return Case(f"volkov, N = {n}", "matmul/volkov.ptx", (f"N={n}", f"ld={n + 32}"))
+
+
+def draw_figures(gpusim: Path, machine: str, sizes: list[int], recordings: Path, pictures: Path) -> None:
+    pictures.mkdir(parents=True, exist_ok=True)
+    blocks, plots = [], {figure: [] for figure in FIGURES}
+    print("| figure | kernel | N | simulated | paper, last | extended |\n|---:|---|---:|---:|---:|---:|")
+    for number, curve in enumerate(CURVES):
+        rows = []
+        for size in sizes:
+            case = _size_case(curve, size)
+            n = int(case.params[0].split("=")[1])
+            (k,) = kernels_of(gpusim, machine, case, recordings, False)
+            simulated = k["simulated"]["gflops"]
+            rates = [simulated, simulated / (1 + k["paper"]["last"]["error"]), k["extended"]["gflops"]]
+            rows.append(" ".join(map(str, [n, *rates])))
+            print(f"| {curve.figure} | {curve.kernel} | {n} | " + " | ".join(f"{r:.1f}" for r in rates) + " |", flush=True)
+        blocks.append(f"$c{number} << end\n" + "\n".join(rows) + "\nend\n")
+        color = len(plots[curve.figure]) // 3 + 1
+        for column, what, style in ((2, "simulated", f"linespoints lc {color} lw 2 pt 7 ps 0.6"), (3, "paper", f"lines lc {color} dt 2"),
+                                    (4, "extended", f"points lc {color} pt 6 ps 1.3")):
+            plots[curve.figure].append(f"$c{number} using 1:{column} with {style} title '{curve.title} {what}'")
+    for figure, title in FIGURES.items():
+        picture = pictures / f"latency_hidden_figure{figure}.svg"
+        commands = (f"set terminal svg size 860,460 font 'sans,12' background 'white' noenhanced\nset output '{picture}'\nset title '{title}, {machine}'\n"
+                    "set xlabel 'N'\nset ylabel 'GFLOP/s'\nset yrange [0:*]\nset grid\nset key outside right\n"
+                    + "".join(blocks) + "plot " + ", ".join(plots[figure]) + "\n")
+        done = subprocess.run(["gnuplot"], input=commands, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"gnuplot: {done.stderr}")
+        print(f"drawn: {picture}")
+
+
+def _sizes(text: str) -> list[int]:
+    sizes = [int(word) for word in text.split(",")]
+    if any(n < 16 or n % 16 != 0 for n in sizes):
+        raise argparse.ArgumentTypeError("sizes are multiples of 16")
+    return sizes
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gpusim", type=Path)
@@ -159,10 +221,15 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--functional", action="store_true")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--figures", type=Path, metavar="FOLDER")
+    parser.add_argument("--sizes", type=_sizes, default=_sizes("96,160,288,544,1056,2080"), help="of --figures, separated by commas")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
+        if arguments.figures:
+            draw_figures(arguments.gpusim, arguments.machine, arguments.sizes, folder, arguments.figures)
+            return 0
         for name in arguments.set or SETS:
             print(f"\n{name}, {arguments.machine}:\n")
             cases = [c for c in SETS[name]() if not (arguments.quick and c.slow)]
