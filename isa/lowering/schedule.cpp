@@ -378,7 +378,8 @@ class BlockScheduler {
   }
 
   /// When the result of each operation is needed if every other starts as soon as what it depends on allows:
-  /// an access that must wait for a store before it has no use for an address until then.
+  /// an access that must wait for a store before it has no use for an address until then. A new value that
+  /// only later code needs is made while others wait, which costs no time.
   void find_due(std::span<const Op> ops) {
     const auto after = [&](uint32_t i, uint32_t n) {
       return reads_from(ops[n], ops[i]) ? latency(ops[i], ops[n], program_.machine_capability) : 1;
@@ -390,7 +391,9 @@ class BlockScheduler {
       end = std::max(end, first[i]);
     }
     for (auto i = static_cast<uint32_t>(ops.size()); i-- > 0;) {
-      uint32_t due = access_of(ops[i]) != nullptr ? first[i] : end;
+      bool leaves = false;
+      if (nodes_[i].next.empty()) for_each_def(ops[i], [&](Var v) { leaves = leaves || !alive_[v]; });
+      uint32_t due = access_of(ops[i]) != nullptr || leaves ? first[i] : end;
       for (const uint32_t n : nodes_[i].next)
         due = std::min(due, std::max(nodes_[n].due, after(i, n)) - after(i, n));
       nodes_[i].due = std::max(due, first[i]);
