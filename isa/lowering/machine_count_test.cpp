@@ -85,8 +85,9 @@ TEST(Registers, WhatAWarpHasOnceTakesNone) {
   // Sums of a parameter and a number, used with registers of threads: from 7.5 on a warp has them once.
   EXPECT_LE(scheduled(rounds("%a"), 75).registers, 16u);
   EXPECT_LE(scheduled(rounds("%a"), 80).registers, 16u);
-  EXPECT_GT(scheduled(rounds("%a"), 70).registers, 24u);
-  EXPECT_GT(scheduled(rounds("%t"), 75).registers, 24u) << "of the thread's number, every thread has its own";
+  // The others are made up to the latency of a global load before they are used.
+  EXPECT_GT(scheduled(rounds("%a"), 70).registers, 18u);
+  EXPECT_GT(scheduled(rounds("%t"), 75).registers, 18u) << "of the thread's number, every thread has its own";
 }
 
 TEST(Registers, WhatIsStoredIsTheThreadsOwn) {
