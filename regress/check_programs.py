@@ -110,6 +110,11 @@ def check_exit_code(gpusim: Gpusim) -> None:
     run = run_program(gpusim, Path("/bin/sh"), "--functional", arguments=("-c", f"{saxpy} 100 && exit 7"))
     run.require_code(7)
     require_equal("output", run.out, "PASS\n")
+    # A program that another one starts has a recording of its own name, or none.
+    for out, recordings in (("own.h5", 1), ("none", 0)):
+        run = run_program(gpusim, Path("/bin/sh"), arguments=("-c", f"GPUSIM_OUT={out} {saxpy} 100")).require_code(0)
+        found = list(gpusim.scratch.glob(f"{out.removesuffix('.h5')}.*"))
+        require(len(found) == recordings, f"GPUSIM_OUT={out} leaves {found}\n{run.describe()}")
 
 
 def check_refused(gpusim: Gpusim) -> None:

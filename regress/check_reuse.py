@@ -3,6 +3,7 @@
 from typing import Any
 
 from cases import CASES
+from reuse_distance import of_first_core
 from reuse_figures import mshrs, strides
 from runner import Gpusim, require, require_equal
 
@@ -26,6 +27,11 @@ def check_default_mode(gpusim: Gpusim) -> None:
     gpusim.run("trace", ptx, *machine, "--warps", "-o", file, "--param", "N=10007").require_code(0)
     streamed = gpusim.run("reuse", "--trace", file, *machine, "--json").require_code(0).json()
     require_equal("lines of vecadd", (streamed["accesses"], streamed["compulsory"], streamed["hits"]), (626, 626, 0))
+    again = gpusim.run("reuse", "--trace", file, "--after", file, *machine, "--json").require_code(0).json()
+    require_equal("L2 after a launch that read the same", (streamed["l2_hits"], again["l2_hits"]), (0, again["l2_sectors"]))
+    gpusim.run("reuse", "--trace", file, "--after", file, *machine, "--sm", "0").require_code(1).require_error("--after", "--sm")
+    other = gpusim.run("reuse", "--trace", file, *machine, "--set", "l1.replacement=fifo").require_code(0).out
+    require('not modelled: l1.replacement = "fifo": taken as lru' in other, other)
     table = gpusim.run("reuse", "--trace", file, *machine, "--sweep", "l1.size=16K,32K", "--sweep", "l1.mshrs=8,64")
     require_equal("rows of a sweep", len(table.require_code(0).out.splitlines()), 5)
     # 40 blocks: 12 SMs have three, two have two, and an SM of each kind stands for the others; the last block is short.
@@ -86,6 +92,16 @@ def check_reuse(gpusim: Gpusim) -> None:
     launch.write_text('[[buffer]]\nname = "x"\ntype = "f32"\ncount = 4\n[[launch]]\ngrid = [1]\nblock = [64]\nargs = ["x"]\n')
     done = gpusim.run("trace", ptx, "--launch", launch, "-o", bad)
     require(done.code in (1, 2) and not bad.exists() and not list(gpusim.scratch.glob("bad.trc*")), done.describe())
+
+
+def check_first_core(gpusim: Gpusim) -> None:
+    """Of four blocks of two threads, the first of two cores has the first and the third, whose loads are left."""
+    trace, core = gpusim.scratch / "all.trc", gpusim.scratch / "core.trc"
+    lines = [f"{thread} {direction} {1000 + thread} 4" for thread in range(8) for direction in (0, 1)]
+    trace.write_text("\n".join(["blocksize: 2 1 1", *lines]) + "\n")
+    require(of_first_core(trace, core, 2), "no load was found")
+    require_equal("its trace", core.read_text().splitlines(),
+                  ["blocksize: 2 1 1", "0 0 1000 4", "1 0 1001 4", "2 0 1004 4", "3 0 1005 4"])
 
 
 def check_figures(gpusim: Gpusim) -> None:

@@ -40,7 +40,7 @@ from check_ptxas import check_ptxas, check_report  # noqa: E402
 from check_queues import check_queues  # noqa: E402
 from check_ranges import SECTIONS, check_section  # noqa: E402
 from check_regress import check_failures, check_quick_suite  # noqa: E402
-from check_reuse import check_figures, check_reuse  # noqa: E402
+from check_reuse import check_figures, check_first_core, check_reuse  # noqa: E402
 from check_results import check_independence, check_lowering, check_sizes, check_verify  # noqa: E402
 from check_steps import CHECKS as STEP_CHECKS  # noqa: E402
 from check_study import CHECKS as STUDY_CHECKS  # noqa: E402
@@ -115,7 +115,7 @@ def all_checks(source: Path) -> dict[str, Named]:
         "ptxas": {"workloads": check_ptxas, "report": check_report, "mutations": check_mutations},
         "compiler": COMPILER_CHECKS,
         "regress": {"quick": check_quick_suite, "failures": check_failures},
-        "reuse": {"traces": check_reuse, "figures": check_figures},
+        "reuse": {"traces": check_reuse, "figures": check_figures, "first_core": check_first_core},
         "study": STUDY_CHECKS,
         "html": HTML_CHECKS,
         "programs": PROGRAM_CHECKS,

@@ -508,6 +508,24 @@ TEST(Schedule, AddressesOfAccessesBehindAStoreAreMadeWhenTheyAreNeeded) {
   expect_same_everywhere(stores, 64);
 }
 
+TEST(Schedule, WhatOnlyLaterCodeNeedsIsMadeDuringAWait) {
+  // The loads come one behind the other, for each address is of the data before. The sum is for code behind
+  // the barrier: it takes its register while the warp waits, which costs no time.
+  const KernelImage image = scheduled(thread_kernel(".reg .b32 %r<9>; .reg .b64 %rd<9>;", R"(
+    ld.global.u32 %r0, [%in];
+    and.b32 %r1, %r0, 4;
+    cvt.u64.u32 %rd1, %r1;
+    add.s64 %rd2, %in, %rd1;
+    ld.global.u32 %r2, [%rd2];
+    add.u32 %r3, %r2, 1;
+    st.global.u32 [%out], %r3;
+    mul.lo.u32 %r4, %tid0, 77;
+    bar.sync 0;
+    st.global.u32 [%out+4], %r4;
+    ret;)"));
+  EXPECT_LT(position(image, "mul.lo.u32 %r4, %tid0, 77"), position(image, "ld.global.u32 %r2, [%rd2]"));
+}
+
 TEST(Schedule, NothingPassesABarrierAClockOrAVolatileAccess) {
   const std::string text = thread_kernel(".reg .b32 %r<9>; .shared .align 4 .b8 s[256];", R"(
     ld.global.u32 %r0, [%in];

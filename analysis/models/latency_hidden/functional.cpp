@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "analysis/models/reuse_distance/machine.h"
 #include "simcore/config/load.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/json_document.h"
@@ -105,21 +106,13 @@ FunctionalFile functional_from_json(std::string_view text, const std::string& pa
 }
 
 std::vector<std::string> unmodelled_rules(const core::MachineConfig& m) {
-  std::vector<std::string> rules;
-  if (m.l1.bytes != 0 && m.l1.replacement != "lru")
-    rules.push_back(fmt::format("l1.replacement = \"{}\": taken as lru", m.l1.replacement));
-  if (m.l2.bytes != 0 && m.l2.replacement != "lru")
-    rules.push_back(fmt::format("l2.replacement = \"{}\": taken as lru", m.l2.replacement));
+  std::vector<std::string> rules = unmodelled_memory(m);
   if (m.dram.scheduler != "frfcfs" && m.dram.scheduler != "fcfs")
     rules.push_back(fmt::format("dram.scheduler = \"{}\": taken as frfcfs", m.dram.scheduler));
   if (m.dram.page != "open" && m.dram.page != "closed")
     rules.push_back(fmt::format("dram.page = \"{}\": taken as open", m.dram.page));
   if (m.dram.refresh != "all")
     rules.push_back(fmt::format("dram.refresh = \"{}\": taken as all", m.dram.refresh));
-  if (m.interconnect.topology != "crossbar")
-    rules.push_back(
-        fmt::format("interconnect.topology = \"{}\": taken as crossbar", m.interconnect.topology));
-  if (m.l2.far_latency_ns > 0) rules.emplace_back("l2.far_latency: taken as 0");
   return rules;
 }
 

@@ -67,18 +67,24 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
   return r;
 }
 
-std::vector<std::string> unmodelled_cache_rules(const core::MachineConfig& m) {
+std::vector<std::string> unmodelled_memory(const core::MachineConfig& m) {
   std::vector<std::string> rules;
   const auto taken = [&](const char* key, const std::string& word, const char* as) {
     rules.push_back(fmt::format("{} = \"{}\": taken as {}", key, word, as));
   };
   if (m.l1.bytes != 0 && m.l1.replacement != "lru") taken("l1.replacement", m.l1.replacement, "lru");
   if (m.l2.bytes != 0 && m.l2.replacement != "lru") taken("l2.replacement", m.l2.replacement, "lru");
-  if (m.scheduler.policy != "lrr" && m.scheduler.policy != "gto" && m.scheduler.policy != "oldest")
-    taken("scheduler.policy", m.scheduler.policy, "lrr");
   if (m.interconnect.topology != "crossbar")
     taken("interconnect.topology", m.interconnect.topology, "crossbar");
   if (m.l2.far_latency_ns > 0) rules.emplace_back("l2.far_latency: taken as 0");
+  return rules;
+}
+
+std::vector<std::string> unmodelled_by_reuse(const core::MachineConfig& m) {
+  std::vector<std::string> rules = unmodelled_memory(m);
+  const std::string& policy = m.scheduler.policy;
+  if (policy != "lrr" && policy != "gto" && policy != "oldest")
+    rules.push_back(fmt::format("scheduler.policy = \"{}\": taken as lrr", policy));
   return rules;
 }
 

@@ -56,7 +56,9 @@ struct ReuseMachine {
 [[nodiscard]] ReuseMachine reuse_machine(const core::MachineConfig& config, const WarpTraceHeader& trace,
                                          bool needs_l1 = true);
 
-/// What the model takes differently than the configuration has it, one line for each key.
-[[nodiscard]] std::vector<std::string> unmodelled_cache_rules(const core::MachineConfig& config);
+/// What ReuseMemory and its caches take differently than the configuration has it, one line for each key.
+[[nodiscard]] std::vector<std::string> unmodelled_memory(const core::MachineConfig& config);
+/// The same of the whole model, which lets warps take turns besides.
+[[nodiscard]] std::vector<std::string> unmodelled_by_reuse(const core::MachineConfig& config);
 
 }  // namespace gpusim::analysis

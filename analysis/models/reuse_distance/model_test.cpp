@@ -407,6 +407,32 @@ TEST(ReuseModel, TheSecondLevelKeepsWhatAKernelLeft) {
   EXPECT_LT(second.cycles, first.cycles);
 }
 
+TEST(ReuseModel, PartitionsAreThoseOfTheMachinesHash) {
+  // Lines that a partition of the modulo hash has all: with the XOR hash all partitions serve them.
+  std::vector<Steps> warps(8);
+  for (uint64_t w = 0; w < warps.size(); ++w)
+    for (uint64_t i = 0; i < 64; ++i) warps[w].push_back(access(16 * (64 * w + i)));
+  const WarpTrace trace = trace_of(warps);
+  const auto cycles = [&](const char* hash) {
+    const core::MachineConfig m =
+        machine({"l2.partitions=8", std::string("l2.hash=") + hash, "scheduler.warp_loads=0"});
+    ReuseMemory memory(m, 14);
+    (void)run_reuse(m, trace, {.memory = &memory});
+    return run_reuse(m, trace, {.memory = &memory}).cycles;  // all of it is in L2
+  };
+  EXPECT_LT(cycles("xor"), 0.8 * cycles("modulo"));
+}
+
+TEST(ReuseModel, NamesRulesThatItDoesNotFollow) {
+  EXPECT_TRUE(unmodelled_by_reuse(machine()).empty());
+  EXPECT_TRUE(unmodelled_by_reuse(machine({"scheduler.policy=gto", "l2.hash=xor"})).empty());
+  const core::MachineConfig other =
+      machine({"l1.replacement=fifo", "l2.replacement=random", "scheduler.policy=two_level"});
+  EXPECT_EQ(unmodelled_memory(other).size(), 2u);
+  EXPECT_THAT(unmodelled_by_reuse(other),
+              testing::Contains("scheduler.policy = \"two_level\": taken as lrr"));
+}
+
 TEST(ReuseSweep, OnePassIsAsManyRuns) {
   const WarpTrace trace = trace_of(random_kernel(5, 80), 2);
   std::vector<core::MachineConfig> machines;

@@ -156,8 +156,7 @@ void RowWindow::drain() {
 }
 
 ReuseTraffic::ReuseTraffic(const core::MachineConfig& m, uint32_t sms)
-    : map_(m.l2),
-      page_bytes_(one_at_least(m.tlb.page_bytes)),
+    : page_bytes_(one_at_least(m.tlb.page_bytes)),
       in_window_(one_at_least(m.l2.partitions), 0),
       interleave_(one_at_least(m.l2.interleave)),
       channels_of_(one_at_least(m.dram.channels)),

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "simcore/address_map.h"
 #include "simcore/config/machine_config.h"
 #include "simcore/divisor.h"
 
@@ -100,9 +99,6 @@ class ReuseTraffic {
   [[nodiscard]] uint64_t page_of(uint64_t address) const { return address / page_bytes_; }
   /// When `page`, of which an access of `sm` has to know, is known.
   double translate(double now, uint32_t sm, uint64_t page);
-  [[nodiscard]] uint32_t partition_of(uint64_t address) const { return map_.partition(address); }
-  /// Offset in its partition.
-  [[nodiscard]] uint64_t local_of(uint64_t address) const { return map_.local(address); }
   void request(uint32_t partition);
   /// A channel moves so many bytes at the offset `local` of a partition; about when it will have.
   double move(double now, uint32_t channel, uint64_t local, uint32_t bytes, bool write);
@@ -111,7 +107,6 @@ class ReuseTraffic {
 
  private:
   TrafficCounts counts_;
-  core::AddressMap map_;
   // Translation.
   core::Divisor page_bytes_;
   std::vector<PageBuffer> sm_pages_, shared_pages_;

@@ -114,7 +114,7 @@ TEST(ReuseTraffic, BusiestPartitionOfEachWindow) {
   even.begin_kernel();
   changing.begin_kernel();
   for (uint64_t i = 0; i < 8 * 2048; ++i) {
-    even.request(even.partition_of(i * 256));
+    even.request(static_cast<uint32_t>(i % 8));
     changing.request(static_cast<uint32_t>(i / 2048));
   }
   even.end_kernel();
