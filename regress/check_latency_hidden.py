@@ -39,6 +39,7 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
     _check_note(gpusim)
     _check_predict(gpusim)
     _check_figures(gpusim)
+    _check_gain(gpusim)
     text = gpusim.run("analyze", out, "--model", "latency-hidden").require_code(0).out
     require("latency-hidden factor of the kernel" in text and "limited by blocks" in text, text)
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option", "varant=paper").require_code(1).require_error("variant")
@@ -47,6 +48,24 @@ def check_latency_hidden(gpusim: Gpusim) -> None:
     sheet.write_text('{"machine": "M", "figures": []}')
     gpusim.run("analyze", out, "--model", "latency-hidden", "--option",
                f"parameters={sheet}").require_code(1).require_error("no figure 'shared.conflict_cycles'", "gpusim microbench")
+
+
+def _check_gain(gpusim: Gpusim) -> None:
+    """What the model says that coalescing gains, beside what it gains: the advice is for the first of two recordings."""
+    files = []
+    for kernel in ("naive", "padded"):
+        files.append(gpusim.scratch / f"transpose_{kernel}.h5")
+        gpusim.run("--config", MACHINE, gpusim.source / f"workloads/transpose/{kernel}.ptx", "--force", "--out", files[-1], "--quiet").require_code(0)
+    choose = ("--model", "latency-hidden", "--option")
+    found = gpusim.run("analyze", *files, *choose, "change=coalescing", "--json").require_code(0).json()["models"][0]
+    gain, (before, after) = found["predictions"][-1], found["details"]["kernels"]
+    advised = {c["name"]: c for c in before["changes"]}["coalescing"]
+    require_equal("the quantity", gain["quantity"], "gain")
+    require(abs(gain["predicted"] / advised["speedup"] - 1) < 1e-9, f"predicted {gain['predicted']}, advised {advised['speedup']}")
+    require(abs(gain["simulated"] * after["simulated"]["cycles"] / before["simulated"]["cycles"] - 1) < 1e-9, f"{gain}")
+    require(abs(gain["error"]) < LIMIT, f"predicted {gain['predicted']}, simulated {gain['simulated']}")
+    gpusim.run("analyze", files[0], *choose, "change=coalescing").require_code(1).require_error("needs two recordings")
+    gpusim.run("analyze", *files, *choose, "change=coalesce").require_code(1).require_error("coalescing")
 
 
 def _check_figures(gpusim: Gpusim) -> None:

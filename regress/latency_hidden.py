@@ -10,6 +10,11 @@ for machines with caches were chosen on besides (`regress --suite latency_hidden
 out what takes minutes. --functional prints, instead of the paper's readings, the prediction without a timed run (`gpusim predict`) beside the one
 that reads the run's counts, and by how much each input that is predicted then changes the latter, alone. Recorded files stay in --keep FOLDER, if given, and are used again.
 
+    regress/latency_hidden.py build/release/bin/gpusim --gains [--machine tesla_v100]
+
+runs pairs of workloads/advice on any machine and prints what the model says that the change gains, beside what it gains. The suite `papers` judges
+thirteen of them; on other machines than theirs nothing was chosen by them. Pairs that a machine cannot run are left out.
+
     regress/latency_hidden.py build/release/bin/gpusim --figures FOLDER [--sizes 96,160,288,544,1056,2080] [--keep FOLDER]
 
 draws what figures 14 to 16 of the paper show, with gnuplot: GFLOP/s of the three multiplications over the size of the matrices, five curves, each as
@@ -206,6 +211,36 @@ def draw_figures(gpusim: Path, machine: str, sizes: list[int], recordings: Path,
         print(f"drawn: {picture}")
 
 
+GAINS = {"structures": "coalescing", "transposition": "coalescing", "row_sums": "coalescing", "tile_columns": "bank conflicts",
+         "tree": "bank conflicts", "own_rows": "bank conflicts", "gather": "occupancy", "registers": "occupancy", "tail": "grid",
+         "few_blocks": "grid", "chains": "independent work", "twice": "reuse"}
+CLOSE = 0.25  # of the simulated gain
+
+
+def print_gains(gpusim: Path, machine: str, folder: Path) -> None:
+    print("| pair | change | simulated | predicted | error |")
+    print("|---|---|---:|---:|---:|")
+    errors = []
+    for pair, change in GAINS.items():
+        files = [folder / f"{machine}_{pair}_{when}.h5" for when in ("before", "after")]
+        pair_runs = True
+        for file in files:
+            launch = SOURCE / "workloads" / "advice" / f"{file.stem.removeprefix(machine + '_')}.toml"
+            run = subprocess.run([gpusim, "--config", machine, launch.with_name(f"{pair}.ptx"), "--launch", launch, "--out", file,
+                                  "--force", "--quiet"], capture_output=True, text=True)
+            pair_runs = pair_runs and run.returncode == 0
+        if not pair_runs:
+            print(f"| `{pair}` | {change} | the machine cannot run it | | |")
+            continue
+        done = subprocess.run([gpusim, "analyze", *files, "--model", "latency-hidden", "--option", f"change={change}", "--json"],
+                              check=True, capture_output=True)
+        gain = json.loads(done.stdout)["models"][0]["predictions"][-1]
+        errors.append(abs(gain["error"]))
+        print(f"| `{pair}` | {change} | {gain['simulated']:.2f} | {gain['predicted']:.2f} | {100 * gain['error']:+.0f} % |", flush=True)
+    print(f"\n{sum(e <= CLOSE for e in errors)} of {len(errors)} within {100 * CLOSE:.0f} %, mean |error| {100 * sum(errors) / len(errors):.1f} %, "
+          f"largest {100 * max(errors):.1f} %")
+
+
 def _sizes(text: str) -> list[int]:
     sizes = [int(word) for word in text.split(",")]
     if any(n < 16 or n % 16 != 0 for n in sizes):
@@ -221,6 +256,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--functional", action="store_true")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--gains", action="store_true")
     parser.add_argument("--figures", type=Path, metavar="FOLDER")
     parser.add_argument("--sizes", type=_sizes, default=_sizes("96,160,288,544,1056,2080"), help="of --figures, separated by commas")
     arguments = parser.parse_args()
@@ -229,6 +265,9 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         if arguments.figures:
             draw_figures(arguments.gpusim, arguments.machine, arguments.sizes, folder, arguments.figures)
+            return 0
+        if arguments.gains:
+            print_gains(arguments.gpusim, arguments.machine, folder)
             return 0
         for name in arguments.set or SETS:
             print(f"\n{name}, {arguments.machine}:\n")

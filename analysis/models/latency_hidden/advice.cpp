@@ -4,33 +4,155 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "analysis/source/data_addresses.h"
 
 namespace gpusim::analysis::latency_hidden {
 namespace {
 
+using isa::MicroOp;
+using isa::OpKind;
+using isa::Space;
+
 constexpr double kWorthwhile = 0.01;  ///< of the time
+constexpr double kLine = 128, kSectorBytes = 32;
+
+/// Loads, stores and atomics whose places a program can choose.
+bool can_be_ordered(const MicroOp& op) {
+  return is_access(op) && (op.memory.space == Space::kGlobal || op.memory.space == Space::kGeneric);
+}
+
+/// Of all warps' accesses to memory.
+struct Moved {
+  double transactions = 0, loads = 0, read = 0, written = 0;
+};
+
+Moved moved_by(const Code& code) {
+  Moved m;
+  for (size_t pc = 0; pc < code.counts.size(); ++pc) {
+    const OpCounts& c = code.counts[pc];
+    const MicroOp& op = code.image.ops[pc];
+    if (!is_long(op)) continue;
+    m.transactions += c.transactions;
+    if (op.kind == OpKind::kStore) {
+      m.written += c.transferred;
+    } else {
+      m.loads += c.transactions;
+      m.read += c.transferred;
+    }
+  }
+  return m;
+}
+
+double ratio(double after, double before) { return before > 0 ? after / before : 1; }
+
+/// What memory counts of accesses that became others. Warps of `code`: in `warps`.
+void follow(const Moved& before, const Moved& after, double warps, Counts& c) {
+  const double requests = ratio(after.transactions, before.transactions);
+  c.requests *= requests;
+  c.to_busiest *= requests;
+  c.rows *= requests;
+  const double pages = std::min(c.pages, std::max(c.accesses, c.pages * requests));
+  c.sm_page_misses *= ratio(pages, c.pages);
+  c.page_misses *= ratio(pages, c.pages);
+  c.pages = pages;
+  // Caches served what warps came back for. What they do not ask for again is no hit any more, and no level
+  // moves more than it is asked for.
+  const double lines = c.l1_loads * ratio(after.loads, before.loads);
+  c.l1_hits = std::max(0.0, lines - (c.l1_loads - c.l1_hits));
+  c.l1_loads = lines;
+  const double stored = c.l2_sectors - c.l2_reads, missing = c.l2_reads - c.l2_read_hits;
+  const double stores = std::min(stored, warps * after.written / kSectorBytes);
+  c.l2_reads = std::min(c.l2_reads, warps * after.read / kSectorBytes);
+  c.l2_read_hits = std::max(0.0, c.l2_reads - missing);
+  c.l2_sectors = c.l2_reads + stores;
+  if (c.l2_reads > 0) c.dram_read = std::min(c.dram_read, kSectorBytes * c.l2_reads);
+  if (stores > 0) c.dram_written = std::min(c.dram_written, kSectorBytes * stores);
+}
+
+std::vector<bool> places_of_data(const Code& code) {
+  std::vector<std::string> statements, operations;
+  for (const isa::PtxStatement& s : code.image.ptx) statements.push_back(s.text);
+  for (const MicroOp& op : code.image.ops) operations.push_back(code.image.ptx[op.ptx_index].text);
+  return addresses_of_data(std::move(statements), operations);
+}
+
+double warps_of(const Code& code) {
+  return static_cast<double>(code.shape.blocks) * code.shape.warps_per_block;
+}
 
 }  // namespace
 
-std::vector<Change> changes_that_help(const Subject& subject, const Estimate& now) {
+void coalesce(int capability, double partitions, Code& code, Counts& counts) {
+  const Moved before = moved_by(code);
+  const std::vector<bool> scattered = places_of_data(code);
+  const double requests = capability < 20 ? 2 : 1;  // of an access: half-warps come one after the other
+  double kept = 0;                                  // transactions of accesses that stay as they are
+  for (size_t pc = 0; pc < code.counts.size(); ++pc) {
+    OpCounts& c = code.counts[pc];
+    const double least = can_be_ordered(code.image.ops[pc]) && !scattered[pc]
+                             ? std::max(requests * c.executed, c.requested / kLine)
+                             : c.transactions;
+    if (c.transactions <= least) {
+      if (is_long(code.image.ops[pc])) kept += c.transactions;
+      continue;
+    }
+    c.transactions = least;
+    c.transferred = std::min(c.transferred, std::max(kSectorBytes * c.executed, c.requested));
+  }
+  const Moved after = moved_by(code);
+  follow(before, after, warps_of(code), counts);
+  // Requests of accesses that are coalesced now go to all partitions alike, the others where they went.
+  const double even = counts.requests / std::max(1.0, partitions);
+  if (counts.to_busiest > even)
+    counts.to_busiest = even + (counts.to_busiest - even) * ratio(kept, after.transactions);
+}
+
+void reuse_half(Code& code, Counts& counts) {
+  const Moved before = moved_by(code);
+  for (size_t pc = 0; pc < code.counts.size(); ++pc) {
+    if (!can_be_ordered(code.image.ops[pc]) || code.image.ops[pc].kind != OpKind::kLoad) continue;
+    OpCounts& c = code.counts[pc];
+    c.transactions /= 2;
+    c.requested /= 2;
+    c.transferred /= 2;
+  }
+  counts.dram_read /= 2;
+  counts.l2_read_hits /= 2;
+  counts.l1_hits /= 2;
+  follow(before, moved_by(code), warps_of(code), counts);
+}
+
+void without_conflicts(double steps, Code& code) {
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (is_shared(code.image.ops[pc]))
+      code.counts[pc].transactions = std::min(code.counts[pc].transactions, steps * code.counts[pc].executed);
+}
+
+std::vector<Change> changes_that_help(const Read& read, const Subject& subject, const Estimate& now) {
   const Parameters& p = subject.parameters;
   const Workload& w = subject.workload;
   std::vector<Change> changes;
-  const auto consider = [&](const char* name, std::string what, const Workload& changed) {
-    const Estimate e = estimate(changed, p);
+  const auto consider = [&](const char* name, std::string what, const Estimate& e) {
     if (e.cycles < now.cycles * (1 - kWorthwhile))
       changes.push_back({name, std::move(what), e.cycles, e.factor()});
+  };
+  const auto estimated = [&](Code code, const Counts& counts) {
+    const Subject s = subject_of(read.machine, std::move(code), counts, read.sheet, read.sms);
+    return estimate(s.workload, s.parameters);
   };
 
   const isa::Occupancy free =
       isa::compute_occupancy(p.limits, static_cast<int>(w.shape.threads_per_block), 0, 0);
   if (free.blocks_per_sm > subject.occupancy.blocks_per_sm) {
-    Workload more = w;
-    more.blocks_per_sm = static_cast<uint32_t>(free.blocks_per_sm);
+    Code more = subject.code;
+    more.shape.registers = 0;
+    more.shape.shared_bytes = 0;
     consider("occupancy",
              fmt::format("{} blocks on an SM instead of {}: limited by {}", free.blocks_per_sm,
                          subject.occupancy.blocks_per_sm, subject.occupancy.limiter),
-             more);
+             estimated(std::move(more), read.counts));
   }
 
   Workload independent = w;
@@ -39,42 +161,33 @@ std::vector<Change> changes_that_help(const Subject& subject, const Estimate& no
     s.chain -= std::max(0.0, s.chain - s.compute()) / 2;
   }
   consider("independent work", "twice the loads and operations between two waits that depend on them",
-           independent);
+           estimate(independent, p));
 
-  Workload coalesced = w;
-  for (Segment& s : coalesced.segments) {
-    const double moved = s.read + s.written;
-    const double scale = moved > 0 ? std::min(1.0, s.requested / moved) : 1;
-    s.read *= scale;
-    s.written *= scale;
-    s.second *= scale;
-    s.busy[p.request_unit] *= scale;
-    for (double& busy : s.behind) busy *= scale;
-  }
-  consider("coalescing", "transactions that move only the bytes that threads ask for", coalesced);
+  Code changed = subject.code;
+  Counts counts = read.counts;
+  coalesce(p.capability, static_cast<double>(read.machine.l2.partitions), changed, counts);
+  consider("coalescing", "transactions that move only the bytes that threads ask for",
+           estimated(std::move(changed), counts));
 
-  Workload reused = w;
-  for (Segment& s : reused.segments) {
-    s.read /= 2;
-    s.second /= 2;
-  }
-  consider("reuse", "half the bytes read from memory: values kept in shared memory or registers", reused);
+  changed = subject.code;
+  counts = read.counts;
+  reuse_half(changed, counts);
+  consider("reuse", "half the bytes read from memory: values kept in shared memory or registers",
+           estimated(std::move(changed), counts));
 
-  Workload conflict_free = w;
-  const size_t unit = p.of(isa::OpClass::kLoadShared).unit;
-  for (Segment& s : conflict_free.segments) s.busy[unit] = std::max(0.0, s.busy[unit] - s.conflicts);
-  consider("bank conflicts", "shared-memory accesses without conflicts", conflict_free);
+  changed = subject.code;
+  without_conflicts(p.shared_steps, changed);
+  consider("bank conflicts", "shared-memory accesses without conflicts",
+           estimated(std::move(changed), read.counts));
 
   Workload even = w;
   const double rounds = std::ceil(now.rounds);
   even.shape.blocks = static_cast<uint64_t>(rounds * now.resident * p.sms);
   Estimate full = estimate(even, p);
-  const double cycles = full.overhead + (full.cycles - full.overhead) * static_cast<double>(w.shape.blocks) /
-                                            static_cast<double>(even.shape.blocks);
-  if (cycles < now.cycles * (1 - kWorthwhile))
-    changes.push_back({"grid",
-                       fmt::format("as much work in blocks that fill every round ({:.2f} now)", now.rounds),
-                       cycles, full.factor()});
+  full.cycles = full.overhead + (full.cycles - full.overhead) * static_cast<double>(w.shape.blocks) /
+                                    static_cast<double>(even.shape.blocks);
+  consider("grid", fmt::format("as much work in blocks that fill every round ({:.2f} now)", now.rounds),
+           full);
   std::ranges::sort(changes, {}, &Change::cycles);
   return changes;
 }

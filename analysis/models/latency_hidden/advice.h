@@ -1,19 +1,41 @@
-// What would make a kernel faster, computed: the model's own input changed in one respect at a time.
+// What would make a kernel faster, computed: what the model reads changed in one respect at a time.
 #pragma once
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/models/latency_hidden/analysis.h"
 
 namespace gpusim::analysis::latency_hidden {
 
+inline constexpr std::array<std::string_view, 6> kChanges{"occupancy", "independent work", "coalescing",
+                                                          "reuse",     "bank conflicts",   "grid"};
+
 struct Change {
-  std::string name;   ///< "occupancy", "independent work", "coalescing", "reuse", "bank conflicts", "grid"
+  std::string name;   ///< one of kChanges
   std::string what;   ///< in words
   double cycles = 0;  ///< predicted with it
   double factor = 0;  ///< latency-hidden factor of the whole kernel with it
 };
-/// Those that gain anything, most first.
-[[nodiscard]] std::vector<Change> changes_that_help(const Subject& subject, const Estimate& now);
+/// What a subject was made of.
+struct Read {
+  const core::MachineConfig& machine;
+  const Counts& counts;
+  const DataSheet& sheet;
+  uint64_t sms = 0;
+};
+/// Those that gain anything, most first. `now` is the estimate of `subject`.
+[[nodiscard]] std::vector<Change> changes_that_help(const Read& read, const Subject& subject,
+                                                    const Estimate& now);
+
+// One change each, of what the operations and the machine's memory counted.
+/// Accesses to memory, but those whose place loaded data say (addresses_of_data()), take the fewest
+/// transactions that their bytes need.
+void coalesce(int capability, double partitions, Code& code, Counts& counts);
+/// Global loads take half as many transactions and bytes.
+void reuse_half(Code& code, Counts& counts);
+/// Accesses to shared memory take no step more than without conflicts.
+void without_conflicts(double steps, Code& code);
 
 }  // namespace gpusim::analysis::latency_hidden

@@ -56,6 +56,19 @@ std::optional<isa::KernelImage> lowered(const isa::Module& module, const isa::Fu
 
 }  // namespace
 
+bool is_access(const isa::MicroOp& op) {
+  return op.kind == isa::OpKind::kLoad || op.kind == isa::OpKind::kStore || op.kind == isa::OpKind::kAtomic;
+}
+bool is_long(const isa::MicroOp& op) {
+  if (op.op_class == isa::OpClass::kTexture) return op.kind == isa::OpKind::kLoad;
+  const isa::Space s = op.memory.space;
+  return is_access(op) && (s == isa::Space::kGlobal || s == isa::Space::kLocal || s == isa::Space::kGeneric);
+}
+bool is_shared(const isa::MicroOp& op) {
+  return op.op_class == isa::OpClass::kSharedOperand ||
+         (is_access(op) && op.memory.space == isa::Space::kShared);
+}
+
 std::array<uint64_t, 3> dimensions_of(const std::string& text) {
   std::array<uint64_t, 3> dimensions{1, 1, 1};
   const char* at = text.data();

@@ -38,6 +38,12 @@ struct Code {
   std::string level;  ///< lowering of the run
 };
 
+/// Loads, stores and atomics, of any space.
+[[nodiscard]] bool is_access(const isa::MicroOp& op);
+/// Of the memory behind the SM.
+[[nodiscard]] bool is_long(const isa::MicroOp& op);
+[[nodiscard]] bool is_shared(const isa::MicroOp& op);
+
 /// Throws core::RecordError if the recorded PTX does not give the recorded operations.
 [[nodiscard]] Code recorded_code(const Recording& recording, const KernelRecord& kernel);
 

@@ -26,14 +26,14 @@
 namespace gpusim::analysis::latency_hidden {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOptions{"variant", "aggregate", "parameters",
-                                                   "plot",    "x",         "inputs"};
+constexpr std::array<std::string_view, 7> kOptions{"variant", "aggregate", "parameters", "plot",
+                                                   "x",       "inputs",    "change"};
 constexpr std::array<std::string_view, 2> kVariants{"extended", "paper"};
 
 struct Choice {
   bool paper = false;
   Aggregate aggregate = Aggregate::kLast;
-  std::string parameters, plot, x, inputs;
+  std::string parameters, plot, x, inputs, change;
 
   [[nodiscard]] std::string variant() const {
     return paper ? fmt::format("paper, {}", kAggregates[static_cast<size_t>(aggregate)]) : "extended";
@@ -55,13 +55,17 @@ Choice choice_of(const ModelOptions& options) {
   Choice c;
   c.paper = index_of(options, "variant", kVariants) == 1;
   c.aggregate = static_cast<Aggregate>(index_of(options, "aggregate", kAggregates));
-  for (const auto& [name, value] :
-       {std::pair("parameters", &c.parameters), {"plot", &c.plot}, {"x", &c.x}, {"inputs", &c.inputs}})
+  for (const auto& [name, value] : {std::pair("parameters", &c.parameters),
+                                    {"plot", &c.plot},
+                                    {"x", &c.x},
+                                    {"inputs", &c.inputs},
+                                    {"change", &c.change}})
     if (const auto given = options.values.find(name); given != options.values.end()) {
       if (given->second.empty())
         throw core::InputError(fmt::format("gpusim: error: --option {}: expected a value", name));
       *value = given->second;
     }
+  if (!c.change.empty()) index_of(options, "change", kChanges);
   return c;
 }
 
@@ -319,7 +323,7 @@ Result result_of(const Recording& recording, const KernelRecord& kernel, const C
   if (!choice.inputs.empty())
     r.functional = without_timed_run(
         machine, code, counts, functional_of(functional, recording, kernel, code, choice.inputs), sheet, sms);
-  r.changes = changes_that_help(r.subject, r.extended);
+  r.changes = changes_that_help({machine, counts, sheet, sms}, r.subject, r.extended);
   return r;
 }
 
@@ -411,6 +415,39 @@ void add_steps(std::vector<RatePoint> points, const std::string& x, ModelReport&
   }
 }
 
+/// Time of a run's kernels, simulated, predicted, and predicted with a change of those that it helps.
+struct RunTime {
+  double simulated = 0, predicted = 0, changed = 0;
+
+  void add(const Result& r, double cycles, const std::string& change) {
+    simulated += r.seconds(cycles);
+    predicted += r.seconds(r.extended.cycles);
+    const auto at = std::ranges::find(r.changes, change, &Change::name);
+    changed += r.seconds(at == r.changes.end() ? r.extended.cycles : at->cycles);
+  }
+};
+
+/// What the change is said to gain, beside what the second run gained.
+void add_gain(std::span<const Recording> recordings, const std::vector<RunTime>& times,
+              const std::string& change, ModelReport& report) {
+  if (recordings.size() != 2)
+    throw core::InputError(fmt::format(
+        "gpusim: error: --option change={}: needs two recordings, before the change and after it; "
+        "{} given",
+        change, recordings.size()));
+  if (recordings[0].machine().gpu.name != recordings[1].machine().gpu.name)
+    throw core::InputError(fmt::format("gpusim: error: --option change={}: '{}' and '{}' are of two machines",
+                                       change, recordings[0].path(), recordings[1].path()));
+  Prediction p;
+  p.kernel = fmt::format("change: {}", change);
+  p.quantity = "gain";
+  p.predicted = times[0].changed > 0 ? times[0].predicted / times[0].changed : 1;
+  p.simulated = times[1].simulated > 0 ? times[0].simulated / times[1].simulated : 1;
+  report.text += fmt::format("{}: {:.2f} times as fast, simulated {:.2f} (error {:+.1f} %)\n", change,
+                             p.predicted, p.simulated, 100 * p.error());
+  report.predictions.push_back(std::move(p));
+}
+
 }  // namespace
 
 ModelReport run_model(std::span<const Recording> recordings, const ModelOptions& options) {
@@ -420,13 +457,16 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
     functional = functional_from_json(core::read_text_file(choice.inputs), choice.inputs);
   ModelReport report;
   RatePoints points(choice.x);
+  std::vector<RunTime> times;
   for (const Recording& recording : recordings) {
     points.begin(recording);
+    times.emplace_back();
     for (const uint64_t index : recording.select(options.kernel)) {
       const KernelRecord kernel = recording.kernel(index);
       const Result result = result_of(recording, kernel, choice, functional);
       report.predictions.push_back(prediction_of(result, choice));
       const Prediction cycles = report.predictions.back();
+      times.back().add(result, cycles.simulated, choice.change);
       if (choice.paper && result.flops() > 0) report.predictions.push_back(paper_rate(result, cycles));
       if (result.functional) report.predictions.push_back(functional_prediction(result));
       points.add({result.kernel.name, 0, result.flops(), result.seconds(cycles.simulated),
@@ -441,6 +481,7 @@ ModelReport run_model(std::span<const Recording> recordings, const ModelOptions&
   }
   for (const std::string& broken : report.invariants.broken)
     report.text += fmt::format("  error of the model: {}\n", broken);
+  if (!choice.change.empty()) add_gain(recordings, times, choice.change, report);
   if (!choice.x.empty()) add_steps(points.all(), choice.x, report);
   if (!choice.plot.empty()) {
     draw_svg(rate_plot(points.all(), choice.x.empty() ? "launch, in the order of the files" : choice.x,

@@ -15,20 +15,6 @@ using isa::OpClass;
 using isa::OpKind;
 using isa::Space;
 
-bool is_memory(const MicroOp& op) {
-  return op.kind == OpKind::kLoad || op.kind == OpKind::kStore || op.kind == OpKind::kAtomic;
-}
-/// Of the memory behind the SM.
-bool is_long(const MicroOp& op) {
-  if (op.op_class == OpClass::kTexture) return op.kind == OpKind::kLoad;
-  if (!is_memory(op)) return false;
-  const Space s = op.memory.space;
-  return s == Space::kGlobal || s == Space::kLocal || s == Space::kGeneric;
-}
-bool is_shared(const MicroOp& op) {
-  return op.op_class == OpClass::kSharedOperand || (is_memory(op) && op.memory.space == Space::kShared);
-}
-
 class Builder : public PathVisitor {
  public:
   Builder(const Code& code, const Parameters& parameters, const LoadLevels& levels, double warps)
@@ -356,7 +342,7 @@ class Builder : public PathVisitor {
     if (!r.arithmetic) return 0;
     const ReaderLatencies& least = p_.least;
     if (op.guard != isa::kNoPredicate && id == code_.image.num_rows + op.guard) return least.guard;
-    if (is_memory(op) || op.op_class == OpClass::kWarp || op.op_class == OpClass::kTexture)
+    if (is_access(op) || op.op_class == OpClass::kWarp || op.op_class == OpClass::kTexture)
       return least.memory;
     switch (op.op_class) {
       case OpClass::kSfuRcp:

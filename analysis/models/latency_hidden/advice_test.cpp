@@ -1,0 +1,132 @@
+// What the model reads, with one thing changed.
+#include "analysis/models/latency_hidden/advice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/models/latency_hidden/testing.h"
+
+namespace gpusim::analysis::latency_hidden {
+namespace {
+
+/// A load and a store that a program can place, and a load whose place a loaded index says.
+const char* const kIndexed = R"(
+.version 1.4
+.target sm_13
+.entry k(.param .u32 in, .param .u32 out)
+{
+  .reg .u32 %r<9>;
+  .reg .f32 %f<3>;
+  ld.param.u32 %r1, [in];
+  ld.param.u32 %r2, [out];
+  cvt.u32.u16 %r3, %tid.x;
+  shl.b32 %r3, %r3, 2;
+  add.u32 %r4, %r1, %r3;
+  ld.global.u32 %r5, [%r4];
+  shl.b32 %r6, %r5, 2;
+  add.u32 %r7, %r1, %r6;
+  ld.global.f32 %f1, [%r7];
+  add.u32 %r8, %r2, %r3;
+  st.global.f32 [%r8], %f1;
+  exit;
+}
+)";
+
+/// Operations of the kernel's three accesses.
+std::vector<size_t> accesses_of(const Code& code) {
+  std::vector<size_t> found;
+  for (size_t pc = 0; pc < code.image.ops.size(); ++pc)
+    if (is_long(code.image.ops[pc])) found.push_back(pc);
+  return found;
+}
+
+/// Each access takes 16 transactions of 32 bytes for the 128 bytes that its warp asks for.
+Code scattered() {
+  Code code = test::code_of(kIndexed, [](uint32_t) { return 1.0; });
+  for (const size_t pc : accesses_of(code)) code.counts[pc] = {1, 16, 128, 512};
+  code.shape.blocks = 10;
+  code.shape.warps_per_block = 2;
+  return code;
+}
+
+TEST(AdvisedChange, CoalescedAccessesTakeTheFewestTransactions) {
+  Code code = scattered();
+  const std::vector<size_t> at = accesses_of(code);
+  Counts c;
+  c.accesses = 60;
+  c.requests = 960;
+  c.to_busiest = 480;  // four times the mean of eight partitions
+  c.rows = 96;
+  c.pages = 600;
+  c.sm_page_misses = 60;
+  coalesce(13, 8, code, c);
+  // Half-warps come one after the other on 1.x.
+  EXPECT_DOUBLE_EQ(code.counts[at[0]].transactions, 2);
+  EXPECT_DOUBLE_EQ(code.counts[at[0]].transferred, 128);
+  EXPECT_DOUBLE_EQ(code.counts[at[1]].transactions, 16);
+  EXPECT_DOUBLE_EQ(code.counts[at[2]].transactions, 2);
+  // 20 of 48 transactions are left, and 16 of these 20 go where they went.
+  EXPECT_DOUBLE_EQ(c.requests, 400);
+  EXPECT_DOUBLE_EQ(c.rows, 40);
+  EXPECT_DOUBLE_EQ(c.to_busiest, 50 + (200 - 50) * 0.8);
+  EXPECT_DOUBLE_EQ(c.pages, 250);
+  EXPECT_DOUBLE_EQ(c.sm_page_misses, 25);
+  Code newer = scattered();
+  coalesce(70, 8, newer, c);
+  EXPECT_DOUBLE_EQ(newer.counts[at[0]].transactions, 1);
+}
+
+TEST(AdvisedChange, CachesServeWhatIsStillAskedFor) {
+  Code code = scattered();
+  Counts c;
+  c.accesses = 60;
+  c.requests = 960;
+  c.l1_loads = 640;  // 20 warps, two loads of 16 lines
+  c.l1_hits = 500;
+  c.l2_reads = 640;
+  c.l2_read_hits = 600;
+  c.l2_sectors = 960;
+  c.dram_read = 40 * 32;
+  c.dram_written = 960 * 32;
+  coalesce(70, 64, code, c);
+  // One line for the load that is coalesced now, 16 for the other.
+  EXPECT_DOUBLE_EQ(c.l1_loads, 640 * 17 / 32.0);
+  EXPECT_DOUBLE_EQ(c.l1_hits, 640 * 17 / 32.0 - 140) << "what missed misses";
+  EXPECT_DOUBLE_EQ(c.l2_reads, 20 * (4 + 16));
+  EXPECT_DOUBLE_EQ(c.l2_read_hits, 20 * (4 + 16) - 40);
+  EXPECT_DOUBLE_EQ(c.l2_sectors, 20 * (4 + 16) + 20 * 4);
+  EXPECT_DOUBLE_EQ(c.dram_read, 40 * 32);
+  EXPECT_DOUBLE_EQ(c.dram_written, 20 * 4 * 32) << "no more than is stored";
+}
+
+TEST(AdvisedChange, HalfOfWhatIsLoadedIsReused) {
+  Code code = scattered();
+  const std::vector<size_t> at = accesses_of(code);
+  Counts c;
+  c.accesses = 60;
+  c.requests = 960;
+  c.rows = 96;
+  reuse_half(code, c);
+  EXPECT_DOUBLE_EQ(code.counts[at[0]].transactions, 8);
+  EXPECT_DOUBLE_EQ(code.counts[at[1]].transferred, 256);
+  EXPECT_DOUBLE_EQ(code.counts[at[2]].transactions, 16) << "a store";
+  EXPECT_DOUBLE_EQ(c.requests, 640);
+  EXPECT_DOUBLE_EQ(c.rows, 64);
+}
+
+TEST(AdvisedChange, SharedMemoryWithoutConflicts) {
+  Code code = test::code_of(test::workload_text("matmul/tiled_16x16.ptx"), [](uint32_t) { return 3.0; });
+  size_t shared = 0;
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (is_shared(code.image.ops[pc])) code.counts[pc].transactions = (++shared % 2 != 0 ? 16 : 1) * 3;
+  ASSERT_GT(shared, 2u);
+  without_conflicts(2, code);
+  shared = 0;
+  for (size_t pc = 0; pc < code.counts.size(); ++pc)
+    if (is_shared(code.image.ops[pc])) {
+      EXPECT_DOUBLE_EQ(code.counts[pc].transactions, ++shared % 2 != 0 ? 6 : 3);
+    }
+}
+
+}  // namespace
+}  // namespace gpusim::analysis::latency_hidden
