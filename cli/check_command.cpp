@@ -47,8 +47,8 @@ std::string json_kernel(const isa::KernelImage& k) {
   return fmt::format(
       "{{\"name\": \"{}\", \"registers\": {}, \"spilled_registers\": {}, \"shared_bytes\": {}, "
       "\"operations\": {}, \"machine_instructions\": {}, \"classes\": {{{}}}}}",
-      core::json_escaped(k.name), k.registers, k.spilled_registers, k.static_shared_bytes, k.ops.size(),
-      k.machine_instructions(), classes);
+      core::json_escaped(k.name), k.registers, k.spilled_registers,
+      k.static_shared_bytes + k.system_shared_bytes, k.ops.size(), k.machine_instructions(), classes);
 }
 
 std::string json_message(const std::vector<std::string>& files, const isa::Diagnostic& d) {

@@ -146,7 +146,7 @@ FunctionalKernel LaunchCounter::finish(analysis::ReuseMemory& memory, const anal
                   run_.threads_per_block,
                   run_.warps_per_block,
                   run_.image->registers,
-                  run_.shared_bytes,
+                  run_.taken_shared_bytes,
                   {run_.grid.x, run_.grid.y, run_.grid.z},
                   {run_.block.x, run_.block.y, run_.block.z}};
   const auto warps = static_cast<double>(run_.num_blocks * run_.warps_per_block);

@@ -163,6 +163,12 @@ def check_occupancy(gpusim: Gpusim) -> None:
     estimate = gpusim.run("check", "--json", "--config", gpusim.machine(), alone).json()["programs"][0]["kernels"][0]["registers"]
     require(estimate != 10, "the estimate is what the launch file asks for: nothing is tested")
     require_equal("estimate", gpusim.run(*command, alone).json()["registers"], estimate)
+    tiled = CASES["matmul_tiled_8x8"].ptx(gpusim.source)
+    asked = gpusim.run(*command, tiled, "--shared", 4096 - 512).require_code(0).json()
+    # 16 KB of the C1060 hold three blocks of 4 KB, for each has its place in the grid and its parameters beside them.
+    require_equal("shared memory with parameters", (asked["shared_bytes"], asked["blocks_per_sm"]), (4096 + 16 + 4 * 4, 3))
+    asked = gpusim.run(*["gtx480" if a == gpusim.machine() else a for a in command], tiled, "--shared", 4096 - 512).json()
+    require_equal("without", asked["shared_bytes"], 4096)
     command[command.index("16,16")] = "99999"
     gpusim.run(*command, naive).require_code(1).require_error("a block of 99999 threads: machine 'Tesla C1060' allows 512")
 

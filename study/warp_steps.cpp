@@ -16,7 +16,7 @@ analysis::WarpTraceHeader trace_header(const comp::KernelLaunch& run, const std:
   h.block_warps = run.warps_per_block;
   h.blocks = run.num_blocks;
   h.registers = run.image->registers;
-  h.shared_bytes = run.shared_bytes;
+  h.shared_bytes = run.taken_shared_bytes;
   h.local_bytes = run.image->local_bytes;
   return h;
 }

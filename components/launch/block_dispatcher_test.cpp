@@ -316,7 +316,7 @@ TEST_F(DispatcherTest, SharesOfABlockAddUpToTheOccupancy) {
           image.registers = registers;
           kernel.threads_per_block = threads;
           kernel.warps_per_block = threads / 32;
-          kernel.shared_bytes = shared;
+          kernel.taken_shared_bytes = shared;
           const SmShare share = share_of_block(m, kernel), whole = whole_sm(m);
           int64_t fitting = 0;
           while ((share * (fitting + 1)).fits(whole)) ++fitting;

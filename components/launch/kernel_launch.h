@@ -62,7 +62,8 @@ struct KernelLaunch {
   uint32_t dynamic_shared = 0;
   uint64_t grid_workspace = 0;  ///< device address of a cooperative launch's barrier; 0: no such launch
   uint32_t threads_per_block = 0, warps_per_block = 0;
-  uint32_t shared_bytes = 0;  ///< static and dynamic
+  uint32_t shared_bytes = 0;        ///< of a block's variables, static and dynamic
+  uint32_t taken_shared_bytes = 0;  ///< of an SM's memory: with what the system keeps there on 1.x
   uint32_t blocks_per_sm = 0;
   uint64_t blocks_together = 0;  ///< that the machine holds at a time
   uint32_t l1_ways = ~0u;        ///< of each set, at most: what shared memory leaves

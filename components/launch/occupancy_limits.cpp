@@ -11,7 +11,7 @@ SmShare share_of_block(const core::MachineConfig& m, const KernelLaunch& run) {
     share.registers = up(up(warps, limits.warp_unit) * isa::kWarpSize * registers, limits.register_unit);
   else
     share.registers = warps * up(isa::kWarpSize * registers, limits.register_unit);
-  share.shared = up(int64_t{run.shared_bytes} + limits.reserved_shared_bytes, limits.shared_unit);
+  share.shared = up(int64_t{run.taken_shared_bytes} + limits.reserved_shared_bytes, limits.shared_unit);
   return share;
 }
 
@@ -21,7 +21,7 @@ SmShare whole_sm(const core::MachineConfig& m) {
 
 isa::Occupancy occupancy_on(const core::MachineConfig& machine, const KernelLaunch& run) {
   return isa::compute_occupancy(core::occupancy_limits(machine), static_cast<int>(run.threads_per_block),
-                                static_cast<int>(run.image->registers), run.shared_bytes);
+                                static_cast<int>(run.image->registers), run.taken_shared_bytes);
 }
 
 }  // namespace gpusim::comp

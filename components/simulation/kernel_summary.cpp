@@ -35,7 +35,7 @@ KernelResult summarise(const KernelLaunch& run, const core::MachineConfig& machi
   k.grid = run.grid;
   k.block = run.block;
   k.registers = run.image->registers;
-  k.shared_bytes = run.shared_bytes;
+  k.shared_bytes = run.taken_shared_bytes;
   k.blocks_per_sm = run.blocks_per_sm;
   k.occupancy_limiter = limiter;
   KernelView view{machine, total_of(run)};

@@ -44,7 +44,7 @@ SeriesTables RunRecorder::open_group(const PreparedLaunch& launch) {
       text("block", dims(run.block)),
       number("registers", run.image->registers),
       number("spilled_registers", run.image->spilled_registers),
-      number("shared_bytes", run.shared_bytes),
+      number("shared_bytes", run.taken_shared_bytes),
       number("local_bytes", run.image->local_bytes),
       number("threads_per_block", run.threads_per_block),
       number("warps_per_block", run.warps_per_block),

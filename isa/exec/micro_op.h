@@ -326,6 +326,8 @@ struct KernelImage {
     return std::accumulate(machine_counts.begin(), machine_counts.end(), 0u);
   }
   uint32_t static_shared_bytes = 0;
+  /// What each block has in shared memory besides on 1.x: its place in the grid, and the kernel's parameters.
+  uint32_t system_shared_bytes = 0;
   uint32_t dynamic_shared_offset = 0;    ///< where .extern .shared arrays start
   uint32_t local_bytes = 0;              ///< per thread: .local variables, spills and the call stack
   uint32_t stack_bytes = 0;              ///< of these, for the frames of called functions

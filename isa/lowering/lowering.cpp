@@ -260,6 +260,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
   if (!errors.empty()) return errors;
   set_header(module, entry, image);
   image.static_shared_bytes = plan.static_shared_bytes;
+  if (options.machine_capability < 20) image.system_shared_bytes = first_shared_variable(entry);
   image.dynamic_shared_offset = plan.dynamic_shared_offset;
   image.local_bytes = (units.front().program.local_bytes + 15) / 16 * 16;
   if (plan.uses_stack) {

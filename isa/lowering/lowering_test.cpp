@@ -46,6 +46,37 @@ TEST(Unsupported, CompiledFilesLowerOrSaySo) {
   EXPECT_GT(lowered, 0u);
 }
 
+TEST(SharedMemory, OfABlockOf1xHasItsParametersToo) {
+  // Table 3 of Yuan et al. (2010): three multiplications with their parameters on a machine with 64-bit
+  // pointers take 48, 560 and 1156 bytes of shared memory.
+  struct Case {
+    const char* parameters;
+    uint32_t variables, in_all;
+  };
+  for (const Case& c :
+       {Case{".param .u64 a, .param .u64 b, .param .u64 c, .param .s32 wa, .param .s32 wb", 0, 48},
+        Case{".param .u64 a, .param .u64 b, .param .u64 c, .param .s32 wa, .param .s32 wb", 512, 560},
+        Case{
+            ".param .u64 a, .param .s32 lda, .param .u64 b, .param .s32 ldb, .param .u64 c, .param .s32 ldc, "
+            ".param .s32 k, .param .f32 alpha, .param .f32 beta",
+            1088, 1156}}) {
+    const std::string text =
+        fmt::format(".version 2.0\n.target sm_13\n.entry k({}) {{\n{}exit;\n}}\n", c.parameters,
+                    c.variables == 0
+                        ? ""
+                        : fmt::format(".shared .align 4 .b8 tile[{}];\n.reg .u32 %r<2>;\nmov.u32 %r1, tile;\n"
+                                      "st.shared.u32 [%r1], %r1;\n",
+                                      c.variables));
+    LoweringOptions options;
+    options.machine_capability = 13;
+    const KernelImage image = lower_ok(text, options);
+    EXPECT_EQ(image.static_shared_bytes, c.variables);
+    EXPECT_EQ(image.static_shared_bytes + image.system_shared_bytes, c.in_all);
+    options.machine_capability = 20;
+    EXPECT_EQ(lower_ok(text, options).system_shared_bytes, 0u);
+  }
+}
+
 TEST(Classes, HalfPrecisionArithmeticIsAClassOfItsOwn) {
   const KernelImage image = lower_ok(
       thread_kernel(".reg .b16 %h<4>; .reg .b32 %r<4>; .reg .pred %p<3>; .reg .f32 %f<3>;",
