@@ -19,6 +19,10 @@ SmShare whole_sm(const core::MachineConfig& m) {
   return {m.sm.max_blocks, m.sm.max_warps, m.sm.max_threads, m.sm.registers, m.shared.bytes};
 }
 
+uint32_t system_shared_bytes(const core::MachineConfig& machine, const isa::KernelImage& image) {
+  return machine.shared.bytes > 0 ? image.system_shared_bytes : 0;
+}
+
 isa::Occupancy occupancy_on(const core::MachineConfig& machine, const KernelLaunch& run) {
   return isa::compute_occupancy(core::occupancy_limits(machine), static_cast<int>(run.threads_per_block),
                                 static_cast<int>(run.image->registers), run.taken_shared_bytes);

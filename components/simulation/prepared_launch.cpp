@@ -51,7 +51,7 @@ void check_limits(const core::MachineConfig& m, const core::LaunchSpec& spec, co
   limit("grid z", run.grid.z, m.sm.max_grid_z);
   limit("threads per block", run.block.count(), m.sm.max_threads_per_block);
   limit("local memory per thread", image.local_bytes, m.sm.local_bytes_per_thread);
-  limit("shared memory per block", shared_bytes(image, spec) + image.system_shared_bytes, m.shared.bytes);
+  limit("shared memory per block", shared_bytes(image, spec) + system_shared_bytes(m, image), m.shared.bytes);
 }
 
 /// What the kernel says of its blocks: .reqntid and .maxntid.
@@ -140,7 +140,7 @@ PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, cons
   run.threads_per_block = static_cast<uint32_t>(run.block.count());
   run.warps_per_block = (run.threads_per_block + isa::kWarpSize - 1) / isa::kWarpSize;
   run.shared_bytes = static_cast<uint32_t>(shared_bytes(*run.image, spec));
-  run.taken_shared_bytes = run.shared_bytes + run.image->system_shared_bytes;
+  run.taken_shared_bytes = run.shared_bytes + system_shared_bytes(machine, *run.image);
   run.num_blocks = run.grid.count();
   std::string limiter = share_sm(machine, spec, run);
   return {std::move(made), std::move(limiter), &spec};
