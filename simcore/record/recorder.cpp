@@ -308,14 +308,14 @@ class Hdf5Recorder final : public Recorder {
   }
 
   void write_counters_below(std::span<const Counter> counters, std::string_view folder) override {
-    static const TableSchema plain{"counters",
-                                   "event counts and derived figures of the kernel",
-                                   sizeof(double),
-                                   {{"name", ColumnType::kString, 0, "", "name; nvprof's where one exists"},
-                                    {"value", ColumnType::kF64, 0, "see column unit", "value"},
-                                    {"unit", ColumnType::kString, 0, "", "unit of the value"},
-                                    {"description", ColumnType::kString, 0, "", "what is counted"}}};
-    TableSchema schema = plain;
+    // Not static: a program that was run may end, and its statics with it, before the file is closed.
+    TableSchema schema{"counters",
+                       "event counts and derived figures of the kernel",
+                       sizeof(double),
+                       {{"name", ColumnType::kString, 0, "", "name; nvprof's where one exists"},
+                        {"value", ColumnType::kF64, 0, "see column unit", "value"},
+                        {"unit", ColumnType::kString, 0, "", "unit of the value"},
+                        {"description", ColumnType::kString, 0, "", "what is counted"}}};
     schema.path.insert(0, folder);
     std::vector<double> values;
     std::vector<std::vector<std::string>> texts(3);
