@@ -12,8 +12,8 @@ import h5py
 from check_corpus import NoCompiler
 from runner import Gpusim, Run, require, require_equal
 
-NAMES = ("classes", "cooperative", "cub_scan", "device_heap", "device_printf", "driver_api", "driver_textures", "errors", "graph",
-         "graph_branches", "graph_memory", "host_functions", "ipc", "large_shared", "managed", "mistakes", "per_thread", "pools", "saxpy",
+NAMES = ("classes", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf", "driver_api", "driver_textures", "dynamic_stack", "errors", "graph",
+         "graph_branches", "graph_memory", "host_functions", "ipc", "large_shared", "managed", "mistakes", "per_thread", "pools", "quadtree", "saxpy",
          "separate", "streams", "symbols", "texture", "thrust_sort", "volumes", "zero_copy")
 MACHINE = "tesla_v100"
 
@@ -54,8 +54,10 @@ def check_built(gpusim: Gpusim) -> None:
     if shutil.which("nvcc") is None:
         raise NoCompiler("no nvcc")
     out = gpusim.scratch / "built"
-    subprocess.run([folder(gpusim) / "build.sh", out, "saxpy", "separate", "graph"], check=True, capture_output=True)
-    for name in ("saxpy", "separate", "graph"):
+    # The last one has the toolkit's library of the device runtime, which those in prebuilt/ have not.
+    names = ("saxpy", "separate", "graph", "quadtree")
+    subprocess.run([folder(gpusim) / "build.sh", out, *names], check=True, capture_output=True)
+    for name in names:
         passes(run_program(gpusim, out / name, "--functional"))
 
 
@@ -178,6 +180,47 @@ def check_branches(gpusim: Gpusim) -> None:
     require(times[0] < 0.65 * times[1], f"side by side {times[0]} ms, one after the other {times[1]} ms")
 
 
+def check_children(gpusim: Gpusim) -> None:
+    """Kernels that kernels launch are launches of their own: recorded, timed from the call on, side by side, and chosen by name."""
+    program = folder(gpusim) / "prebuilt" / "quadtree"
+    core = 1380e6  # clocks.core of the machine
+
+    def recorded(*options: str) -> tuple[list[dict[str, int]], list[tuple[str, int, int]]]:
+        passes(run_program(gpusim, program, *options, "--force", "--out", "children.h5"))
+        with h5py.File(gpusim.scratch / "children.h5") as run:
+            kernels = [{key: int(kernel.attrs[key]) for key in ("launch", "start_cycle", "cycles", "stream", "parent_launch")
+                        if key in kernel.attrs} for kernel in run["kernels"].values()]
+            return kernels, [(row["name"].decode(), int(row["timed"]), int(row["parent"])) for row in run["program_launches"][()]]
+
+    for microseconds in (5, 40):
+        kernels, launches = recorded("--set", f"gpu.child_launch={microseconds}us")
+        require_equal("launches", len(kernels), len(launches))
+        require_equal("launches by the host", sum("parent_launch" not in kernel for kernel in kernels), 2)
+        of_launch = {kernel["launch"]: kernel for kernel in kernels}
+        for kernel in kernels:
+            if "parent_launch" not in kernel:
+                continue
+            require_equal("parent", kernel["parent_launch"], launches[kernel["launch"]][2])
+            after = kernel["start_cycle"] - of_launch[kernel["parent_launch"]]["start_cycle"]
+            require(after >= microseconds * 1e-6 * core, f"launch {kernel['launch']} begins {after} cycles after its parent")
+        spans = sorted((k["stream"], k["start_cycle"], k["start_cycle"] + k["cycles"]) for k in kernels)
+        for (stream, _, end), (other, start, _) in zip(spans, spans[1:]):
+            require(stream != other or end <= start, f"two kernels overlap in stream {stream}")
+    by_time = sorted((k["start_cycle"], k["start_cycle"] + k["cycles"]) for k in kernels)
+    require(any(start < end for (_, end), (start, _) in zip(by_time, by_time[1:])), "no two kernels run side by side")
+    require("sort_part" in gpusim.run("explain", "children.h5", "--top", "1").require_code(0).out, "explain names no child")
+    gpusim.run("timeline", "children.h5", "-o", "children.json").require_code(0)
+    require("launched by kernels 1" in (gpusim.scratch / "children.json").read_text(), "the timeline has no track of children")
+    kernels, launches = recorded("--timed", "sort_part")
+    require_equal("timed", [timed for _, timed, _ in launches], [int("sort_part" in name) for name, _, _ in launches])
+    require_equal("kernels", len(kernels), sum(timed for _, timed, _ in launches))
+    kernels, launches = recorded("--timed", "divide")
+    require_equal("timed", [timed for _, timed, _ in launches], [int("divide" in name) for name, _, _ in launches])
+    run = run_program(gpusim, program, "--functional", "--export", "children")
+    passes(run)
+    run.require_error("--export: a kernel that launches others has no form in a launch file")
+
+
 def check_mapped(gpusim: Gpusim) -> None:
     """Kernels reach the host's memory over the link: no faster than it is, and counted."""
     program = folder(gpusim) / "prebuilt" / "zero_copy"
@@ -234,6 +277,7 @@ PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "chosen_launches": check_chosen,
     "exported": check_export,
     "branches_overlap": check_branches,
+    "children": check_children,
     "mapped_memory": check_mapped,
     "exit_code": check_exit_code,
     "mistakes_found": check_mistakes,

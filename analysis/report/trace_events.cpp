@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "simcore/record/child_streams.h"
 #include "simcore/text/json_text.h"
 #include "simcore/text/kernel_name.h"
 
@@ -17,6 +18,11 @@ namespace {
 // "Processes" of the viewer: groups of rows.
 constexpr int kStreams = 1, kBlocks = 2, kCounts = 3;
 constexpr uint64_t kSlotsPerSm = 1000;  ///< rows of an SM's blocks: more than any machine has slots
+
+std::string stream_name(uint64_t stream) {
+  if (stream < core::kFirstChildStream) return fmt::format("stream {}", stream);
+  return fmt::format("launched by kernels {}", stream - core::kFirstChildStream);
+}
 
 class TraceEvents {
  public:
@@ -73,8 +79,7 @@ class TraceEvents {
     std::set<uint64_t> named;
     for (uint64_t i = 0; i < items.rows; ++i) {
       const uint64_t stream = items["stream"][i];
-      if (named.insert(stream).second)
-        name("thread_name", kStreams, stream, fmt::format("stream {}", stream));
+      if (named.insert(stream).second) name("thread_name", kStreams, stream, stream_name(stream));
       const uint64_t kind = items["kind"][i];
       const std::string text = core::short_kernel_name(items.texts.find("name")->second[i]);
       const std::string label = kind == 0   ? text
@@ -96,8 +101,7 @@ class TraceEvents {
       const Recording::Launch& launch = recording_.launches()[i];
       if (!launch.readable()) continue;
       const uint64_t stream = recording_.has_attribute(i, "stream") ? recording_.attribute(i, "stream") : 0;
-      if (named.insert(stream).second)
-        name("thread_name", kStreams, stream, fmt::format("stream {}", stream));
+      if (named.insert(stream).second) name("thread_name", kStreams, stream, stream_name(stream));
       const uint64_t start = recording_.attribute(i, "start_cycle");
       const uint64_t cycles =
           launch.finished ? recording_.attribute(i, "cycles") : recording_.kernel(i).cycles;

@@ -199,7 +199,9 @@ void BlockChecks::system_call(WarpChecks& warp, const isa::MicroOp& op, isa::War
       done = done | only;
       return;
     }
-    if (!shared_.options.memory || access.fault == isa::FaultKind::kNoService) return;
+    if (!shared_.options.memory || access.fault == isa::FaultKind::kNoService ||
+        access.fault == isa::FaultKind::kStack)
+      return;
     if (access.fault == isa::FaultKind::kBadFree)
       shared_.log.note(FindingKind::kBadFree, site(op.ptx_index, thread_of(warp, lane)), [&] {
         return FindingDetail{describe_fault(op, access, *context.global), {}};

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "isa/exec/device_services.h"
+#include "isa/exec/stack.h"
 
 namespace gpusim::comp {
 
@@ -29,7 +30,7 @@ bool is_copy(std::string_view name) {
 void describe_memory(CheckedOp& checked, const isa::MicroOp& op, std::string_view name) {
   checked.mem = op.mem;
   // The texels of a tex and the fragments of a wmma lie in several places.
-  checked.system_call = isa::is_system_call(op.mem);
+  checked.system_call = isa::is_system_call(op.mem) || isa::is_stack_function(op.mem);
   checked.writes_shared = name.starts_with("cp.async");
   checked.plain = !checked.system_call && op.op_class != isa::OpClass::kTexture &&
                   !name.starts_with("wmma") && !checked.writes_shared && !has(name, "matrix.") &&

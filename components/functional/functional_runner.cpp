@@ -51,6 +51,7 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
     if (turn == Turn::kError) return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
     in_vain = moved || turn == Turn::kDone ? 0 : in_vain + 1;
     if (turn == Turn::kWaits) {
+      if (in_vain > waiting.size() && between_blocks_ && between_blocks_(true)) in_vain = 0;
       if (in_vain > waiting.size()) {
         report_spin(run, block_);
         return Outcome::kDeadlock;
@@ -68,6 +69,7 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
       if (tracer_ != nullptr) tracer_->end_block(block_);
       if (!begins) waiting.pop_front();
     }
+    if (between_blocks_) static_cast<void>(between_blocks_(false));
     if (interrupted_()) return Outcome::kInterrupted;
   }
   return Outcome::kDone;

@@ -39,6 +39,9 @@ class FunctionalRunner {
   [[nodiscard]] const std::string& error() const { return error_; }
   /// What the executor found, if that is why.
   [[nodiscard]] isa::FaultKind fault() const { return fault_; }
+  /// Called after each block, or with true when all blocks that are left wait for something: true if what
+  /// was done may let them go on.
+  void set_between_blocks(std::function<bool(bool stuck)> between) { between_blocks_ = std::move(between); }
   /// `tracer` sees what each warp does from now on.
   void set_tracer(WarpTracer* tracer) { tracer_ = tracer; }
 
@@ -110,6 +113,7 @@ class FunctionalRunner {
   bool independent_;
   std::function<bool()> interrupted_;
   Checker* checker_;  ///< of a run with --check
+  std::function<bool(bool)> between_blocks_;
   uint64_t operations_ = 0;
   WarpTracer* tracer_ = nullptr;
   std::string error_;

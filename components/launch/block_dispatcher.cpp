@@ -22,6 +22,7 @@ DispatchRules dispatch_rules(const core::MachineConfig& machine, const core::Clo
   DispatchRules r;
   r.launch_cycles = machine.gpu.launch_cycles;
   r.issue_cycles = machine.scheduler.issue_cycles;
+  r.child_cycles = std::max<uint64_t>(domain.cycles_of_ns(machine.gpu.child_launch_ns), 1);
   r.block_interval = static_cast<uint64_t>(std::llround(machine.gpu.block_interval * DispatchRules::kParts));
   r.depth_first = machine.gpu.block_dispatch == core::BlockDispatch::kDepthFirst;
   r.in_turn = machine.gpu.kernel_dispatch == core::KernelDispatch::kInTurn;
@@ -41,7 +42,9 @@ BlockDispatcher::BlockDispatcher(const sc_core::sc_module_name& name, core::Cloc
       first_khz_(domain.khz()),
       khz_(domain.khz()),
       work_(rules.work),
-      slot_taken_(rules.work.concurrent_kernels) {
+      slot_taken_(rules.work.concurrent_kernels),
+      children_([this](uint32_t grid) { complete(left_.extract(grid).mapped(), now_); },
+                rules.work.launch_gap) {
   domain.on_change([this] { retime(); });
   wake_at(core::Cycle(1));
 }
@@ -65,6 +68,16 @@ uint32_t BlockDispatcher::add_marker(Order order, uint32_t number) {
   return work_.add({nullptr, order.stream, 0, true, number, false, true, std::move(order.after)});
 }
 
+DeviceLaunches::Number BlockDispatcher::add_child(DeviceLaunches::Item item, bool alone) {
+  const uint64_t now = domain().now().count();
+  item.from = now + std::max<uint64_t>(item.from, 1);
+  children_alone_ = alone;
+  // The dispatcher may have looked in this cycle already, or be about to.
+  own_next_ = std::min(own_next_, item.from);
+  wake_at(core::Cycle(item.from));
+  return children_.add(std::move(item));
+}
+
 void BlockDispatcher::resume() { wake_at(tick(domain().now())); }
 
 void BlockDispatcher::connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports) {
@@ -81,9 +94,12 @@ void BlockDispatcher::connect_sm(uint32_t sm, core::Link<BlockStart>& starts, co
 core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
   // 1. Reports of SMs, 2. the ends of kernels and transfers, 3. the starts of others, 4. one block.
+  now_ = now;
   collect_reports();
   finish(now);
+  finish_children(now);
   start_items(now);
+  start_children(now);
   while (work_.unfinished() < more_below_) {
     more_below_ = 0;
     hooks_.more();
@@ -103,7 +119,7 @@ core::Cycle BlockDispatcher::tick(core::Cycle cycle) {
 void BlockDispatcher::start_items(uint64_t now) {
   while (const auto item = work_.start_next(now)) {
     if (const KernelLaunch* run = work_.item(*item).run; run != nullptr) {
-      begin(*item, hooks_.set_clocks && hooks_.set_clocks(*run) ? now + 1 : now);
+      begin(*work_.item(*item).run, *item, hooks_.set_clocks && hooks_.set_clocks(*run) ? now + 1 : now);
     } else if (work_.item(*item).marker) {
       hooks_.marker(work_.item(*item).number);
       work_.finish(*item, now);
@@ -112,6 +128,34 @@ void BlockDispatcher::start_items(uint64_t now) {
     }
   }
 }
+
+void BlockDispatcher::start_children(uint64_t now) {
+  while (const auto number = children_.start_next(now, work_.has_room(children_alone_))) {
+    const ChildStart child = hooks_.child(*number);
+    if (child.run == nullptr) {
+      child_work_.push_back({*number, now + std::max<uint64_t>(child.cycles, 1)});
+      continue;
+    }
+    work_.take_room(children_alone_);
+    begin(*child.run, kNoItem, now);
+  }
+}
+
+void BlockDispatcher::finish_children(uint64_t now) {
+  // What is done may start more, in a later cycle.
+  for (size_t i = 0; i < child_work_.size();) {
+    if (child_work_[i].end > now) {
+      ++i;
+      continue;
+    }
+    const DeviceLaunches::Number number = child_work_[i].number;
+    child_work_.erase(child_work_.begin() + static_cast<std::ptrdiff_t>(i));
+    hooks_.child_done(number);
+    children_.done(number, now);
+  }
+}
+
+void BlockDispatcher::complete(uint32_t item, uint64_t now) { work_.finish(item, now); }
 
 uint64_t BlockDispatcher::next_event(uint64_t now, bool dispatched) const {
   uint64_t next = work_.next_issue();
@@ -123,11 +167,12 @@ uint64_t BlockDispatcher::next_event(uint64_t now, bool dispatched) const {
                       std::max(now + 1, (start_from_ + DispatchRules::kParts - 1) / DispatchRules::kParts));
   }
   for (const Transfer& t : transfers_) next = std::min(next, t.end);
-  return next;
+  for (const ChildWork& w : child_work_) next = std::min(next, w.end);
+  const uint64_t child = children_.next_start(work_.has_room(children_alone_));
+  return std::min(next, child == DeviceLaunches::kNothing ? child : std::max(child, now + 1));
 }
 
-void BlockDispatcher::begin(uint32_t item, uint64_t now) {
-  KernelLaunch& run = *work_.item(item).run;
+void BlockDispatcher::begin(KernelLaunch& run, uint32_t item, uint64_t now) {
   run.slot = static_cast<uint32_t>(std::ranges::find(slot_taken_, false) - slot_taken_.begin());
   slot_taken_[run.slot] = true;
   for (Port& p : ports_) p.held[run.slot] = Held{};
@@ -155,6 +200,11 @@ void BlockDispatcher::retime() {
     t.end = now + scaled(t.end - now, khz_, before);
     if (hooks_.copy) hooks_.copy({work_.item(t.item).number, engine, t.start, t.end});
     wake_at(core::Cycle(t.end));
+  }
+  for (ChildWork& w : child_work_) {
+    if (w.end <= now) continue;
+    w.end = now + scaled(w.end - now, khz_, before);
+    wake_at(core::Cycle(w.end));
   }
 }
 
@@ -185,7 +235,20 @@ void BlockDispatcher::finish(uint64_t now) {
     done.run->end = core::Cycle(whole_slots(now));
     hooks_.end(*done.run);
     slot_taken_[done.run->slot] = false;
-    work_.finish(done.item, now);
+    if (done.item == kNoItem) {
+      work_.give_room();
+      children_.grid_ended(done.run->id, now);
+      continue;
+    }
+    // Before its end is known: it may be the last that something waits for.
+    if (children_.empty()) {
+      work_.finish(done.item, now);
+      continue;
+    }
+    left_[done.run->id] = done.item;
+    work_.leave(done.item);
+    if (children_.grid_ended(done.run->id, now) && left_.erase(done.run->id) != 0)
+      work_.finish(done.item, now);
   }
   for (uint32_t engine = 0; engine < transfers_.size(); ++engine) {
     Transfer& t = transfers_[engine];

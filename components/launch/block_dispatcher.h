@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "components/launch/device_launches.h"
 #include "components/launch/kernel_launch.h"
 #include "components/launch/work_queue.h"
 #include "components/noc/messages.h"
@@ -23,6 +25,7 @@ namespace gpusim::comp {
 
 struct DispatchRules {
   uint64_t launch_cycles = 0, issue_cycles = 2;
+  uint64_t child_cycles = 1;  ///< from the call of a kernel that launches another until that may start
   /// Between two block starts, in parts of a core cycle.
   static constexpr uint64_t kParts = 256;
   uint64_t block_interval = kParts;
@@ -42,6 +45,10 @@ class BlockDispatcher : public core::Clocked {
     uint32_t number = 0, engine = 0;
     uint64_t start = 0, end = 0;  ///< core cycles
   };
+  struct ChildStart {
+    KernelLaunch* run = nullptr;  ///< null: no kernel runs for it, it takes `cycles`
+    uint64_t cycles = 0;
+  };
   struct Hooks {
     std::function<void(KernelLaunch&)> begin;  ///< before the first block; run.start is set
     std::function<void(KernelLaunch&)> end;    ///< all its blocks done, drained from all SMs; run.end is set
@@ -53,6 +60,10 @@ class BlockDispatcher : public core::Clocked {
     std::function<void(uint32_t)> copied = {};  ///< the transfer of that number has ended
     std::function<void(uint32_t)> marker = {};  ///< the marker of that number has been reached
     std::function<void()> more = {};            ///< fewer items are left than call_below() has said
+    /// What a kernel has launched starts.
+    std::function<ChildStart(DeviceLaunches::Number)> child = {};
+    /// Of what is no kernel: its time is over.
+    std::function<void(DeviceLaunches::Number)> child_done = {};
   };
   BlockDispatcher(const sc_core::sc_module_name& name, core::ClockDomain& domain, const DispatchRules& rules);
 
@@ -91,6 +102,13 @@ class BlockDispatcher : public core::Clocked {
   /// Starts what has been added, in the cycle in which all before it was done.
   void resume();
 
+  /// Work that a kernel launches now; where `item.from` is not 0, it starts in that many cycles at the
+  /// earliest. `alone`: no other kernel runs beside one.
+  DeviceLaunches::Number add_child(DeviceLaunches::Item item, bool alone);
+  /// Cycles from the call of a kernel that launches another until that may start.
+  [[nodiscard]] uint64_t child_cycles() const { return rules_.child_cycles; }
+  [[nodiscard]] const DeviceLaunches& children() const { return children_; }
+
   /// Of the kernels that run, the one that began first; null if none does.
   [[nodiscard]] const KernelLaunch* current() const { return open_.empty() ? nullptr : open_.front().run; }
   /// Blocks of current() that have finished.
@@ -128,7 +146,7 @@ class BlockDispatcher : public core::Clocked {
   };
   struct Open {
     KernelLaunch* run = nullptr;
-    uint32_t item = 0;
+    uint32_t item = 0;  ///< kNoItem: another kernel has launched it
     uint64_t from = 0;  ///< cycle from which its blocks start
     uint64_t next_block = 0, finished = 0;
     [[nodiscard]] bool has_blocks(uint64_t now) const { return now >= from && next_block < run->num_blocks; }
@@ -138,6 +156,7 @@ class BlockDispatcher : public core::Clocked {
     uint64_t start = 0, end = kIdle;
   };
   static constexpr uint64_t kIdle = ~0ull;
+  static constexpr uint32_t kNoItem = ~0u;
 
   /// Kernels begin and end at whole issue slots, and what waits for them begins there too.
   [[nodiscard]] uint64_t whole_slots(uint64_t cycle) const {
@@ -145,7 +164,11 @@ class BlockDispatcher : public core::Clocked {
   }
   /// Starts what can start now.
   void start_items(uint64_t now);
-  void begin(uint32_t item, uint64_t now);
+  void begin(KernelLaunch& run, uint32_t item, uint64_t now);
+  void start_children(uint64_t now);
+  void finish_children(uint64_t now);
+  /// Its blocks have ended, and what it has launched is complete.
+  void complete(uint32_t item, uint64_t now);
   void begin_copy(uint32_t item, uint64_t now);
   /// The core clock has changed: transfers take the time that they take, in other cycles.
   void retime();
@@ -170,6 +193,15 @@ class BlockDispatcher : public core::Clocked {
   std::array<uint64_t, WorkQueue::kEngines> copied_{};  ///< cycles of transfers that have ended
   uint32_t copies_ = 0;
   size_t more_below_ = 0;  ///< unfinished items
+  DeviceLaunches children_;
+  bool children_alone_ = false;
+  std::unordered_map<uint32_t, uint32_t> left_;  ///< items of kernels that wait for what they have launched
+  struct ChildWork {
+    DeviceLaunches::Number number = 0;
+    uint64_t end = 0;
+  };
+  std::vector<ChildWork> child_work_;  ///< that runs and is no kernel
+  uint64_t now_ = 0;                   ///< of the tick
   uint32_t next_port_ = 0, next_turn_ = 0;
   uint64_t start_from_ = 0;  ///< when the next block may start, in DispatchRules::kParts of a cycle
   uint64_t own_next_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "isa/exec/stack.h"
 #include "isa/exec/texture.h"
 #include "simcore/text/kernel_name.h"
 
@@ -91,6 +92,11 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
     case isa::FaultKind::kBadFree:
       return fmt::format("free() of {:#x}, which malloc() has not given or which is free already",
                          access.fault_address);
+    case isa::FaultKind::kStack: {
+      const isa::StackPlace stack = isa::StackPlace::unpacked(op.imm);
+      return fmt::format("alloca of {} bytes does not fit the stack of {} bytes (cudaLimitStackSize)",
+                         access.fault_address, stack.end() - stack.begin());
+    }
     case isa::FaultKind::kNoService:
       return "this program runs without the host's services: printf(), malloc() and free() are not there";
     case isa::FaultKind::kTrap:

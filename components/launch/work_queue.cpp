@@ -63,12 +63,26 @@ std::optional<uint32_t> WorkQueue::start_next(uint64_t now) {
   if (items_[index].marker) return index;
   ++lanes_[places_[index].lane].next;
   if (items_[index].run != nullptr) {
-    ++running_kernels_;
-    one_runs_alone_ = items_[index].alone;
+    take_room(items_[index].alone);
   } else {
     engine_busy_[engine_of(items_[index])] = true;
   }
   return index;
+}
+
+void WorkQueue::take_room(bool alone) {
+  ++running_kernels_;
+  one_runs_alone_ = alone;
+}
+
+void WorkQueue::give_room() {
+  --running_kernels_;
+  one_runs_alone_ = false;
+}
+
+void WorkQueue::leave(uint32_t index) {
+  places_[index].left = true;
+  give_room();
 }
 
 void WorkQueue::finish(uint32_t index, uint64_t now) {
@@ -77,8 +91,7 @@ void WorkQueue::finish(uint32_t index, uint64_t now) {
   ++finished_;
   streams_[place.stream].busy = false;
   if (items_[index].run != nullptr) {
-    --running_kernels_;
-    one_runs_alone_ = false;
+    if (!place.left) give_room();
     streams_[place.stream].kernel_from = now + rules_.launch_gap;
   } else if (!items_[index].marker) {
     engine_busy_[engine_of(items_[index])] = false;

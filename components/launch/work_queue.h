@@ -55,6 +55,15 @@ class WorkQueue {
   /// then.
   [[nodiscard]] std::optional<uint32_t> start_next(uint64_t now);
   void finish(uint32_t index, uint64_t now = 0);
+  /// The kernel has ended and makes room for another, but it is not finished: what it has launched runs.
+  void leave(uint32_t index);
+  /// A kernel that no item stands for may start beside those that run; `alone`: only where none does.
+  [[nodiscard]] bool has_room(bool alone) const {
+    return running_kernels_ < rules_.concurrent_kernels && !one_runs_alone_ &&
+           !(alone && running_kernels_ != 0);
+  }
+  void take_room(bool alone);
+  void give_room();
   [[nodiscard]] bool all_done() const { return first_unfinished_ == items_.size(); }
   /// Items that have not finished.
   [[nodiscard]] size_t unfinished() const { return items_.size() - finished_; }
@@ -79,7 +88,7 @@ class WorkQueue {
     uint32_t stream = 0, lane = 0;  ///< indices of streams_ and lanes_
     uint32_t after = 0;             ///< items before this one must have finished
     uint64_t from = 0;              ///< core cycle in which the host issues it
-    bool finished = false;
+    bool finished = false, left = false;
   };
   [[nodiscard]] bool can_start(uint32_t index, uint64_t now);
 

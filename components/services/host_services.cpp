@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "simcore/bits.h"
+#include "simcore/text/input_error.h"
 
 namespace gpusim::comp {
 
@@ -46,8 +47,16 @@ void HostServices::prepare(const isa::KernelImage& image, core::DeviceMemory& me
   constexpr uint64_t kAlign = core::DeviceMemory::kAlign;
   if ((image.system_calls & system_call_bit(SystemCall::kPrint)) != 0 && fifo_address_ == 0)
     fifo_address_ = memory.allocate(std::max(fifo_.capacity(), kAlign), kAlign, "printf buffer");
+  const bool runtime = (image.system_calls & system_call_bit(SystemCall::kRuntime)) != 0;
+  if (runtime && !runtime_)
+    throw core::InputError(fmt::format(
+        "error: kernel '{}' calls the CUDA device runtime, as kernels do that launch others: only "
+        "`gpusim run` carries that out",
+        image.name));
+  if (runtime && runtime_address_ == 0) runtime_address_ = memory.allocate(kAlign, kAlign, "device runtime");
   const uint8_t of_heap = system_call_bit(SystemCall::kAllocate) | system_call_bit(SystemCall::kRelease);
-  if ((image.system_calls & of_heap) == 0 || heap_.placed()) return;
+  // The device runtime allocates from the heap too.
+  if (((image.system_calls & of_heap) == 0 && !runtime) || heap_.placed()) return;
   const uint64_t bytes = std::max(heap_bytes_, kAlign);
   heap_.place(memory.allocate(bytes, kAlign, "malloc heap"), bytes);
 }
@@ -55,6 +64,7 @@ void HostServices::prepare(const isa::KernelImage& image, core::DeviceMemory& me
 void HostServices::reset() {
   fifo_.clear();
   heap_.reset();
+  runtime_address_ = 0;
 }
 
 std::string HostServices::stray(uint64_t address, uint64_t bytes) const {
@@ -119,6 +129,12 @@ bool HostServices::read_values(const isa::WarpContext& context, uint32_t lane, c
     values_.push_back(value);
   }
   return true;
+}
+
+void HostServices::call_runtime(isa::RuntimeCall call, const isa::WarpContext& context, isa::LaneMask lanes,
+                                const Pointers& blocks, Pointers& results, isa::MemoryAccess& access) {
+  if (runtime_) return runtime_(call, context, lanes, blocks, results, access);
+  fault(access, FaultKind::kNoService, static_cast<uint32_t>(lanes.lowest()), 0);
 }
 
 void HostServices::allocate(isa::LaneMask lanes, const Pointers& bytes, Pointers& results) {

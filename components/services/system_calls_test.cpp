@@ -1,5 +1,6 @@
 // System calls through comp::Simulation, as a program that embeds the simulator sees them: the text of
 // printf() at its sink, the sizes of buffer and heap, and which kind of fault ended a run.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "components/testing/run_program.h"
@@ -13,7 +14,7 @@ SimulationOptions kernel(const std::string& body, uint32_t launches = 1) {
   std::string launch = "[[buffer]]\nname = \"out\"\ntype = \"u64\"\ncount = 32\n";
   for (uint32_t i = 0; i < launches; ++i)
     launch += "[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [32]\nargs = [\"out\"]\n";
-  SimulationOptions o = test::program(R"(.version 6.4
+  SimulationOptions o = test::program(R"(.version 7.3
 .target sm_75
 .address_size 64
 .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);
@@ -111,6 +112,86 @@ TEST(SystemCalls, AFreeBlockIsGivenAgain) {
   const Ran ran = run(std::move(options));
   ASSERT_EQ(ran.result.status, SimulationResult::Status::kComplete) << ran.result.reason;
   for (const uint64_t at : ran.out) EXPECT_NE(at, 0u);
+}
+
+TEST(SystemCalls, TheDeviceRuntimeIsOfProgramsOnly) {
+  SimulationOptions options = kernel(R"(
+  { .param .b32 r;
+    call.uni (r), __cudaCDP2GetLastError, ();
+    ld.param.b32 %r1, [r]; })");
+  options.ptx_text.insert(options.ptx_text.find(".global"),
+                          ".extern .func (.param .b32 r) __cudaCDP2GetLastError ();\n");
+  try {
+    run(std::move(options));
+    FAIL() << "it ran";
+  } catch (const core::InputError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("only `gpusim run` carries that out"));
+  }
+}
+
+/// A function with `body`, which %rd2 of the kernel is passed to and comes back from.
+void with_function(SimulationOptions& options, const std::string& body) {
+  options.ptx_text.insert(options.ptx_text.find(".global"), R"(.func (.param .b64 r) f (.param .b64 a)
+{
+  .reg .b64 %rd<8>;
+  ld.param.b64 %rd1, [a];
+)" + body + "\n  st.param.b64 [r], %rd3;\n  ret;\n}\n");
+}
+
+TEST(Stack, AllocaGivesEachThreadItsOwn) {
+  const Ran ran = run(kernel(R"(
+  mul.wide.u32 %rd2, %r0, 8;
+  add.u64 %rd2, %rd2, 8;
+  alloca.u64 %rd3, %rd2, 32;
+  and.b64 %rd4, %rd3, 31;
+  alloca.u64 %rd5, 8;
+  sub.u64 %rd6, %rd5, %rd3;
+  st.local.u64 [%rd3], %rd6;
+  add.u64 %rd7, %rd3, %rd2;
+  st.local.u64 [%rd7+-8], %rd6;
+  st.local.u64 [%rd5], %rd4;
+  ld.local.u64 %rd8, [%rd7+-8];
+  ld.local.u64 %rd9, [%rd5];
+  add.u64 %rd8, %rd8, %rd9;
+  st.global.u64 [%rd0], %rd8;)"));
+  ASSERT_EQ(ran.result.status, SimulationResult::Status::kComplete) << ran.result.reason;
+  for (size_t i = 0; i < 32; ++i) EXPECT_EQ(ran.out[i], 8 * i + 8) << "aligned, one behind the other";
+}
+
+TEST(Stack, IsAsBeforeWhenAFunctionReturnsOrIsRestored) {
+  SimulationOptions options = kernel(R"(
+  stacksave.u64 %rd5;
+  mov.u32 %r1, 0;
+again:
+  mov.u64 %rd2, 1024;
+  { .param .b64 a; .param .b64 r;
+    st.param.b64 [a], %rd2;
+    call.uni (r), f, (a);
+    ld.param.b64 %rd3, [r]; }
+  stacksave.u64 %rd6;
+  alloca.u64 %rd7, 512;
+  stackrestore.u64 %rd6;
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p, %r1, 100;
+  @%p bra again;
+  stacksave.u64 %rd6;
+  sub.u64 %rd6, %rd6, %rd5;
+  sub.u64 %rd3, %rd3, %rd5;
+  add.u64 %rd6, %rd6, %rd3;
+  st.global.u64 [%rd0], %rd6;)");
+  with_function(options, "  alloca.u64 %rd3, %rd1;");
+  const Ran ran = run(std::move(options));
+  ASSERT_EQ(ran.result.status, SimulationResult::Status::kComplete) << ran.result.reason;
+  for (const uint64_t distance : ran.out) EXPECT_EQ(distance, 0u);
+}
+
+TEST(Stack, OverflowIsAFault) {
+  const Ran ran =
+      run(kernel("  mov.u64 %rd2, 5000;\n  alloca.u64 %rd3, %rd2;\n  st.global.u64 [%rd0], %rd3;"));
+  EXPECT_EQ(ran.result.status, SimulationResult::Status::kFailed);
+  EXPECT_EQ(ran.result.fault, isa::FaultKind::kStack);
+  EXPECT_THAT(ran.result.reason,
+              ::testing::HasSubstr("alloca of 5000 bytes does not fit the stack of 4096 bytes"));
 }
 
 isa::FaultKind fault_of(const std::string& body) {

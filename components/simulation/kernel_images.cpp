@@ -61,12 +61,13 @@ const KernelImages::LoweredKernel& KernelImages::of(const core::LaunchSpec& spec
 std::variant<isa::KernelImage, isa::Diagnostics> lower_for_machine(
     const core::MachineConfig& m, isa::LoweringLevel level, const isa::Module& module,
     const isa::Function& entry, uint32_t registers, uint32_t stack,
-    std::function<uint64_t(const isa::Variable&)> address_of) {
+    std::function<uint64_t(const isa::Variable&)> address_of, uint32_t alloca_bytes) {
   isa::LoweringOptions lowering;
   lowering.level = level;
   lowering.machine_capability = static_cast<int>(m.gpu.compute_capability);
   lowering.register_limit = registers;
   if (stack != 0) lowering.stack_bytes = stack;
+  lowering.alloca_bytes = alloca_bytes;
   lowering.max_registers = m.sm.max_registers_per_thread;
   lowering.register_file = m.sm.registers;
   lowering.largest_block = m.sm.max_threads_per_block;

@@ -73,6 +73,18 @@ BlockDispatcher::Hooks LiveRun::dispatcher_hooks() {
     r.end = copy.end;
   };
   h.copied = [this](uint32_t number) { guarded([&] { hooks_.copied(number); }); };
+  h.child = [this](uint64_t number) {
+    BlockDispatcher::ChildStart start;
+    guarded([&] {
+      const Hooks::Child child = hooks_.child(number);
+      start.cycles = gpu_.core_domain().cycles_of_ns(child.seconds * 1e9);
+      if (child.launch == nullptr) return;
+      open_.push_back(child.launch);
+      start.run = child.launch->run.get();
+    });
+    return start;
+  };
+  h.child_done = [this](uint64_t number) { guarded([&] { hooks_.child_done(number); }); };
   h.marker = [this](uint32_t number) { guarded([&] { hooks_.marker(number, now_s()); }); };
   return h;
 }
@@ -142,6 +154,17 @@ uint32_t LiveRun::add_marker(Order order, uint32_t number) {
   all_done_ = false;
   return gpu_.dispatcher().add_marker(std::move(order), number);
 }
+
+uint64_t LiveRun::add_child(DeviceLaunches::Item item, bool at_once) {
+  item.from = at_once ? 1 : gpu_.dispatcher().child_cycles();
+  return gpu_.dispatcher().add_child(std::move(item), options_.caches == CacheState::kFlushed);
+}
+
+std::optional<uint64_t> LiveRun::last_child(uint32_t grid, uint64_t stream) const {
+  return gpu_.dispatcher().children().last_of(grid, stream);
+}
+
+uint64_t LiveRun::pending_children() const { return gpu_.dispatcher().children().pending(); }
 
 bool LiveRun::run() {
   if (all_done_) return error_.empty();

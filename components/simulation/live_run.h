@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,14 @@ class LiveRun {
     std::function<void(uint32_t number)> copied;
     std::function<void(uint32_t number, double seconds)> marker;
     std::function<void(const KernelResult&)> kernel_ended;
+    /// What a kernel has launched starts: the launch to run, which must live until kernel_ended, or null and
+    /// the seconds that it takes without one.
+    struct Child {
+      PreparedLaunch* launch = nullptr;
+      double seconds = 0;
+    };
+    std::function<Child(uint64_t number)> child = {};
+    std::function<void(uint64_t number)> child_done = {};
   };
   /// `options`, `memory` and `checker` (of a run with --check) and `host_memory` (of
   /// the host's memory, what kernels may access) must outlive it. Throws core::InputError or
@@ -40,6 +49,13 @@ class LiveRun {
   uint32_t add(PreparedLaunch& launch, Order order);
   uint32_t add_copy(CopyResult copy, Order order, uint32_t number);
   uint32_t add_marker(Order order, uint32_t number);
+  /// Work that a kernel launches at present; returns its number for the hooks and for Item::after. A grid, a
+  /// copy or a fill takes as long as the machine's child_launch until it may start, an event starts at once.
+  uint64_t add_child(DeviceLaunches::Item item, bool at_once = false);
+  /// The last work of a stream of a grid that runs, if it is not complete.
+  [[nodiscard]] std::optional<uint64_t> last_child(uint32_t grid, uint64_t stream) const;
+  /// Grids that kernels have launched and that have not started.
+  [[nodiscard]] uint64_t pending_children() const;
   /// Until all work is done. False if it never will be: failure() says why, and nothing runs any more.
   bool run();
   [[nodiscard]] const std::string& failure() const { return error_; }

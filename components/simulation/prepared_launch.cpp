@@ -143,7 +143,7 @@ PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, cons
   run.taken_shared_bytes = run.shared_bytes + system_shared_bytes(machine, *run.image);
   run.num_blocks = run.grid.count();
   std::string limiter = share_sm(machine, spec, run);
-  return {std::move(made), std::move(limiter), &spec};
+  return {std::move(made), std::move(limiter), &spec, std::nullopt};
 }
 
 }  // namespace

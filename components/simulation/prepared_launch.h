@@ -1,6 +1,7 @@
 // A launch of the launch file, checked against machine and kernel and ready to run.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct PreparedLaunch {
   std::unique_ptr<KernelLaunch> run;
   std::string occupancy_limiter;           ///< what keeps further blocks off an SM
   const core::LaunchSpec* spec = nullptr;  ///< of the launch file
+  std::optional<uint32_t> parent;          ///< launch whose kernel has launched it
 };
 
 /// The launch with number `id`. Throws core::InputError for what the machine or the kernel does not allow.

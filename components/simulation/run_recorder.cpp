@@ -38,7 +38,7 @@ void RunRecorder::begin_kernel(const PreparedLaunch& launch) {
 
 SeriesTables RunRecorder::open_group(const PreparedLaunch& launch) {
   KernelLaunch& run = *launch.run;
-  const core::KernelAttribute attributes[] = {
+  std::vector<core::KernelAttribute> attributes = {
       text("name", run.image->name),
       text("grid", dims(run.grid)),
       text("block", dims(run.block)),
@@ -53,6 +53,7 @@ SeriesTables RunRecorder::open_group(const PreparedLaunch& launch) {
       number("launch", run.id),
       number("stream", launch.spec->stream),
   };
+  if (launch.parent) attributes.push_back(number("parent_launch", *launch.parent));
   recorder_->begin_kernel(attributes);
   EventSink& e = run.events;
   e.block = recorder_->table<core::BlockEvent>();

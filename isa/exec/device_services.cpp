@@ -1,5 +1,6 @@
 #include "isa/exec/device_services.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 
@@ -72,12 +73,26 @@ void execute_release(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryA
   if (services != nullptr) services->release(mask, source(op, ctx, mask, 0), access);
 }
 
+void execute_runtime(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access) {
+  DeviceServices* const services = begin(SystemCall::kRuntime, op, ctx, mask, access);
+  if (services == nullptr) return;
+  const RuntimeCall call = unpacked_call(op.imm);
+  DeviceServices::Pointers results{};
+  services->call_runtime(call, ctx, mask, source(op, ctx, mask, 0), results, access);
+  if (access.fault != FaultKind::kNone) return;
+  if (signature_of(call.function).result == sizeof(uint64_t)) return give(op, ctx, mask, results);
+  std::array<uint32_t, kWarpSize> narrow{};
+  std::ranges::transform(results, narrow.begin(), [](uint64_t r) { return static_cast<uint32_t>(r); });
+  give(op, ctx, mask, narrow);
+}
+
 }  // namespace
 
 std::optional<SystemCall> system_call(std::string_view name) {
   if (name == "vprintf") return SystemCall::kPrint;
   if (name == "malloc") return SystemCall::kAllocate;
   if (name == "free") return SystemCall::kRelease;
+  if (runtime_call(name)) return SystemCall::kRuntime;
   return std::nullopt;
 }
 
@@ -87,6 +102,8 @@ MemFn system_call_function(SystemCall call) {
       return &execute_print;
     case SystemCall::kAllocate:
       return &execute_allocate;
+    case SystemCall::kRuntime:
+      return &execute_runtime;
     case SystemCall::kRelease:
       break;
   }
@@ -94,7 +111,8 @@ MemFn system_call_function(SystemCall call) {
 }
 
 bool is_system_call(MemFn function) {
-  return function == &execute_print || function == &execute_allocate || function == &execute_release;
+  return function == &execute_print || function == &execute_allocate || function == &execute_release ||
+         function == &execute_runtime;
 }
 
 MemoryWindow generic_window(const WarpContext& ctx, int lane, uint64_t address) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "isa/exec/device_runtime.h"
 #include "isa/exec/executor.h"
 
 namespace gpusim::isa {
@@ -17,6 +18,7 @@ enum class SystemCall : uint8_t {
   kPrint,     ///< vprintf(format, arguments): how many arguments, or below zero an error
   kAllocate,  ///< malloc(bytes): an address, or null
   kRelease,   ///< free(address)
+  kRuntime,   ///< a function of the device runtime (isa/exec/device_runtime.h), which MicroOp::imm names
 };
 /// The system call with this name; nothing if it is not one that is carried out here.
 [[nodiscard]] std::optional<SystemCall> system_call(std::string_view name);
@@ -37,6 +39,10 @@ class DeviceServices {
   virtual void allocate(LaneMask lanes, const Pointers& bytes, Pointers& results) = 0;
   /// An address that allocate() has not given, or that is free already, sets the fault of `access`.
   virtual void release(LaneMask lanes, const Pointers& addresses, MemoryAccess& access) = 0;
+  /// A function of the device runtime for each lane: its arguments lie in the block at a generic address,
+  /// its result goes to `results`.
+  virtual void call_runtime(RuntimeCall call, const WarpContext& context, LaneMask lanes,
+                            const Pointers& blocks, Pointers& results, MemoryAccess& access) = 0;
   /// Why [address, address + bytes) is not of one block that allocate() has given, if it is in the memory
   /// that allocate() gives from; empty if nothing is wrong. For checkers.
   [[nodiscard]] virtual std::string stray(uint64_t address, uint64_t bytes) const = 0;
@@ -45,7 +51,7 @@ class DeviceServices {
 };
 
 /// The memory function of a system call: src[0] and src[1] are its arguments, 64 bits wide, dst[0] its
-/// result.
+/// result. Of kRuntime src[0] is the address of the block of arguments.
 [[nodiscard]] MemFn system_call_function(SystemCall call);
 
 [[nodiscard]] bool is_system_call(MemFn function);

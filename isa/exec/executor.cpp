@@ -28,6 +28,8 @@ std::string_view fault_name(FaultKind kind) {
       return "failed assertion";
     case FaultKind::kBadFree:
       return "free() of an address that malloc() has not given";
+    case FaultKind::kStack:
+      return "stack overflow";
     case FaultKind::kNoService:
       return "system call that is not carried out";
   }

@@ -81,6 +81,7 @@ enum class FaultKind : uint8_t {
   kTrap,
   kAssert,     ///< an assert() of the program failed
   kBadFree,    ///< free() of an address that malloc() has not given
+  kStack,      ///< alloca of more than is left of the stack
   kNoService,  ///< a system call that nobody carries out
 };
 

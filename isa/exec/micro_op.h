@@ -331,6 +331,7 @@ struct KernelImage {
   uint32_t dynamic_shared_offset = 0;    ///< where .extern .shared arrays start
   uint32_t local_bytes = 0;              ///< per thread: .local variables, spills and the call stack
   uint32_t stack_bytes = 0;              ///< of these, for the frames of called functions
+  uint32_t alloca_bytes = 0;             ///< and for alloca
   uint32_t stack_end = 0;                ///< local address at which the call stack ends
   std::vector<CallTarget> functions;     ///< by number (see function_address()); empty without such calls
   std::vector<uint32_t> branch_targets;  ///< of all kBranchTable: micro-op indices

@@ -30,8 +30,8 @@ void for_each_address(const Instruction& inst, Fn fn) {
 
 class Planner {
  public:
-  Planner(const Module& module, const Function& entry, Diagnostics& errors)
-      : module_(module), entry_(entry), errors_(errors) {}
+  Planner(const Module& module, const Function& entry, uint32_t alloca_bytes, Diagnostics& errors)
+      : module_(module), entry_(entry), alloca_bytes_(alloca_bytes), errors_(errors) {}
 
   CallPlan run() {
     plan_.module = &module_;
@@ -54,6 +54,7 @@ class Planner {
     for (; next_ < reached_.size(); ++next_) {
       const Function& f = *reached_[next_];
       for (const Instruction& inst : f.body) {
+        if (inst.opcode == Opcode::kAlloca || inst.opcode == Opcode::kStacksave) plan_.uses_alloca = true;
         if (inst.opcode != Opcode::kCall) continue;
         const Operand* callee = callee_of(inst);
         if (callee == nullptr) continue;
@@ -155,6 +156,13 @@ class Planner {
     for (const Variable* v : used) {
       if (v->space == Space::kLocal && !place(*v, top, plan_.local)) return;
     }
+    if (plan_.uses_alloca) {
+      constexpr uint32_t kMost = 0xffff;  // units
+      plan_.stack.word = static_cast<uint32_t>(align_up(top, StackPlace::kUnit));
+      plan_.stack.units =
+          static_cast<uint16_t>(std::min((alloca_bytes_ + StackPlace::kUnit - 1) / StackPlace::kUnit, kMost));
+      top = plan_.stack.end();
+    }
     plan_.local_bytes = static_cast<uint32_t>(top);
   }
 
@@ -210,6 +218,7 @@ class Planner {
 
   const Module& module_;
   const Function& entry_;
+  uint32_t alloca_bytes_;
   Diagnostics& errors_;
   CallPlan plan_;
   std::vector<const Function*> reached_;
@@ -250,8 +259,8 @@ ArgumentLayout layout_of_table(const Module& module, const LabelTable& table) {
   return first == nullptr ? ArgumentLayout{} : layout_arguments(first->params, first->returns);
 }
 
-CallPlan plan_calls(const Module& module, const Function& entry, Diagnostics& errors) {
-  return Planner(module, entry, errors).run();
+CallPlan plan_calls(const Module& module, const Function& entry, uint32_t alloca_bytes, Diagnostics& errors) {
+  return Planner(module, entry, alloca_bytes, errors).run();
 }
 
 }  // namespace gpusim::isa::lir

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "isa/exec/stack.h"
 #include "isa/ptx/module.h"
 
 namespace gpusim::isa::lir {
@@ -42,11 +43,15 @@ struct CallPlan {
   /// Local variables outside functions (before PTX 3.0) that the kernel or what it reaches uses.
   std::unordered_map<const Variable*, uint32_t> local;
   uint32_t local_bytes = 0;
+  /// The kernel or what it reaches has alloca: its stack lies behind these variables.
+  bool uses_alloca = false;
+  StackPlace stack;
 
   [[nodiscard]] const Function* find_function(std::string_view name) const {
     return module->find_function(name);
   }
 };
-[[nodiscard]] CallPlan plan_calls(const Module& module, const Function& entry, Diagnostics& errors);
+[[nodiscard]] CallPlan plan_calls(const Module& module, const Function& entry, uint32_t alloca_bytes,
+                                  Diagnostics& errors);
 
 }  // namespace gpusim::isa::lir

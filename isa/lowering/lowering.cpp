@@ -221,7 +221,8 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
 
 uint8_t system_calls_of(const KernelImage& image) {
   uint8_t calls = 0;
-  for (const SystemCall call : {SystemCall::kPrint, SystemCall::kAllocate, SystemCall::kRelease}) {
+  for (const SystemCall call :
+       {SystemCall::kPrint, SystemCall::kAllocate, SystemCall::kRelease, SystemCall::kRuntime}) {
     const MemFn function = system_call_function(call);
     if (std::ranges::any_of(image.ops, [&](const MicroOp& op) { return op.mem == function; }))
       calls |= system_call_bit(call);
@@ -242,7 +243,8 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
   Diagnostics errors;
   KernelImage image;
   lir::Statements statements;
-  const lir::CallPlan plan = lir::plan_calls(module, entry, errors);
+  const lir::CallPlan plan = lir::plan_calls(
+      module, entry, options.alloca_bytes != 0 ? options.alloca_bytes : options.stack_bytes, errors);
   std::vector<lir::Unit> units;
   const auto lower = [&](const Function& function) {
     if (!errors.empty()) return;
@@ -276,6 +278,7 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
     if (!lir::allocate(units[i].program, units[i].flow, row_widths, part, errors)) return errors;
     lir::append_code(std::move(part), *units[i].function, module, image);
   }
+  image.alloca_bytes = static_cast<uint32_t>(plan.stack.end() - plan.stack.begin());
   image.system_calls = system_calls_of(image);
   lir::mark_waiting_loops(image);
   image.row_widths = std::move(row_widths);

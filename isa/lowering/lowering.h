@@ -49,6 +49,8 @@ struct LoweringOptions {
   uint32_t threads_per_sm = 2048;
   /// Call stack per thread for kernels with recursion (others get what their deepest calls need).
   uint32_t stack_bytes = kDefaultStackBytes;
+  /// Stack per thread that alloca takes from, if the kernel has it; 0: stack_bytes.
+  uint32_t alloca_bytes = 0;
   /// Device address of a module-scope .global or .const variable; required if the kernel uses one.
   std::function<uint64_t(const Variable&)> address_of;
   /// Instruction set of the semantic functions; the widest of this CPU if not given (all give the same

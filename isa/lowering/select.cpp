@@ -56,6 +56,10 @@ void Selector::kernel(Frame& frame) {
     frame.slots[p.name] = ParamSlot{kNoVar, Type::kNone, offset, static_cast<uint32_t>(p.bytes)};
     offset += static_cast<uint32_t>(p.bytes);
   }
+  if (plan_.uses_alloca) {
+    begin_helpers(root_.body.empty() ? nullptr : &root_.body.front());
+    emit_stack(StackOp::kEmpty, std::nullopt, kNoVar);
+  }
   emit_function(frame);
   begin_helpers(nullptr);
   if (reachable_) emit_control(OpKind::kExit, OpClass::kExit);

@@ -7,6 +7,7 @@
 
 #include "isa/exec/device_services.h"
 #include "isa/exec/executor.h"
+#include "isa/exec/stack.h"
 #include "isa/lowering/call_plan.h"
 #include "isa/lowering/lir.h"
 #include "isa/ptx/wmma.h"
@@ -60,6 +61,7 @@ class Selector {
     uint32_t return_block = kNone;                          ///< kNone: the entry, `ret` leaves the kernel
     uint32_t scope = 0;                                     ///< see KernelImage::scopes
     Var carry = kNoVar;
+    Var stack = kNoVar;  ///< of a function with alloca: the stack pointer at its start
   };
   struct Address {
     Value base;
@@ -96,6 +98,9 @@ class Selector {
   bool jump_over_call(uint32_t after);
   void assertion_failed(Frame& frame, const CallSite& site);
   void call_system(Frame& frame, const CallSite& site, SystemCall call);
+  void open_stack(Frame& frame);
+  void close_stack(const Frame& frame);
+  void call_runtime(Frame& frame, const CallSite& site, RuntimeCall call);
   void call_inline(Frame& frame, const CallSite& site);
   void bind(Frame& caller, Frame& callee, const Operand& actual, const Variable& formal, Var formal_register,
             bool is_argument);
@@ -188,6 +193,8 @@ class Selector {
 
   // select_memory.cpp
   void load_store(Frame& frame, const Instruction& inst);
+  void stack(Frame& frame, const Instruction& inst);
+  void emit_stack(StackOp what, std::optional<Value> source, Var result, uint32_t align = 1);
   void param_slot_access(Frame& frame, const Instruction& inst, const ParamSlot& slot);
   void atomic(Frame& frame, const Instruction& inst);
   void atomic_element(const Instruction& inst, const Address& where, std::span<const Value> sources, Var old,

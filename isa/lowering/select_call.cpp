@@ -24,14 +24,9 @@ Var register_of(const std::vector<RegisterId>& ids, const std::vector<Var>& regi
   return i < ids.size() && ids[i] != kNoRegister ? registers[ids[i]] : kNoVar;
 }
 
-/// Functions with which a kernel launches others (CUDA dynamic parallelism).
-bool launches_kernels(std::string_view name) {
-  static constexpr std::string_view kNames[] = {
-      "cudaDeviceSynchronize",    "__cudaDeviceSynchronizeDeprecationAvoidance",
-      "cudaLaunchDevice",         "cudaLaunchDeviceV2",
-      "cudaGetParameterBuffer",   "cudaGetParameterBufferV2",
-      "cudaStreamCreateWithFlags"};
-  return std::ranges::find(kNames, name) != std::end(kNames);
+/// Waiting for children inside a kernel, which toolkits since 12.0 do not have any more.
+bool waits_for_children(std::string_view name) {
+  return name == "cudaDeviceSynchronize" || name == "__cudaDeviceSynchronizeDeprecationAvoidance";
 }
 
 Type unsigned_of_size(uint32_t bytes) {
@@ -62,11 +57,14 @@ void Selector::call(Frame& frame, const Instruction& inst) {
   site.callee = plan_.find_function(callee.symbol);
   if (site.callee == nullptr || site.callee->is_declaration) {
     if (callee.symbol == "__assertfail") return assertion_failed(frame, site);
+    if (const auto call = runtime_call(callee.symbol)) return call_runtime(frame, site, *call);
     if (const auto call = system_call(callee.symbol)) return call_system(frame, site, *call);
-    if (launches_kernels(callee.symbol))
-      return error(inst.loc, fmt::format("the kernel calls '{}' to launch another: dynamic parallelism is "
-                                         "not supported yet",
-                                         callee.symbol));
+    if (waits_for_children(callee.symbol))
+      return error(inst.loc,
+                   fmt::format("the kernel calls '{}' to wait for the kernels that it has launched, which is "
+                               "not supported",
+                               callee.symbol),
+                   "CUDA 12 has removed it: launch what comes after them into cudaStreamTailLaunch");
     return error(inst.loc, fmt::format("call of '{}', which is only declared in this file", callee.symbol),
                  "link the file with its body: --link, or 'link' in the launch file");
   }
@@ -149,6 +147,79 @@ void Selector::call_system(Frame& frame, const CallSite& site, SystemCall call) 
     emit_form(form_key(Opcode::kMov, Type::kB32), {narrow}, {{resized(Value{result, true, 0}, false)}});
 }
 
+/// See isa/exec/device_runtime.h. The block of arguments lies in the frame, as those of printf() do.
+void Selector::call_runtime(Frame& frame, const CallSite& site, RuntimeCall call) {
+  const RuntimeSignature& signature = signature_of(call.function);
+  const size_t count = signature.count();
+  const auto wrong = [&] {
+    error(site.inst.loc, fmt::format("a call of cuda{} takes {} argument{} and returns {} bytes",
+                                     signature.name, count, count == 1 ? "" : "s", signature.result));
+  };
+  if (site.arguments.size() != count || site.returns.size() > 1) return wrong();
+  constexpr uint32_t kAlign = 16;
+  const uint32_t mark = local_top_, block = (local_top_ + kAlign - 1) / kAlign * kAlign;
+  local_top_ = block + std::max(signature.offset(count), 8u);
+  program_.local_align = std::max(program_.local_align, kAlign);
+  program_.local_bytes = std::max(program_.local_bytes, local_top_);
+  for (size_t i = 0; i < count; ++i) {
+    const auto slot = frame.slots.find(site.arguments[i].symbol);
+    if (slot == frame.slots.end()) return wrong();
+    const uint32_t to = block + signature.offset(i);
+    const uint32_t bytes = signature.arguments[i];
+    if (slot->second.var != kNoVar) {
+      const Value from = resized(
+          Value{slot->second.var, program_.vars[slot->second.var] == VarClass::kRow64, 0}, bytes == 8);
+      move_argument(OpKind::kStore, from.var, unsigned_of_size(bytes), to, false);
+      continue;
+    }
+    if (slot->second.type == Type::kNone || slot->second.bytes != bytes) return wrong();
+    for (uint32_t at = 0; at < bytes; at += 4) {
+      const Var word = program_.new_var(VarClass::kRow32);
+      move_argument(OpKind::kLoad, word, Type::kU32, slot->second.local_offset + at, false);
+      move_argument(OpKind::kStore, word, Type::kU32, to + at, false);
+    }
+  }
+  local_top_ = mark;
+  Op op;
+  op.kind = OpKind::kAtomic;
+  op.op_class = OpClass::kAtomGlobal;
+  op.mem = system_call_function(SystemCall::kRuntime);
+  op.type = Type::kB64;
+  op.imm = packed(call);
+  op.memory.space = Space::kGeneric;
+  op.memory.type = Type::kB64;
+  op.memory.element_bytes = 8;
+  const Address place = frame_address(block);
+  const Value offset{kNoVar, true, kLocalWindowBase + static_cast<uint64_t>(place.offset)};
+  Value where = offset;
+  if (place.has_base) {
+    where = Value{program_.new_var(VarClass::kRow64), true, 0};
+    const Value parts[2] = {resized(place.base, true), offset};
+    emit_form(form_key(Opcode::kAdd, Type::kU64), {where.var}, parts);
+  }
+  op.src[op.num_src++] = where;
+  if (!site.returns.empty()) {
+    const auto slot = frame.slots.find(site.returns[0].symbol);
+    if (slot == frame.slots.end() || slot->second.var == kNoVar) return wrong();
+    const bool wide = program_.vars[slot->second.var] == VarClass::kRow64;
+    if (wide != (signature.result == 8)) return wrong();
+    op.dst[op.num_dst++] = slot->second.var;
+  }
+  emit(op);
+}
+
+/// What a function takes by alloca is free when it returns.
+void Selector::open_stack(Frame& frame) {
+  const auto& body = frame.function->body;
+  if (std::ranges::none_of(body, [](const Instruction& i) { return i.opcode == Opcode::kAlloca; })) return;
+  frame.stack = program_.new_var(VarClass::kRow64);
+  emit_stack(StackOp::kSave, std::nullopt, frame.stack);
+}
+
+void Selector::close_stack(const Frame& frame) {
+  if (frame.stack != kNoVar) emit_stack(StackOp::kRestore, Value{frame.stack, true, 0}, kNoVar);
+}
+
 // --- inlined ---
 
 void Selector::call_inline(Frame& frame, const CallSite& site) {
@@ -176,6 +247,7 @@ void Selector::call_inline(Frame& frame, const CallSite& site) {
          register_of(callee->return_registers, inner.registers, i), false);
   }
   inner.scope = scope_ = new_scope(frame.scope);
+  open_stack(inner);
   stack_.push_back(callee);
   emit_function(inner);
   stack_.pop_back();
@@ -184,6 +256,7 @@ void Selector::call_inline(Frame& frame, const CallSite& site) {
   place(after);
   reachable_ = true;
   begin_helpers(&inst);
+  close_stack(inner);
   for (size_t i = 0; i < callee->returns.size(); ++i) {
     const Var from = register_of(callee->return_registers, inner.registers, i);
     if (from != kNoVar) copy_result(frame, site.returns[i], callee->returns[i], from);
@@ -374,9 +447,11 @@ void Selector::called_function(Frame& frame) {
   for (size_t i = 0; i < root_.params.size(); ++i)
     move_register(frame, OpKind::kLoad, root_.params[i], root_.param_registers, i, layout.params[i]);
   frame.return_block = new_block();
+  open_stack(frame);
   emit_function(frame);
   place(frame.return_block);
   begin_helpers(nullptr);
+  close_stack(frame);
   for (size_t i = 0; i < root_.returns.size(); ++i)
     move_register(frame, OpKind::kStore, root_.returns[i], root_.return_registers, i, layout.returns[i]);
   emit_control(OpKind::kReturn, OpClass::kBranch);

@@ -65,6 +65,45 @@ Op Selector::memory_op(OpKind kind, Space space, Type element, bool wide_lanes, 
   return op;
 }
 
+/// See isa/exec/stack.h.
+void Selector::emit_stack(StackOp what, std::optional<Value> source, Var result, uint32_t align) {
+  StackPlace place = plan_.stack;
+  place.align = static_cast<uint16_t>(align);
+  Op op;
+  op.kind = OpKind::kAtomic;
+  op.op_class = OpClass::kAtomGlobal;
+  op.mem = stack_function(what);
+  op.type = result != kNoVar && program_.vars[result] == VarClass::kRow64 ? Type::kU64 : Type::kU32;
+  op.imm = place.packed();
+  op.memory.space = Space::kGeneric;
+  op.memory.type = Type::kB32;
+  op.memory.element_bytes = 4;
+  if (source) op.src[op.num_src++] = *source;
+  if (result != kNoVar) op.dst[op.num_dst++] = result;
+  emit(op);
+}
+
+void Selector::stack(Frame& frame, const Instruction& inst) {
+  const Type type = mapped(inst.mods.type);
+  if (inst.opcode == Opcode::kStackrestore) {
+    const Value saved = resized(value(frame, inst.operands[0], type), true);
+    return emit_stack(StackOp::kRestore, saved, kNoVar);
+  }
+  const Var result = destination(frame, inst.operands[0], type);
+  if (inst.opcode == Opcode::kStacksave) {
+    emit_stack(StackOp::kSave, std::nullopt, result);
+  } else {
+    constexpr uint64_t kUsualAlign = 8, kMostAlign = 1 << 15;
+    uint64_t align = kUsualAlign;
+    if (inst.operands.size() > 2) align = inst.operands[2].imm;
+    if (align == 0 || (align & (align - 1)) != 0 || align > kMostAlign)
+      return error(inst.loc, "the alignment of alloca must be a power of two");
+    emit_stack(StackOp::kAlloca, resized(value(frame, inst.operands[1], type), true), result,
+               static_cast<uint32_t>(align));
+  }
+  write_back(frame, inst.operands[0], type, result);
+}
+
 void Selector::load_store(Frame& frame, const Instruction& inst) {
   const bool store = inst.opcode == Opcode::kSt;
   if (inst.operands.size() < 2) return unsupported(inst, "this instruction");

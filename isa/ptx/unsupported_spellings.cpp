@@ -120,9 +120,6 @@ constexpr Spelling kSpellings[] = {
     {"vmin4", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
     {"vmax4", "u32|s32 u32|s32 u32|s32 sat? add?", 4, 4, 30, 300},
     {"vset4", "u32|s32 u32|s32 eq|ne|lt|le|gt|ge add?", 4, 4, 30, 300},
-    {"stacksave", "u32|u64", 1, 1, 52, 703},
-    {"stackrestore", "u32|u64", 1, 1, 52, 703},
-    {"alloca", "u32|u64", 2, 3, 52, 703},
 };
 
 /// Supported instructions that only targets with a letter have.

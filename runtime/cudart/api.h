@@ -47,6 +47,8 @@ enum class Default : uint8_t { kLegacy, kThread };
 
 // Registered functions and variables.
 [[nodiscard]] Kernel& kernel_of(Device& device, const void* function);
+/// Of a handle that __cudaRegisterFatBinary() has given.
+[[nodiscard]] Module& module_of_program(Device& device, void** handle);
 struct Symbol {
   std::byte* address;
   uint64_t bytes;

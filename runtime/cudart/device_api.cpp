@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "runtime/cudart/api.h"
-#include "runtime/cudart/attributes.h"
+#include "runtime/device/attributes.h"
 
 namespace gpusim::runtime::cudart {
 
@@ -78,10 +78,6 @@ void fill_properties(const Device& device, cudaDeviceProp& p) {
   p.ipcEventSupported = get(125);
 #endif
 }
-
-/// Limits that a program sets, by cudaLimit: bytes of stack, of the buffer of printf(), of the heap of
-/// malloc().
-size_t limits[7] = {1024, size_t{1} << 20, size_t{8} << 20, 2, 2048, 128, 0};
 
 }  // namespace
 
@@ -199,17 +195,15 @@ GPUSIM_EXPORT cudaError_t cudaDeviceReset() {
 GPUSIM_EXPORT cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 
 GPUSIM_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, int limit) {
-  return call([&](Device&) {
-    require(value != nullptr);
-    require(limit >= 0 && limit < static_cast<int>(std::size(limits)), Code::kInvalidValue);
-    *value = limits[limit];
+  return call([&](Device& device) {
+    require(value != nullptr && limit >= 0 && limit < static_cast<int>(Device::kLimits));
+    *value = device.limit(static_cast<Device::Limit>(limit));
   });
 }
 GPUSIM_EXPORT cudaError_t cudaDeviceSetLimit(int limit, size_t value) {
   return call([&](Device& device) {
-    require(limit >= 0 && limit < static_cast<int>(std::size(limits)), Code::kInvalidValue);
+    require(limit >= 0 && limit < static_cast<int>(Device::kLimits));
     require(device.set_limit(static_cast<Device::Limit>(limit), value));
-    limits[limit] = value;
   });
 }
 

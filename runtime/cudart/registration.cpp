@@ -64,8 +64,11 @@ std::vector<Module::Text> texts_of(const Device& device, const Program& program)
       only_cubins = only_cubins || !entries.empty();
       continue;
     }
+    std::string text = ptx_text(*best);
+    // The toolkit's library of the device runtime, which the device has itself: it calls NVIDIA's driver.
+    if (text.find("__cuda_syscall_cnp") != std::string::npos) continue;
     texts.push_back(
-        {best->name.empty() ? fmt::format("fat binary {}", program.number) : best->name, ptx_text(*best)});
+        {best->name.empty() ? fmt::format("fat binary {}", program.number) : best->name, std::move(text)});
   }
   if (texts.empty())
     throw Failure(Code::kNoKernelImageForDevice,
@@ -162,6 +165,10 @@ Kernel& kernel_of(Device& device, const void* function) {
   }
   require(found.first != nullptr, Code::kInvalidDeviceFunction);
   return device.kernel(module_of(device, *found.first), found.second);
+}
+
+Module& module_of_program(Device& device, void** handle) {
+  return module_of(device, *reinterpret_cast<Program*>(handle));
 }
 
 Symbol symbol_of(Device& device, const void* variable) {
@@ -310,13 +317,7 @@ GPUSIM_EXPORT cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* a, const voi
     *a = {};
     a->sharedSizeBytes = image.static_shared_bytes;
     a->localSizeBytes = image.local_bytes;
-    int threads = static_cast<int>(device.machine().sm.max_threads_per_block);
-    while (threads > 32 && device.blocks_per_sm(kernel, static_cast<uint32_t>(threads), 0) == 0)
-      threads -= 32;
-    if (image.maxntid[0] != 0)
-      threads = std::min(threads, static_cast<int>(image.maxntid[0] * std::max(1u, image.maxntid[1]) *
-                                                   std::max(1u, image.maxntid[2])));
-    a->maxThreadsPerBlock = threads;
+    a->maxThreadsPerBlock = device.most_threads(kernel);
     a->numRegs = static_cast<int>(image.registers);
     a->ptxVersion = image.target_sm;
     a->binaryVersion = capability;

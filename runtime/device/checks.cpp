@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "components/checker/check_report.h"
+#include "runtime/device/children.h"
 #include "runtime/device/export.h"
 #include "runtime/device/work.h"
 #include "simcore/text/kernel_name.h"
@@ -75,8 +76,10 @@ void Device::run_exported(Kernel& kernel, uint64_t number, const comp::KernelLau
                           const std::function<void()>& launch) {
   const bool chosen = is_chosen(kernel, number);
   if (!chosen) exported([](Export& e) { e.skipped(); });
-  if (run.grid_workspace != 0 && chosen) {
-    warn("--export: a cooperative launch has no form in a launch file; nothing is exported");
+  const bool launches = Children::may_launch(*run.image);
+  if ((run.grid_workspace != 0 || launches) && chosen) {
+    warn(fmt::format("--export: a {} has no form in a launch file; nothing is exported",
+                     launches ? "kernel that launches others" : "cooperative launch"));
     export_.reset();
   }
   if (chosen)

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "components/launch/occupancy_limits.h"
+#include "runtime/device/children.h"
 #include "runtime/device/export.h"
 #include "runtime/device/view.h"
 #include "runtime/device/work.h"
@@ -72,17 +73,16 @@ Device::Device(DeviceOptions options)
           simulation_.checks.memory ? std::function<void(const core::Allocation&)>()
                                     : [this](const core::Allocation& a) { tell_stray(a); })),
       checker_(checker_of(simulation_)),
-      runner_(std::make_unique<comp::FunctionalRunner>(
-          *view_, simulation_.max_cycles, simulation_.machine.gpu.compute_capability >= 70,
-          [this] {
-            progress_.update(launch_count_, records_.back().name, 0, 0);
-            return false;
-          },
-          checker_.get())),
+      runner_(runner()),
+      inner_runner_(runner()),
+      children_(std::make_unique<Children>(*this)),
       progress_(options_.progress) {
   simulation_.on_progress = [this](const comp::Progress& p) {
     progress_.update(launch_count_, p.kernel, p.blocks_done, p.blocks_total);
   };
+  services_.set_runtime(
+      [this](auto&&... of_call) { children_->call(std::forward<decltype(of_call)>(of_call)...); });
+  runner_->set_between_blocks([this](bool stuck) { return children_->between_blocks(stuck); });
   legacy_.blocking = true;
   if (options_.export_folder.empty()) return;
   if (!options_.functional) throw Failure(Code::kNoDevice, "--export needs --functional");
@@ -91,6 +91,16 @@ Device::Device(DeviceOptions options)
 }
 
 Device::~Device() = default;
+
+std::unique_ptr<comp::FunctionalRunner> Device::runner() {
+  return std::make_unique<comp::FunctionalRunner>(
+      *view_, simulation_.max_cycles, simulation_.machine.gpu.compute_capability >= 70,
+      [this] {
+        progress_.update(launch_count_, records_.back().name, 0, 0);
+        return false;
+      },
+      checker_.get());
+}
 
 void Device::check() const {
   if (fault_) throw Failure(fault_->code());
@@ -308,7 +318,9 @@ const isa::Texture* Device::texture(uint64_t handle) const { return view_->textu
 
 bool Device::set_limit(Limit limit, uint64_t value) {
   if (limit == Limit::kPrintfBytes) services_.set_printf_fifo_bytes(value);
-  return limit != Limit::kHeapBytes || services_.set_malloc_heap_bytes(value);
+  if (limit == Limit::kHeapBytes && !services_.set_malloc_heap_bytes(value)) return false;
+  limits_[static_cast<size_t>(limit)] = value;
+  return true;
 }
 
 void Device::reset() {
@@ -330,7 +342,23 @@ void Device::reset() {
   services_.reset();
   for (const auto& [key, kernel] : kernels_) retire(*kernel);
   kernels_.clear();
+int Device::most_threads(Kernel& kernel) {
+  const isa::KernelImage& image = kernel.image();
+  int threads = static_cast<int>(machine().sm.max_threads_per_block);
+  while (threads > 32 && blocks_per_sm(kernel, static_cast<uint32_t>(threads), 0) == 0) threads -= 32;
+  if (image.maxntid[0] == 0) return threads;
+  return std::min(threads, static_cast<int>(image.maxntid[0] * std::max(1u, image.maxntid[1]) *
+                                            std::max(1u, image.maxntid[2])));
+}
+
+uint64_t Device::limit(Limit limit) const {
+  if (static_cast<size_t>(limit) >= kLimits) throw Failure(Code::kInvalidValue);
+  return limits_[static_cast<size_t>(limit)];
+}
+
   next_code_ = comp::kFirstCodeAddress;
+  if (static_cast<size_t>(limit) >= kLimits) return false;
+  if (limit == Limit::kPendingLaunches) children_->most_pending = value;
   for (Module& m : modules_) {
     m.loaded_ = false;
     m.variables_.clear();
@@ -342,3 +370,4 @@ void Device::reset() {
 }
 
 }  // namespace gpusim::runtime
+  children_->reset();

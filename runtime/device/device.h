@@ -6,6 +6,7 @@
 // submitted; in a timed run when somebody waits for it (synchronize(), a copy that blocks, an event), so that
 // streams overlap as their order allows. Simulated time stands still while the program computes.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -108,6 +109,8 @@ class Kernel {
   Device& device_;
   Module& module_;
   std::string name_;
+  /// Before another image is made.
+  void retire_image();
   std::unique_ptr<comp::KernelImages::LoweredKernel> lowered_;
   comp::PreparedLaunch reusable_;  ///< of launches for values, whose tables are made once
   core::LaunchSpec reusable_spec_;
@@ -116,6 +119,7 @@ class Kernel {
 
 class Stream {
  public:
+  uint64_t stack_ = 0;  ///< limit for which the image was made
   uint32_t number = 0;   ///< 0: the legacy default stream
   bool blocking = true;  ///< waits for the legacy default stream, and it for this one
   int priority = 0;
@@ -222,6 +226,8 @@ class Device {
   // Streams and events
   Stream& legacy_stream() { return legacy_; }
   Stream& thread_stream();
+  /// Threads that a block of the kernel may have.
+  [[nodiscard]] int most_threads(Kernel& kernel);
   Stream& add_stream(bool blocking, int priority, unsigned flags);
   void remove_stream(Stream* stream);
   [[nodiscard]] bool is_stream(const Stream* stream) const;
@@ -255,7 +261,16 @@ class Device {
   [[nodiscard]] const isa::Texture* texture(uint64_t handle) const;
 
   /// As cudaLimit numbers them.
-  enum class Limit : uint8_t { kStack, kPrintfBytes, kHeapBytes };
+  enum class Limit : uint8_t {
+    kStack,
+    kPrintfBytes,
+    kHeapBytes,
+    kSyncDepth,
+    kPendingLaunches,
+    kL2Granularity
+  };
+  static constexpr size_t kLimits = 7;
+  [[nodiscard]] uint64_t limit(Limit limit) const;
   /// False if a kernel that was launched depends on the limit already.
   bool set_limit(Limit limit, uint64_t value);
 
@@ -285,8 +300,9 @@ class Device {
   uint64_t submit(std::unique_ptr<Work> work, Stream& stream);
   void carry_out(Work& work);
   void move_bytes(Work& work);
-  void run_for_values(comp::KernelLaunch& run);
+  void run_for_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner);
   [[nodiscard]] comp::PreparedLaunch prepared(const core::LaunchSpec& spec, uint64_t number,
+  class Children;
                                               const comp::KernelImages::LoweredKernel& kernel,
                                               std::vector<std::byte> parameters, bool timed) const;
   /// Of a kernel that is launched again in the same shape, everything but the parameters is there already.
@@ -347,7 +363,10 @@ class Device {
   std::unique_ptr<comp::Checker> checker_;  ///< of a run with checks
   /// Kernels whose modules are gone; findings are told apart by their images.
   std::vector<std::unique_ptr<comp::KernelImages::LoweredKernel>> retired_;
-  std::unique_ptr<comp::FunctionalRunner> runner_;
+  std::vector<comp::PreparedLaunch> retired_launches_;
+  /// The second runs what a kernel has launched while blocks of that one are left.
+  std::unique_ptr<comp::FunctionalRunner> runner_, inner_runner_;
+  std::unique_ptr<Children> children_;
   std::unique_ptr<comp::LiveRun> live_;
   std::vector<std::unique_ptr<Work>> pending_, carried_out_;
   uint64_t work_count_ = 0;
@@ -371,9 +390,12 @@ class Device {
   ProgressLine progress_;
 };
 
+    uint64_t parent = kNoParent;  ///< launch whose kernel has launched it
 /// The one of this process, made from the environment at the first use. Throws Failure.
+  static constexpr uint64_t kNoParent = ~0ull;
 [[nodiscard]] Device& current_device();
 /// The same if it has been made, else null.
+  std::array<uint64_t, kLimits> limits_{1024, uint64_t{1} << 20, uint64_t{8} << 20, 2, 2048, 128, 0};
 [[nodiscard]] Device* existing_device();
 
 }  // namespace gpusim::runtime

@@ -7,6 +7,7 @@
 #include "isa/ptx/linker.h"
 #include "isa/ptx/parser/parser.h"
 #include "isa/ptx/verifier/verifier.h"
+#include "runtime/device/children.h"
 #include "runtime/device/device.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/kernel_name.h"
@@ -100,7 +101,24 @@ bool Kernel::exists() {
   return entry != nullptr && entry->is_entry;
 }
 
-const isa::KernelImage& Kernel::image() { return lowered_ != nullptr ? *lowered_->image : lower(0); }
+const isa::KernelImage& Kernel::image() {
+  if (lowered_ == nullptr) return lower(0);
+  const isa::KernelImage& present = *lowered_->image;
+  // cudaLimitStackSize may have changed since.
+  const bool has_stack = present.stack_bytes != 0 || present.alloca_bytes != 0;
+  if (!has_stack || stack_ == device_.limit(Device::Limit::kStack) || device_.children_->machine_runs)
+    return present;
+  retire_image();
+  return lower(0);
+}
+
+void Kernel::retire_image() {
+  if (!device_.children_->machine_runs) device_.flush();
+  // What runs keeps what it was prepared with.
+  device_.retired_.push_back(std::move(lowered_));
+  device_.retired_launches_.push_back(std::move(reusable_));
+  reusable_ = {};
+}
 
 const isa::KernelImage& Kernel::image_for(uint64_t threads) {
   const isa::KernelImage& present = image();
@@ -112,9 +130,7 @@ const isa::KernelImage& Kernel::image_for(uint64_t threads) {
   if (needed <= most || most < kFewest || threads > static_cast<uint64_t>(sm.max_threads_per_block))
     return present;
   const uint64_t before = present.registers;
-  device_.flush();
-  device_.retired_.push_back(std::move(lowered_));
-  reusable_ = {};
+  retire_image();
   const isa::KernelImage& smaller = lower(static_cast<uint32_t>(most));
   device_.warn(
       fmt::format("note: kernel '{}': {} registers are estimated, with which no block of {} threads runs; {} "
@@ -128,11 +144,14 @@ const isa::KernelImage& Kernel::lower(uint32_t registers) {
   const isa::Function* entry = ptx.find_function(name_);
   if (entry == nullptr || !entry->is_entry)
     throw Failure(Code::kInvalidDeviceFunction, fmt::format("the program has no PTX of kernel '{}'", name_));
-  auto lowered =
-      comp::lower_for_machine(device_.machine(), device_.simulation_.lowering, ptx, *entry, registers, 0,
-                              [this](const isa::Variable& v) { return module_.address_of(v); });
+  auto lowered = comp::lower_for_machine(
+      device_.machine(), device_.simulation_.lowering, ptx, *entry, registers,
+      static_cast<uint32_t>(std::max<uint64_t>(stack_, isa::kDefaultStackBytes)),
+      [this](const isa::Variable& v) { return module_.address_of(v); },
+      static_cast<uint32_t>(std::max<uint64_t>(stack_, 1)));
   if (const auto* errors = std::get_if<isa::Diagnostics>(&lowered))
     throw Failure(Code::kInvalidPtx, errors_of(*errors, ptx.files));
+  stack_ = device_.limit(Device::Limit::kStack);
   lowered_ = std::make_unique<comp::KernelImages::LoweredKernel>();
   lowered_->name = name_;
   lowered_->image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));

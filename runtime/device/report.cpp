@@ -30,12 +30,18 @@ void Device::write_launches(core::Recorder& recorder) const {
   t.column("stream", "1", "number of the stream, 0 for the legacy default stream");
   for (const char* name : {"grid_x", "grid_y", "grid_z"}) t.column(name, "blocks", "of the grid");
   for (const char* name : {"block_x", "block_y", "block_z"}) t.column(name, "threads", "of the block");
+  const bool nested =
+      std::ranges::any_of(records_, [](const LaunchRecord& r) { return r.parent != kNoParent; });
+  if (nested)
+    t.column("parent", "1",
+             "row of the launch whose kernel has launched it; 18446744073709551615: the host has");
   t.text_column("name", "of the kernel");
   for (const LaunchRecord& r : records_) {
     for (const uint64_t v :
          {uint64_t{r.timed}, uint64_t{r.stream}, uint64_t{r.grid.x}, uint64_t{r.grid.y}, uint64_t{r.grid.z},
           uint64_t{r.block.x}, uint64_t{r.block.y}, uint64_t{r.block.z}})
       t.cell(v);
+    if (nested) t.cell(r.parent);
     t.text(0, r.name);
   }
   t.write_for_run(recorder, records_.size());

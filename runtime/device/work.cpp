@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "runtime/device/children.h"
 #include "runtime/device/environment.h"
 #include "runtime/device/view.h"
 #include "simcore/config/peaks.h"
@@ -24,12 +25,15 @@ Code code_of_fault(isa::FaultKind fault, std::string_view message) {
       return Code::kAssert;
     case isa::FaultKind::kMisaligned:
       return Code::kMisalignedAddress;
+    case isa::FaultKind::kStack:
+      return Code::kHardwareStackError;
     case isa::FaultKind::kOutOfBounds:
     case isa::FaultKind::kReadOnly:
       return Code::kIllegalAddress;
     default:
       break;
   }
+  if (message.find("the call stack of") != std::string_view::npos) return Code::kHardwareStackError;
   // What the executor does not find is a kernel that does not end, or a barrier that nobody reaches.
   const bool endless = message.find("deadlock") != std::string_view::npos ||
                        message.find("still running") != std::string_view::npos;
@@ -197,15 +201,17 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
     comp::KernelLaunch& run = launch_for_values(kernel, spec, number, parameters_of(r, image));
     run.grid_workspace = barrier;
     if (export_ == nullptr)
-      run_for_values(run);
+      children_->run_for_values(kernel, run, stream.number);
     else
-      run_exported(kernel, number, run, [&] { run_for_values(run); });
+      run_exported(kernel, number, run, [&] { children_->run_for_values(kernel, run, stream.number); });
     return;
   }
   auto work = std::make_unique<Work>();
   work->spec = std::move(spec);
   work->launch = prepared(work->spec, number, *kernel.lowered_, parameters_of(r, image), true);
   work->launch.run->grid_workspace = barrier;
+  if (Children::may_launch(image))
+    children_->begin(static_cast<uint32_t>(number), kernel, true, stream.number);
   ++timed_count_;
   submit(std::move(work), stream);
 }
@@ -236,9 +242,9 @@ comp::KernelLaunch& Device::launch_for_values(Kernel& kernel, const core::Launch
   return *kernel.reusable_.run;
 }
 
-void Device::run_for_values(comp::KernelLaunch& run) {
+void Device::run_for_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner) {
   progress_.begin();
-  const comp::FunctionalRunner::Outcome outcome = runner_->run(run);
+  const comp::FunctionalRunner::Outcome outcome = runner.run(run);
   progress_.clear();
   untimed_s_ += kUntimedSeconds;
   if (checker_ != nullptr) {
@@ -247,7 +253,7 @@ void Device::run_for_values(comp::KernelLaunch& run) {
     tell_findings();
   }
   if (outcome != comp::FunctionalRunner::Outcome::kDone)
-    fail(code_of_fault(runner_->fault(), runner_->error()), runner_->error());
+    fail(code_of_fault(runner.fault(), runner.error()), runner.error());
 }
 
 void Device::copy(Copy c, Stream& stream, bool wait) {
@@ -364,7 +370,12 @@ void Device::flush() {
       w.event->reached = true;
       w.event->seconds = seconds + untimed_s_;
     };
-    hooks.kernel_ended = [this](const comp::KernelResult&) { tell_findings(); };
+    hooks.kernel_ended = [this](const comp::KernelResult& k) {
+      tell_findings();
+      children_->end(k.launch);
+    };
+    hooks.child = [this](uint64_t n) { return children_->start(n); };
+    hooks.child_done = [this](uint64_t n) { children_->done(n); };
     try {
       live_ = std::make_unique<comp::LiveRun>(simulation_, *view_, std::move(hooks), checker_.get(),
                                               &host_ranges_);
@@ -410,10 +421,18 @@ void Device::flush() {
   bool good = false;
   progress_.begin();
   try {
+    children_->machine_runs = true;
     good = live_->run();
+    children_->machine_runs = false;
     progress_.clear();
+  } catch (const Failure& failure) {
+    progress_.clear();
+    children_->machine_runs = false;
+    if (fault_) throw;  // of something that ran for values meanwhile
+    fail(failure.code(), failure.what());
   } catch (const std::exception& error) {
     progress_.clear();
+    children_->machine_runs = false;
     fail(Code::kUnknown, error.what());
   }
   order_.clear();

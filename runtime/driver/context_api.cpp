@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "runtime/cudart/attributes.h"
+#include "runtime/device/attributes.h"
 #include "runtime/driver/driver.h"
 
 namespace gpusim::runtime::driver {
@@ -93,7 +93,7 @@ GPUSIM_DRIVER cuDeviceGetAttribute(int* value, int attribute, CUdevice number) {
   return call([&](Device& device) {
     require(value != nullptr && attribute > 0 && attribute < 200);
     require(number == 0, Code::kInvalidDevice);
-    *value = cudart::device_attribute(device.machine(), attribute);
+    *value = device_attribute(device.machine(), attribute);
   });
 }
 GPUSIM_DRIVER cuDeviceComputeCapability(int* major, int* minor, CUdevice number) {

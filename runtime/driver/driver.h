@@ -26,6 +26,10 @@ inline const CUcontext kPrimary = reinterpret_cast<CUcontext>(uintptr_t{0x10});
 [[nodiscard]] Module& module_of(CUmodule handle);
 [[nodiscard]] inline Kernel& kernel_of(CUfunction handle) {
   require(handle != nullptr, Code::kInvalidResourceHandle);
+// CUarray_format with its channels.
+[[nodiscard]] ChannelFormat format_of(int number, unsigned channels);
+[[nodiscard]] int number_of(const ChannelFormat& format);
+[[nodiscard]] unsigned channels_of(const ChannelFormat& format);
   return *handle;
 }
 

@@ -25,6 +25,7 @@ struct MachineConfig {
     uint32_t block_start_cycles = 0;  ///< core cycles from dispatch of a block to its first issue
     uint32_t concurrent_kernels = 1;  ///< that run at the same time, at most
     uint32_t launch_queues = 1;       ///< that streams are mapped to; each starts its work in order
+    double child_launch_ns = 0;       ///< from the call of a kernel that launches another until it may start
     BlockDispatch block_dispatch{};
     KernelDispatch kernel_dispatch{};
     friend bool operator==(const Gpu&, const Gpu&) = default;

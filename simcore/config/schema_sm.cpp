@@ -29,6 +29,8 @@ std::span<const KeySpec> sm_keys() {
       {"gpu", "launch_queues", K::kInteger, "", "1", 1, 1024, "",
        "hardware queues that streams are mapped to; each starts its kernels, and its copies, in order",
        AT(gpu.launch_queues)},
+      {"gpu", "child_launch", K::kTime, "ns", "5us", 0, 1e9, "",
+       "from the call of a kernel that launches another until that may start", AT(gpu.child_launch_ns)},
       {"gpu", "block_dispatch", K::kChoice, "", "breadth_first", 0, 0, "breadth_first|depth_first",
        "blocks go to the SMs in turn, or fill one SM after the other", CHOICE(gpu.block_dispatch)},
       {"gpu", "kernel_dispatch", K::kChoice, "", "oldest", 0, 0, "oldest|in_turn",

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the programs with nvcc: build.sh FOLDER [NAME...]. `prebuilt/` was made so, with CUDA 13.0 on Debian 12,
-# and stripped (strip), for machines without nvcc.
+# and stripped (strip), with DEVICE_RUNTIME=none, for machines without nvcc.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1
@@ -13,9 +13,18 @@ for name in "$@"; do
   flags="-cudart shared -arch=sm_75 -O2 -std=c++17 -diag-suppress 177"
   case $name in
     separate) flags="$flags -rdc=true" ;;
+    device_launches | quadtree)
+      # Without NVIDIA's library, which gpusim does not need: DEVICE_RUNTIME=none.
+      flags="$flags -rdc=true"
+      if [ "${DEVICE_RUNTIME:-}" = none ]; then
+        nvcc -rdc=true -gencode arch=compute_75,code=sm_75 -c common/device_runtime.cu -o "$out/device_runtime.o"
+        flags="$flags -cudadevrt none $out/device_runtime.o"
+      fi
+      ;;
     classes) flags="$flags --extended-lambda" ;;
     per_thread) flags="$flags --default-stream per-thread" ;;
     driver_api | driver_textures) flags="$flags -lcuda -L$(dirname "$(command -v nvcc)")/../lib64/stubs -Xlinker --allow-shlib-undefined -Xlinker --unresolved-symbols=ignore-all" ;;
   esac
   nvcc $flags "$name"/*.c* -o "$out/$name"
+  rm -f "$out/device_runtime.o"
 done

@@ -2,8 +2,8 @@
 #pragma once
 #include "simcore/config/machine_config.h"
 
-namespace gpusim::runtime::cudart {
+namespace gpusim::runtime {
 
 [[nodiscard]] int device_attribute(const core::MachineConfig& machine, int which);
 
-}  // namespace gpusim::runtime::cudart
+}  // namespace gpusim::runtime
