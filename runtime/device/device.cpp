@@ -302,10 +302,34 @@ void Device::remove_array(const Array* array) {
 }
 
 uint64_t Device::add_texture(const isa::Texture& texture) {
-  auto free = std::ranges::find_if(textures_, [](const auto& t) { return t == nullptr; });
-  if (free == textures_.end()) free = textures_.insert(free, nullptr);
-  *free = std::make_unique<isa::Texture>(texture);
-  return isa::texture_handle(static_cast<uint64_t>(free - textures_.begin()));
+  const size_t number = free_texture();
+  textures_[number] = std::make_unique<isa::Texture>(texture);
+  return isa::texture_handle(number);
+}
+
+size_t Device::free_texture() {
+  size_t number = 0;
+  while (number < textures_.size() && (textures_[number] != nullptr || texture_references_.contains(number)))
+    ++number;
+  if (number == textures_.size()) textures_.emplace_back();
+  return number;
+}
+
+uint64_t Device::reserve_texture() {
+  const size_t number = free_texture();
+  texture_references_.insert(number);
+  return isa::texture_handle(number);
+}
+
+void Device::release_texture(uint64_t handle) {
+  bind_texture(handle, nullptr);
+  texture_references_.erase((handle - isa::kTextureWindowBase) / isa::kTextureStride);
+}
+
+void Device::bind_texture(uint64_t handle, const isa::Texture* texture) {
+  flush();
+  textures_[(handle - isa::kTextureWindowBase) / isa::kTextureStride] =
+      texture == nullptr ? nullptr : std::make_unique<isa::Texture>(*texture);
 }
 
 void Device::remove_texture(uint64_t handle) {
@@ -316,7 +340,23 @@ void Device::remove_texture(uint64_t handle) {
 
 const isa::Texture* Device::texture(uint64_t handle) const { return view_->texture(handle); }
 
+int Device::most_threads(Kernel& kernel) {
+  const isa::KernelImage& image = kernel.image();
+  int threads = static_cast<int>(machine().sm.max_threads_per_block);
+  while (threads > 32 && blocks_per_sm(kernel, static_cast<uint32_t>(threads), 0) == 0) threads -= 32;
+  if (image.maxntid[0] == 0) return threads;
+  return std::min(threads, static_cast<int>(image.maxntid[0] * std::max(1u, image.maxntid[1]) *
+                                            std::max(1u, image.maxntid[2])));
+}
+
+uint64_t Device::limit(Limit limit) const {
+  if (static_cast<size_t>(limit) >= kLimits) throw Failure(Code::kInvalidValue);
+  return limits_[static_cast<size_t>(limit)];
+}
+
 bool Device::set_limit(Limit limit, uint64_t value) {
+  if (static_cast<size_t>(limit) >= kLimits) return false;
+  if (limit == Limit::kPendingLaunches) children_->most_pending = value;
   if (limit == Limit::kPrintfBytes) services_.set_printf_fifo_bytes(value);
   if (limit == Limit::kHeapBytes && !services_.set_malloc_heap_bytes(value)) return false;
   limits_[static_cast<size_t>(limit)] = value;
@@ -337,31 +377,18 @@ void Device::reset() {
   view_->forget_strays();
   strayed_.clear();
   textures_.clear();
+  texture_references_.clear();
   arrays_.clear();
   sharing_.forget_all();
   services_.reset();
+  children_->reset();
   for (const auto& [key, kernel] : kernels_) retire(*kernel);
   kernels_.clear();
-int Device::most_threads(Kernel& kernel) {
-  const isa::KernelImage& image = kernel.image();
-  int threads = static_cast<int>(machine().sm.max_threads_per_block);
-  while (threads > 32 && blocks_per_sm(kernel, static_cast<uint32_t>(threads), 0) == 0) threads -= 32;
-  if (image.maxntid[0] == 0) return threads;
-  return std::min(threads, static_cast<int>(image.maxntid[0] * std::max(1u, image.maxntid[1]) *
-                                            std::max(1u, image.maxntid[2])));
-}
-
-uint64_t Device::limit(Limit limit) const {
-  if (static_cast<size_t>(limit) >= kLimits) throw Failure(Code::kInvalidValue);
-  return limits_[static_cast<size_t>(limit)];
-}
-
   next_code_ = comp::kFirstCodeAddress;
-  if (static_cast<size_t>(limit) >= kLimits) return false;
-  if (limit == Limit::kPendingLaunches) children_->most_pending = value;
   for (Module& m : modules_) {
     m.loaded_ = false;
     m.variables_.clear();
+    m.textures_.clear();
   }
   cooperative_ = 0;
   legacy_.last_work = legacy_barrier_ = 0;
@@ -370,4 +397,3 @@ uint64_t Device::limit(Limit limit) const {
 }
 
 }  // namespace gpusim::runtime
-  children_->reset();

@@ -69,7 +69,10 @@ class Module {
   };
   /// A .global or .const variable; nothing if there is none of that name.
   [[nodiscard]] std::optional<Global> global(const std::string& name);
+  /// Of a texture reference: its handle.
   [[nodiscard]] uint64_t address_of(const isa::Variable& variable) const;
+  /// The handle of a texture reference; nothing if there is none of that name.
+  [[nodiscard]] std::optional<uint64_t> texture_reference(const std::string& name);
 
  private:
   friend class Device;
@@ -82,6 +85,7 @@ class Module {
   std::string failure_;  ///< of a load that failed: it fails again
   isa::Module module_;
   std::vector<comp::PlacedModuleVariable> variables_;
+  std::map<const isa::Variable*, uint64_t> textures_;  ///< handles of texture references
 };
 
 /// An entry function. The image is made at the first launch or question about it.
@@ -105,21 +109,21 @@ class Kernel {
  private:
   friend class Device;
   const isa::KernelImage& lower(uint32_t registers);
+  /// Before another image is made.
+  void retire_image();
 
   Device& device_;
   Module& module_;
   std::string name_;
-  /// Before another image is made.
-  void retire_image();
   std::unique_ptr<comp::KernelImages::LoweredKernel> lowered_;
   comp::PreparedLaunch reusable_;  ///< of launches for values, whose tables are made once
   core::LaunchSpec reusable_spec_;
   uint64_t launches_ = 0;
+  uint64_t stack_ = 0;  ///< limit for which the image was made
 };
 
 class Stream {
  public:
-  uint64_t stack_ = 0;  ///< limit for which the image was made
   uint32_t number = 0;   ///< 0: the legacy default stream
   bool blocking = true;  ///< waits for the legacy default stream, and it for this one
   int priority = 0;
@@ -222,12 +226,12 @@ class Device {
   /// Blocks of the kernel that an SM holds at a time.
   [[nodiscard]] int blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared);
   [[nodiscard]] uint64_t most_dynamic_shared(Kernel& kernel);
+  /// Threads that a block of the kernel may have.
+  [[nodiscard]] int most_threads(Kernel& kernel);
 
   // Streams and events
   Stream& legacy_stream() { return legacy_; }
   Stream& thread_stream();
-  /// Threads that a block of the kernel may have.
-  [[nodiscard]] int most_threads(Kernel& kernel);
   Stream& add_stream(bool blocking, int priority, unsigned flags);
   void remove_stream(Stream* stream);
   [[nodiscard]] bool is_stream(const Stream* stream) const;
@@ -258,6 +262,11 @@ class Device {
   // Textures: handles are what kernels get.
   uint64_t add_texture(const isa::Texture& texture);
   void remove_texture(uint64_t handle);
+  /// A handle for a texture reference, which nothing is bound to yet, until release_texture().
+  uint64_t reserve_texture();
+  void release_texture(uint64_t handle);
+  /// What a reference reads from now on; null: nothing.
+  void bind_texture(uint64_t handle, const isa::Texture* texture);
   [[nodiscard]] const isa::Texture* texture(uint64_t handle) const;
 
   /// As cudaLimit numbers them.
@@ -293,6 +302,7 @@ class Device {
   friend class Module;
   friend class Kernel;
   class Memory;
+  class Children;
   struct Work;
   /// Carries out everything that was submitted.
   void flush();
@@ -302,7 +312,6 @@ class Device {
   void move_bytes(Work& work);
   void run_for_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner);
   [[nodiscard]] comp::PreparedLaunch prepared(const core::LaunchSpec& spec, uint64_t number,
-  class Children;
                                               const comp::KernelImages::LoweredKernel& kernel,
                                               std::vector<std::byte> parameters, bool timed) const;
   /// Of a kernel that is launched again in the same shape, everything but the parameters is there already.
@@ -314,6 +323,8 @@ class Device {
   [[nodiscard]] std::vector<std::byte> parameters_of(const LaunchRequest& request,
                                                      const isa::KernelImage& image) const;
   void check_shape(const LaunchRequest& request, const isa::KernelImage& image) const;
+  [[nodiscard]] size_t free_texture();
+  [[nodiscard]] std::unique_ptr<comp::FunctionalRunner> runner();
   [[noreturn]] void fail(Code code, const std::string& message);
   // What the checks and the export know of device memory, and what the checks have found since the last time.
   // `host_writes`: the program writes there itself, unseen.
@@ -350,8 +361,9 @@ class Device {
   std::map<const Array*, std::unique_ptr<Array>> arrays_;
   Sharing sharing_{*this};
   std::vector<std::unique_ptr<isa::Texture>> textures_;
-  comp::HostServices services_;   ///< what kernels print and allocate
-  std::unique_ptr<Memory> view_;  ///< memory_ and textures_ as the executor sees them
+  std::set<size_t> texture_references_;  ///< numbers of textures that are some reference's
+  comp::HostServices services_;          ///< what kernels print and allocate
+  std::unique_ptr<Memory> view_;         ///< memory_ and textures_ as the executor sees them
   std::list<Module> modules_;
   std::map<std::pair<Module*, std::string>, std::unique_ptr<Kernel>> kernels_;
   uint64_t next_code_ = comp::kFirstCodeAddress;
@@ -378,9 +390,12 @@ class Device {
     Size3 grid, block;
     uint32_t stream = 0;
     bool timed = false;
+    uint64_t parent = kNoParent;  ///< launch whose kernel has launched it
   };
+  static constexpr uint64_t kNoParent = ~0ull;
   std::vector<LaunchRecord> records_;
   uint64_t launch_count_ = 0, timed_count_ = 0, allocations_ = 0;
+  std::array<uint64_t, kLimits> limits_{1024, uint64_t{1} << 20, uint64_t{8} << 20, 2, 2048, 128, 0};
   double untimed_s_ = 0;        ///< of work without a simulated time of its own
   uint64_t cooperative_ = 0;    ///< device address of the barriers of cooperative launches
   std::set<uint64_t> strayed_;  ///< allocations behind whose end a kernel has been
@@ -390,12 +405,9 @@ class Device {
   ProgressLine progress_;
 };
 
-    uint64_t parent = kNoParent;  ///< launch whose kernel has launched it
 /// The one of this process, made from the environment at the first use. Throws Failure.
-  static constexpr uint64_t kNoParent = ~0ull;
 [[nodiscard]] Device& current_device();
 /// The same if it has been made, else null.
-  std::array<uint64_t, kLimits> limits_{1024, uint64_t{1} << 20, uint64_t{8} << 20, 2, 2048, 128, 0};
 [[nodiscard]] Device* existing_device();
 
 }  // namespace gpusim::runtime

@@ -62,6 +62,7 @@ void Module::load() {
 void Module::place_variables() {
   const auto place = [this](const std::vector<isa::Variable>& variables) {
     for (const isa::Variable& v : variables) {
+      if (isa::is_texture(v)) textures_[&v] = device_.reserve_texture();
       if (isa::is_texture(v) || (v.space != isa::Space::kGlobal && v.space != isa::Space::kConst)) continue;
       if (v.linkage == isa::Linkage::kExtern)
         throw core::InputError(
@@ -82,6 +83,7 @@ void Module::place_variables() {
 }
 
 uint64_t Module::address_of(const isa::Variable& variable) const {
+  if (const auto texture = textures_.find(&variable); texture != textures_.end()) return texture->second;
   const auto at = std::ranges::find(variables_, &variable, &comp::PlacedModuleVariable::first);
   return at == variables_.end() ? 0 : at->second;
 }
@@ -94,6 +96,13 @@ std::optional<Module::Global> Module::global(const std::string& name) {
   });
   if (at == variables_.end()) return std::nullopt;
   return Global{at->second, at->first->bytes};
+}
+
+std::optional<uint64_t> Module::texture_reference(const std::string& name) {
+  load();
+  const auto at = std::ranges::find_if(textures_, [&name](const auto& t) { return t.first->name == name; });
+  if (at == textures_.end()) return std::nullopt;
+  return at->second;
 }
 
 bool Kernel::exists() {
@@ -140,6 +149,7 @@ const isa::KernelImage& Kernel::image_for(uint64_t threads) {
 }
 
 const isa::KernelImage& Kernel::lower(uint32_t registers) {
+  stack_ = device_.limit(Device::Limit::kStack);
   const isa::Module& ptx = module_.ptx();
   const isa::Function* entry = ptx.find_function(name_);
   if (entry == nullptr || !entry->is_entry)
@@ -151,7 +161,6 @@ const isa::KernelImage& Kernel::lower(uint32_t registers) {
       static_cast<uint32_t>(std::max<uint64_t>(stack_, 1)));
   if (const auto* errors = std::get_if<isa::Diagnostics>(&lowered))
     throw Failure(Code::kInvalidPtx, errors_of(*errors, ptx.files));
-  stack_ = device_.limit(Device::Limit::kStack);
   lowered_ = std::make_unique<comp::KernelImages::LoweredKernel>();
   lowered_->name = name_;
   lowered_->image = std::make_unique<isa::KernelImage>(std::move(std::get<isa::KernelImage>(lowered)));
@@ -172,6 +181,8 @@ void Device::remove_module(Module& module) {
     forget_memory(address);
     memory_.release(address);
   }
+  for (const auto& [variable, handle] : module.textures_)
+    if (!finished_) release_texture(handle);
   for (const auto& [key, kernel] : kernels_)
     if (key.first == &module) retire(*kernel);
   std::erase_if(kernels_, [&module](const auto& entry) { return entry.first.first == &module; });

@@ -10,6 +10,38 @@ namespace gpusim::runtime::driver {
 
 namespace {
 
+struct Format {
+  int number;
+  ChannelFormat::Kind kind;
+  int bits;
+};
+constexpr Format kFormats[] = {
+    {0x01, ChannelFormat::Kind::kUnsigned, 8},  {0x02, ChannelFormat::Kind::kUnsigned, 16},
+    {0x03, ChannelFormat::Kind::kUnsigned, 32}, {0x08, ChannelFormat::Kind::kSigned, 8},
+    {0x09, ChannelFormat::Kind::kSigned, 16},   {0x0a, ChannelFormat::Kind::kSigned, 32},
+    {0x10, ChannelFormat::Kind::kFloat, 16},    {0x20, ChannelFormat::Kind::kFloat, 32},
+};
+
+}  // namespace
+
+ChannelFormat format_of(int number, unsigned channels) {
+  const auto* const at = std::ranges::find(kFormats, number, &Format::number);
+  require(at != std::end(kFormats) && (channels == 1 || channels == 2 || channels == 4));
+  const auto bits = [&](unsigned channel) { return channel < channels ? at->bits : 0; };
+  return {bits(0), bits(1), bits(2), bits(3), at->kind};
+}
+int number_of(const ChannelFormat& format) {
+  const auto same = [&](const Format& f) { return f.kind == format.kind && f.bits == format.x; };
+  const auto* const at = std::ranges::find_if(kFormats, same);
+  return at == std::end(kFormats) ? 0 : at->number;
+}
+unsigned channels_of(const ChannelFormat& f) {
+  return 1u + static_cast<unsigned>(f.y != 0) + static_cast<unsigned>(f.z != 0) +
+         static_cast<unsigned>(f.w != 0);
+}
+
+namespace {
+
 // As cuda.h lays them out.
 using CUarray = cudaArray_t;
 struct ArrayDescriptor {
@@ -82,34 +114,6 @@ struct TextureDescriptor {
   int reserved[12];
 };
 static_assert(sizeof(ResourceDescriptor) == 144 && sizeof(TextureDescriptor) == 104);
-
-struct Format {
-  int number;
-  ChannelFormat::Kind kind;
-  int bits;
-};
-constexpr Format kFormats[] = {
-    {0x01, ChannelFormat::Kind::kUnsigned, 8},  {0x02, ChannelFormat::Kind::kUnsigned, 16},
-    {0x03, ChannelFormat::Kind::kUnsigned, 32}, {0x08, ChannelFormat::Kind::kSigned, 8},
-    {0x09, ChannelFormat::Kind::kSigned, 16},   {0x0a, ChannelFormat::Kind::kSigned, 32},
-    {0x10, ChannelFormat::Kind::kFloat, 16},    {0x20, ChannelFormat::Kind::kFloat, 32},
-};
-
-ChannelFormat format_of(int number, unsigned channels) {
-  const auto* const at = std::ranges::find(kFormats, number, &Format::number);
-  require(at != std::end(kFormats) && (channels == 1 || channels == 2 || channels == 4));
-  const auto bits = [&](unsigned channel) { return channel < channels ? at->bits : 0; };
-  return {bits(0), bits(1), bits(2), bits(3), at->kind};
-}
-int number_of(const ChannelFormat& format) {
-  const auto same = [&](const Format& f) { return f.kind == format.kind && f.bits == format.x; };
-  const auto* const at = std::ranges::find_if(kFormats, same);
-  return at == std::end(kFormats) ? 0 : at->number;
-}
-unsigned channels_of(const ChannelFormat& f) {
-  return 1u + static_cast<unsigned>(f.y != 0) + static_cast<unsigned>(f.z != 0) +
-         static_cast<unsigned>(f.w != 0);
-}
 
 void make_array(Device& device, CUarray* handle, const Array3dDescriptor& d) {
   constexpr unsigned kKnown = Array::kLayered | Array::kSurface | Array::kCubemap | 8;  // 8: gather

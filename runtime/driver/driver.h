@@ -22,14 +22,16 @@ using cudart::require;
 inline const CUcontext kPrimary = reinterpret_cast<CUcontext>(uintptr_t{0x10});
 
 [[nodiscard]] inline std::byte* pointer(CUdeviceptr address) { return reinterpret_cast<std::byte*>(address); }
+/// Of a module that is unloaded: its texture references.
+void forget_references(const Module& module);
 /// Throw Failure (kInvalidResourceHandle) for what is no handle.
 [[nodiscard]] Module& module_of(CUmodule handle);
-[[nodiscard]] inline Kernel& kernel_of(CUfunction handle) {
-  require(handle != nullptr, Code::kInvalidResourceHandle);
 // CUarray_format with its channels.
 [[nodiscard]] ChannelFormat format_of(int number, unsigned channels);
 [[nodiscard]] int number_of(const ChannelFormat& format);
 [[nodiscard]] unsigned channels_of(const ChannelFormat& format);
+[[nodiscard]] inline Kernel& kernel_of(CUfunction handle) {
+  require(handle != nullptr, Code::kInvalidResourceHandle);
   return *handle;
 }
 

@@ -131,6 +131,7 @@ GPUSIM_DRIVER cuModuleUnload(CUmodule module) {
   return call([&](Device& device) {
     Module& m = module_of(module);
     modules().erase(&m);
+    forget_references(m);
     device.remove_module(m);
   });
 }
