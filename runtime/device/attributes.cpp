@@ -15,7 +15,7 @@ struct Facts {
       : machine(m), capability(static_cast<int>(m.gpu.compute_capability)) {
     l2 = as_int(m.l2.bytes);
     shared_per_block = static_cast<int>(std::min<uint64_t>(m.shared.bytes, 48 * 1024));
-    bus_bits = as_int(uint64_t{m.dram.channels} * 8 * m.dram.bus_bytes);
+    bus_bits = as_int(uint64_t{m.l2.partitions} * m.dram.channels * 8 * m.dram.bus_bytes);
   }
   const core::MachineConfig& machine;
   int capability, l2, shared_per_block, bus_bits;
