@@ -1,6 +1,7 @@
 // Texture references of modules through the driver API.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <vector>
 
 namespace {
@@ -49,7 +50,7 @@ constexpr char kPtx[] = R"(.version 3.0
 .target sm_20
 .address_size 64
 .global .texref line;
-.tex .u64 plane;
+.global .texref plane;
 .visible .entry read(.param .u64 out)
 {
   .reg .b32 %r<8>; .reg .f32 %f<8>; .reg .b64 %rd<4>;
@@ -74,6 +75,9 @@ constexpr unsigned kReadAsInteger = 1, kOverrideFormat = 1, kWidth = 8, kHeight 
 class TextureReferences : public ::testing::Test {
  protected:
   void SetUp() override {
+    setenv("GPUSIM_CONFIG", GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg", 1);
+    setenv("GPUSIM_QUIET", "1", 1);
+    setenv("GPUSIM_FUNCTIONAL", "1", 1);
     ASSERT_EQ(cuInit(0), kSuccess);
     Handle context = nullptr;
     ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), kSuccess);

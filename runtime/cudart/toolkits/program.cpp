@@ -141,9 +141,9 @@ struct Properties {
   size_t textureAlignment;
   size_t texturePitchAlignment;
   int multiProcessorCount;
-  char rest[1008 - 380];
+  char rest[1008 - 388];
 };
-static_assert(offsetof(Properties, multiProcessorCount) == 376 && sizeof(Properties) == 1008);
+static_assert(offsetof(Properties, multiProcessorCount) == 384 && sizeof(Properties) == 1008);
 #endif
 /// cudaPointerAttributes, as far as CUDA 11 and 12 have it; CUDA 13 keeps 64 bytes more for itself.
 struct PointerAttributes {
