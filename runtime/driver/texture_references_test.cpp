@@ -13,6 +13,23 @@ struct Shape {
   unsigned channels;
 };
 
+/// CUDA_MEMCPY2D: from the host to an array.
+struct Copy2d {
+  size_t from_x, from_y;
+  int from_type;
+  const void* from_host;
+  unsigned long long from_device;
+  Handle from_array;
+  size_t from_pitch;
+  size_t to_x, to_y;
+  int to_type;
+  void* to_host;
+  unsigned long long to_device;
+  Handle to_array;
+  size_t to_pitch;
+  size_t width, height;
+};
+
 }  // namespace
 
 extern "C" {
@@ -34,7 +51,7 @@ int cuTexRefGetFormat(int*, int*, Handle);
 int cuTexRefGetAddress_v2(unsigned long long*, Handle);
 int cuArrayCreate_v2(Handle*, const Shape*);
 int cuArrayDestroy(Handle);
-int cuMemcpyHtoA_v2(Handle, size_t, const void*, size_t);
+int cuMemcpy2D_v2(const Copy2d*);
 int cuMemAlloc_v2(unsigned long long*, size_t);
 int cuMemFree_v2(unsigned long long);
 int cuMemcpyHtoD_v2(unsigned long long, const void*, size_t);
@@ -119,7 +136,14 @@ TEST_F(TextureReferences, ReadMemoryAndArrays) {
   std::vector<short> row(kWidth);
   for (unsigned i = 0; i < kWidth; ++i) row[i] = static_cast<short>(-static_cast<int>(i));
   ASSERT_EQ(cuArrayCreate_v2(&array, &shape), kSuccess);
-  ASSERT_EQ(cuMemcpyHtoA_v2(array, 0, row.data(), row.size() * 2), kSuccess);
+  Copy2d copy{};
+  copy.from_type = 1;
+  copy.from_host = row.data();
+  copy.from_pitch = copy.width = row.size() * 2;
+  copy.to_type = 3;
+  copy.to_array = array;
+  copy.height = 1;
+  ASSERT_EQ(cuMemcpy2D_v2(&copy), kSuccess);
   ASSERT_EQ(cuTexRefSetFlags(plane_, kReadAsInteger), kSuccess);
   ASSERT_EQ(cuTexRefSetArray(plane_, array, kOverrideFormat), kSuccess);
   int format = 0, channels = 0;
