@@ -180,6 +180,40 @@ struct cudaMemAllocNodeParams {
   size_t bytesize;
   void* dptr;
 };
+struct cudaConditionalNodeParams {
+  unsigned long long handle;
+  int type;  ///< 0 if, 1 while, 2 switch
+  unsigned size;
+  cudaGraph_t* phGraph_out;
+};
+struct cudaGraphNodeParams {
+  int type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    cudaKernelNodeParams kernel;
+    struct {
+      int flags;
+      int reserved[3];
+      cudaMemcpy3DParms copyParams;
+    } memcpy;
+    cudaMemsetParams memset;
+    cudaHostNodeParams host;
+    struct {
+      cudaGraph_t graph;
+      int ownership;  ///< 0 clone, 1 move
+    } graph;
+    struct {
+      cudaEvent_t event;
+    } eventWait, eventRecord;
+    cudaMemAllocNodeParams alloc;
+    struct {
+      void* dptr;
+    } free;
+    cudaConditionalNodeParams conditional;
+  };
+  long long reserved2;
+};
 struct cudaIpcMemHandle_t {
   char reserved[64];
 };

@@ -40,6 +40,18 @@ void refuse_while_capturing(const Stream& stream) {
 }
 void end_capture(const Stream& stream) { captures().streams.erase(&stream); }
 
+namespace {
+std::vector<Node*> nodes_in(const Graph& graph, const cudaGraphNode_t* nodes, size_t count) {
+  std::vector<Node*> all;
+  for (size_t i = 0; i < count; ++i) {
+    require(nodes != nullptr);
+    all.push_back(reinterpret_cast<Node*>(nodes[i]));
+    require(graph.has(all.back()));
+  }
+  return all;
+}
+}  // namespace
+
 void submit_copy(Device& device, Copy copy, Stream& stream, bool wait) {
   Capture* capture = capture_of(stream);
   if (capture == nullptr) return device.copy(std::move(copy), stream, wait);
@@ -104,13 +116,16 @@ void submit_wait(Device& device, Stream& stream, Event& event) {
 
 namespace {
 
-cudaError_t begin_capture(cudaStream_t stream, Default null) {
+cudaError_t begin_capture(cudaStream_t stream, Default null, cudaGraph_t into = nullptr,
+                          const cudaGraphNode_t* after = nullptr, size_t count = 0) {
   return call([&](Device& device) {
     Stream& s = stream_of(device, stream, null);
     require(&s != &device.legacy_stream(), Code::kStreamCaptureUnsupported);
     require(capture_of(s) == nullptr, Code::kInvalidValue);
     Capture capture;
-    capture.graph = std::make_shared<Graph>();
+    capture.into_graph = into != nullptr;
+    capture.graph = into == nullptr ? std::make_shared<Graph>() : shared_graph(into);
+    capture.last = nodes_in(*capture.graph, after, count);
     capture.origin = &s;
     capture.id = captures().next++;
     captures().streams[&s] = std::move(capture);
@@ -120,12 +135,13 @@ cudaError_t begin_capture(cudaStream_t stream, Default null) {
 cudaError_t finish_capture(cudaStream_t stream, cudaGraph_t* graph, Default null) {
   return call([&](Device& device) {
     Stream& s = stream_of(device, stream, null);
-    require(graph != nullptr);
-    *graph = nullptr;
     Capture* capture = capture_of(s);
+    require(graph != nullptr || (capture != nullptr && capture->into_graph));
+    if (graph != nullptr) *graph = nullptr;
     require(capture != nullptr, Code::kInvalidValue);
     require(capture->origin == &s, Code::kStreamCaptureUnmatched);
     const std::shared_ptr<Graph> made = capture->graph;
+    const bool into_graph = capture->into_graph;
     // Streams that were drawn in must have come back: their last nodes are waited for.
     bool joined = true;
     for (const auto& [other, c] : captures().streams) {
@@ -139,8 +155,12 @@ cudaError_t finish_capture(cudaStream_t stream, cudaGraph_t* graph, Default null
     }
     std::erase_if(captures().streams, [&made](const auto& entry) { return entry.second.graph == made; });
     std::erase_if(captures().events, [&made](const auto& entry) { return entry.second.graph == made; });
-    require(joined, Code::kStreamCaptureUnjoined);
-    *graph = keep(made);
+    if (!joined) {
+      if (!into_graph) discard(*made);
+      throw Failure(Code::kStreamCaptureUnjoined);
+    }
+    const cudaGraph_t handle = into_graph ? reinterpret_cast<cudaGraph_t>(made.get()) : keep(made);
+    if (graph != nullptr) *graph = handle;
   });
 }
 
@@ -149,6 +169,20 @@ cudaError_t finish_capture(cudaStream_t stream, cudaGraph_t* graph, Default null
 GPUSIM_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int) {
   return begin_capture(stream, Default::kLegacy);
 }
+#if GPUSIM_CUDART >= 12
+GPUSIM_EXPORT cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                                        const cudaGraphNode_t* after, const void*,
+                                                        size_t count, int) {
+  if (graph == nullptr) return call([](Device&) { require(false); });
+  return begin_capture(stream, Default::kLegacy, graph, after, count);
+}
+GPUSIM_EXPORT cudaError_t cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph,
+                                                             const cudaGraphNode_t* after, const void*,
+                                                             size_t count, int) {
+  if (graph == nullptr) return call([](Device&) { require(false); });
+  return begin_capture(stream, Default::kThread, graph, after, count);
+}
+#endif
 GPUSIM_EXPORT cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, int) {
   return begin_capture(stream, Default::kThread);
 }
@@ -159,31 +193,93 @@ GPUSIM_EXPORT cudaError_t cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGra
   return finish_capture(stream, graph, Default::kThread);
 }
 namespace {
-cudaError_t capture_info(cudaStream_t stream, int* status, unsigned long long* id, cudaGraph_t* graph) {
+
+struct CaptureInfo {
+  int* status = nullptr;
+  unsigned long long* id = nullptr;
+  cudaGraph_t* graph = nullptr;
+  const cudaGraphNode_t** last = nullptr;
+  const void** edges = nullptr;
+  size_t* count = nullptr;
+};
+
+cudaError_t capture_info(cudaStream_t stream, const CaptureInfo& to, Default null = Default::kLegacy) {
   return call([&](Device& device) {
-    require(status != nullptr);
-    const Capture* capture = capture_of(stream_of(device, stream));
-    *status = capture != nullptr ? 1 : 0;
+    require(to.status != nullptr);
+    Capture* capture = capture_of(stream_of(device, stream, null));
+    *to.status = capture != nullptr ? 1 : 0;
     if (capture == nullptr) return;
-    if (id != nullptr) *id = capture->id;
-    if (graph != nullptr) *graph = reinterpret_cast<cudaGraph_t>(capture->graph.get());
+    if (to.id != nullptr) *to.id = capture->id;
+    // The program may add nodes to the graph.
+    if (to.graph != nullptr) *to.graph = keep(capture->graph);
+    if (to.last != nullptr) *to.last = reinterpret_cast<const cudaGraphNode_t*>(capture->last.data());
+    if (to.edges != nullptr) *to.edges = nullptr;
+    if (to.count != nullptr) *to.count = capture->last.size();
   });
 }
+
+/// What the next node of the stream comes after, as the program wants it.
+cudaError_t update_dependencies(cudaStream_t stream, const cudaGraphNode_t* nodes, size_t count,
+                                unsigned flags, Default null) {
+  return call([&](Device& device) {
+    constexpr unsigned kAdd = 0, kSet = 1;
+    require(flags == kAdd || flags == kSet);
+    Capture* capture = capture_of(stream_of(device, stream, null));
+    require(capture != nullptr, Code::kIllegalState);
+    std::vector<Node*> last = nodes_in(*capture->graph, nodes, count);
+    if (flags == kSet) {
+      capture->last = std::move(last);
+      return;
+    }
+    for (Node* node : last)
+      if (std::ranges::find(capture->last, node) == capture->last.end()) capture->last.push_back(node);
+  });
+}
+
 }  // namespace
 #if GPUSIM_CUDART >= 13
 GPUSIM_EXPORT cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, int* status, unsigned long long* id,
-                                                   cudaGraph_t* graph, const cudaGraphNode_t**, const void**,
-                                                   size_t*) {
-  return capture_info(stream, status, id, graph);
+                                                   cudaGraph_t* graph, const cudaGraphNode_t** last,
+                                                   const void** edges, size_t* count) {
+  return capture_info(stream, {status, id, graph, last, edges, count});
+}
+GPUSIM_EXPORT cudaError_t cudaStreamGetCaptureInfo_ptsz(cudaStream_t stream, int* status,
+                                                        unsigned long long* id, cudaGraph_t* graph,
+                                                        const cudaGraphNode_t** last, const void** edges,
+                                                        size_t* count) {
+  return capture_info(stream, {status, id, graph, last, edges, count}, Default::kThread);
+}
+GPUSIM_EXPORT cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* nodes,
+                                                              const void*, size_t count, unsigned flags) {
+  return update_dependencies(stream, nodes, count, flags, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream,
+                                                                   cudaGraphNode_t* nodes, const void*,
+                                                                   size_t count, unsigned flags) {
+  return update_dependencies(stream, nodes, count, flags, Default::kThread);
 }
 #else
 GPUSIM_EXPORT cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, int* status, unsigned long long* id) {
-  return capture_info(stream, status, id, nullptr);
+  return capture_info(stream, {status, id});
 }
 GPUSIM_EXPORT cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, int* status,
                                                       unsigned long long* id, cudaGraph_t* graph,
-                                                      const cudaGraphNode_t**, size_t*) {
-  return capture_info(stream, status, id, graph);
+                                                      const cudaGraphNode_t** last, size_t* count) {
+  return capture_info(stream, {status, id, graph, last, nullptr, count});
+}
+GPUSIM_EXPORT cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, int* status,
+                                                      unsigned long long* id, cudaGraph_t* graph,
+                                                      const cudaGraphNode_t** last, const void** edges,
+                                                      size_t* count) {
+  return capture_info(stream, {status, id, graph, last, edges, count});
+}
+GPUSIM_EXPORT cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* nodes,
+                                                              size_t count, unsigned flags) {
+  return update_dependencies(stream, nodes, count, flags, Default::kLegacy);
+}
+GPUSIM_EXPORT cudaError_t cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t* nodes,
+                                                                 const void*, size_t count, unsigned flags) {
+  return update_dependencies(stream, nodes, count, flags, Default::kLegacy);
 }
 #endif
 GPUSIM_EXPORT cudaError_t cudaThreadExchangeStreamCaptureMode(int* mode) {

@@ -65,17 +65,35 @@ bool has_executable(const Graph& graph) {
       executables(), [&graph](const auto& entry) { return entry.second->source.lock().get() == &graph; });
 }
 
-void forget(cudaGraph_t graph) { graphs().erase(&graph_of(graph)); }
+std::shared_ptr<Condition> condition_of(uint64_t handle) {
+  for (const auto& [key, graph] : graphs())
+    for (const auto& condition : graph->conditions)
+      if (condition->handle() == handle) return condition;
+  return nullptr;
+}
+
+void forget(cudaGraph_t graph) { discard(graph_of(graph)); }
+
+void discard(const Graph& graph) {
+  for (const auto& node : graph.nodes) forget_bodies(*node);
+  graphs().erase(const_cast<Graph*>(&graph));
+}
+
+void forget_bodies(const Node& node) {
+  for (const auto& body : node.bodies) discard(*body);
+}
 
 void forget(cudaGraphExec_t executable) { executables().erase(&executable_of(executable)); }
 
 std::shared_ptr<Graph> copy_of(const Graph& graph) {
   auto made = std::make_shared<Graph>();
+  made->conditions = graph.conditions;
   std::map<const Node*, Node*> to;
   for (const auto& node : graph.nodes) {
     auto same = std::make_unique<Node>(*node);
     same->original = node.get();
     if (node->child) same->child = copy_of(*node->child);
+    for (auto& body : same->bodies) body = copy_of(*body);
     to[node.get()] = same.get();
     made->nodes.push_back(std::move(same));
   }
@@ -155,7 +173,11 @@ class GraphLaunch {
 
  private:
   /// Returns what has to be done before what comes after the graph.
-  Works run(const Graph& graph, const Works& before) {
+  Works run(const Graph& graph, Works before) {
+    for (const auto& condition : graph.conditions)
+      if (condition->assigns_default())
+        before =
+            submit(std::move(before), [&](Stream& s) { device_.fill(condition->assignment(), s, false); });
     std::map<const Node*, Works> done;
     std::set<const Node*> inner;
     Works last = before;
@@ -199,6 +221,8 @@ class GraphLaunch {
         return submit(std::move(after), [&](Stream& s) { device_.record(*node.event, s); });
       case Node::Type::kGraph:
         return run(*node.child, after);
+      case Node::Type::kConditional:
+        return run_conditional(node, std::move(after));
       case Node::Type::kWait:
         if (node.event->recorded && !node.event->reached) after.push_back(node.event->work);
         return after;
@@ -209,6 +233,21 @@ class GraphLaunch {
         break;
     }
     return after;
+  }
+
+  /// The value decides what is submitted, so all that comes before is carried out first.
+  Works run_conditional(const Node& node, Works after) {
+    const auto value = [&] {
+      device_.synchronize();
+      return node.condition->value();
+    };
+    if (node.conditional_type == ConditionalType::kWhile) {
+      while (value() != 0) after = run(*node.bodies.front(), std::move(after));
+      return after;
+    }
+    const uint32_t v = value();
+    const size_t body = node.conditional_type == ConditionalType::kSwitch ? v : v != 0 ? 0 : 1;
+    return body < node.bodies.size() ? run(*node.bodies[body], std::move(after)) : after;
   }
 
   /// In the stream that has done last what it waits for; a further branch has one of its own.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/cudart/api.h"
+#include "runtime/cudart/graph_condition.h"
 #include "runtime/cudart/graph_memory.h"
 
 namespace gpusim::runtime::cudart {
@@ -24,7 +25,8 @@ struct Node {
     kWait = 6,
     kRecord = 7,
     kAllocate = 10,
-    kFree = 11
+    kFree = 11,
+    kConditional = 13
   };
   Type type = Type::kEmpty;
   std::vector<Node*> after;
@@ -49,6 +51,11 @@ struct Node {
   std::shared_ptr<Graph> child;
   std::shared_ptr<GraphMemory> memory;  ///< that the node allocates or frees
   cudaMemAllocNodeParams memory_parameters{};
+  // kConditional
+  std::shared_ptr<Condition> condition;
+  ConditionalType conditional_type = ConditionalType::kIf;
+  std::vector<std::shared_ptr<Graph>> bodies;
+  mutable std::vector<cudaGraph_t> body_handles;  ///< for who asks
 };
 
 struct Graph {
@@ -56,6 +63,8 @@ struct Graph {
   unsigned long long flags = 0;
   std::weak_ptr<const Graph> source;
   std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<std::shared_ptr<Condition>> conditions;  ///< whose handles were made for this graph
+  bool is_body = false;                                ///< of a conditional node
   Node& add(Node::Type type, const cudaGraphNode_t* after, size_t count);
   [[nodiscard]] bool has(const Node* node) const;
   /// Nodes so that each comes after those that it waits for. Throws if they wait for each other.
@@ -65,6 +74,8 @@ struct Graph {
 // Handles. Those that take one throw Failure for what is none.
 [[nodiscard]] Graph& graph_of(cudaGraph_t handle);
 [[nodiscard]] std::shared_ptr<Graph> shared_graph(cudaGraph_t handle);
+/// Null if no graph has a condition with that handle.
+[[nodiscard]] std::shared_ptr<Condition> condition_of(uint64_t handle);
 [[nodiscard]] Graph& executable_of(cudaGraphExec_t handle);
 [[nodiscard]] Node& node_of(cudaGraphNode_t handle);
 /// The graph of a node that node_of() has returned.
@@ -75,7 +86,11 @@ struct Graph {
 cudaGraph_t keep(std::shared_ptr<Graph> graph);
 cudaGraphExec_t keep_executable(std::shared_ptr<Graph> graph);
 [[nodiscard]] bool has_executable(const Graph& graph);
+/// With what conditional nodes in it may run.
 void forget(cudaGraph_t graph);
+void forget_bodies(const Node& node);
+/// The same where the program may not have a handle of the graph.
+void discard(const Graph& graph);
 void forget(cudaGraphExec_t executable);
 /// The graph again, with nodes of its own.
 [[nodiscard]] std::shared_ptr<Graph> copy_of(const Graph& graph);
@@ -106,6 +121,7 @@ struct Capture {
   const Stream* origin = nullptr;
   uint64_t id = 0;
   std::vector<Node*> last;  ///< what the next node of the stream comes after
+  bool into_graph = false;  ///< the graph is the program's, and stays when the capture fails
 };
 /// Null if the stream is not captured.
 [[nodiscard]] Capture* capture_of(const Stream& stream);

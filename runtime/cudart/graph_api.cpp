@@ -15,6 +15,7 @@ cudaError_t launch_graph(cudaGraphExec_t executable, cudaStream_t stream, Defaul
     Stream& s = stream_of(device, stream, null);
     if (Capture* capture = capture_of(s)) {
       refuse_memory_nodes(graph);
+      refuse_conditional_nodes(graph);
       captured(*capture, Node::Type::kGraph).child = copy_of(graph);
       return;
     }
@@ -31,6 +32,7 @@ cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned
     if (has_memory_nodes(*source) && has_executable(*source))
       throw Failure(Code::kNotSupported,
                     "a graph that allocates or frees memory is instantiated a second time");
+    check_conditional_nodes(*source);
     std::shared_ptr<Graph> made = copy_of(*source);
     made->flags = flags;
     made->source = source;
@@ -48,12 +50,16 @@ GPUSIM_EXPORT cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return call([&](Device&) { forget(graph); });
+  return call([&](Device&) {
+    require(!graph_of(graph).is_body);
+    forget(graph);
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   return call([&](Device&) {
     require(clone != nullptr);
     refuse_memory_nodes(graph_of(graph));
+    refuse_conditional_nodes(graph_of(graph));
     *clone = keep(copy_of(graph_of(graph)));
   });
 }
@@ -115,7 +121,8 @@ bool take_over(Graph& executable, const Graph& graph) {
         executable.nodes[i]->after.size() != graph.nodes[i]->after.size() ||
         (graph.nodes[i]->type == Node::Type::kKernel &&
          executable.nodes[i]->kernel != graph.nodes[i]->kernel) ||
-        executable.nodes[i]->memory != graph.nodes[i]->memory)
+        executable.nodes[i]->memory != graph.nodes[i]->memory ||
+        executable.nodes[i]->condition != graph.nodes[i]->condition)
       return false;
   const std::shared_ptr<Graph> fresh = copy_of(graph);
   executable.nodes.swap(fresh->nodes);

@@ -66,6 +66,16 @@ GraphMemory::~GraphMemory() {
   if (Device* device = existing_device()) device->release(address_);
 }
 
+void set_allocation(Device& device, Node& node, cudaMemAllocNodeParams& p) {
+  constexpr int kPinned = 1, kOnDevice = 1;
+  require(p.bytesize != 0);
+  require(p.poolProps.allocType == kPinned && p.poolProps.location.type == kOnDevice);
+  require(p.poolProps.location.id == 0, Code::kInvalidDevice);
+  node.memory = std::make_shared<GraphMemory>(device, p.bytesize);
+  p.dptr = node.memory->address();
+  node.memory_parameters = p;
+}
+
 void set_free(const Graph& graph, Node& node, const void* pointer) {
   std::shared_ptr<GraphMemory> memory = shared_memory_at(pointer);
   require(std::ranges::none_of(
@@ -156,13 +166,8 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGr
                                                    const cudaGraphNode_t* after, size_t count,
                                                    cudaMemAllocNodeParams* p) {
   return add_node(node, graph, after, count, Node::Type::kAllocate, [&](Device& device, Graph&, Node& n) {
-    constexpr int kPinned = 1, kOnDevice = 1;
-    require(p != nullptr && p->bytesize != 0);
-    require(p->poolProps.allocType == kPinned && p->poolProps.location.type == kOnDevice);
-    require(p->poolProps.location.id == 0, Code::kInvalidDevice);
-    n.memory = std::make_shared<GraphMemory>(device, p->bytesize);
-    p->dptr = n.memory->address();
-    n.memory_parameters = *p;
+    require(p != nullptr);
+    set_allocation(device, n, *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,

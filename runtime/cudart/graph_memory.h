@@ -29,6 +29,8 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
   bool freed_by_owner_ = false, freed_by_others_ = false;  ///< graphs with a node that frees it
 };
 
+/// Makes a node one that allocates, and writes the address to the parameters.
+void set_allocation(Device& device, Node& node, cudaMemAllocNodeParams& p);
 /// Makes a node the one that frees the memory; throws if the graph may not.
 void set_free(const Graph& graph, Node& node, const void* pointer);
 [[nodiscard]] bool has_memory_nodes(const Graph& graph);

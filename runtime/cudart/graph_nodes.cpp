@@ -49,6 +49,97 @@ void set_host(Node& node, const cudaHostNodeParams& p) {
   node.host = [p] { p.fn(p.userData); };
 }
 
+void set_copy(Device& device, Node& node, const cudaMemcpy3DParms& p) {
+  node.copy = copy_3d(device, p);
+  node.copy_parameters = p;
+}
+
+void set_child(Node& node, cudaGraph_t child) {
+  refuse_memory_nodes(graph_of(child));
+  refuse_conditional_nodes(graph_of(child));
+  node.child = copy_of(*shared_graph(child));
+}
+
+#if GPUSIM_CUDART >= 12
+void set_conditional(Node& node, cudaConditionalNodeParams& p) {
+  require(p.type >= static_cast<int>(ConditionalType::kIf) &&
+          p.type <= static_cast<int>(ConditionalType::kSwitch) && p.size != 0);
+  node.condition = condition_of(p.handle);
+  require(node.condition != nullptr);
+  node.conditional_type = static_cast<ConditionalType>(p.type);
+  constexpr unsigned kIfAndElse = 2;
+  require(node.conditional_type != ConditionalType::kWhile || p.size == 1);
+  require(node.conditional_type != ConditionalType::kIf || p.size <= kIfAndElse);
+  for (unsigned i = 0; i < p.size; ++i) {
+    node.bodies.push_back(std::make_shared<Graph>());
+    node.bodies.back()->is_body = true;
+    node.body_handles.push_back(keep(node.bodies.back()));
+  }
+  p.phGraph_out = node.body_handles.data();
+}
+
+/// Parameters that a node of any graph can be given again.
+void change_node(Device& device, Node& node, const cudaGraphNodeParams& p) {
+  require(static_cast<int>(node.type) == p.type);
+  switch (node.type) {
+    case Node::Type::kKernel:
+      return set_kernel(device, node, p.kernel);
+    case Node::Type::kCopy:
+      return set_copy(device, node, p.memcpy.copyParams);
+    case Node::Type::kFill:
+      return set_fill(node, p.memset);
+    case Node::Type::kHost:
+      return set_host(node, p.host);
+    case Node::Type::kWait:
+      node.event = &event_of(device, p.eventWait.event);
+      return;
+    case Node::Type::kRecord:
+      node.event = &event_of(device, p.eventRecord.event);
+      return;
+    default:
+      throw Failure(Code::kNotSupported);
+  }
+}
+
+void set_node(Device& device, const Graph& graph, Node& node, cudaGraphNodeParams& p) {
+  switch (node.type) {
+    case Node::Type::kGraph:
+      require(p.graph.ownership == 0, Code::kNotSupported);
+      return set_child(node, p.graph.graph);
+    case Node::Type::kAllocate:
+      return set_allocation(device, node, p.alloc);
+    case Node::Type::kFree:
+      return set_free(graph, node, p.free.dptr);
+    case Node::Type::kConditional:
+      return set_conditional(node, p.conditional);
+    case Node::Type::kEmpty:
+      return;
+    default:
+      return change_node(device, node, p);
+  }
+}
+
+Node::Type type_of(const cudaGraphNodeParams& p) {
+  constexpr int kSignal = 8, kSemaphoreWait = 9;
+  require(p.type >= 0 && p.type <= static_cast<int>(Node::Type::kConditional));
+  require(p.type != kSignal && p.type != kSemaphoreWait && p.type != static_cast<int>(Node::Type::kFree) + 1,
+          Code::kNotSupported);
+  return static_cast<Node::Type>(p.type);
+}
+
+cudaError_t add_any_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                         cudaGraphNodeParams* p) {
+  Node::Type type{};
+  const cudaError_t error = call([&](Device&) {
+    require(p != nullptr);
+    type = type_of(*p);
+  });
+  if (error != 0) return error;
+  return add_node(node, graph, after, count, type,
+                  [&](Device& device, const Graph& g, Node& n) { set_node(device, g, n, *p); });
+}
+#endif
+
 }  // namespace
 
 GPUSIM_EXPORT cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -90,16 +181,13 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGrap
                                                  const cudaMemcpy3DParms* p) {
   return add_node(node, graph, after, count, Node::Type::kCopy, [&](Device& device, Graph&, Node& n) {
     require(p != nullptr);
-    n.copy = copy_3d(device, *p);
-    n.copy_parameters = *p;
+    set_copy(device, n, *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* p) {
   return call([&](Device& device) {
     require(p != nullptr);
-    Node& n = node_of(node);
-    n.copy = copy_3d(device, *p);
-    n.copy_parameters = *p;
+    set_copy(device, node_of(node), *p);
   });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms* p) {
@@ -221,10 +309,8 @@ GPUSIM_EXPORT cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph
 GPUSIM_EXPORT cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                      const cudaGraphNode_t* after, size_t count,
                                                      cudaGraph_t child) {
-  return add_node(node, graph, after, count, Node::Type::kGraph, [&](Device&, Graph&, Node& n) {
-    refuse_memory_nodes(graph_of(child));
-    n.child = copy_of(*shared_graph(child));
-  });
+  return add_node(node, graph, after, count, Node::Type::kGraph,
+                  [&](Device&, Graph&, Node& n) { set_child(n, child); });
 }
 GPUSIM_EXPORT cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                       const cudaGraphNode_t* after, size_t count,
@@ -243,6 +329,7 @@ GPUSIM_EXPORT cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
     Node& n = node_of(node);
     Graph& graph = owner_of(n);
     refuse_memory_nodes(graph);
+    forget_bodies(n);
     for (const auto& other : graph.nodes) std::erase(other->after, &n);
     std::erase_if(graph.nodes, [&n](const auto& owned) { return owned.get() == &n; });
   });
@@ -274,5 +361,40 @@ GPUSIM_EXPORT cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, 
     *graph = keep(n.child);
   });
 }
+
+#if GPUSIM_CUDART >= 13
+GPUSIM_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                           const cudaGraphNode_t* after, const void*, size_t count,
+                                           cudaGraphNodeParams* p) {
+  return add_any_node(node, graph, after, count, p);
+}
+#elif GPUSIM_CUDART == 12
+GPUSIM_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                           const cudaGraphNode_t* after, size_t count,
+                                           cudaGraphNodeParams* p) {
+  return add_any_node(node, graph, after, count, p);
+}
+GPUSIM_EXPORT cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t* node, cudaGraph_t graph,
+                                              const cudaGraphNode_t* after, const void*, size_t count,
+                                              cudaGraphNodeParams* p) {
+  return add_any_node(node, graph, after, count, p);
+}
+#endif
+#if GPUSIM_CUDART >= 12
+GPUSIM_EXPORT cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraphNodeParams* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    change_node(device, node_of(node), *p);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                     cudaGraphNodeParams* p) {
+  return call([&](Device& device) {
+    require(p != nullptr);
+    device.synchronize();
+    change_node(device, node_in(executable_of(executable), node), *p);
+  });
+}
+#endif
 
 }  // namespace gpusim::runtime::cudart

@@ -32,6 +32,7 @@ enum class Code : int {
   kInvalidPtx = 218,
   kFileNotFound = 301,
   kInvalidResourceHandle = 400,
+  kIllegalState = 401,
   kSymbolNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,

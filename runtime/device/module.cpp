@@ -24,6 +24,27 @@ std::string errors_of(const isa::Diagnostics& diagnostics, const std::vector<std
   return text;
 }
 
+/// Functions of device code that no PTX of the program defines, because they come with the CUDA toolkit's
+/// library for relocatable device code: where the program calls one, this is linked.
+struct LibraryFunction {
+  std::string_view name, ptx;
+};
+constexpr LibraryFunction kLibrary[] = {
+    // The handle of a condition is the address of its value (runtime/cudart/graph_condition.h).
+    {"cudaGraphSetConditional", R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)
+{
+  .reg .b32 %r;
+  .reg .b64 %rd;
+  ld.param.u64 %rd, [handle];
+  ld.param.u32 %r, [value];
+  st.global.u32 [%rd], %r;
+  ret;
+}
+)"}};
+
 }  // namespace
 
 void Module::load() {
@@ -41,6 +62,15 @@ void Module::load() {
     check(isa::verify_module(parsed.module), {text.name});
     modules.push_back(std::move(parsed.module));
     names.push_back(text.name);
+  }
+  for (const LibraryFunction& function : kLibrary) {
+    const auto called = [&function](const isa::Module& m) {
+      const isa::Function* f = m.find_function(function.name);
+      return f != nullptr && f->is_declaration;
+    };
+    if (std::ranges::none_of(modules, called)) continue;
+    modules.push_back(std::move(isa::parse_module(function.ptx).module));
+    names.emplace_back("device library");
   }
   isa::LinkResult linked = isa::link_modules(std::move(modules), names);
   check(linked.diagnostics, names);

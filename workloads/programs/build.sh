@@ -12,7 +12,7 @@ cd "$here"  # so that no path of this machine gets into the programs
 for name in "$@"; do
   flags="-cudart shared -arch=sm_75 -O2 -std=c++17 -diag-suppress 177"
   case $name in
-    separate) flags="$flags -rdc=true" ;;
+    separate | graph_conditions) flags="$flags -rdc=true" ;;
     device_launches | quadtree)
       # Without NVIDIA's library, which gpusim does not need: DEVICE_RUNTIME=none.
       flags="$flags -rdc=true"
