@@ -12,7 +12,7 @@ import h5py
 from check_corpus import NoCompiler
 from runner import Gpusim, Run, require, require_equal
 
-NAMES = ("classes", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf", "driver_api",
+NAMES = ("both_apis", "classes", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf", "driver_api",
          "driver_textures", "dynamic_stack", "errors", "graph", "graph_branches", "graph_conditions", "graph_memory",
          "host_functions", "ipc", "large_shared", "managed", "mistakes", "per_thread", "pools", "quadtree", "saxpy",
          "separate", "streams", "symbols", "texture", "thrust_sort", "volumes", "zero_copy")

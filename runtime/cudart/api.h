@@ -18,11 +18,15 @@ namespace gpusim::runtime::cudart {
 /// Remembers an error that is one, and returns it.
 cudaError_t returned(const Failure& failure);
 
+/// Called by each API function: what of it the two libraries have to know of each other.
+void note_call();
+
 /// Runs the body of an API function with the device, which it locks.
 template <class Body>
 cudaError_t call(Body body) noexcept {
   try {
     Device& device = current_device();
+    note_call();
     const std::lock_guard lock(device.mutex());
     body(device);
     return 0;

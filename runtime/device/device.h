@@ -409,5 +409,8 @@ class Device {
 [[nodiscard]] Device& current_device();
 /// The same if it has been made, else null.
 [[nodiscard]] Device* existing_device();
+/// This thread has called the CUDA runtime, which the driver library is asked about.
+void use_runtime();
+[[nodiscard]] bool thread_uses_runtime();
 
 }  // namespace gpusim::runtime

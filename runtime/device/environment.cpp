@@ -128,6 +128,12 @@ void finish_at_exit(const Device& of) {
   });
 }
 
+namespace {
+thread_local bool uses_runtime = false;
+}  // namespace
+void use_runtime() { uses_runtime = true; }
+bool thread_uses_runtime() { return uses_runtime; }
+
 Device* existing_device() { return owner == getpid() ? device : nullptr; }
 
 }  // namespace gpusim::runtime

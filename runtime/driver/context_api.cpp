@@ -26,6 +26,12 @@ Contexts& contexts() {
 thread_local std::vector<CUcontext> current_contexts;
 std::atomic<int> primary_users{0};
 
+/// The runtime library makes the primary context that of each thread that uses it.
+CUcontext current_context() {
+  if (!current_contexts.empty()) return current_contexts.back();
+  return thread_uses_runtime() ? kPrimary : nullptr;
+}
+
 CUcontext new_context() {
   const auto handle = reinterpret_cast<CUcontext>(contexts().next++);
   contexts().made.insert(handle);
@@ -41,6 +47,14 @@ constexpr ErrorName kNames[] = {
 };
 
 }  // namespace
+
+}  // namespace gpusim::runtime::driver
+
+namespace gpusim::runtime::cudart {
+void note_call() {}
+}  // namespace gpusim::runtime::cudart
+
+namespace gpusim::runtime::driver {
 
 GPUSIM_DRIVER cuInit(unsigned flags) {
   return call([&](Device&) { require(flags == 0); });
@@ -143,9 +157,10 @@ GPUSIM_DRIVER cuCtxPushCurrent_v2(CUcontext context) {
   return 0;
 }
 GPUSIM_DRIVER cuCtxPopCurrent_v2(CUcontext* context) {
-  if (current_contexts.empty()) return static_cast<int>(Code::kDeviceUninitialized);
-  if (context != nullptr) *context = current_contexts.back();
-  current_contexts.pop_back();
+  const CUcontext current = current_context();
+  if (current == nullptr) return static_cast<int>(Code::kDeviceUninitialized);
+  if (context != nullptr) *context = current;
+  if (!current_contexts.empty()) current_contexts.pop_back();
   return 0;
 }
 GPUSIM_DRIVER cuCtxSetCurrent(CUcontext context) {
@@ -155,12 +170,12 @@ GPUSIM_DRIVER cuCtxSetCurrent(CUcontext context) {
 }
 GPUSIM_DRIVER cuCtxGetCurrent(CUcontext* context) {
   if (context == nullptr) return 1;
-  *context = current_contexts.empty() ? nullptr : current_contexts.back();
+  *context = current_context();
   return 0;
 }
 GPUSIM_DRIVER cuCtxGetDevice(CUdevice* device) {
   if (device == nullptr) return 1;
-  if (current_contexts.empty()) return static_cast<int>(Code::kDeviceUninitialized);
+  if (current_context() == nullptr) return static_cast<int>(Code::kDeviceUninitialized);
   *device = 0;
   return 0;
 }
@@ -210,7 +225,7 @@ GPUSIM_DRIVER cuDevicePrimaryCtxReset_v2(CUdevice) {
 GPUSIM_DRIVER cuDevicePrimaryCtxSetFlags_v2(CUdevice, unsigned) { return 0; }
 GPUSIM_DRIVER cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
   if (flags != nullptr) *flags = 8;
-  if (active != nullptr) *active = primary_users != 0;
+  if (active != nullptr) *active = primary_users != 0 || thread_uses_runtime();
   return 0;
 }
 

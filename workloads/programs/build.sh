@@ -23,7 +23,7 @@ for name in "$@"; do
       ;;
     classes) flags="$flags --extended-lambda" ;;
     per_thread) flags="$flags --default-stream per-thread" ;;
-    driver_api | driver_textures) flags="$flags -lcuda -L$(dirname "$(command -v nvcc)")/../lib64/stubs -Xlinker --allow-shlib-undefined -Xlinker --unresolved-symbols=ignore-all" ;;
+    both_apis | driver_api | driver_textures) flags="$flags -lcuda -L$(dirname "$(command -v nvcc)")/../lib64/stubs -Xlinker --allow-shlib-undefined -Xlinker --unresolved-symbols=ignore-all" ;;
   esac
   nvcc $flags "$name"/*.c* -o "$out/$name"
   rm -f "$out/device_runtime.o"
