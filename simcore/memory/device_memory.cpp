@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "simcore/memory/page_arena.h"
+
 namespace gpusim::core {
 namespace {
 
@@ -110,6 +112,10 @@ std::byte* DeviceMemory::map(uint64_t base, uint64_t bytes, std::string_view nam
   if (memory == MAP_FAILED)
     throw InputError(fmt::format("error: cannot reserve {} bytes of host memory for '{}': {}", bytes, name,
                                  std::strerror(errno)));
+  // Where little of a very large allocation is used, huge pages would take memory that the machine may not
+  // have.
+  constexpr uint64_t kLeast = uint64_t{4} << 20, kMost = uint64_t{1} << 30;
+  if (size >= kLeast && size <= kMost) prefer_huge_pages(memory, size);
   mappings_.push_back({memory, size});
   return static_cast<std::byte*>(memory) + (in_place ? base - first : 0);
 }
