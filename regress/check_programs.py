@@ -12,10 +12,10 @@ import h5py
 from check_corpus import NoCompiler
 from runner import Gpusim, Run, require, require_equal
 
-NAMES = ("both_apis", "classes", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf", "driver_api",
-         "driver_textures", "dynamic_stack", "errors", "graph", "graph_branches", "graph_conditions", "graph_memory",
-         "host_functions", "ipc", "large_shared", "managed", "mistakes", "per_thread", "pools", "quadtree", "saxpy",
-         "separate", "streams", "symbols", "texture", "thrust_sort", "volumes", "zero_copy")
+NAMES = ("both_apis", "classes", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf",
+         "driver_api", "driver_textures", "dynamic_stack", "errors", "graph", "graph_branches", "graph_conditions",
+         "graph_memory", "host_functions", "ipc", "large_shared", "latches", "managed", "mistakes", "per_thread", "pools",
+         "quadtree", "saxpy", "separate", "streams", "symbols", "texture", "thrust_sort", "volumes", "zero_copy")
 MACHINE = "tesla_v100"
 
 
@@ -222,6 +222,15 @@ def check_children(gpusim: Gpusim) -> None:
     run.require_error("--export: a kernel that launches others has no form in a launch file")
 
 
+def check_latches(gpusim: Gpusim) -> None:
+    """Kernels of a run for values wait for the host and for other streams, while the program goes on; and one that waits for nobody fails."""
+    program = folder(gpusim) / "prebuilt" / "latches"
+    passes(run_program(gpusim, program, "--functional", arguments=("ask",)))
+    run = run_program(gpusim, program, "--functional", arguments=("never",))
+    run.require_code(1).require_error("deadlock: kernel 'wait_and_add(int volatile*, int*)'", "waits for what no other warp will do")
+    require(run.out == "FAIL\n", f"the launch itself does not fail\n{run.describe()}")
+
+
 def check_mapped(gpusim: Gpusim) -> None:
     """Kernels reach the host's memory over the link: no faster than it is, and counted."""
     program = folder(gpusim) / "prebuilt" / "zero_copy"
@@ -279,6 +288,7 @@ PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "exported": check_export,
     "branches_overlap": check_branches,
     "children": check_children,
+    "kernels_that_wait": check_latches,
     "mapped_memory": check_mapped,
     "exit_code": check_exit_code,
     "mistakes_found": check_mistakes,

@@ -28,46 +28,50 @@ void FunctionalRunner::Free::operator()(std::byte* p) const { std::free(p); }
 
 FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
   operations_ = 0;
+  if (tracer_ != nullptr) tracer_->begin_kernel(run);
+  next_ = 0;
+  waiting_.clear();
+  return resume(run);
+}
+
+FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
+  const uint64_t together = std::max<uint64_t>(run.blocks_together, 1);
   error_.clear();
   deadlock_ = false;
-  if (tracer_ != nullptr) tracer_->begin_kernel(run);
-  const uint64_t together = std::max<uint64_t>(run.blocks_together, 1);
-  std::deque<Block> waiting;
-  uint64_t next = 0;
   size_t in_vain = 0;  // turns of waiting blocks since something happened
-  bool fresh = true;   // the present block's storage is needed by none that waits
-  prepare(run);
-  while (next < run.num_blocks || !waiting.empty()) {
+  bool fresh = false;  // there is storage that no block needs which waits
+  while (next_ < run.num_blocks || !waiting_.empty()) {
     // Those that wait have their turn when no other can begin.
-    const bool begins = next < run.num_blocks && waiting.size() < together;
+    const bool begins = next_ < run.num_blocks && waiting_.size() < together;
     if (begins) {
       if (!fresh) prepare(run);
-      begin_block(run, next++);
+      begin_block(run, next_++);
     } else {
-      exchange(waiting.front());
+      exchange(waiting_.front());
     }
     bool moved = begins;
     const Turn turn = continue_block(run, moved);
-    if (turn == Turn::kError) return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
+    if (turn == Turn::kError) {
+      waiting_.clear();
+      return deadlock_ ? Outcome::kDeadlock : Outcome::kError;
+    }
     in_vain = moved || turn == Turn::kDone ? 0 : in_vain + 1;
     if (turn == Turn::kWaits) {
-      if (in_vain > waiting.size() && between_blocks_ && between_blocks_(true)) in_vain = 0;
-      if (in_vain > waiting.size()) {
-        report_spin(run, block_);
-        return Outcome::kDeadlock;
-      }
+      if (in_vain > waiting_.size() && between_blocks_ && between_blocks_(true)) in_vain = 0;
+      const bool all_wait = in_vain > waiting_.size();
+      if (all_wait) report_spin(run, block_);
       if (begins) {
-        exchange(waiting.emplace_back());
-        fresh = false;
+        exchange(waiting_.emplace_back());
       } else {
-        exchange(waiting.front());
-        std::rotate(waiting.begin(), waiting.begin() + 1, waiting.end());
-        fresh = false;
+        exchange(waiting_.front());
+        std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
       }
+      fresh = false;
+      if (all_wait) return Outcome::kDeadlock;
     } else {
       fresh = true;
       if (tracer_ != nullptr) tracer_->end_block(block_);
-      if (!begins) waiting.pop_front();
+      if (!begins) waiting_.pop_front();
     }
     if (between_blocks_) static_cast<void>(between_blocks_(false));
     if (interrupted_()) return Outcome::kInterrupted;

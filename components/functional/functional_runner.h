@@ -36,6 +36,13 @@ class FunctionalRunner {
   enum class Outcome { kDone, kError, kDeadlock, kInterrupted };
   /// Runs all blocks; counts go into run.sm[0] and run.pc. On kError and kDeadlock, error() says why.
   Outcome run(KernelLaunch& run);
+  /// After kDeadlock: all that is left goes round loops that only memory can end which others write, and
+  /// resume() goes on from there.
+  [[nodiscard]] bool waits_for_memory() const { return !waiting_.empty(); }
+  Outcome resume(KernelLaunch& run);
+  [[nodiscard]] uint64_t blocks_left(const KernelLaunch& run) const {
+    return run.num_blocks - next_ + waiting_.size();
+  }
   [[nodiscard]] const std::string& error() const { return error_; }
   /// What the executor found, if that is why.
   [[nodiscard]] isa::FaultKind fault() const { return fault_; }
@@ -119,6 +126,9 @@ class FunctionalRunner {
   std::string error_;
   isa::FaultKind fault_ = isa::FaultKind::kNone;
   bool deadlock_ = false;
+  // Of the launch that runs or waits.
+  uint64_t next_ = 0;          ///< block that begins next
+  std::deque<Block> waiting_;  ///< blocks that were put aside
   // The present block.
   uint64_t block_ = 0;
   std::vector<Warp> warps_;

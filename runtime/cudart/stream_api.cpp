@@ -27,8 +27,12 @@ cudaError_t synchronize(cudaStream_t stream, Default null) {
 }
 
 cudaError_t query(cudaStream_t stream, Default null) {
-  // Whoever asks until it is done must see it done one day: the work is carried out now.
-  return synchronize(stream, null);
+  // Whoever asks until it is done must see it done one day: the work is carried out now, as far as it goes.
+  return call([&](Device& device) {
+    const Stream& s = stream_of(device, stream, null);
+    refuse_while_capturing(s);
+    require(device.is_done(s), Code::kNotReady);
+  });
 }
 
 cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event, unsigned flags, Default null) {
@@ -160,7 +164,9 @@ GPUSIM_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
 GPUSIM_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return call([&](Device& device) { device.synchronize(event_of(device, event)); });
 }
-GPUSIM_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+GPUSIM_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return call([&](Device& device) { require(device.is_done(event_of(device, event)), Code::kNotReady); });
+}
 GPUSIM_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   return call([&](Device& device) {
     require(milliseconds != nullptr);

@@ -73,8 +73,8 @@ Device::Device(DeviceOptions options)
           simulation_.checks.memory ? std::function<void(const core::Allocation&)>()
                                     : [this](const core::Allocation& a) { tell_stray(a); })),
       checker_(checker_of(simulation_)),
-      runner_(runner()),
-      inner_runner_(runner()),
+      runner_(make_runner()),
+      inner_runner_(make_runner()),
       children_(std::make_unique<Children>(*this)),
       progress_(options_.progress) {
   simulation_.on_progress = [this](const comp::Progress& p) {
@@ -82,7 +82,6 @@ Device::Device(DeviceOptions options)
   };
   services_.set_runtime(
       [this](auto&&... of_call) { children_->call(std::forward<decltype(of_call)>(of_call)...); });
-  runner_->set_between_blocks([this](bool stuck) { return children_->between_blocks(stuck); });
   legacy_.blocking = true;
   if (options_.export_folder.empty()) return;
   if (!options_.functional) throw Failure(Code::kNoDevice, "--export needs --functional");
@@ -92,14 +91,16 @@ Device::Device(DeviceOptions options)
 
 Device::~Device() = default;
 
-std::unique_ptr<comp::FunctionalRunner> Device::runner() {
-  return std::make_unique<comp::FunctionalRunner>(
-      *view_, simulation_.max_cycles, simulation_.machine.gpu.compute_capability >= 70,
+std::unique_ptr<comp::FunctionalRunner> Device::make_runner() {
+  auto runner = std::make_unique<comp::FunctionalRunner>(
+      *view_, simulation_.max_cycles, machine().gpu.compute_capability >= 70,
       [this] {
         progress_.update(launch_count_, records_.back().name, 0, 0);
         return false;
       },
       checker_.get());
+  runner->set_between_blocks([this](bool stuck) { return children_->between_blocks(stuck); });
+  return runner;
 }
 
 void Device::check() const {
@@ -252,7 +253,7 @@ Stream& Device::add_stream(bool blocking, int priority, unsigned flags) {
 
 void Device::remove_stream(Stream* stream) {
   if (!streams_.contains(stream)) throw Failure(Code::kInvalidResourceHandle);
-  flush();
+  if (open_.empty()) flush();
   streams_.erase(stream);
 }
 
@@ -277,7 +278,10 @@ void Device::remove_event(Event* event) {
 double Device::milliseconds(Event& from, Event& to) {
   if (!from.recorded || !to.recorded || !from.timing || !to.timing)
     throw Failure(Code::kInvalidResourceHandle);
-  if (!from.reached || !to.reached) flush();
+  if (!from.reached || !to.reached) {
+    if (!open_.empty()) throw Failure(Code::kNotReady);
+    flush();
+  }
   return (to.seconds - from.seconds) * 1e3;
 }
 
@@ -365,7 +369,7 @@ bool Device::set_limit(Limit limit, uint64_t value) {
 
 void Device::reset() {
   if (!fault_) flush();
-  pending_.clear();
+  pending_.clear(), aside_.clear(), open_.clear();
   std::vector<uint64_t> bases;
   for (const core::Allocation& a : memory_.allocations()) bases.push_back(a.base);
   for (const uint64_t base : bases) {

@@ -245,6 +245,9 @@ class Device {
   void synchronize();
   void synchronize(const Stream& stream);
   void synchronize(const Event& event);
+  /// Whether all is done, without waiting for it. Of a timed run it is carried out.
+  [[nodiscard]] bool is_done(const Stream& stream);
+  [[nodiscard]] bool is_done(const Event& event);
   /// Milliseconds of simulated time between two events that were reached.
   [[nodiscard]] double milliseconds(Event& from, Event& to);
 
@@ -308,7 +311,22 @@ class Device {
   void flush();
   /// Returns its number.
   uint64_t submit(std::unique_ptr<Work> work, Stream& stream);
+  uint64_t take_number(Work& work, Stream& stream);
   void carry_out(Work& work);
+  // Of a run for values: kernels that wait for what the host or other work will write are put aside, and what
+  // comes after them with them.
+  std::unique_ptr<comp::FunctionalRunner> make_runner();
+  [[nodiscard]] bool has_to_wait(const Work& work) const;
+  /// The stream's work, or what it comes after in the legacy default stream, is not done.
+  [[nodiscard]] bool is_waiting(const Stream& stream) const;
+  [[nodiscard]] bool may_put_aside() const;
+  void put_aside(std::unique_ptr<Work> launch, Stream& stream);
+  /// Carries out what has to wait no more, and goes on with kernels; true if something has happened.
+  bool go_on();
+  /// Until `done()`, or until nothing happens any more: then the launch that waits has failed.
+  void go_on_until(const std::function<bool()>& done);
+  void end_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner,
+                  comp::FunctionalRunner::Outcome outcome);
   void move_bytes(Work& work);
   void run_for_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner);
   [[nodiscard]] comp::PreparedLaunch prepared(const core::LaunchSpec& spec, uint64_t number,
@@ -324,7 +342,6 @@ class Device {
                                                      const isa::KernelImage& image) const;
   void check_shape(const LaunchRequest& request, const isa::KernelImage& image) const;
   [[nodiscard]] size_t free_texture();
-  [[nodiscard]] std::unique_ptr<comp::FunctionalRunner> runner();
   [[noreturn]] void fail(Code code, const std::string& message);
   // What the checks and the export know of device memory, and what the checks have found since the last time.
   // `host_writes`: the program writes there itself, unseen.
@@ -382,6 +399,8 @@ class Device {
   std::unique_ptr<comp::LiveRun> live_;
   std::vector<std::unique_ptr<Work>> pending_, carried_out_;
   uint64_t work_count_ = 0;
+  std::set<uint64_t> open_;                       ///< numbers of work that was put aside or waits for such
+  std::vector<std::unique_ptr<Work>> aside_;      ///< launches that have begun
   std::unordered_map<uint64_t, uint32_t> order_;  ///< of work in live_, by its number
   std::vector<Work*> transfers_, markers_;        ///< of work in live_, by the numbers that it has there
   uint64_t legacy_barrier_ = 0;                   ///< last work of the legacy stream

@@ -197,13 +197,38 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   const uint64_t barrier =
       r.cooperative ? cooperative_ + number % kCooperativeLaunches * kCooperativeBytes : 0;
   if (!timed) {
+    if (!open_.empty()) {
+      auto work = std::make_unique<Work>();
+      work->spec = std::move(spec);
+      work->launch = prepared(work->spec, number, *kernel.lowered_, parameters_of(r, image), false);
+      work->launch.run->grid_workspace = barrier;
+      work->kernel = &kernel;
+      submit(std::move(work), stream);
+      return;
+    }
     flush();
     comp::KernelLaunch& run = launch_for_values(kernel, spec, number, parameters_of(r, image));
     run.grid_workspace = barrier;
+    const auto launch = [&] {
+      if (Children::may_launch(image)) return children_->run_for_values(kernel, run, stream.number);
+      progress_.begin();
+      const comp::FunctionalRunner::Outcome outcome = runner_->run(run);
+      progress_.clear();
+      if (outcome == comp::FunctionalRunner::Outcome::kDeadlock && may_put_aside()) {
+        auto work = std::make_unique<Work>();
+        work->spec = kernel.reusable_spec_;
+        work->launch = std::exchange(kernel.reusable_, {});
+        work->launch.spec = &work->spec;
+        work->runner = std::exchange(runner_, make_runner());
+        put_aside(std::move(work), stream);
+      } else {
+        end_values(run, *runner_, outcome);
+      }
+    };
     if (export_ == nullptr)
-      children_->run_for_values(kernel, run, stream.number);
+      launch();
     else
-      run_exported(kernel, number, run, [&] { children_->run_for_values(kernel, run, stream.number); });
+      run_exported(kernel, number, run, launch);
     return;
   }
   auto work = std::make_unique<Work>();
@@ -246,6 +271,11 @@ void Device::run_for_values(comp::KernelLaunch& run, comp::FunctionalRunner& run
   progress_.begin();
   const comp::FunctionalRunner::Outcome outcome = runner.run(run);
   progress_.clear();
+  end_values(run, runner, outcome);
+}
+
+void Device::end_values(comp::KernelLaunch& run, comp::FunctionalRunner& runner,
+                        comp::FunctionalRunner::Outcome outcome) {
   untimed_s_ += kUntimedSeconds;
   if (checker_ != nullptr) {
     checker_->end_launch(run);
@@ -266,7 +296,8 @@ void Device::copy(Copy c, Stream& stream, bool wait) {
   work->kind = Work::Kind::kCopy;
   work->copy = std::move(c);
   // Memory that is not pinned is read before the call returns.
-  if (!wait && !options_.functional && work->copy.direction == Copy::Direction::kHostToDevice &&
+  const bool later = !options_.functional || !open_.empty();
+  if (!wait && later && work->copy.direction == Copy::Direction::kHostToDevice &&
       pointer_kind(work->copy.from).memory == PointerKind::Memory::kUnregistered)
     stage(work->copy);
   submit(std::move(work), stream);
@@ -310,24 +341,34 @@ void Device::wait(Stream& stream, const Event& event) {
   if (event.recorded && !event.reached) stream.waits.push_back(event.work);
 }
 
-uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
-  work->number = ++work_count_;
-  work->stream = stream.number;
-  work->after = std::exchange(stream.waits, {});
+uint64_t Device::take_number(Work& work, Stream& stream) {
+  work.number = ++work_count_;
+  work.stream = stream.number;
+  work.after = std::exchange(stream.waits, {});
   if (&stream == &legacy_) {
     for (const auto& [key, other] : streams_)
-      if (other->blocking && other->last_work != 0) work->after.push_back(other->last_work);
-    legacy_barrier_ = work->number;
+      if (other->blocking && other->last_work != 0) work.after.push_back(other->last_work);
+    legacy_barrier_ = work.number;
   } else if (stream.blocking && legacy_barrier_ != 0) {
-    work->after.push_back(legacy_barrier_);
+    work.after.push_back(legacy_barrier_);
   }
-  stream.last_work = work->number;
-  const uint64_t number = work->number;
-  if (options_.functional) {
+  if (options_.functional) work.after.push_back(stream.last_work);
+  stream.last_work = work.number;
+  return work.number;
+}
+
+uint64_t Device::submit(std::unique_ptr<Work> work, Stream& stream) {
+  const uint64_t number = take_number(*work, stream);
+  if (options_.functional && open_.empty()) {
     carry_out(*work);
     return number;
   }
+  if (options_.functional) open_.insert(number);
   pending_.push_back(std::move(work));
+  if (options_.functional) {
+    go_on();
+    return number;
+  }
   constexpr size_t kMostPending = 4096;
   if (pending_.size() > kMostPending) flush();
   return number;
@@ -359,6 +400,7 @@ double Device::copy_seconds(Copy::Direction direction, uint64_t bytes) const {
 }
 
 void Device::flush() {
+  if (!open_.empty()) return go_on_until([this] { return open_.empty(); });
   if (pending_.empty() || fault_) return;
   if (live_ == nullptr) {
     comp::LiveRun::Hooks hooks;
@@ -447,15 +489,20 @@ void Device::synchronize() {
 }
 
 void Device::synchronize(const Stream& stream) {
-  (void)stream;  // all that comes before it is carried out, and what runs beside it
   check();
-  flush();
+  if (open_.empty())
+    flush();  // all that comes before it, and what runs beside it
+  else
+    go_on_until([&] { return !is_waiting(stream); });
   services_.flush();
 }
 
 void Device::synchronize(const Event& event) {
   check();
-  if (!event.reached) flush();
+  if (!open_.empty())
+    go_on_until([&] { return !event.recorded || event.reached; });
+  else if (!event.reached)
+    flush();
   services_.flush();
 }
 

@@ -16,6 +16,8 @@ struct Device::Work {
   std::vector<uint64_t> after;  ///< numbers of work in other streams
   core::LaunchSpec spec;        ///< kLaunch: what `launch` refers to
   comp::PreparedLaunch launch;
+  Kernel* kernel = nullptr;                        ///< of a kLaunch for values that has not begun
+  std::unique_ptr<comp::FunctionalRunner> runner;  ///< kLaunch for values that has begun and waits
   Copy copy;
   Fill fill;
   std::function<void()> function;

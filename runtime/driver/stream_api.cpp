@@ -24,7 +24,10 @@ GPUSIM_DRIVER cuStreamDestroy_v2(CUstream stream) {
 GPUSIM_DRIVER cuStreamSynchronize(CUstream stream) {
   return call([&](Device& device) { device.synchronize(cudart::stream_of(device, stream)); });
 }
-GPUSIM_DRIVER cuStreamQuery(CUstream stream) { return cuStreamSynchronize(stream); }
+GPUSIM_DRIVER cuStreamQuery(CUstream stream) {
+  return call(
+      [&](Device& device) { require(device.is_done(cudart::stream_of(device, stream)), Code::kNotReady); });
+}
 GPUSIM_DRIVER cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   return call([&](Device& device) {
     device.wait(cudart::stream_of(device, stream), cudart::event_of(device, event));
@@ -61,7 +64,10 @@ GPUSIM_DRIVER cuEventRecord(CUevent event, CUstream stream) {
 GPUSIM_DRIVER cuEventSynchronize(CUevent event) {
   return call([&](Device& device) { device.synchronize(cudart::event_of(device, event)); });
 }
-GPUSIM_DRIVER cuEventQuery(CUevent event) { return cuEventSynchronize(event); }
+GPUSIM_DRIVER cuEventQuery(CUevent event) {
+  return call(
+      [&](Device& device) { require(device.is_done(cudart::event_of(device, event)), Code::kNotReady); });
+}
 GPUSIM_DRIVER cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to) {
   return call([&](Device& device) {
     require(milliseconds != nullptr);

@@ -1,0 +1,135 @@
+// Kernels of a run for values that wait for the host, or for work that is submitted later.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "runtime/device/children.h"
+#include "runtime/device/work.h"
+
+namespace gpusim::runtime {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+using Outcome = comp::FunctionalRunner::Outcome;
+
+/// So long nothing may happen while the program waits for a kernel that waits: on a GPU it would wait for
+/// ever.
+constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::milliseconds kPause{1};
+}  // namespace
+
+bool Device::may_put_aside() const {
+  // An export takes launch after launch.
+  return options_.functional && export_ == nullptr && runner_->waits_for_memory();
+}
+
+void Device::put_aside(std::unique_ptr<Work> launch, Stream& stream) {
+  open_.insert(take_number(*launch, stream));
+  aside_.push_back(std::move(launch));
+}
+
+bool Device::has_to_wait(const Work& work) const {
+  // The checks follow one launch at a time.
+  if (checker_ != nullptr && !aside_.empty()) return true;
+  return std::ranges::any_of(work.after, [this](uint64_t n) { return open_.contains(n); });
+}
+
+bool Device::is_waiting(const Stream& stream) const {
+  if (open_.contains(stream.last_work)) return true;
+  if (std::ranges::any_of(stream.waits, [this](uint64_t n) { return open_.contains(n); })) return true;
+  if (&stream == &legacy_)
+    return std::ranges::any_of(streams_, [this](const auto& s) {
+      return s.second->blocking && open_.contains(s.second->last_work);
+    });
+  return stream.blocking && open_.contains(legacy_barrier_);
+}
+
+bool Device::go_on() {
+  bool moved = false;
+  for (size_t i = 0; i < aside_.size();) {
+    Work& work = *aside_[i];
+    const uint64_t before = work.runner->blocks_left(*work.launch.run);
+    const Outcome outcome = work.runner->resume(*work.launch.run);
+    if (outcome == Outcome::kDeadlock && work.runner->waits_for_memory()) {
+      moved = moved || work.runner->blocks_left(*work.launch.run) != before;
+      ++i;
+      continue;
+    }
+    const std::unique_ptr<Work> ended = std::move(aside_[i]);
+    aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(i));
+    open_.erase(ended->number);
+    moved = true;
+    end_values(*ended->launch.run, *ended->runner, outcome);
+  }
+  for (size_t i = 0; i < pending_.size();) {
+    if (has_to_wait(*pending_[i])) {
+      ++i;
+      continue;
+    }
+    std::unique_ptr<Work> work = std::move(pending_[i]);
+    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
+    moved = true;
+    if (work->kind != Work::Kind::kLaunch) {
+      carry_out(*work);
+      open_.erase(work->number);
+      continue;
+    }
+    if (Children::may_launch(*work->launch.run->image)) {
+      open_.erase(work->number);
+      children_->run_for_values(*work->kernel, *work->launch.run, work->spec.stream);
+      continue;
+    }
+    work->runner = make_runner();
+    const Outcome outcome = work->runner->run(*work->launch.run);
+    if (outcome == Outcome::kDeadlock && work->runner->waits_for_memory()) {
+      aside_.push_back(std::move(work));
+      continue;
+    }
+    open_.erase(work->number);
+    end_values(*work->launch.run, *work->runner, outcome);
+  }
+  return moved;
+}
+
+void Device::go_on_until(const std::function<bool()>& done) {
+  Clock::time_point last = Clock::now();
+  while (!done()) {
+    check();
+    if (go_on()) {
+      last = Clock::now();
+      continue;
+    }
+    if (Clock::now() - last > kPatience && !aside_.empty()) {
+      const std::unique_ptr<Work> stuck = std::move(aside_.front());
+      aside_.clear(), pending_.clear(), open_.clear();
+      end_values(*stuck->launch.run, *stuck->runner, Outcome::kDeadlock);
+    }
+    // Other threads may submit, or write to memory, what the kernel waits for.
+    mutex_.unlock();
+    std::this_thread::sleep_for(kPause);
+    mutex_.lock();
+  }
+}
+
+bool Device::is_done(const Stream& stream) {
+  check();
+  if (open_.empty()) {
+    flush();
+    return true;
+  }
+  go_on();
+  return !is_waiting(stream);
+}
+
+bool Device::is_done(const Event& event) {
+  check();
+  if (open_.empty()) {
+    flush();
+    return true;
+  }
+  go_on();
+  return !event.recorded || event.reached;
+}
+
+}  // namespace gpusim::runtime
