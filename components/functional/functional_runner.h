@@ -109,6 +109,9 @@ class FunctionalRunner {
   void report_deadlock(const KernelLaunch& run, uint64_t block);
   bool step_memory(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
                    isa::LaneMask lanes);
+  /// Clocks go on by one with each operation, so that a program that waits for a time comes to an end, and
+  /// faster and faster while nothing but that happens.
+  uint64_t read_clock(uint32_t pc);
   /// After a test of an mbarrier: others have their turn while its phase goes on.
   Stop look_at_phase(Warp& warp, uint32_t pc, const isa::MicroOp& op, isa::LaneMask lanes,
                      uint64_t operations) const;
@@ -122,6 +125,8 @@ class FunctionalRunner {
   Checker* checker_;  ///< of a run with --check
   std::function<bool(bool)> between_blocks_;
   uint64_t operations_ = 0;
+  uint64_t clock_skipped_ = 0, clock_read_ = 0, clock_polls_ = 0;
+  uint32_t clock_pc_ = isa::kNoTarget;
   WarpTracer* tracer_ = nullptr;
   std::string error_;
   isa::FaultKind fault_ = isa::FaultKind::kNone;

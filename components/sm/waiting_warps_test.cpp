@@ -82,6 +82,36 @@ W:
     expect_values(ptx, "backwards", 5, 64, {5}, {capability});
 }
 
+/// A kernel that waits for a time need not be followed round its loop; elsewhere an operation is one clock.
+TEST(FunctionalTurns, TimeThatIsOnlyWaitedForPassesQuickly) {
+  const char* const ptx = R"(.version 6.0
+.target sm_30
+.address_size 64
+.visible .entry delay(.param .u64 data)
+{
+  .reg .u64 %d, %start, %now;
+  .reg .u32 %r;
+  .reg .pred %p;
+  ld.param.u64 %d, [data];
+  mov.u64 %start, %clock64;
+W:
+  mov.u64 %now, %clock64;
+  sub.u64 %now, %now, %start;
+  setp.lt.u64 %p, %now, 1099511627776;
+  @%p bra W;
+  mov.u64 %start, %clock64;
+  mov.u64 %now, %clock64;
+  sub.u64 %now, %now, %start;
+  cvt.u32.u64 %r, %now;
+  st.global.u32 [%d], %r;
+  ret;
+}
+)";
+  const Outcome o = run(ptx, launch("delay", 2, 64), true, {});
+  EXPECT_EQ(o.status, "complete") << o.reason;
+  EXPECT_EQ(o.values, test::values_of({1}));
+}
+
 /// Two warps take 2000 turns; what they count is in memory, and in their waiting loops they look the same
 /// every time.
 constexpr const char* kPingPong = R"(.version 6.0
