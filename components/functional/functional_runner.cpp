@@ -251,14 +251,16 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
       warp.side_by_side = false;
       if (warps_.size() > 1) return Stop::kPaused;
     }
-    PcStats& at = run.pc[stack.pc()];
-    ++at.executed;
-    at.active_lanes += static_cast<uint64_t>(lanes.count());
-    const LaneMask counting = isa::counted(op, active, lanes);
-    stats.warp_instructions += counting.any() ? op.ptx_count : 0;
-    stats.thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(counting.count());
-    stats.flops += uint64_t{op.flops} * static_cast<uint64_t>(lanes.count());
-    ++stats.inst_executed;
+    if (counts_) {
+      PcStats& at = run.pc[stack.pc()];
+      ++at.executed;
+      at.active_lanes += static_cast<uint64_t>(lanes.count());
+      const LaneMask counting = isa::counted(op, active, lanes);
+      stats.warp_instructions += counting.any() ? op.ptx_count : 0;
+      stats.thread_instructions += uint64_t{op.ptx_count} * static_cast<uint64_t>(counting.count());
+      stats.flops += uint64_t{op.flops} * static_cast<uint64_t>(lanes.count());
+      ++stats.inst_executed;
+    }
     if ((++operations_ & 0xffff) == 0 && (operations_ > max_operations_ || interrupted_())) {
       error_ =
           fmt::format("{}: still running after {} warp operations (--max-cycles)",

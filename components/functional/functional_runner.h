@@ -49,6 +49,8 @@ class FunctionalRunner {
   /// Called after each block, or with true when all blocks that are left wait for something: true if what
   /// was done may let them go on.
   void set_between_blocks(std::function<bool(bool stuck)> between) { between_blocks_ = std::move(between); }
+  /// Whoever wants values only saves the counting of instructions.
+  void count_instructions(bool on) { counts_ = on; }
   /// `tracer` sees what each warp does from now on.
   void set_tracer(WarpTracer* tracer) { tracer_ = tracer; }
 
@@ -124,6 +126,7 @@ class FunctionalRunner {
   std::function<bool()> interrupted_;
   Checker* checker_;  ///< of a run with --check
   std::function<bool(bool)> between_blocks_;
+  bool counts_ = true;
   uint64_t operations_ = 0;
   uint64_t clock_skipped_ = 0, clock_read_ = 0, clock_polls_ = 0;
   uint32_t clock_pc_ = isa::kNoTarget;

@@ -100,6 +100,7 @@ std::unique_ptr<comp::FunctionalRunner> Device::make_runner() {
       },
       checker_.get());
   runner->set_between_blocks([this](bool stuck) { return children_->between_blocks(stuck); });
+  runner->count_instructions(false);  // of launches that are not timed nothing is recorded
   return runner;
 }
 
