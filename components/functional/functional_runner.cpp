@@ -27,7 +27,7 @@ std::byte* aligned(size_t bytes) {
 void FunctionalRunner::Free::operator()(std::byte* p) const { std::free(p); }
 
 FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
-  operations_ = clock_skipped_ = 0;
+  operations_ = clock_skipped_ = clock_read_ = last_access_ = 0;
   if (tracer_ != nullptr) tracer_->begin_kernel(run);
   next_ = 0;
   waiting_.clear();
@@ -177,6 +177,7 @@ bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved)
 
 bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp, const MicroOp& op,
                                    LaneMask lanes) {
+  last_access_ = operations_;
   access_.lanes = LaneMask();
   access_.fault = isa::FaultKind::kNone;
   op.mem(op, warp.context, lanes, access_);
@@ -211,10 +212,10 @@ FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelLaunch& run, uint64
   return Stop::kError;
 }
 
-uint64_t FunctionalRunner::read_clock(uint32_t pc) {
+uint64_t FunctionalRunner::read_clock() {
   constexpr uint64_t kLoop = 64, kPolls = 256;
-  clock_polls_ = pc == clock_pc_ && operations_ - clock_read_ <= kLoop ? clock_polls_ + 1 : 0;
-  clock_pc_ = pc;
+  const bool only_waits = operations_ - clock_read_ <= kLoop && last_access_ <= clock_read_;
+  clock_polls_ = only_waits ? clock_polls_ + 1 : 0;
   clock_read_ = operations_;
   if (clock_polls_ > kPolls) clock_skipped_ += clock_polls_;
   return operations_ + clock_skipped_;
@@ -282,7 +283,7 @@ FunctionalRunner::Stop FunctionalRunner::run_warp(KernelLaunch& run, uint64_t bl
               !step_memory(run, block, warp, run.image->folded_loads[op.folded_load], lanes))
             return Stop::kError;
           if (op.op_class == isa::OpClass::kSpecial)
-            warp.context.clock = warp.context.globaltimer_ns = read_clock(stack.pc());
+            warp.context.clock = warp.context.globaltimer_ns = read_clock();
           op.exec(op, warp.context, lanes);
         }
         stack.advance();

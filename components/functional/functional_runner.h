@@ -112,8 +112,8 @@ class FunctionalRunner {
   bool step_memory(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
                    isa::LaneMask lanes);
   /// Clocks go on by one with each operation, so that a program that waits for a time comes to an end, and
-  /// faster and faster while nothing but that happens.
-  uint64_t read_clock(uint32_t pc);
+  /// faster and faster while it does nothing but look at them.
+  uint64_t read_clock();
   /// After a test of an mbarrier: others have their turn while its phase goes on.
   Stop look_at_phase(Warp& warp, uint32_t pc, const isa::MicroOp& op, isa::LaneMask lanes,
                      uint64_t operations) const;
@@ -129,7 +129,7 @@ class FunctionalRunner {
   bool counts_ = true;
   uint64_t operations_ = 0;
   uint64_t clock_skipped_ = 0, clock_read_ = 0, clock_polls_ = 0;
-  uint32_t clock_pc_ = isa::kNoTarget;
+  uint64_t last_access_ = 0;  ///< to memory
   WarpTracer* tracer_ = nullptr;
   std::string error_;
   isa::FaultKind fault_ = isa::FaultKind::kNone;

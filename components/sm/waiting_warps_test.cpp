@@ -97,8 +97,13 @@ TEST(FunctionalTurns, TimeThatIsOnlyWaitedForPassesQuickly) {
 W:
   mov.u64 %now, %clock64;
   sub.u64 %now, %now, %start;
+  setp.ge.u64 %p, %now, 1099511627776;
+  @%p bra DONE;
+  mov.u64 %now, %clock64;
+  sub.u64 %now, %now, %start;
   setp.lt.u64 %p, %now, 1099511627776;
   @%p bra W;
+DONE:
   mov.u64 %start, %clock64;
   mov.u64 %now, %clock64;
   sub.u64 %now, %now, %start;
