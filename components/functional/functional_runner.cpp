@@ -213,11 +213,11 @@ FunctionalRunner::Stop FunctionalRunner::step_transfer(KernelLaunch& run, uint64
 }
 
 uint64_t FunctionalRunner::read_clock() {
-  constexpr uint64_t kLoop = 64, kPolls = 256;
+  constexpr uint64_t kLoop = 64, kPolls = 16;
   const bool only_waits = operations_ - clock_read_ <= kLoop && last_access_ <= clock_read_;
   clock_polls_ = only_waits ? clock_polls_ + 1 : 0;
   clock_read_ = operations_;
-  if (clock_polls_ > kPolls) clock_skipped_ += clock_polls_;
+  if (clock_polls_ > kPolls) clock_skipped_ += clock_polls_ * clock_polls_;
   return operations_ + clock_skipped_;
 }
 

@@ -90,7 +90,7 @@ TEST(FunctionalTurns, TimeThatIsOnlyWaitedForPassesQuickly) {
 .visible .entry delay(.param .u64 data)
 {
   .reg .u64 %d, %start, %now;
-  .reg .u32 %r;
+  .reg .u32 %r, %t;
   .reg .pred %p;
   ld.param.u64 %d, [data];
   mov.u64 %start, %clock64;
@@ -104,11 +104,12 @@ W:
   setp.lt.u64 %p, %now, 1099511627776;
   @%p bra W;
 DONE:
+  ld.volatile.global.u32 %r, [%d];
   mov.u64 %start, %clock64;
   mov.u64 %now, %clock64;
   sub.u64 %now, %now, %start;
-  cvt.u32.u64 %r, %now;
-  st.global.u32 [%d], %r;
+  cvt.u32.u64 %t, %now;
+  st.global.u32 [%d], %t;
   ret;
 }
 )";
