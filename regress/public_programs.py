@@ -228,6 +228,8 @@ class Program:
 
     def run(self, architecture: str, own_arguments: list[str] | None) -> dict:
         commands = own_arguments or self.with_one_repetition(self.commands())
+        if not commands:  # what was built is gone: nothing that ran is no success
+            return {"name": self.name, "architecture": architecture, "state": "not built", "why": "", "seconds": "0.0", "commands": ""}
         machine = self.options.machine or ("tesla_v100" if architecture == "75" else "h200")
         run_options = self.options.run_options.replace("NAME", self.run_log.stem)
         launcher = f"{self.options.gpusim} run --config {machine} {run_options} -- ./"
