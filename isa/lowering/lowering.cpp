@@ -127,9 +127,9 @@ uint32_t schedule_for_occupancy(lir::Program& program, const lir::Flow& flow, co
   }
 }
 
-/// Values of 64 and 128 bits begin at multiples of two and four registers, so not every register between them
-/// is used. ptxas takes a tenth more than the values need, small kernels aside, unless it has to save
-/// (measured over the workloads: regress/check_ptxas.py).
+/// Before 7.0: values of 64 and 128 bits begin at multiples of two and four registers, so not every register
+/// between them is used. ptxas takes a tenth more than the values need, small kernels aside, unless it has to
+/// save.
 uint32_t with_gaps(uint32_t registers) {
   constexpr uint32_t kSmall = 12;
   return registers <= kSmall ? registers : registers + (registers - kSmall + 5) / 10;
@@ -161,6 +161,9 @@ constexpr uint32_t kFewest = 16;
 
 /// Compute capability whose multiplier gives 64 bits and adds them in one instruction.
 constexpr int kWideProductsFrom = 70;
+
+/// The first whose code shows how ptxas assigns registers.
+constexpr int kAssignsFrom = 70;
 
 /// The first with registers that a warp has once.
 constexpr int kUniformFrom = 75;
@@ -203,14 +206,19 @@ void run_passes(lir::Unit& unit, const LoweringOptions& options, const Function&
   }
   if (program.stack_pointer != lir::kNoVar) lir::save_registers(program, flow, simd);
   uint32_t registers = lir::register_estimate(program, flow);
-  if (limit != 0 && registers > limit) {
+  const bool spilled = limit != 0 && registers > limit;
+  if (spilled) {
     const uint32_t reserved = program.stack_pointer != lir::kNoVar ? 1 : 0;
     image.spilled_registers += lir::spill(program, flow, limit - std::min(reserved, limit - 1), simd);
     registers = limit;
   }
   if (options.level == LoweringLevel::kSchedule && options.machine_capability >= 20) {
-    registers = std::max(registers, lir::machine_registers(program, flow, lir::Registers::kTaken));
-    registers = std::max(registers, std::min(with_gaps(registers), schedule_to));
+    if (options.machine_capability < kAssignsFrom) {
+      registers = std::max(registers, lir::machine_registers(program, flow));
+      registers = std::max(registers, std::min(with_gaps(registers), schedule_to));
+    } else if (!spilled) {
+      registers = lir::assigned_registers(program, flow, schedule_to);
+    }
     if (limit != 0) registers = std::min(registers, limit);
   }
   if (rewrites(program, options)) lir::count_issue_slots(program, flow);

@@ -1,14 +1,13 @@
-// Registers per thread of the code that ptxas makes: what is alive, what the sequences and constants of
-// operations need besides, and what it takes on top because there are enough.
+// Registers per thread that the schedule may count on: what is alive, what the sequences and constants of
+// operations need besides, and what ptxas takes on top because there are enough. What a kernel takes once its
+// order is final is in assign_registers.cpp.
 #include <algorithm>
 
 #include "isa/lowering/liveness.h"
 #include "isa/lowering/machine_count.h"
 
 namespace gpusim::isa::lir {
-namespace {
 
-/// Registers that the sequence of an operation needs besides its sources and results, counted as above.
 uint32_t scratch_registers(const Op& op) {
   if (op.kind != OpKind::kAlu) return 0;
   switch (op.op_class) {
@@ -35,6 +34,8 @@ uint32_t scratch_registers(const Op& op) {
   return constants > 1 && op.op_class != OpClass::kWarp ? constants - 1 : 0;
 }
 
+namespace {
+
 /// The stack pointer; and what a kernel has that does nothing.
 constexpr uint32_t kReserved = 1, kFewest = 4;
 /// Code that calls through the stack: the registers that its calling convention hands to the callee.
@@ -47,31 +48,6 @@ constexpr uint32_t kFresh = 12;
 constexpr uint32_t kFew = 8, kFewFree = 4, kFewFresh = 6, kUncounted = 3;
 /// With more values than that it goes on, slowly: one more for so many further ones, up to a limit.
 constexpr uint32_t kPerFurther = 12, kFurther = 6;
-
-/// An access to memory reads its registers some time after it was issued; as long as there are registers,
-/// what follows is given others, for so many operations. Over the corpus, 8 to 24 operations and 28 to 40
-/// registers are equally right (docs/compiler.md).
-constexpr uint32_t kRests = 16, kUncontended = 32;
-
-/// Of each half-step of a block, the registers that nothing needs but that such an access may still read.
-std::vector<uint32_t> resting_registers(const Program& program, const Liveness& live, uint32_t block,
-                                        size_t steps) {
-  const std::vector<Op>& ops = program.blocks[block].ops;
-  const uint32_t first = 2 * live.first_op[block];
-  std::vector<uint32_t> resting(steps, 0);
-  for (const Segment& s : live.segments[block]) {
-    const size_t end = s.end - first;
-    if (end / 2 >= ops.size()) continue;
-    const Op& last = ops[end / 2];
-    if (last.kind != OpKind::kStore && last.kind != OpKind::kLoad) continue;
-    if (last.memory.space == Space::kParam) continue;
-    bool reads = false;
-    for_each_use(last, [&](Var v) { reads = reads || v == s.var; });
-    for (size_t i = end + 1; reads && i < std::min(steps, end + 1 + 2 * kRests); ++i)
-      resting[i] += thread_registers(program, s.var);
-  }
-  return resting;
-}
 
 /// Registers if each value had its own.
 uint32_t without_reuse(const Program& program) {
@@ -89,19 +65,16 @@ uint32_t without_reuse(const Program& program) {
 
 }  // namespace
 
-uint32_t machine_registers(const Program& program, const Flow& flow, Registers what) {
+uint32_t machine_registers(const Program& program, const Flow& flow) {
   const Liveness live = compute_liveness(program, flow);
-  uint32_t needed = 0, rested = 0;
+  uint32_t needed = 0;
   bool calls = program.is_function;
   for (uint32_t b = 0; b < program.blocks.size(); ++b) {
     const std::vector<uint32_t> pressure = block_pressure(program, live, b);
-    std::vector<uint32_t> resting(pressure.size(), 0);
-    if (what == Registers::kTaken) resting = resting_registers(program, live, b, pressure.size());
     const std::vector<Op>& ops = program.blocks[b].ops;
     for (size_t i = 0; i < pressure.size(); ++i) {
       const uint32_t scratch = i / 2 < ops.size() ? scratch_registers(ops[i / 2]) : 0;
       needed = std::max(needed, pressure[i] + scratch);
-      rested = std::max(rested, pressure[i] + scratch + resting[i]);
     }
     for (const Op& op : ops) calls = calls || op.kind == OpKind::kCall;
   }
@@ -111,12 +84,7 @@ uint32_t machine_registers(const Program& program, const Flow& flow, Registers w
   const uint32_t fresh =
       std::min(all, kFresh) + std::min((all - std::min(all, kFresh)) / kPerFurther, kFurther);
   const bool small = program.machine_capability >= 70 && needed > 0 && needed <= kFew && !calls;
-  const uint32_t least = small ? few : std::max({needed + kReserved, fresh, kFewest, calls ? kWithCalls : 0});
-  if (what == Registers::kNeeded || program.machine_capability < 70 || least >= kUncontended) return least;
-  // Constants go through registers on 9.0 (LDC): of 151 kernels with less than 28, ptxas gives 1.45 more
-  // there.
-  const uint32_t constants = program.machine_capability >= 90 ? 1 : 0;
-  return std::min(std::max(least, rested + kReserved) + constants, kUncontended);
+  return small ? few : std::max({needed + kReserved, fresh, kFewest, calls ? kWithCalls : 0});
 }
 
 }  // namespace gpusim::isa::lir

@@ -1,0 +1,319 @@
+// Registers per thread that ptxas takes for a program whose order is final (compute capability 7.0 and up):
+// each value gets registers of its own for as long as it is wanted, and the highest of them counts. Found in
+// the machine code of ptxas 13, whose registers and branches were decoded (docs/compiler.md):
+// - A kernel has the highest register that it names, and two more. R1 is the stack pointer of each.
+// - 64 bits stand at even registers, and what one access loads or stores at once stands side by side, from a
+//   multiple of four on if it is more than 64 bits.
+// - A result may stand where a source was that dies there, whatever their widths.
+// - A load, a store or an atomic reads its registers some time after it was issued. As long as there are
+//   enough, what follows is given others.
+// - What is the same for all threads of a launch is read from the constant bank where it is needed. A
+// register
+//   keeps it only around a loop.
+#include <algorithm>
+#include <bit>
+
+#include "isa/lowering/liveness.h"
+#include "isa/lowering/machine_count.h"
+
+namespace gpusim::isa::lir {
+namespace {
+
+/// The registers that no instruction names but the machine takes; what a kernel has that does nothing.
+constexpr uint32_t kUnnamed = 2, kIdle = 4;
+/// With as many values, so many registers are named before one is given again.
+constexpr uint32_t kNamedFirst = 10, kFewValues = 6;
+/// Code that calls through the stack: the registers that its calling convention hands to the callee.
+constexpr uint32_t kCalleeHas = 26;
+/// Operations within which an access has read its registers.
+constexpr uint32_t kRests = 24;
+/// Registers up to which nobody has to save: all threads of an SM fit with them from 8.0 on.
+constexpr uint32_t kPlenty = 32;
+/// ptxas gives one of those that rest again.
+constexpr uint32_t kOverlap = 1;
+constexpr uint32_t kStackRegister = 1;
+
+/// Half-steps, both inclusive.
+struct Span {
+  uint32_t begin = 0, end = 0;
+};
+
+/// Values that stand side by side.
+struct Together {
+  uint32_t width = 0, start = ~0u;
+  std::vector<std::pair<Var, uint32_t>> members;  ///< and how far each is from the first register
+  std::vector<Span> scratch;                      ///< what no variable has
+};
+
+/// Which half-steps each register is taken at.
+class RegisterFile {
+ public:
+  explicit RegisterFile(uint32_t half_steps) : words_(half_steps / 64 + 1) {}
+
+  [[nodiscard]] bool is_free(uint32_t reg, const std::vector<Span>& spans) const {
+    if (reg >= taken_.size()) return true;
+    return std::ranges::all_of(spans, [&](const Span& s) {
+      for (uint32_t w = s.begin / 64; w <= s.end / 64; ++w) {
+        if ((taken_[reg][w] & mask(s, w)) != 0) return false;
+      }
+      return true;
+    });
+  }
+  void take(uint32_t reg, const std::vector<Span>& spans) {
+    while (taken_.size() <= reg) taken_.emplace_back(words_, 0);
+    for (const Span& s : spans) {
+      for (uint32_t w = s.begin / 64; w <= s.end / 64; ++w) taken_[reg][w] |= mask(s, w);
+    }
+  }
+  /// The highest register that is taken, and one.
+  [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(taken_.size()); }
+
+ private:
+  static uint64_t mask(const Span& s, uint32_t word) {
+    uint64_t bits = ~uint64_t{0};
+    if (word == s.begin / 64) bits &= ~uint64_t{0} << (s.begin % 64);
+    if (word == s.end / 64) bits &= ~uint64_t{0} >> (63 - s.end % 64);
+    return bits;
+  }
+  uint32_t words_;
+  std::vector<std::vector<uint64_t>> taken_;
+};
+
+bool reads_late(const Op& op) { return op.is_memory() && op.memory.space != Space::kParam; }
+
+class Assignment {
+ public:
+  Assignment(const Program& program, const Flow& flow)
+      : program_(program),
+        live_(compute_liveness(program, flow)),
+        weights_(block_weights(program)),
+        wanted_(program.vars.size()),
+        resting_(program.vars.size()) {
+    find_constants();
+    for (uint32_t b = 0; b < program.blocks.size(); ++b) find_spans(b);
+    join();
+  }
+
+  /// Most registers that are wanted at once.
+  [[nodiscard]] uint32_t wanted() const {
+    std::vector<int64_t> change(half_steps() + 2, 0);
+    const auto add = [&](const Span& s, uint32_t width) {
+      change[s.begin] += width;
+      change[s.end + 1] -= width;
+    };
+    for (const Together& group : placed_) {
+      for (const auto& [v, at] : group.members)
+        for (const Span& s : wanted_[v]) add(s, thread_registers(program_, v));
+      for (const Span& s : group.scratch) add(s, group.width);
+    }
+    int64_t now = 0, most = 0;
+    for (const int64_t c : change) most = std::max(most, now += c);
+    return static_cast<uint32_t>(most);
+  }
+
+  /// Registers that are named if each value has the lowest that are free; the widest choose first. `rests`:
+  /// and none is given again before the accesses that read it have done so.
+  [[nodiscard]] uint32_t named(bool rests) const {
+    RegisterFile file(half_steps());
+    file.take(kStackRegister, {{0, half_steps() - 1}});
+    for (const Together& group : placed_) {
+      const uint32_t step = group.width > 2 ? 4 : group.width;
+      uint32_t first = 0;
+      while (!fits(file, group, first, rests)) first += step;
+      each(group, rests, [&](uint32_t at, const std::vector<Span>& spans) { file.take(first + at, spans); });
+    }
+    return file.count();
+  }
+
+  /// Registers if each value had its own.
+  [[nodiscard]] uint32_t values() const {
+    uint32_t sum = 0;
+    for (Var v = 0; v < wanted_.size(); ++v) {
+      if (defined_[v] > 0) sum += thread_registers(program_, v);
+    }
+    return sum;
+  }
+
+ private:
+  [[nodiscard]] uint32_t half_steps() const {
+    const size_t last = program_.blocks.size() - 1;
+    return 2 * (live_.first_op[last] + static_cast<uint32_t>(program_.blocks[last].ops.size())) + 1;
+  }
+  [[nodiscard]] bool in_loop(uint32_t block) const { return weights_[block] > 1; }
+
+  /// Those that the constant bank has, and that no loop reads.
+  void find_constants() {
+    defined_.assign(program_.vars.size(), 0);
+    constant_.assign(program_.vars.size(), false);
+    in_loop_.assign(program_.vars.size(), false);
+    for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
+      for (const Op& op : program_.blocks[b].ops) {
+        for_each_def(op, [&](Var v) { ++defined_[v]; });
+        if (op.num_dst == 1 && op.guard == kNoVar && op.dst[0] != kNoVar && recomputable(op))
+          constant_[op.dst[0]] = true;
+        for_each_use(op, [&](Var v) { in_loop_[v] = in_loop_[v] || in_loop(b); });
+      }
+    }
+    for (Var v = 0; v < constant_.size(); ++v) constant_[v] = constant_[v] && defined_[v] == 1;
+  }
+
+  void find_spans(uint32_t block) {
+    const std::vector<Op>& ops = program_.blocks[block].ops;
+    const uint32_t first = 2 * live_.first_op[block];
+    for (const Segment& s : live_.segments[block]) {
+      if (s.var == program_.stack_pointer || thread_registers(program_, s.var) == 0) continue;
+      Span span{s.begin, s.end};
+      if (const uint32_t i = (s.begin - first) / 2;
+          s.begin % 2 == 0 && i < ops.size() && defines(ops[i], s.var))
+        ++span.begin;  // where a row could not be shared, a register can
+      span.end = std::max(span.end, span.begin);
+      uint32_t first_use = kNone, last_use = 0, last_access = kNone;
+      for (auto& [i, access] : uses_in(ops, block, s.var)) {
+        const uint32_t at = first + 2 * i;
+        if (at < s.begin || at > s.end) continue;
+        first_use = std::min(first_use, at);
+        last_use = at;
+        if (access) last_access = at;
+      }
+      if (constant_[s.var] && (!in_loop(block) || !in_loop_[s.var])) {
+        if (first_use == kNone) continue;
+        span = {first_use, last_use};
+      }
+      wanted_[s.var].push_back(span);
+      if (last_access != kNone) {
+        const uint32_t block_end = first + 2 * static_cast<uint32_t>(ops.size());
+        span.end = std::min(std::max(span.end, last_access + 2 * kRests), std::max(block_end, span.end));
+      }
+      resting_[s.var].push_back(span);
+    }
+  }
+
+  static bool defines(const Op& op, Var var) {
+    return std::find(op.dst.begin(), op.dst.begin() + op.num_dst, var) != op.dst.begin() + op.num_dst;
+  }
+
+  struct Use {
+    uint32_t op;
+    bool access;
+  };
+  /// Of a variable in a block, ascending.
+  const std::vector<Use>& uses_in(const std::vector<Op>& ops, uint32_t block, Var var) {
+    if (uses_of_ != block) {
+      for (const Var v : used_) uses_[v].clear();
+      used_.clear();
+      uses_.resize(program_.vars.size());
+      for (uint32_t i = 0; i < ops.size(); ++i) {
+        for (int k = 0; k < ops[i].num_src; ++k) {
+          if (ops[i].src[k].is_literal()) continue;
+          const Var v = ops[i].src[k].var;
+          if (uses_[v].empty()) used_.push_back(v);
+          uses_[v].push_back({i, reads_late(ops[i])});
+        }
+      }
+      uses_of_ = block;
+    }
+    return uses_[var];
+  }
+
+  /// What an access loads or stores at once becomes one group, everything else its own.
+  void join() {
+    std::vector<bool> placed(program_.vars.size(), false);
+    const auto usable = [&](Var v) { return !placed[v] && !wanted_[v].empty(); };
+    for (uint32_t b = 0; b < program_.blocks.size(); ++b) {
+      const std::vector<Op>& ops = program_.blocks[b].ops;
+      for (uint32_t i = 0; i < ops.size(); ++i) {
+        const Op& op = ops[i];
+        if (const uint32_t more = scratch_registers(op); more > 0) {
+          const uint32_t at = 2 * (live_.first_op[b] + i);
+          placed_.insert(placed_.end(), more, Together{1, at, {}, {{at, at + 1}}});
+        }
+        const bool load = op.kind == OpKind::kLoad;
+        if ((!load && op.kind != OpKind::kStore) || op.memory.elements < 2) continue;
+        std::vector<Var> parts;
+        if (load) {
+          parts.assign(op.dst.begin(), op.dst.begin() + op.num_dst);
+        } else {
+          for (int k = std::max(op.num_src - int{op.memory.elements}, 0); k < op.num_src; ++k)
+            parts.push_back(op.src[k].var);
+        }
+        Together group;
+        bool apart = parts.size() != op.memory.elements;
+        for (size_t k = 0; k < parts.size() && !apart; ++k) {
+          const Var v = parts[k];
+          apart = v == kNoVar || !usable(v) ||
+                  std::find(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(k), v) !=
+                      parts.begin() + static_cast<std::ptrdiff_t>(k);
+          if (apart) break;
+          group.members.emplace_back(v, group.width);
+          group.width += thread_registers(program_, v);
+        }
+        if (apart) continue;
+        for (const Var v : parts) placed[v] = true;
+        placed_.push_back(std::move(group));
+      }
+    }
+    for (Var v = 0; v < program_.vars.size(); ++v) {
+      if (usable(v)) placed_.push_back({thread_registers(program_, v), ~0u, {{v, 0}}, {}});
+    }
+    for (Together& group : placed_) {
+      for (const auto& [v, at] : group.members)
+        for (const Span& s : wanted_[v]) group.start = std::min(group.start, s.begin);
+    }
+    std::stable_sort(placed_.begin(), placed_.end(), [](const Together& a, const Together& b) {
+      return a.width != b.width ? a.width > b.width : a.start < b.start;
+    });
+  }
+
+  /// Calls fn(distance from the first register, half-steps) for each register of `group`.
+  template <class Fn>
+  void each(const Together& group, bool rests, Fn fn) const {
+    for (const auto& [v, at] : group.members) {
+      for (uint32_t k = 0; k < thread_registers(program_, v); ++k)
+        fn(at + k, (rests ? resting_ : wanted_)[v]);
+    }
+    if (!group.scratch.empty()) fn(0, group.scratch);
+  }
+  [[nodiscard]] bool fits(const RegisterFile& file, const Together& group, uint32_t first, bool rests) const {
+    bool free = true;
+    each(group, rests, [&](uint32_t at, const std::vector<Span>& spans) {
+      free = free && file.is_free(first + at, spans);
+    });
+    return free;
+  }
+
+  const Program& program_;
+  const Liveness live_;
+  const std::vector<double> weights_;
+  std::vector<std::vector<Span>> wanted_, resting_;  // of each variable
+  std::vector<uint32_t> defined_;                    // how often
+  std::vector<bool> constant_, in_loop_;
+  std::vector<Together> placed_;
+  uint32_t uses_of_ = kNone;
+  std::vector<std::vector<Use>> uses_;
+  std::vector<Var> used_;
+};
+
+}  // namespace
+
+uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit) {
+  const Assignment assignment(program, flow);
+  const bool calls =
+      program.is_function || std::ranges::any_of(program.blocks, [](const Block& block) {
+        return std::ranges::any_of(block.ops, [](const Op& op) { return op.kind == OpKind::kCall; });
+      });
+  const uint32_t wanted = assignment.wanted();
+  if (wanted == 0 && !calls) return kIdle;
+  uint32_t registers = assignment.named(false) + kUnnamed;
+  // Where it must, ptxas finds an assignment without gaps.
+  if (wanted + 1 <= limit) registers = std::min(registers, limit);
+  if (const uint32_t values = assignment.values(); values > kFewValues)
+    registers = std::max(registers, std::min(values, kNamedFirst) + kUnnamed);
+  if (calls) registers = std::max(registers, kCalleeHas);
+  if (registers >= kPlenty) return registers;
+  // Constants go through registers on 9.0 (LDC).
+  const uint32_t constants = program.machine_capability >= 90 ? 1 : 0;
+  const uint32_t rested = assignment.named(true) + kUnnamed - kOverlap;
+  return std::min(std::max(registers, rested) + constants, kPlenty);
+}
+
+}  // namespace gpusim::isa::lir
