@@ -9,10 +9,13 @@ namespace gpusim::isa::lir {
 
 /// Registers that the sequence of an operation needs besides its sources and results.
 [[nodiscard]] uint32_t scratch_registers(const Op& op);
-/// Registers per thread of that code as far as the schedule looks ahead: what is alive, and what the
-/// sequences and constants need besides.
-[[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow);
-/// Those that a program takes whose order is final, 7.0 and up; `limit`: with which its schedule did.
+/// Those that the code needs; or those that it takes where there are enough, which lets accesses read theirs
+/// at leisure.
+enum class Registers : uint8_t { kNeeded, kTaken };
+/// Registers per thread of that code: what is alive, and what the sequences and constants need besides.
+[[nodiscard]] uint32_t machine_registers(const Program& program, const Flow& flow,
+                                         Registers what = Registers::kNeeded);
+/// Those that a program takes from 8.0 on once its order is final; `limit`: with which its schedule did.
 /// assign_registers.cpp
 [[nodiscard]] uint32_t assigned_registers(const Program& program, const Flow& flow, uint32_t limit);
 /// Of each block, without subroutines and what branches need to meet again.

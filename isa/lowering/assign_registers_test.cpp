@@ -1,0 +1,96 @@
+// Registers that ptxas 13.0 gives small kernels for sm_80, and what the assignment gives them, at most one
+// less: kernels for the rules of assign_registers.cpp. The accesses are volatile, so that both keep their
+// order.
+#include <fmt/format.h>
+
+#include "isa/tests/lowering_test_util.h"
+
+namespace gpusim::isa {
+namespace {
+
+using namespace test;  // NOLINT: helpers of this folder
+
+/// `statements` with this thread's 256 bytes at [%in] and [%out], and `count` of each kind of register.
+uint32_t registers_of(std::string_view statements, int count, int capability = 80) {
+  const std::string text = fmt::format(
+      ".version 9.0\n.target sm_{}\n.address_size 64\n"
+      ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{{\n.reg .b64 %in, %out, %off, %d<{}>; .reg "
+      ".b32 "
+      "%t, %r<{}>;\nmov.u32 %t, %tid.x; ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout];\n"
+      "mul.wide.u32 %off, %t, 256; add.s64 %in, %in, %off; add.s64 %out, %out, %off;\n{}ret;\n}}\n",
+      capability, count, 4 * count, statements);
+  LoweringOptions options = level(LoweringLevel::kSchedule, 0, capability);
+  options.max_registers = 255;
+  options.threads_per_sm = threads_per_sm(capability);
+  return lower_ok(text, options).registers;
+}
+
+/// Loads `count` values of a kind, then stores them in the opposite order: all are alive at once.
+std::string reversal(std::string_view type, char letter, int count) {
+  std::string load, store;
+  for (int i = 0; i < count; ++i) {
+    load += fmt::format("ld.volatile.global.{} %{}{}, [%in+{}];\n", type, letter, i, 8 * i);
+    store += fmt::format("st.volatile.global.{} [%out+{}], %{}{};\n", type, 8 * i, letter, count - 1 - i);
+  }
+  return load + store;
+}
+
+TEST(AssignRegisters, PairsStandAtEvenRegisters) {
+  EXPECT_NEAR(registers_of(reversal("u64", 'd', 5), 5), 18, 1);
+  EXPECT_NEAR(registers_of(reversal("u64", 'd', 8), 8), 24, 1);
+  EXPECT_NEAR(registers_of(reversal("u64", 'd', 12), 12), 32, 1);
+}
+
+TEST(AssignRegisters, WordsThatAreStoredToGlobalMemoryStandAtOddRegisters) {
+  // As many as pairs take, though they are half as wide.
+  EXPECT_NEAR(registers_of(reversal("u32", 'r', 5), 5), 18, 1);
+  EXPECT_NEAR(registers_of(reversal("u32", 'r', 8), 8), 24, 1);
+  EXPECT_NEAR(registers_of(reversal("u32", 'r', 12), 12), 32, 1);
+}
+
+TEST(AssignRegisters, WordsDoNotStandBetweenPairsThatTheyAreStoredBeside) {
+  std::string load, store;
+  for (int i = 0; i < 4; ++i) {
+    load +=
+        fmt::format("ld.volatile.global.u32 %r{0}, [%in+{1}];\nld.volatile.global.u64 %d{0}, [%in+{2}];\n", i,
+                    4 * i, 128 + 8 * i);
+    store +=
+        fmt::format("st.volatile.global.u32 [%out+{1}], %r{0};\nst.volatile.global.u64 [%out+{2}], %d{0};\n",
+                    i, 4 * i, 128 + 8 * i);
+  }
+  EXPECT_NEAR(registers_of(load + store, 4), 24, 1);
+}
+
+TEST(AssignRegisters, WhereTheyMustWordsStandAnywhere) {
+  // 20 words at odd registers would be 44, with which not all threads of an SM fit on 8.0; ptxas gives 32.
+  EXPECT_NEAR(registers_of(reversal("u32", 'r', 20), 20), 32, 1);
+}
+
+TEST(AssignRegisters, AResultStandsWhereItsNarrowSourcesWere) {
+  std::string load, multiply, store;
+  for (int i = 0; i < 6; ++i) {
+    load += fmt::format("ld.volatile.global.u32 %r{}, [%in+{}];\nld.volatile.global.u32 %r{}, [%in+{}];\n",
+                        2 * i, 8 * i, 2 * i + 1, 8 * i + 4);
+    multiply += fmt::format("mul.wide.u32 %d{}, %r{}, %r{};\n", i, 2 * i, 2 * i + 1);
+    store += fmt::format("st.volatile.global.u64 [%out+{}], %d{};\n", 8 * i, i);
+  }
+  EXPECT_NEAR(registers_of(load + multiply + store, 6), 20, 1);
+}
+
+TEST(AssignRegisters, WhatAnAccessReadsIsNotGivenAgainBeforeItWasRead) {
+  const auto copies = [](int count) {
+    std::string body;
+    for (int i = 0; i < count; ++i)
+      body += fmt::format(
+          "ld.volatile.global.u32 %r{0}, [%in+{1}];\nst.volatile.global.u32 [%out+{1}], %r{0};\n", i, 4 * i);
+    return registers_of(body, count);
+  };
+  // One value is alive at a time.
+  EXPECT_NEAR(copies(2), 12, 1);
+  EXPECT_NEAR(copies(4), 16, 1);
+  EXPECT_GE(copies(8), 19u);
+  EXPECT_LE(copies(30), copies(12)) << "ptxas gives 20 to eight and to thirty: the first have been read";
+}
+
+}  // namespace
+}  // namespace gpusim::isa
