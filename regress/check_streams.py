@@ -41,7 +41,7 @@ def _in_order(report: dict[str, Any]) -> None:
 
 def check_overlap(gpusim: Gpusim, machine: str) -> None:
     # Copies short enough for kernels to meet.
-    report, _ = _record(gpusim, machine, "overlap.h5", "--set", "host.link_rate=500GB/s", "--set", "host.link_latency=100ns")
+    report, out = _record(gpusim, machine, "overlap.h5", "--set", "host.link_rate=500GB/s", "--set", "host.link_latency=100ns")
     _in_order(report)
     kernels, copies = _spans(report)
     require(_overlaps(kernels, copies) > 0, "no copy overlaps a kernel")
@@ -51,6 +51,12 @@ def check_overlap(gpusim: Gpusim, machine: str) -> None:
     there = [s for s, c in zip(copies, report["copies"]) if c["direction"] == "to_device"]
     for same_way in (back, there):
         require_equal("copies of one direction that overlap", _overlaps(same_way, same_way), 0)
+    # When one kernel ends, others have accesses on their way: entries in use count until then.
+    with h5py.File(out) as file:
+        for kernel in file["kernels"].values():
+            for row in kernel["units"][()]:
+                require(row["most"] <= row["busy"] <= row["capacity"] * row["instances"], f"{kernel.name}: {row}")
+    gpusim.run("explain", out).require_code(0)
 
 
 def check_timeline(gpusim: Gpusim) -> None:

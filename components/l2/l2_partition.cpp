@@ -74,10 +74,10 @@ void L2Partition::send_answer() {
   ++use_.replies;
 }
 
-PartitionUse L2Partition::use() const {
+PartitionUse L2Partition::use(uint64_t now) const {
   PartitionUse use = use_;
   use.atomic_cycles = l2_.atomic_cycles();
-  use.mshrs = l2_.mshr_cycles();
+  use.mshrs = l2_.mshr_cycles(now);
   return use;
 }
 

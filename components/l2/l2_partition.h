@@ -17,7 +17,7 @@ class L2Partition final : public MemoryPartition {
   [[nodiscard]] const L2Stats* l2_stats() const override { return &l2_.stats(); }
   [[nodiscard]] uint64_t l2_dirty_sectors() const override { return l2_.dirty_sectors(); }
   [[nodiscard]] std::string waiting_for() const override;
-  [[nodiscard]] PartitionUse use() const override;
+  [[nodiscard]] PartitionUse use(uint64_t now) const override;
 
  protected:
   core::Cycle tick(core::Cycle now) override;

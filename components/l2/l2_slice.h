@@ -77,9 +77,9 @@ class L2Slice {
   /// What the request waits for that take() has refused last.
   [[nodiscard]] PartitionWait refusal() const { return refusal_; }
   /// Since the start of the simulation, in interconnect cycles: of the unit that performs atomics; MSHRs in
-  /// use x cycles (right when nothing is on its way).
+  /// use x cycles until `now`.
   [[nodiscard]] uint64_t atomic_cycles() const { return atomics_.busy_cycles(); }
-  [[nodiscard]] uint64_t mshr_cycles() const { return mshr_cycles_; }
+  [[nodiscard]] uint64_t mshr_cycles(uint64_t now) const { return mshr_cycles_ + now * mshrs_.in_use(); }
   [[nodiscard]] uint64_t dirty_sectors() const;
   /// What it holds, for deadlock reports; empty if nothing.
   [[nodiscard]] std::string waiting_for() const;

@@ -56,8 +56,8 @@ class MemoryPartition : public core::Clocked {
   // Zeros if the machine has no such cache.
   [[nodiscard]] virtual uint64_t l2_dirty_sectors() const { return 0; }
   [[nodiscard]] virtual TextureL2Stats texture_stats() const { return {}; }
-  /// Since the start of the simulation.
-  [[nodiscard]] virtual PartitionUse use() const = 0;
+  /// Since the start of the simulation, until `now` in interconnect cycles.
+  [[nodiscard]] virtual PartitionUse use(uint64_t now) const = 0;
   [[nodiscard]] std::string waiting_for() const override;
 
  protected:

@@ -19,7 +19,7 @@ class UncachedPartition final : public MemoryPartition {
     textures_.forget();
   }
   [[nodiscard]] TextureL2Stats texture_stats() const override { return textures_.stats(); }
-  [[nodiscard]] PartitionUse use() const override {
+  [[nodiscard]] PartitionUse use(uint64_t /*now*/) const override {
     PartitionUse use = use_;
     use.atomic_cycles = atomics_.busy_cycles();
     return use;

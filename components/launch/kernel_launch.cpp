@@ -79,7 +79,10 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
     case isa::FaultKind::kReadOnly:
       return fmt::format("store to read-only {} memory at address {:#x}", space, access.fault_address);
     case isa::FaultKind::kNoTexture:
-      return fmt::format("{:#x} is not a texture of the launch file", access.fault_address);
+      return fmt::format(
+          "{:#x} is not a texture of the launch file (of a program: it is not bound, or its memory was "
+          "freed)",
+          access.fault_address);
     case isa::FaultKind::kTextureShape:
       return describe_texture(*memory.texture(access.fault_address));
     case isa::FaultKind::kSurface:

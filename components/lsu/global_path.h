@@ -71,7 +71,19 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   [[nodiscard]] uint32_t mshrs_in_use() const {
     return static_cast<uint32_t>(mshr_record_.size() - free_mshrs_.size());
   }
-  [[nodiscard]] const LsuUse& use() const { return use_; }
+  /// Until `now`, also of what is on its way then.
+  [[nodiscard]] LsuUse use(uint64_t now) const {
+    LsuUse use = use_;
+    for (uint32_t i = 0, at = queue_head_; i < queue_count_; ++i) {
+      const bool sent = i < queue_count_ - queue_unsent_;
+      use.queued += sent ? std::min(now, queue_[at].sent_at) : now;
+      at = at + 1 == queue_capacity_ ? 0 : at + 1;
+    }
+    use.outstanding += now * mshrs_in_use();
+    use.stores += now * stores_in_flight_;
+    use.l1_outstanding += now * l1_mshrs_in_use();
+    return use;
+  }
   [[nodiscard]] virtual const SmTlbStats& tlb_stats() const = 0;
   /// The translation look-aside buffer forgets what it has.
   virtual void forget_pages() = 0;
@@ -82,6 +94,7 @@ class GlobalPath : public core::MessageSink<MemoryReply> {
   [[nodiscard]] virtual std::span<const L1Cache::LineEvent> l1_events() const { return {}; }
   virtual void forget_l1_events() {}
   virtual void invalidate_l1(uint32_t /*ways*/) {}
+  [[nodiscard]] virtual uint32_t l1_mshrs_in_use() const { return 0; }
   [[nodiscard]] virtual const L1Stats* l1_stats() const { return nullptr; }
 
  protected:

@@ -56,6 +56,7 @@ class L1Path final : public GlobalPath {
   [[nodiscard]] std::span<const L1Cache::LineEvent> l1_events() const override { return l1_.events(); }
   void forget_l1_events() override { l1_.forget_events(); }
   void invalidate_l1(uint32_t ways) override { l1_.invalidate(ways); }
+  [[nodiscard]] uint32_t l1_mshrs_in_use() const override { return l1_.mshrs_in_use(); }
   [[nodiscard]] const L1Stats* l1_stats() const override { return &l1_.stats(); }
 
  private:

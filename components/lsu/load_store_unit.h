@@ -134,7 +134,7 @@ class LoadStoreUnit {
   /// Of the translation look-aside buffer since the simulation's start; zeros if there is none.
   void forget_pages() { global_->forget_pages(); }
   /// Of global and local accesses, since the simulation's start.
-  [[nodiscard]] const LsuUse& use() const { return global_->use(); }
+  [[nodiscard]] LsuUse use(uint64_t now) const { return global_->use(now); }
   [[nodiscard]] const SmTlbStats* tlb_stats() const { return &global_->tlb_stats(); }
 
   [[nodiscard]] AccessRecord& record(uint32_t index) { return accesses_[index]; }

@@ -1,6 +1,7 @@
 // How busy the load/store unit of an SM has been with global and local accesses since the start of the
 // simulation, and what its oldest access has waited for. Plain counts of core cycles. Occupancies are entries
-// integrated over cycles: they are right whenever nothing is on its way, as between kernels.
+// integrated over cycles: the sum of when each left less when it came, right whenever nothing is on its way,
+// as between kernels (GlobalPath::use() adds what is).
 #pragma once
 #include <cstdint>
 

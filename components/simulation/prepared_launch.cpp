@@ -51,7 +51,14 @@ void check_limits(const core::MachineConfig& m, const core::LaunchSpec& spec, co
   limit("grid z", run.grid.z, m.sm.max_grid_z);
   limit("threads per block", run.block.count(), m.sm.max_threads_per_block);
   limit("local memory per thread", image.local_bytes, m.sm.local_bytes_per_thread);
-  limit("shared memory per block", shared_bytes(image, spec) + system_shared_bytes(m, image), m.shared.bytes);
+  const uint64_t shared = shared_bytes(image, spec), system = system_shared_bytes(m, image);
+  if (system != 0 && shared + system > static_cast<uint64_t>(m.shared.bytes))
+    refuse(spec, image,
+           fmt::format("shared memory per block is {} ({} bytes of the kernel, and {} for its parameters and "
+                       "the block's place in "
+                       "the grid, which 1.x keeps there), machine '{}' allows {}",
+                       shared + system, shared, system, m.gpu.name, m.shared.bytes));
+  limit("shared memory per block", shared, m.shared.bytes);
 }
 
 /// What the kernel says of its blocks: .reqntid and .maxntid.

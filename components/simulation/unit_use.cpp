@@ -71,38 +71,41 @@ void add_schedulers(Units& units, const Sms& sms, const core::MachineConfig& mac
 }
 
 template <class Count>
-void add_sms(Units& units, const Sms& sms, const char* name, const char* meaning, uint64_t entries,
-             Count count) {
+void add_sms(Units& units, const std::vector<LsuUse>& uses, const Sms& sms, const char* name,
+             const char* meaning, uint64_t entries, Count count) {
   units.kind(name, "SM", UnitClock::kCore, meaning, entries);
-  for (const auto& sm : sms) units.add(sm->index(), count(sm->lsu_use()));
+  for (size_t i = 0; i < sms.size(); ++i) units.add(sms[i]->index(), count(uses[i]));
 }
 
-void add_load_store(Units& units, const Sms& sms, const core::MachineConfig& machine) {
-  add_sms(units, sms, "lsu_port", "cycles in which transactions left the load/store queue", 1,
+void add_load_store(Units& units, const Sms& sms, const core::MachineConfig& machine, uint64_t now) {
+  std::vector<LsuUse> uses;
+  uses.reserve(sms.size());
+  for (const auto& sm : sms) uses.push_back(sm->lsu_use(now));
+  add_sms(units, uses, sms, "lsu_port", "cycles in which transactions left the load/store queue", 1,
           [](const LsuUse& u) { return u.port_cycles; });
-  add_sms(units, sms, "coalescer",
+  add_sms(units, uses, sms, "coalescer",
           "of these, cycles that transactions of accesses took, at the coalescer's rate", 1,
           [](const LsuUse& u) { return u.coalescer_cycles; });
   if (machine.l1.bytes != 0) {
-    add_sms(units, sms, "l1_tags", "of these, cycles in which its tags were looked up", 1,
+    add_sms(units, uses, sms, "l1_tags", "of these, cycles in which its tags were looked up", 1,
             [](const LsuUse& u) { return u.tag_cycles; });
-    add_sms(units, sms, "l1_data",
+    add_sms(units, uses, sms, "l1_data",
             "of the port's cycles, those that reading data took beyond looking up tags", 1,
             [](const LsuUse& u) { return u.data_cycles; });
-    add_sms(units, sms, "l1_mshrs", "MSHRs of the L1 in use, summed over cycles", machine.l1.mshrs,
+    add_sms(units, uses, sms, "l1_mshrs", "MSHRs of the L1 in use, summed over cycles", machine.l1.mshrs,
             [](const LsuUse& u) { return u.l1_outstanding; });
   }
-  add_sms(units, sms, "lsu_queue", "accesses in the load/store queue, summed over cycles", machine.lsu.queue,
-          [](const LsuUse& u) { return u.queued; });
-  add_sms(units, sms, "lsu_mshrs", "MSHRs in use, summed over cycles", machine.lsu.mshrs,
+  add_sms(units, uses, sms, "lsu_queue", "accesses in the load/store queue, summed over cycles",
+          machine.lsu.queue, [](const LsuUse& u) { return u.queued; });
+  add_sms(units, uses, sms, "lsu_mshrs", "MSHRs in use, summed over cycles", machine.lsu.mshrs,
           [](const LsuUse& u) { return u.outstanding; });
-  add_sms(units, sms, "store_buffer", "entries in use, summed over cycles", machine.lsu.store_buffer,
+  add_sms(units, uses, sms, "store_buffer", "entries in use, summed over cycles", machine.lsu.store_buffer,
           [](const LsuUse& u) { return u.stores; });
   for (size_t i = 0; i < static_cast<size_t>(HeadWait::kCount); ++i) {
     const auto why = static_cast<HeadWait>(i);
     if (why == HeadWait::kPage && machine.tlb.l1_entries == 0) continue;
     if ((why == HeadWait::kMerge || why == HeadWait::kWay) && machine.l1.bytes == 0) continue;
-    add_sms(units, sms, kHeadWaits[why].name, kHeadWaits[why].meaning, 1,
+    add_sms(units, uses, sms, kHeadWaits[why].name, kHeadWaits[why].meaning, 1,
             [why](const LsuUse& u) { return u.waits[why]; });
   }
 }
@@ -116,9 +119,9 @@ void add_ports(Units& units, const std::vector<uint64_t>& flits, const char* nam
 
 template <class Count>
 void add_partitions(Units& units, const std::vector<std::unique_ptr<MemoryPartition>>& partitions,
-                    const char* name, const char* meaning, uint64_t entries, Count count) {
+                    uint64_t now, const char* name, const char* meaning, uint64_t entries, Count count) {
   units.kind(name, "partition", UnitClock::kInterconnect, meaning, entries);
-  for (uint32_t p = 0; p < partitions.size(); ++p) units.add(p, count(partitions[p]->use()));
+  for (uint32_t p = 0; p < partitions.size(); ++p) units.add(p, count(partitions[p]->use(now)));
 }
 
 template <class Count>
@@ -134,7 +137,7 @@ void add_channels(Units& units, const std::vector<std::unique_ptr<DramChannel>>&
 std::vector<UnitCount> Gpu::unit_counts() const {
   Units units;
   add_schedulers(units, sms_, machine_, timing_);
-  add_load_store(units, sms_, machine_);
+  add_load_store(units, sms_, machine_, core_.now().count());
   if (!tlbs_.empty()) {
     units.kind("tlb_l2", machine_.tlb.l2_scope == core::TlbScope::kGpu ? "GPU" : "cluster", UnitClock::kCore,
                "pages looked up, one a cycle");
@@ -155,22 +158,24 @@ std::vector<UnitCount> Gpu::unit_counts() const {
   add_ports(units, replies_->link_flits(), "reply_links", "link", "flits of replies between two routers");
   add_ports(units, replies_->output_flits(), "reply_out", "cluster",
             "flits of replies that left the interconnect, one a cycle");
-  add_partitions(units, partitions_, "l2_requests", "requests that it took, one a cycle", 1,
-                 [](const PartitionUse& u) { return u.requests; });
-  add_partitions(units, partitions_, "l2_replies", "replies that it sent, one a cycle", 1,
-                 [](const PartitionUse& u) { return u.replies; });
-  add_partitions(units, partitions_, "l2_atomics", "cycles for which atomics took their unit", 1,
+  add_partitions(units, partitions_, interconnect_.now().count(), "l2_requests",
+                 "requests that it took, one a cycle", 1, [](const PartitionUse& u) { return u.requests; });
+  add_partitions(units, partitions_, interconnect_.now().count(), "l2_replies",
+                 "replies that it sent, one a cycle", 1, [](const PartitionUse& u) { return u.replies; });
+  add_partitions(units, partitions_, interconnect_.now().count(), "l2_atomics",
+                 "cycles for which atomics took their unit", 1,
                  [](const PartitionUse& u) { return u.atomic_cycles; });
   if (machine_.l2.bytes != 0)
-    add_partitions(units, partitions_, "l2_mshrs", "MSHRs of the L2 slice in use, summed over cycles",
-                   machine_.l2.mshrs, [](const PartitionUse& u) { return u.mshrs; });
+    add_partitions(units, partitions_, interconnect_.now().count(), "l2_mshrs",
+                   "MSHRs of the L2 slice in use, summed over cycles", machine_.l2.mshrs,
+                   [](const PartitionUse& u) { return u.mshrs; });
   for (size_t i = 1; i < static_cast<size_t>(PartitionWait::kCount); ++i) {
     const auto why = static_cast<PartitionWait>(i);
     const bool of_cache =
         why == PartitionWait::kMshr || why == PartitionWait::kMerge || why == PartitionWait::kWay;
     if (of_cache && machine_.l2.bytes == 0) continue;
-    add_partitions(units, partitions_, kPartitionWaits[why].name, kPartitionWaits[why].meaning, 1,
-                   [why](const PartitionUse& u) { return u.waits[why]; });
+    add_partitions(units, partitions_, interconnect_.now().count(), kPartitionWaits[why].name,
+                   kPartitionWaits[why].meaning, 1, [why](const PartitionUse& u) { return u.waits[why]; });
   }
   add_channels(units, channels_, "dram_bus", "clocks in which its data bus moves data",
                [](const DramStats& s) { return s.busy_clocks; });
@@ -209,7 +214,9 @@ std::vector<UnitLoad> unit_loads(const std::vector<UnitCount>& now, const std::v
                                                                              : cycles.dram);
     std::vector<uint64_t> busy(unit.busy.size());
     for (size_t i = 0; i < busy.size(); ++i) {
-      busy[i] = unit.busy[i] - then[u].busy[i];
+      // Replies that have come and not been looked at yet count until then: a few cycles less later on.
+      const bool less = unit.busy[i] < then[u].busy[i];
+      busy[i] = less ? 0 : unit.busy[i] - then[u].busy[i];
       load.busy += busy[i];
       if (busy[i] > load.most) load.most = busy[i], load.busiest = unit.numbers[i];
     }

@@ -50,7 +50,7 @@ class Sm : public core::Clocked, public WarpTableIf {
   // Since the start of the simulation, of any kernel:
   [[nodiscard]] uint64_t issued_slots(uint32_t scheduler) const { return slots_.issued(scheduler); }
   [[nodiscard]] uint64_t pipe_cycles(size_t pipe) const { return state_.pipes.busy_cycles(pipe); }
-  [[nodiscard]] const LsuUse& lsu_use() const { return state_.lsu->use(); }
+  [[nodiscard]] LsuUse lsu_use(uint64_t now) const { return state_.lsu->use(now); }
   /// Narrows [since, until], in core cycles, to when all resident warps waited at barriers or went round
   /// loops unchanged; false if nothing is left.
   [[nodiscard]] bool all_wait(uint64_t& since, uint64_t& until) const;
