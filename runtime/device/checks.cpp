@@ -33,6 +33,12 @@ void Device::watch_memory(uint64_t base, comp::GlobalObject::Kind kind, bool hos
 }
 
 void Device::forget_memory(uint64_t base) {
+  // Who reads a texture of it from now on has none.
+  if (const core::Allocation* a = memory_.find(base); a != nullptr)
+    for (const auto& texture : textures_)
+      if (const auto at = texture == nullptr ? 0 : reinterpret_cast<uint64_t>(texture->data);
+          at >= a->base && at < a->end())
+        texture->data = texture->surface = nullptr;
   if (checker_ != nullptr) checker_->globals().remove(base);
   exported([base](Export& e) { e.released(base); });
 }

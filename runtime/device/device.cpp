@@ -338,9 +338,10 @@ void Device::bind_texture(uint64_t handle, const isa::Texture* texture) {
 }
 
 void Device::remove_texture(uint64_t handle) {
-  if (texture(handle) == nullptr) throw Failure(Code::kInvalidValue);
+  const uint64_t number = (handle - isa::kTextureWindowBase) / isa::kTextureStride;
+  if (number >= textures_.size() || textures_[number] == nullptr) throw Failure(Code::kInvalidValue);
   flush();
-  textures_[(handle - isa::kTextureWindowBase) / isa::kTextureStride].reset();
+  textures_[number].reset();
 }
 
 const isa::Texture* Device::texture(uint64_t handle) const { return view_->texture(handle); }

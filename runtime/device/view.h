@@ -28,7 +28,9 @@ class Device::Memory : public isa::GlobalMemory {
   [[nodiscard]] std::string describe(uint64_t address) const override { return memory_.describe(address); }
   [[nodiscard]] const isa::Texture* texture(uint64_t handle) const override {
     const uint64_t offset = handle - isa::kTextureWindowBase, number = offset / isa::kTextureStride;
-    return number < textures_.size() && offset % isa::kTextureStride == 0 ? textures_[number].get() : nullptr;
+    if (number >= textures_.size() || offset % isa::kTextureStride != 0) return nullptr;
+    const isa::Texture* const texture = textures_[number].get();
+    return texture == nullptr || texture->data == nullptr ? nullptr : texture;  // null: its memory was freed
   }
 
  private:

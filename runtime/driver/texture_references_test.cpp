@@ -86,7 +86,8 @@ constexpr char kPtx[] = R"(.version 3.0
   ret;
 }
 )";
-constexpr int kFloat = 0x20, kSigned16 = 0x09, kSuccess = 0, kInvalidValue = 1, kNotFound = 500;
+constexpr int kFloat = 0x20, kSigned16 = 0x09, kSigned32 = 0x0a, kSuccess = 0, kInvalidValue = 1,
+              kNotFound = 500;
 constexpr unsigned kReadAsInteger = 1, kOverrideFormat = 1, kWidth = 8, kHeight = 4;
 
 class TextureReferences : public ::testing::Test {
@@ -121,6 +122,26 @@ class TextureReferences : public ::testing::Test {
   Handle module_ = nullptr, read_ = nullptr, line_ = nullptr, plane_ = nullptr;
   unsigned long long memory_ = 0, out_ = 0;
 };
+
+class FreedTexture : public TextureReferences {
+ protected:
+  void TearDown() override {}  // the fault stays
+};
+
+TEST_F(FreedTexture, IsNoTextureAnyMore) {
+  constexpr int kLaunchFailed = 719;
+  size_t offset = 0;
+  ASSERT_EQ(cuTexRefSetFormat(line_, kFloat, 1), kSuccess);
+  ASSERT_EQ(cuTexRefSetAddress_v2(&offset, line_, memory_, kWidth * 4), kSuccess);
+  const Shape shape{kWidth, kHeight, kSigned32, 1};
+  ASSERT_EQ(cuTexRefSetFlags(plane_, kReadAsInteger), kSuccess);
+  ASSERT_EQ(cuTexRefSetAddress2D_v3(plane_, &shape, memory_ + 1024, kWidth * 4), kSuccess);
+  static_cast<void>(result());
+  ASSERT_EQ(cuMemFree_v2(memory_), kSuccess);
+  Handle arguments[] = {&out_};
+  const int launched = cuLaunchKernel(read_, kHeight, 1, 1, kWidth, 1, 1, 0, nullptr, arguments, nullptr);
+  EXPECT_EQ(launched == kSuccess ? cuCtxSynchronize() : launched, kLaunchFailed);
+}
 
 TEST_F(TextureReferences, ReadMemoryAndArrays) {
   std::vector<float> line(kWidth);
