@@ -66,6 +66,10 @@ def _check_gain(gpusim: Gpusim) -> None:
     require(abs(gain["error"]) < LIMIT, f"predicted {gain['predicted']}, simulated {gain['simulated']}")
     gpusim.run("analyze", files[0], *choose, "change=coalescing").require_code(1).require_error("needs two recordings")
     gpusim.run("analyze", *files, *choose, "change=coalesce").require_code(1).require_error("coalescing")
+    for options, why in ((("--sms", "8"), "other numbers of SMs"), (("--set", "dram.queue=64"), "other values of one's keys")):
+        gpusim.run("--config", MACHINE, gpusim.source / "workloads/transpose/padded.ptx", "--force", "--out", files[1], "--quiet",
+                   *options).require_code(0)
+        gpusim.run("analyze", *files, *choose, "change=coalescing").require_code(1).require_error(why)
 
 
 def _check_figures(gpusim: Gpusim) -> None:

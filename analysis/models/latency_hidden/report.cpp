@@ -418,8 +418,10 @@ void add_steps(std::vector<RatePoint> points, const std::string& x, ModelReport&
 /// Time of a run's kernels, simulated, predicted, and predicted with a change of those that it helps.
 struct RunTime {
   double simulated = 0, predicted = 0, changed = 0;
+  uint64_t sms = 0;
 
   void add(const Result& r, double cycles, const std::string& change) {
+    sms = r.kernel.per_sm.rows;
     simulated += r.seconds(cycles);
     predicted += r.seconds(r.extended.cycles);
     const auto at = std::ranges::find(r.changes, change, &Change::name);
@@ -435,9 +437,13 @@ void add_gain(std::span<const Recording> recordings, const std::vector<RunTime>&
         "gpusim: error: --option change={}: needs two recordings, before the change and after it; "
         "{} given",
         change, recordings.size()));
-  if (recordings[0].machine().gpu.name != recordings[1].machine().gpu.name)
-    throw core::InputError(fmt::format("gpusim: error: --option change={}: '{}' and '{}' are of two machines",
-                                       change, recordings[0].path(), recordings[1].path()));
+  const bool same = recordings[0].machine() == recordings[1].machine();
+  if (!same || times[0].sms != times[1].sms)
+    throw core::InputError(fmt::format(
+        "gpusim: error: --option change={}: '{}' and '{}' are of {}: what the change of the kernel gains is "
+        "not told apart from what the machine does",
+        change, recordings[0].path(), recordings[1].path(),
+        same ? "other numbers of SMs" : "two machines, or of other values of one's keys"));
   Prediction p;
   p.kernel = fmt::format("change: {}", change);
   p.quantity = "gain";
