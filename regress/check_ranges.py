@@ -142,8 +142,8 @@ LISTS: dict[str, tuple[str, str, Effect]] = {
 MOST_MEMORY = 2
 
 # Read by the model, but shown by no program here: f64 matrix operations, several misses of one SM's TLB at a time, and memory of the
-# host, which launch files do not have (check_programs.py).
-NOT_SHOWN = ("energy.mma_fp64", "tlb.l1_misses", "host.mapped_latency", "host.mapped_requests")
+# host and kernels that launch others, which launch files do not have (check_programs.py).
+NOT_SHOWN = ("energy.mma_fp64", "tlb.l1_misses", "host.mapped_latency", "host.mapped_requests", "gpu.child_launch")
 VECADD = "workloads/vecadd/vecadd.ptx"
 OWN_LINES = "workloads/micro/own_lines.ptx"
 CCWS: Sets = {"scheduler.policy": "ccws"}

@@ -145,6 +145,36 @@ TEST(Recursion, TheStackIsWhatWasAskedForAndItsEndIsNoticed) {
   EXPECT_EQ(o.result.failed_call, "fib");
 }
 
+TEST(Stack, AllocaTakesMemoryThatARestoreGivesBack) {
+  const auto kernel = [](const std::string& bytes) {
+    return thread_kernel(
+        ".reg .b32 %r<6>; .reg .b64 %rd<9>;",
+        "ld.global.b32 %r0, [%in];\nadd.u32 %r1, %r0, 1;\nmov.u64 %rd0, " + bytes +
+            ";\n"
+            "stacksave.u64 %rd1;\nalloca.u64 %rd2, %rd0, 16;\nst.local.u32 [%rd2], %r0;\n"
+            "alloca.u64 %rd3, %rd0, 16;\nst.local.u32 [%rd3], %r1;\n"
+            "ld.local.u32 %r2, [%rd2];\nld.local.u32 %r3, [%rd3];\n"
+            "stackrestore.u64 %rd1;\nalloca.u64 %rd4, %rd0, 16;\n"
+            "sub.u64 %rd5, %rd4, %rd2;\nsub.u64 %rd6, %rd3, %rd2;\ncvt.u32.u64 %r4, %rd5;\ncvt.u32.u64 %r5, "
+            "%rd6;\n"
+            "st.global.b32 [%out], %r2;\nst.global.b32 [%out+4], %r3;\nst.global.b32 [%out+8], %r4;\n"
+            "st.global.b32 [%out+12], %r5;\nret;",
+        "sm_70");
+  };
+  for (const LoweringLevel l : {LoweringLevel::kNone, LoweringLevel::kClean, LoweringLevel::kSchedule}) {
+    const Outcome o = run_image(lower_ok(kernel("40"), level(l)), 40);
+    ASSERT_TRUE(o.result.finished);
+    for (size_t t = 0; t < 40; ++t) {
+      EXPECT_EQ(o.out[t * 64 + 1], o.out[t * 64] + 1) << t;
+      EXPECT_EQ(o.out[t * 64 + 2], 0u) << "the memory that was given back comes first";
+      EXPECT_EQ(o.out[t * 64 + 3], 48u) << "40 bytes, at a multiple of 16";
+    }
+    const Outcome over = run_image(lower_ok(kernel("1048576"), level(l)), 40);
+    EXPECT_FALSE(over.result.finished);
+    EXPECT_EQ(over.result.fault, FaultKind::kStack);
+  }
+}
+
 TEST(Recursion, MutualWithStructuresLocalArraysAndOldRegisterParameters) {
   const std::string functions = R"(
 .func (.param .align 8 .b8 rv[16]) even(.param .align 8 .b8 s[16], .param .b32 n);
