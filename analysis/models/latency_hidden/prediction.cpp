@@ -110,7 +110,8 @@ PredictedKernel predict_kernel(const PredictedMachine& machine, const Functional
   const Subject s = subject_of(machine.config, kernel.code, kernel.counts, machine.sheet, machine.sms);
   const Estimate e = estimate(s.workload, s.parameters);
   const Breakdown breakdown = break_down(s, e, nullptr);
-  const std::vector<Change> changes = changes_that_help({machine.config, kernel.counts, machine.sheet, machine.sms}, s, e);
+  const std::vector<Change> changes =
+      changes_that_help({machine.config, kernel.counts, machine.sheet, machine.sms}, s, e);
   return {text_of(machine, kernel, s, e, breakdown, changes),
           json_of(machine, kernel, s, e, breakdown, changes), e.cycles};
 }
