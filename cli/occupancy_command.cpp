@@ -135,7 +135,8 @@ int show_occupancy(const OccupancyArguments& a) {
     const auto& image = std::get<isa::KernelImage>(lowered);
     const int registers = asked != 0 ? asked : static_cast<int>(image.registers);
     print(a, entry->name, limits, threads, a.registers != 0 ? a.registers : registers,
-          a.registers == 0 && asked == 0, image.static_shared_bytes + image.system_shared_bytes + a.shared);
+          a.registers == 0 && asked == 0,
+          image.static_shared_bytes + comp::system_shared_bytes(machine, image) + a.shared);
   }
   if (!any) throw core::InputError(fmt::format("{}: error: no kernel '{}'", a.ptx, a.kernel));
   return kGood;

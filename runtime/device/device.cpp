@@ -223,14 +223,15 @@ int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_sha
   // A question changes nothing: of a kernel with too many registers for such a block the answer is none.
   const isa::KernelImage& image = kernel.image();
   const uint64_t shared = uint64_t{std::max(image.dynamic_shared_offset, image.static_shared_bytes)} +
-                          image.system_shared_bytes + dynamic_shared;
+                          comp::system_shared_bytes(machine(), image) + dynamic_shared;
   return isa::compute_occupancy(core::occupancy_limits(machine()), static_cast<int>(threads),
                                 static_cast<int>(image.registers), static_cast<int64_t>(shared))
       .blocks_per_sm;
 }
 
 uint64_t Device::most_dynamic_shared(Kernel& kernel) {
-  const uint64_t fixed = kernel.image().static_shared_bytes + kernel.image().system_shared_bytes;
+  const uint64_t fixed =
+      kernel.image().static_shared_bytes + comp::system_shared_bytes(machine(), kernel.image());
   const uint64_t most = std::min<uint64_t>(kSharedWithoutOptIn, machine().shared.bytes);
   return std::max<uint64_t>(kernel.max_dynamic_shared, most > fixed ? most - fixed : 0);
 }
