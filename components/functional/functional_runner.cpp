@@ -27,7 +27,7 @@ std::byte* aligned(size_t bytes) {
 void FunctionalRunner::Free::operator()(std::byte* p) const { std::free(p); }
 
 FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
-  operations_ = clock_skipped_ = clock_read_ = last_access_ = 0;
+  operations_ = clock_skipped_ = clock_read_ = clock_polls_ = last_access_ = 0;
   if (tracer_ != nullptr) tracer_->begin_kernel(run);
   next_ = 0;
   waiting_.clear();
