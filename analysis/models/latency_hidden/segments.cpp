@@ -217,7 +217,6 @@ class Builder : public PathVisitor {
     repeat(s.requested, r.sums.requested);
     repeat(s.read, r.sums.read);
     repeat(s.written, r.sums.written);
-    repeat(s.conflicts, r.sums.conflicts);
     for (auto& [pc, n] : s.executed) {
       const auto before = r.sums.executed.find(pc);
       repeat(n, before == r.sums.executed.end() ? 0 : before->second);
@@ -251,7 +250,6 @@ class Builder : public PathVisitor {
     s.operations += n;
     s.walked += relative(probability);
     s.executed[pc] += n;
-    s.conflicts += n * conflicts_of(op, c);
     s.issue += n * p_.issue;
     s.busy[p_.of(op.op_class).unit] += n * busy_of(op, c);
     turns_.add(p_.of(op.op_class).unit, n * std::max(p_.issue, busy_of(op, c)));

@@ -44,7 +44,6 @@ struct Segment {
   double requested = 0;                 ///< bytes of memory that threads ask for
   double read = 0, written = 0;         ///< bytes of memory transactions
   double second = 0;                    ///< bytes between the SM and the L2
-  double conflicts = 0;                 ///< of busy[shared_unit]: steps that conflicts in shared memory add
   std::map<uint32_t, double> executed;  ///< operations, and how often each
   bool global = false, shared = false;  ///< accesses memory; shared memory
   /// The unit or the issue slots that its operations keep longest.
