@@ -12,8 +12,8 @@ that reads the run's counts, and by how much each input that is predicted then c
 
     regress/latency_hidden.py build/release/bin/gpusim --gains [--machine tesla_v100]
 
-runs pairs of workloads/advice on any machine and prints what the model says that the change gains, beside what it gains. The suite `papers` judges
-thirteen of them; on other machines than theirs nothing was chosen by them. Pairs that a machine cannot run are left out.
+runs pairs of workloads/advice on any machine and prints what the model says that the change gains, beside what it gains. Which of them rules were
+written with is in docs/studies/latency_hidden_accuracy.md. Pairs that a machine cannot run are left out.
 
     regress/latency_hidden.py build/release/bin/gpusim --figures FOLDER [--sizes 96,160,288,544,1056,2080] [--keep FOLDER]
 
