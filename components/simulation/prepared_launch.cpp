@@ -55,8 +55,7 @@ void check_limits(const core::MachineConfig& m, const core::LaunchSpec& spec, co
   if (system != 0 && shared + system > static_cast<uint64_t>(m.shared.bytes))
     refuse(spec, image,
            fmt::format("shared memory per block is {} ({} bytes of the kernel, and {} for its parameters and "
-                       "the block's place in "
-                       "the grid, which 1.x keeps there), machine '{}' allows {}",
+                       "the block's place in the grid, which 1.x keeps there), machine '{}' allows {}",
                        shared + system, shared, system, m.gpu.name, m.shared.bytes));
   limit("shared memory per block", shared, m.shared.bytes);
 }

@@ -214,7 +214,7 @@ std::vector<UnitLoad> unit_loads(const std::vector<UnitCount>& now, const std::v
                                                                              : cycles.dram);
     std::vector<uint64_t> busy(unit.busy.size());
     for (size_t i = 0; i < busy.size(); ++i) {
-      // Replies that have come and not been looked at yet count until then: a few cycles less later on.
+      // A reply that an SM has not looked at yet counts until now, and later only until it came.
       const bool less = unit.busy[i] < then[u].busy[i];
       busy[i] = less ? 0 : unit.busy[i] - then[u].busy[i];
       load.busy += busy[i];

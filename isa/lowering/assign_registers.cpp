@@ -8,9 +8,8 @@
 // - A result may stand where a source was that dies there, whatever their widths.
 // - A load, a store or an atomic reads its registers some time after it was issued. As long as there are
 //   enough, what follows is given others.
-// - What is the same for all threads of a launch is read from the constant bank where it is needed. A
-// register
-//   keeps it only around a loop.
+// - What is the same for all threads of a launch is read from the constant bank where it is needed, and kept
+//   in a register only around a loop.
 #include <algorithm>
 #include <bit>
 

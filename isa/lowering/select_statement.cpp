@@ -141,12 +141,12 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kCall:
       call(frame, inst);
       break;
-    // Hints without an effect on values; the machine model has no use for them yet.
     case Opcode::kAlloca:
     case Opcode::kStacksave:
     case Opcode::kStackrestore:
       stack(frame, inst);
       break;
+    // Hints without an effect on values; the machine model has no use for them yet.
     case Opcode::kPrefetch:
     case Opcode::kPrefetchu:
     case Opcode::kPmevent:

@@ -47,7 +47,8 @@ Moved moved_by(const Code& code) {
 
 double ratio(double after, double before) { return before > 0 ? after / before : 1; }
 
-/// What memory counts of accesses that became others. Warps of `code`: in `warps`.
+/// Changes what the memory system counted as its accesses changed. `warps`: of the launch, for the counts of
+/// operations are those of one warp.
 void follow(const Moved& before, const Moved& after, double warps, Counts& c) {
   const double requests = ratio(after.transactions, before.transactions);
   c.requests *= requests;
@@ -57,7 +58,7 @@ void follow(const Moved& before, const Moved& after, double warps, Counts& c) {
   c.sm_page_misses *= ratio(pages, c.pages);
   c.page_misses *= ratio(pages, c.pages);
   c.pages = pages;
-  // Caches served what warps came back for. What they do not ask for again is no hit any more, and no level
+  // Misses stay as far as there are accesses for them: what warps no longer ask for again was a hit. No level
   // moves more than it is asked for.
   const double lines = c.l1_loads * ratio(after.loads, before.loads);
   c.l1_hits = std::max(0.0, lines - (c.l1_loads - c.l1_hits));
@@ -71,6 +72,7 @@ void follow(const Moved& before, const Moved& after, double warps, Counts& c) {
   if (stores > 0) c.dram_written = std::min(c.dram_written, kSectorBytes * stores);
 }
 
+/// For each operation, whether loaded data say where it accesses memory.
 std::vector<bool> places_of_data(const Code& code) {
   std::vector<std::string> statements, operations;
   for (const isa::PtxStatement& s : code.image.ptx) statements.push_back(s.text);

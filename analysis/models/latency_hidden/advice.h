@@ -30,8 +30,8 @@ struct Read {
                                                     const Estimate& now);
 
 // One change each, of what the operations and the machine's memory counted.
-/// Accesses to memory, but those whose place loaded data say (addresses_of_data()), take the fewest
-/// transactions that their bytes need.
+/// Accesses to memory take the fewest transactions that their bytes need, except those whose addresses follow
+/// from loaded data (addresses_of_data()). `capability`: of the machine, 13 for 1.3.
 void coalesce(int capability, double partitions, Code& code, Counts& counts);
 /// Global loads take half as many transactions and bytes.
 void reuse_half(Code& code, Counts& counts);

@@ -84,8 +84,7 @@ Code recorded_code(const Recording& recording, const KernelRecord& kernel) {
   if (recording.ptx().empty())
     fail(recording, kernel,
          "the recording has no PTX, as of a program that 'gpusim run' ran: export the launch (gpusim run "
-         "--functional --export "
-         "FOLDER), and record what was exported");
+         "--functional --export FOLDER), and record what was exported");
   const isa::ParseResult parsed = isa::parse_module(recording.ptx());
   if (!parsed.ok() || isa::has_errors(isa::verify_module(parsed.module)))
     fail(recording, kernel,
