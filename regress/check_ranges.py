@@ -233,7 +233,18 @@ def values_of(gpusim: Gpusim) -> dict[str, list[str]]:
     return found
 
 
+_DONE: dict[tuple[Any, ...], Run] = {}
+
+
 def run(gpusim: Gpusim, sets: Sets, effect: Effect = Effect()) -> Run:
+    """As a machine is asked for by several keys, and at an end of a range by two checks of a key, a run is kept."""
+    asked = tuple(sorted(sets.items())), effect.program, effect.options
+    if asked not in _DONE:
+        _DONE[asked] = run_again(gpusim, sets, effect)
+    return _DONE[asked]
+
+
+def run_again(gpusim: Gpusim, sets: Sets, effect: Effect) -> Run:
     options = [option for key, value in sets.items() for option in ("--set", f"{key}={value}")]
     return gpusim.run("--config", gpusim.source / "configs" / f"{MACHINE}.cfg", gpusim.source / effect.program, "--out", "none",
                       "--quiet", "--json", *options, *effect.options)
@@ -301,7 +312,8 @@ def check_effect(gpusim: Gpusim, key: str, values: list[str]) -> None:
         return
     first = said(run(gpusim, sets, effect))
     require(first is not None, f"{key}: the machine that should show it is refused")
-    require(said(run(gpusim, sets, effect)) == first, f"{key}: two runs of the same machine say different things")
+    if (sets, effect.program, effect.options) != (PARTS, Effect.program, ()):  # which check_section() runs twice
+        require(said(run_again(gpusim, sets, effect)) == first, f"{key}: two runs of the same machine say different things")
     for value in [*values, *effect.values]:
         now = said(run(gpusim, sets | {key: value}, effect))
         if now is not None and now != first:
@@ -312,6 +324,8 @@ def check_effect(gpusim: Gpusim, key: str, values: list[str]) -> None:
 def check_section(gpusim: Gpusim, section: str) -> None:
     """All keys of it, and every problem in one message."""
     problems = []
+    usual = run(gpusim, PARTS).require_code(0)
+    require(said(run_again(gpusim, PARTS, Effect())) == said(usual), "two runs of the same machine say different things")
     keys = {key: values for key, values in values_of(gpusim).items() if key.startswith(section + ".")}
     require(bool(keys), f"no keys in [{section}]")
     for key, values in keys.items():
