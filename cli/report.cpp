@@ -306,9 +306,12 @@ std::string table_report(const comp::Simulation& simulation, const comp::Simulat
   for (const core::ExpectResult& e : r.expects)
     out += fmt::format("{:<21}{}\n", e.pass ? "verified" : "WRONG RESULT", e.message);
   const double wall = std::max(r.wall_s, 1e-9);
-  out += fmt::format("simulation           {:.2f} s, {}, {}\n", r.wall_s,
-                     si(static_cast<double>(r.warp_instructions) / wall, "warp instructions/s"),
-                     si(static_cast<double>(r.cycles) / wall, "cycles/s"));
+  // Totals are of kernels that ended.
+  out += fmt::format("simulation           {:.2f} s", r.wall_s);
+  if (r.warp_instructions != 0)
+    out += fmt::format(", {}, {}", si(static_cast<double>(r.warp_instructions) / wall, "warp instructions/s"),
+                       si(static_cast<double>(r.cycles) / wall, "cycles/s"));
+  out += '\n';
   if (r.recorded) out += fmt::format("recorded             {}\n", o.out);
   return out;
 }

@@ -121,8 +121,9 @@ std::vector<std::byte> pack_arguments(const LaunchDescription& launch, const Lau
   Messages messages;
   if (spec.arguments.size() != slots.size()) {
     messages.error(spec.arguments.empty() ? spec.where : spec.arguments.back().where,
-                   fmt::format("kernel '{}' takes {} arguments, the launch gives {}", spec.kernel,
-                               slots.size(), spec.arguments.size()),
+                   fmt::format("{} takes {} argument{}, the launch gives {}",
+                               spec.kernel.empty() ? "the kernel" : fmt::format("kernel '{}'", spec.kernel),
+                               slots.size(), slots.size() == 1 ? "" : "s", spec.arguments.size()),
                    "parameters: " + slot_list(slots));
   } else {
     Packer packer(launch, block, messages);

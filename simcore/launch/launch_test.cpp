@@ -379,7 +379,7 @@ TEST(Arguments, ErrorsNameTheArgument) {
   EXPECT_THAT(error_of([&] { (void)pack("[\"A\"]", {u32}, uint64_t{1} << 33); }),
               HasSubstr("has 32 bits, buffer 'A' lies at 0x200000000"));
   EXPECT_THAT(error_of([&] { (void)pack("[1, 2]", {u32}); }),
-              HasSubstr("takes 1 arguments, the launch gives 2\n  hint: parameters: .u32 n"));
+              HasSubstr("takes 1 argument, the launch gives 2\n  hint: parameters: .u32 n"));
   EXPECT_THAT(error_of([&] {
                 (void)pack("[1]", {{"s", "b8", 0, 12, true}});
               }),
@@ -389,6 +389,18 @@ TEST(Arguments, ErrorsNameTheArgument) {
                 (void)pack("[1]", {{"p", "u64", 28, 8, false}});
               }),
               HasSubstr("outside the parameter block"));
+}
+
+TEST(Arguments, NamesThatAreWrongHaveTheNearestBufferOrParameter) {
+  const std::string text =
+      "[params]\nROWS = 4\n[[buffer]]\nname = \"input\"\ntype = \"f32\"\ncount = 4\n"
+      "[[launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [32]\nargs = [";
+  const auto error = [&](const char* argument) {
+    return error_of([&] { (void)parse(text + "\"" + argument + "\"]\n"); });
+  };
+  EXPECT_THAT(error("inptu"), HasSubstr("did you mean 'input'?"));
+  EXPECT_THAT(error("ROW"), HasSubstr("did you mean 'ROWS'?"));
+  EXPECT_THAT(error("zzzzzzz"), HasSubstr("valid: input, ROWS"));
 }
 
 TEST(CommandLine, BuildsALaunch) {

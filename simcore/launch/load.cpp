@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "simcore/launch/element.h"
@@ -328,14 +329,27 @@ class LaunchLoader {
     const auto value = read_step_argument(context_, node, text, spec.loop,
                                           static_cast<uint32_t>(spec.arguments.size()), spec.late, error);
     if (!value) {
-      if (error.message.starts_with("undefined name"))
+      if (error.message.starts_with("undefined name")) {
         error.message += launch_.textures.empty() ? " (neither a buffer nor a parameter)"
                                                   : " (neither a buffer, a texture nor a parameter)";
+        if (const std::string hint = argument_hint(text); !hint.empty()) error.hint = hint;
+      }
       report(context_, node, 0, error);
       return false;
     }
     argument.number = *value;
     return true;
+  }
+
+  /// What an argument that is one word might have meant; empty for an expression.
+  [[nodiscard]] std::string argument_hint(const std::string& text) const {
+    if (!std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; }))
+      return {};
+    std::vector<std::string_view> names;
+    for (const BufferSpec& buffer : launch_.buffers) names.push_back(buffer.name);
+    for (const TextureSpec& texture : launch_.textures) names.push_back(texture.name);
+    for (const auto& [name, value] : launch_.params) names.push_back(name);
+    return name_hint(text, names);
   }
 
   void read_bytes(const toml::table& table, ArgumentSpec& argument) {
