@@ -9,7 +9,6 @@
 #include "analysis/source/annotated_source.h"
 #include "cli/recorded_kernels.h"
 #include "cli/recorded_run.h"
-#include "cli/this_program.h"
 #include "study/prove.h"
 
 namespace gpusim::cli {
@@ -70,7 +69,7 @@ int prove_recording(const ExplainArguments& a) {
       text = named_text(kernels, recording.machine(), named);
       run = recorded_run(recording, a.launch);
     }
-    study::Proof proof = study::prove(run, a.threads == 0 ? processors() : a.threads, cycles);
+    study::Proof proof = proved(run, a.threads, cycles);
     proof.named = named;
     proof.named_text = text;
     fmt::print("{}", a.json ? study::proof_json(proof) : study::proof_text(proof));

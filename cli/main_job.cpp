@@ -195,8 +195,8 @@ core::LaunchDescription load_launch(const MainJobArguments& a) {
     if (!fs::exists(path))
       throw core::InputError(fmt::format(
           "{}: error: no launch file '{}' beside it, and no --kernel, --grid, --block\n  hint: `gpusim init "
-          "{}` writes a launch "
-          "file to fill in; or give --launch FILE, or --kernel NAME --grid X --block X --arg V ...",
+          "{}` writes a launch file to fill in; or give --launch FILE, or --kernel NAME --grid X --block X "
+          "--arg V ...",
           a.ptx, path, a.ptx));
   }
   return core::load_launch(path, a.params, a.seed);

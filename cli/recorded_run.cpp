@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <vector>
 
+#include "cli/study_progress.h"
+#include "cli/this_program.h"
 #include "simcore/text/text_file.h"
 
 namespace gpusim::cli {
@@ -62,9 +65,14 @@ comp::SimulationOptions recorded_run(const analysis::Recording& recording, const
   if (command.substr(0, command.find(" --", command.find("--config") + 1)).find(" + ") != std::string::npos)
     throw core::InputError(
         fmt::format("{}: error: the program has several PTX files, of which a recording holds the first\n  "
-                    "hint: gpusim study run "
-                    "varies what you want to know",
+                    "hint: gpusim study run varies what you want to know",
                     recording.path()));
+  if (recording.ptx().empty())
+    throw core::InputError(fmt::format(
+        "{}: error: it is the recording of a program that gpusim run ran, whose launches cannot be "
+        "simulated again\n  hint: gpusim run --functional --export FOLDER -- PROGRAM writes them "
+        "as launch files; record one of these",
+        recording.path()));
   comp::SimulationOptions o;
   o.machine = recording.machine();
   o.ptx_name = recording.path() + ": PTX";
@@ -97,6 +105,14 @@ comp::SimulationOptions recorded_run(const analysis::Recording& recording, const
   o.lowering = isa::lowering_level(given.one("--lowering"));
   o.caches = comp::cache_state(given.one("--cache")).value_or(comp::CacheState::kCold);
   return o;
+}
+
+study::Proof proved(const comp::SimulationOptions& run, unsigned threads, uint64_t cycles) {
+  std::optional<StudyProgress> progress;
+  return study::prove(run, threads == 0 ? processors() : threads, cycles, [&](size_t done, size_t all) {
+    if (!progress) progress.emplace(all, "simulations of --prove", false);
+    progress->reached(done);
+  });
 }
 
 }  // namespace gpusim::cli

@@ -5,6 +5,7 @@
 
 #include "analysis/recording/recording.h"
 #include "components/simulation/simulation_options.h"
+#include "study/prove.h"
 
 namespace gpusim::cli {
 
@@ -13,5 +14,9 @@ namespace gpusim::cli {
 /// repeated.
 [[nodiscard]] comp::SimulationOptions recorded_run(const analysis::Recording& recording,
                                                    const std::string& launch_file);
+
+/// study::prove() of a recorded run of `cycles` with its progress on standard error. `threads` 0: as many as
+/// there are processors.
+[[nodiscard]] study::Proof proved(const comp::SimulationOptions& run, unsigned threads, uint64_t cycles);
 
 }  // namespace gpusim::cli

@@ -8,7 +8,6 @@
 #include "analysis/report/run_report.h"
 #include "cli/commands.h"
 #include "cli/recorded_run.h"
-#include "cli/this_program.h"
 #include "simcore/text/input_error.h"
 #include "simcore/text/whole_file.h"
 #include "study/prove.h"
@@ -31,8 +30,7 @@ std::string proof_html(const ReportArguments& a, const analysis::Recording& reco
   if (!recording.complete()) return "";
   uint64_t cycles = 0;
   for (uint64_t i = 0; i < recording.launches().size(); ++i) cycles += recording.kernel(i).cycles;
-  const study::Proof proof =
-      study::prove(recorded_run(recording, a.launch), a.threads == 0 ? processors() : a.threads, cycles);
+  const study::Proof proof = proved(recorded_run(recording, a.launch), a.threads, cycles);
   return fmt::format("<h3>Proof: what a change of the machine would have gained</h3>\n<pre>{}</pre>\n",
                      analysis::html_text(study::proof_text(proof)));
 }

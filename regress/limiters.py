@@ -49,7 +49,7 @@ RELIEF: dict[str, tuple[str, ...]] = {
     "launch": ("overhead of starting the kernel and its blocks",),
     "network": ("interconnect and L2 clock", "width of interconnect ports"),
     "atomics": ("cycles of an atomic operation in L2", "interconnect and L2 clock"),
-    "dram": ("DRAM clock",),
+    "dram": ("DRAM clock", "times of DRAM rows", "DRAM banks"),
     "latency": ("interconnect latency", "L2 latency", "DRAM latency", "L1 latency"),
     # More registers let the compiler overlap more iterations: shorter chains for as many operations.
     "dependency": ("arithmetic latencies", "registers"),
@@ -66,7 +66,10 @@ COLUMNS = ("half", "workload", "machine", "cycles", "named", "right", "best_chan
 
 
 def relief(named: str) -> tuple[str, ...]:
-    return (f"cycles of the {named[5:]} pipe",) if named.startswith("pipe_") else RELIEF.get(named, ())
+    if named.startswith("pipe_"):
+        # Steps of bank conflicts are time of the load/store pipe.
+        return (f"cycles of the {named[5:]} pipe", *(("banks of shared memory",) if named == "pipe_lsu" else ()))
+    return RELIEF.get(named, ())
 
 
 def judge(proof: dict[str, Any]) -> dict[str, Any]:

@@ -104,6 +104,10 @@ const std::vector<Resource>& resources() {
       {"L2 latency", kHalf, {"l2.latency", "l2.hit_latency"}},
       {"TLB reach", kTwice, {"tlb.l1_entries", "tlb.l2_entries"}},
       {"DRAM clock", kTwice, {"clocks.dram"}},
+      {"times of DRAM rows",
+       kHalf,
+       {"dram.rcd", "dram.rp", "dram.ras", "dram.rc", "dram.rrd", "dram.rrd_l", "dram.faw"}},
+      {"DRAM banks", kTwice, {"dram.banks"}},
       {"DRAM queue", kTwice, {"dram.queue"}},
       {"DRAM latency", kHalf, {"dram.latency"}},
       {"overhead of starting the kernel and its blocks",
@@ -239,7 +243,8 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
   return changes;
 }
 
-Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional<uint64_t> recorded) {
+Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional<uint64_t> recorded,
+            const OnProved& on_proved) {
   Proof proof;
   std::vector<Change> changes = changes_of(run.machine);
   const std::string text = core::show_machine(run.machine, false);
@@ -254,8 +259,10 @@ Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional
       if (options.machine.gpu.sms != run.machine.gpu.sms && options.sms != 0) options.sms *= 2;
       return std::to_string(run_cycles(std::move(options)));
     });
+  size_t done = 0;
   // An unchanged run that is another one makes the others worthless: it ends them.
   const auto check_unchanged = [&](size_t work, const core::ChildAnswer& answer) {
+    if (on_proved) on_proved(++done, works.size());
     if (work != 0) return;
     if (!answer.good) throw core::InputError(fmt::format("the run cannot be repeated: {}", answer.text));
     proof.cycles = std::stoull(answer.text);

@@ -2,6 +2,7 @@
 // a time. Counters say where warps stood; this says what would have helped.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +25,7 @@ struct Change {
 [[nodiscard]] std::vector<Change> changes_of(const core::MachineConfig& machine);
 
 /// The value of a configuration key times `factor`, in its own unit; the text itself if there is nothing to
-/// scale
-/// ("lrr", 0) or an integer cannot be smaller.
+/// scale ("lrr", 0) or an integer cannot be smaller.
 [[nodiscard]] std::string scaled(std::string_view text, double factor);
 
 struct Gain {
@@ -44,11 +44,14 @@ struct Proof {
 /// A gain that is worth a name.
 inline constexpr double kHelps = 0.05;
 
+/// Called when `done` of `all` simulations have ended.
+using OnProved = std::function<void(size_t done, size_t all)>;
+
 /// Simulates the run once more for each change, `parallel` at a time. Throws core::InputError if the
 /// unchanged run fails, or takes other than the `recorded` core cycles of all its kernels: then it is another
 /// run.
 [[nodiscard]] Proof prove(const comp::SimulationOptions& run, unsigned parallel,
-                          std::optional<uint64_t> recorded = std::nullopt);
+                          std::optional<uint64_t> recorded = std::nullopt, const OnProved& on_proved = {});
 
 [[nodiscard]] std::string proof_text(const Proof& proof);
 [[nodiscard]] std::string proof_json(const Proof& proof);

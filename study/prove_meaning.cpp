@@ -6,7 +6,7 @@
 namespace gpusim::study {
 namespace {
 
-constexpr std::array<Meaning, 32> kMeanings{{
+constexpr std::array<Meaning, 34> kMeanings{{
     {"cycles between issue slots",
      "every operation of a warp takes an issue slot: a program needs fewer of them"},
     {"schedulers with their pipes", "each has issue slots and pipes of its own", true},
@@ -28,8 +28,8 @@ constexpr std::array<Meaning, 32> kMeanings{{
      "warps wait for values from shared memory: independent accesses, or more warps, hide "
      "that"},
     {"banks of shared memory",
-     "an access takes a step for each word that a bank has to serve: fewer if lanes use "
-     "different banks"},
+     "an access takes a step for each word that a bank has to serve, on some machines also of the L1's data: "
+     "fewer if lanes use different banks"},
     {"cycles of an access to shared memory",
      "an access takes a step for each word that a bank has to serve: fewer if lanes use "
      "different banks"},
@@ -70,6 +70,10 @@ constexpr std::array<Meaning, 32> kMeanings{{
     {"DRAM clock",
      "it drives the data buses of DRAM: a program reads and writes fewer bytes, or keeps them "
      "in caches"},
+    {"times of DRAM rows",
+     "banks open one row after another for requests to different rows: fewer if what is accessed at one time "
+     "lies together"},
+    {"DRAM banks", "rows of one bank follow each other: fewer if what is accessed at one time lies together"},
     {"DRAM queue", "requests wait for room in front of DRAM"},
     {"DRAM latency", "warps wait for replies: independent loads, or more warps, hide that"},
     {"overhead of starting the kernel and its blocks",

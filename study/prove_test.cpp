@@ -64,7 +64,13 @@ comp::SimulationOptions vecadd(const char* machine) {
 }
 
 TEST(Prove, AFewSmsAreLimitedByHowManyThereAre) {
-  const Proof proof = prove(vecadd("tesla_c1060"), 2);
+  size_t calls = 0, most = 0;
+  const Proof proof = prove(vecadd("tesla_c1060"), 2, std::nullopt, [&](size_t done, size_t all) {
+    EXPECT_EQ(done, ++calls);
+    most = all;
+  });
+  EXPECT_EQ(calls, most);
+  EXPECT_EQ(most, proof.gains.size() + 1) << "the unchanged run among them";
   ASSERT_FALSE(proof.gains.empty());
   const auto sms = std::ranges::find_if(proof.gains, [](const Gain& g) { return g.change.name == "SMs"; });
   ASSERT_NE(sms, proof.gains.end());
@@ -97,10 +103,10 @@ TEST(ProofText, NamesOneKindOfUnitBeforeSeveral) {
 TEST(Prove, WhatAMachineCannotHaveHasItsReason) {
   comp::SimulationOptions o = vecadd("tesla_v100");
   const Proof proof = prove(o, 2);
-  const auto banks = std::ranges::find_if(
-      proof.gains, [](const Gain& g) { return g.change.name == "banks of shared memory"; });
-  ASSERT_NE(banks, proof.gains.end());
-  EXPECT_EQ(banks->refused, "shared.banks = 64 is out of range; valid: 1 to 32 banks");
+  const auto warps = std::ranges::find_if(
+      proof.gains, [](const Gain& g) { return g.change.name == "resident warps with their registers"; });
+  ASSERT_NE(warps, proof.gains.end());
+  EXPECT_EQ(warps->refused, "sm.max_warps = 128 is out of range; valid: 1 to 64 warps");
 }
 
 TEST(Prove, AnotherRunThanTheRecordedOneProvesNothing) {

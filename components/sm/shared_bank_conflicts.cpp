@@ -21,12 +21,12 @@ uint32_t request_steps_half_warp(const SharedMemoryRules& rules, const std::arra
   while (lanes != 0) {
     ++steps;
     const uint64_t broadcast = word[std::countr_zero(lanes)];
-    uint32_t used_banks = uint32_t{1} << (broadcast % rules.banks);
+    uint64_t used_banks = uint64_t{1} << (broadcast % rules.banks);
     uint32_t rest = 0;
     for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
       const int lane = std::countr_zero(bits);
       if (word[lane] == broadcast) continue;
-      const uint32_t bank = uint32_t{1} << (word[lane] % rules.banks);
+      const uint64_t bank = uint64_t{1} << (word[lane] % rules.banks);
       if ((used_banks & bank) != 0)
         rest |= uint32_t{1} << lane;
       else
@@ -40,14 +40,14 @@ uint32_t request_steps_half_warp(const SharedMemoryRules& rules, const std::arra
 /// True if no bank has to give two words: the common case of irregular accesses.
 bool one_word_per_bank(const SharedMemoryRules& rules, const std::array<uint64_t, 32>& word, uint32_t lanes) {
   std::array<uint64_t, kMaxBanks> of_bank;
-  uint32_t used = 0;
+  uint64_t used = 0;
   bool conflict = false;
   for (uint32_t bits = lanes; bits != 0; bits &= bits - 1) {
     const uint64_t w = word[std::countr_zero(bits)];
     const uint32_t bank = w % rules.banks;
     conflict |= (used >> bank & 1) != 0 && of_bank[bank] != w;
     of_bank[bank] = w;
-    used |= uint32_t{1} << bank;
+    used |= uint64_t{1} << bank;
   }
   return !conflict;
 }

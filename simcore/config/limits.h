@@ -14,7 +14,7 @@ inline constexpr uint32_t kMaxBarriers = 8;    ///< dependency barriers of a war
 inline constexpr uint32_t kMostStall = 15;     ///< stall count of a control code
 inline constexpr uint32_t kMaxWarpLoads = 64;  ///< scheduler.warp_loads
 inline constexpr uint32_t kMaxKernels = 128;
-inline constexpr uint32_t kMaxSharedBanks = 32;
+inline constexpr uint32_t kMaxSharedBanks = 64;
 /// Reads or writes of a load/store unit: their tags have 15 bits.
 inline constexpr int64_t kMaxTransactions = 32768;
 inline constexpr int64_t kMaxLine = 256;  ///< of a data cache: a byte has a bit for each 32 bytes
