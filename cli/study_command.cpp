@@ -430,9 +430,11 @@ int plan_study(const StudyArguments& a) {
   fmt::print("\n");
   if (missing > 0) {
     const double seconds = work.instructions / kWarpInstructionsPerSecond;
-    fmt::print("{}{:.3g} warp instructions: about {} on one processor, {} on {} (at a million a second)\n",
-               work.whole ? "" : "more than ", work.instructions, duration(seconds),
-               duration(seconds / options.parallel), options.parallel);
+    fmt::print(
+        "{}{:.3g} warp instructions: about {} on one processor, {} on {} (at a million a second; kernels "
+        "whose accesses miss the caches take up to ten times as long)\n",
+        work.whole ? "" : "more than ", work.instructions, duration(seconds),
+        duration(seconds / options.parallel), options.parallel);
     if (work.unknown > 0)
       fmt::print("without {} point{} whose program fails\n", work.unknown, work.unknown == 1 ? "" : "s");
   }

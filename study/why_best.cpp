@@ -21,6 +21,7 @@ bool is_resident(std::string_view name) {
 constexpr double kCause = 0.01, kCount = 0.1;
 /// A count for each cycle that is too small to matter.
 constexpr double kOften = 0.01;
+constexpr double kSectorBytes = 32;
 constexpr size_t kCausesShown = 5, kCountersShown = 5;
 
 /// Counts of work and of waits, which more of something makes smaller or larger. Rates and energies are left
@@ -104,8 +105,9 @@ WhyBest why_best(const PointResult& other, const PointResult& best) {
         std::max(a, b) >= kOften * why.other_cycles)
       why.counters.push_back({std::string(name), a, b});
   }
+  // By how much work or waiting it is: half of a few written sectors matters less than a tenth of all reads.
   std::ranges::stable_sort(why.counters, std::greater(), [](const MovedCounter& c) {
-    return std::abs(c.best - c.other) / std::max(c.best, c.other);
+    return std::abs(c.best - c.other) / (c.name.ends_with("_bytes") ? kSectorBytes : 1);
   });
   return why;
 }
