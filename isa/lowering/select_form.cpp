@@ -274,6 +274,15 @@ std::optional<AluForm> convert_form(const Modifiers& m, bool legacy) {
     if (m.rounding == Rounding::kRna) f.modifiers |= kModNan;
     return f;
   }
+  if (is_float8(m.type) || is_float8(m.type2)) {
+    AluForm f = is_float8(m.type2) ? simple(Opcode::kCvt, m.type, 0, Type::kB32, {Type::kB16})
+                : m.type2 == Type::kF16x2
+                    ? simple(Opcode::kCvt, m.type, 0, Type::kB16, {Type::kB32})
+                    : simple(Opcode::kCvt, m.type, 0, Type::kB16, {Type::kF32, Type::kF32});
+    f.key = form_key(Opcode::kCvt, m.type, m.type2);
+    f.modifiers = runtime_modifiers(m, false);
+    return f;
+  }
   const Type d = arithmetic_type(m.type), s = m.type2 == Type::kNone ? d : arithmetic_type(m.type2);
   const bool ftz = (m.ftz || legacy) && (d == Type::kF32 || s == Type::kF32);
   if (((m.relu || m.satfinite) && !is_half(d)) || m.rounding == Rounding::kRna) return std::nullopt;

@@ -230,8 +230,6 @@ struct Unsupported {
 
 using enum Opcode;
 constexpr Unsupported kUnsupported[] = {
-    {kCvt, "e4m3x2"},
-    {kCvt, "e5m2x2"},
     {kCvt, "e2m1x2"},
     {kCvt, "e2m3x2"},
     {kCvt, "e3m2x2"},

@@ -25,7 +25,7 @@ constexpr uint64_t kStored =
     bits(kB8, kB16, kB32, kB64, kB128, kU8, kU16, kU32, kU64, kS8, kS16, kS32, kS64, kF32, kF64);
 constexpr uint64_t kMemory = kStored | kHalf;
 constexpr uint64_t kMatrix = kMemory | bits(kTF32);
-constexpr uint64_t kConverted = kInts | kFloats | kHalf | bits(kU8, kS8, kTF32);
+constexpr uint64_t kConverted = kInts | kFloats | kHalf | bits(kU8, kS8, kTF32, kE4M3x2, kE5M2x2);
 constexpr uint64_t kCompared = kInts | kBits | kFloats | kHalf;
 constexpr uint64_t kSelected = kInts | kBits | kFloats;
 constexpr uint64_t kPairs = bits(kU16x2, kS16x2);

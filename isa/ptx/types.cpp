@@ -6,7 +6,7 @@
 namespace gpusim::isa {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Type>, 27> kTypeNames{{
+constexpr std::array<std::pair<std::string_view, Type>, 29> kTypeNames{{
     {"pred", Type::kPred},       {"b8", Type::kB8},
     {"b16", Type::kB16},         {"b32", Type::kB32},
     {"b64", Type::kB64},         {"b128", Type::kB128},
@@ -20,7 +20,8 @@ constexpr std::array<std::pair<std::string_view, Type>, 27> kTypeNames{{
     {"texref", Type::kTexRef},   {"samplerref", Type::kSamplerRef},
     {"surfref", Type::kSurfRef}, {"u16x2", Type::kU16x2},
     {"s16x2", Type::kS16x2},     {"f32x2", Type::kF32x2},
-    {"tf32", Type::kTF32},
+    {"tf32", Type::kTF32},       {"e4m3x2", Type::kE4M3x2},
+    {"e5m2x2", Type::kE5M2x2},
 }};
 
 }  // namespace

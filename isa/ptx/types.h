@@ -59,7 +59,9 @@ enum class Type : uint8_t {
   kTexRef,
   kSamplerRef,
   kSurfRef,
-  kTF32,  ///< of multiplicands: single precision with a shorter fraction, in registers of 32 bits
+  kTF32,    ///< of multiplicands: single precision with a shorter fraction, in registers of 32 bits
+  kE4M3x2,  ///< two values of 8 bits in registers of 16
+  kE5M2x2,
 };
 
 /// Size of one value in bytes (a predicate counts as 1; opaque references as 8; kNone as 0).
@@ -77,6 +79,8 @@ enum class Type : uint8_t {
     case Type::kS16:
     case Type::kF16:
     case Type::kBF16:
+    case Type::kE4M3x2:
+    case Type::kE5M2x2:
       return 2;
     case Type::kB32:
     case Type::kU32:
@@ -109,6 +113,8 @@ enum class Type : uint8_t {
 [[nodiscard]] constexpr bool is_integer(Type t) { return is_signed(t) || is_unsigned(t); }
 [[nodiscard]] constexpr bool is_half(Type t) { return t >= Type::kF16 && t <= Type::kBF16x2; }
 [[nodiscard]] constexpr bool is_bfloat(Type t) { return t == Type::kBF16 || t == Type::kBF16x2; }
+/// Two floating-point values of 8 bits.
+[[nodiscard]] constexpr bool is_float8(Type t) { return t == Type::kE4M3x2 || t == Type::kE5M2x2; }
 /// Two 16-bit values in 32 bits.
 [[nodiscard]] constexpr bool is_packed16(Type t) {
   return t == Type::kF16x2 || t == Type::kBF16x2 || t == Type::kU16x2 || t == Type::kS16x2;

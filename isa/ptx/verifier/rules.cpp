@@ -46,7 +46,7 @@ uint64_t second_types(const Instruction& i) {
   const auto bits = [](auto... types) { return ((uint64_t{1} << static_cast<int>(types)) | ...); };
   switch (i.opcode) {
     case kCvt:
-      return opcode_info(kCvt).types & ~bits(Type::kTF32);
+      return opcode_info(kCvt).types & ~bits(Type::kTF32, Type::kE4M3x2, Type::kE5M2x2);
     case kSet:
       return opcode_info(kSetp).types;
     case kSlct:

@@ -53,6 +53,17 @@ void FunctionVerifier::check_cvt_tf32(const Instruction& i) {
   check_source(i, i.operands[1], Type::kF32, false);
 }
 
+/// cvt.e4m3x2.f32 d, a, b; cvt.e4m3x2.f16x2 d, a; cvt.f16x2.e4m3x2 d, a.
+void FunctionVerifier::check_cvt_float8(const Instruction& i) {
+  if (std::string wrong = spelling_error(module_, i); !wrong.empty()) return error(std::move(wrong));
+  const auto in_register = [](Type t) {
+    return is_float8(t) ? Type::kB16 : t == Type::kF16x2 ? Type::kB32 : t;
+  };
+  check_destination(i, i.operands[0], in_register(i.mods.type), false);
+  for (size_t k = 1; k < i.operands.size(); ++k)
+    check_source(i, i.operands[k], in_register(i.mods.type2), false);
+}
+
 void FunctionVerifier::check_spelled(const Instruction& i) {
   switch (i.opcode) {
     case kSuld:

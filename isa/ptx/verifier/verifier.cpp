@@ -302,6 +302,8 @@ void FunctionVerifier::verify_instruction(const Instruction& i) {
     return check_spelled(i);
   }
   if (i.opcode == Opcode::kCvt && i.mods.type == Type::kTF32) return check_cvt_tf32(i);
+  if (i.opcode == Opcode::kCvt && (is_float8(i.mods.type) || is_float8(i.mods.type2)))
+    return check_cvt_float8(i);
   if (is_wmma(i.opcode)) return check_wmma(i);
   if (!check_types(i) || !check_operand_count(i)) return;
   check_modifiers(i);
