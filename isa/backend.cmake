@@ -51,12 +51,12 @@ gpusim_target_defaults(gpusim_isa_backend)
 gpusim_cold(gpusim_isa_backend)
 gpusim_unity(gpusim_isa_backend)
 # Selection of families of instructions that few programs use.
-add_library(gpusim_isa_families OBJECT lowering/select_async.cpp lowering/select_mma.cpp lowering/select_surface.cpp lowering/select_video.cpp)
+add_library(gpusim_isa_families OBJECT lowering/select_async.cpp lowering/select_mma.cpp lowering/select_surface.cpp lowering/select_video.cpp lowering/select_cluster.cpp)
 target_link_libraries(gpusim_isa_families PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_families)
 gpusim_cold(gpusim_isa_families)
 gpusim_unity(gpusim_isa_families)
-add_library(gpusim_isa_semantics OBJECT exec/micro_op.cpp exec/executor.cpp exec/device_services.cpp exec/device_runtime.cpp exec/stack.cpp exec/surface.cpp exec/lane_bytes.cpp exec/async.cpp exec/matrix_move.cpp exec/video.cpp exec/texture.cpp exec/semantics/table.cpp ${GPUSIM_SEMANTIC_SOURCES})
+add_library(gpusim_isa_semantics OBJECT exec/micro_op.cpp exec/executor.cpp exec/device_services.cpp exec/device_runtime.cpp exec/stack.cpp exec/surface.cpp exec/lane_bytes.cpp exec/async.cpp exec/matrix_move.cpp exec/video.cpp exec/cluster.cpp exec/texture.cpp exec/semantics/table.cpp ${GPUSIM_SEMANTIC_SOURCES})
 foreach(set IN LISTS GPUSIM_SIMD_SETS)
   string(TOUPPER ${set} upper)
   set_property(SOURCE exec/semantics/table.cpp APPEND PROPERTY COMPILE_DEFINITIONS GPUSIM_HAS_${upper})
@@ -65,7 +65,7 @@ target_link_libraries(gpusim_isa_semantics PUBLIC fmt::fmt Boost::headers)
 gpusim_target_defaults(gpusim_isa_semantics)
 
 gpusim_test(isa_backend_test
-  SOURCES exec/opcode_test.cpp exec/forms_test.cpp exec/semantics_test.cpp exec/memory_test.cpp exec/float8_test.cpp
+  SOURCES exec/opcode_test.cpp exec/forms_test.cpp exec/semantics_test.cpp exec/memory_test.cpp exec/float8_test.cpp exec/cluster_test.cpp
           lowering/lowering_test.cpp lowering/assign_registers_test.cpp lowering/contract_test.cpp lowering/fuse_test.cpp lowering/narrow_addresses_test.cpp lowering/address_registers_test.cpp lowering/merge_accesses_test.cpp lowering/aggregate_atomics_test.cpp lowering/control_flow_lowering_test.cpp lowering/inlining_test.cpp lowering/call_lowering_test.cpp
           lowering/clean_passes_test.cpp lowering/predicate_branches_test.cpp lowering/schedule_test.cpp lowering/early_exit_test.cpp lowering/registers_test.cpp lowering/machine_count_test.cpp
           lowering/texture_reference_test.cpp exec/texture_test.cpp lowering/texture_statement_test.cpp exec/wmma_test.cpp

@@ -12,11 +12,12 @@ import h5py
 from check_corpus import NoCompiler
 from runner import Gpusim, Run, require, require_equal
 
-NAMES = ("both_apis", "classes", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf",
+NAMES = ("both_apis", "classes", "clusters", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf",
          "driver_api", "driver_textures", "dynamic_stack", "errors", "graph", "graph_branches", "graph_conditions",
          "graph_memory", "host_functions", "ipc", "large_shared", "latches", "managed", "mistakes", "per_thread", "pools",
          "quadtree", "saxpy", "separate", "streams", "symbols", "texture", "thrust_sort", "volumes", "zero_copy")
 MACHINE = "tesla_v100"
+OTHER_MACHINE = {"clusters": "h200"}  # that has what the program needs
 
 
 def folder(gpusim: Gpusim) -> Path:
@@ -31,7 +32,7 @@ def sanitizer(gpusim: Gpusim) -> dict[str, str]:
 
 
 def run_program(gpusim: Gpusim, program: Path, *options: str, arguments: tuple[str, ...] = ()) -> Run:
-    config = gpusim.source / "configs" / f"{MACHINE}.cfg"
+    config = gpusim.source / "configs" / f"{OTHER_MACHINE.get(program.name, MACHINE)}.cfg"
     return gpusim.run("run", "--config", config, *options, "--", program, *arguments, environment=sanitizer(gpusim))
 
 
@@ -107,6 +108,20 @@ def check_chosen(gpusim: Gpusim) -> None:
     run.require_error("33 launches, 3 of them timed")
 
 
+def check_in_vain(gpusim: Gpusim) -> None:
+    """An option that names no launch of the program is told by message and exit code; the program runs all the same."""
+    graph, saxpy = (folder(gpusim) / "prebuilt" / name for name in ("graph", "saxpy"))
+    run = run_program(gpusim, saxpy, "--timed", "saxpi", "--out", "none")
+    run.require_code(1).require_error("--timed saxpi: names none of the ", "did you mean 'saxpy'?")
+    require(run.out.endswith("PASS\n"), f"the program does not say PASS\n{run.describe()}")
+    run_program(gpusim, graph, "--timed", "1000-2000", "--out", "none").require_code(1).require_error("names none of the 33 launches")
+    run = run_program(gpusim, graph, "--functional", "--export", "none_of_them", "--timed", "nothing")
+    run.require_code(1).require_error("--export: no launch was chosen; nothing is exported")
+    require(not list(gpusim.scratch.glob("none_of_them*")), "something is left")
+    shell = run_program(gpusim, Path("/bin/sh"), "--timed", "saxpi", "--out", "none", arguments=("-c", f"{saxpy} && exit 7"))
+    shell.require_code(7)
+
+
 def check_exit_code(gpusim: Gpusim) -> None:
     """Output and exit code are the program's; what it executes has a GPU too."""
     saxpy = folder(gpusim) / "prebuilt" / "saxpy"
@@ -163,7 +178,8 @@ def check_export(gpusim: Gpusim) -> None:
     for name, why in {"texture": "uses texture or surface objects", "symbols": "two modules of the program have a variable 'counter'",
                       "cooperative": "cooperative"}.items():
         run = run_program(gpusim, folder(gpusim) / "prebuilt" / name, "--functional", "--export", name)
-        passes(run)
+        run.require_code(1)
+        require(run.out.endswith("PASS\n"), f"the program does not go on\n{run.describe()}")
         run.require_error("--export", why, "nothing is exported")
         require(not list(gpusim.scratch.glob(f"{name}*")), "something is left of an export that was given up")
     run_program(gpusim, graph, "--functional", "--export", "last").require_code(1).require_error("exists already")
@@ -285,6 +301,7 @@ PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "built_here": check_built,
     "same_cycles": check_same_cycles,
     "chosen_launches": check_chosen,
+    "chosen_in_vain": check_in_vain,
     "exported": check_export,
     "branches_overlap": check_branches,
     "children": check_children,

@@ -15,7 +15,7 @@ Sets = dict[str, str]
 # A small machine with every part that a key can describe.
 MACHINE = "gtx470"
 PARTS: Sets = {
-    "gpu.sms": "4", "gpu.sms_per_cluster": "2", "gpu.memory": "1G", "gpu.concurrent_kernels": "4", "gpu.launch_queues": "4",
+    "gpu.sms": "4", "gpu.sms_per_cluster": "2", "block_clusters.gpcs": "2", "gpu.memory": "1G", "gpu.concurrent_kernels": "4", "gpu.launch_queues": "4",
     "sm.max_blocks": "16", "sm.registers": "8192", "sm.register_alloc_unit": "256", "sm.max_registers_per_thread": "40",
     "sm.register_banks": "2", "instruction.l1_size": "256", "l2.partitions": "4", "l2.size": "64K", "l2.ways": "16", "l2.merges": "16",
     "l2.halves": "2", "texture.cache": "own", "texture.l1_size": "12K", "texture.l1_line": "128", "texture.l1_ways": "24",
@@ -46,8 +46,8 @@ TINY_TEXTURES: Sets = TEXTURE_L2 | {"texture.l1_size": "768", "texture.l1_ways":
 FOLLOW: dict[tuple[str, str], Sets] = {
     ("host.link_rate", "1"): SLOW, ("host.link_latency", "1000000000"): SLOW, ("host.launch_interval", "1000000000"): SLOW,
     ("host.launch_gap", "1000000000"): SLOW,
-    ("gpu.sms", "1"): {"gpu.sms_per_cluster": "1", "l2.halves": "1"},
-    ("gpu.sms_per_cluster", "64"): {"gpu.sms": "128"},
+    ("gpu.sms", "1"): {"gpu.sms_per_cluster": "1", "block_clusters.gpcs": "1", "l2.halves": "1"},
+    ("gpu.sms_per_cluster", "64"): {"gpu.sms": "128"}, ("block_clusters.gpcs", "64"): {"gpu.sms": "128"},
     ("clocks.dram", "1MHz"): {"dram.refi": "1000000"},
     ("sm.max_threads_per_block", "1"): ONE_THREAD,
     ("sm.max_warps", "1"): ONE_WARP,
@@ -217,7 +217,9 @@ EFFECTS: dict[str, Effect] = {
      for what, values in (("threshold", ("0", "0.5")), ("exponent", ("1", "2")), ("floor", ("0", "0.99")))
 } | {f"dvfs.{domain}_voltage": Effect(sets={f"dvfs.{domain}_max": "2000MHz", f"dvfs.{domain}_threshold": "0.3"}, values=("0.9", "1.2"))
      for domain in ("core", "interconnect", "dram")
-} | {f"energy.{kind}": Effect(program="workloads/features/wmma.ptx") for kind in ("mma_half", "mma_int8", "mma_fp64")}
+} | {f"energy.{kind}": Effect(program="workloads/features/wmma.ptx") for kind in ("mma_half", "mma_int8", "mma_fp64")
+} | {f"block_clusters.{key}": Effect(program="regress/ranges/clusters.ptx")
+     for key in ("gpcs", "most_blocks", "latency", "bytes_per_cycle", "barrier_latency")}
 
 
 def values_of(gpusim: Gpusim) -> dict[str, list[str]]:
@@ -347,5 +349,5 @@ def checks_of(gpusim: Gpusim, key: str, values: list[str]) -> list[Callable[[], 
     return [*checks, functools.partial(check_beyond, gpusim, key, values), functools.partial(check_effect, gpusim, key, values)]
 
 
-SECTIONS = ("gpu", "host", "clocks", "sm", "scheduler", "instruction", "coalescer", "lsu", "l1", "shared", "constant", "texture",
+SECTIONS = ("gpu", "block_clusters", "host", "clocks", "sm", "scheduler", "instruction", "coalescer", "lsu", "l1", "shared", "constant", "texture",
             "interconnect", "l2", "tlb", "dram", "dvfs", "energy")

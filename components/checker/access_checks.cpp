@@ -88,7 +88,9 @@ ByteMap* BlockChecks::written_bytes(WarpChecks& warp, const LaneAccess& lanes,
   first = lanes.address[lane];
   switch (lanes.space[lane]) {
     case Space::kShared:
-      return &written_;
+      if (!lanes.remote.test(static_cast<int>(lane))) return &written_;
+      // The lane has found the block, so it runs; it is checked as this one.
+      return &cluster_->checks[lanes.rank[lane]]->written_;
     case Space::kLocal:
       if (warp.local_.empty()) warp.local_.reset(uint64_t{context.local_bytes} * isa::kWarpSize);
       first += uint64_t{lane} * context.local_bytes;

@@ -31,6 +31,7 @@ void BlockChecks::begin(const KernelLaunch& run, const KernelChecks& kernel, uin
   kernel_ = &kernel;
   block_ = block;
   independent_ = independent;
+  cluster_ = nullptr;
   instance_ = 0;
   while (warps_.size() < run.warps_per_block)
     warps_.push_back(std::make_unique<WarpChecks>(*this, static_cast<uint32_t>(warps_.size())));
@@ -181,7 +182,9 @@ void BlockChecks::memory(WarpChecks& warp, const isa::MicroOp& op, isa::WarpCont
       for (size_t d = 0; d < op.num_dst; ++d) warp.unwritten_.set(op.dst[d], lane, {});
     });
   }
-  if (shared_.options.race) check_race(warp, op, lanes, context, done);
+  if (!shared_.options.race) return;
+  check_race(warp, op, lanes, context, done & ~lanes.remote);
+  shared_.log.count_uncompared((done & lanes.remote).count());
 }
 
 void BlockChecks::system_call(WarpChecks& warp, const isa::MicroOp& op, isa::WarpContext& context,
@@ -225,8 +228,11 @@ LaneMask BlockChecks::execute(const WarpChecks& warp, const isa::MicroOp& op, co
     if (access.fault == isa::FaultKind::kNone || !shared_.options.memory) return left;
     const uint32_t lane = access.fault_lane;
     const bool matrix = access.fault == isa::FaultKind::kMatrixPlace;
-    if (op.op_class == isa::OpClass::kTexture || matrix) {
-      shared_.log.note(matrix ? FindingKind::kMatrix : FindingKind::kTexture,
+    const bool cluster = access.fault == isa::FaultKind::kNoBlock || access.fault == isa::FaultKind::kRemote;
+    if (op.op_class == isa::OpClass::kTexture || matrix || cluster) {
+      shared_.log.note(matrix    ? FindingKind::kMatrix
+                       : cluster ? FindingKind::kOutOfBounds
+                                 : FindingKind::kTexture,
                        site(op.ptx_index, thread_of(warp, lane)), [&] {
                          return FindingDetail{describe_fault(op, access, *context.global), {}};
                        });

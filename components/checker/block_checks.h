@@ -17,6 +17,7 @@
 #include "components/checker/sync_check.h"
 #include "components/checker/unwritten_values.h"
 #include "components/checker/warp_addresses.h"
+#include "components/sm/simt/cluster.h"
 
 namespace gpusim::comp {
 
@@ -62,6 +63,18 @@ class BlockChecks {
   /// The barrier is complete: who waits there goes on.
   void open(uint32_t number);
   void exit(uint32_t warp, isa::LaneMask lanes) { sync_.exit(warp, lanes); }
+  // The barrier of the block's cluster: a warp arrives, a phase is over, a warp goes on behind its wait. Only
+  // what it orders within the block is followed.
+  void arrive_at_cluster(uint32_t warp) {
+    if (shared_.options.race) clocks_.arrive(BlockClocks::kOfCluster, warp, false);
+  }
+  void join_cluster(const Cluster* cluster) { cluster_ = cluster; }
+  void open_cluster() {
+    if (shared_.options.race) clocks_.open_cluster();
+  }
+  void pass_cluster(uint32_t warp) {
+    if (shared_.options.race) clocks_.pass_cluster(warp);
+  }
   /// Lanes come to a .sync operation at which they may have to wait for others; exec() is told when they
   /// have met.
   void come(uint32_t warp, const isa::MicroOp& op, const isa::WarpContext& context, isa::LaneMask lanes);
@@ -122,6 +135,7 @@ class BlockChecks {
   const KernelChecks* kernel_ = nullptr;
   uint64_t block_ = 0;
   bool independent_ = false;
+  const Cluster* cluster_ = nullptr;
   uint32_t instance_ = 0;  ///< memory instructions so far
   std::vector<std::unique_ptr<WarpChecks>> warps_;
   ByteMap written_;         ///< of shared memory

@@ -17,6 +17,7 @@ void BlockClocks::reset(uint32_t warps, bool independent) {
   clocks_.assign(warps, Clock(warps, 0));
   lanes_.assign(warps, Lanes{});
   barriers_.fill(Meeting{Clock(warps, 0), 0});
+  cluster_.assign(warps, 0);
   published_.clear();
 }
 
@@ -55,6 +56,17 @@ void BlockClocks::open(uint32_t barrier) {
   }
   std::fill(m.clock.begin(), m.clock.end(), 0u);
   m.waiting = 0;
+}
+
+void BlockClocks::open_cluster() {
+  Meeting& m = barriers_[kOfCluster];
+  cluster_ = m.clock;
+  std::fill(m.clock.begin(), m.clock.end(), 0u);
+}
+
+void BlockClocks::pass_cluster(uint32_t warp) {
+  join(clocks_[warp], cluster_);
+  lanes_[warp].all = std::max(lanes_[warp].all, cluster_[warp]);
 }
 
 void BlockClocks::meet(uint32_t warp, isa::LaneMask lanes) {

@@ -16,7 +16,8 @@ namespace gpusim::comp {
 
 class BlockClocks {
  public:
-  static constexpr uint32_t kBarriers = 16;
+  static constexpr uint32_t kBarriers = 17;
+  static constexpr uint32_t kOfCluster = 16;  ///< the number of the barrier of the block's cluster
   /// `independent`: lanes of one warp are ordered by .sync operations only, not by being in one warp.
   void reset(uint32_t warps, bool independent);
 
@@ -29,6 +30,9 @@ class BlockClocks {
   /// Lanes of `warp` arrive at a barrier; if they wait, they will hear at open() of all that arrived.
   void arrive(uint32_t barrier, uint32_t warp, bool waits);
   void open(uint32_t barrier);
+  /// A phase of the barrier kOfCluster is over: who passes it from now on hears of all that had arrived.
+  void open_cluster();
+  void pass_cluster(uint32_t warp);
   /// Lanes of one warp meet at a .sync operation.
   void meet(uint32_t warp, isa::LaneMask lanes);
   /// The lanes hear of all that was published at `address`.
@@ -55,6 +59,7 @@ class BlockClocks {
   std::vector<Clock> clocks_;
   std::vector<Lanes> lanes_;
   std::array<Meeting, kBarriers> barriers_;
+  Clock cluster_;  ///< of its last phase that is over
   std::unordered_map<uint64_t, Clock> published_;
 };
 

@@ -57,9 +57,14 @@ std::string finding_text(const Finding& f) {
 }
 
 std::string check_summary(const CheckOptions& checks, size_t findings, const CheckCounts& counts) {
-  return fmt::format("check {}: {}{} finding{}, {} occurrence{}\n", checks.text(),
-                     counts.overflowed ? "more than " : "", findings, findings == 1 ? "" : "s",
-                     counts.occurrences, counts.occurrences == 1 ? "" : "s");
+  std::string text = fmt::format("check {}: {}{} finding{}, {} occurrence{}\n", checks.text(),
+                                 counts.overflowed ? "more than " : "", findings, findings == 1 ? "" : "s",
+                                 counts.occurrences, counts.occurrences == 1 ? "" : "s");
+  if (counts.uncompared != 0)
+    text += fmt::format(
+        "check race: {} access{} to the shared memory of other blocks of a cluster {} not looked at\n",
+        counts.uncompared, counts.uncompared == 1 ? "" : "es", counts.uncompared == 1 ? "was" : "were");
+  return text;
 }
 
 std::string check_report(const CheckOptions& checks, std::span<const Finding> findings,
@@ -75,6 +80,7 @@ std::string check_json(const CheckOptions& checks, std::span<const Finding> find
   std::string out =
       fmt::format("{{\"enabled\": \"{}\", \"occurrences\": {}, \"complete\": {}, \"findings\": [",
                   checks.text(), counts.occurrences, !counts.overflowed);
+  if (counts.uncompared != 0) out.insert(1, fmt::format("\"uncompared\": {}, ", counts.uncompared));
   for (size_t i = 0; i < findings.size(); ++i)
     out += fmt::format("{}{}", i == 0 ? "" : ", ", json_finding(findings[i]));
   return out + "]}";

@@ -24,6 +24,8 @@ std::string other_meaning(const FaultPlace& p, GlobalObjects& globals) {
   const auto in_window = [&](uint64_t base) { return p.address - base < isa::kWindowBytes; };
   if (in_window(isa::kSharedWindowBase)) return "a generic address of shared memory";
   if (in_window(isa::kLocalWindowBase)) return "a generic address of local memory";
+  const uint64_t window = isa::kClusterWindowBase - (p.space == Space::kShared ? isa::kSharedWindowBase : 0);
+  if (p.address - window < isa::kClusterWindowBytes) return "an address in the shared memory of a cluster";
   if (in_window(isa::kCodeWindowBase)) return "the address of a function";
   if (in_window(isa::kTextureWindowBase)) return "a texture's handle";
   if (is_device(p.space)) return {};

@@ -80,6 +80,8 @@ struct Finding {
 struct CheckCounts {
   uint64_t occurrences = 0;
   bool overflowed = false;  ///< some distinct findings were not kept
+  /// Accesses to the shared memory of other blocks, which are not looked at for races.
+  uint64_t uncompared = 0;
 };
 
 class FindingLog {
@@ -97,6 +99,7 @@ class FindingLog {
   void note(FindingKind kind, const Site& site, const Site* other,
             const std::function<FindingDetail()>& detail);
 
+  void count_uncompared(uint64_t accesses) { counts_.uncompared += accesses; }
   /// The launch has ended: forgets how many it had.
   void end_launch(uint32_t launch) {
     for (auto& [key, entry] : entries_) entry.finding.of_launch.erase(launch);

@@ -20,7 +20,14 @@ LaneAccess find_lanes(const isa::MicroOp& op, const isa::WarpContext& context, L
     else if (m.has_base)
       address = static_cast<uint32_t>(reinterpret_cast<const uint32_t*>(row)[lane] + offset);
     Space space = m.space;
-    if (space == Space::kGeneric) {
+    const bool generic = space == Space::kGeneric, windows = generic || m.cluster;
+    const uint64_t at = address + (generic ? 0 : isa::kSharedWindowBase) - isa::kClusterWindowBase;
+    if (windows && at < isa::kClusterWindowBytes) {
+      space = Space::kShared;
+      address = at % isa::kClusterStride;
+      a.rank[lane] = static_cast<uint8_t>(at / isa::kClusterStride);
+      if (a.rank[lane] != context.cluster_rank) a.remote |= LaneMask(uint32_t{1} << lane);
+    } else if (generic) {
       space = Space::kGlobal;
       if (address - isa::kSharedWindowBase < isa::kWindowBytes) {
         space = Space::kShared;

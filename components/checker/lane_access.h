@@ -12,6 +12,9 @@ struct LaneAccess {
   std::array<uint64_t, isa::kWarpSize> address;  ///< in `space`; valid for the lanes asked for
   std::array<isa::Space, isa::kWarpSize> space;  ///< never kGeneric
   uint32_t bytes = 0;
+  /// Lanes whose place is in the shared memory of another block of the cluster, and which block.
+  isa::LaneMask remote;
+  std::array<uint8_t, isa::kWarpSize> rank;
 };
 [[nodiscard]] LaneAccess find_lanes(const isa::MicroOp& op, const isa::WarpContext& context,
                                     isa::LaneMask lanes);

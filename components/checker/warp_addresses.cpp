@@ -125,6 +125,10 @@ void WarpAddresses::moved(const MicroOp& op, const WarpContext& context, const L
     for_each_lane(mask, [&](uint32_t lane) {
       const uint64_t key = key_of(lanes.space[lane], lanes.address[lane] + e * m.element_bytes, lane);
       TaggedMemory& memory = lanes.space[lane] == Space::kLocal ? local_ : *common_;
+      if (lanes.remote.test(static_cast<int>(lane))) {  // what other blocks hold is not followed
+        if (op.kind != OpKind::kStore && e < op.num_dst) write(op.dst[e], context, lane, {});
+        return;
+      }
       if (op.kind == OpKind::kStore) {
         memory.set(key, words ? read(op.src[first + e], context, lane) : TaggedWord{});
         return;

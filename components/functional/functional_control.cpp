@@ -14,6 +14,8 @@ using isa::MicroOp;
 
 FunctionalRunner::Stop FunctionalRunner::step_barrier(KernelLaunch& run, uint64_t block, Warp& warp,
                                                       const MicroOp& op, LaneMask lanes) {
+  if (op.modifiers >= static_cast<uint8_t>(isa::BarrierAction::kClusterArrive))
+    return step_cluster_barrier(run, block, warp, op, lanes);
   const uint32_t pc = warp.stack.pc();
   uint32_t number = 0;
   const std::string error =
@@ -33,8 +35,51 @@ FunctionalRunner::Stop FunctionalRunner::step_barrier(KernelLaunch& run, uint64_
   return warps_.size() > 1 ? Stop::kPaused : Stop::kNone;
 }
 
+FunctionalRunner::Stop FunctionalRunner::step_cluster_barrier(const KernelLaunch& run, uint64_t block,
+                                                              Warp& warp, const MicroOp& op, LaneMask lanes) {
+  const uint32_t pc = warp.stack.pc();
+  const char* error = nullptr;
+  switch (control_.at_cluster_barrier(warp, op, lanes, independent_, 0, error)) {
+    case BlockControl::ClusterStep::kError:
+      error_ = fmt::format(
+          "{}: {}", describe_location(run, pc, block, warp.context.warp_in_block, lanes.lowest()), error);
+      return Stop::kError;
+    case BlockControl::ClusterStep::kGoesOn:
+      return Stop::kNone;
+    case BlockControl::ClusterStep::kOpened:
+      release_cluster(run);  // other blocks see it when they have their turn
+      return Stop::kNone;
+    case BlockControl::ClusterStep::kWaits:
+      break;
+  }
+  if (warp.at_barrier.any())
+    warp.blocked = true;
+  else if (warp.stack.done())
+    run_other_lanes(run, warp);
+  return warp.blocked ? Stop::kBlocked : Stop::kNone;
+}
+
+void FunctionalRunner::release_cluster(const KernelLaunch& run) {
+  const uint64_t warps = warps_.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << warps_.size()) - 1;
+  control_.release_cluster(
+      run.image->ops.data(), warps, [this](uint32_t w) -> Warp& { return warps_[w]; },
+      [this](uint32_t w) {
+        warps_[w].blocked = false;
+        warps_[w].side_by_side = true;
+      });
+}
+
+bool FunctionalRunner::waits_for_cluster() const {
+  return control_.cluster != nullptr &&
+         std::ranges::any_of(control_.arrivals, [](const ClusterArrivals& a) { return a.pending.any(); }) &&
+         std::ranges::any_of(warps_, [](const Warp& warp) {
+           return warp.blocked && ((warp.at_barrier.any() && warp.barrier == kClusterBarrier) ||
+                                   warp.groups.wait_at(kClusterBarrier));
+         });
+}
+
 FunctionalRunner::Stop FunctionalRunner::step_exit(KernelLaunch& run, Warp& warp, LaneMask lanes) {
-  control_.exit(warp, lanes);
+  if (control_.exit(warp, lanes)) release_cluster(run);
   if (warp.stack.done() && !warp.groups.empty()) run_other_lanes(run, warp);
   if (lanes.any())
     control_.leave(warp, warp.context.warp_in_block, [&](uint32_t number) { try_release(run, number); });
@@ -86,12 +131,15 @@ void FunctionalRunner::report_deadlock(const KernelLaunch& run, uint64_t block) 
     uint32_t pc = warp.stack.pc();
     LaneMask lanes = warp.at_barrier;
     const char* where = "a barrier that the block's other threads never reach";
+    bool of_cluster = warp.barrier == kClusterBarrier;
     if (lanes.none()) {
       const DivergentGroups::Waiting group = warp.groups.longest_waiting();
       pc = group.pc;
       lanes = group.lanes;
+      of_cluster = warp.groups.wait_at(kClusterBarrier);
       if (group.at_sync) where = "a .sync operation that other lanes of its member mask never reach";
     }
+    if (of_cluster) where = "the barrier of its cluster, at which other threads never arrive";
     const LaneMask missing = BlockControl::alive(warp) & ~lanes;
     if (missing.any() != with_missing || std::find(places.begin(), places.end(), pc) != places.end()) return;
     places.push_back(pc);

@@ -10,6 +10,7 @@
 
 #include "components/checker/checker.h"
 #include "components/sm/simt/control_transfer.h"
+#include "simcore/text/kernel_name.h"
 
 namespace gpusim::comp {
 
@@ -30,7 +31,14 @@ FunctionalRunner::Outcome FunctionalRunner::run(KernelLaunch& run) {
   operations_ = clock_skipped_ = clock_read_ = clock_polls_ = last_access_ = 0;
   if (tracer_ != nullptr) tracer_->begin_kernel(run);
   next_ = 0;
+  unbegun_turns_ = 0;
   waiting_.clear();
+  run.clusters.clear();
+  if (tracer_ != nullptr && run.cluster_blocks() > 1) {
+    error_ = fmt::format("kernel '{}': what blocks of a cluster do in turns cannot be traced block by block",
+                         core::demangled(run.image->name));
+    return Outcome::kError;
+  }
   return resume(run);
 }
 
@@ -38,18 +46,24 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
   const uint64_t together = std::max<uint64_t>(run.blocks_together, 1);
   error_.clear();
   deadlock_ = false;
+  const uint64_t size = run.cluster_blocks();
   size_t in_vain = 0;  // turns of waiting blocks since something happened
   bool fresh = false;  // there is storage that no block needs which waits
   while (next_ < run.num_blocks || !waiting_.empty()) {
     // Those that wait have their turn when no other can begin.
-    const bool begins = next_ < run.num_blocks && waiting_.size() < together;
+    const bool may_begin = next_ < run.num_blocks && unbegun_turns_ == 0;
+    const bool begins = may_begin && size == 1 && waiting_.size() < together;
     if (begins) {
       if (!fresh) prepare(run);
-      begin_block(run, next_++);
+      const uint64_t block = next_++;
+      begin_block(run, block, run.has_clusters() ? &run.clusters.begin(1, run.threads_per_block) : nullptr);
     } else {
+      if (may_begin && size > 1 && (waiting_.empty() || waiting_.size() + size <= together))
+        begin_cluster(run);
+      if (unbegun_turns_ != 0) --unbegun_turns_;
       exchange(waiting_.front());
     }
-    bool moved = begins;
+    bool moved = begins || unbegun_turns_ != 0;
     const Turn turn = continue_block(run, moved);
     if (turn == Turn::kError) {
       waiting_.clear();
@@ -59,7 +73,10 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
     if (turn == Turn::kWaits) {
       if (in_vain > waiting_.size() && between_blocks_ && between_blocks_(true)) in_vain = 0;
       const bool all_wait = in_vain > waiting_.size();
-      if (all_wait) report_spin(run, block_);
+      if (all_wait && waits_for_cluster())
+        report_deadlock(run, block_);
+      else if (all_wait)
+        report_spin(run, block_);
       if (begins) {
         exchange(waiting_.emplace_back());
       } else {
@@ -77,6 +94,21 @@ FunctionalRunner::Outcome FunctionalRunner::resume(KernelLaunch& run) {
     if (interrupted_()) return Outcome::kInterrupted;
   }
   return Outcome::kDone;
+}
+
+void FunctionalRunner::begin_cluster(KernelLaunch& run) {
+  const uint32_t size = run.cluster_blocks();
+  Cluster& cluster = run.clusters.begin(size, run.threads_per_block);
+  std::vector<Block> begun;
+  begun.reserve(size);
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    prepare(run);
+    begin_block(run, run.block_in_order(next_++), &cluster);
+    exchange(begun.emplace_back());
+  }
+  waiting_.insert(waiting_.begin(), std::make_move_iterator(begun.begin()),
+                  std::make_move_iterator(begun.end()));
+  unbegun_turns_ = size;
 }
 
 void FunctionalRunner::exchange(Block& block) {
@@ -115,7 +147,7 @@ void FunctionalRunner::prepare(KernelLaunch& run) {
   }
 }
 
-void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block) {
+void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block, Cluster* cluster) {
   const isa::KernelImage& image = *run.image;
   block_ = block;
   if (run.shared_bytes != 0) std::memset(shared_.get(), 0, run.shared_bytes);
@@ -136,10 +168,14 @@ void FunctionalRunner::begin_block(KernelLaunch& run, uint64_t block) {
   }
   control_.barriers.reset();
   control_.live_threads = run.threads_per_block;
+  control_.forget_cluster();
   if (checker_ != nullptr) {
     control_.checks = checker_->begin_block(run, block);
     for (uint32_t w = 0; w < run.warps_per_block; ++w) warps_[w].context.observer = control_.checks->warp(w);
   }
+  if (cluster == nullptr) return;
+  control_.join_cluster(*cluster, run.rank_of(block), run.warps_per_block, shared_.get());
+  for (Warp& warp : warps_) warp.context.cluster = &cluster->memory;
 }
 
 FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool& moved) {
@@ -152,11 +188,17 @@ FunctionalRunner::Turn FunctionalRunner::continue_block(KernelLaunch& run, bool&
   const auto done = [](const Warp& warp) { return warp.done(); };
   while (!std::all_of(warps_.begin(), warps_.end(), done)) {
     bool moves = false;
-    if (!run_warps(run, block_, moves)) return Turn::kError;
+    if (control_.cluster_has_opened()) release_cluster(run);
+    if (!run_warps(run, block_, moves)) {
+      if (deadlock_ || !error_.empty()) return Turn::kError;
+      return Turn::kWaits;  // for other blocks of the cluster
+    }
     moved = moved || moves;
     idle = moves ? 0 : idle + 1;
     if (idle == kIdleRounds || (++rounds >= kMostRounds && tracer_ == nullptr)) return Turn::kWaits;
   }
+  if (control_.cluster != nullptr && control_.cluster->end_block(control_.cluster_rank))
+    run.clusters.end(*control_.cluster);
   if (checker_ != nullptr) checker_->end_block(control_.checks);
   return Turn::kDone;
 }
@@ -171,14 +213,14 @@ bool FunctionalRunner::run_warps(KernelLaunch& run, uint64_t block, bool& moved)
     moved = moved || stop != Stop::kSpins || warp.watch.unchanged_since() > start;
     ran = true;
   }
-  if (!ran) report_deadlock(run, block);
+  if (!ran && !waits_for_cluster()) report_deadlock(run, block);
   return ran;
 }
 
 bool FunctionalRunner::step_memory(KernelLaunch& run, uint64_t block, Warp& warp, const MicroOp& op,
                                    LaneMask lanes) {
   last_access_ = operations_;
-  access_.lanes = LaneMask();
+  access_.lanes = access_.remote = LaneMask();
   access_.fault = isa::FaultKind::kNone;
   op.mem(op, warp.context, lanes, access_);
   if (access_.fault == isa::FaultKind::kNone) {

@@ -85,7 +85,9 @@ class FunctionalRunner {
   };
   enum class Turn { kDone, kWaits, kError };
   void prepare(KernelLaunch& run);
-  void begin_block(KernelLaunch& run, uint64_t block);
+  void begin_block(KernelLaunch& run, uint64_t block, Cluster* cluster = nullptr);
+  /// Begins all blocks of the next cluster and puts them aside before the others.
+  void begin_cluster(KernelLaunch& run);
   /// Runs the present block until it is done, or all that is left of it waits for memory that others write;
   /// `moved`: something else has happened before.
   Turn continue_block(KernelLaunch& run, bool& moved);
@@ -96,6 +98,11 @@ class FunctionalRunner {
   Stop run_warp(KernelLaunch& run, uint64_t block, Warp& warp);
   Stop step_barrier(KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
                     isa::LaneMask lanes);
+  Stop step_cluster_barrier(const KernelLaunch& run, uint64_t block, Warp& warp, const isa::MicroOp& op,
+                            isa::LaneMask lanes);
+  /// Warps of the present block that wait for the barrier of their cluster go on.
+  void release_cluster(const KernelLaunch& run);
+  [[nodiscard]] bool waits_for_cluster() const;
   Stop step_exit(KernelLaunch& run, Warp& warp, isa::LaneMask lanes);
   void step_sync(KernelLaunch& run, Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes);
   Stop look_at_loop(const KernelLaunch& run, Warp& warp, uint32_t first, uint32_t last);
@@ -135,7 +142,8 @@ class FunctionalRunner {
   isa::FaultKind fault_ = isa::FaultKind::kNone;
   bool deadlock_ = false;
   // Of the launch that runs or waits.
-  uint64_t next_ = 0;          ///< block that begins next
+  uint64_t next_ = 0;          ///< block that begins next, in the order of KernelLaunch::block_in_order
+  size_t unbegun_turns_ = 0;   ///< of waiting blocks, from the front: they have not had a turn yet
   std::deque<Block> waiting_;  ///< blocks that were put aside
   // The present block.
   uint64_t block_ = 0;

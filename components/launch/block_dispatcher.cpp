@@ -80,9 +80,12 @@ DeviceLaunches::Number BlockDispatcher::add_child(DeviceLaunches::Item item, boo
 
 void BlockDispatcher::resume() { wake_at(tick(domain().now())); }
 
-void BlockDispatcher::connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports) {
+void BlockDispatcher::connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports,
+                                 uint32_t gpc) {
   Port port{};
   port.sm = sm;
+  port.gpc = gpc;
+  gpcs_ = std::max(gpcs_, gpc + 1);
   port.starts = &starts;
   port.reports = &reports;
   port.held.resize(slot_taken_.size());
@@ -176,7 +179,7 @@ void BlockDispatcher::begin(KernelLaunch& run, uint32_t item, uint64_t now) {
   run.slot = static_cast<uint32_t>(std::ranges::find(slot_taken_, false) - slot_taken_.begin());
   slot_taken_[run.slot] = true;
   for (Port& p : ports_) p.held[run.slot] = Held{};
-  if (open_.empty()) next_port_ = 0;
+  if (open_.empty()) next_port_ = next_gpc_ = 0;
   run.start = core::Cycle(whole_slots(now));
   open_.push_back({&run, item, run.start.count() + rules_.launch_cycles, 0, 0});
   hooks_.begin(run);
@@ -271,7 +274,7 @@ bool BlockDispatcher::dispatch_one(uint64_t now) {
       // A start in the cycle in which it became possible counts from that part of the cycle.
       const uint64_t cycle_end = (now + 1) * DispatchRules::kParts;
       start_from_ = std::max(start_from_ + 2 * DispatchRules::kParts, cycle_end + 1) -
-                    2 * DispatchRules::kParts + rules_.block_interval;
+                    2 * DispatchRules::kParts + rules_.block_interval * open_[i].run->cluster_blocks();
     }
     // Nobody overtakes the oldest kernel that has blocks left.
     if (started || !rules_.in_turn) return started;
@@ -288,23 +291,76 @@ bool BlockDispatcher::has_room(const Port& p, const KernelLaunch& run) const {
   return together.fits(rules_.sm) && static_cast<uint64_t>(together.shared) <= p.carved;
 }
 
+bool BlockDispatcher::take(Port& p, const KernelLaunch& run) {
+  Held& held = p.held[run.slot];
+  const bool fresh = p.undrained == 0 && (!held.has_been || p.carved < run.carved);
+  if (fresh) p.carved = run.carved;
+  ++held.blocks;
+  ++p.blocks;
+  p.undrained += held.drained;
+  held.drained = false;
+  held.has_been = true;
+  p.used = p.used + run.share;
+  return fresh;
+}
+
+bool BlockDispatcher::place_cluster(const KernelLaunch& run, uint32_t gpc) {
+  // An SM gets a second block when all others of the part have one, or no room.
+  const uint32_t size = run.cluster_blocks();
+  const auto count = static_cast<uint32_t>(ports_.size());
+  cluster_ports_.clear();
+  for (bool placed = true; placed && cluster_ports_.size() < size;) {
+    placed = false;
+    for (uint32_t step = 0; step < count && cluster_ports_.size() < size; ++step) {
+      const uint32_t at = (next_port_ + step) % count;
+      Port& p = ports_[at];
+      if (p.gpc != gpc) continue;
+      const auto mine = static_cast<uint32_t>(std::ranges::count(cluster_ports_, at));
+      const Held& held = p.held[run.slot];
+      Port with{};  // what has_room() asks for, with the blocks that are placed already
+      with.held.resize(run.slot + 1);
+      with.held[run.slot].blocks = held.blocks + mine;
+      with.blocks = p.blocks + mine;
+      with.undrained = p.undrained + (mine != 0 && held.drained ? 1 : 0);
+      with.used = p.used + run.share * mine;
+      with.carved = p.undrained == 0 && mine != 0 ? std::max(p.carved, run.carved) : p.carved;
+      if (!has_room(with, run) || !p.starts->can_push()) continue;
+      cluster_ports_.push_back(at);
+      placed = true;
+    }
+  }
+  return cluster_ports_.size() == size;
+}
+
+bool BlockDispatcher::start_cluster_of(Open& kernel) {
+  KernelLaunch& run = *kernel.run;
+  for (uint32_t step = 0; step < gpcs_; ++step) {
+    const uint32_t gpc = (next_gpc_ + step) % gpcs_;
+    if (!place_cluster(run, gpc)) continue;
+    Cluster& cluster = run.clusters.begin(run.cluster_blocks(), run.threads_per_block);
+    for (const uint32_t at : cluster_ports_) {
+      const bool fresh = take(ports_[at], run);
+      ports_[at].starts->push({&run, run.block_in_order(kernel.next_block++), fresh, &cluster});
+    }
+    next_port_ = rules_.depth_first ? cluster_ports_.back()
+                                    : (cluster_ports_.back() + 1) % static_cast<uint32_t>(ports_.size());
+    next_gpc_ = rules_.depth_first ? gpc : (gpc + 1) % gpcs_;
+    return true;
+  }
+  return false;
+}
+
 bool BlockDispatcher::start_block_of(Open& kernel) {
   KernelLaunch& run = *kernel.run;
+  if (run.cluster_blocks() != 1) return start_cluster_of(kernel);
   const auto count = static_cast<uint32_t>(ports_.size());
   for (uint32_t step = 0; step < count; ++step) {
     const uint32_t at = (next_port_ + step) % count;
     Port& p = ports_[at];
     if (!has_room(p, run) || !p.starts->can_push()) continue;
-    Held& held = p.held[run.slot];
-    const bool fresh = p.undrained == 0 && (!held.has_been || p.carved < run.carved);
-    if (fresh) p.carved = run.carved;
-    p.starts->push({&run, kernel.next_block++, fresh});
-    ++held.blocks;
-    ++p.blocks;
-    p.undrained += held.drained;
-    held.drained = false;
-    held.has_been = true;
-    p.used = p.used + run.share;
+    const bool fresh = take(p, run);
+    Cluster* const alone = run.has_clusters() ? &run.clusters.begin(1, run.threads_per_block) : nullptr;
+    p.starts->push({&run, kernel.next_block++, fresh, alone});
     next_port_ = rules_.depth_first ? at : (at + 1) % count;
     return true;
   }

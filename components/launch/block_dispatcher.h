@@ -69,7 +69,8 @@ class BlockDispatcher : public core::Clocked {
 
   void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
   /// SMs in dispatch order; `sm` is the SM's index as its reports carry it.
-  void connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports);
+  void connect_sm(uint32_t sm, core::Link<BlockStart>& starts, core::Link<SmReport>& reports,
+                  uint32_t gpc = 0);
   /// Stream 0 waits for all streams, and they for it. Before the first enqueue().
   void use_legacy_default_stream() { work_.use_legacy_default_stream(); }
   /// Appends a launch; only before the simulation starts. `alone`: no other kernel runs beside it.
@@ -136,6 +137,7 @@ class BlockDispatcher : public core::Clocked {
   };
   struct Port {
     uint32_t sm;
+    uint32_t gpc;  ///< of a machine with thread block clusters
     core::Link<BlockStart>* starts;
     core::Link<SmReport>* reports;
     std::vector<Held> held;  ///< by KernelLaunch::slot
@@ -175,7 +177,13 @@ class BlockDispatcher : public core::Clocked {
   void collect_reports();
   void finish(uint64_t now);
   bool dispatch_one(uint64_t now);
+  /// True if the next block of the kernel, or the blocks of its next cluster, have started.
   bool start_block_of(Open& kernel);
+  bool start_cluster_of(Open& kernel);
+  /// Chooses SMs of one part of the chip for a cluster, as ports_ in cluster_ports_.
+  [[nodiscard]] bool place_cluster(const KernelLaunch& run, uint32_t gpc);
+  /// A block of the kernel goes to the SM. True if it finds it empty.
+  static bool take(Port& p, const KernelLaunch& run);
   [[nodiscard]] bool has_room(const Port& p, const KernelLaunch& run) const;
   [[nodiscard]] bool finished(const Open& kernel) const;
   [[nodiscard]] uint64_t next_event(uint64_t now, bool dispatched) const;
@@ -203,6 +211,8 @@ class BlockDispatcher : public core::Clocked {
   std::vector<ChildWork> child_work_;  ///< that runs and is no kernel
   uint64_t now_ = 0;                   ///< of the tick
   uint32_t next_port_ = 0, next_turn_ = 0;
+  uint32_t next_gpc_ = 0, gpcs_ = 1;
+  std::vector<uint32_t> cluster_ports_;  ///< of the cluster that is placed: scratch
   uint64_t start_from_ = 0;  ///< when the next block may start, in DispatchRules::kParts of a cycle
   uint64_t own_next_ = 0;
 };

@@ -19,6 +19,11 @@ void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_i
     ctx.tid[1][lane] = t / run.block.x % run.block.y;
     ctx.tid[2][lane] = t / (run.block.x * run.block.y);
   }
+  ctx.cluster = nullptr;
+  ctx.cluster_rank = 0;
+  for (uint32_t& size : ctx.cluster_nctaid) size = 1;
+  for (uint32_t& place : ctx.cluster_ctaid) place = 0;
+  ctx.explicit_cluster = false;
   set_block_index(run, block, ctx);
   ctx.ntid[0] = run.block.x, ctx.ntid[1] = run.block.y, ctx.ntid[2] = run.block.z;
   ctx.nctaid[0] = run.grid.x, ctx.nctaid[1] = run.grid.y, ctx.nctaid[2] = run.grid.z;
@@ -34,6 +39,28 @@ void set_thread_indices(const KernelLaunch& run, uint64_t block, uint32_t warp_i
 void set_block_index(const KernelLaunch& run, uint64_t block, isa::WarpContext& ctx) {
   const Dim3 index = run.block_index(block);
   ctx.ctaid[0] = index.x, ctx.ctaid[1] = index.y, ctx.ctaid[2] = index.z;
+  if (!run.explicit_cluster) return;  // the context has the values of a block that is alone
+  ctx.cluster_nctaid[0] = run.cluster.x, ctx.cluster_nctaid[1] = run.cluster.y;
+  ctx.cluster_nctaid[2] = run.cluster.z;
+  for (size_t d = 0; d < 3; ++d) ctx.cluster_ctaid[d] = ctx.ctaid[d] % ctx.cluster_nctaid[d];
+  ctx.cluster_rank = run.rank_of(block);
+  ctx.explicit_cluster = true;
+}
+
+uint64_t KernelLaunch::block_in_order(uint64_t order) const {
+  const uint32_t size = cluster_blocks();
+  if (size == 1) return order;
+  const uint64_t number = order / size, rank = order % size;
+  const uint64_t across = grid.x / cluster.x, down = grid.y / cluster.y;
+  const uint64_t x = number % across * cluster.x + rank % cluster.x;
+  const uint64_t y = number / across % down * cluster.y + rank / cluster.x % cluster.y;
+  const uint64_t z = number / (across * down) * cluster.z + rank / (uint64_t{cluster.x} * cluster.y);
+  return x + grid.x * (y + grid.y * z);
+}
+
+uint32_t KernelLaunch::rank_of(uint64_t linear) const {
+  const Dim3 b = block_index(linear);
+  return b.x % cluster.x + cluster.x * (b.y % cluster.y + cluster.y * (b.z % cluster.z));
 }
 
 std::string describe_location(const KernelLaunch& run, uint32_t pc, uint64_t block, uint32_t warp_in_block,
@@ -100,6 +127,21 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
       return fmt::format("alloca of {} bytes does not fit the stack of {} bytes (cudaLimitStackSize)",
                          access.fault_address, stack.end() - stack.begin());
     }
+    case isa::FaultKind::kNoBlock: {
+      const uint64_t window =
+          isa::kClusterWindowBase - (op.memory.space == isa::Space::kShared ? isa::kSharedWindowBase : 0);
+      return fmt::format(
+          "{}-byte access to the shared memory of block {} of the cluster, which does not run: the cluster "
+          "is "
+          "smaller, or the block has not begun or has ended, which a barrier of the cluster before the first "
+          "and behind the last access prevents",
+          bytes, (access.fault_address - window) / isa::kClusterStride);
+    }
+    case isa::FaultKind::kRemote:
+      return fmt::format(
+          "this operation is simulated in the shared memory of its own block only, not at {:#x} of another "
+          "block of the cluster",
+          access.fault_address);
     case isa::FaultKind::kNoService:
       return "this program runs without the host's services: printf(), malloc() and free() are not there";
     case isa::FaultKind::kTrap:

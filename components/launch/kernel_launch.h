@@ -11,6 +11,7 @@
 
 #include "components/simulation/event_sink.h"
 #include "components/sm/control_codes.h"
+#include "components/sm/simt/cluster.h"
 #include "components/sm/sm_share.h"
 #include "components/sm/sm_stats.h"
 #include "components/sm/stall_cause.h"
@@ -60,7 +61,9 @@ struct KernelLaunch {
   std::vector<std::byte> params;
   isa::AlignedBytes literals;  ///< the image's with the launch's values, if it asks for any
   uint32_t dynamic_shared = 0;
-  uint64_t grid_workspace = 0;  ///< device address of a cooperative launch's barrier; 0: no such launch
+  uint64_t grid_workspace = 0;    ///< device address of a cooperative launch's barrier; 0: no such launch
+  Dim3 cluster;                   ///< blocks of a cluster
+  bool explicit_cluster = false;  ///< kernel or launch says so
   uint32_t threads_per_block = 0, warps_per_block = 0;
   uint32_t shared_bytes = 0;        ///< of a block's variables, static and dynamic
   uint32_t taken_shared_bytes = 0;  ///< of an SM's memory: with what the system keeps there on 1.x
@@ -73,6 +76,7 @@ struct KernelLaunch {
   uint64_t code_address = 0;        ///< of its first operation, for the instruction cache
   std::vector<uint8_t> bank_delay;  ///< by micro-op: register_bank_delays(); empty without register banks
   std::vector<ControlCode> codes;   ///< by micro-op; empty if the machine has a scoreboard
+  Clusters clusters;                ///< that run
   std::vector<PcStats> pc;
   std::vector<SmStats> sm;
   std::vector<Residence> residence;  ///< by SM
@@ -88,6 +92,12 @@ struct KernelLaunch {
   [[nodiscard]] const ControlCode& code_of(const isa::MicroOp& op) const {
     return codes[static_cast<size_t>(&op - image->ops.data())];
   }
+  [[nodiscard]] uint32_t cluster_blocks() const { return static_cast<uint32_t>(cluster.count()); }
+  /// Blocks of the launch begin as members of a Cluster.
+  [[nodiscard]] bool has_clusters() const { return cluster_blocks() != 1 || image->has_cluster_barriers; }
+  /// Linear index of the block that begins as number `order`: clusters one after another, ranks in order.
+  [[nodiscard]] uint64_t block_in_order(uint64_t order) const;
+  [[nodiscard]] uint32_t rank_of(uint64_t linear) const;
   [[nodiscard]] Dim3 block_index(uint64_t linear) const {
     return {static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(linear / grid.x % grid.y),
             static_cast<uint32_t>(linear / (uint64_t{grid.x} * grid.y))};

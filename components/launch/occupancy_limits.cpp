@@ -1,5 +1,7 @@
 #include "components/launch/occupancy_limits.h"
 
+#include <algorithm>
+
 namespace gpusim::comp {
 
 SmShare share_of_block(const core::MachineConfig& m, const KernelLaunch& run) {
@@ -21,6 +23,37 @@ SmShare whole_sm(const core::MachineConfig& m) {
 
 uint32_t system_shared_bytes(const core::MachineConfig& machine, const isa::KernelImage& image) {
   return machine.shared.bytes > 0 ? image.system_shared_bytes : 0;
+}
+
+std::vector<uint32_t> used_sms(const core::MachineConfig& machine, uint32_t sms) {
+  const uint32_t per_cluster = machine.gpu.sms_per_cluster;
+  const uint32_t clusters = (machine.gpu.sms + per_cluster - 1) / per_cluster;
+  std::vector<uint32_t> numbers;
+  if (machine.gpu.sms_spread) {
+    for (uint32_t k = 0; k < per_cluster; ++k)
+      for (uint32_t c = 0; c < clusters; ++c)
+        if (numbers.size() < sms && c * per_cluster + k < machine.gpu.sms)
+          numbers.push_back(c * per_cluster + k);
+    std::sort(numbers.begin(), numbers.end());
+  } else {
+    for (uint32_t i = 0; i < sms; ++i) numbers.push_back(i);
+  }
+  return numbers;
+}
+
+uint32_t gpc_of(const core::MachineConfig& machine, uint32_t sm) {
+  const uint32_t per_cluster = machine.gpu.sms_per_cluster;
+  return sm / per_cluster * machine.clusters.gpcs / (machine.gpu.sms / per_cluster);
+}
+
+uint64_t clusters_together(const core::MachineConfig& machine, uint32_t sms, uint32_t blocks_per_sm,
+                           uint32_t blocks) {
+  std::vector<uint64_t> room(machine.clusters.gpcs);
+  for (const uint32_t sm : room.empty() ? std::vector<uint32_t>() : used_sms(machine, sms))
+    room[gpc_of(machine, sm)] += blocks_per_sm;
+  uint64_t clusters = 0;
+  for (const uint64_t held : room) clusters += held / blocks;
+  return clusters;
 }
 
 isa::Occupancy occupancy_on(const core::MachineConfig& machine, const KernelLaunch& run) {

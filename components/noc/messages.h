@@ -8,6 +8,7 @@
 namespace gpusim::comp {
 
 struct KernelLaunch;
+class Cluster;
 
 /// Kernels that run at the same time, at most (the range of gpu.concurrent_kernels).
 using core::kMaxKernels;
@@ -44,8 +45,9 @@ static_assert(sizeof(MemoryRequest) == 16 && sizeof(MemoryReply) == 16, "links h
 /// Dispatcher to SM: start block `block` of `run`.
 struct BlockStart {
   KernelLaunch* run = nullptr;
-  uint64_t block = 0;  ///< linear index, x fastest
-  bool fresh = false;  ///< the SM holds nothing: its L1 caches are emptied and shaped for the kernel
+  uint64_t block = 0;          ///< linear index, x fastest
+  bool fresh = false;          ///< the SM holds nothing: its L1 caches are emptied and shaped for the kernel
+  Cluster* cluster = nullptr;  ///< of a kernel that has any
 };
 
 /// SM to dispatcher.

@@ -5,28 +5,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "components/launch/occupancy_limits.h"
+
 namespace gpusim::comp {
-
-namespace {
-
-/// The SM numbers that `--sms N` keeps.
-std::vector<uint32_t> sm_numbers(const core::MachineConfig& machine, uint32_t sms) {
-  const uint32_t per_cluster = machine.gpu.sms_per_cluster;
-  const uint32_t clusters = (machine.gpu.sms + per_cluster - 1) / per_cluster;
-  std::vector<uint32_t> numbers;
-  if (machine.gpu.sms_spread) {
-    for (uint32_t k = 0; k < per_cluster; ++k)
-      for (uint32_t c = 0; c < clusters; ++c)
-        if (numbers.size() < sms && c * per_cluster + k < machine.gpu.sms)
-          numbers.push_back(c * per_cluster + k);
-    std::sort(numbers.begin(), numbers.end());
-  } else {
-    for (uint32_t i = 0; i < sms; ++i) numbers.push_back(i);
-  }
-  return numbers;
-}
-
-}  // namespace
 
 Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::GlobalMemory& memory,
          uint32_t sms, std::function<void(ProgramError)> on_error, bool run_ahead, Checker* checker,
@@ -52,7 +33,7 @@ Gpu::Gpu(core::Engine& engine, const core::MachineConfig& machine, const isa::Gl
   clusters_ = (num_sms_ + per_cluster - 1) / per_cluster;
   build_memory();
   if (host_memory != nullptr) build_host_link(*host_memory);
-  build_sms(sm_numbers(machine, std::min(sms, num_sms_)), memory);
+  build_sms(used_sms(machine, std::min(sms, num_sms_)), memory);
 }
 
 void Gpu::build_memory() {
@@ -211,6 +192,14 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   environment.on_error = on_error_;
   environment.nobody_moves = [this] { return nobody_moves(); };
   environment.checker = checker_;
+  shared_ports_.assign(num_sms_, 0);
+  environment.shared_ports = &shared_ports_;
+  sm_of_.assign(num_sms_, nullptr);
+  environment.cluster_opened = [this](const Cluster& cluster, uint64_t cycle) {
+    for (uint32_t rank = 0; rank < cluster.blocks(); ++rank)
+      if (cluster.runs(rank))
+        sm_of_[cluster.places[rank].sm]->open_cluster(cluster, cluster.places[rank].block_slot, cycle);
+  };
   for (uint32_t c = 0; c < clusters_; ++c)
     constants_.push_back(std::make_unique<ClusterCache>(fmt::format("constant{}", c).c_str(), core_,
                                                         constant_shape(machine_, core_),
@@ -227,6 +216,7 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   for (const uint32_t n : numbers) {
     sms_.push_back(std::make_unique<Sm>(fmt::format("sm{}", n).c_str(), core_, n, environment));
     Sm& sm = *sms_.back();
+    sm_of_[n] = &sm;
     ClusterCache& constant = *constants_[n / per_cluster];
     LoadStoreUnit::Links links;
     links.request = &link(request_links_, sm, *requests_, queue);
@@ -239,8 +229,11 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
     connect_texture(n, sm, links);
     requests_->add_input(*links.request, n / per_cluster);
     constant.connect_sm(*links.constant_request, *links.constant_reply);
-    start_of[n] =
-        &link(start_links_, *dispatcher_, sm, 8u + static_cast<uint32_t>(start_cycles), start_cycles);
+    // The blocks of a cluster start in one cycle, also those of one SM.
+    const bool clusters = machine_.clusters.gpcs != 0;
+    const auto starts = std::max(8u + static_cast<uint32_t>(start_cycles), clusters ? kMaxWarps : 0u);
+    start_of[n] = &link(start_links_, *dispatcher_, sm, starts, start_cycles,
+                        clusters ? machine_.clusters.most_blocks : 1u);
     report_of[n] = &link(report_links_, sm, *dispatcher_, 8u);
     sm.connect(links, *start_of[n], *report_of[n]);
     connect_fetch(n, sm);
@@ -256,7 +249,9 @@ void Gpu::build_sms(const std::vector<uint32_t>& numbers, const isa::GlobalMemor
   for (uint32_t k = 0; k < per_cluster; ++k)
     for (uint32_t c = 0; c < clusters_; ++c) {
       const uint32_t n = c * per_cluster + k;
-      if (n < num_sms_ && start_of[n] != nullptr) dispatcher_->connect_sm(n, *start_of[n], *report_of[n]);
+      if (n < num_sms_ && start_of[n] != nullptr)
+        dispatcher_->connect_sm(n, *start_of[n], *report_of[n],
+                                machine_.clusters.gpcs == 0 ? 0 : gpc_of(machine_, n));
     }
 }
 

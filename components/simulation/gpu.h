@@ -115,6 +115,8 @@ class Gpu {
   EventSink events_;
   core::PageArena arena_;     ///< registers and shared memory of the SMs
   isa::MemoryAccess access_;  ///< scratch of the SMs
+  std::vector<uint64_t> shared_ports_;
+  std::vector<Sm*> sm_of_;  ///< by number; null: not used
   std::function<void(ProgramError)> on_error_;
   uint32_t clusters_ = 1;
   uint32_t num_sms_ = 1;

@@ -16,6 +16,10 @@ namespace gpusim::comp {
 
 namespace {
 
+static_assert(isa::kMaxClusterBlocks == core::kMaxClusterBlocks);
+/// Blocks of a cluster that every machine with clusters holds (CUDA programming guide).
+constexpr uint32_t kPortableCluster = 8;
+
 [[noreturn]] void refuse(const core::LaunchSpec& spec, const isa::KernelImage& image, const std::string& what,
                          const std::string& hint = "") {
   core::raise_input_error(spec.where, fmt::format("kernel '{}': {}", image.name, what), hint);
@@ -77,6 +81,55 @@ void check_block(const core::LaunchSpec& spec, const KernelLaunch& run) {
     refuse(spec, image, fmt::format("{} threads per block exceed the kernel's .maxntid", run.block.count()));
 }
 
+/// The blocks of a cluster: what the launch or the kernel says.
+void set_cluster(const core::MachineConfig& m, const core::LaunchSpec& spec, KernelLaunch& run) {
+  const isa::KernelImage& image = *run.image;
+  const auto given = [](const auto& size) { return size[0] != 0 || size[1] != 0 || size[2] != 0; };
+  const auto dims = [](const auto& s) {
+    return Dim3{std::max<uint32_t>(s[0], 1), std::max<uint32_t>(s[1], 1), std::max<uint32_t>(s[2], 1)};
+  };
+  const bool of_kernel = given(image.cluster), of_launch = given(spec.cluster);
+  const auto text = [](const Dim3& d) { return fmt::format("{}x{}x{}", d.x, d.y, d.z); };
+  run.explicit_cluster = of_kernel || of_launch || image.explicit_cluster;
+  if (of_kernel) run.cluster = dims(image.cluster);
+  if (of_launch) {
+    const Dim3 wanted = dims(spec.cluster);
+    if (of_kernel && text(wanted) != text(run.cluster))
+      refuse(spec, image,
+             fmt::format("cluster {} differs from the kernel's .reqnctapercluster {}", text(wanted),
+                         text(run.cluster)));
+    run.cluster = wanted;
+  }
+  if (of_kernel && image.blocks_are_clusters)
+    run.grid = {run.grid.x * run.cluster.x, run.grid.y * run.cluster.y, run.grid.z * run.cluster.z};
+  if (!of_kernel && !of_launch) {
+    if (image.explicit_cluster)
+      refuse(spec, image, "the kernel is .explicitcluster: its launch must say how many blocks a cluster has",
+             "cluster = [2, 1, 1]");
+    return;
+  }
+  const uint64_t blocks = run.cluster.count();
+  if (m.clusters.gpcs == 0 && blocks > 1)
+    refuse(spec, image, fmt::format("machine '{}' has no thread block clusters", m.gpu.name),
+           "block_clusters.gpcs");
+  if (run.grid.x % run.cluster.x != 0 || run.grid.y % run.cluster.y != 0 || run.grid.z % run.cluster.z != 0)
+    refuse(
+        spec, image,
+        fmt::format("the grid {} is not divisible into clusters of {}", text(run.grid), text(run.cluster)));
+  const uint64_t most =
+      spec.non_portable_cluster ? m.clusters.most_blocks : std::min(m.clusters.most_blocks, kPortableCluster);
+  if (blocks > 1 && blocks > most)
+    refuse(spec, image,
+           fmt::format("a cluster of {} blocks, machine '{}' allows {}", blocks, m.gpu.name, most),
+           !spec.non_portable_cluster && blocks <= m.clusters.most_blocks
+               ? "non_portable_cluster = true allows more than 8"
+               : "");
+  if (image.max_cluster != 0 && blocks > image.max_cluster)
+    refuse(spec, image,
+           fmt::format("a cluster of {} blocks exceeds the kernel's .maxclusterrank {}", blocks,
+                       image.max_cluster));
+}
+
 /// What the blocks take of an SM; returns what limits their number.
 std::string share_sm(const core::MachineConfig& m, const core::LaunchSpec& spec, KernelLaunch& run) {
   const isa::Occupancy occupancy = occupancy_on(m, run);
@@ -131,8 +184,9 @@ void make_tables(const core::MachineConfig& m, KernelLaunch& run) {
 namespace {
 
 /// What is known of a launch without its arguments.
-PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, const core::LaunchSpec& spec,
-                                        uint32_t id, const KernelImages::LoweredKernel& kernel) {
+PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, uint32_t sms,
+                                        const core::LaunchSpec& spec, uint32_t id,
+                                        const KernelImages::LoweredKernel& kernel) {
   auto made = std::make_unique<KernelLaunch>();
   KernelLaunch& run = *made;
   run.image = kernel.image.get();
@@ -141,6 +195,7 @@ PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, cons
   run.grid = {spec.grid[0], spec.grid[1], spec.grid[2]};
   run.block = {spec.block[0], spec.block[1], spec.block[2]};
   run.dynamic_shared = spec.dynamic_shared;
+  set_cluster(machine, spec, run);
   check_limits(machine, spec, run);
   check_block(spec, run);
   run.threads_per_block = static_cast<uint32_t>(run.block.count());
@@ -149,6 +204,12 @@ PreparedLaunch launch_without_arguments(const core::MachineConfig& machine, cons
   run.taken_shared_bytes = run.shared_bytes + system_shared_bytes(machine, *run.image);
   run.num_blocks = run.grid.count();
   std::string limiter = share_sm(machine, spec, run);
+  if (run.cluster_blocks() > 1 && clusters_together(machine, sms == 0 ? machine.gpu.sms : sms,
+                                                    run.blocks_per_sm, run.cluster_blocks()) == 0)
+    refuse(spec, *run.image,
+           fmt::format("no part of '{}' has room for the {} blocks of a cluster ({} on an SM)",
+                       machine.gpu.name, run.cluster_blocks(), run.blocks_per_sm),
+           sms != 0 && sms < machine.gpu.sms ? "it has fewer SMs because of --sms" : "");
   return {std::move(made), std::move(limiter), &spec, std::nullopt};
 }
 
@@ -163,7 +224,7 @@ void set_parameters(KernelLaunch& run, std::vector<std::byte> params) {
 
 PreparedLaunch prepare_launch(const SimulationOptions& options, const core::LaunchSpec& spec, uint32_t id,
                               const KernelImages::LoweredKernel& kernel, const DeviceContents& contents) {
-  PreparedLaunch launch = launch_without_arguments(options.machine, spec, id, kernel);
+  PreparedLaunch launch = launch_without_arguments(options.machine, options.sms, spec, id, kernel);
   check_clocks(options, spec);
   set_parameters(*launch.run, packed_arguments(options, spec, contents, *launch.run));
   if (options.functional)
@@ -175,8 +236,8 @@ PreparedLaunch prepare_launch(const SimulationOptions& options, const core::Laun
 
 PreparedLaunch prepare_launch(const core::MachineConfig& machine, const core::LaunchSpec& spec, uint32_t id,
                               const KernelImages::LoweredKernel& kernel, std::vector<std::byte> params,
-                              bool timed) {
-  PreparedLaunch launch = launch_without_arguments(machine, spec, id, kernel);
+                              bool timed, uint32_t sms) {
+  PreparedLaunch launch = launch_without_arguments(machine, sms, spec, id, kernel);
   set_parameters(*launch.run, std::move(params));
   if (timed)
     make_tables(machine, *launch.run);

@@ -24,10 +24,10 @@ struct PreparedLaunch {
                                             uint32_t id, const KernelImages::LoweredKernel& kernel,
                                             const DeviceContents& contents);
 /// A launch whose parameter block a host program has filled; `spec` must outlive it. One that is not `timed`
-/// runs for values only. Throws core::InputError.
+/// runs for values only. `sms`: that the run uses; 0: all. Throws core::InputError.
 [[nodiscard]] PreparedLaunch prepare_launch(const core::MachineConfig& machine, const core::LaunchSpec& spec,
                                             uint32_t id, const KernelImages::LoweredKernel& kernel,
-                                            std::vector<std::byte> params, bool timed);
+                                            std::vector<std::byte> params, bool timed, uint32_t sms = 0);
 /// The parameter block of a launch, and the values that the image takes from it.
 void set_parameters(KernelLaunch& run, std::vector<std::byte> params);
 

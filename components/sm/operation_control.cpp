@@ -1,4 +1,6 @@
 // Branches, calls, barriers, .sync operations and exits.
+#include <algorithm>
+
 #include "components/checker/checker.h"
 #include "components/sm/operation_issue.h"
 #include "components/sm/simt/control_transfer.h"
@@ -88,6 +90,8 @@ void OperationIssue::execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, 
     return;
   }
   ++warp.kernel->stats->barriers;
+  if (op.modifiers >= static_cast<uint8_t>(isa::BarrierAction::kClusterArrive))
+    return execute_cluster_barrier(warp, w, op, lanes, now);
   ResidentBlock& block = sm_.block_of(warp);
   const uint32_t pc = warp.stack.pc();
   uint32_t number = 0;
@@ -119,11 +123,59 @@ void OperationIssue::try_release(ResidentBlock& block, uint32_t number, uint64_t
   if (block.control.release(block.kernel->ops, number, warp_at, ended, goes_on)) block.end_phase(now);
 }
 
+void OperationIssue::execute_cluster_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes,
+                                             uint64_t now) {
+  BlockControl& control = sm_.block_of(warp).control;
+  const uint32_t pc = warp.stack.pc();
+  const char* error = nullptr;
+  // An arrival that releases comes when what the warp has stored elsewhere is there.
+  const uint64_t time = op.imm == isa::kClusterRelaxed ? now : std::max(now, warp.remote_until);
+  uint64_t from = now + sm_.issue_cycles;
+  switch (control.at_cluster_barrier(warp, op, lanes, sm_.independent, time, error)) {
+    case BlockControl::ClusterStep::kError:
+      sm_.fault(w, pc, lanes.lowest(), error);
+      return;
+    case BlockControl::ClusterStep::kOpened:
+      open_cluster(*control.cluster, now);
+      break;
+    case BlockControl::ClusterStep::kGoesOn:
+      if (op.modifiers == static_cast<uint8_t>(isa::BarrierAction::kClusterWait))
+        from = std::max(from, control.cluster->opened() + sm_.env.machine->clusters.barrier_latency);
+      break;
+    case BlockControl::ClusterStep::kWaits:
+      if (warp.at_barrier.any()) {
+        warp.wait = WarpWait::kBarrier;
+        sm_.table.set_blocked(w);
+        return;
+      }
+      if (warp.stack.done() && !run_other_lanes(warp, w, now)) return;
+      break;
+  }
+  front_end_.prepare(w, from, StallCause::kBarrier, now);
+}
+
+void OperationIssue::open_cluster(const Cluster& cluster, uint64_t now) const {
+  const uint64_t latency = sm_.env.machine->clusters.barrier_latency;
+  sm_.env.cluster_opened(cluster, std::max(cluster.opened() + latency, now + 1));
+}
+
+void OperationIssue::release_cluster(ResidentBlock& block, uint64_t now) {
+  sm_.last_event = now;
+  block.control.release_cluster(
+      block.kernel->ops, block.warps & sm_.table.resident(),
+      [this, now](uint32_t w) -> Warp& {
+        slots_.settle(sm_.warps[w].scheduler, now);
+        return sm_.warps[w];
+      },
+      [this, now](uint32_t w) { front_end_.prepare(w, now, StallCause::kBarrier, now); });
+}
+
 void OperationIssue::execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now) {
   sm_.pipes.take(warp.timing_of(OpClass::kExit), now);
   sm_.last_event = now;
   ResidentBlock& block = sm_.block_of(warp);
-  block.control.exit(warp, lanes);
+  if (block.control.exit(warp, lanes, std::max(now, warp.remote_until)))
+    open_cluster(*block.control.cluster, now);
   if (warp.stack.done() && warp.groups.empty())
     blocks_.end_warp(w, now);
   else if (!warp.stack.done() || run_other_lanes(warp, w, now))

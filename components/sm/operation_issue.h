@@ -17,6 +17,8 @@ class OperationIssue {
 
   /// Warp `w` executes its next operation.
   void issue(uint32_t w, uint64_t now);
+  /// Who waits in this block for the barrier of its cluster goes on.
+  void release_cluster(ResidentBlock& block, uint64_t now);
   /// The last transaction of an access is here: what waited for it goes on.
   void complete_access(uint32_t record, uint64_t now);
 
@@ -63,6 +65,11 @@ class OperationIssue {
   void execute_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now);
   void execute_exit(Warp& warp, uint32_t w, LaneMask lanes, uint64_t now);
   void try_release(ResidentBlock& block, uint32_t barrier, uint64_t now);
+  void execute_cluster_barrier(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now);
+  /// Arrivals at `time` were the last ones: the cluster's blocks go on when they hear of it.
+  void open_cluster(const Cluster& cluster, uint64_t now) const;
+  /// An access of which some lanes are in the shared memory of other blocks. Returns the cycle of its data.
+  uint64_t remote_timing(Warp& warp, const MicroOp& op, uint64_t start, uint64_t& extra);
 
   SmState& sm_;
   IssueSlots& slots_;

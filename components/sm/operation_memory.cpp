@@ -1,5 +1,6 @@
 // Loads, stores, atomics and fences: their values at issue, then the timing of the space that they access.
 #include <algorithm>
+#include <array>
 
 #include "components/sm/operation_issue.h"
 
@@ -11,7 +12,7 @@ using isa::Space;
 
 void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, LaneMask lanes, uint64_t now) {
   isa::MemoryAccess& access = sm_.access;
-  access.lanes = LaneMask();
+  access.lanes = access.remote = LaneMask();
   access.fault = isa::FaultKind::kNone;
   if (lanes.any()) op.mem(op, warp.context, lanes, access);
   if (access.fault != isa::FaultKind::kNone) {
@@ -47,16 +48,25 @@ void OperationIssue::execute_memory(Warp& warp, uint32_t w, const MicroOp& op, L
 
 void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
   const ClassTiming& timing = warp.timing_of(op.op_class);
-  const isa::MemoryAccess& access = sm_.access;
-  SharedMemoryCost cost = shared_access_cost(sm_.shared_rules, access, op.kind);
-  if (op.kind == OpKind::kAtomic) cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost);
+  isa::MemoryAccess& access = sm_.access;
+  const LaneMask remote = access.remote, all = access.lanes;
+  if (remote.any()) access.lanes = all & ~remote;  // with which the SM's own memory has to do
+  SharedMemoryCost cost;
+  if (access.lanes.any()) {
+    cost = shared_access_cost(sm_.shared_rules, access, op.kind);
+    if (op.kind == OpKind::kAtomic) cost.steps = shared_atomic_steps(sm_.shared_rules, access, cost);
+  }
   const uint32_t replays = cost.replays();
   uint64_t extra = replays * sm_.shared_step_cycles;
   // Wide words take more than the class's interval even without conflicts.
   const uint64_t least = cost.least * sm_.shared_step_cycles;
   if (least > timing.interval[0]) extra += least - timing.interval[0];
+  access.lanes = all;
+  const uint64_t local = extra;
+  uint64_t data = 0;
+  if (remote.any()) data = remote_timing(warp, op, now, extra);
   const uint64_t start = sm_.pipes.take(timing, now, extra);
-  mark_ready(w, op, start + timing.latency + extra, StallCause::kSharedMemory);
+  mark_ready(w, op, std::max(start + timing.latency + local, data), StallCause::kSharedMemory);
   SmStats& stats = *warp.kernel->stats;
   ++(op.kind == OpKind::kLoad ? stats.shared_loads : stats.shared_stores);
   stats.shared_replays += replays;
@@ -66,6 +76,52 @@ void OperationIssue::shared_timing(Warp& warp, uint32_t w, const MicroOp& op, ui
   at.transactions += cost.steps;
   at.replays += replays;
   at.requested_bytes += uint64_t{access.bytes} * access.lanes.count();
+}
+
+uint64_t OperationIssue::remote_timing(Warp& warp, const MicroOp& op, uint64_t start, uint64_t& extra) {
+  // What a warp sends to another SM are the 32-byte sectors that it means there, each lane's of an atomic
+  // operation; they leave one after another, and an SM takes them one after another.
+  constexpr uint32_t kSector = 32;
+  const isa::MemoryAccess& access = sm_.access;
+  const auto& rules = sm_.env.machine->clusters;
+  const uint64_t each = (kSector + rules.bytes_per_cycle - 1) / rules.bytes_per_cycle;
+  const Cluster& cluster = *sm_.block_of(warp).control.cluster;
+  uint64_t leaves = start, data = start;
+  uint32_t packets = 0;
+  for (LaneMask left = access.remote; left.any();) {
+    const uint32_t rank = access.rank[left.lowest()];
+    std::array<uint64_t, 2 * isa::kWarpSize> sectors;  // that differ, of this block
+    uint32_t count = 0;
+    LaneMask there;
+    for (const uint32_t lane : core::Bits(left.bits())) {
+      if (access.rank[lane] != rank) continue;
+      there |= LaneMask(uint32_t{1} << lane);
+      const uint64_t first = access.address[lane] / kSector;
+      const uint64_t last = (access.address[lane] + access.bytes - 1) / kSector;
+      for (uint64_t s = first; s <= last; ++s)
+        if (op.kind == OpKind::kAtomic ||
+            std::find(sectors.begin(), sectors.begin() + count, s) == sectors.begin() + count)
+          sectors[count++] = s;
+    }
+    left &= ~there;
+    packets += count;
+    const uint32_t sm = cluster.places[rank].sm;
+    if (sm == sm_.index) {  // on this SM: no way, and its own memory takes them
+      leaves += count * sm_.shared_step_cycles;
+      data = std::max(data, leaves + warp.timing_of(op.op_class).latency);
+      continue;
+    }
+    uint64_t& port = (*sm_.env.shared_ports)[sm];
+    leaves = std::max(leaves, port) + count * each;
+    port = leaves;
+    data = std::max(data, leaves - each + rules.latency);
+  }
+  extra += leaves - start;
+  warp.remote_until = std::max(warp.remote_until, data);
+  SmStats& stats = *warp.kernel->stats;
+  ++stats.remote_shared;
+  stats.remote_shared_packets += packets;
+  return data;
 }
 
 void OperationIssue::constant_timing(Warp& warp, uint32_t w, const MicroOp& op, uint64_t now) {
@@ -141,7 +197,7 @@ void OperationIssue::execute_fence(Warp& warp, uint32_t w, const MicroOp& op, ui
   warp.stack.advance();
   if (op.imm != 0) return execute_copy_group(warp, w, op, now);
   if (sm_.lsu->outstanding_stores(w) == 0) {
-    front_end_.prepare(w, now + timing.latency, now);
+    front_end_.prepare(w, std::max(now + timing.latency, warp.remote_until), now);
     return;
   }
   warp.wait = WarpWait::kFence;

@@ -16,11 +16,13 @@ void ResidentBlocks::open_kernel(KernelLaunch& run) {
   kernel.residence = &run.residence[sm_.index];
   kernel.events = &run.events;
   kernel.configured = false;
+  sm_.cluster_kernels += run.has_clusters();
   slots_.open_kernel(run.start.count());
 }
 
 void ResidentBlocks::close_kernel(const KernelLaunch& run) {
   slots_.close_kernel(*kernels_[run.slot]);
+  sm_.cluster_kernels -= run.has_clusters();
   // A later launch may lie where this one has.
   for (ResidentBlock& block : sm_.blocks)
     if (block.run == &run) block.run = nullptr;
@@ -75,6 +77,11 @@ void ResidentBlocks::start_block(const BlockStart& start, uint64_t now) {
   kernel.undrained = true;
   update_due(kernel);
   std::byte* const shared = kernel.storage.shared(block.place);
+  if (start.cluster != nullptr) {
+    const uint32_t rank = run.rank_of(start.block);
+    block.control.join_cluster(*start.cluster, rank, run.warps_per_block, shared);
+    start.cluster->places[rank] = {sm_.index, slot};
+  }
   for (uint32_t i = 0; i < run.warps_per_block; ++i) {
     const uint32_t w = core::lowest_clear_bit(warp_slots_);
     warp_slots_ |= uint64_t{1} << w;
@@ -104,6 +111,7 @@ void ResidentBlocks::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_bloc
   ctx.shared_bytes = run.shared_bytes;
   ctx.params = run.params.data();
   ctx.param_bytes = static_cast<uint32_t>(run.params.size());
+  if (block.control.cluster != nullptr) ctx.cluster = &block.control.cluster->memory;
   ctx.observer = block.control.checks == nullptr ? nullptr : block.control.checks->warp(warp_in_block);
   warp.kernel = block.kernel;
   warp.stack.reset(ctx.existing);
@@ -113,6 +121,7 @@ void ResidentBlocks::start_warp(uint32_t w, uint32_t slot, uint32_t warp_in_bloc
   warp.block_slot = slot;
   warp.wait = WarpWait::kNone;
   warp.operations = 0;
+  warp.remote_until = 0;
   warp.scheduler = static_cast<uint8_t>(sm_.env.machine->scheduler.of_slot(w));
   warp.timing = sm_.env.timing->of_scheduler[warp.scheduler].data();
   sm_.dependences.reset_warp(w);
@@ -167,6 +176,10 @@ void ResidentBlocks::finish(uint32_t slot, uint64_t now) {
   --kernel.blocks;
   ++kernel.finished;
   update_due(kernel);
+  if (Cluster* const cluster = block.control.cluster; cluster != nullptr) {
+    if (cluster->end_block(block.control.cluster_rank)) kernel.run->clusters.end(*cluster);
+    block.control.forget_cluster();
+  }
   if (block.control.checks != nullptr) sm_.env.checker->end_block(block.control.checks);
   kernel.stats->longest_warps += block.longest_warp;
   kernel.stats->longest_warp = std::max<uint64_t>(kernel.stats->longest_warp, block.longest_warp);

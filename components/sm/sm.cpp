@@ -40,6 +40,12 @@ void Sm::empty_caches() {
   if (state_.fetch != nullptr) state_.fetch->forget();
 }
 
+void Sm::open_cluster(const Cluster& cluster, uint32_t block_slot, uint64_t cycle) {
+  openings_.push_back({cycle, &cluster, block_slot});
+  state_.last_event = std::max(state_.last_event, cycle);
+  wake_at(core::Cycle(cycle));
+}
+
 core::Cycle Sm::tick(core::Cycle cycle) {
   const uint64_t now = cycle.count();
   LoadStoreUnit& lsu = *state_.lsu;
@@ -54,7 +60,13 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   // 2. One transaction to the interconnect, and one line of instructions asked for.
   lsu.send(now);
   if (fetch != nullptr) fetch->send(now);
-  // 3. New blocks.
+  // 3. New blocks, and clusters whose barriers open.
+  std::erase_if(openings_, [&](const ClusterOpening& o) {
+    if (o.cycle > now) return false;
+    ResidentBlock& block = state_.blocks[o.block_slot];
+    if (block.control.cluster == o.cluster) operations_.release_cluster(block, now);  // else it has ended
+    return true;
+  });
   while (next_start_ <= cycle) blocks_.start_block(starts_->pop(), now);
   slots_.update_gates(now);
   // 4. Issue, in every slot in which some warp may be able to.
@@ -64,11 +76,14 @@ core::Cycle Sm::tick(core::Cycle cycle) {
   if (blocks_.due()) blocks_.report(*reports_);
   slots_.plan(now);
   // 6. Issue what concerns nobody else ahead of time. What the L1 does concerns a policy that watches it.
-  if (state_.env.run_ahead && state_.issue_width == 1 && !slots_.watch_l1()) run_ahead(now);
+  // What is done to another SM's shared memory is done in its own cycle.
+  if (state_.env.run_ahead && state_.issue_width == 1 && !slots_.watch_l1() && state_.cluster_kernels == 0)
+    run_ahead(now);
   // Sleep until the first warp can issue, a transaction may leave, or a message arrives.
   uint64_t next =
       std::min({slots_.next_issue(), lsu.next_send(), lsu.next_reply().count(), next_start_.count()});
   if (fetch != nullptr) next = std::min({next, fetch->next_send(), fetch->next_reply().count()});
+  for (const ClusterOpening& o : openings_) next = std::min(next, o.cycle);
   return core::Cycle(std::max(next, now + 1));
 }
 
@@ -206,6 +221,8 @@ std::string Sm::waiting_for(const ResidentWarp& warp) const {
       fmt::format("warp {} {}: {}", number, what,
                   describe_location(*warp.kernel->run, pc, state_.blocks[warp.block_slot].index, number,
                                     lanes.lowest() % 32));
+  if (at_barrier && lanes == warp.at_barrier && warp.barrier == kClusterBarrier)
+    return text + " (the barrier of its cluster)";
   if (at_barrier && missing.any()) text += fmt::format(" (its lanes {:#010x} {})", missing.bits(), never);
   return text;
 }

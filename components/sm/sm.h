@@ -10,6 +10,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "components/launch/kernel_launch.h"
 #include "components/lsu/load_store_unit.h"
@@ -38,6 +39,8 @@ class Sm : public core::Clocked, public WarpTableIf {
   [[nodiscard]] std::string waiting_for() const override;
   /// Opens the books of a kernel at its `start`. No timing: called by the dispatcher.
   void open_kernel(KernelLaunch& run) { blocks_.open_kernel(run); }
+  /// The barrier of a cluster that has a block in this slot opens for it at the later `cycle`.
+  void open_cluster(const Cluster& cluster, uint32_t block_slot, uint64_t cycle);
   /// Closes the books of a kernel that has drained at its `end`.
   void close_kernel(const KernelLaunch& run) { blocks_.close_kernel(run); }
   /// Forgets instructions and translations; its caches of data begin each launch empty anyway. Requires that
@@ -72,6 +75,13 @@ class Sm : public core::Clocked, public WarpTableIf {
   /// Issues at the later `cycle`; false if an operation has to wait for the time to come.
   bool issue_ahead(uint64_t cycle);
   [[nodiscard]] std::string waiting_for(const ResidentWarp& warp) const;
+
+  struct ClusterOpening {
+    uint64_t cycle = 0;
+    const Cluster* cluster = nullptr;
+    uint32_t block_slot = 0;
+  };
+  std::vector<ClusterOpening> openings_;  ///< of clusters' barriers, that are to come
 
   core::Cycle next_start_ = core::kNever;  ///< when the oldest message of starts_ is visible
   uint64_t reply_latency_ = 0, start_latency_ = 0;

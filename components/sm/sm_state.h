@@ -54,6 +54,10 @@ struct SmEnvironment {
   /// True if all warps of the GPU wait at barriers or have gone round their loops unchanged for long.
   std::function<bool()> nobody_moves;
   Checker* checker = nullptr;  ///< of a run with --check
+  /// A phase of the cluster's barrier is over: the SMs of its blocks let go on in that cycle who waits there.
+  std::function<void(const Cluster&, uint64_t cycle)> cluster_opened;
+  /// Cycle from which the SM takes what other SMs send to its shared memory, by number of the SM.
+  std::vector<uint64_t>* shared_ports = nullptr;
 };
 
 /// A kernel that is open on an SM: its books, and the blocks that it has there.
@@ -89,8 +93,9 @@ struct alignas(64) ResidentWarp {  // what every issue needs comes first
   isa::WarpContext context;
   SpinDetector watch;
   DivergentGroups groups;
-  uint32_t barrier = 0;     ///< the number of the barrier of at_barrier
-  uint64_t fetch_from = 0;  ///< kFetch: not before that cycle, even if its operation comes earlier
+  uint32_t barrier = 0;       ///< the number of the barrier of at_barrier
+  uint64_t fetch_from = 0;    ///< kFetch: not before that cycle, even if its operation comes earlier
+  uint64_t remote_until = 0;  ///< its accesses to other blocks' shared memory have been performed then
 
   [[nodiscard]] bool lanes_are_together() const { return stack.depth() == 0 && groups.empty(); }
   [[nodiscard]] const ClassTiming& timing_of(isa::OpClass op_class) const {
@@ -128,6 +133,7 @@ struct SmState {
   uint32_t index;
   core::ClockDomain& domain;  ///< the core's
   uint32_t open_kernels = 0;
+  uint32_t cluster_kernels = 0;  ///< of these, kernels with clusters
   uint32_t scheduler_count;
   bool independent;           ///< lanes are scheduled independently (compute capability 7 and later)
   core::Divisor slot_cycles;  ///< core cycles of an issue slot

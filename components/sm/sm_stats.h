@@ -13,6 +13,7 @@ namespace gpusim::comp {
 inline bool has_instruction_cache(const core::MachineConfig& machine) {
   return machine.instruction.l1_bytes != 0;
 }
+inline bool has_block_clusters(const core::MachineConfig& machine) { return machine.clusters.gpcs != 0; }
 inline bool has_register_banks(const core::MachineConfig& machine) { return machine.sm.register_banks != 0; }
 
 // What blocks executed: counted in functional runs too.
@@ -55,6 +56,12 @@ struct SmWork {
           {.reference = "nvprof"})                                                                         \
   COUNTER(shared_stores, "shared_store", "1", "shared-memory stores and atomics of warps",                 \
           {.reference = "nvprof"})                                                                         \
+  COUNTER(remote_shared, "remote_shared", "1",                                                             \
+          "accesses of warps to the shared memory of other blocks of their cluster, counted above too",    \
+          {.present = has_block_clusters})                                                                 \
+  COUNTER(remote_shared_packets, "remote_shared_packets", "1",                                             \
+          "32-byte sectors that these moved between SMs, of an atomic operation one for each thread",      \
+          {.present = has_block_clusters})                                                                 \
   COUNTER(atomics, "atom_count", "1", "global atomic operations of warps", {.reference = "nvprof"})        \
   COUNTER(constant_loads, "constant_load", "1", "constant loads of warps")                                 \
   COUNTER(constant_hits, "constant_load_hit", "1", "of these, served whole by the SM's L1 constant cache") \

@@ -30,6 +30,10 @@ std::string_view fault_name(FaultKind kind) {
       return "free() of an address that malloc() has not given";
     case FaultKind::kStack:
       return "stack overflow";
+    case FaultKind::kNoBlock:
+      return "shared memory of a block that does not run";
+    case FaultKind::kRemote:
+      return "operation that is not simulated on shared memory of another block";
     case FaultKind::kNoService:
       return "system call that is not carried out";
   }

@@ -65,6 +65,13 @@ inline constexpr uint64_t kTextureStride = 32;
 }
 /// Generic addresses of kernel parameters (cvta.param); they can only be read.
 inline constexpr uint64_t kParamWindowBase = 0x0500'0000;
+/// Shared memory of a cluster's blocks: that of rank r begins at kClusterWindowBase + r * kClusterStride. The
+/// same addresses in the .shared::cluster space are less by kSharedWindowBase, as those of the own block are;
+/// they are beyond any offset in a block's shared memory.
+inline constexpr uint64_t kClusterWindowBase = 0x0600'0000;
+inline constexpr uint64_t kClusterStride = 0x0010'0000;
+inline constexpr uint32_t kMaxClusterBlocks = 16;
+inline constexpr uint64_t kClusterWindowBytes = kMaxClusterBlocks * kClusterStride;
 /// Device allocations start here, above all windows and below 4 GiB so that 32-bit PTX can address them.
 inline constexpr uint64_t kDeviceMemoryBase = 0x1000'0000;
 
@@ -82,6 +89,8 @@ enum class FaultKind : uint8_t {
   kAssert,     ///< an assert() of the program failed
   kBadFree,    ///< free() of an address that malloc() has not given
   kStack,      ///< alloca of more than is left of the stack
+  kNoBlock,    ///< shared memory of a block that the cluster does not have, or that does not run
+  kRemote,     ///< an operation that is not simulated on the shared memory of another block
   kNoService,  ///< a system call that nobody carries out
 };
 
@@ -108,6 +117,10 @@ struct MemoryAccess {
   AccessShape half[2] = {AccessShape::kOther, AccessShape::kOther};
   uint64_t fault_address = 0;
   uint8_t fault_lane = 0;
+  /// Lanes whose place is the shared memory of another block of the cluster; `space` is kShared then, and
+  /// rank[] has the blocks of all lanes. Valid where the warp's block has a cluster.
+  LaneMask remote;
+  uint8_t rank[kWarpSize];
 
   void set_shape(AccessShape of_warp, AccessShape of_low_half, AccessShape of_high_half) {
     shape = of_warp;
@@ -117,8 +130,16 @@ struct MemoryAccess {
   void set_shape(AccessShape of_all) { set_shape(of_all, of_all, of_all); }
 };
 
+/// MicroOp::imm of an isspacep that asks for .shared::cluster, besides the Space.
+inline constexpr uint64_t kOfCluster = 0x100;
 /// A read of %envreg has the register's number above the SpecialRegister in MicroOp::imm.
 inline constexpr int kEnvregShift = 8;
+
+/// Where the shared memories of a cluster's blocks are, by rank; nullptr: the block has not begun, or has
+/// ended.
+struct ClusterMemory {
+  std::byte* shared[kMaxClusterBlocks] = {};
+};
 
 struct WarpContext;
 /// Sees operations instead of their semantic functions, which it calls itself: a checker puts observed_memory
@@ -159,6 +180,11 @@ struct WarpContext {
   uint32_t dynamic_shared_bytes = 0;
   uint32_t ntid[3] = {}, ctaid[3] = {}, nctaid[3] = {};
   uint32_t tid[3][kWarpSize] = {};
+  // The block's cluster; without one the block is a cluster of its own.
+  const ClusterMemory* cluster = nullptr;
+  uint32_t cluster_rank = 0;
+  uint32_t cluster_ctaid[3] = {}, cluster_nctaid[3] = {1, 1, 1};
+  bool explicit_cluster = false;
   ExecutionObserver* observer = nullptr;  ///< of a kernel that is checked
 };
 

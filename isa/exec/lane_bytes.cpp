@@ -33,6 +33,14 @@ LaneBytes lane_bytes(const WarpContext& ctx, Space space, uint64_t address, uint
       place.space = w.space;
       place.address = address - w.base;
     }
+    if (const uint64_t at = address - kClusterWindowBase; at < kClusterWindowBytes) {
+      place.space = Space::kShared;
+      place.address = at % kClusterStride;
+      if (at / kClusterStride != ctx.cluster_rank) {
+        place.fault = FaultKind::kRemote;
+        return place;
+      }
+    }
   }
   const uint64_t at = place.address;
   if (at % align != 0) {

@@ -58,7 +58,18 @@ inline constexpr uint8_t kAssertCondition = 0, kAssertFile = 1, kAssertLine = 2,
 /// What a kBarrier micro-op does (MicroOp::modifiers). All but kArrive wait until the barrier is complete;
 /// the reductions then write the same result in all lanes: to dst[0] how many threads had the predicate
 /// pred_src[0], to pred_dst[0] whether all or any had it.
-enum class BarrierAction : uint8_t { kSync, kArrive, kRedPopc, kRedAnd, kRedOr };
+/// The last two are of the barrier of the block's cluster, which has no number.
+enum class BarrierAction : uint8_t {
+  kSync,
+  kArrive,
+  kRedPopc,
+  kRedAnd,
+  kRedOr,
+  kClusterArrive,
+  kClusterWait
+};
+/// MicroOp::imm of a kClusterArrive that is .relaxed: what the warp has stored before may come later.
+inline constexpr uint64_t kClusterRelaxed = 1;
 // MicroOp::imm of a kBarrier: the number of the barrier in the low bits, or a flag that src[0] has it;
 // whether the last source has the count of threads; the value of a reduction's predicate that is a constant.
 inline constexpr uint32_t kNumBarriers = 16;
@@ -165,6 +176,7 @@ struct MemoryOperand {
   bool bypasses_l1 = false;   ///< .cg, .cv, volatile and ordered loads
   bool asynchronous = false;  ///< a load that goes to shared memory (cp.async): nothing waits for it
   bool read_only = false;     ///< ld.global.nc: nobody writes there while the kernel runs
+  bool cluster = false;       ///< .shared::cluster: also the shared memory of the cluster's other blocks
   Aggregation aggregation = Aggregation::kNone;
   ObjectId object = kNoObject;  ///< of `offset`
   int64_t offset = 0;
@@ -340,6 +352,11 @@ struct KernelImage {
   uint8_t system_calls = 0;  ///< that its code makes: system_call_bit()
   uint32_t maxntid[3] = {0, 0, 0};
   uint32_t reqntid[3] = {0, 0, 0};
+  // Of the kernel's directives, see Function.
+  uint32_t cluster[3] = {0, 0, 0};
+  uint32_t max_cluster = 0;
+  bool explicit_cluster = false, blocks_are_clusters = false;
+  bool has_cluster_barriers = false;  ///< in its code
 };
 
 }  // namespace gpusim::isa

@@ -15,6 +15,10 @@ void set_header(const Module& module, const Function& entry, KernelImage& image)
   image.address_size = static_cast<uint32_t>(module.address_size);
   std::copy(std::begin(entry.maxntid), std::end(entry.maxntid), std::begin(image.maxntid));
   std::copy(std::begin(entry.reqntid), std::end(entry.reqntid), std::begin(image.reqntid));
+  std::copy(std::begin(entry.cluster), std::end(entry.cluster), std::begin(image.cluster));
+  image.max_cluster = entry.max_cluster;
+  image.explicit_cluster = entry.explicit_cluster;
+  image.blocks_are_clusters = entry.blocks_are_clusters;
   uint64_t offset = 0;
   for (const Variable& p : entry.params) {
     const uint64_t align = std::max<uint64_t>(p.align, 1);
@@ -289,6 +293,9 @@ std::variant<KernelImage, Diagnostics> lower_kernel(const Module& module, const 
   }
   image.alloca_bytes = static_cast<uint32_t>(plan.stack.end() - plan.stack.begin());
   image.system_calls = system_calls_of(image);
+  image.has_cluster_barriers = std::ranges::any_of(image.ops, [](const MicroOp& op) {
+    return op.kind == OpKind::kBarrier && op.modifiers >= static_cast<uint8_t>(BarrierAction::kClusterArrive);
+  });
   lir::mark_waiting_loops(image);
   image.row_widths = std::move(row_widths);
   image.row_widths.resize(image.num_rows, 1);

@@ -172,6 +172,9 @@ class Selector {
   void async_copy(Frame& frame, const Instruction& inst);
   void mbarrier(Frame& frame, const Instruction& inst);
   void video(Frame& frame, const Instruction& inst);  // select_video.cpp
+  // select_cluster.cpp
+  void cluster_address(Frame& frame, const Instruction& inst);
+  void cluster_barrier(const Instruction& inst);
   // select_mma.cpp
   void matrix_move(Frame& frame, const Instruction& inst);
   void mma(Frame& frame, const Instruction& inst);

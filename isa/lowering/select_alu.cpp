@@ -279,7 +279,8 @@ void Selector::test_value(Frame& frame, const Instruction& inst) {
   const Value v = value(frame, inst.operands[1], type);
   Op* op = emit_form(form_key(inst.opcode, type), {}, {&v, 1});
   if (op == nullptr) return;
-  op->imm = space_test ? static_cast<uint64_t>(inst.mods.space) : static_cast<uint64_t>(inst.mods.testp);
+  op->imm = space_test ? static_cast<uint64_t>(inst.mods.space) | (inst.mods.cluster ? kOfCluster : 0)
+                       : static_cast<uint64_t>(inst.mods.testp);
   op->pred_dst[0] = register_var(frame, inst.operands[0]);
 }
 

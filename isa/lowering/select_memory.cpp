@@ -166,6 +166,7 @@ void Selector::load_store(Frame& frame, const Instruction& inst) {
     op.memory.bypasses_l1 =
         op.memory.is_volatile || inst.mods.cache == CacheOp::kCg || inst.mods.cache == CacheOp::kCv;
     op.memory.read_only = inst.mods.nc;
+    op.memory.cluster = inst.mods.cluster;
     // The whole access is aligned to its size, not only this part of it; the first part says so.
     if (first == 0) op.memory.align_mask = whole_mask(type, parts.size());
     if (!store)
@@ -220,6 +221,7 @@ void Selector::atomic_element(const Instruction& inst, const Address& where, std
   if (const SemanticRow* row = find_form(op.key, level_)) op.mem = row->mem;
   if (op.mem == nullptr) return unsupported(inst, "this form");
   op.memory.align_mask = align_mask;
+  op.memory.cluster = inst.mods.cluster;
   op.modifiers = static_cast<uint8_t>(operation);  // for who watches loops
   for (const Value& v : sources) op.src[op.num_src++] = v;
   if (old != kNoVar) op.dst[op.num_dst++] = old;
@@ -266,6 +268,7 @@ void Selector::atomic(Frame& frame, const Instruction& inst) {
 /// atom.exch and atom.cas of 128 bits: the halves of each value are sources and results of one access.
 void Selector::atomic_pair(Frame& frame, const Instruction& inst, const Address& where) {
   Op op = memory_op(OpKind::kAtomic, where.space, Type::kB64, true, where, 2);
+  op.memory.cluster = inst.mods.cluster;
   op.key = form_key(Opcode::kAtom, Type::kB128, Type::kNone, atom_variant(inst.mods.atom));
   if (const SemanticRow* row = find_form(op.key, level_)) op.mem = row->mem;
   if (op.mem == nullptr) return unsupported(inst, "this form");

@@ -114,6 +114,13 @@ Var Selector::predicate(Frame& frame, const Operand& operand) {
     error(operand.loc, "this operand must be a predicate register");
   }
   const Var t = program_.new_var(VarClass::kPredicate);
+  if (operand.kind == Operand::Kind::kSpecial) {  // %is_explicit_cluster
+    const Value compared[2] = {special(operand, false), Value{kNoVar, false, 0}};
+    Op* test = emit_form(form_key(Opcode::kSetp, Type::kU32, Type::kNone, compare_variant(CompareOp::kNe)),
+                         {}, compared);
+    if (test != nullptr) test->pred_dst[0] = t;
+    return t;
+  }
   Op* op = emit_form(form_key(Opcode::kMov, Type::kPred), {}, {});
   if (op != nullptr) {
     op->pred_dst[0] = t;

@@ -78,6 +78,12 @@ void Selector::statement(Frame& frame, const Instruction& inst) {
     case Opcode::kFenceProxy:
       emit_control(OpKind::kFence, OpClass::kFence);
       break;
+    case Opcode::kMapa:
+      cluster_address(frame, inst);
+      break;
+    case Opcode::kBarrierCluster:
+      cluster_barrier(inst);
+      break;
     case Opcode::kCpAsync:
       async_copy(frame, inst);
       break;

@@ -78,7 +78,7 @@ const Row kRows[] = {
     {"param::func", kParamFunc, SET(space, Space::kParam)},
     {"shared", kSpace, SET(space, Space::kShared)},
     {"shared::cta", kWindow, SET(space, Space::kShared)},
-    {"shared::cluster", kWindow, SET(space, Space::kShared)},
+    {"shared::cluster", kWindow, [](Modifiers& m) { m.space = Space::kShared, m.cluster = true; }},
     {"weak", kSemantics, SET(semantics, Semantics::kWeak)},
     {"volatile", kSemantics, SET(semantics, Semantics::kVolatile)},
     {"relaxed", kSemantics, SET(semantics, Semantics::kRelaxed)},

@@ -93,6 +93,21 @@ enum class SpecialRegister : uint8_t {
   kTotalSmemSize,
   kEnvreg,
   kPm,
+  kClusteridX,
+  kClusteridY,
+  kClusteridZ,
+  kNclusteridX,
+  kNclusteridY,
+  kNclusteridZ,
+  kClusterCtaidX,
+  kClusterCtaidY,
+  kClusterCtaidZ,
+  kClusterNctaidX,
+  kClusterNctaidY,
+  kClusterNctaidZ,
+  kClusterCtarank,
+  kClusterNctarank,
+  kIsExplicitCluster,
   kWarpSz,
   kZero,
 };
@@ -177,6 +192,10 @@ struct Function {
   std::vector<Instruction> body;
   uint32_t maxntid[3] = {0, 0, 0};  ///< .maxntid, 0 = not given
   uint32_t reqntid[3] = {0, 0, 0};
+  uint32_t cluster[3] = {0, 0, 0};   ///< .reqnctapercluster; a dimension of 0: not given
+  uint32_t max_cluster = 0;          ///< .maxclusterrank: blocks of a cluster; 0: not given
+  bool explicit_cluster = false;     ///< .explicitcluster: the launch or the kernel gives a size
+  bool blocks_are_clusters = false;  ///< .blocksareclusters: the launch's grid counts clusters
   uint32_t maxnreg = 0;
   uint32_t minnctapersm = 0;
   SourceLoc loc;

@@ -108,6 +108,7 @@ struct Modifiers {
   bool arrive = false, red = false, popc = false, aligned = false, noftz = false, nan = false,
        xorsign = false, abs = false, satfinite = false;
   bool warp = false;            ///< bar.warp.sync
+  bool cluster = false;         ///< .shared::cluster: shared memory of any block of the cluster
   char testp = 0;               ///< testp: f(inite) i(nfinite) n(umber) N(otanumber) m: normal s(ubnormal)
   uint64_t seen = 0;            ///< groups of modifiers (isa/ptx/modifier_groups.h) that were written
   uint8_t count = 0;            ///< modifiers and types that were written

@@ -128,9 +128,10 @@ constexpr Opcode kWithLetter[] = {Opcode::kSetmaxnreg};
 using Words = std::vector<std::string_view>;
 
 /// Opcodes of the table of which some or all instructions are simulated.
-constexpr Opcode kSpelled[] = {Opcode::kSuld,      Opcode::kSust,     Opcode::kSuq,      Opcode::kTld4,
-                               Opcode::kCpAsync,   Opcode::kMbarrier, Opcode::kLdmatrix, Opcode::kStmatrix,
-                               Opcode::kMovmatrix, Opcode::kMma,      Opcode::kVideo,    Opcode::kFenceProxy};
+constexpr Opcode kSpelled[] = {
+    Opcode::kSuld,     Opcode::kSust,       Opcode::kSuq,      Opcode::kTld4,          Opcode::kCpAsync,
+    Opcode::kMbarrier, Opcode::kLdmatrix,   Opcode::kStmatrix, Opcode::kMovmatrix,     Opcode::kMma,
+    Opcode::kVideo,    Opcode::kFenceProxy, Opcode::kMapa,     Opcode::kBarrierCluster};
 
 Words split(std::string_view text, char separator) {
   Words words;

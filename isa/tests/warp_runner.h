@@ -109,6 +109,17 @@ class BlockRunner {
     }
   }
 
+  /// The block has this rank in a cluster of `size` blocks along x, whose shared memories are in `memory`.
+  void join_cluster(const ClusterMemory& memory, uint32_t rank, uint32_t size) {
+    for (auto& warp : warps_) {
+      warp->ctx.cluster = &memory;
+      warp->ctx.cluster_rank = warp->ctx.cluster_ctaid[0] = warp->ctx.ctaid[0] = rank;
+      warp->ctx.cluster_nctaid[0] = warp->ctx.nctaid[0] = size;
+      warp->ctx.explicit_cluster = true;
+    }
+  }
+  [[nodiscard]] std::byte* shared() { return shared_.data(); }
+
   /// Only these lanes of each warp hold a thread.
   void restrict_lanes(LaneMask lanes) {
     for (auto& warp : warps_) {

@@ -87,6 +87,17 @@ void check_reach(const Device& device, const void* pointer, uint64_t bytes, bool
 // Work that a stream takes, or the graph that it is captured into.
 void submit_copy(Device& device, Copy copy, Stream& stream, bool wait);
 void submit_fill(Device& device, const Fill& fill, Stream& stream, bool wait);
+/// What cudaLaunchKernelExC and cuLaunchKernelEx say besides sizes.
+void read_launch_attributes(const cudaLaunchAttribute* attributes, unsigned count, LaunchRequest& r);
+/// Attributes of functions about clusters, which both libraries have: read, and set by their common number.
+struct ClusterAttributes {
+  int must_be_set = 0, required[3] = {0, 0, 0}, policy = 0, non_portable = 0;
+};
+void read_cluster_attributes(const Kernel& kernel, const isa::KernelImage& image, ClusterAttributes& a);
+void set_cluster_attribute(Kernel& kernel, int attribute, int value);
+/// Clusters of the launch that run at a time, and the most blocks that one can have.
+[[nodiscard]] int active_clusters(Device& device, const LaunchRequest& r);
+[[nodiscard]] int largest_cluster(Device& device, const LaunchRequest& r);
 void submit_launch(Device& device, const LaunchRequest& request, Stream& stream);
 void submit_function(Device& device, std::function<void()> function, Stream& stream,
                      void (*fn)(void*) = nullptr, void* data = nullptr);

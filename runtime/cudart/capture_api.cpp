@@ -75,6 +75,7 @@ void submit_launch(Device& device, const LaunchRequest& r, Stream& stream) {
   node.grid = r.grid, node.block = r.block;
   node.shared = r.dynamic_shared;
   node.cooperative = r.cooperative;
+  node.cluster = r.cluster;
   node.parameters.assign(image.param_bytes, std::byte{});
   for (size_t i = 0; i < image.params.size(); ++i)
     std::memcpy(node.parameters.data() + image.params[i].offset, r.arguments[i], image.params[i].bytes);

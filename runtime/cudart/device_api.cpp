@@ -76,6 +76,7 @@ void fill_properties(const Device& device, cudaDeviceProp& p) {
   p.memoryPoolsSupported = 1;
   p.memoryPoolSupportedHandleTypes = static_cast<unsigned>(get(119));
   p.ipcEventSupported = get(125);
+  p.clusterLaunch = get(120);
 #endif
 }
 

@@ -208,6 +208,7 @@ class GraphLaunch {
         r.grid = node.grid, r.block = node.block;
         r.dynamic_shared = node.shared;
         r.cooperative = node.cooperative;
+        r.cluster = node.cluster;
         r.parameters = node.parameters;
         return submit(std::move(after), [&](Stream& s) { device_.launch(r, s); });
       }

@@ -38,6 +38,7 @@ struct Node {
   Size3 grid, block;
   uint32_t shared = 0;
   bool cooperative = false;
+  std::optional<Size3> cluster;
   std::vector<std::byte> parameters;
   mutable std::vector<void*> argument_pointers;  ///< into `parameters`, for who asks
   // Others

@@ -135,25 +135,72 @@ cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments
 cudaError_t launch_ex(const cudaLaunchConfig_t* config, const void* function, void** arguments,
                       Default null) {
   if (config == nullptr) return returned(Failure(Code::kInvalidValue));
-  bool cooperative = false;
-  constexpr int kCooperative = 2, kClusterDimension = 4;
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const cudaLaunchAttribute& a = config->attrs[i];
-    int value = 0;
-    std::memcpy(&value, a.value, sizeof value);
-    if (a.id == kCooperative) cooperative = value != 0;
-    if (a.id == kClusterDimension) {
-      uint32_t size[3];
-      std::memcpy(size, a.value, sizeof size);
-      if (size[0] * size[1] * size[2] > 1)
-        return returned(Failure(Code::kNotSupported, "thread block clusters are not simulated"));
-    }
-  }
-  return launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
-                config->stream, null, cooperative);
+  return call([&](Device& device) {
+    LaunchRequest r = request_of(kernel_of(device, function), config->gridDim, config->blockDim,
+                                 config->dynamicSmemBytes, arguments);
+    read_launch_attributes(config->attrs, config->numAttrs, r);
+    submit_launch(device, r, stream_of(device, config->stream, null));
+  });
 }
 
 }  // namespace
+
+void read_launch_attributes(const cudaLaunchAttribute* attributes, unsigned count, LaunchRequest& r) {
+  constexpr int kCooperative = 2, kClusterDimension = 4;
+  for (unsigned i = 0; i < count; ++i) {
+    const cudaLaunchAttribute& a = attributes[i];
+    if (a.id == kCooperative) {
+      int value = 0;
+      std::memcpy(&value, a.value, sizeof value);
+      r.cooperative = value != 0;
+    } else if (a.id == kClusterDimension) {
+      r.cluster.emplace();
+      std::memcpy(&*r.cluster, a.value, sizeof *r.cluster);
+    }
+  }
+}
+
+int active_clusters(Device& device, const LaunchRequest& r) {
+  const Size3 c = Device::cluster_of(r, r.kernel->image()).value_or(Size3{});
+  const uint64_t blocks = uint64_t{c.x} * c.y * c.z;
+  require(blocks != 0 && blocks <= device.most_cluster_blocks(*r.kernel), Code::kInvalidClusterSize);
+  return device.clusters_together(*r.kernel, r.block.x * r.block.y * r.block.z, r.dynamic_shared,
+                                  static_cast<uint32_t>(blocks));
+}
+
+int largest_cluster(Device& device, const LaunchRequest& r) {
+  const uint32_t threads = r.block.x * r.block.y * r.block.z;
+  for (uint32_t blocks = device.most_cluster_blocks(*r.kernel); blocks > 1; --blocks)
+    if (device.clusters_together(*r.kernel, threads, r.dynamic_shared, blocks) > 0)
+      return static_cast<int>(blocks);
+  return 1;
+}
+
+void read_cluster_attributes(const Kernel& kernel, const isa::KernelImage& image, ClusterAttributes& a) {
+  const bool fixed = image.cluster[0] != 0 || image.cluster[1] != 0 || image.cluster[2] != 0;
+  a.must_be_set = image.explicit_cluster && !fixed ? 1 : 0;
+  for (size_t d = 0; d < 3; ++d)
+    a.required[d] = static_cast<int>(fixed ? std::max(image.cluster[d], 1u) : kernel.cluster[d]);
+  a.policy = kernel.cluster_policy;
+  a.non_portable = kernel.non_portable_cluster ? 1 : 0;
+}
+
+void set_cluster_attribute(Kernel& kernel, int attribute, int value) {
+  constexpr int kWidth = 11, kNonPortable = 14, kPolicy = 15, kPolicies = 3;
+  require(attribute >= kWidth && attribute <= kPolicy);
+  if (attribute == kNonPortable) {
+    require(value == 0 || value == 1);
+    kernel.non_portable_cluster = value != 0;
+  } else if (attribute == kPolicy) {
+    require(value >= 0 && value < kPolicies);
+    kernel.cluster_policy = value;
+  } else {
+    // Not of a kernel that was compiled for a size.
+    const uint32_t(&fixed)[3] = kernel.image().cluster;
+    require(value >= 0 && fixed[0] == 0 && fixed[1] == 0 && fixed[2] == 0);
+    kernel.cluster[static_cast<size_t>(attribute - kWidth)] = static_cast<uint32_t>(value);
+  }
+}
 
 Kernel& kernel_of(Device& device, const void* function) {
   Registry& r = registry();
@@ -323,13 +370,23 @@ GPUSIM_EXPORT cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* a, const voi
     a->binaryVersion = capability;
     a->maxDynamicSharedSizeBytes = static_cast<int>(device.most_dynamic_shared(kernel));
     a->preferredShmemCarveout = kernel.carveout;
+#if GPUSIM_CUDART >= 12
+    ClusterAttributes clusters;
+    read_cluster_attributes(kernel, image, clusters);
+    a->clusterDimMustBeSet = clusters.must_be_set;
+    a->requiredClusterWidth = clusters.required[0];
+    a->requiredClusterHeight = clusters.required[1];
+    a->requiredClusterDepth = clusters.required[2];
+    a->clusterSchedulingPolicyPreference = clusters.policy;
+    a->nonPortableClusterSizeAllowed = clusters.non_portable;
+#endif
   });
 }
 
 GPUSIM_EXPORT cudaError_t cudaFuncSetAttribute(const void* function, int attribute, int value) {
   return call([&](Device& device) {
     Kernel& kernel = kernel_of(device, function);
-    constexpr int kMaxDynamicShared = 8, kCarveout = 9, kNonPortableCluster = 14, kLast = 15;
+    constexpr int kMaxDynamicShared = 8, kCarveout = 9;
     if (attribute == kMaxDynamicShared) {
       const int64_t most =
           int64_t{device.machine().shared.bytes} - int64_t{kernel.image().static_shared_bytes};
@@ -339,8 +396,7 @@ GPUSIM_EXPORT cudaError_t cudaFuncSetAttribute(const void* function, int attribu
       require(value >= -1 && value <= 100);
       kernel.carveout = value;
     } else {
-      require(attribute >= 10 && attribute <= kLast);
-      if (attribute != kNonPortableCluster) throw Failure(Code::kNotSupported, "clusters are not simulated");
+      set_cluster_attribute(kernel, attribute, value);
     }
   });
 }
@@ -373,6 +429,14 @@ GPUSIM_EXPORT cudaError_t cudaFuncGetParamInfo(const void* function, size_t inde
 }
 
 namespace {
+LaunchRequest configured(Device& device, const void* function, const cudaLaunchConfig_t& config) {
+  require(config.blockDim.x * config.blockDim.y * config.blockDim.z > 0);
+  LaunchRequest r = request_of(kernel_of(device, function), config.gridDim, config.blockDim,
+                               config.dynamicSmemBytes, nullptr);
+  read_launch_attributes(config.attrs, config.numAttrs, r);
+  return r;
+}
+
 cudaError_t occupancy(int* blocks, const void* function, int threads, size_t dynamic_shared) {
   return call([&](Device& device) {
     require(blocks != nullptr && threads > 0);
@@ -390,6 +454,21 @@ GPUSIM_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blo
 GPUSIM_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int* blocks, const void* function, int threads, size_t dynamic_shared, unsigned) {
   return occupancy(blocks, function, threads, dynamic_shared);
+}
+GPUSIM_EXPORT cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                                         const cudaLaunchConfig_t* config) {
+  return call([&](Device& device) {
+    require(clusters != nullptr && config != nullptr);
+    const LaunchRequest r = configured(device, function, *config);
+    *clusters = active_clusters(device, r);
+  });
+}
+GPUSIM_EXPORT cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* function,
+                                                               const cudaLaunchConfig_t* config) {
+  return call([&](Device& device) {
+    require(blocks != nullptr && config != nullptr);
+    *blocks = largest_cluster(device, configured(device, function, *config));
+  });
 }
 GPUSIM_EXPORT cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function,
                                                                     int blocks, int threads) {

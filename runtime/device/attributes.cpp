@@ -168,6 +168,8 @@ int attribute(const Facts& f, int which) {
     case 119:  // of memory pools: file descriptors
     case 125:  // events of other processes
       return 1;
+    case 120:  // thread block clusters
+      return m.clusters.gpcs != 0;
     default:
       return 0;
   }

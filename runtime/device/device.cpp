@@ -229,6 +229,19 @@ int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_sha
       .blocks_per_sm;
 }
 
+uint32_t Device::most_cluster_blocks(const Kernel& kernel) const {
+  constexpr uint32_t kPortable = 8;
+  const core::MachineConfig::BlockClusters& clusters = machine().clusters;
+  if (clusters.gpcs == 0) return 1;
+  return kernel.non_portable_cluster ? clusters.most_blocks : std::min(clusters.most_blocks, kPortable);
+}
+
+int Device::clusters_together(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared, uint32_t blocks) {
+  const uint32_t sms = options_.sms != 0 ? options_.sms : machine().gpu.sms;
+  const int on_sm = blocks_per_sm(kernel, threads, dynamic_shared);
+  return static_cast<int>(comp::clusters_together(machine(), sms, static_cast<uint32_t>(on_sm), blocks));
+}
+
 uint64_t Device::most_dynamic_shared(Kernel& kernel) {
   const uint64_t fixed =
       kernel.image().static_shared_bytes + comp::system_shared_bytes(machine(), kernel.image());

@@ -105,6 +105,9 @@ class Kernel {
   /// As cudaFuncSetAttribute sets them.
   uint32_t max_dynamic_shared = 0;  ///< 0: what a block may have without asking
   int carveout = -1;
+  bool non_portable_cluster = false;         ///< clusters of more blocks than every machine holds
+  std::array<uint32_t, 3> cluster{0, 0, 0};  ///< blocks of a cluster where the launch does not say; 0: one
+  int cluster_policy = 0;
 
  private:
   friend class Device;
@@ -177,6 +180,7 @@ struct LaunchRequest {
   void** arguments = nullptr;             ///< one pointer for each parameter, or
   std::span<const std::byte> parameters;  ///< the parameter block as it is
   bool cooperative = false;
+  std::optional<Size3> cluster;  ///< blocks of a cluster
 };
 
 class Device {
@@ -226,6 +230,13 @@ class Device {
   /// Blocks of the kernel that an SM holds at a time.
   [[nodiscard]] int blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared);
   [[nodiscard]] uint64_t most_dynamic_shared(Kernel& kernel);
+  /// Clusters of `blocks` blocks that run at a time. The most blocks that a cluster may have.
+  [[nodiscard]] int clusters_together(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared,
+                                      uint32_t blocks);
+  [[nodiscard]] uint32_t most_cluster_blocks(const Kernel& kernel) const;
+  /// What the launch, the kernel or its attributes say of clusters; nothing: there are none.
+  [[nodiscard]] static std::optional<Size3> cluster_of(const LaunchRequest& request,
+                                                       const isa::KernelImage& image);
   /// Threads that a block of the kernel may have.
   [[nodiscard]] int most_threads(Kernel& kernel);
 
@@ -296,6 +307,8 @@ class Device {
   }
   /// Distinct mistakes that the checks have found.
   [[nodiscard]] size_t findings() const { return checker_ == nullptr ? 0 : checker_->log().size(); }
+  /// After finish(): an option has named no launch, or nothing could be exported. It has been said.
+  [[nodiscard]] bool in_vain() const { return in_vain_; }
   /// Carries out what is left, closes the recorded file, and says what was done. Nothing runs afterwards.
   void finish();
   /// All memory, modules' values, streams and events are as at the beginning (cudaDeviceReset).
@@ -341,6 +354,7 @@ class Device {
   [[nodiscard]] std::vector<std::byte> parameters_of(const LaunchRequest& request,
                                                      const isa::KernelImage& image) const;
   void check_shape(const LaunchRequest& request, const isa::KernelImage& image) const;
+  void check_cluster(const LaunchRequest& request, const isa::KernelImage& image) const;
   [[nodiscard]] size_t free_texture();
   [[noreturn]] void fail(Code code, const std::string& message);
   // What the checks and the export know of device memory, and what the checks have found since the last time.
@@ -360,6 +374,8 @@ class Device {
   /// A kernel has gone behind the end of an allocation, in its last page; said once for each.
   void tell_stray(const core::Allocation& allocation);
   void tell_findings();
+  /// None of the launches was one that options_.timed names.
+  void tell_unchosen();
   void report() const;
   void write_launches(core::Recorder& recorder) const;
   [[nodiscard]] double copy_seconds(Copy::Direction direction, uint64_t bytes) const;
@@ -420,7 +436,7 @@ class Device {
   std::set<uint64_t> strayed_;  ///< allocations behind whose end a kernel has been
   std::optional<Failure> fault_;
   std::unique_ptr<Export> export_;  ///< of a run with an export folder
-  bool finished_ = false;
+  bool finished_ = false, in_vain_ = false;
   ProgressLine progress_;
 };
 

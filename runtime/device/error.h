@@ -54,6 +54,7 @@ enum class Code : int {
   kStreamCaptureUnjoined = 904,
   kStreamCaptureImplicit = 906,
   kGraphExecUpdateFailure = 910,
+  kInvalidClusterSize = 912,
   kUnknown = 999,
 };
 

@@ -252,6 +252,9 @@ void Export::before_launch(const core::LaunchSpec& spec, const isa::KernelImage&
   steps_ += fmt::format("[[launch]]  # {}\nkernel = \"{}\"\ngrid = [{}, {}, {}]\nblock = [{}, {}, {}]\n",
                         core::short_kernel_name(core::demangled(spec.kernel)), spec.kernel, spec.grid[0],
                         spec.grid[1], spec.grid[2], spec.block[0], spec.block[1], spec.block[2]);
+  if (spec.cluster[0] != 0)
+    steps_ += fmt::format("cluster = [{}, {}, {}]\n", spec.cluster[0], spec.cluster[1], spec.cluster[2]);
+  if (spec.non_portable_cluster) steps_ += "non_portable_cluster = true\n";
   if (spec.dynamic_shared != 0) steps_ += fmt::format("dynamic_shared = {}\n", spec.dynamic_shared);
   std::string list;
   for (const isa::KernelParam& p : image.params)

@@ -140,6 +140,42 @@ void Device::check_shape(const LaunchRequest& r, const isa::KernelImage& image) 
                                                     core::demangled(image.name), threads));
 }
 
+std::optional<Size3> Device::cluster_of(const LaunchRequest& r, const isa::KernelImage& image) {
+  const auto size = [](const auto& s) {
+    return Size3{std::max<uint32_t>(s[0], 1), std::max<uint32_t>(s[1], 1), std::max<uint32_t>(s[2], 1)};
+  };
+  const auto given = [](const auto& s) { return s[0] != 0 || s[1] != 0 || s[2] != 0; };
+  if (r.cluster) return r.cluster;
+  if (given(image.cluster)) return size(image.cluster);
+  if (given(r.kernel->cluster)) return size(r.kernel->cluster);
+  return std::nullopt;
+}
+
+void Device::check_cluster(const LaunchRequest& r, const isa::KernelImage& image) const {
+  const std::optional<Size3> c = cluster_of(r, image);
+  const auto refuse = [&](const std::string& what, Code code = Code::kInvalidClusterSize) {
+    throw Failure(code, fmt::format("kernel '{}': {}", core::demangled(image.name), what));
+  };
+  if (!c) {
+    if (image.explicit_cluster) refuse("its launch must say how many blocks a cluster has");
+    return;
+  }
+  const uint64_t blocks = uint64_t{c->x} * c->y * c->z, most = most_cluster_blocks(*r.kernel);
+  const std::string text = fmt::format("clusters of {}x{}x{} blocks", c->x, c->y, c->z);
+  if (blocks == 0) refuse(text);
+  if (blocks > 1 && machine().clusters.gpcs == 0)
+    refuse(fmt::format("{}: machine '{}' has none", text, machine().gpu.name), Code::kNotSupported);
+  if (blocks > most) refuse(fmt::format("{}: a cluster may have {}", text, most));
+  const auto* fixed = image.cluster;
+  if (r.cluster && (fixed[0] != 0 || fixed[1] != 0 || fixed[2] != 0) &&
+      (c->x != std::max(fixed[0], 1u) || c->y != std::max(fixed[1], 1u) || c->z != std::max(fixed[2], 1u)))
+    refuse(fmt::format("{}: the kernel was compiled for {}x{}x{}", text, std::max(fixed[0], 1u),
+                       std::max(fixed[1], 1u), std::max(fixed[2], 1u)));
+  const bool counts_clusters = image.blocks_are_clusters && !r.cluster;
+  if (!counts_clusters && (r.grid.x % c->x != 0 || r.grid.y % c->y != 0 || r.grid.z % c->z != 0))
+    refuse(fmt::format("{}: the grid {}x{}x{} is not divisible", text, r.grid.x, r.grid.y, r.grid.z));
+}
+
 std::vector<std::byte> Device::parameters_of(const LaunchRequest& r, const isa::KernelImage& image) const {
   std::vector<std::byte> block(image.param_bytes);
   if (r.arguments == nullptr) {
@@ -161,6 +197,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   Kernel& kernel = *r.kernel;
   const isa::KernelImage& image = kernel.image_for(uint64_t{r.block.x} * r.block.y * r.block.z);
   check_shape(r, image);
+  check_cluster(r, image);
   if (r.dynamic_shared > most_dynamic_shared(kernel))
     throw Failure(Code::kInvalidValue,
                   fmt::format("kernel '{}': {} bytes of dynamic shared memory, it may have {}",
@@ -184,6 +221,9 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   spec.grid[0] = r.grid.x, spec.grid[1] = r.grid.y, spec.grid[2] = r.grid.z;
   spec.block[0] = r.block.x, spec.block[1] = r.block.y, spec.block[2] = r.block.z;
   spec.dynamic_shared = r.dynamic_shared;
+  if (const auto cluster = cluster_of(r, image))
+    spec.cluster[0] = cluster->x, spec.cluster[1] = cluster->y, spec.cluster[2] = cluster->z;
+  spec.non_portable_cluster = kernel.non_portable_cluster;
   spec.stream = stream.number;
   ++kernel.launches_;
   const uint64_t number = launch_count_++;
@@ -246,7 +286,7 @@ comp::PreparedLaunch Device::prepared(const core::LaunchSpec& spec, uint64_t num
                                       std::vector<std::byte> parameters, bool timed) const {
   try {
     return comp::prepare_launch(machine(), spec, static_cast<uint32_t>(number), kernel, std::move(parameters),
-                                timed);
+                                timed, options_.sms);
   } catch (const core::InputError& error) {
     throw Failure(Code::kLaunchOutOfResources, error.what());
   }
@@ -256,7 +296,8 @@ comp::KernelLaunch& Device::launch_for_values(Kernel& kernel, const core::Launch
                                               std::vector<std::byte> parameters) {
   const core::LaunchSpec& last = kernel.reusable_spec_;
   if (kernel.reusable_.run != nullptr && std::ranges::equal(last.grid, spec.grid) &&
-      std::ranges::equal(last.block, spec.block) && last.dynamic_shared == spec.dynamic_shared) {
+      std::ranges::equal(last.block, spec.block) && std::ranges::equal(last.cluster, spec.cluster) &&
+      last.dynamic_shared == spec.dynamic_shared) {
     comp::set_parameters(*kernel.reusable_.run, std::move(parameters));
     kernel.reusable_.run->id = static_cast<uint32_t>(number);
   } else {

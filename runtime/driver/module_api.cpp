@@ -69,14 +69,17 @@ CUresult load_file(CUmodule* module, const char* file) {
   return load(module, text.c_str(), file);
 }
 
-CUresult launch(CUfunction f, Size3 grid, Size3 block, unsigned shared, CUstream stream, void** parameters,
-                void** extra, bool cooperative) {
+LaunchRequest request_of(Size3 grid, Size3 block, unsigned shared) {
+  LaunchRequest r;
+  r.grid = grid, r.block = block;
+  r.dynamic_shared = shared;
+  return r;
+}
+
+/// `r` has everything but the kernel and its parameters.
+CUresult launch(CUfunction f, LaunchRequest r, CUstream stream, void** parameters, void** extra) {
   return call([&](Device& device) {
-    LaunchRequest r;
     r.kernel = &kernel_of(f);
-    r.grid = grid, r.block = block;
-    r.dynamic_shared = shared;
-    r.cooperative = cooperative;
     require(parameters == nullptr || extra == nullptr);
     std::vector<std::byte> packed;
     static void* none[1] = {nullptr};
@@ -214,6 +217,19 @@ GPUSIM_DRIVER cuFuncGetAttribute(int* value, int attribute, CUfunction function)
       case 9:
         *value = kernel.carveout;
         break;
+      case 10:
+      case 11:
+      case 12:
+      case 13:
+      case 14:
+      case 15: {
+        cudart::ClusterAttributes a;
+        cudart::read_cluster_attributes(kernel, image, a);
+        const int values[] = {a.must_be_set, a.required[0],  a.required[1],
+                              a.required[2], a.non_portable, a.policy};
+        *value = values[attribute - 10];
+        break;
+      }
       default:
         *value = 0;
     }
@@ -222,6 +238,7 @@ GPUSIM_DRIVER cuFuncGetAttribute(int* value, int attribute, CUfunction function)
 GPUSIM_DRIVER cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   return call([&](Device& device) {
     Kernel& kernel = kernel_of(function);
+    if (attribute >= 10) return cudart::set_cluster_attribute(kernel, attribute, value);
     require(attribute == 8 || attribute == 9);
     if (attribute == 8) {
       require(value >= 0 &&
@@ -244,12 +261,14 @@ GPUSIM_DRIVER cuFuncGetModule(CUmodule* module, CUfunction function) {
 
 GPUSIM_DRIVER cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                              unsigned bz, unsigned shared, CUstream stream, void** parameters, void** extra) {
-  return launch(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, extra, false);
+  return launch(f, request_of({gx, gy, gz}, {bx, by, bz}, shared), stream, parameters, extra);
 }
 GPUSIM_DRIVER cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                         unsigned by, unsigned bz, unsigned shared, CUstream stream,
                                         void** parameters) {
-  return launch(f, {gx, gy, gz}, {bx, by, bz}, shared, stream, parameters, nullptr, true);
+  LaunchRequest r = request_of({gx, gy, gz}, {bx, by, bz}, shared);
+  r.cooperative = true;
+  return launch(f, r, stream, parameters, nullptr);
 }
 struct LaunchConfiguration {
   unsigned grid[3], block[3], shared;
@@ -257,13 +276,33 @@ struct LaunchConfiguration {
   cudaLaunchAttribute* attributes;
   unsigned count;
 };
+namespace {
+LaunchRequest configured(const LaunchConfiguration& c) {
+  LaunchRequest r =
+      request_of({c.grid[0], c.grid[1], c.grid[2]}, {c.block[0], c.block[1], c.block[2]}, c.shared);
+  cudart::read_launch_attributes(c.attributes, c.count, r);
+  return r;
+}
+}  // namespace
 GPUSIM_DRIVER cuLaunchKernelEx(const LaunchConfiguration* c, CUfunction f, void** parameters, void** extra) {
   if (c == nullptr) return 1;
-  bool cooperative = false;
-  for (unsigned i = 0; i < c->count; ++i)
-    cooperative = cooperative || (c->attributes[i].id == 2 && c->attributes[i].value[0] != 0);
-  return launch(f, {c->grid[0], c->grid[1], c->grid[2]}, {c->block[0], c->block[1], c->block[2]}, c->shared,
-                c->stream, parameters, extra, cooperative);
+  return launch(f, configured(*c), c->stream, parameters, extra);
+}
+GPUSIM_DRIVER cuOccupancyMaxActiveClusters(int* clusters, CUfunction f, const LaunchConfiguration* c) {
+  return call([&](Device& device) {
+    require(clusters != nullptr && c != nullptr);
+    LaunchRequest r = configured(*c);
+    r.kernel = &kernel_of(f);
+    *clusters = cudart::active_clusters(device, r);
+  });
+}
+GPUSIM_DRIVER cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction f, const LaunchConfiguration* c) {
+  return call([&](Device& device) {
+    require(blocks != nullptr && c != nullptr);
+    LaunchRequest r = configured(*c);
+    r.kernel = &kernel_of(f);
+    *blocks = cudart::largest_cluster(device, r);
+  });
 }
 GPUSIM_DRIVER cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction f, int threads,
                                                           size_t shared) {

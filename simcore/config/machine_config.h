@@ -110,6 +110,15 @@ struct MachineConfig {
     uint32_t mshrs = 4;          ///< lines on their way, per SM
     friend bool operator==(const Instruction&, const Instruction&) = default;
   } instruction;
+  /// Clusters of thread blocks, from compute capability 9.0 on.
+  struct BlockClusters {           ///< [block_clusters]
+    uint32_t gpcs = 0;             ///< parts of the chip of which one holds a cluster; 0: there are none
+    uint32_t most_blocks = 16;     ///< of a cluster
+    uint32_t latency = 1;          ///< core cycles of a load from another SM's shared memory
+    uint32_t bytes_per_cycle = 1;  ///< that an SM sends, or takes
+    uint32_t barrier_latency = 1;  ///< core cycles from the last arrival until those who wait go on
+    friend bool operator==(const BlockClusters&, const BlockClusters&) = default;
+  } clusters;
   struct Coalescer {
     CoalescingRule rule{};
     uint32_t cycles_per_transaction = 2;

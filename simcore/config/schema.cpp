@@ -18,10 +18,10 @@ constexpr RetiredKey kRetired[] = {
     {"constant", "l1_latency",
      "it never had an effect; leave the line out: an L1 hit takes latency.load_const"}};
 
-constexpr std::string_view kSections[] = {"gpu",         "host",   "clocks",   "sm",        "scheduler",
-                                          "instruction", "pipes",  "latency",  "coalescer", "lsu",
-                                          "l1",          "shared", "constant", "texture",   "interconnect",
-                                          "l2",          "tlb",    "dram",     "dvfs",      "energy"};
+constexpr std::string_view kSections[] = {
+    "gpu",     "block_clusters", "host",      "clocks", "sm",   "scheduler", "instruction",
+    "pipes",   "latency",        "coalescer", "lsu",    "l1",   "shared",    "constant",
+    "texture", "interconnect",   "l2",        "tlb",    "dram", "dvfs",      "energy"};
 
 constexpr std::string_view kTimingClasses[] = {
     "int",         "int64",       "int_mul24",      "int_mul",      "int_mul_wide", "int_mul64",

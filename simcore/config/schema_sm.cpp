@@ -37,6 +37,22 @@ std::span<const KeySpec> sm_keys() {
        "all blocks of the kernel that began first, then the next one's; or one block of each in turn",
        CHOICE(gpu.kernel_dispatch)},
 
+      {"block_clusters", "gpcs", K::kInteger, "", "0", 0, 64, "",
+       "parts of the chip; the blocks of a thread block cluster run on SMs of one of them. 0: the machine "
+       "has "
+       "no such clusters",
+       AT(clusters.gpcs)},
+      {"block_clusters", "most_blocks", K::kInteger, "blocks", "16", 1, kMaxClusterBlocks, "",
+       "blocks of a cluster, at most; more than 8 only if the launch allows it", AT(clusters.most_blocks)},
+      {"block_clusters", "latency", K::kInteger, "core cycles", "180", 1, 1e5, "",
+       "of a load from the shared memory of another SM", AT(clusters.latency)},
+      {"block_clusters", "bytes_per_cycle", K::kInteger, "bytes", "16", 1, 1024, "",
+       "that an SM sends to the shared memory of others, or takes from others, in a core cycle",
+       AT(clusters.bytes_per_cycle)},
+      {"block_clusters", "barrier_latency", K::kInteger, "core cycles", "180", 1, 1e5, "",
+       "from the last arrival at the barrier of a cluster until its threads go on",
+       AT(clusters.barrier_latency)},
+
       {"host", "link_rate", K::kRate, "bytes/s", "5.5GB/s", 1, kBig, "", "bandwidth of host transfers",
        AT(host.link_bytes_per_s)},
       {"host", "link_latency", K::kTime, "ns", "10us", 0, 1e9, "", "fixed time of a host transfer",

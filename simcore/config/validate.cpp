@@ -76,6 +76,11 @@ class Validator {
 
   void sm_limits() {
     multiple("gpu.sms", m_.gpu.sms, "gpu.sms_per_cluster", m_.gpu.sms_per_cluster);
+    if (m_.clusters.gpcs > m_.gpu.sms / m_.gpu.sms_per_cluster)
+      conflict("block_clusters.gpcs",
+               fmt::format("block_clusters.gpcs = {} is more than the {} clusters of SMs", m_.clusters.gpcs,
+                           m_.gpu.sms / m_.gpu.sms_per_cluster),
+               {"gpu.sms", "gpu.sms_per_cluster"});
     not_above("sm.max_threads_per_block", m_.sm.max_threads_per_block, "sm.max_threads", m_.sm.max_threads);
     not_above("sm.max_threads", m_.sm.max_threads, "sm.max_warps", int64_t{m_.sm.max_warps} * 32, " * 32");
     not_above("sm.max_block_x", m_.sm.max_block_x, "sm.max_threads_per_block", m_.sm.max_threads_per_block);

@@ -124,6 +124,7 @@ struct LateNumber {
   enum class Field : uint8_t {
     kGrid,
     kBlock,
+    kCluster,
     kDynamicShared,
     kArgument,
     kOffset,
@@ -141,8 +142,10 @@ struct LaunchSpec {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamic_shared = 0;
-  uint32_t registers = 0;  ///< 0: estimate
-  uint32_t stack = 0;      ///< bytes of call stack per thread for recursion; 0: the default
+  uint32_t cluster[3] = {0, 0, 0};    ///< blocks of a cluster; 0: the launch does not say
+  bool non_portable_cluster = false;  ///< it may have more than every machine with clusters holds
+  uint32_t registers = 0;             ///< 0: estimate
+  uint32_t stack = 0;                 ///< bytes of call stack per thread for recursion; 0: the default
   std::vector<ArgumentSpec> arguments;
   uint32_t repeat = 1;
   uint32_t stream = 0;

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "simcore/config/limits.h"
 #include "simcore/launch/element.h"
 #include "simcore/launch/init.h"
 #include "simcore/launch/launch.h"
@@ -250,9 +251,10 @@ class LaunchLoader {
   }
 
   void read_launch(const toml::table& table) {
-    const TableReader reader(context_, table, "[[launch]]",
-                             {"kernel", "grid", "block", "dynamic_shared", "registers", "stack", "args",
-                              "repeat", "stream", "core_clock", "interconnect_clock", "dram_clock", "loop"});
+    const TableReader reader(
+        context_, table, "[[launch]]",
+        {"kernel", "grid", "block", "cluster", "non_portable_cluster", "dynamic_shared", "registers", "stack",
+         "args", "repeat", "stream", "core_clock", "interconnect_clock", "dram_clock", "loop"});
     LaunchSpec spec;
     spec.where = reader.where();
     spec.kernel_where = reader.where("kernel");
@@ -260,6 +262,12 @@ class LaunchLoader {
     spec.loop = loop_of(context_, reader);
     read_dimensions(reader, {"grid", LateNumber::Field::kGrid, 0, 1, kMaxGrid}, spec, spec.grid);
     read_dimensions(reader, {"block", LateNumber::Field::kBlock, 0, 1, kMaxBlock}, spec, spec.block);
+    if (reader.node("cluster") != nullptr) {
+      for (uint32_t& size : spec.cluster) size = 1;
+      read_dimensions(reader, {"cluster", LateNumber::Field::kCluster, 0, 1, kMaxClusterBlocks}, spec,
+                      spec.cluster);
+    }
+    spec.non_portable_cluster = reader.boolean("non_portable_cluster", false);
     if (const toml::node* node = reader.node("dynamic_shared"))
       spec.dynamic_shared = static_cast<uint32_t>(
           read_step_integer(context_, *node, spec.loop,

@@ -232,6 +232,8 @@ LaunchSpec StepWalker::launch() const {
       spec.grid[number.index] = n;
     else if (number.field == LateNumber::Field::kBlock)
       spec.block[number.index] = n;
+    else if (number.field == LateNumber::Field::kCluster)
+      spec.cluster[number.index] = n;
     else
       spec.dynamic_shared = n;
   }

@@ -10,7 +10,9 @@ out=$(cd "$out" && pwd)
 cd "$here"  # so that no path of this machine gets into the programs
 [ $# -gt 0 ] || set -- $(ls -d */ | tr -d / | grep -v -e common -e prebuilt)
 for name in "$@"; do
-  flags="-cudart shared -arch=sm_75 -O2 -std=c++17 -diag-suppress 177"
+  arch=sm_75
+  [ "$name" = clusters ] && arch=sm_90
+  flags="-cudart shared -arch=$arch -O2 -std=c++17 -diag-suppress 177"
   case $name in
     separate | graph_conditions) flags="$flags -rdc=true" ;;
     device_launches | quadtree)

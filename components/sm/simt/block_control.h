@@ -13,6 +13,7 @@
 #include "components/checker/block_checks.h"
 #include "components/functional/spin_detector.h"
 #include "components/sm/simt/block_barriers.h"
+#include "components/sm/simt/cluster.h"
 #include "components/sm/simt/divergent_groups.h"
 #include "components/sm/simt/simt_stack.h"
 #include "simcore/bits.h"
@@ -24,6 +25,94 @@ class BlockControl {
   BlockBarriers barriers;
   uint32_t live_threads = 0;
   BlockChecks* checks = nullptr;  ///< of a run with --check
+  Cluster* cluster = nullptr;     ///< of a kernel that has any
+  uint32_t cluster_rank = 0;
+  std::vector<ClusterArrivals> arrivals;  ///< at its barrier, by warp
+
+  /// The block is the one with this rank of `of`, and has its shared memory at `shared`.
+  void join_cluster(Cluster& of, uint32_t rank, uint32_t warps, std::byte* shared) {
+    cluster = &of;
+    cluster_rank = rank;
+    arrivals.assign(warps, ClusterArrivals{});
+    seen_phases_ = of.phases();
+    of.begin_block(rank, shared);
+    of.checks[rank] = checks;
+    if (checks != nullptr) checks->join_cluster(cluster);
+  }
+  void forget_cluster() { cluster = nullptr; }
+
+  enum class ClusterStep : uint8_t {
+    kGoesOn,
+    kWaits,   ///< until release_cluster()
+    kOpened,  ///< has arrived as the last one: all blocks of the cluster are to be released
+    kError
+  };
+  /// `lanes` (at least one) of the warp execute barrier.cluster.arrive or .wait at `time`. `error`: of
+  /// kError.
+  template <class Warp>
+  [[nodiscard]] ClusterStep at_cluster_barrier(Warp& warp, const isa::MicroOp& op, isa::LaneMask lanes,
+                                               bool independent, uint64_t time, const char*& error) {
+    see_phases();
+    const uint32_t w = warp.context.warp_in_block;
+    ClusterArrivals& mine = arrivals[w];
+    mine.update(*cluster);
+    if (op.modifiers == static_cast<uint8_t>(isa::BarrierAction::kClusterArrive)) {
+      if ((lanes & (mine.pending | mine.open)).any()) {
+        error = "a thread arrives at the barrier of its cluster again before it has waited there";
+        return ClusterStep::kError;
+      }
+      mine.pending |= lanes;
+      if (checks != nullptr) checks->arrive_at_cluster(w);
+      warp.stack.advance();
+      return cluster->arrive(static_cast<uint32_t>(lanes.count()), time) ? ClusterStep::kOpened
+                                                                         : ClusterStep::kGoesOn;
+    }
+    if ((lanes & ~(mine.pending | mine.open)).any()) {
+      error = "a thread waits at the barrier of its cluster without having arrived there";
+      return ClusterStep::kError;
+    }
+    if ((lanes & mine.pending).none()) {
+      pass_cluster_barrier(w, lanes);
+      warp.stack.advance();
+      return ClusterStep::kGoesOn;
+    }
+    if (independent && lanes != alive(warp)) {
+      warp.groups.wait_at_barrier(warp.stack, lanes, kClusterBarrier);
+    } else {
+      warp.at_barrier = lanes;
+      warp.barrier = kClusterBarrier;
+    }
+    return ClusterStep::kWaits;
+  }
+  /// A phase of the cluster's barrier is over: lets the block's warps go on that wait for it, as release()
+  /// does.
+  template <class WarpAt, class GoesOn>
+  void release_cluster(const isa::MicroOp* ops, uint64_t warps, WarpAt warp_at, GoesOn goes_on) {
+    see_phases();
+    for (const uint32_t w : core::Bits(warps)) {
+      auto& warp = warp_at(w);
+      const uint32_t number = warp.context.warp_in_block;
+      ClusterArrivals& mine = arrivals[number];
+      mine.update(*cluster);
+      if (mine.open.none()) continue;
+      if (warp.at_barrier.any() && warp.barrier == kClusterBarrier) {
+        if ((warp.at_barrier & mine.pending).any()) continue;
+        pass_cluster_barrier(number, warp.at_barrier);
+        warp.at_barrier = isa::LaneMask();
+        warp.stack.advance();
+        goes_on(w);
+      } else {
+        warp.groups.release(kClusterBarrier, [&](uint32_t /*pc*/, isa::LaneMask lanes) {
+          pass_cluster_barrier(number, lanes);
+        });
+        if (warp.stack.done() && warp.groups.next(ops, warp.context, warp.stack)) goes_on(w);
+      }
+    }
+  }
+  /// Phases have ended that release_cluster() was not called for.
+  [[nodiscard]] bool cluster_has_opened() const {
+    return cluster != nullptr && seen_phases_ != cluster->phases();
+  }
 
   template <class Warp>
   [[nodiscard]] static isa::LaneMask alive(const Warp& warp) {
@@ -82,12 +171,21 @@ class BlockControl {
     return true;
   }
 
-  /// `lanes` of the warp exit. Afterwards, and after what the caller does with the warp: leave().
+  /// `lanes` of the warp exit. Afterwards, and after what the caller does with the warp: leave(). True if
+  /// they were the last that the barrier of the cluster has waited for.
   template <class Warp>
-  void exit(Warp& warp, isa::LaneMask lanes) {
+  bool exit(Warp& warp, isa::LaneMask lanes, uint64_t time = 0) {
     if (checks != nullptr) checks->exit(warp.context.warp_in_block, lanes);
     warp.stack.exit(lanes);
     live_threads -= lanes.count();
+    if (cluster == nullptr || lanes.none()) return false;
+    see_phases();
+    ClusterArrivals& mine = arrivals[warp.context.warp_in_block];
+    mine.update(*cluster);
+    const uint32_t arrived = (lanes & mine.pending).count();
+    mine.pending &= ~lanes;
+    mine.open &= ~lanes;
+    return cluster->leave(lanes.count(), arrived, time);
   }
   /// Lanes of the block's `w`th warp have exited: calls release(number) for the barriers that may be complete
   /// without them.
@@ -126,6 +224,20 @@ class BlockControl {
     }
     return same ? Loop::kRepeats : Loop::kMoves;
   }
+
+ private:
+  void see_phases() {
+    if (seen_phases_ == cluster->phases()) return;
+    seen_phases_ = cluster->phases();
+    if (checks != nullptr) checks->open_cluster();
+  }
+  /// Lanes go on behind the barrier of the cluster.
+  void pass_cluster_barrier(uint32_t w, isa::LaneMask lanes) {
+    arrivals[w].open &= ~lanes;
+    if (checks != nullptr) checks->pass_cluster(w);
+  }
+
+  uint32_t seen_phases_ = 0;  ///< of the cluster's barrier
 };
 
 }  // namespace gpusim::comp

@@ -61,6 +61,11 @@ class DivergentGroups {
                        [&](const Group& g) { return can_run(ops, context, g); });
   }
 
+  /// Some group waits at barrier `number`.
+  [[nodiscard]] bool wait_at(uint32_t number) const {
+    return std::any_of(groups_.begin(), groups_.end(),
+                       [&](const Group& g) { return g.state == State::kAtBarrier && g.barrier == number; });
+  }
   /// For messages: the group that has waited longest; `lanes` is empty if there is none.
   struct Waiting {
     uint32_t pc = isa::kNoTarget;

@@ -91,14 +91,45 @@ inline std::byte* locate_lane(WarpContext& ctx, Space space, u64 address, u64 by
   return ctx.window.data + (address - ctx.window.begin);
 }
 
-/// Lane by lane: different windows, local memory, generic lanes of different spaces, and the search for the
-/// first fault.
-inline void locate_slowly(WarpContext& ctx, LaneMask mask, MemoryAccess& access, const Space* spaces,
-                          u64 bytes, u64 align_mask, bool store, Located& out) {
+/// Host byte of a lane's access by way of the cluster's windows, where its own space does not have it: the
+/// address becomes that in the block's shared memory. nullptr: `fault` is set if it lies there.
+inline std::byte* locate_in_cluster(const MicroOp& op, const WarpContext& ctx, Space space, u64 bytes,
+                                    u64 align_mask, int lane, MemoryAccess& access, FaultKind& fault) {
+  const bool may = space == Space::kShared ? op.memory.cluster
+                                           : space == Space::kGlobal && op.memory.space == Space::kGeneric;
+  u64& address = access.address[lane];
+  const u64 at = address + (space == Space::kShared ? kSharedWindowBase : 0) - kClusterWindowBase;
+  if (!may || at >= kClusterWindowBytes) return nullptr;
+  const u32 rank = u32(at / kClusterStride);
+  const u64 offset = at % kClusterStride;
+  std::byte* const shared = ctx.cluster != nullptr     ? ctx.cluster->shared[rank]
+                            : rank == ctx.cluster_rank ? ctx.shared
+                                                       : nullptr;
+  fault = shared == nullptr            ? FaultKind::kNoBlock
+          : (offset & align_mask) != 0 ? FaultKind::kMisaligned
+                                       : FaultKind::kOutOfBounds;
+  if (fault != FaultKind::kOutOfBounds || !inside(offset, bytes, 0, ctx.shared_bytes)) return nullptr;
+  address = offset;
+  access.rank[lane] = u8(rank);
+  return shared + offset;
+}
+
+/// Lane by lane: different windows, local memory, generic lanes of different spaces, shared memory of other
+/// blocks, and the search for the first fault.
+inline void locate_slowly(const MicroOp& op, WarpContext& ctx, LaneMask mask, MemoryAccess& access,
+                          const Space* spaces, u64 bytes, u64 align_mask, bool store, Located& out) {
+  u32 in_cluster = 0, in_shared = 0, remote = 0;
   for (int l = 0; l < kWarpSize; ++l) {
     if (!mask.test(l)) continue;
     FaultKind fault = FaultKind::kNone;
     out.pointer[l] = locate_lane(ctx, spaces[l], access.address[l], bytes, align_mask, store, l, fault);
+    access.rank[l] = u8(ctx.cluster_rank);
+    in_shared |= u32{spaces[l] == Space::kShared} << l;
+    if (out.pointer[l] == nullptr) {
+      out.pointer[l] = locate_in_cluster(op, ctx, spaces[l], bytes, align_mask, l, access, fault);
+      in_cluster |= u32{out.pointer[l] != nullptr} << l;
+      remote |= u32{access.rank[l] != ctx.cluster_rank} << l;
+    }
     if (out.pointer[l] == nullptr) {
       access.fault = fault;
       access.fault_lane = uint8_t(l);
@@ -112,6 +143,11 @@ inline void locate_slowly(WarpContext& ctx, LaneMask mask, MemoryAccess& access,
     if (!mask.test(l)) out.pointer[l] = first;
   }
   out.shape = Shape::kPointers;
+  if (in_cluster == 0) return;
+  const u32 elsewhere = mask.bits() & ~(in_cluster | in_shared);  // only these are timed, if there are any
+  access.space = elsewhere == 0 ? Space::kShared : Space::kGlobal;
+  access.lanes = LaneMask(elsewhere == 0 ? mask.bits() : elsewhere);
+  access.remote = LaneMask(elsewhere == 0 ? remote : 0);
 }
 
 /// Resolves generic addresses to spaces; returns the common space, or kGeneric if the lanes differ (`spaces`
@@ -169,7 +205,7 @@ inline void locate_addresses(const MicroOp& op, WarpContext& ctx, LaneMask mask,
   if (space == Space::kGeneric) {
     access.space = access.lanes.any() ? Space::kGlobal : Space::kShared;
     if (access.lanes.none()) access.lanes = mask;
-    return locate_slowly(ctx, mask, access, spaces, bytes, align_mask, store, out);
+    return locate_slowly(op, ctx, mask, access, spaces, bytes, align_mask, store, out);
   }
   access.space = space;
 
@@ -213,7 +249,7 @@ inline void locate_addresses(const MicroOp& op, WarpContext& ctx, LaneMask mask,
   }
   if (!aligned || !found) {
     for (Space& s : spaces) s = space;
-    return locate_slowly(ctx, mask, access, spaces, bytes, align_mask, store, out);
+    return locate_slowly(op, ctx, mask, access, spaces, bytes, align_mask, store, out);
   }
   out.base = out.shape == Shape::kBase ? origin : origin + first;
   if (out.shape == Shape::kUniform)

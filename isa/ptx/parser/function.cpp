@@ -122,7 +122,7 @@ bool ModuleParser::parse_function_directive(Function& f) {
   take();
   if (f.is_entry && parse_launch_directive(f, t)) return true;
   if (!f.is_entry && (name == "abi_preserve" || name == "abi_preserve_control")) {
-    expect_integer("a number");
+    f.max_cluster = static_cast<uint32_t>(std::min<uint64_t>(expect_integer("a number of blocks"), ~0u));
     return true;
   }
   if (!f.is_entry && name == "noreturn") return true;
@@ -147,11 +147,11 @@ bool ModuleParser::parse_launch_directive(Function& f, const Token& t) {
   if (name == "minnctapersm" && version() < 200)
     fail(t.loc, "'.minnctapersm' came with PTX 2.0", "use .maxnctapersm");
   if (name == "maxntid" || name == "reqntid" || name == "reqnctapercluster") {
-    uint32_t ignored[3];
-    uint32_t* sizes = name == "maxntid" ? f.maxntid : name == "reqntid" ? f.reqntid : ignored;
+    uint32_t* sizes = name == "maxntid" ? f.maxntid : name == "reqntid" ? f.reqntid : f.cluster;
     for (int i = 0; i < 3; ++i) sizes[i] = 1;
     for (int i = 0; i == 0 || (i < 3 && accept(",")); ++i)
-      sizes[i] = expect_count("a number of threads", name == "reqnctapercluster");
+      sizes[i] = expect_count(name == "reqnctapercluster" ? "a number of blocks" : "a number of threads",
+                              name == "reqnctapercluster");
   } else if (name == "maxnreg") {
     f.maxnreg = expect_count("a number of registers", false);
   } else if (name == "minnctapersm") {
@@ -170,6 +170,8 @@ bool ModuleParser::parse_launch_directive(Function& f, const Token& t) {
     } while (accept(","));
     expect_semicolon();
   } else {
+    f.explicit_cluster = f.explicit_cluster || name == "explicitcluster";
+    f.blocks_are_clusters = f.blocks_are_clusters || name == "blocksareclusters";
     return name == "explicitcluster" || name == "blocksareclusters";
   }
   return true;

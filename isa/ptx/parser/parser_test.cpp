@@ -231,8 +231,7 @@ TEST(ParseOperand, SpecialRegisters) {
   EXPECT_EQ(operand(m, 0, 1).imm, 2u);
   EXPECT_EQ(operand(m, 1, 1).special, SpecialRegister::kClock64);
   EXPECT_EQ(operand(m, 2, 1).special, SpecialRegister::kLanemaskLt);
-  EXPECT_EQ(operand(m, 3, 1).kind, Kind::kImmediate);
-  EXPECT_EQ(operand(m, 3, 1).imm, 1u);
+  EXPECT_EQ(operand(m, 3, 1).special, SpecialRegister::kClusterNctaidX);
   EXPECT_EQ(operand(m, 4, 1).special, SpecialRegister::kZero);
   EXPECT_EQ(operand(m, 5, 1).imm, 3u);
 }

@@ -22,7 +22,7 @@ struct SpecialName {
   SpecialRegister value;
 };
 
-/// Special registers with one component. Cluster registers have the values of a launch without clusters.
+/// Special registers with one component.
 constexpr SpecialName kScalars[] = {
     {"%laneid", SpecialRegister::kLaneid},
     {"%warpid", SpecialRegister::kWarpid},
@@ -44,17 +44,22 @@ constexpr SpecialName kScalars[] = {
     {"%dynamic_smem_size", SpecialRegister::kDynamicSmemSize},
     {"%total_smem_size", SpecialRegister::kTotalSmemSize},
     {"%aggr_smem_size", SpecialRegister::kTotalSmemSize},
-    {"%cluster_ctarank", SpecialRegister::kZero},
-    {"%is_explicit_cluster", SpecialRegister::kZero},
+    {"%cluster_ctarank", SpecialRegister::kClusterCtarank},
+    {"%cluster_nctarank", SpecialRegister::kClusterNctarank},
+    {"%is_explicit_cluster", SpecialRegister::kIsExplicitCluster},
     {"%current_graph_exec", SpecialRegister::kZero},
 };
 
 /// Special registers with components .x .y .z (consecutive enumerators from `value`) and .w (zero).
 constexpr SpecialName kVectors[] = {
-    {"%tid", SpecialRegister::kTidX},           {"%ntid", SpecialRegister::kNtidX},
-    {"%ctaid", SpecialRegister::kCtaidX},       {"%nctaid", SpecialRegister::kNctaidX},
-    {"%clusterid", SpecialRegister::kCtaidX},   {"%nclusterid", SpecialRegister::kNctaidX},
-    {"%cluster_ctaid", SpecialRegister::kZero},
+    {"%tid", SpecialRegister::kTidX},
+    {"%ntid", SpecialRegister::kNtidX},
+    {"%ctaid", SpecialRegister::kCtaidX},
+    {"%nctaid", SpecialRegister::kNctaidX},
+    {"%clusterid", SpecialRegister::kClusteridX},
+    {"%nclusterid", SpecialRegister::kNclusteridX},
+    {"%cluster_ctaid", SpecialRegister::kClusterCtaidX},
+    {"%cluster_nctaid", SpecialRegister::kClusterNctaidX},
 };
 
 int component_index(std::string_view name) {
@@ -69,9 +74,8 @@ Operand special_component(const SpecialName& vector, int component, SourceLoc lo
   Operand o;
   o.kind = Kind::kSpecial;
   o.loc = loc;
-  const bool zero = component == 3 || vector.value == SpecialRegister::kZero;
-  o.special = zero ? SpecialRegister::kZero
-                   : static_cast<SpecialRegister>(static_cast<int>(vector.value) + component);
+  o.special = component == 3 ? SpecialRegister::kZero
+                             : static_cast<SpecialRegister>(static_cast<int>(vector.value) + component);
   return o;
 }
 
@@ -387,10 +391,6 @@ bool ModuleParser::parse_special(const Token& name, Operand& o) {
     o.special = s.value;
     return true;
   }
-  if (name.text == "%cluster_nctarank") {
-    o = immediate(1, name.loc);
-    return true;
-  }
   for (const auto& [prefix, special] :
        {std::pair<std::string_view, SpecialRegister>{"%envreg", SpecialRegister::kEnvreg},
         {"%reserved_smem_offset_", SpecialRegister::kZero},
@@ -409,21 +409,17 @@ bool ModuleParser::parse_special(const Token& name, Operand& o) {
   }
   const bool has_component = token_.kind == Token::Kind::kDotName;
   const int component = has_component ? component_index(token_.name()) : -1;
-  const bool cluster_size = name.text == "%cluster_nctaid";
   for (const SpecialName& s : kVectors) {
-    if (s.name != name.text && !cluster_size) continue;
+    if (s.name != name.text) continue;
     if (has_component && component < 0)
       fail(token_.loc, fmt::format("'{}' has no component '{}'", name.text, token_.text.substr(0, 80)),
            "components are .x .y .z");
     if (has_component) take();
-    const auto element = [&](int c) {
-      return cluster_size ? immediate(1, name.loc) : special_component(s, c, name.loc);
-    };
     if (has_component) {
-      o = element(component);
+      o = special_component(s, component, name.loc);
     } else {
       o.kind = Kind::kVector;
-      for (int c = 0; c < 4; ++c) o.elements.push_back(element(c));
+      for (int c = 0; c < 4; ++c) o.elements.push_back(special_component(s, c, name.loc));
     }
     return true;
   }

@@ -359,6 +359,10 @@ void FunctionVerifier::check_special(const Operand& o, Type type) {
                  fmt::format("a special register cannot be a .{} operand of '{}'", type_name(type), name()));
   }
   const SpecialRegister s = o.special;
+  if ((s == SpecialRegister::kIsExplicitCluster) != (type == Type::kPred))
+    return error(o.loc, fmt::format("this special register {} a predicate, '{}' needs .{}",
+                                    type == Type::kPred ? "is not" : "is", name(), type_name(type)));
+  if (type == Type::kPred) return;
   const bool any_size = s == SpecialRegister::kGridid || s == SpecialRegister::kPm ||
                         s == SpecialRegister::kZero || s == SpecialRegister::kWarpSz;
   const bool is_64 = s == SpecialRegister::kClock64 || s == SpecialRegister::kGlobaltimer;

@@ -91,6 +91,8 @@ void FunctionVerifier::check_spelled(const Instruction& i) {
       return check_matrix_move(i);
     case kMma:
       return check_mma(i);
+    case kMapa:
+      return check_cluster_address(i);
     default:
       return;
   }
@@ -120,6 +122,17 @@ void FunctionVerifier::check_gather(const Instruction& i) {
   if (source.elements.size() != 1)
     return error(source.loc, fmt::format("'{}' needs coordinates behind the texture", name()), "[t, {x, y}]");
   check_coordinates(i, source.elements[0], i.mods.type2);
+}
+
+/// mapa d, a, rank; getctarank d, a: both have addresses of the type, but the rank has 32 bits.
+void FunctionVerifier::check_cluster_address(const Instruction& i) {
+  const bool maps = i.operands.size() == 3;
+  check_destination(i, i.operands[0], maps ? i.mods.type : Type::kU32, false);
+  if (i.operands[1].kind == Kind::kSymbol)
+    check_symbol_value(i, i.operands[1]);
+  else
+    check_source(i, i.operands[1], i.mods.type, false);
+  if (maps) check_source(i, i.operands[2], Type::kU32, false);
 }
 
 /// cp.async.ca.shared.global [to], [from], bytes {, bytes that are read, or a predicate} {, policy};
