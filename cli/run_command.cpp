@@ -98,8 +98,8 @@ runtime::Executable check_program(const std::string& file) {
 
 pid_t child = 0;
 
-/// The program as a child, when somebody has to tell what the checks have found: its exit code, or
-/// kChecksFound if it is 0 and they have found something.
+/// The program as a child, when somebody has to tell what has come of an option: its exit code, or, if that
+/// is 0, kChecksFound if the checks have found something and kBadInput if an option was in vain.
 int run_and_wait(const std::string& file, char* const* arguments) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0)
@@ -129,8 +129,12 @@ int run_and_wait(const std::string& file, char* const* arguments) {
   if (WEXITSTATUS(status) != kGood) return WEXITSTATUS(status);
   // What the program has started may go on and hold the other end.
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  char found = 0;
-  return read(ends[0], &found, 1) == 1 ? kChecksFound : kGood;
+  bool found = false, in_vain = false;
+  for (char what = 0; read(ends[0], &what, 1) == 1;) {
+    found = found || what == runtime::kToldFindings;
+    in_vain = in_vain || what == runtime::kToldInVain;
+  }
+  return in_vain ? kBadInput : found ? kChecksFound : kGood;
 }
 
 int run_program(const RunArguments& a) {
@@ -186,7 +190,8 @@ int run_program(const RunArguments& a) {
   for (const std::string& argument : a.program) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   std::fflush(nullptr);
-  if (checks.any()) return run_and_wait(file, arguments.data());
+  const bool chooses = !a.timed.empty() && a.timed != "all";
+  if (checks.any() || chooses || !a.export_folder.empty()) return run_and_wait(file, arguments.data());
   execv(file.c_str(), arguments.data());
   throw core::InputError(fmt::format("{}: error: cannot be started: {}", file, std::strerror(errno)));
 }

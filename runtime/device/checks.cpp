@@ -101,12 +101,15 @@ void Device::end_export() {
     const uint64_t count = fault_ ? 0
                                   : e.finish(fmt::format("Written by gpusim run --export: {} on {}",
                                                          options_.command_line, machine().gpu.name));
+    in_vain_ = in_vain_ || count == 0;
     if (count == 0)
       warn(fault_ ? "--export: a kernel has failed; nothing is exported"
                   : "--export: no launch was chosen; nothing is exported");
     else if (!options_.quiet)
       warn(fmt::format("exported {} launch{} to {}", count, count == 1 ? "" : "es", options_.export_folder));
   });
+  // One that was given up has said why.
+  in_vain_ = in_vain_ || (export_ == nullptr && !options_.export_folder.empty());
 }
 
 void Device::tell_findings() {

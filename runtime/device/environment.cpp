@@ -58,10 +58,10 @@ std::string command_line() {
 }
 
 /// To whom has started the program.
-void tell_findings() {
+void tell(const char& what) {
   const auto descriptor = static_cast<int>(number_of(kFindingsVariable, 0));
   // If nobody listens any more, no signal ends the program.
-  if (descriptor != 0) (void)send(descriptor, "f", 1, MSG_NOSIGNAL);
+  if (descriptor != 0) (void)send(descriptor, &what, 1, MSG_NOSIGNAL);
 }
 
 Device* device = nullptr;
@@ -124,7 +124,8 @@ void finish_at_exit(const Device& of) {
     Device* const mine = existing_device();
     if (mine == nullptr) return;
     mine->finish();
-    if (mine->findings() != 0) tell_findings();
+    if (mine->findings() != 0) tell(kToldFindings);
+    if (mine->in_vain()) tell(kToldInVain);
   });
 }
 

@@ -6,8 +6,11 @@ namespace gpusim::runtime {
 /// Process that the recorded file's name belongs to.
 inline constexpr char kOwnerVariable[] = "GPUSIM_OWNER";
 
-/// Descriptor at which `gpusim run --check` waits to hear whether something was found.
+/// Descriptor at which `gpusim run` waits to hear, if it was given an option that may end in something to be
+/// told by its exit code, and what it hears: the checks have found something; no launch was one that --timed
+/// names, or --export has written nothing.
 inline constexpr char kFindingsVariable[] = "GPUSIM_FINDINGS";
+inline constexpr char kToldFindings = 'f', kToldInVain = 'v';
 
 class Device;
 /// The device of the process is finished when the process ends: before what was set up earlier is torn down,

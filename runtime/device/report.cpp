@@ -10,6 +10,7 @@
 #include "runtime/device/work.h"
 #include "simcore/memory/fingerprint.h"
 #include "simcore/text/kernel_name.h"
+#include "simcore/text/names.h"
 
 namespace gpusim::runtime {
 
@@ -69,6 +70,7 @@ void Device::finish() {
       warn(fmt::format("error: {}", error.what()));
     }
   }
+  tell_unchosen();
   end_export();
   tell_findings();
   if (findings() != 0 || (checker_ != nullptr && !options_.quiet)) {
@@ -77,6 +79,21 @@ void Device::finish() {
     warn(text);
   }
   if (!options_.quiet) report();
+}
+
+void Device::tell_unchosen() {
+  const bool asked = !options_.timed.empty() && options_.timed != "all" && launch_count_ != 0;
+  if (!asked || timed_count_ != 0 || options_.functional) return;
+  in_vain_ = true;
+  std::vector<std::string> names;
+  for (const LaunchRecord& r : records_) {
+    std::string name = core::short_kernel_name(core::demangled(r.name));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  warn(fmt::format("error: --timed {}: names none of the {} launch{} of the program\n  hint: {}",
+                   options_.timed, launch_count_, launch_count_ == 1 ? "" : "es",
+                   core::name_hint(options_.timed, candidates)));
 }
 
 void Device::report() const {
