@@ -57,14 +57,13 @@ std::string finding_text(const Finding& f) {
 }
 
 std::string check_summary(const CheckOptions& checks, size_t findings, const CheckCounts& counts) {
-  std::string text = fmt::format("check {}: {}{} finding{}, {} occurrence{}\n", checks.text(),
+  std::string text = fmt::format("check {}: {}{} finding{}, {} occurrence{}", checks.text(),
                                  counts.overflowed ? "more than " : "", findings, findings == 1 ? "" : "s",
                                  counts.occurrences, counts.occurrences == 1 ? "" : "s");
   if (counts.uncompared != 0)
-    text += fmt::format(
-        "check race: {} access{} to the shared memory of other blocks of a cluster {} not looked at\n",
-        counts.uncompared, counts.uncompared == 1 ? "" : "es", counts.uncompared == 1 ? "was" : "were");
-  return text;
+    text += fmt::format("; {} access{} to shared memory of other blocks not looked at for races",
+                        counts.uncompared, counts.uncompared == 1 ? "" : "es");
+  return text + "\n";
 }
 
 std::string check_report(const CheckOptions& checks, std::span<const Finding> findings,

@@ -87,13 +87,12 @@ void Device::tell_unchosen() {
   in_vain_ = true;
   std::vector<std::string> names;
   for (const LaunchRecord& r : records_) {
-    std::string name = core::short_kernel_name(core::demangled(r.name));
+    std::string name = core::short_kernel_name(r.name);
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  warn(fmt::format("error: --timed {}: names none of the {} launch{} of the program\n  hint: {}",
-                   options_.timed, launch_count_, launch_count_ == 1 ? "" : "es",
-                   core::name_hint(options_.timed, candidates)));
+  warn(fmt::format("error: --timed {} names no launch of the program, which had {}\n  hint: {}",
+                   options_.timed, launch_count_, core::name_hint(options_.timed, candidates)));
 }
 
 void Device::report() const {

@@ -43,7 +43,7 @@ __global__ void __cluster_dims__(4, 1, 1) ring(int* out, int rounds) {
 // Every block adds up what it has, tells all, and prepares something else before it looks.
 __global__ void split(const float* values, float* sums, int per_block) {
   __shared__ float mine;
-  __shared__ float table[64];
+  __shared__ float table[128];
   cg::cluster_group cluster = cg::this_cluster();
   if (threadIdx.x == 0) mine = 0;
   __syncthreads();
@@ -51,12 +51,12 @@ __global__ void split(const float* values, float* sums, int per_block) {
   for (int i = threadIdx.x; i < per_block; i += blockDim.x) sum += values[blockIdx.x * per_block + i];
   atomicAdd(&mine, sum);
   auto token = cluster.barrier_arrive();
-  table[threadIdx.x % 64] = threadIdx.x % 64;
+  table[threadIdx.x] = threadIdx.x + 3;
   cluster.barrier_wait(std::move(token));
   if (threadIdx.x < cluster.num_blocks() && threadIdx.x == cluster.block_rank()) {
     float all = 0;
     for (unsigned r = 0; r < cluster.num_blocks(); ++r) all += *cluster.map_shared_rank(&mine, r);
-    sums[blockIdx.x] = all + table[3];
+    sums[blockIdx.x] = all + table[threadIdx.x] - threadIdx.x;
   }
   cluster.sync();  // nobody leaves while others read
 }
