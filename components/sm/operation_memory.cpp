@@ -116,7 +116,8 @@ uint64_t OperationIssue::remote_timing(Warp& warp, const MicroOp& op, uint64_t s
     port = leaves;
     data = std::max(data, leaves - each + rules.latency);
   }
-  extra += leaves - start;
+  const uint64_t interval = warp.timing_of(op.op_class).interval[0];
+  if (leaves - start > interval) extra += leaves - start - interval;
   warp.remote_until = std::max(warp.remote_until, data);
   SmStats& stats = *warp.kernel->stats;
   ++stats.remote_shared;
