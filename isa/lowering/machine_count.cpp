@@ -357,6 +357,11 @@ class Counter {
         return 4;  // the return address is two moves
       case OpKind::kNop:
         return 0;
+      case OpKind::kBarrier:
+        // The barrier of a cluster: ptxas 13 writes 12 for an arrival and a wait, with fences for the order.
+        if (op.modifiers == static_cast<uint8_t>(BarrierAction::kClusterArrive))
+          return op.imm == kClusterRelaxed ? 4 : 7;
+        return op.modifiers == static_cast<uint8_t>(BarrierAction::kClusterWait) ? 5 : 1;
       default:
         return 1;
     }

@@ -110,6 +110,7 @@ void Device::end_export() {
   });
   // One that was given up has said why.
   in_vain_ = in_vain_ || (export_ == nullptr && !options_.export_folder.empty());
+  if (in_vain_) export_.reset();  // with the folder
 }
 
 void Device::tell_findings() {
