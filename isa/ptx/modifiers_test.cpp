@@ -67,7 +67,7 @@ TEST(Modifiers, UnknownOnesAreNamed) {
   EXPECT_EQ(parse_opcode("add.wide.s32").mods.unknown, "wide");
   EXPECT_EQ(nearest_modifier(Opcode::kAdd, "fzt"), "ftz");
   EXPECT_EQ(nearest_modifier(Opcode::kAdd, "s23"), "s32");
-  EXPECT_TRUE(is_unsupported_modifier(Opcode::kCvt, "e4m3x2"));
+  EXPECT_TRUE(is_unsupported_modifier(Opcode::kCvt, "e2m1x2"));
   EXPECT_FALSE(is_unsupported_modifier(Opcode::kAdd, "e4m3x2"));
   EXPECT_FALSE(is_unsupported_modifier(Opcode::kAdd, "ftz"));
 }

@@ -251,7 +251,7 @@ TEST(Traps, UnsupportedFamiliesParse) {
     mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2,%r3,%r4};
     vavrg4.u32.u32.u32.add %r1, %r2, %r3, %r4;
     vadd4.u32.u32.u32 %r1, %r2.b7654, %r3, %r4;
-    st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];)"));
+    cp.async.bulk.commit_group;)"));
   const Diagnostics d = verify_module(m);
   EXPECT_EQ(d.size(), m.functions[0].body.size());
   EXPECT_FALSE(has_errors(d)) << test::messages(d);
