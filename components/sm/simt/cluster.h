@@ -65,8 +65,7 @@ class Clusters {
   std::vector<std::unique_ptr<Cluster>> running_, idle_;
 };
 
-/// What the lanes of one warp have done at the barrier: arrived in a phase that goes on (`pending`) or is
-/// over
+/// What the lanes of one warp have done at the barrier: arrived in a phase that goes on (`pending`) or is over
 /// (`open`), and not waited since.
 struct ClusterArrivals {
   isa::LaneMask pending, open;
