@@ -18,6 +18,31 @@ def counts(gpusim: Gpusim, file: Any, *options: str) -> dict[str, int]:
     return gpusim.run("reuse", "--trace", file, "--sigma", "0", "--reference", "--json", *options).require_code(0).json()
 
 
+def check_sectors(gpusim: Gpusim) -> None:
+    """A machine whose L1 fetches sectors: they are recorded, and what was recorded is what a functional run asks for."""
+    import h5py
+    machine = ("--config", "tesla_v100")
+    partition = gpusim.source / "workloads" / "partition" / "partition.ptx"
+    run = gpusim.scratch / "partition.h5"
+    size = ("--param", "N=65536", "--param", "BLOCKS=8")  # 32 words, a line, for each thread of by_blocks
+    gpusim.run(*machine, *size, "--events", "memory", "--out", run, partition).require_code(0)
+    with h5py.File(run) as recorded:
+        for kernel, sectors in ((0, {1, 2, 4, 8}), (1, {15})):
+            events = recorded[f"kernels/{kernel}/events/cache"][:]
+            of_l1 = events[(events["cache"] == 6) & (events["result"] != 3)]
+            require_equal(f"sectors of kernel {kernel}", set(map(int, of_l1["sectors"])), sectors)
+    predicted = gpusim.run("analyze", run, "--model", "reuse-distance", "--json").require_code(0).json()["models"][0]["predictions"]
+    rates = [p for p in predicted if p["quantity"] == "l1_global_load_miss_rate"]
+    require(len(rates) == 2 and all(abs(p["error"]) < 0.02 for p in rates), f"{rates}")
+    trace = gpusim.scratch / "partition.wtrc"
+    gpusim.run("trace", partition, *machine, *size, "--warps", "--number", "1", "-o", trace).require_code(0)
+    functional = gpusim.run("reuse", "--trace", trace, *machine, "--json").require_code(0).json()
+    require(abs(functional["miss_rate"] - rates[1]["predicted"]) < 1e-9, f"{functional}, {rates[1]}")
+    textures = gpusim.scratch / "textures.h5"
+    gpusim.run(*machine, "--events", "memory", "--out", textures, gpusim.source / "workloads" / "features" / "texture.ptx").require_code(0)
+    gpusim.run("analyze", textures, "--model", "reuse-distance").require_code(1).require_error("reads textures through the L1")
+
+
 def check_default_mode(gpusim: Gpusim) -> None:
     """Traces of warps and recorded runs: what follows from the code, and the simulator's own counts."""
     import h5py  # slow to load, and most checks here do without it
@@ -58,6 +83,7 @@ def check_default_mode(gpusim: Gpusim) -> None:
     one = gpusim.run("analyze", recorded, "--model", "reuse-distance", "--option", "sm=auto", "--json").require_code(0).json()
     require(0 < one["models"][0]["predictions"][0]["predicted"] < 1, f"{one}")
     gpusim.run("analyze", recorded, "--model", "reuse-distance", "--option", "sm=all").require_code(1).require_error("or auto")
+    check_sectors(gpusim)
     summary = gpusim.scratch / "summary.h5"
     gpusim.run(*machine, "--param", "N=96", "--out", summary, matmul).require_code(0)
     gpusim.run("analyze", summary, "--model", "reuse-distance").require_code(1).require_error("--events memory")

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Compares the reuse-distance model with the simulator on the workloads, as a table in Markdown.
 
-    regress/reuse_distance.py GPUSIM [--programs papers] [--size 48K] [--sm auto] [--only NAME] [--machine tesla_v100]
+    regress/reuse_distance.py GPUSIM [--programs papers] [--size 48K] [--sm auto] [--only NAME] [--machine tesla_v100] [--recorded]
     regress/reuse_distance.py GPUSIM --published [--only NAME]
     regress/reuse_distance.py GPUSIM --speed
 
 For each kernel (of several launches, the one that loads most): miss rate of global loads in the L1
 caches of a GTX 470 (or another machine, with its own cache), simulated and predicted from a trace of a functional run, and hit rate of reads in the
 L2 for kernels that run first. With `--sm N` also the miss rate that was simulated on that SM (needs
-h5py). `chosen` marks kernels on which rules of the model were chosen; the others judge it.
+h5py). `--recorded` predicts from what the simulated run recorded instead of traces. `chosen` marks kernels on which rules of the model were chosen; the others judge it.
 
 --published compares the model as it was published (`gpusim reuse --reference`) instead, on the PolyBench and Parboil cases of the suite
 `papers`, with 16 and 48 KB: the accesses of the blocks that SM 0 gets in turn, against the miss rate that was simulated on SM 0; and
@@ -169,6 +169,29 @@ def compare_published(gpusim, size, only):
     print()
 
 
+def from_traces(a, machine, program, number, folder):
+    """The prediction for a launch from traces of functional runs, of it and of those before it."""
+    traces = [folder / f"{n}.trc" for n in range(number + 1)]
+    first = 0 if a.sm == "" else number  # whose L2 the kernel finds: those of one SM alone start with none
+    for n in range(first, number + 1):
+        run([a.gpusim, "trace", *program, "--config", a.machine, "--warps", "--number", n, "--out", traces[n]])
+    out, _ = run([a.gpusim, "reuse", "--trace", traces[number], *machine, "--json", *(["--sm", a.sm] if a.sm else []),
+                  *(x for t in traces[first:number] for x in ("--after", t))])
+    p = json.loads(out)
+    return p | ({"l2_hit_rate": p["l2_hits"] / p["l2_sectors"]} if p["l2_sectors"] else {})
+
+
+def analysed(gpusim, recording, sm):
+    """The predictions of `analyze` for each launch of a recorded run."""
+    out, _ = run([gpusim, "analyze", recording, "--model", "reuse-distance", "--json", *(["--option", f"sm={sm}"] if sm else [])])
+    names = {"l1_global_load_miss_rate": "miss_rate", "l2_read_hit_rate": "l2_hit_rate"}
+    launches = {}
+    for row in json.loads(out)["models"][0]["predictions"]:
+        if row["quantity"] in names:
+            launches.setdefault(row["launch"], {})[names[row["quantity"]]] = row["predicted"]
+    return launches
+
+
 def summary(what, errors):
     if errors:
         print(f"{what}: {len(errors)} kernels, mean error {sum(errors) / len(errors):.2f} points, largest {max(errors):.2f}")
@@ -181,6 +204,7 @@ def main():
     parser.add_argument("--size", default="16K", choices=SIZES, help="of the L1 of the GTX 470")
     parser.add_argument("--sm", default="", help="model this SM only; auto: one of each kind")
     parser.add_argument("--programs", default="workloads", choices=SETS, help="papers: kinds of PolyBench's and Parboil's kernels")
+    parser.add_argument("--recorded", action="store_true", help="predict from recorded runs")
     parser.add_argument("--only", default="", help="programs whose name has this")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--published", action="store_true", help="the published model and its ablation, on the blocks of one SM")
@@ -204,16 +228,13 @@ def main():
             if a.only not in name:
                 continue
             program = [ROOT / f"{ptx}.ptx"] + (["--launch", ROOT / f"{launch}.toml"] if launch else [])
-            out, _ = run([a.gpusim, *machine, "--json", "--force", "--out", recording if one else "none", *program])
+            keeps = ["--out", recording, *(["--events", "memory"] if a.recorded else [])] if one or a.recorded else ["--out", "none"]
+            out, _ = run([a.gpusim, *machine, "--json", "--force", *keeps, *program])
             kernels = json.loads(out)["kernels"]
+            of_recording = analysed(a.gpusim, recording, a.sm) if a.recorded else {}
             for kernel, (number, loads) in largest_launches(kernels).items():
-                traces = [pathlib.Path(folder) / f"{n}.trc" for n in range(number + 1)]
-                first = 0 if a.sm == "" else number  # whose L2 the kernel finds: those of one SM alone start with none
-                for n in range(first, number + 1):
-                    run([a.gpusim, "trace", *program, "--config", a.machine, "--warps", "--number", n, "--out", traces[n]])
-                out, _ = run([a.gpusim, "reuse", "--trace", traces[number], *machine, "--json", *(["--sm", a.sm] if a.sm else []),
-                              *(x for t in traces[first:number] for x in ("--after", t))])
-                p, c = json.loads(out), kernels[number]["counters"]
+                c = kernels[number]["counters"]
+                p = of_recording[number] if a.recorded else from_traces(a, machine, program, number, pathlib.Path(folder))
                 simulated, predicted = 100 * c["l1_global_load_miss"] / loads, 100 * p["miss_rate"]
                 rows.append((chosen, abs(predicted - simulated)))
                 line = (f"| {name} | {kernel} | {loads:.0f} | {simulated:.2f} | {predicted:.2f} | {predicted - simulated:+.2f} | "
@@ -223,8 +244,8 @@ def main():
                     of_sm.append(abs(predicted - rate))
                     line += f" {rate:.2f} | {predicted - rate:+.2f} |"
                 print(line, flush=True)
-                if number == 0 and c["l2_read_sectors"] and p["l2_sectors"]:
-                    l2.append(100 * abs(p["l2_hits"] / p["l2_sectors"] - c["l2_read_hit_sectors"] / c["l2_read_sectors"]))
+                if number == 0 and c["l2_read_sectors"] and "l2_hit_rate" in p:
+                    l2.append(100 * abs(p["l2_hit_rate"] - c["l2_read_hit_sectors"] / c["l2_read_sectors"]))
     print()
     summary("judged", [e for chosen, e in rows if not chosen])
     summary("chosen", [e for chosen, e in rows if chosen])

@@ -225,6 +225,13 @@ bool Recording::has_events(uint64_t index, const std::string& name) const {
   return file_->exists(fmt::format("/kernels/{}/events/{}", index, name));
 }
 
+bool Recording::has_event_column(uint64_t index, const std::string& name, const std::string& column) const {
+  const std::string path = fmt::format("/kernels/{}/events/{}", index, name);
+  if (!file_->exists(path)) return false;
+  const std::vector<std::string> present = file_->columns(path);
+  return std::ranges::find(present, column) != present.end();
+}
+
 Table Recording::time_series(uint64_t index) const {
   const std::string path = fmt::format("/kernels/{}/timeseries", index);
   Table table = read_numbers(path, {"cycle", "inst_issued", "active_warp_cycles", "load_bytes", "store_bytes",

@@ -124,6 +124,9 @@ class Recording {
   [[nodiscard]] Table events(uint64_t index, const std::string& name, const char* level,
                              std::initializer_list<const char*> columns) const;
   [[nodiscard]] bool has_events(uint64_t index, const std::string& name) const;
+  /// Files of older versions lack columns that came later.
+  [[nodiscard]] bool has_event_column(uint64_t index, const std::string& name,
+                                      const std::string& column) const;
   /// What was counted in each interval of a launch: `cycle`, the interval's end, and counts; issue slots by
   /// cause too (slots_column), if the file has them.
   [[nodiscard]] Table time_series(uint64_t index) const;

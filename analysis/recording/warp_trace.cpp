@@ -18,7 +18,7 @@ constexpr uint64_t kMostBlockThreads = 2048;
 // First byte of a step: its kind; of an access also what it is. Second byte of an access.
 constexpr uint32_t kKindBits = 3;
 constexpr uint8_t kWholeWarp = 0x20, kLocal = 0x40, kReturns = 0x80;
-constexpr uint8_t kSizeBits = 0x07, kBypasses = 0x08, kReadOnly = 0x10, kRuns = 0x20;
+constexpr uint8_t kSizeBits = 0x07, kBypasses = 0x08, kReadOnly = 0x10, kRuns = 0x20, kByLines = 0x40;
 
 uint64_t zigzag(uint64_t difference) {
   return difference << 1 ^ static_cast<uint64_t>(static_cast<int64_t>(difference) >> 63);
@@ -67,6 +67,7 @@ void WarpEncoder::append(const WarpStep& s) {
   if (s.bypasses) second |= kBypasses;
   if (s.read_only) second |= kReadOnly;
   if (runs) second |= kRuns;
+  if (s.by_lines) second |= kByLines;
   bytes_.push_back(first);
   bytes_.push_back(second);
   number(s.cycles);
@@ -158,6 +159,7 @@ bool WarpCursor::next(WarpStep& s, LaneRuns& runs) {
   if (s.bytes > WarpStep::kMostBytes) damaged("an access of too many bytes");
   s.bypasses = (second & kBypasses) != 0;
   s.read_only = (second & kReadOnly) != 0;
+  s.by_lines = (second & kByLines) != 0;
   s.cycles = in.number();
   s.work = in.number();
   s.pc = static_cast<uint32_t>(in.number());

@@ -36,6 +36,9 @@ struct WarpStep {
   bool bypasses = false;   ///< asks for data past the L1
   bool read_only = false;  ///< nobody writes there (ld.global.nc)
   bool returns = true;     ///< brings data; false for stores and for atomics without a result
+  /// Each lane is a transaction: the address of a line, whose lowest bits name the sectors that are asked
+  /// for, a bit for 32 bytes. Recorded runs know these and not the lanes.
+  bool by_lines = false;
   uint32_t pc = 0;
   uint32_t bytes = 4;  ///< of a lane: a power of two
   uint32_t lanes = 0;  ///< bit per lane

@@ -113,7 +113,7 @@ bool L1Path<Tlb>::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
       entry.refused = true;
       return false;
     }
-    record_look_up(now, access.address, core::CacheResult::kWrite);
+    record_look_up(now, access, core::CacheResult::kWrite);
     if (stored == L1Cache::Stored::kKept) {
       hits_.push({now + l1_.latency(), entry.record});
       step(entry, now, true);
@@ -124,7 +124,7 @@ bool L1Path<Tlb>::send_transaction(QueueEntry& entry, uint64_t now, bool link) {
     return false;
   } else if (entry.kind == RequestKind::kAtomic) {
     l1_.drop(access);
-    record_look_up(now, access.address, core::CacheResult::kWrite);
+    record_look_up(now, access, core::CacheResult::kWrite);
   } else {
     l1_.bypass(access);
   }
@@ -148,12 +148,12 @@ bool L1Path<Tlb>::load(QueueEntry& entry, const L1Cache::Access& access, uint64_
   use_.l1_outstanding -= result.opened ? now : 0;
   const bool hit = result.answer == L1Cache::Answer::kHit;
   if (result.answer == L1Cache::Answer::kRefused) {
-    if (!entry.refused) record_look_up(now, access.address, CacheResult::kReservationFail);
+    if (!entry.refused) record_look_up(now, access, CacheResult::kReservationFail);
     entry.refused = true;
     return false;
   }
   if (entry.next == 0) entry.began_at = now;
-  record_look_up(now, access.address,
+  record_look_up(now, access,
                  hit                   ? CacheResult::kHit
                  : result.request != 0 ? CacheResult::kMiss
                                        : CacheResult::kMissMerged);
@@ -182,7 +182,7 @@ void L1Path<Tlb>::load_neighbours(QueueEntry& entry, uint64_t group, uint64_t no
     const L1Cache::Access access = access_of(entry);
     if (!tlb_.knows(entry.next, now) || !l1_.holds(access)) return;
     (void)l1_.load(access, false);
-    record_look_up(now, access.address, core::CacheResult::kHit);
+    record_look_up(now, access, core::CacheResult::kHit);
     hits_.push({now + l1_.latency(), entry.record});
     step(entry, now, true);
   }
@@ -236,9 +236,10 @@ void L1Path<Tlb>::finish_line(uint32_t tag, MemoryLevel level, uint64_t now) {
 }
 
 template <class Tlb>
-void L1Path<Tlb>::record_look_up(uint64_t now, uint64_t address, core::CacheResult result) const {
+void L1Path<Tlb>::record_look_up(uint64_t now, const L1Cache::Access& access,
+                                 core::CacheResult result) const {
   if (events_ != nullptr && events_->cache != nullptr)
-    record_cache_event(*events_->cache, now, address, port_, kL1Cache, result);
+    record_cache_event(*events_->cache, now, access.address, port_, kL1Cache, result, access.sectors);
 }
 
 template <class Tlb>

@@ -89,7 +89,7 @@ class L1Path final : public GlobalPath {
   void count_for(uint32_t record) {
     if (L1Stats* stats = stats_of_kernel_[accesses_[record].kernel]; stats != nullptr) l1_.count_in(*stats);
   }
-  void record_look_up(uint64_t now, uint64_t address, core::CacheResult result) const;
+  void record_look_up(uint64_t now, const L1Cache::Access& access, core::CacheResult result) const;
   void record_mshrs(uint64_t now, uint64_t address, core::MshrAction action) const {
     if (records_mshrs()) record_mshr(now, address, action, l1_.mshrs_in_use());
   }

@@ -25,8 +25,13 @@ inline constexpr uint8_t kConstantL2Cache = 2, kTextureL1Cache = 4, kTextureL2Ca
 
 /// One look-up in cache `cache` of unit `unit` (SM, cluster or partition number).
 inline void record_cache_event(core::EventTable<core::CacheEvent>& table, uint64_t cycle, uint64_t address,
-                               uint32_t unit, uint8_t cache, core::CacheResult result) {
-  table.append({.cycle = cycle, .address = address, .unit = unit, .cache = cache, .result = result});
+                               uint32_t unit, uint8_t cache, core::CacheResult result, uint32_t sectors = 0) {
+  table.append({.cycle = cycle,
+                .address = address,
+                .unit = unit,
+                .cache = cache,
+                .result = result,
+                .sectors = sectors});
 }
 inline void record_cache_event(core::EventTable<core::CacheEvent>& table, uint64_t cycle, uint64_t address,
                                uint32_t unit, uint8_t cache, bool hit) {

@@ -118,7 +118,10 @@ struct StallEvent {
   COLUMN(uint64_t, address, "", "byte address of the line")                                       \
   COLUMN(uint16_t, unit, "", "SM, cluster or partition that holds the cache")                     \
   COLUMN(uint8_t, cache, "", "1-3 constant L1-L3, 4-5 texture L1-L2, 6 L1, 7 L2, 8 instructions") \
-  COLUMN(CacheResult, result, "", "0 hit, 1 miss, 2 miss merged with an outstanding one, 3 no room, 4 write")
+  COLUMN(CacheResult, result, "",                                                                 \
+         "0 hit, 1 miss, 2 miss merged with an outstanding one, 3 no room, 4 write")              \
+  COLUMN(uint8_t, sectors, "",                                                                    \
+         "L1: sectors of 32 bytes of the line that are asked for, the first in bit 0; else 0")
 /// events/cache: one look-up
 struct CacheEvent {
   GPUSIM_EVENT(CacheEvent, "events/cache", "cache look-ups", EventLevel::kMemory, GPUSIM_CACHE_EVENT)

@@ -130,6 +130,14 @@ void ReuseCoalescer::add_words(const WarpStep& access, const uint64_t* address, 
 void ReuseCoalescer::coalesce(const WarpStep& access, const LaneRuns& runs, uint64_t base,
                               LineTransactions& out) const {
   out.clear();
+  if (access.by_lines) {
+    for (const LaneRuns::Run& r : runs)
+      for (uint32_t i = 0; i < r.lanes; ++i) {
+        const uint64_t line = r.first + base + i * r.difference;
+        out.append(line / line_bytes_, static_cast<uint32_t>(line % line_bytes_));
+      }
+    return;
+  }
   if (rule_ != core::CoalescingRule::kCc20) {
     std::array<uint64_t, WarpStep::kLanes> address;
     uint32_t left = access.lanes;

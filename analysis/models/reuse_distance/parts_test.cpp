@@ -127,6 +127,32 @@ TEST(ReuseCoalescer, RunsOfLanesAreWhatLanesAre) {
   }
 }
 
+TEST(ReuseCoalescer, TransactionsThatAreGivenStayAsTheyAre) {
+  WarpStep s;
+  s.kind = WarpStep::Kind::kAccess;
+  s.by_lines = true;
+  s.lanes = 7;
+  s.address[0] = 0x1000 | 0b0101;
+  s.address[1] = 0x1080 | 0b1111;
+  s.address[2] = 0x1000 | 0b1000;  // of another group of lanes
+  WarpEncoder encoder;
+  encoder.append(s);
+  const std::string bytes(encoder.bytes().begin(), encoder.bytes().end());
+  WarpCursor cursor(bytes);
+  WarpStep decoded;
+  LaneRuns runs;
+  ASSERT_TRUE(cursor.next(decoded, runs));
+  LineTransactions out;
+  ReuseCoalescer(128).coalesce(decoded, runs, 0x10000, out);
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[0].line, 0x11000u / 128);
+  EXPECT_EQ(out[0].sectors, 0b0101u);
+  EXPECT_EQ(out[1].line, 0x11080u / 128);
+  EXPECT_EQ(out[1].sectors, 0b1111u);
+  EXPECT_EQ(out[2].line, 0x11000u / 128);
+  EXPECT_EQ(out[2].sectors, 0b1000u);
+}
+
 TEST(MissPlot, SaysTheNetValueBesidePartsBelowZero) {
   Prediction above, below;
   above.terms = {{"compulsory", 0.4, NAN}, {"capacity", 0.2, NAN}};

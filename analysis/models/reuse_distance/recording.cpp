@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <unordered_map>
 
 #include "simcore/record/event_schema.h"
@@ -13,13 +14,14 @@ namespace {
 
 constexpr uint64_t kFirstLevel = 6;  ///< events/cache `cache`: the SMs' L1 data caches
 constexpr uint64_t kNoPc = 0xffff'ffff;
+constexpr uint64_t kSectorOfMask = 32;
 constexpr size_t kWindow = 16;  ///< accesses before one that it may depend on
 
 /// A warp's access as recorded.
 struct Access {
   uint64_t issue = 0, complete = 0, pc = 0;
   core::AccessKind kind = core::AccessKind::kLoad;
-  size_t first = 0, count = 0;  ///< its lines
+  size_t first = 0, count = 0;  ///< its transactions
   bool cached = false, local = false;
 };
 
@@ -28,12 +30,7 @@ uint64_t pair_of(uint64_t before, uint64_t after) { return before << 32 | after;
 class Reader {
  public:
   Reader(const Recording& recording, const KernelRecord& kernel) : recording_(recording), kernel_(kernel) {
-    const core::MachineConfig& m = recording.machine();
-    if (m.l1.bytes != 0 && m.l1.sector != m.l1.line)
-      fail(
-          "its L1 fetches sectors, which are not recorded; `gpusim trace W.ptx --warps` and "
-          "`gpusim reuse --trace` predict it");
-    line_ = static_cast<uint64_t>(m.l1.line);
+    line_ = static_cast<uint64_t>(recording.machine().l1.line);
     read_lines();
     read_accesses();
     read_barriers();
@@ -68,16 +65,36 @@ class Reader {
   }
 
   void read_lines() {
+    const core::MachineConfig& m = recording_.machine();
+    // Their records do not name the texels' lines.
+    if (m.texture.cache == core::TextureCache::kL1 && executes("texture"))
+      fail("reads textures through the L1, which the model does not know");
     const Table t =
         recording_.events(kernel_.index, "cache", "memory", {"address", "unit", "cache", "result"});
-    of_sm_.resize(static_cast<size_t>(recording_.machine().gpu.sms));
+    const bool has_sectors = recording_.has_event_column(kernel_.index, "cache", "sectors");
+    if (!has_sectors && m.l1.sector != m.l1.line)
+      fail("its L1 fetches sectors, which this recording does not name; simulate the run again");
+    Table asked;
+    if (has_sectors) asked = recording_.events(kernel_.index, "cache", "memory", {"sectors"});
+    const uint64_t whole = (uint64_t{1} << line_ / kSectorOfMask) - 1;
+    of_sm_.resize(static_cast<size_t>(m.gpu.sms));
     for (uint64_t i = 0; i < t.rows; ++i) {
       if (t["cache"][i] != kFirstLevel ||
           t["result"][i] == static_cast<uint64_t>(core::CacheResult::kReservationFail))
         continue;
       if (t["unit"][i] >= of_sm_.size()) fail("events/cache names an SM that the machine does not have");
-      of_sm_[t["unit"][i]].push_back(t["address"][i]);
+      const uint64_t sectors = has_sectors ? asked["sectors"][i] & whole : whole;
+      of_sm_[t["unit"][i]].push_back(t["address"][i] / line_ * line_ + sectors);
     }
+  }
+
+  [[nodiscard]] bool executes(std::string_view name) const {
+    const auto column = kernel_.per_pc.texts.find("class");
+    if (column == kernel_.per_pc.texts.end()) return false;
+    const std::vector<uint64_t>& executed = kernel_.per_pc["executed"];
+    for (size_t pc = 0; pc < column->second.size(); ++pc)
+      if (column->second[pc] == name && executed[pc] != 0) return true;
+    return false;
   }
 
   /// The class of an operation that goes to global or local memory; empty if it does not.
@@ -90,10 +107,34 @@ class Reader {
                                                                  : std::string_view();
   }
 
+  /// What several schedulers issue in one cycle is recorded as it completes, and asks the cache as it was
+  /// issued: in the order in which most accesses find their lines among those that the cache was asked for
+  /// from row `next` on.
+  void put_in_order(std::span<uint64_t> accesses, const Table& t, size_t next) const {
+    const std::vector<uint64_t>& lines = of_sm_[t["sm"][accesses.front()]];
+    std::vector<uint64_t> order(accesses.begin(), accesses.end()), best = order;
+    size_t most = 0;
+    const auto search = [&](const auto& self, size_t placed, size_t row) -> bool {
+      if (placed > most) most = placed, best = order;
+      for (size_t k = placed; k < order.size(); ++k) {
+        const uint64_t i = order[k];
+        if (row >= lines.size() || lines[row] / line_ != t["address"][i] / line_ ||
+            memory_class(t["pc"][i]).empty())
+          continue;
+        std::swap(order[placed], order[k]);
+        if (self(self, placed + 1, row + t["transactions"][i])) return true;
+        std::swap(order[placed], order[k]);
+      }
+      return placed == order.size();
+    };
+    search(search, 0, next);
+    std::ranges::copy(best, accesses.begin());
+  }
+
   void read_accesses() {
     const Table t = recording_.events(
         kernel_.index, "memory", "memory",
-        {"issue", "complete", "address", "block", "pc", "sm", "warp", "transactions", "kind"});
+        {"issue", "complete", "address", "block", "pc", "bytes", "sm", "warp", "transactions", "kind"});
     blocks_ = 0;
     warps_ = static_cast<uint32_t>(recording_.attribute(kernel_.index, "warps_per_block"));
     const Table blocks = recording_.events(kernel_.index, "block", "memory", {"block", "start", "end"});
@@ -118,20 +159,12 @@ class Reader {
       if (at == slots.end() || *at != t["warp"][i]) slots.insert(at, t["warp"][i]);
     }
     std::vector<size_t> next(of_sm_.size(), 0);
-    const auto asks_next = [&](uint64_t i) {
-      const uint64_t sm = t["sm"][i];
-      return next[sm] < of_sm_[sm].size() && of_sm_[sm][next[sm]] / line_ == t["address"][i] / line_ &&
-             !memory_class(t["pc"][i]).empty();
-    };
     for (size_t k = 0; k < order.size(); ++k) {
-      // What two schedulers issue in one cycle is recorded as it completes, and asks the cache as it was
-      // issued.
-      for (size_t o = k; o < order.size() && t["issue"][order[o]] == t["issue"][order[k]] &&
-                         t["sm"][order[o]] == t["sm"][order[k]];
-           ++o) {
-        if (!asks_next(order[o])) continue;
-        std::swap(order[k], order[o]);
-        break;
+      const auto issued = [&](size_t o) { return std::pair(t["sm"][order[o]], t["issue"][order[o]]); };
+      if (k == 0 || issued(k) != issued(k - 1)) {
+        size_t end = k + 1;
+        while (end < order.size() && issued(end) == issued(k)) ++end;
+        if (end - k > 1) put_in_order(std::span(order).subspan(k, end - k), t, next[t["sm"][order[k]]]);
       }
       const uint64_t i = order[k];
       const std::string_view name = memory_class(t["pc"][i]);
@@ -155,13 +188,23 @@ class Reader {
       } else {
         a.first = lines_.size();
         a.count = 1;
-        lines_.push_back(t["address"][i]);
+        lines_.push_back(past_the_cache(t["address"][i], t["bytes"][i]));
       }
       const auto rank = static_cast<uint64_t>(std::ranges::lower_bound(slots_[block], t["warp"][i]) -
                                               slots_[block].begin());
       if (rank >= warps_) fail("events/memory has more warps of a block than the kernel");
       of_warp_[block * warps_ + rank].push_back(a);
     }
+    for (size_t sm = 0; sm < of_sm_.size(); ++sm)
+      if (next[sm] != of_sm_[sm].size()) fail("events/cache and events/memory do not agree");
+  }
+
+  /// A transaction of a load whose lines are not recorded: as many sectors of its first line as its lanes ask
+  /// for.
+  [[nodiscard]] uint64_t past_the_cache(uint64_t address, uint64_t bytes) const {
+    const uint64_t first = address % line_ / kSectorOfMask, sectors = line_ / kSectorOfMask;
+    const uint64_t last = std::min(sectors, first + std::max<uint64_t>(1, bytes / kSectorOfMask));
+    return address / line_ * line_ + ((uint64_t{1} << last) - (uint64_t{1} << first));
   }
 
   void read_barriers() {
@@ -266,11 +309,11 @@ class Reader {
       step.bypasses = !a.cached;
       step.returns = a.kind != core::AccessKind::kStore;
       step.pc = static_cast<uint32_t>(a.pc);
-      // Each line is a lane's.
-      step.bytes = static_cast<uint32_t>(line_);
+      // Each transaction is a lane's.
+      step.by_lines = true;
       const size_t count = std::min<size_t>(a.count, WarpStep::kLanes);
       step.lanes = static_cast<uint32_t>((uint64_t{1} << count) - 1);
-      for (size_t l = 0; l < count; ++l) step.address[l] = lines_[a.first + l] / line_ * line_;
+      for (size_t l = 0; l < count; ++l) step.address[l] = lines_[a.first + l];
       out.append(step);
       if (!step.returns) continue;
       number[i] = issued_loads++;
@@ -284,7 +327,8 @@ class Reader {
   const KernelRecord& kernel_;
   uint64_t line_ = 128, blocks_ = 0;
   uint32_t warps_ = 0;
-  std::vector<std::vector<uint64_t>> of_sm_;  ///< lines that each L1 was asked for
+  // Transactions: the address of a line, and a bit for each of its sectors that is asked for.
+  std::vector<std::vector<uint64_t>> of_sm_;  ///< of each L1
   std::vector<uint64_t> lines_;
   std::vector<std::vector<Access>> of_warp_;             ///< by block and warp of the block
   std::vector<std::vector<uint64_t>> slots_, barriers_;  ///< by block
