@@ -168,21 +168,21 @@ uint64_t ReuseMisses::*ReuseL1::kind_of(const Line& line, uint32_t missing, uint
   return group >= beyond_ ? &ReuseMisses::capacity : &ReuseMisses::associativity;
 }
 
-double ReuseL1::load(const Access& a, double now, const Fetch& fetch) {
+double ReuseL1::load(const Access& a, double now, bool can_ask, const Fetch& fetch) {
   advance(now);
   for (WayStacks& s : stacks_) s.load(a.line, !a.local);
   const uint32_t wanted = whole(a.sectors);
   Frame* const frame = frame_of(a.line, index_(a.line));
-  if (frame == nullptr) return miss(a, wanted, now, fetch);
+  if (frame == nullptr) return miss(a, wanted, now, can_ask, fetch);
   const uint32_t missing = wanted & ~frame->valid;
-  if (missing != 0) return miss(a, missing, now, fetch);
+  if (missing != 0) return miss(a, missing, now, can_ask, fetch);
   frame->used = ++clock_;
   count(&ReuseMisses::hits, a.local);
   use(frame->line);
   return now + machine_.hit_cycles;
 }
 
-double ReuseL1::miss(const Access& a, uint32_t missing, double now, const Fetch& fetch) {
+double ReuseL1::miss(const Access& a, uint32_t missing, double now, bool can_ask, const Fetch& fetch) {
   const uint32_t number = number_of(a.line);
   Line& line = lines_[number];
   const bool merges = line.entry != kNone;
@@ -194,13 +194,14 @@ double ReuseL1::miss(const Access& a, uint32_t missing, double now, const Fetch&
     limited_ = true;
     return kRefused;
   }
+  const uint32_t request = merges ? missing & ~entries_[line.entry].asked : missing;
+  if (request != 0 && !can_ask && machine_.with.latency) return kNoRoom;
   const bool takes_frame = line.frame == kNone && machine_.allocate != core::AllocateOn::kFill;
   if (takes_frame && take_frame(number, a.line) == kNone && machine_.allocate == core::AllocateOn::kMiss)
     return kRefused;
   count(kind_of(line, missing, use(number)), a.local);
   line.seen |= missing;
   line.put_out &= ~missing;
-  const uint32_t request = merges ? missing & ~entries_[line.entry].asked : missing;
   if (line.frame != kNone) frames_[line.frame].used = ++clock_;
   if (!machine_.with.latency) {
     if (line.frame == kNone) take_frame(number, a.line);

@@ -62,9 +62,9 @@ class ReuseL1 {
   /// 32-byte sectors of a line, asked of memory; when they come.
   using Fetch = std::function<double(uint64_t line, uint32_t sectors)>;
   /// A load at time `now`, not before the last one's; when it has its data, or kRefused: it has to come again
-  /// when something has come (next_fill()).
-  static constexpr double kRefused = -1;
-  double load(const Access& a, double now, const Fetch& fetch);
+  /// when something has come (next_fill()), or kNoRoom: when memory can be asked, which `can_ask` says.
+  static constexpr double kRefused = -1, kNoRoom = -2;
+  double load(const Access& a, double now, bool can_ask, const Fetch& fetch);
   /// A store or, with `atomic`, an atomic operation; true if its data goes on to L2.
   bool store(const Access& a, double now, bool atomic);
   /// The oldest dirty line that had to leave; false if there is none.
@@ -125,7 +125,7 @@ class ReuseL1 {
   uint32_t use(uint32_t line);
   void count(uint64_t ReuseMisses::*kind, bool local) { ++(misses_[local ? 1 : 0].*kind); }
   [[nodiscard]] uint64_t ReuseMisses::*kind_of(const Line& line, uint32_t missing, uint32_t group) const;
-  double miss(const Access& a, uint32_t missing, double now, const Fetch& fetch);
+  double miss(const Access& a, uint32_t missing, double now, bool can_ask, const Fetch& fetch);
 
   ReuseMachine machine_;
   core::SetIndex index_;

@@ -56,6 +56,8 @@ ReuseMachine reuse_machine(const core::MachineConfig& m, const WarpTraceHeader& 
   r.blocks_per_sm = resident_blocks(m, trace);
   r.ways = std::max(1u, core::l1_ways_beside(m, uint64_t{trace.shared_bytes} * r.blocks_per_sm));
   r.schedulers = number(m.scheduler.count);
+  r.turned = m.scheduler.turned;
+  r.share_in_turn = m.scheduler.share_in_turn;
   r.policy = m.scheduler.policy == "gto"      ? ReuseMachine::Policy::kGreedy
              : m.scheduler.policy == "oldest" ? ReuseMachine::Policy::kOldest
                                               : ReuseMachine::Policy::kRoundRobin;
@@ -85,6 +87,11 @@ std::vector<std::string> unmodelled_by_reuse(const core::MachineConfig& m) {
   const std::string& policy = m.scheduler.policy;
   if (policy != "lrr" && policy != "gto" && policy != "oldest")
     rules.push_back(fmt::format("scheduler.policy = \"{}\": taken as lrr", policy));
+  if (m.l1.bytes != 0 && m.l1.tag_lines > 1)
+    rules.push_back(fmt::format("l1.tag_lines = {}: taken as 1", m.l1.tag_lines));
+  if (m.l2.bytes != 0 && m.l2.dirty_share < 1)
+    rules.push_back(fmt::format("l2.dirty_share = {}: taken as 1", m.l2.dirty_share));
+  if (m.tlb.l1_entries != 0) rules.emplace_back("tlb: pages are taken as known");
   return rules;
 }
 

@@ -38,7 +38,12 @@ struct ReuseMachine {
   // Streaming multiprocessors
   uint32_t sms = 1;
   uint32_t blocks_per_sm = 1, most_warps = 48;
-  uint32_t schedulers = 1;  ///< warps take turns over them; one of a lower number goes first
+  uint32_t schedulers = 1;     ///< warps take turns over them
+  bool turned = false;         ///< each turn begins one further on
+  bool share_in_turn = false;  ///< they access memory in turn; else one of a lower number goes first
+  [[nodiscard]] uint32_t scheduler_of(uint32_t warp) const {
+    return (warp + (turned ? warp / schedulers : 0)) % schedulers;
+  }
   enum class Policy : uint8_t { kRoundRobin, kGreedy, kOldest } policy = Policy::kRoundRobin;
   core::CoalescingRule rule = core::CoalescingRule::kCc20;
   double send_cycles = 2;  ///< between two transactions of an SM

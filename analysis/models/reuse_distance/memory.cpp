@@ -42,11 +42,13 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
       fetch_sectors_(static_cast<uint32_t>(at_least_one(m.l2.sector) / kSector)),
       cached_(m.l2.bytes != 0),
       index_(m.l2.index, shape_.sets),
+      cluster_sms_(at_least_one(m.gpu.sms_per_cluster)),
       port_out_(sms, 0),
       port_back_(sms, 0),
       partition_in_{std::vector<double>(partitions_.value(), 0)},
       partition_out_{std::vector<double>(partitions_.value(), 0)},
       channel_{std::vector<double>(partitions_.value() * channels_.value(), 0)},
+      last_sent_(sms, 0),
       lines_(cached_ ? partitions_.value() * shape_.sets * shape_.ways : 0),
       copies_(neighbours.copies),
       foreign_(1 - neighbours.own),
@@ -62,12 +64,35 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
   flit_bytes_ = static_cast<double>(m.interconnect.flit_bytes);
   flit_cycles_ = static_cast<double>(m.clocks.core_khz) / static_cast<double>(m.clocks.interconnect_khz);
   partition_cycles_ = flit_cycles_;
+  reply_flit_bytes_ = m.interconnect.reply_flit_bytes == 0
+                          ? flit_bytes_
+                          : static_cast<double>(m.interconnect.reply_flit_bytes);
+  header_bytes_ = static_cast<double>(m.interconnect.header_bytes);
+  if (sms == 1) port_sharers_ = std::clamp(copies_, 1.0, static_cast<double>(cluster_sms_.value()));
+  make_queues(m, sms);
   // Two transfers of the bus a clock, but for the time that refreshes take.
   const double refreshed = m.dram.refi_ns > 0 ? 1 - m.dram.rfc_ns / m.dram.refi_ns : 1;
   const double bytes_per_cycle = 2 * static_cast<double>(m.dram.bus_bytes) *
                                  static_cast<double>(m.clocks.dram_khz) /
                                  static_cast<double>(m.clocks.core_khz) * refreshed;
   burst_cycles_ = static_cast<double>(m.dram.burst_bytes) / bytes_per_cycle;
+}
+
+/// What is on its way through a link has room in it beside what waits at its end. Queues that the others'
+/// load fills too have the modelled SM's share of room.
+void ReuseMemory::make_queues(const core::MachineConfig& m, uint32_t sms) {
+  const auto room = [this](double entries) {
+    return QueueRoom(static_cast<uint32_t>(std::max(1.0, std::floor(entries / copies_))));
+  };
+  const auto stages = [this](double core_cycles) { return core_cycles / flit_cycles_; };
+  const auto queue = static_cast<double>(m.interconnect.queue);
+  const uint64_t partitions = partitions_.value();
+  sent_.assign(sms, QueueRoom(static_cast<uint32_t>(m.interconnect.queue)));
+  taken_.assign(partitions, room(queue + stages(request_)));
+  answered_.assign(partitions, room(queue * static_cast<double>(m.interconnect.reply_queues) + stages(hit_)));
+  fetched_.assign(partitions, room(static_cast<double>(m.l2.mshrs)));
+  dram_queue_.assign(partitions * channels_.value(),
+                     room(static_cast<double>(m.l2.queue) + static_cast<double>(m.dram.queue)));
 }
 
 double ReuseMemory::serve(Units& units, size_t unit, double now, double cycles) const {
@@ -86,6 +111,9 @@ void ReuseMemory::begin_kernel() {
     units->busy = 0;
   }
   for (Line& line : lines_) line.there = 0;
+  std::ranges::fill(last_sent_, 0.0);
+  for (auto* queues : {&sent_, &taken_, &answered_, &fetched_, &dram_queue_})
+    for (QueueRoom& q : *queues) q.clear();
   if (traffic_ != nullptr) traffic_->begin_kernel();
   counts_ = Counts();
 }
@@ -120,14 +148,25 @@ void ReuseMemory::end_kernel() {
 
 double ReuseMemory::arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out,
                            uint32_t bytes_back) {
-  const auto flits = [this](uint32_t bytes) {
-    return std::max(1.0, static_cast<double>(bytes) / flit_bytes_);
+  const auto flits = [this](uint32_t bytes, double flit) {
+    return std::max(1.0, std::ceil((static_cast<double>(bytes) + header_bytes_) / flit));
   };
+  const double out = flits(bytes_out, flit_bytes_), back = flits(bytes_back, reply_flit_bytes_);
   if (traffic_ != nullptr) traffic_->request(place.partition);
-  double at = take(port_out_[sm], now, flits(bytes_out) * flit_cycles_) + request_;
-  at = serve(partition_in_, place.partition, at, flits(bytes_out) * partition_cycles_);
-  at = serve(partition_out_, place.partition, at, flits(bytes_back) * partition_cycles_);
-  return take(port_back_[sm], at, flits(bytes_back) * flit_cycles_);
+  // Each rate as if nothing waited but for it; what waits for room lets other SMs' requests pass.
+  const uint64_t cluster = sm / cluster_sms_;
+  const double port = take(port_out_[cluster], now, out * flit_cycles_ * port_sharers_);
+  const double in = serve(partition_in_, place.partition, port + request_, out * partition_cycles_);
+  const double reply = serve(partition_out_, place.partition, in, back * partition_cycles_);
+  const double last = take(port_back_[cluster], reply, back * flit_cycles_ * port_sharers_);
+  QueueRoom& taken = taken_[place.partition];
+  double& sent = last_sent_[sm];
+  sent = std::max({sent, port, taken.from()});
+  sent_[sm].put(sent);
+  const double at = std::max({in, sent + request_, answered_[place.partition].from()});
+  taken.put(at);
+  answered_[place.partition].put(std::max(at, reply));
+  return std::max(at, last);
 }
 
 ReuseMemory::Line& ReuseMemory::line_of(const Place& place, double now, bool& found) {
@@ -161,7 +200,9 @@ void ReuseMemory::put_back(const Line& line, const Place& place, double now) {
 double ReuseMemory::fetch(double now, const Place& place, uint32_t bytes, bool write) {
   if (traffic_ != nullptr) return traffic_->move(now, place.channel, place.local, bytes, write) + dram_;
   const double cycles = static_cast<double>(bytes) / kSector * burst_cycles_;
-  return serve(channel_, place.channel, now, cycles) + cycles + dram_;
+  const double begins = serve(channel_, place.channel, now, cycles);
+  dram_queue_[place.channel].put(begins);
+  return begins + cycles + dram_;
 }
 
 double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors, bool counts) {
@@ -191,7 +232,16 @@ double ReuseMemory::access(double arrived, const Place& place, uint32_t sectors,
     missing = whole & ~line.valid;
   }
   line.valid |= missing;
-  line.there = fetch(arrived, place, static_cast<uint32_t>(std::popcount(missing)) * kSector);
+  // While it has no entry for a line on its way, or no room in the queue to its channel, a partition takes
+  // nothing.
+  QueueRoom& fetched = fetched_[place.partition];
+  const double from = std::max({arrived, fetched.from(), dram_queue_[place.channel].from()});
+  if (from > arrived) {
+    double& free = partition_in_.free_from[place.partition];
+    free = std::max(free, from);
+  }
+  line.there = fetch(from, place, static_cast<uint32_t>(std::popcount(missing)) * kSector);
+  fetched.put(line.there);
   return line.there;
 }
 

@@ -1,8 +1,10 @@
 // Time that memory behind the L1 caches takes, for the reuse-distance model: the interconnect's
 // latencies and rates, an L2 of all SMs' misses (the model's extension to shared caches: their
-// streams interleave in time), DRAM's latency and bandwidth. Each rate is a queue without an end that serves
-// in the order of requests. Times are core cycles.
+// streams interleave in time), DRAM's latency and bandwidth. Each rate is a queue that serves in the order of
+// requests. Those in front of a partition have an end: what finds no room in them waits in its SM's queue,
+// and what is behind it there waits too. Times are core cycles.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +23,24 @@ struct ReuseNeighbours {
   double own = 1;     ///< of the lines of each, the fraction that is not another's too
 };
 
+/// When the last so many left a queue that has room for them.
+class QueueRoom {
+ public:
+  explicit QueueRoom(uint32_t entries) : left_(entries < 1 ? 1 : entries, 0) {}
+  /// From when on there is room for one more.
+  [[nodiscard]] double from() const { return left_[next_]; }
+  /// One more will leave then.
+  void put(double leaves) {
+    left_[next_] = leaves;
+    next_ = next_ + 1 == left_.size() ? 0 : next_ + 1;
+  }
+  void clear() { std::fill(left_.begin(), left_.end(), 0.0); }
+
+ private:
+  std::vector<double> left_;
+  size_t next_ = 0;
+};
+
 class ReuseMemory {
  public:
   /// `traffic`: sees all requests, and has pages, places in memory and the time of DRAM; null: addresses go
@@ -35,6 +55,9 @@ class ReuseMemory {
   [[nodiscard]] bool translates() const { return traffic_ != nullptr && traffic_->translates(); }
   /// When all pages are known of what an access of `sm` asks for; translates() holds.
   double translate(double now, uint32_t sm, const LineTransactions& transactions, uint32_t line_bytes);
+
+  /// From when on `sm` can send another request: its queue to the interconnect has room.
+  [[nodiscard]] double room(uint32_t sm) const { return sent_[sm].from(); }
 
   /// `sm` asks at time `now` for 32-byte `sectors` of what lies at `address`; when they are there.
   double read(double now, uint32_t sm, uint64_t address, uint32_t sectors);
@@ -69,6 +92,7 @@ class ReuseMemory {
   /// Takes a unit for so many cycles; when it begins, and what the neighbours take in between. Their load is
   /// that of the modelled SM so far, times their number; however large it is, each SM has its share.
   double serve(Units& units, size_t unit, double now, double cycles) const;
+  void make_queues(const core::MachineConfig& config, uint32_t sms);
   [[nodiscard]] Place place_of(uint64_t address) const;
   /// When a request with so many bytes arrives at its partition.
   double arrive(double now, uint32_t sm, const Place& place, uint32_t bytes_out, uint32_t bytes_back);
@@ -91,8 +115,14 @@ class ReuseMemory {
   bool cached_;
   core::SetIndex index_;
   double request_, reply_, partition_cycles_, hit_, dram_, flit_bytes_, flit_cycles_, burst_cycles_;
-  std::vector<double> port_out_, port_back_;
+  double reply_flit_bytes_, header_bytes_;
+  core::Divisor cluster_sms_;
+  double port_sharers_ = 1;  ///< SMs that send as the only modelled one does through its port
+  std::vector<double> port_out_, port_back_;  ///< of clusters
   Units partition_in_, partition_out_, channel_;
+  std::vector<double> last_sent_;                                   ///< of each SM
+  std::vector<QueueRoom> sent_;                                     ///< by SM: its queue to the interconnect
+  std::vector<QueueRoom> taken_, answered_, fetched_, dram_queue_;  ///< by partition, channel
   std::vector<Line> lines_;
   double copies_;
   double foreign_, brought_ = 0;  ///< of the lines that are new here, those that another SM has brought

@@ -118,6 +118,7 @@ void expect_equal(const WarpStep& a, const WarpStep& b) {
   EXPECT_EQ(a.local, b.local);
   EXPECT_EQ(a.bypasses, b.bypasses);
   EXPECT_EQ(a.read_only, b.read_only);
+  EXPECT_EQ(a.by_lines, b.by_lines);
   EXPECT_EQ(a.pc, b.pc);
   for (uint32_t l = 0; l < WarpStep::kLanes; ++l)
     if ((a.lanes >> l & 1) != 0) {
@@ -132,6 +133,7 @@ TEST(WarpTrace, GivesBackWhatWentIn) {
     warps.push_back(random_steps(random, 60));
     for (WarpStep& s : warps.back()) {
       s.local = random() % 4 == 0, s.bypasses = random() % 4 == 0, s.read_only = random() % 4 == 0;
+      s.by_lines = random() % 4 == 0;
       s.pc = random() % 1000;
     }
   }
@@ -407,6 +409,39 @@ TEST(ReuseModel, TheSecondLevelKeepsWhatAKernelLeft) {
   EXPECT_LT(second.cycles, first.cycles);
 }
 
+TEST(ReuseMemory, AFullPartitionHoldsUpWhatStandsBehindItsRequests) {
+  const core::MachineConfig m = machine({"interconnect.queue=4"});
+  const core::AddressMap map(m.l2);
+  uint64_t other = 0;
+  while (map.partition(other) == map.partition(0)) other += 128;
+  ReuseMemory idle(m, 14);
+  const double alone = idle.read(0, 13, other, 1);
+  ReuseMemory memory(m, 14);
+  for (int i = 0; i < 100; ++i)
+    for (uint32_t sm = 0; sm < 13; ++sm) memory.read(0, sm, 0, 1);
+  // 1300 requests of one partition, which takes one an interconnect cycle.
+  EXPECT_GT(memory.room(12), 500);
+  EXPECT_EQ(memory.room(13), 0);
+  EXPECT_DOUBLE_EQ(memory.read(0, 13, other, 1), alone) << "of an SM that asks nothing else";
+  EXPECT_GT(memory.read(0, 12, other, 1), alone + 500);
+}
+
+TEST(ReuseMemory, PacketsHaveHeadersAndRepliesTheirOwnFlits) {
+  // Lines of all partitions in turn, which one port brings back.
+  const auto last_of_100 = [](const char* header, const char* flit) {
+    const core::MachineConfig m = machine(
+        {std::string("interconnect.header=") + header, std::string("interconnect.reply_flit=") + flit});
+    ReuseMemory memory(m, 14);
+    const double first = memory.read(0, 0, 0, 15);
+    double last = 0;
+    for (uint64_t i = 1; i <= 100; ++i) last = memory.read(0, 0, 4096 * i, 15);
+    return last - first;
+  };
+  const double plain = last_of_100("0", "32");
+  EXPECT_NEAR(last_of_100("8", "32"), 1.25 * plain, 0.02 * plain) << "five flits for four";
+  EXPECT_LT(last_of_100("8", "72"), 0.6 * plain) << "two";
+}
+
 TEST(ReuseModel, PartitionsAreThoseOfTheMachinesHash) {
   // Lines that a partition of the modulo hash has all: with the XOR hash all partitions serve them.
   std::vector<Steps> warps(8);
@@ -431,6 +466,12 @@ TEST(ReuseModel, NamesRulesThatItDoesNotFollow) {
   EXPECT_EQ(unmodelled_memory(other).size(), 2u);
   EXPECT_THAT(unmodelled_by_reuse(other),
               testing::Contains("scheduler.policy = \"two_level\": taken as lrr"));
+  const core::MachineConfig volta =
+      core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_v100.cfg",
+                         std::vector<std::string>{"l1.tag_lines=4", "tlb.l1_entries=16"}, {});
+  EXPECT_THAT(unmodelled_by_reuse(volta),
+              testing::ElementsAre("l1.tag_lines = 4: taken as 1", "l2.dirty_share = 0.5: taken as 1",
+                                   "tlb: pages are taken as known"));
 }
 
 TEST(ReuseSweep, OnePassIsAsManyRuns) {

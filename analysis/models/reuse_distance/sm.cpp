@@ -23,7 +23,7 @@ ReuseSm::ReuseSm(const ReuseMachine& machine, const WarpTrace& trace, ReuseMemor
       last_(machine.schedulers, static_cast<uint32_t>(warps_.size()) - 1),
       queue_(machine.queue) {
   owned_.assign(machine.schedulers, 0);
-  for (uint32_t w = 0; w < warps_.size(); ++w) owned_[w % machine.schedulers] |= uint64_t{1} << w;
+  for (uint32_t w = 0; w < warps_.size(); ++w) owned_[machine.scheduler_of(w)] |= uint64_t{1} << w;
   for (uint32_t b = static_cast<uint32_t>(blocks_.size()); b-- > 0;) free_slots_.push_back(b);
 }
 
@@ -69,8 +69,9 @@ uint32_t ReuseSm::warp_in_turn() const {
 
 uint32_t ReuseSm::first_asking() const {
   using Policy = ReuseMachine::Policy;
-  uint32_t scheduler = 0;
-  while ((asking_ & owned_[scheduler]) == 0) ++scheduler;
+  uint32_t scheduler =
+      machine_.share_in_turn ? (machine_.scheduler_of(served_) + 1) % machine_.schedulers : 0;
+  while ((asking_ & owned_[scheduler]) == 0) scheduler = (scheduler + 1) % machine_.schedulers;
   const uint64_t asking = asking_ & owned_[scheduler];
   const uint32_t last = last_[scheduler];
   if (machine_.policy == Policy::kRoundRobin) {
@@ -257,15 +258,26 @@ double ReuseSm::load(const Access& a, const LineTransaction& t) {
   };
   if (!a.cached) {
     if (!machine_.with.latency) return now_ + machine_.hit_cycles;
+    if (waits_for_room()) return ReuseL1::kRefused;
     if (machine_.reads == 0) return fetch(t.line, t.sectors);
     if (is_full(reads_, machine_.reads)) return ReuseL1::kRefused;
     const double there = fetch(t.line, t.sectors);
     reads_.push({there});
     return there;
   }
-  const double there = l1_.load({t.line, t.sectors, a.warp, a.local}, now_, fetch);
+  const double there =
+      l1_.load({t.line, t.sectors, a.warp, a.local}, now_, memory_.room(index_) <= now_, fetch);
   if (there == ReuseL1::kRefused) next_send_ = std::max(now_, l1_.next_fill());
-  return there;
+  if (there != ReuseL1::kNoRoom) return there;
+  next_send_ = memory_.room(index_);
+  return ReuseL1::kRefused;
+}
+
+bool ReuseSm::waits_for_room() {
+  const double room = memory_.room(index_);
+  if (room <= now_) return false;
+  next_send_ = room;
+  return true;
 }
 
 bool ReuseSm::is_full(EventQueue<Done>& on_the_way, uint32_t most) {
@@ -280,6 +292,8 @@ double ReuseSm::store(const Access& a, const LineTransaction& t) {
     l1_.store({t.line, t.sectors, 0, a.local}, now_, a.kind == WarpStep::Access::kAtomic);
     return now_ + machine_.hit_cycles;
   }
+  const bool stays = a.local && machine_.has_l1 && machine_.write_local == ReuseMachine::Write::kBack;
+  if ((!stays || a.kind == WarpStep::Access::kAtomic) && waits_for_room()) return ReuseL1::kRefused;
   if (a.kind == WarpStep::Access::kAtomic) {
     if (machine_.has_l1) l1_.store({t.line, t.sectors, 0, a.local}, now_, true);
     return memory_.atomic(now_, index_, t.line * machine_.line, t.sectors);
@@ -295,7 +309,7 @@ double ReuseSm::store(const Access& a, const LineTransaction& t) {
 void ReuseSm::issue(uint32_t w) {
   Warp& warp = warps_[w];
   const WarpStep& s = warp.step;
-  served_ = last_[w % machine_.schedulers] = w;
+  served_ = last_[machine_.scheduler_of(w)] = w;
   if (queued_ == 0) next_send_ = std::max(next_send_, now_ + 1);
   ++warp.queued;
   Access& a = queue_[(first_ + queued_++) % queue_.size()];

@@ -117,6 +117,8 @@ class ReuseSm {
   void finish(const Access& a);
   /// True if so many are on their way that the next one waits for the first of them: until next_send_.
   bool is_full(EventQueue<Done>& on_the_way, uint32_t most);
+  /// True if the queue to the interconnect is full: until next_send_.
+  bool waits_for_room();
 
   const ReuseMachine machine_;
   const WarpTrace& trace_;
