@@ -9,6 +9,7 @@
 #include <array>
 #include <filesystem>
 
+#include "analysis/profile/metrics.h"
 #include "components/simulation/simulation.h"
 #include "predict/functional_counts.h"
 #include "simcore/config/load.h"
@@ -37,6 +38,7 @@ struct Prepared {
 std::string check_text(const Check& check) {
   std::string text = fmt::format("{}\n{}\n{}\n", check.model, check.quantity, check.options.kernel);
   for (const auto& [name, value] : check.options.values) text += fmt::format("{}={}\n", name, value);
+  if (check.model == kMetrics) text += fmt::format("{}\n", check.expected);
   return text;
 }
 
@@ -125,10 +127,36 @@ std::vector<KernelCounts> counts_of(std::vector<comp::KernelResult> kernels) {
   return all;
 }
 
+/// What the suite says of a metric beside its value.
+analysis::ModelReport compare_metric(const Check& check, std::span<const analysis::Recording> recordings) {
+  analysis::ModelReport report;
+  const bool of_peak = check.quantity.ends_with(kOfPeak);
+  const std::vector<std::string> names{
+      check.quantity.substr(0, check.quantity.size() - (of_peak ? kOfPeak.size() : 0))};
+  for (const analysis::Recording& recording : recordings)
+    for (const uint64_t index : recording.select(check.options.kernel)) {
+      const analysis::KernelRecord kernel = recording.kernel(index);
+      const analysis::MetricValue v = analysis::compute_metrics(kernel, recording.machine(), names).front();
+      if (!v.available()) throw core::InputError(fmt::format("no '{}': {}", names.front(), v.reason));
+      if (of_peak && v.peak <= 0) throw core::InputError(fmt::format("'{}' has no peak", names.front()));
+      report.predictions.push_back({index,
+                                    kernel.name,
+                                    check.quantity,
+                                    of_peak || v.metric->unit == "1" ? "" : std::string(v.metric->unit),
+                                    check.expected,
+                                    of_peak ? v.value / v.peak : v.value,
+                                    of_peak,
+                                    {}});
+    }
+  return report;
+}
+
 CheckResult apply_model(const Check& check, std::span<const analysis::Recording> recordings) {
   CheckResult result;
   try {
-    analysis::ModelReport report = analysis::find_model(check.model).run(recordings, check.options);
+    analysis::ModelReport report = check.model == kMetrics
+                                       ? compare_metric(check, recordings)
+                                       : analysis::find_model(check.model).run(recordings, check.options);
     for (analysis::Prediction& p : report.predictions)
       if (p.quantity == check.quantity) result.predictions.push_back(std::move(p));
     if (result.predictions.empty())

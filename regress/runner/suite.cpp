@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "analysis/profile/metrics.h"
 #include "simcore/launch/reader.h"
 #include "simcore/text/names.h"
 #include "simcore/text/text_file.h"
@@ -59,11 +60,27 @@ std::string required_text(const TableReader& table, std::string_view key) {
 
 /// Names of models are checked here; whether a model knows the options and quantity, when it runs.
 void check_model(const ReadContext& context, const TableReader& table, const std::string& model) {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names{kMetrics};
   for (const analysis::Model& m : analysis::models()) names.push_back(m.name);
   if (model.empty() || std::ranges::find(names, model) != names.end()) return;
   context.messages.error(table.where("model"), fmt::format("there is no model '{}'", model),
                          core::name_hint(model, names));
+}
+
+/// A metric has a name of the table, a value to be compared with, and no options.
+void read_metric(const ReadContext& context, const TableReader& table, Check& check) {
+  std::string name = check.quantity;
+  if (name.ends_with(kOfPeak)) name.resize(name.size() - kOfPeak.size());
+  try {
+    (void)analysis::describe_metrics(std::vector{name});
+  } catch (const core::InputError&) {
+    context.messages.error(table.where("quantity"), fmt::format("there is no metric '{}'", name));
+  }
+  if (table.node("expected") == nullptr)
+    context.messages.error(table.where(), "a check of a metric needs 'expected'");
+  if (!check.options.values.empty())
+    context.messages.error(table.where("options"), "a metric has no options");
+  check.expected = table.real("expected", 0, std::numeric_limits<double>::lowest());
 }
 
 Role read_role(const TableReader& table) {
@@ -84,6 +101,10 @@ Check read_check(const ReadContext& context, const TableReader& table) {
     else
       check.options.values.insert_or_assign(option.substr(0, sign), option.substr(sign + 1));
   }
+  if (check.model == kMetrics)
+    read_metric(context, table, check);
+  else if (table.node("expected") != nullptr)
+    context.messages.error(table.where("expected"), "only metrics are compared with a value of the suite");
   check.role = read_role(table);
   if (check.role != Role::kShown && table.node("limit") == nullptr)
     context.messages.error(table.where(), "a check that is judged or fitted needs 'limit'");
@@ -120,8 +141,8 @@ Case read_case(const ReadContext& context, const TableReader& table, const toml:
   c.golden = table.boolean("golden", true);
   for_tables(context, node, "check", [&](const toml::table& check) {
     c.checks.push_back(read_check(
-        context,
-        TableReader(context, check, "check", {"model", "quantity", "kernel", "options", "limit", "role"})));
+        context, TableReader(context, check, "check",
+                             {"model", "quantity", "kernel", "options", "expected", "limit", "role"})));
   });
   return c;
 }
@@ -165,8 +186,9 @@ std::vector<std::string> cases_of(const std::string& name, const std::vector<Cas
 }
 
 Study read_study(const ReadContext& context, const toml::table& node, const std::vector<Case>& cases) {
-  const TableReader table(context, node, "study",
-                          {"name", "cases", "model", "quantity", "kernel", "options", "limit", "role"});
+  const TableReader table(
+      context, node, "study",
+      {"name", "cases", "model", "quantity", "kernel", "options", "expected", "limit", "role"});
   Study study;
   study.name = required_text(table, "name");
   study.check = read_check(context, table);

@@ -19,10 +19,17 @@ enum class Role : uint8_t {
 };
 [[nodiscard]] std::string_view role_name(Role role);
 
+/// The name that stands for a model where what a metric is follows without one: from a text, or from the
+/// program's arithmetic.
+inline constexpr std::string_view kMetrics = "metrics";
+/// Behind a metric's name: the fraction that it is of what the machine can do at most.
+inline constexpr std::string_view kOfPeak = " of peak";
+
 /// One quantity of one model, for every kernel of a case.
 struct Check {
   std::string model, quantity;
   analysis::ModelOptions options;
+  double expected = 0;  ///< of kMetrics: what the metric is, in its unit
   double limit =
       0;  ///< of the absolute error: a fraction of the simulated value, or a difference of fractions
   Role role = Role::kJudged;

@@ -91,6 +91,45 @@ role = "shown"
   EXPECT_THAT(all, HasSubstr("did you mean 'a'?"));
 }
 
+TEST(Suite, ComparesMetricsWithAValueOfItsOwn) {
+  const Suite suite = load(R"([[case]]
+name = "a"
+config = "x"
+ptx = "y"
+[[case.check]]
+model = "metrics"
+quantity = "gld_efficiency"
+expected = 12.5
+limit = 0.01
+[[case.check]]
+model = "metrics"
+quantity = "dram_read_throughput of peak"
+expected = 1
+role = "shown"
+)");
+  ASSERT_EQ(suite.cases.at(0).checks.size(), 2u);
+  EXPECT_EQ(suite.cases[0].checks[0].expected, 12.5);
+  EXPECT_EQ(suite.cases[0].checks[1].quantity, "dram_read_throughput of peak");
+  const std::string all = message_of(R"([[case]]
+name = "a"
+config = "x"
+ptx = "y"
+[[case.check]]
+model = "metrics"
+quantity = "gld_eficiency"
+limit = 0.01
+[[case.check]]
+model = "roofline"
+quantity = "bound"
+expected = 1
+limit = 0.01
+)");
+  EXPECT_THAT(all, HasSubstr("there is no metric 'gld_eficiency'"));
+  EXPECT_THAT(all, HasSubstr("needs 'expected'"));
+  EXPECT_THAT(all, HasSubstr(":12:"));
+  EXPECT_THAT(all, HasSubstr("only metrics are compared"));
+}
+
 TEST(Suite, MakesACaseOfEachValue) {
   const Suite suite = load(R"([[case]]
 name = "at_$MHz"
