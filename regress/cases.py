@@ -60,6 +60,8 @@ _WORKLOADS = (
     Case("spmv_power_law_vector", "spmv/csr_vector.ptx", "y", (), (("COLS=3",),), launch="power_law_vector.toml"),
     Case("spmv_matrix_scalar", "spmv/csr_scalar.ptx", "y", (), (("ROWS=1", "NNZ=3"),), launch="matrix_scalar.toml", brief=True),
     Case("spmv_matrix_vector", "spmv/csr_vector.ptx", "y", (), (("ROWS=1", "NNZ=3"),), launch="matrix_vector.toml", brief=True),
+    Case("spmv_matrix_vector_plane", "spmv/csr_vector_plane.ptx", "y", (), (("ROWS=1", "NNZ=3", "WIDTH=1"), ("ROWS=301", "NNZ=900", "WIDTH=7")),
+         launch="matrix_vector_plane.toml", brief=True),
     Case("spmv_matrix_ell", "spmv/ell.ptx", "y", (), (("ROWS=7", "NNZ=100"),), kernels=2, launch="matrix_ell.toml", brief=True),
     Case("spmv_matrix_blocks", "spmv/csr_blocks.ptx", "y", (), (("ROWS=1", "NNZ=3"), ("ROWS=301", "NNZ=900", "M=1")), launch="matrix_blocks.toml",
          brief=True),

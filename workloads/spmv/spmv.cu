@@ -27,6 +27,23 @@ extern "C" __global__ void spmv_csr_vector(float* y, const int* row_start, const
   if (lane == 0) y[row] = sum;
 }
 
+// The same in a grid of two dimensions, for more rows than a grid of one has warps.
+extern "C" __global__ void spmv_csr_vector_plane(float* y, const int* row_start, const int* column, const float* value, const float* x, int rows) {
+  __shared__ volatile float part[128];
+  const int tid = threadIdx.x, lane = tid & 31, row = (blockIdx.y * gridDim.x + blockIdx.x) * 4 + (tid >> 5);
+  if (row >= rows) return;
+  float sum = 0;
+  for (int i = row_start[row] + lane; i < row_start[row + 1]; i += 32) sum += value[i] * x[column[i]];
+  part[tid] = sum;
+  if (lane >= 16) return;  // the words behind are another warp's
+  part[tid] = sum = sum + part[tid + 16];
+  part[tid] = sum = sum + part[tid + 8];
+  part[tid] = sum = sum + part[tid + 4];
+  part[tid] = sum = sum + part[tid + 2];
+  sum = sum + part[tid + 1];
+  if (lane == 0) y[row] = sum;
+}
+
 // Any number of blocks: each takes every gridDim.x-th piece of as many rows as it has threads.
 extern "C" __global__ void spmv_csr_blocks(float* y, const int* row_start, const int* column, const float* value, const float* x, int rows) {
   for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += gridDim.x * blockDim.x) {
