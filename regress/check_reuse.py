@@ -33,7 +33,9 @@ def check_sectors(gpusim: Gpusim) -> None:
             require_equal(f"sectors of kernel {kernel}", set(map(int, of_l1["sectors"])), sectors)
     predicted = gpusim.run("analyze", run, "--model", "reuse-distance", "--json").require_code(0).json()["models"][0]["predictions"]
     rates = [p for p in predicted if p["quantity"] == "l1_global_load_miss_rate"]
-    require(len(rates) == 2 and all(abs(p["error"]) < 0.02 for p in rates), f"{rates}")
+    require(len(rates) == 2 and abs(rates[0]["error"]) < 0.1 and rates[1]["error"] == 0, f"{rates}")
+    # A sector has eight words, each of which a load of its own asks for; cyclically a sector is asked for once.
+    require_equal("first uses", [p["terms"][0]["predicted"] for p in rates], [0.125, 1])
     trace = gpusim.scratch / "partition.wtrc"
     gpusim.run("trace", partition, *machine, *size, "--warps", "--number", "1", "-o", trace).require_code(0)
     functional = gpusim.run("reuse", "--trace", trace, *machine, "--json").require_code(0).json()
