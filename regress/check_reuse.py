@@ -34,6 +34,8 @@ def check_sectors(gpusim: Gpusim) -> None:
     predicted = gpusim.run("analyze", run, "--model", "reuse-distance", "--json").require_code(0).json()["models"][0]["predictions"]
     rates = [p for p in predicted if p["quantity"] == "l1_global_load_miss_rate"]
     require(len(rates) == 2 and abs(rates[0]["error"]) < 0.1 and rates[1]["error"] == 0, f"{rates}")
+    alone = gpusim.run("analyze", run, "--model", "reuse-distance", "--kernel", "cyclic", "--json").require_code(0).json()["models"][0]
+    require(alone["predictions"] == [p for p in predicted if p["launch"] == 1], f"what was before a kernel counts though it is not asked for: {alone}")
     # A sector has eight words, each of which a load of its own asks for; cyclically a sector is asked for once.
     require_equal("first uses", [p["terms"][0]["predicted"] for p in rates], [0.125, 1])
     trace = gpusim.scratch / "partition.wtrc"

@@ -75,6 +75,17 @@ Prediction time_of(const ReusePrediction& p, const KernelRecord& k, const core::
           {}};
 }
 
+/// Launches from `first` to before `last`, which are not asked for, leave their lines in L2 for those that
+/// are. One that the model cannot read leaves none.
+void leave_in_l2(const Recording& recording, uint64_t first, uint64_t last, const ReuseOptions& options) {
+  for (uint64_t index = first; index < last; ++index) {
+    try {
+      (void)run_reuse(recording.machine(), recorded_warp_trace(recording, recording.kernel(index)), options);
+    } catch (const core::RecordError&) {
+    }
+  }
+}
+
 }  // namespace
 
 ReuseExtensions extensions_without(std::span<const std::string> names) {
@@ -118,10 +129,14 @@ ModelReport analyze_reuse(std::span<const Recording> recordings, const ModelOpti
     o.memory = &memory;
     if (const auto sm = options.values.find("sm"); sm != options.values.end())
       o.only_sm = modelled_sm(sm->second, "option sm", recording.machine());
-    for (const uint64_t index : recording.select(options.kernel)) {
+    const std::vector<uint64_t> chosen = recording.select(options.kernel);
+    uint64_t next = 0;
+    for (const uint64_t index : chosen) {
       if (recording.machine().l1.bytes == 0)
         throw core::RecordError(fmt::format("'{}': {} has no L1 data cache, which the model predicts",
                                             recording.path(), recording.machine().gpu.name));
+      if (o.only_sm == ReuseOptions::kAllSms) leave_in_l2(recording, next, index, o);
+      next = index + 1;
       const KernelRecord kernel = recording.kernel(index);
       const WarpTrace trace = recorded_warp_trace(recording, kernel);
       const ReusePrediction p = predict_reuse(recording.machine(), trace, o);

@@ -78,11 +78,11 @@ ReuseMemory::ReuseMemory(const core::MachineConfig& m, uint32_t sms, const Reuse
   burst_cycles_ = static_cast<double>(m.dram.burst_bytes) / bytes_per_cycle;
 }
 
-/// What is on its way through a link has room in it beside what waits at its end. Queues that the others'
-/// load fills too have the modelled SM's share of room.
+/// What is on its way through a link has room in it beside what waits at its end. How full the requests of
+/// SMs that are not modelled keep the queues of partitions is not known: then these have no end.
 void ReuseMemory::make_queues(const core::MachineConfig& m, uint32_t sms) {
   const auto room = [this](double entries) {
-    return QueueRoom(static_cast<uint32_t>(std::max(1.0, std::floor(entries / copies_))));
+    return QueueRoom(copies_ > 1 ? 0 : static_cast<uint32_t>(std::max(1.0, entries)));
   };
   const auto stages = [this](double core_cycles) { return core_cycles / flit_cycles_; };
   const auto queue = static_cast<double>(m.interconnect.queue);

@@ -23,18 +23,19 @@ struct ReuseNeighbours {
   double own = 1;     ///< of the lines of each, the fraction that is not another's too
 };
 
-/// When the last so many left a queue that has room for them.
+/// When the last so many left a queue that has room for them; 0: it has room for any number.
 class QueueRoom {
  public:
-  explicit QueueRoom(uint32_t entries) : left_(entries < 1 ? 1 : entries, 0) {}
+  explicit QueueRoom(uint32_t entries) : left_(entries, 0) {}
   /// From when on there is room for one more.
-  [[nodiscard]] double from() const { return left_[next_]; }
+  [[nodiscard]] double from() const { return left_.empty() ? 0 : left_[next_]; }
   /// One more will leave then.
   void put(double leaves) {
+    if (left_.empty()) return;
     left_[next_] = leaves;
     next_ = next_ + 1 == left_.size() ? 0 : next_ + 1;
   }
-  void clear() { std::fill(left_.begin(), left_.end(), 0.0); }
+  void clear() { std::ranges::fill(left_, 0.0); }
 
  private:
   std::vector<double> left_;
