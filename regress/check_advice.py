@@ -47,7 +47,7 @@ def check_text(gpusim: Gpusim) -> None:
     require_equal("one kernel of it", gpusim.run("advise", out, "--json", "--kernel", "transpose").require_code(0).json()["kernels"],
                   report["kernels"])
     described = {line for line in gpusim.run("advise", "--describe").require_code(0).out.split("\n") if line and not line.startswith(" ")}
-    rules = {rule for _, _, _, rule in advice.PAIRS.values()}
+    rules = {rule for _, _, _, rule in advice.PAIRS.values()} - {advice.NOTHING}
     require(rules <= described and OF_RUNS <= described, f"rules that --describe has not: {rules - described}")
     gpusim.run("advise").require_code(1).require_error("the recorded file is missing")
     gpusim.run("advise", gpusim.scratch / "none.h5").require_code(1).require_error("none.h5")
@@ -57,4 +57,15 @@ def check_text(gpusim: Gpusim) -> None:
     gpusim.run("advise", broken).require_code(1).require_error("broken.h5")
 
 
-CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "text": check_text}
+def check_left_aside(gpusim: Gpusim) -> None:
+    """A chain through memory gets no advice, and a line that says why."""
+    folder, out = gpusim.source / "workloads" / "advice", gpusim.scratch / "left.h5"
+    gpusim.run("--config", "tesla_v100", folder / "hops.ptx", "--launch", folder / "hops_before.toml", "--quiet", "--out", out).require_code(0)
+    text = gpusim.run("advise", out).require_code(0).out
+    require("no rule predicts a gain" in text and "\nnot judged in before: " in text, text)
+    require("\n    at hops.cu:" in text and "`ld.global.u32" in text, text)
+    unjudged = gpusim.run("advise", out, "--json").require_code(0).json()["unjudged"]
+    require(len(unjudged) == 1 and unjudged[0]["sectors"] > 16 and unjudged[0]["least"] == 4, str(unjudged))
+
+
+CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "text": check_text, "left_aside": check_left_aside}

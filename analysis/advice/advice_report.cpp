@@ -22,6 +22,19 @@ std::string kernel_line(const KernelEstimate& k) {
       100 * std::abs(k.own_error), k.own_error < 0 ? "small" : "large", rough);
 }
 
+std::string unjudged_text(const RunAdvice& run) {
+  std::string out;
+  for (const Unjudged& u : run.unjudged)
+    out += fmt::format(
+        "not judged in {}: the order of accesses whose places follow from loaded values\n{}    at {}\n    "
+        "sectors per request: {:.4g} sectors of 32 bytes (at least {:.1f} needed)\n",
+        printable(u.kernel),
+        indented("another order of the data, or of the work on them, can bring them together; how much that "
+                 "would gain does not follow from counts."),
+        printable(u.place), u.sectors, u.least);
+  return out;
+}
+
 std::string value_text(const Advice& a) {
   return fmt::format("{}: {} {}", a.counter,
                      a.value >= 1e6 ? fmt::format("{:.0f}", a.value) : fmt::format("{:.4g}", a.value),
@@ -34,7 +47,8 @@ std::string advice_text(const RunAdvice& run, size_t top) {
   std::string out = fmt::format("run of {:.0f} core cycles\n", run.cycles);
   for (const KernelEstimate& k : run.kernels) out += kernel_line(k);
   if (run.advice.empty())
-    return out + fmt::format("no rule predicts a gain of {:.0f} % or more\n", 100 * (kLeastGain - 1));
+    return out + fmt::format("no rule predicts a gain of {:.0f} % or more\n", 100 * (kLeastGain - 1)) +
+           unjudged_text(run);
   const size_t shown = std::min(top, run.advice.size());
   for (size_t i = 0; i < shown; ++i) {
     const Advice& a = run.advice[i];
@@ -46,7 +60,7 @@ std::string advice_text(const RunAdvice& run, size_t top) {
   }
   if (shown < run.advice.size())
     out += fmt::format("and {} more with smaller gains (--top)\n", run.advice.size() - shown);
-  return out;
+  return out + unjudged_text(run);
 }
 
 std::string advice_json(const RunAdvice& run) {
@@ -67,8 +81,14 @@ std::string advice_json(const RunAdvice& run) {
         a.place.empty() ? "null" : core::json_quoted(a.place), core::json_quoted(a.counter),
         core::json_number(a.value), core::json_quoted(a.unit), core::json_number(a.kernel_gain),
         core::json_number(a.gain));
-  return fmt::format("\"cycles\": {}, \"kernels\": [{}], \"advice\": [{}]", core::json_number(run.cycles),
-                     kernels, list);
+  std::string unjudged;
+  for (const Unjudged& u : run.unjudged)
+    unjudged +=
+        fmt::format("{}{{\"launch\": {}, \"kernel\": {}, \"place\": {}, \"sectors\": {}, \"least\": {}}}",
+                    unjudged.empty() ? "" : ", ", u.launch, core::json_quoted(u.kernel),
+                    core::json_quoted(u.place), core::json_number(u.sectors), core::json_number(u.least));
+  return fmt::format("\"cycles\": {}, \"kernels\": [{}], \"advice\": [{}], \"unjudged\": [{}]",
+                     core::json_number(run.cycles), kernels, list, unjudged);
 }
 
 std::string describe_rules() {

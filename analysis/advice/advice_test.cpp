@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "analysis/advice/advise.h"
-#include "analysis/advice/gathers.h"
 #include "analysis/testing/small_recording.h"
 #include "simcore/config/load.h"
 
@@ -136,6 +135,12 @@ class RulesTest : public testing::Test {
       if (const auto p = rule.propose(f); p && kCycles > kLeastGain * f.estimator().cycles(p->after))
         names.emplace_back(rule.name);
     return names;
+  }
+  /// For each operation, whether loaded values say its place.
+  [[nodiscard]] static std::vector<bool> gathers(const Facts& f) {
+    std::vector<bool> found;
+    for (uint64_t pc = 0; pc < f.operations(); ++pc) found.push_back(f.origin(pc).of_data);
+    return found;
   }
   [[nodiscard]] static double gain(const Facts& f, const Proposal& p) {
     return kCycles / f.estimator().cycles(p.after);
@@ -282,6 +287,125 @@ TEST_F(RulesTest, SingleAndDoublePrecisionDifferByTheirPipes) {
   ASSERT_TRUE(p);
   EXPECT_NEAR(p->after.units.at("pipe_fp64"), 0, 300);
   EXPECT_NEAR(p->after.units.at("pipe_fp32"), 47'400, 300) << "two cycles an operation instead of four";
+}
+
+/// for (...) p = next[p], whose register has two definitions: no tile can have what it will ask for.
+TEST_F(RulesTest, AChainIsLeftAloneAndSaidToBe) {
+  unit("dram_bus", "channel", 64, 0.5);
+  operation("int", "mov.u32 %r1, %r9", 1);
+  operation("int", "mul.wide.u32 %rd2, %r1, 4", 16);
+  operation("int", "add.s64 %rd3, %rd9, %rd2", 16);
+  operation("load_global", "ld.global.u32 %r1, [%rd3]", 16,
+            {{"transactions", 16 * 32}, {"requested_bytes", 16 * 128}, {"transferred_bytes", 16 * 1024}});
+  EXPECT_THAT(named(), testing::IsEmpty());
+  const auto left = left_aside(facts());
+  ASSERT_TRUE(left);
+  EXPECT_EQ(left->pc, 3);
+  EXPECT_EQ(left->sectors, 32);
+  EXPECT_EQ(left->least, 4);
+}
+
+/// Two words of records of 64 bytes, of which lines have two: packed ones of 8 bytes have four in a sector.
+TEST_F(RulesTest, RecordsOfWhichFewBytesAreUsedArePacked) {
+  const auto gather = [&](uint64_t lines) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    operation("load_global", "ld.global.u32 %r1, [%rd1]", 1,
+              {{"transactions", 1}, {"requested_bytes", 128}, {"transferred_bytes", 128}});
+    operation("int", "mul.wide.u32 %rd2, %r1, 64", 1);
+    operation("int", "add.s64 %rd3, %rd9, %rd2", 1);
+    const std::map<std::string, uint64_t> spread{
+        {"transactions", lines}, {"requested_bytes", 128}, {"transferred_bytes", 1024}};
+    operation("load_global", "ld.global.f32 %f1, [%rd3]", 1, spread);
+    operation("load_global", "ld.global.f32 %f2, [%rd3+28]", 1, spread);
+  };
+  unit("dram_bus", "channel", 64, 0.9);
+  kernel.counters["dram_read_bytes"] = 2048.0 * kWarps;
+  gather(16);
+  const auto p = packing(facts());
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->value, 8);
+  EXPECT_EQ(p->unit, "of 64");
+  EXPECT_THAT(p->what, HasSubstr("8 bytes a record"));
+  EXPECT_GE(p->pc, 3);
+  // One access of 8 sectors instead of two of 32.
+  EXPECT_NEAR(p->after.units.at("dram_bus") / (0.9 * kCycles), 8.0 / 64, 0.01);
+  gather(32);
+  EXPECT_NEAR(packing(facts())->after.units.at("dram_bus") / (0.9 * kCycles), 0.5, 0.01)
+      << "records far apart lie in as many sectors as before";
+  kernel.per_pc.texts["ptx"][1] = "mul.wide.u32 %rd2, %r1, 4";
+  EXPECT_FALSE(packing(facts())) << "words";
+}
+
+/// As many atomics in one partition as others spread over all: nobody's rows begin in it.
+TEST_F(RulesTest, AtomicsThatCrowdAreNoCamping) {
+  unit("dram_bus", "channel", 64, 0.5);
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = kernel.units.back().most = 20'000;
+  kernel.counters["noc_requests"] = 4.0 * kWarps + 1.0 * kWarps;
+  kernel.counters["noc_requests_to_busiest"] = 1.0 * kWarps + 4.0 * kWarps / 64;
+  operation("load_global", "ld.global.f32 %f1, [%rd1]", 4,
+            {{"transactions", 4}, {"requested_bytes", 512}, {"transferred_bytes", 512}});
+  operation("atom_global", "atom.global.add.u32 %r1, [%rd2], %r2", 1,
+            {{"transactions", 1}, {"transferred_bytes", 128}, {"active_lanes", 32}, {"atomic_words", 4}});
+  EXPECT_FALSE(partition_camping(facts()));
+  kernel.counters["noc_requests_to_busiest"] += 1.0 * kWarps;
+  const auto p = partition_camping(facts());
+  ASSERT_TRUE(p) << "requests that no atomics explain";
+  EXPECT_EQ(p->pc, 0);
+}
+
+/// A block's results, which it has collected: fewer blocks add fewer, and nothing else helps.
+TEST_F(RulesTest, ResultsThatBlocksAddAreToBecomeFewer) {
+  unit("l2_atomics", "partition", 64, 0.0);
+  kernel.units.back().busy = 50'000 * 2;
+  kernel.units.back().most = 50'000;
+  const auto launch = [&](const char* thread, uint64_t blocks) {
+    kernel.per_pc = {};
+    for (const char* text : {"ptx", "class", "source_file"}) kernel.per_pc.texts[text];
+    operation("int", thread, 1);
+    operation("int", "mul.wide.u32 %rd1, %r1, 4", 1);
+    operation("int", "add.s64 %rd2, %rd9, %rd1", 1);
+    operation("load_global", "ld.global.u32 %r3, [%rd3]", 8,
+              {{"transactions", 8}, {"requested_bytes", 8 * 128}, {"transferred_bytes", 8 * 128}});
+    operation("atom_shared", "atom.shared.add.u32 %r4, [%r3], 1", 8);
+    operation("atom_global", "atom.global.add.u32 %r5, [%rd2], %r6", 1,
+              {{"transactions", 1}, {"transferred_bytes", 128}, {"active_lanes", 32}, {"atomic_words", 4}});
+    for (auto& [name, column] : kernel.per_pc.numbers)
+      for (uint64_t& value : column) value = value / kWarps * blocks * 8;
+    kernel.counters["warps"] = static_cast<double>(blocks) * 8;
+    for (uint64_t& warps : kernel.per_sm.numbers["warps"]) warps = std::max<uint64_t>(1, blocks * 8 / kSms);
+  };
+  launch("mov.u32 %r1, %tid.x", 640);
+  const auto p = atomics(facts());
+  ASSERT_TRUE(p);
+  EXPECT_THAT(p->what, testing::Not(HasSubstr("collect")));
+  EXPECT_THAT(p->what, HasSubstr("one large block for each of the 80 SMs"));
+  EXPECT_NEAR(p->after.units.at("l2_atomics") + p->after.tail, 50'000 / 8.0, 1);
+  launch("mov.u32 %r1, %tid.x", 80);
+  EXPECT_FALSE(atomics(facts())) << "there are as few already";
+  // All partitions have as much, and each block has words of its own.
+  kernel.units.back().busy = 50'000 * 64;
+  launch("add.s32 %r1, %ctaid.x, %tid.x", 640);
+  EXPECT_FALSE(atomics(facts()));
+}
+
+/// Constants without a suffix: values are converted there and back around each operation.
+TEST_F(RulesTest, ConversionsGoWithDoublePrecision) {
+  unit("pipe_fp64", "scheduler", 320, 0.25);
+  unit("pipe_sfu", "scheduler", 320, 0.96);
+  unit("pipe_fp32", "scheduler", 320, 0.0);
+  operation("cvt64", "cvt.f64.f32 %fd1, %f1", 60);
+  operation("fp64", "fma.rn.f64 %fd2, %fd1, 0d3FE0000000000000, %fd1", 60);
+  operation("cvt64", "cvt.rn.f32.f64 %f2, %fd2", 60);
+  const auto p = precision(facts());
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->pc, 1);
+  EXPECT_THAT(p->counter, HasSubstr("sfu pipe, with conversions between single and double precision"));
+  EXPECT_NEAR(p->after.units.at("pipe_sfu"), 0, 300);
+  EXPECT_NEAR(p->after.units.at("pipe_fp32"), 60 * 100 * 2, 300);
+  operation("store_global", "st.global.f64 [%rd1], %fd2", 1);
+  EXPECT_NEAR(precision(facts())->after.units.at("pipe_sfu"), 48'000, 300) << "an array of doubles stays one";
 }
 
 TEST_F(RulesTest, AtomicsOnOneWordAreAddedUpByTheWarp) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -47,12 +48,40 @@ LaunchResources resources_of(const Recording& recording, uint64_t launch) {
   return {of("threads_per_block"), of("registers"), of("shared_bytes"), of("spilled_registers")};
 }
 
+/// Where an operation is two branches, the first under a condition and the second not, as of
+/// "@%p1 bra A; bra.uni B;", it names the second: the condition is in the statement before.
+std::string statement_of(const KernelRecord& kernel, uint64_t pc, std::string_view ptx) {
+  std::string text = text_cell(kernel.per_pc, "ptx", pc);
+  const Table& t = kernel.per_pc;
+  if (!text.starts_with("bra") || !t.has("divergent") || t["divergent"][pc] == 0 || !t.has("ptx_line"))
+    return text;
+  size_t end = 0;
+  for (uint64_t line = 1; line < t["ptx_line"][pc]; ++line) {
+    end = ptx.find('\n', end);
+    if (end == std::string_view::npos) return text;
+    ++end;
+  }
+  const size_t last = ptx.substr(0, end).rfind(';');
+  if (last == std::string_view::npos) return text;
+  const std::string_view guarded = ptx.substr(0, last);
+  const size_t from = guarded.rfind('@');
+  const size_t before = guarded.find_last_of(";{}:");
+  if (from == std::string_view::npos || (before != std::string_view::npos && before > from)) return text;
+  std::string found;
+  for (const char c : guarded.substr(from))
+    if (std::isspace(static_cast<unsigned char>(c)) == 0)
+      found += c;
+    else if (!found.ends_with(' '))
+      found += ' ';
+  return found;
+}
+
 /// The line of the source, if it is known, and the statement of the PTX.
-std::string place_of(const KernelRecord& kernel, uint64_t pc) {
+std::string place_of(const KernelRecord& kernel, uint64_t pc, std::string_view ptx) {
   if (pc >= kernel.per_pc.rows) return {};
   const SourceLine user = user_line(kernel.per_pc, pc);
   if (user.line == 0) return statement_place(kernel.per_pc, pc);
-  return fmt::format("{}:{} `{}`", from_here(user.file), user.line, text_cell(kernel.per_pc, "ptx", pc));
+  return fmt::format("{}:{} `{}`", from_here(user.file), user.line, statement_of(kernel, pc, ptx));
 }
 
 /// Empty if it is not there: rules then do with the statements that operations name.
@@ -165,11 +194,13 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
     const std::string name = core::short_kernel_name(kernel.name);
     const auto cycles = static_cast<double>(kernel.cycles);
     run.kernels.push_back({name, g.longest, g.launches.size(), kernel.cycles, facts.estimator().own_error()});
+    if (const std::optional<LeftAside> l = left_aside(facts))
+      run.unjudged.push_back({name, place_of(kernel, l->pc, ptx), g.longest, l->sectors, l->least});
     for (const Rule& rule : rules()) {
       const std::optional<Proposal> p = rule.propose(facts);
       if (!p) continue;
       const double after = std::max(1.0, facts.estimator().cycles(p->after));
-      run.advice.push_back({std::string(rule.name), name, g.longest, p->what, place_of(kernel, p->pc),
+      run.advice.push_back({std::string(rule.name), name, g.longest, p->what, place_of(kernel, p->pc, ptx),
                             p->counter, p->unit, p->value, cycles / after,
                             gain_of(times.all, g.cycles * (1 - after / cycles))});
     }
@@ -177,6 +208,11 @@ RunAdvice advise(const Recording& recording, const std::string& selection) {
   }
   if (selection.empty()) overlap_transfers(recording, times, run);
   std::erase_if(run.advice, [](const Advice& a) { return a.gain < kLeastGain; });
+  // Advice about the same accesses says that their places are a matter of the data.
+  std::erase_if(run.unjudged, [&](const Unjudged& u) {
+    return std::ranges::any_of(run.advice,
+                               [&](const Advice& a) { return a.rule == "packing" && a.launch == u.launch; });
+  });
   std::ranges::stable_sort(run.advice, std::ranges::greater{}, &Advice::gain);
   return run;
 }

@@ -28,10 +28,18 @@ struct KernelEstimate {
   double own_error = 0;
 };
 
+/// Accesses that no rule is about, though they move more than they need.
+struct Unjudged {
+  std::string kernel, place;
+  uint64_t launch = 0;
+  double sectors = 0, least = 0;  ///< of a request
+};
+
 struct RunAdvice {
   double cycles = 0;  ///< core cycles from the first start of a kernel or copy to the last end
   std::vector<KernelEstimate> kernels;  ///< by time
   std::vector<Advice> advice;           ///< largest gain first
+  std::vector<Unjudged> unjudged;       ///< by time of their kernels
 };
 
 /// A gain below this is no advice.

@@ -34,11 +34,11 @@ bool is_shared(std::string_view c) { return c.ends_with("_shared") || c == "shar
 bool is_spill(const Facts& facts, uint64_t pc) { return analysis::is_spill(facts.kernel().per_pc, pc); }
 
 Facts::Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources,
-             std::string ptx)
+             std::string_view ptx)
     : kernel_(kernel),
       machine_(machine),
       resources_(resources),
-      ptx_(std::move(ptx)),
+      origins_(origins_of(kernel, ptx)),
       estimator_(recorded_work(), static_cast<double>(kernel.cycles)) {}
 
 std::string_view Facts::op_class(uint64_t pc) const { return text_cell(kernel_.per_pc, "class", pc); }
@@ -118,7 +118,9 @@ double Facts::more_warps(const LaunchResources& other) const {
 
 double Facts::busy(std::string_view unit) const {
   const auto at = estimator_.recorded().units.find(unit);
-  return at == estimator_.recorded().units.end() ? 0 : at->second / static_cast<double>(kernel_.cycles);
+  if (at == estimator_.recorded().units.end()) return 0;
+  const double at_the_end = unit == "l2_atomics" ? estimator_.recorded().tail : 0;
+  return (at->second + at_the_end) / static_cast<double>(kernel_.cycles);
 }
 
 double Facts::work(std::string_view unit) const {
@@ -144,10 +146,36 @@ double Facts::latency(std::string_view op_class) const {
   return at == machine_.latency.end() ? 0 : static_cast<double>(at->second);
 }
 
-double Facts::crowding() const {
+double Facts::crowding_with_atomics() const {
   const double requests = counter("noc_requests"), partitions = machine_.l2.partitions;
   if (requests <= kBalanceWindow * partitions) return 1;
   return std::max(1.0, counter("noc_requests_to_busiest") * partitions / requests / kRandomlyUneven);
+}
+
+double Facts::crowding() const {
+  const UnitLoad* atomics = kernel_.unit("l2_atomics");
+  const double requests = counter("noc_requests"), partitions = machine_.l2.partitions;
+  if (atomics == nullptr || atomics->busy == 0) return crowding_with_atomics();
+  const double of_atomics =
+      std::min(requests, sum("transactions", [&](uint64_t pc) { return op_class(pc) == "atom_global"; }));
+  const double others = requests - of_atomics;
+  if (others <= kBalanceWindow * partitions) return 1;
+  // Those of atomics to the partition that has most of them.
+  const double to_busiest =
+      of_atomics * static_cast<double>(atomics->most) / static_cast<double>(atomics->busy);
+  return std::max(1.0,
+                  (counter("noc_requests_to_busiest") - to_busiest) * partitions / others / kRandomlyUneven);
+}
+
+bool Facts::merges(uint64_t pc) const {
+  if (op_class(pc) != "atom_global" || origin(pc).of_data || executed(pc) <= 0) return false;
+  for (uint64_t later = pc + 1; later < operations(); ++later)
+    if (executed(later) > 0 && (op_class(later) == "load_global" || op_class(later) == "barrier"))
+      return false;
+  const auto before = [&](uint64_t other) {
+    return other < pc && (op_class(other) == "load_global" || is_shared(op_class(other)));
+  };
+  return 2 * executed(pc) <= sum("executed", before);
 }
 
 double Facts::requests_per_warp() const {
@@ -201,14 +229,14 @@ Work Facts::recorded_work() {
   const double cycles = static_cast<double>(kernel_.cycles);
   work.start =
       std::min(cycles, machine_.gpu.launch_cycles + static_cast<double>(machine_.gpu.block_start_cycles));
-  const double crowded = crowding();
+  const double crowded = crowding(), with_atomics = crowding_with_atomics();
   for (const UnitLoad& u : kernel_.units) {
     if (!does_work(u.unit) || u.unit == "dram_rows" || u.unit == "dram_turnarounds" ||
         u.unit == "dram_refresh" || u.unit == "copy_engine")
       continue;  // the last is beside the kernel
     double share = u.peak();
     if (std::ranges::find(kPartitionUnits, u.unit) != kPartitionUnits.end())
-      share = std::max(share, u.mean() * crowded);
+      share = std::max(share, u.mean() * (u.unit == "dram_bus" ? crowded : with_atomics));
     if (u.unit == "dram_bus")
       if (const UnitLoad* refresh = kernel_.unit("dram_refresh")) share /= std::max(0.5, 1 - refresh->mean());
     work.units[u.unit] = std::min(share * cycles, std::max(0.0, cycles - work.start));
@@ -232,6 +260,14 @@ Work Facts::recorded_work() {
   if (most == 0) most = warps() / std::max(1.0, sms());
   work.rounds = std::max(1.0, most / places());
   work.memory_share = memory_share();
+  // Blocks that are done together add their results together, beside nothing else.
+  const auto is_atomic = [&](uint64_t pc) { return op_class(pc) == "atom_global"; };
+  if (const double all = sum("executed", is_atomic); all > 0) {
+    const double merged = sum("executed", [&](uint64_t pc) { return merges(pc); });
+    const double held = blocks_per_sm(resources_) * warps_per_block();
+    work.tail = work.units["l2_atomics"] * merged / all / std::max(1.0, held > 0 ? most / held : work.rounds);
+    work.units["l2_atomics"] -= work.tail;
+  }
   const auto in_memory = [&](uint64_t pc) {
     return is_global(op_class(pc)) || op_class(pc) == "atom_global";
   };

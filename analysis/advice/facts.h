@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analysis/advice/estimator.h"
+#include "analysis/advice/origins.h"
 #include "analysis/recording/recording.h"
 #include "simcore/occupancy/machine_limits.h"
 
@@ -23,12 +24,11 @@ class Facts {
   /// Keeps references to both.
   /// `ptx`: of the program; may be empty.
   Facts(const KernelRecord& kernel, const core::MachineConfig& machine, LaunchResources resources,
-        std::string ptx = {});
+        std::string_view ptx = {});
 
   [[nodiscard]] const KernelRecord& kernel() const { return kernel_; }
   [[nodiscard]] const core::MachineConfig& machine() const { return machine_; }
   [[nodiscard]] const LaunchResources& resources() const { return resources_; }
-  [[nodiscard]] const std::string& ptx() const { return ptx_; }
   [[nodiscard]] const Estimator& estimator() const { return estimator_; }
 
   /// Operations, by their number.
@@ -42,6 +42,11 @@ class Facts {
   /// Of these operations the one with the largest value; operations() if all are 0.
   [[nodiscard]] uint64_t largest(const std::function<double(uint64_t)>& value) const;
   [[nodiscard]] double counter(std::string_view name) const;
+  /// Where an access goes.
+  [[nodiscard]] const AddressOrigin& origin(uint64_t pc) const { return origins_[pc]; }
+  /// Global atomics at places that threads decide, behind all loads and barriers, and fewer than the accesses
+  /// before: a block adds its results when it is done.
+  [[nodiscard]] bool merges(uint64_t pc) const;
 
   [[nodiscard]] double warps() const;            ///< of the launch
   [[nodiscard]] double warps_per_block() const;  ///< whole ones
@@ -65,8 +70,10 @@ class Facts {
   [[nodiscard]] std::string pipe_of(std::string_view op_class) const;
   /// Core cycles from an operation of a class to one that depends on it, within the SM.
   [[nodiscard]] double latency(std::string_view op_class) const;
-  /// Requests to the busiest partition of the time, for one to the mean, as random traffic is 1.
+  /// Requests to the busiest partition of the time, for one to the mean, as random traffic is 1: without
+  /// those of atomics, which crowd where their words are.
   [[nodiscard]] double crowding() const;
+  [[nodiscard]] double crowding_with_atomics() const;
   /// Accesses of one warp that the coalescer looks at apart: half warps before compute capability 2.0.
   [[nodiscard]] double requests_per_warp() const;
 
@@ -81,7 +88,7 @@ class Facts {
   const KernelRecord& kernel_;
   const core::MachineConfig& machine_;
   LaunchResources resources_;
-  std::string ptx_;
+  std::vector<AddressOrigin> origins_;
   /// Slots, by column of per_pc, from which on a wait is one of its own.
   std::map<std::string, double, std::less<>> own_waits_;
   Estimator estimator_;

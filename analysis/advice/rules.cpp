@@ -5,8 +5,9 @@
 namespace gpusim::analysis::advice {
 
 std::span<const Rule> rules() {
-  static constexpr std::array<Rule, 13> kRules{{
+  static constexpr std::array<Rule, 14> kRules{{
       {"coalescing", "warps whose accesses lie in more sectors of memory than their bytes need", coalescing},
+      {"packing", "records at places that loaded values say, of which few bytes are used", packing},
       {"partition_camping", "requests that crowd in a few memory partitions", partition_camping},
       {"shared_reuse", "values that several warps of a block load from global memory", shared_reuse},
       {"atomics", "atomic operations on global memory that wait for each other", atomics},

@@ -27,8 +27,17 @@ struct Rule {
 
 [[nodiscard]] std::span<const Rule> rules();
 
+/// Accesses of which no rule can say what another order would gain: loaded values say where they go.
+struct LeftAside {
+  uint64_t pc = 0;                ///< the one that moves most
+  double sectors = 0, least = 0;  ///< of a request of it, and what its bytes need
+};
+/// Nothing if they move little beyond what their bytes need.
+std::optional<LeftAside> left_aside(const Facts& facts);
+
 // Of memory.
 std::optional<Proposal> coalescing(const Facts& facts);
+std::optional<Proposal> packing(const Facts& facts);
 std::optional<Proposal> partition_camping(const Facts& facts);
 std::optional<Proposal> shared_reuse(const Facts& facts);
 std::optional<Proposal> atomics(const Facts& facts);

@@ -5,107 +5,15 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/advice/gathers.h"
 #include "analysis/advice/rules.h"
+#include "analysis/advice/traffic.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
-namespace {
-
-constexpr double kSector = 32, kLine = 128;
-/// A share of a kernel's transactions or bytes below which no rule speaks of it.
-constexpr double kWorthwhile = 0.1;
-
-/// What goes through the memory system in a kernel's accesses to global and local memory.
-struct Traffic {
-  double load_transactions = 0, store_transactions = 0;  ///< and atomic ones, among the loads
-  double load_bytes = 0, store_bytes = 0;                ///< moved
-  double load_asked = 0, store_asked = 0;
-
-  [[nodiscard]] double transactions() const { return load_transactions + store_transactions; }
-};
-
-bool in_memory(std::string_view c) {
-  return is_global(c) || c == "load_local" || c == "store_local" || c == "atom_global";
-}
-
-void add(Traffic& t, bool load, double transactions, double moved, double asked) {
-  (load ? t.load_transactions : t.store_transactions) += transactions;
-  (load ? t.load_bytes : t.store_bytes) += moved;
-  (load ? t.load_asked : t.store_asked) += asked;
-}
-
-Traffic recorded_traffic(const Facts& f) {
-  Traffic t;
-  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
-    const std::string_view c = f.op_class(pc);
-    if (in_memory(c))
-      add(t, !c.starts_with("store_"), f.count("transactions", pc), f.count("transferred_bytes", pc),
-          f.count("requested_bytes", pc));
-  }
-  return t;
-}
-
-/// Flits of packets that carry these bytes in so many transactions.
-double flits(double transactions, double bytes, double header, double flit) {
-  if (transactions <= 0) return 0;
-  return transactions * std::ceil((header + bytes / transactions) / flit);
-}
-
-double ratio(double after, double before) { return before > 0 ? std::min(1.0, after / before) : 1; }
-
-/// Work of the units of memory with other traffic. What an L1 keeps is kept of the rest as well.
-void set_traffic(const Facts& f, const Traffic& before, const Traffic& after, Work& work) {
-  const auto& net = f.machine().interconnect;
-  const double reply_flit = net.reply_flit_bytes != 0 ? net.reply_flit_bytes : net.flit_bytes;
-  const auto requests = [&](const Traffic& t) {
-    return flits(t.load_transactions, 0, net.header_bytes, net.flit_bytes) +
-           flits(t.store_transactions, t.store_bytes, net.header_bytes, net.flit_bytes);
-  };
-  const auto replies = [&](const Traffic& t) {
-    return flits(t.load_transactions, t.load_bytes, net.header_bytes, reply_flit) +
-           flits(t.store_transactions, 0, net.header_bytes, reply_flit);
-  };
-  const double asked = ratio(requests(after), requests(before));
-  const double replied = ratio(replies(after), replies(before));
-  const double transactions = ratio(after.transactions(), before.transactions());
-  for (const char* unit :
-       {"lsu_port", "coalescer", "l1_tags", "l1_data", "l2_requests", "l2_replies", "tlb_l2", "tlb_walkers"})
-    work.scale(unit, transactions);
-  for (const char* unit : {"request_in", "request_links", "request_out"}) work.scale(unit, asked);
-  for (const char* unit : {"reply_in", "reply_links", "reply_out"}) work.scale(unit, replied);
-}
-
-/// Requests that no longer crowd: each partition has as much work as the mean.
-void spread_over_partitions(const Facts& f, Work& work) {
-  for (auto& [unit, busy] : work.units)
-    if (const UnitLoad* u = f.kernel().unit(unit);
-        u != nullptr && (u->place == "partition" || u->place == "channel"))
-      busy = std::min(busy, u->mean() * static_cast<double>(f.kernel().cycles));
-}
-
-/// DRAM's data bus and rows with other bytes read and written.
-void set_dram(const Facts& f, double read, double written, Work& work) {
-  const double before = f.counter("dram_read_bytes") + f.counter("dram_write_bytes");
-  for (const char* unit : {"dram_bus", "dram_activates"}) work.scale(unit, ratio(read + written, before));
-}
-
-/// Transactions and bytes that an operation's accesses need at least.
-struct Least {
-  double transactions = 0, bytes = 0;
-};
-Least least_of(const Facts& f, uint64_t pc) {
-  const double asked = f.count("requested_bytes", pc), requests = f.executed(pc) * f.requests_per_warp();
-  return {std::min(f.count("transactions", pc), std::max(requests, asked / kLine)),
-          std::min(f.count("transferred_bytes", pc), std::max(f.executed(pc) * kSector, asked))};
-}
-
-}  // namespace
 
 std::optional<Proposal> coalescing(const Facts& f) {
   const Traffic before = recorded_traffic(f);
-  const std::vector<bool> scattered = gathers(f);
-  const auto can_be_ordered = [&](uint64_t pc) { return is_global(f.op_class(pc)) && !scattered[pc]; };
+  const auto can_be_ordered = [&](uint64_t pc) { return is_global(f.op_class(pc)) && !f.origin(pc).of_data; };
   Traffic after;
   double requests = 0, moved = 0, sectors = 0;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
@@ -153,10 +61,10 @@ std::optional<Proposal> partition_camping(const Facts& f) {
   const double crowding = f.crowding();
   if (crowding < kCrowded) return std::nullopt;
   Proposal p;
-  p.pc = f.largest([&](uint64_t pc) {
-    return is_global(f.op_class(pc)) || f.op_class(pc) == "atom_global" ? f.count("transactions", pc) : 0.0;
-  });
-  if (p.pc == f.operations() || f.op_class(p.pc) == "atom_global") return std::nullopt;
+  p.pc =
+      f.largest([&](uint64_t pc) { return is_global(f.op_class(pc)) ? f.count("transactions", pc) : 0.0; });
+  // Where loaded values say the place, it is a few words that crowd, however long rows are.
+  if (p.pc == f.operations() || f.origin(p.pc).of_data) return std::nullopt;
   p.what =
       "make rows longer than a multiple of the partitions' interleaving, or number blocks along a "
       "diagonal, so that all partitions have work at any time";
@@ -180,8 +88,12 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   // A thread that loads so often has neighbours that load the same.
   constexpr double kLoads = 8;
   const bool cached = f.machine().l1.bytes != 0 && f.machine().l1.cache_global;
-  const double loads = f.sum("executed", [&](uint64_t pc) { return f.op_class(pc) == "load_global"; });
-  const double asked = f.sum("requested_bytes", [&](uint64_t pc) { return f.op_class(pc) == "load_global"; });
+  // What is loaded from where loaded values say is known too late to be in a tile.
+  const auto can_be_in_tile = [&](uint64_t pc) {
+    return f.op_class(pc) == "load_global" && !f.origin(pc).of_data;
+  };
+  const double loads = f.sum("executed", can_be_in_tile);
+  const double asked = f.sum("requested_bytes", can_be_in_tile);
   // Values that go on to shared memory are shared already.
   const double stored = f.sum("executed", [&](uint64_t pc) { return f.op_class(pc) == "store_shared"; });
   const double per_warp = std::max(0.0, loads - stored) / f.warps();
@@ -190,8 +102,7 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   if (f.machine().l2.bytes != 0 && asked < 4 * f.counter("dram_read_bytes")) return std::nullopt;
   const double reuse = std::min(f.warps_per_block(), per_warp);
   Proposal p;
-  p.pc = f.largest(
-      [&](uint64_t pc) { return f.op_class(pc) == "load_global" ? f.count("transferred_bytes", pc) : 0.0; });
+  p.pc = f.largest([&](uint64_t pc) { return can_be_in_tile(pc) ? f.count("transferred_bytes", pc) : 0.0; });
   p.what = fmt::format(
       "load what the warps of a block have in common once, into a tile in shared memory "
       "(here a value can serve {:.0f} warps)",
@@ -202,9 +113,7 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   p.after = f.estimator().recorded();
   const Traffic before = recorded_traffic(f);
   Traffic after = before;
-  const auto of_loads = [&](std::string_view column) {
-    return f.sum(column, [&](uint64_t pc) { return f.op_class(pc) == "load_global"; });
-  };
+  const auto of_loads = [&](std::string_view column) { return f.sum(column, can_be_in_tile); };
   after.load_transactions -= of_loads("transactions") * (1 - 1 / reuse);
   after.load_bytes -= of_loads("transferred_bytes") * (1 - 1 / reuse);
   set_traffic(f, before, after, p.after);
@@ -216,7 +125,7 @@ std::optional<Proposal> shared_reuse(const Facts& f) {
   if (const UnitLoad* shared = f.kernel().unit("shared"))
     p.after.units["shared"] += steps / static_cast<double>(std::max<uint64_t>(1, shared->instances));
   for (uint64_t pc = 0; pc < f.operations(); ++pc)
-    if (f.op_class(pc) == "load_global")
+    if (can_be_in_tile(pc))
       p.after.chain[pc] =
           std::min(p.after.chain[pc],
                    p.after.chain[pc] / reuse + f.executed(pc) / f.warps() * f.latency("load_shared"));
@@ -237,14 +146,48 @@ double sectors_of_random(double distinct, double lanes) {
   return least;
 }
 
-/// Sectors that all atomics of a kernel use: what random accesses would need to spread so over the sectors of
-/// a request, and no fewer than there are partitions that have as much to do as the busiest.
-double sectors_of_results(const Facts& f, double executed, double lanes, double sectors) {
+/// Partitions that have as much to do with atomics as the busiest.
+double partitions_of_atomics(const Facts& f) {
   const UnitLoad* unit = f.kernel().unit("l2_atomics");
-  const double partitions = unit == nullptr || unit->peak() <= 0
-                                ? 1
-                                : static_cast<double>(unit->instances) * unit->mean() / unit->peak();
-  return std::max({1.0, partitions, sectors_of_random(std::max(1.0, sectors / executed), lanes / executed)});
+  if (unit == nullptr || unit->peak() <= 0) return 1;
+  return static_cast<double>(unit->instances) * unit->mean() / unit->peak();
+}
+
+/// Whether threads choose the words of most atomics, which are others for each block.
+bool each_block_has_its_own(const Facts& f) {
+  constexpr double kMost = 0.5;
+  double own = 0, all = 0;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (f.op_class(pc) != "atom_global") continue;
+    all += f.executed(pc);
+    if (!f.origin(pc).of_data && f.origin(pc).of_block) own += f.executed(pc);
+  }
+  const UnitLoad* unit = f.kernel().unit("l2_atomics");
+  return own > kMost * all && unit != nullptr &&
+         partitions_of_atomics(f) > kMost * static_cast<double>(unit->instances);
+}
+
+/// Sectors that all atomics of a kernel use. Where data say which, what random accesses would need to spread
+/// so over the sectors of a request, and no fewer than there are partitions that have as much to do as the
+/// busiest. Where threads say which, each warp of a block has its own, and others each time if a loop changes
+/// them.
+double sectors_of_results(const Facts& f) {
+  double results = partitions_of_atomics(f), executed = 0, lanes = 0, sectors = 0, chosen = 0;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    if (f.op_class(pc) != "atom_global" || f.executed(pc) <= 0) continue;
+    const double of_one = f.count("transferred_bytes", pc) / kSector / f.executed(pc);
+    const double times = f.executed(pc) / f.blocks();
+    if (!f.origin(pc).of_data && !f.origin(pc).of_block && f.origin(pc).stride != 0) {
+      chosen += of_one * (f.origin(pc).of_loop ? times : std::min(times, f.warps_per_block()));
+      continue;
+    }
+    executed += f.executed(pc);
+    lanes += f.count("active_lanes", pc);
+    sectors += f.count("transferred_bytes", pc) / kSector;
+  }
+  if (executed > 0)
+    results = std::max(results, sectors_of_random(std::max(1.0, sectors / executed), lanes / executed));
+  return std::max({1.0, results, chosen});
 }
 
 }  // namespace
@@ -274,13 +217,19 @@ std::optional<Proposal> atomics(const Facts& f) {
         executed / f.warps() * std::log2(lanes_each) * (f.latency("warp") + f.latency("fp32"));
     return p;
   }
+  if (each_block_has_its_own(f)) return std::nullopt;
   // Each word of the results has a place in the shared memory of each block.
-  const double results = sectors_of_results(f, executed, lanes, sectors);
-  const double shared_bytes = static_cast<double>(f.resources().shared_bytes) + results * kSector;
+  const double results = sectors_of_results(f);
+  // Results that a block adds at its end are there already.
+  const bool merges = 2 * f.sum("executed", [&](uint64_t pc) { return f.merges(pc); }) > executed;
+  const double shared_bytes =
+      static_cast<double>(f.resources().shared_bytes) + (merges ? 0 : results * kSector);
   if (shared_bytes > static_cast<double>(f.machine().shared.bytes)) return std::nullopt;
   p.what =
-      "collect each block's results in shared memory with its atomics, and add them to global memory "
-      "once, at the block's end";
+      merges
+          ? "add the blocks' results to global memory fewer times"
+          : "collect each block's results in shared memory with its atomics, and add them to global memory "
+            "once, at the block's end";
   // Where that is not much less than there is now, it takes as few blocks as use all SMs: blocks that end
   // together also add the same words at the same time.
   constexpr double kWorth = 0.5;
@@ -295,20 +244,20 @@ std::optional<Proposal> atomics(const Facts& f) {
         "in a loop",
         f.sms());
   }
+  const double left = std::min(1.0, blocks * results / now);
   const Traffic before = recorded_traffic(f);
   Traffic after = before;
-  after.load_transactions -= f.sum("transactions", is_atomic);
-  after.load_bytes -= f.sum("transferred_bytes", is_atomic);
-  const double atomics_of_busiest = p.after.units["l2_atomics"];
+  after.load_transactions -= f.sum("transactions", is_atomic) * (merges ? 1 - left : 1);
+  after.load_bytes -= f.sum("transferred_bytes", is_atomic) * (merges ? 1 - left : 1);
   spread_over_partitions(f, p.after);  // it is the atomics that crowd
-  p.after.units["l2_atomics"] = atomics_of_busiest;
   set_traffic(f, before, after, p.after);
   // A partition takes a step for each sector, and one more for each lane that finds its word taken. At its
   // end a block adds its results, which lie side by side.
-  p.after.scale("l2_atomics", std::min(1.0, blocks * results / now));
+  const double work = left * (p.after.units["l2_atomics"] + p.after.tail);
   // Those of the last blocks, which end together, run beside nothing.
-  p.after.tail = p.after.units["l2_atomics"] / p.after.rounds;
-  p.after.units["l2_atomics"] -= p.after.tail;
+  p.after.tail = merges ? work : work / p.after.rounds;
+  p.after.units["l2_atomics"] = work - p.after.tail;
+  if (merges) return p;
   // A step for each lane whose bank another one uses as well: for random words some three of 32.
   constexpr double kRandomSteps = 3;
   const double instances = f.kernel().unit("shared") != nullptr

@@ -316,23 +316,63 @@ std::optional<Proposal> divergence(const Facts& f) {
   return p;
 }
 
+namespace {
+
+/// Conversions between single and double precision, of values that are no arrays' of doubles: they are none
+/// when all is computed in single precision.
+std::set<uint64_t> needless_conversions(const Facts& f) {
+  const auto text = [&](uint64_t pc) { return text_cell(f.kernel().per_pc, "ptx", pc); };
+  std::set<std::string> in_memory;  // registers that are loaded or stored
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    const bool load = is_load(f.op_class(pc)), store = f.op_class(pc).starts_with("store_");
+    const std::string statement = text(pc);
+    if ((!load && !store) || statement.find(".f64") == std::string::npos) continue;
+    for (size_t at = statement.find("%fd"); at != std::string::npos; at = statement.find("%fd", at + 1))
+      in_memory.insert(statement.substr(at, statement.find_first_of(" ,;}]", at) - at));
+  }
+  std::set<uint64_t> found;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    const std::string statement = text(pc);
+    const bool widens = statement.find(".f64.f32") != std::string::npos;
+    const bool narrows = statement.find(".f32.f64") != std::string::npos;
+    if (f.op_class(pc) != "cvt64" || (!widens && !narrows)) continue;
+    if (!in_memory.contains(std::string(operand(statement, widens ? 0 : 1)))) found.insert(pc);
+  }
+  return found;
+}
+
+}  // namespace
+
 std::optional<Proposal> precision(const Facts& f) {
   constexpr double kBusy = 0.3;
-  const std::string pipe = f.pipe_of("fp64");
+  const std::string pipe = f.pipe_of("fp64"), converts = f.pipe_of("cvt64");
   const auto is_double = [&](uint64_t pc) { return f.op_class(pc).starts_with("fp64"); };
   const double executed = f.sum("executed", is_double);
-  if (pipe.empty() || executed <= 0 || f.busy(pipe) < kBusy) return std::nullopt;
+  if (pipe.empty() || executed <= 0) return std::nullopt;
+  const std::set<uint64_t> needless = needless_conversions(f);
+  const auto goes = [&](uint64_t pc) { return needless.contains(pc); };
+  // Of the time of the pipe of conversions, that of these.
+  const double conversions =
+      converts.empty() || f.work(converts) <= 0
+          ? 0
+          : f.busy(converts) *
+                std::min(1.0, f.sum("executed", goes) * f.pipe_cycles("cvt64") / f.work(converts));
+  if (std::max(f.busy(pipe), conversions) < kBusy) return std::nullopt;
   Proposal p;
   p.pc = f.largest(
       [&](uint64_t pc) { return is_double(pc) ? f.executed(pc) * f.pipe_cycles(f.op_class(pc)) : 0.0; });
   p.what = "compute in single precision what does not need more, and write its constants with an f";
-  p.counter = fmt::format("busy share of the {} pipe, with operations in double precision", pipe.substr(5));
+  const bool mostly_converts = conversions > f.busy(pipe);
+  p.counter = fmt::format(
+      "busy share of the {} pipe, with {}", (mostly_converts ? converts : pipe).substr(5),
+      mostly_converts ? "conversions between single and double precision" : "operations in double precision");
   p.unit = "% of the time";
-  p.value = 100 * f.busy(pipe);
+  p.value = 100 * std::max(f.busy(pipe), conversions);
   p.after = f.estimator().recorded();
   replace_class(f, "fp64", {"fp32"}, p.after);
   replace_class(f, "fp64_div", {"fp32_div"}, p.after);
   replace_class(f, "fp64_sqrt", {"sfu_sqrt"}, p.after);
+  replace(f, "cvt64", goes, {}, p.after);
   return p;
 }
 

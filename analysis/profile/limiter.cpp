@@ -280,6 +280,29 @@ std::string conflicts_text(const KernelRecord& kernel, std::string_view pipe) {
                      replays / accesses);
 }
 
+/// Conversions between types, which take a pipe whose name says nothing of them.
+std::string conversions_text(const KernelRecord& kernel, const core::MachineConfig& machine,
+                             std::string_view unit) {
+  constexpr double kMost = 0.5;
+  const auto classes = kernel.per_pc.texts.find("class");
+  const std::string_view name = unit.substr(kPipeUnits.size());
+  const auto pipe = std::ranges::find_if(machine.pipes, [&](const auto& p) { return p.name == name; });
+  const UnitLoad* load = kernel.unit(unit);
+  if (pipe == machine.pipes.end() || load == nullptr || load->busy == 0 ||
+      classes == kernel.per_pc.texts.end())
+    return {};
+  double cycles = 0;
+  for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc) {
+    const std::string& c = classes->second[pc];
+    if (c != "cvt" && c != "cvt64") continue;
+    if (const auto takes = pipe->interval.find(c); takes != pipe->interval.end())
+      cycles += static_cast<double>(kernel.per_pc["executed"][pc]) * static_cast<double>(takes->second);
+  }
+  const double share = std::min(1.0, cycles / static_cast<double>(load->busy));
+  if (share < kMost) return {};
+  return fmt::format(", {:.0f} % of that by conversions between types", 100 * share);
+}
+
 /// Lanes on one word are performed one after another, although one transaction carries them.
 std::string serial_atomics_text(const KernelRecord& kernel) {
   constexpr double kSerial = 1.1;
@@ -346,7 +369,7 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
            line_of(kernel, {"transactions"});
   if (name.starts_with(kPipeUnits))
     return full_unit(kernel, machine, {name}) + conflicts_text(kernel, name) +
-           line_of(kernel, {"slots_pipe_busy", "slots_issued"});
+           conversions_text(kernel, machine, name) + line_of(kernel, {"slots_pipe_busy", "slots_issued"});
   if (name == "issue") return full_unit(kernel, machine, {name}) + line_of(kernel, {"slots_issued"});
   if (name == "lsu") return full_unit(kernel, machine, {"lsu_port"}) + line_of(kernel, {"transactions"});
   if (name == "latency")

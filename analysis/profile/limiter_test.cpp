@@ -145,6 +145,17 @@ TEST_F(Limiter, BankConflictsAreNamedWithTheirPipe) {
   EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("with 3.1 further steps each (bank conflicts)"));
 }
 
+/// A name such as "sfu" says nothing of conversions, which take 8 cycles of it on a V100.
+TEST_F(Limiter, ConversionsAreNamedWithTheirPipe) {
+  unit("pipe_sfu", "scheduler", 320, 0.9, 0.9);
+  kernel.per_pc.rows = 2;
+  kernel.per_pc.texts = {{"class", {"cvt64", "fp32"}}, {"ptx", {"cvt.f64.f32", "add"}}};
+  kernel.per_pc.numbers = {{"executed", {2'700'000, 90}}, {"ptx_line", {1, 2}}, {"source_line", {0, 0}}};
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("75 % of that by conversions between types"));
+  kernel.per_pc.numbers["executed"][0] = 1'000'000;
+  EXPECT_THAT(limiter_text(kernel, machine), testing::Not(HasSubstr("conversions")));
+}
+
 TEST_F(Limiter, KernelsOfARunAddUp) {
   unit("pipe_fp32", "scheduler", 320, 0.5, 0.5);
   const auto one = limiter_candidates(kernel, machine);

@@ -3,14 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 
 namespace gpusim::analysis {
 namespace {
 
 using Registers = std::vector<std::string_view>;
+
+bool one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
 
 /// "%rd5" of "ld.global.f32 %f1, [%rd5+4]". Special registers (%tid.x) are no results of a statement.
 Registers registers_in(std::string_view text) {
@@ -26,64 +34,345 @@ Registers registers_in(std::string_view text) {
   return found;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t;");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t;") - first + 1);
+}
+
+/// The operands of "%r1, {%r2, %r3}, [%rd1+4]", as they are written.
+std::vector<std::string_view> operands_in(std::string_view text) {
+  std::vector<std::string_view> found;
+  size_t from = 0, depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '{' || text[at] == '[') ++depth;
+    if ((text[at] == '}' || text[at] == ']') && depth > 0) --depth;
+    if (text[at] != ',' || depth > 0) continue;
+    found.push_back(trimmed(text.substr(from, at - from)));
+    from = at + 1;
+  }
+  if (const std::string_view last = trimmed(text.substr(from)); !last.empty()) found.push_back(last);
+  return found;
+}
+
 struct Statement {
-  std::string_view opcode;
-  Registers results, operands, address;
+  std::string_view opcode, stem;  ///< "add.s32", "add"
+  Registers results;
+  Registers operands;                       ///< with the guard's
+  std::vector<std::string_view> arguments;  ///< behind the result, as they are written
+  std::string_view address;                 ///< within the brackets
 };
 
 Statement parse(std::string_view text) {
   Statement s;
-  if (text.starts_with('@')) text.remove_prefix(std::min(text.find(' '), text.size() - 1) + 1);
+  std::string_view guard;
+  if (text.starts_with('@')) {
+    const size_t end = std::min(text.find(' '), text.size() - 1) + 1;
+    guard = text.substr(0, end);
+    text.remove_prefix(end);
+  }
   const size_t space = std::min(text.find(' '), text.size());
-  const std::string_view opcode = s.opcode = text.substr(0, space);
+  s.opcode = text.substr(0, space);
+  s.stem = s.opcode.substr(0, s.opcode.find('.'));
   const std::string_view rest = text.substr(space);
   constexpr std::array<std::string_view, 8> kNoResult{"st",  "red",  "bra",    "bar",
                                                       "ret", "exit", "membar", "fence"};
-  const std::string_view stem = opcode.substr(0, opcode.find('.'));
-  const bool has_result = std::ranges::find(kNoResult, stem) == kNoResult.end();
-  // Its results are the first operand, which may be a list in braces.
-  const size_t open = rest.find_first_not_of(' ');
-  const bool list = open != std::string_view::npos && rest[open] == '{';
-  const size_t end = !has_result ? 0 : list ? rest.find('}') : std::min(rest.find(','), rest.size());
-  const size_t split = end == std::string_view::npos ? rest.size() : end;
-  s.results = registers_in(rest.substr(0, split));
-  s.operands = registers_in(rest.substr(split));
+  s.arguments = operands_in(rest);
+  if (!one_of(s.stem, kNoResult) && !s.arguments.empty()) {
+    // Its results are the first operand, which may be a list in braces.
+    s.results = registers_in(s.arguments.front());
+    s.arguments.erase(s.arguments.begin());
+  }
+  for (const std::string_view a : s.arguments)
+    for (const std::string_view r : registers_in(a)) s.operands.push_back(r);
+  for (const std::string_view r : registers_in(guard)) s.operands.push_back(r);
   if (const size_t from = rest.find('['); from != std::string_view::npos)
-    s.address = registers_in(rest.substr(from, rest.find(']', from) - from));
+    s.address = trimmed(rest.substr(from + 1, rest.find(']', from) - from - 1));
   return s;
 }
 
-bool loads_data(std::string_view opcode) {
-  return opcode.starts_with("ld.global") || opcode.starts_with("ld.shared") || opcode.starts_with("tex.");
+/// Loads of what threads or the host have stored, other than parameters, constants and a thread's own memory.
+bool loads_data(const Statement& s) {
+  constexpr std::array<std::string_view, 4> kLoads{"ld", "ldu", "tex", "tld4"};
+  if (!one_of(s.stem, kLoads)) return false;
+  return std::ranges::none_of(std::array<std::string_view, 3>{".param", ".const", ".local"},
+                              [&](std::string_view space) { return s.opcode.find(space) != s.opcode.npos; });
+}
+
+/// Of other loads and of atomics nothing is known.
+bool hides_its_source(const Statement& s) { return !s.address.empty(); }
+
+/// Bytes of a thread's access: 8 of "ld.global.v2.f32".
+uint64_t access_bytes(const Statement& s) {
+  constexpr std::array<std::string_view, 4> kAccesses{"ld", "st", "atom", "red"};
+  if (s.address.empty() || !one_of(s.stem, kAccesses)) return 0;
+  const std::string_view type = s.opcode.substr(s.opcode.rfind('.') + 1);
+  const size_t digits = type.find_first_of("0123456789");
+  uint64_t bits = 0;
+  if (digits == std::string_view::npos) return 0;
+  std::from_chars(type.data() + digits, type.data() + type.size(), bits);
+  const uint64_t words = s.opcode.find(".v2.") != s.opcode.npos   ? 2
+                         : s.opcode.find(".v4.") != s.opcode.npos ? 4
+                         : s.opcode.find(".v8.") != s.opcode.npos ? 8
+                                                                  : 1;
+  return words * bits / 8;
+}
+
+class DataFlow {
+ public:
+  explicit DataFlow(const std::vector<std::string>& statements) {
+    for (const std::string& text : statements) {
+      statements_.push_back(parse(text));
+      for (const std::string_view r : statements_.back().results)
+        definitions_[r].push_back(statements_.size() - 1);
+    }
+    find_data();
+    of_loop_ = follow([&](std::string_view r) { return defined(r) > 1; });
+    of_block_ = follow([](std::string_view r) { return r == "%ctaid"; });
+    find_places();
+  }
+  [[nodiscard]] AddressOrigin origin(const Statement& access) const;
+
+ private:
+  /// A value: `base`, which is the same for all threads, and `offset`, and a multiple of `stride`.
+  struct Place {
+    uint64_t stride = 0;
+    int64_t offset = 0;
+    std::string base;
+    bool operator==(const Place&) const = default;
+    [[nodiscard]] bool constant() const { return stride == 0 && base.empty(); }
+  };
+  static Place unknown() { return {1, 0, {}}; }
+  static Place uniform(std::string_view name) { return {0, 0, std::string(name)}; }
+
+  [[nodiscard]] size_t defined(std::string_view r) const {
+    const auto at = definitions_.find(r);
+    return at == definitions_.end() ? 0 : at->second.size();
+  }
+  void find_data();
+  /// Whether a definition of a register counts it up: it is the register's last value, and something added.
+  [[nodiscard]] bool counts_up(size_t definition, std::string_view r) const;
+  /// Registers that follow from others by operations, of which `first` says where that begins.
+  template <typename First>
+  [[nodiscard]] std::set<std::string_view> follow(const First& first) const;
+
+  void find_places();
+  [[nodiscard]] std::optional<Place> place_of(std::string_view operand) const;
+  [[nodiscard]] std::optional<Place> result_of(const Statement& s) const;
+  static Place reduced(Place p);
+  static Place sum(const Place& a, const Place& b);
+  static Place product(const Place& a, const Place& b, std::string_view name);
+  static Place either(const Place& a, const Place& b);
+
+  std::vector<Statement> statements_;
+  std::map<std::string_view, std::vector<size_t>> definitions_;
+  std::set<std::string_view> data_, of_loop_, of_block_;
+  std::map<std::string_view, Place> places_;
+};
+
+bool DataFlow::counts_up(size_t definition, std::string_view r) const {
+  constexpr std::array<std::string_view, 4> kSums{"add", "sub", "mov", "cvt"};
+  std::set<size_t> seen;
+  std::vector<size_t> left{definition};
+  while (!left.empty()) {
+    const size_t at = left.back();
+    left.pop_back();
+    if (!seen.insert(at).second || !one_of(statements_[at].stem, kSums)) continue;
+    for (const std::string_view operand : statements_[at].operands) {
+      if (operand == r) return true;
+      if (const auto d = definitions_.find(operand); d != definitions_.end())
+        left.insert(left.end(), d->second.begin(), d->second.end());
+    }
+  }
+  return false;
+}
+
+void DataFlow::find_data() {
+  // What is counted up goes on from wherever it began: it is of data only if what is added is.
+  std::vector<bool> begins(statements_.size(), false);
+  for (const auto& [r, where] : definitions_) {
+    if (where.size() < 2) continue;
+    std::vector<size_t> others;
+    for (const size_t d : where)
+      if (!counts_up(d, r)) others.push_back(d);
+    if (others.size() < where.size())
+      for (const size_t d : others) begins[d] = true;
+  }
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < statements_.size(); ++i) {
+      const Statement& s = statements_[i];
+      if (begins[i] || !(loads_data(s) ||
+                         (!hides_its_source(s) && std::ranges::any_of(s.operands, [&](std::string_view r) {
+                           return data_.contains(r);
+                         }))))
+        continue;
+      for (const std::string_view r : s.results) more |= data_.insert(r).second;
+    }
+  }
+}
+
+template <typename First>
+std::set<std::string_view> DataFlow::follow(const First& first) const {
+  std::set<std::string_view> found;
+  const auto is = [&](std::string_view r) { return first(r) || found.contains(r); };
+  for (bool more = true; more;) {
+    more = false;
+    for (const Statement& s : statements_)
+      if (!hides_its_source(s) && std::ranges::any_of(s.operands, is))
+        for (const std::string_view r : s.results) more |= found.insert(r).second;
+  }
+  for (const auto& [r, where] : definitions_)
+    if (first(r)) found.insert(r);
+  return found;
+}
+
+DataFlow::Place DataFlow::reduced(Place p) {
+  if (p.stride > 0) {
+    const auto stride = static_cast<int64_t>(p.stride);
+    p.offset = (p.offset % stride + stride) % stride;
+  }
+  return p;
+}
+
+DataFlow::Place DataFlow::sum(const Place& a, const Place& b) {
+  Place p{std::gcd(a.stride, b.stride), a.offset + b.offset, a.base};
+  if (!b.base.empty())
+    p.base = a.base.empty() ? b.base : std::min(a.base, b.base) + " + " + std::max(a.base, b.base);
+  return reduced(p);
+}
+
+DataFlow::Place DataFlow::product(const Place& a, const Place& b, std::string_view name) {
+  if (a.stride == 0 && b.stride == 0 && !(a.constant() && b.constant())) return uniform(name);
+  if (!a.constant() && !b.constant()) return unknown();
+  const Place& value = a.constant() ? b : a;
+  const int64_t by = a.constant() ? a.offset : b.offset;
+  if (!value.base.empty()) return unknown();
+  constexpr int64_t kMost = int64_t{1} << 24;  // no records are larger
+  if (std::abs(by) > kMost || value.stride > kMost || std::abs(value.offset) > kMost) return unknown();
+  return reduced({value.stride * static_cast<uint64_t>(std::abs(by)), value.offset * by, {}});
+}
+
+DataFlow::Place DataFlow::either(const Place& a, const Place& b) {
+  if (a.base != b.base) return unknown();
+  return reduced(
+      {std::gcd(std::gcd(a.stride, b.stride), static_cast<uint64_t>(std::abs(a.offset - b.offset))), a.offset,
+       a.base});
+}
+
+std::optional<DataFlow::Place> DataFlow::place_of(std::string_view operand) const {
+  if (operand.empty()) return unknown();
+  if (operand.front() != '%') {
+    // A number, or a name: an array's.
+    int64_t value = 0;
+    const bool hex = operand.starts_with("0x");
+    const char* end = operand.data() + operand.size();
+    const auto read = std::from_chars(operand.data() + (hex ? 2 : 0), end, value, hex ? 16 : 10);
+    if (read.ec == std::errc() && (read.ptr == end || *read.ptr == 'U')) return Place{0, value, {}};
+    return uniform(operand);
+  }
+  const Registers r = registers_in(operand);
+  if (defined(r.front()) > 0) {
+    const auto at = places_.find(r.front());
+    return at == places_.end() ? std::nullopt : std::optional(at->second);
+  }
+  constexpr std::array<std::string_view, 7> kOfThread{"%tid",  "%ctaid", "%laneid",   "%warpid",
+                                                      "%smid", "%clock", "%clusterid"};
+  return one_of(r.front(), kOfThread) ? unknown() : uniform(operand);
+}
+
+std::optional<DataFlow::Place> DataFlow::result_of(const Statement& s) const {
+  const std::string_view name = s.results.front();
+  if (!s.address.empty()) return s.opcode.find(".param") != s.opcode.npos ? uniform(s.address) : unknown();
+  if (s.results.size() > 1) return unknown();
+  std::vector<Place> p;
+  for (const std::string_view a : s.arguments) {
+    const std::optional<Place> place = place_of(a);
+    if (!place) return std::nullopt;
+    p.push_back(*place);
+  }
+  const size_t n = p.size();
+  if (n == 1 && (s.stem == "mov" || s.stem == "cvt" || s.stem == "cvta")) return p[0];
+  if (n == 2 && s.stem == "add") return sum(p[0], p[1]);
+  if (n == 2 && s.stem == "sub" && p[1].base.empty()) return sum(p[0], {p[1].stride, -p[1].offset, {}});
+  if (n == 2 && s.stem == "mul" && s.opcode.find(".hi") == s.opcode.npos) return product(p[0], p[1], name);
+  if (n == 3 && s.stem == "mad" && s.opcode.find(".hi") == s.opcode.npos)
+    return sum(product(p[0], p[1], name), p[2]);
+  if (n == 2 && s.stem == "shl" && p[1].constant() && p[1].offset >= 0 && p[1].offset < 24)
+    return product(p[0], {0, int64_t{1} << p[1].offset, {}}, name);
+  // Bits that are known to be 0 are set by what is added.
+  if (n == 2 && s.stem == "or" && p[1].constant() && p[0].base.empty() && p[0].stride > 0 &&
+      p[1].offset > 0) {
+    const uint64_t low = p[0].stride & (~p[0].stride + 1);
+    if (p[0].offset == 0 && static_cast<uint64_t>(p[1].offset) < low) return sum(p[0], p[1]);
+  }
+  if (n == 3 && s.stem == "selp") return either(p[0], p[1]);
+  return std::ranges::all_of(p, [](const Place& v) { return v.stride == 0; }) ? uniform(name) : unknown();
+}
+
+void DataFlow::find_places() {
+  for (bool more = true; more;) {
+    more = false;
+    for (const Statement& s : statements_) {
+      if (s.results.empty()) continue;
+      const std::optional<Place> found = result_of(s);
+      if (!found) continue;
+      for (const std::string_view r : s.results) {
+        const auto [at, first] = places_.try_emplace(r, *found);
+        const Place now = first ? *found : either(at->second, *found);
+        more |= first || !(now == at->second);
+        at->second = now;
+      }
+    }
+  }
+}
+
+AddressOrigin DataFlow::origin(const Statement& access) const {
+  AddressOrigin o;
+  const Registers registers = registers_in(access.address);
+  const auto any = [&](const std::set<std::string_view>& of) {
+    return std::ranges::any_of(registers, [&](std::string_view r) { return of.contains(r); });
+  };
+  o.of_data = any(data_);
+  o.of_loop = any(of_loop_);
+  o.of_block = any(of_block_);
+  o.bytes = access_bytes(access);
+  // "%rd5", "%rd5+28", "%rd5+-8" or "array+4".
+  const size_t plus = std::min(access.address.find('+'), access.address.size());
+  std::optional<Place> place = place_of(trimmed(access.address.substr(0, plus)));
+  if (place && plus < access.address.size())
+    if (const std::optional<Place> added = place_of(trimmed(access.address.substr(plus + 1))))
+      place = sum(*place, *added);
+  const Place p = place.value_or(unknown());
+  o.stride = p.stride;
+  o.offset = static_cast<uint64_t>(std::max<int64_t>(0, p.offset));
+  o.base = p.base;
+  return o;
 }
 
 }  // namespace
 
+std::vector<AddressOrigin> address_origins(std::vector<std::string> statements,
+                                           const std::vector<std::string>& operations) {
+  // Several operations can be of one statement.
+  std::set<std::string> seen;
+  std::erase_if(statements, [&](const std::string& text) { return !seen.insert(text).second; });
+  const DataFlow program(statements);
+  std::map<std::string_view, AddressOrigin> known;
+  std::vector<AddressOrigin> found;
+  for (const std::string& operation : operations) {
+    const auto [at, first] = known.try_emplace(operation);
+    if (first) at->second = program.origin(parse(operation));
+    found.push_back(at->second);
+  }
+  return found;
+}
+
 std::vector<bool> addresses_of_data(std::vector<std::string> statements,
                                     const std::vector<std::string>& operations) {
-  std::ranges::sort(statements);  // several operations can be of one statement
-  statements.erase(std::unique(statements.begin(), statements.end()), statements.end());
-  std::vector<Statement> parsed;
-  std::map<std::string_view, size_t> definitions;
-  for (const std::string& text : statements) {
-    parsed.push_back(parse(text));
-    for (const std::string_view r : parsed.back().results) ++definitions[r];
-  }
-  std::set<std::string_view> loaded;
-  // What several statements define, a loop counts up.
-  const auto add = [&](std::string_view r) { return definitions[r] == 1 && loaded.insert(r).second; };
-  for (bool more = true; more;) {
-    more = false;
-    for (const Statement& s : parsed)
-      if (loads_data(s.opcode) ||
-          (s.address.empty() &&
-           std::ranges::any_of(s.operands, [&](std::string_view r) { return loaded.contains(r); })))
-        for (const std::string_view r : s.results) more |= add(r);
-  }
-  std::vector<bool> found(operations.size());
-  for (size_t i = 0; i < operations.size(); ++i)
-    found[i] = std::ranges::any_of(parse(operations[i]).address,
-                                   [&](std::string_view r) { return loaded.contains(r); });
+  std::vector<bool> found;
+  for (const AddressOrigin& o : address_origins(std::move(statements), operations))
+    found.push_back(o.of_data);
   return found;
 }
 

@@ -1,15 +1,34 @@
-// Accesses whose place loaded data say.
+// Where accesses to memory go, as far as a program's text says.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace gpusim::analysis {
 
-/// For each operation, whether its address follows from a value that was loaded, as in x[index[i]]: what of
-/// these lies side by side is a matter of the data. An index that a loop counts up from a loaded start, as in
-/// the rows of a sparse matrix, is none: there the threads decide.
+/// The address of an operation's access.
+struct AddressOrigin {
+  /// It follows from a value that was loaded, as in x[index[i]]: what of these lies side by side is a matter
+  /// of the data. An index that a loop counts up from a loaded start, as in the rows of a sparse matrix, is
+  /// none: there the threads decide.
+  bool of_data = false;
+  /// A register of which it follows has several definitions: a loop may give it another value each time.
+  bool of_loop = false;
+  bool of_block = false;  ///< it follows from the block's number
+  /// Addresses of different threads and times are a multiple of these bytes apart, as those of one field of
+  /// the records of an array are: 0 if all are the same, and 1 if nothing is known.
+  uint64_t stride = 0;
+  uint64_t offset = 0;  ///< of the field: in the record, from `base`
+  std::string base;     ///< what is added to it that is the same for all threads: the array
+  uint64_t bytes = 0;   ///< that a thread accesses; 0 if the operation is none
+};
+
 /// `statements`: those of the whole kernel in PTX, such as "ld.global.f32 %f1, [%rd5+4]"; `operations`: for
 /// each operation, the statement that it comes of.
+[[nodiscard]] std::vector<AddressOrigin> address_origins(std::vector<std::string> statements,
+                                                         const std::vector<std::string>& operations);
+
+/// For each operation, `of_data` of its address.
 [[nodiscard]] std::vector<bool> addresses_of_data(std::vector<std::string> statements,
                                                   const std::vector<std::string>& operations);
 

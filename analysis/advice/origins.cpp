@@ -1,11 +1,10 @@
-#include "analysis/advice/gathers.h"
+#include "analysis/advice/origins.h"
 
 #include <algorithm>
 #include <cctype>
 #include <string_view>
 #include <utility>
 
-#include "analysis/source/data_addresses.h"
 #include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
@@ -46,14 +45,14 @@ std::vector<std::string> statements_of(std::string_view ptx, const std::string& 
 
 }  // namespace
 
-std::vector<bool> gathers(const Facts& f) {
-  const Table& t = f.kernel().per_pc;
+std::vector<AddressOrigin> origins_of(const KernelRecord& kernel, std::string_view ptx) {
   std::vector<std::string> operations;
-  for (uint64_t pc = 0; pc < f.operations(); ++pc) operations.push_back(text_cell(t, "ptx", pc));
+  for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc)
+    operations.push_back(text_cell(kernel.per_pc, "ptx", pc));
   // An operation can stand for several statements, of which it names the last: the program has them all.
-  std::vector<std::string> statements = statements_of(f.ptx(), f.kernel().name);
+  std::vector<std::string> statements = statements_of(ptx, kernel.name);
   if (statements.empty()) statements = operations;
-  return addresses_of_data(std::move(statements), operations);
+  return address_origins(std::move(statements), operations);
 }
 
 }  // namespace gpusim::analysis::advice

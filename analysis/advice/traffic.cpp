@@ -1,0 +1,88 @@
+#include "analysis/advice/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gpusim::analysis::advice {
+
+bool in_memory(std::string_view c) {
+  return is_global(c) || c == "load_local" || c == "store_local" || c == "atom_global";
+}
+
+void add(Traffic& t, bool load, double transactions, double moved, double asked) {
+  (load ? t.load_transactions : t.store_transactions) += transactions;
+  (load ? t.load_bytes : t.store_bytes) += moved;
+  (load ? t.load_asked : t.store_asked) += asked;
+}
+
+Traffic recorded_traffic(const Facts& f) {
+  Traffic t;
+  for (uint64_t pc = 0; pc < f.operations(); ++pc) {
+    const std::string_view c = f.op_class(pc);
+    if (in_memory(c))
+      add(t, !c.starts_with("store_"), f.count("transactions", pc), f.count("transferred_bytes", pc),
+          f.count("requested_bytes", pc));
+  }
+  return t;
+}
+
+namespace {
+
+/// Flits of packets that carry these bytes in so many transactions.
+double flits(double transactions, double bytes, double header, double flit) {
+  if (transactions <= 0) return 0;
+  return transactions * std::ceil((header + bytes / transactions) / flit);
+}
+
+}  // namespace
+
+double ratio(double after, double before) { return before > 0 ? std::min(1.0, after / before) : 1; }
+
+void set_sm_traffic(const Traffic& before, const Traffic& after, Work& work) {
+  for (const char* unit : {"lsu_port", "coalescer", "l1_tags", "l1_data"})
+    work.scale(unit, ratio(after.transactions(), before.transactions()));
+}
+
+void set_network_traffic(const Facts& f, const Traffic& before, const Traffic& after, Work& work) {
+  const auto& net = f.machine().interconnect;
+  const double reply_flit = net.reply_flit_bytes != 0 ? net.reply_flit_bytes : net.flit_bytes;
+  const auto requests = [&](const Traffic& t) {
+    return flits(t.load_transactions, 0, net.header_bytes, net.flit_bytes) +
+           flits(t.store_transactions, t.store_bytes, net.header_bytes, net.flit_bytes);
+  };
+  const auto replies = [&](const Traffic& t) {
+    return flits(t.load_transactions, t.load_bytes, net.header_bytes, reply_flit) +
+           flits(t.store_transactions, 0, net.header_bytes, reply_flit);
+  };
+  const double asked = ratio(requests(after), requests(before));
+  const double replied = ratio(replies(after), replies(before));
+  for (const char* unit : {"l2_requests", "l2_replies", "tlb_l2", "tlb_walkers"})
+    work.scale(unit, ratio(after.transactions(), before.transactions()));
+  for (const char* unit : {"request_in", "request_links", "request_out"}) work.scale(unit, asked);
+  for (const char* unit : {"reply_in", "reply_links", "reply_out"}) work.scale(unit, replied);
+}
+
+void set_traffic(const Facts& f, const Traffic& before, const Traffic& after, Work& work) {
+  set_sm_traffic(before, after, work);
+  set_network_traffic(f, before, after, work);
+}
+
+void spread_over_partitions(const Facts& f, Work& work) {
+  for (auto& [unit, busy] : work.units)
+    if (const UnitLoad* u = f.kernel().unit(unit);
+        u != nullptr && unit != "l2_atomics" && (u->place == "partition" || u->place == "channel"))
+      busy = std::min(busy, u->mean() * static_cast<double>(f.kernel().cycles));
+}
+
+void set_dram(const Facts& f, double read, double written, Work& work) {
+  const double before = f.counter("dram_read_bytes") + f.counter("dram_write_bytes");
+  for (const char* unit : {"dram_bus", "dram_activates"}) work.scale(unit, ratio(read + written, before));
+}
+
+Least least_of(const Facts& f, uint64_t pc) {
+  const double asked = f.count("requested_bytes", pc), requests = f.executed(pc) * f.requests_per_warp();
+  return {std::min(f.count("transactions", pc), std::max(requests, asked / kLine)),
+          std::min(f.count("transferred_bytes", pc), std::max(f.executed(pc) * kSector, asked))};
+}
+
+}  // namespace gpusim::analysis::advice

@@ -1,0 +1,48 @@
+// What goes through the memory system in a kernel's accesses, and what its units have to do when that
+// changes.
+#pragma once
+#include <string_view>
+
+#include "analysis/advice/facts.h"
+
+namespace gpusim::analysis::advice {
+
+inline constexpr double kSector = 32, kLine = 128;
+/// A share of a kernel's transactions or bytes below which no rule speaks of it.
+inline constexpr double kWorthwhile = 0.1;
+
+/// Of accesses to global and local memory.
+struct Traffic {
+  double load_transactions = 0, store_transactions = 0;  ///< and atomic ones, among the loads
+  double load_bytes = 0, store_bytes = 0;                ///< moved
+  double load_asked = 0, store_asked = 0;
+
+  [[nodiscard]] double transactions() const { return load_transactions + store_transactions; }
+};
+
+[[nodiscard]] bool in_memory(std::string_view op_class);
+void add(Traffic& t, bool load, double transactions, double moved, double asked);
+[[nodiscard]] Traffic recorded_traffic(const Facts& facts);
+
+/// No more than 1: no change makes a unit's work more.
+[[nodiscard]] double ratio(double after, double before);
+
+/// Work of the units of memory with other traffic. What an L1 keeps is kept of the rest as well.
+void set_traffic(const Facts& facts, const Traffic& before, const Traffic& after, Work& work);
+/// Of the units of an SM, and of those behind it.
+void set_sm_traffic(const Traffic& before, const Traffic& after, Work& work);
+void set_network_traffic(const Facts& facts, const Traffic& before, const Traffic& after, Work& work);
+
+/// Requests that no longer crowd: each partition has as much work as the mean, other than atomics.
+void spread_over_partitions(const Facts& facts, Work& work);
+
+/// DRAM's data bus and rows with other bytes read and written.
+void set_dram(const Facts& facts, double read, double written, Work& work);
+
+/// Transactions and bytes that an operation's accesses need at least.
+struct Least {
+  double transactions = 0, bytes = 0;
+};
+[[nodiscard]] Least least_of(const Facts& facts, uint64_t pc);
+
+}  // namespace gpusim::analysis::advice

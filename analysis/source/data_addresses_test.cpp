@@ -1,0 +1,92 @@
+// What the text of a kernel says about the places of its accesses.
+#include "analysis/source/data_addresses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpusim::analysis {
+namespace {
+
+using Statements = std::vector<std::string>;
+
+AddressOrigin origin(const Statements& kernel, const std::string& access) {
+  return address_origins(kernel, {access}).front();
+}
+bool of_data(const Statements& kernel, const std::string& access) { return origin(kernel, access).of_data; }
+
+/// for (...) p = next[p]: the loop's register has a start that threads choose, and is loaded in each turn.
+TEST(AddressOrigins, AChainIsFollowedAsTheDataSay) {
+  const Statements chain{
+      "ld.param.u64 %rd1, [next]",  "mov.u32 %r1, %tid.x",       "mov.u32 %r30, %r1",
+      "mul.wide.s32 %rd4, %r30, 4", "add.s64 %rd5, %rd1, %rd4",  "ld.global.u32 %r21, [%rd5]",
+      "mul.wide.s32 %rd6, %r21, 4", "add.s64 %rd7, %rd1, %rd6",  "ld.global.u32 %r30, [%rd7]",
+      "mul.wide.s32 %rd9, %r1, 4",  "add.s64 %rd10, %rd1, %rd9", "st.global.u32 [%rd10], %r30"};
+  EXPECT_TRUE(of_data(chain, "ld.global.u32 %r21, [%rd5]"));
+  EXPECT_TRUE(of_data(chain, "ld.global.u32 %r30, [%rd7]"));
+  EXPECT_FALSE(of_data(chain, "st.global.u32 [%rd10], %r30"));
+  EXPECT_EQ(origin(chain, "ld.global.u32 %r30, [%rd7]").stride, 4);
+}
+
+TEST(AddressOrigins, APointerIsDataToo) {
+  const Statements list{"ld.param.u64 %rd1, [head]", "mov.u64 %rd5, %rd1", "ld.global.u64 %rd6, [%rd5+8]",
+                        "mov.u64 %rd5, %rd6", "ld.f32 %f1, [%rd5]"};
+  EXPECT_TRUE(of_data(list, "ld.f32 %f1, [%rd5]"));
+  EXPECT_EQ(origin(list, "ld.f32 %f1, [%rd5]").stride, 1) << "where records lie is not known";
+}
+
+/// Rows of a sparse matrix: the loop counts up from a loaded start, directly or in an unrolled turn.
+TEST(AddressOrigins, WhatALoopCountsUpIsTheThreads) {
+  const Statements rows{"ld.global.u32 %r2, [%rd14]",  "mov.u32 %r23, %r2",
+                        "add.s32 %r24, %r23, 1",       "add.s32 %r23, %r24, 1",
+                        "mul.wide.s32 %rd16, %r23, 4", "add.s64 %rd17, %rd1, %rd16",
+                        "ld.global.f32 %f1, [%rd17]"};
+  EXPECT_FALSE(of_data(rows, "ld.global.f32 %f1, [%rd17]"));
+  EXPECT_TRUE(origin(rows, "ld.global.f32 %f1, [%rd17]").of_loop);
+  Statements steps = rows;
+  steps[2] = "add.s32 %r24, %r23, %r9";
+  EXPECT_FALSE(of_data(steps, "ld.global.f32 %f1, [%rd17]")) << "by a number of the launch";
+  steps.push_back("ld.global.u32 %r9, [%rd30]");
+  EXPECT_TRUE(of_data(steps, "ld.global.f32 %f1, [%rd17]")) << "by what is loaded";
+}
+
+/// A table that is searched from where a key says, and begins again at its end.
+TEST(AddressOrigins, WhatWrapsAroundIsNotCountedUp) {
+  const Statements probing{"ld.global.u32 %r2, [%rd14]",  "and.b32 %r23, %r2, 1023",
+                           "add.s32 %r24, %r23, 1",       "and.b32 %r23, %r24, 1023",
+                           "mul.wide.s32 %rd16, %r23, 4", "add.s64 %rd17, %rd1, %rd16",
+                           "ld.global.u32 %r5, [%rd17]"};
+  EXPECT_TRUE(of_data(probing, "ld.global.u32 %r5, [%rd17]"));
+}
+
+TEST(AddressOrigins, FieldsOfRecordsAreTheSameBytesOfEach) {
+  const Statements fields{"ld.param.u64 %rd1, [records]",   "cvta.to.global.u64 %rd2, %rd1",
+                          "ld.global.nc.u32 %r19, [%rd32]", "mul.wide.s32 %rd15, %r19, 64",
+                          "add.s64 %rd16, %rd2, %rd15",     "shl.b32 %r20, %r19, 4",
+                          "or.b32 %r21, %r20, 3",           "mul.wide.s32 %rd20, %r21, 4",
+                          "add.s64 %rd21, %rd2, %rd20",     "mad.lo.s32 %r22, %r19, 16, %r40",
+                          "mul.wide.s32 %rd22, %r22, 4",    "add.s64 %rd23, %rd2, %rd22",
+                          "add.s32 %r40, %r40, 1",          "mov.u32 %r40, 0"};
+  const AddressOrigin field = origin(fields, "ld.global.nc.v2.f32 {%f1, %f2}, [%rd16+24]");
+  EXPECT_TRUE(field.of_data);
+  EXPECT_EQ(field.stride, 64);
+  EXPECT_EQ(field.offset, 24);
+  EXPECT_EQ(field.bytes, 8);
+  const AddressOrigin element = origin(fields, "ld.global.f32 %f1, [%rd21]");
+  EXPECT_EQ(element.stride, 64) << "the same records, as an array of words";
+  EXPECT_EQ(element.offset, 12);
+  EXPECT_EQ(element.base, field.base);
+  EXPECT_EQ(origin(fields, "ld.global.f32 %f1, [%rd23]").stride, 4) << "a loop goes through the record";
+}
+
+TEST(AddressOrigins, WhichPartOfAnAddressThreadsAndBlocksSay) {
+  const Statements kernel{"mov.u32 %r1, %tid.x",           "mul.wide.u32 %rd1, %r1, 4",
+                          "add.s64 %rd2, %rd9, %rd1",      "mov.u32 %r2, %ctaid.x",
+                          "mad.lo.s32 %r3, %r2, 256, %r1", "mul.wide.u32 %rd3, %r3, 4",
+                          "add.s64 %rd4, %rd9, %rd3"};
+  EXPECT_FALSE(origin(kernel, "red.global.add.u32 [%rd2], 1").of_block);
+  EXPECT_TRUE(origin(kernel, "red.global.add.u32 [%rd4], 1").of_block);
+  EXPECT_EQ(origin(kernel, "red.global.add.u32 [%rd9+8], 1").stride, 0) << "one word";
+}
+
+}  // namespace
+}  // namespace gpusim::analysis
