@@ -226,10 +226,8 @@ std::optional<Proposal> atomics(const Facts& f) {
       static_cast<double>(f.resources().shared_bytes) + (merges ? 0 : results * kSector);
   if (shared_bytes > static_cast<double>(f.machine().shared.bytes)) return std::nullopt;
   p.what =
-      merges
-          ? "add the blocks' results to global memory fewer times"
-          : "collect each block's results in shared memory with its atomics, and add them to global memory "
-            "once, at the block's end";
+      "collect each block's results in shared memory with its atomics, and add them to global memory "
+      "once, at the block's end";
   // Where that is not much less than there is now, it takes as few blocks as use all SMs: blocks that end
   // together also add the same words at the same time.
   constexpr double kWorth = 0.5;
@@ -238,6 +236,7 @@ std::optional<Proposal> atomics(const Facts& f) {
   if (blocks * results > kWorth * now) {
     if (f.sms() * results > kWorth * now) return std::nullopt;
     blocks = f.sms();
+    if (merges) p.what = "add the blocks' results to global memory fewer times";
     p.what += fmt::format(
         ", with one large block for each of the {:.0f} SMs, which does the work of several of the present "
         "ones "

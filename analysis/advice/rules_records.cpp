@@ -127,11 +127,9 @@ Change packed(const Facts& f, const Records& r, const Visit& v) {
   const double neighbours = neighbours_of(chosen, lines, kLine / stride);
   const double times = std::min<double>(static_cast<double>(v.fields.size()),
                                         std::ceil(static_cast<double>(v.bytes) / kWidest));
-  const double wide = std::min(record, kWidest);
   c.after.first_transactions =
       executed * requests * std::min(lines, pieces(chosen, neighbours, kLine / record));
-  c.after.first_moved =
-      executed * requests * kSector * pieces(chosen, neighbours, kSector / std::max(record, wide));
+  c.after.first_moved = executed * requests * kSector * pieces(chosen, neighbours, kSector / record);
   c.after.transactions = std::min(c.before.transactions, times * c.after.first_transactions);
   c.after.moved = std::min(c.before.moved, times * c.after.first_moved);
   c.after.asked = c.before.asked;
@@ -160,7 +158,7 @@ std::optional<Proposal> packing(const Facts& f) {
   const Traffic now = recorded_traffic(f);
   Traffic then = now;
   Moves before, after;
-  double smaller = 0, before_moved = 0;
+  double smaller = 0, before_moved = 0, not_stored = 0;
   const Records* largest = nullptr;
   for (const auto& [where, r] : all) {
     if (largest == nullptr || r.moved > largest->moved) largest = &r;
@@ -168,7 +166,10 @@ std::optional<Proposal> packing(const Facts& f) {
       const bool load = kind.first == "load_global";
       const Change c = packed(f, r, visit);
       add(then, load, c.after.transactions - c.before.transactions, c.after.moved - c.before.moved, 0);
-      if (!load) continue;
+      if (!load) {
+        not_stored += c.before.moved - c.after.moved;
+        continue;
+      }
       before.transactions += c.before.transactions;
       before_moved += c.before.moved;
       after.first_transactions += c.after.first_transactions;
@@ -203,7 +204,7 @@ std::optional<Proposal> packing(const Facts& f) {
       "keep the {} bytes that are used here of a record of {} in an array of their own, {} bytes a record{}: "
       "which records are used is a matter of the data, but what lies beside a field is not",
       largest->used.size(), largest->stride, largest->packed(),
-      largest->used.size() > largest->widest ? ", and load them together" : "");
+      largest->used.size() > largest->widest ? ", and access them together" : "");
   p.counter = "bytes of a record that are used, where loaded values say which record";
   p.unit = fmt::format("of {}", largest->stride);
   p.value = static_cast<double>(largest->used.size());
@@ -211,11 +212,9 @@ std::optional<Proposal> packing(const Facts& f) {
   set_sm_traffic(now, then, p.after);
   set_network_traffic(f, asked, asks, p.after);
   p.after.burst = std::max(1.0, p.after.burst * ratio(then.transactions(), now.transactions()));
-  set_dram(
-      f,
-      dram_read(f, these, counted ? after.first_moved : then.load_bytes - (now.load_bytes - before_moved),
-                smaller),
-      f.counter("dram_write_bytes"), p.after);
+  const double l2_asked = counted ? after.first_moved : then.load_bytes - (now.load_bytes - before_moved);
+  set_dram(f, dram_read(f, these, l2_asked, smaller),
+           f.counter("dram_write_bytes") * ratio(now.store_bytes - not_stored, now.store_bytes), p.after);
   return p;
 }
 

@@ -323,8 +323,10 @@ class RunSection {
       return out + fmt::format("<p>No advice: {}</p>\n", html_text(core::first_line(e.what())));
     }
     if (run.advice.empty())
-      return out + fmt::format("<p>No rule predicts a gain of {:.0f} % or more.</p>\n",
-                               100 * (advice::kLeastGain - 1));
+      return out +
+             fmt::format("<p>No rule predicts a gain of {:.0f} % or more.</p>\n",
+                         100 * (advice::kLeastGain - 1)) +
+             unjudged(run);
     out +=
         "<div class=\"wide\"><table><tr><th class=\"n\">the run would be<th>rule<th>kernel<th>what to "
         "do<th>why</tr>\n";
@@ -343,7 +345,18 @@ class RunSection {
         out += fmt::format(
             " The estimate of {} was {:.0f} % off before it was scaled to it: its gains are rough.",
             html_text(core::demangled(k.kernel)), 100 * std::abs(k.own_error));
-    return out + "</p>\n";
+    return out + "</p>\n" + unjudged(run);
+  }
+
+  [[nodiscard]] static std::string unjudged(const advice::RunAdvice& run) {
+    std::string out;
+    for (const advice::Unjudged& u : run.unjudged)
+      out += fmt::format(
+          "<p class=\"soft\">Not judged in {}: the order of accesses whose places follow from loaded values, "
+          "at "
+          "{}: {:.4g} sectors of 32 bytes a request (at least {:.1f} needed).</p>\n",
+          html_text(core::demangled(u.kernel)), html_text(u.place), u.sectors, u.least);
+    return out;
   }
 
   [[nodiscard]] std::string roofline() const {
