@@ -68,4 +68,21 @@ def check_left_aside(gpusim: Gpusim) -> None:
     require(len(unjudged) == 1 and unjudged[0]["sectors"] > 16 and unjudged[0]["least"] == 4, str(unjudged))
 
 
-CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "text": check_text, "left_aside": check_left_aside}
+def check_branch(gpusim: Gpusim) -> None:
+    """Lanes part at a condition: a branch without one, which the operation names, is no place for advice."""
+    folder = gpusim.source / "workloads" / "advice"
+    plain = gpusim.scratch / "branches.ptx"  # without the lines of the source
+    text = (folder / "branches.ptx").read_text().splitlines()
+    plain.write_text("\n".join(line for line in text if not line.strip().startswith((".loc", ".file"))) + "\n")
+    for ptx, place in ((folder / "branches.ptx", "branches.cu:12"), (plain, "line ")):
+        out = gpusim.scratch / "branch.h5"
+        gpusim.run("--config", "tesla_v100", ptx, "--launch", folder / "branches_before.toml", "--quiet", "--force", "--out", out).require_code(0)
+        first = gpusim.run("advise", out, "--json").require_code(0).json()["advice"][0]
+        require_equal("rule", first["rule"], "divergence")
+        require(first["place"].startswith(place) and "`@%p" in first["place"], first["place"])
+        if ptx == plain:
+            line = int(first["place"].split()[1])
+            require(plain.read_text().splitlines()[line - 1].strip().startswith("@%p"), f"not the line of the condition: {first['place']}")
+
+
+CHECKS: dict[str, Callable[[Gpusim], None]] = {"pairs": check_pairs, "text": check_text, "left_aside": check_left_aside, "branch": check_branch}

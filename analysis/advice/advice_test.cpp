@@ -353,6 +353,10 @@ TEST_F(RulesTest, AtomicsThatCrowdAreNoCamping) {
   const auto p = partition_camping(facts());
   ASSERT_TRUE(p) << "requests that no atomics explain";
   EXPECT_EQ(p->pc, 0);
+  operation("int", "mad.lo.s32 %r3, %ctaid.x, %ntid.x, %tid.x", 1);
+  operation("int", "mul.wide.s32 %rd4, %r3, 4", 1);
+  operation("int", "add.s64 %rd1, %rd5, %rd4", 1);
+  EXPECT_FALSE(partition_camping(facts())) << "threads of the grid go through an array";
 }
 
 /// A block's results, which it has collected: fewer blocks add fewer, and nothing else helps.

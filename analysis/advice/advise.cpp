@@ -48,31 +48,40 @@ LaunchResources resources_of(const Recording& recording, uint64_t launch) {
   return {of("threads_per_block"), of("registers"), of("shared_bytes"), of("spilled_registers")};
 }
 
+/// A statement of the PTX, and its line there.
+struct PtxPlace {
+  std::string text;
+  uint64_t line = 0;
+};
+
 /// Where an operation is two branches, the first under a condition and the second not, as of
-/// "@%p1 bra A; bra.uni B;", it names the second: the condition is in the statement before.
-std::string statement_of(const KernelRecord& kernel, uint64_t pc, std::string_view ptx) {
-  std::string text = text_cell(kernel.per_pc, "ptx", pc);
+/// "@%p1 bra A; bra.uni B;", it names the second: lanes part at the statement before.
+std::optional<PtxPlace> condition_of(const KernelRecord& kernel, uint64_t pc, std::string_view ptx) {
+  const std::string& text = text_cell(kernel.per_pc, "ptx", pc);
   const Table& t = kernel.per_pc;
   if (!text.starts_with("bra") || !t.has("divergent") || t["divergent"][pc] == 0 || !t.has("ptx_line"))
-    return text;
-  size_t end = 0;
+    return std::nullopt;
+  size_t begin = 0;
   for (uint64_t line = 1; line < t["ptx_line"][pc]; ++line) {
-    end = ptx.find('\n', end);
-    if (end == std::string_view::npos) return text;
-    ++end;
+    begin = ptx.find('\n', begin);
+    if (begin == std::string_view::npos) return std::nullopt;
+    ++begin;
   }
-  const size_t last = ptx.substr(0, end).rfind(';');
-  if (last == std::string_view::npos) return text;
+  const size_t opcode = ptx.find_first_not_of(" \t", begin);
+  if (opcode == std::string_view::npos || !ptx.substr(opcode).starts_with("bra")) return std::nullopt;
+  const size_t last = ptx.substr(0, begin).rfind(';');
+  if (last == std::string_view::npos) return std::nullopt;
   const std::string_view guarded = ptx.substr(0, last);
-  const size_t from = guarded.rfind('@');
-  const size_t before = guarded.find_last_of(";{}:");
-  if (from == std::string_view::npos || (before != std::string_view::npos && before > from)) return text;
-  std::string found;
+  const size_t from = guarded.rfind('@'), before = guarded.find_last_of(";{}:");
+  if (from == std::string_view::npos || (before != std::string_view::npos && before > from))
+    return std::nullopt;
+  PtxPlace found;
+  found.line = 1 + static_cast<uint64_t>(std::ranges::count(guarded.substr(0, from), '\n'));
   for (const char c : guarded.substr(from))
     if (std::isspace(static_cast<unsigned char>(c)) == 0)
-      found += c;
-    else if (!found.ends_with(' '))
-      found += ' ';
+      found.text += c;
+    else if (!found.text.ends_with(' '))
+      found.text += ' ';
   return found;
 }
 
@@ -80,8 +89,12 @@ std::string statement_of(const KernelRecord& kernel, uint64_t pc, std::string_vi
 std::string place_of(const KernelRecord& kernel, uint64_t pc, std::string_view ptx) {
   if (pc >= kernel.per_pc.rows) return {};
   const SourceLine user = user_line(kernel.per_pc, pc);
-  if (user.line == 0) return statement_place(kernel.per_pc, pc);
-  return fmt::format("{}:{} `{}`", from_here(user.file), user.line, statement_of(kernel, pc, ptx));
+  const std::optional<PtxPlace> condition = condition_of(kernel, pc, ptx);
+  if (user.line == 0)
+    return condition ? fmt::format("line {} `{}`", condition->line, condition->text)
+                     : statement_place(kernel.per_pc, pc);
+  return fmt::format("{}:{} `{}`", from_here(user.file), user.line,
+                     condition ? condition->text : text_cell(kernel.per_pc, "ptx", pc));
 }
 
 /// Empty if it is not there: rules then do with the statements that operations name.

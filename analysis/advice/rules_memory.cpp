@@ -61,8 +61,10 @@ std::optional<Proposal> partition_camping(const Facts& f) {
   const double crowding = f.crowding();
   if (crowding < kCrowded) return std::nullopt;
   Proposal p;
-  p.pc =
-      f.largest([&](uint64_t pc) { return is_global(f.op_class(pc)) ? f.count("transactions", pc) : 0.0; });
+  // What the grid accesses from its beginning to its end goes to all partitions alike.
+  p.pc = f.largest([&](uint64_t pc) {
+    return is_global(f.op_class(pc)) && !f.origin(pc).contiguous ? f.count("transactions", pc) : 0.0;
+  });
   // Where loaded values say the place, it is a few words that crowd, however long rows are.
   if (p.pc == f.operations() || f.origin(p.pc).of_data) return std::nullopt;
   p.what =

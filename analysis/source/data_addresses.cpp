@@ -130,6 +130,7 @@ class DataFlow {
     of_loop_ = follow([&](std::string_view r) { return defined(r) > 1; });
     of_block_ = follow([](std::string_view r) { return r == "%ctaid"; });
     find_places();
+    find_flat();
   }
   [[nodiscard]] AddressOrigin origin(const Statement& access) const;
 
@@ -156,6 +157,16 @@ class DataFlow {
   template <typename First>
   [[nodiscard]] std::set<std::string_view> follow(const First& first) const;
 
+  void find_flat();
+  /// "%tid.x" for a copy of it.
+  [[nodiscard]] std::string_view copied(std::string_view operand) const;
+  /// x for blockIdx.x * blockDim.x.
+  [[nodiscard]] char start_of_block(std::string_view operand) const;
+  [[nodiscard]] char start_of_block(const Statement& s) const;
+  [[nodiscard]] bool same_for_all(std::string_view operand) const;
+  [[nodiscard]] uint64_t flat(std::string_view operand) const;
+  [[nodiscard]] uint64_t flat(const Statement& s) const;
+
   void find_places();
   [[nodiscard]] std::optional<Place> place_of(std::string_view operand) const;
   [[nodiscard]] std::optional<Place> result_of(const Statement& s) const;
@@ -168,6 +179,9 @@ class DataFlow {
   std::map<std::string_view, std::vector<size_t>> definitions_;
   std::set<std::string_view> data_, of_loop_, of_block_;
   std::map<std::string_view, Place> places_;
+  std::set<std::string_view> of_thread_;
+  /// Registers that hold a thread's number in a row of the grid, times so much, and what is the same for all.
+  std::map<std::string_view, uint64_t> flat_;
 };
 
 bool DataFlow::counts_up(size_t definition, std::string_view r) const {
@@ -327,6 +341,91 @@ void DataFlow::find_places() {
   }
 }
 
+std::string_view DataFlow::copied(std::string_view operand) const {
+  constexpr std::array<std::string_view, 2> kCopies{"mov", "cvt"};
+  for (size_t steps = 0; steps < definitions_.size(); ++steps) {
+    const auto at = definitions_.find(operand);
+    if (at == definitions_.end() || at->second.size() != 1) break;
+    const Statement& s = statements_[at->second.front()];
+    if (!one_of(s.stem, kCopies) || s.arguments.size() != 1) break;
+    operand = s.arguments.front();
+  }
+  return operand;
+}
+
+char DataFlow::start_of_block(const Statement& s) const {
+  constexpr std::array<std::string_view, 3> kProducts{"mul", "mul24", "mad"};
+  if (!one_of(s.stem, kProducts) || s.arguments.size() < 2) return 0;
+  const std::string_view a = copied(s.arguments[0]), b = copied(s.arguments[1]);
+  const std::string_view block = a.starts_with("%ctaid.") ? a : b, size = a.starts_with("%ctaid.") ? b : a;
+  return block.starts_with("%ctaid.") && size.starts_with("%ntid.") && block.back() == size.back()
+             ? block.back()
+             : '\0';
+}
+
+char DataFlow::start_of_block(std::string_view operand) const {
+  const auto at = definitions_.find(copied(operand));
+  if (at == definitions_.end() || at->second.size() != 1) return 0;
+  const Statement& s = statements_[at->second.front()];
+  return s.stem == "mad" ? '\0' : start_of_block(s);
+}
+
+bool DataFlow::same_for_all(std::string_view operand) const {
+  return std::ranges::none_of(registers_in(operand), [&](std::string_view r) {
+    return of_thread_.contains(r) || data_.contains(r) || r == "%tid" || r == "%ctaid" || r == "%laneid";
+  });
+}
+
+uint64_t DataFlow::flat(std::string_view operand) const {
+  const auto at = flat_.find(operand);
+  return at == flat_.end() ? 0 : at->second;
+}
+
+uint64_t DataFlow::flat(const Statement& s) const {
+  const auto& a = s.arguments;
+  if (!s.address.empty() || s.opcode.find(".hi") != s.opcode.npos) return 0;
+  const auto is_thread = [&](std::string_view operand, char of) {
+    return of != 0 && copied(operand) == std::string("%tid.") + of;
+  };
+  const auto number = [&](std::string_view operand) -> uint64_t {
+    const std::optional<Place> p = place_of(operand);
+    return p && p->constant() && p->offset > 0 ? static_cast<uint64_t>(p->offset) : 0;
+  };
+  if (a.size() == 1 && (s.stem == "mov" || s.stem == "cvt" || s.stem == "cvta")) return flat(a[0]);
+  if (s.stem == "add" && a.size() == 2) {
+    if (is_thread(a[1], start_of_block(a[0])) || is_thread(a[0], start_of_block(a[1]))) return 1;
+    return same_for_all(a[1]) ? flat(a[0]) : same_for_all(a[0]) ? flat(a[1]) : 0;
+  }
+  if (s.stem == "sub" && a.size() == 2) return same_for_all(a[1]) ? flat(a[0]) : 0;
+  if ((s.stem == "mul" || s.stem == "mul24") && a.size() == 2) return flat(a[0]) * number(a[1]);
+  if (s.stem == "shl" && a.size() == 2)
+    return number(a[1]) > 0 && number(a[1]) < 24 ? flat(a[0]) << number(a[1]) : 0;
+  if (s.stem == "mad" && a.size() == 3)
+    return is_thread(a[2], start_of_block(s)) ? 1 : same_for_all(a[2]) ? flat(a[0]) * number(a[1]) : 0;
+  return 0;
+}
+
+void DataFlow::find_flat() {
+  of_thread_ = follow([](std::string_view r) { return r == "%tid" || r == "%ctaid" || r == "%laneid"; });
+  for (bool more = true; more;) {
+    more = false;
+    for (const Statement& s : statements_)
+      if (s.results.size() == 1)
+        if (const uint64_t bytes = flat(s); bytes > 0)
+          more |= flat_.try_emplace(s.results.front(), bytes).second;
+  }
+  // Of a register with several definitions, all are to agree.
+  for (bool fewer = true; fewer;) {
+    fewer = false;
+    for (const Statement& s : statements_)
+      for (const std::string_view r : s.results)
+        if (const auto at = flat_.find(r); at != flat_.end() && flat(s) != at->second) {
+          flat_.erase(at);
+          fewer = true;
+        }
+  }
+}
+
 AddressOrigin DataFlow::origin(const Statement& access) const {
   AddressOrigin o;
   const Registers registers = registers_in(access.address);
@@ -337,6 +436,7 @@ AddressOrigin DataFlow::origin(const Statement& access) const {
   o.of_loop = any(of_loop_);
   o.of_block = any(of_block_);
   o.bytes = access_bytes(access);
+  o.contiguous = registers.size() == 1 && o.bytes > 0 && flat(registers.front()) == o.bytes;
   // "%rd5", "%rd5+28", "%rd5+-8" or "array+4".
   const size_t plus = std::min(access.address.find('+'), access.address.size());
   std::optional<Place> place = place_of(trimmed(access.address.substr(0, plus)));

@@ -15,6 +15,9 @@ struct AddressOrigin {
   /// A register of which it follows has several definitions: a loop may give it another value each time.
   bool of_loop = false;
   bool of_block = false;  ///< it follows from the block's number
+  /// Threads of a row of the grid, in the order of their blocks, access one piece of memory from its
+  /// beginning to its end: array[blockIdx.x * blockDim.x + threadIdx.x], and likewise in a loop.
+  bool contiguous = false;
   /// Addresses of different threads and times are a multiple of these bytes apart, as those of one field of
   /// the records of an array are: 0 if all are the same, and 1 if nothing is known.
   uint64_t stride = 0;

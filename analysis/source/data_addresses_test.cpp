@@ -88,5 +88,24 @@ TEST(AddressOrigins, WhichPartOfAnAddressThreadsAndBlocksSay) {
   EXPECT_EQ(origin(kernel, "red.global.add.u32 [%rd9+8], 1").stride, 0) << "one word";
 }
 
+TEST(AddressOrigins, ThreadsOfARowOfTheGridAccessOnePieceOfMemory) {
+  const Statements loop{
+      "mov.u32 %r1, %ctaid.x",         "mov.u32 %r2, %ntid.x",      "mov.u32 %r3, %tid.x",
+      "mad.lo.s32 %r9, %r1, %r2, %r3", "mov.u32 %r4, %nctaid.x",    "mul.lo.s32 %r5, %r4, %r2",
+      "mul.wide.s32 %rd1, %r9, 4",     "add.s64 %rd2, %rd9, %rd1",  "add.s32 %r9, %r9, %r5",
+      "mul.wide.s32 %rd3, %r9, 8",     "add.s64 %rd4, %rd9, %rd3",  "mov.u32 %r6, %tid.y",
+      "mad.lo.s32 %r7, %r6, %r5, %r9", "mul.wide.s32 %rd5, %r7, 4", "add.s64 %rd6, %rd9, %rd5"};
+  EXPECT_TRUE(origin(loop, "ld.global.f32 %f1, [%rd2]").contiguous);
+  EXPECT_TRUE(origin(loop, "ld.global.v2.f32 {%f1, %f2}, [%rd4+8]").contiguous);
+  EXPECT_FALSE(origin(loop, "ld.global.f32 %f1, [%rd4]").contiguous) << "every second word";
+  EXPECT_FALSE(origin(loop, "ld.global.f32 %f1, [%rd6]").contiguous) << "rows of some length";
+  const Statements older{"cvt.u32.u16 %r1, %tid.x", "mul24.lo.u32 %r2, %ntid.x, %ctaid.x",
+                         "add.u32 %r3, %r1, %r2", "shl.b32 %r4, %r3, 2", "add.u32 %r5, %r9, %r4"};
+  EXPECT_TRUE(origin(older, "ld.global.f32 %f1, [%r5]").contiguous);
+  Statements changed = loop;
+  changed.emplace_back("shl.b32 %r9, %r9, 1");
+  EXPECT_FALSE(origin(changed, "ld.global.f32 %f1, [%rd2]").contiguous) << "a turn of the loop changes it";
+}
+
 }  // namespace
 }  // namespace gpusim::analysis
