@@ -90,9 +90,12 @@ std::string place_of(const KernelRecord& kernel, uint64_t pc, std::string_view p
   if (pc >= kernel.per_pc.rows) return {};
   const SourceLine user = user_line(kernel.per_pc, pc);
   const std::optional<PtxPlace> condition = condition_of(kernel, pc, ptx);
-  if (user.line == 0)
-    return condition ? fmt::format("line {} `{}`", condition->line, condition->text)
+  if (user.line == 0) {
+    const std::string& file = text_cell(kernel.per_pc, "ptx_file", pc);
+    return condition ? fmt::format("{}{} `{}`", file.empty() ? "line " : file + ":", condition->line,
+                                   condition->text)
                      : statement_place(kernel.per_pc, pc);
+  }
   return fmt::format("{}:{} `{}`", from_here(user.file), user.line,
                      condition ? condition->text : text_cell(kernel.per_pc, "ptx", pc));
 }
