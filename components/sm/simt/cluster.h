@@ -65,8 +65,8 @@ class Clusters {
   std::vector<std::unique_ptr<Cluster>> running_, idle_;
 };
 
-/// What the lanes of one warp have done at the barrier: arrived in a phase that goes on (`pending`) or is over
-/// (`open`), and not waited since.
+/// What the lanes of one warp have done at the barrier: arrived in a phase that goes on (`pending`) or that
+/// is over (`open`), and not waited since.
 struct ClusterArrivals {
   isa::LaneMask pending, open;
   uint32_t phase = 0;
