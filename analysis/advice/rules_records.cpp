@@ -5,10 +5,10 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "analysis/advice/rules.h"
 #include "analysis/advice/traffic.h"
+#include "analysis/source/source_lines.h"
 
 namespace gpusim::analysis::advice {
 namespace {
