@@ -1,0 +1,67 @@
+// Clusters of thread blocks, for the runtime and the driver library: attributes of launches and of functions,
+// and how many clusters fit the machine.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/cudart/api.h"
+
+namespace gpusim::runtime::cudart {
+
+void read_launch_attributes(const cudaLaunchAttribute* attributes, unsigned count, LaunchRequest& r) {
+  constexpr int kCooperative = 2, kClusterDimension = 4;
+  for (unsigned i = 0; i < count; ++i) {
+    const cudaLaunchAttribute& a = attributes[i];
+    if (a.id == kCooperative) {
+      int value = 0;
+      std::memcpy(&value, a.value, sizeof value);
+      r.cooperative = value != 0;
+    } else if (a.id == kClusterDimension) {
+      r.cluster.emplace();
+      std::memcpy(&*r.cluster, a.value, sizeof *r.cluster);
+    }
+  }
+}
+
+int active_clusters(Device& device, const LaunchRequest& r) {
+  const Size3 c = Device::cluster_of(r, r.kernel->image()).value_or(Size3{});
+  const uint64_t blocks = uint64_t{c.x} * c.y * c.z;
+  require(blocks != 0 && blocks <= device.most_cluster_blocks(*r.kernel), Code::kInvalidClusterSize);
+  return device.clusters_together(*r.kernel, r.block.x * r.block.y * r.block.z, r.dynamic_shared,
+                                  static_cast<uint32_t>(blocks));
+}
+
+int largest_cluster(Device& device, const LaunchRequest& r) {
+  const uint32_t threads = r.block.x * r.block.y * r.block.z;
+  for (uint32_t blocks = device.most_cluster_blocks(*r.kernel); blocks > 1; --blocks)
+    if (device.clusters_together(*r.kernel, threads, r.dynamic_shared, blocks) > 0)
+      return static_cast<int>(blocks);
+  return 1;
+}
+
+void read_cluster_attributes(const Kernel& kernel, const isa::KernelImage& image, ClusterAttributes& a) {
+  const bool fixed = image.cluster[0] != 0 || image.cluster[1] != 0 || image.cluster[2] != 0;
+  a.must_be_set = image.explicit_cluster && !fixed ? 1 : 0;
+  for (size_t d = 0; d < 3; ++d)
+    a.required[d] = static_cast<int>(fixed ? std::max(image.cluster[d], 1u) : kernel.cluster[d]);
+  a.policy = kernel.cluster_policy;
+  a.non_portable = kernel.non_portable_cluster ? 1 : 0;
+}
+
+void set_cluster_attribute(Kernel& kernel, int attribute, int value) {
+  constexpr int kWidth = 11, kNonPortable = 14, kPolicy = 15, kPolicies = 3;
+  require(attribute >= kWidth && attribute <= kPolicy);
+  if (attribute == kNonPortable) {
+    require(value == 0 || value == 1);
+    kernel.non_portable_cluster = value != 0;
+  } else if (attribute == kPolicy) {
+    require(value >= 0 && value < kPolicies);
+    kernel.cluster_policy = value;
+  } else {
+    // Not of a kernel that was compiled for a size.
+    const uint32_t(&fixed)[3] = kernel.image().cluster;
+    require(value >= 0 && fixed[0] == 0 && fixed[1] == 0 && fixed[2] == 0);
+    kernel.cluster[static_cast<size_t>(attribute - kWidth)] = static_cast<uint32_t>(value);
+  }
+}
+
+}  // namespace gpusim::runtime::cudart
