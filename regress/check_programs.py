@@ -233,8 +233,8 @@ def check_children(gpusim: Gpusim) -> None:
     require_equal("kernels", len(kernels), sum(timed for _, timed, _ in launches))
     kernels, launches = recorded("--timed", "divide")
     require_equal("timed", [timed for _, timed, _ in launches], [int("divide" in name) for name, _, _ in launches])
-    run = run_program(gpusim, program, "--functional", "--export", "children")
-    passes(run)
+    run = run_program(gpusim, program, "--functional", "--export", "children").require_code(1)
+    require(run.out.endswith("PASS\n"), f"the program does not go on\n{run.describe()}")
     run.require_error("--export: a kernel that launches others has no form in a launch file")
 
 

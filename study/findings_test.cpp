@@ -77,12 +77,14 @@ TEST(WhyBest, CausesAddUpToTheCycles) {
                                         {"slots_launch", 10},
                                         {"slots_no_warp", 100},
                                         {"l1_wait_mshr", 4000},
+                                        {"l2_writeback_sectors", 9},
                                         {"dram_read_bytes", 1000}});
   const PointResult best = point(100, {{"slots_issued", 30},
                                        {"slots_memory_dram", 10},
                                        {"slots_launch", 10},
                                        {"slots_no_warp", 50},
                                        {"l1_wait_mshr", 0},
+                                       {"l2_writeback_sectors", 0},
                                        {"dram_read_bytes", 999}});
   const WhyBest why = why_best(other, best);
   double sum = 0;
@@ -90,7 +92,7 @@ TEST(WhyBest, CausesAddUpToTheCycles) {
   EXPECT_NEAR(sum, -100, 1e-9);
   EXPECT_EQ(why.causes[0].cause, "memory_dram");
   EXPECT_NEAR(why.causes[0].cycles, 100 * 10.0 / 100 * 2.25 - 200 * 60.0 / 200 * (1 + 100.0 / 90), 1e-9);
-  ASSERT_EQ(why.counters.size(), 1) << "a byte of a thousand is no change";
+  ASSERT_EQ(why.counters.size(), 1) << "neither a byte of a thousand nor nine sectors in 200 cycles";
   EXPECT_EQ(why.counters[0].name, "l1_wait_mshr");
   const std::string text = why_text(why, "l1=16K");
   EXPECT_THAT(text, HasSubstr("100 cycles, -100 against l1=16K"));

@@ -19,8 +19,8 @@ bool is_resident(std::string_view name) {
 }
 /// A change that the text shows: of the other point's cycles, and of the larger count.
 constexpr double kCause = 0.01, kCount = 0.1;
-/// A count for each cycle that is too small to matter.
-constexpr double kOften = 0.01;
+/// A change of a count, of bytes in sectors, for each cycle that is too small to matter.
+constexpr double kOften = 0.05;
 constexpr double kSectorBytes = 32;
 constexpr size_t kCausesShown = 5, kCountersShown = 5;
 
@@ -101,13 +101,13 @@ WhyBest why_best(const PointResult& other, const PointResult& best) {
                            [](const MovedCause& c) { return std::abs(c.cycles); });
   for (const std::string_view name : kCounters) {
     const double a = column_value(other, name), b = column_value(best, name);
+    const double moved_by = std::abs(b - a) / (name.ends_with("_bytes") ? kSectorBytes : 1);
     if (std::isfinite(a) && std::isfinite(b) && std::abs(b - a) >= kCount * std::max(a, b) && a != b &&
-        std::max(a, b) >= kOften * why.other_cycles)
+        moved_by >= kOften * why.other_cycles)
       why.counters.push_back({std::string(name), a, b});
   }
-  // By how much work or waiting it is: half of a few written sectors matters less than a tenth of all reads.
   std::ranges::stable_sort(why.counters, std::greater(), [](const MovedCounter& c) {
-    return std::abs(c.best - c.other) / (c.name.ends_with("_bytes") ? kSectorBytes : 1);
+    return std::abs(c.best - c.other) / std::max(c.best, c.other);
   });
   return why;
 }
