@@ -111,6 +111,7 @@ class DispatcherTest : public testing::Test {
   KernelLaunch& launch(uint64_t blocks, uint32_t per_sm, uint32_t stream = 0) {
     runs.push_back(std::make_unique<KernelLaunch>());
     KernelLaunch& run = *runs.back();
+    run.image = &empty_image;
     run.id = static_cast<uint32_t>(runs.size() - 1);
     run.num_blocks = blocks;
     run.blocks_per_sm = per_sm;
@@ -130,6 +131,7 @@ class DispatcherTest : public testing::Test {
   std::vector<std::unique_ptr<MockSm>> mocks;
   std::vector<std::unique_ptr<core::Link<BlockStart>>> starts;
   std::vector<std::unique_ptr<core::Link<SmReport>>> reports;
+  isa::KernelImage empty_image;  ///< of all launches: without operations
   std::vector<std::unique_ptr<KernelLaunch>> runs;
   std::vector<BlockDispatcher::Copy> copies;
   std::string log;

@@ -132,8 +132,8 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
           isa::kClusterWindowBase - (op.memory.space == isa::Space::kShared ? isa::kSharedWindowBase : 0);
       return fmt::format(
           "{}-byte access to the shared memory of block {} of the cluster, which does not run: the cluster "
-          "is "
-          "smaller, or the block has not begun or has ended, which a barrier of the cluster before the first "
+          "is smaller, or the block has not begun or has ended, which a barrier of the cluster before the "
+          "first "
           "and behind the last access prevents",
           bytes, (access.fault_address - window) / isa::kClusterStride);
     }
