@@ -122,7 +122,7 @@ bool ModuleParser::parse_function_directive(Function& f) {
   take();
   if (f.is_entry && parse_launch_directive(f, t)) return true;
   if (!f.is_entry && (name == "abi_preserve" || name == "abi_preserve_control")) {
-    f.max_cluster = static_cast<uint32_t>(std::min<uint64_t>(expect_integer("a number of blocks"), ~0u));
+    expect_integer("a number");
     return true;
   }
   if (!f.is_entry && name == "noreturn") return true;
@@ -162,7 +162,7 @@ bool ModuleParser::parse_launch_directive(Function& f, const Token& t) {
     if (expect_integer("a number of blocks") == 0 && version() < 200)
       fail(loc, "expected a number of blocks above 0");
   } else if (name == "maxclusterrank") {
-    expect_integer("a number");
+    f.max_cluster = static_cast<uint32_t>(std::min<uint64_t>(expect_integer("a number of blocks"), ~0u));
   } else if (name == "pragma") {
     do {
       if (token_.kind != Token::Kind::kString) fail_here("a string in quotes");
