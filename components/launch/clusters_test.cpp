@@ -133,6 +133,17 @@ B:
 {
   ret;
 }
+.visible .entry limited(.param .u64 out)
+.maxclusterrank 2
+{
+  ret;
+}
+.visible .entry counted(.param .u64 out)
+.blocksareclusters
+.reqnctapercluster 4
+{
+  ret;
+}
 )";
 
 core::MachineConfig h200(std::vector<std::string> sets) {
@@ -312,6 +323,13 @@ TEST(Clusters, SizesThatCannotBeAreRefused) {
   EXPECT_THAT(refusal(cluster_launch("asks", "grid = 4\nblock = 32\n")), HasSubstr(".explicitcluster"));
   EXPECT_EQ(refusal(cluster_launch("fixed", "grid = 4\nblock = 32\n")), "");
   EXPECT_EQ(refusal(cluster_launch("asks", "grid = 4\nblock = 32\ncluster = [2, 1]\n")), "");
+  EXPECT_EQ(refusal(cluster_launch("limited", "grid = 4\nblock = 32\ncluster = 2\n")), "");
+  EXPECT_THAT(refusal(cluster_launch("limited", "grid = 4\nblock = 32\ncluster = 4\n")),
+              HasSubstr("a cluster of 4 blocks exceeds the kernel's .maxclusterrank 2"));
+  // The grid of this kernel counts clusters: 3 are 12 blocks, and so many are more than 32 bits count.
+  EXPECT_EQ(refusal(cluster_launch("counted", "grid = 3\nblock = 32\n")), "");
+  EXPECT_THAT(refusal(cluster_launch("counted", "grid = 0x40000000\nblock = 32\n")),
+              HasSubstr("a grid of 1073741824x1x1 clusters of 4x1x1 blocks"));
 }
 
 TEST(Clusters, MistakesAtTheBarrierEndTheRun) {

@@ -17,8 +17,6 @@ namespace gpusim::comp {
 namespace {
 
 static_assert(isa::kMaxClusterBlocks == core::kMaxClusterBlocks);
-/// Blocks of a cluster that every machine with clusters holds (CUDA programming guide).
-constexpr uint32_t kPortableCluster = 8;
 
 [[noreturn]] void refuse(const core::LaunchSpec& spec, const isa::KernelImage& image, const std::string& what,
                          const std::string& hint = "") {
@@ -100,8 +98,6 @@ void set_cluster(const core::MachineConfig& m, const core::LaunchSpec& spec, Ker
                          text(run.cluster)));
     run.cluster = wanted;
   }
-  if (of_kernel && image.blocks_are_clusters)
-    run.grid = {run.grid.x * run.cluster.x, run.grid.y * run.cluster.y, run.grid.z * run.cluster.z};
   if (!of_kernel && !of_launch) {
     if (image.explicit_cluster)
       refuse(spec, image, "the kernel is .explicitcluster: its launch must say how many blocks a cluster has",
@@ -112,12 +108,27 @@ void set_cluster(const core::MachineConfig& m, const core::LaunchSpec& spec, Ker
   if (m.clusters.gpcs == 0 && blocks > 1)
     refuse(spec, image, fmt::format("machine '{}' has no thread block clusters", m.gpu.name),
            "block_clusters.gpcs");
+  if (of_kernel && image.blocks_are_clusters) {
+    const auto counted = [&](uint32_t grid, uint32_t size, uint64_t most) {
+      if (uint64_t{grid} * size > most)
+        refuse(spec, image,
+               fmt::format(
+                   "a grid of {} clusters of {} blocks: .blocksareclusters makes it more than the {} blocks "
+                   "that machine '{}' allows",
+                   text(run.grid), text(run.cluster), most, m.gpu.name));
+      return grid * size;
+    };
+    run.grid = {counted(run.grid.x, run.cluster.x, m.sm.max_grid_x),
+                counted(run.grid.y, run.cluster.y, m.sm.max_grid_y),
+                counted(run.grid.z, run.cluster.z, m.sm.max_grid_z)};
+  }
   if (run.grid.x % run.cluster.x != 0 || run.grid.y % run.cluster.y != 0 || run.grid.z % run.cluster.z != 0)
     refuse(
         spec, image,
         fmt::format("the grid {} is not divisible into clusters of {}", text(run.grid), text(run.cluster)));
-  const uint64_t most =
-      spec.non_portable_cluster ? m.clusters.most_blocks : std::min(m.clusters.most_blocks, kPortableCluster);
+  const uint64_t most = spec.non_portable_cluster
+                            ? m.clusters.most_blocks
+                            : std::min(m.clusters.most_blocks, core::kPortableClusterBlocks);
   if (blocks > 1 && blocks > most)
     refuse(spec, image,
            fmt::format("a cluster of {} blocks, machine '{}' allows {}", blocks, m.gpu.name, most),

@@ -230,10 +230,10 @@ int Device::blocks_per_sm(Kernel& kernel, uint32_t threads, uint64_t dynamic_sha
 }
 
 uint32_t Device::most_cluster_blocks(const Kernel& kernel) const {
-  constexpr uint32_t kPortable = 8;
   const core::MachineConfig::BlockClusters& clusters = machine().clusters;
   if (clusters.gpcs == 0) return 1;
-  return kernel.non_portable_cluster ? clusters.most_blocks : std::min(clusters.most_blocks, kPortable);
+  return kernel.non_portable_cluster ? clusters.most_blocks
+                                     : std::min(clusters.most_blocks, core::kPortableClusterBlocks);
 }
 
 int Device::clusters_together(Kernel& kernel, uint32_t threads, uint64_t dynamic_shared, uint32_t blocks) {

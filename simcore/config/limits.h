@@ -15,6 +15,8 @@ inline constexpr uint32_t kMostStall = 15;     ///< stall count of a control cod
 inline constexpr uint32_t kMaxWarpLoads = 64;  ///< scheduler.warp_loads
 inline constexpr uint32_t kMaxKernels = 128;
 inline constexpr uint32_t kMaxClusterBlocks = 16;  ///< blocks of a thread block cluster
+/// Blocks of a cluster that every GPU with clusters holds (CUDA programming guide, "Thread Block Clusters").
+inline constexpr uint32_t kPortableClusterBlocks = 8;
 inline constexpr uint32_t kMaxSharedBanks = 64;
 /// Reads or writes of a load/store unit: their tags have 15 bits.
 inline constexpr int64_t kMaxTransactions = 32768;
