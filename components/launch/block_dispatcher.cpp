@@ -282,12 +282,12 @@ bool BlockDispatcher::dispatch_one(uint64_t now) {
   return false;
 }
 
-bool BlockDispatcher::has_room(const Port& p, const KernelLaunch& run) const {
+bool BlockDispatcher::has_room(const Port& p, const KernelLaunch& run, uint32_t placed) const {
   const Held& held = p.held[run.slot];
-  if (held.blocks >= run.blocks_per_sm) return false;
-  if (p.undrained == 0) return true;
+  if (held.blocks + placed >= run.blocks_per_sm) return false;
+  if (p.undrained == 0) return true;  // the first block shapes the SM for the kernel
   if (p.blocks == held.blocks) return run.carved <= p.carved;
-  const SmShare together = p.used + run.share;
+  const SmShare together = p.used + run.share * (placed + 1);
   return together.fits(rules_.sm) && static_cast<uint64_t>(together.shared) <= p.carved;
 }
 
@@ -315,16 +315,8 @@ bool BlockDispatcher::place_cluster(const KernelLaunch& run, uint32_t gpc) {
       const uint32_t at = (next_port_ + step) % count;
       Port& p = ports_[at];
       if (p.gpc != gpc) continue;
-      const auto mine = static_cast<uint32_t>(std::ranges::count(cluster_ports_, at));
-      const Held& held = p.held[run.slot];
-      Port with{};  // what has_room() asks for, with the blocks that are placed already
-      with.held.resize(run.slot + 1);
-      with.held[run.slot].blocks = held.blocks + mine;
-      with.blocks = p.blocks + mine;
-      with.undrained = p.undrained + (mine != 0 && held.drained ? 1 : 0);
-      with.used = p.used + run.share * mine;
-      with.carved = p.undrained == 0 && mine != 0 ? std::max(p.carved, run.carved) : p.carved;
-      if (!has_room(with, run) || !p.starts->can_push()) continue;
+      const auto placed_here = static_cast<uint32_t>(std::ranges::count(cluster_ports_, at));
+      if (!has_room(p, run, placed_here) || !p.starts->can_push()) continue;
       cluster_ports_.push_back(at);
       placed = true;
     }

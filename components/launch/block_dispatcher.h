@@ -184,7 +184,8 @@ class BlockDispatcher : public core::Clocked {
   [[nodiscard]] bool place_cluster(const KernelLaunch& run, uint32_t gpc);
   /// A block of the kernel goes to the SM. True if it finds it empty.
   static bool take(Port& p, const KernelLaunch& run);
-  [[nodiscard]] bool has_room(const Port& p, const KernelLaunch& run) const;
+  /// Room for one more block of the kernel beside `placed` ones of it that have not started yet.
+  [[nodiscard]] bool has_room(const Port& p, const KernelLaunch& run, uint32_t placed = 0) const;
   [[nodiscard]] bool finished(const Open& kernel) const;
   [[nodiscard]] uint64_t next_event(uint64_t now, bool dispatched) const;
 
