@@ -131,10 +131,11 @@ void ReuseCoalescer::coalesce(const WarpStep& access, const LaneRuns& runs, uint
                               LineTransactions& out) const {
   out.clear();
   if (access.by_lines) {
+    const uint32_t all_sectors = sectors_of(0, line_bytes_.value() - 1);
     for (const LaneRuns::Run& r : runs)
       for (uint32_t i = 0; i < r.lanes; ++i) {
         const uint64_t line = r.first + base + i * r.difference;
-        out.append(line / line_bytes_, static_cast<uint32_t>(line % line_bytes_));
+        out.append(line / line_bytes_, static_cast<uint32_t>(line % line_bytes_) & all_sectors);
       }
     return;
   }

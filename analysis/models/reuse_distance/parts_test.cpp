@@ -131,10 +131,11 @@ TEST(ReuseCoalescer, TransactionsThatAreGivenStayAsTheyAre) {
   WarpStep s;
   s.kind = WarpStep::Kind::kAccess;
   s.by_lines = true;
-  s.lanes = 7;
+  s.lanes = 15;
   s.address[0] = 0x1000 | 0b0101;
   s.address[1] = 0x1080 | 0b1111;
   s.address[2] = 0x1000 | 0b1000;  // of another group of lanes
+  s.address[3] = 0x1100 | 0x7f;    // of a damaged trace: a line has four sectors
   WarpEncoder encoder;
   encoder.append(s);
   const std::string bytes(encoder.bytes().begin(), encoder.bytes().end());
@@ -144,7 +145,8 @@ TEST(ReuseCoalescer, TransactionsThatAreGivenStayAsTheyAre) {
   ASSERT_TRUE(cursor.next(decoded, runs));
   LineTransactions out;
   ReuseCoalescer(128).coalesce(decoded, runs, 0x10000, out);
-  ASSERT_EQ(out.size(), 3u);
+  ASSERT_EQ(out.size(), 4u);
+  EXPECT_EQ(out[3].sectors, 0b1111u);
   EXPECT_EQ(out[0].line, 0x11000u / 128);
   EXPECT_EQ(out[0].sectors, 0b0101u);
   EXPECT_EQ(out[1].line, 0x11080u / 128);

@@ -15,7 +15,8 @@ namespace {
 constexpr uint64_t kFirstLevel = 6;  ///< events/cache `cache`: the SMs' L1 data caches
 constexpr uint64_t kNoPc = 0xffff'ffff;
 constexpr uint64_t kSectorOfMask = 32;
-constexpr size_t kWindow = 16;  ///< accesses before one that it may depend on
+constexpr size_t kMostAtOnce = 8;  ///< accesses that an SM issues in one cycle
+constexpr size_t kWindow = 16;     ///< accesses before one that it may depend on
 
 /// A warp's access as recorded.
 struct Access {
@@ -164,7 +165,9 @@ class Reader {
       if (k == 0 || issued(k) != issued(k - 1)) {
         size_t end = k + 1;
         while (end < order.size() && issued(end) == issued(k)) ++end;
-        if (end - k > 1) put_in_order(std::span(order).subspan(k, end - k), t, next[t["sm"][order[k]]]);
+        // More than all schedulers of an SM can issue in a cycle are of a damaged file, and have many orders.
+        if (end - k > 1 && end - k <= kMostAtOnce)
+          put_in_order(std::span(order).subspan(k, end - k), t, next[t["sm"][order[k]]]);
       }
       const uint64_t i = order[k];
       const std::string_view name = memory_class(t["pc"][i]);
