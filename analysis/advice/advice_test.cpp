@@ -410,6 +410,9 @@ TEST_F(RulesTest, ConversionsGoWithDoublePrecision) {
   EXPECT_NEAR(p->after.units.at("pipe_fp32"), 60 * 100 * 2, 300);
   operation("store_global", "st.global.f64 [%rd1], %fd2", 1);
   EXPECT_NEAR(precision(facts())->after.units.at("pipe_sfu"), 48'000, 300) << "an array of doubles stays one";
+  kernel.per_pc.texts["ptx"] = {"cvt.f64.f32 %wide, %x", "fma.rn.f64 %sum, %wide, 0d3FE0000000000000, %wide",
+                                "cvt.rn.f32.f64 %y, %sum", "st.global.f64 [%wide+8], {%one, %sum}"};
+  EXPECT_NEAR(precision(facts())->after.units.at("pipe_sfu"), 48'000, 300) << "whatever registers are called";
 }
 
 TEST_F(RulesTest, AtomicsOnOneWordAreAddedUpByTheWarp) {

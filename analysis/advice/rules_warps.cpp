@@ -327,8 +327,10 @@ std::set<uint64_t> needless_conversions(const Facts& f) {
     const bool load = is_load(f.op_class(pc)), store = f.op_class(pc).starts_with("store_");
     const std::string statement = text(pc);
     if ((!load && !store) || statement.find(".f64") == std::string::npos) continue;
-    for (size_t at = statement.find("%fd"); at != std::string::npos; at = statement.find("%fd", at + 1))
-      in_memory.insert(statement.substr(at, statement.find_first_of(" ,;}]", at) - at));
+    const size_t address = statement.find('['), behind = statement.find(']');
+    for (size_t at = statement.find('%'); at != std::string::npos; at = statement.find('%', at + 1))
+      if (at < address || at > behind)
+        in_memory.insert(statement.substr(at, statement.find_first_of(" ,;}", at) - at));
   }
   std::set<uint64_t> found;
   for (uint64_t pc = 0; pc < f.operations(); ++pc) {
