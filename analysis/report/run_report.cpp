@@ -353,8 +353,7 @@ class RunSection {
     for (const advice::Unjudged& u : run.unjudged)
       out += fmt::format(
           "<p class=\"soft\">Not judged in {}: the order of accesses whose places follow from loaded values, "
-          "at "
-          "{}: {:.4g} sectors of 32 bytes a request (at least {:.1f} needed).</p>\n",
+          "at {}: {:.4g} sectors of 32 bytes a request (at least {:.1f} needed).</p>\n",
           html_text(core::demangled(u.kernel)), html_text(u.place), u.sectors, u.least);
     return out;
   }

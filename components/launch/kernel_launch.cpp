@@ -133,8 +133,7 @@ std::string describe_fault(const isa::MicroOp& op, const isa::MemoryAccess& acce
       return fmt::format(
           "{}-byte access to the shared memory of block {} of the cluster, which does not run: the cluster "
           "is smaller, or the block has not begun or has ended, which a barrier of the cluster before the "
-          "first "
-          "and behind the last access prevents",
+          "first and behind the last access prevents",
           bytes, (access.fault_address - window) / isa::kClusterStride);
     }
     case isa::FaultKind::kRemote:

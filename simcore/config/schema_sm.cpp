@@ -39,8 +39,7 @@ std::span<const KeySpec> sm_keys() {
 
       {"block_clusters", "gpcs", K::kInteger, "", "0", 0, 64, "",
        "parts of the chip; the blocks of a thread block cluster run on SMs of one of them. 0: the machine "
-       "has "
-       "no such clusters",
+       "has no such clusters",
        AT(clusters.gpcs)},
       {"block_clusters", "most_blocks", K::kInteger, "blocks", "16", 1, kMaxClusterBlocks, "",
        "blocks of a cluster, at most; more than 8 only if the launch allows it", AT(clusters.most_blocks)},
