@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from cases import CASES, Case
+from on_demand import h5py
 from runner import Gpusim, params, require, require_equal
 
 Found = set[tuple[Any, ...]]
@@ -114,8 +115,6 @@ def check_messages(gpusim: Gpusim) -> None:
 
 def check_recorded(gpusim: Gpusim) -> None:
     """The recorded file has the findings of each launch."""
-    import h5py  # slow to load, and most checks here do without it
-
     ptx = gpusim.source / "regress" / "checks" / "init.ptx"
     launch = directive(ptx.read_text(), "launch")
     report = gpusim.simulate(ptx, *launch, "--check", "all", "--json", "--out", "run.h5").require_code(4).json()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from cases import CASES
+from on_demand import h5py
 from runner import Gpusim, params, require, require_equal
 
 # The same kernels on machines with other numbers of SMs, schedulers and cycles of an issue slot.
@@ -45,8 +46,6 @@ def require_exact(report: dict[str, Any]) -> None:
 
 def require_definition(report: dict[str, Any], files: tuple[Path, Path]) -> None:
     """A term is slots x issue cycles / (schedulers x SMs) of its own machine, computed here from the file."""
-    import h5py
-
     for side, path in zip("ab", files):
         with h5py.File(path) as file:
             config = file["inputs/config"][()].decode()
@@ -229,8 +228,6 @@ def check_groups(gpusim: Gpusim) -> None:
 
 def check_samples(gpusim: Gpusim) -> None:
     """Rows of the time series add up to the kernel whatever their interval, which changes no cycle."""
-    import h5py
-
     files = {}
     for name, options in {"default": [], "fine": ["--sample", "100"], "coarse": ["--sample", "100000"]}.items():
         files[name] = record(gpusim, "matmul_tiled_16x16", "tesla_v100", f"{name}.h5", *options)

@@ -4,8 +4,7 @@ import shutil
 from pathlib import Path
 from statistics import mean
 
-import h5py
-
+from on_demand import h5py
 import power_clocks
 from runner import MACHINE, Gpusim, require, require_equal
 

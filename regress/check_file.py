@@ -1,14 +1,15 @@
 """The recorded HDF5 file as h5py sees it, and that runs give the same data every time."""
 
+from __future__ import annotations
+
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import h5py
-
 from cases import CASES
 from check_results import ISSUE_CYCLES, SMS
+from on_demand import h5py
 from runner import Gpusim, params, require, require_equal
 
 ROOT_TEXTS = ("program", "program_version", "command_line", "config_sha256", "ptx_sha256", "launch_sha256", "status",

@@ -10,6 +10,7 @@ from typing import Any, Callable
 from cases import CASES, Case
 from check_machines import MACHINES
 from check_results import ISSUE_CYCLES, SMS
+from on_demand import h5py
 from runner import Gpusim, Run, params, require, require_equal
 
 # Kernels of different kinds: compute and memory bound, with conflicts, divergence, atomics, constants, calls, textures.
@@ -145,8 +146,6 @@ def require_peaks(metrics: dict[str, Any]) -> None:
 
 
 def check_identities(gpusim: Gpusim, name: str) -> None:
-    import h5py  # slow to load, and most end-to-end checks do without it
-
     case = CASES[name]
     report, out = record(gpusim, case)
     measured = read(gpusim, "metrics", out)
@@ -281,8 +280,6 @@ def require_refused(gpusim: Gpusim, file: Path, *texts: str) -> None:
 
 
 def check_broken(gpusim: Gpusim, _: str) -> None:
-    import h5py
-
     _, out = record(gpusim, CASES["vecadd"])
     whole = out.read_bytes()
     broken = gpusim.scratch / "broken.h5"
@@ -382,8 +379,6 @@ def require_levels_agree(counters: dict[str, float], on_the_way: float) -> float
 
 def check_machine(gpusim: Gpusim, machine: str) -> None:
     """The identities on a machine with two levels of data caches."""
-    import h5py
-
     config = gpusim.source / "configs" / f"{machine}.cfg"
     for case in (CASES[name] for name in CASE_NAMES):
         out = gpusim.scratch / "run.h5"

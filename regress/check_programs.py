@@ -7,9 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Callable
 
-import h5py
-
 from check_corpus import NoCompiler
+from on_demand import h5py
 from runner import Gpusim, Run, require, require_equal
 
 NAMES = ("both_apis", "classes", "clusters", "cooperative", "cub_scan", "device_heap", "device_launches", "device_printf",

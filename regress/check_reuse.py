@@ -3,6 +3,7 @@
 from typing import Any
 
 from cases import CASES
+from on_demand import h5py
 from reuse_distance import of_first_core
 from reuse_figures import mshrs, strides
 from runner import Gpusim, require, require_equal
@@ -20,7 +21,6 @@ def counts(gpusim: Gpusim, file: Any, *options: str) -> dict[str, int]:
 
 def check_sectors(gpusim: Gpusim) -> None:
     """A machine whose L1 fetches sectors: they are recorded, and what was recorded is what a functional run asks for."""
-    import h5py
     machine = ("--config", "tesla_v100")
     partition = gpusim.source / "workloads" / "partition" / "partition.ptx"
     run = gpusim.scratch / "partition.h5"
@@ -49,7 +49,6 @@ def check_sectors(gpusim: Gpusim) -> None:
 
 def check_default_mode(gpusim: Gpusim) -> None:
     """Traces of warps and recorded runs: what follows from the code, and the simulator's own counts."""
-    import h5py  # slow to load, and most checks here do without it
     machine = ("--config", "gtx470")
     ptx = CASES["vecadd"].ptx(gpusim.source)
     file = gpusim.scratch / "vecadd.wtrc"

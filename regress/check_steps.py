@@ -3,10 +3,8 @@
 import struct
 from pathlib import Path
 
-import h5py
-import numpy
-
 from check_file import require_same_files
+from on_demand import h5py, numpy
 from runner import Gpusim, Run, require, require_equal
 
 MACHINE = "tesla_v100"

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import h5py
-
 from check_file import require_same_files
+from on_demand import h5py
 from runner import Gpusim, require, require_equal
 
 PIECES = 4

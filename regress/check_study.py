@@ -12,6 +12,7 @@ from pathlib import Path
 
 import limiters
 from cases import CASES
+from on_demand import h5py
 from runner import Gpusim, Run, require, require_equal
 from slurm_cluster import SlurmCluster
 
@@ -63,8 +64,6 @@ def wait_for_points(gpusim: Gpusim, out: str, points: int, limit_s: float = 120)
 
 def check_results(gpusim: Gpusim) -> None:
     """The tables have every point and what the simulator itself says of it."""
-    import h5py
-
     file = study_file(gpusim)
     report = run_study(gpusim, file, "out", "--json").json()
     require_equal("groups", [(g["machine"], g["workload"], g["simulated"], g["failed"]) for g in report["groups"]],

@@ -1,16 +1,17 @@
 """Kernels of PolyBench's and Parboil's kinds (workloads/polybench, workloads/parboil): every element of their results is compared with numpy's,
 in double precision, on inputs that the documented generator gives (docs/launch_file.md)."""
 
+from __future__ import annotations
+
 import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Callable
 
-import numpy
-
+from on_demand import numpy
 from runner import Gpusim, require, require_equal
 
-Arrays = dict[str, numpy.ndarray]
+Arrays = dict[str, "numpy.ndarray"]
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 

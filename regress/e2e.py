@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Callable
 
-sys.dont_write_bytecode = True
+sys.dont_write_bytecode = sys.pycache_prefix is None  # never in the source tree
 SOURCE = Path(__file__).resolve().parent.parent
 
 from cases import CASES, Case  # noqa: E402

@@ -28,6 +28,8 @@ import subprocess
 import tempfile
 import tomllib
 
+from on_demand import h5py
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "workloads"
 PROGRAMS = [  # PTX, launch file if it is another, chosen on it
     ("vecadd/vecadd", "", 0), ("saxpy/saxpy", "", 0), ("transpose/naive", "", 0), ("transpose/padded", "", 0),
@@ -100,7 +102,6 @@ def compare_speed(gpusim):
 
 
 def rate_of_sm(file, number, sm):
-    import h5py  # pylint: disable=import-outside-toplevel
     with h5py.File(file) as recording:
         row = recording[f"kernels/{number}/per_sm"][sm]
     loads = int(row["l1_global_load_hit"]) + int(row["l1_global_load_miss"])

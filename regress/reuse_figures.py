@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+from on_demand import numpy
+
 MICRO = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "micro"
 STRIDES = range(7, 16)  # log2 of bytes
 COUNTS = (4, 8, 16, 32, 64, 128, 256)
@@ -45,8 +47,6 @@ def strides(gpusim, config, counts=COUNTS, at=STRIDES):
 
 def mshrs(gpusim, config, warps_of=WARPS, at=LOADS):
     """Of each number of warps the cycles of the slowest over the loads of each."""
-    import numpy  # pylint: disable=import-outside-toplevel
-
     def cycles(warps, loads):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "out.npy"

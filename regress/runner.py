@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from cases import CASES
+from on_demand import h5py
 
 MACHINE = "tesla_c1060.cfg"
 RUN_LIMIT_S = 110
@@ -100,8 +101,6 @@ def vecadd(gpusim: Gpusim) -> Path:
 
 def require_recorded_status(path: Path, status: str, reason: str = "") -> None:
     """The file opens and carries this status; the reason contains the text."""
-    import h5py  # slow to load, and most checks here do without it
-
     with h5py.File(path) as file:
         require_equal("status in the file", file.attrs["status"].decode(), status)
         require(reason in file.attrs["reason"].decode(), f"reason in the file: {file.attrs['reason']!r}")

@@ -3,7 +3,7 @@
 
 import sys
 
-sys.dont_write_bytecode = True
+sys.dont_write_bytecode = sys.pycache_prefix is None
 
 from expected_floats import conversions, double_math, single_math  # noqa: E402
 from expected_halves import bfloat16, half  # noqa: E402
