@@ -156,6 +156,8 @@ int exit_code(const comp::SimulationResult& r) {
       return kInterruptedExit;
     case comp::SimulationResult::Status::kFailed:
       return kProgramFailed;
+    case comp::SimulationResult::Status::kUnrecorded:
+      return kBadInput;
     case comp::SimulationResult::Status::kComplete:
       break;
   }
@@ -345,10 +347,13 @@ int run_main_job(const MainJobArguments& a) {
   const comp::SimulationResult result = simulation.run();
   bar.clear();
   // A .npy cannot say that its run did not end.
-  const bool interrupted = result.status == comp::SimulationResult::Status::kInterrupted;
-  if (interrupted && !dumps.empty()) print_error("{}: note: interrupted: nothing is dumped\n", a.ptx);
+  using Status = comp::SimulationResult::Status;
+  const bool cut_short =
+      result.status == Status::kInterrupted || (result.status == Status::kUnrecorded && !result.ended);
+  if (cut_short && !dumps.empty())
+    print_error("{}: note: the run has not ended: nothing is dumped\n", a.ptx);
   for (const Dump& d : dumps)
-    if (!interrupted)
+    if (!cut_short)
       core::write_npy(d.file, simulation.options().launch.buffers[d.buffer].type,
                       simulation.buffer(d.buffer));
   if (a.json)

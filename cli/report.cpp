@@ -47,6 +47,8 @@ const char* status_name(comp::SimulationResult::Status s) {
       return "failed";
     case comp::SimulationResult::Status::kInterrupted:
       return "partial";
+    case comp::SimulationResult::Status::kUnrecorded:
+      return "unrecorded";
   }
   return "";
 }

@@ -194,13 +194,24 @@ def check_full_disk(gpusim: Gpusim) -> None:
     out = gpusim.scratch / "full.h5"
     command = ["--config", gpusim.machine(), vecadd(gpusim), "--param", "N=100000", "--events", "all", "--quiet", "--out", out]
     done = run_short_of_room(gpusim, 100_000, *command).require_code(1)
-    require(done.err.startswith("gpusim: error: cannot write"), f"stderr: {done.err}")
+    require(": error: cannot write" in done.err, f"stderr: {done.err}")
     require_recorded_status(out, "partial")
     out.unlink()
     gpusim.run(*command).require_code(0)
     before = out.read_bytes()
     run_short_of_room(gpusim, 100_000, *command).require_code(1).require_error("cannot write", "full.h5")
     require(out.read_bytes() == before, "the recording of the run before is gone")
+    # What was simulated is printed all the same.
+    out.unlink()
+    command = [*command[:3], "--param", "N=1000", "--events", "summary", "--json", "--out", out]
+    whole = json.loads(gpusim.run(*command).require_code(0).out)
+    room = out.stat().st_size // 2
+    out.unlink()
+    report = json.loads(run_short_of_room(gpusim, room, *command).require_code(1).out)
+    require_equal("status", report["status"], "unrecorded")
+    require("cannot write" in report["reason"], report["reason"])
+    require_equal("cycles", [k["cycles"] for k in report["kernels"]], [k["cycles"] for k in whole["kernels"]])
+    require_equal("results", report["expect"], whole["expect"])
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["full.h5"])
 
 

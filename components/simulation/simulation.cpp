@@ -51,7 +51,8 @@ SimulationResult Simulation::run() {
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.add_up_kernels();
   if (checker_) collect_findings(*checker_, result);
-  if (result.status == SimulationResult::Status::kComplete)
+  if (result.status == SimulationResult::Status::kComplete ||
+      (result.status == SimulationResult::Status::kUnrecorded && result.ended))
     for (const core::ExpectSpec& e : options_.launch.expects)
       result.expects.push_back(core::check_expect(options_.launch, e, buffer(e.buffer)));
   return result;

@@ -57,9 +57,15 @@ struct MemoryFingerprint {
 };
 
 struct SimulationResult {
-  enum class Status { kComplete, kFailed, kInterrupted };
+  enum class Status {
+    kComplete,
+    kFailed,
+    kInterrupted,
+    kUnrecorded  ///< SimulationOptions::out cannot be written, for which the run has stopped if it had not ended
+  };
   Status status = Status::kComplete;
   std::string reason;
+  bool ended = false;  ///< all launches and transfers have
   /// Why it has failed, if the executor found it: an access out of bounds, an assert() and so on.
   isa::FaultKind fault = isa::FaultKind::kNone;
   std::vector<KernelResult> kernels;  ///< that ended, in the order in which they began

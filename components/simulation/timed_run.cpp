@@ -285,8 +285,15 @@ void TimedRun::run() {
   const core::Engine::Outcome outcome = !error_.empty() || interrupted_ ? core::Engine::Outcome::kStopped
                                         : options_.direct_driver        ? engine_.run_direct()
                                                                         : engine_.run();
-  if (failure_) std::rethrow_exception(failure_);
-  conclude(outcome);
+  try {
+    if (failure_) std::rethrow_exception(failure_);
+    conclude(outcome);
+  } catch (const core::RecordError& error) {
+    std::ranges::sort(result_.kernels, {}, &KernelResult::number);
+    result_.status = SimulationResult::Status::kUnrecorded;
+    result_.reason = error.what();
+  }
+  result_.ended = all_done_;
 }
 
 void TimedRun::conclude(core::Engine::Outcome outcome) {
