@@ -350,8 +350,7 @@ int run_main_job(const MainJobArguments& a) {
   using Status = comp::SimulationResult::Status;
   const bool cut_short =
       result.status == Status::kInterrupted || (result.status == Status::kUnrecorded && !result.ended);
-  if (cut_short && !dumps.empty())
-    print_error("{}: note: the run has not ended: nothing is dumped\n", a.ptx);
+  if (cut_short && !dumps.empty()) print_error("{}: note: the run has not ended: nothing is dumped\n", a.ptx);
   for (const Dump& d : dumps)
     if (!cut_short)
       core::write_npy(d.file, simulation.options().launch.buffers[d.buffer].type,

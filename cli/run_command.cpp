@@ -191,7 +191,9 @@ int run_program(const RunArguments& a) {
   arguments.push_back(nullptr);
   std::fflush(nullptr);
   const bool chooses = !a.timed.empty() && a.timed != "all";
-  if (checks.any() || chooses || !a.export_folder.empty()) return run_and_wait(file, arguments.data());
+  const bool records = !out.empty() && !a.out.empty();
+  if (checks.any() || chooses || records || !a.export_folder.empty())
+    return run_and_wait(file, arguments.data());
   execv(file.c_str(), arguments.data());
   throw core::InputError(fmt::format("{}: error: cannot be started: {}", file, std::strerror(errno)));
 }

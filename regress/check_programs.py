@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Callable
 
 from check_corpus import NoCompiler
+from check_outputs import run_short_of_room
 from on_demand import h5py
 from runner import Gpusim, Run, require, require_equal
 
@@ -119,6 +120,11 @@ def check_in_vain(gpusim: Gpusim) -> None:
     require(not list(gpusim.scratch.glob("none_of_them*")), "something is left")
     shell = run_program(gpusim, Path("/bin/sh"), "--timed", "saxpi", "--out", "none", arguments=("-c", f"{saxpy} && exit 7"))
     shell.require_code(7)
+    # A recording that finds no room.
+    config = gpusim.source / "configs" / f"{MACHINE}.cfg"
+    run = run_short_of_room(gpusim, 20_000, "run", "--config", config, "--out", "short.h5", "--", graph)
+    run.require_code(1).require_error("cannot write", "short.h5", "33 launches")
+    require(run.out.endswith("PASS\n"), f"the program does not say PASS\n{run.describe()}")
 
 
 def check_exit_code(gpusim: Gpusim) -> None:

@@ -72,6 +72,7 @@ void Device::finish() {
   }
   tell_unchosen();
   end_export();
+  in_vain_ = in_vain_ || (live_ != nullptr && !options_.out.empty() && !live_->result().recorded);
   tell_findings();
   if (findings() != 0 || (checker_ != nullptr && !options_.quiet)) {
     std::string text = comp::check_summary(simulation_.checks, findings(), checker_->log().counts());
