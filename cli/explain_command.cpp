@@ -48,7 +48,7 @@ std::string named_text(const std::vector<analysis::KernelRecord>& kernels, const
 
 /// Simulates the recorded run again, with one thing changed at a time.
 int prove_recording(const ExplainArguments& a) {
-  return analysis::guarded(a.file, [&] {
+  return analysis::guarded_simulations(a.file, [&] {
     comp::SimulationOptions run;
     uint64_t cycles = 0;
     std::string named, text;
@@ -73,7 +73,7 @@ int prove_recording(const ExplainArguments& a) {
     proof.named = named;
     proof.named_text = text;
     fmt::print("{}", a.json ? study::proof_json(proof) : study::proof_text(proof));
-    return kGood;
+    return proof.missing == 0 ? kGood : kInterruptedExit;
   });
 }
 
@@ -82,7 +82,15 @@ int explain_recording(const ExplainArguments& a) {
     fmt::print("{}", analysis::describe_causes());
     return kGood;
   }
-  if (a.prove && a.json) return prove_recording(a);
+  if (a.prove && a.json) {
+    // A file that crashes or hangs those who read it does so here.
+    analysis::guarded(a.file, [&a] {
+      const analysis::Recording recording(a.file);
+      for (uint64_t i = 0; i < recording.launches().size(); ++i) (void)recording.kernel(i);
+      return kGood;
+    });
+    return prove_recording(a);
+  }
   const int code =
       for_recorded_kernels(a, [&a](const analysis::KernelRecord& kernel, const core::MachineConfig& machine) {
         if (a.source) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <optional>
 #include <vector>
 
@@ -107,12 +108,26 @@ comp::SimulationOptions recorded_run(const analysis::Recording& recording, const
   return o;
 }
 
+namespace {
+volatile std::sig_atomic_t interrupted = 0;
+}
+
 study::Proof proved(const comp::SimulationOptions& run, unsigned threads, uint64_t cycles) {
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
+  sigaction(SIGINT, &action, &before);
   std::optional<StudyProgress> progress;
-  return study::prove(run, threads == 0 ? processors() : threads, cycles, [&](size_t done, size_t all) {
-    if (!progress) progress.emplace(all, "simulations of --prove", false);
-    progress->reached(done);
-  });
+  study::Proof proof = study::prove(
+      run, threads == 0 ? processors() : threads, cycles,
+      [&](size_t done, size_t all) {
+        if (!progress) progress.emplace(all, "simulations of --prove", false);
+        progress->reached(done);
+      },
+      [] { return interrupted != 0; });
+  sigaction(SIGINT, &before, nullptr);
+  return proof;
 }
 
 }  // namespace gpusim::cli

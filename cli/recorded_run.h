@@ -16,7 +16,7 @@ namespace gpusim::cli {
                                                    const std::string& launch_file);
 
 /// study::prove() of a recorded run of `cycles` with its progress on standard error. `threads` 0: as many as
-/// there are processors.
+/// there are processors. Ctrl-C ends it with what there is.
 [[nodiscard]] study::Proof proved(const comp::SimulationOptions& run, unsigned threads, uint64_t cycles);
 
 }  // namespace gpusim::cli

@@ -26,11 +26,12 @@ struct ReportArguments {
 };
 
 /// What changing one thing of the machine at a time is worth, for a run that ended.
-std::string proof_html(const ReportArguments& a, const analysis::Recording& recording) {
-  if (!recording.complete()) return "";
+std::string proof_html(const ReportArguments& a, const analysis::Recording& recording, bool& interrupted) {
+  if (!recording.complete() || interrupted) return "";
   uint64_t cycles = 0;
   for (uint64_t i = 0; i < recording.launches().size(); ++i) cycles += recording.kernel(i).cycles;
   const study::Proof proof = proved(recorded_run(recording, a.launch), a.threads, cycles);
+  interrupted = interrupted || proof.missing != 0;
   return fmt::format("<h3>Proof: what a change of the machine would have gained</h3>\n<pre>{}</pre>\n",
                      analysis::html_text(study::proof_text(proof)));
 }
@@ -48,19 +49,31 @@ int write_report(const ReportArguments& a) {
     options.further.push_back({id, folder.study.name, study::study_section(folder, id)});
   }
   check_output("--out", a.out, runs);
-  return analysis::guarded(
+  options.kernels = a.kernels;
+  options.statements = a.statements;
+  options.sources = analysis::SourceTexts(a.source_paths);
+  const auto report = [&] {
+    std::vector<analysis::Recording> recordings;
+    for (const std::string& file : runs) recordings.emplace_back(file);
+    return analysis::run_report(recordings, options);
+  };
+  constexpr unsigned kCpuSeconds = 600;
+  const int code = analysis::guarded(
       a.files.front(),
       [&] {
-        std::vector<analysis::Recording> recordings;
-        for (const std::string& file : runs) recordings.emplace_back(file);
-        options.kernels = a.kernels;
-        options.statements = a.statements;
-        options.sources = analysis::SourceTexts(a.source_paths);
-        if (a.prove) options.proof = [&a](const analysis::Recording& r) { return proof_html(a, r); };
-        core::write_whole_file(a.out, analysis::run_report(recordings, options));
+        const std::string page = report();
+        if (!a.prove) core::write_whole_file(a.out, page);
         return kGood;
       },
-      a.prove ? 86'400 : 600);
+      kCpuSeconds);
+  if (code != kGood || !a.prove) return code;
+  // The files can be read.
+  return analysis::guarded_simulations(a.files.front(), [&] {
+    bool interrupted = false;
+    options.proof = [&](const analysis::Recording& r) { return proof_html(a, r, interrupted); };
+    core::write_whole_file(a.out, report());
+    return interrupted ? kInterruptedExit : kGood;
+  });
 }
 
 }  // namespace

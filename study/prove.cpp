@@ -244,7 +244,7 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
 }
 
 Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional<uint64_t> recorded,
-            const OnProved& on_proved) {
+            const OnProved& on_proved, const std::function<bool()>& stop) {
   Proof proof;
   std::vector<Change> changes = changes_of(run.machine);
   const std::string text = core::show_machine(run.machine, false);
@@ -273,8 +273,17 @@ Proof prove(const comp::SimulationOptions& run, unsigned parallel, std::optional
           "recorded it: record it again",
           proof.cycles, *recorded));
   };
-  const std::vector<core::ChildAnswer> answers = core::run_in_children(works, parallel, check_unchanged);
+  const std::vector<core::ChildAnswer> answers =
+      core::run_in_children(works, parallel, check_unchanged, stop);
+  if (!answers.front().ended) {
+    proof.missing = changes.size();
+    return proof;
+  }
   for (size_t i = 0; i < changes.size(); ++i) {
+    if (!answers[i + 1].ended) {
+      ++proof.missing;
+      continue;
+    }
     Gain gain{changes[i], {}, 0, 1};
     if (answers[i + 1].good) {
       gain.cycles = std::stoull(answers[i + 1].text);
@@ -333,9 +342,13 @@ const Gain* best_of(const Proof& proof, bool compound) {
 }  // namespace
 
 std::string proof_text(const Proof& proof) {
+  if (proof.cycles == 0) return "interrupted before the unchanged run had ended: nothing is proved\n";
   std::string out =
       fmt::format("what would have helped: {} cycles, and with one thing changed\n", proof.cycles) +
       gains_text(proof);
+  if (proof.missing > 0)
+    out += fmt::format("interrupted: {} changes were not simulated; what follows is about the others\n",
+                       proof.missing);
   if (!proof.named.empty())
     out += fmt::format("named from counters alone: {}{}\n", proof.named,
                        proof.named_text.empty() ? "" : fmt::format(" ({})", proof.named_text));
@@ -356,8 +369,9 @@ std::string proof_text(const Proof& proof) {
 }
 
 std::string proof_json(const Proof& proof) {
-  std::string out = fmt::format("{{\"cycles\": {}, \"named\": {}, \"changes\": [", proof.cycles,
-                                proof.named.empty() ? "null" : core::json_quoted(proof.named));
+  std::string out =
+      fmt::format("{{\"cycles\": {}, \"named\": {}, \"not_simulated\": {}, \"changes\": [", proof.cycles,
+                  proof.named.empty() ? "null" : core::json_quoted(proof.named), proof.missing);
   for (size_t i = 0; i < proof.gains.size(); ++i) {
     const Gain& g = proof.gains[i];
     out += fmt::format("{}{{\"name\": {}, \"effect\": \"{}\", \"set\": [", i == 0 ? "" : ", ",

@@ -40,6 +40,7 @@ struct Proof {
   std::vector<Gain> gains;  ///< fewest cycles first; refused ones last
   std::string named;        ///< the limiter that counters alone name; empty: not known
   std::string named_text;   ///< the same with its place, of the kernel that it costs most; may be empty
+  size_t missing = 0;       ///< changes that were not simulated: the proof was stopped
 };
 /// A gain that is worth a name.
 inline constexpr double kHelps = 0.05;
@@ -49,9 +50,11 @@ using OnProved = std::function<void(size_t done, size_t all)>;
 
 /// Simulates the run once more for each change, `parallel` at a time. Throws core::InputError if the
 /// unchanged run fails, or takes other than the `recorded` core cycles of all its kernels: then it is another
-/// run.
+/// run. Once `stop` says true, what has been simulated is the proof: nothing if the unchanged run had not
+/// ended.
 [[nodiscard]] Proof prove(const comp::SimulationOptions& run, unsigned parallel,
-                          std::optional<uint64_t> recorded = std::nullopt, const OnProved& on_proved = {});
+                          std::optional<uint64_t> recorded = std::nullopt, const OnProved& on_proved = {},
+                          const std::function<bool()>& stop = {});
 
 [[nodiscard]] std::string proof_text(const Proof& proof);
 [[nodiscard]] std::string proof_json(const Proof& proof);

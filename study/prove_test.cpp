@@ -1,5 +1,6 @@
 #include "study/prove.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +89,8 @@ TEST(ProofText, NamesOneKindOfUnitBeforeSeveral) {
   Proof proof{1000,
               {gain("SMs", 0.6), gain("DRAM clock", 0.8), gain("L1 size", 1, "no whole number")},
               "dram",
-              "data bus of DRAM (80 % busy)"};
+              "data bus of DRAM (80 % busy)",
+              0};
   const std::string text = proof_text(proof);
   EXPECT_THAT(text, testing::HasSubstr("limited most by: DRAM clock\n  it drives the data buses"));
   EXPECT_THAT(text, testing::HasSubstr("more SMs, which change several units at once, save 40.0 %"));
@@ -116,6 +118,18 @@ TEST(Prove, AnotherRunThanTheRecordedOneProvesNothing) {
   } catch (const core::InputError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("where 12345 are recorded"));
   }
+}
+
+TEST(Prove, WhatWasSimulatedWhenItWasStoppedIsTheProof) {
+  size_t ended = 0, all = 0;
+  const auto count = [&](size_t done, size_t of) { ended = done, all = of; };
+  const Proof part = prove(vecadd("tesla_c1060"), 1, std::nullopt, count, [&] { return ended >= 4; });
+  EXPECT_EQ(part.gains.size(), 3u) << "and the unchanged run";
+  EXPECT_EQ(part.missing, all - 4);
+  EXPECT_THAT(proof_text(part), testing::HasSubstr(fmt::format("{} changes were not simulated", all - 4)));
+  const Proof nothing = prove(vecadd("tesla_c1060"), 1, std::nullopt, {}, [] { return true; });
+  EXPECT_EQ(nothing.cycles, 0u);
+  EXPECT_THAT(proof_text(nothing), testing::HasSubstr("nothing is proved"));
 }
 
 TEST(Prove, ARunThatFailsCannotBeProved) {

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <optional>
 
 #include "analysis/report/text.h"
 #include "simcore/process/child_process.h"
@@ -39,24 +40,29 @@ std::string message_of(const std::function<int()>& work) {
   }
 }
 
-int run_child(const std::function<int()>& work, int pipe, unsigned cpu_seconds) {
-  const rlimit no_core{0, 0}, time{cpu_seconds, cpu_seconds + 1};
+int run_child(const std::function<int()>& work, int pipe, std::optional<unsigned> cpu_seconds) {
+  const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  setrlimit(RLIMIT_CPU, &time);
+  if (cpu_seconds) {
+    const rlimit time{*cpu_seconds, *cpu_seconds + 1};
+    setrlimit(RLIMIT_CPU, &time);
 #ifndef __SANITIZE_ADDRESS__
-  // The C library has its own words for a damaged heap; ours follow.
-  if (const int null = open("/dev/null", O_WRONLY); null >= 0) dup2(null, STDERR_FILENO);
+    // The C library has its own words for a damaged heap; ours follow.
+    if (const int null = open("/dev/null", O_WRONLY); null >= 0) dup2(null, STDERR_FILENO);
 #endif
+  }
   for (const int crash : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) (void)std::signal(crash, SIG_DFL);
   return core::send_answer(pipe, message_of(work)) ? 0 : 1;
 }
 
-}  // namespace
-
-int guarded(const std::string& file, const std::function<int()>& work, unsigned cpu_seconds) {
+/// Without `cpu_seconds` the work simulates.
+int run_guarded(const std::string& file, const std::function<int()>& work,
+                std::optional<unsigned> cpu_seconds) {
   std::fflush(stdout);
   core::ChildProcess child([&](int pipe) { return run_child(work, pipe, cpu_seconds); });
+  const auto before = cpu_seconds ? SIG_ERR : std::signal(SIGINT, SIG_IGN);
   const int signal = child.wait().signal;
+  if (before != SIG_ERR) (void)std::signal(SIGINT, before);
   const std::string& message = child.answer();
   std::string text = message.empty() ? "" : message.substr(1);
   if (!message.empty() && message[0] == kReturned && !text.empty())
@@ -74,6 +80,16 @@ int guarded(const std::string& file, const std::function<int()>& work, unsigned 
                     : signal == SIGKILL ? "it was killed, perhaps for using too much memory"
                                         : "it crashes";
   throw core::RecordError(fmt::format("'{}': reading it fails ({}): the file is damaged", file, how));
+}
+
+}  // namespace
+
+int guarded(const std::string& file, const std::function<int()>& work, unsigned cpu_seconds) {
+  return run_guarded(file, work, cpu_seconds);
+}
+
+int guarded_simulations(const std::string& file, const std::function<int()>& work) {
+  return run_guarded(file, work, std::nullopt);
 }
 
 }  // namespace gpusim::analysis

@@ -12,4 +12,8 @@ namespace gpusim::analysis {
 /// `cpu_seconds` of computation, is a core::RecordError that calls `file` damaged.
 int guarded(const std::string& file, const std::function<int()>& work, unsigned cpu_seconds = 120);
 
+/// The same for work that simulates what it has read: it may take any time, says on standard error how far it
+/// is, and does itself what is to be done when Ctrl-C is pressed.
+int guarded_simulations(const std::string& file, const std::function<int()>& work);
+
 }  // namespace gpusim::analysis

@@ -109,6 +109,7 @@ ProcessEnd run_program(const std::vector<std::string>& words, int input, int out
 namespace {
 
 constexpr std::string_view kGood = "1", kFailed = "0";  // what an answer begins with
+constexpr int kAskAgainMs = 500;
 
 /// In the child.
 int answer(int pipe, const std::function<std::string()>& work) {
@@ -124,16 +125,17 @@ int answer(int pipe, const std::function<std::string()>& work) {
 ChildAnswer take_answer(ChildProcess& child) {
   const ProcessEnd end = child.wait();
   const std::string& text = child.answer();
-  if (end.signal != 0) return {false, fmt::format("its process ended by signal {}", end.signal)};
+  if (end.signal != 0) return {true, false, fmt::format("its process ended by signal {}", end.signal)};
   if (!end.good() || text.empty())
-    return {false, fmt::format("its process ended with status {}", end.status)};
-  return {text.starts_with(kGood), text.substr(1)};
+    return {true, false, fmt::format("its process ended with status {}", end.status)};
+  return {true, text.starts_with(kGood), text.substr(1)};
 }
 
 }  // namespace
 
 std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::string()>> works,
-                                         unsigned parallel, const OnAnswer& on_answer) {
+                                         unsigned parallel, const OnAnswer& on_answer,
+                                         const std::function<bool()>& stop) {
   struct Running {
     size_t work;
     std::unique_ptr<ChildProcess> child;
@@ -141,6 +143,7 @@ std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::stri
   std::vector<ChildAnswer> answers(works.size());
   std::vector<Running> running;
   for (size_t next = 0; next < works.size() || !running.empty();) {
+    if (stop && stop()) break;
     for (; running.size() < std::max(parallel, 1u) && next < works.size(); ++next)
       running.push_back({next, std::make_unique<ChildProcess>(
                                    [&work = works[next]](int pipe) { return answer(pipe, work); })});
@@ -148,7 +151,7 @@ std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::stri
     std::vector<pollfd> files;
     files.reserve(running.size());
     for (const Running& r : running) files.push_back({r.child->file(), POLLIN, 0});
-    if (poll(files.data(), files.size(), -1) < 0) {
+    if (poll(files.data(), files.size(), stop ? kAskAgainMs : -1) < 0) {
       if (errno == EINTR) continue;
       fail("wait for");
     }

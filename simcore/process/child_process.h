@@ -53,6 +53,7 @@ inline constexpr int kNoSuchProgram = 127;
 [[nodiscard]] ProcessEnd run_program(const std::vector<std::string>& words, int input, int output);
 
 struct ChildAnswer {
+  bool ended = false;  ///< false: it was stopped, or not begun
   bool good = false;
   std::string text;  ///< what the work returned (any bytes), or why it failed: an exception's text, a signal
 };
@@ -61,8 +62,10 @@ struct ChildAnswer {
 using OnAnswer = std::function<void(size_t work, const ChildAnswer&)>;
 
 /// Runs each work in a process of its own, at most `parallel` at the same time; answers in the order of the
-/// works. Throws InputError if a process cannot be started.
+/// works. `stop` is asked every half a second and after every signal: once it says true, works that have not
+/// ended are killed. Throws InputError if a process cannot be started.
 [[nodiscard]] std::vector<ChildAnswer> run_in_children(std::span<const std::function<std::string()>> works,
-                                                       unsigned parallel, const OnAnswer& on_answer = {});
+                                                       unsigned parallel, const OnAnswer& on_answer = {},
+                                                       const std::function<bool()>& stop = {});
 
 }  // namespace gpusim::core
