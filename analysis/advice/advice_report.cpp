@@ -14,12 +14,15 @@ std::string kernel_line(const KernelEstimate& k) {
   const std::string rough = std::abs(k.own_error) <= kRough
                                 ? ""
                                 : " Its own error is large here: take the gains of this kernel as rough.";
-  return fmt::format(
-      "  kernel {} {}: {} core cycles{}. The estimate of its time was {:.0f} % too {} before it was scaled "
-      "to it.{}\n",
-      k.launch, printable(k.kernel), k.cycles,
-      k.launches > 1 ? fmt::format(" in the longest of {} launches", k.launches) : "",
-      100 * std::abs(k.own_error), k.own_error < 0 ? "small" : "large", rough);
+  constexpr double kExact = 0.005;  // what would be printed as 0 %
+  const std::string estimate =
+      std::abs(k.own_error) < kExact
+          ? "The estimate of its time was right within 0.5 %."
+          : fmt::format("The estimate of its time was {:.0f} % too {} before it was scaled to it.",
+                        100 * std::abs(k.own_error), k.own_error < 0 ? "small" : "large");
+  return fmt::format("  kernel {} {}: {} core cycles{}. {}{}\n", k.launch, printable(k.kernel), k.cycles,
+                     k.launches > 1 ? fmt::format(" in the longest of {} launches", k.launches) : "",
+                     estimate, rough);
 }
 
 std::string unjudged_text(const RunAdvice& run) {

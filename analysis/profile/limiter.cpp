@@ -217,9 +217,11 @@ std::string full_unit(const KernelRecord& kernel, const core::MachineConfig& mac
   if (most == nullptr) return {};
   const double peak = 100 * most->peak(), mean = 100 * most->mean();
   // Nine tenths of the busiest: all are alike.
-  if (mean >= 0.9 * peak) return fmt::format("{} ({:.0f} % busy)", unit_words(most->unit), mean);
-  return fmt::format("{}, {} ({:.0f} % busy; mean of all {:.0f} %)", unit_words(most->unit),
-                     busiest_place(*most, machine), peak, mean);
+  // Bursts that queue there cost most all the same.
+  const char* const full = peak < 50 ? ", not full" : "";
+  if (mean >= 0.9 * peak) return fmt::format("{} ({:.0f} % busy{})", unit_words(most->unit), mean, full);
+  return fmt::format("{}, {} ({:.0f} % busy{}; mean of all {:.0f} %)", unit_words(most->unit),
+                     busiest_place(*most, machine), peak, full, mean);
 }
 
 using Columns = std::initializer_list<const char*>;
@@ -324,8 +326,7 @@ std::string longer_waits_text(double arithmetic, double memory) {
   if (memory <= arithmetic) return {};
   return fmt::format(
       "; warps wait longer for memory ({:.0f} % of the slots, for arithmetic {:.0f} %), but for several "
-      "parts "
-      "of the way, none of which is worth as much",
+      "parts of the way, none of which is worth as much",
       memory, arithmetic);
 }
 

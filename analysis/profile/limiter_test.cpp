@@ -101,6 +101,7 @@ TEST_F(Limiter, TheUnitThatIsBusyLongestHoldsUpTheDrain) {
   slots("no_warp", 100);
   EXPECT_EQ(name(), "atomics");
   EXPECT_NEAR(limiter_candidates(kernel, machine)[0].saved, 15'000, 1) << "half of the atomics";
+  EXPECT_THAT(limiter_text(kernel, machine), HasSubstr("(30 % busy, not full; mean of all 1 %)"));
   unit("dram_turnarounds", "channel", 64, 0.3, 0.3);
   EXPECT_EQ(name(), "dram");
   EXPECT_NEAR(limiter_candidates(kernel, machine)[0].saved, 5'000, 1) << "turns of the bus stay";
