@@ -97,6 +97,8 @@ class BlockDispatcher : public core::Clocked {
   uint32_t add(KernelLaunch& run, Order order, bool alone);
   uint32_t add_copy(uint64_t cycles, Order order, bool to_device, uint32_t number);
   uint32_t add_marker(Order order, uint32_t number);
+  /// After all_done(): the numbers of what was added so far mean nothing any more, and their memory is free.
+  void forget_finished() { work_.forget_finished(); }
   /// Calls the hook `more`, once, as soon as fewer than `items` have not finished.
   void call_below(size_t items) { more_below_ = items; }
   [[nodiscard]] size_t unfinished() const { return work_.unfinished(); }

@@ -99,4 +99,12 @@ void WorkQueue::finish(uint32_t index, uint64_t now) {
   while (first_unfinished_ < places_.size() && places_[first_unfinished_].finished) ++first_unfinished_;
 }
 
+void WorkQueue::forget_finished() {
+  items_.clear(), places_.clear();
+  for (Stream& s : streams_) s.items.clear(), s.next = 0;
+  for (Lane& l : lanes_) l.items.clear(), l.next = 0;
+  after_default_ = after_barrier_ = 0;
+  first_unfinished_ = finished_ = 0;
+}
+
 }  // namespace gpusim::comp

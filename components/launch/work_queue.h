@@ -65,6 +65,8 @@ class WorkQueue {
   void take_room(bool alone);
   void give_room();
   [[nodiscard]] bool all_done() const { return first_unfinished_ == items_.size(); }
+  /// When all are done: what is added from now on gets indices from 0 again.
+  void forget_finished();
   /// Items that have not finished.
   [[nodiscard]] size_t unfinished() const { return items_.size() - finished_; }
   /// When the item can start that start_next() was too early for; kNothing if there is none.

@@ -187,5 +187,29 @@ TEST_F(WorkQueueTest, WhatTheHostAddsLaterIsIssuedLater) {
   EXPECT_EQ(starts(600), Items{2});
 }
 
+TEST_F(WorkQueueTest, WhatIsForgottenStillHoldsUpItsStream) {
+  build({8, 2, 8, 0, 50});
+  queue.use_legacy_default_stream();
+  kernel(0);
+  kernel(1);
+  EXPECT_EQ(starts(0), Items{0});
+  queue.finish(0, 500);
+  EXPECT_EQ(starts(500), Items{1});
+  queue.finish(1, 700);
+  queue.forget_finished();
+  EXPECT_TRUE(queue.all_done());
+  EXPECT_EQ(queue.unfinished(), 0u);
+  kernel(1);
+  kernel(0);
+  copy(0);
+  EXPECT_EQ(queue.unfinished(), 3u);
+  EXPECT_EQ(starts(749), Items{});  // launch_gap after the kernel that is forgotten
+  EXPECT_EQ(starts(750), Items{0});
+  queue.finish(0, 800);
+  EXPECT_EQ(starts(800), Items{1});
+  queue.finish(1, 900);
+  EXPECT_EQ(starts(900), Items{2});
+}
+
 }  // namespace
 }  // namespace gpusim::comp

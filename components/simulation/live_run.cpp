@@ -65,7 +65,7 @@ BlockDispatcher::Hooks LiveRun::dispatcher_hooks() {
     engine_.pause();
   };
   h.copy = [this](const BlockDispatcher::Copy& copy) {
-    CopyResult& r = result_.copies[copy.number];
+    CopyResult& r = result_.copies[first_copy_ + copy.number];
     r.engine = copy.engine;
     if (r.end == 0)
       r.start_s = static_cast<double>(gpu_.core_domain().time_of(core::Cycle(copy.start))) * 1e-15;
@@ -95,10 +95,13 @@ void LiveRun::end_kernel(KernelLaunch& run) {
   guarded([&] {
     KernelResult k = records_.end_kernel(launch);
     result_.warp_instructions += k.total.warp_instructions;
-    k.counters.clear();
-    k.units.clear();
+    // A program may launch without end.
+    k.counters = std::vector<core::Counter>();
+    k.units = std::vector<UnitLoad>();
+    k.top_stalls = std::vector<std::string>();
     if (checker_ != nullptr) checker_->end_launch(run);
-    hooks_.kernel_ended(result_.kernels.emplace_back(std::move(k)));
+    hooks_.kernel_ended(k);
+    if (options_.keep_kernel_results || file_.recorder() != nullptr) result_.kernels.push_back(std::move(k));
   });
   std::erase(open_, &launch);
   if (const uint64_t took = run.end - run.start; took > options_.max_cycles && error_.empty()) {
@@ -135,23 +138,32 @@ void LiveRun::observe_from_time_to_time() {
            [this](uint64_t now) { watch(now); }});
 }
 
-uint32_t LiveRun::add(PreparedLaunch& launch, Order order) {
-  open_.push_back(&launch);
+void LiveRun::begin_batch() {
+  if (!all_done_) return;
   all_done_ = false;
+  gpu_.dispatcher().forget_finished();
+  if (file_.recorder() == nullptr) result_.copies.clear();
+  first_copy_ = result_.copies.size();
+}
+
+uint32_t LiveRun::add(PreparedLaunch& launch, Order order) {
+  begin_batch();
+  open_.push_back(&launch);
   return gpu_.dispatcher().add(*launch.run, std::move(order), options_.caches == CacheState::kFlushed);
 }
 
 uint32_t LiveRun::add_copy(CopyResult copy, Order order, uint32_t number) {
-  all_done_ = false;
+  begin_batch();
   const uint64_t cycles = gpu_.core_domain().cycles_of_ns(copy.time_s * 1e9);
   const bool to_device = copy.to_device;
-  if (result_.copies.size() <= number) result_.copies.resize(number + 1);
-  result_.copies[number] = std::move(copy);
+  const size_t place = first_copy_ + number;
+  if (result_.copies.size() <= place) result_.copies.resize(place + 1);
+  result_.copies[place] = std::move(copy);
   return gpu_.dispatcher().add_copy(cycles, std::move(order), to_device, number);
 }
 
 uint32_t LiveRun::add_marker(Order order, uint32_t number) {
-  all_done_ = false;
+  begin_batch();
   return gpu_.dispatcher().add_marker(std::move(order), number);
 }
 

@@ -45,7 +45,8 @@ class LiveRun {
   LiveRun& operator=(const LiveRun&) = delete;
 
   using Order = BlockDispatcher::Order;
-  /// Each returns a number for Order::after. The launch must live until kernel_ended.
+  /// Each returns a number for Order::after, which means nothing any more once run() has returned. The launch
+  /// must live until kernel_ended. Numbers of copies may begin anew then.
   uint32_t add(PreparedLaunch& launch, Order order);
   uint32_t add_copy(CopyResult copy, Order order, uint32_t number);
   uint32_t add_marker(Order order, uint32_t number);
@@ -81,7 +82,11 @@ class LiveRun {
   Checker* checker_;
   SimulationResult result_;
   std::string error_;
+  /// Before what is added when all work so far is done: what is kept for the work that goes on is given up.
+  void begin_batch();
+
   bool all_done_ = true, begun_ = false;
+  size_t first_copy_ = 0;  ///< in result_.copies: number 0 of add_copy()
   std::exception_ptr failure_;
   std::vector<PreparedLaunch*> open_;  ///< added and not ended
   RunFile file_;

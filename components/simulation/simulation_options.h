@@ -65,6 +65,8 @@ struct SimulationOptions {
   isa::LoweringLevel lowering = isa::LoweringLevel::kClean;
   std::string out;               ///< HDF5 file; empty: none
   bool keep_other_runs = false;  ///< a file of another machine or program at `out` is refused, not replaced
+  bool keep_kernel_results =
+      false;  ///< LiveRun: results of all kernels to the end, even if nothing is recorded
   core::EventLevel events = core::EventLevel::kSummary;
   uint64_t sample_cycles = 0;  ///< between rows of the time series; 0: grows with the kernel (TimeSeries)
   int threads = 1;

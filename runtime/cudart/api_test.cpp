@@ -2,6 +2,7 @@
 // events and graphs. The program's kernels are registered as nvcc's code does it, from a fat binary made
 // here.
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,6 +178,29 @@ class TimedCudart : public Cudart {
  protected:
   [[nodiscard]] bool functional() const override { return false; }
 };
+
+/// Bytes that the heap has more after so many further launches, copies and events.
+size_t growth(int launches) {
+  const auto work = [](int count) {
+    cudaEvent_t event;
+    ASSERT_EQ(cudaEventCreate(&event), 0);
+    unsigned counter = 0;
+    for (int i = 0; i < count; ++i) {
+      ASSERT_EQ(cudaLaunchKernel(&count_stub, {1, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr), 0);
+      ASSERT_EQ(cudaEventRecord(event, nullptr), 0);
+      ASSERT_EQ(cudaMemcpyFromSymbol(&counter, counter_shadow, 4, 0, cudaMemcpyDeviceToHost), 0);
+    }
+    ASSERT_EQ(cudaEventDestroy(event), 0);
+  };
+  work(launches);  // what grows to a limit has done so
+  const size_t before = mallinfo2().uordblks;
+  work(launches);
+  const size_t after = mallinfo2().uordblks;
+  return after > before ? after - before : 0;
+}
+
+TEST_F(Cudart, ManyLaunchesNeedNoMoreMemory) { EXPECT_LT(growth(4000), 4000); }
+TEST_F(TimedCudart, ManyLaunchesNeedNoMoreMemory) { EXPECT_LT(growth(300), 300); }
 
 TEST_F(Cudart, KernelsComputeOnCopiesAndConstants) {
   const float offset = 0.5f;

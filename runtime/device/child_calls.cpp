@@ -385,8 +385,8 @@ void Device::Children::launch(const Caller& c, uint64_t address, const Buffer& l
   ++l.kernel->launches_;
   launched.timed = device_.is_timed(*l.kernel, launched.number) && (c.grid.timed || !machine_runs);
   if (launched.timed) ++device_.timed_count_;
-  device_.records_.push_back(
-      {image.name, l.grid, l.block, c.grid.stream, launched.timed, uint64_t{launched.parent}});
+  device_.note_launch(*l.kernel,
+                      {nullptr, l.grid, l.block, c.grid.stream, launched.timed, uint64_t{launched.parent}});
   c.grid.buffers.erase(address);
   free_buffer(address);
   add(c, target, std::move(launched));

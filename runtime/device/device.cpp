@@ -40,6 +40,7 @@ comp::SimulationOptions simulation_options(const DeviceOptions& o) {
   s.lowering = isa::lowering_level(o.lowering);
   s.caches = comp::cache_state(o.cache).value_or(comp::CacheState::kCold);
   if (!o.functional) s.out = o.out;
+  s.keep_kernel_results = o.keep_times;
   s.keep_other_runs = !o.replace_other_runs;
   s.events = o.events == "off"      ? core::EventLevel::kOff
              : o.events == "memory" ? core::EventLevel::kMemory
@@ -95,7 +96,7 @@ std::unique_ptr<comp::FunctionalRunner> Device::make_runner() {
   auto runner = std::make_unique<comp::FunctionalRunner>(
       *view_, simulation_.max_cycles, machine().gpu.compute_capability >= 70,
       [this] {
-        progress_.update(launch_count_, records_.back().name, 0, 0);
+        progress_.update(launch_count_, *last_name_, 0, 0);
         return false;
       },
       checker_.get());

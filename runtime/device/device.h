@@ -122,7 +122,8 @@ class Kernel {
   comp::PreparedLaunch reusable_;  ///< of launches for values, whose tables are made once
   core::LaunchSpec reusable_spec_;
   uint64_t launches_ = 0;
-  uint64_t stack_ = 0;  ///< limit for which the image was made
+  const std::string* launched_name_ = nullptr;  ///< its name in Device::names_
+  uint64_t stack_ = 0;                          ///< limit for which the image was made
 };
 
 class Stream {
@@ -300,7 +301,7 @@ class Device {
   /// Simulated seconds so far.
   [[nodiscard]] double now_s() const;
   [[nodiscard]] uint64_t launches() const { return launch_count_; }
-  /// Of the timed launches that have ended.
+  /// Of the timed launches that have ended, if options or a recorded file ask for them.
   [[nodiscard]] std::span<const comp::KernelResult> timed_kernels() const {
     if (live_ == nullptr) return {};
     return live_->result().kernels;
@@ -421,14 +422,26 @@ class Device {
   std::vector<Work*> transfers_, markers_;        ///< of work in live_, by the numbers that it has there
   uint64_t legacy_barrier_ = 0;                   ///< last work of the legacy stream
   struct LaunchRecord {
-    std::string name;
+    const std::string* name = nullptr;  ///< of names_
     Size3 grid, block;
     uint32_t stream = 0;
     bool timed = false;
     uint64_t parent = kNoParent;  ///< launch whose kernel has launched it
   };
   static constexpr uint64_t kNoParent = ~0ull;
-  std::vector<LaunchRecord> records_;
+  /// Keeps what will be said of a launch at the end.
+  void note_launch(Kernel& kernel, LaunchRecord record);
+  void note_time(const comp::KernelResult& result);
+  std::list<std::string> names_;  ///< of kernels that were launched, in the order of their first launches
+  const std::string* last_name_ = nullptr;  ///< of the last launch
+  std::vector<LaunchRecord> records_;       ///< of a run that is recorded
+  struct TimedKernel {
+    std::string name;
+    uint64_t launches = 0, cycles = 0;
+    double seconds = 0;
+  };
+  std::vector<TimedKernel> timed_;  ///< in the order in which the first launch of each ended
+  std::unordered_map<std::string, size_t> place_in_timed_;
   uint64_t launch_count_ = 0, timed_count_ = 0, allocations_ = 0;
   std::array<uint64_t, kLimits> limits_{1024, uint64_t{1} << 20, uint64_t{8} << 20, 2, 2048, 128, 0};
   double untimed_s_ = 0;        ///< of work without a simulated time of its own

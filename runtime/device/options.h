@@ -23,9 +23,10 @@ struct DeviceOptions {
   std::string lowering = "schedule";  ///< none, clean, schedule
   std::string cache = "cold";         ///< cold, flushed
   uint64_t max_cycles = 10'000'000'000;
-  uint32_t sms = 0;       ///< 0: all
-  bool quiet = false;     ///< no report at the end
-  bool progress = false;  ///< a line on standard error while a launch takes long
+  uint32_t sms = 0;         ///< 0: all
+  bool keep_times = false;  ///< timed_kernels() has every launch, so that memory grows with them
+  bool quiet = false;       ///< no report at the end
+  bool progress = false;    ///< a line on standard error while a launch takes long
   /// Folder to which what the program does is written as a launch file (export.h); empty: none. Needs
   /// `functional`; `timed` says which launches.
   std::string export_folder;

@@ -43,9 +43,28 @@ void Device::write_launches(core::Recorder& recorder) const {
           uint64_t{r.block.x}, uint64_t{r.block.y}, uint64_t{r.block.z}})
       t.cell(v);
     if (nested) t.cell(r.parent);
-    t.text(0, r.name);
+    t.text(0, *r.name);
   }
   t.write_for_run(recorder, records_.size());
+}
+
+void Device::note_launch(Kernel& kernel, LaunchRecord record) {
+  if (kernel.launched_name_ == nullptr) {
+    // A module that was loaded again has the names of the one before.
+    const auto known = std::ranges::find(names_, kernel.name());
+    kernel.launched_name_ = known != names_.end() ? &*known : &names_.emplace_back(kernel.name());
+  }
+  last_name_ = record.name = kernel.launched_name_;
+  if (!simulation_.out.empty()) records_.push_back(record);
+}
+
+void Device::note_time(const comp::KernelResult& result) {
+  const auto [at, is_new] = place_in_timed_.try_emplace(result.name, timed_.size());
+  if (is_new) timed_.push_back({result.name});
+  TimedKernel& kernel = timed_[at->second];
+  ++kernel.launches;
+  kernel.cycles += result.cycles;
+  kernel.seconds += result.time_s;
 }
 
 void Device::finish() {
@@ -87,8 +106,8 @@ void Device::tell_unchosen() {
   if (!asked || timed_count_ != 0 || options_.functional) return;
   in_vain_ = true;
   std::vector<std::string> names;
-  for (const LaunchRecord& r : records_) {
-    std::string name = core::short_kernel_name(r.name);
+  for (const std::string& launched : names_) {
+    std::string name = core::short_kernel_name(launched);
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
@@ -111,25 +130,13 @@ void Device::report() const {
   }
   text += "\n";
   if (live_ != nullptr) {
-    struct Row {
-      std::string name;
-      uint64_t count = 0, cycles = 0;
-      double seconds = 0;
-    };
-    std::vector<Row> rows;
-    for (const comp::KernelResult& k : live_->result().kernels) {
-      auto at = std::ranges::find(rows, k.name, &Row::name);
-      if (at == rows.end()) at = rows.insert(at, {k.name});
-      ++at->count;
-      at->cycles += k.cycles;
-      at->seconds += k.time_s;
-    }
-    std::ranges::stable_sort(rows, std::ranges::greater(), &Row::seconds);
+    std::vector<TimedKernel> rows = timed_;
+    std::ranges::stable_sort(rows, std::ranges::greater(), &TimedKernel::seconds);
     constexpr size_t kShown = 10;
     for (size_t i = 0; i < std::min(rows.size(), kShown); ++i)
       text +=
-          fmt::format("gpusim:   {:>12} in {:>5} launch{}  {}\n", duration(rows[i].seconds), rows[i].count,
-                      rows[i].count == 1 ? ",  " : "es,", core::short_kernel_name(rows[i].name));
+          fmt::format("gpusim:   {:>12} in {:>5} launch{}  {}\n", duration(rows[i].seconds), rows[i].launches,
+                      rows[i].launches == 1 ? ",  " : "es,", core::short_kernel_name(rows[i].name));
     if (rows.size() > kShown) text += fmt::format("gpusim:   and {} other kernels\n", rows.size() - kShown);
   }
   std::fputs(text.c_str(), stderr);

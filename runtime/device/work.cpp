@@ -228,7 +228,7 @@ void Device::launch(const LaunchRequest& r, Stream& stream) {
   ++kernel.launches_;
   const uint64_t number = launch_count_++;
   const bool timed = is_timed(kernel, number);
-  records_.push_back({image.name, r.grid, r.block, stream.number, timed});
+  note_launch(kernel, {nullptr, r.grid, r.block, stream.number, timed});
   try {
     services_.prepare(image, memory_);
   } catch (const core::InputError& error) {
@@ -455,6 +455,7 @@ void Device::flush() {
     };
     hooks.kernel_ended = [this](const comp::KernelResult& k) {
       tell_findings();
+      note_time(k);
       children_->end(k.launch);
     };
     hooks.child = [this](uint64_t n) { return children_->start(n); };
@@ -470,6 +471,7 @@ void Device::flush() {
   // What hooks submit is carried out by the next flush.
   // What is carried out stays until the next flush: of a kernel that fails, the record is written at the end.
   carried_out_ = std::exchange(pending_, {});
+  transfers_.clear(), markers_.clear();
   for (const auto& work : carried_out_) {
     comp::LiveRun::Order order{work->stream, {}};
     for (const uint64_t number : work->after)

@@ -32,6 +32,7 @@ runtime::DeviceOptions device_options(const GpuOptions& o) {
   d.check = o.check;
   d.sms = o.sms;
   d.max_cycles = o.max_cycles;
+  d.keep_times = true;
   d.quiet = o.quiet;
   d.replace_other_runs = true;
   d.print = o.print;
