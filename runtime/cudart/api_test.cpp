@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -178,6 +179,24 @@ class TimedCudart : public Cudart {
  protected:
   [[nodiscard]] bool functional() const override { return false; }
 };
+
+TEST_F(TimedCudart, WhatNobodyWaitsForIsDoneAndRecordedAtTheEnd) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "at_the_end";
+  std::filesystem::create_directories(folder);
+  setenv("GPUSIM_OUT", (folder / "run.h5").c_str(), 1);
+  setenv("GPUSIM_QUIET", "0", 1);
+  const auto program = [](bool waits) {
+    const auto launch = [] {
+      return cudaLaunchKernel(&count_stub, {1, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr);
+    };
+    if (launch() != 0 || (waits && cudaDeviceSynchronize() != 0) || launch() != 0) _exit(1);
+    std::exit(0);
+  };
+  for (const bool waits : {true, false})
+    EXPECT_EXIT(program(waits), testing::ExitedWithCode(0),
+                "2 launches; .* recorded in .*\\.h5\n.* in +2 launches, +count");
+  std::filesystem::remove_all(folder);
+}
 
 /// Bytes that the heap has more after so many further launches, copies and events.
 size_t growth(int launches) {

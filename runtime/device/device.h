@@ -433,6 +433,7 @@ class Device {
   void note_launch(Kernel& kernel, LaunchRecord record);
   void note_time(const comp::KernelResult& result);
   std::list<std::string> names_;  ///< of kernels that were launched, in the order of their first launches
+  size_t names_run_ = 0;          ///< of these, when live_ ran last
   const std::string* last_name_ = nullptr;  ///< of the last launch
   std::vector<LaunchRecord> records_;       ///< of a run that is recorded
   struct TimedKernel {

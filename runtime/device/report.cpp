@@ -53,6 +53,9 @@ void Device::note_launch(Kernel& kernel, LaunchRecord record) {
     // A module that was loaded again has the names of the one before.
     const auto known = std::ranges::find(names_, kernel.name());
     kernel.launched_name_ = known != names_.end() ? &*known : &names_.emplace_back(kernel.name());
+    // What compiling it has made for the whole process is destroyed after finish() only if it was there
+    // before.
+    finish_at_exit(*this);
   }
   last_name_ = record.name = kernel.launched_name_;
   if (!simulation_.out.empty()) records_.push_back(record);

@@ -521,6 +521,8 @@ void Device::flush() {
     fail(Code::kUnknown, error.what());
   }
   order_.clear();
+  if (std::exchange(names_run_, names_.size()) != names_.size())
+    finish_at_exit(*this);  // the same of what the first run of a kernel has made
   if (!good) fail(code_of_fault(live_->result().fault, live_->failure()), live_->failure());
   if (!pending_.empty()) flush();
 }
