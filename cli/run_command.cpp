@@ -1,19 +1,15 @@
 // `gpusim run`: a CUDA program, unmodified, on a simulated GPU.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 
+#include "cli/child_program.h"
 #include "cli/commands.h"
 #include "cli/this_program.h"
 #include "cli/version.h"
@@ -96,47 +92,6 @@ runtime::Executable check_program(const std::string& file) {
   return program;
 }
 
-pid_t child = 0;
-
-/// The program as a child, when somebody has to tell what has come of an option: its exit code, or, if that
-/// is 0, kChecksFound if the checks have found something and kBadInput if an option was in vain.
-int run_and_wait(const std::string& file, char* const* arguments) {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0)
-    throw core::InputError(fmt::format("gpusim: error: no socket can be made: {}", std::strerror(errno)));
-  // The terminal's signals come to both.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGQUIT, SIG_IGN);
-  child = fork();
-  if (child == 0) {
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGQUIT, SIG_DFL);
-    close(ends[0]);
-    set(runtime::kFindingsVariable, std::to_string(ends[1]));
-    set(runtime::kOwnerVariable, std::to_string(getpid()));
-    execv(file.c_str(), arguments);
-    fmt::print(stderr, "{}: error: cannot be started: {}\n", file, std::strerror(errno));
-    _exit(kBadInput);
-  }
-  close(ends[1]);
-  if (child < 0)
-    throw core::InputError(fmt::format("{}: error: cannot be started: {}", file, std::strerror(errno)));
-  std::signal(SIGTERM, [](int) { kill(child, SIGTERM); });
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);  // as shells say it
-  if (WEXITSTATUS(status) != kGood) return WEXITSTATUS(status);
-  // What the program has started may go on and hold the other end.
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  bool found = false, in_vain = false;
-  for (char what = 0; read(ends[0], &what, 1) == 1;) {
-    found = found || what == runtime::kToldFindings;
-    in_vain = in_vain || what == runtime::kToldInVain;
-  }
-  return in_vain ? kBadInput : found ? kChecksFound : kGood;
-}
-
 int run_program(const RunArguments& a) {
   if (a.config.empty())
     throw core::InputError(
@@ -191,9 +146,8 @@ int run_program(const RunArguments& a) {
   arguments.push_back(nullptr);
   std::fflush(nullptr);
   const bool chooses = !a.timed.empty() && a.timed != "all";
-  const bool records = !out.empty() && !a.out.empty();
-  if (checks.any() || chooses || records || !a.export_folder.empty())
-    return run_and_wait(file, arguments.data());
+  if (checks.any() || chooses || !a.export_folder.empty() || !out.empty())
+    return run_and_wait(file, arguments.data(), out);
   execv(file.c_str(), arguments.data());
   throw core::InputError(fmt::format("{}: error: cannot be started: {}", file, std::strerror(errno)));
 }

@@ -3,7 +3,9 @@ their sources where nvcc is."""
 
 import re
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Callable
 
@@ -138,6 +140,32 @@ def check_exit_code(gpusim: Gpusim) -> None:
         run = run_program(gpusim, Path("/bin/sh"), arguments=("-c", f"GPUSIM_OUT={out} {saxpy} 100")).require_code(0)
         found = list(gpusim.scratch.glob(f"{out.removesuffix('.h5')}.*"))
         require(len(found) == recordings, f"GPUSIM_OUT={out} leaves {found}\n{run.describe()}")
+
+
+def check_interrupted(gpusim: Gpusim) -> None:
+    """A program that is interrupted leaves the recorded file of before as it was, and nothing of itself."""
+    saxpy = folder(gpusim) / "prebuilt" / "saxpy"
+    passes(run_program(gpusim, saxpy, "--out", "run.h5", arguments=("1000",)))
+    before = (gpusim.scratch / "run.h5").read_bytes()
+    config = gpusim.source / "configs" / f"{MACHINE}.cfg"
+    for end in (signal.SIGINT, signal.SIGTERM):
+        earlier = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us with it ignored
+        process = gpusim.start("run", "--config", config, "--out", "run.h5", "--", saxpy, "20000000", environment=sanitizer(gpusim))
+        signal.signal(signal.SIGINT, earlier)
+        try:
+            deadline = time.monotonic() + 60
+            while not list(gpusim.scratch.glob("run.h5.*.tmp")) and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.02)
+            require(process.poll() is None, f"the program has ended: {process.returncode}")
+            require(list(gpusim.scratch.glob("run.h5.*.tmp")), "the program records nothing")
+            process.send_signal(end)
+            errors = process.communicate(timeout=60)[1]
+        finally:
+            process.kill()
+        require_equal("ended by signal", process.returncode, -end)
+        require("run.h5: note: stays as it was" in errors, f"stderr: {errors}")
+        require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["run.h5"])
+        require((gpusim.scratch / "run.h5").read_bytes() == before, f"{end.name}: the recorded file has changed")
 
 
 def check_refused(gpusim: Gpusim) -> None:
@@ -313,6 +341,7 @@ PROGRAM_CHECKS: dict[str, Callable[[Gpusim], None]] = {
     "kernels_that_wait": check_latches,
     "mapped_memory": check_mapped,
     "exit_code": check_exit_code,
+    "interrupted": check_interrupted,
     "mistakes_found": check_mistakes,
     "refused": check_refused,
 }

@@ -72,10 +72,10 @@ class Gpusim:
                               check=False, stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
         return Run(" ".join(command), done.returncode, done.stdout, done.stderr)
 
-    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+    def start(self, *arguments: str | Path, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
         """A process to send signals to."""
         return subprocess.Popen([str(self.program), *map(str, arguments)], cwd=self.scratch, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+                                env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
 
     def simulate(self, ptx: Path, *options: str | Path) -> Run:
         return self.run("--config", self.machine(), ptx, *options)
