@@ -45,6 +45,7 @@ cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream
 cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void*);
 cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaDeviceReset();
 cudaError_t cudaGetDeviceCount(int*);
 cudaError_t cudaSetDevice(int);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int);
@@ -74,7 +75,7 @@ namespace gpusim::runtime {
 namespace {
 
 /// y[i] = a * y[i] + offset for i < n; `offset` is a constant variable. `stray` stores to address 16. `count`
-/// adds the number of threads to a counter.
+/// adds the number of threads to a counter. `greet` prints "Hi".
 const char* const kPtx = R"(.version 7.0
 .target sm_70
 .address_size 64
@@ -107,6 +108,20 @@ done: ret;
   atom.global.add.u32 %r1, [counter], 1;
   ret;
 }
+.extern .func (.param .b32 length) vprintf (.param .b64 format, .param .b64 values);
+.global .align 1 .b8 greeting[4] = {72, 105, 10, 0};
+.visible .entry greet()
+{
+  .reg .b64 %rd<3>; .reg .b32 %r1;
+  mov.u64 %rd1, greeting; cvta.global.u64 %rd2, %rd1;
+  {
+    .param .b64 format; .param .b64 values; .param .b32 length;
+    st.param.b64 [format], %rd2; st.param.b64 [values], %rd2;
+    call.uni (length), vprintf, (format, values);
+    ld.param.b32 %r1, [length];
+  }
+  ret;
+}
 )";
 
 template <class T>
@@ -131,7 +146,7 @@ std::string fat_binary() {
 }
 
 // What the host program has in place of kernels and variables: their addresses are all that counts.
-char scale_stub, stray_stub, count_stub, offset_shadow[4], counter_shadow[4];
+char scale_stub, stray_stub, count_stub, greet_stub, offset_shadow[4], counter_shadow[4];
 
 struct Wrapper {
   uint32_t magic, version;
@@ -148,8 +163,10 @@ class Cudart : public ::testing::Test {
     static const std::string binary = fat_binary();
     static Wrapper wrapper{0x466243B1, 1, binary.data(), nullptr};
     void** handle = __cudaRegisterFatBinary(&wrapper);
-    for (const auto& [stub, name] :
-         {std::pair{&scale_stub, "scale"}, {&stray_stub, "stray"}, {&count_stub, "count"}})
+    for (const auto& [stub, name] : {std::pair{&scale_stub, "scale"},
+                                     {&stray_stub, "stray"},
+                                     {&count_stub, "count"},
+                                     {&greet_stub, "greet"}})
       __cudaRegisterFunction(handle, stub, stub, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
     __cudaRegisterVar(handle, offset_shadow, offset_shadow, "offset", 0, 4, 1, 0);
     __cudaRegisterVar(handle, counter_shadow, counter_shadow, "counter", 0, 4, 0, 0);
@@ -413,6 +430,17 @@ TEST_F(Cudart, GraphsAreCapturedAndLaunchedAgain) {
   EXPECT_EQ(cudaGraphDestroy(graph), 0);
   EXPECT_EQ(cudaGraphDestroy(graph), error(Code::kInvalidValue));
 }
+
+/// What kernels have printed comes out where the manual says so.
+void expect_greeting(cudaError_t (*wait)()) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(cudaLaunchKernel(&greet_stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), 0);
+  EXPECT_EQ(wait(), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "Hi\n");
+}
+TEST_F(Cudart, WaitingPrints) { expect_greeting(cudaDeviceSynchronize); }
+TEST_F(Cudart, ResettingTheDevicePrints) { expect_greeting(cudaDeviceReset); }
+TEST_F(TimedCudart, ResettingTheDevicePrints) { expect_greeting(cudaDeviceReset); }
 
 TEST_F(Cudart, TwoThreadsOnTwoStreams) {
   constexpr int kLaunches = 500;

@@ -386,6 +386,7 @@ bool Device::set_limit(Limit limit, uint64_t value) {
 
 void Device::reset() {
   if (!fault_) flush();
+  services_.flush();
   pending_.clear(), aside_.clear(), open_.clear();
   std::vector<uint64_t> bases;
   for (const core::Allocation& a : memory_.allocations()) bases.push_back(a.base);

@@ -207,6 +207,7 @@ Module& Device::add_module(std::vector<Module::Text> texts) {
 
 void Device::remove_module(Module& module) {
   if (!finished_) flush();
+  services_.flush();
   for (const auto& [variable, address] : module.variables_) {
     forget_memory(address);
     memory_.release(address);
