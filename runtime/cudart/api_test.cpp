@@ -46,6 +46,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t,
 cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void*);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
+cudaError_t cudaGetDriverEntryPointByVersion(const char*, void**, unsigned, unsigned long long, int*);
 cudaError_t cudaGetDeviceCount(int*);
 cudaError_t cudaSetDevice(int);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int);
@@ -441,6 +442,21 @@ void expect_greeting(cudaError_t (*wait)()) {
 TEST_F(Cudart, WaitingPrints) { expect_greeting(cudaDeviceSynchronize); }
 TEST_F(Cudart, ResettingTheDevicePrints) { expect_greeting(cudaDeviceReset); }
 TEST_F(TimedCudart, ResettingTheDevicePrints) { expect_greeting(cudaDeviceReset); }
+
+TEST_F(Cudart, FunctionsOfTheDriverAreFoundByName) {
+  void* function = nullptr;
+  int status = -1, devices = 0;
+  ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuDeviceGetCount", &function, 12000, 0, &status), 0);
+  EXPECT_EQ(status, 0);
+  ASSERT_NE(function, nullptr);
+  EXPECT_EQ(reinterpret_cast<int (*)(int*)>(function)(&devices), 0);
+  EXPECT_EQ(devices, 1);
+  EXPECT_EQ(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &function, 12000, 0, &status), 0);
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(function, nullptr);
+  EXPECT_EQ(cudaGetDriverEntryPointByVersion(nullptr, &function, 12000, 0, &status),
+            error(Code::kInvalidValue));
+}
 
 TEST_F(Cudart, TwoThreadsOnTwoStreams) {
   constexpr int kLaunches = 500;

@@ -1,4 +1,5 @@
 // Devices, their properties, errors, limits.
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -184,6 +185,54 @@ GPUSIM_EXPORT cudaError_t cudaRuntimeGetVersion(int* version) {
   return 0;
 }
 GPUSIM_EXPORT cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+
+// Functions of the driver library, which lies beside this one. One that is not there is no error, but null.
+namespace {
+cudaError_t driver_function(const char* symbol, void** function, unsigned version, unsigned long long flags,
+                            int* status) {
+  return call([&](Device&) {
+    require(symbol != nullptr && function != nullptr);
+    *function = nullptr;
+    static void* const driver = dlopen("libcuda.so.1", RTLD_LAZY);
+    using LookUp = int (*)(const char*, void**, int, unsigned long long, int*);
+    const auto look_up =
+        driver == nullptr ? nullptr : reinterpret_cast<LookUp>(dlsym(driver, "cuGetProcAddress_v2"));
+    require(look_up != nullptr, Code::kNotSupported);
+    int found = 0;
+    look_up(symbol, function, static_cast<int>(version), flags, &found);
+    if (status != nullptr) *status = found;
+  });
+}
+}  // namespace
+#if GPUSIM_CUDART == 11
+GPUSIM_EXPORT cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function,
+                                                  unsigned long long flags) {
+  return driver_function(symbol, function, kVersion, flags, nullptr);
+}
+GPUSIM_EXPORT cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
+                                                       unsigned long long flags) {
+  return driver_function(symbol, function, kVersion, flags, nullptr);
+}
+#else
+GPUSIM_EXPORT cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function,
+                                                  unsigned long long flags, int* status) {
+  return driver_function(symbol, function, kVersion, flags, status);
+}
+GPUSIM_EXPORT cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
+                                                       unsigned long long flags, int* status) {
+  return driver_function(symbol, function, kVersion, flags, status);
+}
+GPUSIM_EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function,
+                                                           unsigned version, unsigned long long flags,
+                                                           int* status) {
+  return driver_function(symbol, function, version, flags, status);
+}
+GPUSIM_EXPORT cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char* symbol, void** function,
+                                                                unsigned version, unsigned long long flags,
+                                                                int* status) {
+  return driver_function(symbol, function, version, flags, status);
+}
+#endif
 
 GPUSIM_EXPORT cudaError_t cudaDeviceSynchronize() {
   return call([](Device& device) { device.synchronize(); });
