@@ -96,8 +96,28 @@ uint32_t latency(const Op& op, const Op& reader, int capability) {
   return latency(reader) == kSpecialLatency ? (newer ? 5 : 6) : own;
 }
 
+/// IEEE divisions and roots, and divisions of 64 bits: ptxas branches to a subroutine, for some operands or
+/// for all, so its basic block ends there, and no load behind it starts before it (probes for 7.5, 8.0 and
+/// 9.0: docs/compiler.md).
+bool branches_inside(const Op& op) {
+  switch (op.op_class) {
+    case OpClass::kFp32DivRn:
+    case OpClass::kFp32RcpRn:
+    case OpClass::kFp32SqrtRn:
+    case OpClass::kFp64Sqrt:
+    case OpClass::kIntDiv64:
+      return true;
+    case OpClass::kFp64Div:  // an approximate reciprocal is one instruction
+      return static_cast<Opcode>(op.opcode()) != Opcode::kRcp ||
+             (static_cast<uint32_t>(op.key) & kVarApprox) == 0;
+    default:
+      return false;
+  }
+}
+
 /// Nothing passes these.
-bool is_wall(const Op& op) {
+bool is_wall(const Op& op, int capability) {
+  if (capability >= 70 && branches_inside(op)) return true;
   const bool plain = op.kind == OpKind::kAlu || op.is_memory() || op.kind == OpKind::kSync;
   const bool gathers = op.kind == OpKind::kSync && op.exec == nullptr;  // bar.warp.sync
   return !plain || gathers || op.op_class == OpClass::kSpecial || op.whole_warp;
@@ -139,17 +159,18 @@ class BlockScheduler {
     begin(block, in, out);
     std::vector<Op> ordered;
     ordered.reserve(block.ops.size());
+    const int capability = program_.machine_capability;
     size_t at = 0;
     while (at < block.ops.size()) {
       size_t end = at;
-      while (end < block.ops.size() && end - at < kLongest && !is_wall(block.ops[end])) ++end;
+      while (end < block.ops.size() && end - at < kLongest && !is_wall(block.ops[end], capability)) ++end;
       if (end - at > 1) {
         stretch(std::span(block.ops).subspan(at, end - at), ordered);
       } else if (end > at) {
         take(block.ops[at], ordered);
       }
       at = end;
-      for (; at < block.ops.size() && is_wall(block.ops[at]); ++at) take(block.ops[at], ordered);
+      for (; at < block.ops.size() && is_wall(block.ops[at], capability); ++at) take(block.ops[at], ordered);
     }
     block.ops = std::move(ordered);
     for (const Var v : touched_) {
