@@ -141,6 +141,14 @@ bool may_overlap(const Op& a, const Op& b, bool same_base) {
   return m.offset < n_end && n.offset < m_end;
 }
 
+/// A sum of two words.
+bool is_word_sum(const Op& op) {
+  const auto opcode = static_cast<Opcode>(op.opcode());
+  return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) &&
+         is_integer(op.type) && type_bytes(op.type) == 4 && static_cast<uint32_t>(op.key) == 0 &&
+         op.guard == kNoVar && op.folded == kNone;
+}
+
 class BlockScheduler {
  public:
   BlockScheduler(const Program& program, const ScheduleOptions& options)
@@ -152,7 +160,12 @@ class BlockScheduler {
         wanted_(program.vars.size(), 0),
         kept_(program.vars.size(), false),
         writer_(program.vars.size(), kNone),
-        readers_(program.vars.size()) {}
+        readers_(program.vars.size()),
+        uses_(program.vars.size(), 0) {
+    for (const Block& block : program.blocks) {
+      for (const Op& op : block.ops) each_use(op, [&](Var v) { ++uses_[v]; });
+    }
+  }
 
   /// `in` and `out`: variables alive at the block's start and end.
   void run(Block& block, const std::vector<Var>& in, const std::vector<Var>& out) {
@@ -187,6 +200,8 @@ class BlockScheduler {
     uint32_t way = 0;       // cycles to the end of the stretch
     uint32_t ready_at = 0;  // cycle at which the inputs are there
     uint32_t due = 0;       // the first cycle at which somebody may wait for the result
+    bool joins = false;     // is one instruction with its reader
+    bool taken = false;     // is one instruction with what it reads
   };
 
   /// What `op` reads, and the shared load that is folded into it.
@@ -273,13 +288,31 @@ class BlockScheduler {
       ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
       now = std::max(now, nodes_[i].ready_at);
       for (const uint32_t n : nodes_[i].next) {
-        const uint32_t after =
-            reads_from(ops[n], ops[i]) ? latency(ops[i], ops[n], program_.machine_capability) : 1;
-        nodes_[n].ready_at = std::max(nodes_[n].ready_at, now + after);
+        nodes_[n].ready_at = std::max(nodes_[n].ready_at, now + gap(ops, i, n));
         if (--nodes_[n].waits == 0) ready.push_back(n);
       }
-      now += access_of(ops[i]) != nullptr ? kAccessCycles : 1;
+      if (!nodes_[i].joins) now += access_of(ops[i]) != nullptr ? kAccessCycles : 1;
       take(ops[i], ordered);
+    }
+  }
+
+  /// Cycles from the start of operation i to that of n, which must come after it.
+  [[nodiscard]] uint32_t gap(std::span<const Op> ops, uint32_t i, uint32_t n) const {
+    if (!reads_from(ops[n], ops[i])) return 1;
+    return nodes_[i].joins ? 0 : latency(ops[i], ops[n], program_.machine_capability);
+  }
+
+  /// Which sums are one instruction with the only sum that reads them (iadd3).
+  void find_joining(std::span<const Op> ops) {
+    if (program_.machine_capability < 70) return;
+    for (uint32_t i = 0; i < ops.size(); ++i) {
+      if (!is_word_sum(ops[i]) || uses_[ops[i].dst[0]] != 1) continue;
+      for (const uint32_t n : nodes_[i].next) {
+        if (!is_word_sum(ops[n]) || nodes_[n].taken || !reads_from(ops[n], ops[i])) continue;
+        const bool second = nodes_[i].taken;
+        nodes_[i].joins = !second;
+        nodes_[n].taken = !second;
+      }
     }
   }
 
@@ -387,12 +420,13 @@ class BlockScheduler {
       });
     }
     base_written_.clear();
+    find_joining(ops);
     for (auto i = static_cast<uint32_t>(ops.size()); i-- > 0;) {
-      uint32_t way = latency(ops[i]);
+      uint32_t way = nodes_[i].joins ? 0 : latency(ops[i]);
       if (end_guard_ != kNoVar && writes(ops[i], end_guard_))
         way = guard_latency(program_.machine_capability);
       for (const uint32_t n : nodes_[i].next)
-        way = std::max(way, nodes_[n].way + latency(ops[i], ops[n], program_.machine_capability));
+        way = std::max(way, nodes_[n].way + (nodes_[i].joins ? 0 : latency(ops[i], ops[n], program_.machine_capability)));
       nodes_[i].way = way;
     }
     find_due(ops);
@@ -402,9 +436,7 @@ class BlockScheduler {
   /// an access that must wait for a store before it has no use for an address until then. A new value that
   /// only later code needs is made while others wait, which costs no time.
   void find_due(std::span<const Op> ops) {
-    const auto after = [&](uint32_t i, uint32_t n) {
-      return reads_from(ops[n], ops[i]) ? latency(ops[i], ops[n], program_.machine_capability) : 1;
-    };
+    const auto after = [&](uint32_t i, uint32_t n) { return gap(ops, i, n); };
     std::vector<uint32_t> first(ops.size(), 0);
     uint32_t end = 0;
     for (uint32_t i = 0; i < ops.size(); ++i) {
@@ -456,6 +488,7 @@ class BlockScheduler {
   std::vector<Node> nodes_;
   std::vector<uint32_t> writer_;                // last so far
   std::vector<std::vector<uint32_t>> readers_;  // since then
+  std::vector<uint32_t> uses_;                  // in the whole program
   std::vector<uint32_t> base_written_;          // of each op: who wrote the base it used
 };
 
