@@ -218,5 +218,55 @@ TEST(Registers, LoweringTimeGrowsNoFasterThanTheSquareOfTheKernel) {
   EXPECT_LT(seconds_to_lower(780), 32 * small) << "16 would be quadratic, 64 cubic";
 }
 
+/// Registers for `statements`, which may use the parameters %a, %o and %n, and %t.
+uint32_t registers_at(int capability, std::string_view statements) {
+  const std::string text = fmt::format(
+      ".version 9.0\n.target sm_{}\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 o, .param "
+      ".u32 n)\n{{\n.reg .b64 %a, %o, %d<8>; .reg .b32 %n, %t, %r<16>; .reg .pred %p;\n"
+      "ld.param.u64 %a, [a]; ld.param.u64 %o, [o]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x;\n"
+      "cvta.to.global.u64 %a, %a; cvta.to.global.u64 %o, %o;\n{}\nret;\n}}\n",
+      capability, statements);
+  return lower_ok(text, level(LoweringLevel::kSchedule, 0, capability)).registers;
+}
+
+TEST(UniformRegisters, HaveTheWholeAddressOfAnAccessOn75) {
+  // ptxas 13 gives 4 registers for 7.5 and 8 for 8.0, with the number of the block as with a parameter.
+  for (const std::string_view index : {"mov.u32 %r0, %n;", "mov.u32 %r0, %ctaid.x;"}) {
+    const std::string store =
+        std::string(index) + "mul.wide.s32 %d0, %r0, 4; add.s64 %d1, %a, %d0; st.global.u32 [%d1], %t;";
+    EXPECT_LE(registers_at(75, store), 6u) << index;
+    EXPECT_GE(registers_at(80, store), 8u) << index;
+  }
+  EXPECT_LE(registers_at(75, "st.global.u32 [%a], 7;"), 4u);
+}
+
+TEST(UniformRegisters, HavePointersThatALoopMovesOnOn75) {
+  // The pointer only: the counter is compared in a thread's register. ptxas gives 5, and 10 if the number of
+  // rounds differs between threads.
+  const auto loop = [](std::string_view rounds) {
+    return fmt::format(
+        "mov.u32 %r1, 0; mov.u64 %d0, %a;\nL: .pragma \"nounroll\";\nst.global.u32 [%d0], %t;\nadd.s64 %d0, "
+        "%d0, 4; add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, {}; @%p bra L;",
+        rounds);
+  };
+  EXPECT_LE(registers_at(75, loop("%n")), 6u);
+  EXPECT_GE(registers_at(75, loop("%t")), registers_at(75, loop("%n")) + 1);
+}
+
+TEST(UniformRegisters, DoNotHaveAProductWhoseFactorAThreadsRegisterHas) {
+  // The 4 stands in a register for %t's product, so that of %n is made by the thread. Of three loads ptxas 13
+  // makes 12 registers then, and 10 where the factors differ.
+  const auto copy = [](int factor) {
+    std::string load, sum;
+    for (int i = 0; i < 16; ++i) load += fmt::format("ld.global.u32 %r{}, [%d3+{}];\n", i, 4 * i);
+    for (int i = 1; i < 16; ++i) sum += fmt::format("mad.lo.u32 %r0, %r0, %r0, %r{};\n", i);
+    return fmt::format(
+        "mul.wide.u32 %d0, %t, {}; add.s64 %d1, %o, %d0; mul.wide.s32 %d2, %n, 4; add.s64 %d3, %a, %d2;\n"
+        "{}{}st.global.u32 [%d1], %r0;",
+        factor, load, sum);
+  };
+  EXPECT_GT(registers_at(75, copy(4)), registers_at(75, copy(8)));
+}
+
 }  // namespace
 }  // namespace gpusim::isa

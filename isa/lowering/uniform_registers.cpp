@@ -3,17 +3,24 @@
 // number and such values, if nothing but arithmetic reads its result. An operation on registers of threads
 // has one operand that is something else, so a value stays where another operand of a reader is a constant,
 // and where its reader would be one instruction with it (a sum of three, a shifted sum). Counters of loops
-// stay too.
+// stay too. On 7.5 a global access takes its whole address from a uniform register, so addresses are among
+// them, and pointers that a loop moves on; from 8.0 on the address goes through a thread's registers.
 #include <algorithm>
+#include <set>
 
 #include "isa/lowering/dominance.h"
 #include "isa/lowering/lir.h"
+#include "isa/lowering/liveness.h"
+#include "isa/lowering/uniformity.h"
 
 namespace gpusim::isa::lir {
 namespace {
 
 /// From here on the block's number goes to a uniform register wherever it may.
 constexpr int kNumbersUniformFrom = 90;
+/// Before that, an access may take its whole address from a uniform register; later ones add it to a
+/// thread's.
+constexpr int kThreadAddressesFrom = 80;
 
 bool is_word(Type t) {
   return t == Type::kB32 || t == Type::kB64 || (is_integer(t) && type_bytes(t) >= 4 && !is_packed16(t));
@@ -51,6 +58,11 @@ bool has_uniform_form(const Op& op) {
 /// It is there for all lanes at once: a parameter, or a special register that is equal in a block of threads.
 bool is_source(const Op& op) { return recomputable(op) && (op.kind == OpKind::kLoad || op.num_src == 0); }
 
+bool is_plain_move(const Op& op) {
+  return op.kind == OpKind::kAlu && op.guard == kNoVar && op.num_src == 1 && op.num_dst == 1 &&
+         !op.whole_warp && static_cast<Opcode>(op.opcode()) == Opcode::kMov && is_word(op.type);
+}
+
 bool is_sum(const Op& op) {
   const auto opcode = static_cast<Opcode>(op.opcode());
   return op.kind == OpKind::kAlu && (opcode == Opcode::kAdd || opcode == Opcode::kSub) && is_integer(op.type);
@@ -64,6 +76,7 @@ class Finder {
         readers_(program.vars.size(), 0),
         made_(program.vars.size(), nullptr) {
     const SsaValues ssa(program, flow);
+    if (uniform_addresses()) find_pointers(flow, ssa);
     for (const Block& block : program.blocks) {
       for (const Op& op : block.ops) {
         for_each_use(op, [&](Var v) { ++readers_[v]; });
@@ -85,6 +98,26 @@ class Finder {
   }
 
  private:
+  [[nodiscard]] bool uniform_addresses() const { return program_.machine_capability < kThreadAddressesFrom; }
+
+  /// What is written several times, such as a pointer that a loop moves on, is a candidate where each write
+  /// could be one of a uniform register and all lanes of a warp agree.
+  void find_pointers(const Flow& flow, const SsaValues& ssa) {
+    std::vector<bool> fits(program_.vars.size(), true), written(program_.vars.size(), false);
+    const std::vector<bool> divergent = divergent_variables(program_, flow);
+    for (const Block& block : program_.blocks) {
+      for (const Op& op : block.ops) {
+        const bool may = is_source(op) || has_uniform_form(op) || is_plain_move(op);
+        for_each_def(op, [&](Var v) {
+          written[v] = true;
+          fits[v] = fits[v] && may && register_width(program_.vars[v]) > 0;
+        });
+      }
+    }
+    for (Var v = 0; v < fits.size(); ++v)
+      uniform_[v] = written[v] && fits[v] && !divergent[v] && !ssa.is_value(v);
+  }
+
   void demote(Var v) {
     changed_ = changed_ || uniform_[v];
     uniform_[v] = false;
@@ -92,18 +125,53 @@ class Finder {
   [[nodiscard]] bool is_uniform(const Value& v) const { return v.is_literal() || uniform_[v.var]; }
 
   void visit(const Op& op) {
-    const bool result = op.num_dst == 1 && op.dst[0] != kNoVar && uniform_[op.dst[0]];
+    bool result = op.num_dst == 1 && op.dst[0] != kNoVar && uniform_[op.dst[0]];
     if (result && is_source(op)) return;
+    if (const uint64_t factor = uniform_addresses() ? factor_in_register(op) : 0; factor != 0) {
+      // Two products with one factor share its register, which is a thread's if one of them is.
+      if (!result) {
+        changed_ = changed_ || factors_.insert(factor).second;
+      } else if (factors_.contains(factor)) {
+        demote(op.dst[0]);
+        result = false;
+      }
+    }
     if (result && std::all_of(op.src.begin(), op.src.begin() + op.num_src,
                               [&](const Value& v) { return is_uniform(v); }))
       return;
     if (result) demote(op.dst[0]);
+    if (takes_uniform_address(op)) {
+      for (int i = 1; i < op.num_src; ++i) {
+        if (!op.src[i].is_literal()) demote(op.src[i].var);
+      }
+      return;  // predicates are in no register of a thread
+    }
     if (op.kind != OpKind::kAlu || op.op_class == OpClass::kWarp || op.whole_warp || op.folded != kNone ||
         static_cast<Opcode>(op.opcode()) == Opcode::kMov) {
       for_each_use(op, [&](Var v) { demote(v); });
       return;
     }
     read(op);
+  }
+
+  /// The factor of a 64-bit product and sum that must be in a register, because the other operand that is no
+  /// register of a thread is what it adds to; 0 if none.
+  [[nodiscard]] uint64_t factor_in_register(const Op& op) const {
+    const auto opcode = static_cast<Opcode>(op.opcode());
+    if (op.kind != OpKind::kAlu || opcode != Opcode::kMad || op.num_dst != 1 || op.num_src != 3 ||
+        op.dst[0] == kNoVar || register_width(program_.vars[op.dst[0]]) != 2 || !is_uniform(op.src[2]))
+      return 0;
+    for (int i = 0; i < 2; ++i) {
+      if (op.src[i].is_literal() && op.src[i].launch_constant == kNone) return op.src[i].bits;
+    }
+    return 0;
+  }
+
+  /// Its base may be in a uniform register.
+  [[nodiscard]] bool takes_uniform_address(const Op& op) const {
+    if (!uniform_addresses() || !op.is_memory() || !op.memory.has_base) return false;
+    if (op.memory.space != Space::kGlobal && op.memory.space != Space::kGeneric) return false;
+    return !op.src[0].is_literal() && uniform_[op.src[0].var];
   }
 
   /// By an operation on registers of threads: one operand may be another thing.
@@ -129,6 +197,7 @@ class Finder {
   /// Though the operand would be allowed.
   [[nodiscard]] bool stays(Var v, const Op& reader) const {
     const Op* made = made_[v];
+    if (made == nullptr) return true;  // written several times
     if (is_source(*made)) {
       // A parameter that is an operand is one from the constant bank, or was kept for another reason.
       return made->kind == OpKind::kLoad || program_.machine_capability < kNumbersUniformFrom;
@@ -140,7 +209,8 @@ class Finder {
   const Program& program_;
   std::vector<bool> uniform_;
   std::vector<uint32_t> readers_;
-  std::vector<const Op*> made_;
+  std::vector<const Op*> made_;  // what is written once
+  std::set<uint64_t> factors_;   // of products, in a thread's registers
   bool changed_ = true;
 };
 
