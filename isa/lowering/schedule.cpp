@@ -426,7 +426,8 @@ class BlockScheduler {
       if (end_guard_ != kNoVar && writes(ops[i], end_guard_))
         way = guard_latency(program_.machine_capability);
       for (const uint32_t n : nodes_[i].next)
-        way = std::max(way, nodes_[n].way + (nodes_[i].joins ? 0 : latency(ops[i], ops[n], program_.machine_capability)));
+        way = std::max(way, nodes_[n].way +
+                                (nodes_[i].joins ? 0 : latency(ops[i], ops[n], program_.machine_capability)));
       nodes_[i].way = way;
     }
     find_due(ops);

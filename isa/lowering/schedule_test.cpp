@@ -526,6 +526,48 @@ TEST(Schedule, WhatOnlyLaterCodeNeedsIsMadeDuringAWait) {
   EXPECT_LT(position(image, "mul.lo.u32 %r4, %tid0, 77"), position(image, "ld.global.u32 %r2, [%rd2]"));
 }
 
+TEST(Schedule, NoLoadPassesADivisionWithASubroutine) {
+  // ptxas 13 ends its basic block there, for 7.5, 8.0 and 9.0.
+  const auto loads_before = [](std::string_view first, std::string_view divides, std::string_view then) {
+    const std::string text =
+        thread_kernel(".reg .f32 %f<6>; .reg .f64 %d<2>; .reg .b64 %q<2>;",
+                      fmt::format("ld.global.f32 %f0, [%in];\n{}\n{};\n{}\nld.global.f32 %f3, [%in+8];\n"
+                                  "mul.f32 %f4, %f1, %f3;\nst.global.f32 [%out], %f4;\nret;",
+                                  first, divides, then));
+    expect_same_everywhere(text, 64);
+    std::string before;
+    for (const int capability : {70, 75, 80, 90}) {
+      const KernelImage image = scheduled(text, capability);
+      before += position(image, "ld.global.f32 %f3, [%in+8]") < position(image, divides) ? 'y' : 'n';
+    }
+    return before;
+  };
+  EXPECT_EQ(loads_before("", "div.full.f32 %f1, %f0, 0f40400000", ""), "yyyy");
+  EXPECT_EQ(loads_before("", "sqrt.approx.f32 %f1, %f0", ""), "yyyy");
+  EXPECT_EQ(loads_before("", "div.rn.f32 %f1, %f0, 0f40400000", ""), "nnnn");
+  EXPECT_EQ(loads_before("", "rcp.rn.f32 %f1, %f0", ""), "nnnn");
+  EXPECT_EQ(loads_before("", "sqrt.rn.f32 %f1, %f0", ""), "nnnn");
+  const std::string_view widen = "cvt.f64.f32 %d0, %f0;", narrow = "cvt.rn.f32.f64 %f1, %d1;";
+  EXPECT_EQ(loads_before(widen, "sqrt.rn.f64 %d1, %d0", narrow), "nnnn");
+  EXPECT_EQ(loads_before(widen, "div.rn.f64 %d1, %d0, 0d4008000000000000", narrow), "nnnn");
+  EXPECT_EQ(loads_before(widen, "rcp.approx.ftz.f64 %d1, %d0", narrow), "yyyy");
+  EXPECT_EQ(loads_before("cvt.rzi.s64.f32 %q0, %f0;", "div.s64 %q1, %q0, 10", "cvt.rn.f32.s64 %f1, %q1;"),
+            "nnnn");
+}
+
+TEST(Schedule, TwoSumsThatAreOneInstructionTakeTheTimeOfOne) {
+  // The bits of a word, added one by one: shifts and masks are taken forward to fill the latency of a sum of
+  // three, not that of two sums. ptxas takes 13 registers.
+  std::string body = "ld.global.u32 %r0, [%in];\nand.b32 %s0, %r0, 1;\n";
+  for (int i = 1; i < 32; ++i)
+    body += fmt::format("shr.u32 %h{0}, %r0, {0};\nand.b32 %m{0}, %h{0}, 1;\nadd.u32 %s{0}, %m{0}, %s{1};\n",
+                        i, i - 1);
+  const std::string text =
+      thread_kernel(".reg .b32 %r0, %s<32>, %h<32>, %m<32>;", body + "st.global.u32 [%out], %s31;\nret;");
+  EXPECT_LE(scheduled(text).registers, 20u);
+  expect_same_everywhere(text, 64);
+}
+
 TEST(Schedule, NothingPassesABarrierAClockOrAVolatileAccess) {
   const std::string text = thread_kernel(".reg .b32 %r<9>; .shared .align 4 .b8 s[256];", R"(
     ld.global.u32 %r0, [%in];
