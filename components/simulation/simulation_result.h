@@ -61,7 +61,8 @@ struct SimulationResult {
     kComplete,
     kFailed,
     kInterrupted,
-    kUnrecorded  ///< SimulationOptions::out cannot be written, for which the run has stopped if it had not ended
+    kUnrecorded  ///< SimulationOptions::out cannot be written, for which the run has stopped if it had not
+                 ///< ended
   };
   Status status = Status::kComplete;
   std::string reason;
