@@ -98,7 +98,8 @@ uint32_t latency(const Op& op, const Op& reader, int capability) {
 
 /// IEEE divisions and roots, and divisions of 64 bits: ptxas branches to a subroutine, for some operands or
 /// for all, so its basic block ends there, and no load behind it starts before it (probes for 7.5, 8.0 and
-/// 9.0: docs/compiler.md).
+/// 9.0: docs/compiler.md). What stands before it may come after: the block ends in the middle of the
+/// sequence, whose first operations are in the same block.
 bool branches_inside(const Op& op) {
   switch (op.op_class) {
     case OpClass::kFp32DivRn:
@@ -116,8 +117,7 @@ bool branches_inside(const Op& op) {
 }
 
 /// Nothing passes these.
-bool is_wall(const Op& op, int capability) {
-  if (capability >= 70 && branches_inside(op)) return true;
+bool is_wall(const Op& op) {
   const bool plain = op.kind == OpKind::kAlu || op.is_memory() || op.kind == OpKind::kSync;
   const bool gathers = op.kind == OpKind::kSync && op.exec == nullptr;  // bar.warp.sync
   return !plain || gathers || op.op_class == OpClass::kSpecial || op.whole_warp;
@@ -172,18 +172,19 @@ class BlockScheduler {
     begin(block, in, out);
     std::vector<Op> ordered;
     ordered.reserve(block.ops.size());
-    const int capability = program_.machine_capability;
     size_t at = 0;
     while (at < block.ops.size()) {
       size_t end = at;
-      while (end < block.ops.size() && end - at < kLongest && !is_wall(block.ops[end], capability)) ++end;
+      for (bool branches = false;
+           end < block.ops.size() && end - at < kLongest && !is_wall(block.ops[end]) && !branches; ++end)
+        branches = program_.machine_capability >= 70 && branches_inside(block.ops[end]);
       if (end - at > 1) {
         stretch(std::span(block.ops).subspan(at, end - at), ordered);
       } else if (end > at) {
         take(block.ops[at], ordered);
       }
       at = end;
-      for (; at < block.ops.size() && is_wall(block.ops[at], capability); ++at) take(block.ops[at], ordered);
+      for (; at < block.ops.size() && is_wall(block.ops[at]); ++at) take(block.ops[at], ordered);
     }
     block.ops = std::move(ordered);
     for (const Var v : touched_) {
