@@ -20,6 +20,9 @@ set(GPUSIM_SIMD_SETS simd_base simd_avx2 simd_avx512 CACHE STRING "Instruction s
 # Two sources for each set: more would parse the same headers again, one would leave a core idle.
 set(half_a integer float convert memory atomic)
 set(half_b bit half approx compare warp wmma)
+if(NOT simd_base IN_LIST GPUSIM_SIMD_SETS)
+  message(FATAL_ERROR "GPUSIM_SIMD_SETS is '${GPUSIM_SIMD_SETS}' and must hold simd_base, which any processor has")
+endif()
 foreach(set IN LISTS GPUSIM_SIMD_SETS)
   foreach(half half_a half_b)
     set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/exec/semantics/${set}_${half}.cpp)

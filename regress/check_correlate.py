@@ -198,14 +198,14 @@ TABLE_LIMITS = {
     ("c1060_shoc", "judge"): 21.6,
     ("titanv_test1", "fit"): 5.5,
     ("titanv_test1", "judge"): 7.1,
-    ("v100_accelwattch", "fit"): 9.1,
+    ("v100_accelwattch", "fit"): 8.8,
     ("v100_accelwattch", "judge"): 17.1,
     ("v100_how_to_optimize", "fit"): 6.6,
-    ("v100_nvdvfs", "fit"): 10.8,
-    ("v100_nvdvfs", "judge"): 13.2,
+    ("v100_nvdvfs", "fit"): 10.7,
+    ("v100_nvdvfs", "judge"): 13.5,
 }
 # The same of the board's power.
-POWER_LIMITS = {("v100_accelwattch", "fit"): 9.6, ("v100_accelwattch", "judge"): 10.5, ("v100_nvdvfs", "fit"): 6.0, ("v100_nvdvfs", "judge"): 19.2}
+POWER_LIMITS = {("v100_accelwattch", "fit"): 9.7, ("v100_accelwattch", "judge"): 10.5, ("v100_nvdvfs", "fit"): 6.0, ("v100_nvdvfs", "judge"): 19.5}
 # The same of what profilers counted, where it is 10,000 at least.
 COUNTER_LIMITS = {"dram_read_sectors": 0.1, "dram_write_sectors": 6, "l1_read_misses": 2.1, "l2_read_hits": 30, "l2_read_misses": 0.1,
                   "l2_write_hits": 10, "shared_accesses": 12}
