@@ -5,16 +5,36 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 namespace gpusim::core {
 namespace {
 constexpr size_t kHugePage = size_t{1} << 21;
 constexpr size_t kChunk = 16 * kHugePage;
 constexpr size_t kAlign = 128;
+
+/// What objects in the arena point to is no leak; the LeakSanitizer does not look into mapped pages by
+/// itself.
+void hold_pointers([[maybe_unused]] void* pages, [[maybe_unused]] size_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+  __lsan_register_root_region(pages, bytes);
+#endif
+}
+
+void hold_no_pointers([[maybe_unused]] void* pages, [[maybe_unused]] size_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+  __lsan_unregister_root_region(pages, bytes);
+#endif
+}
 }  // namespace
 
 PageArena::~PageArena() {
-  for (const Mapping& mapping : mappings_) munmap(mapping.pointer, mapping.bytes);
+  for (const Mapping& mapping : mappings_) {
+    hold_no_pointers(mapping.pointer, mapping.bytes);
+    munmap(mapping.pointer, mapping.bytes);
+  }
 }
 
 std::byte* PageArena::allocate(size_t bytes) {
@@ -26,6 +46,7 @@ std::byte* PageArena::allocate(size_t bytes) {
         mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
     mappings_.push_back({p, mapped});
+    hold_pointers(p, mapped);
     next_ = static_cast<std::byte*>(p) + (-reinterpret_cast<uintptr_t>(p) & (kHugePage - 1));
     left_ = chunk;
     prefer_huge_pages(next_, chunk);
