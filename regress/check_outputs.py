@@ -181,10 +181,11 @@ def check_lost_streams(gpusim: Gpusim) -> None:
             require_equal(f"exit code of {command[1:]}", done.returncode, 1)
 
 
-def run_short_of_room(gpusim: Gpusim, room: int, *arguments: str | Path) -> Run:
+def run_short_of_room(gpusim: Gpusim, room: int, *arguments: str | Path, environment: dict[str, str] | None = None) -> Run:
     """A limit of the size of files stands for a disk that gets full: the system refuses to write more."""
     command = [str(gpusim.program), *map(str, arguments)]
     done = subprocess.run(command, cwd=gpusim.scratch, check=False, capture_output=True, text=True, timeout=60,
+                          env=os.environ | (environment or {}),
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)))
     return Run(" ".join(command), done.returncode, done.stdout, done.stderr)
 
@@ -205,7 +206,7 @@ def check_full_disk(gpusim: Gpusim) -> None:
     out.unlink()
     command = [*command[:3], "--param", "N=1000", "--events", "summary", "--json", "--out", out]
     whole = json.loads(gpusim.run(*command).require_code(0).out)
-    room = out.stat().st_size // 2
+    room = out.stat().st_size - 1  # so that only the end does not fit
     out.unlink()
     report = json.loads(run_short_of_room(gpusim, room, *command).require_code(1).out)
     require_equal("status", report["status"], "unrecorded")

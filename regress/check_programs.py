@@ -124,7 +124,7 @@ def check_in_vain(gpusim: Gpusim) -> None:
     shell.require_code(7)
     # A recording that finds no room.
     config = gpusim.source / "configs" / f"{MACHINE}.cfg"
-    run = run_short_of_room(gpusim, 20_000, "run", "--config", config, "--out", "short.h5", "--", graph)
+    run = run_short_of_room(gpusim, 20_000, "run", "--config", config, "--out", "short.h5", "--", graph, environment=sanitizer(gpusim))
     run.require_code(1).require_error("cannot write", "short.h5", "33 launches")
     require(run.out.endswith("PASS\n"), f"the program does not say PASS\n{run.describe()}")
 
