@@ -216,6 +216,21 @@ TEST_F(TimedCudart, WhatNobodyWaitsForIsDoneAndRecordedAtTheEnd) {
   std::filesystem::remove_all(folder);
 }
 
+TEST_F(Cudart, WhatAProgramDoesAtItsEndFindsTheDevice) {
+  const auto program = [] {
+    if (cudaFree(nullptr) != 0) _exit(1);
+    std::atexit([] {
+      unsigned counter = 0;
+      const bool good = cudaLaunchKernel(&count_stub, {1, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr) == 0 &&
+                        cudaMemcpyFromSymbol(&counter, counter_shadow, 4, 0, cudaMemcpyDeviceToHost) == 0;
+      _exit(good && counter != 0 ? 42 : 2);
+    });
+    if (cudaLaunchKernel(&count_stub, {1, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr) != 0) _exit(3);
+    std::exit(0);
+  };
+  EXPECT_EXIT(program(), testing::ExitedWithCode(42), "");
+}
+
 /// Bytes that the heap has more after so many further launches, copies and events.
 size_t growth(int launches) {
   const auto work = [](int count) {

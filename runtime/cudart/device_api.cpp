@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "runtime/cudart/api.h"
 #include "runtime/device/attributes.h"
@@ -188,12 +189,19 @@ GPUSIM_EXPORT cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntim
 
 // Functions of the driver library, which lies beside this one. One that is not there is no error, but null.
 namespace {
+void* beside_this(const char* library) {
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<void*>(&cudaDriverGetVersion), &here) == 0 || here.dli_fname == nullptr)
+    return nullptr;
+  return dlopen(std::filesystem::path(here.dli_fname).replace_filename(library).c_str(), RTLD_LAZY);
+}
+
 cudaError_t driver_function(const char* symbol, void** function, unsigned version, unsigned long long flags,
                             int* status) {
   return call([&](Device&) {
     require(symbol != nullptr && function != nullptr);
     *function = nullptr;
-    static void* const driver = dlopen("libcuda.so.1", RTLD_LAZY);
+    static void* const driver = beside_this("libcuda.so.1");
     using LookUp = int (*)(const char*, void**, int, unsigned long long, int*);
     const auto look_up =
         driver == nullptr ? nullptr : reinterpret_cast<LookUp>(dlsym(driver, "cuGetProcAddress_v2"));

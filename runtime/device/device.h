@@ -310,7 +310,9 @@ class Device {
   [[nodiscard]] size_t findings() const { return checker_ == nullptr ? 0 : checker_->log().size(); }
   /// After finish(): an option has named no launch, or nothing could be exported. It has been said.
   [[nodiscard]] bool in_vain() const { return in_vain_; }
-  /// Carries out what is left, closes the recorded file, and says what was done. Nothing runs afterwards.
+  /// Carries out what nobody has waited for; what fails has been told.
+  void do_what_is_left();
+  /// The same, closes the recorded file, and says what was done. Nothing runs afterwards.
   void finish();
   /// All memory, modules' values, streams and events are as at the beginning (cudaDeviceReset).
   void reset();

@@ -129,6 +129,13 @@ void finish_at_exit(const Device& of) {
   });
 }
 
+void flush_at_exit(const Device& of) {
+  if (&of != existing_device()) return;
+  std::atexit([] {
+    if (Device* const mine = existing_device(); mine != nullptr) mine->do_what_is_left();
+  });
+}
+
 namespace {
 thread_local bool uses_runtime = false;
 }  // namespace

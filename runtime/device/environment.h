@@ -16,5 +16,8 @@ class Device;
 /// The device of the process is finished when the process ends: before what was set up earlier is torn down,
 /// so that it is called again when the recorded file has been opened (HDF5 ends itself at exit).
 void finish_at_exit(const Device& device);
+/// What nobody has waited for is done when the process ends, before what exists now is destroyed. The device
+/// goes on: what the program itself does at its end, if that was set up earlier, comes after this.
+void flush_at_exit(const Device& device);
 
 }  // namespace gpusim::runtime

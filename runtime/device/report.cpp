@@ -53,9 +53,7 @@ void Device::note_launch(Kernel& kernel, LaunchRecord record) {
     // A module that was loaded again has the names of the one before.
     const auto known = std::ranges::find(names_, kernel.name());
     kernel.launched_name_ = known != names_.end() ? &*known : &names_.emplace_back(kernel.name());
-    // What compiling it has made for the whole process is destroyed after finish() only if it was there
-    // before.
-    finish_at_exit(*this);
+    flush_at_exit(*this);  // before what compiling it has made for the whole process is destroyed
   }
   last_name_ = record.name = kernel.launched_name_;
   if (!simulation_.out.empty()) records_.push_back(record);
@@ -70,13 +68,18 @@ void Device::note_time(const comp::KernelResult& result) {
   kernel.seconds += result.time_s;
 }
 
-void Device::finish() {
+void Device::do_what_is_left() {
   if (finished_) return;
   try {
     if (!fault_) flush();
   } catch (const Failure&) {
     // It has been told, and the file keeps what there is.
   }
+}
+
+void Device::finish() {
+  if (finished_) return;
+  do_what_is_left();
   finished_ = true;
   services_.flush();
   std::fflush(stdout);

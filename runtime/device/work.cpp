@@ -464,6 +464,7 @@ void Device::flush() {
       live_ = std::make_unique<comp::LiveRun>(simulation_, *view_, std::move(hooks), checker_.get(),
                                               &host_ranges_);
     } catch (const std::exception& error) {
+      in_vain_ = in_vain_ || !options_.out.empty();
       fail(Code::kInitializationError, error.what());
     }
     finish_at_exit(*this);
@@ -522,7 +523,7 @@ void Device::flush() {
   }
   order_.clear();
   if (std::exchange(names_run_, names_.size()) != names_.size())
-    finish_at_exit(*this);  // the same of what the first run of a kernel has made
+    flush_at_exit(*this);  // before what the first run of a kernel has made is destroyed
   if (!good) fail(code_of_fault(live_->result().fault, live_->failure()), live_->failure());
   if (!pending_.empty()) flush();
 }
