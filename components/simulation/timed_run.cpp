@@ -290,10 +290,12 @@ void TimedRun::run() {
     conclude(outcome);
   } catch (const core::RecordError& error) {
     std::ranges::sort(result_.kernels, {}, &KernelResult::number);
-    result_.status = SimulationResult::Status::kUnrecorded;
-    result_.reason = error.what();
+    // A program that has failed has done so whatever becomes of the file.
+    result_.status =
+        error_.empty() ? SimulationResult::Status::kUnrecorded : SimulationResult::Status::kFailed;
+    result_.reason = error_.empty() ? error.what() : fmt::format("{}\n{}", error_, error.what());
   }
-  result_.ended = all_done_;
+  result_.ended = all_done_ && error_.empty();
 }
 
 void TimedRun::conclude(core::Engine::Outcome outcome) {
