@@ -117,7 +117,8 @@ study::Proof proved(const comp::SimulationOptions& run, unsigned threads, uint64
   }, before{};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
-  sigaction(SIGINT, &action, &before);
+  sigaction(SIGINT, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, nullptr);
   std::optional<StudyProgress> progress;
   study::Proof proof = study::prove(
       run, threads == 0 ? processors() : threads, cycles,

@@ -29,6 +29,7 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
+  [[nodiscard]] pid_t id() const { return id_; }
   /// Our end of the pipe, to be polled.
   [[nodiscard]] int file() const { return file_; }
   /// Takes what has come of the answer, waiting for some; false if that was the end.
