@@ -35,7 +35,8 @@ constexpr std::array kInterrupts = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 volatile pid_t child = 0;
 
-/// What a terminal sends comes to both without us.
+/// What a terminal sends comes to both without us. What somebody sends to the whole process group comes to
+/// the program twice, for it cannot be told from what is sent to this process alone.
 void pass_on(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0) kill(child, signal);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -124,6 +125,8 @@ int guarded_main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace gpusim::cli;
+  // Some daemons leave it ignored to what they start, and then nobody learns how a child has ended.
+  std::signal(SIGCHLD, SIG_DFL);
   try {
     const int code = guarded_main(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
