@@ -116,7 +116,6 @@ study::Proof proved(const comp::SimulationOptions& run, unsigned threads, uint64
   struct sigaction action {
   }, before{};
   action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
   sigaction(SIGINT, nullptr, &before);
   if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, nullptr);
   std::optional<StudyProgress> progress;

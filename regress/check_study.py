@@ -225,6 +225,20 @@ def check_slurm(gpusim: Gpusim) -> None:
         require_equal("points", sum(group["simulated"] for group in report["groups"]), POINTS)
 
 
+def check_interrupted_proof(gpusim: Gpusim, file: Path) -> None:
+    """An interrupt ends it with what has been simulated, whether it comes to the process alone or to its group; progress is on standard error."""
+    for alone in (True, False):
+        command = [str(gpusim.program), "explain", str(file), "--prove", "--json", "--threads", "1"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+            progress = process.stderr.readline()
+            require("simulations of --prove" in progress, f"stderr: {progress}")
+            (os.kill if alone else os.killpg)(process.pid, signal.SIGINT)
+            out = process.communicate(timeout=60)[0]
+        require_equal("exit code", process.returncode, 130)
+        proof = json.loads(out)
+        require(proof["not_simulated"] > 0 and len(proof["changes"]) > 0, out)
+
+
 def check_prove(gpusim: Gpusim) -> None:
     """`explain --prove`: its unchanged run has the recorded cycles, and each change is what a run with these keys gives."""
     ptx, file = CASES["vecadd"].ptx(gpusim.source), gpusim.scratch / "run.h5"
@@ -243,6 +257,7 @@ def check_prove(gpusim: Gpusim) -> None:
         require_equal(f"cycles with {change['name']} changed", change["cycles"], again)
     text = gpusim.run("explain", file, "--prove").require_code(0).out
     require(f"what would have helped: {recorded} cycles" in text and "limited most by: " in text, text)
+    check_interrupted_proof(gpusim, file)
     # A launch without a launch file is repeated from the options; a program of several PTX files is refused.
     options = ("--kernel", "vecadd", "--grid", "8", "--block", "128", "--arg", "f32[1024]", "--arg", "f32[1024]=uniform(-1,1)", "--arg",
                "f32[1024]=fill(1)", "--arg", "1024")
