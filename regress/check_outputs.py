@@ -213,6 +213,14 @@ def check_full_disk(gpusim: Gpusim) -> None:
     require("cannot write" in report["reason"], report["reason"])
     require_equal("cycles", [k["cycles"] for k in report["kernels"]], [k["cycles"] for k in whole["kernels"]])
     require_equal("results", report["expect"], whole["expect"])
+    # That the program has failed is said whatever becomes of its file.
+    out.unlink()
+    command = [*command, "--max-cycles", "100"]
+    gpusim.run(*command).require_code(2)
+    room = out.stat().st_size - 1
+    out.unlink()
+    failed = run_short_of_room(gpusim, room, *command).require_code(2)
+    failed.require_error("still running after 100 cycles", "cannot write")
     require_equal("files left", sorted(p.name for p in gpusim.scratch.iterdir()), ["full.h5"])
 
 

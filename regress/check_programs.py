@@ -1,6 +1,7 @@
 """CUDA programs with host code (workloads/programs), run unmodified by `gpusim run`: as they were built for the repository, and from
 their sources where nvcc is."""
 
+import os
 import re
 import shutil
 import signal
@@ -135,6 +136,11 @@ def check_exit_code(gpusim: Gpusim) -> None:
     run = run_program(gpusim, Path("/bin/sh"), "--functional", arguments=("-c", f"{saxpy} 100 && exit 7"))
     run.require_code(7)
     require_equal("output", run.out, "PASS\n")
+    # Some daemons start programs with SIGCHLD ignored.
+    command = [str(gpusim.program), "run", "--config", str(gpusim.source / "configs" / f"{MACHINE}.cfg"), "--", "/bin/sh", "-c", "exit 7"]
+    done = subprocess.run(command, cwd=gpusim.scratch, check=False, env=os.environ | sanitizer(gpusim),
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    require_equal("exit code with SIGCHLD ignored", done.returncode, 7)
     # A program that another one starts has a recording of its own name, or none.
     for out, recordings in (("own.h5", 1), ("none", 0)):
         run = run_program(gpusim, Path("/bin/sh"), arguments=("-c", f"GPUSIM_OUT={out} {saxpy} 100")).require_code(0)

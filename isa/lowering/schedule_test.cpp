@@ -555,6 +555,23 @@ TEST(Schedule, NoLoadPassesADivisionWithASubroutine) {
             "nnnn");
 }
 
+TEST(Schedule, WhatStandsBeforeADivisionMayComeBehindIt) {
+  // ptxas starts the reciprocal of %f1 before the comparison and the sum, and the second load after them all.
+  const std::string text = thread_kernel(
+      ".reg .f32 %f<6>; .reg .b32 %r<4>; .reg .pred %p;",
+      "ld.global.f32 %f0, [%in];\nadd.f32 %f1, %f0, 0f3F800000;\nsetp.lt.f32 %p, %f1, 0f00000000;\n"
+      "selp.u32 %r1, 1, 2, %p;\ndiv.rn.f32 %f2, 0f40400000, %f1;\nld.global.f32 %f3, [%in+8];\n"
+      "mul.f32 %f4, %f2, %f3;\ncvt.rn.f32.u32 %f5, %r1;\nadd.f32 %f4, %f4, %f5;\nst.global.f32 [%out], "
+      "%f4;\nret;");
+  expect_same_everywhere(text, 64);
+  for (const int capability : {70, 80, 90}) {
+    const KernelImage image = scheduled(text, capability);
+    const size_t division = position(image, "div.rn.f32 %f2, 0f40400000, %f1");
+    EXPECT_LT(division, position(image, "selp.u32 %r1, 1, 2, %p")) << capability;
+    EXPECT_LT(division, position(image, "ld.global.f32 %f3, [%in+8]")) << capability;
+  }
+}
+
 TEST(Schedule, TwoSumsThatAreOneInstructionTakeTheTimeOfOne) {
   // The bits of a word, added one by one: shifts and masks are taken forward to fill the latency of a sum of
   // three, not that of two sums. ptxas takes 13 registers.
