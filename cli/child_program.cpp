@@ -21,7 +21,9 @@
 
 #include "cli/commands.h"
 #include "runtime/device/environment.h"
+#include "simcore/process/child_process.h"
 #include "simcore/text/input_error.h"
+#include "simcore/text/whole_file.h"
 
 namespace gpusim::cli {
 
@@ -33,25 +35,6 @@ constexpr std::array kPassedOn = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIG
 /// Of these, those with which a user ends a program.
 constexpr std::array kInterrupts = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-volatile pid_t child = 0;
-
-/// What a terminal sends comes to both without us. What somebody sends to the whole process group comes to
-/// the program twice, for it cannot be told from what is sent to this process alone.
-void pass_on(int signal, siginfo_t* info, void*) {
-  if (info->si_code <= 0) kill(child, signal);
-}
-
-void pass_signals_on() {
-  for (const int signal : kPassedOn) {
-    struct sigaction action {};
-    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;  // as nohup wants
-    action = {};
-    action.sa_sigaction = pass_on;
-    action.sa_flags = static_cast<int>(SA_SIGINFO | SA_RESTART);
-    sigaction(signal, &action, nullptr);
-  }
-}
-
 [[noreturn]] void become(const std::string& file, char* const* arguments, int end) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody else knows that it runs
   setenv(runtime::kFindingsVariable, std::to_string(end).c_str(), 1);
@@ -61,27 +44,15 @@ void pass_signals_on() {
   _exit(kBadInput);
 }
 
-/// Takes digits, at least one, from the front.
-bool take_number(std::string_view& text) {
-  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  text.remove_prefix(digits);
-  return digits != 0;
-}
-
-bool take(std::string_view& text, std::string_view part) {
-  if (!text.starts_with(part)) return false;
-  text.remove_prefix(part.size());
-  return true;
-}
-
 /// The name of a recording of this program, or of one that it has started (NAME.PID.h5), that is unfinished.
 bool is_unfinished(std::string_view name, const fs::path& recorded) {
-  const std::string stem = recorded.stem().string(), extension = recorded.extension().string();
-  if (!take(name, stem)) return false;
-  if (std::string_view rest = name; take(rest, ".") && take_number(rest) && rest.starts_with(extension + "."))
-    name = rest;
-  return take(name, extension) && take(name, ".") && take_number(name) && take(name, "-") &&
-         take_number(name) && name == ".tmp";
+  const std::string own = recorded.filename().string();
+  if (core::is_temporary_of(own, name)) return true;
+  const std::string stem = recorded.stem().string() + ".";
+  if (!name.starts_with(stem)) return false;
+  const size_t digits = std::min(name.find_first_not_of("0123456789", stem.size()), name.size());
+  const std::string started = std::string(name.substr(0, digits)) + recorded.extension().string();
+  return digits > stem.size() && core::is_temporary_of(started, name);
 }
 
 /// Written since `start`, and nobody writes it any more.
@@ -127,21 +98,17 @@ int run_and_wait(const std::string& file, char* const* arguments, const std::str
     throw core::InputError(fmt::format("gpusim: error: no socket can be made: {}", std::strerror(errno)));
   timespec start{};
   clock_gettime(CLOCK_REALTIME_COARSE, &start);  // by which files are dated
-  sigset_t passed, before;
-  sigemptyset(&passed);
-  for (const int signal : kPassedOn) sigaddset(&passed, signal);
-  sigprocmask(SIG_BLOCK, &passed, &before);
-  child = fork();
+  core::SignalsGoToChild signals(kPassedOn);
+  const pid_t child = fork();
   if (child == 0) {
-    sigprocmask(SIG_SETMASK, &before, nullptr);
+    signals.end_in_child();
     close(ends[0]);
     become(file, arguments, ends[1]);
   }
-  if (child > 0) pass_signals_on();
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  close(ends[1]);
   if (child < 0)
     throw core::InputError(fmt::format("{}: error: cannot be started: {}", file, std::strerror(errno)));
+  signals.to(child);
+  close(ends[1]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -126,7 +126,8 @@ study::Proof proved(const comp::SimulationOptions& run, unsigned threads, uint64
         progress->reached(done);
       },
       [] { return interrupted != 0; });
-  sigaction(SIGINT, &before, nullptr);
+  // The same interrupt may come twice (core::SignalsGoToChild), and what there is has yet to be printed.
+  if (interrupted == 0) sigaction(SIGINT, &before, nullptr);
   return proof;
 }
 

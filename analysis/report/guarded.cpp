@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -55,56 +56,15 @@ int run_child(const std::function<int()>& work, int pipe, std::optional<unsigned
   return core::send_answer(pipe, message_of(work)) ? 0 : 1;
 }
 
-volatile pid_t simulates = 0;
-
-/// A terminal's Ctrl-C comes to both processes without us.
-void pass_on(int signal, siginfo_t* info, void*) {
-  if (info->si_code <= 0) kill(simulates, signal);
-}
-
-/// While it exists, the child that simulates gets the SIGINT that comes here, and decides what to do.
-class InterruptGoesToChild {
- public:
-  InterruptGoesToChild() {
-    sigset_t interrupt;
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    sigprocmask(SIG_BLOCK, &interrupt, &mask_);
-  }
-  /// In the child.
-  void end() const { sigprocmask(SIG_SETMASK, &mask_, nullptr); }
-  void to(pid_t child) {
-    simulates = child;
-    struct sigaction action {};
-    sigaction(SIGINT, nullptr, &before_);
-    if (before_.sa_handler != SIG_IGN) {
-      action.sa_sigaction = pass_on;
-      action.sa_flags = static_cast<int>(SA_SIGINFO | SA_RESTART);
-      sigaction(SIGINT, &action, nullptr);
-      handled_ = true;
-    }
-    end();
-  }
-  ~InterruptGoesToChild() {
-    if (handled_) sigaction(SIGINT, &before_, nullptr);
-  }
-  InterruptGoesToChild(const InterruptGoesToChild&) = delete;
-  InterruptGoesToChild& operator=(const InterruptGoesToChild&) = delete;
-
- private:
-  sigset_t mask_{};
-  struct sigaction before_ {};
-  bool handled_ = false;
-};
-
 /// Without `cpu_seconds` the work simulates.
 int run_guarded(const std::string& file, const std::function<int()>& work,
                 std::optional<unsigned> cpu_seconds) {
   std::fflush(stdout);
-  std::optional<InterruptGoesToChild> interrupt;
-  if (!cpu_seconds) interrupt.emplace();
+  constexpr std::array kInterrupt = {SIGINT};
+  std::optional<core::SignalsGoToChild> interrupt;
+  if (!cpu_seconds) interrupt.emplace(kInterrupt);
   core::ChildProcess child([&](int pipe) {
-    if (interrupt) interrupt->end();
+    if (interrupt) interrupt->end_in_child();
     return run_child(work, pipe, cpu_seconds);
   });
   if (interrupt) interrupt->to(child.id());

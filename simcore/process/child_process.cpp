@@ -82,6 +82,43 @@ ProcessEnd ChildProcess::wait() {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 
+namespace {
+
+volatile pid_t signalled = 0;
+
+void pass_on(int signal, siginfo_t* info, void*) {
+  if (info->si_code <= 0) kill(signalled, signal);
+}
+
+}  // namespace
+
+SignalsGoToChild::SignalsGoToChild(std::span<const int> signals) {
+  sigset_t held;
+  sigemptyset(&held);
+  for (const int signal : signals) {
+    sigaddset(&held, signal);
+    struct sigaction now {};
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) before_.emplace_back(signal, now);
+  }
+  sigprocmask(SIG_BLOCK, &held, &mask_);
+}
+
+SignalsGoToChild::~SignalsGoToChild() {
+  for (const auto& [signal, action] : before_) sigaction(signal, &action, nullptr);
+  sigprocmask(SIG_SETMASK, &mask_, nullptr);
+}
+
+void SignalsGoToChild::end_in_child() const { sigprocmask(SIG_SETMASK, &mask_, nullptr); }
+
+void SignalsGoToChild::to(pid_t child) {
+  signalled = child;
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = static_cast<int>(SA_SIGINFO | SA_RESTART);
+  for (const auto& [signal, before] : before_) sigaction(signal, &action, nullptr);
+  sigprocmask(SIG_SETMASK, &mask_, nullptr);
+}
+
 bool send_answer(int pipe, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(pipe, text.data(), text.size());

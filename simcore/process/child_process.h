@@ -4,10 +4,12 @@
 #pragma once
 #include <sys/types.h>
 
+#include <csignal>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gpusim::core {
@@ -43,6 +45,29 @@ class ChildProcess {
   pid_t id_ = 0;
   int file_ = -1;
   std::string answer_;
+};
+
+/// While it exists, signals that somebody sends to this process go to a child, which decides what to do; what
+/// a terminal sends comes to both processes without us. What is sent to the whole process group comes to the
+/// child twice, for it cannot be told from what is sent to this process alone. Signals that are ignored stay
+/// so. One at a time.
+class SignalsGoToChild {
+ public:
+  /// Before the child is started: holds the signals back until to() or end().
+  explicit SignalsGoToChild(std::span<const int> signals);
+  /// Signals are what they were before.
+  ~SignalsGoToChild();
+  SignalsGoToChild(const SignalsGoToChild&) = delete;
+  SignalsGoToChild& operator=(const SignalsGoToChild&) = delete;
+
+  /// In the child: it gets its signals.
+  void end_in_child() const;
+  /// In the parent.
+  void to(pid_t child);
+
+ private:
+  sigset_t mask_{};
+  std::vector<std::pair<int, struct sigaction>> before_;
 };
 
 /// In the child: sends all of `text`; false if nobody takes it.

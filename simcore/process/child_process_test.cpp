@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <stdexcept>
 
@@ -42,6 +43,44 @@ TEST(ChildProcess, OneThatFailsLeavesTheOthersAlone) {
   EXPECT_EQ(answers[2].text, "its process ended by signal 9");
   EXPECT_TRUE(answers[3].good);
   EXPECT_EQ(answers[3].text, std::string("\0\n", 2));
+}
+
+TEST(ChildProcess, WhatIsStoppedHasNotEnded) {
+  bool first = false;
+  const Works works = {[] { return std::string("whole"); },
+                       []() -> std::string {
+                         pause();
+                         return "";
+                       },
+                       [] { return std::string("never begun"); }};
+  const auto answers = run_in_children(
+      works, 1, [&](size_t, const ChildAnswer&) { first = true; }, [&] { return first; });
+  EXPECT_TRUE(answers[0].ended && answers[0].good);
+  EXPECT_FALSE(answers[1].ended || answers[1].good);
+  EXPECT_FALSE(answers[2].ended);
+}
+
+TEST(SignalsGoToChild, WhichDecidesWhatToDo) {
+  constexpr std::array kSignals = {SIGUSR1, SIGUSR2};
+  std::signal(SIGUSR2, SIG_IGN);
+  {
+    SignalsGoToChild signals(kSignals);
+    ChildProcess child([&](int pipe) {
+      std::signal(SIGUSR1, [](int) { _exit(7); });
+      signals.end_in_child();
+      send_answer(pipe, "ready");
+      for (;;) pause();
+      return 0;
+    });
+    raise(SIGUSR1);  // held back until the child is known
+    signals.to(child.id());
+    raise(SIGUSR2);  // is ignored
+    EXPECT_EQ(child.wait().status, 7);
+  }
+  struct sigaction after {};
+  ASSERT_EQ(sigaction(SIGUSR1, nullptr, &after), 0);
+  EXPECT_EQ(after.sa_handler, SIG_DFL);
+  std::signal(SIGUSR2, SIG_DFL);
 }
 
 TEST(ChildProcess, WhicheverEndsFirstMakesRoomForTheNext) {

@@ -30,6 +30,20 @@ int open_temporary(const std::string& path, std::string& name) {
   return fd;
 }
 
+bool is_temporary_of(std::string_view file, std::string_view temporary) {
+  constexpr std::string_view kDigits = "0123456789", kEnd = ".tmp";
+  if (temporary.size() < file.size() + kEnd.size() || !temporary.starts_with(file) ||
+      !temporary.ends_with(kEnd))
+    return false;
+  const std::string_view between =
+      temporary.substr(file.size(), temporary.size() - file.size() - kEnd.size());  // .PID-0
+  const size_t dash = between.find('-');
+  return between.starts_with('.') && dash != std::string_view::npos && dash > 1 &&
+         dash + 1 < between.size() &&
+         between.substr(1, dash - 1).find_first_not_of(kDigits) == std::string_view::npos &&
+         between.substr(dash + 1).find_first_not_of(kDigits) == std::string_view::npos;
+}
+
 std::string follow_links(const std::string& path) {
   constexpr int kMostLinks = 40;  // as the system allows
   std::error_code error;

@@ -15,6 +15,10 @@ namespace gpusim::core {
 /// process.
 [[nodiscard]] int open_temporary(const std::string& path, std::string& name);
 
+/// Whether a file of the name `temporary` was made by open_temporary() for one of the name `file` (no
+/// folders).
+[[nodiscard]] bool is_temporary_of(std::string_view file, std::string_view temporary);
+
 /// The file that `path` names, symbolic links followed; it need not be there.
 [[nodiscard]] std::string follow_links(const std::string& path);
 
