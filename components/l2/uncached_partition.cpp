@@ -39,8 +39,10 @@ bool UncachedPartition<TextureLevel>::replies_can_push() {
 
 template <class TextureLevel>
 bool UncachedPartition<TextureLevel>::send_reply(core::Cycle cycle) {
-  const bool texture = textures_.answer_at() <= cycle.count();
-  if (!texture && next_reply() > cycle) return true;
+  const core::Cycle of_channel = next_reply();
+  // The older one first: hits that follow one another closely would hold back a channel's replies for ever.
+  const bool texture = textures_.answer_at() < of_channel.count();
+  if ((texture ? textures_.answer_at() : of_channel.count()) > cycle.count()) return true;
   if (!replies_can_push()) return false;
   if (texture) {
     const MemoryReply answer = textures_.pop_answer();
