@@ -22,11 +22,12 @@ class CrossbarTest : public testing::Test {
   /// `input_ports[i]`: port of input link i; `outputs` output links, each with a port of its own.
   void build(const std::vector<uint32_t>& input_ports, uint32_t outputs, uint32_t capacity = 64,
              uint64_t sink_interval = 0, uint64_t sink_from = 0,
-             Arbitration arbitration = Arbitration::kRoundRobin) {
+             Arbitration arbitration = Arbitration::kRoundRobin, uint32_t queues = 1,
+             uint32_t queue_messages = 1) {
     const uint32_t ports = *std::max_element(input_ports.begin(), input_ports.end()) + 1;
     crossbar = std::make_unique<Crossbar<Packet>>(
         "crossbar", domain, ports, outputs, [](const Packet& p) { return p.to; },
-        [](const Packet& p) { return p.flits; }, arbitration);
+        [](const Packet& p) { return p.flits; }, arbitration, queues, queue_messages);
     for (size_t i = 0; i < input_ports.size(); ++i) {
       sources.push_back(
           std::make_unique<test::Source<Packet>>(("source" + std::to_string(i)).c_str(), domain));
@@ -142,6 +143,39 @@ TEST_F(CrossbarTest, OneSlotBehindTheCrossbarStillDrains) {
   run();
   EXPECT_EQ(sinks[0]->taken.size() + sinks[1]->taken.size(), 200u);
   EXPECT_EQ(crossbar->waiting_for(), "");
+}
+
+TEST_F(CrossbarTest, QueueOfItsOwnLetsMessagesPass) {
+  build({0}, 3, 1, 0, 1000, Arbitration::kRoundRobin, 3, 2);  // sink 0 takes nothing before 1000
+  // One message fills the link to sink 0 and two the queue, which is full with them: the fourth holds back 9.
+  const std::vector<Packet> sent = {{0, 1, 0}, {1, 1, 1}, {0, 1, 2}, {0, 1, 3}, {2, 1, 4},
+                                    {1, 1, 5}, {2, 1, 6}, {0, 1, 7}, {0, 1, 8}, {1, 1, 9}};
+  for (const Packet& p : sent) sources[0]->send(10, p);
+  run();
+  EXPECT_EQ(ids(0), (std::vector<uint32_t>{0, 2, 3, 7, 8})) << "in order, none lost";
+  EXPECT_EQ(ids(1), (std::vector<uint32_t>{1, 5, 9}));
+  EXPECT_EQ(ids(2), (std::vector<uint32_t>{4, 6}));
+  EXPECT_LE(sinks[1]->taken_at[1], 17u) << "in turn with the messages to sink 2";
+  EXPECT_LE(sinks[2]->taken_at[1], 17u);
+  EXPECT_GT(sinks[1]->taken_at[2], 1000u);
+  EXPECT_EQ(crossbar->waiting_for(), "");
+}
+
+TEST_F(CrossbarTest, SeveralQueuesDrainThroughOneSlot) {
+  build({0, 0, 1, 1}, 3, 1, 3, 0, Arbitration::kRoundRobin, 2, 3);
+  for (uint32_t i = 0; i < 300; ++i) sources[i % 4]->send(10 + i / 8, {(i * 7 / 3) % 3, 1 + i % 5, i});
+  run();
+  EXPECT_EQ(sinks[0]->taken.size() + sinks[1]->taken.size() + sinks[2]->taken.size(), 300u);
+  EXPECT_EQ(crossbar->waiting_for(), "");
+}
+
+TEST_F(CrossbarTest, SeveralQueuesTakeNoTime) {
+  build({0, 0}, 2, 64, 0, 0, Arbitration::kOldest, 2, 4);
+  sources[0]->send(10, {0, 4, 0});
+  sources[1]->send(10, {1, 4, 1});
+  run();
+  EXPECT_EQ(sinks[0]->taken_at, Times{15}) << "as with one queue";
+  EXPECT_EQ(sinks[1]->taken_at, Times{19}) << "the shared port is busy for four cycles";
 }
 
 TEST_F(CrossbarTest, MoreThanSixtyFourInputs) {

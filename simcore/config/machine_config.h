@@ -186,11 +186,12 @@ struct MachineConfig {
     uint32_t flit_bytes = 0;        ///< per port and interconnect cycle
     uint32_t reply_flit_bytes = 0;  ///< flit_bytes of the reply network; 0: equal
     uint32_t header_bytes = 0;
-    uint32_t queue = 0;         ///< packets per input queue
-    uint32_t reply_queues = 1;  ///< of a partition, each for every n-th reply port
-    uint32_t mesh_width = 0;    ///< routers in a row; 0: nearly square
-    uint32_t hop_cycles = 1;    ///< interconnect cycles from router to router
-    uint32_t router_queue = 4;  ///< packets of one neighbour in a router
+    uint32_t queue = 0;           ///< packets per input queue
+    uint32_t request_queues = 1;  ///< of an SM or texture cache, each for every n-th partition
+    uint32_t reply_queues = 1;    ///< of a partition, each for every n-th reply port
+    uint32_t mesh_width = 0;      ///< routers in a row; 0: nearly square
+    uint32_t hop_cycles = 1;      ///< interconnect cycles from router to router
+    uint32_t router_queue = 4;    ///< packets of one neighbour in a router
     double request_latency_ns = 0, reply_latency_ns = 0;
     friend bool operator==(const Interconnect&, const Interconnect&) = default;
   } interconnect;

@@ -83,6 +83,10 @@ std::span<const KeySpec> memory_keys() {
        AT(interconnect.header_bytes)},
       {"interconnect", "queue", K::kInteger, "packets", "8", 1, 4096, "", "packets per input queue",
        AT(interconnect.queue)},
+      {"interconnect", "request_queues", K::kInteger, "queues", "1", 1, 64, "",
+       "crossbar: behind each SM's and texture cache's link, for requests to every n-th partition: a request "
+       "that has to wait does not hold back all others",
+       AT(interconnect.request_queues)},
       {"interconnect", "reply_queues", K::kInteger, "queues", "1", 1, 64, "",
        "of a partition, for replies to every n-th port: a reply that has to wait does not hold back all "
        "others",

@@ -11,7 +11,8 @@ Networks make_crossbar_topology(core::ClockDomain& domain, const core::MachineCo
   return {
       std::make_unique<Crossbar<MemoryRequest, PartitionOfAddress, PacketLength>>(
           "requests", domain, plan.clusters, plan.partitions, plan.request_way, plan.request_length,
-          arbitration),
+          arbitration, static_cast<uint32_t>(machine.interconnect.request_queues),
+          static_cast<uint32_t>(machine.interconnect.queue)),
       std::make_unique<Crossbar<MemoryReply, PortOfReply, PacketLength>>(
           "replies", domain, plan.partitions, plan.clusters, plan.reply_way, plan.reply_length, arbitration)};
 }
