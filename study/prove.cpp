@@ -240,6 +240,8 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
                {std::string(r.name), effect(r.factor), sets_of(values, r.factor, texts(r.keys), r.least),
                 sets_of(values, r.factor, texts(r.otherwise))});
   }
+  if (machine.l2.hash == core::PartitionHash::kModulo && machine.l2.partitions > 1)
+    add_change(changes, {"partitions of addresses", "hash", {"l2.hash=xor"}, {}});
   return changes;
 }
 

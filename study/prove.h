@@ -16,7 +16,7 @@ namespace gpusim::study {
 /// One resource of a machine, changed.
 struct Change {
   std::string name;                    ///< "DRAM clock"
-  std::string effect;                  ///< "x 2", "/ 2"
+  std::string effect;                  ///< "x 2", "/ 2", "hash"
   std::vector<std::string> sets;       ///< "clocks.dram=1754MHz"
   std::vector<std::string> otherwise;  ///< where the machine cannot have these; may be empty
 };

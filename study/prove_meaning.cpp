@@ -6,7 +6,7 @@
 namespace gpusim::study {
 namespace {
 
-constexpr std::array<Meaning, 34> kMeanings{{
+constexpr std::array<Meaning, 35> kMeanings{{
     {"cycles between issue slots",
      "every operation of a warp takes an issue slot: a program needs fewer of them"},
     {"schedulers with their pipes", "each has issue slots and pipes of its own", true},
@@ -78,6 +78,9 @@ constexpr std::array<Meaning, 34> kMeanings{{
     {"DRAM latency", "warps wait for replies: independent loads, or more warps, hide that"},
     {"overhead of starting the kernel and its blocks",
      "a program starts fewer kernels, or fewer and larger blocks"},
+    {"partitions of addresses",
+     "requests of one time go to few memory partitions (partition camping): rows that are padded, or blocks "
+     "in another order, spread them"},
     {"SMs", "each has schedulers, pipes, shared memory, an L1 and a port of its own", true},
 }};
 constexpr std::string_view kPipe = "cycles of the ";

@@ -15,9 +15,6 @@ namespace {
 /// The longest waits of a kind that make up so much of all of them are waits of their own; the others overlap
 /// these.
 constexpr double kOwnWaits = 0.95;
-/// Requests over which the balance of partitions says something, and what random traffic has over such a
-/// window: the largest of some eight random numbers with the mean 256 (PortBalance::kWindow).
-constexpr double kBalanceWindow = 256, kRandomlyUneven = 1.09;
 /// Units behind the interconnect, one for each partition: only these crowd.
 constexpr std::array<std::string_view, 6> kPartitionUnits{"request_out", "reply_in",   "l2_requests",
                                                           "l2_replies",  "l2_atomics", "dram_bus"};
@@ -146,26 +143,9 @@ double Facts::latency(std::string_view op_class) const {
   return at == machine_.latency.end() ? 0 : static_cast<double>(at->second);
 }
 
-double Facts::crowding_with_atomics() const {
-  const double requests = counter("noc_requests"), partitions = machine_.l2.partitions;
-  if (requests <= kBalanceWindow * partitions) return 1;
-  return std::max(1.0, counter("noc_requests_to_busiest") * partitions / requests / kRandomlyUneven);
-}
+double Facts::crowding_with_atomics() const { return analysis::crowding(kernel_, machine_); }
 
-double Facts::crowding() const {
-  const UnitLoad* atomics = kernel_.unit("l2_atomics");
-  const double requests = counter("noc_requests"), partitions = machine_.l2.partitions;
-  if (atomics == nullptr || atomics->busy == 0) return crowding_with_atomics();
-  const double of_atomics =
-      std::min(requests, sum("transactions", [&](uint64_t pc) { return op_class(pc) == "atom_global"; }));
-  const double others = requests - of_atomics;
-  if (others <= kBalanceWindow * partitions) return 1;
-  // Those of atomics to the partition that has most of them.
-  const double to_busiest =
-      of_atomics * static_cast<double>(atomics->most) / static_cast<double>(atomics->busy);
-  return std::max(1.0,
-                  (counter("noc_requests_to_busiest") - to_busiest) * partitions / others / kRandomlyUneven);
-}
+double Facts::crowding() const { return requests_without_atomics(kernel_, machine_).crowding; }
 
 bool Facts::merges(uint64_t pc) const {
   if (op_class(pc) != "atom_global" || origin(pc).of_data || executed(pc) <= 0) return false;

@@ -60,6 +60,8 @@ class Shares {
   [[nodiscard]] double at_a_time(std::string_view unit) const {
     return std::min(active(), std::max(peak(unit), mean(unit) * crowding_));
   }
+  /// Of the requests of one time, the share of the partition that gets most.
+  [[nodiscard]] double to_busiest() const { return crowding_ / static_cast<double>(machine_.l2.partitions); }
   /// Of the interconnect's ports and links.
   [[nodiscard]] double fullest_port() const {
     double port = 0;
@@ -140,7 +142,8 @@ struct Estimate {
 
 /// Interconnect, partitions and DRAM: full only if what feeds them waits for them. How much of the latency
 /// of memory is queueing then.
-double add_memory(Estimate& e, const Shares& s) {
+double add_memory(Estimate& e, const Shares& s, const KernelRecord& kernel,
+                  const core::MachineConfig& machine) {
   const double wait = s.wait_of_sms("lsu_wait_network"), active = s.active();
   // Of these waits, those that partitions pass on: they wait themselves.
   const auto passed_on = [&](std::string_view unit) {
@@ -157,6 +160,13 @@ double add_memory(Estimate& e, const Shares& s) {
   e.add("dram", s.at_a_time("dram_bus") / 2 * dram_full);
   const double atomics = s.at_a_time("l2_atomics");
   e.add("atomics", atomics / 2 * (atomics >= 0.85 * active ? 1 : full * by_atomics));
+  // Where addresses are spread by a hash, few partitions are busy because of few words, and no other hash
+  // helps.
+  if (machine.l2.hash == core::PartitionHash::kModulo) {
+    const OtherRequests others = requests_without_atomics(kernel, machine);
+    e.add("camping", s.mean("lsu_wait_network") * std::max(0.0, 1 - by_atomics) * others.share *
+                         (1 - 1 / others.crowding));
+  }
   e.add("buffers", std::max(s.peak("lsu_wait_mshr"), s.peak("lsu_wait_store_buffer")) / 2);
   return std::max(full, dram_full);
 }
@@ -188,7 +198,7 @@ Estimate estimate(const KernelRecord& kernel, const core::MachineConfig& machine
   const double dispatcher = s.peak("dispatcher");
   e.add("launch", s.start() / 2 + dispatcher / 2 * power(dispatcher / std::max(s.active(), 1e-9), 2));
   if (s.active() <= 0) return e;
-  const double queueing = add_memory(e, s);
+  const double queueing = add_memory(e, s, kernel, machine);
   add_drain(e, s, kernel, machine);
   for (const UnitLoad& u : kernel.units)
     if (u.unit.starts_with(kPipeUnits)) e.add(u.unit, u.peak() / 2 * power(u.peak() / s.active(), 1));
@@ -354,6 +364,12 @@ std::string sentence(std::string_view name, const KernelRecord& kernel, const co
     return full_unit(kernel, machine,
                      {"request_in", "request_links", "request_out", "reply_in", "reply_links", "reply_out"}) +
            line_of(kernel, {"transferred_bytes"});
+  if (name == "camping")
+    return fmt::format(
+               "partition camping: the busiest of {} memory partitions gets {:.0f} % of the requests at a "
+               "time",
+               machine.l2.partitions, 100 * Shares(kernel, machine).to_busiest()) +
+           line_of(kernel, {"transactions"});
   if (name == "atomics")
     return full_unit(kernel, machine, {"l2_atomics"}) + serial_atomics_text(kernel) +
            line_of(kernel, {kernel.per_pc.has("atomic_words") ? "atomic_words" : "transactions"},

@@ -14,7 +14,8 @@ namespace gpusim::analysis {
 
 struct LimiterCandidate {
   /// "launch", "network", "dram", "atomics", "issue", "lsu", "pipe_NAME", "latency" (of memory),
-  /// "shared_latency", "dependency", "branch" or "buffers".
+  /// "camping" (of requests, in few memory partitions at a time), "shared_latency", "dependency", "branch" or
+  /// "buffers".
   std::string name;
   double saved = 0;  ///< core cycles, estimated
 };

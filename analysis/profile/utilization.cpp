@@ -6,10 +6,20 @@
 #include <array>
 
 #include "analysis/report/text.h"
+#include "analysis/source/source_lines.h"
 #include "simcore/text/json_text.h"
 
 namespace gpusim::analysis {
 namespace {
+
+/// Requests over which the balance of partitions says something, and what random traffic has over such a
+/// window: the largest of some eight random numbers with the mean 256 (PortBalance::kWindow).
+constexpr double kEvenWindow = 256, kRandomlyUneven = 1.09;
+
+double counter(const KernelRecord& kernel, std::string_view name) {
+  const auto at = kernel.counters.find(name);
+  return at == kernel.counters.end() ? 0 : at->second;
+}
 
 struct UnitInfo {
   std::string_view unit;
@@ -96,6 +106,31 @@ std::string busiest_place(const UnitLoad& u, const core::MachineConfig& machine)
     return fmt::format("SM {}, scheduler {}", u.busiest / machine.scheduler.count,
                        u.busiest % machine.scheduler.count);
   return fmt::format("{} {}", printable(u.place), u.busiest);
+}
+
+double crowding(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const double requests = counter(kernel, "noc_requests"), partitions = machine.l2.partitions;
+  if (requests <= kEvenWindow * partitions) return 1;
+  return std::max(1.0, counter(kernel, "noc_requests_to_busiest") * partitions / requests / kRandomlyUneven);
+}
+
+OtherRequests requests_without_atomics(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  const UnitLoad* atomics = kernel.unit("l2_atomics");
+  if (atomics == nullptr || atomics->busy == 0) return {1, crowding(kernel, machine)};
+  const double requests = counter(kernel, "noc_requests"), partitions = machine.l2.partitions;
+  double of_atomics = 0;
+  if (kernel.per_pc.has("transactions"))
+    for (uint64_t pc = 0; pc < kernel.per_pc.rows; ++pc)
+      if (text_cell(kernel.per_pc, "class", pc) == "atom_global")
+        of_atomics += static_cast<double>(kernel.per_pc["transactions"][pc]);
+  of_atomics = std::min(requests, of_atomics);
+  const double others = requests - of_atomics;
+  if (others <= kEvenWindow * partitions) return {others / std::max(1.0, requests), 1};
+  // Those of atomics to the partition that has most of them.
+  const double to_busiest =
+      of_atomics * static_cast<double>(atomics->most) / static_cast<double>(atomics->busy);
+  const double rest = counter(kernel, "noc_requests_to_busiest") - to_busiest;
+  return {others / requests, std::max(1.0, rest * partitions / others / kRandomlyUneven)};
 }
 
 std::string utilization_text(const KernelRecord& kernel, const core::MachineConfig& machine, size_t limit) {

@@ -19,6 +19,15 @@ namespace gpusim::analysis {
 /// Empty if the recording has no units.
 [[nodiscard]] std::string utilization_text(const KernelRecord& kernel, const core::MachineConfig& machine,
                                            size_t limit);
+/// How many times an even spread's share of requests the memory partition gets that is the busiest at a time;
+/// 1 for requests that are spread by lot, and for too few to say.
+[[nodiscard]] double crowding(const KernelRecord& kernel, const core::MachineConfig& machine);
+/// Of requests other than atomics, which go to few partitions if they are for few words.
+struct OtherRequests {
+  double share = 1;     ///< of all requests
+  double crowding = 1;  ///< as above
+};
+[[nodiscard]] OtherRequests requests_without_atomics(const KernelRecord& kernel, const core::MachineConfig& machine);
 /// The list of all units, as JSON: unit, place, instances, mean and busiest share, busiest, near.
 [[nodiscard]] std::string utilization_json(const KernelRecord& kernel);
 

@@ -32,7 +32,7 @@ Defect defect_of(std::string_view limiter, const RooflinePoint& p) {
   if (limiter == "launch") return Defect::kLaunch;
   if (limiter == "network") return Defect::kL2Bandwidth;
   if (limiter == "lsu" || limiter == "pipe_lsu") return Defect::kL1Bandwidth;
-  if (limiter == "dram") return Defect::kDramAccess;
+  if (limiter == "dram" || limiter == "camping") return Defect::kDramAccess;
   if (limiter == "atomics") return Defect::kAtomics;
   if (limiter == "buffers") return Defect::kMisses;
   if (limiter == "branch") return Defect::kBranches;

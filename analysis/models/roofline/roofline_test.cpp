@@ -142,7 +142,8 @@ TEST(Roofline, FarBelowTheRoofEveryLimiterIsAFinding) {
       {"buffers", Defect::kMisses},        {"issue", Defect::kInstructions},
       {"pipe_int", Defect::kInstructions}, {"latency", Defect::kLatency},
       {"branch", Defect::kBranches},       {"shared_latency", Defect::kDependency},
-      {"imbalance", Defect::kImbalance},   {"barriers", Defect::kBarriers}};
+      {"camping", Defect::kDramAccess},    {"imbalance", Defect::kImbalance},
+      {"barriers", Defect::kBarriers}};
   for (const auto& [name, defect] : all) {
     EXPECT_THAT(defects({"kernel", {held_by(name)}}), testing::ElementsAre(defect)) << name;
     Trajectory t{"kernel", {held_by(name)}};
