@@ -27,7 +27,8 @@ struct OtherRequests {
   double share = 1;     ///< of all requests
   double crowding = 1;  ///< as above
 };
-[[nodiscard]] OtherRequests requests_without_atomics(const KernelRecord& kernel, const core::MachineConfig& machine);
+[[nodiscard]] OtherRequests requests_without_atomics(const KernelRecord& kernel,
+                                                     const core::MachineConfig& machine);
 /// The list of all units, as JSON: unit, place, instances, mean and busiest share, busiest, near.
 [[nodiscard]] std::string utilization_json(const KernelRecord& kernel);
 
