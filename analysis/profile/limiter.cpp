@@ -17,8 +17,6 @@ namespace {
 constexpr std::string_view kPipeUnits = "pipe_";
 // A unit is taken to be full if what feeds it waits for it in so much of the time (docs/metrics.md).
 constexpr double kFullNetwork = 0.3, kFullDram = 0.5;
-/// Requests of one kernel over which the balance of partitions says something: PortBalance::kWindow.
-constexpr double kBalanceWindow = 256;
 /// Of a latency, the part that is queueing when what lies behind it is full.
 constexpr double kQueueing = 0.7;
 
@@ -32,9 +30,7 @@ class Shares {
     const double cycles = static_cast<double>(kernel.cycles);
     const double launch = machine.gpu.launch_cycles + static_cast<double>(machine.gpu.block_start_cycles);
     start_ = std::min(1.0, launch / cycles);
-    const double requests = counter("noc_requests"), partitions = machine.l2.partitions;
-    if (requests > kBalanceWindow * partitions)
-      crowding_ = std::max(1.0, counter("noc_requests_to_busiest") * partitions / requests);
+    crowding_ = busiest_by_mean(kernel, machine);
     slots_ = static_cast<double>(kernel.total_slots());
     drain_ = slots({"drain"});
     const double waiting = waits("lsu_wait_mshr") + waits("lsu_wait_store_buffer");
@@ -90,10 +86,6 @@ class Shares {
   [[nodiscard]] double buffers_full() const { return buffers_full_; }
 
  private:
-  [[nodiscard]] double counter(std::string_view name) const {
-    const auto at = kernel_.counters.find(name);
-    return at == kernel_.counters.end() ? 0 : at->second;
-  }
   [[nodiscard]] double waits(std::string_view unit) const { return mean(unit); }
 
   const KernelRecord& kernel_;

@@ -14,7 +14,7 @@ namespace {
 
 /// Requests over which the balance of partitions says something, and what random traffic has over such a
 /// window: the largest of some eight random numbers with the mean 256 (PortBalance::kWindow).
-constexpr double kEvenWindow = 256, kRandomlyUneven = 1.09;
+constexpr double kBalanceWindow = 256, kRandomlyUneven = 1.09;
 
 double counter(const KernelRecord& kernel, std::string_view name) {
   const auto at = kernel.counters.find(name);
@@ -108,10 +108,14 @@ std::string busiest_place(const UnitLoad& u, const core::MachineConfig& machine)
   return fmt::format("{} {}", printable(u.place), u.busiest);
 }
 
-double crowding(const KernelRecord& kernel, const core::MachineConfig& machine) {
+double busiest_by_mean(const KernelRecord& kernel, const core::MachineConfig& machine) {
   const double requests = counter(kernel, "noc_requests"), partitions = machine.l2.partitions;
-  if (requests <= kEvenWindow * partitions) return 1;
-  return std::max(1.0, counter(kernel, "noc_requests_to_busiest") * partitions / requests / kRandomlyUneven);
+  if (requests <= kBalanceWindow * partitions) return 1;
+  return std::max(1.0, counter(kernel, "noc_requests_to_busiest") * partitions / requests);
+}
+
+double crowding(const KernelRecord& kernel, const core::MachineConfig& machine) {
+  return std::max(1.0, busiest_by_mean(kernel, machine) / kRandomlyUneven);
 }
 
 OtherRequests requests_without_atomics(const KernelRecord& kernel, const core::MachineConfig& machine) {
@@ -125,7 +129,7 @@ OtherRequests requests_without_atomics(const KernelRecord& kernel, const core::M
         of_atomics += static_cast<double>(kernel.per_pc["transactions"][pc]);
   of_atomics = std::min(requests, of_atomics);
   const double others = requests - of_atomics;
-  if (others <= kEvenWindow * partitions) return {others / std::max(1.0, requests), 1};
+  if (others <= kBalanceWindow * partitions) return {others / std::max(1.0, requests), 1};
   // Those of atomics to the partition that has most of them.
   const double to_busiest =
       of_atomics * static_cast<double>(atomics->most) / static_cast<double>(atomics->busy);

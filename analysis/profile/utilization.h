@@ -19,8 +19,10 @@ namespace gpusim::analysis {
 /// Empty if the recording has no units.
 [[nodiscard]] std::string utilization_text(const KernelRecord& kernel, const core::MachineConfig& machine,
                                            size_t limit);
-/// How many times an even spread's share of requests the memory partition gets that is the busiest at a time;
-/// 1 for requests that are spread by lot, and for too few to say.
+/// Requests to the memory partition that is the busiest at a time, by the mean of all partitions; 1 for too
+/// few requests to say.
+[[nodiscard]] double busiest_by_mean(const KernelRecord& kernel, const core::MachineConfig& machine);
+/// The same by what the busiest one gets of requests that are spread by lot; 1 at least.
 [[nodiscard]] double crowding(const KernelRecord& kernel, const core::MachineConfig& machine);
 /// Of requests other than atomics, which go to few partitions if they are for few words.
 struct OtherRequests {

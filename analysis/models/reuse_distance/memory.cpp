@@ -87,8 +87,9 @@ void ReuseMemory::make_queues(const core::MachineConfig& m, uint32_t sms) {
   const auto stages = [this](double core_cycles) { return core_cycles / flit_cycles_; };
   const auto queue = static_cast<double>(m.interconnect.queue);
   const uint64_t partitions = partitions_.value();
-  const uint32_t sorted = m.interconnect.request_queues > 1 ? m.interconnect.request_queues : 0;
-  sent_.assign(sms, QueueRoom(static_cast<uint32_t>(m.interconnect.queue) * (1 + sorted)));
+  // Several queues of requests are behind the link, and each is as long as it.
+  const uint32_t behind_link = m.interconnect.request_queues > 1 ? m.interconnect.request_queues : 0;
+  sent_.assign(sms, QueueRoom(static_cast<uint32_t>(m.interconnect.queue) * (1 + behind_link)));
   taken_.assign(partitions, room(queue + stages(request_)));
   answered_.assign(partitions, room(queue * static_cast<double>(m.interconnect.reply_queues) + stages(hit_)));
   fetched_.assign(partitions, room(static_cast<double>(m.l2.mshrs)));
