@@ -83,7 +83,7 @@ TEST_F(Limiter, APortThatLoadStoreUnitsWaitForIsTheInterconnects) {
 }
 
 TEST_F(Limiter, RequestsThatMeetAtOnePartitionAfterAnotherCamp) {
-  kernel.counters = {{"noc_requests", 10'000}, {"noc_requests_to_busiest", 5'000}};
+  kernel.counters = {{"noc_requests", 100'000}, {"noc_requests_to_busiest", 50'000}};
   unit("lsu_wait_network", "SM", 30, 0.8, 0.6);
   EXPECT_NE(name(), "camping") << "addresses of the V100 are spread by a hash";
   machine = core::load_machine(GPUSIM_SOURCE_DIR "/configs/tesla_c1060.cfg", {}, {});
@@ -92,17 +92,17 @@ TEST_F(Limiter, RequestsThatMeetAtOnePartitionAfterAnotherCamp) {
   EXPECT_NEAR(limiter_candidates(kernel, machine)[0].saved, 60'000 * (1 - 1.09 / 4), 1);
   EXPECT_THAT(limiter_text(kernel, machine),
               HasSubstr("the busiest of 8 memory partitions gets 50 % of the requests at a time"));
-  kernel.counters["noc_requests_to_busiest"] = 1'350;
+  kernel.counters["noc_requests_to_busiest"] = 13'500;
   EXPECT_NE(name(), "camping") << "as even as by lot";
-  kernel.counters["noc_requests_to_busiest"] = 5'000;
+  kernel.counters["noc_requests_to_busiest"] = 50'000;
   unit("l2_wait_atomics", "partition", 8, 0.6, 0.6);
   EXPECT_NE(name(), "camping") << "the partitions wait for atomics";
   kernel.units.pop_back();
   EXPECT_EQ(name(), "camping");
-  // The same, but that all requests are atomics on few words, which no hash spreads.
+  // The same, but that nearly all requests are atomics on few words, which no hash spreads.
   unit("l2_atomics", "partition", 8, 0.1, 0.03);
   kernel.per_pc.rows = 1;
-  kernel.per_pc.numbers["transactions"] = {10'000};
+  kernel.per_pc.numbers["transactions"] = {95'000};
   kernel.per_pc.texts["class"] = {"atom_global"};
   EXPECT_NE(name(), "camping");
 }

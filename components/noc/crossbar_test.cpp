@@ -169,6 +169,16 @@ TEST_F(CrossbarTest, SeveralQueuesDrainThroughOneSlot) {
   EXPECT_EQ(crossbar->waiting_for(), "");
 }
 
+TEST_F(CrossbarTest, AQueuesNextMessageLeavesInTheNextCycle) {
+  // Ports 2 and 0 have a queue in common. Nothing else wakes the crossbar for the second message.
+  build({0}, 3, 64, 0, 0, Arbitration::kRoundRobin, 2, 4);
+  sources[0]->send(10, {2, 1, 0});
+  sources[0]->send(10, {0, 1, 1});
+  run();
+  EXPECT_EQ(sinks[2]->taken_at, Times{12});
+  EXPECT_EQ(sinks[0]->taken_at, Times{13});
+}
+
 TEST_F(CrossbarTest, SeveralQueuesTakeNoTime) {
   build({0, 0}, 2, 64, 0, 0, Arbitration::kOldest, 2, 4);
   sources[0]->send(10, {0, 4, 0});
