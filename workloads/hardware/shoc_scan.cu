@@ -5,6 +5,11 @@
 // barriers each, a zero for every thread before them), and what came before from the thread with the last
 // element. For compute capability 1.3 the suite keeps the doubles of the first kernel in shared memory as
 // floats, hence sums_of_stretches_f64_in_f32.
+//
+// Until June 2012 the suite's blocks took their running sums in another way (its first public revision has it):
+// a word is left free behind each eighth, the first warp adds up eight totals a lane and takes the running sums
+// of these, without barriers, and all threads add what stands before their eight. These are the kernels
+// with `raked` in their names.
 template <typename T>
 struct alignas(16) Four {
   T x, y, z, w;
@@ -24,6 +29,38 @@ __device__ T sum_before(T value, volatile T* shared) {
     __syncthreads();
   }
   return shared[i - 1];
+}
+
+// Of 256 threads, in 512 words: the totals with a free word behind each eighth from word 0 on, the running sums
+// of the eights in the last 32 words, below which there must be zeros.
+template <typename T>
+__device__ T raked_sum_before(T value, volatile T* shared) {
+  const unsigned t = threadIdx.x;
+  const unsigned place = t + t / 8;
+  shared[t + 256] = 0;
+  __syncthreads();
+  shared[place] = value;
+  __syncthreads();
+  if (t < 32) {
+    T sum = 0;
+#pragma unroll
+    for (unsigned k = 1; k < 8; ++k) {
+      sum = shared[9 * t + k] + shared[9 * t + k - 1];
+      shared[9 * t + k] = sum;
+    }
+    const unsigned i = 480 + t;
+    shared[i] = sum;
+#pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const T other = shared[i - step];
+      shared[i] += other;
+    }
+  }
+  __syncthreads();
+  shared[place] += shared[480 + t / 8 - 1];
+  __syncthreads();
+  if (t == 0) return 0;
+  return shared[place - (t % 8 == 0 ? 2 : 1)];
 }
 
 template <typename T, typename S>
@@ -86,6 +123,37 @@ __device__ void scan_stretch(const T* data, T* out, const T* sums, int count, vo
   }
 }
 
+template <typename T>
+__device__ void raked_scan_stretch(const T* data, T* out, const T* sums, int count, volatile T* shared, T* carry) {
+  const Four<T>* from = reinterpret_cast<const Four<T>*>(data);
+  Four<T>* to = reinterpret_cast<Four<T>*>(out);
+  const int fours = count / 4;
+  const int stretch = fours / gridDim.x;
+  const int begin = blockIdx.x * stretch;
+  const int end = blockIdx.x == gridDim.x - 1 ? fours : begin + stretch;
+  T before_window = sums[blockIdx.x];
+  int i = begin + threadIdx.x;
+#pragma unroll 1
+  for (int window = begin; window < end; window += 256) {
+    Four<T> v = {0, 0, 0, 0};
+    if (i < end) v = from[i];
+    v.y += v.x;
+    v.z += v.y;
+    v.w += v.z;
+    const T before = raked_sum_before(v.w, shared) + before_window;
+    __syncthreads();
+    v.x += before;
+    v.y += before;
+    v.z += before;
+    v.w += before;
+    if (i < end) to[i] = v;
+    if (threadIdx.x == 255) *static_cast<volatile T*>(carry) = v.w;
+    __syncthreads();
+    before_window = *static_cast<volatile T*>(carry);
+    i += 256;
+  }
+}
+
 #define SCAN_KERNELS(NAME, T)                                                                         \
   extern "C" __global__ void sums_of_stretches_##NAME(const T* data, T* sums, int count) {            \
     __shared__ T shared[256];                                                                         \
@@ -99,6 +167,17 @@ __device__ void scan_stretch(const T* data, T* out, const T* sums, int count, vo
     __shared__ T shared[512];                                                                         \
     __shared__ T carry;                                                                               \
     scan_stretch<T>(data, out, sums, count, shared, &carry);                                          \
+  }                                                                                                   \
+  extern "C" __global__ void raked_scan_sums_##NAME(T* sums, int count) {                             \
+    __shared__ T shared[512];                                                                         \
+    const T value = threadIdx.x < count ? sums[threadIdx.x] : T(0);                                   \
+    const T before = raked_sum_before<T>(value, shared);                                              \
+    if (threadIdx.x < count) sums[threadIdx.x] = before;                                              \
+  }                                                                                                   \
+  extern "C" __global__ void raked_scan_stretches_##NAME(const T* data, T* out, const T* sums, int count) { \
+    __shared__ T shared[512];                                                                         \
+    __shared__ T carry;                                                                               \
+    raked_scan_stretch<T>(data, out, sums, count, shared, &carry);                                    \
   }
 SCAN_KERNELS(f32, float)
 SCAN_KERNELS(f64, double)
