@@ -93,7 +93,9 @@ TEST(AddressRegisters, LoopsKeepThem) {
 TEST(AddressRegisters, NoRegistersAndNothingLater) {
   const std::string body = kIndices + "st.shared.u32 [%r1], %tid0; mov.u32 %r9, %r1; " + kUse + "ret;";
   const KernelImage clean = lower_ok(thread_kernel(kDeclarations, body), level(LoweringLevel::kClean));
-  EXPECT_EQ(lowered(body).registers, clean.registers);
+  // Pointers of 64 bits take one register each: the one to results, and the sum that makes it.
+  EXPECT_LT(lowered(body).registers, clean.registers);
+  EXPECT_EQ(lowered(body).registers, lowered("mov.u32 %r9, %tid0; " + kUse + "ret;").registers + 1);
   EXPECT_EQ(lowered(body).ops.size(), clean.ops.size() + 1);
   EXPECT_EQ(lowered(body, 20).ops.size() + 2, clean.ops.size());  // parameters are operands
 }

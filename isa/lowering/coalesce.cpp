@@ -61,6 +61,10 @@ class Coalescer {
     std::vector<Segment>& to = ranges_[b];
     if (to.size() + ranges_[a].size() > kMaxSegments || !disjoint(ranges_[a], to)) return;
     root_[a] = b;
+    if (a < program_.narrow.size() || b < program_.narrow.size()) {
+      program_.narrow.resize(program_.vars.size(), false);
+      program_.narrow[b] = program_.narrow[b] && program_.narrow[a];
+    }
     const auto middle = static_cast<std::ptrdiff_t>(to.size());
     to.insert(to.end(), ranges_[a].begin(), ranges_[a].end());
     std::inplace_merge(to.begin(), to.begin() + middle, to.end(), before);

@@ -28,9 +28,13 @@ struct Liveness {
 [[nodiscard]] constexpr uint32_t register_width(VarClass c) {
   return c == VarClass::kRow64 ? 2 : c == VarClass::kRow32 ? 1 : 0;
 }
+/// The same of what is no address of a machine with shorter pointers.
+[[nodiscard]] inline uint32_t register_width(const Program& program, Var v) {
+  return v < program.narrow.size() && program.narrow[v] ? 1 : register_width(program.vars[v]);
+}
 /// The same of a thread's registers: none for what is in a uniform one.
 [[nodiscard]] inline uint32_t thread_registers(const Program& program, Var v) {
-  return v < program.uniform.size() && program.uniform[v] ? 0 : register_width(program.vars[v]);
+  return v < program.uniform.size() && program.uniform[v] ? 0 : register_width(program, v);
 }
 /// Rows of 32 bits a variable takes; 0 for a predicate.
 [[nodiscard]] constexpr uint32_t row_width(VarClass c) {

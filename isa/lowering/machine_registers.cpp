@@ -83,7 +83,7 @@ uint32_t without_reuse(const Program& program) {
       for_each_def(op, [&](Var v) {
         if (seen[v]) return;
         seen[v] = true;
-        sum += register_width(program.vars[v]);
+        sum += register_width(program, v);
       });
   return sum;
 }

@@ -1,6 +1,6 @@
 // Machines below compute capability 2.0 have pointers of 32 bits, for which their compiler makes 32-bit code.
 // PTX with .address_size 64 computes its addresses in 64 bits all the same; here what computes nothing but
-// addresses costs what 32-bit operations cost. The values keep their 64 bits.
+// addresses costs what 32-bit operations cost, and one register. The values keep their 64 bits.
 #include <bit>
 
 #include "isa/lowering/lir.h"
@@ -71,12 +71,13 @@ OpClass narrow_class(const Op& op) {
 }  // namespace
 
 void narrow_addresses(Program& program) {
-  const std::vector<bool> part = address_parts(program);
+  std::vector<bool> part = address_parts(program);
   for (Block& block : program.blocks) {
     for (Op& op : block.ops) {
       if (passes_on(op) && part[op.dst[0]]) op.op_class = narrow_class(op);
     }
   }
+  program.narrow = std::move(part);
 }
 
 }  // namespace gpusim::isa::lir

@@ -43,6 +43,30 @@ TEST(NarrowAddresses, OtherValuesKeepTheirWidth) {
       4u);  // and what gives %in
 }
 
+uint32_t registers(const std::string& body, int capability) {
+  return lower_ok(thread_kernel(".reg .b64 %rd<16>; .reg .b32 %r<16>;", body + "ret;"),
+                  level(LoweringLevel::kSchedule, 0, capability))
+      .registers;
+}
+
+TEST(NarrowAddresses, TakeOneRegister) {
+  // Six pointers that are alive at once: loaded, so that they are no sums that the accesses make.
+  std::string loads, stores;
+  for (int i = 0; i < 6; ++i) {
+    loads += "ld.global.u64 %rd" + std::to_string(i) + ", [%in+" + std::to_string(8 * i) + "]; ";
+    stores += "st.global.u32 [%rd" + std::to_string(5 - i) + "], %tid0; ";
+  }
+  const uint32_t pointers = registers(loads + stores, 13);
+  EXPECT_GE(pointers, 6u);
+  EXPECT_LE(pointers, 9u);
+  // The same values, stored: they keep both halves.
+  std::string values;
+  for (int i = 0; i < 6; ++i)
+    values += "st.global.u64 [%out+" + std::to_string(8 * i) + "], %rd" + std::to_string(5 - i) + "; ";
+  EXPECT_GE(registers(loads + values, 13), 12u);
+  EXPECT_GE(registers(loads + stores, 20), 12u);
+}
+
 TEST(NarrowAddresses, MultiplicationsByAPowerOfTwoAreShifts) {
   const auto products = [](const std::string& factor) {
     const KernelImage image =

@@ -39,7 +39,7 @@ class Spiller {
     for (int round = 0; round < kMaxRounds; ++round) {
       if (!choose()) break;
       for (Var v = 0; v < chosen_.size(); ++v) {
-        if (chosen_[v] && !recompute_.contains(v)) moved += register_width(program_.vars[v]);
+        if (chosen_[v] && !recompute_.contains(v)) moved += register_width(program_, v);
       }
       rewrite();
     }
@@ -86,14 +86,14 @@ class Spiller {
       const uint32_t at = segments[i].begin;
       std::erase_if(alive, [&](const Segment& s) {
         if (s.end >= at) return false;
-        pressure -= register_width(program_.vars[s.var]);
+        pressure -= register_width(program_, s.var);
         return true;
       });
-      if (chosen_[segments[i].var] || register_width(program_.vars[segments[i].var]) == 0 ||
+      if (chosen_[segments[i].var] || register_width(program_, segments[i].var) == 0 ||
           segments[i].var == program_.stack_pointer)
         continue;
       alive.push_back(segments[i]);
-      pressure += register_width(program_.vars[segments[i].var]);
+      pressure += register_width(program_, segments[i].var);
       if (i + 1 < segments.size() && segments[i + 1].begin == at) continue;
       while (pressure > limit_) {
         auto victim = std::min_element(alive.begin(), alive.end(), [&](const Segment& a, const Segment& b) {
@@ -102,7 +102,7 @@ class Spiller {
         if (victim == alive.end() || fixed_[victim->var]) break;
         chosen_[victim->var] = true;
         any = true;
-        pressure -= register_width(program_.vars[victim->var]);
+        pressure -= register_width(program_, victim->var);
         alive.erase(victim);
       }
     }
@@ -111,7 +111,7 @@ class Spiller {
   std::pair<double, double> rank(Var v) const {
     if (fixed_[v]) return {1e300, 0};
     const Cost& c = costs_[v];
-    return {c.peak, c.accesses / static_cast<double>(c.length + 1) / register_width(program_.vars[v])};
+    return {c.peak, c.accesses / static_cast<double>(c.length + 1) / register_width(program_, v)};
   }
 
   void rewrite() {
