@@ -161,6 +161,7 @@ EFFECTS: dict[str, Effect] = {
     "sm.max_threads_per_block": Effect(values=("32",), sets={"sm.max_block_x": "32", "sm.max_block_y": "32"}),
     "sm.max_threads": Effect(values=("256",), sets={"sm.max_threads_per_block": "256", "sm.max_block_x": "256", "sm.max_block_y": "256"}),
     "interconnect.request_queues": Effect(sets={"interconnect.topology": "crossbar"}),
+    "l2.hash_bits": Effect(values=("1",), sets={"l2.hash": "xor"}),
     "scheduler.group": Effect(sets={"scheduler.policy": "two_level"}),
     "scheduler.ccws_victims": Effect(sets=CCWS, program=OWN_LINES),
     "scheduler.ccws_base": Effect(sets=CCWS, program=OWN_LINES),

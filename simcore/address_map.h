@@ -2,10 +2,11 @@
 // partitions, in their order or permuted by a hash of the block's number (XOR folding, or the remainder of a
 // division of polynomials: Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991). Where the partitions are no
 // power of two, a hash turns each round of blocks by a number of its own. Each round holds one block of every
-// partition with these hashes. `scatter` deals the blocks of 64 rounds out as if drawn by lot, 64 to each
+// partition with these hashes, which may look at the lowest bits of a round's number only (l2.hash_bits). `scatter` deals the blocks of 64 rounds out as if drawn by lot, 64 to each
 // partition: over less than that, some partitions have more to do than others. Places in a partition are
 // dense whatever the hash. Plain function object.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -36,17 +37,19 @@ class AddressMap {
     }
     if (!std::has_single_bit(partitions_.value())) {
       turns_ = true;
+      if (config.hash_bits != 0) turning_ = (uint64_t{1} << config.hash_bits) - 1;
       return;
     }
     bits_ = lowest_bit(partitions_.value());
-    build_masks(config.hash == PartitionHash::kPolynomial);
+    build_masks(config.hash == PartitionHash::kPolynomial,
+                config.hash_bits == 0 ? 64 : config.hash_bits + bits_);
   }
 
   [[nodiscard]] uint32_t partition(uint64_t address) const {
     const uint64_t block = address / interleave_;
     if (bits_ != 0) return hash(block);
     if (deal_) return static_cast<uint32_t>(turned(deal_->partition[block % dealt_], turn(block / dealt_)));
-    if (turns_) return static_cast<uint32_t>((block + turn(block / partitions_)) % partitions_);
+    if (turns_) return static_cast<uint32_t>((block + turn(block / partitions_ & turning_)) % partitions_);
     return static_cast<uint32_t>(block % partitions_);
   }
   /// How many blocks of its partition come before its own.
@@ -73,7 +76,7 @@ class AddressMap {
     if (bits_ != 0) in_round ^= hash(round);
     if (turns_) {
       const uint64_t all = partitions_.value();
-      in_round = (partition + all - turn(local / interleave_) % partitions_) % partitions_;
+      in_round = (partition + all - turn(local / interleave_ & turning_) % partitions_) % partitions_;
     }
     return (round + in_round) * interleave_.value() + local % interleave_;
   }
@@ -108,14 +111,14 @@ class AddressMap {
   /// By how many partitions a round of blocks is turned: the upper bits of a product (Knuth's multiplicative
   /// hashing), so that rounds at any stride differ.
   [[nodiscard]] static uint64_t turn(uint64_t round) { return round * 0x9e3779b97f4a7c15u >> 32; }
-  /// Of a machine that hashes.
-  void build_masks(bool polynomial) {
+  /// Of a machine that hashes the lowest `hashed` bits.
+  void build_masks(bool polynomial, uint32_t hashed) {
     if (bits_ == 0) return;
     // A primitive polynomial over GF(2) of each degree, without its highest term.
     constexpr std::array<uint32_t, kMostBits + 1> kPolynomials{0, 0x1, 0x3, 0x3, 0x3, 0x5, 0x3, 0x3, 0x1d};
     const uint32_t low = (1u << bits_) - 1;
     uint32_t remainder = 1;  // of x^k
-    for (uint32_t k = 0; k < 64; ++k) {
+    for (uint32_t k = 0; k < std::min(hashed, 64u); ++k) {
       for (uint32_t b = 0; b < bits_; ++b)
         if ((polynomial ? remainder >> b & 1 : k % bits_ == b) != 0) masks_[b] |= uint64_t{1} << k;
       const bool carry = (remainder >> (bits_ - 1) & 1) != 0;
@@ -127,6 +130,7 @@ class AddressMap {
   std::shared_ptr<const Deal> deal_;         ///< of `scatter`
   Divisor dealt_;                            ///< blocks of a deal
   bool turns_ = false;                       ///< the hash of partitions that are no power of two
+  uint64_t turning_ = ~uint64_t{0};          ///< bits of a round's number that its turn depends on
   uint32_t bits_ = 0;                        ///< of a partition's number; 0: no hash of bits
   std::array<uint64_t, kMostBits> masks_{};  ///< bits of the block's number whose parity is a bit of the hash
 };

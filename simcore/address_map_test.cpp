@@ -97,6 +97,25 @@ TEST(AddressMap, XorFoldsTheBlockNumber) {
   EXPECT_EQ(map.partition(0b101'011'110ull * 256), 0b101u ^ 0b011u ^ 0b110u);
 }
 
+TEST(AddressMap, AHashOfAFewBitsSpreadsStridesOfTheseAndNoLargerOnes) {
+  for (const Hash hash : {Hash::kXor, Hash::kPolynomial}) {
+    for (const int64_t partitions : {8, 24}) {
+      MachineConfig::Partition c = config(hash, partitions);
+      c.hash_bits = 2;
+      const AddressMap map(c);
+      const auto round = static_cast<uint64_t>(partitions) * 256;
+      std::set<uint32_t> small, large;
+      for (uint64_t i = 0; i < 64; ++i) {
+        small.insert(map.partition(i * round));
+        large.insert(map.partition(i * 4 * round));
+        EXPECT_EQ(map.global(map.local(i * round + 17), map.partition(i * round + 17)), i * round + 17);
+      }
+      EXPECT_EQ(small.size(), 4u) << core::word(hash) << " " << partitions;
+      EXPECT_EQ(large.size(), 1u) << core::word(hash) << " " << partitions;
+    }
+  }
+}
+
 /// Remainder of the block's number, a polynomial over GF(2), by long division.
 uint32_t remainder(uint64_t block, uint64_t divisor, int degree) {
   for (int bit = 63; bit >= degree; --bit)

@@ -240,8 +240,9 @@ std::vector<Change> changes_of(const core::MachineConfig& machine) {
                {std::string(r.name), effect(r.factor), sets_of(values, r.factor, texts(r.keys), r.least),
                 sets_of(values, r.factor, texts(r.otherwise))});
   }
-  if (machine.l2.hash == core::PartitionHash::kModulo && machine.l2.partitions > 1)
-    add_change(changes, {"partitions of addresses", "hash", {"l2.hash=xor"}, {}});
+  const bool some_bits = machine.l2.hash == core::PartitionHash::kModulo || machine.l2.hash_bits != 0;
+  if (some_bits && machine.l2.partitions > 1)
+    add_change(changes, {"partitions of addresses", "hash", {"l2.hash=xor", "l2.hash_bits=0"}, {}});
   return changes;
 }
 

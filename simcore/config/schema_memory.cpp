@@ -118,6 +118,9 @@ std::span<const KeySpec> memory_keys() {
        "partition of an address: its block's number modulo partitions, its bits folded, the remainder of "
        "polynomials, or as if drawn by lot in 64 rounds",
        CHOICE(l2.hash)},
+      {"l2", "hash_bits", K::kInteger, "bits", "0", 0, 55, "",
+       "of a block's number, above those of its partition by modulo, that xor and polynomial hash; 0: all",
+       AT(l2.hash_bits)},
       {"l2", "size", K::kSize, "bytes", "0", 0, 1 << 30, "",
        "L2 data cache, all partitions together; 0: none", AT(l2.bytes)},
       {"l2", "line", K::kSize, "bytes", "128", 32, kMaxLine, "", "line", AT(l2.line)},

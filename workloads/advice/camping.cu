@@ -1,4 +1,4 @@
-// A matrix transposed through tiles of 16 x 16, with rows of 2048 bytes, which all begin in one memory
+// A matrix transposed through tiles of 16 x 16, with rows of 8192 bytes, which all begin in one memory
 // partition of a C1060, and with longer ones (the launch files differ).
 constexpr int kTile = 16;
 
