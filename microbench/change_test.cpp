@@ -19,7 +19,8 @@ const std::vector<std::string> kBase = {"gpu.sms=3",       "gpu.memory=4G",   "c
                                         "l1.size=16K",     "l1.index=modulo", "l1.latency=30",
                                         "l1.merges=32",    "l2.size=256K",    "l2.partitions=4",
                                         "l2.ways=8",       "l2.mshrs=64",     "l2.hit_latency=80ns",
-                                        "shared.banks=32", "shared.size=48K", "shared.lanes_per_access=32"};
+                                        "shared.banks=32", "shared.size=48K", "shared.lanes_per_access=32",
+                                        "l2.hash=modulo",  "l2.hash_bits=0",  "dram.row=2K"};
 
 /// For its own section only: pages that are not known make loads of any level slow.
 const std::vector<std::string> kTlb = {"tlb.l1_entries=16", "tlb.l1_ways=4",       "tlb.l2_entries=64",

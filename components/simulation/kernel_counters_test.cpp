@@ -89,9 +89,10 @@ args = ["words", )toml" + pitch + "]\n");
     EXPECT_GE(counter(run, "noc_requests"), 4096);
     return counter(run, "noc_requests_to_busiest") / counter(run, "noc_requests");
   };
-  // Eight partitions in turn every 256 bytes.
+  // Eight partitions in turn every 256 bytes, and a hash of the two address bits above them.
   EXPECT_NEAR(share("256"), 1.0 / 8, 0.02);
-  EXPECT_GT(share("2048"), 0.98);
+  EXPECT_NEAR(share("2048"), 1.0 / 4, 0.02);
+  EXPECT_GT(share("8192"), 0.98);
 }
 
 TEST(KernelCounters, RatesAndGreatestValuesDoNotAddUp) {

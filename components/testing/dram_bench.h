@@ -22,7 +22,7 @@ inline constexpr uint64_t kWriteTail = kWl + kData + 1;
 inline constexpr double kClockNs = 1.25;
 
 inline core::MachineConfig plain_machine(std::vector<std::string> sets = {}) {
-  sets.insert(sets.begin(), "dram.rrd=8ck");  // long enough to be seen
+  sets.insert(sets.begin(), {"dram.row=2K", "l2.hash=modulo"});
   core::MachineConfig m = tesla_c1060(std::move(sets));
   m.l2.partitions = 1;  // addresses are dense in the channel: row = address / 16K, bank = address / 2K % 8
   m.dram.refi_ns = 0;   // no refresh unless a test wants it

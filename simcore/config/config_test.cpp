@@ -98,7 +98,7 @@ TEST(Config, SecondLevelCache) {
   EXPECT_EQ(parse_machine(show_machine(with), "shown"), with);
   const MachineConfig without = load_machine("tesla_c1060", {}, kFolders);
   EXPECT_EQ(without.l2.bytes, 0);
-  EXPECT_EQ(without.l2.hash, PartitionHash::kModulo);
+  EXPECT_EQ(without.l2.hash, PartitionHash::kXor);
   // Any number of partitions and sets: the GTX 480's 768 KB in six.
   const std::vector<std::string> six{"l2.size=768K", "l2.partitions=6", "gpu.memory=1536M"};
   EXPECT_EQ(load_machine("tesla_c1060", six, kFolders).l2.partitions, 6);
