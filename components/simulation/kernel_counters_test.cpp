@@ -78,7 +78,7 @@ TEST(KernelCounters, RequestsThatGoToOnePartitionAtATimeAreTold) {
 [[buffer]]
 name = "words"
 type = "u32"
-count = 2097152
+count = 8388608
 [[launch]]
 kernel = "touch"
 grid = [512]

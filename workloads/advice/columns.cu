@@ -1,4 +1,4 @@
-// Sums of pieces of 64 elements by blocks of 64 threads, each with a piece of its own, whose pieces lie 2048 bytes
+// Sums of pieces of 64 elements by blocks of 64 threads, each with a piece of its own, whose pieces lie 8192 bytes
 // apart at any time, and side by side.
 constexpr int kPiece = 64;
 
@@ -15,7 +15,7 @@ __device__ void sum_piece(float* sums, const float* in, int piece) {
 }
 
 extern "C" __global__ void before(float* sums, const float* in) {
-  constexpr int kApart = 2048 / (4 * kPiece);
+  constexpr int kApart = 8192 / (4 * kPiece);
   const int rows = gridDim.x / kApart;
   sum_piece(sums, in, blockIdx.x % rows * kApart + blockIdx.x / rows);
 }
