@@ -2,9 +2,10 @@
 // partitions, in their order or permuted by a hash of the block's number (XOR folding, or the remainder of a
 // division of polynomials: Rau, "Pseudo-Randomly Interleaved Memory", ISCA 1991). Where the partitions are no
 // power of two, a hash turns each round of blocks by a number of its own. Each round holds one block of every
-// partition with these hashes, which may look at the lowest bits of a round's number only (l2.hash_bits). `scatter` deals the blocks of 64 rounds out as if drawn by lot, 64 to each
-// partition: over less than that, some partitions have more to do than others. Places in a partition are
-// dense whatever the hash. Plain function object.
+// partition with these hashes, which may look at the lowest bits of a round's number only (l2.hash_bits).
+// `scatter` deals the blocks of 64 rounds out as if drawn by lot, 64 to each partition: over less than that,
+// some partitions have more to do than others. Places in a partition are dense whatever the hash. Plain
+// function object.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -46,7 +46,8 @@ TEST(Changes, AreThoseThatTheMachineHas) {
   ASSERT_NE(find_change(v100, "L1 lines looked up at once"), nullptr);
   EXPECT_EQ(find_change(c1060, "L1 lines looked up at once"), nullptr);
   ASSERT_NE(find_change(c1060, "partitions of addresses"), nullptr);
-  EXPECT_THAT(find_change(c1060, "partitions of addresses")->sets, testing::ElementsAre("l2.hash=xor", "l2.hash_bits=0"));
+  EXPECT_THAT(find_change(c1060, "partitions of addresses")->sets,
+              testing::ElementsAre("l2.hash=xor", "l2.hash_bits=0"));
   EXPECT_EQ(find_change(v100, "partitions of addresses"), nullptr) << "addresses are spread already";
   for (const auto& changes : {c1060, v100})
     for (const Change& change : changes) {

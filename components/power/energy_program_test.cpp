@@ -236,8 +236,8 @@ TEST(Clocks, OfALaunchGiveTheCyclesOfARunWithTheseClocks) {
   const Outcome full = run(launch("chain", 500), sets), changed = run(launch("chain", 500, slow), sets);
   // Every domain at half its clock: the same in cycles, but that the edges of the three lie otherwise to each
   // other when the kernel starts, which is up to 2.2 core cycles (one of the interconnect's) at each of the
-  // four crossings on the way to memory and back, and 1.6 where a refresh begins (one of DRAM's). With latencies of half as many cycles some hundred are
-  // saved.
+  // four crossings on the way to memory and back, and 1.6 where a refresh begins (one of DRAM's). With
+  // latencies of half as many cycles some hundred are saved.
   const auto apart = [](uint64_t a, uint64_t b) { return a < b ? b - a : a - b; };
   EXPECT_LE(apart(cycles(changed), cycles(full)), 10u);
   sets.back() = "clocks.latencies_follow=false";

@@ -128,8 +128,8 @@ struct Program {
 
   /// Whether a variable is in a register that a warp has once; empty where none are (uniform_registers.cpp).
   std::vector<bool> uniform;
-  /// Whether a variable of 64 bits takes one register, because it is part of addresses on a machine with pointers
-  /// of 32 bits; empty where none does (narrow_addresses.cpp).
+  /// Whether a variable of 64 bits takes one register, because it is part of addresses on a machine with
+  /// pointers of 32 bits; empty where none does (narrow_addresses.cpp).
   std::vector<bool> narrow;
 
   Var new_var(VarClass c) {

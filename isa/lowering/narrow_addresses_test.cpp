@@ -64,6 +64,8 @@ TEST(NarrowAddresses, TakeOneRegister) {
   for (int i = 0; i < 6; ++i)
     values += "st.global.u64 [%out+" + std::to_string(8 * i) + "], %rd" + std::to_string(5 - i) + "; ";
   EXPECT_GE(registers(loads + values, 13), 12u);
+  // Names that stand for pointers first and for values later take the registers of values.
+  EXPECT_GE(registers(loads + stores + loads + values, 13), 12u);
   EXPECT_GE(registers(loads + stores, 20), 12u);
 }
 

@@ -202,7 +202,7 @@ struct MachineConfig {
     double latency_ns = 0;     ///< from request arrival to the DRAM queue
     double atomic_cycles = 1;  ///< interconnect cycles for each step of an atomic access (coalescer.h)
     PartitionHash hash{};      ///< which partition a block of addresses is in
-    uint32_t hash_bits = 0;    ///< above those of the partition, of a block's number, that kXor and kPolynomial hash; 0: all
+    uint32_t hash_bits = 0;  ///< address bits that kXor and kPolynomial hash besides the partition's; 0: all
     // L2 data cache, a slice in each partition.
     uint32_t bytes = 0;  ///< all slices; 0: there is none
     uint32_t line = 128, sector = 32, ways = 16;

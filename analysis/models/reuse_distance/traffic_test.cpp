@@ -67,7 +67,8 @@ TEST(RowWindow, RowsOfOneBankTakeTheTimeOfItsCycle) {
     one.ask(0, i, 0);
     many.ask(static_cast<uint32_t>(i % 8), i / 8, 0);
   }
-  // A row of a bank each 35 memory clocks of 1.62 core cycles; over 8 banks each 8, the distance of activations.
+  // A row of a bank each 35 memory clocks of 1.62 core cycles; over 8 banks each 8, the distance of
+  // activations.
   EXPECT_NEAR(one.last / (1000 * 35 * 1.62), 1, 0.1);
   EXPECT_NEAR(many.last / (1000 * 8 * 1.62), 1, 0.1);
 }
