@@ -63,6 +63,25 @@ __device__ T raked_sum_before(T value, volatile T* shared) {
   return shared[place - (t % 8 == 0 ? 2 : 1)];
 }
 
+// The running sums of the four elements at i, or zeros behind the stretch.
+template <typename T>
+__device__ Four<T> sums_of_four(const Four<T>* from, int i, int end) {
+  Four<T> v = {0, 0, 0, 0};
+  if (i < end) v = from[i];
+  v.y += v.x;
+  v.z += v.y;
+  v.w += v.z;
+  return v;
+}
+
+template <typename T>
+__device__ void add_to_all(Four<T>& v, T before) {
+  v.x += before;
+  v.y += before;
+  v.z += before;
+  v.w += before;
+}
+
 template <typename T, typename S>
 __device__ void add_stretch(const T* data, T* sums, int count, volatile S* shared) {
   const int stretch = count / 4 / gridDim.x * 4;
@@ -106,16 +125,9 @@ __device__ void scan_stretch(const T* data, T* out, const T* sums, int count, vo
   int i = begin + threadIdx.x;
 #pragma unroll 1
   for (int window = begin; window < end; window += 256) {
-    Four<T> v = {0, 0, 0, 0};
-    if (i < end) v = from[i];
-    v.y += v.x;
-    v.z += v.y;
-    v.w += v.z;
+    Four<T> v = sums_of_four(from, i, end);
     const T before = sum_before(v.w, shared) + *carry;
-    v.x += before;
-    v.y += before;
-    v.z += before;
-    v.w += before;
+    add_to_all(v, before);
     if (i < end) to[i] = v;
     __syncthreads();
     if (threadIdx.x == 255) *carry = v.w;
@@ -135,17 +147,10 @@ __device__ void raked_scan_stretch(const T* data, T* out, const T* sums, int cou
   int i = begin + threadIdx.x;
 #pragma unroll 1
   for (int window = begin; window < end; window += 256) {
-    Four<T> v = {0, 0, 0, 0};
-    if (i < end) v = from[i];
-    v.y += v.x;
-    v.z += v.y;
-    v.w += v.z;
+    Four<T> v = sums_of_four(from, i, end);
     const T before = raked_sum_before(v.w, shared) + before_window;
     __syncthreads();
-    v.x += before;
-    v.y += before;
-    v.z += before;
-    v.w += before;
+    add_to_all(v, before);
     if (i < end) to[i] = v;
     if (threadIdx.x == 255) *static_cast<volatile T*>(carry) = v.w;
     __syncthreads();
